@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// A position or a length in beats, in whole microbeats, as Link keeps it in memory and on the wire.
+///
+/// Sums wrap instead of trapping, so a forged packet can make a wrong number but not end the program.
+public struct Beats: Hashable, Comparable, Sendable, BitwiseCopyable {
+  public var micros: Int64
+
+  @_noLocks @_noAllocation
+  public init(micros: Int64) {
+    self.micros = micros
+  }
+
+  /// Nearest microbeat; halves away from zero.
+  @_noLocks @_noAllocation
+  public init(_ value: Double) {
+    micros = Int64(rounding: value * 1e6)
+  }
+
+  public var value: Double {
+    @_noLocks @_noAllocation get { Double(micros) / 1e6 }
+  }
+
+  public static var zero: Beats {
+    @_noLocks @_noAllocation get { Beats(micros: 0) }
+  }
+
+  @_noLocks @_noAllocation
+  public static func < (left: Beats, right: Beats) -> Bool { left.micros < right.micros }
+
+  @_noLocks @_noAllocation
+  public static func == (left: Beats, right: Beats) -> Bool { left.micros == right.micros }
+
+  @_noLocks @_noAllocation
+  public static func + (left: Beats, right: Beats) -> Beats { Beats(micros: left.micros &+ right.micros) }
+
+  @_noLocks @_noAllocation
+  public static func - (left: Beats, right: Beats) -> Beats { Beats(micros: left.micros &- right.micros) }
+
+  @_noLocks @_noAllocation
+  public static prefix func - (beats: Beats) -> Beats { Beats(micros: 0 &- beats.micros) }
+}

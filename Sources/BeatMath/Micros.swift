@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Whole microseconds: an instant on some clock, or the distance between two.
+///
+/// Which clock is said by the name of the value (`host`, `ghost`, `jack`). Sums wrap instead of trapping.
+public struct Micros: Hashable, Comparable, Sendable, BitwiseCopyable {
+  public var count: Int64
+
+  @_noLocks @_noAllocation
+  public init(_ count: Int64) {
+    self.count = count
+  }
+
+  /// Nearest microsecond; halves away from zero.
+  @_noLocks @_noAllocation
+  public init(rounding value: Double) {
+    count = Int64(rounding: value)
+  }
+
+  public static var zero: Micros {
+    @_noLocks @_noAllocation get { Micros(0) }
+  }
+
+  @_noLocks @_noAllocation
+  public static func < (left: Micros, right: Micros) -> Bool { left.count < right.count }
+
+  @_noLocks @_noAllocation
+  public static func == (left: Micros, right: Micros) -> Bool { left.count == right.count }
+
+  @_noLocks @_noAllocation
+  public static func + (left: Micros, right: Micros) -> Micros { Micros(left.count &+ right.count) }
+
+  @_noLocks @_noAllocation
+  public static func - (left: Micros, right: Micros) -> Micros { Micros(left.count &- right.count) }
+
+  @_noLocks @_noAllocation
+  public static prefix func - (time: Micros) -> Micros { Micros(0 &- time.count) }
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+// Where in a quantum a beat lies, and which beat nearby lies at a wanted place (link-protocol 6).
+// A quantum of zero means "no grid"; a negative one has no meaning and counts as zero.
+
+extension Beats {
+  /// The position within the quantum, in 0 ..< quantum, also for negative beats.
+  @_noLocks @_noAllocation
+  public func phase(in quantum: Beats) -> Beats {
+    guard quantum.micros > 0 else { return .zero }
+    let remainder = micros % quantum.micros
+    return Beats(micros: remainder < 0 ? remainder &+ quantum.micros : remainder)
+  }
+
+  /// The first beat from here on, here included, that has `target`'s phase.
+  @_noLocks @_noAllocation
+  public func nextMatchingPhase(of target: Beats, quantum: Beats) -> Beats {
+    guard quantum.micros > 0 else { return self }
+    return self + (target.phase(in: quantum) - phase(in: quantum)).phase(in: quantum)
+  }
+
+  /// The beat nearest to here that has `target`'s phase; of two equally near, the earlier.
+  @_noLocks @_noAllocation
+  public func closestMatchingPhase(of target: Beats, quantum: Beats) -> Beats {
+    guard quantum.micros > 0 else { return self }
+    return (self - Beats(0.5 * quantum.value)).nextMatchingPhase(of: target, quantum: quantum)
+  }
+}
+
+extension Timeline {
+  /// The client's beat, moved by at most half a quantum so that its phase is the session's.
+  @_noLocks @_noAllocation
+  public func phaseEncodedBeats(at time: Micros, quantum: Beats) -> Beats {
+    let raw = beats(at: time)
+    return raw.closestMatchingPhase(of: raw - beatOrigin, quantum: quantum)
+  }
+
+  /// The inverse of `phaseEncodedBeats`; the half-quantum tie is mirrored so that it comes back too.
+  @_noLocks @_noAllocation
+  public func time(atPhaseEncoded beats: Beats, quantum: Beats) -> Micros {
+    let fromOrigin = beats - beatOrigin
+    let originPhase = fromOrigin.phase(in: quantum)
+    let inverse = (quantum - originPhase)
+      .closestMatchingPhase(of: quantum - beats.phase(in: quantum), quantum: quantum)
+    return time(at: beatOrigin + (fromOrigin - originPhase) + quantum - inverse)
+  }
+}

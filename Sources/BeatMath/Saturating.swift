@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+// Numbers from outside must not trap: a trap on the audio thread ends the program.
+extension Int64 {
+  /// Out of range lands on the nearest bound, NaN on zero. Rounds toward zero. [any]
+  @_noLocks @_noAllocation
+  public init(saturating value: Double) {
+    if value >= 0x1p63 {
+      self = .max
+    } else if value <= -0x1p63 {
+      self = .min
+    } else if value == value {
+      self = Int64(value)
+    } else {
+      self = 0
+    }
+  }
+
+  /// Out of range lands on the nearest bound, NaN on zero. Halves go away from zero, as Link's do. [any]
+  @_noLocks @_noAllocation
+  public init(rounding value: Double) {
+    let whole = Int64(saturating: value)
+    // Exact: below 2^52 both terms are representable, above it there is no fraction.
+    let fraction = value - Double(whole)
+    if fraction >= 0.5 && whole != .max {
+      self = whole &+ 1
+    } else if fraction <= -0.5 && whole != .min {
+      self = whole &- 1
+    } else {
+      self = whole
+    }
+  }
+
+  /// Out of range lands on the nearest bound, NaN on zero. Rounds down. [any]
+  @_noLocks @_noAllocation
+  public init(flooring value: Double) {
+    let whole = Int64(saturating: value)
+    self = Double(whole) > value && whole != .min ? whole &- 1 : whole
+  }
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Beats per minute as the user set it, acting as whole microseconds per beat.
+///
+/// Link keeps the Double for display and equality but calculates with the rounded integer, so that a peer
+/// that received 120.99994 agrees to the bit with the one that holds 121.
+public struct Tempo: Hashable, Sendable, BitwiseCopyable {
+  public var beatsPerMinute: Double
+
+  @_noLocks @_noAllocation
+  public init(_ beatsPerMinute: Double) {
+    self.beatsPerMinute = beatsPerMinute
+  }
+
+  /// As decoded from the wire. Not positive gives an infinite or negative tempo: callers refuse it first.
+  @_noLocks @_noAllocation
+  public init(microsPerBeat: Int64) {
+    beatsPerMinute = 60e6 / Double(microsPerBeat)
+  }
+
+  public static let lowest = Tempo(20)
+  public static let highest = Tempo(999)
+
+  public var microsPerBeat: Int64 {
+    @_noLocks @_noAllocation get { Int64(rounding: 60e6 / beatsPerMinute) }
+  }
+
+  /// Within Link's 20...999 BPM; NaN becomes the lowest.
+  public var clamped: Tempo {
+    @_noLocks @_noAllocation get {
+      guard beatsPerMinute >= 20 else { return Tempo(20) }
+      return beatsPerMinute > 999 ? Tempo(999) : self
+    }
+  }
+
+  @_noLocks @_noAllocation
+  public static func == (left: Tempo, right: Tempo) -> Bool { left.beatsPerMinute == right.beatsPerMinute }
+
+  @_noLocks @_noAllocation
+  public func beats(in duration: Micros) -> Beats {
+    Beats(Double(duration.count) / Double(microsPerBeat))
+  }
+
+  @_noLocks @_noAllocation
+  public func micros(in beats: Beats) -> Micros {
+    Micros(rounding: beats.value * Double(microsPerBeat))
+  }
+}

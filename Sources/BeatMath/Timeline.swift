@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// A straight line between time and beats: at `timeOrigin` it is `beatOrigin`, from there on it runs at `tempo`.
+///
+/// On the wire the time is the session's ghost time. A client's own timeline is in host time and carries the
+/// quantisation grid in its origin: `timeOrigin` is the moment of session beat 0 and `beatOrigin` the client's
+/// beat then (link-protocol 6).
+public struct Timeline: Hashable, Sendable, BitwiseCopyable {
+  public var tempo: Tempo
+  public var beatOrigin: Beats
+  public var timeOrigin: Micros
+
+  @_noLocks @_noAllocation
+  public init(tempo: Tempo, beatOrigin: Beats, timeOrigin: Micros) {
+    self.tempo = tempo
+    self.beatOrigin = beatOrigin
+    self.timeOrigin = timeOrigin
+  }
+
+  @_noLocks @_noAllocation
+  public static func == (left: Timeline, right: Timeline) -> Bool {
+    left.tempo == right.tempo && left.beatOrigin == right.beatOrigin && left.timeOrigin == right.timeOrigin
+  }
+
+  @_noLocks @_noAllocation
+  public func beats(at time: Micros) -> Beats {
+    beatOrigin + tempo.beats(in: time - timeOrigin)
+  }
+
+  @_noLocks @_noAllocation
+  public func time(at beats: Beats) -> Micros {
+    timeOrigin + tempo.micros(in: beats - beatOrigin)
+  }
+
+  /// The same line with a tempo within Link's range, turning about its origin.
+  public var clamped: Timeline {
+    @_noLocks @_noAllocation get {
+      Timeline(tempo: tempo.clamped, beatOrigin: beatOrigin, timeOrigin: timeOrigin)
+    }
+  }
+}
