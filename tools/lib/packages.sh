@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# Sourced by the scripts in tools/: installs what they need. Needs only bash; talks on stderr.
+#
+#   need_packages PACKAGE...   Debian packages; those that are missing are named and installed
+#   need_swift                 a toolchain new enough for Package.swift, or a line that says where to get it
+#   need_venv                  tools/.venv with tools/lib/python.txt, the peers that come from PyPI
+
+tools=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+die() {
+  echo "${0##*/}: $*" >&2
+  exit 1
+}
+
+need_packages() {
+  local missing=() package log
+  command -v dpkg-query >/dev/null || {
+    echo "not a Debian system: please see to it that there is something like $*" >&2
+    return 0
+  }
+  for package; do
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
+  done
+  [ ${#missing[@]} -gt 0 ] || return 0
+  echo "installing: ${missing[*]}" >&2
+  log=$(mktemp)
+  if install_packages "${missing[@]}" >"$log" 2>&1 ||
+    { as_root apt-get -q update && install_packages "${missing[@]}"; } >>"$log" 2>&1; then
+    rm -f "$log"
+  else
+    tail -n 15 "$log" >&2
+    rm -f "$log"
+    die "could not install them; with the rights to: apt-get install ${missing[*]}"
+  fi
+}
+
+install_packages() {
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y --no-install-recommends \
+    -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 install "$@" </dev/null
+}
+
+# Asks for a password only where somebody can type it.
+as_root() {
+  if [ "$(id -u)" = 0 ]; then
+    "$@"
+  elif ! command -v sudo >/dev/null; then
+    echo "this needs root, and there is no sudo here"
+    return 1
+  elif [ -t 2 ] && [ -r /dev/tty ]; then
+    sudo -p "password of %u, to install packages: " "$@"
+  else
+    sudo -n "$@"
+  fi
+}
+
+need_swift() {
+  local version
+  version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9]*\.[0-9]*\).*/\1/p' | head -n 1)
+  case $version in
+    6.[2-9] | 6.[1-9][0-9] | [7-9].* | [1-9][0-9].*) ;;
+    *) die "needs Swift 6.2 or newer in PATH (found: ${version:-none}); see https://www.swift.org/install/linux" ;;
+  esac
+}
+
+# Debian's own python, whatever else is first in PATH: the peers are wheels for it.
+need_venv() {
+  local venv=$tools/.venv list=$tools/lib/python.txt
+  need_packages python3 python3-venv
+  cmp -s "$list" "$venv/installed.txt" && return 0
+  (
+    flock 9 # somebody else may be making it
+    cmp -s "$list" "$venv/installed.txt" && exit 0
+    echo "making tools/.venv: $(grep -v '^#' "$list" | tr '\n' ' ')" >&2
+    rm -rf "$venv"
+    if /usr/bin/python3 -m venv "$venv" && "$venv/bin/pip" install -q -r "$list" </dev/null >&2; then
+      cp "$list" "$venv/installed.txt"
+    else
+      die "could not make tools/.venv"
+    fi
+  ) 9>"$tools/.venv.lock" || exit 1
+}
