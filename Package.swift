@@ -9,10 +9,17 @@ let package = Package(
   ],
   targets: [
     .target(name: "BeatMath"),
+    .target(
+      name: "Handoff", swiftSettings: [.strictMemorySafety(), .treatAllWarnings(as: .error)]),
+    // Where the review of every C call on the audio thread happens: Sources/CJACK/shim.h.
+    .systemLibrary(name: "CJACK", pkgConfig: "jack", providers: [.apt(["libjack-jackd2-dev"])]),
+    .target(name: "JACKHost", dependencies: ["BeatMath", "CJACK", "Handoff"]),
     // The reference implementation, for comparison in tests only; empty without Debian's ableton-link-dev.
     .target(
       name: "LinkOracle", path: "Tests/LinkOracle",
       cxxSettings: [.define("LINK_PLATFORM_LINUX", to: "1")]),
+    .testTarget(name: "HandoffTests", dependencies: ["Handoff"]),
+    .testTarget(name: "JACKHostTests", dependencies: ["CJACK", "JACKHost"]),
     .testTarget(name: "BeatMathTests", dependencies: ["BeatMath", "LinkOracle"]),
   ],
   swiftLanguageModes: [.v6],

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+//
+// libjack as Swift sees it, and the allow-list: the only C functions that the audio thread may call.
+//
+// The compiler refuses every C function inside code marked @_noLocks @_noAllocation unless it is redeclared
+// RT_SAFE here, so this page is the whole boundary of trust. Before adding a line, read the function in
+// jack2 and in PipeWire's libjack: no lock, no allocation, no system call, bounded.
+#ifndef CJACK_SHIM_H
+#define CJACK_SHIM_H
+
+#include <jack/jack.h>
+#include <jack/metadata.h>
+#include <jack/midiport.h>
+#include <jack/statistics.h>
+#include <jack/transport.h>
+#include <jack/uuid.h>
+#include <stdlib.h>
+
+#define RT_SAFE __attribute__((swift_attr("@_noLocks"), swift_attr("@_noAllocation")))
+
+// Buffers: an address inside memory that is shared with the server.
+void *jack_port_get_buffer(jack_port_t *, jack_nframes_t) RT_SAFE;
+
+// Times of this cycle: two loads of a double-buffered record. Never jack_get_time: it is a clock, and a
+// clock read in the callback says when we were woken, not when the frames are due.
+int jack_get_cycle_times(const jack_client_t *, jack_nframes_t *, jack_time_t *, jack_time_t *,
+                         float *) RT_SAFE;
+jack_nframes_t jack_last_frame_time(const jack_client_t *) RT_SAFE;
+
+// Transport: a copy of the state that the server published for this cycle.
+// Not here: jack_transport_start, _stop and _locate take a lock on PipeWire; they belong to the control thread.
+jack_transport_state_t jack_transport_query(const jack_client_t *, jack_position_t *) RT_SAFE;
+
+// MIDI: all within the port's own buffer.
+void jack_midi_clear_buffer(void *) RT_SAFE;
+jack_midi_data_t *jack_midi_event_reserve(void *, jack_nframes_t, size_t) RT_SAFE;
+uint32_t jack_midi_get_event_count(void *) RT_SAFE;
+int jack_midi_event_get(jack_midi_event_t *, void *, uint32_t) RT_SAFE;
+
+// jack_client_open is variadic, so Swift does not import it.
+static inline jack_client_t *cjack_client_open(const char *name, jack_options_t options,
+                                               jack_status_t *status, const char *server) {
+    return server ? jack_client_open(name, (jack_options_t)(options | JackServerName), status, server)
+                  : jack_client_open(name, options, status);
+}
+
+#endif

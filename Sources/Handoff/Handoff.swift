@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+// One value, or a queue of values, from one thread to one other: the only two ways in which state crosses
+// threads here.
+//
+// What it lacks: locks, waiting, waking. Nothing tells the other side that something has arrived; each side
+// looks when its own time comes. Two writers need two queues, two readers two `Latest`s.
+//
+// The invariant: each end belongs to one thread at a time. The types can't check that, which is why they are
+// `@unchecked Sendable`, and why nothing else in the product is.
+//
+// The way in: `Latest` for "how it stands", where only the newest value counts; `SPSCQueue` for "do this",
+// where every value counts. Elements are `BitwiseCopyable`: that keeps reference counting off the audio
+// thread. Memory is taken in `init` and given back in `deinit`, never between.

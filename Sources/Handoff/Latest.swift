@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import Synchronization
+
+/// The most recent value, from one writer to one reader. Neither ever waits, and a read is never torn.
+///
+/// Three slots: one is the writer's, one the reader's, one lies between them. Publishing and reading each
+/// swap their own slot with the one between, so neither can touch what the other holds.
+@safe public struct Latest<Value: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
+  /// The slot between the two, plus `fresh` if the writer was the last to put it there.
+  @usableFromInline let between = Atomic<UInt8>(1)
+  @usableFromInline let slots: UnsafeMutablePointer<Value>
+  /// Which slot the writer holds, and which the reader: a cache line each.
+  @usableFromInline let ends: UnsafeMutablePointer<UInt8>
+
+  @usableFromInline static var fresh: UInt8 { @inlinable get { 4 } }
+  @usableFromInline static var cacheLine: Int { @inlinable get { 64 } }
+
+  /// [any] Both ends see `value` until something is published.
+  @inlinable
+  public init(_ value: Value) {
+    unsafe slots = .allocate(capacity: 3)
+    unsafe slots.initialize(repeating: value, count: 3)
+    unsafe ends = .allocate(capacity: 2 * Self.cacheLine)
+    unsafe ends.initialize(repeating: 0, count: 2 * Self.cacheLine)
+    unsafe ends[Self.cacheLine] = 2
+  }
+
+  @inlinable
+  deinit {
+    unsafe slots.deallocate()
+    unsafe ends.deallocate()
+  }
+
+  /// [the writer's thread]
+  @inlinable
+  public func publish(_ value: Value) {
+    let mine = unsafe ends[0]
+    unsafe slots[Int(mine)] = value
+    unsafe ends[0] = between.exchange(mine | Self.fresh, ordering: .acquiringAndReleasing) & 3
+  }
+
+  /// The newest published value; the same again if nothing came since. [the reader's thread]
+  @inlinable
+  public func read() -> Value {
+    if between.load(ordering: .relaxed) & Self.fresh != 0 {
+      unsafe ends[Self.cacheLine] =
+        between.exchange(ends[Self.cacheLine], ordering: .acquiringAndReleasing) & 3
+    }
+    return unsafe slots[Int(ends[Self.cacheLine])]
+  }
+
+  /// The newest value if one was published since the last read of either kind. [the reader's thread]
+  @inlinable
+  public func readIfNew() -> Value? {
+    between.load(ordering: .relaxed) & Self.fresh == 0 ? nil : read()
+  }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import Synchronization
+
+/// A bounded queue from one producer to one consumer, in order. Neither ever waits.
+///
+/// A full queue refuses, and counts what it refused; the producer decides what that means.
+@safe public struct SPSCQueue<Element: BitwiseCopyable>: ~Copyable, @unchecked Sendable {
+  @usableFromInline let head = Atomic<UInt>(0)  // written by the consumer
+  @usableFromInline let headLine = InlineArray<15, UInt>(repeating: 0)  // keeps the ends' cache lines apart
+  @usableFromInline let tail = Atomic<UInt>(0)  // written by the producer
+  @usableFromInline let refusals = Atomic<UInt>(0)
+  @usableFromInline let tailLine = InlineArray<14, UInt>(repeating: 0)
+  @usableFromInline let slots: UnsafeMutablePointer<Element>
+  @usableFromInline let mask: UInt  // the capacity, a power of two, minus one
+
+  /// `capacity` is raised to a power of two. `filler` is never seen: it touches the memory before it matters.
+  /// [any]
+  @inlinable
+  public init(capacity: Int, filler: Element) {
+    var size = 1
+    while size < capacity && size < 1 << 30 { size <<= 1 }
+    unsafe slots = .allocate(capacity: size)
+    unsafe slots.initialize(repeating: filler, count: size)
+    mask = UInt(truncatingIfNeeded: size &- 1)
+  }
+
+  @inlinable
+  deinit {
+    unsafe slots.deallocate()
+  }
+
+  public var capacity: Int {
+    @inlinable get { Int(truncatingIfNeeded: mask &+ 1) }
+  }
+
+  /// How many elements were refused because the queue was full. [any]
+  public var refusedCount: UInt {
+    @inlinable get { refusals.load(ordering: .relaxed) }
+  }
+
+  /// False when full: the element is not taken. [the producer's thread]
+  @inlinable
+  @discardableResult
+  public func push(_ element: Element) -> Bool {
+    let end = tail.load(ordering: .relaxed)
+    guard end &- head.load(ordering: .acquiring) <= mask else {
+      refusals.store(refusals.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+      return false
+    }
+    unsafe slots[Int(truncatingIfNeeded: end & mask)] = element
+    tail.store(end &+ 1, ordering: .releasing)
+    return true
+  }
+
+  /// The oldest element; nil when empty. [the consumer's thread]
+  @inlinable
+  public func pop() -> Element? {
+    let start = head.load(ordering: .relaxed)
+    guard start != tail.load(ordering: .acquiring) else { return nil }
+    let element = unsafe slots[Int(truncatingIfNeeded: start & mask)]
+    head.store(start &+ 1, ordering: .releasing)
+    return element
+  }
+}

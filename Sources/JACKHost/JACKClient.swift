@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import CJACK
+
+/// What can be said about a server once a client is open on it.
+public struct ServerDescription: Equatable, Sendable {
+  /// The server's name as asked for, or JACK's default.
+  public var server: String
+  /// The name that this client really has: JACK adds a number if the wanted one is taken.
+  public var clientName: String
+  public var implementation: JACKImplementation
+  public var sampleRate: Int
+  public var framesPerPeriod: Int
+  /// Whether the server schedules its clients in real time.
+  public var isRealtime: Bool
+}
+
+/// An open client: libjack's handle, closed when this is let go. [control]
+///
+/// One process can use one JACK server at a time (a second open lands silently on the first server), so
+/// there is never more than one of these.
+public final class JACKClient {
+  let handle: OpaquePointer
+  public let server: String
+  public let name: String
+
+  /// Joins a running server; starts none. `server` nil is JACK's default.
+  public init(name: String, server: String?) throws(JACKError) {
+    let limit = Int(jack_client_name_size()) - 1
+    guard !name.isEmpty, name.utf8.count <= limit, !name.utf8.contains(UInt8(ascii: ":")),
+      !name.utf8.contains(0)
+    else { throw .unusableName(name, limit: limit) }
+    silenceLibjack()
+    var status = JackStatus(rawValue: 0)
+    let wanted = server ?? Self.defaultServer
+    guard let opened = cjack_client_open(name, JackNoStartServer, &status, server) else {
+      throw JACKError(status: status, server: wanted)
+    }
+    handle = opened
+    self.server = wanted
+    self.name = jack_get_client_name(opened).map { String(cString: $0) } ?? name
+  }
+
+  deinit {
+    jack_client_close(handle)
+  }
+
+  public var description: ServerDescription {
+    ServerDescription(
+      server: server, clientName: name, implementation: .loaded,
+      sampleRate: Int(jack_get_sample_rate(handle)), framesPerPeriod: Int(jack_get_buffer_size(handle)),
+      isRealtime: jack_is_realtime(handle) != 0)
+  }
+
+  /// The name that libjack itself uses when none is given.
+  static var defaultServer: String {
+    guard let name = getenv("JACK_DEFAULT_SERVER"), name.pointee != 0 else { return "default" }
+    return String(cString: name)
+  }
+}
+
+/// libjack writes its opinions to stderr, over whatever is shown there; what matters comes back as errors.
+private func silenceLibjack() {
+  jack_set_error_function(ignoreMessage)
+  jack_set_info_function(ignoreMessage)
+}
+
+private func ignoreMessage(_ text: UnsafePointer<CChar>?) {}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import CJACK
+
+/// Which libjack is loaded, and all that differs between them. Nothing else in the product asks.
+///
+/// The facts: jack2's clock is CLOCK_MONOTONIC_RAW, as Link's; PipeWire's is CLOCK_MONOTONIC, hundreds of
+/// milliseconds away and drifting. jackd1 and jack2 before 1.9.13 have CLOCK_MONOTONIC too, `jackd -c hpet`
+/// a third one, so the clock map is always measured and only its first guess comes from here.
+public enum JACKImplementation: Equatable, Sendable {
+  case jack2(version: String)
+  case pipeWire(version: String)
+
+  /// What this process is linked with. [any]
+  public static var loaded: JACKImplementation {
+    guard let text = jack_get_version_string() else { return .jack2(version: "unknown") }
+    return JACKImplementation(versionString: String(cString: text))
+  }
+
+  /// PipeWire says `3.0.0.0 (using PipeWire 0.3.65)`, jack2 `1.9.21`.
+  init(versionString: String) {
+    let words = versionString.split(separator: " ")
+    if let place = words.firstIndex(where: { $0.hasSuffix("PipeWire") }) {
+      let version = place + 1 < words.count ? words[place + 1].filter { $0 != ")" } : "unknown"
+      self = .pipeWire(version: version)
+    } else {
+      self = .jack2(version: versionString)
+    }
+  }
+}
+
+extension JACKImplementation: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .jack2(let version): "jack2 \(version)"
+    case .pipeWire(let version): "PipeWire \(version)"
+    }
+  }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import CJACK
+import Testing
+
+@testable import JACKHost
+
+@Suite struct JACKClientTests {
+  @Test func `without a server the error names the server that was looked for`() {
+    #expect(throws: JACKError.noServer("tactus-no-such-server")) {
+      _ = try JACKClient(name: "tactus", server: "tactus-no-such-server")
+    }
+  }
+
+  @Test(arguments: ["", "a:b", "a\0b", String(repeating: "x", count: 400)])
+  func `a name that JACK can't take is refused before anything is asked`(name: String) {
+    #expect(throws: JACKError.unusableName(name, limit: Int(jack_client_name_size()) - 1)) {
+      _ = try JACKClient(name: name, server: "tactus-no-such-server")
+    }
+  }
+
+  @Test func `jack2 and PipeWire are told apart by what libjack calls itself`() {
+    #expect(JACKImplementation(versionString: "1.9.21") == .jack2(version: "1.9.21"))
+    #expect(
+      JACKImplementation(versionString: "3.0.0.0 (using PipeWire 0.3.65)") == .pipeWire(version: "0.3.65"))
+  }
+
+  @Test func `a transport position has the layout that C gives it`() {
+    typealias P = jack_position_t
+    #expect(MemoryLayout<P>.offset(of: \.frame_rate) == 16)
+    #expect(MemoryLayout<P>.offset(of: \.bar_start_tick) == 40)
+    #expect(MemoryLayout<P>.offset(of: \.beats_per_minute) == 64)
+    #expect(MemoryLayout<P>.offset(of: \.bbt_offset) == 88)
+  }
+}
