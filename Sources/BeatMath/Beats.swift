@@ -25,8 +25,18 @@ public struct Beats: Hashable, Comparable, Sendable, BitwiseCopyable {
     @_noLocks @_noAllocation get { Beats(micros: 0) }
   }
 
+  // All of them by hand: the generic defaults make metadata at run time in debug builds.
   @_noLocks @_noAllocation
   public static func < (left: Beats, right: Beats) -> Bool { left.micros < right.micros }
+
+  @_noLocks @_noAllocation
+  public static func > (left: Beats, right: Beats) -> Bool { left.micros > right.micros }
+
+  @_noLocks @_noAllocation
+  public static func <= (left: Beats, right: Beats) -> Bool { left.micros <= right.micros }
+
+  @_noLocks @_noAllocation
+  public static func >= (left: Beats, right: Beats) -> Bool { left.micros >= right.micros }
 
   @_noLocks @_noAllocation
   public static func == (left: Beats, right: Beats) -> Bool { left.micros == right.micros }

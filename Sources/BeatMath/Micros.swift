@@ -21,8 +21,18 @@ public struct Micros: Hashable, Comparable, Sendable, BitwiseCopyable {
     @_noLocks @_noAllocation get { Micros(0) }
   }
 
+  // All of them by hand: the generic defaults make metadata at run time in debug builds.
   @_noLocks @_noAllocation
   public static func < (left: Micros, right: Micros) -> Bool { left.count < right.count }
+
+  @_noLocks @_noAllocation
+  public static func > (left: Micros, right: Micros) -> Bool { left.count > right.count }
+
+  @_noLocks @_noAllocation
+  public static func <= (left: Micros, right: Micros) -> Bool { left.count <= right.count }
+
+  @_noLocks @_noAllocation
+  public static func >= (left: Micros, right: Micros) -> Bool { left.count >= right.count }
 
   @_noLocks @_noAllocation
   public static func == (left: Micros, right: Micros) -> Bool { left.count == right.count }

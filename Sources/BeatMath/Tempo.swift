@@ -18,8 +18,14 @@ public struct Tempo: Hashable, Sendable, BitwiseCopyable {
     beatsPerMinute = 60e6 / Double(microsPerBeat)
   }
 
-  public static let lowest = Tempo(20)
-  public static let highest = Tempo(999)
+  /// Link's range in beats per minute.
+  public static var lowest: Double {
+    @_noLocks @_noAllocation get { 20 }
+  }
+
+  public static var highest: Double {
+    @_noLocks @_noAllocation get { 999 }
+  }
 
   public var microsPerBeat: Int64 {
     @_noLocks @_noAllocation get { Int64(rounding: 60e6 / beatsPerMinute) }
@@ -28,8 +34,8 @@ public struct Tempo: Hashable, Sendable, BitwiseCopyable {
   /// Within Link's 20...999 BPM; NaN becomes the lowest.
   public var clamped: Tempo {
     @_noLocks @_noAllocation get {
-      guard beatsPerMinute >= 20 else { return Tempo(20) }
-      return beatsPerMinute > 999 ? Tempo(999) : self
+      guard beatsPerMinute >= Tempo.lowest else { return Tempo(Tempo.lowest) }
+      return beatsPerMinute > Tempo.highest ? Tempo(Tempo.highest) : self
     }
   }
 

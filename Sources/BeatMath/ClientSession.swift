@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+// Between a client's own timeline (host time, any magnitude) and the session's (ghost time, shared):
+// link-protocol 7.5 and 7.7.
+
+extension Timeline {
+  /// This client timeline after the session's timeline or clock changed: the beat at `now` stays, the tempo and
+  /// the grid become the session's.
+  @_noLocks @_noAllocation
+  public func following(session: Timeline, at now: Micros, by map: GhostMap) -> Timeline {
+    let running = Timeline(tempo: session.tempo, beatOrigin: beats(at: now), timeOrigin: now)
+    let sessionStart = map.host(atGhost: session.time(at: .zero))
+    return Timeline(
+      tempo: session.tempo, beatOrigin: running.beats(at: sessionStart), timeOrigin: sessionStart)
+  }
+
+  /// This session timeline after a client committed `client` at host time `now`.
+  ///
+  /// The new beat origin is the old session's beat at the commit, at least one microbeat after the old origin:
+  /// that is what makes the later of two changes win everywhere. Nothing changed keeps the anchors.
+  @_noLocks @_noAllocation
+  public func committing(client: Timeline, at now: Micros, by map: GhostMap) -> Timeline {
+    let sessionStart = map.ghost(atHost: client.timeOrigin)
+    if beats(at: sessionStart) == .zero && client.tempo == tempo { return self }
+    let changed = Timeline(tempo: client.tempo, beatOrigin: .zero, timeOrigin: sessionStart)
+    let current = beats(at: map.ghost(atHost: now))
+    let lowest = beatOrigin + Beats(micros: 1)
+    let origin = current > lowest ? current : lowest
+    return Timeline(tempo: client.tempo, beatOrigin: origin, timeOrigin: changed.time(at: origin))
+  }
+
+  /// Moves every beat by `amount` without touching the beat origin. Committed, it moves the session's grid.
+  @_noLocks @_noAllocation
+  public mutating func shift(by amount: Beats) {
+    timeOrigin = timeOrigin - (time(at: amount) - time(at: .zero))
+  }
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// A line between two clocks of one machine that both count microseconds: JACK's and Link's.
+///
+/// On jack2 they are the same clock; PipeWire's runs hundreds of milliseconds apart and drifts (jack-and-peers
+/// 4.2). Anchored at a recent pair of readings, so that the slope's error stays small.
+public struct ClockMap: Hashable, Sendable, BitwiseCopyable {
+  public var jackAnchor: Micros
+  public var linkAnchor: Micros
+  /// Link microseconds per JACK microsecond, less one: 130e-6 is 130 ppm fast.
+  public var skew: Double
+
+  @_noLocks @_noAllocation
+  public init(jackAnchor: Micros, linkAnchor: Micros, skew: Double = 0) {
+    self.jackAnchor = jackAnchor
+    self.linkAnchor = linkAnchor
+    self.skew = skew
+  }
+
+  /// Both clocks are one.
+  public static var identity: ClockMap {
+    @_noLocks @_noAllocation get { ClockMap(jackAnchor: .zero, linkAnchor: .zero) }
+  }
+
+  @_noLocks @_noAllocation
+  public static func == (left: ClockMap, right: ClockMap) -> Bool {
+    left.jackAnchor == right.jackAnchor && left.linkAnchor == right.linkAnchor && left.skew == right.skew
+  }
+
+  @_noLocks @_noAllocation
+  public func link(fromJACK jack: Micros) -> Micros {
+    let elapsed = jack - jackAnchor
+    return linkAnchor + elapsed + Micros(rounding: Double(elapsed.count) * skew)
+  }
+
+  @_noLocks @_noAllocation
+  public func jack(fromLink link: Micros) -> Micros {
+    let elapsed = link - linkAnchor
+    return jackAnchor + elapsed - Micros(rounding: Double(elapsed.count) * (skew / (1 + skew)))
+  }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// What a client sees of the session at one moment, and edits before it commits: LinkKit's "session state".
+///
+/// A plain value: every function here is real-time-safe, and thread-safe as long as each thread has its own
+/// copy. Semantics to the microbeat as in link-protocol 9.4.
+public struct SessionState: Hashable, Sendable, BitwiseCopyable {
+  /// In host time; its origin carries the session's grid.
+  public var timeline: Timeline
+  public var startStop: ClientStartStop
+  /// Whether there were peers when the state was captured: decides what `requestBeat` may do.
+  public var isConnected: Bool
+
+  @_noLocks @_noAllocation
+  public init(timeline: Timeline, startStop: ClientStartStop, isConnected: Bool) {
+    self.timeline = timeline
+    self.startStop = startStop
+    self.isConnected = isConnected
+  }
+
+  @_noLocks @_noAllocation
+  public static func == (left: SessionState, right: SessionState) -> Bool {
+    left.timeline == right.timeline && left.startStop == right.startStop
+      && left.isConnected == right.isConnected
+  }
+}
+
+extension SessionState {
+  /// Beats per minute, steady enough to show.
+  public var tempo: Double {
+    @_noLocks @_noAllocation get { timeline.tempo.beatsPerMinute }
+  }
+
+  /// The tempo from `time` on; the beat at `time` stays. Clamped to 20...999.
+  @_noLocks @_noAllocation
+  public mutating func setTempo(_ beatsPerMinute: Double, at time: Micros) {
+    let turned = Timeline(
+      tempo: Tempo(beatsPerMinute).clamped, beatOrigin: timeline.beats(at: time), timeOrigin: time)
+    timeline.timeOrigin = turned.time(at: timeline.beatOrigin)
+    timeline.tempo = turned.tempo
+  }
+
+  /// The beat at `time`: its magnitude is this client's own, its phase within `quantum` the session's.
+  @_noLocks @_noAllocation
+  public func beats(at time: Micros, quantum: Beats) -> Beats {
+    timeline.phaseEncodedBeats(at: time, quantum: quantum)
+  }
+
+  /// The beat at `time`: its magnitude is this client's own, its phase within `quantum` the session's.
+  @_noLocks @_noAllocation
+  public func beat(at time: Micros, quantum: Double) -> Double {
+    beats(at: time, quantum: Beats(quantum)).value
+  }
+
+  /// The position within the quantum at `time`, in 0 ..< quantum, also before beat 0.
+  @_noLocks @_noAllocation
+  public func phase(at time: Micros, quantum: Double) -> Double {
+    beats(at: time, quantum: Beats(quantum)).phase(in: Beats(quantum)).value
+  }
+
+  /// The inverse of `beats(at:quantum:)`, as long as the tempo stays.
+  @_noLocks @_noAllocation
+  public func time(at beats: Beats, quantum: Beats) -> Micros {
+    timeline.time(atPhaseEncoded: beats, quantum: quantum)
+  }
+
+  /// The inverse of `beat(at:quantum:)`, as long as the tempo stays.
+  @_noLocks @_noAllocation
+  public func time(atBeat beat: Double, quantum: Double) -> Micros {
+    time(at: Beats(beat), quantum: Beats(quantum))
+  }
+
+  /// Wishes for `beat` at `time`. Alone it is so; with peers it comes at the next time that has its phase.
+  @_noLocks @_noAllocation
+  public mutating func requestBeat(_ beat: Double, at time: Micros, quantum: Double) {
+    var when = time
+    if isConnected {
+      let grid = Beats(quantum)
+      when = self.time(
+        at: beats(at: time, quantum: grid).nextMatchingPhase(of: Beats(beat), quantum: grid), quantum: grid)
+    }
+    forceBeat(beat, at: when, quantum: quantum)
+  }
+
+  /// Makes it `beat` at `time` and moves everybody's grid to fit: for bridging an outside clock only.
+  @_noLocks @_noAllocation
+  public mutating func forceBeat(_ beat: Double, at time: Micros, quantum: Double) {
+    force(Beats(beat), at: time, quantum: Beats(quantum))
+    // Rounding may leave the beat a microbeat past at its own time; Link 3.1 and later then take one more
+    // microsecond, 3.0.6 does not (link-protocol 9.4).
+    if beats(at: time, quantum: Beats(quantum)) > Beats(beat) {
+      force(Beats(beat), at: time + Micros(1), quantum: Beats(quantum))
+    }
+  }
+
+  @_noLocks @_noAllocation
+  private mutating func force(_ beat: Beats, at time: Micros, quantum: Beats) {
+    let current = beats(at: time, quantum: quantum)
+    let nearest = current.closestMatchingPhase(of: beat, quantum: quantum)
+    timeline.shift(by: nearest - current)
+    timeline.beatOrigin = timeline.beatOrigin + (beat - nearest)
+  }
+}
+
+extension SessionState {
+  public var isPlaying: Bool {
+    @_noLocks @_noAllocation get { startStop.isPlaying }
+  }
+
+  /// When playing starts or started, or stops or stopped.
+  public var timeOfPlaying: Micros {
+    @_noLocks @_noAllocation get { startStop.time }
+  }
+
+  /// Starts or stops at `time`.
+  @_noLocks @_noAllocation
+  public mutating func setPlaying(_ isPlaying: Bool, at time: Micros) {
+    startStop.isPlaying = isPlaying
+    startStop.time = time
+  }
+
+  /// While playing, wishes for `beat` at the moment of the start: a quantised launch. Else nothing.
+  @_noLocks @_noAllocation
+  public mutating func requestBeatAtStart(_ beat: Double, quantum: Double) {
+    if startStop.isPlaying { requestBeat(beat, at: startStop.time, quantum: quantum) }
+  }
+
+  /// `setPlaying` and `requestBeatAtStart` in one.
+  @_noLocks @_noAllocation
+  public mutating func setPlaying(
+    _ isPlaying: Bool, at time: Micros, requestingBeat beat: Double, quantum: Double
+  ) {
+    setPlaying(isPlaying, at: time)
+    requestBeatAtStart(beat, quantum: quantum)
+  }
+}

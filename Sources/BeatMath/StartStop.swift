@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Whether the session plays, as peers tell each other: since which beat, and when (ghost time) the user asked.
+public struct SessionStartStop: Hashable, Sendable, BitwiseCopyable {
+  public var isPlaying: Bool
+  public var beats: Beats
+  public var timestamp: Micros
+
+  @_noLocks @_noAllocation
+  public init(isPlaying: Bool, beats: Beats, timestamp: Micros) {
+    self.isPlaying = isPlaying
+    self.beats = beats
+    self.timestamp = timestamp
+  }
+
+  /// Nobody ever pressed start or stop; peers older than Link 3 always say this.
+  public static var unset: SessionStartStop {
+    @_noLocks @_noAllocation get { SessionStartStop(isPlaying: false, beats: .zero, timestamp: .zero) }
+  }
+
+  @_noLocks @_noAllocation
+  public static func == (left: SessionStartStop, right: SessionStartStop) -> Bool {
+    left.isPlaying == right.isPlaying && left.beats == right.beats && left.timestamp == right.timestamp
+  }
+
+  /// The same in host time, under the session's timeline and clock (link-protocol 8.2).
+  @_noLocks @_noAllocation
+  public func client(on session: Timeline, by map: GhostMap) -> ClientStartStop {
+    ClientStartStop(
+      isPlaying: isPlaying, time: map.host(atGhost: session.time(at: beats)),
+      timestamp: map.host(atGhost: timestamp))
+  }
+}
+
+/// Whether this client plays: from which host time on, and when (host time) that was committed.
+public struct ClientStartStop: Hashable, Sendable, BitwiseCopyable {
+  public var isPlaying: Bool
+  public var time: Micros
+  public var timestamp: Micros
+
+  @_noLocks @_noAllocation
+  public init(isPlaying: Bool, time: Micros, timestamp: Micros) {
+    self.isPlaying = isPlaying
+    self.time = time
+    self.timestamp = timestamp
+  }
+
+  @_noLocks @_noAllocation
+  public static func == (left: ClientStartStop, right: ClientStartStop) -> Bool {
+    left.isPlaying == right.isPlaying && left.time == right.time && left.timestamp == right.timestamp
+  }
+
+  /// The same as peers are told it (link-protocol 8.2).
+  @_noLocks @_noAllocation
+  public func session(on session: Timeline, by map: GhostMap) -> SessionStartStop {
+    SessionStartStop(
+      isPlaying: isPlaying, beats: session.beats(at: map.ghost(atHost: time)),
+      timestamp: map.ghost(atHost: timestamp))
+  }
+}
