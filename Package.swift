@@ -14,6 +14,7 @@ let package = Package(
     // Where the review of every C call on the audio thread happens: Sources/CJACK/shim.h.
     .systemLibrary(name: "CJACK", pkgConfig: "jack", providers: [.apt(["libjack-jackd2-dev"])]),
     .target(name: "JACKHost", dependencies: ["BeatMath", "CJACK", "Handoff"]),
+    .target(name: "LinkWire", dependencies: ["BeatMath"]),
     // The reference implementation, for comparison in tests only; empty without Debian's ableton-link-dev.
     .target(
       name: "LinkOracle", path: "Tests/LinkOracle",
@@ -21,6 +22,7 @@ let package = Package(
     .testTarget(name: "HandoffTests", dependencies: ["Handoff"]),
     .testTarget(name: "JACKHostTests", dependencies: ["CJACK", "JACKHost"]),
     .testTarget(name: "BeatMathTests", dependencies: ["BeatMath", "LinkOracle"]),
+    .testTarget(name: "LinkWireTests", dependencies: ["LinkWire", "BeatMath"], exclude: ["captured.pcap"]),
   ],
   swiftLanguageModes: [.v6],
   cxxLanguageStandard: .cxx17

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+
+/// The header alone. What follows may still be broken.
+@_noLocks @_noAllocation
+public func decodeDiscoveryHeader(
+  _ bytes: UnsafeRawBufferPointer
+) throws(DecodingFailure) -> DiscoveryHeader {
+  let reader = Reader(bytes, from: 0)
+  guard bytes.count >= Wire.discoveryHeaderSize, reader.uint64(at: 0) == Wire.discoveryProtocol
+  else { throw .notLink }
+  guard bytes.count <= Wire.maximumMessageSize else { throw .tooLong }
+  guard let kind = DiscoveryHeader.Kind(code: reader.uint8(at: 8)) else { throw .unknownType }
+  guard reader.uint16(at: 10) == 0 else { throw .otherGroup }
+  return DiscoveryHeader(
+    kind: kind, timeToLive: reader.uint8(at: 9), node: NodeID(rawValue: reader.uint64(at: 12)))
+}
+
+/// The whole datagram. A ByeBye's payload, which should be empty, is not looked at.
+@_noLocks @_noAllocation
+public func decodeDiscovery(_ bytes: UnsafeRawBufferPointer) throws(DecodingFailure) -> DiscoveryMessage {
+  let header = try decodeDiscoveryHeader(bytes)
+  switch header.kind {
+  case .byeBye: return .byeBye(header.node)
+  case .alive: return .alive(try decodePeerState(bytes, node: header.node), ttl: header.timeToLive)
+  case .response: return .response(try decodePeerState(bytes, node: header.node), ttl: header.timeToLive)
+  }
+}
+
+@_noLocks @_noAllocation
+private func decodePeerState(
+  _ bytes: UnsafeRawBufferPointer, node: NodeID
+) throws(DecodingFailure) -> PeerState {
+  var reader = Reader(bytes, from: Wire.discoveryHeaderSize)
+  var state = PeerState(
+    node: node, session: NodeID(rawValue: 0),
+    timeline: Timeline(tempo: Tempo(0), beatOrigin: .zero, timeOrigin: .zero),
+    startStop: SessionStartStop(isPlaying: false, beats: .zero, timestamp: .zero), measurement: nil)
+  while let entry = try reader.nextEntry() {
+    try read(entry, of: reader, into: &state)
+  }
+  return state
+}
+
+/// The value of a known entry must fill its window exactly; the last of a repeated key wins.
+@_noLocks @_noAllocation
+private func read(_ entry: Entry, of reader: Reader, into state: inout PeerState) throws(DecodingFailure) {
+  let start = entry.start
+  switch entry.key {
+  case .timeline:
+    guard entry.size == 24 else { throw .wrongEntrySize }
+    let microsPerBeat = reader.int64(at: start)
+    guard microsPerBeat > 0 else { throw .impossibleTempo }
+    state.timeline = Timeline(
+      tempo: Tempo(microsPerBeat: microsPerBeat), beatOrigin: Beats(micros: reader.int64(at: start &+ 8)),
+      timeOrigin: Micros(reader.int64(at: start &+ 16)))
+  case .session:
+    state.session = try readSession(entry, of: reader)
+  case .startStop:
+    guard entry.size == 17 else { throw .wrongEntrySize }
+    state.startStop = SessionStartStop(
+      isPlaying: reader.uint8(at: start) != 0, beats: Beats(micros: reader.int64(at: start &+ 1)),
+      timestamp: Micros(reader.int64(at: start &+ 9)))
+  case .measurementV4:
+    guard entry.size == 6 else { throw .wrongEntrySize }
+    state.measurement = Endpoint(address: .v4(reader.uint32(at: start)), port: reader.uint16(at: start &+ 4))
+  case .measurementV6:
+    guard entry.size == 18 else { throw .wrongEntrySize }
+    state.measurement = Endpoint(
+      address: .v6(high: reader.uint64(at: start), low: reader.uint64(at: start &+ 8), scope: 0),
+      port: reader.uint16(at: start &+ 16))
+  case .hostTime, .ghostTime, .previousGhostTime, nil: return
+  }
+}
+
+/// A short session id is accepted by the reference and filled with zeros (link-protocol 1 rule 8); a long one is not.
+@_noLocks @_noAllocation
+func readSession(_ entry: Entry, of reader: Reader) throws(DecodingFailure) -> SessionID {
+  guard entry.size <= 8 else { throw .wrongEntrySize }
+  var value: UInt64 = 0
+  var index = 0
+  while index < 8 {
+    value = value << 8 | (index < entry.size ? UInt64(reader.uint8(at: entry.start &+ index)) : 0)
+    index &+= 1
+  }
+  return NodeID(rawValue: value)
+}
+
+/// "Here I am": to the group.
+@_noLocks @_noAllocation
+public func encodeAlive(_ state: PeerState, ttl: UInt8 = Wire.timeToLive) -> Packet {
+  encode(state, kind: .alive, ttl: ttl)
+}
+
+/// The answer to an Alive: to its sender.
+@_noLocks @_noAllocation
+public func encodeResponse(_ state: PeerState, ttl: UInt8 = Wire.timeToLive) -> Packet {
+  encode(state, kind: .response, ttl: ttl)
+}
+
+/// "I am gone": to the group.
+@_noLocks @_noAllocation
+public func encodeByeBye(_ node: NodeID) -> Packet {
+  var packet = Packet()
+  packet.append(header: .byeBye, ttl: 0, node: node)
+  return packet
+}
+
+/// Any message, as its decoder would read it.
+@_noLocks @_noAllocation
+public func encode(_ message: DiscoveryMessage) -> Packet {
+  switch message {
+  case .alive(let state, let ttl): encodeAlive(state, ttl: ttl)
+  case .response(let state, let ttl): encodeResponse(state, ttl: ttl)
+  case .byeBye(let node): encodeByeBye(node)
+  }
+}
+
+@_noLocks @_noAllocation
+func encode(_ state: PeerState, kind: DiscoveryHeader.Kind, ttl: UInt8) -> Packet {
+  var packet = Packet()
+  packet.append(header: kind, ttl: ttl, node: state.node)
+  packet.append(key: .timeline, size: 24)
+  packet.append(state.timeline.tempo.microsPerBeat)
+  packet.append(state.timeline.beatOrigin.micros)
+  packet.append(state.timeline.timeOrigin.count)
+  packet.append(key: .session, size: 8)
+  packet.append(state.session.rawValue)
+  packet.append(key: .startStop, size: 17)
+  packet.append(UInt8(state.startStop.isPlaying ? 1 : 0))
+  packet.append(state.startStop.beats.micros)
+  packet.append(state.startStop.timestamp.count)
+  if let endpoint = state.measurement {
+    packet.append(measurement: endpoint)
+  }
+  return packet
+}
+
+extension Packet {
+  @_noLocks @_noAllocation
+  fileprivate mutating func append(header kind: DiscoveryHeader.Kind, ttl: UInt8, node: NodeID) {
+    append(Wire.discoveryProtocol)
+    append(kind.code)
+    append(ttl)
+    append(0 as UInt16)
+    append(node.rawValue)
+  }
+
+  @_noLocks @_noAllocation
+  mutating func append(key: EntryKey, size: UInt32) {
+    append(key.code)
+    append(size)
+  }
+
+  @_noLocks @_noAllocation
+  fileprivate mutating func append(measurement endpoint: Endpoint) {
+    switch endpoint.address {
+    case .v4(let bits):
+      append(key: .measurementV4, size: 6)
+      append(bits)
+    case .v6(let high, let low, _):
+      append(key: .measurementV6, size: 18)
+      append(high)
+      append(low)
+    }
+    append(endpoint.port)
+  }
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+
+/// A ping's payload is kept as bytes, to be echoed; a pong's is read.
+@_noLocks @_noAllocation
+public func decodeMeasurement(_ bytes: UnsafeRawBufferPointer) throws(DecodingFailure) -> MeasurementMessage {
+  var reader = Reader(bytes, from: Wire.measurementHeaderSize)
+  guard bytes.count >= Wire.measurementHeaderSize, reader.uint64(at: 0) == Wire.measurementProtocol
+  else { throw .notLink }
+  guard bytes.count <= Wire.maximumMessageSize else { throw .tooLong }
+  switch reader.uint8(at: 8) {
+  case 1:
+    guard bytes.count <= Wire.measurementHeaderSize &+ Wire.maximumEchoSize else { throw .pingTooLong }
+    return .ping(EchoPayload(copying: bytes, from: Wire.measurementHeaderSize))
+  case 2:
+    var pong = Pong(session: NodeID(rawValue: 0), ghost: .zero, host: .zero, previousGhost: .zero)
+    while let entry = try reader.nextEntry() {
+      try read(entry, of: reader, into: &pong)
+    }
+    return .pong(pong)
+  default:
+    throw .unknownType
+  }
+}
+
+@_noLocks @_noAllocation
+private func read(_ entry: Entry, of reader: Reader, into pong: inout Pong) throws(DecodingFailure) {
+  switch entry.key {
+  case .session: pong.session = try readSession(entry, of: reader)
+  case .ghostTime: pong.ghost = try readTime(entry, of: reader)
+  case .hostTime: pong.host = try readTime(entry, of: reader)
+  case .previousGhostTime: pong.previousGhost = try readTime(entry, of: reader)
+  case .timeline, .startStop, .measurementV4, .measurementV6, nil: return
+  }
+}
+
+@_noLocks @_noAllocation
+private func readTime(_ entry: Entry, of reader: Reader) throws(DecodingFailure) -> Micros {
+  guard entry.size == 8 else { throw .wrongEntrySize }
+  return Micros(reader.int64(at: entry.start))
+}
+
+/// The first ping of a chain, and every retry, carries our host time alone; a follow-up also the ghost time of the
+/// pong that it follows.
+@_noLocks @_noAllocation
+public func encodePing(host: Micros, previousGhost: Micros?) -> Packet {
+  var packet = Packet()
+  packet.append(Wire.measurementProtocol)
+  packet.append(1 as UInt8)
+  packet.append(key: .hostTime, size: 8)
+  packet.append(host.count)
+  if let previousGhost {
+    packet.append(key: .previousGhostTime, size: 8)
+    packet.append(previousGhost.count)
+  }
+  return packet
+}
+
+/// The answer to a ping: our session, our ghost time now, and the ping's bytes.
+@_noLocks @_noAllocation
+public func encodePong(session: SessionID, ghost: Micros, echoing echo: EchoPayload) -> Packet {
+  var packet = Packet()
+  packet.append(Wire.measurementProtocol)
+  packet.append(2 as UInt8)
+  packet.append(key: .session, size: 8)
+  packet.append(session.rawValue)
+  packet.append(key: .ghostTime, size: 8)
+  packet.append(ghost.count)
+  var index = 0
+  while index < echo.count {
+    packet.append(echo.byte(at: index))
+    index &+= 1
+  }
+  return packet
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+
+/// What a peer says about itself and its session in every Alive and Response.
+///
+/// An entry that the packet lacks leaves its zero here: that is not an error. A state without a timeline has the
+/// tempo 0, which nobody may adopt.
+public struct PeerState: Hashable, Sendable, BitwiseCopyable {
+  public var node: NodeID
+  public var session: SessionID
+  /// In the session's ghost time.
+  public var timeline: Timeline
+  public var startStop: SessionStartStop
+  /// Where it answers pings; an IPv6 one comes without a scope.
+  public var measurement: Endpoint?
+
+  @_noLocks @_noAllocation
+  public init(
+    node: NodeID, session: SessionID, timeline: Timeline, startStop: SessionStartStop, measurement: Endpoint?
+  ) {
+    self.node = node
+    self.session = session
+    self.timeline = timeline
+    self.startStop = startStop
+    self.measurement = measurement
+  }
+}
+
+/// The first twenty bytes of a discovery datagram. Decoded on its own because an Alive is answered even when the
+/// rest of it is broken (link-protocol 1 rule 7, 3.3).
+public struct DiscoveryHeader: Hashable, Sendable, BitwiseCopyable {
+  public enum Kind: Hashable, Sendable, BitwiseCopyable {
+    case alive, response, byeBye
+
+    @_noLocks @_noAllocation
+    init?(code: UInt8) {
+      switch code {
+      case 1: self = .alive
+      case 2: self = .response
+      case 3: self = .byeBye
+      default: return nil
+      }
+    }
+
+    var code: UInt8 {
+      @_noLocks @_noAllocation get {
+        switch self {
+        case .alive: 1
+        case .response: 2
+        case .byeBye: 3
+        }
+      }
+    }
+  }
+
+  public var kind: Kind
+  /// Seconds.
+  public var timeToLive: UInt8
+  public var node: NodeID
+
+  @_noLocks @_noAllocation
+  init(kind: Kind, timeToLive: UInt8, node: NodeID) {
+    self.kind = kind
+    self.timeToLive = timeToLive
+    self.node = node
+  }
+}
+
+/// A whole discovery datagram.
+public enum DiscoveryMessage: Hashable, Sendable, BitwiseCopyable {
+  case alive(PeerState, ttl: UInt8)
+  case response(PeerState, ttl: UInt8)
+  case byeBye(NodeID)
+}
+
+/// A whole measurement datagram.
+public enum MeasurementMessage: Sendable, BitwiseCopyable {
+  case ping(EchoPayload)
+  case pong(Pong)
+}
+
+/// What a ping carries. It is not looked into: the answer repeats it byte for byte, whatever it is.
+public struct EchoPayload: Sendable, BitwiseCopyable {
+  var storage: InlineArray<32, UInt8>
+  public private(set) var count: Int
+
+  /// At most `Wire.maximumEchoSize` bytes: more are not taken.
+  @_noLocks @_noAllocation
+  init(copying bytes: UnsafeRawBufferPointer, from start: Int) {
+    storage = InlineArray(repeating: 0)
+    count = 0
+    var index = start
+    while index < bytes.count && count < 32 {
+      storage[count] = bytes[index]
+      count &+= 1
+      index &+= 1
+    }
+  }
+
+  /// The byte at `index`, 0 outside.
+  @_noLocks @_noAllocation
+  public func byte(at index: Int) -> UInt8 {
+    index >= 0 && index < count ? storage[index] : 0
+  }
+}
+
+/// The answer to a ping. A time that is 0 was not given.
+public struct Pong: Hashable, Sendable, BitwiseCopyable {
+  /// The session that the answering peer is in.
+  public var session: SessionID
+  /// The answering peer's ghost time when it answered.
+  public var ghost: Micros
+  /// Our host time, as our ping carried it.
+  public var host: Micros
+  /// The ghost time of the pong before, as our ping carried it.
+  public var previousGhost: Micros
+
+  @_noLocks @_noAllocation
+  public init(session: SessionID, ghost: Micros, host: Micros, previousGhost: Micros) {
+    self.session = session
+    self.ghost = ghost
+    self.host = host
+    self.previousGhost = previousGhost
+  }
+}

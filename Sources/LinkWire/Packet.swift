@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// A datagram ready to be sent, without heap memory: the longest that we ever send is 119 bytes.
+public struct Packet: Sendable, BitwiseCopyable {
+  public static let capacity = 128
+
+  var storage = InlineArray<128, UInt8>(repeating: 0)
+  public private(set) var count = 0
+
+  @_noLocks @_noAllocation
+  init() {}
+
+  /// Any bytes, for those who forge packets; nil if they are too many.
+  public init?(copying bytes: UnsafeRawBufferPointer) {
+    guard bytes.count <= Packet.capacity else { return nil }
+    for byte in bytes { append(byte) }
+  }
+
+  public func withUnsafeBytes<Result, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try Swift.withUnsafeBytes(of: storage) { (bytes) throws(Failure) in
+      try body(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+    }
+  }
+
+  @_noLocks @_noAllocation
+  mutating func append(_ byte: UInt8) {
+    guard count < 128 else { return }
+    storage[count] = byte
+    count &+= 1
+  }
+
+  @_noLocks @_noAllocation
+  mutating func append(_ value: UInt16) {
+    append(UInt8(truncatingIfNeeded: value >> 8))
+    append(UInt8(truncatingIfNeeded: value))
+  }
+
+  @_noLocks @_noAllocation
+  mutating func append(_ value: UInt32) {
+    append(UInt16(truncatingIfNeeded: value >> 16))
+    append(UInt16(truncatingIfNeeded: value))
+  }
+
+  @_noLocks @_noAllocation
+  mutating func append(_ value: UInt64) {
+    append(UInt32(truncatingIfNeeded: value >> 32))
+    append(UInt32(truncatingIfNeeded: value))
+  }
+
+  @_noLocks @_noAllocation
+  mutating func append(_ value: Int64) {
+    append(UInt64(bitPattern: value))
+  }
+}
+
+extension Packet: Hashable {
+  public static func == (left: Packet, right: Packet) -> Bool {
+    guard left.count == right.count else { return false }
+    for index in 0..<left.count where left.storage[index] != right.storage[index] { return false }
+    return true
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    withUnsafeBytes { hasher.combine(bytes: $0) }
+  }
+}

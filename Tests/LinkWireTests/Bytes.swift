@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import LinkWire
+
+/// Bytes from hexadecimal digits; spaces and line ends are for the reader only.
+func bytes(_ hex: String) -> [UInt8] {
+  let digits = hex.compactMap { $0.hexDigitValue }
+  return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] * 16 + digits[$0 + 1]) }
+}
+
+/// A big-endian number in eight bytes.
+func bytes(of value: Int64) -> [UInt8] {
+  (0..<8).map { UInt8(truncatingIfNeeded: value >> (56 - 8 * $0)) }
+}
+
+/// One entry of a payload.
+func entry(_ key: String, _ value: [UInt8]) -> [UInt8] {
+  Array(key.utf8) + (0..<4).map { UInt8(truncatingIfNeeded: value.count >> (24 - 8 * $0)) } + value
+}
+
+extension Packet {
+  var array: [UInt8] { withUnsafeBytes { Array($0) } }
+}
+
+/// The decoders over bytes that end exactly where their allocation ends, so that a sanitizer sees over-reads.
+func decodeDiscovery(_ bytes: [UInt8]) throws -> DiscoveryMessage {
+  try borrowing(bytes) { try LinkWire.decodeDiscovery($0) }
+}
+
+func decodeDiscoveryHeader(_ bytes: [UInt8]) throws -> DiscoveryHeader {
+  try borrowing(bytes) { try LinkWire.decodeDiscoveryHeader($0) }
+}
+
+func decodeMeasurement(_ bytes: [UInt8]) throws -> MeasurementMessage {
+  try borrowing(bytes) { try LinkWire.decodeMeasurement($0) }
+}
+
+private func borrowing<Result>(
+  _ bytes: [UInt8], _ body: (UnsafeRawBufferPointer) throws -> Result
+) rethrows -> Result {
+  let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
+  defer { copy.deallocate() }
+  copy.copyBytes(from: bytes)
+  return try body(UnsafeRawBufferPointer(copy))
+}
