@@ -11,6 +11,7 @@ let package = Package(
     .target(name: "BeatMath"),
     .target(
       name: "Handoff", swiftSettings: [.strictMemorySafety(), .treatAllWarnings(as: .error)]),
+    .target(name: "HostSync", dependencies: ["BeatMath"]),
     // Where the review of every C call on the audio thread happens: Sources/CJACK/shim.h.
     .systemLibrary(name: "CJACK", pkgConfig: "jack", providers: [.apt(["libjack-jackd2-dev"])]),
     .target(name: "JACKHost", dependencies: ["BeatMath", "CJACK", "Handoff"]),
@@ -20,6 +21,7 @@ let package = Package(
       name: "LinkOracle", path: "Tests/LinkOracle",
       cxxSettings: [.define("LINK_PLATFORM_LINUX", to: "1")]),
     .testTarget(name: "HandoffTests", dependencies: ["Handoff"]),
+    .testTarget(name: "HostSyncTests", dependencies: ["BeatMath", "HostSync"]),
     .testTarget(name: "JACKHostTests", dependencies: ["CJACK", "JACKHost"]),
     .testTarget(name: "BeatMathTests", dependencies: ["BeatMath", "LinkOracle"]),
     .testTarget(name: "LinkWireTests", dependencies: ["LinkWire", "BeatMath"], exclude: ["captured.pcap"]),

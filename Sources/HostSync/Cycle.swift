@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+
+/// What is true in one audio cycle: read once, before anything is decided. [audio]
+public struct Cycle: BitwiseCopyable {
+  /// Frames in this cycle's buffers; may differ from cycle to cycle.
+  public var frames: UInt32
+  /// The server's nominal rate. Never `pos.frame_rate`, which is 0 after a plain locate (jack-and-peers 4.6).
+  public var sampleRate: UInt32
+  public var times: RawTimes
+  public var transport: Transport
+  public var latencies: Latencies
+  /// From JACK's clock to Link's.
+  public var clock: ClockMap
+  /// Published by the network thread; its timeline is in Link's host time.
+  public var session: SessionState
+  public var settings: Settings
+  public var sounds: SoundBank
+  /// The server runs as fast as it can: its times mean nothing, and the session is left alone.
+  public var isFreewheeling: Bool
+
+  @_noLocks @_noAllocation
+  public init(
+    frames: UInt32, sampleRate: UInt32, times: RawTimes, transport: Transport, latencies: Latencies,
+    clock: ClockMap, session: SessionState, settings: Settings, sounds: SoundBank,
+    isFreewheeling: Bool = false
+  ) {
+    self.frames = frames
+    self.sampleRate = sampleRate
+    self.times = times
+    self.transport = transport
+    self.latencies = latencies
+    self.clock = clock
+    self.session = session
+    self.settings = settings
+    self.sounds = sounds
+    self.isFreewheeling = isFreewheeling
+  }
+}
+
+/// What JACK says about the time of this cycle, untouched: only `CycleTimes` believes any of it.
+public struct RawTimes: Sendable, BitwiseCopyable {
+  /// `jack_last_frame_time`: the running number of frame 0 of this cycle; jumps when cycles were lost, wraps.
+  public var frame: UInt32
+  /// `jack_position_t.usecs`: when the driver woke up for this cycle, on JACK's clock, unfiltered. 0: unknown.
+  public var wakeMicros: UInt64
+  /// `jack_get_cycle_times` returned 0.
+  public var isPairValid: Bool
+  /// `current_usecs` and `next_usecs` of `jack_get_cycle_times`, filtered by JACK's loop.
+  public var currentMicros: UInt64
+  public var nextMicros: UInt64
+  /// How many xruns the notification thread has counted so far; a change hints that the driver stalled.
+  public var xruns: UInt32
+
+  @_noLocks @_noAllocation
+  public init(
+    frame: UInt32, wakeMicros: UInt64, isPairValid: Bool, currentMicros: UInt64, nextMicros: UInt64,
+    xruns: UInt32 = 0
+  ) {
+    self.frame = frame
+    self.wakeMicros = wakeMicros
+    self.isPairValid = isPairValid
+    self.currentMicros = currentMicros
+    self.nextMicros = nextMicros
+    self.xruns = xruns
+  }
+}
+
+/// Frames from frame 0 of this cycle's buffer until it is heard, for each port (playback latency), with the rule
+/// for MIDI ports already applied (jack-and-peers 4.9).
+public struct Latencies: Hashable, Sendable, BitwiseCopyable {
+  public var click1: UInt32
+  public var click2: UInt32
+  public var clock: UInt32
+  public var pulse: UInt32
+  public var run: UInt32
+  /// Of the physical outputs, through which other clients are heard.
+  public var physical: UInt32
+
+  @_noLocks @_noAllocation
+  public init(
+    click1: UInt32 = 0, click2: UInt32 = 0, clock: UInt32 = 0, pulse: UInt32 = 0, run: UInt32 = 0,
+    physical: UInt32 = 0
+  ) {
+    self.click1 = click1
+    self.click2 = click2
+    self.clock = clock
+    self.pulse = pulse
+    self.run = run
+    self.physical = physical
+  }
+
+  @_noLocks @_noAllocation
+  public static func == (left: Latencies, right: Latencies) -> Bool {
+    left.click1 == right.click1 && left.click2 == right.click2 && left.clock == right.clock
+      && left.pulse == right.pulse && left.run == right.run && left.physical == right.physical
+  }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// A complete message at a frame of the buffer; no running status (jack-and-peers 4.10).
+public struct MIDIEvent: Hashable, Sendable, BitwiseCopyable {
+  public var frame: UInt32
+  /// 1 or 3.
+  public var count: UInt8
+  public var status: UInt8
+  public var data1: UInt8
+  public var data2: UInt8
+
+  @_noLocks @_noAllocation
+  init(frame: UInt32, status: UInt8) {
+    self.frame = frame
+    count = 1
+    self.status = status
+    data1 = 0
+    data2 = 0
+  }
+
+  /// Song Position Pointer, in sixteenths, 14 bits.
+  @_noLocks @_noAllocation
+  init(frame: UInt32, position: UInt16) {
+    self.frame = frame
+    count = 3
+    status = MIDI.songPosition
+    data1 = UInt8(truncatingIfNeeded: position & 0x7f)
+    data2 = UInt8(truncatingIfNeeded: (position >> 7) & 0x7f)
+  }
+
+  @_noLocks @_noAllocation
+  public static func == (left: MIDIEvent, right: MIDIEvent) -> Bool {
+    left.frame == right.frame && left.count == right.count && left.status == right.status
+      && left.data1 == right.data1 && left.data2 == right.data2
+  }
+}
+
+/// Status bytes of the MIDI 1.0 system messages that a clock is made of.
+public enum MIDI {
+  public static let songPosition: UInt8 = 0xF2
+  public static let clock: UInt8 = 0xF8
+  public static let start: UInt8 = 0xFA
+  public static let resume: UInt8 = 0xFB
+  public static let stop: UInt8 = 0xFC
+}
+
+/// A cycle's MIDI events, sorted by frame, earlier ones first among equals, as JACK demands.
+public struct MIDIEvents: BitwiseCopyable {
+  /// 8192 frames at 44.1 kHz and 999 BPM hold 75 clocks.
+  public static let capacity = 128
+
+  public private(set) var count = 0
+  /// Events that found no room.
+  public private(set) var dropped = 0
+  private var slots = InlineArray<128, MIDIEvent>(repeating: MIDIEvent(frame: 0, status: 0))
+
+  @_noLocks @_noAllocation
+  init() {}
+
+  /// `index` below `count`.
+  public subscript(index: Int) -> MIDIEvent {
+    @_noLocks @_noAllocation get { slots[index] }
+  }
+
+  @_noLocks @_noAllocation
+  mutating func removeAll() {
+    count = 0
+    dropped = 0
+  }
+
+  @_noLocks @_noAllocation
+  mutating func insert(_ event: MIDIEvent) {
+    guard count < Self.capacity else {
+      dropped += 1
+      return
+    }
+    var place = count
+    while place > 0 && slots[place - 1].frame > event.frame {
+      slots[place] = slots[place - 1]
+      place -= 1
+    }
+    slots[place] = event
+    count += 1
+  }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Where one cycle goes: the ports' buffers, MIDI events in order of time, and what there is to tell. [audio]
+public struct Outputs: ~Copyable {
+  public let click1: AudioBuffer
+  public let click2: AudioBuffer
+  public let pulse: AudioBuffer
+  public let run: AudioBuffer
+  public var events = MIDIEvents()
+  public var report = Report()
+
+  @_noLocks @_noAllocation
+  public init(click1: AudioBuffer, click2: AudioBuffer, pulse: AudioBuffer, run: AudioBuffer) {
+    self.click1 = click1
+    self.click2 = click2
+    self.pulse = pulse
+    self.run = run
+  }
+
+  @_noLocks @_noAllocation
+  mutating func clear(frames: UInt32) {
+    click1.clear()
+    click2.clear()
+    pulse.clear()
+    run.clear()
+    events.removeAll()
+  }
+}
+
+/// One port's frames of this cycle; without an address, a port that is not there.
+public struct AudioBuffer: BitwiseCopyable {
+  let start: UnsafeMutablePointer<Float>?
+  let count: Int
+
+  @_noLocks @_noAllocation
+  public init(_ start: UnsafeMutablePointer<Float>?, frames: UInt32) {
+    self.start = start
+    count = start == nil ? 0 : Int(frames)
+  }
+
+  @_noLocks @_noAllocation
+  func clear() {
+    guard let start else { return }
+    for index in 0..<count { start[index] = 0 }
+  }
+
+  @_noLocks @_noAllocation
+  func fill(_ range: Range<Int>, with value: Float) {
+    guard let start else { return }
+    let clamped = range.clamped(to: 0..<count)
+    for index in clamped { start[index] = value }
+  }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// What is played at one place of a bar.
+public enum Accent: UInt8, Sendable, BitwiseCopyable {
+  case silent
+  case subdivision
+  case beat
+  case accent
+}
+
+/// A bar's clicks in klick's letters: `X` accent, `x` beat, `.` silent; one letter per click, repeated from every
+/// bar line on. Up to 64 letters; empty means "no pattern".
+public struct Pattern: Hashable, Sendable, BitwiseCopyable {
+  public static let longest = 64
+
+  public private(set) var count = 0
+  private var sounding: UInt64 = 0
+  private var accented: UInt64 = 0
+
+  @_noLocks @_noAllocation
+  public init() {}
+
+  /// Nil if there is another letter in it, or more than 64.
+  public init?(_ letters: some Sequence<UInt8>) {
+    for letter in letters {
+      guard count < Self.longest else { return nil }
+      let bit: UInt64 = 1 << UInt64(count)
+      switch letter {
+      case UInt8(ascii: "X"):
+        sounding |= bit
+        accented |= bit
+      case UInt8(ascii: "x"): sounding |= bit
+      case UInt8(ascii: "."): break
+      default: return nil
+      }
+      count += 1
+    }
+  }
+
+  @_noLocks @_noAllocation
+  public static func == (left: Pattern, right: Pattern) -> Bool {
+    left.count == right.count && left.sounding == right.sounding && left.accented == right.accented
+  }
+
+  /// The letter at a place counted from the bar line; it comes round.
+  @_noLocks @_noAllocation
+  public subscript(place: Int64) -> Accent {
+    guard count > 0 else { return .silent }
+    let remainder = place % Int64(count)
+    let bit: UInt64 = 1 << UInt64(remainder < 0 ? remainder &+ Int64(count) : remainder)
+    if accented & bit != 0 { return .accent }
+    return sounding & bit != 0 ? .beat : .silent
+  }
+}

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// What one cycle has to tell: small, fixed, for a queue or a published value. Counters only grow.
+public struct Report: Sendable, BitwiseCopyable {
+  /// The session's beat that is heard through the physical outputs at frame 0 of this cycle.
+  public var sessionBeat = 0.0
+  /// The same within the quantum, in 0 ..< quantum.
+  public var phase = 0.0
+  /// Counts from 0 at the song's start; negative before it. While nothing rolls, the session's beat.
+  public var songBeat = 0.0
+  /// From 1; a bar before the song's start is 0 or negative.
+  public var bar: Int64 = 1
+  /// From 1.
+  public var beat: Int32 = 1
+  public var isRolling = false
+  public var tempo = 0.0
+
+  public var clicks: UInt64 = 0
+  public var clocks: UInt64 = 0
+  public var pulses: UInt64 = 0
+  /// Sounded or sent later than due, because time was corrected past them.
+  public var lateEvents: UInt64 = 0
+  /// Boundaries that were passed over because the session jumped.
+  public var skippedEvents: UInt64 = 0
+  /// Times that the session's beat was not where it was expected, by more than half a beat.
+  public var jumps: UInt64 = 0
+  public var droppedMIDIEvents: UInt64 = 0
+  /// Song positions that did not fit MIDI's 14 bits.
+  public var wrappedPositions: UInt64 = 0
+  /// Voices ended early because too many sounded at once.
+  public var stolenVoices: UInt64 = 0
+
+  /// Cycles that passed without us.
+  public var lostCycles: UInt64 = 0
+  /// Cycles in which JACK's pair of times was unusable.
+  public var insanePairs: UInt64 = 0
+  /// Cycles timed by our own filter because JACK's was still recovering from a stall.
+  public var bridgedCycles: UInt64 = 0
+  /// Stalls of the driver, after which time began anew.
+  public var stalls: UInt64 = 0
+  /// JACK's time for this cycle less the time that was used, in microseconds.
+  public var filterError = 0.0
+  /// Sound card's rate against Link's clock, in parts per million of its nominal rate.
+  public var driftPPM = 0.0
+
+  /// The lowest number of a sound bank that still sounds.
+  public var oldestBank: UInt32 = 0
+
+  @_noLocks @_noAllocation
+  public init() {}
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Mono samples at the server's rate. Whoever made them keeps them.
+public struct Sound: BitwiseCopyable {
+  let samples: UnsafePointer<Float>?
+  let count: Int
+
+  @_noLocks @_noAllocation
+  public init(_ samples: UnsafeBufferPointer<Float>) {
+    self.samples = samples.baseAddress
+    count = samples.baseAddress == nil ? 0 : samples.count
+  }
+
+  /// Nothing to hear.
+  @_noLocks @_noAllocation
+  public init() {
+    samples = nil
+    count = 0
+  }
+}
+
+/// The three sounds of a click. The memory must outlive their last use: keep a bank that was exchanged until
+/// `Report.oldestBank` has gone past its number.
+public struct SoundBank: BitwiseCopyable {
+  public var number: UInt32
+  public var accent: Sound
+  public var beat: Sound
+  public var subdivision: Sound
+
+  @_noLocks @_noAllocation
+  public init(number: UInt32, accent: Sound, beat: Sound, subdivision: Sound) {
+    self.number = number
+    self.accent = accent
+    self.beat = beat
+    self.subdivision = subdivision
+  }
+
+  @_noLocks @_noAllocation
+  public init() {
+    self.init(number: 0, accent: Sound(), beat: Sound(), subdivision: Sound())
+  }
+
+  @_noLocks @_noAllocation
+  func sound(for accent: Accent) -> Sound {
+    switch accent {
+    case .silent: Sound()
+    case .subdivision: subdivision
+    case .beat: beat
+    case .accent: self.accent
+    }
+  }
+}
