@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Hosts: a network and a set of mounts each. Without --hosts there is one, process 1's own, with loopback only;
+with it every host has loopback and an interface wire0, whose other end is a port of the wire."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+import kernel
+import wire
+from main import fail
+
+SHARED = "/dev/shm/.lab"
+RUNTIME = "/dev/shm/runtime"  # in every host's own /dev/shm
+MULTICAST4, MULTICAST6 = "224.0.0.0/4", "ff00::/8"
+
+
+class Host:
+    def __init__(self, number, environment, net=None, mounts=None):
+        self.number, self.environment, self.net, self.mounts = number, environment, net, mounts
+
+    def enter(self):
+        if self.net is not None:
+            kernel.setns(self.net)
+            kernel.setns(self.mounts)  # also moves to the root directory
+
+    def spawn(self, command, environment=None, log=None):
+        """A process of this host; its id. Started in the caller's directory, all signals at their defaults."""
+        here = os.getcwd()
+        pid = os.fork()
+        if pid != 0:
+            return pid
+        self.enter()
+        become(command, environment or self.environment, here, log)
+
+
+def become(command, environment, directory, log=None):
+    """Turn this process into COMMAND, or end with the shell's 126 or 127."""
+    try:
+        if log is not None:
+            sink = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+            os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
+            os.dup2(sink, 1)
+            os.dup2(sink, 2)
+        os.chdir(directory)
+        for number in range(1, signal.NSIG):
+            if number not in (signal.SIGKILL, signal.SIGSTOP, 32, 33):
+                signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        os.execvpe(command[0], command, environment)
+    except OSError as error:
+        sys.stderr.write(f"lab: {command[0]}: {error.strerror}\n")
+        os._exit(127 if isinstance(error, FileNotFoundError) else 126)
+
+
+def ip(script):
+    done = subprocess.run(["ip", "-batch", "-"], input=script, text=True, capture_output=True, env=os.environ)
+    if done.returncode != 0:
+        raise OSError(None, f"ip: {done.stderr.strip()}")
+
+
+def fresh_shm():
+    """A private /dev/shm (JACK's registry and sockets live there) that still shows the lab's shared directory."""
+    shared = os.open(SHARED, os.O_RDONLY)
+    kernel.mount_tmpfs("/dev/shm")
+    os.mkdir(SHARED)
+    kernel.bind(f"/proc/self/fd/{shared}", SHARED)
+    os.close(shared)
+
+
+def loopback(multicast):
+    """Multicast on loopback is what lets two programs on one host find each other through 127.0.0.1."""
+    lines = ["link set lo multicast on", "link set lo up"]
+    if multicast:
+        lines += [f"route add {MULTICAST4} dev lo", f"route add multicast {MULTICAST6} dev lo table local"]
+    return "\n".join(lines) + "\n"
+
+
+def sysctl(name, value):
+    try:
+        with open("/proc/sys/net/" + name, "w") as file:
+            file.write(str(value))
+    except OSError:
+        pass  # a kernel without IPv6
+
+
+def without_ipv6(script):
+    if os.path.exists("/proc/sys/net/ipv6"):
+        return script
+    return "".join(line + "\n" for line in script.splitlines() if MULTICAST6 not in line)
+
+
+def build(options, environment, wire_program):
+    """All hosts, and the wire between them."""
+    environment["XDG_RUNTIME_DIR"] = RUNTIME
+    if not options.hosts:
+        os.mkdir(RUNTIME, 0o700)
+        ip(without_ipv6(loopback(True)))
+        if options.server != "pipewire":
+            environment["JACK_DEFAULT_SERVER"] = options.name
+        everyone = [Host(1, environment)]
+    else:
+        ip("link set lo up\n")
+        sysctl("ipv6/conf/default/disable_ipv6", 1)  # the wire's own ends of the cables stay silent
+        wire.start(wire_program)
+        everyone = [make(number, options, environment) for number in range(1, options.hosts + 1)]
+        for host in everyone:
+            plug(host, "wire0", f"10.77.0.{host.number}/24", MULTICAST4)
+        if options.wire:
+            wire.ask("set " + options.wire)
+    with open(f"{SHARED}/hosts.json", "w") as file:
+        json.dump({str(h.number): {"net": h.net, "mounts": h.mounts, "server": h.environment.get("JACK_DEFAULT_SERVER")}
+                   for h in everyone}, file)
+    return everyone
+
+
+def make(number, options, environment):
+    """Host NUMBER: a short-lived child makes its namespaces, we hold them by descriptors."""
+    ready_out, ready_in = os.pipe()
+    go_out, go_in = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            kernel.unshare(kernel.NEWNET | kernel.NEWNS | kernel.NEWIPC)
+            fresh_shm()
+            os.mkdir(RUNTIME, 0o700)
+            sysctl("ipv6/conf/default/accept_dad", 0)  # link-local addresses are usable at once
+            ip(loopback(False))
+            os.write(ready_in, b"+")
+            os.read(go_out, 1)
+            os._exit(0)
+        except OSError as error:
+            sys.stderr.write(f"lab: host {number}: {error}\n")
+            os._exit(125)
+    os.close(ready_in)
+    if os.read(ready_out, 1) != b"+":
+        fail(f"host {number} could not be made")
+    net, mounts = (os.open(f"/proc/{child}/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC) for kind in ("net", "mnt"))
+    os.write(go_in, b"+")
+    os.waitpid(child, 0)
+    for fd in (ready_out, go_out, go_in):
+        os.close(fd)
+    mine = dict(environment, LAB_HOST=str(number))
+    if options.server != "pipewire":  # its libjack has one server and its own idea of names
+        mine["JACK_DEFAULT_SERVER"] = f"{options.name}-{number}"
+    return Host(number, mine, net, mounts)
+
+
+def address_of(host, interface):
+    """02:...:KK; the last but one byte tells a host's interfaces apart."""
+    return f"02:00:00:00:{int(re.sub('[^0-9]', '', interface) or 0) % 256:02x}:{host.number:02x}"
+
+
+def plug(host, interface, address, multicast=None):
+    """A cable from HOST's new interface to a new port of the wire. Runs in the wire's network (process 1's)."""
+    port = f"p{host.number}-{interface}"[:15]
+    ip(f"link add name {port} type veth peer name {interface} netns /proc/{os.getpid()}/fd/{host.net}\n"
+       f"link set {port} up\n")
+    kernel.no_offload(port)
+    wire.connect(host.number, port)
+    script = (f"link set {interface} address {address_of(host, interface)}\nlink set {interface} up\n"
+              f"addr add {address} brd + dev {interface}\n")
+    if multicast:
+        script += f"route add {multicast} dev {interface}\n"
+    child = os.fork()
+    if child == 0:
+        try:
+            host.enter()
+            kernel.no_offload(interface)
+            ip(script)
+            os._exit(0)
+        except OSError as error:
+            sys.stderr.write(f"lab: host {host.number}: {error}\n")
+            os._exit(125)
+    if os.waitpid(child, 0)[1] != 0:
+        fail(f"{interface} of host {host.number} could not be made")
+
+
+# The commands that run inside a lab.
+
+def find(word):
+    """Host number WORD of the lab around us; its namespaces are held by process 1."""
+    with open(os.path.join(os.environ["LAB_DIR"], "hosts.json")) as file:
+        known = json.load(file)
+    if word not in known:
+        fail(f"no host {word} here; there are: {' '.join(known)}", 2)
+    entry = known[word]
+    environment = dict(os.environ, LAB_HOST=word)
+    if entry["server"] is not None:
+        environment["JACK_DEFAULT_SERVER"] = entry["server"]
+    if entry["net"] is None:
+        return Host(1, environment)
+    net, mounts = (os.open(f"/proc/1/fd/{entry[kind]}", os.O_RDONLY | os.O_CLOEXEC) for kind in ("net", "mounts"))
+    return Host(int(word), environment, net, mounts)
+
+
+def run_on(arguments):
+    if len(arguments) < 2:
+        fail("usage: $LAB on K COMMAND...", 2)
+    host, here = find(arguments[0]), os.getcwd()
+    host.enter()
+    become(arguments[1:], host.environment, here)
+
+
+def as_wire():
+    """Move this process to the network where the wire's ends of the cables are."""
+    kernel.setns(os.open("/proc/1/ns/net", os.O_RDONLY | os.O_CLOEXEC))
+
+
+def plug_command(arguments):
+    if len(arguments) not in (2, 3) or not re.fullmatch(r"[a-z]{1,8}[0-9]{1,2}", arguments[1]):
+        fail("usage: $LAB plug K NAME [ADDRESS/BITS]; NAME is letters and a number, like wire1", 2)
+    host, name = find(arguments[0]), arguments[1]
+    if host.net is None:
+        fail("plug: this lab has no wire: start it with --hosts", 2)
+    number = int(re.sub("[^0-9]", "", name))
+    as_wire()
+    try:
+        plug(host, name, arguments[2] if len(arguments) == 3 else f"10.77.{number}.{host.number}/24")
+    except OSError as error:
+        fail(f"plug: {error}")
+
+
+def unplug_command(arguments):
+    if len(arguments) != 2:
+        fail("usage: $LAB unplug K NAME", 2)
+    host = find(arguments[0])
+    if host.net is None:
+        fail("unplug: this lab has no wire: start it with --hosts", 2)
+    host.enter()
+    try:
+        ip(f"link delete {arguments[1]}\n")
+    except OSError as error:
+        fail(f"unplug: {error}")

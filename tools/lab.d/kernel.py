@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The few Linux calls that Python 3.11 does not have."""
+
+import ctypes
+import fcntl
+import os
+import socket
+import struct
+
+NEWNS, NEWUSER, NEWPID, NEWNET, NEWIPC = 0x00020000, 0x10000000, 0x20000000, 0x40000000, 0x08000000
+_MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_BIND, _MS_REC, _MS_PRIVATE = 2, 4, 8, 4096, 16384, 1 << 18
+_PR_SET_PDEATHSIG = 1
+_SIOCETHTOOL = 0x8946
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def _check(result, what):
+    if result != 0:
+        error = ctypes.get_errno()
+        raise OSError(error, f"{what}: {os.strerror(error)}")
+
+
+def unshare(flags):
+    _check(_libc.unshare(flags), "unshare")
+
+
+def setns(fd):
+    _check(_libc.setns(fd, 0), "setns")
+
+
+def die_with_parent(signal):
+    _check(_libc.prctl(_PR_SET_PDEATHSIG, int(signal), 0, 0, 0), "prctl")
+
+
+def _mount(source, target, kind, flags, data=None):
+    arguments = [x.encode() if x is not None else None for x in (source, target, kind)]
+    _check(_libc.mount(*arguments, ctypes.c_ulong(flags), data.encode() if data else None), f"mount on {target}")
+
+
+def mounts_private():
+    _mount("none", "/", None, _MS_REC | _MS_PRIVATE)
+
+
+def mount_proc():
+    _mount("proc", "/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
+
+
+def mount_tmpfs(target):
+    _mount("lab", target, "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=1777")
+
+
+def bind(source, target):
+    _mount(source, target, None, _MS_BIND)
+
+
+def no_offload(interface):
+    """Let this interface write whole checksums and no super-frames: the wire forwards frames as they are."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        for feature in (0x17, 0x15, 0x1F, 0x24, 0x2C):  # ETHTOOL_STXCSUM, SRXCSUM, STSO, SGSO, SGRO
+            value = ctypes.create_string_buffer(struct.pack("II", feature, 0))
+            request = struct.pack("16sP16x", interface.encode(), ctypes.addressof(value))
+            try:
+                fcntl.ioctl(any_socket, _SIOCETHTOOL, request)
+            except OSError:
+                pass  # a feature that this device does not have is off already

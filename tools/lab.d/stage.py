@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The stage: namespaces, and that nothing outlives them.
+
+Two processes. The one that was called stays outside, waits and passes signals on. Its child is process 1 of a new
+PID namespace: when it ends, for whatever reason, the kernel kills every process inside, and it is set to die with
+its parent, so even kill -9 of the lab leaves nothing. Mounts, interfaces and shared memory belong to the
+namespaces and go with the last process. Nothing is ever written outside."""
+
+import errno
+import os
+import signal
+import sys
+import time
+import traceback
+
+import hosts
+import kernel
+import servers
+import setup
+import wire
+from main import fail
+
+LAB = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lab")
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+SI_KERNEL = 0x80  # the sender was the terminal: COMMAND got it as well
+SHARED = "/dev/shm/.lab"
+
+
+def enter(options, command, nested):
+    if not nested:
+        setup.needed(options, command)
+    wire_program = wire.program() if options.hosts else None
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING + (signal.SIGCHLD,))
+    new_namespace_for_children()
+    alive, held = os.pipe()
+    child = os.fork()
+    if child == 0:
+        kernel.die_with_parent(signal.SIGKILL)
+        os.close(held)
+        os.set_blocking(alive, False)
+        try:
+            if os.read(alive, 1) == b"":
+                os._exit(125)  # the parent died before we could be bound to it
+        except BlockingIOError:
+            pass
+        os.close(alive)
+        status = 125
+        try:
+            status = inside(options, command, wire_program)
+        except SystemExit as end:
+            status = end.code
+        except OSError as error:
+            sys.stderr.write(f"lab: {error}\n")
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    os.close(alive)
+    sys.exit(outside(child, options.grace))
+
+
+def new_namespace_for_children():
+    """A new PID namespace for what we fork next; with a new user namespace first where we have no rights."""
+    try:
+        kernel.unshare(kernel.NEWPID)
+        return
+    except OSError as error:
+        if error.errno != errno.EPERM:
+            fail(f"this kernel has no PID namespaces ({error.strerror})")
+    user, group = os.geteuid(), os.getegid()
+    try:
+        kernel.unshare(kernel.NEWUSER | kernel.NEWPID)
+        for path, text in (("setgroups", "deny"), ("uid_map", f"0 {user} 1"), ("gid_map", f"0 {group} 1")):
+            with open(f"/proc/self/{path}", "w") as file:
+                file.write(text)
+    except OSError as error:
+        fail(f"needs root or user namespaces, and has neither ({error.strerror}).\n" + how_to_enable())
+
+
+def how_to_enable():
+    def value(name):
+        try:
+            with open("/proc/sys/" + name) as file:
+                return file.read().strip()
+        except OSError:
+            return None
+
+    if value("user/max_user_namespaces") == "0":
+        return "     user namespaces are limited to 0: sysctl -w user.max_user_namespaces=10000 (as root)"
+    if value("kernel/unprivileged_userns_clone") == "0":
+        return "     switched off by Debian's kernel: sysctl -w kernel.unprivileged_userns_clone=1 (as root)"
+    if value("kernel/apparmor_restrict_unprivileged_userns") == "1":
+        return ("     AppArmor keeps ordinary users from them:\n"
+                "     sysctl -w kernel.apparmor_restrict_unprivileged_userns=0 (as root)")
+    return ("     This looks like a container that forbids them: start it with --cap-add SYS_ADMIN and\n"
+            "     --security-opt seccomp=unconfined, or run tools/lab as root outside of it.")
+
+
+def outside(child, grace):
+    """Wait for process 1; pass ending signals on; after the grace period or a second signal, kill."""
+    status, deadline, sent = None, None, None
+    while True:
+        if deadline is None:
+            info = signal.sigwaitinfo(ENDING + (signal.SIGCHLD,))
+        else:
+            info = signal.sigtimedwait(ENDING + (signal.SIGCHLD,), max(0.0, deadline - time.monotonic()))
+        if info is None:
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            return 128 + sent
+        if info.si_signo == signal.SIGCHLD:
+            pid, status = os.waitpid(child, os.WNOHANG)
+            if pid == child:
+                break
+        elif info.si_signo == signal.SIGINT and info.si_code == SI_KERNEL:
+            pass  # Ctrl-C is COMMAND's business: a shell or a prompt in the lab survives it
+        elif sent is None:
+            sent, deadline = int(info.si_signo), time.monotonic() + grace
+            os.kill(child, signal.SIGRTMIN + sent)
+        else:
+            deadline = time.monotonic()
+    code = os.waitstatus_to_exitcode(status)
+    return 128 - code if code < 0 else code
+
+
+def inside(options, command, wire_program):
+    """Process 1: set the stage, run COMMAND, reap everything, return COMMAND's status."""
+    try:
+        kernel.unshare(kernel.NEWNS | kernel.NEWNET | kernel.NEWIPC)
+        kernel.mounts_private()
+        kernel.mount_proc()
+        kernel.mount_tmpfs("/dev/shm")
+    except OSError as error:
+        fail(f"no private network or mounts here: {error}.\n{how_to_enable()}")
+    os.mkdir(SHARED, 0o755)
+    environment = {
+        key: value for key, value in os.environ.items()
+        # Doors to what runs outside of the lab, and the marks of a lab around this one.
+        if key not in ("DBUS_SESSION_BUS_ADDRESS", "PULSE_SERVER", "PIPEWIRE_REMOTE", "JACK_DEFAULT_SERVER")
+    }
+    environment.update({
+        "LAB": LAB, "LAB_DIR": SHARED, "LAB_HOST": "1", "LAB_HOSTS": str(max(1, options.hosts)),
+        "JACK_NO_START_SERVER": "1", "JACK_NO_AUDIO_RESERVATION": "1",
+    })
+    everyone = hosts.build(options, environment, wire_program)
+    servers.start(options, everyone)
+    ended = {}
+    command_pid = everyone[0].spawn(command or [os.environ.get("SHELL", "/bin/sh")])
+    for number in ENDING:
+        signal.signal(number, lambda *_: None)
+        signal.signal(signal.SIGRTMIN + number, lambda n, _: signal_tree(command_pid, n - signal.SIGRTMIN))
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    while command_pid not in ended:
+        pid, status = os.waitpid(-1, 0)
+        ended[pid] = status
+    code = os.waitstatus_to_exitcode(ended[command_pid])
+    return 128 - code if code < 0 else code
+
+
+def signal_tree(root, number):
+    """To COMMAND and all that it started: a shell would wait for its child before it minds its own signal."""
+    parents = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/stat", "rb") as file:
+                    parents[int(entry)] = int(file.read().rpartition(b")")[2].split()[1])
+            except OSError:
+                pass
+    doomed, grew = {root}, True
+    while grew:
+        more = {pid for pid, parent in parents.items() if parent in doomed} - doomed
+        doomed |= more
+        grew = bool(more)
+    for pid in sorted(doomed, reverse=True):
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            pass
