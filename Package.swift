@@ -14,7 +14,7 @@ let package = Package(
     .target(name: "HostSync", dependencies: ["BeatMath"]),
     // Where the review of every C call on the audio thread happens: Sources/CJACK/shim.h.
     .systemLibrary(name: "CJACK", pkgConfig: "jack", providers: [.apt(["libjack-jackd2-dev"])]),
-    .target(name: "JACKHost", dependencies: ["BeatMath", "CJACK", "Handoff"]),
+    .target(name: "JACKHost", dependencies: ["BeatMath", "CJACK", "Handoff", "HostSync"]),
     .target(name: "LinkWire", dependencies: ["BeatMath"]),
     // The reference implementation, for comparison in tests only; empty without Debian's ableton-link-dev.
     .target(
@@ -22,7 +22,7 @@ let package = Package(
       cxxSettings: [.define("LINK_PLATFORM_LINUX", to: "1")]),
     .testTarget(name: "HandoffTests", dependencies: ["Handoff"]),
     .testTarget(name: "HostSyncTests", dependencies: ["BeatMath", "HostSync"]),
-    .testTarget(name: "JACKHostTests", dependencies: ["CJACK", "JACKHost"]),
+    .testTarget(name: "JACKHostTests", dependencies: ["BeatMath", "CJACK", "HostSync", "JACKHost"]),
     .testTarget(name: "BeatMathTests", dependencies: ["BeatMath", "LinkOracle"]),
     .testTarget(name: "LinkWireTests", dependencies: ["LinkWire", "BeatMath"], exclude: ["captured.pcap"]),
   ],

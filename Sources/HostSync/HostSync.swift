@@ -18,6 +18,7 @@
 /// The state that lasts from one cycle to the next. The audio thread owns it while the client is active.
 public struct HostSync: ~Copyable {
   /// `sampleRate` is what the server runs at; a change of it means a new `HostSync`.
+  @_noLocks @_noAllocation
   public init() {}
 
   /// Decides one cycle. [audio]

@@ -1,13 +1,134 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
 
-/// A client on a running JACK server. [control]
+/// tactus on a JACK server: the client, its ports, and its stay there through everything that servers do.
+///
+/// What it lacks: decisions. What sounds in a cycle is `HostSync`'s; here it is given its times and buffers.
+/// It knows nothing of networks, and starts no thread of its own: besides libjack's there is the one that
+/// calls `step`.
+///
+/// The invariant: the audio thread touches `AudioCycle` and `SharedState`, the control thread all the rest,
+/// and `SharedState` outlives every client.
+///
+/// The way in: `init`, `start`, then `step` every 20 ms or so, all from one thread; other threads reach the
+/// audio through `AudioExchange`. [control]
 public final class JACKHost {
-  private let client: JACKClient
-
-  /// Joins the server; never starts one. `server` nil is JACK's default.
-  public init(name: String, server: String?) throws(JACKError) {
-    client = try JACKClient(name: name, server: server)
+  private enum State {
+    case open(JACKClient)
+    case running(RunningClient)
+    case lost(nextTry: Micros)
+    case closed
   }
 
-  public var server: ServerDescription { client.description }
+  private static let retryInterval = Micros(200_000)
+
+  private let serverName: String?
+  private let clientName: String
+  private let exchange: AudioExchange
+  private var state: State
+  private var patchbay = Patchbay()
+  private var frames: Int
+  /// The server as it is, or was when it was last there.
+  public private(set) var server: ServerDescription
+
+  /// Joins a running server; starts none. `server` nil is JACK's default.
+  public init(name: String, server: String?, exchange: AudioExchange) throws(JACKError) {
+    let client = try JACKClient(name: name, server: server)
+    serverName = server
+    clientName = client.name
+    self.exchange = exchange
+    self.server = client.description
+    frames = self.server.framesPerPeriod
+    state = .open(client)
+  }
+
+  /// Registers the ports and lets the audio thread run.
+  public func start(at now: Micros) throws(JACKError) {
+    guard case .open(let client) = state else { return }
+    state = .running(try RunningClient(client: client, shared: exchange.shared, at: now))
+  }
+
+  /// Leaves the server. Nothing brings it back.
+  public func close() {
+    if case .running(let running) = state { running.withdraw() }
+    state = .closed
+  }
+
+  deinit {
+    close()
+  }
+}
+
+public enum JACKEvent: Equatable, Sendable {
+  /// The server is gone; the reason is JACK's own. We go on trying to come back.
+  case serverLost(reason: String)
+  case serverReturned(ServerDescription)
+  case periodChanged(frames: Int)
+  case sampleRateChanged(Int)
+  case freewheel(Bool)
+  case latenciesChanged(PortLatencies)
+}
+
+extension JACKHost {
+  /// Whether there is an active client on a server now.
+  public var isRunning: Bool {
+    if case .running = state { true } else { false }
+  }
+
+  public var latencies: PortLatencies {
+    if case .running(let running) = state { running.latencies } else { .zero }
+  }
+
+  /// From JACK's clock to Link's, as the audio thread has it.
+  public var clockMap: ClockMap {
+    if case .running(let running) = state { running.clocks.map } else { .identity }
+  }
+
+  /// One look at everything that changes slowly, and what came of it. `now` is on Link's clock. Never blocks
+  /// for longer than the server takes to answer.
+  public func step(at now: Micros) -> [JACKEvent] {
+    switch state {
+    case .open, .closed:
+      return []
+    case .lost(let nextTry):
+      return now >= nextTry ? tryToReturn(at: now) : []
+    case .running(let running):
+      let notices = exchange.shared.pointee.board.take()
+      if notices.contains(.shutdown) { return lose(at: now) }
+      return look(after: running, notices, at: now)
+    }
+  }
+
+  private func look(after running: RunningClient, _ notices: Notices, at now: Micros) -> [JACKEvent] {
+    var events: [JACKEvent] = []
+    if running.step(at: now, notices: notices) { events.append(.latenciesChanged(running.latencies)) }
+    patchbay.step(on: running, graphChanged: notices.contains(.graph), at: now)
+    guard !notices.isDisjoint(with: [.period, .sampleRate, .freewheel]) else { return events }
+    let before = server
+    server = running.client.description
+    if server.framesPerPeriod != before.framesPerPeriod {
+      events.append(.periodChanged(frames: server.framesPerPeriod))
+    }
+    if server.sampleRate != before.sampleRate { events.append(.sampleRateChanged(server.sampleRate)) }
+    if notices.contains(.freewheel) { events.append(.freewheel(exchange.isFreewheeling)) }
+    return events
+  }
+
+  private func lose(at now: Micros) -> [JACKEvent] {
+    patchbay.serverLost()
+    state = .lost(nextTry: now)
+    return [.serverLost(reason: exchange.shared.pointee.board.reason)]
+  }
+
+  private func tryToReturn(at now: Micros) -> [JACKEvent] {
+    state = .lost(nextTry: now + Self.retryInterval)
+    guard let client = try? JACKClient(name: clientName, server: serverName),
+      let running = try? RunningClient(client: client, shared: exchange.shared, at: now)
+    else { return [] }
+    state = .running(running)
+    server = client.description
+    patchbay.serverReturned(at: now)
+    patchbay.step(on: running, graphChanged: true, at: now)
+    return [.serverReturned(server), .latenciesChanged(running.latencies)]
+  }
 }

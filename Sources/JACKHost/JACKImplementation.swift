@@ -36,3 +36,14 @@ extension JACKImplementation: CustomStringConvertible {
     }
   }
 }
+
+extension JACKImplementation {
+  /// Whether what is sent to this MIDI port really leaves a period later although the port reports no latency:
+  /// jack2's ALSA bridges do that (jack-and-peers 4.9). PipeWire's schedule events for their own time.
+  func isSilentlyLateMIDI(port: String) -> Bool {
+    switch self {
+    case .jack2: port.hasPrefix("system:midi_") || port.hasPrefix("a2j:")
+    case .pipeWire: false
+    }
+  }
+}

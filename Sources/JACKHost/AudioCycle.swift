@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import CJACK
+import HostSync
+
+/// What only the audio thread touches while a client is active: `HostSync` and the way to its cycle.
+struct AudioCycle: ~Copyable {
+  /// At most so many messages are taken from `control` in one cycle.
+  private static var controlLimit: UInt32 {
+    @_noLocks @_noAllocation get { 64 }
+  }
+
+  private let client: OpaquePointer
+  private let ports: PortHandles
+  private let shared: UnsafePointer<SharedState>
+  private var sync: HostSync
+  private var sampleRate: UInt32
+
+  init(client: OpaquePointer, ports: PortHandles, shared: UnsafePointer<SharedState>, sampleRate: UInt32) {
+    self.client = client
+    self.ports = ports
+    self.shared = shared
+    self.sampleRate = sampleRate
+    sync = HostSync()
+  }
+
+  @_noLocks @_noAllocation
+  mutating func run(_ frames: UInt32) {
+    let rate = shared.pointee.board.sampleRate
+    if rate != sampleRate {
+      // All that was remembered counted in frames of another length.
+      sampleRate = rate
+      sync = HostSync()
+    }
+    let cycle = gather(frames)
+    var outputs = Outputs(
+      click1: audio(ports.click1, frames), click2: audio(ports.click2, frames),
+      pulse: audio(ports.pulse, frames), run: audio(ports.run, frames))
+    sync.run(cycle, into: &outputs)
+    write(outputs.events, frames)
+    readControl(frames)
+    shared.pointee.report.publish(outputs.report)
+    shared.pointee.cycles.wrappingAdd(1, ordering: .relaxed)
+  }
+
+  /// Everything that is true in this cycle, read once.
+  @_noLocks @_noAllocation
+  private func gather(_ frames: UInt32) -> Cycle {
+    var position = jack_position_t()
+    let state = jack_transport_query(client, &position)
+    var frame: UInt32 = 0, current: UInt64 = 0, next: UInt64 = 0, period: Float = 0
+    let result = jack_get_cycle_times(client, &frame, &current, &next, &period)
+    let times = RawTimes(
+      frame: jack_last_frame_time(client), wakeMicros: position.usecs, isPairValid: result == 0,
+      currentMicros: current, nextMicros: next,
+      xruns: UInt32(truncatingIfNeeded: shared.pointee.board.xrunCount))
+    return Cycle(
+      frames: frames, sampleRate: sampleRate, times: times,
+      transport: Transport(state: state, position: position), latencies: shared.pointee.latencies.read(),
+      clock: shared.pointee.clockMap.read(), session: shared.pointee.session.read(),
+      settings: shared.pointee.settings.read(), sounds: shared.pointee.sounds.read(),
+      isFreewheeling: shared.pointee.board.isFreewheeling)
+  }
+
+  @_noLocks @_noAllocation
+  private func audio(_ port: OpaquePointer, _ frames: UInt32) -> AudioBuffer {
+    let buffer = jack_port_get_buffer(port, frames)
+    return AudioBuffer(buffer?.assumingMemoryBound(to: Float.self), frames: frames)
+  }
+
+  @_noLocks @_noAllocation
+  private func write(_ events: borrowing MIDIEvents, _ frames: UInt32) {
+    guard let buffer = jack_port_get_buffer(ports.clock, frames) else { return }
+    jack_midi_clear_buffer(buffer)
+    for index in 0..<events.count {
+      let event = events[index]
+      guard let bytes = jack_midi_event_reserve(buffer, event.frame, Int(event.count)) else { return }
+      bytes[0] = event.status
+      guard event.count == 3 else { continue }
+      bytes[1] = event.data1
+      bytes[2] = event.data2
+    }
+  }
+
+  @_noLocks @_noAllocation
+  private func readControl(_ frames: UInt32) {
+    guard let buffer = jack_port_get_buffer(ports.control, frames) else { return }
+    for index in 0..<min(jack_midi_get_event_count(buffer), Self.controlLimit) {
+      var event = jack_midi_event_t()
+      guard jack_midi_event_get(&event, buffer, index) == 0, let bytes = event.buffer, event.size > 0
+      else { continue }
+      guard event.size <= 3 else {
+        shared.pointee.oversized.wrappingAdd(1, ordering: .relaxed)
+        continue
+      }
+      var message = ControlMessage()
+      message.count = UInt8(truncatingIfNeeded: event.size)
+      message.bytes.0 = bytes[0]
+      if event.size > 1 { message.bytes.1 = bytes[1] }
+      if event.size > 2 { message.bytes.2 = bytes[2] }
+      shared.pointee.control.push(message)
+    }
+  }
+}
+
+extension Transport {
+  @_noLocks @_noAllocation
+  init(state: jack_transport_state_t, position: jack_position_t) {
+    let known: State =
+      switch state {
+      case JackTransportStopped: .stopped
+      case JackTransportRolling, JackTransportLooping: .rolling
+      default: .starting  // Starting, and jack2's "net starting"
+      }
+    var bbt: BBT?
+    if position.valid.rawValue & JackPositionBBT.rawValue != 0 {
+      bbt = BBT(
+        bar: position.bar, beat: position.beat, tick: position.tick, barStartTick: position.bar_start_tick,
+        beatsPerBar: position.beats_per_bar, beatType: position.beat_type,
+        ticksPerBeat: position.ticks_per_beat, beatsPerMinute: position.beats_per_minute)
+    }
+    self.init(state: known, frame: position.frame, bbt: bbt)
+  }
+}
+
+/// JACK's thread enters here. Always 0: anything else ends JACK's thread for this client.
+@_noLocks @_noAllocation
+func runAudioCycle(_ frames: UInt32, _ context: UnsafeMutableRawPointer?) -> Int32 {
+  context!.assumingMemoryBound(to: AudioCycle.self).pointee.run(frames)
+  return 0
+}

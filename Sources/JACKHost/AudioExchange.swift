@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+public import HostSync
+import Glibc
+import Handoff
+import Synchronization
+
+/// What crosses between the audio thread and everybody else. Only `let`s: atomics and handoffs, each with one
+/// writer and one reader.
+struct SharedState: ~Copyable, Sendable {
+  // Into the audio thread.
+  let session: Latest<SessionState>
+  let settings: Latest<Settings>
+  let sounds = Latest(SoundBank())
+  let clockMap = Latest(ClockMap.identity)
+  let latencies = Latest(Latencies())
+  // Out of it.
+  let report = Latest(Report())
+  let control = SPSCQueue(capacity: 256, filler: ControlMessage())
+  let cycles = Atomic<UInt>(0)
+  /// Messages at `control` that are longer than three bytes.
+  let oversized = Atomic<UInt>(0)
+  // From libjack's notification threads to both sides.
+  let board = NoticeBoard()
+
+  init(session: SessionState, settings: Settings) {
+    self.session = Latest(session)
+    self.settings = Latest(settings)
+  }
+}
+
+/// A MIDI message that came in through `control`.
+public struct ControlMessage: Sendable, BitwiseCopyable {
+  /// 1...3.
+  public var count: UInt8 = 0
+  public var bytes: (UInt8, UInt8, UInt8) = (0, 0, 0)
+
+  @_noLocks @_noAllocation
+  init() {}
+}
+
+/// The doors to the audio thread, one for each thread that has something for it. Outlives clients and servers.
+public final class AudioExchange: Sendable {
+  // At one address for its whole life: the audio thread holds it.
+  nonisolated(unsafe) let shared: UnsafeMutablePointer<SharedState>
+
+  public init(session: SessionState, settings: Settings) {
+    shared = .allocate(capacity: 1)
+    shared.initialize(to: SharedState(session: session, settings: settings))
+    // libjack locks its own memory and none of ours. Under a small RLIMIT_MEMLOCK this is refused, and then
+    // only a machine that is short of memory notices.
+    mlock(shared, MemoryLayout<SharedState>.size)
+  }
+
+  deinit {
+    shared.deinitialize(count: 1)
+    shared.deallocate()
+  }
+
+  /// Takes effect in the next cycle. [network]
+  public func publish(_ session: SessionState) { shared.pointee.session.publish(session) }
+
+  /// Takes effect in the next cycle. [control]
+  public func publish(_ settings: Settings) { shared.pointee.settings.publish(settings) }
+
+  /// Takes effect in the next cycle. The sounds' memory stays the caller's: `SoundBank` says for how long.
+  /// [control]
+  public func publish(_ sounds: SoundBank) { shared.pointee.sounds.publish(sounds) }
+
+  /// What the last cycle told. [control]
+  public func report() -> Report { shared.pointee.report.read() }
+
+  /// The next message that came in through `control`, oldest first. [control]
+  public func nextControlMessage() -> ControlMessage? { shared.pointee.control.pop() }
+
+  /// Messages at `control` that were lost: too long, or nobody took the earlier ones. [any]
+  public var lostControlMessages: Int {
+    Int(clamping: shared.pointee.oversized.load(ordering: .relaxed) &+ shared.pointee.control.refusedCount)
+  }
+
+  /// Audio cycles so far. [any]
+  public var cycleCount: Int { Int(clamping: shared.pointee.cycles.load(ordering: .relaxed)) }
+
+  /// How often JACK said that somebody's cycle was late. [any]
+  public var xrunCount: Int { Int(clamping: shared.pointee.board.xrunCount) }
+
+  public var isFreewheeling: Bool { shared.pointee.board.isFreewheeling }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+
+/// Both clocks read at the same moment, as nearly as a thread can.
+struct ClockPair: Sendable {
+  let jack: Micros
+  /// Link's clock just before and just after.
+  let before, after: Micros
+
+  var link: Micros { Micros(before.count &+ (after.count &- before.count) / 2) }
+  var bracket: Micros { after - before }
+  var couldBeOneClock: Bool { before <= jack && jack <= after }
+}
+
+/// The line between JACK's clock and Link's, from pairs of readings taken again and again.
+///
+/// The newest few seconds count: NTP bends CLOCK_MONOTONIC, which is PipeWire's clock, against Link's
+/// CLOCK_MONOTONIC_RAW by up to 500 ppm, and bends it anew whenever it likes (jack-and-peers 4.2).
+struct ClockComparison {
+  static let interval = Micros(100_000)
+  static let limit = 32
+  /// We were interrupted between the readings: such a pair says too little.
+  static let widestBracket = Micros(20)
+  /// No clock drifts so far between two pairs: it was set, or it is another clock.
+  static let jump = Micros(1_000)
+  /// Below this the slope is noise: a microsecond of rounding over half a second is 2 ppm.
+  static let shortestSpan = Micros(500_000)
+  /// More than NTP may slew, twice.
+  static let steepest = 1e-3
+
+  private var pairs: [ClockPair] = []
+  private(set) var map = ClockMap.identity
+  private(set) var rejectedCount = 0
+  private(set) var jumpCount = 0
+
+  mutating func add(_ pair: ClockPair) {
+    guard pair.bracket <= Self.widestBracket || pairs.isEmpty else {
+      rejectedCount += 1
+      return
+    }
+    if !pairs.isEmpty {
+      let error = pair.link - map.link(fromJACK: pair.jack)
+      if error > Self.jump || error < -Self.jump {
+        pairs.removeAll()
+        jumpCount += 1
+      }
+    }
+    if pairs.count == Self.limit { pairs.removeFirst() }
+    pairs.append(pair)
+    map = pairs.allSatisfy(\.couldBeOneClock) ? .identity : fit(through: pair)
+  }
+
+  /// Least squares of (link - jack) over jack, anchored at the newest pair's time.
+  private func fit(through newest: ClockPair) -> ClockMap {
+    let count = Double(pairs.count)
+    let base = newest.link - newest.jack
+    var meanTime = 0.0, meanOffset = 0.0
+    for pair in pairs {
+      meanTime += Double((pair.jack - newest.jack).count) / count
+      meanOffset += Double((pair.link - pair.jack - base).count) / count
+    }
+    var spread = 0.0, common = 0.0
+    for pair in pairs {
+      let time = Double((pair.jack - newest.jack).count) - meanTime
+      spread += time * time
+      common += time * (Double((pair.link - pair.jack - base).count) - meanOffset)
+    }
+    let span = newest.jack - pairs[0].jack
+    guard span >= Self.shortestSpan, spread > 0 else {
+      return ClockMap(jackAnchor: newest.jack, linkAnchor: newest.link)
+    }
+    let skew = max(-Self.steepest, min(Self.steepest, common / spread))
+    let offset = base + Micros(rounding: meanOffset - skew * meanTime)
+    return ClockMap(jackAnchor: newest.jack, linkAnchor: newest.jack + offset, skew: skew)
+  }
+}

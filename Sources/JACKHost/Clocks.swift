@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import CJACK
+import Glibc
+
+/// Link's host clock: CLOCK_MONOTONIC_RAW in microseconds (jack-and-peers 4.2). [any but audio]
+func linkClock() -> Micros {
+  var time = timespec()
+  clock_gettime(CLOCK_MONOTONIC_RAW, &time)
+  return Micros(Int64(time.tv_sec) &* 1_000_000 &+ Int64(time.tv_nsec) / 1_000)
+}
+
+extension ClockPair {
+  private static let attempts = 5
+
+  /// Reads link, jack, link a few times and keeps the tightest. A client must be open: without one
+  /// jack_get_time crashes. [control]
+  static func read() -> ClockPair {
+    var best = readOnce()
+    for _ in 1..<attempts where best.bracket.count > 0 {
+      let pair = readOnce()
+      if pair.bracket < best.bracket { best = pair }
+    }
+    return best
+  }
+
+  private static func readOnce() -> ClockPair {
+    let before = linkClock()
+    let jack = Micros(Int64(truncatingIfNeeded: jack_get_time()))
+    return ClockPair(jack: jack, before: before, after: linkClock())
+  }
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import CJACK
+import Handoff
+import Synchronization
+
+/// What JACK has told us since the control thread last looked.
+struct Notices: OptionSet, Sendable {
+  let rawValue: UInt32
+
+  static let shutdown = Notices(rawValue: 1)
+  static let period = Notices(rawValue: 2)
+  static let sampleRate = Notices(rawValue: 4)
+  /// Ports or connections came or went.
+  static let graph = Notices(rawValue: 8)
+  static let freewheel = Notices(rawValue: 16)
+}
+
+/// Where JACK's notification callbacks leave word. They run in threads of libjack's, on PipeWire perhaps in
+/// the audio thread: they store into atomics and return. Nobody is woken; the control thread looks often.
+struct NoticeBoard: ~Copyable, Sendable {
+  private let pending = Atomic<UInt32>(0)
+  private let xruns = Atomic<UInt>(0)
+  private let freewheeling = Atomic<Bool>(false)
+  private let rate = Atomic<UInt32>(0)
+  private let shutdownReason = Latest(ShortText())
+
+  @_noLocks @_noAllocation
+  func post(_ notice: Notices) {
+    _ = pending.bitwiseOr(notice.rawValue, ordering: .releasing)
+  }
+
+  /// [control]
+  func take() -> Notices { Notices(rawValue: pending.exchange(0, ordering: .acquiring)) }
+
+  /// [control] Before a client is activated: nothing that an earlier one was told counts any more.
+  func clear(sampleRate: UInt32) {
+    pending.store(0, ordering: .relaxed)
+    freewheeling.store(false, ordering: .relaxed)
+    rate.store(sampleRate, ordering: .releasing)
+  }
+
+  var isFreewheeling: Bool {
+    @_noLocks @_noAllocation get { freewheeling.load(ordering: .relaxed) }
+  }
+
+  /// Frames per second. [any]
+  var sampleRate: UInt32 {
+    @_noLocks @_noAllocation get { rate.load(ordering: .relaxed) }
+  }
+
+  /// How often JACK said that a cycle was late, ours or anybody's. [any]
+  var xrunCount: UInt {
+    @_noLocks @_noAllocation get { xruns.load(ordering: .relaxed) }
+  }
+
+  /// JACK's own words about the end of the server. [control]
+  var reason: String { shutdownReason.read().description }
+
+  @_noLocks @_noAllocation
+  func countXrun() { xruns.wrappingAdd(1, ordering: .relaxed) }
+
+  @_noLocks @_noAllocation
+  func setFreewheeling(_ on: Bool) {
+    freewheeling.store(on, ordering: .relaxed)
+    post(.freewheel)
+  }
+
+  @_noLocks @_noAllocation
+  func setSampleRate(_ frames: UInt32) {
+    // jack2 calls this once while the callback is being set, with the rate that already holds.
+    if rate.exchange(frames, ordering: .relaxed) != frames { post(.sampleRate) }
+  }
+
+  func setShutdown(reason: ShortText) {
+    shutdownReason.publish(reason)
+    post(.shutdown)
+  }
+
+  /// Registers everything. `shared` must outlive the client. [control]
+  static func attach(_ shared: UnsafePointer<SharedState>, to client: OpaquePointer) {
+    let context = UnsafeMutableRawPointer(mutating: shared)
+    jack_on_info_shutdown(client, noteShutdown, context)
+    jack_set_xrun_callback(client, noteXrun, context)
+    jack_set_freewheel_callback(client, noteFreewheel, context)
+    jack_set_buffer_size_callback(client, notePeriod, context)
+    jack_set_sample_rate_callback(client, noteSampleRate, context)
+    jack_set_port_connect_callback(client, noteConnection, context)
+    jack_set_port_registration_callback(client, noteRegistration, context)
+    jack_set_graph_order_callback(client, noteOrder, context)
+  }
+}
+
+// Named functions, never closures: a closure literal would carry the isolation of its surroundings into
+// libjack's threads, where Swift's check of it ends the program.
+
+@_noLocks @_noAllocation
+private func shared(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<SharedState> {
+  context!.assumingMemoryBound(to: SharedState.self)
+}
+
+private func noteShutdown(
+  _ code: jack_status_t, _ reason: UnsafePointer<CChar>?, _ context: UnsafeMutableRawPointer?
+) {
+  shared(context).pointee.board.setShutdown(reason: ShortText(reason))
+}
+
+@_noLocks @_noAllocation
+private func noteXrun(_ context: UnsafeMutableRawPointer?) -> Int32 {
+  shared(context).pointee.board.countXrun()
+  return 0
+}
+
+@_noLocks @_noAllocation
+private func noteFreewheel(_ starting: Int32, _ context: UnsafeMutableRawPointer?) {
+  shared(context).pointee.board.setFreewheeling(starting != 0)
+}
+
+@_noLocks @_noAllocation
+private func notePeriod(_ frames: UInt32, _ context: UnsafeMutableRawPointer?) -> Int32 {
+  shared(context).pointee.board.post(.period)
+  return 0
+}
+
+@_noLocks @_noAllocation
+private func noteSampleRate(_ frames: UInt32, _ context: UnsafeMutableRawPointer?) -> Int32 {
+  shared(context).pointee.board.setSampleRate(frames)
+  return 0
+}
+
+@_noLocks @_noAllocation
+private func noteConnection(
+  _ one: jack_port_id_t, _ other: jack_port_id_t, _ connected: Int32, _ context: UnsafeMutableRawPointer?
+) {
+  shared(context).pointee.board.post(.graph)
+}
+
+@_noLocks @_noAllocation
+private func noteRegistration(
+  _ port: jack_port_id_t, _ registered: Int32, _ context: UnsafeMutableRawPointer?
+) {
+  shared(context).pointee.board.post(.graph)
+}
+
+@_noLocks @_noAllocation
+private func noteOrder(_ context: UnsafeMutableRawPointer?) -> Int32 {
+  shared(context).pointee.board.post(.graph)
+  return 0
+}

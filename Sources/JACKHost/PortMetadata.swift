@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import CJACK
+
+// What patchbays show of our ports. A server without metadata refuses, and nothing is lost by that: results
+// are ignored. The keys are written out because libjack exports them as mutable globals, and some libjack
+// builds lack the newer ones.
+extension PortHandles {
+  /// [control]
+  func describe(on client: OpaquePointer) {
+    for port in Port.allCases {
+      let subject = jack_port_uuid(self[port])
+      func set(_ key: String, _ value: String, type: String = "text/plain") {
+        jack_set_property(client, subject, "http://jackaudio.org/metadata/" + key, value, type)
+      }
+      set("pretty-name", port.prettyName)
+      set("port-group", port.group)
+      set("order", String(port.rawValue), type: "http://www.w3.org/2001/XMLSchema#int")
+      switch port.signal {
+      case .audio: set("signal-type", "AUDIO")
+      case .controlVoltage: set("signal-type", "CV")
+      case .midi: set("event-types", "MIDI")
+      }
+    }
+  }
+
+  /// jack2 keeps properties after their port is gone and gives its number to the next one. [control]
+  func forget(on client: OpaquePointer) {
+    for port in Port.allCases { jack_remove_properties(client, jack_port_uuid(self[port])) }
+  }
+}

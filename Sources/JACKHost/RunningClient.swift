@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import CJACK
+import Glibc
+
+/// One stay on one server, from activation to its end: ports, the audio thread's state, and what the control
+/// thread has to look after meanwhile. [control]
+final class RunningClient {
+  /// Other clients' connections to the outputs change without a word to us.
+  private static let physicalInterval = Micros(1_000_000)
+  /// A new period is told before every driver has corrected its own ports.
+  private static let recomputeAfter = [Micros(0), Micros(50_000), Micros(500_000)]
+
+  let client: JACKClient
+  private let ports: PortHandles
+  private let shared: UnsafePointer<SharedState>
+  private let cycle: UnsafeMutablePointer<AudioCycle>
+  private let implementation = JACKImplementation.loaded
+
+  private(set) var latencies = PortLatencies.zero
+  private(set) var clocks = ClockComparison()
+  private var nextClockPair: Micros
+  private var nextPhysical: Micros
+  private var recomputations: [Micros] = []
+
+  /// Registers the ports and activates the client: from here on the audio thread runs.
+  init(client: JACKClient, shared: UnsafePointer<SharedState>, at now: Micros) throws(JACKError) {
+    self.client = client
+    self.shared = shared
+    ports = try PortHandles(registeringOn: client.handle)
+    nextClockPair = now
+    nextPhysical = now
+    cycle = .allocate(capacity: 1)
+    let rate = jack_get_sample_rate(client.handle)
+    shared.pointee.board.clear(sampleRate: rate)
+    cycle.initialize(
+      to: AudioCycle(client: client.handle, ports: ports, shared: shared, sampleRate: rate))
+    // Pages of ours that the audio thread touches; libjack locks only its own. Refused under a small
+    // RLIMIT_MEMLOCK, and then a machine under memory pressure may page them.
+    mlock(cycle, MemoryLayout<AudioCycle>.size)
+    try activate(at: now)
+  }
+
+  deinit {
+    jack_deactivate(client.handle)
+    cycle.deinitialize(count: 1)
+    cycle.deallocate()
+  }
+
+  private func activate(at now: Micros) throws(JACKError) {
+    NoticeBoard.attach(shared, to: client.handle)
+    jack_set_process_callback(client.handle, runAudioCycle, cycle)
+    ports.describe(on: client.handle)
+    compareClocks(at: now)
+    let code = jack_activate(client.handle)
+    guard code == 0 else { throw .activationRefused(code: code) }
+    readLatencies(at: now)
+  }
+
+  /// What patchbays were told goes before the ports do; only while the server lives. [control]
+  func withdraw() {
+    ports.forget(on: client.handle)
+  }
+
+  /// Clocks, and latencies if anything may have moved them. True if the latencies are others than before.
+  func step(at now: Micros, notices: Notices) -> Bool {
+    if now >= nextClockPair { compareClocks(at: now) }
+    if !notices.isDisjoint(with: [.period, .sampleRate]) {
+      recomputations = Self.recomputeAfter.map { now + $0 }
+    }
+    let due = recomputations.contains { $0 <= now }
+    if due {
+      recomputations.removeAll { $0 <= now }
+      // Our ports keep the old period's latency until somebody asks for this (jack-and-peers 4.9).
+      jack_recompute_total_latencies(client.handle)
+    }
+    let before = latencies
+    if due || notices.contains(.graph) || now >= nextPhysical {
+      readLatencies(at: now)
+    } else {
+      latencies.readOwn(ports)
+      if latencies != before { shared.pointee.latencies.publish(latencies.forAudio) }
+    }
+    return latencies != before
+  }
+
+  private func readLatencies(at now: Micros) {
+    latencies = .read(client: client.handle, ports: ports, implementation: implementation)
+    shared.pointee.latencies.publish(latencies.forAudio)
+    nextPhysical = now + Self.physicalInterval
+  }
+
+  private func compareClocks(at now: Micros) {
+    clocks.add(.read())
+    shared.pointee.clockMap.publish(clocks.map)
+    nextClockPair = now + ClockComparison.interval
+  }
+}
+
+extension RunningClient {
+  var connections: Set<Connection> {
+    var found: Set<Connection> = []
+    for port in Port.allCases {
+      for other in portNames(jack_port_get_all_connections(client.handle, ports[port])) {
+        found.insert(Connection(port: port, other: other))
+      }
+    }
+    return found
+  }
+
+  func exists(port name: String) -> Bool { jack_port_by_name(client.handle, name) != nil }
+
+  /// True if the two are connected afterwards.
+  func connect(_ connection: Connection) -> Bool {
+    let ours = client.name + ":" + connection.port.name
+    let result =
+      connection.port.isOutput
+      ? jack_connect(client.handle, ours, connection.other)
+      : jack_connect(client.handle, connection.other, ours)
+    return result == 0 || result == EEXIST
+  }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Testing
+
+@testable import JACKHost
+
+@Suite struct ConnectionMemoryTests {
+  private let left = Connection(port: .click1, other: "system:playback_1")
+  private let synth = Connection(port: .clock, other: "synth:in")
+  private let second = Micros(1_000_000)
+
+  private func memory(of connections: Set<Connection>) -> ConnectionMemory {
+    var memory = ConnectionMemory()
+    memory.observe(connections, at: .zero) { _ in true }
+    return memory
+  }
+
+  @Test func `what the user cuts is forgotten after a second`() {
+    var memory = memory(of: [left, synth])
+    memory.observe([left], at: Micros(10), portExists: { _ in true })
+    #expect(memory.remembered == [left, synth])
+    #expect(memory.isUndecided)
+    memory.observe([left], at: Micros(10) + second, portExists: { _ in true })
+    #expect(memory.remembered == [left])
+    #expect(!memory.isUndecided)
+  }
+
+  @Test func `a connection made again in time is kept`() {
+    var memory = memory(of: [left])
+    memory.observe([], at: Micros(10), portExists: { _ in true })
+    memory.observe([left], at: Micros(500_000), portExists: { _ in true })
+    memory.observe([], at: Micros(600_000), portExists: { _ in true })
+    memory.observe([], at: Micros(10) + second, portExists: { _ in true })
+    #expect(memory.remembered == [left])
+  }
+
+  @Test func `a program that goes takes its port with it and is remembered`() {
+    var memory = memory(of: [synth])
+    memory.observe([], at: Micros(10), portExists: { _ in false })
+    memory.observe([], at: Micros(10) + second + second, portExists: { _ in false })
+    #expect(memory.remembered == [synth])
+  }
+
+  @Test func `a server that cuts everything before it goes makes us forget nothing`() {
+    var memory = memory(of: [left, synth])
+    memory.observe([], at: second, portExists: { _ in true })
+    memory.serverLost()
+    // Back again, ports exist, nothing is connected yet.
+    memory.observe([], at: second + second, portExists: { _ in true })
+    #expect(memory.remembered == [left, synth])
+  }
+
+  @Test func `no server can make it grow without limit`() {
+    let many = Set((0..<2_000).map { Connection(port: .pulse, other: "p\($0)") })
+    let memory = memory(of: many)
+    #expect(memory.remembered.count == ConnectionMemory.limit)
+    #expect(memory.refusedCount == 2_000 - ConnectionMemory.limit)
+  }
+}
