@@ -16,6 +16,9 @@ let package = Package(
     .systemLibrary(name: "CJACK", pkgConfig: "jack", providers: [.apt(["libjack-jackd2-dev"])]),
     .target(name: "JACKHost", dependencies: ["BeatMath", "CJACK", "Handoff", "HostSync"]),
     .target(name: "LinkWire", dependencies: ["BeatMath"]),
+    .target(name: "LinkSession", dependencies: ["BeatMath", "LinkWire"]),
+    // A virtual network and clocks around many sessions: for LinkSimulator and for the tests.
+    .target(name: "LinkWorld", dependencies: ["BeatMath", "LinkSession", "LinkWire"]),
     // The reference implementation, for comparison in tests only; empty without Debian's ableton-link-dev.
     .target(
       name: "LinkOracle", path: "Tests/LinkOracle",
@@ -25,6 +28,8 @@ let package = Package(
     .testTarget(name: "JACKHostTests", dependencies: ["BeatMath", "CJACK", "HostSync", "JACKHost"]),
     .testTarget(name: "BeatMathTests", dependencies: ["BeatMath", "LinkOracle"]),
     .testTarget(name: "LinkWireTests", dependencies: ["LinkWire", "BeatMath"], exclude: ["captured.pcap"]),
+    .testTarget(
+      name: "LinkSessionTests", dependencies: ["BeatMath", "LinkSession", "LinkWire", "LinkWorld"]),
   ],
   swiftLanguageModes: [.v6],
   cxxLanguageStandard: .cxx17

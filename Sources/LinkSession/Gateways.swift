@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+public import LinkWire
+
+/// One local address in use. The caller opens its two sockets, names it, and then tells the machine.
+public struct GatewayID: Hashable, Sendable, BitwiseCopyable {
+  public var rawValue: UInt32
+
+  public init(rawValue: UInt32) {
+    self.rawValue = rawValue
+  }
+}
+
+/// Which of a gateway's sockets a datagram came in by, or goes out by.
+public enum Channel: Hashable, Sendable, BitwiseCopyable {
+  case discovery, measurement
+}
+
+public struct Gateway: Hashable, Sendable, BitwiseCopyable {
+  public var id: GatewayID
+  /// With the interface's scope, if it is a link-local one.
+  public var address: Address
+  /// Where this gateway's measurement socket is reached: it answers pings there and sends ours.
+  public var measurement: Endpoint
+
+  public init(id: GatewayID, address: Address, measurement: Endpoint) {
+    self.id = id
+    self.address = address
+    self.measurement = measurement
+  }
+}
+
+/// A gateway and what it has sent.
+struct OpenGateway {
+  let gateway: Gateway
+  /// In uptime; of the last Alive or Response.
+  var lastState: Micros?
+  private var lastAlive: Micros?
+  private(set) var nextAlive: Micros
+  var responses: Allowance
+  var pongs: Allowance
+  /// Our state as it was last encoded, and which revision of it that was.
+  var encoded: (revision: UInt64, alive: Packet, response: Packet)?
+
+  init(_ gateway: Gateway, at now: Micros) {
+    self.gateway = gateway
+    nextAlive = now
+    responses = Allowance(perSecond: Limits.responsesPerSecond, at: now)
+    pongs = Allowance(perSecond: Limits.pongsPerSecond, at: now)
+  }
+
+  /// Whether an Alive may go now; either way `nextAlive` says when to ask again (link-protocol 3.2).
+  mutating func takeTurn(at now: Micros) -> Bool {
+    if let wait = spacingLeft(at: now), wait > .zero, !isOverdue(at: now) {
+      nextAlive = now + wait
+      return false
+    }
+    nextAlive = now + Rules.alivePeriod
+    lastState = now
+    lastAlive = now
+    return true
+  }
+
+  private func spacingLeft(at now: Micros) -> Micros? {
+    guard let lastState else { return nil }
+    let wholeMillis = (now - lastState).count / 1000 * 1000
+    return Rules.stateSpacing - Micros(wholeMillis)
+  }
+
+  /// With a hundred peers there is always a Response less than a spacing ago, and Alives would hardly ever go out.
+  private func isOverdue(at now: Micros) -> Bool {
+    guard let lastAlive else { return false }
+    return now - lastAlive >= Limits.longestSilence
+  }
+}
+
+extension LinkSession {
+  func index(of gateway: GatewayID) -> Int? {
+    gateways.firstIndex { $0.gateway.id == gateway }
+  }
+
+  /// Sorted by address: among several ways to one peer, the first is the one that is measured.
+  mutating func open(_ gateway: Gateway) {
+    guard isEnabled, index(of: gateway.id) == nil, gateways.count < Limits.gateways else {
+      counters.crowdedOut += 1
+      return
+    }
+    let place = gateways.firstIndex { gateway.address < $0.gateway.address } ?? gateways.count
+    gateways.insert(OpenGateway(gateway, at: uptime.now), at: place)
+    announce(on: place)
+  }
+
+  mutating func close(_ id: GatewayID) {
+    guard let place = index(of: id) else { return }
+    sayGoodbye(on: place)
+    gateways.remove(at: place)
+    peers.removeAll(on: id)
+    abandonMeasurements(on: id)
+    dropEmptySessions()
+  }
+
+  mutating func sayGoodbye(on place: Int) {
+    emit(.send(encodeByeBye(node), to: .group, on: gateways[place].gateway.id, via: .discovery))
+  }
+
+  /// Everybody hears our state now, or as soon as the spacing allows.
+  mutating func broadcast() {
+    for place in gateways.indices { announce(on: place) }
+  }
+
+  mutating func announce(on place: Int) {
+    guard gateways[place].takeTurn(at: uptime.now) else { return }
+    let packet = encodedState(on: place).alive
+    emit(.send(packet, to: .group, on: gateways[place].gateway.id, via: .discovery))
+  }
+
+  /// A Response is due at once, whatever was sent before; it counts as a state sent.
+  mutating func respond(to sender: Endpoint, on place: Int) {
+    guard gateways[place].responses.take(at: uptime.now) else {
+      counters.unanswered += 1
+      return
+    }
+    gateways[place].lastState = uptime.now
+    let packet = encodedState(on: place).response
+    emit(.send(packet, to: .endpoint(sender), on: gateways[place].gateway.id, via: .discovery))
+  }
+
+  private mutating func encodedState(on place: Int) -> (alive: Packet, response: Packet) {
+    if let encoded = gateways[place].encoded, encoded.revision == revision {
+      return (encoded.alive, encoded.response)
+    }
+    let state = PeerState(
+      node: node, session: session, timeline: timeline, startStop: startStop,
+      measurement: gateways[place].gateway.measurement)
+    let alive = encodeAlive(state)
+    let response = encodeResponse(state)
+    gateways[place].encoded = (revision, alive, response)
+    return (alive, response)
+  }
+}

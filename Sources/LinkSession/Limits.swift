@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+
+/// The protocol's own numbers. The section is that of the protocol's fact sheet.
+enum Rules {
+  /// 3.2: an Alive this often, and never two state datagrams closer than the spacing on one gateway.
+  static var alivePeriod: Micros { Micros(250_000) }
+  static var stateSpacing: Micros { Micros(50_000) }
+  /// 3.4: how long after its time to live a silent peer is still believed.
+  static var expiryGrace: Micros { Micros(1_000_000) }
+  /// 4.3: pings are repeated after this long, this often in a row.
+  static var pingTimeout: Micros { Micros(50_000) }
+  static var retryBudget: Int { 5 }
+  /// 4.3: a measurement is complete when it has more points than this.
+  static var pointTarget: Int { 100 }
+  /// 4.5: the session that we joined is measured again this often.
+  static var remeasurePeriod: Micros { Micros(30_000_000) }
+  /// 7.4: ghost times nearer than this count as equal, and the smaller id wins.
+  static var joinTolerance: Micros { Micros(500_000) }
+}
+
+/// What we add to the protocol so that no network, however hostile, makes the machine grow, stall or run wild.
+/// Whatever goes over a limit is dropped and counted in `Counters`.
+public enum Limits {
+  /// Addresses of this machine in use at once.
+  public static var gateways: Int { 32 }
+  /// Peers remembered, each as often as there are gateways through which it is seen.
+  public static var sightings: Int { 4096 }
+  /// Of these, how many may belong to other sessions: the rest is kept for peers of our own, which therefore
+  /// can't be crowded out by invented strangers.
+  public static var foreignSightings: Int { 2048 }
+  /// Of these, how many one host may claim to be.
+  public static var sightingsPerAddress: Int { 256 }
+  /// Other sessions remembered.
+  public static var sessions: Int { 2048 }
+  /// Other sessions measured at once; the rest wait in line.
+  public static var measurements: Int { 16 }
+  /// Pings of one measurement that may still be answered.
+  public static var outstandingPings: Int { 8 }
+  /// Pings repeated in one measurement in all.
+  public static var retries: Int { 100 }
+  /// A measurement that falls silent with at least so many points counts with what it has.
+  public static var enoughPoints: Int { 20 }
+  /// Responses and pongs a gateway sends in a second; a thousand peers need 4,000 Responses.
+  public static var responsesPerSecond: Int { 8_000 }
+  public static var pongsPerSecond: Int { 50_000 }
+  /// Responses put the next Alive off, but not beyond this after the last: who is not heard for five seconds is
+  /// forgotten.
+  public static var longestSilence: Micros { Micros(1_000_000) }
+  /// Own earlier node ids whose late datagrams are recognised.
+  public static var formerNodes: Int { 8 }
+  /// Times and beats farther from zero than this are not believed: 31 years, or two at the highest tempo.
+  /// Below it all arithmetic is exact to less than a microsecond.
+  public static var farthestTime: Micros { Micros(1_000_000_000_000_000) }
+  public static var farthestBeat: Beats { Beats(micros: 1_000_000_000_000_000) }
+  /// A change of our session's timeline starts at the session's beat when it was made. A peer that was cut off
+  /// may be ahead of us by what it played alone; nobody is ahead by more than this.
+  public static var farthestLead: Beats { Beats(micros: 1_000_000_000_000) }
+  /// A start or stop is stamped with the session's time; one from farther ahead would bar all later ones.
+  public static var startStopLead: Micros { Micros(5_000_000) }
+  /// A session that stays beside ours although one of the two should have yielded is measured again after this
+  /// long, and up to twice as long, so that two peers do not do it together.
+  public static var reconsiderPeriod: Micros { Micros(5_000_000) }
+  /// Expired peers are looked for at most this often.
+  public static var pruneSpacing: Micros { Micros(50_000) }
+  /// If we run this much later than we asked for, we were stopped, and peers had no chance to be heard.
+  public static var oversleep: Micros { Micros(1_000_000) }
+  /// Outputs that wait when a caller does not drain them.
+  public static var outputs: Int { 4096 }
+}
+
+/// What was dropped, and why. Nothing in here is an error of ours.
+public struct Counters: Hashable, Sendable, BitwiseCopyable {
+  public var received = 0
+  /// Not Link, broken, too long: refused by `LinkWire`.
+  public var malformed = 0
+  /// From ourselves, under this or a former id.
+  public var own = 0
+  /// Through a gateway that is not open, or while disabled.
+  public var closedGateway = 0
+  /// A timeline, start/stop or ghost time that no peer in its senses can have.
+  public var implausible = 0
+  /// More peers, or sessions, or gateways, than the limits allow.
+  public var crowdedOut = 0
+  /// Responses and pongs that were not sent because a gateway had its fill.
+  public var unanswered = 0
+  /// A ByeBye from another host than the peer's.
+  public var forgedByeByes = 0
+  /// A pong that answers no ping of ours.
+  public var strayPongs = 0
+  public var measurementsFailed = 0
+  public var measurementsDone = 0
+  /// Commits of an app or audio thread that belonged to a session which we had left by then, or were absurd.
+  public var staleCommits = 0
+  public var outputsDropped = 0
+  /// The host clock went back, or we were not run for longer than we asked.
+  public var clockSteps = 0
+  public var joins = 0
+  public var resets = 0
+
+  public init() {}
+}

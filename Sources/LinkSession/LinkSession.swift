@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+public import LinkWire
+
+/// Ableton Link as a machine: who is in the session, whose time and tempo we follow, what we tell the others.
+///
+/// It has no socket, no clock, no thread and no randomness of its own: datagrams, the host time and a seed come in as
+/// arguments, datagrams and a deadline come out as values. The same inputs give the same outputs, so a thousand of
+/// these run in one simulation and every failure can be played again.
+///
+/// **After every `handle` or `receive`, call `nextOutput` until it says `.sleep`.** Only then is the machine at
+/// rest, and only then is what it says complete.
+///
+/// The way in: `receive` and `handle` are all that happens to it; `Peers` is who is out there, `Sessions` whom we
+/// join, `Measurement` how a clock is measured, `Timing` what a timeline or a start does to us, `Gateways` when we
+/// speak, `Limits` what nobody can make it do. The rules are those of the protocol's fact sheet, sections 3, 4, 7, 8.
+public struct LinkSession: Sendable {
+  public enum Input: Sendable {
+    /// The time that `.sleep` named has come. Early or late does no harm.
+    case deadline
+    /// Only while enabled. After a `gatewayClosed` the same address gets a new id.
+    case gatewayOpened(Gateway)
+    case gatewayClosed(GatewayID)
+    /// On: found a session, then gateways may be opened. Off: says goodbye and forgets all gateways.
+    case enable(Bool)
+    case enableStartStopSync(Bool)
+    case commit(Commit)
+    /// The host clock may have lost touch with the session's, as after a suspend: measure it now.
+    case clockDisturbed
+  }
+
+  public enum Output: Sendable {
+    case send(Packet, to: Destination, on: GatewayID, via: Channel)
+    /// What audio and app threads are to see from now on.
+    case publish(SessionSnapshot)
+    case event(Event)
+    /// At rest until then; nil if only an input can change anything.
+    case sleep(until: Micros?)
+  }
+
+  public enum Destination: Hashable, Sendable {
+    case group
+    case endpoint(Endpoint)
+  }
+
+  public enum Event: Hashable, Sendable {
+    case tempo(Double)
+    case startStop(Bool)
+    case peers(Int)
+  }
+
+  var node: NodeID
+  var session: SessionID
+  var timeline: Timeline
+  var ghost: GhostMap
+  var startStop = SessionStartStop.unset
+  var client: Timeline
+  var clientStartStop: ClientStartStop
+  public internal(set) var isEnabled = false
+  public internal(set) var isStartStopSyncEnabled = false
+
+  var gateways: [OpenGateway] = []
+  var peers = Peers()
+  var others = OtherSessions()
+  var measurements: [Measurement] = []
+  /// Who of our own session did not answer last time.
+  var unreachable: NodeID?
+  var nextRemeasurement: Micros?
+  var formerNodes: [NodeID] = []
+  /// Sessions that our own one carries on: a commit meant for one of them is meant for it.
+  var formerSessions: [SessionID] = []
+
+  var dice: Dice
+  var uptime: Uptime
+  /// Host time of the input being worked on.
+  var now: Micros
+  public internal(set) var counters = Counters()
+
+  /// Of what a packet of ours says, so that it is encoded once.
+  var revision: UInt64 = 0
+  var audioSequence: UInt64 = 0
+  var isBroadcastDue = false
+  var isPublishDue = true
+  private var reported: (tempo: Double, isPlaying: Bool, peers: Int)
+  private var outputs: [Output] = []
+  private var outputHead = 0
+
+  /// Disabled, alone, stopped; the beat runs from `now` on. The same seed gives the same ids.
+  public init(tempo: Tempo, seed: UInt64, at now: Micros) {
+    dice = Dice(seed: seed)
+    node = NodeID(using: &dice)
+    session = node
+    let tempo = tempo.clamped
+    timeline = Timeline(tempo: tempo, beatOrigin: .zero, timeOrigin: .zero)
+    ghost = GhostMap(startingAt: now)
+    client = Timeline(tempo: tempo, beatOrigin: .zero, timeOrigin: now)
+    clientStartStop = ClientStartStop(isPlaying: false, time: now, timestamp: now)
+    uptime = Uptime(host: now)
+    self.now = now
+    reported = (tempo.beatsPerMinute, false, 0)
+  }
+
+  public mutating func handle(_ input: Input, at now: Micros) {
+    advance(to: now)
+    switch input {
+    case .deadline: meetDeadlines()
+    case .gatewayOpened(let gateway): open(gateway)
+    case .gatewayClosed(let id): close(id)
+    case .enable(let isOn): enable(isOn)
+    case .enableStartStopSync(let isOn): enableStartStopSync(isOn)
+    case .commit(let change): commit(change)
+    case .clockDisturbed: nextRemeasurement = uptime.now
+    }
+    settle()
+  }
+
+  public mutating func receive(
+    _ bytes: UnsafeRawBufferPointer, from source: Endpoint, on gateway: GatewayID, via channel: Channel,
+    at now: Micros
+  ) {
+    advance(to: now)
+    counters.received += 1
+    guard isEnabled, let place = index(of: gateway), source.address.isUnicast, source.port != 0 else {
+      counters.closedGateway += 1
+      return
+    }
+    switch channel {
+    case .discovery: receiveDiscovery(bytes, from: source, on: place)
+    case .measurement: receiveMeasurement(bytes, from: source, on: place)
+    }
+    settle()
+  }
+
+  /// Publishes first: whoever is told of an event finds it in the published state.
+  public mutating func nextOutput() -> Output {
+    if isPublishDue {
+      isPublishDue = false
+      return .publish(snapshot)
+    }
+    if outputHead < outputs.count {
+      outputHead += 1
+      return outputs[outputHead - 1]
+    }
+    outputs.removeAll(keepingCapacity: true)
+    outputHead = 0
+    return .sleep(until: nextDeadline.map { uptime.host(of: $0) })
+  }
+
+  public var snapshot: SessionSnapshot {
+    SessionSnapshot(
+      state: SessionState(
+        timeline: client, startStop: clientStartStop, isConnected: reported.peers > 0),
+      node: node, session: session, sessionTimeline: timeline, ghost: ghost, peerCount: reported.peers,
+      isEnabled: isEnabled, isStartStopSyncEnabled: isStartStopSyncEnabled, audioSequence: audioSequence)
+  }
+
+  mutating func emit(_ output: Output) {
+    guard outputs.count - outputHead < Limits.outputs else {
+      counters.outputsDropped += 1
+      return
+    }
+    outputs.append(output)
+  }
+
+  private mutating func advance(to now: Micros) {
+    self.now = now
+    if uptime.advance(toHost: now, deadline: nextDeadline) {
+      counters.clockSteps += 1
+      nextRemeasurement = uptime.now
+    }
+  }
+
+  private mutating func enable(_ isOn: Bool) {
+    guard isOn != isEnabled else { return }
+    isPublishDue = true
+    if isOn {
+      isEnabled = true
+      found()
+      return
+    }
+    for place in gateways.indices { sayGoodbye(on: place) }
+    gateways.removeAll()
+    peers.clear()
+    others = OtherSessions()
+    measurements.removeAll()
+    nextRemeasurement = nil
+    isEnabled = false
+  }
+
+  /// Only a switch: nothing is sent and nothing adopted until the next change (link-protocol 8.3).
+  private mutating func enableStartStopSync(_ isOn: Bool) {
+    isStartStopSyncEnabled = isOn
+    isPublishDue = true
+  }
+
+  /// What every input ends with: the peers are counted, a session that everybody left is founded anew, the state is
+  /// sent, and changes are reported.
+  private mutating func settle() {
+    dropEmptySessions()
+    startWaitingMeasurements()
+    dropEmptySessions()
+    let count = peers.members(of: session)
+    if count != reported.peers {
+      reported.peers = count
+      isPublishDue = true
+      emit(.event(.peers(count)))
+      if count == 0 { found() }
+    }
+    if timeline.tempo.beatsPerMinute != reported.tempo {
+      reported.tempo = timeline.tempo.beatsPerMinute
+      emit(.event(.tempo(reported.tempo)))
+    }
+    if clientStartStop.isPlaying != reported.isPlaying {
+      reported.isPlaying = clientStartStop.isPlaying
+      emit(.event(.startStop(reported.isPlaying)))
+    }
+    if isBroadcastDue {
+      isBroadcastDue = false
+      broadcast()
+    }
+  }
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkWire
+
+/// How far another session's clock is from our host clock, found by asking one of its peers about a hundred times
+/// (link-protocol 4.3).
+///
+/// Each pong compares the peer's time with the middle of our round trip, and from the second on our time with the
+/// middle of the peer's. The answer is the median. A pong counts only if it comes from the peer we asked and repeats
+/// a ping that it has not answered yet: duplicates, replays and strangers change nothing.
+///
+/// The reference gives up after five lost datagrams in all, and so can hardly ever join over a network that loses
+/// one in ten. Here five in a row are too many, up to a limit in all, and a measurement that had got far counts.
+struct Measurement {
+  struct Ping: Equatable {
+    let host: Micros
+    let previousGhost: Micros?
+  }
+
+  enum Step {
+    /// Not an answer to anything that was asked.
+    case stray
+    case ask(Ping)
+    /// The last ping is sent even so, as the reference does.
+    case finished(GhostMap, Ping)
+    case failed
+  }
+
+  enum Patience {
+    case ask(Ping)
+    case finished(GhostMap)
+    case failed
+  }
+
+  let session: SessionID
+  let node: NodeID
+  let gateway: GatewayID
+  /// Pings go there, and pongs are expected from there.
+  let endpoint: Endpoint
+  /// In uptime.
+  private(set) var deadline: Micros
+  private(set) var points: [Double] = []
+  private var outstanding: [Ping] = []
+  private var retriesInARow = 0
+  private var retries = 0
+
+  init(of session: SessionID, node: NodeID, gateway: GatewayID, endpoint: Endpoint, uptime: Micros) {
+    self.session = session
+    self.node = node
+    self.gateway = gateway
+    self.endpoint = endpoint
+    deadline = uptime + Rules.pingTimeout
+  }
+
+  /// The ping that opens a chain, at the start or after a silence.
+  mutating func open(at now: Micros) -> Ping {
+    ask(Ping(host: now, previousGhost: nil))
+  }
+
+  private mutating func ask(_ ping: Ping) -> Ping {
+    if outstanding.count == Limits.outstandingPings { outstanding.removeFirst() }
+    outstanding.append(ping)
+    return ping
+  }
+
+  /// `now` is host time, the moment the pong was received.
+  mutating func hear(_ pong: Pong, at now: Micros, uptime: Micros) -> Step {
+    let answered = outstanding.firstIndex {
+      $0.host == pong.host && ($0.previousGhost ?? .zero) == pong.previousGhost
+    }
+    guard let answered else { return .stray }
+    outstanding.remove(at: answered)
+    guard pong.session == session else { return .failed }
+    let next = ask(Ping(host: now, previousGhost: pong.ghost))
+    add(pong, at: now)
+    retriesInARow = 0
+    deadline = uptime + Rules.pingTimeout
+    return points.count > Rules.pointTarget ? .finished(result, next) : .ask(next)
+  }
+
+  private mutating func add(_ pong: Pong, at now: Micros) {
+    guard pong.ghost != .zero, pong.host != .zero else { return }
+    let ghost = Double(pong.ghost.count)
+    points.append(ghost - (Double(pong.host.count) + Double(now.count)) / 2)
+    guard pong.previousGhost != .zero else { return }
+    points.append((Double(pong.previousGhost.count) + ghost) / 2 - Double(pong.host.count))
+  }
+
+  /// What to do when nothing came until the deadline.
+  mutating func loseHope(at now: Micros, uptime: Micros) -> Patience {
+    if retriesInARow < Rules.retryBudget && retries < Limits.retries {
+      retriesInARow += 1
+      retries += 1
+      deadline = uptime + Rules.pingTimeout
+      return .ask(open(at: now))
+    }
+    return points.count >= Limits.enoughPoints ? .finished(result) : .failed
+  }
+
+  private var result: GhostMap {
+    GhostMap(intercept: Micros(rounding: points.median))
+  }
+}
+
+extension [Double] {
+  /// The middle one in order, or the mean of the two middle ones; zero of nothing.
+  var median: Double {
+    guard !isEmpty else { return 0 }
+    let ordered = sorted()
+    let middle = count / 2
+    return count % 2 == 1 ? ordered[middle] : (ordered[middle - 1] + ordered[middle]) / 2
+  }
+}
+
+extension LinkSession {
+  /// Starts what waits in line, as far as the limit allows.
+  mutating func startWaitingMeasurements() {
+    while measurements.count < Limits.measurements, let session = others.nextWaiting() {
+      others.began(session)
+      measure(session, avoiding: nil)
+    }
+  }
+
+  mutating func measure(_ target: SessionID, avoiding: NodeID?) {
+    let spokesman = peers.spokesman(of: target, avoiding: avoiding) { index(of: $0) }
+    guard let spokesman, let place = index(of: spokesman.gateway),
+      let endpoint = spokesman.state.measurement.flatMap({ reachable($0, on: place) })
+    else {
+      measurementFailed(of: target, node: spokesman?.state.node)
+      return
+    }
+    measurements.removeAll { $0.node == spokesman.state.node && $0.gateway == spokesman.gateway }
+    var measurement = Measurement(
+      of: target, node: spokesman.state.node, gateway: spokesman.gateway, endpoint: endpoint,
+      uptime: uptime.now)
+    send(measurement.open(at: now), for: measurement)
+    measurements.append(measurement)
+  }
+
+  /// A forged endpoint must not make us ping a group, ourselves, or nobody.
+  func reachable(_ endpoint: Endpoint, on place: Int) -> Endpoint? {
+    let gateway = gateways[place].gateway
+    guard endpoint.port != 0, endpoint.address.isIPv6 == gateway.address.isIPv6,
+      endpoint.address.isUnicast
+    else { return nil }
+    let scoped = Endpoint(address: endpoint.address.scoped(gateway.address.scope), port: endpoint.port)
+    return scoped == gateway.measurement ? nil : scoped
+  }
+
+  private mutating func send(_ ping: Measurement.Ping, for measurement: Measurement) {
+    emit(
+      .send(
+        encodePing(host: ping.host, previousGhost: ping.previousGhost), to: .endpoint(measurement.endpoint),
+        on: measurement.gateway, via: .measurement))
+  }
+
+  mutating func hear(_ pong: Pong, from source: Endpoint, on gateway: GatewayID) {
+    for place in measurements.indices
+    where measurements[place].gateway == gateway && measurements[place].endpoint == source {
+      switch measurements[place].hear(pong, at: now, uptime: uptime.now) {
+      case .stray:
+        continue
+      case .ask(let ping):
+        send(ping, for: measurements[place])
+      case .finished(let map, let ping):
+        let done = measurements.remove(at: place)
+        send(ping, for: done)
+        measurementSucceeded(of: done.session, map)
+      case .failed:
+        let done = measurements.remove(at: place)
+        measurementFailed(of: done.session, node: done.node)
+      }
+      return
+    }
+    counters.strayPongs += 1
+  }
+
+  mutating func repeatUnansweredPings() {
+    var place = 0
+    while place < measurements.count {
+      guard measurements[place].deadline <= uptime.now else {
+        place += 1
+        continue
+      }
+      switch measurements[place].loseHope(at: now, uptime: uptime.now) {
+      case .ask(let ping):
+        send(ping, for: measurements[place])
+        place += 1
+      case .finished(let map):
+        let done = measurements.remove(at: place)
+        measurementSucceeded(of: done.session, map)
+      case .failed:
+        let done = measurements.remove(at: place)
+        measurementFailed(of: done.session, node: done.node)
+      }
+    }
+  }
+
+  mutating func abandonMeasurements(on gateway: GatewayID) {
+    let lost = measurements.filter { $0.gateway == gateway }
+    measurements.removeAll { $0.gateway == gateway }
+    for measurement in lost { measurementFailed(of: measurement.session, node: measurement.node) }
+  }
+}
+
+extension Address {
+  var isUnicast: Bool {
+    switch self {
+    case .v4(let bits): bits != 0 && bits >> 28 < 0xe
+    case .v6(let high, let low, _): (high, low) != (0, 0) && high >> 56 != 0xff
+    }
+  }
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkWire
+
+/// A peer as seen through one gateway.
+struct Sighting {
+  let gateway: GatewayID
+  /// Where it was first seen from; what one host may claim to be is counted by this.
+  let admittedFrom: Address
+  /// Where its last word came from.
+  var source: Address
+  var state: PeerState
+  /// In uptime; still believed for a grace after.
+  var expiry: Micros
+}
+
+/// Who is out there, and what they say: link-protocol 7.2.
+///
+/// Every question asked for each packet is answered without walking the table: a census per session keeps count of
+/// who announces it and of the distinct timelines and start/stop states they announce.
+struct Peers: Sendable {
+  enum Seen {
+    case known
+    case news(timeline: Bool, startStop: Bool)
+    case refused
+  }
+
+  private(set) var nodes: [NodeID: [Sighting]] = [:]
+  private(set) var count = 0
+  private var census: [SessionID: Census] = [:]
+  private var perAddress: [Address: Int] = [:]
+  /// Sessions that lost their last member since this was last asked.
+  private var emptied: [SessionID] = []
+  /// In uptime; no peer can be silent for too long before this.
+  private(set) var nextPrune: Micros?
+
+  /// How many different peers announce `session`, however many ways each is seen.
+  func members(of session: SessionID) -> Int { census[session]?.members ?? 0 }
+
+  mutating func takeEmptied() -> [SessionID] {
+    defer { emptied.removeAll(keepingCapacity: true) }
+    return emptied
+  }
+
+  /// News is what nobody in that session, as far as we remember, has said before.
+  mutating func see(
+    _ state: PeerState, on gateway: GatewayID, from source: Address, until expiry: Micros, in own: SessionID
+  ) -> Seen {
+    let prune = expiry + Rules.expiryGrace
+    if let place = nodes[state.node]?.firstIndex(where: { $0.gateway == gateway }) {
+      nextPrune = min(prune, nextPrune ?? prune)
+      return renew(state, at: place, from: source, until: expiry)
+    }
+    guard hasRoom(for: state.session, from: source, in: own) else { return .refused }
+    nextPrune = min(prune, nextPrune ?? prune)
+    let news = newness(of: state)
+    let sighting = Sighting(
+      gateway: gateway, admittedFrom: source, source: source, state: state, expiry: expiry)
+    let isNewMember = !announces(state.node, state.session)
+    nodes[state.node, default: []].append(sighting)
+    count += 1
+    perAddress[source, default: 0] += 1
+    census[state.session, default: Census()].add(state, isNewMember: isNewMember)
+    return news
+  }
+
+  private mutating func renew(
+    _ state: PeerState, at place: Int, from source: Address, until expiry: Micros
+  ) -> Seen {
+    let old = nodes[state.node]![place].state
+    if old == state {
+      nodes[state.node]![place].expiry = expiry
+      nodes[state.node]![place].source = source
+      return .known
+    }
+    let news = newness(of: state)
+    let staysMember = announces(state.node, state.session)
+    nodes[state.node]![place].state = state
+    nodes[state.node]![place].expiry = expiry
+    nodes[state.node]![place].source = source
+    census[state.session, default: Census()].add(state, isNewMember: !staysMember)
+    leave(old)
+    return news
+  }
+
+  private func newness(of state: PeerState) -> Seen {
+    guard let census = census[state.session] else { return .news(timeline: true, startStop: true) }
+    return .news(
+      timeline: !census.timelines.contains(state.timeline),
+      startStop: !census.startStops.contains(state.startStop))
+  }
+
+  private func hasRoom(for session: SessionID, from source: Address, in own: SessionID) -> Bool {
+    guard count < Limits.sightings, perAddress[source, default: 0] < Limits.sightingsPerAddress
+    else { return false }
+    if session == own { return true }
+    return count - (census[own]?.sightings ?? 0) < Limits.foreignSightings
+      && (census[session] != nil || census.count < Limits.sessions)
+  }
+
+  private func announces(_ node: NodeID, _ session: SessionID) -> Bool {
+    nodes[node]?.contains { $0.state.session == session } ?? false
+  }
+
+  /// Takes a state that its sighting no longer has out of the census.
+  private mutating func leave(_ old: PeerState) {
+    let remains = announces(old.node, old.session)
+    census[old.session]?.remove(old, isLastOfNode: !remains)
+    if census[old.session]?.sightings == 0 {
+      census[old.session] = nil
+      emptied.append(old.session)
+    }
+  }
+
+  private mutating func remove(_ node: NodeID, at place: Int) {
+    let gone = nodes[node]!.remove(at: place)
+    if nodes[node]!.isEmpty { nodes[node] = nil }
+    count -= 1
+    perAddress[gone.admittedFrom]! -= 1
+    if perAddress[gone.admittedFrom] == 0 { perAddress[gone.admittedFrom] = nil }
+    leave(gone.state)
+  }
+
+  private mutating func removeAll(where isGone: (Sighting) -> Bool) {
+    let leaving = nodes.filter { $0.value.contains(where: isGone) }.keys
+    for node in leaving {
+      while let place = nodes[node]?.firstIndex(where: isGone) { remove(node, at: place) }
+    }
+  }
+
+  enum Farewell { case gone, unknown, forged }
+
+  /// A ByeBye counts only from where the peer last spoke: anybody can write another's name on one.
+  mutating func bid(_ node: NodeID, on gateway: GatewayID, from source: Address) -> Farewell {
+    guard let place = nodes[node]?.firstIndex(where: { $0.gateway == gateway }) else { return .unknown }
+    guard nodes[node]![place].source == source else { return .forged }
+    remove(node, at: place)
+    return .gone
+  }
+
+  mutating func removeAll(on gateway: GatewayID) {
+    removeAll { $0.gateway == gateway }
+  }
+
+  /// Everybody who announces `session`, so that their next word is news again.
+  mutating func forget(_ session: SessionID) {
+    guard census[session] != nil else { return }
+    removeAll { $0.state.session == session }
+  }
+
+  mutating func clear() {
+    self = Peers()
+  }
+
+  mutating func prune(at now: Micros) {
+    removeAll { $0.expiry + Rules.expiryGrace <= now }
+    let earliest = nodes.values.lazy.flatMap { $0 }.map(\.expiry).min()
+    nextPrune = earliest.map { max($0 + Rules.expiryGrace, now + Limits.pruneSpacing) }
+  }
+
+  /// After a local change we expect everybody in our session to follow: whoever says something else is news.
+  mutating func expect(_ timeline: Timeline, in session: SessionID) {
+    guard census[session] != nil else { return }
+    census[session]!.timelines.replaceAll(by: timeline)
+    for index in nodes.values.indices {
+      for place in nodes.values[index].indices where nodes.values[index][place].state.session == session {
+        nodes.values[index][place].state.timeline = timeline
+      }
+    }
+  }
+
+  /// Whom to measure for `session`: its founder if it is there, else the lowest id; `avoiding` only if there is
+  /// nobody else. `rank` orders the gateways.
+  func spokesman(
+    of session: SessionID, avoiding: NodeID?, rank: (GatewayID) -> Int?
+  ) -> Sighting? {
+    var best: (key: (Int, NodeID, Int), sighting: Sighting)?
+    for (node, sightings) in nodes {
+      for sighting in sightings where sighting.state.session == session {
+        guard let place = rank(sighting.gateway) else { continue }
+        let preference = node == avoiding ? 2 : node == session ? 0 : 1
+        let key = (preference, node, place)
+        if best == nil || key < best!.key { best = (key, sighting) }
+      }
+    }
+    return best?.sighting
+  }
+}
+
+/// Who announces one session, and what they say of it.
+private struct Census: Sendable {
+  var members = 0
+  var sightings = 0
+  var timelines = Tally<Timeline>()
+  var startStops = Tally<SessionStartStop>()
+
+  mutating func add(_ state: PeerState, isNewMember: Bool) {
+    members += isNewMember ? 1 : 0
+    sightings += 1
+    timelines.add(state.timeline)
+    startStops.add(state.startStop)
+  }
+
+  mutating func remove(_ state: PeerState, isLastOfNode: Bool) {
+    members -= isLastOfNode ? 1 : 0
+    sightings -= 1
+    timelines.remove(state.timeline)
+    startStops.remove(state.startStop)
+  }
+}
+
+/// How often each of a few values occurs. Usually there is one; there are never more than sightings.
+private struct Tally<Value: Equatable & Sendable>: Sendable {
+  private var entries: [(value: Value, count: Int)] = []
+
+  func contains(_ value: Value) -> Bool { entries.contains { $0.value == value } }
+
+  mutating func add(_ value: Value) {
+    if let place = entries.firstIndex(where: { $0.value == value }) {
+      entries[place].count += 1
+    } else {
+      entries.append((value, 1))
+    }
+  }
+
+  mutating func remove(_ value: Value) {
+    guard let place = entries.firstIndex(where: { $0.value == value }) else { return }
+    entries[place].count -= 1
+    if entries[place].count == 0 { entries.remove(at: place) }
+  }
+
+  mutating func replaceAll(by value: Value) {
+    let total = entries.reduce(0) { $0 + $1.count }
+    entries = total > 0 ? [(value, total)] : []
+  }
+}

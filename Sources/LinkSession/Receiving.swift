@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkWire
+
+// What a datagram does, and what the passing of time does (link-protocol 3.3, 3.4, 4.2).
+extension LinkSession {
+  mutating func receiveDiscovery(_ bytes: UnsafeRawBufferPointer, from source: Endpoint, on place: Int) {
+    do throws(DecodingFailure) {
+      let header = try decodeDiscoveryHeader(bytes)
+      guard header.node != node, !formerNodes.contains(header.node) else {
+        counters.own += 1
+        return
+      }
+      // Answered before the rest is looked at: it may be broken, the asker is there all the same.
+      if header.kind == .alive { respond(to: source, on: place) }
+      switch try decodeDiscovery(bytes) {
+      case .alive(let state, let ttl), .response(let state, let ttl):
+        see(state, ttl: ttl, from: source, on: place)
+      case .byeBye(let gone):
+        bid(gone, from: source, on: gateways[place].gateway.id)
+      }
+    } catch {
+      counters.malformed += 1
+    }
+  }
+
+  private mutating func see(_ state: PeerState, ttl: UInt8, from source: Endpoint, on place: Int) {
+    let gateway = gateways[place].gateway.id
+    // Whom we can't measure we can't join either.
+    let isOfUse = state.session == session || state.measurement.flatMap { reachable($0, on: place) } != nil
+    guard isOfUse, isPlausible(state.timeline, of: state.session) else {
+      counters.implausible += 1
+      return
+    }
+    var state = state
+    if !isPlausible(state.startStop, of: state.session) {
+      // Not remembered either: should it become plausible, because our clock was wrong, it is news then.
+      counters.implausible += 1
+      state.startStop = .unset
+    }
+    let expiry = uptime.now + Micros(Int64(ttl) * 1_000_000)
+    switch peers.see(state, on: gateway, from: source.address, until: expiry, in: session) {
+    case .known:
+      return
+    case .refused:
+      counters.crowdedOut += 1
+    case .news(let isTimelineNews, let isStartStopNews):
+      dropEmptySessions()
+      // In this order: the timeline may lead us into the session that the start/stop is then judged by.
+      if isTimelineNews { consider(state.timeline, of: state.session) }
+      if isStartStopNews { consider(state.startStop, of: state.session) }
+    }
+  }
+
+  private mutating func bid(_ node: NodeID, from source: Endpoint, on gateway: GatewayID) {
+    switch peers.bid(node, on: gateway, from: source.address) {
+    case .gone, .unknown: return
+    case .forged: counters.forgedByeByes += 1
+    }
+  }
+
+  mutating func receiveMeasurement(_ bytes: UnsafeRawBufferPointer, from source: Endpoint, on place: Int) {
+    do throws(DecodingFailure) {
+      switch try decodeMeasurement(bytes) {
+      case .ping(let echo):
+        guard gateways[place].pongs.take(at: uptime.now) else {
+          counters.unanswered += 1
+          return
+        }
+        let pong = encodePong(session: session, ghost: ghost.ghost(atHost: now), echoing: echo)
+        emit(.send(pong, to: .endpoint(source), on: gateways[place].gateway.id, via: .measurement))
+      case .pong(let pong):
+        hear(pong, from: source, on: gateways[place].gateway.id)
+      }
+    } catch {
+      counters.malformed += 1
+    }
+  }
+
+  mutating func meetDeadlines() {
+    if let prune = peers.nextPrune, prune <= uptime.now { peers.prune(at: uptime.now) }
+    dropEmptySessions()
+    repeatUnansweredPings()
+    others.reconsider(at: uptime.now)
+    remeasure()
+    for place in gateways.indices where gateways[place].nextAlive <= uptime.now { announce(on: place) }
+  }
+
+  /// In uptime. Every deadline there is, is one of these.
+  var nextDeadline: Micros? {
+    guard isEnabled else { return nil }
+    var earliest: Micros?
+    func consider(_ deadline: Micros?) {
+      guard let deadline else { return }
+      if earliest.map({ deadline < $0 }) ?? true { earliest = deadline }
+    }
+    for gateway in gateways { consider(gateway.nextAlive) }
+    for measurement in measurements { consider(measurement.deadline) }
+    consider(peers.nextPrune)
+    consider(others.nextReconsideration)
+    consider(nextRemeasurement)
+    return earliest
+  }
+}

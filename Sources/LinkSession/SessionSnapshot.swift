@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+public import LinkWire
+
+/// Everything that another thread may want to know, as one plain value.
+public struct SessionSnapshot: Hashable, Sendable, BitwiseCopyable {
+  /// What a capture returns.
+  public var state: SessionState
+  public var node: NodeID
+  public var session: SessionID
+  /// In ghost time, as peers are told it.
+  public var sessionTimeline: Timeline
+  public var ghost: GhostMap
+  /// Different peers in our session, ourselves not counted.
+  public var peerCount: Int
+  public var isEnabled: Bool
+  public var isStartStopSyncEnabled: Bool
+  /// The last of the audio thread's commits that is worked in.
+  public var audioSequence: UInt64
+}
+
+/// Randomness from a seed (SplitMix64): enough to draw ids and to keep peers from moving in step.
+struct Dice: RandomNumberGenerator, Sendable {
+  private var state: UInt64
+
+  init(seed: UInt64) {
+    state = seed
+  }
+
+  mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+    return mixed ^ (mixed >> 31)
+  }
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkWire
+
+/// The sessions around us that are not ours, and how far we are with measuring them.
+struct OtherSessions {
+  enum Standing: Equatable {
+    /// In line to be measured.
+    case waiting
+    case measuring
+    /// Measured, and we stayed where we were. In uptime, when to look again.
+    case known(reconsiderAt: Micros)
+  }
+
+  struct Other {
+    /// The best-founded timeline its peers have announced.
+    var timeline: Timeline
+    var standing: Standing
+  }
+
+  private(set) var table: [SessionID: Other] = [:]
+  /// First come, first measured. May name sessions that are gone; they are skipped.
+  private var line: [SessionID] = []
+  private var lineHead = 0
+  /// No known session is due for another look before this.
+  private(set) var nextReconsideration: Micros?
+
+  subscript(session: SessionID) -> Other? { table[session] }
+
+  mutating func enqueue(_ session: SessionID, timeline: Timeline) {
+    table[session] = Other(timeline: timeline, standing: .waiting)
+    stand(session)
+  }
+
+  /// Sessions that come and go while nothing is measured must not make the line grow.
+  private mutating func stand(_ session: SessionID) {
+    line.append(session)
+    guard line.count > 4 * Limits.sessions else { return }
+    var seen: Set<SessionID> = []
+    line = line[lineHead...].filter { table[$0]?.standing == .waiting && seen.insert($0).inserted }
+    lineHead = 0
+  }
+
+  mutating func nextWaiting() -> SessionID? {
+    while lineHead < line.count {
+      let session = line[lineHead]
+      lineHead += 1
+      if table[session]?.standing == .waiting { return session }
+    }
+    line.removeAll(keepingCapacity: true)
+    lineHead = 0
+    return nil
+  }
+
+  mutating func began(_ session: SessionID) { table[session]?.standing = .measuring }
+
+  mutating func update(_ session: SessionID, timeline: Timeline) { table[session]?.timeline = timeline }
+
+  mutating func keep(_ session: SessionID, timeline: Timeline, reconsiderAt: Micros) {
+    table[session] = Other(timeline: timeline, standing: .known(reconsiderAt: reconsiderAt))
+    nextReconsideration = min(reconsiderAt, nextReconsideration ?? reconsiderAt)
+  }
+
+  mutating func remove(_ session: SessionID) { table[session] = nil }
+
+  /// Puts every known session whose time has come in line again.
+  mutating func reconsider(at now: Micros) {
+    guard let due = nextReconsideration, due <= now else { return }
+    nextReconsideration = nil
+    var again: [SessionID] = []
+    for (session, other) in table {
+      guard case .known(let time) = other.standing else { continue }
+      if time <= now {
+        again.append(session)
+      } else {
+        nextReconsideration = min(time, nextReconsideration ?? time)
+      }
+    }
+    for session in again.sorted() {
+      table[session]?.standing = .waiting
+      stand(session)
+    }
+  }
+}
+
+extension LinkSession {
+  /// Somebody announced a timeline that nobody in that session had announced before (link-protocol 7.3).
+  mutating func consider(_ incoming: Timeline, of target: SessionID) {
+    if target == session {
+      if incoming.beatOrigin > timeline.beatOrigin { apply(incoming, ghost) }
+    } else if let other = others[target] {
+      if incoming.beatOrigin > other.timeline.beatOrigin { others.update(target, timeline: incoming) }
+    } else {
+      others.enqueue(target, timeline: incoming)
+    }
+    isBroadcastDue = true
+  }
+
+  mutating func measurementSucceeded(of target: SessionID, _ map: GhostMap) {
+    counters.measurementsDone += 1
+    let ghostNow = map.ghost(atHost: now)
+    guard ghostNow <= Limits.farthestTime, ghostNow >= -Limits.farthestTime else {
+      counters.implausible += 1
+      measurementFailed(of: target, node: nil)
+      return
+    }
+    if target == session {
+      unreachable = nil
+      apply(timeline, map)
+      isBroadcastDue = true
+    } else if let other = others[target] {
+      if isBetter(target, map) {
+        join(target, timeline: other.timeline, map)
+      } else {
+        others.keep(target, timeline: other.timeline, reconsiderAt: nextLook())
+      }
+    }
+  }
+
+  mutating func measurementFailed(of target: SessionID, node: NodeID?) {
+    counters.measurementsFailed += 1
+    if target == session {
+      // The timer runs on; next time somebody else is asked, if there is anybody.
+      unreachable = node
+      nextRemeasurement = nextRemeasurement ?? uptime.now + Rules.remeasurePeriod
+    } else {
+      others.remove(target)
+      peers.forget(target)
+      dropEmptySessions()
+    }
+  }
+
+  /// The older session wins; of two equally old ones, the one with the smaller id (link-protocol 7.4).
+  private func isBetter(_ target: SessionID, _ map: GhostMap) -> Bool {
+    let lead = map.ghost(atHost: now) - ghost.ghost(atHost: now)
+    if lead > Rules.joinTolerance { return true }
+    return lead < Rules.joinTolerance && lead > -Rules.joinTolerance && target < session
+  }
+
+  /// The old session's start/stop is not carried over and the new one's is not taken until it changes (8.3).
+  private mutating func join(_ target: SessionID, timeline new: Timeline, _ map: GhostMap) {
+    counters.joins += 1
+    let left = session
+    others.remove(target)
+    if peers.members(of: left) > 0 {
+      others.keep(left, timeline: timeline, reconsiderAt: nextLook())
+    }
+    session = target
+    formerSessions.removeAll()
+    startStop = .unset
+    unreachable = nil
+    apply(new, map)
+    revision += 1
+    isBroadcastDue = true
+    isPublishDue = true
+    nextRemeasurement = uptime.now + Rules.remeasurePeriod
+  }
+
+  /// Not at the same moment as the peer on the other side, lest we swap sessions for ever.
+  private mutating func nextLook() -> Micros {
+    uptime.now + Limits.reconsiderPeriod
+      + Micros(Int64.random(in: 0...Limits.reconsiderPeriod.count, using: &dice))
+  }
+
+  /// A founder's clock is the session's: it measures only when it has reason to doubt it.
+  mutating func remeasure() {
+    guard let due = nextRemeasurement, due <= uptime.now else { return }
+    nextRemeasurement = session == node ? nil : uptime.now + Rules.remeasurePeriod
+    if peers.members(of: session) > 0 { measure(session, avoiding: unreachable) }
+  }
+
+  /// A session that nobody announces any more is none, unless it is ours.
+  mutating func dropEmptySessions() {
+    for empty in peers.takeEmptied() where empty != session {
+      others.remove(empty)
+      measurements.removeAll { $0.session == empty }
+    }
+  }
+
+  /// A new session of our own that goes on where we are, so that nothing is heard of it (link-protocol 7.6).
+  mutating func found() {
+    counters.resets += 1
+    remember(node)
+    node = NodeID(using: &dice)
+    let beatsNow = timeline.beats(at: ghost.ghost(atHost: now))
+    if formerSessions.count == Limits.formerNodes { formerSessions.removeFirst() }
+    formerSessions.append(session)
+    session = node
+    others = OtherSessions()
+    measurements.removeAll()
+    peers.clear()
+    unreachable = nil
+    nextRemeasurement = nil
+    startStop = .unset
+    apply(
+      Timeline(tempo: timeline.tempo, beatOrigin: beatsNow, timeOrigin: .zero), GhostMap(startingAt: now))
+    revision += 1
+    isBroadcastDue = true
+    isPublishDue = true
+  }
+
+  private mutating func remember(_ node: NodeID) {
+    if formerNodes.count == Limits.formerNodes { formerNodes.removeFirst() }
+    formerNodes.append(node)
+  }
+}

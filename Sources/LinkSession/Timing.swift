@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+public import LinkWire
+
+/// A change that an app or the audio thread made to a captured state.
+public struct Commit: Sendable, BitwiseCopyable {
+  /// In host time; nil if it was not changed.
+  public var timeline: Timeline?
+  public var startStop: ClientStartStop?
+  /// Host time of the commit.
+  public var at: Micros
+  /// The session whose state was captured. A change that was meant for a session which we have left since is
+  /// dropped, so that joining never changes the joined session. Nil means the current one.
+  public var session: SessionID?
+  /// Counts the audio thread's commits; the snapshot says which was the last to be worked in.
+  public var audioSequence: UInt64?
+
+  public init(
+    timeline: Timeline?, startStop: ClientStartStop?, at: Micros, session: SessionID? = nil,
+    audioSequence: UInt64? = nil
+  ) {
+    self.timeline = timeline
+    self.startStop = startStop
+    self.at = at
+    self.session = session
+    self.audioSequence = audioSequence
+  }
+}
+
+extension LinkSession {
+  /// Our session's timeline or clock is now this: the client's beat runs on unbroken (link-protocol 7.5).
+  mutating func apply(_ incoming: Timeline, _ map: GhostMap) {
+    let incoming = incoming.clamped
+    guard incoming != timeline || map != ghost else { return }
+    timeline = incoming
+    ghost = map
+    client = client.following(session: incoming, at: now, by: map)
+    if isStartStopSyncEnabled && startStop != .unset {
+      clientStartStop = startStop.client(on: incoming, by: map)
+    }
+    revision += 1
+    isPublishDue = true
+  }
+
+  /// Whether a timeline may be believed at all. Of our own session one more thing is known: a change begins at the
+  /// session's beat.
+  func isPlausible(_ incoming: Timeline, of target: SessionID) -> Bool {
+    let tempo = incoming.tempo.beatsPerMinute
+    guard tempo > 0, tempo.isFinite,
+      incoming.beatOrigin <= Limits.farthestBeat, incoming.beatOrigin >= -Limits.farthestBeat,
+      incoming.timeOrigin <= Limits.farthestTime, incoming.timeOrigin >= -Limits.farthestTime
+    else { return false }
+    guard target == session else { return true }
+    let here = timeline.beats(at: ghost.ghost(atHost: now))
+    return incoming.beatOrigin <= (here > timeline.beatOrigin ? here : timeline.beatOrigin)
+      + Limits.farthestLead
+  }
+
+  func isPlausible(_ incoming: SessionStartStop, of target: SessionID) -> Bool {
+    guard incoming.beats <= Limits.farthestBeat, incoming.beats >= -Limits.farthestBeat,
+      incoming.timestamp <= Limits.farthestTime, incoming.timestamp >= -Limits.farthestTime
+    else { return false }
+    return target != session
+      || incoming.timestamp <= ghost.ghost(atHost: now) + Limits.startStopLead
+  }
+
+  /// A peer's start or stop counts if it is later than the one we know; it is passed on even if we do not follow
+  /// it (link-protocol 8.3).
+  mutating func consider(_ incoming: SessionStartStop, of target: SessionID) {
+    guard target == session, incoming.timestamp > startStop.timestamp else { return }
+    startStop = incoming
+    revision += 1
+    isBroadcastDue = true
+    guard isStartStopSyncEnabled else { return }
+    clientStartStop = incoming.client(on: timeline, by: ghost)
+    isPublishDue = true
+  }
+
+  mutating func commit(_ commit: Commit) {
+    if let sequence = commit.audioSequence {
+      audioSequence = sequence
+      isPublishDue = true
+    }
+    var changed = false
+    if let timeline = commit.timeline { changed = commitTimeline(timeline, commit) }
+    if let startStop = commit.startStop { changed = commitStartStop(startStop) || changed }
+    if changed { isBroadcastDue = true }
+  }
+
+  private mutating func commitTimeline(_ edited: Timeline, _ commit: Commit) -> Bool {
+    if let session = commit.session, session != self.session, !formerSessions.contains(session) {
+      counters.staleCommits += 1
+      return false
+    }
+    let edited = edited.clamped
+    let changed = timeline.committing(client: edited, at: commit.at, by: ghost)
+    guard isPlausible(changed, of: session) else {
+      counters.staleCommits += 1
+      return false
+    }
+    client = edited
+    isPublishDue = true
+    peers.expect(changed, in: session)
+    apply(changed, ghost)
+    return true
+  }
+
+  private mutating func commitStartStop(_ edited: ClientStartStop) -> Bool {
+    guard edited.timestamp > clientStartStop.timestamp else { return false }
+    clientStartStop = edited
+    isPublishDue = true
+    guard isStartStopSyncEnabled else { return false }
+    let shared = edited.session(on: timeline, by: ghost)
+    guard shared.timestamp > startStop.timestamp else { return false }
+    startStop = shared
+    revision += 1
+    return true
+  }
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+
+/// Time for deadlines: like the host clock, but it never goes back and never runs while we were stopped.
+///
+/// A host clock that steps back must not freeze our Alives, and a machine that was suspended must not declare all
+/// its peers dead before it has listened to them. Ghost times and beats use the host clock itself.
+struct Uptime {
+  private(set) var now = Micros.zero
+  private var host: Micros
+
+  init(host: Micros) {
+    self.host = host
+  }
+
+  /// Returns whether the clock jumped. `deadline` is when we had asked to be run.
+  mutating func advance(toHost time: Micros, deadline: Micros?) -> Bool {
+    let elapsed = time - host
+    host = time
+    guard elapsed >= .zero else { return true }
+    guard let deadline else {
+      now = now + elapsed
+      return false
+    }
+    let longest = (deadline > now ? deadline - now : .zero) + Limits.oversleep
+    now = now + (elapsed < longest ? elapsed : longest)
+    return elapsed > longest
+  }
+
+  /// The host time of a deadline.
+  func host(of deadline: Micros) -> Micros {
+    deadline > now ? host + (deadline - now) : host
+  }
+}
+
+/// So many per second and no more: a bucket that refills with time.
+struct Allowance {
+  private let perSecond: Int
+  private var available: Micros
+  private var refilled: Micros
+
+  /// In units of a microsecond's worth: one event costs a million divided by the rate.
+  private var cost: Micros { Micros(1_000_000 / Int64(perSecond)) }
+
+  init(perSecond: Int, at now: Micros) {
+    self.perSecond = perSecond
+    available = Micros(1_000_000)
+    refilled = now
+  }
+
+  mutating func take(at now: Micros) -> Bool {
+    let filled = available + (now - refilled)
+    available = filled < Micros(1_000_000) ? filled : Micros(1_000_000)
+    refilled = now
+    guard available >= cost else { return false }
+    available = available - cost
+    return true
+  }
+}

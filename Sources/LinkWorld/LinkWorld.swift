@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+public import LinkSession
+public import LinkWire
+
+/// A small universe for `LinkSession` machines: one true time, a clock for each machine, wires between them.
+///
+/// It has no sockets, no threads and no clock of this machine: everything that happens follows from the seed and
+/// from what its owner asks for, so a run can be played again to the last packet. It lacks what makes real networks
+/// expensive to simulate and changes nothing for Link: no queues, no bandwidth, no addresses to resolve.
+///
+/// The invariant: time only moves in `run(until:)`, from one event to the next, and every machine is drained after
+/// every input.
+public final class LinkWorld {
+  public struct Peer {
+    public var machine: LinkSession
+    public var clock: DriftingClock
+    public fileprivate(set) var interfaces: [Int] = []
+    /// What it published last.
+    public fileprivate(set) var snapshot: SessionSnapshot
+    public fileprivate(set) var events: [(at: Micros, LinkSession.Event)] = []
+    /// False after it was pulled out of the world without a goodbye.
+    public fileprivate(set) var isRunning = true
+    fileprivate var wakeAt: Micros?
+  }
+
+  private enum Happening {
+    case delivery(Delivery)
+    case wake(Int32)
+    case plan(Int32)
+  }
+
+  public private(set) var now = Micros.zero
+  public var conditions: NetworkConditions
+  public private(set) var peers: [Peer] = []
+  public private(set) var interfaces: [Interface] = []
+  /// Called after each publish with the peer, the state before and after, and whether a commit caused it.
+  public var onPublish:
+    ((_ peer: Int, _ before: SessionSnapshot, _ after: SessionSnapshot, _ isOwn: Bool) -> Void)?
+  /// Called for every datagram sent, before the network has its way with it.
+  public var onSend: ((_ packet: Packet, _ from: Int, _ to: LinkSession.Destination, Channel) -> Void)?
+  public private(set) var datagramsSent = 0
+  public private(set) var datagramsDelivered = 0
+
+  var dice: WorldDice
+  private var queue = EventQueue<Happening>()
+  private var slab = PacketSlab()
+  private var plans: [((LinkWorld) -> Void)?] = []
+  private var segments: [[Int]] = []
+  private var endpoints: [Endpoint: Int] = [:]
+  private var isCommitting = false
+
+  public init(seed: UInt64, conditions: NetworkConditions = NetworkConditions()) {
+    dice = WorldDice(seed: seed)
+    self.conditions = conditions
+  }
+
+  /// A disabled machine without an address. Its host clock shows `host` now.
+  @discardableResult
+  public func addPeer(
+    tempo: Double = 120, host: Micros = Micros(1_000_000), partsPerMillion: Double = 0
+  ) -> Int {
+    let clock = DriftingClock(host: host, at: now, partsPerMillion: partsPerMillion)
+    let machine = LinkSession(tempo: Tempo(tempo), seed: dice.next(), at: host)
+    peers.append(Peer(machine: machine, clock: clock, snapshot: machine.snapshot))
+    drain(peers.count - 1)
+    return peers.count - 1
+  }
+
+  /// A new address for the peer, on that wire. The gateway opens with it if the peer is enabled.
+  @discardableResult
+  public func plug(_ peer: Int, intoSegment segment: Int = 0) -> Int {
+    let index = interfaces.count
+    // 10/8, never .0 or .255 at the end.
+    let address = Address.v4(0x0a00_0000 | UInt32(index / 250) << 8 | UInt32(index % 250 + 1))
+    let interface = Interface(
+      peer: peer, address: address, discovery: Endpoint(address: address, port: 40_000),
+      measurement: Endpoint(address: address, port: 50_000), segment: segment)
+    interfaces.append(interface)
+    endpoints[interface.discovery] = index
+    endpoints[interface.measurement] = index
+    while segments.count <= segment { segments.append([]) }
+    segments[segment].append(index)
+    peers[peer].interfaces.append(index)
+    if peers[peer].machine.isEnabled { open(index) }
+    return index
+  }
+
+  private func open(_ index: Int) {
+    let gateway = Gateway(
+      id: GatewayID(rawValue: UInt32(index)), address: interfaces[index].address,
+      measurement: interfaces[index].measurement)
+    handle(.gatewayOpened(gateway), by: interfaces[index].peer)
+  }
+
+  public func setUp(_ isUp: Bool, interface: Int) {
+    interfaces[interface].isUp = isUp
+    if isUp {
+      open(interface)
+    } else {
+      handle(.gatewayClosed(GatewayID(rawValue: UInt32(interface))), by: interfaces[interface].peer)
+    }
+  }
+
+  /// Puts the interface on one side of a cut through its wire.
+  public func place(_ interface: Int, inPart part: Int) { interfaces[interface].part = part }
+
+  public func setEnabled(_ isEnabled: Bool, peer: Int) {
+    handle(.enable(isEnabled), by: peer)
+    guard isEnabled else { return }
+    for index in peers[peer].interfaces where interfaces[index].isUp { open(index) }
+  }
+
+  /// The power goes: no goodbye, never seen again.
+  public func kill(_ peer: Int) {
+    peers[peer].isRunning = false
+    for index in peers[peer].interfaces { interfaces[index].isUp = false }
+  }
+
+  public func stepClock(of peer: Int, by amount: Micros) {
+    peers[peer].clock.step(by: amount, at: now)
+    schedule(peer)
+  }
+
+  public func setDrift(of peer: Int, partsPerMillion: Double) {
+    peers[peer].clock.run(atPartsPerMillion: partsPerMillion, from: now)
+    schedule(peer)
+  }
+
+  public func host(of peer: Int) -> Micros { peers[peer].clock.host(at: now) }
+
+  /// What an app does: capture, edit, commit.
+  public func edit(_ peer: Int, _ body: (inout SessionState, Micros) -> Void) {
+    let host = host(of: peer)
+    let before = peers[peer].snapshot.state
+    var state = before
+    body(&state, host)
+    let isMoved = state.startStop != before.startStop
+    let change = Commit(
+      timeline: state.timeline == before.timeline ? nil : state.timeline,
+      startStop: isMoved
+        ? ClientStartStop(isPlaying: state.isPlaying, time: state.timeOfPlaying, timestamp: host) : nil,
+      at: host, session: peers[peer].snapshot.session)
+    isCommitting = true
+    handle(.commit(change), by: peer)
+    isCommitting = false
+  }
+
+  public func handle(_ input: LinkSession.Input, by peer: Int) {
+    guard peers[peer].isRunning else { return }
+    peers[peer].machine.handle(input, at: host(of: peer))
+    drain(peer)
+  }
+
+  /// `body` runs at that time.
+  public func plan(at time: Micros, _ body: @escaping (LinkWorld) -> Void) {
+    plans.append(body)
+    queue.put(.plan(Int32(plans.count - 1)), at: time < now ? now : time)
+  }
+
+  public func run(until end: Micros) {
+    while let time = queue.nextTime, time <= end, let next = queue.take() {
+      now = time
+      switch next {
+      case .delivery(let delivery): deliver(delivery)
+      case .wake(let peer): wake(Int(peer))
+      case .plan(let index):
+        let body = plans[Int(index)]
+        plans[Int(index)] = nil
+        body?(self)
+      }
+    }
+    now = now < end ? end : now
+  }
+
+  public func run(for duration: Micros) { run(until: now + duration) }
+
+  private func wake(_ peer: Int) {
+    guard peers[peer].isRunning, let due = peers[peer].wakeAt, due <= now else { return }
+    peers[peer].wakeAt = nil
+    peers[peer].machine.handle(.deadline, at: host(of: peer))
+    drain(peer)
+  }
+
+  private func drain(_ peer: Int) {
+    while true {
+      switch peers[peer].machine.nextOutput() {
+      case .send(let packet, let destination, let gateway, let channel):
+        send(packet, from: Int(gateway.rawValue), to: destination, via: channel)
+      case .publish(let snapshot):
+        let before = peers[peer].snapshot
+        peers[peer].snapshot = snapshot
+        onPublish?(peer, before, snapshot, isCommitting)
+      case .event(let event):
+        peers[peer].events.append((now, event))
+      case .sleep(let deadline):
+        sleep(peer, until: deadline)
+        return
+      }
+    }
+  }
+
+  private func schedule(_ peer: Int) {
+    peers[peer].wakeAt = nil
+    drain(peer)
+  }
+
+  /// A wake-up that is already due early enough serves: a machine that is woken too early only sleeps again.
+  private func sleep(_ peer: Int, until deadline: Micros?) {
+    guard let deadline else {
+      peers[peer].wakeAt = nil
+      return
+    }
+    let time = max(peers[peer].clock.world(at: deadline), now)
+    if let planned = peers[peer].wakeAt, planned <= time, planned >= now { return }
+    peers[peer].wakeAt = time
+    queue.put(.wake(Int32(peer)), at: time)
+  }
+
+  private func send(
+    _ packet: Packet, from sender: Int, to destination: LinkSession.Destination, via channel: Channel
+  ) {
+    onSend?(packet, sender, destination, channel)
+    datagramsSent += 1
+    guard interfaces[sender].isUp else { return }
+    switch destination {
+    case .group:
+      let listeners = segments[interfaces[sender].segment]
+      let slot = slab.keep(packet, uses: 1)
+      for target in listeners where target != sender {
+        transmit(slot, from: sender, to: target, onto: .discovery)
+      }
+      _ = slab.release(slot)
+    case .endpoint(let endpoint):
+      guard let target = endpoints[endpoint] else { return }
+      let slot = slab.keep(packet, uses: 1)
+      transmit(
+        slot, from: sender, to: target,
+        onto: endpoint == interfaces[target].discovery ? .discovery : .measurement, via: channel)
+      _ = slab.release(slot)
+    }
+  }
+
+  private func transmit(
+    _ slot: Int32, from sender: Int, to target: Int, onto channel: Channel, via outgoing: Channel = .discovery
+  ) {
+    guard interfaces[target].isUp, interfaces[target].part == interfaces[sender].part,
+      interfaces[target].segment == interfaces[sender].segment, !dice.chance(conditions.loss)
+    else { return }
+    let copies = dice.chance(conditions.duplication) ? 2 : 1
+    for _ in 0..<copies {
+      var delay = conditions.delay
+      if conditions.jitter > .zero { delay = delay + dice.duration(upTo: conditions.jitter) }
+      if dice.chance(conditions.reordering) { delay = delay + dice.duration(upTo: conditions.holdUp) }
+      slab.retain(slot)
+      let flags: UInt8 = (channel == .measurement ? 1 : 0) | (outgoing == .measurement ? 2 : 0)
+      let delivery = Delivery(
+        target: Int32(target), sender: Int32(sender), packet: slot, channel: flags)
+      queue.put(.delivery(delivery), at: now + delay)
+    }
+  }
+
+  private func deliver(_ delivery: Delivery) {
+    let packet = slab.release(delivery.packet)
+    let target = Int(delivery.target)
+    let peer = interfaces[target].peer
+    guard interfaces[target].isUp, peers[peer].isRunning else { return }
+    datagramsDelivered += 1
+    let sender = interfaces[Int(delivery.sender)]
+    let source = delivery.channel & 2 != 0 ? sender.measurement : sender.discovery
+    let host = peers[peer].clock.host(at: now)
+    packet.withUnsafeBytes { bytes in
+      peers[peer].machine.receive(
+        bytes, from: source, on: GatewayID(rawValue: UInt32(target)),
+        via: delivery.channel & 1 != 0 ? .measurement : .discovery, at: host)
+    }
+    drain(peer)
+  }
+
+  /// Bytes from anybody, under any address, straight into a peer.
+  public func inject(_ bytes: [UInt8], from source: Endpoint, into interface: Int, via channel: Channel) {
+    let peer = interfaces[interface].peer
+    guard peers[peer].isRunning else { return }
+    bytes.withUnsafeBytes { bytes in
+      peers[peer].machine.receive(
+        bytes, from: source, on: GatewayID(rawValue: UInt32(interface)), via: channel, at: host(of: peer))
+    }
+    drain(peer)
+  }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+public import LinkWire
+
+/// What a network does to a datagram.
+public struct NetworkConditions: Sendable {
+  /// The part of all datagrams that is lost, 0...1.
+  public var loss = 0.0
+  /// Every datagram takes this long...
+  public var delay = Micros(200)
+  /// ...and, each for itself, up to this much longer; what was sent later may so arrive earlier.
+  public var jitter = Micros.zero
+  /// The part that is held up for up to `holdUp` more: bursts of reordering.
+  public var reordering = 0.0
+  public var holdUp = Micros(30_000)
+  /// The part that arrives twice.
+  public var duplication = 0.0
+
+  public init() {}
+
+  /// How much the ways there and back can differ.
+  public var asymmetry: Micros { jitter + (reordering > 0 ? holdUp : .zero) }
+}
+
+/// An address on one wire of the network.
+public struct Interface: Sendable {
+  public let peer: Int
+  public let address: Address
+  public let discovery: Endpoint
+  public let measurement: Endpoint
+  /// Which wire it is plugged into.
+  public let segment: Int
+  /// Who is in one part hears nobody in another: a partition. All are in part 0 when the network is whole.
+  public var part = 0
+  public var isUp = true
+}
+
+/// A datagram under way.
+struct Delivery {
+  let target: Int32
+  let sender: Int32
+  let packet: Int32
+  let channel: UInt8
+}
+
+/// Packets under way are kept once, however many will hear them.
+struct PacketSlab {
+  private var packets: [Packet] = []
+  private var uses: [Int32] = []
+  private var free: [Int32] = []
+
+  mutating func keep(_ packet: Packet, uses count: Int32) -> Int32 {
+    if let slot = free.popLast() {
+      packets[Int(slot)] = packet
+      uses[Int(slot)] = count
+      return slot
+    }
+    packets.append(packet)
+    uses.append(count)
+    return Int32(packets.count - 1)
+  }
+
+  mutating func retain(_ slot: Int32) { uses[Int(slot)] += 1 }
+
+  mutating func release(_ slot: Int32) -> Packet {
+    let packet = packets[Int(slot)]
+    uses[Int(slot)] -= 1
+    if uses[Int(slot)] == 0 { free.append(slot) }
+    return packet
+  }
+}
+
+/// Randomness that a seed repeats (SplitMix64).
+public struct WorldDice: RandomNumberGenerator, Sendable {
+  private var state: UInt64
+
+  public init(seed: UInt64) {
+    state = seed
+  }
+
+  public mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+    return mixed ^ (mixed >> 31)
+  }
+
+  /// 0..<1.
+  public mutating func fraction() -> Double { Double(next() >> 11) * 0x1p-53 }
+
+  public mutating func chance(_ probability: Double) -> Bool {
+    probability > 0 && fraction() < probability
+  }
+
+  /// 0...longest.
+  public mutating func duration(upTo longest: Micros) -> Micros {
+    Micros(Int64(flooring: fraction() * Double(longest.count + 1)))
+  }
+}
