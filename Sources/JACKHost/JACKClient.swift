@@ -24,20 +24,43 @@ public final class JACKClient {
   public let name: String
 
   /// Joins a running server; starts none. `server` nil is JACK's default.
-  public init(name: String, server: String?) throws(JACKError) {
+  public convenience init(name: String, server: String?) throws(JACKError) {
     let limit = Int(jack_client_name_size()) - 1
     guard !name.isEmpty, name.utf8.count <= limit, !name.utf8.contains(UInt8(ascii: ":")),
       !name.utf8.contains(0)
     else { throw .unusableName(name, limit: limit) }
     silenceLibjack()
-    var status = JackStatus(rawValue: 0)
-    let wanted = server ?? Self.defaultServer
-    guard let opened = cjack_client_open(name, JackNoStartServer, &status, server) else {
-      throw JACKError(status: status, server: wanted)
+    var handle = try Self.open(name, server)
+    if !JACKImplementation.loaded.keepsClientNamesApart {
+      var number = 0
+      while Self.isTaken(handle), number < 99 {
+        jack_client_close(handle)
+        number += 1
+        handle = try Self.open("\(name)-\(number < 10 ? "0" : "")\(number)", server)
+      }
     }
-    handle = opened
-    self.server = wanted
-    self.name = jack_get_client_name(opened).map { String(cString: $0) } ?? name
+    self.init(handle: handle, server: server ?? Self.defaultServer)
+  }
+
+  private init(handle: OpaquePointer, server: String) {
+    self.handle = handle
+    self.server = server
+    name = jack_get_client_name(handle).map { String(cString: $0) } ?? ""
+  }
+
+  private static func open(_ name: String, _ server: String?) throws(JACKError) -> OpaquePointer {
+    var status = JackStatus(rawValue: 0)
+    guard let handle = cjack_client_open(name, JackNoStartServer, &status, server) else {
+      throw JACKError(status: status, server: server ?? defaultServer)
+    }
+    return handle
+  }
+
+  /// Whether somebody has ports under our name, before we have any.
+  private static func isTaken(_ handle: OpaquePointer) -> Bool {
+    guard let name = jack_get_client_name(handle) else { return false }
+    let prefix = String(cString: name) + ":"
+    return portNames(jack_get_ports(handle, nil, nil, 0)).contains { $0.hasPrefix(prefix) }
   }
 
   deinit {

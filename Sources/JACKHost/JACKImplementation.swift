@@ -38,6 +38,15 @@ extension JACKImplementation: CustomStringConvertible {
 }
 
 extension JACKImplementation {
+  /// Whether a name that is taken comes back with a number. PipeWire gives it to both, and a connection by
+  /// name then goes to either.
+  var keepsClientNamesApart: Bool {
+    switch self {
+    case .jack2: true
+    case .pipeWire: false
+    }
+  }
+
   /// Whether what is sent to this MIDI port really leaves a period later although the port reports no latency:
   /// jack2's ALSA bridges do that (jack-and-peers 4.9). PipeWire's schedule events for their own time.
   func isSilentlyLateMIDI(port: String) -> Bool {

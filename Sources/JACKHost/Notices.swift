@@ -79,6 +79,8 @@ struct NoticeBoard: ~Copyable, Sendable {
   /// Registers everything. `shared` must outlive the client. [control]
   static func attach(_ shared: UnsafePointer<SharedState>, to client: OpaquePointer) {
     let context = UnsafeMutableRawPointer(mutating: shared)
+    // jack2 calls the one with the reason if it has both; PipeWire 0.3 knows only the other.
+    jack_on_shutdown(client, noteSilentShutdown, context)
     jack_on_info_shutdown(client, noteShutdown, context)
     jack_set_xrun_callback(client, noteXrun, context)
     jack_set_freewheel_callback(client, noteFreewheel, context)
@@ -102,6 +104,10 @@ private func noteShutdown(
   _ code: jack_status_t, _ reason: UnsafePointer<CChar>?, _ context: UnsafeMutableRawPointer?
 ) {
   shared(context).pointee.board.setShutdown(reason: ShortText(reason))
+}
+
+private func noteSilentShutdown(_ context: UnsafeMutableRawPointer?) {
+  shared(context).pointee.board.setShutdown(reason: ShortText())
 }
 
 @_noLocks @_noAllocation

@@ -48,24 +48,3 @@ final class LiveHost {
 
   func forgetEvents() { events = [] }
 }
-
-/// Somebody else on the same server.
-final class Neighbour {
-  let client: JACKClient
-  var handle: OpaquePointer { client.handle }
-
-  init(_ server: TestServer, name: String = "neighbour") throws {
-    client = try JACKClient(name: name, server: server.name)
-    jack_set_process_callback(client.handle, idle, nil)
-    #expect(jack_activate(client.handle) == 0)
-  }
-
-  @discardableResult
-  func connect(_ from: String, _ to: String) -> Bool { jack_connect(handle, from, to) == 0 }
-
-  func connections(of port: String) -> [String] {
-    portNames(jack_port_get_all_connections(handle, jack_port_by_name(handle, port)))
-  }
-}
-
-private func idle(_ frames: UInt32, _ context: UnsafeMutableRawPointer?) -> Int32 { 0 }

@@ -6,32 +6,37 @@ import Testing
 @testable import JACKHost
 
 /// A JACK server of the test's own, of the kind whose libjack this process has loaded: jackd with the dummy
-/// driver, or PipeWire when the tests run under `pw-jack`. One at a time per process: libjack knows no more.
+/// driver, or PipeWire if the tests run under `pw-jack`. One at a time per process: libjack knows no more.
 final class TestServer {
-  let name: String
-  private(set) var period: Int
-  private let rate: Int
-  private var child: pid_t = 0
-
   static var isPipeWire: Bool {
     if case .pipeWire = JACKImplementation.loaded { true } else { false }
   }
 
-  init(period: Int = 256, rate: Int = 48_000) async throws {
-    self.period = period
-    self.rate = rate
-    name = "tactus-test-\(getpid())"
+  /// Two physical inputs that every server here has.
+  static let outputs =
+    isPipeWire ? ["system:playback_FL", "system:playback_FR"] : ["system:playback_1", "system:playback_2"]
+
+  let name: String
+  let period = 256
+  let rate = 48_000
+  private var child: pid_t = 0
+  private let directory: String
+
+  init() async throws {
+    var template = Array("/tmp/tactus-test-XXXXXX".utf8CString)
+    directory = try #require(mkdtemp(&template).map { String(cString: $0) })
+    name = Self.isPipeWire ? "pipewire-0" : "tactus-test-\(getpid())"
     try await start()
   }
 
   deinit {
     end(SIGTERM)
+    for file in ["pipewire.conf", "pipewire-0", "pipewire-0.lock"] { unlink("\(directory)/\(file)") }
+    rmdir(directory)
   }
 
   func start() async throws {
-    child = try spawn([
-      "jackd", "--no-realtime", "--name", name, "-d", "dummy", "--rate", "\(rate)", "--period", "\(period)",
-    ])
+    try spawn()
     for _ in 0..<1_000 {
       if (try? JACKClient(name: "waiting", server: name)) != nil { return }
       if waitpid(child, nil, WNOHANG) == child { break }
@@ -48,7 +53,22 @@ final class TestServer {
     child = 0
   }
 
-  private func spawn(_ command: [String]) throws -> pid_t {
+  private func spawn() throws {
+    if Self.isPipeWire {
+      setenv("XDG_RUNTIME_DIR", directory, 1)
+      setenv("PIPEWIRE_RUNTIME_DIR", directory, 1)
+      try write(pipeWireConfiguration(rate: rate, period: period), to: "\(directory)/pipewire.conf")
+      try spawn(["pipewire", "-c", "\(directory)/pipewire.conf"])
+    } else {
+      setenv("JACK_NO_AUDIO_RESERVATION", "1", 1)
+      unsetenv("DISPLAY")
+      try spawn([
+        "jackd", "--no-realtime", "--name", name, "-d", "dummy", "--rate", "\(rate)", "--period", "\(period)",
+      ])
+    }
+  }
+
+  private func spawn(_ command: [String]) throws {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
@@ -57,10 +77,56 @@ final class TestServer {
     }
     var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
     defer { for argument in arguments { free(argument) } }
-    setenv("JACK_NO_AUDIO_RESERVATION", "1", 1)
-    unsetenv("DISPLAY")
-    var pid: pid_t = 0
-    try #require(posix_spawnp(&pid, command[0], &actions, nil, &arguments, environ) == 0)
-    return pid
+    try #require(posix_spawnp(&child, command[0], &actions, nil, &arguments, environ) == 0)
   }
+
+  private func write(_ text: String, to path: String) throws {
+    let file = try #require(fopen(path, "w"))
+    fputs(text, file)
+    fclose(file)
+  }
+}
+
+/// PipeWire without a session manager: a null sink drives, and is "system" with two physical inputs.
+private func pipeWireConfiguration(rate: Int, period: Int) -> String {
+  """
+  context.properties = {
+    core.daemon = true  core.name = pipewire-0  support.dbus = false  mem.warn-mlock = false
+    default.clock.rate = \(rate)  default.clock.allowed-rates = [ \(rate) ]
+    default.clock.quantum = \(period)  default.clock.min-quantum = 32  default.clock.max-quantum = 8192
+  }
+  context.spa-libs = {
+    audio.convert.* = audioconvert/libspa-audioconvert
+    support.* = support/libspa-support
+  }
+  context.modules = [
+    { name = libpipewire-module-protocol-native }
+    { name = libpipewire-module-metadata }
+    { name = libpipewire-module-spa-node-factory }
+    { name = libpipewire-module-client-node }
+    { name = libpipewire-module-access args = { } }
+    { name = libpipewire-module-adapter }
+    { name = libpipewire-module-link-factory }
+  ]
+  context.objects = [
+    { factory = metadata args = { metadata.name = default } }
+    { factory = metadata args = { metadata.name = settings } }
+    { factory = spa-node-factory args = {
+        factory.name = support.node.driver  node.name = Freewheel-Driver  priority.driver = 19000
+        node.group = pipewire.freewheel  node.freewheel = true
+    } }
+    { factory = adapter args = {
+        factory.name = support.null-audio-sink  node.name = system  media.class = Audio/Sink
+        priority.driver = 20000  audio.position = [ FL FR ]  port.physical = true  port.terminal = true
+        node.param.PortConfig = {
+          direction = Input  mode = dsp  monitor = false
+          format = {
+            mediaType = audio  mediaSubtype = raw  format = F32  rate = \(rate)  channels = 2
+            position = [ FL FR ]
+          }
+        }
+    } }
+  ]
+
+  """
 }

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import CJACK
+import Glibc
+import Testing
+
+@testable import JACKHost
+
+/// Somebody else on the same server: a client with an amplifier's input that is `periods` periods late, and a
+/// MIDI output.
+final class Neighbour {
+  static let amplifier = "neighbour:amplifier"
+
+  let client: JACKClient
+  var handle: OpaquePointer { client.handle }
+  private let context: UnsafeMutablePointer<Context>
+
+  private struct Context {
+    var client: OpaquePointer
+    var amplifier: OpaquePointer
+    var keys: OpaquePointer
+    var periods: UInt32 = 3
+    var note: UInt8 = 0
+  }
+
+  init(_ server: TestServer) throws {
+    client = try JACKClient(name: "neighbour", server: server.name)
+    let amplifier = jack_port_register(
+      client.handle, "amplifier", JACK_DEFAULT_AUDIO_TYPE, UInt(JackPortIsInput.rawValue), 0)
+    let keys = jack_port_register(
+      client.handle, "keys", JACK_DEFAULT_MIDI_TYPE, UInt(JackPortIsOutput.rawValue), 0)
+    context = .allocate(capacity: 1)
+    context.initialize(
+      to: Context(client: client.handle, amplifier: try #require(amplifier), keys: try #require(keys)))
+    jack_set_process_callback(client.handle, playNeighbour, context)
+    jack_set_latency_callback(client.handle, tellLatency, context)
+    #expect(jack_activate(client.handle) == 0)
+  }
+
+  deinit {
+    jack_deactivate(client.handle)
+    context.deallocate()
+  }
+
+  @discardableResult
+  func connect(_ from: String, _ to: String) -> Bool { jack_connect(handle, from, to) == 0 }
+
+  func disconnect(_ from: String, _ to: String) { jack_disconnect(handle, from, to) }
+
+  func connections(of port: String) -> Set<String> {
+    Set(portNames(jack_port_get_all_connections(handle, jack_port_by_name(handle, port))))
+  }
+
+  var ports: Set<String> { Set(portNames(jack_get_ports(handle, nil, nil, 0))) }
+
+  func property(_ key: String, of port: String) -> String? {
+    var value: UnsafeMutablePointer<CChar>?
+    var type: UnsafeMutablePointer<CChar>?
+    let subject = jack_port_uuid(jack_port_by_name(handle, port))
+    guard jack_get_property(subject, "http://jackaudio.org/metadata/" + key, &value, &type) == 0, let value
+    else { return nil }
+    defer { jack_free(value) }
+    return String(cString: value)
+  }
+
+  fileprivate static func play(_ frames: UInt32, _ context: UnsafeMutableRawPointer?) {
+    let state = context!.assumingMemoryBound(to: Context.self)
+    guard let buffer = jack_port_get_buffer(state.pointee.keys, frames) else { return }
+    jack_midi_clear_buffer(buffer)
+    guard let bytes = jack_midi_event_reserve(buffer, 5, 3) else { return }
+    bytes[0] = 0x90
+    bytes[1] = 60
+    bytes[2] = 1
+  }
+
+  fileprivate static func tell(_ mode: jack_latency_callback_mode_t, _ context: UnsafeMutableRawPointer?) {
+    guard mode == JackPlaybackLatency else { return }
+    let state = context!.assumingMemoryBound(to: Context.self)
+    let frames = state.pointee.periods * jack_get_buffer_size(state.pointee.client)
+    var range = jack_latency_range_t(min: frames, max: frames)
+    jack_port_set_latency_range(state.pointee.amplifier, mode, &range)
+  }
+}
+
+private func playNeighbour(_ frames: UInt32, _ context: UnsafeMutableRawPointer?) -> Int32 {
+  Neighbour.play(frames, context)
+  return 0
+}
+
+private func tellLatency(_ mode: jack_latency_callback_mode_t, _ context: UnsafeMutableRawPointer?) {
+  Neighbour.tell(mode, context)
+}
