@@ -23,39 +23,3 @@ public struct Transport: Sendable, BitwiseCopyable {
     self.bbt = bbt
   }
 }
-
-/// Bar, beat, tick as JACK carries it: bar and beat count from 1, ticks from 0.
-public struct BBT: Hashable, Sendable, BitwiseCopyable {
-  public var bar: Int32
-  public var beat: Int32
-  public var tick: Int32
-  /// Ticks from the song's start to the start of this bar.
-  public var barStartTick: Double
-  public var beatsPerBar: Float
-  public var beatType: Float
-  public var ticksPerBeat: Double
-  public var beatsPerMinute: Double
-
-  @_noLocks @_noAllocation
-  public init(
-    bar: Int32, beat: Int32, tick: Int32, barStartTick: Double, beatsPerBar: Float, beatType: Float,
-    ticksPerBeat: Double, beatsPerMinute: Double
-  ) {
-    self.bar = bar
-    self.beat = beat
-    self.tick = tick
-    self.barStartTick = barStartTick
-    self.beatsPerBar = beatsPerBar
-    self.beatType = beatType
-    self.ticksPerBeat = ticksPerBeat
-    self.beatsPerMinute = beatsPerMinute
-  }
-
-  @_noLocks @_noAllocation
-  public static func == (left: BBT, right: BBT) -> Bool {
-    left.bar == right.bar && left.beat == right.beat && left.tick == right.tick
-      && left.barStartTick == right.barStartTick && left.beatsPerBar == right.beatsPerBar
-      && left.beatType == right.beatType && left.ticksPerBeat == right.ticksPerBeat
-      && left.beatsPerMinute == right.beatsPerMinute
-  }
-}

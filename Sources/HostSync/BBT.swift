@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+
+/// Bar, beat, tick as JACK carries it: bar and beat count from 1, ticks from 0.
+public struct BBT: Hashable, Sendable, BitwiseCopyable {
+  public var bar: Int32
+  public var beat: Int32
+  public var tick: Int32
+  /// Ticks from the song's start to the start of this bar.
+  public var barStartTick: Double
+  public var beatsPerBar: Float
+  public var beatType: Float
+  public var ticksPerBeat: Double
+  public var beatsPerMinute: Double
+
+  @_noLocks @_noAllocation
+  public init(
+    bar: Int32, beat: Int32, tick: Int32, barStartTick: Double, beatsPerBar: Float, beatType: Float,
+    ticksPerBeat: Double, beatsPerMinute: Double
+  ) {
+    self.bar = bar
+    self.beat = beat
+    self.tick = tick
+    self.barStartTick = barStartTick
+    self.beatsPerBar = beatsPerBar
+    self.beatType = beatType
+    self.ticksPerBeat = ticksPerBeat
+    self.beatsPerMinute = beatsPerMinute
+  }
+
+  @_noLocks @_noAllocation
+  public static func == (left: BBT, right: BBT) -> Bool {
+    left.bar == right.bar && left.beat == right.beat && left.tick == right.tick
+      && left.barStartTick == right.barStartTick && left.beatsPerBar == right.beatsPerBar
+      && left.beatType == right.beatType && left.ticksPerBeat == right.ticksPerBeat
+      && left.beatsPerMinute == right.beatsPerMinute
+  }
+}
+
+extension BBT {
+  /// Old PipeWire knows no other number, and every reader divides by it (jack-and-peers 4.7).
+  public static var publishedTicksPerBeat: Int64 {
+    @_noLocks @_noAllocation get { 1920 }
+  }
+
+  /// What we show as timebase master for a song position.
+  ///
+  /// Bars before the first do not exist for JACK's readers: Hydrogen refuses them and PipeWire rounds them to
+  /// the wrong side. Up to `grace` before the song (a launch in the nearest cycle may be half a period early) it
+  /// is the song's first tick; earlier than that, the first bar with the beat and tick that the session has.
+  @_noLocks @_noAllocation
+  public init(song: Beats, meter: Meter, beatsPerMinute: Double, grace: Beats = .zero) {
+    let barLength = Beats(micros: meter.beats &* 1_000_000)
+    var position = song
+    if position < .zero {
+      position = position >= -grace ? .zero : position.phase(in: barLength)
+    }
+    let bars = position.micros / barLength.micros
+    let inBar = position.micros % barLength.micros
+    let ticks = (inBar % 1_000_000) &* Self.publishedTicksPerBeat / 1_000_000
+    self.init(
+      bar: Int32(clamping: bars &+ 1), beat: Int32(truncatingIfNeeded: inBar / 1_000_000 &+ 1),
+      tick: Int32(truncatingIfNeeded: ticks),
+      barStartTick: Double(bars) * Double(meter.beats &* Self.publishedTicksPerBeat),
+      beatsPerBar: Float(meter.beats), beatType: Float(meter.beatType),
+      ticksPerBeat: Double(Self.publishedTicksPerBeat), beatsPerMinute: beatsPerMinute)
+  }
+
+  /// The song position that somebody else published, in beats, or nil if it makes no sense.
+  ///
+  /// Strangers write zero bars, NaN tempos and uninitialised memory (jack-and-peers 4.6, 4.7); in the cycle after
+  /// a plain locate even jack2 does. Half a tick is added because ticks are cut off, not rounded.
+  public var beats: Double? {
+    @_noLocks @_noAllocation get {
+      guard bar >= 1, beat >= 1, tick >= 0,
+        beatsPerBar >= 1, beatsPerBar <= 256, Float(beat) < beatsPerBar + 1,
+        ticksPerBeat >= 1, ticksPerBeat <= 1e6, Double(tick) < ticksPerBeat,
+        beatsPerMinute >= 1, beatsPerMinute <= 9999
+      else { return nil }
+      return Double(bar &- 1) * Double(beatsPerBar) + Double(beat &- 1) + (Double(tick) + 0.5) / ticksPerBeat
+    }
+  }
+}
