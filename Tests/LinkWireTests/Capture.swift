@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+
+/// Real packets between LinkHut 3.0.6 and the reference library, recorded on loopback: the UDP payloads of
+/// `captured.pcap` in their order.
+enum Capture {
+  static let datagrams: [[UInt8]] = {
+    let path = #filePath.replacing("Capture.swift", with: "captured.pcap")
+    guard let file = fopen(path, "rb") else { return [] }
+    defer { fclose(file) }
+    var contents = [UInt8](repeating: 0, count: 1 << 20)
+    contents.removeSubrange(fread(&contents, 1, contents.count, file)...)
+    return payloads(in: contents)
+  }()
+
+  /// libpcap, little-endian: a header of 24 bytes, then per packet 16 bytes with its length at 8.
+  private static func payloads(in contents: [UInt8]) -> [[UInt8]] {
+    var payloads: [[UInt8]] = []
+    var position = 24
+    while position + 16 <= contents.count {
+      let length = (0..<4).reduce(0) { $0 | Int(contents[position + 8 + $1]) << (8 * $1) }
+      let frame = contents[(position + 16)..<(position + 16 + length)]
+      let ethernet = 14
+      let internet = Int(frame[frame.startIndex + ethernet] & 15) * 4
+      payloads.append(Array(frame.dropFirst(ethernet + internet + 8)))
+      position += 16 + length
+    }
+    return payloads
+  }
+}

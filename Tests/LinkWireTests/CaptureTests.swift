@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkWire
+import Testing
+
+/// What the reference really sends must come out of our decoder and go back to the same bytes.
+struct CaptureTests {
+  @Test func everyCapturedDatagramIsReadAndWrittenBackToTheSameBytes() throws {
+    var counts = [Int: Int]()
+    for datagram in Capture.datagrams {
+      counts[datagram.count, default: 0] += 1
+      if datagram[1] == UInt8(ascii: "a") {
+        #expect(encode(try decodeDiscovery(datagram)).array == datagram)
+      } else {
+        #expect(try reencodedMeasurement(datagram) == datagram)
+      }
+    }
+    #expect(Capture.datagrams.count == 360)
+    #expect(Set(counts.keys) == [20, 25, 41, 57, 73, 107])
+  }
+
+  func reencodedMeasurement(_ datagram: [UInt8]) throws -> [UInt8] {
+    switch try decodeMeasurement(datagram) {
+    case .ping(let echo):
+      // A ping is its echo after nine bytes; the host time in it must be what our encoder would write.
+      let host = (8..<16).reduce(Int64(0)) { $0 << 8 | Int64(echo.byte(at: $1)) }
+      let ghost = (24..<32).reduce(Int64(0)) { $0 << 8 | Int64(echo.byte(at: $1)) }
+      return encodePing(host: Micros(host), previousGhost: echo.count == 32 ? Micros(ghost) : nil).array
+    case .pong(let pong):
+      let ping = encodePing(
+        host: pong.host, previousGhost: datagram.count == 73 ? pong.previousGhost : nil)
+      guard case .ping(let echo) = try decodeMeasurement(ping.array) else { return [] }
+      return encodePong(session: pong.session, ghost: pong.ghost, echoing: echo).array
+    }
+  }
+
+  @Test func theCaptureHoldsTheSessionThatItsDescriptionSays() throws {
+    var tempos = Set<Int64>()
+    var nodes = Set<NodeID>()
+    var sawPlaying = false
+    var farewells = 0
+    for datagram in Capture.datagrams where datagram[1] == UInt8(ascii: "a") {
+      switch try decodeDiscovery(datagram) {
+      case .alive(let state, let ttl), .response(let state, let ttl):
+        tempos.insert(state.timeline.tempo.microsPerBeat)
+        nodes.insert(state.node)
+        sawPlaying = sawPlaying || state.startStop.isPlaying
+        #expect(ttl == 5 && state.measurement != nil)
+      case .byeBye:
+        farewells += 1
+      }
+    }
+    #expect(tempos.isSuperset(of: [600_000, 486_027]))  // 100 BPM at first, then 123.45
+    #expect(nodes.count >= 2 && sawPlaying && farewells >= 1)
+  }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkWire
+import Testing
+
+struct ValueTests {
+  @Test func nodesAreOrderedByTheirFirstBytesFirst() {
+    #expect(NodeID(rawValue: 0x0100_0000_0000_00ff) < NodeID(rawValue: 0x0200_0000_0000_0000))
+    #expect(NodeID(rawValue: 0x7f00_0000_0000_0000) < NodeID(rawValue: 0x8000_0000_0000_0000))
+  }
+
+  @Test func aNodeIsPrintedAsTheReferenceDoes() {
+    #expect(NodeID(rawValue: 0x0100_0000_0000_00ff).description == "0x01000000000000ff")
+  }
+
+  @Test func aFreshNodeIsPrintable() {
+    var generator = MutationTests.Seeded(state: 1)
+    var seen = Set<UInt8>()
+    for _ in 0..<1_000 {
+      let node = NodeID(using: &generator)
+      for shift in 0..<8 { seen.insert(UInt8(truncatingIfNeeded: node.rawValue >> (8 * shift))) }
+    }
+    #expect(seen == Set(33...126))
+  }
+
+  @Test func addressesAreOrderedFourBeforeSixThenByNumberThenByScope() {
+    let ordered: [Address] = [
+      .v4(0x7f00_0001), .v4(0xc0a8_0001), .v4(0xffff_ffff), .v6(high: 0, low: 1, scope: 9),
+      .v6(high: 0xfe80 << 48, low: 1, scope: 2), .v6(high: 0xfe80 << 48, low: 1, scope: 3),
+      .v6(high: 0xfe80 << 48, low: 2, scope: 1),
+    ]
+    for (left, right) in zip(ordered, ordered.dropFirst()) { #expect(left < right && !(right < left)) }
+  }
+
+  @Test(arguments: [
+    (Address.v4(0xc0a8_0117), "192.168.1.23"),
+    (.v6(high: 0xfe80 << 48, low: 0x8080, scope: 3), "fe80::8080%3"),
+    (.v6(high: 0, low: 1, scope: 0), "::1"), (.v6(high: 0, low: 0, scope: 0), "::"),
+    (.v6(high: 0x2001_0db8_0000_0001, low: 0x0001_0000_0000_0001, scope: 0), "2001:db8:0:1:1::1"),
+    (.v6(high: 0x0001_0002_0003_0004, low: 0x0005_0006_0007_0008, scope: 0), "1:2:3:4:5:6:7:8"),
+  ])
+  func addressesAreWrittenAsUsersKnowThem(address: Address, text: String) {
+    #expect(address.description == text)
+  }
+
+  @Test func endpointsPutIPv6InBrackets() {
+    #expect(Endpoint.discoveryGroupV4.description == "224.76.78.75:20808")
+    #expect(Endpoint.discoveryGroupV6.description == "[ff12::8080]:20808")
+    let gateway = Address.v6(high: 0xfe80 << 48, low: 5, scope: 4)
+    #expect(Endpoint.discoveryGroup(for: gateway).description == "[ff12::8080%4]:20808")
+    #expect(gateway.isIPv6LinkLocal && !gateway.isLoopback)
+    #expect(Address.v4(0x7f00_0001).isLoopback)
+  }
+
+  /// Compiles only if nothing in it can allocate or lock: the compiler follows the annotations through.
+  @_noLocks @_noAllocation
+  func roundTrip(_ bytes: UnsafeRawBufferPointer, _ state: PeerState) throws(DecodingFailure) -> Int {
+    switch try LinkWire.decodeMeasurement(bytes) {
+    case .ping(let echo):
+      return encodePong(session: state.session, ghost: Micros(1), echoing: echo).count
+    case .pong(let pong):
+      return encodePing(host: pong.host, previousGhost: pong.ghost).count &+ encodeAlive(state).count
+    }
+  }
+
+  @Test func aRoundTripAllocatesNothing() throws {
+    let state = WorkedExampleTests.state
+    #expect(try WorkedExampleTests.ping1.withUnsafeBytes { try roundTrip($0, state) } == 57)
+    #expect(try WorkedExampleTests.pong2.withUnsafeBytes { try roundTrip($0, state) } == 41 + 107)
+  }
+}
