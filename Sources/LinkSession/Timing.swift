@@ -25,6 +25,13 @@ public struct Commit: Sendable, BitwiseCopyable {
     self.session = session
     self.audioSequence = audioSequence
   }
+
+  /// What `AudioSession` made on the audio thread.
+  public init(_ change: SessionChange) {
+    self.init(
+      timeline: change.timeline, startStop: change.startStop, at: change.at,
+      session: SessionID(rawValue: change.session), audioSequence: change.sequence)
+  }
 }
 
 extension LinkSession {
