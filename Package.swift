@@ -5,7 +5,8 @@ import PackageDescription
 let package = Package(
   name: "tactus",
   products: [
-    .library(name: "BeatMath", targets: ["BeatMath"])
+    .executable(name: "tactus", targets: ["tactus"]),
+    .library(name: "BeatMath", targets: ["BeatMath"]),
   ],
   targets: [
     .target(name: "BeatMath"),
@@ -19,10 +20,12 @@ let package = Package(
     .target(name: "LinkSession", dependencies: ["BeatMath", "LinkWire"]),
     // A virtual network and clocks around many sessions: for LinkSimulator and for the tests.
     .target(name: "LinkWorld", dependencies: ["BeatMath", "LinkSession", "LinkWire"]),
+    .executableTarget(name: "tactus", dependencies: ["JACKHost"]),
     // The reference implementation, for comparison in tests only; empty without Debian's ableton-link-dev.
     .target(
       name: "LinkOracle", path: "Tests/LinkOracle",
       cxxSettings: [.define("LINK_PLATFORM_LINUX", to: "1")]),
+    .testTarget(name: "TactusTests", dependencies: ["tactus"]),
     .testTarget(name: "HandoffTests", dependencies: ["Handoff"]),
     .testTarget(name: "HostSyncTests", dependencies: ["BeatMath", "HostSync"]),
     .testTarget(name: "JACKHostTests", dependencies: ["BeatMath", "CJACK", "HostSync", "JACKHost"]),

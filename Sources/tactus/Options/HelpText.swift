@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// What `--help` prints, made from the options: sections, spellings in a column, words wrapped beside them.
+struct HelpText<Settings> {
+  let options: [Option<Settings>]
+  let width = 80
+  private let column = 26
+
+  var text: String {
+    Section.allCases.compactMap(section).joined(separator: "\n")
+  }
+
+  private func section(_ section: Section) -> String? {
+    let members = options.filter { $0.section == section }
+    guard !members.isEmpty else { return nil }
+    return "\(section.rawValue):\n" + members.map(entry).joined()
+  }
+
+  private func entry(_ option: Option<Settings>) -> String {
+    let spelling = "  " + spelling(of: option)
+    let margin = String(repeating: " ", count: column)
+    let lines = wrap(option.help, to: width - column)
+    // A spelling that is too long for its column gets a line of its own.
+    let first = spelling.count + 2 > column ? spelling + "\n" + margin : spelling.padded(to: column)
+    return first + lines.joined(separator: "\n" + margin) + "\n"
+  }
+
+  /// `-n, --name=NAME`
+  func spelling(of option: Option<Settings>) -> String {
+    let short = option.short.map { "-\($0), " } ?? "    "
+    switch option.form {
+    case .flag, .answer: return short + "--" + option.long
+    case .value(let value): return short + "--\(option.long)=\(value.placeholder)"
+    case .optionalValue(let value, _): return short + "--\(option.long)[=\(value.placeholder)]"
+    }
+  }
+
+  private func wrap(_ text: String, to width: Int) -> [String] {
+    var lines = [""]
+    for word in text.split(separator: " ") {
+      let last = lines[lines.count - 1]
+      if last.isEmpty {
+        lines[lines.count - 1] = String(word)
+      } else if last.count + 1 + word.count <= width {
+        lines[lines.count - 1] += " " + word
+      } else {
+        lines.append(String(word))
+      }
+    }
+    return lines
+  }
+}
+
+extension String {
+  fileprivate func padded(to width: Int) -> String {
+    self + String(repeating: " ", count: max(0, width - count))
+  }
+}

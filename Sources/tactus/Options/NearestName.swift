@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+extension String {
+  /// The name that was probably meant: the one that this begins, else the one with the fewest slips of the
+  /// finger, if they are few for its length.
+  func nearest(among names: [String]) -> String? {
+    if count >= 2 {
+      let continued = names.filter { $0.hasPrefix(self) }
+      if continued.count == 1 { return continued[0] }
+    }
+    // Nobody mistypes a name of 64 letters; a longer word is a paste, and the table is quadratic.
+    guard utf8.count <= 64 else { return nil }
+    let ranked = names.map { (name: $0, slips: slips(from: self, to: $0)) }
+    guard let best = ranked.min(by: { $0.slips < $1.slips }), best.slips <= max(1, best.name.count / 3) else {
+      return nil
+    }
+    return best.name
+  }
+}
+
+/// Letters missing, too many, wrong or swapped with their neighbour (optimal string alignment distance).
+func slips(from word: String, to other: String) -> Int {
+  let a = Array(word.utf8)
+  let b = Array(other.utf8)
+  var beforeLast: [Int] = []
+  var last = Array(0...b.count)
+  for i in 0..<a.count {
+    var row = [i + 1]
+    for j in 0..<b.count {
+      var best = min(last[j + 1] + 1, row[j] + 1, last[j] + (a[i] == b[j] ? 0 : 1))
+      if i > 0, j > 0, a[i] == b[j - 1], a[i - 1] == b[j] { best = min(best, beforeLast[j - 1] + 1) }
+      row.append(best)
+    }
+    beforeLast = last
+    last = row
+  }
+  return last[b.count]
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// What is wrong with a command line, in one line for the person who typed it.
+struct UsageError: Error, Equatable {
+  let message: String
+}
+
+/// Reads a command line by GNU's rules: long options with `=` or a space, bundles of short ones, values
+/// attached or apart, options after operands, `--` before operands that look like options.
+///
+/// No abbreviations: a script that says `--wai` would break with the next option. The hint says the whole.
+struct OptionParser<Settings> {
+  let options: [Option<Settings>]
+
+  /// Sets what the arguments say and returns the operands.
+  func parse(_ arguments: some Sequence<String>, into settings: inout Settings) throws(UsageError) -> [String]
+  {
+    var rest = Array(arguments)[...]
+    var operands: [String] = []
+    while let argument = rest.popFirst() {
+      if argument == "--" {
+        operands += rest
+        break
+      } else if argument.hasPrefix("--") {
+        if try parseLong(argument, &rest, &settings) { break }
+      } else if argument.hasPrefix("-"), argument != "-" {
+        if try parseBundle(argument, &rest, &settings) { break }
+      } else {
+        operands.append(argument)
+      }
+    }
+    return operands
+  }
+
+  /// `--long`, `--long=value`, `--no-long`. True: stop reading.
+  private func parseLong(
+    _ argument: String, _ rest: inout ArraySlice<String>, _ settings: inout Settings
+  ) throws(UsageError) -> Bool {
+    let parts = argument.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    let name = String(parts[0])
+    let attached = parts.count > 1 ? String(parts[1]) : nil
+    if let option = options.first(where: { $0.long == name }) {
+      return try apply(option, spelt: "--" + name, attached: attached, &rest, &settings)
+    }
+    if name.hasPrefix("no-"), let option = options.first(where: { $0.long == name.dropFirst(3) }),
+      case .flag(let place) = option.form
+    {
+      guard attached == nil else { throw UsageError(message: "--\(name) takes no value") }
+      settings[keyPath: place] = false
+      return false
+    }
+    throw UsageError(message: "unknown option \"--\(name)\"" + hint(for: name))
+  }
+
+  /// `-a`, `-ab`, `-n NAME`, `-nNAME`, `-anNAME`. True: stop reading.
+  private func parseBundle(
+    _ argument: String, _ rest: inout ArraySlice<String>, _ settings: inout Settings
+  ) throws(UsageError) -> Bool {
+    var letters = argument.dropFirst()
+    while let letter = letters.popFirst() {
+      guard let option = options.first(where: { $0.short == letter }) else {
+        // "-name" is a long option with a dash too few more often than five short ones.
+        let whole = String(argument.dropFirst())
+        let known = options.contains { $0.long == whole }
+        throw UsageError(
+          message: "unknown option \"-\(letter)\"" + (known ? ": do you mean \"--\(whole)\"?" : ""))
+      }
+      let attached: String?
+      switch option.form {
+      case .flag, .answer: attached = nil
+      case .value, .optionalValue:
+        attached = letters.isEmpty ? nil : String(letters)
+        letters = ""
+      }
+      if try apply(option, spelt: "-\(letter)", attached: attached, &rest, &settings) { return true }
+    }
+    return false
+  }
+
+  private func apply(
+    _ option: Option<Settings>, spelt name: String, attached: String?, _ rest: inout ArraySlice<String>,
+    _ settings: inout Settings
+  ) throws(UsageError) -> Bool {
+    switch option.form {
+    case .flag(let place):
+      guard attached == nil else { throw UsageError(message: "\(name) takes no value") }
+      settings[keyPath: place] = true
+      return false
+    case .answer(let ask):
+      guard attached == nil else { throw UsageError(message: "\(name) takes no value") }
+      ask(&settings)
+      return true
+    case .value(let value):
+      guard let text = attached ?? rest.popFirst() else {
+        throw UsageError(message: "\(name) needs a value: \(name) \(value.placeholder)")
+      }
+      try store(text, as: value, of: name, &settings)
+      return false
+    case .optionalValue(let value, let bare):
+      try store(attached ?? bare, as: value, of: name, &settings)
+      return false
+    }
+  }
+
+  private func store(
+    _ text: String, as value: Value<Settings>, of name: String, _ settings: inout Settings
+  ) throws(UsageError) {
+    if let objection = value.allowed.objection(to: text) {
+      throw UsageError(message: "\(name) \(objection), not \"\(text)\"")
+    }
+    value.store(&settings, text)
+  }
+
+  private func hint(for name: String) -> String {
+    var known: [String] = []
+    for option in options {
+      known.append(option.long)
+      if case .flag = option.form { known.append("no-" + option.long) }
+    }
+    guard let nearest = name.nearest(among: known) else { return "" }
+    return ": do you mean \"--\(nearest)\"?"
+  }
+}
