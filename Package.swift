@@ -20,7 +20,7 @@ let package = Package(
     .target(name: "LinkSession", dependencies: ["BeatMath", "LinkWire"]),
     // A virtual network and clocks around many sessions: for LinkSimulator and for the tests.
     .target(name: "LinkWorld", dependencies: ["BeatMath", "LinkSession", "LinkWire"]),
-    .executableTarget(name: "tactus", dependencies: ["JACKHost"]),
+    .executableTarget(name: "tactus", dependencies: ["BeatMath", "HostSync", "JACKHost"]),
     // The reference implementation, for comparison in tests only; empty without Debian's ableton-link-dev.
     .target(
       name: "LinkOracle", path: "Tests/LinkOracle",

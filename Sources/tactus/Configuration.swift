@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 /// What the person who starts the program can choose, and the options that choose it.
-struct Settings: Equatable, Sendable {
+struct Configuration: Equatable, Sendable {
   var answer = Answer.run
   var name = "tactus"
   /// nil: JACK's default, which `JACK_DEFAULT_SERVER` can name.
@@ -13,7 +13,7 @@ struct Settings: Equatable, Sendable {
     case run, help, version
   }
 
-  static let options: [Option<Settings>] = [
+  static let options: [Option<Configuration>] = [
     Option(
       "name", "n", in: .jack, .value(.text("NAME", upTo: 63, \.name)),
       help: "The JACK client's name (default: tactus). JACK adds a number if it is taken."),

@@ -5,7 +5,7 @@ import Testing
 
 @Test("Options have names of their own, and none begins with no-")
 func optionNamesAreUnique() {
-  let options = Settings.options
+  let options = Configuration.options
   #expect(Set(options.map(\.long)).count == options.count)
   let letters = options.compactMap(\.short)
   #expect(Set(letters).count == letters.count)
@@ -14,8 +14,8 @@ func optionNamesAreUnique() {
 
 @Test("The help text names every option and fits in 80 columns")
 func helpIsComplete() {
-  let text = Settings.helpText
-  for option in Settings.options {
+  let text = Configuration.helpText
+  for option in Configuration.options {
     #expect(text.contains("--" + option.long))
     if let short = option.short { #expect(text.contains("-\(short), --\(option.long)")) }
   }
@@ -24,14 +24,16 @@ func helpIsComplete() {
 
 @Test("The defaults are JACK's default server and the name tactus")
 func defaults() throws {
-  let settings = try Settings(arguments: [])
-  #expect(settings.name == "tactus" && settings.server == nil && !settings.wait && settings.answer == .run)
+  let configuration = try Configuration(arguments: [])
+  #expect(
+    configuration.name == "tactus" && configuration.server == nil && !configuration.wait
+      && configuration.answer == .run)
 }
 
 @Test("Words that are no options are refused, unless only help is asked for")
 func strayOperands() throws {
   #expect(throws: UsageError(message: "don't know what to do with \"play\"")) {
-    try Settings(arguments: ["play"])
+    try Configuration(arguments: ["play"])
   }
-  #expect(try Settings(arguments: ["play", "--help"]).answer == .help)
+  #expect(try Configuration(arguments: ["play", "--help"]).answer == .help)
 }
