@@ -7,6 +7,18 @@
 #   need_venv                  tools/.venv with tools/lib/python.txt, the peers that come from PyPI
 
 tools=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+root=$(dirname "$tools")
+
+# shellcheck disable=SC2034
+build_packages=(git libjack-jackd2-dev liblo-dev libsndfile1-dev pkg-config)
+# shellcheck disable=SC2034
+peer_packages=(
+  ableton-link-utils              # LinkHut
+  ableton-link-dev g++            # the reference library's headers, the oracle of Tests/LinkOracle
+  jackd2 liblo-tools              # servers, oscsend and oscdump
+  pipewire pipewire-bin pipewire-jack wireplumber
+  gcc libc6-dev iproute2 python3 python3-venv # the lab
+)
 
 die() {
   echo "${0##*/}: $*" >&2
