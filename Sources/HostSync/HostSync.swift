@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
 
 // HostSync: everything that is decided inside one audio cycle.
 //
@@ -17,13 +18,110 @@
 
 /// The state that lasts from one cycle to the next. The audio thread owns it while the client is active.
 public struct HostSync: ~Copyable {
-  /// `sampleRate` is what the server runs at; a change of it means a new `HostSync`.
+  private var times = CycleTimes()
+  private var beats = BeatTracker()
+  private var song = Song()
+  private var click1 = Click()
+  private var click2 = Click()
+  private var clock = MIDIClock()
+  private var pulse = Pulse()
+  /// The session as it was when freewheeling began.
+  private var frozen: Grid?
+  private var droppedEvents: UInt64 = 0
+
   @_noLocks @_noAllocation
   public init() {}
 
   /// Decides one cycle. [audio]
   @_noLocks @_noAllocation
   public mutating func run(_ cycle: borrowing Cycle, into outputs: inout Outputs) {
-    outputs.clear(frames: cycle.frames)
+    outputs.clear()
+    guard cycle.frames > 0, cycle.sampleRate > 0 else { return }
+    let line = times.line(of: cycle)
+    let offsets = cycle.settings.offsets
+    let heard = delayed(line, cycle.latencies.physical, offsets.transport)
+    beats.update(grid(of: cycle), heard: heard, passed: times.passedFrames)
+    let lost = max(0, times.passedFrames &- times.previousFrames)
+    song.follow(
+      cycle.transport, frames: cycle.frames, lostFrames: lost, beats: beats, heard: heard,
+      sampleRate: cycle.sampleRate, quantum: cycle.settings.quantum)
+    let length = Int(cycle.frames)
+    click1.render(
+      into: outputs.click1, window: window(line, cycle.latencies.click1, offsets.click1, length), song: song,
+      shift: beats.shift, settings: cycle.settings, bank: cycle.sounds, sampleRate: cycle.sampleRate)
+    click2.render(
+      into: outputs.click2, window: window(line, cycle.latencies.click2, offsets.click2, length), song: song,
+      shift: beats.shift, settings: cycle.settings, bank: cycle.sounds, sampleRate: cycle.sampleRate)
+    pulse.render(
+      into: outputs.pulse, window: window(line, cycle.latencies.pulse, offsets.pulse, length), song: song,
+      shift: beats.shift, settings: cycle.settings, passed: times.passedFrames, sampleRate: cycle.sampleRate)
+    RunGate.render(
+      into: outputs.run, window: window(line, cycle.latencies.run, offsets.run, length), song: song)
+    clock.run(
+      into: &outputs.events, window: window(line, cycle.latencies.clock, offsets.clock, length), song: song,
+      transport: cycle.transport, settings: cycle.settings.clock, isSilenced: cycle.isFreewheeling,
+      passed: times.passedFrames)
+    droppedEvents &+= UInt64(outputs.events.dropped)
+    report(cycle, at: heard.start, into: &outputs.report)
+  }
+
+  /// A freewheeling server's time says nothing about the session: it stays as it was.
+  @_noLocks @_noAllocation
+  private mutating func grid(of cycle: borrowing Cycle) -> Grid {
+    guard cycle.isFreewheeling else {
+      frozen = nil
+      return Grid(cycle.session.timeline)
+    }
+    if let frozen { return frozen }
+    let now = Grid(cycle.session.timeline)
+    frozen = now
+    return now
+  }
+
+  /// When the cycle's frames are heard through a port.
+  @_noLocks @_noAllocation
+  private func delayed(_ line: FrameLine, _ latency: UInt32, _ offset: Micros) -> FrameLine {
+    line.delayed(by: Double(latency) * times.steadyPerFrame + Double(offset.count))
+  }
+
+  @_noLocks @_noAllocation
+  private func window(_ line: FrameLine, _ latency: UInt32, _ offset: Micros, _ frames: Int) -> Window {
+    Window(
+      line: delayed(line, latency, offset), grid: beats.grid, frames: frames, correction: beats.correction,
+      isJump: beats.isJump)
+  }
+
+  @_noLocks @_noAllocation
+  private func report(_ cycle: borrowing Cycle, at heard: Double, into report: inout Report) {
+    let sessionBeat = beats.session.beat(at: heard)
+    let quantum = cycle.settings.quantum
+    report.sessionBeat = sessionBeat
+    report.phase = quantum > 0 ? sessionBeat - quantum * Double(Int64(flooring: sessionBeat / quantum)) : 0
+    report.isRolling = song.isRolling
+    report.isWaiting = song.isWaiting
+    report.songBeat =
+      song.isRolling || song.isWaiting ? song.songBeat(of: beats.grid.beat(at: heard)) : song.standing
+    let whole = Int64(flooring: report.songBeat)
+    let perBar = cycle.settings.meter.beats
+    report.bar = Ticker.floorDivide(whole, perBar) &+ 1
+    report.beat = Int32(truncatingIfNeeded: Ticker.floorRemainder(whole, perBar)) &+ 1
+    report.tempo = cycle.session.tempo
+    report.clicks = click1.count
+    report.clocks = clock.count
+    report.pulses = pulse.count
+    report.lateEvents = click1.late &+ click2.late &+ clock.late &+ pulse.late
+    report.skippedEvents = click1.skipped &+ click2.skipped
+    report.jumps = beats.jumps
+    report.droppedMIDIEvents = droppedEvents
+    report.wrappedPositions = clock.wrapped
+    report.stolenVoices = click1.stolen &+ click2.stolen
+    report.lostCycles = times.lostCycles
+    report.insanePairs = times.insanePairs
+    report.bridgedCycles = times.bridgedCycles
+    report.stalls = times.stalls
+    report.filterError = times.filterError
+    report.driftPPM = times.driftPPM(on: cycle.clock)
+    report.oldestBank = min(
+      click1.oldestBank(cycle.sounds.number), click2.oldestBank(cycle.sounds.number))
   }
 }

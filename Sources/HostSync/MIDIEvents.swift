@@ -37,17 +37,17 @@ public struct MIDIEvent: Hashable, Sendable, BitwiseCopyable {
 
 /// Status bytes of the MIDI 1.0 system messages that a clock is made of.
 public enum MIDI {
-  public static let songPosition: UInt8 = 0xF2
-  public static let clock: UInt8 = 0xF8
-  public static let start: UInt8 = 0xFA
-  public static let resume: UInt8 = 0xFB
-  public static let stop: UInt8 = 0xFC
+  public static var songPosition: UInt8 { @_noLocks @_noAllocation get { 0xF2 } }
+  public static var clock: UInt8 { @_noLocks @_noAllocation get { 0xF8 } }
+  public static var start: UInt8 { @_noLocks @_noAllocation get { 0xFA } }
+  public static var resume: UInt8 { @_noLocks @_noAllocation get { 0xFB } }
+  public static var stop: UInt8 { @_noLocks @_noAllocation get { 0xFC } }
 }
 
 /// A cycle's MIDI events, sorted by frame, earlier ones first among equals, as JACK demands.
 public struct MIDIEvents: BitwiseCopyable {
   /// 8192 frames at 44.1 kHz and 999 BPM hold 75 clocks.
-  public static let capacity = 128
+  public static var capacity: Int { @_noLocks @_noAllocation get { 128 } }
 
   public private(set) var count = 0
   /// Events that found no room.

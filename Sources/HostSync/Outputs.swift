@@ -18,7 +18,7 @@ public struct Outputs: ~Copyable {
   }
 
   @_noLocks @_noAllocation
-  mutating func clear(frames: UInt32) {
+  mutating func clear() {
     click1.clear()
     click2.clear()
     pulse.clear()
@@ -41,13 +41,13 @@ public struct AudioBuffer: BitwiseCopyable {
   @_noLocks @_noAllocation
   func clear() {
     guard let start else { return }
-    for index in 0..<count { start[index] = 0 }
+    start.update(repeating: 0, count: count)
   }
 
   @_noLocks @_noAllocation
   func fill(_ range: Range<Int>, with value: Float) {
     guard let start else { return }
     let clamped = range.clamped(to: 0..<count)
-    for index in clamped { start[index] = value }
+    (start + clamped.lowerBound).update(repeating: value, count: clamped.count)
   }
 }

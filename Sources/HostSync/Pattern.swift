@@ -11,7 +11,7 @@ public enum Accent: UInt8, Sendable, BitwiseCopyable {
 /// A bar's clicks in klick's letters: `X` accent, `x` beat, `.` silent; one letter per click, repeated from every
 /// bar line on. Up to 64 letters; empty means "no pattern".
 public struct Pattern: Hashable, Sendable, BitwiseCopyable {
-  public static let longest = 64
+  public static var longest: Int { @_noLocks @_noAllocation get { 64 } }
 
   public private(set) var count = 0
   private var sounding: UInt64 = 0

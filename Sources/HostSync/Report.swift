@@ -6,13 +6,15 @@ public struct Report: Sendable, BitwiseCopyable {
   public var sessionBeat = 0.0
   /// The same within the quantum, in 0 ..< quantum.
   public var phase = 0.0
-  /// Counts from 0 at the song's start; negative before it. While nothing rolls, the session's beat.
+  /// Counts from 0 at the song's start; negative before it. While nothing rolls, where the transport stands.
   public var songBeat = 0.0
   /// From 1; a bar before the song's start is 0 or negative.
   public var bar: Int64 = 1
   /// From 1.
   public var beat: Int32 = 1
   public var isRolling = false
+  /// A launch waits for its beat.
+  public var isWaiting = false
   public var tempo = 0.0
 
   public var clicks: UInt64 = 0

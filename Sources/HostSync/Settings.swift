@@ -8,7 +8,7 @@ public struct Settings: Sendable, BitwiseCopyable {
   public var quantum = 4.0
   public var click = ClickSettings()
   public var clock = ClockSettings()
-  public var pulse = PulseRate.perBeat(1)
+  public var pulse = PulseSettings()
   public var offsets = Offsets()
 
   @_noLocks @_noAllocation
@@ -100,4 +100,13 @@ public enum PulseRate: Sendable, BitwiseCopyable {
   /// 1, 2, 4, 24 or 48; anything in 1...48 works.
   case perBeat(Int32)
   case perBar
+}
+
+public struct PulseSettings: Sendable, BitwiseCopyable {
+  public var rate = PulseRate.perBeat(1)
+  /// Follows the session whether the transport rolls or not; `run` says which.
+  public var runsWhileStopped = true
+
+  @_noLocks @_noAllocation
+  public init() {}
 }

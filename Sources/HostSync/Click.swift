@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+
+/// The click of one port: it finds its own boundaries, for its own latency.
+struct Click: BitwiseCopyable {
+  private var ticker = Ticker()
+  private var voices = Voices()
+  private var gain: Float = 0
+  private var wasOn = false
+  /// When the last one was heard: a click that the session's jump puts right behind it is left out.
+  private var lastTime = -Double.infinity
+  private(set) var count: UInt64 = 0
+
+  var late: UInt64 { @_noLocks @_noAllocation get { ticker.late } }
+  var skipped: UInt64 { @_noLocks @_noAllocation get { ticker.skipped } }
+  var stolen: UInt64 { @_noLocks @_noAllocation get { voices.stolen } }
+
+  @_noLocks @_noAllocation
+  init() {}
+
+  @_noLocks @_noAllocation
+  func oldestBank(_ present: UInt32) -> UInt32 { voices.oldestBank(present) }
+
+  @_noLocks @_noAllocation
+  mutating func render(
+    into buffer: AudioBuffer, window: Window, song: Song, shift: Int64, settings: Settings, bank: SoundBank,
+    sampleRate: UInt32
+  ) {
+    let millisecond = Float(sampleRate) / 1000
+    let wanted = settings.click.gain > 0 ? min(8, settings.click.gain) : 0
+    let wasSilent = voices.isSilent
+    if wasSilent { gain = wanted }
+    let before = count
+    let isOn = isWanted(settings.click, song: song)
+    if wasOn && !isOn { voices.fadeAll(frames: 10 * millisecond) }
+    wasOn = isOn
+    voices.play(into: buffer)
+    let perBeat = Int64(min(8, max(1, settings.click.subdivision)))
+    let isNew = ticker.open(window, perBeat: perBeat)
+    while let tick = ticker.take(from: window) {
+      let beat = Double(tick.number) / Double(perBeat)
+      let time = window.grid.time(of: beat)
+      guard isDue(beat: beat, time: time, click: settings.click, song: song) else { continue }
+      // A quarter beat: closer than any subdivision of sense, further than any correction.
+      if isNew && time - lastTime < window.grid.period / 4 { continue }
+      let origin = song.contains(beat: beat, time: time) || song.isWaiting ? song.origin : 0 &- shift
+      let accent = accent(of: tick.number &- origin &* perBeat, perBeat: perBeat, settings: settings)
+      if case .silent = accent { continue }
+      voices.begin(
+        bank.sound(for: accent), bank: bank.number, into: buffer, at: tick.frame, fade: 3 * millisecond)
+      count &+= 1
+      lastTime = time
+    }
+    if !wasSilent || count != before { scale(buffer, to: wanted, millisecond: millisecond) }
+  }
+
+  /// Whether anything may sound in this cycle; when that ends, voices are faded.
+  @_noLocks @_noAllocation
+  private func isWanted(_ click: ClickSettings, song: Song) -> Bool {
+    switch click.mode {
+    case .off: false
+    case .always: true
+    case .whileRolling: song.isWaiting || song.isRolling
+    }
+  }
+
+  @_noLocks @_noAllocation
+  private func isDue(beat: Double, time: Double, click: ClickSettings, song: Song) -> Bool {
+    switch click.mode {
+    case .off: false
+    case .always: true
+    case .whileRolling:
+      song.contains(beat: beat, time: time) || (song.isWaiting && click.countsIn)
+    }
+  }
+
+  /// `tick` counts from the song's first beat, or without a song from the session's: bars are those of either.
+  @_noLocks @_noAllocation
+  private func accent(of tick: Int64, perBeat: Int64, settings: Settings) -> Accent {
+    let place = Ticker.floorRemainder(tick, settings.meter.beats &* perBeat)
+    if settings.click.pattern.count > 0 { return settings.click.pattern[place] }
+    if place == 0 { return .accent }
+    return place % perBeat == 0 ? .beat : .subdivision
+  }
+
+  /// Gain follows the user within 5 ms a unit, so that turning it makes no sound of its own.
+  @_noLocks @_noAllocation
+  private mutating func scale(_ buffer: AudioBuffer, to target: Float, millisecond: Float) {
+    guard let output = buffer.start else { return }
+    if gain == target {
+      for index in 0..<buffer.count { output[index] *= gain }
+      return
+    }
+    let step = 1 / (5 * max(1, millisecond))
+    for index in 0..<buffer.count {
+      gain = gain < target ? min(target, gain + step) : max(target, gain - step)
+      output[index] *= gain
+    }
+  }
+}

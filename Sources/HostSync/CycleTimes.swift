@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+
+/// From what JACK says about a cycle's time to a line that can be trusted. Nothing else sees the raw pair.
+///
+/// In quiet times that line is JACK's own: `jack_get_cycle_times` filters the wake-ups well. But after a stall
+/// of the driver jack2 returns success with `next < current`, then a `current` that is wrong by as much as the
+/// stall was long and creeps back for seconds (1/8 Hz), with a slope that is percents off (realtime-swift 6).
+/// So a second opinion is kept: `WakeFilter`, from the wake-up times that JACK reports raw. As long as the two
+/// agree, JACK's pair is used; when they do not, our own is, until they agree again; a change between the two is
+/// smoothed over. Cycles that only we missed move nothing: the frame counter counts them.
+///
+/// No clock is read here, and the frames of other cycles are only used as distances.
+public struct CycleTimes: BitwiseCopyable {
+  private enum Source: BitwiseCopyable { case jack, wakes }
+
+  private var source = Source.jack
+  private var filter = WakeFilter()
+  private var isStarted = false
+  /// Number of frame 0, made 64-bit.
+  private var frame: Int64 = 0
+  private var rawFrame: UInt32 = 0
+  private var frames: UInt32 = 0
+  private var sampleRate: UInt32 = 0
+  private var xruns: UInt32 = 0
+  /// Learned microseconds per frame: the crystal of the sound card, on JACK's clock.
+  private var crystal = 0.0
+  /// This cycle, on JACK's clock.
+  private var line = FrameLine(start: 0, perFrame: 1)
+  /// A change of source is being smoothed over.
+  private var isBlending = false
+  private var agreeing = 0
+  /// On Link's clock, the last that was given out: freewheeling goes on from it.
+  private var given = FrameLine(start: 0, perFrame: 1)
+  private var wasFreewheeling = false
+
+  /// Frames since the cycle before, those of lost cycles included; 0 in the first, or if the counter is new.
+  public private(set) var passedFrames: Int64 = 0
+  /// Frames of the cycle before.
+  public private(set) var previousFrames: Int64 = 0
+  public private(set) var lostCycles: UInt64 = 0
+  public private(set) var insanePairs: UInt64 = 0
+  public private(set) var bridgedCycles: UInt64 = 0
+  public private(set) var stalls: UInt64 = 0
+  /// JACK's time for frame 0 less ours.
+  public private(set) var filterError = 0.0
+
+  @_noLocks @_noAllocation
+  public init() {}
+
+  /// Microseconds per frame over many cycles, on Link's clock as far as it matters: for latencies, which may be
+  /// many buffers long.
+  var steadyPerFrame: Double { @_noLocks @_noAllocation get { crystal } }
+
+  /// How much faster than its nominal rate the sound card runs, on Link's clock.
+  @_noLocks @_noAllocation
+  func driftPPM(on map: ClockMap) -> Double {
+    guard crystal > 0, sampleRate > 0 else { return 0 }
+    return (1e6 / Double(sampleRate) / (crystal * (1 + map.skew)) - 1) * 1e6
+  }
+
+  /// The time of each frame of this cycle as it passes through JACK, on Link's clock. Once a cycle. [audio]
+  @_noLocks @_noAllocation
+  public mutating func line(of cycle: borrowing Cycle) -> FrameLine {
+    let nominal = 1e6 / Double(max(1, cycle.sampleRate))
+    let isFreewheeling = cycle.isFreewheeling
+    previousFrames = Int64(frames)
+    if isFreewheeling && isStarted {
+      // The server's times run away from the world; the music goes on at its own pace (jack-and-peers 4.8).
+      given.start += Double(frames) * nominal
+      passedFrames = Int64(frames)
+      given.perFrame = nominal
+      frames = cycle.frames
+      wasFreewheeling = true
+      return given
+    }
+    let rate = cycle.sampleRate
+    if wasFreewheeling || rate != sampleRate { restart(nominal: nominal) }
+    advance(to: cycle)
+    measure(cycle.times, frames: cycle.frames, nominal: nominal)
+    given = line.onLinkClock(by: cycle.clock)
+    return given
+  }
+
+  @_noLocks @_noAllocation
+  private mutating func restart(nominal: Double) {
+    isStarted = false
+    wasFreewheeling = false
+    crystal = nominal
+    source = .jack
+    isBlending = false
+    filter.restart()
+  }
+
+  /// Follows the frame counter, which wraps, and jumps by whole cycles when we missed some.
+  @_noLocks @_noAllocation
+  private mutating func advance(to cycle: borrowing Cycle) {
+    let passed = Int64(Int32(truncatingIfNeeded: cycle.times.frame &- rawFrame))
+    let length = cycle.frames
+    let longest = 10 * Int64(cycle.sampleRate)
+    let isPlausible = passed > 0 && passed < longest
+    passedFrames = isStarted && isPlausible ? passed : 0
+    if isStarted && isPlausible {
+      frame = frame &+ passed
+      line.start += Double(passed) * crystal
+      let lost = passed &- Int64(frames)
+      if lost > 0 && length == frames {
+        lostCycles &+= UInt64(truncatingIfNeeded: lost / Int64(max(1, frames)))
+      }
+      if length != frames { resume() }
+    } else {
+      if isStarted { resume() }
+      frame = Int64(cycle.times.frame)
+    }
+    rawFrame = cycle.times.frame
+    frames = cycle.frames
+    sampleRate = cycle.sampleRate
+  }
+
+  /// Another buffer size, or a counter that began anew: what was known about the crystal stays.
+  @_noLocks @_noAllocation
+  private mutating func resume() {
+    filter.restart()
+    source = .jack
+    isBlending = false
+    isStarted = false
+  }
+
+  @_noLocks @_noAllocation
+  private mutating func measure(_ times: RawTimes, frames: UInt32, nominal: Double) {
+    let pair = Pair(times, frames: frames, nominal: nominal)
+    if !pair.isSane { insanePairs &+= 1 }
+    // Under an xrun jack2 puts the true wake-up into `current`, so the fallback is good just then.
+    let wake = times.wakeMicros > 0 ? Double(times.wakeMicros) : pair.current
+    // Only the driver's xruns turn the pair over; a client's leave it alone.
+    let sign = pair.isReversed || (isStarted && times.xruns != xruns && wake - line.start > 1000)
+    xruns = times.xruns
+    let verdict = filter.add(
+      wake: wake, frame: frame, perFrame: crystal, period: Double(frames) * crystal, hasStallSign: sign)
+    let own = filter.due(atFrame: frame, perFrame: crystal)
+    filterError = pair.current - own
+    switch verdict {
+    case .stalled:
+      stalls &+= 1
+      source = .wakes
+      agreeing = 0
+      line = FrameLine(start: own, perFrame: crystal)
+    case .steady:
+      choose(pair)
+      follow(pair, own: own, frames: frames, nominal: nominal)
+    }
+    if source == .wakes { bridgedCycles &+= 1 }
+    isStarted = true
+  }
+
+  /// Which of the two to believe. There is a gap between leaving JACK's filter and coming back to it.
+  @_noLocks @_noAllocation
+  private mutating func choose(_ pair: Pair) {
+    let isClose = pair.isSane && abs(filterError) < 150
+    agreeing = isClose ? agreeing + 1 : 0
+    switch source {
+    case .jack:
+      let isContradicted = filter.count >= WakeFilter.trusted && abs(filterError) > 400
+      if !pair.isSane || isContradicted {
+        source = .wakes
+        agreeing = 0
+      }
+    case .wakes:
+      if agreeing >= 16 { source = .jack }
+    }
+  }
+
+  @_noLocks @_noAllocation
+  private mutating func follow(_ pair: Pair, own: Double, frames: UInt32, nominal: Double) {
+    let period = Double(frames) * crystal
+    let wanted: Double
+    // How much of a difference is taken at once. JACK's own steps are a few microseconds and taken whole.
+    var share = 1.0
+    switch source {
+    case .jack:
+      wanted = pair.current
+      // A slope that would miss the next cycle by a tenth of a millisecond is the loop's trouble, not the card's.
+      let bend = abs(pair.perFrame - crystal) * Double(frames)
+      line.perFrame = bend < 100 ? pair.perFrame : crystal
+      if isBlending { share = min(1, period / 20_000) }
+      let rate = crystal + (pair.perFrame - crystal) * min(1, period / 20e6)
+      crystal = min(nominal * 1.001, max(nominal * 0.999, rate))
+    case .wakes:
+      wanted = own
+      line.perFrame = crystal
+      isBlending = true
+      if filter.count >= WakeFilter.trusted { share = min(1, period / 60_000) }
+    }
+    let step = wanted - line.start
+    // Small steps are spread so that they are not heard; a big one must not take long.
+    if !isStarted || abs(step) > 1000 { share = 1 }
+    line.start += step * share
+    if source == .jack && abs(step) < 5 { isBlending = false }
+  }
+}
+
+/// `jack_get_cycle_times`, looked at with suspicion.
+private struct Pair: BitwiseCopyable {
+  let current: Double
+  let perFrame: Double
+  let isSane: Bool
+  /// What jack2 leaves behind when the driver had an xrun.
+  let isReversed: Bool
+
+  @_noLocks @_noAllocation
+  init(_ times: RawTimes, frames: UInt32, nominal: Double) {
+    current = Double(times.currentMicros)
+    let length = Double(times.nextMicros) - current
+    perFrame = length / Double(max(1, frames))
+    isReversed = times.isPairValid && times.nextMicros < times.currentMicros
+    isSane = times.isPairValid && frames > 0 && abs(perFrame / nominal - 1) < 0.01
+  }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+
+/// A straight line between frames and microseconds: the frames of one cycle, and the time of each.
+public struct FrameLine: Sendable, BitwiseCopyable {
+  /// The time of frame 0, in microseconds with their fraction.
+  public var start: Double
+  public var perFrame: Double
+
+  @_noLocks @_noAllocation
+  public init(start: Double, perFrame: Double) {
+    self.start = start
+    self.perFrame = perFrame
+  }
+
+  @_noLocks @_noAllocation
+  public func time(atFrame frame: Double) -> Double { start + frame * perFrame }
+
+  @_noLocks @_noAllocation
+  public func frame(at time: Double) -> Double { (time - start) / perFrame }
+
+  /// The same frames, `micros` later: heard through a port.
+  @_noLocks @_noAllocation
+  public func delayed(by micros: Double) -> FrameLine {
+    FrameLine(start: start + micros, perFrame: perFrame)
+  }
+
+  /// The same frames on Link's clock. Keeps the fraction that `ClockMap.link` would round.
+  @_noLocks @_noAllocation
+  func onLinkClock(by map: ClockMap) -> FrameLine {
+    let rate = 1 + map.skew
+    return FrameLine(
+      start: Double(map.linkAnchor.count) + (start - Double(map.jackAnchor.count)) * rate,
+      perFrame: perFrame * rate)
+  }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+
+/// The session's beats against Link's host time, with the fractions that the protocol's integers do not have.
+struct Grid: BitwiseCopyable {
+  /// When beat 0 is, in microseconds.
+  var origin: Double
+  /// Microseconds per beat: whole, as Link's tempo acts.
+  var period: Double
+
+  @_noLocks @_noAllocation
+  init(origin: Double, period: Double) {
+    self.origin = origin
+    self.period = period
+  }
+
+  /// A client's timeline has the session's beat 0 as its time origin (link-protocol 7.5). A tempo from outside
+  /// Link's range is brought into it.
+  @_noLocks @_noAllocation
+  init(_ timeline: Timeline) {
+    self.init(
+      origin: Double(timeline.timeOrigin.count), period: Double(timeline.tempo.clamped.microsPerBeat))
+  }
+
+  @_noLocks @_noAllocation
+  func beat(at time: Double) -> Double { (time - origin) / period }
+
+  @_noLocks @_noAllocation
+  func time(of beat: Double) -> Double { origin + beat * period }
+
+  /// The same moments, numbered `beats` lower.
+  @_noLocks @_noAllocation
+  func renumbered(by beats: Int64) -> Grid {
+    Grid(origin: origin + Double(beats) * period, period: period)
+  }
+}
+
+/// One port's buffer in this cycle: which beats are heard in it.
+struct Window: BitwiseCopyable {
+  /// When each frame of the buffer is heard through this port.
+  let line: FrameLine
+  let grid: Grid
+  let frames: Int
+  /// What the session's time moved by since the last cycle, in microseconds: events may be late by as much.
+  let correction: Double
+  /// The session's beat is not where it was expected: boundaries are to be counted anew.
+  let isJump: Bool
+
+  @_noLocks @_noAllocation
+  init(line: FrameLine, grid: Grid, frames: Int, correction: Double, isJump: Bool) {
+    self.line = line
+    self.grid = grid
+    self.frames = frames
+    self.correction = correction
+    self.isJump = isJump
+  }
+
+  /// An event belongs to the frame nearest to it, so the buffer begins half a frame before its first.
+  var firstBeat: Double {
+    @_noLocks @_noAllocation get { grid.beat(at: line.time(atFrame: -0.5)) }
+  }
+
+  var endBeat: Double {
+    @_noLocks @_noAllocation get { grid.beat(at: line.time(atFrame: Double(frames) - 0.5)) }
+  }
+
+  /// Where a beat lies, with its fraction; may be outside of the buffer.
+  @_noLocks @_noAllocation
+  func frame(of beat: Double) -> Double { line.frame(at: grid.time(of: beat)) }
+
+  /// The nearest frame to `position`, kept within the buffer from below.
+  @_noLocks @_noAllocation
+  static func nearest(_ position: Double) -> Int {
+    Int(max(0, Int64(flooring: position + 0.5)))
+  }
+}

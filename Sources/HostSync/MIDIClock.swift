@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+
+/// MIDI clock: clock k at beat k/24 as heard through this port; Start, Stop, Continue, Song Position Pointer.
+///
+/// A receiver counts clocks, so none is ever left out or doubled while it runs (`Pacer`). It starts on the first
+/// clock after Start or Continue; those come half a clock before it, so no interval is irregular. From the song's
+/// first beat it is Start. From anywhere else it is a song position and Continue on a sixteenth, which is the
+/// finest place that MIDI can name. A new position while running is Stop, position, Continue (jack-and-peers
+/// 5.5). A tempo change is nothing special: the clocks are where the beats are.
+struct MIDIClock: BitwiseCopyable {
+  static var perBeat: Int64 { @_noLocks @_noAllocation get { 24 } }
+  static var perSixteenth: Int64 { @_noLocks @_noAllocation get { 6 } }
+  /// Of the first clock after a song position, in microseconds: three bytes take one millisecond on a wire, and
+  /// a sequencer has to find the place.
+  static var shortestSettle: Double { @_noLocks @_noAllocation get { 5000 } }
+  static var wireMargin: Double { @_noLocks @_noAllocation get { 1000 } }
+  /// A receiver should not wait longer for Continue, if there is a sixteenth within it.
+  static var longestWait: Double { @_noLocks @_noAllocation get { 150_000 } }
+
+  /// How the receiver is to be started, or was.
+  private struct Plan: BitwiseCopyable {
+    /// The first clock that it counts.
+    var first: Int64
+    var command: UInt8
+    /// The command comes half a clock before the first, but not before this time.
+    var earliest: Double
+    var isSent = false
+  }
+
+  /// The present run's end in this buffer: clocks from `first` on are still sent before `frame`.
+  private struct Ending: BitwiseCopyable {
+    var first: Int64
+    var frame: Int
+  }
+
+  private var pacer = Pacer()
+  private var plan: Plan?
+  private var followedRun: UInt64 = 0
+  private var standingFrame: UInt32?
+  private var pendingPosition: Double?
+  private var framesSincePosition: Int64 = .max / 2
+  private(set) var count: UInt64 = 0
+  private(set) var wrapped: UInt64 = 0
+
+  var late: UInt64 { @_noLocks @_noAllocation get { pacer.late } }
+
+  @_noLocks @_noAllocation
+  init() {}
+
+  /// One buffer. `isSilenced`: freewheeling, when a receiver could not follow.
+  @_noLocks @_noAllocation
+  mutating func run(
+    into events: inout MIDIEvents, window: Window, song: Song, transport: Transport, settings: ClockSettings,
+    isSilenced: Bool, passed: Int64
+  ) {
+    framesSincePosition = min(.max / 2, framesSincePosition &+ passed)
+    let isNew = pacer.open(window, perBeat: Self.perBeat, passed: passed)
+    let isOn = settings.isOn && !isSilenced
+    let ending = stopIfDue(into: &events, window: window, song: song, isOn: isOn, isNew: isNew)
+    if isOn {
+      if plan == nil && (song.isWaiting || song.isRolling) {
+        plan = makePlan(into: &events, window: window, song: song, settle: settings.settle)
+        followedRun = song.run
+      }
+      followStanding(into: &events, window: window, song: song, transport: transport)
+      sendCommandIfDue(into: &events, window: window)
+    } else {
+      standingFrame = nil
+    }
+    sendClocks(into: &events, window: window, ending: ending, always: isOn && settings.runsWhileStopped)
+  }
+
+  /// Ends what the receiver plays, if the song ended or is elsewhere now.
+  @_noLocks @_noAllocation
+  private mutating func stopIfDue(
+    into events: inout MIDIEvents, window: Window, song: Song, isOn: Bool, isNew: Bool
+  ) -> Ending? {
+    guard let current = plan, song.run != followedRun || !isOn || isNew else { return nil }
+    var frame = 0
+    if isOn && !isNew && !song.isRolling && !song.isWaiting {
+      frame = Window.nearest(window.line.frame(at: song.stopTime))
+      // Heard later through this port than through the others: it plays on until then.
+      guard frame < window.frames else { return nil }
+    }
+    if current.isSent { events.insert(MIDIEvent(frame: UInt32(frame), status: MIDI.stop)) }
+    plan = nil
+    return Ending(first: current.first, frame: frame)
+  }
+
+  @_noLocks @_noAllocation
+  private mutating func makePlan(
+    into events: inout MIDIEvents, window: Window, song: Song, settle: Micros
+  ) -> Plan {
+    let now = window.line.start
+    let startTime = max(now, window.grid.time(of: song.startBeat))
+    let start = song.songBeat(of: window.grid.beat(at: startTime))
+    let downbeat = song.origin &* Self.perBeat
+    let frameInBeats = window.line.perFrame / window.grid.period
+    if start <= frameInBeats && pacer.next <= downbeat {
+      return Plan(first: downbeat, command: MIDI.start, earliest: now)
+    }
+    let sixteenth = resumption(window: window, song: song, start: startTime, settle: Double(settle.count))
+    sendPosition(sixteenth, into: &events)
+    return Plan(
+      first: downbeat &+ sixteenth &* Self.perSixteenth, command: MIDI.resume,
+      earliest: now + Self.shortestSettle)
+  }
+
+  /// The sixteenth of the song to go on from: the first that leaves the receiver its time to settle; if Continue
+  /// would come too late for that one, the last that is in time; at least the next that is possible at all.
+  @_noLocks @_noAllocation
+  private func resumption(window: Window, song: Song, start: Double, settle: Double) -> Int64 {
+    let now = window.line.start
+    let soonest = max(start, now + Self.shortestSettle + Self.wireMargin)
+    let halfClock = window.grid.period / Double(2 * Self.perBeat)
+    let patience = max(Self.longestWait, settle + Self.longestWait)
+    let latest = start + (settle > Self.longestWait ? patience : Self.longestWait)
+    let first = Ticker.number(atOrAfter: song.songBeat(of: window.grid.beat(at: soonest)), perBeat: 4)
+    var best = first
+    // At 999 BPM 10 sixteenths are 150 ms.
+    for step in 0..<64 {
+      let candidate = first &+ Int64(step)
+      let command = window.grid.time(of: Double(song.origin) + Double(candidate) / 4) - halfClock
+      guard command <= latest else { break }
+      best = candidate
+      if command >= now + settle { break }
+    }
+    return best
+  }
+
+  /// A locate while the transport stands: the receiver goes along, at most every 20 ms.
+  @_noLocks @_noAllocation
+  private mutating func followStanding(
+    into events: inout MIDIEvents, window: Window, song: Song, transport: Transport
+  ) {
+    guard plan == nil && !song.isRolling && !song.isWaiting else {
+      standingFrame = nil
+      pendingPosition = nil
+      return
+    }
+    if let standingFrame, standingFrame != transport.frame { pendingPosition = song.standing }
+    standingFrame = transport.frame
+    if let position = pendingPosition, Double(framesSincePosition) * window.line.perFrame >= 20_000 {
+      sendPosition(Int64(rounding: position * 4), into: &events)
+      pendingPosition = nil
+    }
+  }
+
+  @_noLocks @_noAllocation
+  private mutating func sendPosition(_ sixteenth: Int64, into events: inout MIDIEvents) {
+    // 14 bits: 1024 bars of 4/4. Beyond, the place within them is right.
+    let position = max(0, sixteenth)
+    if position > 0x3fff { wrapped &+= 1 }
+    events.insert(MIDIEvent(frame: 0, position: UInt16(truncatingIfNeeded: position & 0x3fff)))
+    framesSincePosition = 0
+  }
+
+  @_noLocks @_noAllocation
+  private mutating func sendCommandIfDue(into events: inout MIDIEvents, window: Window) {
+    guard let current = plan, !current.isSent else { return }
+    let first = window.frame(of: Double(current.first) / Double(Self.perBeat))
+    let wanted = max(first - pacer.spacing(in: window) / 2, window.line.frame(at: current.earliest))
+    let frame = Window.nearest(min(first, wanted))
+    guard frame < window.frames else { return }
+    events.insert(MIDIEvent(frame: UInt32(frame), status: current.command))
+    plan?.isSent = true
+  }
+
+  @_noLocks @_noAllocation
+  private mutating func sendClocks(
+    into events: inout MIDIEvents, window: Window, ending: Ending?, always: Bool
+  ) {
+    for _ in 0..<Ticker.limit {
+      var isHeard = always
+      if let plan, pacer.next >= plan.first { isHeard = true }
+      let frame = pacer.frame(in: window)
+      if let ending, let frame, pacer.next >= ending.first, frame < ending.frame { isHeard = true }
+      if isHeard {
+        guard let frame else { return }
+        pacer.use(in: window)
+        events.insert(MIDIEvent(frame: UInt32(frame), status: MIDI.clock))
+        count &+= 1
+      } else {
+        guard pacer.exactPlace(in: window) < Double(window.frames) - 0.5 else { return }
+        pacer.pass()
+      }
+    }
+  }
+}

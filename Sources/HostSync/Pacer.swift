@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+
+/// Boundaries for machines that count them: none is left out and none comes twice, whatever time does.
+///
+/// When time moved forward over some, they follow at twice the speed until the grid is caught up with; when it
+/// moved back, the next one waits. Moves of half a beat or more begin a new count, which the caller is told.
+struct Pacer: BitwiseCopyable {
+  private var ticker = Ticker()
+  /// Frames since the beginning to frame 0 of this buffer, and to the last boundary that was used.
+  private var elapsed = 0.0
+  private var last = -Double.infinity
+  private(set) var late: UInt64 = 0
+
+  /// The next boundary.
+  var next: Int64 { @_noLocks @_noAllocation get { ticker.next } }
+
+  @_noLocks @_noAllocation
+  init() {}
+
+  @_noLocks @_noAllocation
+  mutating func open(_ window: Window, perBeat: Int64, passed: Int64) -> Bool {
+    elapsed += Double(passed)
+    return ticker.open(window, perBeat: perBeat)
+  }
+
+  /// The exact place of the next boundary, in frames.
+  @_noLocks @_noAllocation
+  func exactPlace(in window: Window) -> Double { ticker.position(in: window) }
+
+  /// The frame for the next boundary if it is used: never closer to the last one than half their distance.
+  /// Nil if it belongs to a later buffer.
+  @_noLocks @_noAllocation
+  func frame(in window: Window) -> Int? {
+    let frame = Window.nearest(pacedPlace(in: window))
+    return frame < window.frames ? frame : nil
+  }
+
+  @_noLocks @_noAllocation
+  private func pacedPlace(in window: Window) -> Double {
+    max(-0.5, max(exactPlace(in: window), last - elapsed + spacing(in: window) / 2))
+  }
+
+  /// Frames from one boundary to the next.
+  @_noLocks @_noAllocation
+  func spacing(in window: Window) -> Double {
+    window.grid.period / Double(max(1, ticker.perBeat)) / window.line.perFrame
+  }
+
+  /// The next boundary is used, at the frame that was given.
+  @_noLocks @_noAllocation
+  mutating func use(in window: Window) {
+    let exact = exactPlace(in: window)
+    let paced = pacedPlace(in: window)
+    if paced - exact > 1.5 { late &+= 1 }
+    last = elapsed + paced
+    ticker.pass()
+  }
+
+  /// The next boundary is passed over: nobody listens.
+  @_noLocks @_noAllocation
+  mutating func pass() {
+    ticker.pass()
+  }
+}

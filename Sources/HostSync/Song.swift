@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+
+/// Where the song is: whether it plays, since which beat, and which beat is its first.
+///
+/// Song beat = beat - origin; the origin is a whole number of beats, chosen at a start or a locate, so that the
+/// song is always in phase with the session and no tempo change moves it. All beats are `BeatTracker`'s numbers.
+struct Song: BitwiseCopyable {
+  enum Phase: BitwiseCopyable {
+    case stopped
+    /// A start is agreed on; the song beat counts up to it.
+    case waiting
+    case rolling
+  }
+
+  private(set) var phase = Phase.stopped
+  private(set) var origin: Int64 = 0
+  /// The beat from which on the song sounds; nothing before it belongs to it.
+  private(set) var startBeat = Double.infinity
+  /// When the last run ended, as heard; only while stopped.
+  private(set) var stopTime = -Double.infinity
+  /// Goes up whenever the song's position jumps: at a start, a locate, another session.
+  private(set) var run: UInt64 = 0
+  /// The transport's position in beats while it stands.
+  private(set) var standing = 0.0
+
+  private var lastState = Transport.State.stopped
+  private var lastFrame: UInt32 = 0
+  private var lastFrames: UInt32 = 0
+
+  @_noLocks @_noAllocation
+  init() {}
+
+  var isRolling: Bool {
+    @_noLocks @_noAllocation get { if case .rolling = phase { true } else { false } }
+  }
+  var isWaiting: Bool {
+    @_noLocks @_noAllocation get { if case .waiting = phase { true } else { false } }
+  }
+
+  @_noLocks @_noAllocation
+  func songBeat(of beat: Double) -> Double { beat - Double(origin) }
+
+  /// Whether a boundary at `beat`, heard at `time`, is part of the song.
+  @_noLocks @_noAllocation
+  func contains(beat: Double, time: Double) -> Bool {
+    switch phase {
+    case .stopped: beat >= startBeat && time < stopTime
+    case .waiting, .rolling: beat >= startBeat
+    }
+  }
+
+  /// Follows the transport through one cycle. `heard`: the cycle's frames through the physical outputs.
+  @_noLocks @_noAllocation
+  mutating func follow(
+    _ transport: Transport, frames: UInt32, lostFrames: Int64, beats: BeatTracker, heard: FrameLine,
+    sampleRate: UInt32, quantum: Double
+  ) {
+    if beats.isJump { rebase(beats, quantum: quantum, now: beats.grid.beat(at: heard.start)) }
+    let here = Double(transport.frame) / Double(sampleRate) * 1e6 / beats.grid.period
+    switch transport.state {
+    case .stopped:
+      leave(at: heard.start)
+      if isWaiting { cancel() }
+      standing = here
+    case .starting:
+      leave(at: heard.start)
+      standing = here
+    case .rolling:
+      if !isRolling || hasLocated(transport, lostFrames: lostFrames) {
+        enter(at: beats.grid.beat(at: heard.start), position: here)
+      }
+    }
+    lastState = transport.state
+    lastFrame = transport.frame
+    lastFrames = frames
+  }
+
+  /// A start at `beat` of a song whose first beat is `origin`: from now on the song waits for it.
+  @_noLocks @_noAllocation
+  mutating func arm(startingAt beat: Double, origin: Int64) {
+    self.origin = origin
+    startBeat = beat
+    phase = .waiting
+    run &+= 1
+  }
+
+  @_noLocks @_noAllocation
+  private mutating func cancel() {
+    phase = .stopped
+    startBeat = .infinity
+    run &+= 1
+  }
+
+  @_noLocks @_noAllocation
+  private mutating func leave(at time: Double) {
+    guard isRolling else { return }
+    phase = .stopped
+    stopTime = time
+    run &+= 1
+  }
+
+  @_noLocks @_noAllocation
+  private mutating func enter(at beat: Double, position: Double) {
+    // As agreed, or nearly (a start happens at the border of a cycle): the agreed beats stand.
+    if isWaiting && abs(beat - startBeat) < 0.5 {
+      phase = .rolling
+      return
+    }
+    phase = .rolling
+    origin = Int64(rounding: beat - position)
+    startBeat = beat
+    run &+= 1
+  }
+
+  /// The transport's frame does not count cycles that were lost, ours does (jack-and-peers 4.8).
+  @_noLocks @_noAllocation
+  private func hasLocated(_ transport: Transport, lostFrames: Int64) -> Bool {
+    let moved = Int64(Int32(truncatingIfNeeded: transport.frame &- lastFrame)) &- Int64(lastFrames)
+    return moved < 0 || moved > max(0, lostFrames)
+  }
+
+  /// Another session, or a long stall: the bar stays nearest to where it was, in phase with the new grid.
+  @_noLocks @_noAllocation
+  private mutating func rebase(_ beats: BeatTracker, quantum: Double, now: Double) {
+    let whole = max(1, Int64(rounding: quantum))
+    let renumbered = Int64(rounding: beats.movedBeats)
+    let kept = Int64(rounding: beats.movedBeats / Double(whole)) &* whole
+    origin = origin &+ kept &- renumbered
+    // Half a MIDI clock: less is the grid's own movement, more is another place in the song.
+    guard abs(beats.movedBeats - Double(kept)) > 1.0 / 48 else { return }
+    switch phase {
+    case .stopped: break
+    case .waiting, .rolling:
+      run &+= 1
+      if isRolling { startBeat = now }
+    }
+  }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+
+/// Finds the boundaries of a grid (beats, or equal parts of them) that fall into a port's buffer.
+///
+/// Boundaries have numbers and are taken in order: solving for the time of the next one, not watching a phase
+/// wrap, which is how other programs skip and double clicks (jack-and-peers 2.8). When time moves back over a
+/// boundary that was taken, it is not taken again; when it moves forward over one that was not, that one is
+/// late, and taken at once unless the delay could be heard for what it is.
+struct Ticker: BitwiseCopyable {
+  /// Late by so much is still better than not at all; a correction of the session's time adds to it.
+  static var patience: Double { @_noLocks @_noAllocation get { 5000 } }
+  /// More boundaries than 8192 frames at 999 BPM hold at 48 per beat.
+  static var limit: Int { @_noLocks @_noAllocation get { 192 } }
+
+  struct Tick: BitwiseCopyable {
+    var number: Int64
+    /// Within the buffer.
+    var frame: Int
+    var isLate: Bool
+  }
+
+  private(set) var perBeat: Int64 = 0
+  /// The next boundary to be taken.
+  private(set) var next: Int64 = 0
+  /// Where the last buffer ended, in beats.
+  private var end = 0.0
+  private var taken = 0
+  private(set) var late: UInt64 = 0
+  private(set) var skipped: UInt64 = 0
+
+  @_noLocks @_noAllocation
+  init() {}
+
+  /// Prepares for a buffer; true if the boundaries had to be counted anew.
+  @_noLocks @_noAllocation
+  mutating func open(_ window: Window, perBeat wanted: Int64) -> Bool {
+    let first = window.firstBeat
+    let isNew = perBeat == 0 || window.isJump || abs(first - end) >= 0.5
+    if isNew {
+      next = Self.number(atOrAfter: first, perBeat: wanted)
+    } else if wanted != perBeat {
+      // Of the finer or coarser boundaries, those up to the last taken are past.
+      let lastTaken = Double(next &- 1) / Double(perBeat)
+      next = max(
+        Self.number(atOrAfter: end, perBeat: wanted), Int64(flooring: lastTaken * Double(wanted)) &+ 1)
+    }
+    perBeat = wanted
+    end = window.endBeat
+    taken = 0
+    return isNew
+  }
+
+  /// The next boundary's place, with its fraction, whether in this buffer or not.
+  @_noLocks @_noAllocation
+  func position(in window: Window) -> Double {
+    window.frame(of: Double(next) / Double(perBeat))
+  }
+
+  /// Takes the next boundary of this buffer, if there is one more.
+  @_noLocks @_noAllocation
+  mutating func take(from window: Window) -> Tick? {
+    guard taken < Self.limit else { return nil }
+    taken += 1
+    if let number = takeLate(from: window) { return Tick(number: number, frame: 0, isLate: true) }
+    let frame = Window.nearest(position(in: window))
+    guard frame < window.frames else { return nil }
+    defer { next = next &+ 1 }
+    return Tick(number: next, frame: frame, isLate: false)
+  }
+
+  /// What should have sounded before this buffer. Of several boundaries only one is given: the last whole beat,
+  /// or else the last.
+  @_noLocks @_noAllocation
+  private mutating func takeLate(from window: Window) -> Int64? {
+    guard position(in: window) < -0.5 else { return nil }
+    let last = max(next, Self.number(atOrAfter: window.firstBeat, perBeat: perBeat) &- 1)
+    let beat = Self.floorDivide(last, perBeat) &* perBeat
+    let chosen = beat >= next ? beat : last
+    skipped &+= UInt64(truncatingIfNeeded: last &- next)
+    let delay = window.line.start - window.grid.time(of: Double(chosen) / Double(perBeat))
+    next = last &+ 1
+    guard delay <= Self.patience + window.correction else {
+      skipped &+= 1
+      return nil
+    }
+    // Within a frame it is the two lines' difference at the seam of two buffers.
+    if delay > 1.5 * window.line.perFrame { late &+= 1 }
+    return chosen
+  }
+
+  /// Takes the next boundary whatever its place.
+  @_noLocks @_noAllocation
+  mutating func pass() {
+    next = next &+ 1
+  }
+
+  @_noLocks @_noAllocation
+  static func number(atOrAfter beat: Double, perBeat: Int64) -> Int64 {
+    0 &- Int64(flooring: 0 - beat * Double(perBeat))
+  }
+
+  /// Rounds down, also below zero. `divisor` above zero.
+  @_noLocks @_noAllocation
+  static func floorDivide(_ value: Int64, _ divisor: Int64) -> Int64 {
+    let quotient = value / divisor
+    return value % divisor < 0 ? quotient &- 1 : quotient
+  }
+
+  @_noLocks @_noAllocation
+  static func floorRemainder(_ value: Int64, _ divisor: Int64) -> Int64 {
+    let remainder = value % divisor
+    return remainder < 0 ? remainder &+ divisor : remainder
+  }
+}

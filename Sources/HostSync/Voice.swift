@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// One sound on its way out. It begins at a frame, may go on for many buffers, and ends of itself or faded.
+struct Voice: BitwiseCopyable {
+  private(set) var sound = Sound()
+  private(set) var bank: UInt32 = 0
+  private var position = 0
+  /// 1 until the voice is told to fade; then it falls by `fall` a frame.
+  private var level: Float = 1
+  private var fall: Float = 0
+
+  var isSounding: Bool { @_noLocks @_noAllocation get { position < sound.count } }
+  var isFading: Bool { @_noLocks @_noAllocation get { fall > 0 } }
+  var played: Int { @_noLocks @_noAllocation get { position } }
+
+  @_noLocks @_noAllocation
+  init() {}
+
+  @_noLocks @_noAllocation
+  init(_ sound: Sound, bank: UInt32) {
+    self.sound = sound
+    self.bank = bank
+  }
+
+  @_noLocks @_noAllocation
+  mutating func fade(frames: Float) {
+    guard fall == 0 else { return }
+    fall = 1 / max(1, frames)
+  }
+
+  /// Adds itself to the buffer from `first` on.
+  @_noLocks @_noAllocation
+  mutating func play(into buffer: AudioBuffer, from first: Int) {
+    guard let samples = sound.samples, let output = buffer.start, first < buffer.count else { return }
+    let length = min(buffer.count - first, sound.count - position)
+    for index in 0..<max(0, length) {
+      output[first + index] += samples[position + index] * level
+      if fall > 0 {
+        level -= fall
+        if level <= 0 {
+          self = Voice()
+          return
+        }
+      }
+    }
+    position += max(0, length)
+  }
+}
+
+/// All the voices of one click port. Sixteen: clicks come at least 7 ms apart, so a sound of 100 ms fits.
+struct Voices: BitwiseCopyable {
+  static var capacity: Int { @_noLocks @_noAllocation get { 16 } }
+  /// From so many on, the oldest is faded to make room.
+  static var crowd: Int { @_noLocks @_noAllocation get { 12 } }
+
+  private var slots = InlineArray<16, Voice>(repeating: Voice())
+  private(set) var stolen: UInt64 = 0
+
+  @_noLocks @_noAllocation
+  init() {}
+
+  var isSilent: Bool {
+    @_noLocks @_noAllocation get {
+      for index in 0..<Self.capacity where slots[index].isSounding { return false }
+      return true
+    }
+  }
+
+  @_noLocks @_noAllocation
+  func oldestBank(_ present: UInt32) -> UInt32 {
+    var oldest = present
+    for index in 0..<Self.capacity where slots[index].isSounding { oldest = min(oldest, slots[index].bank) }
+    return oldest
+  }
+
+  @_noLocks @_noAllocation
+  mutating func fadeAll(frames: Float) {
+    for index in 0..<Self.capacity where slots[index].isSounding { slots[index].fade(frames: frames) }
+  }
+
+  /// All that already sound, for a whole buffer.
+  @_noLocks @_noAllocation
+  mutating func play(into buffer: AudioBuffer) {
+    for index in 0..<Self.capacity where slots[index].isSounding { slots[index].play(into: buffer, from: 0) }
+  }
+
+  /// A new one, from `frame` of this buffer on.
+  @_noLocks @_noAllocation
+  mutating func begin(_ sound: Sound, bank: UInt32, into buffer: AudioBuffer, at frame: Int, fade: Float) {
+    var free = -1
+    var oldest = -1
+    var sounding = 0
+    for index in 0..<Self.capacity {
+      guard slots[index].isSounding else {
+        free = index
+        continue
+      }
+      sounding += 1
+      if slots[index].isFading { continue }
+      if oldest < 0 || slots[index].played > slots[oldest].played { oldest = index }
+    }
+    if sounding >= Self.crowd && oldest >= 0 {
+      slots[oldest].fade(frames: fade)
+      stolen &+= 1
+    }
+    guard free >= 0 else { return }
+    slots[free] = Voice(sound, bank: bank)
+    slots[free].play(into: buffer, from: frame)
+  }
+}

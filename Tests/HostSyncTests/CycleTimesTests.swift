@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Testing
+
+@testable import HostSync
+
+struct CycleTimesTests {
+  /// Feeds one cycle's times and gives the line's error at frame 0 against the truth, in microseconds.
+  private func error(
+    _ times: inout CycleTimes, _ clock: inout Jack2Clock, frames: UInt32, lateness: Double, stall: Double = 0,
+    signs: Jack2Clock.StallSigns = .all[0]
+  ) -> Double {
+    let raw = clock.cycle(frames: frames, lateness: lateness, stall: stall, signs: signs)
+    let line = times.line(of: Cycle(times: raw, frames: frames, sampleRate: UInt32(clock.sampleRate)))
+    return line.start - clock.due
+  }
+
+  @Test func inQuietTimesTheLineIsJACKsOwn() {
+    var dice = Dice(seed: 1)
+    var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
+    var times = CycleTimes()
+    for _ in 0..<20_000 {
+      let raw = clock.cycle(frames: 256, lateness: dice.lateness())
+      let line = times.line(of: Cycle(times: raw, frames: 256, sampleRate: 48000))
+      #expect(line.start == Double(raw.currentMicros))
+    }
+    #expect(times.bridgedCycles == 0 && times.insanePairs == 0 && times.stalls == 0)
+  }
+
+  @Test(arguments: [64, 256, 1024] as [UInt32], [60_000, 137_000, 300_000, 3_000_000] as [Double])
+  func twoCyclesAfterAStallTheLineIsRight(frames: UInt32, stall: Double) {
+    for (index, signs) in Jack2Clock.StallSigns.all.enumerated() {
+      var dice = Dice(seed: UInt64(index))
+      var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
+      clock.crystal = 80e-6
+      var times = CycleTimes()
+      let perSecond = Int(48000 / frames)
+      for _ in 0..<5 * perSecond {
+        _ = error(&times, &clock, frames: frames, lateness: dice.lateness())
+      }
+      _ = error(&times, &clock, frames: frames, lateness: 30, stall: stall, signs: signs)
+      _ = error(&times, &clock, frames: frames, lateness: dice.lateness())
+      var worst = 0.0
+      for _ in 0..<40 * perSecond {
+        worst = max(worst, abs(error(&times, &clock, frames: frames, lateness: dice.lateness())))
+      }
+      #expect(worst < 500, "signs \(signs)")
+      #expect(times.stalls == 1)
+      #expect(abs(times.filterError) < 150, "JACK's own has come back after 40 s")
+      let bridged = times.bridgedCycles
+      _ = error(&times, &clock, frames: frames, lateness: dice.lateness())
+      #expect(times.bridgedCycles == bridged, "and is used again")
+    }
+  }
+
+  @Test func fiveStallsASecondApart() {
+    var dice = Dice(seed: 5)
+    var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
+    var times = CycleTimes()
+    var jacksWorst = 0.0
+    for _ in 0..<400 { _ = error(&times, &clock, frames: 256, lateness: dice.lateness()) }
+    for _ in 0..<5 {
+      _ = error(&times, &clock, frames: 256, lateness: 40, stall: 60_000)
+      _ = error(&times, &clock, frames: 256, lateness: dice.lateness())
+      for _ in 0..<186 {
+        #expect(abs(error(&times, &clock, frames: 256, lateness: dice.lateness())) < 500)
+        jacksWorst = max(jacksWorst, abs(times.filterError))
+      }
+    }
+    #expect(times.stalls == 5 && times.insanePairs >= 5)
+    #expect(jacksWorst > 25_000, "JACK's own line is that far off: the test is a test")
+  }
+
+  @Test func cyclesThatWeMissedMoveNothing() {
+    var dice = Dice(seed: 2)
+    var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
+    var times = CycleTimes()
+    for _ in 0..<2000 { _ = error(&times, &clock, frames: 256, lateness: dice.lateness()) }
+    for lost in [1, 3, 10, 56] {
+      clock.lose(cycles: lost, frames: 256, dice: &dice)
+      for _ in 0..<20 {
+        #expect(abs(error(&times, &clock, frames: 256, lateness: dice.lateness())) < 150)
+      }
+    }
+    #expect(times.lostCycles == 70 && times.stalls == 0 && times.bridgedCycles == 0)
+  }
+
+  @Test func lazySchedulingIsNotAStall() {
+    var dice = Dice(seed: 3)
+    var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
+    var times = CycleTimes()
+    var errors: [Double] = []
+    for _ in 0..<20_000 {
+      // Three busy loops on two cores: every fourth wake-up is milliseconds late.
+      let late = Double.random(in: 0..<1, using: &dice) < 0.25
+      let lateness = late ? Double.random(in: 500...4000, using: &dice) : dice.lateness()
+      errors.append(abs(error(&times, &clock, frames: 256, lateness: lateness)))
+    }
+    errors.sort()
+    #expect(times.stalls == 0)
+    #expect(errors[errors.count / 2] < 800 && errors[errors.count - 1] < 1500)
+  }
+
+  @Test func anOddBufferSizeOrRateMakesNoDifference() {
+    for (frames, rate) in [(16, 96000), (100, 44100), (8192, 44100), (8192, 192_000)] as [(UInt32, Double)] {
+      var dice = Dice(seed: 9)
+      var clock = Jack2Clock(sampleRate: rate, start: 1e9)
+      var times = CycleTimes()
+      for _ in 0..<3000 {
+        #expect(abs(error(&times, &clock, frames: frames, lateness: dice.lateness())) < 4000)
+      }
+      #expect(times.stalls == 0 && times.insanePairs == 0)
+    }
+  }
+
+  @Test func aBufferSizeChangeStartsAfresh() {
+    var dice = Dice(seed: 4)
+    var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
+    var times = CycleTimes()
+    for frames in [256, 1024, 64, 256] as [UInt32] {
+      for _ in 0..<500 {
+        #expect(abs(error(&times, &clock, frames: frames, lateness: dice.lateness())) < 250)
+      }
+    }
+    #expect(times.lostCycles == 0 && times.stalls == 0)
+  }
+
+  @Test func theFrameCounterMayWrap() {
+    var dice = Dice(seed: 6)
+    var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
+    clock.frame = .max - 5000
+    var times = CycleTimes()
+    for _ in 0..<100 {
+      #expect(abs(error(&times, &clock, frames: 256, lateness: dice.lateness())) < 250)
+    }
+    #expect(times.lostCycles == 0 && clock.frame < 30_000)
+  }
+
+  @Test func freewheelingGoesOnFromWhereItWasAndEndsClean() {
+    var dice = Dice(seed: 7)
+    var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
+    var times = CycleTimes()
+    for _ in 0..<400 { _ = error(&times, &clock, frames: 256, lateness: dice.lateness()) }
+    var cycle = Cycle(
+      times: clock.cycle(frames: 256, lateness: 0), frames: 256, sampleRate: 48000)
+    var start = times.line(of: cycle).start
+    cycle.isFreewheeling = true
+    for step in 0..<1000 {
+      cycle.times.frame &+= 256
+      cycle.times.currentMicros &+= UInt64(step * 7)
+      let line = times.line(of: cycle)
+      #expect(abs(line.start - start - 256e6 / 48000) < 0.001)
+      start = line.start
+    }
+    for _ in 0..<100 {
+      #expect(abs(error(&times, &clock, frames: 256, lateness: dice.lateness())) < 250)
+    }
+  }
+
+  @Test func aPairThatIsMissingOrAbsurdIsReplacedAndCounted() {
+    var dice = Dice(seed: 8)
+    var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
+    var times = CycleTimes()
+    for _ in 0..<400 { _ = error(&times, &clock, frames: 256, lateness: dice.lateness()) }
+    let absurd: [(Bool, UInt64, UInt64)] = [
+      (false, 0, 0), (true, 0, .max), (true, .max, 0), (true, 1_000_000_000, 1_000_000_000),
+    ]
+    for (isValid, current, next) in absurd {
+      var raw = clock.cycle(frames: 256, lateness: 30)
+      (raw.isPairValid, raw.currentMicros, raw.nextMicros) = (isValid, current, next)
+      let line = times.line(of: Cycle(times: raw, frames: 256, sampleRate: 48000))
+      #expect(abs(line.start - clock.due) < 250 && abs(line.perFrame - 1e6 / 48000) < 0.1)
+    }
+    #expect(times.insanePairs == 4)
+  }
+
+  @Test func theClockMapCarriesTheLineOver() {
+    var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
+    var times = CycleTimes()
+    var cycle = Cycle(times: clock.cycle(frames: 256, lateness: 0), frames: 256, sampleRate: 48000)
+    cycle.clock = ClockMap(jackAnchor: Micros(999_000_000), linkAnchor: Micros(5_000), skew: 130e-6)
+    let line = times.line(of: cycle)
+    #expect(abs(line.start - 1_005_130) < 0.001)
+    #expect(abs(line.perFrame - 1e6 / 48000 * 1.00013) < 0.002, "whole microseconds")
+  }
+}
+
+extension Cycle {
+  init(times: RawTimes, frames: UInt32, sampleRate: UInt32) {
+    self.init(
+      frames: frames, sampleRate: sampleRate, times: times, transport: Transport(state: .stopped, frame: 0),
+      latencies: Latencies(), clock: .identity,
+      session: SessionState(
+        timeline: Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: .zero),
+        startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: false),
+      settings: Settings(), sounds: SoundBank())
+  }
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import HostSync
+
+/// jack2's driver, its delay-locked loop and what an xrun does to it (realtime-swift 6), with the truth beside.
+struct Jack2Clock {
+  /// What the xrun of a stalled driver lets a client see.
+  struct StallSigns {
+    var showsReversedPair: Bool
+    var countsXrun: Bool
+
+    static let all = [
+      StallSigns(showsReversedPair: true, countsXrun: true),
+      StallSigns(showsReversedPair: true, countsXrun: false),
+      StallSigns(showsReversedPair: false, countsXrun: true),
+      StallSigns(showsReversedPair: false, countsXrun: false),
+    ]
+  }
+
+  let sampleRate: Double
+  /// The card's crystal against the clock: 100e-6 is 100 ppm fast.
+  var crystal = 0.0
+  var frame: UInt32 = 0
+  /// When frame 0 of the present cycle was really due.
+  private(set) var due: Double
+  private var nextDue: Double
+  private var current = 0.0
+  private var next = 0.0
+  private var length = 0.0
+  private var isFirst = true
+  private var xruns: UInt32 = 0
+  private var pendingXrun = false
+  private var lastFrames: UInt32 = 0
+
+  init(sampleRate: Double, start: Double) {
+    self.sampleRate = sampleRate
+    due = start
+    nextDue = start
+  }
+
+  func period(_ frames: UInt32) -> Double { Double(frames) * 1e6 / sampleRate / (1 + crystal) }
+
+  /// One cycle. `stall`: the driver sleeps so much longer, then begins anew from where it is.
+  mutating func cycle(
+    frames: UInt32, lateness: Double, stall: Double = 0,
+    signs: StallSigns = StallSigns(showsReversedPair: true, countsXrun: true)
+  ) -> RawTimes {
+    if !isFirst { frame &+= lastFrames }
+    if frames != lastFrames { isFirst = true }
+    lastFrames = frames
+    due = nextDue
+    let nominal = Double(frames) * 1e6 / sampleRate
+    let wake = (due + lateness + stall).rounded(.down)
+    // The loop, 1/8 Hz: the predicted wake-up becomes the present one, and the error moves the next.
+    let omega = 2 * Double.pi / 8 * nominal / 1e6
+    if isFirst {
+      length = nominal
+      current = wake
+      next = wake + nominal
+      isFirst = false
+    } else {
+      let error = wake - next
+      current = next
+      next = (next + length + 1.41 * omega * error).rounded(.down)
+      length += omega * omega * error
+    }
+    nextDue = due + period(frames)
+    if pendingXrun {
+      xruns += 1
+      pendingXrun = false
+    }
+    var shown = (current, next)
+    if stall > 0 {
+      // The driver finds itself late after the cycle's work (0.1 ms) and starts counting from then on.
+      due = wake
+      nextDue = wake + 100 + period(frames)
+      if signs.showsReversedPair { shown = (wake, next) }
+      pendingXrun = signs.countsXrun
+    }
+    return RawTimes(
+      frame: frame, wakeMicros: UInt64(wake), isPairValid: true, currentMicros: UInt64(shown.0),
+      nextMicros: UInt64(shown.1), xruns: xruns)
+  }
+
+  /// Cycles that pass while the client does not run; the driver goes on.
+  mutating func lose(cycles: Int, frames: UInt32, dice: inout Dice) {
+    for _ in 0..<cycles { _ = cycle(frames: frames, lateness: dice.lateness()) }
+  }
+}
