@@ -10,14 +10,45 @@ public struct SessionState: Hashable, Sendable, BitwiseCopyable {
   public var startStop: ClientStartStop
   /// Whether there were peers when the state was captured: decides what `requestBeat` may do.
   public var isConnected: Bool
+  /// The id of the session that the timeline belongs to, as a number; 0 if that is of no concern. A change that
+  /// was meant for another session than the current one is not worked in.
+  public let session: UInt64
+  private let capturedTimeline: Timeline
+  private let capturedStartStop: ClientStartStop
 
+  /// As captured: `change(at:)` tells what was changed since.
   @_noLocks @_noAllocation
-  public init(timeline: Timeline, startStop: ClientStartStop, isConnected: Bool) {
+  public init(timeline: Timeline, startStop: ClientStartStop, isConnected: Bool, session: UInt64 = 0) {
     self.timeline = timeline
     self.startStop = startStop
     self.isConnected = isConnected
+    self.session = session
+    capturedTimeline = timeline
+    capturedStartStop = startStop
   }
 
+  /// What has changed since the capture, as of a commit at `now`; nil if nothing has. An unchanged part is not
+  /// in it, so that a commit does not undo what a peer changed meanwhile (link-protocol 9.1).
+  @_noLocks @_noAllocation
+  public func change(at now: Micros) -> SessionChange? {
+    let isTurned = !(timeline == capturedTimeline)
+    let isMoved =
+      startStop.isPlaying != capturedStartStop.isPlaying || !(startStop.time == capturedStartStop.time)
+    guard isTurned || isMoved else { return nil }
+    return SessionChange(
+      timeline: isTurned ? timeline.clamped : nil,
+      startStop: isMoved
+        ? ClientStartStop(isPlaying: startStop.isPlaying, time: startStop.time, timestamp: now) : nil,
+      at: now, session: session, sequence: 0)
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(timeline)
+    hasher.combine(startStop)
+    hasher.combine(isConnected)
+  }
+
+  /// Whether they say the same; how they came about does not matter.
   @_noLocks @_noAllocation
   public static func == (left: SessionState, right: SessionState) -> Bool {
     left.timeline == right.timeline && left.startStop == right.startStop

@@ -149,7 +149,8 @@ public struct LinkSession: Sendable {
   public var snapshot: SessionSnapshot {
     SessionSnapshot(
       state: SessionState(
-        timeline: client, startStop: clientStartStop, isConnected: reported.peers > 0),
+        timeline: client, startStop: clientStartStop, isConnected: reported.peers > 0,
+        session: session.rawValue),
       node: node, session: session, sessionTimeline: timeline, ghost: ghost, peerCount: reported.peers,
       isEnabled: isEnabled, isStartStopSyncEnabled: isStartStopSyncEnabled, audioSequence: audioSequence)
   }

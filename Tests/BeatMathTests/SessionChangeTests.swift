@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Testing
+
+/// What a commit of an app's captured state consists of (link-protocol 9.1).
+struct SessionChangeTests {
+  static let captured = SessionState(
+    timeline: Timeline(tempo: Tempo(100), beatOrigin: .zero, timeOrigin: .zero),
+    startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: true, session: 7
+  )
+
+  @Test func anUntouchedStateChangesNothing() {
+    #expect(Self.captured.change(at: Micros(9)) == nil)
+    var same = Self.captured
+    same.setTempo(100, at: Micros(0))
+    #expect(same.change(at: Micros(9)) == nil)
+  }
+
+  @Test func aChangedTempoLeavesStartAndStopToOthers() throws {
+    var edited = Self.captured
+    edited.setTempo(5000, at: Micros(5_000_000))
+    let change = try #require(edited.change(at: Micros(9)))
+    #expect(change.timeline?.tempo == Tempo(999))
+    #expect(change.startStop == nil && change.at == Micros(9) && change.session == 7)
+  }
+
+  @Test func aStartLeavesTheTempoToOthers() throws {
+    var edited = Self.captured
+    edited.setPlaying(true, at: Micros(5_000_000))
+    let change = try #require(edited.change(at: Micros(9)))
+    #expect(change.timeline == nil)
+    #expect(
+      change.startStop == ClientStartStop(isPlaying: true, time: Micros(5_000_000), timestamp: Micros(9)))
+  }
+
+  @Test func twoStatesAreEqualIfTheySayTheSame() {
+    var edited = Self.captured
+    edited.setPlaying(true, at: Micros(5))
+    #expect(edited != Self.captured)
+    edited.setPlaying(false, at: .zero)
+    #expect(edited == Self.captured && edited.hashValue == Self.captured.hashValue)
+  }
+}
