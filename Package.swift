@@ -21,6 +21,8 @@ let package = Package(
     // A virtual network and clocks around many sessions: for LinkSimulator and for the tests.
     .target(name: "LinkWorld", dependencies: ["BeatMath", "LinkSession", "LinkWire"]),
     .executableTarget(name: "tactus", dependencies: ["BeatMath", "HostSync", "JACKHost"]),
+    .systemLibrary(name: "CLiblo", pkgConfig: "liblo", providers: [.apt(["liblo-dev"])]),
+    .target(name: "ControlSurface", dependencies: ["BeatMath", "CLiblo"]),
     // The reference implementation, for comparison in tests only; empty without Debian's ableton-link-dev.
     .target(
       name: "LinkOracle", path: "Tests/LinkOracle",
@@ -29,6 +31,7 @@ let package = Package(
     .testTarget(name: "HandoffTests", dependencies: ["Handoff"]),
     .testTarget(name: "HostSyncTests", dependencies: ["BeatMath", "HostSync"]),
     .testTarget(name: "JACKHostTests", dependencies: ["BeatMath", "CJACK", "HostSync", "JACKHost"]),
+    .testTarget(name: "ControlSurfaceTests", dependencies: ["BeatMath", "ControlSurface"]),
     .testTarget(name: "BeatMathTests", dependencies: ["BeatMath", "LinkOracle"]),
     .testTarget(name: "LinkWireTests", dependencies: ["LinkWire", "BeatMath"], exclude: ["captured.pcap"]),
     .testTarget(

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+
+/// What a controller can ask of the program, in plain values that may travel through an `SPSCQueue`.
+///
+/// Relative wishes (tap, nudge, half, up) have become absolute here: the surface does that arithmetic, so that
+/// two quick presses add up. Numbers are within the ranges of the table.
+public enum Command: Hashable, Sendable, BitwiseCopyable {
+  /// nil: as the launch setting says.
+  case start(Launch?)
+  case stop
+  /// Start when stopped; stop when rolling or waiting for the launch.
+  case toggle
+  case rewind
+  case locate(Place)
+  case record(Bool)
+  case rolling(Bool)
+
+  case tempo(Tempo)
+  case quantum(Double)
+  case meter(Meter)
+  case launch(Launch)
+  case exactLaunch(Bool)
+  /// Put beat 0 here, as far as the session allows.
+  case align
+  case linkEnabled(Bool)
+  case startStopSync(Bool)
+  case lead(Lead)
+  /// true: become timebase master if nobody is; false: give it up.
+  case timebase(Bool)
+  /// Become timebase master whoever is.
+  case takeover
+
+  case click(ClickChange)
+  case clock(ClockChange)
+  case pulse(PulseChange)
+  /// What leaves here is heard this much later than JACK's latency says, so it is sent earlier.
+  case offset(Output, milliseconds: Double)
+
+  /// The next note, controller or MMC message on the `control` port becomes this node's.
+  case learn(NodeID)
+  case forget(NodeID)
+  case saveSettings
+  case quit
+}
+
+public enum ClickChange: Hashable, Sendable, BitwiseCopyable {
+  case enabled(Bool)
+  case when(ClickWhen)
+  /// Linear amplitude.
+  case gain(Float)
+  case sound(Int)
+  case pattern(ClickPattern)
+  case subdivision(Int)
+  /// While a launch waits, the beats before the song's first one sound too.
+  case countsIn(Bool)
+}
+
+public enum ClockChange: Hashable, Sendable, BitwiseCopyable {
+  case enabled(Bool)
+  case whileStopped(Bool)
+  /// What a receiver gets between a song position and Continue.
+  case settle(milliseconds: Double)
+}
+
+public enum PulseChange: Hashable, Sendable, BitwiseCopyable {
+  case enabled(Bool)
+  case rate(PulseRate)
+}
+
+/// When a start, or a change of tempo, takes effect.
+public enum Launch: UInt8, CaseIterable, Hashable, Sendable, BitwiseCopyable {
+  case now, beat, bar
+}
+
+public enum Lead: UInt8, CaseIterable, Hashable, Sendable, BitwiseCopyable {
+  case link, host, auto, midi
+}
+
+public enum ClickWhen: UInt8, CaseIterable, Hashable, Sendable, BitwiseCopyable {
+  case always, rolling
+}
+
+public enum PulseRate: UInt8, CaseIterable, Hashable, Sendable, BitwiseCopyable {
+  case bar, one, two, four, twentyFour, fortyEight
+
+  public var word: String {
+    switch self {
+    case .bar: "bar"
+    case .one: "1"
+    case .two: "2"
+    case .four: "4"
+    case .twentyFour: "24"
+    case .fortyEight: "48"
+    }
+  }
+}
+
+public enum Output: UInt8, CaseIterable, Hashable, Sendable, BitwiseCopyable {
+  case click1, click2, clock, pulse, run
+  /// What other JACK clients are shown as bar, beat and tick.
+  case jack
+
+  /// Where its rows lie in the table.
+  var path: String {
+    switch self {
+    case .click1: "click/1"
+    case .click2: "click/2"
+    case .clock, .pulse, .run, .jack: "\(self)"
+    }
+  }
+}
+
+public enum Place: Hashable, Sendable, BitwiseCopyable {
+  /// Song beats from the start.
+  case beat(Double)
+  /// The first bar is 1.
+  case bar(Int)
+  case seconds(Double)
+}
+
+public struct Meter: Hashable, Sendable, BitwiseCopyable {
+  public var beats: Int
+  public var unit: Int
+
+  public init(beats: Int, unit: Int) {
+    self.beats = beats
+    self.unit = unit
+  }
+}
+
+/// What sounds on each beat of the bar, repeated: accent, plain or silent. Up to 32 steps, without a heap.
+public struct ClickPattern: Hashable, Sendable, BitwiseCopyable {
+  public enum Step: UInt8, Sendable, BitwiseCopyable { case silent, plain, accent }
+
+  public static let limit = 32
+  public private(set) var count = 0
+  private var bits: UInt64 = 0
+
+  /// Accent on the first beat of each bar, whatever the meter.
+  public init() {}
+
+  /// klick's letters: `X` accent, `x` plain, `.` silent. nil when it is longer than the limit or has others.
+  public init?(_ letters: String) {
+    guard letters.utf8.count <= Self.limit else { return nil }
+    for letter in letters.utf8 {
+      let step: Step
+      switch letter {
+      case UInt8(ascii: "X"): step = .accent
+      case UInt8(ascii: "x"): step = .plain
+      case UInt8(ascii: "."): step = .silent
+      default: return nil
+      }
+      bits |= UInt64(step.rawValue) << UInt64(2 * count)
+      count += 1
+    }
+  }
+
+  @_noLocks @_noAllocation
+  public func step(_ index: Int) -> Step {
+    guard index >= 0, index < count else { return .silent }
+    switch (bits >> UInt64(truncatingIfNeeded: 2 &* index)) & 3 {
+    case 2: return .accent
+    case 1: return .plain
+    default: return .silent
+    }
+  }
+
+  public var letters: String {
+    String(
+      decoding: (0..<count).map { index in
+        switch step(index) {
+        case .accent: UInt8(ascii: "X")
+        case .plain: UInt8(ascii: "x")
+        case .silent: UInt8(ascii: ".")
+        }
+      }, as: UTF8.self)
+  }
+}

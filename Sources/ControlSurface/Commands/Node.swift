@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// One row of the table: an address below the root, what it takes and tells, and its words for people.
+public struct Node: Sendable {
+  public enum Kind: String, Sendable {
+    /// Set it, be told when it changes, send it without arguments to ask.
+    case value
+    /// Told when it changes, asked without arguments, never set.
+    case reading
+    /// Fires on no argument, T, I or a number from 0.5 on; a release does nothing. Lit by its own address.
+    case trigger
+    /// Set only: a place to go to, an amount to move by.
+    case order
+    /// Told to those who subscribed its group, at musical moments.
+    case feed
+    /// Speaks with the surface itself.
+    case verb
+    /// Sent by the surface in answer or on its own account.
+    case answer
+  }
+
+  public let path: String
+  public let kind: Kind
+  /// What it is told as; for an order or a verb, what it takes.
+  public let parameters: [Parameter]
+  /// Taken after the parameters, if the sender likes: "now", "beat" or "bar".
+  public let optional: [Parameter]
+  public let group: Group
+  public let words: String
+  let read: (@Sendable (Reading) -> [Argument])?
+  let write: (@Sendable ([Value], Reading) throws(Refusal) -> Intent)?
+
+  public var isReadable: Bool { read != nil }
+  public var isWritable: Bool { write != nil }
+  /// OSC type tags as told, or as documented for what is only taken.
+  public var typeTags: String { String(parameters.map(\.tag)) }
+}
+
+/// A row of the table, by its place: small enough to go through a queue.
+public struct NodeID: Hashable, Sendable, BitwiseCopyable {
+  public let index: Int
+}
+
+/// What a subscriber asks to be told.
+public struct Group: OptionSet, Hashable, Sendable {
+  public let rawValue: UInt8
+
+  public init(rawValue: UInt8) {
+    self.rawValue = rawValue
+  }
+
+  public static let state = Group(rawValue: 1)
+  public static let beat = Group(rawValue: 2)
+  public static let phase = Group(rawValue: 4)
+  public static let position = Group(rawValue: 8)
+  public static let heartbeat = Group(rawValue: 16)
+  public static let exact = Group(rawValue: 32)
+  public static let names: [(name: String, group: Group)] = [
+    ("state", .state), ("beat", .beat), ("phase", .phase), ("position", .position), ("heartbeat", .heartbeat),
+    ("exact", .exact),
+  ]
+
+  /// Names separated by spaces or commas, or "all". nil when one is unknown.
+  init?(words: some StringProtocol) {
+    var groups: Group = []
+    for word in words.split(whereSeparator: { $0 == " " || $0 == "," || $0 == "+" }) {
+      if word == "all" {
+        groups = Group(rawValue: 63)
+      } else if let known = Self.names.first(where: { $0.name == word }) {
+        groups.insert(known.group)
+      } else {
+        return nil
+      }
+    }
+    self = groups
+  }
+
+  var words: String { Self.names.filter { contains($0.group) }.map(\.name).joined(separator: " ") }
+}
+
+/// What the surface itself remembers; part of no one's settings.
+struct Own: Hashable, Sendable {
+  var faderRange = 60.0...180.0
+  var tempoStep = 1.0
+  /// The tempo asked for last, until the session shows it: the ground on which the next nudge stands.
+  var expectedTempo: Double?
+  var subscribers = 0
+  var errors = 0
+}
+
+/// What a row reads from.
+struct Reading {
+  var state: SurfaceState
+  var own: Own
+  var version = ""
+
+  var tempo: Double { own.expectedTempo ?? state.tempo.beatsPerMinute }
+}
+
+/// What a row makes of its arguments.
+enum Intent {
+  case command(Command)
+  /// To be given to the program at most 20 times a second.
+  case tempo(Double, Launch)
+  case tap
+  case faderRange(ClosedRange<Double>)
+  case tempoStep(Double)
+  case verb(Verb)
+}
+
+enum Verb: String, Sendable, CaseIterable {
+  case ping, query, subscribe, unsubscribe
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// The type, range and unit of one argument, and how a sender's argument becomes a value of it.
+public enum Parameter: Sendable {
+  /// Told as float32.
+  case number(ClosedRange<Double>, unit: String)
+  /// Like `number`, but what lies outside lands on the nearest end, as a fader's does.
+  case fader
+  /// Told as int32; a fraction is rounded.
+  case whole(ClosedRange<Int>, unit: String)
+  /// Told as float32 0 or 1, so that buttons light up.
+  case flag
+  /// Told as string; taken as the word or its place in the list.
+  case word([String])
+  case text(limit: Int)
+  /// Told as float64 and int64, for programs: no range to check.
+  case exact(unit: String)
+  case micros
+
+  public var tag: Character {
+    switch self {
+    case .number, .fader, .flag: "f"
+    case .whole: "i"
+    case .word, .text: "s"
+    case .exact: "d"
+    case .micros: "h"
+    }
+  }
+
+  public var unit: String {
+    switch self {
+    case .number(_, let unit), .whole(_, let unit), .exact(let unit): unit
+    case .micros: "us"
+    case .fader, .flag, .word, .text: ""
+    }
+  }
+
+  /// What is allowed, for help texts and error messages.
+  public var allowed: String {
+    switch self {
+    case .number(let range, _):
+      "\(brief(range.lowerBound)) to \(brief(range.upperBound))" + (unit.isEmpty ? "" : " \(unit)")
+    case .fader: "0 to 1"
+    case .whole(let range, _): "\(range.lowerBound) to \(range.upperBound)" + (unit.isEmpty ? "" : " \(unit)")
+    case .flag: "0 or 1"
+    case .word(let words): words.joined(separator: ", ")
+    case .text(let limit): "text, at most \(limit) bytes"
+    case .exact: unit
+    case .micros: "microseconds"
+    }
+  }
+
+  func accept(_ argument: Argument) throws(Refusal) -> Value {
+    switch self {
+    case .number(let range, _):
+      let number = try number(argument)
+      // A controller's float32 of an end of the range may lie just outside it.
+      for end in [range.lowerBound, range.upperBound] where Float(number) == Float(end) {
+        return .number(end)
+      }
+      guard range.contains(number) else { throw .range("\(allowed), not \(brief(number))") }
+      return .number(number)
+    case .fader:
+      return .number(min(max(try number(argument), 0), 1))
+    case .whole(let range, _):
+      let number = try number(argument).rounded()
+      guard number >= Double(range.lowerBound), number <= Double(range.upperBound) else {
+        throw .range("\(allowed), not \(brief(number))")
+      }
+      return .whole(Int(number))
+    case .flag:
+      return .flag(try flag(argument))
+    case .word(let words):
+      if case .string(let text) = argument, let index = words.firstIndex(of: text.lowercased()) {
+        return .word(index)
+      }
+      if case .string(let text) = argument, Double(text) == nil {
+        throw .type("one of \(allowed), not \(argument.words)")
+      }
+      let number = try number(argument).rounded()
+      guard number >= 0, number < Double(words.count) else {
+        throw .range("one of \(allowed), not \(brief(number))")
+      }
+      return .word(Int(number))
+    case .text(let limit):
+      guard case .string(let text) = argument else { throw .type("text, not \(argument.words)") }
+      guard text.utf8.count <= limit else { throw .range("at most \(limit) bytes of text") }
+      return .text(text)
+    case .exact, .micros:
+      return .number(try number(argument))
+    }
+  }
+
+  private func number(_ argument: Argument) throws(Refusal) -> Double {
+    guard let number = argument.number else { throw .type("a number, \(allowed), not \(argument.words)") }
+    return number
+  }
+
+  private func flag(_ argument: Argument) throws(Refusal) -> Bool {
+    switch argument {
+    case .impulse: return true
+    case .null: return false
+    case .string("on"), .string("true"), .string("yes"): return true
+    case .string("off"), .string("false"), .string("no"): return false
+    case .int32, .int64, .float32, .float64, .string, .truth, .other:
+      let number = try number(argument)
+      guard number >= 0, number <= 1 else { throw .range("\(allowed), not \(brief(number))") }
+      return number >= 0.5
+    }
+  }
+}
+
+/// An argument that has been accepted.
+enum Value: Hashable, Sendable {
+  case number(Double)
+  case whole(Int)
+  case flag(Bool)
+  case word(Int)
+  case text(String)
+
+  var number: Double {
+    switch self {
+    case .number(let value): value
+    case .whole(let value), .word(let value): Double(value)
+    case .flag(let value): value ? 1 : 0
+    case .text: 0
+    }
+  }
+
+  var whole: Int { Int(Int64(saturating: number)) }
+  var isOn: Bool { number >= 0.5 }
+
+  var text: String {
+    guard case .text(let text) = self else { return "" }
+    return text
+  }
+}
+
+/// Why a message was not obeyed. The text is made for a label on a tablet: short, and it says what would be right.
+public struct Refusal: Error, Hashable, Sendable {
+  public enum Code: Int32, Sendable {
+    case unknownAddress = 1
+    case type, range, notNow, refused, malformed
+  }
+
+  public let code: Code
+  public let text: String
+
+  public init(_ code: Code, _ text: String) {
+    self.code = code
+    self.text = text
+  }
+
+  static func type(_ text: String) -> Refusal { Refusal(.type, text) }
+  static func range(_ text: String) -> Refusal { Refusal(.range, text) }
+  static func refused(_ text: String) -> Refusal { Refusal(.refused, text) }
+}
+
+/// 20 rather than 20.0, 0.25 rather than 0.2500.
+func brief(_ number: Double) -> String {
+  var text = fixed(number, 4)
+  guard text.contains(".") else { return text }
+  while text.hasSuffix("0") { text.removeLast() }
+  if text.hasSuffix(".") { text.removeLast() }
+  return text
+}

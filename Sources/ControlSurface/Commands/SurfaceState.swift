@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+
+/// All that a controller can be told. The program keeps it up to date; the surface compares, and sends what changed.
+public struct SurfaceState: Hashable, Sendable {
+  // the session
+  public var timeline: Timeline
+  public var quantum = 4.0
+  public var meter = Meter(beats: 4, unit: 4)
+  public var peers = 0
+  public var linkEnabled = false
+  public var startStopSync = false
+  /// The session's start/stop state.
+  public var playing = false
+  public var transport = Transport.stopped(at: .zero)
+  public var launch = Launch.bar
+  public var exactLaunch = false
+  public var lead = Lead.link
+  /// Who leads at this moment; never `.auto`.
+  public var leading = Lead.link
+  public var recording = false
+
+  // the host
+  public var jackConnected = false
+  public var timebase = Timebase.nobody
+  public var sampleRate = 0
+  public var framesPerCycle = 0
+  public var xruns = 0
+
+  // outputs
+  public var click = Click()
+  public var clock = Clock()
+  public var pulse = Pulse()
+  public var outputs = PerOutput(repeating: OutputTiming())
+
+  // read-outs
+  public var driftPartsPerMillion = 0.0
+  public var driftMilliseconds = 0.0
+  public var launchErrorMilliseconds = 0.0
+  public var leadErrorMilliseconds = 0.0
+  public var status = ""
+  public var message = ""
+  /// The node that waits for its MIDI message, if one does.
+  public var learning: NodeID?
+
+  public init(timeline: Timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: .zero)) {
+    self.timeline = timeline
+  }
+
+  public var tempo: Tempo { timeline.tempo }
+
+  /// Where the host's transport is. Song beat = session beat - origin; the session beat is the timeline's,
+  /// phase-encoded with the quantum.
+  public enum Transport: Hashable, Sendable {
+    case stopped(at: Beats)
+    /// Held until the session reaches `origin`: the song beat is negative and counts up.
+    case waiting(origin: Beats)
+    case rolling(origin: Beats)
+  }
+
+  public enum Timebase: Hashable, Sendable {
+    case nobody, tactus
+    case other(String)
+  }
+
+  public struct Click: Hashable, Sendable {
+    public var enabled = false
+    public var when = ClickWhen.rolling
+    public var gain: Float = 0.5
+    public var sound = 0
+    public var soundNames: [String] = []
+    public var pattern = ClickPattern()
+    public var subdivision = 1
+    public var countsIn = false
+    public init() {}
+  }
+
+  public struct Clock: Hashable, Sendable {
+    public var enabled = false
+    public var whileStopped = false
+    public var settleMilliseconds = 100.0
+    public init() {}
+  }
+
+  public struct Pulse: Hashable, Sendable {
+    public var enabled = false
+    public var rate = PulseRate.one
+    public init() {}
+  }
+
+  public struct OutputTiming: Hashable, Sendable {
+    public var offsetMilliseconds = 0.0
+    public var latencyMilliseconds = 0.0
+    public init() {}
+  }
+
+  /// One value for each output.
+  public struct PerOutput<Value: Hashable & Sendable>: Hashable, Sendable {
+    private var click1, click2, clock, pulse, run, jack: Value
+
+    public init(repeating value: Value) {
+      (click1, click2, clock, pulse, run, jack) = (value, value, value, value, value, value)
+    }
+
+    public subscript(output: Output) -> Value {
+      get {
+        switch output {
+        case .click1: click1
+        case .click2: click2
+        case .clock: clock
+        case .pulse: pulse
+        case .run: run
+        case .jack: jack
+        }
+      }
+      set {
+        switch output {
+        case .click1: click1 = newValue
+        case .click2: click2 = newValue
+        case .clock: clock = newValue
+        case .pulse: pulse = newValue
+        case .run: run = newValue
+        case .jack: jack = newValue
+        }
+      }
+    }
+  }
+}
+
+// Questions about a moment.
+extension SurfaceState {
+  public func sessionBeats(at time: Micros) -> Beats {
+    timeline.phaseEncodedBeats(at: time, quantum: Beats(quantum))
+  }
+
+  public func time(atSessionBeats beats: Beats) -> Micros {
+    timeline.time(atPhaseEncoded: beats, quantum: Beats(quantum))
+  }
+
+  /// Negative before the launch; where it stands still while stopped.
+  public func songBeats(at time: Micros) -> Beats {
+    switch transport {
+    case .stopped(let beats): beats
+    case .waiting(let origin), .rolling(let origin): sessionBeats(at: time) - origin
+    }
+  }
+
+  /// The beat that the beat display shows: the song's while it moves, else the session's own.
+  public func shownBeats(at time: Micros) -> Beats { sessionBeats(at: time) - shownOrigin }
+
+  var shownOrigin: Beats {
+    switch transport {
+    case .stopped: .zero
+    case .waiting(let origin), .rolling(let origin): origin
+    }
+  }
+
+  /// Session beats per bar as shown: the meter's while the song moves, else the quantum.
+  var shownBar: Int {
+    switch transport {
+    case .stopped: max(1, Int(Int64(saturating: quantum)))
+    case .waiting, .rolling: max(1, meter.beats)
+    }
+  }
+
+  /// The session beat at which something asked for now, on the beat or on the bar, happens.
+  func next(_ launch: Launch, after time: Micros) -> Beats {
+    let now = sessionBeats(at: time)
+    let grid: Beats
+    let origin: Beats
+    switch (launch, transport) {
+    case (.now, _): return now
+    case (.beat, _): (grid, origin) = (Beats(1), .zero)
+    case (.bar, .stopped): (grid, origin) = (Beats(quantum), .zero)
+    case (.bar, .waiting(let start)), (.bar, .rolling(let start)):
+      (grid, origin) = (Beats(Double(meter.beats)), start)
+    }
+    return now.nextMatchingPhase(of: origin, quantum: grid)
+  }
+}

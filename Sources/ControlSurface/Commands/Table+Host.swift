@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+
+extension Table {
+  static let transport: [Node] =
+    [
+      .flag(
+        "playing", "The session plays. Setting it starts or stops, as launch says.",
+        read: { $0.state.playing },
+        write: { $0 ? .start(nil) : .stop }),
+      .trigger(
+        "start", "Start, as launch says or as the argument does.", optional: [when],
+        lit: { $0.state.isMoving }
+      ) { values, _ in .command(.start(values.first.map { Launch.allCases[$0.whole] })) },
+      .trigger("stop", "Stop.", lit: { !$0.state.isMoving }) { _, _ in .command(.stop) },
+      .trigger("toggle", "Start, or stop.", lit: { $0.state.isMoving }) { _, _ in .command(.toggle) },
+      .trigger("rewind", "Back to the first bar.") { _, _ in .command(.rewind) },
+      .order("locate", [.number(0...1e6, unit: "beats")], "Go to this song beat; the first is 0.") {
+        values, _ in
+        .command(.locate(.beat(values[0].number)))
+      },
+      .order("locate/bar", [.whole(1...1_000_000, unit: "")], "Go to this bar; the first is 1.") {
+        values, _ in
+        .command(.locate(.bar(values[0].whole)))
+      },
+      .order("locate/time", [.number(0...86_400, unit: "s")], "Go to this time.") { values, _ in
+        .command(.locate(.seconds(values[0].number)))
+      },
+      .flag(
+        "record", "The wish to record, passed on to whoever listens.", read: { $0.state.recording },
+        write: { .record($0) }),
+    ]
+    + Node.choice(
+      "launch", "What a start waits for.", name: { (choice: Launch) in "\(choice)" },
+      read: { $0.state.launch }, write: { .launch($0) })
+    + [
+      .flag(
+        "launch/exact", "Launch to the frame by a pre-roll relocation, instead of to the nearest cycle.",
+        read: { $0.state.exactLaunch }, write: { .exactLaunch($0) })
+    ]
+
+  static let host: [Node] = [
+    .flag(
+      "jack/rolling", "JACK transport rolls. Setting it starts or stops the host alone.",
+      read: { $0.state.isRolling }, write: { .rolling($0) }),
+    .flag(
+      "jack/timebase", "We are JACK's timebase master. 1 asks for it if nobody has it, 0 gives it up.",
+      read: { $0.state.timebase == .tactus }, write: { .timebase($0) }),
+    .label("jack/timebase/str", "Who is timebase master.") { $0.state.timebase.name },
+    .trigger("takeover", "Become timebase master, whoever is.") { _, _ in .command(.takeover) },
+    .reading("jack/connected", .flag, "The JACK server is there.") {
+      .float32($0.state.jackConnected ? 1 : 0)
+    },
+    .count("jack/rate", "Hz", "Sample rate.") { $0.state.sampleRate },
+    .count("jack/period", "frames", "Frames in a cycle.") { $0.state.framesPerCycle },
+    .count("jack/xruns", "", "Lost cycles since the start.") { $0.state.xruns },
+    offset(.jack), latency(.jack),
+  ]
+
+  static let readings: [Node] = [
+    .measured("drift", "ms", "How far a host that counts frames is from the session.") {
+      $0.state.driftMilliseconds
+    },
+    .measured("drift/ppm", "ppm", "The sound card's crystal against the session.") {
+      $0.state.driftPartsPerMillion
+    },
+    .measured("launch/error", "ms", "How far the last launch was from the grid.") {
+      $0.state.launchErrorMilliseconds
+    },
+    .measured("lead/error", "ms", "Phase between a leading host and the session.") {
+      $0.state.leadErrorMilliseconds
+    },
+    .label("status", "One line: where we are.") { $0.state.status },
+    .label("message", "The last news: peers come and go, JACK is back.") { $0.state.message },
+    .label("version", "The program's version.") { $0.version },
+    .count("subscribers", "", "Controllers that are being told.") { $0.own.subscribers },
+    .count("errors", "", "Messages that were refused since the start.") { $0.own.errors },
+    .label("midi/learning", "The address that waits for its MIDI message, or nothing.") { it in
+      it.state.learning.map { "/" + Table.root + "/" + row($0).path } ?? " "
+    },
+    .order("midi/learn", [.text(limit: 64)], "The next MIDI message drives this address.") {
+      values, _ throws(Refusal) in
+      .command(.learn(try mappable(values[0].text)))
+    },
+    .order("midi/forget", [.text(limit: 64)], "No MIDI message drives this address any more.") {
+      values, _ throws(Refusal) in .command(.forget(try mappable(values[0].text)))
+    },
+    .trigger("save", "Keep the present settings for the next start.") { _, _ in .command(.saveSettings) },
+    .trigger("quit", "End the program. From the same machine only.") { _, _ in .command(.quit) },
+  ]
+
+  static func offset(_ output: Output) -> Node {
+    .number(
+      "\(output.path)/offset", -500...500, "ms",
+      "\(what(output)) is heard this much later than its latency says, so it is sent earlier.",
+      read: { $0.state.outputs[output].offsetMilliseconds }, write: { .offset(output, milliseconds: $0) })
+  }
+
+  static func latency(_ output: Output) -> Node {
+    .measured("\(output.path)/latency", "ms", "\(what(output)): the latency that JACK tells, compensated.") {
+      $0.state.outputs[output].latencyMilliseconds
+    }
+  }
+
+  private static func what(_ output: Output) -> String {
+    switch output {
+    case .click1: "What leaves click_1"
+    case .click2: "What leaves click_2"
+    case .clock: "MIDI clock"
+    case .pulse: "What leaves pulse"
+    case .run: "What leaves run"
+    case .jack: "The bar and beat of other JACK clients"
+    }
+  }
+
+  /// The address with or without the root.
+  private static func mappable(_ address: String) throws(Refusal) -> NodeID {
+    var path = address[...]
+    if path.hasPrefix("/") { path.removeFirst() }
+    if path.hasPrefix(root + "/") { path.removeFirst(root.utf8.count + 1) }
+    guard let id = id(String(path)), row(id).isWritable, row(id).kind != .verb else {
+      throw .range("an address that can be set, not \"\(printable(address, limit: 40))\"")
+    }
+    return id
+  }
+}
+
+extension SurfaceState {
+  var isMoving: Bool {
+    switch transport {
+    case .stopped: false
+    case .waiting, .rolling: true
+    }
+  }
+
+  var isRolling: Bool {
+    switch transport {
+    case .stopped, .waiting: false
+    case .rolling: true
+    }
+  }
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+
+extension Table {
+  static let when = Parameter.word(Launch.allCases.map { "\($0)" })
+  static let tempoRange = Tempo.lowest...Tempo.highest
+
+  static let tempo: [Node] = [
+    Node(
+      path: "tempo", kind: .value, parameters: [.number(tempoRange, unit: "BPM")], optional: [when],
+      group: .state,
+      words: "The session's tempo. A second argument, beat or bar, makes the change wait for it.",
+      read: { [.float32(Float(finite: $0.state.tempo.beatsPerMinute))] },
+      write: { values, _ throws(Refusal) in
+        .tempo(values[0].number, values.count > 1 ? Launch.allCases[values[1].whole] : .now)
+      }),
+    Node(
+      path: "tempo/fader", kind: .value, parameters: [.fader], optional: [], group: .state,
+      words: "The tempo as the position of a fader within tempo/range.",
+      read: { [.float32(Float(finite: position(of: $0.state.tempo.beatsPerMinute, in: $0.own.faderRange)))] },
+      write: { values, reading throws(Refusal) in
+        let range = reading.own.faderRange
+        return .tempo(range.lowerBound + values[0].number * (range.upperBound - range.lowerBound), .now)
+      }),
+    Node(
+      path: "tempo/range", kind: .value,
+      parameters: [.number(tempoRange, unit: "BPM"), .number(tempoRange, unit: "BPM")], optional: [],
+      group: .state, words: "The tempos at the two ends of tempo/fader.",
+      read: {
+        [.float32(Float($0.own.faderRange.lowerBound)), .float32(Float($0.own.faderRange.upperBound))]
+      },
+      write: { values, _ throws(Refusal) in
+        guard values[0].number < values[1].number else { throw .range("the lower end first") }
+        return .faderRange(values[0].number...values[1].number)
+      }),
+    .label("tempo/str", "The tempo for a label.") { fixed($0.state.tempo.beatsPerMinute, 2) },
+    .trigger("tempo/tap", "Tap the tempo: the median of the last taps, from the second tap on.") { _, _ in
+      .tap
+    },
+    .trigger("tempo/up", "Faster by tempo/step.") { _, it in moved(it, by: it.own.tempoStep) },
+    .trigger("tempo/down", "Slower by tempo/step.") { _, it in moved(it, by: -it.own.tempoStep) },
+    Node(
+      path: "tempo/step", kind: .value, parameters: [.number(0.01...20, unit: "BPM")], optional: [],
+      group: .state,
+      words: "By how much tempo/up and tempo/down move.", read: { [.float32(Float($0.own.tempoStep))] },
+      write: { values, _ throws(Refusal) in .tempoStep(values[0].number) }),
+    .order("tempo/nudge", [.number(-200...200, unit: "BPM")], "Faster or slower by this much.") {
+      values, it in
+      moved(it, by: values[0].number)
+    },
+    .trigger("tempo/half", "Half the tempo.") { _, it throws(Refusal) in try scaled(it, by: 0.5) },
+    .trigger("tempo/double", "Twice the tempo.") { _, it throws(Refusal) in try scaled(it, by: 2) },
+  ]
+
+  static let session: [Node] =
+    [
+      .flag(
+        "link", "Ableton Link: 1 Enabled, 0 Disabled.", read: { $0.state.linkEnabled },
+        write: { .linkEnabled($0) }),
+      .trigger("link/toggle", "Enables or disables Ableton Link.", lit: { $0.state.linkEnabled }) { _, it in
+        .command(.linkEnabled(!it.state.linkEnabled))
+      },
+      .label("link/str", "Enabled or Disabled.") { $0.state.linkEnabled ? "Enabled" : "Disabled" },
+      .count("peers", "", "Other peers in the session.") { $0.state.peers },
+      .label("peers/str", "The same in words.") { it in
+        switch it.state.peers {
+        case 0: "No Links"
+        case 1: "1 Link"
+        case let count: "\(count) Links"
+        }
+      },
+      .flag(
+        "startstop", "Start/stop sync with the session.", read: { $0.state.startStopSync },
+        write: { .startStopSync($0) }),
+      .trigger("startstop/toggle", "Switches start/stop sync.", lit: { $0.state.startStopSync }) { _, it in
+        .command(.startStopSync(!it.state.startStopSync))
+      },
+      .number(
+        "quantum", 1...64, "beats", "Length of the grid that peers share: a start waits for it.",
+        read: { $0.state.quantum }, write: { .quantum($0) }),
+      Node(
+        path: "meter", kind: .value, parameters: [.whole(1...64, unit: "beats"), .whole(1...32, unit: "")],
+        optional: [], group: .state,
+        words: "Beats in a bar, and the note that is a beat (1, 2, 4, 8, 16, 32).",
+        read: {
+          [.int32(Int32(clamping: $0.state.meter.beats)), .int32(Int32(clamping: $0.state.meter.unit))]
+        },
+        write: { values, _ throws(Refusal) in
+          let unit = values[1].whole
+          guard unit & (unit - 1) == 0 else { throw .range("the note is 1, 2, 4, 8, 16 or 32, not \(unit)") }
+          return .command(.meter(Meter(beats: values[0].whole, unit: unit)))
+        }),
+      .trigger("align", "Makes this moment beat 0, as far as the session allows.") { _, _ in .command(.align)
+      },
+    ]
+    + Node.choice(
+      "lead", "Who leads: the session, the timebase master, whichever offers itself, or MIDI clock in.",
+      name: { (choice: Lead) in "\(choice)" }, read: { $0.state.lead }, write: { .lead($0) })
+    + [
+      .label("lead/str", "Who leads at this moment.") { it in
+        switch it.state.leading {
+        case .link, .auto: "Ableton Link"
+        case .host: it.state.timebase.name
+        case .midi: "MIDI clock"
+        }
+      }
+    ]
+
+  private static func position(of tempo: Double, in range: ClosedRange<Double>) -> Double {
+    min(max((tempo - range.lowerBound) / (range.upperBound - range.lowerBound), 0), 1)
+  }
+
+  /// A nudge stops at the end of the range, as a knob does.
+  private static func moved(_ reading: Reading, by amount: Double) -> Intent {
+    .tempo(Tempo(reading.tempo + amount).clamped.beatsPerMinute, .now)
+  }
+
+  /// Half of 30 is not 20: outside the range there is no half.
+  private static func scaled(_ reading: Reading, by factor: Double) throws(Refusal) -> Intent {
+    let tempo = reading.tempo * factor
+    guard tempoRange.contains(tempo) else {
+      throw .range("\(tempo < 20 ? "half" : "double") would be \(brief(tempo)) BPM; 20 to 999 BPM")
+    }
+    return .tempo(tempo, .now)
+  }
+}
+
+extension SurfaceState.Timebase {
+  public var name: String {
+    switch self {
+    case .nobody: "nobody"
+    case .tactus: "tactus"
+    case .other(let name): name
+    }
+  }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+
+/// A tempo from taps: the median of the last intervals, so that one clumsy tap changes nothing.
+struct Taps {
+  /// A longer pause begins anew; 20 BPM is one tap in 3 s.
+  static let pause = Micros(3_200_000)
+  static let intervalLimit = 7
+  /// An interval this much off the median is a new tempo, not a clumsy tap.
+  static let tolerance = 1.7
+
+  private var last: Micros?
+  private var intervals: [Double] = []
+
+  /// nil after the first tap, and for a contact that bounced.
+  mutating func tap(at now: Micros) -> Double? {
+    guard let last else {
+      self.last = now
+      return nil
+    }
+    let interval = now - last
+    // Faster than 999 BPM: the switch bounced.
+    guard interval.count > 55_000 else { return nil }
+    self.last = now
+    guard interval <= Self.pause else {
+      intervals = []
+      return nil
+    }
+    let seconds = Double(interval.count) / 1e6
+    if let median, seconds > median * Self.tolerance || seconds * Self.tolerance < median { intervals = [] }
+    intervals.append(seconds)
+    if intervals.count > Self.intervalLimit { intervals.removeFirst() }
+    guard let median else { return nil }
+    return Tempo((60 / median * 100).rounded() / 100).clamped.beatsPerMinute
+  }
+
+  private var median: Double? {
+    let sorted = intervals.sorted()
+    guard let upper = sorted.dropFirst(sorted.count / 2).first else { return nil }
+    return sorted.count % 2 == 1 ? upper : (upper + sorted[sorted.count / 2 - 1]) / 2
+  }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+
+/// What waits for its time: messages of bundles with a future timetag, and tempos that were asked for on a beat.
+///
+/// Bounded. It keeps each sender's address, which liblo's own queue does not. The wall clock may step while
+/// something waits, so the moment is computed anew whenever the clocks are read.
+struct Agenda {
+  enum Due {
+    case wall(Timetag)
+    /// A beat of the session: a tempo change meanwhile moves the moment, not the beat.
+    case beats(Beats)
+  }
+
+  enum Task {
+    case message(Message)
+    case tempo(Double)
+  }
+
+  struct Entry {
+    var due: Due
+    var task: Task
+    var peer: Peer
+    /// Of two that are due together, the one that came first goes first.
+    fileprivate var number: UInt64 = 0
+    fileprivate(set) var time = Micros.zero
+
+    init(due: Due, task: Task, peer: Peer) {
+      self.due = due
+      self.task = task
+      self.peer = peer
+    }
+  }
+
+  private var entries: [Entry] = []
+  private var numbered: UInt64 = 0
+
+  var count: Int { entries.count }
+  var deadline: Micros? { entries.map(\.time).min() }
+
+  /// false when there is no room.
+  mutating func add(_ entry: Entry, clocks: Clocks, state: SurfaceState) -> Bool {
+    guard entries.count < Limits.agenda else { return false }
+    var entry = entry
+    numbered += 1
+    entry.number = numbered
+    entry.time = Self.time(of: entry.due, clocks: clocks, state: state)
+    entries.append(entry)
+    return true
+  }
+
+  mutating func readClocks(_ clocks: Clocks, state: SurfaceState) {
+    for index in entries.indices {
+      entries[index].time = Self.time(of: entries[index].due, clocks: clocks, state: state)
+    }
+  }
+
+  /// The earliest that is due.
+  mutating func next(at now: Micros) -> Entry? {
+    guard
+      let index = entries.indices.min(by: {
+        (entries[$0].time, entries[$0].number) < (entries[$1].time, entries[$1].number)
+      }), entries[index].time <= now
+    else { return nil }
+    return entries.remove(at: index)
+  }
+
+  /// A second tempo for a later beat takes the place of the first.
+  mutating func dropTempos() {
+    entries.removeAll { entry in
+      switch entry.task {
+      case .tempo: true
+      case .message: false
+      }
+    }
+  }
+
+  private static func time(of due: Due, clocks: Clocks, state: SurfaceState) -> Micros {
+    switch due {
+    case .wall(let timetag): clocks.host(of: timetag)
+    case .beats(let beats): state.time(atSessionBeats: beats)
+    }
+  }
+}
+
+/// Both clocks, read together: Link's, and the wall's.
+public struct Clocks: Sendable {
+  public var host: Micros
+  var wall: Timetag
+
+  public init(host: Micros, unixSeconds: Int64, nanoseconds: Int64) {
+    self.host = host
+    wall = Timetag(unixSeconds: unixSeconds, nanoseconds: nanoseconds)
+  }
+
+  func host(of timetag: Timetag) -> Micros {
+    host + Micros(rounding: timetag.seconds(since: wall) * 1e6)
+  }
+}
+
+/// Who sent something, and through which of our sockets.
+public struct Peer: Hashable, Sendable {
+  public var endpoint: Endpoint
+  public var socket: Int
+
+  public init(_ endpoint: Endpoint, socket: Int = 0) {
+    self.endpoint = endpoint
+    self.socket = socket
+  }
+}

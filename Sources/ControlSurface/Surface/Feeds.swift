@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+
+/// What is told at musical moments rather than when a setting changes.
+struct Feed {
+  let path: String
+  let group: Group
+  let arguments: [Argument]
+}
+
+/// When the next beat is heard, and what is to be told then. Everything asks the session's line; nothing counts ticks.
+struct Feeds {
+  private var beat: Int64
+  private var bar: Int64
+  private var light: Int?
+  private var lightsDue = false
+  private var phaseDue: Micros
+  private var positionDue: Micros
+  private var heartbeatDue: Micros
+  private var isHeartbeatOn = false
+  private var timelineDue = true
+  private var toldPosition: [String: [Argument]] = [:]
+  private var toldCountIn: Double?
+
+  init(state: SurfaceState, at now: Micros) {
+    beat = Int64(flooring: state.shownBeats(at: now).value)
+    bar = Self.bar(of: beat, state)
+    (phaseDue, positionDue, heartbeatDue) = (now, now, now)
+  }
+
+  mutating func stateChanged(from old: SurfaceState, to new: SurfaceState, at now: Micros) {
+    if old.timeline != new.timeline || old.quantum != new.quantum || old.transport != new.transport {
+      timelineDue = true
+    }
+    renumber(from: old, to: new, at: now)
+  }
+
+  /// A launch or a stop gives the running beat another number; it is no new beat, but the lights may have to move.
+  private mutating func renumber(from old: SurfaceState, to new: SurfaceState, at now: Micros) {
+    let before = Self.beatInBar(beat, old)
+    let moved = (old.shownOrigin - new.shownOrigin).micros
+    if moved % 1_000_000 == 0 {
+      beat &+= moved / 1_000_000
+    } else {
+      beat = Int64(flooring: new.shownBeats(at: now).value)
+    }
+    bar = Self.bar(of: beat, new)
+    if Self.beatInBar(beat, new) != before { lightsDue = true }
+  }
+
+  private static func bar(of beat: Int64, _ state: SurfaceState) -> Int64 {
+    Int64(flooring: Double(beat) / Double(state.shownBar))
+  }
+
+  private static func beatInBar(_ beat: Int64, _ state: SurfaceState) -> Int {
+    let length = Int64(state.shownBar)
+    return Int((beat % length + length) % length)
+  }
+
+  /// The next moment at which someone in the audience must be told something.
+  func deadline(for audience: Group, state: SurfaceState, at now: Micros) -> Micros? {
+    var next: Micros?
+    func consider(_ time: Micros) { next = min(next ?? time, time) }
+    if !audience.isDisjoint(with: [.beat, .exact]) {
+      let current = Int64(flooring: state.shownBeats(at: now).value)
+      // The microsecond after the boundary; never so near that rounding could make us spin.
+      let boundary =
+        state.time(atSessionBeats: state.shownOrigin + Beats(micros: (current &+ 1) &* 1_000_000)) + Micros(1)
+      consider(max(boundary, now + Micros(100)))
+    }
+    if audience.contains(.exact), timelineDue { consider(now) }
+    if audience.contains(.phase) { consider(phaseDue) }
+    if audience.contains(.position) { consider(positionDue) }
+    if audience.contains(.heartbeat) { consider(heartbeatDue) }
+    return next
+  }
+
+  /// What is due now.
+  mutating func take(for audience: Group, state: SurfaceState, at now: Micros) -> [Feed] {
+    var due: [Feed] = []
+    let beat = Int64(flooring: state.shownBeats(at: now).value)
+    let bar = Self.bar(of: beat, state)
+    if beat != self.beat {
+      let isNewBar = bar != self.bar
+      (self.beat, self.bar) = (beat, bar)
+      if audience.contains(.beat) { due += beatFeeds(state, at: now) }
+      if isNewBar { timelineDue = true }
+    } else if lightsDue, audience.contains(.beat) {
+      due += lights(state)
+    }
+    lightsDue = false
+    if audience.contains(.exact), timelineDue {
+      timelineDue = false
+      due.append(Self.timeline(state, at: now))
+    }
+    if audience.contains(.phase), now >= phaseDue {
+      phaseDue = max(phaseDue + Limits.phaseInterval, now)
+      due += phaseFeeds(state, at: now)
+    }
+    if audience.contains(.position), now >= positionDue {
+      positionDue = max(positionDue + Limits.positionInterval, now)
+      for feed in Self.position(state, at: now) where toldPosition[feed.path] != feed.arguments {
+        toldPosition[feed.path] = feed.arguments
+        due.append(feed)
+      }
+    }
+    if audience.contains(.heartbeat), now >= heartbeatDue {
+      heartbeatDue = max(heartbeatDue + Limits.heartbeatInterval, now)
+      isHeartbeatOn.toggle()
+      due.append(Feed(path: "heartbeat", group: .heartbeat, arguments: [.float32(isHeartbeatOn ? 1 : 0)]))
+    }
+    return due
+  }
+
+  /// The whole picture, for one who comes in the middle.
+  mutating func snapshot(for groups: Group, state: SurfaceState, at now: Micros) -> [Feed] {
+    var feeds: [Feed] = []
+    if groups.contains(.beat) {
+      let current = Self.beatInBar(beat, state)
+      for index in 0..<Table.beatLights {
+        feeds.append(
+          Feed(path: "beat/\(index + 1)", group: .beat, arguments: [.float32(index == current ? 1 : 0)]))
+      }
+      feeds.append(Feed(path: "downbeat", group: .beat, arguments: [.float32(current == 0 ? 1 : 0)]))
+    }
+    if groups.contains(.phase) { feeds += Self.countIn(state, at: now) }
+    if groups.contains(.position) { feeds += Self.position(state, at: now) }
+    if groups.contains(.exact) { feeds.append(Self.timeline(state, at: now)) }
+    return feeds
+  }
+
+  private mutating func beatFeeds(_ state: SurfaceState, at now: Micros) -> [Feed] {
+    let current = Self.beatInBar(beat, state)
+    let shownBar: Int64
+    switch state.transport {
+    case .stopped(let position): shownBar = Self.barNumber(position, state)
+    case .waiting, .rolling: shownBar = bar &+ 1
+    }
+    return [
+      Feed(
+        path: "beat", group: .beat,
+        arguments: [.int32(Int32(current + 1)), .int32(Int32(clamping: shownBar))])
+    ] + lights(state)
+  }
+
+  /// One light goes out, one on.
+  private mutating func lights(_ state: SurfaceState) -> [Feed] {
+    let current = Self.beatInBar(beat, state)
+    var feeds: [Feed] = []
+    if let light, light != current {
+      feeds.append(Feed(path: "beat/\(light + 1)", group: .beat, arguments: [.float32(0)]))
+    }
+    light = current < Table.beatLights ? current : nil
+    if let light { feeds.append(Feed(path: "beat/\(light + 1)", group: .beat, arguments: [.float32(1)])) }
+    feeds.append(Feed(path: "downbeat", group: .beat, arguments: [.float32(current == 0 ? 1 : 0)]))
+    return feeds
+  }
+
+  private mutating func phaseFeeds(_ state: SurfaceState, at now: Micros) -> [Feed] {
+    let length = Beats(Double(state.shownBar))
+    let phase = state.shownBeats(at: now).phase(in: length).value / length.value
+    let wait = Self.beatsToLaunch(state, at: now)
+    var feeds = [Feed(path: "phase", group: .phase, arguments: [.float32(Float(finite: phase))])]
+    if wait != 0 || toldCountIn != 0 { feeds += Self.countIn(state, at: now) }
+    toldCountIn = wait
+    return feeds
+  }
+
+  private static func beatsToLaunch(_ state: SurfaceState, at now: Micros) -> Double {
+    switch state.transport {
+    case .stopped, .rolling: 0
+    case .waiting: max(0, -state.songBeats(at: now).value)
+    }
+  }
+
+  private static func countIn(_ state: SurfaceState, at now: Micros) -> [Feed] {
+    let wait = beatsToLaunch(state, at: now)
+    let text = wait > 0 ? "\(Int64(flooring: wait) &+ (wait > wait.rounded(.down) ? 1 : 0))" : " "
+    return [
+      Feed(path: "countin", group: .phase, arguments: [.float32(Float(finite: wait))]),
+      Feed(path: "countin/str", group: .phase, arguments: [.string(text)]),
+    ]
+  }
+
+  private static func barNumber(_ song: Beats, _ state: SurfaceState) -> Int64 {
+    Int64(flooring: song.value / Double(max(1, state.meter.beats))) &+ 1
+  }
+
+  private static func position(_ state: SurfaceState, at now: Micros) -> [Feed] {
+    let song = state.songBeats(at: now)
+    let bar = barNumber(song, state)
+    let inBar = song.phase(in: Beats(Double(max(1, state.meter.beats))))
+    let beat = Int64(flooring: inBar.value)
+    let tick = Int64(flooring: (inBar.value - Double(beat)) * 1920)
+    let text = "\(padded(bar, 3))|\(padded(beat &+ 1, 2))|\(padded(tick, 4))"
+    return [
+      Feed(path: "position/bbt", group: .position, arguments: [.string(text)]),
+      Feed(
+        path: "position/time", group: .position, arguments: [.string(clock(state.tempo.micros(in: song)))]),
+      Feed(path: "position/bar", group: .position, arguments: [.int32(Int32(clamping: bar))]),
+    ]
+  }
+
+  private static func clock(_ time: Micros) -> String {
+    let millis = Int64(clamping: time.count.magnitude / 1000)
+    let text =
+      "\(padded(millis / 3_600_000, 2)):\(padded(millis / 60_000 % 60, 2)):\(padded(millis / 1000 % 60, 2))"
+      + ".\(padded(millis % 1000, 3))"
+    return time.count < 0 ? "-" + text : text
+  }
+
+  private static func timeline(_ state: SurfaceState, at now: Micros) -> Feed {
+    Feed(
+      path: "timeline", group: .exact,
+      arguments: [
+        .float64(state.tempo.beatsPerMinute), .float64(state.sessionBeats(at: now).value), .int64(now.count),
+        .float64(state.quantum),
+      ])
+  }
+}

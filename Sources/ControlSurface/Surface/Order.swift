@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+
+/// A command on its way to the program, and when it was meant to happen, in Link's host time.
+public struct Order: Sendable {
+  public let command: Command
+  /// Now, or the time of the bundle, or of the beat, that it waited for; then it is a little in the past.
+  public let time: Micros
+  let asker: Asker
+
+  /// Where the wish came from.
+  public var source: Endpoint { asker.peer.endpoint }
+}
+
+/// What the program makes of an order. A refusal goes back to the sender, with the old value.
+public enum Verdict: Sendable {
+  case accepted
+  case refused(Refusal)
+
+  /// Not at this moment: no JACK server, Link disabled.
+  public static func notNow(_ text: String) -> Verdict { .refused(Refusal(.notNow, text)) }
+}
+
+/// News for the person at the terminal.
+public enum Notice: Hashable, Sendable {
+  case refused(Refusal, address: String, from: Endpoint)
+  case malformed(String, from: Endpoint)
+  case subscribed(Endpoint, groups: String)
+  case left(Endpoint, why: String)
+  /// The newcomer's wrong port.
+  case nobodyListens(Endpoint)
+
+  public var text: String {
+    switch self {
+    case .refused(let refusal, let address, let source):
+      "OSC from \(source): \(printable(address, limit: 80)): \(refusal.text)"
+    case .malformed(let reason, let source): "OSC from \(source): not an OSC packet (\(reason))"
+    case .subscribed(let target, let groups): "OSC: telling \(target): \(groups)"
+    case .left(let target, let why): "OSC: no longer telling \(target): \(why)"
+    case .nobodyListens(let target):
+      "OSC: nobody listens at \(target): set the controller's receive port to \(target.port)"
+    }
+  }
+}
+
+/// What happened since the start; for read-outs and tests.
+public struct SurfaceCounters: Hashable, Sendable {
+  public var datagrams = 0
+  public var messages = 0
+  public var commands = 0
+  public var refused = 0
+  public var malformed = 0
+  /// From addresses that are not allowed.
+  public var strangers = 0
+  public var tooFast = 0
+  public var agendaFull = 0
+  public var sent = 0
+}
+
+/// Choices made before the surface opens.
+public struct SurfaceSettings: Sendable {
+  /// Where to listen. Port 0 picks a free one.
+  public var listen = [
+    Endpoint(.loopback, port: Table.port), Endpoint(Host(high: 0, low: 1), port: Table.port),
+  ]
+  /// Who may speak, besides this machine. Empty: everyone who can reach a listening address.
+  public var allow: [HostRange] = []
+  public var root = Table.root
+  public var version = ""
+  /// The addresses of klick, Ardour and jack_transport_link work too.
+  public var aliases = true
+  /// Controllers that are told without asking.
+  public var targets: [Peer] = []
+  public var targetGroups: Group = [.state, .beat, .position]
+  /// From one source.
+  public var messagesPerSecond = 2000.0
+
+  public init() {}
+
+  func allows(_ host: Host) -> Bool {
+    allow.isEmpty || host.isLoopback || allow.contains { $0.contains(host) }
+  }
+}

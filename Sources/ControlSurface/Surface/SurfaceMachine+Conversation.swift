@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+
+// What is said to and by the surface itself: ping, query, subscribe, unsubscribe, errors, bye.
+extension SurfaceMachine {
+  mutating func obey(
+    _ verb: Verb, _ arguments: [Argument], from peer: Peer, dialect: Dialect
+  ) throws(Refusal) {
+    switch verb {
+    case .ping: pong(arguments, to: peer, dialect: dialect)
+    case .query: try query(arguments, from: peer)
+    case .subscribe: try subscribe(arguments, from: peer, dialect: dialect)
+    case .unsubscribe: try unsubscribe(arguments, from: peer)
+    }
+  }
+
+  private mutating func pong(_ arguments: [Argument], to peer: Peer, dialect: Dialect) {
+    if dialect == .klick {
+      send(Message("/klick/pong"), to: answerTarget(for: peer))
+      return
+    }
+    let port = settings.listen.first?.port ?? 0
+    let answer: [Argument] = [
+      .string(Table.root), .string(settings.version), .int32(Int32(port)), .int64(now.count),
+    ]
+    send(
+      Message("/\(settings.root)/pong", arguments: answer + arguments.prefix(4).filter(\.isSendable)),
+      to: answerTarget(for: peer))
+  }
+
+  private mutating func query(_ arguments: [Argument], from peer: Peer) throws(Refusal) {
+    var rows = Array(Table.rows.indices.filter { Table.rows[$0].isReadable })
+    if case .string(let text)? = arguments.first, !text.isEmpty {
+      let pattern = AddressPattern(text.hasPrefix("/") ? text : "/\(settings.root)/\(text)")
+      rows = rows.filter { pattern.matches("/\(settings.root)/\(Table.rows[$0].path)") }
+      guard !rows.isEmpty else { throw Refusal(.unknownAddress, "no value matches") }
+    }
+    tell(rows, to: answerTarget(for: peer), framed: true)
+  }
+
+  private mutating func subscribe(_ arguments: [Argument], from peer: Peer, dialect: Dialect) throws(Refusal)
+  {
+    let wish = try SubscriptionWish(arguments, from: peer.endpoint)
+    let target = Peer(
+      Endpoint(peer.endpoint.host, port: wish.port ?? peer.endpoint.port), socket: peer.socket)
+    let lease = wish.lease.map { Micros(Int64($0) * 1_000_000) }
+    let groups = wish.groups ?? (dialect == .ardour ? [.state, .position, .heartbeat] : .state)
+    // A controller shows what its own dialect says: the same target under another one is the same controller.
+    if let index = subscribers.firstIndex(where: { $0.target == target }) {
+      let changed = subscribers[index].groups != groups || subscribers[index].dialect != dialect
+      subscribers[index].groups = groups
+      subscribers[index].dialect = dialect
+      subscribers[index].lease = lease
+      subscribers[index].source = peer
+      subscribers[index].heard = now
+      confirm(index)
+      if changed || now >= (subscribers[index].dumped ?? .zero) + Limits.dumpInterval { dump(to: index) }
+      return
+    }
+    if subscribers.count >= Limits.subscribers, !makeRoom() {
+      throw .refused("\(Limits.subscribers) controllers are being told already")
+    }
+    subscribers.append(
+      Subscriber(target: target, source: peer, groups: groups, dialect: dialect, lease: lease, at: now))
+    put(.notice(.subscribed(target.endpoint, groups: groups.words)))
+    countSubscribers()
+    confirm(subscribers.count - 1)
+    dump(to: subscribers.count - 1)
+  }
+
+  private mutating func confirm(_ index: Int) {
+    let subscriber = subscribers[index]
+    guard subscriber.dialect == .own else { return }
+    let lease = (subscriber.lease?.count ?? 0) / 1_000_000
+    send(
+      Message(
+        "/\(settings.root)/subscribed", .int32(Int32(subscriber.target.endpoint.port)),
+        .string(subscriber.groups.words), .int32(Int32(clamping: lease))), to: subscriber.target)
+  }
+
+  /// The one silent for longest goes, if it has been silent for a while.
+  private mutating func makeRoom() -> Bool {
+    guard let idle = subscribers.indices.min(by: { subscribers[$0].heard < subscribers[$1].heard }),
+      now - subscribers[idle].heard > Micros(60_000_000), !settings.targets.contains(subscribers[idle].target)
+    else { return false }
+    leave(idle, why: "silent for longest, and another one came")
+    return true
+  }
+
+  private mutating func unsubscribe(_ arguments: [Argument], from peer: Peer) throws(Refusal) {
+    let wish = try SubscriptionWish(arguments, from: peer.endpoint)
+    let port = wish.port
+    guard
+      let index = subscribers.firstIndex(where: {
+        $0.target.endpoint.host == peer.endpoint.host
+          && (port.map { [target = $0.target] port in target.endpoint.port == port } ?? ($0.source == peer))
+      })
+    else { throw Refusal(.notNow, "not subscribed") }
+    leave(index, why: "unsubscribed")
+  }
+
+  mutating func leave(_ index: Int, why: String) {
+    clear(index)
+    let target = subscribers[index].target.endpoint
+    subscribers.remove(at: index)
+    put(.notice(.left(target, why: why)))
+    countSubscribers()
+  }
+
+  private mutating func countSubscribers() {
+    reading.own.subscribers = subscribers.count
+    tellChanges()
+  }
+
+  /// Any word from a host keeps its subscriptions alive.
+  mutating func heard(from peer: Peer) {
+    for index in subscribers.indices where subscribers[index].target.endpoint.host == peer.endpoint.host {
+      subscribers[index].heard = now
+      if subscribers[index].source == peer { subscribers[index].refusals = 0 }
+    }
+  }
+
+  mutating func expireSubscribers() {
+    for index in subscribers.indices.reversed() where now >= subscribers[index].ends {
+      leave(index, why: subscribers[index].lease == nil ? "silent for an hour" : "its lease ended")
+    }
+  }
+
+  /// The kernel heard that nobody listens where we sent.
+  mutating func unreachable(_ target: Endpoint, clocks: Clocks) {
+    self.clocks = clocks
+    guard let index = subscribers.firstIndex(where: { $0.target.endpoint == target }) else { return }
+    subscribers[index].refusals += 1
+    guard subscribers[index].refusals == Limits.unreachable else { return }
+    let subscriber = subscribers[index]
+    put(.notice(.nobodyListens(target)))
+    if subscriber.source != subscriber.target {
+      refuse(
+        .refused("nobody listens at port \(target.port): set the receive port"),
+        "/\(settings.root)/subscribe",
+        to: subscriber.source, at: subscriber.source)
+    }
+    if settings.targets.contains(subscriber.target) { return }
+    subscribers.remove(at: index)
+    put(.notice(.left(target, why: "nobody listens")))
+    countSubscribers()
+  }
+
+  /// One clear error, to the sender alone; at most five a second.
+  mutating func refuse(_ refusal: Refusal, _ address: String, to peer: Peer, at target: Peer? = nil) {
+    counters.refused += 1
+    reading.own.errors += 1
+    tellChanges()
+    guard rates.mayBeToldOff(peer.endpoint, at: now) else { return }
+    let shown = printable(address, limit: 80)
+    let name =
+      shown.hasPrefix("/\(settings.root)/") ? String(shown.dropFirst(settings.root.utf8.count + 2)) : shown
+    send(
+      Message(
+        "/\(settings.root)/error", .string("\(name): \(refusal.text)"), .string(shown),
+        .int32(refusal.code.rawValue)),
+      to: target ?? answerTarget(for: peer))
+    put(.notice(.refused(refusal, address: shown, from: peer.endpoint)))
+  }
+
+  /// The end: every controller is cleared and told so.
+  mutating func close(clocks: Clocks) {
+    self.clocks = clocks
+    for index in subscribers.indices {
+      clear(index)
+      send(Message("/\(settings.root)/bye"), to: subscribers[index].target)
+    }
+    subscribers = []
+  }
+
+  /// Where someone listens: as a subscription of theirs says, else where they sent from.
+  func answerTarget(for peer: Peer) -> Peer {
+    if let own = subscribers.first(where: { $0.source == peer }) { return own.target }
+    let neighbours = subscribers.filter { $0.target.endpoint == peer.endpoint }
+    return neighbours.first?.target ?? peer
+  }
+
+  mutating func send(_ message: Message, to peer: Peer) {
+    sendPacket(LibloCodec.encode(message), to: peer)
+  }
+
+  mutating func sendPacket(_ bytes: [UInt8], to peer: Peer) {
+    counters.sent += 1
+    put(.send(bytes, to: peer))
+  }
+}
+
+/// What a subscribe or unsubscribe asks for: `[port or URL] [groups] [lease]`, each as any type that says it.
+struct SubscriptionWish {
+  var port: UInt16?
+  var groups: Group?
+  var lease: Int?
+
+  init(_ arguments: [Argument], from source: Endpoint) throws(Refusal) {
+    var rest = arguments[...]
+    if let first = rest.first {
+      if let number = first.number?.rounded() {
+        guard (0...65_535).contains(number) else {
+          throw .range("a port is 1 to 65535, not \(brief(number))")
+        }
+        if number > 0 { port = UInt16(number) }
+        rest.removeFirst()
+      } else if case .string(let text) = first, text.contains(":") {
+        port = try Self.port(ofURL: text, from: source)
+        rest.removeFirst()
+      }
+    }
+    if case .string(let text)? = rest.first, rest.first?.number == nil {
+      guard let groups = Group(words: text) else {
+        throw .type(
+          "groups are \(Group.names.map(\.name).joined(separator: ", ")), all; not \"\(printable(text, limit: 40))\""
+        )
+      }
+      if !groups.isEmpty { self.groups = groups }
+      rest.removeFirst()
+    }
+    if let number = rest.first?.number?.rounded() {
+      guard (0...3600).contains(number) else { throw .range("a lease is 0 to 3600 s, not \(brief(number))") }
+      if number > 0 { lease = Int(number) }
+      rest.removeFirst()
+    }
+    guard rest.isEmpty else { throw .type("port, groups, lease; not \(rest[rest.startIndex].words)") }
+  }
+
+  /// `osc.udp://host:port/` or `host:port`, whose host must be the sender's own: nobody subscribes a stranger.
+  private static func port(ofURL text: String, from source: Endpoint) throws(Refusal) -> UInt16 {
+    var text = text[...]
+    if let scheme = text.firstRange(of: "://") { text = text[scheme.upperBound...] }
+    if text.hasSuffix("/") { text.removeLast() }
+    guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]), port > 0
+    else {
+      throw .type("a port, or osc.udp://host:port/")
+    }
+    var name = text[..<colon]
+    if name.hasPrefix("["), name.hasSuffix("]") { name = name.dropFirst().dropLast() }
+    // A name is not looked up: the sender's own address stands for it.
+    if let host = Host(name), host.high != source.host.high || host.low != source.host.low,
+      !(host.isLoopback && source.host.isLoopback)
+    {
+      throw .refused("only the sender's own address can be subscribed, not \(host)")
+    }
+    return port
+  }
+}
+
+extension Argument {
+  var isSendable: Bool {
+    switch self {
+    case .other: false
+    case .int32, .int64, .float32, .float64, .string, .truth, .null, .impulse: true
+    }
+  }
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+
+// From a message to what it means.
+extension SurfaceMachine {
+  /// `time` is when the sender meant it to happen.
+  mutating func obey(_ message: Message, from peer: Peer, at time: Micros) {
+    do throws(Refusal) {
+      try dispatch(message, from: peer, at: time)
+    } catch {
+      refuse(error, message.address, to: peer)
+    }
+  }
+
+  private mutating func dispatch(_ message: Message, from peer: Peer, at time: Micros) throws(Refusal) {
+    let arguments = message.arguments
+    if settings.aliases, let alias = Aliases.find(message.address, root: settings.root) {
+      return try obey(alias, arguments, address: message.address, from: peer, at: time)
+    }
+    guard let path = path(of: message.address) else {
+      if AddressPattern.isPattern(message.address) {
+        return try dispatchPattern(message.address, arguments, from: peer, at: time)
+      }
+      throw unknown(message.address)
+    }
+    if AddressPattern.isPattern(path) {
+      return try dispatchPattern(message.address, arguments, from: peer, at: time)
+    }
+    if let id = Table.id(path) {
+      return try obey(id.index, arguments, from: peer, at: time)
+    }
+    // A controller that can send but one number writes the rest into the address.
+    let parts = path.split(separator: "/")
+    if parts.first == "subscribe" || parts.first == "unsubscribe", let verb = Verb(rawValue: String(parts[0]))
+    {
+      if let first = arguments.first?.number, first < 0.5 { return }
+      let port = parts.dropFirst().prefix(1).map { Argument.string(String($0)) }
+      let groups = parts.dropFirst(2).joined(separator: " ")
+      return try obey(verb, port + (groups.isEmpty ? [] : [.string(groups)]), from: peer, dialect: .own)
+    }
+    throw unknown(message.address)
+  }
+
+  /// What is below the root. nil: it is not below it.
+  private func path(of address: String) -> String? {
+    let root = "/" + settings.root + "/"
+    guard address.hasPrefix(root) else { return nil }
+    return String(address.dropFirst(root.count))
+  }
+
+  private func unknown(_ address: String) -> Refusal {
+    var path = path(of: address) ?? String(address.drop { $0 == "/" })
+    if let slash = path.firstIndex(of: "/"), self.path(of: address) == nil, Table.nearest(to: path) == nil {
+      path = String(path[path.index(after: slash)...])
+    }
+    let hint = Table.nearest(to: path).map { "; did you mean /\(settings.root)/\($0)?" } ?? ""
+    return Refusal(.unknownAddress, "no such address\(hint)")
+  }
+
+  /// Without arguments a pattern asks; with them it sets every value that it matches. It fires no trigger: nobody
+  /// means `/tactus/*` to end the program.
+  private mutating func dispatchPattern(
+    _ address: String, _ arguments: [Argument], from peer: Peer, at time: Micros
+  ) throws(Refusal) {
+    let pattern = AddressPattern(address)
+    var asked: [Int] = []
+    var found = false
+    var failure: Refusal?
+    for (index, row) in Table.rows.enumerated() where pattern.matches("/\(settings.root)/\(row.path)") {
+      switch row.kind {
+      case .value:
+        found = true
+        if arguments.isEmpty {
+          asked.append(index)
+        } else {
+          do throws(Refusal) { try obey(index, arguments, from: peer, at: time) } catch {
+            failure = failure ?? error
+          }
+        }
+      case .reading:
+        if arguments.isEmpty {
+          found = true
+          asked.append(index)
+        }
+      case .trigger, .order, .feed, .verb, .answer: continue
+      }
+    }
+    if !asked.isEmpty { tell(asked, to: answerTarget(for: peer), framed: true) }
+    if let failure { throw failure }
+    if !found { throw Refusal(.unknownAddress, "no value matches") }
+  }
+
+  mutating func obey(
+    _ index: Int, _ arguments: [Argument], from peer: Peer, at time: Micros, dialect: Dialect = .own
+  ) throws(Refusal) {
+    let row = Table.rows[index]
+    if arguments.isEmpty, row.isReadable {
+      switch row.kind {
+      case .value, .reading: return tell([index], to: answerTarget(for: peer), framed: false)
+      case .trigger, .order, .feed, .verb, .answer: break
+      }
+    }
+    if row.kind == .verb, let verb = Verb(rawValue: row.path) {
+      return try obey(verb, arguments, from: peer, dialect: dialect)
+    }
+    // Two programs of our kind must never answer each other's answers.
+    guard row.kind != .answer else { return }
+    let intent: Intent
+    do throws(Refusal) {
+      guard let values = try row.accept(arguments), let write = row.write else {
+        return settleButton(index, from: peer)
+      }
+      intent = try write(values, reading)
+    } catch {
+      tell([index], to: answerTarget(for: peer), framed: false, ifReadable: true)
+      throw error
+    }
+    if let subscriber = subscribers.firstIndex(where: { $0.source == peer }) {
+      subscribers[subscriber].hold(index, at: now)
+    }
+    try carryOut(intent, Asker(peer: peer, row: index), at: time)
+  }
+
+  /// A momentary button goes dark when it is released, whatever is true: tell it again.
+  private mutating func settleButton(_ row: Int, from peer: Peer) {
+    guard Table.rows[row].isReadable, let index = subscribers.firstIndex(where: { $0.source == peer }) else {
+      return
+    }
+    subscribers[index].held[row] = nil
+    subscribers[index].mark(row)
+  }
+
+  private mutating func carryOut(_ intent: Intent, _ asker: Asker, at time: Micros) throws(Refusal) {
+    switch intent {
+    case .command(.quit):
+      guard asker.peer.endpoint.host.isLoopback else { throw .refused("only from the same machine") }
+      order(.quit, asker, at: time)
+    case .command(let command):
+      order(command, asker, at: time)
+    case .tempo(let tempo, .now):
+      expect(tempo)
+      if let (tempo, asker) = gate.offer(tempo, from: asker, at: now) { commit(tempo, asker, at: time) }
+    case .tempo(let tempo, let launch):
+      gate.drop()
+      agenda.dropTempos()
+      let beats = reading.state.next(launch, after: time)
+      let entry = Agenda.Entry(due: .beats(beats), task: .tempo(tempo), peer: asker.peer)
+      guard agenda.add(entry, clocks: clocks, state: reading.state) else {
+        counters.agendaFull += 1
+        throw Refusal(.notNow, "\(Limits.agenda) messages wait already")
+      }
+    case .tap:
+      guard let tempo = taps.tap(at: time) else { return }
+      expect(tempo)
+      if let (tempo, asker) = gate.offer(tempo, from: asker, at: now) { commit(tempo, asker, at: now) }
+    case .faderRange(let range):
+      reading.own.faderRange = range
+      tellChanges()
+    case .tempoStep(let step):
+      reading.own.tempoStep = step
+      tellChanges()
+    case .verb: break
+    }
+  }
+
+  private mutating func expect(_ tempo: Double) {
+    reading.own.expectedTempo = tempo
+    expectationEnds = now + Limits.expectation
+  }
+
+  mutating func commit(_ tempo: Double, _ asker: Asker, at time: Micros) {
+    order(.tempo(Tempo(tempo)), asker, at: time)
+  }
+
+  private mutating func order(_ command: Command, _ asker: Asker, at time: Micros) {
+    counters.commands += 1
+    put(.order(Order(command: command, time: time, asker: asker)))
+  }
+
+  /// What the program made of an order.
+  mutating func settle(_ order: Order, _ verdict: Verdict, clocks: Clocks) {
+    self.clocks = clocks
+    switch verdict {
+    case .accepted: return
+    case .refused(let refusal):
+      let peer = order.asker.peer
+      if case .tempo = order.command { reading.own.expectedTempo = nil }
+      tell([order.asker.row], to: answerTarget(for: peer), framed: false, ifReadable: true)
+      refuse(refusal, "/\(settings.root)/\(Table.rows[order.asker.row].path)", to: peer)
+    }
+  }
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+
+// Values, to those who asked or subscribed.
+extension SurfaceMachine {
+  /// Compares every row with what was told last.
+  mutating func tellChanges() {
+    for (index, row) in Table.rows.enumerated() {
+      guard let read = row.read else { continue }
+      let value = read(reading)
+      guard value != told[index] else { continue }
+      told[index] = value
+      encoded[index] = nil
+      for subscriber in subscribers.indices { subscribers[subscriber].mark(index) }
+    }
+  }
+
+  /// The row's message, encoded once for all who are told.
+  mutating func packet(_ row: Int) -> [UInt8] {
+    if let known = encoded[row] { return known }
+    let bytes = LibloCodec.encode(
+      Message("/\(settings.root)/\(Table.rows[row].path)", arguments: told[row]))
+    encoded[row] = bytes
+    return bytes
+  }
+
+  mutating func tell(_ rows: [Int], to target: Peer, framed: Bool, ifReadable: Bool = false) {
+    let rows = ifReadable ? rows.filter { Table.rows[$0].isReadable } : rows
+    guard !rows.isEmpty else { return }
+    var packets = rows.map { packet($0) }
+    if framed { packets = [updateFrame(1)] + packets + [updateFrame(0)] }
+    for datagram in Bundle.pack(packets) { sendPacket(datagram, to: target) }
+  }
+
+  private func updateFrame(_ value: Float) -> [UInt8] {
+    LibloCodec.encode(Message("/\(settings.root)/update", .float32(value)))
+  }
+
+  /// Everything that this subscriber is told, but what is under its finger.
+  mutating func dump(to index: Int) {
+    subscribers[index].dumped = now
+    let subscriber = subscribers[index]
+    var packets: [[UInt8]] = []
+    if subscriber.groups.contains(.state) {
+      for row in Table.rows.indices where Table.rows[row].isReadable {
+        if let end = subscriber.held[row], now < end { continue }
+        subscribers[index].dirty[row] = false
+        packets += self.packets(row, in: subscriber.dialect)
+      }
+    }
+    packets += feeds.snapshot(for: subscriber.groups, state: reading.state, at: now)
+      .flatMap { feedPackets($0, in: subscriber.dialect) }
+    guard !packets.isEmpty else { return }
+    if subscriber.dialect == .own { packets = [updateFrame(1)] + packets + [updateFrame(0)] }
+    for datagram in Bundle.pack(packets) { sendPacket(datagram, to: subscriber.target) }
+  }
+
+  mutating func flush() {
+    for index in subscribers.indices {
+      let rows = subscribers[index].takeDue(at: now)
+      guard !rows.isEmpty else { continue }
+      let dialect = subscribers[index].dialect
+      let packets = rows.flatMap { self.packets($0, in: dialect) }
+      guard !packets.isEmpty else { continue }
+      var datagrams = Bundle.pack(packets)
+      // What one bundle cannot hold is framed, so that a program knows when it has all of it.
+      if datagrams.count > 1, dialect == .own {
+        datagrams = Bundle.pack([updateFrame(1)] + packets + [updateFrame(0)])
+      }
+      for datagram in datagrams { sendPacket(datagram, to: subscribers[index].target) }
+    }
+  }
+
+  /// A row as a dialect says it: not at all, or at several addresses.
+  private mutating func packets(_ row: Int, in dialect: Dialect) -> [[UInt8]] {
+    switch dialect {
+    case .own: [packet(row)]
+    case .klick, .ardour:
+      Aliases.told(Table.rows[row].path, in: dialect).map {
+        LibloCodec.encode(Message($0, arguments: told[row]))
+      }
+    }
+  }
+
+  func feedPackets(_ feed: Feed, in dialect: Dialect) -> [[UInt8]] {
+    switch dialect {
+    case .own: [LibloCodec.encode(Message("/\(settings.root)/\(feed.path)", arguments: feed.arguments))]
+    case .klick, .ardour:
+      Aliases.told(feed.path, in: dialect).map { LibloCodec.encode(Message($0, arguments: feed.arguments)) }
+    }
+  }
+
+  /// As Ardour leaves a surface: lights out, labels blank.
+  mutating func clear(_ index: Int) {
+    let subscriber = subscribers[index]
+    guard subscriber.dialect == .own else { return }
+    var packets: [[UInt8]] = []
+    for row in Table.rows {
+      let isTold =
+        row.isReadable
+        ? subscriber.groups.contains(.state)
+        : row.kind == .feed
+          && !subscriber.groups.isDisjoint(with: row.group)
+      guard isTold else { continue }
+      let blank: [Argument] = row.parameters.map { parameter in
+        switch parameter {
+        case .number, .fader, .flag: .float32(0)
+        case .whole: .int32(0)
+        case .word, .text: .string(" ")
+        case .exact: .float64(0)
+        case .micros: .int64(0)
+        }
+      }
+      packets.append(LibloCodec.encode(Message("/\(settings.root)/\(row.path)", arguments: blank)))
+    }
+    for datagram in Bundle.pack(packets) { sendPacket(datagram, to: subscriber.target) }
+  }
+
+  /// Whether anyone is told each group.
+  var audience: Group { subscribers.reduce(into: []) { $0.formUnion($1.groups) } }
+
+  mutating func sendFeeds() {
+    let audience = self.audience
+    guard !audience.isEmpty else { return }
+    let due = feeds.take(for: audience, state: reading.state, at: now)
+    guard !due.isEmpty else { return }
+    for group in Group.names.map(\.group) {
+      let messages = due.filter { $0.group == group }
+      guard !messages.isEmpty else { continue }
+      let own = Bundle.pack(messages.flatMap { feedPackets($0, in: .own) })
+      for subscriber in subscribers where subscriber.groups.contains(group) {
+        let datagrams =
+          subscriber.dialect == .own
+          ? own : Bundle.pack(messages.flatMap { feedPackets($0, in: subscriber.dialect) })
+        for datagram in datagrams { sendPacket(datagram, to: subscriber.target) }
+      }
+    }
+  }
+}

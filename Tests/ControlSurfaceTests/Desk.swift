@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+
+@testable import ControlSurface
+
+/// A surface, a program and controllers, in one virtual time. No socket is open.
+struct Desk {
+  static let epoch: Int64 = 1_700_000_000
+  var machine: SurfaceMachine
+  var program = FakeProgram()
+  var now = Micros(1_000_000)
+  var sent: [(message: Message, to: Endpoint, at: Micros)] = []
+  var datagrams: [(bytes: [UInt8], to: Endpoint)] = []
+  var notices: [Notice] = []
+  var orders: [Order] = []
+
+  static let tablet = Peer(Endpoint(Host(ipv4: 0x0a00_0005), port: 51_000))
+  static let local = Peer(Endpoint(.loopback, port: 40_000))
+
+  init(_ settings: SurfaceSettings = SurfaceSettings()) {
+    machine = SurfaceMachine(settings, state: program.state, clocks: Self.clocks(at: Micros(1_000_000)))
+    drain()
+  }
+
+  static func clocks(at time: Micros) -> Clocks {
+    Clocks(
+      host: time, unixSeconds: epoch + time.count / 1_000_000, nanoseconds: time.count % 1_000_000 * 1000)
+  }
+
+  var clocks: Clocks { Self.clocks(at: now) }
+
+  /// The moment as a timetag.
+  func timetag(in seconds: Double) -> UInt64 {
+    Self.clocks(at: now + Micros(rounding: seconds * 1e6)).wall.rawValue
+  }
+
+  mutating func send(_ address: String, _ arguments: Argument..., from peer: Peer = Desk.tablet) {
+    send(bytes: LibloCodec.encode(Message(address, arguments: arguments)), from: peer)
+  }
+
+  mutating func send(bytes: [UInt8], from peer: Peer = Desk.tablet) {
+    bytes.withUnsafeBytes { machine.receive($0, from: peer, clocks: clocks) }
+    drain()
+  }
+
+  mutating func drain() {
+    while let output = machine.nextOutput() {
+      switch output {
+      case .send(let bytes, let peer):
+        datagrams.append((bytes, peer.endpoint))
+        bytes.withUnsafeBytes { raw in
+          for part in (try? PacketCheck.parts(of: raw)) ?? [] {
+            if let message = LibloCodec.decode(UnsafeRawBufferPointer(rebasing: raw[part.range])) {
+              sent.append((message, peer.endpoint, now))
+            }
+          }
+        }
+      case .order(let order):
+        orders.append(order)
+        let verdict = program.obey(order)
+        machine.settle(order, verdict, clocks: clocks)
+        machine.update(program.state, clocks: clocks)
+      case .notice(let notice):
+        notices.append(notice)
+      }
+    }
+  }
+
+  mutating func update(_ change: (inout SurfaceState) -> Void) {
+    change(&program.state)
+    machine.update(program.state, clocks: clocks)
+    drain()
+  }
+
+  /// Time passes, from deadline to deadline.
+  mutating func wait(_ seconds: Double) {
+    let end = now + Micros(rounding: seconds * 1e6)
+    while now < end {
+      now = min(end, max(machine.deadline, now + Micros(1)))
+      program.launchIfDue(at: now)
+      machine.update(program.state, clocks: clocks)
+      machine.tick(clocks: clocks)
+      drain()
+    }
+  }
+
+  /// What was told at an address since the last call of `forget`.
+  func told(_ path: String, to endpoint: Endpoint? = nil) -> [[Argument]] {
+    sent.filter { $0.message.address == "/tactus/" + path && (endpoint == nil || $0.to == endpoint) }
+      .map(\.message.arguments)
+  }
+
+  var errors: [String] {
+    sent.filter { $0.message.address == "/tactus/error" }.compactMap {
+      if case .string(let text)? = $0.message.arguments.first { text } else { nil }
+    }
+  }
+
+  var errorCodes: [Int32] {
+    sent.filter { $0.message.address == "/tactus/error" }.compactMap {
+      if case .int32(let code)? = $0.message.arguments.last { code } else { nil }
+    }
+  }
+
+  mutating func forget() {
+    sent = []
+    datagrams = []
+    notices = []
+    orders = []
+    program.commands = []
+  }
+}

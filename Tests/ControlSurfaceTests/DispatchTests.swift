@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Testing
+
+@testable import ControlSurface
+
+@Suite("From message to command")
+struct DispatchTests {
+  @Test(
+    "A tempo is taken in every type that a controller might send",
+    arguments: [
+      Argument.float32(128), .float64(128), .int32(128), .int64(128), .string("128"), .string("128.0"),
+    ])
+  func numbers(argument: Argument) {
+    var desk = Desk()
+    desk.send("/tactus/tempo", argument)
+    #expect(desk.program.commands == [.tempo(Tempo(128))])
+  }
+
+  @Test(
+    "A switch is taken in every type that a controller might send",
+    arguments: [
+      Argument.float32(1), .float64(1), .int32(1), .int64(1), .string("1"), .truth(true), .impulse,
+      .string("on"),
+    ])
+  func switches(argument: Argument) {
+    var desk = Desk()
+    desk.send("/tactus/click", argument)
+    #expect(desk.program.commands == [.click(.enabled(true))])
+  }
+
+  @Test("A mistyped address is answered with the right one")
+  func mistyped() {
+    var desk = Desk()
+    desk.send("/tactus/temp", .float32(120))
+    #expect(desk.errors == ["temp: no such address; did you mean /tactus/tempo?"])
+    desk.forget()
+    desk.send("/tempo", .float32(120))
+    #expect(desk.errors == ["/tempo: no such address; did you mean /tactus/tempo?"])
+    desk.forget()
+    desk.send("/live/tempo", .float32(120))
+    #expect(desk.errors == ["/live/tempo: no such address; did you mean /tactus/tempo?"])
+    #expect(desk.errorCodes == [1])
+  }
+
+  @Test("The three mistakes of a newcomer are each one clear error, to the sender and in the terminal")
+  func newcomer() {
+    var desk = Desk()
+    desk.send("/tactus/tempo", .float32(1000))
+    desk.send("/tactus/tempo", .string("fast"))
+    #expect(
+      desk.errors == [
+        "tempo: 20 to 999 BPM, not 1000", "tempo: a number, 20 to 999 BPM, not \"fast\"",
+      ])
+    #expect(
+      desk.notices.map(\.text) == [
+        "OSC from 10.0.0.5:51000: /tactus/tempo: 20 to 999 BPM, not 1000",
+        "OSC from 10.0.0.5:51000: /tactus/tempo: a number, 20 to 999 BPM, not \"fast\"",
+      ])
+    // The wrong port: the tablet listens elsewhere than it said.
+    desk.forget()
+    desk.send("/tactus/subscribe", .float32(9001))
+    for _ in 1...3 {
+      desk.machine.unreachable(Endpoint(Desk.tablet.endpoint.host, port: 9001), clocks: desk.clocks)
+    }
+    desk.drain()
+    #expect(desk.errors == ["subscribe: nobody listens at port 9001: set the receive port"])
+    #expect(desk.sent.last { $0.message.address == "/tactus/error" }?.to == Desk.tablet.endpoint)
+    #expect(
+      desk.notices.map(\.text).contains(
+        "OSC: nobody listens at 10.0.0.5:9001: set the controller's receive port to 9001"))
+    #expect(desk.machine.subscribers.isEmpty)
+  }
+
+  @Test("Too many arguments, too few, and none to an order are each told")
+  func counts() {
+    var desk = Desk()
+    desk.send("/tactus/tempo", .float32(120), .string("bar"), .float32(1))
+    desk.send("/tactus/meter", .int32(4))
+    desk.send("/tactus/tempo/nudge")
+    desk.send("/tactus/peers", .int32(3))
+    #expect(desk.errorCodes == [2, 2, 2, 5])
+    #expect(desk.program.commands.isEmpty)
+  }
+
+  @Test("At most five errors a second go to one source")
+  func errorRate() {
+    var desk = Desk()
+    for _ in 0..<100 { desk.send("/tactus/nonsense") }
+    #expect(desk.errors.count == 5)
+    desk.wait(1)
+    for _ in 0..<100 { desk.send("/tactus/nonsense") }
+    #expect(desk.errors.count == 10)
+    #expect(desk.machine.counters.refused == 200)
+  }
+
+  @Test("Two programs of our kind never answer each other's answers")
+  func noLoop() {
+    var desk = Desk()
+    for row in Table.rows where row.kind == .answer {
+      desk.send("/tactus/" + row.path, .string("x"), .string("y"), .int32(1))
+    }
+    #expect(desk.sent.isEmpty)
+  }
+
+  @Test("A pattern sets what it matches, asks without arguments, and fires no trigger")
+  func patterns() {
+    var desk = Desk()
+    desk.send("/tactus/{click,clock}", .truth(true))
+    #expect(desk.program.commands == [.click(.enabled(true)), .clock(.enabled(true))])
+    desk.forget()
+    desk.send("/tactus/*", .float32(1), from: Desk.local)
+    #expect(!desk.program.quit)
+    #expect(!desk.program.commands.contains(.takeover))
+    desk.forget()
+    desk.send("/tactus/click/vol*")
+    #expect(desk.told("click/volume").count == 1)
+    desk.send("//db")
+    #expect(desk.told("click/volume/db").count == 1)
+    desk.forget()
+    desk.send("/tactus/zz*")
+    #expect(desk.errorCodes == [1])
+  }
+
+  @Test("Nudges add up before the session shows the first")
+  func nudges() {
+    var desk = Desk()
+    desk.program.refuses = nil
+    for _ in 0..<4 { desk.send("/tactus/tempo/up") }
+    desk.wait(0.2)
+    #expect(desk.program.state.tempo == Tempo(124))
+    desk.send("/tactus/tempo/nudge", .float32(-0.5))
+    desk.send("/tactus/tempo/half")
+    desk.wait(0.2)
+    #expect(desk.program.state.tempo == Tempo(61.75))
+    desk.send("/tactus/tempo/nudge", .float32(-200))
+    desk.wait(0.2)
+    #expect(desk.program.state.tempo == Tempo(20))
+    desk.forget()
+    desk.send("/tactus/tempo/half")
+    #expect(desk.errors == ["tempo/half: half would be 10 BPM; 20 to 999 BPM"])
+  }
+
+  @Test("A fader at 200 messages a second makes at most 20 tempos a second, and the last one lands")
+  func faderFlood() {
+    var desk = Desk()
+    for step in 0...400 {
+      desk.send("/tactus/tempo/fader", .float32(Float(step) / 400))
+      desk.wait(0.005)
+    }
+    desk.wait(0.2)
+    #expect(desk.orders.count <= 42 && desk.orders.count >= 38)
+    #expect(desk.program.state.tempo == Tempo(180))
+  }
+
+  @Test("Taps make the tempo of their median; a clumsy one changes nothing, a pause begins anew")
+  func taps() {
+    var desk = Desk()
+    func tap(_ desk: inout Desk, after seconds: Double) {
+      desk.wait(seconds)
+      desk.send("/tactus/tempo/tap", .float32(1))
+      desk.send("/tactus/tempo/tap", .float32(0))
+    }
+    tap(&desk, after: 0)
+    #expect(desk.program.commands.isEmpty)
+    for _ in 1...3 { tap(&desk, after: 0.5) }
+    #expect(desk.program.state.tempo == Tempo(120))
+    tap(&desk, after: 0.6)
+    tap(&desk, after: 0.5)
+    #expect(desk.program.state.tempo == Tempo(120))
+    desk.wait(4)
+    desk.forget()
+    tap(&desk, after: 0)
+    #expect(desk.program.commands.isEmpty)
+    tap(&desk, after: 0.4)
+    #expect(desk.program.state.tempo == Tempo(150))
+    // A new tempo, without a pause.
+    tap(&desk, after: 0.9)
+    #expect(abs(desk.program.state.tempo.beatsPerMinute - 66.67) < 0.01)
+  }
+
+  @Test("A tap counts from its bundle's timetag, so that the network's jitter does not")
+  func tapsByTimetag() {
+    var desk = Desk()
+    var jitter: [Double] = [0.08, 0.001, 0.05, 0.02, 0.09]
+    desk.wait(1)
+    let start = desk.now
+    for index in 0..<5 {
+      let made = start + Micros(Int64(index) * 500_000)
+      let timetag = Desk.clocks(at: made).wall.rawValue
+      desk.now = made + Micros(rounding: jitter.removeFirst() * 1e6)
+      desk.send(bytes: bundle(timetag, Message("/tactus/tempo/tap", .float32(1))))
+    }
+    #expect(desk.program.state.tempo == Tempo(120))
+  }
+
+  @Test("Neighbours' addresses work: klick, Ardour, jack_transport_link, and set_x")
+  func aliases() {
+    var desk = Desk()
+    let cases: [(String, [Argument], Command)] = [
+      ("/klick/simple/set_tempo", [.float32(90)], .tempo(Tempo(90))),
+      ("/klick/simple/set_meter", [.int32(3), .int32(4)], .meter(Meter(beats: 3, unit: 4))),
+      ("/klick/simple/set_pattern", [.string("Xx")], .click(.pattern(ClickPattern("Xx") ?? ClickPattern()))),
+      ("/klick/metro/start", [], .click(.enabled(true))), ("/klick/metro/stop", [], .click(.enabled(false))),
+      ("/transport_play", [.float32(1)], .start(nil)), ("/transport_stop", [], .stop),
+      ("/toggle_roll", [.float32(1)], .toggle), ("/goto_start", [], .rewind),
+      ("/jacklink/bpm", [.float32(99)], .tempo(Tempo(99))),
+      ("/jacklink/sync", [.float32(1)], .startStopSync(true)),
+      ("/jacklink/rolling", [.truth(true)], .rolling(true)),
+      ("/jacklink/beattime", [.int32(16)], .locate(.beat(16))),
+      ("/tactus/set_tempo", [.float32(77)], .tempo(Tempo(77))),
+      ("/tactus/click/set_sound", [.int32(0)], .click(.sound(0))),
+    ]
+    for (address, arguments, command) in cases {
+      desk.wait(0.1)
+      desk.forget()
+      desk.send(bytes: LibloCodec.encode(Message(address, arguments: arguments)))
+      #expect(desk.program.commands == [command], "\(address)")
+    }
+    var settings = SurfaceSettings()
+    settings.aliases = false
+    var plain = Desk(settings)
+    plain.send("/klick/simple/set_tempo", .float32(90))
+    #expect(plain.program.commands.isEmpty && plain.errorCodes == [1])
+  }
+
+  @Test("quit is obeyed from this machine only")
+  func quit() {
+    var desk = Desk()
+    desk.send("/tactus/quit", .float32(1))
+    #expect(!desk.program.quit && desk.errorCodes == [5])
+    desk.send("/tactus/quit", .float32(1), from: Desk.local)
+    #expect(desk.program.quit)
+  }
+
+  @Test("What the program refuses goes back with the old value and the reason")
+  func refused() {
+    var desk = Desk()
+    desk.program.refuses = Refusal(.notNow, "no JACK server")
+    desk.send("/tactus/jack/rolling", .float32(1))
+    #expect(desk.told("jack/rolling") == [[.float32(0)]])
+    #expect(desk.errors == ["jack/rolling: no JACK server"] && desk.errorCodes == [4])
+  }
+
+  @Test("Who is not allowed is not heard, and a flood from one source leaves the others heard")
+  func allowAndRates() {
+    var settings = SurfaceSettings()
+    settings.allow = [HostRange("10.0.1.0/24")].compactMap { $0 }
+    var desk = Desk(settings)
+    desk.send("/tactus/start")
+    #expect(desk.program.commands.isEmpty && desk.sent.isEmpty && desk.machine.counters.strangers == 1)
+    desk.send("/tactus/start", from: Desk.local)
+    #expect(desk.program.commands == [.start(nil)])
+    desk.forget()
+    for _ in 0..<10_000 { desk.send("/tactus/click", .float32(1), from: Desk.local) }
+    #expect(desk.machine.counters.tooFast >= 7999)
+    desk.send("/tactus/ping", from: Peer(Endpoint(.loopback, port: 40_001)))
+    #expect(desk.told("pong").count == 1)
+  }
+}
+
+func bundle(_ timetag: UInt64, _ messages: Message...) -> [UInt8] {
+  var bytes = Array("#bundle\0".utf8) + withUnsafeBytes(of: timetag.bigEndian) { Array($0) }
+  for message in messages {
+    let encoded = LibloCodec.encode(message)
+    bytes += PacketTests.size(encoded.count) + encoded
+  }
+  return bytes
+}

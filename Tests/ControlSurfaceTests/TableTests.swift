@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Testing
+
+@testable import ControlSurface
+
+@Suite("The table is whole")
+struct TableTests {
+  @Test("Every row has an address of its own that OSC allows, and words for people")
+  func addresses() {
+    var seen: Set<String> = []
+    for row in Table.rows {
+      #expect(seen.insert(row.path).inserted, "\(row.path) is there twice")
+      #expect(!row.words.isEmpty && row.words.hasSuffix("."), "\(row.path)")
+      #expect(!row.path.isEmpty && !row.path.hasPrefix("/") && !row.path.hasSuffix("/"))
+      #expect(
+        row.path.utf8.allSatisfy { (0x21...0x7e).contains($0) && !"#*,?[]{}".utf8.contains($0) },
+        "\(row.path)")
+      #expect(!AddressPattern.isPattern(row.path))
+    }
+  }
+
+  @Test("Each kind of row can do what its kind says", arguments: Table.rows.indices)
+  func kinds(index: Int) {
+    let row = Table.rows[index]
+    switch row.kind {
+    case .value: #expect(row.isReadable && row.isWritable)
+    case .reading: #expect(row.isReadable && !row.isWritable)
+    case .trigger, .order, .verb: #expect(row.isWritable)
+    case .feed, .answer: #expect(!row.isReadable && !row.isWritable)
+    }
+    if row.kind == .feed { #expect(row.group != .state) }
+  }
+
+  @Test("What a row tells has the types that it declares")
+  func types() {
+    let desk = Desk()
+    for row in Table.rows where row.isReadable {
+      let told = row.read?(desk.machine.reading) ?? []
+      #expect(String(told.map(\.tag)) == row.typeTags, "\(row.path)")
+    }
+  }
+
+  @Test("Every value that is set comes back when asked for, from both ends of its range")
+  func roundTrips() {
+    for row in Table.rows where row.kind == .value {
+      for arguments in samples(row) {
+        var desk = Desk()
+        desk.update { $0.click.soundNames = ["wood", "metal"] }
+        desk.send("/tactus/tempo/nudge", .float32(0.5))  // not at any end to begin with
+        desk.wait(1)
+        desk.forget()
+        desk.send(bytes: LibloCodec.encode(Message("/tactus/" + row.path, arguments: arguments)))
+        desk.wait(0.3)
+        // Start and rolling are true from the launch on.
+        desk.wait(3)
+        desk.forget()
+        desk.send("/tactus/" + row.path)
+        let told = desk.told(row.path).last ?? []
+        #expect(desk.errors.isEmpty, "\(row.path) \(arguments)")
+        #expect(told.count == arguments.count, "\(row.path) \(arguments)")
+        for (told, sent) in zip(told, arguments) {
+          if let sent = sent.number, let told = told.number {
+            #expect(abs(told - sent) <= 1e-4 * max(1, abs(sent)), "\(row.path): sent \(sent), told \(told)")
+          } else {
+            #expect(told == sent, "\(row.path)")
+          }
+        }
+      }
+    }
+  }
+
+  @Test("Nothing outside its range is set: the old value comes back, with an error")
+  func outOfRange() {
+    for row in Table.rows where row.kind == .value {
+      for arguments in outside(row) {
+        var desk = Desk()
+        let before = row.read?(desk.machine.reading)
+        desk.send(bytes: LibloCodec.encode(Message("/tactus/" + row.path, arguments: arguments)))
+        #expect(desk.errorCodes == [3], "\(row.path) \(arguments)")
+        #expect(desk.program.commands.isEmpty, "\(row.path) \(arguments)")
+        #expect(desk.told(row.path).last == before, "\(row.path) \(arguments)")
+      }
+    }
+  }
+
+  @Test("The wrong type is refused with an error that names the right one")
+  func wrongType() {
+    for row in Table.rows where row.kind == .value || row.kind == .order {
+      guard let first = row.parameters.first else { continue }
+      var desk = Desk()
+      let wrong: Argument = if case .text = first { .float32(7) } else { .string("banana") }
+      desk.send(
+        bytes: LibloCodec.encode(
+          Message("/tactus/" + row.path, arguments: Array(repeating: wrong, count: row.parameters.count))))
+      #expect(desk.errorCodes == [2], "\(row.path)")
+      #expect(desk.program.commands.isEmpty, "\(row.path)")
+    }
+  }
+
+  @Test("Every order and trigger makes a command, and no trigger fires at a release")
+  func triggers() {
+    for row in Table.rows where row.kind == .trigger || row.kind == .order {
+      guard row.path != "tempo/tap", row.path != "quit" else { continue }
+      var desk = Desk()
+      let arguments: [Argument] = row.parameters.map { parameter in
+        switch parameter {
+        case .number(let range, _): .float32(Float(min(max(1, range.lowerBound), range.upperBound)))
+        case .whole(let range, _): .int32(Int32(range.lowerBound))
+        case .text: .string("tempo")
+        case .fader, .flag, .word, .exact, .micros: .float32(1)
+        }
+      }
+      desk.send(bytes: LibloCodec.encode(Message("/tactus/" + row.path, arguments: arguments)))
+      #expect(desk.program.commands.count == 1, "\(row.path): \(desk.errors)")
+      guard row.kind == .trigger else { continue }
+      for release in [Argument.float32(0), .int32(0), .truth(false), .float32(.nan), .null, .float32(0.49)] {
+        desk.forget()
+        desk.send("/tactus/" + row.path, release)
+        #expect(desk.program.commands.isEmpty && desk.errors.isEmpty, "\(row.path) \(release)")
+      }
+      for press in [Argument.impulse, .truth(true), .int64(1), .float64(0.5), .string("1")] {
+        var desk = Desk()
+        desk.send("/tactus/" + row.path, press)
+        #expect(desk.program.commands.count == 1, "\(row.path) \(press)")
+      }
+    }
+  }
+
+  @Test("Every feed is told during a launch, and nothing else is")
+  func feeds() {
+    var desk = Desk()
+    desk.update {
+      $0.meter = Meter(beats: 16, unit: 16)
+      $0.quantum = 16
+    }
+    desk.send("/tactus/subscribe", .int32(9000), .string("beat phase position heartbeat exact"))
+    desk.send("/tactus/start", .string("bar"))
+    desk.wait(20)
+    let addresses = Set(desk.sent.map(\.message.address))
+    let expected = Table.rows.filter { $0.kind == .feed }.map { "/tactus/" + $0.path }
+    let conversation: Set<String> = ["/tactus/subscribed", "/tactus/update"]
+    #expect(addresses.subtracting(conversation) == Set(expected))
+    for (message, _, _) in desk.sent {
+      guard let row = Table.rows.first(where: { "/tactus/" + $0.path == message.address }) else { continue }
+      #expect(String(message.arguments.map(\.tag)) == row.typeTags, "\(row.path)")
+    }
+  }
+
+  @Test("Every alias means a row that is there")
+  func aliases() {
+    for alias in Aliases.all {
+      switch alias.meaning {
+      case .row(let path), .press(let path, _): #expect(Table.id(path) != nil, "\(alias.address)")
+      case .verb, .ardourSurface: break
+      }
+    }
+  }
+
+  private func samples(_ row: Node) -> [[Argument]] {
+    switch row.path {
+    case "tempo/range": return [[.float32(20), .float32(999)], [.float32(100), .float32(130)]]
+    case "meter": return [[.int32(1), .int32(1)], [.int32(64), .int32(32)], [.int32(7), .int32(8)]]
+    case "click/sound": return [[.int32(0)], [.int32(1)]]
+    case "click/pattern":
+      return [[.string("")], [.string("Xx.x")], [.string(String(repeating: "X", count: 32))]]
+    default: break
+    }
+    switch row.parameters[0] {
+    case .number(let range, _):
+      return [[.float32(Float(range.lowerBound))], [.float32(Float(range.upperBound))]]
+    case .fader: return [[.float32(0)], [.float32(1)], [.float32(0.25)]]
+    case .whole(let range, _): return [[.int32(Int32(range.lowerBound))], [.int32(Int32(range.upperBound))]]
+    case .flag: return [[.float32(1)], [.float32(0)]]
+    case .word(let words): return words.map { [.string($0)] }
+    case .text, .exact, .micros: return []
+    }
+  }
+
+  private func outside(_ row: Node) -> [[Argument]] {
+    switch row.path {
+    case "tempo/range": return [[.float32(10), .float32(100)], [.float32(130), .float32(100)]]
+    case "meter": return [[.int32(0), .int32(4)], [.int32(4), .int32(3)]]
+    default: break
+    }
+    switch row.parameters[0] {
+    case .number(let range, _):
+      return [[.float32(Float(range.lowerBound - 1))], [.float64(range.upperBound + 1)], [.float64(1e300)]]
+    case .whole(let range, _):
+      return [[.int64(Int64(range.lowerBound - 1))], [.float32(Float(range.upperBound + 1))]]
+    case .flag: return [[.float32(-1)], [.int32(2)]]
+    case .word(let words): return [[.int32(Int32(words.count))], [.float32(-1)]]
+    case .text(let limit): return [[.string(String(repeating: "X", count: limit + 1))]]
+    case .fader, .exact, .micros: return []
+    }
+  }
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Testing
+
+@testable import ControlSurface
+
+@Suite("Things happen at their time")
+struct TimeTests {
+  @Test("A bundle is obeyed at its timetag, its messages together and in order, the reply to its own sender")
+  func timetag() {
+    var desk = Desk()
+    let due = desk.now + Micros(1_000_000)
+    desk.send(
+      bytes: bundle(
+        desk.timetag(in: 1), Message("/tactus/click", .float32(1)), Message("/tactus/quantum", .float32(3)),
+        Message("/tactus/tempo", .float32(5000))))
+    desk.wait(0.5)
+    // Another controller speaks meanwhile.
+    desk.send("/tactus/ping", from: Desk.local)
+    #expect(desk.orders.isEmpty)
+    desk.wait(0.6)
+    #expect(desk.program.commands == [.click(.enabled(true)), .quantum(3)])
+    #expect(desk.orders.allSatisfy { abs(($0.time - due).count) <= 1 })
+    #expect(desk.sent.last { $0.message.address == "/tactus/error" }?.to == Desk.tablet.endpoint)
+  }
+
+  @Test("A late bundle, and an immediate one, are obeyed at once")
+  func late() {
+    var desk = Desk()
+    desk.send(bytes: bundle(desk.timetag(in: -0.2), Message("/tactus/click", .float32(1))))
+    desk.send(bytes: bundle(1, Message("/tactus/clock", .float32(1))))
+    #expect(desk.program.commands == [.click(.enabled(true)), .clock(.enabled(true))])
+  }
+
+  @Test("A bundle too far ahead is refused, and so is one too many")
+  func bounds() {
+    var desk = Desk()
+    desk.send(bytes: bundle(desk.timetag(in: 61), Message("/tactus/click", .float32(1))))
+    #expect(desk.errors == ["click: 61 s ahead; at most 60"])
+    desk.forget()
+    for _ in 1...Limits.agenda {
+      desk.send(bytes: bundle(desk.timetag(in: 30), Message("/tactus/click", .float32(1))))
+    }
+    #expect(desk.errors.isEmpty)
+    desk.send(bytes: bundle(desk.timetag(in: 30), Message("/tactus/click", .float32(1))))
+    #expect(desk.errorCodes == [4] && desk.machine.agenda.count == Limits.agenda)
+    desk.wait(31)
+    #expect(desk.program.commands.count == Limits.agenda && desk.machine.agenda.count == 0)
+  }
+
+  @Test("A step of the wall clock moves what waits for it, within a second")
+  func wallStep() {
+    var desk = Desk()
+    desk.send(bytes: bundle(desk.timetag(in: 10), Message("/tactus/click", .float32(1))))
+    desk.wait(1)
+    // The wall clock jumps ahead by 8 s; Link's does not.
+    let stepped = Clocks(
+      host: desk.now, unixSeconds: Desk.epoch + desk.now.count / 1_000_000 + 10, nanoseconds: 0)
+    desk.machine.tick(clocks: stepped)
+    desk.drain()
+    #expect(desk.program.commands == [.click(.enabled(true))])
+  }
+
+  @Test("A tempo on the beat turns exactly on the beat, one on the bar on the bar")
+  func onTheGrid() {
+    var desk = Desk()
+    desk.update { $0.timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: Micros(0)) }
+    desk.wait(0.13)
+    desk.send("/tactus/tempo", .float32(100), .string("beat"))
+    #expect(desk.orders.isEmpty)
+    desk.wait(0.6)
+    #expect(desk.program.commands == [.tempo(Tempo(100))])
+    let turned = desk.orders.first.map { order in
+      Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: Micros(0)).beats(at: order.time)
+    }
+    #expect(turned == Beats(3))
+    desk.forget()
+    let before = desk.program.state.timeline
+    desk.send("/tactus/tempo", .float32(140), .string("bar"))
+    desk.wait(5)
+    #expect(desk.program.commands == [.tempo(Tempo(140))])
+    #expect(abs((before.beats(at: desk.orders[0].time) - Beats(4)).micros) <= 2)
+  }
+
+  @Test("A change of tempo while another waits for the bar moves the moment, not the bar")
+  func movedMoment() {
+    var desk = Desk()
+    desk.update { $0.timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: Micros(0)) }
+    desk.send("/tactus/tempo", .float32(140), .string("bar"))  // at beat 2
+    let now = desk.now
+    desk.update { $0.timeline = $0.timeline.turned(to: Tempo(60), at: now) }
+    let slow = desk.program.state.timeline
+    desk.forget()
+    desk.wait(2.1)
+    #expect(desk.orders.map { (slow.beats(at: $0.time) - Beats(4)).micros.magnitude <= 2 } == [true])
+  }
+
+  @Test("A second tempo for the bar takes the place of the first")
+  func replaced() {
+    var desk = Desk()
+    desk.send("/tactus/tempo", .float32(140), .string("bar"))
+    desk.send("/tactus/tempo", .float32(150), .string("bar"))
+    desk.wait(3)
+    #expect(desk.program.commands == [.tempo(Tempo(150))])
+  }
+
+  @Test("start takes when to start, by word")
+  func startWords() {
+    for launch in Launch.allCases {
+      var desk = Desk()
+      desk.send("/tactus/start", .string("\(launch)"))
+      #expect(desk.program.commands == [.start(launch)])
+      desk.forget()
+      desk.send("/tactus/start", .float32(1), .string("\(launch)"))
+      #expect(desk.program.commands == [.start(launch)])
+    }
+    var desk = Desk()
+    desk.send("/tactus/start", .string("tomorrow"))
+    #expect(desk.errors == ["start: one of now, beat, bar, not \"tomorrow\""])
+  }
+
+  @Test("Each beat is told as it is heard, through a change of tempo and a correction of the session's time")
+  func beats() {
+    var desk = Desk()
+    desk.send("/tactus/subscribe", .string("beat"))
+    desk.update { $0.timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: Micros(0)) }
+    desk.wait(0.7)
+    desk.forget()
+    var expected: [Micros] = []
+    func play(_ desk: inout Desk, _ timeline: Timeline, seconds: Double) {
+      desk.update { $0.timeline = timeline }
+      let end = desk.now + Micros(rounding: seconds * 1e6)
+      var beat = Int64(flooring: timeline.beats(at: desk.now).value) + 1
+      while timeline.time(at: Beats(Double(beat))) <= end {
+        expected.append(timeline.time(at: Beats(Double(beat))))
+        beat += 1
+      }
+      desk.wait(seconds)
+    }
+    let first = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: Micros(0))
+    play(&desk, first, seconds: 10.1)
+    let second = first.turned(to: Tempo(187.3), at: desk.now)
+    play(&desk, second, seconds: 10.02)
+    var third = second
+    third.timeOrigin = third.timeOrigin + Micros(2000)
+    play(&desk, third, seconds: 10)
+    let told = desk.sent.filter { $0.message.address == "/tactus/beat" }
+    #expect(told.count == expected.count)
+    for (told, expected) in zip(told, expected) { #expect((0...200).contains((told.at - expected).count)) }
+  }
+
+  @Test("A bar counts in from below, and the lights walk")
+  func countIn() {
+    var desk = Desk()
+    desk.update { $0.timeline = Timeline(tempo: Tempo(60), beatOrigin: .zero, timeOrigin: Micros(0)) }
+    desk.send("/tactus/subscribe", .string("beat phase position"))
+    desk.wait(0.5)
+    desk.forget()
+    desk.send("/tactus/start", .string("bar"))
+    desk.wait(4)
+    #expect(
+      desk.told("beat") == [
+        [.int32(3), .int32(0)], [.int32(4), .int32(0)], [.int32(1), .int32(1)], [.int32(2), .int32(1)],
+      ])
+    #expect(desk.told("beat/1") == [[.float32(1)], [.float32(0)]])
+    #expect(desk.told("downbeat").filter { $0 == [.float32(1)] }.count == 1)
+    var seen: [[Argument]] = []
+    for told in desk.told("countin/str") where seen.last != told { seen.append(told) }
+    #expect(seen == [[.string("3")], [.string("2")], [.string("1")], [.string(" ")]])
+    #expect(
+      desk.told("position/bbt").last == [.string("001|02|0768")] || desk.told("position/bbt").count > 10)
+  }
+
+  @Test("Position is written as musicians know it, also before the start")
+  func position() {
+    var desk = Desk()
+    desk.update {
+      $0.meter = Meter(beats: 3, unit: 4)
+      $0.transport = .stopped(at: Beats(7.25))
+    }
+    desk.send("/tactus/subscribe", .string("position"))
+    #expect(desk.told("position/bbt").last == [.string("003|02|0480")])
+    #expect(desk.told("position/time").last == [.string("00:00:03.625")])
+    desk.forget()
+    desk.update { $0.transport = .stopped(at: Beats(-0.5)) }
+    desk.wait(0.2)
+    #expect(desk.told("position/bbt").last == [.string("000|03|0960")])
+    #expect(desk.told("position/time").last == [.string("-00:00:00.250")])
+  }
+
+  @Test("From the exact group a client computes any beat to the microsecond")
+  func exact() {
+    var desk = Desk()
+    desk.send("/tactus/subscribe", .string("exact"))
+    desk.update {
+      $0.timeline = Timeline(tempo: Tempo(131.7), beatOrigin: Beats(3.2), timeOrigin: Micros(123_456))
+    }
+    desk.wait(30)
+    guard case .float64(let tempo)? = desk.told("timeline").last?[0],
+      case .float64(let beat)? = desk.told("timeline").last?[1],
+      case .int64(let at)? = desk.told("timeline").last?[2]
+    else {
+      Issue.record("no timeline")
+      return
+    }
+    let later = Micros(at + 60_000_000)
+    let computed = beat + 60 * tempo / 60
+    #expect(abs(computed - desk.program.state.sessionBeats(at: later).value) < 0.001 * tempo / 60)
+    // At each change and each bar.
+    #expect((16...19).contains(desk.told("timeline").count))
+  }
+}
