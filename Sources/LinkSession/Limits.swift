@@ -39,6 +39,8 @@ public enum Limits {
   public static var outstandingPings: Int { 8 }
   /// Pings repeated in one measurement in all.
   public static var retries: Int { 100 }
+  /// Pongs of one measurement: those that carry no time add no point, and it must end all the same.
+  public static var pongs: Int { 250 }
   /// A measurement that falls silent with at least so many points counts with what it has.
   public static var enoughPoints: Int { 20 }
   /// Responses and pongs a gateway sends in a second; a thousand peers need 4,000 Responses.
@@ -49,13 +51,17 @@ public enum Limits {
   public static var longestSilence: Micros { Micros(1_000_000) }
   /// Own earlier node ids whose late datagrams are recognised.
   public static var formerNodes: Int { 8 }
-  /// Times and beats farther from zero than this are not believed: 31 years, or two at the highest tempo.
-  /// Below it all arithmetic is exact to less than a microsecond.
-  public static var farthestTime: Micros { Micros(1_000_000_000_000_000) }
-  public static var farthestBeat: Beats { Beats(micros: 1_000_000_000_000_000) }
+  /// Times and beats farther from zero than this are not believed: three years of a session, at the highest tempo.
+  /// Below it all arithmetic is exact to a microsecond.
+  public static var farthestTime: Micros { Micros(100_000_000_000_000) }
+  public static var farthestBeat: Beats { Beats(micros: 4_000_000_000_000_000) }
   /// A change of our session's timeline starts at the session's beat when it was made. A peer that was cut off
   /// may be ahead of us by what it played alone; nobody is ahead by more than this.
   public static var farthestLead: Beats { Beats(micros: 1_000_000_000_000) }
+  /// That beat's time is the moment of the change, give or take a shift of the grid by half a quantum: not before
+  /// the session's beginning, and not after now, by more than this. A forged timeline that begins in the future
+  /// can bar other changes until then, and no longer.
+  public static var timelineSlack: Micros { Micros(120_000_000) }
   /// A start or stop is stamped with the session's time; one from farther ahead would bar all later ones.
   public static var startStopLead: Micros { Micros(5_000_000) }
   /// A session that stays beside ours although one of the two should have yielded is measured again after this
@@ -63,6 +69,9 @@ public enum Limits {
   public static var reconsiderPeriod: Micros { Micros(5_000_000) }
   /// Expired peers are looked for at most this often.
   public static var pruneSpacing: Micros { Micros(50_000) }
+  /// When there is no room for a newcomer, who has been silent for so long has to go; real peers speak four times
+  /// a second, most invented ones once.
+  public static var crowdedExpiry: Micros { Micros(1_500_000) }
   /// If we run this much later than we asked for, we were stopped, and peers had no chance to be heard.
   public static var oversleep: Micros { Micros(1_000_000) }
   /// Outputs that wait when a caller does not drain them.

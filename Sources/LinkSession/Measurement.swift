@@ -43,6 +43,7 @@ struct Measurement {
   private var outstanding: [Ping] = []
   private var retriesInARow = 0
   private var retries = 0
+  private var pongs = 0
 
   init(of session: SessionID, node: NodeID, gateway: GatewayID, endpoint: Endpoint, uptime: Micros) {
     self.session = session
@@ -70,7 +71,8 @@ struct Measurement {
     }
     guard let answered else { return .stray }
     outstanding.remove(at: answered)
-    guard pong.session == session else { return .failed }
+    pongs += 1
+    guard pong.session == session, pongs <= Limits.pongs else { return .failed }
     let next = ask(Ping(host: now, previousGhost: pong.ghost))
     add(pong, at: now)
     retriesInARow = 0

@@ -10,8 +10,20 @@ struct Sighting {
   /// Where its last word came from.
   var source: Address
   var state: PeerState
-  /// In uptime; still believed for a grace after.
+  /// In uptime.
+  var heard: Micros
+  /// Still believed for a grace after.
   var expiry: Micros
+}
+
+extension Sighting {
+  /// Returns what it said until now.
+  fileprivate mutating func renew(from source: Address, at now: Micros, until expiry: Micros) -> PeerState {
+    self.source = source
+    heard = now
+    self.expiry = expiry
+    return state
+  }
 }
 
 /// Who is out there, and what they say: link-protocol 7.2.
@@ -33,6 +45,7 @@ struct Peers: Sendable {
   private var emptied: [SessionID] = []
   /// In uptime; no peer can be silent for too long before this.
   private(set) var nextPrune: Micros?
+  private var nextClearance = Micros.zero
 
   /// How many different peers announce `session`, however many ways each is seen.
   func members(of session: SessionID) -> Int { census[session]?.members ?? 0 }
@@ -44,18 +57,22 @@ struct Peers: Sendable {
 
   /// News is what nobody in that session, as far as we remember, has said before.
   mutating func see(
-    _ state: PeerState, on gateway: GatewayID, from source: Address, until expiry: Micros, in own: SessionID
+    _ state: PeerState, on gateway: GatewayID, from source: Address, at now: Micros, until expiry: Micros,
+    in own: SessionID
   ) -> Seen {
     let prune = expiry + Rules.expiryGrace
     if let place = nodes[state.node]?.firstIndex(where: { $0.gateway == gateway }) {
       nextPrune = min(prune, nextPrune ?? prune)
-      return renew(state, at: place, from: source, until: expiry)
+      return renew(state, at: place, from: source, at: now, until: expiry)
     }
-    guard hasRoom(for: state.session, from: source, in: own) else { return .refused }
+    guard
+      hasRoom(for: state.session, from: source, in: own)
+        || (clearRoom(at: now) && hasRoom(for: state.session, from: source, in: own))
+    else { return .refused }
     nextPrune = min(prune, nextPrune ?? prune)
     let news = newness(of: state)
     let sighting = Sighting(
-      gateway: gateway, admittedFrom: source, source: source, state: state, expiry: expiry)
+      gateway: gateway, admittedFrom: source, source: source, state: state, heard: now, expiry: expiry)
     let isNewMember = !announces(state.node, state.session)
     nodes[state.node, default: []].append(sighting)
     count += 1
@@ -65,19 +82,13 @@ struct Peers: Sendable {
   }
 
   private mutating func renew(
-    _ state: PeerState, at place: Int, from source: Address, until expiry: Micros
+    _ state: PeerState, at place: Int, from source: Address, at now: Micros, until expiry: Micros
   ) -> Seen {
-    let old = nodes[state.node]![place].state
-    if old == state {
-      nodes[state.node]![place].expiry = expiry
-      nodes[state.node]![place].source = source
-      return .known
-    }
+    let old = nodes[state.node]![place].renew(from: source, at: now, until: expiry)
+    if old == state { return .known }
     let news = newness(of: state)
     let staysMember = announces(state.node, state.session)
     nodes[state.node]![place].state = state
-    nodes[state.node]![place].expiry = expiry
-    nodes[state.node]![place].source = source
     census[state.session, default: Census()].add(state, isNewMember: !staysMember)
     leave(old)
     return news
@@ -96,6 +107,14 @@ struct Peers: Sendable {
     if session == own { return true }
     return count - (census[own]?.sightings ?? 0) < Limits.foreignSightings
       && (census[session] != nil || census.count < Limits.sessions)
+  }
+
+  /// Under a flood this walks the table; not more often than it walks it for expiry.
+  private mutating func clearRoom(at now: Micros) -> Bool {
+    guard now >= nextClearance else { return false }
+    nextClearance = now + Limits.pruneSpacing
+    removeAll { $0.heard + Limits.crowdedExpiry <= now }
+    return true
   }
 
   private func announces(_ node: NodeID, _ session: SessionID) -> Bool {

@@ -28,7 +28,7 @@ extension LinkSession {
     let gateway = gateways[place].gateway.id
     // Whom we can't measure we can't join either.
     let isOfUse = state.session == session || state.measurement.flatMap { reachable($0, on: place) } != nil
-    guard isOfUse, isPlausible(state.timeline, of: state.session) else {
+    guard isOfUse, isPlausible(state.timeline, of: state.session, by: ghost) else {
       counters.implausible += 1
       return
     }
@@ -39,7 +39,9 @@ extension LinkSession {
       state.startStop = .unset
     }
     let expiry = uptime.now + Micros(Int64(ttl) * 1_000_000)
-    switch peers.see(state, on: gateway, from: source.address, until: expiry, in: session) {
+    switch peers.see(
+      state, on: gateway, from: source.address, at: uptime.now, until: expiry, in: session)
+    {
     case .known:
       return
     case .refused:

@@ -99,7 +99,10 @@ extension LinkSession {
   mutating func measurementSucceeded(of target: SessionID, _ map: GhostMap) {
     counters.measurementsDone += 1
     let ghostNow = map.ghost(atHost: now)
-    guard ghostNow <= Limits.farthestTime, ghostNow >= -Limits.farthestTime else {
+    let measured = target == session ? timeline : others[target]?.timeline ?? timeline
+    guard ghostNow <= Limits.farthestTime, ghostNow >= -Limits.timelineSlack,
+      target == session || isPlausibleInTime(measured, by: map)
+    else {
       counters.implausible += 1
       measurementFailed(of: target, node: nil)
       return

@@ -49,18 +49,23 @@ extension LinkSession {
     isPublishDue = true
   }
 
-  /// Whether a timeline may be believed at all. Of our own session one more thing is known: a change begins at the
-  /// session's beat.
-  func isPlausible(_ incoming: Timeline, of target: SessionID) -> Bool {
+  /// Whether a timeline may be believed at all. Of our own session more is known: a change begins at the session's
+  /// beat, now or earlier.
+  func isPlausible(_ incoming: Timeline, of target: SessionID, by map: GhostMap) -> Bool {
     let tempo = incoming.tempo.beatsPerMinute
     guard tempo > 0, tempo.isFinite,
       incoming.beatOrigin <= Limits.farthestBeat, incoming.beatOrigin >= -Limits.farthestBeat,
-      incoming.timeOrigin <= Limits.farthestTime, incoming.timeOrigin >= -Limits.farthestTime
+      incoming.timeOrigin <= Limits.farthestTime, incoming.timeOrigin >= -Limits.timelineSlack
     else { return false }
     guard target == session else { return true }
-    let here = timeline.beats(at: ghost.ghost(atHost: now))
-    return incoming.beatOrigin <= (here > timeline.beatOrigin ? here : timeline.beatOrigin)
-      + Limits.farthestLead
+    let here = timeline.beats(at: map.ghost(atHost: now))
+    let latest = here > timeline.beatOrigin ? here : timeline.beatOrigin
+    return incoming.beatOrigin <= latest + Limits.farthestLead && isPlausibleInTime(incoming, by: map)
+  }
+
+  /// Nobody changes a timeline long after now.
+  func isPlausibleInTime(_ incoming: Timeline, by map: GhostMap) -> Bool {
+    incoming.timeOrigin <= map.ghost(atHost: now) + Limits.timelineSlack
   }
 
   func isPlausible(_ incoming: SessionStartStop, of target: SessionID) -> Bool {
@@ -101,7 +106,7 @@ extension LinkSession {
     }
     let edited = edited.clamped
     let changed = timeline.committing(client: edited, at: commit.at, by: ghost)
-    guard isPlausible(changed, of: session) else {
+    guard isPlausible(changed, of: session, by: ghost) else {
       counters.staleCommits += 1
       return false
     }

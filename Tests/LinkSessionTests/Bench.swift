@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkWire
+
+@testable import LinkSession
+
+/// One machine on the bench: time moves only when a test says so, and everything it says is kept.
+struct Bench {
+  struct Sent {
+    let packet: Packet
+    let destination: LinkSession.Destination
+    let gateway: GatewayID
+    let channel: Channel
+    let at: Micros
+  }
+
+  var machine: LinkSession
+  var now: Micros
+  var sent: [Sent] = []
+  var events: [LinkSession.Event] = []
+  var published: [SessionSnapshot] = []
+  var deadline: Micros?
+
+  static let gateway = Gateway(
+    id: GatewayID(rawValue: 1), address: .v4(0x0a00_0001),
+    measurement: Endpoint(address: .v4(0x0a00_0001), port: 50_000))
+  static let secondGateway = Gateway(
+    id: GatewayID(rawValue: 2), address: .v4(0x0a00_0101),
+    measurement: Endpoint(address: .v4(0x0a00_0101), port: 50_000))
+
+  /// Enabled, with a gateway, unless told otherwise.
+  init(
+    tempo: Double = 120, at now: Micros = Micros(50_000_000), seed: UInt64 = 1, isEnabled: Bool = true
+  ) {
+    machine = LinkSession(tempo: Tempo(tempo), seed: seed, at: now)
+    self.now = now
+    drain()
+    if isEnabled {
+      handle(.enable(true))
+      handle(.gatewayOpened(Bench.gateway))
+    }
+  }
+
+  var snapshot: SessionSnapshot { machine.snapshot }
+
+  mutating func handle(_ input: LinkSession.Input) {
+    machine.handle(input, at: now)
+    drain()
+  }
+
+  mutating func drain() {
+    while true {
+      switch machine.nextOutput() {
+      case .send(let packet, let destination, let gateway, let channel):
+        sent.append(
+          Sent(packet: packet, destination: destination, gateway: gateway, channel: channel, at: now))
+      case .publish(let snapshot): published.append(snapshot)
+      case .event(let event): events.append(event)
+      case .sleep(let until):
+        deadline = until
+        return
+      }
+    }
+  }
+
+  /// Lets time pass; every deadline is met when it comes.
+  mutating func wait(_ micros: Int64, answering stranger: Stranger? = nil) {
+    let end = now + Micros(micros)
+    while let deadline, deadline <= end {
+      now = max(deadline, now)
+      handle(.deadline)
+      if let stranger { answerPings(as: stranger) }
+    }
+    now = end
+  }
+
+  mutating func hear(
+    _ packet: Packet, from source: Endpoint, on gateway: Gateway = Bench.gateway,
+    via channel: Channel = .discovery
+  ) {
+    packet.withUnsafeBytes {
+      machine.receive($0, from: source, on: gateway.id, via: channel, at: now)
+    }
+    drain()
+  }
+
+  mutating func hear(
+    bytes: [UInt8], from source: Endpoint, on gateway: Gateway = Bench.gateway,
+    via channel: Channel = .discovery
+  ) {
+    bytes.withUnsafeBytes { machine.receive($0, from: source, on: gateway.id, via: channel, at: now) }
+    drain()
+  }
+
+  /// Tests speak of what was sent since they last asked.
+  mutating func takeSent() -> [Sent] {
+    defer { sent = [] }
+    return sent
+  }
+
+  mutating func takeAlives() -> [PeerState] { takeSent().compactMap(\.alive) }
+
+  mutating func takeEvents() -> [LinkSession.Event] {
+    defer { events = [] }
+    return events
+  }
+}
+
+extension Bench.Sent {
+  var message: DiscoveryMessage? {
+    guard channel == .discovery else { return nil }
+    return packet.withUnsafeBytes { try? decodeDiscovery($0) }
+  }
+
+  var alive: PeerState? {
+    guard case .alive(let state, _) = message else { return nil }
+    return state
+  }
+
+  var response: PeerState? {
+    guard case .response(let state, _) = message else { return nil }
+    return state
+  }
+
+  var farewell: NodeID? {
+    guard case .byeBye(let node) = message else { return nil }
+    return node
+  }
+
+  /// Of a ping, the host time and the previous ghost time.
+  var ping: (host: Micros, previousGhost: Micros)? {
+    guard channel == .measurement else { return nil }
+    return packet.withUnsafeBytes { bytes in
+      guard case .ping(let echo)? = try? decodeMeasurement(bytes) else { return nil }
+      func number(at start: Int) -> Micros {
+        Micros((start..<start + 8).reduce(Int64(0)) { $0 << 8 | Int64(echo.byte(at: $1)) })
+      }
+      return (number(at: 8), echo.count > 16 ? number(at: 24) : .zero)
+    }
+  }
+}
+
+/// A peer played by the test.
+struct Stranger {
+  var state: PeerState
+  var source: Endpoint
+  /// From the bench's host time to the stranger's ghost time.
+  var ghost: GhostMap
+
+  init(
+    _ name: UInt64, session: UInt64? = nil, tempo: Double = 126, beat: Int64 = 64_000_000,
+    ghostOrigin: Int64 = 90_000_000, intercept: Int64 = 12_345_678
+  ) {
+    let address = Address.v4(0x0a00_0200 | UInt32(truncatingIfNeeded: name % 200 + 1))
+    source = Endpoint(address: address, port: 40_000)
+    state = PeerState(
+      node: NodeID(rawValue: name), session: NodeID(rawValue: session ?? name),
+      timeline: Timeline(
+        tempo: Tempo(microsPerBeat: Tempo(tempo).microsPerBeat), beatOrigin: Beats(micros: beat),
+        timeOrigin: Micros(ghostOrigin)),
+      startStop: .unset, measurement: Endpoint(address: address, port: 50_000))
+    ghost = GhostMap(intercept: Micros(intercept))
+  }
+
+  /// A peer of the machine's own session that says what it says.
+  init(_ name: UInt64, memberOf bench: Bench) {
+    self.init(name)
+    state.session = bench.snapshot.session
+    state.timeline = bench.machine.timeline
+    ghost = bench.machine.ghost
+  }
+
+  var alive: Packet { encodeAlive(state) }
+  var response: Packet { encodeResponse(state) }
+  var byeBye: Packet { encodeByeBye(state.node) }
+}
+
+extension Bench {
+  mutating func meet(_ stranger: Stranger, on gateway: Gateway = Bench.gateway) {
+    hear(stranger.alive, from: stranger.source, on: gateway)
+  }
+
+  /// The pong that the stranger sends now for a ping.
+  mutating func pong(_ ping: (host: Micros, previousGhost: Micros), from stranger: Stranger) {
+    let packet = makePong(
+      session: stranger.state.session, ghost: stranger.ghost.ghost(atHost: now), host: ping.host,
+      previousGhost: ping.previousGhost)
+    hear(bytes: packet, from: stranger.state.measurement!, via: .measurement)
+  }
+
+  /// Answers all pings to the stranger, and those that the answers bring about; no time passes.
+  mutating func answerPings(as stranger: Stranger, atMost limit: Int = 200) {
+    var answered = 0
+    while answered < limit {
+      let pings = sent.filter {
+        $0.destination == .endpoint(stranger.state.measurement!) && $0.ping != nil
+      }
+      guard !pings.isEmpty else { return }
+      sent.removeAll { $0.destination == .endpoint(stranger.state.measurement!) && $0.ping != nil }
+      for ping in pings {
+        pong(ping.ping!, from: stranger)
+        answered += 1
+      }
+    }
+  }
+}
+
+/// As the wire has it: session, ghost time, and the echo of our own entries.
+func makePong(session: SessionID, ghost: Micros, host: Micros, previousGhost: Micros) -> [UInt8] {
+  func entry(_ key: String, _ value: UInt64) -> [UInt8] {
+    Array(key.utf8) + [0, 0, 0, 8] + (0..<8).map { UInt8(truncatingIfNeeded: value >> (56 - 8 * UInt64($0))) }
+  }
+  var bytes: [UInt8] = Array("_link_v".utf8) + [1, 2]
+  bytes += entry("sess", session.rawValue) + entry("__gt", UInt64(bitPattern: ghost.count))
+  bytes += entry("__ht", UInt64(bitPattern: host.count))
+  if previousGhost != .zero { bytes += entry("_pgt", UInt64(bitPattern: previousGhost.count)) }
+  return bytes
+}

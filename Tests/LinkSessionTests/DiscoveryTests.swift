@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkWire
+import Testing
+
+@testable import LinkSession
+
+@Suite struct DiscoveryTests {
+  @Test func aGatewayAnnouncesItselfAsSoonAsItOpens() throws {
+    var bench = Bench(tempo: 123.45)
+    let sent = bench.takeSent()
+    try #require(sent.count == 1)
+    let state = try #require(sent[0].alive)
+    #expect(sent[0].destination == .group)
+    #expect(state.node == bench.snapshot.node)
+    #expect(state.session == bench.snapshot.node)
+    #expect(state.timeline.tempo.microsPerBeat == 486_027)
+    #expect(state.measurement == Bench.gateway.measurement)
+  }
+
+  @Test func whenNothingChangesAnAliveGoesOutEvery250Milliseconds() {
+    var bench = Bench()
+    let start = bench.now
+    bench.wait(2_000_000)
+    let times = bench.takeSent().map { ($0.at - start).count }
+    #expect(times == (0...8).map { Int64($0) * 250_000 })
+  }
+
+  @Test func aDisabledMachineSaysNothingAndWaitsForNothing() {
+    var bench = Bench(isEnabled: false)
+    bench.handle(.gatewayOpened(Bench.gateway))
+    bench.wait(10_000_000)
+    bench.meet(Stranger(7))
+    #expect(bench.sent.isEmpty)
+    #expect(bench.deadline == nil)
+  }
+
+  @Test func aChangeIsSentAtOnceAndTheNextNotBefore50MillisecondsHavePassed() {
+    var bench = Bench()
+    bench.wait(100_000)
+    _ = bench.takeSent()
+    for tempo in [121.0, 122, 123] { bench.commitTempo(tempo) }
+    #expect(bench.takeAlives().map { $0.timeline.tempo.microsPerBeat } == [495_868])
+    bench.wait(49_999)
+    #expect(bench.takeAlives().isEmpty)
+    bench.wait(1)
+    #expect(bench.takeAlives().map { $0.timeline.tempo.microsPerBeat } == [487_805])
+    bench.wait(249_999)
+    #expect(bench.takeAlives().isEmpty)
+    bench.wait(1)
+    #expect(bench.takeAlives().count == 1)
+  }
+
+  @Test func theSpacingIsCountedInWholeMilliseconds() {
+    var bench = Bench()
+    bench.wait(49_999)
+    _ = bench.takeSent()
+    bench.commitTempo(121)
+    #expect(bench.takeAlives().isEmpty)
+    bench.wait(999)
+    #expect(bench.takeAlives().isEmpty)
+    bench.wait(1)
+    #expect(bench.takeAlives().count == 1)
+  }
+
+  @Test func everyAliveIsAnsweredToItsSenderAtOnce() {
+    var bench = Bench()
+    _ = bench.takeSent()
+    let strangers = [Stranger(7), Stranger(8)]
+    for stranger in strangers { bench.meet(stranger) }
+    let responses = bench.takeSent().filter { $0.response != nil }
+    #expect(responses.map(\.destination) == strangers.map { .endpoint($0.source) })
+    #expect(responses.allSatisfy { $0.channel == .discovery && $0.response?.node == bench.snapshot.node })
+  }
+
+  @Test func aResponseIsNotAnswered() {
+    var bench = Bench()
+    _ = bench.takeSent()
+    let stranger = Stranger(7)
+    bench.hear(stranger.response, from: stranger.source)
+    #expect(bench.takeSent().allSatisfy { $0.response == nil })
+  }
+
+  @Test func anAliveWithABrokenPayloadIsAnsweredAndOtherwiseIgnored() {
+    var bench = Bench()
+    _ = bench.takeSent()
+    let stranger = Stranger(7)
+    let bytes = stranger.alive.withUnsafeBytes { Array($0.dropLast()) }
+    bench.hear(bytes: bytes, from: stranger.source)
+    let sent = bench.takeSent()
+    #expect(sent.count == 1)
+    #expect(sent.first?.response != nil)
+    #expect(bench.machine.peers.count == 0)
+    #expect(bench.machine.counters.malformed == 1)
+  }
+
+  @Test func aResponsePutsTheNextAliveOffByTheSpacing() {
+    var bench = Bench()
+    let start = bench.now
+    bench.wait(240_000)
+    let stranger = Stranger(7, memberOf: bench)
+    bench.meet(stranger)
+    _ = bench.takeSent()
+    bench.wait(49_000)
+    #expect(bench.takeAlives().isEmpty)
+    bench.wait(1_000)
+    #expect(bench.sent.filter { $0.alive != nil }.map { ($0.at - start).count } == [290_000])
+  }
+
+  @Test func aCrowdCannotKeepAPeerFromAnnouncingItselfForMoreThanASecond() {
+    var bench = Bench()
+    let stranger = Stranger(7, memberOf: bench)
+    let start = bench.now
+    for _ in 0..<300 {
+      bench.meet(stranger)
+      bench.wait(10_000)
+    }
+    let times = bench.sent.filter { $0.alive != nil }.map { ($0.at - start).count }
+    let gaps = zip(times.dropFirst(), times).map { $0 - $1 }
+    #expect(times.count >= 3)
+    #expect(gaps.allSatisfy { $0 <= 1_050_000 })
+  }
+
+  @Test func ownDatagramsAreIgnoredAlsoUnderAnEarlierName() throws {
+    var bench = Bench()
+    let first = try #require(bench.takeSent().first?.packet)
+    bench.hear(first, from: Bench.gateway.measurement)
+    bench.handle(.enable(false))
+    bench.handle(.enable(true))
+    bench.handle(.gatewayOpened(Bench.gateway))
+    _ = bench.takeSent()
+    #expect(bench.snapshot.node != first.withUnsafeBytes { try? decodeDiscoveryHeader($0).node })
+    bench.hear(first, from: Bench.gateway.measurement)
+    #expect(bench.sent.isEmpty)
+    #expect(bench.machine.peers.count == 0)
+    #expect(bench.machine.counters.own == 2)
+  }
+
+  @Test func disablingSaysGoodbyeOnEveryGateway() {
+    var bench = Bench()
+    bench.handle(.gatewayOpened(Bench.secondGateway))
+    _ = bench.takeSent()
+    let node = bench.snapshot.node
+    bench.handle(.enable(false))
+    let sent = bench.takeSent()
+    #expect(sent.map(\.farewell) == [node, node])
+    #expect(sent.map(\.gateway) == [Bench.gateway.id, Bench.secondGateway.id])
+    #expect(sent.allSatisfy { $0.destination == .group && $0.channel == .discovery })
+    #expect(bench.deadline == nil)
+  }
+
+  @Test func aClosedGatewaySaysGoodbyeAndTheOthersGoOn() {
+    var bench = Bench()
+    bench.handle(.gatewayOpened(Bench.secondGateway))
+    _ = bench.takeSent()
+    bench.handle(.gatewayClosed(Bench.gateway.id))
+    #expect(bench.takeSent().filter { $0.farewell != nil }.map(\.gateway) == [Bench.gateway.id])
+    bench.wait(1_000_000)
+    #expect(bench.takeSent().map(\.gateway) == Array(repeating: Bench.secondGateway.id, count: 4))
+  }
+
+  @Test func aPeerIsGoneAtOnceAfterItsGoodbye() {
+    var bench = Bench()
+    let stranger = Stranger(7, memberOf: bench)
+    bench.meet(stranger)
+    #expect(bench.snapshot.peerCount == 1)
+    bench.hear(stranger.byeBye, from: stranger.source)
+    #expect(bench.snapshot.peerCount == 0)
+    #expect(bench.events == [.peers(1), .peers(0)])
+  }
+
+  @Test func aGoodbyeFromAnotherHostIsForged() {
+    var bench = Bench()
+    let stranger = Stranger(7, memberOf: bench)
+    bench.meet(stranger)
+    bench.hear(stranger.byeBye, from: Stranger(8).source)
+    #expect(bench.snapshot.peerCount == 1)
+    #expect(bench.machine.counters.forgedByeByes == 1)
+  }
+
+  @Test func aSilentPeerIsGoneAfterItsTimeToLiveAndASecond() {
+    for (ttl, seconds) in [(UInt8(5), Int64(6)), (10, 11), (0, 1)] {
+      var bench = Bench()
+      let stranger = Stranger(7, memberOf: bench)
+      bench.hear(encodeAlive(stranger.state, ttl: ttl), from: stranger.source)
+      bench.wait(seconds * 1_000_000 - 1)
+      #expect(bench.snapshot.peerCount == 1)
+      bench.wait(60_000)
+      #expect(bench.snapshot.peerCount == 0)
+    }
+  }
+
+  @Test func everyWordOfAPeerExtendsItsLife() {
+    var bench = Bench()
+    let stranger = Stranger(7, memberOf: bench)
+    for _ in 0..<10 {
+      bench.hear(stranger.response, from: stranger.source)
+      bench.wait(5_900_000)
+      #expect(bench.snapshot.peerCount == 1)
+    }
+  }
+
+  @Test func aPeerSeenThroughTwoGatewaysCountsOnceAndStaysUntilBothAreSilent() {
+    var bench = Bench()
+    bench.handle(.gatewayOpened(Bench.secondGateway))
+    let stranger = Stranger(7, memberOf: bench)
+    bench.meet(stranger)
+    bench.wait(3_000_000)
+    bench.meet(stranger, on: Bench.secondGateway)
+    #expect(bench.snapshot.peerCount == 1)
+    bench.wait(3_500_000)
+    #expect(bench.snapshot.peerCount == 1)
+    #expect(bench.machine.peers.count == 1)
+    bench.wait(3_000_000)
+    #expect(bench.snapshot.peerCount == 0)
+    #expect(bench.events == [.peers(1), .peers(0)])
+  }
+
+  @Test func peersOfAClosedGatewayAreGone() {
+    var bench = Bench()
+    bench.handle(.gatewayOpened(Bench.secondGateway))
+    bench.meet(Stranger(7, memberOf: bench))
+    bench.meet(Stranger(8, memberOf: bench), on: Bench.secondGateway)
+    #expect(bench.snapshot.peerCount == 2)
+    bench.handle(.gatewayClosed(Bench.gateway.id))
+    #expect(bench.snapshot.peerCount == 1)
+  }
+
+  @Test func peersOfOtherSessionsAreNotCounted() {
+    var bench = Bench()
+    bench.meet(Stranger(7))
+    #expect(bench.snapshot.peerCount == 0)
+    #expect(!bench.snapshot.state.isConnected)
+  }
+}
+
+extension Bench {
+  mutating func commitTempo(_ tempo: Double) {
+    var state = snapshot.state
+    state.setTempo(tempo, at: now)
+    handle(.commit(Commit(timeline: state.timeline, startStop: nil, at: now, session: snapshot.session)))
+  }
+
+  mutating func commitPlaying(_ isPlaying: Bool, at time: Micros? = nil) {
+    let startStop = ClientStartStop(isPlaying: isPlaying, time: time ?? now, timestamp: now)
+    handle(.commit(Commit(timeline: nil, startStop: startStop, at: now, session: snapshot.session)))
+  }
+}

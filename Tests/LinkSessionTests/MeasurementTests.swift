@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkWire
+import Testing
+
+@testable import LinkSession
+
+@Suite struct MeasurementTests {
+  private let session = NodeID(rawValue: 0x4b37_7d71_2178_5232)
+
+  private func measurement(at host: Micros = Micros(1_234_567_890)) -> Measurement {
+    var measurement = Measurement(
+      of: session, node: session, gateway: GatewayID(rawValue: 1),
+      endpoint: Endpoint(address: .v4(0x0a00_0002), port: 50_000), uptime: .zero)
+    _ = measurement.open(at: host)
+    return measurement
+  }
+
+  private func pong(ghost: Int64, host: Int64, previousGhost: Int64 = 0) -> Pong {
+    Pong(session: session, ghost: Micros(ghost), host: Micros(host), previousGhost: Micros(previousGhost))
+  }
+
+  @Test func theFirstPongGivesOnePointAndEachLaterOneTwo() {
+    var running = measurement()
+    _ = running.hear(pong(ghost: 987_654, host: 1_234_567_890), at: Micros(1_234_568_890), uptime: .zero)
+    #expect(running.points == [-1_233_580_736])
+    _ = running.hear(
+      pong(ghost: 988_754, host: 1_234_568_890, previousGhost: 987_654), at: Micros(1_234_569_890),
+      uptime: .zero)
+    #expect(running.points == [-1_233_580_736, 988_754 - 1_234_569_390, 988_204 - 1_234_568_890])
+  }
+
+  @Test func theMedianIsTheMiddleOrTheMeanOfTheTwoMiddleOnes() {
+    #expect([5.0, 0, 6].median == 5)
+    #expect([0.0, 2, 1, 3, 2].median == 2)
+    #expect([0.0, 1, 3, 2].median == 1.5)
+    #expect((1...9999).map { Double($0) * -0.2 - 357.53456 }.median == 5000 * -0.2 - 357.53456)
+  }
+
+  @Test func anUndisturbedMeasurementTakes51PongsAnd52Pings() {
+    var bench = Bench()
+    let stranger = Stranger(7, intercept: 12_345_678)
+    bench.meet(stranger)
+    var pings = 0
+    for pong in 1...51 {
+      let new = bench.takeSent().filter { $0.ping != nil }
+      pings += new.count
+      #expect(new.count == 1)
+      #expect((new[0].ping!.previousGhost == .zero) == (pong == 1))
+      #expect(bench.machine.counters.measurementsDone == 0)
+      bench.pong(new[0].ping!, from: stranger)
+    }
+    pings += bench.takeSent().filter { $0.ping != nil }.count
+    #expect(pings == 52)
+    #expect(bench.machine.counters.measurementsDone == 1)
+    #expect(bench.machine.ghost == stranger.ghost)
+  }
+
+  @Test func anUnreachablePeerCostsSixPingsAndIsTriedAgainWhenItSpeaksAgain() {
+    var bench = Bench()
+    let start = bench.now
+    let stranger = Stranger(7)
+    for _ in 0..<2 {
+      bench.meet(stranger)
+      bench.wait(299_999)
+      #expect(bench.machine.counters.measurementsFailed == 0 || bench.now > start + Micros(300_000))
+      bench.wait(1)
+      let pings = bench.takeSent().filter { $0.ping != nil }
+      #expect(pings.count == 6)
+      #expect(pings.allSatisfy { $0.ping?.previousGhost == .zero })
+      let first = pings[0].at
+      #expect(pings.map { ($0.at - first).count } == (0...5).map { $0 * 50_000 })
+    }
+    #expect(bench.machine.counters.measurementsFailed == 2)
+    #expect(bench.machine.peers.count == 0)
+    #expect(bench.snapshot.session == bench.snapshot.node)
+  }
+
+  @Test func aPongOfAnotherSessionEndsTheMeasurementAtOnce() {
+    var bench = Bench()
+    let stranger = Stranger(7)
+    bench.meet(stranger)
+    var moved = stranger
+    moved.state.session = NodeID(rawValue: 8)
+    bench.answerPings(as: moved, atMost: 1)
+    #expect(bench.machine.counters.measurementsFailed == 1)
+    #expect(bench.machine.measurements.isEmpty)
+  }
+
+  @Test func malformedPongsAreIgnored() throws {
+    var bench = Bench()
+    let stranger = Stranger(7)
+    bench.meet(stranger)
+    let ping = try #require(bench.takeSent().compactMap(\.ping).first)
+    let good = makePong(
+      session: stranger.state.session, ghost: Micros(90_000_000), host: ping.host, previousGhost: .zero)
+    for length in 0..<good.count {
+      bench.hear(bytes: Array(good.prefix(length)), from: stranger.state.measurement!, via: .measurement)
+    }
+    #expect(bench.machine.measurements.first?.points.isEmpty == true)
+    bench.hear(bytes: good, from: stranger.state.measurement!, via: .measurement)
+    #expect(bench.machine.measurements.first?.points.count == 1)
+  }
+
+  @Test func aPongFromElsewhereOrHeardBeforeChangesNothing() throws {
+    var bench = Bench()
+    let stranger = Stranger(7)
+    bench.meet(stranger)
+    let ping = try #require(bench.takeSent().compactMap(\.ping).first)
+    let good = makePong(
+      session: stranger.state.session, ghost: Micros(90_000_000), host: ping.host, previousGhost: .zero)
+    bench.hear(bytes: good, from: Stranger(8).state.measurement!, via: .measurement)
+    #expect(bench.sent.isEmpty)
+    for _ in 0..<5 { bench.hear(bytes: good, from: stranger.state.measurement!, via: .measurement) }
+    #expect(bench.takeSent().count == 1)
+    #expect(bench.machine.measurements.first?.points.count == 1)
+    #expect(bench.machine.counters.strayPongs == 5)
+  }
+
+  @Test func fiveLostPingsInARowAreForgivenAsOftenAsTheyHappen() {
+    var bench = Bench()
+    let stranger = Stranger(7)
+    bench.meet(stranger)
+    // The sixth of every six gets through.
+    for _ in 0..<15 {
+      bench.wait(250_000)
+      let last = bench.takeSent().compactMap(\.ping).last!
+      bench.pong(last, from: stranger)
+    }
+    #expect(bench.machine.counters.measurementsFailed == 0)
+    #expect(bench.machine.measurements.first?.points.count ?? 0 >= 15)
+  }
+
+  @Test func aMeasurementThatBreaksOffLateCountsWithWhatItHas() {
+    var bench = Bench()
+    let stranger = Stranger(7)
+    bench.meet(stranger)
+    bench.answerPings(as: stranger, atMost: 11)
+    #expect(bench.machine.measurements.first?.points.count == 21)
+    bench.wait(300_000)
+    #expect(bench.machine.counters.measurementsDone == 1)
+    #expect(bench.snapshot.session == stranger.state.session)
+  }
+
+  @Test func aPingIsEchoedByteForByte() {
+    var bench = Bench()
+    let asker = Stranger(7)
+    for length in [0, 1, 16, 31, 32] {
+      _ = bench.takeSent()
+      let payload = (0..<length).map { UInt8($0 + 1) }
+      bench.hear(
+        bytes: Array("_link_v".utf8) + [1, 1] + payload, from: asker.source, via: .measurement)
+      let sent = bench.takeSent()
+      #expect(sent.count == 1)
+      #expect(sent[0].destination == .endpoint(asker.source))
+      #expect(sent[0].channel == .measurement)
+      let bytes = sent[0].packet.withUnsafeBytes(Array.init)
+      let expected = makePong(
+        session: bench.snapshot.session, ghost: bench.machine.ghost.ghost(atHost: bench.now), host: .zero,
+        previousGhost: .zero)
+      #expect(bytes == expected.prefix(41) + payload)
+    }
+  }
+
+  @Test func aPingWithMoreThan32BytesIsNotAnswered() {
+    var bench = Bench()
+    _ = bench.takeSent()
+    for length in [33, 48, 400] {
+      bench.hear(
+        bytes: Array("_link_v".utf8) + [1, 1] + Array(repeating: 0, count: length), from: Stranger(7).source,
+        via: .measurement)
+    }
+    #expect(bench.takeSent().isEmpty)
+  }
+
+  @Test func theFounderIsAskedIfItIsThereElseTheLowestId() {
+    for (names, asked) in [([9, 5, 7], UInt64(7)), ([9, 5], 5), ([9], 9)] as [([UInt64], UInt64)] {
+      var bench = Bench()
+      // The line is full of measurements that nobody answers, so that all three are known when it's their turn.
+      for blocker in 0..<UInt64(Limits.measurements) { bench.meet(Stranger(1000 + blocker)) }
+      for name in names { bench.meet(Stranger(name, session: 7)) }
+      bench.wait(299_999)
+      _ = bench.takeSent()
+      bench.wait(1)
+      let target = bench.takeSent().filter { $0.ping != nil }.map(\.destination)
+      #expect(target == [.endpoint(Stranger(asked).state.measurement!)])
+    }
+  }
+
+  @Test func atMostSixteenSessionsAreMeasuredAtOnceAndTheRestInTheirTurn() {
+    var bench = Bench()
+    for name in 0..<UInt64(40) { bench.meet(Stranger(100 + name)) }
+    #expect(bench.machine.measurements.count == 16)
+    bench.wait(300_000)
+    #expect(bench.machine.measurements.count == 16)
+    bench.wait(300_000)
+    #expect(bench.machine.measurements.count == 8)
+    bench.wait(300_000)
+    #expect(bench.machine.counters.measurementsFailed == 40)
+  }
+
+  @Test func aClosedGatewayEndsItsMeasurements() {
+    var bench = Bench()
+    bench.handle(.gatewayOpened(Bench.secondGateway))
+    bench.meet(Stranger(7))
+    bench.handle(.gatewayClosed(Bench.gateway.id))
+    #expect(bench.machine.measurements.isEmpty)
+    #expect(bench.machine.others.table.isEmpty)
+  }
+
+  @Test func endpointsThatNobodyCanHaveAreNotPinged() {
+    let absurd: [Endpoint?] = [
+      nil, Endpoint(address: .v4(0), port: 5), Endpoint(address: .v4(0x0a00_0002), port: 0),
+      .discoveryGroupV4, Endpoint(address: .v4(0xffff_ffff), port: 5), Bench.gateway.measurement,
+      Endpoint(address: .v6(high: 0xfe80 << 48, low: 1, scope: 0), port: 5),
+    ]
+    for endpoint in absurd {
+      var bench = Bench()
+      var stranger = Stranger(7)
+      stranger.state.measurement = endpoint
+      _ = bench.takeSent()
+      bench.meet(stranger)
+      bench.wait(1_000_000)
+      #expect(bench.takeSent().allSatisfy { $0.ping == nil })
+      #expect(bench.machine.peers.count == 0)
+    }
+  }
+
+  @Test func theJoinedSessionIsMeasuredAgainEvery30Seconds() {
+    var bench = Bench()
+    var stranger = Stranger(7)
+    bench.meet(stranger)
+    bench.answerPings(as: stranger)
+    #expect(bench.snapshot.session == stranger.state.session)
+    stranger.ghost.intercept = stranger.ghost.intercept + Micros(3_000)
+    for _ in 0..<29 {
+      bench.wait(1_000_000)
+      bench.meet(stranger)
+      #expect(bench.takeSent().allSatisfy { $0.ping == nil })
+    }
+    let before = bench.snapshot.state.timeline.beats(at: bench.now + Micros(1_000_000))
+    bench.wait(1_000_000)
+    bench.answerPings(as: stranger)
+    #expect(bench.machine.ghost == stranger.ghost)
+    #expect(abs((bench.snapshot.state.timeline.beats(at: bench.now) - before).micros) <= 1)
+  }
+
+  @Test func afterAFailureTheJoinedSessionIsMeasuredAgainInItsTurnByAskingAnother() {
+    var bench = Bench()
+    let founder = Stranger(7)
+    let other = Stranger(9, session: 7)
+    bench.meet(founder)
+    bench.answerPings(as: founder)
+    for second in 1...60 {
+      bench.wait(1_000_000)
+      bench.meet(founder)
+      bench.meet(other)
+      let pings = bench.takeSent().filter { $0.ping != nil }
+      let asked = second < 60 ? founder : other
+      #expect(pings.allSatisfy { $0.destination == .endpoint(asked.state.measurement!) })
+      #expect(pings.isEmpty == (second != 30 && second != 31 && second != 60))
+    }
+    #expect(bench.snapshot.session == founder.state.session)
+    #expect(bench.snapshot.peerCount == 2)
+  }
+
+  @Test func aFounderDoesNotMeasureItsOwnSession() {
+    var bench = Bench()
+    let stranger = Stranger(7, memberOf: bench)
+    for _ in 0..<70 {
+      bench.meet(stranger)
+      bench.wait(1_000_000)
+    }
+    #expect(bench.takeSent().allSatisfy { $0.ping == nil })
+  }
+
+  @Test func aDisturbedClockIsMeasuredAtOnceEvenByTheFounder() {
+    var bench = Bench()
+    let session = bench.snapshot.session
+    var stranger = Stranger(7, memberOf: bench)
+    bench.meet(stranger)
+    stranger.ghost.intercept = stranger.ghost.intercept + Micros(9_000_000)
+    bench.handle(.clockDisturbed)
+    bench.wait(1, answering: stranger)
+    #expect(bench.snapshot.session == session)
+    #expect(bench.machine.ghost == stranger.ghost)
+  }
+
+  @Test func anAbsurdGhostTimeIsNotBelieved() {
+    for ghost in [Int64.max, .min, 2_000_000_000_000_000, -2_000_000_000_000_000] {
+      var bench = Bench()
+      var stranger = Stranger(7)
+      stranger.ghost = GhostMap(intercept: Micros(ghost) - bench.now)
+      bench.meet(stranger)
+      bench.answerPings(as: stranger)
+      #expect(bench.snapshot.session == bench.snapshot.node)
+      #expect(bench.machine.counters.implausible == 1)
+    }
+  }
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkWire
+import Testing
+
+@testable import LinkSession
+
+@Suite struct StartStopTests {
+  private func connected(follows: Bool = true) -> (Bench, Stranger) {
+    var bench = Bench()
+    if follows { bench.handle(.enableStartStopSync(true)) }
+    let stranger = Stranger(7, memberOf: bench)
+    bench.meet(stranger)
+    bench.wait(1_000_000)
+    _ = bench.takeSent()
+    _ = bench.takeEvents()
+    return (bench, stranger)
+  }
+
+  private func start(_ stranger: inout Stranger, isPlaying: Bool = true, stamp: Int64, beat: Double = 8) {
+    stranger.state.startStop = SessionStartStop(
+      isPlaying: isPlaying, beats: Beats(beat), timestamp: Micros(stamp))
+  }
+
+  @Test func aPeersStartIsFollowedAndMappedToOurTime() {
+    var (bench, stranger) = connected()
+    start(&stranger, stamp: 900_000)
+    bench.meet(stranger)
+    #expect(bench.takeEvents() == [.startStop(true)])
+    let startStop = bench.snapshot.state.startStop
+    #expect(startStop.time == Micros(50_000_000 + 4_000_000))
+    #expect(startStop.timestamp == Micros(50_900_000))
+  }
+
+  @Test func onlyALaterStartOrStopCounts() {
+    for (stamp, isTaken) in [(Int64(500_001), true), (500_000, false), (499_999, false)] {
+      var (bench, stranger) = connected()
+      start(&stranger, stamp: 500_000)
+      bench.meet(stranger)
+      _ = bench.takeEvents()
+      start(&stranger, isPlaying: false, stamp: stamp)
+      bench.meet(stranger)
+      #expect(bench.takeEvents() == (isTaken ? [.startStop(false)] : []))
+    }
+  }
+
+  @Test func withSyncOffAStartIsPassedOnButNotFollowed() {
+    var (bench, stranger) = connected(follows: false)
+    start(&stranger, stamp: 900_000)
+    bench.meet(stranger)
+    bench.wait(50_000)
+    #expect(bench.takeAlives().last?.startStop == stranger.state.startStop)
+    #expect(bench.takeEvents().isEmpty)
+    #expect(!bench.snapshot.state.isPlaying)
+  }
+
+  @Test func switchingSyncOnSendsNothingAndStartsNothing() {
+    var (bench, stranger) = connected(follows: false)
+    start(&stranger, stamp: 900_000)
+    bench.meet(stranger)
+    bench.wait(100_000)
+    _ = bench.takeSent()
+    bench.handle(.enableStartStopSync(true))
+    #expect(bench.takeSent().isEmpty)
+    bench.meet(stranger)
+    #expect(bench.takeEvents().isEmpty)
+    #expect(!bench.snapshot.state.isPlaying)
+    #expect(bench.snapshot.isStartStopSyncEnabled)
+  }
+
+  @Test func ourStartGoesToTheSessionOnlyWithSyncOn() {
+    for follows in [true, false] {
+      var (bench, _) = connected(follows: follows)
+      bench.commitPlaying(true)
+      #expect(bench.takeEvents() == [.startStop(true)])
+      #expect(bench.snapshot.state.isPlaying)
+      bench.wait(50_000)
+      let told = bench.takeAlives()
+      #expect(told.contains { $0.startStop.isPlaying } == follows)
+      if follows {
+        #expect(told.last?.startStop.timestamp == Micros(1_000_000))
+        #expect(told.last?.startStop.beats == Beats(2))
+      }
+    }
+  }
+
+  @Test func aCommitThatIsNotLaterThanOurLastIsIgnored() {
+    var (bench, _) = connected()
+    bench.commitPlaying(true)
+    bench.commitPlaying(false)
+    #expect(bench.snapshot.state.isPlaying)
+    #expect(bench.takeEvents() == [.startStop(true)])
+    bench.now = bench.now + Micros(1)
+    bench.commitPlaying(false)
+    #expect(bench.takeEvents() == [.startStop(false)])
+  }
+
+  @Test func ourStopLosesToALaterOneOfTheSession() {
+    var (bench, stranger) = connected()
+    start(&stranger, stamp: 1_200_000)
+    bench.meet(stranger)
+    // Later than what the client has is needed for the client, later than the session's for the session.
+    bench.now = bench.now + Micros(300_000)
+    bench.commitPlaying(false)
+    #expect(!bench.machine.startStop.isPlaying)
+    #expect(bench.machine.startStop.timestamp == Micros(1_300_000))
+  }
+
+  @Test func aRunningSessionsStartIsNotImportedByJoining() {
+    var bench = Bench()
+    bench.handle(.enableStartStopSync(true))
+    var stranger = Stranger(7)
+    start(&stranger, stamp: 91_000_000)
+    bench.meet(stranger)
+    stranger.ghost = GhostMap(intercept: Micros(100_000_000) - bench.now)
+    bench.answerPings(as: stranger)
+    #expect(bench.snapshot.session == stranger.state.session)
+    for _ in 0..<5 {
+      bench.wait(250_000)
+      bench.meet(stranger)
+    }
+    #expect(!bench.snapshot.state.isPlaying)
+    #expect(bench.machine.startStop == .unset)
+    start(&stranger, stamp: 100_500_000)
+    bench.meet(stranger)
+    #expect(bench.snapshot.state.isPlaying)
+  }
+
+  @Test func joiningKeepsOurOwnStart() {
+    var bench = Bench()
+    bench.handle(.enableStartStopSync(true))
+    bench.now = bench.now + Micros(10)
+    bench.commitPlaying(true)
+    let stranger = Stranger(7)
+    bench.meet(stranger)
+    bench.answerPings(as: stranger)
+    #expect(bench.snapshot.session == stranger.state.session)
+    #expect(bench.snapshot.state.isPlaying)
+    #expect(bench.machine.startStop == .unset)
+  }
+
+  @Test func aTempoChangeKeepsTheBeatOfAStartAndMovesItsTime() {
+    var (bench, stranger) = connected()
+    start(&stranger, stamp: 900_000, beat: 8)
+    bench.meet(stranger)
+    bench.commitTempo(60)
+    let state = bench.snapshot.state
+    #expect(abs((state.timeline.beats(at: state.timeOfPlaying) - Beats(8)).micros) <= 1)
+  }
+
+  @Test func withSyncOnALaterTimingChangeImportsWhatWasOnlyPassedOn() {
+    var (bench, stranger) = connected(follows: false)
+    start(&stranger, stamp: 900_000)
+    bench.meet(stranger)
+    bench.handle(.enableStartStopSync(true))
+    #expect(!bench.snapshot.state.isPlaying)
+    bench.commitTempo(60)
+    #expect(bench.snapshot.state.isPlaying)
+    #expect(bench.takeEvents() == [.tempo(60), .startStop(true)])
+  }
+
+  @Test func anOldPeerWithoutStartStopNeverStopsAnybody() {
+    var (bench, stranger) = connected()
+    bench.commitPlaying(true)
+    stranger.state.startStop = .unset
+    bench.meet(stranger)
+    #expect(bench.snapshot.state.isPlaying)
+  }
+
+  @Test func aStampFromTheFutureDoesNotBarLaterStarts() {
+    for stamp in [Int64.max, 999_999_999_999_999, 6_100_000] {
+      var (bench, stranger) = connected()
+      start(&stranger, stamp: stamp)
+      bench.meet(stranger)
+      #expect(bench.takeEvents().isEmpty)
+      #expect(bench.machine.counters.implausible == 1)
+      bench.commitPlaying(true)
+      #expect(bench.machine.startStop.isPlaying)
+    }
+  }
+
+  @Test func aStampThatWasOnlyAheadOfAWrongClockCountsOnceTheClockIsRight() {
+    var (bench, stranger) = connected()
+    start(&stranger, stamp: 9_000_000)
+    bench.meet(stranger)
+    #expect(!bench.snapshot.state.isPlaying)
+    bench.wait(4_000_000)
+    bench.meet(stranger)
+    #expect(bench.snapshot.state.isPlaying)
+  }
+}
