@@ -112,9 +112,16 @@ def build(options, environment, wire_program):
         if options.wire:
             wire.ask("set " + options.wire)
     with open(f"{SHARED}/hosts.json", "w") as file:
-        json.dump({str(h.number): {"net": h.net, "mounts": h.mounts, "server": h.environment.get("JACK_DEFAULT_SERVER")}
-                   for h in everyone}, file)
+        json.dump({str(h.number): {"net": h.net, "mounts": h.mounts} for h in everyone}, file)
     return everyone
+
+
+def publish(everyone):
+    """What a program needs to know to live on a host, for those who come later."""
+    for host in everyone:
+        mine = {key: value for key, value in host.environment.items() if os.environ.get(key) != value}
+        with open(f"{SHARED}/environment-{host.number}.json", "w") as file:
+            json.dump(mine, file)
 
 
 def make(number, options, environment):
@@ -188,9 +195,8 @@ def find(word):
     if word not in known:
         fail(f"no host {word} here; there are: {' '.join(known)}", 2)
     entry = known[word]
-    environment = dict(os.environ, LAB_HOST=word)
-    if entry["server"] is not None:
-        environment["JACK_DEFAULT_SERVER"] = entry["server"]
+    with open(os.path.join(os.environ["LAB_DIR"], f"environment-{word}.json")) as file:
+        environment = dict(os.environ, **json.load(file))
     if entry["net"] is None:
         return Host(1, environment)
     net, mounts = (os.open(f"/proc/1/fd/{entry[kind]}", os.O_RDONLY | os.O_CLOEXEC) for kind in ("net", "mounts"))
@@ -203,6 +209,53 @@ def run_on(arguments):
     host, here = find(arguments[0]), os.getcwd()
     host.enter()
     become(arguments[1:], host.environment, here)
+
+
+def run_at(arguments):
+    """From outside, by the process id of a running lab: one more process in it. It dies with us, and with the lab."""
+    usage = "usage: tools/lab at PID [on K] COMMAND...; PID is that of a running tools/lab"
+    if len(arguments) < 2 or not arguments[0].isdigit():
+        fail(usage, 2)
+    command, number = arguments[1:], "1"
+    if command[0] == "on" and len(command) > 2:
+        number, command = command[1], command[2:]
+    first = [pid for pid, parent in parents().items() if parent == int(arguments[0])]
+    here, spaces = os.getcwd(), []
+    try:
+        for kind in ("user", "mnt", "net", "ipc", "pid"):
+            theirs = f"/proc/{first[0]}/ns/{kind}"
+            if not os.path.samestat(os.stat(theirs), os.stat(f"/proc/self/ns/{kind}")):
+                spaces.append(os.open(theirs, os.O_RDONLY | os.O_CLOEXEC))
+        for space in spaces:
+            kernel.setns(space)
+    except (IndexError, OSError) as error:
+        fail(f"cannot enter lab {arguments[0]}: {error}\n     {usage}", 2)
+    child = os.fork()
+    if child == 0:
+        kernel.die_with_parent(signal.SIGKILL)
+        os.environ["LAB_DIR"] = SHARED
+        if not os.path.exists(f"{SHARED}/hosts.json"):
+            fail(f"{arguments[0]} is not a lab", 2)
+        host = find(number)
+        host.enter()
+        become(command, host.environment, here)
+    for forwarded in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(forwarded, lambda received, _: os.kill(child, received))
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    sys.exit(128 - code if code < 0 else code)
+
+
+def parents():
+    """Every process that we can see, and its parent."""
+    found = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/stat", "rb") as file:
+                    found[int(entry)] = int(file.read().rpartition(b")")[2].split()[1])
+            except OSError:
+                pass
+    return found
 
 
 def as_wire():

@@ -32,9 +32,13 @@ inside, $LAB is this program:
   $LAB plug K NAME [ADDRESS/BITS]   one more interface on the wire for host K (default 10.77.0.(100*n+K)/24)
   $LAB unplug K NAME           take it away ($LAB on K ip ... does the rest: addr add, addr del, link set down)
   $LAB wire measure            what the wire adds to a datagram's way there and back
+  $LAB peer linkhut            Ableton's LinkHut     } driven by lines on standard input, one JSON answer each:
+  $LAB peer reference          the reference library } `help` lists the commands
 
 anywhere:
+  tools/lab at PID [on K] COMMAND...   run COMMAND in the running lab with that process id (a second terminal)
   tools/lab prepare            install and build now what the lab would install at first use
+  tools/lab peer NAME          outside of a lab: in a lab of its own
 
 exit status: COMMAND's; 125 the lab itself failed, 126 and 127 COMMAND could not be run or was not found,
 128+S a signal S ended it. docs/lab.md has examples."""
@@ -113,13 +117,16 @@ def main():
     arguments = sys.argv[1:]
     word = arguments[0] if arguments else ""
     inside = os.environ.get("LAB_DIR", "")
-    if inside and not os.path.exists(os.path.join(inside, "hosts.json")):
+    if inside and not os.path.exists(os.path.join(inside, "environment-1.json")):
         inside = ""  # a left-over variable of a lab that is gone, or that is not ours
     if word in ("on", "wire", "plug", "unplug") and not inside:
         fail(f"{word}: only inside a lab: tools/lab --hosts 2 -- sh -c '$LAB {word} ...'", 2)
     if word == "on":
         import hosts
         hosts.run_on(arguments[1:])
+    elif word == "at":
+        import hosts
+        hosts.run_at(arguments[1:])
     elif word == "wire":
         import wire
         wire.command(arguments[1:])
@@ -132,9 +139,14 @@ def main():
     elif word == "prepare":
         import setup
         setup.everything()
+    elif word == "peer" and inside:
+        import peers
+        peers.run(arguments[1:])
     else:
         import stage
         options, command = parse(arguments)
+        if word == "peer":
+            command = [os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lab")] + arguments
         stage.enter(options, command, nested=bool(inside))
 
 

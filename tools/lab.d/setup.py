@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the lab needs from the machine: Debian packages, the built wire, a Python environment with the reference
-library. Everything is made at first use, outside of the namespaces, in the user's cache directory."""
+library (tools/.venv). All is made at first use, outside of the namespaces; the wire in the user's cache."""
 
-import fcntl
 import hashlib
 import os
 import shutil
@@ -12,7 +11,6 @@ import sys
 from main import fail
 
 TOOLS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-REFERENCE = "LinkPython-extern==1.3.0"  # wraps the reference library; the version that the tests were made with
 
 
 def cache():
@@ -31,10 +29,11 @@ def cache():
     return path
 
 
-def packages(names):
-    script = '. "$0/packages.sh"; need_packages "$@"'
-    if subprocess.run(["bash", "-c", script, TOOLS, *names], stdout=sys.stderr).returncode != 0:
-        fail("needs these packages: " + " ".join(names))
+def shell(function, *arguments):
+    """A function of tools/lib/packages.sh: it says what it does and why it could not."""
+    script = '. "$0/lib/packages.sh"; "$@"'
+    if subprocess.run(["bash", "-c", script, TOOLS, function, *arguments], stdout=sys.stderr).returncode != 0:
+        sys.exit(125)
 
 
 def programs(wanted):
@@ -42,7 +41,7 @@ def programs(wanted):
     missing = [package for what, package in wanted
                if not (os.path.exists(what) if what.startswith("/") else shutil.which(what))]
     if missing:
-        packages(missing)
+        shell("need_packages", *missing)
 
 
 def needed(options, command):
@@ -57,12 +56,6 @@ def needed(options, command):
         peers()
 
 
-def locked(name):
-    file = open(os.path.join(cache(), name + ".lock"), "w")
-    fcntl.flock(file, fcntl.LOCK_EX)
-    return file
-
-
 def built(source, name):
     """A C program of the lab, compiled when its text changes."""
     with open(source, "rb") as file:
@@ -72,7 +65,7 @@ def built(source, name):
         return path
     compiler = next((c for c in ("cc", "gcc", "clang") if shutil.which(c)), None)
     if compiler is None:
-        packages(["gcc", "libc6-dev"])
+        shell("need_packages", "gcc", "libc6-dev")
         compiler = "gcc"
     fresh = f"{path}.{os.getpid()}"
     done = subprocess.run([compiler, "-O2", "-o", fresh, source, "-lm"], stdout=sys.stderr)
@@ -82,35 +75,20 @@ def built(source, name):
     return path
 
 
-def environment_path():
-    version = f"{REFERENCE}-{sys.version_info[0]}.{sys.version_info[1]}".replace("==", "-")
-    return os.path.join(cache(), version)
-
-
 def reference_python():
     """The Python that can import the reference library, or None."""
-    path = os.path.join(environment_path(), "bin", "python")
-    return path if os.path.exists(path) and os.path.exists(os.path.join(environment_path(), "complete")) else None
+    environment, wanted = os.path.join(TOOLS, ".venv"), os.path.join(TOOLS, "lib", "python.txt")
+    try:
+        with open(wanted) as want, open(os.path.join(environment, "installed.txt")) as have:
+            return os.path.join(environment, "bin", "python") if want.read() == have.read() else None
+    except OSError:
+        return None
 
 
 def peers():
     programs([("LinkHut", "ableton-link-utils")])
-    if reference_python():
-        return
-    with locked("reference"):
-        if reference_python():
-            return
-        path = environment_path()
-        sys.stderr.write(f"lab: installing {REFERENCE} into {path}\n")
-        if subprocess.run(["/usr/bin/python3", "-c", "import ensurepip, venv"], capture_output=True).returncode != 0:
-            packages(["python3-venv"])
-        for step in (["/usr/bin/python3", "-m", "venv", "--clear", path],
-                     [os.path.join(path, "bin", "python"), "-m", "pip", "install", "--quiet",
-                      "--disable-pip-version-check", REFERENCE]):
-            done = subprocess.run(step, stdout=sys.stderr)
-            if done.returncode != 0:
-                fail(f"{' '.join(step)} failed; the reference peer needs PyPI once")
-        open(os.path.join(path, "complete"), "w").close()
+    if reference_python() is None:
+        shell("need_venv")
 
 
 def everything():

@@ -144,6 +144,7 @@ def inside(options, command, wire_program):
     })
     everyone = hosts.build(options, environment, wire_program)
     servers.start(options, everyone)
+    hosts.publish(everyone)
     ended = {}
     command_pid = everyone[0].spawn(command or [os.environ.get("SHELL", "/bin/sh")])
     for number in ENDING:
@@ -159,14 +160,7 @@ def inside(options, command, wire_program):
 
 def signal_tree(root, number):
     """To COMMAND and all that it started: a shell would wait for its child before it minds its own signal."""
-    parents = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                with open(f"/proc/{entry}/stat", "rb") as file:
-                    parents[int(entry)] = int(file.read().rpartition(b")")[2].split()[1])
-            except OSError:
-                pass
+    parents = hosts.parents()
     doomed, grew = {root}, True
     while grew:
         more = {pid for pid, parent in parents.items() if parent in doomed} - doomed

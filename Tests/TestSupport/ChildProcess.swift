@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import Synchronization
+
+/// A program that a test starts: its standard input and output are ours, line by line; its standard error is kept.
+/// It ends with this object at the latest.
+public final class ChildProcess: @unchecked Sendable {
+  public let identifier: pid_t
+  private let input: CInt
+  private let output: CInt
+  private let errors: CInt
+  private var pending: [UInt8] = []
+  private var inputIsOpen = true
+  private var ended: Int32?
+
+  public enum Failure: Error, CustomStringConvertible {
+    case cannotStart(String, errno: Int32)
+    case silent(after: Duration, errors: String)
+    case ended(status: Int32, errors: String)
+
+    public var description: String {
+      switch self {
+      case .cannotStart(let program, let number): "\(program): \(String(cString: strerror(number)))"
+      case .silent(let duration, let errors): "no line within \(duration); it said: \(errors)"
+      case .ended(let status, let errors): "ended with \(status); it said: \(errors)"
+      }
+    }
+  }
+
+  /// - Parameter environment: added to ours; an empty value takes the variable away.
+  public init(_ command: [String], environment: [String: String] = [:]) throws {
+    Self.brokenPipesAreErrors
+    // Tests run side by side, and a pipe's end in somebody else's child would never see its own end: nobody spawns
+    // between the making of ours and their being marked close-on-exec.
+    let (toChild, fromChild, errors) = try Self.spawning.withLock { _ in
+      (try Self.pipe(), try Self.pipe(), try Self.scratchFile())
+    }
+    (input, output, self.errors) = (toChild.write, fromChild.read, errors)
+    defer {
+      close(toChild.read)
+      close(fromChild.write)
+    }
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    for (ours, theirs) in [(toChild.read, 0), (fromChild.write, 1), (errors, 2)] as [(CInt, CInt)] {
+      posix_spawn_file_actions_adddup2(&actions, ours, theirs)
+    }
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var all = sigset_t()
+    var none = sigset_t()
+    sigfillset(&all)
+    sigemptyset(&none)
+    posix_spawnattr_setsigdefault(&attributes, &all)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
+    var child: pid_t = 0
+    let failure = Self.withCStrings(command) { arguments in
+      Self.withCStrings(Self.environment(changedBy: environment)) { variables in
+        Self.spawning.withLock { _ in
+          posix_spawnp(&child, command[0], &actions, &attributes, arguments, variables)
+        }
+      }
+    }
+    identifier = child
+    guard failure == 0 else {
+      ended = failure
+      throw Failure.cannotStart(command[0], errno: failure)
+    }
+  }
+
+  deinit {
+    if ended == nil {
+      kill(identifier, SIGKILL)
+      _ = status()
+    }
+    closeInput()
+    close(output)
+    close(errors)
+  }
+
+  /// Runs a program to its end.
+  public static func run(
+    _ command: [String], environment: [String: String] = [:], within limit: Duration = .seconds(60)
+  ) throws -> (status: Int32, output: String, errors: String) {
+    let child = try ChildProcess(command, environment: environment)
+    child.closeInput()
+    var lines: [String] = []
+    let deadline = ContinuousClock.now + limit
+    while let line = try child.line(by: deadline) { lines.append(line + "\n") }
+    return (child.status(), lines.joined(), child.saidOnErrors)
+  }
+
+  public func send(_ line: String) {
+    var bytes = Array((line + "\n").utf8)[...]
+    while inputIsOpen, !bytes.isEmpty {
+      let count = bytes.withUnsafeBytes { write(input, $0.baseAddress, $0.count) }
+      guard count > 0 else { return }  // it is gone, and the next line that we wait for will say so
+      bytes = bytes.dropFirst(count)
+    }
+  }
+
+  public func closeInput() {
+    if inputIsOpen { close(input) }
+    inputIsOpen = false
+  }
+
+  /// The next line of standard output; nil at its end.
+  public func line(within limit: Duration = .seconds(10)) throws -> String? {
+    try line(by: .now + limit)
+  }
+
+  private func line(by deadline: ContinuousClock.Instant) throws -> String? {
+    let began = ContinuousClock.now
+    while true {
+      if let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
+        defer { pending.removeSubrange(...end) }
+        return String(decoding: pending[..<end], as: UTF8.self)
+      }
+      let left = ContinuousClock.now.duration(to: deadline).components
+      var wait = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
+      let milliseconds = max(0, left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000)
+      guard poll(&wait, 1, CInt(clamping: milliseconds)) > 0 else {
+        if errno == EINTR, milliseconds > 0 { continue }
+        throw Failure.silent(after: began.duration(to: .now), errors: saidOnErrors)
+      }
+      var chunk = [UInt8](repeating: 0, count: 65536)
+      let count = read(output, &chunk, chunk.count)
+      if count > 0 {
+        pending += chunk[..<count]
+      } else if pending.isEmpty {
+        return nil
+      } else {
+        pending.append(UInt8(ascii: "\n"))  // a last line without its end
+      }
+    }
+  }
+
+  public func signal(_ number: CInt) {
+    if ended == nil { kill(identifier, number) }
+  }
+
+  /// Waits for the end: the exit status, or 128 and the signal, as in a shell.
+  @discardableResult
+  public func status() -> Int32 {
+    if let ended { return ended }
+    var raw: Int32 = 0
+    while waitpid(identifier, &raw, 0) < 0, errno == EINTR {}
+    let status = raw & 0x7f == 0 ? (raw >> 8) & 0xff : 128 + (raw & 0x7f)
+    ended = status
+    return status
+  }
+
+  /// What it has written to standard error so far.
+  public var saidOnErrors: String {
+    let size = Int(lseek(errors, 0, SEEK_END))
+    var bytes = [UInt8](repeating: 0, count: max(0, min(size, 1 << 20)))
+    let count = pread(errors, &bytes, bytes.count, 0)
+    return String(decoding: bytes[..<max(0, count)], as: UTF8.self)
+  }
+
+  private static let spawning = Mutex(())
+
+  private static func pipe() throws -> (read: CInt, write: CInt) {
+    var ends: [CInt] = [0, 0]
+    guard Glibc.pipe(&ends) == 0 else { throw Failure.cannotStart("pipe", errno: errno) }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    return (ends[0], ends[1])
+  }
+
+  /// A file without a name.
+  private static func scratchFile() throws -> CInt {
+    var path = Array("/tmp/tactus-test-XXXXXX".utf8CString)
+    let file = mkstemp(&path)
+    guard file >= 0 else { throw Failure.cannotStart("mkstemp", errno: errno) }
+    unlink(path)
+    _ = fcntl(file, F_SETFD, FD_CLOEXEC)
+    return file
+  }
+
+  /// Writing to a child that has ended must not end the tests.
+  private static let brokenPipesAreErrors: Void = { _ = Glibc.signal(SIGPIPE, SIG_IGN) }()
+
+  private static func environment(changedBy changes: [String: String]) -> [String] {
+    var result: [String] = []
+    var entry = environ
+    while let text = entry.pointee {
+      let variable = String(cString: text)
+      let name = String(variable.prefix { $0 != "=" })
+      if changes[name] == nil { result.append(variable) }
+      entry += 1
+    }
+    return result + changes.filter { !$0.value.isEmpty }.map { "\($0.key)=\($0.value)" }
+  }
+
+  private static func withCStrings<Result>(
+    _ strings: [String], _ body: ([UnsafeMutablePointer<CChar>?]) -> Result
+  ) -> Result {
+    let copies = strings.map { strdup($0) }
+    defer { for copy in copies { free(copy) } }
+    return body(copies + [nil])
+  }
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+
+extension Lab {
+  /// The repository's top, from where this file was compiled.
+  public static let top: String = {
+    let parts = #filePath.split(separator: "/", omittingEmptySubsequences: false)
+    return parts.dropLast(3).joined(separator: "/")
+  }()
+
+  public static let tool = top + "/tools/lab"
+
+  /// Is this process inside a lab, so that it may open sockets and JACK clients?
+  public static var isHere: Bool {
+    guard let directory = getenv("LAB_DIR") else { return false }
+    return access(String(cString: directory) + "/environment-1.json", R_OK) == 0
+  }
+}
+
+/// A lab that stays up while this object lives, for programs to be put on its hosts. It ends with the test process,
+/// however that ends: what keeps it up is the other end of a pipe.
+public final class LabStage: Sendable {
+  private let holder: ChildProcess
+
+  /// - Parameter options: of `tools/lab`, for instance `"--hosts", "2", "--wire", "loss=5%"`.
+  public init(_ options: String...) throws {
+    holder = try ChildProcess([Lab.tool] + options + ["--", "cat"])
+    holder.send("ready")
+    guard try holder.line(within: .seconds(60)) == "ready" else {
+      throw ChildProcess.Failure.ended(status: holder.status(), errors: holder.saidOnErrors)
+    }
+  }
+
+  deinit {
+    holder.closeInput()
+    holder.status()
+  }
+
+  /// The process id of `tools/lab` itself.
+  public var identifier: Int32 { holder.identifier }
+
+  /// The command that runs COMMAND on a host of this lab.
+  public func command(on host: Int = 1, _ command: [String]) -> [String] {
+    [Lab.tool, "at", "\(identifier)", "on", "\(host)"] + command
+  }
+
+  public func run(on host: Int = 1, _ arguments: String...) throws -> (
+    status: Int32, output: String, errors: String
+  ) {
+    try ChildProcess.run(command(on: host, arguments))
+  }
+
+  /// For example `wire("loss=10%", "delay=5ms")`, `wire("cut", "2")`; without words its state as JSON.
+  @discardableResult
+  public func wire(_ words: String...) throws -> String {
+    let done = try ChildProcess.run(command([Lab.tool, "wire"] + words))
+    guard done.status == 0 else { throw ChildProcess.Failure.ended(status: done.status, errors: done.errors) }
+    return done.output
+  }
+}

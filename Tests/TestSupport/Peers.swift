@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// A Link peer in another process, driven by the line protocol of `tools/lab.d/lines.py` (`help` lists it).
+public final class LabPeer: Sendable {
+  public enum Kind: Sendable {
+    /// Ableton's LinkHut as Debian has it (Link 3.0.6), through its keys and its status line; needs a JACK server.
+    case linkhut
+    /// The newest reference library on PyPI.
+    case reference
+    /// Any other program that speaks the same protocol.
+    case program([String])
+  }
+
+  public struct Refused: Error, CustomStringConvertible {
+    public let line: String
+    public let answer: String
+    public var description: String { "\(line): \(answer)" }
+  }
+
+  public let kind: Kind
+  private let process: ChildProcess
+
+  public init(_ kind: Kind, in stage: LabStage, on host: Int = 1) throws {
+    self.kind = kind
+    let command =
+      switch kind {
+      case .linkhut: [Lab.tool, "peer", "linkhut"]
+      case .reference: [Lab.tool, "peer", "reference"]
+      case .program(let command): command
+      }
+    process = try ChildProcess(stage.command(on: host, command))
+  }
+
+  /// Sends a command and waits for its answer.
+  @discardableResult
+  public func ask(_ line: String, within limit: Duration = .seconds(20)) throws -> [String: FlatJSON] {
+    process.send(line)
+    return try answer(to: line, within: limit)
+  }
+
+  /// Sends a command without waiting, so that several peers can be asked at once; `answer` gets what comes back.
+  public func send(_ line: String) { process.send(line) }
+
+  public func answer(to line: String, within limit: Duration = .seconds(20)) throws -> [String: FlatJSON] {
+    guard let text = try process.line(within: limit) else {
+      throw ChildProcess.Failure.ended(status: process.status(), errors: process.saidOnErrors)
+    }
+    guard let fields = FlatJSON.object(text), fields["ok"] == .boolean(true) else {
+      throw Refused(line: line, answer: text)
+    }
+    return fields
+  }
+
+  /// What it shows now.
+  public func status() throws -> PeerStatus { try PeerStatus(ask("status")) }
+
+  /// Waits until its status shows a value, at most so many seconds, and returns the status.
+  @discardableResult
+  public func wait(_ field: String, _ value: String, seconds: Double = 15) throws -> PeerStatus {
+    try PeerStatus(ask("wait \(field) \(value) \(seconds)", within: .seconds(seconds + 10)))
+  }
+
+  /// Leaves the session as users do, and ends.
+  public func quit() throws {
+    try ask("quit")
+    process.closeInput()
+    process.status()
+  }
+
+  /// Ends at once, without a goodbye.
+  public func kill() {
+    process.signal(9)
+    process.status()
+  }
+}
+
+/// What every peer shows.
+public struct PeerStatus: Sendable {
+  public let fields: [String: FlatJSON]
+
+  public init(_ fields: [String: FlatJSON]) { self.fields = fields }
+
+  public var peers: Int { Int(fields["peers"]?.number ?? -1) }
+  public var tempo: Double { fields["tempo"]?.number ?? .nan }
+  public var beat: Double { fields["beat"]?.number ?? .nan }
+  public var phase: Double { fields["phase"]?.number ?? .nan }
+  public var isPlaying: Bool { fields["playing"] == .boolean(true) }
+  public var isEnabled: Bool { fields["enabled"] == .boolean(true) }
+  /// Microseconds of Link's clock at which `beat` was true.
+  public var time: Int64 { Int64(fields["time"]?.number ?? 0) }
+  /// Seconds that a `wait` took.
+  public var waited: Double { fields["waited"]?.number ?? .nan }
+}

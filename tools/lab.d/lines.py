@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The line protocol of every peer: a command line in, one line of flat JSON out, in order.
+
+{"ok": true, ...} or {"ok": false, "error": "..."}. Times are microseconds of Link's clock, CLOCK_MONOTONIC_RAW,
+the same for all processes of a machine; a TIME may be +MICROS from now, and is now if it is left out. End of input
+ends the peer as quit does."""
+
+import json
+import sys
+import time
+
+HELP = {
+    "status": "all that the peer shows",
+    "enable on|off": "take part in Link",
+    "sync on|off": "start/stop sync",
+    "tempo BPM [TIME]": "set the session's tempo",
+    "play [TIME]": "start", "stop [TIME]": "stop",
+    "quantum Q": "the quantum for everything that follows (4)",
+    "beat [TIME]": "beat, phase and tempo at a time",
+    "time BEAT": "when that beat is",
+    "request BEAT [TIME]": "map a beat to a time, in phase with the session",
+    "force BEAT [TIME]": "map a beat to a time, for everybody",
+    "start BEAT [TIME]": "play and request that beat at that time",
+    "clock": "the time", "peers": "how many others",
+    "wait FIELD VALUE [SECONDS]": "until status shows it (numbers within 0.01); 10 seconds at most unless said",
+    "key KEYS": "press keys (LinkHut)",
+    "help": "this", "quit": "leave the session and end",
+}
+_BOOLEANS = {"on": True, "off": False, "true": True, "false": False}
+
+
+class Refused(Exception):
+    """A command that cannot be carried out; its text goes to the caller."""
+
+
+def switch(word):
+    if word not in _BOOLEANS:
+        raise Refused(f"{word}: must be on or off")
+    return _BOOLEANS[word]
+
+
+def link_time():
+    return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) // 1000
+
+
+def time_of(words, place):
+    """The TIME at words[place], or now."""
+    if len(words) <= place:
+        return link_time()
+    return link_time() + int(words[place][1:]) if words[place].startswith("+") else int(words[place])
+
+
+def wait(peer, field, value, seconds):
+    status = peer.status()
+    if field not in status:
+        raise Refused(f"{field}: not in status")
+    wanted = _BOOLEANS.get(value, value)
+    if not isinstance(wanted, bool):
+        wanted = float(value)
+    began = time.monotonic()
+    while True:
+        shown = status[field]
+        if shown is wanted or (not isinstance(shown, bool) and abs(shown - wanted) < 0.01):
+            return dict(status, waited=time.monotonic() - began)
+        if time.monotonic() - began > seconds:
+            raise Refused(f"{field} is {json.dumps(shown)} and did not become {value} within {seconds} s")
+        time.sleep(peer.pause)
+        status = peer.status()
+
+
+def answer(peer, words):
+    verb = words[0]
+    if verb == "help":
+        return HELP
+    if verb == "clock":
+        return {"time": link_time()}
+    if verb == "wait" and len(words) in (3, 4):
+        return wait(peer, words[1], words[2], float(words[3]) if len(words) == 4 else 10.0)
+    method = getattr(peer, verb, None) if any(usage.split()[0] == verb for usage in HELP) else None
+    if method is None:
+        raise Refused(f"{' '.join(words)}: not a command of this peer, or not all of one; try help")
+    return method(*words[1:])
+
+
+def serve(peer):
+    for line in sys.stdin:
+        words = line.split()
+        if not words:
+            continue
+        if words[0] == "quit":
+            print('{"ok": true}', flush=True)
+            break
+        try:
+            result = {"ok": True, **(answer(peer, words) or {})}
+        except (Refused, ValueError, OverflowError) as problem:
+            result = {"ok": False, "error": str(problem)}
+        except (IndexError, TypeError):  # too few or too many words
+            usage = next(usage for usage in HELP if usage.split()[0] == words[0])
+            result = {"ok": False, "error": f"{line.strip()}: not {usage} as this peer can do it; try help"}
+        print(json.dumps(result), flush=True)
+    peer.leave()

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Debian's LinkHut as a peer: the program itself in a pseudo-terminal, keys in, its status line out (lines.py).
+
+It needs a JACK server. What it shows is 10 to 20 ms old and has two decimals; it cannot set a time."""
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import sys
+import termios
+import threading
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import kernel
+import lines
+
+#                     enabled     peers     quantum   sync      state       tempo       beats
+STATUS = re.compile(rb"(yes|no) +\| (\d+) +\| (\d+) +\| (yes|no) +\[(\w+)\] +\| ([\d.]+) +\| (-?[\d.]+) +\|")
+REACTS_WITHIN = 2.0  # seconds from a key to its effect on the status line
+
+
+class LinkHut:
+    pause = 0.005
+
+    def __init__(self):
+        self.shown, self.shown_at, self.fresh = None, 0, threading.Condition()
+        self.pid, self.terminal = pty.fork()
+        if self.pid == 0:
+            kernel.die_with_parent(signal.SIGKILL)
+            os.execvp("LinkHut", ["LinkHut"])
+        # A line of LinkHut must fit, or the terminal wraps it.
+        fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
+        threading.Thread(target=self.read, daemon=True).start()
+        self.status()
+
+    def read(self):
+        pending = b""
+        while True:
+            try:
+                more = os.read(self.terminal, 65536)
+            except OSError:
+                more = b""
+            pending = (pending + more)[-4096:]
+            *_, last = STATUS.finditer(pending) if STATUS.search(pending) else [None]
+            with self.fresh:
+                if last is not None:
+                    self.shown, self.shown_at = last.groups(), lines.link_time()
+                    pending = pending[last.end():]
+                if not more:
+                    self.shown, self.terminal = None, None
+                self.fresh.notify_all()
+            if not more:
+                return
+
+    def status(self):
+        with self.fresh:
+            if not self.fresh.wait_for(lambda: self.shown or self.terminal is None, timeout=10) or not self.shown:
+                raise SystemExit("linkhut: LinkHut shows nothing; is there a JACK server?")
+            enabled, peers, quantum, sync, state, tempo, beats = self.shown
+            return {
+                "enabled": enabled == b"yes", "peers": int(peers), "sync": sync == b"yes",
+                "playing": state == b"playing", "tempo": float(tempo), "quantum": float(quantum),
+                "time": self.shown_at, "beat": float(beats), "phase": float(beats) % float(quantum), "pid": self.pid,
+            }
+
+    def key(self, *words):
+        os.write(self.terminal, " ".join(words).encode())
+
+    def press_until(self, field, wanted, key, back=None):
+        """Press KEY (or BACK where the value must fall), one at a time, until the status line shows it."""
+        for _ in range(1000):
+            before = self.status()[field]
+            if before == wanted:
+                return
+            self.key(back if back is not None and before > wanted else key)
+            deadline = time.monotonic() + REACTS_WITHIN
+            while self.status()[field] == before:
+                if time.monotonic() > deadline:
+                    raise lines.Refused(f"{field} stays {before}")
+                time.sleep(self.pause)
+        raise lines.Refused(f"{field} does not become {wanted}")
+
+    def enable(self, word):
+        self.press_until("enabled", lines.switch(word), "a")
+
+    def sync(self, word):
+        self.press_until("sync", lines.switch(word), "s")
+
+    def play(self):
+        self.press_until("playing", True, " ")
+
+    def stop(self):
+        self.press_until("playing", False, " ")
+
+    def tempo(self, word):
+        """In steps of 1 BPM from the tempo that is shown: a fraction of a BPM cannot be reached."""
+        if round(float(word) - self.status()["tempo"], 2) % 1 != 0:
+            raise lines.Refused(f"LinkHut shows {self.status()['tempo']} and moves in steps of 1")
+        self.press_until("tempo", float(word), "e", back="w")
+
+    def quantum(self, word):
+        self.press_until("quantum", float(word), "t", back="r")
+
+    def beat(self):
+        status = self.status()
+        return {key: status[key] for key in ("time", "beat", "phase", "tempo")}
+
+    def peers(self):
+        return {"peers": self.status()["peers"]}
+
+    def leave(self):
+        if self.terminal is not None:
+            self.key("q")
+            if select.select([os.pidfd_open(self.pid)], [], [], 3)[0]:
+                return
+        os.kill(self.pid, signal.SIGKILL)
+
+
+lines.serve(LinkHut())

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The reference library as a peer: LinkPython-extern from PyPI, driven by lines (lines.py)."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import link
+
+import lines
+
+
+class Reference:
+    pause = 0.001
+
+    def __init__(self):
+        self.link = link.Link(120.0)
+        self.length = 4.0
+
+    def status(self):
+        now = lines.link_time()
+        state = self.link.captureSessionState()
+        return {
+            "enabled": self.link.enabled, "peers": self.link.numPeers(), "sync": self.link.startStopSyncEnabled,
+            "playing": state.isPlaying(), "tempo": state.tempo(), "quantum": self.length, "time": now,
+            "beat": state.beatAtTime(now, self.length), "phase": state.phaseAtTime(now, self.length),
+            "playing_since": state.timeForIsPlaying(), "pid": os.getpid(),
+        }
+
+    def change(self, what):
+        state = self.link.captureSessionState()
+        what(state)
+        self.link.commitSessionState(state)
+
+    def enable(self, word):
+        self.link.enabled = lines.switch(word)
+
+    def sync(self, word):
+        self.link.startStopSyncEnabled = lines.switch(word)
+
+    def tempo(self, *words):
+        bpm, at = float(words[0]), lines.time_of(words, 1)
+        self.change(lambda state: state.setTempo(bpm, at))
+
+    def play(self, *words):
+        at = lines.time_of(words, 0)
+        self.change(lambda state: state.setIsPlaying(True, at))
+
+    def stop(self, *words):
+        at = lines.time_of(words, 0)
+        self.change(lambda state: state.setIsPlaying(False, at))
+
+    def quantum(self, word):
+        self.length = float(word)
+
+    def beat(self, *words):
+        at = lines.time_of(words, 0)
+        state = self.link.captureSessionState()
+        return {"time": at, "beat": state.beatAtTime(at, self.length), "phase": state.phaseAtTime(at, self.length),
+                "tempo": state.tempo()}
+
+    def time(self, word):
+        return {"time": self.link.captureSessionState().timeAtBeat(float(word), self.length)}
+
+    def request(self, *words):
+        beat, at = float(words[0]), lines.time_of(words, 1)
+        self.change(lambda state: state.requestBeatAtTime(beat, at, self.length))
+
+    def force(self, *words):
+        beat, at = float(words[0]), lines.time_of(words, 1)
+        self.change(lambda state: state.forceBeatAtTime(beat, at, self.length))
+
+    def start(self, *words):
+        beat, at = float(words[0]), lines.time_of(words, 1)
+        self.change(lambda state: state.setIsPlayingAndRequestBeatAtTime(True, at, beat, self.length))
+
+    def peers(self):
+        return {"peers": self.link.numPeers()}
+
+    def leave(self):
+        self.link.enabled = False  # says goodbye
+
+
+lines.serve(Reference())
