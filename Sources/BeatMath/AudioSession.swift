@@ -7,9 +7,9 @@ public struct SessionChange: Hashable, Sendable, BitwiseCopyable {
   public var startStop: ClientStartStop?
   /// Host time of the commit.
   public var at: Micros
-  /// The session that the edited timeline belongs to.
+  /// The session that the edited timeline belongs to; 0 if that is of no concern.
   public var session: UInt64
-  /// Commits are counted; whoever works them in says how far it is.
+  /// The audio thread's commits are counted, and whoever works them in says how far it is; 0 for others.
   public var sequence: UInt64
 
   @_noLocks @_noAllocation
@@ -22,6 +22,14 @@ public struct SessionChange: Hashable, Sendable, BitwiseCopyable {
     self.session = session
     self.sequence = sequence
   }
+
+  var isEmpty: Bool {
+    @_noLocks @_noAllocation get {
+      if let _ = timeline { return false }
+      if let _ = startStop { return false }
+      return true
+    }
+  }
 }
 
 /// The audio thread's own copy of the session (link-protocol 9.2).
@@ -32,9 +40,11 @@ public struct SessionChange: Hashable, Sendable, BitwiseCopyable {
 /// A plain value that one thread owns. A commit that could not be handed on is undone by putting the earlier copy
 /// back. [audio]
 public struct AudioSession: Sendable, BitwiseCopyable {
-  public private(set) var state: SessionState
   /// Of the last commit.
   public private(set) var sequence: UInt64 = 0
+  private var timeline: Timeline
+  private var startStop: ClientStartStop
+  /// To which `timeline` belongs.
   private var session: UInt64
   private var lastCommit: Micros?
   private var timelineChanged: Micros?
@@ -44,54 +54,48 @@ public struct AudioSession: Sendable, BitwiseCopyable {
     @_noLocks @_noAllocation get { Micros(1_000_000) }
   }
 
-  /// `session` names the session that `state` was captured from.
   @_noLocks @_noAllocation
-  public init(_ state: SessionState, session: UInt64) {
-    self.state = state
-    self.session = session
+  public init(_ shared: SessionState) {
+    timeline = shared.timeline
+    startStop = shared.startStop
+    session = shared.session
   }
 
   /// `shared` is what was published last, `workedIn` the last commit that it contains.
   @_noLocks @_noAllocation
   public mutating func capture(
-    _ shared: SessionState, session: UInt64, workedIn: UInt64, at now: Micros
+    _ shared: SessionState, workedIn: UInt64, at now: Micros
   ) -> SessionState {
-    state.isConnected = shared.isConnected
     // A commit that is not worked in after a second never will be.
-    if workedIn < sequence && AudioSession.isRecent(lastCommit, at: now) { return state }
-    if !AudioSession.isRecent(timelineChanged, at: now) {
-      state.timeline = shared.timeline
-      self.session = session
+    let isPending = workedIn < sequence && AudioSession.isRecent(lastCommit, at: now)
+    if !isPending && !AudioSession.isRecent(timelineChanged, at: now) {
+      timeline = shared.timeline
+      session = shared.session
     }
-    if !AudioSession.isRecent(startStopChanged, at: now) { state.startStop = shared.startStop }
-    return state
+    if !isPending && !AudioSession.isRecent(startStopChanged, at: now) { startStop = shared.startStop }
+    return SessionState(
+      timeline: timeline, startStop: startStop, isConnected: shared.isConnected, session: session)
   }
 
-  /// Nil if nothing was changed. While Link is disabled there is nobody to defend the change against.
+  /// Nil if nothing was changed since `edited` was captured. While Link is disabled there is nobody to defend the
+  /// change against.
   @_noLocks @_noAllocation
-  public mutating func commit(
-    _ edited: SessionState, captured: SessionState, at now: Micros, isEnabled: Bool
-  ) -> SessionChange? {
-    let isTurned = !(edited.timeline == captured.timeline)
-    let isMoved =
-      now > state.startStop.timestamp
-      && (edited.startStop.isPlaying != captured.startStop.isPlaying
-        || !(edited.startStop.time == captured.startStop.time))
-    guard isTurned || isMoved else { return nil }
-    if isTurned {
-      state.timeline = edited.timeline.clamped
+  public mutating func commit(_ edited: SessionState, at now: Micros, isEnabled: Bool) -> SessionChange? {
+    guard var change = edited.change(at: now) else { return nil }
+    if !(now > startStop.timestamp) { change.startStop = nil }
+    if let turned = change.timeline {
+      timeline = turned
       timelineChanged = isEnabled ? now : nil
     }
-    if isMoved {
-      state.startStop = ClientStartStop(
-        isPlaying: edited.startStop.isPlaying, time: edited.startStop.time, timestamp: now)
+    if let moved = change.startStop {
+      startStop = moved
       startStopChanged = isEnabled ? now : nil
     }
+    if change.isEmpty { return nil }
     sequence = sequence &+ 1
     lastCommit = now
-    return SessionChange(
-      timeline: isTurned ? state.timeline : nil, startStop: isMoved ? state.startStop : nil, at: now,
-      session: session, sequence: sequence)
+    change.sequence = sequence
+    return change
   }
 
   @_noLocks @_noAllocation

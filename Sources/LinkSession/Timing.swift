@@ -26,11 +26,12 @@ public struct Commit: Sendable, BitwiseCopyable {
     self.audioSequence = audioSequence
   }
 
-  /// What `AudioSession` made on the audio thread.
+  /// What a captured state or `AudioSession` says was changed.
   public init(_ change: SessionChange) {
     self.init(
       timeline: change.timeline, startStop: change.startStop, at: change.at,
-      session: SessionID(rawValue: change.session), audioSequence: change.sequence)
+      session: change.session == 0 ? nil : SessionID(rawValue: change.session),
+      audioSequence: change.sequence == 0 ? nil : change.sequence)
   }
 }
 

@@ -132,17 +132,11 @@ public final class LinkWorld {
   /// What an app does: capture, edit, commit.
   public func edit(_ peer: Int, _ body: (inout SessionState, Micros) -> Void) {
     let host = host(of: peer)
-    let before = peers[peer].snapshot.state
-    var state = before
+    var state = peers[peer].snapshot.state
     body(&state, host)
-    let isMoved = state.startStop != before.startStop
-    let change = Commit(
-      timeline: state.timeline == before.timeline ? nil : state.timeline,
-      startStop: isMoved
-        ? ClientStartStop(isPlaying: state.isPlaying, time: state.timeOfPlaying, timestamp: host) : nil,
-      at: host, session: peers[peer].snapshot.session)
+    guard let change = state.change(at: host) else { return }
     isCommitting = true
-    handle(.commit(change), by: peer)
+    handle(.commit(Commit(change)), by: peer)
     isCommitting = false
   }
 

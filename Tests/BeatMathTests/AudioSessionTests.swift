@@ -4,20 +4,21 @@ import Testing
 
 private let start = Micros(10_000_000)
 
-private func sharedState(tempo: Double, isPlaying: Bool = false) -> SessionState {
+private func sharedState(tempo: Double, isPlaying: Bool = false, session: UInt64 = 1) -> SessionState {
   SessionState(
     timeline: Timeline(tempo: Tempo(tempo), beatOrigin: .zero, timeOrigin: start),
-    startStop: ClientStartStop(isPlaying: isPlaying, time: .zero, timestamp: .zero), isConnected: true)
+    startStop: ClientStartStop(isPlaying: isPlaying, time: .zero, timestamp: .zero), isConnected: true,
+    session: session)
 }
 
 /// Commits 50 BPM and playing at `start`.
 private func sessionWithOwnChange(isEnabled: Bool = true) -> AudioSession {
-  var audio = AudioSession(sharedState(tempo: 120), session: 1)
-  let captured = audio.capture(sharedState(tempo: 120), session: 1, workedIn: 0, at: start)
+  var audio = AudioSession(sharedState(tempo: 120))
+  let captured = audio.capture(sharedState(tempo: 120), workedIn: 0, at: start)
   var edited = captured
   edited.setTempo(50, at: start)
   edited.setPlaying(true, at: start)
-  _ = audio.commit(edited, captured: captured, at: start, isEnabled: isEnabled)
+  _ = audio.commit(edited, at: start, isEnabled: isEnabled)
   return audio
 }
 
@@ -25,23 +26,23 @@ private func sessionWithOwnChange(isEnabled: Bool = true) -> AudioSession {
   var audio = sessionWithOwnChange()
   let others = sharedState(tempo: 70)
   for elapsed: Int64 in [0, 1, 500_000, 1_000_000] {
-    let seen = audio.capture(others, session: 1, workedIn: 1, at: start + Micros(elapsed))
+    let seen = audio.capture(others, workedIn: 1, at: start + Micros(elapsed))
     #expect(seen.tempo == 50)
     #expect(seen.isPlaying)
   }
-  let later = audio.capture(others, session: 1, workedIn: 1, at: start + Micros(1_000_001))
+  let later = audio.capture(others, workedIn: 1, at: start + Micros(1_000_001))
   #expect(later.tempo == 70)
   #expect(!later.isPlaying)
 }
 
 @Test func aChangeOfTempoDoesNotHoldBackTheOthersStart() {
-  var audio = AudioSession(sharedState(tempo: 120), session: 1)
-  let captured = audio.state
+  var audio = AudioSession(sharedState(tempo: 120))
+  let captured = audio.capture(sharedState(tempo: 120), workedIn: 9, at: start)
   var edited = captured
   edited.setTempo(50, at: start)
-  _ = audio.commit(edited, captured: captured, at: start, isEnabled: true)
+  _ = audio.commit(edited, at: start, isEnabled: true)
   let seen = audio.capture(
-    sharedState(tempo: 70, isPlaying: true), session: 1, workedIn: 1, at: start + Micros(10))
+    sharedState(tempo: 70, isPlaying: true), workedIn: 1, at: start + Micros(10))
   #expect(seen.tempo == 50)
   #expect(seen.isPlaying)
 }
@@ -49,55 +50,55 @@ private func sessionWithOwnChange(isEnabled: Bool = true) -> AudioSession {
 @Test func whileDisabledTheSharedStateIsSeenAsSoonAsTheChangeIsWorkedIn() {
   var audio = sessionWithOwnChange(isEnabled: false)
   let stale = sharedState(tempo: 120)
-  #expect(audio.capture(stale, session: 1, workedIn: 0, at: start + Micros(10)).tempo == 50)
+  #expect(audio.capture(stale, workedIn: 0, at: start + Micros(10)).tempo == 50)
   #expect(
-    audio.capture(sharedState(tempo: 70), session: 1, workedIn: 1, at: start + Micros(20)).tempo == 70)
+    audio.capture(sharedState(tempo: 70), workedIn: 1, at: start + Micros(20)).tempo == 70)
 }
 
 @Test func aChangeThatWasNeverWorkedInIsGivenUpAfterASecond() {
   var audio = sessionWithOwnChange()
   let shared = sharedState(tempo: 120)
-  #expect(audio.capture(shared, session: 1, workedIn: 0, at: start + Micros(1_000_000)).tempo == 50)
-  #expect(audio.capture(shared, session: 1, workedIn: 0, at: start + Micros(1_000_001)).tempo == 120)
+  #expect(audio.capture(shared, workedIn: 0, at: start + Micros(1_000_000)).tempo == 50)
+  #expect(audio.capture(shared, workedIn: 0, at: start + Micros(1_000_001)).tempo == 120)
 }
 
 @Test func anUntouchedStateCommitsNothing() {
-  var audio = AudioSession(sharedState(tempo: 120), session: 1)
-  let captured = audio.state
-  #expect(audio.commit(captured, captured: captured, at: start, isEnabled: true) == nil)
+  var audio = AudioSession(sharedState(tempo: 120))
+  let captured = audio.capture(sharedState(tempo: 120), workedIn: 9, at: start)
+  #expect(audio.commit(captured, at: start, isEnabled: true) == nil)
   #expect(audio.sequence == 0)
 }
 
 @Test func aStartIsNotTakenTwiceInOneMicrosecond() {
   var audio = sessionWithOwnChange()
-  let captured = audio.state
+  let captured = audio.capture(sharedState(tempo: 120), workedIn: 9, at: start)
   var edited = captured
   edited.setPlaying(false, at: start)
-  #expect(audio.commit(edited, captured: captured, at: start, isEnabled: true) == nil)
-  let change = audio.commit(edited, captured: captured, at: start + Micros(1), isEnabled: true)
+  #expect(audio.commit(edited, at: start, isEnabled: true) == nil)
+  let change = audio.commit(edited, at: start + Micros(1), isEnabled: true)
   #expect(change?.startStop?.isPlaying == false)
 }
 
 @Test func theAudioThreadsTempoStaysInRange() {
-  var audio = AudioSession(sharedState(tempo: 120), session: 1)
-  let captured = audio.state
+  var audio = AudioSession(sharedState(tempo: 120))
+  let captured = audio.capture(sharedState(tempo: 120), workedIn: 9, at: start)
   var edited = captured
   edited.timeline.tempo = Tempo(5000)
-  let change = audio.commit(edited, captured: captured, at: start, isEnabled: true)
+  let change = audio.commit(edited, at: start, isEnabled: true)
   #expect(change?.timeline?.tempo == Tempo(999))
 }
 
 @Test func aChangeNamesTheSessionWhoseTimelineWasEdited() {
   var audio = sessionWithOwnChange()
   // A join within the second: the copy is still the old session's.
-  let kept = audio.capture(sharedState(tempo: 70), session: 2, workedIn: 1, at: start + Micros(500_000))
+  let kept = audio.capture(sharedState(tempo: 70, session: 2), workedIn: 1, at: start + Micros(500_000))
   var edited = kept
   edited.setTempo(51, at: start + Micros(500_000))
-  let early = audio.commit(edited, captured: kept, at: start + Micros(500_000), isEnabled: true)
+  let early = audio.commit(edited, at: start + Micros(500_000), isEnabled: true)
   #expect(early?.session == 1)
-  let fresh = audio.capture(sharedState(tempo: 70), session: 2, workedIn: 2, at: start + Micros(2_000_000))
+  let fresh = audio.capture(sharedState(tempo: 70, session: 2), workedIn: 2, at: start + Micros(2_000_000))
   edited = fresh
   edited.setTempo(71, at: start + Micros(2_000_000))
-  let late = audio.commit(edited, captured: fresh, at: start + Micros(2_000_000), isEnabled: true)
+  let late = audio.commit(edited, at: start + Micros(2_000_000), isEnabled: true)
   #expect(late?.session == 2)
 }
