@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// What taste forbids, each as a function from a file to its complaints. No file is read here.
+enum Rules {
+  /// Every module of Sources and what it may import. A new module gets its line here and its paragraph in
+  /// docs/architecture.md. nil: of our own, all.
+  static let imports: [String: Set<String>] = [
+    "BeatMath": [],
+    "LinkWire": ["BeatMath"],
+    "LinkSession": ["BeatMath", "LinkWire"],
+    "LinkWorld": ["BeatMath", "LinkSession", "LinkWire"],
+    "HostSync": ["BeatMath"],
+    "Handoff": ["Synchronization"],
+    "Link": ["BeatMath", "Glibc", "Handoff", "LinkSession", "LinkWire", "Synchronization"],
+    "LinkSimulator": ["BeatMath", "Glibc", "LinkSession", "LinkWire", "LinkWorld"],
+    "JACKHost": ["BeatMath", "CJACK", "Glibc", "Handoff", "HostSync", "Synchronization"],
+    "ControlSurface": [
+      "BeatMath", "CLiblo", "FoundationEssentials", "Glibc", "Handoff", "Synchronization",
+    ],
+    "tactus": [
+      "BeatMath", "ControlSurface", "CSndfile", "FoundationEssentials", "Glibc", "Handoff", "HostSync",
+      "JACKHost", "Link", "Synchronization",
+    ],
+    "CJACK": [], "CLiblo": [], "CSndfile": [],
+  ]
+
+  static let pureModules: Set = ["BeatMath", "LinkWire", "LinkSession", "LinkWorld", "HostSync", "Handoff"]
+
+  static let topLevel: Set = [
+    "Package.swift", "Sources", "Tests", "README.md", "sessions", "tools", "docs", "LICENSE",
+  ]
+
+  static let fileLineLimit = 400
+
+  static func importsAreAllowed(_ file: SourceText) -> [String] {
+    guard file.path.hasSuffix(".swift") else { return [] }
+    return imported(by: file).compactMap { name, line in
+      if name == "Foundation" {
+        return file.complaint(
+          line, "Foundation makes a static program ten times as large and formats by locale")
+      }
+      guard let module = file.module else { return nil }
+      guard let allowed = imports[module] else {
+        return file.complaint(
+          line, "no line for the module \(module) in the table of imports (Tests/TidyTests/Rules.swift)")
+      }
+      return allowed.contains(name)
+        ? nil : file.complaint(line, "\(module) must not import \(name); docs/architecture.md says who may")
+    }
+  }
+
+  /// `import A`, `public import A`, `@testable import A`, `import struct A.B`.
+  static func imported(by file: SourceText) -> [(name: String, line: Int)] {
+    let kinds: Set = ["struct", "class", "enum", "protocol", "typealias", "func", "let", "var"]
+    var found: [(String, Int)] = []
+    for (index, word) in file.words.enumerated() where word.text == "import" {
+      let rest = file.words[(index + 1)...].prefix { $0.line == word.line }.drop { kinds.contains($0.text) }
+      if let name = rest.first { found.append((name.text, word.line)) }
+    }
+    return found
+  }
+
+  static func fileIsShort(_ file: SourceText) -> [String] {
+    let count = file.lines.count - (file.lines.last == "" ? 1 : 0)
+    guard file.module != nil, count > fileLineLimit else { return [] }
+    return [
+      file.complaint(count, "\(count) lines; a file is one concept, \(fileLineLimit) lines are the ceiling")
+    ]
+  }
+
+  /// A closure literal inherits the isolation of where it stands and aborts when JACK's or liblo's thread calls
+  /// it; neither the compiler nor a test on the main thread sees that.
+  static func callbacksAreNamedFunctions(_ file: SourceText) -> [String] {
+    file.words.compactMap { word in
+      guard takesCallback(word.text), !file.isMember(word),
+        let opening = file.solid(from: word.range.upperBound)
+      else {
+        return nil
+      }
+      let brace = UInt8(ascii: "{")
+      var closure = file.code[opening] == brace
+      if file.code[opening] == UInt8(ascii: "(") {
+        let end = file.end(ofBracketAt: opening)
+        closure = file.code[opening..<end].contains(brace)
+        // On the same line: a body's brace after a condition comes later than this call's own.
+        if !closure, end < file.code.count, let next = file.solid(from: end), file.code[next] == brace {
+          closure = !isCondition(file, before: word)
+        }
+      }
+      return closure
+        ? file.complaint(word.line, "\(word.text) is given a closure; a C callback is a named function") : nil
+    }
+  }
+
+  private static func takesCallback(_ name: String) -> Bool {
+    let names: Set = [
+      "jack_on_shutdown", "jack_on_info_shutdown", "pthread_create", "sigaction", "signal", "atexit",
+      "lo_server_new", "lo_server_thread_new", "lo_server_thread_new_multicast", "qsort", "timer_create",
+    ]
+    return names.contains(name) || (name.hasPrefix("jack_set_") && !name.hasSuffix("_size"))
+      || (name.hasPrefix("lo_") && name.contains("_add_") && name.contains("method"))
+  }
+
+  private static func isCondition(_ file: SourceText, before word: SourceText.Word) -> Bool {
+    let conditions: Set = ["if", "guard", "while", "switch", "for", "else"]
+    return file.words.contains { $0.line == word.line && conditions.contains($0.text) }
+  }
+
+  /// Time, chance and talk come in as arguments or leave as values.
+  static func pureModulesStayPure(_ file: SourceText) -> [String] {
+    guard let module = file.module, pureModules.contains(module) else { return [] }
+    let forbidden: Set = [
+      "clock_gettime", "ContinuousClock", "SuspendingClock", "Date", "DispatchTime",
+      "SystemRandomNumberGenerator", "random", "randomElement", "shuffled", "print", "debugPrint", "Task",
+    ]
+    return file.words.compactMap { word in
+      guard forbidden.contains(word.text) else { return nil }
+      // Only what is used: `Int.random(in:)`, `Task {`, `Date.now`. A case or a function of our own called
+      // `clock` is a name, and chance that is drawn `using:` a generator comes from a seed.
+      let next = file.solid(from: word.range.upperBound) ?? 0
+      let isCall = next == word.range.upperBound && file.code[next] == UInt8(ascii: "(")
+      guard word.text.first?.isUppercase == true || isCall, !file.isNamedHere(word),
+        !file.isImplicitMember(word)
+      else { return nil }
+      if isCall, file.words(in: next..<file.end(ofBracketAt: next)).contains("using") { return nil }
+      return file.complaint(word.line, "\(word.text) in \(module), which is pure: it comes in as an argument")
+    }
+  }
+
+  static func licenceComesFirst(_ file: SourceText) -> [String] {
+    // After a `#!` or the line with which Package.swift must begin.
+    file.lines.prefix(2).contains { $0.contains("SPDX-License-Identifier: GPL-2.0-or-later") }
+      ? [] : [file.complaint(1, "the first line is: SPDX-License-Identifier: GPL-2.0-or-later")]
+  }
+
+  static func nothingIsLeftForLater(_ file: SourceText) -> [String] {
+    let notes = ["TO" + "DO", "FIX" + "ME", "X" + "XX"]
+    return file.lines.enumerated().flatMap { index, line in
+      notes.filter { note in
+        line.split { !($0.isLetter || $0.isNumber || $0 == "_") }.contains { $0 == note }
+      }.map { file.complaint(index + 1, "\($0): do it or leave it, notes to oneself are not for here") }
+    }
+  }
+
+  static func exemptionsAreExplained(_ file: SourceText) -> [String] {
+    file.lines.indices.compactMap { index in
+      guard file.lines[index].contains("@_semantics(\"no_performance_analysis\")") else { return nil }
+      let explained = file.lines[index].contains("//") || (index > 0 && file.lines[index - 1].contains("//"))
+      return explained
+        ? nil : file.complaint(index + 1, "an exemption from the real-time checks says why, in a comment")
+    }
+  }
+
+  /// Only the handoffs may promise the compiler what it can't check.
+  static func promisesStayInHandoff(_ file: SourceText) -> [String] {
+    guard let module = file.module, module != "Handoff" else { return [] }
+    return file.words.filter { $0.text == "unchecked" }.map {
+      file.complaint(
+        $0.line, "@unchecked Sendable outside of Handoff: cross threads with Latest, SPSCQueue or an Atomic")
+    }
+  }
+
+  static func namesSaySomething(_ file: SourceText) -> [String] {
+    let kinds: Set = ["struct", "class", "enum", "actor", "protocol"]
+    let empty = ["Manager", "Helper", "Helpers", "Util", "Utils", "Utilities", "Impl"]
+    return zip(file.words, file.words.dropFirst()).compactMap { kind, name in
+      kinds.contains(kind.text) && empty.contains { name.text.hasSuffix($0) }
+        ? file.complaint(name.line, "\(name.text): a name in the words of the domain says what it is") : nil
+    }
+  }
+
+  /// `switch` with cases of an enum and a `default` as well: a new case would slip through. Text, numbers and
+  /// tuples need one; an enum of C has no dots.
+  static func switchesAreComplete(_ file: SourceText) -> [String] {
+    file.words.enumerated().compactMap { index, word in
+      guard file.module != nil, word.text == "switch",
+        let brace = file.code[word.range.upperBound...].firstIndex(of: UInt8(ascii: "{"))
+      else { return nil }
+      let end = file.end(ofBracketAt: brace)
+      var depth = 0
+      var place = brace
+      var hasDefault = false
+      var hasCase = false
+      for label in file.words[index...] where label.range.lowerBound > brace && label.range.upperBound < end {
+        while place < label.range.lowerBound {
+          if file.code[place] == UInt8(ascii: "{") { depth += 1 }
+          if file.code[place] == UInt8(ascii: "}") { depth -= 1 }
+          place += 1
+        }
+        guard depth == 1 else { continue }
+        let next = file.solid(from: label.range.upperBound).map { file.code[$0] }
+        if label.text == "default", next == UInt8(ascii: ":") { hasDefault = true }
+        if label.text == "case", next == UInt8(ascii: ".") { hasCase = true }
+      }
+      return hasDefault && hasCase
+        ? file.complaint(word.line, "a switch over an enum names every case instead of default") : nil
+    }
+  }
+
+  static func modulesAreOnTheMap(_ modules: some Sequence<String>, architecture: String) -> [String] {
+    modules.filter { module in !architecture.split(separator: "\n").contains { $0.hasPrefix("**\(module)**") }
+    }
+    .map { "docs/architecture.md: no paragraph for Sources/\($0): begin one with **\($0)**" }
+  }
+
+  static func topLevelIsKnown(_ entries: some Sequence<String>) -> [String] {
+    entries.filter { !$0.hasPrefix(".") && !topLevel.contains($0) }
+      .map { "\($0): what is this at the top level? The house has Sources, Tests, docs, tools and sessions" }
+  }
+
+  /// All that are about one file.
+  static let ofFiles: [@Sendable (SourceText) -> [String]] = [
+    importsAreAllowed, fileIsShort, callbacksAreNamedFunctions, pureModulesStayPure, licenceComesFirst,
+    nothingIsLeftForLater, exemptionsAreExplained, promisesStayInHandoff, namesSaySomething,
+    switchesAreComplete,
+  ]
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Testing
+
+@Test("Every file keeps the house's rules")
+func filesAreTidy() {
+  let files = Repository.code()
+  #expect(files.count > 50, "the repository was not found at \(Repository.root)")
+  for file in files {
+    for rule in Rules.ofFiles {
+      for complaint in rule(file) { Issue.record("\(complaint)") }
+    }
+  }
+}
+
+@Test("Every module has a paragraph in docs/architecture.md and a line in the table of imports")
+func modulesAreOnTheMap() throws {
+  let architecture = try #require(Repository.text("docs/architecture.md"))
+  let modules = Repository.entries(of: "Sources").filter { !$0.hasPrefix(".") }
+  for complaint in Rules.modulesAreOnTheMap(modules, architecture: architecture) {
+    Issue.record("\(complaint)")
+  }
+  for module in modules { #expect(Rules.imports[module] != nil, "\(module)") }
+}
+
+@Test("Nothing lies about at the top level")
+func topLevelIsTidy() {
+  for complaint in Rules.topLevelIsKnown(Repository.entries(of: "")) { Issue.record("\(complaint)") }
+}
+
+@Test("Documents have no notes to oneself")
+func documentsAreFinished() {
+  let paths = ["README.md"] + ["docs", "sessions"].flatMap(Repository.files).filter { $0.hasSuffix(".md") }
+  for path in paths {
+    guard let text = Repository.text(path) else { continue }
+    for complaint in Rules.nothingIsLeftForLater(SourceText(path: path, text: text)) {
+      Issue.record("\(complaint)")
+    }
+  }
+}
