@@ -54,7 +54,7 @@ func lengths() {
     "jack_set_error_function { _ in }",
     "jack_on_shutdown(client,\n  {\n _ in }, nil)",
     "lo_server_thread_add_method(server, nil, nil, { _, _, _, _, _, _ in 0 }, nil)",
-    "signal(SIGINT) { _ in }",
+    "signal(SIGINT) { _ in }", "_ = Glibc.signal(SIGINT) { _ in }",
   ])
 func closures(text: String) {
   #expect(Rules.callbacksAreNamedFunctions(file(text)).count == 1)
@@ -66,6 +66,7 @@ func closures(text: String) {
     "jack_set_process_callback(client, runCycle, context)",
     "if jack_set_process_callback(client, runCycle, context) != 0 {\n}",
     "if jack_set_buffer_size(client, 64) {\n}", "switch port.signal {\n}",
+    "func signal(_ number: Int32) {\n}",
     "jack_set_error_function(ignoreMessage)\n// { _ in }",
   ])
 func namedCallbacks(text: String) {

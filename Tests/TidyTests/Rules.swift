@@ -72,7 +72,7 @@ enum Rules {
   /// it; neither the compiler nor a test on the main thread sees that.
   static func callbacksAreNamedFunctions(_ file: SourceText) -> [String] {
     file.words.compactMap { word in
-      guard takesCallback(word.text), !file.isMember(word),
+      guard takesCallback(word.text), !file.isMember(word), !file.isNamedHere(word),
         let opening = file.solid(from: word.range.upperBound)
       else {
         return nil

@@ -55,9 +55,12 @@ struct SourceText {
     words.filter { range.contains($0.range.lowerBound) }.map(\.text)
   }
 
-  /// `a.word` or `.word`.
+  /// `a.word` or `.word`; `Glibc.word` is none.
   func isMember(_ word: Word) -> Bool {
-    word.range.lowerBound > 0 && code[word.range.lowerBound - 1] == UInt8(ascii: ".")
+    guard word.range.lowerBound > 0, code[word.range.lowerBound - 1] == UInt8(ascii: ".") else {
+      return false
+    }
+    return !words.contains { $0.text == "Glibc" && $0.range.upperBound == word.range.lowerBound - 1 }
   }
 
   /// `.word`, with nothing before the dot.
