@@ -7,6 +7,7 @@ let package = Package(
   products: [
     .executable(name: "tactus", targets: ["tactus"]),
     .library(name: "BeatMath", targets: ["BeatMath"]),
+    .library(name: "Link", targets: ["Link"]),
   ],
   targets: [
     .target(name: "BeatMath"),
@@ -18,6 +19,7 @@ let package = Package(
     .target(name: "JACKHost", dependencies: ["BeatMath", "CJACK", "Handoff", "HostSync"]),
     .target(name: "LinkWire", dependencies: ["BeatMath"]),
     .target(name: "LinkSession", dependencies: ["BeatMath", "LinkWire"]),
+    .target(name: "Link", dependencies: ["BeatMath", "Handoff", "LinkSession", "LinkWire"]),
     // A virtual network and clocks around many sessions: for LinkSimulator and for the tests.
     .target(name: "LinkWorld", dependencies: ["BeatMath", "LinkSession", "LinkWire"]),
     .executableTarget(name: "tactus", dependencies: ["BeatMath", "HostSync", "JACKHost"]),
@@ -36,6 +38,7 @@ let package = Package(
     .testTarget(name: "JACKHostTests", dependencies: ["BeatMath", "CJACK", "HostSync", "JACKHost"]),
     .testTarget(name: "ControlSurfaceTests", dependencies: ["BeatMath", "ControlSurface"]),
     .testTarget(name: "BeatMathTests", dependencies: ["BeatMath", "LinkOracle"]),
+    .testTarget(name: "LinkTests", dependencies: ["BeatMath", "Link", "LinkSession", "TestSupport"]),
     .testTarget(name: "LinkWireTests", dependencies: ["LinkWire", "BeatMath"], exclude: ["captured.pcap"]),
     .testTarget(
       name: "LinkSessionTests", dependencies: ["BeatMath", "LinkSession", "LinkWire", "LinkWorld"]),

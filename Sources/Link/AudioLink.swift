@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+import Handoff
+import LinkSession
+import LinkWire
+import Synchronization
+
+/// Link for an audio callback: capture, ask, edit, commit, without lock, allocation or system call.
+///
+/// A plain value to put into the callback's context. It belongs to one thread at a time, the audio thread, and is
+/// good for as long as the `Link` that gave it: keep that alive until the callback has ended for good.
+///
+/// The audio thread can't wake Link's thread, which would be a system call. Link's thread looks for commits
+/// instead, every 5 ms while there are peers: until then they are not on the network. That delays the news, not
+/// the music: a change says at which time it holds, and the audio thread itself sees it at once.
+public struct AudioLink: Sendable, BitwiseCopyable {
+  nonisolated(unsafe) let shared: UnsafePointer<AudioShared>
+  nonisolated(unsafe) let own: UnsafeMutablePointer<AudioOwn>
+
+  @_noLocks @_noAllocation
+  init(shared: UnsafePointer<AudioShared>, own: UnsafeMutablePointer<AudioOwn>) {
+    self.shared = shared
+    self.own = own
+  }
+
+  /// The session as this thread shall see it now. For a second after a commit of its own, it sees its own values
+  /// whatever the network says. [audio, real-time-safe]
+  @_noLocks @_noAllocation
+  public func captureAudioState() -> SessionState {
+    captureAudioState(at: HostClock.micros())
+  }
+
+  /// The same, with the clock read by the caller. [audio, real-time-safe]
+  @_noLocks @_noAllocation
+  public func captureAudioState(at now: Micros) -> SessionState {
+    shared.pointee.captures.store(
+      shared.pointee.captures.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
+    let published = shared.pointee.session.read()
+    own.pointee.isEnabled = published.isEnabled
+    return own.pointee.session.capture(published.state, workedIn: published.audioSequence, at: now)
+  }
+
+  /// Puts what was changed since its capture into the session; an unchanged state does nothing. False if too
+  /// many commits wait to be taken: then nothing has changed, here or there. [audio, real-time-safe]
+  @discardableResult
+  @_noLocks @_noAllocation
+  public func commitAudioState(_ state: SessionState) -> Bool {
+    commitAudioState(state, at: HostClock.micros())
+  }
+
+  /// The same, with the clock read by the caller. [audio, real-time-safe]
+  @discardableResult
+  @_noLocks @_noAllocation
+  public func commitAudioState(_ state: SessionState, at now: Micros) -> Bool {
+    let before = own.pointee.session
+    let change = own.pointee.session.commit(state, at: now, isEnabled: own.pointee.isEnabled)
+    guard let change else { return true }
+    if shared.pointee.changes.push(change) { return true }
+    own.pointee.session = before
+    return false
+  }
+
+  /// Beats per minute of a span of samples that goes from one beat to another. [any, real-time-safe]
+  @_noLocks @_noAllocation
+  public static func beatsPerMinute(
+    from first: Double, to last: Double, frames: Double, sampleRate: Double
+  ) -> Double {
+    frames > 0 ? (last - first) * sampleRate * 60 / frames : 0
+  }
+}
+
+/// Both sides hold it at once: atomics and handoffs only.
+struct AudioShared: ~Copyable, Sendable {
+  let session: Latest<SessionSnapshot>
+  let changes: SPSCQueue<SessionChange>
+  /// So that Link's thread knows whether somebody is there.
+  let captures = Atomic<UInt>(0)
+  /// `quantum` of the early verbs, as its bits.
+  let quantum = Atomic<UInt64>(Double(4).bitPattern)
+
+  init(_ snapshot: SessionSnapshot) {
+    session = Latest(snapshot)
+    changes = SPSCQueue(
+      capacity: 256,
+      filler: SessionChange(timeline: nil, startStop: nil, at: .zero, session: 0, sequence: 0))
+  }
+}
+
+/// The audio thread's alone.
+struct AudioOwn: BitwiseCopyable {
+  var session: AudioSession
+  var isEnabled = false
+  /// Of the early verbs: the quantum and session that beats are read by until the next join or reset.
+  var latchedQuantum = 4.0
+  var latchedSession: UInt64
+
+  init(_ snapshot: SessionSnapshot) {
+    session = AudioSession(snapshot.state)
+    latchedSession = snapshot.state.session
+  }
+}
+
+/// The memory behind an `AudioLink`, at fixed addresses.
+final class AudioRoom: AudioDoor {
+  nonisolated(unsafe) private let shared: UnsafeMutablePointer<AudioShared>
+  nonisolated(unsafe) private let own: UnsafeMutablePointer<AudioOwn>
+  private let lastCaptures = Atomic<UInt>(0)
+
+  init(_ snapshot: SessionSnapshot) {
+    shared = .allocate(capacity: 1)
+    shared.initialize(to: AudioShared(snapshot))
+    own = .allocate(capacity: 1)
+    own.initialize(to: AudioOwn(snapshot))
+  }
+
+  deinit {
+    shared.deinitialize(count: 1)
+    shared.deallocate()
+    own.deallocate()
+  }
+
+  var handle: AudioLink { AudioLink(shared: shared, own: own) }
+
+  func publish(_ snapshot: SessionSnapshot) { shared.pointee.session.publish(snapshot) }
+
+  func nextChange() -> SessionChange? { shared.pointee.changes.pop() }
+
+  /// Whether there was a capture since this was asked last.
+  var isRunning: Bool {
+    let captures = shared.pointee.captures.load(ordering: .relaxed)
+    return lastCaptures.exchange(captures, ordering: .relaxed) != captures
+  }
+}

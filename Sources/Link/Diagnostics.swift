@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+public import LinkSession
+
+/// How the network is doing, for a person who asks why there are no peers.
+public struct Diagnostics: Sendable {
+  /// The addresses in use, IPv4 first.
+  public var addresses: [String]
+  /// Addresses that could not be used, and why; tried again every few seconds.
+  public var refusals: [String]
+  /// Datagrams that the system would not send, on the gateways that are open now.
+  public var failedSends: Int
+  /// What was received and what was dropped.
+  public var counters: Counters
+
+  init(_ engine: borrowing Engine) {
+    addresses = engine.gateways.sorted { $0.local < $1.local }.map { $0.local.address.description }
+    refusals = engine.refused.map { local, failure in
+      "\(local.address): \(failure.call): \(String(cString: strerror(failure.code)))"
+    }
+    failedSends = engine.gateways.reduce(0) { $0 + $1.failedSends }
+    counters = engine.session.counters
+  }
+}

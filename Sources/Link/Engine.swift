@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Glibc
+import LinkSession
+import LinkWire
+
+/// The machine, its sockets and who listens to it: everything that is behind the lock.
+///
+/// App threads and the network thread take turns with it. Only the network thread opens and closes sockets and
+/// waits on them; any of them may send. Events wait here for the network thread to deliver them without the lock.
+struct Engine: Sendable {
+  private(set) var session: LinkSession
+  private(set) var gateways: [GatewaySockets] = []
+  /// Addresses that could not be opened, and why; tried again at each scan.
+  private(set) var refused: [(LocalAddress, SocketFailure)] = []
+  private(set) var events: [LinkSession.Event] = []
+  private(set) var deadline: Micros?
+  private(set) var snapshot: SessionSnapshot
+  /// Enabled and active: on the network, as far as our user is concerned.
+  var isWanted = false
+
+  private let watch = AddressWatch()
+  private var doors: [Door] = []
+  private let status: LinkStatus
+  private var nextScan: Micros?
+  private var nextGateway: UInt32 = 0
+  private var slept: Int64
+  private var buffer = [UInt8](repeating: 0, count: Wire.maximumMessageSize + 1)
+
+  /// A part with an audio thread of its own, and how many of its changes are worked in.
+  private struct Door {
+    let door: any AudioDoor
+    var workedIn: UInt64 = 0
+  }
+
+  /// How often the machine's addresses are looked up, whatever the kernel announces (link-protocol 3.6).
+  static var scanPeriod: Micros { Micros(5_000_000) }
+  /// At most so many datagrams are taken from a socket in one turn, so that no flood keeps the others waiting.
+  static var datagramsPerTurn: Int { 64 }
+  static var changesPerTurn: Int { 1024 }
+  /// Waiting events; nobody fetches them only while a callback blocks.
+  static var eventLimit: Int { 4096 }
+
+  init(tempo: Tempo, seed: UInt64, at now: Micros, status: LinkStatus) {
+    session = LinkSession(tempo: tempo, seed: seed, at: now)
+    snapshot = session.snapshot
+    self.status = status
+    slept = HostClock.sleptMicros()
+    drain()
+  }
+}
+
+// What app threads do.
+extension Engine {
+  mutating func commit(_ change: SessionChange, at now: Micros) {
+    feed(.commit(Commit(change, audioSequence: nil)), at: now)
+  }
+
+  mutating func enableStartStopSync(_ isOn: Bool, at now: Micros) {
+    feed(.enableStartStopSync(isOn), at: now)
+  }
+
+  mutating func attach(_ door: any AudioDoor) {
+    doors.append(Door(door: door))
+    door.publish(snapshot)
+  }
+
+  mutating func detach(_ door: any AudioDoor) {
+    doors.removeAll { $0.door === door }
+  }
+
+  /// Works in what audio threads have committed since; then `snapshot` is all there is to know.
+  mutating func collectAudioChanges(at now: Micros) {
+    for index in doors.indices {
+      var collected = 0
+      while collected < Self.changesPerTurn, let change = doors[index].door.nextChange() {
+        doors[index].workedIn = change.sequence
+        session.handle(.commit(Commit(change, audioSequence: nil)), at: now)
+        collected += 1
+      }
+      if collected > 0 {
+        drain()
+        publish(to: doors[index])  // that they are worked in, even if they changed nothing
+      }
+    }
+  }
+}
+
+// What the network thread does.
+extension Engine {
+  /// What to wait for: our own descriptors first, then three for each gateway.
+  func waitList(wakeUp: Int32) -> [pollfd] {
+    var list = [wakeUp, watch.descriptor].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+    for gateway in gateways {
+      list += gateway.descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+    }
+    return list
+  }
+
+  /// When to wake up without being woken; nil for never.
+  func nextWake(at now: Micros) -> Micros? {
+    var earliest: Micros?
+    for time in [deadline, nextScan, audioTick.map { now + $0 }] {
+      if let time, earliest.map({ time < $0 }) ?? true { earliest = time }
+    }
+    return earliest
+  }
+
+  /// An audio thread can't wake us: that would be a system call. So we look, as often as somebody would notice.
+  private var audioTick: Micros? {
+    var tick: Micros?
+    for door in doors {
+      let next: Int64 = !door.door.isRunning ? 100_000 : snapshot.peerCount > 0 ? 5_000 : 20_000
+      tick = Micros(min(next, tick?.count ?? next))
+    }
+    return tick
+  }
+
+  /// One turn of the network thread. `ready` is `waitList` after the wait.
+  mutating func work(_ ready: [pollfd], at now: Micros) {
+    // Datagrams first, and each with its own time: pings are measurements.
+    for (place, gateway) in gateways.enumerated() {
+      for socket in 0..<GatewaySockets.socketCount {
+        let index = 2 + place * GatewaySockets.socketCount + socket
+        if index < ready.count, ready[index].revents != 0 { receive(from: gateway, socket: socket) }
+      }
+    }
+    var now = HostClock.micros()
+    noticeSleep(at: now)
+    collectAudioChanges(at: now)
+    if isWanted != session.isEnabled { turn(on: isWanted, at: now) }
+    if watch.drain() || gateways.contains(where: \.isBroken) { nextScan = nextScan.map { min($0, now) } }
+    if let nextScan, nextScan <= now {
+      scan(at: now)
+      now = HostClock.micros()
+    }
+    if let deadline, deadline <= now { feed(.deadline, at: now) }
+  }
+
+  mutating func takeEvents() -> [LinkSession.Event] {
+    defer { events.removeAll(keepingCapacity: true) }
+    return events
+  }
+
+  /// Says goodbye and closes everything.
+  mutating func shutDown(at now: Micros) {
+    isWanted = false
+    if session.isEnabled { turn(on: false, at: now) }
+    doors.removeAll()
+    events.removeAll()
+  }
+
+  private mutating func receive(from gateway: GatewaySockets, socket: Int) {
+    for _ in 0..<Self.datagramsPerTurn {
+      let received = buffer.withUnsafeMutableBytes { gateway.receive(fromSocket: socket, into: $0) }
+      guard let received else { return }
+      let now = HostClock.micros()
+      buffer.withUnsafeBytes { bytes in
+        session.receive(
+          UnsafeRawBufferPointer(rebasing: bytes[..<received.count]), from: received.from, on: gateway.id,
+          via: GatewaySockets.channel(at: socket), at: now)
+      }
+      drain()
+    }
+  }
+
+  /// The host clock stands still in sleep and the session does not: its clock must be measured anew.
+  private mutating func noticeSleep(at now: Micros) {
+    let total = HostClock.sleptMicros()
+    defer { slept = total }
+    if total - slept > 100_000 {
+      feed(.clockDisturbed, at: now)
+      nextScan = nextScan.map { min($0, now) }
+    }
+  }
+
+  private mutating func turn(on isOn: Bool, at now: Micros) {
+    feed(.enable(isOn), at: now)
+    if isOn {
+      nextScan = now
+    } else {
+      gateways.removeAll()
+      refused.removeAll()
+      nextScan = nil
+    }
+  }
+
+  /// Closes gateways whose address has gone or whose sockets are broken, opens those that are missing.
+  private mutating func scan(at now: Micros) {
+    nextScan = now + Self.scanPeriod
+    guard let found = localAddresses() else { return }
+    for gateway in gateways where gateway.isBroken || !found.contains(gateway.local) {
+      feed(.gatewayClosed(gateway.id), at: now)
+      gateways.removeAll { $0 === gateway }
+    }
+    refused.removeAll()
+    for local in found where !gateways.contains(where: { $0.local == local }) {
+      guard gateways.count < Limits.gateways else { break }
+      do throws(SocketFailure) {
+        nextGateway &+= 1
+        let gateway = try GatewaySockets(local, id: GatewayID(rawValue: nextGateway))
+        gateways.append(gateway)
+        feed(.gatewayOpened(gateway.description), at: HostClock.micros())
+      } catch {
+        refused.append((local, error))
+      }
+    }
+  }
+
+  private mutating func feed(_ input: LinkSession.Input, at now: Micros) {
+    session.handle(input, at: now)
+    drain()
+  }
+
+  /// To be called after each thing that happens to the session.
+  private mutating func drain() {
+    while true {
+      switch session.nextOutput() {
+      case .send(let packet, let destination, let id, let channel):
+        gateways.first { $0.id == id }?.send(packet, to: destination, via: channel)
+      case .publish(let snapshot):
+        self.snapshot = snapshot
+        status.update(snapshot)
+        for door in doors { publish(to: door) }
+      case .event(let event):
+        if events.count < Self.eventLimit { events.append(event) }
+      case .sleep(let until):
+        deadline = until
+        return
+      }
+    }
+  }
+
+  private func publish(to door: Door) {
+    var snapshot = snapshot
+    snapshot.audioSequence = door.workedIn
+    door.door.publish(snapshot)
+  }
+}
+
+extension Commit {
+  /// Sequences count one audio thread's changes; `Engine` keeps them for each on its own.
+  fileprivate init(_ change: SessionChange, audioSequence: UInt64?) {
+    self.init(
+      timeline: change.timeline, startStop: change.startStop, at: change.at,
+      session: change.session == 0 ? nil : SessionID(rawValue: change.session), audioSequence: audioSequence)
+  }
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+@_exported public import BeatMath
+import Glibc
+public import LinkSession
+import LinkWire
+import Synchronization
+
+/// A peer in an Ableton Link session: tempo, beat, phase and start/stop in common with every Link program on the
+/// network. LinkKit, for Linux and in Swift.
+///
+/// What it does not do: play, draw, remember settings. It starts disabled; the beat runs from the moment it is
+/// created, alone or not.
+///
+/// A state is captured, asked, edited and committed. On an app's thread:
+///
+///     let link = Link(tempo: 120)
+///     link.isEnabled = true
+///     var state = link.captureAppState()
+///     state.setTempo(126, at: Link.clock())
+///     link.commitAppState(state)
+///
+/// and in the audio callback through ``audio``. All times are host times at output: when the sample is *heard*.
+///
+/// The invariant: the audio thread touches `AudioLink` and the calls marked real-time-safe, which never wait;
+/// everything else takes a lock for as long as a datagram is worked on. Callbacks come on Link's own thread.
+///
+/// Way in: this file is the app's side, `AudioLink` the audio thread's, `NetworkThread` the loop, `Engine` what it
+/// does, `GatewaySockets` the network; the protocol itself is `LinkSession`.
+public final class Link: Sendable {
+  private let status = LinkStatus()
+  private let network: NetworkThread
+  private let room: AudioRoom
+  private let thread: ThreadHandle
+  private let isRoomAttached = Atomic(false)
+
+  /// An instance on its own, disabled, with a beat that starts at 0 now. The tempo is clamped to 20...999 BPM.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no.
+  public init(tempo: Double) {
+    var generator = SystemRandomNumberGenerator()
+    network = NetworkThread(tempo: Tempo(tempo), seed: generator.next(), status: status)
+    room = AudioRoom(network.engine.withLock { $0.snapshot })
+    thread = ThreadHandle(network.start())
+  }
+
+  /// Says goodbye to the peers. After it no callback is called; one that is under way is waited for, unless it is
+  /// the one that let the last reference go.
+  deinit {
+    network.stop()
+    thread.end()
+  }
+
+  /// Whether the user wants Link. On the network only while ``isActive`` too.
+  ///
+  /// Thread-safe: yes. Real-time-safe: reading yes, writing no.
+  public var isEnabled: Bool {
+    get { status.isEnabled.load(ordering: .relaxed) }
+    set {
+      status.isEnabled.store(newValue, ordering: .relaxed)
+      considerNetwork()
+    }
+  }
+
+  /// Whether the program wants Link now; a program that can't be heard should not be counted as a peer. True at
+  /// first.
+  ///
+  /// Thread-safe: yes. Real-time-safe: reading yes, writing no.
+  public var isActive: Bool {
+    get { status.isActive.load(ordering: .relaxed) }
+    set {
+      status.isActive.store(newValue, ordering: .relaxed)
+      considerNetwork()
+    }
+  }
+
+  /// Whether starts and stops are shared with the peers. A switch only: the state of others is followed from their
+  /// next change on. False at first.
+  ///
+  /// Thread-safe: yes. Real-time-safe: reading yes, writing no.
+  public var isStartStopSyncEnabled: Bool {
+    get { status.isStartStopSyncEnabled.load(ordering: .relaxed) }
+    set {
+      network.withEngine { engine, now in
+        status.isStartStopSyncEnabled.store(newValue, ordering: .relaxed)
+        engine.enableStartStopSync(newValue, at: now)
+      }
+    }
+  }
+
+  /// Whether there is at least one peer in our session.
+  ///
+  /// Thread-safe: yes. Real-time-safe: yes.
+  public var isConnected: Bool { status.isConnected.load(ordering: .relaxed) }
+
+  /// How many peers are in our session, ourselves not counted.
+  ///
+  /// Thread-safe: yes. Real-time-safe: yes.
+  public var peerCount: Int { status.peerCount.load(ordering: .relaxed) }
+
+  /// Link's host time now.
+  ///
+  /// Thread-safe: yes. Real-time-safe: yes.
+  @_noLocks @_noAllocation
+  public static func clock() -> Micros { HostClock.micros() }
+
+  /// The session as of now, for everything but the audio callback.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no, it may wait.
+  public func captureAppState() -> SessionState {
+    network.withEngine { engine, now in
+      engine.collectAudioChanges(at: now)
+      return engine.snapshot.state
+    }
+  }
+
+  /// Puts what was changed in `state` since its capture into the session, and on the network at once. An unchanged
+  /// state does nothing. A change of tempo or beat that was meant for a session which we have left since is
+  /// dropped: joining a session never changes it.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no, it may wait.
+  public func commitAppState(_ state: SessionState) {
+    network.withEngine { engine, now in
+      if let change = state.change(at: now) { engine.commit(change, at: now) }
+    }
+  }
+
+  /// Captures, edits and commits in one, so that nothing comes between.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no. `edit` must not call Link.
+  public func updateAppState(_ edit: (inout SessionState) -> Void) {
+    network.withEngine { engine, now in
+      engine.collectAudioChanges(at: now)
+      var state = engine.snapshot.state
+      edit(&state)
+      if let change = state.change(at: now) { engine.commit(change, at: now) }
+    }
+  }
+
+  /// Link for the audio callback. One thread at a time may use it.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no: fetch it before the audio starts.
+  public var audio: AudioLink {
+    if !isRoomAttached.exchange(true, ordering: .acquiringAndReleasing) { attach(room) }
+    return room.handle
+  }
+
+  /// Connects a part that has an audio thread and handoffs of its own. Kept until `detach`.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no.
+  public func attach(_ door: any AudioDoor) {
+    network.withEngine { engine, _ in engine.attach(door) }
+    network.wake()
+  }
+
+  /// Thread-safe: yes. Real-time-safe: no.
+  public func detach(_ door: any AudioDoor) {
+    network.withEngine { engine, _ in engine.detach(door) }
+  }
+
+  /// Everything about the session, for a view or a test.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no, it may wait.
+  public var snapshot: SessionSnapshot {
+    network.withEngine { engine, now in
+      engine.collectAudioChanges(at: now)
+      return engine.snapshot
+    }
+  }
+
+  /// How the network is doing.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no, it may wait.
+  public var diagnostics: Diagnostics {
+    network.withEngine { engine, _ in Diagnostics(engine) }
+  }
+
+  private func considerNetwork() {
+    network.withEngine { engine, _ in
+      // Read inside the lock: of two threads that change their mind at once, the last one's view is whole.
+      engine.isWanted =
+        status.isEnabled.load(ordering: .relaxed) && status.isActive.load(ordering: .relaxed)
+    }
+  }
+
+  /// A callback may be changed at any time, also from a callback; nil for none. It is called on Link's own thread,
+  /// without a lock, and not for what happened before it was set. A call that is under way on that thread while
+  /// another sets a new one is finished. It should not take long: the network waits for it.
+
+  /// Called with the session's tempo in BPM when it has changed, whoever changed it. A steady value, to be shown.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no.
+  public func onTempo(_ body: (@Sendable (Double) -> Void)?) {
+    network.callbacks.withLock { $0.tempo = body }
+  }
+
+  /// Called when this client starts or stops: by its own doing, or with start/stop sync by a peer's.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no.
+  public func onStartStop(_ body: (@Sendable (Bool) -> Void)?) {
+    network.callbacks.withLock { $0.startStop = body }
+  }
+
+  /// Called with the number of peers in our session when it has changed.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no.
+  public func onPeers(_ body: (@Sendable (Int) -> Void)?) {
+    network.callbacks.withLock { $0.peers = body }
+  }
+
+  /// Called when the first peer has come and when the last has gone, also when Link was disabled meanwhile.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no.
+  public func onConnection(_ body: (@Sendable (Bool) -> Void)?) {
+    network.callbacks.withLock { $0.connection = body }
+  }
+}
+
+/// The thread to be waited for.
+private struct ThreadHandle: Sendable {
+  private let thread: pthread_t
+
+  init(_ thread: pthread_t) {
+    self.thread = thread
+  }
+
+  /// The thread can't wait for itself: if a callback let the `Link` go, it ends on its own.
+  func end() {
+    if pthread_equal(thread, pthread_self()) != 0 {
+      pthread_detach(thread)
+    } else {
+      pthread_join(thread, nil)
+    }
+  }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Glibc
+import LinkSession
+import Synchronization
+
+/// Link's one thread: waits on the sockets, lets the engine work, delivers events. It outlives the `Link` by as
+/// long as it takes to say goodbye.
+final class NetworkThread: Sendable {
+  let engine: Mutex<Engine>
+  let callbacks = Mutex(Callbacks())
+  let status: LinkStatus
+  private let wakeUp: WakeUp
+  private let isStopping = Atomic(false)
+  /// When the thread will wake by itself; 0 while it does not wait, `Int64.max` for never.
+  private let plannedWake = Atomic<Int64>(0)
+
+  init(tempo: Tempo, seed: UInt64, status: LinkStatus) {
+    self.status = status
+    engine = Mutex(Engine(tempo: tempo, seed: seed, at: HostClock.micros(), status: status))
+    wakeUp = WakeUp()
+  }
+
+  /// Runs until `stop`. The thread keeps this object alive.
+  func start() -> pthread_t {
+    var thread = pthread_t()
+    let context = Unmanaged.passRetained(self).toOpaque()
+    // Signals are the program's business: none is delivered to this thread, which inherits the mask.
+    var all = sigset_t(), before = sigset_t()
+    sigfillset(&all)
+    pthread_sigmask(SIG_SETMASK, &all, &before)
+    let result = pthread_create(&thread, nil, runNetworkThread, context)
+    pthread_sigmask(SIG_SETMASK, &before, nil)
+    precondition(result == 0, "Link can't start its thread: error \(result)")
+    return thread
+  }
+
+  /// After this no callback begins.
+  func stop() {
+    isStopping.store(true, ordering: .releasing)
+    wakeUp.signal()
+  }
+
+  /// For app threads: whatever `body` leaves to be done by the network thread is done at once. [app, may block]
+  func withEngine<Result>(_ body: (inout Engine, Micros) -> Result) -> Result {
+    let (result, wakes) = engine.withLock { engine in
+      // The clock is read with the lock held, so that the machine never sees time run backwards.
+      let result = body(&engine, HostClock.micros())
+      let isDue = engine.deadline.map { $0.count < plannedWake.load(ordering: .relaxed) } ?? false
+      return (result, isDue || !engine.events.isEmpty || engine.isWanted != engine.session.isEnabled)
+    }
+    if wakes { wakeUp.signal() }
+    return result
+  }
+
+  /// Makes the thread look at everything anew. [any but audio]
+  func wake() { wakeUp.signal() }
+
+  fileprivate func run() {
+    while !isStopping.load(ordering: .acquiring) { turn() }
+    engine.withLock { $0.shutDown(at: HostClock.micros()) }
+  }
+
+  private func turn() {
+    let now = HostClock.micros()
+    var (list, wake) = engine.withLock { engine in
+      let wake = engine.nextWake(at: now)
+      plannedWake.store(wake?.count ?? .max, ordering: .relaxed)
+      return (engine.waitList(wakeUp: wakeUp.descriptor), wake)
+    }
+    poll(&list, nfds_t(list.count), milliseconds(from: now, until: wake))
+    wakeUp.drain()
+    let events = engine.withLock { engine in
+      plannedWake.store(0, ordering: .relaxed)
+      engine.work(list, at: HostClock.micros())
+      return engine.takeEvents()
+    }
+    deliver(events)
+  }
+
+  /// Rounded up: a deadline that is not quite there would only cost another turn.
+  private func milliseconds(from now: Micros, until wake: Micros?) -> Int32 {
+    guard let wake else { return -1 }
+    let wait = (wake - now).count
+    return wait <= 0 ? 0 : Int32(clamping: (wait + 999) / 1000)
+  }
+
+  /// Without any lock: a callback may call everything there is.
+  private func deliver(_ events: [LinkSession.Event]) {
+    for event in events {
+      if isStopping.load(ordering: .acquiring) { return }
+      switch event {
+      case .tempo(let tempo):
+        callbacks.withLock { $0.tempo }?(tempo)
+      case .startStop(let isPlaying):
+        callbacks.withLock { $0.startStop }?(isPlaying)
+      case .peers(let count):
+        callbacks.withLock { $0.peers }?(count)
+        let connection = callbacks.withLock { callbacks in
+          let changed = callbacks.wasConnected != (count > 0)
+          callbacks.wasConnected = count > 0
+          return changed ? callbacks.connection : nil
+        }
+        connection?(count > 0)
+      }
+    }
+  }
+}
+
+struct Callbacks {
+  var tempo: (@Sendable (Double) -> Void)?
+  var startStop: (@Sendable (Bool) -> Void)?
+  var peers: (@Sendable (Int) -> Void)?
+  var connection: (@Sendable (Bool) -> Void)?
+  fileprivate var wasConnected = false
+}
+
+private func runNetworkThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  Unmanaged<NetworkThread>.fromOpaque(context!).takeRetainedValue().run()
+  return nil
+}
+
+/// A line to itself: what one thread writes wakes the other from its wait.
+private final class WakeUp: Sendable {
+  let descriptor: Int32
+  private let writing: Int32
+
+  init() {
+    var ends: [Int32] = [-1, -1]
+    let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+    let result = socketpair(AF_UNIX, kind, 0, &ends)
+    precondition(result == 0, "Link can't have a pair of sockets: error \(errno)")
+    descriptor = ends[0]
+    writing = ends[1]
+  }
+
+  deinit {
+    close(descriptor)
+    close(writing)
+  }
+
+  /// A full line will wake the thread as well.
+  func signal() {
+    var byte: UInt8 = 1
+    send(writing, &byte, 1, Int32(MSG_NOSIGNAL))
+  }
+
+  func drain() {
+    var bytes = (0 as UInt64, 0 as UInt64, 0 as UInt64, 0 as UInt64)
+    while read(descriptor, &bytes, MemoryLayout.size(ofValue: bytes)) > 0 {}
+  }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import LinkWire
+
+/// Why a socket could not be had: the call that failed and its `errno`.
+struct SocketFailure: Error {
+  var call: StaticString
+  var code: Int32
+}
+
+/// A non-blocking UDP socket, closed with the value.
+struct UDPSocket: ~Copyable, Sendable {
+  let descriptor: Int32
+
+  private init(for address: Address) throws(SocketFailure) {
+    let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+    descriptor = socket(address.isIPv6 ? AF_INET6 : AF_INET, kind, 0)
+    guard descriptor >= 0 else { throw SocketFailure(call: "socket", code: errno) }
+  }
+
+  deinit {
+    if descriptor >= 0 { close(descriptor) }
+  }
+
+  /// Hears what is sent to the group through this address's interface, and nothing of other interfaces.
+  static func listening(on local: LocalAddress) throws(SocketFailure) -> UDPSocket {
+    let socket = try UDPSocket(for: local.address)
+    // Every Link program on this machine listens to the same port.
+    try socket.set(SOL_SOCKET, SO_REUSEADDR, Int32(1), "SO_REUSEADDR")
+    switch local.address {
+    case .v4(let bits):
+      // Else a socket bound to 0.0.0.0 hears the group on every interface that any socket has joined on
+      // (link-protocol 3.7), and Responses would leave from the wrong address.
+      try socket.set(Int32(IPPROTO_IP), IP_MULTICAST_ALL, Int32(0), "IP_MULTICAST_ALL")
+      try socket.bind(to: Endpoint(address: .v4(0), port: Endpoint.discoveryPort))
+      var request = ip_mreqn()
+      request.imr_multiaddr.s_addr = Endpoint.discoveryGroup(for: local.address).address.v4Bits.bigEndian
+      request.imr_address.s_addr = bits.bigEndian
+      request.imr_ifindex = Int32(bitPattern: local.interface)
+      try socket.set(Int32(IPPROTO_IP), IP_ADD_MEMBERSHIP, request, "IP_ADD_MEMBERSHIP")
+    case .v6:
+      // Without it the socket would take IPv4 packets too.
+      try socket.set(Int32(IPPROTO_IPV6), IPV6_V6ONLY, Int32(1), "IPV6_V6ONLY")
+      // Linux 4.20 has it; before, IPv6 peers may show up on several gateways, which does no harm.
+      try? socket.set(Int32(IPPROTO_IPV6), ipv6MulticastAll, Int32(0), "IPV6_MULTICAST_ALL")
+      try socket.bind(
+        to: Endpoint(address: .v6(high: 0, low: 0, scope: 0), port: Endpoint.discoveryPort))
+      var request = ipv6_mreq()
+      Endpoint.discoveryGroup(for: local.address).withSocketAddress { address, _ in
+        request.ipv6mr_multiaddr = UnsafeRawPointer(address).loadUnaligned(as: sockaddr_in6.self).sin6_addr
+      }
+      request.ipv6mr_interface = local.interface
+      try socket.set(Int32(IPPROTO_IPV6), IPV6_JOIN_GROUP, request, "IPV6_JOIN_GROUP")
+    }
+    return socket
+  }
+
+  /// Sends from this address and a port of its own, to the group through this address's interface.
+  static func sending(from local: LocalAddress) throws(SocketFailure) -> UDPSocket {
+    let socket = try UDPSocket(for: local.address)
+    // Two programs on one machine find each other on the loopback gateway, not on the others.
+    let loops: Int32 = local.isLoopback ? 1 : 0
+    switch local.address {
+    case .v4(let bits):
+      try socket.set(Int32(IPPROTO_IP), IP_MULTICAST_LOOP, loops, "IP_MULTICAST_LOOP")
+      var interface = ip_mreqn()
+      interface.imr_address.s_addr = bits.bigEndian
+      interface.imr_ifindex = Int32(bitPattern: local.interface)
+      try socket.set(Int32(IPPROTO_IP), IP_MULTICAST_IF, interface, "IP_MULTICAST_IF")
+    case .v6:
+      try socket.set(Int32(IPPROTO_IPV6), IPV6_V6ONLY, Int32(1), "IPV6_V6ONLY")
+      try socket.set(Int32(IPPROTO_IPV6), IPV6_MULTICAST_LOOP, loops, "IPV6_MULTICAST_LOOP")
+      try socket.set(
+        Int32(IPPROTO_IPV6), IPV6_MULTICAST_IF, Int32(bitPattern: local.interface), "IPV6_MULTICAST_IF")
+    }
+    try socket.bind(to: Endpoint(address: local.address, port: 0))
+    return socket
+  }
+
+  /// Where it is bound.
+  func localEndpoint() throws(SocketFailure) -> Endpoint {
+    var storage = sockaddr_storage()
+    var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    let endpoint = withUnsafeMutableBytes(of: &storage) { bytes -> Endpoint? in
+      let pointer = bytes.baseAddress!
+      guard getsockname(descriptor, pointer.assumingMemoryBound(to: sockaddr.self), &size) == 0 else {
+        return nil
+      }
+      return Endpoint(socketAddress: pointer)
+    }
+    guard let endpoint else { throw SocketFailure(call: "getsockname", code: errno) }
+    return endpoint
+  }
+
+  /// 0, or the `errno`.
+  func send(_ packet: Packet, to endpoint: Endpoint) -> Int32 {
+    packet.withUnsafeBytes { bytes in
+      endpoint.withSocketAddress { address, size in
+        sendto(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL), address, size) >= 0
+          ? 0 : errno
+      }
+    }
+  }
+
+  /// The next datagram: its length, cut off at the buffer's, and its sender. Nil if there is none now.
+  func receive(into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, from: Endpoint)? {
+    var storage = sockaddr_storage()
+    return withUnsafeMutableBytes(of: &storage) { bytes in
+      let pointer = bytes.baseAddress!
+      var size = socklen_t(bytes.count)
+      let count = recvfrom(
+        descriptor, buffer.baseAddress, buffer.count, 0, pointer.assumingMemoryBound(to: sockaddr.self), &size
+      )
+      guard count >= 0, let endpoint = Endpoint(socketAddress: pointer) else { return nil }
+      return (count, endpoint)
+    }
+  }
+
+  private func bind(to endpoint: Endpoint) throws(SocketFailure) {
+    let result = endpoint.withSocketAddress { address, size in Glibc.bind(descriptor, address, size) }
+    if result != 0 { throw SocketFailure(call: "bind", code: errno) }
+  }
+
+  private func set<Value>(
+    _ level: Int32, _ option: Int32, _ value: Value, _ name: StaticString
+  ) throws(SocketFailure) {
+    let result = withUnsafeBytes(of: value) {
+      setsockopt(descriptor, level, option, $0.baseAddress, socklen_t($0.count))
+    }
+    if result != 0 { throw SocketFailure(call: name, code: errno) }
+  }
+}
+
+/// From linux/in6.h, which the system's own headers leave out.
+private let ipv6MulticastAll: Int32 = 29
+
+extension Address {
+  /// 0 for IPv6.
+  var v4Bits: UInt32 {
+    switch self {
+    case .v4(let bits): bits
+    case .v6: 0
+    }
+  }
+}

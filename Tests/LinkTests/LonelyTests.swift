@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Link
+import Testing
+
+/// What Link does without a network: nothing here opens a socket that could be heard.
+struct LonelyTests {
+  @Test func aNewLinkIsActiveDisabledAloneAndStopped() {
+    let link = Link(tempo: 133)
+    #expect(link.isActive && !link.isEnabled && !link.isStartStopSyncEnabled)
+    #expect(!link.isConnected && link.peerCount == 0)
+    let state = link.captureAppState()
+    #expect(state.tempo == 133 && !state.isPlaying && !state.isConnected)
+    let beat = state.beat(at: Link.clock(), quantum: 4)
+    #expect(beat >= 0 && beat < 4)
+  }
+
+  @Test(arguments: [(1.0, 20.0), (100_000, 999), (.nan, 20), (.infinity, 999), (120.25, 120.25)])
+  func theTempoStaysWithinLinksRange(wanted: Double, given: Double) {
+    #expect(Link(tempo: wanted).captureAppState().tempo == given)
+    let link = Link(tempo: 100)
+    link.updateAppState { $0.setTempo(wanted, at: Link.clock()) }
+    #expect(link.captureAppState().tempo == given)
+  }
+
+  @Test func aCommitIsSeenByTheNextCaptureOnEitherSide() {
+    let link = Link(tempo: 100)
+    let audio = link.audio
+    var state = link.captureAppState()
+    state.setTempo(111, at: Link.clock())
+    state.setPlaying(true, at: Link.clock())
+    link.commitAppState(state)
+    #expect(link.captureAppState().tempo == 111)
+    #expect(audio.captureAudioState().tempo == 111 && audio.captureAudioState().isPlaying)
+    var heard = audio.captureAudioState()
+    heard.setTempo(112, at: Link.clock())
+    audio.commitAudioState(heard)
+    #expect(audio.captureAudioState().tempo == 112)
+    #expect(link.captureAppState().tempo == 112)
+    #expect(link.captureAppState().isPlaying)
+  }
+
+  @Test func anOldCaptureDoesNotUndoWhatAnotherThreadCommittedMeanwhile() {
+    let link = Link(tempo: 100)
+    var old = link.captureAppState()
+    link.updateAppState { $0.setTempo(150, at: Link.clock()) }
+    old.setPlaying(true, at: Link.clock())
+    link.commitAppState(old)
+    #expect(link.captureAppState().tempo == 150 && link.captureAppState().isPlaying)
+  }
+
+  @Test func aStartIsHeardByTheCallbackEvenWithoutSync() {
+    let link = Link(tempo: 100)
+    let heard = Log<Bool>()
+    link.onStartStop { heard.append($0) }
+    link.updateAppState { $0.setPlaying(true, at: Link.clock()) }
+    link.updateAppState { $0.setPlaying(true, at: Link.clock()) }
+    link.updateAppState { $0.setPlaying(false, at: Link.clock()) }
+    #expect(eventually { heard.all == [true, false] })
+  }
+
+  @Test func anAudioCommitReachesTheCallbackWhileDisabled() {
+    let link = Link(tempo: 100)
+    let heard = Log<Double>()
+    link.onTempo { heard.append($0) }
+    let audio = link.audio
+    var state = audio.captureAudioState()
+    state.setTempo(101, at: Link.clock())
+    audio.commitAudioState(state)
+    #expect(eventually { heard.all == [101] })
+  }
+
+  @Test func aReplacedCallbackIsSilentAndTheNewOneHears() {
+    let link = Link(tempo: 100)
+    let old = Log<Double>(), new = Log<Double>()
+    link.onTempo { old.append($0) }
+    link.updateAppState { $0.setTempo(101, at: Link.clock()) }
+    #expect(eventually { old.all == [101] })
+    link.onTempo { new.append($0) }
+    link.updateAppState { $0.setTempo(102, at: Link.clock()) }
+    #expect(eventually { new.all == [102] })
+    link.onTempo(nil)
+    link.updateAppState { $0.setTempo(103, at: Link.clock()) }
+    pause(milliseconds: 50)
+    #expect(old.all == [101] && new.all == [102])
+  }
+
+  @Test func aCallbackMayUseLinkAndReplaceItself() {
+    let link = Link(tempo: 100)
+    let heard = Log<Double>()
+    link.onTempo { [weak link] tempo in
+      heard.append(tempo)
+      link?.onTempo(nil)
+      link?.updateAppState { $0.setPlaying(true, at: Link.clock()) }
+    }
+    link.updateAppState { $0.setTempo(101, at: Link.clock()) }
+    #expect(eventually { heard.all == [101] && link.captureAppState().isPlaying })
+  }
+
+  @Test func aCallbackMayLetTheLastReferenceGo() {
+    final class Owner: @unchecked Sendable { var link: Link? = Link(tempo: 100) }
+    let owner = Owner()
+    let heard = Log<Double>()
+    owner.link?.onTempo { tempo in
+      owner.link = nil
+      heard.append(tempo)
+    }
+    owner.link?.updateAppState { $0.setTempo(101, at: Link.clock()) }
+    #expect(eventually { heard.all == [101] })
+  }
+
+  @Test func noCallbackComesAfterTheEnd() {
+    let heard = Log<Double>()
+    for tempo in 0..<50 {
+      let link = Link(tempo: 100)
+      link.onTempo { _ in heard.append(1) }
+      link.updateAppState { $0.setTempo(101 + Double(tempo), at: Link.clock()) }
+    }
+    let count = heard.all.count
+    pause(milliseconds: 50)
+    #expect(heard.all.count == count)
+  }
+
+  @Test func tooManyUncollectedAudioCommitsAreRefusedAndChangeNothing() {
+    let link = Link(tempo: 100)
+    let audio = link.audio
+    // Within one turn of Link's thread more commits than the queue holds: those that were taken all arrive.
+    var taken = 100.0
+    var refused = 0
+    for tempo in 0..<2_000 {
+      var state = audio.captureAudioState()
+      state.setTempo(200 + Double(tempo % 500), at: Link.clock())
+      if audio.commitAudioState(state) { taken = state.tempo } else { refused += 1 }
+    }
+    #expect(audio.captureAudioState().tempo == taken)
+    #expect(link.captureAppState().tempo == taken)
+    #expect(refused > 0)
+  }
+
+  @Test func manyThreadsMayCaptureAndCommitAtOnce() {
+    let link = Link(tempo: 100)
+    link.isStartStopSyncEnabled = true
+    let audio = link.audio
+    let threads = (0..<3).map { number in
+      Worker {
+        for round in 0..<500 {
+          link.updateAppState { $0.setTempo(100 + Double((round + number) % 50), at: Link.clock()) }
+          _ = link.captureAppState().beat(at: Link.clock(), quantum: 4)
+          _ = link.peerCount
+        }
+      }
+    }
+    let audioThread = Worker {
+      for round in 0..<2_000 {
+        var state = audio.captureAudioState()
+        if round % 10 == 0 { state.setPlaying(round % 20 == 0, at: Link.clock()) }
+        audio.commitAudioState(state)
+      }
+    }
+    threads.forEach { $0.join() }
+    audioThread.join()
+    #expect((100..<150).contains(link.captureAppState().tempo))
+  }
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Link
+import TestSupport
+import Testing
+
+/// Peers in one process, over the loopback gateway of a private network.
+@Suite(.serialized, .enabled(if: Lab.isHere, "needs tools/lab --no-server"))
+struct PeerTests {
+  func connected(_ links: Link...) -> Bool {
+    for link in links { link.isEnabled = true }
+    return eventually { links.allSatisfy { $0.peerCount == links.count - 1 } }
+  }
+
+  @Test func twoPeersFindEachOtherAndAgreeOnTheOlderOnesTempoAndBeat() {
+    let older = Link(tempo: 100)
+    older.isEnabled = true
+    pause(milliseconds: 700)
+    let before = older.captureAppState()
+    let younger = Link(tempo: 140)
+    #expect(connected(older, younger))
+    #expect(eventually { younger.captureAppState().tempo == 100 })
+    let now = Link.clock()
+    #expect(older.captureAppState().beat(at: now, quantum: 4) == before.beat(at: now, quantum: 4))
+    // On one clock, what is left between two peers is what the measurement got wrong.
+    let apart =
+      older.captureAppState().phase(at: now, quantum: 4)
+      - younger.captureAppState().phase(at: now, quantum: 4)
+    #expect(min(abs(apart), 4 - abs(apart)) < 0.01)
+  }
+
+  @Test func aTempoGoesBothWaysAndTellsBothCallbacks() {
+    let first = Link(tempo: 100)
+    let second = Link(tempo: 100)
+    #expect(connected(first, second))
+    let heardByFirst = Log<Double>(), heardBySecond = Log<Double>()
+    first.onTempo { heardByFirst.append($0) }
+    second.onTempo { heardBySecond.append($0) }
+    first.updateAppState { $0.setTempo(120, at: Link.clock()) }
+    #expect(first.captureAppState().tempo == 120)
+    #expect(eventually { second.captureAppState().tempo == 120 })
+    second.updateAppState { $0.setTempo(90.5, at: Link.clock()) }
+    #expect(second.captureAppState().tempo == 90.5)
+    // As it goes over the wire: whole microseconds per beat.
+    let received = 60e6 / 662_983
+    #expect(eventually { first.captureAppState().tempo == received })
+    #expect(eventually { heardByFirst.all == [120, received] && heardBySecond.all == [120, 90.5] })
+  }
+
+  @Test func startAndStopGoBothWaysIfBothWantThem() {
+    let first = Link(tempo: 120)
+    let second = Link(tempo: 120)
+    #expect(connected(first, second))
+    first.isStartStopSyncEnabled = true
+    first.updateAppState { $0.setPlaying(true, at: Link.clock()) }
+    pause(milliseconds: 300)
+    #expect(!second.captureAppState().isPlaying)
+    second.isStartStopSyncEnabled = true
+    first.updateAppState { $0.setPlaying(false, at: Link.clock()) }
+    first.updateAppState { $0.setPlaying(true, at: Link.clock()) }
+    #expect(eventually { second.captureAppState().isPlaying })
+    second.updateAppState { $0.setPlaying(false, at: Link.clock()) }
+    #expect(eventually { !first.captureAppState().isPlaying })
+  }
+
+  @Test func whatTheAudioThreadCommitsReachesThePeers() {
+    let first = Link(tempo: 120)
+    let second = Link(tempo: 120)
+    #expect(connected(first, second))
+    let audio = first.audio
+    var state = audio.captureAudioState()
+    #expect(state.isConnected)
+    state.setTempo(133, at: Link.clock())
+    #expect(audio.commitAudioState(state))
+    #expect(audio.captureAudioState().tempo == 133)
+    #expect(first.captureAppState().tempo == 133)
+    #expect(eventually { abs(second.captureAppState().tempo - 133) < 0.001 })
+  }
+
+  @Test func forASecondTheAudioThreadKeepsItsOwnTempoWhateverAPeerSays() {
+    let first = Link(tempo: 120)
+    let second = Link(tempo: 120)
+    #expect(connected(first, second))
+    let audio = first.audio
+    var state = audio.captureAudioState()
+    state.setTempo(133, at: Link.clock())
+    audio.commitAudioState(state)
+    let committed = Link.clock()
+    #expect(eventually { abs(second.captureAppState().tempo - 133) < 0.001 })
+    second.updateAppState { $0.setTempo(77, at: Link.clock()) }
+    #expect(eventually { abs(first.captureAppState().tempo - 77) < 0.001 })
+    let seen = audio.captureAudioState(at: committed + Micros(900_000)).tempo
+    #expect(seen == 133)
+    #expect(abs(audio.captureAudioState(at: committed + Micros(1_100_000)).tempo - 77) < 0.001)
+  }
+
+  @Test func disablingSaysGoodbyeAtOnceAndTellsBothSides() {
+    let first = Link(tempo: 120)
+    let second = Link(tempo: 150)
+    let connections = Log<Bool>(), farConnections = Log<Bool>(), peers = Log<Int>()
+    first.onConnection { connections.append($0) }
+    first.onPeers { peers.append($0) }
+    second.onConnection { farConnections.append($0) }
+    #expect(connected(first, second))
+    let tempo = first.captureAppState().tempo
+    first.isEnabled = false
+    let asked = Link.clock()
+    #expect(eventually { second.peerCount == 0 })
+    // Long before the five seconds after which a silent peer is given up.
+    #expect(Link.clock() - asked < Micros(2_000_000))
+    #expect(eventually { !first.isConnected && first.peerCount == 0 })
+    #expect(eventually { connections.all == [true, false] && farConnections.all == [true, false] })
+    #expect(peers.all == [1, 0])
+    #expect(first.captureAppState().tempo == tempo)
+  }
+
+  @Test func bothActiveAndEnabledAreNeededToBeOnTheNetwork() {
+    let first = Link(tempo: 120)
+    let second = Link(tempo: 120)
+    first.isActive = false
+    first.isEnabled = true
+    second.isEnabled = true
+    pause(milliseconds: 500)
+    #expect(second.peerCount == 0)
+    first.isActive = true
+    #expect(eventually { first.peerCount == 1 && second.peerCount == 1 })
+    first.isActive = false
+    #expect(eventually { second.peerCount == 0 })
+    #expect(first.isEnabled)
+  }
+
+  @Test func aPeerThatIsGivenUpSaysGoodbye() {
+    let first = Link(tempo: 120)
+    do {
+      let second = Link(tempo: 120)
+      #expect(connected(first, second))
+    }
+    let gone = Link.clock()
+    #expect(eventually { first.peerCount == 0 })
+    #expect(Link.clock() - gone < Micros(2_000_000))
+  }
+
+  @Test func enablingAndDisablingTwentyTimesLeavesTheMachineAsItWas() {
+    let first = Link(tempo: 120)
+    let second = Link(tempo: 120)
+    second.isEnabled = true
+    for _ in 0..<20 {
+      #expect(connected(first, second))
+      first.isEnabled = false
+      #expect(eventually { second.peerCount == 0 })
+    }
+    let beat = second.captureAppState().beat(at: Link.clock(), quantum: 4)
+    #expect(beat >= 0 && beat < 240)
+  }
+}
