@@ -33,6 +33,10 @@ let package = Package(
     .testTarget(name: "TactusTests", dependencies: ["tactus"]),
     .target(name: "TestSupport", path: "Tests/TestSupport"),
     .testTarget(name: "LabTests", dependencies: ["TestSupport"]),
+    // JACKHost with all its ports at work and a life around it, for tools/prove-realtime.
+    .executableTarget(
+      name: "RealtimeStage", dependencies: ["BeatMath", "CJACK", "HostSync", "JACKHost"],
+      path: "Tests/RealtimeStage"),
     .testTarget(name: "HandoffTests", dependencies: ["Handoff"]),
     .testTarget(name: "HostSyncTests", dependencies: ["BeatMath", "HostSync"]),
     .testTarget(name: "JACKHostTests", dependencies: ["BeatMath", "CJACK", "HostSync", "JACKHost"]),

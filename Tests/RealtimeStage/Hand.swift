@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import CJACK
+import JACKHost
+
+/// Somebody at the server's controls: a second client that starts, stops, connects, cuts, and plays notes.
+final class Hand {
+  private let client: OpaquePointer
+  private let keys: OpaquePointer
+
+  init() throws {
+    var status = JackStatus(rawValue: 0)
+    guard let client = cjack_client_open("hand", JackNoStartServer, &status, nil),
+      let keys = jack_port_register(
+        client, "keys", JACK_DEFAULT_MIDI_TYPE, UInt(JackPortIsOutput.rawValue), 0)
+    else { throw JACKError.refused(status: status.rawValue) }
+    self.client = client
+    self.keys = keys
+    jack_port_register(client, "ear", JACK_DEFAULT_AUDIO_TYPE, UInt(JackPortIsInput.rawValue), 0)
+    jack_port_register(client, "synth", JACK_DEFAULT_MIDI_TYPE, UInt(JackPortIsInput.rawValue), 0)
+    jack_set_process_callback(client, playKeys, UnsafeMutableRawPointer(keys))
+    jack_activate(client)
+  }
+
+  deinit {
+    jack_client_close(client)
+  }
+
+  func start() { jack_transport_start(client) }
+  func stop() { jack_transport_stop(client) }
+  func locate(_ frame: UInt32) { jack_transport_locate(client, frame) }
+  func setPeriod(_ frames: UInt32) { jack_set_buffer_size(client, frames) }
+
+  func plug(_ on: Bool) {
+    let change = on ? jack_connect : jack_disconnect
+    for port in ["click_1", "click_2", "pulse", "run"] { _ = change(client, "tactus:\(port)", "hand:ear") }
+    _ = change(client, "tactus:clock", "hand:synth")
+    _ = change(client, "hand:keys", "tactus:control")
+  }
+}
+
+private func playKeys(_ frames: UInt32, _ keys: UnsafeMutableRawPointer?) -> Int32 {
+  guard let buffer = jack_port_get_buffer(OpaquePointer(keys), frames) else { return 0 }
+  jack_midi_clear_buffer(buffer)
+  guard let bytes = jack_midi_event_reserve(buffer, 0, 3) else { return 0 }
+  bytes[0] = 0x90
+  bytes[1] = 60
+  bytes[2] = 100
+  return 0
+}
