@@ -71,7 +71,8 @@ enum Rules {
   /// A closure literal inherits the isolation of where it stands and aborts when JACK's or liblo's thread calls
   /// it; neither the compiler nor a test on the main thread sees that.
   static func callbacksAreNamedFunctions(_ file: SourceText) -> [String] {
-    file.words.compactMap { word in
+    guard file.path.hasSuffix(".swift") else { return [] }
+    return file.words.compactMap { word in
       guard takesCallback(word.text), !file.isMember(word), !file.isNamedHere(word),
         let opening = file.solid(from: word.range.upperBound)
       else {
