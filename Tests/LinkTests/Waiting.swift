@@ -29,18 +29,18 @@ final class Worker {
   private var thread = pthread_t()
 
   init(_ body: @escaping @Sendable () -> Void) {
-    final class Box {
-      let body: @Sendable () -> Void
-      init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-    }
-    let box = Unmanaged.passRetained(Box(body)).toOpaque()
-    pthread_create(
-      &thread, nil,
-      { context in
-        Unmanaged<Box>.fromOpaque(context!).takeRetainedValue().body()
-        return nil
-      }, box)
+    pthread_create(&thread, nil, runBody, Unmanaged.passRetained(Body(body)).toOpaque())
   }
 
   func join() { pthread_join(thread, nil) }
+}
+
+private final class Body {
+  let run: @Sendable () -> Void
+  init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+}
+
+private func runBody(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  context.map { Unmanaged<Body>.fromOpaque($0).takeRetainedValue().run() }
+  return nil
 }
