@@ -30,7 +30,7 @@ let package = Package(
       name: "LinkOracle", path: "Tests/LinkOracle",
       cxxSettings: [.define("LINK_PLATFORM_LINUX", to: "1")]),
     .testTarget(name: "TidyTests"),
-    .testTarget(name: "TactusTests", dependencies: ["tactus"]),
+    .testTarget(name: "TactusTests", dependencies: ["TestSupport", "tactus"]),
     .target(name: "TestSupport", path: "Tests/TestSupport"),
     .testTarget(name: "LabTests", dependencies: ["TestSupport"]),
     // JACKHost with all its ports at work and a life around it, for tools/prove-realtime.
