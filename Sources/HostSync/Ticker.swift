@@ -84,9 +84,23 @@ struct Ticker: BitwiseCopyable {
       skipped &+= 1
       return nil
     }
+    if isCrowded(by: next, in: window) {
+      // Two at once sound as one that is too loud: the one that is not a beat makes room.
+      skipped &+= 1
+      guard chosen % perBeat == 0 else { return nil }
+      if next % perBeat != 0 { next = next &+ 1 }
+    }
     // Within a frame it is the two lines' difference at the seam of two buffers.
     if delay > 1.5 * window.line.perFrame { late &+= 1 }
     return chosen
+  }
+
+  /// Whether a boundary comes right after the buffer's first frame.
+  @_noLocks @_noAllocation
+  private func isCrowded(by number: Int64, in window: Window) -> Bool {
+    guard perBeat > 1 else { return false }
+    let spacing = window.grid.period / Double(perBeat) / window.line.perFrame
+    return window.frame(of: Double(number) / Double(perBeat)) < spacing / 4
   }
 
   /// Takes the next boundary whatever its place.

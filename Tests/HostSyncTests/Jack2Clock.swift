@@ -60,7 +60,7 @@ struct Jack2Clock {
     } else {
       let error = wake - next
       current = next
-      next = (next + length + 1.41 * omega * error).rounded(.down)
+      next = (next + length + 1.41 * omega * error).rounded()
       length += omega * omega * error
     }
     nextDue = due + period(frames)
@@ -79,6 +79,19 @@ struct Jack2Clock {
     return RawTimes(
       frame: frame, wakeMicros: UInt64(wake), isPairValid: true, currentMicros: UInt64(shown.0),
       nextMicros: UInt64(shown.1), xruns: xruns)
+  }
+
+  /// A cycle of a driver that is always on time, with a filter that has nothing to do.
+  mutating func idealCycle(frames: UInt32) -> RawTimes {
+    if !isFirst { frame &+= lastFrames }
+    isFirst = false
+    lastFrames = frames
+    due = nextDue
+    nextDue = due + period(frames)
+    return RawTimes(
+      frame: frame, wakeMicros: UInt64(due.rounded()), isPairValid: true,
+      currentMicros: UInt64(due.rounded()),
+      nextMicros: UInt64(nextDue.rounded()), xruns: xruns)
   }
 
   /// Cycles that pass while the client does not run; the driver goes on.

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Testing
+
+@testable import HostSync
+
+struct ClickTests {
+  @Test(arguments: [20, 60, 97, 120, 187.3, 999])
+  func everyClickIsTheFrameNearestToItsBeat(tempo: Double) {
+    let setUps: [(UInt32, UInt32)] = [
+      (16, 8000), (64, 44100), (100, 22050), (256, 48000), (1024, 96000), (8192, 44100), (8192, 192_000),
+    ]
+    for (frames, rate) in setUps {
+      let studio = Studio(sampleRate: rate, tempo: tempo)
+      studio.latencies.click1 = 3 * frames + 17
+      studio.play(seconds: max(0.3, 150 / tempo), frames: frames)
+      let grid = Grid(studio.timeline)
+      #expect(studio.clicks.count >= 2)
+      let first = grid.beat(at: studio.clicks[0].heard).rounded()
+      for (index, click) in studio.clicks.enumerated() {
+        let number = grid.beat(at: click.heard).rounded()
+        // The driver's whole microseconds, and half a frame.
+        #expect(abs(click.heard - grid.time(of: number)) <= studio.microsPerFrame / 2 + 1.1)
+        #expect(number == first + Double(index))
+        #expect(click.value == (Int(number) % 4 == 0 ? 1 : 0.5))
+      }
+    }
+  }
+
+  @Test func subdivisionsAndPatternsFallWhereTheBarSays() throws {
+    let studio = Studio(tempo: 120)
+    studio.settings.meter = Meter(beatsPerBar: 3)
+    studio.settings.click.subdivision = 2
+    studio.play(seconds: 2.9)
+    #expect(studio.clicks.map(\.value) == [1, 0.25, 0.5, 0.25, 0.5, 0.25, 1, 0.25, 0.5, 0.25, 0.5, 0.25])
+    studio.settings.click.pattern = try #require(Pattern("X..x.".utf8))
+    studio.play(seconds: 3)
+    // Six places a bar; the pattern of five begins anew at every bar line: X..x.X
+    #expect(studio.clicks.dropFirst(12).map(\.value) == [1, 0.5, 1, 1, 0.5, 1])
+  }
+
+  @Test func changingTheSubdivisionNeitherDoublesNorLosesABeat() {
+    let studio = Studio(tempo: 130, seed: 3)
+    var dice = Dice(seed: 11)
+    for _ in 0..<400 {
+      studio.settings.click.subdivision = Int32.random(in: 1...8, using: &dice)
+      studio.play(seconds: Double.random(in: 0.01...0.3, using: &dice), frames: 128)
+    }
+    expectOneClickPerBeat(studio)
+  }
+
+  /// Beats are accents and beats; their numbers, by the time they are heard, go up by one each.
+  private func expectOneClickPerBeat(_ studio: Studio) {
+    let grid = Grid(studio.timeline)
+    let numbers = studio.clicks.filter { $0.value >= 0.5 }.map { grid.beat(at: $0.heard).rounded() }
+    for (earlier, later) in zip(numbers, numbers.dropFirst()) { #expect(later == earlier + 1) }
+    #expect(numbers.count > 50)
+  }
+
+  @Test func aCorrectionOfTwoMillisecondsNeverDoublesOrLosesAClick() {
+    // Every place of the correction around a beat, either way, in steps of a quarter of a millisecond.
+    for step in -16...16 {
+      for correction in [-2000, 2000] as [Int64] {
+        let studio = Studio(sampleRate: 8000, tempo: 120)
+        studio.play(seconds: 1.5 + Double(step) / 4000, frames: 2)
+        studio.timeline.timeOrigin = studio.timeline.timeOrigin + Micros(correction)
+        studio.play(seconds: 1, frames: 16)
+        studio.timeline.timeOrigin = studio.timeline.timeOrigin - Micros(correction)
+        studio.play(seconds: 1, frames: 16)
+        let numbers = studio.clicks.map { (studio.beat(at: $0.heard)).rounded() }
+        #expect(numbers == (0..<numbers.count).map { Double($0) }, "step \(step), correction \(correction)")
+        #expect(numbers.count == 7 || numbers.count == 8)
+      }
+    }
+  }
+
+  @Test func aTempoChangeAtAnyPlaceOfABeatNeverDoublesOrLosesAClick() {
+    for (from, to) in [(120, 60), (60, 120), (120, 187.3), (100, 101)] as [(Double, Double)] {
+      for place in stride(from: 0.0, to: 1.0, by: 1.0 / 64) {
+        let studio = Studio(sampleRate: 8000, tempo: from)
+        studio.latencies.click1 = 85
+        studio.play(seconds: (2 + place) * 60 / from, frames: 16)
+        studio.setTempo(to)
+        studio.play(seconds: 4 * 60 / to, frames: 16)
+        let last = studio.report.sessionBeat
+        // Beat 0 was over before it could be heard.
+        #expect(studio.clicks.map(\.value) == (1...studio.clicks.count).map { $0 % 4 == 0 ? 1 : 0.5 })
+        let expected = Int((last + 1).rounded(.down))
+        #expect(abs(studio.clicks.count - expected) <= 1, "\(from) to \(to) at \(place)")
+      }
+    }
+  }
+
+  @Test func aPeersTempoChangeReachesUsLateAndIsStillOneClickPerBeat() {
+    // The change is in force since 50 ms when we hear of it, and we are 30 ms ahead: the beat jumps by 80 ms' worth.
+    for place in stride(from: 0.0, to: 1.0, by: 1.0 / 32) {
+      for (from, to) in [(90, 160), (160, 90)] as [(Double, Double)] {
+        let studio = Studio(sampleRate: 8000, tempo: from)
+        studio.latencies.click1 = 240
+        studio.play(seconds: (3 + place) * 60 / from, frames: 32)
+        let heard = studio.due - 50_000
+        var state = SessionState(
+          timeline: studio.timeline,
+          startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: true)
+        state.setTempo(to, at: Micros(rounding: heard))
+        studio.timeline = state.timeline
+        studio.play(seconds: 4 * 60 / to, frames: 32)
+        // Beat 0 was over before it could be heard.
+        #expect(studio.clicks.map(\.value) == (1...studio.clicks.count).map { $0 % 4 == 0 ? 1 : 0.5 })
+        #expect(studio.report.skippedEvents == 0)
+      }
+    }
+  }
+
+  @Test func ofSubdivisionsThatAreLateTogetherTheBeatIsHeard() {
+    for place in stride(from: 0.0, to: 1.0, by: 1.0 / 32) {
+      let studio = Studio(sampleRate: 8000, tempo: 90)
+      studio.settings.click.subdivision = 8
+      studio.play(seconds: (3 + place) * 60 / 90, frames: 32)
+      var state = SessionState(
+        timeline: studio.timeline,
+        startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: true)
+      state.setTempo(180, at: Micros(rounding: studio.due - 120_000))
+      studio.timeline = state.timeline
+      studio.play(seconds: 4 * 60 / 180, frames: 32)
+      let beats = studio.clicks.map(\.value).filter { $0 >= 0.5 }
+      #expect(beats == (0..<beats.count).map { $0 % 4 == 0 ? 1 : 0.5 })
+      #expect(beats.count == Int(studio.report.sessionBeat + 1.01))
+    }
+  }
+
+  @Test func joiningAnotherSessionGoesOnAtItsNextBeatAndInItsBar() {
+    for place in stride(from: 0.0, to: 1.0, by: 1.0 / 16) {
+      let studio = Studio(tempo: 120)
+      studio.play(seconds: 4, frames: 256)
+      let before = studio.clicks.count
+      // The other session is at some hundred beats, elsewhere in the bar and in the beat.
+      studio.timeline.timeOrigin = studio.timeline.timeOrigin - Micros(Int64((613 + place) * 500_000))
+      studio.play(seconds: 4, frames: 256)
+      let grid = Grid(studio.timeline)
+      let after = studio.clicks.dropFirst(before)
+      #expect(after.count == 7 || after.count == 8 || after.count == 9)
+      for click in after {
+        let beat = grid.beat(at: click.heard)
+        #expect(abs(beat - beat.rounded()) < 0.001)
+        #expect(click.value == (Int(beat.rounded()) % 4 == 0 ? 1 : 0.5))
+      }
+      let times = studio.clicks.map(\.heard)
+      for (earlier, later) in zip(times, times.dropFirst()) { #expect(later - earlier > 120_000) }
+      #expect(studio.report.jumps == 1)
+    }
+  }
+
+  @Test func afterAStallNothingSoundsLate() {
+    for stall in [20, 60, 250, 700, 3000] as [Double] {
+      let studio = Studio(tempo: 240, seed: 1)
+      studio.play(seconds: 3)
+      let before = studio.clicks.count
+      studio.play(256, stall: stall * 1000)
+      studio.play(256)
+      let ignored = studio.clicks.count
+      studio.play(seconds: 5)
+      #expect(studio.clicks.count > before + 15)
+      let grid = Grid(studio.timeline)
+      for click in studio.clicks[ignored...] {
+        let beat = grid.beat(at: click.heard)
+        #expect(abs(beat - beat.rounded()) * grid.period < 500)
+      }
+    }
+  }
+
+  @Test func clicksOfOffsetPortsAreSentEarlier() {
+    let studio = Studio(tempo: 120)
+    studio.settings.offsets.click1 = Micros(10_000)
+    studio.play(seconds: 3)
+    let grid = Grid(studio.timeline)
+    for click in studio.clicks {
+      let beat = grid.beat(at: click.heard + 10_000)
+      #expect(abs(beat - beat.rounded()) * grid.period < 12)
+    }
+    #expect(studio.clicks.count == 5 || studio.clicks.count == 6)
+  }
+
+  @Test func whileRollingItSoundsOnlyThenAndBarsAreTheSongs() {
+    let studio = Studio(tempo: 120)
+    studio.settings.click.mode = .whileRolling
+    studio.play(seconds: 2.75)
+    #expect(studio.clicks.isEmpty)
+    // Beat 5.5: a start from frame 0 rounds to the nearest beat, which is the song's first.
+    studio.transport.state = .starting
+    studio.play(256)
+    studio.transport.state = .rolling
+    studio.play(seconds: 2)
+    #expect(studio.clicks.map(\.value) == [1, 0.5, 0.5, 0.5])
+    studio.transport.state = .stopped
+    studio.play(seconds: 2)
+    #expect(studio.clicks.count == 4)
+  }
+
+  @Test func aLocateWhileRollingLandsInPhase() {
+    let studio = Studio(tempo: 120)
+    studio.settings.click.mode = .whileRolling
+    studio.transport.state = .rolling
+    studio.play(seconds: 3.1)
+    // To the second beat of a bar and a bit: frame 5.3 s is beat 10.6.
+    studio.transport.frame = 254_400
+    let before = studio.clicks.count
+    studio.play(seconds: 2)
+    let grid = Grid(studio.timeline)
+    for click in studio.clicks {
+      #expect(abs(grid.beat(at: click.heard) - grid.beat(at: click.heard).rounded()) < 0.001)
+    }
+    // Session beat 6.2 is song beat 10.2, the nearest in phase: 11, 12 (a bar line), 13, 14 follow.
+    #expect(studio.clicks.dropFirst(before).map(\.value) == [0.5, 1, 0.5, 0.5])
+    #expect(abs(studio.report.songBeat - 14.2) < 0.05)
+  }
+
+  @Test func lostCyclesAreNoLocate() {
+    let studio = Studio(tempo: 120)
+    studio.transport.state = .rolling
+    studio.play(seconds: 2.1)
+    var dice = Dice(seed: 1)
+    for _ in 0..<5 {
+      // Ours are lost, the server's transport goes on.
+      studio.clock.lose(cycles: 3, frames: 256, dice: &dice)
+      studio.transport.frame += 3 * 256
+      studio.play(seconds: 0.2)
+    }
+    #expect(abs(studio.report.songBeat - studio.report.sessionBeat) < 0.01)
+    #expect(studio.report.lostCycles == 15)
+    #expect(!studio.messages.contains { $0.event.status == MIDI.stop })
+  }
+
+  @Test func freewheelingKeepsTheTempoAndCountsByFrames() {
+    let studio = Studio(tempo: 120)
+    studio.play(seconds: 2)
+    studio.isFreewheeling = true
+    studio.play(256)
+    studio.setTempo(77)
+    let before = studio.clicks.count
+    studio.play(seconds: 10)
+    let frames = studio.clicks.dropFirst(before).map(\.frame)
+    for (earlier, later) in zip(frames, frames.dropFirst()) { #expect(abs(later - earlier - 24000) <= 1) }
+    #expect(frames.count == 20 || frames.count == 21)
+  }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Testing
+
+@testable import HostSync
+
+struct GateTests {
+  @Test(arguments: [1, 2, 4, 24, 48] as [Int32])
+  func pulsesAreOnTheGridAndFiveMillisecondsLong(rate: Int32) {
+    for tempo in [20, 120, 300, 999] as [Double] {
+      let studio = Studio(sampleRate: 48000, tempo: tempo)
+      studio.listensToPulse = true
+      studio.settings.pulse.rate = .perBeat(rate)
+      studio.latencies.pulse = 300
+      studio.play(seconds: 2.5 * 60 / tempo, frames: 100)
+      let grid = Grid(studio.timeline)
+      let spacing = grid.period / Double(rate)
+      #expect(studio.pulses.count >= 2 * Int(rate))
+      let width = min(240, 0.4 * spacing / studio.microsPerFrame)
+      for (index, pulse) in studio.pulses.enumerated().dropLast() {
+        let number = (grid.beat(at: pulse.onset.heard) * Double(rate)).rounded()
+        #expect(
+          abs(pulse.onset.heard - grid.time(of: number / Double(rate))) <= studio.microsPerFrame / 2 + 1.1)
+        #expect(abs(Double(pulse.width) - width) <= 0.5)
+        #expect(pulse.onset.value == 1)
+        let first = (grid.beat(at: studio.pulses[0].onset.heard) * Double(rate)).rounded()
+        #expect(number == first + Double(index))
+      }
+    }
+  }
+
+  @Test func onePulseABarFallsOnTheSongsBars() {
+    let studio = Studio(tempo: 240)
+    studio.listensToPulse = true
+    studio.settings.meter = Meter(beatsPerBar: 3)
+    studio.settings.pulse.rate = .perBar
+    studio.settings.pulse.runsWhileStopped = false
+    studio.play(seconds: 2.6)
+    #expect(studio.pulses.isEmpty)
+    studio.transport.state = .rolling
+    // Beat 10.4: the song begins on beat 10, so its bars are at 13, 16, 19, 22.
+    studio.play(seconds: 3)
+    let grid = Grid(studio.timeline)
+    #expect(studio.pulses.map { grid.beat(at: $0.onset.heard).rounded() } == [13, 16, 19, 22])
+  }
+
+  @Test func runIsHighWhileTheTransportRollsAsHeard() throws {
+    let studio = Studio(tempo: 120)
+    studio.listensToPulse = true
+    studio.latencies.physical = 1000
+    studio.latencies.run = 700
+    studio.play(seconds: 1)
+    studio.transport.state = .starting
+    studio.play(256)
+    studio.transport.state = .rolling
+    let start = studio.due + studio.clock.period(256) + 1000 * studio.microsPerFrame
+    studio.play(seconds: 1)
+    studio.transport.state = .stopped
+    let stop = studio.due + studio.clock.period(256) + 1000 * studio.microsPerFrame
+    studio.play(seconds: 1)
+    #expect(studio.runEdges.map(\.value) == [1, 0])
+    #expect(abs(try #require(studio.runEdges.first).heard - start) <= 12)
+    #expect(abs(try #require(studio.runEdges.last).heard - stop) <= 12)
+  }
+}

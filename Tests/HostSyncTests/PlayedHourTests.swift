@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Testing
+
+@testable import HostSync
+
+/// An hour of music with everything that happens to time: periods of any size, tempo ramps and steps, corrections of
+/// the session's clock by up to 2 ms either way. At 8 kHz, because only the beats are
+/// looked at; 1365 frames are as long there as 8192 are at 48 kHz.
+struct PlayedHourTests {
+  @Test(arguments: [1, 2] as [UInt64])
+  func everyBeatHasOneClickAndEvery24thOneClock(seed: UInt64) {
+    var dice = Dice(seed: seed)
+    let studio = Studio(sampleRate: 8000, tempo: 120, seed: seed)
+    studio.settings.clock.runsWhileStopped = true
+    studio.settings.click.gain = 1
+    studio.latencies.click1 = 60
+    studio.latencies.clock = 20
+    var tempo = 120.0
+    var target = 120.0
+    let end = 8000 * 3600
+    while studio.frame < end {
+      let frames =
+        UInt32.random(in: 0..<20, using: &dice) == 0 ? UInt32.random(in: 16...1365, using: &dice) : 171
+      studio.play(frames)
+      switch Int.random(in: 0..<60, using: &dice) {
+      case 0: target = Double.random(in: 20...999, using: &dice)
+      case 1: target = tempo
+      case 2, 3:
+        let correction = Int64.random(in: -2000...2000, using: &dice)
+        studio.timeline.timeOrigin = studio.timeline.timeOrigin + Micros(correction)
+      default: break
+      }
+      // A ramp: towards the target by at most 4 % a time.
+      if abs(target - tempo) > 0.01, Int.random(in: 0..<5, using: &dice) == 0 {
+        tempo = min(tempo * 1.04, max(tempo / 1.04, target))
+        studio.setTempo(tempo)
+      }
+    }
+    let beats = Int(studio.report.sessionBeat)
+    #expect(beats > 10_000)
+    // Told by their order alone: whoever counts clicks or clocks is where the session is.
+    #expect(abs(studio.clicks.count - beats) <= 1)
+    #expect(studio.clicks.enumerated().allSatisfy { $1.value == (($0 + 1) % 4 == 0 ? 1 : 0.5) })
+    #expect(abs(studio.messages.count - Int(studio.report.sessionBeat * 24)) <= 12)
+    #expect(studio.report.skippedEvents == 0 && studio.report.jumps == 0)
+    #expect(studio.report.droppedMIDIEvents == 0)
+    for (earlier, later) in zip(studio.messages, studio.messages.dropFirst()) {
+      #expect(later.frame > earlier.frame)
+    }
+  }
+}

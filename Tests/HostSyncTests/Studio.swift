@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Testing
+
+@testable import HostSync
+
+/// A JACK server, a transport, a session and one `HostSync`, played cycle by cycle; what came out is kept.
+final class Studio {
+  /// Something that came out of a port, with the time at which it is heard.
+  struct Onset {
+    var frame: Int
+    var heard: Double
+    var value: Float
+  }
+
+  struct Message {
+    var frame: Int
+    var heard: Double
+    var event: MIDIEvent
+  }
+
+  let sampleRate: UInt32
+  var clock: Jack2Clock
+  /// Nil for a driver that is always on time.
+  var dice: Dice?
+  var timeline: Timeline
+  var settings = Settings()
+  var latencies = Latencies()
+  var transport = Transport(state: .stopped, frame: 0)
+  var isFreewheeling = false
+  var listensToPulse = false
+
+  private(set) var frame = 0
+  private(set) var clicks: [Onset] = []
+  private(set) var messages: [Message] = []
+  /// Rising edges, and how long each lasted.
+  private(set) var pulses: [(onset: Onset, width: Int)] = []
+  private(set) var runEdges: [Onset] = []
+  private(set) var report = Report()
+  /// What the present cycle's frame 0 is: the truth, without a port's latency.
+  private(set) var due = 0.0
+
+  private var sync = HostSync()
+  private let buffers: UnsafeMutablePointer<Float>
+  private let samples: UnsafeMutablePointer<Float>
+  private var lastPulse: Float = 0
+  private var lastRun: Float = 0
+  static let longest = 8192
+
+  init(sampleRate: UInt32 = 48000, tempo: Double = 120, seed: UInt64? = nil, start: Double = 1e9) {
+    self.sampleRate = sampleRate
+    clock = Jack2Clock(sampleRate: Double(sampleRate), start: start)
+    dice = seed.map { Dice(seed: $0) }
+    timeline = Timeline(tempo: Tempo(tempo), beatOrigin: .zero, timeOrigin: Micros(Int64(start)))
+    buffers = .allocate(capacity: 3 * Self.longest)
+    buffers.initialize(repeating: 0, count: 3 * Self.longest)
+    samples = .allocate(capacity: 3)
+    samples.initialize(repeating: 0, count: 3)
+    (samples[0], samples[1], samples[2]) = (1, 0.5, 0.25)
+    settings.click.gain = 1
+    settings.click.mode = .always
+  }
+
+  deinit {
+    buffers.deallocate()
+    samples.deallocate()
+  }
+
+  /// One sample each: accents are 1, beats 0.5, subdivisions 0.25.
+  lazy var bank = SoundBank(
+    number: 1, accent: Sound(UnsafeBufferPointer(start: samples, count: 1)),
+    beat: Sound(UnsafeBufferPointer(start: samples + 1, count: 1)),
+    subdivision: Sound(UnsafeBufferPointer(start: samples + 2, count: 1)))
+
+  var microsPerFrame: Double { 1e6 / Double(sampleRate) }
+  /// The session's tempo from now (what is heard now) on.
+  func setTempo(_ tempo: Double) {
+    var state = SessionState(
+      timeline: timeline, startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero),
+      isConnected: false)
+    state.setTempo(tempo, at: Micros(rounding: due))
+    timeline = state.timeline
+  }
+
+  func beat(at heard: Double) -> Double { Grid(timeline).beat(at: heard) }
+
+  func play(_ frames: UInt32, stall: Double = 0) {
+    let lateness = dice?.lateness() ?? 0
+    let isIdeal = dice == nil && stall == 0
+    let times =
+      isIdeal
+      ? clock.idealCycle(frames: frames) : clock.cycle(frames: frames, lateness: lateness, stall: stall)
+    due = clock.due
+    let cycle = Cycle(
+      frames: frames, sampleRate: sampleRate, times: times, transport: transport, latencies: latencies,
+      clock: .identity,
+      session: SessionState(
+        timeline: timeline, startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero),
+        isConnected: false), settings: settings, sounds: bank, isFreewheeling: isFreewheeling)
+    let pulse = listensToPulse ? buffers + Self.longest : nil
+    let run = listensToPulse ? buffers + 2 * Self.longest : nil
+    var outputs = Outputs(
+      click1: AudioBuffer(buffers, frames: frames), click2: AudioBuffer(nil, frames: 0),
+      pulse: AudioBuffer(pulse, frames: frames), run: AudioBuffer(run, frames: frames))
+    sync.run(cycle, into: &outputs)
+    listen(frames: Int(frames), events: outputs.events)
+    report = outputs.report
+    frame += Int(frames)
+    if case .rolling = transport.state { transport.frame &+= frames }
+  }
+
+  func play(seconds: Double, frames: UInt32 = 256) {
+    let end = frame + Int(seconds * Double(sampleRate))
+    while frame < end { play(frames) }
+  }
+
+  private func listen(frames: Int, events: MIDIEvents) {
+    var index = 0
+    while index < frames {
+      let value = buffers[index]
+      if value != 0 { clicks.append(onset(index, value, latencies.click1)) }
+      index += 1
+    }
+    for index in 0..<events.count {
+      let event = events[index]
+      #expect(event.frame < frames)
+      let heard = onset(Int(event.frame), 0, latencies.clock).heard
+      messages.append(Message(frame: frame + Int(event.frame), heard: heard, event: event))
+    }
+    guard listensToPulse else { return }
+    for index in 0..<frames {
+      let value = buffers[Self.longest + index]
+      if value != 0 {
+        if lastPulse == 0 {
+          pulses.append((onset(index, value, latencies.pulse), 1))
+        } else {
+          pulses[pulses.count - 1].width += 1
+        }
+      }
+      lastPulse = value
+      let run = buffers[2 * Self.longest + index]
+      if run != lastRun { runEdges.append(onset(index, run, latencies.run)) }
+      lastRun = run
+    }
+  }
+
+  private func onset(_ index: Int, _ value: Float, _ latency: UInt32) -> Onset {
+    Onset(frame: frame + index, heard: due + Double(index + Int(latency)) * microsPerFrame, value: value)
+  }
+}
