@@ -29,7 +29,7 @@ let package = Package(
     .target(
       name: "LinkOracle", path: "Tests/LinkOracle",
       cxxSettings: [.define("LINK_PLATFORM_LINUX", to: "1")]),
-    .testTarget(name: "TidyTests"),
+    .testTarget(name: "TidyTests", dependencies: ["TestSupport"]),
     .testTarget(name: "TactusTests", dependencies: ["TestSupport", "tactus"]),
     .target(name: "TestSupport", path: "Tests/TestSupport"),
     .testTarget(name: "LabTests", dependencies: ["TestSupport"]),
