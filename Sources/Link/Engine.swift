@@ -17,7 +17,7 @@ struct Engine: Sendable {
   private(set) var deadline: Micros?
   private(set) var snapshot: SessionSnapshot
   /// Enabled and active: on the network, as far as our user is concerned.
-  var isWanted = false
+  private(set) var isWanted = false
 
   private let watch = AddressWatch()
   private var doors: [Door] = []
@@ -52,6 +52,18 @@ struct Engine: Sendable {
 
 // What app threads do.
 extension Engine {
+  /// Off takes effect here and now, goodbye included, so that a program may end right after it. The network thread
+  /// then closes the sockets; on is its work altogether.
+  mutating func want(_ isWanted: Bool, at now: Micros) {
+    self.isWanted = isWanted
+    if !isWanted && session.isEnabled { feed(.enable(false), at: now) }
+  }
+
+  /// Whether the network thread has something to do that no deadline and no datagram tells it.
+  var needsTurn: Bool {
+    !events.isEmpty || isWanted != session.isEnabled || (!session.isEnabled && !gateways.isEmpty)
+  }
+
   mutating func commit(_ change: SessionChange, at now: Micros) {
     feed(.commit(Commit(change, audioSequence: nil)), at: now)
   }
@@ -128,7 +140,11 @@ extension Engine {
     var now = HostClock.micros()
     noticeSleep(at: now)
     collectAudioChanges(at: now)
-    if isWanted != session.isEnabled { turn(on: isWanted, at: now) }
+    if !session.isEnabled { closeAll() }
+    if isWanted && !session.isEnabled {
+      feed(.enable(true), at: now)
+      nextScan = now
+    }
     if watch.drain() || gateways.contains(where: \.isBroken) { nextScan = nextScan.map { min($0, now) } }
     if let nextScan, nextScan <= now {
       scan(at: now)
@@ -144,8 +160,8 @@ extension Engine {
 
   /// Says goodbye and closes everything.
   mutating func shutDown(at now: Micros) {
-    isWanted = false
-    if session.isEnabled { turn(on: false, at: now) }
+    want(false, at: now)
+    closeAll()
     doors.removeAll()
     events.removeAll()
   }
@@ -174,15 +190,10 @@ extension Engine {
     }
   }
 
-  private mutating func turn(on isOn: Bool, at now: Micros) {
-    feed(.enable(isOn), at: now)
-    if isOn {
-      nextScan = now
-    } else {
-      gateways.removeAll()
-      refused.removeAll()
-      nextScan = nil
-    }
+  private mutating func closeAll() {
+    gateways.removeAll()
+    refused.removeAll()
+    nextScan = nil
   }
 
   /// Closes gateways whose address has gone or whose sockets are broken, opens those that are missing.

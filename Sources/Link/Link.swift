@@ -175,10 +175,10 @@ public final class Link: Sendable {
   }
 
   private func considerNetwork() {
-    network.withEngine { engine, _ in
+    network.withEngine { engine, now in
       // Read inside the lock: of two threads that change their mind at once, the last one's view is whole.
-      engine.isWanted =
-        status.isEnabled.load(ordering: .relaxed) && status.isActive.load(ordering: .relaxed)
+      engine.want(
+        status.isEnabled.load(ordering: .relaxed) && status.isActive.load(ordering: .relaxed), at: now)
     }
   }
 

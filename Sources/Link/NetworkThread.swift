@@ -47,7 +47,7 @@ final class NetworkThread: Sendable {
       // The clock is read with the lock held, so that the machine never sees time run backwards.
       let result = body(&engine, HostClock.micros())
       let isDue = engine.deadline.map { $0.count < plannedWake.load(ordering: .relaxed) } ?? false
-      return (result, isDue || !engine.events.isEmpty || engine.isWanted != engine.session.isEnabled)
+      return (result, isDue || engine.needsTurn)
     }
     if wakes { wakeUp.signal() }
     return result

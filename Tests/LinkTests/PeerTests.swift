@@ -3,20 +3,21 @@ import Link
 import TestSupport
 import Testing
 
-/// Peers in one process, over the loopback gateway of a private network.
-@Suite(.serialized, .enabled(if: Lab.isHere, "needs tools/lab --no-server"))
+/// Peers in one process, over the loopback gateway of a network of their own.
+@Suite(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
 struct PeerTests {
-  func connected(_ links: Link...) -> Bool {
-    for link in links { link.isEnabled = true }
-    return eventually { links.allSatisfy { $0.peerCount == links.count - 1 } }
+  let network: PrivateNetwork
+
+  init() throws {
+    network = try PrivateNetwork()
   }
 
-  @Test func twoPeersFindEachOtherAndAgreeOnTheOlderOnesTempoAndBeat() {
-    let older = Link(tempo: 100)
+  @Test func twoPeersFindEachOtherAndAgreeOnTheOlderOnesTempoAndBeat() throws {
+    let older = try network.link(tempo: 100)
     older.isEnabled = true
     pause(milliseconds: 700)
     let before = older.captureAppState()
-    let younger = Link(tempo: 140)
+    let younger = try network.link(tempo: 140)
     #expect(connected(older, younger))
     #expect(eventually { younger.captureAppState().tempo == 100 })
     let now = Link.clock()
@@ -28,9 +29,9 @@ struct PeerTests {
     #expect(min(abs(apart), 4 - abs(apart)) < 0.01)
   }
 
-  @Test func aTempoGoesBothWaysAndTellsBothCallbacks() {
-    let first = Link(tempo: 100)
-    let second = Link(tempo: 100)
+  @Test func aTempoGoesBothWaysAndTellsBothCallbacks() throws {
+    let first = try network.link(tempo: 100)
+    let second = try network.link(tempo: 100)
     #expect(connected(first, second))
     let heardByFirst = Log<Double>(), heardBySecond = Log<Double>()
     first.onTempo { heardByFirst.append($0) }
@@ -46,9 +47,9 @@ struct PeerTests {
     #expect(eventually { heardByFirst.all == [120, received] && heardBySecond.all == [120, 90.5] })
   }
 
-  @Test func startAndStopGoBothWaysIfBothWantThem() {
-    let first = Link(tempo: 120)
-    let second = Link(tempo: 120)
+  @Test func startAndStopGoBothWaysIfBothWantThem() throws {
+    let first = try network.link(tempo: 120)
+    let second = try network.link(tempo: 120)
     #expect(connected(first, second))
     first.isStartStopSyncEnabled = true
     first.updateAppState { $0.setPlaying(true, at: Link.clock()) }
@@ -62,9 +63,9 @@ struct PeerTests {
     #expect(eventually { !first.captureAppState().isPlaying })
   }
 
-  @Test func whatTheAudioThreadCommitsReachesThePeers() {
-    let first = Link(tempo: 120)
-    let second = Link(tempo: 120)
+  @Test func whatTheAudioThreadCommitsReachesThePeers() throws {
+    let first = try network.link(tempo: 120)
+    let second = try network.link(tempo: 120)
     #expect(connected(first, second))
     let audio = first.audio
     var state = audio.captureAudioState()
@@ -76,9 +77,9 @@ struct PeerTests {
     #expect(eventually { abs(second.captureAppState().tempo - 133) < 0.001 })
   }
 
-  @Test func forASecondTheAudioThreadKeepsItsOwnTempoWhateverAPeerSays() {
-    let first = Link(tempo: 120)
-    let second = Link(tempo: 120)
+  @Test func forASecondTheAudioThreadKeepsItsOwnTempoWhateverAPeerSays() throws {
+    let first = try network.link(tempo: 120)
+    let second = try network.link(tempo: 120)
     #expect(connected(first, second))
     let audio = first.audio
     var state = audio.captureAudioState()
@@ -93,9 +94,9 @@ struct PeerTests {
     #expect(abs(audio.captureAudioState(at: committed + Micros(1_100_000)).tempo - 77) < 0.001)
   }
 
-  @Test func disablingSaysGoodbyeAtOnceAndTellsBothSides() {
-    let first = Link(tempo: 120)
-    let second = Link(tempo: 150)
+  @Test func disablingSaysGoodbyeAtOnceAndTellsBothSides() throws {
+    let first = try network.link(tempo: 120)
+    let second = try network.link(tempo: 150)
     let connections = Log<Bool>(), farConnections = Log<Bool>(), peers = Log<Int>()
     first.onConnection { connections.append($0) }
     first.onPeers { peers.append($0) }
@@ -113,9 +114,9 @@ struct PeerTests {
     #expect(first.captureAppState().tempo == tempo)
   }
 
-  @Test func bothActiveAndEnabledAreNeededToBeOnTheNetwork() {
-    let first = Link(tempo: 120)
-    let second = Link(tempo: 120)
+  @Test func bothActiveAndEnabledAreNeededToBeOnTheNetwork() throws {
+    let first = try network.link(tempo: 120)
+    let second = try network.link(tempo: 120)
     first.isActive = false
     first.isEnabled = true
     second.isEnabled = true
@@ -128,10 +129,10 @@ struct PeerTests {
     #expect(first.isEnabled)
   }
 
-  @Test func aPeerThatIsGivenUpSaysGoodbye() {
-    let first = Link(tempo: 120)
+  @Test func aPeerThatIsGivenUpSaysGoodbye() throws {
+    let first = try network.link(tempo: 120)
     do {
-      let second = Link(tempo: 120)
+      let second = try network.link(tempo: 120)
       #expect(connected(first, second))
     }
     let gone = Link.clock()
@@ -139,9 +140,9 @@ struct PeerTests {
     #expect(Link.clock() - gone < Micros(2_000_000))
   }
 
-  @Test func enablingAndDisablingTwentyTimesLeavesTheMachineAsItWas() {
-    let first = Link(tempo: 120)
-    let second = Link(tempo: 120)
+  @Test func enablingAndDisablingTwentyTimesLeavesTheMachineAsItWas() throws {
+    let first = try network.link(tempo: 120)
+    let second = try network.link(tempo: 120)
     second.isEnabled = true
     for _ in 0..<20 {
       #expect(connected(first, second))

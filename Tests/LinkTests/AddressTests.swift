@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Link
+import TestSupport
+import Testing
+
+/// Addresses that come and go under a running peer.
+@Suite(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
+struct AddressTests {
+  let network: PrivateNetwork
+
+  init() throws {
+    network = try PrivateNetwork()
+  }
+
+  @Test func anAddressThatAppearsIsUsedAndOneThatGoesIsLetGoWithoutARestart() throws {
+    let link = try network.link(tempo: 120)
+    link.isEnabled = true
+    #expect(eventually { link.diagnostics.addresses == ["127.0.0.1"] })
+    try network.ip("addr", "add", "10.99.0.1/24", "dev", "lo")
+    let added = Link.clock()
+    #expect(eventually { link.diagnostics.addresses == ["10.99.0.1", "127.0.0.1"] })
+    // The kernel tells; without that it would be the scan, up to five seconds later.
+    #expect(Link.clock() - added < Micros(2_500_000))
+    try network.ip("addr", "del", "10.99.0.1/24", "dev", "lo")
+    #expect(eventually { link.diagnostics.addresses == ["127.0.0.1"] })
+  }
+
+  @Test func anInterfaceThatGoesDownIsLetGoAndComesBackWithItsPeers() throws {
+    let link = try network.link(tempo: 120)
+    let other = try network.link(tempo: 120)
+    link.isEnabled = true
+    other.isEnabled = true
+    #expect(eventually { link.peerCount == 1 && other.peerCount == 1 })
+    try network.ip("link", "set", "lo", "down")
+    let isGone = eventually { link.diagnostics.addresses.isEmpty && link.peerCount == 0 }
+    try network.ip("link", "set", "lo", "up")
+    #expect(isGone)
+    try network.ip("route", "add", "224.0.0.0/4", "dev", "lo")
+    #expect(eventually { link.peerCount == 1 && other.peerCount == 1 })
+  }
+
+  @Test func withoutAnyAddressLinkWaitsForOne() throws {
+    try network.ip("link", "set", "lo", "down")
+    let link = try network.link(tempo: 120)
+    link.isEnabled = true
+    pause(milliseconds: 100)
+    let isEmpty = link.diagnostics.addresses.isEmpty
+    try network.ip("link", "set", "lo", "up")
+    try network.ip("route", "add", "224.0.0.0/4", "dev", "lo")
+    #expect(isEmpty)
+    #expect(eventually { link.diagnostics.addresses == ["127.0.0.1"] })
+  }
+}
