@@ -63,6 +63,12 @@ public struct SurfaceSettings: Sendable {
   public var listen = [
     Endpoint(.loopback, port: Table.port), Endpoint(Host(high: 0, low: 1), port: Table.port),
   ]
+  /// The port was asked for by name: if it is taken, that is an error. Else another one is taken.
+  public var isPortFixed = false
+  /// The TCP port on which OSCQuery answers, beside the first address; 0 picks a free one, nil is without.
+  public var query: UInt16?
+  /// How we are announced on the network; nil: not.
+  public var serviceName: String?
   /// Who may speak, besides this machine. Empty: everyone who can reach a listening address.
   public var allow: [HostRange] = []
   public var root = Table.root

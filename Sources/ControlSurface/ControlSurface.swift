@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import Synchronization
+
+/// The control surface, running: OSC for hands, tablets and programs.
+///
+/// Commands leave it through a handler, state comes in through `update`; it knows neither Link nor JACK. What is
+/// said and when is decided in `SurfaceMachine`, which has no socket; what can be said is `Table`. It lacks TCP, on
+/// purpose: liblo's is unsafe, and no tablet needs it.
+///
+/// One invariant: everything from outside is checked before it is understood, and nothing from outside waits on, or
+/// is waited for by, any other thread.
+///
+///     let surface = try ControlSurface(settings, state: state, notice: { print($0.text) }) { order in .accepted }
+///     surface.update { $0.peers = 2 }
+///     surface.close()
+public final class ControlSurface: Sendable {
+  /// Where it listens; the first is the one to tell people.
+  public let endpoints: [Endpoint]
+  /// Where OSCQuery answers, if it does.
+  public let queryEndpoint: Endpoint?
+  private let shared: Shared
+  private let thread: Mutex<pthread_t?>
+
+  /// Opens the sockets and starts the thread.
+  ///
+  /// `handler` and `notice` are called on the surface's thread and should not be slow; `handler` may call `update`,
+  /// and what it changes there is told before anything else.
+  public init(
+    _ settings: SurfaceSettings, state: SurfaceState, notice: @escaping @Sendable (Notice) -> Void,
+    handler: @escaping @Sendable (Order) -> Verdict
+  ) throws(OpenFailure) {
+    let loop = try SurfaceLoop(settings, state: state, notice: notice, handler: handler)
+    endpoints = loop.endpoints
+    queryEndpoint = loop.queryEndpoint
+    shared = loop.shared
+    var identifier = pthread_t()
+    let context = Unmanaged.passRetained(loop)
+    let failure = pthread_create(&identifier, nil, runSurface, context.toOpaque())
+    guard failure == 0 else {
+      context.release()
+      throw OpenFailure(endpoint: loop.endpoints[0], call: "pthread_create", code: failure)
+    }
+    thread = Mutex(identifier)
+  }
+
+  /// The controllers are told what differs. [any]
+  public func update(_ change: (inout SurfaceState) -> Void) {
+    shared.update(change)
+  }
+
+  public var counters: SurfaceCounters { shared.mailbox.withLock { $0.counters } }
+
+  /// Clears the controllers, says bye and ends the thread. [control]
+  public func close() {
+    let running = thread.withLock { running in
+      let identifier = running
+      running = nil
+      return identifier
+    }
+    guard let running else { return }
+    shared.mailbox.withLock { $0.isClosing = true }
+    shared.wake()
+    pthread_join(running, nil)
+  }
+
+  deinit { close() }
+}
+
+/// The surface's thread enters here.
+private func runSurface(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  guard let context else { return nil }
+  let loop = Unmanaged<SurfaceLoop>.fromOpaque(context).takeRetainedValue()
+  loop.run()
+  return nil
+}
+
+/// What other threads leave for the surface's.
+final class Shared: Sendable {
+  struct Mailbox {
+    var state: SurfaceState
+    var hasNews = false
+    var isClosing = false
+    var counters = SurfaceCounters()
+  }
+
+  let mailbox: Mutex<Mailbox>
+  /// A pipe to the surface's thread; a byte in it means: look at the mailbox.
+  let wakeUp: Int32
+  private let bell: Int32
+
+  init(_ state: SurfaceState) {
+    mailbox = Mutex(Mailbox(state: state))
+    var ends: [Int32] = [-1, -1]
+    pipe(&ends)
+    for end in ends { setNonBlocking(end) }
+    (wakeUp, bell) = (ends[0], ends[1])
+  }
+
+  deinit {
+    Glibc.close(wakeUp)
+    Glibc.close(bell)
+  }
+
+  func update(_ change: (inout SurfaceState) -> Void) {
+    let isNew = mailbox.withLock { mailbox in
+      change(&mailbox.state)
+      let wasRead = !mailbox.hasNews
+      mailbox.hasNews = true
+      return wasRead
+    }
+    if isNew { wake() }
+  }
+
+  func wake() {
+    // Full is as good as rung.
+    var byte: UInt8 = 0
+    write(bell, &byte, 1)
+  }
+
+  /// nil: nothing new.
+  func takeState() -> SurfaceState? {
+    mailbox.withLock { mailbox in
+      guard mailbox.hasNews else { return nil }
+      mailbox.hasNews = false
+      return mailbox.state
+    }
+  }
+}

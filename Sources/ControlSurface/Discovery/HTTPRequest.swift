@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// The head of an HTTP/1.1 request. Bodies are not taken: everything here is asked with GET.
+struct HTTPRequest: Equatable {
+  static let headLimit = 8192
+
+  var method: String
+  var path: String
+  var query: String?
+  var keepsAlive: Bool
+  var host: String
+
+  enum Reading: Equatable {
+    case incomplete
+    case request(HTTPRequest, length: Int)
+    case bad(status: Int)
+  }
+
+  static func read(_ bytes: [UInt8]) -> Reading {
+    guard let end = headEnd(bytes) else {
+      return bytes.count > headLimit ? .bad(status: 431) : .incomplete
+    }
+    guard end <= headLimit else { return .bad(status: 431) }
+    let lines = String(decoding: bytes[..<end], as: UTF8.self).split(separator: "\r\n")
+    guard let first = lines.first else { return .bad(status: 400) }
+    let words = first.split(separator: " ", omittingEmptySubsequences: false)
+    guard words.count == 3, words[2].hasPrefix("HTTP/1."), words[1].hasPrefix("/") else { return .bad(status: 400) }
+    var headers: [String: String] = [:]
+    for line in lines.dropFirst() {
+      guard let colon = line.firstIndex(of: ":") else { return .bad(status: 400) }
+      let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+      headers[line[..<colon].lowercased()] = String(value)
+    }
+    // What is announced as a body would be read as the next request.
+    guard headers["content-length", default: "0"] == "0", headers["transfer-encoding"] == nil else {
+      return .bad(status: 413)
+    }
+    let target = words[1].split(separator: "#", omittingEmptySubsequences: false)[0]
+    let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    let connection = headers["connection", default: ""].lowercased()
+    let request = HTTPRequest(
+      method: String(words[0]), path: unescaped(parts[0]), query: parts.count > 1 ? unescaped(parts[1]) : nil,
+      keepsAlive: words[2] == "HTTP/1.1" ? connection != "close" : connection == "keep-alive",
+      host: headers["host", default: ""])
+    return .request(request, length: end)
+  }
+
+  /// Just past the empty line.
+  private static func headEnd(_ bytes: [UInt8]) -> Int? {
+    guard bytes.count >= 4 else { return nil }
+    for index in 3..<min(bytes.count, headLimit + 4)
+    where bytes[index] == 10 && bytes[index - 1] == 13 && bytes[index - 2] == 10 && bytes[index - 3] == 13 {
+      return index + 1
+    }
+    return nil
+  }
+
+  private static func unescaped(_ text: Substring) -> String {
+    var bytes: [UInt8] = []
+    var rest = text.utf8[...]
+    while let byte = rest.popFirst() {
+      if byte == UInt8(ascii: "%"), rest.count >= 2,
+        let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+      {
+        bytes.append(value)
+        rest = rest.dropFirst(2)
+      } else {
+        bytes.append(byte)
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// A web page elsewhere can make a browser ask us under its own name; it may not read the answer.
+  var isForUs: Bool {
+    var name = host[...]
+    if name.hasPrefix("[") { return name.contains("]") }
+    if let colon = name.lastIndex(of: ":") { name = name[..<colon] }
+    return name.isEmpty || Host(name) != nil || name == "localhost" || name.hasSuffix(".local")
+      || !name.contains(".")
+  }
+}

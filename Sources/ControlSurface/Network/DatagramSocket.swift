@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+
+/// A system call that failed while opening the surface.
+public struct OpenFailure: Error, Hashable, Sendable, CustomStringConvertible {
+  public let endpoint: Endpoint
+  public let call: String
+  public let code: Int32
+
+  public var description: String {
+    switch code {
+    case EADDRINUSE: "\(endpoint) is in use by another program"
+    case EADDRNOTAVAIL: "\(endpoint.host) is no address of this machine"
+    case EACCES: "no right to listen at \(endpoint)"
+    default: "cannot listen at \(endpoint): \(call): \(String(cString: strerror(code)))"
+    }
+  }
+}
+
+/// A non-blocking UDP socket bound to one address, closed with the value.
+struct DatagramSocket: ~Copyable {
+  let descriptor: Int32
+  let endpoint: Endpoint
+
+  init(bindingTo wanted: Endpoint) throws(OpenFailure) {
+    let descriptor = try openSocket(wanted, SOCK_DGRAM)
+    let isIPv4 = wanted.host.ipv4 != nil
+    // Tells us when nobody listens where we send: a controller gone, or the newcomer's wrong port.
+    setOption(descriptor, isIPv4 ? Int32(IPPROTO_IP) : Int32(IPPROTO_IPV6), isIPv4 ? IP_RECVERR : IPV6_RECVERR, 1)
+    // A burst of faders fits while a beat is being sent.
+    setOption(descriptor, SOL_SOCKET, SO_RCVBUF, 1 << 20)
+    let bound: Endpoint
+    do throws(OpenFailure) {
+      bound = try bindSocket(descriptor, to: wanted)
+    } catch {
+      close(descriptor)
+      throw error
+    }
+    self.descriptor = descriptor
+    endpoint = bound
+  }
+
+  deinit { close(descriptor) }
+
+  enum Received {
+    case datagram(Int, from: Endpoint)
+    case nothing
+    /// The kernel has something on its error queue.
+    case failure
+  }
+
+  func receive(into buffer: UnsafeMutableRawBufferPointer) -> Received {
+    var address = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    let count = withUnsafeMutableBytes(of: &address) { raw in
+      recvfrom(
+        descriptor, buffer.baseAddress, buffer.count, 0, raw.baseAddress?.assumingMemoryBound(to: sockaddr.self),
+        &length)
+    }
+    guard count >= 0 else { return errno == EAGAIN || errno == EINTR ? .nothing : .failure }
+    guard let source = Endpoint(address) else { return .failure }
+    return .datagram(count, from: source)
+  }
+
+  /// Where a datagram was sent that nobody took; nil when the error queue is empty.
+  func nextUnreachable() -> Endpoint? {
+    while true {
+      var address = sockaddr_storage()
+      var message = msghdr()
+      let count = withUnsafeMutableBytes(of: &address) { raw in
+        message.msg_name = raw.baseAddress
+        message.msg_namelen = socklen_t(raw.count)
+        return recvmsg(descriptor, &message, Int32(MSG_ERRQUEUE) | Int32(MSG_DONTWAIT))
+      }
+      guard count >= 0 else { return nil }
+      if let target = Endpoint(address) { return target }
+    }
+  }
+
+  @discardableResult
+  func send(_ bytes: [UInt8], to target: Endpoint) -> Bool {
+    target.withSocketAddress { address, length in
+      bytes.withUnsafeBytes { raw in
+        // A second try: the first may only have fetched the error of an earlier datagram.
+        for _ in 1...2 where sendto(descriptor, raw.baseAddress, raw.count, 0, address, length) == raw.count {
+          return true
+        }
+        return false
+      }
+    }
+  }
+}
+
+func openSocket(_ wanted: Endpoint, _ type: __socket_type) throws(OpenFailure) -> Int32 {
+  let kind = Int32(type.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
+  let descriptor = socket(wanted.host.ipv4 != nil ? AF_INET : AF_INET6, kind, 0)
+  guard descriptor >= 0 else { throw OpenFailure(endpoint: wanted, call: "socket", code: errno) }
+  // Else "::" would take what 0.0.0.0 listens to.
+  if wanted.host.ipv4 == nil { setOption(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 1) }
+  return descriptor
+}
+
+func setNonBlocking(_ descriptor: Int32) {
+  _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+  _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+}
+
+func setOption(_ descriptor: Int32, _ level: Int32, _ name: Int32, _ value: Int32) {
+  var value = value
+  setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
+}
+
+/// Binds, and says where: port 0 has become a real one.
+func bindSocket(_ descriptor: Int32, to wanted: Endpoint) throws(OpenFailure) -> Endpoint {
+  let failed = wanted.withSocketAddress { address, length in Glibc.bind(descriptor, address, length) != 0 }
+  if failed { throw OpenFailure(endpoint: wanted, call: "bind", code: errno) }
+  var address = sockaddr_storage()
+  var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+  let unknown = withUnsafeMutableBytes(of: &address) { raw in
+    getsockname(descriptor, raw.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length) != 0
+  }
+  guard !unknown, let endpoint = Endpoint(address) else {
+    throw OpenFailure(endpoint: wanted, call: "getsockname", code: errno)
+  }
+  return endpoint
+}
+
+extension Endpoint {
+  init?(_ storage: sockaddr_storage) {
+    let made: Endpoint? = withUnsafeBytes(of: storage) { raw in
+      switch Int32(storage.ss_family) {
+      case AF_INET:
+        let address = raw.loadUnaligned(as: sockaddr_in.self)
+        return Endpoint(
+          Host(ipv4: UInt32(bigEndian: address.sin_addr.s_addr)), port: UInt16(bigEndian: address.sin_port))
+      case AF_INET6:
+        let address = raw.loadUnaligned(as: sockaddr_in6.self)
+        return withUnsafeBytes(of: address.sin6_addr) { bytes in
+          Endpoint(
+            Host(
+              high: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self)),
+              low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)),
+              scope: address.sin6_scope_id), port: UInt16(bigEndian: address.sin6_port))
+        }
+      default: return nil
+      }
+    }
+    guard let made else { return nil }
+    self = made
+  }
+
+  func withSocketAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+    if let ipv4 = host.ipv4 {
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_port = port.bigEndian
+      address.sin_addr.s_addr = ipv4.bigEndian
+      return withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+          body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
+      }
+    }
+    var address = sockaddr_in6()
+    address.sin6_family = sa_family_t(AF_INET6)
+    address.sin6_port = port.bigEndian
+    address.sin6_scope_id = host.scope
+    withUnsafeMutableBytes(of: &address.sin6_addr) { bytes in
+      bytes.storeBytes(of: host.high.bigEndian, toByteOffset: 0, as: UInt64.self)
+      bytes.storeBytes(of: host.low.bigEndian, toByteOffset: 8, as: UInt64.self)
+    }
+    return withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        body($0, socklen_t(MemoryLayout<sockaddr_in6>.size))
+      }
+    }
+  }
+}
