@@ -40,7 +40,9 @@ let package = Package(
     .testTarget(name: "HandoffTests", dependencies: ["Handoff"]),
     .testTarget(name: "HostSyncTests", dependencies: ["BeatMath", "HostSync"]),
     .testTarget(name: "JACKHostTests", dependencies: ["BeatMath", "CJACK", "HostSync", "JACKHost"]),
-    .testTarget(name: "ControlSurfaceTests", dependencies: ["BeatMath", "ControlSurface"]),
+    .testTarget(
+      name: "ControlSurfaceTests", dependencies: ["BeatMath", "ControlSurface", "TestSupport"],
+      exclude: ["peers"]),
     .testTarget(name: "BeatMathTests", dependencies: ["BeatMath", "LinkOracle"]),
     .testTarget(name: "LinkTests", dependencies: ["BeatMath", "Link", "LinkSession", "TestSupport"]),
     .testTarget(name: "LinkWireTests", dependencies: ["LinkWire", "BeatMath"], exclude: ["captured.pcap"]),

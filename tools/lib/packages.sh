@@ -18,6 +18,7 @@ peer_packages=(
   jackd2 liblo-tools              # servers, oscsend and oscdump
   pipewire pipewire-bin pipewire-jack wireplumber
   gcc libc6-dev iproute2 python3 python3-venv # the lab
+  groff-base                      # reads the man pages
 )
 
 die() {

@@ -24,7 +24,9 @@ struct HTTPRequest: Equatable {
     let lines = String(decoding: bytes[..<end], as: UTF8.self).split(separator: "\r\n")
     guard let first = lines.first else { return .bad(status: 400) }
     let words = first.split(separator: " ", omittingEmptySubsequences: false)
-    guard words.count == 3, words[2].hasPrefix("HTTP/1."), words[1].hasPrefix("/") else { return .bad(status: 400) }
+    guard words.count == 3, words[2].hasPrefix("HTTP/1."), words[1].hasPrefix("/") else {
+      return .bad(status: 400)
+    }
     var headers: [String: String] = [:]
     for line in lines.dropFirst() {
       guard let colon = line.firstIndex(of: ":") else { return .bad(status: 400) }

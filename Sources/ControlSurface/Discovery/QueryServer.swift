@@ -29,7 +29,9 @@ final class QueryServer {
     setOption(listener, SOL_SOCKET, SO_REUSEADDR, 1)
     do throws(OpenFailure) {
       endpoint = try bindSocket(listener, to: wanted)
-      guard listen(listener, 16) == 0 else { throw OpenFailure(endpoint: wanted, call: "listen", code: errno) }
+      guard listen(listener, 16) == 0 else {
+        throw OpenFailure(endpoint: wanted, call: "listen", code: errno)
+      }
     } catch {
       close(listener)
       throw error
@@ -69,7 +71,8 @@ final class QueryServer {
       }
       guard descriptor >= 0 else { return }
       setNonBlocking(descriptor)
-      guard connections.count < Self.connectionLimit, let source = Endpoint(address), settings.allows(source.host)
+      guard connections.count < Self.connectionLimit, let source = Endpoint(address),
+        settings.allows(source.host)
       else {
         close(descriptor)
         continue
@@ -134,7 +137,8 @@ final class QueryServer {
 
   private func response(_ answer: QueryTree.Answer, hasBody: Bool, keepsAlive: Bool) -> [UInt8] {
     let reasons = [
-      200: "OK", 204: "No Content", 400: "Bad Request", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
+      200: "OK", 204: "No Content", 400: "Bad Request", 403: "Forbidden", 404: "Not Found",
+      405: "Method Not Allowed",
       413: "Content Too Large", 431: "Request Header Fields Too Large",
     ]
     var head = "HTTP/1.1 \(answer.status) \(reasons[answer.status] ?? "Error")\r\n"

@@ -26,7 +26,8 @@ struct DatagramSocket: ~Copyable {
     let descriptor = try openSocket(wanted, SOCK_DGRAM)
     let isIPv4 = wanted.host.ipv4 != nil
     // Tells us when nobody listens where we send: a controller gone, or the newcomer's wrong port.
-    setOption(descriptor, isIPv4 ? Int32(IPPROTO_IP) : Int32(IPPROTO_IPV6), isIPv4 ? IP_RECVERR : IPV6_RECVERR, 1)
+    setOption(
+      descriptor, isIPv4 ? Int32(IPPROTO_IP) : Int32(IPPROTO_IPV6), isIPv4 ? IP_RECVERR : IPV6_RECVERR, 1)
     // A burst of faders fits while a beat is being sent.
     setOption(descriptor, SOL_SOCKET, SO_RCVBUF, 1 << 20)
     let bound: Endpoint
@@ -54,7 +55,8 @@ struct DatagramSocket: ~Copyable {
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
     let count = withUnsafeMutableBytes(of: &address) { raw in
       recvfrom(
-        descriptor, buffer.baseAddress, buffer.count, 0, raw.baseAddress?.assumingMemoryBound(to: sockaddr.self),
+        descriptor, buffer.baseAddress, buffer.count, 0,
+        raw.baseAddress?.assumingMemoryBound(to: sockaddr.self),
         &length)
     }
     guard count >= 0 else { return errno == EAGAIN || errno == EINTR ? .nothing : .failure }

@@ -28,12 +28,15 @@ final class SurfaceLoop: @unchecked Sendable {
     handler: @escaping @Sendable (Order) -> Verdict
   ) throws(OpenFailure) {
     var settings = settings
-    for (index, wanted) in settings.listen.enumerated() {
+    for index in settings.listen.indices {
+      let wanted = settings.listen[index]
       do throws(OpenFailure) {
         sockets.append(try Self.open(wanted, settings: settings, isFirst: index == 0))
       } catch {
         // A machine without IPv6 is no reason not to start.
-        guard wanted.host.ipv4 == nil, error.code == EAFNOSUPPORT || error.code == EADDRNOTAVAIL else { throw error }
+        guard wanted.host.ipv4 == nil, error.code == EAFNOSUPPORT || error.code == EADDRNOTAVAIL else {
+          throw error
+        }
       }
       // All addresses have one port: the first's, whichever it became.
       if index == 0, let opened = sockets.first?.socket.endpoint {
@@ -75,7 +78,9 @@ final class SurfaceLoop: @unchecked Sendable {
       if step() { break }
       watched.removeAll(keepingCapacity: true)
       watched.append(pollfd(fd: shared.wakeUp, events: Int16(POLLIN), revents: 0))
-      for box in sockets { watched.append(pollfd(fd: box.socket.descriptor, events: Int16(POLLIN), revents: 0)) }
+      for box in sockets {
+        watched.append(pollfd(fd: box.socket.descriptor, events: Int16(POLLIN), revents: 0))
+      }
       query?.watch(&watched)
       wait(for: &watched, until: machine.deadline)
     }
@@ -110,6 +115,12 @@ final class SurfaceLoop: @unchecked Sendable {
 
   private func receive(from index: Int) {
     let box = sockets[index]
+    // Not only after a failed call: a send may have fetched the error and left the queue, and poll would spin on it.
+    for _ in 0..<Self.batch {
+      guard let target = box.socket.nextUnreachable() else { break }
+      machine.unreachable(target, clocks: Clocks.read())
+    }
+    drain()
     for _ in 0..<Self.batch {
       switch box.socket.receive(into: buffer) {
       case .datagram(let count, let source):
@@ -117,11 +128,8 @@ final class SurfaceLoop: @unchecked Sendable {
           UnsafeRawBufferPointer(rebasing: buffer[..<count]), from: Peer(source, socket: index),
           clocks: Clocks.read())
         drain()
-      case .failure:
-        while let target = box.socket.nextUnreachable() { machine.unreachable(target, clocks: Clocks.read()) }
-        drain()
-      case .nothing:
-        return
+      case .failure: continue
+      case .nothing: return
       }
     }
   }
@@ -155,7 +163,8 @@ extension Clocks {
     clock_gettime(CLOCK_MONOTONIC_RAW, &raw)
     clock_gettime(CLOCK_REALTIME, &wall)
     return Clocks(
-      host: Micros(Int64(raw.tv_sec) * 1_000_000 + Int64(raw.tv_nsec) / 1000), unixSeconds: Int64(wall.tv_sec),
+      host: Micros(Int64(raw.tv_sec) * 1_000_000 + Int64(raw.tv_nsec) / 1000),
+      unixSeconds: Int64(wall.tv_sec),
       nanoseconds: Int64(wall.tv_nsec))
   }
 }

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// The table in words: for `--help-osc`, the man page and `docs/osc.md`.
+extension Table {
+  struct Section {
+    let title: String
+    let kinds: [Node.Kind]
+    let note: String
+  }
+
+  static let sections = [
+    Section(
+      title: "Values", kinds: [.value],
+      note: "Send one to set it; subscribers are told when it changes; send it without arguments to ask."),
+    Section(
+      title: "Triggers", kinds: [.trigger],
+      note:
+        "Fire without an argument, on true, an impulse or a number from 0.5 on. A release, 0, does nothing. "
+        + "Those with a state are told it, so that a button lights up."),
+    Section(title: "Orders", kinds: [.order], note: "Send them with their argument."),
+    Section(
+      title: "Read-outs", kinds: [.reading], note: "Told when they change; send one without arguments to ask."
+    ),
+    Section(
+      title: "Feeds", kinds: [.feed],
+      note: "Told at musical moments to those who subscribed the group, named in brackets."),
+    Section(title: "Conversation", kinds: [.verb], note: "Said to the surface itself."),
+    Section(title: "Answers", kinds: [.answer], note: "Said by the surface, to one controller."),
+  ]
+
+  /// Addresses that differ in a number alone are one line: `beat/1` to `beat/16`.
+  static func shown(_ section: Section) -> [(address: String, row: Node)] {
+    var lines: [(address: String, row: Node)] = []
+    for row in rows where section.kinds.contains(row.kind) {
+      if row.path.hasPrefix("beat/") {
+        if row.path == "beat/1" { lines.append(("beat/1 ... beat/\(beatLights)", row)) }
+      } else {
+        lines.append((row.path, row))
+      }
+    }
+    return lines
+  }
+
+  /// What a row takes or tells: types, ranges, and the optional ones in brackets.
+  static func arguments(_ row: Node) -> String {
+    func words(_ parameter: Parameter) -> String { "\(parameter.tag): \(parameter.allowed)" }
+    var parts = row.kind == .trigger ? [] : row.parameters.map(words)
+    parts += row.optional.map { "[\(words($0))]" }
+    return parts.joined(separator: "; ")
+  }
+
+  static func words(_ row: Node) -> String {
+    guard row.kind == .feed, row.path == "beat/1" else { return row.words }
+    return "Lit during that beat of the bar."
+  }
+
+  /// Plain text, at most 78 columns wide.
+  public static var helpText: String {
+    var text = """
+      OSC addresses, below /\(root), by UDP to port \(port).
+      Numbers are taken in every type that a controller may send (i h f d, T F, digits
+      as text); what is told has the type in the list. Patterns (* ? [] {} //) set and
+      ask values. A bundle with a time ahead, at most \(brief(Limits.horizonSeconds)) s, waits for it.
+
+      """
+    for section in sections {
+      text += "\n\(section.title)\n\(wrapped(section.note, indent: 2))\n"
+      for (address, row) in shown(section) {
+        let group = row.kind == .feed ? " [\(row.group.words)]" : ""
+        let arguments = arguments(row)
+        text += "  \(address)\(group)\(arguments.isEmpty ? "" : "  \(arguments)")\n"
+        text += wrapped(words(row), indent: 6) + "\n"
+      }
+    }
+    return text
+  }
+
+  /// For `docs/osc.md`.
+  public static var markdown: String {
+    var text = ""
+    for section in sections {
+      text +=
+        "### \(section.title)\n\n\(section.note)\n\n| address | arguments | meaning |\n| --- | --- | --- |\n"
+      for (address, row) in shown(section) {
+        let group = row.kind == .feed ? " (\(row.group.words))" : ""
+        text += "| `\(address)`\(group) | \(arguments(row)) | \(words(row)) |\n"
+      }
+      text += "\n"
+    }
+    return text + "### Neighbours' addresses\n\n| address | means |\n| --- | --- |\n" + Aliases.markdown
+  }
+
+  /// The man page tactus-osc(7), in mdoc's older sister, which every `man` reads.
+  public static func manPage(version: String) -> String {
+    var text = """
+      .TH TACTUS-OSC 7 "" "tactus \(roff(version))" "tactus"
+      .SH NAME
+      tactus-osc \\- the OSC addresses of tactus
+      .SH DESCRIPTION
+      .BR tactus (1)
+      listens for OSC messages, by default on UDP port \(port) of the loopback addresses.
+      All addresses below begin with
+      .BR /\(root)/ .
+      Numbers are taken in every type that a controller may send.
+      Whoever subscribes is told what changes, at the same addresses.
+      There is no authentication in OSC: whoever reaches a listening address is obeyed, unless
+      .B \\-\\-osc\\-allow
+      says otherwise.
+
+      """
+    for section in sections {
+      text += ".SH \(section.title.uppercased())\n\(roff(section.note))\n"
+      for (address, row) in shown(section) {
+        let group = row.kind == .feed ? " (\(row.group.words))" : ""
+        let arguments = arguments(row)
+        text += ".TP\n.B \(roff(address))\(roff(group))\n"
+        if !arguments.isEmpty { text += "\(roff(arguments))\n.br\n" }
+        text += "\(roff(words(row)))\n"
+      }
+    }
+    return text + ".SH SEE ALSO\n.BR tactus (1),\n.BR oscsend (1),\n.BR oscdump (1)\n"
+  }
+
+  private static func roff(_ text: String) -> String {
+    var shown = ""
+    for character in text {
+      switch character {
+      case "\\": shown += "\\e"
+      case "-": shown += "\\-"
+      case "'" where shown.isEmpty, "." where shown.isEmpty: shown += "\\&\(character)"
+      case let character: shown.append(character)
+      }
+    }
+    return shown
+  }
+
+  private static func wrapped(_ text: String, indent: Int) -> String {
+    let margin = String(repeating: " ", count: indent)
+    var lines: [String] = []
+    var line = margin
+    for word in text.split(separator: " ") {
+      if line.count + 1 + word.count > 78, line != margin {
+        lines.append(line)
+        line = margin
+      }
+      line += (line == margin ? "" : " ") + word
+    }
+    return (lines + [line]).joined(separator: "\n")
+  }
+}
+
+extension Aliases {
+  static var markdown: String {
+    all.map { alias in
+      let meaning =
+        switch alias.meaning {
+        case .row(let path): "`\(path)`" + (alias.isTold ? alias.isTaken ? ", told too" : ", told" : "")
+        case .press(let path, let value): "`\(path)` \(value.words)"
+        case .verb(let verb): "`\(verb.rawValue)`"
+        case .ardourSurface: "`subscribe`; the port is the seventh parameter"
+        }
+      return "| `\(alias.address)` | \(meaning) |\n"
+    }.joined()
+  }
+}

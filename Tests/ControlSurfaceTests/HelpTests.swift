@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+import Testing
+
+@testable import ControlSurface
+
+@Suite("The table in words")
+struct HelpTests {
+  @Test("The help text and the man page name every row, and fit a terminal")
+  func complete() {
+    let help = Table.helpText
+    for section in Table.sections {
+      for (address, row) in Table.shown(section) {
+        #expect(help.contains("\n  \(address)"), "\(address)")
+        #expect(!Table.words(row).isEmpty)
+      }
+    }
+    for row in Table.rows {
+      #expect(Table.sections.filter { $0.kinds.contains(row.kind) }.count == 1)
+    }
+    for line in help.split(separator: "\n") where !line.hasPrefix("  ") || line.hasPrefix("      ") {
+      #expect(line.count <= 80, "\(line)")
+    }
+  }
+
+  @Test("man reads the man page without a warning")
+  func manPage() throws {
+    let path = "/tmp/tactus-osc-\(getpid()).7"
+    let file = try #require(fopen(path, "w"))
+    defer { unlink(path) }
+    fputs(Table.manPage(version: "1.0"), file)
+    fclose(file)
+    let shown = try ChildProcess.run(["groff", "-man", "-Tutf8", "-ww", "-z", path])
+    #expect(shown.status == 0 && shown.errors.isEmpty, "\(shown.errors.prefix(400))")
+  }
+}

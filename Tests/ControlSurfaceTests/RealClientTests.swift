@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Glibc
+import TestSupport
+import Testing
+
+@testable import ControlSurface
+
+@Suite("Real OSC clients, over loopback", .serialized)
+struct RealClientTests {
+  @Test("oscsend sets the tempo, in each numeric type", arguments: ["f", "d", "i", "h", "s"])
+  func oscsend(type: String) throws {
+    let studio = try Studio()
+    defer { studio.close() }
+    let sent = try ChildProcess.run(["oscsend", "127.0.0.1", "\(studio.port)", "/tactus/tempo", type, "128"])
+    #expect(sent.status == 0)
+    #expect(studio.wait { studio.state.tempo == Tempo(128) })
+  }
+
+  @Test("oscsend presses with T, I and nothing")
+  func oscsendTriggers() throws {
+    let studio = try Studio()
+    defer { studio.close() }
+    for type in ["T", "I", ""] {
+      _ = try ChildProcess.run(
+        ["oscsend", "127.0.0.1", "\(studio.port)", "/tactus/rewind"] + (type.isEmpty ? [] : [type]))
+    }
+    #expect(studio.wait { studio.commands == [.rewind, .rewind, .rewind] })
+  }
+
+  @Test("oscdump shows what a target of the configuration is told")
+  func oscdump() throws {
+    var settings = SurfaceSettings.loopback
+    let port = Self.freePort
+    let listener = try ChildProcess(["stdbuf", "-oL", "oscdump", "-L", "\(port)"])
+    usleep(300_000)
+    settings.targets = [Peer(Endpoint(.loopback, port: port))]
+    let studio = try Studio(settings)
+    defer { studio.close() }
+    studio.change { $0.peers = 3 }
+    var seen: Set<String> = []
+    while let line = try listener.line() {
+      // A time, then the address.
+      let words = line.split(separator: " ")
+      if words.count > 1 { seen.insert(String(words[1])) }
+      if line.contains("/tactus/peers/str s \"3 Links\"") { break }
+    }
+    #expect(seen.isSuperset(of: ["/tactus/tempo", "/tactus/link", "/tactus/click/volume", "/tactus/update"]))
+  }
+
+  @Test(
+    "Other libraries' controllers subscribe, set, ask, and are told",
+    arguments: OtherController.Library.allCases)
+  func otherLibraries(library: OtherController.Library) throws {
+    let studio = try Studio()
+    defer { studio.close() }
+    let controller = try OtherController(library, for: studio.port)
+    controller.send("/tactus/subscribe i:\(controller.port) s:state,beat,exact i:60")
+    #expect(
+      try controller.hear("/tactus/subscribed")
+        == "/tactus/subscribed i:\(controller.port) s:state beat exact i:60")
+    #expect(try controller.hear("/tactus/tempo") == "/tactus/tempo f:120.0")
+    #expect(try controller.hear("/tactus/update") == "/tactus/update f:0.0")
+    controller.send("/tactus/tempo d:93.5")
+    #expect(try controller.hear("/tactus/tempo/str") == "/tactus/tempo/str s:93.50")
+    #expect(studio.state.tempo == Tempo(93.5))
+    controller.send("/tactus/link T")
+    #expect(try controller.hear("/tactus/link/str") == "/tactus/link/str s:Enabled")
+    controller.send("/tactus/quantum h:7")
+    #expect(try controller.hear("/tactus/quantum") == "/tactus/quantum f:7.0")
+    #expect(try controller.hear("/tactus/beat") != nil)
+    controller.send("/tactus/ping s:hello")
+    let pong = try controller.hear("/tactus/pong")
+    #expect(
+      pong?.hasPrefix("/tactus/pong s:tactus s:test i:\(studio.port) h:") == true
+        && pong?.hasSuffix("s:hello") == true)
+    controller.send("/tactus/unsubscribe i:\(controller.port)")
+    #expect(try controller.hear("/tactus/tempo/str") == "/tactus/tempo/str s: ")
+  }
+
+  @Test("A bundle of another library waits for its timetag", arguments: OtherController.Library.allCases)
+  func timetags(library: OtherController.Library) throws {
+    let studio = try Studio()
+    defer { studio.close() }
+    let controller = try OtherController(library, for: studio.port)
+    let sent = Clocks.read().host
+    controller.sendBundle(in: 0.5, "/tactus/click i:1")
+    controller.send("/tactus/clock i:1")
+    #expect(studio.wait { studio.commands.count == 2 })
+    #expect(studio.commands == [.clock(.enabled(true)), .click(.enabled(true))])
+    // The moment handed to the program is the timetag's, whenever the packet was sent and this thread ran.
+    let time = studio.orders.last?.time ?? .zero
+    #expect(time > sent + Micros(499_000))
+  }
+
+  @Test("Each mistake of a newcomer is one clear error in the controller and in the terminal")
+  func mistakes() throws {
+    let studio = try Studio()
+    defer { studio.close() }
+    let controller = try OtherController(.pythonosc, for: studio.port)
+    controller.send("/tactus/subscribe i:\(controller.port)")
+    controller.send("/tactus/tempo s:fast")
+    #expect(
+      try controller.hear("/tactus/error")
+        == "/tactus/error s:tempo: a number, 20 to 999 BPM, not \"fast\" s:/tactus/tempo i:2")
+    controller.send("/tactus/tempo f:1000")
+    #expect(
+      try controller.hear("/tactus/error")
+        == "/tactus/error s:tempo: 20 to 999 BPM, not 1000 s:/tactus/tempo i:3")
+    // The receive port is set wrongly: what is sent there comes back as unreachable, and the error goes where it was
+    // sent from.
+    controller.send("/tactus/unsubscribe i:\(controller.port)")
+    let wrong = Self.freePort
+    controller.send("/tactus/subscribe i:\(wrong) s:state,beat,phase")
+    let error = try controller.hear("source:/tactus/error")
+    #expect(error?.contains("nobody listens at port \(wrong): set the receive port") == true)
+    #expect(studio.wait { studio.notices.contains(.nobodyListens(Endpoint(.loopback, port: wrong))) })
+  }
+
+  @Test("A busy port that nobody insisted on is exchanged for another; one insisted on is an error")
+  func busyPort() throws {
+    let first = try Studio()
+    defer { first.close() }
+    var settings = SurfaceSettings.loopback
+    settings.listen = [Endpoint(.loopback, port: UInt16(first.port))]
+    let second = try Studio(settings)
+    defer { second.close() }
+    #expect(second.port != first.port && second.port != 0)
+    settings.isPortFixed = true
+    let failure = #expect(throws: OpenFailure.self) { try Studio(settings) }
+    #expect(failure?.description == "127.0.0.1:\(first.port) is in use by another program")
+    settings.listen = [Endpoint(Host(ipv4: 0xc633_6401), port: 0)]
+    let stranger = #expect(throws: OpenFailure.self) { try Studio(settings) }
+    #expect(stranger?.description == "198.51.100.1 is no address of this machine")
+  }
+
+  @Test("By default it listens on loopback alone, in both families, on one port")
+  func loopbackOnly() throws {
+    var settings = SurfaceSettings()
+    for index in settings.listen.indices { settings.listen[index].port = 0 }
+    let studio = try Studio(settings)
+    defer { studio.close() }
+    #expect(studio.surface.endpoints.allSatisfy { $0.host.isLoopback && Int($0.port) == studio.port })
+    let ping = LibloCodec.encode(Message("/tactus/ping"))
+    for endpoint in studio.surface.endpoints {
+      let socket = try DatagramSocket(bindingTo: Endpoint(endpoint.host, port: 0))
+      socket.send(ping, to: endpoint)
+      let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 2048, alignment: 8)
+      defer { buffer.deallocate() }
+      #expect(
+        studio.wait {
+          if case .datagram(_, endpoint) = socket.receive(into: buffer) { true } else { false }
+        })
+    }
+  }
+
+  static var freePort: UInt16 {
+    (try? DatagramSocket(bindingTo: Endpoint(.loopback, port: 0)).endpoint.port) ?? 0
+  }
+}

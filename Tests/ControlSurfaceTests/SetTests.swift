@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Glibc
+import Testing
+
+@testable import ControlSurface
+
+@Suite("A tablet plays a set", .serialized)
+struct SetTests {
+  /// Exactly what TouchOSC sends: floats for everything, 0.0 at every release, from another port than it listens at.
+  @Test("TouchOSC subscribes, taps a tempo, starts on the bar, nudges, moves a fader, and stops")
+  func touchOSC() throws {
+    let studio = try Studio()
+    defer { studio.close() }
+    let tablet = try OtherController(.pythonosc, for: studio.port)
+    func press(_ address: String) {
+      tablet.send("\(address) f:1.0")
+      tablet.send("\(address) f:0.0")
+    }
+    tablet.send("/tactus/subscribe f:\(tablet.port).0 s:state,beat,phase")
+    #expect(try tablet.hear("/tactus/tempo/str") == "/tactus/tempo/str s:120.00")
+    #expect(try tablet.hear("/tactus/stop") == "/tactus/stop f:1.0")
+
+    press("/tactus/link/toggle")
+    #expect(try tablet.hear("/tactus/link/str") == "/tactus/link/str s:Enabled")
+
+    // Taps travel in bundles with their times when they are exact; here they are as exact as this machine is.
+    for _ in 1...5 {
+      press("/tactus/tempo/tap")
+      usleep(400_000)
+    }
+    #expect(studio.wait { studio.commands.contains { if case .tempo = $0 { true } else { false } } })
+    let tapped = studio.state.tempo.beatsPerMinute
+    #expect(tapped > 100 && tapped < 155, "tapped \(tapped)")
+
+    tablet.send("/tactus/start f:1.0 s:bar")
+    tablet.send("/tactus/start f:0.0 s:bar")
+    #expect(studio.wait { studio.commands.contains(.start(.bar)) })
+    #expect(try tablet.hear("/tactus/start") == "/tactus/start f:1.0")
+    #expect(studio.wait { studio.state.isRolling })
+    #expect(try tablet.hear("/tactus/jack/rolling") == "/tactus/jack/rolling f:1.0")
+    #expect(try tablet.hear("/tactus/downbeat") != nil)
+
+    let before = studio.state.tempo.beatsPerMinute
+    tablet.send("/tactus/tempo/nudge f:1.5")
+    #expect(studio.wait { abs(studio.state.tempo.beatsPerMinute - before - 1.5) < 0.001 })
+
+    for step in 0...50 { tablet.send("/tactus/click/volume f:\(Double(step) / 50)") }
+    #expect(studio.wait { studio.commands.last == .click(.gain(2)) })
+    press("/tactus/click/toggle")
+    #expect(try tablet.hear("/tactus/click") == "/tactus/click f:1.0")
+
+    press("/tactus/stop")
+    #expect(studio.wait { studio.state.transport == .stopped(at: .zero) })
+    #expect(try tablet.hear("/tactus/stop") == "/tactus/stop f:1.0")
+    #expect(!studio.commands.contains(.toggle))
+    #expect(studio.surface.counters.refused == 0)
+    studio.close()
+    #expect(try tablet.hear("/tactus/bye") == "/tactus/bye")
+  }
+}
