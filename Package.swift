@@ -38,7 +38,7 @@ let package = Package(
       name: "RealtimeStage", dependencies: ["BeatMath", "CJACK", "HostSync", "JACKHost"],
       path: "Tests/RealtimeStage"),
     .testTarget(name: "HandoffTests", dependencies: ["Handoff"]),
-    .testTarget(name: "HostSyncTests", dependencies: ["BeatMath", "HostSync"]),
+    .testTarget(name: "HostSyncTests", dependencies: ["BeatMath", "HostSync", "TestSupport"]),
     .testTarget(name: "JACKHostTests", dependencies: ["BeatMath", "CJACK", "HostSync", "JACKHost"]),
     .testTarget(
       name: "ControlSurfaceTests", dependencies: ["BeatMath", "ControlSurface", "TestSupport"],
