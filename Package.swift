@@ -14,7 +14,6 @@ let package = Package(
     .target(
       name: "Handoff", swiftSettings: [.strictMemorySafety(), .treatAllWarnings(as: .error)]),
     .target(name: "HostSync", dependencies: ["BeatMath"]),
-    .target(name: "ClickSounds", dependencies: ["HostSync"]),
     // Where the review of every C call on the audio thread happens: Sources/CJACK/shim.h.
     .systemLibrary(name: "CJACK", pkgConfig: "jack", providers: [.apt(["libjack-jackd2-dev"])]),
     .target(name: "JACKHost", dependencies: ["BeatMath", "CJACK", "Handoff", "HostSync"]),
@@ -23,16 +22,14 @@ let package = Package(
     .target(name: "Link", dependencies: ["BeatMath", "Handoff", "LinkSession", "LinkWire"]),
     // A virtual network and clocks around many sessions: for LinkSimulator and for the tests.
     .target(name: "LinkWorld", dependencies: ["BeatMath", "LinkSession", "LinkWire"]),
-    .executableTarget(
-      name: "tactus",
-      dependencies: ["BeatMath", "ClickSounds", "HostSync", "JACKHost", "Link", "LinkSession"]),
+    .executableTarget(name: "tactus", dependencies: ["BeatMath", "HostSync", "JACKHost"]),
     .systemLibrary(name: "CLiblo", pkgConfig: "liblo", providers: [.apt(["liblo-dev"])]),
     .target(name: "ControlSurface", dependencies: ["BeatMath", "CLiblo"]),
     // The reference implementation, for comparison in tests only; empty without Debian's ableton-link-dev.
     .target(
       name: "LinkOracle", path: "Tests/LinkOracle",
       cxxSettings: [.define("LINK_PLATFORM_LINUX", to: "1")]),
-    .testTarget(name: "TidyTests"),
+    .testTarget(name: "TidyTests", dependencies: ["TestSupport"]),
     .testTarget(name: "TactusTests", dependencies: ["TestSupport", "tactus"]),
     .target(name: "TestSupport", path: "Tests/TestSupport"),
     .testTarget(name: "LabTests", dependencies: ["TestSupport"]),
@@ -40,9 +37,8 @@ let package = Package(
     .executableTarget(
       name: "RealtimeStage", dependencies: ["BeatMath", "CJACK", "HostSync", "JACKHost"],
       path: "Tests/RealtimeStage"),
-    .testTarget(name: "ClickSoundsTests", dependencies: ["ClickSounds"]),
     .testTarget(name: "HandoffTests", dependencies: ["Handoff"]),
-    .testTarget(name: "HostSyncTests", dependencies: ["BeatMath", "HostSync", "TestSupport"]),
+    .testTarget(name: "HostSyncTests", dependencies: ["BeatMath", "HostSync"]),
     .testTarget(name: "JACKHostTests", dependencies: ["BeatMath", "CJACK", "HostSync", "JACKHost"]),
     .testTarget(
       name: "ControlSurfaceTests", dependencies: ["BeatMath", "ControlSurface", "TestSupport"],

@@ -10,7 +10,6 @@ enum Rules {
     "LinkSession": ["BeatMath", "LinkWire"],
     "LinkWorld": ["BeatMath", "LinkSession", "LinkWire"],
     "HostSync": ["BeatMath"],
-    "ClickSounds": ["CSndfile", "Glibc", "HostSync"],
     "Handoff": ["Synchronization"],
     "Link": ["BeatMath", "Glibc", "Handoff", "LinkSession", "LinkWire", "Synchronization"],
     "LinkSimulator": ["BeatMath", "Glibc", "LinkSession", "LinkWire", "LinkWorld"],
@@ -19,8 +18,8 @@ enum Rules {
       "BeatMath", "CLiblo", "FoundationEssentials", "Glibc", "Handoff", "Synchronization",
     ],
     "tactus": [
-      "BeatMath", "ClickSounds", "ControlSurface", "FoundationEssentials", "Glibc", "Handoff", "HostSync",
-      "JACKHost", "Link", "LinkSession", "Synchronization",
+      "BeatMath", "ControlSurface", "CSndfile", "FoundationEssentials", "Glibc", "Handoff", "HostSync",
+      "JACKHost", "Link", "Synchronization",
     ],
     "CJACK": [], "CLiblo": [], "CSndfile": [],
   ]

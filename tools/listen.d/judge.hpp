@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What was heard, when, and how far from the beat. Everything here happens after a section has been recorded.
+#pragma once
+#include <map>
+#include <set>
+#include <string>
+
+#include "clock.hpp"
+#include "tap.hpp"
+#include "wall.hpp"
+
+namespace ear {
+
+struct TapCycle {
+  int64_t frame;     // unwrapped
+  int64_t frames;
+  double start;      // by JACK's clock, as Link's host time; NaN where JACK's pair is not sane
+  double slope;      // microseconds per frame, by JACK
+  double latency;    // playback latency of each source is looked up by time; this is the time: the wake-up
+  BeatLine line;
+  int32_t state;
+  uint32_t songFrame;
+  bool hasBBT;
+  double bbtBeats, bbtTempo;
+};
+
+// An onset or a MIDI event, in a cycle.
+struct Event {
+  size_t cycle;
+  uint8_t port;
+  uint32_t offset;
+  float peak;
+  uint8_t size;  // 0: an onset
+  uint8_t bytes[3];
+};
+
+struct Judgement {
+  Event event;
+  int64_t frame;
+  double jack, wall;            // when it is heard; NaN where unknown
+  double beat;                  // of the reference peer, then
+  double jackError, wallError;  // microseconds from the nearest grid point, positive: late
+  int64_t index;                // of the grid point
+  int sinceStall;               // the number of this cycle after the latest lost one, from 1
+  bool quiet;                   // no stall of the server for long: JACK's clock has settled
+  bool steady;                  // no change of the session's tempo or phase close by
+};
+
+struct Statistics {
+  size_t count = 0;
+  double median = 0, least = 0, most = 0, p99 = 0;
+
+  static Statistics of(std::vector<double> values) {
+    Statistics s;
+    s.count = values.size();
+    if (values.empty()) return s;
+    std::sort(values.begin(), values.end());
+    s.median = (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
+    s.least = values.front();
+    s.most = values.back();
+    std::vector<double> sizes;
+    for (double v : values) sizes.push_back(std::fabs(v));
+    std::sort(sizes.begin(), sizes.end());
+    s.p99 = sizes[static_cast<size_t>(std::ceil(0.99 * sizes.size())) - 1];
+    return s;
+  }
+};
+
+class Judge {
+ public:
+  static constexpr double kSettled = 15e6;  // after a stall JACK's loop (1/8 Hz) is within 2 us of the truth by then
+  static constexpr double kNearChange = 150e3;
+
+  Judge(double rate, int period) : wall(rate, period), mRate(rate) {}
+
+  // The beat at a frame of a cycle, when it is heard. With a song tempo, the song's position by frames instead:
+  // what a program that follows JACK transport's frames must be in time with.
+  double songTempo = 0;
+
+  Wall wall;
+  std::vector<TapCycle> cycles;
+  std::vector<Event> events;
+  std::vector<WakePoint> wakes;
+  std::vector<std::pair<double, double>> latencies[kMostPorts];  // (from this wake-up on, frames)
+  double began = 0;                                              // when the server was last known to be disturbed
+
+  void prepare() {
+    wall.fit(wakes);
+    mSince.assign(cycles.size(), 0);
+    mQuiet.assign(cycles.size(), false);
+    mSteady.assign(cycles.size(), true);
+    int since = 0;
+    for (size_t i = 0; i < cycles.size(); ++i) {
+      const auto* here = wall.find(cycles[i].frame);
+      const bool lost = i > 0 && cycles[i].frame != cycles[i - 1].frame + cycles[i - 1].frames;
+      const bool stalled = i > 0 && here != wall.find(cycles[i - 1].frame);
+      since = i == 0 || lost || stalled || !here ? 1 : since + 1;
+      mSince[i] = here ? since : 0;
+      if (here) mQuiet[i] = wallTime(*here, cycles[i], 0) - stretchBegan(*here) > kSettled;
+    }
+    noteChanges();
+  }
+
+  std::vector<Judgement> judge(uint8_t port, int perBeat) const {
+    std::vector<Judgement> all;
+    for (const auto& event : events) {
+      if (event.port != port) continue;
+      if (event.size > 0 && !(event.size == 1 && event.bytes[0] == 0xF8)) continue;
+      const auto judgement = judge(event, perBeat);
+      if (std::isfinite(judgement.beat)) all.push_back(judgement);  // else nobody knows when it was heard
+    }
+    return all;
+  }
+
+  Judgement judge(const Event& event, int perBeat) const {
+    const auto& cycle = cycles[event.cycle];
+    const double latency = latencyOf(event.port, cycle.latency);
+    Judgement j{};
+    j.event = event;
+    j.frame = cycle.frame + event.offset;
+    j.jack = cycle.start + (event.offset + latency) * cycle.slope;
+    const auto* stretch = wall.find(cycle.frame);
+    j.wall = stretch ? wallTime(*stretch, cycle, event.offset + latency) : NAN;
+    j.sinceStall = mSince[event.cycle];
+    j.quiet = mQuiet[event.cycle];
+    j.steady = mSteady[event.cycle];
+    const double heard = std::isnan(j.wall) ? j.jack : j.wall;
+    if (songTempo > 0) {
+      j.beat = (cycle.songFrame + event.offset) * songTempo / 60 / mRate;
+      j.index = std::llround(j.beat * perBeat);
+      j.jackError = j.wallError = (j.beat - static_cast<double>(j.index) / perBeat) * 60e6 / songTempo;
+      return j;
+    }
+    j.beat = cycle.line.at(heard);
+    if (!std::isfinite(j.beat)) return j;
+    j.index = std::llround(j.beat * perBeat);
+    const double ideal = cycle.line.when(static_cast<double>(j.index) / perBeat);
+    j.jackError = j.jack - ideal;
+    j.wallError = j.wall - ideal;
+    return j;
+  }
+
+  // Grid points between the first and the last judged one that were never sounded although their time came in a
+  // cycle that was not lost. `excused`: the rest.
+  std::vector<int64_t> missing(const std::vector<Judgement>& all, uint8_t port, int perBeat, int& excused) const {
+    std::vector<int64_t> result;
+    excused = 0;
+    std::set<int64_t> sounded;
+    for (const auto& j : all) sounded.insert(j.index);
+    if (sounded.empty()) return result;
+    const auto covered = coveredGrid(port, perBeat);
+    for (auto k = *sounded.begin(); k <= *sounded.rbegin(); ++k) {
+      if (sounded.count(k) || pausedAt(k, port, perBeat)) continue;
+      if (covered.count(k)) {
+        result.push_back(k);
+      } else {
+        ++excused;
+      }
+    }
+    return result;
+  }
+
+  double latencyOf(uint8_t port, double wake) const {
+    double frames = 0;
+    for (const auto& [from, value] : latencies[port]) {
+      if (from > wake && from != latencies[port].front().first) break;
+      frames = value;
+    }
+    return frames;
+  }
+
+  double wallTime(const Stretch& stretch, const TapCycle& cycle, double frame) const {
+    return wall.time(stretch, static_cast<double>(cycle.frame) + frame);
+  }
+  bool isQuiet(size_t cycle) const { return mQuiet[cycle]; }
+  int sinceStall(size_t cycle) const { return mSince[cycle]; }
+  bool isSteady(size_t cycle) const { return mSteady[cycle]; }
+
+ private:
+  double stretchBegan(const Stretch& stretch) const {
+    // Before the first stretch nothing is known but what the caller knows.
+    if (&stretch == &wall.stretches.front()) return began;
+    return wall.time(stretch, static_cast<double>(stretch.firstFrame));
+  }
+
+  void noteChanges() {
+    std::vector<double> changes;
+    for (size_t i = 1; i < cycles.size(); ++i) {
+      const auto &a = cycles[i - 1].line, &b = cycles[i].line;
+      const double jump = (a.at(b.micros) - b.beat) * b.microsPerBeat;
+      if (a.microsPerBeat != b.microsPerBeat || std::fabs(jump) > 3) changes.push_back(b.micros);
+    }
+    for (size_t i = 0; i < cycles.size(); ++i) {
+      const double now = cycles[i].line.micros;
+      auto next = std::lower_bound(changes.begin(), changes.end(), now - kNearChange);
+      mSteady[i] = next == changes.end() || *next > now + kNearChange;
+    }
+  }
+
+  // Every grid point whose time, as heard through this port, is inside of a cycle that really ran.
+  std::set<int64_t> coveredGrid(uint8_t port, int perBeat) const {
+    std::set<int64_t> covered;
+    for (size_t i = 0; i < cycles.size(); ++i) {
+      const auto& cycle = cycles[i];
+      const auto* stretch = wall.find(cycle.frame);
+      if (!stretch || mSince[i] < 2) continue;
+      const double latency = latencyOf(port, cycle.latency);
+      const double from = wallTime(*stretch, cycle, latency), to = from + cycle.frames * 1e6 / mRate;
+      double first = cycle.line.at(from) * perBeat, end = cycle.line.at(to) * perBeat;
+      if (songTempo > 0) {
+        first = cycle.songFrame * songTempo / 60 / mRate * perBeat;
+        end = first + static_cast<double>(cycle.frames) * songTempo / 60 / mRate * perBeat;
+      }
+      for (double k = std::ceil(first); k < end; ++k) covered.insert(static_cast<int64_t>(k));
+    }
+    return covered;
+  }
+
+  // MIDI: between a Stop and the next Start or Continue nothing is due.
+  bool pausedAt(int64_t index, uint8_t port, int perBeat) const {
+    bool stopped = false;
+    double since = 0;
+    for (const auto& event : events) {
+      if (event.port != port || event.size == 0) continue;
+      const double grid = cycles[event.cycle].line.at(judge(event, perBeat).wall) * perBeat;
+      if (stopped && event.bytes[0] == 0xF8 && since <= index + 1 && index <= grid) return true;
+      if (event.bytes[0] == 0xFC) {
+        stopped = true;
+        since = grid;
+      } else if (event.bytes[0] == 0xF8) {
+        stopped = false;
+      }
+    }
+    return false;
+  }
+
+  const double mRate;
+  std::vector<int> mSince;
+  std::vector<bool> mQuiet, mSteady;
+};
+
+}  // namespace ear
