@@ -39,7 +39,9 @@ let package = Package(
       path: "Tests/RealtimeStage"),
     .testTarget(name: "HandoffTests", dependencies: ["Handoff"]),
     .testTarget(name: "HostSyncTests", dependencies: ["BeatMath", "HostSync"]),
-    .testTarget(name: "JACKHostTests", dependencies: ["BeatMath", "CJACK", "HostSync", "JACKHost"]),
+    .testTarget(
+      name: "JACKHostTests",
+      dependencies: ["BeatMath", "CJACK", "Handoff", "HostSync", "JACKHost", "TestSupport"]),
     .testTarget(
       name: "ControlSurfaceTests", dependencies: ["BeatMath", "ControlSurface", "TestSupport"],
       exclude: ["peers"]),

@@ -2,12 +2,13 @@
 import BeatMath
 import CJACK
 import Glibc
+import TestSupport
 import Testing
 
 @testable import JACKHost
 
 /// With a real server. One at a time: a process can use one JACK server only.
-@Suite(.serialized) struct JACKHostTests {
+@Suite(.serialized, .enabled(if: Lab.isHere)) struct JACKHostTests {
   @Test func `all six ports are there from the start and say what they are`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
@@ -145,5 +146,30 @@ import Testing
     }
     #expect(worst <= 3)
     #expect((live.host.clockMap == .identity) == !TestServer.isPipeWire)
+  }
+
+  @Test func `clicks are heard on the beat, before and after a new period and a freewheel`() async throws {
+    let server = try await TestServer()
+    let live = try LiveHost(server)
+    live.click(beatsPerMinute: 600)
+    let neighbour = try Neighbour(server)
+    let listener = try Listener(server)
+    // Another route is longer, and it is the longest that counts.
+    neighbour.connect("tactus:click_1", Neighbour.amplifier)
+    try await live.run { live.host.latencies.click1.longest == 3 * 256 }
+    func expectOnTheBeat() async throws {
+      let errors = try await live.clickErrors(listener, count: 9)
+      #expect(abs(errors.sorted()[errors.count / 2]) < 500, "\(errors) µs from the beat")
+    }
+    try await expectOnTheBeat()
+    #expect(jack_set_buffer_size(neighbour.handle, 1024) == 0)
+    try await live.run { live.host.latencies.click1.longest == 3 * 1024 }
+    try await live.run(for: 500)
+    try await expectOnTheBeat()
+    #expect(jack_set_freewheel(neighbour.handle, 1) == 0)
+    try await live.run(for: 100)
+    #expect(jack_set_freewheel(neighbour.handle, 0) == 0)
+    try await live.run(for: 500)
+    try await expectOnTheBeat()
   }
 }

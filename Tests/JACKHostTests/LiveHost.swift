@@ -11,10 +11,12 @@ final class LiveHost {
   let exchange: AudioExchange
   let host: JACKHost
   private(set) var events: [JACKEvent] = []
+  private var session: SessionState
+  private let sound = UnsafeMutableBufferPointer<Float>.allocate(capacity: 96)
 
   init(_ server: TestServer, name: String = "tactus") throws {
     let timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: linkClock())
-    let session = SessionState(
+    session = SessionState(
       timeline: timeline, startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero),
       isConnected: false)
     exchange = AudioExchange(session: session, settings: Settings())
@@ -24,15 +26,16 @@ final class LiveHost {
 
   deinit {
     host.close()
+    sound.deallocate()
   }
 
-  /// Steps every 10 ms until `isDone`, for 10 s at most. How long it took.
+  /// Steps every 10 ms until `isDone`, for 30 s at most. How long it took.
   @discardableResult
   func run(until isDone: () -> Bool) async throws -> Micros {
     let start = linkClock()
     while !isDone() {
-      if linkClock() - start > Micros(10_000_000) {
-        Issue.record("waited for 10 s in vain")
+      if linkClock() - start > Micros(30_000_000) {
+        Issue.record("waited for 30 s in vain")
         break
       }
       events += host.step(at: linkClock())
@@ -47,4 +50,33 @@ final class LiveHost {
   }
 
   func forgetEvents() { events = [] }
+
+  /// Clicks on every beat from now on, with a sound that begins at its first sample.
+  func click(beatsPerMinute: Double) {
+    var settings = Settings()
+    settings.click.mode = .always
+    exchange.publish(settings)
+    sound.initialize(repeating: 0.5)
+    let click = Sound(UnsafeBufferPointer(sound))
+    exchange.publish(SoundBank(number: 1, accent: click, beat: click, subdivision: click))
+    session.setTempo(beatsPerMinute, at: linkClock())
+    exchange.publish(session)
+  }
+
+  /// How far the next clicks are heard from the session's beats, in microseconds; late is positive.
+  func clickErrors(_ listener: Listener, count: Int) async throws -> [Int64] {
+    listener.forget()
+    var errors: [Int64] = []
+    try await run {
+      let rate = host.server.sampleRate
+      let latency = Micros(Int64(rounding: Double(host.latencies.click1.longest) * 1e6 / Double(rate)))
+      errors = listener.onsets(sampleRate: rate).map { due in
+        let heard = host.clockMap.link(fromJACK: due) + latency
+        let beat = Beats(session.timeline.beats(at: heard).value.rounded())
+        return (heard - session.timeline.time(at: beat)).count
+      }
+      return errors.count >= count
+    }
+    return errors
+  }
 }

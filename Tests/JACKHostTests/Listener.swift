@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import CJACK
+import Handoff
+import Testing
+
+@testable import JACKHost
+
+/// One cycle as a listener lives it: when it was woken, and where in it silence ended.
+struct HeardCycle: BitwiseCopyable, Sendable {
+  /// The server's count of frames at the cycle's start, and when we were woken for it, on JACK's clock.
+  var frame: UInt32 = 0
+  var woken: UInt64 = 0
+  var frames: UInt32 = 0
+  /// The place of the first onset in this cycle; -1: none.
+  var onset: Int32 = -1
+}
+
+/// An ear at the end of `click_1`. It judges by the wall: after a stall or a new period JACK's own idea of when a
+/// frame is due is wrong for seconds, so the line from frames to time is laid under the wake-ups.
+final class Listener {
+  /// A click is over when it has been silent so long.
+  private static let silence = 480
+
+  fileprivate struct Ear: ~Copyable {
+    let client, input: OpaquePointer
+    let cycles = SPSCQueue(capacity: 1 << 14, filler: HeardCycle())
+    var quiet = Listener.silence
+  }
+
+  private let client: JACKClient
+  private let ear: UnsafeMutablePointer<Ear>
+  private var stretch: [HeardCycle] = []
+
+  init(_ server: TestServer) throws {
+    client = try JACKClient(name: "listener", server: server.name)
+    let input = jack_port_register(
+      client.handle, "ear", JACK_DEFAULT_AUDIO_TYPE, UInt(JackPortIsInput.rawValue), 0)
+    ear = .allocate(capacity: 1)
+    ear.initialize(to: Ear(client: client.handle, input: try #require(input)))
+    jack_set_process_callback(client.handle, listen, ear)
+    #expect(jack_activate(client.handle) == 0)
+    #expect(jack_connect(client.handle, "tactus:click_1", "listener:ear") == 0)
+  }
+
+  deinit {
+    jack_deactivate(client.handle)
+    ear.deinitialize(count: 1)
+    ear.deallocate()
+  }
+
+  func forget() {
+    while ear.pointee.cycles.pop() != nil {}
+    stretch = []
+  }
+
+  /// Takes in what was heard since, and says when the clicks were due at our input, on JACK's clock.
+  ///
+  /// The line from frames to time is laid under the wake-ups just before and just after a click. A stall moves it,
+  /// for good and later; where the two sides differ there was one, and nobody can tell on which line the click was:
+  /// such clicks are left out, and so is everything before a lost cycle.
+  func onsets(sampleRate: Int) -> [Micros] {
+    while let cycle = ear.pointee.cycles.pop() {
+      if let last = stretch.last, last.frame &+ last.frames != cycle.frame { stretch = [] }
+      stretch.append(cycle)
+    }
+    guard let first = stretch.first else { return [] }
+    let microsPerFrame = 1e6 / Double(sampleRate)
+    func nominal(_ cycle: HeardCycle) -> Double { Double(cycle.frame &- first.frame) * microsPerFrame }
+    let offsets = stretch.map { Double($0.woken - first.woken) - nominal($0) }
+    var onsets: [Micros] = []
+    for place in stretch.indices where stretch[place].onset >= 0 {
+      let reach = max(8, 60_000 / Int(Double(stretch[place].frames) * microsPerFrame))
+      guard place >= reach, place + reach <= stretch.count else { continue }
+      let before = offsets[(place - reach)..<place].min() ?? 0
+      let after = offsets[place..<(place + reach)].min() ?? 0
+      guard abs(after - before) < 150 else { continue }
+      let due = min(before, after) + nominal(stretch[place]) + Double(stretch[place].onset) * microsPerFrame
+      onsets.append(Micros(Int64(first.woken) + Int64(rounding: due)))
+    }
+    return onsets
+  }
+
+  fileprivate static func hear(_ frames: UInt32, _ ear: UnsafeMutablePointer<Ear>) {
+    var cycle = HeardCycle(
+      frame: jack_last_frame_time(ear.pointee.client), woken: jack_get_time(), frames: frames)
+    guard let buffer = jack_port_get_buffer(ear.pointee.input, frames) else { return }
+    let samples = buffer.assumingMemoryBound(to: Float.self)
+    for place in 0..<Int(frames) {
+      if samples[place] == 0 {
+        ear.pointee.quiet += 1
+      } else {
+        if ear.pointee.quiet >= silence && cycle.onset < 0 { cycle.onset = Int32(place) }
+        ear.pointee.quiet = 0
+      }
+    }
+    ear.pointee.cycles.push(cycle)
+  }
+}
+
+private func listen(_ frames: UInt32, _ context: UnsafeMutableRawPointer?) -> Int32 {
+  Listener.hear(frames, context!.assumingMemoryBound(to: Listener.Ear.self))
+  return 0
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+import Testing
+
+/// A process has one libjack. For PipeWire's this test program runs once more, with the tests of `JACKHostTests`.
+@Suite struct PipeWireTests {
+  @Test(.enabled(if: Lab.isHere && !TestServer.isPipeWire)) func `all that holds on jackd holds on PipeWire`()
+    async throws
+  {
+    let library = try #require(Self.library, "PipeWire's libjack is not installed")
+    let inherited = getenv("LD_LIBRARY_PATH").map { ":" + String(cString: $0) } ?? ""
+    let again = try ChildProcess(
+      [try Self.program, "--testing-library", "swift-testing", "--filter", "JACKHostTests.JACKHostTests"],
+      environment: ["LD_LIBRARY_PATH": library + inherited])
+    var said = ""
+    let deadline = ContinuousClock.now + .seconds(120)
+    while ContinuousClock.now < deadline {
+      do {
+        guard let line = try again.line(within: .milliseconds(5)) else { break }
+        said += line + "\n"
+      } catch ChildProcess.Failure.silent {
+        try await Task.sleep(for: .milliseconds(100))
+      }
+    }
+    again.signal(SIGKILL)  // nothing, unless it hangs
+    let status = again.status()
+    let report = said + again.saidOnErrors
+    #expect(status == 0, "\(report)")
+    #expect(report.contains("passed after"), "\(report)")
+  }
+
+  private static var program: String {
+    get throws {
+      var path = [UInt8](repeating: 0, count: 4_096)
+      let length = readlink("/proc/self/exe", &path, path.count)
+      try #require(length > 0)
+      return String(decoding: path[..<length], as: UTF8.self)
+    }
+  }
+
+  /// Where Debian and others keep it: below the library folder of whatever architecture this is.
+  private static var library: String? {
+    ["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"]
+      .map { $0 + "/pipewire-0.3/jack" }
+      .first { access($0 + "/libjack.so.0", R_OK) == 0 }
+  }
+}
