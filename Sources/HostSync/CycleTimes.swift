@@ -30,6 +30,7 @@ public struct CycleTimes: BitwiseCopyable {
   /// A change of source is being smoothed over.
   private var isBlending = false
   private var agreeing = 0
+  private var wasStalled = false
   /// On Link's clock, the last that was given out: freewheeling goes on from it.
   private var given = FrameLine(start: 0, perFrame: 1)
   private var wasFreewheeling = false
@@ -141,7 +142,8 @@ public struct CycleTimes: BitwiseCopyable {
     filterError = pair.current - own
     switch verdict {
     case .stalled:
-      stalls &+= 1
+      // jack2's dummy driver follows a stall with a cycle that is early by a period: one stall, two corrections.
+      if !wasStalled { stalls &+= 1 }
       source = .wakes
       agreeing = 0
       line = FrameLine(start: own, perFrame: crystal)
@@ -149,6 +151,7 @@ public struct CycleTimes: BitwiseCopyable {
       choose(pair)
       follow(pair, own: own, frames: frames, nominal: nominal)
     }
+    if case .stalled = verdict { wasStalled = true } else { wasStalled = false }
     if source == .wakes { bridgedCycles &+= 1 }
     isStarted = true
   }

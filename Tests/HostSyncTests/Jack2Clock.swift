@@ -70,9 +70,9 @@ struct Jack2Clock {
     }
     var shown = (current, next)
     if stall > 0 {
-      // The driver finds itself late after the cycle's work (0.1 ms) and starts counting from then on.
+      // The driver finds itself late after the cycle's work, runs the next at once, and counts from then on.
       due = wake
-      nextDue = wake + 100 + period(frames)
+      nextDue = wake + 89
       if signs.showsReversedPair { shown = (wake, next) }
       pendingXrun = signs.countsXrun
     }

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Testing
+
+@testable import HostSync
+
+struct SongTests {
+  /// A song that began on session beat 8 and rolls at session beat `now`.
+  private func rolling(at now: Double, quantum: Double) -> (song: Song, beats: BeatTracker) {
+    var beats = BeatTracker()
+    var song = Song()
+    let period = 500_000.0
+    for (index, beat) in [8.0, now].enumerated() {
+      let heard = FrameLine(start: beat * period, perFrame: 20)
+      beats.update(
+        Grid(origin: 0, period: period), heard: heard, passed: index == 0 ? 0 : Int64((now - 8) * period / 20)
+      )
+      song.follow(
+        Transport(state: .rolling, frame: UInt32(index) * 256), frames: 256, lostFrames: 0, beats: beats,
+        heard: heard, sampleRate: 50_000, quantum: quantum)
+    }
+    return (song, beats)
+  }
+
+  @Test func anotherSessionKeepsTheSongInPhaseWithTheQuantumAndNearestToWhereItWas() {
+    for quantum in 1...16 {
+      for eighth in -200...200 {
+        let jump = Double(eighth) / 8
+        var (song, beats) = rolling(at: 11.25, quantum: Double(quantum))
+        let before = song.songBeat(of: beats.grid.beat(at: 11.25 * 500_000))
+        #expect(abs(before - 3.25) < 1e-6)
+        let heard = FrameLine(start: 11.25 * 500_000, perFrame: 20)
+        beats.update(Grid(origin: -jump * 500_000, period: 500_000), heard: heard, passed: 0)
+        song.follow(
+          Transport(state: .rolling, frame: 512), frames: 256, lostFrames: 0, beats: beats, heard: heard,
+          sampleRate: 50_000, quantum: Double(quantum))
+        let after = song.songBeat(of: beats.grid.beat(at: heard.start))
+        // The session is at 11.25 + jump; the song's first beat was in phase with session beat 8.
+        let inPhase = (11.25 + jump - 8 - after) / Double(quantum)
+        #expect(abs(inPhase - inPhase.rounded()) < 1e-6)
+        #expect(abs(after - before) <= Double(quantum) / 2 + 1e-6)
+        // Numbers move by half a beat at most, so that boundaries are neither skipped nor doubled by them.
+        #expect(beats.isJump == (jump != 0))
+      }
+    }
+  }
+
+  @Test func everyBoundaryAroundABeatHasOneNumber() {
+    for perBeat in [1, 2, 3, 4, 8, 24, 48] as [Int64] {
+      for number in -100...100 as ClosedRange<Int64> {
+        let beat = Double(number) / Double(perBeat)
+        #expect(Ticker.number(atOrAfter: beat - 1e-9, perBeat: perBeat) == number)
+        #expect(Ticker.number(atOrAfter: beat + 1e-9, perBeat: perBeat) == number + 1)
+        let bar = Ticker.floorDivide(number, 4)
+        #expect(bar * 4 + Ticker.floorRemainder(number, 4) == number)
+        #expect((0..<4).contains(Ticker.floorRemainder(number, 4)))
+      }
+    }
+  }
+
+  @Test func absurdNumbersNeitherTrapNorLoop() {
+    let studio = Studio(sampleRate: 8000, tempo: 120)
+    studio.listensToPulse = true
+    studio.settings.pulse.rate = .perBeat(48)
+    studio.settings.clock.runsWhileStopped = true
+    for origin in [Int64.min, .max, 0, -1 << 60, 1 << 60] {
+      for tempo in [0, -1, .nan, .infinity, 1e-300, 20, 999] as [Double] {
+        studio.timeline = .init(
+          tempo: .init(tempo), beatOrigin: .init(micros: .max), timeOrigin: .init(origin))
+        studio.settings.quantum = tempo
+        studio.settings.meter = Meter(beatsPerBar: tempo > 0 ? .max : .min)
+        studio.settings.offsets.clock = .init(origin)
+        for state in [.stopped, .starting, .rolling] as [Transport.State] {
+          studio.transport = Transport(state: state, frame: .max)
+          studio.play(256)
+        }
+      }
+    }
+    studio.settings = Settings()
+    studio.settings.click.mode = .always
+    studio.transport = Transport(state: .stopped, frame: 0)
+    studio.timeline = .init(tempo: .init(120), beatOrigin: .zero, timeOrigin: .init(1_000_000_000))
+    studio.play(seconds: 0.1)
+    let before = studio.clicks.count
+    studio.play(seconds: 2)
+    #expect((4...5).contains(studio.clicks.count - before), "and it finds back")
+  }
+}
