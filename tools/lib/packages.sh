@@ -10,11 +10,11 @@ tools=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 root=$(dirname "$tools")
 
 # shellcheck disable=SC2034
-build_packages=(git libjack-jackd2-dev liblo-dev libsndfile1-dev pkg-config)
+build_packages=(g++ git libjack-jackd2-dev liblo-dev libsndfile1-dev pkg-config)
 # shellcheck disable=SC2034
 peer_packages=(
   ableton-link-utils              # LinkHut
-  ableton-link-dev g++            # the reference library's headers, the oracle of Tests/LinkOracle
+  ableton-link-dev                # the reference library's headers, the oracle of Tests/LinkOracle
   jackd2 liblo-tools              # servers, oscsend and oscdump
   pipewire pipewire-bin pipewire-jack wireplumber
   gcc libc6-dev iproute2 python3 python3-venv # the lab
@@ -69,6 +69,10 @@ as_root() {
 
 need_swift() {
   local version
+  # A toolchain from a tarball comes without the libraries that it is linked with.
+  if command -v swift >/dev/null && ! swift --version >/dev/null 2>&1; then
+    need_packages libcurl4 libncurses6 libsqlite3-0 libxml2
+  fi
   version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9]*\.[0-9]*\).*/\1/p' | head -n 1)
   case $version in
     6.[2-9] | 6.[1-9][0-9] | [7-9].* | [1-9][0-9].*) ;;
