@@ -19,6 +19,7 @@ peer_packages=(
   pipewire pipewire-bin pipewire-jack wireplumber
   gcc libc6-dev iproute2 python3 python3-venv # the lab
   groff-base                      # reads the man pages
+  procps                          # ps and pkill, to see what is left behind
 )
 
 die() {
