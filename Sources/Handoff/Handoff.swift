@@ -7,7 +7,7 @@
 // looks when its own time comes. Two writers need two queues, two readers two `Latest`s.
 //
 // The invariant: each end belongs to one thread at a time. The types can't check that, which is why they are
-// `@unchecked Sendable`, and why nothing else in the product is.
+// `@unchecked Sendable`; whatever else is in the product says beside it which one thread owns it.
 //
 // The way in: `Latest` for "how it stands", where only the newest value counts; `SPSCQueue` for "do this",
 // where every value counts. Elements are `BitwiseCopyable`: that keeps reference counting off the audio

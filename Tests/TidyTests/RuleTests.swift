@@ -117,12 +117,11 @@ func exemptions() {
   #expect(Rules.exemptionsAreExplained(file("// Only before the first cycle.\n" + exemption)).isEmpty)
 }
 
-@Test("Only Handoff promises what the compiler can't check")
+@Test("What the compiler can't check is promised with its reason above")
 func promises() {
   let promise = "final class A: @unchecked Sendable {}"
-  #expect(Rules.promisesStayInHandoff(file(promise, at: "Sources/Link/A.swift")).count == 1)
-  #expect(Rules.promisesStayInHandoff(file(promise, at: "Sources/Handoff/A.swift")).isEmpty)
-  #expect(Rules.promisesStayInHandoff(file(promise, at: "Tests/TestSupport/A.swift")).isEmpty)
+  #expect(Rules.promisesAreExplained(file(promise)).count == 1)
+  #expect(Rules.promisesAreExplained(file("/// The network thread's alone.\n" + promise)).isEmpty)
 }
 
 @Test("A type is called by what it is")

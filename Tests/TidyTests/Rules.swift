@@ -152,12 +152,13 @@ enum Rules {
     }
   }
 
-  /// Only the handoffs may promise the compiler what it can't check.
-  static func promisesStayInHandoff(_ file: SourceText) -> [String] {
-    guard let module = file.module, module != "Handoff" else { return [] }
-    return file.words.filter { $0.text == "unchecked" }.map {
-      file.complaint(
-        $0.line, "@unchecked Sendable outside of Handoff: cross threads with Latest, SPSCQueue or an Atomic")
+  /// What the compiler can't check must be promised beside its reason.
+  static func promisesAreExplained(_ file: SourceText) -> [String] {
+    file.words.compactMap { word in
+      guard file.module != nil, word.text == "unchecked" else { return nil }
+      let above = word.line > 1 && file.lines[word.line - 2].contains("//")
+      return above || file.lines[word.line - 1].contains("//")
+        ? nil : file.complaint(word.line, "@unchecked Sendable says above it which thread owns what")
     }
   }
 
@@ -212,7 +213,7 @@ enum Rules {
   /// All that are about one file.
   static let ofFiles: [@Sendable (SourceText) -> [String]] = [
     importsAreAllowed, fileIsShort, callbacksAreNamedFunctions, pureModulesStayPure, licenceComesFirst,
-    nothingIsLeftForLater, exemptionsAreExplained, promisesStayInHandoff, namesSaySomething,
+    nothingIsLeftForLater, exemptionsAreExplained, promisesAreExplained, namesSaySomething,
     switchesAreComplete,
   ]
 }
