@@ -37,6 +37,9 @@ let package = Package(
     .executableTarget(
       name: "RealtimeStage", dependencies: ["BeatMath", "CJACK", "HostSync", "JACKHost"],
       path: "Tests/RealtimeStage"),
+    // Our Link as a program, to stand where a reference peer could.
+    .executableTarget(name: "link-peer", dependencies: ["Link"], path: "Tests/LinkPeer"),
+    .testTarget(name: "InteropTests", dependencies: ["TestSupport", "link-peer"]),
     .testTarget(name: "HandoffTests", dependencies: ["Handoff"]),
     .testTarget(name: "HostSyncTests", dependencies: ["BeatMath", "HostSync"]),
     .testTarget(

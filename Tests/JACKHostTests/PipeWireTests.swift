@@ -17,14 +17,14 @@ import Testing
     let deadline = ContinuousClock.now + .seconds(120)
     while ContinuousClock.now < deadline {
       do {
-        guard let line = try again.line(within: .milliseconds(5)) else { break }
+        guard let line = try await again.line(within: .milliseconds(5)) else { break }
         said += line + "\n"
       } catch ChildProcess.Failure.silent {
         try await Task.sleep(for: .milliseconds(100))
       }
     }
     again.signal(SIGKILL)  // nothing, unless it hangs
-    let status = again.status()
+    let status = await again.status()
     let report = said + again.saidOnErrors
     #expect(status == 0, "\(report)")
     #expect(report.contains("passed after"), "\(report)")

@@ -5,36 +5,41 @@ import Testing
 
 /// `tools/lab` as a command: what it gives to COMMAND and what it leaves behind (nothing).
 @Suite(.serialized) struct StageTests {
-  private func lab(_ arguments: String...) throws -> (status: Int32, output: String, errors: String) {
-    try ChildProcess.run([Lab.tool] + arguments)
+  private func lab(_ arguments: String...) async throws -> (status: Int32, output: String, errors: String) {
+    try await ChildProcess.run([Lab.tool] + arguments)
   }
 
-  @Test func `the exit status is the command's`() throws {
-    #expect(try lab("--no-server", "--", "sh", "-c", "exit 7").status == 7)
-    #expect(try lab("--no-server", "--", "sh", "-c", "kill -9 $$").status == 137)
-    #expect(try lab("--no-server", "--", "/nonexistent").status == 127)
-    #expect(try lab("--no-server", "--", "/etc/passwd").status == 126)
-    let wrong = try lab("--period", "ten", "--", "true")
+  @Test func `the exit status is the command's`() async throws {
+    #expect(try await lab("--no-server", "--", "sh", "-c", "exit 7").status == 7)
+    #expect(try await lab("--no-server", "--", "sh", "-c", "kill -9 $$").status == 137)
+    #expect(try await lab("--no-server", "--", "/nonexistent").status == 127)
+    #expect(try await lab("--no-server", "--", "/etc/passwd").status == 126)
+    let wrong = try await lab("--period", "ten", "--", "true")
     #expect(wrong.status == 2 && wrong.errors.contains("--period ten"))
-    #expect(try lab("on", "2", "true").errors.contains("only inside a lab"))
+    #expect(try await lab("on", "2", "true").errors.contains("only inside a lab"))
   }
 
   @Test(arguments: [["--period", "128"], ["--pipewire", "--period", "128"]])
-  func `a server with the wanted period takes clients as soon as the command runs`(options: [String]) throws {
-    let done = try ChildProcess.run([Lab.tool] + options + ["--", "sh", "-c", "jack_bufsize; jack_lsp"])
+  func `a server with the wanted period takes clients as soon as the command runs`(options: [String])
+    async throws
+  {
+    let done = try await ChildProcess.run(
+      [Lab.tool] + options + ["--", "sh", "-c", "jack_bufsize; jack_lsp"])
     #expect(done.output.contains("128"))
     #expect(done.output.contains("system:playback_"))
   }
 
-  @Test func `a lab within a lab has its own network and servers`() throws {
-    let done = try lab("--no-server", "--", Lab.tool, "--hosts", "2", "--", Lab.tool, "on", "2", "jack_lsp")
+  @Test func `a lab within a lab has its own network and servers`() async throws {
+    let done = try await lab(
+      "--no-server", "--", Lab.tool, "--hosts", "2", "--", Lab.tool, "on", "2", "jack_lsp")
     #expect(done.status == 0, "\(done.errors)")
     #expect(done.output.contains("system:playback_1"))
   }
 
   /// In a lab of its own, whose /proc shows nobody else's processes and namespaces (whose numbers are soon reused).
   @Test(arguments: [SIGINT, SIGTERM, SIGHUP, SIGKILL])
-  func `no process, namespace or mount outlives a lab that was ended by a signal`(signal: Int32) throws {
+  func `no process, namespace or mount outlives a lab that was ended by a signal`(signal: Int32) async throws
+  {
     let script = """
       census() {
         cat /proc/self/mountinfo
@@ -59,41 +64,41 @@ import Testing
       cmp -s $LAB_DIR/before $LAB_DIR/during && echo nothing was there to begin with
       diff $LAB_DIR/before $LAB_DIR/after && echo clean
       """
-    let done = try LabStage("--no-server").run("sh", "-c", script)
+    let done = try await LabStage("--no-server").run("sh", "-c", script)
     #expect(done.output == "ended \(128 + signal)\nclean\n")
   }
 
-  @Test func `a command that ignores the signal is killed after its grace`() throws {
+  @Test func `a command that ignores the signal is killed after its grace`() async throws {
     let deaf = "trap '' TERM; echo up; while :; do sleep 1; done"
     let stubborn = try ChildProcess([Lab.tool, "--no-server", "--grace", "0.2", "--", "sh", "-c", deaf])
-    #expect(try stubborn.line() == "up")
+    #expect(try await stubborn.line() == "up")
     stubborn.signal(SIGTERM)
-    #expect(stubborn.status() == 128 + SIGTERM)
+    #expect(await stubborn.status() == 128 + SIGTERM)
   }
 
-  @Test(.enabled(if: geteuid() == 0 && isReadableByAll(Lab.tool), "needs root and a clone that all can read"))
-  func `it works for an ordinary user`() throws {
+  @Test(.enabled("needs root and a clone that all can read") { await isReadableByAll(Lab.tool) })
+  func `it works for an ordinary user`() async throws {
     let ordinary = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-    let done = try ChildProcess.run(
+    let done = try await ChildProcess.run(
       ordinary + [Lab.tool, "--hosts", "2", "--", "sh", "-c", "$LAB on 2 jack_lsp; ip -br addr"],
       environment: ["XDG_CACHE_HOME": "/nonexistent", "HOME": "/nonexistent"])
     #expect(done.status == 0, "\(done.errors)")
     #expect(done.output.contains("system:playback_1") && done.output.contains("10.77.0.1"))
   }
 
-  @Test(.enabled(if: geteuid() == 0))
-  func `where it cannot work it says why and what to do`() throws {
+  @Test(.enabled(if: geteuid() == 0, "needs root, to take it away"))
+  func `where it cannot work it says why and what to do`() async throws {
     let powerless = """
       echo 0 > /proc/sys/user/max_user_namespaces
       exec setpriv --bounding-set=-all --inh-caps=-all \(Lab.tool) -- true
       """
-    let done = try ChildProcess.run(["unshare", "--user", "--map-root-user", "sh", "-c", powerless])
+    let done = try await ChildProcess.run(["unshare", "--user", "--map-root-user", "sh", "-c", powerless])
     #expect(done.status == 125)
     #expect(done.errors.contains("user.max_user_namespaces"))
   }
 }
 
-private func isReadableByAll(_ path: String) -> Bool {
+private func isReadableByAll(_ path: String) async -> Bool {
   let test = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "test", "-x", path]
-  return (try? ChildProcess.run(test).status) == 0
+  return (try? await ChildProcess.run(test).status) == 0
 }

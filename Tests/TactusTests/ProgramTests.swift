@@ -13,54 +13,54 @@ let program: String = {
 }()
 
 @Test("Help and version go to standard output and need no server")
-func answersNeedNoServer() throws {
+func answersNeedNoServer() async throws {
   for (option, start) in [("--help", "Usage: tactus"), ("-h", "Usage: tactus"), ("-V", "tactus 0.")] {
-    let done = try ChildProcess.run([program, option], environment: ["JACK_DEFAULT_SERVER": "nobody"])
+    let done = try await ChildProcess.run([program, option], environment: ["JACK_DEFAULT_SERVER": "nobody"])
     #expect(done.status == 0 && done.errors == "" && done.output.hasPrefix(start), "\(option): \(done)")
     #expect(done.output.hasSuffix("\n") && !done.output.hasSuffix("\n\n"))
   }
 }
 
 @Test("A wrong command line ends with 2, a line that says what is wrong and one that says where help is")
-func usageErrors() throws {
-  let done = try ChildProcess.run([program, "--sever=x"])
+func usageErrors() async throws {
+  let done = try await ChildProcess.run([program, "--sever=x"])
   #expect(done.status == 2 && done.output == "")
   #expect(
     done.errors == "tactus: unknown option \"--sever\": do you mean \"--server\"?\nTry 'tactus --help'.\n")
 }
 
 @Test("Without a server the program ends with 69 and says in one line what can be done")
-func noServer() throws {
-  let done = try ChildProcess.run([program, "-s", "nobody"])
+func noServer() async throws {
+  let done = try await ChildProcess.run([program, "-s", "nobody"])
   #expect(done.status == 69 && done.output == "")
   #expect(done.errors.hasPrefix("tactus: no JACK server called \"nobody\" is running; "))
   #expect(done.errors.split(separator: "\n").count == 1)
 }
 
 @Test("JACK_DEFAULT_SERVER names the server, and --server overrules it")
-func serverFromTheEnvironment() throws {
-  let other = try ChildProcess.run([program], environment: ["JACK_DEFAULT_SERVER": "nobody-else"])
+func serverFromTheEnvironment() async throws {
+  let other = try await ChildProcess.run([program], environment: ["JACK_DEFAULT_SERVER": "nobody-else"])
   #expect(other.errors.contains("\"nobody-else\""))
-  let named = try ChildProcess.run(
+  let named = try await ChildProcess.run(
     [program, "--server=nobody"], environment: ["JACK_DEFAULT_SERVER": "nobody-else"])
   #expect(named.errors.contains("\"nobody\""))
 }
 
 @Test("A probe says nothing and ends with 69 without a server")
-func probeWithoutServer() throws {
-  let done = try ChildProcess.run([program, "--probe", "--server", "nobody"])
+func probeWithoutServer() async throws {
+  let done = try await ChildProcess.run([program, "--probe", "--server", "nobody"])
   #expect(done.status == 69 && done.output == "" && done.errors == "")
 }
 
 @Test("A name that JACK can't take is a usage error")
-func unusableName() throws {
-  let done = try ChildProcess.run([program, "--name=a:b", "--server=nobody"])
+func unusableName() async throws {
+  let done = try await ChildProcess.run([program, "--name=a:b", "--server=nobody"])
   #expect(done.status == 2 && done.errors.contains("no colon"))
 }
 
 @Test("What was asked for and can't be written is a failure")
-func fullDisk() throws {
-  let done = try ChildProcess.run(["sh", "-c", "\"$0\" --help >/dev/full", program])
+func fullDisk() async throws {
+  let done = try await ChildProcess.run(["sh", "-c", "\"$0\" --help >/dev/full", program])
   #expect(done.status == 1)
 }
 
@@ -69,54 +69,54 @@ struct ProgramOnServerTests {
   @Test(
     "One line says server, rate, period and name, and the signals that ask for the end give 0",
     arguments: [SIGINT, SIGTERM, SIGHUP])
-  func cleanEnd(signal: Int32) throws {
-    let stage = try LabStage("--name", "studio", "--rate", "44100", "--period", "128")
+  func cleanEnd(signal: Int32) async throws {
+    let stage = try await LabStage("--name", "studio", "--rate", "44100", "--period", "128")
     let child = try ChildProcess(
       stage.command(["env", "-u", "JACK_DEFAULT_SERVER", program, "-s", "studio", "-n", "pulse"]))
-    let line = try child.line()
+    let line = try await child.line()
     #expect(
       line?.hasPrefix("JACK server \"studio\" (jack2 ") == true, "\(line ?? "nothing") \(child.saidOnErrors)")
     #expect(line?.contains(": 44100 Hz, 128 frames a period (2.9 ms), ") == true)
     #expect(line?.hasSuffix(", as \"pulse\"") == true)
-    #expect(try stage.run("jack_lsp").output.contains("pulse:"))
+    #expect(try await stage.run("jack_lsp").output.contains("pulse:"))
     child.signal(signal)
-    #expect(child.status() == 0)
+    #expect(await child.status() == 0)
     #expect(child.saidOnErrors == "")
-    #expect(try stage.run("jack_lsp").output.contains("pulse:") == false)
-    #expect(try stage.run(program, "--probe").status == 0)
+    #expect(try await stage.run("jack_lsp").output.contains("pulse:") == false)
+    #expect(try await stage.run(program, "--probe").status == 0)
   }
 
   @Test("With --wait the program takes up a server that starts later; without one it still ends with 0")
-  func waiting() throws {
-    let stage = try LabStage("--no-server")
+  func waiting() async throws {
+    let stage = try await LabStage("--no-server")
     let child = try ChildProcess(stage.command([program, "--wait", "--server=late"]))
     let impatient = try ChildProcess(stage.command([program, "--wait", "--server=never"]))
     let server = try ChildProcess(
       stage.command(["sh", "-c", "sleep 0.7; exec jackd --no-realtime -n late -d dummy >/dev/null 2>&1"]))
-    let line = try child.line()
+    let line = try await child.line()
     #expect(line?.hasPrefix("JACK server \"late\"") == true)
     #expect(child.saidOnErrors == "tactus: no JACK server called \"late\" is running; waiting for it\n")
     for process in [child, impatient] {
       process.signal(SIGTERM)
-      #expect(process.status() == 0)
+      #expect(await process.status() == 0)
     }
     server.signal(SIGTERM)
   }
 
   @Test("When the server ends, the program says so, stays, and is back with the next one")
-  func restart() throws {
-    let stage = try LabStage("--no-server")
+  func restart() async throws {
+    let stage = try await LabStage("--no-server")
     let start = stage.command(["jackd", "--no-realtime", "-n", "stage", "-d", "dummy"])
     let first = try ChildProcess(start)
     let child = try ChildProcess(stage.command([program, "--wait", "--server=stage"]))
-    #expect(try child.line()?.hasPrefix("JACK server \"stage\"") == true)
+    #expect(try await child.line()?.hasPrefix("JACK server \"stage\"") == true)
     first.signal(SIGTERM)
-    first.status()
-    #expect(try child.line()?.hasPrefix("JACK server gone (") == true)
+    await first.status()
+    #expect(try await child.line()?.hasPrefix("JACK server gone (") == true)
     let second = try ChildProcess(start)
-    #expect(try child.line()?.hasPrefix("back on JACK server \"stage\"") == true)
+    #expect(try await child.line()?.hasPrefix("back on JACK server \"stage\"") == true)
     child.signal(SIGINT)
-    #expect(child.status() == 0)
+    #expect(await child.status() == 0)
     second.signal(SIGTERM)
   }
 }

@@ -14,8 +14,8 @@ struct RunScriptTests {
   }
 
   /// What still runs on the stage of what tools/run starts.
-  private func left(on stage: LabStage) throws -> String {
-    try stage.run("ps", "-eo", "stat,comm").output.split(separator: "\n")
+  private func left(on stage: LabStage) async throws -> String {
+    try await stage.run("ps", "-eo", "stat,comm").output.split(separator: "\n")
       .filter { ($0.hasSuffix("jackd") || $0.hasSuffix("tactus")) && !$0.hasPrefix("Z") }.joined(
         separator: "\n")
   }
@@ -23,73 +23,73 @@ struct RunScriptTests {
   @Test(
     "Without a server it starts one, says so in one line, and both end with the program",
     arguments: [SIGINT, SIGTERM, SIGHUP])
-  func privateServer(signal: Int32) throws {
-    let stage = try LabStage("--no-server")
+  func privateServer(signal: Int32) async throws {
+    let stage = try await LabStage("--no-server")
     let child = try ChildProcess(run(on: stage))
-    #expect(try child.line()?.hasPrefix("JACK server \"tactus-") == true, "\(child.saidOnErrors)")
+    #expect(try await child.line()?.hasPrefix("JACK server \"tactus-") == true, "\(child.saidOnErrors)")
     #expect(child.saidOnErrors == Self.announcement)
     child.signal(signal)
-    #expect(child.status() == 0)
+    #expect(await child.status() == 0)
     #expect(child.saidOnErrors == Self.announcement)
-    #expect(try left(on: stage) == "")
-    #expect(try stage.run("ls", "/dev/shm").output.contains("tactus-") == false)
+    #expect(try await left(on: stage) == "")
+    #expect(try await stage.run("ls", "/dev/shm").output.contains("tactus-") == false)
   }
 
   @Test("The private server ends when the program dies, and both when the script is killed")
-  func crash() throws {
+  func crash() async throws {
     for victim in ["^[^ ]*/tactus$", "^bash .*/tools/run$"] {
-      let stage = try LabStage("--no-server")
+      let stage = try await LabStage("--no-server")
       let child = try ChildProcess(run(on: stage))
-      #expect(try child.line()?.hasPrefix("JACK server \"tactus-") == true, "\(child.saidOnErrors)")
-      try #require(stage.run("pkill", "-KILL", "-f", victim).status == 0)
-      #expect(child.status() == 137)
+      #expect(try await child.line()?.hasPrefix("JACK server \"tactus-") == true, "\(child.saidOnErrors)")
+      try #require(await stage.run("pkill", "-KILL", "-f", victim).status == 0)
+      #expect(await child.status() == 137)
       // The script waits for the server's end; whoever killed the script has to.
-      var rest = try left(on: stage)
+      var rest = try await left(on: stage)
       for _ in 0..<50 where rest != "" {
-        usleep(100_000)
-        rest = try left(on: stage)
+        try await Task.sleep(for: .milliseconds(100))
+        rest = try await left(on: stage)
       }
       #expect(rest == "", "after killing \(victim)")
     }
   }
 
   @Test("With a server it uses that one and says nothing of its own")
-  func runningServer() throws {
-    let stage = try LabStage("--name", "studio")
+  func runningServer() async throws {
+    let stage = try await LabStage("--name", "studio")
     let child = try ChildProcess(run(on: stage))
-    #expect(try child.line()?.hasPrefix("JACK server \"studio\"") == true)
+    #expect(try await child.line()?.hasPrefix("JACK server \"studio\"") == true)
     child.signal(SIGINT)
-    #expect(child.status() == 0)
+    #expect(await child.status() == 0)
     #expect(child.saidOnErrors == "")
   }
 
   @Test("It uses PipeWire's JACK when that is what runs")
-  func pipeWire() throws {
-    let stage = try LabStage("--pipewire")
+  func pipeWire() async throws {
+    let stage = try await LabStage("--pipewire")
     let child = try ChildProcess(run(on: stage, without: "LD_LIBRARY_PATH"))
-    #expect(try child.line()?.contains("(PipeWire ") == true, "\(child.saidOnErrors)")
+    #expect(try await child.line()?.contains("(PipeWire ") == true, "\(child.saidOnErrors)")
     child.signal(SIGINT)
-    #expect(child.status() == 0)
-    #expect(try left(on: stage) == "")
+    #expect(await child.status() == 0)
+    #expect(try await left(on: stage) == "")
   }
 
   @Test("A server that was named is not replaced by a private one")
-  func namedServer() throws {
-    let stage = try LabStage("--no-server")
-    let done = try ChildProcess.run(run(on: stage, "--server=nobody"))
+  func namedServer() async throws {
+    let stage = try await LabStage("--no-server")
+    let done = try await ChildProcess.run(run(on: stage, "--server=nobody"))
     #expect(done.status == 69)
     #expect(done.errors.hasPrefix("tactus: no JACK server called \"nobody\" is running; "))
-    #expect(try left(on: stage) == "")
+    #expect(try await left(on: stage) == "")
   }
 
   @Test("Help, version and mistakes start no server")
-  func answers() throws {
-    let stage = try LabStage("--no-server")
-    let version = try ChildProcess.run(run(on: stage, "--version"))
+  func answers() async throws {
+    let stage = try await LabStage("--no-server")
+    let version = try await ChildProcess.run(run(on: stage, "--version"))
     #expect(version.status == 0 && version.output.hasPrefix("tactus ") && version.errors == "")
-    let help = try ChildProcess.run(run(on: stage, "--help"))
+    let help = try await ChildProcess.run(run(on: stage, "--help"))
     #expect(help.status == 0 && help.output.hasPrefix("Usage: tactus") && help.errors == "")
-    let mistake = try ChildProcess.run(run(on: stage, "--nonsense"))
+    let mistake = try await ChildProcess.run(run(on: stage, "--nonsense"))
     #expect(mistake.status == 2 && mistake.errors.hasPrefix("tactus: unknown option"))
   }
 }

@@ -3,7 +3,7 @@ import Glibc
 import Synchronization
 
 /// A program that a test starts: its standard input and output are ours, line by line; its standard error is kept.
-/// It ends with this object at the latest.
+/// It ends with this object at the latest. For one task at a time.
 public final class ChildProcess: @unchecked Sendable {
   public let identifier: pid_t
   private let input: CInt
@@ -74,23 +74,41 @@ public final class ChildProcess: @unchecked Sendable {
   deinit {
     if ended == nil {
       kill(identifier, SIGKILL)
-      _ = status()
+      status()
     }
     closeInput()
     close(output)
     close(errors)
   }
 
+  public typealias Finished = (status: Int32, output: String, errors: String)
+
   /// Runs a program to its end.
   public static func run(
     _ command: [String], environment: [String: String] = [:], within limit: Duration = .seconds(60)
-  ) throws -> (status: Int32, output: String, errors: String) {
+  ) async throws -> Finished {
     let child = try ChildProcess(command, environment: environment)
     child.closeInput()
-    var lines: [String] = []
+    var output = ""
     let deadline = ContinuousClock.now + limit
-    while let line = try child.line(by: deadline) { lines.append(line + "\n") }
-    return (child.status(), lines.joined(), child.saidOnErrors)
+    while let line = try await child.line(within: time(to: deadline)) { output += line + "\n" }
+    return (await child.status(), output, child.saidOnErrors)
+  }
+
+  /// The same on a thread that belongs to the caller alone: the few that all tests share must not be held.
+  public static func run(
+    _ command: [String], environment: [String: String] = [:], within limit: Duration = .seconds(60)
+  ) throws -> Finished {
+    let child = try ChildProcess(command, environment: environment)
+    child.closeInput()
+    var output = ""
+    let deadline = ContinuousClock.now + limit
+    while let line = try child.line(within: time(to: deadline)) { output += line + "\n" }
+    return (child.status(), output, child.saidOnErrors)
+  }
+
+  private static func time(to deadline: ContinuousClock.Instant) -> Duration {
+    ContinuousClock.now.duration(to: deadline)
   }
 
   public func send(_ line: String) {
@@ -108,35 +126,58 @@ public final class ChildProcess: @unchecked Sendable {
   }
 
   /// The next line of standard output; nil at its end.
-  public func line(within limit: Duration = .seconds(10)) throws -> String? {
-    try line(by: .now + limit)
+  public func line(within limit: Duration = .seconds(10)) async throws -> String? {
+    let deadline = ContinuousClock.now + limit
+    while true {
+      switch hear(waiting: 0) {
+      case .line(let line): return line
+      case .end: return nil
+      case .silence:
+        guard ContinuousClock.now < deadline else { throw silence(of: limit) }
+        try await Task.sleep(for: Self.pause)
+      }
+    }
   }
 
-  private func line(by deadline: ContinuousClock.Instant) throws -> String? {
-    let began = ContinuousClock.now
+  /// The same on a thread that belongs to the caller alone.
+  public func line(within limit: Duration = .seconds(10)) throws -> String? {
+    let deadline = ContinuousClock.now + limit
+    while true {
+      switch hear(waiting: 10) {
+      case .line(let line): return line
+      case .end: return nil
+      case .silence: guard ContinuousClock.now < deadline else { throw silence(of: limit) }
+      }
+    }
+  }
+
+  private enum Heard {
+    case line(String)
+    case end
+    case silence
+  }
+
+  private func hear(waiting milliseconds: Int32) -> Heard {
     while true {
       if let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
         defer { pending.removeSubrange(...end) }
-        return String(decoding: pending[..<end], as: UTF8.self)
+        return .line(String(decoding: pending[..<end], as: UTF8.self))
       }
-      let left = ContinuousClock.now.duration(to: deadline).components
       var wait = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
-      let milliseconds = max(0, left.seconds * 1000 + left.attoseconds / 1_000_000_000_000_000)
-      guard poll(&wait, 1, CInt(clamping: milliseconds)) > 0 else {
-        if errno == EINTR, milliseconds > 0 { continue }
-        throw Failure.silent(after: began.duration(to: .now), errors: saidOnErrors)
-      }
+      guard poll(&wait, 1, milliseconds) > 0 else { return .silence }
       var chunk = [UInt8](repeating: 0, count: 65536)
       let count = read(output, &chunk, chunk.count)
       if count > 0 {
         pending += chunk[..<count]
       } else if pending.isEmpty {
-        return nil
+        return .end
       } else {
         pending.append(UInt8(ascii: "\n"))  // a last line without its end
       }
     }
   }
+
+  private func silence(of limit: Duration) -> Failure { .silent(after: limit, errors: saidOnErrors) }
 
   public func signal(_ number: CInt) {
     if ended == nil { kill(identifier, number) }
@@ -144,13 +185,26 @@ public final class ChildProcess: @unchecked Sendable {
 
   /// Waits for the end: the exit status, or 128 and the signal, as in a shell.
   @discardableResult
+  public func status() async -> Int32 {
+    while !hasEnded(WNOHANG) { try? await Task.sleep(for: Self.pause) }
+    return ended ?? -1
+  }
+
+  /// The same on a thread that belongs to the caller alone, or for those who know that it ends at once.
+  @discardableResult
   public func status() -> Int32 {
-    if let ended { return ended }
+    _ = hasEnded(0)
+    return ended ?? -1
+  }
+
+  private func hasEnded(_ options: Int32) -> Bool {
+    if ended != nil { return true }
     var raw: Int32 = 0
-    while waitpid(identifier, &raw, 0) < 0, errno == EINTR {}
-    let status = raw & 0x7f == 0 ? (raw >> 8) & 0xff : 128 + (raw & 0x7f)
-    ended = status
-    return status
+    var child: pid_t = -1
+    repeat { child = waitpid(identifier, &raw, options) } while child < 0 && errno == EINTR
+    if child == 0 { return false }
+    ended = child < 0 ? -1 : raw & 0x7f == 0 ? (raw >> 8) & 0xff : 128 + (raw & 0x7f)
+    return true
   }
 
   /// What it has written to standard error so far.
@@ -162,6 +216,7 @@ public final class ChildProcess: @unchecked Sendable {
   }
 
   private static let spawning = Mutex(())
+  private static let pause = Duration.milliseconds(2)
 
   private static func pipe() throws -> (read: CInt, write: CInt) {
     var ends: [CInt] = [0, 0]

@@ -23,11 +23,11 @@ public final class LabStage: Sendable {
   private let holder: ChildProcess
 
   /// - Parameter options: of `tools/lab`, for instance `"--hosts", "2", "--wire", "loss=5%"`.
-  public init(_ options: String...) throws {
+  public init(_ options: String...) async throws {
     holder = try ChildProcess([Lab.tool] + options + ["--", "cat"])
     holder.send("ready")
-    guard try holder.line(within: .seconds(60)) == "ready" else {
-      throw ChildProcess.Failure.ended(status: holder.status(), errors: holder.saidOnErrors)
+    guard try await holder.line(within: .seconds(60)) == "ready" else {
+      throw ChildProcess.Failure.ended(status: await holder.status(), errors: holder.saidOnErrors)
     }
   }
 
@@ -44,16 +44,14 @@ public final class LabStage: Sendable {
     [Lab.tool, "at", "\(identifier)", "on", "\(host)"] + command
   }
 
-  public func run(on host: Int = 1, _ arguments: String...) throws -> (
-    status: Int32, output: String, errors: String
-  ) {
-    try ChildProcess.run(command(on: host, arguments))
+  public func run(on host: Int = 1, _ arguments: String...) async throws -> ChildProcess.Finished {
+    try await ChildProcess.run(command(on: host, arguments))
   }
 
   /// For example `wire("loss=10%", "delay=5ms")`, `wire("cut", "2")`; without words its state as JSON.
   @discardableResult
-  public func wire(_ words: String...) throws -> String {
-    let done = try ChildProcess.run(command([Lab.tool, "wire"] + words))
+  public func wire(_ words: String...) async throws -> String {
+    let done = try await ChildProcess.run(command([Lab.tool, "wire"] + words))
     guard done.status == 0 else { throw ChildProcess.Failure.ended(status: done.status, errors: done.errors) }
     return done.output
   }

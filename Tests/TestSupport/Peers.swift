@@ -2,6 +2,8 @@
 
 /// A Link peer in another process, driven by the line protocol of `tools/lab.d/lines.py` (`help` lists it).
 public final class LabPeer: Sendable {
+  public typealias Fields = [String: FlatJSON]
+
   public enum Kind: Sendable {
     /// Ableton's LinkHut as Debian has it (Link 3.0.6), through its keys and its status line; needs a JACK server.
     case linkhut
@@ -33,17 +35,17 @@ public final class LabPeer: Sendable {
 
   /// Sends a command and waits for its answer.
   @discardableResult
-  public func ask(_ line: String, within limit: Duration = .seconds(20)) throws -> [String: FlatJSON] {
+  public func ask(_ line: String, within limit: Duration = .seconds(20)) async throws -> Fields {
     process.send(line)
-    return try answer(to: line, within: limit)
+    return try await answer(to: line, within: limit)
   }
 
   /// Sends a command without waiting, so that several peers can be asked at once; `answer` gets what comes back.
   public func send(_ line: String) { process.send(line) }
 
-  public func answer(to line: String, within limit: Duration = .seconds(20)) throws -> [String: FlatJSON] {
-    guard let text = try process.line(within: limit) else {
-      throw ChildProcess.Failure.ended(status: process.status(), errors: process.saidOnErrors)
+  public func answer(to line: String, within limit: Duration = .seconds(20)) async throws -> Fields {
+    guard let text = try await process.line(within: limit) else {
+      throw ChildProcess.Failure.ended(status: await process.status(), errors: process.saidOnErrors)
     }
     guard let fields = FlatJSON.object(text), fields["ok"] == .boolean(true) else {
       throw Refused(line: line, answer: text)
@@ -52,25 +54,25 @@ public final class LabPeer: Sendable {
   }
 
   /// What it shows now.
-  public func status() throws -> PeerStatus { try PeerStatus(ask("status")) }
+  public func status() async throws -> PeerStatus { try await PeerStatus(ask("status")) }
 
   /// Waits until its status shows a value, at most so many seconds, and returns the status.
   @discardableResult
-  public func wait(_ field: String, _ value: String, seconds: Double = 15) throws -> PeerStatus {
-    try PeerStatus(ask("wait \(field) \(value) \(seconds)", within: .seconds(seconds + 10)))
+  public func wait(_ field: String, _ value: String, seconds: Double = 15) async throws -> PeerStatus {
+    try await PeerStatus(ask("wait \(field) \(value) \(seconds)", within: .seconds(seconds + 10)))
   }
 
   /// Leaves the session as users do, and ends.
-  public func quit() throws {
-    try ask("quit")
+  public func quit() async throws {
+    try await ask("quit")
     process.closeInput()
-    process.status()
+    await process.status()
   }
 
   /// Ends at once, without a goodbye.
-  public func kill() {
+  public func kill() async {
     process.signal(9)
-    process.status()
+    await process.status()
   }
 }
 

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import TestSupport
+import Testing
+
+@Suite(.serialized) struct AgreementTests {
+  /// Joiners of one session, one of the reference library and one of ours, again and again: how far is each from the
+  /// one whose session it joined? Judged by medians of the same run. What the machine does to single joins is noise:
+  /// there are more rounds until the medians say so, or until the rounds are used up.
+  @Test(arguments: [1, 2])
+  func `we agree on the beat with a reference peer as well as two of them do`(hosts: Int) async throws {
+    let stage = try await hosts == 1 ? LabStage("--no-server") : LabStage("--hosts", "2", "--no-server")
+    let founder = try LabPeer(.reference, in: stage, on: 1)
+    let theirs = try LabPeer(.reference, in: stage, on: hosts)
+    let ours = try LabPeer(Interop.ours, in: stage, on: hosts)
+    try await founder.ask("enable on")
+    var errors: (theirs: [Double], ours: [Double]) = ([], [])
+    let mostRounds = 40
+    var isAsGood = false
+    while errors.ours.count < mostRounds, !isAsGood || errors.ours.count < 5 {
+      let order = errors.ours.count.isMultiple(of: 2) ? [theirs, ours] : [ours, theirs]
+      for peer in order {
+        try await peer.ask("enable on")
+        try await peer.wait("peers", peer === order[0] ? "1" : "2")
+      }
+      let instant = try await PeerStatus(founder.ask("clock")).time
+      var phases: [Double] = []
+      for peer in [founder, theirs, ours] {
+        try await phases.append(PeerStatus(peer.ask("beat \(instant)")).phase)
+      }
+      let microseconds = phases.map { abs(Interop.distance($0, phases[0])) * 500_000 }  // at 120 BPM
+      errors.theirs.append(microseconds[1])
+      errors.ours.append(microseconds[2])
+      for peer in order { try await peer.ask("enable off") }
+      try await founder.wait("peers", "0")
+      isAsGood = Interop.median(errors.ours) <= Interop.median(errors.theirs) + 10
+    }
+    let text = "median of \(errors.ours.count): ours \(Interop.median(errors.ours)) us, theirs "
+    print("agreement on \(hosts) host(s), \(text)\(Interop.median(errors.theirs)) us")
+    #expect(isAsGood, "ours \(errors.ours) theirs \(errors.theirs)")
+  }
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+import Testing
+
+/// Our Link among others: the program `link-peer` (the library `Link` behind the peers' line protocol) in sessions
+/// with Debian's LinkHut and the newest reference library, in the lab. A test says what the people at the
+/// instruments would notice.
+enum Interop {
+  /// Our library in a program; built beside the tests.
+  static let ours = LabPeer.Kind.program([directoryOfTests + "/link-peer"])
+
+  private static let directoryOfTests: String = {
+    var path = [UInt8](repeating: 0, count: 4096)
+    let size = readlink("/proc/self/exe", &path, path.count)
+    let program = String(decoding: path[..<max(0, size)], as: UTF8.self)
+    return program.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
+  }()
+
+  /// The distance of two phases in beats, the short way round.
+  static func distance(_ a: Double, _ b: Double, quantum: Double = 4) -> Double {
+    let difference = (a - b).truncatingRemainder(dividingBy: quantum)
+    let positive = difference < 0 ? difference + quantum : difference
+    return positive > quantum / 2 ? positive - quantum : positive
+  }
+
+  static func median(_ values: [Double]) -> Double {
+    let sorted = values.sorted()
+    return sorted.isEmpty ? .nan : (sorted[(sorted.count - 1) / 2] + sorted[sorted.count / 2]) / 2
+  }
+}
+
+extension LabPeer {
+  /// How far in beats this peer is from another at one instant. LinkHut cannot be asked for an instant: what it showed
+  /// is compared with where the other was then, and it shows hundredths of what was true up to 20 ms before.
+  func phaseDistance(to other: LabPeer) async throws -> Double {
+    if case .linkhut = kind {
+      let shown = try await PeerStatus(ask("beat"))
+      return Interop.distance(shown.phase, try await PeerStatus(other.ask("beat \(shown.time)")).phase)
+    }
+    if case .linkhut = other.kind { return try await -other.phaseDistance(to: self) }
+    let time = try await PeerStatus(ask("clock")).time
+    return Interop.distance(
+      try await PeerStatus(ask("beat \(time)")).phase, try await PeerStatus(other.ask("beat \(time)")).phase)
+  }
+
+  /// The tolerance of `phaseDistance`: 50 ms of screen for LinkHut, a millisecond else.
+  func tolerance(with other: LabPeer, tempo: Double) -> Double {
+    for peer in [self, other] { if case .linkhut = peer.kind { return 0.05 * tempo / 60 + 0.01 } }
+    return 0.001 * tempo / 60
+  }
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import Link
+
+/// `link-peer`: the library `Link` as a program without sound, driven by the lines of `tools/lab.d/lines.py`, so that
+/// it can take the place of a reference peer in any experiment. Commands on standard input, a line of flat JSON for
+/// each on standard output; the end of input ends it with a goodbye.
+@main struct LinkPeer {
+  static func main() {
+    var peer = Driver(link: Link(tempo: 120))
+    while let line = readLine() {
+      let words = line.split(separator: " ").map(String.init)
+      guard let verb = words.first else { continue }
+      do {
+        let fields = try peer.answer(verb, Array(words.dropFirst()))
+        say(["\"ok\": true"] + fields)
+      } catch {
+        say(["\"ok\": false", "\"error\": \"\(error.text)\""])
+      }
+      if verb == "quit" { return }
+    }
+  }
+
+  private static func say(_ fields: [String]) {
+    let line = Array(("{" + fields.joined(separator: ", ") + "}\n").utf8)
+    _ = write(STDOUT_FILENO, line, line.count)
+  }
+}
+
+struct Refusal: Error {
+  let text: String
+
+  init(_ text: String) {
+    // Whatever was typed goes back into a JSON string.
+    self.text = String(
+      text.map { $0 == "\"" || $0 == "\\" || $0.asciiValue.map { $0 < 32 } == true ? "?" : $0 })
+  }
+}
+
+struct Driver {
+  let link: Link
+  var quantum = 4.0
+
+  mutating func answer(_ verb: String, _ words: [String]) throws(Refusal) -> [String] {
+    switch (verb, words.count) {
+    case ("quit", 0): return []
+    case ("status", 0): return status()
+    case ("clock", 0): return ["\"time\": \(Link.clock().count)"]
+    case ("peers", 0): return ["\"peers\": \(link.peerCount)"]
+    case ("enable", 1): link.isEnabled = try onOrOff(words[0])
+    case ("sync", 1): link.isStartStopSyncEnabled = try onOrOff(words[0])
+    case ("quantum", 1): quantum = try number(words[0])
+    case ("beat", 0...1): return beat(at: try time(words, 0))
+    case ("time", 1):
+      let when = link.captureAppState().time(atBeat: try number(words[0]), quantum: quantum)
+      return ["\"time\": \(when.count)"]
+    case ("wait", 2...3): return try wait(words[0], words[1], words.count > 2 ? number(words[2]) : 10)
+    default: try edit(verb, words)
+    }
+    return []
+  }
+
+  private func edit(_ verb: String, _ words: [String]) throws(Refusal) {
+    var state = link.captureAppState()
+    switch (verb, words.count) {
+    case ("tempo", 1...2): state.setTempo(try number(words[0]), at: try time(words, 1))
+    case ("play", 0...1): state.setPlaying(true, at: try time(words, 0))
+    case ("stop", 0...1): state.setPlaying(false, at: try time(words, 0))
+    case ("request", 1...2): state.requestBeat(try number(words[0]), at: try time(words, 1), quantum: quantum)
+    case ("force", 1...2): state.forceBeat(try number(words[0]), at: try time(words, 1), quantum: quantum)
+    case ("start", 1...2):
+      state.setPlaying(true, at: try time(words, 1), requestingBeat: try number(words[0]), quantum: quantum)
+    default:
+      throw Refusal("\(verb) \(words.joined(separator: " ")): not a command of this peer, or not all of one")
+    }
+    link.commitAppState(state)
+  }
+
+  private func status() -> [String] {
+    let state = link.captureAppState()
+    let now = Link.clock()
+    return [
+      "\"enabled\": \(link.isEnabled)", "\"peers\": \(link.peerCount)",
+      "\"sync\": \(link.isStartStopSyncEnabled)",
+      "\"playing\": \(state.isPlaying)", "\"tempo\": \(state.tempo)", "\"quantum\": \(quantum)",
+      "\"time\": \(now.count)", "\"beat\": \(state.beat(at: now, quantum: quantum))",
+      "\"phase\": \(state.phase(at: now, quantum: quantum))",
+      "\"playing_since\": \(state.timeOfPlaying.count)",
+      "\"pid\": \(getpid())",
+    ]
+  }
+
+  private func beat(at time: Micros) -> [String] {
+    let state = link.captureAppState()
+    return [
+      "\"time\": \(time.count)", "\"beat\": \(state.beat(at: time, quantum: quantum))",
+      "\"phase\": \(state.phase(at: time, quantum: quantum))", "\"tempo\": \(state.tempo)",
+    ]
+  }
+
+  private func wait(_ field: String, _ value: String, _ seconds: Double) throws(Refusal) -> [String] {
+    let began = Link.clock().count
+    let key = "\"\(field)\": "
+    while true {
+      let status = status()
+      guard let shown = status.first(where: { $0.hasPrefix(key) })?.dropFirst(key.count) else {
+        throw Refusal("\(field): not in status")
+      }
+      let waited = Double(Link.clock().count - began) / 1e6
+      if matches(String(shown), value) { return status + ["\"waited\": \(waited)"] }
+      guard waited < seconds else {
+        throw Refusal("\(field) is \(shown) and did not become \(value) within \(seconds) s")
+      }
+      usleep(1000)
+    }
+  }
+
+  private func matches(_ shown: String, _ wanted: String) -> Bool {
+    if let number = Double(shown), let wanted = Double(wanted) { return abs(number - wanted) < 0.01 }
+    return shown == (["on": "true", "off": "false"][wanted] ?? wanted)
+  }
+
+  private func onOrOff(_ word: String) throws(Refusal) -> Bool {
+    switch word {
+    case "on", "true": return true
+    case "off", "false": return false
+    default: throw Refusal("\(word): must be on or off")
+    }
+  }
+
+  private func number(_ word: String) throws(Refusal) -> Double {
+    guard let value = Double(word), value.isFinite else { throw Refusal("\(word): must be a number") }
+    return value
+  }
+
+  /// A time of Link's clock, +MICROS from now, or now.
+  private func time(_ words: [String], _ place: Int) throws(Refusal) -> Micros {
+    guard words.count > place else { return Link.clock() }
+    guard let value = Int64(words[place]) else { throw Refusal("\(words[place]): must be a time") }
+    return words[place].hasPrefix("+") ? Link.clock() + Micros(value) : Micros(value)
+  }
+}
