@@ -25,6 +25,8 @@ let package = Package(
     .executableTarget(name: "tactus", dependencies: ["BeatMath", "HostSync", "JACKHost"]),
     .systemLibrary(name: "CLiblo", pkgConfig: "liblo", providers: [.apt(["liblo-dev"])]),
     .target(name: "ControlSurface", dependencies: ["BeatMath", "CLiblo"]),
+    // Writes the layouts for tablets and phones (tools/layouts).
+    .executableTarget(name: "Layouts", dependencies: ["ControlSurface"]),
     // The reference implementation, for comparison in tests only; empty without Debian's ableton-link-dev.
     .target(
       name: "LinkOracle", path: "Tests/LinkOracle",
@@ -48,6 +50,8 @@ let package = Package(
     .testTarget(
       name: "ControlSurfaceTests", dependencies: ["BeatMath", "ControlSurface", "TestSupport"],
       exclude: ["peers"]),
+    .testTarget(
+      name: "LayoutsTests", dependencies: ["ControlSurface", "Layouts", "TestSupport"], exclude: ["readers"]),
     .testTarget(name: "BeatMathTests", dependencies: ["BeatMath", "LinkOracle"]),
     .testTarget(name: "LinkTests", dependencies: ["BeatMath", "Link", "LinkSession", "TestSupport"]),
     .testTarget(name: "LinkWireTests", dependencies: ["LinkWire", "BeatMath"], exclude: ["captured.pcap"]),

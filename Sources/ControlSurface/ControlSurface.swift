@@ -21,6 +21,7 @@ public final class ControlSurface: Sendable {
   public let queryEndpoint: Endpoint?
   private let shared: Shared
   private let thread: Mutex<pthread_t?>
+  private let announcement: Mutex<Announcement?>
 
   /// Opens the sockets and starts the thread.
   ///
@@ -42,6 +43,13 @@ public final class ControlSurface: Sendable {
       throw OpenFailure(endpoint: loop.endpoints[0], call: "pthread_create", code: failure)
     }
     thread = Mutex(identifier)
+    // Nobody on the network could use what listens on loopback alone.
+    if let name = settings.serviceName, let open = endpoints.first(where: { !$0.host.isLoopback }) {
+      announcement = Mutex(
+        Announcement(name: name, udp: open.port, tcp: queryEndpoint?.port, command: settings.announcer))
+    } else {
+      announcement = Mutex(nil)
+    }
   }
 
   /// The controllers are told what differs. [any]
@@ -59,6 +67,7 @@ public final class ControlSurface: Sendable {
       return identifier
     }
     guard let running else { return }
+    announcement.withLock { $0 = nil }
     shared.mailbox.withLock { $0.isClosing = true }
     shared.wake()
     pthread_join(running, nil)

@@ -17,6 +17,7 @@ enum Rules {
     "ControlSurface": [
       "BeatMath", "CLiblo", "FoundationEssentials", "Glibc", "Handoff", "Synchronization",
     ],
+    "Layouts": ["ControlSurface", "Glibc"],
     "tactus": [
       "BeatMath", "ControlSurface", "CSndfile", "FoundationEssentials", "Glibc", "Handoff", "HostSync",
       "JACKHost", "Link", "Synchronization",

@@ -18,7 +18,7 @@ peer_packages=(
   jackd2 liblo-tools              # servers, oscsend and oscdump
   pipewire pipewire-bin pipewire-jack wireplumber
   gcc libc6-dev iproute2 python3 python3-venv # the lab
-  groff-base                      # reads the man pages
+  groff-base lua5.4               # read the man pages, run the layouts' scripts
   procps                          # ps and pkill, to see what is left behind
 )
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 /// JSON to be written; members keep their order. Nothing here is ever parsed.
-enum JSON {
+package enum JSON {
   case null
   case truth(Bool)
   case whole(Int64)
@@ -10,7 +10,7 @@ enum JSON {
   case list([JSON])
   case object([(String, JSON)])
 
-  var text: String {
+  package var text: String {
     var text = ""
     write(to: &text)
     return text

@@ -3,7 +3,7 @@ import BeatMath
 import Glibc
 
 /// The machine with real sockets and clocks: wait, hand it what came, carry out what it says. One thread runs it.
-final class SurfaceLoop: @unchecked Sendable {
+final class SurfaceLoop {
   /// Datagrams taken from one socket before anything else gets its turn: a flood delays a beat by less than that.
   static let batch = 64
 

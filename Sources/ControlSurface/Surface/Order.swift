@@ -69,6 +69,8 @@ public struct SurfaceSettings: Sendable {
   public var query: UInt16?
   /// How we are announced on the network; nil: not.
   public var serviceName: String?
+  /// Avahi's command that does it.
+  var announcer = "avahi-publish"
   /// Who may speak, besides this machine. Empty: everyone who can reach a listening address.
   public var allow: [HostRange] = []
   public var root = Table.root

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+
+/// Our entry in the network's directory (mDNS), so that a tablet shows it in its list: `_osc._udp`, and
+/// `_oscjson._tcp` where OSCQuery answers.
+///
+/// Avahi's own command keeps the records; a shell waits beside it on a pipe from us and ends it when that closes,
+/// which it does however we end. Without Avahi nothing is announced, and nothing else is missing.
+struct Announcement: ~Copyable {
+  private let shell: pid_t
+  private let pipe: Int32
+
+  private static let script = """
+    command -v "$1" >/dev/null || exit 0
+    "$1" -f -s "$2" _osc._udp "$3" txtvers=1 version=1.1 types=ifsTFhdNI & udp=$!
+    [ -z "$4" ] || { "$1" -f -s "$2" _oscjson._tcp "$4" txtvers=1 & tcp=$!; }
+    read -r end
+    kill $udp $tcp
+    """
+
+  /// nil when not even a shell can be started.
+  init?(name: String, udp: UInt16, tcp: UInt16?, command: String) {
+    var ends: [Int32] = [-1, -1]
+    guard Glibc.pipe(&ends) == 0 else { return nil }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO)
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    var all = sigset_t()
+    var none = sigset_t()
+    sigfillset(&all)
+    sigemptyset(&none)
+    posix_spawnattr_setsigdefault(&attributes, &all)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
+    defer {
+      posix_spawn_file_actions_destroy(&actions)
+      posix_spawnattr_destroy(&attributes)
+      Glibc.close(ends[0])
+    }
+    let query = tcp.map { "\($0)" } ?? ""
+    let words = ["sh", "-c", Self.script, "sh", command, Self.shortened(name), "\(udp)", query]
+    let arguments = words.map { strdup($0) } + [nil]
+    defer { for argument in arguments { free(argument) } }
+    var child: pid_t = 0
+    guard posix_spawn(&child, "/bin/sh", &actions, &attributes, arguments, environ) == 0 else {
+      Glibc.close(ends[1])
+      return nil
+    }
+    shell = child
+    pipe = ends[1]
+  }
+
+  deinit {
+    Glibc.close(pipe)
+    var status: Int32 = 0
+    while waitpid(shell, &status, 0) < 0, errno == EINTR {}
+  }
+
+  /// A name has at most 63 bytes and no control characters.
+  static func shortened(_ name: String) -> String {
+    var shown = ""
+    for character in printable(name, limit: 63) {
+      guard shown.utf8.count + character.utf8.count <= 63 else { break }
+      shown.append(character)
+    }
+    return shown
+  }
+}

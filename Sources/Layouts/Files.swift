@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import ControlSurface
+import Glibc
+
+/// What is written, below the top of the repository.
+enum Files {
+  static let table = (
+    begin: "<!-- the table: tools/layouts writes it -->\n", end: "<!-- end of the table -->\n"
+  )
+
+  static var layouts: [(path: String, bytes: [UInt8])] {
+    Layout.all.flatMap { layout in
+      [
+        ("sessions/controllers/\(layout.name).tosc", TouchOSC.document(layout)),
+        ("docs/images/\(layout.name).svg", Array(Picture.svg(layout).utf8)),
+      ]
+    } + [
+      ("sessions/controllers/tactus-open-stage-control.json", Array(OpenStageControl.document(.tablet).utf8))
+    ]
+  }
+
+  /// The page with the table as it is now; nil when its marks are missing.
+  static func documentation(_ page: String) -> String? {
+    guard let begin = page.firstRange(of: table.begin), let end = page.firstRange(of: table.end),
+      begin.upperBound <= end.lowerBound
+    else { return nil }
+    return page[..<begin.upperBound] + "\n" + Table.markdown + page[end.lowerBound...]
+  }
+
+  static func read(_ path: String) -> [UInt8]? {
+    guard let file = fopen(path, "rb") else { return nil }
+    defer { fclose(file) }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    while true {
+      let count = fread(&chunk, 1, chunk.count, file)
+      guard count > 0 else { return bytes }
+      bytes += chunk[..<count]
+    }
+  }
+
+  static func write(_ bytes: [UInt8], to path: String) -> Bool {
+    guard let file = fopen(path, "wb") else { return false }
+    let count = fwrite(bytes, 1, bytes.count, file)
+    return fclose(file) == 0 && count == bytes.count
+  }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import ControlSurface
+
+/// Layouts for tablets and phones, made from the table of `ControlSurface`: a page of controls is said once here, and
+/// written as TouchOSC reads it, as Open Stage Control reads it, and as a picture for the docs.
+///
+/// A program (`tools/layouts`), no part of what a musician runs. One invariant: a control names a row of the table,
+/// and what it sends, shows and its range come from that row.
+struct Layout {
+  let name: String
+  let title: String
+  let width: Double
+  let height: Double
+  let pages: [Page]
+
+  static let tabBar = 40.0
+  static let all = [phone, tablet]
+}
+
+struct Page {
+  let title: String
+  var controls: [Control] = []
+}
+
+struct Frame: Equatable {
+  var x, y, width, height: Double
+
+  /// A frame within this one, in a grid of columns and rows.
+  /// For a read-out with a caption: what it is above, what it says below.
+  var split: (caption: Frame, value: Frame) {
+    let share = (height * 0.35).rounded()
+    return (
+      Frame(x: x, y: y, width: width, height: share),
+      Frame(x: x, y: y + share, width: width, height: height - share)
+    )
+  }
+
+  func cell(
+    _ column: Double, _ row: Double, of columns: Double, _ rows: Double, spanning: (Double, Double) = (1, 1)
+  )
+    -> Frame
+  {
+    let gap = 6.0
+    let unit = (width: width / columns, height: height / rows)
+    return Frame(
+      x: (x + column * unit.width + gap / 2).rounded(), y: (y + row * unit.height + gap / 2).rounded(),
+      width: (spanning.0 * unit.width - gap).rounded(), height: (spanning.1 * unit.height - gap).rounded())
+  }
+}
+
+struct Control {
+  enum Kind: Equatable {
+    case push, toggle, fader(ClosedRange<Double>), light, ring, label(size: Int)
+  }
+
+  let kind: Kind
+  let path: String
+  let caption: String
+  let frame: Frame
+  let color: Color
+
+  /// As large as the words fit their frame.
+  static func captionSize(_ text: String, _ frame: Frame) -> Double {
+    min(frame.height * 0.4, 1.35 * frame.width / Double(max(text.count, 2)), 32)
+  }
+
+  var row: Node? { Table.rows.first { $0.path == path } }
+  var isSent: Bool {
+    switch kind {
+    case .push, .toggle, .fader: true
+    case .light, .ring, .label: false
+    }
+  }
+}
+
+enum Color: String {
+  case tempo, go, stop, switchedOn, beat, down, text, plain
+
+  var components: (red: Double, green: Double, blue: Double) {
+    switch self {
+    case .tempo: (0.95, 0.62, 0.15)
+    case .go: (0.2, 0.75, 0.35)
+    case .stop: (0.85, 0.25, 0.25)
+    case .switchedOn: (0.2, 0.6, 0.9)
+    case .beat: (0.95, 0.85, 0.25)
+    case .down: (1, 0.45, 0.1)
+    case .text: (0.12, 0.12, 0.13)
+    case .plain: (0.45, 0.47, 0.5)
+    }
+  }
+}
+
+extension Page {
+  /// Chooses what to draw from what the row is.
+  mutating func add(
+    _ path: String, _ caption: String, _ frame: Frame, _ color: Color = .plain,
+    range: ClosedRange<Double>? = nil
+  ) {
+    guard let row = Table.rows.first(where: { $0.path == path }) else {
+      preconditionFailure("no row \(path)")
+    }
+    let kind: Control.Kind
+    switch (row.kind, row.parameters.first) {
+    case (.trigger, _): kind = .push
+    case (.value, .flag?): kind = .toggle
+    case (.value, .fader?): kind = .fader(0...1)
+    case (.value, .number(let whole, _)?): kind = .fader(range ?? whole)
+    case (.value, .whole(let whole, _)?):
+      kind = .fader(range ?? Double(whole.lowerBound)...Double(whole.upperBound))
+    case (.order, .number(let whole, _)?): kind = .fader(range ?? whole)
+    case (.feed, .flag?): kind = .light
+    case (.feed, .number?) where path == "phase": kind = .ring
+    default: kind = .label(size: Int(frame.height * 0.5))
+    }
+    controls.append(Control(kind: kind, path: path, caption: caption, frame: frame, color: color))
+  }
+
+  mutating func label(_ path: String, _ frame: Frame, size: Int? = nil, caption: String = "") {
+    controls.append(
+      Control(
+        kind: .label(size: size ?? Int(min(frame.height * 0.55, 40))), path: path, caption: caption,
+        frame: frame,
+        color: .text))
+  }
+}

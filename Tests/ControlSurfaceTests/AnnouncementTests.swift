@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import Testing
+
+@testable import ControlSurface
+
+@Suite("Being found", .serialized)
+struct AnnouncementTests {
+  /// Writes down how it was called and its own process, and stays.
+  private func fakeAvahi(_ folder: String) throws -> String {
+    mkdir(folder, 0o700)
+    let path = "\(folder)/avahi-publish"
+    let file = try #require(fopen(path, "w"))
+    fputs("#!/bin/sh\nprintf '%s|' \"$@\" >\(folder)/$4.new\necho $$ >>\(folder)/$4.new\n", file)
+    fputs("mv \(folder)/$4.new \(folder)/$4\nexec sleep 1000\n", file)
+    fclose(file)
+    chmod(path, 0o700)
+    return path
+  }
+
+  private func contents(_ path: String) -> String? {
+    guard let file = fopen(path, "r") else { return nil }
+    defer { fclose(file) }
+    var buffer = [CChar](repeating: 0, count: 4096)
+    guard fgets(&buffer, 4096, file) != nil else { return nil }
+    return String(
+      decoding: buffer.prefix { $0 != 0 && $0 != 10 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  private func settings(_ command: String) -> SurfaceSettings {
+    var settings = SurfaceSettings.loopback
+    settings.listen = [Endpoint(Host(ipv4: 0), port: 0)]
+    settings.query = 0
+    settings.serviceName = "tactus on \"stage\" $HOME"
+    settings.announcer = command
+    return settings
+  }
+
+  @Test("OSC and OSCQuery are announced under their ports, and no longer when the surface closes")
+  func announced() throws {
+    let folder = "/tmp/tactus-avahi-\(getpid())"
+    let studio = try Studio(settings(try fakeAvahi(folder)))
+    defer { studio.close() }
+    #expect(
+      studio.wait { contents("\(folder)/_osc._udp") != nil && contents("\(folder)/_oscjson._tcp") != nil })
+    let osc = contents("\(folder)/_osc._udp") ?? ""
+    let query = contents("\(folder)/_oscjson._tcp") ?? ""
+    let name = "tactus on \"stage\" $HOME"
+    #expect(osc.hasPrefix("-f|-s|\(name)|_osc._udp|\(studio.port)|txtvers=1|version=1.1|types=ifsTFhdNI|"))
+    #expect(
+      query.hasPrefix("-f|-s|\(name)|_oscjson._tcp|\(studio.surface.queryEndpoint?.port ?? 0)|txtvers=1|"))
+    studio.close()
+    for line in [osc, query] {
+      let process = pid_t(line.split(separator: "|").last ?? "") ?? 0
+      #expect(process > 1 && studio.wait { kill(process, 0) != 0 })
+    }
+    for file in ["_osc._udp", "_oscjson._tcp", "avahi-publish"] { unlink("\(folder)/\(file)") }
+    rmdir(folder)
+  }
+
+  @Test("Without Avahi the surface works all the same")
+  func withoutAvahi() throws {
+    let studio = try Studio(settings("/nowhere/avahi-publish"))
+    defer { studio.close() }
+    let controller = try OtherController(.pythonosc, for: studio.port)
+    controller.send("/tactus/click i:1")
+    #expect(studio.wait { studio.commands == [.click(.enabled(true))] })
+  }
+
+  @Test("A service's name fits its 63 bytes")
+  func names() {
+    #expect(Announcement.shortened(String(repeating: "ä", count: 60)).utf8.count == 62)
+    #expect(Announcement.shortened("a\nb") == "a?b")
+  }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import ControlSurface
+import Glibc
+import TestSupport
+import Testing
+
+@testable import Layouts
+
+@Suite("Layouts for controllers")
+struct LayoutsTests {
+  static let here = String(#filePath)
+  static let top = String(
+    here[..<(here.firstRange(of: "/Tests/LayoutsTests/")?.lowerBound ?? here.startIndex)])
+
+  @Test("What is committed is what the table makes")
+  func current() throws {
+    for (path, bytes) in Files.layouts {
+      #expect(Files.read("\(Self.top)/\(path)") == bytes, "\(path) is out of date: run tools/layouts")
+    }
+    let page = String(decoding: try #require(Files.read("\(Self.top)/docs/osc.md")), as: UTF8.self)
+    #expect(Files.documentation(page) == page, "docs/osc.md is out of date: run tools/layouts")
+    #expect(page.contains("| `tempo` | f: 20 to 999 BPM; [s: now, beat, bar] |"))
+  }
+
+  @Test(
+    "A TouchOSC file decodes to the documented structure, and each address in it is in the table",
+    arguments: Layout.all.map(\.name))
+  func touchOSC(name: String) throws {
+    let script = "/tmp/tactus-\(name)-\(getpid()).lua"
+    defer { unlink(script) }
+    let reader = try ChildProcess.run([
+      "/usr/bin/python3", "\(Self.top)/Tests/LayoutsTests/readers/tosc_reader.py",
+      "\(Self.top)/sessions/controllers/\(name).tosc", script,
+    ])
+    #expect(reader.status == 0, "\(reader.errors)")
+    var seen: Set<String> = []
+    for line in reader.output.split(separator: "\n") where line.hasPrefix("message ") {
+      let words = line.split(separator: " ").map(String.init)
+      #expect(words[1].hasPrefix("/tactus/"))
+      let path = String(words[1].dropFirst("/tactus/".count))
+      seen.insert(path)
+      let row = try #require(Table.rows.first { $0.path == path }, "\(path) is not in the table")
+      if words[2] == "sends" {
+        #expect(row.isWritable, "\(path)")
+      } else {
+        #expect(row.isReadable || row.kind == .feed || row.kind == .answer, "\(path)")
+      }
+      guard words[3] == "FADER", case .number(let range, _)? = row.parameters.first else { continue }
+      #expect(range.contains(Double(words[4]) ?? .nan) && range.contains(Double(words[5]) ?? .nan), "\(path)")
+    }
+    // What a set needs.
+    for path in [
+      "tempo/str", "tempo/tap", "tempo/up", "tempo/down", "start", "stop", "beat/1", "beat/4", "phase",
+      "position/bbt",
+      "countin/str", "peers/str", "link", "startstop", "click", "click/volume", "clock", "status", "message",
+      "error",
+    ] where !(path == "status" && name == "tactus-phone") {
+      #expect(seen.contains(path), "\(path)")
+    }
+    // It subscribes by itself, and goes on doing it.
+    let lua = try ChildProcess.run([
+      "lua5.4", "\(Self.top)/Tests/LayoutsTests/readers/play_script.lua", script,
+    ])
+    let sent = lua.output.split(separator: "\n")
+    #expect(lua.status == 0 && (11...13).contains(sent.count), "\(lua.errors)")
+    #expect(
+      sent.allSatisfy { $0.hasSuffix("\t/tactus/subscribe\t9000\tstate beat phase position heartbeat\t20") })
+  }
+
+  @Test("The Open Stage Control session is JSON of the documented form, and each address is in the table")
+  func openStageControl() throws {
+    let program = """
+      import json, sys
+      session = json.load(open(sys.argv[1]))
+      assert session["type"] == "session" and session["content"]["type"] == "root"
+      names = set()
+      for tab in session["content"]["tabs"]:
+          assert tab["type"] == "tab"
+          for widget in tab["widgets"]:
+              assert widget["type"] in ("button", "fader", "text", "led"), widget
+              assert widget["width"] > 0 and widget["height"] > 0
+              print(widget["address"])
+      """
+    let reader = try ChildProcess.run([
+      "/usr/bin/python3", "-c", program, "\(Self.top)/sessions/controllers/tactus-open-stage-control.json",
+    ])
+    #expect(reader.status == 0, "\(reader.errors)")
+    let addresses = reader.output.split(separator: "\n")
+    #expect(addresses.count > 50)
+    for address in addresses {
+      #expect(Table.rows.contains { "/tactus/" + $0.path == address }, "\(address)")
+    }
+  }
+
+  @Test("The pictures are XML")
+  func pictures() throws {
+    for layout in Layout.all {
+      let reader = try ChildProcess.run([
+        "/usr/bin/python3", "-c", "import sys, xml.etree.ElementTree as t; t.parse(sys.argv[1])",
+        "\(Self.top)/docs/images/\(layout.name).svg",
+      ])
+      #expect(reader.status == 0, "\(reader.errors)")
+    }
+  }
+}
