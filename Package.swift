@@ -14,6 +14,7 @@ let package = Package(
     .target(
       name: "Handoff", swiftSettings: [.strictMemorySafety(), .treatAllWarnings(as: .error)]),
     .target(name: "HostSync", dependencies: ["BeatMath"]),
+    .target(name: "ClickSounds", dependencies: ["HostSync"]),
     // Where the review of every C call on the audio thread happens: Sources/CJACK/shim.h.
     .systemLibrary(name: "CJACK", pkgConfig: "jack", providers: [.apt(["libjack-jackd2-dev"])]),
     .target(name: "JACKHost", dependencies: ["BeatMath", "CJACK", "Handoff", "HostSync"]),
@@ -22,7 +23,9 @@ let package = Package(
     .target(name: "Link", dependencies: ["BeatMath", "Handoff", "LinkSession", "LinkWire"]),
     // A virtual network and clocks around many sessions: for LinkSimulator and for the tests.
     .target(name: "LinkWorld", dependencies: ["BeatMath", "LinkSession", "LinkWire"]),
-    .executableTarget(name: "tactus", dependencies: ["BeatMath", "HostSync", "JACKHost"]),
+    .executableTarget(
+      name: "tactus",
+      dependencies: ["BeatMath", "ClickSounds", "HostSync", "JACKHost", "Link", "LinkSession"]),
     .systemLibrary(name: "CLiblo", pkgConfig: "liblo", providers: [.apt(["liblo-dev"])]),
     .target(name: "ControlSurface", dependencies: ["BeatMath", "CLiblo"]),
     // Writes the layouts for tablets and phones (tools/layouts).
@@ -42,8 +45,9 @@ let package = Package(
     // Our Link as a program, to stand where a reference peer could.
     .executableTarget(name: "link-peer", dependencies: ["Link"], path: "Tests/LinkPeer"),
     .testTarget(name: "InteropTests", dependencies: ["TestSupport", "link-peer"]),
+    .testTarget(name: "ClickSoundsTests", dependencies: ["ClickSounds"]),
     .testTarget(name: "HandoffTests", dependencies: ["Handoff"]),
-    .testTarget(name: "HostSyncTests", dependencies: ["BeatMath", "HostSync"]),
+    .testTarget(name: "HostSyncTests", dependencies: ["BeatMath", "HostSync", "TestSupport"]),
     .testTarget(
       name: "JACKHostTests",
       dependencies: ["BeatMath", "CJACK", "Handoff", "HostSync", "JACKHost", "TestSupport"]),

@@ -60,6 +60,13 @@ public struct CycleTimes: BitwiseCopyable {
     return (1e6 / Double(sampleRate) / (crystal * (1 + map.skew)) - 1) * 1e6
   }
 
+  /// When the frame with this running number is due, on Link's clock, by the last cycle's line: for questions that
+  /// are asked before this cycle's line is known.
+  @_noLocks @_noAllocation
+  func time(ofFrameNumber number: UInt32) -> Double {
+    given.time(atFrame: Double(Int32(truncatingIfNeeded: number &- rawFrame)))
+  }
+
   /// The time of each frame of this cycle as it passes through JACK, on Link's clock. Once a cycle. [audio]
   @_noLocks @_noAllocation
   public mutating func line(of cycle: borrowing Cycle) -> FrameLine {

@@ -18,13 +18,22 @@ import BeatMath
 
 /// The state that lasts from one cycle to the next. The audio thread owns it while the client is active.
 public struct HostSync: ~Copyable {
-  private var times = CycleTimes()
-  private var beats = BeatTracker()
-  private var song = Song()
+  var times = CycleTimes()
+  var beats = BeatTracker()
+  var song = Song()
   private var click1 = Click()
   private var click2 = Click()
   private var clock = MIDIClock()
   private var pulse = Pulse()
+  var launch = Launch()
+  var follower = HostFollower()
+  /// What we wrote last as timebase master, and what the transport shows now.
+  var published: BBT?
+  var timebase = Timebase.nobodys
+  /// This cycle as heard through the physical outputs.
+  var heard = FrameLine(start: 0, perFrame: 1)
+  var frames: UInt32 = 0
+  var wasRunning = false
   /// The session as it was when freewheeling began.
   private var frozen: Grid?
   private var droppedEvents: UInt64 = 0
@@ -39,12 +48,15 @@ public struct HostSync: ~Copyable {
     guard cycle.frames > 0, cycle.sampleRate > 0 else { return }
     let line = times.line(of: cycle)
     let offsets = cycle.settings.offsets
-    let heard = delayed(line, cycle.latencies.physical, offsets.transport)
+    heard = delayed(line, cycle.latencies.physical, offsets.transport)
+    frames = cycle.frames
     beats.update(grid(of: cycle), heard: heard, passed: times.passedFrames)
+    readTimebase(cycle.transport.bbt)
+    startSong(cycle)
     let lost = max(0, times.passedFrames &- times.previousFrames)
     song.follow(
-      cycle.transport, frames: cycle.frames, lostFrames: lost, beats: beats, heard: heard,
-      sampleRate: cycle.sampleRate, quantum: cycle.settings.quantum)
+      cycle.transport, at: position(of: cycle), frames: cycle.frames, lostFrames: lost, beats: beats,
+      heard: heard, quantum: cycle.settings.quantum)
     let length = Int(cycle.frames)
     click1.render(
       into: outputs.click1, window: window(line, cycle.latencies.click1, offsets.click1, length), song: song,
@@ -61,6 +73,8 @@ public struct HostSync: ~Copyable {
       into: &outputs.events, window: window(line, cycle.latencies.clock, offsets.clock, length), song: song,
       transport: cycle.transport, settings: cycle.settings.clock, isSilenced: cycle.isFreewheeling,
       passed: times.passedFrames)
+    outputs.proposal = passOnStartStop(cycle)
+    if case .none = outputs.proposal { outputs.proposal = followHost(cycle) }
     droppedEvents &+= UInt64(outputs.events.dropped)
     report(cycle, at: heard.start, into: &outputs.report)
   }
@@ -121,6 +135,15 @@ public struct HostSync: ~Copyable {
     report.stalls = times.stalls
     report.filterError = times.filterError
     report.driftPPM = times.driftPPM(on: cycle.clock)
+    report.launchStage = launch.stage
+    report.launches = launch.count
+    report.launchError = launch.error
+    report.shortenedLaunches = launch.shortened
+    report.timebase = timebase
+    report.refusedBBT = follower.refused
+    report.hostPhaseError = follower.phaseError
+    report.hostTempo = follower.hostTempo
+    report.proposals = follower.proposals
     report.oldestBank = min(
       click1.oldestBank(cycle.sounds.number), click2.oldestBank(cycle.sounds.number))
   }

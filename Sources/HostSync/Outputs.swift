@@ -8,6 +8,8 @@ public struct Outputs: ~Copyable {
   public let run: AudioBuffer
   public var events = MIDIEvents()
   public var report = Report()
+  /// What the session should change to.
+  public var proposal: Proposal?
 
   @_noLocks @_noAllocation
   public init(click1: AudioBuffer, click2: AudioBuffer, pulse: AudioBuffer, run: AudioBuffer) {

@@ -45,9 +45,32 @@ public struct Report: Sendable, BitwiseCopyable {
   /// Sound card's rate against Link's clock, in parts per million of its nominal rate.
   public var driftPPM = 0.0
 
+  /// A start is held back; so many beats are left (`songBeat` counts up meanwhile).
+  public var launchStage = Launch.Stage.idle
+  public var launches: UInt64 = 0
+  /// The first rolling frame of the last launch against its beat, in microseconds; late is positive.
+  public var launchError = 0.0
+  /// Launches whose wait was cut short because it had become too long.
+  public var shortenedLaunches: UInt64 = 0
+  /// What the transport shows as bar and beat in this cycle.
+  public var timebase = Timebase.nobodys
+  /// Bars and beats from strangers that made no sense.
+  public var refusedBBT: UInt64 = 0
+  /// The leading host less the session, averaged, in microseconds.
+  public var hostPhaseError = 0.0
+  public var hostTempo = 0.0
+  public var proposals: UInt64 = 0
+
   /// The lowest number of a sound bank that still sounds.
   public var oldestBank: UInt32 = 0
 
   @_noLocks @_noAllocation
   public init() {}
+}
+
+/// Whose bar and beat JACK's transport shows.
+public enum Timebase: UInt8, Sendable, BitwiseCopyable {
+  case nobodys
+  case ours
+  case anothers
 }

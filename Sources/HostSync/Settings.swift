@@ -10,9 +10,25 @@ public struct Settings: Sendable, BitwiseCopyable {
   public var clock = ClockSettings()
   public var pulse = PulseSettings()
   public var offsets = Offsets()
+  public var launch = LaunchSettings()
+  public var lead = Lead.link
+  /// The host is the clock: the session's grid is moved to the host's beat even when others share it.
+  public var hostIsTheClock = false
+  /// A start or stop of the transport starts or stops the session (the other way round is the program's part).
+  public var syncsStartStop = false
 
   @_noLocks @_noAllocation
   public init() {}
+}
+
+/// Who says what beat it is.
+public enum Lead: UInt8, Sendable, BitwiseCopyable {
+  /// The session: we show it as bar and beat on JACK's transport.
+  case link
+  /// Another JACK client, the timebase master: its tempo and beat go into the session.
+  case host
+  /// `host` while another client is master, `link` otherwise.
+  case automatic
 }
 
 /// How beats make bars.

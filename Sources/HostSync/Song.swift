@@ -21,8 +21,10 @@ struct Song: BitwiseCopyable {
   private(set) var stopTime = -Double.infinity
   /// Goes up whenever the song's position jumps: at a start, a locate, another session.
   private(set) var run: UInt64 = 0
-  /// The transport's position in beats while it stands.
+  /// The song's position in beats while the transport stands. A tempo change does not move it; a locate does, to
+  /// the beat that the frame has at the tempo of that moment.
   private(set) var standing = 0.0
+  private var standingFrame: UInt32?
 
   private var lastState = Transport.State.stopped
   private var lastFrame: UInt32 = 0
@@ -50,30 +52,64 @@ struct Song: BitwiseCopyable {
     }
   }
 
-  /// Follows the transport through one cycle. `heard`: the cycle's frames through the physical outputs.
+  /// Follows the transport through one cycle. `here` is the song's beat that its frame means by itself, `heard`: the cycle's frames through the physical outputs.
   @_noLocks @_noAllocation
   mutating func follow(
-    _ transport: Transport, frames: UInt32, lostFrames: Int64, beats: BeatTracker, heard: FrameLine,
-    sampleRate: UInt32, quantum: Double
+    _ transport: Transport, at here: Double, frames: UInt32, lostFrames: Int64, beats: BeatTracker,
+    heard: FrameLine, quantum: Double
   ) {
     if beats.isJump { rebase(beats, quantum: quantum, now: beats.grid.beat(at: heard.start)) }
-    let here = Double(transport.frame) / Double(sampleRate) * 1e6 / beats.grid.period
     switch transport.state {
     case .stopped:
+      stand(transport, here: here, beat: beats.grid.beat(at: heard.start))
       leave(at: heard.start)
       if isWaiting { cancel() }
-      standing = here
     case .starting:
+      stand(transport, here: here, beat: beats.grid.beat(at: heard.start))
       leave(at: heard.start)
-      standing = here
     case .rolling:
       if !isRolling || hasLocated(transport, lostFrames: lostFrames) {
-        enter(at: beats.grid.beat(at: heard.start), position: here)
+        let position = standingFrame == transport.frame ? standing : here
+        enter(at: beats.grid.beat(at: heard.start), position: position)
       }
+      standingFrame = nil
     }
     lastState = transport.state
     lastFrame = transport.frame
     lastFrames = frames
+  }
+
+  /// The beat that a frame has if the tempo was always this one: all that a locate by frames can mean.
+  @_noLocks @_noAllocation
+  static func beats(ofFrame frame: UInt32, sampleRate: UInt32, period: Double) -> Double {
+    Double(frame) / Double(max(1, sampleRate)) * 1e6 / period
+  }
+
+  @_noLocks @_noAllocation
+  private mutating func stand(_ transport: Transport, here: Double, beat: Double) {
+    if isRolling, isContinuation(transport.frame) {
+      standing = songBeat(of: beat)
+      standingFrame = transport.frame
+    } else if standingFrame != transport.frame {
+      standing = here
+      standingFrame = transport.frame
+    }
+  }
+
+  /// A stop leaves the frame where it was or lets the last cycle still count.
+  @_noLocks @_noAllocation
+  private func isContinuation(_ frame: UInt32) -> Bool {
+    let moved = Int64(Int32(truncatingIfNeeded: frame &- lastFrame))
+    return moved >= 0 && moved <= 2 * Int64(lastFrames)
+  }
+
+  /// The song's beat at the start of the next cycle, if the transport's frame is `frame` then and the session's
+  /// `beat`. A frame other than the next is a locate, which lands in phase with the session.
+  @_noLocks @_noAllocation
+  func position(atFrame frame: UInt32, meaning there: Double, beat: Double) -> Double {
+    guard isRolling else { return frame == standingFrame ? standing : there }
+    if frame == lastFrame &+ lastFrames { return songBeat(of: beat) }
+    return beat - Double(Int64(rounding: beat - there))
   }
 
   /// A start at `beat` of a song whose first beat is `origin`: from now on the song waits for it.

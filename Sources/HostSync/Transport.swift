@@ -15,11 +15,15 @@ public struct Transport: Sendable, BitwiseCopyable {
   public var frame: UInt32
   /// What the timebase master shows for this cycle.
   public var bbt: BBT?
+  /// By how many frames a stranger's `bbt` is old: PipeWire shows what was written for the cycle before
+  /// (jack-and-peers 4.1).
+  public var bbtAge: UInt32
 
   @_noLocks @_noAllocation
-  public init(state: State, frame: UInt32, bbt: BBT? = nil) {
+  public init(state: State, frame: UInt32, bbt: BBT? = nil, bbtAge: UInt32 = 0) {
     self.state = state
     self.frame = frame
     self.bbt = bbt
+    self.bbtAge = bbtAge
   }
 }

@@ -15,6 +15,9 @@ struct AudioCycle: ~Copyable {
   private let shared: UnsafePointer<SharedState>
   private var sync: HostSync
   private var sampleRate: UInt32
+  private var frames: UInt32 = 0
+  /// PipeWire's timebase: `JACKImplementation.showsTimebaseLate`.
+  private let isBBTLate: Bool
 
   init(client: OpaquePointer, ports: PortHandles, shared: UnsafePointer<SharedState>, sampleRate: UInt32) {
     self.client = client
@@ -22,6 +25,7 @@ struct AudioCycle: ~Copyable {
     self.shared = shared
     self.sampleRate = sampleRate
     sync = HostSync()
+    isBBTLate = JACKImplementation.loaded.showsTimebaseLate
   }
 
   @_noLocks @_noAllocation
@@ -32,6 +36,7 @@ struct AudioCycle: ~Copyable {
       sampleRate = rate
       sync = HostSync()
     }
+    self.frames = frames
     let cycle = gather(frames)
     var outputs = Outputs(
       click1: audio(ports.click1, frames), click2: audio(ports.click2, frames),
@@ -39,6 +44,8 @@ struct AudioCycle: ~Copyable {
     sync.run(cycle, into: &outputs)
     write(outputs.events, frames)
     readControl(frames)
+    // Full means that nobody looks: the queue counts it, and the next change comes anyway.
+    if let proposal = outputs.proposal { _ = shared.pointee.proposals.push(proposal) }
     shared.pointee.report.publish(outputs.report)
     shared.pointee.cycles.wrappingAdd(1, ordering: .relaxed)
   }
@@ -48,6 +55,12 @@ struct AudioCycle: ~Copyable {
   private func gather(_ frames: UInt32) -> Cycle {
     var position = jack_position_t()
     let state = jack_transport_query(client, &position)
+    return gather(
+      frames, Transport(state: state, position: position, bbtAge: isBBTLate ? frames : 0), position)
+  }
+
+  @_noLocks @_noAllocation
+  private func gather(_ frames: UInt32, _ transport: Transport, _ position: jack_position_t) -> Cycle {
     var frame: UInt32 = 0, current: UInt64 = 0, next: UInt64 = 0, period: Float = 0
     let result = jack_get_cycle_times(client, &frame, &current, &next, &period)
     let times = RawTimes(
@@ -56,10 +69,38 @@ struct AudioCycle: ~Copyable {
       xruns: UInt32(truncatingIfNeeded: shared.pointee.board.xrunCount))
     return Cycle(
       frames: frames, sampleRate: sampleRate, times: times,
-      transport: Transport(state: state, position: position), latencies: shared.pointee.latencies.read(),
+      transport: transport, latencies: shared.pointee.latencies.read(),
       clock: shared.pointee.clockMap.read(), session: shared.pointee.session.read(),
       settings: shared.pointee.settings.read(), sounds: shared.pointee.sounds.read(),
       isFreewheeling: shared.pointee.board.isFreewheeling)
+  }
+
+  /// Whether the transport may roll in the next cycle.
+  @_noLocks @_noAllocation
+  mutating func mayRoll(_ state: jack_transport_state_t, _ position: jack_position_t) -> Bool {
+    sync.mayRoll(gather(frames, Transport(state: state, position: position), position))
+  }
+
+  /// As timebase master: the bar and beat of the cycle after this one.
+  @_noLocks @_noAllocation
+  mutating func writeBBT(
+    _ state: jack_transport_state_t, _ frames: UInt32, _ position: inout jack_position_t
+  ) {
+    let transport = Transport(state: state, position: position)
+    var next = position.frame
+    // PipeWire asks with this cycle's frame and shows the answer in the next.
+    if isBBTLate, case .rolling = transport.state { next = next &+ frames }
+    let bbt = sync.bbt(gather(frames, transport, position), nextFrame: next)
+    position.valid = JackPositionBBT
+    position.bar = bbt.bar
+    position.beat = bbt.beat
+    position.tick = bbt.tick
+    position.bar_start_tick = bbt.barStartTick
+    position.beats_per_bar = bbt.beatsPerBar
+    position.beat_type = bbt.beatType
+    position.ticks_per_beat = bbt.ticksPerBeat
+    position.beats_per_minute = bbt.beatsPerMinute
+    shared.pointee.timebaseCalls.wrappingAdd(1, ordering: .relaxed)
   }
 
   @_noLocks @_noAllocation
@@ -103,29 +144,29 @@ struct AudioCycle: ~Copyable {
   }
 }
 
-extension Transport {
-  @_noLocks @_noAllocation
-  init(state: jack_transport_state_t, position: jack_position_t) {
-    let known: State =
-      switch state {
-      case JackTransportStopped: .stopped
-      case JackTransportRolling, JackTransportLooping: .rolling
-      default: .starting  // Starting, and jack2's "net starting"
-      }
-    var bbt: BBT?
-    if position.valid.rawValue & JackPositionBBT.rawValue != 0 {
-      bbt = BBT(
-        bar: position.bar, beat: position.beat, tick: position.tick, barStartTick: position.bar_start_tick,
-        beatsPerBar: position.beats_per_bar, beatType: position.beat_type,
-        ticksPerBeat: position.ticks_per_beat, beatsPerMinute: position.beats_per_minute)
-    }
-    self.init(state: known, frame: position.frame, bbt: bbt)
-  }
-}
-
 /// JACK's thread enters here. Always 0: anything else ends JACK's thread for this client.
 @_noLocks @_noAllocation
 func runAudioCycle(_ frames: UInt32, _ context: UnsafeMutableRawPointer?) -> Int32 {
   context!.assumingMemoryBound(to: AudioCycle.self).pointee.run(frames)
   return 0
+}
+
+/// The slow-sync client's question, in the same thread.
+@_noLocks @_noAllocation
+func askAudioCycle(
+  _ state: jack_transport_state_t, _ position: UnsafeMutablePointer<jack_position_t>?,
+  _ context: UnsafeMutableRawPointer?
+) -> Int32 {
+  guard let position else { return 1 }
+  return context!.assumingMemoryBound(to: AudioCycle.self).pointee.mayRoll(state, position.pointee) ? 1 : 0
+}
+
+/// The timebase master's duty, in the same thread.
+@_noLocks @_noAllocation
+func writeTimebase(
+  _ state: jack_transport_state_t, _ frames: UInt32, _ position: UnsafeMutablePointer<jack_position_t>?,
+  _ isNew: Int32, _ context: UnsafeMutableRawPointer?
+) {
+  guard let position else { return }
+  context!.assumingMemoryBound(to: AudioCycle.self).pointee.writeBBT(state, frames, &position.pointee)
 }

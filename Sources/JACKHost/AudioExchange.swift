@@ -17,7 +17,10 @@ struct SharedState: ~Copyable, Sendable {
   // Out of it.
   let report = Latest(Report())
   let control = SPSCQueue(capacity: 256, filler: ControlMessage())
+  let proposals = SPSCQueue(capacity: 64, filler: Proposal(.playing(false), at: .zero))
   let cycles = Atomic<UInt>(0)
+  /// How often JACK asked us, as timebase master, for bar and beat.
+  let timebaseCalls = Atomic<UInt>(0)
   /// Messages at `control` that are longer than three bytes.
   let oversized = Atomic<UInt>(0)
   // From libjack's notification threads to both sides.
@@ -72,6 +75,9 @@ public final class AudioExchange: Sendable {
 
   /// The next message that came in through `control`, oldest first. [control]
   public func nextControlMessage() -> ControlMessage? { shared.pointee.control.pop() }
+
+  /// What the audio thread wants changed in the session, oldest first. Whoever takes one commits it. [network]
+  public func nextProposal() -> Proposal? { shared.pointee.proposals.pop() }
 
   /// Messages at `control` that were lost: too long, or nobody took the earlier ones. [any]
   public var lostControlMessages: Int {

@@ -27,7 +27,9 @@ public final class JACKHost {
   private let exchange: AudioExchange
   private var state: State
   private var patchbay = Patchbay()
-  private var frames: Int
+  private var standing = Mastership.Standing.uninvolved
+  /// Whether we want to be timebase master. Takes effect in the next step.
+  public var timebaseWish = Mastership.Wish.nobody
   /// The server as it is, or was when it was last there.
   public private(set) var server: ServerDescription
 
@@ -38,7 +40,6 @@ public final class JACKHost {
     clientName = client.name
     self.exchange = exchange
     self.server = client.description
-    frames = self.server.framesPerPeriod
     state = .open(client)
   }
 
@@ -67,6 +68,7 @@ public enum JACKEvent: Equatable, Sendable {
   case sampleRateChanged(Int)
   case freewheel(Bool)
   case latenciesChanged(PortLatencies)
+  case timebase(Mastership.Standing)
 }
 
 extension JACKHost {
@@ -77,6 +79,17 @@ extension JACKHost {
 
   public var latencies: PortLatencies {
     if case .running(let running) = state { running.latencies } else { .zero }
+  }
+
+  /// Without a server there is no transport, and this does nothing.
+  public func command(_ command: TransportCommand) {
+    if case .running(let running) = state { running.command(command) }
+  }
+
+  /// Becomes timebase master in place of whoever is.
+  public func takeTimebase(at now: Micros) {
+    timebaseWish = .master
+    if case .running(let running) = state { running.takeTimebase(at: now) }
   }
 
   /// From JACK's clock to Link's, as the audio thread has it.
@@ -103,6 +116,11 @@ extension JACKHost {
     var events: [JACKEvent] = []
     if running.step(at: now, notices: notices) { events.append(.latenciesChanged(running.latencies)) }
     patchbay.step(on: running, graphChanged: notices.contains(.graph), at: now)
+    running.lookAfterTimebase(timebaseWish, exchange.report(), at: now)
+    if running.standing != standing {
+      standing = running.standing
+      events.append(.timebase(standing))
+    }
     guard !notices.isDisjoint(with: [.period, .sampleRate, .freewheel]) else { return events }
     let before = server
     server = running.client.description
@@ -116,6 +134,7 @@ extension JACKHost {
 
   private func lose(at now: Micros) -> [JACKEvent] {
     patchbay.serverLost()
+    standing = .uninvolved
     state = .lost(nextTry: now)
     return [.serverLost(reason: exchange.shared.pointee.board.reason)]
   }

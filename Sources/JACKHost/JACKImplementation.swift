@@ -38,6 +38,15 @@ extension JACKImplementation: CustomStringConvertible {
 }
 
 extension JACKImplementation {
+  /// Whether the timebase master is called with this cycle's position, and its answer shown in the next, a period
+  /// late for everyone who does not know. jack2 calls for the next cycle (jack-and-peers 4.1).
+  var showsTimebaseLate: Bool {
+    switch self {
+    case .jack2: false
+    case .pipeWire: true
+    }
+  }
+
   /// Whether a name that is taken comes back with a number. PipeWire gives it to both, and a connection by
   /// name then goes to either.
   var keepsClientNamesApart: Bool {

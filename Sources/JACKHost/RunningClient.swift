@@ -2,6 +2,7 @@
 import BeatMath
 import CJACK
 import Glibc
+import HostSync
 
 /// One stay on one server, from activation to its end: ports, the audio thread's state, and what the control
 /// thread has to look after meanwhile. [control]
@@ -18,6 +19,7 @@ final class RunningClient {
   private let implementation = JACKImplementation.loaded
 
   private(set) var latencies = PortLatencies.zero
+  private var mastership = Mastership()
   private(set) var clocks = ClockComparison()
   private var nextClockPair: Micros
   private var nextPhysical: Micros
@@ -50,6 +52,10 @@ final class RunningClient {
   private func activate(at now: Micros) throws(JACKError) {
     NoticeBoard.attach(shared, to: client.handle)
     jack_set_process_callback(client.handle, runAudioCycle, cycle)
+    // Before activation: afterwards jack2 does not ask until the next time (jack-and-peers 4.3).
+    jack_set_sync_callback(client.handle, askAudioCycle, cycle)
+    // A held start must be over before the server loses patience with slow clients.
+    jack_set_sync_timeout(client.handle, UInt64(LaunchSettings.longestWaitAllowed.count) + 5_000_000)
     ports.describe(on: client.handle)
     compareClocks(at: now)
     let code = jack_activate(client.handle)
@@ -98,6 +104,41 @@ final class RunningClient {
 }
 
 extension RunningClient {
+  var standing: Mastership.Standing { mastership.standing }
+
+  /// Asks for the timebase, gives it up or refreshes it, as the wish and the observations demand.
+  func lookAfterTimebase(_ wish: Mastership.Wish, _ report: Report, at now: Micros) {
+    let seen = Mastership.Observation(
+      shown: report.timebase, isRolling: report.isRolling,
+      calls: shared.pointee.timebaseCalls.load(ordering: .relaxed),
+      cycles: shared.pointee.cycles.load(ordering: .relaxed), tempo: report.tempo)
+    switch mastership.step(wish, seen, at: now) {
+    case .nothing: break
+    case .ask(let conditionally): askForTimebase(conditionally: conditionally, at: now)
+    case .release: jack_release_timebase(client.handle)
+    }
+  }
+
+  /// Whoever is master: we take its place.
+  func takeTimebase(at now: Micros) {
+    askForTimebase(conditionally: false, at: now)
+  }
+
+  private func askForTimebase(conditionally: Bool, at now: Micros) {
+    let code = jack_set_timebase_callback(client.handle, conditionally ? 1 : 0, writeTimebase, cycle)
+    let calls = shared.pointee.timebaseCalls.load(ordering: .relaxed)
+    mastership.asked(wasRefused: code != 0, calls: calls, at: now)
+  }
+
+  /// Never from the audio thread: PipeWire takes a lock for it (jack-and-peers 4.3).
+  func command(_ command: TransportCommand) {
+    switch command {
+    case .play: jack_transport_start(client.handle)
+    case .stop: jack_transport_stop(client.handle)
+    case .locate(let frame): jack_transport_locate(client.handle, frame)
+    }
+  }
+
   var connections: Set<Connection> {
     var found: Set<Connection> = []
     for port in Port.allCases {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import ClickSounds
 
 /// What the person who starts the program can choose, and the options that choose it.
 struct Configuration: Equatable, Sendable {
@@ -8,12 +9,76 @@ struct Configuration: Equatable, Sendable {
   var server: String?
   var wait = false
   var probe = false
+  var tempo = 120.0
+  var quantum = 4.0
+  var meter = TimeSignature()
+  var isLinkEnabled = true
+  var syncsStartStop = false
+  var lead = Lead.link
+  var hostIsTheClock = false
+  var launch = Launch.bar
+  var click = When.off
+  var sound = BuiltInSound.beep
+  var pattern = ""
+  var subdivision = 1
+  var gain = 0.5
+  var countsIn = false
+  var clock = When.rolling
+  var pulse = Pulse.one
+  var offsets = Offsets()
 
   enum Answer: Sendable {
     case run, help, version
   }
 
-  static let options: [Option<Configuration>] = [
+  enum Lead: String, CaseIterable, Sendable {
+    case link, host, auto
+  }
+
+  enum Launch: String, CaseIterable, Sendable {
+    case bar, beat, now
+  }
+
+  enum When: String, CaseIterable, Sendable {
+    case off, rolling, always
+  }
+
+  enum Pulse: String, CaseIterable, Sendable {
+    case off, bar
+    case one = "1"
+    case two = "2"
+    case four = "4"
+    case twentyFour = "24"
+    case fortyEight = "48"
+  }
+
+  /// In milliseconds; positive means that it is heard later than JACK says.
+  struct Offsets: Equatable, Sendable {
+    var click = 0.0
+    var clock = 0.0
+    var pulse = 0.0
+    var transport = 0.0
+  }
+
+  struct TimeSignature: Equatable, Sendable {
+    var beats = 4
+    var unit = 4
+
+    init() {}
+
+    init?(_ text: String) {
+      let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+      guard parts.count == 2, let beats = Int(parts[0]), let unit = Int(parts[1]), (1...64).contains(beats),
+        [1, 2, 4, 8, 16, 32].contains(unit)
+      else { return nil }
+      self.beats = beats
+      self.unit = unit
+    }
+  }
+
+  static let options: [Option<Configuration>] = jackOptions + sessionOptions + outputOptions + answers
+
+  private static let jackOptions: [Option<Configuration>] = [
     Option(
       "name", "n", in: .jack, .value(.text("NAME", upTo: 63, \.name)),
       help: "The JACK client's name (default: tactus). JACK adds a number if it is taken."),
@@ -26,6 +91,79 @@ struct Configuration: Equatable, Sendable {
     Option(
       "probe", in: .jack, .flag(\.probe),
       help: "Only see whether the server is there: end with status 0 if it is, 69 if not, without a word."),
+  ]
+
+  private static let sessionOptions: [Option<Configuration>] = [
+    Option(
+      "bpm", "b", in: .session, .value(.number("BPM", 20...999, \.tempo)),
+      help: "The tempo to begin with, 20 to 999 (default: 120). A session that is joined keeps its own."),
+    Option(
+      "quantum", "q", in: .session, .value(.number("BEATS", 0...64, \.quantum)),
+      help: "Beats after which the session's grid repeats: starts wait for it (default: 4; 0: none)."),
+    Option(
+      "meter", "m", in: .session,
+      .value(
+        Value(placeholder: "N/UNIT", allowed: .meter) { $0.meter = TimeSignature($1) ?? TimeSignature() }),
+      help: "Beats in a bar and their unit, as JACK's clients are shown them (default: 4/4)."),
+    Option(
+      "link", in: .session, .flag(\.isLinkEnabled),
+      help: "Be in the Link session (default). --no-link stays alone."),
+    Option(
+      "start-stop-sync", in: .session, .flag(\.syncsStartStop),
+      help: "Start and stop JACK's transport with the session's peers, and they with it."),
+    Option(
+      "lead", in: .session, .value(.choice("WHO", \.lead)),
+      help:
+        "Who says what beat it is: the Link session (link, the default: we are timebase master), another JACK "
+        + "client (host), or that client while there is one (auto)."),
+    Option(
+      "host-is-clock", in: .session, .flag(\.hostIsTheClock),
+      help: "When a host leads, move the whole session's grid to its beat, not only its tempo."),
+    Option(
+      "launch", in: .session, .value(.choice("WHEN", \.launch)),
+      help: "Where a start waits for: the quantum (bar, the default), the next beat, or nothing (now)."),
+  ]
+
+  private static let outputOptions: [Option<Configuration>] = [
+    Option(
+      "click", in: .outputs, .optionalValue(.choice("WHEN", \.click), bare: "always"),
+      help: "Play a click: always (also without WHEN), or only while the transport is rolling."),
+    Option(
+      "sound", in: .outputs, .value(.choice("NAME", \.sound)),
+      help: "The click's sound: beep (the default), wood, tick or bell."),
+    Option(
+      "pattern", in: .outputs,
+      .value(Value(placeholder: "LETTERS", allowed: .pattern) { $0.pattern = $1 }),
+      help: "One letter a click from each bar line on: X accent, x beat, . silence."),
+    Option(
+      "subdivide", in: .outputs, .value(.integer("N", 1...8, \.subdivision)),
+      help: "Clicks a beat (default: 1)."),
+    Option(
+      "gain", in: .outputs, .value(.number("FACTOR", 0...8, \.gain)),
+      help: "The click's loudness (default: 0.5)."),
+    Option(
+      "count-in", in: .outputs, .flag(\.countsIn), help: "Click while a start waits for its bar, too."),
+    Option(
+      "clock", in: .outputs, .optionalValue(.choice("WHEN", \.clock), bare: "rolling"),
+      help: "MIDI clock: only while rolling (default), always, or off."),
+    Option(
+      "pulse", in: .outputs, .value(.choice("RATE", \.pulse)),
+      help: "Pulses a beat: 1 (default), 2, 4, 24 or 48; bar for one a bar; off."),
+    Option(
+      "click-offset", in: .outputs, .value(.number("MS", -500...500, \.offsets.click)),
+      help: "Send the click earlier by so much: it is heard later than JACK knows. Negative: later."),
+    Option(
+      "clock-offset", in: .outputs, .value(.number("MS", -500...500, \.offsets.clock)),
+      help: "The same for MIDI clock."),
+    Option(
+      "pulse-offset", in: .outputs, .value(.number("MS", -500...500, \.offsets.pulse)),
+      help: "The same for the pulses and the run gate."),
+    Option(
+      "jack-offset", in: .outputs, .value(.number("MS", -500...500, \.offsets.transport)),
+      help: "The same for the bar and beat shown to other JACK clients, and for launches."),
+  ]
+
+  private static let answers: [Option<Configuration>] = [
     Option("help", "h", in: .other, .answer { $0.answer = .help }, help: "Print this, and nothing else."),
     Option("version", "V", in: .other, .answer { $0.answer = .version }, help: "Print the version."),
   ]

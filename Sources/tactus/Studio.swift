@@ -1,26 +1,45 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import Glibc
 import HostSync
 import JACKHost
+import Link
 
 /// Where the parts meet: brings them together, looks after them, tells what happens. [control]
 ///
 /// It decides nothing about time or music; that is in the modules below.
-enum Studio {
+final class Studio {
   private static let step = 20
   private static let retry = 500
 
-  static func play(_ configuration: Configuration, until signals: EndSignals) -> Tactus.Status {
+  private let configuration: Configuration
+  private let link: Link
+  private let exchange: AudioExchange
+  private let door: SessionDoor
+  private var sounds = SoundShelf()
+  private var bridge = StartStopBridge()
+  private var peers = 0
+
+  init(_ configuration: Configuration) {
+    self.configuration = configuration
+    link = Link(tempo: configuration.tempo)
+    let state = link.captureAppState()
+    exchange = AudioExchange(session: state, settings: configuration.settings)
+    door = SessionDoor(exchange: exchange, state: state)
+    link.isStartStopSyncEnabled = configuration.syncsStartStop
+  }
+
+  func play(until signals: EndSignals) -> Tactus.Status {
     do {
-      guard let host = try join(configuration, until: signals), !configuration.probe else { return .success }
-      try host.start(at: linkTime())
+      guard let host = try join(until: signals), !configuration.probe else { return .success }
+      sounds.put(configuration.sound, sampleRate: host.server.sampleRate, into: exchange)
+      host.timebaseWish = configuration.lead == .link ? .master : .nobody
+      try host.start(at: Link.clock())
+      link.attach(door)
+      link.isEnabled = configuration.isLinkEnabled
       Console.say(host.server.line)
-      while !signals.came(withinMilliseconds: step) {
-        for event in host.step(at: linkTime()) {
-          if let line = event.line { Console.say(line) }
-        }
-      }
+      while !signals.came(withinMilliseconds: Self.step) { look(after: host) }
+      link.isEnabled = false
+      link.detach(door)
       host.close()
       return .success
     } catch {
@@ -30,14 +49,36 @@ enum Studio {
     }
   }
 
+  private func look(after host: JACKHost) {
+    for event in host.step(at: Link.clock()) {
+      if let line = event.line { Console.say(line) }
+      switch event {
+      case .serverReturned(let server): restart(at: server.sampleRate)
+      case .sampleRateChanged(let rate): restart(at: rate)
+      case .serverLost, .periodChanged, .freewheel, .latenciesChanged, .timebase: break
+      }
+    }
+    let report = exchange.report()
+    sounds.clear(before: report.oldestBank)
+    let session = link.snapshot
+    if session.peerCount != peers {
+      peers = session.peerCount
+      Console.say(peers == 0 ? "No Links" : peers == 1 ? "1 Link" : "\(peers) Links")
+    }
+    if configuration.lead == .auto { host.timebaseWish = report.timebase == .anothers ? .nobody : .master }
+    guard configuration.syncsStartStop else { return }
+    if let command = bridge.command(isPlaying: session.state.isPlaying, report: report) {
+      host.command(command)
+    }
+  }
+
+  /// Sounds are rendered for a rate.
+  private func restart(at sampleRate: Int) {
+    sounds.put(configuration.sound, sampleRate: sampleRate, into: exchange)
+  }
+
   /// Opens the client; with `--wait`, as soon as there is a server. nil: asked to end before.
-  private static func join(
-    _ configuration: Configuration, until signals: EndSignals
-  ) throws(JACKError) -> JACKHost? {
-    let session = SessionState(
-      timeline: Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: linkTime()),
-      startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: false)
-    let exchange = AudioExchange(session: session, settings: Settings())
+  private func join(until signals: EndSignals) throws(JACKError) -> JACKHost? {
     var announced = false
     while true {
       do throws(JACKError) {
@@ -46,16 +87,23 @@ enum Studio {
         guard configuration.wait, case .noServer = error else { throw error }
         if !announced { Console.complain("\(error.description); waiting for it") }
         announced = true
-        if signals.came(withinMilliseconds: retry) { return nil }
+        if signals.came(withinMilliseconds: Self.retry) { return nil }
       }
     }
   }
+}
 
-  /// Link's host clock.
-  private static func linkTime() -> Micros {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC_RAW, &time)
-    return Micros(Int64(time.tv_sec) * 1_000_000 + Int64(time.tv_nsec) / 1_000)
+/// Carries the session's starts and stops to JACK's transport. The other way is the audio cycle's
+/// (`Settings.syncsStartStop`). Only a change counts: joining a session that plays starts nothing.
+struct StartStopBridge {
+  private var wasPlaying: Bool?
+
+  mutating func command(isPlaying: Bool, report: Report) -> TransportCommand? {
+    defer { wasPlaying = isPlaying }
+    guard let wasPlaying, wasPlaying != isPlaying else { return nil }
+    let runs = report.isRolling || report.isWaiting
+    guard runs != isPlaying else { return nil }
+    return isPlaying ? .play : .stop
   }
 }
 
@@ -70,6 +118,13 @@ extension JACKEvent {
     case .freewheel(let on):
       on ? "JACK is freewheeling: the session is left alone" : "JACK is in real time again"
     case .latenciesChanged: nil
+    case .timebase(let standing):
+      switch standing {
+      case .uninvolved, .asked: nil
+      case .master: "timebase master: JACK's clients are shown the session's bars and beats"
+      case .follower: "another client is timebase master; the session is not shown on JACK's transport"
+      case .vacant: "JACK's transport has no timebase master any more"
+      }
     }
   }
 }

@@ -25,7 +25,7 @@ enum Tactus {
     switch configuration.answer {
     case .help: return Console.say(Configuration.helpText) ? .success : .failure
     case .version: return Console.say("tactus \(version)") ? .success : .failure
-    case .run: return Studio.play(configuration, until: signals)
+    case .run: return Studio(configuration).play(until: signals)
     }
   }
 }

@@ -15,8 +15,9 @@ struct SongTests {
         Grid(origin: 0, period: period), heard: heard, passed: index == 0 ? 0 : Int64((now - 8) * period / 20)
       )
       song.follow(
-        Transport(state: .rolling, frame: UInt32(index) * 256), frames: 256, lostFrames: 0, beats: beats,
-        heard: heard, sampleRate: 50_000, quantum: quantum)
+        Transport(state: .rolling, frame: UInt32(index) * 256), at: 0, frames: 256, lostFrames: 0,
+        beats: beats,
+        heard: heard, quantum: quantum)
     }
     return (song, beats)
   }
@@ -31,8 +32,9 @@ struct SongTests {
         let heard = FrameLine(start: 11.25 * 500_000, perFrame: 20)
         beats.update(Grid(origin: -jump * 500_000, period: 500_000), heard: heard, passed: 0)
         song.follow(
-          Transport(state: .rolling, frame: 512), frames: 256, lostFrames: 0, beats: beats, heard: heard,
-          sampleRate: 50_000, quantum: Double(quantum))
+          Transport(state: .rolling, frame: 512), at: 0, frames: 256, lostFrames: 0, beats: beats,
+          heard: heard,
+          quantum: Double(quantum))
         let after = song.songBeat(of: beats.grid.beat(at: heard.start))
         // The session is at 11.25 + jump; the song's first beat was in phase with session beat 8.
         let inPhase = (11.25 + jump - 8 - after) / Double(quantum)

@@ -10,6 +10,7 @@ enum Rules {
     "LinkSession": ["BeatMath", "LinkWire"],
     "LinkWorld": ["BeatMath", "LinkSession", "LinkWire"],
     "HostSync": ["BeatMath"],
+    "ClickSounds": ["CSndfile", "Glibc", "HostSync"],
     "Handoff": ["Synchronization"],
     "Link": ["BeatMath", "Glibc", "Handoff", "LinkSession", "LinkWire", "Synchronization"],
     "LinkSimulator": ["BeatMath", "Glibc", "LinkSession", "LinkWire", "LinkWorld"],
@@ -19,8 +20,8 @@ enum Rules {
     ],
     "Layouts": ["ControlSurface", "Glibc"],
     "tactus": [
-      "BeatMath", "ControlSurface", "CSndfile", "FoundationEssentials", "Glibc", "Handoff", "HostSync",
-      "JACKHost", "Link", "Synchronization",
+      "BeatMath", "ClickSounds", "ControlSurface", "FoundationEssentials", "Glibc", "Handoff", "HostSync",
+      "JACKHost", "Link", "LinkSession", "Synchronization",
     ],
     "CJACK": [], "CLiblo": [], "CSndfile": [],
   ]

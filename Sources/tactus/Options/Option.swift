@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import HostSync
 
 /// One option: how it is spelt, what it takes, where that goes, and the words for it.
 ///
@@ -26,6 +27,8 @@ struct Option<Settings>: Sendable {
 /// The headings of the help text, in their order.
 enum Section: String, CaseIterable, Sendable {
   case jack = "JACK"
+  case session = "Session and transport"
+  case outputs = "Click, clock and pulses"
   case other = "Other"
 }
 
@@ -99,6 +102,10 @@ enum Allowed: Equatable, Sendable {
   case number(ClosedRange<Double>)
   case integer(ClosedRange<Int>)
   case choice([String])
+  /// Beats per bar and their unit: 7/8.
+  case meter
+  /// klick's letters.
+  case pattern
 
   /// Why the text can't be had, or nil if it can.
   func objection(to text: String) -> String? {
@@ -118,6 +125,12 @@ enum Allowed: Equatable, Sendable {
       return "takes a whole number from \(range.lowerBound) to \(range.upperBound)"
     case .choice(let words):
       return words.contains(text) ? nil : "takes " + words.inWords
+    case .meter:
+      return Configuration.TimeSignature(text) == nil
+        ? "takes 1 to 64 beats and their unit, such as 4/4 or 7/8" : nil
+    case .pattern:
+      return Pattern(text.utf8)?.count ?? 0 > 0
+        ? nil : "takes up to 64 letters: X accent, x beat, . silence"
     }
   }
 }

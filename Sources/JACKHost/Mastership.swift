@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import HostSync
+import BeatMath
+
+/// Whether we are the timebase master, judged by what is seen and never by a return code alone.
+///
+/// Any client may take the timebase without a word to the old master; PipeWire even says yes to a conditional
+/// wish and then does nothing (jack-and-peers 4.5). So: is our callback called while it should be, and is the bar
+/// and beat that the transport shows the one that we wrote? Whoever displaced us keeps it: we follow, say so,
+/// and wait for an explicit word.
+public struct Mastership {
+  public enum Wish: Equatable, Sendable {
+    case master
+    case nobody
+  }
+
+  public enum Standing: Equatable, Sendable {
+    /// We do not want it.
+    case uninvolved
+    case asked
+    case master
+    /// Another client is master: it refused us or took our place.
+    case follower
+    /// We wanted it, somebody had it, and now nobody has.
+    case vacant
+  }
+
+  struct Observation {
+    var shown: Timebase
+    var isRolling: Bool
+    /// How often our callback was called so far, and how many audio cycles there were.
+    var calls: UInt
+    var cycles: UInt
+    var tempo: Double
+  }
+
+  enum Action: Equatable {
+    case nothing
+    case ask(conditionally: Bool)
+    case release
+  }
+
+  /// JACK calls within a few cycles; 8192 frames at 44.1 kHz are 186 ms each.
+  static let patience = Micros(400_000)
+  /// One cycle after a locate shows nonsense; longer than this is somebody else's word.
+  static let doubt = Micros(150_000)
+  /// A tempo that moves while the transport stands is shown at most so often.
+  static let refreshInterval = Micros(50_000)
+
+  public private(set) var standing = Standing.uninvolved
+  private var askedAt = Micros.zero
+  private var callsWhenAsked: UInt = 0
+  private var lastCalls: UInt = 0
+  private var lastCycles: UInt = 0
+  private var shownTempo = 0.0
+  private var refreshedAt = Micros.zero
+  /// Since when the observations speak against the present standing.
+  private var doubtedSince: Micros?
+
+  mutating func asked(wasRefused: Bool, calls: UInt, at now: Micros) {
+    // As master this was only a nudge.
+    if standing == .master && !wasRefused { return }
+    standing = wasRefused ? .follower : .asked
+    askedAt = now
+    callsWhenAsked = calls
+    doubtedSince = nil
+  }
+
+  /// One look. What it returns is to be done at once; an `ask` is then reported with `asked`. [control]
+  mutating func step(_ wish: Wish, _ seen: Observation, at now: Micros) -> Action {
+    defer {
+      lastCalls = seen.calls
+      lastCycles = seen.cycles
+    }
+    switch (wish, standing) {
+    case (.master, .uninvolved):
+      return .ask(conditionally: true)
+    case (.nobody, .master), (.nobody, .asked):
+      // jack2 relocates everybody when the master leaves while rolling.
+      guard !seen.isRolling else { return .nothing }
+      standing = .uninvolved
+      return .release
+    case (.nobody, .uninvolved), (.nobody, .follower), (.nobody, .vacant):
+      standing = .uninvolved
+      return .nothing
+    case (.master, .asked):
+      awaitFirstCall(seen, at: now)
+      return .nothing
+    case (.master, .master):
+      return watch(seen, at: now)
+    case (.master, .follower):
+      if isSustained(seen.shown == .nobodys, at: now) { standing = .vacant }
+      return .nothing
+    case (.master, .vacant):
+      if isSustained(seen.shown == .anothers, at: now) { standing = .follower }
+      return .nothing
+    }
+  }
+
+  private mutating func awaitFirstCall(_ seen: Observation, at now: Micros) {
+    if seen.calls != callsWhenAsked {
+      standing = .master
+      shownTempo = seen.tempo
+    } else if now - askedAt > Self.patience {
+      standing = .follower
+    }
+  }
+
+  private mutating func watch(_ seen: Observation, at now: Micros) -> Action {
+    let isForgotten = seen.isRolling && seen.calls == lastCalls && seen.cycles != lastCycles
+    if isSustained(isForgotten || seen.shown == .anothers, at: now) {
+      standing = seen.shown == .nobodys ? .vacant : .follower
+      return .nothing
+    }
+    // While the transport stands nobody calls the master; asking anew makes JACK do it (jack-and-peers 4.5).
+    guard !seen.isRolling, seen.tempo != shownTempo, now - refreshedAt >= Self.refreshInterval,
+      doubtedSince == nil
+    else {
+      if seen.isRolling { shownTempo = seen.tempo }
+      return .nothing
+    }
+    refreshedAt = now
+    shownTempo = seen.tempo
+    return .ask(conditionally: true)
+  }
+
+  private mutating func isSustained(_ isDoubtful: Bool, at now: Micros) -> Bool {
+    guard isDoubtful else {
+      doubtedSince = nil
+      return false
+    }
+    let since = doubtedSince ?? now
+    doubtedSince = since
+    guard now - since >= Self.doubt else { return false }
+    doubtedSince = nil
+    return true
+  }
+}
+
+/// What can be asked of JACK's transport, by anyone at any time.
+public enum TransportCommand: Equatable, Sendable {
+  case play
+  case stop
+  case locate(frame: UInt32)
+}

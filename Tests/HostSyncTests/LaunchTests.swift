@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Testing
+
+@testable import HostSync
+
+/// jack2's transport as a slow-sync client meets it (jack-and-peers 4.3), and a second client that may be slow.
+private struct FakeTransport {
+  var frames = 256.0, rate = 48_000.0
+  var latency = 10_666.0
+  var bpm = 120.0
+  var origin = 0.0
+  var quantum = Beats(4)
+  var settings = LaunchSettings()
+  var songBeat = Beats(0)
+  var notBefore: Double?
+  /// How long the other client takes to get ready, in microseconds.
+  var otherHolds = 0.0
+
+  var launch = Launch()
+  var state = Transport.State.stopped
+  var time = 0.0
+  private var isAsking = false, weAreReady = true, otherReadyAt = 0.0
+  /// The session's beat of song beat 0, once it rolls.
+  var songOrigin: Beats?
+  /// Heard times of the first and of the last rolling frame.
+  var rolledAt: Double?
+  var waited = 0
+
+  init() {}
+
+  var period: Double { frames / rate * 1e6 }
+  var grid: Grid { Grid(origin: origin, period: Double(Tempo(bpm).microsPerBeat)) }
+  /// How far the first rolling frame was from where the grid wants it, in microseconds.
+  var launchError: Double? {
+    guard let rolledAt, let songOrigin else { return nil }
+    return rolledAt - grid.time(of: (songOrigin + songBeat).value)
+  }
+
+  mutating func pressPlay() {
+    state = .starting
+    isAsking = true
+    weAreReady = false
+    otherReadyAt = time + otherHolds
+    rolledAt = nil
+    songOrigin = nil
+  }
+
+  mutating func pressStop() {
+    state = .stopped
+    isAsking = false
+  }
+
+  mutating func cycle() {
+    time += period
+    if case .starting = state, weAreReady, time > otherReadyAt { state = .rolling }
+    if isAsking, !weAreReady || state != .starting {
+      let answer = launch.mayRoll(
+        Launch.Question(
+          state: state, grid: grid, rollsAt: time + period + latency, period: period, songBeat: songBeat,
+          notBefore: notBefore), settings, quantum: quantum)
+      weAreReady = answer
+      if case .rolling = state { isAsking = false }
+    }
+    if case .starting = state { waited += 1 }
+    if let origin = launch.observe(state, heard: time + latency, period: period, grid: grid) {
+      songOrigin = origin
+    }
+    if case .rolling = state, rolledAt == nil { rolledAt = time + latency }
+  }
+
+  mutating func run(seconds: Double) {
+    for _ in 0..<Int(seconds * 1e6 / period) { cycle() }
+  }
+}
+
+@Suite struct LaunchTests {
+  @Test func theTransportRollsInTheCycleNearestToTheBarWhenever() throws {
+    for bpm in [20.0, 120, 187.3, 300] {
+      for quantum in [1.0, 4, 7] {
+        for press in 0..<40 {
+          var jack = FakeTransport()
+          jack.bpm = bpm
+          jack.quantum = Beats(quantum)
+          jack.origin = -123_456
+          for _ in 0..<(press * 13 + 2) { jack.cycle() }
+          jack.pressPlay()
+          jack.run(seconds: quantum * 60 / bpm + 0.1)
+          let error = try #require(jack.launchError)
+          #expect(abs(error) <= jack.period / 2 + 1, "\(bpm) BPM, quantum \(quantum), press \(press)")
+          #expect(jack.songOrigin?.phase(in: Beats(quantum)) == .zero)
+          #expect(jack.rolledAt! - jack.time < 0)
+          #expect(abs(jack.launch.error - error) < 1e-6)
+        }
+      }
+    }
+  }
+
+  @Test func nobodyWaitsLongerThanOneQuantum() throws {
+    for press in 0..<100 {
+      var jack = FakeTransport()
+      jack.run(seconds: 0.1 + Double(press) * 0.037)
+      let asked = jack.time
+      jack.pressPlay()
+      jack.run(seconds: 2.2)
+      #expect(try #require(jack.rolledAt) - asked < 2e6 + jack.latency + 3 * jack.period)
+    }
+  }
+
+  @Test func aSongPositionWithinTheBarFallsOnTheSamePlaceOfTheSessionsBar() throws {
+    var jack = FakeTransport()
+    jack.songBeat = Beats(9.25)
+    jack.run(seconds: 0.3)
+    jack.pressPlay()
+    jack.run(seconds: 2.2)
+    let origin = try #require(jack.songOrigin)
+    #expect(origin.phase(in: Beats(4)) == .zero)
+    #expect(abs(try #require(jack.launchError)) <= jack.period / 2 + 1)
+  }
+
+  @Test func onTheBeatAndAtOnceAreChoices() throws {
+    var jack = FakeTransport()
+    jack.settings.mode = .beat
+    jack.run(seconds: 0.3)
+    jack.pressPlay()
+    jack.run(seconds: 0.6)
+    #expect(abs(try #require(jack.launchError)) <= jack.period / 2 + 1)
+    #expect(try #require(jack.songOrigin).phase(in: Beats(1)) == .zero)
+
+    var hasty = FakeTransport()
+    hasty.settings.mode = .now
+    hasty.run(seconds: 0.3)
+    hasty.pressPlay()
+    hasty.run(seconds: 0.1)
+    #expect(hasty.waited == 1)
+    // The song's beats are the session's all the same.
+    #expect(try #require(hasty.songOrigin).phase(in: Beats(1)) == .zero)
+  }
+
+  @Test func aLocateOfARollingTransportIsNeverHeld() {
+    var jack = FakeTransport()
+    jack.settings.mode = .now
+    jack.run(seconds: 0.1)
+    jack.pressPlay()
+    jack.run(seconds: 0.1)
+    jack.settings.mode = .bar
+    for _ in 0..<20 {
+      jack.run(seconds: 0.077)
+      let before = jack.waited
+      jack.pressPlay()  // JACK goes through Starting on a locate, too.
+      jack.cycle()
+      jack.cycle()
+      #expect(jack.state == .rolling)
+      #expect(jack.waited - before <= 1)
+    }
+  }
+
+  @Test func stoppingDuringTheWaitEndsItAndTheNextStartIsQuantisedAgain() throws {
+    var jack = FakeTransport()
+    jack.run(seconds: 0.3)
+    jack.pressPlay()
+    jack.run(seconds: 0.2)
+    #expect(jack.launch.stage == .waiting)
+    jack.pressStop()
+    jack.run(seconds: 0.3)
+    #expect(jack.launch.stage == .idle)
+    #expect(jack.rolledAt == nil)
+    jack.pressPlay()
+    jack.run(seconds: 2.2)
+    #expect(abs(try #require(jack.launchError)) <= jack.period / 2 + 1)
+  }
+
+  @Test func tempoQuantumAndSessionMayChangeDuringTheWait() throws {
+    var jack = FakeTransport()
+    jack.run(seconds: 0.1)
+    jack.pressPlay()
+    jack.run(seconds: 0.4)
+    jack.bpm = 60  // Beat 4 moves from 2 s to 4 s.
+    jack.run(seconds: 1)
+    #expect(jack.state == .starting)
+    jack.quantum = Beats(3)
+    jack.run(seconds: 0.3)
+    jack.origin += 700_000  // Another session.
+    jack.run(seconds: 4)
+    #expect(abs(try #require(jack.launchError)) <= jack.period / 2 + 1)
+    #expect(try #require(jack.songOrigin).phase(in: Beats(3)) == .zero)
+  }
+
+  @Test func aSessionThatJumpsOverTheBoundaryDoesNotTrapTheTransport() throws {
+    var jack = FakeTransport()
+    jack.run(seconds: 0.1)
+    jack.pressPlay()
+    jack.run(seconds: 1.5)
+    jack.origin -= 900_000
+    jack.run(seconds: 2.2)
+    #expect(abs(try #require(jack.launchError)) <= jack.period / 2 + 1)
+  }
+
+  @Test func aPeersStartIsNotAnticipated() throws {
+    var jack = FakeTransport()
+    jack.run(seconds: 0.1)
+    jack.notBefore = 2_100_000
+    jack.pressPlay()
+    jack.run(seconds: 5)
+    #expect(try #require(jack.songOrigin) == Beats(8))
+  }
+
+  @Test func theWaitIsBounded() throws {
+    var jack = FakeTransport()
+    jack.bpm = 20
+    jack.quantum = Beats(16)  // 48 s
+    jack.settings.longestWait = Micros(10_000_000)
+    jack.run(seconds: 0.2)
+    let asked = jack.time
+    jack.pressPlay()
+    jack.run(seconds: 12)
+    #expect(try #require(jack.rolledAt) - asked < 10.1e6)
+    #expect(jack.launch.shortened == 1)
+    #expect(abs(try #require(jack.launchError)) <= jack.period / 2 + 1)
+    #expect(try #require(jack.songOrigin).phase(in: Beats(1)) == .zero)
+  }
+
+  @Test func aSlowClientIsLearnedAndAllowedForTheNextTime() throws {
+    var jack = FakeTransport()
+    jack.otherHolds = 200_000
+    jack.bpm = 300
+    jack.quantum = Beats(1)
+    jack.run(seconds: 0.155)
+    jack.pressPlay()
+    jack.run(seconds: 1)
+    let first = try #require(jack.launchError)
+    jack.pressStop()
+    jack.run(seconds: 0.155)
+    for _ in 0..<20 {
+      jack.pressPlay()
+      jack.run(seconds: 1.013)
+      let error = try #require(jack.launchError)
+      #expect(abs(error) <= jack.period / 2 + 1, "the first was \(first)")
+      jack.pressStop()
+      jack.run(seconds: 0.117)
+    }
+  }
+
+  @Test func aTransportThatRolledWithoutUsIsNoLaunchOfOurs() {
+    var launch = Launch()
+    let grid = Grid(origin: 0, period: 500_000)
+    #expect(launch.observe(.rolling, heard: 0, period: 5333, grid: grid) == nil)
+    #expect(launch.count == 0)
+  }
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+import Testing
+
+/// The whole modules compiled in a dialect that can't allocate: stricter than the annotations, which follow calls.
+struct NoAllocationTests {
+  private var tool: String {
+    var path = #filePath.split(separator: "/")
+    path.removeLast(3)
+    return "/" + path.joined(separator: "/") + "/tools/lint-no-allocation"
+  }
+
+  @Test func nothingInThePureRealTimeModulesCanAllocate() throws {
+    let result = try ChildProcess.run([tool], within: .seconds(300))
+    #expect(result.status == 0, "\(result.errors)")
+    #expect(result.output == "BeatMath: allocates nothing\nHostSync: allocates nothing\n")
+  }
+
+  @Test func aPlantedAllocationIsFound() throws {
+    var path = Array("/tmp/planted-XXXXXX.swift".utf8CString)
+    let file = mkstemps(&path, 6)
+    defer {
+      close(file)
+      unlink(path)
+    }
+    var text = "func planted() -> [Int] { [1, 2, 3] }"
+    let written = text.withUTF8 { write(file, $0.baseAddress, $0.count) }
+    try #require(written == text.utf8.count)
+    let name = String(decoding: path.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    let result = try ChildProcess.run([tool, name], within: .seconds(300))
+    #expect(result.status != 0)
+    #expect(!result.output.contains("HostSync"))
+  }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Testing
+
+@testable import HostSync
+
+/// A click port alone: a sound of any length, played into buffers of one size.
+final class Speaker {
+  private(set) var output: [Float] = []
+  private let samples: UnsafeMutablePointer<Float>
+  private let buffer: UnsafeMutablePointer<Float>
+  private let frames: Int
+  var click = Click()
+  var settings = Settings()
+  var song = Song()
+  let sound: Sound
+  private let grid: Grid
+
+  /// Beats are `spacing` frames apart; the sound is a constant 1 of `length` frames.
+  init(spacing: Int, length: Int, frames: Int) {
+    samples = .allocate(capacity: length)
+    samples.initialize(repeating: 1, count: length)
+    buffer = .allocate(capacity: frames)
+    buffer.initialize(repeating: 0, count: frames)
+    self.frames = frames
+    sound = Sound(UnsafeBufferPointer(start: samples, count: length))
+    grid = Grid(origin: 0, period: Double(spacing) * 1e6 / 48000)
+    settings.click.mode = .always
+    settings.click.gain = 1
+  }
+
+  deinit {
+    samples.deallocate()
+    buffer.deallocate()
+  }
+
+  func play(buffers: Int, from frame: Int? = nil) {
+    for _ in 0..<buffers {
+      buffer.update(repeating: 0, count: frames)
+      let audio = AudioBuffer(buffer, frames: UInt32(frames))
+      let line = FrameLine(start: Double(output.count) * 1e6 / 48000, perFrame: 1e6 / 48000)
+      let window = Window(line: line, grid: grid, frames: frames, correction: 0, isJump: false)
+      click.render(
+        into: audio, window: window, song: song, shift: 0, settings: settings,
+        bank: SoundBank(number: 7, accent: sound, beat: sound, subdivision: sound), sampleRate: 48000)
+      output += UnsafeBufferPointer(start: buffer, count: frames)
+    }
+  }
+
+  /// The largest step between two frames.
+  func largestStep(in range: Range<Int>) -> Float {
+    zip(output[range], output[range].dropFirst()).map { abs($1 - $0) }.max() ?? 0
+  }
+}
+
+struct VoiceTests {
+  @Test func aSoundGoesOnThroughBuffersOfAnySizeAndAppearsWhole() {
+    for frames in [1, 16, 63, 64, 1000, 8192] {
+      let speaker = Speaker(spacing: 10_000, length: 777, frames: frames)
+      speaker.play(buffers: 30_000 / frames)
+      let sounding = speaker.output.indices.filter { speaker.output[$0] != 0 }
+      let expected = [0, 10_000, 20_000].flatMap { $0..<$0 + 777 }.filter { $0 < speaker.output.count }
+      #expect(sounding == expected)
+      #expect(speaker.output.allSatisfy { $0 == 0 || $0 == 1 })
+    }
+  }
+
+  @Test func soundsLongerThanABeatOverlapAndNoneIsCutShort() {
+    let speaker = Speaker(spacing: 1000, length: 2500, frames: 256)
+    speaker.play(buffers: 40)
+    // From the third click on, two or three sound at once.
+    #expect(speaker.output[2400] == 3 && speaker.output[2600] == 2 && speaker.output[9400] == 3)
+    #expect(speaker.click.stolen == 0)
+  }
+
+  @Test func tooManyVoicesFadeTheOldestWithoutAStep() {
+    let speaker = Speaker(spacing: 2883, length: 200_000, frames: 256)
+    speaker.play(buffers: 400)
+    #expect(speaker.click.stolen > 10)
+    // At most the sixteen that there are; a fall is a fade of 3 ms, the only step is a new voice.
+    #expect(speaker.output.max()! <= 16)
+    let steps = zip(speaker.output, speaker.output.dropFirst()).map { $1 - $0 }
+    #expect(steps.min()! > -0.01)
+    #expect(speaker.click.count == UInt64((speaker.output.count - 1) / 2883 + 1))
+  }
+
+  @Test func switchingOffFadesInTenMillisecondsWithoutAStep() {
+    let speaker = Speaker(spacing: 100_000, length: 20_000, frames: 128)
+    speaker.play(buffers: 20)
+    let frame = speaker.output.count
+    speaker.settings.click.mode = .off
+    speaker.play(buffers: 10)
+    #expect(speaker.largestStep(in: frame - 1..<speaker.output.count) < 0.003)
+    #expect(speaker.output[frame + 470] > 0 && speaker.output[frame + 490] == 0)
+  }
+
+  @Test func gainMovesSmoothlyAndIsBounded() {
+    let speaker = Speaker(spacing: 100_000, length: 20_000, frames: 128)
+    speaker.play(buffers: 20)
+    let frame = speaker.output.count
+    speaker.settings.click.gain = 0.1
+    speaker.play(buffers: 10)
+    #expect(speaker.largestStep(in: frame - 1..<speaker.output.count) < 0.005)
+    #expect(abs(speaker.output[speaker.output.count - 1] - 0.1) < 1e-6)
+    for (asked, given) in [(-1, 0), (.nan, 0), (1000, 8), (.infinity, 8)] as [(Float, Float)] {
+      speaker.settings.click.gain = asked
+      speaker.play(buffers: 20)
+      #expect(speaker.output[speaker.output.count - 1] == given)
+    }
+  }
+
+  @Test func theOldestSoundingBankIsTold() {
+    let speaker = Speaker(spacing: 100_000, length: 1000, frames: 256)
+    #expect(speaker.click.oldestBank(9) == 9)
+    speaker.play(buffers: 1)
+    #expect(speaker.click.oldestBank(9) == 7)
+    speaker.play(buffers: 4)
+    #expect(speaker.click.oldestBank(9) == 9)
+  }
+
+  @Test func aCountInSoundsBeforeTheSongOnlyIfAskedFor() {
+    for countsIn in [false, true] {
+      let speaker = Speaker(spacing: 1000, length: 1, frames: 100)
+      speaker.settings.click.mode = .whileRolling
+      speaker.settings.click.countsIn = countsIn
+      speaker.play(buffers: 10)
+      // The song begins on beat 5; beats 1 to 4 are the count-in.
+      speaker.song.arm(startingAt: 5, origin: 5)
+      speaker.play(buffers: 60)
+      let beats = speaker.output.indices.filter { speaker.output[$0] != 0 }.map { $0 / 1000 }
+      #expect(beats == (countsIn ? [1, 2, 3, 4, 5, 6] : [5, 6]))
+    }
+  }
+}

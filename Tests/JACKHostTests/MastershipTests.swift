@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import HostSync
+import Testing
+
+@testable import JACKHost
+
+/// A transport whose master is somebody, seen every 20 ms.
+private struct Stage {
+  var mastership = Mastership()
+  var now = Micros(0)
+  var calls: UInt = 0, cycles: UInt = 0
+  var isRolling = true
+  var tempo = 120.0
+  /// Who is called and whose bar and beat is shown.
+  var master = Timebase.nobodys
+  var wish = Mastership.Wish.master
+  var refuses = false
+  /// PipeWire: a refused wish looks granted.
+  var refusesSilently = false
+  var asks: [Mastership.Action] = []
+
+  mutating func run(milliseconds: Int) {
+    for _ in 0..<milliseconds / 20 {
+      now = now + Micros(20_000)
+      cycles += 4
+      if master == .ours && isRolling { calls += 4 }
+      let seen = Mastership.Observation(
+        shown: master, isRolling: isRolling, calls: calls, cycles: cycles, tempo: tempo)
+      let action = mastership.step(wish, seen, at: now)
+      guard action != .nothing else { continue }
+      asks.append(action)
+      if case .ask = action { grant() }
+      if action == .release { master = .nobodys }
+    }
+  }
+
+  mutating func grant() {
+    mastership.asked(wasRefused: refuses, calls: calls, at: now)
+    guard !refuses, !refusesSilently else { return }
+    master = .ours
+    calls += 1  // the call for the new position
+  }
+}
+
+@Suite struct MastershipTests {
+  @Test func aFreeTimebaseBecomesOursAtOnce() {
+    var stage = Stage()
+    stage.run(milliseconds: 60)
+    #expect(stage.mastership.standing == .master)
+    #expect(stage.asks == [.ask(conditionally: true)])
+  }
+
+  @Test func aRefusalMakesUsAFollowerAndWeDoNotAskAgain() {
+    for silently in [false, true] {
+      var stage = Stage()
+      stage.master = .anothers
+      stage.refuses = !silently
+      stage.refusesSilently = silently
+      stage.run(milliseconds: 480)
+      #expect(stage.mastership.standing == .follower)
+      stage.run(milliseconds: 5000)
+      #expect(stage.asks.count == 1)
+    }
+  }
+
+  @Test func whoDisplacesUsIsNoticedWithinHalfASecondRollingOrNot() {
+    for isRolling in [true, false] {
+      var stage = Stage()
+      stage.isRolling = isRolling
+      stage.run(milliseconds: 1000)
+      stage.master = .anothers
+      stage.run(milliseconds: 300)
+      #expect(stage.mastership.standing == .follower)
+      stage.run(milliseconds: 5000)
+      #expect(stage.asks.count == 1, "a fight for the timebase")
+    }
+  }
+
+  @Test func aMasterThatLeavesIsNoticedAndItsPlaceStaysFreeUntilAsked() {
+    var stage = Stage()
+    stage.run(milliseconds: 1000)
+    stage.master = .anothers
+    stage.run(milliseconds: 1000)
+    stage.master = .nobodys
+    stage.run(milliseconds: 300)
+    #expect(stage.mastership.standing == .vacant)
+    stage.run(milliseconds: 2000)
+    #expect(stage.asks.count == 1)
+    stage.grant()
+    stage.run(milliseconds: 100)
+    #expect(stage.mastership.standing == .master)
+  }
+
+  @Test func oneCycleOfNonsenseAfterALocateIsNoDisplacement() {
+    var stage = Stage()
+    stage.run(milliseconds: 1000)
+    stage.master = .anothers
+    stage.run(milliseconds: 20)
+    stage.master = .ours
+    stage.run(milliseconds: 1000)
+    #expect(stage.mastership.standing == .master)
+  }
+
+  @Test func aTempoSetWhileStoppedIsShownOnce() {
+    var stage = Stage()
+    stage.isRolling = false
+    stage.run(milliseconds: 500)
+    stage.tempo = 133
+    stage.run(milliseconds: 500)
+    #expect(stage.asks == [.ask(conditionally: true), .ask(conditionally: true)])
+    #expect(stage.mastership.standing == .master)
+  }
+
+  @Test func tempoChangesWhileRollingNeedNoNudge() {
+    var stage = Stage()
+    stage.run(milliseconds: 500)
+    for _ in 0..<50 {
+      stage.tempo += 1
+      stage.run(milliseconds: 40)
+    }
+    stage.isRolling = false
+    stage.run(milliseconds: 500)
+    #expect(stage.asks.count == 1)
+  }
+
+  @Test func theTimebaseIsGivenBackOnlyWhileStopped() {
+    var stage = Stage()
+    stage.run(milliseconds: 500)
+    stage.wish = .nobody
+    stage.run(milliseconds: 1000)
+    #expect(stage.asks.count == 1)
+    stage.isRolling = false
+    stage.run(milliseconds: 100)
+    #expect(stage.asks.last == .release)
+    #expect(stage.mastership.standing == .uninvolved)
+  }
+}
