@@ -42,16 +42,16 @@ public struct SessionChange: Hashable, Sendable, BitwiseCopyable {
 public struct AudioSession: Sendable, BitwiseCopyable {
   /// Of the last commit.
   public private(set) var sequence: UInt64 = 0
-  private var timeline: Timeline
-  private var startStop: ClientStartStop
+  @usableFromInline var timeline: Timeline
+  @usableFromInline var startStop: ClientStartStop
   /// To which `timeline` belongs.
-  private var session: UInt64
-  private var lastCommit: Micros?
-  private var timelineChanged: Micros?
-  private var startStopChanged: Micros?
+  @usableFromInline var session: UInt64
+  @usableFromInline var lastCommit: Micros?
+  @usableFromInline var timelineChanged: Micros?
+  @usableFromInline var startStopChanged: Micros?
 
   public static var grace: Micros {
-    @_noLocks @_noAllocation get { Micros(1_000_000) }
+    @inlinable @_noLocks @_noAllocation get { Micros(1_000_000) }
   }
 
   @_noLocks @_noAllocation
@@ -62,7 +62,7 @@ public struct AudioSession: Sendable, BitwiseCopyable {
   }
 
   /// `shared` is what was published last, `workedIn` the last commit that it contains.
-  @_noLocks @_noAllocation
+  @inlinable @_noLocks @_noAllocation
   public mutating func capture(
     _ shared: SessionState, workedIn: UInt64, at now: Micros
   ) -> SessionState {
@@ -75,6 +75,12 @@ public struct AudioSession: Sendable, BitwiseCopyable {
     if !isPending && !AudioSession.isRecent(startStopChanged, at: now) { startStop = shared.startStop }
     return SessionState(
       timeline: timeline, startStop: startStop, isConnected: shared.isConnected, session: session)
+  }
+
+  /// Whether this thread sees what everybody sees, and will until it commits again.
+  @inlinable @_noLocks @_noAllocation
+  public func isSettled(at now: Micros) -> Bool {
+    !AudioSession.isRecent(lastCommit, at: now)
   }
 
   /// Nil if nothing was changed since `edited` was captured. While Link is disabled there is nobody to defend the
@@ -98,8 +104,8 @@ public struct AudioSession: Sendable, BitwiseCopyable {
     return change
   }
 
-  @_noLocks @_noAllocation
-  private static func isRecent(_ change: Micros?, at now: Micros) -> Bool {
+  @inlinable @_noLocks @_noAllocation
+  static func isRecent(_ change: Micros?, at now: Micros) -> Bool {
     guard let change else { return false }
     return now - change <= grace
   }

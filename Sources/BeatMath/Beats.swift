@@ -6,23 +6,23 @@
 public struct Beats: Hashable, Comparable, Sendable, BitwiseCopyable {
   public var micros: Int64
 
-  @_noLocks @_noAllocation
+  @inlinable @_noLocks @_noAllocation
   public init(micros: Int64) {
     self.micros = micros
   }
 
   /// Nearest microbeat; halves away from zero.
-  @_noLocks @_noAllocation
+  @inlinable @_noLocks @_noAllocation
   public init(_ value: Double) {
     micros = Int64(rounding: value * 1e6)
   }
 
   public var value: Double {
-    @_noLocks @_noAllocation get { Double(micros) / 1e6 }
+    @inlinable @_noLocks @_noAllocation get { Double(micros) / 1e6 }
   }
 
   public static var zero: Beats {
-    @_noLocks @_noAllocation get { Beats(micros: 0) }
+    @inlinable @_noLocks @_noAllocation get { Beats(micros: 0) }
   }
 
   // All of them by hand: the generic defaults make metadata at run time in debug builds.
@@ -38,13 +38,13 @@ public struct Beats: Hashable, Comparable, Sendable, BitwiseCopyable {
   @_noLocks @_noAllocation
   public static func >= (left: Beats, right: Beats) -> Bool { left.micros >= right.micros }
 
-  @_noLocks @_noAllocation
+  @inlinable @_noLocks @_noAllocation
   public static func == (left: Beats, right: Beats) -> Bool { left.micros == right.micros }
 
-  @_noLocks @_noAllocation
+  @inlinable @_noLocks @_noAllocation
   public static func + (left: Beats, right: Beats) -> Beats { Beats(micros: left.micros &+ right.micros) }
 
-  @_noLocks @_noAllocation
+  @inlinable @_noLocks @_noAllocation
   public static func - (left: Beats, right: Beats) -> Beats { Beats(micros: left.micros &- right.micros) }
 
   @_noLocks @_noAllocation

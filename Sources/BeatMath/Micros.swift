@@ -6,7 +6,7 @@
 public struct Micros: Hashable, Comparable, Sendable, BitwiseCopyable {
   public var count: Int64
 
-  @_noLocks @_noAllocation
+  @inlinable @_noLocks @_noAllocation
   public init(_ count: Int64) {
     self.count = count
   }
@@ -22,7 +22,7 @@ public struct Micros: Hashable, Comparable, Sendable, BitwiseCopyable {
   }
 
   // All of them by hand: the generic defaults make metadata at run time in debug builds.
-  @_noLocks @_noAllocation
+  @inlinable @_noLocks @_noAllocation
   public static func < (left: Micros, right: Micros) -> Bool { left.count < right.count }
 
   @_noLocks @_noAllocation
@@ -34,13 +34,13 @@ public struct Micros: Hashable, Comparable, Sendable, BitwiseCopyable {
   @_noLocks @_noAllocation
   public static func >= (left: Micros, right: Micros) -> Bool { left.count >= right.count }
 
-  @_noLocks @_noAllocation
+  @inlinable @_noLocks @_noAllocation
   public static func == (left: Micros, right: Micros) -> Bool { left.count == right.count }
 
-  @_noLocks @_noAllocation
+  @inlinable @_noLocks @_noAllocation
   public static func + (left: Micros, right: Micros) -> Micros { Micros(left.count &+ right.count) }
 
-  @_noLocks @_noAllocation
+  @inlinable @_noLocks @_noAllocation
   public static func - (left: Micros, right: Micros) -> Micros { Micros(left.count &- right.count) }
 
   @_noLocks @_noAllocation

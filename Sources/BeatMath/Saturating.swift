@@ -3,7 +3,7 @@
 // Numbers from outside must not trap: a trap on the audio thread ends the program.
 extension Int64 {
   /// Out of range lands on the nearest bound, NaN on zero. Rounds toward zero. [any]
-  @_noLocks @_noAllocation
+  @inlinable @_noLocks @_noAllocation
   public init(saturating value: Double) {
     if value >= 0x1p63 {
       self = .max
@@ -17,17 +17,16 @@ extension Int64 {
   }
 
   /// Out of range lands on the nearest bound, NaN on zero. Halves go away from zero, as Link's do. [any]
-  @_noLocks @_noAllocation
+  @inlinable @_noLocks @_noAllocation
   public init(rounding value: Double) {
     let whole = Int64(saturating: value)
     // Exact: below 2^52 both terms are representable, above it there is no fraction.
     let fraction = value - Double(whole)
-    if fraction >= 0.5 && whole != .max {
-      self = whole &+ 1
-    } else if fraction <= -0.5 && whole != .min {
-      self = whole &- 1
-    } else {
+    if whole == .max || whole == .min {
       self = whole
+    } else {
+      // Without a branch: which way a beat is rounded is chance, and a wrong guess costs more than all the rest.
+      self = whole &+ (fraction >= 0.5 ? 1 : 0) &- (fraction <= -0.5 ? 1 : 0)
     }
   }
 

@@ -13,11 +13,11 @@ public struct SessionState: Hashable, Sendable, BitwiseCopyable {
   /// The id of the session that the timeline belongs to, as a number; 0 if that is of no concern. A change that
   /// was meant for another session than the current one is not worked in.
   public let session: UInt64
-  private let capturedTimeline: Timeline
-  private let capturedStartStop: ClientStartStop
+  @usableFromInline let capturedTimeline: Timeline
+  @usableFromInline let capturedStartStop: ClientStartStop
 
   /// As captured: `change(at:)` tells what was changed since.
-  @_noLocks @_noAllocation
+  @inlinable @_noLocks @_noAllocation
   public init(timeline: Timeline, startStop: ClientStartStop, isConnected: Bool, session: UInt64 = 0) {
     self.timeline = timeline
     self.startStop = startStop
@@ -72,13 +72,13 @@ extension SessionState {
   }
 
   /// The beat at `time`: its magnitude is this client's own, its phase within `quantum` the session's.
-  @_noLocks @_noAllocation
+  @inlinable @_noLocks @_noAllocation
   public func beats(at time: Micros, quantum: Beats) -> Beats {
     timeline.phaseEncodedBeats(at: time, quantum: quantum)
   }
 
   /// The beat at `time`: its magnitude is this client's own, its phase within `quantum` the session's.
-  @_noLocks @_noAllocation
+  @inlinable @_noLocks @_noAllocation
   public func beat(at time: Micros, quantum: Double) -> Double {
     beats(at: time, quantum: Beats(quantum)).value
   }

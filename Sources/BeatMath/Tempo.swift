@@ -28,7 +28,7 @@ public struct Tempo: Hashable, Sendable, BitwiseCopyable {
   }
 
   public var microsPerBeat: Int64 {
-    @_noLocks @_noAllocation get { Int64(rounding: 60e6 / beatsPerMinute) }
+    @inlinable @_noLocks @_noAllocation get { Int64(rounding: 60e6 / beatsPerMinute) }
   }
 
   /// Within Link's 20...999 BPM; NaN becomes the lowest.
@@ -42,7 +42,7 @@ public struct Tempo: Hashable, Sendable, BitwiseCopyable {
   @_noLocks @_noAllocation
   public static func == (left: Tempo, right: Tempo) -> Bool { left.beatsPerMinute == right.beatsPerMinute }
 
-  @_noLocks @_noAllocation
+  @inlinable @_noLocks @_noAllocation
   public func beats(in duration: Micros) -> Beats {
     Beats(Double(duration.count) / Double(microsPerBeat))
   }

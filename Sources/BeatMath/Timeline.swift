@@ -22,7 +22,7 @@ public struct Timeline: Hashable, Sendable, BitwiseCopyable {
     left.tempo == right.tempo && left.beatOrigin == right.beatOrigin && left.timeOrigin == right.timeOrigin
   }
 
-  @_noLocks @_noAllocation
+  @inlinable @_noLocks @_noAllocation
   public func beats(at time: Micros) -> Beats {
     beatOrigin + tempo.beats(in: time - timeOrigin)
   }

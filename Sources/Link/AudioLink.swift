@@ -27,17 +27,34 @@ public struct AudioLink: Sendable, BitwiseCopyable {
   /// whatever the network says. [audio, real-time-safe]
   @_noLocks @_noAllocation
   public func captureAudioState() -> SessionState {
-    captureAudioState(at: HostClock.micros())
+    takeNews() ? own.pointee.captured : capture(at: HostClock.micros())
   }
 
   /// The same, with the clock read by the caller. [audio, real-time-safe]
   @_noLocks @_noAllocation
   public func captureAudioState(at now: Micros) -> SessionState {
+    takeNews() ? own.pointee.captured : capture(at: now)
+  }
+
+  /// Whether the last capture still holds: nothing was published, and we changed nothing of late. So it is in
+  /// nearly every cycle, and then not even the clock is needed.
+  @_noLocks @_noAllocation
+  private func takeNews() -> Bool {
     shared.pointee.captures.store(
       shared.pointee.captures.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
-    let published = shared.pointee.session.read()
-    own.pointee.isEnabled = published.isEnabled
-    return own.pointee.session.capture(published.state, workedIn: published.audioSequence, at: now)
+    if let new = shared.pointee.session.readIfNew() {
+      own.pointee.published = new
+      own.pointee.isSettled = false
+    }
+    return own.pointee.isSettled
+  }
+
+  @_noLocks @_noAllocation
+  private func capture(at now: Micros) -> SessionState {
+    own.pointee.captured = own.pointee.session.capture(
+      own.pointee.published.state, workedIn: own.pointee.published.workedIn, at: now)
+    own.pointee.isSettled = own.pointee.session.isSettled(at: now)
+    return own.pointee.captured
   }
 
   /// Puts what was changed since its capture into the session; an unchanged state does nothing. False if too
@@ -53,11 +70,14 @@ public struct AudioLink: Sendable, BitwiseCopyable {
   @_noLocks @_noAllocation
   public func commitAudioState(_ state: SessionState, at now: Micros) -> Bool {
     let before = own.pointee.session
-    let change = own.pointee.session.commit(state, at: now, isEnabled: own.pointee.isEnabled)
+    let change = own.pointee.session.commit(state, at: now, isEnabled: own.pointee.published.isEnabled)
     guard let change else { return true }
-    if shared.pointee.changes.push(change) { return true }
-    own.pointee.session = before
-    return false
+    guard shared.pointee.changes.push(change) else {
+      own.pointee.session = before
+      return false
+    }
+    own.pointee.isSettled = false
+    return true
   }
 
   /// Beats per minute of a span of samples that goes from one beat to another. [any, real-time-safe]
@@ -71,7 +91,7 @@ public struct AudioLink: Sendable, BitwiseCopyable {
 
 /// Both sides hold it at once: atomics and handoffs only.
 struct AudioShared: ~Copyable, Sendable {
-  let session: Latest<SessionSnapshot>
+  let session: Latest<Published>
   let changes: SPSCQueue<SessionChange>
   /// So that Link's thread knows whether somebody is there.
   let captures = Atomic<UInt>(0)
@@ -79,23 +99,40 @@ struct AudioShared: ~Copyable, Sendable {
   let quantum = Atomic<UInt64>(Double(4).bitPattern)
 
   init(_ snapshot: SessionSnapshot) {
-    session = Latest(snapshot)
+    session = Latest(Published(snapshot))
     changes = SPSCQueue(
       capacity: 256,
       filler: SessionChange(timeline: nil, startStop: nil, at: .zero, session: 0, sequence: 0))
   }
 }
 
+/// As much of a snapshot as the audio thread needs.
+struct Published: BitwiseCopyable {
+  var state: SessionState
+  var workedIn: UInt64
+  var isEnabled: Bool
+
+  init(_ snapshot: SessionSnapshot) {
+    state = snapshot.state
+    workedIn = snapshot.audioSequence
+    isEnabled = snapshot.isEnabled
+  }
+}
+
 /// The audio thread's alone.
 struct AudioOwn: BitwiseCopyable {
   var session: AudioSession
-  var isEnabled = false
+  var published: Published
+  var captured: SessionState
+  var isSettled = false
   /// Of the early verbs: the quantum and session that beats are read by until the next join or reset.
   var latchedQuantum = 4.0
   var latchedSession: UInt64
 
   init(_ snapshot: SessionSnapshot) {
     session = AudioSession(snapshot.state)
+    published = Published(snapshot)
+    captured = snapshot.state
     latchedSession = snapshot.state.session
   }
 }
@@ -121,7 +158,7 @@ final class AudioRoom: AudioDoor {
 
   var handle: AudioLink { AudioLink(shared: shared, own: own) }
 
-  func publish(_ snapshot: SessionSnapshot) { shared.pointee.session.publish(snapshot) }
+  func publish(_ snapshot: SessionSnapshot) { shared.pointee.session.publish(Published(snapshot)) }
 
   func nextChange() -> SessionChange? { shared.pointee.changes.pop() }
 

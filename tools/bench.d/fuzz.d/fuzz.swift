@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkSession
+import LinkWire
+
+// What libFuzzer calls with each mutated packet; the address sanitizer watches. `tools/bench fuzz` builds it.
+
+/// A machine that hears everything, as if each packet came from a peer of its own network.
+nonisolated(unsafe) private var session: LinkSession = {
+  var session = LinkSession(tempo: Tempo(120), seed: 1, at: .zero)
+  session.handle(.enable(true), at: .zero)
+  let address = Address.v4(0x7f00_0001)
+  let gateway = Gateway(
+    id: GatewayID(rawValue: 1), address: address, measurement: Endpoint(address: address, port: 1000))
+  session.handle(.gatewayOpened(gateway), at: .zero)
+  return session
+}()
+nonisolated(unsafe) private var now = Micros.zero
+
+@c(LLVMFuzzerTestOneInput)
+public func fuzz(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
+  let packet = UnsafeRawBufferPointer(start: bytes, count: count)
+  readTwice(packet)
+  hear(packet)
+  return 0
+}
+
+/// What is read must be the same when it is written and read again.
+private func readTwice(_ packet: UnsafeRawBufferPointer) {
+  _ = try? decodeDiscoveryHeader(packet)
+  if let message = try? decodeDiscovery(packet), isMusical(message) {
+    let again = encode(message).withUnsafeBytes { try? decodeDiscovery($0) }
+    precondition(again == message, "read, written and read again it differs")
+  }
+  guard let message = try? decodeMeasurement(packet) else { return }
+  switch message {
+  case .ping(let echo):
+    let pong = encodePong(session: NodeID(rawValue: 1), ghost: Micros(2), echoing: echo)
+    precondition(pong.count == 41 + echo.count && packet.count == 9 + echo.count, "echo of another length")
+  case .pong(let pong):
+    let ping = encodePing(host: pong.host, previousGhost: pong.ghost)
+    guard case .ping(let echo) = ping.withUnsafeBytes({ try? decodeMeasurement($0) }) else {
+      preconditionFailure("our own ping is refused")
+    }
+    precondition(echo.count == 32)
+  }
+}
+
+/// A beat that lasts longer than a Double counts exactly is never sent on, so it need not survive.
+private func isMusical(_ message: DiscoveryMessage) -> Bool {
+  switch message {
+  case .alive(let state, _), .response(let state, _): state.timeline.tempo.beatsPerMinute > 0.001
+  case .byeBye: true
+  }
+}
+
+private func hear(_ packet: UnsafeRawBufferPointer) {
+  now = now + Micros(997)
+  let sender = Endpoint(address: .v4(0x7f00_0001), port: UInt16(truncatingIfNeeded: packet.count) | 1)
+  for channel in [Channel.discovery, .measurement] {
+    session.receive(packet, from: sender, on: GatewayID(rawValue: 1), via: channel, at: now)
+    drain()
+  }
+  session.handle(.deadline, at: now)
+  drain()
+  let tempo = session.snapshot.state.tempo
+  precondition(tempo >= 20 && tempo <= 999, "tempo out of range")
+}
+
+private func drain() {
+  while true {
+    if case .sleep = session.nextOutput() { return }
+  }
+}

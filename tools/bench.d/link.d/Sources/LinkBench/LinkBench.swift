@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+@preconcurrency import Glibc
+import Link
+import Reference
+
+/// Our library and the reference, each in its turn, so that whatever the machine does meanwhile happens to both.
+@main
+struct LinkBench {
+  static func main() {
+    let isQuick = CommandLine.arguments.contains("--quick")
+    let ours = Link(tempo: 97)
+    let theirs = reference_new(97)
+    ours.isEnabled = true
+    reference_enable(theirs, 1)
+    guard wait({ ours.peerCount == 1 && reference_peers(theirs) == 1 }) else {
+      fputs("bench: the two libraries do not find each other\n", stderr)
+      exit(1)
+    }
+    let audio = audioTurns(ours, theirs, rounds: isQuick ? 41 : 201)
+    let join = joining(rounds: isQuick ? 4 : 20)
+    print(
+      "capture and beat on the audio thread, ns, median (least...most of \(audio.ours.count) rounds of 10000):"
+    )
+    print("  ours       \(audio.ours.summary(decimals: 1))")
+    print("  reference  \(audio.theirs.summary(decimals: 1))")
+    print("in one round: ours \(audio.ourSins), reference \(audio.theirSins)")
+    print(
+      "from enabling to being in a running session of two, ms, median (least...most of \(join.ours.count)):")
+    print("  ours       \(join.ours.summary(decimals: 1))")
+    print("  reference  \(join.theirs.summary(decimals: 1))")
+    write(
+      """
+      {"audio_ns": {"ours": \(audio.ours.median), "reference": \(audio.theirs.median)}, \
+      "allocations_and_locks": {"ours": \(audio.ourSins.total), "reference": \(audio.theirSins.total)}, \
+      "join_ms": {"ours": \(join.ours.median), "reference": \(join.theirs.median)}}
+
+      """)
+    ours.isEnabled = false
+    reference_delete(theirs)
+    // What a user would notice decides, and noise does not: twice as slow is slow, one allocation is too many.
+    exit(audio.ourSins.total == 0 ? 0 : 1)
+  }
+
+  static func audioTurns(
+    _ ours: Link, _ theirs: OpaquePointer, rounds: Int
+  ) -> (ours: [Double], theirs: [Double], ourSins: Sins, theirSins: Sins) {
+    let audio = ours.audio
+    let turns = 10_000
+    var result: (ours: [Double], theirs: [Double]) = ([], [])
+    var sum = ourTurns(audio, turns, Link.clock()) + reference_audio_turns(theirs, Int32(turns), 0)
+    for _ in 0..<rounds {
+      let start = Link.clock()
+      let began = nanoseconds()
+      sum += ourTurns(audio, turns, start)
+      let between = nanoseconds()
+      sum += reference_audio_turns(theirs, Int32(turns), start.count)
+      let ended = nanoseconds()
+      result.ours.append(Double(between - began) / Double(turns))
+      result.theirs.append(Double(ended - between) / Double(turns))
+    }
+    watch_begin()
+    sum += ourTurns(audio, turns, .zero)
+    let ourSins = Sins(watch_end())
+    watch_begin()
+    sum += reference_audio_turns(theirs, Int32(turns), 0)
+    let theirSins = Sins(watch_end())
+    if sum == 0.5 { print("") }
+    return (result.ours, result.theirs, ourSins, theirSins)
+  }
+
+  /// What an audio callback does in each cycle.
+  @_noLocks @_noAllocation
+  static func ourTurns(_ audio: AudioLink, _ turns: Int, _ start: Micros) -> Double {
+    var sum = 0.0
+    for turn in 0..<turns {
+      sum += audio.captureAudioState().beat(at: start + Micros(Int64(turn)), quantum: 4)
+    }
+    return sum
+  }
+
+  /// A session of two reference peers runs all the time; ours and the reference join it in turn.
+  static func joining(rounds: Int) -> (ours: [Double], theirs: [Double]) {
+    var result: (ours: [Double], theirs: [Double]) = ([], [])
+    for round in 0..<(2 * rounds) {
+      let isOurs = round % 2 == 0
+      let link = Link(tempo: 140)
+      let theirs = reference_new(140)
+      let began = Link.clock()
+      if isOurs { link.isEnabled = true } else { reference_enable(theirs, 1) }
+      let isIn = wait {
+        isOurs ? link.peerCount == 2 : reference_peers(theirs) == 2
+      }
+      let took = Double((Link.clock() - began).count) / 1000
+      if isIn && isOurs { result.ours.append(took) }
+      if isIn && !isOurs { result.theirs.append(took) }
+      link.isEnabled = false
+      reference_delete(theirs)
+      // Goodbyes take their time, and a session of a fraction of a second is nobody's elder.
+      usleep(700_000)
+    }
+    return result
+  }
+
+  static func wait(_ condition: () -> Bool) -> Bool {
+    let end = Link.clock() + Micros(20_000_000)
+    while !condition() {
+      if Link.clock() > end { return false }
+      usleep(100)
+    }
+    return true
+  }
+
+  static func nanoseconds() -> Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
+  }
+
+  /// To the file that --json names.
+  static func write(_ text: String) {
+    let arguments = CommandLine.arguments
+    guard let place = arguments.firstIndex(of: "--json"), place + 1 < arguments.count else { return }
+    guard let file = fopen(arguments[place + 1], "w") else { return perror(arguments[place + 1]) }
+    fputs(text, file)
+    fclose(file)
+  }
+}
+
+/// What a real-time thread must not do, and did.
+struct Sins: CustomStringConvertible {
+  var allocations: UInt64
+  var locks: UInt64
+  var total: UInt64 { allocations + locks }
+
+  init(_ counted: UInt64) {
+    allocations = counted >> 32
+    locks = counted & 0xffff_ffff
+  }
+
+  var description: String { "\(allocations) allocations and \(locks) locks" }
+}
+
+extension [Double] {
+  var median: Double { isEmpty ? .nan : sorted()[count / 2] }
+
+  func summary(decimals: Int) -> String {
+    let texts = [median, self.min() ?? .nan, self.max() ?? .nan].map { value in
+      let scale = decimals == 1 ? 10.0 : 1
+      return "\((value * scale).rounded() / scale)"
+    }
+    return "\(texts[0]) (\(texts[1])...\(texts[2]))"
+  }
+}

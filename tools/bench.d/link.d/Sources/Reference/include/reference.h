@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#pragma once
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Ableton's own library (Debian's ableton-link-dev), through its public interface.
+typedef struct Reference Reference;
+Reference *_Nonnull reference_new(double tempo);
+void reference_delete(Reference *_Nonnull link);
+void reference_enable(Reference *_Nonnull link, int on);
+int reference_peers(Reference *_Nonnull link);
+double reference_tempo(Reference *_Nonnull link);
+/// So many times: capture for the audio thread and ask for the beat; the sum keeps the compiler honest.
+double reference_audio_turns(Reference *_Nonnull link, int turns, int64_t time);
+
+/// From here on this thread's allocations and locks are counted.
+void watch_begin(void);
+/// How many there were: allocations in the upper half, locks in the lower.
+uint64_t watch_end(void);
+
+#ifdef __cplusplus
+}
+#endif
