@@ -25,16 +25,39 @@ final class Hand {
     jack_client_close(client)
   }
 
-  func start() { jack_transport_start(client) }
-  func stop() { jack_transport_stop(client) }
-  func locate(_ frame: UInt32) { jack_transport_locate(client, frame) }
-  func setPeriod(_ frames: UInt32) { jack_set_buffer_size(client, frames) }
+  /// Does one thing, whichever the dice say.
+  func act(_ dice: inout Dice) {
+    switch dice.draw(below: 16) {
+    case 0...3: jack_transport_start(client)
+    case 4...5: jack_transport_stop(client)
+    case 6...7: jack_transport_locate(client, UInt32(dice.draw(below: 1_000_000)))
+    case 8...12: plug(true)
+    case 13...14: plug(false)
+    default: jack_set_buffer_size(client, dice.draw(below: 2) == 0 ? 64 : 256)
+    }
+  }
 
-  func plug(_ on: Bool) {
+  private func plug(_ on: Bool) {
     let change = on ? jack_connect : jack_disconnect
     for port in ["click_1", "click_2", "pulse", "run"] { _ = change(client, "tactus:\(port)", "hand:ear") }
     _ = change(client, "tactus:clock", "hand:synth")
     _ = change(client, "hand:keys", "tactus:control")
+  }
+}
+
+/// Chance from a seed.
+struct Dice {
+  private var state: UInt64
+
+  init(seed: UInt64) {
+    state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
+  }
+
+  mutating func draw(below limit: Int) -> Int {
+    state ^= state << 13
+    state ^= state >> 7
+    state ^= state << 17
+    return Int(state % UInt64(limit))
   }
 }
 

@@ -37,9 +37,9 @@
 #define KINDS 48
 #define STACKS_PER_KIND 3
 
-// What the report file is; read by report.py.
+// What the report file is; main.py reads it.
 struct report {
-    uint64_t magic, cycles, audible, midi_events, syscalls_watched, violations;
+    uint64_t magic, cycles, syncs, timebases, audible, midi_events, syscalls_watched, violations;
     struct { char name[24]; uint64_t count; } kinds[KINDS];
 };
 
@@ -146,6 +146,7 @@ static int guarded_sync(int state, void *position, void *arg) {
     enter();
     int result = client->sync(state, position, client->sync_arg);
     leave();
+    report->syncs++;
     return result;
 }
 
@@ -154,6 +155,7 @@ static void guarded_timebase(int state, uint32_t frames, void *position, int is_
     enter();
     client->timebase(state, frames, position, is_new, client->timebase_arg);
     leave();
+    report->timebases++;
 }
 
 static void *next(const char *name) { return dlsym(RTLD_NEXT, name); }

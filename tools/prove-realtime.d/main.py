@@ -152,16 +152,20 @@ def compile_interposer(scratch):
         must([*flags, f"-DPLANT={plant}", "-o", f"{scratch}/plant-{plant}.so", f"{HERE}/plant.c", "-ldl"])
 
 
-def watch(root, scratch, server, seconds, plant=None, program="RealtimeStage"):
-    """Runs the stage under the watch in a lab; what the report says."""
+def watch(root, scratch, server, seconds, plant=None, program=None):
+    """Runs the stage, or the program with a life around it, under the watch in a lab; what the report says."""
     report = f"{scratch}/report"
     for name in [report, report + ".stacks"]:
         if os.path.exists(name):
             os.unlink(name)
     preload = f"{scratch}/interposer.so" + (f":{scratch}/plant-{plant}.so" if plant else "")
     lab = [f"{root}/tools/lab", *(["--pipewire"] if server == "pipewire" else []), "--"]
-    done = run([*lab, "env", f"LD_PRELOAD={preload}", f"REALTIME_REPORT={report}",
-                f"{root}/.build/release/{program}", str(seconds)])
+    stage = f"{root}/.build/release/RealtimeStage"
+    if program:
+        command = [f"{HERE}/scene", preload, str(seconds), f"{root}/.build/release/{program}", stage]
+    else:
+        command = ["env", f"LD_PRELOAD={preload}", stage, str(seconds)]
+    done = run([*lab, *command], env=dict(os.environ, REALTIME_REPORT=report))
     if done.returncode != 0:
         sys.exit(f"prove-realtime: the stage failed ({done.returncode}) on {server}\n{done.stdout[-2000:]}")
     return Report(report, done.stdout.strip())
@@ -174,11 +178,12 @@ class Report:
         self.said = said.splitlines()[-1] if said else ""
         with open(path, "rb") as file:
             data = file.read()
-        magic, self.cycles, self.audible, self.midi, self.watched, self.violations = struct.unpack_from("<6Q", data)
+        (magic, self.cycles, self.sync, self.timebase, self.audible, self.midi, self.watched,
+         self.violations) = struct.unpack_from("<8Q", data)
         if magic != 0x52544D45:
             sys.exit("prove-realtime: the interposer was not loaded")
         self.kinds = {}
-        for place in range(48, len(data), 32):
+        for place in range(64, len(data), 32):
             name, count = struct.unpack_from("<24sQ", data, place)
             if count:
                 self.kinds[name.split(b"\0")[0].decode()] = count
@@ -188,18 +193,29 @@ class Report:
 
 def prove_interposer(root, scratch, seconds=8):
     build(root, "-c", "release", "--product", "RealtimeStage")
+    build(root, "-c", "release", "--product", "tactus")
     compile_interposer(scratch)
     wrong = []
     for server in ["jackd", "pipewire"]:
-        report = watch(root, scratch, server, seconds)
-        print(f"  {server}: {report.cycles} cycles watched, {report.audible} with sound, {report.midi} MIDI events, "
-              f"{report.violations} violations ({report.said})")
-        if report.violations:
-            wrong.append(f"on {server}: {report.kinds}\n{report.stacks[:6000]}")
-        if report.cycles < 100 or report.audible == 0 or report.midi == 0:
-            wrong.append(f"on {server} too little happened to prove anything")
-        if not report.watched:
-            print("  (this kernel can't hand system calls back: only those that libc's names lead to were watched)")
+        for program in ["tactus", None]:
+            report = watch(root, scratch, server, seconds, program=program)
+            print(f"  {program or 'the stage'} on {server}: {report.cycles} process, {report.sync} sync and "
+                  f"{report.timebase} timebase callbacks watched, {report.audible} cycles with sound, "
+                  f"{report.midi} MIDI events, {report.violations} violations", flush=True)
+            wrong += judge(report, f"{program or 'the stage'} on {server}", program)
+    return wrong
+
+
+def judge(report, what, program):
+    wrong = []
+    if report.violations:
+        wrong.append(f"{what}: {report.kinds}\n{report.stacks[:6000]}")
+    if report.cycles < 100 or report.audible == 0 or report.midi == 0:
+        wrong.append(f"{what}: too little happened to prove anything")
+    if program and (report.sync == 0 or report.timebase == 0):
+        wrong.append(f"{what}: its sync or timebase callback was never called")
+    if not report.watched:
+        print("  (this kernel can't hand system calls back: only those that libc's names lead to were watched)")
     return wrong
 
 

@@ -45,6 +45,7 @@ struct World {
     settings.click.mode = .always
     settings.clock.runsWhileStopped = true
     settings.pulse.rate = .perBeat(48)
+    settings.click.countsIn = true
   }
 
   mutating func draw(_ limit: UInt64) -> UInt64 {
@@ -98,7 +99,7 @@ struct World {
     for index in samples.indices { samples[index] = 0.5 }
     var world = World(Sound(UnsafeBufferPointer(samples)))
     var sync = HostSync()
-    var cycles = 0, frames = 0
+    var cycles = 0, frames = 0, waits = 0, bars = 0
     var last = Report()
     while frames < 3_600 * 48_000 {
       let size = UInt32(16 << world.draw(10))
@@ -107,13 +108,17 @@ struct World {
       var outputs = Outputs(
         click1: AudioBuffer(buffers, frames: size), click2: AudioBuffer(buffers + 8_192, frames: size),
         pulse: AudioBuffer(buffers + 16_384, frames: size), run: AudioBuffer(buffers + 24_576, frames: size))
+      if case .starting = cycle.transport.state { waits += sync.mayRoll(cycle) ? 0 : 1 }
       sync.run(cycle, into: &outputs)
+      bars += sync.bbt(cycle, nextFrame: cycle.transport.frame &+ size).bar != 1 ? 1 : 0
       if cycles == 1_000 { plant() }
       rtsanExit()
       last = outputs.report
       cycles += 1
       frames += Int(size)
     }
-    print("\(cycles) cycles, \(last.clicks) clicks, \(last.clocks) clocks, \(last.pulses) pulses played")
+    print(
+      "\(cycles) cycles, \(last.clicks) clicks, \(last.clocks) clocks, \(last.pulses) pulses played,",
+      "\(waits) cycles of a held start, \(bars) of a song past its first bar")
   }
 }
