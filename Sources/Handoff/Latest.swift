@@ -31,6 +31,12 @@ public import Synchronization
     unsafe ends.deallocate()
   }
 
+  /// The blocks of memory behind it, for whoever wants to keep them from being paged out. [any]
+  public func forEachBlock(_ body: (UnsafeRawBufferPointer) -> Void) {
+    unsafe body(UnsafeRawBufferPointer(UnsafeBufferPointer(start: slots, count: 3)))
+    unsafe body(UnsafeRawBufferPointer(UnsafeBufferPointer(start: ends, count: 2 * Self.cacheLine)))
+  }
+
   /// [the writer's thread]
   @inlinable
   public func publish(_ value: Value) {

@@ -38,6 +38,11 @@ public import Synchronization
     @inlinable get { refusals.load(ordering: .relaxed) }
   }
 
+  /// The block of memory behind it, for whoever wants to keep it from being paged out. [any]
+  public func forEachBlock(_ body: (UnsafeRawBufferPointer) -> Void) {
+    unsafe body(UnsafeRawBufferPointer(UnsafeBufferPointer(start: slots, count: capacity)))
+  }
+
   /// False when full: the element is not taken. [the producer's thread]
   @inlinable
   @discardableResult

@@ -50,14 +50,27 @@ public final class AudioExchange: Sendable {
   public init(session: SessionState, settings: Settings) {
     shared = .allocate(capacity: 1)
     shared.initialize(to: SharedState(session: session, settings: settings))
-    // libjack locks its own memory and none of ours. Under a small RLIMIT_MEMLOCK this is refused, and then
-    // only a machine that is short of memory notices.
-    mlock(shared, MemoryLayout<SharedState>.size)
+    lockInMemory()
   }
 
   deinit {
     shared.deinitialize(count: 1)
     shared.deallocate()
+  }
+
+  /// Keeps what the audio thread touches from being paged out: libjack locks its own memory and none of ours. Under
+  /// a small RLIMIT_MEMLOCK this is refused, and then only a machine that is short of memory notices.
+  private func lockInMemory() {
+    func lock(_ block: UnsafeRawBufferPointer) { mlock(block.baseAddress, block.count) }
+    lock(UnsafeRawBufferPointer(start: shared, count: MemoryLayout<SharedState>.size))
+    shared.pointee.session.forEachBlock(lock)
+    shared.pointee.settings.forEachBlock(lock)
+    shared.pointee.sounds.forEachBlock(lock)
+    shared.pointee.clockMap.forEachBlock(lock)
+    shared.pointee.latencies.forEachBlock(lock)
+    shared.pointee.report.forEachBlock(lock)
+    shared.pointee.control.forEachBlock(lock)
+    shared.pointee.proposals.forEachBlock(lock)
   }
 
   /// Takes effect in the next cycle. [network]

@@ -172,4 +172,35 @@ import Testing
     try await live.run(for: 500)
     try await expectOnTheBeat()
   }
+
+  @Test func `clicks are back on the beat after stalls of the server`() async throws {
+    let server = try await TestServer()
+    let live = try LiveHost(server)
+    live.click(beatsPerMinute: 600)
+    let listener = try Listener(server)
+    try await live.run(for: 500)
+    for _ in 0..<3 {
+      try await server.stall(milliseconds: 60)
+      // JACK's own idea of its frames' time is wrong for seconds from here on.
+      let errors = try await live.clickErrors(listener, count: 5)
+      #expect(abs(errors.sorted()[errors.count / 2]) < 500, "\(errors) µs from the beat")
+    }
+  }
+
+  @Test(.enabled(if: TestServer.isPipeWire, "jackd keeps its sample rate"))
+  func `a new sample rate is noticed and the clicks stay on the beat`() async throws {
+    let server = try await TestServer()
+    let live = try LiveHost(server)
+    live.click(beatsPerMinute: 600)
+    let listener = try Listener(server)
+    try await live.run { live.exchange.cycleCount > 20 }
+    let forced = try await ChildProcess.run([
+      "pw-metadata", "-n", "settings", "0", "clock.force-rate", "44100",
+    ])
+    #expect(forced.status == 0, "\(forced.errors)")
+    try await live.run { live.host.server.sampleRate == 44_100 }
+    #expect(live.events.contains(.sampleRateChanged(44_100)))
+    let errors = try await live.clickErrors(listener, count: 9)
+    #expect(abs(errors.sorted()[errors.count / 2]) < 500, "\(errors) µs from the beat")
+  }
 }

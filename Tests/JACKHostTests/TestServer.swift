@@ -53,6 +53,13 @@ final class TestServer {
     child = 0
   }
 
+  /// Stops the server's process for a while: what a driver that stalls does to everybody.
+  func stall(milliseconds: UInt32) async throws {
+    kill(child, SIGSTOP)
+    try await Task.sleep(for: .milliseconds(milliseconds))
+    kill(child, SIGCONT)
+  }
+
   private func spawn() throws {
     if Self.isPipeWire {
       setenv("XDG_RUNTIME_DIR", directory, 1)
@@ -92,7 +99,7 @@ private func pipeWireConfiguration(rate: Int, period: Int) -> String {
   """
   context.properties = {
     core.daemon = true  core.name = pipewire-0  support.dbus = false  mem.warn-mlock = false
-    default.clock.rate = \(rate)  default.clock.allowed-rates = [ \(rate) ]
+    default.clock.rate = \(rate)  default.clock.allowed-rates = [ 44100 48000 ]
     default.clock.quantum = \(period)  default.clock.min-quantum = 32  default.clock.max-quantum = 8192
   }
   context.spa-libs = {
@@ -110,7 +117,6 @@ private func pipeWireConfiguration(rate: Int, period: Int) -> String {
   ]
   context.objects = [
     { factory = metadata args = { metadata.name = default } }
-    { factory = metadata args = { metadata.name = settings } }
     { factory = spa-node-factory args = {
         factory.name = support.node.driver  node.name = Freewheel-Driver  priority.driver = 19000
         node.group = pipewire.freewheel  node.freewheel = true
