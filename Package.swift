@@ -44,7 +44,7 @@ let package = Package(
       path: "Tests/RealtimeStage"),
     // Our Link as a program, to stand where a reference peer could.
     .executableTarget(name: "link-peer", dependencies: ["Link"], path: "Tests/LinkPeer"),
-    .testTarget(name: "InteropTests", dependencies: ["TestSupport", "link-peer"]),
+    .testTarget(name: "InteropTests", dependencies: ["TestSupport", "link-peer", "tactus"]),
     .testTarget(name: "ClickSoundsTests", dependencies: ["ClickSounds"]),
     .testTarget(name: "HandoffTests", dependencies: ["Handoff"]),
     .testTarget(name: "HostSyncTests", dependencies: ["BeatMath", "HostSync", "TestSupport"]),

@@ -10,7 +10,7 @@ enum Interop {
   /// Our library in a program; built beside the tests.
   static let ours = LabPeer.Kind.program([directoryOfTests + "/link-peer"])
 
-  private static let directoryOfTests: String = {
+  static let directoryOfTests: String = {
     var path = [UInt8](repeating: 0, count: 4096)
     let size = readlink("/proc/self/exe", &path, path.count)
     let program = String(decoding: path[..<max(0, size)], as: UTF8.self)

@@ -9,6 +9,8 @@ public final class LabPeer: Sendable {
     case linkhut
     /// The newest reference library on PyPI.
     case reference
+    /// JACK's transport on that host, as any client is shown it; no Link.
+    case jack
     /// Any other program that speaks the same protocol.
     case program([String])
   }
@@ -28,6 +30,7 @@ public final class LabPeer: Sendable {
       switch kind {
       case .linkhut: [Lab.tool, "peer", "linkhut"]
       case .reference: [Lab.tool, "peer", "reference"]
+      case .jack: [Lab.tool, "peer", "jack"]
       case .program(let command): command
       }
     process = try ChildProcess(stage.command(on: host, command))

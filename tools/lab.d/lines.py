@@ -23,7 +23,7 @@ HELP = {
     "start BEAT [TIME]": "play and request that beat at that time",
     "clock": "the time", "peers": "how many others",
     "wait FIELD VALUE [SECONDS]": "until status shows it (numbers within 0.01); 10 seconds at most unless said",
-    "key KEYS": "press keys (LinkHut)",
+    "key KEYS": "press keys (LinkHut)", "locate FRAME": "move the transport (jack)",
     "help": "this", "quit": "leave the session and end",
 }
 _BOOLEANS = {"on": True, "off": False, "true": True, "false": False}

@@ -34,6 +34,7 @@ inside, $LAB is this program:
   $LAB wire measure            what the wire adds to a datagram's way there and back
   $LAB peer linkhut            Ableton's LinkHut     } driven by lines on standard input, one JSON answer each:
   $LAB peer reference          the reference library } `help` lists the commands
+  $LAB peer jack               JACK's transport      }
 
 anywhere:
   tools/lab at PID [on K] COMMAND...   run COMMAND in the running lab with that process id (a second terminal)

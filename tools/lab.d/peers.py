@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`$LAB peer NAME`: a real Link peer, driven by lines. This process becomes the driver, so its id is the peer's."""
+"""`$LAB peer NAME`: a real Link peer, or JACK's transport, driven by lines. This process becomes the driver, so its id is the peer's."""
 
 import os
 import sys
@@ -18,7 +18,9 @@ def run(arguments):
         if python is None:
             fail("the reference library is not installed and a lab has no way to PyPI: run 'tools/lab prepare' outside")
         driver = [python, "-I", os.path.join(HERE, "reference.py")]
+    elif arguments == ["jack"]:
+        driver = ["/usr/bin/python3", "-I", "-S", os.path.join(HERE, "transport.py")]
     else:
-        fail("usage: tools/lab peer linkhut|reference", 2)
+        fail("usage: tools/lab peer linkhut|reference|jack", 2)
     sys.stdout.flush()
     os.execv(driver[0], driver)

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+import Testing
+
+/// The program itself in company: JACK's transport on one side, LinkHut and the reference library on the other.
+@Suite struct ProgramTests {
+  private func tactus(_ options: String..., on stage: LabStage, host: Int = 1) async throws -> ChildProcess {
+    let program = try ChildProcess(stage.command(on: host, [Interop.directoryOfTests + "/tactus"] + options))
+    let first = try await program.line()
+    #expect(first?.hasPrefix("JACK server") == true, "\(first ?? program.saidOnErrors)")
+    return program
+  }
+
+  @Test(arguments: [LabPeer.Kind.reference, .linkhut])
+  func `the transport shows the session's tempo and starts and stops with it, both ways`(
+    other: LabPeer.Kind
+  ) async throws {
+    let stage = try await LabStage()
+    let they = try LabPeer(other, in: stage)
+    let transport = try LabPeer(.jack, in: stage)
+    let program = try await tactus("--start-stop-sync", on: stage)
+    try await they.ask("enable on")
+    try await they.ask("sync on")
+    try await they.wait("peers", "1")
+    try await they.ask("tempo 127")
+    try await transport.wait("tempo", "127")
+    try await they.ask("play")
+    try await transport.wait("playing", "true")
+    try await transport.ask("stop")
+    try await they.wait("playing", "false")
+    try await transport.ask("play")
+    try await they.wait("playing", "true")
+    try await they.ask("stop")
+    try await transport.wait("playing", "false")
+    program.signal(SIGTERM)
+    // It says goodbye, so nobody waits for it.
+    try await they.wait("peers", "0", seconds: 3)
+    #expect(await program.status() == 0)
+    #expect(abs(try await they.status().tempo - 127) < 0.01)
+  }
+
+  @Test func `whoever joins a running session starts on its bar, and two studios then play the same bar`()
+    async throws
+  {
+    let stage = try await LabStage("--hosts", "2")
+    let they = try LabPeer(.reference, in: stage, on: 1)
+    try await they.ask("tempo 111")
+    try await they.ask("enable on")
+    try await Task.sleep(for: .milliseconds(700))
+    var studios: [(program: ChildProcess, transport: LabPeer)] = []
+    for host in 1...2 {
+      let transport = try LabPeer(.jack, in: stage, on: host)
+      studios.append((try await tactus("--bpm=140", on: stage, host: host), transport))
+    }
+    try await they.wait("peers", "2")
+    for studio in studios {
+      try await studio.transport.wait("tempo", "111")
+      try await studio.transport.ask("play")
+    }
+    for studio in studios { try await studio.transport.wait("playing", "true") }
+    for studio in studios {
+      // What the transport shows at a frame is heard when the frame is. Single readings suffer from a busy machine.
+      var distances: [Double] = []
+      for _ in 0..<15 {
+        let shown = try await PeerStatus(studio.transport.ask("beat"))
+        let heard = shown.time + Int64(shown.fields["latency"]?.number ?? 0)
+        let session = try await PeerStatus(they.ask("beat \(heard)"))
+        distances.append(Interop.distance(shown.phase, session.phase))
+        try await Task.sleep(for: .milliseconds(20))
+      }
+      let milliseconds = Interop.median(distances) * 60_000 / 111
+      #expect(abs(milliseconds) < 3, "\(distances)")
+    }
+    #expect(abs(try await they.status().tempo - 111) < 0.001)
+  }
+
+  @Test func `a crash of the program leaves the session and the server alone, and it comes back`()
+    async throws
+  {
+    let stage = try await LabStage()
+    let they = try LabPeer(.reference, in: stage)
+    let program = try await tactus(on: stage)
+    try await they.ask("enable on")
+    try await they.wait("peers", "1")
+    try await they.ask("tempo 93")
+    program.signal(SIGKILL)
+    #expect(await program.status() == 128 + SIGKILL)
+    try await they.wait("peers", "0")
+    // Now alone, they count as a new session; the older one is told by half a second at least.
+    try await Task.sleep(for: .milliseconds(700))
+    let again = try await tactus("--bpm=150", on: stage)
+    try await they.wait("peers", "1")
+    let transport = try LabPeer(.jack, in: stage)
+    try await transport.wait("tempo", "93")
+    #expect(abs(try await they.status().tempo - 93) < 0.001)
+    again.signal(SIGINT)
+    #expect(await again.status() == 0)
+  }
+}

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""JACK's transport as a peer: what any JACK client is shown and may do, driven by lines (lines.py).
+
+`time` is when the shown frame's cycle began, by JACK's clock; `latency` is how much later the hardware is heard. The
+client only asks: it has no ports and is never master."""
+
+import ctypes
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import lines
+
+NO_START_SERVER = 1
+BBT = 0x10
+OUTPUT_LATENCY = 1  # JackPlaybackLatency
+
+
+class Position(ctypes.Structure):
+    """As far as the members that are at the same place on every machine."""
+    _fields_ = [
+        ("unique", ctypes.c_uint64), ("usecs", ctypes.c_uint64), ("frame_rate", ctypes.c_uint32),
+        ("frame", ctypes.c_uint32), ("valid", ctypes.c_uint32), ("bar", ctypes.c_int32), ("beat", ctypes.c_int32),
+        ("tick", ctypes.c_int32), ("bar_start_tick", ctypes.c_double), ("beats_per_bar", ctypes.c_float),
+        ("beat_type", ctypes.c_float), ("ticks_per_beat", ctypes.c_double), ("beats_per_minute", ctypes.c_double),
+        ("rest", ctypes.c_byte * 256),
+    ]
+
+
+class Range(ctypes.Structure):
+    _fields_ = [("least", ctypes.c_uint32), ("most", ctypes.c_uint32)]
+
+
+class Transport:
+    pause = 0.005
+
+    def __init__(self):
+        self.jack = ctypes.CDLL("libjack.so.0")
+        for name in ("jack_client_open", "jack_port_by_name"):
+            getattr(self.jack, name).restype = ctypes.c_void_p
+        client = self.jack.jack_client_open(b"transport", NO_START_SERVER, None)
+        if not client:
+            raise SystemExit("transport: no JACK server")
+        self.client = ctypes.c_void_p(client)
+        self.jack.jack_activate(self.client)
+
+    def status(self):
+        position = Position()
+        state = self.jack.jack_transport_query(self.client, ctypes.byref(position))
+        shown = {"playing": state == 1, "waiting": state == 3, "frame": position.frame, "time": position.usecs,
+                 "latency": self.latency(position.frame_rate), "bbt": bool(position.valid & BBT), "tempo": 0.0,
+                 "bar": 0, "beat": 0.0, "phase": 0.0, "pid": os.getpid()}
+        if shown["bbt"] and position.ticks_per_beat > 0:
+            within = position.beat - 1 + position.tick / position.ticks_per_beat
+            shown.update(tempo=position.beats_per_minute, bar=position.bar, phase=within,
+                         beat=(position.bar - 1) * position.beats_per_bar + within)
+        return shown
+
+    def latency(self, rate):
+        for name in (b"system:playback_1", b"system:playback_FL"):
+            port = self.jack.jack_port_by_name(self.client, name)
+            if port and rate:
+                found = Range()
+                self.jack.jack_port_get_latency_range(ctypes.c_void_p(port), OUTPUT_LATENCY, ctypes.byref(found))
+                return found.most * 1_000_000 / rate
+        return 0.0
+
+    def beat(self):
+        return self.status()
+
+    def play(self):
+        self.jack.jack_transport_start(self.client)
+
+    def stop(self):
+        self.jack.jack_transport_stop(self.client)
+
+    def locate(self, word):
+        self.jack.jack_transport_locate(self.client, ctypes.c_uint32(int(word)))
+
+    def leave(self):
+        self.jack.jack_client_close(self.client)
+        time.sleep(0.01)
+
+
+lines.serve(Transport())
