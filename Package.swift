@@ -14,7 +14,8 @@ let package = Package(
     .target(
       name: "Handoff", swiftSettings: [.strictMemorySafety(), .treatAllWarnings(as: .error)]),
     .target(name: "HostSync", dependencies: ["BeatMath"]),
-    .target(name: "ClickSounds", dependencies: ["HostSync"]),
+    .systemLibrary(name: "CSndfile", pkgConfig: "sndfile", providers: [.apt(["libsndfile1-dev"])]),
+    .target(name: "ClickSounds", dependencies: ["CSndfile", "HostSync"]),
     // Where the review of every C call on the audio thread happens: Sources/CJACK/shim.h.
     .systemLibrary(name: "CJACK", pkgConfig: "jack", providers: [.apt(["libjack-jackd2-dev"])]),
     .target(name: "JACKHost", dependencies: ["BeatMath", "CJACK", "Handoff", "HostSync"]),
@@ -45,7 +46,7 @@ let package = Package(
     // Our Link as a program, to stand where a reference peer could.
     .executableTarget(name: "link-peer", dependencies: ["Link"], path: "Tests/LinkPeer"),
     .testTarget(name: "InteropTests", dependencies: ["TestSupport", "link-peer", "tactus"]),
-    .testTarget(name: "ClickSoundsTests", dependencies: ["ClickSounds"]),
+    .testTarget(name: "ClickSoundsTests", dependencies: ["CSndfile", "ClickSounds", "HostSync"]),
     .testTarget(name: "HandoffTests", dependencies: ["Handoff"]),
     .testTarget(name: "HostSyncTests", dependencies: ["BeatMath", "HostSync", "TestSupport"]),
     .testTarget(

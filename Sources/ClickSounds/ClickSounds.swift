@@ -8,7 +8,7 @@
 // One invariant: a sound begins with its first frame. Nothing is faded in, so the frame at which HostSync starts a
 // sound is the frame at which it is heard.
 //
-// Way in: `RenderedBank`, made from a `BuiltInSound`.
+// Way in: `RenderedBank`, made from a `BuiltInSound` and, in the place of any of its three sounds, a `SoundFile`.
 
 /// The sounds that need no file.
 public enum BuiltInSound: String, CaseIterable, Sendable {

@@ -8,13 +8,18 @@ public final class RenderedBank: Sendable {
   nonisolated(unsafe) private let samples: UnsafeMutableBufferPointer<Float>
   nonisolated(unsafe) public let bank: SoundBank
 
-  /// `number` grows with each bank that is published.
-  public convenience init(_ sound: BuiltInSound, sampleRate: Int, number: UInt32) {
+  /// `number` grows with each bank that is published. A file takes the place of its built-in sound.
+  public convenience init(
+    _ sound: BuiltInSound, files: SoundFiles = SoundFiles(), sampleRate: Int, number: UInt32
+  ) {
     let recipes = sound.recipes
-    let rate = Double(max(1, sampleRate))
+    let rate = max(1, sampleRate)
+    func samples(_ file: SoundFile?, _ recipe: Recipe) -> [Float] {
+      file?.samples(at: rate) ?? recipe.rendered(sampleRate: Double(rate))
+    }
     self.init(
-      accent: recipes.accent.rendered(sampleRate: rate), beat: recipes.beat.rendered(sampleRate: rate),
-      subdivision: recipes.subdivision.rendered(sampleRate: rate), number: number)
+      accent: samples(files.accent, recipes.accent), beat: samples(files.beat, recipes.beat),
+      subdivision: samples(files.subdivision, recipes.subdivision), number: number)
   }
 
   init(accent: [Float], beat: [Float], subdivision: [Float], number: UInt32) {
@@ -31,5 +36,18 @@ public final class RenderedBank: Sendable {
 
   deinit {
     samples.deallocate()
+  }
+}
+
+/// The sounds of a click that are the user's own.
+public struct SoundFiles: Equatable, Sendable {
+  public var accent: SoundFile?
+  public var beat: SoundFile?
+  public var subdivision: SoundFile?
+
+  public init(accent: SoundFile? = nil, beat: SoundFile? = nil, subdivision: SoundFile? = nil) {
+    self.accent = accent
+    self.beat = beat
+    self.subdivision = subdivision
   }
 }

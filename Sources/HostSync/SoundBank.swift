@@ -5,6 +5,9 @@ public struct Sound: BitwiseCopyable {
   let samples: UnsafePointer<Float>?
   let count: Int
 
+  /// Its length.
+  public var frames: Int { @_noLocks @_noAllocation get { count } }
+
   @_noLocks @_noAllocation
   public init(_ samples: UnsafeBufferPointer<Float>) {
     self.samples = samples.baseAddress

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import CSndfile
+import Glibc
+import HostSync
+import Testing
+
+@testable import ClickSounds
+
+/// A folder of its own, gone with the test.
+final class Folder {
+  let path: String
+
+  init() throws {
+    var name = Array("/tmp/click-sounds-XXXXXX".utf8CString)
+    try #require(mkdtemp(&name) != nil)
+    path = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  deinit {
+    guard let folder = opendir(path) else { return }
+    while let entry = readdir(folder) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) {
+        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      if name != "." && name != ".." { unlink(path + "/" + name) }
+    }
+    closedir(folder)
+    rmdir(path)
+  }
+
+  func write(_ name: String, _ bytes: [UInt8]) throws -> String {
+    let file = path + "/" + name
+    let descriptor = open(file, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+    try #require(Glibc.write(descriptor, bytes, bytes.count) == bytes.count)
+    close(descriptor)
+    return file
+  }
+
+  func read(_ file: String) throws -> [UInt8] {
+    let descriptor = open(file, O_RDONLY)
+    defer { close(descriptor) }
+    var bytes = [UInt8](repeating: 0, count: 1 << 20)
+    let count = Glibc.read(descriptor, &bytes, bytes.count)
+    try #require(count >= 0)
+    return Array(bytes.prefix(count))
+  }
+
+  /// A sound file of interleaved samples.
+  func sound(
+    _ name: String, format: Int, rate: Int32 = 48000, channels: Int32 = 1, _ samples: [Float]
+  ) throws -> String {
+    let file = path + "/" + name
+    var info = SF_INFO()
+    (info.samplerate, info.channels, info.format) = (rate, channels, Int32(format))
+    let sound = try #require(sf_open(file, Int32(SFM_WRITE), &info))
+    #expect(
+      sf_writef_float(sound, samples, Int64(samples.count) / Int64(channels)) == Int64(samples.count)
+        / Int64(channels))
+    sf_close(sound)
+    return file
+  }
+}
+
+/// Seeded, so that a file that breaks us breaks us again.
+private struct Dice: RandomNumberGenerator {
+  var state: UInt64
+
+  mutating func next() -> UInt64 {
+    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+    return state ^ (state >> 31)
+  }
+}
+
+struct SoundFileTests {
+  private static let wav = Int(SF_FORMAT_WAV) | Int(SF_FORMAT_FLOAT)
+  private static let flac = Int(SF_FORMAT_FLAC) | Int(SF_FORMAT_PCM_24)
+
+  private func tone(_ count: Int, hertz: Float = 1000, rate: Float = 48000) -> [Float] {
+    (0..<count).map { 0.5 * cosf(2 * .pi * hertz * Float($0) / rate) }
+  }
+
+  private func refusal(_ path: String) -> SoundFileError? {
+    do throws(SoundFileError) {
+      _ = try SoundFile(reading: path)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  @Test(arguments: [
+    wav, Int(SF_FORMAT_WAV) | Int(SF_FORMAT_PCM_16), Int(SF_FORMAT_WAVEX) | Int(SF_FORMAT_PCM_24), flac,
+  ])
+  func wavAndFlacAreReadAsTheyAre(format: Int) throws {
+    let folder = try Folder()
+    let samples = tone(9000)
+    let file = try SoundFile(reading: folder.sound("a", format: format, samples))
+    #expect(file.sampleRate == 48000 && file.samples.count == 9000)
+    #expect(zip(file.samples, samples).allSatisfy { abs($0 - $1) < 1e-4 })
+  }
+
+  @Test func channelsAreMixedAndNumbersThatAreNoneAreSilence() throws {
+    let folder = try Folder()
+    let path = try folder.sound(
+      "a.wav", format: Self.wav, channels: 2, [0.5, 0.25, .nan, 0.5, .infinity, -.infinity, 1e30, 0])
+    #expect(try SoundFile(reading: path).samples == [0.375, 0.25, 0, 4])
+  }
+
+  @Test(arguments: [(44100, 48000), (48000, 44100), (22050, 96000), (192_000, 44100), (48000, 48000)])
+  func anotherRateKeepsTheToneItsLevelAndItsFirstFrame(from: Int, to: Int) {
+    let input = tone(from / 5, rate: Float(from))
+    let output = SoundFile(samples: input, sampleRate: from).samples(at: to)
+    #expect(abs(output.count - to / 5) <= 1)
+    let expected = tone(output.count, rate: Float(to))
+    // Away from the ends, where the tone is cut.
+    for index in to / 100..<output.count - to / 100 { #expect(abs(output[index] - expected[index]) < 0.005) }
+    #expect(output[0] > 0.2 && output[output.count - 1] == 0)
+  }
+
+  @Test func anImpulseStaysAtItsPlace() throws {
+    for (from, to) in [(44100, 48000), (48000, 44100), (96000, 48000)] {
+      var input = [Float](repeating: 0, count: 4410)
+      input[0] = 1
+      input[2205] = 1
+      let output = SoundFile(samples: input, sampleRate: from).samples(at: to)
+      let loudest = try #require(output.indices.dropFirst(100).max { output[$0] < output[$1] })
+      #expect(abs(Double(loudest) - 2205 * Double(to) / Double(from)) <= 0.5)
+      #expect(output.firstIndex { $0 == output.prefix(100).max() } == 0)
+    }
+  }
+
+  @Test func whatIsNoClickIsRefusedWithItsReason() throws {
+    let folder = try Folder()
+    let text = try folder.write("a.wav", Array("RIFF, but not really".utf8))
+    #expect(mkfifo(folder.path + "/pipe", 0o600) == 0)
+    let aiff = try folder.sound("a.aiff", format: Int(SF_FORMAT_AIFF) | Int(SF_FORMAT_PCM_16), tone(100))
+    let empty = try folder.sound("empty.wav", format: Self.wav, [])
+    let slow = try folder.sound("slow.wav", format: Self.wav, rate: 100, tone(100))
+    let wide = try folder.sound("wide.wav", format: Self.wav, channels: 40, [Float](repeating: 0, count: 400))
+    let long = try folder.sound("long.wav", format: Self.wav, rate: 4000, tone(40_001))
+    let cases: [(String, String)] = [
+      (folder.path + "/none.wav", "No such file"), (folder.path, "not a file"),
+      (folder.path + "/pipe", "not a file"),
+      ("/dev/zero", "not a file"), ("", "No such file"), (text, "no sound file"),
+      (aiff, "neither WAV nor FLAC"),
+      (empty, "nothing in it"), (slow, "100 frames a second"), (wide, "40 channels"),
+      (long, "longer than 10 seconds"),
+    ]
+    for (path, reason) in cases {
+      let error = try #require(refusal(path), "\(path)")
+      #expect(error.description.contains(reason) && error.description.contains("\"\(path)\""), "\(error)")
+    }
+  }
+
+  @Test(arguments: [wav, flac])
+  func damagedFilesAreReadOrRefusedAndNeverMore(format: Int) throws {
+    let folder = try Folder()
+    let bytes = try folder.read(folder.sound("a", format: format, tone(2000)))
+    var dice = Dice(state: 11)
+    var refused = 0
+    for round in 0..<300 {
+      var damaged = bytes
+      if round % 3 == 0 {
+        damaged = Array(bytes.prefix(Int.random(in: 0..<bytes.count, using: &dice)))
+      } else {
+        // The header, mostly.
+        for _ in 0..<8 {
+          damaged[Int.random(in: 0..<min(80, bytes.count), using: &dice)] = .random(in: 0...255, using: &dice)
+        }
+      }
+      let path = try folder.write("b", damaged)
+      do {
+        let file = try SoundFile(reading: path)
+        #expect(file.samples.allSatisfy { abs($0) <= 8 } && file.samples.count <= 10 * file.sampleRate)
+      } catch {
+        refused += 1
+      }
+    }
+    #expect(refused > 20)
+  }
+
+  @Test func aFileTakesThePlaceOfOneBuiltInSound() throws {
+    let file = SoundFile(samples: tone(500), sampleRate: 48000)
+    let built = RenderedBank(.wood, sampleRate: 48000, number: 1).bank
+    let mixed = RenderedBank(.wood, files: SoundFiles(beat: file), sampleRate: 48000, number: 2).bank
+    #expect(mixed.beat.frames == 500 && built.beat.frames != 500)
+    #expect(
+      mixed.accent.frames == built.accent.frames && mixed.subdivision.frames == built.subdivision.frames)
+  }
+}
