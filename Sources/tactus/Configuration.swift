@@ -19,6 +19,7 @@ struct Configuration: Equatable, Sendable {
   var launch = Launch.bar
   var click = When.off
   var sound = BuiltInSound.beep
+  var soundFiles = SoundPaths()
   var pattern = ""
   var subdivision = 1
   var gain = 0.5
@@ -50,6 +51,13 @@ struct Configuration: Equatable, Sendable {
     case four = "4"
     case twentyFour = "24"
     case fortyEight = "48"
+  }
+
+  /// Files that take the place of the chosen sound's parts.
+  struct SoundPaths: Equatable, Sendable {
+    var accent: String?
+    var beat: String?
+    var subdivision: String?
   }
 
   /// In milliseconds; positive means that it is heard later than JACK says.
@@ -131,6 +139,15 @@ struct Configuration: Equatable, Sendable {
     Option(
       "sound", in: .outputs, .value(.choice("NAME", \.sound)),
       help: "The click's sound: beep (the default), wood, tick or bell."),
+    Option(
+      "accent-file", in: .outputs, .value(.text("FILE", upTo: 4096, \.soundFiles.accent)),
+      help: "A WAV or FLAC file for the accented beats, up to 10 seconds."),
+    Option(
+      "beat-file", in: .outputs, .value(.text("FILE", upTo: 4096, \.soundFiles.beat)),
+      help: "The same for the other beats."),
+    Option(
+      "subdivision-file", in: .outputs, .value(.text("FILE", upTo: 4096, \.soundFiles.subdivision)),
+      help: "The same for the clicks between the beats."),
     Option(
       "pattern", in: .outputs,
       .value(Value(placeholder: "LETTERS", allowed: .pattern) { $0.pattern = $1 }),

@@ -7,11 +7,24 @@ import JACKHost
 struct SoundShelf {
   private var banks: [RenderedBank] = []
   private var number: UInt32 = 0
+  private let files: SoundFiles
+
+  /// Reads the user's files, once: a later change of the sample rate needs them no more.
+  init(_ paths: Configuration.SoundPaths) throws(SoundFileError) {
+    files = SoundFiles(
+      accent: try Self.read(paths.accent), beat: try Self.read(paths.beat),
+      subdivision: try Self.read(paths.subdivision))
+  }
+
+  private static func read(_ path: String?) throws(SoundFileError) -> SoundFile? {
+    guard let path else { return nil }
+    return try SoundFile(reading: path)
+  }
 
   /// Renders the sound for the rate and lets the audio thread have it.
   mutating func put(_ sound: BuiltInSound, sampleRate: Int, into exchange: AudioExchange) {
     number += 1
-    let rendered = RenderedBank(sound, sampleRate: sampleRate, number: number)
+    let rendered = RenderedBank(sound, files: files, sampleRate: sampleRate, number: number)
     banks.append(rendered)
     exchange.publish(rendered.bank)
   }

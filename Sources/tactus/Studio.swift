@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import ClickSounds
 import HostSync
 import JACKHost
 import Link
@@ -15,12 +16,13 @@ final class Studio {
   private let link: Link
   private let exchange: AudioExchange
   private let door: SessionDoor
-  private var sounds = SoundShelf()
+  private var sounds: SoundShelf
   private var bridge = StartStopBridge()
   private var peers = 0
 
-  init(_ configuration: Configuration) {
+  init(_ configuration: Configuration) throws(SoundFileError) {
     self.configuration = configuration
+    sounds = try SoundShelf(configuration.soundFiles)
     link = Link(tempo: configuration.tempo)
     let state = link.captureAppState()
     exchange = AudioExchange(session: state, settings: configuration.settings)

@@ -25,7 +25,13 @@ enum Tactus {
     switch configuration.answer {
     case .help: return Console.say(Configuration.helpText) ? .success : .failure
     case .version: return Console.say("tactus \(version)") ? .success : .failure
-    case .run: return Studio(configuration).play(until: signals)
+    case .run:
+      do {
+        return try Studio(configuration).play(until: signals)
+      } catch {
+        Console.complain(error.description)
+        return .usage
+      }
     }
   }
 }

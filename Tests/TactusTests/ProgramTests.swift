@@ -52,6 +52,16 @@ func probeWithoutServer() async throws {
   #expect(done.status == 69 && done.output == "" && done.errors == "")
 }
 
+@Test("A click's file that can't be used is a usage error that names the file, whatever the server does")
+func unusableSoundFile() async throws {
+  for option in ["--accent-file", "--beat-file", "--subdivision-file"] {
+    let done = try await ChildProcess.run([program, option, "/nowhere.wav", "--server=nobody"])
+    #expect(done.status == 2 && done.output == "")
+    #expect(
+      done.errors == "tactus: the sound file \"/nowhere.wav\" can't be read: No such file or directory\n")
+  }
+}
+
 @Test("A name that JACK can't take is a usage error")
 func unusableName() async throws {
   let done = try await ChildProcess.run([program, "--name=a:b", "--server=nobody"])
