@@ -24,6 +24,7 @@ let package = Package(
     .target(name: "Link", dependencies: ["BeatMath", "Handoff", "LinkSession", "LinkWire"]),
     // A virtual network and clocks around many sessions: for LinkSimulator and for the tests.
     .target(name: "LinkWorld", dependencies: ["BeatMath", "LinkSession", "LinkWire"]),
+    .executableTarget(name: "LinkSimulator", dependencies: ["BeatMath", "LinkWorld"]),
     .executableTarget(
       name: "tactus",
       dependencies: ["BeatMath", "ClickSounds", "HostSync", "JACKHost", "Link", "LinkSession"]),

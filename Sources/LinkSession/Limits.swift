@@ -55,15 +55,20 @@ public enum Limits {
   /// Below it all arithmetic is exact to a microsecond.
   public static var farthestTime: Micros { Micros(100_000_000_000_000) }
   public static var farthestBeat: Beats { Beats(micros: 4_000_000_000_000_000) }
-  /// A change of our session's timeline starts at the session's beat when it was made. A peer that was cut off
-  /// may be ahead of us by what it played alone; nobody is ahead by more than this.
-  public static var farthestLead: Beats { Beats(micros: 1_000_000_000_000) }
-  /// That beat's time is the moment of the change, give or take a shift of the grid by half a quantum: not before
-  /// the session's beginning, and not after now, by more than this. A forged timeline that begins in the future
-  /// can bar other changes until then, and no longer.
+  /// A change of a session's timeline starts at the session's beat when it was made, and that beat's time is the
+  /// moment of the change, give or take a shift of the grid by half a quantum: not before the session's beginning,
+  /// and not after now, by more than this. A forged timeline that begins in the future can bar other changes until
+  /// then, and no longer.
+  ///
+  /// There is no limit to how far a change may lead in beats, though a forger can use that: every peer has to judge
+  /// a timeline alike, whatever it knew before, or those who took it and those who did not would never agree again.
   public static var timelineSlack: Micros { Micros(120_000_000) }
   /// A start or stop is stamped with the session's time; one from farther ahead would bar all later ones.
   public static var startStopLead: Micros { Micros(5_000_000) }
+  /// How much sooner than the reference does we measure our session again, at random.
+  public static var remeasureSpread: Micros { Micros(5_000_000) }
+  /// After a failure, it is tried again so soon; the reference waits for its next turn, and drifts.
+  public static var remeasureRetry: Micros { Micros(5_000_000) }
   /// A session that stays beside ours although one of the two should have yielded is measured again after this
   /// long, and up to twice as long, so that two peers do not do it together.
   public static var reconsiderPeriod: Micros { Micros(5_000_000) }
@@ -108,4 +113,12 @@ public struct Counters: Hashable, Sendable, BitwiseCopyable {
   public var resets = 0
 
   public init() {}
+}
+
+/// What is remembered at the moment.
+public struct Load: Hashable, Sendable {
+  public var gateways: Int
+  public var sightings: Int
+  public var sessions: Int
+  public var measurements: Int
 }

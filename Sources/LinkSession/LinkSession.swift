@@ -66,6 +66,8 @@ public struct LinkSession: Sendable {
   /// Who of our own session did not answer last time.
   var unreachable: NodeID?
   var nextRemeasurement: Micros?
+  /// It may have lost touch with the session's, even if we are the session's reference.
+  var isClockDoubted = false
   var formerNodes: [NodeID] = []
   /// Sessions that our own one carries on: a commit meant for one of them is meant for it.
   var formerSessions: [SessionID] = []
@@ -109,7 +111,7 @@ public struct LinkSession: Sendable {
     case .enable(let isOn): enable(isOn)
     case .enableStartStopSync(let isOn): enableStartStopSync(isOn)
     case .commit(let change): commit(change)
-    case .clockDisturbed: nextRemeasurement = uptime.now
+    case .clockDisturbed: doubtClock()
     }
     settle()
   }
@@ -155,6 +157,13 @@ public struct LinkSession: Sendable {
       isEnabled: isEnabled, isStartStopSyncEnabled: isStartStopSyncEnabled, audioSequence: audioSequence)
   }
 
+  /// How full the tables are; `Limits` says how full they can get.
+  public var load: Load {
+    Load(
+      gateways: gateways.count, sightings: peers.count, sessions: others.table.count,
+      measurements: measurements.count)
+  }
+
   mutating func emit(_ output: Output) {
     guard outputs.count - outputHead < Limits.outputs else {
       counters.outputsDropped += 1
@@ -167,7 +176,7 @@ public struct LinkSession: Sendable {
     self.now = now
     if uptime.advance(toHost: now, deadline: nextDeadline) {
       counters.clockSteps += 1
-      nextRemeasurement = uptime.now
+      doubtClock()
     }
   }
 

@@ -123,6 +123,7 @@ extension LinkSession {
     }
   }
 
+  /// A running measurement of the same session is replaced.
   mutating func measure(_ target: SessionID, avoiding: NodeID?) {
     let spokesman = peers.spokesman(of: target, avoiding: avoiding) { index(of: $0) }
     guard let spokesman, let place = index(of: spokesman.gateway),
@@ -131,7 +132,7 @@ extension LinkSession {
       measurementFailed(of: target, node: spokesman?.state.node)
       return
     }
-    measurements.removeAll { $0.node == spokesman.state.node && $0.gateway == spokesman.gateway }
+    measurements.removeAll { $0.session == target }
     var measurement = Measurement(
       of: target, node: spokesman.state.node, gateway: spokesman.gateway, endpoint: endpoint,
       uptime: uptime.now)

@@ -83,13 +83,23 @@ struct OtherSessions {
   }
 }
 
+extension Timeline {
+  /// The one that begins later wins (link-protocol 7.3). Two that begin in the same microbeat, and both were set
+  /// before their peers heard of the other, would divide the session for good: of these, any fixed order will do.
+  fileprivate func overrides(_ current: Timeline) -> Bool {
+    if beatOrigin != current.beatOrigin { return beatOrigin > current.beatOrigin }
+    let (new, old) = (clamped.tempo.microsPerBeat, current.tempo.microsPerBeat)
+    return new != old ? new > old : timeOrigin > current.timeOrigin
+  }
+}
+
 extension LinkSession {
   /// Somebody announced a timeline that nobody in that session had announced before (link-protocol 7.3).
   mutating func consider(_ incoming: Timeline, of target: SessionID) {
     if target == session {
-      if incoming.beatOrigin > timeline.beatOrigin { apply(incoming, ghost) }
+      if incoming.overrides(timeline) { apply(incoming, ghost) }
     } else if let other = others[target] {
-      if incoming.beatOrigin > other.timeline.beatOrigin { others.update(target, timeline: incoming) }
+      if incoming.overrides(other.timeline) { others.update(target, timeline: incoming) }
     } else {
       others.enqueue(target, timeline: incoming)
     }
@@ -109,6 +119,7 @@ extension LinkSession {
     }
     if target == session {
       unreachable = nil
+      isClockDoubted = false
       apply(timeline, map)
       isBroadcastDue = true
     } else if let other = others[target] {
@@ -123,9 +134,10 @@ extension LinkSession {
   mutating func measurementFailed(of target: SessionID, node: NodeID?) {
     counters.measurementsFailed += 1
     if target == session {
-      // The timer runs on; next time somebody else is asked, if there is anybody.
+      // Next time somebody else is asked, if there is anybody.
       unreachable = node
-      nextRemeasurement = nextRemeasurement ?? uptime.now + Rules.remeasurePeriod
+      let retry = uptime.now + Limits.remeasureRetry
+      nextRemeasurement = nextRemeasurement.map { $0 < retry ? $0 : retry }
     } else {
       others.remove(target)
       peers.forget(target)
@@ -156,7 +168,8 @@ extension LinkSession {
     revision += 1
     isBroadcastDue = true
     isPublishDue = true
-    nextRemeasurement = uptime.now + Rules.remeasurePeriod
+    isClockDoubted = false
+    scheduleRemeasurement()
   }
 
   /// Not at the same moment as the peer on the other side, lest we swap sessions for ever.
@@ -165,11 +178,33 @@ extension LinkSession {
       + Micros(Int64.random(in: 0...Limits.reconsiderPeriod.count, using: &dice))
   }
 
-  /// A founder's clock is the session's: it measures only when it has reason to doubt it.
   mutating func remeasure() {
     guard let due = nextRemeasurement, due <= uptime.now else { return }
-    nextRemeasurement = session == node ? nil : uptime.now + Rules.remeasurePeriod
-    if peers.members(of: session) > 0 { measure(session, avoiding: unreachable) }
+    scheduleRemeasurement()
+    if isClockDoubted || !isReference { measure(session, avoiding: unreachable) }
+  }
+
+  /// The reference measures every 30 seconds. Two peers that ask each other, at one moment and for a second on a poor
+  /// network, would swap their clocks and go on swapping them, so ours do not keep step: a little sooner.
+  mutating func scheduleRemeasurement() {
+    nextRemeasurement =
+      uptime.now + Rules.remeasurePeriod
+      - Micros(Int64.random(in: 0...Limits.remeasureSpread.count, using: &dice))
+  }
+
+  mutating func doubtClock() {
+    isClockDoubted = true
+    nextRemeasurement = uptime.now
+  }
+
+  /// Whether everybody else measures us: we founded the session, or the founder is gone and our id is the lowest.
+  /// The session's clock is ours then, and there is nothing to measure it by.
+  private var isReference: Bool {
+    if session == node { return true }
+    guard let other = peers.spokesman(of: session, avoiding: nil, rank: { index(of: $0) }) else {
+      return true
+    }
+    return other.state.node != session && node < other.state.node
   }
 
   /// A session that nobody announces any more is none, unless it is ours.
@@ -193,6 +228,7 @@ extension LinkSession {
     measurements.removeAll()
     peers.clear()
     unreachable = nil
+    isClockDoubted = false
     nextRemeasurement = nil
     startStop = .unset
     apply(

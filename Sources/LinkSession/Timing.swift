@@ -50,18 +50,14 @@ extension LinkSession {
     isPublishDue = true
   }
 
-  /// Whether a timeline may be believed at all. Of our own session more is known: a change begins at the session's
-  /// beat, now or earlier.
+  /// Whether a timeline may be believed at all. Of our own session more is known: a change begins now or earlier.
   func isPlausible(_ incoming: Timeline, of target: SessionID, by map: GhostMap) -> Bool {
     let tempo = incoming.tempo.beatsPerMinute
     guard tempo > 0, tempo.isFinite,
       incoming.beatOrigin <= Limits.farthestBeat, incoming.beatOrigin >= -Limits.farthestBeat,
       incoming.timeOrigin <= Limits.farthestTime, incoming.timeOrigin >= -Limits.timelineSlack
     else { return false }
-    guard target == session else { return true }
-    let here = timeline.beats(at: map.ghost(atHost: now))
-    let latest = here > timeline.beatOrigin ? here : timeline.beatOrigin
-    return incoming.beatOrigin <= latest + Limits.farthestLead && isPlausibleInTime(incoming, by: map)
+    return target != session || isPlausibleInTime(incoming, by: map)
   }
 
   /// Nobody changes a timeline long after now.

@@ -102,6 +102,11 @@ public final class LinkWorld {
     }
   }
 
+  /// The cable is pulled or put back: the machine notices nothing but silence.
+  public func setCable(_ isIn: Bool, of peer: Int) {
+    for index in peers[peer].interfaces { interfaces[index].hasCable = isIn }
+  }
+
   /// Puts the interface on one side of a cut through its wire.
   public func place(_ interface: Int, inPart part: Int) { interfaces[interface].part = part }
 
@@ -114,6 +119,7 @@ public final class LinkWorld {
   /// The power goes: no goodbye, never seen again.
   public func kill(_ peer: Int) {
     peers[peer].isRunning = false
+    peers[peer].wakeAt = nil
     for index in peers[peer].interfaces { interfaces[index].isUp = false }
   }
 
@@ -216,7 +222,7 @@ public final class LinkWorld {
   ) {
     onSend?(packet, sender, destination, channel)
     datagramsSent += 1
-    guard interfaces[sender].isUp else { return }
+    guard interfaces[sender].isUp, interfaces[sender].hasCable else { return }
     switch destination {
     case .group:
       let listeners = segments[interfaces[sender].segment]
@@ -238,7 +244,8 @@ public final class LinkWorld {
   private func transmit(
     _ slot: Int32, from sender: Int, to target: Int, onto channel: Channel, via outgoing: Channel = .discovery
   ) {
-    guard interfaces[target].isUp, interfaces[target].part == interfaces[sender].part,
+    guard interfaces[target].isUp, interfaces[target].hasCable,
+      interfaces[target].part == interfaces[sender].part,
       interfaces[target].segment == interfaces[sender].segment, !dice.chance(conditions.loss)
     else { return }
     let copies = dice.chance(conditions.duplication) ? 2 : 1
@@ -258,7 +265,7 @@ public final class LinkWorld {
     let packet = slab.release(delivery.packet)
     let target = Int(delivery.target)
     let peer = interfaces[target].peer
-    guard interfaces[target].isUp, peers[peer].isRunning else { return }
+    guard interfaces[target].isUp, interfaces[target].hasCable, peers[peer].machine.isEnabled else { return }
     datagramsDelivered += 1
     let sender = interfaces[Int(delivery.sender)]
     let source = delivery.channel & 2 != 0 ? sender.measurement : sender.discovery

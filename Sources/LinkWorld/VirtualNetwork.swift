@@ -33,6 +33,7 @@ public struct Interface: Sendable {
   /// Who is in one part hears nobody in another: a partition. All are in part 0 when the network is whole.
   public var part = 0
   public var isUp = true
+  public var hasCable = true
 }
 
 /// A datagram under way.

@@ -226,42 +226,83 @@ import Testing
     }
   }
 
-  @Test func theJoinedSessionIsMeasuredAgainEvery30Seconds() {
+  @Test func theJoinedSessionIsMeasuredAgainAfter25To30Seconds() {
     var bench = Bench()
     var stranger = Stranger(7)
     bench.meet(stranger)
     bench.answerPings(as: stranger)
-    #expect(bench.snapshot.session == stranger.state.session)
-    stranger.ghost.intercept = stranger.ghost.intercept + Micros(3_000)
-    for _ in 0..<29 {
-      bench.wait(1_000_000)
+    var launches = [bench.now]
+    var done = bench.machine.counters.measurementsDone
+    for step in 0..<2_000 {
+      if step % 300 == 0 { stranger.ghost.intercept = stranger.ghost.intercept + Micros(3_000) }
+      let expected = bench.snapshot.state.timeline.beats(at: bench.now + Micros(100_000))
+      bench.wait(100_000, answering: stranger)
       bench.meet(stranger)
-      #expect(bench.takeSent().allSatisfy { $0.ping == nil })
+      _ = bench.takeSent()
+      #expect(abs((bench.snapshot.state.timeline.beats(at: bench.now) - expected).micros) <= 1)
+      guard bench.machine.counters.measurementsDone > done else { continue }
+      done = bench.machine.counters.measurementsDone
+      #expect(bench.machine.ghost == stranger.ghost)
+      launches.append(bench.now)
     }
-    let before = bench.snapshot.state.timeline.beats(at: bench.now + Micros(1_000_000))
-    bench.wait(1_000_000)
-    bench.answerPings(as: stranger)
-    #expect(bench.machine.ghost == stranger.ghost)
-    #expect(abs((bench.snapshot.state.timeline.beats(at: bench.now) - before).micros) <= 1)
+    let gaps = zip(launches.dropFirst(), launches).map { ($0 - $1).count }
+    #expect(gaps.count >= 6)
+    #expect(gaps.allSatisfy { $0 >= 24_900_000 && $0 <= 30_100_000 })
+    #expect(Set(gaps).count > 1)
   }
 
-  @Test func afterAFailureTheJoinedSessionIsMeasuredAgainInItsTurnByAskingAnother() {
+  @Test func afterAFailureAnotherMemberIsAskedFiveSecondsLater() {
     var bench = Bench()
     let founder = Stranger(7)
     let other = Stranger(9, session: 7)
     bench.meet(founder)
     bench.answerPings(as: founder)
-    for second in 1...60 {
+    var asked: [LinkSession.Destination] = []
+    for _ in 1...38 {
       bench.wait(1_000_000)
       bench.meet(founder)
       bench.meet(other)
-      let pings = bench.takeSent().filter { $0.ping != nil }
-      let asked = second < 60 ? founder : other
-      #expect(pings.allSatisfy { $0.destination == .endpoint(asked.state.measurement!) })
-      #expect(pings.isEmpty == (second != 30 && second != 31 && second != 60))
+      for ping in bench.takeSent() where ping.ping != nil && asked.last != ping.destination {
+        asked.append(ping.destination)
+      }
     }
+    #expect(asked.prefix(2) == [founder, other].map { .endpoint($0.state.measurement!) })
     #expect(bench.snapshot.session == founder.state.session)
     #expect(bench.snapshot.peerCount == 2)
+  }
+
+  @Test func withoutTheFounderTheLowestIdIsTheReferenceAndMeasuresNobody() {
+    for (name, isReference) in [(UInt64.max, true), (8, false)] {
+      var bench = Bench()
+      let founder = Stranger(7)
+      let other = Stranger(name, session: 7)
+      bench.meet(founder)
+      bench.answerPings(as: founder)
+      bench.meet(other)
+      bench.hear(founder.byeBye, from: founder.source)
+      _ = bench.takeSent()
+      for _ in 1...31 {
+        bench.wait(1_000_000)
+        bench.meet(other)
+      }
+      #expect(bench.takeSent().contains { $0.ping != nil } != isReference)
+    }
+  }
+
+  @Test func aPeerThatMovesOnWhileItIsMeasuredDoesNotLeaveItsOldSessionUnmeasured() {
+    var bench = Bench()
+    let left = Stranger(9, session: 5)
+    var mover = Stranger(7, session: 5)
+    bench.meet(mover)
+    bench.meet(left)
+    mover.state.session = NodeID(rawValue: 7)
+    bench.meet(mover)
+    #expect(bench.machine.measurements.count == 2)
+    // The mover answers for neither any more.
+    bench.wait(400_000)
+    bench.meet(left)
+    bench.answerPings(as: left)
+    #expect(bench.snapshot.session == left.state.session)
   }
 
   @Test func aFounderDoesNotMeasureItsOwnSession() {

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+import LinkSession
+import LinkWire
+
+/// What must be true of every world, in a musician's words.
+public enum Invariant: String, Sendable, CaseIterable {
+  case beatIsUnbroken = "nobody's beat jumps, unless its own app made it"
+  case tempoIsInRange = "every tempo is within 20...999 BPM"
+  case tempoIsSomebodys = "every tempo is one that somebody set"
+  case tablesAreBounded = "no table outgrows its limit"
+  case speechIsBounded = "no gateway announces itself more than 21 times a second"
+  case allAgree = "left in peace, all are in one session with one timeline and count each other"
+  case phaseIsBounded = "left in peace, all hear the beat together, as far as network and clocks allow"
+  case changeReachesAll = "a tempo set in peace is everybody's within five seconds"
+  case startReachesAll = "a start in peace is everybody's within five seconds"
+}
+
+public struct Violation: Sendable, CustomStringConvertible {
+  public let invariant: Invariant
+  public let at: Micros
+  public let detail: String
+
+  public var description: String { "at \(at.seconds) s: not true that \(invariant.rawValue) (\(detail))" }
+}
+
+/// Watches a world and writes down what must not be.
+final class Referee {
+  private(set) var violations: [Violation] = []
+  private let scenario: Scenario
+  /// Microseconds per beat that somebody set.
+  private var legitimate: Set<Int64> = []
+  private var announcements: [Int: [Micros]] = [:]
+  private(set) var publishes = 0
+
+  static let enough = 20
+
+  init(_ scenario: Scenario) {
+    self.scenario = scenario
+  }
+
+  func permit(tempo: Double) { legitimate.insert(Tempo(tempo).clamped.microsPerBeat) }
+
+  func blame(_ invariant: Invariant, at time: Micros, _ detail: String) {
+    guard violations.count < Referee.enough else { return }
+    violations.append(Violation(invariant: invariant, at: time, detail: detail))
+  }
+
+  func watch(_ world: LinkWorld) {
+    for peer in world.peers { permit(tempo: peer.snapshot.state.tempo) }
+    world.onPublish = { [unowned self, unowned world] peer, before, after, isOwn in
+      self.judge(peer, before, after, isOwn: isOwn, in: world)
+    }
+    world.onSend = { [unowned self, unowned world] packet, sender, destination, channel in
+      self.judge(packet, from: sender, to: destination, channel, in: world)
+    }
+  }
+
+  private func judge(
+    _ peer: Int, _ before: SessionSnapshot, _ after: SessionSnapshot, isOwn: Bool, in world: LinkWorld
+  ) {
+    publishes += 1
+    let tempo = after.state.tempo
+    if !(tempo >= 20 && tempo <= 999) {
+      blame(.tempoIsInRange, at: world.now, "peer \(peer) has \(tempo) BPM")
+    }
+    let isForged = scenario.hostility > 0
+    if isOwn {
+      permit(tempo: tempo)
+    } else if !isForged && !legitimate.contains(after.state.timeline.tempo.microsPerBeat) {
+      blame(.tempoIsSomebodys, at: world.now, "peer \(peer) has \(tempo) BPM")
+    }
+    let host = world.host(of: peer)
+    let jump = after.state.timeline.beats(at: host) - before.state.timeline.beats(at: host)
+    // A timeline's origin is a whole microsecond, and its beats are rounded to microbeats on the way.
+    if abs(jump.micros) > 3 + 1_000_000 / after.state.timeline.tempo.microsPerBeat {
+      blame(.beatIsUnbroken, at: world.now, "peer \(peer) by \(jump.micros) microbeats")
+    }
+  }
+
+  private func judge(
+    _ packet: Packet, from sender: Int, to destination: LinkSession.Destination, _ channel: Channel,
+    in world: LinkWorld
+  ) {
+    // A stepping clock makes seconds of its own.
+    guard destination == .group, channel == .discovery, scenario.clockSteps == 0 else { return }
+    let isAlive = packet.withUnsafeBytes { $0.count > 20 }
+    guard isAlive else { return }
+    var recent = announcements[sender, default: []]
+    recent.append(world.now)
+    if recent.count > 22 { recent.removeFirst() }
+    announcements[sender] = recent
+    if recent.count == 22, world.now - recent[0] < Micros(1_000_000) {
+      blame(.speechIsBounded, at: world.now, "interface \(sender)")
+      announcements[sender] = []
+    }
+  }
+
+  func inspect(_ world: LinkWorld) {
+    for (index, peer) in world.peers.enumerated() {
+      let load = peer.machine.load
+      if load.sightings > Limits.sightings || load.sessions > Limits.sessions
+        || load.gateways > Limits.gateways || load.measurements > Limits.measurements + 2
+      {
+        blame(.tablesAreBounded, at: world.now, "peer \(index): \(load)")
+      }
+      if peer.machine.counters.outputsDropped > 0 {
+        blame(.tablesAreBounded, at: world.now, "peer \(index) dropped outputs")
+      }
+    }
+  }
+
+  /// How far phases may be apart: each clock was measured against another with an error of at most half the
+  /// asymmetry, and has drifted since. Without the founder, peers measure each other in a chain of two.
+  var phaseAllowance: Double {
+    let asymmetry = Double(scenario.conditions.asymmetry.count)
+    let apart = 2 * scenario.drift * 1e-6 * 65e6
+    return 2 * asymmetry + 2 * apart + 50
+  }
+}
+
+extension LinkWorld {
+  /// The peers that are switched on.
+  public var active: [Int] {
+    peers.indices.filter { peers[$0].isRunning && peers[$0].machine.isEnabled }
+  }
+
+  /// Why they are not of one mind; nil if they are.
+  public func disagreement(countingPeers: Bool = true) -> String? {
+    let active = active
+    guard let first = active.first else { return nil }
+    let leader = peers[first].snapshot
+    for peer in active {
+      let other = peers[peer].snapshot
+      if other.session != leader.session { return "peers \(first) and \(peer) are in different sessions" }
+      let (a, b) = (leader.sessionTimeline, other.sessionTimeline)
+      if a.tempo.microsPerBeat != b.tempo.microsPerBeat || a.beatOrigin != b.beatOrigin
+        || a.timeOrigin != b.timeOrigin
+      {
+        return "peers \(first) and \(peer) have different timelines"
+      }
+      if countingPeers && other.peerCount != active.count - 1 {
+        return "peer \(peer) counts \(other.peerCount) of \(active.count - 1) peers"
+      }
+    }
+    return nil
+  }
+
+  /// How far each is from the first, in microseconds of the beat heard, as an app asks for it.
+  public func phaseErrors() -> [Double] {
+    let active = active
+    guard let first = active.first else { return [] }
+    let quantum = 4.0
+    let reference = peers[first].snapshot.state
+    let microsPerBeat = Double(reference.timeline.tempo.microsPerBeat)
+    let phase = reference.phase(at: host(of: first), quantum: quantum)
+    return active.dropFirst().map { peer in
+      var apart = peers[peer].snapshot.state.phase(at: host(of: peer), quantum: quantum) - phase
+      if apart > quantum / 2 { apart -= quantum }
+      if apart < -quantum / 2 { apart += quantum }
+      return apart * microsPerBeat
+    }
+  }
+}
+
+extension LinkWorld {
+  /// Each peer's view, for whoever has to find out why they differ. The ghost time is that of the world's now.
+  var portrait: [String] {
+    peers.indices.map { index in
+      let peer = peers[index]
+      let snapshot = peer.snapshot
+      let timeline = snapshot.sessionTimeline
+      let ghost = snapshot.ghost.ghost(atHost: host(of: index))
+      let counters = peer.machine.counters
+      return "peer \(index) \(snapshot.node) in \(snapshot.session), \(snapshot.peerCount) peers, "
+        + "ghost \(ghost.seconds) s, \(timeline.tempo.microsPerBeat) µs from beat \(timeline.beatOrigin.value) "
+        + "at \(timeline.timeOrigin.seconds) s; \(counters.joins) joins, \(counters.resets) resets, "
+        + "\(counters.measurementsDone) measured, \(counters.measurementsFailed) failed, "
+        + "\(counters.implausible) implausible, \(counters.clockSteps) steps, \(peer.machine.load)"
+    }
+  }
+}

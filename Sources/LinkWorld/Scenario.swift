@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+
+/// What happens to a world. Everything that is not said here follows from the seed.
+public struct Scenario: Sendable {
+  public var seed: UInt64
+  public var peers = 4
+  public var conditions = NetworkConditions()
+  /// Clocks run fast or slow by up to this many parts per million.
+  public var drift = 0.0
+  /// Peers are enabled one after another within this time.
+  public var arrival = Micros(5_000_000)
+  /// How long peers change tempo, start and stop, and whatever else is asked for below.
+  public var turmoil = Micros(20_000_000)
+  /// The steady state is watched for this long.
+  public var watch = Micros(10_000_000)
+  /// Tempo and start/stop changes per second, in all.
+  public var edits = 0.0
+  /// Peers that leave, with a goodbye or without, or come back, per second.
+  public var churn = 0.0
+  /// The wire is cut in two or three this many times during the turmoil, and healed.
+  public var partitions = 0
+  /// Clocks step, forwards or backwards by up to three seconds, this many times.
+  public var clockSteps = 0
+  /// Attacks per second: floods, forgeries, replays, wounded packets.
+  public var hostility = 0.0
+  /// The part of the peers that is on two wires.
+  public var doubleHomed = 0.0
+
+  public init(seed: UInt64) {
+    self.seed = seed
+  }
+
+  /// The worst that may be drawn.
+  public struct Severity: Sendable {
+    public var peers = 2...16
+    public var loss = 0.3
+    public var jitter = Micros(20_000)
+    public var drift = 100.0
+    public var isHostile = false
+    public var stepsClocks = false
+
+    public init() {}
+  }
+
+  /// A scenario of which only the worst case is given. Each trouble is left out of some, so that what one hides
+  /// another shows.
+  public static func drawn(from seed: UInt64, upTo worst: Severity) -> Scenario {
+    var dice = WorldDice(seed: seed ^ 0x5eed)
+    var scenario = Scenario(seed: seed)
+    scenario.peers = Int.random(in: worst.peers, using: &dice)
+    scenario.conditions.delay = Micros(Int64.random(in: 50...10_000, using: &dice))
+    if dice.chance(0.7) { scenario.conditions.loss = worst.loss * dice.fraction() }
+    if dice.chance(0.7) { scenario.conditions.jitter = dice.duration(upTo: worst.jitter) }
+    if dice.chance(0.3) { scenario.conditions.reordering = 0.2 * dice.fraction() }
+    if dice.chance(0.3) { scenario.conditions.duplication = 0.2 * dice.fraction() }
+    if dice.chance(0.8) { scenario.drift = worst.drift * dice.fraction() }
+    if dice.chance(0.5) { scenario.edits = 3 * dice.fraction() }
+    if dice.chance(0.5) { scenario.churn = dice.fraction() }
+    if dice.chance(0.3) { scenario.partitions = Int.random(in: 1...3, using: &dice) }
+    if dice.chance(0.2) { scenario.doubleHomed = dice.fraction() }
+    if worst.stepsClocks { scenario.clockSteps = Int.random(in: 0...5, using: &dice) }
+    if worst.isHostile { scenario.hostility = 10 * dice.fraction() }
+    scenario.arrival = dice.duration(upTo: Micros(5_000_000))
+    return scenario
+  }
+}
+
+extension Scenario: CustomStringConvertible {
+  public var description: String {
+    var parts = ["\(peers) peers", "delay \(conditions.delay.millis) ms"]
+    if conditions.loss > 0 { parts.append("loss \(conditions.loss.percent) %") }
+    if conditions.jitter > .zero { parts.append("jitter \(conditions.jitter.millis) ms") }
+    if conditions.reordering > 0 { parts.append("reordering \(conditions.reordering.percent) %") }
+    if conditions.duplication > 0 { parts.append("duplication \(conditions.duplication.percent) %") }
+    if drift > 0 { parts.append("drift ±\(drift.rounded(toPlaces: 0)) ppm") }
+    if edits > 0 { parts.append("\(edits.rounded(toPlaces: 1)) edits/s") }
+    if churn > 0 { parts.append("churn \(churn.rounded(toPlaces: 1))/s") }
+    if partitions > 0 { parts.append("\(partitions) partitions") }
+    if clockSteps > 0 { parts.append("\(clockSteps) clock steps") }
+    if hostility > 0 { parts.append("\(hostility.rounded(toPlaces: 1)) attacks/s") }
+    if doubleHomed > 0 { parts.append("\(doubleHomed.percent) % on two wires") }
+    return parts.joined(separator: ", ")
+  }
+}
+
+extension Micros {
+  public var millis: String { (Double(count) / 1000).rounded(toPlaces: 2) }
+  public var seconds: String { (Double(count) / 1e6).rounded(toPlaces: 2) }
+}
+
+extension Double {
+  var percent: String { (self * 100).rounded(toPlaces: 0) }
+
+  /// Decimal notation with a point, whatever the locale.
+  public func rounded(toPlaces places: Int) -> String {
+    var scale: Int64 = 1
+    for _ in 0..<places { scale *= 10 }
+    let scaled = Int64(rounding: self * Double(scale))
+    let digits = String(abs(scaled))
+    let padded = String(repeating: "0", count: max(0, places + 1 - digits.count)) + digits
+    let sign = scaled < 0 ? "-" : ""
+    guard places > 0 else { return sign + padded }
+    return sign + padded.dropLast(places) + "." + padded.suffix(places)
+  }
+}

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+import LinkSession
+
+/// A scenario played from beginning to end: peers arrive, trouble, peace, and then what an audience would hear.
+public struct Simulation {
+  public struct Outcome: Sendable {
+    public let scenario: Scenario
+    public var violations: [Violation] = []
+    /// From the beginning of peace until all agree; nil if they never do.
+    public var convergence: Micros?
+    /// From the last arrival until all agreed for the first time, if the scenario has no trouble.
+    public var phaseErrors = Samples()
+    /// The same over time: seconds since the world began, and per peer the distance from the first.
+    public var trace: [(second: Double, errors: [Double])] = []
+    public var datagramsSent = 0
+    public var datagramsDelivered = 0
+    public var measurements = 0
+    /// Datagrams sent per peer and second while all was calm.
+    public var calmRate = 0.0
+    public var simulated = Micros.zero
+    /// Who thought what in the end, a line for each peer.
+    public var portrait: [String] = []
+
+    public var isKept: Bool { violations.isEmpty }
+  }
+
+  /// How long peers get to find together again. Measuring over a network that loses three in ten takes seconds and
+  /// may fail; two sessions that should have merged and did not look at each other again after five to ten.
+  public static let patience = Micros(240_000_000)
+  private static let step = Micros(50_000)
+
+  private let world: LinkWorld
+  private let scenario: Scenario
+  private let referee: Referee
+  private var outcome: Outcome
+
+  public init(_ scenario: Scenario) {
+    self.scenario = scenario
+    world = LinkWorld(seed: scenario.seed, conditions: scenario.conditions)
+    referee = Referee(scenario)
+    outcome = Outcome(scenario: scenario)
+  }
+
+  /// `progress` is told the simulated time and what is going on, now and then.
+  public mutating func run(
+    keepsTrace: Bool = false, progress: (Micros, String) -> Void = { _, _ in }
+  ) -> Outcome {
+    populate()
+    let peace = world.now + scenario.arrival + (isTroubled ? scenario.turmoil : .zero)
+    while world.now < peace {
+      advance(keepsTrace: keepsTrace)
+      progress(world.now, "trouble")
+    }
+    findTogether(since: peace, keepsTrace: keepsTrace, progress: progress)
+    if outcome.convergence != nil {
+      settle(keepsTrace: keepsTrace, progress: progress)
+      listen(keepsTrace: keepsTrace, progress: progress)
+      if scenario.hostility == 0 { changeTempo() }
+      if scenario.hostility == 0 { startPlaying() }
+    }
+    outcome.violations = referee.violations
+    outcome.datagramsSent = world.datagramsSent
+    outcome.datagramsDelivered = world.datagramsDelivered
+    outcome.measurements = world.peers.reduce(0) { $0 + $1.machine.counters.measurementsDone }
+    outcome.simulated = world.now
+    outcome.portrait = world.portrait
+    return outcome
+  }
+
+  private var isTroubled: Bool {
+    scenario.edits > 0 || scenario.churn > 0 || scenario.partitions > 0 || scenario.clockSteps > 0
+      || scenario.hostility > 0
+  }
+
+  private func populate() {
+    var dice = WorldDice(seed: scenario.seed ^ 0x706f_7075_6c61_7465)
+    for _ in 0..<scenario.peers {
+      let tempo =
+        Double(Int.random(in: 40...240, using: &dice)) + Double(Int.random(in: 0..<10, using: &dice)) / 10
+      let peer = world.addPeer(
+        tempo: tempo, host: Micros(Int64.random(in: 1_000_000...1_000_000_000_000, using: &dice)),
+        partsPerMillion: scenario.drift * (2 * dice.fraction() - 1))
+      world.plug(peer)
+      if dice.chance(scenario.doubleHomed) { world.plug(peer, intoSegment: 1) }
+      if dice.chance(0.5) { world.handle(.enableStartStopSync(true), by: peer) }
+      world.plan(at: world.now + dice.duration(upTo: scenario.arrival)) { $0.setEnabled(true, peer: peer) }
+    }
+    referee.watch(world)
+    var turmoil = Turmoil(scenario, from: world.now + scenario.arrival, referee: referee)
+    if isTroubled { turmoil.plan(in: world) }
+  }
+
+  private mutating func advance(keepsTrace: Bool) {
+    world.run(for: Simulation.step)
+    referee.inspect(world)
+    if keepsTrace {
+      outcome.trace.append((Double(world.now.count) / 1e6, world.phaseErrors()))
+    }
+  }
+
+  private mutating func findTogether(
+    since peace: Micros, keepsTrace: Bool, progress: (Micros, String) -> Void
+  ) {
+    for peer in world.peers.indices where world.peers[peer].isRunning {
+      world.setCable(true, of: peer)
+      if !world.peers[peer].machine.isEnabled { world.setEnabled(true, peer: peer) }
+    }
+    for interface in world.interfaces.indices { world.place(interface, inPart: 0) }
+    while let reason = world.disagreement() {
+      if world.now - peace > Simulation.patience {
+        referee.blame(.allAgree, at: world.now, reason)
+        return
+      }
+      advance(keepsTrace: keepsTrace)
+      progress(world.now, reason)
+    }
+    outcome.convergence = world.now - peace
+  }
+
+  /// After a cut or a step the clocks are right again when everybody has measured once more.
+  private mutating func settle(keepsTrace: Bool, progress: (Micros, String) -> Void) {
+    guard scenario.partitions > 0 || scenario.clockSteps > 0 || scenario.hostility > 0 else { return }
+    let end = world.now + Micros(70_000_000)
+    while world.now < end {
+      advance(keepsTrace: keepsTrace)
+      progress(world.now, "settling")
+    }
+  }
+
+  private mutating func listen(keepsTrace: Bool, progress: (Micros, String) -> Void) {
+    let sent = world.datagramsSent
+    let end = world.now + scenario.watch
+    let allowance = referee.phaseAllowance
+    while world.now < end {
+      advance(keepsTrace: keepsTrace)
+      progress(world.now, "listening")
+      if scenario.clockSteps == 0, let reason = world.disagreement() {
+        referee.blame(.allAgree, at: world.now, reason)
+      }
+      for error in world.phaseErrors() {
+        outcome.phaseErrors.add(abs(error))
+        if abs(error) > allowance {
+          let text = error.rounded(toPlaces: 0)
+          referee.blame(
+            .phaseIsBounded, at: world.now, "\(text) µs apart, allowed \(allowance.rounded(toPlaces: 0))")
+        }
+      }
+    }
+    let seconds = Double(scenario.watch.count) / 1e6
+    outcome.calmRate = Double(world.datagramsSent - sent) / seconds / Double(max(1, world.active.count))
+  }
+
+  private mutating func changeTempo() {
+    guard let peer = world.active.last else { return }
+    referee.permit(tempo: 87.5)
+    world.edit(peer) { $0.setTempo(87.5, at: $1) }
+    let wanted = Tempo(87.5).microsPerBeat
+    waitUntil(.changeReachesAll) { world in
+      world.active.allSatisfy { world.peers[$0].snapshot.state.timeline.tempo.microsPerBeat == wanted }
+    }
+  }
+
+  private mutating func startPlaying() {
+    guard let peer = world.active.last else { return }
+    world.handle(.enableStartStopSync(true), by: peer)
+    let isPlaying = !world.peers[peer].snapshot.state.isPlaying
+    world.edit(peer) { $0.setPlaying(isPlaying, at: $1) }
+    waitUntil(.startReachesAll) { world in
+      world.active.allSatisfy {
+        let snapshot = world.peers[$0].snapshot
+        return !snapshot.isStartStopSyncEnabled || snapshot.state.isPlaying == isPlaying
+      }
+    }
+  }
+
+  private mutating func waitUntil(_ invariant: Invariant, _ isTrue: (LinkWorld) -> Bool) {
+    let end = world.now + Micros(5_000_000)
+    while world.now < end {
+      advance(keepsTrace: false)
+      if isTrue(world) { return }
+    }
+    referee.blame(invariant, at: world.now, "")
+  }
+}
