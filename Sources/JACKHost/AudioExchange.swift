@@ -32,16 +32,6 @@ struct SharedState: ~Copyable, Sendable {
   }
 }
 
-/// A MIDI message that came in through `control`.
-public struct ControlMessage: Sendable, BitwiseCopyable {
-  /// 1...3.
-  public var count: UInt8 = 0
-  public var bytes: (UInt8, UInt8, UInt8) = (0, 0, 0)
-
-  @_noLocks @_noAllocation
-  init() {}
-}
-
 /// The doors to the audio thread, one for each thread that has something for it. Outlives clients and servers.
 public final class AudioExchange: Sendable {
   // At one address for its whole life: the audio thread holds it.

@@ -68,6 +68,11 @@ final class Studio {
       Console.say(peers == 0 ? "No Links" : peers == 1 ? "1 Link" : "\(peers) Links")
     }
     if configuration.lead == .auto { host.timebaseWish = report.timebase == .anothers ? .nobody : .master }
+    while let message = exchange.nextControlMessage() {
+      for command in message.transportCommands(isRunning: report.isRolling || report.isWaiting) {
+        host.command(command)
+      }
+    }
     guard configuration.syncsStartStop else { return }
     if let command = bridge.command(isPlaying: session.state.isPlaying, report: report) {
       host.command(command)
