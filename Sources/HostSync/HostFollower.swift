@@ -63,8 +63,12 @@ public struct HostFollower: BitwiseCopyable {
   private var lastReading = 0.0
   private var owesTempo = false
   private var isCorrecting = false
-  /// The host's crystal against Link's clock, as learned from the corrections.
+  /// The host's crystal against Link's clock, as learned from what had to be corrected.
   private var trim = 0.0
+  private var correctingSince = 0.0
+  private var settledAt = -1e18
+  /// `phaseError` when the present correction was last looked at.
+  private var lastRest = 0.0
   private var lastProposal = -1e18
   private var lastForce = -1e18
   /// Where the host will be if it goes on, to notice locates.
@@ -170,7 +174,10 @@ public struct HostFollower: BitwiseCopyable {
     if owesTempo {
       owesTempo = false
       isCorrecting = now.isRolling
-      return .tempo(hostTempo * (1 + trim))
+      correctingSince = now.heard
+      // In a ramp each tempo is a little old when it arrives: what that cost so far is made good on the way.
+      let isNear = averaged > 20_000 && abs(phaseError) <= 4 * Self.largestNudge
+      return .tempo(hostTempo * (1 + trim + (isNear ? phaseError / (Self.correctionTime / 4) : 0)))
     }
     guard now.isRolling else { return nil }
     if now.mayForce, averaged > 20_000, abs(phaseError) > Self.largestNudge, now.heard - lastForce > 500_000 {
@@ -181,8 +188,7 @@ public struct HostFollower: BitwiseCopyable {
     return nudge(now)
   }
 
-  /// Brings a small distance to nothing with a tempo a little off, and learns from it how much faster or slower
-  /// the host's crystal runs.
+  /// Brings a small distance to nothing with a tempo a little off.
   @_noLocks @_noAllocation
   private mutating func nudge(_ now: Observation) -> Proposal.Change? {
     guard isMeasured, abs(phaseError) <= Self.largestNudge else { return nil }
@@ -190,14 +196,29 @@ public struct HostFollower: BitwiseCopyable {
     if isCorrecting {
       guard size < Self.corrected || now.heard - lastProposal > Self.correctionTime / 4 else { return nil }
       isCorrecting = size >= Self.corrected
+      if !isCorrecting {
+        settledAt = now.heard
+      } else if now.heard - correctingSince > Self.correctionTime, abs(phaseError - lastRest) < 0.1 * size {
+        // A rest that does not shrink is what the trim still lacks.
+        trim += phaseError / Self.correctionTime
+      }
+      lastRest = phaseError
     } else {
       guard size > Self.tolerated else { return nil }
       isCorrecting = true
+      correctingSince = now.heard
+      learnTrim(at: now.heard)
     }
-    let rate = phaseError / Self.correctionTime
-    trim = min(0.001, max(-0.001, trim + rate / 8))
-    let wanted = hostTempo * (1 + trim + (isCorrecting ? rate : 0))
+    let wanted = hostTempo * (1 + trim + (isCorrecting ? phaseError / Self.correctionTime : 0))
     let session = 60e6 / now.grid.period
     return abs(wanted - session) < Self.smallestStep ? nil : .tempo(wanted)
+  }
+
+  /// A distance that grew since the last correction was done is the crystals' difference.
+  @_noLocks @_noAllocation
+  private mutating func learnTrim(at now: Double) {
+    let elapsed = now - settledAt
+    guard elapsed > Self.correctionTime, elapsed < 1e9 else { return }
+    trim = min(0.001, max(-0.001, trim + 0.7 * phaseError / elapsed))
   }
 }
