@@ -13,8 +13,8 @@ class Exact {
  public:
   enum class Clock { jack, wall };
 
-  Exact(const SharedLine& shared, double offsetMicros, Clock clock)
-    : mShared(shared), mOffset(offsetMicros), mClock(clock) {}
+  Exact(const SharedLine& shared, double offsetMicros, int perBeat, Clock clock)
+    : mShared(shared), mOffset(offsetMicros), mPerBeat(perBeat), mClock(clock) {}
 
   bool open(const std::string& name) {
     mClient = jack_client_open(name.c_str(), JackNoStartServer, nullptr);
@@ -53,10 +53,10 @@ class Exact {
     start += range.max * 1e6 / mRate - mOffset;
     if (!mStarted) {
       mStarted = true;
-      mLast = std::floor(line.at(start));
+      mLast = std::floor(line.at(start) * mPerBeat);
     }
     while (true) {
-      const double frame = std::round((line.when(mLast + 1) - start) / slope);
+      const double frame = std::round((line.when((mLast + 1) / mPerBeat) - start) / slope);
       if (!(frame < frames)) return;
       mLast += 1;
       const auto first = static_cast<jack_nframes_t>(std::max(frame, 0.0));
@@ -88,7 +88,7 @@ class Exact {
   }
 
   const SharedLine& mShared;
-  const double mOffset;
+  const double mOffset, mPerBeat;
   const Clock mClock;
   jack_client_t* mClient = nullptr;
   jack_port_t* mOut = nullptr;

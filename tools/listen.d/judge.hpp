@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What was heard, when, and how far from the beat. Everything here happens after a section has been recorded.
 #pragma once
-#include <map>
-#include <set>
 #include <string>
 
 #include "clock.hpp"
@@ -16,12 +14,13 @@ struct TapCycle {
   int64_t frames;
   double start;      // by JACK's clock, as Link's host time; NaN where JACK's pair is not sane
   double slope;      // microseconds per frame, by JACK
-  double latency;    // playback latency of each source is looked up by time; this is the time: the wake-up
+  double wake;
   BeatLine line;
   int32_t state;
   uint32_t songFrame;
   bool hasBBT;
   double bbtBeats, bbtTempo;
+  bool isTorn;
 };
 
 // An onset or a MIDI event, in a cycle.
@@ -44,6 +43,13 @@ struct Judgement {
   int sinceStall;               // the number of this cycle after the latest lost one, from 1
   bool quiet;                   // no stall of the server for long: JACK's clock has settled
   bool steady;                  // no change of the session's tempo or phase close by
+
+  bool isSure() const { return steady && sinceStall >= 2; }
+};
+
+struct Continuity {
+  std::vector<int64_t> missing, doubled;
+  int excused = 0;  // not heard, but their time may have come in a lost cycle
 };
 
 struct Statistics {
@@ -69,6 +75,7 @@ struct Statistics {
 class Judge {
  public:
   static constexpr double kSettled = 15e6;  // after a stall JACK's loop (1/8 Hz) is within 2 us of the truth by then
+  static constexpr double kAgreed = 100;  // JACK's clock and the wall's, beside their usual distance
   static constexpr double kNearChange = 150e3;
 
   Judge(double rate, int period) : wall(rate, period), mRate(rate) {}
@@ -95,9 +102,11 @@ class Judge {
       const bool lost = i > 0 && cycles[i].frame != cycles[i - 1].frame + cycles[i - 1].frames;
       const bool stalled = i > 0 && here != wall.find(cycles[i - 1].frame);
       since = i == 0 || lost || stalled || !here ? 1 : since + 1;
+      if (cycles[i].isTorn) since = 0;
       mSince[i] = here ? since : 0;
       if (here) mQuiet[i] = wallTime(*here, cycles[i], 0) - stretchBegan(*here) > kSettled;
     }
+    requireAgreement();
     noteChanges();
   }
 
@@ -114,7 +123,7 @@ class Judge {
 
   Judgement judge(const Event& event, int perBeat) const {
     const auto& cycle = cycles[event.cycle];
-    const double latency = latencyOf(event.port, cycle.latency);
+    const double latency = latencyOf(event.port, cycle.wake);
     Judgement j{};
     j.event = event;
     j.frame = cycle.frame + event.offset;
@@ -140,22 +149,19 @@ class Judge {
     return j;
   }
 
-  // Grid points between the first and the last judged one that were never sounded although their time came in a
-  // cycle that was not lost. `excused`: the rest.
-  std::vector<int64_t> missing(const std::vector<Judgement>& all, uint8_t port, int perBeat, int& excused) const {
-    std::vector<int64_t> result;
-    excused = 0;
-    std::set<int64_t> sounded;
-    for (const auto& j : all) sounded.insert(j.index);
-    if (sounded.empty()) return result;
-    const auto covered = coveredGrid(port, perBeat);
-    for (auto k = *sounded.begin(); k <= *sounded.rbegin(); ++k) {
-      if (sounded.count(k) || pausedAt(k, port, perBeat)) continue;
-      if (covered.count(k)) {
-        result.push_back(k);
-      } else {
-        ++excused;
+  // From one sure event to the next, the grid says how many there must be between them, whatever their exact time.
+  Continuity continuity(const std::vector<Judgement>& all) const {
+    Continuity result;
+    const Judgement* before = nullptr;
+    int between = 0;
+    for (const auto& j : all) {
+      if (!j.isSure()) {
+        ++between;
+        continue;
       }
+      if (before) compare(*before, j, between, result);
+      before = &j;
+      between = 0;
     }
     return result;
   }
@@ -183,6 +189,21 @@ class Judge {
     return wall.time(stretch, static_cast<double>(stretch.firstFrame));
   }
 
+  // A wake-up that was very late, but no stall, shakes JACK's filter too.
+  void requireAgreement() {
+    std::vector<double> distances(cycles.size(), NAN), sane;
+    for (size_t i = 0; i < cycles.size(); ++i) {
+      const auto* stretch = wall.find(cycles[i].frame);
+      if (!mQuiet[i] || !stretch) continue;
+      distances[i] = cycles[i].start - wallTime(*stretch, cycles[i], 0);
+      if (std::isfinite(distances[i])) sane.push_back(distances[i]);
+    }
+    if (sane.empty()) return;
+    std::nth_element(sane.begin(), sane.begin() + static_cast<ptrdiff_t>(sane.size() / 2), sane.end());
+    const double usual = sane[sane.size() / 2];
+    for (size_t i = 0; i < cycles.size(); ++i) mQuiet[i] = mQuiet[i] && std::fabs(distances[i] - usual) < kAgreed;
+  }
+
   void noteChanges() {
     std::vector<double> changes;
     for (size_t i = 1; i < cycles.size(); ++i) {
@@ -197,41 +218,25 @@ class Judge {
     }
   }
 
-  // Every grid point whose time, as heard through this port, is inside of a cycle that really ran.
-  std::set<int64_t> coveredGrid(uint8_t port, int perBeat) const {
-    std::set<int64_t> covered;
-    for (size_t i = 0; i < cycles.size(); ++i) {
-      const auto& cycle = cycles[i];
-      const auto* stretch = wall.find(cycle.frame);
-      if (!stretch || mSince[i] < 2) continue;
-      const double latency = latencyOf(port, cycle.latency);
-      const double from = wallTime(*stretch, cycle, latency), to = from + cycle.frames * 1e6 / mRate;
-      double first = cycle.line.at(from) * perBeat, end = cycle.line.at(to) * perBeat;
-      if (songTempo > 0) {
-        first = cycle.songFrame * songTempo / 60 / mRate * perBeat;
-        end = first + static_cast<double>(cycle.frames) * songTempo / 60 / mRate * perBeat;
-      }
-      for (double k = std::ceil(first); k < end; ++k) covered.insert(static_cast<int64_t>(k));
+  void compare(const Judgement& a, const Judgement& b, int between, Continuity& result) const {
+    const int64_t due = b.index - a.index - 1 - between;
+    if (due == 0 || stoppedBetween(a.event, b.event)) return;
+    bool lost = false;
+    for (auto i = a.event.cycle; i <= b.event.cycle; ++i) lost = lost || mSince[i] < 2;
+    if (due > 0 && lost) {
+      result.excused += static_cast<int>(due);
+    } else if (due > 0) {
+      for (int64_t k = 1; k <= due; ++k) result.missing.push_back(a.index + k);
+    } else if (!lost) {
+      result.doubled.push_back(b.index);
     }
-    return covered;
   }
 
-  // MIDI: between a Stop and the next Start or Continue nothing is due.
-  bool pausedAt(int64_t index, uint8_t port, int perBeat) const {
-    bool stopped = false;
-    double since = 0;
-    for (const auto& event : events) {
-      if (event.port != port || event.size == 0) continue;
-      const double grid = cycles[event.cycle].line.at(judge(event, perBeat).wall) * perBeat;
-      if (stopped && event.bytes[0] == 0xF8 && since <= index + 1 && index <= grid) return true;
-      if (event.bytes[0] == 0xFC) {
-        stopped = true;
-        since = grid;
-      } else if (event.bytes[0] == 0xF8) {
-        stopped = false;
-      }
-    }
-    return false;
+  // MIDI: between a Stop and the next clock nothing is due.
+  bool stoppedBetween(const Event& a, const Event& b) const {
+    return std::any_of(events.begin(), events.end(), [&](const Event& e) {
+      return e.port == a.port && e.size == 1 && e.bytes[0] == 0xFC && e.cycle >= a.cycle && e.cycle <= b.cycle;
+    });
   }
 
   const double mRate;

@@ -14,9 +14,9 @@ namespace ear {
 class Listener {
  public:
   explicit Listener(Options options)
-    : mOptions(std::move(options)), mRing(1 << 15), mLink(mOptions.tempo),
-      mTap(mRing, mLink, mShared, mOptions.quantum), mWake(mRing),
-      mExact(mShared, mOptions.exact, mOptions.clock) {}
+    : mOptions(std::move(options)), mRing(1 << 15), mWakeRing(1 << 15), mLink(mOptions.tempo),
+      mTap(mRing, mLink, mShared, mOptions.quantum), mWake(mWakeRing),
+      mExact(mShared, mOptions.exact, mOptions.exactPerBeat(), mOptions.clock) {}
 
   int run() {
     mLink.enableStartStopSync(mOptions.startStop);
@@ -191,15 +191,20 @@ class Listener {
 
   void drain() {
     Record record;
+    while (mWakeRing.pop(record)) {
+      mJudge->wakes.push_back({unwrapped(record.cycle.frame), earliest(record.cycle)});
+    }
     while (mRing.pop(record)) {
-      if (record.kind == Kind::wake) {
-        mJudge->wakes.push_back({unwrapped(record.cycle.frame), earliest(record.cycle)});
-      } else if (record.kind == Kind::cycle) {
+      if (record.kind == Kind::cycle) {
         const auto& c = record.cycle;
         mRaw.push_back({c.current, c.next, c.timesValid});
         mJudge->cycles.push_back({unwrapped(c.frame), c.frames, NAN, NAN, c.wake / 1000.0, c.line, c.state,
-          c.songFrame, c.hasBBT, c.bbtBeats, c.bbtTempo});
-      } else if (!mJudge->cycles.empty()) {
+          c.songFrame, c.hasBBT, c.bbtBeats, c.bbtTempo, false});
+      } else if (mJudge->cycles.empty()) {
+        continue;
+      } else if (record.kind == Kind::torn) {
+        mJudge->cycles.back().isTorn = true;
+      } else {
         Event event{mJudge->cycles.size() - 1, 0, 0, 0, 0, {0, 0, 0}};
         if (record.kind == Kind::onset) {
           event.port = record.onset.port;
@@ -242,7 +247,7 @@ class Listener {
     const Report report(*mJudge, mName, mOptions.events);
     for (size_t i = 0; i < mOptions.sources.size(); ++i) report.source(mOptions.sources[i], static_cast<uint8_t>(i));
     report.bbt(mOptions.sources.empty() ? 0 : mJudge->latencyOf(0, 1e18));
-    report.method(mTap.xruns - mXrunsBefore, mRing.lost());
+    report.method(mTap.xruns - mXrunsBefore, mRing.lost() + mWakeRing.lost());
     printf("{\"type\":\"end\",\"section\":%s,\"peers\":%zu}\n", quoted(mName).c_str(), mLink.numPeers());
   }
 
@@ -267,7 +272,7 @@ class Listener {
   };
 
   Options mOptions;
-  Ring mRing;
+  Ring mRing, mWakeRing;  // one for each audio thread: a ring has one producer
   SharedLine mShared;
   ableton::Link mLink;
   Tap mTap;

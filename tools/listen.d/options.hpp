@@ -24,7 +24,7 @@ beat (audio 1, MIDI 24). JSON lines on standard output.
   --latency N      pretend that our inputs are heard N frames later (default: as late as the hardware)
   --song BPM       judge MIDI clock against the transport's frames at BPM, not against the session
   --timebase BPM   be JACK's timebase master: a plain one that counts bars of four from frame 0
-  --exact US       play a click of our own, US microseconds after each beat, on exact:out ...
+  --exact US       play a click of our own, US microseconds after each beat, on exact:out[@N] ...
   --clock wall     ... timed by the wake-up times instead of JACK's clock
   --name NAME      of our JACK client (ear)
   --start-stop     follow and send start and stop in the session
@@ -45,6 +45,13 @@ struct Options {
   int latency = -1;
   bool events = false, plays = false, startStop = false;
   Exact::Clock clock = Exact::Clock::jack;
+
+  int exactPerBeat() const {
+    for (const auto& source : sources) {
+      if (source.name == "exact:out" && source.perBeat > 0) return source.perBeat;
+    }
+    return 1;
+  }
 };
 
 inline void misused(const std::string& why) {

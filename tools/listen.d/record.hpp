@@ -54,17 +54,17 @@ struct Midi {
   uint8_t bytes[3];
 };
 
-enum class Kind : uint8_t { cycle, wake, onset, midi, xrun };
+enum class Kind : uint8_t { cycle, wake, onset, midi, torn };
 
 struct Record {
-  Kind kind;
+  Kind kind;  // torn: while the latest cycle was read, the next one began, and may have overwritten what was read
   union {
     Cycle cycle;  // Kind::cycle: the tap's. Kind::wake: the unconnected client's; frame, frames, wake,
                   // and current: the driver's note of its wake-up (jack_position_t.usecs)
     Onset onset;  // belongs to the latest cycle record before it
     Midi midi;    // likewise
   };
-  Record() : kind(Kind::xrun), cycle() {}
+  Record() : kind(Kind::torn), cycle() {}
 };
 
 }  // namespace ear

@@ -43,22 +43,18 @@ class Report {
   void source(const Source& source, uint8_t port) const {
     const auto all = mJudge.judge(port, source.perBeat);
     std::vector<double> jack, wall;
-    std::vector<int64_t> doubled;
-    const Judgement* before = nullptr;
     for (const auto& j : all) {
       if (mEveryEvent) event(source, j);
-      if (before && j.index == before->index) doubled.push_back(j.index);
-      before = &j;
-      if (!j.steady || j.sinceStall < 2) continue;
+      if (!j.isSure()) continue;
       if (j.quiet && std::isfinite(j.jackError)) jack.push_back(j.jackError);
       if (std::isfinite(j.wallError)) wall.push_back(j.wallError);
     }
-    int excused = 0;
-    const auto missing = mJudge.missing(all, port, source.perBeat, excused);
+    const auto continuity = mJudge.continuity(all);
     printf("{\"type\":\"summary\",\"section\":%s,\"port\":%s,\"per_beat\":%d,\"heard\":%zu,\"missing\":%s,"
            "\"doubled\":%s,\"lost_in_stalls\":%d,\"latency\":%s,\"by_jack\":%s,\"by_wall\":%s,\"wall_over_500us\":%zu}\n",
       quoted(mSection).c_str(), quoted(source.name).c_str(), source.perBeat, all.size(),
-      list(missing, source.perBeat).c_str(), list(doubled, source.perBeat).c_str(), excused,
+      list(continuity.missing, source.perBeat).c_str(), list(continuity.doubled, source.perBeat).c_str(),
+      continuity.excused,
       number(mJudge.latencyOf(port, 1e18), 0).c_str(), object(Statistics::of(jack)).c_str(),
       object(Statistics::of(wall)).c_str(),
       static_cast<size_t>(std::count_if(wall.begin(), wall.end(), [](double e) { return std::fabs(e) > 500; })));

@@ -136,6 +136,10 @@ class Tap {
         noteOnsets(static_cast<uint8_t>(i), static_cast<const float*>(buffer), frames);
       }
     }
+    if (jack_last_frame_time(mClient) != cycle.frame) {
+      Record torn;
+      mRing.push(torn);
+    }
   }
 
   void noteLine(Cycle& cycle) {

@@ -100,8 +100,8 @@ class Timed:
 
 
 class Tactus(Timed):
-    def __init__(self, program, preload=None):
-        self.child = subprocess.Popen([program, "--name", "tactus"], env=self.environment(preload),
+    def __init__(self, program, preload=None, options=("--click", "--clock=always")):
+        self.child = subprocess.Popen([program, "--name", "tactus", *options], env=self.environment(preload),
                                       stdin=subprocess.DEVNULL, stdout=sys.stderr)
         self.process = self.child.pid
 
@@ -127,9 +127,9 @@ class LinkHut(Timed):
             raise SystemExit(f"LinkHut: {line}: {answer['error']}")
         return answer
 
-    def join_and_play(self):
+    def join_and_play(self, others):
         self.ask("enable on")
-        self.ask("wait peers 1 10")
+        self.ask(f"wait peers {others} 10")
         self.ask("play")
 
     def end(self):

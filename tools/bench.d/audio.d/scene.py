@@ -20,7 +20,7 @@ def say(line):
     print(json.dumps(line), flush=True)
 
 
-def ensemble(scene, listen_options=(), preload=None):
+def ensemble(scene, listen_options=(), preload=None, tactus_options=("--click", "--clock=always")):
     """The listener first: it founds the session, so the others measure its clock, never it theirs."""
     players = ["LinkHut"] + (["tactus"] if scene["tactus"] else [])
     ports = [CLICKS[name] for name in players] + (["tactus:clock"] if scene["tactus"] else [])
@@ -28,9 +28,9 @@ def ensemble(scene, listen_options=(), preload=None):
     ear = actors.Ear(scene["listen"], ["--events", "--tempo", "131", *listen_options, *ports], say)
     running = {}
     if scene["tactus"]:
-        running["tactus"] = actors.Tactus(scene["tactus"], preload)
+        running["tactus"] = actors.Tactus(scene["tactus"], preload, tactus_options)
     running["LinkHut"] = actors.LinkHut(preload)
-    running["LinkHut"].join_and_play()
+    running["LinkHut"].join_and_play(len(players))
     ear.wait_ready()
     ear.wait_peers(len(players))
     time.sleep(2.5)  # they measure the session's clock; then one more beat or two
@@ -122,7 +122,7 @@ def clock(scene):
     actors.jack_midi_clock(scene["listen"], say)
     if not scene["tactus"]:
         return
-    ear, running = ensemble(scene)
+    ear, running = ensemble(scene, tactus_options=("--click", "--clock=rolling"))
     for frame in (0, 100_001):
         ear.tell("tempo 97")
         ear.tell("halt")
