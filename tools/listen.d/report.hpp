@@ -63,10 +63,14 @@ class Report {
 
   // JACK transport's bar, beat and tick against the beat that is heard when the frame that they name is.
   void bbt(double hardwareLatency) const {
+    if (mJudge.songTempo > 0) return;
     std::vector<double> errors;
+    int rolling = 0;
     for (size_t i = 0; i < mJudge.cycles.size(); ++i) {
       const auto& c = mJudge.cycles[i];
-      if (!c.hasBBT || c.state != 1 || !mJudge.isSteady(i) || !mJudge.isQuiet(i)) continue;
+      rolling = c.state == JackTransportRolling ? rolling + 1 : 0;
+      // jack2 shows in the first rolling cycle what was written before the start was known.
+      if (!c.hasBBT || rolling < 3 || !mJudge.isSteady(i) || !mJudge.isQuiet(i)) continue;
       const double beat = c.line.at(c.start + hardwareLatency * c.slope);
       const double late = beat - c.bbtBeats;
       errors.push_back((late - std::round(late)) * c.line.microsPerBeat);

@@ -172,7 +172,7 @@ def jack_midi_clock(listen, say):
         ear.wait_ready()
         ear.tell(f"locate {frame}")
         time.sleep(0.5)
-        ear.tell(f"section jack_midi_clock_from_{frame}")
+        ear.tell(f"section from_{frame}")
         ear.tell("roll")
         time.sleep(6)
         ear.tell("halt")

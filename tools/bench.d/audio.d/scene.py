@@ -52,6 +52,8 @@ def play_sections(scene, ear):
 
 def beat(scene):
     ear, running = ensemble(scene)
+    ear.tell("roll")  # so that bar, beat and tick are shown; a start waits for its bar
+    time.sleep(2.5)
     play_sections(scene, ear)
     finish(ear, running)
 
@@ -142,7 +144,8 @@ def clock(scene):
 def callback(scene):
     ear, running = ensemble(scene, preload=scene["timer"])
     ear.tell("tempo 187.3")
-    time.sleep(1)
+    ear.tell("roll")
+    time.sleep(2.5)
     for actor in running.values():
         actor.forget_times()
     ear.tell("section callback")

@@ -4,7 +4,7 @@
 import os
 import re
 
-COLUMNS = "  {:<26}{:<22}{:>6}{:>10}{:>10}{:>10}{:>9}  {}"
+COLUMNS = "  {:<24}{:<25}{:>6}{:>10}{:>10}{:>10}{:>9}  {}"
 
 
 def machine():
@@ -57,12 +57,12 @@ def summary(line):
         over = line["wall_over_500us"]
         by_wall = ["by the wall" + (f", {over} over 500 us" if over else "")] + ([] if jack["n"] else [remark])
         found.append(row(line["section"], name, wall, "; ".join(part for part in by_wall if part)))
-    return found or [f"  {line['section']:<26}{name:<22}     0  nothing could be judged  {remark}"]
+    return found or [f"  {line['section']:<24}{name:<25}     0  nothing could be judged  {remark}"]
 
 
 def row(section, name, s, remark):
     if not s["n"]:
-        return f"  {section:<26}{name:<22}     0"
+        return f"  {section:<24}{name:<25}     0"
     return COLUMNS.format(section, name, s["n"], f"{s['median']:.1f}", f"{s['min']:.1f}", f"{s['max']:.1f}",
                           f"{s['range']:.1f}", remark).rstrip()
 
@@ -73,13 +73,13 @@ def midi(line):
     after = ""
     if "next_clock_beat" in line:
         after = f", next clock {line['next_clock_after'] / 1000:.2f} ms later, at beat {line['next_clock_beat']:.4f}"
-    return f"{line['section']:<26}{line['port']:<22}{name} at frame {line['song_frame']}, beat {line['beat']:.4f}{after}"
+    return f"{line['section']:<24}{line['port']:<25}{name} at frame {line['song_frame']}, beat {line['beat']:.4f}{after}"
 
 
 def method(line):
     difference = line["jack_minus_wall"]
     settled = f", JACK's clock {difference['median']:+.0f} us from the wall's" if difference["n"] else ""
-    return (f"  {line['section']:<26}{line['cycles']} cycles, {line['interruptions']} interruptions, "
+    return (f"  {line['section']:<24}{line['cycles']} cycles, {line['interruptions']} interruptions, "
             f"{line['server_stalls']} stalls of the server, {line['xruns']} xruns{settled}")
 
 
