@@ -107,8 +107,10 @@ public struct Launch: BitwiseCopyable {
   private mutating func isDue(_ question: Question, limit: Double) -> Bool {
     guard step > .zero else { return true }
     let half = question.period / 2
-    // Missed, by lost cycles or because the session jumped: there is another boundary.
-    if question.rollsAt >= question.grid.time(of: target.value) + half { choose(question, lead: 0) }
+    // Missed, by lost cycles or because the session jumped: there is another boundary. The quarter is for cycles
+    // that are not a period apart to the microsecond: one is just too early, the next must not be too late.
+    let missed = half + question.period / 4
+    if question.rollsAt >= question.grid.time(of: target.value) + missed { choose(question, lead: 0) }
     if question.grid.time(of: target.value) > limit, step > Self.beat {
       // The bar is too far away for a held transport; the next beat is the next best thing.
       shortened &+= 1

@@ -29,6 +29,9 @@ final class Studio {
   var transport = Transport(state: .stopped, frame: 0)
   var isFreewheeling = false
   var listensToPulse = false
+  /// Asks HostSync, as JACK asks its slow-sync clients, and rolls in the cycle after a yes.
+  var asksBeforeRolling = false
+  private(set) var mayRoll = false
 
   private(set) var frame = 0
   private(set) var clicks: [Onset] = []
@@ -97,6 +100,9 @@ final class Studio {
       session: SessionState(
         timeline: timeline, startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero),
         isConnected: false), settings: settings, sounds: bank, isFreewheeling: isFreewheeling)
+    if asksBeforeRolling, case .starting = transport.state {
+      mayRoll = sync.mayRoll(cycle)
+    }
     let pulse = listensToPulse ? buffers + Self.longest : nil
     let run = listensToPulse ? buffers + 2 * Self.longest : nil
     var outputs = Outputs(
@@ -107,6 +113,8 @@ final class Studio {
     report = outputs.report
     frame += Int(frames)
     if case .rolling = transport.state { transport.frame &+= frames }
+    if asksBeforeRolling, mayRoll, case .starting = transport.state { transport.state = .rolling }
+    mayRoll = false
   }
 
   func play(seconds: Double, frames: UInt32 = 256) {
