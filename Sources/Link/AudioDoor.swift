@@ -12,7 +12,7 @@ public protocol AudioDoor: AnyObject, Sendable {
   func publish(_ snapshot: SessionSnapshot)
   /// The oldest change that the audio thread committed and nobody took yet (see `BeatMath.AudioSession`).
   func nextChange() -> SessionChange?
-  /// Whether the audio thread runs: then its commits are looked for every 5 ms while there are peers and every
-  /// 20 ms while there are none, else every 100 ms.
+  /// Whether the audio thread ran since this was asked last. While it does, its commits are looked for every 5 ms if
+  /// there are peers and every 20 ms if there are none, else every 100 ms.
   var isRunning: Bool { get }
 }

@@ -22,6 +22,7 @@ struct Engine: Sendable {
   private let watch = AddressWatch()
   private var doors: [Door] = []
   private let status: LinkStatus
+  private var lastScan: Micros?
   private var nextScan: Micros?
   private var nextGateway: UInt32 = 0
   private var slept: Int64
@@ -31,10 +32,17 @@ struct Engine: Sendable {
   private struct Door {
     let door: any AudioDoor
     var workedIn: UInt64 = 0
+    /// When its audio thread was last seen to run.
+    var lastSeen: Micros?
   }
 
   /// How often the machine's addresses are looked up, whatever the kernel announces (link-protocol 3.6).
   static var scanPeriod: Micros { Micros(5_000_000) }
+  /// And no more often than this, however many changes it announces, or sockets break as soon as they are opened.
+  static var scanSpacing: Micros { Micros(50_000) }
+  static var repairSpacing: Micros { Micros(1_000_000) }
+  /// An audio thread runs if it was seen within this: longer than any buffer lasts.
+  static var audioMemory: Micros { Micros(500_000) }
   /// At most so many datagrams are taken from a socket in one turn, so that no flood keeps the others waiting.
   static var datagramsPerTurn: Int { 64 }
   static var changesPerTurn: Int { 1024 }
@@ -110,22 +118,23 @@ extension Engine {
   }
 
   /// When to wake up without being woken; nil for never.
-  func nextWake(at now: Micros) -> Micros? {
+  mutating func nextWake(at now: Micros) -> Micros? {
     var earliest: Micros?
-    for time in [deadline, nextScan, audioTick.map { now + $0 }] {
+    for time in [deadline, nextScan, audioTick(at: now).map { now + $0 }] {
       if let time, earliest.map({ time < $0 }) ?? true { earliest = time }
     }
     return earliest
   }
 
   /// An audio thread can't wake us: that would be a system call. So we look, as often as somebody would notice.
-  private var audioTick: Micros? {
-    var tick: Micros?
-    for door in doors {
-      let next: Int64 = !door.door.isRunning ? 100_000 : snapshot.peerCount > 0 ? 5_000 : 20_000
-      tick = Micros(min(next, tick?.count ?? next))
+  private mutating func audioTick(at now: Micros) -> Micros? {
+    guard !doors.isEmpty else { return nil }
+    var isRunning = false
+    for index in doors.indices {
+      if doors[index].door.isRunning { doors[index].lastSeen = now }
+      if let lastSeen = doors[index].lastSeen, now - lastSeen < Self.audioMemory { isRunning = true }
     }
-    return tick
+    return Micros(!isRunning ? 100_000 : snapshot.peerCount > 0 ? 5_000 : 20_000)
   }
 
   /// One turn of the network thread. `ready` is `waitList` after the wait.
@@ -145,7 +154,8 @@ extension Engine {
       feed(.enable(true), at: now)
       nextScan = now
     }
-    if watch.drain() || gateways.contains(where: \.isBroken) { nextScan = nextScan.map { min($0, now) } }
+    if watch.drain() { hastenScan(at: now, spacing: Self.scanSpacing) }
+    if gateways.contains(where: \.isBroken) { hastenScan(at: now, spacing: Self.repairSpacing) }
     if let nextScan, nextScan <= now {
       scan(at: now)
       now = HostClock.micros()
@@ -186,8 +196,14 @@ extension Engine {
     defer { slept = total }
     if total - slept > 100_000 {
       feed(.clockDisturbed, at: now)
-      nextScan = nextScan.map { min($0, now) }
+      hastenScan(at: now, spacing: Self.scanSpacing)
     }
+  }
+
+  /// Only while there is a scan to come, which is while we are on the network.
+  private mutating func hastenScan(at now: Micros, spacing: Micros) {
+    let earliest = lastScan.map { max($0 + spacing, now) } ?? now
+    nextScan = nextScan.map { min($0, earliest) }
   }
 
   private mutating func closeAll() {
@@ -198,6 +214,7 @@ extension Engine {
 
   /// Closes gateways whose address has gone or whose sockets are broken, opens those that are missing.
   private mutating func scan(at now: Micros) {
+    lastScan = now
     nextScan = now + Self.scanPeriod
     guard let found = localAddresses() else { return }
     for gateway in gateways where gateway.isBroken || !found.contains(gateway.local) {
@@ -206,7 +223,10 @@ extension Engine {
     }
     refused.removeAll()
     for local in found where !gateways.contains(where: { $0.local == local }) {
-      guard gateways.count < Limits.gateways else { break }
+      guard gateways.count < Limits.gateways else {
+        refused.append((local, SocketFailure(call: "too many addresses", code: ENOBUFS)))
+        continue
+      }
       do throws(SocketFailure) {
         nextGateway &+= 1
         let gateway = try GatewaySockets(local, id: GatewayID(rawValue: nextGateway))

@@ -182,9 +182,9 @@ public final class Link: Sendable {
     }
   }
 
-  /// A callback may be changed at any time, also from a callback; nil for none. It is called on Link's own thread,
-  /// without a lock, and not for what happened before it was set. A call that is under way on that thread while
-  /// another sets a new one is finished. It should not take long: the network waits for it.
+  // A callback may be changed at any time, also from a callback; nil for none. It is called on Link's own thread,
+  // without a lock, and not for what happened before it was set. A call that is under way on that thread while
+  // another sets a new one is finished. It should not take long: the network waits for it.
 
   /// Called with the session's tempo in BPM when it has changed, whoever changed it. A steady value, to be shown.
   ///
