@@ -29,6 +29,8 @@ public struct Simulation {
   /// may fail; two sessions that should have merged and did not look at each other again after five to ten.
   public static let patience = Micros(240_000_000)
   private static let step = Micros(50_000)
+  /// Time to live, grace, and a little.
+  private static let expiry = Micros(6_500_000)
 
   private let world: LinkWorld
   private let scenario: Scenario
@@ -132,12 +134,11 @@ public struct Simulation {
     let sent = world.datagramsSent
     let end = world.now + scenario.watch
     let allowance = referee.phaseAllowance
+    var disagreeing: Micros?
     while world.now < end {
       advance(keepsTrace: keepsTrace)
       progress(world.now, "listening")
-      if scenario.clockSteps == 0, let reason = world.disagreement() {
-        referee.blame(.allAgree, at: world.now, reason)
-      }
+      noteDisagreement(since: &disagreeing)
       for error in world.phaseErrors() {
         outcome.phaseErrors.add(abs(error))
         if abs(error) > allowance {
@@ -149,6 +150,17 @@ public struct Simulation {
     }
     let seconds = Double(scenario.watch.count) / 1e6
     outcome.calmRate = Double(world.datagramsSent - sent) / seconds / Double(max(1, world.active.count))
+  }
+
+  /// A datagram that was overtaken by its sender's goodbye brings it back to life until it expires.
+  private func noteDisagreement(since start: inout Micros?) {
+    guard let reason = world.disagreement() else {
+      start = nil
+      return
+    }
+    let since = start ?? world.now
+    start = since
+    if world.now - since > Simulation.expiry { referee.blame(.allAgree, at: world.now, reason) }
   }
 
   private mutating func changeTempo() {

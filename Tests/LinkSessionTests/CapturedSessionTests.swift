@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Glibc
+import LinkWire
+import Testing
+
+@testable import LinkSession
+
+/// The session between LinkHut 3.0.6 and the reference library that was recorded, as a third peer hears it: every
+/// Alive and ByeBye at its time, with the two peers answering our pings by the clocks their own pongs show.
+@Suite struct CapturedSessionTests {
+  private struct Datagram {
+    let at: Micros
+    let source: Endpoint
+    let isToGroup: Bool
+    let bytes: [UInt8]
+  }
+
+  private static let recording: [Datagram] = {
+    let path = #filePath.replacing(
+      "LinkSessionTests/CapturedSessionTests.swift", with: "LinkWireTests/captured.pcap")
+    guard let file = fopen(path, "rb") else { return [] }
+    defer { fclose(file) }
+    var contents = [UInt8](repeating: 0, count: 1 << 20)
+    contents.removeSubrange(fread(&contents, 1, contents.count, file)...)
+    return datagrams(in: contents)
+  }()
+
+  /// libpcap, little-endian: seconds, microseconds, length; Ethernet, IPv4, UDP.
+  private static func datagrams(in contents: [UInt8]) -> [Datagram] {
+    func little(_ at: Int) -> Int { (0..<4).reduce(0) { $0 | Int(contents[at + $1]) << (8 * $1) } }
+    func big(_ at: Int, _ count: Int) -> UInt32 {
+      (0..<count).reduce(0) { $0 << 8 | UInt32(contents[at + $1]) }
+    }
+    var result: [Datagram] = []
+    var position = 24
+    let start = little(position)
+    while position + 16 <= contents.count {
+      let length = little(position + 8)
+      let internet = position + 16 + 14
+      let udp = internet + Int(contents[internet] & 15) * 4
+      result.append(
+        Datagram(
+          at: Micros(Int64(little(position) - start) * 1_000_000 + Int64(little(position + 4)) + 60_000_000),
+          source: Endpoint(
+            address: .v4(big(internet + 12, 4)), port: UInt16(truncatingIfNeeded: big(udp, 2))),
+          isToGroup: big(internet + 16, 4) == 0xe04c_4e4b,
+          bytes: Array(contents[(udp + 8)..<(position + 16 + length)])))
+      position += 16 + length
+    }
+    return result
+  }
+
+  /// What each measurement endpoint's pongs say of its clock, for each session that it answered for.
+  private func clocks() -> [Endpoint: [SessionID: GhostMap]] {
+    var offsets: [Endpoint: [SessionID: [Double]]] = [:]
+    for datagram in Self.recording {
+      datagram.bytes.withUnsafeBytes { bytes in
+        guard case .pong(let pong)? = try? decodeMeasurement(bytes) else { return }
+        let offset = Double((pong.ghost - datagram.at).count)
+        offsets[datagram.source, default: [:]][pong.session, default: []].append(offset)
+      }
+    }
+    return offsets.mapValues { $0.mapValues { GhostMap(intercept: Micros(rounding: $0.median)) } }
+  }
+
+  @Test func aThirdPeerJoinsTheRecordedSessionAndFollowsItToItsEnd() throws {
+    let recording = Self.recording
+    try #require(recording.count == 360)
+    let clocks = clocks()
+    let gateway = Gateway(
+      id: GatewayID(rawValue: 1), address: .v4(0x7f00_0001),
+      measurement: Endpoint(address: .v4(0x7f00_0001), port: 1))
+    // After LinkHut and before the reference library, so that LinkHut's session is the oldest.
+    var bench = Bench(tempo: 77, at: recording[0].at + Micros(1_500_000), isEnabled: false)
+    bench.handle(.enable(true))
+    bench.handle(.enableStartStopSync(true))
+    bench.handle(.gatewayOpened(gateway))
+    var tempos: [Int64] = []
+    var wasPlaying = false
+    var most = 0
+    var announced: [Endpoint: SessionID] = [:]
+    for datagram in recording where datagram.isToGroup && datagram.at >= bench.now {
+      while bench.now < datagram.at {
+        bench.wait(min(10_000, (datagram.at - bench.now).count))
+        answer(&bench, gateway, clocks, announced)
+      }
+      datagram.bytes.withUnsafeBytes { bytes in
+        if case .alive(let state, _)? = try? decodeDiscovery(bytes), let endpoint = state.measurement {
+          announced[endpoint] = state.session
+        }
+      }
+      bench.hear(bytes: datagram.bytes, from: datagram.source, on: gateway)
+      answer(&bench, gateway, clocks, announced)
+      let snapshot = bench.snapshot
+      if tempos.last != snapshot.sessionTimeline.tempo.microsPerBeat {
+        tempos.append(snapshot.sessionTimeline.tempo.microsPerBeat)
+      }
+      wasPlaying = wasPlaying || snapshot.state.isPlaying
+      most = max(most, snapshot.peerCount)
+    }
+    #expect(most == 2)
+    #expect(tempos.last == 486_027, "123.45 BPM: \(tempos)")
+    #expect(wasPlaying)
+    #expect(bench.machine.counters.joins >= 1)
+    #expect(bench.machine.counters.malformed == 0)
+    #expect(bench.machine.counters.implausible == 0)
+    bench.wait(10_000_000)
+    #expect(bench.snapshot.peerCount == 0)
+    #expect(bench.snapshot.session == bench.snapshot.node)
+    #expect(bench.snapshot.sessionTimeline.tempo.microsPerBeat == 486_027)
+  }
+
+  private func answer(
+    _ bench: inout Bench, _ gateway: Gateway, _ clocks: [Endpoint: [SessionID: GhostMap]],
+    _ announced: [Endpoint: SessionID]
+  ) {
+    for _ in 0..<60 {
+      let pings = bench.takeSent().filter { $0.ping != nil }
+      guard !pings.isEmpty else { return }
+      for sent in pings {
+        guard case .endpoint(let endpoint) = sent.destination, let ping = sent.ping,
+          let session = announced[endpoint],
+          let clock = clocks[endpoint]?[session] ?? clocks.values.compactMap({ $0[session] }).first
+        else { continue }
+        let pong = makePong(
+          session: session, ghost: clock.ghost(atHost: bench.now), host: ping.host,
+          previousGhost: ping.previousGhost)
+        bench.hear(bytes: pong, from: endpoint, on: gateway, via: .measurement)
+      }
+    }
+  }
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkSession
+import Testing
+
+@testable import LinkWorld
+
+/// Whole worlds from seeds: a short batch, and the ones that once went wrong.
+@Suite struct SimulationTests {
+  private func world(
+    _ seed: UInt64, isHostile: Bool = false, stepsClocks: Bool = false, turmoil: Int64 = 8_000_000
+  ) -> Scenario {
+    var worst = Scenario.Severity()
+    worst.isHostile = isHostile
+    worst.stepsClocks = stepsClocks
+    var scenario = Scenario.drawn(from: seed, upTo: worst)
+    scenario.turmoil = Micros(turmoil)
+    scenario.watch = Micros(2_000_000)
+    return scenario
+  }
+
+  private func outcome(_ scenario: Scenario) -> Simulation.Outcome {
+    var simulation = Simulation(scenario)
+    return simulation.run()
+  }
+
+  @Test(arguments: 1...5 as ClosedRange<UInt64>)
+  func aTroubledWorldKeepsEveryInvariant(seed: UInt64) {
+    let outcome = outcome(world(seed))
+    #expect(outcome.violations.isEmpty, "\(outcome.scenario)")
+    #expect(outcome.convergence != nil)
+  }
+
+  @Test(arguments: 1...3 as ClosedRange<UInt64>)
+  func anAttackedWorldIsOfOneMindWhenTheAttackIsOver(seed: UInt64) {
+    let outcome = outcome(world(seed, isHostile: true))
+    #expect(outcome.violations.isEmpty, "\(outcome.scenario)")
+  }
+
+  @Test func aSessionIsStillMeasuredWhenThePeerThatWasAskedMovedOn() {
+    #expect(outcome(world(3019, isHostile: true, stepsClocks: true)).violations.isEmpty)
+  }
+
+  @Test func aTimelineThatOnlySomeHeardDoesNotDivideASession() {
+    #expect(outcome(world(7240, isHostile: true, stepsClocks: true)).violations.isEmpty)
+  }
+
+  @Test func withoutTheirFounderPeersDoNotSwapClocksForEver() {
+    #expect(outcome(world(3057, stepsClocks: true)).violations.isEmpty)
+  }
+
+  @Test func aDatagramOvertakenByItsSendersGoodbyeOnlyDelaysTheCount() {
+    #expect(outcome(world(968, turmoil: 20_000_000)).violations.isEmpty)
+  }
+
+  @Test func aWorldRepeatsFromItsSeed() {
+    let scenario = world(5)
+    let (first, second) = (outcome(scenario), outcome(scenario))
+    #expect(first.datagramsSent == second.datagramsSent)
+    #expect(first.datagramsDelivered == second.datagramsDelivered)
+    #expect(first.convergence == second.convergence)
+    #expect(first.portrait == second.portrait)
+  }
+
+  @Test func twoHalvesOfASessionThatWasCutAgreeAgainWhenItIsHealed() {
+    let world = LinkWorld(seed: 9)
+    for _ in 0..<4 {
+      let peer = world.addPeer(tempo: 120)
+      world.plug(peer)
+      world.setEnabled(true, peer: peer)
+    }
+    world.run(for: Micros(5_000_000))
+    #expect(world.disagreement() == nil)
+    for interface in 0..<4 { world.place(interface, inPart: interface / 2) }
+    world.run(for: Micros(10_000_000))
+    world.edit(0) { $0.setTempo(100, at: $1) }
+    world.run(for: Micros(1_000_000))
+    world.edit(3) { $0.setTempo(140, at: $1) }
+    world.run(for: Micros(10_000_000))
+    #expect(world.peers.map(\.snapshot.peerCount) == [1, 1, 1, 1])
+    for interface in 0..<4 { world.place(interface, inPart: 0) }
+    world.run(for: Micros(1_000_000))
+    #expect(world.disagreement() == nil)
+    #expect(world.peers.allSatisfy { $0.snapshot.state.timeline.tempo.microsPerBeat == 428_571 })
+  }
+}
+
+@Suite struct WorldTests {
+  @Test func aDriftingClockAndItsInverseAgree() {
+    for partsPerMillion in [-200.0, -0.5, 0, 37, 200] {
+      let clock = DriftingClock(host: Micros(123), at: Micros(77), partsPerMillion: partsPerMillion)
+      for host in stride(from: Int64(123), to: 100_000_000, by: 9_999_991) {
+        let world = clock.world(at: Micros(host))
+        #expect(clock.host(at: world) >= Micros(host))
+        #expect(clock.host(at: world - Micros(1)) < Micros(host))
+      }
+    }
+  }
+
+  @Test func aClockThatStepsGoesOnFromThere() {
+    var clock = DriftingClock(host: .zero, at: .zero, partsPerMillion: 100)
+    clock.step(by: Micros(-5_000), at: Micros(1_000_000))
+    #expect(clock.host(at: Micros(2_000_000)) == Micros(1_995_200))
+  }
+
+  @Test func eventsComeInTheOrderOfTheirTimesAndThenOfTheirArrival() {
+    var queue = EventQueue<Int>()
+    var dice = WorldDice(seed: 3)
+    let times = (0..<500).map { _ in Int64.random(in: 0...40, using: &dice) }
+    for (event, time) in times.enumerated() { queue.put(event, at: Micros(time)) }
+    let expected = times.enumerated().sorted { ($0.element, $0.offset) < ($1.element, $1.offset) }
+    var taken: [Int] = []
+    while let event = queue.take() { taken.append(event) }
+    #expect(taken == expected.map(\.offset))
+  }
+
+  @Test func quantilesAreOfTheOrderedValues() {
+    var samples = Samples()
+    for value in [5.0, 1, 4, 2, 3] { samples.add(value) }
+    #expect(samples.median == 3)
+    #expect(samples.quantile(0.99) == 5)
+    #expect(samples.quantile(0) == 1)
+    #expect(Samples().median == nil)
+  }
+
+  @Test func numbersArePrintedWithAPoint() {
+    #expect(1.25.rounded(toPlaces: 1) == "1.3")
+    #expect((-0.04).rounded(toPlaces: 2) == "-0.04")
+    #expect(12.0.rounded(toPlaces: 0) == "12")
+    #expect(Micros(1_500).millis == "1.50")
+  }
+}
