@@ -27,7 +27,9 @@ let package = Package(
     .executableTarget(name: "LinkSimulator", dependencies: ["BeatMath", "LinkWorld"]),
     .executableTarget(
       name: "tactus",
-      dependencies: ["BeatMath", "ClickSounds", "HostSync", "JACKHost", "Link", "LinkSession"]),
+      dependencies: [
+        "BeatMath", "ClickSounds", "ControlSurface", "HostSync", "JACKHost", "Link", "LinkSession",
+      ]),
     .systemLibrary(name: "CLiblo", pkgConfig: "liblo", providers: [.apt(["liblo-dev"])]),
     .target(name: "ControlSurface", dependencies: ["BeatMath", "CLiblo"]),
     // Writes the layouts for tablets and phones (tools/layouts).

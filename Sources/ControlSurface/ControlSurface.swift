@@ -11,10 +11,10 @@ import Synchronization
 /// One invariant: everything from outside is checked before it is understood, and nothing from outside waits on, or
 /// is waited for by, any other thread.
 ///
-///     let surface = try ControlSurface(settings, state: state, notice: { print($0.text) }) { order in .accepted }
+///     let surface = try OSCSurface(settings, state: state, notice: { print($0.text) }) { order in .accepted }
 ///     surface.update { $0.peers = 2 }
 ///     surface.close()
-public final class ControlSurface: Sendable {
+public final class OSCSurface: Sendable {
   /// Where it listens; the first is the one to tell people.
   public let endpoints: [Endpoint]
   /// Where OSCQuery answers, if it does.

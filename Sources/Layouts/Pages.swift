@@ -113,7 +113,7 @@ extension Layout {
       page.add("pulse/rate/\(rate)", rate.uppercased(), at(Double(index), 5.5, 1, 1.5))
     }
     page.add("pulse/offset", "PULSE OFFSET ms", at(0, 7, 6, 1.5), range: -50...50)
-    page.label("drift", at(0, 8.5, 2, 1.5), size: size, caption: "DRIFT ms")
+    page.label("drift", at(0, 8.5, 2, 1.5), size: size, caption: "DRIFT ppm")
     page.label("launch/error", at(2, 8.5, 2, 1.5), size: size, caption: "LAUNCH ms")
     page.label("jack/xruns", at(4, 8.5, 2, 1.5), size: size, caption: "LOST CYCLES")
     return page

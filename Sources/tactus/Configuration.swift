@@ -27,9 +27,10 @@ struct Configuration: Equatable, Sendable {
   var clock = When.rolling
   var pulse = Pulse.one
   var offsets = Offsets()
+  var surface = SurfaceChoice()
 
   enum Answer: Sendable {
-    case run, help, version
+    case run, help, oscHelp, version
   }
 
   enum Lead: String, CaseIterable, Sendable {
@@ -84,7 +85,8 @@ struct Configuration: Equatable, Sendable {
     }
   }
 
-  static let options: [Option<Configuration>] = jackOptions + sessionOptions + outputOptions + answers
+  static let options: [Option<Configuration>] =
+    jackOptions + sessionOptions + outputOptions + surfaceOptions + answers
 
   private static let jackOptions: [Option<Configuration>] = [
     Option(
@@ -182,6 +184,9 @@ struct Configuration: Equatable, Sendable {
 
   private static let answers: [Option<Configuration>] = [
     Option("help", "h", in: .other, .answer { $0.answer = .help }, help: "Print this, and nothing else."),
+    Option(
+      "help-osc", in: .other, .answer { $0.answer = .oscHelp },
+      help: "Print every OSC address and what it takes."),
     Option("version", "V", in: .other, .answer { $0.answer = .version }, help: "Print the version."),
   ]
 

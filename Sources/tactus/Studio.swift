@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import ClickSounds
+import ControlSurface
 import HostSync
 import JACKHost
 import Link
@@ -16,6 +17,8 @@ final class Studio {
   private let link: Link
   private let exchange: AudioExchange
   private let door: SessionDoor
+  private let desk: ControlDesk
+  private var sound: BuiltInSound
   private var sounds: SoundShelf
   private var bridge = StartStopBridge()
   private var peers = 0
@@ -28,19 +31,30 @@ final class Studio {
     exchange = AudioExchange(session: state, settings: configuration.settings)
     door = SessionDoor(exchange: exchange, state: state)
     link.isStartStopSyncEnabled = configuration.syncsStartStop
+    sound = configuration.sound
+    var shown = configuration.surfaceState(state.timeline)
+    shown.click.soundNames = BuiltInSound.allCases.map(\.rawValue)
+    shown.click.sound = BuiltInSound.allCases.firstIndex(of: sound) ?? 0
+    desk = ControlDesk(
+      link: link, exchange: exchange, state: shown, base: configuration.settings, wake: EndSignals.wake)
   }
 
   func play(until signals: EndSignals) -> Tactus.Status {
     do {
       guard let host = try join(until: signals), !configuration.probe else { return .success }
-      sounds.put(configuration.sound, sampleRate: host.server.sampleRate, into: exchange)
-      host.timebaseWish = configuration.lead == .link ? .master : .nobody
+      sounds.put(sound, sampleRate: host.server.sampleRate, into: exchange)
+      host.timebaseWish = desk.wantsTimebase ? .master : .nobody
       try host.start(at: Link.clock())
       link.attach(door)
+      link.attach(desk)
       link.isEnabled = configuration.isLinkEnabled
       Console.say(host.server.line)
-      while !signals.came(withinMilliseconds: Self.step) { look(after: host) }
+      let surface = openSurface()
+      while !signals.came(withinMilliseconds: Self.step), look(after: host) {}
+      desk.connect(nil)
+      surface?.close()
       link.isEnabled = false
+      link.detach(desk)
       link.detach(door)
       host.close()
       return .success
@@ -51,9 +65,31 @@ final class Studio {
     }
   }
 
-  private func look(after host: JACKHost) {
+  /// nil: not wanted, or it could not be opened. That is said, and is no reason not to play.
+  private func openSurface() -> OSCSurface? {
+    guard let settings = configuration.surfaceSettings else { return nil }
+    do {
+      let surface = try OSCSurface(
+        settings, state: desk.state, notice: { Console.say($0.text) }, handler: { [desk] in desk.obey($0) })
+      desk.connect(surface)
+      Console.say("OSC: " + surface.endpoints.map(\.description).joined(separator: ", "))
+      if let query = surface.queryEndpoint { Console.say("OSCQuery: http://\(query)/") }
+      return surface
+    } catch {
+      Console.complain("no OSC: \(error)")
+      return nil
+    }
+  }
+
+  private func say(_ line: String) {
+    Console.say(line)
+    desk.tell { $0.message = line }
+  }
+
+  /// false: a controller asked for the end.
+  private func look(after host: JACKHost) -> Bool {
     for event in host.step(at: Link.clock()) {
-      if let line = event.line { Console.say(line) }
+      if let line = event.line { say(line) }
       switch event {
       case .serverReturned(let server): restart(at: server.sampleRate)
       case .sampleRateChanged(let rate): restart(at: rate)
@@ -65,23 +101,54 @@ final class Studio {
     let session = link.snapshot
     if session.peerCount != peers {
       peers = session.peerCount
-      Console.say(peers == 0 ? "No Links" : peers == 1 ? "1 Link" : "\(peers) Links")
+      say(peers == 0 ? "No Links" : peers == 1 ? "1 Link" : "\(peers) Links")
     }
-    if configuration.lead == .auto { host.timebaseWish = report.timebase == .anothers ? .nobody : .master }
+    desk.tell { $0.show(report, HostView(host, xruns: exchange.xrunCount)) }
+    let choices = desk.state
+    host.timebaseWish =
+      choices.lead == .auto
+      ? report.timebase == .anothers ? .nobody : .master : desk.wantsTimebase ? .master : .nobody
+    for wish in desk.takeWishes() {
+      guard fulfil(wish, on: host, report) else { return false }
+    }
     while let message = exchange.nextControlMessage() {
       for command in message.transportCommands(isRunning: report.isRolling || report.isWaiting) {
         host.command(command)
       }
     }
-    guard configuration.syncsStartStop else { return }
+    guard choices.startStopSync else {
+      bridge = StartStopBridge()
+      return true
+    }
     if let command = bridge.command(isPlaying: session.state.isPlaying, report: report) {
       host.command(command)
     }
+    return true
+  }
+
+  /// false: it was the wish to end.
+  private func fulfil(_ wish: ControlDesk.Wish, on host: JACKHost, _ report: Report) -> Bool {
+    switch wish {
+    case .transport(let command): host.command(command)
+    case .toggle: host.command(report.isRolling || report.isWaiting ? .stop : .play)
+    case .locate(let place):
+      host.command(.locate(frame: desk.state.frame(of: place, sampleRate: host.server.sampleRate)))
+    case .takeTimebase:
+      desk.wantTimebase()
+      host.takeTimebase(at: Link.clock())
+    case .sound(let index):
+      guard BuiltInSound.allCases.indices.contains(index) else { return true }
+      sound = BuiltInSound.allCases[index]
+      sounds.put(sound, sampleRate: host.server.sampleRate, into: exchange)
+      desk.tell { $0.click.sound = index }
+    case .quit: return false
+    }
+    return true
   }
 
   /// Sounds are rendered for a rate.
   private func restart(at sampleRate: Int) {
-    sounds.put(configuration.sound, sampleRate: sampleRate, into: exchange)
+    sounds.put(sound, sampleRate: sampleRate, into: exchange)
   }
 
   /// Opens the client; with `--wait`, as soon as there is a server. nil: asked to end before.

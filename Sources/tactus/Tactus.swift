@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import ControlSurface
 
 /// The program: reads the command line, answers or plays, and says how it ended. [control]
 enum Tactus {
@@ -24,6 +25,7 @@ enum Tactus {
     }
     switch configuration.answer {
     case .help: return Console.say(Configuration.helpText) ? .success : .failure
+    case .oscHelp: return Console.say(Table.helpText) ? .success : .failure
     case .version: return Console.say("tactus \(version)") ? .success : .failure
     case .run:
       do {

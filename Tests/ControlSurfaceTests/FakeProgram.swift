@@ -40,7 +40,6 @@ struct FakeProgram {
     case .quantum(let quantum): state.quantum = quantum
     case .meter(let meter): state.meter = meter
     case .launch(let launch): state.launch = launch
-    case .exactLaunch(let on): state.exactLaunch = on
     case .align: state.timeline.beatOrigin = .zero
     case .linkEnabled(let on): state.linkEnabled = on
     case .startStopSync(let on): state.startStopSync = on
@@ -60,9 +59,6 @@ struct FakeProgram {
     case .pulse(.enabled(let on)): state.pulse.enabled = on
     case .pulse(.rate(let rate)): state.pulse.rate = rate
     case .offset(let output, let milliseconds): state.outputs[output].offsetMilliseconds = milliseconds
-    case .learn(let node): state.learning = node
-    case .forget: state.learning = nil
-    case .saveSettings: state.message = "saved"
     case .quit: quit = true
     }
   }

@@ -8,13 +8,13 @@ import TestSupport
 
 /// A surface with real sockets on loopback and a program that is not there.
 final class Studio: Sendable {
-  let surface: ControlSurface
+  let surface: OSCSurface
 
   struct Shelf {
     var program = FakeProgram()
     var orders: [Order] = []
     var notices: [Notice] = []
-    var surface: ControlSurface?
+    var surface: OSCSurface?
   }
 
   private final class Box: Sendable {
@@ -28,7 +28,7 @@ final class Studio: Sendable {
     self.box = box
     let start = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: Clocks.read().host)
     box.shelf.withLock { $0.program.state.timeline = start }
-    surface = try ControlSurface(
+    surface = try OSCSurface(
       settings, state: box.shelf.withLock { $0.program.state },
       notice: { notice in box.shelf.withLock { $0.notices.append(notice) } },
       handler: { order in

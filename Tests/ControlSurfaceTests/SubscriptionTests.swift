@@ -106,6 +106,18 @@ struct SubscriptionTests {
     #expect(desk.told("click/volume", to: tablet) == [[.float32(1)]])
   }
 
+  @Test("An order has no state, and none is told")
+  func orders() {
+    var desk = Desk()
+    desk.send("/tactus/subscribe", .int32(9000))
+    desk.wait(0.1)
+    desk.forget()
+    desk.send("/tactus/locate/bar", .int32(5))
+    desk.send("/tactus/tempo/nudge", .float32(2))
+    desk.wait(1)
+    #expect(desk.told("locate/bar").isEmpty && desk.told("tempo/nudge").isEmpty)
+  }
+
   @Test("A momentary button is lit by what is true, not by the finger")
   func buttons() {
     var desk = Desk()

@@ -163,7 +163,7 @@ struct TableTests {
     case "meter": return [[.int32(1), .int32(1)], [.int32(64), .int32(32)], [.int32(7), .int32(8)]]
     case "click/sound": return [[.int32(0)], [.int32(1)]]
     case "click/pattern":
-      return [[.string("")], [.string("Xx.x")], [.string(String(repeating: "X", count: 32))]]
+      return [[.string("")], [.string("Xx.x")], [.string(String(repeating: "X", count: 64))]]
     default: break
     }
     switch row.parameters[0] {

@@ -20,7 +20,6 @@ public enum Command: Hashable, Sendable, BitwiseCopyable {
   case quantum(Double)
   case meter(Meter)
   case launch(Launch)
-  case exactLaunch(Bool)
   /// Put beat 0 here, as far as the session allows.
   case align
   case linkEnabled(Bool)
@@ -37,10 +36,6 @@ public enum Command: Hashable, Sendable, BitwiseCopyable {
   /// What leaves here is heard this much later than JACK's latency says, so it is sent earlier.
   case offset(Output, milliseconds: Double)
 
-  /// The next note, controller or MMC message on the `control` port becomes this node's.
-  case learn(NodeID)
-  case forget(NodeID)
-  case saveSettings
   case quit
 }
 
@@ -74,7 +69,7 @@ public enum Launch: UInt8, CaseIterable, Hashable, Sendable, BitwiseCopyable {
 }
 
 public enum Lead: UInt8, CaseIterable, Hashable, Sendable, BitwiseCopyable {
-  case link, host, auto, midi
+  case link, host, auto
 }
 
 public enum ClickWhen: UInt8, CaseIterable, Hashable, Sendable, BitwiseCopyable {
@@ -129,13 +124,14 @@ public struct Meter: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-/// What sounds on each beat of the bar, repeated: accent, plain or silent. Up to 32 steps, without a heap.
+/// What sounds on each click of the bar, repeated: accent, plain or silent. Up to 64 steps, without a heap.
 public struct ClickPattern: Hashable, Sendable, BitwiseCopyable {
-  public enum Step: UInt8, Sendable, BitwiseCopyable { case silent, plain, accent }
+  public enum Step: Sendable, BitwiseCopyable { case silent, plain, accent }
 
-  public static let limit = 32
+  public static let limit = 64
   public private(set) var count = 0
-  private var bits: UInt64 = 0
+  private var sounding: UInt64 = 0
+  private var accented: UInt64 = 0
 
   /// Accent on the first beat of each bar, whatever the meter.
   public init() {}
@@ -144,36 +140,32 @@ public struct ClickPattern: Hashable, Sendable, BitwiseCopyable {
   public init?(_ letters: String) {
     guard letters.utf8.count <= Self.limit else { return nil }
     for letter in letters.utf8 {
-      let step: Step
+      let bit: UInt64 = 1 << UInt64(count)
       switch letter {
-      case UInt8(ascii: "X"): step = .accent
-      case UInt8(ascii: "x"): step = .plain
-      case UInt8(ascii: "."): step = .silent
+      case UInt8(ascii: "X"):
+        sounding |= bit
+        accented |= bit
+      case UInt8(ascii: "x"): sounding |= bit
+      case UInt8(ascii: "."): break
       default: return nil
       }
-      bits |= UInt64(step.rawValue) << UInt64(2 * count)
       count += 1
     }
   }
 
-  @_noLocks @_noAllocation
   public func step(_ index: Int) -> Step {
     guard index >= 0, index < count else { return .silent }
-    switch (bits >> UInt64(truncatingIfNeeded: 2 &* index)) & 3 {
-    case 2: return .accent
-    case 1: return .plain
-    default: return .silent
-    }
+    if accented >> UInt64(index) & 1 == 1 { return .accent }
+    return sounding >> UInt64(index) & 1 == 1 ? .plain : .silent
   }
 
   public var letters: String {
-    String(
-      decoding: (0..<count).map { index in
-        switch step(index) {
-        case .accent: UInt8(ascii: "X")
-        case .plain: UInt8(ascii: "x")
-        case .silent: UInt8(ascii: ".")
-        }
-      }, as: UTF8.self)
+    (0..<count).map { index in
+      switch step(index) {
+      case .accent: "X"
+      case .plain: "x"
+      case .silent: "."
+      }
+    }.joined()
   }
 }

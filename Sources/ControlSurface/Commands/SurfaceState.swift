@@ -14,7 +14,6 @@ public struct SurfaceState: Hashable, Sendable {
   public var playing = false
   public var transport = Transport.stopped(at: .zero)
   public var launch = Launch.bar
-  public var exactLaunch = false
   public var lead = Lead.link
   /// Who leads at this moment; never `.auto`.
   public var leading = Lead.link
@@ -35,13 +34,10 @@ public struct SurfaceState: Hashable, Sendable {
 
   // read-outs
   public var driftPartsPerMillion = 0.0
-  public var driftMilliseconds = 0.0
   public var launchErrorMilliseconds = 0.0
   public var leadErrorMilliseconds = 0.0
   public var status = ""
   public var message = ""
-  /// The node that waits for its MIDI message, if one does.
-  public var learning: NodeID?
 
   public init(timeline: Timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: .zero)) {
     self.timeline = timeline

@@ -33,15 +33,10 @@ extension Table {
     + Node.choice(
       "launch", "What a start waits for.", name: { (choice: Launch) in "\(choice)" },
       read: { $0.state.launch }, write: { .launch($0) })
-    + [
-      .flag(
-        "launch/exact", "Launch to the frame by a pre-roll relocation, instead of to the nearest cycle.",
-        read: { $0.state.exactLaunch }, write: { .exactLaunch($0) })
-    ]
 
   static let host: [Node] = [
     .flag(
-      "jack/rolling", "JACK transport rolls. Setting it starts or stops the host alone.",
+      "jack/rolling", "JACK transport rolls. Setting it starts or stops, as launch says.",
       read: { $0.state.isRolling }, write: { .rolling($0) }),
     .flag(
       "jack/timebase", "We are JACK's timebase master. 1 asks for it if nobody has it, 0 gives it up.",
@@ -58,10 +53,7 @@ extension Table {
   ]
 
   static let readings: [Node] = [
-    .measured("drift", "ms", "How far a host that counts frames is from the session.") {
-      $0.state.driftMilliseconds
-    },
-    .measured("drift/ppm", "ppm", "The sound card's crystal against the session.") {
+    .measured("drift", "ppm", "The sound card's crystal against the session.") {
       $0.state.driftPartsPerMillion
     },
     .measured("launch/error", "ms", "How far the last launch was from the grid.") {
@@ -75,17 +67,6 @@ extension Table {
     .label("version", "The program's version.") { $0.version },
     .count("subscribers", "", "Controllers that are being told.") { $0.own.subscribers },
     .count("errors", "", "Messages that were refused since the start.") { $0.own.errors },
-    .label("midi/learning", "The address that waits for its MIDI message, or nothing.") { it in
-      it.state.learning.map { "/" + Table.root + "/" + row($0).path } ?? " "
-    },
-    .order("midi/learn", [.text(limit: 64)], "The next MIDI message drives this address.") {
-      values, _ throws(Refusal) in
-      .command(.learn(try mappable(values[0].text)))
-    },
-    .order("midi/forget", [.text(limit: 64)], "No MIDI message drives this address any more.") {
-      values, _ throws(Refusal) in .command(.forget(try mappable(values[0].text)))
-    },
-    .trigger("save", "Keep the present settings for the next start.") { _, _ in .command(.saveSettings) },
     .trigger("quit", "End the program. From the same machine only.") { _, _ in .command(.quit) },
   ]
 
@@ -111,17 +92,6 @@ extension Table {
     case .run: "What leaves run"
     case .jack: "The bar and beat of other JACK clients"
     }
-  }
-
-  /// The address with or without the root.
-  private static func mappable(_ address: String) throws(Refusal) -> NodeID {
-    var path = address[...]
-    if path.hasPrefix("/") { path.removeFirst() }
-    if path.hasPrefix(root + "/") { path.removeFirst(root.utf8.count + 1) }
-    guard let id = id(String(path)), row(id).isWritable, row(id).kind != .verb else {
-      throw .range("an address that can be set, not \"\(printable(address, limit: 40))\"")
-    }
-    return id
   }
 }
 

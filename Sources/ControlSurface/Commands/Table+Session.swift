@@ -76,7 +76,7 @@ extension Table {
         .command(.startStopSync(!it.state.startStopSync))
       },
       .number(
-        "quantum", 1...64, "beats", "Length of the grid that peers share: a start waits for it.",
+        "quantum", 0...64, "beats", "Length of the grid that peers share: a start waits for it. 0: none.",
         read: { $0.state.quantum }, write: { .quantum($0) }),
       Node(
         path: "meter", kind: .value, parameters: [.whole(1...64, unit: "beats"), .whole(1...32, unit: "")],
@@ -94,14 +94,13 @@ extension Table {
       },
     ]
     + Node.choice(
-      "lead", "Who leads: the session, the timebase master, whichever offers itself, or MIDI clock in.",
+      "lead", "Who leads: the session, another timebase master, or that one while there is one.",
       name: { (choice: Lead) in "\(choice)" }, read: { $0.state.lead }, write: { .lead($0) })
     + [
       .label("lead/str", "Who leads at this moment.") { it in
         switch it.state.leading {
         case .link, .auto: "Ableton Link"
         case .host: it.state.timebase.name
-        case .midi: "MIDI clock"
         }
       }
     ]

@@ -64,6 +64,7 @@ struct Subscriber {
 
   /// This controller moves this row: leave it alone until it rests, then tell it once where it stands.
   mutating func hold(_ row: Int, at now: Micros) {
+    guard Table.rows[row].isReadable else { return }
     held[row] = now + Limits.holdOff
     mark(row)
   }

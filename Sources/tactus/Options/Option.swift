@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import ControlSurface
 import HostSync
 
 /// One option: how it is spelt, what it takes, where that goes, and the words for it.
@@ -29,6 +30,7 @@ enum Section: String, CaseIterable, Sendable {
   case jack = "JACK"
   case session = "Session and transport"
   case outputs = "Click, clock and pulses"
+  case surface = "Control by OSC"
   case other = "Other"
 }
 
@@ -106,6 +108,8 @@ enum Allowed: Equatable, Sendable {
   case meter
   /// klick's letters.
   case pattern
+  /// An IPv4 or IPv6 address; such an address or a network of them; an address with a port.
+  case address, network, endpoint
 
   /// Why the text can't be had, or nil if it can.
   func objection(to text: String) -> String? {
@@ -131,6 +135,13 @@ enum Allowed: Equatable, Sendable {
     case .pattern:
       return Pattern(text.utf8)?.count ?? 0 > 0
         ? nil : "takes up to 64 letters: X accent, x beat, . silence"
+    case .address:
+      return Host(text) != nil ? nil : "takes an address such as 192.168.7.2 or ::1"
+    case .network:
+      return HostRange(text) != nil ? nil : "takes an address or a network such as 192.168.7.0/24"
+    case .endpoint:
+      return Endpoint(text).map { $0.port > 0 } == true
+        ? nil : "takes an address and a port such as 192.168.7.20:9000"
     }
   }
 }

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import ControlSurface
+import HostSync
+import JACKHost
+
+// The user's choices in the surface's words, and in the audio cycle's.
+extension SurfaceState {
+  mutating func choose(_ command: Command) {
+    switch command {
+    case .quantum(let quantum): self.quantum = quantum
+    case .meter(let meter): self.meter = meter
+    case .launch(let launch): self.launch = launch
+    case .click(.enabled(let on)): click.enabled = on
+    case .click(.when(let when)): click.when = when
+    case .click(.gain(let gain)): click.gain = gain
+    case .click(.sound(let sound)): click.sound = sound
+    case .click(.pattern(let pattern)): click.pattern = pattern
+    case .click(.subdivision(let count)): click.subdivision = count
+    case .click(.countsIn(let on)): click.countsIn = on
+    case .clock(.enabled(let on)): clock.enabled = on
+    case .clock(.whileStopped(let on)): clock.whileStopped = on
+    case .clock(.settle(let milliseconds)): clock.settleMilliseconds = milliseconds
+    case .pulse(.enabled(let on)): pulse.enabled = on
+    case .pulse(.rate(let rate)): pulse.rate = rate
+    case .offset(let output, let milliseconds): outputs[output].offsetMilliseconds = milliseconds
+    case .start, .stop, .toggle, .rewind, .locate, .record, .rolling, .tempo, .align, .linkEnabled,
+      .startStopSync,
+      .lead, .timebase, .takeover, .quit:
+      break
+    }
+  }
+
+  /// `base` has what no controller changes.
+  func settings(from base: Settings, launch: ControlSurface.Launch) -> Settings {
+    var settings = base
+    settings.meter = .init(beatsPerBar: Int32(clamping: meter.beats), beatType: Int32(clamping: meter.unit))
+    settings.quantum = quantum
+    settings.click.mode =
+      switch (click.enabled, click.when) {
+      case (false, _): .off
+      case (true, .always): .always
+      case (true, .rolling): .whileRolling
+      }
+    settings.click.gain = click.gain
+    settings.click.subdivision = Int32(clamping: click.subdivision)
+    settings.click.pattern = Pattern(click.pattern.letters.utf8) ?? Pattern()
+    settings.click.countsIn = click.countsIn
+    settings.clock.isOn = clock.enabled
+    settings.clock.runsWhileStopped = clock.whileStopped
+    settings.clock.settle = micros(clock.settleMilliseconds)
+    settings.pulse.rate =
+      switch (pulse.enabled, pulse.rate) {
+      case (false, _): .off
+      case (true, .bar): .perBar
+      case (true, .one): .perBeat(1)
+      case (true, .two): .perBeat(2)
+      case (true, .four): .perBeat(4)
+      case (true, .twentyFour): .perBeat(24)
+      case (true, .fortyEight): .perBeat(48)
+      }
+    settings.offsets.click1 = micros(outputs[.click1].offsetMilliseconds)
+    settings.offsets.click2 = micros(outputs[.click2].offsetMilliseconds)
+    settings.offsets.clock = micros(outputs[.clock].offsetMilliseconds)
+    settings.offsets.pulse = micros(outputs[.pulse].offsetMilliseconds)
+    settings.offsets.run = micros(outputs[.run].offsetMilliseconds)
+    settings.offsets.transport = micros(outputs[.jack].offsetMilliseconds)
+    settings.launch.mode =
+      switch launch {
+      case .bar: .bar
+      case .beat: .beat
+      case .now: .now
+      }
+    settings.lead =
+      switch lead {
+      case .link: .link
+      case .host: .host
+      case .auto: .automatic
+      }
+    settings.syncsStartStop = startStopSync
+    return settings
+  }
+
+  private func micros(_ milliseconds: Double) -> Micros { Micros(rounding: milliseconds * 1000) }
+}
+
+extension Configuration {
+  /// What the command line chose, as the surface shows it.
+  func surfaceState(_ timeline: Timeline) -> SurfaceState {
+    var state = SurfaceState(timeline: timeline)
+    state.quantum = quantum
+    state.meter = .init(beats: meter.beats, unit: meter.unit)
+    state.startStopSync = syncsStartStop
+    state.linkEnabled = isLinkEnabled
+    state.lead = ControlSurface.Lead.allCases.first { "\($0)" == lead.rawValue } ?? .link
+    state.launch = ControlSurface.Launch.allCases.first { "\($0)" == launch.rawValue } ?? .bar
+    state.click.enabled = click != .off
+    state.click.when = click == .always ? .always : .rolling
+    state.click.gain = Float(gain)
+    state.click.pattern = ClickPattern(pattern) ?? ClickPattern()
+    state.click.subdivision = subdivision
+    state.click.countsIn = countsIn
+    state.clock.enabled = clock != .off
+    state.clock.whileStopped = clock == .always
+    state.pulse.enabled = pulse != .off
+    state.pulse.rate = ControlSurface.PulseRate.allCases.first { $0.word == pulse.rawValue } ?? .one
+    state.outputs[.click1].offsetMilliseconds = offsets.click
+    state.outputs[.click2].offsetMilliseconds = offsets.click
+    state.outputs[.clock].offsetMilliseconds = offsets.clock
+    state.outputs[.pulse].offsetMilliseconds = offsets.pulse
+    state.outputs[.run].offsetMilliseconds = offsets.pulse
+    state.outputs[.jack].offsetMilliseconds = offsets.transport
+    return state
+  }
+}
+
+extension SurfaceState {
+  /// What the audio cycle reports, and the host.
+  mutating func show(_ report: Report, _ host: HostView) {
+    jackConnected = host.isRunning
+    sampleRate = host.sampleRate
+    framesPerCycle = host.framesPerPeriod
+    xruns = host.xruns
+    for output in Output.allCases {
+      outputs[output].latencyMilliseconds = host.milliseconds(host.latency(output))
+    }
+    // As fine as a musician can use: the last digits never rest, and each change is a message to every tablet.
+    driftPartsPerMillion = report.driftPPM.rounded()
+    launchErrorMilliseconds = (report.launchError / 10).rounded() / 100
+    leadErrorMilliseconds = (report.hostPhaseError / 100).rounded() / 10
+    timebase =
+      switch report.timebase {
+      case .nobodys: .nobody
+      case .ours: .tactus
+      case .anothers: .other("another client")
+      }
+    // Both at the same frame, and the song begins on a beat.
+    let origin = Beats((report.sessionBeat - report.songBeat).rounded())
+    transport =
+      if !host.isRunning {
+        .stopped(at: .zero)
+      } else if report.isRolling {
+        .rolling(origin: origin)
+      } else if report.isWaiting {
+        .waiting(origin: origin)
+      } else {
+        .stopped(at: Beats(report.songBeat))
+      }
+    let isMoving = report.isRolling || report.isWaiting
+    if !startStopSync { playing = isMoving }
+    leading = if case .anothers = report.timebase, lead != .link { .host } else { .link }
+    status =
+      if !host.isRunning {
+        "no JACK server"
+      } else if report.isRolling {
+        "rolling"
+      } else if report.isWaiting {
+        "starts on the \(launch == .beat ? "beat" : "bar")"
+      } else {
+        "stopped"
+      }
+  }
+}
+
+/// JACK as it is shown to controllers.
+struct HostView {
+  var isRunning = false
+  var sampleRate = 0
+  var framesPerPeriod = 0
+  var xruns = 0
+  var latencies: [Output: UInt32] = [:]
+
+  func latency(_ output: Output) -> UInt32 { latencies[output] ?? 0 }
+
+  func milliseconds(_ frames: UInt32) -> Double {
+    sampleRate > 0 ? Double(frames) * 1000 / Double(sampleRate) : 0
+  }
+}
+
+extension HostView {
+  init(_ host: JACKHost, xruns: Int) {
+    let latencies = host.latencies
+    self.init(
+      isRunning: host.isRunning, sampleRate: host.server.sampleRate,
+      framesPerPeriod: host.server.framesPerPeriod,
+      xruns: xruns,
+      latencies: [
+        .click1: latencies.click1.longest, .click2: latencies.click2.longest, .clock: latencies.clock.longest,
+        .pulse: latencies.pulse.longest, .run: latencies.run.longest, .jack: latencies.physical.longest,
+      ])
+  }
+}
+
+extension SurfaceState {
+  /// Where JACK's transport has to go. Frames count 32 bits, a day at 48 kHz.
+  func frame(of place: Place, sampleRate: Int) -> UInt32 {
+    let seconds =
+      switch place {
+      case .beat(let beat): Double(tempo.micros(in: Beats(beat)).count) / 1e6
+      case .bar(let bar): Double(tempo.micros(in: Beats(Double(bar - 1) * Double(meter.beats))).count) / 1e6
+      case .seconds(let seconds): seconds
+      }
+    return UInt32(clamping: Int64(rounding: seconds * Double(sampleRate)))
+  }
+}
