@@ -168,13 +168,15 @@ def watch(root, scratch, server, seconds, plant=None, program=None):
     done = run([*lab, *command], env=dict(os.environ, REALTIME_REPORT=report))
     if done.returncode != 0:
         sys.exit(f"prove-realtime: the stage failed ({done.returncode}) on {server}\n{done.stdout[-2000:]}")
-    return Report(report, done.stdout.strip())
+    has_osc = program is not None and "--osc-port" in must([f"{root}/.build/release/{program}", "--help"])
+    return Report(report, done.stdout.strip(), has_osc)
 
 
 class Report:
     """What interposer.c writes."""
 
-    def __init__(self, path, said):
+    def __init__(self, path, said, has_osc):
+        self.has_osc = has_osc
         self.said = said.splitlines()[-1] if said else ""
         with open(path, "rb") as file:
             data = file.read()
@@ -201,7 +203,8 @@ def prove_interposer(root, scratch, seconds=8):
             report = watch(root, scratch, server, seconds, program=program)
             print(f"  {program or 'the stage'} on {server}: {report.cycles} process, {report.sync} sync and "
                   f"{report.timebase} timebase callbacks watched, {report.audible} cycles with sound, "
-                  f"{report.midi} MIDI events, {report.violations} violations", flush=True)
+                  f"{report.midi} MIDI events, {report.violations} violations"
+                  + (f" ({report.said})" if report.said else ""), flush=True)
             wrong += judge(report, f"{program or 'the stage'} on {server}", program)
     return wrong
 
@@ -214,6 +217,8 @@ def judge(report, what, program):
         wrong.append(f"{what}: too little happened to prove anything")
     if program and (report.sync == 0 or report.timebase == 0):
         wrong.append(f"{what}: its sync or timebase callback was never called")
+    if report.has_osc and not re.search(r"sent, [1-9]", report.said):
+        wrong.append(f"{what}: it never answered OSC")
     if not report.watched:
         print("  (this kernel can't hand system calls back: only those that libc's names lead to were watched)")
     return wrong
