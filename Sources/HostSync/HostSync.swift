@@ -140,6 +140,7 @@ public struct HostSync: ~Copyable {
     report.launchError = launch.error
     report.shortenedLaunches = launch.shortened
     report.timebase = timebase
+    if let published { report.shownTempo = published.beatsPerMinute }
     report.refusedBBT = follower.refused
     report.hostPhaseError = follower.phaseError
     report.hostTempo = follower.hostTempo

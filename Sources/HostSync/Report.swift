@@ -54,6 +54,8 @@ public struct Report: Sendable, BitwiseCopyable {
   public var shortenedLaunches: UInt64 = 0
   /// What the transport shows as bar and beat in this cycle.
   public var timebase = Timebase.nobodys
+  /// The tempo that we wrote last as timebase master; 0 before the first time.
+  public var shownTempo = 0.0
   /// Bars and beats from strangers that made no sense.
   public var refusedBBT: UInt64 = 0
   /// The leading host less the session, averaged, in microseconds.

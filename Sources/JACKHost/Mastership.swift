@@ -31,7 +31,9 @@ public struct Mastership {
     /// How often our callback was called so far, and how many audio cycles there were.
     var calls: UInt
     var cycles: UInt
+    /// The session's, and the one that we wrote last.
     var tempo: Double
+    var shownTempo: Double
   }
 
   enum Action: Equatable {
@@ -52,7 +54,6 @@ public struct Mastership {
   private var callsWhenAsked: UInt = 0
   private var lastCalls: UInt = 0
   private var lastCycles: UInt = 0
-  private var shownTempo = 0.0
   private var refreshedAt = Micros.zero
   /// Since when the observations speak against the present standing.
   private var doubtedSince: Micros?
@@ -100,7 +101,6 @@ public struct Mastership {
   private mutating func awaitFirstCall(_ seen: Observation, at now: Micros) {
     if seen.calls != callsWhenAsked {
       standing = .master
-      shownTempo = seen.tempo
     } else if now - askedAt > Self.patience {
       standing = .follower
     }
@@ -113,14 +113,10 @@ public struct Mastership {
       return .nothing
     }
     // While the transport stands nobody calls the master; asking anew makes JACK do it (jack-and-peers 4.5).
-    guard !seen.isRolling, seen.tempo != shownTempo, now - refreshedAt >= Self.refreshInterval,
+    guard !seen.isRolling, seen.tempo != seen.shownTempo, now - refreshedAt >= Self.refreshInterval,
       doubtedSince == nil
-    else {
-      if seen.isRolling { shownTempo = seen.tempo }
-      return .nothing
-    }
+    else { return .nothing }
     refreshedAt = now
-    shownTempo = seen.tempo
     return .ask(conditionally: true)
   }
 

@@ -111,7 +111,8 @@ extension RunningClient {
     let seen = Mastership.Observation(
       shown: report.timebase, isRolling: report.isRolling,
       calls: shared.pointee.timebaseCalls.load(ordering: .relaxed),
-      cycles: shared.pointee.cycles.load(ordering: .relaxed), tempo: report.tempo)
+      cycles: shared.pointee.cycles.load(ordering: .relaxed), tempo: report.tempo,
+      shownTempo: report.shownTempo)
     switch mastership.step(wish, seen, at: now) {
     case .nothing: break
     case .ask(let conditionally): askForTimebase(conditionally: conditionally, at: now)

@@ -11,7 +11,7 @@ private struct Stage {
   var now = Micros(0)
   var calls: UInt = 0, cycles: UInt = 0
   var isRolling = true
-  var tempo = 120.0
+  var tempo = 120.0, shownTempo = 0.0
   /// Who is called and whose bar and beat is shown.
   var master = Timebase.nobodys
   var wish = Mastership.Wish.master
@@ -24,9 +24,13 @@ private struct Stage {
     for _ in 0..<milliseconds / 20 {
       now = now + Micros(20_000)
       cycles += 4
-      if master == .ours && isRolling { calls += 4 }
+      if master == .ours && isRolling {
+        calls += 4
+        shownTempo = tempo
+      }
       let seen = Mastership.Observation(
-        shown: master, isRolling: isRolling, calls: calls, cycles: cycles, tempo: tempo)
+        shown: master, isRolling: isRolling, calls: calls, cycles: cycles, tempo: tempo,
+        shownTempo: shownTempo)
       let action = mastership.step(wish, seen, at: now)
       guard action != .nothing else { continue }
       asks.append(action)
@@ -40,6 +44,7 @@ private struct Stage {
     guard !refuses, !refusesSilently else { return }
     master = .ours
     calls += 1  // the call for the new position
+    shownTempo = tempo
   }
 }
 
@@ -110,6 +115,15 @@ private struct Stage {
     stage.run(milliseconds: 500)
     #expect(stage.asks == [.ask(conditionally: true), .ask(conditionally: true)])
     #expect(stage.mastership.standing == .master)
+  }
+
+  @Test func aTempoThatChangedWhileTheTimebaseWasBeingGrantedIsShownToo() {
+    var stage = Stage()
+    stage.isRolling = false
+    stage.run(milliseconds: 20)
+    stage.tempo = 93
+    stage.run(milliseconds: 500)
+    #expect(stage.shownTempo == 93)
   }
 
   @Test func tempoChangesWhileRollingNeedNoNudge() {
