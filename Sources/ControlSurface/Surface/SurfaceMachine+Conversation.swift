@@ -150,7 +150,7 @@ extension SurfaceMachine {
   mutating func refuse(_ refusal: Refusal, _ address: String, to peer: Peer, at target: Peer? = nil) {
     counters.refused += 1
     reading.own.errors += 1
-    tellChanges()
+    comparisonDue = comparisonDue ?? now + Limits.flushInterval
     guard rates.mayBeToldOff(peer.endpoint, at: now) else { return }
     let shown = printable(address, limit: 80)
     let name =

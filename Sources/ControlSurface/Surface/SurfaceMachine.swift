@@ -26,6 +26,8 @@ struct SurfaceMachine {
   var told: [[Argument]]
   var encoded: [[UInt8]?]
   var expectationEnds: Micros?
+  /// A counter of our own has moved: told soon, not at each bad packet of a flood.
+  var comparisonDue: Micros?
   private var outputs: [Output] = []
   private var drained = 0
 
@@ -158,6 +160,10 @@ struct SurfaceMachine {
       expectationEnds = nil
       reading.own.expectedTempo = nil
     }
+    if let due = comparisonDue, now >= due {
+      comparisonDue = nil
+      tellChanges()
+    }
     expireSubscribers()
     sendFeeds()
     flush()
@@ -172,6 +178,7 @@ struct SurfaceMachine {
     consider(agenda.deadline)
     consider(gate.deadline)
     consider(expectationEnds)
+    consider(comparisonDue)
     for subscriber in subscribers {
       consider(subscriber.deadline)
       consider(subscriber.ends)
