@@ -36,9 +36,9 @@ def quick():
 
 def full():
     found = [
-        scene("self-test", "the method on a click that is known", "exact", offsets=[0, 1000, -3700], seconds=10),
+        scene("self-test", "the method on a click that is known", "exact", offsets=[0, 1000, -3700], seconds=5),
         scene("beat", "clicks, jackd, 48 kHz, 256 frames",
-              sections=[steady(60, 25), steady(120, 101), steady(187.3, 25), changes(25)]),
+              sections=[steady(60, 20), steady(120, 101), steady(187.3, 20), changes(25)]),
     ]
     for period in (64, 1024):
         found.append(scene("periods", f"clicks, jackd, 48 kHz, {period} frames", period=period,
@@ -50,7 +50,7 @@ def full():
         found.append(scene("pipewire", f"clicks, PipeWire, 48 kHz, {period} frames", period=period, pipewire=True,
                            sections=[steady(187.3, 15), changes(10)][:2 if period == 256 else 1]))
     found += [
-        scene("busy", "three busy loops, no real-time scheduling", "busy", realtime=False, seconds=40),
+        scene("busy", "three busy loops, no real-time scheduling", "busy", realtime=False, seconds=30),
         scene("stall", "forced stalls of 60 ms", "stall", realtime=False, rounds=2),
         scene("clock", "MIDI clock from odd places", "clock"),
         scene("callback", "process callback, 64 frames", "callback", 64, seconds=12),
