@@ -27,9 +27,9 @@ def scenes(options):
 
 def quick():
     return [
-        scene("self-test", "the method on a click that is known", "exact", offsets=[1000], seconds=5),
+        scene("self-test", "the method on a click that is known", "exact", offsets=[1000], seconds=2),
         scene("beat", "clicks, jackd, 48 kHz, 256 frames", sections=[steady(187.3, 8), changes(8)]),
-        scene("stall", "forced stalls of 60 ms", "stall", realtime=False, rounds=1),
+        scene("stall", "forced stalls of 60 ms", "stall", realtime=False, rounds=1, victims=["server"]),
         scene("callback", "process callback, 64 frames", "callback", 64, seconds=4),
     ]
 
@@ -51,7 +51,8 @@ def full():
                            sections=[steady(187.3, 15), changes(10)][:2 if period == 256 else 1]))
     found += [
         scene("busy", "three busy loops, no real-time scheduling", "busy", realtime=False, seconds=30),
-        scene("stall", "forced stalls of 60 ms", "stall", realtime=False, rounds=2),
+        scene("stall", "forced stalls of 60 ms", "stall", realtime=False, rounds=2,
+              victims=["server", "tactus", "LinkHut"]),
         scene("clock", "MIDI clock from odd places", "clock"),
         scene("callback", "process callback, 64 frames", "callback", 64, seconds=12),
     ]

@@ -106,9 +106,10 @@ def stall(scene):
     ear, running = ensemble(scene, CONTROL)
     ear.tell("tempo 187.3")
     time.sleep(2)
-    victims = [("server", actors.server_process())]
-    victims += [(name, running[name].process) for name in ("tactus", "LinkHut") if name in running]
-    for who, process in victims:
+    for who in scene["victims"]:
+        if who != "server" and who not in running:
+            continue
+        process = actors.server_process() if who == "server" else running[who].process
         ear.tell(f"section {who}_stopped")
         time.sleep(0.5)
         for turn in range(scene["rounds"]):
