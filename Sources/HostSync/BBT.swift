@@ -66,6 +66,14 @@ extension BBT {
       ticksPerBeat: Double(Self.publishedTicksPerBeat), beatsPerMinute: beatsPerMinute)
   }
 
+  /// Whether this is the other after its way through the server. jack2 brings it back to the bit; PipeWire carries
+  /// it as beats and may lose a tick of it (jack-and-peers 4.7).
+  @_noLocks @_noAllocation
+  func isCopy(of other: BBT) -> Bool {
+    guard let here = beats, let there = other.beats else { return self == other }
+    return abs(here - there) * other.ticksPerBeat < 2.5 && abs(beatsPerMinute - other.beatsPerMinute) < 1e-6
+  }
+
   /// The song position that somebody else published, in beats, or nil if it makes no sense.
   ///
   /// Strangers write zero bars, NaN tempos and uninitialised memory (jack-and-peers 4.6, 4.7); in the cycle after

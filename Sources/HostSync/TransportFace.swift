@@ -37,14 +37,14 @@ extension HostSync {
     return shown
   }
 
-  /// Whose the bar and beat are that this cycle shows. What we wrote comes back to the bit.
+  /// Whose the bar and beat are that this cycle shows.
   @_noLocks @_noAllocation
   mutating func readTimebase(_ shown: BBT?) {
     guard let shown else {
       timebase = .nobodys
       return
     }
-    if let published, shown == published { timebase = .ours } else { timebase = .anothers }
+    if let published, shown.isCopy(of: published) { timebase = .ours } else { timebase = .anothers }
   }
 
   /// The song's beat that the transport's frame means: a foreign master's word for it, else the frame at the

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
 import CJACK
 
 /// Which libjack is loaded, and all that differs between them. Nothing else in the product asks.
@@ -44,6 +45,16 @@ extension JACKImplementation {
     switch self {
     case .jack2: false
     case .pipeWire: true
+    }
+  }
+
+  /// What `jack_set_sync_timeout` has to be told. PipeWire puts the number where nanoseconds are expected, and would
+  /// let a held start go a thousand times too early (jack-and-peers 4.4).
+  func syncTimeout(_ duration: Micros) -> UInt64 {
+    let micros = UInt64(clamping: duration.count)
+    switch self {
+    case .jack2: return micros
+    case .pipeWire: return micros &* 1000
     }
   }
 

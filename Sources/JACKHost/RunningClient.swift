@@ -55,7 +55,8 @@ final class RunningClient {
     // Before activation: afterwards jack2 does not ask until the next time (jack-and-peers 4.3).
     jack_set_sync_callback(client.handle, askAudioCycle, cycle)
     // A held start must be over before the server loses patience with slow clients.
-    jack_set_sync_timeout(client.handle, UInt64(LaunchSettings.longestWaitAllowed.count) + 5_000_000)
+    let longest = LaunchSettings.longestWaitAllowed + Micros(5_000_000)
+    jack_set_sync_timeout(client.handle, implementation.syncTimeout(longest))
     ports.describe(on: client.handle)
     compareClocks(at: now)
     let code = jack_activate(client.handle)

@@ -11,7 +11,8 @@ final class LiveHost {
   let exchange: AudioExchange
   let host: JACKHost
   private(set) var events: [JACKEvent] = []
-  private var session: SessionState
+  private(set) var session: SessionState
+  private var settings = Settings()
   private let sound = UnsafeMutableBufferPointer<Float>.allocate(capacity: 96)
 
   init(_ server: TestServer, name: String = "tactus") throws {
@@ -49,18 +50,32 @@ final class LiveHost {
     try await run { linkClock() >= end }
   }
 
+  /// What was last said about the timebase.
+  var standing: Mastership.Standing {
+    for event in events.reversed() { if case .timebase(let standing) = event { return standing } }
+    return .uninvolved
+  }
+
+  /// Changes the session, as a peer would.
+  func edit(_ change: (inout SessionState) -> Void) {
+    change(&session)
+    exchange.publish(session)
+  }
+
+  func change(_ edit: (inout Settings) -> Void) {
+    edit(&settings)
+    exchange.publish(settings)
+  }
+
   func forgetEvents() { events = [] }
 
   /// Clicks on every beat from now on, with a sound that begins at its first sample.
   func click(beatsPerMinute: Double) {
-    var settings = Settings()
-    settings.click.mode = .always
-    exchange.publish(settings)
+    change { $0.click.mode = .always }
     sound.initialize(repeating: 0.5)
     let click = Sound(UnsafeBufferPointer(sound))
     exchange.publish(SoundBank(number: 1, accent: click, beat: click, subdivision: click))
-    session.setTempo(beatsPerMinute, at: linkClock())
-    exchange.publish(session)
+    edit { $0.setTempo(beatsPerMinute, at: linkClock()) }
   }
 
   /// How far the next clicks are heard from the session's beats, in microseconds; late is positive.

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import CJACK
+import HostSync
+import Testing
+
+@testable import JACKHost
+
+/// JACK's transport and the session as one, as another client sees them.
+extension JACKHostTests {
+  /// Quantum and tempo are chosen so that a wait takes seconds at most.
+  private func studio(_ server: TestServer, tempo: Double, quantum: Double = 4) throws -> LiveHost {
+    let live = try LiveHost(server)
+    live.change { $0.quantum = quantum }
+    live.edit { $0.setTempo(tempo, at: linkClock()) }
+    live.host.timebaseWish = .master
+    return live
+  }
+
+  /// How far the session is ahead of what was shown when it was heard, in ticks: between 0 and 1, the tick is cut off.
+  private func ticksAhead(_ cycles: [SeenCycle], _ live: LiveHost) -> [Double] {
+    let physical = Micros(Int64(live.host.latencies.physical.longest) * 1_000_000 / 48_000)
+    return cycles.map { cycle in
+      let heard = live.host.clockMap.link(fromJACK: Micros(Int64(cycle.due))) + physical
+      let away = live.session.timeline.beats(at: heard).value - cycle.beats
+      return (away - 4 * (away / 4).rounded()) * cycle.ticksPerBeat
+    }
+  }
+
+  private func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
+
+  @Test func `the bar and beat that is shown is the session's when it is heard`() async throws {
+    let server = try await TestServer()
+    let live = try studio(server, tempo: 300)
+    let watch = try TransportWatch(server)
+    try await live.run { live.standing == .master }
+    watch.play()
+    try await live.run { watch.last.isRolling }
+    for tempo in [300, 97, 187.3] {
+      live.edit { $0.setTempo(tempo, at: linkClock()) }
+      try await live.run(for: 100)
+      watch.forget()
+      try await live.run(for: 1_000)
+      watch.collect()
+      let rolling = watch.seen.filter { $0.isRolling && $0.isValid }
+      try #require(rolling.count > 50)
+      let ticks = ticksAhead(rolling, live)
+      // Half a tick is the middle of what cutting off costs; 60 us on both sides of it. PipeWire carries beats as a
+      // fraction and cuts off once more.
+      let tolerance = 60e-6 * tempo / 60 * 1920 + 0.1 + (TestServer.isPipeWire ? 0.5 : 0)
+      #expect(abs(median(ticks) - 0.5) < tolerance, "\(tempo) BPM: \(median(ticks)) ticks")
+      #expect(rolling.allSatisfy { abs($0.beatsPerMinute - tempo) < 1e-9 })
+    }
+  }
+
+  @Test func `fifty tempo changes move no bar, stop nothing and repeat no frame`() async throws {
+    let server = try await TestServer()
+    let live = try studio(server, tempo: 240)
+    let watch = try TransportWatch(server)
+    try await live.run { live.standing == .master }
+    watch.play()
+    try await live.run { watch.last.isRolling }
+    watch.forget()
+    for tempo in [120, 60, 187.3] + (0..<47).map({ 60 + Double($0 * 37 % 200) }) {
+      live.edit { $0.setTempo(tempo, at: linkClock()) }
+      try await live.run(for: 30)
+    }
+    watch.collect()
+    #expect(watch.seen.allSatisfy { $0.isRolling })
+    for (cycle, next) in zip(watch.seen, watch.seen.dropFirst()) {
+      // Cycles that the watcher missed are missing in its numbers, too.
+      let passed = next.number &- cycle.number
+      if passed == cycle.frames { #expect(next.frame == cycle.frame + cycle.frames) }
+      // A tempo turns about the moment when it is set, which is some 16 ms before what is shown is heard: by so
+      // much, and no more, the session's own beat moves.
+      let moved = next.beats - cycle.beats - Double(passed) / 48_000 * cycle.beatsPerMinute / 60
+      #expect(abs(moved) < 0.1, "\(cycle) \(next)")
+    }
+  }
+
+  @Test func `a tempo set while nothing rolls reaches the graph`() async throws {
+    let server = try await TestServer()
+    let live = try studio(server, tempo: 120)
+    let watch = try TransportWatch(server)
+    try await live.run { live.standing == .master && watch.last.beatsPerMinute == 120 }
+    for tempo in [93.5, 150] {
+      live.edit { $0.setTempo(tempo, at: linkClock()) }
+      try await live.run { watch.last.beatsPerMinute == tempo }
+      #expect(!watch.last.isRolling)
+      #expect(watch.last.bar == 1 && watch.last.beat == 1 && watch.last.tick == 0)
+    }
+  }
+
+  @Test(arguments: [(300.0, 1.0), (300, 4), (240, 7), (120, 1)])
+  func `a start waits for the session's boundary, also beside a client that takes its time`(
+    tempo: Double, quantum: Double
+  ) async throws {
+    let server = try await TestServer()
+    let live = try studio(server, tempo: tempo, quantum: quantum)
+    let watch = try TransportWatch(server, isSlow: true)
+    try await live.run { live.standing == .master }
+    var errors: [Double] = []
+    for round in 0..<6 {
+      // The first start shows how long the other takes; from then on it is allowed for.
+      watch.holdCycles = round < 3 ? 38 : 0
+      watch.play()
+      try await live.run { watch.last.isRolling }
+      try await live.run(for: 40)
+      if round > 0 { errors.append(live.exchange.report().launchError) }
+      watch.stop()
+      try await live.run { !watch.last.isRolling && !watch.last.isStarting }
+      try await live.run(for: Int64(30 + round * 17))
+      watch.locate(0)
+      try await live.run { watch.last.frame == 0 }
+    }
+    let period = 256e6 / 48_000
+    #expect(median(errors.map(abs)) <= 0.75 * period, "\(errors)")
+    #expect(live.exchange.report().launches == 6)
+  }
+
+  @Test func `locates and loops are never held, and what is shown is always sane`() async throws {
+    let server = try await TestServer()
+    let live = try studio(server, tempo: 300)
+    let watch = try TransportWatch(server)
+    try await live.run { live.standing == .master }
+    for frame in [48_000, 100_001, 0] as [UInt32] {
+      watch.locate(frame)
+      try await live.run { watch.last.frame == frame }
+    }
+    watch.play()
+    try await live.run { watch.last.isRolling }
+    watch.forget()
+    for round in 0..<12 {
+      watch.locate(UInt32(round % 3) * 96_000)
+      try await live.run(for: 60)
+    }
+    watch.collect()
+    let starting = watch.seen.filter(\.isStarting).count
+    // One or two cycles for each locate are JACK's own.
+    #expect(starting <= 12 * (TestServer.isPipeWire ? 8 : 3), "\(starting) cycles of waiting")
+    #expect(watch.last.isRolling)
+    for cycle in watch.seen where cycle.isValid {
+      #expect(cycle.bar >= 1 && cycle.beat >= 1 && cycle.beat <= 4 && cycle.tick >= 0 && cycle.tick < 1920)
+      #expect(cycle.beatsPerMinute == 300 && cycle.ticksPerBeat == 1920 && cycle.barStartTick.isFinite)
+    }
+    watch.stop()
+    try await live.run { !watch.last.isRolling }
+  }
+
+  @Test func `whoever takes the timebase keeps it until we are told to take it back`() async throws {
+    let server = try await TestServer()
+    let live = try studio(server, tempo: 120)
+    let watch = try TransportWatch(server)
+    try await live.run { live.standing == .master }
+    watch.takeTimebase(tempo: 77)
+    let noticed = try await live.run { live.standing == .follower }
+    #expect(noticed < Micros(1_000_000))
+    try await live.run(for: 500)
+    #expect(watch.last.beatsPerMinute == 77, "a fight for the timebase")
+
+    live.host.takeTimebase(at: linkClock())
+    try await live.run { live.standing == .master }
+    try await live.run { watch.last.beatsPerMinute == 120 }
+  }
+
+  @Test func `a timebase that is taken already is not ours`() async throws {
+    let server = try await TestServer()
+    let watch = try TransportWatch(server)
+    watch.takeTimebase(tempo: 77)
+    let live = try LiveHost(server)
+    try await live.run { watch.last.beatsPerMinute == 77 }
+    live.host.timebaseWish = .master
+    try await live.run { live.standing == .follower }
+    try await live.run(for: 300)
+    #expect(watch.last.beatsPerMinute == 77)
+    watch.releaseTimebase()
+    try await live.run { live.standing == .vacant }
+    live.host.takeTimebase(at: linkClock())
+    try await live.run { live.standing == .master }
+  }
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import CJACK
+import Handoff
+import Synchronization
+import Testing
+
+@testable import JACKHost
+
+/// One cycle as any client is shown it.
+struct SeenCycle: BitwiseCopyable, Sendable {
+  /// The server's count of frames at the cycle's start, and JACK's time for it.
+  var number: UInt32 = 0
+  var due: UInt64 = 0
+  var frames: UInt32 = 0
+  var state: UInt32 = 0
+  /// The transport's frame.
+  var frame: UInt32 = 0
+  var isValid = false
+  var bar: Int32 = 0, beat: Int32 = 0, tick: Int32 = 0
+  var beatsPerBar: Float = 0
+  var beatsPerMinute = 0.0, ticksPerBeat = 0.0, barStartTick = 0.0
+
+  var isRolling: Bool { state == JackTransportRolling.rawValue }
+  var isStarting: Bool { state == JackTransportStarting.rawValue }
+  /// Beats since 1|1|0; the tick is cut off, so the truth is up to a tick later.
+  var beats: Double {
+    Double(bar - 1) * Double(beatsPerBar) + Double(beat - 1) + Double(tick) / ticksPerBeat
+  }
+}
+
+/// Another JACK client: it sees every cycle, presses play and stop, may take its time to get ready for a start,
+/// and may take the timebase.
+final class TransportWatch {
+  fileprivate struct Seat: ~Copyable {
+    let client: OpaquePointer
+    let cycles = SPSCQueue(capacity: 1 << 15, filler: SeenCycle())
+    /// Cycles that it takes to get ready.
+    let hold = Atomic<Int>(0)
+    let tempo = Atomic<UInt64>((100.0).bitPattern)
+    var waited = 0
+  }
+
+  private let client: JACKClient
+  private let seat: UnsafeMutablePointer<Seat>
+  private(set) var seen: [SeenCycle] = []
+  private var isOpen = true
+
+  init(_ server: TestServer, isSlow: Bool = false) throws {
+    client = try JACKClient(name: "watch", server: server.name)
+    seat = .allocate(capacity: 1)
+    seat.initialize(to: Seat(client: client.handle))
+    jack_set_process_callback(client.handle, watch, seat)
+    if isSlow { jack_set_sync_callback(client.handle, takeTime, seat) }
+    #expect(jack_activate(client.handle) == 0)
+  }
+
+  deinit {
+    jack_deactivate(client.handle)
+    seat.deinitialize(count: 1)
+    seat.deallocate()
+  }
+
+  var holdCycles: Int {
+    get { seat.pointee.hold.load(ordering: .relaxed) }
+    set { seat.pointee.hold.store(newValue, ordering: .relaxed) }
+  }
+
+  func play() { jack_transport_start(client.handle) }
+  func stop() { jack_transport_stop(client.handle) }
+  func locate(_ frame: UInt32) { jack_transport_locate(client.handle, frame) }
+
+  /// Becomes timebase master whoever is; counts bars of four from frame 0.
+  func takeTimebase(tempo: Double, conditionally: Bool = false) {
+    seat.pointee.tempo.store(tempo.bitPattern, ordering: .relaxed)
+    jack_set_timebase_callback(client.handle, conditionally ? 1 : 0, countBars, seat)
+  }
+
+  func releaseTimebase() { jack_release_timebase(client.handle) }
+
+  func forget() {
+    collect()
+    seen = []
+  }
+
+  /// Takes in what was seen since.
+  func collect() {
+    while let cycle = seat.pointee.cycles.pop() { seen.append(cycle) }
+  }
+
+  var last: SeenCycle {
+    collect()
+    return seen.last ?? SeenCycle()
+  }
+
+  fileprivate static func look(_ frames: UInt32, _ seat: UnsafeMutablePointer<Seat>) {
+    var position = jack_position_t()
+    let state = jack_transport_query(seat.pointee.client, &position)
+    var start: UInt32 = 0, current: UInt64 = 0, next: UInt64 = 0, period: Float = 0
+    jack_get_cycle_times(seat.pointee.client, &start, &current, &next, &period)
+    let cycle = SeenCycle(
+      number: jack_last_frame_time(seat.pointee.client), due: current, frames: frames, state: state.rawValue,
+      frame: position.frame, isValid: position.valid.rawValue & JackPositionBBT.rawValue != 0,
+      bar: position.bar, beat: position.beat, tick: position.tick, beatsPerBar: position.beats_per_bar,
+      beatsPerMinute: position.beats_per_minute, ticksPerBeat: position.ticks_per_beat,
+      barStartTick: position.bar_start_tick)
+    seat.pointee.cycles.push(cycle)
+  }
+
+  fileprivate static func isReady(
+    _ state: jack_transport_state_t, _ seat: UnsafeMutablePointer<Seat>
+  ) -> Bool {
+    guard state == JackTransportStarting else {
+      seat.pointee.waited = 0
+      return true
+    }
+    seat.pointee.waited += 1
+    guard seat.pointee.waited > seat.pointee.hold.load(ordering: .relaxed) else { return false }
+    seat.pointee.waited = 0
+    return true
+  }
+
+  fileprivate static func count(_ position: inout jack_position_t, _ seat: UnsafeMutablePointer<Seat>) {
+    let tempo = Double(bitPattern: seat.pointee.tempo.load(ordering: .relaxed))
+    let beats = Double(position.frame) / 48_000 * tempo / 60
+    let bar = Int32(beats / 4)
+    position.valid = JackPositionBBT
+    position.bar = bar + 1
+    position.beat = Int32(beats) - bar * 4 + 1
+    position.tick = Int32((beats - beats.rounded(.down)) * 960)
+    position.bar_start_tick = Double(bar) * 4 * 960
+    position.beats_per_bar = 4
+    position.beat_type = 4
+    position.ticks_per_beat = 960
+    position.beats_per_minute = tempo
+  }
+}
+
+private func watch(_ frames: UInt32, _ context: UnsafeMutableRawPointer?) -> Int32 {
+  TransportWatch.look(frames, context!.assumingMemoryBound(to: TransportWatch.Seat.self))
+  return 0
+}
+
+private func takeTime(
+  _ state: jack_transport_state_t, _ position: UnsafeMutablePointer<jack_position_t>?,
+  _ context: UnsafeMutableRawPointer?
+) -> Int32 {
+  TransportWatch.isReady(state, context!.assumingMemoryBound(to: TransportWatch.Seat.self)) ? 1 : 0
+}
+
+private func countBars(
+  _ state: jack_transport_state_t, _ frames: UInt32, _ position: UnsafeMutablePointer<jack_position_t>?,
+  _ isNew: Int32, _ context: UnsafeMutableRawPointer?
+) {
+  guard let position else { return }
+  TransportWatch.count(&position.pointee, context!.assumingMemoryBound(to: TransportWatch.Seat.self))
+}
