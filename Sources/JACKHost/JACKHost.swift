@@ -92,6 +92,9 @@ extension JACKHost {
     if case .running(let running) = state { running.takeTimebase(at: now) }
   }
 
+  /// What would be made again if the server went and came.
+  var rememberedConnections: Set<Connection> { patchbay.remembered }
+
   /// From JACK's clock to Link's, as the audio thread has it.
   public var clockMap: ClockMap {
     if case .running(let running) = state { running.clocks.map } else { .identity }

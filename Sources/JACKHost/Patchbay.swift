@@ -12,6 +12,9 @@ struct Patchbay {
   private var restoreUntil = Micros.zero
   private var nextLook = Micros.zero
 
+  /// What would be made again if the server went and came.
+  var remembered: Set<Connection> { memory.remembered }
+
   mutating func serverLost() {
     memory.serverLost()
   }
