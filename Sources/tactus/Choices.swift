@@ -85,6 +85,13 @@ extension SurfaceState {
 }
 
 extension Configuration {
+  /// What no controller changes, as the audio cycle wants it. The rest goes through the surface's words.
+  var fixedSettings: Settings {
+    var settings = Settings()
+    settings.hostIsTheClock = hostIsTheClock
+    return settings
+  }
+
   /// What the command line chose, as the surface shows it.
   func surfaceState(_ timeline: Timeline) -> SurfaceState {
     var state = SurfaceState(timeline: timeline)

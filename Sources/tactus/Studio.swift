@@ -28,15 +28,17 @@ final class Studio {
     sounds = try SoundShelf(configuration.soundFiles)
     link = Link(tempo: configuration.tempo)
     let state = link.captureAppState()
-    exchange = AudioExchange(session: state, settings: configuration.settings)
+    let fixed = configuration.fixedSettings
+    var shown = configuration.surfaceState(state.timeline)
+    exchange = AudioExchange(
+      session: state, settings: shown.settings(from: fixed, launch: shown.launch))
     door = SessionDoor(exchange: exchange, state: state)
     link.isStartStopSyncEnabled = configuration.syncsStartStop
     sound = configuration.sound
-    var shown = configuration.surfaceState(state.timeline)
     shown.click.soundNames = BuiltInSound.allCases.map(\.rawValue)
     shown.click.sound = BuiltInSound.allCases.firstIndex(of: sound) ?? 0
     desk = ControlDesk(
-      link: link, exchange: exchange, state: shown, base: configuration.settings, wake: EndSignals.wake)
+      link: link, exchange: exchange, state: shown, base: fixed, wake: EndSignals.wake)
   }
 
   func play(until signals: EndSignals) -> Tactus.Status {
