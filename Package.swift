@@ -28,10 +28,15 @@ let package = Package(
     .executableTarget(
       name: "tactus",
       dependencies: [
-        "BeatMath", "ClickSounds", "ControlSurface", "HostSync", "JACKHost", "Link", "LinkSession",
+        "BeatMath", "ClickSounds", "ControlSurface", "HostSync", "JACKHost", "JSON5", "Link", "LinkSession",
+        "MIDIControl", "NSMClient", "TerminalView",
       ]),
+    .target(name: "JSON5"),
     .systemLibrary(name: "CLiblo", pkgConfig: "liblo", providers: [.apt(["liblo-dev"])]),
-    .target(name: "ControlSurface", dependencies: ["BeatMath", "CLiblo"]),
+    .target(name: "MIDIControl"),
+    .target(name: "ControlSurface", dependencies: ["BeatMath", "CLiblo", "MIDIControl"]),
+    .target(name: "NSMClient", dependencies: ["BeatMath", "ControlSurface"]),
+    .target(name: "TerminalView", dependencies: ["BeatMath", "ControlSurface"]),
     // Writes the layouts for tablets and phones (tools/layouts).
     .executableTarget(name: "Layouts", dependencies: ["ControlSurface"]),
     // The reference implementation, for comparison in tests only; empty without Debian's ableton-link-dev.
@@ -39,7 +44,8 @@ let package = Package(
       name: "LinkOracle", path: "Tests/LinkOracle",
       cxxSettings: [.define("LINK_PLATFORM_LINUX", to: "1")]),
     .testTarget(name: "TidyTests", dependencies: ["TestSupport"]),
-    .testTarget(name: "TactusTests", dependencies: ["TestSupport", "tactus"]),
+    .testTarget(name: "TactusTests", dependencies: ["JSON5", "TestSupport", "tactus"]),
+    .testTarget(name: "JSON5Tests", dependencies: ["JSON5", "TestSupport"]),
     .target(name: "TestSupport", path: "Tests/TestSupport"),
     .testTarget(name: "LabTests", dependencies: ["TestSupport"]),
     // JACKHost with all its ports at work and a life around it, for tools/prove-realtime.
@@ -49,18 +55,29 @@ let package = Package(
     // Our Link as a program, to stand where a reference peer could.
     .executableTarget(name: "link-peer", dependencies: ["Link"], path: "Tests/LinkPeer"),
     .testTarget(name: "InteropTests", dependencies: ["TestSupport", "link-peer", "tactus"]),
-    .testTarget(name: "ClickSoundsTests", dependencies: ["CSndfile", "ClickSounds", "HostSync"]),
+    .testTarget(
+      name: "ConformanceTests", dependencies: ["TestSupport", "tactus"], path: "Tests/Conformance"),
+    .testTarget(name: "EnduranceTests", dependencies: ["TestSupport"]),
+    .testTarget(
+      name: "ClickSoundsTests", dependencies: ["CSndfile", "ClickSounds", "HostSync", "TestSupport"]),
+    .testTarget(name: "MIDIControlTests", dependencies: ["MIDIControl"]),
     .testTarget(name: "HandoffTests", dependencies: ["Handoff"]),
     .testTarget(name: "HostSyncTests", dependencies: ["BeatMath", "HostSync", "TestSupport"]),
     .testTarget(
       name: "JACKHostTests",
       dependencies: ["BeatMath", "CJACK", "Handoff", "HostSync", "JACKHost", "TestSupport"]),
     .testTarget(
-      name: "ControlSurfaceTests", dependencies: ["BeatMath", "ControlSurface", "TestSupport"],
+      name: "ControlSurfaceTests",
+      dependencies: ["BeatMath", "ControlSurface", "MIDIControl", "TestSupport"],
       exclude: ["peers"]),
     .testTarget(
       name: "LayoutsTests", dependencies: ["ControlSurface", "Layouts", "TestSupport"], exclude: ["readers"]),
-    .testTarget(name: "BeatMathTests", dependencies: ["BeatMath", "LinkOracle"]),
+    .testTarget(
+      name: "NSMClientTests", dependencies: ["BeatMath", "ControlSurface", "NSMClient", "TestSupport"],
+      exclude: ["peers"]),
+    .testTarget(
+      name: "TerminalViewTests", dependencies: ["BeatMath", "ControlSurface", "TerminalView", "TestSupport"]),
+    .testTarget(name: "BeatMathTests", dependencies: ["BeatMath", "LinkOracle", "TestSupport"]),
     .testTarget(name: "LinkTests", dependencies: ["BeatMath", "Link", "LinkSession", "TestSupport"]),
     .testTarget(name: "LinkWireTests", dependencies: ["LinkWire", "BeatMath"], exclude: ["captured.pcap"]),
     .testTarget(

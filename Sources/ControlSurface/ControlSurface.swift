@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
 import Glibc
+public import MIDIControl
 import Synchronization
 
 /// The control surface, running: OSC for hands, tablets and programs.
@@ -40,7 +42,8 @@ public final class OSCSurface: Sendable {
     let failure = pthread_create(&identifier, nil, runSurface, context.toOpaque())
     guard failure == 0 else {
       context.release()
-      throw OpenFailure(endpoint: loop.endpoints[0], call: "pthread_create", code: failure)
+      let endpoint = loop.endpoints.first ?? Endpoint(.loopback, port: 0)
+      throw OpenFailure(endpoint: endpoint, call: "pthread_create", code: failure)
     }
     thread = Mutex(identifier)
     // Nobody on the network could use what listens on loopback alone.
@@ -55,6 +58,11 @@ public final class OSCSurface: Sendable {
   /// The controllers are told what differs. [any]
   public func update(_ change: (inout SurfaceState) -> Void) {
     shared.update(change)
+  }
+
+  /// A key, a knob or a pedal, and when it came in. [any]
+  public func receive(_ message: MIDIMessage, at time: Micros) {
+    shared.receive(message, at: time)
   }
 
   public var counters: SurfaceCounters { shared.mailbox.withLock { $0.counters } }
@@ -91,6 +99,7 @@ final class Shared: Sendable {
     var hasNews = false
     var isClosing = false
     var counters = SurfaceCounters()
+    var midi: [(MIDIMessage, Micros)] = []
   }
 
   let mailbox: Mutex<Mailbox>
@@ -119,6 +128,25 @@ final class Shared: Sendable {
       return wasRead
     }
     if isNew { wake() }
+  }
+
+  func receive(_ message: MIDIMessage, at time: Micros) {
+    mailbox.withLock { mailbox in
+      if mailbox.midi.count < Limits.midi {
+        mailbox.midi.append((message, time))
+      } else {
+        mailbox.counters.midiLost += 1
+      }
+    }
+    wake()
+  }
+
+  func takeMIDI() -> [(MIDIMessage, Micros)] {
+    mailbox.withLock { mailbox in
+      let waiting = mailbox.midi
+      mailbox.midi.removeAll(keepingCapacity: true)
+      return waiting
+    }
   }
 
   func wake() {

@@ -88,4 +88,12 @@ extension BBT {
       return Double(bar &- 1) * Double(beatsPerBar) + Double(beat &- 1) + (Double(tick) + 0.5) / ticksPerBeat
     }
   }
+
+  /// `beats` for a transport that stands: it was sent there, and one is sent to a beat, not to somewhere behind it.
+  var standingBeats: Double? {
+    @_noLocks @_noAllocation get {
+      guard let beats else { return nil }
+      return tick == 0 ? beats - 0.5 / ticksPerBeat : beats
+    }
+  }
 }

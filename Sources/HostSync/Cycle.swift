@@ -18,12 +18,16 @@ public struct Cycle: BitwiseCopyable {
   public var sounds: SoundBank
   /// The server runs as fast as it can: its times mean nothing, and the session is left alone.
   public var isFreewheeling: Bool
+  /// A sequencer's clock, start, stop and position, as they came in.
+  public var received: MIDIEvents
+  /// Where the control thread sends, or has sent, the rolling transport.
+  public var relocation: Relocation
 
   @_noLocks @_noAllocation
   public init(
     frames: UInt32, sampleRate: UInt32, times: RawTimes, transport: Transport, latencies: Latencies,
     clock: ClockMap, session: SessionState, settings: Settings, sounds: SoundBank,
-    isFreewheeling: Bool = false
+    isFreewheeling: Bool = false, received: MIDIEvents = MIDIEvents(), relocation: Relocation = Relocation()
   ) {
     self.frames = frames
     self.sampleRate = sampleRate
@@ -35,6 +39,8 @@ public struct Cycle: BitwiseCopyable {
     self.settings = settings
     self.sounds = sounds
     self.isFreewheeling = isFreewheeling
+    self.received = received
+    self.relocation = relocation
   }
 }
 
@@ -76,11 +82,13 @@ public struct Latencies: Hashable, Sendable, BitwiseCopyable {
   public var run: UInt32
   /// Of the physical outputs, through which other clients are heard.
   public var physical: UInt32
+  /// Of what comes in through `control`: how long ago it was sent (capture latency).
+  public var control: UInt32
 
   @_noLocks @_noAllocation
   public init(
     click1: UInt32 = 0, click2: UInt32 = 0, clock: UInt32 = 0, pulse: UInt32 = 0, run: UInt32 = 0,
-    physical: UInt32 = 0
+    physical: UInt32 = 0, control: UInt32 = 0
   ) {
     self.click1 = click1
     self.click2 = click2
@@ -88,11 +96,13 @@ public struct Latencies: Hashable, Sendable, BitwiseCopyable {
     self.pulse = pulse
     self.run = run
     self.physical = physical
+    self.control = control
   }
 
   @_noLocks @_noAllocation
   public static func == (left: Latencies, right: Latencies) -> Bool {
     left.click1 == right.click1 && left.click2 == right.click2 && left.clock == right.clock
       && left.pulse == right.pulse && left.run == right.run && left.physical == right.physical
+      && left.control == right.control
   }
 }

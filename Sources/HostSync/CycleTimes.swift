@@ -23,6 +23,8 @@ public struct CycleTimes: BitwiseCopyable {
   private var frames: UInt32 = 0
   private var sampleRate: UInt32 = 0
   private var xruns: UInt32 = 0
+  /// `next` of the cycle before, where `current` goes on from; 0 if that is unknown.
+  private var promised = 0.0
   /// Learned microseconds per frame: the crystal of the sound card, on JACK's clock.
   private var crystal = 0.0
   /// This cycle, on JACK's clock.
@@ -43,6 +45,8 @@ public struct CycleTimes: BitwiseCopyable {
   public private(set) var insanePairs: UInt64 = 0
   public private(set) var bridgedCycles: UInt64 = 0
   public private(set) var stalls: UInt64 = 0
+  /// No cycle was lost before this one and no new line begun: what the cycle shows belongs to its time.
+  private(set) var isSound = false
   /// JACK's time for frame 0 less ours.
   public private(set) var filterError = 0.0
 
@@ -86,6 +90,7 @@ public struct CycleTimes: BitwiseCopyable {
     if wasFreewheeling || rate != sampleRate { restart(nominal: nominal) }
     advance(to: cycle)
     measure(cycle.times, frames: cycle.frames, nominal: nominal)
+    isSound = passedFrames > 0 && passedFrames == previousFrames && !wasStalled
     given = line.onLinkClock(by: cycle.clock)
     return given
   }
@@ -141,8 +146,10 @@ public struct CycleTimes: BitwiseCopyable {
     // Under an xrun jack2 puts the true wake-up into `current`, so the fallback is good just then.
     let wake = times.wakeMicros > 0 ? Double(times.wakeMicros) : pair.current
     // Only the driver's xruns turn the pair over; a client's leave it alone.
-    let sign = pair.isReversed || (isStarted && times.xruns != xruns && wake - line.start > 1000)
+    let sign =
+      pair.isReversed || isBroken(pair) || (isStarted && times.xruns != xruns && wake - line.start > 1000)
     xruns = times.xruns
+    promised = times.isPairValid ? Double(times.nextMicros) : 0
     let verdict = filter.add(
       wake: wake, frame: frame, perFrame: crystal, period: Double(frames) * crystal, hasStallSign: sign)
     let own = filter.due(atFrame: frame, perFrame: crystal)
@@ -161,6 +168,13 @@ public struct CycleTimes: BitwiseCopyable {
     if case .stalled = verdict { wasStalled = true } else { wasStalled = false }
     if source == .wakes { bridgedCycles &+= 1 }
     isStarted = true
+  }
+
+  /// jack2's loop goes on from where it said, to the microsecond, unless the driver was too late: then `current` is
+  /// the raw wake-up, and the next cycle begins a new line. The pair is turned over only if that was a period.
+  @_noLocks @_noAllocation
+  private func isBroken(_ pair: Pair) -> Bool {
+    isStarted && promised > 0 && passedFrames == previousFrames && abs(pair.current - promised) > 500
   }
 
   /// Which of the two to believe. There is a gap between leaving JACK's filter and coming back to it.

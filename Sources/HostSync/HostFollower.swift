@@ -5,8 +5,9 @@ import BeatMath
 /// shows in every cycle, and propose what the session must do to be there with it.
 ///
 /// Three rules keep it quiet. A tempo is news only when the host changes it: what we or a peer put into the
-/// session is never sent back. The host's ticks jitter, so their distance from the session is averaged, and
-/// nothing is done about it below half a millisecond. And at most twenty proposals a second go out.
+/// session is never sent back. Nothing is done about a distance below half a millisecond. And a correction is two
+/// proposals: a tempo a little off that brings the distance to nothing in a known time, and then the host's again.
+/// However fast a host ramps, at most twenty a second go out.
 ///
 /// A bigger distance is not chased with the tempo: alone in the session, or if the user says "I am the clock",
 /// the session's grid is moved; otherwise the host is launched in phase (`Launch`) and the distance only shown.
@@ -15,15 +16,25 @@ public struct HostFollower: BitwiseCopyable {
   static var shortestPause: Double { @_noLocks @_noAllocation get { 50_000 } }
   /// Smaller changes of tempo are noise (beats per minute).
   static var smallestStep: Double { @_noLocks @_noAllocation get { 0.0005 } }
-  /// Correction of phase begins at the first and ends at the second distance, in microseconds.
+  /// A smaller distance is let be, in microseconds; a tempo that is due anyway takes more than the last along.
   static var tolerated: Double { @_noLocks @_noAllocation get { 500 } }
-  static var corrected: Double { @_noLocks @_noAllocation get { 60 } }
+  static var mostTolerated: Double { @_noLocks @_noAllocation get { 900 } }
+  static var negligible: Double { @_noLocks @_noAllocation get { 60 } }
   /// More than this is not corrected by tempo but by moving the grid, if that is allowed.
   static var largestNudge: Double { @_noLocks @_noAllocation get { 5_000 } }
-  /// A correction takes about so long.
-  static var correctionTime: Double { @_noLocks @_noAllocation get { 2e6 } }
-  /// Averaging of the host's jitter.
-  static var averagingTime: Double { @_noLocks @_noAllocation get { 250_000 } }
+  /// A correction takes so long, a big one longer: no tempo is more than this share off for it.
+  static var correctionTime: Double { @_noLocks @_noAllocation get { 1e6 } }
+  static var steepestNudge: Double { @_noLocks @_noAllocation get { 0.0025 } }
+  /// In a ramp each tempo is a little old when it arrives: what that cost so far is made good on the way.
+  static var rampTime: Double { @_noLocks @_noAllocation get { 500_000 } }
+  static var largestInRamp: Double { @_noLocks @_noAllocation get { 20_000 } }
+  /// What a correction left, because its measurement was worse than the ones since, may be corrected again so often.
+  static var rest: Double { @_noLocks @_noAllocation get { 150 } }
+  static var mostRounds: Int { @_noLocks @_noAllocation get { 3 } }
+  /// So short a look is enough to move the grid by.
+  static var firstLook: Double { @_noLocks @_noAllocation get { 20_000 } }
+  /// A session that far from the host's tempo was put there by a peer, and stays there.
+  static var peersChoice: Double { @_noLocks @_noAllocation get { 0.01 } }
 
   /// One cycle, as the follower needs it.
   struct Observation {
@@ -36,11 +47,13 @@ public struct HostFollower: BitwiseCopyable {
     /// Nobody else is in the session, or the user says that the host is the clock.
     var mayForce: Bool
     var isConnected: Bool
+    /// Neither this cycle's time nor the one before's was lost.
+    var isSound: Bool
 
     @_noLocks @_noAllocation
     init(
       bbt: BBT?, isRolling: Bool, heard: Double, grid: Grid, quantum: Double, mayForce: Bool,
-      isConnected: Bool
+      isConnected: Bool, isSound: Bool = true
     ) {
       self.bbt = bbt
       self.isRolling = isRolling
@@ -49,65 +62,72 @@ public struct HostFollower: BitwiseCopyable {
       self.quantum = quantum
       self.mayForce = mayForce
       self.isConnected = isConnected
+      self.isSound = isSound
     }
   }
 
   /// Readings that made no sense.
   public private(set) var refused: UInt64 = 0
   public private(set) var proposals: UInt64 = 0
-  /// Host less session, averaged, in microseconds: positive when the host is ahead.
+  /// Host less session, smoothed, in microseconds: positive when the host is ahead.
   public private(set) var phaseError = 0.0
   /// The host's tempo, brought into Link's range by doubling or halving; 0 while there is none.
-  public private(set) var hostTempo = 0.0
+  public var hostTempo: Double { @_noLocks @_noAllocation get { line.tempo } }
+  /// A correction is under way: the session's tempo is not the host's.
+  public var isCorrecting: Bool { @_noLocks @_noAllocation get { correctedBy != nil } }
 
-  private var lastReading = 0.0
+  private var line: HostLine
   private var owesTempo = false
-  private var isCorrecting = false
-  /// The host's crystal against Link's clock, as learned from what had to be corrected.
-  private var trim = 0.0
-  private var correctingSince = 0.0
-  private var settledAt = -1e18
-  /// `phaseError` when the present correction was last looked at.
-  private var lastRest = 0.0
+  /// When the present correction will have brought the distance to nothing.
+  private var correctedBy: Double?
+  private var rounds = 0
   private var lastProposal = -1e18
   private var lastForce = -1e18
-  /// Where the host will be if it goes on, to notice locates.
-  private var expected = 0.0
-  private var lastHeard = 0.0
-  /// Microseconds over which `phaseError` has been averaged so far; 0: not at all.
-  private var averaged = 0.0
   private var wasConnected = false
 
+  /// `jitter`: how far a good host may show to be from where it is, in microseconds.
   @_noLocks @_noAllocation
-  init() {}
+  init(jitter: Double = HostLine.jitter) { line = HostLine(jitter: jitter) }
 
   /// [audio]
   @_noLocks @_noAllocation
   mutating func follow(_ now: Observation) -> Proposal? {
-    guard let bbt = now.bbt else {
-      forget()
-      return nil
-    }
-    guard let beats = bbt.beats else {
-      refused &+= 1
-      return nil
-    }
-    let factor = Self.factor(for: bbt.beatsPerMinute)
-    readTempo(bbt.beatsPerMinute * factor, isConnected: now.isConnected)
-    measure(beats * factor, now)
-    guard let change = decide(beats * factor, now) else { return nil }
+    guard let change = look(now) else { return nil }
     lastProposal = now.heard
     proposals &+= 1
     return Proposal(change, at: Micros(rounding: now.heard))
   }
 
   @_noLocks @_noAllocation
-  private mutating func forget() {
-    hostTempo = 0
-    lastReading = 0
+  private mutating func look(_ now: Observation) -> Proposal.Change? {
+    guard let bbt = now.bbt else { return leave(now) }
+    guard let beats = bbt.beats else {
+      refused &+= 1
+      return nil
+    }
+    let factor = Self.factor(for: bbt.beatsPerMinute)
+    // Whoever joins a session takes its tempo (TEMPO-2): the host's counts again when the host changes it.
+    if now.isConnected && !wasConnected { owesTempo = false }
+    wasConnected = now.isConnected
+    if line.readTempo(bbt.beatsPerMinute * factor) { owesTempo = true }
+    if now.isRolling, line.tempo > 0 {
+      line.follow(
+        beats * factor, ticksPerBeat: bbt.ticksPerBeat * factor, at: now.heard, isSound: now.isSound)
+      let away = Self.wrapped(line.beat - now.grid.beat(at: now.heard), around: now.quantum)
+      phaseError = away * now.grid.period
+    } else {
+      line.rest()
+    }
+    return decide(now)
+  }
+
+  /// The host is gone. A correction that was under way is over, or the session would keep its tempo.
+  @_noLocks @_noAllocation
+  private mutating func leave(_ now: Observation) -> Proposal.Change? {
+    let change = isCorrecting ? tempo(toCorrect: 0, within: 1, now) : nil
+    line.forget()
     owesTempo = false
-    isCorrecting = false
-    averaged = 0
+    return change
   }
 
   /// Link stays within 20...999; a host beyond gets a multiple or a fraction (TEMPO-4).
@@ -119,43 +139,6 @@ public struct HostFollower: BitwiseCopyable {
     return factor
   }
 
-  /// A tempo counts when two readings in a row nearly agree: memory that was never written shows for one cycle.
-  @_noLocks @_noAllocation
-  private mutating func readTempo(_ reading: Double, isConnected: Bool) {
-    let isConfirmed = abs(reading - lastReading) <= 0.1 * reading
-    lastReading = reading
-    // Whoever joins a session takes its tempo (TEMPO-2): the host's counts again when the host changes it.
-    if isConnected && !wasConnected { owesTempo = false }
-    wasConnected = isConnected
-    guard isConfirmed, abs(reading - hostTempo) >= Self.smallestStep else { return }
-    hostTempo = reading
-    owesTempo = true
-  }
-
-  @_noLocks @_noAllocation
-  private mutating func measure(_ beats: Double, _ now: Observation) {
-    let elapsed = now.heard - lastHeard
-    lastHeard = now.heard
-    guard now.isRolling, hostTempo > 0 else {
-      averaged = 0
-      isCorrecting = false
-      return
-    }
-    let beatLength = 60e6 / hostTempo
-    if abs(beats - expected - elapsed / beatLength) > 0.05 { averaged = 0 }
-    expected = beats
-    let session = now.grid.beat(at: now.heard)
-    let distance = Self.wrapped(beats - session, around: now.quantum) * now.grid.period
-    if averaged == 0 {
-      phaseError = distance
-      averaged = max(1, min(elapsed, Self.averagingTime))
-      return
-    }
-    averaged = min(averaged + max(0, elapsed), Self.averagingTime)
-    let share = min(1, max(0, elapsed) / averaged)
-    phaseError += (distance - phaseError) * share
-  }
-
   /// Into -half ... half a quantum; without a quantum only the beat counts.
   @_noLocks @_noAllocation
   private static func wrapped(_ beats: Double, around quantum: Double) -> Double {
@@ -164,61 +147,59 @@ public struct HostFollower: BitwiseCopyable {
     return remainder >= length / 2 ? remainder - length : remainder
   }
 
-  private var isMeasured: Bool {
-    @_noLocks @_noAllocation get { averaged >= Self.averagingTime }
-  }
-
   @_noLocks @_noAllocation
-  private mutating func decide(_ beats: Double, _ now: Observation) -> Proposal.Change? {
+  private mutating func decide(_ now: Observation) -> Proposal.Change? {
     guard now.heard - lastProposal >= Self.shortestPause else { return nil }
+    let size = abs(phaseError)
     if owesTempo {
       owesTempo = false
-      isCorrecting = now.isRolling
-      correctingSince = now.heard
-      // In a ramp each tempo is a little old when it arrives: what that cost so far is made good on the way.
-      let isNear = averaged > 20_000 && abs(phaseError) <= 4 * Self.largestNudge
-      return .tempo(hostTempo * (1 + trim + (isNear ? phaseError / (Self.correctionTime / 4) : 0)))
+      rounds = 0
+      let takesAlong =
+        now.isRolling && line.averaged > Self.firstLook && size > Self.negligible
+        && size <= Self.largestInRamp
+      return tempo(toCorrect: takesAlong ? phaseError : 0, within: Self.rampTime, now)
     }
-    guard now.isRolling else { return nil }
-    if now.mayForce, averaged > 20_000, abs(phaseError) > Self.largestNudge, now.heard - lastForce > 500_000 {
+    guard now.isRolling else { return isCorrecting ? tempo(toCorrect: 0, within: 1, now) : nil }
+    if now.mayForce, line.averaged > Self.firstLook, size > Self.largestNudge, now.heard - lastForce > 500_000
+    {
       lastForce = now.heard
-      averaged = 0
-      return .forceBeat(beats, quantum: now.quantum)
+      correctedBy = nil
+      // A correction that was under way is in the tempo still, or a peer's wish.
+      owesTempo = abs(60e6 / now.grid.period - line.pace) >= Self.smallestStep
+      return .forceBeat(line.beat, quantum: now.quantum)
     }
-    return nudge(now)
+    return nudge(now, size)
   }
 
-  /// Brings a small distance to nothing with a tempo a little off.
-  @_noLocks @_noAllocation
-  private mutating func nudge(_ now: Observation) -> Proposal.Change? {
-    guard isMeasured, abs(phaseError) <= Self.largestNudge else { return nil }
-    let size = abs(phaseError)
-    if isCorrecting {
-      guard size < Self.corrected || now.heard - lastProposal > Self.correctionTime / 4 else { return nil }
-      isCorrecting = size >= Self.corrected
-      if !isCorrecting {
-        settledAt = now.heard
-      } else if now.heard - correctingSince > Self.correctionTime, abs(phaseError - lastRest) < 0.1 * size {
-        // A rest that does not shrink is what the trim still lacks.
-        trim += phaseError / Self.correctionTime
-      }
-      lastRest = phaseError
-    } else {
-      guard size > Self.tolerated else { return nil }
-      isCorrecting = true
-      correctingSince = now.heard
-      learnTrim(at: now.heard)
-    }
-    let wanted = hostTempo * (1 + trim + (isCorrecting ? phaseError / Self.correctionTime : 0))
-    let session = 60e6 / now.grid.period
-    return abs(wanted - session) < Self.smallestStep ? nil : .tempo(wanted)
+  /// Coarse ticks show the host now here, now there, though it goes on as it did.
+  private var tolerance: Double {
+    @_noLocks @_noAllocation get { min(max(Self.tolerated, 1.25 * line.tick), Self.mostTolerated) }
   }
 
-  /// A distance that grew since the last correction was done is the crystals' difference.
+  /// Brings a small distance to nothing with a tempo a little off, for a time.
   @_noLocks @_noAllocation
-  private mutating func learnTrim(at now: Double) {
-    let elapsed = now - settledAt
-    guard elapsed > Self.correctionTime, elapsed < 1e9 else { return }
-    trim = min(0.001, max(-0.001, trim + 0.7 * phaseError / elapsed))
+  private mutating func nudge(_ now: Observation, _ size: Double) -> Proposal.Change? {
+    let canCorrect = line.isMeasured && size <= Self.largestNudge
+    let time = max(Self.correctionTime, size / Self.steepestNudge)
+    if let correctedBy {
+      guard now.heard >= correctedBy else { return nil }
+      rounds += 1
+      let leaves = canCorrect && rounds < Self.mostRounds && size > max(Self.rest, line.tick / 4)
+      return tempo(toCorrect: leaves ? phaseError : 0, within: time, now)
+    }
+    let isPeersChoice = abs(60e6 / now.grid.period - line.tempo) > Self.peersChoice * line.tempo
+    guard canCorrect, !isPeersChoice, size > tolerance else { return nil }
+    rounds = 0
+    return tempo(toCorrect: phaseError, within: time, now)
+  }
+
+  /// The host's own, or so far off it that the distance is made up for in that time.
+  @_noLocks @_noAllocation
+  private mutating func tempo(toCorrect distance: Double, within time: Double, _ now: Observation)
+    -> Proposal.Change?
+  {
+    correctedBy = distance == 0 ? nil : now.heard + time
+    let wanted = line.pace + line.tempo * distance / time
+    return abs(wanted - 60e6 / now.grid.period) < Self.smallestStep ? nil : .tempo(wanted)
   }
 }

@@ -27,13 +27,21 @@ public struct HostSync: ~Copyable {
   private var pulse = Pulse()
   var launch = Launch()
   var follower = HostFollower()
-  /// What we wrote last as timebase master, and what the transport shows now.
+  var clockIn = ClockIn()
+  /// When what came in through `control` in this cycle was sent.
+  var arrived = FrameLine(start: 0, perFrame: 1)
+  var tempoRequest = TempoRequest()
+  static var doubtfulCycles: UInt32 { @_noLocks @_noAllocation get { 3 } }
+  /// What we wrote last as timebase master, whose word the transport shows now, and whose it is to show it.
   var published: BBT?
+  var shows = Timebase.nobodys
   var timebase = Timebase.nobodys
+  var cyclesSinceOurs: UInt32 = .max / 2
   /// This cycle as heard through the physical outputs.
   var heard = FrameLine(start: 0, perFrame: 1)
   var frames: UInt32 = 0
   var wasRunning = false
+  private var wasRecording = false
   /// The session as it was when freewheeling began.
   private var frozen: Grid?
   private var droppedEvents: UInt64 = 0
@@ -50,13 +58,14 @@ public struct HostSync: ~Copyable {
     let offsets = cycle.settings.offsets
     heard = delayed(line, cycle.latencies.physical, offsets.transport)
     frames = cycle.frames
+    arrived = line.delayed(by: -Double(cycle.latencies.control) * times.steadyPerFrame)
     beats.update(grid(of: cycle), heard: heard, passed: times.passedFrames)
     readTimebase(cycle.transport.bbt)
     startSong(cycle)
     let lost = max(0, times.passedFrames &- times.previousFrames)
     song.follow(
       cycle.transport, at: position(of: cycle), frames: cycle.frames, lostFrames: lost, beats: beats,
-      heard: heard, quantum: cycle.settings.quantum)
+      heard: heard, nominalPerFrame: 1e6 / Double(cycle.sampleRate), quantum: cycle.settings.quantum)
     let length = Int(cycle.frames)
     click1.render(
       into: outputs.click1, window: window(line, cycle.latencies.click1, offsets.click1, length), song: song,
@@ -73,10 +82,29 @@ public struct HostSync: ~Copyable {
       into: &outputs.events, window: window(line, cycle.latencies.clock, offsets.clock, length), song: song,
       transport: cycle.transport, settings: cycle.settings.clock, isSilenced: cycle.isFreewheeling,
       passed: times.passedFrames)
+    passOnRecord(cycle.settings.records, into: &outputs.events)
     outputs.proposal = passOnStartStop(cycle)
     if case .none = outputs.proposal { outputs.proposal = followHost(cycle) }
+    let clockProposal = followClock(cycle)
+    if case .none = outputs.proposal { outputs.proposal = clockProposal }
+    if case .none = outputs.proposal, let tempo = tempoRequest.take() {
+      outputs.proposal = Proposal(.tempo(tempo), at: Micros(rounding: heard.start))
+    }
     droppedEvents &+= UInt64(outputs.events.dropped)
     report(cycle, at: heard.start, into: &outputs.report)
+  }
+
+  /// When a message that came in through `control` at this frame of the cycle was sent, on Link's clock. After `run`.
+  @_noLocks @_noAllocation
+  public func arrival(ofFrame frame: UInt32) -> Micros {
+    Micros(rounding: arrived.time(atFrame: Double(min(frame, frames))))
+  }
+
+  @_noLocks @_noAllocation
+  private mutating func passOnRecord(_ records: Bool, into events: inout MIDIEvents) {
+    guard records != wasRecording else { return }
+    wasRecording = records
+    events.insert(MIDIEvent(frame: 0, machineControl: records ? MIDI.recordStrobe : MIDI.recordExit))
   }
 
   /// A freewheeling server's time says nothing about the session: it stays as it was.
@@ -135,16 +163,18 @@ public struct HostSync: ~Copyable {
     report.stalls = times.stalls
     report.filterError = times.filterError
     report.driftPPM = times.driftPPM(on: cycle.clock)
-    report.launchStage = launch.stage
-    report.launches = launch.count
-    report.launchError = launch.error
-    report.shortenedLaunches = launch.shortened
-    report.timebase = timebase
-    if let published { report.shownTempo = published.beatsPerMinute }
-    report.refusedBBT = follower.refused
-    report.hostPhaseError = follower.phaseError
-    report.hostTempo = follower.hostTempo
-    report.proposals = follower.proposals
+    reportHost(cycle, into: &report)
+    report.proposals = follower.proposals &+ clockIn.follower.proposals
+    if case .midi = cycle.settings.lead {
+      report.hostPhaseError = clockIn.follower.phaseError
+      report.hostTempo = clockIn.follower.hostTempo
+      report.correctsPhase = clockIn.follower.isCorrecting
+    }
+    report.clockInState = clockIn.loop.state
+    report.clockInTempo = clockIn.loop.beatsPerMinute
+    report.clockInRuns = clockIn.loop.isRunning
+    report.lostClocks = clockIn.loop.missed
+    report.isClockInEcho = clockIn.isEcho
     report.oldestBank = min(
       click1.oldestBank(cycle.sounds.number), click2.oldestBank(cycle.sounds.number))
   }

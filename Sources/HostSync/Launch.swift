@@ -9,7 +9,8 @@ import BeatMath
 /// and those are none of our business (jack-and-peers 4.3, 4.4).
 ///
 /// The wait is bounded, and judged anew in each cycle: a tempo, quantum or session that changes meanwhile moves
-/// the target with it.
+/// the target with it. `Launch+PreRoll.swift` has what makes a start exact to the frame, and what happens when another
+/// client was not ready in time, `Launch+Leader.swift` how a song is entered that a sequencer has begun.
 public struct Launch: BitwiseCopyable {
   public enum Stage: UInt8, Sendable, BitwiseCopyable {
     case idle
@@ -22,55 +23,99 @@ public struct Launch: BitwiseCopyable {
   /// What is true when JACK asks.
   struct Question {
     var state: Transport.State
+    /// The transport's.
+    var frame: UInt32
     /// The session's beats against Link's time.
     var grid: Grid
     /// When the first frame of the next cycle is heard through the physical outputs.
     var rollsAt: Double
-    /// Microseconds of a cycle.
+    /// Microseconds of a cycle, and of a frame.
     var period: Double
+    var perFrame: Double
     /// The song's beat from which the transport will start.
     var songBeat: Beats
     /// A start that a peer asked for does not happen before this moment.
     var notBefore: Double?
+    /// The song that a sequencer has begun already.
+    var leader: Leader
 
     @_noLocks @_noAllocation
     init(
-      state: Transport.State, grid: Grid, rollsAt: Double, period: Double, songBeat: Beats, notBefore: Double?
+      state: Transport.State, frame: UInt32, grid: Grid, rollsAt: Double, period: Double, perFrame: Double,
+      songBeat: Beats, notBefore: Double?, leader: Leader = .none
     ) {
       self.state = state
+      self.frame = frame
       self.grid = grid
       self.rollsAt = rollsAt
       self.period = period
+      self.perFrame = perFrame
       self.songBeat = songBeat
       self.notBefore = notBefore
+      self.leader = leader
     }
   }
 
-  public private(set) var stage = Stage.idle
+  /// What the transport does in a cycle.
+  struct Sight {
+    var state: Transport.State
+    var frame: UInt32
+    /// When frame 0 of this cycle is heard.
+    var heard: Double
+    var period: Double
+    var perFrame: Double
+    var grid: Grid
+
+    @_noLocks @_noAllocation
+    init(
+      state: Transport.State, frame: UInt32, heard: Double, period: Double, perFrame: Double, grid: Grid
+    ) {
+      self.state = state
+      self.frame = frame
+      self.heard = heard
+      self.period = period
+      self.perFrame = perFrame
+      self.grid = grid
+    }
+  }
+
+  public internal(set) var stage = Stage.idle
   /// The session's beat that the song's start position shall fall on.
-  private(set) var target = Beats.zero
-  /// The song's beat from which the transport will start.
-  private(set) var songBeat = Beats.zero
+  var target = Beats.zero
+  /// The song's beat from which the transport will start, and the frame that has it.
+  var songBeat = Beats.zero
+  var anchor: UInt32 = 0
   /// When the transport could have rolled if nobody had waited.
-  private var askedAt = 0.0
+  private(set) var askedAt = 0.0
   /// The grid that `target` was chosen from, and the one that the user wants; a shortened wait parts them.
-  private var step = Beats.zero
+  private(set) var step = Beats.zero
   private var wantedStep = Beats.zero
   /// How long other slow clients have been seen to take, in microseconds: pressing play that close to the
   /// boundary means the one after it.
-  private(set) var othersTake = 0.0
+  public internal(set) var othersTake = 0.0
   private var wasStopped = false
   private var relocatingSince: Double?
+  /// As asked for last.
+  private(set) var isExact = false
+  /// What exact and repeated starts need; see `Launch+PreRoll.swift`.
+  var preRoll = PreRoll()
+  /// The song is entered where a sequencer is in it.
+  var isChasing = false
+  public internal(set) var wish = TransportWish()
 
   /// Launches whose wait was cut short because it had become too long.
   public private(set) var shortened: UInt64 = 0
-  /// The first rolling frame's distance from the wanted moment, in microseconds; late is positive.
+  /// Launches that were moved to a later boundary because another client was not ready.
+  public internal(set) var moved: UInt64 = 0
+  /// The start position's distance from the wanted moment, in microseconds; late is positive.
   public private(set) var error = 0.0
   public private(set) var count: UInt64 = 0
 
   private static var beat: Beats {
     @_noLocks @_noAllocation get { Beats(micros: 1_000_000) }
   }
+  /// Nobody is taken to need longer than this.
+  static var longestTake: Double { @_noLocks @_noAllocation get { 2e6 } }
 
   @_noLocks @_noAllocation
   init() {}
@@ -80,49 +125,72 @@ public struct Launch: BitwiseCopyable {
   mutating func mayRoll(_ question: Question, _ settings: LaunchSettings, quantum: Beats) -> Bool {
     guard case .starting = question.state else { return true }
     let wanted = settings.step(quantum: quantum)
+    if case .exact = settings.alignment { isExact = true } else { isExact = false }
     switch stage {
     case .idle:
-      guard wasStopped else { return true }
-      askedAt = question.rollsAt
+      isChasing = false
+      let isBack = preRoll.isBack(question)
+      guard wasStopped || isBack else { return true }
+      if !isBack { askedAt = question.rollsAt }
       aim(question, wanted: wanted, lead: othersTake)
     case .waiting, .released:
-      // Asked again after a yes: somebody located meanwhile, and JACK asks anew.
-      if wanted != wantedStep || question.songBeat != songBeat { aim(question, wanted: wanted, lead: 0) }
+      // Asked again after a yes: somebody located meanwhile, or we did, and JACK asks anew.
+      let isOurs = preRoll.sees(question.frame) && question.frame != anchor || isSetOff(question)
+      let isElsewhere = question.frame != anchor || question.songBeat != songBeat
+      if wanted != wantedStep || !isOurs && isElsewhere || isBesideLeader(question) {
+        aim(question, wanted: wanted, lead: 0)
+      }
     }
     let longest =
       settings.longestWait < LaunchSettings.longestWaitAllowed
       ? settings.longestWait : LaunchSettings.longestWaitAllowed
     let limit = askedAt + Double(longest.count)
     stage = isDue(question, limit: limit) ? .released : .waiting
-    return isReleased
+    if isExact, isWaiting { prepare(question) }
+    return !isWaiting
   }
 
-  private var isReleased: Bool {
-    @_noLocks @_noAllocation get {
-      if case .released = stage { true } else { false }
-    }
+  private var isWaiting: Bool {
+    @_noLocks @_noAllocation get { if case .waiting = stage { true } else { false } }
   }
 
   @_noLocks @_noAllocation
   private mutating func isDue(_ question: Question, limit: Double) -> Bool {
     guard step > .zero else { return true }
+    if case .unsettled = question.leader { return question.rollsAt > limit }
+    if isChasing, !isThere(question) {
+      if question.rollsAt > question.grid.time(of: target.value) { choose(question, lead: 0) }
+      return question.rollsAt > limit
+    }
     let half = question.period / 2
+    let ahead = preRollMicros(at: question.frame, perFrame: question.perFrame)
     // Missed, by lost cycles or because the session jumped: there is another boundary. The quarter is for cycles
     // that are not a period apart to the microsecond: one is just too early, the next must not be too late.
     let missed = half + question.period / 4
-    if question.rollsAt >= question.grid.time(of: target.value) + missed { choose(question, lead: 0) }
+    if question.rollsAt + ahead >= question.grid.time(of: target.value) + missed { choose(question, lead: 0) }
     if question.grid.time(of: target.value) > limit, step > Self.beat {
       // The bar is too far away for a held transport; the next beat is the next best thing.
       shortened &+= 1
       step = Self.beat
       choose(question, lead: 0)
     }
-    return question.rollsAt >= question.grid.time(of: target.value) - half || question.rollsAt > limit
+    if question.rollsAt > limit { return true }
+    guard question.rollsAt + ahead >= question.grid.time(of: target.value) - half else { return false }
+    if isExact, mustTryAgain(question, limit: limit) {
+      choose(question, lead: 0)
+      return false
+    }
+    return true
   }
 
   @_noLocks @_noAllocation
   private mutating func aim(_ question: Question, wanted: Beats, lead: Double) {
-    songBeat = question.songBeat
+    if !(preRoll.sees(question.frame) && question.frame != anchor) {
+      songBeat = question.songBeat
+      anchor = question.frame
+      preRoll.forget()
+      wish.withdraw()
+    }
     wantedStep = wanted
     step = wanted
     choose(question, lead: lead)
@@ -136,7 +204,14 @@ public struct Launch: BitwiseCopyable {
         .closestMatchingPhase(of: songBeat, quantum: Self.beat)
       return
     }
-    var earliest = question.rollsAt - question.period / 2 + lead
+    if chase(question) { return }
+    let ahead = preRollMicros(at: question.frame, perFrame: question.perFrame)
+    var earliest = question.rollsAt + ahead - question.period / 2 + lead
+    if isExact, hasRoom(question) {
+      // A quarter of a period, so that rounding the target doesn't make it too soon.
+      let prepared = question.rollsAt + preparation(question.period) + question.period / 4
+      if prepared > earliest { earliest = prepared }
+    }
     if let notBefore = question.notBefore, notBefore > earliest { earliest = notBefore }
     target = Beats(question.grid.beat(at: earliest)).nextMatchingPhase(of: songBeat, quantum: step)
   }
@@ -148,75 +223,53 @@ public struct Launch: BitwiseCopyable {
     }
   }
 
-  /// What the transport did, once a cycle. `heard` is when frame 0 of this cycle is heard. Returns the session's
-  /// beat of the song's beat 0 if the song starts in this cycle by our launch. [audio]
-  @_noLocks @_noAllocation @discardableResult
-  mutating func observe(_ state: Transport.State, heard: Double, period: Double, grid: Grid) -> Beats? {
-    if case .stopped = state { wasStopped = true } else { wasStopped = false }
-    switch state {
+  /// What the transport did, once a cycle. [audio]
+  @_noLocks @_noAllocation
+  mutating func observe(_ sight: Sight) {
+    if case .stopped = sight.state { wasStopped = true } else { wasStopped = false }
+    switch sight.state {
     case .stopped:
+      putBack(sight)
       stage = .idle
       relocatingSince = nil
-      return nil
     case .starting:
-      if case .idle = stage, relocatingSince == nil { relocatingSince = heard }
-      return nil
+      if case .idle = stage, relocatingSince == nil { relocatingSince = sight.heard }
+      moveOnIfOthersAreLate(sight)
     case .rolling:
-      learn(heard: heard, period: period, grid: grid)
-      if case .idle = stage { return nil }
+      learn(sight)
       stage = .idle
-      return target - songBeat
+      preRoll.isOver()
+      wish.withdraw()
     }
+  }
+
+  /// What we held of a relocation ourselves was not the others' doing.
+  @_noLocks @_noAllocation
+  mutating func heldRelocation(until rollsAt: Double, period: Double) {
+    relocatingSince = rollsAt - period
   }
 
   /// How late the others were, so that the next launch allows for them.
   @_noLocks @_noAllocation
-  private mutating func learn(heard: Double, period: Double, grid: Grid) {
+  private mutating func learn(_ sight: Sight) {
     if let since = relocatingSince {
       // Nobody but the others held this one; two cycles are JACK's own.
-      let took = heard - since - 2 * period
-      othersTake = took > period ? min(took + period, 2e6) : othersTake
+      let took = sight.heard - since - 2 * sight.period
+      othersTake = took > sight.period ? min(took + sight.period, Self.longestTake) : othersTake
       relocatingSince = nil
     }
     if case .idle = stage { return }
     count &+= 1
     guard step > .zero else { return }
-    error = heard - grid.time(of: target.value)
-    if error > period { othersTake = min(max(othersTake, heard - askedAt + period), 2e6) }
-  }
-}
-
-/// How starts are quantised.
-public struct LaunchSettings: Hashable, Sendable, BitwiseCopyable {
-  public enum Mode: UInt8, Sendable, BitwiseCopyable {
-    /// On the session's next quantum boundary.
-    case bar
-    case beat
-    case now
-  }
-
-  public var mode = Mode.bar
-  /// A transport that waits longer looks broken; and JACK's own timeout must be longer.
-  public var longestWait = Micros(30_000_000)
-
-  public static var longestWaitAllowed: Micros {
-    @_noLocks @_noAllocation get { Micros(60_000_000) }
-  }
-
-  @_noLocks @_noAllocation
-  public init() {}
-
-  @_noLocks @_noAllocation
-  public static func == (left: LaunchSettings, right: LaunchSettings) -> Bool {
-    left.mode == right.mode && left.longestWait == right.longestWait
-  }
-
-  @_noLocks @_noAllocation
-  func step(quantum: Beats) -> Beats {
-    switch mode {
-    case .bar: quantum
-    case .beat: Beats(micros: 1_000_000)
-    case .now: .zero
+    let ahead = preRollMicros(at: sight.frame, perFrame: sight.perFrame)
+    if isWaiting {
+      // Somebody let it roll without us; the boundary that it is near to is the one to be judged by.
+      target = Beats(sight.grid.beat(at: sight.heard + ahead))
+        .closestMatchingPhase(of: songBeat, quantum: step)
+    }
+    error = sight.heard + ahead - sight.grid.time(of: target.value)
+    if error > sight.period {
+      othersTake = min(max(othersTake, sight.heard - askedAt + sight.period), Self.longestTake)
     }
   }
 }

@@ -3,14 +3,14 @@
 /// A complete message at a frame of the buffer; no running status (jack-and-peers 4.10).
 public struct MIDIEvent: Hashable, Sendable, BitwiseCopyable {
   public var frame: UInt32
-  /// 1 or 3.
+  /// 1, 3, or 6 for machine control.
   public var count: UInt8
   public var status: UInt8
   public var data1: UInt8
   public var data2: UInt8
 
   @_noLocks @_noAllocation
-  init(frame: UInt32, status: UInt8) {
+  public init(frame: UInt32, status: UInt8) {
     self.frame = frame
     count = 1
     self.status = status
@@ -20,12 +20,36 @@ public struct MIDIEvent: Hashable, Sendable, BitwiseCopyable {
 
   /// Song Position Pointer, in sixteenths, 14 bits.
   @_noLocks @_noAllocation
-  init(frame: UInt32, position: UInt16) {
+  public init(frame: UInt32, position: UInt16) {
     self.frame = frame
     count = 3
     status = MIDI.songPosition
     data1 = UInt8(truncatingIfNeeded: position & 0x7f)
     data2 = UInt8(truncatingIfNeeded: (position >> 7) & 0x7f)
+  }
+
+  /// MIDI Machine Control, to every device.
+  @_noLocks @_noAllocation
+  public init(frame: UInt32, machineControl command: UInt8) {
+    self.frame = frame
+    count = 6
+    status = MIDI.exclusive
+    data1 = command
+    data2 = 0
+  }
+
+  /// The message, byte by byte, `place` below `count`.
+  @_noLocks @_noAllocation
+  public func byte(_ place: Int) -> UInt8 {
+    switch (count, place) {
+    case (_, 0): status
+    case (6, 1), (6, 2): 0x7F  // real time, every device
+    case (6, 3): 0x06  // machine control
+    case (6, 4): data1
+    case (6, _): 0xF7
+    case (_, 1): data1
+    case (_, _): data2
+    }
   }
 
   @_noLocks @_noAllocation
@@ -37,11 +61,27 @@ public struct MIDIEvent: Hashable, Sendable, BitwiseCopyable {
 
 /// Status bytes of the MIDI 1.0 system messages that a clock is made of.
 public enum MIDI {
+  public static var exclusive: UInt8 { @_noLocks @_noAllocation get { 0xF0 } }
+  /// Machine control's commands.
+  public static var recordStrobe: UInt8 { @_noLocks @_noAllocation get { 0x06 } }
+  public static var recordExit: UInt8 { @_noLocks @_noAllocation get { 0x07 } }
   public static var songPosition: UInt8 { @_noLocks @_noAllocation get { 0xF2 } }
   public static var clock: UInt8 { @_noLocks @_noAllocation get { 0xF8 } }
   public static var start: UInt8 { @_noLocks @_noAllocation get { 0xFA } }
   public static var resume: UInt8 { @_noLocks @_noAllocation get { 0xFB } }
   public static var stop: UInt8 { @_noLocks @_noAllocation get { 0xFC } }
+
+  /// One of those that are a single byte.
+  @_noLocks @_noAllocation
+  public static func isClock(_ status: UInt8) -> Bool {
+    status == clock || status == start || status == resume || status == stop
+  }
+
+  /// What comes all the time and is nobody's key: clock, active sensing, time code, song position, tune request, reset.
+  @_noLocks @_noAllocation
+  public static func isTicking(_ status: UInt8) -> Bool {
+    (0xF1...0xF6).contains(status) || status == clock || status >= 0xFD || status == 0xF9
+  }
 }
 
 /// A cycle's MIDI events, sorted by frame, earlier ones first among equals, as JACK demands.
@@ -55,7 +95,7 @@ public struct MIDIEvents: BitwiseCopyable {
   private var slots = InlineArray<128, MIDIEvent>(repeating: MIDIEvent(frame: 0, status: 0))
 
   @_noLocks @_noAllocation
-  init() {}
+  public init() {}
 
   /// `index` below `count`.
   public subscript(index: Int) -> MIDIEvent {
@@ -69,7 +109,7 @@ public struct MIDIEvents: BitwiseCopyable {
   }
 
   @_noLocks @_noAllocation
-  mutating func insert(_ event: MIDIEvent) {
+  public mutating func insert(_ event: MIDIEvent) {
     guard count < Self.capacity else {
       dropped += 1
       return

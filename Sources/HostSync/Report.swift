@@ -52,8 +52,21 @@ public struct Report: Sendable, BitwiseCopyable {
   public var launchError = 0.0
   /// Launches whose wait was cut short because it had become too long.
   public var shortenedLaunches: UInt64 = 0
+  /// Launches that were moved to a later boundary because another client was not ready.
+  public var movedLaunches: UInt64 = 0
+  /// How long other slow clients have been seen to take for a start, in microseconds.
+  public var othersTake = 0.0
+  /// What the control thread shall ask of the transport.
+  public var wish = TransportWish()
+  /// How far a host that counts frames is behind the session, in microseconds; 0 while nothing rolls or a host leads.
+  public var hostLag = 0.0
+  /// When and where this cycle is.
+  public var moment = Moment()
   /// What the transport shows as bar and beat in this cycle.
   public var timebase = Timebase.nobodys
+  public var shown: BBT?
+  /// Tempos that other clients asked of us as timebase master, by repositioning.
+  public var tempoRequests: UInt64 = 0
   /// The tempo that we wrote last as timebase master; 0 before the first time.
   public var shownTempo = 0.0
   /// Bars and beats from strangers that made no sense.
@@ -61,7 +74,18 @@ public struct Report: Sendable, BitwiseCopyable {
   /// The leading host less the session, averaged, in microseconds.
   public var hostPhaseError = 0.0
   public var hostTempo = 0.0
+  /// The session's tempo is a little off the host's, to take the distance up.
+  public var correctsPhase = false
   public var proposals: UInt64 = 0
+  /// The sequencer's clock at `control`, while it leads.
+  public var clockInState = ClockLoop.State.silent
+  public var clockInTempo = 0.0
+  /// It was started, and so its beats have numbers.
+  public var clockInRuns = false
+  /// Clocks that it left out.
+  public var lostClocks: UInt64 = 0
+  /// It is our own, which comes back.
+  public var isClockInEcho = false
 
   /// The lowest number of a sound bank that still sounds.
   public var oldestBank: UInt32 = 0

@@ -16,6 +16,8 @@ public struct Settings: Sendable, BitwiseCopyable {
   public var hostIsTheClock = false
   /// A start or stop of the transport starts or stops the session (the other way round is the program's part).
   public var syncsStartStop = false
+  /// The wish to record. JACK's transport has no word for it; machine control has, and DAWs obey it (Ardour, Qtractor).
+  public var records = false
 
   @_noLocks @_noAllocation
   public init() {}
@@ -29,6 +31,8 @@ public enum Lead: UInt8, Sendable, BitwiseCopyable {
   case host
   /// `host` while another client is master, `link` otherwise.
   case automatic
+  /// A sequencer's MIDI clock at `control`: its tempo and beat go into the session.
+  case midi
 }
 
 /// How beats make bars.

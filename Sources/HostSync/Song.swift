@@ -25,8 +25,11 @@ struct Song: BitwiseCopyable {
   /// the beat that the frame has at the tempo of that moment.
   private(set) var standing = 0.0
   private var standingFrame: UInt32?
+  /// Where this cycle's frame, or one that is still to come, lies in the song, if the tempo does not say it.
+  var landmark: Landmark?
+  /// A host that counts frames by itself, against this song.
+  private(set) var lag = HostLag()
 
-  private var lastState = Transport.State.stopped
   private var lastFrame: UInt32 = 0
   private var lastFrames: UInt32 = 0
 
@@ -52,11 +55,12 @@ struct Song: BitwiseCopyable {
     }
   }
 
-  /// Follows the transport through one cycle. `here` is the song's beat that its frame means by itself, `heard`: the cycle's frames through the physical outputs.
+  /// Follows the transport through one cycle. `here` is the song's beat that its frame means by itself, `heard`: the
+  /// cycle's frames through the physical outputs.
   @_noLocks @_noAllocation
   mutating func follow(
     _ transport: Transport, at here: Double, frames: UInt32, lostFrames: Int64, beats: BeatTracker,
-    heard: FrameLine, quantum: Double
+    heard: FrameLine, nominalPerFrame: Double, quantum: Double
   ) {
     if beats.isJump { rebase(beats, quantum: quantum, now: beats.grid.beat(at: heard.start)) }
     switch transport.state {
@@ -71,10 +75,13 @@ struct Song: BitwiseCopyable {
       if !isRolling || hasLocated(transport, lostFrames: lostFrames) {
         let position = standingFrame == transport.frame ? standing : here
         enter(at: beats.grid.beat(at: heard.start), position: position)
+        lag.begin(frame: transport.frame, beat: position)
       }
       standingFrame = nil
+      lag.follow(
+        frame: transport.frame, beat: songBeat(of: beats.grid.beat(at: heard.start)),
+        period: beats.grid.period, nominalPerFrame: nominalPerFrame)
     }
-    lastState = transport.state
     lastFrame = transport.frame
     lastFrames = frames
   }
@@ -89,6 +96,9 @@ struct Song: BitwiseCopyable {
   private mutating func stand(_ transport: Transport, here: Double, beat: Double) {
     if isRolling, isContinuation(transport.frame) {
       standing = songBeat(of: beat)
+      standingFrame = transport.frame
+    } else if let landmark, landmark.frame == transport.frame {
+      standing = landmark.beat
       standingFrame = transport.frame
     } else if standingFrame != transport.frame {
       standing = here
@@ -107,8 +117,9 @@ struct Song: BitwiseCopyable {
   /// `beat`. A frame other than the next is a locate, which lands in phase with the session.
   @_noLocks @_noAllocation
   func position(atFrame frame: UInt32, meaning there: Double, beat: Double) -> Double {
+    if isRolling, frame == lastFrame &+ lastFrames { return songBeat(of: beat) }
+    if let landmark, landmark.frame == frame { return landmark.beat }
     guard isRolling else { return frame == standingFrame ? standing : there }
-    if frame == lastFrame &+ lastFrames { return songBeat(of: beat) }
     return beat - Double(Int64(rounding: beat - there))
   }
 

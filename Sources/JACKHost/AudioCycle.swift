@@ -7,7 +7,7 @@ import HostSync
 struct AudioCycle: ~Copyable {
   /// At most so many messages are taken from `control` in one cycle.
   private static var controlLimit: UInt32 {
-    @_noLocks @_noAllocation get { 64 }
+    @_noLocks @_noAllocation get { 256 }
   }
 
   private let client: OpaquePointer
@@ -37,7 +37,8 @@ struct AudioCycle: ~Copyable {
       sync = HostSync()
     }
     self.frames = frames
-    let cycle = gather(frames)
+    var cycle = gather(frames)
+    hearClock(frames, into: &cycle.received)
     var outputs = Outputs(
       click1: audio(ports.click1, frames), click2: audio(ports.click2, frames),
       pulse: audio(ports.pulse, frames), run: audio(ports.run, frames))
@@ -72,7 +73,7 @@ struct AudioCycle: ~Copyable {
       transport: transport, latencies: shared.pointee.latencies.read(),
       clock: shared.pointee.clockMap.read(), session: shared.pointee.session.read(),
       settings: shared.pointee.settings.read(), sounds: shared.pointee.sounds.read(),
-      isFreewheeling: shared.pointee.board.isFreewheeling)
+      isFreewheeling: shared.pointee.board.isFreewheeling, relocation: shared.pointee.relocation.read())
   }
 
   /// Whether the transport may roll in the next cycle.
@@ -84,22 +85,16 @@ struct AudioCycle: ~Copyable {
   /// As timebase master: the bar and beat of the cycle after this one.
   @_noLocks @_noAllocation
   mutating func writeBBT(
-    _ state: jack_transport_state_t, _ frames: UInt32, _ position: inout jack_position_t
+    _ state: jack_transport_state_t, _ frames: UInt32, _ position: inout jack_position_t, isNew: Bool
   ) {
     let transport = Transport(state: state, position: position)
     var next = position.frame
     // PipeWire asks with this cycle's frame and shows the answer in the next.
     if isBBTLate, case .rolling = transport.state { next = next &+ frames }
-    let bbt = sync.bbt(gather(frames, transport, position), nextFrame: next)
+    let bbt = sync.bbt(
+      gather(frames, transport, position), nextFrame: next, requested: isNew ? transport.bbt : nil)
     position.valid = JackPositionBBT
-    position.bar = bbt.bar
-    position.beat = bbt.beat
-    position.tick = bbt.tick
-    position.bar_start_tick = bbt.barStartTick
-    position.beats_per_bar = bbt.beatsPerBar
-    position.beat_type = bbt.beatType
-    position.ticks_per_beat = bbt.ticksPerBeat
-    position.beats_per_minute = bbt.beatsPerMinute
+    position.set(bbt)
     shared.pointee.timebaseCalls.wrappingAdd(1, ordering: .relaxed)
   }
 
@@ -116,30 +111,41 @@ struct AudioCycle: ~Copyable {
     for index in 0..<events.count {
       let event = events[index]
       guard let bytes = jack_midi_event_reserve(buffer, event.frame, Int(event.count)) else { return }
-      bytes[0] = event.status
-      guard event.count == 3 else { continue }
-      bytes[1] = event.data1
-      bytes[2] = event.data2
+      for place in 0..<Int(event.count) { bytes[place] = event.byte(place) }
     }
   }
 
+  /// A sequencer's clock, for the cycle itself.
+  @_noLocks @_noAllocation
+  private func hearClock(_ frames: UInt32, into received: inout MIDIEvents) {
+    guard let buffer = jack_port_get_buffer(ports.control, frames) else { return }
+    for index in 0..<min(jack_midi_get_event_count(buffer), Self.controlLimit) {
+      var event = jack_midi_event_t()
+      guard jack_midi_event_get(&event, buffer, index) == 0, let bytes = event.buffer else { continue }
+      if event.size == 1, MIDI.isClock(bytes[0]) {
+        received.insert(MIDIEvent(frame: event.time, status: bytes[0]))
+      } else if event.size == 3, bytes[0] == MIDI.songPosition {
+        let position = UInt16(bytes[1] & 0x7F) | UInt16(bytes[2] & 0x7F) << 7
+        received.insert(MIDIEvent(frame: event.time, position: position))
+      }
+    }
+  }
+
+  /// Keys, knobs, pedals and transport keys, for the control thread; not what only ticks.
   @_noLocks @_noAllocation
   private func readControl(_ frames: UInt32) {
     guard let buffer = jack_port_get_buffer(ports.control, frames) else { return }
     for index in 0..<min(jack_midi_get_event_count(buffer), Self.controlLimit) {
       var event = jack_midi_event_t()
-      guard jack_midi_event_get(&event, buffer, index) == 0, let bytes = event.buffer, event.size > 0
+      guard jack_midi_event_get(&event, buffer, index) == 0, let bytes = event.buffer, event.size > 0,
+        !MIDI.isTicking(bytes[0])
       else { continue }
-      guard event.size <= 3 else {
+      guard event.size <= ControlMessage.longest else {
         shared.pointee.oversized.wrappingAdd(1, ordering: .relaxed)
         continue
       }
-      var message = ControlMessage()
-      message.count = UInt8(truncatingIfNeeded: event.size)
-      message.bytes.0 = bytes[0]
-      if event.size > 1 { message.bytes.1 = bytes[1] }
-      if event.size > 2 { message.bytes.2 = bytes[2] }
-      shared.pointee.control.push(message)
+      shared.pointee.control.push(
+        ControlMessage(bytes, count: event.size, at: sync.arrival(ofFrame: event.time)))
     }
   }
 }
@@ -168,5 +174,6 @@ func writeTimebase(
   _ isNew: Int32, _ context: UnsafeMutableRawPointer?
 ) {
   guard let position else { return }
-  context!.assumingMemoryBound(to: AudioCycle.self).pointee.writeBBT(state, frames, &position.pointee)
+  context!.assumingMemoryBound(to: AudioCycle.self).pointee.writeBBT(
+    state, frames, &position.pointee, isNew: isNew != 0)
 }

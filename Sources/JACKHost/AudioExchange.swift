@@ -14,6 +14,7 @@ struct SharedState: ~Copyable, Sendable {
   let sounds = Latest(SoundBank())
   let clockMap = Latest(ClockMap.identity)
   let latencies = Latest(Latencies())
+  let relocation = Latest(Relocation())
   // Out of it.
   let report = Latest(Report())
   let control = SPSCQueue(capacity: 256, filler: ControlMessage())
@@ -21,7 +22,7 @@ struct SharedState: ~Copyable, Sendable {
   let cycles = Atomic<UInt>(0)
   /// How often JACK asked us, as timebase master, for bar and beat.
   let timebaseCalls = Atomic<UInt>(0)
-  /// Messages at `control` that are longer than three bytes.
+  /// Messages at `control` that are longer than any that means something here.
   let oversized = Atomic<UInt>(0)
   // From libjack's notification threads to both sides.
   let board = NoticeBoard()
@@ -58,6 +59,7 @@ public final class AudioExchange: Sendable {
     shared.pointee.sounds.forEachBlock(lock)
     shared.pointee.clockMap.forEachBlock(lock)
     shared.pointee.latencies.forEachBlock(lock)
+    shared.pointee.relocation.forEachBlock(lock)
     shared.pointee.report.forEachBlock(lock)
     shared.pointee.control.forEachBlock(lock)
     shared.pointee.proposals.forEachBlock(lock)

@@ -2,9 +2,15 @@
 import BeatMath
 
 /// One of our ports connected with a port of someone else, by names: handles die with the server.
-struct Connection: Hashable, Sendable {
-  let port: Port
-  let other: String
+public struct Connection: Hashable, Sendable {
+  public let port: Port
+  /// The other port with its client, for instance `system:playback_1`.
+  public let other: String
+
+  public init(port: Port, other: String) {
+    self.port = port
+    self.other = other
+  }
 }
 
 /// Which connections our ports have, so that they can be made again after the server was gone.

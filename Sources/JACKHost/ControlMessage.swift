@@ -1,28 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
 
-/// A MIDI message that came in through `control`.
+/// A MIDI message that came in through `control`, and when. What it means is not judged here.
 public struct ControlMessage: Sendable, BitwiseCopyable {
-  /// 1...3.
-  public var count: UInt8 = 0
-  public var bytes: (UInt8, UInt8, UInt8) = (0, 0, 0)
+  /// Machine control's locate has 13 bytes.
+  static var longest: Int { @_noLocks @_noAllocation get { 16 } }
+
+  /// On Link's clock.
+  public private(set) var moment: Micros
+  private var count: UInt8
+  private var storage = InlineArray<16, UInt8>(repeating: 0)
 
   @_noLocks @_noAllocation
-  init() {}
-}
-
-extension ControlMessage {
-  private static let start: UInt8 = 0xFA
-  private static let resume: UInt8 = 0xFB
-  private static let stop: UInt8 = 0xFC
-
-  /// What a sequencer's or a controller's transport keys ask of ours. What is so already is not asked for again: a
-  /// device that sends our own clock back can't start anything twice.
-  public func transportCommands(isRunning: Bool) -> [TransportCommand] {
-    switch bytes.0 {
-    case Self.start: isRunning ? [] : [.locate(frame: 0), .play]
-    case Self.resume: isRunning ? [] : [.play]
-    case Self.stop: isRunning ? [.stop] : []
-    default: []
-    }
+  init() {
+    moment = .zero
+    count = 0
   }
+
+  /// `count` at most `longest`.
+  @_noLocks @_noAllocation
+  init(_ bytes: UnsafePointer<UInt8>, count: Int, at moment: Micros) {
+    self.moment = moment
+    self.count = UInt8(truncatingIfNeeded: min(count, Self.longest))
+    for index in 0..<Int(self.count) { storage[index] = bytes[index] }
+  }
+
+  /// [control]
+  public var bytes: [UInt8] { (0..<Int(count)).map { storage[$0] } }
 }

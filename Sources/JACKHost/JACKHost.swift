@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
+public import HostSync
 
 /// tactus on a JACK server: the client, its ports, and its stay there through everything that servers do.
 ///
@@ -21,6 +22,7 @@ public final class JACKHost {
   }
 
   private static let retryInterval = Micros(200_000)
+  private static let hastySteps = 20
 
   private let serverName: String?
   private let clientName: String
@@ -30,6 +32,10 @@ public final class JACKHost {
   private var standing = Mastership.Standing.uninvolved
   /// Whether we want to be timebase master. Takes effect in the next step.
   public var timebaseWish = Mastership.Wish.nobody
+  /// What is done about a host that drifts.
+  public var relocator = Relocator()
+  /// So many more steps soon: a start may need something of JACK before the report says that it waits.
+  private var haste = 0
   /// The server as it is, or was when it was last there.
   public private(set) var server: ServerDescription
 
@@ -77,13 +83,50 @@ extension JACKHost {
     if case .running = state { true } else { false }
   }
 
+  /// Whether any of our ports is connected with anything. nil without a server: then nobody can say.
+  public var isConnected: Bool? {
+    if case .running(let running) = state { running.isConnected } else { nil }
+  }
+
   public var latencies: PortLatencies {
     if case .running(let running) = state { running.latencies } else { .zero }
   }
 
   /// Without a server there is no transport, and this does nothing.
   public func command(_ command: TransportCommand) {
-    if case .running(let running) = state { running.command(command) }
+    guard case .running(let running) = state else { return }
+    let wasStopping = relocator.isStopping
+    relocator.cancel()
+    let report = exchange.report()
+    switch command {
+    case .stopOn(let step) where report.isRolling && step > 0 && !wasStopping:
+      relocator.stop(step: step, from: report)
+    case .jump(let frame, let beat, let step) where report.isRolling && report.timebase == .ours:
+      relocator.locate(frame: frame, beat: beat, step: step, from: report)
+    case .locate(let frame), .jump(let frame, _, _): locate(frame, on: running, report)
+    case .play, .stop, .stopOn: running.command(command)
+    }
+    haste = Self.hastySteps
+  }
+
+  /// Another master knows its bars better than we do.
+  private func locate(_ frame: UInt32, on running: RunningClient, _ report: Report) {
+    let seconds = Double(frame) / Double(max(1, server.sampleRate))
+    let there = BBT(
+      song: Beats(seconds * report.tempo / 60), meter: relocator.meter, beatsPerMinute: report.tempo)
+    running.locate(frame, showing: report.timebase == .anothers ? nil : there)
+  }
+
+  /// A stop waits for its beat.
+  public var isStopping: Bool { relocator.isStopping }
+
+  /// How soon `step` wants to be called again.
+  public var patience: Micros {
+    let isHolding = exchange.report().launchStage != .idle
+    if isHolding || relocator.isBusy || haste > 0 { return Micros(2_000) }
+    // Nobody can wake us when a key or a pedal is pressed.
+    if case .running(let running) = state, running.isPlayed { return Micros(4_000) }
+    return Micros(20_000)
   }
 
   /// Becomes timebase master in place of whoever is.
@@ -91,6 +134,17 @@ extension JACKHost {
     timebaseWish = .master
     if case .running(let running) = state { running.takeTimebase(at: now) }
   }
+
+  /// Connects these as soon as both ports are there, each once: what is cut after that stays cut. False if they are
+  /// more than can be kept in mind.
+  @discardableResult
+  public func wish(for connections: Set<Connection>) -> Bool { patchbay.wish(for: connections) }
+
+  /// Keeps these up: made whenever both ports have come, also with another server.
+  public func want(_ connections: [StandingConnection]) { patchbay.want(connections) }
+
+  /// Our ports' connections: those there are, those whose other side is gone for now, and those still wished for.
+  public var connections: Set<Connection> { patchbay.known }
 
   /// What would be made again if the server went and came.
   var rememberedConnections: Set<Connection> { patchbay.remembered }
@@ -103,6 +157,7 @@ extension JACKHost {
   /// One look at everything that changes slowly, and what came of it. `now` is on Link's clock. Never blocks
   /// for longer than the server takes to answer.
   public func step(at now: Micros) -> [JACKEvent] {
+    haste = max(0, haste - 1)
     switch state {
     case .open, .closed:
       return []
@@ -119,7 +174,10 @@ extension JACKHost {
     var events: [JACKEvent] = []
     if running.step(at: now, notices: notices) { events.append(.latenciesChanged(running.latencies)) }
     patchbay.step(on: running, graphChanged: notices.contains(.graph), at: now)
-    running.lookAfterTimebase(timebaseWish, exchange.report(), at: now)
+    let report = exchange.report()
+    running.lookAfterTimebase(timebaseWish, report, at: now)
+    running.fulfil(report.wish)
+    relocate(on: running, report, at: now)
     if running.standing != standing {
       standing = running.standing
       events.append(.timebase(standing))
@@ -135,11 +193,33 @@ extension JACKHost {
     return events
   }
 
+  private func relocate(on running: RunningClient, _ report: Report, at now: Micros) {
+    switch relocator.step(report, at: now) {
+    case .nothing: break
+    case .locate(let frame): locate(frame, on: running, report)
+    case .stop: running.command(.stop)
+    case .relocate(let relocation):
+      let there = BBT(
+        song: Beats(relocation.songBeat), meter: relocator.meter, beatsPerMinute: report.tempo)
+      running.relocate(relocation, showing: there)
+    }
+  }
+
   private func lose(at now: Micros) -> [JACKEvent] {
     patchbay.serverLost()
     standing = .uninvolved
     state = .lost(nextTry: now)
     return [.serverLost(reason: exchange.shared.pointee.board.reason)]
+  }
+
+  /// Leaves the server; the next step comes back, connections and all. For a process that is about to be stopped:
+  /// jackd 1.9.21 may wait for a stopped client for ever, and then everybody waits for jackd.
+  public func stepOut(at now: Micros) {
+    guard case .running(let running) = state else { return }
+    running.withdraw()
+    patchbay.serverLost()
+    standing = .uninvolved
+    state = .lost(nextTry: now)
   }
 
   private func tryToReturn(at now: Micros) -> [JACKEvent] {

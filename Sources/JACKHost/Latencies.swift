@@ -25,6 +25,9 @@ public struct PortLatencies: Hashable, Sendable, BitwiseCopyable {
   /// The physical outputs that somebody plays through: what the timebase has to count with, since it is
   /// other clients' sound that is heard there.
   public var physical = LatencyRange.zero
+  /// From a device to `control`; what a MIDI bridge adds without saying so is part of it.
+  public var control = LatencyRange.zero
+  public var unreportedControl: UInt32 = 0
   /// What the MIDI bridge behind `clock` adds without saying so; already part of `clock`.
   public var unreportedMIDI: UInt32 = 0
 
@@ -34,7 +37,7 @@ public struct PortLatencies: Hashable, Sendable, BitwiseCopyable {
   var forAudio: Latencies {
     Latencies(
       click1: click1.longest, click2: click2.longest, clock: clock.longest, pulse: pulse.longest,
-      run: run.longest, physical: physical.longest)
+      run: run.longest, physical: physical.longest, control: control.longest)
   }
 }
 
@@ -46,7 +49,9 @@ extension PortLatencies {
     var latencies = PortLatencies()
     latencies.physical = .ofPhysicalOutputs(client: client)
     latencies.unreportedMIDI = unreportedMIDILatency(
-      client: client, clock: ports.clock, implementation: implementation)
+      client: client, port: ports.clock, known: .playback(of: ports.clock), implementation: implementation)
+    latencies.unreportedControl = unreportedMIDILatency(
+      client: client, port: ports.control, known: .capture(of: ports.control), implementation: implementation)
     latencies.readOwn(ports)
     return latencies
   }
@@ -60,15 +65,18 @@ extension PortLatencies {
     clock = .playback(of: ports.clock)
     clock.shortest &+= unreportedMIDI
     clock.longest &+= unreportedMIDI
+    control = .capture(of: ports.control)
+    control.shortest &+= unreportedControl
+    control.longest &+= unreportedControl
   }
 
   /// jack2's ALSA bridges delay by a period and report nothing (jack-and-peers 4.9).
   private static func unreportedMIDILatency(
-    client: OpaquePointer, clock: OpaquePointer, implementation: JACKImplementation
+    client: OpaquePointer, port: OpaquePointer, known: LatencyRange, implementation: JACKImplementation
   ) -> UInt32 {
-    guard LatencyRange.playback(of: clock).longest == 0 else { return 0 }
-    let targets = portNames(jack_port_get_all_connections(client, clock))
-    let bridged = targets.contains(where: implementation.isSilentlyLateMIDI(port:))
+    guard known.longest == 0 else { return 0 }
+    let others = portNames(jack_port_get_all_connections(client, port))
+    let bridged = others.contains(where: implementation.isSilentlyLateMIDI(port:))
     return bridged ? jack_get_buffer_size(client) : 0
   }
 }
@@ -78,6 +86,13 @@ extension LatencyRange {
   static func playback(of port: OpaquePointer) -> LatencyRange {
     var range = jack_latency_range_t()
     jack_port_get_latency_range(port, JackPlaybackLatency, &range)
+    return LatencyRange(shortest: range.min, longest: range.max)
+  }
+
+  /// For an input port: how long ago what it carries came in at the beginning of its routes.
+  static func capture(of port: OpaquePointer) -> LatencyRange {
+    var range = jack_latency_range_t()
+    jack_port_get_latency_range(port, JackCaptureLatency, &range)
     return LatencyRange(shortest: range.min, longest: range.max)
   }
 

@@ -137,5 +137,10 @@ public struct Mastership {
 public enum TransportCommand: Equatable, Sendable {
   case play
   case stop
+  /// On the session's next beat that is a multiple of `step`; asked again, or with nothing rolling, at once.
+  case stopOn(step: Double)
   case locate(frame: UInt32)
+  /// A locate that keeps to the session's grid while the transport rolls: frame and song beat of the place, and the
+  /// beats after which it may be heard (0: at once).
+  case jump(frame: UInt32, beat: Double, step: Double)
 }

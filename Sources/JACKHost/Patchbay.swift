@@ -9,14 +9,35 @@ struct Patchbay {
 
   private var memory = ConnectionMemory()
   private var missing: Set<Connection> = []
+  /// Asked for, and not made yet: without a limit of time, since a session's other programs start when they do.
+  private var wished: Set<Connection> = []
+  private var standing = StandingConnections()
   private var restoreUntil = Micros.zero
   private var nextLook = Micros.zero
 
   /// What would be made again if the server went and came.
   var remembered: Set<Connection> { memory.remembered }
 
+  /// What there is, was, or is waited for.
+  var known: Set<Connection> { memory.remembered.union(wished) }
+
+  /// False if there are too many.
+  mutating func wish(for connections: Set<Connection>) -> Bool {
+    let all = wished.union(connections)
+    guard all.count <= ConnectionMemory.limit else { return false }
+    wished = all
+    nextLook = .zero
+    return true
+  }
+
+  mutating func want(_ connections: [StandingConnection]) {
+    standing.want(connections)
+    nextLook = .zero
+  }
+
   mutating func serverLost() {
     memory.serverLost()
+    standing.serverLost()
   }
 
   mutating func serverReturned(at now: Micros) {
@@ -27,12 +48,18 @@ struct Patchbay {
 
   /// [control]
   mutating func step(on client: RunningClient, graphChanged: Bool, at now: Micros) {
-    let isBusy = memory.isUndecided || !missing.isEmpty
+    let isBusy = memory.isUndecided || !missing.isEmpty || !wished.isEmpty || !standing.wanted.isEmpty
     guard graphChanged || (isBusy && now >= nextLook) else { return }
     nextLook = now + Self.restoreInterval
     // What is made once is not made again: if it is cut after that, somebody wanted it so.
     for connection in missing where client.exists(port: connection.other) && client.connect(connection) {
       missing.remove(connection)
+    }
+    for connection in wished where client.exists(port: connection.other) && client.connect(connection) {
+      wished.remove(connection)
+    }
+    if !standing.wanted.isEmpty {
+      standing.step(client.portsSeen, client: client.client.name, connect: client.connect(from:to:))
     }
     if now >= restoreUntil { missing = [] }
     memory.observe(client.connections, at: now, portExists: client.exists(port:))

@@ -20,6 +20,7 @@ final class RunningClient {
 
   private(set) var latencies = PortLatencies.zero
   private var mastership = Mastership()
+  private var wishNumber: UInt32 = 0
   private(set) var clocks = ClockComparison()
   private var nextClockPair: Micros
   private var nextPhysical: Micros
@@ -136,9 +137,45 @@ extension RunningClient {
   func command(_ command: TransportCommand) {
     switch command {
     case .play: jack_transport_start(client.handle)
-    case .stop: jack_transport_stop(client.handle)
-    case .locate(let frame): jack_transport_locate(client.handle, frame)
+    case .stop, .stopOn: jack_transport_stop(client.handle)
+    case .locate(let frame), .jump(let frame, _, _): locate(frame)
     }
+  }
+
+  /// Not `jack_transport_locate`: that sends memory that nobody has written, and jack2 shows it to everybody for a cycle
+  /// (jack-and-peers 4.6). Only the BBT bit: with more jack2 drops the request and says yes.
+  func locate(_ frame: UInt32, showing bbt: BBT? = nil) {
+    var position = jack_position_t()
+    position.frame_rate = jack_get_sample_rate(client.handle)
+    position.frame = frame
+    if let bbt {
+      position.valid = JackPositionBBT
+      position.set(bbt)
+    }
+    jack_transport_reposition(client.handle, &position)
+  }
+
+  /// What the audio thread cannot ask of JACK itself; once, and only if nobody was faster.
+  func fulfil(_ wish: TransportWish) {
+    guard wish.number != wishNumber else { return }
+    var position = jack_position_t()
+    let state = jack_transport_query(client.handle, &position)
+    switch wish.condition {
+    case .none: return
+    case .starting:
+      guard state == JackTransportStarting, position.frame == wish.from else { return }
+    case .stopped:
+      guard state == JackTransportStopped, position.frame == wish.from else { return }
+    }
+    wishNumber = wish.number
+    // Less than a period away: what is shown is near enough for the cycle until the master has spoken.
+    locate(wish.frame, showing: Transport(state: state, position: position).bbt)
+  }
+
+  /// Sends the rolling transport; the audio thread knows of it first.
+  func relocate(_ relocation: Relocation, showing bbt: BBT?) {
+    shared.pointee.relocation.publish(relocation)
+    locate(relocation.frame, showing: bbt)
   }
 
   var connections: Set<Connection> {
@@ -149,6 +186,28 @@ extension RunningClient {
       }
     }
     return found
+  }
+
+  /// Looked up in what the server shares with us, so it may be asked often.
+  var isConnected: Bool { Port.allCases.contains { jack_port_connected(ports[$0]) > 0 } }
+
+  /// Everybody's ports.
+  var portsSeen: StandingConnections.Seen {
+    func names(_ flags: JackPortFlags..., type: String? = nil) -> [String] {
+      let bits = flags.reduce(UInt(0)) { $0 | UInt($1.rawValue) }
+      return portNames(jack_get_ports(client.handle, nil, type, bits))
+    }
+    return .init(
+      outputs: names(JackPortIsOutput), inputs: names(JackPortIsInput),
+      speakers: names(JackPortIsInput, JackPortIsPhysical, type: JACK_DEFAULT_AUDIO_TYPE))
+  }
+
+  /// Something is connected that may send keys and pedals.
+  var isPlayed: Bool { jack_port_connected(ports[.control]) > 0 }
+
+  func connect(from output: String, to input: String) -> Bool {
+    let result = jack_connect(client.handle, output, input)
+    return result == 0 || result == EEXIST
   }
 
   func exists(port name: String) -> Bool { jack_port_by_name(client.handle, name) != nil }

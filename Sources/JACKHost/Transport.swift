@@ -2,6 +2,20 @@
 import CJACK
 import HostSync
 
+extension jack_position_t {
+  @_noLocks @_noAllocation
+  mutating func set(_ bbt: BBT) {
+    bar = bbt.bar
+    beat = bbt.beat
+    tick = bbt.tick
+    bar_start_tick = bbt.barStartTick
+    beats_per_bar = bbt.beatsPerBar
+    beat_type = bbt.beatType
+    ticks_per_beat = bbt.ticksPerBeat
+    beats_per_minute = bbt.beatsPerMinute
+  }
+}
+
 extension Transport {
   @_noLocks @_noAllocation
   init(state: jack_transport_state_t, position: jack_position_t, bbtAge: UInt32 = 0) {

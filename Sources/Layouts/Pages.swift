@@ -132,8 +132,8 @@ extension Layout {
     for (index, launch) in ["now", "beat", "bar"].enumerated() {
       page.add("launch/\(launch)", "START \(launch.uppercased())", at(Double(index) * 4, 2.5, 4, 1.5))
     }
-    for (index, lead) in ["link", "host", "auto"].enumerated() {
-      page.add("lead/\(lead)", "LEAD \(lead.uppercased())", at(Double(index) * 4, 4, 4, 1.5))
+    for (index, lead) in ["link", "host", "auto", "midi"].enumerated() {
+      page.add("lead/\(lead)", "LEAD \(lead.uppercased())", at(Double(index) * 3, 4, 3, 1.5))
     }
     page.add("jack/timebase", "TIMEBASE", at(0, 5.5, 4, 1.5), .switchedOn)
     page.add("takeover", "TAKE OVER", at(4, 5.5, 4, 1.5), .stop)

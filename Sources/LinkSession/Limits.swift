@@ -72,6 +72,8 @@ public enum Limits {
   /// A session that stays beside ours although one of the two should have yielded is measured again after this
   /// long, and up to twice as long, so that two peers do not do it together.
   public static var reconsiderPeriod: Micros { Micros(5_000_000) }
+  /// Who says goodbye and is heard again within this did not leave: a little more than the period of Alives.
+  public static var farewellGrace: Micros { Micros(300_000) }
   /// Expired peers are looked for at most this often.
   public static var pruneSpacing: Micros { Micros(50_000) }
   /// When there is no room for a newcomer, who has been silent for so long has to go; real peers speak four times

@@ -147,14 +147,27 @@ struct Peers: Sendable {
     }
   }
 
-  enum Farewell { case gone, unknown, forged }
+  enum Farewell { case gone, leaving, unknown, forged }
 
   /// A ByeBye counts only from where the peer last spoke: anybody can write another's name on one.
-  mutating func bid(_ node: NodeID, on gateway: GatewayID, from source: Address) -> Farewell {
+  ///
+  /// In our own session it is believed after a moment, unless the peer speaks again. Versions before 3.1.2 say it four times a second on
+  /// the loopback gateway, which they close and open anew whenever they fail to answer another host through it
+  /// (link-protocol 3.6, 3.7). Who forgot them at once would lose a session that only the two of them are in, and
+  /// whatever tempo it was given.
+  mutating func bid(
+    _ node: NodeID, on gateway: GatewayID, from source: Address, at now: Micros, in own: SessionID
+  ) -> Farewell {
     guard let place = nodes[node]?.firstIndex(where: { $0.gateway == gateway }) else { return .unknown }
     guard nodes[node]![place].source == source else { return .forged }
-    remove(node, at: place)
-    return .gone
+    guard nodes[node]![place].state.session == own else {
+      remove(node, at: place)
+      return .gone
+    }
+    let leaves = now + Limits.farewellGrace
+    nodes[node]![place].expiry = min(nodes[node]![place].expiry, leaves - Rules.expiryGrace)
+    nextPrune = min(leaves, nextPrune ?? leaves)
+    return .leaving
   }
 
   mutating func removeAll(on gateway: GatewayID) {

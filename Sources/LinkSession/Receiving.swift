@@ -55,8 +55,8 @@ extension LinkSession {
   }
 
   private mutating func bid(_ node: NodeID, from source: Endpoint, on gateway: GatewayID) {
-    switch peers.bid(node, on: gateway, from: source.address) {
-    case .gone, .unknown: return
+    switch peers.bid(node, on: gateway, from: source.address, at: uptime.now, in: session) {
+    case .gone, .leaving, .unknown: return
     case .forged: counters.forgedByeByes += 1
     }
   }

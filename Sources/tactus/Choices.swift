@@ -11,6 +11,10 @@ extension SurfaceState {
     case .quantum(let quantum): self.quantum = quantum
     case .meter(let meter): self.meter = meter
     case .launch(let launch): self.launch = launch
+    case .alignment(let alignment): self.alignment = alignment
+    case .stopWhen(let moment): stopWhen = moment
+    case .correction(let correction): self.correction = correction
+    case .correctAbove(let milliseconds): correctAboveMilliseconds = milliseconds
     case .click(.enabled(let on)): click.enabled = on
     case .click(.when(let when)): click.when = when
     case .click(.gain(let gain)): click.gain = gain
@@ -71,13 +75,20 @@ extension SurfaceState {
       case .beat: .beat
       case .now: .now
       }
+    settings.launch.alignment =
+      switch alignment {
+      case .nearest: .nearest
+      case .exact: .exact
+      }
     settings.lead =
       switch lead {
       case .link: .link
       case .host: .host
       case .auto: .automatic
+      case .midi: .midi
       }
     settings.syncsStartStop = startStopSync
+    settings.records = recording
     return settings
   }
 
@@ -92,14 +103,28 @@ extension Configuration {
     return settings
   }
 
+  var standingConnections: [StandingConnection] {
+    connections.compactMap { StandingConnection($0) } + (autoconnects ? [.clickToSpeakers] : [])
+  }
+
   /// What the command line chose, as the surface shows it.
   func surfaceState(_ timeline: Timeline) -> SurfaceState {
     var state = SurfaceState(timeline: timeline)
+    choose(in: &state)
+    return state
+  }
+
+  /// Everything that the surface can choose, as it is here.
+  func choose(in state: inout SurfaceState) {
     state.quantum = quantum
     state.meter = .init(beats: meter.beats, unit: meter.unit)
     state.startStopSync = syncsStartStop
     state.linkEnabled = isLinkEnabled
     state.lead = ControlSurface.Lead.allCases.first { "\($0)" == lead.rawValue } ?? .link
+    state.alignment = ControlSurface.Alignment.allCases.first { "\($0)" == alignment.rawValue } ?? .nearest
+    state.stopWhen = ControlSurface.Launch.allCases.first { "\($0)" == stop.rawValue } ?? .now
+    state.correction = ControlSurface.Correction.allCases.first { "\($0)" == correction.rawValue } ?? .off
+    state.correctAboveMilliseconds = correctAbove
     state.launch = ControlSurface.Launch.allCases.first { "\($0)" == launch.rawValue } ?? .bar
     state.click.enabled = click != .off
     state.click.when = click == .always ? .always : .rolling
@@ -108,16 +133,16 @@ extension Configuration {
     state.click.subdivision = subdivision
     state.click.countsIn = countsIn
     state.clock.enabled = clock != .off
+    state.learned = learned
     state.clock.whileStopped = clock == .always
     state.pulse.enabled = pulse != .off
     state.pulse.rate = ControlSurface.PulseRate.allCases.first { $0.word == pulse.rawValue } ?? .one
     state.outputs[.click1].offsetMilliseconds = offsets.click
-    state.outputs[.click2].offsetMilliseconds = offsets.click
+    state.outputs[.click2].offsetMilliseconds = offsets.click2 ?? offsets.click
     state.outputs[.clock].offsetMilliseconds = offsets.clock
     state.outputs[.pulse].offsetMilliseconds = offsets.pulse
-    state.outputs[.run].offsetMilliseconds = offsets.pulse
+    state.outputs[.run].offsetMilliseconds = offsets.run ?? offsets.pulse
     state.outputs[.jack].offsetMilliseconds = offsets.transport
-    return state
   }
 }
 
@@ -135,6 +160,10 @@ extension SurfaceState {
     driftPartsPerMillion = report.driftPPM.rounded()
     launchErrorMilliseconds = (report.launchError / 10).rounded() / 100
     leadErrorMilliseconds = (report.hostPhaseError / 100).rounded() / 10
+    lagMilliseconds = (report.hostLag / 100).rounded() / 10
+    lostCycles = Int(clamping: report.lostCycles)
+    movedLaunches = Int(clamping: report.movedLaunches)
+    corrections = host.corrections
     timebase =
       switch report.timebase {
       case .nobodys: .nobody
@@ -155,10 +184,13 @@ extension SurfaceState {
       }
     let isMoving = report.isRolling || report.isWaiting
     if !startStopSync { playing = isMoving }
-    leading = if case .anothers = report.timebase, lead != .link { .host } else { .link }
+    leading = leader(report)
+    midiClock = clockIn(report)
     status =
       if !host.isRunning {
         "no JACK server"
+      } else if host.isStopping {
+        "stops on the \(stopWhen == .beat ? "beat" : "bar")"
       } else if report.isRolling {
         "rolling"
       } else if report.isWaiting {
@@ -169,12 +201,36 @@ extension SurfaceState {
   }
 }
 
+extension SurfaceState {
+  private func leader(_ report: Report) -> ControlSurface.Lead {
+    switch (lead, report.timebase) {
+    case (.midi, _): report.clockInState == .locked && !report.isClockInEcho ? .midi : .link
+    case (.host, .anothers), (.auto, .anothers): .host
+    case (.link, _), (.host, _), (.auto, _): .link
+    }
+  }
+
+  private func clockIn(_ report: Report) -> MIDIClockIn {
+    guard lead == .midi else { return .off }
+    if report.isClockInEcho { return .echo }
+    return switch report.clockInState {
+    case .silent: .silent
+    case .acquiring: .acquiring
+    case .locked: .locked(Tempo((report.clockInTempo * 10).rounded() / 10))
+    case .lost: .lost
+    }
+  }
+}
+
 /// JACK as it is shown to controllers.
 struct HostView {
   var isRunning = false
   var sampleRate = 0
   var framesPerPeriod = 0
   var xruns = 0
+  var corrections = 0
+  /// A stop waits for its moment.
+  var isStopping = false
   var latencies: [Output: UInt32] = [:]
 
   func latency(_ output: Output) -> UInt32 { latencies[output] ?? 0 }
@@ -190,23 +246,10 @@ extension HostView {
     self.init(
       isRunning: host.isRunning, sampleRate: host.server.sampleRate,
       framesPerPeriod: host.server.framesPerPeriod,
-      xruns: xruns,
+      xruns: xruns, corrections: Int(clamping: host.relocator.corrections), isStopping: host.isStopping,
       latencies: [
         .click1: latencies.click1.longest, .click2: latencies.click2.longest, .clock: latencies.clock.longest,
         .pulse: latencies.pulse.longest, .run: latencies.run.longest, .jack: latencies.physical.longest,
       ])
-  }
-}
-
-extension SurfaceState {
-  /// Where JACK's transport has to go. Frames count 32 bits, a day at 48 kHz.
-  func frame(of place: Place, sampleRate: Int) -> UInt32 {
-    let seconds =
-      switch place {
-      case .beat(let beat): Double(tempo.micros(in: Beats(beat)).count) / 1e6
-      case .bar(let bar): Double(tempo.micros(in: Beats(Double(bar - 1) * Double(meter.beats))).count) / 1e6
-      case .seconds(let seconds): seconds
-      }
-    return UInt32(clamping: Int64(rounding: seconds * Double(sampleRate)))
   }
 }

@@ -4,19 +4,32 @@ import ClickSounds
 /// What the person who starts the program can choose, and the options that choose it.
 struct Configuration: Equatable, Sendable {
   var answer = Answer.run
+  /// nil: the one in its usual place, if it is there.
+  var file: String?
   var name = "tactus"
   /// nil: JACK's default, which `JACK_DEFAULT_SERVER` can name.
   var server: String?
   var wait = false
+  var showsView = true
+  var speaksJSON = false
+  /// As `StandingConnection` reads them.
+  var connections: [String] = []
+  var autoconnects = false
   var probe = false
   var tempo = 120.0
   var quantum = 4.0
   var meter = TimeSignature()
   var isLinkEnabled = true
+  var life = Presence.Life.always
   var syncsStartStop = false
   var lead = Lead.link
   var hostIsTheClock = false
   var launch = Launch.bar
+  var alignment = Alignment.nearest
+  var stop = Launch.now
+  var correction = Correction.off
+  /// In milliseconds.
+  var correctAbove = 3.0
   var click = When.off
   var sound = BuiltInSound.beep
   var soundFiles = SoundPaths()
@@ -28,17 +41,28 @@ struct Configuration: Equatable, Sendable {
   var pulse = Pulse.one
   var offsets = Offsets()
   var surface = SurfaceChoice()
+  /// What keys, knobs and pedals move: `MIDIBinding` as text.
+  var bindings: [String] = []
+  var learned: [String] = []
 
   enum Answer: Sendable {
     case run, help, oscHelp, version
   }
 
   enum Lead: String, CaseIterable, Sendable {
-    case link, host, auto
+    case link, host, auto, midi
   }
 
   enum Launch: String, CaseIterable, Sendable {
     case bar, beat, now
+  }
+
+  enum Alignment: String, CaseIterable, Sendable {
+    case nearest, exact
+  }
+
+  enum Correction: String, CaseIterable, Sendable {
+    case off, locate
   }
 
   enum When: String, CaseIterable, Sendable {
@@ -64,8 +88,12 @@ struct Configuration: Equatable, Sendable {
   /// In milliseconds; positive means that it is heard later than JACK says.
   struct Offsets: Equatable, Sendable {
     var click = 0.0
+    /// nil: as the first.
+    var click2: Double?
     var clock = 0.0
     var pulse = 0.0
+    /// nil: as the pulses.
+    var run: Double?
     var transport = 0.0
   }
 
@@ -74,6 +102,11 @@ struct Configuration: Equatable, Sendable {
     var unit = 4
 
     init() {}
+
+    init(beats: Int, unit: Int) {
+      self.beats = beats
+      self.unit = unit
+    }
 
     init?(_ text: String) {
       let parts = text.split(separator: "/", omittingEmptySubsequences: false)
@@ -86,7 +119,7 @@ struct Configuration: Equatable, Sendable {
   }
 
   static let options: [Option<Configuration>] =
-    jackOptions + sessionOptions + outputOptions + surfaceOptions + answers
+    jackOptions + sessionOptions + outputOptions + midiOptions + surfaceOptions + answers
 
   private static let jackOptions: [Option<Configuration>] = [
     Option(
@@ -96,10 +129,18 @@ struct Configuration: Equatable, Sendable {
       "server", "s", in: .jack, .value(.text("NAME", upTo: 127, \.server)),
       help: "The JACK server to join (default: $JACK_DEFAULT_SERVER, or \"default\"). None is ever started."),
     Option(
+      "connect", "c", in: .jack, .value(.list("PORT=PORT", .connection, \.connections)),
+      help:
+        "Keep these two connected: made whenever both are there. Ours need no client's name; * stands for anything. "
+        + "Can be repeated."),
+    Option(
+      "autoconnect", "P", in: .jack, .flag(\.autoconnects),
+      help: "Keep the click connected to the sound card's first two playback ports."),
+    Option(
       "wait", in: .jack, .flag(\.wait),
       help: "Without a server, wait until there is one instead of ending with status 69."),
     Option(
-      "probe", in: .jack, .flag(\.probe),
+      "probe", in: .jack, .flag(\.probe), isTypedOnly: true,
       help: "Only see whether the server is there: end with status 0 if it is, 69 if not, without a word."),
   ]
 
@@ -113,11 +154,20 @@ struct Configuration: Equatable, Sendable {
     Option(
       "meter", "m", in: .session,
       .value(
-        Value(placeholder: "N/UNIT", allowed: .meter) { $0.meter = TimeSignature($1) ?? TimeSignature() }),
+        Value(placeholder: "N/UNIT", allowed: .meter) {
+          $0.meter = TimeSignature($1) ?? TimeSignature()
+        } read: {
+          ["\($0.meter.beats)/\($0.meter.unit)"]
+        }),
       help: "Beats in a bar and their unit, as JACK's clients are shown them (default: 4/4)."),
     Option(
       "link", in: .session, .flag(\.isLinkEnabled),
       help: "Be in the Link session (default). --no-link stays alone."),
+    Option(
+      "life", in: .session, .value(.choice("WHEN", \.life)),
+      help:
+        "When Link, if enabled, is on the network: always (the default), or auto: in the background only while the "
+        + "transport rolls, start/stop sync is on or a port is connected."),
     Option(
       "start-stop-sync", in: .session, .flag(\.syncsStartStop),
       help: "Start and stop JACK's transport with the session's peers, and they with it."),
@@ -125,13 +175,30 @@ struct Configuration: Equatable, Sendable {
       "lead", in: .session, .value(.choice("WHO", \.lead)),
       help:
         "Who says what beat it is: the Link session (link, the default: we are timebase master), another JACK "
-        + "client (host), or that client while there is one (auto)."),
+        + "client (host), that client while there is one (auto), or a sequencer's MIDI clock at control (midi)."
+    ),
     Option(
       "host-is-clock", in: .session, .flag(\.hostIsTheClock),
       help: "When a host leads, move the whole session's grid to its beat, not only its tempo."),
     Option(
       "launch", in: .session, .value(.choice("WHEN", \.launch)),
       help: "Where a start waits for: the quantum (bar, the default), the next beat, or nothing (now)."),
+    Option(
+      "align", in: .session, .value(.choice("HOW", \.alignment)),
+      help:
+        "How near to its beat a start is: in the nearest cycle (nearest, the default), or to the frame (exact), for "
+        + "which the transport is sent back by less than a period first."),
+    Option(
+      "stop", in: .session, .value(.choice("WHEN", \.stop)),
+      help: "What a stop asked of tactus waits for: nothing (now, the default), the next beat, or the bar."),
+    Option(
+      "correct", in: .session, .value(.choice("HOW", \.correction)),
+      help:
+        "What is done when a DAW has drifted from the session while it rolls: nothing (off, the default), or a "
+        + "locate at the next bar, which is heard as a gap."),
+    Option(
+      "correct-above", in: .session, .value(.number("MS", 0.5...1000, \.correctAbove)),
+      help: "Drifts below this are not corrected (default: 3)."),
   ]
 
   private static let outputOptions: [Option<Configuration>] = [
@@ -142,17 +209,22 @@ struct Configuration: Equatable, Sendable {
       "sound", in: .outputs, .value(.choice("NAME", \.sound)),
       help: "The click's sound: beep (the default), wood, tick or bell."),
     Option(
-      "accent-file", in: .outputs, .value(.text("FILE", upTo: 4096, \.soundFiles.accent)),
+      "accent-file", in: .outputs, .value(.file("FILE", \.soundFiles.accent)),
       help: "A WAV or FLAC file for the accented beats, up to 10 seconds."),
     Option(
-      "beat-file", in: .outputs, .value(.text("FILE", upTo: 4096, \.soundFiles.beat)),
+      "beat-file", in: .outputs, .value(.file("FILE", \.soundFiles.beat)),
       help: "The same for the other beats."),
     Option(
-      "subdivision-file", in: .outputs, .value(.text("FILE", upTo: 4096, \.soundFiles.subdivision)),
+      "subdivision-file", in: .outputs, .value(.file("FILE", \.soundFiles.subdivision)),
       help: "The same for the clicks between the beats."),
     Option(
       "pattern", in: .outputs,
-      .value(Value(placeholder: "LETTERS", allowed: .pattern) { $0.pattern = $1 }),
+      .value(
+        Value(placeholder: "LETTERS", allowed: .pattern, forget: { $0.pattern = "" }) {
+          $0.pattern = $1
+        } read: {
+          $0.pattern.isEmpty ? [] : [$0.pattern]
+        }),
       help: "One letter a click from each bar line on: X accent, x beat, . silence."),
     Option(
       "subdivide", in: .outputs, .value(.integer("N", 1...8, \.subdivision)),
@@ -172,17 +244,35 @@ struct Configuration: Equatable, Sendable {
       "click-offset", in: .outputs, .value(.number("MS", -500...500, \.offsets.click)),
       help: "Send the click earlier by so much: it is heard later than JACK knows. Negative: later."),
     Option(
+      "click-2-offset", in: .outputs, .value(.number("MS", -500...500, \.offsets.click2)),
+      help: "The same for click_2 alone, if it is heard elsewhere (default: as --click-offset)."),
+    Option(
       "clock-offset", in: .outputs, .value(.number("MS", -500...500, \.offsets.clock)),
       help: "The same for MIDI clock."),
     Option(
       "pulse-offset", in: .outputs, .value(.number("MS", -500...500, \.offsets.pulse)),
       help: "The same for the pulses and the run gate."),
     Option(
+      "run-offset", in: .outputs, .value(.number("MS", -500...500, \.offsets.run)),
+      help: "The same for the run gate alone (default: as --pulse-offset)."),
+    Option(
       "jack-offset", in: .outputs, .value(.number("MS", -500...500, \.offsets.transport)),
       help: "The same for the bar and beat shown to other JACK clients, and for launches."),
   ]
 
   private static let answers: [Option<Configuration>] = [
+    Option(
+      "config", in: .other, .value(.file("FILE", \.file)), isTypedOnly: true,
+      help:
+        "Read this configuration instead of the user's. All options but a few are its keys: tactus config "
+        + "--print-default. What is typed here comes first."),
+    Option(
+      "json", in: .other, .flag(\.speaksJSON),
+      help: "Say what happens in lines of JSON, and show no view; tactus monitor tells more."),
+    Option(
+      "tui", in: .other, .flag(\.showsView),
+      help:
+        "In a terminal, show the view (default). --no-tui prints a line for each thing that happens instead."),
     Option("help", "h", in: .other, .answer { $0.answer = .help }, help: "Print this, and nothing else."),
     Option(
       "help-osc", in: .other, .answer { $0.answer = .oscHelp },
@@ -192,20 +282,32 @@ struct Configuration: Equatable, Sendable {
 
   /// Reads a command line, without the program's own name.
   init(arguments: some Sequence<String>) throws(UsageError) {
+    try read(arguments)
+  }
+
+  init() {}
+
+  /// The same over what holds already.
+  mutating func read(_ arguments: some Sequence<String>) throws(UsageError) {
     let operands = try OptionParser(options: Self.options).parse(arguments, into: &self)
     if answer == .run, let stray = operands.first {
-      throw UsageError(message: "don't know what to do with \"\(stray)\"")
+      throw Subcommands.objection(to: stray)
     }
   }
+
+  static let summary = "Puts a Linux studio in time with every Ableton Link app on the network"
 
   static var helpText: String {
     """
     Usage: tactus [OPTION]...
-    Puts a Linux studio in time with every Ableton Link app on the network.
+           tactus COMMAND [OPTION]...
+    \(summary).
 
     \(HelpText(options: options).text)
+    \(Subcommands.helpText)
     Ends with 0 after SIGINT or SIGTERM, 2 for a wrong command line, 69 without a
-    JACK server, 1 for anything else.
+    JACK server, 1 for anything else. SIGHUP ends it in a terminal, and makes a
+    service read its configuration again; SIGUSR1 makes it write what it remembers.
     """
   }
 }

@@ -5,6 +5,7 @@ import HostSync
 import JACKHost
 import Link
 import LinkSession
+import MIDIControl
 import Synchronization
 
 /// Between the control surface and the parts that do what it asks: takes its orders, keeps the user's choices, and
@@ -15,7 +16,8 @@ import Synchronization
 final class ControlDesk: AudioDoor {
   /// What only the control thread may do.
   enum Wish {
-    case transport(TransportCommand)
+    case play
+    case stop
     case locate(Place)
     case toggle
     case takeTimebase
@@ -30,6 +32,9 @@ final class ControlDesk: AudioDoor {
     var base: Settings
     var wantsTimebase: Bool
     var wishes: [Wish] = []
+    /// How many peers there were, one after the other, as far as nobody has been told.
+    var peerCounts: [Int] = []
+    var wasPlaying = false
     /// A start that asked for another moment than the setting says, until it is over.
     var launch: ControlSurface.Launch?
     var launchWasSeen = false
@@ -38,6 +43,7 @@ final class ControlDesk: AudioDoor {
 
   /// Controllers may be hasty; what nobody fetched is refused.
   private static let wishLimit = 64
+  private static let peerCountLimit = 16
 
   private let link: Link
   private let exchange: AudioExchange
@@ -51,7 +57,7 @@ final class ControlDesk: AudioDoor {
     self.link = link
     self.exchange = exchange
     self.wake = wake
-    held = Mutex(Held(state: state, base: base, wantsTimebase: state.lead == .link))
+    held = Mutex(Held(state: state, base: base, wantsTimebase: state.lead == .link || state.lead == .midi))
   }
 
   var state: SurfaceState { held.withLock { $0.state } }
@@ -61,6 +67,9 @@ final class ControlDesk: AudioDoor {
   func wantTimebase() {
     held.withLock { $0.wantsTimebase = true }
   }
+
+  /// Somebody has a controller in hand that asked to be told.
+  var hasSubscribers: Bool { held.withLock { ($0.surface?.counters.subscribers ?? 0) > 0 } }
 
   /// Whoever subscribes is told from now on. [control]
   func connect(_ surface: OSCSurface?) {
@@ -72,6 +81,14 @@ final class ControlDesk: AudioDoor {
     held.withLock { held in
       defer { held.wishes = [] }
       return held.wishes
+    }
+  }
+
+  /// All of them: who leaves and comes back between two looks has left, and is told of. [control]
+  func takePeerCounts() -> [Int] {
+    held.withLock { held in
+      defer { held.peerCounts = [] }
+      return held.peerCounts
     }
   }
 
@@ -103,10 +120,18 @@ final class ControlDesk: AudioDoor {
   func nextChange() -> SessionChange? { nil }
 
   func publish(_ snapshot: SessionSnapshot) {
-    held.withLock { held in
+    let isStartOrStop = held.withLock { held in
+      let isPlaying = snapshot.state.isPlaying
+      defer { held.wasPlaying = isPlaying }
+      if held.state.peers != snapshot.peerCount, held.peerCounts.count < Self.peerCountLimit {
+        held.peerCounts.append(snapshot.peerCount)
+      }
       Self.show(snapshot, in: &held.state)
       held.surface?.update { [state = held.state] in $0 = state }
+      return held.wasPlaying != isPlaying
     }
+    // Twenty milliseconds more, and a start just before the bar would wait for the next one.
+    if isStartOrStop { wake() }
   }
 
   private static func show(_ snapshot: SessionSnapshot, in state: inout SurfaceState) {
@@ -115,23 +140,38 @@ final class ControlDesk: AudioDoor {
     timeline.beatOrigin = .zero
     state.timeline = timeline
     state.peers = snapshot.peerCount
-    state.linkEnabled = snapshot.isEnabled
     if state.startStopSync { state.playing = snapshot.state.startStop.isPlaying }
   }
 
-  // MARK: orders [OSC]
+  /// A key, a knob or a pedal: the surface knows what it moves. [control]
+  func play(_ message: ControlMessage) {
+    guard let event = MIDIMessage(message.bytes) else { return }
+    held.withLock { $0.surface }?.receive(event, at: message.moment)
+  }
 
-  func obey(_ order: Order) -> Verdict {
-    switch order.command {
+  /// What was learned is the user's choice like any other. [OSC]
+  func remember(_ bindings: [MIDIBinding]) {
+    choose { $0.learned = bindings.map(\.description) }
+  }
+
+  // MARK: orders [any]
+
+  func obey(_ order: Order) -> Verdict { obey(order.command, at: order.time) }
+
+  /// `time` is when it was meant to happen.
+  func obey(_ command: Command, at time: Micros) -> Verdict {
+    switch command {
     case .tempo(let tempo):
-      let leads = held.withLock { held in
-        if case .other = held.state.timebase { held.state.lead != .link } else { false }
+      let leading = held.withLock { $0.state.leading }
+      switch leading {
+      case .host: return .notNow("another JACK client leads the tempo")
+      case .midi: return .notNow("a MIDI clock leads the tempo")
+      case .link, .auto: break
       }
-      guard !leads else { return .notNow("another JACK client leads the tempo") }
-      link.updateAppState { $0.setTempo(tempo.beatsPerMinute, at: order.time) }
+      link.updateAppState { $0.setTempo(tempo.beatsPerMinute, at: time) }
     case .align:
       let quantum = held.withLock { $0.state.quantum }
-      link.updateAppState { $0.requestBeat(0, at: order.time, quantum: quantum) }
+      link.updateAppState { $0.requestBeat(0, at: time, quantum: quantum) }
     case .linkEnabled(let on):
       link.isEnabled = on
       choose { $0.linkEnabled = on }
@@ -139,23 +179,39 @@ final class ControlDesk: AudioDoor {
       link.isStartStopSyncEnabled = on
       choose { $0.startStopSync = on }
     case .start(let launch): return start(launch)
-    case .stop: return wish(.transport(.stop))
+    case .stop: return wish(.stop)
     case .toggle: return wish(.toggle)
-    case .rewind: return wish(.transport(.locate(frame: 0)))
+    case .rewind: return wish(.locate(.beat(0)))
     case .locate(let place): return wish(.locate(place))
-    case .rolling(let on): return on ? start(nil) : wish(.transport(.stop))
+    case .rolling(let on): return on ? start(nil) : wish(.stop)
     case .record(let on): choose { $0.recording = on }
     case .timebase(let on): held.withLock { $0.wantsTimebase = on }
     case .takeover: return wish(.takeTimebase)
     case .click(.sound(let index)): return wish(.sound(index), needsServer: false)
     case .quit: return wish(.quit, needsServer: false)
     case .lead(let lead):
-      held.withLock { $0.wantsTimebase = lead == .link }
+      held.withLock { $0.wantsTimebase = lead == .link || lead == .midi }
       choose { $0.lead = lead }
-    case .quantum, .meter, .launch, .click, .clock, .pulse, .offset:
-      choose { $0.choose(order.command) }
+    case .quantum, .meter, .launch, .alignment, .stopWhen, .correction, .correctAbove, .click, .clock, .pulse,
+      .offset:
+      choose { $0.choose(command) }
     }
     return .accepted
+  }
+
+  /// All choices at once, as a configuration has them. [control]
+  func take(_ configuration: Configuration) {
+    link.isEnabled = configuration.isLinkEnabled
+    link.isStartStopSyncEnabled = configuration.syncsStartStop
+    held.withLock { held in
+      if configuration.lead.rawValue != "\(held.state.lead)" {
+        held.wantsTimebase = configuration.lead == .link || configuration.lead == .midi
+      }
+      held.base = configuration.fixedSettings
+      configuration.choose(in: &held.state)
+      publish(held)
+      held.surface?.update { [state = held.state] in $0 = state }
+    }
   }
 
   private func start(_ launch: ControlSurface.Launch?) -> Verdict {
@@ -167,7 +223,7 @@ final class ControlDesk: AudioDoor {
         publish(held)
       }
     }
-    return wish(.transport(.play))
+    return wish(.play)
   }
 
   private func wish(_ wish: Wish, needsServer: Bool = true) -> Verdict {

@@ -7,13 +7,22 @@ import JACKHost
 struct SoundShelf {
   private var banks: [RenderedBank] = []
   private var number: UInt32 = 0
-  private let files: SoundFiles
+  private var files: SoundFiles
 
   /// Reads the user's files, once: a later change of the sample rate needs them no more.
   init(_ paths: Configuration.SoundPaths) throws(SoundFileError) {
-    files = SoundFiles(
-      accent: try Self.read(paths.accent), beat: try Self.read(paths.beat),
-      subdivision: try Self.read(paths.subdivision))
+    files = try Self.files(paths)
+  }
+
+  /// From the next `put` on; if one can't be read, the old ones stay.
+  mutating func take(_ paths: Configuration.SoundPaths) throws(SoundFileError) {
+    files = try Self.files(paths)
+  }
+
+  private static func files(_ paths: Configuration.SoundPaths) throws(SoundFileError) -> SoundFiles {
+    SoundFiles(
+      accent: try read(paths.accent), beat: try read(paths.beat),
+      subdivision: try read(paths.subdivision))
   }
 
   private static func read(_ path: String?) throws(SoundFileError) -> SoundFile? {

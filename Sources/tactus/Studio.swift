@@ -10,22 +10,40 @@ import Link
 ///
 /// It decides nothing about time or music; that is in the modules below.
 final class Studio {
-  private static let step = 20
   private static let retry = 500
 
-  private let configuration: Configuration
+  private var startup: Startup
+  private var configuration: Configuration
   private let link: Link
   private let exchange: AudioExchange
   private let door: SessionDoor
   private let desk: ControlDesk
+  private let service = ServiceReport.ofEnvironment()
   private var sound: BuiltInSound
   private var sounds: SoundShelf
   private var bridge = StartStopBridge()
   private var peers = 0
+  private var movedLaunches: UInt64 = 0
+  private var corrections: UInt64 = 0
+  private var presence: Presence
+  private let keeper: StateKeeper
+  private var clockIn = ClockInNews()
+  private let view: LiveView?
+  /// Where controllers reach us; nil for nowhere.
+  private var endpoint: Endpoint?
+  private var note: RunningNote?
 
-  init(_ configuration: Configuration) throws(SoundFileError) {
+  /// nil: no session manager.
+  private let project: ManagedProject?
+
+  init(_ startup: Startup, in project: ManagedProject? = nil) throws(SoundFileError) {
+    self.project = project
+    let configuration = startup.configuration
+    self.startup = startup
     self.configuration = configuration
+    keeper = startup.keeper(notice: Console.complain)
     sounds = try SoundShelf(configuration.soundFiles)
+    presence = Presence(configuration.life)
     link = Link(tempo: configuration.tempo)
     let state = link.captureAppState()
     let fixed = configuration.fixedSettings
@@ -39,22 +57,37 @@ final class Studio {
     shown.click.sound = BuiltInSound.allCases.firstIndex(of: sound) ?? 0
     desk = ControlDesk(
       link: link, exchange: exchange, state: shown, base: fixed, wake: EndSignals.wake)
+    // A session manager's programs have its terminal, but nobody sits at it.
+    let isWatched = configuration.showsView && !configuration.speaksJSON && project == nil
+    view = isWatched && !configuration.probe ? LiveView(desk: desk) : nil
   }
 
   func play(until signals: EndSignals) -> Tactus.Status {
+    defer { view?.close() }
     do {
       guard let host = try join(until: signals), !configuration.probe else { return .success }
       sounds.put(sound, sampleRate: host.server.sampleRate, into: exchange)
       host.timebaseWish = desk.wantsTimebase ? .master : .nobody
+      host.want(configuration.standingConnections)
       try host.start(at: Link.clock())
       link.attach(door)
       link.attach(desk)
-      link.isEnabled = configuration.isLinkEnabled
+      view?.open()
+      Console.neverWait()
       Console.say(host.server.line)
       let surface = openSurface()
-      while !signals.came(withinMilliseconds: Self.step), look(after: host) {}
+      note = endpoint.flatMap { RunningNote(.init(name: host.server.clientName, port: Int($0.port))) }
+      considerPresence(host, exchange.report())
+      link.isEnabled = configuration.isLinkEnabled
+      service.ready(serviceStatus(host))
+      project?.opened(on: host)
+      while !signals.came(withinMilliseconds: Int(host.patience.count / 1000)), look(after: host) {}
+      view?.close()
+      service.stopping()
       desk.connect(nil)
       surface?.close()
+      note = nil
+      keeper.close(at: Link.clock())
       link.isEnabled = false
       link.detach(desk)
       link.detach(door)
@@ -62,34 +95,60 @@ final class Studio {
       return .success
     } catch {
       if configuration.probe, case .noServer = error { return .unavailable }
+      project?.failed(error.description)
+      view?.close()
       Console.complain(error.description + error.advice)
       return error.status
     }
   }
 
-  /// nil: not wanted, or it could not be opened. That is said, and is no reason not to play.
+  /// An address that can't be had is said, and is no reason not to play: keys and pedals then work without.
   private func openSurface() -> OSCSurface? {
-    guard let settings = configuration.surfaceSettings else { return nil }
+    var settings = configuration.surfaceSettings
     do {
-      let surface = try OSCSurface(
-        settings, state: desk.state, notice: { Console.say($0.text) }, handler: { [desk] in desk.obey($0) })
-      desk.connect(surface)
-      Console.say("OSC: " + surface.endpoints.map(\.description).joined(separator: ", "))
-      if let query = surface.queryEndpoint { Console.say("OSCQuery: http://\(query)/") }
-      return surface
+      return try open(settings)
     } catch {
       Console.complain("no OSC: \(error)")
-      return nil
     }
+    settings.listen = []
+    settings.targets = []
+    return try? open(settings)
+  }
+
+  private func open(_ settings: SurfaceSettings) throws(OpenFailure) -> OSCSurface {
+    var settings = settings
+    settings.keep = { [desk] in desk.remember($0) }
+    let surface = try OSCSurface(
+      settings, state: desk.state, notice: { Console.say($0.text) }, handler: { [desk] in desk.obey($0) })
+    desk.connect(surface)
+    endpoint = surface.endpoints.first
+    view?.reach(surface.endpoints)
+    if !surface.endpoints.isEmpty {
+      Console.say("OSC: " + surface.endpoints.map(\.description).joined(separator: ", "))
+    }
+    if let query = surface.queryEndpoint { Console.say("OSCQuery: http://\(query)/") }
+    return surface
+  }
+
+  private var links: String { peers == 0 ? "No Links" : peers == 1 ? "1 Link" : "\(peers) Links" }
+
+  /// "1 Link, rolling on 48000 Hz, 256 frames": what changes now and then, not what changes all the time.
+  private func serviceStatus(_ host: JACKHost) -> String {
+    guard host.isRunning else { return "\(links), waiting for the JACK server to return" }
+    return
+      "\(links), \(desk.state.status) on \(host.server.sampleRate) Hz, \(host.server.framesPerPeriod) frames"
   }
 
   private func say(_ line: String) {
     Console.say(line)
     desk.tell { $0.message = line }
+    project?.tell(line)
   }
 
   /// false: a controller asked for the end.
   private func look(after host: JACKHost) -> Bool {
+    if EndSignals.isStopDue() { pause(host) }
+    if EndSignals.isReloadDue() { reload(host) }
     for event in host.step(at: Link.clock()) {
       if let line = event.line { say(line) }
       switch event {
@@ -101,40 +160,115 @@ final class Studio {
     let report = exchange.report()
     sounds.clear(before: report.oldestBank)
     let session = link.snapshot
-    if session.peerCount != peers {
-      peers = session.peerCount
-      say(peers == 0 ? "No Links" : peers == 1 ? "1 Link" : "\(peers) Links")
+    for count in desk.takePeerCounts() + [session.peerCount] where count != peers {
+      peers = count
+      // Nobody has gone if it is we who rest.
+      if presence.isActive {
+        say(links)
+      }
     }
+    considerPresence(host, report)
     desk.tell { $0.show(report, HostView(host, xruns: exchange.xrunCount)) }
+    service.show(serviceStatus(host))
+    tellOfHost(host, report)
     let choices = desk.state
+    let chosen = configuration.taking(choices)
+    keeper.note(chosen, at: Link.clock())
+    project?.look(chosen, host: host, links: links, at: Link.clock())
+    if EndSignals.isSaveDue() {
+      keeper.hurry(at: Link.clock())
+      project?.save(chosen, host: host)
+    }
+    choices.apply(to: &host.relocator)
     host.timebaseWish =
       choices.lead == .auto
       ? report.timebase == .anothers ? .nobody : .master : desk.wantsTimebase ? .master : .nobody
     for wish in desk.takeWishes() {
       guard fulfil(wish, on: host, report) else { return false }
     }
-    while let message = exchange.nextControlMessage() {
-      for command in message.transportCommands(isRunning: report.isRolling || report.isWaiting) {
-        host.command(command)
-      }
-    }
+    while let message = exchange.nextControlMessage() { desk.play(message) }
+    if let line = clockIn.line(for: choices) { say(line) }
     guard choices.startStopSync else {
       bridge = StartStopBridge()
       return true
     }
     if let command = bridge.command(isPlaying: session.state.isPlaying, report: report) {
-      host.command(command)
+      host.command(command == .stop ? choices.stopCommand : command)
     }
     return true
+  }
+
+  /// What a musician may have wondered about.
+  private func tellOfHost(_ host: JACKHost, _ report: Report) {
+    if report.movedLaunches > movedLaunches {
+      say("another JACK client was not ready: the start moves to the next boundary")
+    }
+    movedLaunches = report.movedLaunches
+    if host.relocator.corrections > corrections {
+      say("the host had drifted from the session: located it back")
+    }
+    corrections = host.relocator.corrections
+  }
+
+  /// Ctrl-Z: says goodbye to all who would wait for us. What was left is found again when it goes on.
+  private func pause(_ host: JACKHost?) {
+    view?.cover()
+    link.isActive = false
+    host?.stepOut(at: Link.clock())
+    EndSignals.stopHere()
+    view?.uncover()
+  }
+
+  /// What the configuration says otherwise than before holds from now on; if it is wrong, nothing does.
+  private func reload(_ host: JACKHost) {
+    let before = startup.written
+    do throws(Startup.Failure) {
+      try startup.read()
+    } catch {
+      return say("\(error.text); everything stays as it was")
+    }
+    let reload = Reload(from: before, to: startup.written, present: configuration.taking(desk.state))
+    do throws(SoundFileError) {
+      try sounds.take(reload.wanted.soundFiles)
+    } catch {
+      say(error.description)
+    }
+    configuration = reload.wanted
+    sound = configuration.sound
+    sounds.put(sound, sampleRate: host.server.sampleRate, into: exchange)
+    desk.tell { [sound] in $0.click.sound = BuiltInSound.allCases.firstIndex(of: sound) ?? 0 }
+    desk.take(configuration)
+    presence.life = configuration.life
+    if !Set(reload.atOnce).isDisjoint(with: ["connect", "autoconnect"]) {
+      host.want(configuration.standingConnections)
+    }
+    keeper.configured(configuration.taking(desk.state), file: startup.file)
+    say(reload.line)
+  }
+
+  /// Takes Link off the network while nobody could want it there, and back.
+  private func considerPresence(_ host: JACKHost, _ report: Report) {
+    let signs = Presence.Signs(
+      isForeground: Foreground.isOurs || desk.hasSubscribers, isMoving: report.isRolling || report.isWaiting,
+      syncsStartStop: desk.state.startStopSync, isConnected: host.isConnected)
+    let active = presence.judge(signs, at: Link.clock())
+    guard active != link.isActive else { return }
+    link.isActive = active
+    desk.tell { $0.linkActive = active }
+    say(
+      active
+        ? "Ableton Link is back on the network"
+        : "Ableton Link rests: in the background, nothing rolls and nothing is connected")
   }
 
   /// false: it was the wish to end.
   private func fulfil(_ wish: ControlDesk.Wish, on host: JACKHost, _ report: Report) -> Bool {
     switch wish {
-    case .transport(let command): host.command(command)
-    case .toggle: host.command(report.isRolling || report.isWaiting ? .stop : .play)
+    case .play: host.command(.play)
+    case .stop: host.command(desk.state.stopCommand)
+    case .toggle: host.command(report.isRolling || report.isWaiting ? desk.state.stopCommand : .play)
     case .locate(let place):
-      host.command(.locate(frame: desk.state.frame(of: place, sampleRate: host.server.sampleRate)))
+      host.command(desk.state.command(toGoTo: place, report, sampleRate: host.server.sampleRate))
     case .takeTimebase:
       desk.wantTimebase()
       host.takeTimebase(at: Link.clock())
@@ -161,9 +295,14 @@ final class Studio {
         return try JACKHost(name: configuration.name, server: configuration.server, exchange: exchange)
       } catch {
         guard configuration.wait, case .noServer = error else { throw error }
-        if !announced { Console.complain("\(error.description); waiting for it") }
+        if !announced {
+          view?.open()
+          Console.complain("\(error.description); waiting for it")
+          service.ready("waiting for a JACK server")
+        }
         announced = true
         if signals.came(withinMilliseconds: Self.retry) { return nil }
+        if EndSignals.isStopDue() { pause(nil) }
       }
     }
   }

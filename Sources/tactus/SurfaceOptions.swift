@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import ControlSurface
+import MIDIControl
 
 /// Where and to whom the control surface listens, as the command line says it.
 struct SurfaceChoice: Equatable, Sendable {
   var isWanted = true
-  var port = Int(Table.port)
-  var isPortFixed = false
+  /// nil: the usual one, or a free one if that is taken.
+  var port: Int?
   var listen: [String] = []
   var allow: [String] = []
   var send: [String] = []
@@ -17,31 +18,35 @@ struct SurfaceChoice: Equatable, Sendable {
 extension Configuration {
   static let surfaceOptions: [Option<Configuration>] = [
     Option(
-      "osc", in: .surface, .flag(\.surface.isWanted),
-      help: "Be controlled by OSC (default), on this machine's loopback addresses. --no-osc is without."),
+      "osc", "o", in: .surface,
+      .optionalValue(
+        Value(placeholder: "PORT", allowed: .port(orWords: ["on", "off"])) {
+          $0.surface.isWanted = $1 != "off"
+          $0.surface.port = Int($1)
+        } read: {
+          [$0.surface.isWanted ? $0.surface.port.map { "\($0)" } ?? "on" : "off"]
+        }, bare: "on"),
+      help:
+        "Be controlled by OSC, on this machine's loopback addresses, at this UDP port (default: \(Table.port), or "
+        + "a free one if that is taken). --no-osc is without."),
     Option(
-      "osc-port", "o", in: .surface,
-      .value(
-        Value(placeholder: "PORT", allowed: .integer(1...65_535)) {
-          $0.surface.port = Int($1) ?? Int(Table.port)
-          $0.surface.isPortFixed = true
-        }),
-      help: "The UDP port (default: \(Table.port), or a free one if that is taken)."),
-    Option(
-      "osc-listen", in: .surface, .value(.several("ADDRESS", .address, \.surface.listen)),
+      "osc-listen", in: .surface, .value(.list("ADDRESS", .address, \.surface.listen)),
       help: "Listen at this address too: one of this machine's, or 0.0.0.0 or :: for all. Can be repeated."),
     Option(
-      "osc-allow", in: .surface, .value(.several("NETWORK", .network, \.surface.allow)),
+      "osc-allow", in: .surface, .value(.list("NETWORK", .network, \.surface.allow)),
       help: "Obey only this address or network (192.168.7.0/24), and this machine. Can be repeated."),
     Option(
-      "osc-send", in: .surface, .value(.several("ADDRESS:PORT", .endpoint, \.surface.send)),
+      "osc-send", in: .surface, .value(.list("ADDRESS:PORT", .endpoint, \.surface.send)),
       help: "Tell this controller what happens without being asked. Can be repeated."),
     Option(
       "osc-query", in: .surface,
       .optionalValue(
-        Value(placeholder: "PORT", allowed: .integer(0...65_535)) { $0.surface.queryPort = Int($1) },
-        bare: "0"),
-      help: "Describe all addresses over HTTP (OSCQuery), at this TCP port or a free one."),
+        Value(placeholder: "PORT", allowed: .port(orWords: ["on", "off"])) {
+          $0.surface.queryPort = $1 == "off" ? nil : Int($1) ?? 0
+        } read: {
+          [$0.surface.queryPort.map { $0 == 0 ? "on" : "\($0)" } ?? "off"]
+        }, bare: "on"),
+      help: "Describe all addresses over HTTP (OSCQuery), at this TCP port or a free one (default: off)."),
     Option(
       "osc-name", in: .surface, .value(.text("NAME", upTo: 63, \.surface.serviceName)),
       help: "Announce it on the network under this name, where Avahi runs."),
@@ -50,11 +55,31 @@ extension Configuration {
       help: "Understand the addresses of klick, Ardour and jack_transport_link too (default)."),
   ]
 
-  /// nil: not wanted.
-  var surfaceSettings: SurfaceSettings? {
-    guard surface.isWanted else { return nil }
+  static let midiOptions: [Option<Configuration>] = [
+    Option(
+      "midi", in: .midi, .value(.list("EVENT=COMMAND", .binding, \.bindings)),
+      help:
+        "What a key, knob or pedal at the port control moves: \"note 36 ch 10 = tap\", \"cc 64 = start\", "
+        + "\"cc 7 = click/volume\", \"cc 1 = tempo 90..140\", \"note 40 = tempo 128 bar\". The commands are "
+        + "those of --help-osc. Can be repeated."),
+    Option(
+      "midi-learned", in: .midi, .value(.list("EVENT=COMMAND", .binding, \.learned)),
+      help:
+        "The same, as it was learned by OSC (midi/learn): it comes first, and is remembered. Can be repeated."
+    ),
+  ]
+
+  /// Without any address when OSC is not wanted: keys and pedals work all the same.
+  var surfaceSettings: SurfaceSettings {
     var settings = SurfaceSettings()
-    let port = UInt16(clamping: surface.port)
+    settings.version = Tactus.version
+    settings.bindings = bindings.compactMap { MIDIBinding($0) }
+    settings.learned = learned.compactMap { MIDIBinding($0) }
+    guard surface.isWanted else {
+      settings.listen = []
+      return settings
+    }
+    let port = UInt16(clamping: surface.port ?? Int(Table.port))
     settings.listen = settings.listen.map { Endpoint($0.host, port: port) }
     let others = surface.listen.compactMap { Host($0) }.filter { !$0.isLoopback }
     // All addresses of a family have the loopback one among them.
@@ -63,7 +88,7 @@ extension Configuration {
       settings.listen.removeAll { $0.host.ipv4 == nil }
     }
     settings.listen = others.map { Endpoint($0, port: port) } + settings.listen
-    settings.isPortFixed = surface.isPortFixed
+    settings.isPortFixed = surface.port != nil
     settings.allow = surface.allow.compactMap { HostRange($0) }
     settings.targets = surface.send.compactMap { text in
       Endpoint(text).map { target in
@@ -75,16 +100,6 @@ extension Configuration {
     settings.query = surface.queryPort.map { UInt16(clamping: $0) }
     settings.serviceName = surface.serviceName
     settings.aliases = surface.aliases
-    settings.version = Tactus.version
     return settings
-  }
-}
-
-extension Value where Settings == Configuration {
-  /// May be given several times; each is looked at before anything starts.
-  fileprivate static func several(
-    _ placeholder: String, _ allowed: Allowed, _ place: WritableKeyPath<Configuration, [String]> & Sendable
-  ) -> Value {
-    Value(placeholder: placeholder, allowed: allowed) { $0[keyPath: place].append($1) }
   }
 }

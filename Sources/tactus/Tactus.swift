@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import ControlSurface
+import Glibc
 
 /// The program: reads the command line, answers or plays, and says how it ended. [control]
 enum Tactus {
   static let version = "0.1.0"
+  static let released = "2026-11-21"
 
   /// How the program ends, as the shell sees it.
   enum Status: Int32 {
@@ -14,26 +16,45 @@ enum Tactus {
     case unavailable = 69
   }
 
-  static func main(_ arguments: some Sequence<String>) -> Status {
-    let signals = EndSignals()
-    let configuration: Configuration
+  static func main(_ arguments: some Collection<String>) -> Status {
+    if let status = Subcommands.run(arguments) { return status }
+    let signals = EndSignals(reloads: !EndSignals.hasTerminal)
+    let startup: Startup
     do {
-      configuration = try Configuration(arguments: arguments)
+      startup = try Startup(arguments)
     } catch {
-      Console.complain("\(error.message)\nTry 'tactus --help'.")
+      Console.complain(error.text)
       return .usage
     }
-    switch configuration.answer {
+    switch startup.configuration.answer {
     case .help: return Console.say(Configuration.helpText) ? .success : .failure
     case .oscHelp: return Console.say(Table.helpText) ? .success : .failure
     case .version: return Console.say("tactus \(version)") ? .success : .failure
-    case .run:
-      do {
-        return try Studio(configuration).play(until: signals)
-      } catch {
-        Console.complain(error.description)
-        return .usage
-      }
+    case .run: return run(startup, Array(arguments), until: signals)
+    }
+  }
+
+  /// Under a session manager, where and when it says; else at once.
+  private static func run(_ startup: Startup, _ arguments: [String], until signals: EndSignals) -> Status {
+    let url = startup.configuration.probe ? nil : getenv("NSM_URL").map { String(cString: $0) }
+    switch ManagedProject.arrive(arguments, url: url, until: signals) {
+    case .alone: return play(startup, in: nil, until: signals)
+    case .open(let project): return play(project.startup, in: project, until: signals)
+    case .ended(let status): return status
+    }
+  }
+
+  private static func play(_ startup: Startup, in project: ManagedProject?, until signals: EndSignals)
+    -> Status
+  {
+    if startup.configuration.speaksJSON { Console.speakJSON() }
+    for notice in startup.notices { Console.complain(notice) }
+    do {
+      return try Studio(startup, in: project).play(until: signals)
+    } catch {
+      Console.complain(error.description)
+      project?.failed(error.description)
+      return .usage
     }
   }
 }

@@ -1,19 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import TestSupport
 
-/// Random inputs as sessions have them, from a seed (SplitMix64).
-struct Dice {
-  private var word: UInt64
+typealias Dice = TestSupport.Dice
 
-  init(seed: UInt64) { word = seed }
-
-  mutating func bits() -> UInt64 {
-    word &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = word
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
-  }
+/// Random inputs as sessions have them.
+extension Dice {
+  mutating func bits() -> UInt64 { next() }
 
   mutating func unit() -> Double { Double(bits() >> 11) * 0x1p-53 }
 

@@ -2,49 +2,12 @@
 import CSndfile
 import Glibc
 import HostSync
+import TestSupport
 import Testing
 
 @testable import ClickSounds
 
-/// A folder of its own, gone with the test.
-final class Folder {
-  let path: String
-
-  init() throws {
-    var name = Array("/tmp/click-sounds-XXXXXX".utf8CString)
-    try #require(mkdtemp(&name) != nil)
-    path = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
-
-  deinit {
-    guard let folder = opendir(path) else { return }
-    while let entry = readdir(folder) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) {
-        $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
-      if name != "." && name != ".." { unlink(path + "/" + name) }
-    }
-    closedir(folder)
-    rmdir(path)
-  }
-
-  func write(_ name: String, _ bytes: [UInt8]) throws -> String {
-    let file = path + "/" + name
-    let descriptor = open(file, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
-    try #require(Glibc.write(descriptor, bytes, bytes.count) == bytes.count)
-    close(descriptor)
-    return file
-  }
-
-  func read(_ file: String) throws -> [UInt8] {
-    let descriptor = open(file, O_RDONLY)
-    defer { close(descriptor) }
-    var bytes = [UInt8](repeating: 0, count: 1 << 20)
-    let count = Glibc.read(descriptor, &bytes, bytes.count)
-    try #require(count >= 0)
-    return Array(bytes.prefix(count))
-  }
-
+extension ScratchFolder {
   /// A sound file of interleaved samples.
   func sound(
     _ name: String, format: Int, rate: Int32 = 48000, channels: Int32 = 1, _ samples: [Float]
@@ -58,16 +21,6 @@ final class Folder {
         / Int64(channels))
     sf_close(sound)
     return file
-  }
-}
-
-/// Seeded, so that a file that breaks us breaks us again.
-private struct Dice: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-    return state ^ (state >> 31)
   }
 }
 
@@ -92,7 +45,7 @@ struct SoundFileTests {
     wav, Int(SF_FORMAT_WAV) | Int(SF_FORMAT_PCM_16), Int(SF_FORMAT_WAVEX) | Int(SF_FORMAT_PCM_24), flac,
   ])
   func wavAndFlacAreReadAsTheyAre(format: Int) throws {
-    let folder = try Folder()
+    let folder = try ScratchFolder()
     let samples = tone(9000)
     let file = try SoundFile(reading: folder.sound("a", format: format, samples))
     #expect(file.sampleRate == 48000 && file.samples.count == 9000)
@@ -100,7 +53,7 @@ struct SoundFileTests {
   }
 
   @Test func channelsAreMixedAndNumbersThatAreNoneAreSilence() throws {
-    let folder = try Folder()
+    let folder = try ScratchFolder()
     let path = try folder.sound(
       "a.wav", format: Self.wav, channels: 2, [0.5, 0.25, .nan, 0.5, .infinity, -.infinity, 1e30, 0])
     #expect(try SoundFile(reading: path).samples == [0.375, 0.25, 0, 4])
@@ -130,8 +83,8 @@ struct SoundFileTests {
   }
 
   @Test func whatIsNoClickIsRefusedWithItsReason() throws {
-    let folder = try Folder()
-    let text = try folder.write("a.wav", Array("RIFF, but not really".utf8))
+    let folder = try ScratchFolder()
+    let text = try folder.write("RIFF, but not really", to: "a.wav")
     #expect(mkfifo(folder.path + "/pipe", 0o600) == 0)
     let aiff = try folder.sound("a.aiff", format: Int(SF_FORMAT_AIFF) | Int(SF_FORMAT_PCM_16), tone(100))
     let empty = try folder.sound("empty.wav", format: Self.wav, [])
@@ -154,9 +107,10 @@ struct SoundFileTests {
 
   @Test(arguments: [wav, flac])
   func damagedFilesAreReadOrRefusedAndNeverMore(format: Int) throws {
-    let folder = try Folder()
-    let bytes = try folder.read(folder.sound("a", format: format, tone(2000)))
-    var dice = Dice(state: 11)
+    let folder = try ScratchFolder()
+    _ = try folder.sound("a", format: format, tone(2000))
+    let bytes = try folder.bytes(of: "a")
+    var dice = Dice(seed: 11)
     var refused = 0
     for round in 0..<300 {
       var damaged = bytes
@@ -168,7 +122,7 @@ struct SoundFileTests {
           damaged[Int.random(in: 0..<min(80, bytes.count), using: &dice)] = .random(in: 0...255, using: &dice)
         }
       }
-      let path = try folder.write("b", damaged)
+      let path = try folder.write(damaged, to: "b")
       do {
         let file = try SoundFile(reading: path)
         #expect(file.samples.allSatisfy { abs($0) <= 8 } && file.samples.count <= 10 * file.sampleRate)

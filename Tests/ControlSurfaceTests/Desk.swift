@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import MIDIControl
 
 @testable import ControlSurface
 
@@ -13,6 +14,7 @@ struct Desk {
   var datagrams: [(bytes: [UInt8], to: Endpoint)] = []
   var notices: [Notice] = []
   var orders: [Order] = []
+  var learned: [MIDIBinding] = []
 
   static let tablet = Peer(Endpoint(Host(ipv4: 0x0a00_0005), port: 51_000))
   static let local = Peer(Endpoint(.loopback, port: 40_000))
@@ -62,6 +64,8 @@ struct Desk {
         machine.update(program.state, clocks: clocks)
       case .notice(let notice):
         notices.append(notice)
+      case .learned(let bindings):
+        learned = bindings
       }
     }
   }

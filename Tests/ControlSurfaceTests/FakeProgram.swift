@@ -40,6 +40,10 @@ struct FakeProgram {
     case .quantum(let quantum): state.quantum = quantum
     case .meter(let meter): state.meter = meter
     case .launch(let launch): state.launch = launch
+    case .alignment(let alignment): state.alignment = alignment
+    case .stopWhen(let moment): state.stopWhen = moment
+    case .correction(let correction): state.correction = correction
+    case .correctAbove(let milliseconds): state.correctAboveMilliseconds = milliseconds
     case .align: state.timeline.beatOrigin = .zero
     case .linkEnabled(let on): state.linkEnabled = on
     case .startStopSync(let on): state.startStopSync = on

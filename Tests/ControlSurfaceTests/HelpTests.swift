@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import Glibc
 import TestSupport
 import Testing
 
@@ -26,11 +25,8 @@ struct HelpTests {
 
   @Test("man reads the man page without a warning")
   func manPage() throws {
-    let path = "/tmp/tactus-osc-\(getpid()).7"
-    let file = try #require(fopen(path, "w"))
-    defer { unlink(path) }
-    fputs(Table.manPage(version: "1.0"), file)
-    fclose(file)
+    let scratch = try ScratchFolder()
+    let path = try scratch.write(Table.manPage(version: "1.0"), to: "tactus-osc.7")
     let shown = try ChildProcess.run(["groff", "-man", "-Tutf8", "-ww", "-z", path])
     #expect(shown.status == 0 && shown.errors.isEmpty, "\(shown.errors.prefix(400))")
   }

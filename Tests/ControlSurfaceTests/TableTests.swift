@@ -101,7 +101,7 @@ struct TableTests {
   @Test("Every order and trigger makes a command, and no trigger fires at a release")
   func triggers() {
     for row in Table.rows where row.kind == .trigger || row.kind == .order {
-      guard row.path != "tempo/tap", row.path != "quit" else { continue }
+      guard !["tempo/tap", "quit", "midi/forget"].contains(row.path) else { continue }
       var desk = Desk()
       let arguments: [Argument] = row.parameters.map { parameter in
         switch parameter {

@@ -74,6 +74,24 @@ struct CycleTimesTests {
     #expect(jacksWorst > 25_000, "JACK's own line is that far off: the test is a test")
   }
 
+  /// The least that makes jack2's driver begin anew is a period; then its pair need not be turned over.
+  @Test func aDriverThatIsLateByLittleMoreOrLessThanAPeriodMovesTheLineAtOnce() {
+    var dice = Dice(seed: 7)
+    var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
+    var times = CycleTimes()
+    var worst = 0.0
+    var sinceStall = 0
+    for index in 0..<40_000 {
+      let isLate = index % 300 == 299
+      let stall = isLate ? Double.random(in: 4500...9000, using: &dice) : 0
+      let off = error(&times, &clock, frames: 256, lateness: dice.lateness(), stall: stall)
+      sinceStall = isLate ? 0 : sinceStall + 1
+      if sinceStall >= 2 { worst = max(worst, abs(off)) }
+    }
+    #expect(worst < 500)
+    #expect(times.stalls > 100)
+  }
+
   @Test func cyclesThatWeMissedMoveNothing() {
     var dice = Dice(seed: 2)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)

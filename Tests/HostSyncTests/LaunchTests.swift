@@ -4,76 +4,6 @@ import Testing
 
 @testable import HostSync
 
-/// jack2's transport as a slow-sync client meets it (jack-and-peers 4.3), and a second client that may be slow.
-private struct FakeTransport {
-  var frames = 256.0, rate = 48_000.0
-  var latency = 10_666.0
-  var bpm = 120.0
-  var origin = 0.0
-  var quantum = Beats(4)
-  var settings = LaunchSettings()
-  var songBeat = Beats(0)
-  var notBefore: Double?
-  /// How long the other client takes to get ready, in microseconds.
-  var otherHolds = 0.0
-
-  var launch = Launch()
-  var state = Transport.State.stopped
-  var time = 0.0
-  private var isAsking = false, weAreReady = true, otherReadyAt = 0.0
-  /// The session's beat of song beat 0, once it rolls.
-  var songOrigin: Beats?
-  /// Heard times of the first and of the last rolling frame.
-  var rolledAt: Double?
-  var waited = 0
-
-  init() {}
-
-  var period: Double { frames / rate * 1e6 }
-  var grid: Grid { Grid(origin: origin, period: Double(Tempo(bpm).microsPerBeat)) }
-  /// How far the first rolling frame was from where the grid wants it, in microseconds.
-  var launchError: Double? {
-    guard let rolledAt, let songOrigin else { return nil }
-    return rolledAt - grid.time(of: (songOrigin + songBeat).value)
-  }
-
-  mutating func pressPlay() {
-    state = .starting
-    isAsking = true
-    weAreReady = false
-    otherReadyAt = time + otherHolds
-    rolledAt = nil
-    songOrigin = nil
-  }
-
-  mutating func pressStop() {
-    state = .stopped
-    isAsking = false
-  }
-
-  mutating func cycle() {
-    time += period
-    if case .starting = state, weAreReady, time > otherReadyAt { state = .rolling }
-    if isAsking, !weAreReady || state != .starting {
-      let answer = launch.mayRoll(
-        Launch.Question(
-          state: state, grid: grid, rollsAt: time + period + latency, period: period, songBeat: songBeat,
-          notBefore: notBefore), settings, quantum: quantum)
-      weAreReady = answer
-      if case .rolling = state { isAsking = false }
-    }
-    if case .starting = state { waited += 1 }
-    if let origin = launch.observe(state, heard: time + latency, period: period, grid: grid) {
-      songOrigin = origin
-    }
-    if case .rolling = state, rolledAt == nil { rolledAt = time + latency }
-  }
-
-  mutating func run(seconds: Double) {
-    for _ in 0..<Int(seconds * 1e6 / period) { cycle() }
-  }
-}
-
 @Suite struct LaunchTests {
   @Test func theTransportRollsInTheCycleNearestToTheBarWhenever() throws {
     for bpm in [20.0, 120, 187.3, 300] {
@@ -153,6 +83,7 @@ private struct FakeTransport {
       #expect(jack.state == .rolling)
       #expect(jack.waited - before <= 1)
     }
+    #expect(jack.wishes == 0)
   }
 
   @Test func stoppingDuringTheWaitEndsItAndTheNextStartIsQuantisedAgain() throws {
@@ -243,8 +174,43 @@ private struct FakeTransport {
 
   @Test func aTransportThatRolledWithoutUsIsNoLaunchOfOurs() {
     var launch = Launch()
-    let grid = Grid(origin: 0, period: 500_000)
-    #expect(launch.observe(.rolling, heard: 0, period: 5333, grid: grid) == nil)
-    #expect(launch.count == 0)
+    launch.observe(
+      Launch.Sight(
+        state: .rolling, frame: 0, heard: 0, period: 5333, perFrame: 20.83,
+        grid: Grid(origin: 0, period: 500_000)))
+    #expect(launch.count == 0 && launch.error == 0)
+  }
+
+  @Test(arguments: [LaunchSettings.Alignment.nearest, .exact])
+  func whenAnotherClientIsNotReadyInTimeTheStartMovesToTheNextBar(alignment: LaunchSettings.Alignment) throws
+  {
+    for hold in [30_000.0, 200_000, 700_000] {
+      for press in 0..<12 {
+        var jack = FakeTransport()
+        jack.settings.alignment = alignment
+        jack.songBeat = Beats(16)
+        jack.frame = 384_000
+        jack.otherHoldsOnce = 0
+        jack.run(seconds: 0.9 + Double(press) * 0.01)
+        // Ready only so long after the bar.
+        jack.otherHoldsOnce = 2_000_000 - jack.latency - jack.time + hold
+        jack.pressPlay()
+        jack.run(seconds: 4.5)
+        let error = try #require(jack.launchError)
+        #expect(abs(error) <= (alignment == .exact ? jack.perFrame : jack.period / 2 + 1), "\(hold) \(press)")
+        #expect(jack.songOrigin?.phase(in: Beats(4)) == .zero)
+        #expect(jack.launch.moved >= 1 && jack.launch.moved <= 2)
+      }
+    }
+  }
+
+  @Test func aClientThatIsNeverInTimeDoesNotKeepTheTransportWaitingForever() throws {
+    var jack = FakeTransport()
+    jack.run(seconds: 0.3)
+    jack.otherHolds = 2_900_000
+    jack.pressPlay()
+    jack.run(seconds: 30)
+    #expect(jack.rolledAt != nil)
+    #expect(jack.launch.moved <= 2)
   }
 }

@@ -17,7 +17,7 @@ struct SongTests {
       song.follow(
         Transport(state: .rolling, frame: UInt32(index) * 256), at: 0, frames: 256, lostFrames: 0,
         beats: beats,
-        heard: heard, quantum: quantum)
+        heard: heard, nominalPerFrame: 1e6 / 48_000, quantum: quantum)
     }
     return (song, beats)
   }
@@ -33,7 +33,7 @@ struct SongTests {
         beats.update(Grid(origin: -jump * 500_000, period: 500_000), heard: heard, passed: 0)
         song.follow(
           Transport(state: .rolling, frame: 512), at: 0, frames: 256, lostFrames: 0, beats: beats,
-          heard: heard,
+          heard: heard, nominalPerFrame: 1e6 / 48_000,
           quantum: Double(quantum))
         let after = song.songBeat(of: beats.grid.beat(at: heard.start))
         // The session is at 11.25 + jump; the song's first beat was in phase with session beat 8.

@@ -32,6 +32,19 @@ final class Studio {
   /// Asks HostSync, as JACK asks its slow-sync clients, and rolls in the cycle after a yes.
   var asksBeforeRolling = false
   private(set) var mayRoll = false
+  /// Where another client, or the control thread, sends the transport in the next cycle.
+  var locate: UInt32?
+  /// What came with that request; JACK shows it to everybody until the master has spoken.
+  var locateShows: BBT?
+  /// The control thread's part; it looks once a cycle.
+  var relocator = Relocator()
+  var relocation = Relocation()
+  private(set) var relocations = 0
+  private var stops = false
+  private var wishNumber: UInt32 = 0
+  /// What the timebase shows: ours, from the second cycle on.
+  var isMaster = false
+  private var shown: BBT?
 
   private(set) var frame = 0
   private(set) var clicks: [Onset] = []
@@ -94,12 +107,24 @@ final class Studio {
       isIdeal
       ? clock.idealCycle(frames: frames) : clock.cycle(frames: frames, lateness: lateness, stall: stall)
     due = clock.due
+    if stops {
+      transport.state = .stopped
+      stops = false
+    }
+    if let there = locate {
+      transport.frame = there
+      if case .rolling = transport.state { transport.state = .starting }
+      locate = nil
+    }
+    if isMaster { transport.bbt = locateShows ?? shown }
+    locateShows = nil
     let cycle = Cycle(
       frames: frames, sampleRate: sampleRate, times: times, transport: transport, latencies: latencies,
       clock: .identity,
       session: SessionState(
         timeline: timeline, startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero),
-        isConnected: false), settings: settings, sounds: bank, isFreewheeling: isFreewheeling)
+        isConnected: false), settings: settings, sounds: bank, isFreewheeling: isFreewheeling,
+      relocation: relocation)
     if asksBeforeRolling, case .starting = transport.state {
       mayRoll = sync.mayRoll(cycle)
     }
@@ -111,6 +136,8 @@ final class Studio {
     sync.run(cycle, into: &outputs)
     listen(frames: Int(frames), events: outputs.events)
     report = outputs.report
+    if isMaster { shown = sync.bbt(cycle, nextFrame: transport.frame &+ frames) }
+    control()
     frame += Int(frames)
     if case .rolling = transport.state { transport.frame &+= frames }
     if asksBeforeRolling, mayRoll, case .starting = transport.state { transport.state = .rolling }
@@ -120,6 +147,28 @@ final class Studio {
   func play(seconds: Double, frames: UInt32 = 256) {
     let end = frame + Int(seconds * Double(sampleRate))
     while frame < end { play(frames) }
+  }
+
+  /// What the control thread does with the last cycle's report.
+  private func control() {
+    let wish = report.wish
+    switch (wish.condition, transport.state) {
+    case (.starting, .starting), (.stopped, .stopped):
+      if wish.number != wishNumber, wish.from == transport.frame { locate = wish.frame }
+      wishNumber = wish.number
+    default: break
+    }
+    // It looks every other millisecond; the middle of a cycle is as good as any.
+    let now = due + Double(report.moment.frames) * microsPerFrame / 2
+    switch relocator.step(report, at: Micros(rounding: now)) {
+    case .nothing: break
+    case .locate(let frame): locate = frame
+    case .stop: stops = true
+    case .relocate(let next):
+      relocation = next
+      relocations += 1
+      locate = next.frame
+    }
   }
 
   private func listen(frames: Int, events: MIDIEvents) {

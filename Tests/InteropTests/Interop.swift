@@ -57,3 +57,13 @@ extension LabPeer {
     return 0.001 * tempo / 60
   }
 }
+
+extension ChildProcess {
+  /// Reads until a line begins so.
+  func awaitLine(beginning start: String) async throws {
+    while let line = try await line(within: .seconds(40)) {
+      if line.hasPrefix(start) { return }
+    }
+    throw Failure.ended(status: await status(), errors: "never said \"\(start)\": \(saidOnErrors)")
+  }
+}

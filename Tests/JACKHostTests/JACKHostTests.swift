@@ -82,8 +82,9 @@ import Testing
       message = live.exchange.nextControlMessage()
       return message != nil
     }
-    #expect(message?.count == 3)
-    #expect(message.map { [$0.bytes.0, $0.bytes.1, $0.bytes.2] } == [0x90, 60, 1])
+    #expect(message?.bytes == [0x90, 60, 1])
+    let age = linkClock() - (message?.moment ?? .zero)
+    #expect(age > Micros(-100_000) && age < Micros(5_000_000), "\(age.count) us old")
   }
 
   @Test func `freewheeling is noticed, and its end`() async throws {
@@ -132,6 +133,28 @@ import Testing
     #expect(neighbour.connections(of: "tactus:click_1") == [TestServer.outputs[0]])
     #expect(neighbour.connections(of: "tactus:pulse") == [])
     #expect(live.events.contains(.serverReturned(live.host.server)))
+  }
+
+  @Test func `connections that are wished for are made when the other port appears, and only once`()
+    async throws
+  {
+    let server = try await TestServer()
+    let live = try LiveHost(server)
+    let click = Connection(port: .click1, other: Neighbour.amplifier)
+    let keys = Connection(port: .control, other: "neighbour:keys")
+    let never = Connection(port: .pulse, other: "nobody:there")
+    #expect(live.host.wish(for: [click, keys, never]))
+    try await live.run(for: 300)
+    #expect(live.host.connections == [click, keys, never])
+    let neighbour = try Neighbour(server)
+    try await live.run { neighbour.connections(of: "tactus:control") == ["neighbour:keys"] }
+    try await live.run { neighbour.connections(of: "tactus:click_1") == [Neighbour.amplifier] }
+    neighbour.disconnect("tactus:click_1", Neighbour.amplifier)
+    try await live.run { live.host.connections == [keys, never] }
+    try await live.run(for: 300)
+    #expect(neighbour.connections(of: "tactus:click_1") == [])
+    let many = (0..<512).map { Connection(port: .pulse, other: "nobody:port_\($0)") }
+    #expect(!live.host.wish(for: Set(many)))
   }
 
   @Test func `JACK's clock is found on Link's to a few microseconds`() async throws {

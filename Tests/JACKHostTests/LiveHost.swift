@@ -12,6 +12,8 @@ final class LiveHost {
   let host: JACKHost
   private(set) var events: [JACKEvent] = []
   private(set) var session: SessionState
+  /// What the audio thread wanted of the session, and got.
+  private(set) var proposals: [Proposal] = []
   private var settings = Settings()
   private let sound = UnsafeMutableBufferPointer<Float>.allocate(capacity: 96)
 
@@ -40,7 +42,8 @@ final class LiveHost {
         break
       }
       events += host.step(at: linkClock())
-      try await Task.sleep(for: .milliseconds(10))
+      takeProposals()
+      try await Task.sleep(for: .microseconds(min(10_000, host.patience.count)))
     }
     return linkClock() - start
   }
@@ -48,6 +51,14 @@ final class LiveHost {
   func run(for milliseconds: Int64) async throws {
     let end = linkClock() + Micros(milliseconds * 1_000)
     try await run { linkClock() >= end }
+  }
+
+  /// As the network thread does.
+  private func takeProposals() {
+    while let proposal = exchange.nextProposal() {
+      proposals.append(proposal)
+      edit { $0.apply(proposal) }
+    }
   }
 
   /// What was last said about the timebase.

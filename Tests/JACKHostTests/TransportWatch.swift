@@ -38,6 +38,9 @@ final class TransportWatch {
     /// Cycles that it takes to get ready.
     let hold = Atomic<Int>(0)
     let tempo = Atomic<UInt64>((100.0).bitPattern)
+    let ticks = Atomic<Int>(960)
+    var beats = 0.0
+    var lastFrame: UInt32 = 0
     var waited = 0
   }
 
@@ -70,9 +73,31 @@ final class TransportWatch {
   func stop() { jack_transport_stop(client.handle) }
   func locate(_ frame: UInt32) { jack_transport_locate(client.handle, frame) }
 
+  /// Asks the timebase master for a tempo, as Giada does.
+  func reposition(_ frame: UInt32, tempo: Double) {
+    var position = jack_position_t()
+    position.frame = frame
+    position.frame_rate = 48_000
+    position.valid = JackPositionBBT
+    position.bar = 1
+    position.beat = 1
+    position.beats_per_bar = 4
+    position.beat_type = 4
+    position.ticks_per_beat = 960
+    position.beats_per_minute = tempo
+    jack_transport_reposition(client.handle, &position)
+  }
+
+  /// The tempo that it counts in as timebase master; the bar and beat go on from where they are.
+  var tempo: Double {
+    get { Double(bitPattern: seat.pointee.tempo.load(ordering: .relaxed)) }
+    set { seat.pointee.tempo.store(newValue.bitPattern, ordering: .relaxed) }
+  }
+
   /// Becomes timebase master whoever is; counts bars of four from frame 0.
-  func takeTimebase(tempo: Double, conditionally: Bool = false) {
-    seat.pointee.tempo.store(tempo.bitPattern, ordering: .relaxed)
+  func takeTimebase(tempo: Double, ticks: Int = 960, conditionally: Bool = false) {
+    self.tempo = tempo
+    seat.pointee.ticks.store(ticks, ordering: .relaxed)
     jack_set_timebase_callback(client.handle, conditionally ? 1 : 0, countBars, seat)
   }
 
@@ -86,6 +111,11 @@ final class TransportWatch {
   /// Takes in what was seen since.
   func collect() {
     while let cycle = seat.pointee.cycles.pop() { seen.append(cycle) }
+  }
+
+  var collected: [SeenCycle] {
+    collect()
+    return seen
   }
 
   var last: SeenCycle {
@@ -122,16 +152,23 @@ final class TransportWatch {
 
   fileprivate static func count(_ position: inout jack_position_t, _ seat: UnsafeMutablePointer<Seat>) {
     let tempo = Double(bitPattern: seat.pointee.tempo.load(ordering: .relaxed))
-    let beats = Double(position.frame) / 48_000 * tempo / 60
+    let ticks = seat.pointee.ticks.load(ordering: .relaxed)
+    let passed = position.frame &- seat.pointee.lastFrame
+    seat.pointee.lastFrame = position.frame
+    seat.pointee.beats =
+      passed < 8_192
+      ? seat.pointee.beats + Double(passed) / 48_000 * tempo / 60
+      : Double(position.frame) / 48_000 * tempo / 60
+    let beats = seat.pointee.beats
     let bar = Int32(beats / 4)
     position.valid = JackPositionBBT
     position.bar = bar + 1
     position.beat = Int32(beats) - bar * 4 + 1
-    position.tick = Int32((beats - beats.rounded(.down)) * 960)
-    position.bar_start_tick = Double(bar) * 4 * 960
+    position.tick = Int32((beats - beats.rounded(.down)) * Double(ticks))
+    position.bar_start_tick = Double(bar * 4 * Int32(ticks))
     position.beats_per_bar = 4
     position.beat_type = 4
-    position.ticks_per_beat = 960
+    position.ticks_per_beat = Double(ticks)
     position.beats_per_minute = tempo
   }
 }

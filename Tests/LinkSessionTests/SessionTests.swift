@@ -167,6 +167,7 @@ import Testing
     _ = bench.takeEvents()
     _ = bench.takeSent()
     bench.hear(stranger.byeBye, from: stranger.source)
+    bench.wait(Limits.farewellGrace.count)
     let after = bench.snapshot
     #expect(bench.takeEvents() == [.peers(0)])
     #expect(after.node != before.node)
@@ -318,6 +319,7 @@ import Testing
     bench.meet(stranger)
     let captured = bench.snapshot
     bench.hear(stranger.byeBye, from: stranger.source)
+    bench.wait(Limits.farewellGrace.count)
     #expect(bench.snapshot.session != captured.session)
     var edited = captured.state
     edited.setTempo(150, at: bench.now)

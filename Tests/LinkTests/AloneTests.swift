@@ -29,28 +29,15 @@ struct AloneTests {
     """
 
   @Test func aPackageElsewhereThatUsesLinkBuildsWithoutJACKAndLiblo() async throws {
-    var pattern = Array("/tmp/alone-XXXXXX".utf8CString)
-    let made = pattern.withUnsafeMutableBufferPointer { mkdtemp($0.baseAddress!) }
-    let directory = String(cString: try #require(made))
-    defer { remove(directory) }
-    try #require(mkdir(directory + "/Sources", 0o755) == 0)
-    try write(Self.manifest, to: directory + "/Package.swift")
-    try write(Self.program, to: directory + "/Sources/main.swift")
+    let scratch = try ScratchFolder()
+    let directory = scratch.path
+    try scratch.write(Self.manifest, to: "Package.swift")
+    try scratch.write(Self.program, to: "Sources/main.swift")
     let done = try await ChildProcess.run(
       ["unshare", "--mount", "bash", "-c", Self.hideAndBuild, "alone", directory], within: .seconds(600))
     #expect(done.status == 0, "\(done.output) \(done.errors)")
     #expect(done.output == "123.0\n", "the build must not even warn")
     let libraries = try await ChildProcess.run(["ldd", directory + "/.build/debug/alone"])
     #expect(!libraries.output.contains("jack") && !libraries.output.contains("liblo"))
-  }
-
-  func remove(_ directory: String) {
-    _ = try? ChildProcess.run(["rm", "-rf", directory])
-  }
-
-  func write(_ text: String, to path: String) throws {
-    let file = try #require(fopen(path, "w"))
-    defer { fclose(file) }
-    fputs(text, file)
   }
 }

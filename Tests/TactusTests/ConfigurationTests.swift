@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import ControlSurface
 import Testing
 
 @testable import tactus
@@ -30,10 +31,61 @@ func defaults() throws {
       && configuration.answer == .run)
 }
 
-@Test("Words that are no options are refused, unless only help is asked for")
-func strayOperands() throws {
-  #expect(throws: UsageError(message: "don't know what to do with \"play\"")) {
-    try Configuration(arguments: ["play"])
-  }
+@Test(
+  "A word that is no command gets the nearest one, and one that stands too late its place",
+  arguments: [
+    (["play"], "there is no command \"play\""),
+    (["completoins"], "there is no command \"completoins\": do you mean \"completions\"?"),
+    (["compl"], "there is no command \"compl\": do you mean \"completions\"?"),
+    (["--wait", "completions"], "\"completions\" comes first: tactus completions"),
+  ])
+func strayOperands(arguments: [String], line: String) {
+  #expect(throws: UsageError(message: line)) { try Configuration(arguments: arguments) }
+}
+
+@Test("Whoever asks for help gets it, whatever else stands there")
+func helpBeforeComplaints() throws {
   #expect(try Configuration(arguments: ["play", "--help"]).answer == .help)
+}
+
+@Test("OSC is on at its usual port, and --osc and --no-osc change that")
+func oscChoice() throws {
+  func settings(_ arguments: String...) throws -> SurfaceSettings {
+    try Configuration(arguments: arguments).surfaceSettings
+  }
+  #expect(try settings().isPortFixed == false)
+  #expect(try settings("--no-osc").listen.isEmpty)
+  #expect(try settings("--osc=off").listen.isEmpty)
+  #expect(try settings("--no-osc", "--osc").listen.first?.port == 20809)
+  let fixed = try settings("-o9001")
+  #expect(fixed.isPortFixed && fixed.listen.first?.port == 9001)
+  #expect(try settings("--osc=9001", "--osc").isPortFixed == false)
+}
+
+@Test("What an option reads is what it would have to be told to store it")
+func readingIsStoringBackwards() throws {
+  var changed = try Configuration(arguments: [
+    "-nsolo", "-sstudio", "-b99.5", "-m7/8", "--click", "--pulse=24", "--pattern=Xx.", "--osc=9001",
+    "--osc-query", "--osc-allow=10.0.0.0/8", "--osc-allow=::1", "--accent-file=a.wav", "--clock-offset=-2.25",
+  ])
+  for start in [try Configuration(arguments: []), changed] {
+    var copy = try Configuration(arguments: [])
+    for option in Configuration.options {
+      switch option.form {
+      case .flag(let place): copy[keyPath: place] = start[keyPath: place]
+      case .answer: break
+      case .value(let value), .optionalValue(let value, _):
+        for text in value.read(start) {
+          #expect(value.allowed.accepts(text), "--\(option.long) \(text)")
+          value.store(&copy, text)
+        }
+      }
+    }
+    #expect(copy == start)
+  }
+  for option in Configuration.options {
+    guard case .value(let value) = option.form, let clear = value.clear else { continue }
+    clear(&changed)
+    #expect(value.read(changed) == [])
+  }
 }

@@ -8,45 +8,6 @@ import Testing
 /// The real program under the hands of a real OSC client, with LinkHut in the same session.
 @Suite("The program, controlled by OSC", .serialized)
 struct ControlledProgramTests {
-  /// A controller made with python-osc, in the stage's network.
-  private struct Tablet {
-    let child: ChildProcess
-    var port = 0
-
-    init(in stage: LabStage) async throws {
-      let here = String(#filePath)
-      let tests = here[..<(here.firstRange(of: "/TactusTests/")?.lowerBound ?? here.startIndex)]
-      child = try ChildProcess(
-        stage.command([
-          "\(tests)/../tools/.venv/bin/python", "\(tests)/ControlSurfaceTests/peers/osc_peer.py", "pythonosc",
-        ]))
-      let line = try await child.line(within: .seconds(60)) ?? ""
-      port = Int(line.split(separator: " ").last ?? "") ?? 0
-    }
-
-    func send(_ message: String) { child.send("127.0.0.1 20809 /tactus/\(message)") }
-
-    func press(_ path: String) {
-      send("\(path) f:1.0")
-      send("\(path) f:0.0")
-    }
-
-    /// Waits for this line; what else is told is skipped.
-    func hear(_ line: String) async throws {
-      while let next = try await child.line(within: .seconds(30)) {
-        if next == "/tactus/" + line { return }
-      }
-      throw ChildProcess.Failure.ended(status: -1, errors: "never told \(line)")
-    }
-
-    func hear(beginning: String) async throws -> String {
-      while let next = try await child.line(within: .seconds(30)) {
-        if next.hasPrefix("/tactus/" + beginning) { return next }
-      }
-      throw ChildProcess.Failure.ended(status: -1, errors: "never told \(beginning)")
-    }
-  }
-
   @Test("A tablet plays a set: LinkHut beside it follows tempo, start and stop")
   func playsASet() async throws {
     let stage = try await LabStage()
@@ -123,12 +84,27 @@ struct ControlledProgramTests {
     try await tablet.hear("bye")
   }
 
+  @Test("Nobody reads what it prints: it is controlled all the same")
+  func unread() async throws {
+    let stage = try await LabStage()
+    let program = try ChildProcess(stage.command(["sh", "-c", "\"$0\" | sleep 60", program]))
+    let tablet = try LabPeer(.controller, in: stage)
+    for _ in 0..<100 where try await tablet.ask("ping", within: .seconds(20))["ms"] == .number(-1) {}
+    // Each bad packet is a line; a pipe holds about eight hundred of them.
+    try await tablet.ask("crowd 3000")
+    for _ in 0..<5 {
+      let answer = try await tablet.ask("ping", within: .seconds(20))["ms"]?.number ?? -1
+      #expect(answer >= 0)
+    }
+    program.signal(SIGKILL)
+  }
+
   @Test("Wrong addresses on the command line are one line each, and nothing starts")
   func wrongOptions() async throws {
     for (option, words) in [
       ("--osc-listen=stage", "address"), ("--osc-allow=10.0.0.0/40", "network"),
       ("--osc-send=10.0.0.1", "port"),
-      ("--osc-port=0", "1 to 65535"), ("--osc-port=99999", "1 to 65535"),
+      ("--osc=0", "1 to 65535"), ("--osc=99999", "1 to 65535"),
     ] {
       let done = try await ChildProcess.run([program, option])
       #expect(done.status == 2 && done.errors.contains(words), "\(option): \(done.errors)")

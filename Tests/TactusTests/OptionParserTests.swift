@@ -27,7 +27,7 @@ struct Sample: Equatable {
     Option(
       "click", "k", in: .other, .optionalValue(.text("WHEN", upTo: 9, \.click), bare: "rolling"),
       help: "Click."),
-    Option("connect", "c", in: .other, .value(.list("A=B", upTo: 9, \.connections)), help: "Connect."),
+    Option("connect", "c", in: .other, .value(.list("A=B", .text(9), \.connections)), help: "Connect."),
     Option("help", "h", in: .other, .answer { $0.helped = true }, help: "Help."),
   ]
 

@@ -11,6 +11,10 @@ public final class LabPeer: Sendable {
     case reference
     /// JACK's transport on that host, as any client is shown it; no Link.
     case jack
+    /// A drum machine that sends MIDI clock and is heard at each of its beats (`tools/lab.d/drums.c`); no Link.
+    case drums
+    /// A controller of tactus by OSC (`tools/lab.d/controller.py`); no Link.
+    case controller
     /// Any other program that speaks the same protocol.
     case program([String])
   }
@@ -31,6 +35,8 @@ public final class LabPeer: Sendable {
       case .linkhut: [Lab.tool, "peer", "linkhut"]
       case .reference: [Lab.tool, "peer", "reference"]
       case .jack: [Lab.tool, "peer", "jack"]
+      case .drums: [Lab.tool, "peer", "drums"]
+      case .controller: [Lab.tool, "peer", "controller"]
       case .program(let command): command
       }
     process = try ChildProcess(stage.command(on: host, command))

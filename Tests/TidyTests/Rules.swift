@@ -12,21 +12,29 @@ enum Rules {
     "HostSync": ["BeatMath"],
     "ClickSounds": ["CSndfile", "Glibc", "HostSync"],
     "Handoff": ["Synchronization"],
+    "JSON5": [],
     "Link": ["BeatMath", "Glibc", "Handoff", "LinkSession", "LinkWire", "Synchronization"],
     "LinkSimulator": ["BeatMath", "Glibc", "LinkSession", "LinkWire", "LinkWorld"],
     "JACKHost": ["BeatMath", "CJACK", "Glibc", "Handoff", "HostSync", "Synchronization"],
     "ControlSurface": [
-      "BeatMath", "CLiblo", "FoundationEssentials", "Glibc", "Handoff", "Synchronization",
+      "BeatMath", "CLiblo", "FoundationEssentials", "Glibc", "Handoff", "MIDIControl", "Synchronization",
     ],
+    "TerminalView": ["BeatMath", "ControlSurface"],
+    "MIDIControl": [],
     "Layouts": ["ControlSurface", "Glibc"],
+    "NSMClient": ["BeatMath", "ControlSurface", "Glibc"],
     "tactus": [
       "BeatMath", "ClickSounds", "ControlSurface", "FoundationEssentials", "Glibc", "Handoff", "HostSync",
-      "JACKHost", "Link", "LinkSession", "Synchronization",
+      "JACKHost", "JSON5", "Link", "LinkSession", "MIDIControl", "NSMClient", "Synchronization",
+      "TerminalView",
     ],
     "CJACK": [], "CLiblo": [], "CSndfile": [],
   ]
 
-  static let pureModules: Set = ["BeatMath", "LinkWire", "LinkSession", "LinkWorld", "HostSync", "Handoff"]
+  static let pureModules: Set = [
+    "BeatMath", "LinkWire", "LinkSession", "LinkWorld", "HostSync", "Handoff", "JSON5", "MIDIControl",
+    "TerminalView",
+  ]
 
   static let topLevel: Set = [
     "Package.swift", "Sources", "Tests", "README.md", "sessions", "tools", "docs", "LICENSE",

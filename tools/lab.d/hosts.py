@@ -96,6 +96,8 @@ def without_ipv6(script):
 def build(options, environment, wire_program):
     """All hosts, and the wire between them."""
     environment["XDG_RUNTIME_DIR"] = RUNTIME
+    # What the programs remember is the lab's, and goes with it.
+    environment["XDG_CONFIG_HOME"], environment["XDG_STATE_HOME"] = "/dev/shm/config", "/dev/shm/state"
     if not options.hosts:
         os.mkdir(RUNTIME, 0o700)
         ip(without_ipv6(loopback(True)))

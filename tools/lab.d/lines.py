@@ -23,6 +23,8 @@ HELP = {
     "start BEAT [TIME]": "play and request that beat at that time",
     "clock": "the time", "peers": "how many others",
     "wait FIELD VALUE [SECONDS]": "until status shows it (numbers within 0.01); 10 seconds at most unless said",
+    "master BPM [TICKS]": "become JACK's timebase master, with so many ticks a beat (960); tempo then sets it (jack)",
+    "count": "from now on count the starts and locates of the transport (jack)",
     "key KEYS": "press keys (LinkHut)", "locate FRAME": "move the transport (jack)",
     "help": "this", "quit": "leave the session and end",
 }

@@ -35,6 +35,9 @@ inside, $LAB is this program:
   $LAB peer linkhut            Ableton's LinkHut     } driven by lines on standard input, one JSON answer each:
   $LAB peer reference          the reference library } `help` lists the commands
   $LAB peer jack               JACK's transport      }
+  $LAB peer drums              a drum machine        }
+  $LAB peer controller         OSC, to tactus        }
+  $LAB screen COMMAND...       a program with windows, on a display that nobody sees and with a fresh HOME
 
 anywhere:
   tools/lab at PID [on K] COMMAND...   run COMMAND in the running lab with that process id (a second terminal)
@@ -120,7 +123,7 @@ def main():
     inside = os.environ.get("LAB_DIR", "")
     if inside and not os.path.exists(os.path.join(inside, "environment-1.json")):
         inside = ""  # a left-over variable of a lab that is gone, or that is not ours
-    if word in ("on", "wire", "plug", "unplug") and not inside:
+    if word in ("on", "wire", "plug", "unplug", "screen") and not inside:
         fail(f"{word}: only inside a lab: tools/lab --hosts 2 -- sh -c '$LAB {word} ...'", 2)
     if word == "on":
         import hosts
@@ -140,6 +143,9 @@ def main():
     elif word == "prepare":
         import setup
         setup.everything()
+    elif word == "screen" and inside:
+        import screen
+        screen.run(arguments[1:])
     elif word == "peer" and inside:
         import peers
         peers.run(arguments[1:])

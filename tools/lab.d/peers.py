@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""`$LAB peer NAME`: a real Link peer, or JACK's transport, driven by lines. This process becomes the driver, so its id is the peer's."""
+"""`$LAB peer NAME`: a real Link peer, JACK's transport, a drum machine or an OSC controller, driven by lines. This process becomes
+the driver, so its id is the peer's."""
 
 import os
 import sys
@@ -20,7 +21,11 @@ def run(arguments):
         driver = [python, "-I", os.path.join(HERE, "reference.py")]
     elif arguments == ["jack"]:
         driver = ["/usr/bin/python3", "-I", "-S", os.path.join(HERE, "transport.py")]
+    elif arguments == ["drums"]:
+        driver = [setup.drums()]
+    elif arguments[:1] == ["controller"]:
+        driver = ["/usr/bin/python3", "-I", "-S", os.path.join(HERE, "controller.py"), *arguments[1:]]
     else:
-        fail("usage: tools/lab peer linkhut|reference|jack", 2)
+        fail("usage: tools/lab peer linkhut|reference|jack|drums|controller", 2)
     sys.stdout.flush()
     os.execv(driver[0], driver)

@@ -36,6 +36,12 @@ def shell(function, *arguments):
         sys.exit(125)
 
 
+def packages(array):
+    """What an array of tools/lib/packages.sh names."""
+    script = '. "$0/lib/packages.sh"; declare -n list=$1; printf "%s\\n" "${list[@]}"'
+    return subprocess.run(["bash", "-c", script, TOOLS, array], capture_output=True, text=True, check=True).stdout.split()
+
+
 def programs(wanted):
     """WANTED: pairs of a program (or file) and the package that has it. dpkg is asked only if one is missing."""
     missing = [package for what, package in wanted
@@ -56,8 +62,8 @@ def needed(options, command):
         peers()
 
 
-def built(source, name):
-    """A C program of the lab, compiled when its text changes."""
+def built(source, name, *flags):
+    """A C program or library of the lab, compiled when its text changes."""
     with open(source, "rb") as file:
         version = hashlib.sha256(file.read()).hexdigest()[:16]
     path = os.path.join(cache(), f"{name}-{version}")
@@ -68,11 +74,23 @@ def built(source, name):
         shell("need_packages", "gcc", "libc6-dev")
         compiler = "gcc"
     fresh = f"{path}.{os.getpid()}"
-    done = subprocess.run([compiler, "-O2", "-o", fresh, source, "-lm"], stdout=sys.stderr)
+    done = subprocess.run([compiler, "-O2", "-o", fresh, source, *flags, "-lm"], stdout=sys.stderr)
     if done.returncode != 0:
         fail(f"{source} does not compile")
     os.rename(fresh, path)  # whoever builds at the same time builds the same
     return path
+
+
+def sequencer():
+    """The library that stands in for the kernel's MIDI sequencer."""
+    return built(os.path.join(TOOLS, "lab.d", "sequencer.c"), "sequencer", "-shared", "-fPIC")
+
+
+def drums():
+    """The drum machine."""
+    if not os.path.exists("/usr/include/jack/midiport.h"):
+        shell("need_packages", "libjack-jackd2-dev")
+    return built(os.path.join(TOOLS, "lab.d", "drums.c"), "drums", "-Wall", "-ljack")
 
 
 def reference_python():
@@ -96,7 +114,11 @@ def peers():
 def everything():
     """tools/lab prepare"""
     programs([("ip", "iproute2"), ("jackd", "jackd2"), ("pipewire", "pipewire"), ("pw-cli", "pipewire-bin"),
-              ("pw-jack", "pipewire-jack")])
+              ("pw-jack", "pipewire-jack"), ("tmux", "tmux")])
     import wire
     wire.program()
+    sequencer()
+    drums()
     peers()
+    shell("need_packages", *packages("host_packages"))
+    subprocess.run([os.path.join(TOOLS, "listen"), "--build"], stdout=subprocess.DEVNULL, check=True)

@@ -2,7 +2,7 @@
 """JACK's transport as a peer: what any JACK client is shown and may do, driven by lines (lines.py).
 
 `time` is when the shown frame's cycle began, by JACK's clock; `latency` is how much later the hardware is heard. The
-client only asks: it has no ports and is never master."""
+client has no ports. It only asks, unless it is told to be timebase master or to count relocations: then JACK calls it."""
 
 import ctypes
 import os
@@ -33,8 +33,19 @@ class Range(ctypes.Structure):
     _fields_ = [("least", ctypes.c_uint32), ("most", ctypes.c_uint32)]
 
 
+PROCESS = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint32, ctypes.c_void_p)
+SYNC = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.POINTER(Position), ctypes.c_void_p)
+TIMEBASE = ctypes.CFUNCTYPE(
+    None, ctypes.c_int, ctypes.c_uint32, ctypes.POINTER(Position), ctypes.c_int, ctypes.c_void_p)
+
+
 class Transport:
     pause = 0.005
+    relocations = 0
+    bpm = ticks = 0.0
+    beats = frame = 0
+    callbacks = ()
+    timebase = None
 
     def __init__(self):
         self.jack = ctypes.CDLL("libjack.so.0")
@@ -51,7 +62,8 @@ class Transport:
         state = self.jack.jack_transport_query(self.client, ctypes.byref(position))
         shown = {"playing": state == 1, "waiting": state == 3, "frame": position.frame, "time": position.usecs,
                  "latency": self.latency(position.frame_rate), "bbt": bool(position.valid & BBT), "tempo": 0.0,
-                 "bar": 0, "beat": 0.0, "phase": 0.0, "pid": os.getpid()}
+                 "bar": 0, "beat": 0.0, "phase": 0.0, "pid": os.getpid(),
+                 "relocations": self.relocations}
         if shown["bbt"] and position.ticks_per_beat > 0:
             within = position.beat - 1 + position.tick / position.ticks_per_beat
             shown.update(tempo=position.beats_per_minute, bar=position.bar, phase=within,
@@ -78,6 +90,51 @@ class Transport:
 
     def locate(self, word):
         self.jack.jack_transport_locate(self.client, ctypes.c_uint32(int(word)))
+
+    def called(self, *callbacks):
+        """JACK calls a client only if it has a process callback, and some things must be set before activation."""
+        self.callbacks += (PROCESS(lambda frames, context: 0), *callbacks)
+        self.jack.jack_deactivate(self.client)
+        self.jack.jack_set_process_callback(self.client, self.callbacks[0], None)
+        for callback in callbacks:
+            if isinstance(callback, SYNC):
+                self.jack.jack_set_sync_callback(self.client, callback, None)
+        self.jack.jack_activate(self.client)
+
+    def count(self):
+        # JACK asks until it hears a yes, and it does at once.
+        self.relocations = 0
+
+        def ready(state, position, context):
+            self.relocations += 1
+            return 1
+
+        self.called(SYNC(ready))
+
+    def tempo(self, word):
+        self.bpm = float(word)
+        # While nothing rolls a master is only called if it asks anew.
+        if self.timebase:
+            self.jack.jack_set_timebase_callback(self.client, 0, self.timebase, None)
+
+    def master(self, word, ticks="960"):
+        self.bpm, self.ticks = float(word), float(ticks)
+
+        def write(state, frames, position, is_new, context):
+            place = position[0]
+            passed = (place.frame - self.frame) & 0xffffffff
+            self.frame = place.frame
+            rate = 48000.0  # the position's own is 0 after a locate
+            self.beats = self.beats + passed / rate * self.bpm / 60 if passed < 8192 else place.frame / rate * self.bpm / 60
+            whole = int(self.beats)
+            place.valid, place.bar, place.beat = BBT, whole // 4 + 1, whole % 4 + 1
+            place.tick, place.bar_start_tick = int((self.beats - whole) * self.ticks), whole // 4 * 4 * self.ticks
+            place.beats_per_bar, place.beat_type = 4, 4
+            place.ticks_per_beat, place.beats_per_minute = self.ticks, self.bpm
+
+        self.timebase = TIMEBASE(write)
+        self.called()
+        self.jack.jack_set_timebase_callback(self.client, 0, self.timebase, None)
 
     def leave(self):
         self.jack.jack_client_close(self.client)

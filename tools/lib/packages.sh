@@ -18,9 +18,17 @@ peer_packages=(
   jackd2 liblo-tools              # servers, oscsend and oscdump
   pipewire pipewire-bin pipewire-jack wireplumber
   gcc libc6-dev iproute2 python3 python3-venv # the lab
-  groff-base lua5.4               # read the man pages, run the layouts' scripts
+  groff-base lua5.4 mandoc        # read the man pages, run the layouts' scripts
+  zsh fish                        # read the completions
+  tmux                            # a terminal for the tests of the terminal view
+  avahi-daemon avahi-utils dbus  # the network's directory, for whoever looks for us
+  nftables                        # a firewall for the doctor to find
   procps                          # ps and pkill, to see what is left behind
 )
+# The programs of Tests/InteropTests that follow or lead JACK's transport, and the display for those with windows:
+# 170 MB to fetch on a bare Debian, half a minute; everything else that tests need is 130 MB.
+# shellcheck disable=SC2034
+host_packages=(hydrogen qtractor ardour klick jack-midi-clock xvfb xdotool)
 
 die() {
   echo "${0##*/}: $*" >&2
@@ -62,7 +70,7 @@ as_root() {
     echo "this needs root, and there is no sudo here"
     return 1
   elif [ -t 2 ] && [ -r /dev/tty ]; then
-    sudo -p "password of %u, to install packages: " "$@"
+    sudo -p "password of %u, to install: " "$@"
   else
     sudo -n "$@"
   fi

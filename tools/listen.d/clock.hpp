@@ -29,6 +29,10 @@ class ClockMap {
     return best.rawMinusJack;
   }
 
+  void forget(size_t keep) {
+    if (mPoints.size() > 2 * keep) mPoints.erase(mPoints.begin(), mPoints.end() - static_cast<ptrdiff_t>(keep));
+  }
+
   double raw(double jack) const {
     auto next = std::lower_bound(mPoints.begin(), mPoints.end(), jack,
       [](const Point& p, double t) { return p.jack < t; });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // A click at exactly known distances from the reference beat: what shows that the listener measures what it should.
 // Two clocks: JACK's own, as a well-made program would use, or the wall: the earliest of the driver's wake-ups since
-// the last stall.
+// the last stall (which is told as in wall.hpp).
 #pragma once
 #include <jack/jack.h>
 
@@ -67,23 +67,23 @@ class Exact {
 
   // When frame 0 of this cycle begins, in Link's host time, and how long a frame lasts.
   bool begin(double wake, jack_nframes_t frames, double& start, double& slope) {
-    const auto frame = jack_last_frame_time(mClient);
+    Cycle cycle{};
+    cycle.frame = jack_last_frame_time(mClient);
+    cycle.frames = frames;
+    noteTimes(mClient, cycle);
     if (mClock == Clock::wall) {
-      const double anchor = wake - (mUnwrapped += frame - mFrame) * slope;
-      // jackd's dummy driver keeps its appointments until it is late by a whole period; then time begins anew.
-      const bool stalled = anchor > mAnchor + 0.98 * frames * slope;
-      mAnchor = stalled || !mRunning ? anchor : std::min(mAnchor, anchor);
+      const double anchor = wake - (mUnwrapped += cycle.frame - mFrame) * slope;
+      const bool breaks = mChain.breaks(cycle, mRate);
+      mAnchor = breaks || mBroke || !mRunning ? anchor : std::min(mAnchor, anchor);
+      mBroke = breaks;
+      mRunning = true;
+      mFrame = cycle.frame;
       start = mAnchor + mUnwrapped * slope;
+      return true;
     }
-    mRunning = true;
-    mFrame = frame;
-    if (mClock == Clock::wall) return true;
-    jack_nframes_t at;
-    jack_time_t current, next;
-    float period;
-    if (jack_get_cycle_times(mClient, &at, &current, &next, &period) != 0 || next <= current) return false;
-    start = static_cast<double>(current) + rawMinusJack.load(std::memory_order_relaxed);
-    slope = static_cast<double>(next - current) / frames;
+    if (!cycle.timesValid) return false;
+    start = static_cast<double>(cycle.current) + rawMinusJack.load(std::memory_order_relaxed);
+    slope = static_cast<double>(cycle.next - cycle.current) / frames;
     return true;
   }
 
@@ -95,7 +95,8 @@ class Exact {
   double mRate = 48000, mLast = 0, mAnchor = 0, mUnwrapped = 0;
   uint32_t mFrame = 0;
   int mLeft = 0;
-  bool mStarted = false, mRunning = false;
+  bool mStarted = false, mRunning = false, mBroke = false;
+  Chain mChain;
 };
 
 }  // namespace ear

@@ -39,17 +39,25 @@ struct Judgement {
   double jack, wall;            // when it is heard; NaN where unknown
   double beat;                  // of the reference peer, then
   double jackError, wallError;  // microseconds from the nearest grid point, positive: late
+  // The same by the line of the cycle before, carried on: where two cycles meet JACK's clock gives two times.
+  double beforeError;
   int64_t index;                // of the grid point
   int sinceStall;               // the number of this cycle after the latest lost one, from 1
   bool quiet;                   // no stall of the server for long: JACK's clock has settled
   bool steady;                  // no change of the session's tempo or phase close by
+  bool settled;                 // nor for so long that every peer must have heard of it
 
+  // By JACK's clock; its times are whole microseconds.
+  bool isWithin(double micros) const {
+    return std::fabs(jackError) <= micros + 1 || std::fabs(beforeError) <= micros + 1;
+  }
   bool isSure() const { return steady && sinceStall >= 2; }
 };
 
 struct Continuity {
   std::vector<int64_t> missing, doubled;
   int excused = 0;  // not heard, but their time may have come in a lost cycle
+  int moved = 0;    // the session's beat jumped between two events: nobody knows how many were due
 };
 
 struct Statistics {
@@ -77,8 +85,17 @@ class Judge {
   static constexpr double kSettled = 15e6;  // after a stall JACK's loop (1/8 Hz) is within 2 us of the truth by then
   static constexpr double kAgreed = 100;  // JACK's clock and the wall's, beside their usual distance
   static constexpr double kNearChange = 150e3;
+  static constexpr double kSettledChange = 1.5e6;  // a change that got lost is told again four times a second
+  static constexpr double kMoved = 0.02;  // beats: half the distance of two MIDI clocks
+
+  // How often the session's tempo or phase changed.
+  size_t changes() const { return mChanges.size(); }
 
   Judge(double rate, int period) : wall(rate, period), mRate(rate) {}
+  double rate() const { return mRate; }
+
+  // How long before our peer heard of a change somebody else may have heard of it and played by it.
+  double newsTake = kNearChange;
 
   // The beat at a frame of a cycle, when it is heard. With a song tempo, the song's position by frames instead:
   // what a program that follows JACK transport's frames must be in time with.
@@ -96,6 +113,8 @@ class Judge {
     mSince.assign(cycles.size(), 0);
     mQuiet.assign(cycles.size(), false);
     mSteady.assign(cycles.size(), true);
+    mChanges.clear();
+    mMoves.clear();
     int since = 0;
     for (size_t i = 0; i < cycles.size(); ++i) {
       const auto* here = wall.find(cycles[i].frame);
@@ -108,6 +127,20 @@ class Judge {
     }
     requireAgreement();
     noteChanges();
+  }
+
+  // For those who listen for hours: what is before this cycle is not needed any more.
+  void forget(size_t count) {
+    if (wall.stretches.size() > 1) {
+      began = wall.time(wall.stretches.back(), static_cast<double>(wall.stretches.back().firstFrame));
+    }
+    const auto first = cycles[count].frame;
+    cycles.erase(cycles.begin(), cycles.begin() + static_cast<ptrdiff_t>(count));
+    events.erase(std::remove_if(events.begin(), events.end(), [&](const Event& e) { return e.cycle < count; }),
+      events.end());
+    for (auto& event : events) event.cycle -= count;
+    wakes.erase(std::remove_if(wakes.begin(), wakes.end(), [&](const WakePoint& w) { return w.frame < first; }),
+      wakes.end());
   }
 
   std::vector<Judgement> judge(uint8_t port, int perBeat) const {
@@ -133,6 +166,7 @@ class Judge {
     j.sinceStall = mSince[event.cycle];
     j.quiet = mQuiet[event.cycle];
     j.steady = mSteady[event.cycle];
+    j.settled = j.steady && !hasIn(mChanges, cycle.line.micros - kSettledChange, cycle.line.micros);
     const double heard = std::isnan(j.wall) ? j.jack : j.wall;
     if (songTempo > 0) {
       j.beat = (cycle.songFrame + event.offset) * songTempo / 60 / mRate;
@@ -146,20 +180,28 @@ class Judge {
     const double ideal = cycle.line.when(static_cast<double>(j.index) / perBeat);
     j.jackError = j.jack - ideal;
     j.wallError = j.wall - ideal;
+    j.beforeError = NAN;
+    if (event.cycle > 0) {
+      const auto& before = cycles[event.cycle - 1];
+      const auto passed = cycle.frame - before.frame;
+      if (passed == before.frames) j.beforeError = before.start + (passed + event.offset + latency) * before.slope - ideal;
+    }
     return j;
   }
 
   // From one sure event to the next, the grid says how many there must be between them, whatever their exact time.
-  Continuity continuity(const std::vector<Judgement>& all) const {
+  // Told is what ends in the frames after `from` and up to `to`.
+  Continuity continuity(const std::vector<Judgement>& all, int64_t from = INT64_MIN, int64_t to = INT64_MAX) const {
     Continuity result;
     const Judgement* before = nullptr;
     int between = 0;
     for (const auto& j : all) {
+      if (j.frame > to) break;
       if (!j.isSure()) {
         ++between;
         continue;
       }
-      if (before) compare(*before, j, between, result);
+      if (before && j.frame > from) compare(*before, j, between, result);
       before = &j;
       between = 0;
     }
@@ -178,6 +220,7 @@ class Judge {
   double wallTime(const Stretch& stretch, const TapCycle& cycle, double frame) const {
     return wall.time(stretch, static_cast<double>(cycle.frame) + frame);
   }
+  double frameMicros() const { return 1e6 / mRate; }
   bool isQuiet(size_t cycle) const { return mQuiet[cycle]; }
   int sinceStall(size_t cycle) const { return mSince[cycle]; }
   bool isSteady(size_t cycle) const { return mSteady[cycle]; }
@@ -204,23 +247,31 @@ class Judge {
     for (size_t i = 0; i < cycles.size(); ++i) mQuiet[i] = mQuiet[i] && std::fabs(distances[i] - usual) < kAgreed;
   }
 
+  static bool hasIn(const std::vector<double>& times, double from, double to) {
+    const auto next = std::lower_bound(times.begin(), times.end(), from);
+    return next != times.end() && *next <= to;
+  }
+
   void noteChanges() {
-    std::vector<double> changes;
     for (size_t i = 1; i < cycles.size(); ++i) {
       const auto &a = cycles[i - 1].line, &b = cycles[i].line;
       const double jump = (a.at(b.micros) - b.beat) * b.microsPerBeat;
-      if (a.microsPerBeat != b.microsPerBeat || std::fabs(jump) > 3) changes.push_back(b.micros);
+      if (a.microsPerBeat != b.microsPerBeat || std::fabs(jump) > 3) mChanges.push_back(b.micros);
+      if (std::fabs(jump) > kMoved * b.microsPerBeat) mMoves.push_back(b.micros);
     }
     for (size_t i = 0; i < cycles.size(); ++i) {
       const double now = cycles[i].line.micros;
-      auto next = std::lower_bound(changes.begin(), changes.end(), now - kNearChange);
-      mSteady[i] = next == changes.end() || *next > now + kNearChange;
+      mSteady[i] = !hasIn(mChanges, now - kNearChange, now + newsTake);
     }
   }
 
   void compare(const Judgement& a, const Judgement& b, int between, Continuity& result) const {
     const int64_t due = b.index - a.index - 1 - between;
     if (due == 0 || stoppedBetween(a.event, b.event)) return;
+    if (hasIn(mMoves, cycles[a.event.cycle].line.micros, cycles[b.event.cycle].line.micros)) {
+      result.moved += 1;
+      return;
+    }
     bool lost = false;
     for (auto i = a.event.cycle; i <= b.event.cycle; ++i) lost = lost || mSince[i] < 2;
     if (due > 0 && lost) {
@@ -242,6 +293,7 @@ class Judge {
   const double mRate;
   std::vector<int> mSince;
   std::vector<bool> mQuiet, mSteady;
+  std::vector<double> mChanges, mMoves;  // when the session's tempo or beat changed; when its beat jumped
 };
 
 }  // namespace ear

@@ -8,6 +8,7 @@
 
 #include "options.hpp"
 #include "report.hpp"
+#include "through.hpp"
 
 namespace ear {
 
@@ -20,7 +21,8 @@ class Listener {
 
   int run() {
     mLink.enableStartStopSync(mOptions.startStop);
-    mLink.enable(true);
+    mLink.enable(mOptions.isPeer);
+    if (mOptions.through >= 0 && !mThrough.open("through", mOptions.through)) return 69;
     mTap.pretended = mOptions.latency;
     if (!waitForSources()) return 69;
     mClient = mTap.open(mOptions.name, mOptions.sources);
@@ -39,6 +41,7 @@ class Listener {
     if (mTap.gone) fprintf(stderr, "listen: the JACK server went away\n");
     if (!mReported) report();
     mExact.close();
+    mThrough.close();
     mWake.close();
     mTap.close();
     return mTap.gone ? 70 : 0;
@@ -75,7 +78,7 @@ class Listener {
 
   void connectAll() {
     for (auto& source : mOptions.sources) {
-      if (jack_port_connected(source.input) == 0) {
+      if (source.isPlugged && jack_port_connected(source.input) == 0) {
         jack_connect(mClient, source.name.c_str(), jack_port_name(source.input));
       }
     }
@@ -126,6 +129,14 @@ class Listener {
       mClocks.sample();
       drain();
       report();
+    } else if (verb == "look") {
+      mClocks.sample();
+      drain();
+      look();
+    } else if (verb == "plug" || verb == "unplug") {
+      plug(rest, verb == "plug");
+    } else if (verb == "link") {
+      mLink.enable(std::string(rest) == "on");
     } else if (verb == "tempo" && value >= 20 && value <= 999) {
       mProposed = value;
       mHalfway = line.find("half") != std::string::npos;
@@ -146,6 +157,15 @@ class Listener {
     } else {
       fprintf(stderr, "listen: no such command: %s\n", line.c_str());
     }
+  }
+
+  void plug(const std::string& port, bool isPlugged) {
+    for (auto& source : mOptions.sources) {
+      if (source.name != port) continue;
+      source.isPlugged = isPlugged;
+      if (!isPlugged) jack_disconnect(mClient, port.c_str(), jack_port_name(source.input));
+    }
+    connectAll();
   }
 
   void commitTempo() {
@@ -192,7 +212,7 @@ class Listener {
   void drain() {
     Record record;
     while (mWakeRing.pop(record)) {
-      mJudge->wakes.push_back({unwrapped(record.cycle.frame), earliest(record.cycle)});
+      mJudge->wakes.push_back({unwrapped(record.cycle.frame), earliest(record.cycle), mChain.breaks(record.cycle, jack_get_sample_rate(mClient))});
     }
     while (mRing.pop(record)) {
       if (record.kind == Kind::cycle) {
@@ -223,7 +243,7 @@ class Listener {
 
   // The driver's note only where it is sane: PipeWire's is of another cycle.
   double earliest(const Cycle& wake) const {
-    const double own = wake.wake / 1000.0, driver = mClocks.raw(static_cast<double>(wake.current));
+    const double own = wake.wake / 1000.0, driver = mClocks.raw(static_cast<double>(wake.driver));
     const double period = wake.frames * 1e6 / jack_get_sample_rate(mClient);
     return driver < own && own - driver < 0.8 * period ? driver : own;
   }
@@ -235,20 +255,61 @@ class Listener {
     return mFrame;
   }
 
-  void report() {
+  // What was heard since the last look, but for the latest moments: whether they were steady is not known yet.
+  void look() {
     mReported = true;
+    const double rate = jack_get_sample_rate(mClient);
+    auto& judge = *mJudge;
+    if (judge.cycles.empty()) return;
+    convertTimes();
+    judge.newsTake = kNewsTake;
+    judge.prepare();
+    const auto to = judge.cycles.back().frame - static_cast<int64_t>(kUnripe * rate);
+    const Report report(judge, mName, mOptions.events);
+    for (size_t i = 0; i < mOptions.sources.size(); ++i) {
+      report.look(mOptions.sources[i], static_cast<uint8_t>(i), mLookedTo, to);
+    }
+    report.method(mTap.xruns - mXrunsBefore, mRing.lost() + mWakeRing.lost());
+    int lost = 0;
+    for (size_t i = 1; i < judge.cycles.size(); ++i) {
+      lost += judge.cycles[i].frame > mLookedTo && judge.sinceStall(i) < 2 ? 1 : 0;
+    }
+    const auto& last = judge.cycles.back();
+    printf("{\"type\":\"looked\",\"peers\":%zu,\"now\":%s,\"beat\":%s,\"tempo\":%s,\"state\":%d,\"lost\":%d}\n",
+      mLink.numPeers(), number(last.wake, 0).c_str(), number(last.line.beat, 4).c_str(),
+      number(60e6 / last.line.microsPerBeat, 3).c_str(), last.state, lost);
+    mLookedTo = std::max(mLookedTo, to);
+    mXrunsBefore = mTap.xruns;
+    size_t old = 0;
+    while (judge.cycles[old].frame < judge.cycles.back().frame - static_cast<int64_t>(kRemembered * rate)) ++old;
+    judge.forget(old);
+    mRaw.erase(mRaw.begin(), mRaw.begin() + static_cast<ptrdiff_t>(old));
+    mClocks.forget(static_cast<size_t>(kRemembered * 120));
+  }
+
+  static constexpr double kUnripe = 1.0, kRemembered = 15;  // seconds
+  static constexpr double kNewsTake = 900e3;  // three Alives that come late or not at all, on a busy machine
+
+  void convertTimes() {
     for (size_t i = 0; i < mRaw.size(); ++i) {  // JACK's clock becomes Link's
       auto& cycle = mJudge->cycles[i];
       if (!mRaw[i].valid) continue;
       cycle.start = mClocks.raw(static_cast<double>(mRaw[i].current));
       cycle.slope = static_cast<double>(mRaw[i].next - mRaw[i].current) / static_cast<double>(cycle.frames);
     }
+  }
+
+  void report() {
+    mReported = true;
+    convertTimes();
     mJudge->prepare();
     const Report report(*mJudge, mName, mOptions.events);
     for (size_t i = 0; i < mOptions.sources.size(); ++i) report.source(mOptions.sources[i], static_cast<uint8_t>(i));
     report.bbt(mOptions.sources.empty() ? 0 : mJudge->latencyOf(0, 1e18));
+    report.host(mOptions.sources.empty() ? 0 : mJudge->latencyOf(0, 1e18));
     report.method(mTap.xruns - mXrunsBefore, mRing.lost() + mWakeRing.lost());
-    printf("{\"type\":\"end\",\"section\":%s,\"peers\":%zu}\n", quoted(mName).c_str(), mLink.numPeers());
+    printf("{\"type\":\"end\",\"section\":%s,\"peers\":%zu,\"changes\":%zu}\n", quoted(mName).c_str(),
+      mLink.numPeers(), mJudge->changes());
   }
 
   static void timebase(jack_transport_state_t, jack_nframes_t, jack_position_t* position, int, void* self) {
@@ -278,6 +339,7 @@ class Listener {
   Tap mTap;
   Wake mWake;
   Exact mExact;
+  Through mThrough;
   ClockMap mClocks;
   jack_client_t* mClient = nullptr;
   std::optional<Judge> mJudge;
@@ -285,7 +347,8 @@ class Listener {
   std::optional<double> mProposed;
   std::string mPending, mName;
   bool mEnded = false, mReported = false, mHalfway = false, mNoFrameYet = true;
-  int64_t mFrame = 0;
+  Chain mChain;
+  int64_t mFrame = 0, mLookedTo = INT64_MIN;
   double mBegan = 0, mSectionBegan = 0;
   uint64_t mXrunsBefore = 0;
 };

@@ -26,15 +26,19 @@ beat (audio 1, MIDI 24). JSON lines on standard output.
   --timebase BPM   be JACK's timebase master: a plain one that counts bars of four from frame 0
   --exact US       play a click of our own, US microseconds after each beat, on exact:out[@N] ...
   --clock wall     ... timed by the wake-up times instead of JACK's clock
+  --through N      a route that is N frames longer, and says so: through:in to through:out
+  --no-link        only listen: our Link peer stays out of the session until told
   --name NAME      of our JACK client (ear)
   --start-stop     follow and send start and stop in the session
 
 Commands on standard input, a line each:
   section NAME     forget what was heard until now and listen anew
   report           print what was heard in this section
+  look             print what was heard since the last look, again and again for hours: no section is needed
   tempo BPM        propose a tempo to the session now;    tempo BPM half   ... halfway between two beats
   play, stop       in the session (with --start-stop);    roll, halt, locate FRAME: JACK's transport
-  peers            print the number of peers
+  peers            print the number of peers;             link on, link off    enter or leave the session
+  unplug PORT      listen there no longer;                plug PORT            listen there again
   end              report, unless that was just done, and end
 )";
 
@@ -42,8 +46,8 @@ struct Options {
   std::vector<Source> sources;
   std::string name = "ear";
   double seconds = 0, tempo = 120, quantum = 4, song = 0, timebase = 0, exact = 0;
-  int latency = -1;
-  bool events = false, plays = false, startStop = false;
+  int latency = -1, through = -1;
+  bool events = false, plays = false, startStop = false, isPeer = true;
   Exact::Clock clock = Exact::Clock::jack;
 
   int exactPerBeat() const {
@@ -90,6 +94,10 @@ inline Options parse(int count, char** arguments) {
       options.quantum = value(1, 64);
     } else if (flag == "--latency") {
       options.latency = static_cast<int>(value(0, 1e6));
+    } else if (flag == "--through") {
+      options.through = static_cast<int>(value(0, 1e6));
+    } else if (flag == "--no-link") {
+      options.isPeer = false;
     } else if (flag == "--song") {
       options.song = value(1, 2000);
     } else if (flag == "--timebase") {

@@ -43,22 +43,54 @@ class Report {
   void source(const Source& source, uint8_t port) const {
     const auto all = mJudge.judge(port, source.perBeat);
     std::vector<double> jack, wall;
+    size_t beyond = 0;
     for (const auto& j : all) {
       if (mEveryEvent) event(source, j);
       if (!j.isSure()) continue;
-      if (j.quiet && std::isfinite(j.jackError)) jack.push_back(j.jackError);
+      if (j.quiet && std::isfinite(j.jackError)) {
+        jack.push_back(j.jackError);
+        beyond += j.isWithin(mJudge.frameMicros()) ? 0 : 1;
+      }
       if (std::isfinite(j.wallError)) wall.push_back(j.wallError);
     }
     const auto continuity = mJudge.continuity(all);
     printf("{\"type\":\"summary\",\"section\":%s,\"port\":%s,\"per_beat\":%d,\"heard\":%zu,\"missing\":%s,"
-           "\"doubled\":%s,\"lost_in_stalls\":%d,\"latency\":%s,\"by_jack\":%s,\"by_wall\":%s,\"wall_over_500us\":%zu}\n",
+           "\"doubled\":%s,\"lost_in_stalls\":%d,\"latency\":%s,\"by_jack\":%s,\"by_wall\":%s,\"wall_over_500us\":%zu,"
+           "\"beyond_a_frame\":%zu}\n",
       quoted(mSection).c_str(), quoted(source.name).c_str(), source.perBeat, all.size(),
       list(continuity.missing, source.perBeat).c_str(), list(continuity.doubled, source.perBeat).c_str(),
       continuity.excused,
       number(mJudge.latencyOf(port, 1e18), 0).c_str(), object(Statistics::of(jack)).c_str(),
       object(Statistics::of(wall)).c_str(),
-      static_cast<size_t>(std::count_if(wall.begin(), wall.end(), [](double e) { return std::fabs(e) > 500; })));
+      static_cast<size_t>(std::count_if(wall.begin(), wall.end(), [](double e) { return std::fabs(e) > 500; })), beyond);
     if (source.isMidi) messages(source, port);
+  }
+
+  // What was heard of a port in the frames after `from` and up to `to`.
+  void look(const Source& source, uint8_t port, int64_t from, int64_t to) const {
+    const auto all = mJudge.judge(port, source.perBeat);
+    std::vector<double> jack, wall;
+    size_t heard = 0;
+    double latest = NAN, beat = NAN;
+    for (const auto& j : all) {
+      if (j.frame > to) break;
+      latest = j.wall;
+      beat = j.beat;
+      if (j.frame <= from) continue;
+      ++heard;
+      if (mEveryEvent) event(source, j);
+      if (!j.isSure() || !j.settled) continue;
+      // A server that was disturbed before we came is known by its distance from the wall alone.
+      if (j.quiet && std::fabs(j.jackError - j.wallError) < kClose) jack.push_back(j.jackError);
+      if (std::isfinite(j.wallError)) wall.push_back(j.wallError);
+    }
+    const auto continuity = mJudge.continuity(all, from, to);
+    printf("{\"type\":\"heard\",\"port\":%s,\"count\":%zu,\"missing\":%s,\"doubled\":%s,\"lost_in_stalls\":%d,"
+           "\"moved\":%d,\"by_jack\":%s,\"by_wall\":%s,\"latest\":%s,\"latest_beat\":%s}\n",
+      quoted(source.name).c_str(), heard, list(continuity.missing, source.perBeat).c_str(),
+      list(continuity.doubled, source.perBeat).c_str(), continuity.excused, continuity.moved,
+      object(Statistics::of(jack)).c_str(), object(Statistics::of(wall)).c_str(), number(latest).c_str(),
+      number(beat, 6).c_str());
   }
 
   // JACK transport's bar, beat and tick against the beat that is heard when the frame that they name is.
@@ -78,6 +110,22 @@ class Report {
     if (errors.empty()) return;
     printf("{\"type\":\"bbt\",\"section\":%s,\"error\":%s}\n", quoted(mSection).c_str(),
       object(Statistics::of(errors)).c_str());
+  }
+
+  // A host that counts the transport's frames, each its beat at the session's tempo, against the beat that is heard.
+  void host(double hardwareLatency) const {
+    std::vector<double> errors, wholeBeats;
+    for (size_t i = 0; i < mJudge.cycles.size(); ++i) {
+      const auto& c = mJudge.cycles[i];
+      if (c.state != JackTransportRolling || !mJudge.isSteady(i) || !mJudge.isQuiet(i)) continue;
+      const double played = c.songFrame * 1e6 / mJudge.rate() / c.line.microsPerBeat;
+      const double late = c.line.at(c.start + hardwareLatency * c.slope) - played;
+      errors.push_back((late - std::round(late)) * c.line.microsPerBeat);
+      wholeBeats.push_back(std::round(late));
+    }
+    if (errors.empty()) return;
+    printf("{\"type\":\"host\",\"section\":%s,\"error\":%s,\"beats\":%s}\n", quoted(mSection).c_str(),
+      object(Statistics::of(errors)).c_str(), number(Statistics::of(wholeBeats).median, 0).c_str());
   }
 
   // How good the ears themselves were.
@@ -104,11 +152,13 @@ class Report {
   }
 
  private:
+  static constexpr double kClose = 500;
+
   void event(const Source& source, const Judgement& j) const {
-    printf("{\"type\":\"%s\",\"section\":%s,\"port\":%s,\"frame\":%lld,\"heard\":%s,\"beat\":%s,\"error\":%s,"
+    printf("{\"type\":\"%s\",\"section\":%s,\"port\":%s,\"frame\":%lld,\"heard\":%s,\"heard_by_wall\":%s,\"beat\":%s,\"error\":%s,"
            "\"wall_error\":%s,\"since_stall\":%d,\"quiet\":%s,\"steady\":%s",
       j.event.size == 0 ? "onset" : "clock", quoted(mSection).c_str(), quoted(source.name).c_str(),
-      static_cast<long long>(j.frame), number(j.jack).c_str(), number(j.beat, 6).c_str(),
+      static_cast<long long>(j.frame), number(j.jack).c_str(), number(j.wall).c_str(), number(j.beat, 6).c_str(),
       number(j.jackError).c_str(), number(j.wallError).c_str(), j.sinceStall, j.quiet ? "true" : "false",
       j.steady ? "true" : "false");
     if (j.event.size == 0) printf(",\"peak\":%s", number(j.event.peak, 3).c_str());

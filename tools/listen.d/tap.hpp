@@ -18,6 +18,7 @@ struct Source {
   std::string name;     // the port that is judged
   int perBeat = 1;      // onsets or clocks expected in a beat
   bool isMidi = false;
+  bool isPlugged = true;
   jack_port_t* input = nullptr;
 };
 
@@ -43,10 +44,12 @@ class Wake {
     auto& wake = *static_cast<Wake*>(self);
     record.cycle.frame = jack_last_frame_time(wake.mClient);
     record.cycle.frames = frames;
+    noteTimes(wake.mClient, record.cycle);
     jack_position_t position{};
     jack_transport_query(wake.mClient, &position);
-    record.cycle.current = position.usecs;
-    wake.mRing.push(record);
+    record.cycle.driver = position.usecs;
+    // Else the next cycle began meanwhile, and all this may be its.
+    if (jack_last_frame_time(wake.mClient) == record.cycle.frame) wake.mRing.push(record);
     return 0;
   }
   Ring& mRing;
@@ -121,10 +124,7 @@ class Tap {
     cycle.wake = rawNow();
     cycle.frame = jack_last_frame_time(mClient);
     cycle.frames = frames;
-    jack_nframes_t at;
-    float period;
-    cycle.timesValid = jack_get_cycle_times(mClient, &at, &cycle.current, &cycle.next, &period) == 0
-      && cycle.next > cycle.current;
+    noteTimes(mClient, cycle);
     noteLine(cycle);
     noteTransport(cycle);
     mRing.push(record);
@@ -155,6 +155,7 @@ class Tap {
     jack_position_t position;
     cycle.state = static_cast<int32_t>(jack_transport_query(mClient, &position));
     cycle.songFrame = position.frame;
+    cycle.driver = position.usecs;
     cycle.hasBBT = (position.valid & JackPositionBBT) != 0 && position.ticks_per_beat > 0;
     if (cycle.hasBBT) {
       cycle.bbtBeats = (position.bar - 1) * static_cast<double>(position.beats_per_bar) + (position.beat - 1)

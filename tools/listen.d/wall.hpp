@@ -2,6 +2,9 @@
 // When cycles began, by the wall. After a stall JACK's own conversion from frames to time is wrong for seconds, so this
 // judge does not ask it: every stretch without interruption is a line at the nominal rate under the wake-up times (its
 // lower envelope: a wake-up can be late, never early). A shift of the line is a stall of the server.
+//
+// jackd itself says where time began anew: its times of a cycle go on from those of the one before, but for the cycle in
+// which its driver was too late. The next one begins the new line, at once and on time.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -13,6 +16,7 @@ namespace ear {
 struct WakePoint {
   int64_t frame;  // unwrapped
   double micros;  // CLOCK_MONOTONIC_RAW
+  bool isReset = false;  // JACK's times do not go on from those of the cycle before
 };
 
 struct Stretch {
@@ -36,6 +40,9 @@ class Wall {
     for (size_t i = 0; i < points.size(); ++i) {
       offsets[i] = points[i].micros - points[i].frame * mMicrosPerFrame;
     }
+    const auto resets = static_cast<size_t>(
+      std::count_if(points.begin(), points.end(), [](const auto& p) { return p.isReset; }));
+    mBelievesResets = resets * 10 < points.size();  // PipeWire has no such chain
     size_t begin = 0;
     while (begin < points.size()) begin = stretchFrom(begin, points, offsets);
   }
@@ -56,9 +63,14 @@ class Wall {
  private:
   // One late wake-up is an accident; so many in a row are a new line. Returns where the next stretch begins.
   size_t stretchFrom(size_t begin, const std::vector<WakePoint>& points, const std::vector<double>& offsets) {
+    if (startsAnew(points[begin])) return begin + 1;
     double level = offsets[begin];
     size_t late = 0, end = begin, next = points.size();
     for (size_t i = begin; i < points.size(); ++i) {
+      if (startsAnew(points[i])) {
+        next = i;
+        break;
+      }
       if (offsets[i] < level - mTolerance && i - begin >= mAccident && jumped(points, i)) {
         next = i;  // the frame counter ran ahead of the time
         break;
@@ -83,6 +95,8 @@ class Wall {
     return from;
   }
 
+  bool startsAnew(const WakePoint& point) const { return mBelievesResets && point.isReset; }
+
   static bool jumped(const std::vector<WakePoint>& points, size_t i) {
     return i >= 2 && points[i].frame - points[i - 1].frame != points[i - 1].frame - points[i - 2].frame;
   }
@@ -94,6 +108,7 @@ class Wall {
   const double mMicrosPerFrame;
   double mTolerance;
   size_t mAccident;
+  bool mBelievesResets = true;
 };
 
 }  // namespace ear

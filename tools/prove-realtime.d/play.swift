@@ -64,7 +64,10 @@ struct World {
     case 2: session.forceBeat(Double(draw(100)), at: Micros(Int64(now)), quantum: 4)
     case 3: settings.click.subdivision = Int32(1 + draw(8))
     case 4: settings.meter.beatsPerBar = Int32(1 + draw(13))
-    case 5: bank.number &+= 1
+    case 5:
+      bank.number &+= 1
+      settings.records.toggle()
+      settings.launch.alignment = draw(2) == 0 ? .nearest : .exact
     case 6: state = .starting
     case 7: state = .rolling
     case 8: state = .stopped
@@ -84,7 +87,9 @@ struct World {
     let cycle = Cycle(
       frames: frames, sampleRate: 48_000, times: times, transport: Transport(state: state, frame: transportFrame),
       latencies: Latencies(click1: 512, click2: 512, clock: 256, pulse: 512, run: 512, physical: 512),
-      clock: .identity, session: session, settings: settings, sounds: bank, isFreewheeling: draw(5_000) == 0)
+      clock: .identity, session: session, settings: settings, sounds: bank, isFreewheeling: draw(5_000) == 0,
+      relocation: Relocation(
+        frame: transportFrame, songBeat: 12, heardAt: now + Double(draw(40_000)), askAt: now))
     frame &+= frames
     if case .rolling = state { transportFrame &+= frames }
     return cycle
@@ -110,7 +115,9 @@ struct World {
         pulse: AudioBuffer(buffers + 16_384, frames: size), run: AudioBuffer(buffers + 24_576, frames: size))
       if case .starting = cycle.transport.state { waits += sync.mayRoll(cycle) ? 0 : 1 }
       sync.run(cycle, into: &outputs)
-      bars += sync.bbt(cycle, nextFrame: cycle.transport.frame &+ size).bar != 1 ? 1 : 0
+      bars += sync.bbt(
+        cycle, nextFrame: cycle.transport.frame &+ size, requested: cycle.transport.bbt
+      ).bar != 1 ? 1 : 0
       if cycles == 1_000 { plant() }
       rtsanExit()
       last = outputs.report

@@ -20,6 +20,11 @@ public enum Command: Hashable, Sendable, BitwiseCopyable {
   case quantum(Double)
   case meter(Meter)
   case launch(Launch)
+  case alignment(Alignment)
+  case stopWhen(Launch)
+  case correction(Correction)
+  /// Lags below this are not corrected.
+  case correctAbove(milliseconds: Double)
   /// Put beat 0 here, as far as the session allows.
   case align
   case linkEnabled(Bool)
@@ -68,8 +73,18 @@ public enum Launch: UInt8, CaseIterable, Hashable, Sendable, BitwiseCopyable {
   case now, beat, bar
 }
 
+/// How near to its beat a start is: in the nearest cycle, or to the frame.
+public enum Alignment: UInt8, CaseIterable, Hashable, Sendable, BitwiseCopyable {
+  case nearest, exact
+}
+
+/// What is done about a host that counts frames and drifts: nothing, or a locate at the next bar.
+public enum Correction: UInt8, CaseIterable, Hashable, Sendable, BitwiseCopyable {
+  case off, locate
+}
+
 public enum Lead: UInt8, CaseIterable, Hashable, Sendable, BitwiseCopyable {
-  case link, host, auto
+  case link, host, auto, midi
 }
 
 public enum ClickWhen: UInt8, CaseIterable, Hashable, Sendable, BitwiseCopyable {

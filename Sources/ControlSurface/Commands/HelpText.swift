@@ -91,9 +91,9 @@ extension Table {
   }
 
   /// The man page tactus-osc(7), in mdoc's older sister, which every `man` reads.
-  public static func manPage(version: String) -> String {
+  public static func manPage(version: String, date: String = "") -> String {
     var text = """
-      .TH TACTUS-OSC 7 "" "tactus \(roff(version))" "tactus"
+      .TH TACTUS-OSC 7 "\(date)" "tactus \(roff(version))" "tactus"
       .SH NAME
       tactus-osc \\- the OSC addresses of tactus
       .SH DESCRIPTION

@@ -85,6 +85,11 @@ struct Own: Hashable, Sendable {
   /// The tempo asked for last, until the session shows it: the ground on which the next nudge stands.
   var expectedTempo: Double?
   var subscribers = 0
+  /// What the next event at the control port is bound to, and what was bound last.
+  var lesson = ""
+  var learned = ""
+  var learnedCount = 0
+  var lastEvent = ""
   var errors = 0
 }
 
@@ -105,9 +110,12 @@ enum Intent {
   case tap
   case faderRange(ClosedRange<Double>)
   case tempoStep(Double)
+  case learn(String)
+  case forget(String)
   case verb(Verb)
 }
 
 enum Verb: String, Sendable, CaseIterable {
   case ping, query, subscribe, unsubscribe
+  case midiList = "midi/list"
 }

@@ -151,6 +151,7 @@ public struct Refusal: Error, Hashable, Sendable {
     self.text = text
   }
 
+  static let unknown = Refusal(.unknownAddress, "no such address")
   static func type(_ text: String) -> Refusal { Refusal(.type, text) }
   static func range(_ text: String) -> Refusal { Refusal(.range, text) }
   static func refused(_ text: String) -> Refusal { Refusal(.refused, text) }

@@ -8,16 +8,25 @@ public struct SurfaceState: Hashable, Sendable {
   public var quantum = 4.0
   public var meter = Meter(beats: 4, unit: 4)
   public var peers = 0
+  /// The user wants Link. On the network only while the program does, too.
   public var linkEnabled = false
+  public var linkActive = true
   public var startStopSync = false
   /// The session's start/stop state.
   public var playing = false
   public var transport = Transport.stopped(at: .zero)
   public var launch = Launch.bar
+  public var alignment = Alignment.nearest
+  public var stopWhen = Launch.now
+  public var correction = Correction.off
+  public var correctAboveMilliseconds = 3.0
   public var lead = Lead.link
   /// Who leads at this moment; never `.auto`.
   public var leading = Lead.link
+  public var midiClock = MIDIClockIn.off
   public var recording = false
+  /// What keys, knobs and pedals were taught, as text.
+  public var learned: [String] = []
 
   // the host
   public var jackConnected = false
@@ -25,6 +34,7 @@ public struct SurfaceState: Hashable, Sendable {
   public var sampleRate = 0
   public var framesPerCycle = 0
   public var xruns = 0
+  public var lostCycles = 0
 
   // outputs
   public var click = Click()
@@ -36,6 +46,10 @@ public struct SurfaceState: Hashable, Sendable {
   public var driftPartsPerMillion = 0.0
   public var launchErrorMilliseconds = 0.0
   public var leadErrorMilliseconds = 0.0
+  /// A host that counts frames, behind the session.
+  public var lagMilliseconds = 0.0
+  public var movedLaunches = 0
+  public var corrections = 0
   public var status = ""
   public var message = ""
 
@@ -52,6 +66,15 @@ public struct SurfaceState: Hashable, Sendable {
     /// Held until the session reaches `origin`: the song beat is negative and counts up.
     case waiting(origin: Beats)
     case rolling(origin: Beats)
+  }
+
+  /// The sequencer's clock at the control port, while it is to lead.
+  public enum MIDIClockIn: Hashable, Sendable {
+    case off, silent, acquiring
+    case locked(Tempo)
+    case lost
+    /// It is our own clock, which comes back.
+    case echo
   }
 
   public enum Timebase: Hashable, Sendable {
@@ -144,7 +167,7 @@ extension SurfaceState {
   /// The beat that the beat display shows: the song's while it moves, else the session's own.
   public func shownBeats(at time: Micros) -> Beats { sessionBeats(at: time) - shownOrigin }
 
-  var shownOrigin: Beats {
+  public var shownOrigin: Beats {
     switch transport {
     case .stopped: .zero
     case .waiting(let origin), .rolling(let origin): origin
@@ -152,7 +175,7 @@ extension SurfaceState {
   }
 
   /// Session beats per bar as shown: the meter's while the song moves, else the quantum.
-  var shownBar: Int {
+  public var shownBar: Int {
     switch transport {
     case .stopped: max(1, Int(Int64(saturating: quantum)))
     case .waiting, .rolling: max(1, meter.beats)

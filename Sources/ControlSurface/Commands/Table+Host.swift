@@ -27,12 +27,39 @@ extension Table {
         .command(.locate(.seconds(values[0].number)))
       },
       .flag(
-        "record", "The wish to record, passed on to whoever listens.", read: { $0.state.recording },
+        "record", "The wish to record: told to all, and sent to DAWs as MIDI machine control through clock.",
+        read: { $0.state.recording },
         write: { .record($0) }),
     ]
     + Node.choice(
       "launch", "What a start waits for.", name: { (choice: Launch) in "\(choice)" },
       read: { $0.state.launch }, write: { .launch($0) })
+    + Node.choice(
+      "launch/align", "How near to its beat a start is: in the nearest cycle, or to the frame.",
+      name: { (choice: Alignment) in "\(choice)" },
+      read: { $0.state.alignment }, write: { .alignment($0) })
+    + Node.choice(
+      "stop/when", "What a stop that we are asked for waits for. Asked again, it stops at once.",
+      name: { (choice: Launch) in "\(choice)" },
+      read: { $0.state.stopWhen }, write: { .stopWhen($0) })
+
+  static let drift: [Node] =
+    Node.choice(
+      "drift/correct", "What is done about a host's lag: nothing, or a locate at the next bar.",
+      name: { (choice: Correction) in "\(choice)" },
+      read: { $0.state.correction }, write: { .correction($0) })
+    + [
+      .number(
+        "drift/above", 0.5...1000, "ms", "Lags below this are not corrected.",
+        read: { $0.state.correctAboveMilliseconds }, write: { .correctAbove(milliseconds: $0) }),
+      .measured("drift/lag", "ms", "How far a host that counts frames is behind the session.") {
+        $0.state.lagMilliseconds
+      },
+      .count("drift/corrections", "", "Corrections since the start.") { $0.state.corrections },
+      .count("launch/moved", "", "Starts that moved on because another JACK client was not ready.") {
+        $0.state.movedLaunches
+      },
+    ]
 
   static let host: [Node] = [
     .flag(
@@ -48,7 +75,8 @@ extension Table {
     },
     .count("jack/rate", "Hz", "Sample rate.") { $0.state.sampleRate },
     .count("jack/period", "frames", "Frames in a cycle.") { $0.state.framesPerCycle },
-    .count("jack/xruns", "", "Lost cycles since the start.") { $0.state.xruns },
+    .count("jack/xruns", "", "Late cycles that JACK has told of since the start.") { $0.state.xruns },
+    .count("jack/lost", "", "Cycles that passed without us since the start.") { $0.state.lostCycles },
     offset(.jack), latency(.jack),
   ]
 

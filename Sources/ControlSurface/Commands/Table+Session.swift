@@ -61,6 +61,10 @@ extension Table {
         .command(.linkEnabled(!it.state.linkEnabled))
       },
       .label("link/str", "Enabled or Disabled.") { $0.state.linkEnabled ? "Enabled" : "Disabled" },
+      .reading(
+        "link/active", .flag,
+        "The program wants the network: always, or as --life=auto decides. Off is no peer."
+      ) { .float32($0.state.linkActive ? 1 : 0) },
       .count("peers", "", "Other peers in the session.") { $0.state.peers },
       .label("peers/str", "The same in words.") { it in
         switch it.state.peers {
@@ -94,15 +98,22 @@ extension Table {
       },
     ]
     + Node.choice(
-      "lead", "Who leads: the session, another timebase master, or that one while there is one.",
+      "lead",
+      "Who leads: the session, another timebase master, that one while there is one, or a MIDI clock.",
       name: { (choice: Lead) in "\(choice)" }, read: { $0.state.lead }, write: { .lead($0) })
     + [
       .label("lead/str", "Who leads at this moment.") { it in
         switch it.state.leading {
         case .link, .auto: "Ableton Link"
         case .host: it.state.timebase.name
+        case .midi: "MIDI clock"
         }
-      }
+      },
+      .label(
+        "lead/midi/str", "The MIDI clock at the control port: off, silent, acquiring, locked, lost, echo."
+      ) {
+        $0.state.midiClock.word
+      },
     ]
 
   private static func position(of tempo: Double, in range: ClosedRange<Double>) -> Double {
@@ -130,6 +141,19 @@ extension SurfaceState.Timebase {
     case .nobody: "nobody"
     case .tactus: "tactus"
     case .other(let name): name
+    }
+  }
+}
+
+extension SurfaceState.MIDIClockIn {
+  public var word: String {
+    switch self {
+    case .off: "off"
+    case .silent: "silent"
+    case .acquiring: "acquiring"
+    case .locked(let tempo): "locked, \(fixed(tempo.beatsPerMinute, 1)) BPM"
+    case .lost: "lost"
+    case .echo: "echo"
     }
   }
 }

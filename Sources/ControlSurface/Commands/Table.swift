@@ -6,7 +6,8 @@
 /// It knows no socket and no liblo. To add a command: a case of `Command`, a row in one of the `Table+` files.
 public enum Table {
   public static let rows: [Node] =
-    session + tempo + transport + host + click + clock + pulse + readings + feeds + conversation
+    session + tempo + transport + drift + host + click + clock + pulse + midi + readings + feeds
+    + conversation
 
   /// Below which all addresses lie, unless configured otherwise.
   public static let root = "tactus"

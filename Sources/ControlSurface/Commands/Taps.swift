@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+public import BeatMath
 
 /// A tempo from taps: the median of the last intervals, so that one clumsy tap changes nothing.
-struct Taps {
+public struct Taps: Sendable {
   /// A longer pause begins anew; 20 BPM is one tap in 3 s.
   static let pause = Micros(3_200_000)
   static let intervalLimit = 7
@@ -12,8 +12,10 @@ struct Taps {
   private var last: Micros?
   private var intervals: [Double] = []
 
+  public init() {}
+
   /// nil after the first tap, and for a contact that bounced.
-  mutating func tap(at now: Micros) -> Double? {
+  public mutating func tap(at now: Micros) -> Double? {
     guard let last else {
       self.last = now
       return nil

@@ -30,6 +30,8 @@ struct DatagramSocket: ~Copyable {
       descriptor, isIPv4 ? Int32(IPPROTO_IP) : Int32(IPPROTO_IPV6), isIPv4 ? IP_RECVERR : IPV6_RECVERR, 1)
     // A burst of faders fits while a beat is being sent.
     setOption(descriptor, SOL_SOCKET, SO_RCVBUF, 1 << 20)
+    // Beyond the system's limit where we may.
+    setOption(descriptor, SOL_SOCKET, SO_RCVBUFFORCE, 1 << 20)
     let bound: Endpoint
     do throws(OpenFailure) {
       bound = try bindSocket(descriptor, to: wanted)
@@ -51,17 +53,7 @@ struct DatagramSocket: ~Copyable {
   }
 
   func receive(into buffer: UnsafeMutableRawBufferPointer) -> Received {
-    var address = sockaddr_storage()
-    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-    let count = withUnsafeMutableBytes(of: &address) { raw in
-      recvfrom(
-        descriptor, buffer.baseAddress, buffer.count, 0,
-        raw.baseAddress?.assumingMemoryBound(to: sockaddr.self),
-        &length)
-    }
-    guard count >= 0 else { return errno == EAGAIN || errno == EINTR ? .nothing : .failure }
-    guard let source = Endpoint(address) else { return .failure }
-    return .datagram(count, from: source)
+    receiveDatagram(descriptor, into: buffer)
   }
 
   /// Where a datagram was sent that nobody took; nil when the error queue is empty.
@@ -91,6 +83,22 @@ struct DatagramSocket: ~Copyable {
       }
     }
   }
+}
+
+func receiveDatagram(
+  _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer
+) -> DatagramSocket.Received {
+  var address = sockaddr_storage()
+  var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+  let count = withUnsafeMutableBytes(of: &address) { raw in
+    recvfrom(
+      descriptor, buffer.baseAddress, buffer.count, 0,
+      raw.baseAddress?.assumingMemoryBound(to: sockaddr.self),
+      &length)
+  }
+  guard count >= 0 else { return errno == EAGAIN || errno == EINTR ? .nothing : .failure }
+  guard let source = Endpoint(address) else { return .failure }
+  return .datagram(count, from: source)
 }
 
 func openSocket(_ wanted: Endpoint, _ type: __socket_type) throws(OpenFailure) -> Int32 {

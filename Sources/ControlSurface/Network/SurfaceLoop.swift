@@ -1,20 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import Glibc
+import MIDIControl
 
 /// The machine with real sockets and clocks: wait, hand it what came, carry out what it says. One thread runs it.
 final class SurfaceLoop {
-  /// Datagrams taken from one socket before anything else gets its turn: a flood delays a beat by less than that.
-  static let batch = 64
+  /// Datagrams read from one socket, and looked at, before anything else gets its turn: a flood delays a beat by less
+  /// than that.
+  static let readBatch = 512
+  static let batch = 32
 
   let endpoints: [Endpoint]
   let queryEndpoint: Endpoint?
   let shared: Shared
   private var sockets: [SocketBox] = []
   private var machine: SurfaceMachine
+  private var inbox = Inbox()
   private var query: QueryServer?
   private let notice: @Sendable (Notice) -> Void
   private let handler: @Sendable (Order) -> Verdict
+  private let keep: @Sendable ([MIDIBinding]) -> Void
   private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 8)
 
   /// A socket may not be copied, an array's element must be.
@@ -43,18 +48,20 @@ final class SurfaceLoop {
         for other in settings.listen.indices { settings.listen[other].port = opened.port }
       }
     }
-    guard !sockets.isEmpty else {
+    // Without any address it is there for keys and pedals alone.
+    guard !sockets.isEmpty || settings.listen.isEmpty else {
       throw OpenFailure(
         endpoint: settings.listen.first ?? Endpoint(.loopback, port: 0), call: "socket", code: EAFNOSUPPORT)
     }
     endpoints = sockets.map { $0.socket.endpoint }
     settings.listen = endpoints
-    if let wanted = settings.query {
-      query = try QueryServer(Endpoint(endpoints[0].host, port: wanted), settings: settings)
+    if let wanted = settings.query, let first = endpoints.first {
+      query = try QueryServer(Endpoint(first.host, port: wanted), settings: settings)
     }
     queryEndpoint = query?.endpoint
     self.notice = notice
     self.handler = handler
+    keep = settings.keep
     shared = Shared(state)
     machine = SurfaceMachine(settings, state: state, clocks: Clocks.read())
   }
@@ -90,7 +97,7 @@ final class SurfaceLoop {
 
   /// poll counts milliseconds, which is too coarse for a beat: the last of them is slept by the clock.
   private func wait(for watched: inout [pollfd], until deadline: Micros) {
-    let left = max(0, (deadline - Clocks.read().host).count)
+    let left = inbox.isEmpty ? max(0, (deadline - Clocks.read().host).count) : 0
     let milliseconds = Int32(clamping: left / 1000)
     if poll(&watched, nfds_t(watched.count), milliseconds) == 0, milliseconds == 0 {
       var rest = timespec(tv_sec: 0, tv_nsec: Int(left % 1000 * 1000))
@@ -101,19 +108,28 @@ final class SurfaceLoop {
   /// Everything that is to be done now. true: the end.
   private func step() -> Bool {
     var rings: UInt64 = 0
-    while read(shared.wakeUp, &rings, 8) == 8 {}
+    while Glibc.read(shared.wakeUp, &rings, 8) == 8 {}
     takeState()
-    for index in sockets.indices { receive(from: index) }
+    for (message, time) in shared.takeMIDI() {
+      machine.receive(message, at: time, clocks: Clocks.read())
+      drain()
+    }
+    for index in sockets.indices { read(from: index) }
+    lookAtInbox()
     machine.tick(clocks: Clocks.read())
     drain()
     query?.serve(machine.reading)
     return shared.mailbox.withLock { mailbox in
+      let lost = mailbox.counters.midiLost
       mailbox.counters = machine.counters
+      mailbox.counters.tooFast += inbox.dropped
+      mailbox.counters.subscribers = machine.guests
+      mailbox.counters.midiLost = lost
       return mailbox.isClosing
     }
   }
 
-  private func receive(from index: Int) {
+  private func read(from index: Int) {
     let box = sockets[index]
     // Not only after a failed call: a send may have fetched the error and left the queue, and poll would spin on it.
     for _ in 0..<Self.batch {
@@ -121,16 +137,21 @@ final class SurfaceLoop {
       machine.unreachable(target, clocks: Clocks.read())
     }
     drain()
-    for _ in 0..<Self.batch {
+    for _ in 0..<Self.readBatch {
       switch box.socket.receive(into: buffer) {
       case .datagram(let count, let source):
-        machine.receive(
-          UnsafeRawBufferPointer(rebasing: buffer[..<count]), from: Peer(source, socket: index),
-          clocks: Clocks.read())
-        drain()
+        inbox.put([UInt8](buffer[..<count]), from: Peer(source, socket: index))
       case .failure: continue
       case .nothing: return
       }
+    }
+  }
+
+  private func lookAtInbox() {
+    for _ in 0..<Self.batch {
+      guard let (datagram, peer) = inbox.next() else { return }
+      datagram.withUnsafeBytes { machine.receive($0, from: peer, clocks: Clocks.read()) }
+      drain()
     }
   }
 
@@ -150,6 +171,8 @@ final class SurfaceLoop {
         takeState()
       case .notice(let notice):
         self.notice(notice)
+      case .learned(let bindings):
+        keep(bindings)
       }
     }
   }

@@ -19,10 +19,15 @@ enum Limits {
   /// A renewed subscription is told everything again, which heals what Wi-Fi lost, but not more often than this.
   static let dumpInterval = Micros(2_000_000)
   /// A tempo asked for is the ground for the next nudge until the session shows it, or so long.
-  static let expectation = Micros(500_000)
-  /// Sources whose rates are remembered.
-  static let sources = 64
+  static let expectation = Micros(2_000_000)
+  /// Sources whose rates are remembered, and for how long after their last word.
+  static let sources = 1024
+  static let sourceMemory = Micros(1_000_000)
+  /// Datagrams that wait to be looked at.
+  static let inbox = 2048
   static let errorsPerSecond = 5.0
+  /// Keys, knobs and pedals that wait for the surface's thread.
+  static let midi = 256
   /// "Nobody listens there", this often in a row, ends a subscription.
   static let unreachable = 3
 }
@@ -50,7 +55,8 @@ struct TokenBucket {
   }
 }
 
-/// Rates of the sources heard last; of too many, the one silent for longest is forgotten.
+/// Rates of the sources heard last. Beyond as many as can be remembered there is a crowd: its errors are limited together,
+/// and what it says by the turns of the `Inbox` alone.
 struct SourceRates {
   private struct Source {
     var messages: TokenBucket
@@ -60,32 +66,48 @@ struct SourceRates {
 
   let messagesPerSecond: Double
   private var sources: [Endpoint: Source] = [:]
+  private var crowdErrors: TokenBucket?
+  private var swept = Micros.zero
 
   init(messagesPerSecond: Double) {
     self.messagesPerSecond = messagesPerSecond
   }
 
+  var count: Int { sources.count }
+
   mutating func mayAsk(_ source: Endpoint, at now: Micros) -> Bool {
-    remember(source, at: now)
+    guard remember(source, at: now) else { return true }
     return sources[source]?.messages.take(at: now) ?? false
   }
 
   mutating func mayBeToldOff(_ source: Endpoint, at now: Micros) -> Bool {
-    remember(source, at: now)
+    guard remember(source, at: now) else {
+      if crowdErrors == nil {
+        crowdErrors = TokenBucket(
+          perSecond: Limits.errorsPerSecond, capacity: Limits.errorsPerSecond, at: now)
+      }
+      return crowdErrors?.take(at: now) ?? false
+    }
     return sources[source]?.errors.take(at: now) ?? false
   }
 
-  private mutating func remember(_ source: Endpoint, at now: Micros) {
+  /// false: it is one of the crowd.
+  private mutating func remember(_ source: Endpoint, at now: Micros) -> Bool {
     if sources[source] != nil {
       sources[source]?.heard = now
-      return
+      return true
     }
-    if sources.count >= Limits.sources, let oldest = sources.min(by: { $0.value.heard < $1.value.heard }) {
-      sources[oldest.key] = nil
+    if sources.count >= Limits.sources {
+      // Once in a while: a flood must not make us look through all of them for each of its packets.
+      guard now - swept >= Limits.sourceMemory else { return false }
+      swept = now
+      sources = sources.filter { now - $0.value.heard < Limits.sourceMemory }
+      guard sources.count < Limits.sources else { return false }
     }
     sources[source] = Source(
       messages: TokenBucket(perSecond: messagesPerSecond, capacity: messagesPerSecond, at: now),
       errors: TokenBucket(perSecond: Limits.errorsPerSecond, capacity: Limits.errorsPerSecond, at: now),
       heard: now)
+    return true
   }
 }

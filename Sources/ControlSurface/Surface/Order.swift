@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
+public import MIDIControl
 
 /// A command on its way to the program, and when it was meant to happen, in Link's host time.
 public struct Order: Sendable {
@@ -29,9 +30,12 @@ public enum Notice: Hashable, Sendable {
   case left(Endpoint, why: String)
   /// The newcomer's wrong port.
   case nobodyListens(Endpoint)
+  case learned(MIDIBinding)
 
   public var text: String {
     switch self {
+    case .refused(let refusal, let address, Peer.midi.endpoint):
+      "MIDI: \(printable(address, limit: 80)): \(refusal.text)"
     case .refused(let refusal, let address, let source):
       "OSC from \(source): \(printable(address, limit: 80)): \(refusal.text)"
     case .malformed(let reason, let source): "OSC from \(source): not an OSC packet (\(reason))"
@@ -39,6 +43,7 @@ public enum Notice: Hashable, Sendable {
     case .left(let target, let why): "OSC: no longer telling \(target): \(why)"
     case .nobodyListens(let target):
       "OSC: nobody listens at \(target): set the controller's receive port to \(target.port)"
+    case .learned(let binding): "MIDI: learned \(binding)"
     }
   }
 }
@@ -47,6 +52,10 @@ public enum Notice: Hashable, Sendable {
 public struct SurfaceCounters: Hashable, Sendable {
   public var datagrams = 0
   public var messages = 0
+  /// Keys, knobs and pedals.
+  public var midi = 0
+  /// Of those that nobody fetched in time.
+  public var midiLost = 0
   public var commands = 0
   public var refused = 0
   public var malformed = 0
@@ -55,6 +64,8 @@ public struct SurfaceCounters: Hashable, Sendable {
   public var tooFast = 0
   public var agendaFull = 0
   public var sent = 0
+  /// Controllers that asked to be told, and are.
+  public var subscribers = 0
 }
 
 /// Choices made before the surface opens.
@@ -82,6 +93,11 @@ public struct SurfaceSettings: Sendable {
   public var targetGroups: Group = [.state, .beat, .position]
   /// From one source.
   public var messagesPerSecond = 2000.0
+  /// What keys, knobs and pedals move, as the user wrote it down, and as it was learned.
+  public var bindings: [MIDIBinding] = []
+  public var learned: [MIDIBinding] = []
+  /// Called when what was learned has changed, on the surface's thread.
+  public var keep: @Sendable ([MIDIBinding]) -> Void = { _ in }
 
   public init() {}
 

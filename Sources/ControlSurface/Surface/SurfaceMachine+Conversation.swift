@@ -11,6 +11,7 @@ extension SurfaceMachine {
     case .query: try query(arguments, from: peer)
     case .subscribe: try subscribe(arguments, from: peer, dialect: dialect)
     case .unsubscribe: try unsubscribe(arguments, from: peer)
+    case .midiList: listBindings(to: answerTarget(for: peer))
     }
   }
 
@@ -107,6 +108,9 @@ extension SurfaceMachine {
     countSubscribers()
   }
 
+  /// Those that came by themselves: somebody has them in hand.
+  var guests: Int { subscribers.count { !settings.targets.contains($0.target) } }
+
   private mutating func countSubscribers() {
     reading.own.subscribers = subscribers.count
     tellChanges()
@@ -152,6 +156,10 @@ extension SurfaceMachine {
     reading.own.errors += 1
     comparisonDue = comparisonDue ?? now + Limits.flushInterval
     guard rates.mayBeToldOff(peer.endpoint, at: now) else { return }
+    // Looked for here, where it is said: it takes longer than all the rest.
+    let refusal =
+      refusal == .unknown
+      ? Refusal(.unknownAddress, refusal.text + suggestion(for: address)) : refusal
     let shown = printable(address, limit: 80)
     let name =
       shown.hasPrefix("/\(settings.root)/") ? String(shown.dropFirst(settings.root.utf8.count + 2)) : shown

@@ -21,7 +21,7 @@ extension SurfaceMachine {
       if AddressPattern.isPattern(message.address) {
         return try dispatchPattern(message.address, arguments, from: peer, at: time)
       }
-      throw unknown(message.address)
+      throw .unknown
     }
     if AddressPattern.isPattern(path) {
       return try dispatchPattern(message.address, arguments, from: peer, at: time)
@@ -38,7 +38,7 @@ extension SurfaceMachine {
       let groups = parts.dropFirst(2).joined(separator: " ")
       return try obey(verb, port + (groups.isEmpty ? [] : [.string(groups)]), from: peer, dialect: .own)
     }
-    throw unknown(message.address)
+    throw .unknown
   }
 
   /// What is below the root. nil: it is not below it.
@@ -48,13 +48,13 @@ extension SurfaceMachine {
     return String(address.dropFirst(root.count))
   }
 
-  private func unknown(_ address: String) -> Refusal {
+  /// What the sender of a mistyped address may have meant.
+  func suggestion(for address: String) -> String {
     var path = path(of: address) ?? String(address.drop { $0 == "/" })
     if let slash = path.firstIndex(of: "/"), self.path(of: address) == nil, Table.nearest(to: path) == nil {
       path = String(path[path.index(after: slash)...])
     }
-    let hint = Table.nearest(to: path).map { "; did you mean /\(settings.root)/\($0)?" } ?? ""
-    return Refusal(.unknownAddress, "no such address\(hint)")
+    return Table.nearest(to: path).map { "; did you mean /\(settings.root)/\($0)?" } ?? ""
   }
 
   /// Without arguments a pattern asks; with them it sets every value that it matches. It fires no trigger: nobody
@@ -159,6 +159,8 @@ extension SurfaceMachine {
     case .tempoStep(let step):
       reading.own.tempoStep = step
       tellChanges()
+    case .learn(let text): try learn(text)
+    case .forget(let text): try forget(text)
     case .verb: break
     }
   }

@@ -32,7 +32,7 @@ extension SurfaceMachine {
     for datagram in Bundle.pack(packets) { sendPacket(datagram, to: target) }
   }
 
-  private func updateFrame(_ value: Float) -> [UInt8] {
+  func updateFrame(_ value: Float) -> [UInt8] {
     LibloCodec.encode(Message("/\(settings.root)/update", .float32(value)))
   }
 

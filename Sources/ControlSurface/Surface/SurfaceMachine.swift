@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import MIDIControl
 
 /// The control surface without sockets, clocks or threads: datagrams and state in, datagrams and commands out.
 ///
@@ -10,6 +11,8 @@ struct SurfaceMachine {
     case send([UInt8], to: Peer)
     case order(Order)
     case notice(Notice)
+    /// What was learned from a controller is otherwise now.
+    case learned([MIDIBinding])
   }
 
   let settings: SurfaceSettings
@@ -22,6 +25,9 @@ struct SurfaceMachine {
   var taps = Taps()
   var rates: SourceRates
   var feeds: Feeds
+  var midi: MIDIMap
+  var levels = KnobLevels()
+  var lastEvent: MIDIEventName?
   /// What each row was told last, and the same ready to be sent.
   var told: [[Argument]]
   var encoded: [[UInt8]?]
@@ -37,6 +43,8 @@ struct SurfaceMachine {
     reading = Reading(state: state, own: Own(), version: settings.version)
     rates = SourceRates(messagesPerSecond: settings.messagesPerSecond)
     feeds = Feeds(state: state, at: clocks.host)
+    midi = MIDIMap(configured: settings.bindings, learned: settings.learned)
+    reading.own.learnedCount = midi.learned.count
     told = Table.rows.map { [reading] in $0.read?(reading) ?? [] }
     encoded = Array(repeating: nil, count: Table.rows.count)
     for target in settings.targets {

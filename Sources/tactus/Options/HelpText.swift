@@ -19,7 +19,7 @@ struct HelpText<Settings> {
   private func entry(_ option: Option<Settings>) -> String {
     let spelling = "  " + spelling(of: option)
     let margin = String(repeating: " ", count: column)
-    let lines = wrap(option.help, to: width - column)
+    let lines = option.help.wrapped(to: width - column)
     // A spelling that is too long for its column gets a line of its own.
     let first = spelling.count + 2 > column ? spelling + "\n" + margin : spelling.padded(to: column)
     return first + lines.joined(separator: "\n" + margin) + "\n"
@@ -34,10 +34,13 @@ struct HelpText<Settings> {
     case .optionalValue(let value, _): return short + "--\(option.long)[=\(value.placeholder)]"
     }
   }
+}
 
-  private func wrap(_ text: String, to width: Int) -> [String] {
+extension String {
+  /// Lines of whole words.
+  func wrapped(to width: Int) -> [String] {
     var lines = [""]
-    for word in text.split(separator: " ") {
+    for word in split(separator: " ") {
       let last = lines[lines.count - 1]
       if last.isEmpty {
         lines[lines.count - 1] = String(word)
@@ -49,9 +52,7 @@ struct HelpText<Settings> {
     }
     return lines
   }
-}
 
-extension String {
   fileprivate func padded(to width: Int) -> String {
     self + String(repeating: " ", count: max(0, width - count))
   }

@@ -11,10 +11,23 @@ struct UsageError: Error, Equatable {
 /// No abbreviations: a script that says `--wai` would break with the next option. The hint says the whole.
 struct OptionParser<Settings> {
   let options: [Option<Settings>]
+  /// Those that add up and were there already: the first takes the place of what a file says, the rest are added.
+  private var lists: Set<String> = []
+
+  init(options: [Option<Settings>]) {
+    self.options = options
+  }
 
   /// Sets what the arguments say and returns the operands.
   func parse(_ arguments: some Sequence<String>, into settings: inout Settings) throws(UsageError) -> [String]
   {
+    var reading = self
+    return try reading.read(arguments, into: &settings)
+  }
+
+  private mutating func read(
+    _ arguments: some Sequence<String>, into settings: inout Settings
+  ) throws(UsageError) -> [String] {
     var rest = Array(arguments)[...]
     var operands: [String] = []
     while let argument = rest.popFirst() {
@@ -33,7 +46,7 @@ struct OptionParser<Settings> {
   }
 
   /// `--long`, `--long=value`, `--no-long`. True: stop reading.
-  private func parseLong(
+  private mutating func parseLong(
     _ argument: String, _ rest: inout ArraySlice<String>, _ settings: inout Settings
   ) throws(UsageError) -> Bool {
     let parts = argument.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -43,17 +56,17 @@ struct OptionParser<Settings> {
       return try apply(option, spelt: "--" + name, attached: attached, &rest, &settings)
     }
     if name.hasPrefix("no-"), let option = options.first(where: { $0.long == name.dropFirst(3) }),
-      case .flag(let place) = option.form
+      let off = option.off
     {
       guard attached == nil else { throw UsageError(message: "--\(name) takes no value") }
-      settings[keyPath: place] = false
+      off(&settings)
       return false
     }
     throw UsageError(message: "unknown option \"--\(name)\"" + hint(for: name))
   }
 
   /// `-a`, `-ab`, `-n NAME`, `-nNAME`, `-anNAME`. True: stop reading.
-  private func parseBundle(
+  private mutating func parseBundle(
     _ argument: String, _ rest: inout ArraySlice<String>, _ settings: inout Settings
   ) throws(UsageError) -> Bool {
     var letters = argument.dropFirst()
@@ -77,7 +90,7 @@ struct OptionParser<Settings> {
     return false
   }
 
-  private func apply(
+  private mutating func apply(
     _ option: Option<Settings>, spelt name: String, attached: String?, _ rest: inout ArraySlice<String>,
     _ settings: inout Settings
   ) throws(UsageError) -> Bool {
@@ -94,20 +107,23 @@ struct OptionParser<Settings> {
       guard let text = attached ?? rest.popFirst() else {
         throw UsageError(message: "\(name) needs a value: \(name) \(value.placeholder)")
       }
-      try store(text, as: value, of: name, &settings)
+      try store(text, as: value, of: option, spelt: name, &settings)
       return false
     case .optionalValue(let value, let bare):
-      try store(attached ?? bare, as: value, of: name, &settings)
+      try store(attached ?? bare, as: value, of: option, spelt: name, &settings)
       return false
     }
   }
 
-  private func store(
-    _ text: String, as value: Value<Settings>, of name: String, _ settings: inout Settings
+  private mutating func store(
+    _ text: String, as value: Value<Settings>, of option: Option<Settings>, spelt name: String,
+    _ settings: inout Settings
   ) throws(UsageError) {
-    if let objection = value.allowed.objection(to: text) {
-      throw UsageError(message: "\(name) \(objection), not \"\(text)\"")
+    guard value.allowed.accepts(text) else {
+      let comma = value.allowed.isNumber && text.contains(",") ? ", with a point instead of a comma" : ""
+      throw UsageError(message: "\(name) takes \(value.allowed.words)\(comma), not \"\(text)\"")
     }
+    if let clear = value.clear, lists.insert(option.long).inserted { clear(&settings) }
     value.store(&settings, text)
   }
 
@@ -115,7 +131,7 @@ struct OptionParser<Settings> {
     var known: [String] = []
     for option in options {
       known.append(option.long)
-      if case .flag = option.form { known.append("no-" + option.long) }
+      if option.off != nil { known.append("no-" + option.long) }
     }
     guard let nearest = name.nearest(among: known) else { return "" }
     return ": do you mean \"--\(nearest)\"?"

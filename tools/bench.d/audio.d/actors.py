@@ -5,47 +5,36 @@ import array
 import json
 import mmap
 import os
-import queue
 import subprocess
 import sys
-import threading
 import time
+
+TOOLS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(TOOLS, "lib"))
+
+import ear
 
 TIMES = "/dev/shm/callback-time"
 
 
-class Ear:
-    """tools/listen, driven by lines. What it prints is passed on, and its reports are waited for."""
+class Ear(ear.Ear):
+    """What it prints is passed on, and its reports are waited for."""
 
     def __init__(self, program, options, say):
-        self.process = subprocess.Popen([program, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.say, self.inbox = say, queue.Queue()
-        threading.Thread(target=self.read, daemon=True).start()
+        self.say = say
+        super().__init__(program, options)
 
-    def read(self):
-        for line in self.process.stdout:
-            message = json.loads(line)
-            if message["type"] not in ("peers",):
-                self.say(message)
-            if message["type"] in ("ready", "peers", "end"):
-                self.inbox.put(message)
-        self.inbox.put(None)
+    def hear(self, message):
+        if message["type"] not in ("peers", "looked"):
+            self.say(message)
+        if message["type"] in ("ready", "peers", "looked", "end"):
+            self.inbox.put(message)
 
-    def wait(self, kind, seconds):
-        deadline = time.monotonic() + seconds
-        while True:
-            try:
-                message = self.inbox.get(timeout=max(0.01, deadline - time.monotonic()))
-            except queue.Empty:
-                raise SystemExit(f"listen said no '{kind}' within {seconds} s")
-            if message is None:
-                raise SystemExit("listen ended")
-            if message["type"] == kind:
-                return message
-
-    def tell(self, line):
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
+    def next(self, seconds):
+        try:
+            return super().next(seconds)
+        except ear.Deaf as deaf:
+            raise SystemExit(str(deaf))
 
     def wait_ready(self):
         self.wait("ready", 30)
@@ -113,6 +102,18 @@ class Tactus(Timed):
             self.child.kill()
 
 
+class Least(Timed):
+    """Does nothing: what its callback takes is the machine's."""
+
+    def __init__(self, program, preload):
+        self.child = subprocess.Popen([program], env=self.environment(preload), stdin=subprocess.DEVNULL)
+        self.process = self.child.pid
+
+    def end(self):
+        self.child.kill()
+        self.child.wait()
+
+
 class LinkHut(Timed):
     def __init__(self, preload=None):
         self.driver = subprocess.Popen([os.environ["LAB"], "peer", "linkhut"], env=self.environment(preload),
@@ -167,7 +168,7 @@ def jack_midi_clock(listen, say):
     """Its grid is JACK transport's, so that is what it is judged by: a plain timebase master, from two frames."""
     for bpm, frame in ((120, 0), (97, 100_001)):
         player = subprocess.Popen(["jack_midi_clock"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        ear = Ear(listen, ["--timebase", str(bpm), "--song", str(bpm), "--latency", "0",
+        ear = Ear(listen, ["--events", "--timebase", str(bpm), "--song", str(bpm), "--latency", "0",
                            "jack_midi_clock:mclk_out"], say)
         ear.wait_ready()
         ear.tell(f"locate {frame}")

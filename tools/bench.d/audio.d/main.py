@@ -10,13 +10,12 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, HERE)
+TOOLS = os.path.dirname(os.path.dirname(HERE))
+sys.path[:0] = [HERE, os.path.join(TOOLS, "lib")]
 
+import builds
 import plan
 import table
-
-TOOLS = os.path.dirname(os.path.dirname(HERE))
-ROOT = os.path.dirname(TOOLS)
 
 USAGE = """\
 usage: tools/bench audio [options]
@@ -71,7 +70,7 @@ def parse(words):
             elif flag == "--json":
                 options.json = value
             elif flag == "--tactus":
-                options.tactus = os.path.abspath(value)
+                options.tactus = value
             else:
                 try:
                     options.endurance = float(value)
@@ -84,27 +83,16 @@ def parse(words):
 
 def programs(options):
     """Everything that is built, before a lab closes the network."""
-    listen = subprocess.run([os.path.join(TOOLS, "listen"), "--build"], stdout=subprocess.PIPE, text=True)
-    if listen.returncode != 0:
-        fail("tools/listen does not build", 1)
-    cache = os.path.dirname(listen.stdout.strip())
-    timer = os.path.join(cache, "callback_time.so")
-    source = os.path.join(HERE, "callback_time.c")
-    if not os.path.exists(timer) or os.path.getmtime(timer) < os.path.getmtime(source):
-        fresh = f"{timer}.{os.getpid()}"
-        if subprocess.run(["gcc", "-O2", "-shared", "-fPIC", "-o", fresh, source, "-ldl"]).returncode != 0:
-            fail("callback_time.c does not compile", 1)
-        os.rename(fresh, timer)
-    tactus = None
-    if not options.without:
-        tactus = options.tactus or os.path.join(ROOT, ".build", "release", "tactus")
-        if not options.tactus:
-            build = ["swift", "build", "--package-path", ROOT, "-c", "release", "--product", "tactus", "--quiet"]
-            if subprocess.run(build, stdout=sys.stderr).returncode != 0:
-                fail("tactus does not build", 1)
-    if subprocess.run([os.path.join(TOOLS, "lab"), "prepare"], stdout=sys.stderr).returncode != 0:
-        fail("the lab cannot be prepared", 1)
-    return {"listen": listen.stdout.strip(), "timer": timer, "tactus": tactus}
+    try:
+        listen = builds.listen()
+        timer = builds.beside(listen, "callback_time.so", os.path.join(HERE, "callback_time.c"), "gcc", "-shared", "-fPIC",
+                              libraries=["-ldl"])
+        least = builds.beside(listen, "least", os.path.join(HERE, "least.c"), "gcc", libraries=["-ljack"])
+        tactus = None if options.without else builds.tactus(options.tactus)
+        builds.lab()
+    except builds.Failed as failed:
+        fail(failed, 1)
+    return {"listen": listen, "timer": timer, "least": least, "tactus": tactus}
 
 
 def play(scene, tools):

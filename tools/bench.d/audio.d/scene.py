@@ -144,6 +144,7 @@ def clock(scene):
 
 def callback(scene):
     ear, running = ensemble(scene, preload=scene["timer"])
+    running["nothing"] = actors.Least(scene["least"], scene["timer"])
     ear.tell("tempo 187.3")
     ear.tell("roll")
     time.sleep(2.5)

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import MIDIControl
+
+extension Table {
+  static let midi: [Node] = [
+    Node(
+      path: "midi/learn", kind: .value, parameters: [.text(limit: 128)], optional: [], group: .state,
+      words:
+        "The address, with arguments if you like, that the next key, knob or pedal at the control port is bound "
+        + "to. Empty: none.",
+      read: { [.string($0.own.lesson)] },
+      write: { values, _ throws(Refusal) in .learn(values[0].text) }),
+    .label("midi/learned", "What was learned last, as it would be written down.") { $0.own.learned },
+    .label("midi/last", "The last key, knob or pedal that came in.") { $0.own.lastEvent },
+    .count("midi/bound", "", "How many keys, knobs and pedals were learned.") { $0.own.learnedCount },
+    .order(
+      "midi/forget", [.text(limit: 128)],
+      "Forgets what was learned for an event (note 36 ch 10), for an address, or all of it (all)."
+    ) { values, _ in .forget(values[0].text) },
+    .verb(.midiList, [], "Tells the asker every binding, as midi/binding."),
+    .answer(
+      "midi/binding", [.text(limit: 255), .text(limit: 16)],
+      "A key, knob or pedal and what it moves; learned, configured or standard."),
+  ]
+
+  /// Why this can't be bound; nil if it can. For whoever reads a user's choices.
+  public static func objection(to binding: MIDIBinding) -> String? {
+    for target in binding.targets {
+      if let objection = objection(to: target) { return objection }
+    }
+    return nil
+  }
+
+  static func objection(to target: MIDITarget) -> String? {
+    guard let id = id(target.path) else {
+      let hint = nearest(to: target.path).map { "; did you mean \($0)?" } ?? ""
+      return "no such address: \(printable(target.path, limit: 64))\(hint)"
+    }
+    let row = row(id)
+    switch row.kind {
+    case .value, .trigger, .order: break
+    case .reading, .feed, .verb, .answer: return "\(row.path) is nothing to set"
+    }
+    guard row.path != "quit" else { return "quit is obeyed from this machine's network alone" }
+    do throws(Refusal) {
+      if let range = target.range {
+        for end in [range.lowerBound, range.upperBound] { _ = try row.accept([.float64(end)]) }
+      } else if !target.arguments.isEmpty {
+        _ = try row.accept(target.arguments.map { .string($0) })
+      } else if row.kind != .trigger, !row.takesLevel {
+        return "\(row.path) needs its arguments: \(row.parameters.map(\.allowed).joined(separator: "; "))"
+      }
+    } catch {
+      return "\(row.path): \(error.text)"
+    }
+    return nil
+  }
+}
+
+extension Node {
+  /// A knob's place can be its argument.
+  var takesLevel: Bool {
+    guard kind == .value, parameters.count == 1 else { return false }
+    switch parameters[0] {
+    case .number, .fader, .whole, .flag, .word: return true
+    case .text, .exact, .micros: return false
+    }
+  }
+}

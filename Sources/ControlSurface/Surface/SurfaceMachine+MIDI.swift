@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import MIDIControl
+
+// Keys, knobs and pedals: another controller, which moves the same rows.
+extension SurfaceMachine {
+  /// `time` is when it came in at the port, which is more exact than when it was fetched: taps count from then.
+  mutating func receive(_ message: MIDIMessage, at time: Micros, clocks: Clocks) {
+    self.clocks = clocks
+    counters.midi += 1
+    if lastEvent != message.event {
+      lastEvent = message.event
+      reading.own.lastEvent = message.event.description
+      comparisonDue = comparisonDue ?? now + Limits.flushInterval
+    }
+    let isPress = levels.isPress(message)
+    switch midi.receive(message) {
+    case .nothing: break
+    case .learned(let binding):
+      put(.notice(.learned(binding)))
+      learnedChanged(binding.description)
+    case .full:
+      reading.own.lesson = ""
+      refuse(
+        Refusal(.notNow, "\(MIDIMap.limit) are learned already"), "/\(settings.root)/midi/learn", to: .midi)
+    case .moves(let targets, let isStandard):
+      // A device that sends our own Start back can't start the song a second time.
+      if isStandard, reading.state.isMoving, message.event.isStart { break }
+      for target in targets { move(target, message, isPress: isPress, at: time) }
+    }
+    advance()
+  }
+
+  private mutating func move(
+    _ target: MIDITarget, _ message: MIDIMessage, isPress: Bool, at time: Micros
+  ) {
+    guard let id = Table.id(target.path),
+      let arguments = Table.row(id).arguments(
+        for: message, target, isPress: isPress, faderRange: reading.own.faderRange)
+    else { return }
+    do throws(Refusal) {
+      try obey(id.index, arguments, from: .midi, at: time)
+    } catch {
+      refuse(error, "/\(settings.root)/\(target.path)", to: .midi)
+    }
+  }
+
+  mutating func learn(_ text: String) throws(Refusal) {
+    guard !text.isEmpty else {
+      midi.learn(nil)
+      reading.own.lesson = ""
+      return tellChanges()
+    }
+    guard let target = MIDITarget(text) else { throw .range("an address and its arguments") }
+    if let objection = Table.objection(to: target) { throw .range(objection) }
+    midi.learn(target)
+    reading.own.lesson = target.description
+    tellChanges()
+  }
+
+  mutating func forget(_ text: String) throws(Refusal) {
+    guard midi.forget(text) else { throw Refusal(.notNow, "nothing was learned for that") }
+    learnedChanged(reading.own.learned)
+  }
+
+  private mutating func learnedChanged(_ last: String) {
+    reading.own.lesson = midi.lesson?.description ?? ""
+    reading.own.learned = last
+    reading.own.learnedCount = midi.learned.count
+    put(.learned(midi.learned))
+    tellChanges()
+  }
+
+  mutating func listBindings(to target: Peer) {
+    let layers = [(midi.learned, "learned"), (midi.configured, "configured"), (MIDIMap.standard, "standard")]
+    let packets = layers.flatMap { bindings, layer in
+      bindings.map {
+        LibloCodec.encode(
+          Message("/\(settings.root)/midi/binding", .string($0.description), .string(layer)))
+      }
+    }
+    for datagram in Bundle.pack([updateFrame(1)] + packets + [updateFrame(0)]) {
+      sendPacket(datagram, to: target)
+    }
+  }
+}
+
+extension Peer {
+  /// Who speaks through the control port. Nothing can be sent there: what would be answered is for the terminal.
+  static let midi = Peer(Endpoint(Host(high: 0, low: 0), port: 0), socket: -1)
+}
+
+/// Where each knob was: one that passes its middle is a press, one that stays above it is none. As many as MIDI has.
+struct KnobLevels {
+  private var levels: [MIDIEventName: Double] = [:]
+
+  /// A switch that sends the same high value again was pressed again; a pedal on its way never does.
+  mutating func isPress(_ message: MIDIMessage) -> Bool {
+    switch message.event.kind {
+    case .note, .program, .start, .resume, .stop, .machine: return message.isPressed
+    case .controller, .bend: break
+    }
+    guard case .level(let level) = message.amount else { return false }
+    let last = levels.updateValue(level, forKey: message.event)
+    return message.isPressed && (last == nil || last.map { $0 < 0.5 || $0 == level } == true)
+  }
+}
+
+extension MIDIEventName {
+  fileprivate var isStart: Bool {
+    switch kind {
+    case .start, .resume, .machine(.play), .machine(.deferredPlay): true
+    case .note, .controller, .program, .bend, .stop, .machine: false
+    }
+  }
+}
+
+extension Node {
+  /// What an event says to this row; nil: nothing.
+  fileprivate func arguments(
+    for message: MIDIMessage, _ target: MIDITarget, isPress: Bool, faderRange: ClosedRange<Double>
+  ) -> [Argument]? {
+    if !target.arguments.isEmpty { return isPress ? target.arguments.map { .string($0) } : nil }
+    if case .seconds(let seconds) = message.amount, kind == .order { return [.float64(seconds)] }
+    guard kind != .trigger else { return isPress ? [] : nil }
+    guard parameters.count == 1 else { return nil }
+    if case .flag = parameters[0] { return [.float32(message.isPressed ? 1 : 0)] }
+    guard case .level(let level) = message.amount, kind == .value || target.range != nil else { return nil }
+    switch parameters[0] {
+    case .number(let range, _):
+      // From 20 to 999 no knob hits a tempo: it has the fader's range.
+      let own = path == "tempo" ? faderRange : range
+      return [.float64(target.value(at: level, in: target.range ?? own))]
+    case .fader: return [.float64(target.value(at: level, in: target.range ?? 0...1))]
+    case .whole(let range, _):
+      let own = Double(range.lowerBound)...Double(range.upperBound)
+      return [.float64(target.value(at: level, in: target.range ?? own))]
+    case .word(let words):
+      return [.int32(Int32(clamping: min(words.count - 1, Int(level * Double(words.count)))))]
+    case .flag, .text, .exact, .micros: return nil
+    }
+  }
+}

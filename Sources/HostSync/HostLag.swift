@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// How far a host that counts frames by itself is behind the session: a DAW runs on the sound card's crystal and on
+/// frames that JACK has played, the session on time.
+///
+/// It begins with what the start was off, and grows by the crystal's drift, by each lost cycle (JACK's transport does
+/// not count them, jack-and-peers 4.8), by a locate that did not land on the grid, and by whatever moves the session
+/// under the host. A tempo change leaves it: a host follows it, or plays something else anyway.
+struct HostLag: BitwiseCopyable {
+  /// Positive: the host is late.
+  private(set) var micros = 0.0
+  /// A frame, and the song's beat that the host plays there.
+  private var frame: UInt32 = 0
+  private var beat = 0.0
+  private var period = 0.0
+
+  @_noLocks @_noAllocation
+  init() {}
+
+  /// A start or a locate: what the host plays at this frame is this beat.
+  @_noLocks @_noAllocation
+  mutating func begin(frame: UInt32, beat: Double) {
+    self.frame = frame
+    self.beat = beat
+    period = 0
+  }
+
+  /// `beat` is the session's at this frame, `period` microseconds of a beat.
+  @_noLocks @_noAllocation
+  mutating func follow(frame: UInt32, beat: Double, period: Double, nominalPerFrame: Double) {
+    if self.period != 0, self.period != period {
+      self.frame = frame
+      self.beat = beat - micros / period
+    }
+    self.period = period
+    let played = Double(Int32(truncatingIfNeeded: frame &- self.frame)) * nominalPerFrame
+    micros = (beat - self.beat) * period - played
+  }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+
+/// A place in the song, and the cycle in which a rolling transport shall be there: a locate that keeps time.
+///
+/// The control thread plans it from the last cycle's `Report` and asks JACK shortly before; JACK stops everybody for a
+/// cycle or more (jack-and-peers 4.3), and we, as a slow-sync client, hold exactly this one relocation until its cycle
+/// comes. No other locate or loop is ever held.
+public struct Relocation: Sendable, BitwiseCopyable {
+  /// The first rolling frame, and the song's beat there.
+  public var frame: UInt32
+  public var songBeat: Double
+  /// When that frame is heard, on Link's clock: at a cycle's start. Long ago: there is no relocation.
+  public var heardAt: Double
+  /// When JACK has to be asked for it, on Link's clock.
+  public var askAt: Double
+
+  /// Longer than this no relocation is held.
+  static var longestHold: Double { @_noLocks @_noAllocation get { 500_000 } }
+  /// Frame and place belong together as long as this around the moment.
+  static var memory: Double { @_noLocks @_noAllocation get { 2_500_000 } }
+
+  @_noLocks @_noAllocation
+  public init() {
+    self.init(frame: 0, songBeat: 0, heardAt: -1e18, askAt: -1e18)
+  }
+
+  @_noLocks @_noAllocation
+  public init(frame: UInt32, songBeat: Double, heardAt: Double, askAt: Double) {
+    self.frame = frame
+    self.songBeat = songBeat
+    self.heardAt = heardAt
+    self.askAt = askAt
+  }
+
+  /// Whether the transport has to wait for its cycle. `rollsAt` is when the next cycle is heard.
+  @_noLocks @_noAllocation
+  func holds(_ transport: Transport, rollsAt: Double, period: Double) -> Bool {
+    guard case .starting = transport.state, transport.frame == frame else { return false }
+    let left = heardAt - rollsAt
+    return left > period / 2 && left < Self.longestHold
+  }
+
+  @_noLocks @_noAllocation
+  func landmark(at time: Double) -> Landmark? {
+    guard abs(time - heardAt) < Self.memory else { return nil }
+    return Landmark(frame: frame, beat: songBeat)
+  }
+}
+
+extension Relocation {
+  /// Cycles in which JACK gets it done: asked in the first, Starting in the second, rolling from the third on.
+  private static var cycles: Double { @_noLocks @_noAllocation get { 3 } }
+  /// How late the control thread may be in asking, and in planning.
+  private static var asking: Double { @_noLocks @_noAllocation get { 4_000 } }
+  private static var planning: Double { @_noLocks @_noAllocation get { 25_000 } }
+
+  /// The soonest moment that can be planned for, as heard.
+  @_noLocks @_noAllocation
+  static func soonest(_ now: Report) -> Double {
+    now.moment.heard.start + planning + asking + (cycles + 1) * now.moment.cycle + now.othersTake
+  }
+
+  /// Sends the transport so that song beat `beat` at frame `frame` is heard at `time`, to the frame if there is room
+  /// before it; else in the nearest cycle. `time` not before `soonest`.
+  @_noLocks @_noAllocation
+  static func meeting(_ time: Double, frame: UInt32, beat: Double, from now: Report) -> Relocation {
+    let moment = now.moment
+    let ahead = (time - moment.heard.start) / moment.cycle
+    let whole = Double(Int64(flooring: ahead))
+    let preRoll = Int64(rounding: (ahead - whole) * Double(moment.frames))
+    let hasRoom = preRoll <= Int64(frame)
+    let start = hasRoom ? whole * moment.cycle : Double(Int64(rounding: ahead)) * moment.cycle
+    let before = hasRoom ? UInt32(clamping: preRoll) : 0
+    return Relocation(
+      frame: frame &- before, songBeat: beat - Double(before) * moment.heard.perFrame / moment.period,
+      heardAt: moment.heard.start + start,
+      askAt: moment.due + start - cycles * moment.cycle - asking - now.othersTake)
+  }
+
+  /// Takes away a host's lag at the song's beat `bar`. nil: it would have to go to before the song's start.
+  @_noLocks @_noAllocation
+  static func correction(_ now: Report, at bar: Double) -> Relocation? {
+    let moment = now.moment
+    let away = (bar - now.songBeat) * moment.period
+    // From what the host plays now, by its own count, to the bar line.
+    let frame = Int64(moment.frame) &+ Int64(rounding: (away + now.hostLag) * Double(moment.sampleRate) / 1e6)
+    guard frame >= 0 else { return nil }
+    return meeting(moment.heard.start + away, frame: UInt32(clamping: frame), beat: bar, from: now)
+  }
+
+  /// The song's first bar line that can be planned for.
+  @_noLocks @_noAllocation
+  static func nextBar(_ now: Report, beatsPerBar: Int64) -> Double {
+    let soon = now.songBeat + (soonest(now) - now.moment.heard.start) / now.moment.period
+    let length = Double(max(1, beatsPerBar))
+    return -Double(Int64(flooring: -soon / length)) * length
+  }
+}
+
+/// A place in the song, and the session's beat on which it shall be heard.
+struct Appointment: Sendable {
+  var frame: UInt32
+  var beat: Double
+  var sessionBeat: Double
+
+  /// The session's next beat that matches the place within `step` beats; 0: at once, at most a beat behind the place so
+  /// that it is in phase.
+  init(_ now: Report, frame: UInt32, beat: Double, step: Double) {
+    let moment = now.moment
+    let soon = now.sessionBeat + (Relocation.soonest(now) - moment.heard.start) / moment.period
+    let grid = step > 0 ? step : 1
+    let wait = beat - soon - Double(Int64(flooring: (beat - soon) / grid)) * grid
+    if step > 0 {
+      (self.frame, self.beat, sessionBeat) = (frame, beat, soon + wait)
+    } else {
+      // As far behind the place as the session is behind its last matching beat.
+      let behind = wait > 0 ? 1 - wait : 0
+      let rest = Int64(rounding: behind * moment.period * Double(moment.sampleRate) / 1e6)
+      self.frame = UInt32(clamping: Int64(frame) &+ rest)
+      self.beat = beat + behind
+      sessionBeat = soon
+    }
+  }
+
+  func relocation(_ now: Report) -> Relocation {
+    let away = (sessionBeat - now.sessionBeat) * now.moment.period
+    return .meeting(now.moment.heard.start + away, frame: frame, beat: beat, from: now)
+  }
+}

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+
+/// What is done about a host that counts frames and has drifted from the session.
+public enum Correction: Sendable, Hashable {
+  /// It is measured and told.
+  case off
+  /// Above so many microseconds the transport is located to where it should be, at the next bar line.
+  case locate(above: Double)
+}
+
+/// The control thread's side of relocations: plans them, waits for the moment to ask JACK, drops what has become
+/// pointless. Pure: a report and the time go in, what to ask comes out. [control]
+public struct Relocator: Sendable {
+  public enum Step: Sendable {
+    case nothing
+    /// Publish it to the audio thread, then ask JACK.
+    case relocate(Relocation)
+    /// Nothing rolls any more: an ordinary locate.
+    case locate(frame: UInt32)
+    /// The next cycle shall be the first that stands.
+    case stop
+  }
+
+  private enum Errand: Sendable {
+    case none
+    /// At this beat of the song.
+    case correct(bar: Double)
+    case locate(Place, at: Appointment)
+    /// On a beat of the session.
+    case stop(step: Double, at: Double)
+  }
+
+  private struct Place: Sendable {
+    var frame: UInt32
+    var beat: Double
+    var step: Double
+  }
+
+  /// A lag must have lasted so long; a lost cycle is followed by others.
+  static let doubt = Micros(500_000)
+  /// Each correction is heard as a short silence: so far apart at least.
+  static let pause = Micros(4_000_000)
+  /// If so many in a row did not help, somebody else is at work, and it is left for a minute.
+  static let mostTries = 3
+  static let surrender = Micros(60_000_000)
+
+  /// No bar or quantum is longer than this: 64 beats at 20 a minute.
+  static let farthest = 192e6
+
+  public var correction = Correction.off
+  public var meter = Meter()
+  /// Corrections asked for so far.
+  public private(set) var corrections: UInt64 = 0
+
+  private var errand = Errand.none
+  private var laggingSince: Micros?
+  private var nextCorrection: Micros?
+  private var tries = 0
+
+  public init() {}
+
+  /// Whether it wants to be asked every other millisecond.
+  public var isBusy: Bool { if case .none = errand { false } else { true } }
+
+  /// A locate of the rolling transport that keeps to the session's grid.
+  public mutating func locate(frame: UInt32, beat: Double, step: Double, from now: Report) {
+    let place = Place(frame: frame, beat: beat, step: step)
+    errand = .locate(place, at: Appointment(now, frame: frame, beat: beat, step: step))
+  }
+
+  /// A stop of the rolling transport on the session's next beat that is a multiple of `step`.
+  public mutating func stop(step: Double, from now: Report) {
+    let soon = now.sessionBeat + now.moment.cycle / now.moment.period
+    errand = .stop(step: step, at: -Double(Int64(flooring: -soon / step)) * step)
+  }
+
+  public var isStopping: Bool { if case .stop = errand { true } else { false } }
+
+  /// Somebody decided otherwise.
+  public mutating func cancel() { errand = .none }
+
+  public mutating func step(_ now: Report, at time: Micros) -> Step {
+    if case .none = errand, isCorrectionDue(now, at: time) {
+      errand = .correct(bar: Relocation.nextBar(now, beatsPerBar: meter.beats))
+    }
+    if case .stop(let step, let beat) = errand { return stop(now, step: step, at: beat, time) }
+    // Anew each time: clocks are known better the nearer it comes, and the session may move.
+    guard let plan = plan(now) else {
+      cancel()
+      return .nothing
+    }
+    guard now.isRolling else { return giveUp() }
+    let late = Double(time.count) - plan.askAt
+    if late < -Self.farthest || late > 2 * now.moment.cycle { postpone(now) }
+    guard late >= 0, late <= 2 * now.moment.cycle else { return .nothing }
+    if case .correct = errand {
+      corrections &+= 1
+      tries += 1
+      nextCorrection = time + (tries < Self.mostTries ? Self.pause : Self.surrender)
+      laggingSince = nil
+    }
+    cancel()
+    return .relocate(plan)
+  }
+
+  /// JACK stops in the cycle after the one in which it is asked: in the middle of that one is the safest moment.
+  private mutating func stop(_ now: Report, step: Double, at beat: Double, _ time: Micros) -> Step {
+    guard now.isRolling else {
+      cancel()
+      return .nothing
+    }
+    let moment = now.moment
+    let away = (beat - now.sessionBeat) * moment.period
+    let cycles = Double(Int64(rounding: away / moment.cycle))
+    let askAt = moment.due + (cycles - 0.6) * moment.cycle
+    // A session that jumped has other beats.
+    if away > step * moment.period + 1e6 { stop(step: step, from: now) }
+    guard Double(time.count) >= askAt else { return .nothing }
+    cancel()
+    return .stop
+  }
+
+  private mutating func giveUp() -> Step {
+    let abandoned = errand
+    cancel()
+    if case .locate(let place, _) = abandoned { return .locate(frame: place.frame) }
+    return .nothing
+  }
+
+  private func plan(_ now: Report) -> Relocation? {
+    switch errand {
+    case .none, .stop: nil
+    case .correct(let bar): .correction(now, at: bar)
+    case .locate(_, let appointment): appointment.relocation(now)
+    }
+  }
+
+  /// Too late for this moment, or the session has moved it far away: the next one.
+  private mutating func postpone(_ now: Report) {
+    switch errand {
+    case .none, .stop: break
+    case .correct: errand = .correct(bar: Relocation.nextBar(now, beatsPerBar: meter.beats))
+    case .locate(let place, _):
+      errand = .locate(
+        place, at: Appointment(now, frame: place.frame, beat: place.beat, step: place.step))
+    }
+  }
+
+  private mutating func isCorrectionDue(_ now: Report, at time: Micros) -> Bool {
+    guard case .locate(let limit) = correction, now.isRolling, now.timebase == .ours else {
+      laggingSince = nil
+      return false
+    }
+    guard abs(now.hostLag) > limit else {
+      laggingSince = nil
+      if let nextCorrection, time >= nextCorrection { tries = 0 }
+      return false
+    }
+    let since = laggingSince ?? time
+    laggingSince = since
+    guard time - since >= Self.doubt else { return false }
+    if let nextCorrection, time < nextCorrection { return false }
+    if tries >= Self.mostTries { tries = 0 }
+    return true
+  }
+}

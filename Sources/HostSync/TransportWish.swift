@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Where the audio thread wants the transport to be. It cannot ask JACK itself (a lock on PipeWire); the control
+/// thread reads this in the report and does it, once for each number.
+public struct TransportWish: Hashable, Sendable, BitwiseCopyable {
+  /// The transport must still be in this state, or the wish is void: somebody was faster.
+  public enum Condition: UInt8, Sendable, BitwiseCopyable {
+    case none
+    case starting
+    case stopped
+  }
+
+  public var condition = Condition.none
+  public var frame: UInt32 = 0
+  /// Where the transport must still stand, too.
+  public var from: UInt32 = 0
+  public var number: UInt32 = 0
+
+  @_noLocks @_noAllocation
+  init() {}
+
+  @_noLocks @_noAllocation
+  public static func == (left: TransportWish, right: TransportWish) -> Bool {
+    left.condition == right.condition && left.frame == right.frame && left.from == right.from
+      && left.number == right.number
+  }
+
+  @_noLocks @_noAllocation
+  mutating func ask(for frame: UInt32, from: UInt32, if condition: Condition) {
+    self.frame = frame
+    self.from = from
+    self.condition = condition
+    number &+= 1
+  }
+
+  @_noLocks @_noAllocation
+  mutating func withdraw() { condition = .none }
+}
+
+/// A frame whose place in the song is known by other means than the tempo: we sent the transport there.
+struct Landmark: BitwiseCopyable {
+  var frame: UInt32
+  var beat: Double
+
+  @_noLocks @_noAllocation
+  init(frame: UInt32, beat: Double) {
+    self.frame = frame
+    self.beat = beat
+  }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import CJACK
+
+/// A look at a server and everybody on it, for those who search for what is wrong.
+public struct GraphSurvey: Equatable, Sendable {
+  public struct PhysicalPort: Equatable, Sendable {
+    public var name: String
+    public var isMIDI: Bool
+    public var latencyFrames: UInt32
+
+    public init(name: String, isMIDI: Bool, latencyFrames: UInt32) {
+      self.name = name
+      self.isMIDI = isMIDI
+      self.latencyFrames = latencyFrames
+    }
+  }
+
+  public var server: ServerDescription
+  /// Without the one that looks.
+  public var clients: [String]
+  /// What plays: the sound card's and the MIDI devices' ports.
+  public var outputs: [PhysicalPort]
+  public var physicalInputs: [String]
+  /// Somebody shows bars and beats on the transport.
+  public var showsBars: Bool
+
+  public init(
+    server: ServerDescription, clients: [String], outputs: [PhysicalPort], physicalInputs: [String],
+    showsBars: Bool
+  ) {
+    self.server = server
+    self.clients = clients
+    self.outputs = outputs
+    self.physicalInputs = physicalInputs
+    self.showsBars = showsBars
+  }
+
+  /// Joins the server for a moment, without ports. [control]
+  public init(lookingAt server: String?) throws(JACKError) {
+    let client = try JACKClient(name: "tactus-looks", server: server)
+    func names(_ flags: JackPortFlags..., type: String? = nil) -> [String] {
+      let bits = flags.reduce(UInt(0)) { $0 | UInt($1.rawValue) }
+      return portNames(jack_get_ports(client.handle, nil, type, bits))
+    }
+    var seen: Set<String> = []
+    let clients = names(JackPortIsInput).appending(names(JackPortIsOutput))
+      .compactMap { $0.split(separator: ":").first.map(String.init) }
+      .filter { $0 != client.name && seen.insert($0).inserted }
+    let midi = Set(names(JackPortIsInput, JackPortIsPhysical, type: JACK_DEFAULT_MIDI_TYPE))
+    let outputs = names(JackPortIsInput, JackPortIsPhysical).map { name in
+      var range = jack_latency_range_t()
+      if let port = jack_port_by_name(client.handle, name) {
+        jack_port_get_latency_range(port, JackPlaybackLatency, &range)
+      }
+      return PhysicalPort(name: name, isMIDI: midi.contains(name), latencyFrames: range.max)
+    }
+    var position = jack_position_t()
+    jack_transport_query(client.handle, &position)
+    self.init(
+      server: client.description, clients: clients, outputs: outputs,
+      physicalInputs: names(JackPortIsOutput, JackPortIsPhysical, type: JACK_DEFAULT_AUDIO_TYPE),
+      showsBars: position.valid.rawValue & JackPositionBBT.rawValue != 0)
+  }
+}
+
+extension [String] {
+  fileprivate func appending(_ more: [String]) -> [String] { self + more }
+}

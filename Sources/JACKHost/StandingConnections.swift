@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// A connection that is to be there whenever both of its ports are.
+public enum StandingConnection: Hashable, Sendable {
+  /// By full names, or ours by their own; `*` stands for anything. In either direction.
+  case ports(String, String)
+  /// The click on the first two playback ports of the sound card.
+  case clickToSpeakers
+}
+
+/// Makes the standing connections: each pair once whenever both of its ports have come, so that what a hand cuts stays
+/// cut until one of them, or the server, has gone and come back.
+struct StandingConnections {
+  /// Two patterns that match everything would want them by the thousand.
+  static let limit = 512
+
+  struct Seen {
+    var outputs: [String] = []
+    var inputs: [String] = []
+    var speakers: [String] = []
+  }
+
+  private struct Pair: Hashable {
+    let output: String
+    let input: String
+  }
+
+  private(set) var wanted: [StandingConnection] = []
+  private var made: Set<Pair> = []
+  private(set) var refusedCount = 0
+
+  mutating func want(_ connections: [StandingConnection]) {
+    wanted = connections
+    made = []
+  }
+
+  mutating func serverLost() {
+    made = []
+  }
+
+  /// - Parameter connect: from an output to an input; whether they are connected afterwards.
+  mutating func step(_ seen: Seen, client: String, connect: (String, String) -> Bool) {
+    guard !wanted.isEmpty else { return }
+    var possible: [Pair] = []
+    for connection in wanted { possible += pairs(connection, seen, client) }
+    refusedCount += max(0, possible.count - Self.limit)
+    let allowed = possible.prefix(Self.limit)
+    made.formIntersection(allowed)
+    for pair in allowed where !made.contains(pair) && connect(pair.output, pair.input) { made.insert(pair) }
+  }
+
+  private func pairs(_ connection: StandingConnection, _ seen: Seen, _ client: String) -> [Pair] {
+    switch connection {
+    case .clickToSpeakers:
+      guard let first = seen.speakers.first else { return [] }
+      let second = seen.speakers.dropFirst().first ?? first
+      return [
+        Pair(output: "\(client):click_1", input: first), Pair(output: "\(client):click_2", input: second),
+      ]
+    case .ports(let one, let other):
+      let (one, other) = (PortPattern(one, client: client), PortPattern(other, client: client))
+      func pairs(_ from: PortPattern, _ to: PortPattern) -> [Pair] {
+        let inputs = seen.inputs.filter(to.matches)
+        return seen.outputs.filter(from.matches).flatMap { output in
+          inputs.map { Pair(output: output, input: $0) }
+        }
+      }
+      let forward = pairs(one, other)
+      return forward.isEmpty ? pairs(other, one) : forward
+    }
+  }
+}
+
+/// The name of a port, in which `*` stands for anything.
+struct PortPattern {
+  private let parts: [Substring]
+
+  /// Without a colon it is a port of this client.
+  init(_ text: String, client: String) {
+    parts = (text.contains(":") ? text : "\(client):\(text)")
+      .split(separator: "*", omittingEmptySubsequences: false)
+  }
+
+  func matches(_ name: String) -> Bool {
+    guard let first = parts.first, let last = parts.last, parts.count > 1 else {
+      return name == parts.joined()
+    }
+    guard name.hasPrefix(first) else { return false }
+    var rest = name.dropFirst(first.count)
+    for part in parts.dropFirst().dropLast() where !part.isEmpty {
+      guard let found = rest.firstRange(of: part) else { return false }
+      rest = rest[found.upperBound...]
+    }
+    return rest.hasSuffix(last)
+  }
+}

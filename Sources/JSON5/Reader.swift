@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// From the first character to the last, without going back.
+struct Reader {
+  private let text: [Unicode.Scalar]
+  private let limits: JSON5.Limits
+  private var place = 0
+  private(set) var line = 1
+  private var values = 0
+
+  init(_ bytes: [UInt8], limits: JSON5.Limits) throws(JSON5.Fault) {
+    guard bytes.count <= limits.bytes else {
+      throw JSON5.Fault(line: 1, text: "longer than \(limits.bytes) bytes")
+    }
+    guard let string = String(validating: bytes, as: UTF8.self) else {
+      throw JSON5.Fault(line: Self.line(ofFirstFaultIn: bytes), text: "not UTF-8")
+    }
+    text = Array(string.unicodeScalars)
+    self.limits = limits
+  }
+
+  private static func line(ofFirstFaultIn bytes: [UInt8]) -> Int {
+    var decoder = UTF8()
+    var iterator = bytes.makeIterator()
+    var line = 1
+    while true {
+      switch decoder.decode(&iterator) {
+      case .scalarValue(let scalar): if scalar == "\n" { line += 1 }
+      case .emptyInput, .error: return line
+      }
+    }
+  }
+
+  mutating func document() throws(JSON5.Fault) -> JSON5.Element {
+    let element = try element(depth: 0)
+    try skipSpace()
+    guard let rest = next else { return element }
+    throw fault("something behind the end: \(Self.shown(rest))")
+  }
+
+  // MARK: values
+
+  private mutating func element(depth: Int) throws(JSON5.Fault) -> JSON5.Element {
+    try skipSpace()
+    try count()
+    let start = line
+    guard let first = next else { throw fault("a value is missing at the end") }
+    let value: JSON5
+    switch first {
+    case "{": value = .object(try object(depth: depth))
+    case "[": value = .array(try array(depth: depth))
+    case "\"", "'": value = .string(try string())
+    case "+", "-", ".", "0"..."9", "I", "N": value = try number()
+    case _ where first.startsName: value = try word()
+    default: throw fault("a value was expected, not \(Self.shown(first))")
+    }
+    return JSON5.Element(value: value, line: start)
+  }
+
+  private mutating func object(depth: Int) throws(JSON5.Fault) -> [JSON5.Member] {
+    try descend(depth)
+    advance()
+    var members: [JSON5.Member] = []
+    var names: Set<String> = []
+    while true {
+      try skipSpace()
+      if take("}") { return members }
+      let start = line
+      let name = try name()
+      guard names.insert(name).inserted else {
+        throw JSON5.Fault(line: start, text: "\"\(Self.shortened(name))\" a second time")
+      }
+      try skipSpace()
+      guard take(":") else { throw fault("a colon was expected after \"\(Self.shortened(name))\"" + found) }
+      members.append(JSON5.Member(name: name, line: start, element: try element(depth: depth + 1)))
+      try skipSpace()
+      guard take(",") else {
+        if take("}") { return members }
+        throw fault("a comma or } was expected" + found)
+      }
+    }
+  }
+
+  private mutating func array(depth: Int) throws(JSON5.Fault) -> [JSON5.Element] {
+    try descend(depth)
+    advance()
+    var elements: [JSON5.Element] = []
+    while true {
+      try skipSpace()
+      if take("]") { return elements }
+      elements.append(try element(depth: depth + 1))
+      try skipSpace()
+      guard take(",") else {
+        if take("]") { return elements }
+        throw fault("a comma or ] was expected" + found)
+      }
+    }
+  }
+
+  private mutating func name() throws(JSON5.Fault) -> String {
+    try count()
+    guard let first = next else { throw fault("a } is missing at the end") }
+    if first == "\"" || first == "'" { return try string() }
+    guard first.startsName || first == "\\" else {
+      throw fault("a name or } was expected, not \(Self.shown(first))")
+    }
+    var name = String.UnicodeScalarView()
+    while let scalar = next {
+      var scalar = scalar
+      if scalar == "\\" {
+        advance()
+        guard take("u") else { throw fault("in a name, \\ begins only \\u and four digits") }
+        scalar = try unicode()
+        guard name.isEmpty ? scalar.startsName : scalar.continuesName else {
+          throw fault("\(Self.shown(scalar)) in a name needs quotes around it")
+        }
+      } else if scalar.continuesName {
+        advance()
+      } else {
+        break
+      }
+      name.append(scalar)
+    }
+    return String(name)
+  }
+
+  private mutating func word() throws(JSON5.Fault) -> JSON5 {
+    let word = takeWord()
+    switch word {
+    case "null": return .null
+    case "true": return .boolean(true)
+    case "false": return .boolean(false)
+    default: throw fault("\(Self.shortened(word)) is no value; text needs quotes around it")
+    }
+  }
+
+  private mutating func takeWord() -> String {
+    var word = String.UnicodeScalarView()
+    while let scalar = next, scalar.continuesName {
+      word.append(scalar)
+      advance()
+    }
+    return String(word)
+  }
+
+  // MARK: numbers
+
+  private mutating func number() throws(JSON5.Fault) -> JSON5 {
+    var written = ""
+    while let scalar = next, scalar.continuesName || scalar == "+" || scalar == "-" || scalar == "." {
+      written.unicodeScalars.append(scalar)
+      advance()
+    }
+    guard let value = Self.number(written) else { throw fault("\(Self.shortened(written)) is not a number") }
+    return .number(value, written: written)
+  }
+
+  static func number(_ text: String) -> Double? {
+    var digits = Substring(text)
+    let isNegative = digits.hasPrefix("-")
+    if isNegative || digits.hasPrefix("+") { digits.removeFirst() }
+    guard let magnitude = magnitude(digits) else { return nil }
+    return isNegative ? -magnitude : magnitude
+  }
+
+  private static func magnitude(_ text: Substring) -> Double? {
+    if text == "Infinity" { return .infinity }
+    if text == "NaN" { return .nan }
+    if text.hasPrefix("0x") || text.hasPrefix("0X") {
+      let digits = text.dropFirst(2)
+      guard !digits.isEmpty else { return nil }
+      var value = 0.0
+      for digit in digits {
+        guard digit.isASCII, let worth = digit.hexDigitValue else { return nil }
+        value = value * 16 + Double(worth)
+      }
+      return value
+    }
+    // Digits with a point and an exponent, and nothing else that Double(_:) takes.
+    var mantissa = text
+    if let e = text.firstIndex(where: { $0 == "e" || $0 == "E" }) {
+      var exponent = text[text.index(after: e)...]
+      if exponent.hasPrefix("+") || exponent.hasPrefix("-") { exponent.removeFirst() }
+      guard !exponent.isEmpty, exponent.utf8.allSatisfy(isDigit) else { return nil }
+      mantissa = text[..<e]
+    }
+    let parts = mantissa.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count <= 2, parts.allSatisfy({ $0.utf8.allSatisfy(isDigit) }),
+      parts.contains(where: { !$0.isEmpty }), parts[0] == "0" || !parts[0].hasPrefix("0")
+    else { return nil }
+    let whole = parts[0].isEmpty ? "0" : parts[0]
+    let fraction = parts.count > 1 && !parts[1].isEmpty ? "." + parts[1] : ""
+    return Double(whole + fraction + text[mantissa.endIndex...])
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+
+  // MARK: text
+
+  private mutating func string() throws(JSON5.Fault) -> String {
+    let start = line
+    let quote = next
+    advance()
+    var string = String.UnicodeScalarView()
+    while let scalar = next {
+      if scalar == quote {
+        advance()
+        return String(string)
+      }
+      guard scalar != "\n", scalar != "\r" else { break }
+      advance()
+      if scalar != "\\" {
+        string.append(scalar)
+      } else if let escaped = try escape() {
+        string.append(escaped)
+      }
+    }
+    throw JSON5.Fault(line: start, text: "text without its closing \(quote == "'" ? "'" : "\"")")
+  }
+
+  /// nil: the line goes on in the next one.
+  private mutating func escape() throws(JSON5.Fault) -> Unicode.Scalar? {
+    guard let scalar = next else { throw fault("text that ends in a \\") }
+    advance()
+    switch scalar {
+    case "n": return "\n"
+    case "t": return "\t"
+    case "r": return "\r"
+    case "b": return "\u{8}"
+    case "f": return "\u{c}"
+    case "v": return "\u{b}"
+    case "0":
+      guard let digit = next, ("0"..."9").contains(digit) else { return "\0" }
+      throw fault("\\0 with another digit behind it")
+    case "1"..."9": throw fault("\\\(scalar) means nothing")
+    case "x": return try hexadecimal(digits: 2, of: "\\x")
+    case "u": return try unicode()
+    case "\r":
+      _ = take("\n")
+      return nil
+    case "\n", "\u{2028}", "\u{2029}": return nil
+    default: return scalar
+    }
+  }
+
+  private mutating func unicode() throws(JSON5.Fault) -> Unicode.Scalar {
+    let high = try code(digits: 4, of: "\\u")
+    if let scalar = Unicode.Scalar(high) { return scalar }
+    guard high < 0xDC00, take("\\"), take("u") else { throw fault("half of a surrogate pair") }
+    let low = try code(digits: 4, of: "\\u")
+    guard (0xDC00...0xDFFF).contains(low),
+      let scalar = Unicode.Scalar(0x10000 + (high - 0xD800) << 10 + (low - 0xDC00))
+    else { throw fault("half of a surrogate pair") }
+    return scalar
+  }
+
+  private mutating func hexadecimal(digits: Int, of escape: String) throws(JSON5.Fault) -> Unicode.Scalar {
+    let code = try code(digits: digits, of: escape)
+    guard let scalar = Unicode.Scalar(code) else { throw fault("half of a surrogate pair") }
+    return scalar
+  }
+
+  private mutating func code(digits: Int, of escape: String) throws(JSON5.Fault) -> UInt32 {
+    var code: UInt32 = 0
+    for _ in 0..<digits {
+      guard let scalar = next, scalar.isASCII, let worth = Character(scalar).hexDigitValue else {
+        throw fault("\(escape) needs \(digits == 2 ? "two" : "four") hexadecimal digits")
+      }
+      code = code << 4 | UInt32(worth)
+      advance()
+    }
+    return code
+  }
+
+  // MARK: between
+
+  private mutating func skipSpace() throws(JSON5.Fault) {
+    while let scalar = next {
+      if scalar == "/" {
+        try skipComment()
+      } else if scalar.isSpace {
+        advance()
+      } else {
+        return
+      }
+    }
+  }
+
+  private mutating func skipComment() throws(JSON5.Fault) {
+    let start = line
+    advance()
+    if take("/") {
+      while let scalar = next, !scalar.endsLine { advance() }
+    } else if take("*") {
+      while let scalar = next {
+        advance()
+        if scalar == "*", take("/") { return }
+      }
+      throw JSON5.Fault(line: start, text: "a comment without its closing */")
+    } else {
+      throw fault("a value was expected, not /")
+    }
+  }
+
+  private var next: Unicode.Scalar? { place < text.count ? text[place] : nil }
+
+  private mutating func advance() {
+    // A line ends with \n, \r\n or \r.
+    if text[place] == "\n" || (text[place] == "\r" && (place + 1 >= text.count || text[place + 1] != "\n")) {
+      line += 1
+    }
+    place += 1
+  }
+
+  private mutating func take(_ scalar: Unicode.Scalar) -> Bool {
+    guard next == scalar else { return false }
+    advance()
+    return true
+  }
+
+  private mutating func count() throws(JSON5.Fault) {
+    values += 1
+    guard values <= limits.values else { throw fault("more than \(limits.values) values") }
+  }
+
+  private func descend(_ depth: Int) throws(JSON5.Fault) {
+    guard depth < limits.depth else { throw fault("more than \(limits.depth) brackets in each other") }
+  }
+
+  // MARK: complaints
+
+  private func fault(_ text: String) -> JSON5.Fault { JSON5.Fault(line: line, text: text) }
+
+  private var found: String { next.map { ", not \(Self.shown($0))" } ?? " before the end" }
+
+  static func shown(_ scalar: Unicode.Scalar) -> String {
+    let isVisible = scalar.value >= 0x20 && scalar.value != 0x7F && !scalar.isSpace
+    return isVisible ? "\(scalar)" : "U+" + String(scalar.value, radix: 16, uppercase: true)
+  }
+
+  /// On one line, and without what a terminal would obey.
+  private static func shortened(_ text: String) -> String {
+    let safe = text.unicodeScalars.prefix(40).map { scalar in
+      scalar.endsLine || scalar.properties.generalCategory == .control ? "?" : Character(scalar)
+    }
+    return String(safe) + (text.unicodeScalars.count > 40 ? "..." : "")
+  }
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// An event and what it moves: `note 36 ch 10 = tempo/tap`, `cc 7 = click/volume`, `cc 1 = tempo 60..180`,
+/// `note 40 = tempo 128 bar`, `note 41 = rewind, start`.
+public struct MIDIBinding: Hashable, Sendable, CustomStringConvertible {
+  /// Targets of one event.
+  public static let targetLimit = 8
+
+  public let event: MIDIEventName
+  public let targets: [MIDITarget]
+
+  init(_ event: MIDIEventName, _ targets: [MIDITarget]) {
+    self.event = event
+    self.targets = targets
+  }
+
+  public init?(_ text: String) {
+    let sides = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    guard sides.count == 2, let event = MIDIEventName(String(sides[0])) else { return nil }
+    var targets: [MIDITarget] = []
+    for part in sides[1].split(separator: ",", omittingEmptySubsequences: false) {
+      guard targets.count < Self.targetLimit, let target = MIDITarget(part) else { return nil }
+      targets.append(target)
+    }
+    self.init(event, targets)
+  }
+
+  public var description: String {
+    "\(event) = " + targets.map(\.description).joined(separator: ", ")
+  }
+}
+
+/// An address of the control surface, and what is said to it: fixed arguments, or the range that a knob covers.
+public struct MIDITarget: Hashable, Sendable, CustomStringConvertible {
+  /// Below the surface's root.
+  public let path: String
+  public let arguments: [String]
+  public let range: ClosedRange<Double>?
+  /// The knob's left end is the higher one.
+  public let isReversed: Bool
+
+  init(path: String, arguments: [String] = [], range: ClosedRange<Double>? = nil, isReversed: Bool = false) {
+    self.path = path
+    self.arguments = arguments
+    self.range = range
+    self.isReversed = isReversed
+  }
+
+  /// Names that people say for addresses that they would have to look up.
+  private static let short = [
+    "tap": "tempo/tap", "nudge": "tempo/nudge", "gain": "click/volume", "click/gain": "click/volume",
+    "volume": "click/volume",
+  ]
+
+  /// An address, whole or below `/tactus/`, then its arguments or `LOW..HIGH`.
+  public init?(_ text: some StringProtocol) {
+    let words = String(text).split { $0 == " " }.map(String.init)
+    guard var path = words.first, text.utf8.count <= 128 else { return nil }
+    if path.hasPrefix("/tactus/") { path.removeFirst("/tactus/".count) }
+    let allowed = path.utf8.allSatisfy { (0x21...0x7e).contains($0) && !"#*,?[]{}\"=".utf8.contains($0) }
+    guard !path.isEmpty, allowed, !path.hasPrefix("/") else { return nil }
+    path = Self.short[path] ?? path
+    guard words.count == 2, let dots = words[1].firstRange(of: "..") else {
+      self.init(path: path, arguments: Array(words.dropFirst()))
+      return
+    }
+    guard let low = Double(words[1][..<dots.lowerBound]), let high = Double(words[1][dots.upperBound...]),
+      low.isFinite, high.isFinite
+    else { return nil }
+    self.init(path: path, range: min(low, high)...max(low, high), isReversed: low > high)
+  }
+
+  public var description: String {
+    guard let range else { return ([path] + arguments).joined(separator: " ") }
+    let (low, high) = isReversed ? (range.upperBound, range.lowerBound) : (range.lowerBound, range.upperBound)
+    return "\(path) \(low)..\(high)"
+  }
+
+  /// Where a knob's place is within a range.
+  public func value(at level: Double, in range: ClosedRange<Double>) -> Double {
+    let place = isReversed ? 1 - level : level
+    return range.lowerBound + place * (range.upperBound - range.lowerBound)
+  }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Something that a controller can send, as a person writes it: `note 36 ch 10`, `cc 64`, `mmc play`.
+public struct MIDIEventName: Hashable, Sendable, BitwiseCopyable {
+  public enum Kind: Hashable, Sendable, BitwiseCopyable {
+    case note(UInt8)
+    case controller(UInt8)
+    case program(UInt8)
+    case bend
+    case start, resume, stop
+    case machine(MIDIMachineCommand)
+  }
+
+  public let kind: Kind
+  /// 1 ... 16; nil: each of them, or none belongs to it.
+  public let channel: UInt8?
+
+  private init(_ kind: Kind, _ channel: UInt8? = nil) {
+    self.kind = kind
+    self.channel = channel
+  }
+
+  static func note(_ number: UInt8, channel: UInt8?) -> Self { Self(.note(number), channel) }
+  static func controller(_ number: UInt8, channel: UInt8?) -> Self { Self(.controller(number), channel) }
+  static func program(_ number: UInt8, channel: UInt8?) -> Self { Self(.program(number), channel) }
+  static func bend(channel: UInt8?) -> Self { Self(.bend, channel) }
+  static func machine(_ command: MIDIMachineCommand) -> Self { Self(.machine(command)) }
+  static let start = Self(.start)
+  static let resume = Self(.resume)
+  static let stop = Self(.stop)
+
+  /// A name without a channel stands for all of them.
+  func matches(_ other: MIDIEventName) -> Bool {
+    kind == other.kind && (channel == nil || channel == other.channel)
+  }
+}
+
+extension MIDIEventName: CustomStringConvertible {
+  /// Small or big letters, spaces where one likes: "note36ch10" too.
+  public init?(_ text: String) {
+    var words = Self.words(text)[...]
+    guard let first = words.popFirst() else { return nil }
+    func number(_ range: ClosedRange<UInt8>) -> UInt8? {
+      guard let word = words.popFirst(), let number = UInt8(word), range.contains(number) else { return nil }
+      return number
+    }
+    let kind: Kind
+    switch first {
+    case "note":
+      guard let value = number(0...127) else { return nil }
+      kind = .note(value)
+    case "cc":
+      guard let value = number(0...119) else { return nil }
+      kind = .controller(value)
+    case "program", "pc":
+      guard let value = number(0...127) else { return nil }
+      kind = .program(value)
+    case "bend": kind = .bend
+    case "start": kind = .start
+    case "continue": kind = .resume
+    case "stop": kind = .stop
+    case "mmc":
+      let name = words.joined(separator: " ")
+      guard let command = MIDIMachineCommand(rawValue: name) else { return nil }
+      words = []
+      kind = .machine(command)
+    default: return nil
+    }
+    var channel: UInt8?
+    if let word = words.popFirst() {
+      guard word == "ch" || word == "channel", let value = number(1...16) else { return nil }
+      channel = value
+    }
+    guard words.isEmpty else { return nil }
+    switch kind {
+    case .start, .resume, .stop, .machine: guard channel == nil else { return nil }
+    case .note, .controller, .program, .bend: break
+    }
+    self.init(kind, channel)
+  }
+
+  public var description: String {
+    let name =
+      switch kind {
+      case .note(let number): "note \(number)"
+      case .controller(let number): "cc \(number)"
+      case .program(let number): "program \(number)"
+      case .bend: "bend"
+      case .start: "start"
+      case .resume: "continue"
+      case .stop: "stop"
+      case .machine(let command): "mmc \(command.rawValue)"
+      }
+    return channel.map { "\(name) ch \($0)" } ?? name
+  }
+
+  /// Runs of letters and runs of digits; anything else separates them.
+  private static func words(_ text: String) -> [String] {
+    guard text.utf8.count <= 64 else { return [] }
+    var words: [String] = []
+    var wasDigit: Bool?
+    for character in text.lowercased() {
+      let isDigit = character.isASCII && character.isNumber
+      guard isDigit || character.isLetter else {
+        // A sign would change what the number means.
+        guard character == " " || character == "," || character == ":" else { return [] }
+        wasDigit = nil
+        continue
+      }
+      if wasDigit == isDigit {
+        words[words.count - 1].append(character)
+      } else {
+        words.append(String(character))
+      }
+      wasDigit = isDigit
+    }
+    return words
+  }
+}
+
+/// MIDI machine control, as far as it means something to us.
+public enum MIDIMachineCommand: String, CaseIterable, Hashable, Sendable, BitwiseCopyable {
+  case stop, play
+  case deferredPlay = "deferred play"
+  case rewind, record
+  case recordEnd = "record exit"
+  case pause, locate
+
+  var code: UInt8 {
+    switch self {
+    case .stop: 0x01
+    case .play: 0x02
+    case .deferredPlay: 0x03
+    case .rewind: 0x05
+    case .record: 0x06
+    case .recordEnd: 0x07
+    case .pause: 0x09
+    case .locate: 0x44
+    }
+  }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+public import ControlSurface
+import Glibc
+
+/// The machine with a real socket: one for everything, because managers know their clients by where they send from.
+/// [control]
+public final class ManagedSession {
+  /// Datagrams taken at once: a flood must not hold the control thread.
+  private static let batch = 32
+
+  private var client: NSMClient
+  private var port: OSCPort
+
+  /// Opens the socket and says hello. A manager on this machine is spoken to over loopback, where nobody else is.
+  public init(manager: Endpoint, executable: String, at now: Micros) throws(OpenFailure) {
+    client = NSMClient(manager: manager)
+    let isIPv4 = manager.host.ipv4 != nil
+    let ours: Host =
+      switch (isIPv4, manager.host.isLoopback) {
+      case (true, true): .loopback
+      case (true, false): Host(ipv4: 0)
+      case (false, true): Host(high: 0, low: 1)
+      case (false, false): Host(high: 0, low: 0)
+      }
+    port = try OSCPort(bindingTo: Endpoint(ours, port: 0))
+    client.announce(executable: executable, process: getpid(), at: now)
+    _ = carryOut()
+  }
+
+  /// What the manager wants done, since the last time.
+  public func step(at now: Micros) -> [NSMClient.Output] {
+    for (message, source) in port.receive(atMost: Self.batch) { client.receive(message, from: source) }
+    client.tick(at: now)
+    return carryOut()
+  }
+
+  public func opened(_ outcome: NSMClient.Outcome) { change { $0.opened(outcome) } }
+  public func saved(_ outcome: NSMClient.Outcome) { change { $0.saved(outcome) } }
+  public func changed(_ isDirty: Bool) { change { $0.changed(isDirty) } }
+  public func show(label: String) { change { $0.show(label: label) } }
+  public func tell(_ text: String, priority: Int32) { change { $0.tell(text, priority: priority) } }
+  public var project: Project? { client.project }
+  public var counters: NSMClient.Counters { client.counters }
+
+  private func change(_ change: (inout NSMClient) -> Void) {
+    change(&client)
+    _ = carryOut()
+  }
+
+  /// Sends what is to be sent and returns the rest.
+  private func carryOut() -> [NSMClient.Output] {
+    var rest: [NSMClient.Output] = []
+    while let output = client.nextOutput() {
+      if case .send(let message) = output {
+        port.send(message, to: client.manager)
+      } else {
+        rest.append(output)
+      }
+    }
+    return rest
+  }
+}

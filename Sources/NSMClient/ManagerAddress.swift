@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import ControlSurface
+import Glibc
+
+/// `NSM_URL`, which a session manager sets for the programs that it starts: `osc.udp://host:port/`.
+public struct ManagerAddress: Equatable, Sendable {
+  public let host: String
+  public let port: UInt16
+
+  /// nil if it is anything else: OSC over TCP, no port, a path.
+  public init?(url: String) {
+    guard url.utf8.count <= 300, url.hasPrefix("osc.udp://") else { return nil }
+    var rest = url.dropFirst("osc.udp://".count)
+    if rest.hasSuffix("/") { rest = rest.dropLast() }
+    guard let colon = rest.lastIndex(of: ":"), let port = UInt16(rest[rest.index(after: colon)...]), port > 0
+    else { return nil }
+    var host = rest[..<colon]
+    if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+    let isName = host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") }
+    guard !host.isEmpty, isName else { return nil }
+    self.host = String(host)
+    self.port = port
+  }
+
+  /// The resolver may be asked, and takes its time: managers name themselves by their machine's name. IPv4 before
+  /// IPv6, because that is where liblo listens. [control]
+  public func resolve() -> Endpoint? {
+    if let literal = Host(host) { return Endpoint(literal, port: port) }
+    var hints = addrinfo()
+    hints.ai_socktype = Int32(SOCK_DGRAM.rawValue)
+    var list: UnsafeMutablePointer<addrinfo>?
+    guard getaddrinfo(host, nil, &hints, &list) == 0 else {
+      // liblo names the machine as it names itself, and not every machine finds itself by that.
+      return host == Self.ownName ? Endpoint(.loopback, port: port) : nil
+    }
+    defer { freeaddrinfo(list) }
+    var found: [Host] = []
+    var entry = list
+    while let info = entry?.pointee, found.count < Self.answerLimit {
+      if let host = Self.host(info) { found.append(host) }
+      entry = info.ai_next
+    }
+    let host = found.first { $0.ipv4 != nil } ?? found.first
+    return host.map { Endpoint($0, port: port) }
+  }
+
+  private static let answerLimit = 16
+
+  private static var ownName: String? {
+    var name = [CChar](repeating: 0, count: 256)
+    guard gethostname(&name, name.count - 1) == 0 else { return nil }
+    return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+  }
+
+  private static func host(_ info: addrinfo) -> Host? {
+    let bytes = UnsafeRawBufferPointer(start: info.ai_addr, count: Int(info.ai_addrlen))
+    switch info.ai_family {
+    case AF_INET where bytes.count >= MemoryLayout<sockaddr_in>.size:
+      return Host(ipv4: UInt32(bigEndian: bytes.loadUnaligned(as: sockaddr_in.self).sin_addr.s_addr))
+    case AF_INET6 where bytes.count >= MemoryLayout<sockaddr_in6>.size:
+      let address = bytes.loadUnaligned(as: sockaddr_in6.self)
+      return withUnsafeBytes(of: address.sin6_addr) {
+        Host(
+          high: UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: 0, as: UInt64.self)),
+          low: UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self)),
+          scope: address.sin6_scope_id)
+      }
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+public import ControlSurface
+
+/// tactus as a client of a session manager: New Session Manager's protocol (API 1.1), which RaySession, Agordejo and
+/// Carla speak as well, as a machine.
+///
+/// What it lacks: sockets, clocks, files, JACK. Messages and the time go in, what is to be sent and done comes out.
+/// `ManagedSession` is the edge that has the socket.
+///
+/// The invariant: each `open` and each `save` of the manager is answered exactly once, and nobody but the manager is
+/// listened to.
+///
+/// The way in: `announce`, then `receive` for every message and `tick` now and then; after each, carry out
+/// `nextOutput` until it is nil. When what an output asked for is done, say so with `opened`, `saved`.
+public struct NSMClient: Sendable {
+  /// What we can do. No `switch`: another project means another start. No `optional-gui`: there is none to show.
+  static let capabilities = ":dirty:message:"
+  /// Managers answer in milliseconds; without an answer the program runs as if there were none.
+  static let patience = Micros(5_000_000)
+  static let outputLimit = 64
+
+  public enum Output: Equatable, Sendable {
+    case send(Message)
+    /// We belong to a session now; `open` will follow.
+    case joined(manager: String)
+    /// Run without a manager, and say why.
+    case alone(reason: String)
+    /// Open or create this project, then call `opened`.
+    case open(Project)
+    /// Write the project, then call `saved`.
+    case save
+    /// All of the session's programs have been told to open.
+    case sessionIsLoaded
+  }
+
+  public enum Outcome: Equatable, Sendable {
+    case done
+    case failed(Failure)
+  }
+
+  public enum Failure: Error, Equatable, Sendable {
+    case badProject(String)
+    case cannotCreate(String)
+    case general(String)
+
+    var code: Int32 {
+      switch self {
+      case .badProject: -9
+      case .cannotCreate: -10
+      case .general: -1
+      }
+    }
+
+    public var text: String {
+      switch self {
+      case .badProject(let text), .cannotCreate(let text), .general(let text): text
+      }
+    }
+  }
+
+  /// What was not obeyed.
+  public struct Counters: Equatable, Sendable {
+    /// From somewhere else than the manager.
+    public var strangers = 0
+    /// The manager's own words that made no sense, or not at that time.
+    public var ignored = 0
+  }
+
+  enum Phase: Equatable {
+    case silent
+    case announced(since: Micros)
+    case alone
+    case joined
+    case opening(Project)
+    case open(Project)
+    case saving(Project)
+  }
+
+  let manager: Endpoint
+  private(set) var phase = Phase.silent
+  public private(set) var counters = Counters()
+  private var outputs: [Output] = []
+  private var isDirty = false
+  private var label = ""
+
+  public init(manager: Endpoint) {
+    self.manager = manager
+  }
+
+  public mutating func nextOutput() -> Output? {
+    outputs.isEmpty ? nil : outputs.removeFirst()
+  }
+
+  private mutating func put(_ output: Output) {
+    // Nobody carries them out: whoever does comes by every 20 ms, and each of ours answers one of theirs.
+    guard outputs.count < Self.outputLimit else {
+      counters.ignored += 1
+      return
+    }
+    outputs.append(output)
+  }
+
+  private mutating func answer(_ address: String, _ outcome: Outcome, _ text: String) {
+    switch outcome {
+    case .done: put(.send(Message("/reply", .string(address), .string(text))))
+    case .failed(let failure): refuse(address, failure.code, failure.text)
+    }
+  }
+
+  private mutating func refuse(_ address: String, _ code: Int32, _ reason: String) {
+    put(.send(Message("/error", .string(address), .int32(code), .string(reason))))
+  }
+}
+
+// MARK: what the program does and tells
+
+extension NSMClient {
+  /// Once, as soon as an `open` could be carried out. `executable` is what was typed, which managers look up in PATH.
+  public mutating func announce(executable: String, process: Int32, at now: Micros) {
+    guard phase == .silent else { return }
+    phase = .announced(since: now)
+    put(
+      .send(
+        Message(
+          "/nsm/server/announce", .string("tactus"), .string(Self.capabilities), .string(executable),
+          .int32(1),
+          .int32(0), .int32(process))))
+  }
+
+  public mutating func tick(at now: Micros) {
+    guard case .announced(let since) = phase, now - since >= Self.patience else { return }
+    phase = .alone
+    put(.alone(reason: "the session manager does not answer"))
+  }
+
+  public mutating func opened(_ outcome: Outcome) {
+    guard case .opening(let project) = phase else { return }
+    phase = outcome == .done ? .open(project) : .joined
+    answer("/nsm/client/open", outcome, "ready")
+  }
+
+  public mutating func saved(_ outcome: Outcome) {
+    guard case .saving(let project) = phase else { return }
+    phase = .open(project)
+    answer("/nsm/client/save", outcome, "saved")
+    if outcome == .done { changed(false) }
+  }
+
+  /// Whether there is anything that the next save would write. Told when it changes.
+  public mutating func changed(_ isDirty: Bool) {
+    guard isOpen, isDirty != self.isDirty else { return }
+    self.isDirty = isDirty
+    put(.send(Message(isDirty ? "/nsm/client/is_dirty" : "/nsm/client/is_clean")))
+  }
+
+  /// A word beside our name in the manager's list. Told when it changes.
+  public mutating func show(label: String) {
+    guard isOpen, label != self.label else { return }
+    self.label = label
+    put(.send(Message("/nsm/client/label", .string(label))))
+  }
+
+  /// News for the person at the manager; 0 is chatter, 3 is urgent.
+  public mutating func tell(_ text: String, priority: Int32) {
+    guard isOpen else { return }
+    put(.send(Message("/nsm/client/message", .int32(min(3, max(0, priority))), .string(text))))
+  }
+
+  /// The project that is open; nil before `opened`.
+  public var project: Project? {
+    switch phase {
+    case .silent, .announced, .alone, .joined, .opening: nil
+    case .open(let project), .saving(let project): project
+    }
+  }
+
+  private var isOpen: Bool { project != nil }
+}
+
+// MARK: what the manager says
+
+extension NSMClient {
+  public mutating func receive(_ message: Message, from source: Endpoint) {
+    guard isManager(source) else {
+      counters.strangers += 1
+      return
+    }
+    switch message.address {
+    case "/reply": heardReply(message)
+    case "/error": heardError(message)
+    case "/nsm/client/open": heardOpen(message)
+    case "/nsm/client/save": heardSave()
+    case "/nsm/client/session_is_loaded" where project != nil: put(.sessionIsLoaded)
+    default: counters.ignored += 1
+    }
+  }
+
+  /// A server that was addressed by its machine's name (127.0.1.1) answers from 127.0.0.1.
+  private func isManager(_ source: Endpoint) -> Bool {
+    source.port == manager.port
+      && (source.host == manager.host || (source.host.isLoopback && manager.host.isLoopback))
+  }
+
+  private mutating func heardReply(_ message: Message) {
+    guard case .announced = phase, message.text(0) == "/nsm/server/announce" else {
+      counters.ignored += 1
+      return
+    }
+    phase = .joined
+    put(.joined(manager: message.text(2) ?? "a session manager"))
+  }
+
+  private mutating func heardError(_ message: Message) {
+    guard case .announced = phase, message.text(0) == "/nsm/server/announce" else {
+      counters.ignored += 1
+      return
+    }
+    phase = .alone
+    let reason = message.text(2) ?? "without saying why"
+    put(.alone(reason: "the session manager refuses: \(reason)"))
+  }
+
+  private mutating func heardOpen(_ message: Message) {
+    let address = "/nsm/client/open"
+    switch phase {
+    case .silent, .announced, .alone: counters.ignored += 1
+    case .opening, .saving: refuse(address, -8, "still busy with the last order")
+    case .open: refuse(address, -8, "one project at a time; start tactus again for another")
+    case .joined:
+      guard let path = message.text(0), let name = message.text(1), let identifier = message.text(2) else {
+        refuse(address, -1, "takes path, name and client ID as text")
+        return
+      }
+      do throws(Project.Unusable) {
+        let project = try Project(path: path, displayName: name, clientID: identifier)
+        phase = .opening(project)
+        put(.open(project))
+      } catch {
+        refuse(address, -9, error.reason)
+      }
+    }
+  }
+
+  private mutating func heardSave() {
+    switch phase {
+    case .silent, .announced, .alone: counters.ignored += 1
+    case .joined: refuse("/nsm/client/save", -6, "no project is open")
+    case .opening, .saving: refuse("/nsm/client/save", -8, "still busy with the last order")
+    case .open(let project):
+      phase = .saving(project)
+      put(.save)
+    }
+  }
+}
+
+extension Message {
+  fileprivate func text(_ index: Int) -> String? {
+    guard arguments.indices.contains(index), case .string(let text) = arguments[index] else { return nil }
+    return text
+  }
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import ControlSurface
+
+/// Where in the bar the ear is: a box for each beat, lit during its beat, and below them a line that moves through
+/// the bar without a break.
+struct BeatRow {
+  let count: Int
+  let current: Int
+  /// 0 at the downbeat, 1 at the next.
+  let passed: Double
+  /// A start waits: these beats are not the song's yet.
+  let isCountIn: Bool
+
+  init(_ scene: Scene) {
+    let state = scene.state
+    count = state.shownBar
+    let length = Beats(Double(count))
+    let phase = state.shownBeats(at: scene.now).phase(in: length).value
+    current = min(Int(phase), count - 1)
+    passed = phase / length.value
+    isCountIn = if case .waiting = state.transport { true } else { false }
+  }
+
+  func draw(on picture: inout Picture, rows: Range<Int>, columns: Range<Int>, _ glyphs: Glyphs) {
+    let gap = columns.count / count >= 8 ? 2 : columns.count / count >= 3 ? 1 : 0
+    guard columns.count >= count else { return drawMark(on: &picture, rows: rows, columns: columns, glyphs) }
+    for beat in 0..<count {
+      let left = columns.lowerBound + beat * (columns.count + gap) / count
+      let width = columns.lowerBound + (beat + 1) * (columns.count + gap) / count - gap - left
+      let isLit = beat == current
+      let style = isLit ? style(of: beat) : .quiet
+      picture.fill(
+        rows: rows, columns: left..<left + width,
+        isLit ? glyphs.full : glyphs.unlit(isDownbeat: beat == 0), style: style)
+      if rows.count >= 3, width >= 3 {
+        let text = "\(beat + 1)"
+        picture.write(
+          text, row: rows.lowerBound + rows.count / 2, column: left + (width - text.count) / 2,
+          style: Style(style.colour, bold: isLit, inverse: isLit))
+      }
+    }
+  }
+
+  /// More beats than columns: one mark on its way.
+  private func drawMark(
+    on picture: inout Picture, rows: Range<Int>, columns: Range<Int>, _ glyphs: Glyphs
+  ) {
+    picture.fill(rows: rows, columns: columns, glyphs.unlit(isDownbeat: false), style: .quiet)
+    let place = columns.lowerBound + current * columns.count / count
+    picture.fill(rows: rows, columns: place..<place + 1, glyphs.full, style: style(of: current))
+  }
+
+  private func style(of beat: Int) -> Style {
+    isCountIn ? Style(.quiet, bold: true) : beat == 0 ? Style(.downbeat, bold: true) : Style(.beat)
+  }
+
+  func drawPhase(on picture: inout Picture, row: Int, columns: Range<Int>, _ glyphs: Glyphs) {
+    let halves = min(Int(passed * Double(columns.count * 2)), columns.count * 2 - 1)
+    let whole = columns.lowerBound + halves / 2
+    picture.fill(rows: row..<row + 1, columns: columns, glyphs.ahead, style: .quiet)
+    picture.fill(
+      rows: row..<row + 1, columns: columns.lowerBound..<whole, glyphs.passed, style: style(of: current))
+    if halves % 2 == 1 {
+      picture[row, whole] = Cell(scalar: glyphs.halfPassed, style: style(of: current))
+    }
+  }
+}

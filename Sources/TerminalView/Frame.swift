@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// The bytes that turn what a terminal shows into what it should show, and no others: a serial line or a far-away
+/// shell gets some dozen a time.
+///
+/// They are built in memory that is there from the start. What does not fit is drawn the next time.
+public struct Frame {
+  /// A whole screen of 200x60 with all its colours.
+  public static let limit = 65_536
+  /// A move, a style and a character.
+  private static let longestStep = 40
+  /// So few unchanged characters cost less than a move over them.
+  private static let bridge = 4
+
+  public private(set) var bytes: [UInt8] = []
+  /// What the terminal shows once `bytes` are written.
+  private var shown: Picture?
+  private var pen: Style?
+  private var cursor: (row: Int, column: Int)?
+  private let isColoured: Bool
+
+  public init(coloured: Bool) {
+    isColoured = coloured
+    bytes.reserveCapacity(Self.limit)
+  }
+
+  /// Nothing is known of the screen any more.
+  public mutating func forget() {
+    shown = nil
+  }
+
+  /// Replaces `bytes`.
+  public mutating func draw(_ next: Picture) {
+    bytes.removeAll(keepingCapacity: true)
+    // Others may have written meanwhile: where the cursor is, and its style, holds for this frame alone.
+    pen = nil
+    cursor = nil
+    if shown?.size != next.size {
+      put("\u{1B}[0m\u{1B}[2J")
+      shown = Picture(next.size)
+    }
+    for row in 0..<next.size.rows {
+      for column in 0..<next.size.columns where shown?[row, column] != next[row, column] {
+        guard bytes.count + Self.longestStep * (Self.bridge + 1) <= Self.limit else { return }
+        move(to: row, column, through: next)
+        put(next[row, column])
+      }
+    }
+  }
+
+  private mutating func move(to row: Int, _ column: Int, through next: Picture) {
+    if let cursor, cursor.row == row, cursor.column <= column, column - cursor.column <= Self.bridge {
+      let between = cursor.column..<column
+      if between.allSatisfy({ next[row, $0].style == pen }) {
+        for place in between { put(next[row, place]) }
+        return
+      }
+    }
+    put("\u{1B}[\(row + 1);\(column + 1)H")
+    cursor = (row, column)
+  }
+
+  private mutating func put(_ cell: Cell) {
+    if pen != cell.style {
+      put(Self.code(of: cell.style, coloured: isColoured))
+      pen = cell.style
+    }
+    for byte in UTF8.encode(cell.scalar) ?? UTF8.encode("?")! { bytes.append(byte) }
+    guard let place = cursor else { return }
+    shown?[place.row, place.column] = cell
+    cursor = (place.row, place.column + 1)
+  }
+
+  private mutating func put(_ text: String) {
+    bytes.append(contentsOf: text.utf8)
+  }
+
+  /// The sixteen colours that every terminal has, as its owner likes them.
+  private static func code(of style: Style, coloured: Bool) -> String {
+    var code = "\u{1B}[0"
+    if style.isBold { code += ";1" }
+    if style.isInverse { code += ";7" }
+    if coloured {
+      switch style.colour {
+      case .plain: break
+      case .downbeat: code += ";93"
+      case .beat: code += ";36"
+      case .good: code += ";32"
+      case .warning: code += ";33"
+      case .alarm: code += ";91"
+      case .quiet: code += ";90"
+      }
+    }
+    return code + "m"
+  }
+}

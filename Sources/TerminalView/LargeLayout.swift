@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import ControlSurface
+
+// From 76x23 on: everything has its name, and what there is room for goes into the size of the digits.
+extension TerminalView {
+  /// Rows beside the digits and the beats: title, gaps, phase, seven facts, message, keys.
+  private static let otherRows = 15
+  private static let factRows = 7
+  private static let label = 12
+
+  func drawLarge(_ scene: Scene, on picture: inout Picture) {
+    let facts = Facts(scene)
+    let size = picture.size
+    let inside = 2..<size.columns - 2
+    drawTitle(facts, on: &picture)
+    let (tempo, position, count) = digits(facts, size)
+    tempo.draw(on: &picture, row: 2, column: inside.lowerBound, glyph: glyphs.full, style: .bold)
+    let bottom = 2 + tempo.rows
+    picture.write("BPM", row: bottom - 1, column: inside.lowerBound + tempo.columns + 1, style: .quiet)
+    let left = inside.upperBound - position.columns
+    position.draw(
+      on: &picture, row: 2, column: left, glyph: glyphs.full,
+      style: facts.countIn == nil ? .plain : Style(.downbeat, bold: true))
+    if facts.countIn != nil {
+      picture.write(
+        " count-in ", row: bottom - 1, endingAt: left - 1, style: Style(.downbeat, bold: true, inverse: true))
+    } else {
+      picture.write("bar|beat", row: bottom - 1, endingAt: left - 1, style: .quiet)
+    }
+    let beats = BeatRow(scene)
+    let boxes = bottom + 1..<bottom + 1 + count
+    beats.draw(on: &picture, rows: boxes, columns: inside, glyphs)
+    beats.drawPhase(on: &picture, row: boxes.upperBound, columns: inside, glyphs)
+    let top = boxes.upperBound + 2
+    drawFacts(facts, on: &picture, row: top, columns: inside)
+    if let earlier = scene.earlierNews, top + Self.factRows < size.rows - 3 {
+      picture.write(
+        earlier.text, row: size.rows - 3, column: inside.lowerBound, width: inside.count, style: .quiet)
+    }
+    drawNews(scene, on: &picture, row: size.rows - 2, columns: inside)
+    drawHint(on: &picture, row: size.rows - 1, columns: inside)
+  }
+
+  private func drawTitle(_ facts: Facts, on picture: inout Picture) {
+    let size = picture.size
+    picture.write("tactus", row: 0, column: 2, style: .bold)
+    let style = facts.scene.state.jackConnected ? Style.quiet : Style(.alarm, bold: true)
+    let server =
+      facts.scene.state.jackConnected ? "JACK \(facts.server), \(facts.xruns)" : "no JACK server"
+    picture.write(server, row: 0, endingAt: size.columns - 2, style: style)
+  }
+
+  /// As large as both fit beside each other, and how many rows are left for the beats.
+  private func digits(_ facts: Facts, _ size: Size) -> (tempo: BigText, position: BigText, beats: Int) {
+    var tempo = BigText(text: facts.tempo)
+    var position = BigText(text: facts.countIn.map { "-\($0)" } ?? facts.position)
+    let spare = size.rows - Self.otherRows
+    let room = size.columns - 20
+    for scale in 2...40 {
+      var wider = tempo
+      wider.across = scale
+      guard wider.columns + (BigText(text: "8", across: scale).columns * 3) <= room else { break }
+      tempo.across = scale
+    }
+    position.across = tempo.across
+    while position.across > 1, tempo.columns + position.columns > room { position.across -= 1 }
+    // A dot is square when it is twice as wide as high; up to the double height makes it only easier to read.
+    tempo.down = max(1, min(tempo.across, (spare - 3) / BigText.dots))
+    position.down = tempo.down
+    return (tempo, position, max(1, min(spare - tempo.rows, 3 * tempo.down)))
+  }
+
+  private func drawFacts(_ facts: Facts, on picture: inout Picture, row: Int, columns: Range<Int>) {
+    let half = columns.count / 2
+    let state = facts.scene.state
+    let link = Style(state.linkEnabled ? .good : .plain, bold: true)
+    let left: [(String, String, Style)] = [
+      ("Ableton Link", "\(facts.link), \(facts.peers)", link),
+      ("Start/stop", "sync \(facts.sync)", state.startStopSync ? Style(.good) : .plain),
+      ("Transport", facts.transport, transportStyle(facts)),
+      ("Launch", "\(facts.launch), last \(facts.launchError)", .plain),
+      ("Leads", facts.leader, .plain),
+      ("Timebase", facts.timebase, .plain),
+      ("Drift", facts.drift + facts.lag, .plain),
+    ]
+    let reach = facts.reach
+    let right: [(String, String, Style)] = [
+      ("Click", facts.click + (state.click.enabled ? ", \(facts.sound)" : ""), .plain),
+      ("Clock", facts.clock, .plain),
+      ("Pulse", facts.pulse, .plain),
+      ("Quantum", "\(Facts.brief(state.quantum)), meter \(state.meter.beats)/\(state.meter.unit)", .plain),
+      ("OSC", reach[0], Style(bold: true)),
+      ("", reach.count > 1 ? reach[1] : "", Style(bold: true)),
+      ("", reach.count > 2 ? reach[2] : "", Style(bold: true)),
+    ]
+    for (index, lines) in [left, right].enumerated() {
+      let column = columns.lowerBound + index * (half + 1)
+      let label = index == 0 ? Self.label + 2 : 9
+      for (offset, line) in lines.enumerated() {
+        picture.write(line.0, row: row + offset, column: column, style: .quiet)
+        picture.write(
+          line.1, row: row + offset, column: column + label, width: half - label, style: line.2)
+      }
+    }
+  }
+
+  func transportStyle(_ facts: Facts) -> Style {
+    guard facts.scene.state.jackConnected else { return Style(.alarm, bold: true) }
+    switch facts.scene.state.transport {
+    case .stopped: return .plain
+    case .waiting: return Style(.downbeat, bold: true)
+    case .rolling: return Style(.good, bold: true)
+    }
+  }
+
+  func drawNews(_ scene: Scene, on picture: inout Picture, row: Int, columns: Range<Int>) {
+    guard let news = scene.news else { return }
+    let isFresh = scene.now - news.time < News.fresh
+    let style = Style(news.isComplaint ? .alarm : .plain, bold: news.isComplaint, inverse: isFresh)
+    let text = isFresh ? " \(news.text) " : news.text
+    picture.write(text, row: row, column: columns.lowerBound, width: columns.count, style: style)
+  }
+
+  func drawHint(on picture: inout Picture, row: Int, columns: Range<Int>) {
+    let keys = glyphs.upAndDown
+    let hints = [
+      "space start  t tap  \(keys) tempo  a Link  s sync  m click  c clock  ? keys",
+      "space start  t tap  \(keys) tempo  ? keys",
+    ]
+    let hint = hints.first { $0.unicodeScalars.count <= columns.count } ?? ""
+    picture.write(hint, row: row, column: columns.lowerBound, style: .quiet)
+  }
+}
+
+extension Facts {
+  /// 4 rather than 4.0.
+  static func brief(_ number: Double) -> String {
+    let text = number.description
+    return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+  }
+}

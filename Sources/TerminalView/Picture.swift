@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// How a character looks. Colour is a help and never the message: without it, everything is still there.
+public struct Style: Hashable, Sendable {
+  public enum Colour: UInt8, Sendable {
+    case plain, downbeat, beat, good, warning, alarm, quiet
+  }
+
+  public var colour = Colour.plain
+  public var isBold = false
+  public var isInverse = false
+
+  public init(_ colour: Colour = .plain, bold: Bool = false, inverse: Bool = false) {
+    self.colour = colour
+    isBold = bold
+    isInverse = inverse
+  }
+
+  static let plain = Style()
+  static let quiet = Style(.quiet)
+  static let bold = Style(bold: true)
+}
+
+/// One place on the screen: a character that is one column wide.
+public struct Cell: Hashable, Sendable {
+  public var scalar: Unicode.Scalar = " "
+  public var style = Style()
+}
+
+/// Columns and rows of a terminal.
+public struct Size: Hashable, Sendable {
+  /// Below this the view only says so.
+  public static let smallest = Size(columns: 40, rows: 12)
+  /// Beyond this nothing is drawn: a terminal that claims to be larger is mistaken.
+  public static let largest = Size(columns: 1000, rows: 400)
+
+  public let columns: Int
+  public let rows: Int
+
+  public init(columns: Int, rows: Int) {
+    self.columns = min(max(columns, 1), 1000)
+    self.rows = min(max(rows, 1), 400)
+  }
+}
+
+/// What the whole terminal shows. Drawing outside is cut off, so nothing has to know where the edge is.
+public struct Picture: Hashable, Sendable {
+  public let size: Size
+  private var cells: [Cell]
+
+  public init(_ size: Size) {
+    self.size = size
+    cells = Array(repeating: Cell(), count: size.columns * size.rows)
+  }
+
+  public subscript(row: Int, column: Int) -> Cell {
+    get { isInside(row, column) ? cells[row * size.columns + column] : Cell() }
+    set { if isInside(row, column) { cells[row * size.columns + column] = newValue } }
+  }
+
+  private func isInside(_ row: Int, _ column: Int) -> Bool {
+    row >= 0 && row < size.rows && column >= 0 && column < size.columns
+  }
+
+  /// A row as text, for a test and for a line of a log.
+  public func text(row: Int) -> String {
+    var text = ""
+    for column in 0..<size.columns { text.unicodeScalars.append(self[row, column].scalar) }
+    while text.last == " " { text.removeLast() }
+    return text
+  }
+
+  public var text: String { (0..<size.rows).map { text(row: $0) }.joined(separator: "\n") }
+}
+
+// Drawing.
+extension Picture {
+  /// Writes at most `width` columns; what does not fit ends in a mark. Returns the column after it.
+  @discardableResult
+  mutating func write(
+    _ text: String, row: Int, column: Int, width: Int = .max, style: Style = .plain
+  ) -> Int {
+    let room = min(width, size.columns - column)
+    guard room > 0 else { return column }
+    let isCut = text.unicodeScalars.count > room
+    var place = column
+    for scalar in text.unicodeScalars.prefix(isCut ? room - 1 : room) {
+      self[row, place] = Cell(scalar: Self.shown(scalar), style: style)
+      place += 1
+    }
+    if isCut {
+      self[row, place] = Cell(scalar: "~", style: style)
+      place += 1
+    }
+    return place
+  }
+
+  /// Ends at the column before `end`.
+  mutating func write(_ text: String, row: Int, endingAt end: Int, style: Style = .plain) {
+    write(text, row: row, column: end - text.unicodeScalars.count, style: style)
+  }
+
+  mutating func fill(rows: Range<Int>, columns: Range<Int>, _ scalar: Unicode.Scalar, style: Style) {
+    for row in rows {
+      for column in columns { self[row, column] = Cell(scalar: scalar, style: style) }
+    }
+  }
+
+  /// Names of clients and messages from outside may hold anything. What would move the cursor, or might take two
+  /// columns or none, would tear the picture.
+  private static func shown(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
+    switch scalar.value {
+    // ASCII and Latin; Greek and Cyrillic; arrows; lines and blocks; combining marks and the soft hyphen are none.
+    case 0x20...0x7E, 0xA1...0xAC, 0xAE...0x24F, 0x370...0x482, 0x48A...0x52F, 0x2190...0x2193,
+      0x2500...0x259F,
+      0x25CB, 0x25CF:
+      scalar
+    default: "?"
+    }
+  }
+}

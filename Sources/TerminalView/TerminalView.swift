@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import ControlSurface
+
+/// What a musician reads from two metres: the state of the program at a moment, as a picture of characters; the
+/// picture as the bytes that make a terminal show it; and keys as commands.
+///
+/// It lacks a terminal, a clock and everything else that acts: those are in `tactus`, and here everything is values.
+/// One invariant: whatever the size and the state, a picture is whole, and nothing from outside (names, messages) can
+/// do more to a terminal than be read.
+///
+/// The way in: `TerminalView.picture`, then `Frame.draw`; for keys `KeyReader`, then `Hands`.
+public struct TerminalView: Sendable {
+  public var glyphs: Glyphs
+
+  public init(glyphs: Glyphs) {
+    self.glyphs = glyphs
+  }
+
+  public func picture(of scene: Scene, size: Size) -> Picture {
+    var picture = Picture(size)
+    if size.columns < Size.smallest.columns || size.rows < Size.smallest.rows {
+      drawTooSmall(scene, on: &picture)
+      return picture
+    }
+    switch scene.page {
+    case .keys: drawKeys(scene, on: &picture)
+    case .playing:
+      if size.columns >= Self.large.columns && size.rows >= Self.large.rows {
+        drawLarge(scene, on: &picture)
+      } else {
+        drawSmall(scene, on: &picture)
+      }
+    }
+    return picture
+  }
+
+  /// From here on there is room for everything with its name.
+  static let large = Size(columns: 76, rows: 23)
+
+  private func drawTooSmall(_ scene: Scene, on picture: inout Picture) {
+    picture.write(Facts(scene).tempo, row: 0, column: 0, style: .bold)
+    let size = picture.size
+    let words = [
+      "This terminal has", "\(size.columns)x\(size.rows).", "The view needs",
+      "\(Size.smallest.columns)x\(Size.smallest.rows).",
+    ]
+    var row = 1
+    var column = 0
+    for word in words {
+      if column > 0, column + 1 + word.count > size.columns {
+        row += 1
+        column = 0
+      }
+      column = picture.write(word, row: row, column: column > 0 ? column + 1 : 0)
+    }
+  }
+}

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+enum FishCompletion {
+  static var text: String {
+    let names = CommandOutline.commands.compactMap(\.name)
+    var lines = ["# fish completion for tactus", "complete -c tactus -f"]
+    for command in CommandOutline.commands {
+      lines.append(
+        "complete -c tactus -n __fish_use_subcommand -a \(command.name ?? "") -d \(quoted(command.summary))")
+    }
+    for command in [.program] + CommandOutline.commands {
+      let condition =
+        command.name.map { "'__fish_seen_subcommand_from \($0)'" }
+        ?? "'not __fish_seen_subcommand_from \(names.joined(separator: " "))'"
+      lines += command.options.flatMap { entries($0, condition) }
+      if !command.operandWords.isEmpty {
+        lines.append(
+          "complete -c tactus -n \(condition) -a \(quoted(command.operandWords.joined(separator: " ")))")
+      }
+    }
+    return lines.joined(separator: "\n")
+  }
+
+  private static func entries(_ option: OptionOutline, _ condition: String) -> [String] {
+    var line = "complete -c tactus -n \(condition) -l \(option.long)"
+    if let short = option.short { line += " -s \(short)" }
+    switch option.takes {
+    case .nothing: break
+    // A file and "-x", no files, exclude each other.
+    case .value(_, .file): line += " -r -F"
+    case .value(_, let allowed): line += " -x" + arguments(allowed)
+    // fish offers the words after `--name=` only, without -r.
+    case .attachedValue(_, let allowed): line += arguments(allowed)
+    }
+    line += " -d \(quoted(option.help.firstSentence))"
+    guard option.canBeTakenBack else { return [line] }
+    return [
+      line, "complete -c tactus -n \(condition) -l no-\(option.long) -d \(quoted("Not --\(option.long)"))",
+    ]
+  }
+
+  private static func arguments(_ allowed: Allowed) -> String {
+    switch allowed {
+    case .file: " -F"
+    case .choice, .port: " -a \(quoted(allowed.list.joined(separator: " ")))"
+    case .connection: " -a '(jack_lsp 2>/dev/null)='"
+    case .text, .number, .integer, .meter, .pattern, .address, .network, .endpoint, .binding: ""
+    }
+  }
+
+  private static func quoted(_ text: String) -> String {
+    "'" + text.map { $0 == "'" || $0 == "\\" ? "\\\($0)" : "\($0)" }.joined() + "'"
+  }
+}
+
+extension String {
+  /// Up to its first full stop that ends something.
+  var firstSentence: String {
+    guard let end = firstRange(of: ". ") else { return hasSuffix(".") ? String(dropLast()) : self }
+    return String(self[..<end.lowerBound])
+  }
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+enum ZshCompletion {
+  static var text: String {
+    """
+    #compdef tactus
+    _tactus() {
+      local command=
+      if (( CURRENT > 2 )) && [[ $words[2] != -* ]]; then
+        command=$words[2]
+        shift words
+        (( CURRENT-- ))
+      fi
+      case $command in
+    \(([.program] + CommandOutline.commands).map(branch).joined(separator: "\n"))
+      esac
+    }
+    _tactus_commands() {
+      local -a commands=(
+    \(CommandOutline.commands.map { "    " + quoted("\($0.name ?? ""):\($0.summary)") }.joined(separator: "\n"))
+      )
+      _describe command commands
+    }
+    if [ "$funcstack[1]" = _tactus ]; then _tactus "$@"; else compdef _tactus tactus; fi
+    """
+  }
+
+  private static func branch(_ command: CommandOutline) -> String {
+    var specifications = command.options.flatMap(specification)
+    if command.name == nil {
+      specifications.append("'1:command:_tactus_commands'")
+    } else if !command.operandWords.isEmpty {
+      specifications.append(quoted("*:\(command.operands):(\(command.operandWords.joined(separator: " ")))"))
+    }
+    let lines = specifications.map { "      " + $0 }.joined(separator: " \\\n")
+    return "    \(command.name ?? "''")) _arguments -s -S \\\n\(lines) ;;"
+  }
+
+  private static func specification(_ option: OptionOutline) -> [String] {
+    let help = "[\(escaped(option.help.firstSentence))]"
+    let star = option.repeats ? "*" : ""
+    var specifications: [String]
+    switch option.takes {
+    case .nothing:
+      specifications = ["--\(option.long)\(help)"] + (option.short.map { ["-\($0)\(help)"] } ?? [])
+    case .value(let placeholder, let allowed):
+      let value = ":\(escaped(placeholder)):\(action(allowed))"
+      specifications =
+        ["\(star)--\(option.long)=\(help)\(value)"]
+        + (option.short.map { ["\(star)-\($0)+\(help)\(value)"] } ?? [])
+    case .attachedValue(let placeholder, let allowed):
+      let value = "::\(escaped(placeholder)):\(action(allowed))"
+      specifications =
+        ["\(star)--\(option.long)=-\(help)\(value)"]
+        + (option.short.map { ["\(star)-\($0)-\(help)\(value)"] } ?? [])
+    }
+    if option.canBeTakenBack { specifications.append("--no-\(option.long)[not --\(option.long)]") }
+    return specifications.map(quoted)
+  }
+
+  private static func action(_ allowed: Allowed) -> String {
+    switch allowed {
+    case .file: "_files"
+    case .choice, .port: "(\(allowed.list.joined(separator: " ")))"
+    case .connection: "{local -a ports=(${(f)\"$(jack_lsp 2>/dev/null)\"}); compadd -S = -a ports}"
+    case .text, .number, .integer, .meter, .pattern, .address, .network, .endpoint, .binding: " "
+    }
+  }
+
+  private static func escaped(_ text: String) -> String {
+    text.map { "[]:\\".contains($0) ? "\\\($0)" : "\($0)" }.joined()
+  }
+
+  private static func quoted(_ text: String) -> String {
+    "'" + text.map { $0 == "'" ? #"'\''"# : "\($0)" }.joined() + "'"
+  }
+}

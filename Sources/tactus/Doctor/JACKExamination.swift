@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import JACKHost
+
+/// JACK or PipeWire, what it tells of latency, and who else is there.
+enum JACKExamination {
+  /// Programs that put JACK and Link together, by the names under which they are clients.
+  static let bridges = [
+    "jack_link", "jack-link", "jacklink", "jack_transport_link", "LinkHut", "Carabiner", "linkjack",
+  ]
+
+  static func findings(server: String?) -> [Finding] {
+    do {
+      return judge(try GraphSurvey(lookingAt: server))
+    } catch {
+      return [judge(error, pipeWireRuns: pipeWireRuns)]
+    }
+  }
+
+  static func judge(_ failure: JACKError, pipeWireRuns: Bool) -> Finding {
+    switch failure {
+    case .noServer where pipeWireRuns:
+      .bad(
+        "JACK", failure.description + ", but PipeWire runs",
+        mend:
+          "Start tactus with pw-jack in front (pw-jack tactus), or install pipewire-jack as the system's libjack."
+      )
+    case .noServer:
+      .bad(
+        "JACK", failure.description,
+        mend: "Start one, for instance with QjackCtl, or name yours with --server.")
+    case .sharedMemory:
+      .bad(
+        "JACK", failure.description,
+        mend: "Run tactus as the user who started the server, and make room in /dev/shm.")
+    case .unusableName, .versionMismatch, .refused, .portRefused, .activationRefused:
+      .bad("JACK", failure.description, mend: "Restart the JACK server.")
+    }
+  }
+
+  static func judge(_ survey: GraphSurvey) -> [Finding] {
+    [self.server(survey.server)] + latencies(survey) + company(survey)
+  }
+
+  private static func server(_ server: ServerDescription) -> Finding {
+    let line =
+      "\(server.implementation), server \"\(server.server)\", \(server.sampleRate) Hz, "
+      + "\(server.framesPerPeriod) frames a period"
+    guard !server.isRealtime else { return .good("JACK", line + ", real time") }
+    return .bad(
+      "JACK", line + ", not real time: every busy program can make it stutter",
+      mend:
+        "Start the server in real-time mode (jackd -R, QjackCtl: Settings, Realtime); the limits below say whether "
+        + "you may.")
+  }
+
+  private static func latencies(_ survey: GraphSurvey) -> [Finding] {
+    let audio = survey.outputs.filter { !$0.isMIDI }
+    guard !audio.isEmpty else {
+      return [.note("Latency", "the server has no sound card's ports: nothing can be heard directly")]
+    }
+    let silent = audio.filter { $0.latencyFrames == 0 }.map(\.name)
+    guard !silent.isEmpty else {
+      let longest = audio.map(\.latencyFrames).max() ?? 0
+      let tenths = survey.server.sampleRate > 0 ? Int(longest) * 10_000 / survey.server.sampleRate : 0
+      return [
+        .good(
+          "Latency",
+          "JACK tells \(longest) frames (\(tenths / 10).\(tenths % 10) ms) to the sound card's outputs")
+      ]
+    }
+    return [
+      .bad(
+        "Latency",
+        "\(silent.joined(separator: ", ")) says that there is no latency, and there always is some",
+        mend: "tactus check measures it with a cable from an output to an input, and --set makes up for it.")
+    ]
+  }
+
+  private static func company(_ survey: GraphSurvey) -> [Finding] {
+    let others = survey.clients.filter { client in
+      bridges.contains { client.lowercased().hasPrefix($0.lowercased()) }
+    }
+    let ours = survey.clients.filter { $0 == "tactus" || $0.hasPrefix("tactus-") }
+    var findings: [Finding] = []
+    if !others.isEmpty {
+      findings.append(
+        .bad(
+          "Company",
+          "\(others.joined(separator: ", ")) is between Link and JACK as well: two bridges pull at one transport",
+          mend: "End it, or start tactus with --lead=host."))
+    }
+    if ours.count > 1 {
+      findings.append(
+        .note("Company", "\(ours.count) tactus are on this server: \(ours.joined(separator: ", "))"))
+    }
+    switch (survey.showsBars, ours.isEmpty) {
+    case (true, true):
+      findings.append(
+        .note(
+          "Timebase", "another program shows its bars and beats on JACK's transport",
+          mend: "With --lead=auto tactus follows it; with tactus send takeover it takes its place."))
+    case (true, false): findings.append(.good("Timebase", "bars and beats are shown on JACK's transport"))
+    case (false, _): findings.append(.good("Timebase", "nobody else is timebase master"))
+    }
+    return findings
+  }
+
+  private static var pipeWireRuns: Bool {
+    guard let directory = getenv("XDG_RUNTIME_DIR") else { return false }
+    return access(String(cString: directory) + "/pipewire-0", F_OK) == 0
+  }
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import ControlSurface
+import Glibc
+
+/// Whether what Link sends reaches the neighbours, and what they send reaches us: by sending something on each
+/// interface to Link's own group and port, and listening for it there. Link's peers take no notice of it.
+enum NetworkExamination {
+  struct Interface: Equatable {
+    enum Outcome: Equatable {
+      case heard
+      case notSent(errno: Int32)
+      /// It left, and did not come in again: a firewall keeps it.
+      case notHeard
+      case noSocket(errno: Int32)
+    }
+
+    var name: String
+    var address: String
+    var isLoopback = false
+    var hasMulticast = true
+    var isWireless = false
+    var outcome: Outcome
+    /// Who else was heard there in the meantime.
+    var peers: [String] = []
+  }
+
+  /// 224.76.78.75, port 20808.
+  private static let group: UInt32 = 0xE04C_4E4B
+  private static let port: UInt16 = 20808
+  /// Two of the announcements that every peer sends.
+  private static let patience = Duration.milliseconds(600)
+
+  static var interfaces: [Interface] {
+    NetworkInterface.running.filter { $0.host.ipv4 != nil }.prefix(64).map(examine)
+  }
+
+  private static func examine(_ found: NetworkInterface) -> Interface {
+    let address = found.host.ipv4 ?? 0
+    var interface = Interface(
+      name: found.name, address: found.host.description, isLoopback: found.isLoopback,
+      hasMulticast: found.hasMulticast, isWireless: found.isWireless, outcome: .notHeard)
+    let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+    guard descriptor >= 0 else {
+      interface.outcome = .noSocket(errno: errno)
+      return interface
+    }
+    defer { close(descriptor) }
+    if let failure = prepare(descriptor, address: address) {
+      interface.outcome = .noSocket(errno: failure)
+      return interface
+    }
+    let nonce = Array("tactus doctor \(UInt64.random(in: 0...UInt64.max))".utf8)
+    if let failure = send(nonce, on: descriptor) {
+      interface.outcome = .notSent(errno: failure)
+      return interface
+    }
+    listen(on: descriptor, for: nonce, own: address, &interface)
+    return interface
+  }
+
+  /// nil, or what failed.
+  private static func prepare(_ descriptor: Int32, address: UInt32) -> Int32? {
+    var on: Int32 = 1
+    var off: Int32 = 0
+    let size = socklen_t(MemoryLayout<Int32>.size)
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, size)
+    // Only what comes to the group on this interface.
+    setsockopt(descriptor, Int32(IPPROTO_IP), IP_MULTICAST_ALL, &off, size)
+    let bound = Endpoint(Host(ipv4: group), port: port).withIPv4 { bind(descriptor, $0, $1) }
+    guard bound == 0 else { return errno }
+    var membership = ip_mreqn()
+    membership.imr_multiaddr.s_addr = group.bigEndian
+    membership.imr_address.s_addr = address.bigEndian
+    let length = socklen_t(MemoryLayout<ip_mreqn>.size)
+    guard setsockopt(descriptor, Int32(IPPROTO_IP), IP_ADD_MEMBERSHIP, &membership, length) == 0,
+      setsockopt(descriptor, Int32(IPPROTO_IP), IP_MULTICAST_IF, &membership, length) == 0
+    else { return errno }
+    return nil
+  }
+
+  private static func send(_ bytes: [UInt8], on descriptor: Int32) -> Int32? {
+    let sent = Endpoint(Host(ipv4: group), port: port).withIPv4 { address, length in
+      bytes.withUnsafeBytes { sendto(descriptor, $0.baseAddress, $0.count, 0, address, length) }
+    }
+    return sent == bytes.count ? nil : errno
+  }
+
+  private static func listen(
+    on descriptor: Int32, for nonce: [UInt8], own: UInt32, _ interface: inout Interface
+  ) {
+    let deadline = ContinuousClock.now + patience
+    var buffer = [UInt8](repeating: 0, count: 2048)
+    var peers: Set<String> = []
+    while ContinuousClock.now < deadline {
+      var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      guard poll(&wait, 1, 50) > 0 else { continue }
+      var source = sockaddr_in()
+      var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+      let count = withUnsafeMutableBytes(of: &source) { raw in
+        recvfrom(
+          descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT),
+          raw.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length)
+      }
+      guard count > 0 else { continue }
+      let bytes = buffer[..<count]
+      if bytes.elementsEqual(nonce) {
+        interface.outcome = .heard
+      } else if bytes.starts(with: Array("_asdp_v".utf8)), peers.count < 256 {
+        let host = Host(ipv4: UInt32(bigEndian: source.sin_addr.s_addr))
+        peers.insert("\(Endpoint(host, port: UInt16(bigEndian: source.sin_port)))")
+      }
+    }
+    interface.peers = peers.sorted()
+  }
+
+  static func judge(_ interfaces: [Interface]) -> [Finding] {
+    let outside = interfaces.filter { !$0.isLoopback }
+    let nowhere: [Finding] =
+      outside.isEmpty
+      ? [
+        .note(
+          "Network", "there is none: only the Link apps of this machine can be reached",
+          mend: "Plug in a cable or join a Wi-Fi network; tactus notices by itself.")
+      ] : []
+    return nowhere + interfaces.compactMap(judge)
+  }
+
+  private static func judge(_ interface: Interface) -> Finding? {
+    let topic = "Network \(interface.name)"
+    switch interface.outcome {
+    case .heard:
+      let peers = interface.peers.count
+      let words =
+        "\(interface.address): what Link sends is heard"
+        + (peers == 0
+          ? "; nobody else was" : "; so \(peers == 1 ? "is 1 other peer" : "are \(peers) other peers")")
+      if !interface.hasMulticast, !interface.isLoopback {
+        return .note(
+          topic, words + ". But the interface is set to be without multicast, and some network cards obey",
+          mend: "As root: ip link set \(interface.name) multicast on")
+      }
+      guard interface.isWireless else { return .good(topic, words) }
+      return .note(
+        topic, words + ". Wi-Fi may delay packets by tens of milliseconds",
+        mend: "On stage a cable is steadier.")
+    case .notHeard:
+      return .bad(
+        topic, "\(interface.address): what Link sends does not come in again: a firewall keeps it out",
+        mend:
+          "Let UDP from the local network in, at least to 224.76.78.75 port 20808, and to the free ports that Link "
+          + "measures with: sudo ufw allow proto udp from \(network(of: interface.address)), or put the interface into "
+          + "firewalld's zone \"home\" or \"trusted\".")
+    case .notSent(let code) where code == ENETUNREACH || code == ENETDOWN:
+      // Loopback has no way for multicast on most machines, and Link needs none there if there is a network.
+      guard !interface.isLoopback else { return nil }
+      return .bad(
+        topic, "\(interface.address): there is no way for multicast",
+        mend: "As root: ip route add 224.0.0.0/4 dev \(interface.name)")
+    case .notSent(let code) where code == EPERM || code == EACCES:
+      return .bad(
+        topic, "\(interface.address): a firewall forbids to send to Link's group",
+        mend: "Let UDP to 224.76.78.75 port 20808 out.")
+    case .notSent(let code), .noSocket(let code):
+      let hint = interface.hasMulticast ? "" : ", and the interface has no multicast"
+      guard !interface.isLoopback else { return nil }
+      return .bad(
+        topic, "\(interface.address): Link can't be sent: \(String(cString: strerror(code)))\(hint)",
+        mend:
+          "As root: ip link set \(interface.name) multicast on; ip route add 224.0.0.0/4 dev \(interface.name)"
+      )
+    }
+  }
+
+  /// 192.168.7.0/24 for 192.168.7.20: what most home networks are.
+  private static func network(of address: String) -> String {
+    address.hasPrefix("127.")
+      ? "127.0.0.0/8" : address.split(separator: ".").dropLast().joined(separator: ".") + ".0/24"
+  }
+}
+
+extension Endpoint {
+  fileprivate func withIPv4<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = (host.ipv4 ?? 0).bigEndian
+    return withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+  }
+}

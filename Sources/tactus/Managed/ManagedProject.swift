@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import ControlSurface
+import Glibc
+import JACKHost
+import Link
+import NSMClient
+
+/// tactus in a session manager's session: opened where the manager says, saved when it says, under the name that it
+/// gives. [control]
+///
+/// Until the manager has said `open` there is no JACK client; what was chosen and connected is written at `save`, and
+/// at no other time.
+final class ManagedProject {
+  private static let lookInterval = Micros(500_000)
+
+  private struct Saved: Equatable {
+    var configuration: Configuration
+    var connections: Set<Connection>
+  }
+
+  private let session: ManagedSession
+  private let folder: SessionFolder
+  private var saved: Saved
+  private var isOpen = false
+  private var nextLook = Micros.zero
+  /// What the program starts with.
+  let startup: Startup
+
+  fileprivate init(
+    _ session: ManagedSession, folder: SessionFolder, startup: Startup, connections: Set<Connection>
+  ) {
+    self.session = session
+    self.folder = folder
+    self.startup = startup
+    saved = Saved(configuration: Self.nameless(startup.configuration), connections: connections)
+  }
+
+  /// The name is the manager's, each time anew.
+  private static func nameless(_ configuration: Configuration) -> Configuration {
+    var configuration = configuration
+    configuration.name = Configuration().name
+    return configuration
+  }
+
+  /// On the server, with all our ports.
+  func opened(on host: JACKHost) {
+    host.wish(for: saved.connections)
+    isOpen = true
+    session.opened(.done)
+  }
+
+  /// The program ends with this.
+  func failed(_ reason: String) {
+    guard !isOpen else { return }
+    session.opened(.failed(.general(reason)))
+  }
+
+  /// News for the person at the manager.
+  func tell(_ line: String) { session.tell(line, priority: 1) }
+
+  /// Hears what the manager wants and shows it how things are; `configuration` is what holds now.
+  func look(_ configuration: Configuration, host: JACKHost, links: String, at now: Micros) {
+    for output in session.step(at: now) {
+      switch output {
+      case .save: session.saved(save(configuration, host: host))
+      case .sessionIsLoaded: Console.say("the session is loaded")
+      case .send, .joined, .alone, .open: break
+      }
+    }
+    guard now >= nextLook else { return }
+    nextLook = now + Self.lookInterval
+    session.show(label: links)
+    session.changed(
+      saved != Saved(configuration: Self.nameless(configuration), connections: host.connections))
+  }
+
+  /// Because the manager says so, or anybody.
+  @discardableResult
+  func save(_ configuration: Configuration, host: JACKHost) -> NSMClient.Outcome {
+    let present = Saved(configuration: Self.nameless(configuration), connections: host.connections)
+    do throws(WholeFile.Failure) {
+      try folder.write(present.configuration)
+      try folder.write(present.connections)
+      saved = present
+      return .done
+    } catch {
+      Console.complain("can't save: \(error.text)")
+      return .failed(.cannotCreate(error.text))
+    }
+  }
+}
+
+extension ManagedProject {
+  /// What came of a start under `NSM_URL`.
+  enum Arrival {
+    case open(ManagedProject)
+    /// No manager, or one that does not want us: run as always.
+    case alone
+    case ended(Tactus.Status)
+  }
+
+  private static let step = 20
+
+  /// Waits until the manager says what to open, or is none.
+  static func arrive(_ arguments: [String], url: String?, until signals: EndSignals) -> Arrival {
+    guard let url, !url.isEmpty else { return .alone }
+    let session: ManagedSession
+    do {
+      guard let manager = ManagerAddress(url: url)?.resolve() else {
+        Console.complain(
+          "NSM_URL is no session manager's address (osc.udp://HOST:PORT/); running without one")
+        return .alone
+      }
+      session = try ManagedSession(manager: manager, executable: executable, at: Link.clock())
+    } catch {
+      Console.complain("no session manager: \(error.description); running without one")
+      return .alone
+    }
+    while !signals.came(withinMilliseconds: step) {
+      for output in session.step(at: Link.clock()) {
+        switch output {
+        case .joined(let manager): Console.say("session manager: \(shownSafely(manager, limit: 60))")
+        case .alone(let reason):
+          Console.complain("\(shownSafely(reason, limit: 200)); running without one")
+          return .alone
+        case .open(let project):
+          if let opened = open(project, session, arguments) { return .open(opened) }
+          return .ended(.usage)
+        case .send, .save, .sessionIsLoaded: break
+        }
+      }
+    }
+    return .ended(.success)
+  }
+
+  /// As it was typed: managers look it up in PATH when they open the session the next time.
+  private static var executable: String {
+    let path = CommandLine.arguments.first ?? "tactus"
+    return String(path.split(separator: "/").last ?? "tactus")
+  }
+
+  /// nil: it can't be opened. The manager knows why by now, and so does the terminal.
+  private static func open(
+    _ project: Project, _ session: ManagedSession, _ arguments: [String]
+  ) -> ManagedProject? {
+    let folder = SessionFolder(path: project.path)
+    do throws(NSMClient.Failure) {
+      // The manager's name for us comes last, and so holds.
+      let (startup, connections) = try prepare(folder, arguments + ["--name=" + project.clientID])
+      Console.say("session: \(shownSafely(project.displayName, limit: 60)), in \(folder.path)")
+      return ManagedProject(session, folder: folder, startup: startup, connections: connections)
+    } catch {
+      Console.complain(error.text)
+      session.opened(.failed(error))
+      return nil
+    }
+  }
+
+  private static func prepare(
+    _ folder: SessionFolder, _ arguments: [String]
+  ) throws(NSMClient.Failure) -> (Startup, Set<Connection>) {
+    if folder.isNew {
+      // A session begins with what the user has at home.
+      let home = try startup(arguments, places: .ofThisUser)
+      do throws(WholeFile.Failure) {
+        try folder.write(nameless(home.configuration))
+      } catch {
+        throw .cannotCreate(error.text)
+      }
+    }
+    let startup = try startup(arguments, places: folder.places)
+    do throws(FileFault) {
+      return (startup, try folder.readConnections())
+    } catch {
+      throw .badProject(error.text)
+    }
+  }
+
+  private static func startup(
+    _ arguments: [String], places: Places
+  ) throws(NSMClient.Failure) -> Startup {
+    do throws(Startup.Failure) {
+      return try Startup(arguments, places: places)
+    } catch {
+      throw .badProject(error.text)
+    }
+  }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+
+/// What systemd is told of a service with `Type=notify`: one datagram each time, to the socket that `NOTIFY_SOCKET`
+/// names. Without one, or if it is gone, nothing happens. [control]
+final class ServiceReport {
+  private var address = sockaddr_un()
+  private var length: socklen_t = 0
+  private var descriptor: Int32 = -1
+  private var status = ""
+  private var isReady = false
+
+  /// For the service manager that started us, if one did.
+  static func ofEnvironment() -> ServiceReport {
+    ServiceReport(socket: getenv("NOTIFY_SOCKET").map { String(cString: $0) })
+  }
+
+  /// `socket` is a path, or with `@` in front a name in Linux' abstract namespace.
+  init(socket path: String?) {
+    guard let path, path.hasPrefix("/") || path.hasPrefix("@") else { return }
+    let bytes = Array(path.utf8)
+    let offset = MemoryLayout<sockaddr_un>.offset(of: \.sun_path) ?? 2
+    guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return }
+    address.sun_family = sa_family_t(AF_UNIX)
+    withUnsafeMutableBytes(of: &address.sun_path) { place in
+      place.copyBytes(from: bytes)
+      if bytes[0] == UInt8(ascii: "@") { place[0] = 0 }
+    }
+    length = socklen_t(offset + bytes.count)
+    descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+  }
+
+  deinit {
+    if descriptor >= 0 { close(descriptor) }
+  }
+
+  /// On a server, or waiting for one as we were asked to: others may start now.
+  func ready(_ status: String) {
+    let start = isReady ? "" : "READY=1\n"
+    isReady = true
+    tell(start, status)
+  }
+
+  /// The line that `systemctl status` shows.
+  func show(_ status: String) {
+    guard status != self.status else { return }
+    tell("", status)
+  }
+
+  func stopping() {
+    tell("STOPPING=1\n", "leaving")
+  }
+
+  private func tell(_ state: String, _ status: String) {
+    self.status = status
+    guard descriptor >= 0 else { return }
+    let line = status.split(whereSeparator: \.isNewline).joined(separator: " ")
+    let text = Array((state + "STATUS=" + line).utf8)
+    withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        _ = sendto(
+          descriptor, text, text.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL), address, length)
+      }
+    }
+  }
+}

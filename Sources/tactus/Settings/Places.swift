@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+
+/// Where the two files of the user are: what was chosen by hand, and what tactus remembers.
+///
+/// By the XDG base directory rules; a session of its own brings a folder for both.
+struct Places: Equatable, Sendable {
+  /// nil: there is nowhere to look.
+  var configuration: String?
+  /// nil: nothing is remembered.
+  var state: String?
+  /// The administrator's, read where the user has none.
+  var defaults: [String] = []
+
+  init(configuration: String?, state: String?) {
+    self.configuration = configuration
+    self.state = state
+  }
+
+  init(folder: String) {
+    self.init(configuration: folder + "/config.json5", state: folder + "/state.json5")
+  }
+
+  /// A variable that is empty or no absolute path counts as not set.
+  init(environment: (String) -> String?) {
+    func directory(_ name: String, _ rest: String) -> String? {
+      if let path = environment(name), path.hasPrefix("/") { return path }
+      guard let home = environment("HOME"), home.hasPrefix("/") else { return nil }
+      return home + rest
+    }
+    configuration = directory("XDG_CONFIG_HOME", "/.config").map { $0 + "/tactus/config.json5" }
+    state = directory("XDG_STATE_HOME", "/.local/state").map { $0 + "/tactus/state.json5" }
+    let shared = environment("XDG_CONFIG_DIRS").flatMap { $0.isEmpty ? nil : $0 } ?? "/etc/xdg"
+    defaults = shared.split(separator: ":").filter { $0.hasPrefix("/") }.map { $0 + "/tactus/config.json5" }
+  }
+
+  static var ofThisUser: Places { Places { name in getenv(name).map { String(cString: $0) } } }
+
+  /// The first that is there. nil: none.
+  var presentConfiguration: String? {
+    ([configuration].compactMap(\.self) + defaults).first { access($0, F_OK) == 0 }
+  }
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import JSON5
+
+/// What holds when the program starts: the configuration, over it what was remembered, over that the command line.
+struct Startup {
+  /// Why it can't start: text for the one who started it.
+  struct Failure: Error, Equatable {
+    let text: String
+  }
+
+  private(set) var configuration: Configuration
+  /// What the configuration file alone says.
+  private(set) var file = Configuration()
+  /// What file and command line say together, without what was remembered.
+  private(set) var written = Configuration()
+  private(set) var state = UserState()
+  private(set) var places: Places
+  /// Worth knowing, and no reason not to start.
+  private(set) var notices: [String] = []
+  private let arguments: [String]
+
+  /// - Parameter arguments: without the program's own name.
+  init(_ arguments: some Collection<String>, places: Places = .ofThisUser) throws(Failure) {
+    self.places = places
+    self.arguments = Array(arguments)
+    configuration = try Self.typed(arguments, over: Configuration())
+    guard configuration.answer == .run else { return }
+    if let path = configuration.file { self.places.configuration = path }
+    try read()
+    if let path = places.state { state = remembered(at: path) }
+    var held = file
+    state.apply(to: &held, over: file)
+    configuration = try Self.typed(arguments, over: held)
+  }
+
+  /// The configuration file and the command line, as they are now. If that fails nothing has changed.
+  mutating func read() throws(Failure) {
+    var found = Configuration()
+    do throws(FileFault) {
+      // A file that was named has to be there.
+      if let path = configuration.file ?? places.presentConfiguration {
+        try ConfigurationFile.read(path, into: &found)
+      }
+    } catch {
+      throw Failure(text: error.text)
+    }
+    written = try Self.typed(arguments, over: found)
+    file = found
+  }
+
+  private static func typed(
+    _ arguments: some Sequence<String>, over configuration: Configuration
+  ) throws(Failure) -> Configuration {
+    var configuration = configuration
+    do throws(UsageError) {
+      try configuration.read(arguments)
+    } catch {
+      throw Failure(text: "\(error.message)\nTry 'tactus --help'.")
+    }
+    return configuration
+  }
+
+  /// A file that can't be understood is put aside: it was ours to write, and nobody has time to mend it.
+  private mutating func remembered(at path: String) -> UserState {
+    let fault: String
+    do throws(WholeFile.Failure) {
+      let bytes = try WholeFile.read(path, limit: JSON5.Limits().bytes)
+      do throws(JSON5.Fault) {
+        let document = try JSON5.read(bytes)
+        do throws(Keys<Configuration>.Fault) {
+          return try UserState(document)
+        } catch {
+          fault = "\(path):\(error.line): \(error.text)"
+        }
+      } catch {
+        fault = "\(path):\(error.line): \(error.text)"
+      }
+    } catch {
+      if !error.isMissing { notices.append("what tactus remembers can't be read: \(error.text)") }
+      return UserState()
+    }
+    let aside = path + ".broken"
+    let isAside = rename(path, aside) == 0
+    notices.append(
+      "\(fault); " + (isAside ? "put aside as \(aside)" : "left alone") + ", nothing is remembered")
+    return UserState()
+  }
+
+  /// What holds because it was remembered.
+  var remembered: [(key: String, value: JSON5)] { state.values(over: file) }
+
+  func keeper(notice: @escaping (String) -> Void) -> StateKeeper {
+    StateKeeper(path: places.state, state: state, start: configuration, file: file, notice: notice)
+  }
+}

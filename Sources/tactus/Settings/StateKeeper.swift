@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Glibc
+import Synchronization
+
+/// Writes what is to be remembered, some time after it changed and at the end. [control]
+///
+/// A disk may take seconds for what must not be lost, and the control thread has transports to start: it is written
+/// on a thread of its own. If it can't be written, that is said once, the old file stays, and it is tried again.
+final class StateKeeper {
+  /// A fader is still moving.
+  static let rest = Micros(1_000_000)
+  /// It never rests.
+  static let patience = Micros(10_000_000)
+  static let retry = Micros(10_000_000)
+
+  private let path: String?
+  private var file: Configuration
+  private let notice: (String) -> Void
+  private var state: UserState
+  private var noted: Configuration
+  private var changedFirst: Micros?
+  private var changedLast = Micros.zero
+  private var notBefore = Micros.zero
+  private var writing: Writing?
+  private var hasFailed = false
+  private var isAsked = false
+
+  /// - Parameters:
+  ///   - path: nil remembers nothing.
+  ///   - start: what holds now.
+  ///   - file: what the configuration alone says.
+  init(
+    path: String?, state: UserState, start: Configuration, file: Configuration,
+    notice: @escaping (String) -> Void
+  ) {
+    self.path = path
+    self.state = state
+    self.file = file
+    self.notice = notice
+    noted = start
+  }
+
+  func note(_ configuration: Configuration, at now: Micros) {
+    if configuration != noted {
+      if state.remember(configuration, since: noted, over: file) {
+        changedFirst = changedFirst ?? now
+        changedLast = now
+      }
+      noted = configuration
+    }
+    if let writing, writing.isOver { finish(writing, at: now) }
+    guard let changedFirst, writing == nil, now >= notBefore,
+      now >= changedLast + Self.rest || now >= changedFirst + Self.patience
+    else { return }
+    begin()
+  }
+
+  /// Now, without waiting for anything to rest; when it is done, that is said.
+  func hurry(at now: Micros) {
+    if let writing { finish(writing, at: now) }
+    notBefore = now
+    isAsked = true
+    if changedFirst == nil { tellWhoAsked() } else { begin() }
+  }
+
+  private func tellWhoAsked() {
+    if isAsked { notice("what was chosen is saved") }
+    isAsked = false
+  }
+
+  /// The configuration says something else, and so this is what holds: nobody chose it while we played.
+  func configured(_ configuration: Configuration, file: Configuration) {
+    noted = configuration
+    self.file = file
+  }
+
+  private func begin() {
+    changedFirst = nil
+    guard let path else { return }
+    let next = Writing(state.text, to: path)
+    // Without a thread it is done here.
+    if !next.start() { next.run() }
+    writing = next
+  }
+
+  private func finish(_ done: Writing, at now: Micros) {
+    writing = nil
+    switch done.join() {
+    case nil:
+      if hasFailed { notice("what tactus remembers can be written again") }
+      hasFailed = false
+      tellWhoAsked()
+    case let failure?:
+      if !hasFailed {
+        notice("what tactus remembers can't be written: \(failure.text); the file stays as it was")
+      }
+      hasFailed = true
+      changedFirst = changedFirst ?? now
+      notBefore = now + Self.retry
+    }
+  }
+
+  /// Writes what is left.
+  func close(at now: Micros) {
+    if let writing { finish(writing, at: now) }
+    guard changedFirst != nil, path != nil else { return }
+    begin()
+    if let writing { finish(writing, at: now) }
+  }
+}
+
+/// One text on its way to the disk.
+private final class Writing: Sendable {
+  private let text: String
+  private let path: String
+  private let over = Atomic(false)
+  private let failure = Mutex<WholeFile.Failure?>(nil)
+  private let thread = Mutex<pthread_t?>(nil)
+
+  init(_ text: String, to path: String) {
+    self.text = text
+    self.path = path
+  }
+
+  var isOver: Bool { over.load(ordering: .acquiring) }
+
+  func start() -> Bool {
+    var identifier = pthread_t()
+    let context = Unmanaged.passRetained(self)
+    guard pthread_create(&identifier, nil, runWriting, context.toOpaque()) == 0 else {
+      context.release()
+      return false
+    }
+    thread.withLock { $0 = identifier }
+    return true
+  }
+
+  func run() {
+    do throws(WholeFile.Failure) {
+      try WholeFile.write(text, to: path)
+    } catch {
+      failure.withLock { [error] in $0 = error }
+    }
+    over.store(true, ordering: .releasing)
+  }
+
+  /// Waits for the end; what went wrong, if something did.
+  func join() -> WholeFile.Failure? {
+    if let identifier = thread.withLock({ $0 }) { pthread_join(identifier, nil) }
+    return failure.withLock { $0 }
+  }
+}
+
+private func runWriting(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  guard let context else { return nil }
+  Unmanaged<Writing>.fromOpaque(context).takeRetainedValue().run()
+  return nil
+}

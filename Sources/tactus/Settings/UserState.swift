@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import JSON5
+
+/// What tactus remembers from one run to the next: choices that were made while it played.
+///
+/// The newest word wins: a remembered value holds until the configuration says something else than it did when the
+/// value was remembered. What the command line says is about one run, and is not remembered.
+struct UserState: Equatable {
+  static let names: Set = [
+    "link", "start-stop-sync", "bpm", "click-offset", "click-2-offset", "clock-offset", "pulse-offset",
+    "run-offset", "jack-offset", "midi-learned",
+  ]
+  static let keys = Keys(Configuration.options.filter { names.contains($0.long) })
+
+  private struct Entry: Equatable {
+    var value: JSON5
+    /// What the configuration said then.
+    var over: JSON5
+  }
+
+  private var entries: [String: Entry] = [:]
+
+  init() {}
+
+  init(_ document: JSON5.Element) throws(Keys<Configuration>.Fault) {
+    guard case .object(let members) = document.value else {
+      throw Keys.Fault(line: document.line, text: "holds \(document.value.kind) instead of an object")
+    }
+    for member in members where Self.names.contains(member.name) {
+      guard case .object(let parts) = member.element.value,
+        let value = parts.first(where: { $0.name == "is" })?.element.value,
+        let over = parts.first(where: { $0.name == "over" })?.element.value
+      else { throw Keys.Fault(line: member.line, text: "\"\(member.name)\" is no { is, over }") }
+      // Each must be one that could be typed.
+      var nobodys = Configuration()
+      for value in [value, over] {
+        try Self.keys.apply(Self.document(member.name, value, line: member.line), to: &nobodys)
+      }
+      entries[member.name] = Entry(value: value, over: over)
+    }
+  }
+
+  /// - Parameter file: what the configuration says now.
+  func apply(to configuration: inout Configuration, over file: Configuration) {
+    for (name, value) in values(over: file) {
+      try? Self.keys.apply(Self.document(name, value), to: &configuration)
+    }
+  }
+
+  func values(over file: Configuration) -> [(key: String, value: JSON5)] {
+    Self.keys.options.compactMap { option in
+      guard let entry = entries[option.long], entry.over.text == Self.keys.value(of: option, in: file).text
+      else {
+        return nil
+      }
+      return (option.long, entry.value)
+    }
+  }
+
+  /// True if there is something new to keep.
+  mutating func remember(
+    _ configuration: Configuration, since before: Configuration, over file: Configuration
+  ) -> Bool {
+    var isNew = false
+    for option in Self.keys.options {
+      let value = Self.keys.value(of: option, in: configuration)
+      guard value.text != Self.keys.value(of: option, in: before).text else { continue }
+      entries[option.long] = Entry(value: value, over: Self.keys.value(of: option, in: file))
+      isNew = true
+    }
+    return isNew
+  }
+
+  var text: String {
+    let lines = entries.sorted { $0.key < $1.key }.map { name, entry in
+      "  \(JSON5.quoted(name)): {\"is\": \(entry.value.text), \"over\": \(entry.over.text)},\n"
+    }
+    return """
+      // What tactus remembers between two runs. It writes this file itself; yours is the configuration.
+      // A value holds until the configuration says something else than it did when this was remembered ("over").
+      {
+      \(lines.joined())}
+
+      """
+  }
+
+  private static func document(_ name: String, _ value: JSON5, line: Int = 0) -> JSON5.Element {
+    let element = JSON5.Element(value: value, line: line)
+    return JSON5.Element(value: .object([.init(name: name, line: line, element: element)]), line: line)
+  }
+}

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import ControlSurface
+import Glibc
+import JACKHost
+import JSON5
+import Link
+
+/// `tactus check`: how much later than JACK says a sound is really heard, through a cable from an output to an input.
+struct CheckCommand: Conversing {
+  static let name = "check"
+  static let summary = "Measure the sound card's latency through a cable"
+  static let operands = ""
+  static let description = """
+    Plays clicks into an output and records them from an input (a cable between the two, or
+    a microphone at the loudspeaker), and says how much longer than JACK's latencies that
+    took. Half of it is taken to be on the way out, unless --share says otherwise; --set
+    makes it the click's offset, in the tactus that runs and for the next time.
+    """
+  static let options: [Option<CheckCommand>] =
+    [
+      Option(
+        "input", "i", in: .other, .value(.text("PORT", upTo: 320, \.input)),
+        help: "The port to record, for instance system:capture_1 (default: the sound card's first)."),
+      Option(
+        "output", "p", in: .other, .value(.text("PORT", upTo: 320, \.output)),
+        help: "The port to play into, for instance system:playback_1 (default: the sound card's first)."),
+      Option(
+        "seconds", in: .other, .value(.integer("N", 2...60, \.seconds)),
+        help: "How long; two clicks a second (default: 5)."),
+      Option(
+        "share", in: .other, .value(.number("PERCENT", 0...100, \.share)),
+        help: "How much of the error is on the way out (default: 50)."),
+      Option("set", in: .other, .flag(\.sets), help: "Make that the click's offset."),
+      Option("json", in: .other, .flag(\.json), help: "One line of JSON."),
+      Option(
+        "server", "s", in: .other, .value(.text("NAME", upTo: 127, \.server)),
+        help: "The JACK server (default: as configured)."),
+    ] + whereaboutsOptions
+
+  var asksForHelp = false
+  var input: String?
+  var output: String?
+  var seconds = 5
+  var share = 50.0
+  var sets = false
+  var json = false
+  var server: String?
+  var whereabouts = Whereabouts()
+
+  func run(_ operands: [String]) throws(UsageError) -> Tactus.Status {
+    let server = server ?? (try? Startup([]).configuration.server) ?? nil
+    do {
+      let ports = try choosePorts(server)
+      let loopback = try Loopback(ports, server: server, seconds: seconds)
+      let deadline = ContinuousClock.now + .seconds(seconds + 5)
+      while !loopback.isOver {
+        guard ContinuousClock.now < deadline else {
+          throw Complaint(text: "JACK stopped; look at its server")
+        }
+        usleep(20_000)
+      }
+      let measured = try Measurement(loopback.returns(), told: loopback.told, rate: loopback.sampleRate)
+      guard Console.say(json ? measured.json(ports, share: share) : measured.text(ports, share: share)) else {
+        return .failure
+      }
+      return sets ? set(measured.offset(share: share)) : .success
+    } catch let failure as Loopback.Failure {
+      Console.complain(failure.text)
+      if case .jack(.noServer) = failure { return .unavailable }
+      return .failure
+    } catch let error as JACKError {
+      Console.complain(error.description)
+      return .unavailable
+    } catch let complaint as Complaint {
+      Console.complain(complaint.text)
+      return .failure
+    } catch {
+      Console.complain("\(error)")
+      return .failure
+    }
+  }
+
+  struct Complaint: Error {
+    let text: String
+  }
+
+  private func choosePorts(_ server: String?) throws -> Loopback.Ports {
+    if let input, let output { return Loopback.Ports(output: output, input: input) }
+    let survey = try GraphSurvey(lookingAt: server)
+    guard let output = output ?? survey.outputs.first(where: { !$0.isMIDI })?.name else {
+      throw Complaint(text: "this server has no sound card's output; name a port with --output")
+    }
+    guard let input = input ?? survey.physicalInputs.first else {
+      throw Complaint(text: "this server has no sound card's input; name a port with --input")
+    }
+    return Loopback.Ports(output: output, input: input)
+  }
+
+  /// Told to the tactus that runs, which remembers it; else remembered for it.
+  private func set(_ offset: Double) -> Tactus.Status {
+    do throws(RunningTactus.Failure) {
+      _ = try whereabouts.port(of: RunningNote.all())
+    } catch {
+      Console.complain("the offset was not set: \(error.text)")
+      return .failure
+    }
+    if var running = try? RunningTactus(whereabouts), (try? running.values()) != nil {
+      for path in ["click/1/offset", "click/2/offset"] {
+        do {
+          let message = Message(RunningTactus.address(path), .float64(offset))
+          if case .refused(let text) = try running.ask(message) { throw Complaint(text: text) }
+        } catch {
+          Console.complain("the offset was not taken: \(error)")
+          return .failure
+        }
+      }
+      Console.complain("the running tactus now has --click-offset=\(offset.short), and will the next time")
+      return .success
+    }
+    do {
+      let startup = try Startup([])
+      var configuration = startup.configuration
+      configuration.offsets.click = offset
+      var failure: String?
+      let keeper = startup.keeper { failure = $0 }
+      keeper.note(configuration, at: Link.clock())
+      keeper.close(at: Link.clock())
+      if let failure { throw Complaint(text: failure) }
+      Console.complain("tactus will have --click-offset=\(offset.short) the next time")
+      return .success
+    } catch let failure as Startup.Failure {
+      Console.complain(failure.text)
+    } catch {
+      Console.complain((error as? Complaint)?.text ?? "\(error)")
+    }
+    return .failure
+  }
+}
+
+extension CheckCommand {
+  /// What the clicks said.
+  struct Measurement: Equatable {
+    let clicks: Int
+    let found: Int
+    /// In milliseconds.
+    let way: Double
+    let told: Double
+    let spread: Double
+    let peak: Double
+
+    init(_ returns: [LoopbackClicks.Return?], told: (playback: Int, capture: Int), rate: Int)
+      throws(Complaint)
+    {
+      let delays = returns.compactMap { $0?.delay }.sorted()
+      clicks = returns.count
+      found = delays.count
+      guard rate > 0, found * 2 > clicks, let first = delays.first, let last = delays.last else {
+        throw Complaint(
+          text:
+            "of \(returns.count) clicks \(delays.count) came back: is there a cable from the output to the input, and "
+            + "is the level up?")
+      }
+      let milliseconds = 1000 / Double(rate)
+      way = Double(delays[delays.count / 2]) * milliseconds
+      self.told = Double(told.playback + told.capture) * milliseconds
+      spread = Double(last - first) * milliseconds
+      peak = returns.compactMap { $0?.peak }.max() ?? 0
+    }
+
+    /// Later than JACK says.
+    var error: Double { way - told }
+
+    /// To hundredths: a frame is 20 microseconds.
+    func offset(share: Double) -> Double { (min(max(error * share / 100, -500), 500) * 100).rounded() / 100 }
+
+    func text(_ ports: Loopback.Ports, share: Double) -> String {
+      """
+      \(found) of \(clicks) clicks came back from \(ports.output) to \(ports.input), spread over \(spread.hundredths) ms.
+      They took \(way.hundredths) ms; JACK says \(told.hundredths) ms: the error is \(error.hundredths) ms.
+      With \(share.short) % of it on the way out, the offset is \(offset(share: share).short) ms (--click-offset, or --set).
+      """
+    }
+
+    func json(_ ports: Loopback.Ports, share: Double) -> String {
+      JSON5.fields([
+        "output": .string(ports.output), "input": .string(ports.input), "clicks": .of(clicks),
+        "found": .of(found),
+        "milliseconds": .of(way), "told": .of(told), "error": .of(error), "spread": .of(spread),
+        "peak": .of(peak),
+        "offset": .of(offset(share: share)),
+      ]).text
+    }
+  }
+}
+
+extension Double {
+  fileprivate var hundredths: String { ((self * 100).rounded() / 100).short }
+}
+
+extension Loopback.Failure {
+  fileprivate var text: String {
+    switch self {
+    case .jack(let error): error.description
+    case .noPort(let name): "there is no port \(name.shortened); jack_lsp lists them"
+    case .notConnected(let from, let to): "JACK does not connect \(from.shortened) to \(to.shortened)"
+    }
+  }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// `tactus completions bash`: what makes a shell finish our words.
+struct CompletionsCommand: Subcommand {
+  static let name = "completions"
+  static let summary = "Print the completions for bash, zsh or fish"
+  static let operands = "SHELL"
+  static let operandWords = Shell.allCases.map(\.rawValue)
+  static let description = """
+    Prints what makes the shell complete tactus's commands, options and their values:
+    eval "$(tactus completions bash)" now, or a file where the shell looks for them.
+    """
+  static let options: [Option<CompletionsCommand>] = []
+
+  var asksForHelp = false
+
+  enum Shell: String, CaseIterable {
+    case bash, zsh, fish
+  }
+
+  func run(_ operands: [String]) throws(UsageError) -> Tactus.Status {
+    guard operands.count == 1, let shell = Shell(rawValue: operands[0]) else {
+      let given = operands.isEmpty ? "" : ", not \"\(operands.joined(separator: " "))\""
+      throw UsageError(message: "takes \(Self.operandWords.inWords)" + given)
+    }
+    let text =
+      switch shell {
+      case .bash: BashCompletion.text
+      case .zsh: ZshCompletion.text
+      case .fish: FishCompletion.text
+      }
+    return Console.say(text) ? .success : .failure
+  }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+
+/// `tactus config`: which files are read, whether they are right, and what could stand in them.
+struct ConfigCommand: Subcommand {
+  static let name = "config"
+  static let summary = "Show, check or explain the configuration"
+  static let operands = ""
+  static let description = """
+    Says which configuration is read and what is wrong with it, and which choices hold
+    because they were made while tactus played.
+    """
+  static let options: [Option<ConfigCommand>] = [
+    Option(
+      "config", in: .other, .value(.file("FILE", \.file)),
+      help: "Look at this configuration instead of the user's."),
+    Option(
+      "print-default", in: .other, .flag(\.printsDefault),
+      help: "Print a configuration with every key, its meaning and its default."),
+    Option(
+      "print", in: .other, .flag(\.prints),
+      help: "Print what holds now, remembered choices included, as a configuration."),
+    Option(
+      "forget", in: .other, .flag(\.forgets), help: "Forget what was chosen while tactus played."),
+  ]
+
+  var asksForHelp = false
+  var file: String?
+  var printsDefault = false
+  var prints = false
+  var forgets = false
+
+  func run(_ operands: [String]) throws(UsageError) -> Tactus.Status {
+    if printsDefault {
+      return say(
+        ConfigurationFile.text(of: Configuration(), heading: Self.heading("Every key with its default.")))
+    }
+    do {
+      let startup = try Startup(file.map { ["--config", $0] } ?? [])
+      for notice in startup.notices { Console.complain(notice) }
+      if forgets { return forget(startup) }
+      return say(
+        prints
+          ? ConfigurationFile.text(
+            of: startup.configuration, heading: Self.heading("What held when this was written."))
+          : overview(startup))
+    } catch {
+      Console.complain(error.text)
+      return .usage
+    }
+  }
+
+  private static func heading(_ words: String) -> String {
+    "A configuration of tactus \(Tactus.version), in JSON5, for ~/.config/tactus/config.json5. \(words) "
+      + "null stands for what holds without the key. What is typed on the command line comes first, then what was "
+      + "chosen while tactus played, if that is newer than what stands here."
+  }
+
+  private func overview(_ startup: Startup) -> String {
+    var lines: [String] = []
+    let shown = file ?? Places.ofThisUser.presentConfiguration
+    switch (shown, startup.places.configuration) {
+    case (let path?, _): lines.append("configuration: \(path)")
+    case (nil, let path?): lines.append("configuration: none; it would be \(path)")
+    case (nil, nil): lines.append("configuration: none, and no place for one: HOME is not set")
+    }
+    lines.append(
+      "remembered: " + (startup.places.state ?? "nothing, there is no place for it: HOME is not set"))
+    for (key, value) in startup.remembered { lines.append("  \(key) \(value.text)") }
+    return lines.joined(separator: "\n")
+  }
+
+  private func forget(_ startup: Startup) -> Tactus.Status {
+    guard let path = startup.places.state, unlink(path) != 0, errno != ENOENT else { return .success }
+    Console.complain("\(path): \(String(cString: strerror(errno)))")
+    return .failure
+  }
+
+  private func say(_ text: String) -> Tactus.Status { Console.say(text) ? .success : .failure }
+}

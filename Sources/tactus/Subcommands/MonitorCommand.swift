@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import ControlSurface
+import JSON5
+
+/// `tactus monitor`: everything that changes, a line of JSON for each.
+struct MonitorCommand: Conversing {
+  static let name = "monitor"
+  static let summary = "Print a line of JSON for each change"
+  static let operands = "[GROUP]..."
+  static let operandWords = Group.names.map(\.name) + ["all"]
+  static let description = """
+    The first line has all values, as status --json; then one for each change, with what
+    changed at once. GROUP: state (the default), beat, phase, position, heartbeat, exact
+    or all. Ends with 0 when tactus ends or at Ctrl-C, 69 if none runs.
+    """
+  static let options: [Option<MonitorCommand>] = whereaboutsOptions
+
+  /// Renewed three times before it ends.
+  private static let lease: Int32 = 15
+  private static let renewal = Duration.seconds(5)
+
+  var asksForHelp = false
+  var whereabouts = Whereabouts()
+
+  func run(_ operands: [String]) throws(UsageError) -> Tactus.Status {
+    for word in operands where !Self.operandWords.contains(word) {
+      throw UsageError(message: "takes \(Self.operandWords.inWords), not \"\(word)\"")
+    }
+    let signals = EndSignals()
+    do throws(RunningTactus.Failure) {
+      return try watch(operands.isEmpty ? ["state"] : operands, until: signals)
+    } catch {
+      Console.complain(error.text)
+      return .unavailable
+    }
+  }
+
+  private func watch(_ groups: [String], until signals: EndSignals) throws(RunningTactus.Failure)
+    -> Tactus.Status
+  {
+    var running = try RunningTactus(whereabouts)
+    guard Console.say(StatusCommand.json(try running.values())) else { return .failure }
+    let subscription = Message(
+      RunningTactus.address("subscribe"), .int32(0), .string(groups.joined(separator: " ")),
+      .int32(Self.lease))
+    running.say(subscription)
+    var renewed = ContinuousClock.now
+    var heard = renewed
+    var changes = Changes()
+    var held = HeldLines()
+    while !signals.came(withinMilliseconds: 0) {
+      let now = ContinuousClock.now
+      if now - renewed >= Self.renewal {
+        running.say(subscription)
+        renewed = now
+      }
+      guard let messages = try running.hear(withinMilliseconds: held.isEmpty ? 100 : 20) else {
+        guard held.say() else { return .failure }
+        // A confirmation comes for each renewal.
+        if now - heard > .seconds(Int(Self.lease)) { throw .nobody(port: running.port) }
+        continue
+      }
+      heard = now
+      for message in messages where message.address == RunningTactus.address("bye") { return .success }
+      if let line = changes.line(messages) { held.add(line, at: .now) }
+      if held.isOld(at: .now), !held.say() { return .failure }
+    }
+    running.say(Message(RunningTactus.address("unsubscribe")))
+    return .success
+  }
+}
+
+/// Lines for a moment: before it says bye, a surface darkens its controllers' lights, and that is no news.
+private struct HeldLines {
+  private var lines: [String] = []
+  private var since: ContinuousClock.Instant?
+
+  var isEmpty: Bool { lines.isEmpty }
+
+  mutating func add(_ line: String, at now: ContinuousClock.Instant) {
+    lines.append(line)
+    since = since ?? now
+  }
+
+  func isOld(at now: ContinuousClock.Instant) -> Bool { since.map { now - $0 > .milliseconds(60) } ?? false }
+
+  /// False if they could not be written.
+  mutating func say() -> Bool {
+    defer {
+      lines = []
+      since = nil
+    }
+    return lines.allSatisfy { Console.say($0) }
+  }
+}
+
+/// What is new of all that is told: a renewed subscription is told everything again.
+struct Changes {
+  private var told: [String: [Argument]] = [:]
+  /// Within a dump of everything, which may come in several datagrams.
+  private var isDump = false
+
+  mutating func line(_ messages: [Message]) -> String? {
+    var fields: [String] = []
+    for message in messages {
+      guard message.address.hasPrefix(RunningTactus.address("")) else { continue }
+      let path = String(message.address.dropFirst(RunningTactus.address("").utf8.count))
+      if path == "update" { isDump = message.arguments.first?.number == 1 }
+      guard let id = Table.id(path), Table.row(id).kind != .answer else { continue }
+      let row = Table.row(id)
+      let isNew = told[path] != message.arguments
+      let isFirst = told.updateValue(message.arguments, forKey: path) == nil
+      // A feed tells a moment: the same again is news.
+      guard row.kind == .feed || (isNew && !(isFirst && isDump)) else { continue }
+      fields.append("\(JSON5.quoted(path)): \(JSON5(message.arguments, of: row).text)")
+    }
+    return fields.isEmpty ? nil : "{" + fields.joined(separator: ", ") + "}"
+  }
+}

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import ControlSurface
+import JSON5
+
+/// `tactus send tempo 131.5`: any command of the surface, for scripts and for hands that are at a terminal.
+struct SendCommand: Conversing {
+  static let name = "send"
+  static let summary = "Send a command to the tactus that runs, or ask it a value"
+  static let operands = "COMMAND [VALUE]..."
+  static let operandWords = Table.rows.filter { $0.isWritable || $0.isReadable }.map(\.path)
+  static let description = """
+    Sends a command of the OSC surface (tactus --help-osc lists them), by its name or its
+    address: tactus send tempo 131.5, tactus send start bar. A value's name alone asks for
+    it. Ends with 0 if it was obeyed, 1 if it was refused, 69 if no tactus runs.
+    """
+  static let options: [Option<SendCommand>] = whereaboutsOptions
+
+  var asksForHelp = false
+  var whereabouts = Whereabouts()
+
+  func run(_ operands: [String]) throws(UsageError) -> Tactus.Status {
+    guard !operands.isEmpty else { throw UsageError(message: "a command is missing") }
+    let message: Message
+    do throws(Refusal) {
+      message = try Table.message(operands)
+    } catch {
+      let name = operands[0].shortened
+      throw UsageError(message: error.code == .unknownAddress ? error.text : "\(name) takes \(error.text)")
+    }
+    do throws(RunningTactus.Failure) {
+      var running = try RunningTactus(whereabouts)
+      if message.address == RunningTactus.address("quit") { return try quit(&running, message) }
+      switch try running.ask(message) {
+      case .refused(let text):
+        Console.complain(text)
+        return .failure
+      case .accepted(let told):
+        for message in told { tell(message) }
+        return .success
+      }
+    } catch {
+      Console.complain(error.text)
+      return .unavailable
+    }
+  }
+
+  /// Who ends may be gone before it answers: that it was there is all that can be known.
+  private func quit(_ running: inout RunningTactus, _ message: Message) throws(RunningTactus.Failure)
+    -> Tactus.Status
+  {
+    _ = try running.ask(Message(RunningTactus.address("ping")))
+    guard case .refused(let text)? = try? running.ask(message) else { return .success }
+    Console.complain(text)
+    return .failure
+  }
+
+  private func tell(_ message: Message) {
+    let path = String(message.address.dropFirst(RunningTactus.address("").utf8.count))
+    let row = Table.id(path).map(Table.row)
+    switch (row?.kind, message.arguments) {
+    case (.answer, _), (.verb, _): break
+    case (_, let arguments) where arguments.count == 1:
+      if case .string(let text) = arguments[0] {
+        Console.say(text)
+      } else {
+        Console.say(JSON5(arguments, of: row).text)
+      }
+    case (_, let arguments): Console.say(JSON5(arguments, of: row).text)
+    }
+  }
+}

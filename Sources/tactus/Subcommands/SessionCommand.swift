@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+
+/// `tactus session list` and `tactus session start NAME`: the folders of `sessions/`, each a studio that works as it is.
+struct SessionCommand: Subcommand {
+  static let name = "session"
+  static let summary = "Start a ready-made studio, with a DAW, synths or a tablet"
+  static let operands = "list | start NAME [-- OPTION...]"
+  static let operandWords = ["list", "start"]
+  static let description = """
+    list names the sessions that come with tactus. start runs one: the programs that belong to it, and
+    tactus, with the options behind --. What each does is in its README.
+    """
+  static let options: [Option<SessionCommand>] = []
+
+  var asksForHelp = false
+
+  func run(_ operands: [String]) throws(UsageError) -> Tactus.Status {
+    guard let shelf = SessionShelf.found(from: Self.thisProgram) else {
+      Console.complain("session: no sessions beside this program; tools/install puts them there")
+      return .failure
+    }
+    switch (operands.first, operands.count) {
+    case ("list", 1): return Console.say(shelf.list) ? .success : .failure
+    case ("start", 2...):
+      let name = operands[1]
+      guard let start = shelf.startScript(of: name) else {
+        let hint = name.nearest(among: shelf.names).map { ": do you mean \"\($0)\"?" }
+        throw UsageError(message: "there is no session \"\(name)\"" + (hint ?? "; tactus session list"))
+      }
+      return Self.become(start, Array(operands.dropFirst(2)))
+    case ("start", _): throw UsageError(message: "start takes a name; tactus session list")
+    default: throw UsageError(message: "takes list or start")
+    }
+  }
+
+  static let thisProgram: String = {
+    var path = [UInt8](repeating: 0, count: Int(PATH_MAX))
+    let size = readlink("/proc/self/exe", &path, path.count)
+    return String(decoding: path[..<max(0, size)], as: UTF8.self)
+  }()
+
+  /// Only comes back if it could not.
+  private static func become(_ script: String, _ options: [String]) -> Tactus.Status {
+    setenv("TACTUS_PROGRAM", thisProgram, 1)
+    var arguments = ([script] + options).map { strdup($0) }
+    arguments.append(nil)
+    execv(script, arguments)
+    Console.complain("session: \(script): \(String(cString: strerror(errno)))")
+    return .failure
+  }
+}
+
+/// The folder with all sessions.
+struct SessionShelf: Equatable {
+  let folder: String
+
+  /// PREFIX/share/tactus/sessions for PREFIX/bin/tactus, or a checkout's `sessions` above its build.
+  static func found(from program: String) -> SessionShelf? {
+    var parts = program.split(separator: "/")
+    while parts.popLast() != nil {
+      let above = parts.isEmpty ? "" : "/" + parts.joined(separator: "/")
+      for place in ["/share/tactus/sessions", "/sessions"]
+      where access(above + place + "/session.sh", R_OK) == 0 {
+        return SessionShelf(folder: above + place)
+      }
+    }
+    return nil
+  }
+
+  var names: [String] {
+    guard let directory = opendir(folder) else { return [] }
+    defer { closedir(directory) }
+    var found: [String] = []
+    while let entry = readdir(directory) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if startScript(of: name) != nil { found.append(name) }
+    }
+    return found.sorted()
+  }
+
+  func startScript(of name: String) -> String? {
+    guard !name.isEmpty, !name.hasPrefix("."), !name.contains("/") else { return nil }
+    let script = "\(folder)/\(name)/start"
+    return access(script, X_OK) == 0 ? script : nil
+  }
+
+  /// Each with the heading of its README.
+  var list: String {
+    let names = names
+    let column = 2 + (names.map(\.count).max() ?? 0)
+    return names.map { name in
+      name + String(repeating: " ", count: column - name.count) + heading(of: name)
+    }.joined(separator: "\n") + "\n\n\(folder)/NAME/README.md says more."
+  }
+
+  private func heading(of name: String) -> String {
+    guard let file = fopen("\(folder)/\(name)/README.md", "re") else { return "" }
+    defer { fclose(file) }
+    var line = [CChar](repeating: 0, count: 200)
+    guard fgets(&line, CInt(line.count), file) != nil else { return "" }
+    let text = line.prefix { $0 != 0 && $0 != 10 }.map { UInt8(bitPattern: $0) }
+    return String(String(decoding: text, as: UTF8.self).drop { $0 == "#" || $0 == " " })
+  }
+}

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import ControlSurface
+import Glibc
+import Link
+import Synchronization
+import TerminalView
+
+/// The terminal view, live: a thread that draws the state thirty times a second and at every beat, and hands keys to
+/// the control desk.
+///
+/// A thread of its own, because the beat must not wait: not for a JACK server that has died, not for the control
+/// thread, and nobody waits for a terminal at the end of a slow line. It is on the screen only while the program is in
+/// the terminal's foreground; in the background nothing is drawn or read, and lines are printed again.
+final class LiveView: Sendable {
+  private enum Cover {
+    case off, asked, on
+  }
+
+  private struct Held {
+    var news: News?
+    var earlier: News?
+    var endpoints: [Endpoint] = []
+    var isClosing = false
+    var cover = Cover.off
+    var thread: pthread_t?
+  }
+
+  /// So long the screen may take to be left; a terminal that hangs must not keep the program from stopping.
+  private static let patience = 100
+
+  fileprivate let desk: ControlDesk
+  // The thread's alone as soon as it runs.
+  nonisolated(unsafe) fileprivate let device: TerminalDevice
+  private let held = Mutex(Held())
+
+  /// nil where there is nothing to draw on.
+  init?(desk: ControlDesk) {
+    guard Self.isPossible, let device = TerminalDevice() else { return nil }
+    self.desk = desk
+    self.device = device
+  }
+
+  /// A terminal that can move its cursor.
+  private static var isPossible: Bool {
+    guard isatty(STDOUT_FILENO) == 1, let term = Environment.text("TERM") else { return false }
+    return term != "dumb"
+  }
+
+  /// From now on lines are news. [control]
+  func open() {
+    guard held.withLock({ $0.thread == nil }) else { return }
+    // Here and not there, so that what is said next is news already.
+    if device.isOurs { listen() }
+    let isRunning = held.withLock { held in
+      var thread = pthread_t()
+      let context = Unmanaged.passRetained(self)
+      guard pthread_create(&thread, nil, runLiveView, context.toOpaque()) == 0 else {
+        context.release()
+        return false
+      }
+      held.thread = thread
+      return true
+    }
+    if !isRunning { Console.divert(nil) }
+  }
+
+  /// The terminal is as it was when this returns.
+  func close() {
+    let thread = held.withLock { held in
+      held.isClosing = true
+      defer { held.thread = nil }
+      return held.thread
+    }
+    if let thread { pthread_join(thread, nil) }
+  }
+
+  /// The terminal is as it was when this returns, until `uncover`. [control]
+  func cover() {
+    held.withLock { $0.cover = .asked }
+    for _ in 0..<Self.patience {
+      guard held.withLock({ $0.thread != nil && $0.cover == .asked }) else { return }
+      usleep(5_000)
+    }
+  }
+
+  func uncover() { held.withLock { $0.cover = .off } }
+
+  /// Where a tablet can reach the surface.
+  func reach(_ endpoints: [Endpoint]) { held.withLock { $0.endpoints = endpoints } }
+
+  func tell(_ text: String, isComplaint: Bool) {
+    // One line; what came last counts.
+    let line = text.split(separator: "\n").last.map(String.init) ?? ""
+    held.withLock { held in
+      held.earlier = held.news
+      held.news = News(line, at: Link.clock(), isComplaint: isComplaint)
+    }
+  }
+
+  fileprivate func listen() {
+    Console.divert { [self] in tell($0, isComplaint: $1) }
+  }
+
+  fileprivate var isCovered: Bool { held.withLock { $0.cover != .off } }
+  fileprivate func confirmCover() { held.withLock { $0.cover = .on } }
+  fileprivate var isClosing: Bool { held.withLock { $0.isClosing } }
+  fileprivate var endpoints: [Endpoint] { held.withLock { $0.endpoints } }
+  fileprivate var news: (last: News?, earlier: News?) { held.withLock { ($0.news, $0.earlier) } }
+
+  /// Whether the program was stopped since.
+  fileprivate static func wasStopped() -> Bool {
+    var set = sigset_t()
+    sigemptyset(&set)
+    sigaddset(&set, SIGCONT)
+    var now = timespec()
+    return sigtimedwait(&set, nil, &now) == SIGCONT
+  }
+}
+
+private func runLiveView(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  guard let context else { return nil }
+  let view = Unmanaged<LiveView>.fromOpaque(context).takeRetainedValue()
+  Performance(view).run()
+  return nil
+}
+
+/// What the thread has to itself.
+private final class Performance {
+  /// A thirtieth of a second, and how often a view that nobody sees looks whether somebody does.
+  private static let tick: Int64 = 33_333
+  private static let nap: Int64 = 200_000
+  /// Addresses of this machine come and go.
+  private static let reachInterval = Micros(2_000_000)
+
+  private let live: LiveView
+  private let device: TerminalDevice
+  private let errors = StrayErrors()
+  private let view: TerminalView
+  private var frame: Frame
+  private var reader = KeyReader()
+  private var hands = Hands()
+  private var page = Scene.Page.playing
+  private var reach = Reach.off
+  private var nextReach = Micros.zero
+  private var isGone = false
+
+  init(_ live: LiveView) {
+    self.live = live
+    device = live.device
+    view = TerminalView(glyphs: Environment.isUTF8 ? .unicode : .ascii)
+    frame = Frame(coloured: Environment.text("NO_COLOR") == nil)
+  }
+
+  func run() {
+    // Whoever reads or writes in the background is told so, and not stopped.
+    var set = sigset_t()
+    sigemptyset(&set)
+    sigaddset(&set, SIGTTIN)
+    sigaddset(&set, SIGTTOU)
+    pthread_sigmask(SIG_BLOCK, &set, nil)
+    while !live.isClosing, !isGone {
+      heedContinuation()
+      if live.isCovered {
+        leave()
+        live.confirmCover()
+      } else if device.isOurs {
+        if !device.isEntered { enter() }
+        draw()
+      } else if device.isEntered {
+        // Put into the background without a word: the terminal is somebody else's already.
+        device.yield()
+        stopListening()
+      }
+      wait()
+    }
+    leave()
+  }
+
+  private func enter() {
+    device.enterScreen()
+    frame.forget()
+    errors.divert()
+    live.listen()
+  }
+
+  private func leave() {
+    device.leaveScreen()
+    stopListening()
+  }
+
+  private func stopListening() {
+    Console.divert(nil)
+    errors.restore()
+  }
+
+  /// Stopped and continued without being asked: modes and screen are whatever the shell left.
+  private func heedContinuation() {
+    guard LiveView.wasStopped(), device.isEntered else { return }
+    device.yield()
+    stopListening()
+  }
+
+  private func draw() {
+    let now = Link.clock()
+    if now >= nextReach {
+      nextReach = now + Self.reachInterval
+      reach = Reach(live.endpoints)
+    }
+    device.flush()
+    guard device.isReady else { return }
+    var scene = Scene(state: live.desk.state, now: now)
+    (scene.news, scene.earlierNews) = live.news
+    scene.page = page
+    scene.reach = reach
+    frame.draw(view.picture(of: scene, size: device.size))
+    device.write(frame.bytes)
+  }
+
+  /// Until the next frame, the next beat, a key or a line.
+  private func wait() {
+    let now = Link.clock()
+    var until = now.count + Self.nap
+    if device.isEntered {
+      until = min((now.count / Self.tick + 1) * Self.tick, nextBeat(after: now).count)
+      for deadline in [reader.deadline, hands.deadline] {
+        if let deadline { until = min(until, deadline.count) }
+      }
+    }
+    var watched = [
+      pollfd(fd: device.isEntered ? device.descriptor : -1, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: errors.descriptor, events: Int16(POLLIN), revents: 0),
+    ]
+    poll(&watched, 2, Int32(clamping: max(0, until - now.count + 999) / 1000))
+    let then = Link.clock()
+    if watched[0].revents != 0 { readKeys(at: then) }
+    if watched[1].revents != 0, let text = errors.take() { live.tell(text, isComplaint: true) }
+    if let key = reader.pause(at: then) { press(key, at: then) }
+    if let action = hands.due(at: then) { act(action, at: then) }
+  }
+
+  private func nextBeat(after now: Micros) -> Micros {
+    let state = live.desk.state
+    let beat = Int64(flooring: state.shownBeats(at: now).value) &+ 1
+    let time = state.time(atSessionBeats: state.shownOrigin + Beats(micros: beat &* 1_000_000))
+    // Never so near that rounding could make it spin.
+    return max(time + Micros(1), now + Micros(1000))
+  }
+
+  private func readKeys(at now: Micros) {
+    switch device.read() {
+    case .bytes(let bytes):
+      for byte in bytes {
+        if let key = reader.read(byte, at: now) { press(key, at: now) }
+      }
+    case .nothing: break
+    // The program goes on: if its end was meant, a signal says so.
+    case .gone: isGone = true
+    }
+  }
+
+  private func press(_ key: Key, at now: Micros) {
+    if let action = hands.press(key, live.desk.state, at: now) { act(action, at: now) }
+  }
+
+  private func act(_ action: Action, at now: Micros) {
+    switch action {
+    case .command(let command):
+      if case .refused(let refusal) = live.desk.obey(command, at: now) {
+        live.tell(refusal.text, isComplaint: true)
+      }
+    case .turn: page = page == .keys ? .playing : .keys
+    case .close: page = .playing
+    case .redraw: frame.forget()
+    case .say(let text): live.tell(text, isComplaint: true)
+    case .quit: EndSignals.end()
+    }
+  }
+}

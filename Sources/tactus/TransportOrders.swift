@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import ControlSurface
+import HostSync
+import JACKHost
+
+// What the surface's words ask of JACK's transport.
+extension SurfaceState {
+  /// A stop waits for what the user chose; in JACK's own transport, whoever stops stops at once.
+  var stopCommand: TransportCommand {
+    switch stopWhen {
+    case .now: .stop
+    case .beat: .stopOn(step: 1)
+    case .bar: .stopOn(step: quantum)
+    }
+  }
+
+  /// A locate lands on the grid that a start would wait for.
+  func command(toGoTo place: Place, _ report: Report, sampleRate: Int) -> TransportCommand {
+    let rate = Double(sampleRate)
+    if report.timebase == .anothers, let frame = report.frame(of: place, sampleRate: rate) {
+      return .locate(frame: frame)
+    }
+    let microsPerBeat = Double(tempo.clamped.microsPerBeat)
+    let beat =
+      switch place {
+      case .beat(let beat): beat
+      case .bar(let bar): Double(bar - 1) * Double(meter.beats)
+      case .seconds(let seconds): seconds * 1e6 / microsPerBeat
+      }
+    let step: Double =
+      switch launch {
+      case .now: 0
+      case .beat: 1
+      case .bar: quantum
+      }
+    let frame = UInt32(clamping: Int64(rounding: beat * microsPerBeat / 1e6 * rate))
+    return .jump(frame: frame, beat: beat, step: step)
+  }
+
+  /// For the control thread's part in it.
+  func apply(to relocator: inout Relocator) {
+    relocator.meter = .init(
+      beatsPerBar: Int32(clamping: meter.beats), beatType: Int32(clamping: meter.unit))
+    relocator.correction =
+      switch correction {
+      case .off: .off
+      case .locate: .locate(above: correctAboveMilliseconds * 1000)
+      }
+  }
+}
+
+extension Report {
+  /// Where a foreign timebase master has the place, as far as its present bar, tempo and frame tell. nil: it shows
+  /// nothing that makes sense.
+  fileprivate func frame(of place: Place, sampleRate: Double) -> UInt32? {
+    guard let shown, let here = shown.beats else { return nil }
+    let beat: Double
+    switch place {
+    case .beat(let there): beat = there
+    case .bar(let bar): beat = Double(bar - 1) * Double(shown.beatsPerBar)
+    case .seconds(let seconds): return UInt32(clamping: Int64(rounding: seconds * sampleRate))
+    }
+    let frames = (beat - here) * 60 / shown.beatsPerMinute * sampleRate
+    return UInt32(clamping: Int64(moment.frame) &+ Int64(rounding: frames))
+  }
+}

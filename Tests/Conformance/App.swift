@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+
+/// The app of the test plan: our program as users have it, played by OSC, which stands for the fingers on its screen.
+///
+/// It is on host 1, remembers nothing of other runs, and its click sounds while the transport rolls.
+final class App {
+  static let click = "tactus:click_1"
+  static let nameInSession = "tactus.nSONG"
+
+  /// The release build where `tools/test` has made it.
+  static let program: String = {
+    let release = Lab.top + "/.build/release/tactus"
+    if access(release, X_OK) == 0 { return release }
+    var path = [UInt8](repeating: 0, count: 4096)
+    let size = readlink("/proc/self/exe", &path, path.count)
+    let parts = String(decoding: path[..<max(0, size)], as: UTF8.self).split(
+      separator: "/", omittingEmptySubsequences: false)
+    return parts.dropLast().joined(separator: "/") + "/tactus"
+  }()
+
+  private let process: ChildProcess
+  private let fingers: ChildProcess
+  private let receivePort: Int
+  private let home: ScratchFolder
+
+  /// - Parameter session: a session manager opens it with this folder, and its client has the name that it was given.
+  init(on stage: LabStage, _ options: [String], home: ScratchFolder? = nil, session: String? = nil)
+    async throws
+  {
+    let home = try home ?? ScratchFolder()
+    self.home = home
+    let python = Lab.top + "/tools/.venv/bin/python"
+    let manager = [python, Lab.top + "/Tests/NSMClientTests/peers/fake_nsmd.py", "hello", "--"]
+    process = try ChildProcess(
+      stage.command(
+        ["env", "XDG_CONFIG_HOME=\(home.path)", "XDG_STATE_HOME=\(home.path)"]
+          + (session == nil ? [] : manager)
+          + [Self.program, "--click=rolling", "--sound=tick"] + options))
+    if let session {
+      _ = try await process.line(within: .seconds(20))  // the announcement
+      process.send("open \(session) song \(Self.nameInSession)")
+    }
+    fingers = try ChildProcess(
+      stage.command([
+        Lab.top + "/tools/.venv/bin/python",
+        Lab.top + "/Tests/ControlSurfaceTests/peers/osc_peer.py",
+        "pythonosc",
+      ]))
+    let line = try await fingers.line(within: .seconds(60)) ?? ""
+    receivePort = Int(line.split(separator: " ").last ?? "") ?? 0
+    try await says("OSC: ")
+  }
+
+  /// For instance `touch("tempo f:131.0")`.
+  func touch(_ message: String) { fingers.send("127.0.0.1 20809 /tactus/\(message)") }
+
+  /// Start playing: where a start has to wait for its bar, until it has come.
+  func play() async throws {
+    try await hears("jack/connected", "f:1.0")
+    touch("start")
+    try await hears("jack/rolling", "f:1.0")
+  }
+
+  /// A tempo that is shown is a tempo that was taken.
+  func setTempo(_ tempo: Double) async throws {
+    touch("tempo f:\(tempo)")
+    try await hears("tempo", "f:\(tempo)")
+  }
+
+  /// Asks until the program itself tells that value.
+  func hears(_ path: String, _ value: String) async throws {
+    for _ in 0..<100 {
+      touch(path)
+      let deadline = ContinuousClock.now + .milliseconds(100)
+      while ContinuousClock.now < deadline,
+        let line = try? await fingers.line(within: .milliseconds(100))
+      {
+        // To the asker; or, once it is told things, where it listens.
+        if line.hasSuffix("/tactus/\(path) \(value)") { return }
+      }
+    }
+    throw ChildProcess.Failure.silent(after: .seconds(10), errors: "never told \(path) \(value)")
+  }
+
+  /// Waits for a line that it prints for its user.
+  @discardableResult
+  func says(_ start: String, within limit: Duration = .seconds(20)) async throws -> String {
+    var said: [String] = []
+    do {
+      while let line = try await process.line(within: limit) {
+        if line.hasPrefix(start) || line.hasPrefix("out: " + start) { return line }
+        said.append(line)
+      }
+    } catch {
+      throw ChildProcess.Failure.silent(
+        after: limit, errors: "not \"\(start)\" but \(said) \(process.saidOnErrors)")
+    }
+    throw ChildProcess.Failure.ended(status: await process.status(), errors: process.saidOnErrors)
+  }
+
+  /// Somebody has it in sight: a tablet that shows it.
+  func bringToForeground() { touch("subscribe i:\(receivePort) s:heartbeat") }
+  func putInBackground() { touch("unsubscribe i:\(receivePort)") }
+
+  func terminate() async -> Int32 {
+    process.signal(SIGTERM)
+    return await process.status()
+  }
+}

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import MIDIControl
+import Testing
+
+@testable import ControlSurface
+
+@Suite("Keys, knobs and pedals")
+struct PedalTests {
+  private func desk(_ bindings: String...) -> Desk {
+    var settings = SurfaceSettings()
+    settings.bindings = bindings.compactMap { MIDIBinding($0) }
+    #expect(settings.bindings.count == bindings.count)
+    return Desk(settings)
+  }
+
+  @Test("Four taps of a foot switch are a tempo, measured when they came in and not when they were fetched")
+  func taps() {
+    var desk = desk("note 36 ch 10 = tap")
+    for beat in 0..<5 {
+      let tapped = Micros(2_000_000 + Int64(beat) * 480_000)
+      // Fetched late by up to 20 ms, each time differently.
+      desk.now = tapped + Micros(Int64(beat * 7919 % 20) * 1000)
+      desk.play([0x99, 36, 90], at: tapped)
+      desk.play([0x89, 36, 0], at: tapped)
+    }
+    desk.wait(0.2)
+    #expect(desk.program.state.tempo.beatsPerMinute == 125)
+  }
+
+  @Test("A pedal starts and stops, once each time that it is pressed")
+  func toggles() {
+    var desk = desk("cc 64 = toggle")
+    for value: UInt8 in [127, 0, 127, 0] { desk.play([0xB0, 64, value]) }
+    #expect(desk.program.commands == [.toggle, .toggle])
+    // One that sends nothing when it is released.
+    desk.play([0xB0, 64, 127])
+    desk.play([0xB0, 64, 127])
+    #expect(desk.program.commands.count == 4)
+    // An expression pedal on its way past the middle.
+    desk.forget()
+    for value: UInt8 in 0...127 { desk.play([0xB1, 64, value]) }
+    #expect(desk.program.commands == [.toggle])
+  }
+
+  @Test("A knob moves what it is bound to over its range, and the tempo over the fader's")
+  func knobs() {
+    var desk = desk(
+      "cc 7 = click/volume", "cc 1 = tempo 90..140", "cc 2 = tempo", "cc 3 = tempo 140..90",
+      "cc 4 = pulse/rate")
+    desk.play([0xB0, 7, 127])
+    #expect(desk.program.state.click.gain == 2)
+    for (knob, value, tempo) in [(1, 127, 140.0), (1, 0, 90), (2, 0, 60), (2, 127, 180), (3, 0, 140)] {
+      desk.play([0xB0, UInt8(knob), UInt8(value)])
+      desk.wait(0.1)
+      #expect(desk.program.state.tempo.beatsPerMinute == tempo, "cc \(knob)")
+    }
+    desk.play([0xB0, 4, 127])
+    #expect(desk.program.state.pulse.rate == .fortyEight)
+    #expect(desk.errors.isEmpty)
+  }
+
+  @Test("Fixed arguments are said at a press only")
+  func fixed() {
+    var desk = desk("note 40 = tempo 128", "note 41 = start now")
+    for note: UInt8 in [40, 41] {
+      desk.play([0x90, note, 1])
+      desk.play([0x80, note, 1])
+    }
+    #expect(desk.program.commands == [.tempo(Tempo(128)), .start(.now)])
+  }
+
+  @Test(
+    "A sequencer's Start plays from the beginning, but not again while we play: it may be our own that comes back"
+  )
+  func sequencer() {
+    var desk = Desk()
+    desk.play([0xFA])
+    #expect(desk.program.commands == [.rewind, .start(nil)])
+    desk.play([0xFA])
+    desk.play([0xFB])
+    desk.play([0xF0, 0x7F, 0x7F, 6, 2, 0xF7])
+    #expect(desk.program.commands.count == 2)
+    desk.play([0xFC])
+    desk.play([0xF0, 0x7F, 0x7F, 6, 0x44, 6, 1, 0, 0, 2, 0, 0, 0xF7])
+    #expect(desk.program.commands.suffix(2) == [.stop, .locate(.seconds(2))])
+  }
+
+  @Test("Learn: say which command, press a key; it is told, listed, kept, and can be forgotten")
+  func learns() {
+    var desk = Desk()
+    desk.send("/tactus/subscribe", .int32(9000))
+    desk.forget()
+    desk.send("/tactus/midi/learn", .string("tempo/tap"))
+    desk.wait(0.4)
+    #expect(desk.told("midi/learn").last == [.string("tempo/tap")])
+    desk.play([0x99, 38, 64])
+    desk.wait(0.1)
+    #expect(desk.told("midi/learned").last == [.string("note 38 ch 10 = tempo/tap")])
+    #expect(desk.told("midi/learn").last == [.string("")])
+    #expect(desk.told("midi/bound").last == [.int32(1)])
+    #expect(desk.told("midi/last").last == [.string("note 38 ch 10")])
+    #expect(desk.learned.map(\.description) == ["note 38 ch 10 = tempo/tap"])
+    #expect(desk.notices.map(\.text).contains("MIDI: learned note 38 ch 10 = tempo/tap"))
+    #expect(desk.program.commands.isEmpty)
+    desk.send("/tactus/midi/list")
+    #expect(desk.told("midi/binding").contains([.string("note 38 ch 10 = tempo/tap"), .string("learned")]))
+    #expect(desk.told("midi/binding").contains([.string("start = rewind, start"), .string("standard")]))
+    desk.send("/tactus/midi/forget", .string("note 38 ch 10"))
+    #expect(desk.learned.isEmpty && desk.machine.midi.learned.isEmpty)
+    desk.send("/tactus/midi/forget", .string("all"))
+    #expect(desk.errorCodes == [4])
+  }
+
+  @Test("A lesson can be called off")
+  func calledOff() {
+    var desk = Desk()
+    desk.send("/tactus/midi/learn", .string("stop"))
+    desk.send("/tactus/midi/learn", .string(""))
+    desk.play([0x90, 1, 1])
+    #expect(desk.learned.isEmpty && desk.program.commands.isEmpty)
+  }
+
+  @Test(
+    "What can't be bound is refused when it is said, with the reason",
+    arguments: [
+      ("tempo/tipp", "did you mean tempo/tap?"), ("peers", "nothing to set"), ("quit", "quit"),
+      ("locate", "needs its arguments"),
+      ("tempo 5", "20 to 999"), ("cc 7", "no such address"), ("tempo 10..90", "20 to 999"),
+      ("click/pattern", "needs"),
+    ])
+  func refused(text: String, reason: String) {
+    var desk = Desk()
+    desk.send("/tactus/midi/learn", .string(text))
+    #expect(desk.errorCodes == [3] && desk.errors[0].contains(reason), "\(desk.errors)")
+    #expect(desk.machine.midi.lesson == nil)
+  }
+
+  @Test("What the program refuses is said in the terminal, as there is nobody else to tell")
+  func refusedByProgram() {
+    var desk = desk("note 1 = start")
+    desk.program.refuses = Refusal(.notNow, "no JACK server")
+    desk.play([0x90, 1, 1])
+    #expect(desk.notices.map(\.text) == ["MIDI: /tactus/start: no JACK server"])
+    #expect(desk.sent.allSatisfy { $0.to.port == 0 })
+  }
+
+  @Test("Every standard binding means rows that take it")
+  func standard() {
+    for binding in MIDIMap.standard where binding.event.description != "mmc locate" {
+      #expect(Table.objection(to: binding) == nil, "\(binding)")
+    }
+  }
+
+  @Test("Noise at the control port breaks nothing")
+  func noise() {
+    var mutator = PacketMutator(dice: 99)
+    var desk = desk("cc 7 = click/volume", "cc 1 = tempo", "bend = phase", "note 60 = tap")
+    for _ in 0..<20_000 {
+      desk.now = desk.now + Micros(500)
+      desk.play((0..<mutator.roll(4)).map { UInt8((($0 == 0 ? 0x80 : 0) + mutator.roll(128)) % 256) })
+    }
+    #expect((20...999).contains(desk.program.state.tempo.beatsPerMinute))
+    #expect(desk.machine.counters.midi > 1000)
+  }
+}
+
+extension Desk {
+  mutating func play(_ bytes: [UInt8], at time: Micros? = nil) {
+    guard let message = MIDIMessage(bytes) else { return }
+    machine.receive(message, at: time ?? now, clocks: clocks)
+    drain()
+  }
+}

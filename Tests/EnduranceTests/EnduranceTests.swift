@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+import Testing
+
+/// `tools/soak` itself: half a minute of it, and whether it finds what it is there to find. With the program as users have
+/// it; `tools/test` builds that.
+@Suite(.enabled(if: isBuilt, "needs swift build -c release --product tactus"))
+struct EnduranceTests {
+
+  private func soak(_ words: String...) async throws -> ChildProcess.Finished {
+    let log = "/tmp/tactus-soak-test-\(getpid())-\(words.joined(separator: ""))"
+    defer { unlink(log) }
+    return try await ChildProcess.run(
+      [Lab.top + "/tools/soak", "--tactus", program, "--log", log] + words, within: .seconds(300))
+  }
+
+  @Test func `half a minute of a set with commands, peers and faults is in order`() async throws {
+    let done = try await soak("0.01", "--seed", "20808")
+    #expect(done.status == 0 && done.output.contains("nothing was violated"), "\(done.output)\(done.errors)")
+  }
+
+  /// `tools/soak --fault`: each fault in turn, and after each the session, the click and the clock are right again.
+  @Test(
+    arguments: [
+      "interface,address,cut,crash", "stop,server,suspend,clock,disk",
+      "crowd,strangers,byes,broken,liars,war",
+    ])
+  func `after every fault all is right again, in the same session`(faults: String) async throws {
+    let done = try await soak("--fault", faults, "--seed", "20808")
+    #expect(done.status == 0 && done.output.contains("all is right after"), "\(done.output)\(done.errors)")
+  }
+
+  @Test func `PipeWire that is killed and comes back finds us in the session, on the beat`() async throws {
+    let done = try await soak("--fault", "server", "--pipewire", "--seed", "20808")
+    #expect(done.status == 0 && done.output.contains("all is right after"), "\(done.output)\(done.errors)")
+  }
+
+  @Test func `a hostile machine on the wire costs no click, and all agree again when it has gone`()
+    async throws
+  {
+    let done = try await soak("0.01", "--hostile", "--seed", "3")
+    #expect(done.status == 0 && done.output.contains("nothing was violated"), "\(done.output)\(done.errors)")
+  }
+
+  @Test(
+    arguments: [
+      ("click", "1 missing"), ("leak", "kilobytes: never less than"), ("network", "peers; there are"),
+    ])
+  func `a skipped click, a leaked buffer and a stalled network thread are found`(plant: String, words: String)
+    async throws
+  {
+    let done = try await soak("0.01", "--calm", "--seed", "3", "--plant", plant)
+    #expect(done.status == 1)
+    let moment = done.output.split(separator: "\n").first { $0.hasPrefix("broken after ") } ?? ""
+    #expect(moment.contains(words), "\(done.output)\(done.errors)")
+  }
+
+  @Test func `what cannot be meant ends with 2 before anything is started`() async throws {
+    for words in [["soon"], ["0"], ["1", "--plant", "nothing"], ["--fault", "cut,rain"], []] {
+      let done = try await ChildProcess.run([Lab.top + "/tools/soak"] + words)
+      #expect(done.status == 2 && done.errors.hasPrefix("soak: "), "\(words)")
+    }
+  }
+}
+
+private let program = Lab.top + "/.build/release/tactus"
+private let isBuilt = access(program, X_OK) == 0

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Testing
+
+@testable import HostSync
+
+/// A sequencer that sends MIDI clock over a cable with jitter, our cycles that hear it, and a session that does what is
+/// proposed, some milliseconds later, as over the queue to the network thread.
+private struct Sequencer {
+  var tempo: (Double) -> Double = { _ in 120 }
+  /// Each clock is late by up to so many microseconds.
+  var jitter = 0.0
+  /// USB hands over what came within a millisecond at its end.
+  var usbFrame = 0.0
+  /// These clocks never arrive.
+  var loses: (Int) -> Bool = { _ in false }
+  var isSilent = false
+  var mayForce = true
+  /// What the device does when our clock is sent to it: this much later it sends it back as its own.
+  var thru: Double?
+
+  var clockIn = ClockIn()
+  var session: SessionState
+  private(set) var commits: [(time: Double, change: Proposal.Change)] = []
+  private(set) var now = 1e9
+  /// Seconds since the beginning, and clocks since the last Start.
+  private(set) var played = 0.0
+  private(set) var clocks = 0.0
+  private var sent = 0
+  private var waiting: [(due: Double, status: UInt8, position: UInt16)] = []
+  private var pending: [(due: Double, proposal: Proposal)] = []
+  private var dice = Dice(seed: 11)
+  private static let length = 256 / 48_000.0
+
+  init(sessionTempo: Double = 100, isConnected: Bool = false) {
+    session = SessionState(
+      timeline: Timeline(tempo: Tempo(sessionTempo), beatOrigin: .zero, timeOrigin: Micros(999_000_123)),
+      startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: isConnected)
+    mayForce = !isConnected
+  }
+
+  var beats: Double { clocks / 24 }
+
+  /// Sequencer less session now, in microseconds, within a quantum of 4.
+  var error: Double {
+    let grid = Grid(session.timeline)
+    let away = beats - grid.beat(at: now)
+    return (away - 4 * (away / 4).rounded()) * grid.period
+  }
+
+  mutating func start() {
+    clocks = 0
+    sent = 0
+    send(MIDI.start)
+  }
+
+  mutating func resume(atSixteenth position: UInt16) {
+    clocks = Double(position) * 6
+    sent = Int(position) * 6
+    waiting.append((now, MIDI.songPosition, position))
+    send(MIDI.resume)
+  }
+
+  mutating func send(_ status: UInt8) { waiting.append((now, status, 0)) }
+
+  mutating func run(seconds: Double, each: (inout Sequencer) -> Void = { _ in }) {
+    for _ in 0..<Int(seconds / Self.length) {
+      cycle()
+      each(&self)
+    }
+  }
+
+  private mutating func cycle() {
+    tickAway()
+    var events = MIDIEvents()
+    waiting.sort { $0.due < $1.due }
+    while let first = waiting.first, first.due < now + Self.length * 1e6 {
+      let frame = UInt32(max(0, min(255, (first.due - now) * 0.048)))
+      events.insert(
+        first.status == MIDI.songPosition
+          ? MIDIEvent(frame: frame, position: first.position) : MIDIEvent(frame: frame, status: first.status))
+      waiting.removeFirst()
+    }
+    now += Self.length * 1e6
+    played += Self.length
+    while let first = pending.first, first.due <= now {
+      session.apply(first.proposal)
+      pending.removeFirst()
+    }
+    let line = FrameLine(start: now - Self.length * 1e6, perFrame: 1e6 / 48_000)
+    clockIn.hear(events, line, frames: 256, sessionTempo: session.tempo)
+    let proposal = clockIn.propose(
+      HostFollower.Observation(
+        bbt: clockIn.shown(at: now), isRolling: clockIn.loop.isRunning, heard: now,
+        grid: Grid(session.timeline), quantum: 4, mayForce: mayForce, isConnected: session.isConnected))
+    guard let proposal else { return }
+    commits.append((now, proposal.change))
+    pending.append((now + 5_000, proposal))
+  }
+
+  /// The clocks of this cycle, on their way.
+  private mutating func tickAway() {
+    let end: Double
+    if let thru {
+      let grid = Grid(session.timeline)
+      end = grid.beat(at: now + Self.length * 1e6 - thru) * 24
+      if sent == 0 { sent = Int(end) }
+    } else {
+      end = clocks + tempo(played) / 60 * 24 * Self.length
+    }
+    while Double(sent) < end {
+      let share = thru == nil ? (Double(sent) - clocks) / (end - clocks) : 0.5
+      var due = now + max(0, share) * Self.length * 1e6 + dice.unit() * jitter
+      if usbFrame > 0 { due = (due / usbFrame).rounded(.up) * usbFrame }
+      if !isSilent, !loses(sent) { waiting.append((due, MIDI.clock, 0)) }
+      sent += 1
+    }
+    clocks = end
+  }
+
+  var tempos: [Double] {
+    commits.compactMap { if case .tempo(let tempo) = $0.change { tempo } else { nil } }
+  }
+
+  var forces: Int {
+    commits.reduce(0) { if case .forceBeat = $1.change { $0 + 1 } else { $0 } }
+  }
+
+  mutating func forget() { commits = [] }
+}
+
+@Suite struct ClockInTests {
+  @Test(arguments: [24.0, 60, 97.3, 120, 174, 300])
+  func `a steady clock is locked to within four seconds, and the session has its tempo`(tempo: Double) {
+    var sequencer = Sequencer()
+    sequencer.tempo = { _ in tempo }
+    sequencer.run(seconds: 4)
+    #expect(sequencer.clockIn.loop.state == .locked)
+    #expect(abs(sequencer.session.tempo - tempo) <= 0.1)
+  }
+
+  @Test(arguments: [60.0, 120, 174])
+  func `USB's jitter moves the session's tempo once, and then not at all`(tempo: Double) {
+    var sequencer = Sequencer()
+    sequencer.tempo = { _ in tempo }
+    sequencer.jitter = 1000
+    sequencer.usbFrame = 1000
+    sequencer.run(seconds: 10)
+    sequencer.forget()
+    var worst = 0.0
+    sequencer.run(seconds: 60) { worst = max(worst, abs($0.session.tempo - tempo)) }
+    #expect(sequencer.tempos.isEmpty, "\(sequencer.tempos)")
+    #expect(worst <= 0.05)
+  }
+
+  @Test func `after Start the session's bars are the sequencer's, and stay within a millisecond`() {
+    var sequencer = Sequencer()
+    sequencer.tempo = { _ in 121.7 }
+    sequencer.jitter = 1000
+    sequencer.run(seconds: 3)
+    sequencer.start()
+    sequencer.run(seconds: 6)
+    #expect(sequencer.forces >= 1)
+    sequencer.forget()
+    var worst = 0.0
+    // Half of the jitter is the device's latency for all that anybody can know.
+    sequencer.run(seconds: 60) { worst = max(worst, abs($0.error - 500)) }
+    #expect(worst < 1000, "\(worst) us")
+    #expect(sequencer.forces == 0)
+  }
+
+  @Test func `among peers the grid is never moved, only the tempo`() {
+    var sequencer = Sequencer(isConnected: true)
+    sequencer.run(seconds: 2)
+    sequencer.start()
+    sequencer.run(seconds: 20)
+    #expect(sequencer.forces == 0)
+  }
+
+  @Test(arguments: [1, 3, 5])
+  func `lost clocks move nothing`(count: Int) {
+    var sequencer = Sequencer()
+    sequencer.run(seconds: 3)
+    sequencer.start()
+    sequencer.run(seconds: 5)
+    sequencer.forget()
+    sequencer.loses = { (500..<500 + count).contains($0) }
+    var worst = 0.0
+    sequencer.run(seconds: 15) { worst = max(worst, abs($0.error)) }
+    #expect(sequencer.clockIn.loop.missed == UInt64(count))
+    #expect(sequencer.clockIn.loop.state == .locked)
+    #expect(worst < 1000 && sequencer.forces == 0, "\(worst) us")
+  }
+
+  @Test(arguments: [(120.0, 60.0), (60, 120), (120, 150), (150, 120), (90, 180), (120, 122), (100, 33)])
+  func `another tempo from one clock to the next is there within a second, and no beat is lost`(
+    from: Double, to: Double
+  ) {
+    var sequencer = Sequencer(sessionTempo: from)
+    sequencer.tempo = { $0 < 8 ? from : to }
+    sequencer.jitter = 300
+    sequencer.run(seconds: 2)
+    sequencer.start()
+    sequencer.run(seconds: 7)
+    #expect(abs(sequencer.clockIn.tempo - to) < 1.5, "\(sequencer.clockIn.tempo)")
+    sequencer.run(seconds: 20)
+    #expect(abs(sequencer.clockIn.tempo - to) <= 0.1)
+    #expect(abs(sequencer.error) < 1500, "\(sequencer.error) us")
+  }
+
+  @Test func `a ramp is followed with at most twenty changes a second, and the beat stays`() {
+    var sequencer = Sequencer()
+    sequencer.tempo = { $0 < 10 ? 100 : $0 < 30 ? 100 + ($0 - 10) * 2 : 140 }
+    sequencer.run(seconds: 3)
+    sequencer.start()
+    sequencer.run(seconds: 6)
+    sequencer.forget()
+    var worst = 0.0
+    sequencer.run(seconds: 22) { worst = max(worst, abs($0.error)) }
+    #expect(worst < 20_000, "\(worst) us")
+    let times = sequencer.commits.map(\.time)
+    #expect(zip(times, times.dropFirst()).allSatisfy { $1 - $0 >= 49_999 })
+    sequencer.run(seconds: 15)
+    #expect(abs(sequencer.error) < 1000 && abs(sequencer.session.tempo - 140) <= 0.1)
+  }
+
+  @Test func `a clock that stops is lost, its tempo stays, and it is found again`() {
+    var sequencer = Sequencer()
+    sequencer.tempo = { _ in 128 }
+    sequencer.run(seconds: 4)
+    sequencer.isSilent = true
+    sequencer.run(seconds: 0.2)
+    #expect(sequencer.clockIn.loop.state == .locked)
+    sequencer.forget()
+    sequencer.run(seconds: 5)
+    #expect(sequencer.clockIn.loop.state == .lost && sequencer.commits.isEmpty)
+    #expect(abs(sequencer.session.tempo - 128) <= 0.1)
+    sequencer.isSilent = false
+    sequencer.run(seconds: 4)
+    #expect(sequencer.clockIn.loop.state == .locked)
+  }
+
+  @Test func `a song position and Continue go on from there; Stop ends the beat but not the tempo`() {
+    var sequencer = Sequencer()
+    sequencer.run(seconds: 3)
+    sequencer.resume(atSixteenth: 42)
+    sequencer.run(seconds: 8)
+    #expect(sequencer.clockIn.loop.isRunning && abs(sequencer.error) < 1000)
+    #expect(abs(sequencer.clockIn.loop.beat(at: sequencer.now) - sequencer.beats) < 0.01)
+    sequencer.send(MIDI.stop)
+    sequencer.run(seconds: 1)
+    #expect(!sequencer.clockIn.loop.isRunning && sequencer.clockIn.loop.state == .locked)
+  }
+
+  @Test func `a device that sends clocks only while it plays is counted from its first one`() {
+    var sequencer = Sequencer()
+    sequencer.isSilent = true
+    sequencer.run(seconds: 1)
+    sequencer.isSilent = false
+    sequencer.start()
+    sequencer.run(seconds: 8)
+    #expect(sequencer.clockIn.loop.state == .locked && abs(sequencer.error) < 1000, "\(sequencer.error)")
+  }
+
+  @Test func `a peer's tempo that our own clock brings back is proposed to nobody`() {
+    var sequencer = Sequencer(sessionTempo: 120, isConnected: true)
+    sequencer.thru = 3_000
+    sequencer.run(seconds: 10)
+    sequencer.forget()
+    sequencer.session.setTempo(132.04, at: Micros(Int64(sequencer.now)))
+    sequencer.run(seconds: 10)
+    #expect(sequencer.tempos.allSatisfy { abs($0 - 132.04) < 0.06 }, "\(sequencer.tempos)")
+    #expect(abs(sequencer.session.tempo - 132.04) < 0.06)
+  }
+
+  @Test func `our own clock that comes back late does not drive the session away: that is noticed, and ends`()
+  {
+    var sequencer = Sequencer(sessionTempo: 120)
+    sequencer.thru = 9_000
+    sequencer.run(seconds: 4)
+    sequencer.send(MIDI.start)
+    sequencer.run(seconds: 30)
+    #expect(sequencer.clockIn.isEcho)
+    sequencer.forget()
+    sequencer.run(seconds: 10)
+    #expect(sequencer.commits.isEmpty && abs(sequencer.session.tempo - 120) < 1)
+  }
+
+  @Test func `noise in place of a clock proposes no tempo outside of Link's range`() {
+    var dice = Dice(seed: 5)
+    var loop = ClockLoop()
+    var time = 1e9
+    for _ in 0..<200_000 {
+      time += dice.unit() * 60_000
+      switch Int(dice.unit() * 40) {
+      case 0: loop.start()
+      case 1: loop.stop()
+      case 2: loop.locate(sixteenth: Int64(dice.unit() * 16_384))
+      case 3: loop.resume()
+      case 4: loop.tick(at: time + dice.unit() * 1e6)
+      case 5: loop.clock(at: time - dice.unit() * 1e5)
+      default: loop.clock(at: time)
+      }
+      guard loop.isTracking else { continue }
+      #expect((9.9...1251).contains(loop.beatsPerMinute) && loop.beat(at: time).isFinite)
+    }
+  }
+}
+
+extension Dice {
+  fileprivate mutating func unit() -> Double { Double.random(in: 0..<1, using: &self) }
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Testing
+
+@testable import HostSync
+
+/// `--align exact`: the host's bar falls on the session's bar to the frame.
+struct ExactLaunchTests {
+  private func transport(from frame: UInt32 = 384_000) -> FakeTransport {
+    var jack = FakeTransport()
+    jack.settings.alignment = .exact
+    // No bar of which is a whole number of cycles.
+    jack.bpm = 117.3
+    jack.frame = frame
+    jack.songBeat = Beats(Double(frame) / 24_000)
+    return jack
+  }
+
+  @Test(arguments: [20.0, 120, 187.3, 300], [1.0, 4, 7])
+  func thePositionIsHeardOnTheBoundaryToTheFrame(bpm: Double, quantum: Double) throws {
+    for press in 0..<9 {
+      var jack = transport()
+      jack.bpm = bpm
+      jack.songBeat = Beats(28)
+      jack.quantum = Beats(quantum)
+      jack.origin = -123_456
+      jack.jitter = 4
+      for _ in 0..<(press * 37 + 2) { jack.cycle() }
+      let asked = jack.time
+      jack.pressPlay()
+      jack.run(seconds: 2 * quantum * 60 / bpm + 0.4)
+      let error = try #require(jack.launchError)
+      #expect(jack.songOrigin?.phase(in: Beats(quantum)) == .zero)
+      #expect(
+        abs(error) <= jack.perFrame + 2 * jack.jitter,
+        "\(bpm) BPM, quantum \(quantum), press \(press): \(error) us")
+      // Pressed too close to the boundary for a pre-roll, the next one it is.
+      let room = (try #require(jack.rolledAt)) - jack.latency - asked
+      #expect(room <= quantum * 60e6 / bpm + 60_000)
+      #expect(jack.pressedAt &- jack.rolledFrom <= 256)
+      #expect(jack.wishes <= 3)
+    }
+  }
+
+  @Test func atTheSongsVeryBeginningThereIsNoRoomAndTheNearestCycleMustDo() throws {
+    for start in [0, 3] as [UInt32] {
+      var jack = transport(from: start)
+      jack.songBeat = .zero
+      jack.run(seconds: 0.313)
+      jack.pressPlay()
+      jack.run(seconds: 2.2)
+      #expect(abs(try #require(jack.launchError)) <= jack.period / 2 + 1)
+      #expect(jack.rolledFrom == start)
+    }
+  }
+
+  @Test func aCycleThatWeLoseAtAnyPointOfTheWaitCostsNoExactness() throws {
+    for lost in 1...90 {
+      for count in 1...3 {
+        var jack = transport()
+        jack.bpm = 293.7
+        jack.quantum = Beats(2)
+        jack.songBeat = Beats(28)
+        jack.jitter = 4
+        for _ in 0...lost % 13 { jack.cycle() }
+        jack.loses = { (lost..<lost + count).contains($0) }
+        jack.pressPlay()
+        jack.run(seconds: 2)
+        let error = try #require(jack.launchError, "cycle \(lost)")
+        #expect(abs(error) <= jack.perFrame + 2 * jack.jitter, "cycle \(lost), \(count) lost: \(error) us")
+        #expect(jack.songOrigin?.phase(in: jack.quantum) == .zero)
+      }
+    }
+  }
+
+  @Test func aDriverThatStallsDuringTheWaitCostsABoundaryAndNoExactness() throws {
+    var put = 0
+    for stalled in 1...90 {
+      var jack = transport()
+      jack.bpm = 293.7
+      jack.quantum = Beats(2)
+      jack.songBeat = Beats(28)
+      jack.run(seconds: 0.1)
+      jack.stall = { $0 == stalled ? 7_123 : 0 }
+      jack.pressPlay()
+      jack.run(seconds: 0.5)
+      let isPutOff = jack.rolledAt == nil
+      jack.run(seconds: 1.6)
+      let error = try #require(jack.launchError, "cycle \(stalled)")
+      // Between our yes and the first rolling cycle nobody can help.
+      let tolerance = jack.lastAnswer == stalled ? jack.period * 2 : jack.perFrame
+      #expect(abs(error) <= tolerance, "stall before cycle \(stalled): \(error) us")
+      if isPutOff { put += 1 }
+    }
+    #expect((1...40).contains(put))
+  }
+
+  @Test func aSlowClientMaySeekAfterEachRelocation() throws {
+    for press in 0..<20 {
+      var jack = transport()
+      jack.otherHolds = 200_000
+      jack.run(seconds: 0.1)
+      jack.pressPlay()
+      jack.run(seconds: 4.5)
+      jack.pressStop()
+      jack.run(seconds: 0.4 + Double(press) * 0.017)
+      jack.frame = 384_000
+      jack.pressPlay()
+      jack.run(seconds: 4.5)
+      #expect(abs(try #require(jack.launchError)) <= jack.perFrame)
+    }
+  }
+
+  @Test func tempoQuantumAndSessionMayChangeDuringTheWait() throws {
+    var jack = transport()
+    jack.songBeat = Beats(12)
+    jack.run(seconds: 0.1)
+    jack.pressPlay()
+    jack.run(seconds: 0.4)
+    jack.bpm = 60
+    jack.run(seconds: 1)
+    jack.quantum = Beats(3)
+    jack.run(seconds: 0.3)
+    jack.origin += 700_000
+    jack.run(seconds: 4)
+    #expect(abs(try #require(jack.launchError)) <= jack.perFrame)
+    #expect(try #require(jack.songOrigin).phase(in: Beats(3)) == .zero)
+  }
+
+  @Test func stoppedDuringTheWaitTheTransportIsWherePlayWasPressed() throws {
+    for moment in 0..<30 {
+      var jack = transport()
+      jack.run(seconds: 0.3)
+      jack.pressPlay()
+      jack.run(seconds: 0.05 + Double(moment) * 0.05)
+      guard jack.state != .rolling else { continue }
+      if moment > 1 { #expect(jack.frame != 384_000) }
+      jack.pressStop()
+      jack.run(seconds: 0.3)
+      #expect(jack.frame == 384_000)
+      let wishes = jack.wishes
+      jack.run(seconds: 5)
+      #expect(jack.frame == 384_000 && jack.wishes == wishes)
+      jack.pressPlay()
+      jack.run(seconds: 2.3)
+      #expect(abs(try #require(jack.launchError)) <= jack.perFrame)
+    }
+  }
+
+  @Test func whoLocatesDuringOrAfterTheWaitIsNotSentBack() throws {
+    var jack = transport()
+    jack.run(seconds: 0.3)
+    jack.pressPlay()
+    jack.run(seconds: 0.5)
+    jack.pressStop()
+    jack.locate(96_000)
+    jack.run(seconds: 1)
+    #expect(jack.frame == 96_000)
+
+    jack.run(seconds: 0.3)
+    jack.songBeat = Beats(4)
+    jack.pressPlay()
+    jack.run(seconds: 0.3)
+    jack.songBeat = Beats(2)
+    jack.pressedAt = 48_000
+    jack.locate(48_000)
+    jack.run(seconds: 3)
+    #expect(abs(try #require(jack.launchError)) <= jack.perFrame)
+    #expect(jack.launch.songBeat == Beats(2))
+  }
+
+  @Test func everyPartOfTheSongBeginsOnTheBeatThoughThePositionIsALittleEarlier() throws {
+    let studio = Studio(tempo: 117)
+    studio.asksBeforeRolling = true
+    studio.isMaster = true
+    studio.settings.launch.alignment = .exact
+    studio.settings.click.mode = .whileRolling
+    studio.latencies = Latencies(click1: 512, click2: 512, clock: 300, pulse: 512, run: 512, physical: 512)
+    studio.transport.frame = 100_001
+    studio.play(seconds: 0.277)
+    studio.transport.state = .starting
+    studio.play(seconds: 1.5)
+    #expect(studio.transport.frame > 100_001 - 256 && studio.transport.frame < 100_001)
+    #expect(studio.report.isWaiting)
+    studio.play(seconds: 3.5)
+    let grid = Grid(studio.timeline)
+    let first = try #require(studio.clicks.first)
+    // The song's place is its beat 4.0625 or so; the first click after it is beat 5.
+    #expect(abs(first.heard - grid.time(of: 5)) <= 12 && first.value == 0.5)
+    #expect(abs(studio.report.launchError) <= 21)
+    #expect(abs(studio.report.hostLag) <= 21)
+    #expect(abs(studio.report.songBeat - studio.report.sessionBeat) < 1e-6)
+  }
+}

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+
+@testable import HostSync
+
+/// jack2's transport as a slow-sync client meets it (jack-and-peers 4.3), a second client that may be slow, and a control
+/// thread that asks for what `Launch` wishes.
+struct FakeTransport {
+  var frames = 256.0, rate = 48_000.0
+  var latency = 10_666.0
+  var bpm = 120.0
+  var origin = 0.0
+  var quantum = Beats(4)
+  var settings = LaunchSettings()
+  var songBeat = Beats(0)
+  var notBefore: Double?
+  /// A sequencer's song: the session's beat that it began on, and when that can be known.
+  var leaderOrigin: Double?
+  var leaderIsSettledAt = 0.0
+  /// How long the other client takes to get ready, in microseconds, from the start and from each locate.
+  var otherHolds = 0.0
+  /// The first start only.
+  var otherHoldsOnce = 0.0
+  /// The control thread looks so often, in cycles.
+  var controlCycles = 4
+  /// What the audio thread is told of times is off by up to so many microseconds.
+  var jitter = 0.0
+  /// In these cycles since Play we are not asked, because we were late.
+  var loses: (Int) -> Bool = { _ in false }
+  /// How long the driver stalls before this cycle since Play, beyond its period.
+  var stall: (Int) -> Double = { _ in 0 }
+  private(set) var sincePlay = 0
+  /// When we said yes last.
+  private(set) var lastAnswer = 0
+
+  var launch = Launch()
+  var state = Transport.State.stopped
+  var time = 0.0
+  /// The transport's, and where play was pressed.
+  var frame: UInt32 = 0
+  var pressedAt: UInt32 = 0
+  private var isAsking = false, weAreReady = true, otherReadyAt = 0.0
+  private var located: UInt32?
+  private var wishNumber: UInt32 = 0
+  private(set) var wishes = 0
+  private var cycles = 0
+  private var dice = Dice(seed: 11)
+  /// The session's beat of song beat 0, once it rolls.
+  var songOrigin: Beats?
+  /// When the first rolling frame is heard, and which it is.
+  var rolledAt: Double?
+  var rolledFrom: UInt32 = 0
+  var waited = 0
+
+  init() {}
+
+  var period: Double { frames / rate * 1e6 }
+  var perFrame: Double { 1e6 / rate }
+  var grid: Grid { Grid(origin: origin, period: Double(Tempo(bpm).microsPerBeat)) }
+  /// How far the position where play was pressed was from where the grid wants it, in microseconds.
+  var launchError: Double? {
+    guard let rolledAt, let songOrigin else { return nil }
+    let ahead = Double(Int32(bitPattern: pressedAt &- rolledFrom)) * perFrame
+    return rolledAt + ahead - grid.time(of: (songOrigin + songBeat).value)
+  }
+
+  private var framesPerBeat: Double { rate * 60 / bpm }
+  var songBeatOfFrame: Beats { Beats(micros: Int64((Double(frame) / framesPerBeat * 1e6).rounded())) }
+  private var leader: Leader {
+    guard let leaderOrigin else { return .none }
+    guard time >= leaderIsSettledAt else { return .unsettled }
+    return .playing(origin: Beats(leaderOrigin), framesPerBeat: framesPerBeat)
+  }
+
+  mutating func pressPlay() {
+    state = .starting
+    isAsking = true
+    weAreReady = false
+    otherReadyAt = time + otherHolds + otherHoldsOnce
+    otherHoldsOnce = 0
+    rolledAt = nil
+    songOrigin = nil
+    sincePlay = 0
+    pressedAt = frame
+  }
+
+  mutating func pressStop() {
+    state = .stopped
+    isAsking = false
+  }
+
+  /// Takes effect in the next cycle.
+  mutating func locate(_ frame: UInt32) { located = frame }
+
+  mutating func cycle() {
+    time += period + stall(sincePlay)
+    cycles += 1
+    sincePlay += 1
+    if case .rolling = state { frame &+= UInt32(frames) }
+    if case .starting = state, weAreReady, time > otherReadyAt { state = .rolling }
+    relocate()
+    defer { if cycles % controlCycles == 0 { fulfilWish() } }
+    guard !loses(sincePlay) else { return }
+    let heard = time + latency + Double.random(in: -jitter...jitter, using: &dice)
+    if isAsking, !weAreReady || state != .starting {
+      let answer = launch.mayRoll(
+        Launch.Question(
+          state: state, frame: frame, grid: grid, rollsAt: heard + period, period: period, perFrame: perFrame,
+          songBeat: leaderOrigin == nil ? songBeat : songBeatOfFrame, notBefore: notBefore, leader: leader),
+        settings, quantum: quantum)
+      weAreReady = answer
+      if answer, case .starting = state { lastAnswer = sincePlay }
+      if case .rolling = state { isAsking = false }
+    }
+    if case .starting = state { waited += 1 }
+    let wasHolding = launch.isHolding
+    launch.observe(
+      Launch.Sight(
+        state: state, frame: frame, heard: heard, period: period, perFrame: perFrame, grid: grid))
+    if case .rolling = state, rolledAt == nil {
+      rolledAt = time + latency
+      rolledFrom = frame
+      if wasHolding { songOrigin = launch.target - launch.songBeat }
+    }
+  }
+
+  private mutating func relocate() {
+    guard let there = located else { return }
+    located = nil
+    frame = there
+    isAsking = true
+    weAreReady = false
+    otherReadyAt = max(otherReadyAt, time + otherHolds)
+    if case .rolling = state {
+      state = .starting
+      rolledAt = nil
+    }
+  }
+
+  private mutating func fulfilWish() {
+    let wish = launch.wish
+    guard wish.number != wishNumber else { return }
+    switch (wish.condition, state) {
+    case (.starting, .starting), (.stopped, .stopped):
+      guard wish.from == frame, located == nil else { return }
+    default: return
+    }
+    wishNumber = wish.number
+    wishes += 1
+    located = wish.frame
+  }
+
+  mutating func run(seconds: Double) {
+    for _ in 0..<Int(seconds * 1e6 / period) { cycle() }
+  }
+}

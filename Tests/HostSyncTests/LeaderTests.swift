@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Testing
+
+@testable import HostSync
+
+/// A start that came with a sequencer's own Start, whose first beat is past already.
+@Suite struct LeaderTests {
+  /// Play is pressed so many microseconds after the sequencer's first beat.
+  private func start(
+    after delay: Double, alignment: LaunchSettings.Alignment = .nearest,
+    _ change: (inout FakeTransport) -> Void = { _ in }
+  ) -> FakeTransport {
+    var jack = FakeTransport()
+    jack.settings.alignment = alignment
+    jack.run(seconds: 0.3)
+    // The grid has moved: the first beat is the next cycle's.
+    let first = jack.time + jack.latency
+    jack.leaderOrigin = 8
+    jack.origin = first - 8 * 500_000
+    change(&jack)
+    jack.run(seconds: delay / 1e6)
+    jack.pressPlay()
+    jack.run(seconds: 1.6)
+    return jack
+  }
+
+  /// How far the song is from the sequencer's, in microseconds.
+  private func error(_ jack: FakeTransport) -> Double? {
+    jack.rolledAt.map { $0 - jack.grid.time(of: 8 + Double(jack.rolledFrom) / 24_000) }
+  }
+
+  @Test(arguments: [LaunchSettings.Alignment.nearest, .exact])
+  func itRollsOnTheSequencersNextBeatWhereTheSequencerIs(alignment: LaunchSettings.Alignment) throws {
+    for delay in stride(from: 5_000.0, through: 900_000, by: 79_000) {
+      let jack = start(after: delay, alignment: alignment)
+      let off = try #require(error(jack))
+      #expect(
+        abs(off) <= (alignment == .exact ? jack.perFrame : jack.period / 2 + 1),
+        "pressed after \(delay) us: \(off) us off")
+      let waited = try #require(jack.rolledAt) - jack.grid.time(of: 8) - delay
+      #expect(waited < 500_000 + 60_000 + jack.latency, "pressed after \(delay) us: waited \(waited) us")
+      #expect(jack.songOrigin == Beats(8))
+      #expect(jack.wishes <= 3)
+    }
+  }
+
+  @Test func aMachineSlowToAskTakesALaterBeatAndIsInPlaceAllTheSame() throws {
+    let jack = start(after: 25_000) { $0.controlCycles = 60 }
+    #expect(abs(try #require(error(jack))) <= jack.period / 2 + 1)
+    #expect(jack.songOrigin == Beats(8))
+  }
+
+  @Test func anotherClientThatIsSlowEntersTheSongLaterAndInPlace() throws {
+    let jack = start(after: 25_000) { $0.otherHolds = 200_000 }
+    #expect(abs(try #require(error(jack))) <= jack.period / 2 + 1)
+    #expect(jack.songOrigin == Beats(8))
+  }
+
+  @Test func nothingRollsOnABarOfTheGridThatIsAboutToMove() throws {
+    var jack = FakeTransport()
+    // The old grid has a bar 60 ms from now, the sequencer's is known in 100.
+    jack.run(seconds: 0.3)
+    jack.origin = jack.time + 60_000 - 8 * 500_000
+    jack.leaderOrigin = 8
+    jack.leaderIsSettledAt = jack.time + 100_000
+    let first = jack.time + jack.latency
+    jack.pressPlay()
+    jack.run(seconds: 0.1)
+    #expect(jack.rolledAt == nil)
+    jack.origin = first - 8 * 500_000
+    jack.run(seconds: 1)
+    #expect(abs(try #require(error(jack))) <= jack.period / 2 + 1)
+    #expect(jack.songOrigin == Beats(8))
+  }
+
+  @Test func whereTheSequencerHasNotBeenYetItWaitsForIt() throws {
+    let jack = start(after: 5_000) { $0.leaderOrigin = 9 }
+    let rolled = try #require(jack.rolledAt)
+    #expect(jack.rolledFrom == 0 && jack.wishes == 0)
+    #expect(abs(rolled - jack.grid.time(of: 9)) <= jack.period / 2 + 1)
+  }
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Testing
+
+@testable import HostSync
+
+/// The transport was sent to a beat while it stood, and starts from there: that beat is the first that is heard.
+struct LocatedStartTests {
+  private func studio(tempo: Double) -> Studio {
+    let studio = Studio(tempo: tempo)
+    studio.asksBeforeRolling = true
+    studio.settings.click.mode = .whileRolling
+    studio.latencies = Latencies(click1: 512, clock: 300, physical: 512)
+    studio.play(seconds: 0.3)
+    return studio
+  }
+
+  /// Plays on from the present place, and what is heard must begin with `beat` of the song, on its place in the bar.
+  private func expectStart(_ studio: Studio, on beat: Int, _ comment: Comment) throws {
+    let (clicks, messages) = (studio.clicks.count, studio.messages.count)
+    studio.transport.state = .starting
+    let grid = Grid(studio.timeline)
+    studio.play(seconds: 5.5 * grid.period / 1e6)
+    let first = try #require(studio.clicks.dropFirst(clicks).first, comment)
+    let heard = grid.beat(at: first.heard)
+    #expect(abs(heard - heard.rounded()) * grid.period <= 12, comment)
+    #expect((Int(heard.rounded()) - beat) % 4 == 0, comment)
+    #expect(first.value == (beat % 4 == 0 ? 1 : 0.5), comment)
+    let receiver = MIDIClockTests.Receiver(Array(studio.messages.dropFirst(messages)))
+    #expect(receiver.starts == (beat == 0 ? 1 : 0) && receiver.continues == (beat == 0 ? 0 : 1), comment)
+    let counted = try #require(receiver.counted.first, comment)
+    // From the beginning at once; elsewhere a receiver may need its time to find the place.
+    #expect(abs(counted.heard - first.heard) <= (beat == 0 ? 60 : 150_000), comment)
+    let rest = grid.beat(at: counted.heard) - heard - Double(counted.place) / 24 + Double(beat)
+    #expect(abs(rest) < 1e-3, comment)
+  }
+
+  private func shown(_ beat: Double, tempo: Double) -> BBT {
+    BBT(song: Beats(beat), meter: Meter(), beatsPerMinute: tempo)
+  }
+
+  @Test(arguments: [60, 97, 117, 120, 187.3])
+  func aSongThatWasStoppedWithinABarAndRewoundBeginsWithItsFirstBeat(tempo: Double) throws {
+    for wait in 0..<6 {
+      let studio = studio(tempo: tempo)
+      studio.isMaster = true
+      studio.transport.state = .starting
+      studio.play(seconds: 7.3 * 60 / tempo + Double(wait) * 0.171)
+      studio.transport.state = .stopped
+      studio.play(seconds: 0.4)
+      studio.locate = 0
+      studio.locateShows = shown(0, tempo: tempo)
+      studio.play(seconds: 0.5)
+      try expectStart(studio, on: 0, "stopped after \(wait)")
+    }
+  }
+
+  @Test(arguments: [97, 117, 120, 187.3])
+  func aLocateToABeatStartsWithThatBeatWhereverItsFrameWasRoundedTo(tempo: Double) throws {
+    let period = Double(Tempo(tempo).microsPerBeat)
+    for isMaster in [true, false] {
+      let studio = studio(tempo: tempo)
+      studio.isMaster = isMaster
+      for beat in [8, 13, 22, 31, 47] {
+        let place = Double(beat) * period / 1e6 * 48_000
+        studio.locate = UInt32(place.rounded())
+        // As told by frames, and so maybe a tick short.
+        studio.locateShows = shown(Double(place.rounded()) / 48_000 * 1e6 / period, tempo: tempo)
+        studio.play(seconds: 0.2)
+        try expectStart(studio, on: beat, "beat \(beat), master: \(isMaster)")
+        studio.transport.state = .stopped
+        studio.play(seconds: 0.3)
+      }
+    }
+  }
+
+  @Test(arguments: [960.0, 1920, 24, 1])
+  func anotherMastersBeatIsTheFirstOfAStartThere(ticksPerBeat: Double) throws {
+    for beat in [0, 4, 6] {
+      let studio = studio(tempo: 120)
+      var there = shown(Double(beat), tempo: 90)
+      there.ticksPerBeat = ticksPerBeat
+      // Its tempo is its own, so the frame tells nothing.
+      studio.transport.bbt = there
+      studio.transport.frame = UInt32(beat) * 32_000
+      studio.play(seconds: 0.3)
+      try expectStart(studio, on: beat, "beat \(beat)")
+    }
+  }
+
+  @Test func aSongThatWasStoppedJustBehindABeatDoesNotPlayItAgain() throws {
+    let studio = studio(tempo: 120)
+    studio.isMaster = true
+    studio.transport.state = .starting
+    while studio.report.songBeat < 6.01 { studio.play(64) }
+    studio.transport.state = .stopped
+    studio.play(seconds: 0.4)
+    let clicks = studio.clicks.count
+    studio.transport.state = .starting
+    studio.play(seconds: 3)
+    let first = try #require(studio.clicks.dropFirst(clicks).first)
+    let beat = Grid(studio.timeline).beat(at: first.heard)
+    #expect(Int(beat.rounded()) % 4 == 3 && abs(beat - beat.rounded()) < 1e-4)
+  }
+
+  @Test func whoLetsHostsLeadTooIsNotMisledByTheBarsOfItsOwnLocate() {
+    for delay in 0..<4 {
+      let studio = Studio(tempo: 117)
+      studio.asksBeforeRolling = true
+      studio.isMaster = true
+      studio.settings.lead = .automatic
+      studio.latencies = Latencies(click1: 512, click2: 512, clock: 300, pulse: 512, run: 512, physical: 512)
+      studio.play(seconds: 0.277)
+      let there = Beats(96_000.0 / 48_000 * 117 / 60)
+      studio.locate = 96_000
+      studio.locateShows = BBT(song: there, meter: Meter(), beatsPerMinute: 117)
+      // Play is pressed with it, or just after.
+      if delay == 0 { studio.transport.state = .starting }
+      for cycle in 1...600 {
+        studio.play(256)
+        if cycle == delay { studio.transport.state = .starting }
+        #expect(studio.report.timebase == .ours && studio.report.proposals == 0)
+      }
+      #expect(studio.transport.state == .rolling && studio.report.launches == 1)
+      #expect(abs(studio.report.launchError) <= 2_700, "\(delay): \(studio.report.launchError) us")
+    }
+  }
+}

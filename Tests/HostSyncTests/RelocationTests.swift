@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Testing
+
+@testable import HostSync
+
+/// A DAW that counts frames, beside the session: how far it drifts, and how it is brought back.
+struct RelocationTests {
+  /// Rolling, as started by us at the song's bar 5, on a server that is asked as JACK asks.
+  private func rolling(tempo: Double = 117, from frame: UInt32 = 0, latency: UInt32 = 512) -> Studio {
+    let studio = Studio(tempo: tempo)
+    studio.asksBeforeRolling = true
+    studio.isMaster = true
+    studio.latencies = Latencies(click1: latency, physical: latency)
+    studio.transport.frame = frame
+    studio.play(seconds: 0.2)
+    studio.transport.state = .starting
+    while !studio.report.isRolling { studio.play(256) }
+    studio.play(seconds: 0.3)
+    return studio
+  }
+
+  /// What a DAW plays at the end of what was played, in beats at the session's tempo since frame 0, less the session's
+  /// song beat, in microseconds; positive is late.
+  private func truth(_ studio: Studio) -> Double {
+    let report = studio.report
+    let daw = Double(report.moment.frame) / 48_000 * 1e6 / report.moment.period
+    return (report.songBeat - daw) * report.moment.period
+  }
+
+  @Test func theLagBeginsWithWhatTheStartWasOff() {
+    for frame in [0, 24_617 * 4] as [UInt32] {
+      let studio = rolling(from: frame)
+      #expect(abs(studio.report.hostLag - studio.report.launchError) < 1)
+      #expect(abs(studio.report.hostLag - truth(studio)) < 1)
+      studio.play(seconds: 5)
+      #expect(abs(studio.report.hostLag - studio.report.launchError) < 1)
+    }
+  }
+
+  @Test func aStallOfTheDriverAndALocateOffTheGridAreSeenAndATempoChangeIsNot() {
+    let studio = rolling()
+    let start = studio.report.hostLag
+    studio.play(256, stall: 60_000)
+    studio.play(seconds: 3)
+    #expect(studio.report.hostLag - start > 50_000 && abs(studio.report.hostLag - truth(studio)) < 300)
+    let stalled = studio.report.hostLag
+    studio.setTempo(90)
+    studio.play(seconds: 1)
+    #expect(abs(studio.report.hostLag - stalled) < 300)
+    studio.locate = 1_000_000
+    studio.play(seconds: 1)
+    let beat = studio.report.moment.period
+    #expect(abs(studio.report.hostLag) < beat / 2 + 1)
+    #expect(abs(studio.report.hostLag - truth(studio)) < 300)
+    studio.transport.state = .stopped
+    studio.play(seconds: 0.1)
+    #expect(studio.report.hostLag == 0)
+  }
+
+  @Test func withCorrectionOffNothingIsEverLocated() {
+    let studio = rolling()
+    studio.play(256, stall: 60_000)
+    studio.play(seconds: 20)
+    #expect(studio.relocations == 0)
+  }
+
+  @Test(arguments: [64, 256, 1024] as [UInt32])
+  func aHostThatFellBehindIsBackOnTheNextBarToTheFrame(frames: UInt32) throws {
+    let studio = rolling(latency: 2 * frames)
+    studio.relocator.correction = .locate(above: 3_000)
+    studio.play(frames, stall: 60_000)
+    studio.play(seconds: 0.4, frames: frames)
+    #expect(abs(studio.report.hostLag) > 30_000 && studio.relocations == 0)
+    var silent = 0
+    var landed: Double?
+    for _ in 0..<Int(5 * 48_000 / frames) {
+      studio.play(frames)
+      if !studio.report.isRolling { silent += 1 }
+      if landed == nil, studio.relocations == 1, studio.report.isRolling, silent > 0 {
+        landed = studio.report.songBeat
+      }
+    }
+    #expect(studio.relocations == 1)
+    #expect(abs(studio.report.hostLag) <= 25 && abs(truth(studio)) <= 325)
+    // At most what JACK needs and the control thread's margin.
+    let silence = Double(silent * Int(frames)) / 48
+    let most = Double(3 * frames) / 48 + 6
+    #expect(silent >= 1 && silence < most)
+    let bar = try #require(landed) / 4
+    let fromBarLine = abs(bar - bar.rounded()) * 4 * 60 / 117
+    #expect(fromBarLine < Double(frames) / 48_000 * 1.01)
+    // The song goes on where it was.
+    #expect(studio.report.songBeat > 7 && studio.report.songBeat < 16)
+  }
+
+  @Test func aCorrectionAfterATempoChangeKeepsTheSongsBars() {
+    let studio = rolling()
+    studio.play(seconds: 6)
+    studio.setTempo(60)
+    studio.play(seconds: 4)
+    studio.relocator.correction = .locate(above: 3_000)
+    studio.play(256, stall: 60_000)
+    let before = studio.report.songBeat
+    studio.play(seconds: 8)
+    #expect(studio.relocations == 1 && abs(studio.report.hostLag) <= 25)
+    #expect(abs(studio.report.songBeat - before - 8) < 0.07)
+  }
+
+  @Test func aHostThatCannotBeBroughtBackIsLeftAloneForAMinute() {
+    let studio = rolling()
+    studio.relocator.correction = .locate(above: 3_000)
+    for _ in 0..<60 {
+      studio.play(seconds: 1)
+      studio.play(256, stall: 30_000)
+    }
+    #expect(studio.relocations <= 2 * Relocator.mostTries && studio.relocations >= 2)
+  }
+
+  @Test(arguments: [0.0, 1, 4])
+  func aLocateWhileRollingKeepsTheHostOnTheGrid(step: Double) throws {
+    for wait in 0..<8 {
+      let studio = rolling()
+      studio.play(seconds: 0.3 + Double(wait) * 0.21)
+      // Bar 9: song beat 32.
+      let frame = UInt32((32 * 60.0 / 117 * 48_000).rounded())
+      let asked = studio.report.sessionBeat
+      studio.relocator.locate(frame: frame, beat: 32, step: step, from: studio.report)
+      while studio.report.isRolling { studio.play(256) }
+      while !studio.report.isRolling { studio.play(256) }
+      let landed = studio.report.songBeat
+      studio.play(seconds: 1)
+      #expect(abs(studio.report.hostLag) <= 25 && abs(truth(studio)) <= 60)
+      #expect(landed > 31.98 && landed < (step > 0 ? 32.01 : 33.01))
+      let waited = studio.report.sessionBeat - asked - 1 * 117 / 60
+      #expect(waited <= max(step, 0.2) + 0.3)
+      let phase = (studio.report.sessionBeat - studio.report.songBeat) / max(step, 1)
+      #expect(abs(phase - phase.rounded()) < 1e-6)
+    }
+  }
+
+  @Test func aLocateThatAStopOvertakesGoesThereAtOnce() {
+    let studio = rolling()
+    studio.relocator.locate(frame: 480_000, beat: 19.5, step: 4, from: studio.report)
+    studio.play(256)
+    studio.transport.state = .stopped
+    studio.play(seconds: 0.1)
+    #expect(studio.transport.frame == 480_000 && studio.relocations == 0)
+  }
+
+  @Test func aStopOnTheBarStopsInTheNearestCycle() throws {
+    for wait in 0..<12 {
+      for step in [1.0, 4] {
+        let studio = rolling()
+        studio.play(seconds: Double(wait) * 0.173)
+        let asked = studio.report.sessionBeat
+        studio.relocator.stop(step: step, from: studio.report)
+        while studio.report.isRolling { studio.play(256) }
+        let stopped = studio.report.sessionBeat
+        let beat = (stopped / step).rounded() * step
+        #expect(abs(stopped - beat) * studio.report.moment.period <= 0.51 * 5334)
+        #expect(stopped - asked <= step + 0.02 && !studio.relocator.isBusy)
+      }
+    }
+  }
+
+  @Test func loopsAndLocatesOfOthersAreNotHeldWhileACorrectionIsOn() {
+    let studio = rolling()
+    studio.relocator.correction = .locate(above: 3_000)
+    for _ in 0..<20 {
+      studio.locate = 96_000
+      studio.play(256)
+      studio.play(256)
+      #expect(studio.report.isRolling)
+      studio.play(seconds: 0.2)
+    }
+  }
+}
+
+/// What other clients may ask of the timebase master.
+struct TempoRequestTests {
+  @Test func anotherClientsTempoIsAWishAndOursComingBackIsNot() {
+    var request = TempoRequest()
+    for (second, tempo) in [120.0, 121, 122].enumerated() { request.show(tempo, at: Double(second) * 1e6) }
+    for echo in [122, 121.000_4, 120] {
+      request.read(echo, at: 2.5e6)
+      #expect(request.take() == nil)
+    }
+    request.read(97, at: 2.5e6)
+    #expect(request.take() == 97)
+    #expect(request.take() == nil)
+    // Long after the session was there, it may be asked for again.
+    request.show(122, at: 9e6)
+    request.read(120, at: 9.5e6)
+    #expect(request.take() == 120)
+  }
+
+  /// A standing transport keeps what it was given, and jack2 does not ask its master again meanwhile.
+  @Test func whatAStandingTransportHasShownForLongIsNoWish() {
+    var request = TempoRequest()
+    request.show(120, at: 0)
+    request.read(120, at: 60e6)
+    #expect(request.take() == nil)
+    request.show(131, at: 90e6)
+    request.read(120, at: 91e6)
+    #expect(request.take() == nil)
+    request.read(120, at: 94e6)
+    #expect(request.take() == 120)
+  }
+
+  @Test func nonsenseIsNoWish() {
+    var request = TempoRequest()
+    for tempo in [0, -1, .nan, .infinity, .leastNonzeroMagnitude, 19, 1000] {
+      request.read(tempo, at: 0)
+      #expect(request.take() == nil)
+    }
+  }
+}

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+import Testing
+
+/// What a controller is told and asks for, against what is heard. Judged by the click and the clock as the reference
+/// library's peer hears them, and by the kernel's word for when a message left.
+@Suite struct ControllerTests {
+  private struct Scene {
+    let stage: LabStage
+    let program: ChildProcess
+    let controller: LabPeer
+    let transport: LabPeer
+
+    init() async throws {
+      stage = try await LabStage()
+      program = try ChildProcess(stage.command([Interop.directoryOfTests + "/tactus", "--click=always"]))
+      try await program.awaitLine(beginning: "OSC: ")
+      controller = try LabPeer(.controller, in: stage)
+      transport = try LabPeer(.jack, in: stage)
+    }
+
+    func end() async {
+      program.signal(SIGTERM)
+      #expect(await program.status() == 0)
+    }
+  }
+
+  /// "TIME ARGUMENT...; ...", as the controller says it.
+  private func told(_ fields: LabPeer.Fields, _ path: String) -> [[Double]] {
+    guard case .text(let text)? = fields[path] else { return [] }
+    return text.split(separator: ";").map { line in
+      line.split(separator: " ").map { Double($0) ?? .nan }
+    }
+  }
+
+  @Test
+  func `beats are told within 2 ms of the click that is heard, and the exact group foretells it to 1 ms`()
+    async throws
+  {
+    let scene = try await Scene()
+    try await scene.controller.ask("say tempo f 174")
+    let ears = try await Ears("tactus:click_1", in: scene.stage)
+    try await scene.controller.ask("subscribe beat exact")
+    scene.controller.send("told 12")
+    let clicks = try await ears.listen(for: .seconds(13)).filter(\.isSure)
+    let said = try await scene.controller.answer(to: "told", within: .seconds(20))
+    let lines = told(said, "timeline")
+    // From a message of a second and more before.
+    let misses = clicks.compactMap { click -> Double? in
+      guard let line = lines.last(where: { $0.count == 5 && $0[0] < click.heard - 1e6 }) else { return nil }
+      let beats = line[2] + (click.heard - line[3]) * line[1] / 60e6
+      return abs(beats - beats.rounded()) * 60_000 / line[1]
+    }
+    let lateness = told(said, "beat").compactMap { beat in
+      clicks.map { (beat[0] - $0.heard) / 1000 }.min { abs($0) < abs($1) }
+    }.filter { abs($0) < 100 }
+    #expect(misses.count > 15 && lateness.count > 15, "\(misses.count) \(lateness.count)")
+    #expect(Interop.median(misses) < 1, "\(misses)")
+    #expect(abs(Interop.median(lateness)) < 2, "\(lateness)")
+    print(
+      "beat messages \(Interop.median(lateness)) ms after the click, median of \(lateness.count); the exact group "
+        + "\(Interop.median(misses)) ms from it, median of \(misses.count)")
+    await scene.end()
+  }
+
+  @Test func `what a controller says is heard from the cycle after its packet on`() async throws {
+    let scene = try await Scene()
+    // A clock each 2.5 ms: two in a cycle.
+    for order in ["tempo f 999", "clock/stopped i 1", "clock i 0"] {
+      try await scene.controller.ask("say \(order)")
+    }
+    let ears = try await Ears("tactus:clock@24", in: scene.stage)
+    scene.controller.send("toggle clock 60")
+    let clocks = try await ears.listen(for: .seconds(9)).filter { $0.bytes == nil && $0.isSure }
+    let sent = told(try await scene.controller.answer(to: "toggle", within: .seconds(20)), "sent")
+    let latency = try await scene.transport.ask("status")["latency"]?.number ?? .nan
+    let apart = 48_000 * 60 / 999 / 24.0
+    var delays: [Double] = []
+    for (order, next) in zip(sent, sent.dropFirst()) where order[1] == 1 {
+      // The first clock that is heard of it, and that clock's number after the boundary.
+      guard let first = clocks.first(where: { $0.heard - latency > order[0] && $0.heard - latency < next[0] })
+      else { continue }
+      let packet = first.frame - (first.heard - latency - order[0]) * 0.048
+      let boundary = (packet / 256).rounded(.up) * 256
+      delays.append(((first.frame - boundary) / apart).rounded(.down) * apart / 48)
+    }
+    #expect(delays.count > 15, "\(delays.count) of \(sent.count)")
+    // Microseconds are rounded: the clock at the boundary itself may seem to be before it.
+    #expect(Interop.median(delays) < 1, "\(delays)")
+    print("heard \(Interop.median(delays)) ms after the cycle boundary, median of \(delays.count)")
+    await scene.end()
+  }
+
+  @Test
+  func `a fader moved 200 times a second changes the tempo at most 20 times a second, and ends where it is`()
+    async throws
+  {
+    let scene = try await Scene()
+    let peer = try LabPeer(.reference, in: scene.stage)
+    try await peer.ask("enable on")
+    try await peer.wait("peers", "1")
+    for order in ["tempo/range ff 60 180", "tempo f 90"] { try await scene.controller.ask("say \(order)") }
+    let watcher = try LabPeer(.controller, in: scene.stage)
+    try await watcher.ask("subscribe exact")
+    let ears = try await Ears("tactus:click_1", in: scene.stage)
+    watcher.send("told 6")
+    try await scene.controller.ask("fade 0.25 0.625 200 4")
+    let lines = told(try await watcher.answer(to: "told", within: .seconds(20)), "timeline")
+    let changes = zip(lines, lines.dropFirst()).filter { $0[1] != $1[1] }.map { $1[0] }
+    let busiest = changes.map { first in changes.count { $0 >= first && $0 < first + 1e6 } }.max() ?? 0
+    #expect(busiest <= 20 && changes.count > 20, "\(changes.count) changes, \(busiest) in a second")
+    try await peer.wait("tempo", "135")
+    let clicks = try await ears.listen(for: .seconds(6))
+    #expect(abs(clicks.interval - 60_000 / 135) < 0.5, "\(clicks.interval)")
+    #expect(abs(clicks.lateness) < 1, "\(clicks.map(\.late))")
+    print(
+      "801 faders: \(changes.count) tempos, \(busiest) in the busiest second, then a click each \(clicks.interval) ms"
+    )
+    await scene.end()
+  }
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+import Testing
+
+/// A drum machine whose MIDI clock leads: its own clicks must be the session's beats, as the reference library's peer
+/// hears them.
+@Suite struct DrumMachineTests {
+  private struct Scene {
+    let stage: LabStage
+    let program: ChildProcess
+    let drums: LabPeer
+    let transport: LabPeer
+    /// Milliseconds from a port to the loudspeaker, which MIDI does not wait for.
+    let latency: Double
+
+    init(_ options: String...) async throws {
+      stage = try await LabStage()
+      drums = try LabPeer(.drums, in: stage)
+      try await drums.ask("tempo 121.7")
+      let tactus = [Interop.directoryOfTests + "/tactus", "--lead=midi", "--host-is-clock"]
+      program = try ChildProcess(stage.command(tactus + options))
+      try await program.awaitLine(beginning: "OSC: ")
+      for _ in 0..<100 where try await stage.run("jack_connect", "drums:clock", "tactus:control").status != 0
+      {
+        try await Task.sleep(for: .milliseconds(100))
+      }
+      transport = try LabPeer(.jack, in: stage)
+      latency = try await (transport.ask("status")["latency"]?.number ?? .nan) / 1000
+    }
+
+    /// Locked, at whatever tenth the first clocks are: where it settles the peers say.
+    func awaitLead() async throws {
+      try await program.awaitLine(beginning: "MIDI clock leads: ")
+    }
+
+    func end() async {
+      program.signal(SIGTERM)
+      #expect(await program.status() == 0)
+    }
+  }
+
+  @Test
+  func
+    `its tempo and its beat are the session's, through jitter and a change of tempo, and nothing is said twice`()
+    async throws
+  {
+    let scene = try await Scene("--click=always")
+    let peer = try LabPeer(.reference, in: scene.stage)
+    try await peer.ask("enable on")
+    try await scene.awaitLead()
+    try await scene.drums.ask("play")
+    try await peer.wait("tempo", "121.7", seconds: 30)
+    let ears = try await Ears("drums:click", "tactus:click_1", in: scene.stage)
+    for (tempo, jitter) in [(121.7, 1000), (97, 0)] {
+      try await scene.drums.ask("tempo \(tempo)")
+      try await scene.drums.ask("jitter \(jitter)")
+      try await peer.wait("tempo", "\(tempo)", seconds: 30)
+      // Less than 5 ms is brought down by tempo alone, in a few seconds.
+      var heard = try await played(scene.drums, ears, tempo, jitter)
+      for _ in 0..<4 where heard == nil { heard = try await played(scene.drums, ears, tempo, jitter) }
+      guard let heard else {
+        print("a drum machine at \(tempo) BPM: interrupted too often to be judged")
+        continue
+      }
+      let drums = heard.filter { $0.port == "drums:click" }
+      let clicks = heard.filter { $0.port == "tactus:click_1" }
+      #expect(drums.count > 8 && clicks.count > 8)
+      // What a clock is late on its way cannot be told from the machine's own beat.
+      let off = drums.lateness - scene.latency + Double(jitter) / 2000
+      #expect(abs(off) < 1, "\(tempo) BPM, jitter \(jitter): \(drums.map(\.late))")
+      #expect(abs(clicks.lateness) < 1, "\(clicks.map(\.late))")
+      print(
+        "a drum machine at \(tempo) BPM, jitter \(jitter) us: its clicks \(off) ms off the session's beats, ours "
+          + "\(clicks.lateness) ms, medians of \(drums.count) and \(clicks.count)")
+    }
+    try await settled(peer, ears)
+    await scene.end()
+  }
+
+  /// From a Start on, the last seven seconds of fifteen; nil if the drummer, a JACK client, was starved meanwhile: a clock that
+  /// it never played is taken for one that was lost.
+  private func played(_ drums: LabPeer, _ ears: Ears, _ tempo: Double, _ jitter: Int) async throws
+    -> [Ears.Event]?
+  {
+    try await drums.ask("play")
+    let before = try await ears.listen(for: .seconds(8))
+    let heard = try await ears.listen(for: .seconds(7))
+    for section in [before, heard] {
+      let beats = section.filter { $0.port == "drums:click" }
+      let isEven = zip(beats, beats.dropFirst()).allSatisfy { abs($1.heard - $0.heard - 60e6 / tempo) < 1000 }
+      guard isEven, section.allSatisfy(\.isSure) else { return nil }
+    }
+    return heard
+  }
+
+  /// For five seconds the tempo is one and the same, but for corrections of phase. A machine that is starved stops the
+  /// drummer, too, who is a JACK client: only what follows ten seconds of even drumming is judged.
+  private func settled(_ peer: LabPeer, _ ears: Ears) async throws {
+    var evenStretches = 0
+    for _ in 0..<8 {
+      ears.say("section now")
+      var tempos: [Double] = []
+      for _ in 0..<25 {
+        let tempo = try await peer.status().tempo
+        if tempos.last != tempo { tempos.append(tempo) }
+        try await Task.sleep(for: .milliseconds(200))
+      }
+      let drums = try await ears.report().filter { $0.port == "drums:click" }
+      let isEven = zip(drums, drums.dropFirst()).allSatisfy { abs($1.heard - $0.heard - 60e6 / 97) < 1000 }
+      evenStretches = isEven && drums.allSatisfy(\.isSure) && drums.count > 5 ? evenStretches + 1 : 0
+      if evenStretches > 2 {
+        #expect(tempos.count <= 3, "\(tempos)")
+        return
+      }
+    }
+    print("a drum machine: the drummer was interrupted too often to judge the peace after it")
+  }
+
+  @Test func `when its clock stops the session goes on, and when it comes back it leads again`() async throws
+  {
+    let scene = try await Scene()
+    let watcher = try LabPeer(.controller, in: scene.stage)
+    try await watcher.ask("subscribe state")
+    try await scene.awaitLead()
+    let peer = try LabPeer(.reference, in: scene.stage)
+    try await peer.ask("enable on")
+    try await peer.wait("tempo", "121.7", seconds: 30)
+    try await scene.drums.ask("silence on")
+    try await scene.program.awaitLine(beginning: "MIDI clock lost; its tempo stays")
+    #expect(abs(try await peer.status().tempo - 121.7) < 0.001)
+    try await scene.drums.ask("tempo 131")
+    try await scene.drums.ask("silence off")
+    try await scene.awaitLead()
+    try await peer.wait("tempo", "131", seconds: 30)
+    guard case .text(let states)? = try await watcher.ask("told 1", within: .seconds(20))["lead/midi/str"]
+    else {
+      Issue.record("lead/midi/str is never told")
+      return
+    }
+    // Each is "TIME STATE", with the tempo behind "locked".
+    let words = states.split(separator: ";").compactMap { $0.split(separator: " ").dropFirst().first }
+    let lost = words.firstIndex(of: "lost") ?? words.endIndex
+    #expect(words[lost...].contains { $0 != "lost" && $0 != "acquiring" }, "\(states)")
+    await scene.end()
+  }
+
+  @Test func `its Start rolls the transport where the machine is, at its next beat`() async throws {
+    let scene = try await Scene()
+    try await scene.awaitLead()
+    var waits: [Double] = [], places: [Double] = []
+    for round in 0..<3 {
+      try await Task.sleep(for: .milliseconds(1500 + 130 * round))
+      try await scene.drums.ask("play")
+      try await scene.transport.wait("playing", "true")
+      waits.append(try await scene.drums.status().beat)
+      try await Task.sleep(for: .milliseconds(600))
+      // Both at one moment: what the machine is past, by its own count, and what the transport shows.
+      let shown = try await scene.transport.status()
+      let beats = try await scene.drums.status().beat
+      places.append(beats - shown.beat)
+      try await scene.drums.ask("stop")
+      try await scene.transport.wait("playing", "false")
+    }
+    // The beat after the next one, at worst, and not the next bar.
+    #expect(Interop.median(waits) < 3, "rolling at the machine's beat \(waits)")
+    #expect(abs(Interop.median(places)) < 0.2, "the machine is ahead by \(places) beats")
+    print(
+      "a drum machine's Start: rolling at its beat \(Interop.median(waits)), \(Interop.median(places)) beats behind it"
+    )
+    await scene.end()
+  }
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import TestSupport
+
+/// `tools/listen` in a stage: hears a JACK port and knows, through the reference library, which beat of the session each
+/// onset and each MIDI clock was heard on. It is a Link peer of its own and can play, stop and change the tempo.
+final class Ears {
+  /// An onset, or a MIDI message.
+  struct Event {
+    /// Of the session, as a peer with the reference library hears it.
+    let beat: Double
+    /// Late by so many milliseconds, to the nearest beat (or 24th of a beat).
+    let late: Double
+    /// Microseconds of Link's clock.
+    let heard: Double
+    /// Of JACK's frame counter.
+    let frame: Double
+    let port: String
+    /// Of a MIDI message, in hexadecimal; nil for onsets and clocks.
+    let bytes: String?
+    /// No lost cycle and no change of the session close by.
+    let isSure: Bool
+  }
+
+  private let process: ChildProcess
+
+  /// Waits until the ports are there: programs with windows take long to start on a busy machine.
+  init(_ ports: String..., in stage: LabStage, on host: Int = 1) async throws {
+    let wait = "for i in $(seq 900); do jack_lsp | grep -Fxq \"$1\" && exit 0; sleep 0.1; done; exit 1"
+    for port in ports {
+      let name = String(port.prefix { $0 != "@" })
+      let there = try await ChildProcess.run(
+        stage.command(on: host, ["sh", "-c", wait, "sh", name]), within: .seconds(180))
+      guard there.status == 0 else {
+        throw ChildProcess.Failure.ended(status: there.status, errors: "\(name) never was there")
+      }
+    }
+    process = try ChildProcess(
+      stage.command(on: host, [Lab.top + "/tools/listen", "--start-stop", "--events"] + ports))
+    _ = try await process.line(within: .seconds(90))
+  }
+
+  /// `play`, `stop`, `tempo BPM`: in the session.
+  func say(_ line: String) { process.send(line) }
+
+  /// What is heard from now on for so long.
+  func listen(for time: Duration) async throws -> [Event] {
+    process.send("section now")
+    try await Task.sleep(for: time)
+    return try await report()
+  }
+
+  /// What was heard since the section began.
+  func report() async throws -> [Event] {
+    process.send("report")
+    var events: [Event] = []
+    while let line = try await process.line(within: .seconds(30)) {
+      guard !line.hasPrefix("{\"type\":\"end\"") else { return events }
+      guard let fields = FlatJSON.object(line), let beat = fields["beat"]?.number else { continue }
+      let bytes: String? = if case .text(let text)? = fields["bytes"] { text } else { nil }
+      let port: String = if case .text(let text)? = fields["port"] { text } else { "" }
+      events.append(
+        Event(
+          beat: beat, late: (fields["error"]?.number ?? .nan) / 1000, heard: fields["heard"]?.number ?? .nan,
+          frame: fields["frame"]?.number ?? .nan, port: port, bytes: bytes,
+          isSure: fields["steady"] == .boolean(true) && (fields["since_stall"]?.number ?? 0) >= 2))
+    }
+    throw ChildProcess.Failure.ended(status: await process.status(), errors: process.saidOnErrors)
+  }
+
+  /// Listens until something is heard, then for so long.
+  func listen(for time: Duration, fromTheFirstWithin seconds: Double) async throws -> [Event] {
+    let deadline = ContinuousClock.now + .seconds(seconds)
+    while try await listen(for: .milliseconds(500)).isEmpty {
+      guard ContinuousClock.now < deadline else { return [] }
+    }
+    return try await listen(for: time)
+  }
+
+  /// Listens until it is quiet for 1.5 seconds. False: it never was.
+  func hearSilence(within seconds: Double) async throws -> Bool {
+    let deadline = ContinuousClock.now + .seconds(seconds)
+    while try await !listen(for: .milliseconds(1500)).isEmpty {
+      guard ContinuousClock.now < deadline else { return false }
+    }
+    return true
+  }
+}
+
+extension [Ears.Event] {
+  /// Milliseconds, of those that can be relied on.
+  var lateness: Double { Interop.median(filter(\.isSure).map(\.late)) }
+
+  /// Milliseconds between one and the next.
+  var interval: Double {
+    Interop.median(zip(self, dropFirst()).map { ($1.heard - $0.heard) / 1000 })
+  }
+}

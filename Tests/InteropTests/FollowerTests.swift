@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+import Testing
+
+/// Programs that follow the bars and beats that we write: klick and jack_midi_clock.
+@Suite struct FollowerTests {
+  /// The session at a tempo, with tactus and the transport in it.
+  private struct Scene {
+    let stage: LabStage
+    let program: ChildProcess
+    let tablet: LabPeer
+    let transport: LabPeer
+
+    init(tempo: Double) async throws {
+      stage = try await LabStage()
+      program = try ChildProcess(
+        stage.command([Interop.directoryOfTests + "/tactus", "--start-stop-sync", "--no-osc"]))
+      _ = try await program.line(within: .seconds(30))
+      tablet = try LabPeer(.reference, in: stage)
+      transport = try LabPeer(.jack, in: stage)
+      try await tablet.ask("enable on")
+      try await tablet.ask("sync on")
+      try await tablet.wait("peers", "1")
+      try await tablet.ask("tempo \(tempo)")
+      try await transport.wait("tempo", "\(tempo)")
+    }
+  }
+
+  @Test func `klick clicks with the session, through a change of tempo`() async throws {
+    let scene = try await Scene(tempo: 117)
+    let klick = try ChildProcess(scene.stage.command(["klick", "-j", "-e"]))
+    let ears = try await Ears("klick:out", in: scene.stage)
+    try await scene.tablet.ask("play")
+    for tempo in [117.0, 151] {
+      try await scene.tablet.ask("tempo \(tempo)")
+      try await scene.transport.wait("tempo", "\(tempo)")
+      let clicks = try await ears.listen(for: .seconds(6), fromTheFirstWithin: 30)
+      #expect(abs(clicks.interval - 60_000 / tempo) < 1, "\(clicks.interval)")
+      // It rounds to JACK's ticks and knows no latency of its own port: ours is in the bars that we show.
+      #expect(abs(clicks.lateness) < 3, "\(clicks.map(\.late))")
+      print("klick at \(tempo) BPM: \(clicks.lateness) ms after the beat, median of \(clicks.count)")
+    }
+    try await scene.tablet.ask("stop")
+    #expect(try await ears.hearSilence(within: 20))
+    klick.signal(SIGTERM)
+    scene.program.signal(SIGTERM)
+    #expect(await scene.program.status() == 0)
+  }
+
+  @Test func `jack_midi_clock's clocks from the song's start are on our beats, and it stops with us`()
+    async throws
+  {
+    let scene = try await Scene(tempo: 124)
+    let generator = try ChildProcess(scene.stage.command(["jack_midi_clock"]))
+    let ears = try await Ears("jack_midi_clock:mclk_out", in: scene.stage)
+    try await scene.tablet.ask("play")
+    let clocks = try await ears.listen(for: .seconds(6), fromTheFirstWithin: 30).filter { $0.bytes == nil }
+    #expect(clocks.count > 200)
+    #expect(abs(clocks.interval - 60_000 / 124 / 24) < 0.05, "\(clocks.interval)")
+    #expect(abs(clocks.lateness) < 3, "\(clocks.lateness)")
+    print("jack_midi_clock: \(clocks.lateness) ms after the beat's 24th, median of \(clocks.count)")
+    try await scene.tablet.ask("stop")
+    #expect(try await ears.hearSilence(within: 20))
+    generator.signal(SIGTERM)
+    scene.program.signal(SIGTERM)
+    #expect(await scene.program.status() == 0)
+  }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+import Testing
+
+/// The program between a session that lives and a JACK transport that must not notice, and the other way round.
+@Suite struct HostTests {
+  private func tactus(_ options: String..., on stage: LabStage) async throws -> ChildProcess {
+    let program = try ChildProcess(
+      stage.command([Interop.directoryOfTests + "/tactus", "--no-osc"] + options))
+    let first = try await program.line()
+    #expect(first?.hasPrefix("JACK server") == true, "\(first ?? program.saidOnErrors)")
+    return program
+  }
+
+  @Test(arguments: [[], ["--pipewire"]])
+  func `fifty tempo changes and twenty peers that come and go relocate nothing`(server: [String]) async throws
+  {
+    let stage = try await server.isEmpty ? LabStage() : LabStage(server[0])
+    let they = try LabPeer(.reference, in: stage)
+    let guest = try LabPeer(.reference, in: stage)
+    let transport = try LabPeer(.jack, in: stage)
+    let program = try await tactus("--launch=now", on: stage)
+    try await they.ask("enable on")
+    try await they.wait("peers", "1")
+    try await transport.ask("count")
+    try await transport.ask("play")
+    try await transport.wait("playing", "true")
+    let start = try await transport.ask("status")["relocations"]?.number
+    var frame = try await transport.ask("status")["frame"]?.number ?? 0
+    for round in 0..<50 {
+      try await they.ask("tempo \(60 + round * 37 % 200)")
+      if round % 5 == 0 { try await guest.ask("enable on") }
+      if round % 5 == 2 { try await guest.ask("enable off") }
+      if round % 5 == 3 { try await guest.ask("enable on") }
+      if round % 5 == 4 { try await guest.ask("enable off") }
+      let now = try await transport.ask("status")
+      #expect(now["playing"] == .boolean(true))
+      #expect((now["frame"]?.number ?? 0) >= frame)
+      frame = now["frame"]?.number ?? 0
+      try await Task.sleep(for: .milliseconds(30))
+    }
+    let end = try await transport.ask("status")["relocations"]?.number
+    #expect(end == start && start != nil, "\(String(describing: start)) \(String(describing: end))")
+    try await transport.ask("locate 96000")
+    try await Task.sleep(for: .milliseconds(200))
+    // The counter counts.
+    #expect(try await transport.ask("status")["relocations"]?.number ?? 0 > end ?? 0)
+    program.signal(SIGTERM)
+    #expect(await program.status() == 0)
+  }
+
+  @Test func `a leading host takes the session along through ramps, and then nothing is said any more`()
+    async throws
+  {
+    let stage = try await LabStage()
+    let master = try LabPeer(.jack, in: stage)
+    try await master.ask("master 133 1920")
+    let program = try await tactus("--lead=host", "--host-is-clock", on: stage)
+    let linkhut = try LabPeer(.linkhut, in: stage)
+    let they = try LabPeer(.reference, in: stage)
+    for peer in [linkhut, they] { try await peer.ask("enable on") }
+    try await they.wait("peers", "2")
+    try await master.ask("tempo 131")
+    try await linkhut.wait("tempo", "131")
+    try await master.ask("play")
+    try await master.wait("playing", "true")
+    for step in 1...20 {
+      try await master.ask("tempo \(131 - 2 * step)")
+      try await Task.sleep(for: .milliseconds(40))
+    }
+    try await linkhut.wait("tempo", "91", seconds: 20)
+    try await Task.sleep(for: .milliseconds(3_000))
+    let tempo = try await they.status().tempo
+    var distances: [Double] = []
+    for _ in 0..<31 {
+      let shown = try await PeerStatus(master.ask("beat"))
+      let heard = shown.time + Int64(shown.fields["latency"]?.number ?? 0)
+      let session = try await PeerStatus(they.ask("beat \(heard)"))
+      distances.append(Interop.distance(session.phase, shown.phase) * 60_000 / 91)
+      try await Task.sleep(for: .milliseconds(30))
+    }
+    // The wake-up that names the cycle can only be late, and a tick is cut off: 0.3 ms.
+    #expect(abs(distances.sorted()[distances.count / 4]) < 1, "\(distances) ms")
+    // Nobody proposes a tempo that is there already.
+    #expect(try await they.status().tempo == tempo)
+    program.signal(SIGTERM)
+    #expect(await program.status() == 0)
+  }
+
+  @Test func `a peer's start a moment before the bar is on that bar`() async throws {
+    let stage = try await LabStage()
+    let they = try LabPeer(.reference, in: stage)
+    let transport = try LabPeer(.jack, in: stage)
+    let program = try await tactus("--start-stop-sync", "--quantum=4", on: stage)
+    try await they.ask("enable on")
+    try await they.ask("sync on")
+    try await they.wait("peers", "1")
+    try await they.ask("tempo 120")
+    try await transport.wait("tempo", "120")
+    var waits: [Double] = []
+    for _ in 0..<5 {
+      // The session's next bar line; the press comes 60 ms before it.
+      let now = try await PeerStatus(they.ask("beat"))
+      let bar = Int64(((4 - now.phase) * 500_000).rounded()) + now.time + 2_000_000
+      try await Task.sleep(for: .microseconds(bar - 60_000 - (try await PeerStatus(they.ask("clock")).time)))
+      let pressed = try await PeerStatus(they.ask("clock")).time
+      try await they.ask("play")
+      try await transport.wait("playing", "true")
+      let shown = try await PeerStatus(transport.ask("beat"))
+      // What is heard at the transport's frame 0.
+      let began =
+        Double(shown.time) + (shown.fields["latency"]?.number ?? 0) - (shown.fields["frame"]?.number ?? 0)
+        / 0.048
+      // A machine that was asleep at the press proves nothing.
+      if pressed < bar - 40_000 { waits.append((began - Double(bar)) / 1_000) }
+      try await they.ask("stop")
+      try await transport.wait("playing", "false")
+      try await transport.ask("locate 0")
+    }
+    if let middle = waits.isEmpty ? nil : Optional(waits.sorted()[waits.count / 2]) {
+      #expect(abs(middle) < 20, "\(waits) ms after the bar")
+    }
+    program.signal(SIGTERM)
+    #expect(await program.status() == 0)
+  }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import TestSupport
+import Testing
+
+/// Hydrogen itself, with a window, a song and its own sound.
+@Suite struct HydrogenTests {
+  @Test func `a tablet's start is a kick on the bar, and every kick is on the session's beat`() async throws {
+    let stage = try await LabStage()
+    let session = try await StartedSession("hydrogen", in: stage)
+    let ears = try await Ears("Hydrogen:out_L", in: stage)
+    let tablet = try LabPeer(.reference, in: stage)
+    try await tablet.ask("enable on")
+    try await tablet.ask("sync on")
+    try await tablet.wait("peers", "2")
+    // From the song's beginning a start is in the nearest cycle; from its second bar there is room to be exact.
+    for (tempo, bar) in [(120.0, 0.0), (133, 0), (133, 1)] {
+      try await tablet.ask("tempo \(tempo)")
+      let transport = try LabPeer(.jack, in: stage)
+      try await transport.wait("tempo", "\(tempo)")
+      try await transport.ask("locate \(Int((bar * 4 * 60 / tempo * 48_000).rounded()))")
+      try await tablet.ask("play")
+      let kicks = try await ears.listen(for: .seconds(6), fromTheFirstWithin: 30)
+      #expect(kicks.count >= 8)
+      // Between them nothing else is heard, and the song's first beat is the bar's.
+      #expect(abs(kicks.interval - 60_000 / tempo) < 0.1, "\(kicks.interval)")
+      #expect(abs(kicks.lateness) < (bar == 0 ? 3 : 0.5), "\(kicks.map(\.late))")
+      let place = "at \(tempo) BPM from bar \(Int(bar) + 1)"
+      print("Hydrogen \(place): kicks \(kicks.lateness) ms after the beat, median of \(kicks.count)")
+      let shown = try await PeerStatus(transport.ask("status"))
+      #expect(shown.isPlaying)
+      try await tablet.ask("stop")
+      try await transport.wait("playing", "false")
+      #expect(try await ears.hearSilence(within: 20))
+    }
+    #expect(await session.end() == 0)
+  }
+}

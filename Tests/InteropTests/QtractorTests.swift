@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import TestSupport
+import Testing
+
+/// Qtractor itself, heard by its own metronome.
+@Suite struct QtractorTests {
+  @Test func `Qtractor starts, stops and changes its tempo with the session`() async throws {
+    let stage = try await LabStage()
+    let preferences = """
+      [Options]
+      Transport\\Metronome=true
+      Audio\\Metronome=true
+      Metronome\\BarFilename=/usr/share/hydrogen/data/click.wav
+      Metronome\\BeatFilename=/usr/share/hydrogen/data/click.wav
+
+      """
+    let session = try await StartedSession(
+      "qtractor", in: stage, files: [".config/rncbc.org/Qtractor.conf": preferences])
+    let ears = try await Ears("Qtractor:Master/out_1", in: stage)
+    let tablet = try LabPeer(.reference, in: stage)
+    let transport = try LabPeer(.jack, in: stage)
+    try await tablet.ask("enable on")
+    try await tablet.ask("sync on")
+    try await tablet.wait("peers", "2")
+    try await tablet.ask("tempo 120")
+    try await transport.wait("tempo", "120")
+    try await tablet.ask("play")
+    var clicks = try await ears.listen(for: .seconds(5), fromTheFirstWithin: 30)
+    #expect(abs(clicks.interval - 500) < 0.5, "\(clicks.interval)")
+    print("Qtractor: clicks \(clicks.lateness) ms after the beat, median of \(clicks.count)")
+    // It writes the new tempo into its own map a moment later.
+    for tempo in [97.0, 140] {
+      try await tablet.ask("tempo \(tempo)")
+      let deadline = ContinuousClock.now + .seconds(30)
+      repeat {
+        clicks = try await ears.listen(for: .seconds(4))
+      } while abs(clicks.interval - 60_000 / tempo) > 0.5 && ContinuousClock.now < deadline
+      #expect(abs(clicks.interval - 60_000 / tempo) < 0.5, "\(tempo): \(clicks.interval)")
+    }
+    try await tablet.ask("stop")
+    try await transport.wait("playing", "false")
+    #expect(try await ears.hearSilence(within: 20))
+    try await tablet.ask("play")
+    clicks = try await ears.listen(for: .seconds(3), fromTheFirstWithin: 30)
+    #expect(abs(clicks.interval - 60_000 / 140) < 0.5, "\(clicks.interval)")
+    #expect(await session.end() == 0)
+  }
+}

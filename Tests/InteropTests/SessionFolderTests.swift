@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+import Testing
+
+/// The folders of `sessions/` that need no DAW; those with one are in the suites of their DAWs.
+@Suite struct SessionFolderTests {
+  private static let folders = [
+    "ardour-follower", "ardour-leader", "hardware-only", "hydrogen", "modular", "qtractor", "tablet",
+    "two-laptops",
+  ]
+
+  private func tactus(_ words: String...) async throws -> ChildProcess.Finished {
+    try await ChildProcess.run([Interop.directoryOfTests + "/tactus"] + words)
+  }
+
+  @Test func `the list has every session with what it is for, and a typing error gets the nearest name`()
+    async throws
+  {
+    let list = try await tactus("session", "list")
+    #expect(list.status == 0)
+    let lines = list.output.split(separator: "\n")
+    for name in Self.folders {
+      let line = lines.first { $0.hasPrefix(name + "  ") }
+      #expect((line?.count ?? 0) > name.count + 10, "\(name): \(list.output)")
+    }
+    #expect(lines.count == Self.folders.count + 1, "\(list.output)")
+    let wrong = try await tactus("session", "start", "hydrogne")
+    #expect(wrong.status == 2)
+    #expect(wrong.errors.contains("do you mean \"hydrogen\"?"), "\(wrong.errors)")
+    for path in ["../sessions/hydrogen", ".", "controllers", ""] {
+      #expect(try await tactus("session", "start", path).status == 2)
+    }
+  }
+
+  @Test(arguments: folders)
+  func `each says what it needs, what is in it and what is connected, and its configuration is valid`(
+    name: String
+  ) async throws {
+    let folder = Lab.top + "/sessions/" + name
+    let readme = try await ChildProcess.run(["cat", folder + "/README.md"]).output
+    for words in ["tactus session start " + name, "Tried", "Connections:", "| `tactus.json5` |"] {
+      #expect(readme.contains(words), "\(words)")
+    }
+    let checked = try await tactus("--config=" + folder + "/tactus.json5", "--probe", "--server=none")
+    #expect(checked.errors == "")
+    #expect(checked.status == 69)
+  }
+
+  @Test func `without a server a session says so and starts nothing`() async throws {
+    let stage = try await LabStage("--no-server")
+    let done = try await stage.run(
+      "env", "HOME=/dev/shm/.lab/nobody", Interop.directoryOfTests + "/tactus", "session", "start", "hydrogen"
+    )
+    #expect(done.status == 69)
+    #expect(done.errors.contains("no JACK server"), "\(done.errors)")
+    #expect(try await stage.run("sh", "-c", "ls /dev/shm/.lab/nobody").status != 0)
+  }
+
+  @Test func `hardware only: a synth gets clock on the beat also while stopped, start and stop`() async throws
+  {
+    let stage = try await LabStage()
+    let synth = try ChildProcess(stage.command(["jack_midi_dump", "synth"]))
+    let session = try await StartedSession(
+      "hardware-only", options: ["--connect=clock=synth:*"], in: stage)
+    let transport = try LabPeer(.jack, in: stage)
+    let ears = try await Ears("tactus:clock", in: stage)
+    let connections = try await stage.run("jack_lsp", "-c", "tactus:clock").output
+    #expect(connections.contains("synth:"), "\(connections)")
+    // Kept until the ports are there; on this sound card they never are.
+    let clocks = try await ears.listen(for: .seconds(2), fromTheFirstWithin: 20)
+    #expect(clocks.count > 80)
+    #expect(abs(clocks.lateness) < 3, "\(clocks.lateness)")
+    try await transport.ask("play")
+    try await transport.wait("playing", "true")
+    #expect(try await ears.listen(for: .seconds(2)).count > 80)
+    let played = try await stage.run("jack_lsp", "-c", "tactus:click_1").output
+    #expect(played.contains("system:playback_1"), "\(played)")
+    synth.signal(SIGTERM)
+    #expect(await session.end() == 0)
+  }
+
+  @Test func `modular: sixteenths are on the session's grid`() async throws {
+    let stage = try await LabStage()
+    let session = try await StartedSession(
+      "modular", options: ["--connect=pulse=system:playback_2"], in: stage)
+    let ears = try await Ears("tactus:pulse@4", in: stage)
+    let pulses = try await ears.listen(for: .seconds(4), fromTheFirstWithin: 20)
+    #expect(abs(pulses.interval - 125) < 0.1, "\(pulses.interval)")
+    #expect(abs(pulses.lateness) < 1, "\(pulses.lateness)")
+    let connections = try await stage.run("jack_lsp", "-c", "tactus:pulse").output
+    #expect(connections.contains("system:playback_2"), "\(connections)")
+    #expect(await session.end() == 0)
+  }
+
+  @Test func `tablet: a controller on another computer sets the tempo, starts and stops, and is told`()
+    async throws
+  {
+    let stage = try await LabStage("--hosts", "2")
+    let session = try await StartedSession("tablet", in: stage)
+    let transport = try LabPeer(.jack, in: stage, on: 1)
+    let screen = try ChildProcess(stage.command(on: 2, ["oscdump", "-L", "9000"]))
+    func send(_ words: String...) async throws {
+      #expect(try await stage.run2("oscsend", ["10.77.0.1", "20809"] + words).status == 0)
+    }
+    // Who is told where nobody listens yet is told no more.
+    var heard: String?
+    for _ in 0..<10 where heard == nil {
+      try await send("/tactus/subscribe", "is", "9000", "state")
+      heard = try? await screen.line(within: .seconds(2))
+    }
+    #expect(heard?.contains("/tactus/") == true)
+    try await send("/tactus/tempo", "f", "133")
+    try await transport.wait("tempo", "133")
+    var told = false
+    while !told, let line = try await screen.line(within: .seconds(20)) {
+      told = line.contains("/tactus/tempo/str") && line.contains("133")
+    }
+    #expect(told)
+    try await send("/tactus/start", "f", "1")
+    try await transport.wait("playing", "true")
+    try await send("/tactus/stop", "f", "1")
+    try await transport.wait("playing", "false")
+    #expect(await session.end() == 0)
+  }
+
+  @Test func `two laptops: play on one starts both, and the two clicks are one`() async throws {
+    let stage = try await LabStage("--hosts", "2")
+    let left = try await StartedSession("two-laptops", in: stage, host: 1)
+    let right = try await StartedSession("two-laptops", in: stage, host: 2)
+    try await left.awaitLine(with: "1 Link")
+    let transports = try (1...2).map { try LabPeer(.jack, in: stage, on: $0) }
+    try await transports[0].ask("play")
+    for transport in transports { try await transport.wait("playing", "true") }
+    // Both pairs of ears are peers of the same session: what each hears is compared with its beat.
+    var late: [Double] = []
+    for host in 1...2 {
+      let ears = try await Ears("tactus:click_1", in: stage, on: host)
+      late.append(try await ears.listen(for: .seconds(4), fromTheFirstWithin: 20).lateness)
+    }
+    #expect(abs(late[0] - late[1]) < 3, "\(late)")
+    print("two laptops: clicks \(late[0] - late[1]) ms apart")
+    try await transports[1].ask("stop")
+    for transport in transports { try await transport.wait("playing", "false") }
+    #expect(await left.end() == 0)
+    #expect(await right.end() == 0)
+  }
+}
+
+extension LabStage {
+  /// On the second host.
+  fileprivate func run2(_ program: String, _ arguments: [String]) async throws -> ChildProcess.Finished {
+    try await ChildProcess.run(command(on: 2, [program] + arguments))
+  }
+}

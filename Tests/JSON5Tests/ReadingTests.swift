@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import TestSupport
+import Testing
+
+@testable import JSON5
+
+private func read(_ text: String) throws -> JSON5 { try JSON5.read(Array(text.utf8)).value }
+
+@Test func `the standard's own example is read, with every line of it`() throws {
+  let text = """
+    {
+      // comments
+      unquoted: 'and you can quote me on that',
+      singleQuotes: 'I can use "double quotes" here',
+      lineBreaks: "Look, Mom! \\
+    No \\\\n's!",
+      hexadecimal: 0xdecaf,
+      leadingDecimalPoint: .8675309, andTrailing: 8675309.,
+      positiveSign: +1,
+      trailingComma: 'in objects', andIn: ['arrays',],
+      "backwardsCompatible": "with JSON",
+    }
+
+    """
+  let document = try JSON5.read(Array(text.utf8))
+  guard case .object(let members) = document.value else {
+    Issue.record("\(document)")
+    return
+  }
+  #expect(
+    members.map { "\($0.line) \($0.name) \($0.element.value.text)" } == [
+      "3 unquoted \"and you can quote me on that\"",
+      "4 singleQuotes \"I can use \\\"double quotes\\\" here\"",
+      "5 lineBreaks \"Look, Mom! No \\\\n's!\"", "7 hexadecimal 912559", "8 leadingDecimalPoint 0.8675309",
+      "8 andTrailing 8675309", "9 positiveSign 1", "10 trailingComma \"in objects\"", "10 andIn [\"arrays\"]",
+      "11 backwardsCompatible \"with JSON\"",
+    ])
+}
+
+@Test(
+  arguments: [
+    ("0", 0.0), ("-0.5", -0.5), (".5", 0.5), ("5.", 5), ("+7", 7), ("1e3", 1000), ("1.5E-2", 0.015),
+    ("0xff", 255), ("-0X10", -16), ("Infinity", .infinity), ("-Infinity", -.infinity), ("1e999", .infinity),
+    ("123456789012345678901234567890", 123456789012345678901234567890.0),
+  ])
+func `numbers are read as ECMAScript writes them`(text: String, value: Double) throws {
+  guard case .number(let number, let written) = try read(text) else {
+    Issue.record("\(text) is no number")
+    return
+  }
+  #expect(number == value && written == text)
+}
+
+@Test func `not a number is a number, too`() throws {
+  guard case .number(let number, _) = try read("-NaN") else {
+    Issue.record("no number")
+    return
+  }
+  #expect(number.isNaN)
+}
+
+@Test(
+  arguments: [
+    (#""\n\t\r\b\f\v\0\'\"\/\q""#, "\n\t\r\u{8}\u{c}\u{b}\0'\"/q"), (#"'\x41\u00e9'"#, "Aé"),
+    (#""\ud83c\udfb5""#, "🎵"), ("'a\\\r\nb\\\nc'", "abc"), ("\"\u{2028}\"", "\u{2028}"), ("'\u{1}'", "\u{1}"),
+  ])
+func `text is what was meant by it`(text: String, value: String) throws {
+  #expect(try read(text) == .string(value))
+}
+
+@Test func `names need no quotes if they are names, in any script`() throws {
+  guard case .object(let members) = try read("{$_a1: 1, été: 2, \\u0061b: 3, 'a b': 4, '': 5, null: 6}")
+  else {
+    Issue.record("no object")
+    return
+  }
+  #expect(members.map(\.name) == ["$_a1", "été", "ab", "a b", "", "null"])
+}
+
+@Test(
+  "Every mistake is said in one line, with the line that it is on",
+  arguments: [
+    ("", 1, "a value is missing at the end"),
+    ("\n// only a comment\n", 3, "a value is missing at the end"),
+    ("{a: 1", 1, "a comma or } was expected before the end"),
+    ("{\n", 2, "a } is missing at the end"),
+    ("[1, 2", 1, "a comma or ] was expected before the end"),
+    ("{a 1}", 1, "a colon was expected after \"a\", not 1"),
+    ("{a: 1 b: 2}", 1, "a comma or } was expected, not b"),
+    ("{a: 1,\n\n a: 2}", 3, "\"a\" a second time"),
+    ("{'a': 1, \"a\": 2}", 1, "\"a\" a second time"),
+    ("{'a\\n\\x1b[31mb' 1}", 1, "a colon was expected after \"a??[31mb\", not 1"),
+    ("{,}", 1, "a name or } was expected, not ,"),
+    ("[,]", 1, "a value was expected, not ,"),
+    ("[1,,2]", 1, "a value was expected, not ,"),
+    ("{1a: 1}", 1, "a name or } was expected, not 1"),
+    ("{a-b: 1}", 1, "a colon was expected after \"a\", not -"),
+    ("{a: yes}", 1, "yes is no value; text needs quotes around it"),
+    ("{a: undefined}", 1, "undefined is no value; text needs quotes around it"),
+    ("{a: True}", 1, "True is no value; text needs quotes around it"),
+    ("{a: 1} {", 1, "something behind the end: {"),
+    ("1\n\n;", 3, "something behind the end: ;"),
+    ("'abc", 1, "text without its closing '"),
+    ("{a: \"b\n}", 1, "text without its closing \""),
+    ("/* never\nends", 1, "a comment without its closing */"),
+    ("/ 1", 1, "a value was expected, not /"),
+    ("012", 1, "012 is not a number"),
+    ("1.2.3", 1, "1.2.3 is not a number"),
+    ("1e", 1, "1e is not a number"),
+    ("0x", 1, "0x is not a number"),
+    ("0xg", 1, "0xg is not a number"),
+    ("--1", 1, "--1 is not a number"),
+    (".", 1, ". is not a number"),
+    ("1_000", 1, "1_000 is not a number"),
+    ("Infinit", 1, "Infinit is not a number"),
+    ("١", 1, "a value was expected, not ١"),
+    (#"'\01'"#, 1, "\\0 with another digit behind it"),
+    (#"'\7'"#, 1, "\\7 means nothing"),
+    (#"'\x4'"#, 1, "\\x needs two hexadecimal digits"),
+    (#"'\u12'"#, 1, "\\u needs four hexadecimal digits"),
+    (#"'\ud800'"#, 1, "half of a surrogate pair"),
+    (#"'\udc00'"#, 1, "half of a surrogate pair"),
+    (#"'\ud800\u0041'"#, 1, "half of a surrogate pair"),
+    (#"{\u0020a: 1}"#, 1, "U+20 in a name needs quotes around it"),
+    (#"{\x41: 1}"#, 1, "in a name, \\ begins only \\u and four digits"),
+    ("\u{7}", 1, "a value was expected, not U+7"),
+    ("{a: '\u{1b}[31m', b: \u{1b}}", 1, "a value was expected, not U+1B"),
+  ])
+func mistakes(text: String, line: Int, words: String) {
+  #expect(throws: JSON5.Fault(line: line, text: words)) { try JSON5.read(Array(text.utf8)) }
+}
+
+@Test func `bytes that are no UTF-8 are refused on their line`() {
+  #expect(throws: JSON5.Fault(line: 2, text: "not UTF-8")) { try JSON5.read([0x31, 0x0A, 0xFF]) }
+  #expect(throws: JSON5.Fault(line: 1, text: "not UTF-8")) { try JSON5.read([0xC0, 0x80]) }
+}
+
+@Test func `what is too much is refused, and a little less is not`() throws {
+  var limits = JSON5.Limits()
+  limits.bytes = 4
+  limits.depth = 3
+  limits.values = 5
+  #expect(throws: JSON5.Fault(line: 1, text: "longer than 4 bytes")) {
+    try JSON5.read(Array("12345".utf8), limits: limits)
+  }
+  limits.bytes = 100
+  #expect(throws: JSON5.Fault(line: 1, text: "more than 3 brackets in each other")) {
+    try JSON5.read(Array("[[[[".utf8), limits: limits)
+  }
+  _ = try JSON5.read(Array("[[[1]]]".utf8), limits: limits)
+  #expect(throws: JSON5.Fault(line: 2, text: "more than 5 values")) {
+    try JSON5.read(Array("[1,2,3,4,\n5]".utf8), limits: limits)
+  }
+  // A thousand times the depth is a line, not the end of the stack.
+  #expect(throws: JSON5.Fault.self) { try JSON5.read(Array(repeating: UInt8(ascii: "["), count: 1 << 20)) }
+}
+
+@Test func `a file from another system, with its line ends and its mark, is read`() throws {
+  let document = try JSON5.read(Array("\u{feff}{\r\n a: 1,\r b: 2\u{2028}}".utf8))
+  guard case .object(let members) = document.value else {
+    Issue.record("no object")
+    return
+  }
+  #expect(members.map(\.line) == [2, 3])
+}
+
+private func value(depth: Int, _ chance: inout Dice) -> JSON5 {
+  switch Int.random(in: 0...(depth > 3 ? 3 : 5), using: &chance) {
+  case 0: return .null
+  case 1: return .boolean(Bool.random(using: &chance))
+  case 2:
+    return .of(Double(bitPattern: chance.next() & ~(0x7FF << 52) | UInt64(1023 + chance.next() % 60) << 52))
+  case 3: return .string(text(&chance))
+  case 4:
+    return .list((0..<Int.random(in: 0...4, using: &chance)).map { _ in value(depth: depth + 1, &chance) })
+  default:
+    let names = Set((0..<Int.random(in: 0...4, using: &chance)).map { _ in text(&chance) })
+    return .object(
+      names.sorted().map {
+        .init(name: $0, line: 0, element: .init(value: value(depth: depth + 1, &chance), line: 0))
+      })
+  }
+}
+
+private func text(_ chance: inout Dice) -> String {
+  var text = String.UnicodeScalarView()
+  for _ in 0..<Int.random(in: 0...8, using: &chance) {
+    let code = UInt32.random(in: 0...(Bool.random(using: &chance) ? 0x7F : 0x10FFFF), using: &chance)
+    if let scalar = Unicode.Scalar(code) { text.append(scalar) }
+  }
+  return String(text)
+}
+
+@Test func `what is written is read again as it was`() throws {
+  var chance = Dice(seed: 1)
+  for _ in 0..<2000 {
+    let value = value(depth: 0, &chance)
+    #expect(try read(value.text).text == value.text)
+  }
+}
+
+@Test func `no bytes do harm: twenty thousand spoilt documents are values or faults on a line of theirs`() {
+  let seed = """
+    { // a
+      a: [1, .5, 0xff, -Infinity, 1e3,], 'b': "\\u00e9\\ud83c\\udfb5\\\n", /* c */ "c": {d: null, $e: true},
+    }
+    """
+  let snippets = Array("{}[],:\"'\\/*\n\rnulltrueNaN0x1e+-.u12\u{0}\u{ff}\u{2028}".utf8)
+  var chance = Dice(seed: 2)
+  for round in 0..<20_000 {
+    var bytes = Array(seed.utf8)
+    for _ in 0..<Int.random(in: 1...8, using: &chance) {
+      let place = Int.random(in: 0..<bytes.count, using: &chance)
+      switch Int.random(in: 0...3, using: &chance) {
+      case 0: bytes[place] = UInt8.random(in: 0...255, using: &chance)
+      case 1: bytes[place] = snippets.randomElement(using: &chance) ?? 0
+      case 2: bytes.insert(snippets.randomElement(using: &chance) ?? 0, at: place)
+      default:
+        bytes.removeSubrange(place..<min(bytes.count - 1, place + Int.random(in: 0...5, using: &chance)))
+      }
+    }
+    let lines = bytes.filter { $0 == 10 || $0 == 13 }.count + 1
+    do throws(JSON5.Fault) {
+      let document = try JSON5.read(bytes)
+      #expect((1...lines).contains(document.line))
+    } catch {
+      // U+2028 ends a line of text in ECMAScript; a person's editor counts by the others.
+      #expect((1...lines).contains(error.line), "round \(round): \(error)")
+      #expect(!error.text.isEmpty && !error.text.contains("\n"))
+    }
+  }
+}

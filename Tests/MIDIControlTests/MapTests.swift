@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Testing
+
+@testable import MIDIControl
+
+@Suite struct MapTests {
+  private func moved(_ outcome: MIDIMap.Outcome) -> [String] {
+    if case .moves(let targets, _) = outcome { targets.map(\.description) } else { [] }
+  }
+
+  private func binding(_ text: String) throws -> MIDIBinding { try #require(MIDIBinding(text), "\(text)") }
+
+  private let tapped = MIDIMessage([0x99, 36, 100])!
+  private let knob = MIDIMessage([0xB0, 7, 100])!
+
+  @Test(arguments: [
+    ("note 36 ch 10 = tap", "note 36 ch 10 = tempo/tap"), ("cc 64 = start", "cc 64 = start"),
+    ("CC7=/tactus/click/gain", "cc 7 = click/volume"), ("pc 3 = tempo 128 bar", "program 3 = tempo 128 bar"),
+    ("cc 1 = tempo 60..180", "cc 1 = tempo 60.0..180.0"),
+    ("cc 1 = tempo 180..60", "cc 1 = tempo 180.0..60.0"),
+    ("mmc deferred play = start now", "mmc deferred play = start now"),
+    ("bend ch 2 = gain", "bend ch 2 = click/volume"),
+    ("note36ch10=rewind,start", "note 36 ch 10 = rewind, start"), ("continue = toggle", "continue = toggle"),
+  ])
+  func `a binding is read as people write it, and written so that it can be read again`(
+    text: String, again: String
+  )
+    throws
+  {
+    let read = try binding(text)
+    #expect(read.description == again)
+    #expect(MIDIBinding(again) == read)
+  }
+
+  @Test(arguments: [
+    "", "=", "note = tap", "note 36", "note 36 =", "note 128 = tap", "note -1 = tap", "cc 120 = tap",
+    "cc 7 ch 17 = tap",
+    "cc 7 ch 0 = tap", "start ch 1 = tap", "mmc fly = tap", "key 3 = tap", "note 36 37 = tap",
+    "note 36 = /click/volume",
+    "note 36 = a*b", "cc 1 = tempo 60..", "cc 1 = tempo nan..3", "note 36 = tap,",
+    "note 1 = a,b,c,d,e,f,g,h,i",
+    "note 36 ch 10 ch 11 = tap", "note 3.6 = tap",
+  ])
+  func `what is no binding is none`(text: String) {
+    #expect(MIDIBinding(text) == nil)
+  }
+
+  @Test
+  func
+    `a binding for a channel comes before one for all, and one that was learned before one that was written`()
+    throws
+  {
+    var map = MIDIMap(configured: [try binding("note 36 = stop"), try binding("note 36 ch 10 = tap")])
+    #expect(moved(map.receive(tapped)) == ["tempo/tap"])
+    #expect(moved(map.receive(MIDIMessage([0x90, 36, 1])!)) == ["stop"])
+    map.learn(MIDITarget("toggle"))
+    #expect(map.receive(tapped) == .learned(try binding("note 36 ch 10 = toggle")))
+    #expect(moved(map.receive(tapped)) == ["toggle"])
+    let isForgotten = map.forget("note 36")
+    #expect(isForgotten)
+    #expect(moved(map.receive(tapped)) == ["tempo/tap"])
+  }
+
+  @Test func `Start, Stop and machine control mean something until the user says otherwise`() throws {
+    var map = MIDIMap()
+    #expect(moved(map.receive(MIDIMessage([0xFA])!)) == ["rewind", "start"])
+    #expect(moved(map.receive(MIDIMessage([0xFC])!)) == ["stop"])
+    map = MIDIMap(configured: [try binding("start = tempo/tap")])
+    #expect(map.receive(MIDIMessage([0xFA])!) == .moves([MIDITarget("tap")!], isStandard: false))
+  }
+
+  @Test func `a lesson takes the next touch or turn, not a release and not a sequencer that runs along`()
+    throws
+  {
+    var map = MIDIMap()
+    map.learn(MIDITarget("tap"))
+    for bytes: [UInt8] in [[0xFA], [0xFC], [0x89, 36, 0], [0x99, 36, 0], [0xB0, 7, 0]] {
+      if case .learned = map.receive(MIDIMessage(bytes)!) { Issue.record("learned \(bytes)") }
+    }
+    #expect(map.receive(knob) == .learned(try binding("cc 7 ch 1 = tempo/tap")))
+    #expect(map.lesson == nil)
+    #expect(moved(map.receive(knob)) == ["tempo/tap"])
+  }
+
+  @Test func `an event that is taught again has its new meaning only`() throws {
+    var map = MIDIMap()
+    for target in ["tap", "stop"] {
+      map.learn(MIDITarget(target))
+      _ = map.receive(tapped)
+    }
+    #expect(map.learned.map(\.description) == ["note 36 ch 10 = stop"])
+  }
+
+  @Test func `what was learned is forgotten by event, by address, or altogether; what was written stays`()
+    throws
+  {
+    let learned = try ["note 36 ch 10 = tap", "cc 64 = start", "cc 65 = start now", "cc 7 = gain"].map(
+      binding)
+    var map = MIDIMap(configured: [try binding("cc 64 = stop")], learned: learned)
+    for unknown in ["note 37", "rewind", ""] {
+      let isForgotten = map.forget(unknown)
+      #expect(!isForgotten)
+    }
+    _ = map.forget("/tactus/start")
+    #expect(map.learned.count == 2)
+    _ = map.forget("all")
+    #expect(map.learned.isEmpty)
+    #expect(moved(map.receive(MIDIMessage([0xB3, 64, 127])!)) == ["stop"])
+  }
+
+  @Test func `no more is learned than there is room for, and what is taught again needs none`() {
+    var map = MIDIMap()
+    for note in UInt8(0)..<128 {
+      map.learn(MIDITarget("tap"))
+      _ = map.receive(MIDIMessage([0x90, note, 1])!)
+    }
+    #expect(map.learned.count == MIDIMap.limit)
+    map.learn(MIDITarget("tap"))
+    #expect(map.receive(knob) == .full)
+    map.learn(MIDITarget("stop"))
+    if case .learned = map.receive(MIDIMessage([0x90, 5, 1])!) {} else { Issue.record("not learned again") }
+    #expect(map.learned.count == MIDIMap.limit)
+  }
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import ControlSurface
+import Testing
+
+@testable import NSMClient
+
+private let manager = Endpoint(.loopback, port: 16_000)
+
+/// The machine and what came out of it so far.
+private struct Stage {
+  var client = NSMClient(manager: manager)
+
+  init() { client.announce(executable: "tactus", process: 4711, at: .zero) }
+
+  static func joined() -> Stage {
+    var stage = Stage()
+    _ = stage.outputs()
+    stage.hear("/reply", .string("/nsm/server/announce"), .string("hi"), .string("fake"), .string(":dirty:"))
+    _ = stage.outputs()
+    return stage
+  }
+
+  static func open() -> Stage {
+    var stage = joined()
+    stage.hear("/nsm/client/open", .string("/s/song/tactus.nABCD"), .string("song"), .string("tactus.nABCD"))
+    stage.client.opened(.done)
+    _ = stage.outputs()
+    return stage
+  }
+
+  mutating func hear(_ address: String, _ arguments: Argument..., from source: Endpoint = manager) {
+    client.receive(Message(address, arguments: arguments), from: source)
+  }
+
+  mutating func outputs() -> [NSMClient.Output] {
+    var found: [NSMClient.Output] = []
+    while let output = client.nextOutput() { found.append(output) }
+    return found
+  }
+}
+
+private func reply(_ address: String, _ text: String) -> NSMClient.Output {
+  .send(Message("/reply", .string(address), .string(text)))
+}
+
+private func error(_ address: String, _ code: Int32, _ text: String) -> NSMClient.Output {
+  .send(Message("/error", .string(address), .int32(code), .string(text)))
+}
+
+@Test("It says hello once, with what it can do, and then opens and saves when it is told, one answer each")
+func lifeInASession() throws {
+  var stage = Stage()
+  stage.client.announce(executable: "tactus", process: 4711, at: .zero)
+  #expect(
+    stage.outputs() == [
+      .send(
+        Message(
+          "/nsm/server/announce", .string("tactus"), .string(":dirty:message:"), .string("tactus"), .int32(1),
+          .int32(0), .int32(4711)))
+    ])
+  stage.hear(
+    "/reply", .string("/nsm/server/announce"), .string("hi"), .string("fake"), .string(":broadcast:"))
+  #expect(stage.outputs() == [.joined(manager: "fake")])
+  let project = try Project(path: "/s/song/tactus.nABCD", displayName: "song", clientID: "tactus.nABCD")
+  stage.hear("/nsm/client/open", .string(project.path), .string("song"), .string("tactus.nABCD"))
+  #expect(stage.outputs() == [.open(project)])
+  #expect(stage.client.project == nil)
+  stage.client.opened(.done)
+  stage.client.opened(.done)
+  #expect(stage.outputs() == [reply("/nsm/client/open", "ready")])
+  #expect(stage.client.project == project)
+  for _ in 1...3 {
+    stage.hear("/nsm/client/save")
+    #expect(stage.outputs() == [.save])
+    stage.client.saved(.done)
+    stage.client.saved(.done)
+    #expect(stage.outputs() == [reply("/nsm/client/save", "saved")])
+  }
+  stage.hear("/nsm/client/session_is_loaded")
+  #expect(stage.outputs() == [.sessionIsLoaded])
+}
+
+@Test("Without an answer within five seconds it is alone, and so it is when the manager refuses")
+func alone() {
+  var silent = Stage()
+  _ = silent.outputs()
+  silent.client.tick(at: Micros(4_999_999))
+  #expect(silent.outputs() == [])
+  silent.client.tick(at: Micros(5_000_000))
+  silent.client.tick(at: Micros(6_000_000))
+  #expect(silent.outputs() == [.alone(reason: "the session manager does not answer")])
+  // Too late: a JACK client of another name exists by now.
+  silent.hear("/reply", .string("/nsm/server/announce"), .string("hi"), .string("fake"), .string(""))
+  silent.hear("/nsm/client/open", .string("/a/b"), .string("b"), .string("c"))
+  silent.hear("/nsm/client/save")
+  #expect(silent.outputs() == [] && silent.client.counters.ignored == 3)
+
+  var refused = Stage()
+  _ = refused.outputs()
+  refused.hear("/error", .string("/nsm/server/announce"), .int32(-2), .string("too old"))
+  #expect(refused.outputs() == [.alone(reason: "the session manager refuses: too old")])
+}
+
+@Test("What did not work is said with the protocol's number, and another open may follow")
+func failures() throws {
+  var stage = Stage.joined()
+  let open: [Argument] = [.string("/s/a"), .string("a"), .string("t")]
+  for (failure, code) in [
+    (NSMClient.Failure.badProject("line 3"), Int32(-9)), (.cannotCreate("full"), -10),
+    (.general("no JACK"), -1),
+  ] {
+    stage.client.receive(Message("/nsm/client/open", arguments: open), from: manager)
+    stage.client.opened(.failed(failure))
+    #expect(stage.outputs().last == error("/nsm/client/open", code, failure.text))
+  }
+  stage.client.receive(Message("/nsm/client/open", arguments: open), from: manager)
+  stage.client.opened(.done)
+  _ = stage.outputs()
+  stage.client.changed(true)
+  stage.hear("/nsm/client/save")
+  stage.client.saved(.failed(.general("disk full")))
+  #expect(
+    stage.outputs() == [
+      .send(Message("/nsm/client/is_dirty")), .save, error("/nsm/client/save", -1, "disk full"),
+    ])
+  // Still unsaved: nothing is clean.
+  stage.hear("/nsm/client/save")
+  stage.client.saved(.done)
+  #expect(
+    stage.outputs() == [.save, reply("/nsm/client/save", "saved"), .send(Message("/nsm/client/is_clean"))])
+}
+
+@Test("Orders at the wrong time are refused with the reason, never obeyed twice")
+func wrongTime() {
+  var stage = Stage.joined()
+  stage.hear("/nsm/client/save")
+  #expect(stage.outputs() == [error("/nsm/client/save", -6, "no project is open")])
+  stage.hear("/nsm/client/open", .string("/s/a"), .string("a"), .string("t"))
+  _ = stage.outputs()
+  stage.hear("/nsm/client/open", .string("/s/b"), .string("b"), .string("t"))
+  stage.hear("/nsm/client/save")
+  let busy = "still busy with the last order"
+  #expect(
+    stage.outputs() == [error("/nsm/client/open", -8, busy), error("/nsm/client/save", -8, busy)])
+  stage.client.opened(.done)
+  _ = stage.outputs()
+  stage.hear("/nsm/client/open", .string("/s/b"), .string("b"), .string("t"))
+  #expect(
+    stage.outputs() == [
+      error("/nsm/client/open", -8, "one project at a time; start tactus again for another")
+    ])
+  stage.hear("/nsm/client/save")
+  stage.hear("/nsm/client/save")
+  #expect(stage.outputs() == [.save, error("/nsm/client/save", -8, busy)])
+}
+
+@Test(
+  "Strangers are not heard: another port, another host; the manager's other loopback address is the manager")
+func strangers() {
+  var stage = Stage.open()
+  for source in [
+    Endpoint(.loopback, port: 16_001), Endpoint(Host(ipv4: 0xC0A8_0001), port: 16_000),
+    Endpoint(Host(high: 0xfe80 << 48, low: 1), port: 16_000),
+  ] {
+    stage.hear("/nsm/client/save", from: source)
+    stage.hear("/nsm/client/open", .string("/x"), .string("x"), .string("x"), from: source)
+  }
+  #expect(stage.outputs() == [] && stage.client.counters.strangers == 6)
+  stage.hear("/nsm/client/save", from: Endpoint(Host(ipv4: 0x7f00_0101), port: 16_000))
+  #expect(stage.outputs() == [.save])
+  // A manager on the network has one address, and loopback is not it.
+  var remote = NSMClient(manager: Endpoint(Host(ipv4: 0xC0A8_0001), port: 16_000))
+  remote.receive(Message("/nsm/client/save"), from: manager)
+  #expect(remote.counters.strangers == 1)
+}
+
+@Test(
+  "A path or a name that could lead elsewhere is refused before anything is touched",
+  arguments: [
+    ("song", "t"), ("", "t"), ("/", "t"), ("/s/../../etc/cron.d/x", "t"), ("/s/./x", "t"),
+    ("/s/a\u{1b}[2J", "t"),
+    ("/s/a\n", "t"), ("/" + String(repeating: "x", count: 4001), "t"), ("/s/a", ""), ("/s/a", "a:b"),
+    ("/s/a", "a/b"), ("/s/a", "a\u{7f}"), ("/s/a", String(repeating: "x", count: 64)),
+  ])
+func badProjects(path: String, identifier: String) {
+  var stage = Stage.joined()
+  stage.hear("/nsm/client/open", .string(path), .string("song"), .string(identifier))
+  let outputs = stage.outputs()
+  guard case .send(let message) = outputs.first, outputs.count == 1 else {
+    Issue.record("\(outputs)")
+    return
+  }
+  #expect(message.address == "/error" && message.arguments[1] == .int32(-9))
+}
+
+@Test("Arguments of other types, too few or too many are refused and break nothing")
+func badArguments() {
+  var stage = Stage.joined()
+  let shapes: [[Argument]] = [
+    [], [.string("/s/a")], [.string("/s/a"), .string("a")], [.int32(1), .float32(2), .null],
+    [.string("/s/a"), .string("a"), .int64(3)],
+  ]
+  for arguments in shapes {
+    stage.client.receive(Message("/nsm/client/open", arguments: arguments), from: manager)
+    let refusal = error("/nsm/client/open", -1, "takes path, name and client ID as text")
+    #expect(stage.outputs() == [refusal], "\(arguments)")
+  }
+  for address in [
+    "/reply", "/error", "/nsm/client/show_optional_gui", "/nsm/client/hide_optional_gui", "/", "/x",
+  ] {
+    stage.client.receive(Message(address), from: manager)
+  }
+  #expect(stage.outputs() == [] && stage.client.counters.ignored == 6)
+}
+
+@Test("Changes are told once each, and only while a project is open")
+func dirt() {
+  var stage = Stage.joined()
+  stage.client.changed(true)
+  stage.client.show(label: "1 Link")
+  stage.client.tell("too early", priority: 1)
+  #expect(stage.outputs() == [])
+  stage = Stage.open()
+  for value in [false, true, true, false, false, true] { stage.client.changed(value) }
+  for label in ["", "1 Link", "1 Link", "2 Links"] { stage.client.show(label: label) }
+  stage.client.tell("JACK server gone", priority: 9)
+  #expect(
+    stage.outputs() == [
+      .send(Message("/nsm/client/is_dirty")), .send(Message("/nsm/client/is_clean")),
+      .send(Message("/nsm/client/is_dirty")), .send(Message("/nsm/client/label", .string("1 Link"))),
+      .send(Message("/nsm/client/label", .string("2 Links"))),
+      .send(Message("/nsm/client/message", .int32(3), .string("JACK server gone"))),
+    ])
+}
+
+@Test("Outputs that nobody fetches are counted, not hoarded")
+func bounded() {
+  var stage = Stage.joined()
+  for _ in 1...200 { stage.hear("/nsm/client/save") }
+  #expect(stage.outputs().count == NSMClient.outputLimit)
+  #expect(stage.client.counters.ignored == 200 - NSMClient.outputLimit)
+}

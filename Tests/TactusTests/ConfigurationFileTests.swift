@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import JSON5
+import Testing
+
+@testable import tactus
+
+private func read(_ text: String) throws(FileFault) -> Configuration {
+  var configuration = Configuration()
+  try ConfigurationFile.apply(Array(text.utf8), from: "/home/ada/config.json5", to: &configuration)
+  return configuration
+}
+
+@Suite("The configuration file")
+struct ConfigurationFileTests {
+  @Test(
+    "Every mistake is one line with the file, the line, the key and what is allowed",
+    arguments: [
+      // Not JSON5.
+      ("", "1: a value is missing at the end"),
+      ("{bpm: 120", "1: a comma or } was expected before the end"),
+      ("{\n  bpm: 120\n  quantum: 4\n}", "3: a comma or } was expected, not q"),
+      ("{\n  bpm = 120\n}", "2: a colon was expected after \"bpm\", not ="),
+      ("bpm: 120", "1: bpm is no value; text needs quotes around it"),
+      ("{lead: host}", "1: host is no value; text needs quotes around it"),
+      ("{start-stop-sync: true}", "1: a colon was expected after \"start\", not -"),
+      ("{name: \"tac\ntus\"}", "1: text without its closing \""),
+      ("{bpm: 120, bpm: 121}", "1: \"bpm\" a second time"),
+      ("{bpm: 120, 'bpm': 120}", "1: \"bpm\" a second time"),
+      ("{bpm: 120,50}", "1: a name or } was expected, not 5"),
+      ("{} {}", "1: something behind the end: {"),
+      // Not a configuration.
+      ("[]", "1: holds a list instead of { key: value, ... }"),
+      ("\n\"bpm\"", "2: holds text instead of { key: value, ... }"),
+      ("null", "1: holds null instead of { key: value, ... }"),
+      // Unknown keys.
+      ("{\n\nbmp: 120}", "3: unknown key \"bmp\": do you mean \"bpm\"?"),
+      ("{startStopSync: true}", "1: unknown key \"startStopSync\": do you mean \"start-stop-sync\"?"),
+      ("{\"osc-port\": 9000}", "1: unknown key \"osc-port\""),
+      ("{\"no-link\": true}", "1: unknown key \"no-link\": say \"link\": false"),
+      ("{n: 'solo'}", "1: unknown key \"n\""),
+      ("{help: true}", "1: unknown key \"help\""),
+      ("{config: 'other.json5'}", "1: unknown key \"config\""),
+      ("{probe: true}", "1: unknown key \"probe\""),
+      ("{\"\\u001b[31m\": 1}", "1: unknown key \"?[31m\""),
+      ("{BPM: 120}", "1: unknown key \"BPM\""),
+      // Numbers.
+      ("{bpm: 19.99}", "1: \"bpm\" takes a number from 20 to 999, not 19.99"),
+      ("{bpm: 1000}", "1: \"bpm\" takes a number from 20 to 999, not 1000"),
+      ("{bpm: NaN}", "1: \"bpm\" takes a number from 20 to 999, not NaN"),
+      ("{bpm: -Infinity}", "1: \"bpm\" takes a number from 20 to 999, not -Infinity"),
+      ("{bpm: '120'}", "1: \"bpm\" takes a number from 20 to 999, not \"120\""),
+      ("{bpm: true}", "1: \"bpm\" takes a number from 20 to 999, not true"),
+      ("{bpm: [120]}", "1: \"bpm\" takes a number from 20 to 999, not a list"),
+      ("{bpm: {value: 120}}", "1: \"bpm\" takes a number from 20 to 999, not an object"),
+      ("{quantum: 65}", "1: \"quantum\" takes a number from 0 to 64, not 65"),
+      ("{subdivide: 1.5}", "1: \"subdivide\" takes a whole number from 1 to 8, not 1.5"),
+      ("{subdivide: 0x9}", "1: \"subdivide\" takes a whole number from 1 to 8, not 0x9"),
+      ("{gain: 8.01}", "1: \"gain\" takes a number from 0 to 8, not 8.01"),
+      ("{'click-offset': 501}", "1: \"click-offset\" takes a number from -500 to 500, not 501"),
+      // Words.
+      ("{lead: 'me'}", "1: \"lead\" takes link, host, auto or midi, not \"me\""),
+      ("{lead: 'Host'}", "1: \"lead\" takes link, host, auto or midi, not \"Host\""),
+      ("{launch: 1}", "1: \"launch\" takes bar, beat or now, not 1"),
+      ("{pulse: 3}", "1: \"pulse\" takes off, bar, 1, 2, 4, 24 or 48, not 3"),
+      ("{pulse: false}", "1: \"pulse\" takes off, bar, 1, 2, 4, 24 or 48, not false"),
+      ("{click: 'sometimes'}", "1: \"click\" takes off, rolling or always, true or false, not \"sometimes\""),
+      ("{clock: 24}", "1: \"clock\" takes off, rolling or always, true or false, not 24"),
+      // Switches.
+      ("{wait: 1}", "1: \"wait\" takes true or false, not 1"),
+      ("{link: 'yes'}", "1: \"link\" takes true or false, not \"yes\""),
+      // Text.
+      ("{name: ''}", "1: \"name\" takes 1 to 63 bytes of printable text, not \"\""),
+      ("{name: 'a\\tb'}", "1: \"name\" takes 1 to 63 bytes of printable text, not \"a?b\""),
+      ("{name: 5}", "1: \"name\" takes 1 to 63 bytes of printable text, not 5"),
+      ("{meter: '4'}", "1: \"meter\" takes 1 to 64 beats and their unit, such as 4/4 or 7/8, not \"4\""),
+      ("{meter: [4, 4]}", "1: \"meter\" takes 1 to 64 beats and their unit, such as 4/4 or 7/8, not a list"),
+      ("{pattern: 'Xox'}", "1: \"pattern\" takes up to 64 letters: X accent, x beat, . silence, not \"Xox\""),
+      ("{'accent-file': false}", "1: \"accent-file\" takes the path of a file, not false"),
+      // Addresses, and lists of them.
+      ("{osc: 0}", "1: \"osc\" takes a port from 1 to 65535, on or off, true or false, not 0"),
+      ("{osc: 65536}", "1: \"osc\" takes a port from 1 to 65535, on or off, true or false, not 65536"),
+      ("{osc: '9000'}", "1: \"osc\" takes a port from 1 to 65535, on or off, true or false, not \"9000\""),
+      (
+        "{'osc-listen': '10.0.0.1'}",
+        "1: \"osc-listen\" takes a list [...], each of it an address such as 192.168.7.2 or ::1, not \"10.0.0.1\""
+      ),
+      (
+        "{'osc-listen': [\n'10.0.0.1',\n'stage'\n]}",
+        "3: \"osc-listen\" takes a list, each of it an address such as 192.168.7.2 or ::1, not \"stage\""
+      ),
+      (
+        "{'osc-allow': ['10.0.0.0/40']}",
+        "1: \"osc-allow\" takes a list, each of it an address or a network such as 192.168.7.0/24, not \"10.0.0.0/40\""
+      ),
+      (
+        "{'osc-send': ['10.0.0.1']}",
+        "1: \"osc-send\" takes a list, each of it an address and a port such as 192.168.7.20:9000, not \"10.0.0.1\""
+      ),
+      (
+        "{'osc-send': [null]}",
+        "1: \"osc-send\" takes a list, each of it an address and a port such as 192.168.7.20:9000, not null"
+      ),
+    ])
+  func mistakes(text: String, line: String) {
+    do throws(FileFault) {
+      _ = try read(text)
+      Issue.record("it was taken")
+    } catch {
+      #expect(error.text == "/home/ada/config.json5:" + line)
+    }
+  }
+
+  @Test(
+    "What is printed as the default is a configuration that changes nothing, with every key and its words")
+  func printedDefault() throws {
+    let text = ConfigurationFile.text(of: Configuration(), heading: "Heading.")
+    #expect(try read(text) == Configuration())
+    for option in ConfigurationFile.keys.options {
+      #expect(
+        text.contains("\n  \(option.long): ") || text.contains("\n  \"\(option.long)\": "), "\(option.long)")
+    }
+    for line in text.split(separator: "\n") where line.contains("//") { #expect(line.count <= 80, "\(line)") }
+  }
+
+  @Test("Any choice can be printed as a configuration that says the same")
+  func printedChoice() throws {
+    let configuration = try Configuration(arguments: [
+      "-nsolo's \"own\"", "-sstudio", "-b99.5", "-m7/8", "--click", "--pulse=24", "--pattern=Xx.",
+      "--osc=9001",
+      "--osc-query", "--osc-allow=10.0.0.0/8", "--osc-allow=::1", "--accent-file=a.wav",
+      "--clock-offset=-2.25",
+      "--no-link", "--run-offset=0", "--wait",
+    ])
+    #expect(try read(ConfigurationFile.text(of: configuration, heading: "")) == configuration)
+  }
+
+  @Test("The ways to say a choice mean the same")
+  func synonyms() throws {
+    #expect(try read("{click: true}") == read("{'click': \"always\"}"))
+    #expect(try read("{click: false, clock: false}") == read("{click: 'off', clock: 'off'}"))
+    #expect(try read("{osc: false}") == Configuration(arguments: ["--no-osc"]))
+    #expect(try read("{osc: 9001}") == Configuration(arguments: ["-o9001"]))
+    #expect(try read("{pulse: 4}") == read("{pulse: '4'}"))
+    #expect(try read("{bpm: 1.2e2, lead: null}") == Configuration())
+    #expect(try read("{}") == Configuration())
+  }
+
+  @Test("What is typed comes before what stands in the file, and a list that is typed replaces the file's")
+  func commandLineFirst() throws {
+    var configuration = try read("{bpm: 90, link: false, click: true, 'osc-allow': ['10.0.0.0/8', '::1']}")
+    try configuration.read([
+      "--bpm=91", "--link", "--no-click", "--osc-allow=192.168.1.0/24", "--osc-allow=::2",
+    ])
+    #expect(configuration.tempo == 91 && configuration.isLinkEnabled && configuration.click == .off)
+    #expect(configuration.surface.allow == ["192.168.1.0/24", "::2"])
+  }
+
+  @Test("The files are where the XDG base directory rules say")
+  func places() {
+    func places(_ environment: [String: String]) -> Places { Places { environment[$0] } }
+    let usual = places(["HOME": "/home/ada"])
+    #expect(usual.configuration == "/home/ada/.config/tactus/config.json5")
+    #expect(usual.state == "/home/ada/.local/state/tactus/state.json5")
+    #expect(usual.defaults == ["/etc/xdg/tactus/config.json5"])
+    let moved = places([
+      "HOME": "/home/ada", "XDG_CONFIG_HOME": "/c", "XDG_STATE_HOME": "/s", "XDG_CONFIG_DIRS": "/a:rel:/b",
+    ])
+    #expect(moved.configuration == "/c/tactus/config.json5" && moved.state == "/s/tactus/state.json5")
+    #expect(moved.defaults == ["/a/tactus/config.json5", "/b/tactus/config.json5"])
+    // Empty or relative is as good as not set.
+    let odd = places(["HOME": "/home/ada", "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": "state"])
+    #expect(odd.configuration == usual.configuration && odd.state == usual.state)
+    #expect(places([:]).configuration == nil && places([:]).state == nil)
+  }
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import JACKHost
+import JSON5
+import TestSupport
+import Testing
+
+@testable import tactus
+
+private func survey(
+  clients: [String] = [], latency: UInt32 = 512, isRealtime: Bool = true, showsBars: Bool = false
+) -> GraphSurvey {
+  GraphSurvey(
+    server: ServerDescription(
+      server: "default", clientName: "tactus-looks", implementation: .jack2(version: "1.9.21"),
+      sampleRate: 48000,
+      framesPerPeriod: 256, isRealtime: isRealtime),
+    clients: clients,
+    outputs: [
+      .init(name: "system:playback_1", isMIDI: false, latencyFrames: latency),
+      .init(name: "system:midi_playback_1", isMIDI: true, latencyFrames: 0),
+    ], physicalInputs: ["system:capture_1"], showsBars: showsBars)
+}
+
+private func bad(_ findings: [Finding]) -> [String] {
+  findings.filter { $0.grade == .bad }.map { "\($0.topic): \($0.words)" }
+}
+
+@Suite("The doctor's judgement")
+struct DoctorJudgementTests {
+  @Test("A healthy server is good news only; a port of a MIDI device without latency is no illness")
+  func healthy() {
+    let findings = JACKExamination.judge(survey(clients: ["tactus", "hydrogen"]))
+    #expect(findings.allSatisfy { $0.grade == .good }, "\(findings)")
+    #expect(findings[0].words == "jack2 1.9.21, server \"default\", 48000 Hz, 256 frames a period, real time")
+    #expect(findings[1].words == "JACK tells 512 frames (10.6 ms) to the sound card's outputs")
+  }
+
+  @Test("What is wrong with a server is named, each with what to do")
+  func ill() {
+    let findings = JACKExamination.judge(
+      survey(clients: ["jack_link", "ardour"], latency: 0, isRealtime: false))
+    let words = bad(findings)
+    #expect(words.count == 3)
+    #expect(words[0].hasSuffix("not real time: every busy program can make it stutter"))
+    #expect(words[1] == "Latency: system:playback_1 says that there is no latency, and there always is some")
+    #expect(
+      words[2] == "Company: jack_link is between Link and JACK as well: two bridges pull at one transport")
+    #expect(findings.filter { $0.grade == .bad }.allSatisfy { $0.remedy != nil })
+  }
+
+  @Test("Another timebase master is worth a note, unless it is tactus")
+  func timebase() {
+    func grade(_ clients: [String], _ shows: Bool) -> Finding.Grade? {
+      JACKExamination.judge(survey(clients: clients, showsBars: shows)).first { $0.topic == "Timebase" }?
+        .grade
+    }
+    #expect(grade(["klick"], true) == .note)
+    #expect(grade(["klick"], false) == .good)
+    #expect(grade(["tactus"], true) == .good)
+  }
+
+  @Test("Without a server it says how to come by one, and how PipeWire is used")
+  func noServer() {
+    #expect(
+      JACKExamination.judge(.noServer("default"), pipeWireRuns: true).remedy?.contains("pw-jack tactus")
+        == true)
+    #expect(
+      JACKExamination.judge(.noServer("default"), pipeWireRuns: false).remedy?.contains("--server") == true)
+  }
+
+  @Test("Real-time rights, locked memory and slow clocks")
+  func machine() {
+    var facts = MachineExamination.Facts()
+    facts.clockSource = "tsc"
+    #expect(bad(MachineExamination.judge(facts)) == [])
+    facts.mayBeRealtime = false
+    facts.lockedMemory = 8 << 20
+    facts.clockSource = "hpet"
+    facts.betterClockSources = ["tsc", "hpet"]
+    facts.governor = "powersave"
+    let findings = MachineExamination.judge(facts)
+    #expect(
+      bad(findings) == [
+        "Real time: you may not have it: every busy program can make the sound stutter",
+        "Memory: only 8192 KiB may be locked: under pressure the sound waits for the disk",
+        "Clock: hpet is slow to read, and it is read all the time",
+      ])
+    #expect(findings.last?.grade == .note)
+    #expect(findings.contains { $0.remedy?.contains("echo tsc") == true })
+  }
+
+  @Test("Each interface is judged by what became of the packet")
+  func interfaces() {
+    typealias Interface = NetworkExamination.Interface
+    func judge(_ interface: Interface) -> Finding? {
+      NetworkExamination.judge([interface, Interface(name: "eth9", address: "10.0.0.1", outcome: .heard)])
+        .first
+    }
+    func grade(_ interface: Interface) -> Finding.Grade? {
+      NetworkExamination.judge([interface]).last { $0.topic.hasSuffix(interface.name) }?.grade
+    }
+    let address = "192.168.7.20"
+    #expect(grade(Interface(name: "eth0", address: address, outcome: .heard)) == .good)
+    #expect(grade(Interface(name: "wlan0", address: address, isWireless: true, outcome: .heard)) == .note)
+    #expect(grade(Interface(name: "eth0", address: address, outcome: .notHeard)) == .bad)
+    #expect(
+      judge(Interface(name: "eth0", address: address, outcome: .notHeard))?.remedy?
+        .contains("sudo ufw allow proto udp from 192.168.7.0/24") == true)
+    #expect(
+      judge(Interface(name: "eth0", address: address, outcome: .notSent(errno: ENETUNREACH)))?.remedy
+        == "As root: ip route add 224.0.0.0/4 dev eth0")
+    #expect(grade(Interface(name: "eth0", address: address, outcome: .notSent(errno: EPERM))) == .bad)
+    // Loopback without multicast is how most machines are.
+    let loopback = Interface(
+      name: "lo", address: "127.0.0.1", isLoopback: true, outcome: .notSent(errno: ENETUNREACH))
+    #expect(NetworkExamination.judge([loopback]).map(\.grade) == [.note])
+    let peers = Interface(name: "eth0", address: address, outcome: .heard, peers: ["a", "b"])
+    #expect(judge(peers)?.words.hasSuffix("so are 2 other peers") == true)
+  }
+
+  @Test("A finding fits a terminal, and its remedy stands below it")
+  func text() {
+    let finding = Finding.bad("Clock", String(repeating: "slow ", count: 30), mend: "Do this.")
+    let lines = finding.text.split(separator: "\n")
+    #expect(lines.allSatisfy { $0.count <= 80 } && lines.first?.hasPrefix("!  Clock: slow") == true)
+    #expect(lines.last == "   -> Do this.")
+  }
+}
+
+@Suite("The doctor and the check in the lab", .serialized)
+struct ExaminingProgramTests {
+  private func findings(_ stage: LabStage, on host: Int = 1, _ options: String...) async throws -> (
+    status: Int32, text: String
+  ) {
+    let done = try await ChildProcess.run(stage.command(on: host, [program, "doctor"] + options))
+    #expect(done.errors == "")
+    // On one line: where it is wrapped depends on the words.
+    return (done.status, done.output.split { $0 == " " || $0 == "\n" }.joined(separator: " "))
+  }
+
+  @Test(
+    "On a good network it hears itself and counts the peers, who take no notice, with a route for multicast or without"
+  )
+  func network() async throws {
+    let stage = try await LabStage("--hosts", "2")
+    let alone = try await findings(stage)
+    #expect(
+      alone.text.contains("+ Network wire0: 10.77.0.1: what Link sends is heard; nobody else was"),
+      "\(alone)")
+    let peer = try LabPeer(.reference, in: stage, on: 2)
+    try await peer.ask("enable on")
+    let together = try await findings(stage)
+    #expect(together.text.contains("what Link sends is heard; so is 1 other peer"), "\(together)")
+    // The doctor's packet is nothing to a peer.
+    try await peer.wait("peers", "0", seconds: 3)
+    // Link says itself on which interface it sends.
+    _ = try await stage.run("ip", "route", "del", "224.0.0.0/4")
+    #expect(try await findings(stage).text.contains("so is 1 other peer"))
+  }
+
+  @Test(
+    "A firewall that keeps Link in or out is found on each interface, and one that lets it through is not blamed"
+  )
+  func firewall() async throws {
+    let stage = try await LabStage("--hosts", "2")
+    func wall(_ rules: String...) async throws -> (status: Int32, text: String) {
+      for rule in ["flush ruleset", "add table inet wall"] + rules {
+        let done = try await stage.run("nft", rule)
+        try #require(done.status == 0, "\(rule): \(done.errors)")
+      }
+      return try await findings(stage)
+    }
+    let chain = "add chain inet wall"
+    let input = "\(chain) in { type filter hook input priority 0; }"
+    let closed = "\(chain) in { type filter hook input priority 0; policy drop; }"
+    let output = "\(chain) out { type filter hook output priority 0; }"
+    let keptOut = "wire0: 10.77.0.1: what Link sends does not come in again: a firewall keeps it out"
+    let heard = "wire0: 10.77.0.1: what Link sends is heard"
+
+    let one = try await wall(input, "add rule inet wall in udp dport 20808 drop")
+    #expect(one.status == 1 && one.text.contains("! Network \(keptOut)"), "\(one)")
+    #expect(one.text.contains("sudo ufw allow proto udp from 10.77.0.0/24"), "\(one)")
+    // As ufw and firewalld come: nothing but loopback and answers.
+    let own = [
+      "add rule inet wall in iif lo accept", "add rule inet wall in ct state established,related accept",
+    ]
+    let usual = try await wall(closed, own[0], own[1])
+    #expect(usual.text.contains("! Network \(keptOut)"), "\(usual)")
+    #expect(usual.text.contains("+ Network lo: 127.0.0.1: what Link sends is heard"), "\(usual)")
+    // What the remedy asks for.
+    let mended = try await wall(
+      closed, own[0], own[1], "add rule inet wall in ip saddr 10.77.0.0/24 udp dport 1-65535 accept")
+    #expect(mended.text.contains("+ Network \(heard)"), "\(mended)")
+
+    for verb in ["drop", "reject"] {
+      let shut = try await wall(output, "add rule inet wall out udp dport 20808 \(verb)")
+      #expect(shut.status == 1, "\(shut)")
+      #expect(
+        shut.text.contains("! Network wire0: 10.77.0.1: a firewall forbids to send to Link's group"),
+        "\(shut)")
+    }
+    let open = try await wall()
+    #expect(open.text.contains("+ Network \(heard)"), "\(open)")
+    _ = try await stage.run("ip", "link", "set", "wire0", "multicast", "off")
+    let deaf = try await findings(stage)
+    #expect(deaf.text.contains("-> As root: ip link set wire0 multicast on"), "\(deaf)")
+    _ = try await stage.run("ip", "link", "set", "wire0", "down")
+    let cut = try await findings(stage)
+    #expect(cut.text.contains("Network: there is none: only the Link apps of this machine"), "\(cut)")
+  }
+
+  @Test("It finds a missing server, another timebase master, and the tactus that runs; for programs as JSON")
+  func server() async throws {
+    let stage = try await LabStage("--no-server")
+    let none = try await findings(stage, "--server=stage")
+    #expect(none.status == 1 && none.text.contains("! JACK: no JACK server called \"stage\" is running"))
+    let server = try ChildProcess(
+      stage.command(["jackd", "--no-realtime", "-n", "stage", "-d", "dummy"]))
+    let child = try ChildProcess(stage.command([program, "--wait", "--server=stage"]))
+    try await child.awaitLine(beginning: "OSC: ")
+    try await child.awaitLine(beginning: "timebase master")
+    let text = try await findings(stage, "-s", "stage").text
+    #expect(text.contains("not real time: every"), "\(text)")
+    #expect(text.contains("+ Timebase: bars and beats are shown on JACK's transport"), "\(text)")
+    #expect(text.contains("+ tactus: runs, controlled at OSC port 20809: \"stopped\""), "\(text)")
+    child.signal(SIGTERM)
+    #expect(await child.status() == 0)
+    let klick = try ChildProcess(
+      stage.command(["env", "JACK_DEFAULT_SERVER=stage", "klick", "-T", "120"]))
+    var other = ""
+    for _ in 0..<100 {
+      other = try await findings(stage, "-s", "stage").text
+      if other.contains("another program shows its bars") { break }
+    }
+    #expect(other.contains("Timebase: another program shows its bars and beats"), "\(other)")
+    klick.signal(SIGTERM)
+    let json = try await findings(stage, "--json", "--server=stage")
+    guard case .object(let members) = try JSON5.read(Array(json.text.utf8)).value else {
+      Issue.record("\(json.text)")
+      return
+    }
+    #expect(members.map(\.name) == ["wrong", "findings"] && json.status == 1)
+    server.signal(SIGTERM)
+  }
+
+  @Test("The check finds the frames that a cable hides, and sets the offset now and for the next time")
+  func check() async throws {
+    // A cable of jackd's own: what is played into it comes back a period later, and JACK does not say so.
+    let stage = try await LabStage("--no-server")
+    let server = try ChildProcess(
+      stage.command([
+        "jackd", "--no-realtime", "-n", "stage", "-L", "2", "-d", "dummy", "-r", "48000", "-p", "480",
+      ]))
+    let child = try ChildProcess(stage.command([program, "--wait", "--server=stage"]))
+    try await child.awaitLine(beginning: "OSC: ")
+    let ports = try await stage.run("jack_lsp", "-s", "stage").output
+    #expect(ports.contains("loopback"), "\(ports)")
+    let cable = [
+      "--server=stage", "--output=loopback:playback_1", "--input=loopback:capture_1", "--seconds=3",
+    ]
+    let done = try await ChildProcess.run(
+      stage.command([program, "check", "--json", "--set", "--share=100"] + cable))
+    #expect(done.status == 0, "\(done)")
+    let fields = FlatJSON.object(done.output) ?? [:]
+    let way = fields["milliseconds"]?.number ?? .nan
+    let error = fields["error"]?.number ?? .nan
+    let offset = fields["offset"]?.number ?? .nan
+    // Whole periods of 10 ms, to the frame.
+    #expect(abs(way / 10 - (way / 10).rounded()) < 0.001 && way > 0, "\(done.output)")
+    #expect(abs(error - (way - (fields["told"]?.number ?? .nan))) < 1e-9)
+    #expect(abs(offset - error) < 0.01)
+    let said = try await stage.run(program, "send", "click/2/offset").output
+    #expect(abs((Double(said.dropLast()) ?? .nan) - offset) < 0.001, "\(said)")
+    child.signal(SIGTERM)
+    #expect(await child.status() == 0)
+    let remembered = try await stage.run(program, "config").output
+    #expect(remembered.contains("click-offset \(JSON5.text(offset))\n") || offset == 0, "\(remembered)")
+    // Without a tactus that runs it is kept for the next one; half of it, if nobody says otherwise.
+    _ = try await stage.run(program, "config", "--forget")
+    let later = try await ChildProcess.run(stage.command([program, "check", "--set"] + cable))
+    #expect(
+      later.status == 0 && later.output.contains("clicks came back from loopback:playback_1"), "\(later)")
+    #expect(later.errors.hasPrefix("tactus: tactus will have --click-offset=") || offset == 0)
+    // No cable, no port.
+    let silent = try await stage.run(
+      program, "check", "--server=stage", "--output=system:playback_1", "--input=loopback:capture_2",
+      "--seconds=2")
+    #expect(silent.status == 1 && silent.errors.contains("0 came back: is there a cable"), "\(silent)")
+    let missing = try await stage.run(program, "check", "--server=stage", "-i", "system:nowhere")
+    #expect(
+      missing.status == 1
+        && missing.errors == "tactus: there is no port system:nowhere; jack_lsp lists them\n")
+    server.signal(SIGTERM)
+  }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+import Testing
+
+/// tools/install with the program that is already built.
+@Suite("tools/install")
+struct InstallTests {
+  private func install(_ options: String..., into destination: String = "") async throws
+    -> ChildProcess.Finished
+  {
+    try await ChildProcess.run(
+      [Lab.top + "/tools/install"] + options,
+      environment: ["TACTUS_PROGRAM": program, "DESTDIR": destination])
+  }
+
+  private func tree(_ path: String) async throws -> [String] {
+    try await ChildProcess.run(["find", path, "-mindepth", "1"]).output.split(separator: "\n").map(
+      String.init)
+  }
+
+  @Test("All that is installed below DESTDIR is taken away again, and nothing else")
+  func exactly() async throws {
+    let scratch = try ScratchFolder()
+    let destination = scratch.path + "/stage"
+    let done = try await install("--prefix", "/usr", into: destination)
+    #expect(done.status == 0 && done.output == "installed tactus 0.1.0 below \(destination)/usr\n")
+    let files = try await tree(destination)
+    for path in [
+      "bin/tactus", "share/man/man1/tactus.1.gz", "share/man/man7/tactus-osc.7.gz",
+      "share/bash-completion/completions/tactus", "share/zsh/vendor-completions/_tactus",
+      "share/fish/vendor_completions.d/tactus.fish", "share/applications/tactus.desktop",
+      "share/metainfo/audio.tactus.tactus.metainfo.xml", "share/icons/hicolor/scalable/apps/tactus.svg",
+      "lib/systemd/user/tactus.service", "share/tactus/sessions/controllers/tactus-tablet.tosc",
+    ] { #expect(files.contains("\(destination)/usr/\(path)"), "\(path)") }
+    // Twice is an update, and somebody else's files are not ours.
+    #expect(try await install("--prefix=/usr", into: destination).status == 0)
+    let others = ["\(destination)/usr/share/man/man1/other.1", "\(destination)/usr/share/tactus/mine"]
+    #expect(try await ChildProcess.run(["touch"] + others).status == 0)
+    #expect(try await install("--uninstall", "--prefix", "/usr", into: destination).status == 0)
+    #expect(try await tree(destination).filter { !others.contains($0) && access($0 + "/.", F_OK) != 0 } == [])
+    #expect(try await ChildProcess.run(["rm"] + others).status == 0)
+
+    // Into a fresh place: nothing at all is left.
+    let fresh = scratch.path + "/fresh"
+    #expect(try await install("--prefix", "/opt/tactus", into: fresh).status == 0)
+    #expect(try await install("--prefix", "/opt/tactus", "--uninstall", into: fresh).status == 0)
+    #expect(access(fresh + "/opt/tactus", F_OK) != 0)
+    let again = try await install("--prefix", "/opt/tactus", "--uninstall", into: fresh)
+    #expect(again.status == 1 && again.errors.contains("nothing of tactus is installed"))
+  }
+
+  @Test("The unit, the desktop entry and the man pages are as their readers want them")
+  func wellFormed() async throws {
+    let scratch = try ScratchFolder()
+    let prefix = scratch.path + "/prefix"
+    #expect(try await install("--prefix", prefix).status == 0)
+    let run = try await ChildProcess.run(["\(prefix)/bin/tactus", "--version"])
+    #expect(run.status == 0 && run.output.hasPrefix("tactus "))
+    let readers: [(tool: String, arguments: [String])] = [
+      ("systemd-analyze", ["--user", "--man=no", "verify", "\(prefix)/share/systemd/user/tactus.service"]),
+      ("desktop-file-validate", ["\(prefix)/share/applications/tactus.desktop"]),
+      (
+        "appstreamcli", ["validate", "--no-net", "\(prefix)/share/metainfo/audio.tactus.tactus.metainfo.xml"]
+      ),
+      ("man", ["--warnings", "-P", "cat", "-l", "\(prefix)/share/man/man1/tactus.1.gz"]),
+      ("man", ["--warnings", "-P", "cat", "-l", "\(prefix)/share/man/man7/tactus-osc.7.gz"]),
+    ]
+    for (tool, arguments) in readers {
+      // What a machine does not have is not asked; tools/package has them all.
+      guard try await ChildProcess.run(["which", tool]).status == 0 else { continue }
+      let done = try await ChildProcess.run(
+        [tool] + arguments, environment: ["XDG_RUNTIME_DIR": scratch.path, "LC_ALL": "C.UTF-8"])
+      #expect(done.status == 0 && done.errors == "", "\(tool) \(arguments): \(done.output)\(done.errors)")
+    }
+  }
+
+  @Test("A prefix that could lead elsewhere is refused")
+  func badPrefix() async throws {
+    for prefix in ["relative", "", "/a/../../etc"] {
+      let done = try await install("--prefix=\(prefix)", into: "/nowhere")
+      #expect(done.status == 1 && done.errors.hasPrefix("install: "), "\(prefix): \(done)")
+    }
+    #expect(try await install("--nonsense").status == 1)
+  }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+import Testing
+
+@testable import tactus
+
+/// LinkKit's cases for the background, in JACK's terms: the program has no terminal here, so that it is in the
+/// foreground only while a tablet listens to it, and LinkHut counts its peers.
+@Suite("With --life=auto", .serialized)
+struct LifeCycleTests {
+  private func studio(_ options: String...) async throws -> (LabStage, ChildProcess, LabPeer) {
+    let stage = try await LabStage()
+    let child = try ChildProcess(stage.command([program, "--life=auto", "--link"] + options))
+    try await child.awaitLine(beginning: "OSC: ")
+    let linkhut = try LabPeer(.linkhut, in: stage)
+    try await linkhut.ask("enable on")
+    return (stage, child, linkhut)
+  }
+
+  private func end(_ child: ChildProcess) async {
+    child.signal(SIGTERM)
+    #expect(await child.status() == 0)
+    #expect(child.saidOnErrors == "")
+  }
+
+  @Test("Link stays in the background while the transport rolls, and goes when it has stopped")
+  func rolling() async throws {
+    let (stage, child, linkhut) = try await studio()
+    let transport = try LabPeer(.jack, in: stage)
+    try await Task.sleep(for: .milliseconds(1500))
+    #expect(try await linkhut.status().peers == 0)
+    try await transport.ask("play")
+    try await child.awaitLine(beginning: "Ableton Link is back")
+    try await child.awaitLine(beginning: "1 Link")
+    try await linkhut.wait("peers", "1")
+    try await Task.sleep(for: .milliseconds(1500))
+    #expect(try await linkhut.status().peers == 1)
+    try await transport.ask("stop")
+    try await child.awaitLine(beginning: "Ableton Link rests")
+    try await linkhut.wait("peers", "0", seconds: 3)
+    await end(child)
+  }
+
+  @Test("It rests when a silent program goes to the background, and comes with a notice to the foreground")
+  func foreground() async throws {
+    let (stage, child, linkhut) = try await studio()
+    let tablet = try await Tablet(in: stage)
+    tablet.send("subscribe i:\(tablet.port)")
+    try await child.awaitLine(beginning: "1 Link")
+    try await tablet.hear("peers/str s:1 Link")
+    try await linkhut.wait("peers", "1")
+    tablet.send("unsubscribe i:\(tablet.port)")
+    try await child.awaitLine(beginning: "Ableton Link rests")
+    try await linkhut.wait("peers", "0", seconds: 3)
+    // Whoever comes back finds the user's switch where it stood.
+    tablet.send("subscribe i:\(tablet.port)")
+    try await tablet.hear("link/str s:Enabled")
+    try await tablet.hear("link/active f:0.0")
+    try await tablet.hear("link/active f:1.0")
+    try await child.awaitLine(beginning: "1 Link")
+    try await linkhut.wait("peers", "1")
+    tablet.send("link i:0")
+    try await child.awaitLine(beginning: "No Links")
+    try await linkhut.wait("peers", "0", seconds: 3)
+    tablet.send("link i:1")
+    try await child.awaitLine(beginning: "1 Link")
+    try await linkhut.wait("peers", "1")
+    await end(child)
+  }
+
+  @Test("With start/stop sync it stays in the background, and follows from there")
+  func startStopSync() async throws {
+    let (stage, child, linkhut) = try await studio("--start-stop-sync")
+    let transport = try LabPeer(.jack, in: stage)
+    try await linkhut.ask("sync on")
+    try await linkhut.wait("peers", "1")
+    try await Task.sleep(for: .milliseconds(1500))
+    #expect(try await linkhut.status().peers == 1)
+    try await linkhut.ask("play")
+    try await transport.wait("playing", "true")
+    try await linkhut.ask("stop")
+    try await transport.wait("playing", "false")
+    await end(child)
+  }
+
+  @Test("A connection brings it back within 100 ms, keeps it, and its loss lets it rest")
+  func connection() async throws {
+    let (stage, child, linkhut) = try await studio()
+    try await Task.sleep(for: .milliseconds(1500))
+    #expect(try await linkhut.status().peers == 0)
+    let port = "tactus:click_1"
+    #expect(try await stage.run("jack_connect", port, "system:playback_1").status == 0)
+    try await child.awaitLine(beginning: "1 Link")
+    try await linkhut.wait("peers", "1")
+    try await Task.sleep(for: .milliseconds(1500))
+    #expect(try await linkhut.status().peers == 1)
+    #expect(try await stage.run("jack_disconnect", port, "system:playback_1").status == 0)
+    try await child.awaitLine(beginning: "Ableton Link rests")
+    try await linkhut.wait("peers", "0", seconds: 3)
+    await end(child)
+  }
+
+  @Test("Without --life=auto it never rests")
+  func always() async throws {
+    let stage = try await LabStage()
+    let child = try ChildProcess(stage.command([program]))
+    let linkhut = try LabPeer(.linkhut, in: stage)
+    try await linkhut.ask("enable on")
+    try await linkhut.wait("peers", "1")
+    try await Task.sleep(for: .milliseconds(1500))
+    #expect(try await linkhut.status().peers == 1)
+    await end(child)
+  }
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+import Testing
+
+@testable import tactus
+
+/// The real program with something connected to its port `control`, and LinkHut in the same session.
+@Suite("The program, controlled by MIDI", .serialized)
+struct MIDIProgramTests {
+  private func link(_ stage: LabStage) async throws -> LabPeer {
+    let linkhut = try LabPeer(.linkhut, in: stage)
+    try await linkhut.ask("enable on")
+    try await linkhut.wait("peers", "1")
+    return linkhut
+  }
+
+  @Test(
+    "A key is learned over OSC, and tapping it makes the tempo to a hundredth, whenever its taps are fetched")
+  func learnsAndTaps() async throws {
+    let stage = try await LabStage()
+    let tactus = try ChildProcess(stage.command([program]))
+    try await tactus.awaitLine(beginning: "OSC: ")
+    let linkhut = try await link(stage)
+    // A key each 20,000 frames: 144 times a minute.
+    let keys = try ChildProcess(stage.command(["jack_midiseq", "keys", "20000", "0", "60", "4000"]))
+    defer { keys.signal(SIGKILL) }
+    try await connect("keys:out", in: stage)
+    let sent = try await stage.run("oscsend", "localhost", "20809", "/tactus/midi/learn", "s", "tempo/tap")
+    #expect(sent.status == 0)
+    try await tactus.awaitLine(beginning: "MIDI: learned note 60 ch 1 = tempo/tap")
+    try await linkhut.wait("tempo", "144", seconds: 30)
+    tactus.signal(SIGTERM)
+    #expect(await tactus.status() == 0)
+    // What was learned is there again.
+    let again = try ChildProcess(stage.command([program, "--bpm=100"]))
+    try await again.awaitLine(beginning: "OSC: ")
+    try await connect("keys:out", in: stage)
+    try await linkhut.ask("tempo 90")
+    try await linkhut.wait("tempo", "144", seconds: 30)
+    again.signal(SIGTERM)
+    #expect(await again.status() == 0)
+  }
+
+  @Test("A sequencer's clock leads the session, and keeps its tempo when it is lost")
+  func clockLeads() async throws {
+    let stage = try await LabStage()
+    let tactus = try ChildProcess(stage.command([program, "--lead=midi"]))
+    try await tactus.awaitLine(beginning: "OSC: ")
+    let linkhut = try await link(stage)
+    // The sequencer is another tactus, alone with its own tempo.
+    let sequencer = try ChildProcess(
+      stage.command([program, "--name=sequencer", "--no-link", "--no-osc", "--bpm=133", "--clock=always"]))
+    try await sequencer.awaitLine(beginning: "JACK server")
+    try await connect("sequencer:clock", in: stage)
+    try await tactus.awaitLine(beginning: "MIDI clock leads: 133.0 BPM")
+    try await linkhut.wait("tempo", "133", seconds: 30)
+    let refused = try await stage.run("oscsend", "localhost", "20809", "/tactus/tempo", "f", "99")
+    #expect(refused.status == 0)
+    try await tactus.awaitLine(beginning: "OSC from 127.0.0.1")
+    sequencer.signal(SIGKILL)
+    await sequencer.status()
+    try await tactus.awaitLine(beginning: "MIDI clock lost; its tempo stays")
+    #expect(try await linkhut.status().tempo == 133)
+    tactus.signal(SIGTERM)
+    #expect(await tactus.status() == 0)
+  }
+
+  private func connect(_ port: String, in stage: LabStage) async throws {
+    for _ in 0..<100 {
+      if try await stage.run("jack_connect", port, "tactus:control").status == 0 { return }
+      try await Task.sleep(for: .milliseconds(100))
+    }
+    Issue.record("\(port) can't be connected")
+  }
+}

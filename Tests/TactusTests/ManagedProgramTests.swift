@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+import Testing
+
+@testable import tactus
+
+/// The program under a session manager that speaks with the library of the real ones.
+@Suite("Under a session manager", .serialized)
+struct ManagedProgramTests {
+  private func manage(
+    _ stage: LabStage, _ home: ScratchFolder, _ greeting: String = "hello", host: String = "127.0.0.1"
+  )
+    throws -> ChildProcess
+  {
+    try ChildProcess(
+      stage.command(
+        [
+          "env", "HOME=\(home.path)", "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "FAKE_HOST=\(host)",
+          Lab.top + "/tools/.venv/bin/python", Lab.top + "/Tests/NSMClientTests/peers/fake_nsmd.py", greeting,
+          "--", program,
+        ]))
+  }
+
+  private func clients(_ stage: LabStage) async throws -> Set<String> {
+    Set(
+      try await stage.run("jack_lsp").output.split(separator: "\n").compactMap {
+        $0.split(separator: ":").first.map(String.init)
+      })
+  }
+
+  @Test("Opened, played with, saved and ended by its manager, and found again as it was, connections and all")
+  func twoEvenings() async throws {
+    let stage = try await LabStage()
+    let home = try ScratchFolder()
+    try home.write("{ meter: \"7/8\" }", to: ".config/tactus/config.json5")
+    let first = try manage(stage, home)
+    try await first.awaitLine(
+      beginning: "/nsm/server/announce s:tactus s::dirty:message: s:tactus i:1 i:0 i:")
+    try await first.awaitLine(beginning: "out: session manager: fake manager")
+    // Not before it is told: the name is not known yet. And never on a stranger's word.
+    first.send("stranger /nsm/client/open \(home.path)/evil song evil")
+    #expect(try await clients(stage) == ["system"])
+    first.send("open \(home.project) song tactus.nABCD")
+    try await first.awaitLine(beginning: "/reply s:/nsm/client/open s:ready")
+    #expect(try await clients(stage) == ["system", "tactus.nABCD"])
+    #expect(access(home.path + "/evil", F_OK) != 0)
+    try await first.awaitLine(beginning: "/nsm/client/label s:No Links")
+
+    #expect(try await stage.run("jack_connect", "tactus.nABCD:click_2", "system:playback_1").status == 0)
+    _ = try await stage.run("oscsend", "127.0.0.1", "20809", "/tactus/tempo", "f", "133.0")
+    try await first.awaitLine(beginning: "/nsm/client/is_dirty")
+    first.send("stranger /nsm/client/save")
+    try await Task.sleep(for: .milliseconds(700))
+    first.send("save")
+    try await first.awaitLine(beginning: "/reply s:/nsm/client/save s:saved")
+    try await first.awaitLine(beginning: "/nsm/client/is_clean")
+    // What comes after the last save is lost, as the manager was told it would be.
+    _ = try await stage.run("oscsend", "127.0.0.1", "20809", "/tactus/tempo", "f", "77.0")
+    try await first.awaitLine(beginning: "/nsm/client/is_dirty")
+    first.send("term")
+    try await first.awaitLine(beginning: "ended 0")
+    let saved = try home.text(of: "sessions/song/tactus.nABCD/config.json5")
+    #expect(saved.contains("\n  bpm: 133,\n") && saved.contains("\n  meter: \"7/8\",\n"))
+    #expect(!saved.contains("tactus.nABCD"))
+    #expect(try await ChildProcess.run(["ls", home.path + "/.local"]).status != 0)
+
+    // The next evening: another client's port comes late, and is connected when it is there.
+    try home.write(
+      "{ click_2: [\"system:playback_1\"], clock: [\"late:midi\"] }",
+      to: "sessions/song/tactus.nABCD/connections.json5")
+    let second = try manage(stage, home)
+    try await second.awaitLine(beginning: "out: session manager")
+    second.send("open \(home.project) song tactus.nABCD")
+    try await second.awaitLine(beginning: "/reply s:/nsm/client/open s:ready")
+    _ = try await stage.run("oscsend", "127.0.0.1", "20809", "/tactus/tempo", "f", "90.0")
+    try await second.awaitLine(beginning: "/nsm/client/is_dirty")
+    var connected = ""
+    for _ in 0..<100 where !connected.contains("system:playback_1") {
+      connected = try await stage.run("jack_lsp", "-c", "tactus.nABCD:click_2").output
+    }
+    #expect(connected.contains("system:playback_1"))
+    // Not there tonight, and still not forgotten.
+    second.send("save")
+    try await second.awaitLine(beginning: "/reply s:/nsm/client/save s:saved")
+    let connections = try home.text(of: "sessions/song/tactus.nABCD/connections.json5")
+    #expect(connections.contains("\"clock\": [\"late:midi\"]"))
+    second.send("loaded")
+    try await second.awaitLine(beginning: "out: the session is loaded")
+    second.send("term")
+    try await second.awaitLine(beginning: "ended 0")
+  }
+
+  @Test("A manager that refuses, says nothing or can't be there is no reason not to play")
+  func alone() async throws {
+    let stage = try await LabStage()
+    let home = try ScratchFolder()
+    for (greeting, words) in [
+      ("refuse", "out: tactus: the session manager refuses: not today; running without one"),
+      ("silent", "out: tactus: the session manager does not answer; running without one"),
+    ] {
+      let manager = try manage(stage, home, greeting)
+      try await manager.awaitLine(beginning: words)
+      try await manager.awaitLine(beginning: "out: JACK server ")
+      #expect(try await clients(stage).contains("tactus"))
+      manager.send("term")
+      try await manager.awaitLine(beginning: "ended 0")
+    }
+    let nonsense = try ChildProcess(stage.command(["env", "NSM_URL=http://example/", program, "--no-osc"]))
+    try await nonsense.awaitLine(beginning: "JACK server ")
+    #expect(nonsense.saidOnErrors.contains("NSM_URL is no session manager's address"))
+    nonsense.signal(SIGTERM)
+    #expect(await nonsense.status() == 0)
+  }
+
+  @Test(
+    "A project that can't be opened is answered with the reason, and the program ends; a bad path touches nothing"
+  )
+  func unusable() async throws {
+    let stage = try await LabStage()
+    let home = try ScratchFolder()
+    for (file, text, words) in [
+      ("config.json5", "{ bmp: 120 }", "i:-9 s:\(home.project)/config.json5:1: unknown key \"bmp\""),
+      (
+        "config.json5", "{ \"beat-file\": \"/nowhere.wav\" }",
+        "i:-1 s:the sound file \"/nowhere.wav\" can't be read"
+      ),
+      (
+        "connections.json5", "{ clack: [] }", "i:-9 s:\(home.project)/connections.json5:1: tactus has no port"
+      ),
+    ] {
+      try home.write("{}", to: "sessions/song/tactus.nABCD/config.json5")
+      try home.write(text, to: "sessions/song/tactus.nABCD/" + file)
+      let manager = try manage(stage, home)
+      try await manager.awaitLine(beginning: "out: session manager")
+      manager.send("open relative/path song tactus.nABCD")
+      try await manager.awaitLine(
+        beginning: "/error s:/nsm/client/open i:-9 s:the project's path must be absolute")
+      manager.send("open \(home.project) song tactus.nABCD")
+      try await manager.awaitLine(beginning: "/error s:/nsm/client/open " + words)
+      try await manager.awaitLine(beginning: "ended 2")
+      // What is wrong stays for whoever has to mend it.
+      #expect(try home.text(of: "sessions/song/tactus.nABCD/" + file) == text)
+    }
+    // A file where the folder should be; and no server, which the manager is told as well.
+    try home.write("", to: "sessions/song/file")
+    let blocked = try manage(stage, home)
+    try await blocked.awaitLine(beginning: "out: session manager")
+    blocked.send("open \(home.path)/sessions/song/file song tactus.nABCD")
+    try await blocked.awaitLine(beginning: "/error s:/nsm/client/open i:-10 s:")
+    try await blocked.awaitLine(beginning: "ended 2")
+    let silent = try await LabStage("--no-server")
+    let serverless = try manage(silent, home, host: "localhost")
+    try await serverless.awaitLine(beginning: "out: session manager")
+    serverless.send("open \(home.path)/sessions/song/fresh song tactus.nABCD")
+    try await serverless.awaitLine(beginning: "/error s:/nsm/client/open i:-1 s:no JACK server")
+    try await serverless.awaitLine(beginning: "ended 69")
+  }
+}
+
+extension ScratchFolder {
+  /// As a home with sessions: the client's folder in one.
+  fileprivate var project: String { path + "/sessions/song/tactus.nABCD" }
+}

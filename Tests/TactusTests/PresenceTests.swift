@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Testing
+
+@testable import tactus
+
+@Suite("Whether the program wants to be on the network")
+struct PresenceTests {
+  private func seconds(_ seconds: Double) -> Micros { Micros(Int64(seconds * 1_000_000)) }
+
+  /// All of them with a server: foreground, rolling, start/stop sync and connected in every combination.
+  private var allSigns: [Presence.Signs] {
+    (0..<16).map { bits in
+      Presence.Signs(
+        isForeground: bits & 1 > 0, isMoving: bits & 2 > 0, syncsStartStop: bits & 4 > 0,
+        isConnected: bits & 8 > 0)
+    }
+  }
+
+  /// What it says to these signs at these seconds.
+  private func judgements(_ life: Presence.Life, _ moments: (Double, Presence.Signs)...) -> [Bool] {
+    var presence = Presence(life)
+    return moments.map { presence.judge($0.1, at: seconds($0.0)) }
+  }
+
+  private let connected = Presence.Signs(isConnected: true)
+  private let out = Presence.Signs(isConnected: false)
+  private let noServer = Presence.Signs(isConnected: nil)
+
+  @Test("With always it is, whatever happens")
+  func always() {
+    for signs in allSigns + [noServer] {
+      #expect(judgements(.always, (0, signs), (3600, signs)) == [true, true])
+    }
+  }
+
+  @Test("With auto every single reason is enough, at once, and only without any it rests")
+  func auto() {
+    for signs in allSigns {
+      let isReason = signs.isForeground || signs.isMoving || signs.syncsStartStop || signs.isConnected == true
+      #expect(judgements(.auto, (0, signs), (3600, signs)) == [isReason, isReason], "\(signs)")
+      #expect(judgements(.auto, (0, out), (3600, out), (3600.01, signs)).last == isReason, "\(signs)")
+    }
+  }
+
+  @Test("A cable that goes from one port to another does not end the session, one that stays out does")
+  func patience() {
+    let said = judgements(
+      .auto, (0, connected), (1, out), (1.9, out), (1.95, connected), (10, out), (10.9, out), (11, out),
+      (11.02, connected))
+    #expect(said == [true, true, true, true, true, true, false, true])
+  }
+
+  @Test("While the server is gone it stays as it was, however long")
+  func serverGone() {
+    let playing = judgements(
+      .auto, (0, connected), (1, noServer), (3600, noServer), (3600.1, out), (3600.3, connected))
+    #expect(playing == [true, true, true, true, true])
+    let resting = judgements(
+      .auto, (0, noServer), (3600, noServer), (3601, Presence.Signs(isForeground: true, isConnected: nil)))
+    #expect(resting == [false, false, true])
+  }
+}

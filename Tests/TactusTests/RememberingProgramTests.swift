@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+import Testing
+
+@testable import tactus
+
+/// The real program with a configuration and a memory, in the lab, which has places of its own for both.
+@Suite("The program's configuration and memory", .serialized)
+struct RememberingProgramTests {
+  private func shell(_ stage: LabStage, _ script: String) async throws -> ChildProcess.Finished {
+    try await ChildProcess.run(stage.command(["sh", "-c", script, "sh", program]))
+  }
+
+  private func ask(_ stage: LabStage, _ message: String) async throws {
+    _ = try await stage.run("sh", "-c", "oscsend osc.udp://127.0.0.1:20809 /tactus/\(message)")
+  }
+
+  @Test("Its choices come from the file, and what a controller changes is there again after a restart")
+  func restart() async throws {
+    let stage = try await LabStage()
+    let written = try await shell(
+      stage,
+      "mkdir -p $XDG_CONFIG_HOME/tactus && echo '{name: \"band\", bpm: 97}' > $XDG_CONFIG_HOME/tactus/config.json5"
+    )
+    #expect(written.status == 0)
+    let first = try ChildProcess(stage.command([program]))
+    #expect(try await first.line()?.hasSuffix("as \"band\"") == true)
+    try await first.awaitLine(beginning: "OSC: ")
+    try await ask(stage, "startstop i 1")
+    try await ask(stage, "click/1/offset f -4.5")
+    try await ask(stage, "tempo f 88")
+    let transport = try LabPeer(.jack, in: stage)
+    try await transport.wait("tempo", "88")
+    first.signal(SIGTERM)
+    #expect(await first.status() == 0)
+    #expect(first.saidOnErrors == "")
+
+    let shown = try await shell(stage, "$1 config")
+    #expect(shown.errors == "")
+    #expect(
+      shown.output == """
+        configuration: /dev/shm/config/tactus/config.json5
+        remembered: /dev/shm/state/tactus/state.json5
+          bpm 88
+          start-stop-sync true
+          click-offset -4.5
+          click-2-offset 0
+
+        """)
+    let again = try ChildProcess(stage.command([program]))
+    try await again.awaitLine(beginning: "OSC: ")
+    try await transport.wait("tempo", "88")
+    again.signal(SIGTERM)
+    #expect(await again.status() == 0)
+    #expect(try await shell(stage, "$1 config --forget && $1 config").output.hasSuffix("state.json5\n"))
+  }
+
+  @Test("A full disk is one warning; the session goes on, and the old memory stays whole")
+  func fullDisk() async throws {
+    let stage = try await LabStage()
+    let prepared = try await shell(
+      stage,
+      """
+      mkdir -p /dev/shm/state && mount -t tmpfs -o size=64k none /dev/shm/state && mkdir /dev/shm/state/tactus &&
+      echo '{"bpm": {"is": 99, "over": 120}}' > /dev/shm/state/tactus/state.json5 &&
+      ! head -c 1000000 /dev/zero > /dev/shm/state/full 2>/dev/null
+      """)
+    #expect(prepared.status == 0, "\(prepared.errors)")
+    let child = try ChildProcess(stage.command([program]))
+    try await child.awaitLine(beginning: "OSC: ")
+    try await ask(stage, "startstop i 1")
+    for _ in 0..<400 where child.saidOnErrors.isEmpty { try await Task.sleep(for: .milliseconds(25)) }
+    let warning = child.saidOnErrors
+    #expect(warning.contains("can't be written") && warning.contains("No space left"), "\(warning)")
+    child.signal(SIGTERM)
+    #expect(await child.status() == 0)
+    #expect(child.saidOnErrors == warning)
+    let left = try await shell(stage, "cat $XDG_STATE_HOME/tactus/state.json5; ls $XDG_STATE_HOME/tactus")
+    #expect(left.output == "{\"bpm\": {\"is\": 99, \"over\": 120}}\nstate.json5\n")
+  }
+
+  @Test("A wrong configuration is one line, status 2, and nothing starts")
+  func wrongConfiguration() async throws {
+    let done = try await ChildProcess.run(
+      ["sh", "-c", "printf '{\\n  bmp: 120,\\n}' | \"$1\" --config /dev/stdin", "sh", program])
+    #expect(done.status == 2 && done.output == "")
+    #expect(done.errors == "tactus: /dev/stdin:2: unknown key \"bmp\": do you mean \"bpm\"?\n")
+    let missing = try await ChildProcess.run([program, "--config=/nowhere/config.json5"])
+    #expect(missing.status == 2)
+    #expect(missing.errors == "tactus: /nowhere/config.json5: No such file or directory\n")
+    let endless = try await ChildProcess.run([program, "--config=/dev/zero"])
+    #expect(endless.status == 2)
+    #expect(endless.errors == "tactus: /dev/zero:1: longer than 1048576 bytes\n")
+  }
+
+  @Test("The configuration that the program prints is one that it takes")
+  func printedConfiguration() async throws {
+    let script = "\"$1\" config --print-default | \"$1\" config --config /dev/stdin --print"
+    let environment = ["HOME": "/nowhere", "XDG_STATE_HOME": "", "XDG_CONFIG_HOME": ""]
+    let done = try await ChildProcess.run(["sh", "-c", script, "sh", program], environment: environment)
+    #expect(done.status == 0 && done.errors == "")
+    let printed = try await ChildProcess.run([program, "config", "--print-default"])
+    func keys(_ text: String) -> [Substring] { text.split(separator: "\n").filter { !$0.contains("// ") } }
+    #expect(keys(done.output) == keys(printed.output) && keys(printed.output).count > 30)
+  }
+}

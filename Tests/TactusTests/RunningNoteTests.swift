@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+import Testing
+
+@testable import tactus
+
+@Suite("Which tactus a command speaks with")
+struct RunningNoteTests {
+  private let one = RunningNote.Content(name: "tactus", port: 20809)
+  private let two = RunningNote.Content(name: "tactus-01", port: 41234)
+
+  @Test("A note is there as long as its program, and for its user alone")
+  func life() throws {
+    let scratch = try ScratchFolder()
+    let folder = scratch.path + "/tactus"
+    #expect(RunningNote.all(in: folder) == [])
+    var note = RunningNote(one, in: folder)
+    #expect(note != nil && RunningNote.all(in: folder) == [one])
+    var status = stat()
+    #expect(stat(folder, &status) == 0 && status.st_mode & 0o777 == 0o700)
+    note = nil
+    #expect(RunningNote.all(in: folder) == [] && scratch.names == ["tactus"])
+    #expect(RunningNote(one, in: nil) == nil && RunningNote.all(in: nil) == [])
+    #expect(RunningNote(one, in: "/nowhere/at/all") == nil)
+  }
+
+  @Test("What a crash left is taken away, and what is no note is nobody")
+  func leftovers() throws {
+    let scratch = try ScratchFolder()
+    try scratch.write("{\"name\": \"dead\", \"port\": 4}", to: "4.json5")
+    let note = RunningNote(two, in: scratch.path)
+    for (name, text) in [
+      ("5", "{"), ("6", "{\"name\": 7, \"port\": 8}"), ("7", "{\"name\": \"a\", \"port\": 70000}"),
+    ] {
+      let path = try scratch.write(text, to: name + ".json5")
+      let holder = open(path, O_RDONLY | O_CLOEXEC)
+      #expect(flock(holder, LOCK_EX) == 0)
+    }
+    #expect(mkfifo(scratch.path + "/8.json5", 0o600) == 0)
+    #expect(RunningNote.all(in: scratch.path) == [two])
+    #expect(!scratch.names.contains("4.json5") && scratch.names.contains("5.json5"))
+    withExtendedLifetime(note) {}
+  }
+
+  @Test("The one that runs; of several the one at the usual port; or the one that was named")
+  func choice() throws {
+    func port(_ whereabouts: Whereabouts, _ running: RunningNote.Content...) -> String {
+      do throws(RunningTactus.Failure) {
+        return "\(try whereabouts.port(of: running))"
+      } catch {
+        return error.text
+      }
+    }
+    let three = RunningNote.Content(name: "stage", port: 41235)
+    #expect(port(Whereabouts()) == "20809" && port(Whereabouts(), one) == "20809")
+    #expect(port(Whereabouts(), two) == "41234")
+    #expect(port(Whereabouts(), one, two) == "20809")
+    #expect(
+      port(Whereabouts(), two, three)
+        == "several run here: tactus-01 (OSC port 41234), stage (OSC port 41235); say which with --name=NAME")
+    #expect(port(Whereabouts(name: "stage"), one, two, three) == "41235")
+    #expect(
+      port(Whereabouts(name: "x"), two)
+        == "no tactus called \"x\" runs here; there is tactus-01 (OSC port 41234)")
+    #expect(port(Whereabouts(name: "x")) == "no tactus called \"x\" runs here")
+    #expect(port(Whereabouts(port: 9, name: "x"), one) == "9")
+  }
+
+  @Test("Two that run are each found by name, and one alone without, whatever its port")
+  func programs() async throws {
+    let stage = try await LabStage()
+    let first = try ChildProcess(stage.command([program]))
+    try await first.awaitLine(beginning: "OSC: 127.0.0.1:20809")
+    let second = try ChildProcess(stage.command([program, "--launch=now"]))
+    try await second.awaitLine(beginning: "OSC: ")
+    func launch(_ options: String...) async throws -> String {
+      try await ChildProcess.run(stage.command([program, "send", "launch"] + options)).output
+    }
+    #expect(try await launch() == "bar\n")
+    #expect(try await launch("--name=tactus") == "bar\n")
+    #expect(try await launch("--name=tactus-01") == "now\n")
+    let doctor = try await stage.run(program, "doctor").output
+    #expect(
+      doctor.contains("runs, controlled at OSC port 20809") && doctor.contains("tactus-01 runs, controlled"))
+    first.signal(SIGTERM)
+    #expect(await first.status() == 0)
+    #expect(try await launch() == "now\n")
+    let monitor = try ChildProcess(stage.command([program, "monitor"]))
+    #expect(try await monitor.line()?.contains("\"launch\": \"now\"") == true)
+    #expect(try await stage.run("pkill", "-KILL", "-x", "-o", "tactus").status == 0)
+    await second.status()
+    #expect(try await stage.run(program, "status").status == 69)
+  }
+}

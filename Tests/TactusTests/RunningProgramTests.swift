@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import JSON5
+import TestSupport
+import Testing
+
+@testable import tactus
+
+/// `status`, `monitor`, `send`, and the connections that are kept up: a tactus that runs, and another that asks it.
+@Suite("Commands for the program that runs", .serialized)
+struct RunningProgramTests {
+  private func start(_ stage: LabStage, _ options: String...) async throws -> ChildProcess {
+    let child = try ChildProcess(stage.command([program] + options))
+    try await child.awaitLine(beginning: "OSC: ")
+    return child
+  }
+
+  private func fields(_ line: String) throws -> [String: String] {
+    guard case .object(let members) = try JSON5.read(Array(line.utf8)).value else { return [:] }
+    return Dictionary(uniqueKeysWithValues: members.map { ($0.name, $0.element.value.text) })
+  }
+
+  @Test("Values are asked and set from a terminal, and what is refused says why and ends with 1")
+  func send() async throws {
+    let stage = try await LabStage()
+    let child = try await start(stage)
+    func send(_ words: String...) async throws -> ChildProcess.Finished {
+      try await ChildProcess.run(stage.command([program, "send"] + words))
+    }
+    for (words, output) in [
+      (["tempo", "131.1"], ""), (["tempo"], "131.1\n"), (["/tactus/link/str"], "Enabled\n"),
+      (["meter"], "[4, 4]\n"),
+      (["launch", "beat"], ""), (["launch"], "beat\n"), (["link"], "true\n"), (["start", "now"], ""),
+      (["/jacklink/bpm", "99"], ""), (["tempo/str"], "99.00\n"),
+    ] {
+      let done = try await ChildProcess.run(stage.command([program, "send"] + words))
+      #expect(done.status == 0 && done.output == output && done.errors == "", "\(words): \(done)")
+    }
+    // What the table knows to be wrong is not even sent.
+    for (words, line) in [
+      (["tempoo", "5"], "there is no tempoo: do you mean tempo?"),
+      (["tempo", "5"], "tempo takes 20 to 999 BPM, not 5"),
+      (["tempo", "fast"], "tempo takes a number, 20 to 999 BPM, not \"fast\""),
+      (["lead", "me"], "lead takes one of link, host, auto, midi, not \"me\""),
+      (["peers", "3"], "peers takes is told, and cannot be set"),
+      (["meter", "4"], "meter takes 2 arguments: "),
+      (["quantum", "4", "4"], "quantum takes at most 1 argument, not 2"), ([], "a command is missing"),
+    ] {
+      let done = try await ChildProcess.run(stage.command([program, "send"] + words))
+      #expect(done.status == 2 && done.output == "", "\(words): \(done)")
+      #expect(done.errors.hasPrefix("tactus: send: \(line)"), "\(done.errors)")
+    }
+    // What only the program itself can know is answered by it.
+    let other = try LabPeer(.jack, in: stage)
+    try await other.ask("stop")
+    let meter = try await send("meter", "4", "3")
+    #expect(meter.status == 1 && meter.errors.contains("1, 2, 4, 8, 16 or 32"), "\(meter)")
+    let quit = try await send("quit")
+    #expect(quit.status == 0)
+    #expect(await child.status() == 0)
+    let nobody = try await send("tempo")
+    #expect(nobody.status == 69)
+    #expect(nobody.errors.hasPrefix("tactus: no tactus answers at OSC port 20809 of this machine; "))
+  }
+
+  @Test("A program that cannot do what it is told says so, and the one who sent it ends with 1")
+  func refused() async throws {
+    let stage = try await LabStage("--no-server")
+    let server = try ChildProcess(stage.command(["jackd", "--no-realtime", "-n", "stage", "-d", "dummy"]))
+    let child = try await start(stage, "--wait", "--server=stage")
+    server.signal(SIGTERM)
+    await server.status()
+    try await child.awaitLine(beginning: "JACK server gone")
+    let done = try await stage.run(program, "send", "start")
+    #expect(done.status == 1 && done.errors == "tactus: start: no JACK server\n", "\(done)")
+    child.signal(SIGTERM)
+    #expect(await child.status() == 0)
+  }
+
+  @Test("With --json what it says is a line of JSON each")
+  func speaksJSON() async throws {
+    let stage = try await LabStage()
+    let child = try ChildProcess(stage.command([program, "--json"]))
+    let line = try await child.line() ?? ""
+    #expect(try fields(line)["message"]?.hasPrefix("\"JACK server ") == true, "\(line)")
+    child.signal(SIGTERM)
+    #expect(await child.status() == 0)
+  }
+
+  @Test("The status is for people, or a line of JSON; without a program it is one line and 69")
+  func status() async throws {
+    let stage = try await LabStage()
+    let nobody = try await stage.run(program, "status")
+    #expect(nobody.status == 69 && nobody.output == "")
+    #expect(nobody.errors.split(separator: "\n").count == 1)
+    let child = try await start(stage, "--bpm=97.5", "--osc=9123", "--meter=7/8", "--click")
+    let wrongPort = try await stage.run(program, "status", "-o", "9124")
+    #expect(wrongPort.status == 69)
+    #expect(try await stage.run(program, "status").status == 0)
+    let done = try await stage.run(program, "status", "-o", "9123")
+    #expect(done.status == 0)
+    #expect(done.output.contains("Tempo            97.50 BPM, 7/8, quantum 4\n"), "\(done.output)")
+    #expect(done.output.contains("Ableton Link     Enabled, No Links\n"))
+    #expect(done.output.contains("Click            always\n"))
+    let json = try fields(try await stage.run(program, "status", "--json", "--osc=9123").output)
+    #expect(json["tempo"] == "97.5" && json["link"] == "true" && json["meter"] == "[7, 8]")
+    #expect(json["jack/timebase/str"] == "\"tactus\"" && json["update"] == nil)
+    // Where the configuration says the port, nobody has to type it.
+    let configured = try await stage.run(
+      "sh", "-c",
+      "mkdir -p $XDG_CONFIG_HOME/tactus && echo '{osc: 9123}' >$XDG_CONFIG_HOME/tactus/config.json5 && \(program) status"
+    )
+    #expect(configured.status == 0)
+    child.signal(SIGTERM)
+    #expect(await child.status() == 0)
+  }
+
+  @Test(
+    "The monitor begins with everything, then prints what changes and nothing else, and ends with the program"
+  )
+  func monitor() async throws {
+    let stage = try await LabStage()
+    let child = try await start(stage)
+    let monitor = try ChildProcess(stage.command([program, "monitor"]))
+    let beats = try ChildProcess(stage.command([program, "monitor", "beat"]))
+    let first = try fields(try await monitor.line() ?? "")
+    #expect(first["tempo"] == "120" && first.count > 60)
+    _ = try await stage.run(program, "send", "tempo", "133.25")
+    var seen: [String: String] = [:]
+    while let line = try await monitor.line(), seen["tempo"] == nil {
+      seen = try fields(line)
+      #expect(seen.count < 20, "\(line)")
+    }
+    #expect(seen["tempo"] == "133.25" && seen["tempo/str"] == "\"133.25\"" && seen["link"] == nil)
+    _ = try await beats.line()
+    var beat = try await beats.line() ?? ""
+    while try fields(beat)["beat"] == nil { beat = try await beats.line() ?? "" }
+    #expect(try fields(beat)["tempo"] == nil)
+    beats.signal(SIGINT)
+    #expect(await beats.status() == 0)
+    child.signal(SIGTERM)
+    var last: [String: String] = [:]
+    while let line = try await monitor.line() {
+      last = try fields(line)
+      // A controller's lights go out at the end; that is no news.
+      #expect(last["link/str"] != "\" \"", "\(line)")
+    }
+    #expect(await monitor.status() == 0)
+    let wrong = try await stage.run(program, "monitor", "beets")
+    #expect(wrong.status == 2 && wrong.errors.contains("not \"beets\""))
+  }
+
+  @Test("Connections are kept up, also with the next server, and the click finds the loudspeakers")
+  func connections() async throws {
+    let stage = try await LabStage("--no-server")
+    let jackd = stage.command(["jackd", "--no-realtime", "-n", "stage", "-d", "dummy"])
+    var server = try ChildProcess(jackd)
+    let child = try await start(
+      stage, "--wait", "--server=stage", "-P", "-c", "run=system:playback_2", "--connect=pulse=late:*")
+    func wires(_ port: String) async throws -> Set<String> {
+      let done = try await stage.run("jack_lsp", "-s", "stage", "-c", port)
+      return Set(
+        done.output.split(separator: "\n").filter { $0.hasPrefix(" ") }.map { String($0.dropFirst(3)) })
+    }
+    func wait(_ port: String, for others: Set<String>) async throws {
+      var seen = try await wires(port)
+      for _ in 0..<100 {
+        if seen == others { return }
+        try await Task.sleep(for: .milliseconds(50))
+        seen = try await wires(port)
+      }
+      #expect(seen == others, "\(port)")
+    }
+    for _ in 0..<2 {
+      try await wait("tactus:click_1", for: ["system:playback_1"])
+      try await wait("tactus:click_2", for: ["system:playback_2"])
+      try await wait("tactus:run", for: ["system:playback_2"])
+      let late = try ChildProcess(
+        stage.command([program, "--server=stage", "--name=late", "--osc=9124", "--no-link"]))
+      try await late.awaitLine(beginning: "OSC: ")
+      // Its only input is MIDI, and there is no such cable: what can't be connected does no harm.
+      #expect(try await wires("tactus:pulse") == [])
+      late.signal(SIGTERM)
+      #expect(await late.status() == 0)
+      server.signal(SIGTERM)
+      await server.status()
+      server = try ChildProcess(jackd)
+      try await child.awaitLine(beginning: "back on JACK server")
+    }
+    child.signal(SIGTERM)
+    #expect(await child.status() == 0)
+    server.signal(SIGTERM)
+    let wrong = try await ChildProcess.run([program, "-c", "click_1"])
+    #expect(wrong.status == 2)
+    #expect(
+      wrong.errors.hasPrefix(
+        "tactus: -c takes two JACK ports such as click_1=system:playback_1, not \"click_1\""))
+  }
+
+  @Test("The manual's pages are what groff and mandoc like, and name every option and command")
+  func manual() async throws {
+    for page in ["tactus", "osc"] {
+      let text = try await ChildProcess.run([program, "man", page])
+      let lint = try await ChildProcess.run(["sh", "-c", "\(program) man \(page) | mandoc -Tlint"])
+      #expect(lint.status == 0 && lint.output == "", "\(lint.output)")
+      let groff = try await ChildProcess.run([
+        "sh", "-c", "\(program) man \(page) | groff -man -ww -Tutf8 >/dev/null",
+      ])
+      #expect(groff.status == 0 && groff.errors == "", "\(groff.errors)")
+      guard page == "tactus" else { continue }
+      for command in [.program] + CommandOutline.commands {
+        for option in command.options {
+          let name = option.long.split(separator: "-").joined(separator: "\\-")
+          #expect(text.output.contains("\\fB\\-\\-\(name)\\fR"), "\(option.long)")
+        }
+        if let name = command.name { #expect(text.output.contains(".SS tactus \(name)\n")) }
+      }
+    }
+  }
+}

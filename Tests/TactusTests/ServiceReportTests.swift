@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+import Testing
+
+@testable import tactus
+
+/// A service manager's end of the socket.
+private struct ServiceSocket: ~Copyable {
+  let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+
+  /// `@` in front: a name in the abstract namespace.
+  init(at path: String) {
+    var address = sockaddr_un()
+    address.sun_family = sa_family_t(AF_UNIX)
+    let bytes = Array(path.utf8)
+    withUnsafeMutableBytes(of: &address.sun_path) { place in
+      place.copyBytes(from: bytes)
+      if path.hasPrefix("@") { place[0] = 0 }
+    }
+    var limit = timeval(tv_sec: 20, tv_usec: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    let length = socklen_t(2 + bytes.count)
+    withUnsafePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = bind(descriptor, $0, length) }
+    }
+  }
+
+  deinit { close(descriptor) }
+
+  func hear() -> String {
+    var bytes = [UInt8](repeating: 0, count: 4096)
+    return String(decoding: bytes[..<max(0, recv(descriptor, &bytes, bytes.count, 0))], as: UTF8.self)
+  }
+}
+
+@Test("systemd is told once that we are ready, each new status, and the end", arguments: ["", "@"])
+func serviceReport(kind: String) {
+  let path = kind + "/tmp/tactus-notify-\(getpid())-\(kind.count)"
+  defer { unlink(path) }
+  let manager = ServiceSocket(at: path)
+  let report = ServiceReport(socket: path)
+  report.ready("waiting for a JACK server")
+  report.ready("No Links\nREADY=0")
+  report.show("No Links")
+  report.show("No Links")
+  report.show("1 Link")
+  report.stopping()
+  #expect(manager.hear() == "READY=1\nSTATUS=waiting for a JACK server")
+  #expect(manager.hear() == "STATUS=No Links READY=0")
+  #expect(manager.hear() == "STATUS=No Links")
+  #expect(manager.hear() == "STATUS=1 Link")
+  #expect(manager.hear() == "STOPPING=1\nSTATUS=leaving")
+}
+
+@Test(
+  "Without a socket, or with one that can't be, nothing happens",
+  arguments: [nil, "", "relative", "/nowhere/at/all", "/" + String(repeating: "x", count: 200)])
+func noServiceManager(path: String?) {
+  let report = ServiceReport(socket: path)
+  report.ready("here")
+  report.show("still here")
+  report.stopping()
+}
+
+@Test("As a service the program is ready as soon as it waits for a server, says how it is, and says goodbye")
+func programAsService() async throws {
+  let path = "/tmp/tactus-notify-program-\(getpid())"
+  unlink(path)
+  defer { unlink(path) }
+  let manager = ServiceSocket(at: path)
+  let stage = try await LabStage("--no-server")
+  let command = ["env", "NOTIFY_SOCKET=\(path)", program, "--wait", "--server=stage", "--no-osc"]
+  let child = try ChildProcess(stage.command(command))
+  #expect(manager.hear() == "READY=1\nSTATUS=waiting for a JACK server")
+  let server = try ChildProcess(stage.command(["jackd", "--no-realtime", "-n", "stage", "-d", "dummy"]))
+  #expect(manager.hear().hasPrefix("STATUS=No Links, "))
+  child.signal(SIGTERM)
+  var last = manager.hear()
+  while last.hasPrefix("STATUS=") { last = manager.hear() }
+  #expect(last == "STOPPING=1\nSTATUS=leaving")
+  #expect(await child.status() == 0)
+  server.signal(SIGTERM)
+}

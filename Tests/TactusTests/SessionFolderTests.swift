@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import JACKHost
+import TestSupport
+import Testing
+
+@testable import tactus
+
+@Suite("A session's folder")
+struct SessionFolderTests {
+  private func inScratch(_ body: (SessionFolder) throws -> Void) throws {
+    let scratch = try ScratchFolder()
+    try withExtendedLifetime(scratch) { try body(SessionFolder(path: scratch.path + "/project")) }
+  }
+
+  @Test("What is written is what is read, whatever the ports are called")
+  func roundTrip() throws {
+    try inScratch { folder in
+      #expect(folder.isNew)
+      #expect(try folder.readConnections() == [])
+      var configuration = Configuration()
+      configuration.tempo = 97.25
+      configuration.click = .always
+      try folder.write(configuration)
+      #expect(!folder.isNew)
+      #expect(try Startup([], places: folder.places).configuration == configuration)
+      let connections: Set<Connection> = [
+        Connection(port: .click1, other: "system:playback_1"),
+        Connection(port: .click1, other: "a b:\"c\" \\ 'd'"),
+        Connection(port: .control, other: "a2j:Müllers Keys [20] (capture): Keys 1"),
+      ]
+      try folder.write(connections)
+      #expect(try folder.readConnections() == connections)
+    }
+  }
+
+  @Test(
+    "Connections that make no sense are refused with file, line and reason",
+    arguments: [
+      ("[]", "1: holds a list instead of"), ("{\n clack: [] }", "2: tactus has no port \"clack\""),
+      ("{ clock: \"a:b\" }", "1: \"clock\" takes a list of ports"),
+      ("{ clock: [1] }", "1: \"clock\" takes names"),
+      ("{ clock: [\"nobody\"] }", "1: \"clock\" takes names"),
+      ("{ clock: [\"a:\\u0007b\"] }", "1: \"clock\" takes"),
+      ("{ clock: [", "1: "),
+    ])
+  func nonsense(text: String, fault: String) throws {
+    try inScratch { folder in
+      try WholeFile.write(text, to: folder.connections)
+      #expect { try folder.readConnections() } throws: { error in
+        (error as? FileFault)?.text.hasPrefix(folder.connections + ":" + fault) == true
+      }
+    }
+  }
+}

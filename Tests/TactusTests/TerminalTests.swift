@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+import Testing
+
+/// The program in a real terminal, as its user sees it.
+@Suite("In a terminal", .serialized)
+struct TerminalTests {
+  private func start(
+    _ stage: LabStage, _ columns: Int, _ rows: Int, options: String = "--start-stop-sync",
+    environment: [String] = ["LC_ALL=C.UTF-8"]
+  ) async throws -> Terminal {
+    let terminal = try await Terminal(in: stage, columns: columns, rows: rows, environment: environment)
+    try await terminal.enter("\(program) \(options)")
+    try await terminal.see("Ableton Link", "Enabled")
+    return terminal
+  }
+
+  @Test(
+    "At every size everything is on the screen, keys do what they say, and a peer comes with a notice",
+    arguments: [(40, 12), (80, 24), (132, 43)])
+  func playing(columns: Int, rows: Int) async throws {
+    let stage = try await LabStage()
+    let terminal = try await start(stage, columns, rows, options: "--start-stop-sync --osc-listen=0.0.0.0")
+    #expect(try await terminal.isTaken())
+    let screen = try await terminal.see(
+      "No Links", "sync on", "stopped", "? keys", "OSC", "█", "░", "━", "timebase master")
+    #expect(screen.split(separator: "\n").allSatisfy { $0.count <= columns })
+
+    let linkhut = try LabPeer(.linkhut, in: stage)
+    try await linkhut.ask("enable on")
+    try await linkhut.ask("sync on")
+    try await terminal.see("1 Link")
+    try await linkhut.wait("peers", "1")
+    try await terminal.press("Up", "Up", "Right")
+    try await linkhut.wait("tempo", "122.1")
+    try await terminal.press("?")
+    try await terminal.see("122.10 BPM", "tap tempo")
+    try await linkhut.ask("tempo 120.1")
+    try await terminal.see("120.10 BPM")
+    try await terminal.press("Escape")
+    try await terminal.look(for: "the view") { !$0.contains("tap tempo") }
+
+    try await terminal.press("Space")
+    try await linkhut.wait("playing", "true")
+    try await terminal.see("rolling")
+    try await terminal.press("Space")
+    try await linkhut.wait("playing", "false")
+    try await terminal.see("stopped")
+    try await terminal.press("m", "c", "s")
+    try await terminal.see("sync off")
+    try await terminal.press("a")
+    try await terminal.see("Disabled", "No Links")
+    try await linkhut.wait("peers", "0", seconds: 3)
+    try await terminal.press("a")
+    try await terminal.see("Enabled", "1 Link")
+
+    try await terminal.resize(columns + 7, rows + 3)
+    try await terminal.see("Enabled", "1 Link")
+    try await terminal.resize(39, 12)
+    try await terminal.see("40x12")
+    try await terminal.resize(columns, rows)
+    try await terminal.see("Enabled")
+    try await terminal.press("q")
+    #expect(try await terminal.isSane())
+  }
+
+  @Test("A tablet's owner reads what to type, and without --osc-listen how to get it")
+  func addresses() async throws {
+    let stage = try await LabStage("--hosts", "2")
+    let terminal = try await start(stage, 80, 24, options: "--osc-listen=0.0.0.0")
+    try await terminal.see("10.77.0.1:20809")
+    try await terminal.press("q")
+    try await terminal.prompt()
+    try await terminal.enter("clear; \(program)")
+    try await terminal.see("--osc-listen=0.0.0.0")
+  }
+
+  @Test(
+    "However it ends, the shell has its terminal back",
+    arguments: [SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGSEGV])
+  func ends(signal: Int32) async throws {
+    let stage = try await LabStage()
+    let terminal = try await start(stage, 80, 24)
+    #expect(try await terminal.isTaken())
+    if signal == SIGINT {
+      try await terminal.press("C-c")
+    } else {
+      #expect(try await stage.run("pkill", "-\(signal)", "-x", "tactus").status == 0)
+    }
+    #expect(try await terminal.isSane())
+  }
+
+  @Test("Ctrl-Z gives the shell its terminal, bg leaves it there, and fg brings the view back")
+  func suspending() async throws {
+    let stage = try await LabStage()
+    let terminal = try await start(stage, 80, 24)
+    for _ in 0..<2 {
+      try await terminal.press("C-z")
+      try await terminal.see("Stopped")
+      #expect(try await terminal.isSane())
+      try await terminal.enter("clear; fg")
+      try await terminal.see("Ableton Link", "Enabled")
+      #expect(try await terminal.isTaken())
+    }
+    try await terminal.press("C-z")
+    try await terminal.see("Stopped")
+    try await terminal.enter("clear; bg; sleep 1; echo here")
+    try await terminal.see("\nhere\n")
+    #expect(try await terminal.isSane())
+    try await terminal.enter("clear; fg")
+    try await terminal.see("Ableton Link", "Enabled")
+    try await terminal.press("q")
+    #expect(try await terminal.isSane())
+  }
+
+  @Test("A stopped program is in nobody's way: it has left the server and the session, and finds both again")
+  func stopped() async throws {
+    let stage = try await LabStage()
+    let terminal = try await start(stage, 80, 24)
+    let linkhut = try LabPeer(.linkhut, in: stage)
+    try await linkhut.ask("enable on")
+    try await linkhut.wait("peers", "1")
+    #expect(try await stage.run("jack_connect", "tactus:click_1", "system:playback_1").status == 0)
+    try await Task.sleep(for: .milliseconds(300))
+    try await terminal.press("C-z")
+    try await terminal.see("Stopped")
+    try await linkhut.wait("peers", "0", seconds: 3)
+    #expect(try await stage.run("jack_lsp").output.contains("tactus") == false)
+    try await terminal.enter("clear; fg")
+    try await terminal.see("Ableton Link", "1 Link", "stopped")
+    #expect(try await stage.run("jack_lsp", "-c", "tactus:click_1").output.contains("system:playback_1"))
+    try await terminal.press("q")
+    #expect(try await terminal.isSane())
+  }
+
+  @Test(
+    "With --life=auto it is on the network while it has the terminal, and in the background only for a reason"
+  )
+  func life() async throws {
+    let stage = try await LabStage()
+    let linkhut = try LabPeer(.linkhut, in: stage)
+    try await linkhut.ask("enable on")
+    let terminal = try await start(stage, 80, 24, options: "--life=auto")
+    try await linkhut.wait("peers", "1")
+    try await Task.sleep(for: .milliseconds(1500))
+    #expect(try await linkhut.status().peers == 1)
+    try await terminal.press("C-z")
+    try await terminal.see("Stopped")
+    try await terminal.enter("clear; bg")
+    try await terminal.see("Ableton Link rests")
+    try await linkhut.wait("peers", "0", seconds: 3)
+    #expect(try await stage.run("jack_connect", "tactus:pulse", "system:playback_2").status == 0)
+    try await linkhut.wait("peers", "1")
+    #expect(try await stage.run("jack_disconnect", "tactus:pulse", "system:playback_2").status == 0)
+    try await linkhut.wait("peers", "0", seconds: 5)
+    try await terminal.enter("clear; fg")
+    try await terminal.see("Ableton Link", "1 Link")
+    try await linkhut.wait("peers", "1")
+    try await terminal.press("q")
+    #expect(try await terminal.isSane())
+  }
+
+  @Test("What a library writes on standard error becomes news, and tears nothing")
+  func strayErrors() async throws {
+    let stage = try await LabStage()
+    let terminal = try await start(stage, 80, 24)
+    func row(of words: String, in screen: String) -> Int? {
+      screen.split(separator: "\n", omittingEmptySubsequences: false).lastIndex { $0.contains(words) }
+    }
+    let news = row(of: "timebase master: JACK", in: try await terminal.see("timebase master: JACK"))
+    #expect(
+      try await stage.run("sh", "-c", "echo a stray word >/proc/$(pgrep -x tactus)/fd/2").status == 0)
+    #expect(row(of: "a stray word", in: try await terminal.see("a stray word")) == news)
+    try await terminal.press("q")
+    #expect(try await terminal.isSane())
+  }
+
+  @Test("Stopped by force and gone on, everything is drawn anew, and the shell gets its own terminal back")
+  func stoppedByForce() async throws {
+    let stage = try await LabStage("--no-server")
+    let terminal = try await Terminal(in: stage, columns: 80, rows: 24)
+    try await terminal.enter("\(program) --wait")
+    try await terminal.see("Ableton Link", "no JACK server")
+    #expect(try await stage.run("pkill", "-STOP", "-x", "tactus").status == 0)
+    try await Task.sleep(for: .milliseconds(500))
+    try await terminal.enter("reset -Q; clear")
+    try await terminal.prompt()
+    try await terminal.enter("fg")
+    try await terminal.see("Ableton Link", "no JACK server")
+    try await terminal.press("C-c")
+    #expect(try await terminal.isSane())
+  }
+
+  @Test("When the JACK server crashes the view stays and says so, and is back with the next")
+  func serverCrash() async throws {
+    let stage = try await LabStage("--no-server")
+    let start = stage.command(["jackd", "--no-realtime", "-n", "stage", "-d", "dummy"])
+    let first = try ChildProcess(start)
+    let terminal = try await Terminal(in: stage, columns: 80, rows: 24)
+    try await terminal.enter("\(program) --wait --server=stage")
+    try await terminal.see("JACK 48000 Hz", "stopped")
+    #expect(try await stage.run("pkill", "-KILL", "-x", "jackd").status == 0)
+    await first.status()
+    try await terminal.see("no JACK server", "JACK server gone")
+    // The session goes on, and so does the view: the line under the beats moves.
+    let before = try await terminal.screen()
+    try await terminal.look(for: "another picture") { $0 != before && $0.contains("no JACK server") }
+    let second = try ChildProcess(start)
+    try await terminal.see("JACK 48000 Hz", "stopped")
+    try await terminal.press("q")
+    #expect(try await terminal.isSane())
+    second.signal(SIGTERM)
+  }
+
+  @Test("While there is no server yet, the view waits with --wait")
+  func waiting() async throws {
+    let stage = try await LabStage("--no-server")
+    let terminal = try await Terminal(in: stage, columns: 80, rows: 24)
+    try await terminal.enter("\(program) --wait --server=stage")
+    try await terminal.see("Ableton Link", "no JACK server", "waiting for it")
+    let server = try ChildProcess(
+      stage.command(["jackd", "--no-realtime", "-n", "stage", "-d", "dummy"]))
+    try await terminal.see("JACK 48000 Hz", "stopped")
+    try await terminal.press("q")
+    #expect(try await terminal.isSane())
+    server.signal(SIGTERM)
+  }
+
+  @Test("Lines instead of a view: with --no-tui, in a dumb terminal, into a pipe, and in the background")
+  func plainLines() async throws {
+    let stage = try await LabStage()
+    let terminal = try await Terminal(in: stage, columns: 80, rows: 24)
+    for command in [
+      "\(program) --no-tui", "TERM=dumb \(program)", "env -u TERM \(program)", "\(program) | cat",
+    ] {
+      try await terminal.enter("clear; \(command)")
+      try await terminal.see("JACK server \"lab\"", "OSC: ", "timebase master")
+      #expect(try await terminal.isTaken() == false)
+      try await terminal.press("C-c")
+      try await terminal.prompt()
+    }
+    try await terminal.enter("clear; \(program) &")
+    try await terminal.see("JACK server \"lab\"", "OSC: ", "timebase master")
+    try await Task.sleep(for: .milliseconds(500))
+    #expect(try await terminal.isTaken() == false)
+    try await terminal.enter("fg")
+    try await terminal.see("Ableton Link", "Enabled")
+    try await terminal.press("C-c")
+    #expect(try await terminal.isSane())
+  }
+
+  @Test("NO_COLOR takes the colours away, a locale without UTF-8 the blocks, and both leave the view")
+  func poorTerminals() async throws {
+    let stage = try await LabStage()
+    let colours = ["[93", ";93", "[36", ";36", "[32", ";32", "[90", ";90"]
+    let plain = try await start(stage, 80, 24, environment: ["LC_ALL=C.UTF-8", "NO_COLOR=1"])
+    let uncoloured = try await plain.screen(withStyles: true)
+    #expect(!colours.contains { uncoloured.contains("\u{1B}" + $0) && uncoloured.contains($0 + "m") })
+    let ascii = try await start(stage, 80, 24, options: "--name=other --no-osc", environment: ["LC_ALL=C"])
+    let screen = try await ascii.see("####", "....")
+    #expect(screen.utf8.allSatisfy { $0 < 0x80 })
+    let coloured = try await ascii.screen(withStyles: true)
+    #expect(colours.contains { coloured.contains($0) })
+  }
+
+  @Test("A terminal that is closed ends the program, and one that hangs holds nothing up")
+  func hangUp() async throws {
+    let stage = try await LabStage()
+    var terminal: Terminal? = try await start(stage, 80, 24)
+    _ = terminal
+    terminal = nil
+    for _ in 0..<100 {
+      if try await stage.run("pgrep", "-x", "tactus").status == 1 { return }
+      try await Task.sleep(for: .milliseconds(50))
+    }
+    Issue.record("tactus is still there")
+  }
+}

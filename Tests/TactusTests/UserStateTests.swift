@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import ControlSurface
+import Glibc
+import JSON5
+import TestSupport
+import Testing
+
+@testable import tactus
+
+extension ScratchFolder {
+  fileprivate var places: Places { Places(folder: path) }
+}
+
+private func seconds(_ count: Double) -> Micros { Micros(rounding: count * 1e6) }
+
+@Suite("What is remembered")
+struct UserStateTests {
+  private let folder: ScratchFolder
+
+  init() throws { folder = try ScratchFolder() }
+
+  private func start(_ arguments: String...) throws -> Startup {
+    try Startup(arguments, places: folder.places)
+  }
+
+  /// One run in which these choices were made by hand.
+  private func run(_ arguments: String..., then change: (inout SurfaceState) -> Void) throws -> [String] {
+    let startup = try Startup(arguments, places: folder.places)
+    var notices: [String] = []
+    let keeper = startup.keeper { notices.append($0) }
+    let before = startup.configuration
+    var state = before.surfaceState(SurfaceState().timeline)
+    state.timeline.tempo = Tempo(before.tempo)
+    keeper.note(before.taking(state), at: seconds(1))
+    change(&state)
+    keeper.note(before.taking(state), at: seconds(2))
+    keeper.close(at: seconds(3))
+    return startup.notices + notices
+  }
+
+  @Test("What a hand chose while it played holds the next time; what it left alone is not remembered")
+  func nextTime() throws {
+    let notices = try run("--gain=0.25") { state in
+      state.linkEnabled = false
+      state.startStopSync = true
+      state.timeline.tempo = Tempo(microsPerBeat: 540541)
+      state.outputs[.click2].offsetMilliseconds = -7.25
+      state.quantum = 8
+    }
+    #expect(notices == [])
+    let next = try start().configuration
+    #expect(!next.isLinkEnabled && next.syncsStartStop && next.tempo == 111)
+    #expect(next.offsets.click2 == -7.25 && next.offsets.click == 0)
+    // About one evening, and about one run.
+    #expect(next.quantum == 4 && next.gain == 0.5)
+    #expect(folder.names == ["state.json5"])
+    #expect(try start("--link", "-b99").configuration.tempo == 99)
+    #expect(try start("--link").configuration.isLinkEnabled)
+  }
+
+  @Test("A run in which nothing is chosen writes nothing, whatever its command line said")
+  func nothingChosen() throws {
+    #expect(try run("--no-link", "--bpm=77") { _ in } == [])
+    #expect(folder.names == [])
+  }
+
+  @Test("A remembered choice is over the configuration until the configuration itself says something new")
+  func newestWord() throws {
+    try folder.write("{bpm: 90, link: true}", to: "config.json5")
+    _ = try run { state in
+      state.timeline.tempo = Tempo(131)
+      state.linkEnabled = false
+    }
+    #expect(try start().configuration.tempo == 131)
+    try folder.write("{bpm: 95, link: true}", to: "config.json5")
+    #expect(try start().configuration.tempo == 95)
+    #expect(try start().configuration.isLinkEnabled == false)
+  }
+
+  @Test("Choices of earlier runs stay when a later one makes others")
+  func addsUp() throws {
+    _ = try run { $0.startStopSync = true }
+    _ = try run { $0.outputs[.clock].offsetMilliseconds = 3 }
+    let next = try start().configuration
+    #expect(next.syncsStartStop && next.offsets.clock == 3)
+    // And what was taken back is off again.
+    _ = try run { $0.startStopSync = false }
+    #expect(try start().configuration.syncsStartStop == false)
+  }
+
+  @Test(
+    "A broken file is put aside with a line that says so, and all begins anew",
+    arguments: [
+      ("{\n\"link\": ", "2: a value is missing at the end"),
+      ("\u{0}\u{0}", "1: a value was expected, not U+0"),
+      ("[]", "1: holds a list instead of an object"),
+      ("{\"bpm\": {\"is\": 5000, \"over\": 120}}", "1: \"bpm\" takes a number from 20 to 999, not 5000"),
+      ("{\"bpm\": 5}", "1: \"bpm\" is no { is, over }"),
+    ])
+  func broken(text: String, words: String) throws {
+    try folder.write(text, to: "state.json5")
+    let path = folder.path + "/state.json5"
+    let startup = try start()
+    #expect(startup.notices == ["\(path):\(words); put aside as \(path).broken, nothing is remembered"])
+    #expect(startup.configuration == Configuration())
+    #expect(folder.names == ["state.json5.broken"])
+    #expect(try folder.text(of: "state.json5.broken") == text)
+    #expect(try run { $0.startStopSync = true } == [])
+    #expect(folder.names == ["state.json5", "state.json5.broken"])
+  }
+
+  @Test("What a newer version remembers is no mistake")
+  func newer() throws {
+    try folder.write("{\"lights\": 5, \"bpm\": {\"is\": 88, \"over\": 120, \"since\": 1}}", to: "state.json5")
+    #expect(try start().notices == [])
+    #expect(try start().configuration.tempo == 88)
+  }
+
+  @Test("A fader that moves is written when it rests, one that never rests every ten seconds")
+  func debounced() throws {
+    let startup = try start()
+    let keeper = startup.keeper { _ in }
+    func set(_ tempo: Double, at time: Double) {
+      var configuration = startup.configuration
+      configuration.tempo = tempo
+      keeper.note(configuration, at: seconds(time))
+    }
+    func isWritten(_ tempo: Double) -> Bool { (try? start().configuration.tempo) == tempo }
+    /// It is written on a thread of its own.
+    func waitUntilWritten(_ tempo: Double, at time: Double) {
+      for _ in 0..<2000 where !isWritten(tempo) {
+        set(tempo, at: time)
+        usleep(5000)
+      }
+      #expect(isWritten(tempo))
+    }
+    set(100, at: 1)
+    set(101, at: 1.9)
+    set(101, at: 2.8)
+    #expect(folder.names == [])
+    waitUntilWritten(101, at: 2.9)
+    var time = 3.0
+    while time < 12.9 {
+      set(100 + time, at: time)
+      time += 0.5
+    }
+    #expect(isWritten(101))
+    waitUntilWritten(113, at: 13.1)
+    keeper.close(at: seconds(14))
+  }
+
+  @Test("Where nothing can be written, that is said once, however often it is tried")
+  func unwritable() throws {
+    let startup = try start()
+    var notices: [String] = []
+    let keeper = StateKeeper(
+      path: "/dev/full/state.json5", state: UserState(), start: startup.configuration, file: Configuration()
+    ) { notices.append($0) }
+    var configuration = startup.configuration
+    for round in 0..<40 {
+      configuration.tempo = 100 + Double(round)
+      for look in 0..<4 {
+        keeper.note(configuration, at: seconds(Double(round * 12 + look * 3)))
+        usleep(2000)
+      }
+    }
+    keeper.close(at: seconds(1000))
+    #expect(notices.count == 1 && notices[0].contains("can't be written: /dev/full"), "\(notices)")
+  }
+}

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import ControlSurface
+import Testing
+
+@testable import TerminalView
+
+@Suite("What a musician reads")
+struct PictureTests {
+  static let sizes = [(40, 12), (80, 24), (200, 60)]
+
+  @Test("At every size all that matters is there", arguments: sizes)
+  func everything(columns: Int, rows: Int) {
+    var scene = Scenes.scene(beat: 9) {
+      $0.transport = Scenes.rolling
+      $0.startStopSync = true
+      $0.click.enabled = true
+      $0.click.when = .always
+      $0.clock.enabled = true
+      $0.driftPartsPerMillion = -12
+      $0.launchErrorMilliseconds = 0.27
+    }
+    scene.reach = .network(["192.168.7.5:20809"], port: 20809)
+    scene.news = News("back on JACK server", at: scene.now - Micros(10_000_000))
+    let text = Scenes.text(scene, columns, rows)
+    for words in [
+      "Ableton Link", "Enabled", "1 Link", "sync on", "rolling", "drift -12 ppm", "+0.27 ms", "always",
+      "192.168.7.5:20809", "back on JACK server", "OSC", "Link leads",
+    ] {
+      // What is a sentence in the small one is a label and a value in the large.
+      let parts =
+        columns < 76 ? [words] : words.split(separator: " ").map(String.init).filter { $0 != "leads" }
+      for part in parts {
+        #expect(text.contains(part) || text.contains(part.capitalizedFirst), "\(part) in\n\(text)")
+      }
+    }
+    if columns < 76 { #expect(text.contains("bar 3|2"), "\(text)") }
+  }
+
+  @Test("The tempo is told to the hundredth, and one peer is one Link", arguments: sizes)
+  func numbers(columns: Int, rows: Int) {
+    for (peers, words) in [(0, "No Links"), (1, "1 Link"), (2, "2 Links"), (13, "13 Links")] {
+      let text = Scenes.text(Scenes.scene { $0.peers = peers }, columns, rows)
+      #expect(text.contains(words) && text.contains(words + "s") == false, "\(text)")
+    }
+    for (tempo, words) in [(127.35, "127.35"), (59.998, "60.00"), (20, "20.00"), (998.5, "998.50")] {
+      let scene = Scenes.scene { $0.timeline.tempo = Tempo(tempo) }
+      #expect(Facts(scene).tempo == words)
+    }
+  }
+
+  @Test("The tempo stands there in digits five rows high or higher, and they are the right ones")
+  func bigDigits() {
+    let view = TerminalView(glyphs: .ascii)
+    for (columns, rows, left, height) in [(40, 12, 0, 5), (80, 24, 2, 5), (170, 50, 2, 25)] {
+      let picture = view.picture(of: Scenes.scene(), size: Size(columns: columns, rows: rows))
+      var tempo = BigText(text: "120.00", across: columns == 40 ? 1 : columns == 80 ? 2 : 5)
+      tempo.down = height / BigText.dots
+      var expected = Picture(picture.size)
+      let top = columns == 40 ? 1 : 2
+      tempo.draw(on: &expected, row: top, column: left, glyph: "#", style: .bold)
+      let area = (top..<top + height, left..<left + tempo.columns)
+      #expect(
+        Scenes.bigText(picture, rows: area.0, columns: area.1)
+          == Scenes.bigText(expected, rows: area.0, columns: area.1), "\(columns)x\(rows)\n\(picture.text)")
+    }
+  }
+
+  @Test("The lit box is the beat that is heard, to the microsecond before and after")
+  func beatRow() {
+    func lit(_ time: Int64, _ change: (inout SurfaceState) -> Void = { _ in }) -> [Int] {
+      var scene = Scenes.scene(change)
+      scene.now = Micros(time)
+      let text = Scenes.text(scene, 80, 24).split(separator: "\n", omittingEmptySubsequences: false)[8]
+      // Boxes of equal width with a gap of two: which are full?
+      let boxes = text.split(separator: " ").map(String.init)
+      return boxes.indices.filter { boxes[$0].hasPrefix("#") }
+    }
+    #expect(lit(0) == [0])
+    #expect(lit(499_999) == [0])
+    #expect(lit(500_000) == [1])
+    #expect(lit(1_999_999) == [3])
+    #expect(lit(2_000_000) == [0])
+    // While stopped the row is the session's quantum, while rolling the song's meter.
+    #expect(lit(3_000_000) { $0.quantum = 8 } == [6])
+    #expect(
+      lit(3_000_000) {
+        $0.quantum = 8
+        $0.meter = Meter(beats: 3, unit: 4)
+        $0.transport = .rolling(origin: Beats(4))
+      } == [2])
+  }
+
+  @Test("The line below the beats moves through the bar with the sound and never back but at the downbeat")
+  func phaseLine() {
+    var last = -1
+    for step in 0..<200 {
+      var scene = Scenes.scene { $0.transport = Scenes.rolling }
+      scene.now = Micros(Int64(step) * 10_000)
+      let rows = Scenes.text(scene, 80, 24).split(separator: "\n", omittingEmptySubsequences: false)
+      let passed = rows[11].count { $0 == "=" }
+      #expect(abs(passed - step * 76 / 200) <= 1, "\(step): \(passed)")
+      #expect(passed >= last)
+      last = passed
+    }
+    #expect(last >= 74)
+  }
+
+  @Test("A start that waits counts down in whole beats, and looks like no beat of the song")
+  func countIn() {
+    for (beat, left) in [(4.0, 4), (4.1, 4), (5.0, 3), (7.01, 1), (7.99, 1)] {
+      let scene = Scenes.scene(beat: beat) { $0.transport = .waiting(origin: Beats(8)) }
+      #expect(Scenes.text(scene, 40, 12).contains("count-in \(left)"), "\(beat)")
+      #expect(Scenes.text(scene, 80, 24).contains("count-in"))
+      #expect(Scenes.text(scene, 80, 24).contains("waits for the bar"))
+    }
+  }
+
+  @Test("Bars and beats are the song's, from one on, and stand still with the transport")
+  func position() {
+    for (beat, transport, shown) in [
+      (9.5, SurfaceState.Transport.rolling(origin: .zero), "bar 3|2"),
+      (9.5, .rolling(origin: Beats(8)), "bar 1|2"),
+      (9.5, .stopped(at: Beats(16)), "bar 5|1"),
+      (9.5, .stopped(at: .zero), "bar 1|1"),
+    ] {
+      #expect(Scenes.text(Scenes.scene(beat: beat) { $0.transport = transport }, 40, 12).contains(shown))
+    }
+  }
+
+  @Test("Without a server, with another leader, disabled or at rest, it says so")
+  func otherStates() {
+    for (words, change) in [
+      ("no JACK server", { $0.jackConnected = false }),
+      ("Disabled", { $0.linkEnabled = false }),
+      ("resting", { $0.linkActive = false }),
+      ("2 Links", { $0.peers = 2 }),
+      ("No Links", { $0.peers = 0 }),
+      (
+        "leads",
+        {
+          $0.leading = .host
+          $0.timebase = .other("ardour")
+        }
+      ),
+    ] as [(String, (inout SurfaceState) -> Void)] {
+      for (columns, rows) in Self.sizes {
+        let text = Scenes.text(Scenes.scene(change), columns, rows)
+        #expect(text.contains(words) || text.contains(words.capitalizedFirst), "\(text)")
+      }
+    }
+    let led = Scenes.scene {
+      $0.leading = .host
+      $0.timebase = .other("ardour")
+    }
+    #expect(Scenes.text(led, 80, 24).contains("ardour"))
+  }
+
+  @Test("The address for the tablet is there as it is typed, or how to get one")
+  func reach() {
+    var scene = Scenes.scene()
+    scene.reach = .network(["10.0.0.7:20809", "192.168.1.2:20809"], port: 20809)
+    #expect(Scenes.text(scene, 80, 24).contains("10.0.0.7:20809"))
+    #expect(Scenes.text(scene, 80, 24).contains("192.168.1.2:20809"))
+    #expect(Scenes.text(scene, 40, 12).contains("OSC 10.0.0.7:20809"))
+    scene.reach = .thisMachine(port: 20809)
+    #expect(Scenes.text(scene, 80, 24).contains("--osc-listen=0.0.0.0"))
+    #expect(Scenes.text(scene, 40, 12).contains("--osc-listen=0.0.0.0"))
+    scene.reach = .network([], port: 20809)
+    #expect(Scenes.text(scene, 80, 24).contains("no network"))
+    scene.reach = .off
+    #expect(Scenes.text(scene, 80, 24).contains("--no-osc"))
+  }
+
+  @Test("News stands out for two seconds and stays until the next")
+  func news() {
+    var scene = Scenes.scene()
+    scene.now = Micros(10_000_000)
+    for (age, inverse) in [(0, true), (1_999_999, true), (2_000_000, false), (9_000_000, false)] {
+      scene.news = News("1 Link", at: scene.now - Micros(Int64(age)))
+      for (columns, rows) in Self.sizes {
+        let picture = TerminalView(glyphs: .ascii).picture(
+          of: scene, size: Size(columns: columns, rows: rows))
+        #expect(picture.text(row: rows - 2).contains("1 Link"))
+        #expect(picture[rows - 2, columns < 76 ? 1 : 3].style.isInverse == inverse)
+      }
+    }
+  }
+
+  @Test("Where there is room the news before the last can still be read, and covers nothing")
+  func earlierNews() {
+    var scene = Scenes.scene()
+    scene.earlierNews = News("JACK server gone", at: .zero)
+    scene.news = News("back on JACK server", at: .zero)
+    #expect(Scenes.text(scene, 80, 24).contains("JACK server gone"))
+    #expect(!Scenes.text(scene, 40, 12).contains("JACK server gone"))
+    for rows in 23...40 { #expect(Scenes.text(scene, 76, rows).contains("Drift")) }
+  }
+
+  @Test("The boxes and the line below them are as wide as each other, whatever the number of beats")
+  func alignment() {
+    for (columns, first) in [(80, 2), (93, 2), (40, 0), (55, 0)] {
+      for beats in 1...20 {
+        let scene = Scenes.scene(beat: Double(beats) - 0.001) {
+          $0.transport = Scenes.rolling
+          $0.meter = Meter(beats: beats, unit: 4)
+        }
+        let rows = Scenes.text(scene, columns, columns < 76 ? 12 : 24)
+          .split(separator: "\n", omittingEmptySubsequences: false)
+        let boxes = rows[columns < 76 ? 6 : 8]
+        #expect(boxes.count == columns - first && boxes.hasSuffix("#"), "\(beats) beats\n\(boxes)")
+      }
+    }
+  }
+
+  @Test("Every size is drawn whole, with every state; below 40x12 it says what it needs")
+  func anySize() {
+    var states: [Scene] = [Scenes.scene()]
+    for quantum in [0.0, 0.5, 1, 7, 64, 1e9] {
+      states.append(Scenes.scene(beat: 3.7) { $0.quantum = quantum })
+    }
+    states.append(Scenes.scene(beat: -1e6) { $0.transport = .waiting(origin: Beats(1e12)) })
+    states.append(
+      Scenes.scene(beat: 1e9) {
+        $0.transport = Scenes.rolling
+        $0.meter = Meter(beats: 64, unit: 32)
+      })
+    states.append(Scenes.scene { $0.timeline.tempo = Tempo(.nan) })
+    states.append(
+      Scenes.scene {
+        $0.driftPartsPerMillion = .infinity
+        $0.click.sound = -1
+      })
+    for columns in [1, 7, 39, 40, 41, 49, 56, 57, 63, 75, 76, 77, 80, 84, 133, 350] {
+      for rows in [1, 11, 12, 13, 17, 22, 23, 24, 30, 70] {
+        let size = Size(columns: columns, rows: rows)
+        for scene in states where columns % 7 == 0 || scene.state.quantum == 4 {
+          for page in [Scene.Page.playing, .keys] {
+            var scene = scene
+            scene.page = page
+            let picture = TerminalView(glyphs: .ascii).picture(of: scene, size: size)
+            #expect(picture.size == size)
+            guard columns >= 40, rows >= 12 else { continue }
+            #expect(picture.text.contains(page == .keys ? "start/stop" : "Enabled"), "\(columns)x\(rows)")
+          }
+        }
+      }
+    }
+    #expect(Scenes.text(Scenes.scene(), 39, 12).contains("40x12"))
+    #expect(Scenes.text(Scenes.scene(), 40, 11).contains("40x12"))
+    #expect(!Scenes.text(Scenes.scene(), 40, 12).contains("40x12"))
+  }
+
+  @Test("Names and messages from outside cannot reach the terminal's controls or move the columns")
+  func hostileText() {
+    var scene = Scenes.scene { $0.timebase = .other("a\u{1B}[2J\u{9B}31m\u{0}b\u{200B}\u{301}\u{4E2D}") }
+    scene.news = News("\u{1B}]0;x\u{7}\r\n\t" + String(repeating: "y", count: 100_000), at: scene.now)
+    for (columns, rows) in Self.sizes {
+      let picture = TerminalView(glyphs: .unicode).picture(
+        of: scene, size: Size(columns: columns, rows: rows))
+      for row in 0..<rows {
+        for column in 0..<columns {
+          let value = picture[row, column].scalar.value
+          #expect(value >= 0x20 && !(0x7F...0xA0).contains(value) && value < 0x2600)
+          #expect(!(0x300...0x36F).contains(value) && value != 0x200B)
+        }
+      }
+    }
+  }
+
+  @Test("Without colour nothing is lost: the beat that is now and the downbeat differ as characters")
+  func withoutColour() {
+    for glyphs in [Glyphs.ascii, .unicode] {
+      let now = Scenes.text(Scenes.scene(beat: 0.5), 40, 12, glyphs).split(separator: "\n")[6]
+      let then = Scenes.text(Scenes.scene(beat: 1.5), 40, 12, glyphs).split(separator: "\n")[6]
+      #expect(Set(now).subtracting([" "]).count == 2)
+      #expect(Set(then).subtracting([" "]).count == 3)
+    }
+  }
+}
+
+extension String {
+  var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
+}

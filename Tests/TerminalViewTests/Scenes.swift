@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import ControlSurface
+
+@testable import TerminalView
+
+/// A musician's evening at 120 BPM: the session's beat 0 is at time 0, so half a second is a beat.
+enum Scenes {
+  static func scene(beat: Double = 0, _ change: (inout SurfaceState) -> Void = { _ in }) -> Scene {
+    var state = SurfaceState()
+    state.linkEnabled = true
+    state.peers = 1
+    state.jackConnected = true
+    state.sampleRate = 48_000
+    state.framesPerCycle = 256
+    state.timebase = .tactus
+    change(&state)
+    return Scene(state: state, now: state.time(atSessionBeats: Beats(beat)))
+  }
+
+  static let rolling = SurfaceState.Transport.rolling(origin: .zero)
+
+  static func text(_ scene: Scene, _ columns: Int, _ rows: Int, _ glyphs: Glyphs = .ascii) -> String {
+    TerminalView(glyphs: glyphs).picture(of: scene, size: Size(columns: columns, rows: rows)).text
+  }
+
+  /// The digits of the large letters, read back: columns that are empty from top to bottom part them.
+  static func bigText(_ picture: Picture, rows: Range<Int>, columns: Range<Int>) -> [String] {
+    rows.map { row in
+      String(columns.map { picture[row, $0].scalar == "#" ? "#" : " " } as [Character])
+    }
+  }
+}
+
+/// A terminal as far as the view needs one: it obeys the bytes and shows what came of them.
+struct ScreenReader {
+  private(set) var picture: Picture
+  private(set) var isColoured = false
+  private var row = 0
+  private var column = 0
+  private var style = Style()
+
+  init(_ size: Size) {
+    picture = Picture(size)
+  }
+
+  mutating func obey(_ bytes: [UInt8]) {
+    var rest = Array(String(decoding: bytes, as: UTF8.self).unicodeScalars)[...]
+    while let scalar = rest.popFirst() {
+      guard scalar == "\u{1B}" else {
+        picture[row, column] = Cell(scalar: scalar, style: style)
+        column += 1
+        continue
+      }
+      _ = rest.popFirst()
+      let end = rest.firstIndex { ("A"..."z").contains($0) && $0 != "[" } ?? rest.endIndex - 1
+      let numbers = String(String.UnicodeScalarView(rest[..<end])).split(separator: ";").map { Int($0) ?? 0 }
+      obey(rest[end], numbers)
+      rest = rest[(end + 1)...]
+    }
+  }
+
+  private mutating func obey(_ final: Unicode.Scalar, _ numbers: [Int]) {
+    switch final {
+    case "H": (row, column) = (numbers[0] - 1, numbers[1] - 1)
+    case "J": picture = Picture(picture.size)
+    case "m":
+      style = Style()
+      for number in numbers { apply(number) }
+    default: break
+    }
+  }
+
+  private mutating func apply(_ number: Int) {
+    let colours: [Int: Style.Colour] = [
+      93: .downbeat, 36: .beat, 32: .good, 33: .warning, 91: .alarm, 90: .quiet,
+    ]
+    switch number {
+    case 1: style.isBold = true
+    case 7: style.isInverse = true
+    default:
+      if let colour = colours[number] {
+        style.colour = colour
+        isColoured = true
+      }
+    }
+  }
+}

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# Sourced by the start scripts of the sessions beside it. `tactus session start NAME` runs those; they work alone, too.
+#
+#   needs PROGRAM PACKAGE    ends with a line that says what to install, if there is no such program
+#   own FILE                 a copy of the session's file among the musician's own, made at the first start: its path
+#   beside COMMAND...        starts a program beside tactus, in the background; it stays open when tactus ends
+#   new_to_ardour            Ardour preferences for JACK, if there are none of any kind yet
+#   output_latency           of the sound card, in milliseconds
+#   lead_again               takes JACK's timebase back, once, from the program beside us that takes it while it loads
+#   play [OPTION]...         becomes tactus with the session's tactus.json5; what was given to the start script wins
+#
+# TACTUS_PROGRAM: the tactus to run. Else the one in PATH, else the checkout's own.
+set -euo pipefail
+session=$(dirname "$(readlink -f "${BASH_SOURCE[1]}")")
+name=${session##*/}
+home=${XDG_DATA_HOME:-$HOME/.local/share}/tactus/sessions/$name
+log=${XDG_STATE_HOME:-$HOME/.local/state}/tactus/$name.log
+
+stop() {
+  echo "session $name: $*" >&2
+  exit "${status:-1}"
+}
+
+tactus=${TACTUS_PROGRAM-}
+if [ -z "$tactus" ] && ! tactus=$(command -v tactus); then
+  checkout=$session/../..
+  [ -x "$checkout/tools/run" ] || stop "no tactus in PATH"
+  "$checkout/tools/run" --version >/dev/null # builds it
+  tactus=$checkout/.build/release/tactus
+fi
+
+if ! "$tactus" --probe </dev/null >/dev/null 2>&1; then
+  if [ -z "${TACTUS_UNDER_PW-}" ] && command -v pw-jack >/dev/null &&
+    pw-jack "$tactus" --probe </dev/null >/dev/null 2>&1; then
+    TACTUS_UNDER_PW=1 exec pw-jack "$(readlink -f "${BASH_SOURCE[1]}")" "$@" # PipeWire: for all of us
+  fi
+  status=69 stop "no JACK server: start it, or PipeWire, then this again"
+fi
+
+needs() {
+  command -v "$1" >/dev/null || stop "needs $1: apt install $2"
+}
+
+own() {
+  if [ ! -e "$home/$1" ]; then
+    mkdir -p "$(dirname "$home/$1")"
+    # A session file says which rate it was made at.
+    sed "s/@RATE@/$(rate)/g" "$session/$1" >"$home/$1"
+  fi
+  echo "$home/$1"
+}
+
+rate() {
+  jack_samplerate 2>/dev/null | grep -x '[0-9]*' || echo 48000
+}
+
+beside() {
+  mkdir -p "$(dirname "$log")"
+  # A session of its own: the terminal's Ctrl-C is for tactus, and unsaved work is not.
+  setsid -f "$@" >"$log" 2>&1 </dev/null
+}
+
+# Ardour asks for everything at its first start; a later start asks for the audio system all the same, unless it is told
+# to go on with the last one. Preferences of its own are never touched.
+new_to_ardour() {
+  local version folder
+  version=$(sed -n 's/.*ARDOUR_CONFIG_PATH=.*ardour\([0-9]*\).*/\1/p' "$(command -v ardour)" | head -n 1)
+  folder=${XDG_CONFIG_HOME:-$HOME/.config}/ardour$version
+  [ -n "$version" ] && [ ! -e "$folder/config" ] || return 0
+  mkdir -p "$folder"
+  : >"$folder/.a$version" # it has been used before
+  cat >"$folder/config" <<END
+<?xml version="1.0" encoding="UTF-8"?>
+<Ardour>
+  <Config>
+    <Option name="try-autostart-engine" value="1"/>
+  </Config>
+  <Extra>
+    <AudioMIDISetup>
+      <EngineStates>
+        <State backend="JACK" driver="" device="" input-device="" output-device="" sample-rate="$(rate)" buffer-size="256" n-periods="0" input-latency="0" output-latency="0" lm-input="" lm-output="" active="1" use-buffered-io="0" midi-option="" lru="1">
+          <MIDIDevices/>
+        </State>
+      </EngineStates>
+    </AudioMIDISetup>
+  </Extra>
+  <TransportMasters current="JACK Transport">
+    <TransportMaster type="JACK" name="JACK Transport" removeable="0"/>
+    <TransportMaster type="MTC" name="MTC" removeable="0"/>
+    <TransportMaster type="LTC" name="LTC" removeable="0"/>
+    <TransportMaster type="MIDIClock" name="MIDI Clock" removeable="0"/>
+  </TransportMasters>
+</Ardour>
+END
+}
+
+# The longest of the physical outputs, as tactus counts; 0 where nobody can tell.
+output_latency() {
+  LC_ALL=C jack_lsp -p -t -l 2>/dev/null | LC_ALL=C awk -v rate="$(rate)" '
+    /^[^\t ]/ { latency = 0 }
+    /port playback latency/ { latency = $(NF - 2) }
+    /properties:.*input.*physical/ { physical = 1 }
+    /audio/ { if (physical && latency > longest) longest = latency }
+    /^[^\t ]/ { physical = 0 }
+    END { printf "%.3f", longest * 1000 / rate }'
+}
+
+lead_again() {
+  (
+    while sleep 1 && kill -0 $$; do # $$ becomes tactus
+      "$tactus" status --json | grep -Eq '"jack/timebase/str": *"another client"' || continue
+      sleep 1 # it may still be loading
+      "$tactus" send takeover && exit
+    done
+  ) </dev/null >/dev/null 2>&1 &
+}
+
+play() {
+  exec "$tactus" --config "$session/tactus.json5" "$@" "${extra[@]}"
+}
+extra=("$@")

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import HostSync
+
+/// A spoilt input, used up piece by piece; zeros when nothing is left of it.
+struct Bytes {
+  private var rest: Slice<UnsafeRawBufferPointer>
+
+  init(_ bytes: UnsafeRawBufferPointer) { rest = bytes[...] }
+
+  var isEmpty: Bool { rest.isEmpty }
+
+  mutating func byte() -> UInt8 { rest.popFirst() ?? 0 }
+
+  mutating func chance(_ sides: UInt8) -> Bool { byte() % sides == 0 }
+
+  mutating func number<Number: FixedWidthInteger>() -> Number {
+    (0..<MemoryLayout<Number>.size).reduce(0) { number, _ in number << 8 | Number(truncatingIfNeeded: byte()) }
+  }
+
+  /// As strangers write them: plausible, at the edge, or memory that was never written.
+  mutating func double() -> Double {
+    let strange: [Double] = [
+      .nan, .infinity, -.infinity, 0, -0.0, .leastNonzeroMagnitude, .greatestFiniteMagnitude, -1, 1e18, -1e18,
+    ]
+    switch byte() % 4 {
+    case 0: return Double(bitPattern: number())
+    case 1: return strange[Int(byte()) % strange.count]
+    case 2: return Double(Int16(truncatingIfNeeded: number() as Int32)) / 16
+    default: return 20 + Double(number() as UInt16) / 64
+    }
+  }
+
+  mutating func bytes(_ count: Int) -> [UInt8] { (0..<min(count, rest.count)).map { _ in byte() } }
+}
+
+/// `HostSync` among a server, a session and a control thread that do what it says: what must hold after each cycle,
+/// whatever came in.
+final class Stage {
+  private(set) var session: SessionState
+  var settings = Settings()
+  var transport = Transport(state: .stopped, frame: 0)
+  var received = MIDIEvents()
+  private var sync = HostSync()
+  private var relocator = Relocator()
+  private var relocation = Relocation()
+  private var now = 1e9
+  private var number: UInt32 = 0
+  private static let longest: UInt32 = 8192
+  private let samples = UnsafeMutablePointer<Float>.allocate(capacity: Int(3 * longest))
+
+  init(_ input: inout Bytes) {
+    session = SessionState(
+      timeline: Timeline(
+        tempo: Tempo(20 + Double(input.number() as UInt16) / 70), beatOrigin: .zero,
+        timeOrigin: Micros(999_000_000 + Int64(input.number() as UInt16))),
+      startStop: ClientStartStop(isPlaying: input.chance(2), time: Micros(1_000_000_000), timestamp: .zero),
+      isConnected: input.chance(2))
+    settings.quantum = [4, 1, 3, 7, 16, 0.5, 0, 64][Int(input.byte() % 8)]
+    settings.meter.beatsPerBar = Int32(input.byte() % 64) + 1
+    settings.launch.mode = [.bar, .beat, .now][Int(input.byte() % 3)]
+    settings.launch.alignment = input.chance(2) ? .nearest : .exact
+    settings.hostIsTheClock = input.chance(3)
+    settings.syncsStartStop = input.chance(2)
+    settings.click.mode = .always
+    settings.clock.runsWhileStopped = input.chance(2)
+    if input.chance(2) { relocator.correction = .locate(above: 5_000) }
+  }
+
+  deinit { samples.deallocate() }
+
+  /// One cycle of the server; now and then some are lost, or it is stalled.
+  func play(_ input: inout Bytes, requested: BBT? = nil) {
+    let frames: UInt32 = input.chance(60) ? Self.longest : [256, 64, 1024, 1][Int(input.byte() % 4)]
+    let rate: UInt32 = input.chance(40) ? 0 : [48_000, 44_100, 192_000][Int(input.byte() % 3)]
+    if input.chance(30) { number &+= input.number() }
+    if input.chance(30) { now += Double(input.number() as UInt32) / 256 }
+    let length = Double(frames) * 1e6 / Double(max(1, rate))
+    let cycle = Cycle(
+      frames: frames, sampleRate: rate,
+      times: RawTimes(
+        frame: number, wakeMicros: UInt64(now), isPairValid: !input.chance(20), currentMicros: UInt64(now),
+        nextMicros: UInt64(now + length)), transport: transport,
+      latencies: Latencies(
+        click1: frames, clock: frames, physical: UInt32(input.byte()) * 16, control: UInt32(input.byte())),
+      clock: .identity, session: session, settings: settings, sounds: SoundBank(),
+      isFreewheeling: input.chance(50), received: received, relocation: relocation)
+    if case .starting = transport.state, sync.mayRoll(cycle), input.chance(2) { transport.state = .rolling }
+    var outputs = Outputs(
+      click1: buffer(0, frames), click2: AudioBuffer(nil, frames: 0), pulse: buffer(1, frames), run: buffer(2, frames))
+    sync.run(cycle, into: &outputs)
+    judge(outputs, frames)
+    let shown = sync.bbt(cycle, nextFrame: transport.frame &+ frames, requested: requested)
+    precondition(rate == 0 || shown.beats != nil, "we show a bar and beat that make no sense: \(shown)")
+    if let proposal = outputs.proposal { obey(proposal) }
+    if rate > 0 { control(outputs.report, &input) }
+    number &+= frames
+    now += length
+    if case .rolling = transport.state { transport.frame &+= frames }
+  }
+
+  private func buffer(_ place: Int, _ frames: UInt32) -> AudioBuffer {
+    AudioBuffer(samples + place * Int(Self.longest), frames: frames)
+  }
+
+  private func judge(_ outputs: borrowing Outputs, _ frames: UInt32) {
+    for index in 0..<outputs.events.count {
+      precondition(outputs.events[index].frame < frames, "a message after the buffer's end")
+    }
+    let report = outputs.report
+    for value in [
+      report.sessionBeat, report.phase, report.songBeat, report.tempo, report.hostPhaseError, report.hostTempo,
+      report.hostLag, report.launchError, report.clockInTempo,
+    ] { precondition(value.isFinite, "what is told is no number") }
+  }
+
+  /// As the network thread does.
+  private func obey(_ proposal: Proposal) {
+    switch proposal.change {
+    case .tempo(let tempo): precondition(tempo > 10 && tempo < 2000, "proposes \(tempo) BPM")
+    case .forceBeat(let beat, let quantum):
+      precondition(beat.isFinite && quantum.isFinite, "proposes beat \(beat)")
+    case .playing: break
+    }
+    session.apply(proposal)
+    precondition((19.999...999.001).contains(session.tempo), "the session has \(session.tempo) BPM")
+  }
+
+  private func control(_ report: Report, _ input: inout Bytes) {
+    if input.chance(20) { relocator.locate(frame: input.number(), beat: 8, step: 4, from: report) }
+    if input.chance(20) { relocator.stop(step: 4, from: report) }
+    switch relocator.step(report, at: Micros(rounding: now)) {
+    case .nothing: break
+    case .relocate(let next):
+      relocation = next
+      transport.frame = next.frame
+      transport.state = .starting
+    case .locate(let frame): transport.frame = frame
+    case .stop: transport.state = .stopped
+    }
+  }
+}

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""`$LAB screen COMMAND...`: a program with windows, on an X display of its own that nobody sees. It gets a fresh HOME,
+so that no configuration of yours speaks in an experiment ($HOME is kept if it is below $LAB_DIR), and an ALSA sequencer
+that leads nowhere where the kernel has none. This process becomes COMMAND; the display ends with the lab."""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+import kernel
+import setup
+from main import fail
+
+SIZE = "1280x900x24"
+
+
+def run(command):
+    if not command:
+        fail("usage: tools/lab screen COMMAND...", 2)
+    environment = dict(os.environ, DISPLAY=display(), QT_QPA_PLATFORM="xcb")
+    if not os.environ.get("HOME", "").startswith(os.environ["LAB_DIR"]):
+        environment["HOME"] = tempfile.mkdtemp(prefix="home-", dir=os.environ["LAB_DIR"])
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "WAYLAND_DISPLAY"):
+        environment.pop(name, None)
+    if not os.path.exists("/dev/snd/seq"):
+        others = os.environ.get("LD_PRELOAD")
+        environment["LD_PRELOAD"] = setup.sequencer() + (f":{others}" if others else "")
+    try:
+        os.execvpe(command[0], command, environment)
+    except OSError as error:
+        sys.stderr.write(f"lab: {command[0]}: {error.strerror}\n")
+        sys.exit(127 if isinstance(error, FileNotFoundError) else 126)
+
+
+def display():
+    """Starts an X server and says its name once it takes programs. Its socket is abstract and so belongs to this
+    host's network; a socket or a lock in /tmp would be seen by every lab on the machine."""
+    ours, theirs = os.pipe()
+    try:
+        server = subprocess.Popen(
+            ["Xvfb", "-displayfd", str(theirs), "-screen", "0", SIZE, "-nolisten", "tcp", "-nolisten", "unix", "-nolock",
+             "-noreset"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, pass_fds=[theirs],
+            preexec_fn=lambda: kernel.die_with_parent(signal.SIGKILL))
+    except FileNotFoundError:
+        fail("Xvfb is not installed and a lab has no way to Debian: run 'tools/lab prepare' outside")
+    os.close(theirs)
+    with os.fdopen(ours) as answer:
+        number = answer.readline().strip()
+    if not number:
+        fail(f"Xvfb did not start: {server.stderr.read().decode(errors='replace').strip()}")
+    return f":{number}"

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// libjack ends its threads by cancelling them wherever they are, in the middle of the thread sanitizer's own bookkeeping, too:
+// it then ends the program ("thread finished with ignores enabled"). Linked into a build with the thread sanitizer
+// (tools/test): such threads can be cancelled only while they wait in the kernel, for the server (syscall(SYS_futex)) or for
+// its messages (read).
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+static _Thread_local bool isAnytime;
+
+ssize_t __interceptor_read(int, void *, size_t);
+
+// The sanitizer's own versions of these two would be the place where a cancellation that waits comes down.
+static void allow(bool may) {
+  static int (*type)(int, int *), (*state)(int, int *);
+  if (!type) type = dlsym(RTLD_NEXT, "pthread_setcanceltype");
+  if (!state) state = dlsym(RTLD_NEXT, "pthread_setcancelstate");
+  state(may ? PTHREAD_CANCEL_ENABLE : PTHREAD_CANCEL_DISABLE, NULL);
+  type(may ? PTHREAD_CANCEL_ASYNCHRONOUS : PTHREAD_CANCEL_DEFERRED, NULL);
+}
+
+int pthread_setcanceltype(int type, int *old) {
+  if (old) *old = isAnytime ? PTHREAD_CANCEL_ASYNCHRONOUS : PTHREAD_CANCEL_DEFERRED;
+  isAnytime = type == PTHREAD_CANCEL_ASYNCHRONOUS;
+  if (isAnytime) allow(false);
+  return 0;
+}
+
+ssize_t read(int file, void *bytes, size_t size) {
+  if (!isAnytime) return __interceptor_read(file, bytes, size);
+  static ssize_t (*real)(int, void *, size_t);
+  if (!real) real = dlsym(RTLD_NEXT, "read");
+  allow(true);
+  const ssize_t result = real(file, bytes, size);
+  allow(false);
+  return result;
+}
+
+long syscall(long number, ...) {
+  static long (*real)(long, ...);
+  if (!real) real = dlsym(RTLD_NEXT, "syscall");
+  va_list list;
+  va_start(list, number);
+  long a[6];
+  for (int i = 0; i < 6; ++i) a[i] = va_arg(list, long);
+  va_end(list);
+  const bool waits = isAnytime;
+  if (waits) allow(true);
+  const long result = real(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+  if (waits) allow(false);
+  return result;
+}

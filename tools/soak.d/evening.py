@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What happens inside of the lab: everybody is started, then each second something happens and everything is checked."""
+
+import collections
+import json
+import os
+import statistics
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import cast
+import invariants
+import trouble
+
+REMEMBERED = 60  # lines that are shown when something breaks; the log has all
+PORTS = ["tactus:click_1", "tactus:clock"]
+
+
+class Evening:
+    def __init__(self, plan):
+        self.plan, self.log = plan, open(plan["log"], "w")
+        self.recent = collections.deque(maxlen=REMEMBERED)
+        self.began = time.monotonic()
+        self.excuses = invariants.Excuses()
+        self.invariants = invariants.Invariants(self.excuses, plan["seconds"])
+        self.trouble = trouble.Trouble(plan["seed"], self, plan["calm"], plan["hostile"])
+        self.events = 0
+        self.peers, self.seen = [], None
+        self.controller = cast.Controller()
+        self.server = server_process()
+        self.say("seed " + str(plan["seed"]))
+        self.environment = {"LD_PRELOAD": plan["plant_library"], "PLANT": plan["plant"]} if plan["plant"] else {}
+        self.begin()
+
+    def begin(self):
+        self.tactus = cast.Tactus(self.plan["tactus"], self.say, self.environment)
+        if not self.tactus.up.wait(15):
+            raise SystemExit("soak: tactus does not start")
+        self.listen()
+        for kind in ("reference", "linkhut"):
+            self.join(kind)
+
+    def listen(self, environment={}):
+        self.ear = cast.Ear(self.plan["listen"], PORTS, self.note, environment)
+        self.ear.wait("ready", 60)
+
+    def join(self, kind):
+        self.peers.append(peer := cast.Peer(kind))
+        peer.tell("enable on")
+        peer.tell("play")
+
+    def now(self):
+        return time.monotonic() - self.began
+
+    def say(self, text):
+        line = f"{self.now():9.2f}  {text}"
+        self.log.write(line + "\n")
+        self.log.flush()
+        self.recent.append(line)
+
+    def note(self, event):
+        """Every single click and clock, for the log alone."""
+        if event["type"] == "onset" or abs(event["wall_error"] or 0) > 3000:
+            self.log.write(f"{self.now():9.2f}    {event['port']} beat {event['beat']} error {event['error']} "
+                           f"by the wall {event['wall_error']} since_stall {event['since_stall']}\n")
+
+    def settle(self):
+        """Until all are in one session, measured, and heard. What is not there then is a violation like any other."""
+        self.excuses.give(self.now(), 15, "peers")
+        self.excuses.give(self.now(), 4, "click", "clock", "phase")
+
+    def expected_peers(self):
+        return 1 + sum(peer.enabled for peer in self.peers)
+
+    def play(self):
+        self.settle()
+        due, next_event, shown = self.now(), self.now() + 3, -1
+        while self.now() < self.plan["seconds"]:
+            due += 1
+            time.sleep(max(0, due - self.now()))
+            self.second()
+            while self.now() > next_event:
+                what = self.trouble.one(self.now())
+                if what:
+                    self.events += 1
+                    self.say(what)
+                next_event = max(next_event, self.now() - 2) + self.trouble.dice.expovariate(1 / 2.0)
+            if int(self.now() // 60) > shown:
+                shown = int(self.now() // 60)
+                print(self.line(), flush=True)
+            due = max(due, self.now() - 1)
+
+    def second(self):
+        now = self.now()
+        ports, where = self.ear.look()
+        if self.tactus.child.poll() is not None:
+            raise invariants.Violation(f"tactus ended with {self.tactus.child.returncode}")
+        self.figures = self.invariants.no_growth(now, self.tactus)
+        if (seen := f"the listener: {where['peers']} peers, {where['tempo']:g} BPM") != self.seen:
+            self.say(seen)
+        self.seen, self.where = seen, where
+        self.invariants.check(now, ports, where, 0)
+        self.invariants.everybody_counted(now, where["peers"], self.expected_peers())
+        self.invariants.answered(now, self.controller)
+
+    def line(self):
+        counts = self.invariants.counts
+        return (f"{self.now() / 60:7.1f} min  {counts['clicks']} clicks, {counts['clocks']} clocks, {self.events} events, "
+                f"{self.controller.told} told by OSC, "
+                f"{counts['lost cycles']} interruptions, {self.where['peers']} peers, {self.where['tempo']:g} BPM, "
+                + ", ".join(f"{value} {name}" for name, value in self.figures.items()))
+
+    def summary(self):
+        worst = "; ".join(f"{name} {value:.0f} us" for name, value in sorted(self.invariants.worst.items()))
+        counts = self.invariants.counts
+        return (f"{self.line()}\nworst median of {invariants.PHASE_WINDOW} s: {worst}\n"
+                f"in lost cycles: {counts['clicks in lost cycles']} clicks, {counts['clocks in lost cycles']} clocks")
+
+
+def server_process():
+    """jackd or PipeWire of this host: each host sees all processes, so it is found by where it is."""
+    for entry in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{entry}/cmdline", "rb") as file:
+                program = file.read().split(b"\0")[0]
+            if program.endswith((b"jackd", b"pipewire")) and os.readlink(f"/proc/{entry}/ns/net") == os.readlink("/proc/self/ns/net"):
+                return int(entry)
+        except OSError:
+            pass  # no process, or one that has just ended
+    raise SystemExit("soak: no JACK server runs on this host")
+
+
+def perform(show, violated, well):
+    """Plays it to the end of the lab. `violated`: what is said behind the reason; `well`: a function of what is said else."""
+    status = 0
+    try:
+        show.play()
+        print(well(), flush=True)
+    except (invariants.Violation, RuntimeError) as wrong:
+        show.say(f"VIOLATION: {wrong}")
+        print("\n".join(show.recent))
+        print(f"broken after {show.now():.1f} s: {wrong}\n{violated}everything: {show.plan['log']}", flush=True)
+        status = 1
+    os._exit(status)  # timers of faults that are still to end die with the lab
+
+
+def main():
+    plan = json.loads(sys.argv[1])
+    print(f"seed {plan['seed']}, {plan['seconds'] / 3600:g} h", flush=True)
+    evening = Evening(plan)
+    perform(evening, f"seed {plan['seed']}; ",
+            lambda: f"{evening.summary()}\nnothing was violated; everything: {plan['log']}")
+
+
+if __name__ == "__main__":
+    main()

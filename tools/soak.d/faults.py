@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Faults one after another, by name. While one lasts the invariants of an evening hold, but for what it must break; then
+everything must become right again: all are counted, all have one tempo, the old one, the reference peer's beat goes on
+where it would have been, and four seconds of clicks and clocks are complete and in phase."""
+
+import array
+import json
+import mmap
+import os
+import signal
+import struct
+import subprocess
+import sys
+import time
+import urllib.request
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import evening
+import invariants
+import trouble
+
+PATIENCE = 45.0  # seconds until all must be right again; a crashed peer alone is remembered for up to seven
+CLEAN = 4  # seconds in a row in which nothing is wrong
+CLICKS = 3  # that must have been judged in them
+TEMPO = 107.3
+APART = 0.02  # beats between the hosts, eleven milliseconds
+HOUR = 3600 * 10**9
+CALLBACK_LIMIT = 0.1  # of the period: what the audio thread may need of the processor
+
+
+class Faults(evening.Evening):
+    def begin(self):
+        shared = open("/dev/shm/clocks", "w+b")
+        shared.write(bytes(16))
+        shared.flush()
+        self.clocks = mmap.mmap(shared.fileno(), 16)
+        self.preload = {"CLOCKS": "/dev/shm/clocks", "LD_PRELOAD": self.plan["clocks_library"]}
+        self.disk = "/dev/shm/disk"
+        subprocess.run(["sh", "-c", f"mkdir {self.disk} && mount -t tmpfs -o size=64k none {self.disk}"], check=True)
+        self.environment = {**self.environment, "CLOCKS": "/dev/shm/clocks", "CALLBACK_TIME": "/dev/shm/callback", "XDG_STATE_HOME": self.disk,
+                            "LD_PRELOAD": " ".join(filter(None, [self.environment.get("LD_PRELOAD"), self.plan["clocks_library"],
+                                                                 self.plan["callback_library"]]))}
+        self.said = []
+        if not self.plan["pipewire"]:
+            self.another_server()  # one whose clocks can be set
+        super().begin()
+
+    def listen(self, environment={}):
+        super().listen({} if self.plan["pipewire"] else self.preload)
+
+    def say(self, text):
+        super().say(text)
+        if text.startswith("tactus: "):
+            self.said.append(text)
+
+    def set_clocks(self, wall=0, slept=0):
+        """Seconds slept stay slept."""
+        struct.pack_into("qq", self.clocks, 0, wall, struct.unpack_from("qq", self.clocks)[1] - slept)
+
+    def play(self):
+        # What the disk is to keep later is worth keeping: not what is so anyway.
+        self.right()
+        self.ear.tell(f"tempo {TEMPO}")
+        self.right(TEMPO)
+        for name in self.plan["faults"]:
+            before = self.peers[0].ask("beat")
+            self.say(f"fault: {name}")
+            self.events += 1
+            began = self.now()
+            tempo, is_session_kept = getattr(self, "fault_" + name)() or (TEMPO, True)
+            over = self.now()
+            self.right(tempo)
+            if is_session_kept:
+                self.beat_went_on(before)
+            print(f"{name}: {over - began:.0f} s, right again {max(0, self.now() - over - CLEAN):.0f} s later", flush=True)
+            if tempo != TEMPO:
+                self.ear.tell(f"tempo {TEMPO}")
+                self.right(TEMPO)
+        self.audio_thread_was_quick()
+
+    # What must be.
+
+    def meanwhile(self, seconds):
+        """So many seconds with all that no excuse has been given for."""
+        end = self.now() + seconds
+        while self.now() < end:
+            time.sleep(min(1, max(0.1, end - self.now())))
+            self.second()
+
+    def right(self, tempo=None, patience=PATIENCE):
+        began, clean, clicks, deaf, wrong = self.now(), 0, 0, 0, "nothing was heard"
+        while clean < CLEAN or clicks < CLICKS:
+            if self.now() - began > patience:
+                raise invariants.Violation(f"not right again within {patience:g} s: {wrong}")
+            time.sleep(1)
+            if self.tactus.child.poll() is not None:
+                raise invariants.Violation(f"tactus ended with {self.tactus.child.returncode}")
+            ports, self.where = self.ear.look()
+            self.figures = self.invariants.no_growth(self.now(), self.tactus)
+            found, heard = self.wrong(ports, self.where, tempo)
+            if found:
+                self.say(f"not right yet: {found}")
+                wrong, clean, clicks = found, 0, 0
+                deaf = deaf + 1 if self.where["peers"] == 0 else 0
+                if deaf == 8 and self.peers and self.peers[0].ask("status")["peers"] > 0:
+                    # Nobody's fault but its own: it was not heard of by a peer that hears all others, either.
+                    self.say("the listener's own Link hears nobody: entered anew")
+                    self.ear.tell("link off")
+                    self.ear.tell("link on")
+            else:
+                clean, clicks = clean + 1, clicks + heard
+        self.invariants.errors.clear()
+        self.invariants.disturbed = self.now()
+
+    def wrong(self, ports, where, tempo):
+        """The first thing that is not as it should be, and how many clicks and clocks were heard to be in phase."""
+        if where["peers"] != self.expected_peers():
+            return f"the listener sees {where['peers']} peers; there are {self.expected_peers()}", 0
+        if (counted := self.value("peers")) != self.expected_peers():
+            return f"tactus counts {counted} peers; there are {self.expected_peers()}", 0
+        tempos = {"the listener": where["tempo"], "tactus": self.value("tempo")}
+        tempos |= {peer.kind: peer.ask("status")["tempo"] for peer in self.peers}
+        for who, value in tempos.items():
+            # LinkHut shows two decimals, and a tempo is whole microseconds per beat.
+            if value is None or abs(value - (tempo or tempos["the listener"])) > 0.02:
+                return f"{who} has {value} BPM: {tempos}", 0
+        clicks = 0
+        for port, heard in ports.items():
+            if port.endswith("click_1") and heard["latest"] and (apart := self.apart(heard)) > APART:
+                return f"the other host's beat is {apart:.3f} from this one's", 0
+            clock = "by_jack" if heard["by_jack"]["n"] else "by_wall"
+            # Cycles that the listener lost are not held against anybody, nor clocks that are made up for after them.
+            for what in ("missing", "doubled") if not where["lost"] else ():
+                if heard[what]:
+                    return f"{port}: {len(heard[what])} {what}", 0
+            if heard[clock]["n"]:
+                clicks += heard[clock]["n"] if port.endswith("click_1") else 0
+                if abs(heard[clock]["median"]) > invariants.PHASE_LIMIT[clock]:
+                    return f"{port}: off the beat by {heard[clock]['median']:.0f} us, {clock}", 0
+        return None, clicks
+
+    def apart(self, heard):
+        """A click's beat here and on the other host, whose clocks nobody touches: the listener has our clock, right or wrong."""
+        moment = round(heard["latest"] - struct.unpack_from("qq", self.clocks)[1] / 1000)
+        there = [peer for peer in self.peers if peer.kind == "reference"]
+        if not there:
+            return 0.0
+        difference = (there[0].ask(f"beat {moment}")["phase"] - heard["latest_beat"]) % 4
+        return min(difference, 4 - difference)
+
+    def value(self, path):
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:8080/tactus/{path}?VALUE", timeout=5) as answer:
+                return json.load(answer)["VALUE"][0]
+        except OSError:
+            return None
+
+    def beat_went_on(self, before):
+        """The session is the one that it was: on another host its beat is where it would have been without the fault."""
+        now = self.peers[0].ask("beat")
+        promised = before["beat"] + (now["time"] - before["time"]) / 60e6 * before["tempo"]
+        if abs(promised - now["beat"]) > APART:
+            raise invariants.Violation(f"another host's beat jumped by {now['beat'] - promised:.3f}")
+
+    def audio_thread_was_quick(self):
+        """By the processor's own account: no load of other programs. The longest of all can be an interrupt's, or another
+        virtual machine's, so all but one in a thousand are judged."""
+        with open(f"/dev/shm/callback.{self.tactus.pid}", "rb") as file:
+            count = struct.unpack("Q", file.read(8))[0]
+            calls = array.array("I", file.read(8 * count))
+        spent = sorted(calls[1::2])
+        median, most = spent[count // 2] / 1000, spent[count * 999 // 1000] / 1000
+        print(f"audio thread: {count} cycles, {median:.1f} us of the processor in the median, {most:.1f} in 99.9 % of all, "
+              f"{spent[-1] / 1000:.0f} at most")
+        if most > CALLBACK_LIMIT * 256 / 48000 * 1e6:
+            raise invariants.Violation(f"the audio thread needed {most:.0f} us of the processor in a cycle")
+
+    # Faults of the network.
+
+    def length(self, seconds):
+        return 30.0 if self.plan["long"] else seconds
+
+    def fault_interface(self):
+        """Down, for longer than anybody remembers a silent peer; up."""
+        seconds = self.length(8)
+        trouble.lab("on", "1", "ip", "link", "set", "wire0", "down")
+        # The listener and tactus have to find each other on the loopback.
+        self.excuses.give(self.now(), seconds + 1, "phase", "peers")
+        self.meanwhile(seconds)
+        trouble.lab("on", "1", "ip", "link", "set", "wire0", "up")
+
+    def fault_address(self):
+        trouble.lab("on", "1", "ip", "addr", "del", trouble.WIRE, "dev", "wire0")
+        trouble.lab("on", "1", "ip", "addr", "add", "10.77.0.99/24", "brd", "+", "dev", "wire0")
+        self.excuses.give(self.now(), 4, "phase", "peers")
+        self.meanwhile(3)
+        trouble.lab("on", "1", "ip", "addr", "del", "10.77.0.99/24", "dev", "wire0")
+        trouble.lab("on", "1", "ip", "addr", "add", trouble.WIRE, "brd", "+", "dev", "wire0")
+
+    def fault_cut(self):
+        """Host 1 and its listener play on, host 2 as well."""
+        seconds = self.length(8)
+        trouble.lab("wire", "cut", "2")
+        self.excuses.give(self.now(), seconds + 1, "peers")
+        self.meanwhile(seconds)
+        trouble.lab("wire", "heal")
+
+    def fault_crash(self):
+        """All others are killed, and come back with other tempos in mind."""
+        kinds = [peer.kind for peer in self.peers]
+        for peer in self.peers:
+            peer.crash()
+        self.peers.clear()
+        self.right(TEMPO)
+        for kind in kinds:
+            self.join(kind)
+        return TEMPO, False  # who could tell has gone
+
+    # Faults of the machine.
+
+    def fault_stop(self):
+        """The others have forgotten a program that stands still for ten seconds."""
+        os.kill(self.tactus.pid, signal.SIGSTOP)
+        time.sleep(self.length(10))
+        os.kill(self.tactus.pid, signal.SIGCONT)
+
+    def another_server(self):
+        """The server is killed, and started again as it was."""
+        with open(f"/proc/{self.server}/cmdline") as command, open(f"/proc/{self.server}/environ") as environment:
+            command, environment = command.read().split("\0")[:-1], environment.read().split("\0")[:-1]
+        os.kill(self.server, signal.SIGKILL)
+        time.sleep(1)
+        environment = dict(entry.split("=", 1) for entry in environment)
+        if not self.plan["pipewire"]:
+            environment.update(self.preload)
+        self.server = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL).pid
+        while subprocess.run(["jack_lsp"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode != 0:
+            time.sleep(0.1)
+
+    def fault_server(self):
+        """The listener goes with the server; another one judges what comes then."""
+        self.said.clear()
+        self.another_server()
+        self.ear.process.wait(20)
+        self.listen()
+        if not any("gone" in line for line in self.said) or not any("back on JACK server" in line for line in self.said):
+            raise invariants.Violation(f"tactus did not tell that the server went and came: {self.said}")
+
+    def fault_suspend(self):
+        """Everything of this host stands still, and its monotonic clocks with it: those of the others do not."""
+        if self.plan["pipewire"]:
+            raise SystemExit("soak: PipeWire's timers are the kernel's own: --fault suspend is for jackd")
+        sleepers, began = [self.server, self.tactus.pid, self.ear.process.pid], time.monotonic_ns()
+        for process in sleepers:
+            os.kill(process, signal.SIGSTOP)
+        time.sleep(self.length(5))
+        self.set_clocks(slept=time.monotonic_ns() - began)
+        # It judges by a clock that it has to find anew as well, and would not for half a minute.
+        self.ear.tell("link off")
+        for process in sleepers:
+            os.kill(process, signal.SIGCONT)
+        time.sleep(1)
+        self.ear.tell("link on")
+        self.right(TEMPO, 20)  # half a minute is what it takes to measure anew without knowing of the sleep
+
+    def fault_clock(self):
+        """Somebody sets the wall clock back an hour, and forward again."""
+        self.set_clocks(wall=-HOUR)
+        self.meanwhile(6)
+        self.right(TEMPO)
+        self.set_clocks()
+        self.meanwhile(1)
+
+    def fault_disk(self):
+        """Full when a choice is to be kept: one warning, and it is kept by itself once there is room."""
+        self.said.clear()
+        subprocess.run(["sh", "-c", f"cat /dev/zero >{self.disk}/full"], stderr=subprocess.DEVNULL)
+        self.controller.send("startstop", 1)
+        self.meanwhile(4)
+        if len([line for line in self.said if "can't be written" in line]) != 1:
+            raise invariants.Violation(f"a full disk must be one warning: {self.said}")
+        os.unlink(f"{self.disk}/full")
+        self.meanwhile(9)  # it is tried again every ten seconds
+        for _ in range(10):
+            if any("can be written again" in line for line in self.said):
+                break
+            self.meanwhile(1)
+        with open(f"{self.disk}/tactus/state.json5") as file:
+            if "start-stop-sync" not in file.read():
+                raise invariants.Violation("what was chosen when there was no room was not kept")
+        self.controller.send("startstop", 0)
+
+    # Somebody on the wire means harm: enemy.py says how.
+
+    def attacked(self, kind, *excuses):
+        seconds = self.length(4)
+        enemy = subprocess.Popen([os.environ["LAB"], "on", "2", sys.executable, "-I", "-S", os.path.join(trouble.HERE, "enemy.py"),
+                                  kind, str(seconds), str(self.plan["seed"])], stdout=subprocess.PIPE, text=True)
+        most = 0
+        while enemy.poll() is None:
+            self.excuses.give(self.now(), 3, "peers", *excuses)
+            self.meanwhile(1)
+            most = max(most, self.value("peers") or 0)
+        self.say(f"tactus counted up to {most} peers")
+        return enemy.stdout.read(), most
+
+    def fault_crowd(self):
+        """Two hundred peers at once, and as suddenly they have gone."""
+        _, most = self.attacked("crowd")
+        if most < 200:
+            raise invariants.Violation(f"of 200 peers {most} were counted")
+
+    def fault_strangers(self):
+        self.attacked("strangers")
+
+    def fault_byes(self):
+        self.attacked("byes", "phase")
+
+    def fault_broken(self):
+        self.attacked("broken", "phase")
+
+    def fault_liars(self):
+        """Whoever lies well founds a session that is older than any: all go there, or all stay."""
+        self.attacked("liars", "phase", "click", "clock")
+        return None, False
+
+    def fault_war(self):
+        """The protocol has it that the word on the latest beat stands, whoever said it: the last one, for all."""
+        said, _ = self.attacked("war", "phase", "click", "clock")
+        return 60e6 / int(said), False
+
+
+def main():
+    plan = json.loads(sys.argv[1])
+    print(f"seed {plan['seed']}, faults", flush=True)
+    faults = Faults(plan)
+    evening.perform(faults, "", lambda: f"all is right after {faults.events} faults; everything: {plan['log']}")
+
+
+if __name__ == "__main__":
+    main()
