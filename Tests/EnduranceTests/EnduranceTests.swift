@@ -12,7 +12,7 @@ struct EnduranceTests {
     let log = "/tmp/tactus-soak-test-\(getpid())-\(words.joined(separator: ""))"
     defer { unlink(log) }
     return try await ChildProcess.run(
-      [Lab.top + "/tools/soak", "--tactus", program, "--log", log] + words, within: .seconds(300))
+      [Lab.top + "/tools/soak", "--tactus", program, "--log", log] + words, within: .seconds(600))
   }
 
   @Test func `half a minute of a set with commands, peers and faults is in order`() async throws {
@@ -45,15 +45,17 @@ struct EnduranceTests {
 
   @Test(
     arguments: [
-      ("click", "1 missing"), ("leak", "kilobytes: never less than"), ("network", "peers; there are"),
+      ("click", ["1 missing"]), ("leak", ["kilobytes: never less than"]),
+      // Whichever comes first: it is not counted as a peer, or does not hear of a tempo in time.
+      ("network", ["peers; there are", "missing"]),
     ])
-  func `a skipped click, a leaked buffer and a stalled network thread are found`(plant: String, words: String)
-    async throws
-  {
+  func `a skipped click, a leaked buffer and a stalled network thread are found`(
+    plant: String, words: [String]
+  ) async throws {
     let done = try await soak("0.01", "--calm", "--seed", "3", "--plant", plant)
     #expect(done.status == 1)
     let moment = done.output.split(separator: "\n").first { $0.hasPrefix("broken after ") } ?? ""
-    #expect(moment.contains(words), "\(done.output)\(done.errors)")
+    #expect(words.contains { moment.contains($0) }, "\(done.output)\(done.errors)")
   }
 
   @Test func `what cannot be meant ends with 2 before anything is started`() async throws {

@@ -75,13 +75,13 @@ struct ArdourTests {
       for attempt in 1...8 {
         // Bar 2: there is room for a start that is exact to the frame.
         try await transport.ask("locate 96000")
-        let lost = try await lostCycles(in: stage)
+        let lost = try await Interop.lostCycles(in: stage)
         try await player.press(.play, tablet, in: stage)
         clicks = try await ears.listen(for: .seconds(4), fromTheFirstWithin: 30)
         try await tablet.wait("playing", "true")
         let bars = try await barDistance(transport, tablet, framesPerBeat: 24_000)
         // Who counts frames is late by the cycles that JACK loses, whoever started it: such a start says nothing.
-        let isClean = try await lostCycles(in: stage) == lost
+        let isClean = try await Interop.lostCycles(in: stage) == lost
         if isClean {
           #expect(clicks.count >= 7)
           #expect(abs(clicks.interval - 500) < 0.1, "\(clicks.interval)")
@@ -144,11 +144,6 @@ struct ArdourTests {
     try await Task.sleep(for: .seconds(1))
   }
 
-  private func lostCycles(in stage: LabStage) async throws -> String {
-    let status = try await stage.run(Interop.directoryOfTests + "/tactus", "status", "--json").output
-    return status.split(separator: ",").filter { $0.contains("xruns\"") || $0.contains("lost") }.joined()
-  }
-
   /// Between the bar that Ardour plays, from frame 0 on and heard when JACK shows that frame, and the session's, in
   /// beats. The median of several looks: one may be interrupted between the frame and its time.
   private func barDistance(_ transport: LabPeer, _ tablet: LabPeer, framesPerBeat: Double) async throws
@@ -178,13 +173,13 @@ struct ArdourTests {
     let ears = try await Ears("ardour:Click/audio_out 1", in: stage)
     try await tablet.wait("peers", "2")
     for attempt in 1...8 {
-      let lost = try await lostCycles(in: stage)
+      let lost = try await Interop.lostCycles(in: stage)
       try await Player.ardour.press(.play, tablet, in: stage)
       try await tablet.wait("playing", "true", seconds: 30)
       try await tablet.wait("tempo", "150", seconds: 40)
       let clicks = try await ears.listen(for: .seconds(4), fromTheFirstWithin: 10)
       let bars = try await barDistance(transport, tablet, framesPerBeat: 19_200)
-      let isClean = try await lostCycles(in: stage) == lost
+      let isClean = try await Interop.lostCycles(in: stage) == lost
       try await Player.ardour.press(.stop, tablet, in: stage)
       try await tablet.wait("playing", "false")
       #expect(try await ears.hearSilence(within: 20))

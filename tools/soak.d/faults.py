@@ -20,7 +20,9 @@ import evening
 import invariants
 import trouble
 
-PATIENCE = 45.0  # seconds until all must be right again; a crashed peer alone is remembered for up to seven
+# Seconds until all must be right again. A crashed peer alone is remembered for up to seven; and where several sessions must
+# become one, and measuring one failed, it is tried again after half a minute: twice, if of three.
+PATIENCE = 80.0
 CLEAN = 4  # seconds in a row in which nothing is wrong
 CLICKS = 3  # that must have been judged in them
 TEMPO = 107.3
