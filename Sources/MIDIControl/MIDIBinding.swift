@@ -32,6 +32,9 @@ public struct MIDIBinding: Hashable, Sendable, CustomStringConvertible {
 
 /// An address of the control surface, and what is said to it: fixed arguments, or the range that a knob covers.
 public struct MIDITarget: Hashable, Sendable, CustomStringConvertible {
+  /// Bytes of one as it is written, so that whatever was read can be written and read again.
+  static let longest = 128
+
   /// Below the surface's root.
   public let path: String
   public let arguments: [String]
@@ -55,19 +58,21 @@ public struct MIDITarget: Hashable, Sendable, CustomStringConvertible {
   /// An address, whole or below `/tactus/`, then its arguments or `LOW..HIGH`.
   public init?(_ text: some StringProtocol) {
     let words = String(text).split { $0 == " " }.map(String.init)
-    guard var path = words.first, text.utf8.count <= 128 else { return nil }
+    guard var path = words.first else { return nil }
     if path.hasPrefix("/tactus/") { path.removeFirst("/tactus/".count) }
     let allowed = path.utf8.allSatisfy { (0x21...0x7e).contains($0) && !"#*,?[]{}\"=".utf8.contains($0) }
     guard !path.isEmpty, allowed, !path.hasPrefix("/") else { return nil }
     path = Self.short[path] ?? path
     guard words.count == 2, let dots = words[1].firstRange(of: "..") else {
       self.init(path: path, arguments: Array(words.dropFirst()))
+      guard description.utf8.count <= Self.longest else { return nil }
       return
     }
     guard let low = Double(words[1][..<dots.lowerBound]), let high = Double(words[1][dots.upperBound...]),
       low.isFinite, high.isFinite
     else { return nil }
     self.init(path: path, range: min(low, high)...max(low, high), isReversed: low > high)
+    guard description.utf8.count <= Self.longest else { return nil }
   }
 
   public var description: String {

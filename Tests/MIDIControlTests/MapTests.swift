@@ -45,6 +45,17 @@ import Testing
     #expect(MIDIBinding(text) == nil)
   }
 
+  @Test func `what is as long as may be is read again, too, and what would be longer in words is none`()
+    throws
+  {
+    let name = String(repeating: "a", count: 128)
+    let read = try binding("note 36=\(name)")
+    #expect(MIDIBinding(read.description) == read)
+    #expect(MIDIBinding("note 36 = \(name)a") == nil)
+    #expect(MIDIBinding("note 36 = tap " + String(repeating: "a", count: 124)) == nil)
+    #expect(MIDIBinding("cc 1 = \(name.dropLast(5)) 1..2") == nil)
+  }
+
   @Test
   func
     `a binding for a channel comes before one for all, and one that was learned before one that was written`()
