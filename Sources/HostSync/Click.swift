@@ -9,6 +9,8 @@ struct Click: BitwiseCopyable {
   private var wasOn = false
   /// When the last one was heard: a click that the session's jump puts right behind it is left out.
   private var lastTime = -Double.infinity
+  /// The boundaries were counted anew, and none has sounded since.
+  private var isAfterJump = false
   private(set) var count: UInt64 = 0
 
   var late: UInt64 { @_noLocks @_noAllocation get { ticker.late } }
@@ -36,13 +38,14 @@ struct Click: BitwiseCopyable {
     wasOn = isOn
     voices.play(into: buffer)
     let perBeat = Int64(min(8, max(1, settings.click.subdivision)))
-    let isNew = ticker.open(window, perBeat: perBeat)
+    if ticker.open(window, perBeat: perBeat) { isAfterJump = true }
     while let tick = ticker.take(from: window) {
       let beat = Double(tick.number) / Double(perBeat)
       let time = window.grid.time(of: beat)
       guard isDue(beat: beat, time: time, click: settings.click, song: song) else { continue }
       // A quarter beat: closer than any subdivision of sense, further than any correction.
-      if isNew && time - lastTime < window.grid.period / 4 { continue }
+      if isAfterJump && time - lastTime < window.grid.period / 4 { continue }
+      isAfterJump = false
       let origin = song.contains(beat: beat, time: time) || song.isWaiting ? song.origin : 0 &- shift
       let accent = accent(of: tick.number &- origin &* perBeat, perBeat: perBeat, settings: settings)
       if case .silent = accent { continue }

@@ -151,6 +151,20 @@ struct ClickTests {
     }
   }
 
+  @Test func aBeatThatAJumpPutsSomeCyclesBehindTheLastClickIsLeftOut() {
+    // Beat 8 is at 4 s. From 4.01 s on the session's next one is up to a whole beat away.
+    for place in stride(from: 0.0, to: 1.0, by: 1.0 / 32) {
+      let studio = Studio(tempo: 120)
+      studio.play(seconds: 4.01, frames: 256)
+      studio.timeline.timeOrigin = studio.timeline.timeOrigin - Micros(Int64((613 + place) * 500_000))
+      studio.play(seconds: 2, frames: 256)
+      let times = studio.clicks.map(\.heard)
+      for (earlier, later) in zip(times, times.dropFirst()) {
+        #expect(later - earlier > 120_000 && later - earlier < 630_000, "\(place)")
+      }
+    }
+  }
+
   @Test func afterAStallNothingSoundsLate() {
     for stall in [20, 60, 250, 700, 3000] as [Double] {
       let studio = Studio(tempo: 240, seed: 1)
