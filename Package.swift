@@ -24,7 +24,9 @@ let package = Package(
     .target(name: "Link", dependencies: ["BeatMath", "Handoff", "LinkSession", "LinkWire"]),
     // A virtual network and clocks around many sessions: for LinkSimulator and for the tests.
     .target(name: "LinkWorld", dependencies: ["BeatMath", "LinkSession", "LinkWire"]),
-    .executableTarget(name: "LinkSimulator", dependencies: ["BeatMath", "LinkWorld"]),
+    // A studio with a JACK server in such a world, and who listens to it.
+    .target(name: "StudioDay", dependencies: ["BeatMath", "HostSync", "LinkSession", "LinkWorld"]),
+    .executableTarget(name: "LinkSimulator", dependencies: ["BeatMath", "LinkWorld", "StudioDay"]),
     .executableTarget(
       name: "tactus",
       dependencies: [
@@ -62,7 +64,8 @@ let package = Package(
       name: "ClickSoundsTests", dependencies: ["CSndfile", "ClickSounds", "HostSync", "TestSupport"]),
     .testTarget(name: "MIDIControlTests", dependencies: ["MIDIControl"]),
     .testTarget(name: "HandoffTests", dependencies: ["Handoff"]),
-    .testTarget(name: "HostSyncTests", dependencies: ["BeatMath", "HostSync", "TestSupport"]),
+    .testTarget(name: "HostSyncTests", dependencies: ["BeatMath", "HostSync", "StudioDay", "TestSupport"]),
+    .testTarget(name: "StudioDayTests", dependencies: ["BeatMath", "LinkWorld", "StudioDay"]),
     .testTarget(
       name: "JACKHostTests",
       dependencies: ["BeatMath", "CJACK", "Handoff", "HostSync", "JACKHost", "TestSupport"]),

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import LinkWorld
+import StudioDay
 
 /// What the user asked for.
 struct Arguments: Sendable {
-  enum Task { case help, one, many, growth }
+  enum Task { case help, one, many, growth, day }
 
   struct Refusal: Error {
     let text: String
@@ -17,6 +18,8 @@ struct Arguments: Sendable {
   var jobs = 1
   var peers: ClosedRange<Int>?
   var svg: String?
+  var hours: Double?
+  var plant: Plant?
   /// For one world; in a campaign they are the worst that is drawn.
   var loss: Double?
   var delay: Micros?
@@ -42,6 +45,9 @@ struct Arguments: Sendable {
                       Each world draws its own trouble, up to the worst that is given.
     One of the many:  LinkSimulator --replay 4711 [--peers 2-16] [worst trouble] [--svg phase.svg]
     What it costs:    LinkSimulator --growth [trouble]     2, 4, 8 ... 1000 peers
+    A day:            LinkSimulator --day [--hours 24] [--seed 7] [--peers 6] [--plant FAULT]
+                      Trouble and peace in turn; on the first peer's machine a JACK server with tactus's audio cycle,
+                      whose every click and MIDI clock is counted.
 
       --seed N          the world's seed, or the first of many (1)
       --peers N, N-M    how many peers (4; of many worlds 2-16)
@@ -50,6 +56,8 @@ struct Arguments: Sendable {
       --watch S         seconds of peace that are listened to (10)
       --jobs N          worlds played at once (1)
       --svg FILE        draw the phase error over time
+      --hours H         how long the day is (24)
+      --plant FAULT     every thousandth is spoilt, which must be found: \(plants)
 
     Trouble:
       --loss P          per cent of all datagrams (0; worst of many 30)
@@ -68,6 +76,8 @@ struct Arguments: Sendable {
     Exit status: 0 if every invariant was kept, 1 if not, 2 if the options make no sense.
     """
 
+  private static let plants = Plant.allCases.map(\.rawValue).joined(separator: ", ")
+
   static func parse(_ words: [String]) -> Result<Arguments, Refusal> {
     var arguments = Arguments()
     var index = 0
@@ -80,6 +90,10 @@ struct Arguments: Sendable {
       }
       if word == "--growth" {
         arguments.task = .growth
+        continue
+      }
+      if word == "--day" {
+        arguments.task = .day
         continue
       }
       guard index < words.count else {
@@ -108,6 +122,8 @@ struct Arguments: Sendable {
     case "--svg":
       svg = value
       isTaken = !value.isEmpty
+    case "--hours": isTaken = set(\.hours, number(value, in: 0.05...1000))
+    case "--plant": isTaken = set(\.plant, Plant(rawValue: value))
     case "--loss": isTaken = set(\.loss, number(value, in: 0...100).map { $0 / 100 })
     case "--reordering": isTaken = set(\.reordering, number(value, in: 0...100).map { $0 / 100 })
     case "--duplication": isTaken = set(\.duplication, number(value, in: 0...100).map { $0 / 100 })
@@ -186,6 +202,15 @@ extension Arguments {
     scenario.hostility = hostility ?? 0
     scenario.doubleHomed = doubleHomed ?? 0
     return scenario
+  }
+
+  /// One day.
+  var dayPlan: Day.Plan {
+    var plan = Day.Plan(seed: seed)
+    if let hours { plan.length = Micros(rounding: hours * 3_600e6) }
+    if let peers { plan.peers = peers.upperBound }
+    plan.plant = plant
+    return plan
   }
 
   /// One of many worlds.

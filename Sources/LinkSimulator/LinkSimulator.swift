@@ -22,6 +22,7 @@ struct LinkSimulator {
       case .help: print(Arguments.help)
       case .one: exit(World.run(arguments) ? 0 : 1)
       case .many: exit(await Campaign.run(arguments) ? 0 : 1)
+      case .day: exit(StudioDayReport.run(arguments) ? 0 : 1)
       case .growth: exit(World.growth(arguments) ? 0 : 1)
       }
     }

@@ -29,9 +29,14 @@ enum World {
 
   static func play(_ scenario: Scenario, keepsTrace: Bool) -> Simulation.Outcome {
     var simulation = Simulation(scenario)
+    return watching { simulation.run(keepsTrace: keepsTrace, progress: $0) }
+  }
+
+  /// Shows how far something is that takes its time.
+  static func watching<Outcome>(_ body: ((Micros, String) -> Void) -> Outcome) -> Outcome {
     var shown = Console.seconds()
     let isTerminal = isatty(STDERR_FILENO) == 1
-    let outcome = simulation.run(keepsTrace: keepsTrace) { time, what in
+    let outcome = body { time, what in
       let now = Console.seconds()
       guard now - shown > (isTerminal ? 0.2 : 20) else { return }
       shown = now

@@ -46,6 +46,7 @@ public final class LinkWorld {
   private var queue = EventQueue<Happening>()
   private var slab = PacketSlab()
   private var plans: [((LinkWorld) -> Void)?] = []
+  private var freePlans: [Int32] = []
   private var segments: [[Int]] = []
   private var endpoints: [Endpoint: Int] = [:]
   private var isCommitting = false
@@ -116,11 +117,22 @@ public final class LinkWorld {
     for index in peers[peer].interfaces where interfaces[index].isUp { open(index) }
   }
 
-  /// The power goes: no goodbye, never seen again.
+  /// The power goes: no goodbye, not seen again unless it is rebooted.
   public func kill(_ peer: Int) {
     peers[peer].isRunning = false
     peers[peer].wakeAt = nil
     for index in peers[peer].interfaces { interfaces[index].isUp = false }
+  }
+
+  /// The power is back: the same machine on the same wires, with nothing of what it knew.
+  public func reboot(_ peer: Int, tempo: Double) {
+    guard !peers[peer].isRunning else { return }
+    peers[peer].machine = LinkSession(tempo: Tempo(tempo), seed: dice.next(), at: host(of: peer))
+    peers[peer].snapshot = peers[peer].machine.snapshot
+    peers[peer].isRunning = true
+    for index in peers[peer].interfaces { interfaces[index].isUp = true }
+    drain(peer)
+    setEnabled(true, peer: peer)
   }
 
   public func stepClock(of peer: Int, by amount: Micros) {
@@ -154,8 +166,9 @@ public final class LinkWorld {
 
   /// `body` runs at that time.
   public func plan(at time: Micros, _ body: @escaping (LinkWorld) -> Void) {
-    plans.append(body)
-    queue.put(.plan(Int32(plans.count - 1)), at: time < now ? now : time)
+    let place = freePlans.popLast() ?? Int32(plans.count)
+    if Int(place) < plans.count { plans[Int(place)] = body } else { plans.append(body) }
+    queue.put(.plan(place), at: time < now ? now : time)
   }
 
   public func run(until end: Micros) {
@@ -167,6 +180,7 @@ public final class LinkWorld {
       case .plan(let index):
         let body = plans[Int(index)]
         plans[Int(index)] = nil
+        freePlans.append(index)
         body?(self)
       }
     }

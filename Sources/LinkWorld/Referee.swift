@@ -27,7 +27,8 @@ public struct Violation: Sendable, CustomStringConvertible {
 /// Watches a world and writes down what must not be.
 final class Referee {
   private(set) var violations: [Violation] = []
-  private let scenario: Scenario
+  /// What is going on now.
+  var scenario: Scenario
   /// Microseconds per beat that somebody set.
   private var legitimate: Set<Int64> = []
   private var announcements: [Int: [Micros]] = [:]

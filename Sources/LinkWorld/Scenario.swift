@@ -18,6 +18,10 @@ public struct Scenario: Sendable {
   public var edits = 0.0
   /// Peers that leave, with a goodbye or without, or come back, per second.
   public var churn = 0.0
+  /// Peers whose power goes and comes back, per second. The first one is spared: it is the one that is listened to.
+  public var crashes = 0.0
+  /// Clocks that begin to run at another rate, per second.
+  public var driftChanges = 0.0
   /// The wire is cut in two or three this many times during the turmoil, and healed.
   public var partitions = 0
   /// Clocks step, forwards or backwards by up to three seconds, this many times.
@@ -76,6 +80,8 @@ extension Scenario: CustomStringConvertible {
     if drift > 0 { parts.append("drift ±\(drift.rounded(toPlaces: 0)) ppm") }
     if edits > 0 { parts.append("\(edits.rounded(toPlaces: 1)) edits/s") }
     if churn > 0 { parts.append("churn \(churn.rounded(toPlaces: 1))/s") }
+    if crashes > 0 { parts.append("\(crashes.rounded(toPlaces: 3)) crashes/s") }
+    if driftChanges > 0 { parts.append("\(driftChanges.rounded(toPlaces: 3)) changes of drift/s") }
     if partitions > 0 { parts.append("\(partitions) partitions") }
     if clockSteps > 0 { parts.append("\(clockSteps) clock steps") }
     if hostility > 0 { parts.append("\(hostility.rounded(toPlaces: 1)) attacks/s") }

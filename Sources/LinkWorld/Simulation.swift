@@ -7,9 +7,11 @@ public struct Simulation {
   public struct Outcome: Sendable {
     public let scenario: Scenario
     public var violations: [Violation] = []
-    /// From the beginning of peace until all agree; nil if they never do.
+    /// From the beginning of peace until all agree; nil if they never do. Of several acts the last one's.
     public var convergence: Micros?
-    /// From the last arrival until all agreed for the first time, if the scenario has no trouble.
+    /// The same of every act, in seconds.
+    public var convergences = Samples()
+    /// In peace, each peer against the first.
     public var phaseErrors = Samples()
     /// The same over time: seconds since the world began, and per peer the distance from the first.
     public var trace: [(second: Double, errors: [Double])] = []
@@ -32,8 +34,8 @@ public struct Simulation {
   /// Time to live, grace, and a little.
   private static let expiry = Micros(6_500_000)
 
-  private let world: LinkWorld
-  private let scenario: Scenario
+  public let world: LinkWorld
+  private var scenario: Scenario
   private let referee: Referee
   private var outcome: Outcome
 
@@ -49,18 +51,46 @@ public struct Simulation {
     keepsTrace: Bool = false, progress: (Micros, String) -> Void = { _, _ in }
   ) -> Outcome {
     populate()
+    play(keepsTrace: keepsTrace, progress: progress)
+    return concluded()
+  }
+
+  /// After the scenario the acts, one after another, each with trouble and peace of its own, among the same peers.
+  public mutating func run(
+    acts: [Scenario], progress: (Micros, String) -> Void = { _, _ in }
+  ) -> Outcome {
+    populate()
+    play(keepsTrace: false, progress: progress)
+    for act in acts {
+      scenario = act
+      referee.scenario = act
+      world.conditions = act.conditions
+      play(keepsTrace: false, progress: progress)
+    }
+    return concluded()
+  }
+
+  /// Trouble, peace, and what is heard then.
+  private mutating func play(keepsTrace: Bool, progress: (Micros, String) -> Void) {
+    var turmoil = Turmoil(scenario, from: world.now + scenario.arrival, referee: referee)
+    if isTroubled { turmoil.plan(in: world) }
     let peace = world.now + scenario.arrival + (isTroubled ? scenario.turmoil : .zero)
     while world.now < peace {
       advance(keepsTrace: keepsTrace)
       progress(world.now, "trouble")
     }
+    outcome.convergence = nil
     findTogether(since: peace, keepsTrace: keepsTrace, progress: progress)
-    if outcome.convergence != nil {
-      settle(keepsTrace: keepsTrace, progress: progress)
-      listen(keepsTrace: keepsTrace, progress: progress)
-      if scenario.hostility == 0 { changeTempo() }
-      if scenario.hostility == 0 { startPlaying() }
-    }
+    guard let convergence = outcome.convergence else { return }
+    outcome.convergences.add(Double(convergence.count) / 1e6)
+    settle(keepsTrace: keepsTrace, progress: progress)
+    listen(keepsTrace: keepsTrace, progress: progress)
+    if scenario.hostility == 0 { changeTempo() }
+    if scenario.hostility == 0 { startPlaying() }
+  }
+
+  private func concluded() -> Outcome {
+    var outcome = outcome
     outcome.violations = referee.violations
     outcome.datagramsSent = world.datagramsSent
     outcome.datagramsDelivered = world.datagramsDelivered
@@ -72,7 +102,7 @@ public struct Simulation {
 
   private var isTroubled: Bool {
     scenario.edits > 0 || scenario.churn > 0 || scenario.partitions > 0 || scenario.clockSteps > 0
-      || scenario.hostility > 0
+      || scenario.hostility > 0 || scenario.crashes > 0 || scenario.driftChanges > 0
   }
 
   private func populate() {
@@ -89,8 +119,6 @@ public struct Simulation {
       world.plan(at: world.now + dice.duration(upTo: scenario.arrival)) { $0.setEnabled(true, peer: peer) }
     }
     referee.watch(world)
-    var turmoil = Turmoil(scenario, from: world.now + scenario.arrival, referee: referee)
-    if isTroubled { turmoil.plan(in: world) }
   }
 
   private mutating func advance(keepsTrace: Bool) {
@@ -122,7 +150,8 @@ public struct Simulation {
 
   /// After a cut or a step the clocks are right again when everybody has measured once more.
   private mutating func settle(keepsTrace: Bool, progress: (Micros, String) -> Void) {
-    guard scenario.partitions > 0 || scenario.clockSteps > 0 || scenario.hostility > 0 else { return }
+    let isLasting = scenario.partitions > 0 || scenario.clockSteps > 0 || scenario.driftChanges > 0
+    guard isLasting || scenario.crashes > 0 || scenario.hostility > 0 else { return }
     let end = world.now + Micros(70_000_000)
     while world.now < end {
       advance(keepsTrace: keepsTrace)

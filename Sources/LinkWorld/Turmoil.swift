@@ -26,6 +26,8 @@ struct Turmoil {
   mutating func plan(in world: LinkWorld) {
     for _ in 0..<count(perSecond: scenario.edits) { planEdit(in: world) }
     for _ in 0..<count(perSecond: scenario.churn) { planChurn(in: world) }
+    for _ in 0..<count(perSecond: scenario.crashes) { planCrash(in: world) }
+    for _ in 0..<count(perSecond: scenario.driftChanges) { planDrift(in: world) }
     for _ in 0..<scenario.partitions { planPartition(in: world) }
     for _ in 0..<scenario.clockSteps { planStep(in: world) }
     if scenario.hostility > 0 {
@@ -64,6 +66,26 @@ struct Turmoil {
     world.plan(at: min(leave + back, start + scenario.turmoil)) { world in
       if byCable { world.setCable(true, of: peer) } else { world.setEnabled(true, peer: peer) }
     }
+  }
+
+  private mutating func planCrash(in world: LinkWorld) {
+    guard scenario.peers > 1 else { return }
+    let peer = Int.random(in: 1..<scenario.peers, using: &dice)
+    let tempo = Double(Int.random(in: 40...240, using: &dice))
+    let crash = moment()
+    let back = min(crash + dice.duration(upTo: Micros(20_000_000)), start + scenario.turmoil)
+    let referee = referee
+    world.plan(at: crash) { $0.kill(peer) }
+    world.plan(at: back) { world in
+      referee.permit(tempo: tempo)
+      world.reboot(peer, tempo: tempo)
+    }
+  }
+
+  private mutating func planDrift(in world: LinkWorld) {
+    let peer = Int.random(in: 0..<scenario.peers, using: &dice)
+    let partsPerMillion = scenario.drift * (2 * dice.fraction() - 1)
+    world.plan(at: moment()) { $0.setDrift(of: peer, partsPerMillion: partsPerMillion) }
   }
 
   private mutating func planPartition(in world: LinkWorld) {

@@ -10,11 +10,12 @@ enum Rules {
     "LinkSession": ["BeatMath", "LinkWire"],
     "LinkWorld": ["BeatMath", "LinkSession", "LinkWire"],
     "HostSync": ["BeatMath"],
+    "StudioDay": ["BeatMath", "HostSync", "LinkSession", "LinkWorld"],
     "ClickSounds": ["CSndfile", "Glibc", "HostSync"],
     "Handoff": ["Synchronization"],
     "JSON5": [],
     "Link": ["BeatMath", "Glibc", "Handoff", "LinkSession", "LinkWire", "Synchronization"],
-    "LinkSimulator": ["BeatMath", "Glibc", "LinkSession", "LinkWire", "LinkWorld"],
+    "LinkSimulator": ["BeatMath", "Glibc", "LinkSession", "LinkWire", "LinkWorld", "StudioDay"],
     "JACKHost": ["BeatMath", "CJACK", "Glibc", "Handoff", "HostSync", "Synchronization"],
     "ControlSurface": [
       "BeatMath", "CLiblo", "FoundationEssentials", "Glibc", "Handoff", "MIDIControl", "Synchronization",
@@ -33,7 +34,7 @@ enum Rules {
 
   static let pureModules: Set = [
     "BeatMath", "LinkWire", "LinkSession", "LinkWorld", "HostSync", "Handoff", "JSON5", "MIDIControl",
-    "TerminalView",
+    "StudioDay", "TerminalView",
   ]
 
   static let topLevel: Set = [

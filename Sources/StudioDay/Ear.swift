@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// What must be true of what a studio plays, in a musician's words.
+public enum Promise: String, Sendable, CaseIterable {
+  case oneClick = "exactly one click a beat"
+  case oneClock = "exactly one MIDI clock every 24th of a beat"
+  case inPhase = "each click and each clock within half a millisecond of its place in the session's beat"
+  case order = "Start, Stop and positions as a sequencer may get them"
+}
+
+/// The session's beats on the studio's own clock.
+struct SessionBeats: Equatable {
+  var origin: Double
+  var period: Double
+
+  func beat(at time: Double) -> Double { (time - origin) / period }
+  func time(of beat: Double) -> Double { origin + beat * period }
+}
+
+/// Hears one port and counts. It knows the session and which cycles were lost, nothing of `HostSync`.
+///
+/// An excuse is due for three things only: the session's beat jumped (for a beat), the session's time was corrected
+/// (what it moved past comes late, by no more than that), cycles were lost (what fell into them).
+struct Ear {
+  /// Nobody hears that; JACK's own filter is off by more than a tenth of it.
+  static let tolerance = 500.0
+  /// Where the session moved by more than this at once, nobody can say which beat comes next. HostSync counts anew from
+  /// half a beat or 20 ms on; the judge is not to know that well.
+  static let leap = (beats: 0.25, micros: 10_000.0)
+  /// In beats.
+  static let longestSilence = 2.5
+
+  struct Complaint {
+    let promise: Promise
+    let at: Double
+    let text: String
+  }
+
+  private let promise: Promise
+  private let perBeat: Double
+  /// After a jump, the next one is no closer than this part of the usual distance.
+  private let closest: Double
+  private var next: Double?
+  private var beats = SessionBeats(origin: 0, period: 500_000)
+  private var start = 0.0
+  private var end: Double?
+  private var lastHeard = -Double.infinity
+  /// Until then the session's jump excuses the number.
+  private var jumpUntil = -Double.infinity
+  /// The shorter of the beats before and after it.
+  private var jumpPeriod = 0.0
+  private var lag = (micros: 0.0, until: -Double.infinity)
+  /// The numbers that fell into lost cycles lately.
+  private var gaps: [ClosedRange<Double>] = []
+  private var silence = 0.0
+  private var isTimeInDoubt = false
+  private var wasInDoubt = false
+
+  private(set) var complaints: [Complaint] = []
+  private(set) var heard = 0
+  private(set) var errors = Histogram()
+  private(set) var jumps = 0
+  /// Heard within the beat after a jump, after a correction, and not heard in lost cycles.
+  private(set) var excused = (jumped: 0, late: 0, lost: 0)
+
+  init(_ promise: Promise, perBeat: Double, closest: Double) {
+    self.promise = promise
+    self.perBeat = perBeat
+    self.closest = closest
+  }
+
+  private mutating func complain(_ promise: Promise, at time: Double, _ text: String) {
+    if complaints.count < 20 { complaints.append(Complaint(promise: promise, at: time, text: text)) }
+  }
+
+  /// A buffer that is heard from `start` to `end`. `isTimeInDoubt`: the driver has just stalled.
+  mutating func open(from start: Double, to end: Double, beats: SessionBeats, isTimeInDoubt: Bool) {
+    self.start = start
+    self.isTimeInDoubt = isTimeInDoubt
+    if start > lag.until { lag.micros = 0 }
+    if let before = self.end {
+      noteGap(from: before, to: start, beats)
+      if beats != self.beats { noteMove(to: beats) }
+    }
+    jumpPeriod = min(jumpPeriod, beats.period)
+    self.beats = beats
+    self.end = end
+    silence += (end - start) / beats.period
+    if silence > Self.longestSilence {
+      complain(promise, at: end, "silent for more than \(Self.longestSilence) beats")
+      silence = 0
+    }
+  }
+
+  private mutating func noteGap(from before: Double, to start: Double, _ beats: SessionBeats) {
+    guard start - before > 100 else { return }
+    // A millisecond more: the session may be corrected in the same moment.
+    let numbers = [beats, self.beats].flatMap { grid in
+      [before - 1000, start + 1000].map { grid.beat(at: $0) * perBeat }
+    }
+    gaps = gaps.suffix(3) + [(numbers.min() ?? 0)...(numbers.max() ?? 0)]
+    if (start - before) / beats.period >= Self.leap.beats {
+      excuseJump(beats)
+    } else {
+      fallBehind(by: start - before)
+    }
+  }
+
+  private mutating func noteMove(to beats: SessionBeats) {
+    let moved = beats.beat(at: start) - self.beats.beat(at: start)
+    let micros = abs(moved) * max(beats.period, self.beats.period)
+    let isLeap =
+      abs(moved) >= Self.leap.beats || (beats.period == self.beats.period && micros >= Self.leap.micros)
+    if isLeap { excuseJump(beats) } else { fallBehind(by: micros) }
+  }
+
+  private mutating func excuseJump(_ beats: SessionBeats) {
+    jumps += 1
+    jumpPeriod = min(beats.period, self.beats.period)
+    jumpUntil = start + beats.period
+    silence = min(silence, 1)
+    next = nil
+  }
+
+  private mutating func fallBehind(by micros: Double) {
+    lag.micros += micros
+    lag.until = max(lag.until, start) + 2 * lag.micros + beats.period / perBeat
+  }
+
+  /// One that was sent, but is not to be heard: a planted fault.
+  mutating func miss() { heard += 1 }
+
+  mutating func hear(at time: Double) {
+    heard += 1
+    silence = 0
+    defer { (lastHeard, wasInDoubt) = (time, isTimeInDoubt) }
+    // What is still catching up is no place to begin counting from.
+    if time < jumpUntil || next == nil && time <= lag.until {
+      excused.jumped += 1
+      if time - lastHeard < closest * jumpPeriod / perBeat, !isTimeInDoubt, !wasInDoubt {
+        complain(promise, at: time, "two at once after a jump, \(place(at: time))")
+      }
+      return
+    }
+    let nearest = (beats.beat(at: time) * perBeat).rounded()
+    guard let expected = next else {
+      next = nearest + 1
+      judgePhase(time, nearest)
+      return
+    }
+    let late = time - beats.time(of: expected / perBeat)
+    if late > Self.tolerance, late <= lag.micros + Self.tolerance, time <= lag.until {
+      excused.late += 1
+      next = expected + 1
+      return
+    }
+    next = nearest + 1
+    if nearest == expected { judgePhase(time, nearest) } else { miscounted(time, nearest, expected) }
+  }
+
+  private mutating func miscounted(_ time: Double, _ number: Double, _ expected: Double) {
+    guard number > expected else {
+      complain(promise, at: time, "\(Int(expected - number)) doubled, \(place(at: time))")
+      return
+    }
+    let missing = stride(from: expected, to: min(number, expected + 100), by: 1)
+    if number < expected + 100, missing.allSatisfy({ one in gaps.contains { $0.contains(one) } }) {
+      excused.lost += Int(number - expected)
+    } else {
+      complain(promise, at: time, "\(Int(number - expected)) missing, \(place(at: time))")
+    }
+  }
+
+  private mutating func judgePhase(_ time: Double, _ number: Double) {
+    let error = abs(time - beats.time(of: number / perBeat))
+    if error > Self.tolerance, isTimeInDoubt || time <= lag.until && error <= lag.micros + Self.tolerance {
+      excused.late += 1
+      return
+    }
+    errors.add(error)
+    if error > Self.tolerance { complain(.inPhase, at: time, "off by \(Int(error)) us, \(place(at: time))") }
+  }
+
+  private func place(at time: Double) -> String {
+    let hundredths = (beats.beat(at: time) * 100).rounded() / 100
+    return "at beat \(hundredths) of \(Int((60e6 / beats.period).rounded())) BPM"
+  }
+}
+
+/// Microseconds, counted by the whole one: a day has millions.
+public struct Histogram: Sendable {
+  private var counts = [Int](repeating: 0, count: 2000)
+  public private(set) var total = 0
+  public private(set) var maximum = 0.0
+
+  mutating func add(_ value: Double) {
+    counts[min(counts.count - 1, Int(value))] += 1
+    total += 1
+    maximum = max(maximum, value)
+  }
+
+  /// The least whole number that `fraction` of all stay below.
+  public func quantile(_ fraction: Double) -> Int {
+    var rest = fraction * Double(total)
+    for (value, count) in counts.enumerated() {
+      rest -= Double(count)
+      if rest <= 0 { return value + 1 }
+    }
+    return counts.count
+  }
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import HostSync
+import LinkWorld
+
+/// A fault that is put in on purpose, between `HostSync` and the ears: the judge must find it.
+public enum Plant: String, Sendable, CaseIterable {
+  case clickSkipped = "click-skipped"
+  case clickDoubled = "click-doubled"
+  case clickLate = "click-late"
+  case clockSkipped = "clock-skipped"
+  case clockDoubled = "clock-doubled"
+}
+
+/// A JACK server on one peer's machine, with `HostSync` in it. The driver's wake-ups are happenings of the world, late as
+/// on a busy machine; now and then the client loses cycles, now and then the driver stalls.
+final class Player {
+  struct Rig {
+    var sampleRate: UInt32 = 48_000
+    var frames: UInt32 = 256
+    /// Cycles between two losses of a few cycles, and two stalls of the driver, on average.
+    var cyclesPerLoss = 20_000
+    var cyclesPerStall = 40_000
+    var plant: Plant?
+  }
+
+  private let rig: Rig
+  private let peer: Int
+  private var dice: WorldDice
+  private var driver = Jack2Clock(sampleRate: 48_000, start: 0)
+  private var lateness = 0.0
+  private var stall = 0.0
+  private var cyclesSinceStall = 0
+
+  private var sync = HostSync()
+  private var settings = Settings()
+  private var transport = Transport(state: .stopped, frame: 0)
+  private let latencies: Latencies
+  private let samples: UnsafeMutablePointer<Float>
+  private let click: UnsafeMutablePointer<Float>
+
+  private(set) var clicks = Ear(.oneClick, perBeat: 1, closest: 0.25)
+  /// A receiver counts them, at up to twice the speed for a moment.
+  private(set) var clocks = Ear(.oneClock, perBeat: 24, closest: 0.45)
+  private(set) var receiver = Receiver()
+  private(set) var report = Report()
+  private(set) var cycles = 0
+  private(set) var lost = 0
+  private(set) var stalls = 0
+
+  init(_ rig: Rig, peer: Int, seed: UInt64) {
+    self.rig = rig
+    self.peer = peer
+    dice = WorldDice(seed: seed)
+    latencies = Latencies(click1: 2 * rig.frames + 17, clock: rig.frames, physical: 2 * rig.frames)
+    samples = .allocate(capacity: 1)
+    samples.initialize(to: 1)
+    click = .allocate(capacity: Int(rig.frames))
+    click.initialize(repeating: 0, count: Int(rig.frames))
+    settings.click.mode = .always
+    settings.click.gain = 1
+    settings.clock.runsWhileStopped = true
+  }
+
+  deinit {
+    samples.deallocate()
+    click.deallocate()
+  }
+
+  func begin(in world: LinkWorld) {
+    let host = Double(world.host(of: peer).count)
+    driver = Jack2Clock(sampleRate: Double(rig.sampleRate), start: host + 1000)
+    driver.crystal = 100e-6 * (2 * dice.fraction() - 1)
+    awaitDriver(in: world)
+  }
+
+  private func awaitDriver(in world: LinkWorld) {
+    lateness = Jack2Clock.lateness(&dice)
+    stall = 0
+    if Int.random(in: 0..<rig.cyclesPerLoss, using: &dice) == 0 {
+      let count = Int.random(in: 1...8, using: &dice)
+      driver.lose(cycles: count, frames: rig.frames, dice: &dice)
+      lost += count
+    }
+    if Int.random(in: 0..<rig.cyclesPerStall, using: &dice) == 0 {
+      stall = Double(Int.random(in: 8_000...150_000, using: &dice))
+      stalls += 1
+    }
+    let wake = Micros(rounding: driver.nextDue + lateness + stall)
+    world.plan(at: world.peers[peer].clock.world(at: wake)) { [self] in wakeUp(in: $0) }
+  }
+
+  private func wakeUp(in world: LinkWorld) {
+    let times = driver.cycle(frames: rig.frames, lateness: lateness, stall: stall)
+    cyclesSinceStall = stall > 0 ? 0 : cyclesSinceStall + 1
+    let state = world.peers[peer].snapshot.state
+    follow(state)
+    play(times, state)
+    cycles += 1
+    // A crystal gets warm and cold.
+    if cycles % 10_000 == 0 {
+      driver.crystal = min(100e-6, max(-100e-6, driver.crystal + 4e-6 * (dice.fraction() - 0.5)))
+    }
+    awaitDriver(in: world)
+  }
+
+  /// The transport plays when the session does, as the program sees to it.
+  private func follow(_ state: SessionState) {
+    switch (state.isPlaying, transport.state) {
+    case (true, .stopped): transport.state = .starting
+    case (false, .starting), (false, .rolling): transport.state = .stopped
+    case (true, .starting), (true, .rolling), (false, .stopped): break
+    }
+  }
+
+  private func play(_ times: RawTimes, _ state: SessionState) {
+    let frames = rig.frames
+    let cycle = Cycle(
+      frames: frames, sampleRate: rig.sampleRate, times: times, transport: transport, latencies: latencies,
+      clock: .identity, session: state, settings: settings,
+      sounds: SoundBank(number: 1, accent: sound, beat: sound, subdivision: sound))
+    var mayRoll = false
+    if case .starting = transport.state { mayRoll = sync.mayRoll(cycle) }
+    var outputs = Outputs(
+      click1: AudioBuffer(click, frames: frames), click2: AudioBuffer(nil, frames: 0),
+      pulse: AudioBuffer(nil, frames: 0), run: AudioBuffer(nil, frames: 0))
+    sync.run(cycle, into: &outputs)
+    report = outputs.report
+    let beats = SessionBeats(
+      origin: Double(state.timeline.timeOrigin.count),
+      period: Double(state.timeline.tempo.clamped.microsPerBeat))
+    listen(to: outputs.events, beats)
+    if case .rolling = transport.state { transport.frame &+= frames }
+    if mayRoll { transport.state = .rolling }
+  }
+
+  private var sound: Sound { Sound(UnsafeBufferPointer(start: samples, count: 1)) }
+}
+
+extension Player {
+  private func listen(to events: MIDIEvents, _ beats: SessionBeats) {
+    let perFrame = driver.period(rig.frames) / Double(rig.frames)
+    // The stalled cycle's own time, and that of the one that the driver runs right after it.
+    let isTimeInDoubt = cyclesSinceStall < 2
+    func heard(_ frame: Int, _ latency: UInt32) -> Double {
+      driver.due + (Double(frame) + Double(latency)) * perFrame
+    }
+    let frames = Int(rig.frames)
+    clicks.open(
+      from: heard(0, latencies.click1), to: heard(frames, latencies.click1), beats: beats,
+      isTimeInDoubt: isTimeInDoubt)
+    for frame in 0..<frames where click[frame] != 0 { hearClick(at: heard(frame, latencies.click1)) }
+    clocks.open(
+      from: heard(0, latencies.clock), to: heard(frames, latencies.clock), beats: beats,
+      isTimeInDoubt: isTimeInDoubt)
+    for index in 0..<events.count {
+      let event = events[index]
+      let time = heard(Int(event.frame), latencies.clock)
+      receiver.hear(event, at: time)
+      if event.status == MIDI.clock { hearClock(at: time) }
+    }
+  }
+
+  /// Every thousandth is spoilt, if one is to be.
+  private func isSpoilt(_ ear: Ear, by plant: Plant) -> Bool { rig.plant == plant && ear.heard % 1000 == 500 }
+
+  private func hearClick(at time: Double) {
+    if isSpoilt(clicks, by: .clickSkipped) {
+      clicks.miss()
+      return
+    }
+    let isLate = isSpoilt(clicks, by: .clickLate)
+    let isDouble = isSpoilt(clicks, by: .clickDoubled)
+    clicks.hear(at: isLate ? time + 1500 : time)
+    if isDouble { clicks.hear(at: time + 20_000) }
+  }
+
+  private func hearClock(at time: Double) {
+    if isSpoilt(clocks, by: .clockSkipped) {
+      clocks.miss()
+      return
+    }
+    let isDouble = isSpoilt(clocks, by: .clockDoubled)
+    clocks.hear(at: time)
+    if isDouble { clocks.hear(at: time + 100) }
+  }
+}
+
+/// A sequencer at the MIDI port, as far as the order of messages goes.
+struct Receiver {
+  private(set) var isRunning = false
+  private(set) var starts = 0
+  private(set) var complaints: [Ear.Complaint] = []
+
+  mutating func hear(_ event: MIDIEvent, at time: Double) {
+    switch event.status {
+    case MIDI.start, MIDI.resume:
+      if isRunning { complain(at: time, "started while it runs") }
+      isRunning = true
+      starts += 1
+    case MIDI.stop:
+      if !isRunning { complain(at: time, "stopped while it stands") }
+      isRunning = false
+    case MIDI.songPosition:
+      if isRunning { complain(at: time, "a position while it runs") }
+    case MIDI.clock: break
+    default: complain(at: time, "an unknown message, \(event.status)")
+    }
+  }
+
+  private mutating func complain(at time: Double, _ text: String) {
+    if complaints.count < 20 { complaints.append(Ear.Complaint(promise: .order, at: time, text: text)) }
+  }
+}

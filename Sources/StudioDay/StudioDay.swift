@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+public import LinkWorld
+
+// A studio's day, compressed: acts of trouble and peace on a virtual network (`LinkWorld`), and on the first peer's
+// machine a JACK server with `HostSync` in it, every cycle of it, whose click and MIDI clock somebody counts.
+//
+// It lacks what is not the same twice: sockets, a clock, threads. A day follows from its seed, to the last click.
+//
+// The invariant: the ears know the session and which cycles were lost, and nothing of `HostSync`.
+//
+// Way in: `Day.run`, then `Player` (the server and its driver), `Ear` (what is an excuse, and what is not).
+
+/// A day from its seed.
+public struct Day {
+  public struct Plan: Sendable {
+    public var seed: UInt64
+    public var length = Micros(86_400_000_000)
+    public var peers = 6
+    public var sampleRate: UInt32 = 48_000
+    public var frames: UInt32 = 256
+    /// Of an act, trouble and peace; its trouble is as long as is drawn.
+    public var longestTrouble = Micros(600_000_000)
+    public var plant: Plant?
+
+    public init(seed: UInt64) {
+      self.seed = seed
+    }
+  }
+
+  public struct Broken: Sendable, CustomStringConvertible {
+    public let promise: Promise
+    public let at: Micros
+    public let detail: String
+
+    public var description: String { "at \(at.seconds) s: not true: \(promise.rawValue) (\(detail))" }
+  }
+
+  /// Of one port.
+  public struct Heard: Sendable, Equatable {
+    public var count = 0
+    /// Those that were in the beat after a jump of the session, late after a correction or a stall, or in lost cycles.
+    public var afterJumps = 0
+    public var late = 0
+    public var lost = 0
+    public var jumps = 0
+    /// Microseconds from its place, of all others.
+    public var median = 0
+    public var p99 = 0
+    public var maximum = 0.0
+  }
+
+  public struct Outcome: Sendable {
+    public var network: Simulation.Outcome
+    public var acts = 0
+    public var broken: [Broken] = []
+    public var clicks = Heard()
+    public var clocks = Heard()
+    public var starts = 0
+    public var cycles = 0
+    public var lostCycles = 0
+    public var stalls = 0
+
+    public var isKept: Bool { broken.isEmpty && network.isKept }
+  }
+
+  private let plan: Plan
+  private let acts: [Scenario]
+
+  public init(_ plan: Plan) {
+    self.plan = plan
+    var dice = WorldDice(seed: plan.seed ^ 0x646179)
+    var acts: [Scenario] = []
+    var rest = plan.length
+    repeat {
+      var act = Day.act(among: plan.peers, dice: &dice)
+      act.turmoil = min(
+        rest, Micros(plan.longestTrouble.count / 5) + dice.duration(upTo: plan.longestTrouble))
+      if !acts.isEmpty { act.arrival = .zero }
+      acts.append(act)
+      rest = rest - act.turmoil - Day.peace
+    } while rest > Micros(60_000_000)
+    self.acts = acts
+  }
+
+  /// Finding together, settling and listening take about as long.
+  private static let peace = Micros(85_000_000)
+
+  /// What a bad evening on a bad network has, each trouble left out of some acts.
+  private static func act(among peers: Int, dice: inout WorldDice) -> Scenario {
+    var act = Scenario(seed: dice.next())
+    act.peers = peers
+    act.conditions.delay = Micros(Int64.random(in: 50...5_000, using: &dice))
+    if dice.chance(0.7) { act.conditions.loss = 0.2 * dice.fraction() }
+    if dice.chance(0.7) { act.conditions.jitter = dice.duration(upTo: Micros(10_000)) }
+    if dice.chance(0.3) { act.conditions.reordering = 0.1 * dice.fraction() }
+    if dice.chance(0.3) { act.conditions.duplication = 0.1 * dice.fraction() }
+    // Clocks go on as they were set in earlier acts.
+    act.drift = 100
+    act.driftChanges = 0.02
+    if dice.chance(0.8) { act.edits = 0.5 * dice.fraction() }
+    if dice.chance(0.7) { act.churn = 0.05 * dice.fraction() }
+    if dice.chance(0.5) { act.crashes = 0.02 * dice.fraction() }
+    if dice.chance(0.5) { act.partitions = Int.random(in: 1...4, using: &dice) }
+    return act
+  }
+
+  /// `progress` is told the simulated time and what is going on, now and then.
+  public func run(progress: (Micros, String) -> Void = { _, _ in }) -> Outcome {
+    var simulation = Simulation(acts[0])
+    var rig = Player.Rig()
+    (rig.sampleRate, rig.frames, rig.plant) = (plan.sampleRate, plan.frames, plan.plant)
+    let player = Player(rig, peer: 0, seed: plan.seed ^ 0x706c_6179)
+    // The peers are there by then.
+    simulation.world.plan(at: .zero) { player.begin(in: $0) }
+    let network = simulation.run(acts: Array(acts.dropFirst()), progress: progress)
+    var outcome = Outcome(network: network)
+    outcome.acts = acts.count
+    outcome.clicks = Heard(player.clicks)
+    outcome.clocks = Heard(player.clocks)
+    outcome.starts = player.receiver.starts
+    outcome.cycles = player.cycles
+    outcome.lostCycles = player.lost
+    outcome.stalls = player.stalls
+    let clock = simulation.world.peers[0].clock
+    for complaint in player.clicks.complaints + player.clocks.complaints + player.receiver.complaints {
+      let at = clock.world(at: Micros(rounding: complaint.at))
+      outcome.broken.append(Broken(promise: complaint.promise, at: at, detail: complaint.text))
+    }
+    return outcome
+  }
+}
+
+extension Day.Heard {
+  init(_ ear: Ear) {
+    count = ear.heard
+    (afterJumps, late, lost) = ear.excused
+    jumps = ear.jumps
+    median = ear.errors.quantile(0.5)
+    p99 = ear.errors.quantile(0.99)
+    maximum = ear.errors.maximum
+  }
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkWorld
+import Testing
+
+@testable import StudioDay
+
+/// Some minutes of the day that `LinkSimulator --day` plays whole. At 8 kHz: only the beats are looked at.
+struct DayTests {
+  private func plan(seed: UInt64, minutes: Int64 = 6, plant: Plant? = nil) -> Day.Plan {
+    var plan = Day.Plan(seed: seed)
+    plan.length = Micros(minutes * 60_000_000)
+    plan.longestTrouble = Micros(60_000_000)
+    plan.peers = 4
+    plan.sampleRate = 8000
+    plan.frames = 128
+    plan.plant = plant
+    return plan
+  }
+
+  @Test(arguments: [1, 2, 3] as [UInt64])
+  func everyBeatOfATroubledSetHasItsClickAndItsClocks(seed: UInt64) {
+    let outcome = Day(plan(seed: seed)).run()
+    #expect(outcome.isKept, "\(outcome.broken) \(outcome.network.violations)")
+    #expect(outcome.acts >= 2 && outcome.network.convergences.count == outcome.acts)
+    #expect(outcome.clicks.count > 500 && outcome.clocks.count > 12_000)
+    // What is excused must not be what the day is made of.
+    #expect(outcome.clicks.afterJumps + outcome.clicks.late < outcome.clicks.count / 5)
+  }
+
+  @Test func aDayRepeatsFromItsSeed() {
+    let (first, second) = (Day(plan(seed: 4, minutes: 2)).run(), Day(plan(seed: 4, minutes: 2)).run())
+    #expect(first.clicks == second.clicks && first.clocks == second.clocks)
+    #expect(first.network.datagramsSent == second.network.datagramsSent)
+    #expect(first.network.portrait == second.network.portrait)
+  }
+
+  @Test(arguments: Plant.allCases)
+  func aPlantedFaultIsFound(plant: Plant) {
+    let outcome = Day(plan(seed: 1, plant: plant)).run()
+    let found = Set(outcome.broken.map(\.promise))
+    switch plant {
+    case .clickSkipped, .clickDoubled: #expect(found == [.oneClick])
+    case .clickLate: #expect(found == [.inPhase])
+    case .clockSkipped, .clockDoubled: #expect(found == [.oneClock])
+    }
+    #expect(outcome.network.isKept)
+  }
+}
+
+struct EarTests {
+  /// A click at each of these times, in buffers of 10 ms; some buffers are lost.
+  private func ear(
+    clicks: [Double], until end: Double = 4e6, lost: Range<Int> = 0..<0,
+    beats: (Double) -> SessionBeats = { _ in SessionBeats(origin: 0, period: 500_000) }
+  ) -> Ear {
+    var ear = Ear(.oneClick, perBeat: 1, closest: 0.25)
+    for buffer in 0..<Int(end / 10_000) where !lost.contains(buffer) {
+      let start = Double(buffer) * 10_000
+      ear.open(from: start, to: start + 10_000, beats: beats(start), isTimeInDoubt: false)
+      for click in clicks where click >= start && click < start + 10_000 { ear.hear(at: click) }
+    }
+    return ear
+  }
+
+  private let even = (0..<8).map { Double($0) * 500_000 }
+
+  @Test func evenClicksAreRight() {
+    let ear = ear(clicks: even)
+    #expect(ear.complaints.isEmpty && ear.heard == 8 && ear.errors.total == 8)
+  }
+
+  @Test func aMissingADoubleALateClickAndSilenceAreBlamed() {
+    func promises(_ clicks: [Double]) -> [Promise] { ear(clicks: clicks).complaints.map(\.promise) }
+    #expect(promises(even.filter { $0 != 1_500_000 }) == [.oneClick])
+    #expect(promises((even + [1_520_000]).sorted()).first == .oneClick)
+    #expect(promises(even.map { $0 == 1_500_000 ? $0 + 700 : $0 }) == [.inPhase])
+    #expect(promises(Array(even.prefix(3))).contains(.oneClick))
+  }
+
+  @Test func aClickMayBeMissingWhereItsCyclesAreLostAndNowhereElse() {
+    let clicks = even.filter { $0 != 1_500_000 }
+    #expect(ear(clicks: clicks, lost: 149..<152).complaints.isEmpty)
+    #expect(ear(clicks: clicks, lost: 140..<143).complaints.map(\.promise) == [.oneClick])
+  }
+
+  @Test func aJumpOfTheSessionExcusesABeatAndNoMore() {
+    // From 1.7 s on the session is elsewhere by 0.4 beats.
+    let jumped = { (time: Double) in SessionBeats(origin: time < 1_700_000 ? 0 : 200_000, period: 500_000) }
+    let clicks = [0, 500_000, 1_000_000, 1_500_000, 2_200_000, 2_700_000, 3_200_000, 3_700_000] as [Double]
+    #expect(ear(clicks: clicks, beats: jumped).complaints.isEmpty)
+    #expect(
+      ear(clicks: clicks.filter { $0 != 2_700_000 }, beats: jumped).complaints.map(\.promise) == [.oneClick])
+    // Still where it was.
+    #expect(!ear(clicks: even, beats: jumped).complaints.isEmpty)
+  }
+
+  @Test func aCorrectionLetsWhatItMovedPastBeLateByAsMuch() {
+    let period = 500_001.0
+    let small = { (time: Double) in SessionBeats(origin: time < 1_498_000 ? 0 : -4_000, period: period) }
+    let rest = (4..<8).map { Double($0) * period - 4_000 }
+    let first = (0..<3).map { Double($0) * period }
+    #expect(ear(clicks: first + [1_500_000] + rest, beats: small).complaints.isEmpty)
+    #expect(ear(clicks: first + [1_506_000] + rest, beats: small).complaints.map(\.promise) == [.inPhase])
+  }
+}
