@@ -38,7 +38,7 @@ extension Launch {
     let beat = question.grid.time(of: target.value) - question.rollsAt
     let exact = isExact ? place(beat, period: question.period, perFrame: question.perFrame) : nil
     preRoll.send(to: exact ?? anchor, at: question.rollsAt)
-    wish.ask(for: exact ?? anchor, from: question.frame, if: .starting)
+    ask(for: exact ?? anchor, from: question.frame, question.grid, perFrame: question.perFrame)
     return true
   }
 

@@ -126,7 +126,14 @@ extension Launch {
     guard miss > (isFinal ? Self.goodEnough : Self.plainlyWrong) else { return }
     guard let place = place(beat, period: question.period, perFrame: question.perFrame) else { return }
     preRoll.send(to: place, at: question.rollsAt)
-    wish.ask(for: place, from: question.frame, if: .starting)
+    ask(for: place, from: question.frame, question.grid, perFrame: question.perFrame)
+  }
+
+  /// That the transport, which waits at `from`, be sent to where this start rolls from.
+  @_noLocks @_noAllocation
+  mutating func ask(for place: UInt32, from: UInt32, _ grid: Grid, perFrame: Double) {
+    let beat = songBeat.value - preRollMicros(at: place, perFrame: perFrame) / grid.period
+    wish.ask(for: place, at: Beats(beat), from: from, if: .starting)
   }
 
   /// The frame to roll from in the last cycle that begins before a beat so many microseconds after a cycle's start. nil:
@@ -154,7 +161,7 @@ extension Launch {
     let beat = sight.grid.time(of: target.value) - sight.heard
     let exact = isExact ? place(beat, period: sight.period, perFrame: sight.perFrame) : nil
     preRoll.moveOn(to: exact ?? anchor, at: sight.heard)
-    wish.ask(for: exact ?? anchor, from: sight.frame, if: .starting)
+    ask(for: exact ?? anchor, from: sight.frame, sight.grid, perFrame: sight.perFrame)
   }
 
   /// Stopped while it waited: the transport goes back to where play was pressed, if nobody moves it elsewhere.
@@ -173,7 +180,7 @@ extension Launch {
     }
     preRoll.putBackIn = sight.frame == wish.from ? preRoll.putBackIn - 1 : 0
     if preRoll.putBackIn == 0, sight.frame == wish.from {
-      wish.ask(for: anchor, from: sight.frame, if: .stopped)
+      wish.ask(for: anchor, at: songBeat, from: sight.frame, if: .stopped)
     }
   }
 

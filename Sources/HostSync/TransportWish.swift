@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
 
 /// Where the audio thread wants the transport to be. It cannot ask JACK itself (a lock on PipeWire); the control
 /// thread reads this in the report and does it, once for each number.
@@ -14,6 +15,8 @@ public struct TransportWish: Hashable, Sendable, BitwiseCopyable {
   public var frame: UInt32 = 0
   /// Where the transport must still stand, too.
   public var from: UInt32 = 0
+  /// The song's beat at `frame`: what JACK shows everybody until the timebase master has spoken.
+  public var beat = Beats.zero
   public var number: UInt32 = 0
 
   @_noLocks @_noAllocation
@@ -22,12 +25,13 @@ public struct TransportWish: Hashable, Sendable, BitwiseCopyable {
   @_noLocks @_noAllocation
   public static func == (left: TransportWish, right: TransportWish) -> Bool {
     left.condition == right.condition && left.frame == right.frame && left.from == right.from
-      && left.number == right.number
+      && left.beat == right.beat && left.number == right.number
   }
 
   @_noLocks @_noAllocation
-  mutating func ask(for frame: UInt32, from: UInt32, if condition: Condition) {
+  mutating func ask(for frame: UInt32, at beat: Beats, from: UInt32, if condition: Condition) {
     self.frame = frame
+    self.beat = beat
     self.from = from
     self.condition = condition
     number &+= 1

@@ -112,9 +112,13 @@ extension JACKHost {
   /// Another master knows its bars better than we do.
   private func locate(_ frame: UInt32, on running: RunningClient, _ report: Report) {
     let seconds = Double(frame) / Double(max(1, server.sampleRate))
-    let there = BBT(
-      song: Beats(seconds * report.tempo / 60), meter: relocator.meter, beatsPerMinute: report.tempo)
+    let there = bbt(of: Beats(seconds * report.tempo / 60), report)
     running.locate(frame, showing: report.timebase == .anothers ? nil : there)
+  }
+
+  /// How we show a place in the song.
+  private func bbt(of beat: Beats, _ report: Report) -> BBT {
+    BBT(song: beat, meter: relocator.meter, beatsPerMinute: report.tempo)
   }
 
   /// A stop waits for its beat.
@@ -176,7 +180,7 @@ extension JACKHost {
     patchbay.step(on: running, graphChanged: notices.contains(.graph), at: now)
     let report = exchange.report()
     running.lookAfterTimebase(timebaseWish, report, at: now)
-    running.fulfil(report.wish)
+    running.fulfil(report.wish, showing: report.timebase == .ours ? bbt(of: report.wish.beat, report) : nil)
     relocate(on: running, report, at: now)
     if running.standing != standing {
       standing = running.standing
@@ -199,9 +203,7 @@ extension JACKHost {
     case .locate(let frame): locate(frame, on: running, report)
     case .stop: running.command(.stop)
     case .relocate(let relocation):
-      let there = BBT(
-        song: Beats(relocation.songBeat), meter: relocator.meter, beatsPerMinute: report.tempo)
-      running.relocate(relocation, showing: there)
+      running.relocate(relocation, showing: bbt(of: Beats(relocation.songBeat), report))
     }
   }
 

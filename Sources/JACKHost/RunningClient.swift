@@ -155,8 +155,9 @@ extension RunningClient {
     jack_transport_reposition(client.handle, &position)
   }
 
-  /// What the audio thread cannot ask of JACK itself; once, and only if nobody was faster.
-  func fulfil(_ wish: TransportWish) {
+  /// What the audio thread cannot ask of JACK itself; once, and only if nobody was faster. JACK shows what comes with it
+  /// for a cycle, until the master has spoken: `showing`, or without it what is there.
+  func fulfil(_ wish: TransportWish, showing bbt: BBT?) {
     guard wish.number != wishNumber else { return }
     var position = jack_position_t()
     let state = jack_transport_query(client.handle, &position)
@@ -168,8 +169,7 @@ extension RunningClient {
       guard state == JackTransportStopped, position.frame == wish.from else { return }
     }
     wishNumber = wish.number
-    // Less than a period away: what is shown is near enough for the cycle until the master has spoken.
-    locate(wish.frame, showing: Transport(state: state, position: position).bbt)
+    locate(wish.frame, showing: bbt ?? Transport(state: state, position: position).bbt)
   }
 
   /// Sends the rolling transport; the audio thread knows of it first.

@@ -43,6 +43,8 @@ struct FakeTransport {
   private var located: UInt32?
   private var wishNumber: UInt32 = 0
   private(set) var wishes = 0
+  /// What everybody was told the last place means that the transport was sent to.
+  private(set) var toldBeat: Beats?
   private var cycles = 0
   private var dice = Dice(seed: 11)
   /// The session's beat of song beat 0, once it rolls.
@@ -147,6 +149,7 @@ struct FakeTransport {
     }
     wishNumber = wish.number
     wishes += 1
+    toldBeat = wish.beat
     located = wish.frame
   }
 

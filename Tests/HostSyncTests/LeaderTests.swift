@@ -42,6 +42,9 @@ import Testing
       #expect(waited < 500_000 + 60_000 + jack.latency, "pressed after \(delay) us: waited \(waited) us")
       #expect(jack.songOrigin == Beats(8))
       #expect(jack.wishes <= 3)
+      // What JACK shows while it gets ready is the place that it was sent to.
+      let told = try #require(jack.toldBeat)
+      #expect(abs(told.value - Double(jack.rolledFrom) / 24_000) < 1e-4, "\(told)")
     }
   }
 
