@@ -34,15 +34,17 @@ public final class JACKClient {
   let handle: OpaquePointer
   public let server: String
   public let name: String
+  /// It was not there, and was started for this client.
+  public let serverWasStarted: Bool
 
-  /// Joins a running server; starts none. `server` nil is JACK's default.
-  public convenience init(name: String, server: String?) throws(JACKError) {
+  /// Joins a running server. `server` nil is JACK's default; `mayStart`: if none runs, one may be started.
+  public convenience init(name: String, server: String?, mayStart: Bool = false) throws(JACKError) {
     let limit = Int(jack_client_name_size()) - 1
     guard !name.isEmpty, name.utf8.count <= limit, !name.utf8.contains(UInt8(ascii: ":")),
       !name.utf8.contains(0)
     else { throw .unusableName(name, limit: limit) }
     silenceLibjack()
-    var handle = try Self.open(name, server)
+    var (handle, isStarted) = try Self.open(name, server, mayStart: mayStart)
     if !JACKImplementation.loaded.keepsClientNamesApart {
       var number = 0
       while Self.isTaken(handle), number < 99 {
@@ -51,13 +53,25 @@ public final class JACKClient {
         handle = try Self.open("\(name)-\(number < 10 ? "0" : "")\(number)", server)
       }
     }
-    self.init(handle: handle, server: server ?? Self.defaultServer)
+    self.init(handle: handle, server: server ?? Self.defaultServer, serverWasStarted: isStarted)
   }
 
-  private init(handle: OpaquePointer, server: String) {
+  private init(handle: OpaquePointer, server: String, serverWasStarted: Bool) {
     self.handle = handle
     self.server = server
+    self.serverWasStarted = serverWasStarted
     name = jack_get_client_name(handle).map { String(cString: $0) } ?? ""
+  }
+
+  private static func open(
+    _ name: String, _ server: String?, mayStart: Bool
+  ) throws(JACKError) -> (OpaquePointer, isStarted: Bool) {
+    do throws(JACKError) {
+      return (try open(name, server), false)
+    } catch {
+      guard mayStart, case .noServer = error else { throw error }
+      return try ServerStart.open(name, server)
+    }
   }
 
   private static func open(_ name: String, _ server: String?) throws(JACKError) -> OpaquePointer {

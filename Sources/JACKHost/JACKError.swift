@@ -3,8 +3,10 @@ import CJACK
 
 /// Why a JACK server could not be used. Each case says what the user can do about it.
 public enum JACKError: Error, Equatable, Sendable {
-  /// No server of that name runs, and we never start one.
+  /// No server of that name runs.
   case noServer(String)
+  /// Nor could one be started, which was wanted.
+  case notStarted(String, ServerStart.Obstacle)
   /// The client's name is empty, too long for this JACK (`limit` bytes) or has a colon in it.
   case unusableName(String, limit: Int)
   /// libjack and the server were built for different protocols.
@@ -32,11 +34,23 @@ public enum JACKError: Error, Equatable, Sendable {
   }
 }
 
+extension JACKError {
+  /// With a server it would be another matter.
+  public var isForWantOfServer: Bool {
+    switch self {
+    case .noServer, .notStarted: true
+    case .unusableName, .versionMismatch, .sharedMemory, .refused, .portRefused, .activationRefused: false
+    }
+  }
+}
+
 extension JACKError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .noServer(let name):
       "no JACK server called \"\(name)\" is running"
+    case .notStarted(let name, let obstacle):
+      "\(JACKError.noServer(name)), \(obstacle)"
     case .unusableName(let name, let limit):
       "\"\(name)\" can't be a JACK client's name: 1 to \(limit) bytes, no colon"
     case .versionMismatch:
@@ -49,6 +63,17 @@ extension JACKError: CustomStringConvertible {
       "JACK refused to register the port \"\(name)\""
     case .activationRefused(let code):
       "JACK refused to activate the client (\(code))"
+    }
+  }
+}
+
+extension ServerStart.Obstacle: CustomStringConvertible {
+  public var description: String {
+    switch self {
+    case .notConfigured: "and no ~/.jackdrc says how to start one"
+    case .forbidden: "and JACK_NO_START_SERVER forbids to start one"
+    case .pipeWire: "and PipeWire's libjack starts none"
+    case .inVain(let file): "and what \(file) says has started none"
     }
   }
 }

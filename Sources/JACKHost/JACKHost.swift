@@ -38,10 +38,18 @@ public final class JACKHost {
   private var haste = 0
   /// The server as it is, or was when it was last there.
   public private(set) var server: ServerDescription
+  /// It was started for us.
+  public private(set) var serverWasStarted: Bool
+  /// Whoever lets us go on wants it back that ended when we stepped out.
+  private var mayStart = false
 
-  /// Joins a running server; starts none. `server` nil is JACK's default.
-  public init(name: String, server: String?, exchange: AudioExchange) throws(JACKError) {
-    let client = try JACKClient(name: name, server: server)
+  /// Joins a running server. `server` nil is JACK's default; `mayStart`: if none runs, one may be started, now and not
+  /// when it is lost: a server that ends has a reason.
+  public init(
+    name: String, server: String?, mayStart: Bool = false, exchange: AudioExchange
+  ) throws(JACKError) {
+    let client = try JACKClient(name: name, server: server, mayStart: mayStart)
+    serverWasStarted = client.serverWasStarted
     serverName = server
     clientName = client.name
     self.exchange = exchange
@@ -70,6 +78,8 @@ public enum JACKEvent: Equatable, Sendable {
   /// The server is gone; the reason is JACK's own. We go on trying to come back.
   case serverLost(reason: String)
   case serverReturned(ServerDescription)
+  /// It was to be started again after we had stepped out. We go on trying to come back.
+  case serverNotStarted(JACKError)
   case periodChanged(frames: Int)
   case sampleRateChanged(Int)
   case freewheel(Bool)
@@ -221,16 +231,26 @@ extension JACKHost {
     running.withdraw()
     patchbay.serverLost()
     standing = .uninvolved
+    // It ended with us, if nobody else was there.
+    mayStart = serverWasStarted
     state = .lost(nextTry: now)
   }
 
   private func tryToReturn(at now: Micros) -> [JACKEvent] {
     state = .lost(nextTry: now + Self.retryInterval)
-    guard let client = try? JACKClient(name: clientName, server: serverName),
-      let running = try? RunningClient(client: client, shared: exchange.shared, at: now)
-    else { return [] }
+    defer { mayStart = false }
+    let client: JACKClient
+    do throws(JACKError) {
+      client = try JACKClient(name: clientName, server: serverName, mayStart: mayStart)
+    } catch {
+      return mayStart ? [.serverNotStarted(error)] : []
+    }
+    guard let running = try? RunningClient(client: client, shared: exchange.shared, at: now) else {
+      return []
+    }
     state = .running(running)
     server = client.description
+    serverWasStarted = client.serverWasStarted
     patchbay.serverReturned(at: now)
     patchbay.step(on: running, graphChanged: true, at: now)
     return [.serverReturned(server), .latenciesChanged(running.latencies)]

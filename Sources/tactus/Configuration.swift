@@ -9,6 +9,7 @@ struct Configuration: Equatable, Sendable {
   var name = "tactus"
   /// nil: JACK's default, which `JACK_DEFAULT_SERVER` can name.
   var server: String?
+  var startsServer = false
   var wait = false
   var showsView = true
   var speaksJSON = false
@@ -127,7 +128,12 @@ struct Configuration: Equatable, Sendable {
       help: "The JACK client's name (default: tactus). JACK adds a number if it is taken."),
     Option(
       "server", "s", in: .jack, .value(.text("NAME", upTo: 127, \.server)),
-      help: "The JACK server to join (default: $JACK_DEFAULT_SERVER, or \"default\"). None is ever started."),
+      help: "The JACK server to join (default: $JACK_DEFAULT_SERVER, or \"default\")."),
+    Option(
+      "start-server", in: .jack, .flag(\.startsServer),
+      help:
+        "If that server does not run, start it as ~/.jackdrc says, once; it ends with its last client. Without this "
+        + "none is ever started."),
     Option(
       "connect", "c", in: .jack, .value(.list("PORT=PORT", .connection, \.connections)),
       help:

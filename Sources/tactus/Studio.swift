@@ -75,6 +75,7 @@ final class Studio {
       view?.open()
       Console.neverWait()
       Console.say(host.server.line)
+      if host.serverWasStarted { Console.say("this server was started for us; it ends with its last client") }
       let surface = openSurface()
       note = endpoint.flatMap { RunningNote(.init(name: host.server.clientName, port: Int($0.port))) }
       considerPresence(host, exchange.report())
@@ -94,7 +95,7 @@ final class Studio {
       host.close()
       return .success
     } catch {
-      if configuration.probe, case .noServer = error { return .unavailable }
+      if configuration.probe, error.isForWantOfServer { return .unavailable }
       project?.failed(error.description)
       view?.close()
       Console.complain(error.description + error.advice)
@@ -150,11 +151,11 @@ final class Studio {
     if EndSignals.isStopDue() { pause(host) }
     if EndSignals.isReloadDue() { reload(host) }
     for event in host.step(at: Link.clock()) {
-      if let line = event.line { say(line) }
+      if let line = event.line(serverWasStarted: host.serverWasStarted) { say(line) }
       switch event {
       case .serverReturned(let server): restart(at: server.sampleRate)
       case .sampleRateChanged(let rate): restart(at: rate)
-      case .serverLost, .periodChanged, .freewheel, .latenciesChanged, .timebase: break
+      case .serverLost, .serverNotStarted, .periodChanged, .freewheel, .latenciesChanged, .timebase: break
       }
     }
     let report = exchange.report()
@@ -290,11 +291,14 @@ final class Studio {
   /// Opens the client; with `--wait`, as soon as there is a server. nil: asked to end before.
   private func join(until signals: EndSignals) throws(JACKError) -> JACKHost? {
     var announced = false
+    var mayStart = configuration.startsServer && !configuration.probe
     while true {
       do throws(JACKError) {
-        return try JACKHost(name: configuration.name, server: configuration.server, exchange: exchange)
+        return try JACKHost(
+          name: configuration.name, server: configuration.server, mayStart: mayStart, exchange: exchange)
       } catch {
-        guard configuration.wait, case .noServer = error else { throw error }
+        guard configuration.wait, error.isForWantOfServer else { throw error }
+        mayStart = false
         if !announced {
           view?.open()
           Console.complain("\(error.description); waiting for it")
@@ -324,9 +328,13 @@ struct StartStopBridge {
 
 extension JACKEvent {
   /// What a musician should know of it; nil if nothing.
-  fileprivate var line: String? {
+  fileprivate func line(serverWasStarted: Bool) -> String? {
     switch self {
-    case .serverLost(let reason): "JACK server gone (\(reason)); coming back with it"
+    case .serverLost(let reason):
+      serverWasStarted
+        ? "JACK server gone (\(reason)); it is not started a second time: coming back when it is there again"
+        : "JACK server gone (\(reason)); coming back with it"
+    case .serverNotStarted(let error): "\(error); coming back when it is there again"
     case .serverReturned(let server): "back on " + server.line
     case .periodChanged(let frames): "JACK now has \(frames) frames a period"
     case .sampleRateChanged(let rate): "JACK now runs at \(rate) Hz"
@@ -358,14 +366,17 @@ extension JACKError {
   /// What the user can do, where the description alone does not say it.
   fileprivate var advice: String {
     switch self {
-    case .noServer: "; start it, name another with --server, or --wait for it"
+    case .noServer: "; start it (or let --start-server do it), name another with --server, or --wait for it"
+    case .notStarted(_, .notConfigured): "; write there what you would type, such as /usr/bin/jackd -d alsa"
+    case .notStarted(_, .inVain): "; type that line yourself to see why"
+    case .notStarted: ""
     case .unusableName, .versionMismatch, .sharedMemory, .refused, .portRefused, .activationRefused: ""
     }
   }
 
   fileprivate var status: Tactus.Status {
     switch self {
-    case .noServer: .unavailable
+    case .noServer, .notStarted: .unavailable
     case .unusableName: .usage
     case .versionMismatch, .sharedMemory, .refused, .portRefused, .activationRefused: .failure
     }

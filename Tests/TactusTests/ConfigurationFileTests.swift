@@ -67,6 +67,11 @@ struct ConfigurationFileTests {
       ("{clock: 24}", "1: \"clock\" takes off, rolling or always, true or false, not 24"),
       // Switches.
       ("{wait: 1}", "1: \"wait\" takes true or false, not 1"),
+      (
+        "{'start-server': '/usr/bin/jackd'}",
+        "1: \"start-server\" takes true or false, not \"/usr/bin/jackd\""
+      ),
+      ("{startServer: true}", "1: unknown key \"startServer\": do you mean \"start-server\"?"),
       ("{link: 'yes'}", "1: \"link\" takes true or false, not \"yes\""),
       // Text.
       ("{name: ''}", "1: \"name\" takes 1 to 63 bytes of printable text, not \"\""),

@@ -67,6 +67,8 @@ struct DoctorJudgementTests {
         == true)
     #expect(
       JACKExamination.judge(.noServer("default"), pipeWireRuns: false).remedy?.contains("--server") == true)
+    let started = JACKExamination.judge(.noServer("default"), pipeWireRuns: false, startFile: "/etc/jackdrc")
+    #expect(started.remedy?.contains("--start-server starts one as /etc/jackdrc says") == true)
   }
 
   @Test("Real-time rights, locked memory and slow clocks")

@@ -38,7 +38,8 @@ struct ReloadTests {
   func copying() throws {
     let full = try written(
       """
-      {name: 'a', server: 'b', connect: ['click_1=x:y'], autoconnect: true, wait: true, bpm: 99, quantum: 3, meter: '5/8',
+      {name: 'a', server: 'b', connect: ['click_1=x:y'], autoconnect: true, 'start-server': true, wait: true, bpm: 99,
+       quantum: 3, meter: '5/8',
        link: false, life: 'auto', 'start-stop-sync': true, lead: 'auto', 'host-is-clock': true, launch: 'now',
        align: 'exact', stop: 'bar', correct: 'locate', 'correct-above': 5, click: 'rolling', sound: 'bell',
        'accent-file': '/a', 'beat-file': '/b', 'subdivision-file': '/c', pattern: 'Xx.', subdivide: 2, gain: 2,

@@ -13,22 +13,25 @@ enum JACKExamination {
     do {
       return judge(try GraphSurvey(lookingAt: server))
     } catch {
-      return [judge(error, pipeWireRuns: pipeWireRuns)]
+      return [judge(error, pipeWireRuns: pipeWireRuns, startFile: ServerStart.file)]
     }
   }
 
-  static func judge(_ failure: JACKError, pipeWireRuns: Bool) -> Finding {
+  /// `startFile`: with the line that would start a server.
+  static func judge(_ failure: JACKError, pipeWireRuns: Bool, startFile: String? = nil) -> Finding {
     switch failure {
-    case .noServer where pipeWireRuns:
+    case .noServer where pipeWireRuns, .notStarted where pipeWireRuns:
       .bad(
         "JACK", failure.description + ", but PipeWire runs",
         mend:
           "Start tactus with pw-jack in front (pw-jack tactus), or install pipewire-jack as the system's libjack."
       )
-    case .noServer:
+    case .noServer, .notStarted:
       .bad(
         "JACK", failure.description,
-        mend: "Start one, for instance with QjackCtl, or name yours with --server.")
+        mend: "Start one, for instance with QjackCtl, or name yours with --server. "
+          + (startFile.map { "tactus --start-server starts one as \($0) says." }
+            ?? "Once a ~/.jackdrc says how, tactus --start-server starts one."))
     case .sharedMemory:
       .bad(
         "JACK", failure.description,

@@ -81,6 +81,11 @@ enum ManualPage {
     .B JACK_DEFAULT_SERVER
     The JACK server to join.
     .TP
+    .B JACK_NO_START_SERVER
+    If it is set,
+    .B \\-\\-start\\-server
+    starts none.
+    .TP
     .B XDG_CONFIG_HOME\\fR, \\fBXDG_CONFIG_DIRS\\fR, \\fBXDG_STATE_HOME\\fR, \\fBXDG_RUNTIME_DIR
     Where the files below are.
     .TP
@@ -101,6 +106,11 @@ enum ManualPage {
     .TP
     .I $XDG_RUNTIME_DIR/tactus/
     Where each tactus that runs can be reached, for the commands.
+    .TP
+    .I ~/.jackdrc\\fR, \\fI/etc/jackdrc
+    The line with which
+    .B \\-\\-start\\-server
+    starts a server. QjackCtl writes it.
     .SH EXAMPLES
     .TP
     .B tactus \\-b 96 \\-\\-click=rolling \\-P

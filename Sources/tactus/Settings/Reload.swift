@@ -5,7 +5,8 @@
 struct Reload: Equatable {
   /// About the start alone: what is open already stays open, and a session keeps its tempo.
   static let startOnly: Set = [
-    "name", "server", "wait", "bpm", "tui", "json", "midi", "midi-learned", "osc", "osc-listen", "osc-allow",
+    "name", "server", "start-server", "wait", "bpm", "tui", "json", "midi", "midi-learned", "osc",
+    "osc-listen", "osc-allow",
     "osc-send", "osc-query", "osc-name", "osc-aliases",
   ]
 

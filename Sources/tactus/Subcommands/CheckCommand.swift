@@ -66,7 +66,7 @@ struct CheckCommand: Conversing {
       return sets ? set(measured.offset(share: share)) : .success
     } catch let failure as Loopback.Failure {
       Console.complain(failure.text)
-      if case .jack(.noServer) = failure { return .unavailable }
+      if case .jack(let error) = failure, error.isForWantOfServer { return .unavailable }
       return .failure
     } catch let error as JACKError {
       Console.complain(error.description)

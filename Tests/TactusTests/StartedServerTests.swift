@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+import Testing
+
+/// libjack looks for the user's line here when there is no ~/.jackdrc.
+private let everybodysLineIsThere = access("/etc/jackdrc", F_OK) == 0
+
+@Suite("--start-server", .serialized)
+struct StartedServerTests {
+  /// Somebody at home in a folder of the test's own, on a stage without a server; `line` is in their ~/.jackdrc.
+  private final class User {
+    let home: ScratchFolder
+    let stage: LabStage
+
+    init(_ line: String?) async throws {
+      home = try ScratchFolder()
+      if let line { try home.write(line + "\n", to: ".jackdrc") }
+      stage = try await LabStage("--no-server")
+    }
+
+    func tactus(_ options: String...) -> [String] {
+      // The lab itself forbids it.
+      stage.command(["env", "-u", "JACK_NO_START_SERVER", "HOME=\(home.path)", program] + options)
+    }
+
+    /// How many servers run, once it is so many, or after 20 s.
+    func servers(_ wanted: Int) async throws -> Int {
+      var count = -1
+      for _ in 0..<200 {
+        count = try await stage.run("ps", "-eo", "stat,comm").output.split(separator: "\n")
+          .count { $0.hasSuffix("jackd") && !$0.hasPrefix("Z") }
+        if count == wanted { break }
+        try await Task.sleep(for: .milliseconds(100))
+      }
+      return count
+    }
+  }
+
+  private static let dummy = "/usr/bin/jackd --no-realtime -d dummy -r 44100 -p 512"
+
+  @Test(
+    "A server that does not run is started as ~/.jackdrc says, without a word of its own, and ends with us")
+  func started() async throws {
+    let user = try await User(Self.dummy)
+    let child = try ChildProcess(user.tactus("--start-server", "--server=mine"))
+    let line = try await child.line(within: .seconds(30))
+    #expect(line?.hasPrefix("JACK server \"mine\" (jack2 ") == true, "\(line ?? "") \(child.saidOnErrors)")
+    #expect(line?.contains(": 44100 Hz, 512 frames") == true)
+    #expect(try await child.line() == "this server was started for us; it ends with its last client")
+    #expect(try await child.line()?.hasPrefix("OSC: ") == true)
+    #expect(try await user.servers(1) == 1)
+    child.signal(SIGTERM)
+    #expect(await child.status() == 0)
+    #expect(child.saidOnErrors == "")
+    #expect(try await user.servers(0) == 0)
+  }
+
+  @Test("Without the option none is started, and a server that runs is the one that is used")
+  func notNeeded() async throws {
+    let user = try await User(Self.dummy)
+    let without = try await ChildProcess.run(user.tactus("--server=mine"))
+    #expect(without.status == 69 && without.errors.contains("--start-server"))
+    let probe = try await ChildProcess.run(user.tactus("--start-server", "--probe", "--server=mine"))
+    #expect(probe.status == 69 && probe.errors == "")
+    #expect(try await user.servers(0) == 0)
+    let server = try ChildProcess(
+      user.stage.command(["jackd", "--no-realtime", "-n", "mine", "-d", "dummy", "-r", "48000"]))
+    let waiting = try ChildProcess(user.tactus("--wait", "--server=mine", "--no-osc"))
+    try await waiting.awaitLine(beginning: "JACK server \"mine\"")
+    let child = try ChildProcess(user.tactus("--start-server", "--server=mine"))
+    #expect(try await child.line()?.contains(": 48000 Hz") == true)
+    #expect(try await child.line()?.hasPrefix("this server") == false)
+    for process in [child, waiting, server] { process.signal(SIGTERM) }
+    #expect(await child.status() == 0)
+  }
+
+  @Test("A line that starts nothing is one line and 69, and with --wait a server is waited for all the same")
+  func inVain() async throws {
+    let user = try await User("/usr/bin/jackd -d nosuchdriver")
+    let file = user.home.path + "/.jackdrc"
+    let words = "tactus: no JACK server called \"mine\" is running, and what \(file) says has started none"
+    let patient = try ChildProcess(user.tactus("--start-server", "--wait", "--server=mine"))
+    let done = try await ChildProcess.run(user.tactus("--start-server", "--server=mine"))
+    #expect(done.status == 69 && done.output == "")
+    #expect(done.errors == words + "; type that line yourself to see why\n")
+    for _ in 0..<300 where patient.saidOnErrors == "" { try await Task.sleep(for: .milliseconds(100)) }
+    #expect(patient.saidOnErrors == words + "; waiting for it\n")
+    let server = try ChildProcess(
+      user.stage.command(["jackd", "--no-realtime", "-n", "mine", "-d", "dummy"]))
+    #expect(try await patient.line(within: .seconds(30))?.hasPrefix("JACK server \"mine\"") == true)
+    patient.signal(SIGTERM)
+    #expect(await patient.status() == 0)
+    server.signal(SIGTERM)
+  }
+
+  @Test("Nobody has said how to start one: that is one line, at once", .enabled(if: !everybodysLineIsThere))
+  func notConfigured() async throws {
+    let user = try await User(nil)
+    let done = try await ChildProcess.run(user.tactus("--start-server", "--server=mine"))
+    #expect(done.status == 69 && done.output == "")
+    #expect(
+      done.errors
+        == "tactus: no JACK server called \"mine\" is running, and no ~/.jackdrc says how to start one; "
+        + "write there what you would type, such as /usr/bin/jackd -d alsa\n")
+  }
+
+  @Test("JACK_NO_START_SERVER is obeyed, and said")
+  func forbidden() async throws {
+    let user = try await User(Self.dummy)
+    let done = try await ChildProcess.run(
+      user.stage.command(["env", "HOME=\(user.home.path)", program, "--start-server", "-s", "mine"]))
+    #expect(done.status == 69)
+    #expect(done.errors.hasSuffix(", and JACK_NO_START_SERVER forbids to start one\n"))
+  }
+
+  @Test("A started server that ends is not started again: we wait for one as for any other")
+  func lost() async throws {
+    let user = try await User(Self.dummy)
+    let child = try ChildProcess(user.tactus("--start-server", "--server=mine"))
+    try await child.awaitLine(beginning: "this server was started for us")
+    #expect(try await user.stage.run("pkill", "-TERM", "-x", "jackd").status == 0)
+    try await child.awaitLine(beginning: "JACK server gone (")
+    #expect(try await user.servers(0) == 0)
+    // Ten times as long as it waits between two tries.
+    try await Task.sleep(for: .seconds(2))
+    #expect(try await user.servers(0) == 0)
+    let server = try ChildProcess(
+      user.stage.command(["jackd", "--no-realtime", "-n", "mine", "-d", "dummy"]))
+    try await child.awaitLine(beginning: "back on JACK server \"mine\"")
+    child.signal(SIGTERM)
+    #expect(await child.status() == 0)
+    server.signal(SIGTERM)
+  }
+
+  @Test("Ctrl-Z ends a server that has nobody else, and fg brings it back; the view stays whole")
+  func suspended() async throws {
+    let user = try await User(Self.dummy)
+    let terminal = try await Terminal(in: user.stage, columns: 80, rows: 24)
+    try await terminal.enter(
+      "HOME=\(user.home.path) JACK_DEFAULT_SERVER=mine; unset JACK_NO_START_SERVER; export HOME JACK_DEFAULT_SERVER"
+    )
+    try await terminal.enter("clear; \(program) --start-server")
+    try await terminal.see("Ableton Link", "JACK 44100 Hz", "stopped")
+    try await terminal.press("C-z")
+    try await terminal.see("Stopped")
+    #expect(try await user.servers(0) == 0)
+    try await terminal.enter("clear; fg")
+    try await terminal.see("Ableton Link", "JACK 44100 Hz", "stopped")
+    #expect(try await user.servers(1) == 1)
+    try await terminal.press("q")
+    #expect(try await terminal.isSane())
+    #expect(try await user.servers(0) == 0)
+  }
+}
