@@ -81,7 +81,8 @@ let package = Package(
     .testTarget(
       name: "TerminalViewTests", dependencies: ["BeatMath", "ControlSurface", "TerminalView", "TestSupport"]),
     .testTarget(name: "BeatMathTests", dependencies: ["BeatMath", "LinkOracle", "TestSupport"]),
-    .testTarget(name: "LinkTests", dependencies: ["BeatMath", "Link", "LinkSession", "TestSupport"]),
+    .testTarget(
+      name: "LinkTests", dependencies: ["BeatMath", "Link", "LinkSession", "LinkWire", "TestSupport"]),
     .testTarget(name: "LinkWireTests", dependencies: ["LinkWire", "BeatMath"], exclude: ["captured.pcap"]),
     .testTarget(
       name: "LinkSessionTests", dependencies: ["BeatMath", "LinkSession", "LinkWire", "LinkWorld"]),

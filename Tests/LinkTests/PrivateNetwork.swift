@@ -38,7 +38,8 @@ final class PrivateNetwork: Sendable {
     try #require(done.status == 0, "ip \(words): \(done.errors)")
   }
 
-  private func perform<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) throws -> Result {
+  /// On a thread that is in this network.
+  func perform<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) throws -> Result {
     let namespace = namespace
     return try onOwnThread {
       guard setns(namespace, newNetwork) == 0 else { throw Failure(call: "setns", code: errno) }

@@ -19,6 +19,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 import ear
 
 
+LINK_PORT = 20808
+
+
 class Ear(ear.Ear):
     """tools/listen, asked once a second what it has heard."""
 
@@ -66,6 +69,13 @@ class Tactus:
 
     def descriptors(self):
         return len(os.listdir(f"/proc/{self.pid}/fd"))
+
+
+def dropped_datagrams():
+    """By all of this host's sockets that hear Link's group, whose programs did not read in time."""
+    with open("/proc/net/udp") as file:
+        sockets = [line.split() for line in file][1:]
+    return sum(int(words[-1]) for words in sockets if words[1].endswith(f":{LINK_PORT:04X}"))
 
 
 class Peer:

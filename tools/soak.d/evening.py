@@ -27,7 +27,7 @@ class Evening:
         self.invariants = invariants.Invariants(self.excuses, plan["seconds"])
         self.trouble = trouble.Trouble(plan["seed"], self, plan["calm"], plan["hostile"])
         self.events = 0
-        self.peers, self.seen = [], None
+        self.peers, self.seen, self.dropped = [], None, 0
         self.controller = cast.Controller()
         self.server = server_process()
         self.say("seed " + str(plan["seed"]))
@@ -98,6 +98,11 @@ class Evening:
         if self.tactus.child.poll() is not None:
             raise invariants.Violation(f"tactus ended with {self.tactus.child.returncode}")
         self.figures = self.invariants.no_growth(now, self.tactus)
+        if (dropped := cast.dropped_datagrams()) > self.dropped:
+            # Too many at once for somebody's socket: a tempo among them is heard with the next Alive.
+            self.say(f"Link's datagrams that the kernel dropped: {dropped - self.dropped}")
+            self.excuses.give(now, 3, "click", "clock", "phase")
+        self.dropped = dropped
         if (seen := f"the listener: {where['peers']} peers, {where['tempo']:g} BPM") != self.seen:
             self.say(seen)
         self.seen, self.where = seen, where
