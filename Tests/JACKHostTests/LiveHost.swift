@@ -103,6 +103,7 @@ final class LiveHost {
       }
       return errors.count >= count
     }
+    try #require(errors.count >= count, "nothing was heard that could be judged")
     return errors
   }
 }
