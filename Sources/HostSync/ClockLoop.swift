@@ -6,7 +6,11 @@ import BeatMath
 ///
 /// It begins with a straight line through the first clocks, then follows with a bandwidth that narrows while all is
 /// steady and widens when the clocks stay on one side: a ramp is followed, jitter is not. A clock that was lost is
-/// counted all the same; one too many is not. Clocks at another pace begin it anew without losing count.
+/// counted all the same; one too many is not.
+///
+/// A clock that is out of place is not believed until it is seen what came of it (`ClockLoop+Doubt.swift`): clocks at
+/// another pace begin the loop anew without losing count; clocks at the same pace, after a pause of half a clock, move the
+/// beat and leave the tempo; and a single one that was late leaves both.
 public struct ClockLoop: BitwiseCopyable {
   public enum State: UInt8, Sendable, BitwiseCopyable {
     /// Nothing came yet.
@@ -22,6 +26,7 @@ public struct ClockLoop: BitwiseCopyable {
   /// Hertz: just begun or in a ramp, and settled.
   static var widest: Double { @_noLocks @_noAllocation get { 2 } }
   static var narrowest: Double { @_noLocks @_noAllocation get { 0.15 } }
+  static var settledBandwidth: Double { @_noLocks @_noAllocation get { 0.5 } }
   /// Microseconds between two clocks: 10 and 1250 BPM.
   static var shortest: Double { @_noLocks @_noAllocation get { 2_000 } }
   static var longest: Double { @_noLocks @_noAllocation get { 250_000 } }
@@ -31,31 +36,41 @@ public struct ClockLoop: BitwiseCopyable {
   /// So many clocks in a row at another pace are another tempo, if the pace differs by so much of itself.
   static var pacers: Int { @_noLocks @_noAllocation get { 5 } }
   static var otherPace: Double { @_noLocks @_noAllocation get { 0.12 } }
-
-  public private(set) var state = State.silent
+  public internal(set) var state = State.silent
   /// Start or Continue came, and no Stop since.
   public private(set) var isRunning = false
   /// Clocks that did not come, or came too often.
-  public private(set) var missed: UInt64 = 0
-  public private(set) var extra: UInt64 = 0
+  public internal(set) var missed: UInt64 = 0
+  public internal(set) var extra: UInt64 = 0
 
   /// The number of the next clock since the song's start, and when it is due.
-  private var number: Int64 = 0
-  private var due = 0.0
-  private var period = 0.0
-  private var bandwidth = 0.0
+  var number: Int64 = 0
+  var due = 0.0
+  var period = 0.0
+  var bandwidth = 0.0
   private var last = 0.0
-  /// Averages of the distance from where a clock was due, with and without its sign.
-  private var bias = 0.0
-  private var noise = 0.0
-  private var settled = 0
+  /// Averages of the distance from where a clock was due, with and without its sign, and of what it differs from the first.
+  var bias = 0.0
+  var noise = 0.0
+  var scatter = 0.0
+  /// Clocks that the distance was on one side for.
+  var oneSided = 0
+  var settled = 0
   /// The latest clocks, newest last, as they were counted then.
-  private var recent = InlineArray<8, Heard>(repeating: Heard(time: 0, number: 0, missed: 0))
-  private var recentCount = 0
+  var recent = InlineArray<8, Heard>(repeating: Heard(time: 0, number: 0, missed: 0))
+  var recentCount = 0
+  var doubt = Doubt()
+  var calm = 0
+  /// The beat was shifted, by so many clocks' word; until it is that of many, they are averaged. 0: it was not.
+  var averaged = 0
+  var lastShift = 0.0
+  var sinceShift = 0
+  /// Start or Continue came: the next clock is the one that it spoke of, whenever it comes.
+  private var isBeginning = false
   /// Where Continue goes on.
   private var resumption: Int64 = 0
 
-  private struct Heard: BitwiseCopyable {
+  struct Heard: BitwiseCopyable {
     var time: Double
     var number: Int64
     var missed: UInt64
@@ -103,8 +118,10 @@ public struct ClockLoop: BitwiseCopyable {
   mutating func resume() {
     number = resumption
     isRunning = true
+    isBeginning = true
     // What came before counted from elsewhere.
     recentCount = 0
+    doubt.clocks = 0
   }
 
   @_noLocks @_noAllocation
@@ -122,27 +139,47 @@ public struct ClockLoop: BitwiseCopyable {
   @_noLocks @_noAllocation
   mutating func clock(at time: Double) {
     if time <= last { return }
+    let gap = time - last
     last = time
     guard isTracking else {
       state = .acquiring
+      isBeginning = false
       count(time)
       if recentCount >= Self.seeds { seed(Self.seeds) }
       return
     }
-    let distance = time - due
-    let steps = Int64(rounding: distance / period)
-    // On another one's place: those between were lost, or this one is too many.
-    if steps >= 0 {
-      missed &+= UInt64(steps)
-      number &+= steps
+    var steps = Int64(rounding: (time - due) / period)
+    if isBeginning {
       due += Double(steps) * period
-      count(time)
-      follow(distance - Double(steps) * period)
-    } else {
-      extra &+= 1
-      remember(time)
+      steps = 0
     }
-    changePace()
+    let distance = time - due - Double(steps) * period
+    let isInPlace = steps == 0 && abs(distance - bias) <= Self.usual * max(scatter, Self.leastNoise)
+    if !isInPlace, doubt.clocks == 0, canTell { beginDoubt(gap: isBeginning ? period : gap) }
+    isBeginning = false
+    take(time, steps)
+    if doubt.clocks > 0 {
+      if steps >= 0 { due += period }
+      weigh(isInPlace)
+    } else {
+      if steps >= 0 { follow(distance) }
+      calm = max(0, calm - 1)
+      sinceShift = min(Self.shiftMemory + 1, sinceShift + 1)
+      changePace()
+    }
+  }
+
+  /// On another one's place: those between were lost, or this one is too many.
+  @_noLocks @_noAllocation
+  private mutating func take(_ time: Double, _ steps: Int64) {
+    guard steps >= 0 else {
+      extra &+= 1
+      return remember(time)
+    }
+    missed &+= UInt64(steps)
+    number &+= steps
+    due += Double(steps) * period
+    count(time)
   }
 
   /// Time passes without a clock.
@@ -157,75 +194,96 @@ public struct ClockLoop: BitwiseCopyable {
     state = .lost
     period = 0
     recentCount = 0
+    doubt.clocks = 0
+    calm = 0
+    averaged = 0
     // How many went by is not known: the beat is, again, after the next Start or Continue.
     stop()
   }
 
   // MARK: the loop
 
-  /// The clocks of another tempo are each on a wrong place, and some by chance on a right one: what tells them from
-  /// lost ones is that they are even. Counted one by one they have their numbers back.
-  @_noLocks @_noAllocation
-  private mutating func changePace() {
-    let count = Self.pacers
-    guard recentCount >= count else { return }
-    let first = recent[recentCount - count]
-    let pace = (recent[recentCount - 1].time - first.time) / Double(count - 1)
-    guard abs(pace - period) > Self.otherPace * min(pace, period) else { return }
-    let known = number
-    let before = missed
-    number = first.number &+ Int64(count)
-    missed = first.missed
-    guard !seed(count) else { return }
-    number = known
-    missed = before
-  }
-
   @_noLocks @_noAllocation
   private mutating func follow(_ distance: Double) {
-    let omega = min(0.5, 2 * Double.pi * bandwidth * period / 1e6)
-    due += period + 1.414 * omega * distance
-    period = min(Self.longest, max(Self.shortest, period + omega * omega * distance))
+    if averaged > 0, averaged < Self.calmClocks {
+      averaged += 1
+      due += period + distance / Double(averaged)
+    } else {
+      averaged = 0
+      let omega = min(0.5, 2 * Double.pi * bandwidth * period / 1e6)
+      due += period + 1.414 * omega * distance
+      period = min(Self.longest, max(Self.shortest, period + omega * omega * distance))
+    }
+    scatter += (abs(distance - bias) - scatter) / 12
     bias += (distance - bias) / 12
     noise += (abs(distance) - noise) / 12
-    // All on one side: the tempo moves. Else a little narrower with each clock.
-    if abs(bias) > 0.8 * noise, noise > 50 {
-      bandwidth = min(Self.widest, bandwidth * 1.5)
-    } else {
-      bandwidth = max(Self.narrowest, bandwidth * (1 - 0.6 * period / 1e6))
-    }
+    narrowOrWiden()
     settled = noise < 0.2 * period ? settled + 1 : 0
     if settled > 24 { state = .locked } else if settled == 0 { state = .acquiring }
   }
 
   /// Begins anew from the last so many clocks, if they make a line.
-  @_noLocks @_noAllocation @discardableResult
-  private mutating func seed(_ count: Int) -> Bool {
+  @_noLocks @_noAllocation
+  private mutating func seed(_ count: Int) {
+    guard let line = line(through: count) else { return }
+    begin(at: line, count)
+  }
+
+  @_noLocks @_noAllocation
+  mutating func begin(at line: Line, _ count: Int) {
+    period = line.slope
+    due = line.middle + Double(count + 1) / 2 * period
+    bandwidth = Self.widest
+    averaged = 0
+    bias = 0
+    noise = 0.1 * period
+    scatter = noise
+    renumber(count)
+  }
+
+  /// The last ones are counted from here.
+  @_noLocks @_noAllocation
+  mutating func renumber(_ count: Int) {
+    for index in 0..<count { recent[recentCount - count + index].number = number &- Int64(count - index) }
+  }
+
+  /// Evenly spaced clocks: when the middle of them came, how far apart they are, and how far from their places.
+  struct Line: BitwiseCopyable {
+    var middle: Double
+    var slope: Double
+    var scatter: Double
+
+    @_noLocks @_noAllocation
+    init(middle: Double, slope: Double, scatter: Double) {
+      self.middle = middle
+      self.slope = slope
+      self.scatter = scatter
+    }
+  }
+
+  /// Through the last so many clocks; nil if they make none.
+  @_noLocks @_noAllocation
+  func line(through count: Int) -> Line? {
     let first = recentCount - count
-    guard first >= 0 else { return false }
-    let middle = Double(count - 1) / 2
+    guard first >= 0 else { return nil }
+    let half = Double(count - 1) / 2
     let base = recent[first].time
     var slope = 0.0, mean = 0.0, weight = 0.0
     for index in 0..<count {
-      let place = Double(index) - middle
+      let place = Double(index) - half
       slope += place * (recent[first + index].time - base)
       mean += (recent[first + index].time - base) / Double(count)
       weight += place * place
     }
     slope /= weight
-    guard slope >= Self.shortest, slope <= Self.longest else { return false }
-    for index in 1..<count {
-      let interval = recent[first + index].time - recent[first + index - 1].time
-      if abs(interval - slope) > 0.4 * slope { return false }
+    guard slope >= Self.shortest, slope <= Self.longest else { return nil }
+    var scatter = 0.0
+    for index in 0..<count {
+      let time = recent[first + index].time
+      if index > 0, abs(time - recent[first + index - 1].time - slope) > 0.4 * slope { return nil }
+      scatter += abs(time - base - mean - (Double(index) - half) * slope) / Double(count)
     }
-    period = slope
-    due = base + mean + (middle + 1) * slope
-    bandwidth = Self.widest
-    bias = 0
-    noise = 0.1 * slope
-    // The next ones are counted from here.
-    for index in 0..<count { recent[first + index].number = number &- Int64(count - index) }
-    return true
+    return Line(middle: base + mean, slope: slope, scatter: scatter)
   }
 
   /// The next clock of the song.

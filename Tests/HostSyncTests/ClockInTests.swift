@@ -61,6 +61,9 @@ private struct Sequencer {
     send(MIDI.resume)
   }
 
+  /// Stands still for a share of a clock.
+  mutating func pause(_ share: Double) { clocks -= share }
+
   mutating func send(_ status: UInt8) { waiting.append((now, status, 0)) }
 
   mutating func run(seconds: Double, each: (inout Sequencer) -> Void = { _ in }) {
@@ -190,6 +193,26 @@ private struct Sequencer {
     #expect(sequencer.clockIn.loop.missed == UInt64(count))
     #expect(sequencer.clockIn.loop.state == .locked)
     #expect(worst < 1000 && sequencer.forces == 0, "\(worst) us")
+  }
+
+  @Test(arguments: [false, true])
+  func `a pause of half a clock leaves the session its tempo, and alone its bars move at once`(
+    among peers: Bool
+  ) {
+    var sequencer = Sequencer(sessionTempo: 120, isConnected: peers)
+    sequencer.run(seconds: 3)
+    sequencer.start()
+    sequencer.run(seconds: 8)
+    sequencer.forget()
+    sequencer.pause(0.5)
+    var worst = 0.0
+    sequencer.run(seconds: 1) { worst = max(worst, abs($0.session.tempo - 120)) }
+    #expect(sequencer.forces == (peers ? 0 : 1))
+    sequencer.run(seconds: 5) { worst = max(worst, abs($0.session.tempo - 120)) }
+    // What is left of the move is taken up as any small distance is.
+    #expect(worst <= (peers ? 0.1 : 120 * HostFollower.steepestNudge + 0.01), "\(worst) BPM")
+    #expect(peers || abs(sequencer.error) < 1000, "\(sequencer.error) us")
+    #expect(sequencer.clockIn.loop.missed == 0 && sequencer.clockIn.loop.extra == 0)
   }
 
   @Test(arguments: [(120.0, 60.0), (60, 120), (120, 150), (150, 120), (90, 180), (120, 122), (100, 33)])

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Testing
+
+@testable import HostSync
+
+/// Clocks as they come over a cable, with something odd among them once all is settled.
+private struct Cable {
+  enum Oddity: Sendable, CustomTestStringConvertible {
+    case nothing
+    /// The master stands still for a share of a clock and goes on as before; negative: it skips that share.
+    case pause(Double)
+    case lost(Int)
+    /// One clock too many, that share of the way from the one before to the next.
+    case doubled(Double)
+    /// One clock alone is late.
+    case late(Double)
+
+    var testDescription: String { "\(self)" }
+  }
+
+  var tempo: Double
+  /// Each clock is late by up to so many microseconds, and handed over at the end of such a frame.
+  var jitter = 0.0
+  var usbFrame = 0.0
+  var dice: Dice
+  var loop = ClockLoop()
+  /// When the next clock is sent, and how many were before it.
+  var time: Double
+  var sent = 0
+
+  init(tempo: Double, jitter: Double, usbFrame: Double, seed: Int) {
+    self.tempo = tempo
+    self.jitter = jitter
+    self.usbFrame = usbFrame
+    dice = Dice(seed: UInt64(seed))
+    time = 1e9 + Double.random(in: 0..<20_000, using: &dice)
+    loop.start()
+  }
+
+  var period: Double { 2.5e6 / tempo }
+
+  /// How far the loop's clocks are from those that were sent.
+  var lostCount: Double { loop.beat(at: time + jitter / 2 + usbFrame / 2) * 24 - Double(sent) }
+
+  private mutating func send(_ late: Double = 0) {
+    var due = time + late + Double.random(in: 0..<1, using: &dice) * jitter
+    if usbFrame > 0 { due = (due / usbFrame).rounded(.up) * usbFrame }
+    // Events have a frame.
+    loop.clock(at: (due * 0.048).rounded(.up) / 0.048)
+  }
+
+  private mutating func next() {
+    sent += 1
+    time += period
+  }
+
+  /// How far the tempo is off meanwhile, at most.
+  @discardableResult
+  mutating func run(seconds: Double) -> Double {
+    var worst = 0.0
+    for _ in 0..<Int(seconds * 1e6 / period) {
+      send()
+      next()
+      worst = max(worst, abs(loop.beatsPerMinute - tempo))
+    }
+    return worst
+  }
+
+  mutating func play(_ oddity: Oddity) {
+    switch oddity {
+    case .nothing: return
+    case .pause(let share):
+      time += share * period
+      return
+    case .lost(let count):
+      for _ in 0..<count { next() }
+      return
+    case .doubled(let share): send((share - 1) * period)
+    case .late(let share):
+      send(share * period)
+      next()
+      return
+    }
+  }
+}
+
+@Suite struct OddClockTests {
+  private static let cables: [(jitter: Double, usbFrame: Double)] = [
+    (0, 0), (300, 0), (1000, 0), (500, 1000),
+  ]
+
+  @Test(arguments: [
+    Cable.Oddity.pause(0.1), .pause(0.3), .pause(0.5), .pause(-0.3), .pause(-0.5), .lost(1), .lost(3),
+    .lost(5),
+    .doubled(0.1), .doubled(0.5), .doubled(0.9), .late(0.3), .late(0.5), .late(0.9), .nothing,
+  ])
+  fileprivate func `one odd clock moves the tempo no more than jitter does, and no beat is lost`(
+    oddity: Cable.Oddity
+  ) {
+    for tempo in [60, 97.3, 120, 174] {
+      for (jitter, usbFrame) in Self.cables {
+        for seed in 1...6 {
+          var cable = Cable(tempo: tempo, jitter: jitter, usbFrame: usbFrame, seed: seed)
+          cable.run(seconds: 10 + Double(seed) * 0.03)
+          cable.play(oddity)
+          let worst = cable.run(seconds: 4)
+          let note: Comment = "\(tempo) BPM, jitter \(jitter) and \(usbFrame) us, seed \(seed)"
+          // What ClockIn passes over (its hysteresis), half of it again.
+          #expect(worst <= 0.12, note)
+          #expect(abs(cable.lostCount) < 0.1, note)
+          #expect(cable.loop.state == .locked, note)
+        }
+      }
+    }
+  }
+
+  @Test(arguments: [
+    (120.0, 121.0), (120, 122), (120, 125), (120, 130), (120, 134), (134, 120), (120, 150), (60, 120),
+    (120, 60),
+    (60, 63), (63, 60), (60, 66), (100, 33), (174, 180), (90, 135),
+  ])
+  func `another tempo is believed within a second, in phase`(from: Double, to: Double) {
+    for jitter in [0.0, 100, 300] {
+      for seed in 1...6 {
+        var cable = Cable(tempo: from, jitter: jitter, usbFrame: 0, seed: seed)
+        cable.run(seconds: 10 + Double(seed) * 0.03)
+        cable.tempo = to
+        cable.run(seconds: 1)
+        let note: Comment = "jitter \(jitter) us, seed \(seed)"
+        #expect(abs(cable.loop.beatsPerMinute - to) < 0.4, note)
+        cable.run(seconds: 5)
+        #expect(abs(cable.loop.beatsPerMinute - to) < 0.05, note)
+        #expect(abs(cable.lostCount) < 0.05, note)
+      }
+    }
+  }
+}
