@@ -161,6 +161,21 @@ struct TerminalTests {
     #expect(try await terminal.isSane())
   }
 
+  @Test("Keys that are typed before the view is there are obeyed as soon as it is")
+  func typedAhead() async throws {
+    let stage = try await LabStage()
+    let gate = try ScratchFolder()
+    let terminal = try await Terminal(in: stage, columns: 80, rows: 24)
+    try await terminal.enter("until [ -e \(gate.path)/open ]; do sleep 0.05; done; \(program)")
+    try await terminal.type("?")
+    // The terminal's echo: it waits there now.
+    try await terminal.look(for: "the key") { $0.split(separator: "\n").last == "?" }
+    try gate.write("", to: "open")
+    try await terminal.see("tap tempo")
+    try await terminal.press("q")
+    #expect(try await terminal.isSane())
+  }
+
   @Test("What a library writes on standard error becomes news, and tears nothing")
   func strayErrors() async throws {
     let stage = try await LabStage()
