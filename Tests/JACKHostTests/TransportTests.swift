@@ -120,37 +120,6 @@ extension JACKHostTests {
     #expect(live.exchange.report().launches == 6)
   }
 
-  @Test func `a start that is sent to where a sequencer is shows that place from its first cycle on`()
-    async throws
-  {
-    let server = try await TestServer()
-    let live = try studio(server, tempo: 60)
-    let watch = try TransportWatch(server)
-    live.change { $0.lead = .midi }
-    let sequencer = try Sequencer(server, framesPerClock: 2_000)
-    sequencer.connect(to: "tactus:control")
-    try await live.run { live.standing == .master && live.exchange.report().clockInState == .locked }
-    for _ in 0..<3 {
-      sequencer.start()
-      try await live.run { live.exchange.report().clockInRuns }
-      // The sequencer's first beat is past, so the song is entered at a later one.
-      try await live.run(for: 150)
-      watch.forget()
-      watch.play()
-      try await live.run { watch.last.isRolling }
-      try await live.run(for: 100)
-      let sent = watch.collected.filter { $0.isValid && $0.frame > 40_000 }
-      #expect(sent.contains(where: \.isStarting) && sent.contains(where: \.isRolling))
-      for cycle in sent {
-        #expect(abs(cycle.beats - Double(cycle.frame) / 48_000) < 0.5, "\(cycle)")
-      }
-      watch.stop()
-      try await live.run { !watch.last.isRolling }
-      watch.locate(0)
-      try await live.run { watch.last.frame == 0 }
-    }
-  }
-
   @Test func `locates and loops are never held, and what is shown is always sane`() async throws {
     let server = try await TestServer()
     let live = try studio(server, tempo: 300)
