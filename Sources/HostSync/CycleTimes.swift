@@ -14,6 +14,13 @@ import BeatMath
 public struct CycleTimes: BitwiseCopyable {
   private enum Source: BitwiseCopyable { case jack, wakes }
 
+  /// Microseconds between the two: they agree; they differ, if for many cycles, for a lazy scheduler is late now and then;
+  /// they differ. A driver that slips by a few hundred takes JACK's loop a second or two, and so does the server's start.
+  private static var close: Double { @_noLocks @_noAllocation get { 60 } }
+  private static var far: Double { @_noLocks @_noAllocation get { 100 } }
+  private static var tooFar: Double { @_noLocks @_noAllocation get { 400 } }
+  private static var manyCycles: Int { @_noLocks @_noAllocation get { 16 } }
+
   private var source = Source.jack
   private var filter = WakeFilter()
   private var isStarted = false
@@ -32,6 +39,7 @@ public struct CycleTimes: BitwiseCopyable {
   /// A change of source is being smoothed over.
   private var isBlending = false
   private var agreeing = 0
+  private var differing = 0
   private var wasStalled = false
   /// On Link's clock, the last that was given out: freewheeling goes on from it.
   private var given = FrameLine(start: 0, perFrame: 1)
@@ -180,17 +188,19 @@ public struct CycleTimes: BitwiseCopyable {
   /// Which of the two to believe. There is a gap between leaving JACK's filter and coming back to it.
   @_noLocks @_noAllocation
   private mutating func choose(_ pair: Pair) {
-    let isClose = pair.isSane && abs(filterError) < 150
-    agreeing = isClose ? agreeing + 1 : 0
+    let distance = abs(filterError)
+    agreeing = pair.isSane && distance < Self.close ? agreeing + 1 : 0
+    differing = filter.count >= WakeFilter.trusted && distance > Self.far ? differing + 1 : 0
     switch source {
     case .jack:
-      let isContradicted = filter.count >= WakeFilter.trusted && abs(filterError) > 400
+      let isContradicted = differing > 0 && distance > Self.tooFar || differing >= Self.manyCycles
       if !pair.isSane || isContradicted {
         source = .wakes
         agreeing = 0
+        differing = 0
       }
     case .wakes:
-      if agreeing >= 16 { source = .jack }
+      if agreeing >= Self.manyCycles { source = .jack }
     }
   }
 

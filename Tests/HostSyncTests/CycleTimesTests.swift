@@ -57,6 +57,26 @@ struct CycleTimesTests {
     }
   }
 
+  /// JACK's loop begins with the first wake-up, and then needs two seconds.
+  @Test(arguments: [64, 256] as [UInt32], [200.0, 350])
+  func aServerWhoseFirstWakeUpWasLateIsInTimeLongBeforeItsLoopIs(frames: UInt32, lateness: Double) {
+    for seed in 1...10 as ClosedRange<UInt64> {
+      var dice = Dice(seed: seed)
+      var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
+      var times = CycleTimes()
+      let perSecond = Int(48000 / frames)
+      _ = error(&times, &clock, frames: frames, lateness: lateness + 47)
+      for _ in 0..<40 + perSecond / 4 {
+        _ = error(&times, &clock, frames: frames, lateness: dice.lateness())
+      }
+      var worst = 0.0
+      for _ in 0..<2 * perSecond {
+        worst = max(worst, abs(error(&times, &clock, frames: frames, lateness: dice.lateness())))
+      }
+      #expect(worst < 150, "seed \(seed)")
+    }
+  }
+
   @Test func fiveStallsASecondApart() {
     var dice = Dice(seed: 5)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
