@@ -176,6 +176,37 @@ struct TerminalTests {
     #expect(try await terminal.isSane())
   }
 
+  @Test("What a library said just before a crash is on the shell's screen afterwards")
+  func lastWords() async throws {
+    let stage = try await LabStage("--no-server")
+    let terminal = try await Terminal(in: stage, columns: 80, rows: 24)
+    // A shell without job control: it does not mind that the program is stopped.
+    try await terminal.enter("sh -c '\(program) --wait; echo it ended'")
+    try await terminal.see("Ableton Link", "no JACK server")
+    // The message comes while nobody can read it, and the thread that would read it is the one that crashes.
+    let crash = """
+      import ctypes, os, signal, subprocess, time
+      pid = int(subprocess.check_output(["pgrep", "-x", "tactus"]))
+      os.kill(pid, signal.SIGSTOP)
+      def status(thread):
+          with open(f"/proc/{pid}/task/{thread}/status") as lines:
+              return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+      threads = os.listdir(f"/proc/{pid}/task")
+      while not all(status(thread)["State"].startswith("T") for thread in threads):
+          time.sleep(0.01)
+      [view] = [t for t in threads if int(status(t)["SigBlk"], 16) >> signal.SIGTTOU - 1 & 1
+          and not int(status(t)["SigBlk"], 16) >> signal.SIGALRM - 1 & 1]
+      with open(f"/proc/{pid}/fd/2", "w") as errors:
+          errors.write("a last word\\n")
+      assert ctypes.CDLL(None).tgkill(pid, int(view), signal.SIGSEGV) == 0
+      os.kill(pid, signal.SIGCONT)
+      """
+    let done = try await stage.run("python3", "-c", crash)
+    #expect(done.status == 0, "\(done.errors)")
+    try await terminal.see("a last word", "it ended")
+    #expect(try await terminal.isSane())
+  }
+
   @Test("What a library writes on standard error becomes news, and tears nothing")
   func strayErrors() async throws {
     let stage = try await LabStage()
