@@ -111,8 +111,11 @@ struct ProgramOnServerTests {
     let stage = try await LabStage("--no-server")
     let child = try ChildProcess(stage.command([program, "--wait", "--server=late"]))
     let impatient = try ChildProcess(stage.command([program, "--wait", "--server=never"]))
+    for waiting in [child, impatient] {
+      for _ in 0..<1200 where waiting.saidOnErrors.isEmpty { try await Task.sleep(for: .milliseconds(25)) }
+    }
     let server = try ChildProcess(
-      stage.command(["sh", "-c", "sleep 0.7; exec jackd --no-realtime -n late -d dummy >/dev/null 2>&1"]))
+      stage.command(["sh", "-c", "exec jackd --no-realtime -n late -d dummy >/dev/null 2>&1"]))
     let line = try await child.line()
     #expect(line?.hasPrefix("JACK server \"late\"") == true)
     #expect(child.saidOnErrors == "tactus: no JACK server called \"late\" is running; waiting for it\n")
@@ -121,6 +124,17 @@ struct ProgramOnServerTests {
       #expect(await process.status() == 0)
     }
     server.signal(SIGTERM)
+  }
+
+  @Test("Several that start and end at one moment all do")
+  func several() async throws {
+    let stage = try await LabStage()
+    for _ in 0..<4 {
+      let programs = try (0..<6).map { _ in try ChildProcess(stage.command([program, "--no-osc"])) }
+      for program in programs { #expect(try await program.line()?.hasPrefix("JACK server ") == true) }
+      for program in programs { program.signal(SIGTERM) }
+      for program in programs { #expect(await program.status() == 0) }
+    }
   }
 
   @Test("When the server ends, the program says so, stays, and is back with the next one")
