@@ -186,7 +186,12 @@ public final class ChildProcess: @unchecked Sendable {
   /// Waits for the end: the exit status, or 128 and the signal, as in a shell.
   @discardableResult
   public func status() async -> Int32 {
-    while !hasEnded(WNOHANG) { try? await Task.sleep(for: Self.pause) }
+    let deadline = ContinuousClock.now + Self.patience
+    while !hasEnded(WNOHANG) {
+      // One that hangs must not hang all the others: it is the one that fails.
+      if ContinuousClock.now > deadline { signal(SIGKILL) }
+      try? await Task.sleep(for: Self.pause)
+    }
     return ended ?? -1
   }
 
@@ -216,6 +221,7 @@ public final class ChildProcess: @unchecked Sendable {
   }
 
   private static let spawning = Mutex(())
+  private static let patience = Duration.seconds(120)
   private static let pause = Duration.milliseconds(2)
 
   private static func pipe() throws -> (read: CInt, write: CInt) {

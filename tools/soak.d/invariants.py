@@ -8,6 +8,7 @@ import collections
 PHASE_LIMIT = {"by_jack": 1000.0, "by_wall": 3000.0}  # microseconds
 PHASE_WINDOW = 5  # seconds of which the median is taken
 CATCH_UP = 3.0  # seconds after a lost cycle in which clocks are made up for
+SLOWEST = 4.0  # seconds: at 20 BPM a beat lasts three
 SETTLE = 9.0  # seconds until a crashed peer must have been forgotten, and one that came must be seen
 ANSWER = 2.0  # seconds for a pong
 GROWTH = {"kilobytes": 3000, "threads": 0, "descriptors": 0}  # beyond the most of the first stretch
@@ -41,6 +42,7 @@ class Invariants:
         self.worst = collections.Counter()
         self.disturbed = -1e9
         self.asked = None
+        self.beats = []
 
     def check(self, now, ports, where, began):
         """All that was heard until now; the first thing that is wrong."""
@@ -86,7 +88,8 @@ class Invariants:
     def not_silent(self, now, port, heard, where, began):
         if self.excuses.has(now, "click"):
             return
-        beats = 60 / where["tempo"]
+        self.beats = [(when, beat) for when, beat in self.beats if when > now - SLOWEST] + [(now, 60 / where["tempo"])]
+        beats = max(beat for _, beat in self.beats)  # a slow one may have begun before the tempo went up
         latest = heard["latest"]
         silence = where["now"] / 1e6 - latest / 1e6 if latest is not None else now - began
         if silence > 2.5 * beats + 2 and where["lost"] == 0:
