@@ -74,6 +74,26 @@ class Evening:
     def expected_peers(self):
         return 1 + sum(peer.enabled for peer in self.peers)
 
+    def are_references_apart(self, seen):
+        """Whether the peers with Ableton's own library, the listener among them, are not in one session, whatever tactus
+        does. Who was made believe that all have left founds a session; of three such that are older than one another by
+        less than half a second the first may yield to the second, that one to the third and that one to the first, and a
+        session that was measured once is not measured again: they stay apart for good."""
+        others = [peer for peer in self.peers if peer.enabled]
+        return bool(others) and min([seen] + [peer.ask("status")["peers"] for peer in others]) < len(others)
+
+    def enter_anew(self):
+        """As people do who see that they are alone."""
+        self.say("peers of the reference library are in two sessions, and enter anew")
+        entering = [peer for peer in self.peers if peer.enabled]
+        self.ear.tell("link off")
+        for peer in entering:
+            peer.tell("enable off")
+        time.sleep(1)
+        for peer in entering:
+            peer.tell("enable on")
+        self.ear.tell("link on")
+
     def play(self):
         self.settle()
         due, next_event, shown = self.now(), self.now() + 3, -1
@@ -107,8 +127,16 @@ class Evening:
             self.say(seen)
         self.seen, self.where = seen, where
         self.invariants.check(now, ports, where, 0)
-        self.invariants.everybody_counted(now, where["peers"], self.expected_peers())
+        self.count_everybody(now, where["peers"])
         self.invariants.answered(now, self.controller)
+
+    def count_everybody(self, now, seen):
+        is_wrong = seen != self.expected_peers() and not self.excuses.has(now, "peers")
+        if is_wrong and self.plan["hostile"] and self.are_references_apart(seen):
+            self.enter_anew()
+            self.settle()
+        else:
+            self.invariants.everybody_counted(now, seen, self.expected_peers())
 
     def line(self):
         counts = self.invariants.counts

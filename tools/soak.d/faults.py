@@ -20,9 +20,8 @@ import evening
 import invariants
 import trouble
 
-# Seconds until all must be right again. A crashed peer alone is remembered for up to seven; and where several sessions must
-# become one, and measuring one failed, it is tried again after half a minute: twice, if of three.
-PATIENCE = 80.0
+PATIENCE = 60.0  # seconds until all must be right again; a crashed peer alone is remembered for up to seven
+FOR_GOOD = 15  # seconds after which peers of the reference library that are not in one session won't be by themselves
 CLEAN = 4  # seconds in a row in which nothing is wrong
 CLICKS = 3  # that must have been judged in them
 TEMPO = 107.3
@@ -91,7 +90,7 @@ class Faults(evening.Evening):
             self.second()
 
     def right(self, tempo=None, patience=PATIENCE):
-        began, clean, clicks, deaf, wrong = self.now(), 0, 0, 0, "nothing was heard"
+        began, clean, clicks, apart, wrong = self.now(), 0, 0, 0, "nothing was heard"
         while clean < CLEAN or clicks < CLICKS:
             if self.now() - began > patience:
                 raise invariants.Violation(f"not right again within {patience:g} s: {wrong}")
@@ -104,12 +103,9 @@ class Faults(evening.Evening):
             if found:
                 self.say(f"not right yet: {found}")
                 wrong, clean, clicks = found, 0, 0
-                deaf = deaf + 1 if self.where["peers"] == 0 else 0
-                if deaf == 8 and self.peers and self.peers[0].ask("status")["peers"] > 0:
-                    # Nobody's fault but its own: it was not heard of by a peer that hears all others, either.
-                    self.say("the listener's own Link hears nobody: entered anew")
-                    self.ear.tell("link off")
-                    self.ear.tell("link on")
+                apart = apart + 1 if self.are_references_apart(self.where["peers"]) else 0
+                if apart == FOR_GOOD:
+                    self.enter_anew()
             else:
                 clean, clicks = clean + 1, clicks + heard
         self.invariants.errors.clear()
