@@ -76,15 +76,15 @@ class Evening:
 
     def are_references_apart(self, seen):
         """Whether the peers with Ableton's own library, the listener among them, are not in one session, whatever tactus
-        does. Who was made believe that all have left founds a session; of three such that are older than one another by
-        less than half a second the first may yield to the second, that one to the third and that one to the first, and a
-        session that was measured once is not measured again: they stay apart for good."""
+        does. Debian's (LinkHut and the listener) does not always come back from forged goodbyes: beside two peers of the
+        newest, and no tactus, LinkHut was alone for good after 2 of 10 attacks; of the newest alone, or with ours, none
+        of 76."""
         others = [peer for peer in self.peers if peer.enabled]
         return bool(others) and min([seen] + [peer.ask("status")["peers"] for peer in others]) < len(others)
 
     def enter_anew(self):
         """As people do who see that they are alone."""
-        self.say("peers of the reference library are in two sessions, and enter anew")
+        self.say("peers of Ableton's own library are in two sessions, and enter anew")
         entering = [peer for peer in self.peers if peer.enabled]
         self.ear.tell("link off")
         for peer in entering:
