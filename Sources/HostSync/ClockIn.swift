@@ -13,7 +13,7 @@ struct ClockIn: BitwiseCopyable {
 
   var loop = ClockLoop()
   /// Lost clocks are the loop's to see, and in a ramp it is some milliseconds behind.
-  var follower = HostFollower(jitter: 25_000, doubtsTempo: false)
+  var follower = HostFollower(jitter: 25_000)
   private(set) var tempo = 0.0
   /// When its Start came; nil: it stands, or went on from elsewhere.
   private(set) var startedAt: Double?

@@ -28,8 +28,6 @@ public struct HostFollower: BitwiseCopyable {
   /// In a ramp each tempo is a little old when it arrives: what that cost so far is made good on the way.
   static var rampTime: Double { @_noLocks @_noAllocation get { 500_000 } }
   static var largestInRamp: Double { @_noLocks @_noAllocation get { 20_000 } }
-  /// A tempo that the beats show began no longer ago than that.
-  static var latestNews: Double { @_noLocks @_noAllocation get { 1e6 } }
   /// What a correction left, because its measurement was worse than the ones since, may be corrected again so often.
   static var rest: Double { @_noLocks @_noAllocation get { 150 } }
   static var mostRounds: Int { @_noLocks @_noAllocation get { 3 } }
@@ -79,12 +77,7 @@ public struct HostFollower: BitwiseCopyable {
   public var isCorrecting: Bool { @_noLocks @_noAllocation get { correctedBy != nil } }
 
   private var line: HostLine
-  private var tempo = HostTempo()
-  private let doubtsTempo: Bool
   private var owesTempo = false
-  /// The tempo that is owed began to be heard no longer ago than this.
-  private var tempoIsNewSince = Double.infinity
-  private var takesEffect = 0.0
   /// When the present correction will have brought the distance to nothing.
   private var correctedBy: Double?
   private var rounds = 0
@@ -92,22 +85,17 @@ public struct HostFollower: BitwiseCopyable {
   private var lastForce = -1e18
   private var wasConnected = false
 
-  /// `jitter`: how far a good host may show to be from where it is, in microseconds. Not `doubtsTempo`: what is shown was
-  /// measured from its beats already.
+  /// `jitter`: how far a good host may show to be from where it is, in microseconds.
   @_noLocks @_noAllocation
-  init(jitter: Double = HostLine.jitter, doubtsTempo: Bool = true) {
-    line = HostLine(jitter: jitter)
-    self.doubtsTempo = doubtsTempo
-  }
+  init(jitter: Double = HostLine.jitter) { line = HostLine(jitter: jitter) }
 
   /// [audio]
   @_noLocks @_noAllocation
   mutating func follow(_ now: Observation) -> Proposal? {
-    takesEffect = now.heard
     guard let change = look(now) else { return nil }
     lastProposal = now.heard
     proposals &+= 1
-    return Proposal(change, at: Micros(rounding: takesEffect))
+    return Proposal(change, at: Micros(rounding: now.heard))
   }
 
   @_noLocks @_noAllocation
@@ -117,45 +105,20 @@ public struct HostFollower: BitwiseCopyable {
       refused &+= 1
       return nil
     }
+    let factor = Self.factor(for: bbt.beatsPerMinute)
     // Whoever joins a session takes its tempo (TEMPO-2): the host's counts again when the host changes it.
     if now.isConnected && !wasConnected { owesTempo = false }
     wasConnected = now.isConnected
-    read(bbt, beats, now)
-    return decide(now)
-  }
-
-  /// What the host shows, and what that means: its tempo and its place.
-  @_noLocks @_noAllocation
-  private mutating func read(_ bbt: BBT, _ beats: Double, _ now: Observation) {
-    tempo.read(bbt.beatsPerMinute)
-    if !now.isRolling {
-      tempo.rest()
-    } else if doubtsTempo {
-      tempo.listen(
-        beats, ticksPerBeat: bbt.ticksPerBeat, at: now.heard, isSound: now.isSound, drift: line.drift)
-    }
-    let factor = Self.factor(for: tempo.value)
-    // A peer's tempo stays, however well the host's own is known by and by.
-    let isNews = !(tempo.isRefined && isPeersChoice(now))
-    if line.readTempo(tempo.value * factor), isNews {
-      owesTempo = true
-      tempoIsNewSince = tempo.isReadAnew ? now.heard - Self.latestNews : .infinity
-    }
-    guard now.isRolling, line.tempo > 0 else { return line.rest() }
-    let ticks = bbt.ticksPerBeat * factor
-    if tempo.isReadAnew {
-      line.begin(tempo.run.beat * factor, ticksPerBeat: ticks, at: now.heard, averaged: tempo.run.length)
-    } else {
+    if line.readTempo(bbt.beatsPerMinute * factor) { owesTempo = true }
+    if now.isRolling, line.tempo > 0 {
       line.follow(
-        beats * factor, ticksPerBeat: ticks, at: now.heard, isSound: now.isSound, learns: tempo.isFirm)
+        beats * factor, ticksPerBeat: bbt.ticksPerBeat * factor, at: now.heard, isSound: now.isSound)
+      let away = Self.wrapped(line.beat - now.grid.beat(at: now.heard), around: now.quantum)
+      phaseError = away * now.grid.period
+    } else {
+      line.rest()
     }
-    let away = Self.wrapped(line.beat - now.grid.beat(at: now.heard), around: now.quantum)
-    phaseError = away * now.grid.period
-  }
-
-  @_noLocks @_noAllocation
-  private func isPeersChoice(_ now: Observation) -> Bool {
-    abs(60e6 / now.grid.period - line.tempo) > Self.peersChoice * line.tempo
+    return decide(now)
   }
 
   /// The host is gone. A correction that was under way is over, or the session would keep its tempo.
@@ -163,7 +126,6 @@ public struct HostFollower: BitwiseCopyable {
   private mutating func leave(_ now: Observation) -> Proposal.Change? {
     let change = isCorrecting ? tempo(toCorrect: 0, within: 1, now) : nil
     line.forget()
-    tempo.forget()
     owesTempo = false
     return change
   }
@@ -171,7 +133,6 @@ public struct HostFollower: BitwiseCopyable {
   /// Link stays within 20...999; a host beyond gets a multiple or a fraction (TEMPO-4).
   @_noLocks @_noAllocation
   static func factor(for beatsPerMinute: Double) -> Double {
-    guard beatsPerMinute > 0 else { return 1 }
     var factor = 1.0
     while beatsPerMinute * factor < Tempo.lowest && factor < 32 { factor *= 2 }
     while beatsPerMinute * factor > Tempo.highest && factor > 1.0 / 32 { factor /= 2 }
@@ -193,18 +154,13 @@ public struct HostFollower: BitwiseCopyable {
     if owesTempo {
       owesTempo = false
       rounds = 0
-      if size > Self.largestNudge, let crossing = crossing(now) {
-        takesEffect = crossing
-        return tempo(toCorrect: 0, within: 1, now)
-      }
       let takesAlong =
         now.isRolling && line.averaged > Self.firstLook && size > Self.negligible
         && size <= Self.largestInRamp
       return tempo(toCorrect: takesAlong ? phaseError : 0, within: Self.rampTime, now)
     }
     guard now.isRolling else { return isCorrecting ? tempo(toCorrect: 0, within: 1, now) : nil }
-    if now.mayForce, line.averaged > Self.firstLook, size > Self.largestNudge, !isDoubtful,
-      now.heard - lastForce > 500_000
+    if now.mayForce, line.averaged > Self.firstLook, size > Self.largestNudge, now.heard - lastForce > 500_000
     {
       lastForce = now.heard
       correctedBy = nil
@@ -215,18 +171,6 @@ public struct HostFollower: BitwiseCopyable {
     return nudge(now, size)
   }
 
-  /// When the host, as it is now, and the session passed the same beat: that is when the tempo changed which its beats
-  /// have shown since, if the two were together until then.
-  @_noLocks @_noAllocation
-  private func crossing(_ now: Observation) -> Double? {
-    guard now.isRolling else { return nil }
-    let gain = line.pace * now.grid.period / 60e6 - 1
-    let crossing = now.heard - phaseError / gain
-    return crossing <= now.heard && crossing >= tempoIsNewSince ? crossing : nil
-  }
-
-  private var isDoubtful: Bool { @_noLocks @_noAllocation get { doubtsTempo && tempo.isDoubtful } }
-
   /// Coarse ticks show the host now here, now there, though it goes on as it did.
   private var tolerance: Double {
     @_noLocks @_noAllocation get { min(max(Self.tolerated, 1.25 * line.tick), Self.mostTolerated) }
@@ -235,7 +179,7 @@ public struct HostFollower: BitwiseCopyable {
   /// Brings a small distance to nothing with a tempo a little off, for a time.
   @_noLocks @_noAllocation
   private mutating func nudge(_ now: Observation, _ size: Double) -> Proposal.Change? {
-    let canCorrect = line.isMeasured && !isDoubtful && size <= Self.largestNudge
+    let canCorrect = line.isMeasured && size <= Self.largestNudge
     let time = max(Self.correctionTime, size / Self.steepestNudge)
     if let correctedBy {
       guard now.heard >= correctedBy else { return nil }
@@ -243,10 +187,9 @@ public struct HostFollower: BitwiseCopyable {
       let leaves = canCorrect && rounds < Self.mostRounds && size > max(Self.rest, line.tick / 4)
       return tempo(toCorrect: leaves ? phaseError : 0, within: time, now)
     }
-    guard canCorrect, !isPeersChoice(now), size > tolerance else { return nil }
+    let isPeersChoice = abs(60e6 / now.grid.period - line.tempo) > Self.peersChoice * line.tempo
+    guard canCorrect, !isPeersChoice, size > tolerance else { return nil }
     rounds = 0
-    tempo.refine(drift: line.drift)
-    _ = line.readTempo(tempo.value * Self.factor(for: tempo.value))
     return tempo(toCorrect: phaseError, within: time, now)
   }
 

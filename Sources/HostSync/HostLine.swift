@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// Where a leading host is: a smooth line through the beats that it shows, cycle by cycle, at the tempo that it has
-/// (`HostTempo`).
+/// Where a leading host is: a smooth line through the beats that it shows, cycle by cycle, at the tempo that it shows.
 ///
 /// What is shown jitters by a tick and by the clock's own noise, and sometimes it is no measurement at all: a master
 /// that was late shows the bar of the cycle before (jack-and-peers 4.5), a locate shows garbage for a cycle. So the line
@@ -28,7 +27,7 @@ struct HostLine: BitwiseCopyable {
   private static var longestGap: Double { @_noLocks @_noAllocation get { 2e6 } }
   private static var smallestStep: Double { @_noLocks @_noAllocation get { HostFollower.smallestStep } }
 
-  /// The host's, within Link's range; 0 while there is none.
+  /// As shown, within Link's range; 0 while there is none.
   private(set) var tempo = 0.0
   /// How much faster than it shows the host is, on Link's clock; as it was lately, since a step leans it for a while.
   private(set) var drift = 0.0
@@ -42,6 +41,7 @@ struct HostLine: BitwiseCopyable {
 
   private var moment = 0.0
   private var tempoBefore = 0.0
+  private var lastReading = 0.0
   private var learnsFrom = 0.0
   private var strays = 0
   private var agreeing = 0
@@ -63,6 +63,7 @@ struct HostLine: BitwiseCopyable {
   mutating func forget() {
     tempo = 0
     tempoBefore = 0
+    lastReading = 0
     rest()
   }
 
@@ -70,23 +71,23 @@ struct HostLine: BitwiseCopyable {
   @_noLocks @_noAllocation
   mutating func rest() { averaged = 0 }
 
-  /// True if the host has another tempo than before.
+  /// True if the host has another tempo than before. It counts when two readings in a row nearly agree: memory that was
+  /// never written shows for one cycle.
   @_noLocks @_noAllocation
   mutating func readTempo(_ reading: Double) -> Bool {
+    let isConfirmed = abs(reading - lastReading) <= 0.1 * reading
+    lastReading = reading
     tempoBefore = tempo
-    guard reading > 0, abs(reading - tempo) >= Self.smallestStep else { return false }
+    guard isConfirmed, abs(reading - tempo) >= Self.smallestStep else { return false }
     tempo = reading
     averaged = min(averaged, Self.firstLook)
     learnsFrom = .infinity
     return true
   }
 
-  /// What a rolling host shows for this moment. Not `isSound`: a cycle whose time, or the one before whose, was lost. Not
-  /// `learns`: the tempo is not known so well yet that the rest could be a crystal's.
+  /// What a rolling host shows for this moment. Not `isSound`: a cycle whose time, or the one before whose, was lost.
   @_noLocks @_noAllocation
-  mutating func follow(
-    _ shown: Double, ticksPerBeat: Double, at now: Double, isSound: Bool, learns: Bool = true
-  ) {
+  mutating func follow(_ shown: Double, ticksPerBeat: Double, at now: Double, isSound: Bool) {
     guard tempo > 0 else { return }
     let elapsed = now - moment
     let period = 60e6 / tempo
@@ -110,19 +111,10 @@ struct HostLine: BitwiseCopyable {
     averaged = min(averaged + elapsed, Self.averagingTime)
     beat += away / period * min(1, elapsed / averaged)
     if learnsFrom > now + Self.settlingTime { learnsFrom = now + Self.settlingTime }
-    guard learns, now >= learnsFrom else { return }
+    guard now >= learnsFrom else { return }
     let learned = leaning + away * elapsed / (Self.averagingTime * Self.learningTime)
     leaning = min(Self.largestDrift, max(-Self.largestDrift, learned))
     drift += (leaning - drift) * min(1, elapsed / Self.learningTime)
-  }
-
-  /// The host is known to be there, from so many microseconds of its beats: a new line.
-  @_noLocks @_noAllocation
-  mutating func begin(_ beat: Double, ticksPerBeat: Double, at now: Double, averaged: Double) {
-    moment = now
-    tempoBefore = tempo
-    tick = 60e6 / tempo / ticksPerBeat
-    begin(beat, averaged: averaged)
   }
 
   @_noLocks @_noAllocation
