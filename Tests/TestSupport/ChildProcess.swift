@@ -126,7 +126,7 @@ public final class ChildProcess: @unchecked Sendable {
   }
 
   /// The next line of standard output; nil at its end.
-  public func line(within limit: Duration = .seconds(10)) async throws -> String? {
+  public func line(within limit: Duration = .seconds(30)) async throws -> String? {
     let deadline = ContinuousClock.now + limit
     while true {
       switch hear(waiting: 0) {
@@ -140,7 +140,7 @@ public final class ChildProcess: @unchecked Sendable {
   }
 
   /// The same on a thread that belongs to the caller alone.
-  public func line(within limit: Duration = .seconds(10)) throws -> String? {
+  public func line(within limit: Duration = .seconds(30)) throws -> String? {
     let deadline = ContinuousClock.now + limit
     while true {
       switch hear(waiting: 10) {
