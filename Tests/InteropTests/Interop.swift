@@ -37,7 +37,7 @@ enum Interop {
   }
 
   /// Of the server in this stage, as tactus counts them there.
-  static func lostCycles(in stage: LabStage) async throws -> String {
+  private static func lostCycles(in stage: LabStage) async throws -> String {
     let status = try await stage.run(directoryOfTests + "/tactus", "status", "--json").output
     let counts = status.split(separator: ",").filter { $0.contains("xruns\"") || $0.contains("lost") }
     guard !counts.isEmpty else {
