@@ -90,7 +90,9 @@ public final class JACKClient {
   }
 
   deinit {
+    let turn = ServerTurn()
     jack_client_close(handle)
+    turn?.end()
   }
 
   public var description: ServerDescription {

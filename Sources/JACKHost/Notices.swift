@@ -90,6 +90,17 @@ struct NoticeBoard: ~Copyable, Sendable {
     jack_set_port_registration_callback(client, noteRegistration, context)
     jack_set_graph_order_callback(client, noteOrder, context)
   }
+
+  /// Of a deactivated client: nothing more is told to it that it might not come to read (`ServerTurn`). [control]
+  static func detach(from client: OpaquePointer) {
+    jack_set_xrun_callback(client, nil, nil)
+    jack_set_freewheel_callback(client, nil, nil)
+    jack_set_buffer_size_callback(client, nil, nil)
+    jack_set_sample_rate_callback(client, nil, nil)
+    jack_set_port_connect_callback(client, nil, nil)
+    jack_set_port_registration_callback(client, nil, nil)
+    jack_set_graph_order_callback(client, nil, nil)
+  }
 }
 
 // Named functions, never closures: a closure literal would carry the isolation of its surroundings into

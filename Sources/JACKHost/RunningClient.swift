@@ -46,6 +46,7 @@ final class RunningClient {
 
   deinit {
     jack_deactivate(client.handle)
+    NoticeBoard.detach(from: client.handle)
     cycle.deinitialize(count: 1)
     cycle.deallocate()
   }
