@@ -43,7 +43,9 @@ def callbacks(root):
             text = file.read()
         for call in re.finditer(r"jack_set_\w+_callback\(([^()]*(?:\([^()]*\)[^()]*)*)\)", text):
             arguments = [argument.strip() for argument in call.group(1).split(",")]
-            found[arguments[-2]] = name
+            # `nil` takes one back.
+            if arguments[-2] != "nil":
+                found[arguments[-2]] = name
     return found
 
 
