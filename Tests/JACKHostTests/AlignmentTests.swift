@@ -213,7 +213,7 @@ extension JACKHostTests {
     let server = try await TestServer()
     let live = try await studio(server, tempo: 300)
     let watch = try TransportWatch(server)
-    let errors = try await measure(2) { round in
+    let errors = try await measure(5) { round in
       watch.play()
       try await live.run { watch.last.isRolling }
       try await live.run(for: Int64(50 + 90 * round))

@@ -20,7 +20,7 @@ final class SurfaceLoop {
   private let notice: @Sendable (Notice) -> Void
   private let handler: @Sendable (Order) -> Verdict
   private let keep: @Sendable ([MIDIBinding]) -> Void
-  private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 65_536, alignment: 8)
+  private let buffer: UnsafeMutableRawBufferPointer
 
   /// A socket may not be copied, an array's element must be.
   private final class SocketBox {
@@ -64,6 +64,8 @@ final class SurfaceLoop {
     keep = settings.keep
     shared = Shared(state)
     machine = SurfaceMachine(settings, state: state, clocks: Clocks.read())
+    // Last: whoever fails to begin has nobody to give it back.
+    buffer = .allocate(byteCount: 65_536, alignment: 8)
   }
 
   deinit { buffer.deallocate() }
