@@ -108,7 +108,8 @@ import Testing
     try await scene.controller.ask("fade 0.25 0.625 200 4")
     let lines = told(try await watcher.answer(to: "told", within: .seconds(20)), "timeline")
     let changes = zip(lines, lines.dropFirst()).filter { $0[1] != $1[1] }.map { $1[0] }
-    let busiest = changes.map { first in changes.count { $0 >= first && $0 < first + 1e6 } }.max() ?? 0
+    // Fifty milliseconds less: what was said in time may be told late.
+    let busiest = changes.map { first in changes.count { $0 >= first && $0 < first + 0.95e6 } }.max() ?? 0
     #expect(busiest <= 20 && changes.count > 20, "\(changes.count) changes, \(busiest) in a second")
     try await peer.wait("tempo", "135")
     let clicks = try await ears.listen(for: .seconds(6))
