@@ -62,6 +62,10 @@ struct MonitorCommand: Conversing {
       }
       heard = now
       for message in messages where message.address == RunningTactus.address("bye") { return .success }
+      for message in messages where message.address == RunningTactus.address("link/str") {
+        // As long as tactus lives there is something to say about Link.
+        held.isDark = message.arguments == [.string(" ")]
+      }
       if let line = changes.line(messages) { held.add(line, at: .now) }
       if held.isOld(at: .now), !held.say() { return .failure }
     }
@@ -72,6 +76,10 @@ struct MonitorCommand: Conversing {
 
 /// Lines for a moment: before it says bye, a surface darkens its controllers' lights, and that is no news.
 private struct HeldLines {
+  /// It has begun to: what comes now stays here, however long the bye takes on a busy machine.
+  var isDark = false {
+    didSet { if oldValue && !isDark { forget() } }
+  }
   private var lines: [String] = []
   private var since: ContinuousClock.Instant?
 
@@ -84,12 +92,15 @@ private struct HeldLines {
 
   func isOld(at now: ContinuousClock.Instant) -> Bool { since.map { now - $0 > .milliseconds(60) } ?? false }
 
+  private mutating func forget() {
+    lines = []
+    since = nil
+  }
+
   /// False if they could not be written.
   mutating func say() -> Bool {
-    defer {
-      lines = []
-      since = nil
-    }
+    guard !isDark else { return true }
+    defer { forget() }
     return lines.allSatisfy { Console.say($0) }
   }
 }

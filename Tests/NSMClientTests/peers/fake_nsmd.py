@@ -27,6 +27,8 @@ def show(line):
 
 def heard(address, arguments, types, source):
     global client
+    if address == "/ended":
+        return show(f"ended {arguments[0]}")
     show(" ".join([address, *(f"{tag}:{value}" for tag, value in zip(types, arguments))]))
     if address == "/nsm/server/announce":
         client = source
@@ -49,7 +51,8 @@ program = subprocess.Popen(
 def listen():
     for line in program.stdout:
         show("out: " + line.rstrip("\n"))
-    show(f"ended {program.wait()}")
+    # Through the socket, so that what the program said before its end is printed before it.
+    liblo.Server(proto=liblo.UDP).send(liblo.Address("127.0.0.1", server.port), "/ended", program.wait())
 
 
 threading.Thread(target=listen, daemon=True).start()
