@@ -58,7 +58,10 @@ final class Neighbour {
     let subject = jack_port_uuid(jack_port_by_name(handle, port))
     guard jack_get_property(subject, "http://jackaudio.org/metadata/" + key, &value, &type) == 0, let value
     else { return nil }
-    defer { jack_free(value) }
+    defer {
+      jack_free(value)
+      jack_free(type)
+    }
     return String(cString: value)
   }
 
