@@ -13,7 +13,7 @@ import Testing
     return program
   }
 
-  @Test(arguments: [[], ["--pipewire"]])
+  @Test(arguments: Lab.hasPipeWire ? [[], ["--pipewire"]] : [[]])
   func `fifty tempo changes and twenty peers that come and go relocate nothing`(server: [String]) async throws
   {
     let stage = try await server.isEmpty ? LabStage() : LabStage(server[0])

@@ -5,7 +5,8 @@ import Testing
 
 /// A process has one libjack. For PipeWire's this test program runs once more, with the tests of `JACKHostTests`.
 @Suite struct PipeWireTests {
-  @Test(.enabled(if: Lab.isHere && !TestServer.isPipeWire)) func `all that holds on jackd holds on PipeWire`()
+  @Test(.enabled(if: Lab.isHere && Lab.hasPipeWire && !TestServer.isPipeWire))
+  func `all that holds on jackd holds on PipeWire`()
     async throws
   {
     let library = try #require(Self.library, "PipeWire's libjack is not installed")

@@ -63,7 +63,7 @@ struct RunScriptTests {
     #expect(child.saidOnErrors == "")
   }
 
-  @Test("It uses PipeWire's JACK when that is what runs")
+  @Test("It uses PipeWire's JACK when that is what runs", .enabled(if: Lab.hasPipeWire))
   func pipeWire() async throws {
     let stage = try await LabStage("--pipewire")
     let child = try ChildProcess(run(on: stage, without: "LD_LIBRARY_PATH"))

@@ -10,6 +10,10 @@ extension Lab {
 
   public static let tool = top + "/tools/lab"
 
+  /// Not under the thread sanitizer (`tools/test`): libpipewire ends a thread of its own in the middle of the sanitizer's
+  /// bookkeeping, which then ends the program.
+  public static let hasPipeWire = getenv("WITHOUT_PIPEWIRE") == nil
+
   /// Is this process inside a lab, so that it may open sockets and JACK clients?
   public static var isHere: Bool {
     guard let directory = getenv("LAB_DIR") else { return false }
