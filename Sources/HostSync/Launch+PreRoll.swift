@@ -80,6 +80,9 @@ extension Launch {
   static var mostRetries: Int { @_noLocks @_noAllocation get { 2 } }
   /// An exact start may be off by what clocks move between the last correction and the start, in frames.
   static var stillExact: Double { @_noLocks @_noAllocation get { 2.5 } }
+  /// A start may be so late, in cycles: half of one and, since cycles are not a period apart to the microsecond, a
+  /// quarter; one is just too early, and the next must not be too late.
+  static var latest: Double { @_noLocks @_noAllocation get { 0.75 } }
   /// A relocation that takes longer than this is not ours any more.
   static var memory: Double { @_noLocks @_noAllocation get { 300_000 } }
 
@@ -131,9 +134,12 @@ extension Launch {
 
   /// That the transport, which waits at `from`, be sent to where this start rolls from.
   @_noLocks @_noAllocation
-  mutating func ask(for place: UInt32, from: UInt32, _ grid: Grid, perFrame: Double) {
+  mutating func ask(
+    for place: UInt32, from: UInt32, reach: UInt32 = 0, _ grid: Grid, perFrame: Double
+  ) {
     let beat = songBeat.value - preRollMicros(at: place, perFrame: perFrame) / grid.period
-    wish.ask(for: place, at: Beats(beat), from: from, if: .starting)
+    wish.ask(
+      for: place, at: Beats(beat), from: from, reach: reach, if: reach > 0 ? .startingLate : .starting)
   }
 
   /// The frame to roll from in the last cycle that begins before a beat so many microseconds after a cycle's start. nil:
@@ -147,13 +153,16 @@ extension Launch {
   }
 
   /// The start was let go and does not roll: another client holds it. Out of phase is no place to start, so the
-  /// next boundary is taken that leaves them their time; JACK asks everybody anew after a relocation.
+  /// next boundary is taken that leaves them their time; JACK asks everybody anew after a relocation. They may be
+  /// ready before the control thread has asked for it: then it is taken back from its first few cycles.
   @_noLocks @_noAllocation
   mutating func moveOnIfOthersAreLate(_ sight: Sight) {
     guard case .released = stage, step > .zero, preRoll.moves < Self.mostMoves else { return }
+    // A yes is a start one cycle later, so the first that can still roll is the next.
+    let rollsAt = sight.heard + sight.period
     let ahead = preRollMicros(at: sight.frame, perFrame: sight.perFrame)
-    guard sight.heard + ahead > sight.grid.time(of: target.value) + 1.5 * sight.period else { return }
-    othersTake = min(max(othersTake, sight.heard - askedAt + sight.period), Self.longestTake)
+    guard rollsAt + ahead >= sight.grid.time(of: target.value) + Self.latest * sight.period else { return }
+    learn(thatOthersWereNotReadyAt: sight.heard, period: sight.period)
     let lead = preparation(sight.period)
     target = Beats(sight.grid.beat(at: sight.heard + lead)).nextMatchingPhase(of: songBeat, quantum: step)
     stage = .waiting
@@ -161,7 +170,24 @@ extension Launch {
     let beat = sight.grid.time(of: target.value) - sight.heard
     let exact = isExact ? place(beat, period: sight.period, perFrame: sight.perFrame) : nil
     preRoll.moveOn(to: exact ?? anchor, at: sight.heard)
-    ask(for: exact ?? anchor, from: sight.frame, sight.grid, perFrame: sight.perFrame)
+    let reach = UInt32(clamping: Int64((Self.controlTime + 2 * sight.period) / sight.perFrame))
+    ask(for: exact ?? anchor, from: sight.frame, reach: reach, sight.grid, perFrame: sight.perFrame)
+  }
+
+  /// It rolls, too late, and is about to be moved on.
+  @_noLocks @_noAllocation
+  func isTakenBack(_ sight: Sight) -> Bool {
+    guard case .startingLate = wish.condition else { return false }
+    let gone = Double(sight.frame &- wish.from) * sight.perFrame
+    return gone <= Double(wish.reach) * sight.perFrame + Self.jackCycles * sight.period
+  }
+
+  /// Since Play, or since the last place that it was sent to: who had longer than anybody takes was ready until then.
+  @_noLocks @_noAllocation
+  mutating func learn(thatOthersWereNotReadyAt heard: Double, period: Double) {
+    var took = heard - askedAt
+    if took > Self.longestTake, preRoll.askedAt > askedAt { took = heard - preRoll.askedAt }
+    othersTake = min(max(othersTake, took + period), Self.longestTake)
   }
 
   /// Stopped while it waited: the transport goes back to where play was pressed, if nobody moves it elsewhere.

@@ -137,7 +137,8 @@ public struct Launch: BitwiseCopyable {
       // Asked again after a yes: somebody located meanwhile, or we did, and JACK asks anew.
       let isOurs = preRoll.sees(question.frame) && question.frame != anchor || isSetOff(question)
       let isElsewhere = question.frame != anchor || question.songBeat != songBeat
-      if wanted != wantedStep || !isOurs && isElsewhere || isBesideLeader(question) {
+      let isMoved = isOurs || preRoll.isBack(question)
+      if wanted != wantedStep || !isMoved && isElsewhere || isBesideLeader(question) {
         aim(question, wanted: wanted, lead: 0)
       }
     }
@@ -164,9 +165,8 @@ public struct Launch: BitwiseCopyable {
     }
     let half = question.period / 2
     let ahead = preRollMicros(at: question.frame, perFrame: question.perFrame)
-    // Missed, by lost cycles or because the session jumped: there is another boundary. The quarter is for cycles
-    // that are not a period apart to the microsecond: one is just too early, the next must not be too late.
-    let missed = half + question.period / 4
+    // Missed, by lost cycles or because the session jumped: there is another boundary.
+    let missed = Self.latest * question.period
     if question.rollsAt + ahead >= question.grid.time(of: target.value) + missed { choose(question, lead: 0) }
     if question.grid.time(of: target.value) > limit, step > Self.beat {
       // The bar is too far away for a held transport; the next beat is the next best thing.
@@ -236,6 +236,7 @@ public struct Launch: BitwiseCopyable {
       if case .idle = stage, relocatingSince == nil { relocatingSince = sight.heard }
       moveOnIfOthersAreLate(sight)
     case .rolling:
+      if isWaiting, isTakenBack(sight) { return }
       learn(sight)
       stage = .idle
       preRoll.isOver()
@@ -268,8 +269,6 @@ public struct Launch: BitwiseCopyable {
         .closestMatchingPhase(of: songBeat, quantum: step)
     }
     error = sight.heard + ahead - sight.grid.time(of: target.value)
-    if error > sight.period {
-      othersTake = min(max(othersTake, sight.heard - askedAt + sight.period), Self.longestTake)
-    }
+    if error > sight.period { learn(thatOthersWereNotReadyAt: sight.heard, period: sight.period) }
   }
 }

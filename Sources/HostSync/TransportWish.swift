@@ -9,12 +9,16 @@ public struct TransportWish: Hashable, Sendable, BitwiseCopyable {
     case none
     case starting
     case stopped
+    /// Starting, or it has just begun to roll, at a time that is wrong.
+    case startingLate
   }
 
   public var condition = Condition.none
   public var frame: UInt32 = 0
   /// Where the transport must still stand, too.
   public var from: UInt32 = 0
+  /// A late start may have come so many frames farther.
+  public var reach: UInt32 = 0
   /// The song's beat at `frame`: what JACK shows everybody until the timebase master has spoken.
   public var beat = Beats.zero
   public var number: UInt32 = 0
@@ -25,14 +29,27 @@ public struct TransportWish: Hashable, Sendable, BitwiseCopyable {
   @_noLocks @_noAllocation
   public static func == (left: TransportWish, right: TransportWish) -> Bool {
     left.condition == right.condition && left.frame == right.frame && left.from == right.from
-      && left.beat == right.beat && left.number == right.number
+      && left.reach == right.reach && left.beat == right.beat && left.number == right.number
+  }
+
+  /// Whether the transport is still where and as it was.
+  @_noLocks @_noAllocation
+  public func isOpen(_ state: Transport.State, at frame: UInt32) -> Bool {
+    switch (condition, state) {
+    case (.starting, .starting), (.startingLate, .starting), (.stopped, .stopped): frame == from
+    case (.startingLate, .rolling): frame &- from <= reach
+    default: false
+    }
   }
 
   @_noLocks @_noAllocation
-  mutating func ask(for frame: UInt32, at beat: Beats, from: UInt32, if condition: Condition) {
+  mutating func ask(
+    for frame: UInt32, at beat: Beats, from: UInt32, reach: UInt32 = 0, if condition: Condition
+  ) {
     self.frame = frame
     self.beat = beat
     self.from = from
+    self.reach = reach
     self.condition = condition
     number &+= 1
   }

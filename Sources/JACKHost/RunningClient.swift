@@ -162,15 +162,10 @@ extension RunningClient {
     guard wish.number != wishNumber else { return }
     var position = jack_position_t()
     let state = jack_transport_query(client.handle, &position)
-    switch wish.condition {
-    case .none: return
-    case .starting:
-      guard state == JackTransportStarting, position.frame == wish.from else { return }
-    case .stopped:
-      guard state == JackTransportStopped, position.frame == wish.from else { return }
-    }
+    let transport = Transport(state: state, position: position)
+    guard wish.isOpen(transport.state, at: transport.frame) else { return }
     wishNumber = wish.number
-    locate(wish.frame, showing: bbt ?? Transport(state: state, position: position).bbt)
+    locate(wish.frame, showing: bbt ?? transport.bbt)
   }
 
   /// Sends the rolling transport; the audio thread knows of it first.

@@ -111,6 +111,28 @@ struct ExactLaunchTests {
     }
   }
 
+  /// The last correction of the place comes shortly before the beat, and they have to look for that one too.
+  @Test func aSlowClientThatNobodyHasMetYetCostsABoundaryAndNoExactness() throws {
+    var moved: UInt64 = 0
+    for press in 0..<200 {
+      var jack = transport()
+      jack.bpm = 60
+      jack.songBeat = Beats(16)
+      jack.frame = 768_000
+      jack.otherHolds = 200_000
+      jack.jitter = 40
+      for _ in 0..<(press * 3 + 2) { jack.cycle() }
+      jack.pressPlay()
+      jack.run(seconds: 12.5)
+      #expect(abs(try #require(jack.launchError)) <= jack.perFrame + 2 * jack.jitter, "press \(press)")
+      #expect(jack.songOrigin?.phase(in: jack.quantum) == .zero)
+      // Whoever had four seconds was ready; it is the correction that they are late for.
+      #expect(jack.launch.othersTake < 2_000_000)
+      moved += jack.launch.moved
+    }
+    #expect(moved > 10)
+  }
+
   @Test func tempoQuantumAndSessionMayChangeDuringTheWait() throws {
     var jack = transport()
     jack.songBeat = Beats(12)

@@ -141,12 +141,7 @@ struct FakeTransport {
 
   private mutating func fulfilWish() {
     let wish = launch.wish
-    guard wish.number != wishNumber else { return }
-    switch (wish.condition, state) {
-    case (.starting, .starting), (.stopped, .stopped):
-      guard wish.from == frame, located == nil else { return }
-    default: return
-    }
+    guard wish.number != wishNumber, wish.isOpen(state, at: frame), located == nil else { return }
     wishNumber = wish.number
     wishes += 1
     toldBeat = wish.beat

@@ -153,11 +153,9 @@ final class Studio {
   /// What the control thread does with the last cycle's report.
   private func control() {
     let wish = report.wish
-    switch (wish.condition, transport.state) {
-    case (.starting, .starting), (.stopped, .stopped):
-      if wish.number != wishNumber, wish.from == transport.frame { locate = wish.frame }
+    if wish.number != wishNumber, wish.isOpen(transport.state, at: transport.frame) {
       wishNumber = wish.number
-    default: break
+      locate = wish.frame
     }
     // It looks every other millisecond; the middle of a cycle is as good as any.
     let now = due + Double(report.moment.frames) * microsPerFrame / 2
