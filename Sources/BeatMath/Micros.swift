@@ -12,7 +12,7 @@ public struct Micros: Hashable, Comparable, Sendable, BitwiseCopyable {
   }
 
   /// Nearest microsecond; halves away from zero.
-  @_noLocks @_noAllocation
+  @inlinable @_noLocks @_noAllocation
   public init(rounding value: Double) {
     count = Int64(rounding: value)
   }

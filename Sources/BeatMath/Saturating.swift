@@ -31,7 +31,7 @@ extension Int64 {
   }
 
   /// Out of range lands on the nearest bound, NaN on zero. Rounds down. [any]
-  @_noLocks @_noAllocation
+  @inlinable @_noLocks @_noAllocation
   public init(flooring value: Double) {
     let whole = Int64(saturating: value)
     self = Double(whole) > value && whole != .min ? whole &- 1 : whole

@@ -21,7 +21,7 @@ struct Click: BitwiseCopyable {
   init() {}
 
   @_noLocks @_noAllocation
-  func oldestBank(_ present: UInt32) -> UInt32 { voices.oldestBank(present) }
+  mutating func oldestBank(_ present: UInt32) -> UInt32 { voices.oldestBank(present) }
 
   @_noLocks @_noAllocation
   mutating func render(

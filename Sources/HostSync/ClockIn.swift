@@ -67,7 +67,7 @@ struct ClockIn: BitwiseCopyable {
   }
 
   /// What a host with this clock would show at this time; nil while there is none to rely on.
-  @_noLocks @_noAllocation
+  @inline(__always) @_noLocks @_noAllocation
   func shown(at time: Double) -> BBT? {
     guard case .locked = loop.state, tempo > 0 else { return nil }
     let beats = Beats(loop.isRunning ? max(0, loop.beat(at: time)) : 0)
@@ -101,7 +101,7 @@ extension HostSync {
   private static var settling: Double { @_noLocks @_noAllocation get { 2e6 } }
 
   /// The song of a sequencer that has just begun it, for a start from the song's beginning: that start is its doing.
-  @_noLocks @_noAllocation
+  @inline(__always) @_noLocks @_noAllocation
   func leader(of cycle: borrowing Cycle, _ grid: Grid, songBeat: Beats, at time: Double) -> Leader {
     guard case .midi = cycle.settings.lead, let startedAt = clockIn.startedAt, clockIn.loop.isRunning,
       !clockIn.isEcho, case .locked = clockIn.loop.state
@@ -174,10 +174,12 @@ extension HostSync {
   @_noLocks @_noAllocation
   mutating func followClock(_ cycle: borrowing Cycle) -> Proposal? {
     guard case .midi = cycle.settings.lead, !cycle.isFreewheeling else {
-      clockIn = ClockIn()
+      if hearsClock { clockIn = ClockIn() }
+      hearsClock = false
       return nil
     }
-    clockIn.hear(cycle.received, arrived, frames: cycle.frames, sessionTempo: cycle.session.tempo)
+    hearsClock = true
+    clockIn.hear(received, arrived, frames: cycle.frames, sessionTempo: cycle.session.tempo)
     return clockIn.propose(
       HostFollower.Observation(
         bbt: clockIn.shown(at: heard.start), isRolling: clockIn.loop.isRunning, heard: heard.start,

@@ -18,8 +18,6 @@ public struct Cycle: BitwiseCopyable {
   public var sounds: SoundBank
   /// The server runs as fast as it can: its times mean nothing, and the session is left alone.
   public var isFreewheeling: Bool
-  /// A sequencer's clock, start, stop and position, as they came in.
-  public var received: MIDIEvents
   /// Where the control thread sends, or has sent, the rolling transport.
   public var relocation: Relocation
 
@@ -27,7 +25,7 @@ public struct Cycle: BitwiseCopyable {
   public init(
     frames: UInt32, sampleRate: UInt32, times: RawTimes, transport: Transport, latencies: Latencies,
     clock: ClockMap, session: SessionState, settings: Settings, sounds: SoundBank,
-    isFreewheeling: Bool = false, received: MIDIEvents = MIDIEvents(), relocation: Relocation = Relocation()
+    isFreewheeling: Bool = false, relocation: Relocation = Relocation()
   ) {
     self.frames = frames
     self.sampleRate = sampleRate
@@ -39,7 +37,6 @@ public struct Cycle: BitwiseCopyable {
     self.settings = settings
     self.sounds = sounds
     self.isFreewheeling = isFreewheeling
-    self.received = received
     self.relocation = relocation
   }
 }

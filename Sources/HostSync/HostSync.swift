@@ -13,6 +13,9 @@ import BeatMath
 // One invariant: beats are numbered, and what was played is remembered by number. Nothing accumulates ticks or
 // multiplies tempo by frames, so nothing drifts, and no correction of time plays a beat twice or not at all.
 //
+// These values are large, and Swift copies one whole for a call that borrows it. So where the audio thread comes by in
+// every cycle, methods that only read are inlined, or `mutating`.
+//
 // Way in: `HostSync.run`, then `CycleTimes` (which time is frame 0?), `Song` (which beat?), `Ticker` (which
 // boundaries fall into this buffer?), `ClickVoice` and `MIDIClock` (what is done there). All [audio].
 
@@ -28,6 +31,9 @@ public struct HostSync: ~Copyable {
   var launch = Launch()
   var follower = HostFollower()
   var clockIn = ClockIn()
+  var hearsClock = false
+  /// A sequencer's clock, start, stop and position, as they came in for the next `run`.
+  var received = MIDIEvents()
   /// When what came in through `control` in this cycle was sent.
   var arrived = FrameLine(start: 0, perFrame: 1)
   var tempoRequest = TempoRequest()
@@ -49,10 +55,15 @@ public struct HostSync: ~Copyable {
   @_noLocks @_noAllocation
   public init() {}
 
+  /// A message that came in through `control` and belongs to a sequencer's clock. Before `run`. [audio]
+  @_noLocks @_noAllocation
+  public mutating func receive(_ event: MIDIEvent) { received.insert(event) }
+
   /// Decides one cycle. [audio]
   @_noLocks @_noAllocation
   public mutating func run(_ cycle: borrowing Cycle, into outputs: inout Outputs) {
     outputs.clear()
+    defer { received.removeAll() }
     guard cycle.frames > 0, cycle.sampleRate > 0 else { return }
     let line = times.line(of: cycle)
     let offsets = cycle.settings.offsets
@@ -96,7 +107,7 @@ public struct HostSync: ~Copyable {
 
   /// When a message that came in through `control` at this frame of the cycle was sent, on Link's clock. After `run`.
   @_noLocks @_noAllocation
-  public func arrival(ofFrame frame: UInt32) -> Micros {
+  public mutating func arrival(ofFrame frame: UInt32) -> Micros {
     Micros(rounding: arrived.time(atFrame: Double(min(frame, frames))))
   }
 
@@ -121,12 +132,12 @@ public struct HostSync: ~Copyable {
   }
 
   /// When the cycle's frames are heard through a port.
-  @_noLocks @_noAllocation
+  @inline(__always) @_noLocks @_noAllocation
   private func delayed(_ line: FrameLine, _ latency: UInt32, _ offset: Micros) -> FrameLine {
     line.delayed(by: Double(latency) * times.steadyPerFrame + Double(offset.count))
   }
 
-  @_noLocks @_noAllocation
+  @inline(__always) @_noLocks @_noAllocation
   private func window(_ line: FrameLine, _ latency: UInt32, _ offset: Micros, _ frames: Int) -> Window {
     Window(
       line: delayed(line, latency, offset), grid: beats.grid, frames: frames, correction: beats.correction,
@@ -134,7 +145,7 @@ public struct HostSync: ~Copyable {
   }
 
   @_noLocks @_noAllocation
-  private func report(_ cycle: borrowing Cycle, at heard: Double, into report: inout Report) {
+  private mutating func report(_ cycle: borrowing Cycle, at heard: Double, into report: inout Report) {
     let sessionBeat = beats.session.beat(at: heard)
     let quantum = cycle.settings.quantum
     report.sessionBeat = sessionBeat

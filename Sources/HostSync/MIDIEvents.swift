@@ -92,14 +92,14 @@ public struct MIDIEvents: BitwiseCopyable {
   public private(set) var count = 0
   /// Events that found no room.
   public private(set) var dropped = 0
-  private var slots = InlineArray<128, MIDIEvent>(repeating: MIDIEvent(frame: 0, status: 0))
+  @usableFromInline var slots = InlineArray<128, MIDIEvent>(repeating: MIDIEvent(frame: 0, status: 0))
 
   @_noLocks @_noAllocation
   public init() {}
 
   /// `index` below `count`.
   public subscript(index: Int) -> MIDIEvent {
-    @_noLocks @_noAllocation get { slots[index] }
+    @inlinable @_noLocks @_noAllocation get { slots[index] }
   }
 
   @_noLocks @_noAllocation

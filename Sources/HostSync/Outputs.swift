@@ -2,10 +2,10 @@
 
 /// Where one cycle goes: the ports' buffers, MIDI events in order of time, and what there is to tell. [audio]
 public struct Outputs: ~Copyable {
-  public let click1: AudioBuffer
-  public let click2: AudioBuffer
-  public let pulse: AudioBuffer
-  public let run: AudioBuffer
+  public var click1: AudioBuffer
+  public var click2: AudioBuffer
+  public var pulse: AudioBuffer
+  public var run: AudioBuffer
   public var events = MIDIEvents()
   public var report = Report()
   /// What the session should change to.
@@ -26,6 +26,8 @@ public struct Outputs: ~Copyable {
     pulse.clear()
     run.clear()
     events.removeAll()
+    report = Report()
+    proposal = nil
   }
 }
 
@@ -39,6 +41,9 @@ public struct AudioBuffer: BitwiseCopyable {
     self.start = start
     count = start == nil ? 0 : Int(frames)
   }
+
+  /// No port.
+  public static var none: AudioBuffer { @_noLocks @_noAllocation get { AudioBuffer(nil, frames: 0) } }
 
   @_noLocks @_noAllocation
   func clear() {

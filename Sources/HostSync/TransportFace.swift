@@ -69,7 +69,7 @@ extension HostSync {
   /// While the transport stands, a beat must come out as that beat although ticks are cut off and frames rounded: a
   /// start a hair behind it would leave it out. What came with a locate is shown for a cycle like a master's word, and
   /// where it agrees with the frame, the frame tells more.
-  @_noLocks @_noAllocation
+  @inline(__always) @_noLocks @_noAllocation
   func position(of cycle: borrowing Cycle) -> Double {
     let period = Double(cycle.session.timeline.tempo.clamped.microsPerBeat)
     let transport = cycle.transport
@@ -154,7 +154,7 @@ extension HostSync {
 
   /// What there is to tell about transport, launch and host.
   @_noLocks @_noAllocation
-  func reportHost(_ cycle: borrowing Cycle, into report: inout Report) {
+  mutating func reportHost(_ cycle: borrowing Cycle, into report: inout Report) {
     report.launchStage = launch.stage
     report.launches = launch.count
     report.launchError = launch.error

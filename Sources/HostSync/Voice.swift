@@ -54,45 +54,48 @@ struct Voices: BitwiseCopyable {
   static var crowd: Int { @_noLocks @_noAllocation get { 12 } }
 
   private var slots = InlineArray<16, Voice>(repeating: Voice())
+  /// Behind so many slots none sounds. Most cycles are between two clicks and look at none.
+  private var used = 0
   private(set) var stolen: UInt64 = 0
 
   @_noLocks @_noAllocation
   init() {}
 
-  var isSilent: Bool {
-    @_noLocks @_noAllocation get {
-      for index in 0..<Self.capacity where slots[index].isSounding { return false }
-      return true
-    }
-  }
+  var isSilent: Bool { @_noLocks @_noAllocation get { used == 0 } }
 
   @_noLocks @_noAllocation
-  func oldestBank(_ present: UInt32) -> UInt32 {
+  mutating func oldestBank(_ present: UInt32) -> UInt32 {
     var oldest = present
-    for index in 0..<Self.capacity where slots[index].isSounding { oldest = min(oldest, slots[index].bank) }
+    for index in 0..<used where slots[index].isSounding { oldest = min(oldest, slots[index].bank) }
     return oldest
   }
 
   @_noLocks @_noAllocation
   mutating func fadeAll(frames: Float) {
-    for index in 0..<Self.capacity where slots[index].isSounding { slots[index].fade(frames: frames) }
+    for index in 0..<used where slots[index].isSounding { slots[index].fade(frames: frames) }
   }
 
   /// All that already sound, for a whole buffer.
   @_noLocks @_noAllocation
   mutating func play(into buffer: AudioBuffer) {
-    for index in 0..<Self.capacity where slots[index].isSounding { slots[index].play(into: buffer, from: 0) }
+    for index in 0..<used where slots[index].isSounding { slots[index].play(into: buffer, from: 0) }
+    forgetSilent()
+  }
+
+  @_noLocks @_noAllocation
+  private mutating func forgetSilent() {
+    while used > 0, !slots[used - 1].isSounding { used -= 1 }
   }
 
   /// A new one, from `frame` of this buffer on.
   @_noLocks @_noAllocation
   mutating func begin(_ sound: Sound, bank: UInt32, into buffer: AudioBuffer, at frame: Int, fade: Float) {
-    var free = -1
+    var free = used
     var oldest = -1
     var sounding = 0
-    for index in 0..<Self.capacity {
+    for index in 0..<used {
       guard slots[index].isSounding else {
-        free = index
+        free = min(free, index)
         continue
       }
       sounding += 1
@@ -103,8 +106,10 @@ struct Voices: BitwiseCopyable {
       slots[oldest].fade(frames: fade)
       stolen &+= 1
     }
-    guard free >= 0 else { return }
+    guard free < Self.capacity else { return }
     slots[free] = Voice(sound, bank: bank)
     slots[free].play(into: buffer, from: frame)
+    used = max(used, free + 1)
+    forgetSilent()
   }
 }

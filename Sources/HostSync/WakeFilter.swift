@@ -63,19 +63,19 @@ struct WakeFilter: BitwiseCopyable {
     return verdict
   }
 
-  /// The estimate for `frame`; only if something was added.
+  /// The estimate for `frame`; only if something was added. Of twelve the quartile is the third lowest, of fewer the
+  /// second or the lowest: three are kept in order, without a branch that chance decides.
   @_noLocks @_noAllocation
-  func due(atFrame frame: Int64, perFrame: Double) -> Double {
-    var sorted = InlineArray<12, Double>(repeating: 0)
+  mutating func due(atFrame frame: Int64, perFrame: Double) -> Double {
+    var lowest = Double.infinity, second = Double.infinity, third = Double.infinity
     for index in 0..<count {
       let carried = wakes[index] + Double(frame &- frames[index]) * perFrame
-      var place = index
-      while place > 0 && sorted[place - 1] > carried {
-        sorted[place] = sorted[place - 1]
-        place -= 1
-      }
-      sorted[place] = carried
+      let above = carried > lowest ? carried : lowest
+      lowest = carried < lowest ? carried : lowest
+      let farAbove = above > second ? above : second
+      second = above < second ? above : second
+      third = farAbove < third ? farAbove : third
     }
-    return sorted[max(0, count - 1) / 4]
+    return count > 8 ? third : count > 4 ? second : lowest
   }
 }

@@ -54,10 +54,13 @@ final class Studio {
   private(set) var pulses: [(onset: Onset, width: Int)] = []
   private(set) var runEdges: [Onset] = []
   private(set) var report = Report()
+  private(set) var proposal: Proposal?
   /// What the present cycle's frame 0 is: the truth, without a port's latency.
   private(set) var due = 0.0
 
   private var sync = HostSync()
+  /// Kept from cycle to cycle, as the audio thread keeps them.
+  private var outputs = Outputs(click1: .none, click2: .none, pulse: .none, run: .none)
   private let buffers: UnsafeMutablePointer<Float>
   private let samples: UnsafeMutablePointer<Float>
   private var lastPulse: Float = 0
@@ -99,6 +102,9 @@ final class Studio {
     timeline = state.timeline
   }
 
+  /// What came in through `control` for the next cycle.
+  func receive(_ event: MIDIEvent) { sync.receive(event) }
+
   func beat(at heard: Double) -> Double { Grid(timeline).beat(at: heard) }
 
   func play(_ frames: UInt32, stall: Double = 0) {
@@ -131,12 +137,13 @@ final class Studio {
     }
     let pulse = listensToPulse ? buffers + Self.longest : nil
     let run = listensToPulse ? buffers + 2 * Self.longest : nil
-    var outputs = Outputs(
-      click1: AudioBuffer(buffers, frames: frames), click2: AudioBuffer(nil, frames: 0),
-      pulse: AudioBuffer(pulse, frames: frames), run: AudioBuffer(run, frames: frames))
+    outputs.click1 = AudioBuffer(buffers, frames: frames)
+    outputs.pulse = AudioBuffer(pulse, frames: frames)
+    outputs.run = AudioBuffer(run, frames: frames)
     sync.run(cycle, into: &outputs)
     listen(frames: Int(frames), events: outputs.events)
     report = outputs.report
+    proposal = outputs.proposal
     if isMaster { shown = sync.bbt(cycle, nextFrame: transport.frame &+ frames) }
     control()
     frame += Int(frames)
