@@ -74,7 +74,8 @@ class Exact {
     if (mClock == Clock::wall) {
       const double anchor = wake - (mUnwrapped += cycle.frame - mFrame) * slope;
       const bool breaks = mChain.breaks(cycle, mRate);
-      mAnchor = breaks || mBroke || !mRunning ? anchor : std::min(mAnchor, anchor);
+      if (breaks || mBroke || !mRunning || isNewLine(anchor, frames * slope)) mAnchor = anchor;
+      mAnchor = std::min(mAnchor, anchor);
       mBroke = breaks;
       mRunning = true;
       mFrame = cycle.frame;
@@ -87,6 +88,12 @@ class Exact {
     return true;
   }
 
+  // So many wake-ups in a row that are late by so much are a stall that JACK's times did not show.
+  bool isNewLine(double anchor, double cycle) {
+    mLate = anchor > mAnchor + std::max(200.0, cycle / 4) ? mLate + 1 : 0;
+    return mLate * cycle >= 20'000 && mLate >= 4;
+  }
+
   const SharedLine& mShared;
   const double mOffset, mPerBeat;
   const Clock mClock;
@@ -94,7 +101,7 @@ class Exact {
   jack_port_t* mOut = nullptr;
   double mRate = 48000, mLast = 0, mAnchor = 0, mUnwrapped = 0;
   uint32_t mFrame = 0;
-  int mLeft = 0;
+  int mLeft = 0, mLate = 0;
   bool mStarted = false, mRunning = false, mBroke = false;
   Chain mChain;
 };

@@ -103,10 +103,10 @@ class Tactus(Timed):
 
 
 class Least(Timed):
-    """Does nothing: what its callback takes is the machine's."""
+    """Does nothing, or adds in a register for some microseconds: what its callback takes beyond is the machine's."""
 
-    def __init__(self, program, preload):
-        self.child = subprocess.Popen([program], env=self.environment(preload), stdin=subprocess.DEVNULL)
+    def __init__(self, program, preload, *options):
+        self.child = subprocess.Popen([program, *options], env=self.environment(preload), stdin=subprocess.DEVNULL)
         self.process = self.child.pid
 
     def end(self):

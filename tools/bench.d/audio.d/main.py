@@ -21,7 +21,7 @@ USAGE = """\
 usage: tools/bench audio [options]
 
 What tactus and LinkHut play, judged in the same run by tools/listen: clicks against the beat of the reference Link
-library, MIDI clock, process callback times. About 8 minutes.
+library, MIDI clock, process callback times. About 9 minutes.
 
   --quick          less of everything, under a minute
   --only NAMES     some scenes: %s
