@@ -31,6 +31,7 @@ public struct HostSync: ~Copyable {
   var launch = Launch()
   var follower = HostFollower()
   var clockIn = ClockIn()
+  /// It did in the cycle before.
   var hearsClock = false
   /// A sequencer's clock, start, stop and position, as they came in for the next `run`.
   var received = MIDIEvents()

@@ -50,12 +50,12 @@ import Testing
     try await peer.ask("enable on")
     try await scene.awaitLead()
     try await scene.drums.ask("play")
-    try await peer.wait("tempo", "121.7", seconds: 30)
+    try await approach(121.7, peer)
     let ears = try await Ears("drums:click", "tactus:click_1", in: scene.stage)
     for (tempo, jitter) in [(121.7, 1000), (97, 0)] {
       try await scene.drums.ask("tempo \(tempo)")
       try await scene.drums.ask("jitter \(jitter)")
-      try await peer.wait("tempo", "\(tempo)", seconds: 30)
+      try await approach(tempo, peer)
       // Less than 5 ms is brought down by tempo alone, in a few seconds.
       var heard = try await played(scene.drums, ears, tempo, jitter)
       for _ in 0..<4 where heard == nil { heard = try await played(scene.drums, ears, tempo, jitter) }
@@ -76,6 +76,17 @@ import Testing
     }
     try await settled(peer, ears)
     await scene.end()
+  }
+
+  /// The tempo, but for corrections of phase: on a machine that starves the drummer there is always one to be made.
+  private func approach(_ tempo: Double, _ peer: LabPeer) async throws {
+    var seen = 0.0
+    for _ in 0..<150 {
+      seen = try await peer.status().tempo
+      if abs(seen - tempo) <= 0.0026 * tempo { return }
+      try await Task.sleep(for: .milliseconds(200))
+    }
+    Issue.record("the tempo is \(seen) and did not become \(tempo) within 30 s")
   }
 
   /// From a Start on, the last seven seconds of fifteen; nil if the drummer, a JACK client, was starved meanwhile: a clock that
@@ -111,6 +122,7 @@ import Testing
       evenStretches = isEven && drums.allSatisfy(\.isSure) && drums.count > 5 ? evenStretches + 1 : 0
       if evenStretches > 2 {
         #expect(tempos.count <= 3, "\(tempos)")
+        #expect(tempos.contains { abs($0 - 97) < 0.001 }, "\(tempos)")
         return
       }
     }
