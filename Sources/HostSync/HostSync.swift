@@ -31,7 +31,7 @@ public struct HostSync: ~Copyable {
   var launch = Launch()
   var follower = HostFollower()
   var clockIn = ClockIn()
-  /// It did in the cycle before.
+  /// `clockIn` has heard something since it was new.
   var hearsClock = false
   /// A sequencer's clock, start, stop and position, as they came in for the next `run`.
   var received = MIDIEvents()

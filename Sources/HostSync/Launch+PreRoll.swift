@@ -138,8 +138,7 @@ extension Launch {
     for place: UInt32, from: UInt32, reach: UInt32 = 0, _ grid: Grid, perFrame: Double
   ) {
     let beat = songBeat.value - preRollMicros(at: place, perFrame: perFrame) / grid.period
-    wish.ask(
-      for: place, at: Beats(beat), from: from, reach: reach, if: reach > 0 ? .startingLate : .starting)
+    wish.ask(for: place, at: Beats(beat), from: from, reach: reach, if: .starting)
   }
 
   /// The frame to roll from in the last cycle that begins before a beat so many microseconds after a cycle's start. nil:
@@ -177,7 +176,7 @@ extension Launch {
   /// It rolls, too late, and is about to be moved on.
   @_noLocks @_noAllocation
   func isTakenBack(_ sight: Sight) -> Bool {
-    guard case .startingLate = wish.condition else { return false }
+    guard case .starting = wish.condition, wish.reach > 0 else { return false }
     let gone = Double(sight.frame &- wish.from) * sight.perFrame
     return gone <= Double(wish.reach) * sight.perFrame + Self.jackCycles * sight.period
   }

@@ -9,15 +9,13 @@ public struct TransportWish: Hashable, Sendable, BitwiseCopyable {
     case none
     case starting
     case stopped
-    /// Starting, or it has just begun to roll, at a time that is wrong.
-    case startingLate
   }
 
   public var condition = Condition.none
   public var frame: UInt32 = 0
   /// Where the transport must still stand, too.
   public var from: UInt32 = 0
-  /// A late start may have come so many frames farther.
+  /// A start that comes too late may also have rolled so many frames farther by now; 0: it must not roll.
   public var reach: UInt32 = 0
   /// The song's beat at `frame`: what JACK shows everybody until the timebase master has spoken.
   public var beat = Beats.zero
@@ -36,8 +34,8 @@ public struct TransportWish: Hashable, Sendable, BitwiseCopyable {
   @_noLocks @_noAllocation
   public func isOpen(_ state: Transport.State, at frame: UInt32) -> Bool {
     switch (condition, state) {
-    case (.starting, .starting), (.startingLate, .starting), (.stopped, .stopped): frame == from
-    case (.startingLate, .rolling): frame &- from <= reach
+    case (.starting, .starting), (.stopped, .stopped): frame == from
+    case (.starting, .rolling): reach > 0 && frame &- from <= reach
     default: false
     }
   }

@@ -6,6 +6,7 @@
 #include <jack/jack.h>
 
 #include "ring.hpp"
+#include "wall.hpp"
 
 namespace ear {
 
@@ -88,10 +89,10 @@ class Exact {
     return true;
   }
 
-  // So many wake-ups in a row that are late by so much are a stall that JACK's times did not show.
+  // A stall that JACK's times did not show.
   bool isNewLine(double anchor, double cycle) {
-    mLate = anchor > mAnchor + std::max(200.0, cycle / 4) ? mLate + 1 : 0;
-    return mLate * cycle >= 20'000 && mLate >= 4;
+    mLate = anchor > mAnchor + Wall::tolerance(cycle) ? mLate + 1 : 0;
+    return mLate >= Wall::accident(cycle);
   }
 
   const SharedLine& mShared;
@@ -101,7 +102,8 @@ class Exact {
   jack_port_t* mOut = nullptr;
   double mRate = 48000, mLast = 0, mAnchor = 0, mUnwrapped = 0;
   uint32_t mFrame = 0;
-  int mLeft = 0, mLate = 0;
+  int mLeft = 0;
+  size_t mLate = 0;
   bool mStarted = false, mRunning = false, mBroke = false;
   Chain mChain;
 };

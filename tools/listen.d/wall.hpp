@@ -29,9 +29,13 @@ class Wall {
  public:
   Wall(double rate, int period) : mMicrosPerFrame(1e6 / rate) {
     const double cycle = period * mMicrosPerFrame;
-    mTolerance = std::max(200.0, cycle / 4);
-    mAccident = std::max<size_t>(4, static_cast<size_t>(std::ceil(20'000 / cycle)));
+    mTolerance = tolerance(cycle);
+    mAccident = accident(cycle);
   }
+
+  // A wake-up that is later than so many microseconds is late; so many of them in a row are no accident.
+  static double tolerance(double cycle) { return std::max(200.0, cycle / 4); }
+  static size_t accident(double cycle) { return std::max<size_t>(4, static_cast<size_t>(std::ceil(20'000 / cycle))); }
 
   void fit(const std::vector<WakePoint>& points) {
     stretches.clear();
