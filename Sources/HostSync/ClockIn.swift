@@ -17,6 +17,8 @@ struct ClockIn: BitwiseCopyable {
   private(set) var tempo = 0.0
   /// When its Start came; nil: it stands, or went on from elsewhere.
   private(set) var startedAt: Double?
+  /// What we put into the session last: a correction, perhaps, and never what somebody else chose.
+  private var told = 0.0
   private var echo = EchoWatch()
 
   /// What is corrected comes back: our own clock is what leads.
@@ -30,6 +32,7 @@ struct ClockIn: BitwiseCopyable {
   mutating func hear(
     _ events: borrowing MIDIEvents, _ arrived: FrameLine, frames: UInt32, sessionTempo: Double
   ) {
+    let jumps = loop.jumps
     for index in 0..<events.count {
       let event = events[index]
       let time = arrived.time(atFrame: Double(min(event.frame, frames)))
@@ -50,6 +53,7 @@ struct ClockIn: BitwiseCopyable {
       default: break
       }
     }
+    if loop.jumps != jumps { follower.hostJumped() }
     loop.tick(at: arrived.time(atFrame: Double(frames)))
     guard case .locked = loop.state else {
       if case .lost = loop.state { tempo = 0 }
@@ -60,11 +64,15 @@ struct ClockIn: BitwiseCopyable {
     let isUpset = echo.hasJustMoved(at: arrived.start)
     if tempo == 0 || abs(now - tempo) > Self.hysteresis && !isUpset {
       // What the session has already is no news, whichever of the two had it first.
-      let isKnown = abs(now - sessionTempo) <= Self.hysteresis
+      let isKnown = abs(now - sessionTempo) <= Self.hysteresis && !isTold(sessionTempo)
       tempo = isKnown ? sessionTempo : Double(Int64(rounding: now / Self.step)) * Self.step
       if !isKnown { echo.tempoIsNews() }
     }
   }
+
+  /// The session keeps whole microseconds per beat.
+  @_noLocks @_noAllocation
+  private func isTold(_ tempo: Double) -> Bool { abs(60e6 / tempo - 60e6 / told) < 1 }
 
   /// What a host with this clock would show at this time; nil while there is none to rely on.
   @inline(__always) @_noLocks @_noAllocation
@@ -87,10 +95,9 @@ struct ClockIn: BitwiseCopyable {
     echo.look(at: follower.phaseError, now, proposal)
     if echo.isEcho, !wasEcho { return Proposal(.tempo(echo.tempoBefore), at: Micros(rounding: now.heard)) }
     guard !echo.isEcho, let proposal else { return nil }
-    if case .tempo(let tempo) = proposal.change,
-      abs(tempo - 60e6 / now.grid.period) < HostFollower.smallestStep
-    {
-      return nil
+    if case .tempo(let tempo) = proposal.change {
+      if abs(tempo - 60e6 / now.grid.period) < HostFollower.smallestStep { return nil }
+      told = tempo
     }
     return proposal
   }

@@ -109,6 +109,7 @@ extension ClockLoop {
   /// The beat is elsewhere, by so many clocks' word; the tempo has nothing to do with it.
   @_noLocks @_noAllocation
   mutating func shift(by time: Double, _ count: Int) {
+    jumps &+= 1
     due += time
     lastShift = time
     sinceShift = 0

@@ -98,6 +98,11 @@ public struct HostFollower: BitwiseCopyable {
     return Proposal(change, at: Micros(rounding: now.heard))
   }
 
+  /// The host is known to be elsewhere from now on: a new line begins, or the jump would be averaged in and taken for its
+  /// crystal.
+  @_noLocks @_noAllocation
+  mutating func hostJumped() { line.rest() }
+
   @_noLocks @_noAllocation
   private mutating func look(_ now: Observation) -> Proposal.Change? {
     guard let bbt = now.bbt else { return leave(now) }

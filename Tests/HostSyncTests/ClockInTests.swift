@@ -172,6 +172,27 @@ private struct Sequencer {
     #expect(sequencer.forces == 0)
   }
 
+  @Test func `what corrects the beat is never taken for the sequencer's tempo`() {
+    // Hands on its platter for ten seconds: corrections of the beat are under way all the time.
+    var dice = Dice(seed: 77)
+    for _ in 0..<30 {
+      var sequencer = Sequencer(sessionTempo: 121.7, isConnected: true)
+      sequencer.tempo = { _ in 97 }
+      sequencer.run(seconds: 6)
+      sequencer.start()
+      var untilNext = 1.0
+      sequencer.run(seconds: 10) { sequencer in
+        untilNext -= 256 / 48_000.0
+        guard untilNext <= 0 else { return }
+        sequencer.pause(dice.unit() - 0.3)
+        untilNext = 0.05 + dice.unit() * 1.5
+      }
+      sequencer.run(seconds: 15)
+      #expect(abs(sequencer.clockIn.tempo - 97) < 0.0001)
+      #expect(abs(sequencer.session.tempo - 97) < 0.001)
+    }
+  }
+
   @Test func `among peers the grid is never moved, only the tempo`() {
     var sequencer = Sequencer(isConnected: true)
     sequencer.run(seconds: 2)
