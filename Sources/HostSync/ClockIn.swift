@@ -131,17 +131,21 @@ extension HostSync {
 }
 
 /// Notices that our own clock comes back through a device and leads us: then each correction moves what it corrects,
-/// and the distance stays. The session has its old tempo back, and nothing is proposed any more until the next Start.
+/// and the distance is the same again. Hands that push a sequencer's beat about are not so even. The session has its old
+/// tempo back, and nothing is proposed any more until the next Start.
 private struct EchoWatch: BitwiseCopyable {
   static var longestChase: Double { @_noLocks @_noAllocation get { 20e6 } }
   /// A grid that has to be moved again so soon was not moved nearer.
   static var soon: Double { @_noLocks @_noAllocation get { 2e6 } }
-  static var mostMoves: Int { @_noLocks @_noAllocation get { 3 } }
+  static var mostMoves: Int { @_noLocks @_noAllocation get { 4 } }
+  /// Distances that differ by less than this share are the same: the loop may be on its way to one still.
+  static var alike: Double { @_noLocks @_noAllocation get { 0.25 } }
 
   private(set) var isEcho = false
   private(set) var tempoBefore = 0.0
   private var chasingSince = 0.0
   private var lastMove = 0.0
+  private var lastDistance = 0.0
   private var moves = 0
 
   @_noLocks @_noAllocation
@@ -158,9 +162,12 @@ private struct EchoWatch: BitwiseCopyable {
   mutating func look(at phaseError: Double, _ now: HostFollower.Observation, _ proposal: Proposal?) {
     let size = abs(phaseError)
     if let proposal, case .forceBeat = proposal.change {
-      moves = now.heard - lastMove < Self.soon ? moves + 1 : 1
+      let isSame = abs(phaseError - lastDistance) <= Self.alike * max(size, abs(lastDistance))
+      let isSoon = now.heard - lastMove < Self.soon
+      moves = isSoon && isSame ? moves + 1 : 1
       lastMove = now.heard
-      if moves == 1 { tempoBefore = 60e6 / now.grid.period }
+      lastDistance = phaseError
+      if !isSoon { tempoBefore = 60e6 / now.grid.period }
       if moves >= Self.mostMoves { isEcho = true }
     }
     let isChase = now.isRolling && size > 2 * HostFollower.tolerated && size <= HostFollower.largestNudge

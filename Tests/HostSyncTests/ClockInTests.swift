@@ -112,8 +112,9 @@ private struct Sequencer {
       end = clocks + tempo(played) / 60 * 24 * Self.length
     }
     while Double(sent) < end {
-      let share = thru == nil ? (Double(sent) - clocks) / (end - clocks) : 0.5
+      let share = (Double(sent) - clocks) / (end - clocks)
       var due = now + max(0, share) * Self.length * 1e6 + dice.unit() * jitter
+      if let thru { due = max(now, Grid(session.timeline).time(of: Double(sent) / 24) + thru) }
       if usbFrame > 0 { due = (due / usbFrame).rounded(.up) * usbFrame }
       if !isSilent, !loses(sent) { waiting.append((due, MIDI.clock, 0)) }
       sent += 1
@@ -317,10 +318,12 @@ private struct Sequencer {
     #expect(abs(sequencer.session.tempo - 132.04) < 0.06)
   }
 
-  @Test func `our own clock that comes back late does not drive the session away: that is noticed, and ends`()
-  {
+  @Test(arguments: [3_000.0, 6_000, 9_000, 15_000, 30_000])
+  func `our own clock that comes back late does not drive the session away: that is noticed, and ends`(
+    latency: Double
+  ) {
     var sequencer = Sequencer(sessionTempo: 120)
-    sequencer.thru = 9_000
+    sequencer.thru = latency
     sequencer.run(seconds: 4)
     sequencer.send(MIDI.start)
     sequencer.run(seconds: 30)
@@ -328,6 +331,25 @@ private struct Sequencer {
     sequencer.forget()
     sequencer.run(seconds: 10)
     #expect(sequencer.commits.isEmpty && abs(sequencer.session.tempo - 120) < 1)
+  }
+
+  @Test func `hands that push the sequencer's beat about are not taken for our own clock`() {
+    var dice = Dice(seed: 3)
+    for _ in 0..<20 {
+      var sequencer = Sequencer()
+      sequencer.run(seconds: 3)
+      sequencer.start()
+      var untilNext = 1.0
+      sequencer.run(seconds: 10) { sequencer in
+        untilNext -= 256 / 48_000.0
+        guard untilNext <= 0 else { return }
+        sequencer.pause(dice.unit() * 0.9 - 0.45)
+        untilNext = 0.2 + dice.unit()
+      }
+      sequencer.run(seconds: 4)
+      #expect(!sequencer.clockIn.isEcho)
+      #expect(abs(sequencer.error) < 1_000, "\(sequencer.error) us")
+    }
   }
 
   @Test func `noise in place of a clock proposes no tempo outside of Link's range`() {
