@@ -10,6 +10,9 @@ struct ClockIn: BitwiseCopyable {
   /// Beats per minute.
   static var step: Double { @_noLocks @_noAllocation get { 0.1 } }
   static var hysteresis: Double { @_noLocks @_noAllocation get { 0.08 } }
+  /// The loop overshoots by such a share, and is settled after so long.
+  static var overshoot: Double { @_noLocks @_noAllocation get { 0.001 } }
+  static var settling: Double { @_noLocks @_noAllocation get { 3e6 } }
 
   var loop = ClockLoop()
   /// Lost clocks are the loop's to see, and in a ramp it is some milliseconds behind.
@@ -19,6 +22,10 @@ struct ClockIn: BitwiseCopyable {
   private(set) var startedAt: Double?
   /// What we put into the session last: a correction, perhaps, and never what somebody else chose.
   private var told = 0.0
+  private var lastNews = -1e18
+  /// The tempo that corrects the beat, and until when our own clock, if it is that, may show it. 0: there is none.
+  private var corrector = 0.0
+  private var correctedUntil = -1e18
   private var echo = EchoWatch()
 
   /// What is corrected comes back: our own clock is what leads.
@@ -60,14 +67,25 @@ struct ClockIn: BitwiseCopyable {
       return
     }
     let now = loop.beatsPerMinute
-    // Were it our own clock, it would show the grid's own move as a tempo.
-    let isUpset = echo.hasJustMoved(at: arrived.start)
+    // Were it our own clock, it would show what we do to the session as a tempo.
+    let isUpset =
+      echo.hasJustMoved(at: arrived.start, clock: loop.period) || isCorrection(now, at: arrived.start)
     if tempo == 0 || abs(now - tempo) > Self.hysteresis && !isUpset {
       // What the session has already is no news, whichever of the two had it first.
       let isKnown = abs(now - sessionTempo) <= Self.hysteresis && !isTold(sessionTempo)
       tempo = isKnown ? sessionTempo : Double(Int64(rounding: now / Self.step)) * Self.step
+      lastNews = arrived.start
+      corrector = 0
       if !isKnown { echo.tempoIsNews() }
     }
+  }
+
+  /// Between the sequencer's tempo and the one that corrects the beat, or just beyond.
+  @_noLocks @_noAllocation
+  private func isCorrection(_ now: Double, at time: Double) -> Bool {
+    let margin = Self.hysteresis + Self.overshoot * tempo
+    return corrector > 0 && time < correctedUntil && now > min(tempo, corrector) - margin
+      && now < max(tempo, corrector) + margin
   }
 
   /// The session keeps whole microseconds per beat.
@@ -92,12 +110,16 @@ struct ClockIn: BitwiseCopyable {
   mutating func propose(_ now: HostFollower.Observation) -> Proposal? {
     let proposal = follower.follow(now)
     let wasEcho = echo.isEcho
-    echo.look(at: follower.phaseError, now, proposal)
-    if echo.isEcho, !wasEcho { return Proposal(.tempo(echo.tempoBefore), at: Micros(rounding: now.heard)) }
+    echo.look(
+      at: follower.phaseError, now, proposal, isCorrecting: follower.isCorrecting, clock: loop.period)
+    if echo.isEcho, !wasEcho { return Proposal(.tempo(tempo), at: Micros(rounding: now.heard)) }
+    if follower.isCorrecting { correctedUntil = now.heard + EchoWatch.upset }
     guard !echo.isEcho, let proposal else { return nil }
     if case .tempo(let tempo) = proposal.change {
       if abs(tempo - 60e6 / now.grid.period) < HostFollower.smallestStep { return nil }
       told = tempo
+      let isSettled = now.heard - lastNews > Self.settling
+      if follower.isCorrecting { corrector = isSettled ? tempo : 0 }
     }
     return proposal
   }
@@ -130,56 +152,75 @@ extension HostSync {
   }
 }
 
-/// Notices that our own clock comes back through a device and leads us: then each correction moves what it corrects,
-/// and the distance is the same again. Hands that push a sequencer's beat about are not so even. The session has its old
-/// tempo back, and nothing is proposed any more until the next Start.
+/// Notices that our own clock comes back through a device and leads us: then a correction moves what it corrects, and the
+/// distance is afterwards what it was. A sequencer's is gone, even if hands push its beat about. The session has its tempo
+/// back, and nothing is proposed any more until the next Start.
 private struct EchoWatch: BitwiseCopyable {
-  static var longestChase: Double { @_noLocks @_noAllocation get { 20e6 } }
-  /// A grid that has to be moved again so soon was not moved nearer.
-  static var soon: Double { @_noLocks @_noAllocation get { 2e6 } }
-  static var mostMoves: Int { @_noLocks @_noAllocation get { 4 } }
+  /// So many moves of the grid in a row changed nothing; a tempo that was to do it, three rounds long, counts for more.
+  static var mostFailures: Int { @_noLocks @_noAllocation get { 5 } }
+  static var failedTempo: Int { @_noLocks @_noAllocation get { 3 } }
   /// Distances that differ by less than this share are the same: the loop may be on its way to one still.
-  static var alike: Double { @_noLocks @_noAllocation get { 0.25 } }
+  static var alike: Double { @_noLocks @_noAllocation get { 0.3 } }
+  /// What came of a move is seen after so many clocks, and their way through the device.
+  static var settlingClocks: Double { @_noLocks @_noAllocation get { 36 } }
+  static var longestWay: Double { @_noLocks @_noAllocation get { 50_000 } }
+  /// A correction would show in our own clock as a tempo for so long.
+  static var upset: Double { @_noLocks @_noAllocation get { 1e6 } }
 
   private(set) var isEcho = false
-  private(set) var tempoBefore = 0.0
-  private var chasingSince = 0.0
-  private var lastMove = 0.0
-  private var lastDistance = 0.0
-  private var moves = 0
+  private var failures = 0
+  /// What the correction under way is to bring to nothing, and when it is judged.
+  private var distance: Double?
+  private var isMove = false
+  private var judgedAt = 0.0
+  private var lastMove = -1e18
 
   @_noLocks @_noAllocation
   init() {}
 
   @_noLocks @_noAllocation
-  func hasJustMoved(at time: Double) -> Bool { moves > 0 && time - lastMove < Self.soon / 2 }
+  func hasJustMoved(at time: Double, clock: Double) -> Bool {
+    time - lastMove < max(Self.upset, Self.settlingClocks * clock)
+  }
 
   /// A ramp is chased as long as it lasts.
   @_noLocks @_noAllocation
-  mutating func tempoIsNews() { chasingSince = 0 }
+  mutating func tempoIsNews() {
+    failures = 0
+    distance = nil
+  }
 
   @_noLocks @_noAllocation
-  mutating func look(at phaseError: Double, _ now: HostFollower.Observation, _ proposal: Proposal?) {
-    let size = abs(phaseError)
+  mutating func look(
+    at error: Double, _ now: HostFollower.Observation, _ proposal: Proposal?, isCorrecting: Bool,
+    clock: Double
+  ) {
+    guard now.isRolling else { return tempoIsNews() }
     if let proposal, case .forceBeat = proposal.change {
-      let isSame = abs(phaseError - lastDistance) <= Self.alike * max(size, abs(lastDistance))
-      let isSoon = now.heard - lastMove < Self.soon
-      moves = isSoon && isSame ? moves + 1 : 1
+      judge(error)
       lastMove = now.heard
-      lastDistance = phaseError
-      if !isSoon { tempoBefore = 60e6 / now.grid.period }
-      if moves >= Self.mostMoves { isEcho = true }
-    }
-    let isChase = now.isRolling && size > 2 * HostFollower.tolerated && size <= HostFollower.largestNudge
-    guard isChase else {
-      chasingSince = 0
+      distance = error
+      isMove = true
+      judgedAt = now.heard + Self.settlingClocks * clock + Self.longestWay
       return
     }
-    if chasingSince == 0 {
-      chasingSince = now.heard
-      tempoBefore = 60e6 / now.grid.period
+    if case .some = distance {
+      if isCorrecting, !isMove { judgedAt = now.heard + Self.upset }
+      if now.heard >= judgedAt { judge(error) }
+    } else if isCorrecting {
+      distance = error
+      isMove = false
+      judgedAt = now.heard + Self.upset
     }
-    if now.heard - chasingSince > Self.longestChase { isEcho = true }
+  }
+
+  @_noLocks @_noAllocation
+  private mutating func judge(_ error: Double) {
+    guard let distance else { return }
+    let isSame = abs(error - distance) <= Self.alike * max(abs(error), abs(distance))
+    failures = isSame ? failures + (isMove ? 1 : Self.failedTempo) : 0
+    if failures >= Self.mostFailures { isEcho = true }
+    self.distance = nil
   }
 }
 

@@ -31,6 +31,8 @@ public struct HostFollower: BitwiseCopyable {
   /// What a correction left, because its measurement was worse than the ones since, may be corrected again so often.
   static var rest: Double { @_noLocks @_noAllocation get { 150 } }
   static var mostRounds: Int { @_noLocks @_noAllocation get { 3 } }
+  /// If they were in vain, what was measured is not what it seems; another try can wait.
+  static var pauseAfterVain: Double { @_noLocks @_noAllocation get { 2e6 } }
   /// So short a look is enough to move the grid by.
   static var firstLook: Double { @_noLocks @_noAllocation get { 20_000 } }
   /// A session that far from the host's tempo was put there by a peer, and stays there.
@@ -81,6 +83,7 @@ public struct HostFollower: BitwiseCopyable {
   /// When the present correction will have brought the distance to nothing.
   private var correctedBy: Double?
   private var rounds = 0
+  private var nextNudge = -1e18
   private var lastProposal = -1e18
   private var lastForce = -1e18
   private var wasConnected = false
@@ -190,10 +193,11 @@ public struct HostFollower: BitwiseCopyable {
       guard now.heard >= correctedBy else { return nil }
       rounds += 1
       let leaves = canCorrect && rounds < Self.mostRounds && size > max(Self.rest, line.tick / 4)
+      if !leaves, size > tolerance { nextNudge = now.heard + Self.pauseAfterVain }
       return tempo(toCorrect: leaves ? phaseError : 0, within: time, now)
     }
     let isPeersChoice = abs(60e6 / now.grid.period - line.tempo) > Self.peersChoice * line.tempo
-    guard canCorrect, !isPeersChoice, size > tolerance else { return nil }
+    guard canCorrect, !isPeersChoice, size > tolerance, now.heard >= nextNudge else { return nil }
     rounds = 0
     return tempo(toCorrect: phaseError, within: time, now)
   }

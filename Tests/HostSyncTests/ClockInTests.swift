@@ -318,11 +318,11 @@ private struct Sequencer {
     #expect(abs(sequencer.session.tempo - 132.04) < 0.06)
   }
 
-  @Test(arguments: [3_000.0, 6_000, 9_000, 15_000, 30_000])
+  @Test(arguments: [3_000.0, 6_000, 9_000, 15_000, 30_000], [47.0, 120, 187.3])
   func `our own clock that comes back late does not drive the session away: that is noticed, and ends`(
-    latency: Double
+    latency: Double, tempo: Double
   ) {
-    var sequencer = Sequencer(sessionTempo: 120)
+    var sequencer = Sequencer(sessionTempo: tempo)
     sequencer.thru = latency
     sequencer.run(seconds: 4)
     sequencer.send(MIDI.start)
@@ -330,7 +330,8 @@ private struct Sequencer {
     #expect(sequencer.clockIn.isEcho)
     sequencer.forget()
     sequencer.run(seconds: 10)
-    #expect(sequencer.commits.isEmpty && abs(sequencer.session.tempo - 120) < 1)
+    #expect(sequencer.commits.isEmpty)
+    #expect(abs(sequencer.session.tempo - tempo) < 1, "\(sequencer.session.tempo)")
   }
 
   @Test func `hands that push the sequencer's beat about are not taken for our own clock`() {
