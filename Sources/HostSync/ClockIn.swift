@@ -204,14 +204,12 @@ private struct EchoWatch: BitwiseCopyable {
       judgedAt = now.heard + Self.settlingClocks * clock + Self.longestWay
       return
     }
-    if case .some = distance {
-      if isCorrecting, !isMove { judgedAt = now.heard + Self.upset }
-      if now.heard >= judgedAt { judge(error) }
-    } else if isCorrecting {
+    if isCorrecting, distance == nil {
       distance = error
       isMove = false
-      judgedAt = now.heard + Self.upset
     }
+    if isCorrecting, !isMove { judgedAt = now.heard + Self.upset }
+    if now.heard >= judgedAt { judge(error) }
   }
 
   @_noLocks @_noAllocation

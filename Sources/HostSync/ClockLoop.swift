@@ -64,9 +64,9 @@ public struct ClockLoop: BitwiseCopyable {
   /// The beat was shifted, by so many clocks' word; until it is that of many, they are averaged. 0: it was not.
   var averaged = 0
   var lastShift = 0.0
+  var sinceShift = 0
   /// How often the beat was found to be elsewhere.
   var jumps: UInt64 = 0
-  var sinceShift = 0
   /// Start or Continue came: the next clock is the one that it spoke of, whenever it comes.
   private var isBeginning = false
   /// Where Continue goes on.

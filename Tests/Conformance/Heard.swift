@@ -96,10 +96,9 @@ extension Conformance {
         return
       case .linkHutIsOff:
         stretchesOfLinkHut += 1
-        try await ears.joinAgain()
-      case .nobodyKnows:
-        try await ears.joinAgain()
+      case .nobodyKnows: break
       }
+      try await ears.joinAgain()
     }
     if stretchesOfLinkHut > Self.stretches / 2 {
       let why = "LinkHut alone is off in \(stretchesOfLinkHut) of \(Self.stretches) stretches; the last: "

@@ -73,6 +73,17 @@ private struct Sequencer {
     }
   }
 
+  /// Hands push it by shares of a clock, in pauses of so many seconds, for ten seconds.
+  mutating func push(by share: ClosedRange<Double>, each pause: ClosedRange<Double>, _ dice: inout Dice) {
+    var untilNext = 1.0
+    run(seconds: 10) { sequencer in
+      untilNext -= Self.length
+      guard untilNext <= 0 else { return }
+      sequencer.pause(share.lowerBound + dice.unit() * (share.upperBound - share.lowerBound))
+      untilNext = pause.lowerBound + dice.unit() * (pause.upperBound - pause.lowerBound)
+    }
+  }
+
   private mutating func cycle() {
     tickAway()
     var events = MIDIEvents()
@@ -174,20 +185,14 @@ private struct Sequencer {
   }
 
   @Test func `what corrects the beat is never taken for the sequencer's tempo`() {
-    // Hands on its platter for ten seconds: corrections of the beat are under way all the time.
+    // Corrections of the beat are under way all the time.
     var dice = Dice(seed: 77)
     for _ in 0..<30 {
       var sequencer = Sequencer(sessionTempo: 121.7, isConnected: true)
       sequencer.tempo = { _ in 97 }
       sequencer.run(seconds: 6)
       sequencer.start()
-      var untilNext = 1.0
-      sequencer.run(seconds: 10) { sequencer in
-        untilNext -= 256 / 48_000.0
-        guard untilNext <= 0 else { return }
-        sequencer.pause(dice.unit() - 0.3)
-        untilNext = 0.05 + dice.unit() * 1.5
-      }
+      sequencer.push(by: -0.3...0.7, each: 0.05...1.55, &dice)
       sequencer.run(seconds: 15)
       #expect(abs(sequencer.clockIn.tempo - 97) < 0.0001)
       #expect(abs(sequencer.session.tempo - 97) < 0.001)
@@ -340,13 +345,7 @@ private struct Sequencer {
       var sequencer = Sequencer()
       sequencer.run(seconds: 3)
       sequencer.start()
-      var untilNext = 1.0
-      sequencer.run(seconds: 10) { sequencer in
-        untilNext -= 256 / 48_000.0
-        guard untilNext <= 0 else { return }
-        sequencer.pause(dice.unit() * 0.9 - 0.45)
-        untilNext = 0.2 + dice.unit()
-      }
+      sequencer.push(by: -0.45...0.45, each: 0.2...1.2, &dice)
       sequencer.run(seconds: 4)
       #expect(!sequencer.clockIn.isEcho)
       #expect(abs(sequencer.error) < 1_000, "\(sequencer.error) us")
