@@ -64,6 +64,12 @@ public enum JSON5: Equatable, Sendable {
     var reader = try Reader(bytes, limits: limits)
     return try reader.document()
   }
+
+  /// nil: nothing but space and comments.
+  public static func readIfAny(_ bytes: [UInt8], limits: Limits = Limits()) throws(Fault) -> Element? {
+    var reader = try Reader(bytes, limits: limits)
+    return try reader.isEmpty() ? nil : reader.document()
+  }
 }
 
 extension JSON5 {

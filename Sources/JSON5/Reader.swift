@@ -31,6 +31,12 @@ struct Reader {
     }
   }
 
+  /// Whether nothing follows but space and comments.
+  mutating func isEmpty() throws(JSON5.Fault) -> Bool {
+    try skipSpace()
+    return next == nil
+  }
+
   mutating func document() throws(JSON5.Fault) -> JSON5.Element {
     let element = try element(depth: 0)
     try skipSpace()

@@ -16,7 +16,7 @@ struct ConfigurationFileTests {
     "Every mistake is one line with the file, the line, the key and what is allowed",
     arguments: [
       // Not JSON5.
-      ("", "1: a value is missing at the end"),
+      ("// nothing\n{", "2: a } is missing at the end"),
       ("{bpm: 120", "1: a comma or } was expected before the end"),
       ("{\n  bpm: 120\n  quantum: 4\n}", "3: a comma or } was expected, not q"),
       ("{\n  bpm = 120\n}", "2: a colon was expected after \"bpm\", not ="),

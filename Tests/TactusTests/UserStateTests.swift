@@ -90,7 +90,7 @@ struct UserStateTests {
   }
 
   @Test(
-    "A broken file is put aside with a line that says so, and all begins anew",
+    "A broken file is said, left alone by who only reads, and put aside by the first choice",
     arguments: [
       ("{\n\"link\": ", "2: a value is missing at the end"),
       ("\u{0}\u{0}", "1: a value was expected, not U+0"),
@@ -102,12 +102,41 @@ struct UserStateTests {
     try folder.write(text, to: "state.json5")
     let path = folder.path + "/state.json5"
     let startup = try start()
-    #expect(startup.notices == ["\(path):\(words); put aside as \(path).broken, nothing is remembered"])
+    let notice =
+      "\(path):\(words); nothing is remembered; the next choice puts it aside as \(path).broken"
+    #expect(startup.notices == [notice])
     #expect(startup.configuration == Configuration())
-    #expect(folder.names == ["state.json5.broken"])
+    // Who only looks leaves it alone.
+    #expect(folder.names == ["state.json5"])
+    #expect(try run { $0.startStopSync = true } == [notice])
     #expect(try folder.text(of: "state.json5.broken") == text)
-    #expect(try run { $0.startStopSync = true } == [])
     #expect(folder.names == ["state.json5", "state.json5.broken"])
+  }
+
+  @Test("Of two that run at once each writes what it changed, and leaves the other its own")
+  func twoAtOnce() throws {
+    func begin() throws -> (StateKeeper, Configuration) {
+      let startup = try start()
+      return (startup.keeper { Issue.record("\($0)") }, startup.configuration)
+    }
+    var (first, ofFirst) = try begin()
+    var (second, ofSecond) = try begin()
+    ofFirst.tempo = 131
+    first.note(ofFirst, at: seconds(1))
+    first.close(at: seconds(2))
+    ofSecond.syncsStartStop = true
+    second.note(ofSecond, at: seconds(3))
+    second.close(at: seconds(4))
+    #expect(try start().configuration.tempo == 131)
+    // And what one chose long ago is not written again over what the other chose since.
+    ofSecond.tempo = 90
+    second.note(ofSecond, at: seconds(5))
+    second.close(at: seconds(6))
+    ofFirst.offsets.clock = 3
+    first.note(ofFirst, at: seconds(7))
+    first.close(at: seconds(8))
+    let next = try start().configuration
+    #expect(next.tempo == 90 && next.syncsStartStop && next.offsets.clock == 3)
   }
 
   @Test("What a newer version remembers is no mistake")
@@ -155,7 +184,7 @@ struct UserStateTests {
     let startup = try start()
     var notices: [String] = []
     let keeper = StateKeeper(
-      path: "/dev/full/state.json5", state: UserState(), start: startup.configuration, file: Configuration()
+      path: "/dev/full/state.json5", start: startup.configuration, file: Configuration()
     ) { notices.append($0) }
     var configuration = startup.configuration
     for round in 0..<40 {

@@ -38,19 +38,13 @@ struct SessionFolder: Equatable {
   /// None, if there is no such file.
   func readConnections() throws(FileFault) -> Set<Connection> {
     let bytes: [UInt8]
-    do throws(WholeFile.Failure) {
-      bytes = try WholeFile.read(connections, limit: JSON5.Limits().bytes)
+    do throws(FileFault) {
+      bytes = try FileFault.bytes(connections)
     } catch {
       if error.isMissing { return [] }
-      throw FileFault(error)
+      throw error
     }
-    let document: JSON5.Element
-    do throws(JSON5.Fault) {
-      document = try JSON5.read(bytes)
-    } catch {
-      throw FileFault(connections, line: error.line, error.text)
-    }
-    return try Self.connections(in: document, of: connections)
+    return try Self.connections(in: FileFault.document(bytes, from: connections), of: connections)
   }
 
   private static func connections(

@@ -1,37 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import JSON5
 
-/// Something in a file of the user's is wrong: one line that says where and what would be right.
-struct FileFault: Error, Equatable {
-  let text: String
-
-  init(_ path: String, line: Int, _ text: String) { self.text = "\(path):\(line): \(text)" }
-  init(_ failure: WholeFile.Failure) { text = failure.text }
-}
-
 /// What the user chose by hand, in JSON5. It is read and never written.
 enum ConfigurationFile {
   static let keys = Keys(Configuration.options)
 
-  static func read(_ path: String, into configuration: inout Configuration) throws(FileFault) {
-    let bytes: [UInt8]
-    do throws(WholeFile.Failure) {
-      bytes = try WholeFile.read(path, limit: JSON5.Limits().bytes)
-    } catch {
-      throw FileFault(error)
-    }
-    try apply(bytes, from: path, to: &configuration)
+  /// - Parameter orPipe: what was typed may be one.
+  static func read(
+    _ path: String, orPipe: Bool = false, into configuration: inout Configuration
+  ) throws(FileFault) {
+    try apply(FileFault.bytes(path, orPipe: orPipe), from: path, to: &configuration)
   }
 
   static func apply(
     _ bytes: [UInt8], from path: String, to configuration: inout Configuration
   ) throws(FileFault) {
-    let document: JSON5.Element
-    do throws(JSON5.Fault) {
-      document = try JSON5.read(bytes)
-    } catch {
-      throw FileFault(path, line: error.line, error.text)
-    }
+    let document = try FileFault.document(bytes, from: path)
     do throws(Keys<Configuration>.Fault) {
       try keys.apply(document, to: &configuration)
     } catch {

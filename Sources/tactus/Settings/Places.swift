@@ -36,8 +36,11 @@ struct Places: Equatable, Sendable {
 
   static var ofThisUser: Places { Places { name in getenv(name).map { String(cString: $0) } } }
 
-  /// The first that is there. nil: none.
+  /// The first that is there, whatever it is: a link to nowhere is no reason to take the next. nil: none.
   var presentConfiguration: String? {
-    ([configuration].compactMap(\.self) + defaults).first { access($0, F_OK) == 0 }
+    ([configuration].compactMap(\.self) + defaults).first { path in
+      var found = stat()
+      return lstat(path, &found) == 0 || (errno != ENOENT && errno != ENOTDIR)
+    }
   }
 }

@@ -27,7 +27,7 @@ struct Startup {
     configuration = try Self.typed(arguments, over: Configuration())
     guard configuration.answer == .run else { return }
     if let path = configuration.file { self.places.configuration = path }
-    try read()
+    try read(orPipe: true)
     if let path = places.state { state = remembered(at: path) }
     var held = file
     state.apply(to: &held, over: file)
@@ -35,11 +35,15 @@ struct Startup {
   }
 
   /// The configuration file and the command line, as they are now. If that fails nothing has changed.
-  mutating func read() throws(Failure) {
+  ///
+  /// - Parameter orPipe: what was typed may be a pipe, which gives what it has once.
+  mutating func read(orPipe: Bool = false) throws(Failure) {
     var found = Configuration()
     do throws(FileFault) {
       // A file that was named has to be there.
-      if let path = configuration.file ?? places.presentConfiguration {
+      if let path = configuration.file {
+        try ConfigurationFile.read(path, orPipe: orPipe, into: &found)
+      } else if let path = places.presentConfiguration {
         try ConfigurationFile.read(path, into: &found)
       }
     } catch {
@@ -61,36 +65,22 @@ struct Startup {
     return configuration
   }
 
-  /// A file that can't be understood is put aside: it was ours to write, and nobody has time to mend it.
+  /// Nothing is written here: many only want to know how things are.
   private mutating func remembered(at path: String) -> UserState {
-    let fault: String
-    do throws(WholeFile.Failure) {
-      let bytes = try WholeFile.read(path, limit: JSON5.Limits().bytes)
-      do throws(JSON5.Fault) {
-        let document = try JSON5.read(bytes)
-        do throws(Keys<Configuration>.Fault) {
-          return try UserState(document)
-        } catch {
-          fault = "\(path):\(error.line): \(error.text)"
-        }
-      } catch {
-        fault = "\(path):\(error.line): \(error.text)"
-      }
+    do throws(FileFault) {
+      return try UserState(FileFault.bytes(path), from: path)
     } catch {
-      if !error.isMissing { notices.append("what tactus remembers can't be read: \(error.text)") }
+      guard !error.isMissing else { return UserState() }
+      let future = error.isUnreadable ? "" : "; the next choice puts it aside as \(StateKeeper.aside(path))"
+      notices.append("\(error.text); nothing is remembered\(future)")
       return UserState()
     }
-    let aside = path + ".broken"
-    let isAside = rename(path, aside) == 0
-    notices.append(
-      "\(fault); " + (isAside ? "put aside as \(aside)" : "left alone") + ", nothing is remembered")
-    return UserState()
   }
 
   /// What holds because it was remembered.
   var remembered: [(key: String, value: JSON5)] { state.values(over: file) }
 
   func keeper(notice: @escaping (String) -> Void) -> StateKeeper {
-    StateKeeper(path: places.state, state: state, start: configuration, file: file, notice: notice)
+    StateKeeper(path: places.state, start: configuration, file: file, notice: notice)
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import Glibc
+import JSON5
 import Synchronization
 
 /// Writes what is to be remembered, some time after it changed and at the end. [control]
@@ -17,7 +18,8 @@ final class StateKeeper {
   private let path: String?
   private var file: Configuration
   private let notice: (String) -> Void
-  private var state: UserState
+  /// Chosen since what was written last: only that is ours to write.
+  private var choices = UserState()
   private var noted: Configuration
   private var changedFirst: Micros?
   private var changedLast = Micros.zero
@@ -26,16 +28,18 @@ final class StateKeeper {
   private var hasFailed = false
   private var isAsked = false
 
+  /// Where a file goes that nobody understands.
+  static func aside(_ path: String) -> String { path + ".broken" }
+
   /// - Parameters:
   ///   - path: nil remembers nothing.
   ///   - start: what holds now.
   ///   - file: what the configuration alone says.
   init(
-    path: String?, state: UserState, start: Configuration, file: Configuration,
+    path: String?, start: Configuration, file: Configuration,
     notice: @escaping (String) -> Void
   ) {
     self.path = path
-    self.state = state
     self.file = file
     self.notice = notice
     noted = start
@@ -43,7 +47,7 @@ final class StateKeeper {
 
   func note(_ configuration: Configuration, at now: Micros) {
     if configuration != noted {
-      if state.remember(configuration, since: noted, over: file) {
+      if choices.remember(configuration, since: noted, over: file) {
         changedFirst = changedFirst ?? now
         changedLast = now
       }
@@ -78,7 +82,8 @@ final class StateKeeper {
   private func begin() {
     changedFirst = nil
     guard let path else { return }
-    let next = Writing(state.text, to: path)
+    let next = Writing(choices, to: path)
+    choices = UserState()
     // Without a thread it is done here.
     if !next.start() { next.run() }
     writing = next
@@ -92,6 +97,9 @@ final class StateKeeper {
       hasFailed = false
       tellWhoAsked()
     case let failure?:
+      let later = choices
+      choices = done.choices
+      choices.take(later)
       if !hasFailed {
         notice("what tactus remembers can't be written: \(failure.text); the file stays as it was")
       }
@@ -110,16 +118,16 @@ final class StateKeeper {
   }
 }
 
-/// One text on its way to the disk.
+/// Some choices on their way to the disk, into what is there: another tactus may have put its own there.
 private final class Writing: Sendable {
-  private let text: String
+  let choices: UserState
   private let path: String
   private let over = Atomic(false)
   private let failure = Mutex<WholeFile.Failure?>(nil)
   private let thread = Mutex<pthread_t?>(nil)
 
-  init(_ text: String, to path: String) {
-    self.text = text
+  init(_ choices: UserState, to path: String) {
+    self.choices = choices
     self.path = path
   }
 
@@ -138,11 +146,24 @@ private final class Writing: Sendable {
 
   func run() {
     do throws(WholeFile.Failure) {
-      try WholeFile.write(text, to: path)
+      try WholeFile.change(path, limit: JSON5.Limits().bytes) { bytes throws(WholeFile.Failure) in
+        var state = try found(bytes)
+        state.take(choices)
+        return state.text
+      }
     } catch {
       failure.withLock { [error] in $0 = error }
     }
     over.store(true, ordering: .releasing)
+  }
+
+  /// A file that can't be understood is put aside: it was ours to write, and nobody has time to mend it.
+  private func found(_ bytes: [UInt8]?) throws(WholeFile.Failure) -> UserState {
+    guard let bytes else { return UserState() }
+    if let state = try? UserState(bytes, from: path) { return state }
+    let aside = StateKeeper.aside(path)
+    guard rename(path, aside) == 0 else { throw WholeFile.Failure(aside, code: errno) }
+    return UserState()
   }
 
   /// Waits for the end; what went wrong, if something did.

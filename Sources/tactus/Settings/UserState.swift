@@ -22,6 +22,15 @@ struct UserState: Equatable {
 
   init() {}
 
+  init(_ bytes: [UInt8], from path: String) throws(FileFault) {
+    let document = try FileFault.document(bytes, from: path)
+    do throws(Keys<Configuration>.Fault) {
+      try self.init(document)
+    } catch {
+      throw FileFault(path, line: error.line, error.text)
+    }
+  }
+
   init(_ document: JSON5.Element) throws(Keys<Configuration>.Fault) {
     guard case .object(let members) = document.value else {
       throw Keys.Fault(line: document.line, text: "holds \(document.value.kind) instead of an object")
@@ -38,6 +47,11 @@ struct UserState: Equatable {
       }
       entries[member.name] = Entry(value: value, over: over)
     }
+  }
+
+  /// What was chosen later holds.
+  mutating func take(_ later: UserState) {
+    entries.merge(later.entries) { _, later in later }
   }
 
   /// - Parameter file: what the configuration says now.

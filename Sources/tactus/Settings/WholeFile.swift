@@ -1,20 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 
-/// Small files, read and written as a whole.
+/// Small files, read and written as a whole, without ever waiting for somebody.
 enum WholeFile {
   struct Failure: Error, Equatable {
     let path: String
-    let code: Int32
+    let reason: String
+    var isMissing = false
 
-    var isMissing: Bool { code == ENOENT || code == ENOTDIR }
-    var text: String { "\(path): \(String(cString: strerror(code)))" }
+    /// What the system says, which for a link means its target.
+    init(_ path: String, code: Int32) {
+      self.path = path
+      let target = code == ENOENT ? WholeFile.target(ofLink: path) : nil
+      reason = target.map { "a link to \($0), which is not there" } ?? String(cString: strerror(code))
+      isMissing = target == nil && (code == ENOENT || code == ENOTDIR)
+    }
+
+    init(_ path: String, _ reason: String) {
+      self.path = path
+      self.reason = reason
+    }
+
+    var text: String { "\(path): \(reason)" }
   }
 
+  /// How long somebody may take who writes into a pipe that was typed, `--config <(...)`.
+  private static let patience: Int32 = 2000
+  /// How long another may take over its change, in hundredths of a second.
+  private static let turn = 100
+
   /// At most a byte more than the limit, so that the reader can see that it is too long.
-  static func read(_ path: String, limit: Int) throws(Failure) -> [UInt8] {
-    let file = open(path, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { throw Failure(path: path, code: errno) }
+  ///
+  /// - Parameter orPipe: a pipe is as good, if what it brings comes soon.
+  static func read(_ path: String, limit: Int, orPipe: Bool = false) throws(Failure) -> [UInt8] {
+    // Looked at before it is opened: a FIFO waits for its writer then, and a device may do anything.
+    try judge(path, orPipe: orPipe)
+    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    guard file >= 0 else { throw Failure(path, code: errno) }
     defer { close(file) }
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 16384)
@@ -23,22 +45,51 @@ enum WholeFile {
       if count == 0 { break }
       if count > 0 {
         bytes += chunk[..<count]
+      } else if errno == EAGAIN, orPipe {
+        var wait = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
+        guard poll(&wait, 1, patience) > 0 else {
+          throw Failure(path, "a pipe that does not come to its end")
+        }
       } else if errno != EINTR {
-        throw Failure(path: path, code: errno)
+        throw Failure(path, code: errno)
       }
     }
+    if bytes.isEmpty, orPipe, isPipe(file) { throw Failure(path, "a pipe that brought nothing") }
     return bytes
+  }
+
+  private static func judge(_ path: String, orPipe: Bool = false) throws(Failure) {
+    var found = stat()
+    guard stat(path, &found) == 0 else { throw Failure(path, code: errno) }
+    switch found.st_mode & S_IFMT {
+    case S_IFREG: return
+    case S_IFIFO: if !orPipe { throw Failure(path, "a pipe, not a file") }
+    case S_IFDIR: throw Failure(path, "a folder, not a file")
+    case S_IFSOCK: throw Failure(path, "a socket, not a file")
+    // /dev/null is how one says "none".
+    default: if !orPipe || found.st_rdev != nothing { throw Failure(path, "a device, not a file") }
+    }
+  }
+
+  private static let nothing: dev_t = {
+    var found = stat()
+    return stat("/dev/null", &found) == 0 ? found.st_rdev : 0
+  }()
+
+  private static func isPipe(_ file: Int32) -> Bool {
+    var found = stat()
+    return fstat(file, &found) == 0 && found.st_mode & S_IFMT == S_IFIFO
   }
 
   /// The old content stays until the new one is on the disk: written beside it, then put in its place.
   static func write(_ text: String, to path: String) throws(Failure) {
     // A link stays a link: its target is what is replaced.
-    let target = resolved(path)
+    let target = try resolved(path)
     let temporary = "\(target).\(getpid()).new"
     do throws(Failure) {
       try makeDirectory(of: target)
       try fill(temporary, with: Array(text.utf8))
-      guard rename(temporary, target) == 0 else { throw Failure(path: target, code: errno) }
+      guard rename(temporary, target) == 0 else { throw Failure(target, code: errno) }
     } catch {
       unlink(temporary)
       throw error
@@ -51,9 +102,29 @@ enum WholeFile {
     }
   }
 
+  /// Makes the text anew from what is there (nil: nothing), while no other tactus does the same.
+  static func change(
+    _ path: String, limit: Int, _ body: ([UInt8]?) throws(Failure) -> String
+  ) throws(Failure) {
+    let target = try resolved(path)
+    try makeDirectory(of: target)
+    // The folder and not a file of its own, which would lie there for ever. Who does not come to an end, or is on a
+    // disk without locks, is not waited for: the file is read just before it is written, anyway.
+    let folder = open(parent(of: target), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    defer { close(folder) }
+    for _ in 0..<turn where flock(folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK { usleep(10_000) }
+    var before: [UInt8]?
+    do throws(Failure) {
+      before = try read(path, limit: limit)
+    } catch {
+      guard error.isMissing else { throw error }
+    }
+    try write(body(before), to: path)
+  }
+
   private static func fill(_ path: String, with bytes: [UInt8]) throws(Failure) {
-    let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard file >= 0 else { throw Failure(path: path, code: errno) }
+    let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
+    guard file >= 0 else { throw Failure(path, code: errno) }
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
@@ -62,16 +133,16 @@ enum WholeFile {
       } else if errno != EINTR {
         let code = errno
         close(file)
-        throw Failure(path: path, code: code)
+        throw Failure(path, code: code)
       }
     }
     // Some file systems say only here that the disk is full.
     guard fsync(file) == 0 else {
       let code = errno
       close(file)
-      throw Failure(path: path, code: code)
+      throw Failure(path, code: code)
     }
-    guard close(file) == 0 else { throw Failure(path: path, code: errno) }
+    guard close(file) == 0 else { throw Failure(path, code: errno) }
   }
 
   private static func makeDirectory(of path: String) throws(Failure) {
@@ -79,7 +150,7 @@ enum WholeFile {
     guard access(directory, F_OK) != 0, directory != "/", directory != "." else { return }
     try makeDirectory(of: directory)
     // XDG wants it to be the user's alone.
-    guard mkdir(directory, 0o700) == 0 || errno == EEXIST else { throw Failure(path: directory, code: errno) }
+    guard mkdir(directory, 0o700) == 0 || errno == EEXIST else { throw Failure(directory, code: errno) }
   }
 
   private static func parent(of path: String) -> String {
@@ -87,9 +158,23 @@ enum WholeFile {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  private static func resolved(_ path: String) -> String {
-    guard let real = realpath(path, nil) else { return path }
+  /// Nothing is ever put in the place of what is no file, nor of a link whose target is somewhere that is not there now.
+  private static func resolved(_ path: String) throws(Failure) -> String {
+    do throws(Failure) {
+      try judge(path)
+    } catch {
+      guard error.isMissing else { throw error }
+      return path
+    }
+    guard let real = realpath(path, nil) else { throw Failure(path, code: errno) }
     defer { free(real) }
     return String(cString: real)
+  }
+
+  /// nil: no link.
+  private static func target(ofLink path: String) -> String? {
+    var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
+    let count = readlink(path, &bytes, bytes.count)
+    return count > 0 ? String(decoding: bytes[..<count], as: UTF8.self).shortened : nil
   }
 }

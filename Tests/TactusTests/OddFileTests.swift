@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+import Testing
+
+@testable import tactus
+
+/// What may lie where a small file is expected.
+@Suite("Files that are none")
+struct OddFileTests {
+  private let folder: ScratchFolder
+
+  init() throws { folder = try ScratchFolder() }
+
+  private func path(_ name: String) -> String { folder.path + "/" + name }
+
+  /// A FIFO that nobody writes into, a folder, a link to nowhere, a socket, a link to a device.
+  private func put(_ kind: String, at name: String) throws {
+    let place = path(name)
+    switch kind {
+    case "pipe": #expect(mkfifo(place, 0o600) == 0)
+    case "folder": #expect(mkdir(place, 0o700) == 0)
+    case "nowhere": #expect(symlink("/nowhere/at/all", place) == 0)
+    case "loop": #expect(symlink(place, place) == 0)
+    case "socket":
+      let made =
+        try ChildProcess.run(
+          ["python3", "-c", "import socket,sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])", place])
+        as ChildProcess.Finished
+      #expect(made.status == 0)
+    default: #expect(symlink(kind, place) == 0)
+    }
+  }
+
+  static let kinds: [(String, String)] = [
+    ("pipe", "a pipe, not a file"), ("folder", "a folder, not a file"),
+    ("nowhere", "a link to /nowhere/at/all, which is not there"), ("socket", "a socket, not a file"),
+    ("/dev/zero", "a device, not a file"), ("/dev/tty", "a device, not a file"),
+    ("loop", "Too many levels of symbolic links"),
+  ]
+
+  @Test("As the configuration each is one line at once, in its usual place and named", arguments: kinds)
+  func configuration(kind: String, words: String) throws {
+    try put(kind, at: "config.json5")
+    let expected = Startup.Failure(text: path("config.json5") + ": " + words)
+    #expect(throws: expected) { try Startup([], places: Places(folder: folder.path)) }
+    // What is typed may be a pipe, for somebody may be writing into it; nobody is.
+    let typed =
+      kind == "pipe"
+      ? Startup.Failure(text: path("config.json5") + ": a pipe that brought nothing") : expected
+    #expect(throws: typed) {
+      try Startup(["--config", path("config.json5")], places: Places(folder: "/nowhere"))
+    }
+  }
+
+  @Test(
+    "As the memory each is one notice, nothing waits, and nothing is put in its place",
+    // No devices: where this fails as root, one of the machine's would be replaced.
+    arguments: kinds.filter { !$0.0.hasPrefix("/dev/") })
+  func memory(kind: String, words: String) throws {
+    try put(kind, at: "state.json5")
+    let startup = try Startup([], places: Places(folder: folder.path))
+    #expect(startup.notices == [path("state.json5") + ": " + words + "; nothing is remembered"])
+    var notices: [String] = []
+    let keeper = startup.keeper { notices.append($0) }
+    var chosen = startup.configuration
+    chosen.syncsStartStop = true
+    keeper.note(chosen, at: .zero)
+    keeper.close(at: .zero)
+    #expect(
+      notices == [
+        "what tactus remembers can't be written: \(path("state.json5")): \(words); the file stays as it was"
+      ])
+    #expect(folder.names == ["state.json5"])
+    var found = stat()
+    #expect(lstat(path("state.json5"), &found) == 0 && found.st_mode & S_IFMT != S_IFREG)
+  }
+
+  @Test(
+    "A file that says nothing means nothing", arguments: ["", "\n", "// only words\n", "/* and */ // more"])
+  func empty(text: String) throws {
+    try folder.write(text, to: "config.json5")
+    try folder.write(text, to: "state.json5")
+    try folder.write(text, to: "connections.json5")
+    let startup = try Startup([], places: Places(folder: folder.path))
+    #expect(startup.configuration == Configuration() && startup.notices == [])
+    #expect(try SessionFolder(path: folder.path).readConnections().isEmpty)
+  }
+
+  @Test("A configuration that has become a pipe is refused when it is read again, typed or not")
+  func again() throws {
+    for typed in [[], ["--config", path("config.json5")]] {
+      try folder.write("{bpm: 99}", to: "config.json5")
+      var startup = try Startup(typed, places: Places(folder: folder.path))
+      unlink(path("config.json5"))
+      try put("pipe", at: "config.json5")
+      let expected = Startup.Failure(text: path("config.json5") + ": a pipe, not a file")
+      #expect(throws: expected) { try startup.read() }
+      #expect(startup.configuration.tempo == 99)
+      unlink(path("config.json5"))
+    }
+  }
+
+  @Test("/dev/null is how one says that there is no configuration")
+  func noConfiguration() throws {
+    let startup = try Startup(["--config=/dev/null"], places: Places(folder: "/nowhere"))
+    #expect(startup.configuration.tempo == 120)
+  }
+
+  @Test("A pipe that was typed is read to its end, and one that has none is not waited for long")
+  func pipes() async throws {
+    let ended = try await ChildProcess.run(
+      ["bash", "-c", "\"$0\" config --config <(sleep 0.2; echo '{bmp: 1}')", program])
+    #expect(ended.status == 2 && ended.errors.contains(":1: unknown key \"bmp\""), "\(ended)")
+    let endless = try await ChildProcess.run(
+      [
+        "bash", "-c", "\"$0\" config --config <(echo '{'; exec >/dev/null; exec 3>/proc/self/fd/0; sleep 60)",
+        program,
+      ])
+    #expect(endless.status == 2, "\(endless)")
+  }
+
+  @Test(
+    "What the kernel calls a file and is none is one line, too",
+    arguments: ["/proc/self/mem", "/proc/self/environ"])
+  func processFiles(path: String) throws {
+    do {
+      _ = try Startup(["--config", path], places: Places(folder: "/nowhere"))
+      Issue.record("\(path) was taken")
+    } catch {
+      #expect(error.text.hasPrefix(path + ":") && !error.text.contains("\n"), "\(error.text)")
+    }
+  }
+}
