@@ -40,7 +40,7 @@ let package = Package(
     .target(name: "NSMClient", dependencies: ["BeatMath", "ControlSurface"]),
     .target(name: "TerminalView", dependencies: ["BeatMath", "ControlSurface"]),
     // Writes the layouts for tablets and phones (tools/layouts).
-    .executableTarget(name: "Layouts", dependencies: ["ControlSurface"]),
+    .executableTarget(name: "Layouts", dependencies: ["ClickSounds", "ControlSurface"]),
     // The reference implementation, for comparison in tests only; empty without Debian's ableton-link-dev.
     .target(
       name: "LinkOracle", path: "Tests/LinkOracle",

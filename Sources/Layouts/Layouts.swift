@@ -50,7 +50,7 @@ struct Frame: Equatable {
 
 struct Control {
   enum Kind: Equatable {
-    case push, toggle, fader(ClosedRange<Double>), light, ring, label(size: Int)
+    case push, toggle, fader(ClosedRange<Double>, inWholeSteps: Bool = false), light, ring, label(size: Int)
   }
 
   let kind: Kind
@@ -94,7 +94,7 @@ extension Page {
   /// Chooses what to draw from what the row is.
   mutating func add(
     _ path: String, _ caption: String, _ frame: Frame, _ color: Color = .plain,
-    range: ClosedRange<Double>? = nil
+    range: ClosedRange<Double>? = nil, inWholeSteps: Bool = false
   ) {
     guard let row = Table.rows.first(where: { $0.path == path }) else {
       preconditionFailure("no row \(path)")
@@ -104,9 +104,10 @@ extension Page {
     case (.trigger, _): kind = .push
     case (.value, .flag?): kind = .toggle
     case (.value, .fader?): kind = .fader(0...1)
-    case (.value, .number(let whole, _)?): kind = .fader(range ?? whole)
+    case (.value, .number(let whole, _)?): kind = .fader(range ?? whole, inWholeSteps: inWholeSteps)
     case (.value, .whole(let whole, _)?):
-      kind = .fader(range ?? Double(whole.lowerBound)...Double(whole.upperBound))
+      kind = .fader(
+        range ?? Double(whole.lowerBound)...Double(whole.upperBound), inWholeSteps: true)
     case (.order, .number(let whole, _)?): kind = .fader(range ?? whole)
     case (.feed, .flag?): kind = .light
     case (.feed, .number?) where path == "phase": kind = .ring

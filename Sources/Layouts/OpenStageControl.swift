@@ -34,9 +34,9 @@ enum OpenStageControl {
         members = [
           ("type", .text("button")), ("mode", .text("toggle")), ("on", .whole(1)), ("off", .whole(0)),
         ]
-      case .fader(let range):
+      case .fader(let range, let inWholeSteps):
         members = [
-          ("type", .text("fader")), ("horizontal", .truth(true)), ("decimals", .whole(2)),
+          ("type", .text("fader")), ("horizontal", .truth(true)), ("decimals", .whole(inWholeSteps ? 0 : 2)),
           ("range", .object([("min", .number(range.lowerBound)), ("max", .number(range.upperBound))])),
         ]
       case .light, .ring:

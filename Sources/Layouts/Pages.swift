@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import ClickSounds
 
 // What is where. Columns and rows of a grid; sizes that a thumb hits without looking.
 extension Layout {
@@ -90,10 +91,12 @@ extension Layout {
     page.add("click/when/rolling", "ROLLING", at(2, 1.5, 2, 1.5))
     page.add("click/volume", "VOLUME", at(0, 3, 4, 1.5), .go)
     page.add("click/subdivision", "CLICKS IN A BEAT", at(0, 4.5, 4, 1.5))
-    page.add("click/sound", "SOUND", at(0, 6, 2, 1.5), range: 0...7)
+    page.add(
+      "click/sound", "SOUND", at(0, 6, 2, 1.5),
+      range: 0...Double(BuiltInSound.allCases.count - 1))
     page.label("click/sound/str", at(2, 6, 2, 1.5), size: size)
     page.label("click/pattern", at(0, 7.5, 4, 1), size: size, caption: "PATTERN")
-    page.add("click/1/offset", "OFFSET ms", at(0, 8.5, 3, 1.5), range: -50...50)
+    page.add("click/offset", "OFFSET ms", at(0, 8.5, 3, 1.5), range: -50...50)
     page.label("click/1/latency", at(3, 8.5, 1, 1.5), size: size, caption: "LATENCY")
     return page
   }
@@ -115,7 +118,7 @@ extension Layout {
     page.add("pulse/offset", "PULSE OFFSET ms", at(0, 7, 6, 1.5), range: -50...50)
     page.label("drift", at(0, 8.5, 2, 1.5), size: size, caption: "DRIFT ppm")
     page.label("launch/error", at(2, 8.5, 2, 1.5), size: size, caption: "LAUNCH ms")
-    page.label("jack/xruns", at(4, 8.5, 2, 1.5), size: size, caption: "LOST CYCLES")
+    page.label("jack/lost", at(4, 8.5, 2, 1.5), size: size, caption: "LOST CYCLES")
     return page
   }
 
@@ -138,7 +141,7 @@ extension Layout {
     page.add("jack/timebase", "TIMEBASE", at(0, 5.5, 4, 1.5), .switchedOn)
     page.add("takeover", "TAKE OVER", at(4, 5.5, 4, 1.5), .stop)
     page.label("jack/timebase/str", at(8, 5.5, 4, 1.5), size: size, caption: "TIMEBASE MASTER")
-    page.add("quantum", "QUANTUM", at(0, 7, 12, 1.5), range: 1...16)
+    page.add("quantum", "QUANTUM", at(0, 7, 12, 1.5), range: 1...16, inWholeSteps: true)
     page.label("message", at(0, 8.5, 12, 0.75), size: isWide ? 24 : 12)
     page.label("error", at(0, 9.25, 12, 0.75), size: isWide ? 24 : 12)
     return page

@@ -8,7 +8,7 @@ enum Picture {
     "position/time": "00:00:03.625", "lead/str": "Ableton Link", "status": "rolling, in time",
     "click/sound/str": "wood", "click/pattern": "Xxxx", "jack/timebase/str": "tactus", "message": "2 Links",
     "click/1/latency": "5.33", "clock/latency": "5.33", "drift": "0.02", "launch/error": "0.01",
-    "jack/xruns": "0",
+    "jack/lost": "0",
   ]
   private static let lit: Set<String> = [
     "beat/2", "start", "link", "click", "launch/bar", "lead/link", "click/when/rolling", "jack/timebase",
@@ -57,7 +57,7 @@ enum Picture {
     case .push, .toggle, .light:
       return box(frame, tone, opacity: isLit ? 1 : 0.3, outline: tone)
         + words(control.caption, frame, size, "#fff")
-    case .fader(let range):
+    case .fader(let range, _):
       let share = range.lowerBound < 0 ? 0.5 : 0.4
       let bar = Frame(x: frame.x, y: frame.y, width: frame.width * share, height: frame.height)
       return box(frame, tone, opacity: 0.2, outline: tone) + box(bar, tone, opacity: 0.7)

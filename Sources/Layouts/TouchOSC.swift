@@ -203,10 +203,12 @@ struct TouchOSC {
   }
 
   private static func message(_ control: Control) -> String {
-    var range = 0.0...1.0
-    if case .fader(let wanted) = control.kind { range = wanted }
-    let (variable, conversion): (String, String) =
-      if case .label = control.kind { ("text", "STRING") } else { ("x", "FLOAT") }
+    let (variable, conversion, range): (String, String, ClosedRange<Double>) =
+      switch control.kind {
+      case .label: ("text", "STRING", 0...1)
+      case .fader(let range, let inWholeSteps): ("x", inWholeSteps ? "INTEGER" : "FLOAT", range)
+      case .push, .toggle, .light, .ring: ("x", "FLOAT", 0...1)
+      }
     let triggers =
       control.isSent
       ? "<triggers><trigger><var>\(cdata("x"))</var><condition>ANY</condition></trigger></triggers>" : ""

@@ -22,6 +22,9 @@ extension SurfaceState {
     case .click(.pattern(let pattern)): click.pattern = pattern
     case .click(.subdivision(let count)): click.subdivision = count
     case .click(.countsIn(let on)): click.countsIn = on
+    case .click(.offset(let milliseconds)):
+      outputs[.click1].offsetMilliseconds = milliseconds
+      outputs[.click2].offsetMilliseconds = nil
     case .clock(.enabled(let on)): clock.enabled = on
     case .clock(.whileStopped(let on)): clock.whileStopped = on
     case .clock(.settle(let milliseconds)): clock.settleMilliseconds = milliseconds
@@ -63,12 +66,12 @@ extension SurfaceState {
       case (true, .twentyFour): .perBeat(24)
       case (true, .fortyEight): .perBeat(48)
       }
-    settings.offsets.click1 = micros(outputs[.click1].offsetMilliseconds)
-    settings.offsets.click2 = micros(outputs[.click2].offsetMilliseconds)
-    settings.offsets.clock = micros(outputs[.clock].offsetMilliseconds)
-    settings.offsets.pulse = micros(outputs[.pulse].offsetMilliseconds)
-    settings.offsets.run = micros(outputs[.run].offsetMilliseconds)
-    settings.offsets.transport = micros(outputs[.jack].offsetMilliseconds)
+    settings.offsets.click1 = micros(offsetMilliseconds(.click1))
+    settings.offsets.click2 = micros(offsetMilliseconds(.click2))
+    settings.offsets.clock = micros(offsetMilliseconds(.clock))
+    settings.offsets.pulse = micros(offsetMilliseconds(.pulse))
+    settings.offsets.run = micros(offsetMilliseconds(.run))
+    settings.offsets.transport = micros(offsetMilliseconds(.jack))
     settings.launch.mode =
       switch launch {
       case .bar: .bar
@@ -138,10 +141,10 @@ extension Configuration {
     state.pulse.enabled = pulse != .off
     state.pulse.rate = ControlSurface.PulseRate.allCases.first { $0.word == pulse.rawValue } ?? .one
     state.outputs[.click1].offsetMilliseconds = offsets.click
-    state.outputs[.click2].offsetMilliseconds = offsets.click2 ?? offsets.click
+    state.outputs[.click2].offsetMilliseconds = offsets.click2
     state.outputs[.clock].offsetMilliseconds = offsets.clock
     state.outputs[.pulse].offsetMilliseconds = offsets.pulse
-    state.outputs[.run].offsetMilliseconds = offsets.run ?? offsets.pulse
+    state.outputs[.run].offsetMilliseconds = offsets.run
     state.outputs[.jack].offsetMilliseconds = offsets.transport
   }
 }

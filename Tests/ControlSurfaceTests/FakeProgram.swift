@@ -57,6 +57,9 @@ struct FakeProgram {
     case .click(.pattern(let pattern)): state.click.pattern = pattern
     case .click(.subdivision(let count)): state.click.subdivision = count
     case .click(.countsIn(let on)): state.click.countsIn = on
+    case .click(.offset(let milliseconds)):
+      state.outputs[.click1].offsetMilliseconds = milliseconds
+      state.outputs[.click2].offsetMilliseconds = nil
     case .clock(.enabled(let on)): state.clock.enabled = on
     case .clock(.whileStopped(let on)): state.clock.whileStopped = on
     case .clock(.settle(let milliseconds)): state.clock.settleMilliseconds = milliseconds

@@ -67,6 +67,19 @@ struct LayoutsTests {
       sent.allSatisfy { $0.hasSuffix("\t/tactus/subscribe\t9000\tstate beat phase position heartbeat\t20") })
   }
 
+  @Test("A finger sets whole quantums and a sound that there is; lost cycles are lost cycles")
+  func sensibleFaders() throws {
+    for layout in Layout.all {
+      let controls = layout.pages.flatMap(\.controls)
+      #expect(controls.first { $0.path == "quantum" }?.kind == .fader(1...16, inWholeSteps: true))
+      #expect(controls.first { $0.path == "click/sound" }?.kind == .fader(0...3, inWholeSteps: true))
+      #expect(controls.first { $0.caption == "LOST CYCLES" }?.path == "jack/lost")
+      let quantum = try #require(TouchOSC.xml(layout).firstRange(of: "/tactus/quantum]]>"))
+      let after = TouchOSC.xml(layout)[quantum.upperBound...].prefix(200)
+      #expect(after.contains("<type>VALUE</type><conversion>INTEGER</conversion>"), "\(after)")
+    }
+  }
+
   @Test("The Open Stage Control session is JSON of the documented form, and each address is in the table")
   func openStageControl() throws {
     let program = """

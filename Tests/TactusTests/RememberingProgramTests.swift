@@ -45,7 +45,6 @@ struct RememberingProgramTests {
           bpm 88
           start-stop-sync true
           click-offset -4.5
-          click-2-offset 0
 
         """)
     let again = try ChildProcess(stage.command([program]))

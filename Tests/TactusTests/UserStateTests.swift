@@ -2,6 +2,7 @@
 import BeatMath
 import ControlSurface
 import Glibc
+import HostSync
 import JSON5
 import TestSupport
 import Testing
@@ -57,6 +58,27 @@ struct UserStateTests {
     #expect(folder.names == ["state.json5"])
     #expect(try start("--link", "-b99").configuration.tempo == 99)
     #expect(try start("--link").configuration.isLinkEnabled)
+  }
+
+  @Test("What has no offset of its own goes on as the other, now and the next time")
+  func asTheOther() throws {
+    try folder.write("{'click-offset': 20, 'pulse-offset': 3}", to: "config.json5")
+    _ = try run { state in
+      state.choose(.offset(.click1, milliseconds: 7))
+      state.choose(.offset(.pulse, milliseconds: -4))
+      let cycle = state.settings(from: Settings(), launch: .bar).offsets
+      #expect(cycle.click2 == Micros(7000) && cycle.run == Micros(-4000))
+    }
+    let next = try start().configuration.offsets
+    #expect(next.click == 7 && next.click2 == nil && next.pulse == -4 && next.run == nil)
+    #expect(try !folder.text(of: "state.json5").contains("click-2-offset"))
+    // One of its own is kept beside it, and given back by the click's.
+    _ = try run { $0.choose(.offset(.click2, milliseconds: 50.5)) }
+    _ = try run { $0.choose(.offset(.click1, milliseconds: 1)) }
+    #expect(try start().configuration.offsets.click2 == 50.5)
+    _ = try run { $0.choose(.click(.offset(milliseconds: 2))) }
+    let given = try start().configuration.offsets
+    #expect(given.click == 2 && given.click2 == nil)
   }
 
   @Test("A run in which nothing is chosen writes nothing, whatever its command line said")

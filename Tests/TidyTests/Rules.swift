@@ -22,7 +22,7 @@ enum Rules {
     ],
     "TerminalView": ["BeatMath", "ControlSurface"],
     "MIDIControl": [],
-    "Layouts": ["ControlSurface", "Glibc"],
+    "Layouts": ["ClickSounds", "ControlSurface", "Glibc"],
     "NSMClient": ["BeatMath", "ControlSurface", "Glibc"],
     "tactus": [
       "BeatMath", "ClickSounds", "ControlSurface", "FoundationEssentials", "Glibc", "Handoff", "HostSync",

@@ -52,6 +52,8 @@ public enum ClickChange: Hashable, Sendable, BitwiseCopyable {
   case sound(Int)
   case pattern(ClickPattern)
   case subdivision(Int)
+  /// Of both ports: the second has none of its own any more.
+  case offset(milliseconds: Double)
   /// While a launch waits, the beats before the song's first one sound too.
   case countsIn(Bool)
 }
@@ -110,6 +112,15 @@ public enum Output: UInt8, CaseIterable, Hashable, Sendable, BitwiseCopyable {
   case click1, click2, clock, pulse, run
   /// What other JACK clients are shown as bar, beat and tick.
   case jack
+
+  /// The output whose offset it has, as long as it has none of its own.
+  var follows: Output? {
+    switch self {
+    case .click2: .click1
+    case .run: .pulse
+    case .click1, .clock, .pulse, .jack: nil
+    }
+  }
 
   /// Where its rows lie in the table.
   var path: String {

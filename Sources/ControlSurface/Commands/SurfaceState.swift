@@ -59,6 +59,11 @@ public struct SurfaceState: Hashable, Sendable {
 
   public var tempo: Tempo { timeline.tempo }
 
+  /// What holds for this output.
+  public func offsetMilliseconds(_ output: Output) -> Double {
+    outputs[output].offsetMilliseconds ?? output.follows.map { offsetMilliseconds($0) } ?? 0
+  }
+
   /// Where the host's transport is. Song beat = session beat - origin; the session beat is the timeline's,
   /// phase-encoded with the quantum.
   public enum Transport: Hashable, Sendable {
@@ -108,7 +113,8 @@ public struct SurfaceState: Hashable, Sendable {
   }
 
   public struct OutputTiming: Hashable, Sendable {
-    public var offsetMilliseconds = 0.0
+    /// nil: as the output that it follows, or none.
+    public var offsetMilliseconds: Double?
     public var latencyMilliseconds = 0.0
     public init() {}
   }

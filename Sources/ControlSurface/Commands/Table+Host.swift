@@ -101,8 +101,9 @@ extension Table {
   static func offset(_ output: Output) -> Node {
     .number(
       "\(output.path)/offset", -500...500, "ms",
-      "\(what(output)) is heard this much later than its latency says, so it is sent earlier.",
-      read: { $0.state.outputs[output].offsetMilliseconds }, write: { .offset(output, milliseconds: $0) })
+      "\(what(output)) is heard this much later than its latency says, so it is sent earlier."
+        + (output.follows.map { " Until it is set, that of \($0.path)." } ?? ""),
+      read: { $0.state.offsetMilliseconds(output) }, write: { .offset(output, milliseconds: $0) })
   }
 
   static func latency(_ output: Output) -> Node {

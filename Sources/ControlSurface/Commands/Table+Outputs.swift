@@ -54,6 +54,10 @@ extension Table {
       .flag(
         "click/countin", "The beats before a launch click too.", read: { $0.state.click.countsIn },
         write: { .click(.countsIn($0)) }),
+      .number(
+        "click/offset", -500...500, "ms",
+        "The click is heard this much later than its latency says, at both ports, so it is sent earlier.",
+        read: { $0.state.offsetMilliseconds(.click1) }, write: { .click(.offset(milliseconds: $0)) }),
       offset(.click1), latency(.click1), offset(.click2), latency(.click2),
     ]
 

@@ -26,12 +26,10 @@ extension Configuration {
     new.countsIn = state.click.countsIn
     new.clock = !state.clock.enabled ? .off : state.clock.whileStopped ? .always : .rolling
     new.pulse = state.pulse.enabled ? Pulse(rawValue: state.pulse.rate.word) ?? pulse : .off
-    let outputs = state.outputs
-    func offset(_ output: Output) -> Double { outputs[output].offsetMilliseconds }
     new.offsets = Offsets(
-      click: offset(.click1), click2: offset(.click2) == offset(.click1) ? nil : offset(.click2),
-      clock: offset(.clock), pulse: offset(.pulse),
-      run: offset(.run) == offset(.pulse) ? nil : offset(.run), transport: offset(.jack))
+      click: state.offsetMilliseconds(.click1), click2: state.outputs[.click2].offsetMilliseconds,
+      clock: state.offsetMilliseconds(.clock), pulse: state.offsetMilliseconds(.pulse),
+      run: state.outputs[.run].offsetMilliseconds, transport: state.offsetMilliseconds(.jack))
     new.learned = state.learned
     return new
   }

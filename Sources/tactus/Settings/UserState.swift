@@ -57,6 +57,10 @@ struct UserState: Equatable {
   /// - Parameter file: what the configuration says now.
   func apply(to configuration: inout Configuration, over file: Configuration) {
     for (name, value) in values(over: file) {
+      // What has no value of its own any more says null, which as a key of the configuration would say nothing.
+      if value == .null {
+        Self.keys.options.first { $0.long == name }?.copy(from: Configuration(), to: &configuration)
+      }
       try? Self.keys.apply(Self.document(name, value), to: &configuration)
     }
   }

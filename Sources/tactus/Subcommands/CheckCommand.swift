@@ -105,14 +105,12 @@ struct CheckCommand: Conversing {
       return .failure
     }
     if var running = try? RunningTactus(whereabouts), (try? running.values()) != nil {
-      for path in ["click/1/offset", "click/2/offset"] {
-        do {
-          let message = Message(RunningTactus.address(path), .float64(offset))
-          if case .refused(let text) = try running.ask(message) { throw Complaint(text: text) }
-        } catch {
-          Console.complain("the offset was not taken: \(error)")
-          return .failure
-        }
+      do {
+        let message = Message(RunningTactus.address("click/offset"), .float64(offset))
+        if case .refused(let text) = try running.ask(message) { throw Complaint(text: text) }
+      } catch {
+        Console.complain("the offset was not taken: \(error)")
+        return .failure
       }
       Console.complain("the running tactus now has --click-offset=\(offset.short), and will the next time")
       return .success
