@@ -131,24 +131,24 @@ extension HostSync {
 
   /// The song of a sequencer that has just begun it, for a start from the song's beginning: that start is its doing.
   @inline(__always) @_noLocks @_noAllocation
-  func leader(of cycle: borrowing Cycle, _ grid: Grid, songBeat: Beats, at time: Double) -> Leader {
-    guard case .midi = cycle.settings.lead, let startedAt = clockIn.startedAt, clockIn.loop.isRunning,
+  func leader(_ now: borrowing Now, songBeat: Beats, at time: Double) -> Leader {
+    guard case .midi = now.settings.lead, let startedAt = clockIn.startedAt, clockIn.loop.isRunning,
       !clockIn.isEcho, case .locked = clockIn.loop.state
     else { return .none }
-    if case .now = cycle.settings.launch.mode { return .none }
+    if case .now = now.settings.launch.mode { return .none }
     if case .anothers = timebase { return .none }
     guard launch.isChasing || songBeat == .zero else { return .none }
-    let quantum = cycle.settings.quantum > 0 ? cycle.settings.quantum : 1
+    let quantum = now.settings.quantum > 0 ? now.settings.quantum : 1
     let played = clockIn.loop.beat(at: time)
     // Who presses play later wants the next bar.
     guard launch.isHolding || played < quantum else { return .none }
-    let away = grid.beat(at: time) - played
+    let away = now.grid.beat(at: time) - played
     let origin = Double(Int64(rounding: away / quantum)) * quantum
-    if abs(away - origin) * grid.period <= HostFollower.largestNudge {
-      let framesPerBeat = grid.period * Double(cycle.sampleRate) / 1e6
+    if abs(away - origin) * now.grid.period <= HostFollower.largestNudge {
+      let framesPerBeat = now.grid.period * Double(now.sampleRate) / 1e6
       return .playing(origin: Beats(origin), framesPerBeat: framesPerBeat)
     }
-    return mayForce(cycle) && time - startedAt < Self.settling ? .unsettled : .none
+    return mayForce(now) && time - startedAt < Self.settling ? .unsettled : .none
   }
 }
 
@@ -225,18 +225,18 @@ private struct EchoWatch: BitwiseCopyable {
 extension HostSync {
   /// Carries the sequencer's tempo and beat into the session, if it is to lead.
   @_noLocks @_noAllocation
-  mutating func followClock(_ cycle: borrowing Cycle) -> Proposal? {
-    guard case .midi = cycle.settings.lead, !cycle.isFreewheeling else {
+  mutating func followClock(_ now: borrowing Now) -> Proposal? {
+    guard case .midi = now.settings.lead, !now.isFreewheeling else {
       if hearsClock { clockIn = ClockIn() }
       hearsClock = false
       return nil
     }
     hearsClock = true
-    clockIn.hear(received, arrived, frames: cycle.frames, sessionTempo: cycle.session.tempo)
+    clockIn.hear(received, arrived, frames: now.frames, sessionTempo: now.session.tempo)
     return clockIn.propose(
       HostFollower.Observation(
-        bbt: clockIn.shown(at: heard.start), isRolling: clockIn.loop.isRunning, heard: heard.start,
-        grid: Grid(cycle.session.timeline), quantum: cycle.settings.quantum, mayForce: mayForce(cycle),
-        isConnected: cycle.session.isConnected, isSound: times.isSound))
+        bbt: clockIn.shown(at: now.heard.start), isRolling: clockIn.loop.isRunning, heard: now.heard.start,
+        grid: now.grid, quantum: now.settings.quantum, mayForce: mayForce(now),
+        isConnected: now.session.isConnected, isSound: times.isSound))
   }
 }

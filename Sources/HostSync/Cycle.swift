@@ -12,8 +12,8 @@ public struct Cycle: BitwiseCopyable {
   public var latencies: Latencies
   /// From JACK's clock to Link's.
   public var clock: ClockMap
-  /// Published by the network thread; its timeline is in Link's host time.
-  public var session: SessionState
+  /// Published by the network thread; its timeline is in Link's host time. Only `Freeze` may look.
+  fileprivate var session: SessionState
   public var settings: Settings
   public var sounds: SoundBank
   /// The server runs as fast as it can: its times mean nothing, and the session is left alone.
@@ -38,6 +38,26 @@ public struct Cycle: BitwiseCopyable {
     self.sounds = sounds
     self.isFreewheeling = isFreewheeling
     self.relocation = relocation
+  }
+}
+
+/// The session as a callback may see it. A freewheeling server's time says nothing about the session, so that stays as it
+/// was, in all of it, until time is real again.
+struct Freeze: BitwiseCopyable {
+  private var frozen: SessionState?
+
+  @_noLocks @_noAllocation
+  init() {}
+
+  @_noLocks @_noAllocation
+  mutating func session(of cycle: borrowing Cycle) -> SessionState {
+    guard cycle.isFreewheeling else {
+      frozen = nil
+      return cycle.session
+    }
+    if let frozen { return frozen }
+    frozen = cycle.session
+    return cycle.session
   }
 }
 

@@ -44,13 +44,11 @@ public struct HostSync: ~Copyable {
   var shows = Timebase.nobodys
   var timebase = Timebase.nobodys
   var cyclesSinceOurs: UInt32 = .max / 2
-  /// This cycle as heard through the physical outputs.
-  var heard = FrameLine(start: 0, perFrame: 1)
-  var frames: UInt32 = 0
+  private var freeze = Freeze()
+  /// What the last `run` went by; what is asked after it goes by the same.
+  var last: Now?
   var wasRunning = false
   private var wasRecording = false
-  /// The session as it was when freewheeling began.
-  private var frozen: Grid?
   private var droppedEvents: UInt64 = 0
 
   @_noLocks @_noAllocation
@@ -66,50 +64,55 @@ public struct HostSync: ~Copyable {
     outputs.clear()
     defer { received.removeAll() }
     guard cycle.frames > 0, cycle.sampleRate > 0 else { return }
-    let line = times.line(of: cycle)
-    let offsets = cycle.settings.offsets
-    heard = delayed(line, cycle.latencies.physical, offsets.transport)
-    frames = cycle.frames
-    arrived = line.delayed(by: -Double(cycle.latencies.control) * times.steadyPerFrame)
-    beats.update(grid(of: cycle), heard: heard, passed: times.passedFrames)
-    readTimebase(cycle.transport.bbt)
-    startSong(cycle)
+    let session = freeze.session(of: cycle)
+    let now = Now(cycle, session, line: times.line(of: cycle), perFrame: times.steadyPerFrame)
+    last = now
+    arrived = now.line.delayed(by: -Double(now.latencies.control) * now.perFrame)
+    beats.update(now.grid, heard: now.heard, passed: times.passedFrames)
+    readTimebase(now.transport.bbt)
+    startSong(now)
     let lost = max(0, times.passedFrames &- times.previousFrames)
-    song.follow(
-      cycle.transport, at: position(of: cycle), frames: cycle.frames, lostFrames: lost, beats: beats,
-      heard: heard, nominalPerFrame: 1e6 / Double(cycle.sampleRate), quantum: cycle.settings.quantum)
-    let length = Int(cycle.frames)
-    click1.render(
-      into: outputs.click1, window: window(line, cycle.latencies.click1, offsets.click1, length), song: song,
-      shift: beats.shift, settings: cycle.settings, bank: cycle.sounds, sampleRate: cycle.sampleRate)
-    click2.render(
-      into: outputs.click2, window: window(line, cycle.latencies.click2, offsets.click2, length), song: song,
-      shift: beats.shift, settings: cycle.settings, bank: cycle.sounds, sampleRate: cycle.sampleRate)
-    pulse.render(
-      into: outputs.pulse, window: window(line, cycle.latencies.pulse, offsets.pulse, length), song: song,
-      shift: beats.shift, settings: cycle.settings, passed: times.passedFrames, sampleRate: cycle.sampleRate)
-    RunGate.render(
-      into: outputs.run, window: window(line, cycle.latencies.run, offsets.run, length), song: song)
-    clock.run(
-      into: &outputs.events, window: window(line, cycle.latencies.clock, offsets.clock, length), song: song,
-      transport: cycle.transport, settings: cycle.settings.clock, isSilenced: cycle.isFreewheeling,
-      passed: times.passedFrames)
-    passOnRecord(cycle.settings.records, into: &outputs.events)
-    outputs.proposal = passOnStartStop(cycle)
-    if case .none = outputs.proposal { outputs.proposal = followHost(cycle) }
-    let clockProposal = followClock(cycle)
+    song.follow(now, at: position(now), lostFrames: lost, beats: beats)
+    render(now, cycle.sounds, into: &outputs)
+    passOnRecord(now.settings.records, into: &outputs.events)
+    outputs.proposal = passOnStartStop(now)
+    if case .none = outputs.proposal { outputs.proposal = followHost(now) }
+    let clockProposal = followClock(now)
     if case .none = outputs.proposal { outputs.proposal = clockProposal }
     if case .none = outputs.proposal, let tempo = tempoRequest.take() {
-      outputs.proposal = Proposal(.tempo(tempo), at: Micros(rounding: heard.start))
+      outputs.proposal = Proposal(.tempo(tempo), at: Micros(rounding: now.heard.start))
     }
     droppedEvents &+= UInt64(outputs.events.dropped)
-    report(cycle, at: heard.start, into: &outputs.report)
+    outputs.report.driftPPM = times.driftPPM(on: cycle.clock)
+    outputs.report.oldestBank = min(
+      click1.oldestBank(cycle.sounds.number), click2.oldestBank(cycle.sounds.number))
+    report(now, into: &outputs.report)
+  }
+
+  /// What is heard: each port for its own latency.
+  @_noLocks @_noAllocation
+  private mutating func render(_ now: borrowing Now, _ bank: SoundBank, into outputs: inout Outputs) {
+    let latencies = now.latencies, offsets = now.settings.offsets
+    click1.render(
+      into: outputs.click1, window: window(now, latencies.click1, offsets.click1), song: song,
+      shift: beats.shift, settings: now.settings, bank: bank, sampleRate: now.sampleRate)
+    click2.render(
+      into: outputs.click2, window: window(now, latencies.click2, offsets.click2), song: song,
+      shift: beats.shift, settings: now.settings, bank: bank, sampleRate: now.sampleRate)
+    pulse.render(
+      into: outputs.pulse, window: window(now, latencies.pulse, offsets.pulse), song: song,
+      shift: beats.shift, settings: now.settings, passed: times.passedFrames, sampleRate: now.sampleRate)
+    RunGate.render(into: outputs.run, window: window(now, latencies.run, offsets.run), song: song)
+    clock.run(
+      into: &outputs.events, window: window(now, latencies.clock, offsets.clock), song: song,
+      transport: now.transport, settings: now.settings.clock, isSilenced: now.isFreewheeling,
+      passed: times.passedFrames)
   }
 
   /// When a message that came in through `control` at this frame of the cycle was sent, on Link's clock. After `run`.
   @_noLocks @_noAllocation
   public mutating func arrival(ofFrame frame: UInt32) -> Micros {
-    Micros(rounding: arrived.time(atFrame: Double(min(frame, frames))))
+    Micros(rounding: arrived.time(atFrame: Double(min(frame, last?.frames ?? 0))))
   }
 
   @_noLocks @_noAllocation
@@ -119,36 +122,27 @@ public struct HostSync: ~Copyable {
     events.insert(MIDIEvent(frame: 0, machineControl: records ? MIDI.recordStrobe : MIDI.recordExit))
   }
 
-  /// A freewheeling server's time says nothing about the session: it stays as it was.
-  @_noLocks @_noAllocation
-  private mutating func grid(of cycle: borrowing Cycle) -> Grid {
-    guard cycle.isFreewheeling else {
-      frozen = nil
-      return Grid(cycle.session.timeline)
-    }
-    if let frozen { return frozen }
-    let now = Grid(cycle.session.timeline)
-    frozen = now
-    return now
-  }
-
-  /// When the cycle's frames are heard through a port.
   @inline(__always) @_noLocks @_noAllocation
-  private func delayed(_ line: FrameLine, _ latency: UInt32, _ offset: Micros) -> FrameLine {
-    line.delayed(by: Double(latency) * times.steadyPerFrame + Double(offset.count))
-  }
-
-  @inline(__always) @_noLocks @_noAllocation
-  private func window(_ line: FrameLine, _ latency: UInt32, _ offset: Micros, _ frames: Int) -> Window {
+  private func window(_ now: borrowing Now, _ latency: UInt32, _ offset: Micros) -> Window {
     Window(
-      line: delayed(line, latency, offset), grid: beats.grid, frames: frames, correction: beats.correction,
-      isJump: beats.isJump)
+      line: now.heard(through: latency, offset), grid: beats.grid, frames: Int(now.frames),
+      correction: beats.correction, isJump: beats.isJump)
+  }
+
+  /// The question is asked before `run`, which alone makes a line for the cycle: the last one's goes on.
+  @_noLocks @_noAllocation
+  mutating func now(extrapolatedTo cycle: borrowing Cycle) -> Now {
+    let start = times.time(ofFrameNumber: cycle.times.frame)
+    return Now(
+      cycle, freeze.session(of: cycle), line: FrameLine(start: start, perFrame: times.steadyPerFrame),
+      perFrame: times.steadyPerFrame)
   }
 
   @_noLocks @_noAllocation
-  private mutating func report(_ cycle: borrowing Cycle, at heard: Double, into report: inout Report) {
-    let sessionBeat = beats.session.beat(at: heard)
-    let quantum = cycle.settings.quantum
+  private mutating func report(_ now: borrowing Now, into report: inout Report) {
+    let heard = now.heard.start
+    let sessionBeat = now.grid.beat(at: heard)
+    let quantum = now.settings.quantum
     report.sessionBeat = sessionBeat
     report.phase = quantum > 0 ? sessionBeat - quantum * Double(Int64(flooring: sessionBeat / quantum)) : 0
     report.isRolling = song.isRolling
@@ -156,10 +150,10 @@ public struct HostSync: ~Copyable {
     report.songBeat =
       song.isRolling || song.isWaiting ? song.songBeat(of: beats.grid.beat(at: heard)) : song.standing
     let whole = Int64(flooring: report.songBeat)
-    let perBar = cycle.settings.meter.beats
+    let perBar = now.settings.meter.beats
     report.bar = Ticker.floorDivide(whole, perBar) &+ 1
     report.beat = Int32(truncatingIfNeeded: Ticker.floorRemainder(whole, perBar)) &+ 1
-    report.tempo = cycle.session.tempo
+    report.tempo = now.session.tempo
     report.clicks = click1.count
     report.clocks = clock.count
     report.pulses = pulse.count
@@ -174,10 +168,9 @@ public struct HostSync: ~Copyable {
     report.bridgedCycles = times.bridgedCycles
     report.stalls = times.stalls
     report.filterError = times.filterError
-    report.driftPPM = times.driftPPM(on: cycle.clock)
-    reportHost(cycle, into: &report)
+    reportHost(now, into: &report)
     report.proposals = follower.proposals &+ clockIn.follower.proposals
-    if case .midi = cycle.settings.lead {
+    if case .midi = now.settings.lead {
       report.hostPhaseError = clockIn.follower.phaseError
       report.hostTempo = clockIn.follower.hostTempo
       report.correctsPhase = clockIn.follower.isCorrecting
@@ -187,7 +180,5 @@ public struct HostSync: ~Copyable {
     report.clockInRuns = clockIn.loop.isRunning
     report.lostClocks = clockIn.loop.missed
     report.isClockInEcho = clockIn.isEcho
-    report.oldestBank = min(
-      click1.oldestBank(cycle.sounds.number), click2.oldestBank(cycle.sounds.number))
   }
 }

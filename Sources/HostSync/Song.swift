@@ -55,35 +55,33 @@ struct Song: BitwiseCopyable {
     }
   }
 
-  /// Follows the transport through one cycle. `here` is the song's beat that its frame means by itself, `heard`: the
-  /// cycle's frames through the physical outputs.
+  /// Follows the transport through one cycle. `here` is the song's beat that its frame means by itself.
   @_noLocks @_noAllocation
-  mutating func follow(
-    _ transport: Transport, at here: Double, frames: UInt32, lostFrames: Int64, beats: BeatTracker,
-    heard: FrameLine, nominalPerFrame: Double, quantum: Double
-  ) {
-    if beats.isJump { rebase(beats, quantum: quantum, now: beats.grid.beat(at: heard.start)) }
+  mutating func follow(_ now: borrowing Now, at here: Double, lostFrames: Int64, beats: BeatTracker) {
+    let transport = now.transport
+    let beat = beats.grid.beat(at: now.heard.start)
+    if beats.isJump { rebase(beats, quantum: now.settings.quantum, now: beat) }
     switch transport.state {
     case .stopped:
-      stand(transport, here: here, beat: beats.grid.beat(at: heard.start))
-      leave(at: heard.start)
+      stand(transport, here: here, beat: beat)
+      leave(at: now.heard.start)
       if isWaiting { cancel() }
     case .starting:
-      stand(transport, here: here, beat: beats.grid.beat(at: heard.start))
-      leave(at: heard.start)
+      stand(transport, here: here, beat: beat)
+      leave(at: now.heard.start)
     case .rolling:
       if !isRolling || hasLocated(transport, lostFrames: lostFrames) {
         let position = standingFrame == transport.frame ? standing : here
-        enter(at: beats.grid.beat(at: heard.start), position: position)
+        enter(at: beat, position: position)
         lag.begin(frame: transport.frame, beat: position)
       }
       standingFrame = nil
       lag.follow(
-        frame: transport.frame, beat: songBeat(of: beats.grid.beat(at: heard.start)),
-        period: beats.grid.period, nominalPerFrame: nominalPerFrame)
+        frame: transport.frame, beat: songBeat(of: beat), period: beats.grid.period,
+        nominalPerFrame: 1e6 / Double(now.sampleRate))
     }
     lastFrame = transport.frame
-    lastFrames = frames
+    lastFrames = now.frames
   }
 
   /// The beat that a frame has if the tempo was always this one: all that a locate by frames can mean.

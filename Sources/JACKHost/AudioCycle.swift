@@ -68,9 +68,7 @@ struct AudioCycle: ~Copyable {
     var next = position.frame
     // PipeWire asks with this cycle's frame and shows the answer in the next.
     if source.isBBTLate, case .rolling = transport.state { next = next &+ frames }
-    let bbt = sync.bbt(
-      source.cycle(frames, sampleRate: sampleRate, transport, wokeAt: position.usecs), nextFrame: next,
-      requested: isNew ? transport.bbt : nil)
+    guard let bbt = sync.bbt(nextFrame: next, requested: isNew ? transport.bbt : nil) else { return }
     position.valid = JackPositionBBT
     position.set(bbt)
     source.shared.pointee.timebaseCalls.wrappingAdd(1, ordering: .relaxed)

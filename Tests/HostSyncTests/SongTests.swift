@@ -4,6 +4,16 @@ import Testing
 @testable import HostSync
 
 struct SongTests {
+  /// A cycle of a rolling transport.
+  private func cycle(_ heard: FrameLine, frame: UInt32, _ quantum: Double) -> Now {
+    let times = RawTimes(frame: 0, wakeMicros: 0, isPairValid: false, currentMicros: 0, nextMicros: 0)
+    var cycle = Cycle(times: times, frames: 256, sampleRate: 48_000)
+    cycle.transport = Transport(state: .rolling, frame: frame)
+    cycle.settings.quantum = quantum
+    var freeze = Freeze()
+    return Now(cycle, freeze.session(of: cycle), line: heard, perFrame: heard.perFrame)
+  }
+
   /// A song that began on session beat 8 and rolls at session beat `now`.
   private func rolling(at now: Double, quantum: Double) -> (song: Song, beats: BeatTracker) {
     var beats = BeatTracker()
@@ -14,10 +24,7 @@ struct SongTests {
       beats.update(
         Grid(origin: 0, period: period), heard: heard, passed: index == 0 ? 0 : Int64((now - 8) * period / 20)
       )
-      song.follow(
-        Transport(state: .rolling, frame: UInt32(index) * 256), at: 0, frames: 256, lostFrames: 0,
-        beats: beats,
-        heard: heard, nominalPerFrame: 1e6 / 48_000, quantum: quantum)
+      song.follow(cycle(heard, frame: UInt32(index) * 256, quantum), at: 0, lostFrames: 0, beats: beats)
     }
     return (song, beats)
   }
@@ -31,10 +38,7 @@ struct SongTests {
         #expect(abs(before - 3.25) < 1e-6)
         let heard = FrameLine(start: 11.25 * 500_000, perFrame: 20)
         beats.update(Grid(origin: -jump * 500_000, period: 500_000), heard: heard, passed: 0)
-        song.follow(
-          Transport(state: .rolling, frame: 512), at: 0, frames: 256, lostFrames: 0, beats: beats,
-          heard: heard, nominalPerFrame: 1e6 / 48_000,
-          quantum: Double(quantum))
+        song.follow(cycle(heard, frame: 512, Double(quantum)), at: 0, lostFrames: 0, beats: beats)
         let after = song.songBeat(of: beats.grid.beat(at: heard.start))
         // The session is at 11.25 + jump; the song's first beat was in phase with session beat 8.
         let inPhase = (11.25 + jump - 8 - after) / Double(quantum)

@@ -144,7 +144,7 @@ final class Studio {
     listen(frames: Int(frames), events: outputs.events)
     report = outputs.report
     proposal = outputs.proposal
-    if isMaster { shown = sync.bbt(cycle, nextFrame: transport.frame &+ frames) }
+    if isMaster { shown = sync.bbt(nextFrame: transport.frame &+ frames) }
     control()
     frame += Int(frames)
     if case .rolling = transport.state { transport.frame &+= frames }

@@ -116,8 +116,8 @@ struct World {
       if case .starting = cycle.transport.state { waits += sync.mayRoll(cycle) ? 0 : 1 }
       sync.run(cycle, into: &outputs)
       bars += sync.bbt(
-        cycle, nextFrame: cycle.transport.frame &+ size, requested: cycle.transport.bbt
-      ).bar != 1 ? 1 : 0
+        nextFrame: cycle.transport.frame &+ size, requested: cycle.transport.bbt
+      )?.bar != 1 ? 1 : 0
       if cycles == 1_000 { plant() }
       rtsanExit()
       last = outputs.report

@@ -84,14 +84,16 @@ final class Stage {
       latencies: Latencies(
         click1: frames, clock: frames, physical: UInt32(input.byte()) * 16, control: UInt32(input.byte())),
       clock: .identity, session: session, settings: settings, sounds: SoundBank(),
-      isFreewheeling: input.chance(50), received: received, relocation: relocation)
+      isFreewheeling: input.chance(50), relocation: relocation)
+    for index in 0..<received.count { sync.receive(received[index]) }
     if case .starting = transport.state, sync.mayRoll(cycle), input.chance(2) { transport.state = .rolling }
     var outputs = Outputs(
       click1: buffer(0, frames), click2: AudioBuffer(nil, frames: 0), pulse: buffer(1, frames), run: buffer(2, frames))
     sync.run(cycle, into: &outputs)
     judge(outputs, frames)
-    let shown = sync.bbt(cycle, nextFrame: transport.frame &+ frames, requested: requested)
-    precondition(rate == 0 || shown.beats != nil, "we show a bar and beat that make no sense: \(shown)")
+    if let shown = sync.bbt(nextFrame: transport.frame &+ frames, requested: requested) {
+      precondition(shown.beats != nil, "we show a bar and beat that make no sense: \(shown)")
+    }
     if let proposal = outputs.proposal { obey(proposal) }
     if rate > 0 { control(outputs.report, &input) }
     number &+= frames
