@@ -10,6 +10,8 @@ public struct Diagnostics: Sendable {
   public var refusals: [String]
   /// Datagrams that the system would not send, on the gateways that are open now.
   public var failedSends: Int
+  /// Datagrams that came from outside of the networks of this machine, and were not looked at.
+  public var strangers: Int
   /// What was received and what was dropped.
   public var counters: Counters
 
@@ -19,6 +21,7 @@ public struct Diagnostics: Sendable {
       "\(local.address): \(failure.call): \(String(cString: strerror(failure.code)))"
     }
     failedSends = engine.gateways.reduce(0) { $0 + $1.failedSends }
+    strangers = engine.strangers
     counters = engine.session.counters
   }
 }

@@ -13,6 +13,8 @@ struct Engine: Sendable {
   private(set) var gateways: [GatewaySockets] = []
   /// Addresses that could not be opened, and why; tried again at each scan.
   private(set) var refused: [(LocalAddress, SocketFailure)] = []
+  /// Datagrams from outside of our networks: not looked at.
+  private(set) var strangers = 0
   private(set) var events: [LinkSession.Event] = []
   private(set) var deadline: Micros?
   private(set) var snapshot: SessionSnapshot
@@ -20,6 +22,7 @@ struct Engine: Sendable {
   private(set) var isWanted = false
 
   private let watch = AddressWatch()
+  private var neighbours = Neighbourhood()
   private var doors: [Door] = []
   private let status: LinkStatus
   private var lastScan: Micros?
@@ -180,6 +183,10 @@ extension Engine {
     for _ in 0..<Self.datagramsPerTurn {
       let received = buffer.withUnsafeMutableBytes { gateway.receive(fromSocket: socket, into: $0) }
       guard let received else { return }
+      guard neighbours.contains(received.from.address, through: received.interface) else {
+        strangers += 1
+        continue
+      }
       let now = HostClock.micros()
       buffer.withUnsafeBytes { bytes in
         session.receive(
@@ -216,17 +223,15 @@ extension Engine {
   private mutating func scan(at now: Micros) {
     lastScan = now
     nextScan = now + Self.scanPeriod
-    guard let found = localAddresses() else { return }
-    for gateway in gateways where gateway.isBroken || !found.contains(gateway.local) {
+    guard let interfaces = runningInterfaces() else { return }
+    neighbours = Neighbourhood(interfaces)
+    let (used, left) = Neighbourhood.gateways(on: interfaces, limit: Limits.gateways)
+    for gateway in gateways where gateway.isBroken || !used.contains(gateway.local) {
       feed(.gatewayClosed(gateway.id), at: now)
       gateways.removeAll { $0 === gateway }
     }
-    refused.removeAll()
-    for local in found where !gateways.contains(where: { $0.local == local }) {
-      guard gateways.count < Limits.gateways else {
-        refused.append((local, SocketFailure(call: "too many addresses", code: ENOBUFS)))
-        continue
-      }
+    refused = left.map { ($0, SocketFailure(call: "too many addresses", code: ENOBUFS)) }
+    for local in used where !gateways.contains(where: { $0.local == local }) {
       do throws(SocketFailure) {
         nextGateway &+= 1
         let gateway = try GatewaySockets(local, id: GatewayID(rawValue: nextGateway))

@@ -43,12 +43,16 @@ final class GatewaySockets: Sendable {
   /// The next datagram of the socket that is `index` in `descriptors`.
   func receive(
     fromSocket index: Int, into buffer: UnsafeMutableRawBufferPointer
-  ) -> (count: Int, from: Endpoint)? {
-    switch index {
-    case 0: measurement.receive(into: buffer)
-    case 1: unicast.receive(into: buffer)
-    default: group.receive(into: buffer)
-    }
+  ) -> UDPSocket.Arrival? {
+    let arrival =
+      switch index {
+      case 0: measurement.receive(into: buffer)
+      case 1: unicast.receive(into: buffer)
+      default: group.receive(into: buffer)
+      }
+    guard var arrival else { return nil }
+    if arrival.interface == 0 { arrival.interface = local.interface }
+    return arrival
   }
 
   /// Alives and ByeByes leave by the unicast socket, so that Responses come back to it.

@@ -2,45 +2,55 @@
 import Glibc
 import LinkWire
 
-/// A local address to open a gateway on, and the interface that has it.
-struct LocalAddress: Hashable, Comparable {
-  var address: Address
-  /// 127/8; an IPv6 loopback is never used.
-  var isLoopback: Bool { address.isLoopback }
-  var interface: UInt32
-
-  static func < (left: LocalAddress, right: LocalAddress) -> Bool {
-    (left.address, left.interface) < (right.address, right.interface)
-  }
-}
-
-/// Every IPv4 address of a running interface, loopback included, and every link-local IPv6 address of an interface
-/// that has an IPv4 one too (link-protocol 3.6). Sorted. Nil if the system would not say.
-func localAddresses() -> [LocalAddress]? {
+/// What is up and runs. Nil if the system would not say.
+func runningInterfaces() -> [Interface]? {
   var first: UnsafeMutablePointer<ifaddrs>?
   guard getifaddrs(&first) == 0 else { return nil }
   defer { freeifaddrs(first) }
-  var found: Set<LocalAddress> = []
-  var withIPv4: Set<UInt32> = []
+  var found: [UInt32: Interface] = [:]
   var next = first
-  while let entry = next {
-    next = entry.pointee.ifa_next
+  while let entry = next?.pointee {
+    next = entry.ifa_next
     let running = UInt32(IFF_UP) | UInt32(IFF_RUNNING)
-    guard entry.pointee.ifa_flags & running == running, let name = entry.pointee.ifa_name,
-      let socketAddress = entry.pointee.ifa_addr,
-      let endpoint = Endpoint(socketAddress: UnsafeRawPointer(socketAddress))
+    guard entry.ifa_flags & running == running, let name = entry.ifa_name, let address = entry.ifa_addr
     else { continue }
-    let interface = if_nametoindex(name)
-    switch endpoint.address {
-    case .v4:
-      withIPv4.insert(interface)
-      found.insert(LocalAddress(address: endpoint.address, interface: interface))
-    case .v6:
-      guard endpoint.address.isIPv6LinkLocal else { continue }
-      found.insert(LocalAddress(address: endpoint.address.scoped(interface), interface: interface))
+    let index = if_nametoindex(name)
+    guard index != 0 else { continue }
+    var interface = found[index] ?? Interface(index: index)
+    interface.isLoopback = entry.ifa_flags & UInt32(IFF_LOOPBACK) != 0
+    interface.hasMulticast = entry.ifa_flags & UInt32(IFF_MULTICAST) != 0
+    interface.learn(entry, UnsafeRawPointer(address))
+    found[index] = interface
+  }
+  return Array(found.values)
+}
+
+extension Interface {
+  fileprivate mutating func learn(_ entry: ifaddrs, _ socketAddress: UnsafeRawPointer) {
+    if Int32(socketAddress.loadUnaligned(as: sa_family_t.self)) == AF_PACKET {
+      // struct sockaddr_ll: the address's length is its twelfth byte. The second bit says that it is made up.
+      let bytes = UnsafeRawBufferPointer(start: socketAddress, count: 18)
+      isMakers = bytes[11] == 6 && bytes[12] & 2 == 0 && bytes[12..<18].contains { $0 != 0 }
+      return
+    }
+    guard let endpoint = Endpoint(socketAddress: socketAddress) else { return }
+    addresses.append(endpoint.address)
+    guard !endpoint.address.isIPv6 else { return }
+    let own = endpoint.address.v4Bits
+    if let mask = entry.ifa_netmask.flatMap({ Endpoint(socketAddress: UnsafeRawPointer($0)) })?.address
+      .v4Bits,
+      mask != .max
+    {
+      networks.append(Network(address: own, mask: mask))
+    }
+    // At the other end of a cable or tunnel; some say ourselves.
+    if entry.ifa_flags & UInt32(IFF_POINTOPOINT) != 0,
+      let other = entry.ifa_ifu.ifu_dstaddr.flatMap({ Endpoint(socketAddress: UnsafeRawPointer($0)) })?
+        .address.v4Bits, other != own
+    {
+      networks.append(Network(address: other, mask: .max))
     }
   }
-  return found.filter { !$0.address.isIPv6 || withIPv4.contains($0.interface) }.sorted()
 }
 
 extension Endpoint {

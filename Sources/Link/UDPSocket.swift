@@ -22,7 +22,8 @@ struct UDPSocket: ~Copyable, Sendable {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  /// Hears what is sent to the group through this address's interface, and nothing of other interfaces.
+  /// Hears what is sent to the group through this address's interface: nothing of other interfaces, and nothing that
+  /// is sent to an address of ours.
   static func listening(on local: LocalAddress) throws(SocketFailure) -> UDPSocket {
     let socket = try UDPSocket(for: local.address)
     socket.makeRoom()
@@ -30,10 +31,12 @@ struct UDPSocket: ~Copyable, Sendable {
     try socket.set(SOL_SOCKET, SO_REUSEADDR, Int32(1), "SO_REUSEADDR")
     switch local.address {
     case .v4(let bits):
-      // Else a socket bound to 0.0.0.0 hears the group on every interface that any socket has joined on
-      // (link-protocol 3.7), and Responses would leave from the wrong address.
+      // Else a socket hears the group on every interface that any socket has joined on (link-protocol 3.7), and
+      // Responses would leave from the wrong address.
       try socket.set(Int32(IPPROTO_IP), IP_MULTICAST_ALL, Int32(0), "IP_MULTICAST_ALL")
-      try socket.bind(to: Endpoint(address: .v4(0), port: Endpoint.discoveryPort))
+      try socket.noteInterfaces()
+      // To the group and not to 0.0.0.0, where whatever anybody sends to an address of ours would be heard.
+      try socket.bind(to: .discoveryGroup(for: local.address))
       var request = ip_mreqn()
       request.imr_multiaddr.s_addr = Endpoint.discoveryGroup(for: local.address).address.v4Bits.bigEndian
       request.imr_address.s_addr = bits.bigEndian
@@ -44,8 +47,7 @@ struct UDPSocket: ~Copyable, Sendable {
       try socket.set(Int32(IPPROTO_IPV6), IPV6_V6ONLY, Int32(1), "IPV6_V6ONLY")
       // Linux 4.20 has it; before, IPv6 peers may show up on several gateways, which does no harm.
       try? socket.set(Int32(IPPROTO_IPV6), ipv6MulticastAll, Int32(0), "IPV6_MULTICAST_ALL")
-      try socket.bind(
-        to: Endpoint(address: .v6(high: 0, low: 0, scope: 0), port: Endpoint.discoveryPort))
+      try socket.bind(to: .discoveryGroup(for: local.address))
       var request = ipv6_mreq()
       Endpoint.discoveryGroup(for: local.address).withSocketAddress { address, _ in
         request.ipv6mr_multiaddr = UnsafeRawPointer(address).loadUnaligned(as: sockaddr_in6.self).sin6_addr
@@ -68,6 +70,7 @@ struct UDPSocket: ~Copyable, Sendable {
       interface.imr_address.s_addr = bits.bigEndian
       interface.imr_ifindex = Int32(bitPattern: local.interface)
       try socket.set(Int32(IPPROTO_IP), IP_MULTICAST_IF, interface, "IP_MULTICAST_IF")
+      try socket.noteInterfaces()
     case .v6:
       try socket.set(Int32(IPPROTO_IPV6), IPV6_V6ONLY, Int32(1), "IPV6_V6ONLY")
       try socket.set(Int32(IPPROTO_IPV6), IPV6_MULTICAST_LOOP, loops, "IPV6_MULTICAST_LOOP")
@@ -103,18 +106,60 @@ struct UDPSocket: ~Copyable, Sendable {
     }
   }
 
-  /// The next datagram: its length, cut off at the buffer's, and its sender. Nil if there is none now.
-  func receive(into buffer: UnsafeMutableRawBufferPointer) -> (count: Int, from: Endpoint)? {
+  struct Arrival {
+    /// Cut off at the buffer's length.
+    var count: Int
+    var from: Endpoint
+    /// Which it came through; 0 if the kernel does not say, as for IPv6, where a neighbour's scope says it.
+    var interface: UInt32
+  }
+
+  /// The next datagram. Nil if there is none now.
+  func receive(into buffer: UnsafeMutableRawBufferPointer) -> Arrival? {
     var storage = sockaddr_storage()
-    return withUnsafeMutableBytes(of: &storage) { bytes in
-      let pointer = bytes.baseAddress!
-      var size = socklen_t(bytes.count)
-      let count = recvfrom(
-        descriptor, buffer.baseAddress, buffer.count, 0, pointer.assumingMemoryBound(to: sockaddr.self), &size
-      )
-      guard count >= 0, let endpoint = Endpoint(socketAddress: pointer) else { return nil }
-      return (count, endpoint)
+    var notes = (0 as UInt64, 0 as UInt64, 0 as UInt64, 0 as UInt64, 0 as UInt64, 0 as UInt64)
+    return withUnsafeMutableBytes(of: &storage) { address in
+      withUnsafeMutableBytes(of: &notes) { notes in
+        var place = iovec(iov_base: buffer.baseAddress, iov_len: buffer.count)
+        return withUnsafeMutablePointer(to: &place) { place in
+          var message = msghdr()
+          message.msg_name = address.baseAddress
+          message.msg_namelen = socklen_t(address.count)
+          message.msg_iov = place
+          message.msg_iovlen = 1
+          message.msg_control = notes.baseAddress
+          message.msg_controllen = notes.count
+          let count = recvmsg(descriptor, &message, 0)
+          guard count >= 0, let from = Endpoint(socketAddress: UnsafeRawPointer(address.baseAddress!)) else {
+            return nil
+          }
+          let said = UnsafeRawBufferPointer(rebasing: notes[..<min(notes.count, message.msg_controllen)])
+          return Arrival(count: count, from: from, interface: Self.interface(in: said))
+        }
+      }
     }
+  }
+
+  /// The interface in what the kernel notes beside a datagram; of `CMSG_NXTHDR` and its like Swift knows nothing.
+  private static func interface(in notes: UnsafeRawBufferPointer) -> UInt32 {
+    let word = MemoryLayout<Int>.size
+    var place = 0
+    while place + word + 12 <= notes.count {
+      let length = notes.loadUnaligned(fromByteOffset: place, as: Int.self)
+      let level = notes.loadUnaligned(fromByteOffset: place + word, as: Int32.self)
+      let kind = notes.loadUnaligned(fromByteOffset: place + word + 4, as: Int32.self)
+      // struct in_pktinfo begins with it.
+      if level == Int32(IPPROTO_IP) && kind == IP_PKTINFO {
+        return notes.loadUnaligned(fromByteOffset: place + word + 8, as: UInt32.self)
+      }
+      guard length > 0, length < notes.count else { break }
+      place += (length + word - 1) / word * word
+    }
+    return 0
+  }
+
+  private func noteInterfaces() throws(SocketFailure) {
+    try set(Int32(IPPROTO_IP), IP_PKTINFO, Int32(1), "IP_PKTINFO")
   }
 
   /// For what comes while this thread has to wait for a processor: a tempo that is lost in a flood of other packets

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import Link
+import LinkWire
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import Link
 
 /// A network of its own inside this process: Linux gives each thread its namespace, and a `Link`'s thread inherits
 /// that of the thread that made the `Link`. So tests run side by side without becoming each other's peers, and may
@@ -33,7 +35,26 @@ final class PrivateNetwork: Sendable {
     try perform { Link(tempo: tempo) }
   }
 
-  func ip(_ words: String...) throws {
+  /// A cable between this network and another, with a name at each end.
+  func cable(_ name: String, to other: PrivateNetwork, _ farName: String) throws {
+    try ip(
+      "link", "add", name, "type", "veth", "peer", "name", farName, "netns",
+      "/proc/\(getpid())/fd/\(other.namespace)")
+  }
+
+  /// The ports of this network's UDP sockets at an IPv4 address.
+  func ports(of address: Address) throws -> [UInt16] {
+    let table = try perform { try ChildProcess.run(["cat", "/proc/thread-self/net/udp"]) }
+    let local = table.output.split(separator: "\n").compactMap { $0.split(separator: " ").dropFirst().first }
+    // As the kernel has it in its memory.
+    let key = String(address.v4Bits.bigEndian, radix: 16, uppercase: true)
+    let padded = String(repeating: "0", count: 8 - key.count) + key + ":"
+    return local.filter { $0.hasPrefix(padded) }.compactMap { UInt16($0.dropFirst(9), radix: 16) }
+  }
+
+  /// Words, or whole lines of them.
+  func ip(_ lines: String...) throws {
+    let words = lines.flatMap { $0.split(separator: " ").map(String.init) }
     let done = try perform { try ChildProcess.run(["ip"] + words) }
     try #require(done.status == 0, "ip \(words): \(done.errors)")
   }

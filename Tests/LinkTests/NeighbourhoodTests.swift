@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import LinkWire
+import Testing
+
+@testable import Link
+
+/// Whom Link hears and where it speaks, by values alone.
+struct NeighbourhoodTests {
+  func v4(_ a: UInt32, _ b: UInt32, _ c: UInt32, _ d: UInt32) -> Address {
+    .v4(a << 24 | b << 16 | c << 8 | d)
+  }
+
+  func linkLocal(_ number: UInt64, through scope: UInt32 = 0) -> Address {
+    .v6(high: 0xfe80 << 48, low: number, scope: scope)
+  }
+
+  func interface(_ index: UInt32, _ addresses: Address..., bits: UInt32 = 24) -> Interface {
+    let mask = UInt32.max << (32 - bits)
+    return Interface(
+      index: index, isMakers: true, addresses: addresses,
+      networks: addresses.filter { !$0.isIPv6 }.map { Interface.Network(address: $0.v4Bits, mask: mask) })
+  }
+
+  var loopback: Interface {
+    var lo = interface(1, v4(127, 0, 0, 1), bits: 8)
+    (lo.isLoopback, lo.hasMulticast, lo.isMakers) = (true, false, false)
+    return lo
+  }
+
+  @Test func whoSendsFromANetworkOfTheInterfaceIsANeighbourAndNobodyElse() {
+    let home = Neighbourhood([
+      loopback, interface(2, v4(192, 168, 7, 10), v4(10, 0, 5, 1), linkLocal(1)),
+      interface(3, v4(203, 0, 113, 9)),
+    ])
+    #expect(home.contains(v4(192, 168, 7, 200), through: 2))
+    #expect(home.contains(v4(10, 0, 5, 77), through: 2), "the interface's second network")
+    #expect(home.contains(v4(169, 254, 3, 4), through: 2), "who got no address is on the same wire")
+    #expect(home.contains(linkLocal(9, through: 2), through: 2))
+    #expect(!home.contains(v4(192, 168, 8, 1), through: 2))
+    #expect(!home.contains(v4(203, 0, 113, 1), through: 2), "that is the other wire's")
+    #expect(!home.contains(v4(192, 168, 7, 200), through: 3), "forged on the other wire")
+    #expect(!home.contains(linkLocal(9, through: 3), through: 2))
+    #expect(!home.contains(.v6(high: 0x2001_0db8 << 32, low: 1, scope: 0), through: 2))
+    #expect(home.contains(v4(192, 168, 7, 10), through: 1), "whatever comes by the loopback is ours")
+  }
+
+  @Test func atTheEndOfATunnelTheOtherEndIsANeighbour() {
+    var tunnel = Interface(index: 4, addresses: [v4(10, 8, 0, 6)])
+    tunnel.networks = [.init(address: v4(10, 8, 0, 5).v4Bits, mask: .max)]
+    let home = Neighbourhood([tunnel])
+    #expect(home.contains(v4(10, 8, 0, 5), through: 4))
+    #expect(!home.contains(v4(10, 8, 0, 7), through: 4))
+  }
+
+  @Test func whereTheNetworkCannotBeToldAllAreHeard() {
+    let home = Neighbourhood([Interface(index: 2, addresses: [v4(10, 1, 1, 1)])])
+    #expect(home.contains(v4(10, 2, 2, 2), through: 2))
+    #expect(home.contains(v4(10, 2, 2, 2), through: 9), "an interface that appeared a moment ago")
+  }
+
+  @Test func fortyBridgesOfContainersDoNotTakeTheStudiosNetworkItsPlace() {
+    let studio = interface(2, v4(192, 168, 7, 10), linkLocal(1))
+    let radio = interface(3, v4(192, 168, 9, 10))
+    let bridges = (0..<40).map { number in
+      var bridge = interface(
+        10 + UInt32(number), v4(172, 17 + UInt32(number % 15), UInt32(number), 1), linkLocal(2))
+      bridge.isMakers = false
+      return bridge
+    }
+    for order in [bridges + [radio, studio, loopback], [loopback, studio, radio] + bridges] {
+      let (used, left) = Neighbourhood.gateways(on: order, limit: 32)
+      #expect(used.count == 32 && left.count == 84 - 32)
+      #expect(used.elementsEqual(used.sorted()))
+      let addresses = used.map(\.address)
+      #expect(addresses.contains(v4(127, 0, 0, 1)) && addresses.contains(v4(192, 168, 7, 10)))
+      #expect(addresses.contains(v4(192, 168, 9, 10)))
+      #expect(addresses.contains(v4(172, 17, 0, 1)), "the earlier ones are used as far as there is room")
+    }
+  }
+
+  @Test func manyAddressesOfOneInterfaceDoNotCrowdOutAnother() {
+    var crowded = interface(2)
+    crowded.addresses = (1...100).map { v4(10, 0, 0, $0) }
+    let (used, _) = Neighbourhood.gateways(on: [crowded, interface(7, v4(192, 168, 7, 10))], limit: 32)
+    #expect(used.count == 32 && used.last?.address == v4(192, 168, 7, 10))
+  }
+
+  @Test func whatCannotMulticastComesLastAndIPv6AloneNotAtAll() {
+    var tunnel = interface(2, v4(10, 0, 0, 1))
+    tunnel.hasMulticast = false
+    let lone = interface(3, linkLocal(1), .v6(high: 0x2001_0db8 << 32, low: 1, scope: 0))
+    let cable = interface(
+      4, v4(192, 168, 7, 10), linkLocal(7), .v6(high: 0x2001_0db8 << 32, low: 1, scope: 0))
+    #expect(
+      Neighbourhood.gateways(on: [tunnel, lone, cable], limit: 1).used.map(\.address) == [v4(192, 168, 7, 10)]
+    )
+    let all = Neighbourhood.gateways(on: [tunnel, lone, cable], limit: 32)
+    #expect(
+      all.used.map(\.address) == [v4(10, 0, 0, 1), v4(192, 168, 7, 10), linkLocal(7, through: 4)]
+        && all.left.isEmpty)
+  }
+}

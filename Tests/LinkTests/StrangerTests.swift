@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import LinkWire
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Link
+
+/// A machine at the other end of the cable that also sends as somebody far away, whose packets a router would bring.
+@Suite(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
+struct StrangerTests {
+  static let here: Address = .v4(0x0a32_0001)
+  static let near: Address = .v4(0x0a32_0002)
+  static let far: Address = .v4(0xcb00_7107)
+
+  let home: PrivateNetwork, other: PrivateNetwork
+
+  init() throws {
+    (home, other) = (try PrivateNetwork(), try PrivateNetwork())
+    try home.cable("wire", to: other, "cable")
+    for words in ["addr add 10.50.0.1/24 dev wire", "link set wire up", "route add 203.0.113.0/24 dev wire"] {
+      try home.ip(words)
+    }
+    for words in [
+      "addr add 10.50.0.2/24 dev cable", "addr add 203.0.113.7/32 dev cable", "link set cable up",
+      "route del 224.0.0.0/4 dev lo", "route add 224.0.0.0/4 dev cable",
+    ] {
+      try other.ip(words)
+    }
+  }
+
+  /// A tempo of 200, later than any other word on it.
+  func alive(_ node: UInt64, in session: SessionID, from address: Address) -> Packet {
+    encodeAlive(
+      PeerState(
+        node: NodeID(rawValue: node), session: session,
+        timeline: Timeline(tempo: Tempo(200), beatOrigin: Beats(1_000), timeOrigin: Micros(1_000_000)),
+        startStop: .unset, measurement: Endpoint(address: address, port: 9)))
+  }
+
+  @Test func fromAnotherNetworkNobodyIsAnsweredOrBelievedAtAnySocket() throws {
+    let link = try home.link(tempo: 120)
+    link.isEnabled = true
+    #expect(eventually { link.diagnostics.addresses.contains("10.50.0.1") })
+    let ports = try home.ports(of: Self.here)
+    #expect(ports.count == 2, "one for Responses, one for pings")
+    let session = link.snapshot.session
+    let ping = encodePing(host: Micros(7), previousGhost: nil)
+    try other.perform {
+      let far = try Speaker(Self.far), near = try Speaker(Self.near)
+      let forged = self.alive(1, in: session, from: Self.far),
+        known = self.alive(2, in: session, from: Self.near)
+      for port in ports + [Endpoint.discoveryPort] {
+        for packet in [forged, ping] { far.send(packet, to: Endpoint(address: Self.here, port: port)) }
+      }
+      far.send(forged, to: Endpoint.discoveryGroupV4)
+      // A neighbour's, to the port where only the group is heard.
+      near.send(known, to: Endpoint(address: Self.here, port: Endpoint.discoveryPort))
+      // Nonsense, which is heard after all these.
+      near.send(ping, to: Endpoint.discoveryGroupV4)
+      #expect(eventually { link.diagnostics.counters.malformed == 1 })
+      #expect(far.heard == 0 && near.heard == 0)
+      #expect(link.diagnostics.strangers == 5)
+      #expect(link.peerCount == 0 && link.captureAppState().tempo == 120)
+      // All of it is heard when it comes from a neighbour as the protocol has it.
+      for port in ports {
+        for packet in [known, ping] { near.send(packet, to: Endpoint(address: Self.here, port: port)) }
+      }
+      #expect(eventually { near.heard == 2 }, "a Response and a pong")
+      #expect(eventually { link.peerCount == 1 })
+      near.send(known, to: Endpoint.discoveryGroupV4)
+      #expect(eventually { near.heard == 3 })
+      #expect(link.diagnostics.strangers == 5)
+    }
+  }
+}
+
+/// A socket at one address, and how many datagrams have come to it.
+private final class Speaker: Sendable {
+  private let socket: UDPSocket
+  private let count = Mutex(0)
+
+  init(_ address: Address) throws {
+    socket = try UDPSocket.sending(from: LocalAddress(address: address, interface: if_nametoindex("cable")))
+  }
+
+  func send(_ packet: Packet, to endpoint: Endpoint) {
+    let code = socket.send(packet, to: endpoint)
+    #expect(code == 0, "\(endpoint): \(String(cString: strerror(code)))")
+  }
+
+  var heard: Int {
+    withUnsafeTemporaryAllocation(byteCount: 600, alignment: 8) { buffer in
+      count.withLock { count in
+        while socket.receive(into: buffer) != nil { count += 1 }
+        return count
+      }
+    }
+  }
+}
