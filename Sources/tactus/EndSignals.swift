@@ -2,40 +2,70 @@
 import Glibc
 import Synchronization
 
-/// The signals that ask the program for something, taken one at a time by the main thread: to end, to stop for a while,
-/// to read its configuration again (SIGHUP to a service), to save (SIGUSR1, as LADISH's managers do). [control]
+/// The signals that ask the program for something: to end, to stop for a while, to read its configuration again (SIGHUP
+/// to a service), to save (SIGUSR1, as LADISH's managers do). [control]
 ///
 /// They are blocked before any other thread exists, so that every thread inherits it and no handler ever
-/// runs: there is nothing that a signal could interrupt half-way.
+/// runs: there is nothing that a signal could interrupt half-way. The main thread takes them one at a time, but for those
+/// that ask for the end: a thread of their own takes these, because the main thread may hang in a JACK server that does
+/// not answer, and whoever asks twice is obeyed (`LastResort`).
 struct EndSignals {
   private static let wakeUp = SIGUSR2
   private static let stop = Atomic(false)
   private static let reload = Atomic(false)
   private static let save = Atomic(false)
-  private let reloads: Bool
   private var set = sigset_t()
 
-  /// Call first, on the main thread.
+  /// The first thing that the program does: until it knows what it is, nothing may kill it that is not meant to.
+  static func hold() {
+    var all = Self.set([SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGUSR1, wakeUp])
+    pthread_sigmask(SIG_BLOCK, &all, nil)
+  }
+
+  /// For what answers and ends by itself: signals do what they always do, but for those that are meant for a tactus that
+  /// plays, and reach everything that has its name.
+  static func release() {
+    _ = Glibc.signal(SIGUSR1, SIG_IGN)
+    if !hasTerminal { _ = Glibc.signal(SIGHUP, SIG_IGN) }
+    var none = sigset_t()
+    sigemptyset(&none)
+    pthread_sigmask(SIG_SETMASK, &none, nil)
+  }
+
+  /// Another program takes our place: to it everything is as it was to us.
+  static func hand(over: () -> Void) {
+    let before = [SIGUSR1, SIGHUP].map { ($0, Glibc.signal($0, SIG_DFL)) }
+    over()
+    for (signal, action) in before { _ = Glibc.signal(signal, action) }
+  }
+
+  /// On the main thread, before there are others.
   ///
   /// - Parameter reloads: whether SIGHUP asks for the configuration and not for the end.
   init(reloads: Bool = false) {
-    self.reloads = reloads
-    sigemptyset(&set)
-    for signal in [SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGUSR1, Self.wakeUp] {
-      // nohup: that terminals close is none of its business.
-      if signal == SIGHUP, Self.isIgnored(SIGHUP) { continue }
-      sigaddset(&set, signal)
-      // A shell starts background jobs with SIGINT ignored; an ignored signal would never be delivered.
-      _ = Glibc.signal(signal, SIG_DFL)
+    Self.hold()
+    var ends = [SIGINT, SIGTERM]
+    var others = [SIGTSTP, SIGUSR1, Self.wakeUp]
+    // nohup: that terminals close is none of its business.
+    if !Self.isIgnored(SIGHUP) {
+      if reloads { others.append(SIGHUP) } else { ends.append(SIGHUP) }
     }
-    pthread_sigmask(SIG_BLOCK, &set, nil)
+    // A shell starts background jobs with SIGINT ignored; an ignored signal would never be delivered.
+    for signal in ends + others { _ = Glibc.signal(signal, SIG_DFL) }
+    set = Self.set(others)
     // That it goes on after a stop waits for the view, which has to draw everything anew.
-    var others = sigset_t()
-    sigemptyset(&others)
-    sigaddset(&others, SIGCONT)
-    pthread_sigmask(SIG_BLOCK, &others, nil)
+    var going = Self.set([SIGCONT])
+    pthread_sigmask(SIG_BLOCK, &going, nil)
     // Whoever read our output may leave; the write then says so.
     _ = Glibc.signal(SIGPIPE, SIG_IGN)
+    LastResort.watch(Self.set(ends))
+  }
+
+  private static func set(_ signals: [Int32]) -> sigset_t {
+    var set = sigset_t()
+    sigemptyset(&set)
+    for signal in signals { sigaddset(&set, signal) }
+    return set
   }
 
   private static func isIgnored(_ signal: Int32) -> Bool {
@@ -52,23 +82,18 @@ struct EndSignals {
     return terminal >= 0
   }
 
-  /// Whether one came within the time that asks for the end.
+  /// Whether the end was asked for, now or within the time.
   func came(withinMilliseconds milliseconds: Int) -> Bool {
+    if LastResort.isEndAsked { return true }
     var limit = timespec(tv_sec: milliseconds / 1000, tv_nsec: milliseconds % 1000 * 1_000_000)
     var set = set
-    let signal = sigtimedwait(&set, nil, &limit)
-    return signal > 0 && asksForTheEnd(signal)
-  }
-
-  private func asksForTheEnd(_ taken: Int32) -> Bool {
-    switch taken {
-    case Self.wakeUp: return false
+    switch sigtimedwait(&set, nil, &limit) {
     case SIGTSTP: Self.stop.store(true, ordering: .relaxed)
     case SIGUSR1: Self.save.store(true, ordering: .relaxed)
-    case SIGHUP where reloads: Self.reload.store(true, ordering: .relaxed)
-    default: return true
+    case SIGHUP: Self.reload.store(true, ordering: .relaxed)
+    default: break
     }
-    return false
+    return LastResort.isEndAsked
   }
 
   /// Whether Ctrl-Z has come; asked once.
@@ -82,9 +107,7 @@ struct EndSignals {
 
   /// Stops the program as everybody stops who is told to; returns when it goes on.
   static func stopHere() {
-    var stop = sigset_t()
-    sigemptyset(&stop)
-    sigaddset(&stop, SIGTSTP)
+    var stop = set([SIGTSTP])
     raise(SIGTSTP)
     pthread_sigmask(SIG_UNBLOCK, &stop, nil)
     pthread_sigmask(SIG_BLOCK, &stop, nil)
@@ -95,15 +118,8 @@ struct EndSignals {
     kill(getpid(), wakeUp)
   }
 
-  /// As if one had come. [any]
+  /// As if somebody had asked for it. [any]
   static func end() {
     kill(getpid(), SIGTERM)
-  }
-
-  /// Sleeps until one comes.
-  func wait() {
-    var set = set
-    var signal: Int32 = 0
-    while sigwait(&set, &signal) != 0 || !asksForTheEnd(signal) {}
   }
 }

@@ -41,7 +41,7 @@ final class Studio {
     let configuration = startup.configuration
     self.startup = startup
     self.configuration = configuration
-    keeper = startup.keeper(notice: Console.complain)
+    keeper = startup.keeper { Console.complain($0) }
     sounds = try SoundShelf(configuration.soundFiles)
     presence = Presence(configuration.life)
     link = Link(tempo: configuration.tempo)
@@ -64,6 +64,7 @@ final class Studio {
 
   func play(until signals: EndSignals) -> Tactus.Status {
     defer { view?.close() }
+    LastResort.prepare { [view] in view?.close() }
     do {
       guard let host = try join(until: signals), !configuration.probe else { return .success }
       sounds.put(sound, sampleRate: host.server.sampleRate, into: exchange)
@@ -77,19 +78,22 @@ final class Studio {
       Console.say(host.server.line)
       if host.serverWasStarted { Console.say("this server was started for us; it ends with its last client") }
       let surface = openSurface()
+      LastResort.prepare { [view, desk, keeper, link] in
+        view?.close()
+        desk.connect(nil)
+        surface?.close()
+        keeper.close(at: Link.clock(), taking: desk.state)
+        link.isEnabled = false
+      }
       note = endpoint.flatMap { RunningNote(.init(name: host.server.clientName, port: Int($0.port))) }
       considerPresence(host, exchange.report())
       link.isEnabled = configuration.isLinkEnabled
       service.ready(serviceStatus(host))
       project?.opened(on: host)
       while !signals.came(withinMilliseconds: Int(host.patience.count / 1000)), look(after: host) {}
-      view?.close()
       service.stopping()
-      desk.connect(nil)
-      surface?.close()
       note = nil
-      keeper.close(at: Link.clock())
-      link.isEnabled = false
+      LastResort.takeLeave()
       link.detach(desk)
       link.detach(door)
       host.close()

@@ -61,14 +61,14 @@ struct OddFileTests {
     try put(kind, at: "state.json5")
     let startup = try Startup([], places: Places(folder: folder.path))
     #expect(startup.notices == [path("state.json5") + ": " + words + "; nothing is remembered"])
-    var notices: [String] = []
-    let keeper = startup.keeper { notices.append($0) }
+    let notices = Notices()
+    let keeper = startup.keeper { notices.add($0) }
     var chosen = startup.configuration
     chosen.syncsStartStop = true
     keeper.note(chosen, at: .zero)
     keeper.close(at: .zero)
     #expect(
-      notices == [
+      notices.all == [
         "what tactus remembers can't be written: \(path("state.json5")): \(words); the file stays as it was"
       ])
     #expect(folder.names == ["state.json5"])

@@ -4,6 +4,7 @@ import ControlSurface
 import Glibc
 import HostSync
 import JSON5
+import Synchronization
 import TestSupport
 import Testing
 
@@ -11,6 +12,13 @@ import Testing
 
 extension ScratchFolder {
   fileprivate var places: Places { Places(folder: path) }
+}
+
+/// What the keeper says.
+final class Notices: Sendable {
+  private let lines = Mutex<[String]>([])
+  func add(_ line: String) { lines.withLock { $0.append(line) } }
+  var all: [String] { lines.withLock { $0 } }
 }
 
 private func seconds(_ count: Double) -> Micros { Micros(rounding: count * 1e6) }
@@ -28,8 +36,8 @@ struct UserStateTests {
   /// One run in which these choices were made by hand.
   private func run(_ arguments: String..., then change: (inout SurfaceState) -> Void) throws -> [String] {
     let startup = try Startup(arguments, places: folder.places)
-    var notices: [String] = []
-    let keeper = startup.keeper { notices.append($0) }
+    let notices = Notices()
+    let keeper = startup.keeper { notices.add($0) }
     let before = startup.configuration
     var state = before.surfaceState(SurfaceState().timeline)
     state.timeline.tempo = Tempo(before.tempo)
@@ -37,7 +45,7 @@ struct UserStateTests {
     change(&state)
     keeper.note(before.taking(state), at: seconds(2))
     keeper.close(at: seconds(3))
-    return startup.notices + notices
+    return startup.notices + notices.all
   }
 
   @Test("What a hand chose while it played holds the next time; what it left alone is not remembered")
@@ -204,10 +212,10 @@ struct UserStateTests {
   @Test("Where nothing can be written, that is said once, however often it is tried")
   func unwritable() throws {
     let startup = try start()
-    var notices: [String] = []
+    let notices = Notices()
     let keeper = StateKeeper(
       path: "/dev/full/state.json5", start: startup.configuration, file: Configuration()
-    ) { notices.append($0) }
+    ) { notices.add($0) }
     var configuration = startup.configuration
     for round in 0..<40 {
       configuration.tempo = 100 + Double(round)
@@ -217,6 +225,7 @@ struct UserStateTests {
       }
     }
     keeper.close(at: seconds(1000))
-    #expect(notices.count == 1 && notices[0].contains("can't be written: /dev/full"), "\(notices)")
+    #expect(
+      notices.all.count == 1 && notices.all[0].contains("can't be written: /dev/full"), "\(notices.all)")
   }
 }

@@ -63,7 +63,8 @@ enum ManualPage {
     .SH SIGNALS
     .TP
     .B SIGINT\\fR, \\fBSIGTERM
-    Leave the session and the server, and end with status 0.
+    Leave the session and the server, and end with status 0. A second one, or ten seconds without an end, ends it at
+    once with status 1, without waiting for a JACK server that does not answer.
     .TP
     .B SIGHUP
     In a terminal the same. A service, which has none, reads its configuration again: what that says otherwise than

@@ -80,7 +80,7 @@ struct Startup {
   /// What holds because it was remembered.
   var remembered: [(key: String, value: JSON5)] { state.values(over: file) }
 
-  func keeper(notice: @escaping (String) -> Void) -> StateKeeper {
+  func keeper(notice: @escaping @Sendable (String) -> Void) -> StateKeeper {
     StateKeeper(path: places.state, start: configuration, file: file, notice: notice)
   }
 }

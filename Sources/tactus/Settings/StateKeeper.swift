@@ -1,23 +1,60 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import ControlSurface
 import Glibc
 import JSON5
 import Synchronization
 
-/// Writes what is to be remembered, some time after it changed and at the end. [control]
+/// Writes what is to be remembered, some time after it changed and at the end. [any]
 ///
 /// A disk may take seconds for what must not be lost, and the control thread has transports to start: it is written
 /// on a thread of its own. If it can't be written, that is said once, the old file stays, and it is tried again.
-final class StateKeeper {
+final class StateKeeper: Sendable {
   /// A fader is still moving.
   static let rest = Micros(1_000_000)
   /// It never rests.
   static let patience = Micros(10_000_000)
   static let retry = Micros(10_000_000)
 
+  /// Where a file goes that nobody understands.
+  static func aside(_ path: String) -> String { path + ".broken" }
+
+  private let held: Mutex<Held>
+
+  /// - Parameters:
+  ///   - path: nil remembers nothing.
+  ///   - start: what holds now.
+  ///   - file: what the configuration alone says.
+  init(
+    path: String?, start: Configuration, file: Configuration, notice: @escaping @Sendable (String) -> Void
+  ) {
+    held = Mutex(Held(path: path, start: start, file: file, notice: notice))
+  }
+
+  func note(_ configuration: Configuration, at now: Micros) {
+    held.withLock { $0.note(configuration, at: now) }
+  }
+
+  /// Now, without waiting for anything to rest; when it is done, that is said.
+  func hurry(at now: Micros) { held.withLock { $0.hurry(at: now) } }
+
+  /// The configuration says something else, and so this is what holds: nobody chose it while we played.
+  func configured(_ configuration: Configuration, file: Configuration) {
+    held.withLock { $0.configured(configuration, file: file) }
+  }
+
+  /// Writes what is left.
+  ///
+  /// - Parameter state: what holds at the end, if that was not noted yet.
+  func close(at now: Micros, taking state: SurfaceState? = nil) {
+    held.withLock { $0.close(at: now, taking: state) }
+  }
+}
+
+private struct Held {
   private let path: String?
   private var file: Configuration
-  private let notice: (String) -> Void
+  private let notice: @Sendable (String) -> Void
   /// Chosen since what was written last: only that is ours to write.
   private var choices = UserState()
   private var noted: Configuration
@@ -28,16 +65,9 @@ final class StateKeeper {
   private var hasFailed = false
   private var isAsked = false
 
-  /// Where a file goes that nobody understands.
-  static func aside(_ path: String) -> String { path + ".broken" }
-
-  /// - Parameters:
-  ///   - path: nil remembers nothing.
-  ///   - start: what holds now.
-  ///   - file: what the configuration alone says.
   init(
     path: String?, start: Configuration, file: Configuration,
-    notice: @escaping (String) -> Void
+    notice: @escaping @Sendable (String) -> Void
   ) {
     self.path = path
     self.file = file
@@ -45,7 +75,7 @@ final class StateKeeper {
     noted = start
   }
 
-  func note(_ configuration: Configuration, at now: Micros) {
+  mutating func note(_ configuration: Configuration, at now: Micros) {
     if configuration != noted {
       if choices.remember(configuration, since: noted, over: file) {
         changedFirst = changedFirst ?? now
@@ -55,31 +85,29 @@ final class StateKeeper {
     }
     if let writing, writing.isOver { finish(writing, at: now) }
     guard let changedFirst, writing == nil, now >= notBefore,
-      now >= changedLast + Self.rest || now >= changedFirst + Self.patience
+      now >= changedLast + StateKeeper.rest || now >= changedFirst + StateKeeper.patience
     else { return }
     begin()
   }
 
-  /// Now, without waiting for anything to rest; when it is done, that is said.
-  func hurry(at now: Micros) {
+  mutating func hurry(at now: Micros) {
     if let writing { finish(writing, at: now) }
     notBefore = now
     isAsked = true
     if changedFirst == nil { tellWhoAsked() } else { begin() }
   }
 
-  private func tellWhoAsked() {
+  private mutating func tellWhoAsked() {
     if isAsked { notice("what was chosen is saved") }
     isAsked = false
   }
 
-  /// The configuration says something else, and so this is what holds: nobody chose it while we played.
-  func configured(_ configuration: Configuration, file: Configuration) {
+  mutating func configured(_ configuration: Configuration, file: Configuration) {
     noted = configuration
     self.file = file
   }
 
-  private func begin() {
+  private mutating func begin() {
     changedFirst = nil
     guard let path else { return }
     let next = Writing(choices, to: path)
@@ -89,7 +117,7 @@ final class StateKeeper {
     writing = next
   }
 
-  private func finish(_ done: Writing, at now: Micros) {
+  private mutating func finish(_ done: Writing, at now: Micros) {
     writing = nil
     switch done.join() {
     case nil:
@@ -105,12 +133,12 @@ final class StateKeeper {
       }
       hasFailed = true
       changedFirst = changedFirst ?? now
-      notBefore = now + Self.retry
+      notBefore = now + StateKeeper.retry
     }
   }
 
-  /// Writes what is left.
-  func close(at now: Micros) {
+  mutating func close(at now: Micros, taking state: SurfaceState?) {
+    if let state { note(noted.taking(state), at: now) }
     if let writing { finish(writing, at: now) }
     guard changedFirst != nil, path != nil else { return }
     begin()

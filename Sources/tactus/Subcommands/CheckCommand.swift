@@ -4,6 +4,7 @@ import Glibc
 import JACKHost
 import JSON5
 import Link
+import Synchronization
 
 /// `tactus check`: how much later than JACK says a sound is really heard, through a cable from an output to an input.
 struct CheckCommand: Conversing {
@@ -119,11 +120,11 @@ struct CheckCommand: Conversing {
       let startup = try Startup([])
       var configuration = startup.configuration
       configuration.offsets.click = offset
-      var failure: String?
-      let keeper = startup.keeper { failure = $0 }
+      let failure = Mutex<String?>(nil)
+      let keeper = startup.keeper { text in failure.withLock { $0 = text } }
       keeper.note(configuration, at: Link.clock())
       keeper.close(at: Link.clock())
-      if let failure { throw Complaint(text: failure) }
+      if let failure = failure.withLock({ $0 }) { throw Complaint(text: failure) }
       Console.complain("tactus will have --click-offset=\(offset.short) the next time")
       return .success
     } catch let failure as Startup.Failure {

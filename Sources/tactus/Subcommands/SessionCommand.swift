@@ -45,7 +45,7 @@ struct SessionCommand: Subcommand {
     setenv("TACTUS_PROGRAM", thisProgram, 1)
     var arguments = ([script] + options).map { strdup($0) }
     arguments.append(nil)
-    execv(script, arguments)
+    EndSignals.hand { execv(script, arguments) }
     Console.complain("session: \(script): \(String(cString: strerror(errno)))")
     return .failure
   }

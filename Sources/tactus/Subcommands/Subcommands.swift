@@ -14,6 +14,7 @@ enum Subcommands {
   /// nil: the word names none of them, and is nothing else either.
   static func run(_ arguments: some Collection<String>) -> Tactus.Status? {
     guard let name = arguments.first, let command = named(name) else { return nil }
+    EndSignals.release()
     return command.run(arguments: arguments.dropFirst())
   }
 

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import Synchronization
+
+/// The thread that hears of the end. Once asked, the main thread ends the program in its own time; asked again, or when
+/// that takes too long, it is ended here and at once, with what an end needs nothing of JACK for.
+///
+/// A JACK server that is stopped, or waits for another client, answers nobody, and libjack then waits for ever:
+/// nothing that hangs so can be interrupted, only left.
+enum LastResort {
+  /// What comes so soon is the same question: timeout(1) asks a program and then its group, a shell and its terminal
+  /// both hang up.
+  private static let oneQuestion: Int64 = 200
+  /// For an end that was asked for by two at one moment, and for any.
+  private static let patienceWithTwo: Int64 = 2000
+  private static let patience: Int64 = 10_000
+  /// For what is done here; then SIGALRM ends it.
+  private static let mercy: UInt32 = 2
+
+  private static let asked = Atomic(false)
+  private static let farewell = Mutex<(@Sendable () -> Void)?>(nil)
+
+  static var isEndAsked: Bool { asked.load(ordering: .acquiring) }
+
+  /// What is to be done at the end before anything that may hang: once, by whoever comes first. [control]
+  static func prepare(_ farewell: @escaping @Sendable () -> Void) {
+    Self.farewell.withLock { $0 = farewell }
+  }
+
+  /// [any]
+  static func takeLeave() {
+    let last = farewell.withLock { farewell in
+      defer { farewell = nil }
+      return farewell
+    }
+    last?()
+  }
+
+  fileprivate static func serve(_ ends: sigset_t) {
+    var ends = ends
+    var signal: Int32 = 0
+    while sigwait(&ends, &signal) != 0 {}
+    asked.store(true, ordering: .releasing)
+    EndSignals.wake()
+    let first = now
+    var limit = first + patience
+    while now < limit {
+      let rest = limit - now
+      var wait = timespec(tv_sec: Int(rest / 1000), tv_nsec: Int(rest % 1000 * 1_000_000))
+      guard sigtimedwait(&ends, nil, &wait) > 0 else { continue }
+      limit = now - first < oneQuestion ? first + patienceWithTwo : now
+    }
+    alarm(mercy)
+    takeLeave()
+    Console.complain("ended without waiting for JACK, which does not answer")
+    _exit(Tactus.Status.failure.rawValue)
+  }
+
+  /// Milliseconds of a clock that nobody sets.
+  private static var now: Int64 {
+    var time = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &time)
+    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+  }
+
+  /// From now on. Without a thread nobody could end the program, so it does not begin.
+  static func watch(_ ends: sigset_t) {
+    let context = UnsafeMutablePointer<sigset_t>.allocate(capacity: 1)
+    context.initialize(to: ends)
+    var thread = pthread_t()
+    guard pthread_create(&thread, nil, runLastResort, context) == 0 else {
+      Console.complain("can't start: there are no more threads to be had")
+      exit(Tactus.Status.failure.rawValue)
+    }
+    pthread_detach(thread)
+  }
+}
+
+private func runLastResort(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  guard let ends = context?.assumingMemoryBound(to: sigset_t.self) else { return nil }
+  defer { ends.deallocate() }
+  LastResort.serve(ends.pointee)
+  return nil
+}

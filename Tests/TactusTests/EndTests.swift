@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+import Testing
+
+@testable import tactus
+
+/// The end, when somebody else does not play his part.
+@Suite("The end", .serialized)
+struct EndTests {
+  /// Time for two questions not to be one.
+  private let pause = Duration.milliseconds(400)
+
+  private func shell(_ stage: LabStage, _ script: String) async throws -> ChildProcess.Finished {
+    try await ChildProcess.run(stage.command(["sh", "-c", script, "sh", program]))
+  }
+
+  /// A server that can be held: its number is the lab's.
+  private func jackd(_ stage: LabStage) throws -> ChildProcess {
+    let script = "echo $$ >/dev/shm/jackd; exec jackd --no-realtime -n stage -d dummy >/dev/null 2>&1"
+    return try ChildProcess(stage.command(["sh", "-c", script]))
+  }
+
+  private func hold(_ stage: LabStage) async throws {
+    #expect(try await shell(stage, "kill -STOP $(cat /dev/shm/jackd)").status == 0)
+  }
+
+  private func isHeld(_ stage: LabStage) async throws -> Bool {
+    try await shell(stage, "ps -o stat= -p $(cat /dev/shm/jackd)").output.hasPrefix("T")
+  }
+
+  @Test(
+    "While JACK hangs whoever asks twice is obeyed, and what was chosen is remembered",
+    arguments: [SIGTERM, SIGINT])
+  func hangingServer(signal: Int32) async throws {
+    let stage = try await LabStage("--no-server")
+    let server = try jackd(stage)
+    defer { server.signal(SIGKILL) }
+    let child = try ChildProcess(stage.command([program, "--wait", "--server=stage"]))
+    try await child.awaitLine(beginning: "OSC: ")
+    try await hold(stage)
+    // Too late for any look of the main thread, if that hangs already.
+    let sent = try await shell(stage, "$1 send click/1/offset 7")
+    #expect(sent.status == 0, "\(sent)")
+    child.signal(SIGTERM)
+    try await Task.sleep(for: pause)
+    child.signal(signal)
+    #expect(await child.status() == 1)
+    #expect(try await isHeld(stage))
+    #expect(child.saidOnErrors.contains("ended without waiting for JACK"), "\(child.saidOnErrors)")
+    #expect(
+      try await shell(stage, "cat $XDG_STATE_HOME/tactus/state.json5").output.contains(
+        "\"click-offset\": {\"is\": 7"))
+  }
+
+  @Test("With a server that answers, who asks twice at one moment gets the clean end")
+  func twiceAtOnce() async throws {
+    let stage = try await LabStage("--name", "studio")
+    let child = try ChildProcess(stage.command([program]))
+    try await child.awaitLine(beginning: "OSC: ")
+    child.signal(SIGTERM)
+    child.signal(SIGHUP)
+    child.signal(SIGTERM)
+    #expect(await child.status() == 0)
+    #expect(child.saidOnErrors == "")
+    #expect(try await stage.run("jack_lsp").output.contains("tactus:") == false)
+  }
+
+  @Test("Asked twice in a terminal while JACK hangs, the shell gets its terminal back")
+  func terminal() async throws {
+    let stage = try await LabStage("--no-server")
+    let server = try jackd(stage)
+    defer { server.signal(SIGKILL) }
+    let terminal = try await Terminal(in: stage, columns: 80, rows: 24)
+    try await terminal.enter("\(program) --wait --server=stage; echo ended with $?")
+    try await terminal.see("Ableton Link", "timebase master")
+    try await hold(stage)
+    try await terminal.press("C-c")
+    try await Task.sleep(for: pause)
+    try await terminal.press("C-c")
+    try await terminal.see("ended with 1", "ended without waiting for JACK")
+    #expect(try await terminal.isSane())
+    #expect(try await isHeld(stage))
+  }
+
+  @Test("What is said to every tactus that plays ends none that only asks")
+  func asking() async throws {
+    let stage = try await LabStage("--no-server")
+    // Somebody who never answers: that its question has come is how we know that it has begun.
+    let script = """
+      import os, signal, socket, subprocess, sys
+      os.setsid()
+      nobody = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+      nobody.bind(("127.0.0.1", 0))
+      child = subprocess.Popen([sys.argv[1], "status", f"--osc={nobody.getsockname()[1]}"], stderr=subprocess.DEVNULL)
+      nobody.recvfrom(4096)
+      for signal in signal.SIGUSR1, signal.SIGHUP: os.kill(child.pid, signal)
+      print(child.wait())
+      """
+    let done = try await ChildProcess.run(stage.command(["python3", "-c", script, program]))
+    #expect(done.output == "69\n", "\(done)")
+  }
+}
