@@ -295,10 +295,9 @@ struct Configuration: Equatable, Sendable {
 
   /// The same over what holds already.
   mutating func read(_ arguments: some Sequence<String>) throws(UsageError) {
-    let operands = try OptionParser(options: Self.options).parse(arguments, into: &self)
-    if answer == .run, let stray = operands.first {
-      throw Subcommands.objection(to: stray)
-    }
+    let parser = OptionParser(options: Self.options)
+    guard let stray = try parser.parse(arguments, into: &self).first, answer == .run else { return }
+    throw Subcommands.objection(to: stray, meant: parser.attaching(stray, in: Array(arguments)))
   }
 
   static let summary = "Puts a Linux studio in time with every Ableton Link app on the network"

@@ -23,6 +23,21 @@ func helpIsComplete() {
   for line in text.split(separator: "\n") { #expect(line.count <= 80, "\(line)") }
 }
 
+@Test(
+  "A word that is none of the commands is answered with what was probably meant",
+  arguments: [
+    (["--click", "rolling"], "there is no command \"rolling\": do you mean \"--click=rolling\"?"),
+    (["-o", "9000"], "there is no command \"9000\": do you mean \"--osc=9000\"?"),
+    (["--no-tui", "--clock", "alwys"], "there is no command \"alwys\": do you mean \"--clock=alwys\"?"),
+    (["--click", "status"], "\"status\" comes first: tactus status"),
+    (["--wait", "rolling"], "there is no command \"rolling\""),
+    (["stauts"], "there is no command \"stauts\": do you mean \"status\"?"),
+    (["-b90", "9000"], "there is no command \"9000\""),
+  ])
+func strayWords(arguments: [String], words: String) {
+  #expect(throws: UsageError(message: words)) { try Configuration(arguments: arguments) }
+}
+
 @Test("The defaults are JACK's default server and the name tactus")
 func defaults() throws {
   let configuration = try Configuration(arguments: [])

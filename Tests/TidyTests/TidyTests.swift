@@ -27,6 +27,18 @@ func topLevelIsTidy() {
   for complaint in Rules.topLevelIsKnown(Repository.entries(of: "")) { Issue.record("\(complaint)") }
 }
 
+@Test("No script says where packages come from: that is the machine's to know")
+func noMirrorIsNamed() throws {
+  // In two halves, so that this file is none that names one.
+  let names = ["debian.o" + "rg/debian", "ubuntu.c" + "om", "pypi.o" + "rg", "pythonhosted.o" + "rg"]
+  let paths = ["tools", ".ci", "sessions"].flatMap(Repository.files).filter { !$0.hasPrefix("tools/.") }
+  #expect(paths.contains("tools/package.d/try"))
+  for path in paths {
+    let text = Repository.text(path) ?? ""
+    for name in names where text.contains(name) { Issue.record("\(path) names \(name)") }
+  }
+}
+
 @Test("Documents have no notes to oneself")
 func documentsAreFinished() {
   let paths = ["README.md"] + ["docs", "sessions"].flatMap(Repository.files).filter { $0.hasSuffix(".md") }

@@ -25,6 +25,16 @@ struct OptionParser<Settings> {
     return try reading.read(arguments, into: &settings)
   }
 
+  /// The word with the option before it, if that takes only what is attached: `--click=rolling` for `--click rolling`.
+  func attaching(_ word: String, in arguments: [String]) -> String? {
+    guard let place = arguments.firstIndex(of: word), place > 0 else { return nil }
+    let before = arguments[place - 1]
+    let isShort = before.hasPrefix("-") && !before.hasPrefix("--")
+    let option = options.first { isShort ? $0.short == before.last : "--\($0.long)" == before }
+    guard let option, case .optionalValue = option.form else { return nil }
+    return "--\(option.long)=\(word)"
+  }
+
   private mutating func read(
     _ arguments: some Sequence<String>, into settings: inout Settings
   ) throws(UsageError) -> [String] {

@@ -19,9 +19,11 @@ enum Subcommands {
   }
 
   /// What is wrong with a word that is no option.
-  static func objection(to word: String) -> UsageError {
+  ///
+  /// - Parameter meant: an option that it may belong to.
+  static func objection(to word: String, meant: String? = nil) -> UsageError {
     if named(word) != nil { return UsageError(message: "\"\(word)\" comes first: tactus \(word)") }
-    let hint = word.nearest(among: all.map { $0.name }).map { ": do you mean \"\($0)\"?" }
+    let hint = (meant ?? word.nearest(among: all.map { $0.name })).map { ": do you mean \"\($0)\"?" }
     return UsageError(message: "there is no command \"\(word)\"" + (hint ?? ""))
   }
 
