@@ -17,15 +17,10 @@ import Synchronization
 ///     surface.update { $0.peers = 2 }
 ///     surface.close()
 public final class OSCSurface: Sendable {
-  /// Where it listens; the first is the one to tell people.
-  public let endpoints: [Endpoint]
-  /// Where OSCQuery answers, if it does.
-  public let queryEndpoint: Endpoint?
   private let shared: Shared
   private let thread: Mutex<pthread_t?>
-  private let announcement: Mutex<Announcement?>
 
-  /// Opens the sockets and starts the thread.
+  /// Opens what can be opened and starts the thread, which looks after the rest.
   ///
   /// `handler` and `notice` are called on the surface's thread and should not be slow; `handler` may call `update`,
   /// and what it changes there is told before anything else.
@@ -33,27 +28,24 @@ public final class OSCSurface: Sendable {
     _ settings: SurfaceSettings, state: SurfaceState, notice: @escaping @Sendable (Notice) -> Void,
     handler: @escaping @Sendable (Order) -> Verdict
   ) throws(OpenFailure) {
-    let loop = try SurfaceLoop(settings, state: state, notice: notice, handler: handler)
-    endpoints = loop.endpoints
-    queryEndpoint = loop.queryEndpoint
+    let loop = SurfaceLoop(settings, state: state, notice: notice, handler: handler)
     shared = loop.shared
     var identifier = pthread_t()
     let context = Unmanaged.passRetained(loop)
     let failure = pthread_create(&identifier, nil, runSurface, context.toOpaque())
     guard failure == 0 else {
       context.release()
-      let endpoint = loop.endpoints.first ?? Endpoint(.loopback, port: 0)
-      throw OpenFailure(endpoint: endpoint, call: "pthread_create", code: failure)
+      throw OpenFailure(
+        endpoint: settings.listen.first ?? Endpoint(.loopback, port: 0), call: "pthread_create", code: failure
+      )
     }
     thread = Mutex(identifier)
-    // Nobody on the network could use what listens on loopback alone.
-    if let name = settings.serviceName, let open = endpoints.first(where: { !$0.host.isLoopback }) {
-      announcement = Mutex(
-        Announcement(name: name, udp: open.port, tcp: queryEndpoint?.port, command: settings.announcer))
-    } else {
-      announcement = Mutex(nil)
-    }
   }
+
+  /// Where it listens at this moment; the first is the one to tell people.
+  public var endpoints: [Endpoint] { shared.mailbox.withLock { $0.endpoints } }
+  /// Where OSCQuery answers, if it does.
+  public var queryEndpoint: Endpoint? { shared.mailbox.withLock { $0.queryEndpoint } }
 
   /// The controllers are told what differs. [any]
   public func update(_ change: (inout SurfaceState) -> Void) {
@@ -75,7 +67,6 @@ public final class OSCSurface: Sendable {
       return identifier
     }
     guard let running else { return }
-    announcement.withLock { $0 = nil }
     shared.mailbox.withLock { $0.isClosing = true }
     shared.wake()
     pthread_join(running, nil)
@@ -99,6 +90,8 @@ final class Shared: Sendable {
     var hasNews = false
     var isClosing = false
     var counters = SurfaceCounters()
+    var endpoints: [Endpoint] = []
+    var queryEndpoint: Endpoint?
     var midi: [(MIDIMessage, Micros)] = []
   }
 

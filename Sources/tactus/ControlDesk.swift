@@ -71,6 +71,9 @@ final class ControlDesk: AudioDoor {
   /// Somebody has a controller in hand that asked to be told.
   var hasSubscribers: Bool { held.withLock { ($0.surface?.counters.subscribers ?? 0) > 0 } }
 
+  /// Where controllers reach us at this moment.
+  var endpoints: [Endpoint] { held.withLock { $0.surface?.endpoints ?? [] } }
+
   /// Whoever subscribes is told from now on. [control]
   func connect(_ surface: OSCSurface?) {
     held.withLock { $0.surface = surface }

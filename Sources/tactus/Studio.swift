@@ -29,8 +29,6 @@ final class Studio {
   private let keeper: StateKeeper
   private var clockIn = ClockInNews()
   private let view: LiveView?
-  /// Where controllers reach us; nil for nowhere.
-  private var endpoint: Endpoint?
   private var note: RunningNote?
 
   /// nil: no session manager.
@@ -85,7 +83,9 @@ final class Studio {
         keeper.close(at: Link.clock(), taking: desk.state)
         link.isEnabled = false
       }
-      note = endpoint.flatMap { RunningNote(.init(name: host.server.clientName, port: Int($0.port))) }
+      note = surface?.endpoints.first.flatMap {
+        RunningNote(.init(name: host.server.clientName, port: Int($0.port)))
+      }
       considerPresence(host, exchange.report())
       link.isEnabled = configuration.isLinkEnabled
       service.ready(serviceStatus(host))
@@ -107,32 +107,27 @@ final class Studio {
     }
   }
 
-  /// An address that can't be had is said, and is no reason not to play: keys and pedals then work without.
+  /// What it cannot have at once, it says and looks for.
   private func openSurface() -> OSCSurface? {
     var settings = configuration.surfaceSettings
-    do {
-      return try open(settings)
-    } catch {
-      Console.complain("no OSC: \(error)")
-    }
-    settings.listen = []
-    settings.targets = []
-    return try? open(settings)
-  }
-
-  private func open(_ settings: SurfaceSettings) throws(OpenFailure) -> OSCSurface {
-    var settings = settings
     settings.keep = { [desk] in desk.remember($0) }
-    let surface = try OSCSurface(
-      settings, state: desk.state, notice: { Console.say($0.text) }, handler: { [desk] in desk.obey($0) })
-    desk.connect(surface)
-    endpoint = surface.endpoints.first
-    view?.reach(surface.endpoints)
-    if !surface.endpoints.isEmpty {
-      Console.say("OSC: " + surface.endpoints.map(\.description).joined(separator: ", "))
+    do {
+      let surface = try OSCSurface(
+        settings, state: desk.state,
+        notice: { notice in
+          if notice.isComplaint { Console.complain(notice.text) } else { Console.say(notice.text) }
+        },
+        handler: { [desk] in desk.obey($0) })
+      desk.connect(surface)
+      if !surface.endpoints.isEmpty {
+        Console.say("OSC: " + surface.endpoints.map(\.description).joined(separator: ", "))
+      }
+      if let query = surface.queryEndpoint { Console.say("OSCQuery: http://\(query)/") }
+      return surface
+    } catch {
+      Console.complain("no control surface: \(error)")
+      return nil
     }
-    if let query = surface.queryEndpoint { Console.say("OSCQuery: http://\(query)/") }
-    return surface
   }
 
   private var links: String { peers == 0 ? "No Links" : peers == 1 ? "1 Link" : "\(peers) Links" }

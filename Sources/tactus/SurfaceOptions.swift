@@ -28,10 +28,12 @@ extension Configuration {
         }, bare: "on"),
       help:
         "Be controlled by OSC, on this machine's loopback addresses, at this UDP port (default: \(Table.port), or "
-        + "a free one if that is taken). --no-osc is without."),
+        + "the next free one). --no-osc is without."),
     Option(
       "osc-listen", in: .surface, .value(.list("ADDRESS", .address, \.surface.listen)),
-      help: "Listen at this address too: one of this machine's, or 0.0.0.0 or :: for all. Can be repeated."),
+      help:
+        "Listen at this address too, as soon as this machine has it, or at all with 0.0.0.0 or ::. Can be repeated."
+    ),
     Option(
       "osc-allow", in: .surface, .value(.list("NETWORK", .network, \.surface.allow)),
       help: "Obey only this address or network (192.168.7.0/24), and this machine. Can be repeated."),

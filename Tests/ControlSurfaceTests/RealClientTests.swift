@@ -117,21 +117,78 @@ struct RealClientTests {
     #expect(studio.wait { studio.notices.contains(.nobodyListens(Endpoint(.loopback, port: wrong))) })
   }
 
-  @Test("A busy port that nobody insisted on is exchanged for another; one insisted on is an error")
+  @Test(
+    "A busy port that nobody insisted on is exchanged for the next, at all addresses; one insisted on is waited for"
+  )
   func busyPort() throws {
     let first = try Studio()
-    defer { first.close() }
     var settings = SurfaceSettings.loopback
-    settings.listen = [Endpoint(.loopback, port: UInt16(first.port))]
+    // Free at the first address, and taken at the second.
+    let own = Host(ipv4: 0x7f00_0002)
+    settings.listen = [own, .loopback].map { Endpoint($0, port: UInt16(first.port)) }
     let second = try Studio(settings)
     defer { second.close() }
-    #expect(second.port != first.port && second.port != 0)
+    #expect((1...16).contains(second.port - first.port))
+    #expect(second.surface.endpoints.map(\.host) == [own, .loopback])
+    #expect(second.notices == [.portTaken(UInt16(first.port), instead: UInt16(second.port))])
+
     settings.isPortFixed = true
-    let failure = #expect(throws: OpenFailure.self) { try Studio(settings) }
-    #expect(failure?.description == "127.0.0.1:\(first.port) is in use by another program")
-    settings.listen = [Endpoint(Host(ipv4: 0xc633_6401), port: 0)]
-    let stranger = #expect(throws: OpenFailure.self) { try Studio(settings) }
-    #expect(stranger?.description == "198.51.100.1 is no address of this machine")
+    let patient = try Studio(settings)
+    defer { patient.close() }
+    #expect(patient.surface.endpoints == [settings.listen[0]])
+    let why = "no OSC: 127.0.0.1:\(first.port) is in use by another program"
+    #expect(patient.notices == [.missing(why)])
+    let controller = try OtherController(.pythonosc, for: first.port)
+    first.close()
+    #expect(patient.wait { patient.surface.endpoints == settings.listen })
+    #expect(patient.notices == [.missing(why), .opened("OSC: 127.0.0.1:\(first.port)")])
+    controller.send("/tactus/click i:1")
+    #expect(patient.wait { patient.commands == [.click(.enabled(true))] })
+  }
+
+  @Test("A busy OSCQuery port is waited for, and nothing else with it")
+  func busyQueryPort() throws {
+    var settings = SurfaceSettings.loopback
+    settings.query = 0
+    let first = try Studio(settings)
+    settings.query = try #require(first.surface.queryEndpoint).port
+    let second = try Studio(settings)
+    defer { second.close() }
+    let query = Endpoint(.loopback, port: settings.query ?? 0)
+    #expect(second.notices == [.missing("no OSCQuery: \(query) is in use by another program")])
+    #expect(second.surface.endpoints.count == 1 && second.surface.queryEndpoint == nil)
+    let controller = try OtherController(.pythonosc, for: second.port)
+    controller.send("/tactus/osc/str")
+    #expect(try controller.hear("source:/tactus/osc/str")?.contains("no OSCQuery") == true)
+    first.close()
+    #expect(second.wait { second.surface.queryEndpoint == query })
+    #expect(second.notices.last == .opened("OSCQuery: http://\(query)/"))
+  }
+
+  @Test(
+    "An address that the machine gets later is listened at then, and again whenever it returns",
+    .enabled(if: Lab.isHere, "needs tools/lab --no-server"))
+  func lateAddress() async throws {
+    let late = Host(ipv4: 0xc633_6401)
+    var settings = SurfaceSettings.loopback
+    settings.listen = [Endpoint(late, port: 0), Endpoint(.loopback, port: 0)]
+    settings.query = 0
+    let studio = try Studio(settings)
+    defer { studio.close() }
+    let missing = Notice.missing("no OSC: 198.51.100.1 is no address of this machine")
+    #expect(studio.notices == [missing])
+    #expect(studio.surface.endpoints.map(\.host) == [.loopback])
+    let controller = try OtherController(.pythonosc, for: studio.port)
+    for round in 1...2 {
+      _ = try await ChildProcess.run(["ip", "address", "add", "198.51.100.1/32", "dev", "lo"])
+      let come = Endpoint(late, port: UInt16(studio.port))
+      #expect(studio.wait { studio.surface.endpoints.first == come && studio.surface.queryEndpoint != nil })
+      #expect(studio.notices.contains(.opened("OSC: \(come)")))
+      controller.child.send("198.51.100.1 \(come.port) /tactus/click/subdivision i:\(round)")
+      #expect(studio.wait { studio.commands.last == .click(.subdivision(round)) })
+      _ = try await ChildProcess.run(["ip", "address", "delete", "198.51.100.1/32", "dev", "lo"])
+      #expect(studio.wait { studio.surface.endpoints.count == 1 && studio.notices.last == missing })
+    }
   }
 
   @Test("By default it listens on loopback alone, in both families, on one port")

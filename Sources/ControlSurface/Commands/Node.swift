@@ -85,6 +85,7 @@ struct Own: Hashable, Sendable {
   /// The tempo asked for last, until the session shows it: the ground on which the next nudge stands.
   var expectedTempo: Double?
   var subscribers = 0
+  var reach = ""
   /// What the next event at the control port is bound to, and what was bound last.
   var lesson = ""
   var learned = ""

@@ -92,6 +92,7 @@ extension Table {
     },
     .label("status", "One line: where we are.") { $0.state.status },
     .label("message", "The last news: peers come and go, JACK is back.") { $0.state.message },
+    .label("osc/str", "Where it can be reached by OSC, and what is missing and looked for.") { $0.own.reach },
     .label("version", "The program's version.") { $0.version },
     .count("subscribers", "", "Controllers that are being told.") { $0.own.subscribers },
     .count("errors", "", "Messages that were refused since the start.") { $0.own.errors },

@@ -1,25 +1,38 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 
-/// Our entry in the network's directory (mDNS), so that a tablet shows it in its list: `_osc._udp`, and
-/// `_oscjson._tcp` where OSCQuery answers.
+/// An entry of ours in the network's directory (mDNS), so that a tablet shows it in its list.
 ///
-/// Avahi's own command keeps the records; a shell waits beside it on a pipe from us and ends it when that closes,
-/// which it does however we end. Without Avahi nothing is announced, and nothing else is missing.
+/// Avahi's own command keeps the record; a shell waits beside it, and another on a pipe from us, which ends it when that
+/// closes, as it does however we end. Without Avahi nothing is announced, and nothing else is missing.
 struct Announcement: ~Copyable {
+  enum Service: CaseIterable {
+    case osc, oscQuery
+
+    var words: [String] {
+      switch self {
+      case .osc: ["_osc._udp", "txtvers=1", "version=1.1", "types=ifsTFhdNI"]
+      case .oscQuery: ["_oscjson._tcp", "txtvers=1"]
+      }
+    }
+  }
+
   private let shell: pid_t
   private let pipe: Int32
+  private let command: String
 
+  private static let notInstalled: Int32 = 127
   private static let script = """
-    command -v "$1" >/dev/null || exit 0
-    "$1" -f -s "$2" _osc._udp "$3" txtvers=1 version=1.1 types=ifsTFhdNI & udp=$!
-    [ -z "$4" ] || { "$1" -f -s "$2" _oscjson._tcp "$4" txtvers=1 & tcp=$!; }
-    read -r end
-    kill $udp $tcp
+    command -v "$1" >/dev/null || exit \(notInstalled)
+    exec 3<&0
+    "$@" 3<&- & publisher=$!
+    { read -r end <&3; kill "$publisher"; } & watch=$!
+    wait "$publisher"
+    kill "$watch"
     """
 
   /// nil when not even a shell can be started.
-  init?(name: String, udp: UInt16, tcp: UInt16?, command: String) {
+  init?(_ service: Service, name: String, port: UInt16, command: String) {
     var ends: [Int32] = [-1, -1]
     guard Glibc.pipe(&ends) == 0 else { return nil }
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
@@ -42,8 +55,9 @@ struct Announcement: ~Copyable {
       posix_spawnattr_destroy(&attributes)
       Glibc.close(ends[0])
     }
-    let query = tcp.map { "\($0)" } ?? ""
-    let words = ["sh", "-c", Self.script, "sh", command, Self.shortened(name), "\(udp)", query]
+    let words =
+      ["sh", "-c", Self.script, "sh", command, "-f", "-s", Self.shortened(name), service.words[0], "\(port)"]
+      + service.words.dropFirst()
     let arguments = words.map { strdup($0) } + [nil]
     defer { for argument in arguments { free(argument) } }
     var child: pid_t = 0
@@ -53,6 +67,15 @@ struct Announcement: ~Copyable {
     }
     shell = child
     pipe = ends[1]
+    self.command = command
+  }
+
+  /// Why it is no longer there; nil while it is.
+  var ended: String? {
+    var status: Int32 = 0
+    guard waitpid(shell, &status, WNOHANG) != 0 else { return nil }
+    return status >> 8 == Self.notInstalled
+      ? "there is no \(command) here" : "\(command) has ended: is avahi-daemon there?"
   }
 
   deinit {

@@ -10,74 +10,36 @@ final class SurfaceLoop {
   static let readBatch = 512
   static let batch = 32
 
-  let endpoints: [Endpoint]
-  let queryEndpoint: Endpoint?
   let shared: Shared
-  private var sockets: [SocketBox] = []
+  private let doors: Doors
   private var machine: SurfaceMachine
   private var inbox = Inbox()
-  private var query: QueryServer?
   private let notice: @Sendable (Notice) -> Void
   private let handler: @Sendable (Order) -> Verdict
   private let keep: @Sendable ([MIDIBinding]) -> Void
   private let buffer: UnsafeMutableRawBufferPointer
 
-  /// A socket may not be copied, an array's element must be.
-  private final class SocketBox {
-    let socket: DatagramSocket
-    init(_ endpoint: Endpoint) throws(OpenFailure) { socket = try DatagramSocket(bindingTo: endpoint) }
-  }
-
   init(
     _ settings: SurfaceSettings, state: SurfaceState, notice: @escaping @Sendable (Notice) -> Void,
     handler: @escaping @Sendable (Order) -> Verdict
-  ) throws(OpenFailure) {
-    var settings = settings
-    for index in settings.listen.indices {
-      let wanted = settings.listen[index]
-      do throws(OpenFailure) {
-        sockets.append(try Self.open(wanted, settings: settings, isFirst: index == 0))
-      } catch {
-        // A machine without IPv6 is no reason not to start.
-        guard wanted.host.ipv4 == nil, error.code == EAFNOSUPPORT || error.code == EADDRNOTAVAIL else {
-          throw error
-        }
-      }
-      // All addresses have one port: the first's, whichever it became.
-      if index == 0, let opened = sockets.first?.socket.endpoint {
-        for other in settings.listen.indices { settings.listen[other].port = opened.port }
-      }
-    }
-    // Without any address it is there for keys and pedals alone.
-    guard !sockets.isEmpty || settings.listen.isEmpty else {
-      throw OpenFailure(
-        endpoint: settings.listen.first ?? Endpoint(.loopback, port: 0), call: "socket", code: EAFNOSUPPORT)
-    }
-    endpoints = sockets.map { $0.socket.endpoint }
-    settings.listen = endpoints
-    if let wanted = settings.query, let first = endpoints.first {
-      query = try QueryServer(Endpoint(first.host, port: wanted), settings: settings)
-    }
-    queryEndpoint = query?.endpoint
+  ) {
+    doors = Doors(settings, notice: notice)
     self.notice = notice
     self.handler = handler
     keep = settings.keep
     shared = Shared(state)
-    machine = SurfaceMachine(settings, state: state, clocks: Clocks.read())
-    // Last: whoever fails to begin has nobody to give it back.
+    machine = SurfaceMachine(doors.settings, state: state, clocks: Clocks.read())
     buffer = .allocate(byteCount: 65_536, alignment: 8)
+    tellWhere()
   }
 
   deinit { buffer.deallocate() }
 
-  private static func open(_ wanted: Endpoint, settings: SurfaceSettings, isFirst: Bool) throws(OpenFailure)
-    -> SocketBox
-  {
-    do throws(OpenFailure) {
-      return try SocketBox(wanted)
-    } catch {
-      guard error.code == EADDRINUSE, isFirst, !settings.isPortFixed else { throw error }
-      return try SocketBox(Endpoint(wanted.host, port: 0))
+  private func tellWhere() {
+    machine.reach(doors.words, clocks: Clocks.read())
+    shared.mailbox.withLock { mailbox in
+      mailbox.endpoints = doors.endpoints
+      mailbox.queryEndpoint = doors.query?.endpoint
     }
   }
 
@@ -87,10 +49,11 @@ final class SurfaceLoop {
       if step() { break }
       watched.removeAll(keepingCapacity: true)
       watched.append(pollfd(fd: shared.wakeUp, events: Int16(POLLIN), revents: 0))
-      for box in sockets {
-        watched.append(pollfd(fd: box.socket.descriptor, events: Int16(POLLIN), revents: 0))
+      for index in 0..<doors.count {
+        guard let descriptor = doors.descriptor(index) else { continue }
+        watched.append(pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0))
       }
-      query?.watch(&watched)
+      doors.query?.watch(&watched)
       wait(for: &watched, until: machine.deadline)
     }
     machine.close(clocks: Clocks.read())
@@ -116,11 +79,12 @@ final class SurfaceLoop {
       machine.receive(message, at: time, clocks: Clocks.read())
       drain()
     }
-    for index in sockets.indices { read(from: index) }
+    if doors.look(at: Clocks.read().host) { tellWhere() }
+    for index in 0..<doors.count { read(from: index) }
     lookAtInbox()
     machine.tick(clocks: Clocks.read())
     drain()
-    query?.serve(machine.reading)
+    doors.query?.serve(machine.reading)
     return shared.mailbox.withLock { mailbox in
       let lost = mailbox.counters.midiLost
       mailbox.counters = machine.counters
@@ -132,15 +96,14 @@ final class SurfaceLoop {
   }
 
   private func read(from index: Int) {
-    let box = sockets[index]
     // Not only after a failed call: a send may have fetched the error and left the queue, and poll would spin on it.
     for _ in 0..<Self.batch {
-      guard let target = box.socket.nextUnreachable() else { break }
+      guard let target = doors.nextUnreachable(index) else { break }
       machine.unreachable(target, clocks: Clocks.read())
     }
     drain()
     for _ in 0..<Self.readBatch {
-      switch box.socket.receive(into: buffer) {
+      switch doors.receive(index, into: buffer) {
       case .datagram(let count, let source):
         inbox.put([UInt8](buffer[..<count]), from: Peer(source, socket: index))
       case .failure: continue
@@ -165,8 +128,7 @@ final class SurfaceLoop {
     while let output = machine.nextOutput() {
       switch output {
       case .send(let bytes, let peer):
-        guard sockets.indices.contains(peer.socket) else { continue }
-        sockets[peer.socket].socket.send(bytes, to: peer.endpoint)
+        doors.send(bytes, to: peer)
       case .order(let order):
         let verdict = handler(order)
         machine.settle(order, verdict, clocks: Clocks.read())

@@ -24,6 +24,9 @@ public struct Host: Hashable, Sendable, BitwiseCopyable {
     if let ipv4 { ipv4 >> 24 == 127 } else { high == 0 && low == 1 }
   }
 
+  /// 0.0.0.0 or ::, all addresses of the family.
+  public var isEvery: Bool { ipv4 == 0 || (high == 0 && low == 0) }
+
   /// Dotted IPv4 or IPv6 with at most one `::`. No names: nothing here waits for a resolver.
   public init?(_ text: some StringProtocol) {
     if let ipv4 = Self.dotted(text) {

@@ -31,6 +31,16 @@ public enum Notice: Hashable, Sendable {
   /// The newcomer's wrong port.
   case nobodyListens(Endpoint)
   case learned(MIDIBinding)
+  /// A part of the surface that was missing is there.
+  case opened(String)
+  /// One is missing; it is looked for again and again.
+  case missing(String)
+  case portTaken(UInt16, instead: UInt16)
+
+  /// Something that somebody might mend.
+  public var isComplaint: Bool {
+    if case .missing = self { true } else { false }
+  }
 
   public var text: String {
     switch self {
@@ -44,6 +54,9 @@ public enum Notice: Hashable, Sendable {
     case .nobodyListens(let target):
       "OSC: nobody listens at \(target): set the controller's receive port to \(target.port)"
     case .learned(let binding): "MIDI: learned \(binding)"
+    case .opened(let words): words
+    case .missing(let why): "\(why); trying again"
+    case .portTaken(let port, let other): "port \(port) is in use by another program: OSC takes \(other)"
     }
   }
 }
@@ -74,7 +87,7 @@ public struct SurfaceSettings: Sendable {
   public var listen = [
     Endpoint(.loopback, port: Table.port), Endpoint(Host(high: 0, low: 1), port: Table.port),
   ]
-  /// The port was asked for by name: if it is taken, that is an error. Else another one is taken.
+  /// The port was asked for by name: if it is taken, it is waited for. Else the next free one is taken.
   public var isPortFixed = false
   /// The TCP port on which OSCQuery answers, beside the first address; 0 picks a free one, nil is without.
   public var query: UInt16?

@@ -146,6 +146,13 @@ struct SurfaceMachine {
     advance()
   }
 
+  /// Where controllers reach us, in words.
+  mutating func reach(_ words: String, clocks: Clocks) {
+    self.clocks = clocks
+    reading.own.reach = printable(words, limit: 255)
+    tellChanges()
+  }
+
   /// Time has passed.
   mutating func tick(clocks: Clocks) {
     self.clocks = clocks

@@ -66,7 +66,8 @@ struct StatusCommand: Conversing {
       ("Timebase master", say("jack/timebase/str")),
       ("Click", say("click") == "on" ? say("click/when") : "off"),
       ("MIDI clock", say("clock")), ("Pulses", say("pulse") == "on" ? "\(say("pulse/rate")) a beat" : "off"),
-      ("Drift", "\(say("drift")) ppm"), ("Last message", say("message")),
+      ("Drift", "\(say("drift")) ppm"), ("OSC", say("osc/str")),
+      ("Last message", say("message")),
     ]
     let width = (lines.map(\.0.count).max() ?? 0) + 2
     return lines.map { name, words in

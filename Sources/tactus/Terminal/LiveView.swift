@@ -20,7 +20,6 @@ final class LiveView: Sendable {
   private struct Held {
     var news: News?
     var earlier: News?
-    var endpoints: [Endpoint] = []
     var isClosing = false
     var cover = Cover.off
     var thread: pthread_t?
@@ -86,9 +85,6 @@ final class LiveView: Sendable {
 
   func uncover() { held.withLock { $0.cover = .off } }
 
-  /// Where a tablet can reach the surface.
-  func reach(_ endpoints: [Endpoint]) { held.withLock { $0.endpoints = endpoints } }
-
   func tell(_ text: String, isComplaint: Bool) {
     // One line; what came last counts.
     let line = text.split(separator: "\n").last.map(String.init) ?? ""
@@ -105,7 +101,6 @@ final class LiveView: Sendable {
   fileprivate var isCovered: Bool { held.withLock { $0.cover != .off } }
   fileprivate func confirmCover() { held.withLock { $0.cover = .on } }
   fileprivate var isClosing: Bool { held.withLock { $0.isClosing } }
-  fileprivate var endpoints: [Endpoint] { held.withLock { $0.endpoints } }
   fileprivate var news: (last: News?, earlier: News?) { held.withLock { ($0.news, $0.earlier) } }
 
   /// Whether the program was stopped since.
@@ -205,7 +200,7 @@ private final class Performance {
     let now = Link.clock()
     if now >= nextReach {
       nextReach = now + Self.reachInterval
-      reach = Reach(live.endpoints)
+      reach = Reach(live.desk.endpoints)
     }
     device.flush()
     guard device.isReady else { return }

@@ -40,8 +40,3 @@ extension Reach {
     return found
   }
 }
-
-extension Host {
-  /// 0.0.0.0 or ::, all addresses of the family.
-  fileprivate var isEvery: Bool { ipv4 == 0 || (high == 0 && low == 0) }
-}
