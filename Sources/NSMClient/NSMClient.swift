@@ -26,6 +26,9 @@ public struct NSMClient: Sendable {
     case joined(manager: String)
     /// Run without a manager, and say why.
     case alone(reason: String)
+    /// It has taken us in and says no more; told once. We wait on: until `open` there may be no JACK client, and a
+    /// session with large programs takes its time.
+    case stillWaiting
     /// Open or create this project, then call `opened`.
     case open(Project)
     /// Write the project, then call `saved`.
@@ -82,6 +85,8 @@ public struct NSMClient: Sendable {
   public private(set) var counters = Counters()
   private var outputs: [Output] = []
   private var isDirty = false
+  /// Since when we wait for `open`.
+  private var joined: Micros?
   private var label = ""
 
   public init(manager: Endpoint) {
@@ -129,9 +134,18 @@ extension NSMClient {
   }
 
   public mutating func tick(at now: Micros) {
-    guard case .announced(let since) = phase, now - since >= Self.patience else { return }
-    phase = .alone
-    put(.alone(reason: "the session manager does not answer"))
+    switch phase {
+    case .announced(let since) where now - since >= Self.patience:
+      phase = .alone
+      put(.alone(reason: "the session manager does not answer"))
+    case .joined:
+      let since = joined ?? now
+      joined = since
+      guard now - since >= Self.patience else { return }
+      joined = Micros(.max)
+      put(.stillWaiting)
+    case .silent, .announced, .alone, .opening, .open, .saving: break
+    }
   }
 
   public mutating func opened(_ outcome: Outcome) {

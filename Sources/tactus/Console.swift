@@ -73,6 +73,10 @@ enum Console {
     _ = write("tactus: \(text)\n", to: STDERR_FILENO)
   }
 
+  /// Something that was asked for did not arrive.
+  static var hasFailed: Bool { failed.load(ordering: .relaxed) }
+  private static let failed = Atomic(false)
+
   private static func write(_ text: String, to descriptor: Int32) -> Bool {
     var rest = Array(text.utf8)[...]
     while !rest.isEmpty {
@@ -80,6 +84,12 @@ enum Console {
       if written > 0 {
         rest = rest.dropFirst(written)
       } else if errno != EINTR {
+        let code = errno
+        // Who no longer reads knows it.
+        if descriptor == STDOUT_FILENO, !failed.exchange(true, ordering: .relaxed), code != EPIPE {
+          _ = write(
+            "tactus: can't write to standard output: \(String(cString: strerror(code)))\n", to: STDERR_FILENO)
+        }
         return false
       }
     }

@@ -145,6 +145,25 @@ struct PedalTests {
     #expect(desk.sent.allSatisfy { $0.to.port == 0 })
   }
 
+  @Test(
+    "Arguments that a row never takes are found when they are read, not at the press",
+    arguments: [
+      ("note 1 = click/pattern abc", "click/pattern: only the letters X, x and ."),
+      ("note 1 = start, click/pattern Xx?", "click/pattern: only the letters X, x and ."),
+      ("note 1 = meter 4 5", "meter: 5 is no unit; 1, 2, 4, 8, 16 or 32"),
+      ("note 1 = click/pattern Xx.", nil),
+      // Whether it can be obeyed then is seen then.
+      ("note 1 = tempo/nudge 5", nil), ("note 1 = locate 3", nil), ("cc 1 = click/sound 0..3", nil),
+    ] as [(String, String?)])
+  func neverTaken(text: String, words: String?) throws {
+    let objection = Table.objection(to: try #require(MIDIBinding(text)))
+    if words == nil || text.contains("pattern") {
+      #expect(objection == words)
+    } else {
+      #expect(objection != nil)
+    }
+  }
+
   @Test("Every standard binding means rows that take it")
   func standard() {
     for binding in MIDIMap.standard where binding.event.description != "mmc locate" {

@@ -102,6 +102,20 @@ func alone() {
   #expect(refused.outputs() == [.alone(reason: "the session manager refuses: too old")])
 }
 
+@Test("A manager that took it in and says no more is waited for, and that is said once")
+func mute() {
+  var stage = Stage.joined()
+  for second in 0...4 { stage.client.tick(at: Micros(Int64(second) * 1_000_000)) }
+  #expect(stage.outputs() == [])
+  for second in 5...20 { stage.client.tick(at: Micros(Int64(second) * 1_000_000)) }
+  #expect(stage.outputs() == [.stillWaiting])
+  stage.hear("/nsm/client/open", .string("/s/song/tactus.nABCD"), .string("song"), .string("tactus.nABCD"))
+  guard case .open? = stage.outputs().first else {
+    Issue.record("it was not opened")
+    return
+  }
+}
+
 @Test("What did not work is said with the protocol's number, and another open may follow")
 func failures() throws {
   var stage = Stage.joined()

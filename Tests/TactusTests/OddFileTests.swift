@@ -131,4 +131,18 @@ struct OddFileTests {
       #expect(error.text.hasPrefix(path + ":") && !error.text.contains("\n"), "\(error.text)")
     }
   }
+
+  @Test("The sessions that are started are those of this installation or this checkout, and nobody else's")
+  func sessions() throws {
+    for place in ["usr/share/tactus/sessions", "sessions", "clone/sessions", "usr/sessions"] {
+      try folder.write("", to: place + "/session.sh")
+    }
+    func found(_ program: String) -> String? {
+      SessionShelf.found(from: path(program)).map { String($0.folder.dropFirst(folder.path.count + 1)) }
+    }
+    #expect(found("usr/bin/tactus") == "usr/share/tactus/sessions")
+    #expect(found("clone/.build/x86_64-unknown-linux-gnu/debug/tactus") == "clone/sessions")
+    // Whoever may write into /tmp or the root is not asked what to run.
+    #expect(found("tmp/tactus") == nil && found("clone/sub/bin/tactus") == nil && found("tactus") == nil)
+  }
 }

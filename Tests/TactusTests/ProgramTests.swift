@@ -68,10 +68,16 @@ func unusableName() async throws {
   #expect(done.status == 2 && done.errors.contains("no colon"))
 }
 
-@Test("What was asked for and can't be written is a failure")
+@Test("What was asked for and can't be written is a failure and one line, but for a reader who has left")
 func fullDisk() async throws {
-  let done = try await ChildProcess.run(["sh", "-c", "\"$0\" --help >/dev/full", program])
-  #expect(done.status == 1)
+  for words in ["--help", "--version", "man", "config --print-default", "completions bash", "session list"] {
+    let done = try await ChildProcess.run(["sh", "-c", "\"$0\" \(words) >/dev/full", program])
+    #expect(done.status == 1, "\(words)")
+    #expect(
+      done.errors == "tactus: can't write to standard output: No space left on device\n", "\(words)")
+    let closed = try await ChildProcess.run(["bash", "-c", "\"$0\" \(words) | true", program])
+    #expect(closed.errors == "", "\(words)")
+  }
 }
 
 extension ChildProcess {

@@ -46,7 +46,7 @@ extension Table {
       if let range = target.range {
         for end in [range.lowerBound, range.upperBound] { _ = try row.accept([.float64(end)]) }
       } else if !target.arguments.isEmpty {
-        _ = try row.accept(target.arguments.map { .string($0) })
+        try row.judge(target.arguments.map { .string($0) })
       } else if row.kind != .trigger, !row.takesLevel {
         return "\(row.path) needs its arguments: \(row.parameters.map(\.allowed).joined(separator: "; "))"
       }
@@ -58,6 +58,16 @@ extension Table {
 }
 
 extension Node {
+  /// Whether these are ever obeyed; whether they are at that moment is found out then.
+  fileprivate func judge(_ arguments: [Argument]) throws(Refusal) {
+    guard let values = try accept(arguments), let write else { return }
+    do throws(Refusal) {
+      _ = try write(values, Reading(state: SurfaceState(), own: Own()))
+    } catch {
+      guard error.code == .notNow else { throw error }
+    }
+  }
+
   /// A knob's place can be its argument.
   var takesLevel: Bool {
     guard kind == .value, parameters.count == 1 else { return false }

@@ -65,7 +65,7 @@ final class ManagedProject {
       switch output {
       case .save: session.saved(save(configuration, host: host))
       case .sessionIsLoaded: Console.say("the session is loaded")
-      case .send, .joined, .alone, .open: break
+      case .send, .joined, .stillWaiting, .alone, .open: break
       }
     }
     guard now >= nextLook else { return }
@@ -121,6 +121,10 @@ extension ManagedProject {
       for output in session.step(at: Link.clock()) {
         switch output {
         case .joined(let manager): Console.say("session manager: \(shownSafely(manager, limit: 60))")
+        case .stillWaiting:
+          Console.complain(
+            "the session manager has not said what to open; waiting for it (without NSM_URL tactus runs without one)"
+          )
         case .alone(let reason):
           Console.complain("\(shownSafely(reason, limit: 200)); running without one")
           return .alone

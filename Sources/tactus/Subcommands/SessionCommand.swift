@@ -57,15 +57,18 @@ struct SessionShelf: Equatable {
 
   /// PREFIX/share/tactus/sessions for PREFIX/bin/tactus, or a checkout's `sessions` above its build.
   static func found(from program: String) -> SessionShelf? {
-    var parts = program.split(separator: "/")
-    while parts.popLast() != nil {
-      let above = parts.isEmpty ? "" : "/" + parts.joined(separator: "/")
-      for place in ["/share/tactus/sessions", "/sessions"]
-      where access(above + place + "/session.sh", R_OK) == 0 {
-        return SessionShelf(folder: above + place)
-      }
+    let parts = program.split(separator: "/")
+    let place: [Substring]
+    if let build = parts.lastIndex(of: ".build") {
+      place = parts[..<build] + ["sessions"]
+    } else if parts.dropLast().last == "bin" {
+      place = parts.dropLast(2) + ["share", "tactus", "sessions"]
+    } else {
+      return nil
     }
-    return nil
+    let folder = "/" + place.joined(separator: "/")
+    // What lies there is run.
+    return access(folder + "/session.sh", R_OK) == 0 ? SessionShelf(folder: folder) : nil
   }
 
   var names: [String] {

@@ -48,7 +48,8 @@ extension Subcommand {
       if operands.isEmpty, let stray = words.first {
         throw UsageError(message: "takes no \"\(stray)\"")
       }
-      return try command.run(words)
+      let status = try command.run(words)
+      return status == .success && Console.hasFailed ? .failure : status
     } catch {
       Console.complain("\(name): \(error.message)\nTry 'tactus \(name) --help'.")
       return .usage
