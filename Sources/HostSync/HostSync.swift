@@ -48,6 +48,8 @@ public struct HostSync: ~Copyable {
   /// What the last `run` went by; what is asked after it goes by the same.
   var last: Now?
   var wasRunning = false
+  /// The start or stop that was told and that the session does not show yet.
+  var toldPlaying: Bool?
   private var wasRecording = false
   private var droppedEvents: UInt64 = 0
 
@@ -75,12 +77,11 @@ public struct HostSync: ~Copyable {
     song.follow(now, at: position(now), lostFrames: lost, beats: beats)
     render(now, cycle.sounds, into: &outputs)
     passOnRecord(now.settings.records, into: &outputs.events)
-    outputs.proposal = passOnStartStop(now)
-    if case .none = outputs.proposal { outputs.proposal = followHost(now) }
-    let clockProposal = followClock(now)
-    if case .none = outputs.proposal { outputs.proposal = clockProposal }
-    if case .none = outputs.proposal, let tempo = tempoRequest.take() {
-      outputs.proposal = Proposal(.tempo(tempo), at: Micros(rounding: now.heard.start))
+    outputs.proposals.add(passOnStartStop(now))
+    outputs.proposals.add(followHost(now))
+    outputs.proposals.add(followClock(now))
+    if let tempo = tempoRequest.take() {
+      outputs.proposals.add(Proposal(.tempo(tempo), at: Micros(rounding: now.heard.start)))
     }
     droppedEvents &+= UInt64(outputs.events.dropped)
     outputs.report.driftPPM = times.driftPPM(on: cycle.clock)

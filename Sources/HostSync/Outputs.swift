@@ -8,8 +8,8 @@ public struct Outputs: ~Copyable {
   public var run: AudioBuffer
   public var events = MIDIEvents()
   public var report = Report()
-  /// What the session should change to.
-  public var proposal: Proposal?
+  /// What the session should change to. Whoever takes one removes it; the others stay.
+  public var proposals = Proposals()
 
   @_noLocks @_noAllocation
   public init(click1: AudioBuffer, click2: AudioBuffer, pulse: AudioBuffer, run: AudioBuffer) {
@@ -27,7 +27,6 @@ public struct Outputs: ~Copyable {
     run.clear()
     events.removeAll()
     report = Report()
-    proposal = nil
   }
 }
 

@@ -22,6 +22,56 @@ public struct Proposal: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
+/// What is to be proposed, oldest first, until somebody takes it. Of each kind of change only the newest counts: what a
+/// full queue refuses is offered again with the next cycle, and nothing is lost however long nobody looks.
+public struct Proposals: BitwiseCopyable {
+  /// As many as there are kinds.
+  private static var capacity: Int { @_noLocks @_noAllocation get { 3 } }
+
+  private var slots = InlineArray<3, Proposal>(repeating: Proposal(.playing(false), at: .zero))
+  public private(set) var count = 0
+
+  @_noLocks @_noAllocation
+  init() {}
+
+  public var first: Proposal? {
+    @_noLocks @_noAllocation get { count > 0 ? slots[0] : nil }
+  }
+
+  @_noLocks @_noAllocation
+  public mutating func removeFirst() {
+    if count > 0 { remove(at: 0) }
+  }
+
+  @_noLocks @_noAllocation
+  mutating func add(_ proposal: Proposal?) {
+    guard let proposal else { return }
+    for place in 0..<count where slots[place].isSuperseded(by: proposal) {
+      remove(at: place)
+      break
+    }
+    assert(count < Self.capacity)
+    slots[count] = proposal
+    count += 1
+  }
+
+  @_noLocks @_noAllocation
+  private mutating func remove(at place: Int) {
+    count -= 1
+    for index in place..<count { slots[index] = slots[index + 1] }
+  }
+}
+
+extension Proposal {
+  @_noLocks @_noAllocation
+  fileprivate func isSuperseded(by newer: Proposal) -> Bool {
+    switch (change, newer.change) {
+    case (.tempo, .tempo), (.forceBeat, .forceBeat), (.playing, .playing): true
+    case (.tempo, _), (.forceBeat, _), (.playing, _): false
+    }
+  }
+}
+
 extension SessionState {
   /// The edit that a proposal asks for, before it is committed. [network]
   public mutating func apply(_ proposal: Proposal) {

@@ -141,8 +141,10 @@ extension HostSync {
     if case .stopped = now.transport.state { runs = false }
     let isChange = runs != wasRunning
     wasRunning = runs
-    let isKnown = now.session.isPlaying == runs
+    if toldPlaying == now.session.isPlaying { toldPlaying = nil }
+    let isKnown = if let toldPlaying { toldPlaying == runs } else { now.session.isPlaying == runs }
     guard isChange, !isKnown, now.settings.syncsStartStop, !now.isFreewheeling else { return nil }
+    toldPlaying = runs
     let due = launch.isHolding ? now.grid.time(of: launch.target.value) : now.heard.start
     return Proposal(.playing(runs), at: Micros(rounding: due > now.heard.start ? due : now.heard.start))
   }

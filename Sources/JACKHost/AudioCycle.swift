@@ -44,8 +44,10 @@ struct AudioCycle: ~Copyable {
     sync.run(source.cycle(frames, sampleRate: sampleRate), into: &outputs)
     write(to: source.buffer(source.ports.clock, frames))
     readControl(control)
-    // Full means that nobody looks: the queue counts it, and the next change comes anyway.
-    if let proposal = outputs.proposal { _ = source.shared.pointee.proposals.push(proposal) }
+    // Full means that nobody looks: the rest stays for the next cycle.
+    while let proposal = outputs.proposals.first, source.shared.pointee.proposals.push(proposal) {
+      outputs.proposals.removeFirst()
+    }
     source.shared.pointee.report.publish(outputs.report)
     source.shared.pointee.cycles.wrappingAdd(1, ordering: .relaxed)
   }

@@ -49,10 +49,10 @@ struct OneCycleTests {
     studio.settings.syncsStartStop = true
     studio.play(seconds: 1)
     studio.transport.state = .rolling
-    while studio.proposal == nil { studio.play(256) }
+    while studio.proposals.isEmpty { studio.play(256) }
     let told = studio.messages.count
     studio.play(0)
-    #expect(studio.proposal == nil)
+    #expect(studio.proposals.isEmpty)
     #expect(studio.messages.count == told)
   }
 }

@@ -54,7 +54,10 @@ final class Studio {
   private(set) var pulses: [(onset: Onset, width: Int)] = []
   private(set) var runEdges: [Onset] = []
   private(set) var report = Report()
-  private(set) var proposal: Proposal?
+  /// What the last cycle proposed and the network thread took.
+  private(set) var proposals: [Proposal] = []
+  /// Nobody takes them.
+  var refusesProposals = false
   /// What the present cycle's frame 0 is: the truth, without a port's latency.
   private(set) var due = 0.0
 
@@ -143,7 +146,11 @@ final class Studio {
     sync.run(cycle, into: &outputs)
     listen(frames: Int(frames), events: outputs.events)
     report = outputs.report
-    proposal = outputs.proposal
+    proposals = []
+    while !refusesProposals, let proposal = outputs.proposals.first {
+      proposals.append(proposal)
+      outputs.proposals.removeFirst()
+    }
     if isMaster { shown = sync.bbt(nextFrame: transport.frame &+ frames) }
     control()
     frame += Int(frames)

@@ -94,7 +94,10 @@ final class Stage {
     if let shown = sync.bbt(nextFrame: transport.frame &+ frames, requested: requested) {
       precondition(shown.beats != nil, "we show a bar and beat that make no sense: \(shown)")
     }
-    if let proposal = outputs.proposal { obey(proposal) }
+    while let proposal = outputs.proposals.first {
+      obey(proposal)
+      outputs.proposals.removeFirst()
+    }
     if rate > 0 { control(outputs.report, &input) }
     number &+= frames
     now += length

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Testing
+
+@testable import HostSync
+
+/// What the audio thread wants of the session arrives, whatever else is told in that cycle and however long nobody looks.
+struct ProposalTests {
+  /// A studio that a sequencer leads; its clock begins at 90 BPM.
+  private func led(press: Int?) -> (first: Int?, told: [Proposal]) {
+    let studio = Studio(tempo: 120)
+    studio.settings.lead = .midi
+    studio.settings.syncsStartStop = true
+    for cycle in 0..<1_500 {
+      let due = (studio.frame + 1_332) / 1_333 * 1_333
+      if due < studio.frame + 256 {
+        studio.receive(MIDIEvent(frame: UInt32(due - studio.frame), status: MIDI.clock))
+      }
+      if cycle == press { studio.transport.state = .rolling }
+      studio.play(256)
+      if !studio.proposals.isEmpty { return (cycle, studio.proposals) }
+    }
+    return (nil, [])
+  }
+
+  @Test func `a start and a sequencer's tempo that are told in one cycle both arrive`() throws {
+    let alone = led(press: nil)
+    let cycle = try #require(alone.first)
+    let both = led(press: cycle)
+    #expect(alone.told.count == 1 && both.told.count == 2)
+    #expect(both.told.map(\.change).contains(.playing(true)))
+    #expect(both.told.map(\.change).contains(try #require(alone.told.first).change))
+  }
+
+  @Test func `what the network thread had no room for is offered until it has`() throws {
+    let studio = Studio(tempo: 120)
+    studio.settings.lead = .host
+    studio.settings.syncsStartStop = true
+    func show(_ tempo: Double) {
+      studio.transport.bbt = BBT(
+        bar: 1, beat: 1, tick: 0, barStartTick: 0, beatsPerBar: 4, beatType: 4, ticksPerBeat: 1920,
+        beatsPerMinute: tempo)
+    }
+    show(120)
+    studio.play(seconds: 1)
+    studio.refusesProposals = true
+    for tempo in [125, 127, 131] as [Double] {
+      show(tempo)
+      studio.play(seconds: 0.5)
+    }
+    studio.transport.state = .rolling
+    studio.play(256)
+    studio.transport.state = .stopped
+    studio.play(seconds: 1)
+    studio.refusesProposals = false
+    studio.play(256)
+    // Of each kind the newest: the session has not heard of that start.
+    #expect(studio.proposals.map(\.change) == [.tempo(131), .playing(false)])
+    studio.play(256)
+    #expect(studio.proposals.isEmpty)
+  }
+
+  @Test func `the newest of each kind stays, in the order in which they were told`() {
+    var proposals = Proposals()
+    let moments = (0..<5).map { Micros(Int64($0)) }
+    proposals.add(Proposal(.tempo(100), at: moments[0]))
+    proposals.add(Proposal(.forceBeat(3, quantum: 4), at: moments[1]))
+    proposals.add(nil)
+    proposals.add(Proposal(.playing(true), at: moments[2]))
+    proposals.add(Proposal(.tempo(110), at: moments[3]))
+    proposals.add(Proposal(.playing(false), at: moments[4]))
+    var taken: [Proposal.Change] = []
+    while let proposal = proposals.first {
+      taken.append(proposal.change)
+      proposals.removeFirst()
+    }
+    #expect(taken == [.forceBeat(3, quantum: 4), .tempo(110), .playing(false)])
+    proposals.removeFirst()
+    #expect(proposals.count == 0)
+  }
+}
