@@ -61,7 +61,8 @@ struct DispatchTests {
     desk.forget()
     desk.send("/tactus/subscribe", .float32(9001))
     for _ in 1...3 {
-      desk.machine.unreachable(Endpoint(Desk.tablet.endpoint.host, port: 9001), clocks: desk.clocks)
+      desk.machine.unreachable(
+        Endpoint(Desk.tablet.endpoint.host, port: 9001), isThere: true, clocks: desk.clocks)
     }
     desk.drain()
     #expect(desk.errors == ["subscribe: nobody listens at port 9001: set the receive port"])
@@ -70,6 +71,44 @@ struct DispatchTests {
       desk.notices.map(\.text).contains(
         "OSC: nobody listens at 10.0.0.5:9001: set the controller's receive port to 9001"))
     #expect(desk.machine.subscribers.isEmpty)
+  }
+
+  @Test("A tablet that is switched off is not said to have the wrong port")
+  func noWay() {
+    var desk = Desk()
+    desk.send("/tactus/subscribe", .float32(9001))
+    desk.forget()
+    for _ in 1...3 {
+      desk.machine.unreachable(
+        Endpoint(Desk.tablet.endpoint.host, port: 9001), isThere: false, clocks: desk.clocks)
+    }
+    desk.drain()
+    #expect(
+      desk.notices.map(\.text) == [
+        "OSC: 10.0.0.5:9001 can't be reached: the controller is off, asleep or in another network",
+        "OSC: no longer telling 10.0.0.5:9001: it can't be reached",
+      ])
+    #expect(desk.errors == [] && desk.machine.subscribers.isEmpty)
+  }
+
+  @Test("Strangers that send junk from many places do not hide what else there is to read")
+  func junk() {
+    var desk = Desk()
+    for second in 0..<60 {
+      for host in 0..<40 {
+        let stranger = Peer(Endpoint(Host(ipv4: 0x0a00_0100 + UInt32(host)), port: 40_000))
+        desk.send(bytes: [1, 2, 3], from: stranger)
+        desk.send("/tactus/tempo", .float32(5), from: stranger)
+      }
+      if second == 30 { desk.send("/tactus/subscribe", .float32(9001)) }
+      desk.wait(1)
+    }
+    let lines = desk.notices.map(\.text)
+    #expect(lines.contains { $0.hasPrefix("OSC: telling 10.0.0.5:9001") })
+    #expect(lines.filter { $0.contains("not an OSC packet") }.count == 13)
+    #expect(lines.filter { $0.contains("20 to 999 BPM") }.count == 13)
+    // Who sent it is told all the same.
+    #expect(desk.errors.count > 1000)
   }
 
   @Test("Too many arguments, too few, and none to an order are each told")

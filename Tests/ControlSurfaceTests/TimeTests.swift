@@ -95,6 +95,30 @@ struct TimeTests {
     #expect(desk.orders.map { (slow.beats(at: $0.time) - Beats(4)).micros.magnitude <= 2 } == [true])
   }
 
+  @Test("A bar that the session does not come to any more is not waited for, and who meant it is told")
+  func lostAppointment() {
+    var desk = Desk()
+    desk.update {
+      $0.timeline = Timeline(tempo: Tempo(120), beatOrigin: Beats(50_000), timeOrigin: Micros(0))
+    }
+    desk.send("/tactus/tempo", .float32(140), .string("bar"))
+    // Another session is joined, which began just now.
+    desk.update { $0.timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: Micros(0)) }
+    desk.wait(1)
+    #expect(desk.errors.count == 1 && desk.errors[0].hasPrefix("tempo: the session counts its beats anew"))
+    desk.wait(3600 * 8)
+    #expect(desk.program.commands == [])
+    // The longest bar of all is waited for.
+    let now = desk.now
+    desk.update {
+      $0.quantum = 64
+      $0.timeline = $0.timeline.turned(to: Tempo(20), at: now)
+    }
+    desk.send("/tactus/tempo", .float32(140), .string("bar"))
+    desk.wait(193)
+    #expect(desk.program.commands == [.tempo(Tempo(140))])
+  }
+
   @Test("A second tempo for the bar takes the place of the first")
   func replaced() {
     var desk = Desk()

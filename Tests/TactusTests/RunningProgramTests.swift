@@ -36,6 +36,8 @@ struct RunningProgramTests {
       let done = try await ChildProcess.run(stage.command([program, "send"] + words))
       #expect(done.status == 0 && done.output == output && done.errors == "", "\(words): \(done)")
     }
+    let bindings = try await send("midi/list")
+    #expect(bindings.status == 0 && bindings.output.hasSuffix(" (standard)\n"), "\(bindings)")
     // What the table knows to be wrong is not even sent.
     for (words, line) in [
       (["tempoo", "5"], "there is no tempoo: do you mean tempo?"),

@@ -56,18 +56,27 @@ struct DatagramSocket: ~Copyable {
     receiveDatagram(descriptor, into: buffer)
   }
 
-  /// Where a datagram was sent that nobody took; nil when the error queue is empty.
-  func nextUnreachable() -> Endpoint? {
+  /// Where a datagram was sent that nobody took, and whether that machine itself says so; nil when the error queue is empty.
+  func nextUnreachable() -> (target: Endpoint, isThere: Bool)? {
     while true {
       var address = sockaddr_storage()
       var message = msghdr()
+      // A header, then sock_extended_err and an address: its first word is the error.
+      var control = (UInt64(0), UInt64(0), UInt64(0), UInt64(0), UInt64(0), UInt64(0), UInt64(0), UInt64(0))
       let count = withUnsafeMutableBytes(of: &address) { raw in
-        message.msg_name = raw.baseAddress
-        message.msg_namelen = socklen_t(raw.count)
-        return recvmsg(descriptor, &message, Int32(MSG_ERRQUEUE) | Int32(MSG_DONTWAIT))
+        withUnsafeMutableBytes(of: &control) { told in
+          message.msg_name = raw.baseAddress
+          message.msg_namelen = socklen_t(raw.count)
+          message.msg_control = told.baseAddress
+          message.msg_controllen = told.count
+          return recvmsg(descriptor, &message, Int32(MSG_ERRQUEUE) | Int32(MSG_DONTWAIT))
+        }
       }
       guard count >= 0 else { return nil }
-      if let target = Endpoint(address) { return target }
+      let code = withUnsafeBytes(of: control) {
+        $0.loadUnaligned(fromByteOffset: MemoryLayout<cmsghdr>.size, as: Int32.self)
+      }
+      if let target = Endpoint(address) { return (target, code == ECONNREFUSED) }
     }
   }
 

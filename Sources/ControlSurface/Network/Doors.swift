@@ -87,7 +87,9 @@ final class Doors {
     addresses[index].thing?.socket.receive(into: buffer) ?? .nothing
   }
 
-  func nextUnreachable(_ index: Int) -> Endpoint? { addresses[index].thing?.socket.nextUnreachable() }
+  func nextUnreachable(_ index: Int) -> (target: Endpoint, isThere: Bool)? {
+    addresses[index].thing?.socket.nextUnreachable()
+  }
 
   func send(_ bytes: [UInt8], to peer: Peer) {
     guard addresses.indices.contains(peer.socket) else { return }

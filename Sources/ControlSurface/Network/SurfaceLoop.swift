@@ -98,8 +98,8 @@ final class SurfaceLoop {
   private func read(from index: Int) {
     // Not only after a failed call: a send may have fetched the error and left the queue, and poll would spin on it.
     for _ in 0..<Self.batch {
-      guard let target = doors.nextUnreachable(index) else { break }
-      machine.unreachable(target, clocks: Clocks.read())
+      guard let (target, isThere) = doors.nextUnreachable(index) else { break }
+      machine.unreachable(target, isThere: isThere, clocks: Clocks.read())
     }
     drain()
     for _ in 0..<Self.readBatch {

@@ -24,6 +24,7 @@ struct Agenda {
     /// Of two that are due together, the one that came first goes first.
     fileprivate var number: UInt64 = 0
     fileprivate(set) var time = Micros.zero
+    fileprivate var asked = Micros.zero
 
     init(due: Due, task: Task, peer: Peer) {
       self.due = due
@@ -44,15 +45,22 @@ struct Agenda {
     var entry = entry
     numbered += 1
     entry.number = numbered
+    entry.asked = clocks.host
     entry.time = Self.time(of: entry.due, clocks: clocks, state: state)
     entries.append(entry)
     return true
   }
 
-  mutating func readClocks(_ clocks: Clocks, state: SurfaceState) {
-    for index in entries.indices {
+  /// Returns what is not waited for any more: the session counts its beats anew, and the one that was meant is far away.
+  mutating func readClocks(_ clocks: Clocks, state: SurfaceState) -> [Entry] {
+    var lost: [Entry] = []
+    for index in entries.indices.reversed() {
       entries[index].time = Self.time(of: entries[index].due, clocks: clocks, state: state)
+      guard case .beats = entries[index].due, entries[index].time > entries[index].asked + Limits.appointment
+      else { continue }
+      lost.append(entries.remove(at: index))
     }
+    return lost
   }
 
   /// The earliest that is due.

@@ -7,6 +7,11 @@ enum Limits {
   /// Messages that wait for their time.
   static let agenda = 256
   static let horizonSeconds = 60.0
+  /// How long a tempo may wait for its bar: the longest, 64 beats at 20 BPM, takes 192 s.
+  static let appointment = Micros(240_000_000)
+  /// News of one kind that any stranger can make: so many at once, then so many a second, for there is other news to read.
+  static let complaints = 8.0
+  static let complaintsPerSecond = 0.1
   /// A subscription without a lease still ends after this long without a word from its host.
   static let silence = Micros(3_600_000_000)
   /// Changes go to a subscriber at most 50 times a second.

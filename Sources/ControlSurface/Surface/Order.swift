@@ -30,6 +30,7 @@ public enum Notice: Hashable, Sendable {
   case left(Endpoint, why: String)
   /// The newcomer's wrong port.
   case nobodyListens(Endpoint)
+  case noWay(Endpoint)
   case learned(MIDIBinding)
   /// A part of the surface that was missing is there.
   case opened(String)
@@ -53,6 +54,8 @@ public enum Notice: Hashable, Sendable {
     case .left(let target, let why): "OSC: no longer telling \(target): \(why)"
     case .nobodyListens(let target):
       "OSC: nobody listens at \(target): set the controller's receive port to \(target.port)"
+    case .noWay(let target):
+      "OSC: \(target) can't be reached: the controller is off, asleep or in another network"
     case .learned(let binding): "MIDI: learned \(binding)"
     case .opened(let words): words
     case .missing(let why): "\(why); trying again"

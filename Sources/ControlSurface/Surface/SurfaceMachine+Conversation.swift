@@ -130,15 +130,15 @@ extension SurfaceMachine {
     }
   }
 
-  /// The kernel heard that nobody listens where we sent.
-  mutating func unreachable(_ target: Endpoint, clocks: Clocks) {
+  /// The kernel heard that what we sent did not arrive: at that machine nobody listens, or there is no way to it.
+  mutating func unreachable(_ target: Endpoint, isThere: Bool, clocks: Clocks) {
     self.clocks = clocks
     guard let index = subscribers.firstIndex(where: { $0.target.endpoint == target }) else { return }
     subscribers[index].refusals += 1
     guard subscribers[index].refusals == Limits.unreachable else { return }
     let subscriber = subscribers[index]
-    put(.notice(.nobodyListens(target)))
-    if subscriber.source != subscriber.target {
+    put(.notice(isThere ? .nobodyListens(target) : .noWay(target)))
+    if isThere, subscriber.source != subscriber.target {
       refuse(
         .refused("nobody listens at port \(target.port): set the receive port"),
         "/\(settings.root)/subscribe",
@@ -146,7 +146,7 @@ extension SurfaceMachine {
     }
     if settings.targets.contains(subscriber.target) { return }
     subscribers.remove(at: index)
-    put(.notice(.left(target, why: "nobody listens")))
+    put(.notice(.left(target, why: isThere ? "nobody listens" : "it can't be reached")))
     countSubscribers()
   }
 
@@ -168,7 +168,9 @@ extension SurfaceMachine {
         "/\(settings.root)/error", .string("\(name): \(refusal.text)"), .string(shown),
         .int32(refusal.code.rawValue)),
       to: target ?? answerTarget(for: peer))
-    put(.notice(.refused(refusal, address: shown, from: peer.endpoint)))
+    if peer == .midi || refusedNews.take(at: now) {
+      put(.notice(.refused(refusal, address: shown, from: peer.endpoint)))
+    }
   }
 
   /// The end: every controller is cleared and told so.

@@ -24,6 +24,10 @@ struct SurfaceMachine {
   var gate = TempoGate<Asker>()
   var taps = Taps()
   var rates: SourceRates
+  var refusedNews = Self.news
+  private var malformedNews = Self.news
+  private static let news = TokenBucket(
+    perSecond: Limits.complaintsPerSecond, capacity: Limits.complaints, at: .zero)
   var feeds: Feeds
   var midi: MIDIMap
   var levels = KnobLevels()
@@ -111,7 +115,7 @@ struct SurfaceMachine {
 
   private mutating func malformed(_ reason: MalformedPacket, from peer: Peer) {
     counters.malformed += 1
-    if rates.mayBeToldOff(peer.endpoint, at: now) {
+    if rates.mayBeToldOff(peer.endpoint, at: now), malformedNews.take(at: now) {
       put(.notice(.malformed(reason.rawValue, from: peer.endpoint)))
     }
   }
@@ -140,7 +144,7 @@ struct SurfaceMachine {
     } else if let expected = reading.own.expectedTempo, abs(expected - state.tempo.beatsPerMinute) < 0.001 {
       reading.own.expectedTempo = nil
     }
-    agenda.readClocks(clocks, state: state)
+    readClocks()
     tellChanges()
     feeds.stateChanged(from: before, to: state, at: now)
     advance()
@@ -156,8 +160,16 @@ struct SurfaceMachine {
   /// Time has passed.
   mutating func tick(clocks: Clocks) {
     self.clocks = clocks
-    agenda.readClocks(clocks, state: reading.state)
+    readClocks()
     advance()
+  }
+
+  private mutating func readClocks() {
+    for entry in agenda.readClocks(clocks, state: reading.state) {
+      refuse(
+        Refusal(.notNow, "the session counts its beats anew, and the bar that was meant is far away"),
+        "/\(settings.root)/tempo", to: entry.peer)
+    }
   }
 
   /// All that is due by now.

@@ -58,14 +58,20 @@ struct SendCommand: Conversing {
     let path = String(message.address.dropFirst(RunningTactus.address("").utf8.count))
     let row = Table.id(path).map(Table.row)
     switch (row?.kind, message.arguments) {
+    // One of many, as midi/list is answered: a line each.
+    case (.answer, let arguments) where arguments.count == 2:
+      Console.say("\(JSON5([arguments[0]], of: nil).words) (\(JSON5([arguments[1]], of: nil).words))")
     case (.answer, _), (.verb, _): break
     case (_, let arguments) where arguments.count == 1:
-      if case .string(let text) = arguments[0] {
-        Console.say(text)
-      } else {
-        Console.say(JSON5(arguments, of: row).text)
-      }
+      Console.say(JSON5(arguments, of: row).words)
     case (_, let arguments): Console.say(JSON5(arguments, of: row).text)
     }
+  }
+}
+
+extension JSON5 {
+  /// For people: text without its quotes.
+  fileprivate var words: String {
+    if case .string(let words) = self { words } else { text }
   }
 }
