@@ -31,7 +31,7 @@ public struct SessionState: Hashable, Sendable, BitwiseCopyable {
   /// in it, so that a commit does not undo what a peer changed meanwhile (link-protocol 9.1).
   @_noLocks @_noAllocation
   public func change(at now: Micros) -> SessionChange? {
-    let isTurned = !(timeline == capturedTimeline)
+    let isTurned = !(timeline == capturedTimeline) && timeline.tempo.isNumber
     let isMoved =
       startStop.isPlaying != capturedStartStop.isPlaying || !(startStop.time == capturedStartStop.time)
     guard isTurned || isMoved else { return nil }
@@ -62,9 +62,24 @@ extension SessionState {
     @_noLocks @_noAllocation get { timeline.tempo.beatsPerMinute }
   }
 
+  // What nobody can mean, NaN or a time in another century, changes nothing: one client's mistake must not become
+  // everybody's tempo. The session's own limits are not known here.
+
+  /// More than twelve years from the session's beat 0.
+  @_noLocks @_noAllocation
+  private func isMeant(_ time: Micros) -> Bool {
+    let (distance, overflows) = time.count.subtractingReportingOverflow(timeline.timeOrigin.count)
+    return !overflows && distance.magnitude <= 400_000_000_000_000
+  }
+
+  /// Ten years at 999 BPM; of NaN it is false.
+  @_noLocks @_noAllocation
+  private func isMeant(_ beat: Double) -> Bool { beat.magnitude <= 5e9 }
+
   /// The tempo from `time` on; the beat at `time` stays. Clamped to 20...999.
   @_noLocks @_noAllocation
   public mutating func setTempo(_ beatsPerMinute: Double, at time: Micros) {
+    guard Tempo(beatsPerMinute).isNumber, isMeant(time) else { return }
     let turned = Timeline(
       tempo: Tempo(beatsPerMinute).clamped, beatOrigin: timeline.beats(at: time), timeOrigin: time)
     timeline.timeOrigin = turned.time(at: timeline.beatOrigin)
@@ -104,6 +119,7 @@ extension SessionState {
   /// Wishes for `beat` at `time`. Alone it is so; with peers it comes at the next time that has its phase.
   @_noLocks @_noAllocation
   public mutating func requestBeat(_ beat: Double, at time: Micros, quantum: Double) {
+    guard isMeant(beat), isMeant(time) else { return }
     var when = time
     if isConnected {
       let grid = Beats(quantum)
@@ -116,6 +132,7 @@ extension SessionState {
   /// Makes it `beat` at `time` and moves everybody's grid to fit: for bridging an outside clock only.
   @_noLocks @_noAllocation
   public mutating func forceBeat(_ beat: Double, at time: Micros, quantum: Double) {
+    guard isMeant(beat), isMeant(time) else { return }
     force(Beats(beat), at: time, quantum: Beats(quantum))
     // Rounding may leave the beat a microbeat past at its own time; Link 3.1 and later then take one more
     // microsecond, 3.0.6 does not (link-protocol 9.4).
@@ -146,6 +163,7 @@ extension SessionState {
   /// Starts or stops at `time`.
   @_noLocks @_noAllocation
   public mutating func setPlaying(_ isPlaying: Bool, at time: Micros) {
+    guard isMeant(time) else { return }
     startStop.isPlaying = isPlaying
     startStop.time = time
   }
@@ -161,6 +179,7 @@ extension SessionState {
   public mutating func setPlaying(
     _ isPlaying: Bool, at time: Micros, requestingBeat beat: Double, quantum: Double
   ) {
+    guard isMeant(time) else { return }
     setPlaying(isPlaying, at: time)
     requestBeatAtStart(beat, quantum: quantum)
   }

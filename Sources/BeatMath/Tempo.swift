@@ -31,6 +31,10 @@ public struct Tempo: Hashable, Sendable, BitwiseCopyable {
     @inlinable @_noLocks @_noAllocation get { Int64(rounding: 60e6 / beatsPerMinute) }
   }
 
+  var isNumber: Bool {
+    @_noLocks @_noAllocation get { beatsPerMinute == beatsPerMinute }
+  }
+
   /// Within Link's 20...999 BPM; NaN becomes the lowest.
   public var clamped: Tempo {
     @_noLocks @_noAllocation get {

@@ -4,6 +4,8 @@ public import LinkSession
 
 /// How the network is doing, for a person who asks why there are no peers.
 public struct Diagnostics: Sendable {
+  /// Why Link could not even begin: the system has no more threads or descriptors. Nil is good.
+  public var failure: String?
   /// The addresses in use, IPv4 first.
   public var addresses: [String]
   /// Addresses that could not be used, and why; tried again every few seconds.
@@ -15,10 +17,11 @@ public struct Diagnostics: Sendable {
   /// What was received and what was dropped.
   public var counters: Counters
 
-  init(_ engine: borrowing Engine) {
+  init(_ engine: borrowing Engine, _ failure: SocketFailure?) {
+    self.failure = failure?.description
     addresses = engine.gateways.sorted { $0.local < $1.local }.map { $0.local.address.description }
     refusals = engine.refused.map { local, failure in
-      "\(local.address): \(failure.call): \(String(cString: strerror(failure.code)))"
+      "\(local.address): \(failure.description)"
     }
     failedSends = engine.gateways.reduce(0) { $0 + $1.failedSends }
     strangers = engine.strangers

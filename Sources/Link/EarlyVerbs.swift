@@ -18,9 +18,9 @@ extension SessionState {
   @_noLocks @_noAllocation
   public mutating func proposeTempo(_ beatsPerMinute: Double, at time: Micros, now: Micros) -> Bool {
     let distance = time - now
-    guard distance >= SessionState.earliestProposal, distance <= SessionState.latestProposal else {
-      return false
-    }
+    guard beatsPerMinute == beatsPerMinute, distance >= SessionState.earliestProposal,
+      distance <= SessionState.latestProposal
+    else { return false }
     setTempo(beatsPerMinute, at: time)
     return true
   }

@@ -49,8 +49,8 @@ struct Engine: Sendable {
   /// At most so many datagrams are taken from a socket in one turn, so that no flood keeps the others waiting.
   static var datagramsPerTurn: Int { 64 }
   static var changesPerTurn: Int { 1024 }
-  /// Waiting events; nobody fetches them only while a callback blocks.
-  static var eventLimit: Int { 4096 }
+  /// Waiting events; nobody fetches them only while a callback blocks. Of more, each kind's newest is told.
+  static var eventLimit: Int { 64 }
 
   init(tempo: Tempo, seed: UInt64, at now: Micros, status: LinkStatus) {
     session = LinkSession(tempo: tempo, seed: seed, at: now)
@@ -63,11 +63,13 @@ struct Engine: Sendable {
 
 // What app threads do.
 extension Engine {
-  /// Off takes effect here and now, goodbye included, so that a program may end right after it. The network thread
-  /// then closes the sockets; on is its work altogether.
+  /// Off takes effect here and now, goodbye included, so that a program may end right after it: what the audio
+  /// thread committed before is told before. The network thread then closes the sockets; on is its work altogether.
   mutating func want(_ isWanted: Bool, at now: Micros) {
     self.isWanted = isWanted
-    if !isWanted && session.isEnabled { feed(.enable(false), at: now) }
+    guard !isWanted && session.isEnabled else { return }
+    collectAudioChanges(at: now)
+    feed(.enable(false), at: now)
   }
 
   /// Whether the network thread has something to do that no deadline and no datagram tells it.
@@ -88,7 +90,8 @@ extension Engine {
     door.publish(snapshot)
   }
 
-  mutating func detach(_ door: any AudioDoor) {
+  mutating func detach(_ door: any AudioDoor, at now: Micros) {
+    collectAudioChanges(at: now)
     doors.removeAll { $0.door === door }
   }
 
@@ -259,7 +262,8 @@ extension Engine {
         status.update(snapshot)
         for door in doors { publish(to: door) }
       case .event(let event):
-        if events.count < Self.eventLimit { events.append(event) }
+        events.append(event)
+        if events.count > Self.eventLimit { events = events.newestOfEachKind }
       case .sleep(let until):
         deadline = until
         return
@@ -271,6 +275,18 @@ extension Engine {
     var snapshot = snapshot
     snapshot.audioSequence = door.workedIn
     door.door.publish(snapshot)
+  }
+}
+
+extension [LinkSession.Event] {
+  /// In their order.
+  var newestOfEachKind: [LinkSession.Event] {
+    let newest = [
+      lastIndex { if case .tempo = $0 { true } else { false } },
+      lastIndex { if case .startStop = $0 { true } else { false } },
+      lastIndex { if case .peers = $0 { true } else { false } },
+    ]
+    return newest.compactMap { $0 }.sorted().map { self[$0] }
   }
 }
 

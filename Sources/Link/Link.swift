@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 @_exported public import BeatMath
-import Glibc
 public import LinkSession
 import LinkWire
 import Synchronization
@@ -30,24 +29,29 @@ public final class Link: Sendable {
   private let status = LinkStatus()
   private let network: NetworkThread
   private let room: AudioRoom
-  private let thread: ThreadHandle
   private let isRoomAttached = Atomic(false)
 
+  /// Where the tempo asked for is not a number.
+  private static var usualTempo: Double { 120 }
+
   /// An instance on its own, disabled, with a beat that starts at 0 now. The tempo is clamped to 20...999 BPM.
+  ///
+  /// Where there is no thread or descriptor to be had it works alone, says so in ``diagnostics``, and tries again
+  /// whenever it is asked something.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   public init(tempo: Double) {
     var generator = SystemRandomNumberGenerator()
+    let tempo = tempo.isNaN ? Link.usualTempo : tempo
     network = NetworkThread(tempo: Tempo(tempo), seed: generator.next(), status: status)
     room = AudioRoom(network.engine.withLock { $0.snapshot })
-    thread = ThreadHandle(network.start())
+    network.startIfNeeded(at: HostClock.micros())
   }
 
   /// Says goodbye to the peers. After it no callback is called; one that is under way is waited for, unless it is
   /// the one that let the last reference go.
   deinit {
-    network.stop()
-    thread.end()
+    network.end()
   }
 
   /// Whether the user wants Link. On the network only while ``isActive`` too.
@@ -152,9 +156,11 @@ public final class Link: Sendable {
     network.wake()
   }
 
+  /// What it committed until now is worked in; nothing after.
+  ///
   /// Thread-safe: yes. Real-time-safe: no.
   public func detach(_ door: any AudioDoor) {
-    network.withEngine { engine, _ in engine.detach(door) }
+    network.withEngine { engine, now in engine.detach(door, at: now) }
   }
 
   /// Everything about the session, for a view or a test.
@@ -171,7 +177,7 @@ public final class Link: Sendable {
   ///
   /// Thread-safe: yes. Real-time-safe: no, it may wait.
   public var diagnostics: Diagnostics {
-    network.withEngine { engine, _ in Diagnostics(engine) }
+    network.withEngine { engine, _ in Diagnostics(engine, network.failure) }
   }
 
   private func considerNetwork() {
@@ -212,23 +218,5 @@ public final class Link: Sendable {
   /// Thread-safe: yes. Real-time-safe: no.
   public func onConnection(_ body: (@Sendable (Bool) -> Void)?) {
     network.callbacks.withLock { $0.connection = body }
-  }
-}
-
-/// The thread to be waited for.
-private struct ThreadHandle: Sendable {
-  private let thread: pthread_t
-
-  init(_ thread: pthread_t) {
-    self.thread = thread
-  }
-
-  /// The thread can't wait for itself: if a callback let the `Link` go, it ends on its own.
-  func end() {
-    if pthread_equal(thread, pthread_self()) != 0 {
-      pthread_detach(thread)
-    } else {
-      pthread_join(thread, nil)
-    }
   }
 }

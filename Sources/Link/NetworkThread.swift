@@ -10,19 +10,47 @@ final class NetworkThread: Sendable {
   let engine: Mutex<Engine>
   let callbacks = Mutex(Callbacks())
   let status: LinkStatus
-  private let wakeUp: WakeUp
+  private let wakeUp = WakeUp()
   private let isStopping = Atomic(false)
+  private let isRunning = Atomic(false)
+  private let start = Mutex(Start())
   /// When the thread will wake by itself; 0 while it does not wait, `Int64.max` for never.
   private let plannedWake = Atomic<Int64>(0)
 
   init(tempo: Tempo, seed: UInt64, status: LinkStatus) {
     self.status = status
     engine = Mutex(Engine(tempo: tempo, seed: seed, at: HostClock.micros(), status: status))
-    wakeUp = WakeUp()
   }
 
-  /// Runs until `stop`. The thread keeps this object alive.
-  func start() -> pthread_t {
+  /// Where threads or descriptors have run out, Link works without a network until one of its calls has more luck.
+  private struct Start {
+    var thread: pthread_t?
+    var failure: SocketFailure?
+    var next = Micros.zero
+    static var spacing: Micros { Micros(1_000_000) }
+  }
+
+  /// Why there is no thread; nil if there is one.
+  var failure: SocketFailure? { start.withLock { $0.failure } }
+
+  /// Starts the thread, which keeps this object alive and runs until `end`.
+  func startIfNeeded(at now: Micros) {
+    guard !isRunning.load(ordering: .relaxed) else { return }
+    start.withLock { start in
+      guard start.thread == nil, now >= start.next else { return }
+      do throws(SocketFailure) {
+        try wakeUp.open()
+        start.thread = try makeThread()
+        start.failure = nil
+        isRunning.store(true, ordering: .relaxed)
+      } catch {
+        start.failure = error
+        start.next = now + Start.spacing
+      }
+    }
+  }
+
+  private func makeThread() throws(SocketFailure) -> pthread_t {
     var thread = pthread_t()
     let context = Unmanaged.passRetained(self).toOpaque()
     // Signals are the program's business: none is delivered to this thread, which inherits the mask.
@@ -31,14 +59,24 @@ final class NetworkThread: Sendable {
     pthread_sigmask(SIG_SETMASK, &all, &before)
     let result = pthread_create(&thread, nil, runNetworkThread, context)
     pthread_sigmask(SIG_SETMASK, &before, nil)
-    precondition(result == 0, "Link can't start its thread: error \(result)")
+    guard result == 0 else {
+      Unmanaged<NetworkThread>.fromOpaque(context).release()
+      throw SocketFailure(call: "pthread_create", code: result)
+    }
     return thread
   }
 
-  /// After this no callback begins.
-  func stop() {
+  /// After this no callback begins. The thread can't wait for itself: if a callback let the `Link` go, it ends on its
+  /// own.
+  func end() {
     isStopping.store(true, ordering: .releasing)
     wakeUp.signal()
+    guard let thread = start.withLock({ $0.thread }) else { return }
+    if pthread_equal(thread, pthread_self()) != 0 {
+      pthread_detach(thread)
+    } else {
+      pthread_join(thread, nil)
+    }
   }
 
   /// For app threads: whatever `body` leaves to be done by the network thread is done at once. [app, may block]
@@ -50,6 +88,7 @@ final class NetworkThread: Sendable {
       return (result, isDue || engine.needsTurn)
     }
     if wakes { wakeUp.signal() }
+    startIfNeeded(at: HostClock.micros())
     return result
   }
 
@@ -122,27 +161,31 @@ private func runNetworkThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMuta
 
 /// A line to itself: what one thread writes wakes the other from its wait.
 private final class WakeUp: Sendable {
-  let descriptor: Int32
-  private let writing: Int32
+  private let reading = Atomic<Int32>(-1)
+  private let writing = Atomic<Int32>(-1)
 
-  init() {
+  var descriptor: Int32 { reading.load(ordering: .relaxed) }
+
+  /// Until then nobody is woken. Only one thread at a time may call it.
+  func open() throws(SocketFailure) {
+    guard descriptor < 0 else { return }
     var ends: [Int32] = [-1, -1]
     let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-    let result = socketpair(AF_UNIX, kind, 0, &ends)
-    precondition(result == 0, "Link can't have a pair of sockets: error \(errno)")
-    descriptor = ends[0]
-    writing = ends[1]
+    guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else {
+      throw SocketFailure(call: "socketpair", code: errno)
+    }
+    reading.store(ends[0], ordering: .relaxed)
+    writing.store(ends[1], ordering: .relaxed)
   }
 
   deinit {
-    close(descriptor)
-    close(writing)
+    for end in [descriptor, writing.load(ordering: .relaxed)] where end >= 0 { close(end) }
   }
 
   /// A full line will wake the thread as well.
   func signal() {
     var byte: UInt8 = 1
-    send(writing, &byte, 1, Int32(MSG_NOSIGNAL))
+    send(writing.load(ordering: .relaxed), &byte, 1, Int32(MSG_NOSIGNAL))
   }
 
   func drain() {

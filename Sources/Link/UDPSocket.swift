@@ -2,10 +2,12 @@
 import Glibc
 import LinkWire
 
-/// Why a socket could not be had: the call that failed and its `errno`.
-struct SocketFailure: Error {
+/// Why a socket or a thread could not be had: the call that failed and its `errno`.
+struct SocketFailure: Error, CustomStringConvertible {
   var call: StaticString
   var code: Int32
+
+  var description: String { "\(call): \(String(cString: strerror(code)))" }
 }
 
 /// A non-blocking UDP socket, closed with the value.

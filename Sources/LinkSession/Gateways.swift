@@ -41,6 +41,8 @@ struct OpenGateway {
   var pongs: Allowance
   /// Our state as it was last encoded, and which revision of it that was.
   var encoded: (revision: UInt64, alive: Packet, response: Packet)?
+  /// Of the last Alive.
+  var announced: UInt64?
 
   init(_ gateway: Gateway, at now: Micros) {
     self.gateway = gateway
@@ -99,7 +101,9 @@ extension LinkSession {
     dropEmptySessions()
   }
 
+  /// After what the spacing still held back: a change that is made just before we leave holds for those who stay.
   mutating func sayGoodbye(on place: Int) {
+    if gateways[place].announced != revision { sayState(on: place) }
     emit(.send(encodeByeBye(node), to: .group, on: gateways[place].gateway.id, via: .discovery))
   }
 
@@ -109,7 +113,11 @@ extension LinkSession {
   }
 
   mutating func announce(on place: Int) {
-    guard gateways[place].takeTurn(at: uptime.now) else { return }
+    if gateways[place].takeTurn(at: uptime.now) { sayState(on: place) }
+  }
+
+  private mutating func sayState(on place: Int) {
+    gateways[place].announced = revision
     let packet = encodedState(on: place).alive
     emit(.send(packet, to: .group, on: gateways[place].gateway.id, via: .discovery))
   }

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import Link
+import LinkSession
+import Synchronization
 import Testing
+
+@testable import Link
 
 /// What Link does without a network: nothing here opens a socket that could be heard.
 struct LonelyTests {
@@ -14,12 +17,25 @@ struct LonelyTests {
     #expect(beat >= 0 && beat < 4)
   }
 
-  @Test(arguments: [(1.0, 20.0), (100_000, 999), (.nan, 20), (.infinity, 999), (120.25, 120.25)])
+  @Test(arguments: [(1.0, 20.0), (100_000, 999), (.infinity, 999), (120.25, 120.25)])
   func theTempoStaysWithinLinksRange(wanted: Double, given: Double) {
     #expect(Link(tempo: wanted).captureAppState().tempo == given)
     let link = Link(tempo: 100)
     link.updateAppState { $0.setTempo(wanted, at: Link.clock()) }
     #expect(link.captureAppState().tempo == given)
+  }
+
+  @Test func aTempoThatIsNoNumberIsNobodysWish() {
+    #expect(Link(tempo: .nan).captureAppState().tempo == 120)
+    let link = Link(tempo: 100)
+    let audio = link.audio
+    link.updateAppState { $0.setTempo(.nan, at: Link.clock()) }
+    link.updateAppState { $0.timeline.tempo = Tempo(.nan) }
+    #expect(!link.proposeTempo(.nan, at: Link.clock()) && !audio.proposeTempo(.nan, at: Link.clock()))
+    var heard = audio.captureAudioState()
+    heard.timeline.tempo = Tempo(.nan)
+    audio.commitAudioState(heard)
+    #expect(audio.captureAudioState().tempo == 100 && link.captureAppState().tempo == 100)
   }
 
   @Test func aCommitIsSeenByTheNextCaptureOnEitherSide() {
@@ -134,6 +150,46 @@ struct LonelyTests {
     #expect(audio.captureAudioState().tempo == taken)
     #expect(link.captureAppState().tempo == taken)
     #expect(refused > 0)
+  }
+
+  @Test func ofTooManyEventsTheNewestOfEachKindIsTold() {
+    var engine = Engine(tempo: Tempo(100), seed: 1, at: Micros(1_000_000), status: LinkStatus())
+    for turn in 0..<5_000 {
+      let now = Micros(1_000_001 + Int64(turn))
+      var state = engine.snapshot.state
+      if turn < 3 { state.setPlaying(turn % 2 == 0, at: now) }
+      state.setTempo(100 + Double(turn % 500), at: now)
+      if let change = state.change(at: now) { engine.commit(change, at: now) }
+    }
+    let events = engine.takeEvents()
+    #expect(events.contains(.startStop(true)) && !events.contains(.startStop(false)))
+    #expect(events.last == .tempo(100 + Double(4_999 % 500)) && events.count <= Engine.eventLimit)
+  }
+
+  /// An audio thread whose last word comes just before its door is taken away.
+  private final class LastWord: AudioDoor {
+    let change = Mutex<SessionChange?>(nil)
+    let isRunning = false
+    func publish(_ snapshot: SessionSnapshot) {}
+    func nextChange() -> SessionChange? {
+      change.withLock { change in
+        defer { change = nil }
+        return change
+      }
+    }
+  }
+
+  @Test func theLastChangeOfADoorThatIsTakenAwayCounts() {
+    let link = Link(tempo: 100)
+    for tempo in 101..<140 {
+      let door = LastWord()
+      link.attach(door)
+      var state = link.captureAppState()
+      state.setTempo(Double(tempo), at: Link.clock())
+      door.change.withLock { $0 = state.change(at: Link.clock()) }
+      link.detach(door)
+      #expect(link.captureAppState().tempo == Double(tempo))
+    }
   }
 
   @Test func manyThreadsMayCaptureAndCommitAtOnce() {

@@ -114,6 +114,21 @@ struct PeerTests {
     #expect(first.captureAppState().tempo == tempo)
   }
 
+  @Test func whatTheAudioThreadCommittedLastHoldsForThoseWhoStay() throws {
+    let first = try network.link(tempo: 120)
+    let second = try network.link(tempo: 120)
+    let audio = first.audio
+    #expect(connected(first, second))
+    // So that the next state may not be sent at once.
+    first.updateAppState { $0.setTempo(90, at: Link.clock()) }
+    var state = audio.captureAudioState()
+    state.setTempo(133, at: Link.clock())
+    #expect(audio.commitAudioState(state))
+    first.isEnabled = false
+    #expect(eventually { second.peerCount == 0 })
+    #expect(abs(second.captureAppState().tempo - 133) < 0.001)
+  }
+
   @Test func bothActiveAndEnabledAreNeededToBeOnTheNetwork() throws {
     let first = try network.link(tempo: 120)
     let second = try network.link(tempo: 120)

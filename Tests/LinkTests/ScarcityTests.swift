@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+import Testing
+
+@testable import Link
+
+/// A machine that has run out of what Link needs.
+@Suite(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
+struct ScarcityTests {
+  /// Beside the test runner.
+  static let peer =
+    CommandLine.arguments[0].prefix(upTo: CommandLine.arguments[0].lastIndex(of: "/")!) + "/link-peer"
+
+  /// `link-peer` with a limit of the system's, and what it answers.
+  private func begin(_ limit: String, in network: PrivateNetwork) throws -> ChildProcess {
+    try network.perform { try ChildProcess(["prlimit", limit, "--", String(Self.peer)]) }
+  }
+
+  private func ask(_ peer: ChildProcess, _ line: String) throws -> [String: FlatJSON] {
+    peer.send(line)
+    let answer = try peer.line(within: .seconds(30)) ?? "ended: \(peer.saidOnErrors)"
+    return try #require(FlatJSON.object(answer), "\(answer)")
+  }
+
+  @Test func withoutDescriptorsLinkPlaysAloneAndIsOnTheNetworkOnceThereAreSome() throws {
+    let network = try PrivateNetwork()
+    let other = try network.link(tempo: 120)
+    other.isEnabled = true
+    let poor = try begin("--nofile=4:1024", in: network)
+    #expect(try ask(poor, "enable on")["ok"] == .boolean(true))
+    #expect(try ask(poor, "tempo 131")["ok"] == .boolean(true))
+    #expect(try ask(poor, "status")["tempo"] == .number(131))
+    _ = try ChildProcess.run(["prlimit", "--pid", "\(poor.identifier)", "--nofile=1024"])
+    #expect(try ask(poor, "wait peers 1 15")["ok"] == .boolean(true))
+    #expect(eventually { other.peerCount == 1 })
+    poor.closeInput()
+    #expect(poor.status() == 0)
+  }
+
+  @Test func withoutAThreadLinkPlaysAlone() throws {
+    // No thread can have a stack of 200 terabytes.
+    let poor = try begin("--stack=200000000000000", in: try PrivateNetwork())
+    #expect(try ask(poor, "enable on")["ok"] == .boolean(true))
+    #expect(try ask(poor, "tempo 131")["ok"] == .boolean(true))
+    #expect(try ask(poor, "status")["tempo"] == .number(131))
+    poor.closeInput()
+    #expect(poor.status() == 0)
+  }
+
+  @Test func whatIsMissingIsSaid() {
+    let failure = SocketFailure(call: "pthread_create", code: EAGAIN)
+    let engine = Engine(tempo: Tempo(100), seed: 1, at: Micros(1), status: LinkStatus())
+    #expect(Diagnostics(engine, failure).failure == "pthread_create: Resource temporarily unavailable")
+    #expect(Diagnostics(engine, nil).failure == nil)
+  }
+}
