@@ -88,6 +88,9 @@ final class Studio {
       }
       considerPresence(host, exchange.report())
       link.isEnabled = configuration.isLinkEnabled
+      if let failure = link.diagnostics.failure {
+        Console.complain("Link is not on the network yet (\(failure)); trying again")
+      }
       service.ready(serviceStatus(host))
       project?.opened(on: host)
       while !signals.came(withinMilliseconds: Int(host.patience.count / 1000)), look(after: host) {}
