@@ -26,9 +26,10 @@ struct BeatTracker: BitwiseCopyable {
   @_noLocks @_noAllocation
   init() {}
 
-  /// `heard` is when frame 0 is heard through the physical outputs, `passed` the frames since the last cycle's.
+  /// `heard` is when frame 0 is heard through the physical outputs, `passed` the frames since the last cycle's; `isCut`: time
+  /// began anew (`Now.isCut`), and no boundary before it is one of those to come.
   @_noLocks @_noAllocation
-  mutating func update(_ next: Grid, heard: FrameLine, passed: Int64) {
+  mutating func update(_ next: Grid, heard: FrameLine, passed: Int64, isCut: Bool = false) {
     let beat = next.beat(at: heard.start)
     isJump = false
     movedBeats = 0
@@ -38,7 +39,7 @@ struct BeatTracker: BitwiseCopyable {
       let expected = lastBeat + Double(passed) * heard.perFrame / session.period
       let isSameTempo = next.period == session.period
       let missed = beat - expected
-      if abs(missed) >= 0.5 || (isSameTempo && abs(moved) * next.period > Self.largestCorrection) {
+      if isCut || abs(missed) >= 0.5 || (isSameTempo && abs(moved) * next.period > Self.largestCorrection) {
         isJump = true
         jumps &+= 1
         movedBeats = missed

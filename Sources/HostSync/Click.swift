@@ -39,6 +39,7 @@ struct Click: BitwiseCopyable {
     voices.play(into: buffer)
     let perBeat = Int64(min(8, max(1, settings.click.subdivision)))
     if ticker.open(window, perBeat: perBeat) { isAfterJump = true }
+    if window.isCut { lastTime = -.infinity }
     while let tick = ticker.take(from: window) {
       let beat = Double(tick.number) / Double(perBeat)
       let time = window.grid.time(of: beat)

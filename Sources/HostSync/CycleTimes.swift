@@ -43,7 +43,10 @@ public struct CycleTimes: BitwiseCopyable {
   private var wasStalled = false
   /// On Link's clock, the last that was given out: freewheeling goes on from it.
   private var given = FrameLine(start: 0, perFrame: 1)
-  private var wasFreewheeling = false
+  /// Since the cycle before, the server runs as fast as it can.
+  private(set) var wasFreewheeling = false
+  /// Time is real again: it begins here, and what came before has no time on it.
+  private(set) var isBack = false
 
   /// Frames since the cycle before, those of lost cycles included; 0 in the first, or if the counter is new.
   public private(set) var passedFrames: Int64 = 0
@@ -72,11 +75,15 @@ public struct CycleTimes: BitwiseCopyable {
     return (1e6 / Double(sampleRate) / (crystal * (1 + map.skew)) - 1) * 1e6
   }
 
-  /// When the frame with this running number is due, on Link's clock, by the last cycle's line: for questions that
-  /// are asked before this cycle's line is known.
+  /// When this cycle is due, on Link's clock, by the last cycle's line: for questions that are asked before this one's is
+  /// made. From a freewheel no line goes on, so that the cycle's own is tried on.
   @_noLocks @_noAllocation
-  func time(ofFrameNumber number: UInt32) -> Double {
-    given.time(atFrame: Double(Int32(truncatingIfNeeded: number &- rawFrame)))
+  func start(of cycle: borrowing Cycle) -> Double {
+    if wasFreewheeling {
+      var trial = self
+      return trial.line(of: cycle).start
+    }
+    return given.time(atFrame: Double(Int32(truncatingIfNeeded: cycle.times.frame &- rawFrame)))
   }
 
   /// The time of each frame of this cycle as it passes through JACK, on Link's clock. Once a cycle. [audio]
@@ -92,8 +99,10 @@ public struct CycleTimes: BitwiseCopyable {
       given.perFrame = nominal
       frames = cycle.frames
       wasFreewheeling = true
+      isBack = false
       return given
     }
+    isBack = wasFreewheeling
     let rate = cycle.sampleRate
     if wasFreewheeling || rate != sampleRate { restart(nominal: nominal) }
     advance(to: cycle)

@@ -31,8 +31,11 @@ struct Grid: BitwiseCopyable {
   /// The same moments, numbered `beats` lower.
   @_noLocks @_noAllocation
   func renumbered(by beats: Int64) -> Grid {
-    Grid(origin: origin + Double(beats) * period, period: period)
+    later(by: Double(beats) * period)
   }
+
+  @_noLocks @_noAllocation
+  func later(by micros: Double) -> Grid { Grid(origin: origin + micros, period: period) }
 }
 
 /// One port's buffer in this cycle: which beats are heard in it.
@@ -45,14 +48,17 @@ struct Window: BitwiseCopyable {
   let correction: Double
   /// The session's beat is not where it was expected: boundaries are to be counted anew.
   let isJump: Bool
+  /// What came before has no time on this line (`Now.isCut`).
+  let isCut: Bool
 
   @_noLocks @_noAllocation
-  init(line: FrameLine, grid: Grid, frames: Int, correction: Double, isJump: Bool) {
+  init(line: FrameLine, grid: Grid, frames: Int, correction: Double, isJump: Bool, isCut: Bool = false) {
     self.line = line
     self.grid = grid
     self.frames = frames
     self.correction = correction
     self.isJump = isJump
+    self.isCut = isCut
   }
 
   /// An event belongs to the frame nearest to it, so the buffer begins half a frame before its first.

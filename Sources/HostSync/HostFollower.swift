@@ -38,6 +38,9 @@ public struct HostFollower: BitwiseCopyable {
   /// A session that far from the host's tempo was put there by a peer, and stays there.
   static var peersChoice: Double { @_noLocks @_noAllocation get { 0.01 } }
 
+  /// Who shows nothing for longer is gone.
+  static var moment: Double { @_noLocks @_noAllocation get { 2e6 } }
+
   /// One cycle, as the follower needs it.
   struct Observation {
     /// What the master shows for frame 0 of this cycle, and when that is heard through the physical outputs.
@@ -87,6 +90,7 @@ public struct HostFollower: BitwiseCopyable {
   private var lastProposal = -1e18
   private var lastForce = -1e18
   private var wasConnected = false
+  private var goneSince: Double?
 
   /// `jitter`: how far a good host may show to be from where it is, in microseconds.
   @_noLocks @_noAllocation
@@ -95,7 +99,12 @@ public struct HostFollower: BitwiseCopyable {
   /// [audio]
   @_noLocks @_noAllocation
   mutating func follow(_ now: Observation) -> Proposal? {
-    guard let change = look(now) else { return nil }
+    told(look(now), now)
+  }
+
+  @_noLocks @_noAllocation
+  private mutating func told(_ change: Proposal.Change?, _ now: Observation) -> Proposal? {
+    guard let change else { return nil }
     lastProposal = now.heard
     proposals &+= 1
     return Proposal(change, at: Micros(rounding: now.heard))
@@ -109,6 +118,7 @@ public struct HostFollower: BitwiseCopyable {
   @_noLocks @_noAllocation
   private mutating func look(_ now: Observation) -> Proposal.Change? {
     guard let bbt = now.bbt else { return leave(now) }
+    goneSince = nil
     guard let beats = bbt.beats else {
       refused &+= 1
       return nil
@@ -129,13 +139,28 @@ public struct HostFollower: BitwiseCopyable {
     return decide(now)
   }
 
-  /// The host is gone. A correction that was under way is over, or the session would keep its tempo.
+  /// Nothing can be read: the host is gone, or for a moment (a locate while it stands), or the server freewheels. A correction
+  /// that was under way is over, or the session would keep its tempo.
+  @_noLocks @_noAllocation
+  mutating func pause(_ now: Observation) -> Proposal? { told(rest(now), now) }
+
+  @_noLocks @_noAllocation
+  private mutating func rest(_ now: Observation) -> Proposal.Change? {
+    let change = isCorrecting ? tempo(toCorrect: 0, within: 1, now) : nil
+    line.rest()
+    return change
+  }
+
+  /// The tempo of a host that comes back is no news; after longer than a moment it is another host.
   @_noLocks @_noAllocation
   private mutating func leave(_ now: Observation) -> Proposal.Change? {
-    let change = isCorrecting ? tempo(toCorrect: 0, within: 1, now) : nil
-    line.forget()
-    owesTempo = false
-    return change
+    let since = goneSince ?? now.heard
+    goneSince = since
+    if now.heard - since > Self.moment {
+      line.forget()
+      owesTempo = false
+    }
+    return rest(now)
   }
 
   /// Link stays within 20...999; a host beyond gets a multiple or a fraction (TEMPO-4).

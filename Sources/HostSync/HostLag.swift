@@ -9,9 +9,11 @@
 struct HostLag: BitwiseCopyable {
   /// Positive: the host is late.
   private(set) var micros = 0.0
-  /// A frame, and the song's beat that the host plays there.
-  private var frame: UInt32 = 0
+  /// The song's beat that the host played first, and the frames since then: after half a day more than 32 bits of them.
   private var beat = 0.0
+  private var played: Int64 = 0
+  /// The frame looked at last.
+  private var frame: UInt32 = 0
   private var period = 0.0
 
   @_noLocks @_noAllocation
@@ -22,18 +24,20 @@ struct HostLag: BitwiseCopyable {
   mutating func begin(frame: UInt32, beat: Double) {
     self.frame = frame
     self.beat = beat
+    played = 0
     period = 0
   }
 
   /// `beat` is the session's at this frame, `period` microseconds of a beat.
   @_noLocks @_noAllocation
   mutating func follow(frame: UInt32, beat: Double, period: Double, nominalPerFrame: Double) {
+    played &+= Int64(Int32(truncatingIfNeeded: frame &- self.frame))
+    self.frame = frame
     if self.period != 0, self.period != period {
-      self.frame = frame
       self.beat = beat - micros / period
+      played = 0
     }
     self.period = period
-    let played = Double(Int32(truncatingIfNeeded: frame &- self.frame)) * nominalPerFrame
-    micros = (beat - self.beat) * period - played
+    micros = (beat - self.beat) * period - Double(played) * nominalPerFrame
   }
 }

@@ -43,7 +43,7 @@ public struct HostSync: ~Copyable {
   var published: BBT?
   var shows = Timebase.nobodys
   var timebase = Timebase.nobodys
-  var cyclesSinceOurs: UInt32 = .max / 2
+  var cyclesSinceOurs: UInt32 = .max
   private var freeze = Freeze()
   /// What the last `run` went by; what is asked after it goes by the same.
   var last: Now?
@@ -66,21 +66,23 @@ public struct HostSync: ~Copyable {
     outputs.clear()
     defer { received.removeAll() }
     guard cycle.frames > 0, cycle.sampleRate > 0 else { return }
-    let session = freeze.session(of: cycle)
-    let now = Now(cycle, session, line: times.line(of: cycle), perFrame: times.steadyPerFrame)
+    readTimebase(cycle.transport.bbt)
+    let line = times.line(of: cycle)
+    var now = Now(cycle, &freeze, line: line, perFrame: times.steadyPerFrame, isBack: times.isBack)
+    let lost = max(0, times.passedFrames &- times.previousFrames)
+    let here = position(now)
+    if let entry = song.entry(now, at: here, lostFrames: lost) { now.enterSong(at: entry, &freeze) }
     last = now
     arrived = now.line.delayed(by: -Double(now.latencies.control) * now.perFrame)
-    beats.update(now.grid, heard: now.heard, passed: times.passedFrames)
-    readTimebase(now.transport.bbt)
+    beats.update(now.grid, heard: now.heard, passed: times.passedFrames, isCut: now.isCut)
     startSong(now)
-    let lost = max(0, times.passedFrames &- times.previousFrames)
-    song.follow(now, at: position(now), lostFrames: lost, beats: beats)
+    song.follow(now, at: here, lostFrames: lost, beats: beats)
     render(now, cycle.sounds, into: &outputs)
     passOnRecord(now.settings.records, into: &outputs.events)
     outputs.proposals.add(passOnStartStop(now))
     outputs.proposals.add(followHost(now))
     outputs.proposals.add(followClock(now))
-    if let tempo = tempoRequest.take() {
+    if !now.isFreewheeling, let tempo = tempoRequest.take() {
       outputs.proposals.add(Proposal(.tempo(tempo), at: Micros(rounding: now.heard.start)))
     }
     droppedEvents &+= UInt64(outputs.events.dropped)
@@ -127,16 +129,15 @@ public struct HostSync: ~Copyable {
   private func window(_ now: borrowing Now, _ latency: UInt32, _ offset: Micros) -> Window {
     Window(
       line: now.heard(through: latency, offset), grid: beats.grid, frames: Int(now.frames),
-      correction: beats.correction, isJump: beats.isJump)
+      correction: beats.correction, isJump: beats.isJump, isCut: now.isCut)
   }
 
   /// The question is asked before `run`, which alone makes a line for the cycle: the last one's goes on.
   @_noLocks @_noAllocation
   mutating func now(extrapolatedTo cycle: borrowing Cycle) -> Now {
-    let start = times.time(ofFrameNumber: cycle.times.frame)
+    let perFrame = times.steadyPerFrame
     return Now(
-      cycle, freeze.session(of: cycle), line: FrameLine(start: start, perFrame: times.steadyPerFrame),
-      perFrame: times.steadyPerFrame)
+      cycle, &freeze, line: FrameLine(start: times.start(of: cycle), perFrame: perFrame), perFrame: perFrame)
   }
 
   @_noLocks @_noAllocation

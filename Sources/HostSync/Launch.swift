@@ -244,6 +244,20 @@ public struct Launch: BitwiseCopyable {
     }
   }
 
+  /// The server freewheels and waits for nobody: what was under way is over, and nobody's slowness counts.
+  @_noLocks @_noAllocation
+  mutating func letGo(_ state: Transport.State) {
+    stage = .idle
+    relocatingSince = nil
+    preRoll = PreRoll()
+    wish.withdraw()
+    switch state {
+    case .stopped: wasStopped = true
+    case .starting: break
+    case .rolling: wasStopped = false
+    }
+  }
+
   /// What we held of a relocation ourselves was not the others' doing.
   @_noLocks @_noAllocation
   mutating func heldRelocation(until rollsAt: Double, period: Double) {

@@ -16,15 +16,20 @@ struct Now: BitwiseCopyable {
   let relocation: Relocation
   let session: SessionState
   /// The session's own beats.
-  let grid: Grid
+  private(set) var grid: Grid
   /// Microseconds per frame over many cycles: for latencies, which may be many buffers long.
   let perFrame: Double
   /// When the cycle's frames pass through JACK, and when they are heard through the physical outputs.
   let line: FrameLine
   let heard: FrameLine
+  /// Time is cut here: it is real again after a freewheel, or an export begins. Whoever keeps a time, and not a beat's number,
+  /// forgets it.
+  private(set) var isCut: Bool
 
   @_noLocks @_noAllocation
-  init(_ cycle: borrowing Cycle, _ session: SessionState, line: FrameLine, perFrame: Double) {
+  init(
+    _ cycle: borrowing Cycle, _ freeze: inout Freeze, line: FrameLine, perFrame: Double, isBack: Bool = false
+  ) {
     frames = cycle.frames
     sampleRate = cycle.sampleRate
     number = cycle.times.frame
@@ -33,11 +38,21 @@ struct Now: BitwiseCopyable {
     latencies = cycle.latencies
     settings = cycle.settings
     relocation = cycle.relocation
-    self.session = session
-    grid = Grid(session.timeline)
+    session = freeze.session(of: cycle)
+    grid = freeze.grid(of: session)
     self.perFrame = perFrame
     self.line = line
     heard = Self.heard(line, perFrame, latencies.physical, settings.offsets.transport)
+    isCut = isBack
+  }
+
+  /// A song is entered here, at this position: while the server freewheels its frames are all the time there is.
+  @_noLocks @_noAllocation
+  mutating func enterSong(at position: Double, _ freeze: inout Freeze) {
+    guard isFreewheeling else { return }
+    freeze.align(grid, at: heard.start, with: position)
+    grid = freeze.grid(of: session)
+    isCut = true
   }
 
   /// Microseconds of this cycle.

@@ -78,15 +78,15 @@ extension Relocation {
       askAt: moment.due + start - cycles * moment.cycle - asking - now.othersTake)
   }
 
-  /// Takes away a host's lag at the song's beat `bar`. nil: it would have to go to before the song's start.
+  /// Takes away a host's lag at the song's beat `bar`. nil: there is no such frame.
   @_noLocks @_noAllocation
   static func correction(_ now: Report, at bar: Double) -> Relocation? {
     let moment = now.moment
     let away = (bar - now.songBeat) * moment.period
     // From what the host plays now, by its own count, to the bar line.
     let frame = Int64(moment.frame) &+ Int64(rounding: (away + now.hostLag) * Double(moment.sampleRate) / 1e6)
-    guard frame >= 0 else { return nil }
-    return meeting(moment.heard.start + away, frame: UInt32(clamping: frame), beat: bar, from: now)
+    guard frame >= 0, frame <= Int64(UInt32.max) else { return nil }
+    return meeting(moment.heard.start + away, frame: UInt32(frame), beat: bar, from: now)
   }
 
   /// The song's first bar line that can be planned for.

@@ -152,7 +152,7 @@ public struct Relocator: Sendable {
       laggingSince = nil
       return false
     }
-    guard abs(now.hostLag) > limit else {
+    guard abs(now.hostLag) > limit, abs(now.hostLag) < Self.farthest else {
       laggingSince = nil
       if let nextCorrection, time >= nextCorrection { tries = 0 }
       return false

@@ -60,6 +60,9 @@ struct Song: BitwiseCopyable {
   mutating func follow(_ now: borrowing Now, at here: Double, lostFrames: Int64, beats: BeatTracker) {
     let transport = now.transport
     let beat = beats.grid.beat(at: now.heard.start)
+    let entry = entry(now, at: here, lostFrames: lostFrames)
+    if now.isCut { stopTime = -.infinity }
+    if now.isFreewheeling, isWaiting { cancel() }
     if beats.isJump { rebase(beats, quantum: now.settings.quantum, now: beat) }
     switch transport.state {
     case .stopped:
@@ -70,10 +73,9 @@ struct Song: BitwiseCopyable {
       stand(transport, here: here, beat: beat)
       leave(at: now.heard.start)
     case .rolling:
-      if !isRolling || hasLocated(transport, lostFrames: lostFrames) {
-        let position = standingFrame == transport.frame ? standing : here
-        enter(at: beat, position: position)
-        lag.begin(frame: transport.frame, beat: position)
+      if let entry {
+        enter(at: beat, position: entry)
+        lag.begin(frame: transport.frame, beat: entry)
       }
       standingFrame = nil
       lag.follow(
@@ -82,6 +84,15 @@ struct Song: BitwiseCopyable {
     }
     lastFrame = transport.frame
     lastFrames = now.frames
+  }
+
+  /// The position at which the song is entered in this cycle, by a start or a locate; nil: it is not.
+  @_noLocks @_noAllocation
+  func entry(_ now: borrowing Now, at here: Double, lostFrames: Int64) -> Double? {
+    guard now.isRolling else { return nil }
+    let transport = now.transport
+    if isRolling, !hasLocated(transport, lostFrames: lostFrames) { return nil }
+    return standingFrame == transport.frame ? standing : here
   }
 
   /// The beat that a frame has if the tempo was always this one: all that a locate by frames can mean.

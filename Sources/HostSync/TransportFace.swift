@@ -31,11 +31,13 @@ extension HostSync {
   @_noLocks @_noAllocation
   public mutating func bbt(nextFrame: UInt32, requested: BBT? = nil) -> BBT? {
     guard let now = last else { return nil }
-    // What a former master left behind is no request to us.
-    if let requested, cyclesSinceOurs <= 2 {
-      tempoRequest.read(requested.beatsPerMinute, at: now.heard.start)
+    if !now.isFreewheeling {
+      // What a former master left behind is no request to us.
+      if let requested, cyclesSinceOurs < Self.doubtfulCycles {
+        tempoRequest.read(requested.beatsPerMinute, at: now.heard.start)
+      }
+      tempoRequest.show(now.session.tempo, at: now.heard.start)
     }
-    tempoRequest.show(now.session.tempo, at: now.heard.start)
     let next = now.heard.time(atFrame: Double(now.frames))
     let there = Song.beats(ofFrame: nextFrame, sampleRate: now.sampleRate, period: beats.grid.period)
     let position = song.position(atFrame: nextFrame, meaning: there, beat: beats.grid.beat(at: next))
@@ -50,7 +52,11 @@ extension HostSync {
   /// though nobody took the timebase, and a master that was late shows old news: another is master who stays.
   @_noLocks @_noAllocation
   mutating func readTimebase(_ shown: BBT?) {
-    if case .ours = shows { cyclesSinceOurs = 0 } else { cyclesSinceOurs &+= 1 }
+    if case .ours = shows {
+      cyclesSinceOurs = 0
+    } else if cyclesSinceOurs < .max {
+      cyclesSinceOurs += 1
+    }
     guard let shown else {
       shows = .nobodys
       timebase = .nobodys
@@ -89,6 +95,11 @@ extension HostSync {
   /// Lets the song wait for the beat that the launch has chosen, before `Song` sees the transport.
   @_noLocks @_noAllocation
   mutating func startSong(_ now: borrowing Now) {
+    guard !now.isFreewheeling else {
+      launch.letGo(now.transport.state)
+      song.landmark = nil
+      return
+    }
     let period = Double(now.frames) * now.heard.perFrame
     let isHeld = launch.isHolding
     let start = launch.target.value - Double(beats.shift)
@@ -124,13 +135,12 @@ extension HostSync {
 
   @_noLocks @_noAllocation
   mutating func followHost(_ now: borrowing Now) -> Proposal? {
-    guard !now.isFreewheeling else { return nil }
-    return follower.follow(
-      HostFollower.Observation(
-        bbt: isFollowingHost(now) ? now.transport.bbt : nil, isRolling: now.isRolling,
-        heard: now.heard.time(atFrame: -Double(now.transport.bbtAge)), grid: now.grid,
-        quantum: now.settings.quantum, mayForce: mayForce(now),
-        isConnected: now.session.isConnected, isSound: times.isSound))
+    let observation = HostFollower.Observation(
+      bbt: isFollowingHost(now) ? now.transport.bbt : nil, isRolling: now.isRolling,
+      heard: now.heard.time(atFrame: -Double(now.transport.bbtAge)), grid: now.grid,
+      quantum: now.settings.quantum, mayForce: mayForce(now),
+      isConnected: now.session.isConnected, isSound: times.isSound)
+    return now.isFreewheeling ? follower.pause(observation) : follower.follow(observation)
   }
 
   /// Somebody started or stopped the transport: the session is told, unless it knows. A held start is told for the
@@ -174,7 +184,7 @@ extension HostSync {
     report.proposals = follower.proposals
     switch timebase {
     case .anothers: break
-    case .ours, .nobodys: if song.isRolling { report.hostLag = song.lag.micros }
+    case .ours, .nobodys: if song.isRolling, !now.isFreewheeling { report.hostLag = song.lag.micros }
     }
   }
 }

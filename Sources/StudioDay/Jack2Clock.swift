@@ -40,9 +40,11 @@ public struct Jack2Clock {
 
   public func period(_ frames: UInt32) -> Double { Double(frames) * 1e6 / sampleRate / (1 + crystal) }
 
-  /// One cycle. `stall`: the driver sleeps so much longer, then begins anew from where it is.
+  /// One cycle. `stall`: the driver sleeps so much longer, then begins anew from where it is. `speed`: a freewheeling
+  /// server does not wait for the card, and its loop takes what it sees for time.
   public mutating func cycle(
-    frames: UInt32, lateness: Double, stall: Double = 0, signs: StallSigns = StallSigns.all[0]
+    frames: UInt32, lateness: Double, stall: Double = 0, signs: StallSigns = StallSigns.all[0],
+    speed: Double = 1
   ) -> RawTimes {
     if !isFirst { frame &+= lastFrames }
     if frames != lastFrames { isFirst = true }
@@ -63,7 +65,7 @@ public struct Jack2Clock {
       next = (next + length + 1.41 * omega * error).rounded()
       length += omega * omega * error
     }
-    nextDue = due + period(frames)
+    nextDue = due + period(frames) / speed
     if pendingXrun {
       xruns += 1
       pendingXrun = false

@@ -290,4 +290,42 @@ private struct FakeHost {
     host.run(seconds: 1)
     #expect(host.commits.count == before)
   }
+
+  /// A locate of a standing transport shows nothing for a cycle, on PipeWire for some.
+  @Test(arguments: [1, 3, 40])
+  func aPeersTempoStaysWhenTheHostShowsNothingForAMoment(cycles: Int) {
+    for isRolling in [false, true] {
+      var host = FakeHost()
+      host.isRolling = isRolling
+      host.mayForce = false
+      host.run(seconds: 3)
+      host.session.setTempo(131, at: Micros(rounding: host.now))
+      host.run(seconds: 1)
+      host.hasLeft = true
+      host.run(seconds: (Double(cycles) + 0.5) * 256 / 48_000)
+      host.hasLeft = false
+      host.run(seconds: 3)
+      #expect(abs(host.session.tempo - 131) < 0.01)
+      // What the host changes is news at once, also while nobody saw it.
+      host.hasLeft = true
+      host.tempo = { _ in 99 }
+      host.run(seconds: (Double(cycles) + 0.5) * 256 / 48_000)
+      host.hasLeft = false
+      host.run(seconds: 1)
+      #expect(abs(host.session.tempo - 99) < 0.01)
+    }
+  }
+
+  @Test func aHostThatComesWhenTheOldOneIsLongGoneIsFollowedFromItsFirstTempo() {
+    var host = FakeHost()
+    host.isRolling = false
+    host.run(seconds: 1)
+    host.hasLeft = true
+    host.run(seconds: 1)
+    host.session.setTempo(131, at: Micros(rounding: host.now))
+    host.run(seconds: 2)
+    host.hasLeft = false
+    host.run(seconds: 1)
+    #expect(abs(host.session.tempo - 120) < 0.01)
+  }
 }

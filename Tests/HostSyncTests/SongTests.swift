@@ -11,7 +11,7 @@ struct SongTests {
     cycle.transport = Transport(state: .rolling, frame: frame)
     cycle.settings.quantum = quantum
     var freeze = Freeze()
-    return Now(cycle, freeze.session(of: cycle), line: heard, perFrame: heard.perFrame)
+    return Now(cycle, &freeze, line: heard, perFrame: heard.perFrame)
   }
 
   /// A song that began on session beat 8 and rolls at session beat `now`.

@@ -28,7 +28,10 @@ final class Studio {
   var settings = Settings()
   var latencies = Latencies()
   var transport = Transport(state: .stopped, frame: 0)
+  /// The server runs as fast as it can: about twenty times as fast as the clock.
   var isFreewheeling = false
+  /// What another client asks of the timebase master in the next cycle.
+  var requests: BBT?
   var listensToPulse = false
   /// Asks HostSync, as JACK asks its slow-sync clients, and rolls in the cycle after a yes.
   var asksBeforeRolling = false
@@ -56,12 +59,14 @@ final class Studio {
   private(set) var report = Report()
   /// What the last cycle proposed and the network thread took.
   private(set) var proposals: [Proposal] = []
+  /// All that were taken so far.
+  private(set) var told: [Proposal] = []
   /// Nobody takes them.
   var refusesProposals = false
   /// What the present cycle's frame 0 is: the truth, without a port's latency.
   private(set) var due = 0.0
 
-  private var sync = HostSync()
+  var sync = HostSync()
   /// Kept from cycle to cycle, as the audio thread keeps them.
   private var outputs = Outputs(click1: .none, click2: .none, pulse: .none, run: .none)
   private let buffers: UnsafeMutablePointer<Float>
@@ -112,10 +117,11 @@ final class Studio {
 
   func play(_ frames: UInt32, stall: Double = 0) {
     let lateness = dice?.lateness() ?? 0
-    let isIdeal = dice == nil && stall == 0
+    let isIdeal = dice == nil && stall == 0 && !isFreewheeling
     let times =
       isIdeal
-      ? clock.idealCycle(frames: frames) : clock.cycle(frames: frames, lateness: lateness, stall: stall)
+      ? clock.idealCycle(frames: frames)
+      : clock.cycle(frames: frames, lateness: lateness, stall: stall, speed: isFreewheeling ? 20 : 1)
     due = clock.due
     if stops {
       transport.state = .stopped
@@ -151,7 +157,9 @@ final class Studio {
       proposals.append(proposal)
       outputs.proposals.removeFirst()
     }
-    if isMaster { shown = sync.bbt(nextFrame: transport.frame &+ frames) }
+    told += proposals
+    if isMaster { shown = sync.bbt(nextFrame: transport.frame &+ frames, requested: requests) }
+    requests = nil
     control()
     frame += Int(frames)
     if case .rolling = transport.state { transport.frame &+= frames }

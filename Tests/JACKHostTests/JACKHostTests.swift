@@ -196,6 +196,28 @@ import Testing
     try await expectOnTheBeat()
   }
 
+  @Test(.enabled(if: !TestServer.isPipeWire, "PipeWire's freewheel driver is as slow as its clients let it"))
+  func `minutes of an export leave no click out after it`() async throws {
+    let server = try await TestServer()
+    let live = try LiveHost(server)
+    live.click(beatsPerMinute: 600)
+    let neighbour = try Neighbour(server)
+    let listener = try Listener(server)
+    _ = try await live.clickErrors(listener, count: 3)
+    let cycles = live.exchange.cycleCount
+    #expect(jack_set_freewheel(neighbour.handle, 1) == 0)
+    // 107 seconds of audio.
+    try await live.run { live.exchange.cycleCount > cycles + 20_000 }
+    #expect(jack_set_freewheel(neighbour.handle, 0) == 0)
+    try await live.run { !live.exchange.isFreewheeling }
+    let clicks = live.exchange.report().clicks
+    try await live.run(for: 1_500)
+    let heard = live.exchange.report().clicks &- clicks
+    #expect((13...17).contains(heard), "\(heard) clicks in a second and a half of ten a second")
+    let errors = try await live.clickErrors(listener, count: 9)
+    #expect(abs(errors.sorted()[errors.count / 2]) < 500, "\(errors) µs from the beat")
+  }
+
   @Test func `clicks are back on the beat after stalls of the server`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)

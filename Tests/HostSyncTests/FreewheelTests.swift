@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Testing
+
+@testable import HostSync
+
+/// Somebody exports: the server runs as fast as it can, time means nothing, and the session is left alone.
+struct FreewheelTests {
+  /// Each beat of the session between two moments has one click and there is no other, told by when they are heard.
+  private func expectEveryBeat(_ studio: Studio, from start: Double, _ clicks: [Studio.Onset]) {
+    let grid = Grid(studio.timeline)
+    let first = Int(grid.beat(at: start).rounded(.up)), last = Int(grid.beat(at: studio.due - 10_000))
+    let beats = clicks.filter { $0.heard < studio.due - 10_000 }.map { grid.beat(at: $0.heard) }
+    #expect(beats.map { Int($0.rounded()) } == Array(first...last))
+    #expect(beats.allSatisfy { abs($0 - $0.rounded()) * grid.period < 500 })
+  }
+
+  private func export(_ studio: Studio, seconds: Double) {
+    studio.isFreewheeling = true
+    studio.play(seconds: seconds)
+    studio.isFreewheeling = false
+  }
+
+  @Test(arguments: [0.1, 0.3, 0.49, 1, 7.3, 60])
+  func afterAnExportEveryBeatHasItsClick(seconds: Double) {
+    for tempo in [120, 97, 301] as [Double] {
+      let studio = Studio(tempo: tempo)
+      studio.play(seconds: 2.1)
+      export(studio, seconds: seconds)
+      let before = studio.clicks.count
+      studio.play(256)
+      let start = studio.due
+      studio.play(seconds: 4)
+      expectEveryBeat(studio, from: start - 6_000, Array(studio.clicks.dropFirst(before)))
+    }
+  }
+
+  @Test(arguments: [0.3, 7.3, 60])
+  func aSongThatEndedInAnExportIsOver(seconds: Double) {
+    let studio = Studio(tempo: 120)
+    studio.listensToPulse = true
+    studio.settings.click.mode = .whileRolling
+    studio.play(seconds: 1)
+    studio.isFreewheeling = true
+    studio.transport = Transport(state: .rolling, frame: 0)
+    studio.play(seconds: seconds)
+    studio.transport.state = .stopped
+    studio.play(seconds: 0.1)
+    studio.isFreewheeling = false
+    let (clicks, edges) = (studio.clicks.count, studio.runEdges.count)
+    studio.play(seconds: 3)
+    #expect(studio.clicks.count == clicks && studio.runEdges.count == edges)
+    #expect(studio.runEdges.last?.value == 0)
+  }
+
+  @Test func whatRollsOnAfterAnExportIsHeardAtOnce() {
+    let studio = Studio(tempo: 120)
+    studio.listensToPulse = true
+    studio.settings.click.mode = .whileRolling
+    studio.play(seconds: 1.3)
+    studio.transport.state = .rolling
+    studio.play(seconds: 2)
+    export(studio, seconds: 60)
+    let before = studio.clicks.count
+    studio.play(256)
+    let start = studio.due
+    studio.play(seconds: 4)
+    expectEveryBeat(studio, from: start - 6_000, Array(studio.clicks.dropFirst(before)))
+    #expect(studio.runEdges.map(\.value) == [1])
+  }
+
+  /// The frames of an export are its only time: bar 1 is where the song begins, whatever the session's phase is.
+  @Test(arguments: [0, 100_001, 4_294_900_000] as [UInt32], [0.0, 0.37, 0.5, 0.81])
+  func whatIsExportedCountsFromItsOwnFrames(frame: UInt32, phase: Double) {
+    let studio = Studio(tempo: 120)
+    studio.isMaster = true
+    studio.settings.click.mode = .whileRolling
+    studio.play(seconds: 2 + phase / 2)
+    studio.transport.frame = frame
+    studio.isFreewheeling = true
+    for state in [.stopped, .starting, .rolling] as [Transport.State] {
+      studio.transport.state = state
+      studio.play(256)
+      studio.play(256)
+    }
+    let before = studio.clicks.count
+    let (first, start) = (studio.frame, studio.transport.frame)
+    for _ in 0..<1000 {
+      studio.play(256)
+      // Only a little later than the wrap: the beat is that of the frames since the start.
+      let beats = Double(frame) / 24_000 + Double(studio.transport.frame &- 256 &- frame) / 24_000
+      let shown = studio.transport.bbt
+      let ticks = (shown?.beats ?? -1) - 0.5 / 1920 - beats
+      #expect(abs(ticks) < 1.01 / 1920, "frame \(studio.transport.frame): \(ticks * 1920) ticks")
+    }
+    for click in studio.clicks.dropFirst(before) {
+      let away = (Double(frame) + Double(start &- frame) + Double(click.frame - first)) / 24_000
+      #expect(abs(away - away.rounded()) * 24_000 <= 1, "a click at beat \(away)")
+    }
+    #expect((10...11).contains(studio.clicks.count - before))
+  }
+
+  @Test func anExportHasTheTempoItBeganWithThroughout() {
+    let studio = Studio(tempo: 120)
+    studio.isMaster = true
+    studio.transport.state = .rolling
+    studio.play(seconds: 1)
+    studio.isFreewheeling = true
+    studio.play(256)
+    studio.setTempo(77)
+    for _ in 0..<100 {
+      studio.play(256)
+      #expect(studio.transport.bbt?.beatsPerMinute == 120 && studio.report.tempo == 120)
+    }
+    studio.isFreewheeling = false
+    studio.play(256)
+    studio.play(256)
+    #expect(studio.transport.bbt?.beatsPerMinute == 77 && studio.report.tempo == 77)
+  }
+
+  @Test func nothingIsAskedOfTheSessionMeanwhile() {
+    let studio = Studio(tempo: 120)
+    studio.isMaster = true
+    studio.settings.syncsStartStop = true
+    studio.play(seconds: 1)
+    studio.isFreewheeling = true
+    for state in [.rolling, .stopped, .rolling] as [Transport.State] {
+      studio.transport.state = state
+      studio.requests = BBT(song: .zero, meter: Meter(), beatsPerMinute: 91)
+      studio.play(seconds: 20)
+    }
+    studio.setTempo(77)
+    studio.play(seconds: 1)
+    studio.transport.state = .stopped
+    studio.play(seconds: 1)
+    studio.isFreewheeling = false
+    // Longer than what was shown counts as an echo.
+    studio.play(seconds: 4)
+    #expect(studio.told.isEmpty)
+    studio.requests = BBT(song: .zero, meter: Meter(), beatsPerMinute: 120)
+    studio.play(seconds: 0.1)
+    #expect(studio.told.map(\.change) == [.tempo(120)])
+  }
+
+  @Test(arguments: [0.3, 7.3, 60])
+  func aStartRightAfterAnExportWaitsForItsBarAndNoLonger(seconds: Double) {
+    let studio = Studio(tempo: 120)
+    studio.asksBeforeRolling = true
+    studio.play(seconds: 2.1)
+    export(studio, seconds: seconds)
+    studio.transport = Transport(state: .starting, frame: 0)
+    studio.play(256)
+    let pressed = studio.due
+    while studio.report.launches == 0, studio.due - pressed < 5e6 { studio.play(256) }
+    #expect(studio.due - pressed < 2.01e6)
+    #expect(abs(studio.report.launchError) < 4_000)
+    let phase = Grid(studio.timeline).beat(at: studio.due) / 4
+    #expect(abs(phase - phase.rounded()) * 4 < 0.02)
+  }
+
+  @Test func whoTakesLongInAnExportIsNotWaitedForAfterIt() {
+    let studio = Studio(tempo: 120)
+    studio.asksBeforeRolling = true
+    studio.play(seconds: 1)
+    studio.isFreewheeling = true
+    studio.transport.state = .rolling
+    studio.play(seconds: 1)
+    studio.locate = 480_000
+    studio.play(256)
+    studio.asksBeforeRolling = false
+    // The others load from the disk.
+    studio.play(seconds: 9)
+    studio.transport.state = .rolling
+    studio.play(seconds: 1)
+    studio.transport.state = .stopped
+    studio.isFreewheeling = false
+    studio.play(seconds: 1)
+    #expect(studio.report.othersTake == 0)
+  }
+
+  @Test func aLeadingHostsTempoIsNoNewsAfterItsExport() {
+    let studio = Studio(tempo: 130)
+    studio.settings.lead = .host
+    func play(seconds: Double) {
+      let end = studio.frame + Int(seconds * 48_000)
+      while studio.frame < end {
+        studio.transport.bbt = BBT(
+          song: Beats(Double(studio.transport.frame) / 24_000), meter: Meter(), beatsPerMinute: 120)
+        studio.play(256)
+      }
+    }
+    play(seconds: 2)
+    #expect(studio.told.first?.change == .tempo(120))
+    // The session stays at 130: a peer has it so.
+    let told = studio.told.count
+    studio.isFreewheeling = true
+    studio.transport.state = .rolling
+    play(seconds: 20)
+    studio.transport.state = .stopped
+    studio.isFreewheeling = false
+    play(seconds: 5)
+    #expect(studio.told.count == told)
+  }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Testing
+
+@testable import HostSync
+
+/// Long nights: counters just before they wrap, and what has counted for half a day.
+struct OldCounterTests {
+  /// JACK's frame counter wraps after 24.9 hours at 48 kHz, the transport's as well.
+  @Test func theServersAndTheTransportsFramesMayWrapWhileItPlays() {
+    for (counter, place) in [(20_000, 30_000), (300, 20_000), (30_000, 0), (0, 100)] as [(UInt32, UInt32)] {
+      let studio = Studio(tempo: 120)
+      studio.listensToPulse = true
+      studio.isMaster = true
+      studio.settings.click.mode = .whileRolling
+      studio.play(seconds: 0.1)
+      studio.clock.frame = 0 &- counter
+      studio.play(seconds: 0.1)
+      let jumps = studio.report.jumps
+      studio.transport = Transport(state: .rolling, frame: 0 &- place)
+      studio.play(256)
+      var last = studio.report.songBeat
+      let (clicks, lag) = (studio.clicks.count, studio.report.hostLag)
+      for _ in 0..<400 {
+        studio.play(256)
+        #expect(abs(studio.report.songBeat - last - 256.0 / 24_000) < 1e-4)
+        #expect(abs(studio.report.hostLag - lag) < 10)
+        last = studio.report.songBeat
+      }
+      #expect((4...5).contains(studio.clicks.count - clicks))
+      #expect(studio.report.jumps == jumps && studio.report.lostCycles == 0 && studio.runEdges.count == 1)
+    }
+  }
+
+  /// 2^31 frames are 12.4 hours at 48 kHz and 3.1 at 192.
+  @Test(arguments: [48_000, 192_000] as [UInt32], [0, .max - 100_000] as [UInt32])
+  func halfADayOfRollingIsNoLag(rate: UInt32, frame: UInt32) {
+    var lag = HostLag()
+    lag.begin(frame: frame, beat: 0)
+    let nominal = 1e6 / Double(rate)
+    for second in 0...13 * 3600 {
+      lag.follow(
+        frame: frame &+ UInt32(truncatingIfNeeded: second * Int(rate)), beat: Double(second) * 2,
+        period: 500_000, nominalPerFrame: nominal)
+      guard abs(lag.micros) < 1 else {
+        Issue.record("\(lag.micros) us after \(second) s")
+        return
+      }
+    }
+  }
+
+  /// A cycle's length at 16 frames and 192 kHz: four days are 2^32 cycles.
+  @Test func aForeignMasterStaysOneHoweverLongItIsThere() {
+    let studio = Studio(tempo: 120)
+    studio.sync.cyclesSinceOurs = .max - 3
+    for _ in 0..<12 {
+      studio.transport.bbt = BBT(song: .zero, meter: Meter(), beatsPerMinute: 93)
+      studio.play(256)
+      #expect(studio.report.timebase == .anothers)
+    }
+  }
+
+  @Test func aLagThatNoHostCanHaveIsNotCorrected() {
+    func step(lag: Double, frame: UInt32) -> Bool {
+      var relocator = Relocator()
+      relocator.correction = .locate(above: 3_000)
+      var report = Report()
+      report.isRolling = true
+      report.timebase = .ours
+      report.hostLag = lag
+      report.moment.frames = 256
+      report.moment.heard.perFrame = 1e6 / 48_000
+      for tenth in 0..<60 {
+        let now = Double(tenth) * 100_000
+        report.moment.frame = frame &+ UInt32(tenth * 4_800)
+        report.moment.heard.start = now
+        report.moment.due = now
+        report.songBeat = now / 500_000
+        for part in 0..<50 {
+          if case .relocate = relocator.step(report, at: Micros(Int64(now) + Int64(part) * 2_000)) {
+            return true
+          }
+        }
+      }
+      return false
+    }
+    #expect(step(lag: 20_000, frame: 480_000))
+    #expect(!step(lag: 44_739e6, frame: 480_000))
+    #expect(!step(lag: -44_739e6, frame: .max - 1_000_000))
+    // There is no such frame.
+    #expect(!step(lag: 60_000_000, frame: .max - 1_000_000))
+  }
+}
