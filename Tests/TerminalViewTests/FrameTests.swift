@@ -1,12 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import ControlSurface
+import TestSupport
 import Testing
 
 @testable import TerminalView
 
 @Suite("The bytes for a terminal")
 struct FrameTests {
+  @Test("A window that is dragged through 1500 sizes shows each picture whole, from nothing to huge")
+  func dragged() {
+    var dice = Dice(seed: 1500)
+    let view = TerminalView(glyphs: .unicode)
+    var scene = Scenes.scene(beat: 9) { $0.startStopSync = true }
+    var frame = Frame(coloured: true)
+    for step in 0..<1500 {
+      let most = step % 300 == 0 ? (600, 300) : (100, 40)
+      let size = Size(
+        columns: Int.random(in: 1...most.0, using: &dice), rows: Int.random(in: 1...most.1, using: &dice))
+      scene.page = step % 7 == 0 ? .keys : .playing
+      let picture = view.picture(of: scene, size: size)
+      #expect(picture.size == size)
+      frame.draw(picture)
+      #expect(!frame.bytes.isEmpty)
+    }
+  }
+
   @Test("Frame after frame the terminal shows the picture, through beats, resizes and pages")
   func sameAsPicture() {
     for coloured in [true, false] {

@@ -32,7 +32,7 @@ struct OptionParser<Settings> {
     let isShort = before.hasPrefix("-") && !before.hasPrefix("--")
     let option = options.first { isShort ? $0.short == before.last : "--\($0.long)" == before }
     guard let option, case .optionalValue = option.form else { return nil }
-    return "--\(option.long)=\(word)"
+    return "--\(option.long)=\(word.shortened)"
   }
 
   private mutating func read(
@@ -72,7 +72,7 @@ struct OptionParser<Settings> {
       off(&settings)
       return false
     }
-    throw UsageError(message: "unknown option \"--\(name)\"" + hint(for: name))
+    throw UsageError(message: "unknown option \"--\(name.shortened)\"" + hint(for: name))
   }
 
   /// `-a`, `-ab`, `-n NAME`, `-nNAME`, `-anNAME`. True: stop reading.
@@ -86,7 +86,7 @@ struct OptionParser<Settings> {
         let whole = String(argument.dropFirst())
         let known = options.contains { $0.long == whole }
         throw UsageError(
-          message: "unknown option \"-\(letter)\"" + (known ? ": do you mean \"--\(whole)\"?" : ""))
+          message: "unknown option \"-\(String(letter).shortened)\"" + (known ? ": do you mean \"--\(whole)\"?" : ""))
       }
       let attached: String?
       switch option.form {
@@ -131,7 +131,7 @@ struct OptionParser<Settings> {
   ) throws(UsageError) {
     guard value.allowed.accepts(text) else {
       let comma = value.allowed.isNumber && text.contains(",") ? ", with a point instead of a comma" : ""
-      throw UsageError(message: "\(name) takes \(value.allowed.words)\(comma), not \"\(text)\"")
+      throw UsageError(message: "\(name) takes \(value.allowed.words)\(comma), not \"\(text.shortened)\"")
     }
     if let clear = value.clear, lists.insert(option.long).inserted { clear(&settings) }
     value.store(&settings, text)

@@ -24,7 +24,7 @@ enum Subcommands {
   static func objection(to word: String, meant: String? = nil) -> UsageError {
     if named(word) != nil { return UsageError(message: "\"\(word)\" comes first: tactus \(word)") }
     let hint = (meant ?? word.nearest(among: all.map { $0.name })).map { ": do you mean \"\($0)\"?" }
-    return UsageError(message: "there is no command \"\(word)\"" + (hint ?? ""))
+    return UsageError(message: "there is no command \"\(word.shortened)\"" + (hint ?? ""))
   }
 
   /// The list in the program's help.
