@@ -28,6 +28,8 @@ final class ControlDesk: AudioDoor {
   private struct Held {
     /// The user's choices are kept here and nowhere else.
     var state: SurfaceState
+    /// The same without what strangers chose, which nobody remembers.
+    var lasting: SurfaceState
     /// What no controller changes.
     var base: Settings
     var wantsTimebase: Bool
@@ -57,10 +59,20 @@ final class ControlDesk: AudioDoor {
     self.link = link
     self.exchange = exchange
     self.wake = wake
-    held = Mutex(Held(state: state, base: base, wantsTimebase: state.lead == .link || state.lead == .midi))
+    held = Mutex(
+      Held(
+        state: state, lasting: state, base: base, wantsTimebase: state.lead == .link || state.lead == .midi))
   }
 
   var state: SurfaceState { held.withLock { $0.state } }
+  /// What is to be remembered; the tempo is the session's, whoever set it.
+  var lasting: SurfaceState {
+    held.withLock { held in
+      var lasting = held.lasting
+      lasting.timeline = held.state.timeline
+      return lasting
+    }
+  }
   var wantsTimebase: Bool { held.withLock { $0.wantsTimebase } }
 
   /// [control]
@@ -154,15 +166,15 @@ final class ControlDesk: AudioDoor {
 
   /// What was learned is the user's choice like any other. [OSC]
   func remember(_ bindings: [MIDIBinding]) {
-    choose { $0.learned = bindings.map(\.description) }
+    choose(true) { $0.learned = bindings.map(\.description) }
   }
 
   // MARK: orders [any]
 
-  func obey(_ order: Order) -> Verdict { obey(order.command, at: order.time) }
+  func obey(_ order: Order) -> Verdict { obey(order.command, at: order.time, lasts: order.isPaired) }
 
-  /// `time` is when it was meant to happen.
-  func obey(_ command: Command, at time: Micros) -> Verdict {
+  /// `time` is when it was meant to happen. What does not last ends with the program.
+  func obey(_ command: Command, at time: Micros, lasts: Bool = true) -> Verdict {
     switch command {
     case .tempo(let tempo):
       let leading = held.withLock { $0.state.leading }
@@ -177,27 +189,27 @@ final class ControlDesk: AudioDoor {
       link.updateAppState { $0.requestBeat(0, at: time, quantum: quantum) }
     case .linkEnabled(let on):
       link.isEnabled = on
-      choose { $0.linkEnabled = on }
+      choose(lasts) { $0.linkEnabled = on }
     case .startStopSync(let on):
       link.isStartStopSyncEnabled = on
-      choose { $0.startStopSync = on }
+      choose(lasts) { $0.startStopSync = on }
     case .start(let launch): return start(launch)
     case .stop: return wish(.stop)
     case .toggle: return wish(.toggle)
     case .rewind: return wish(.locate(.beat(0)))
     case .locate(let place): return wish(.locate(place))
     case .rolling(let on): return on ? start(nil) : wish(.stop)
-    case .record(let on): choose { $0.recording = on }
+    case .record(let on): choose(lasts) { $0.recording = on }
     case .timebase(let on): held.withLock { $0.wantsTimebase = on }
     case .takeover: return wish(.takeTimebase)
     case .click(.sound(let index)): return wish(.sound(index), needsServer: false)
     case .quit: return wish(.quit, needsServer: false)
     case .lead(let lead):
       held.withLock { $0.wantsTimebase = lead == .link || lead == .midi }
-      choose { $0.lead = lead }
+      choose(lasts) { $0.lead = lead }
     case .quantum, .meter, .launch, .alignment, .stopWhen, .correction, .correctAbove, .click, .clock, .pulse,
       .offset:
-      choose { $0.choose(command) }
+      choose(lasts) { $0.choose(command) }
     }
     return .accepted
   }
@@ -212,6 +224,7 @@ final class ControlDesk: AudioDoor {
       }
       held.base = configuration.fixedSettings
       configuration.choose(in: &held.state)
+      configuration.choose(in: &held.lasting)
       publish(held)
       held.surface?.update { [state = held.state] in $0 = state }
     }
@@ -241,9 +254,10 @@ final class ControlDesk: AudioDoor {
   }
 
   /// A choice reaches the audio thread before this returns.
-  private func choose(_ change: (inout SurfaceState) -> Void) {
+  private func choose(_ lasts: Bool, _ change: (inout SurfaceState) -> Void) {
     held.withLock { held in
       change(&held.state)
+      if lasts { change(&held.lasting) }
       publish(held)
       held.surface?.update { [state = held.state] in $0 = state }
     }

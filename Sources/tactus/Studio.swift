@@ -80,7 +80,7 @@ final class Studio {
         view?.close()
         desk.connect(nil)
         surface?.close()
-        keeper.close(at: Link.clock(), taking: desk.state)
+        keeper.close(at: Link.clock(), taking: desk.lasting)
         link.isEnabled = false
       }
       note = surface?.endpoints.first.flatMap {
@@ -176,7 +176,7 @@ final class Studio {
     tellOfHost(host, report)
     let choices = desk.state
     let chosen = configuration.taking(choices)
-    keeper.note(chosen, at: Link.clock())
+    keeper.note(configuration.taking(desk.lasting), at: Link.clock())
     project?.look(chosen, host: host, links: links, at: Link.clock())
     if EndSignals.isSaveDue() {
       keeper.hurry(at: Link.clock())
@@ -245,7 +245,7 @@ final class Studio {
     if !Set(reload.atOnce).isDisjoint(with: ["connect", "autoconnect"]) {
       host.want(configuration.standingConnections)
     }
-    keeper.configured(configuration.taking(desk.state), file: startup.file)
+    keeper.configured(configuration.taking(desk.lasting), file: startup.file)
     say(reload.line)
   }
 

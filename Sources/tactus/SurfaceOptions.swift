@@ -36,7 +36,9 @@ extension Configuration {
     ),
     Option(
       "osc-allow", in: .surface, .value(.list("NETWORK", .network, \.surface.allow)),
-      help: "Obey only this address or network (192.168.7.0/24), and this machine. Can be repeated."),
+      help:
+        "Obey only this address or network (192.168.7.0/24), and this machine, and remember what it sets. Can be "
+        + "repeated."),
     Option(
       "osc-send", in: .surface, .value(.list("ADDRESS:PORT", .endpoint, \.surface.send)),
       help: "Tell this controller what happens without being asked. Can be repeated."),

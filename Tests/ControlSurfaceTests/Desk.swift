@@ -4,6 +4,15 @@ import MIDIControl
 
 @testable import ControlSurface
 
+extension SurfaceSettings {
+  /// The tablet's user has named it.
+  static var paired: SurfaceSettings {
+    var settings = SurfaceSettings()
+    settings.allow = [HostRange("10.0.0.0/8")].compactMap { $0 }
+    return settings
+  }
+}
+
 /// A surface, a program and controllers, in one virtual time. No socket is open.
 struct Desk {
   static let epoch: Int64 = 1_700_000_000

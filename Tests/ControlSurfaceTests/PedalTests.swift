@@ -88,7 +88,7 @@ struct PedalTests {
 
   @Test("Learn: say which command, press a key; it is told, listed, kept, and can be forgotten")
   func learns() {
-    var desk = Desk()
+    var desk = Desk(.paired)
     desk.send("/tactus/subscribe", .int32(9000))
     desk.forget()
     desk.send("/tactus/midi/learn", .string("tempo/tap"))
@@ -114,7 +114,7 @@ struct PedalTests {
 
   @Test("A lesson can be called off")
   func calledOff() {
-    var desk = Desk()
+    var desk = Desk(.paired)
     desk.send("/tactus/midi/learn", .string("stop"))
     desk.send("/tactus/midi/learn", .string(""))
     desk.play([0x90, 1, 1])
@@ -130,7 +130,7 @@ struct PedalTests {
       ("click/pattern", "needs"),
     ])
   func refused(text: String, reason: String) {
-    var desk = Desk()
+    var desk = Desk(.paired)
     desk.send("/tactus/midi/learn", .string(text))
     #expect(desk.errorCodes == [3] && desk.errors[0].contains(reason), "\(desk.errors)")
     #expect(desk.machine.midi.lesson == nil)

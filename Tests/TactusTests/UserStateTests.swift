@@ -3,7 +3,9 @@ import BeatMath
 import ControlSurface
 import Glibc
 import HostSync
+import JACKHost
 import JSON5
+import Link
 import Synchronization
 import TestSupport
 import Testing
@@ -87,6 +89,33 @@ struct UserStateTests {
     _ = try run { $0.choose(.click(.offset(milliseconds: 2))) }
     let given = try start().configuration.offsets
     #expect(given.click == 2 && given.click2 == nil)
+  }
+
+  @Test(
+    "What a stranger set holds now and is not remembered; what was so before this run is kept beside the file"
+  )
+  func strangers() throws {
+    _ = try run { $0.choose(.offset(.clock, milliseconds: 3)) }
+    let before = try folder.text(of: "state.json5")
+    let startup = try start()
+    let configuration = startup.configuration
+    let link = Link(tempo: 120)
+    let shown = configuration.surfaceState(link.captureAppState().timeline)
+    let desk = ControlDesk(
+      link: link,
+      exchange: AudioExchange(
+        session: link.captureAppState(), settings: shown.settings(from: Settings(), launch: .bar)),
+      state: shown, base: Settings(), wake: {})
+    _ = desk.obey(.click(.offset(milliseconds: 500)), at: .zero, lasts: false)
+    _ = desk.obey(.linkEnabled(false), at: .zero, lasts: false)
+    _ = desk.obey(.offset(.pulse, milliseconds: -2), at: .zero)
+    #expect(desk.state.offsetMilliseconds(.click2) == 500 && !desk.state.linkEnabled)
+    let keeper = startup.keeper { _ in }
+    keeper.note(configuration.taking(desk.lasting), at: seconds(1))
+    keeper.close(at: seconds(2))
+    let next = try start().configuration
+    #expect(next.offsets == Configuration.Offsets(clock: 3, pulse: -2) && next.isLinkEnabled)
+    #expect(try folder.text(of: "state.json5.before") == before)
   }
 
   @Test("A run in which nothing is chosen writes nothing, whatever its command line said")

@@ -36,7 +36,7 @@ final class SurfaceLoop {
   deinit { buffer.deallocate() }
 
   private func tellWhere() {
-    machine.reach(doors.words, clocks: Clocks.read())
+    machine.reach(doors.words, near: .read(), clocks: Clocks.read())
     shared.mailbox.withLock { mailbox in
       mailbox.endpoints = doors.endpoints
       mailbox.queryEndpoint = doors.query?.endpoint

@@ -12,8 +12,10 @@ enum Limits {
   /// News of one kind that any stranger can make: so many at once, then so many a second, for there is other news to read.
   static let complaints = 8.0
   static let complaintsPerSecond = 0.1
-  /// A subscription without a lease still ends after this long without a word from its host.
+  /// A subscription without a lease still ends after this long without a word from its host, unless that is paired.
   static let silence = Micros(3_600_000_000)
+  /// "Not obeyed" is said so seldom.
+  static let strangerInterval = Micros(60_000_000)
   /// Changes go to a subscriber at most 50 times a second.
   static let flushInterval = Micros(20_000)
   static let phaseInterval = Micros(33_400)

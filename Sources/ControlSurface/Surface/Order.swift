@@ -8,6 +8,8 @@ public struct Order: Sendable {
   /// Now, or the time of the bundle, or of the beat, that it waited for; then it is a little in the past.
   public let time: Micros
   let asker: Asker
+  /// From this machine, or a controller that its user named: may outlive the program.
+  public let isPaired: Bool
 
   /// Where the wish came from.
   public var source: Endpoint { asker.peer.endpoint }
@@ -32,6 +34,9 @@ public enum Notice: Hashable, Sendable {
   case nobodyListens(Endpoint)
   case noWay(Endpoint)
   case learned(MIDIBinding)
+  /// From outside the own networks, without --osc-allow.
+  case stranger(Host)
+  case anotherTactus(Endpoint)
   /// A part of the surface that was missing is there.
   case opened(String)
   /// One is missing; it is looked for again and again.
@@ -57,6 +62,10 @@ public enum Notice: Hashable, Sendable {
     case .noWay(let target):
       "OSC: \(target) can't be reached: the controller is off, asleep or in another network"
     case .learned(let binding): "MIDI: learned \(binding)"
+    case .stranger(let host):
+      "OSC from \(host) is not obeyed: it is on none of this machine's networks; --osc-allow=\(host) allows it"
+    case .anotherTactus(let source):
+      "OSC: \(source) tells what it shows, as another tactus does: it is not obeyed"
     case .opened(let words): words
     case .missing(let why): "\(why); trying again"
     case .portTaken(let port, let other): "port \(port) is in use by another program: OSC takes \(other)"
@@ -98,7 +107,8 @@ public struct SurfaceSettings: Sendable {
   public var serviceName: String?
   /// Avahi's command that does it.
   var announcer = "avahi-publish"
-  /// Who may speak, besides this machine. Empty: everyone who can reach a listening address.
+  /// Who may speak, besides this machine. Empty: everyone who can reach a listening address, and at 0.0.0.0 or :: the
+  /// attached networks.
   public var allow: [HostRange] = []
   public var root = Table.root
   public var version = ""

@@ -58,7 +58,7 @@ extension SurfaceMachine {
       if changed || now >= (subscribers[index].dumped ?? .zero) + Limits.dumpInterval { dump(to: index) }
       return
     }
-    if subscribers.count >= Limits.subscribers, !makeRoom() {
+    if subscribers.count >= Limits.subscribers, !makeRoom(for: peer.endpoint.host) {
       throw .refused("\(Limits.subscribers) controllers are being told already")
     }
     subscribers.append(
@@ -79,12 +79,22 @@ extension SurfaceMachine {
         .string(subscriber.groups.words), .int32(Int32(clamping: lease))), to: subscriber.target)
   }
 
-  /// The one silent for longest goes, if it has been silent for a while.
-  private mutating func makeRoom() -> Bool {
-    guard let idle = subscribers.indices.min(by: { subscribers[$0].heard < subscribers[$1].heard }),
-      now - subscribers[idle].heard > Micros(60_000_000), !settings.targets.contains(subscribers[idle].target)
+  /// The one silent for longest goes, if it has been silent for a while; else one of the host that has the most, if that is
+  /// more than the newcomer's will have.
+  private mutating func makeRoom(for newcomer: Host) -> Bool {
+    let guests = subscribers.indices.filter { !settings.targets.contains(subscribers[$0].target) }
+    func longest(_ candidates: [Int]) -> Int? {
+      candidates.min { subscribers[$0].heard < subscribers[$1].heard }
+    }
+    if let idle = longest(guests), now - subscribers[idle].heard > Micros(60_000_000) {
+      leave(idle, why: "silent for longest, and another one came")
+      return true
+    }
+    let hosts = Dictionary(grouping: guests) { subscribers[$0].target.endpoint.host }
+    guard let most = hosts.values.max(by: { $0.count < $1.count }),
+      most.count > (hosts[newcomer]?.count ?? 0) + 1, let index = longest(most)
     else { return false }
-    leave(idle, why: "silent for longest, and another one came")
+    leave(index, why: "its host has \(most.count), and another one came")
     return true
   }
 
@@ -126,6 +136,11 @@ extension SurfaceMachine {
 
   mutating func expireSubscribers() {
     for index in subscribers.indices.reversed() where now >= subscribers[index].ends {
+      // A display says nothing all evening, and is nobody's but ours: gone is who no longer listens.
+      if subscribers[index].lease == nil, isPaired(subscribers[index].source) {
+        subscribers[index].heard = now
+        continue
+      }
       leave(index, why: subscribers[index].lease == nil ? "silent for an hour" : "its lease ended")
     }
   }

@@ -42,7 +42,7 @@ extension SurfaceMachine {
   }
 
   /// What is below the root. nil: it is not below it.
-  private func path(of address: String) -> String? {
+  func path(of address: String) -> String? {
     let root = "/" + settings.root + "/"
     guard address.hasPrefix(root) else { return nil }
     return String(address.dropFirst(root.count))
@@ -138,6 +138,8 @@ extension SurfaceMachine {
     case .command(let command):
       order(command, asker, at: time)
     case .tempo(let tempo, .now):
+      // What we told, coming back: no news for the session. Told as float32, it is not the same to the last digit.
+      guard Float(tempo) != Float(reading.tempo) else { return }
       expect(tempo)
       if let (tempo, asker) = gate.offer(tempo, from: asker, at: now) { commit(tempo, asker, at: time) }
     case .tempo(let tempo, let launch):
@@ -159,10 +161,20 @@ extension SurfaceMachine {
     case .tempoStep(let step):
       reading.own.tempoStep = step
       tellChanges()
-    case .learn(let text): try learn(text)
-    case .forget(let text): try forget(text)
+    case .learn(let text):
+      try mayKeep(asker.peer)
+      try learn(text)
+    case .forget(let text):
+      try mayKeep(asker.peer)
+      try forget(text)
     case .verb: break
     }
+  }
+
+  /// What is learned is there to be remembered.
+  private func mayKeep(_ peer: Peer) throws(Refusal) {
+    guard !isPaired(peer) else { return }
+    throw .refused("name this controller with --osc-allow=\(peer.endpoint.host)")
   }
 
   private mutating func expect(_ tempo: Double) {
@@ -176,7 +188,7 @@ extension SurfaceMachine {
 
   private mutating func order(_ command: Command, _ asker: Asker, at time: Micros) {
     counters.commands += 1
-    put(.order(Order(command: command, time: time, asker: asker)))
+    put(.order(Order(command: command, time: time, asker: asker, isPaired: isPaired(asker.peer))))
   }
 
   /// What the program made of an order.

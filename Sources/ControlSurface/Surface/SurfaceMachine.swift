@@ -29,6 +29,10 @@ struct SurfaceMachine {
   private static let news = TokenBucket(
     perSecond: Limits.complaintsPerSecond, capacity: Limits.complaints, at: .zero)
   var feeds: Feeds
+  var neighbourhood = Neighbourhood()
+  /// Others of our kind, and when they were heard last.
+  var tellers: [Endpoint: Micros] = [:]
+  var strangerDue = Micros.zero
   var midi: MIDIMap
   var levels = KnobLevels()
   var lastEvent: MIDIEventName?
@@ -79,10 +83,7 @@ struct SurfaceMachine {
   mutating func receive(_ bytes: UnsafeRawBufferPointer, from peer: Peer, clocks: Clocks) {
     self.clocks = clocks
     counters.datagrams += 1
-    guard settings.allows(peer.endpoint.host) else {
-      counters.strangers += 1
-      return
-    }
+    guard obeys(peer) else { return refuseStranger(peer) }
     guard rates.mayAsk(peer.endpoint, at: now) else {
       counters.tooFast += 1
       return
@@ -94,9 +95,11 @@ struct SurfaceMachine {
       malformed(error, from: peer)
       return
     }
+    let messages = parts.map { LibloCodec.decode(UnsafeRawBufferPointer(rebasing: bytes[$0.range])) }
+    guard !isTelling(peer, messages.compactMap { $0 }) else { return }
     heard(from: peer)
-    for part in parts {
-      guard let message = LibloCodec.decode(UnsafeRawBufferPointer(rebasing: bytes[part.range])) else {
+    for (part, message) in zip(parts, messages) {
+      guard let message else {
         malformed(.typeTags, from: peer)
         continue
       }
@@ -150,9 +153,10 @@ struct SurfaceMachine {
     advance()
   }
 
-  /// Where controllers reach us, in words.
-  mutating func reach(_ words: String, clocks: Clocks) {
+  /// Where controllers reach us, in words, and who is near.
+  mutating func reach(_ words: String, near: Neighbourhood?, clocks: Clocks) {
     self.clocks = clocks
+    neighbourhood = near ?? neighbourhood
     reading.own.reach = printable(words, limit: 255)
     tellChanges()
   }

@@ -18,6 +18,8 @@ final class StateKeeper: Sendable {
 
   /// Where a file goes that nobody understands.
   static func aside(_ path: String) -> String { path + ".broken" }
+  /// As it was before this run's first choice.
+  static func before(_ path: String) -> String { path + ".before" }
 
   private let held: Mutex<Held>
 
@@ -64,6 +66,7 @@ private struct Held {
   private var writing: Writing?
   private var hasFailed = false
   private var isAsked = false
+  private var hasWritten = false
 
   init(
     path: String?, start: Configuration, file: Configuration,
@@ -110,7 +113,7 @@ private struct Held {
   private mutating func begin() {
     changedFirst = nil
     guard let path else { return }
-    let next = Writing(choices, to: path)
+    let next = Writing(choices, to: path, keepsPredecessor: !hasWritten)
     choices = UserState()
     // Without a thread it is done here.
     if !next.start() { next.run() }
@@ -121,6 +124,7 @@ private struct Held {
     writing = nil
     switch done.join() {
     case nil:
+      hasWritten = true
       if hasFailed { notice("what tactus remembers can be written again") }
       hasFailed = false
       tellWhoAsked()
@@ -150,12 +154,14 @@ private struct Held {
 private final class Writing: Sendable {
   let choices: UserState
   private let path: String
+  private let keepsPredecessor: Bool
   private let over = Atomic(false)
   private let failure = Mutex<WholeFile.Failure?>(nil)
   private let thread = Mutex<pthread_t?>(nil)
 
-  init(_ choices: UserState, to path: String) {
+  init(_ choices: UserState, to path: String, keepsPredecessor: Bool) {
     self.choices = choices
+    self.keepsPredecessor = keepsPredecessor
     self.path = path
   }
 
@@ -188,7 +194,13 @@ private final class Writing: Sendable {
   /// A file that can't be understood is put aside: it was ours to write, and nobody has time to mend it.
   private func found(_ bytes: [UInt8]?) throws(WholeFile.Failure) -> UserState {
     guard let bytes else { return UserState() }
-    if let state = try? UserState(bytes, from: path) { return state }
+    if let state = try? UserState(bytes, from: path) {
+      // What an evening did can be taken back. Without room for it there is none.
+      if keepsPredecessor, !bytes.isEmpty {
+        try? WholeFile.write(String(decoding: bytes, as: UTF8.self), to: StateKeeper.before(path))
+      }
+      return state
+    }
     let aside = StateKeeper.aside(path)
     guard rename(path, aside) == 0 else { throw WholeFile.Failure(aside, code: errno) }
     return UserState()

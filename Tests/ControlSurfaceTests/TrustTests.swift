@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Testing
+
+@testable import ControlSurface
+
+@Suite("Who is obeyed, told and remembered")
+struct TrustTests {
+  private static let here = Host(ipv4: 0x0a00_0001)
+  private static let other = Endpoint(Host(ipv4: 0x0a00_0007), port: 20809)
+
+  private static var near: Neighbourhood {
+    Neighbourhood(own: [HostRange(host: here, bits: 128)], networks: [HostRange(host: here, bits: 96 + 24)])
+  }
+
+  private func desk(_ change: (inout SurfaceSettings) -> Void = { _ in }) -> Desk {
+    var settings = SurfaceSettings()
+    change(&settings)
+    var desk = Desk(settings)
+    desk.machine.reach("", near: Self.near, clocks: desk.clocks)
+    desk.drain()
+    return desk
+  }
+
+  @Test(
+    "At all addresses the own networks are obeyed, others only as --osc-allow says",
+    arguments: [
+      ("10.0.0.5", nil, true), ("10.0.0.1", nil, true), ("127.0.0.1", nil, true), ("10.0.1.5", nil, false),
+      ("203.0.113.9", nil, false), ("203.0.113.9", "203.0.113.0/24", true),
+      ("10.0.0.5", "203.0.113.0/24", false),
+      ("10.0.0.1", "203.0.113.0/24", true),
+    ] as [(String, String?, Bool)])
+  func wildcard(source: String, allowed: String?, isObeyed: Bool) throws {
+    var desk = desk {
+      $0.listen = [Endpoint(Host(ipv4: 0), port: 20809)]
+      $0.allow = allowed.flatMap { HostRange($0) }.map { [$0] } ?? []
+    }
+    let peer = Peer(Endpoint(try #require(Host(source)), port: 5000))
+    for _ in 1...20 { desk.send("/tactus/click", .int32(1), from: peer) }
+    #expect(desk.orders.isEmpty != isObeyed)
+    // One line, not twenty.
+    #expect(desk.notices == (isObeyed ? [] : [.stranger(peer.endpoint.host)]))
+  }
+
+  @Test("An address that was named is its own gate: a routed network reaches it")
+  func namedAddress() {
+    var desk = desk { $0.listen = [Endpoint(Self.here, port: 20809)] }
+    desk.send("/tactus/click", .int32(1), from: Peer(Endpoint(Host(ipv4: 0x0a09_0909), port: 5000)))
+    #expect(desk.orders.count == 1)
+  }
+
+  @Test("What outlives the program belongs to this machine and to controllers that its user named")
+  func paired() throws {
+    func isPaired(_ peer: Peer, _ change: (inout SurfaceSettings) -> Void = { _ in }) -> Bool {
+      var desk = desk(change)
+      desk.send("/tactus/click/offset", .float32(7), from: peer)
+      desk.send("/tactus/midi/learn", .string("stop"), from: peer)
+      desk.send("/tactus/midi/forget", .string("all"), from: peer)
+      #expect(desk.orders.count == 1 && desk.program.state.offsetMilliseconds(.click2) == 7)
+      let mayLearn = !desk.errorCodes.contains(5)
+      #expect(mayLearn || desk.errors[0].contains("--osc-allow=10.0.0.5"))
+      #expect(desk.orders.first?.isPaired == mayLearn)
+      return mayLearn
+    }
+    #expect(isPaired(Desk.local))
+    #expect(isPaired(Peer(Endpoint(Self.here, port: 5000))))
+    #expect(!isPaired(Desk.tablet))
+    let allowed = try #require(HostRange("10.0.0.5"))
+    #expect(isPaired(Desk.tablet) { $0.allow = [allowed] })
+    #expect(isPaired(Desk.tablet) { $0.targets = [Peer(Endpoint(Desk.tablet.endpoint.host, port: 9000))] })
+  }
+
+  @Test(
+    "A host that holds every subscription makes room for another's first, and not for one more of its own")
+  func fairness() {
+    var desk = desk()
+    let greedy = Host(ipv4: 0x0a00_0009)
+    for port in 1...UInt16(Limits.subscribers) {
+      desk.send("/tactus/subscribe", from: Peer(Endpoint(greedy, port: port)))
+      desk.wait(0.01)
+    }
+    #expect(desk.machine.subscribers.count == Limits.subscribers)
+    desk.send("/tactus/subscribe", from: Peer(Endpoint(greedy, port: 999)))
+    #expect(desk.errorCodes == [5])
+    desk.send("/tactus/subscribe", .int32(9000))
+    #expect(desk.told("subscribed", to: Endpoint(Desk.tablet.endpoint.host, port: 9000)).count == 1)
+    // However often it asks again, no more than its share comes back.
+    for port in 1...UInt16(Limits.subscribers) {
+      desk.send("/tactus/subscribe", from: Peer(Endpoint(greedy, port: port)))
+    }
+    #expect(desk.machine.subscribers.contains { $0.target.endpoint.host == Desk.tablet.endpoint.host })
+    #expect(desk.machine.subscribers.count == Limits.subscribers)
+  }
+
+  @Test("A display of a paired controller, a configured one, and one that sends now and then are never dark")
+  func evening() throws {
+    let allowed = try #require(HostRange("10.0.0.5"))
+    let target = Peer(Self.other)
+    var desk = desk {
+      $0.allow = [allowed]
+      $0.targets = [target]
+      $0.targetGroups = .state
+    }
+    desk.send("/tactus/subscribe", .int32(9000))
+    desk.send("/tactus/subscribe", .int32(9001), .string("state"), .int32(20), from: Desk.local)
+    for _ in 1...4 {
+      desk.wait(1000)
+      desk.send("/tactus/subscribe", .int32(9001), .string("state"), .int32(20), from: Desk.local)
+    }
+    #expect(desk.machine.subscribers.count == 3)
+    desk.forget()
+    desk.update { $0.peers = 3 }
+    desk.wait(0.1)
+    #expect(Set(desk.sent.map(\.to.port)) == [9000, 9001, 20809])
+    // Gone is who no longer listens.
+    for _ in 1...Limits.unreachable {
+      desk.machine.unreachable(
+        Endpoint(Desk.tablet.endpoint.host, port: 9000), isThere: true, clocks: desk.clocks)
+    }
+    #expect(desk.machine.subscribers.count == 2)
+  }
+
+  @Test("Two tactus that tell each other flip no switches, and come to rest")
+  func twoOfUs() {
+    let hosts = [Endpoint(Self.here, port: 20809), Self.other]
+    func made(telling: Int) -> Desk {
+      desk { settings in
+        settings.targets = [Peer(hosts[telling])]
+        settings.targetGroups = [.state, .beat, .position]
+      }
+    }
+    var desks = [made(telling: 1), made(telling: 0)]
+    desks[0].update { $0.click.enabled = true }
+    desks[1].update { $0.quantum = 7 }
+    /// What each has said goes to the other.
+    func exchange(_ seconds: Double) {
+      for _ in 0..<Int(seconds * 20) {
+        for index in 0...1 {
+          desks[index].wait(0.05)
+          let said = desks[index].datagrams
+          desks[index].datagrams = []
+          for (bytes, to) in said where to == hosts[1 - index] {
+            desks[1 - index].send(bytes: bytes, from: Peer(hosts[index]))
+          }
+        }
+      }
+    }
+    exchange(1)
+    desks[0].update { $0.clock.enabled.toggle() }
+    exchange(3)
+    for index in 0...1 {
+      #expect(desks[index].program.commands.isEmpty, "\(desks[index].program.commands.prefix(5))")
+      #expect(desks[index].notices.filter { $0 == .anotherTactus(hosts[1 - index]) }.count == 1)
+    }
+    #expect(desks[0].program.state.click.enabled && !desks[1].program.state.click.enabled)
+    // A tablet beside it is obeyed as ever, also one that touches a light.
+    desks[0].send("/tactus/beat/1", .float32(1))
+    desks[0].send("/tactus/click/toggle", .float32(1))
+    #expect(desks[0].program.commands == [.click(.enabled(false))])
+  }
+
+  @Test("The tempo that was told, sent back, is no new tempo")
+  func echo() {
+    var desk = desk()
+    desk.send("/tactus/tempo", .float64(120.1))
+    desk.wait(3)
+    desk.forget()
+    desk.send("/tactus/tempo", .float32(120.1))
+    desk.wait(1)
+    #expect(desk.program.commands.isEmpty && desk.errors.isEmpty)
+    // Not while another one is on its way.
+    desk.send("/tactus/tempo", .float32(140))
+    desk.send("/tactus/tempo", .float32(120.1))
+    desk.wait(1)
+    #expect(abs(desk.program.state.tempo.beatsPerMinute - 120.1) < 0.001)
+  }
+}
