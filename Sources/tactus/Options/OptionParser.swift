@@ -86,7 +86,8 @@ struct OptionParser<Settings> {
         let whole = String(argument.dropFirst())
         let known = options.contains { $0.long == whole }
         throw UsageError(
-          message: "unknown option \"-\(String(letter).shortened)\"" + (known ? ": do you mean \"--\(whole)\"?" : ""))
+          message: "unknown option \"-\(String(letter).shortened)\""
+            + (known ? ": do you mean \"--\(whole)\"?" : ""))
       }
       let attached: String?
       switch option.form {
