@@ -10,9 +10,6 @@ struct ClockIn: BitwiseCopyable {
   /// Beats per minute.
   static var step: Double { @_noLocks @_noAllocation get { 0.1 } }
   static var hysteresis: Double { @_noLocks @_noAllocation get { 0.08 } }
-  /// The loop overshoots by such a share, and is settled after so long.
-  static var overshoot: Double { @_noLocks @_noAllocation get { 0.001 } }
-  static var settling: Double { @_noLocks @_noAllocation get { 3e6 } }
 
   var loop = ClockLoop()
   /// Lost clocks are the loop's to see, and in a ramp it is some milliseconds behind.
@@ -22,36 +19,46 @@ struct ClockIn: BitwiseCopyable {
   private(set) var startedAt: Double?
   /// What we put into the session last: a correction, perhaps, and never what somebody else chose.
   private var told = 0.0
-  private var lastNews = -1e18
-  /// The tempo that corrects the beat, and until when our own clock, if it is that, may show it. 0: there is none.
-  private var corrector = 0.0
-  private var correctedUntil = -1e18
   private var echo = EchoWatch()
+  private var wasEcho = false
 
-  /// What is corrected comes back: our own clock is what leads.
+  /// Our own clock comes back, and is what leads.
   var isEcho: Bool { @_noLocks @_noAllocation get { echo.isEcho } }
 
   @_noLocks @_noAllocation
   init() {}
 
-  /// One cycle's messages, with the times at which they were sent.
+  /// What we sent through `clock` in this cycle, so many microseconds before it is heard. Before `hear`.
+  @_noLocks @_noAllocation
+  mutating func send(_ events: borrowing MIDIEvents, _ line: FrameLine, ahead: Double, frames: UInt32) {
+    echo.send(ahead: ahead, cycle: Double(frames) * line.perFrame, at: line.start)
+    for index in 0..<events.count {
+      echo.send(events[index].status, at: line.time(atFrame: Double(events[index].frame)))
+    }
+  }
+
+  /// One cycle's messages: `arrived` has the times at which they were sent, `line` those at which they pass through JACK.
   @_noLocks @_noAllocation
   mutating func hear(
-    _ events: borrowing MIDIEvents, _ arrived: FrameLine, frames: UInt32, sessionTempo: Double
+    _ events: borrowing MIDIEvents, _ arrived: FrameLine, passing line: FrameLine, frames: UInt32,
+    sessionTempo: Double
   ) {
     let jumps = loop.jumps
     for index in 0..<events.count {
       let event = events[index]
-      let time = arrived.time(atFrame: Double(min(event.frame, frames)))
+      let frame = Double(min(event.frame, frames))
+      let time = arrived.time(atFrame: frame)
       switch event.status {
-      case MIDI.clock: loop.clock(at: time)
+      case MIDI.clock:
+        loop.clock(at: time)
+        echo.hear(at: line.time(atFrame: frame), tempo: loop.beatsPerMinute, session: sessionTempo)
       case MIDI.start:
         loop.start()
-        echo = EchoWatch()
+        echo.hearCommand(at: line.time(atFrame: frame))
         startedAt = time
       case MIDI.resume:
         loop.resume()
-        echo = EchoWatch()
+        echo.hearCommand(at: line.time(atFrame: frame))
         startedAt = nil
       case MIDI.stop:
         loop.stop()
@@ -62,30 +69,26 @@ struct ClockIn: BitwiseCopyable {
     }
     if loop.jumps != jumps { follower.hostJumped() }
     loop.tick(at: arrived.time(atFrame: Double(frames)))
-    guard case .locked = loop.state else {
-      if case .lost = loop.state { tempo = 0 }
-      return
-    }
-    let now = loop.beatsPerMinute
-    // Were it our own clock, it would show what we do to the session as a tempo.
-    let isUpset =
-      echo.hasJustMoved(at: arrived.start, clock: loop.period) || isCorrection(now, at: arrived.start)
-    if tempo == 0 || abs(now - tempo) > Self.hysteresis && !isUpset {
-      // What the session has already is no news, whichever of the two had it first.
-      let isKnown = abs(now - sessionTempo) <= Self.hysteresis && !isTold(sessionTempo)
-      tempo = isKnown ? sessionTempo : Double(Int64(rounding: now / Self.step)) * Self.step
-      lastNews = arrived.start
-      corrector = 0
-      if !isKnown { echo.tempoIsNews() }
+    switch loop.state {
+    case .locked: readTempo(session: sessionTempo, at: line.start)
+    case .lost:
+      tempo = 0
+      echo.hearNothing()
+    case .silent, .acquiring: break
     }
   }
 
-  /// Between the sequencer's tempo and the one that corrects the beat, or just beyond.
+  /// What the session has already is no news, whichever of the two had it first; nor is what we sent ourselves.
   @_noLocks @_noAllocation
-  private func isCorrection(_ now: Double, at time: Double) -> Bool {
-    let margin = Self.hysteresis + Self.overshoot * tempo
-    return corrector > 0 && time < correctedUntil && now > min(tempo, corrector) - margin
-      && now < max(tempo, corrector) + margin
+  private mutating func readTempo(session: Double, at time: Double) {
+    let now = loop.beatsPerMinute
+    guard tempo == 0 || abs(now - tempo) > Self.hysteresis else { return }
+    if abs(now - session) <= Self.hysteresis, !isTold(session) {
+      tempo = session
+    } else if echo.hasOwnTempo {
+      tempo = Double(Int64(rounding: now / Self.step)) * Self.step
+      echo.follow(at: time)
+    }
   }
 
   /// The session keeps whole microseconds per beat.
@@ -109,17 +112,15 @@ struct ClockIn: BitwiseCopyable {
   @_noLocks @_noAllocation
   mutating func propose(_ now: HostFollower.Observation) -> Proposal? {
     let proposal = follower.follow(now)
-    let wasEcho = echo.isEcho
-    echo.look(
-      at: follower.phaseError, now, proposal, isCorrecting: follower.isCorrecting, clock: loop.period)
-    if echo.isEcho, !wasEcho { return Proposal(.tempo(tempo), at: Micros(rounding: now.heard)) }
-    if follower.isCorrecting { correctedUntil = now.heard + EchoWatch.upset }
+    defer { wasEcho = echo.isEcho }
+    // The session has its tempo back, whatever was being corrected.
+    if echo.isEcho, !wasEcho {
+      return Proposal(.tempo(tempo), at: Micros(rounding: now.heard), isDictated: true)
+    }
     guard !echo.isEcho, let proposal else { return nil }
     if case .tempo(let tempo) = proposal.change {
       if abs(tempo - 60e6 / now.grid.period) < HostFollower.smallestStep { return nil }
       told = tempo
-      let isSettled = now.heard - lastNews > Self.settling
-      if follower.isCorrecting { corrector = isSettled ? tempo : 0 }
     }
     return proposal
   }
@@ -152,87 +153,20 @@ extension HostSync {
   }
 }
 
-/// Notices that our own clock comes back through a device and leads us: then a correction moves what it corrects, and the
-/// distance is afterwards what it was. A sequencer's is gone, even if hands push its beat about. The session has its tempo
-/// back, and nothing is proposed any more until the next Start.
-private struct EchoWatch: BitwiseCopyable {
-  /// So many moves of the grid in a row changed nothing; a tempo that was to do it, three rounds long, counts for more.
-  static var mostFailures: Int { @_noLocks @_noAllocation get { 5 } }
-  static var failedTempo: Int { @_noLocks @_noAllocation get { 3 } }
-  /// Distances that differ by less than this share are the same: the loop may be on its way to one still.
-  static var alike: Double { @_noLocks @_noAllocation get { 0.3 } }
-  /// What came of a move is seen after so many clocks, and their way through the device.
-  static var settlingClocks: Double { @_noLocks @_noAllocation get { 36 } }
-  static var longestWay: Double { @_noLocks @_noAllocation get { 50_000 } }
-  /// A correction would show in our own clock as a tempo for so long.
-  static var upset: Double { @_noLocks @_noAllocation get { 1e6 } }
-
-  private(set) var isEcho = false
-  private var failures = 0
-  /// What the correction under way is to bring to nothing, and when it is judged.
-  private var distance: Double?
-  private var isMove = false
-  private var judgedAt = 0.0
-  private var lastMove = -1e18
-
-  @_noLocks @_noAllocation
-  init() {}
-
-  @_noLocks @_noAllocation
-  func hasJustMoved(at time: Double, clock: Double) -> Bool {
-    time - lastMove < max(Self.upset, Self.settlingClocks * clock)
-  }
-
-  /// A ramp is chased as long as it lasts.
-  @_noLocks @_noAllocation
-  mutating func tempoIsNews() {
-    failures = 0
-    distance = nil
-  }
-
-  @_noLocks @_noAllocation
-  mutating func look(
-    at error: Double, _ now: HostFollower.Observation, _ proposal: Proposal?, isCorrecting: Bool,
-    clock: Double
-  ) {
-    guard now.isRolling else { return tempoIsNews() }
-    if let proposal, case .forceBeat = proposal.change {
-      judge(error)
-      lastMove = now.heard
-      distance = error
-      isMove = true
-      judgedAt = now.heard + Self.settlingClocks * clock + Self.longestWay
-      return
-    }
-    if isCorrecting, distance == nil {
-      distance = error
-      isMove = false
-    }
-    if isCorrecting, !isMove { judgedAt = now.heard + Self.upset }
-    if now.heard >= judgedAt { judge(error) }
-  }
-
-  @_noLocks @_noAllocation
-  private mutating func judge(_ error: Double) {
-    guard let distance else { return }
-    let isSame = abs(error - distance) <= Self.alike * max(abs(error), abs(distance))
-    failures = isSame ? failures + (isMove ? 1 : Self.failedTempo) : 0
-    if failures >= Self.mostFailures { isEcho = true }
-    self.distance = nil
-  }
-}
-
 extension HostSync {
   /// Carries the sequencer's tempo and beat into the session, if it is to lead.
   @_noLocks @_noAllocation
-  mutating func followClock(_ now: borrowing Now) -> Proposal? {
+  mutating func followClock(_ now: borrowing Now, sent: borrowing MIDIEvents) -> Proposal? {
     guard case .midi = now.settings.lead, !now.isFreewheeling else {
       if hearsClock { clockIn = ClockIn() }
       hearsClock = false
       return nil
     }
     hearsClock = true
-    clockIn.hear(received, arrived, frames: now.frames, sessionTempo: now.session.tempo)
+    let ahead = now.heard(through: now.latencies.clock, now.settings.offsets.clock).start - now.line.start
+    clockIn.send(sent, now.line, ahead: ahead, frames: now.frames)
+    clockIn.hear(
+      received, arrived, passing: now.line, frames: now.frames, sessionTempo: now.session.tempo)
     return clockIn.propose(
       HostFollower.Observation(
         bbt: clockIn.shown(at: now.heard.start), isRolling: clockIn.loop.isRunning, heard: now.heard.start,

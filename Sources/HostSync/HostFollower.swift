@@ -107,7 +107,7 @@ public struct HostFollower: BitwiseCopyable {
     guard let change else { return nil }
     lastProposal = now.heard
     proposals &+= 1
-    return Proposal(change, at: Micros(rounding: now.heard))
+    return Proposal(change, at: Micros(rounding: now.heard), isDictated: true)
   }
 
   /// The host is known to be elsewhere from now on: a new line begins, or the jump would be averaged in and taken for its

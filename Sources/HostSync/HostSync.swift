@@ -81,7 +81,7 @@ public struct HostSync: ~Copyable {
     passOnRecord(now.settings.records, into: &outputs.events)
     outputs.proposals.add(passOnStartStop(now))
     outputs.proposals.add(followHost(now))
-    outputs.proposals.add(followClock(now))
+    outputs.proposals.add(followClock(now, sent: outputs.events))
     if !now.isFreewheeling, let tempo = tempoRequest.take() {
       outputs.proposals.add(Proposal(.tempo(tempo), at: Micros(rounding: now.heard.start)))
     }

@@ -14,11 +14,14 @@ public struct Proposal: Hashable, Sendable, BitwiseCopyable {
   public var change: Change
   /// Link's host time at which it is heard.
   public var moment: Micros
+  /// A leading host or MIDI clock wants it: nobody's own choice.
+  public var isDictated: Bool
 
   @_noLocks @_noAllocation
-  public init(_ change: Change, at moment: Micros) {
+  public init(_ change: Change, at moment: Micros, isDictated: Bool = false) {
     self.change = change
     self.moment = moment
+    self.isDictated = isDictated
   }
 }
 

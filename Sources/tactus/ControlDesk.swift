@@ -49,15 +49,17 @@ final class ControlDesk: AudioDoor {
 
   private let link: Link
   private let exchange: AudioExchange
+  private let door: SessionDoor
   private let held: Mutex<Held>
   private let wake: @Sendable () -> Void
 
   init(
-    link: Link, exchange: AudioExchange, state: SurfaceState, base: Settings,
+    link: Link, exchange: AudioExchange, door: SessionDoor, state: SurfaceState, base: Settings,
     wake: @escaping @Sendable () -> Void
   ) {
     self.link = link
     self.exchange = exchange
+    self.door = door
     self.wake = wake
     held = Mutex(
       Held(
@@ -141,7 +143,7 @@ final class ControlDesk: AudioDoor {
       if held.state.peers != snapshot.peerCount, held.peerCounts.count < Self.peerCountLimit {
         held.peerCounts.append(snapshot.peerCount)
       }
-      Self.show(snapshot, in: &held.state)
+      show(snapshot, in: &held.state)
       held.surface?.update { [state = held.state] in $0 = state }
       return held.wasPlaying != isPlaying
     }
@@ -149,10 +151,13 @@ final class ControlDesk: AudioDoor {
     if isStartOrStop { wake() }
   }
 
-  private static func show(_ snapshot: SessionSnapshot, in state: inout SurfaceState) {
+  private func show(_ snapshot: SessionSnapshot, in state: inout SurfaceState) {
     // HostSync numbers beats from the session's beat 0; so does what is shown.
     var timeline = snapshot.state.timeline
     timeline.beatOrigin = .zero
+    if timeline.tempo != state.tempo {
+      state.chosenTempo = door.isDictated(timeline.tempo) ? state.chosenTempo ?? state.tempo : nil
+    }
     state.timeline = timeline
     state.peers = snapshot.peerCount
     if state.startStopSync { state.playing = snapshot.state.startStop.isPlaying }

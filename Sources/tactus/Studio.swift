@@ -54,7 +54,7 @@ final class Studio {
     shown.click.soundNames = BuiltInSound.allCases.map(\.rawValue)
     shown.click.sound = BuiltInSound.allCases.firstIndex(of: sound) ?? 0
     desk = ControlDesk(
-      link: link, exchange: exchange, state: shown, base: fixed, wake: EndSignals.wake)
+      link: link, exchange: exchange, door: door, state: shown, base: fixed, wake: EndSignals.wake)
     // A session manager's programs have its terminal, but nobody sits at it.
     let isWatched = configuration.showsView && !configuration.speaksJSON && project == nil
     view = isWatched && !configuration.probe ? LiveView(desk: desk) : nil

@@ -16,8 +16,6 @@ private struct Sequencer {
   var loses: (Int) -> Bool = { _ in false }
   var isSilent = false
   var mayForce = true
-  /// What the device does when our clock is sent to it: this much later it sends it back as its own.
-  var thru: Double?
 
   var clockIn = ClockIn()
   var session: SessionState
@@ -102,7 +100,7 @@ private struct Sequencer {
       pending.removeFirst()
     }
     let line = FrameLine(start: now - Self.length * 1e6, perFrame: 1e6 / 48_000)
-    clockIn.hear(events, line, frames: 256, sessionTempo: session.tempo)
+    clockIn.hear(events, line, passing: line, frames: 256, sessionTempo: session.tempo)
     let proposal = clockIn.propose(
       HostFollower.Observation(
         bbt: clockIn.shown(at: now), isRolling: clockIn.loop.isRunning, heard: now,
@@ -114,18 +112,10 @@ private struct Sequencer {
 
   /// The clocks of this cycle, on their way.
   private mutating func tickAway() {
-    let end: Double
-    if let thru {
-      let grid = Grid(session.timeline)
-      end = grid.beat(at: now + Self.length * 1e6 - thru) * 24
-      if sent == 0 { sent = Int(end) }
-    } else {
-      end = clocks + tempo(played) / 60 * 24 * Self.length
-    }
+    let end = clocks + tempo(played) / 60 * 24 * Self.length
     while Double(sent) < end {
       let share = (Double(sent) - clocks) / (end - clocks)
       var due = now + max(0, share) * Self.length * 1e6 + dice.unit() * jitter
-      if let thru { due = max(now, Grid(session.timeline).time(of: Double(sent) / 24) + thru) }
       if usbFrame > 0 { due = (due / usbFrame).rounded(.up) * usbFrame }
       if !isSilent, !loses(sent) { waiting.append((due, MIDI.clock, 0)) }
       sent += 1
@@ -310,33 +300,6 @@ private struct Sequencer {
     sequencer.start()
     sequencer.run(seconds: 8)
     #expect(sequencer.clockIn.loop.state == .locked && abs(sequencer.error) < 1000, "\(sequencer.error)")
-  }
-
-  @Test func `a peer's tempo that our own clock brings back is proposed to nobody`() {
-    var sequencer = Sequencer(sessionTempo: 120, isConnected: true)
-    sequencer.thru = 3_000
-    sequencer.run(seconds: 10)
-    sequencer.forget()
-    sequencer.session.setTempo(132.04, at: Micros(Int64(sequencer.now)))
-    sequencer.run(seconds: 10)
-    #expect(sequencer.tempos.allSatisfy { abs($0 - 132.04) < 0.06 }, "\(sequencer.tempos)")
-    #expect(abs(sequencer.session.tempo - 132.04) < 0.06)
-  }
-
-  @Test(arguments: [3_000.0, 6_000, 9_000, 15_000, 30_000], [47.0, 120, 187.3])
-  func `our own clock that comes back late does not drive the session away: that is noticed, and ends`(
-    latency: Double, tempo: Double
-  ) {
-    var sequencer = Sequencer(sessionTempo: tempo)
-    sequencer.thru = latency
-    sequencer.run(seconds: 4)
-    sequencer.send(MIDI.start)
-    sequencer.run(seconds: 30)
-    #expect(sequencer.clockIn.isEcho)
-    sequencer.forget()
-    sequencer.run(seconds: 10)
-    #expect(sequencer.commits.isEmpty)
-    #expect(abs(sequencer.session.tempo - tempo) < 1, "\(sequencer.session.tempo)")
   }
 
   @Test func `hands that push the sequencer's beat about are not taken for our own clock`() {

@@ -62,8 +62,11 @@ struct MIDIProgramTests {
     await sequencer.status()
     try await tactus.awaitLine(beginning: "MIDI clock lost; its tempo stays")
     #expect(try await linkhut.status().tempo == 133)
+    // Nobody here chose it: the next start has what was chosen.
     tactus.signal(SIGTERM)
     #expect(await tactus.status() == 0)
+    let remembered = try await stage.run(program, "config")
+    #expect(remembered.status == 0 && !remembered.output.contains("bpm"), "\(remembered.output)")
   }
 
   private func connect(_ port: String, in stage: LabStage) async throws {

@@ -124,6 +124,20 @@ struct UserStateTests {
     #expect(folder.names == [])
   }
 
+  @Test("A tempo that a clock or a host dictated is not remembered, and what was chosen before is")
+  func dictated() throws {
+    _ = try run { state in
+      state.timeline.tempo = Tempo(494)
+      state.chosenTempo = Tempo(120)
+    }
+    #expect(folder.names == [])
+    _ = try run { state in
+      state.timeline.tempo = Tempo(494)
+      state.chosenTempo = Tempo(101)
+    }
+    #expect(try start().configuration.tempo == 101)
+  }
+
   @Test("A remembered choice is over the configuration until the configuration itself says something new")
   func newestWord() throws {
     try folder.write("{bpm: 90, link: true}", to: "config.json5")

@@ -24,6 +24,8 @@ public struct SurfaceState: Hashable, Sendable {
   /// Who leads at this moment; never `.auto`.
   public var leading = Lead.link
   public var midiClock = MIDIClockIn.off
+  /// What was chosen, while the session has a tempo that a leading host or MIDI clock dictated.
+  public var chosenTempo: Tempo?
   public var recording = false
   /// What keys, knobs and pedals were taught, as text.
   public var learned: [String] = []

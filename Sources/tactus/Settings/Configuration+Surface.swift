@@ -9,7 +9,7 @@ extension Configuration {
     var new = self
     new.isLinkEnabled = state.linkEnabled
     new.syncsStartStop = state.startStopSync
-    new.tempo = state.tempo.clamped.shortest
+    new.tempo = (state.chosenTempo ?? state.tempo).clamped.shortest
     new.quantum = state.quantum
     new.meter = TimeSignature(beats: state.meter.beats, unit: state.meter.unit)
     new.lead = Lead(rawValue: "\(state.lead)") ?? lead

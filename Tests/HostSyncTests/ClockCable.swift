@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+
+@testable import HostSync
+
+/// A studio that a MIDI clock leads, and what its cable brings: our own clock, some time later, or a machine's own.
+final class ClockCable {
+  enum Device {
+    /// Sends back what it is sent, so many microseconds later besides the buffer that it takes JACK.
+    case thru(Double)
+    /// The same within JACK: a buffer later, whatever a buffer is.
+    case patchbay
+    /// A machine that follows our clock, but runs to it with so much of its own weight, and sends its own.
+    case follower(seconds: Double)
+    /// A sequencer's own tempo, by the seconds played.
+    case own((Double) -> Double)
+  }
+
+  let studio: Studio
+  var device: Device
+  /// Each clock is late by up to so many microseconds.
+  var jitter = 0.0
+  /// USB hands over what came within so long at its end.
+  var usbFrame = 0.0
+  /// Of how many clocks one is lost; 0: none is.
+  var losesOneOf = 0
+  var frames: UInt32 = 256
+  private(set) var played = 0.0
+  private(set) var proposals: [Proposal.Change] = []
+  /// Of the session, since it was looked at last.
+  private(set) var fastest = 0.0
+  private(set) var slowest = 0.0
+  private(set) var noticedAfter: Double?
+  private var waiting: [(due: Double, event: MIDIEvent)] = []
+  private var committed: [(due: Double, proposal: Proposal)] = []
+  private var fetched = 0
+  private var dice: Dice
+  /// The sequencer's own: when its next clock is sent, and the weight's pace.
+  private var next = 0.0
+  private var pace = 0.0
+  private var lastHeard = 0.0
+
+  init(_ device: Device, tempo: Double, seed: UInt64 = 1) {
+    self.device = device
+    studio = Studio(tempo: tempo)
+    dice = Dice(seed: seed)
+    studio.settings.lead = .midi
+    studio.settings.click.mode = .off
+    studio.settings.clock.runsWhileStopped = true
+    look()
+  }
+
+  var tempo: Double { 60e6 / Grid(studio.timeline).period }
+  var isEcho: Bool { studio.report.isClockInEcho }
+
+  func look() {
+    fastest = tempo
+    slowest = tempo
+    proposals = []
+    noticedAfter = nil
+    started = played
+  }
+  private var started = 0.0
+
+  func start() {
+    studio.transport.frame = 0
+    studio.transport.state = .rolling
+  }
+
+  func stop() { studio.transport.state = .stopped }
+
+  func send(_ status: UInt8) { waiting.append((studio.clock.nextDue, MIDIEvent(frame: 0, status: status))) }
+
+  func play(seconds: Double) {
+    let end = played + seconds
+    while played < end { cycle() }
+  }
+
+  private func cycle() {
+    let start = studio.clock.nextDue
+    let length = studio.clock.period(frames)
+    runMachine(until: start + length)
+    waiting.sort { $0.due < $1.due }
+    while let first = waiting.first, first.due < start + length {
+      var event = first.event
+      let frame = (first.due - start) / studio.microsPerFrame
+      event.frame = UInt32(max(0, min(Double(frames - 1), frame.rounded())))
+      studio.receive(event)
+      waiting.removeFirst()
+    }
+    while let first = committed.first, first.due <= start {
+      var state = SessionState(
+        timeline: studio.timeline,
+        startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: false)
+      state.apply(first.proposal)
+      studio.timeline = state.timeline
+      committed.removeFirst()
+    }
+    studio.play(frames)
+    played += length / 1e6
+    for proposal in studio.proposals {
+      proposals.append(proposal.change)
+      committed.append((start + length + 3_000, proposal))
+    }
+    for message in studio.messages[fetched...] { carry(message.event, sent: start, length) }
+    fetched = studio.messages.count
+    fastest = max(fastest, tempo)
+    slowest = min(slowest, tempo)
+    if isEcho, noticedAfter == nil { noticedAfter = played - started }
+  }
+
+  private func carry(_ event: MIDIEvent, sent start: Double, _ length: Double) {
+    let sent = start + Double(event.frame) * studio.microsPerFrame
+    switch device {
+    case .thru(let latency): arrive(sent + length + latency, event)
+    case .patchbay: arrive(sent + length, event)
+    case .follower:
+      if event.status == MIDI.clock {
+        if pace == 0 { next = sent + 5_000 }
+        let gap = sent - lastHeard
+        if lastHeard > 0, gap < 300_000 { pace = pace == 0 ? gap : pace }
+        lastHeard = sent
+        hear(sent)
+      }
+    case .own: break
+    }
+  }
+
+  /// A flywheel: a loop of its own through our clocks.
+  private func hear(_ sent: Double) {
+    guard case .follower(let seconds) = device, pace > 0 else { return }
+    let away = sent + 5_000 - next
+    let error = away - (away / pace).rounded() * pace
+    let omega = pace / 1e6 / seconds
+    next += 1.4 * omega * error
+    pace += omega * omega * error
+  }
+
+  private func runMachine(until end: Double) {
+    switch device {
+    case .thru, .patchbay: return
+    case .follower:
+      guard pace > 0 else { return }
+      while next < end {
+        arrive(next, MIDIEvent(frame: 0, status: MIDI.clock))
+        next += pace
+      }
+    case .own(let tempo):
+      if next == 0 { next = end }
+      while next < end {
+        arrive(next, MIDIEvent(frame: 0, status: MIDI.clock))
+        next += 2.5e6 / tempo(played)
+      }
+    }
+  }
+
+  /// Stands still for a share of a clock.
+  func pause(_ share: Double) { next += share * 2.5e6 / tempo }
+
+  private func arrive(_ time: Double, _ event: MIDIEvent) {
+    if losesOneOf > 0, event.status == MIDI.clock, Int.random(in: 0..<losesOneOf, using: &dice) == 0 {
+      return
+    }
+    var due = time + (jitter > 0 ? Double.random(in: 0..<jitter, using: &dice) : 0)
+    if usbFrame > 0 { due = (due / usbFrame).rounded(.up) * usbFrame }
+    waiting.append((due, event))
+  }
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Testing
+
+@testable import HostSync
+
+/// Our own MIDI clock that comes back and leads us, and clocks that only look like it.
+struct EchoTests {
+  @Test(arguments: [0.0, 3_000, 21_000, 60_000, 100_000], [0.0, 1_000])
+  func `offsets moved again and again leave the tempo where it was, and our own clock is noticed`(
+    latency: Double, jitter: Double
+  ) {
+    for seed in 1...3 {
+      let cable = ClockCable(.thru(latency), tempo: 120, seed: UInt64(seed))
+      cable.jitter = jitter
+      cable.play(seconds: 3)
+      cable.look()
+      for offset in [200, -200, 200, -200, 0] {
+        cable.studio.settings.offsets.clock = Micros(Int64(offset) * 1000)
+        cable.play(seconds: 1.5)
+      }
+      let note: Comment = "\(cable.slowest)...\(cable.fastest), noticed after \(cable.noticedAfter ?? -1) s"
+      #expect(cable.fastest < 121 && cable.slowest > 119, note)
+      #expect(cable.isEcho && cable.noticedAfter ?? 99 < 4, note)
+    }
+  }
+
+  @Test(arguments: [40.0, 120, 187.3, 400])
+  func `other periods leave the tempo where it was, and afterwards our own clock is noticed`(tempo: Double) {
+    for seed in 1...3 {
+      let cable = ClockCable(.patchbay, tempo: tempo, seed: UInt64(seed))
+      cable.play(seconds: 4)
+      cable.look()
+      for frames: UInt32 in [2048, 64, 4096, 256, 2048, 64] {
+        cable.frames = frames
+        cable.play(seconds: 1.5)
+      }
+      let note: Comment = "\(cable.slowest)...\(cable.fastest), noticed after \(cable.noticedAfter ?? -1) s"
+      #expect(cable.fastest < tempo * 1.001 && cable.slowest > tempo / 1.001, note)
+      // A period moves nothing of what is sent; the first thing that does tells.
+      cable.studio.setTempo(tempo * 1.05)
+      cable.play(seconds: 5)
+      #expect(cable.isEcho, note)
+    }
+  }
+
+  @Test(arguments: [0.0, 1_500, 25_000, 95_000], [20.0, 120, 300, 999])
+  func `after our own Start the tempo stays, and our own clock is noticed`(latency: Double, tempo: Double) {
+    for (seed, jitter) in [(1, 0.0), (2, 1_000)] {
+      let cable = ClockCable(.thru(latency), tempo: tempo, seed: UInt64(seed))
+      cable.jitter = jitter
+      cable.losesOneOf = 200
+      cable.play(seconds: 4)
+      cable.look()
+      cable.start()
+      cable.play(seconds: 10)
+      let note: Comment =
+        "jitter \(jitter), \(cable.slowest)...\(cable.fastest), noticed after \(cable.noticedAfter ?? -1) s"
+      #expect(cable.fastest < tempo * 1.006 && cable.slowest > tempo / 1.006, note)
+      #expect(cable.isEcho, note)
+    }
+  }
+
+  @Test(arguments: [47.0, 120, 187.3], [0.0, 1_000])
+  func `a sequencer at nearly the session's tempo is followed`(tempo: Double, jitter: Double) {
+    for (seed, ppm) in [(1, 0.0), (2, 5), (3, -60), (4, 400)] {
+      let cable = ClockCable(.own { _ in tempo * (1 + ppm / 1e6) }, tempo: tempo, seed: UInt64(seed))
+      cable.jitter = jitter
+      cable.play(seconds: 3)
+      cable.look()
+      cable.send(MIDI.start)
+      cable.start()
+      cable.play(seconds: 20)
+      #expect(cable.noticedAfter == nil, "\(ppm) ppm")
+      let error = cable.studio.report.hostPhaseError
+      #expect(abs(error) < 1_200, "\(ppm) ppm: \(error) us")
+    }
+  }
+
+  @Test(arguments: [0.0, 300, 1_000])
+  func `a sequencer that is pushed about and ramped is never taken for our own clock`(jitter: Double) {
+    for seed: UInt64 in 1...6 {
+      var dice = Dice(seed: seed)
+      let slope = Double.random(in: -3...3, using: &dice)
+      let cable = ClockCable(.own { 120 + slope * min(8, max(0, $0 - 8)) }, tempo: 120, seed: seed)
+      cable.jitter = jitter
+      cable.play(seconds: 3)
+      cable.send(MIDI.start)
+      cable.start()
+      cable.look()
+      for _ in 0..<24 {
+        cable.play(seconds: Double.random(in: 0.2...1.5, using: &dice))
+        if cable.isEcho { break }
+        cable.pause(Double.random(in: -0.1...0.3, using: &dice))
+      }
+      #expect(
+        cable.noticedAfter == nil, "seed \(seed), \(slope) BPM a second, after \(cable.noticedAfter ?? 0) s")
+    }
+  }
+
+  @Test func `a peer's tempo that our own clock brings back is nobody's news, and tells whose clock it is`() {
+    let cable = ClockCable(.thru(3_000), tempo: 120)
+    cable.jitter = 700
+    cable.play(seconds: 10)
+    cable.studio.setTempo(132.04)
+    cable.look()
+    cable.play(seconds: 4)
+    #expect(cable.fastest == cable.slowest && abs(cable.tempo - 132.04) < 0.01)
+    #expect(cable.isEcho)
+  }
+
+  @Test(arguments: [0.0, 1_000])
+  func `when the loop is opened and a sequencer speaks, it leads`(jitter: Double) {
+    let cable = ClockCable(.thru(12_000), tempo: 120)
+    cable.jitter = jitter
+    cable.play(seconds: 3)
+    cable.start()
+    cable.play(seconds: 3)
+    #expect(cable.isEcho)
+    // Plugged over so fast that no silence is heard, and at another tempo.
+    cable.device = .own { _ in 126 }
+    cable.play(seconds: 4)
+    #expect(!cable.isEcho && abs(cable.tempo - 126) < 0.35, "\(cable.tempo)")
+    // And at the same: its Start tells.
+    cable.device = .thru(12_000)
+    cable.stop()
+    cable.play(seconds: 2)
+    cable.start()
+    cable.play(seconds: 3)
+    #expect(cable.isEcho)
+    cable.device = .own { _ in 126 }
+    cable.play(seconds: 1)
+    cable.send(MIDI.start)
+    cable.play(seconds: 5)
+    #expect(!cable.isEcho)
+    #expect(abs(cable.studio.report.hostPhaseError) < 1_200, "\(cable.studio.report.hostPhaseError) us")
+  }
+
+  @Test(arguments: [0.03, 0.3, 2])
+  func `a machine with a weight of its own that follows us does not run away with the tempo`(weight: Double) {
+    let cable = ClockCable(.follower(seconds: weight), tempo: 120)
+    cable.play(seconds: 3)
+    cable.look()
+    cable.start()
+    cable.play(seconds: 10)
+    for offset in [200, -200, 0] {
+      cable.studio.settings.offsets.clock = Micros(Int64(offset) * 1000)
+      cable.play(seconds: 5)
+    }
+    let note: Comment = "\(cable.slowest)...\(cable.fastest), noticed after \(cable.noticedAfter ?? -1) s"
+    #expect(cable.fastest < 120.6 && cable.slowest > 119.4, note)
+  }
+}
