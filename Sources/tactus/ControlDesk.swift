@@ -67,11 +67,12 @@ final class ControlDesk: AudioDoor {
   }
 
   var state: SurfaceState { held.withLock { $0.state } }
-  /// What is to be remembered; the tempo is the session's, whoever set it.
+  /// What is to be remembered; the tempo is the session's, whoever set it, unless it was dictated.
   var lasting: SurfaceState {
     held.withLock { held in
       var lasting = held.lasting
       lasting.timeline = held.state.timeline
+      lasting.chosenTempo = held.state.chosenTempo
       return lasting
     }
   }

@@ -101,11 +101,11 @@ struct UserStateTests {
     let configuration = startup.configuration
     let link = Link(tempo: 120)
     let shown = configuration.surfaceState(link.captureAppState().timeline)
+    let exchange = AudioExchange(
+      session: link.captureAppState(), settings: shown.settings(from: Settings(), launch: .bar))
+    let door = SessionDoor(exchange: exchange, state: link.captureAppState())
     let desk = ControlDesk(
-      link: link,
-      exchange: AudioExchange(
-        session: link.captureAppState(), settings: shown.settings(from: Settings(), launch: .bar)),
-      state: shown, base: Settings(), wake: {})
+      link: link, exchange: exchange, door: door, state: shown, base: Settings(), wake: {})
     _ = desk.obey(.click(.offset(milliseconds: 500)), at: .zero, lasts: false)
     _ = desk.obey(.linkEnabled(false), at: .zero, lasts: false)
     _ = desk.obey(.offset(.pulse, milliseconds: -2), at: .zero)
