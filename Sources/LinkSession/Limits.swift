@@ -51,33 +51,43 @@ public enum Limits {
   public static var longestSilence: Micros { Micros(1_000_000) }
   /// Own earlier node ids whose late datagrams are recognised.
   public static var formerNodes: Int { 8 }
-  /// Times and beats farther from zero than this are not believed: three years of a session, at the highest tempo.
-  /// Below it all arithmetic is exact to a microsecond.
+  /// No session is older: three years. Who has been in one for so long begins a new one.
   public static var farthestTime: Micros { Micros(100_000_000_000_000) }
-  public static var farthestBeat: Beats { Beats(micros: 4_000_000_000_000_000) }
-  /// A change of a session's timeline starts at the session's beat when it was made, and that beat's time is the
-  /// moment of the change, give or take a shift of the grid by half a quantum: not before the session's beginning,
-  /// and not after now, by more than this. A forged timeline that begins in the future can bar other changes until
-  /// then, and no longer.
-  ///
-  /// There is no limit to how far a change may lead in beats, though a forger can use that: every peer has to judge
-  /// a timeline alike, whatever it knew before, or those who took it and those who did not would never agree again.
+  /// No session begins at a beat farther from zero: thirty years at 120 BPM, since a session that carries on another
+  /// carries on its beats. With what three years at `horizonTempo` add, all arithmetic is exact to a few microseconds.
+  public static var farthestBeat: Beats { Beats(micros: 2_000_000_000_000_000) }
+  /// The limit on beats grows at this tempo, which is above the highest, so that nothing that was within it leaves it.
+  static var horizonTempo: Tempo { Tempo(1_000) }
+  /// A session of our own that would begin farther from zero begins that many rounds nearer to it. A round is a whole
+  /// number of bars of any length up to sixteen beats.
+  public static var beatsCarriedOn: Beats { Beats(micros: 100_000_000_000_000) }
+  static var round: Beats { Beats(micros: 720_720_000_000) }
+  /// A timeline begins where it was changed, give or take a shift of the grid by half a quantum: not longer than this
+  /// before the session's beginning...
   public static var timelineSlack: Micros { Micros(120_000_000) }
+  /// ...and not farther ahead of the session's beat.
+  public static var timelineLead: Beats { Beats(64) }
   /// A start or stop is stamped with the session's time; one from farther ahead would bar all later ones.
   public static var startStopLead: Micros { Micros(5_000_000) }
   /// How much sooner than the reference does we measure our session again, at random.
   public static var remeasureSpread: Micros { Micros(5_000_000) }
+  /// Our clock is compared with a member's that says something implausible this often at most.
+  public static var comparisonSpacing: Micros { Micros(2_000_000) }
   /// After a failure, it is tried again so soon; the reference waits for its next turn, and drifts.
   public static var remeasureRetry: Micros { Micros(5_000_000) }
   /// A session that stays beside ours although one of the two should have yielded is measured again after this
   /// long, and up to twice as long, so that two peers do not do it together.
-  public static var reconsiderPeriod: Micros { Micros(5_000_000) }
+  public static var reconsiderPeriod: Micros { Micros(3_000_000) }
   /// Who says goodbye and is heard again within this did not leave: a little more than the period of Alives.
   public static var farewellGrace: Micros { Micros(300_000) }
+  /// Members of our session remembered as not answering, or as telling a time that can't be.
+  public static var avoided: Int { 64 }
+  /// Who did not ask us for the time for so long has somebody else to ask: half as long again as the period of measurements.
+  public static var independence: Micros { Micros(45_000_000) }
   /// Expired peers are looked for at most this often.
   public static var pruneSpacing: Micros { Micros(50_000) }
-  /// When there is no room for a newcomer, who has been silent for so long has to go; real peers speak four times
-  /// a second, most invented ones once.
+  /// When there is no room for a newcomer, who has been silent for so long has to go, and another host may take
+  /// its name; real peers speak four times a second, most invented ones once.
   public static var crowdedExpiry: Micros { Micros(1_500_000) }
   /// If we run this much later than we asked for, we were stopped, and peers had no chance to be heard.
   public static var oversleep: Micros { Micros(1_000_000) }
@@ -100,8 +110,8 @@ public struct Counters: Hashable, Sendable, BitwiseCopyable {
   public var crowdedOut = 0
   /// Responses and pongs that were not sent because a gateway had its fill.
   public var unanswered = 0
-  /// A ByeBye from another host than the peer's.
-  public var forgedByeByes = 0
+  /// Something said in a peer's name by another host than the peer's.
+  public var forged = 0
   /// A pong that answers no ping of ours.
   public var strayPongs = 0
   public var measurementsFailed = 0

@@ -63,9 +63,14 @@ public struct LinkSession: Sendable {
   var peers = Peers()
   var others = OtherSessions()
   var measurements: [Measurement] = []
-  /// Who of our own session did not answer last time.
-  var unreachable: NodeID?
+  /// Who told us the session's time when we joined it, while it is there. Wherever the founder is, the way to it leads
+  /// by there: so along a chain of wires everybody follows the founder's clock.
+  var guide: NodeID?
+  /// Who of our own session did not answer since somebody last did.
+  var avoided: [NodeID] = []
   var nextRemeasurement: Micros?
+  /// Not before this is the clock of a member asked that says something implausible.
+  var nextComparison = Micros.zero
   /// It may have lost touch with the session's, even if we are the session's reference.
   var isClockDoubted = false
   var formerNodes: [NodeID] = []
@@ -122,7 +127,7 @@ public struct LinkSession: Sendable {
   ) {
     advance(to: now)
     counters.received += 1
-    guard isEnabled, let place = index(of: gateway), source.address.isUnicast, source.port != 0 else {
+    guard isEnabled, let place = index(of: gateway), Belief.isUnicast(source.address), source.port != 0 else {
       counters.closedGateway += 1
       return
     }
@@ -178,6 +183,7 @@ public struct LinkSession: Sendable {
       counters.clockSteps += 1
       doubtClock()
     }
+    leaveAbsurdSession()
   }
 
   private mutating func enable(_ isOn: Bool) {
@@ -185,7 +191,7 @@ public struct LinkSession: Sendable {
     isPublishDue = true
     if isOn {
       isEnabled = true
-      found()
+      startOwnSession()
       return
     }
     for place in gateways.indices { sayGoodbye(on: place) }
@@ -214,7 +220,7 @@ public struct LinkSession: Sendable {
       reported.peers = count
       isPublishDue = true
       emit(.event(.peers(count)))
-      if count == 0 { found() }
+      if count == 0 { startOwnSession() }
     }
     if timeline.tempo.beatsPerMinute != reported.tempo {
       reported.tempo = timeline.tempo.beatsPerMinute

@@ -119,35 +119,23 @@ extension LinkSession {
   mutating func startWaitingMeasurements() {
     while measurements.count < Limits.measurements, let session = others.nextWaiting() {
       others.began(session)
-      measure(session, avoiding: nil)
+      measure(session)
     }
   }
 
   /// A running measurement of the same session is replaced.
-  mutating func measure(_ target: SessionID, avoiding: NodeID?) {
-    let spokesman = peers.spokesman(of: target, avoiding: avoiding) { index(of: $0) }
-    guard let spokesman, let place = index(of: spokesman.gateway),
-      let endpoint = spokesman.state.measurement.flatMap({ reachable($0, on: place) })
-    else {
-      measurementFailed(of: target, node: spokesman?.state.node)
+  mutating func measure(_ target: SessionID, asking node: NodeID? = nil) {
+    let asked = node.flatMap { peers.nodes[$0]?.first } ?? spokesman(of: target)
+    guard let asked, let endpoint = asked.state.measurement else {
+      measurementFailed(of: target, node: asked?.state.node)
       return
     }
     measurements.removeAll { $0.session == target }
     var measurement = Measurement(
-      of: target, node: spokesman.state.node, gateway: spokesman.gateway, endpoint: endpoint,
+      of: target, node: asked.state.node, gateway: asked.gateway, endpoint: endpoint,
       uptime: uptime.now)
     send(measurement.open(at: now), for: measurement)
     measurements.append(measurement)
-  }
-
-  /// A forged endpoint must not make us ping a group, ourselves, or nobody.
-  func reachable(_ endpoint: Endpoint, on place: Int) -> Endpoint? {
-    let gateway = gateways[place].gateway
-    guard endpoint.port != 0, endpoint.address.isIPv6 == gateway.address.isIPv6,
-      endpoint.address.isUnicast
-    else { return nil }
-    let scoped = Endpoint(address: endpoint.address.scoped(gateway.address.scope), port: endpoint.port)
-    return scoped == gateway.measurement ? nil : scoped
   }
 
   private mutating func send(_ ping: Measurement.Ping, for measurement: Measurement) {
@@ -168,7 +156,7 @@ extension LinkSession {
       case .finished(let map, let ping):
         let done = measurements.remove(at: place)
         send(ping, for: done)
-        measurementSucceeded(of: done.session, map)
+        measurementSucceeded(of: done.session, by: done.node, map)
       case .failed:
         let done = measurements.remove(at: place)
         measurementFailed(of: done.session, node: done.node)
@@ -191,7 +179,7 @@ extension LinkSession {
         place += 1
       case .finished(let map):
         let done = measurements.remove(at: place)
-        measurementSucceeded(of: done.session, map)
+        measurementSucceeded(of: done.session, by: done.node, map)
       case .failed:
         let done = measurements.remove(at: place)
         measurementFailed(of: done.session, node: done.node)
@@ -203,14 +191,5 @@ extension LinkSession {
     let lost = measurements.filter { $0.gateway == gateway }
     measurements.removeAll { $0.gateway == gateway }
     for measurement in lost { measurementFailed(of: measurement.session, node: measurement.node) }
-  }
-}
-
-extension Address {
-  var isUnicast: Bool {
-    switch self {
-    case .v4(let bits): bits != 0 && bits >> 28 < 0xe
-    case .v6(let high, let low, _): (high, low) != (0, 0) && high >> 56 != 0xff
-    }
   }
 }

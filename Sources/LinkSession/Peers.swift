@@ -35,12 +35,14 @@ struct Peers: Sendable {
     case known
     case news(timeline: Bool, startStop: Bool)
     case refused
+    /// Said in the name of a peer by another host.
+    case forged
   }
 
   private(set) var nodes: [NodeID: [Sighting]] = [:]
   private(set) var count = 0
   private var census: [SessionID: Census] = [:]
-  private var perAddress: [Address: Int] = [:]
+  private var hosts: [Address: Host] = [:]
   /// Sessions that lost their last member since this was last asked.
   private var emptied: [SessionID] = []
   /// In uptime; no peer can be silent for too long before this.
@@ -49,6 +51,9 @@ struct Peers: Sendable {
 
   /// How many different peers announce `session`, however many ways each is seen.
   func members(of session: SessionID) -> Int { census[session]?.members ?? 0 }
+
+  /// What its members say, each different one once.
+  func timelines(of session: SessionID) -> [Timeline] { census[session]?.timelines.values ?? [] }
 
   mutating func takeEmptied() -> [SessionID] {
     defer { emptied.removeAll(keepingCapacity: true) }
@@ -62,6 +67,7 @@ struct Peers: Sendable {
   ) -> Seen {
     let prune = expiry + Rules.expiryGrace
     if let place = nodes[state.node]?.firstIndex(where: { $0.gateway == gateway }) {
+      guard !Belief.isForged(from: source, of: nodes[state.node]![place], at: now) else { return .forged }
       nextPrune = min(prune, nextPrune ?? prune)
       return renew(state, at: place, from: source, at: now, until: expiry)
     }
@@ -76,7 +82,7 @@ struct Peers: Sendable {
     let isNewMember = !announces(state.node, state.session)
     nodes[state.node, default: []].append(sighting)
     count += 1
-    perAddress[source, default: 0] += 1
+    hosts[source, default: Host(lastFollowed: now)].sightings += 1
     census[state.session, default: Census()].add(state, isNewMember: isNewMember)
     return news
   }
@@ -102,7 +108,7 @@ struct Peers: Sendable {
   }
 
   private func hasRoom(for session: SessionID, from source: Address, in own: SessionID) -> Bool {
-    guard count < Limits.sightings, perAddress[source, default: 0] < Limits.sightingsPerAddress
+    guard count < Limits.sightings, (hosts[source]?.sightings ?? 0) < Limits.sightingsPerAddress
     else { return false }
     if session == own { return true }
     return count - (census[own]?.sightings ?? 0) < Limits.foreignSightings
@@ -117,7 +123,7 @@ struct Peers: Sendable {
     return true
   }
 
-  private func announces(_ node: NodeID, _ session: SessionID) -> Bool {
+  func announces(_ node: NodeID, _ session: SessionID) -> Bool {
     nodes[node]?.contains { $0.state.session == session } ?? false
   }
 
@@ -135,8 +141,8 @@ struct Peers: Sendable {
     let gone = nodes[node]!.remove(at: place)
     if nodes[node]!.isEmpty { nodes[node] = nil }
     count -= 1
-    perAddress[gone.admittedFrom]! -= 1
-    if perAddress[gone.admittedFrom] == 0 { perAddress[gone.admittedFrom] = nil }
+    hosts[gone.admittedFrom]!.sightings -= 1
+    if hosts[gone.admittedFrom]!.sightings == 0 { hosts[gone.admittedFrom] = nil }
     leave(gone.state)
   }
 
@@ -155,7 +161,7 @@ struct Peers: Sendable {
   /// the loopback gateway, which they close and open anew whenever they fail to answer another host through it
   /// (link-protocol 3.6, 3.7). Who forgot them at once would lose a session that only the two of them are in, and
   /// whatever tempo it was given.
-  mutating func bid(
+  mutating func takeByeBye(
     _ node: NodeID, on gateway: GatewayID, from source: Address, at now: Micros, in own: SessionID
   ) -> Farewell {
     guard let place = nodes[node]?.firstIndex(where: { $0.gateway == gateway }) else { return .unknown }
@@ -201,16 +207,43 @@ struct Peers: Sendable {
     }
   }
 
-  /// Whom to measure for `session`: its founder if it is there, else the lowest id; `avoiding` only if there is
-  /// nobody else. `rank` orders the gateways.
+  /// Somebody asked us for the time; what counts is who of those we know.
+  mutating func noteQuestion(from source: Address, at now: Micros) { hosts[source]?.lastFollowed = now }
+
+  /// Whether somebody who is there does not follow our clock, though everybody should.
+  func isIndependent(_ peer: Sighting, at now: Micros) -> Bool {
+    hosts[peer.admittedFrom].map { now - $0.lastFollowed > Limits.independence } ?? false
+  }
+
+  /// Through how many gateways we see members of it.
+  func gateways(to session: SessionID) -> Int {
+    var found: Set<GatewayID> = []
+    for sighting in nodes.values.joined() where sighting.state.session == session {
+      found.insert(sighting.gateway)
+    }
+    return found.count
+  }
+
+  func isLowest(_ node: NodeID, in session: SessionID) -> Bool {
+    nodes.allSatisfy { other, sightings in
+      node < other || !sightings.contains { $0.state.session == session }
+    }
+  }
+
+  /// Whom to measure for `session`: its founder if it is there, else `preferring`, else the lowest id; one of those
+  /// to be avoided only if there is nobody else. `overlooking` whoever follows our own clock, if there is somebody who
+  /// does not. `rank` orders the gateways.
   func spokesman(
-    of session: SessionID, avoiding: NodeID?, rank: (GatewayID) -> Int?
+    of session: SessionID, preferring guide: NodeID?, avoiding: [NodeID], overlooking: Bool, at now: Micros,
+    rank: (GatewayID) -> Int?
   ) -> Sighting? {
     var best: (key: (Int, NodeID, Int), sighting: Sighting)?
     for (node, sightings) in nodes {
       for sighting in sightings where sighting.state.session == session {
         guard let place = rank(sighting.gateway) else { continue }
-        let preference = node == avoiding ? 2 : node == session ? 0 : 1
+        let isOverlooked = overlooking && !isIndependent(sighting, at: now)
+        let preference =
+          avoiding.contains(node) ? 4 : node == session ? 0 : node == guide ? 1 : isOverlooked ? 3 : 2
         let key = (preference, node, place)
         if best == nil || key < best!.key { best = (key, sighting) }
       }
@@ -219,50 +252,9 @@ struct Peers: Sendable {
   }
 }
 
-/// Who announces one session, and what they say of it.
-private struct Census: Sendable {
-  var members = 0
+/// What we know of a machine, whatever peers it claims to be.
+private struct Host: Sendable {
   var sightings = 0
-  var timelines = Tally<Timeline>()
-  var startStops = Tally<SessionStartStop>()
-
-  mutating func add(_ state: PeerState, isNewMember: Bool) {
-    members += isNewMember ? 1 : 0
-    sightings += 1
-    timelines.add(state.timeline)
-    startStops.add(state.startStop)
-  }
-
-  mutating func remove(_ state: PeerState, isLastOfNode: Bool) {
-    members -= isLastOfNode ? 1 : 0
-    sightings -= 1
-    timelines.remove(state.timeline)
-    startStops.remove(state.startStop)
-  }
-}
-
-/// How often each of a few values occurs. Usually there is one; there are never more than sightings.
-private struct Tally<Value: Equatable & Sendable>: Sendable {
-  private var entries: [(value: Value, count: Int)] = []
-
-  func contains(_ value: Value) -> Bool { entries.contains { $0.value == value } }
-
-  mutating func add(_ value: Value) {
-    if let place = entries.firstIndex(where: { $0.value == value }) {
-      entries[place].count += 1
-    } else {
-      entries.append((value, 1))
-    }
-  }
-
-  mutating func remove(_ value: Value) {
-    guard let place = entries.firstIndex(where: { $0.value == value }) else { return }
-    entries[place].count -= 1
-    if entries[place].count == 0 { entries.remove(at: place) }
-  }
-
-  mutating func replaceAll(by value: Value) {
-    let total = entries.reduce(0) { $0 + $1.count }
-    entries = total > 0 ? [(value, total)] : []
-  }
+  /// In uptime, when it last measured us, or was first seen.
+  var lastFollowed: Micros
 }

@@ -17,7 +17,7 @@ extension LinkSession {
       case .alive(let state, let ttl), .response(let state, let ttl):
         see(state, ttl: ttl, from: source, on: place)
       case .byeBye(let gone):
-        bid(gone, from: source, on: gateways[place].gateway.id)
+        takeByeBye(gone, from: source, on: gateways[place].gateway.id)
       }
     } catch {
       counters.malformed += 1
@@ -25,25 +25,35 @@ extension LinkSession {
   }
 
   private mutating func see(_ state: PeerState, ttl: UInt8, from source: Endpoint, on place: Int) {
-    let gateway = gateways[place].gateway.id
+    let gateway = gateways[place].gateway
+    var state = state
+    state.measurement = Belief.measurable(state.measurement, from: source.address, on: gateway)
+    let isOurs = state.session == session
+    let time = ghost.ghost(atHost: now)
     // Whom we can't measure we can't join either.
-    let isOfUse = state.session == session || state.measurement.flatMap { reachable($0, on: place) } != nil
-    guard isOfUse, isPlausible(state.timeline, of: state.session, by: ghost) else {
+    guard Belief.isPossible(state.timeline), isOurs || state.measurement != nil else {
       counters.implausible += 1
       return
     }
-    var state = state
-    if !isPlausible(state.startStop, of: state.session) {
-      // Not remembered either: should it become plausible, because our clock was wrong, it is news then.
+    // What is not believed is not remembered either: should it become plausible, it is news then.
+    var isAmiss = false
+    if isOurs && !Belief.isPlausible(state.timeline, at: time) {
+      isAmiss = true
+      counters.implausible += 1
+      state.timeline = timeline
+    }
+    if !(isOurs ? Belief.isPlausible(state.startStop, at: time) : Belief.isPossible(state.startStop)) {
+      isAmiss = isAmiss || isOurs
       counters.implausible += 1
       state.startStop = .unset
     }
-    let expiry = uptime.now + Micros(Int64(ttl) * 1_000_000)
+    let expiry = uptime.now + Belief.lifetime(ttl)
     switch peers.see(
-      state, on: gateway, from: source.address, at: uptime.now, until: expiry, in: session)
+      state, on: gateway.id, from: source.address, at: uptime.now, until: expiry, in: session)
     {
-    case .known:
-      return
+    case .known: break
+    case .forged:
+      counters.forged += 1
     case .refused:
       counters.crowdedOut += 1
     case .news(let isTimelineNews, let isStartStopNews):
@@ -52,12 +62,13 @@ extension LinkSession {
       if isTimelineNews { consider(state.timeline, of: state.session) }
       if isStartStopNews { consider(state.startStop, of: state.session) }
     }
+    if isAmiss { compareClocks(with: state.node) }
   }
 
-  private mutating func bid(_ node: NodeID, from source: Endpoint, on gateway: GatewayID) {
-    switch peers.bid(node, on: gateway, from: source.address, at: uptime.now, in: session) {
+  private mutating func takeByeBye(_ node: NodeID, from source: Endpoint, on gateway: GatewayID) {
+    switch peers.takeByeBye(node, on: gateway, from: source.address, at: uptime.now, in: session) {
     case .gone, .leaving, .unknown: return
-    case .forged: counters.forgedByeByes += 1
+    case .forged: counters.forged += 1
     }
   }
 
@@ -65,6 +76,8 @@ extension LinkSession {
     do throws(DecodingFailure) {
       switch try decodeMeasurement(bytes) {
       case .ping(let echo):
+        peers.noteQuestion(from: source.address, at: uptime.now)
+        guard !isClockDoubted else { return }
         guard gateways[place].pongs.take(at: uptime.now) else {
           counters.unanswered += 1
           return

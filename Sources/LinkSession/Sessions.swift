@@ -12,32 +12,22 @@ struct OtherSessions {
     case known(reconsiderAt: Micros)
   }
 
-  struct Other {
-    /// The best-founded timeline its peers have announced.
-    var timeline: Timeline
-    var standing: Standing
-  }
-
-  private(set) var table: [SessionID: Other] = [:]
+  private(set) var table: [SessionID: Standing] = [:]
   /// First come, first measured. May name sessions that are gone; they are skipped.
   private var line: [SessionID] = []
   private var lineHead = 0
   /// No known session is due for another look before this.
   private(set) var nextReconsideration: Micros?
 
-  subscript(session: SessionID) -> Other? { table[session] }
-
-  mutating func enqueue(_ session: SessionID, timeline: Timeline) {
-    table[session] = Other(timeline: timeline, standing: .waiting)
-    stand(session)
-  }
+  subscript(session: SessionID) -> Standing? { table[session] }
 
   /// Sessions that come and go while nothing is measured must not make the line grow.
-  private mutating func stand(_ session: SessionID) {
+  mutating func enqueue(_ session: SessionID) {
+    table[session] = .waiting
     line.append(session)
     guard line.count > 4 * Limits.sessions else { return }
     var seen: Set<SessionID> = []
-    line = line[lineHead...].filter { table[$0]?.standing == .waiting && seen.insert($0).inserted }
+    line = line[lineHead...].filter { table[$0] == .waiting && seen.insert($0).inserted }
     lineHead = 0
   }
 
@@ -45,19 +35,17 @@ struct OtherSessions {
     while lineHead < line.count {
       let session = line[lineHead]
       lineHead += 1
-      if table[session]?.standing == .waiting { return session }
+      if table[session] == .waiting { return session }
     }
     line.removeAll(keepingCapacity: true)
     lineHead = 0
     return nil
   }
 
-  mutating func began(_ session: SessionID) { table[session]?.standing = .measuring }
+  mutating func began(_ session: SessionID) { table[session] = .measuring }
 
-  mutating func update(_ session: SessionID, timeline: Timeline) { table[session]?.timeline = timeline }
-
-  mutating func keep(_ session: SessionID, timeline: Timeline, reconsiderAt: Micros) {
-    table[session] = Other(timeline: timeline, standing: .known(reconsiderAt: reconsiderAt))
+  mutating func keep(_ session: SessionID, reconsiderAt: Micros) {
+    table[session] = .known(reconsiderAt: reconsiderAt)
     nextReconsideration = min(reconsiderAt, nextReconsideration ?? reconsiderAt)
   }
 
@@ -68,28 +56,15 @@ struct OtherSessions {
     guard let due = nextReconsideration, due <= now else { return }
     nextReconsideration = nil
     var again: [SessionID] = []
-    for (session, other) in table {
-      guard case .known(let time) = other.standing else { continue }
+    for (session, standing) in table {
+      guard case .known(let time) = standing else { continue }
       if time <= now {
         again.append(session)
       } else {
         nextReconsideration = min(time, nextReconsideration ?? time)
       }
     }
-    for session in again.sorted() {
-      table[session]?.standing = .waiting
-      stand(session)
-    }
-  }
-}
-
-extension Timeline {
-  /// The one that begins later wins (link-protocol 7.3). Two that begin in the same microbeat, and both were set
-  /// before their peers heard of the other, would divide the session for good: of these, any fixed order will do.
-  fileprivate func overrides(_ current: Timeline) -> Bool {
-    if beatOrigin != current.beatOrigin { return beatOrigin > current.beatOrigin }
-    let (new, old) = (clamped.tempo.microsPerBeat, current.tempo.microsPerBeat)
-    return new != old ? new > old : timeOrigin > current.timeOrigin
+    for session in again.sorted() { enqueue(session) }
   }
 }
 
@@ -97,36 +72,40 @@ extension LinkSession {
   /// Somebody announced a timeline that nobody in that session had announced before (link-protocol 7.3).
   mutating func consider(_ incoming: Timeline, of target: SessionID) {
     if target == session {
-      if incoming.overrides(timeline) { apply(incoming, ghost) }
-    } else if let other = others[target] {
-      if incoming.overrides(other.timeline) { others.update(target, timeline: incoming) }
-    } else {
-      others.enqueue(target, timeline: incoming)
+      if Belief.overrides(incoming, timeline) { apply(incoming, ghost) }
+    } else if others[target] == nil {
+      others.enqueue(target)
     }
     isBroadcastDue = true
   }
 
-  mutating func measurementSucceeded(of target: SessionID, _ map: GhostMap) {
+  mutating func measurementSucceeded(of target: SessionID, by node: NodeID, _ map: GhostMap) {
     counters.measurementsDone += 1
-    let ghostNow = map.ghost(atHost: now)
-    let measured = target == session ? timeline : others[target]?.timeline ?? timeline
-    guard ghostNow <= Limits.farthestTime, ghostNow >= -Limits.timelineSlack,
-      target == session || isPlausibleInTime(measured, by: map)
-    else {
-      counters.implausible += 1
-      measurementFailed(of: target, node: nil)
-      return
-    }
+    let time = map.ghost(atHost: now)
     if target == session {
-      unreachable = nil
+      guard Belief.isPlausible(age: time), Belief.isPlausible(timeline, at: time) else {
+        counters.implausible += 1
+        measurementFailed(of: target, node: node)
+        // Nobody tells a time that our timeline fits: it is we who are wrong.
+        if hasAskedAll { startOwnSession() }
+        return
+      }
+      avoided.removeAll()
       isClockDoubted = false
       apply(timeline, map)
       isBroadcastDue = true
-    } else if let other = others[target] {
-      if isBetter(target, map) {
-        join(target, timeline: other.timeline, map)
+    } else if others[target] != nil {
+      // Of what its members say, the latest that can be: one of them may say something else for good.
+      let believed = peers.timelines(of: target).filter { Belief.isPlausible($0, at: time) }
+      guard Belief.isPlausible(age: time), let latest = believed.max(by: { Belief.overrides($1, $0) }) else {
+        counters.implausible += 1
+        others.keep(target, reconsiderAt: nextLook())
+        return
+      }
+      if Belief.isBetter(target, olderBy: time - ghost.ghost(atHost: now), than: session) {
+        join(target, timeline: latest, map, by: node)
       } else {
-        others.keep(target, timeline: other.timeline, reconsiderAt: nextLook())
+        others.keep(target, reconsiderAt: nextLook())
       }
     }
   }
@@ -134,9 +113,11 @@ extension LinkSession {
   mutating func measurementFailed(of target: SessionID, node: NodeID?) {
     counters.measurementsFailed += 1
     if target == session {
-      // Next time somebody else is asked, if there is anybody.
-      unreachable = node
-      let retry = uptime.now + Limits.remeasureRetry
+      // Next time somebody else is asked, if there is anybody. If there is not, our clock is as good as any.
+      if let node { avoided.append(node) }
+      if hasAskedAll { isClockDoubted = false }
+      if avoided.count > Limits.avoided { avoided.removeFirst() }
+      let retry = uptime.now + (isClockDoubted ? Rules.pingTimeout : Limits.remeasureRetry)
       nextRemeasurement = nextRemeasurement.map { $0 < retry ? $0 : retry }
     } else {
       others.remove(target)
@@ -145,25 +126,21 @@ extension LinkSession {
     }
   }
 
-  /// The older session wins; of two equally old ones, the one with the smaller id (link-protocol 7.4).
-  private func isBetter(_ target: SessionID, _ map: GhostMap) -> Bool {
-    let lead = map.ghost(atHost: now) - ghost.ghost(atHost: now)
-    if lead > Rules.joinTolerance { return true }
-    return lead < Rules.joinTolerance && lead > -Rules.joinTolerance && target < session
-  }
-
   /// The old session's start/stop is not carried over and the new one's is not taken until it changes (8.3).
-  private mutating func join(_ target: SessionID, timeline new: Timeline, _ map: GhostMap) {
+  private mutating func join(
+    _ target: SessionID, timeline new: Timeline, _ map: GhostMap, by node: NodeID
+  ) {
     counters.joins += 1
     let left = session
     others.remove(target)
     if peers.members(of: left) > 0 {
-      others.keep(left, timeline: timeline, reconsiderAt: nextLook())
+      others.keep(left, reconsiderAt: nextLook())
     }
     session = target
     formerSessions.removeAll()
     startStop = .unset
-    unreachable = nil
+    avoided.removeAll()
+    guide = node
     apply(new, map)
     revision += 1
     isBroadcastDue = true
@@ -181,7 +158,18 @@ extension LinkSession {
   mutating func remeasure() {
     guard let due = nextRemeasurement, due <= uptime.now else { return }
     scheduleRemeasurement()
-    if isClockDoubted || !isReference { measure(session, avoiding: unreachable) }
+    if let gone = guide, !peers.announces(gone, session) { guide = nil }
+    // Alone there is nobody to doubt by.
+    if peers.members(of: session) == 0 { isClockDoubted = false }
+    if isClockDoubted || !isReference { measure(session) }
+  }
+
+  /// A member of our session says what can't be by our clock. It may lie; or its clock is ahead of ours, because one
+  /// of us was lied to, and then the two of us would not agree until it is: the session is where it is farthest on.
+  mutating func compareClocks(with node: NodeID) {
+    guard nextComparison <= uptime.now else { return }
+    nextComparison = uptime.now + Limits.comparisonSpacing
+    measure(session, asking: node)
   }
 
   /// The reference measures every 30 seconds. Two peers that ask each other, at one moment and for a second on a poor
@@ -197,14 +185,36 @@ extension LinkSession {
     nextRemeasurement = uptime.now
   }
 
-  /// Whether everybody else measures us: we founded the session, or the founder is gone and our id is the lowest.
-  /// The session's clock is ours then, and there is nothing to measure it by.
+  /// Whether there is nothing to measure the session's clock by, because it is ours: we founded the session, or the
+  /// founder is gone, and we are the one whom all the others ask. A founder that we do not see may be there all the
+  /// same, on a wire that we are not on; then somebody on ours asks it, and not us.
   private var isReference: Bool {
     if session == node { return true }
-    guard let other = peers.spokesman(of: session, avoiding: nil, rank: { index(of: $0) }) else {
-      return true
-    }
-    return other.state.node != session && node < other.state.node
+    guard let next = spokesman(of: session, avoiding: []) else { return true }
+    return next.state.node != session && next.state.node != bridgeGuide && node < next.state.node
+      && !peers.isIndependent(next, at: uptime.now)
+  }
+
+  /// Between two wires the lowest id may be of one who asks us.
+  private var bridgeGuide: NodeID? { peers.gateways(to: session) > 1 ? guide : nil }
+
+  /// Whom to measure for `session`.
+  func spokesman(of target: SessionID) -> Sighting? {
+    spokesman(of: target, avoiding: target == session ? avoided : [])
+  }
+
+  private func spokesman(of target: SessionID, avoiding: [NodeID]) -> Sighting? {
+    peers.spokesman(
+      of: target, preferring: target == session ? bridgeGuide : nil,
+      avoiding: avoiding,
+      overlooking: target == session && peers.isLowest(node, in: session), at: uptime.now
+    ) { index(of: $0) }
+  }
+
+  /// Whether nobody is left to ask who was not asked in vain.
+  private var hasAskedAll: Bool {
+    guard avoided.count <= Limits.avoided, let next = spokesman(of: session) else { return true }
+    return avoided.contains(next.state.node)
   }
 
   /// A session that nobody announces any more is none, unless it is ours.
@@ -215,19 +225,31 @@ extension LinkSession {
     }
   }
 
+  /// Whatever made our session's age or beat one that we would not believe of another (somebody's lie, a clock that
+  /// stepped, three years): we leave it. All its members do, and find together again.
+  mutating func leaveAbsurdSession() {
+    let time = ghost.ghost(atHost: now)
+    guard !Belief.isPlausible(age: time) || !Belief.isPlausible(timeline, at: time) else { return }
+    startOwnSession()
+  }
+
   /// A new session of our own that goes on where we are, so that nothing is heard of it (link-protocol 7.6).
-  mutating func found() {
+  mutating func startOwnSession() {
     counters.resets += 1
     remember(node)
     node = NodeID(using: &dice)
-    let beatsNow = timeline.beats(at: ghost.ghost(atHost: now))
+    var beatsNow = timeline.beats(at: ghost.ghost(atHost: now))
+    if beatsNow > Limits.beatsCarriedOn || beatsNow < -Limits.beatsCarriedOn {
+      beatsNow = Beats(micros: beatsNow.micros % Limits.round.micros)
+    }
     if formerSessions.count == Limits.formerNodes { formerSessions.removeFirst() }
     formerSessions.append(session)
     session = node
     others = OtherSessions()
     measurements.removeAll()
     peers.clear()
-    unreachable = nil
+    avoided.removeAll()
+    guide = nil
     isClockDoubted = false
     nextRemeasurement = nil
     startStop = .unset

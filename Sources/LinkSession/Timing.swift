@@ -43,34 +43,13 @@ extension LinkSession {
     timeline = incoming
     ghost = map
     client = client.following(session: incoming, at: now, by: map)
+    // By another clock it may be stamped in the future.
+    if !Belief.isPlausible(startStop, at: map.ghost(atHost: now)) { startStop = .unset }
     if isStartStopSyncEnabled && startStop != .unset {
       clientStartStop = startStop.client(on: incoming, by: map)
     }
     revision += 1
     isPublishDue = true
-  }
-
-  /// Whether a timeline may be believed at all. Of our own session more is known: a change begins now or earlier.
-  func isPlausible(_ incoming: Timeline, of target: SessionID, by map: GhostMap) -> Bool {
-    let tempo = incoming.tempo.beatsPerMinute
-    guard tempo > 0, tempo.isFinite,
-      incoming.beatOrigin <= Limits.farthestBeat, incoming.beatOrigin >= -Limits.farthestBeat,
-      incoming.timeOrigin <= Limits.farthestTime, incoming.timeOrigin >= -Limits.timelineSlack
-    else { return false }
-    return target != session || isPlausibleInTime(incoming, by: map)
-  }
-
-  /// Nobody changes a timeline long after now.
-  func isPlausibleInTime(_ incoming: Timeline, by map: GhostMap) -> Bool {
-    incoming.timeOrigin <= map.ghost(atHost: now) + Limits.timelineSlack
-  }
-
-  func isPlausible(_ incoming: SessionStartStop, of target: SessionID) -> Bool {
-    guard incoming.beats <= Limits.farthestBeat, incoming.beats >= -Limits.farthestBeat,
-      incoming.timestamp <= Limits.farthestTime, incoming.timestamp >= -Limits.farthestTime
-    else { return false }
-    return target != session
-      || incoming.timestamp <= ghost.ghost(atHost: now) + Limits.startStopLead
   }
 
   /// A peer's start or stop counts if it is later than the one we know; it is passed on even if we do not follow
@@ -103,7 +82,7 @@ extension LinkSession {
     }
     let edited = edited.clamped
     let changed = timeline.committing(client: edited, at: commit.at, by: ghost)
-    guard isPlausible(changed, of: session, by: ghost) else {
+    guard Belief.isPlausible(changed, at: ghost.ghost(atHost: now)) else {
       counters.staleCommits += 1
       return false
     }

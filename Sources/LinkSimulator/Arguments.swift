@@ -36,6 +36,8 @@ struct Arguments: Sendable {
   var clockSteps: Int?
   var hostility: Double?
   var doubleHomed: Double?
+  var wires: Int?
+  var references: Int?
 
   static let help = """
     LinkSimulator: many Link peers on a virtual network, from a seed.
@@ -72,6 +74,8 @@ struct Arguments: Sendable {
       --steps N         clocks that step by up to 3 s; in many worlds, any number turns steps on
       --hostility R     floods, forgeries, replays, wounded packets per second; in many worlds, any turns them on
       --two-wires P     per cent of peers with two addresses
+      --wires N         a chain of wires, with a peer on each two neighbours (1; worst of many 1)
+      --references N    peers that believe what the reference believes; of many, some worlds with attackers have them
 
     Exit status: 0 if every invariant was kept, 1 if not, 2 if the options make no sense.
     """
@@ -135,6 +139,8 @@ struct Arguments: Sendable {
     case "--turmoil": isTaken = set(\.turmoil, seconds(value))
     case "--watch": isTaken = set(\.watch, seconds(value))
     case "--edits": isTaken = set(\.edits, number(value, in: 0...1000))
+    case "--wires": isTaken = set(\.wires, whole(value, in: 1...16))
+    case "--references": isTaken = set(\.references, whole(value, in: 0...100))
     case "--churn": isTaken = set(\.churn, number(value, in: 0...1000))
     case "--hostility": isTaken = set(\.hostility, number(value, in: 0...1000))
     case "--partitions": isTaken = set(\.partitions, whole(value, in: 0...1000))
@@ -201,6 +207,8 @@ extension Arguments {
     scenario.clockSteps = clockSteps ?? 0
     scenario.hostility = hostility ?? 0
     scenario.doubleHomed = doubleHomed ?? 0
+    scenario.wires = wires ?? 1
+    scenario.references = references ?? 0
     return scenario
   }
 
@@ -221,6 +229,7 @@ extension Arguments {
     worst.jitter = jitter ?? worst.jitter
     worst.drift = drift ?? worst.drift
     worst.isHostile = (hostility ?? 0) > 0
+    worst.wires = wires ?? worst.wires
     worst.stepsClocks = (clockSteps ?? 0) > 0
     var scenario = Scenario.drawn(from: seed, upTo: worst)
     scenario.turmoil = turmoil ?? scenario.turmoil
@@ -235,6 +244,7 @@ extension Arguments {
     if let loss { words.append("--loss \((loss * 100).rounded(toPlaces: 3))") }
     if let jitter { words.append("--jitter \(jitter.millis)") }
     if let drift { words.append("--drift \(drift.rounded(toPlaces: 3))") }
+    if let wires { words.append("--wires \(wires)") }
     if let turmoil { words.append("--turmoil \(turmoil.seconds)") }
     if let watch { words.append("--watch \(watch.seconds)") }
     if (hostility ?? 0) > 0 { words.append("--hostility 1") }

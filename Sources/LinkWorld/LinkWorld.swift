@@ -3,6 +3,12 @@ public import BeatMath
 public import LinkSession
 public import LinkWire
 
+/// Somebody on the wire who is not one of our peers: a reference's peer, an attacker.
+public protocol Guest: AnyObject {
+  func hear(
+    _ packet: Packet, from source: Endpoint, on interface: Int, via channel: Channel, in world: LinkWorld)
+}
+
 /// A small universe for `LinkSession` machines: one true time, a clock for each machine, wires between them.
 ///
 /// It has no sockets, no threads and no clock of this machine: everything that happens follows from the seed and
@@ -49,6 +55,7 @@ public final class LinkWorld {
   private var freePlans: [Int32] = []
   private var segments: [[Int]] = []
   private var endpoints: [Endpoint: Int] = [:]
+  private(set) var guests: [Int: any Guest] = [:]
   private var isCommitting = false
 
   public init(seed: UInt64, conditions: NetworkConditions = NetworkConditions()) {
@@ -71,6 +78,21 @@ public final class LinkWorld {
   /// A new address for the peer, on that wire. The gateway opens with it if the peer is enabled.
   @discardableResult
   public func plug(_ peer: Int, intoSegment segment: Int = 0) -> Int {
+    let index = connect(peer, toSegment: segment)
+    peers[peer].interfaces.append(index)
+    if peers[peer].machine.isEnabled { open(index) }
+    return index
+  }
+
+  /// An address on that wire for somebody who is none of our peers; it speaks by `send`.
+  @discardableResult
+  public func plug(_ guest: any Guest, intoSegment segment: Int = 0) -> Int {
+    let index = connect(-1, toSegment: segment)
+    guests[index] = guest
+    return index
+  }
+
+  private func connect(_ peer: Int, toSegment segment: Int) -> Int {
     let index = interfaces.count
     // 10/8, never .0 or .255 at the end.
     let address = Address.v4(0x0a00_0000 | UInt32(index / 250) << 8 | UInt32(index % 250 + 1))
@@ -82,8 +104,6 @@ public final class LinkWorld {
     endpoints[interface.measurement] = index
     while segments.count <= segment { segments.append([]) }
     segments[segment].append(index)
-    peers[peer].interfaces.append(index)
-    if peers[peer].machine.isEnabled { open(index) }
     return index
   }
 
@@ -231,7 +251,8 @@ public final class LinkWorld {
     queue.put(.wake(Int32(peer)), at: time)
   }
 
-  private func send(
+  /// On the wire, from that interface.
+  public func send(
     _ packet: Packet, from sender: Int, to destination: LinkSession.Destination, via channel: Channel
   ) {
     onSend?(packet, sender, destination, channel)
@@ -279,15 +300,19 @@ public final class LinkWorld {
     let packet = slab.release(delivery.packet)
     let target = Int(delivery.target)
     let peer = interfaces[target].peer
-    guard interfaces[target].isUp, interfaces[target].hasCable, peers[peer].machine.isEnabled else { return }
-    datagramsDelivered += 1
+    guard interfaces[target].isUp, interfaces[target].hasCable else { return }
     let sender = interfaces[Int(delivery.sender)]
     let source = delivery.channel & 2 != 0 ? sender.measurement : sender.discovery
+    let channel: Channel = delivery.channel & 1 != 0 ? .measurement : .discovery
+    if let guest = guests[target] {
+      return guest.hear(packet, from: source, on: target, via: channel, in: self)
+    }
+    guard peers[peer].machine.isEnabled else { return }
+    datagramsDelivered += 1
     let host = peers[peer].clock.host(at: now)
     packet.withUnsafeBytes { bytes in
       peers[peer].machine.receive(
-        bytes, from: source, on: GatewayID(rawValue: UInt32(target)),
-        via: delivery.channel & 1 != 0 ? .measurement : .discovery, at: host)
+        bytes, from: source, on: GatewayID(rawValue: UInt32(target)), via: channel, at: host)
     }
     drain(peer)
   }
@@ -295,7 +320,7 @@ public final class LinkWorld {
   /// Bytes from anybody, under any address, straight into a peer.
   public func inject(_ bytes: [UInt8], from source: Endpoint, into interface: Int, via channel: Channel) {
     let peer = interfaces[interface].peer
-    guard peers[peer].isRunning else { return }
+    guard peer >= 0, peers[peer].isRunning else { return }
     bytes.withUnsafeBytes { bytes in
       peers[peer].machine.receive(
         bytes, from: source, on: GatewayID(rawValue: UInt32(interface)), via: channel, at: host(of: peer))

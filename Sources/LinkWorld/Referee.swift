@@ -14,6 +14,7 @@ public enum Invariant: String, Sendable, CaseIterable {
   case phaseIsBounded = "left in peace, all hear the beat together, as far as network and clocks allow"
   case changeReachesAll = "a tempo set in peace is everybody's within five seconds"
   case startReachesAll = "a start in peace is everybody's within five seconds"
+  case attackIsOver = "ten seconds after an attack any peer can set tempo and start, and all agree"
 }
 
 public struct Violation: Sendable, CustomStringConvertible {
@@ -84,7 +85,9 @@ final class Referee {
     in world: LinkWorld
   ) {
     // A stepping clock makes seconds of its own.
-    guard destination == .group, channel == .discovery, scenario.clockSteps == 0 else { return }
+    guard destination == .group, channel == .discovery, scenario.clockSteps == 0,
+      world.interfaces[sender].peer >= 0
+    else { return }
     let isAlive = packet.withUnsafeBytes { $0.count > 20 }
     guard isAlive else { return }
     var recent = announcements[sender, default: []]
@@ -112,11 +115,12 @@ final class Referee {
   }
 
   /// How far phases may be apart: each clock was measured against another with an error of at most half the
-  /// asymmetry, and has drifted since. Without the founder, peers measure each other in a chain of two.
+  /// asymmetry, and has drifted since. Without the founder, peers measure each other in a chain of two; along a chain of
+  /// wires, as many as there are.
   var phaseAllowance: Double {
     let asymmetry = Double(scenario.conditions.asymmetry.count)
     let apart = 2 * scenario.drift * 1e-6 * 65e6
-    return 2 * asymmetry + 2 * apart + 50
+    return (2 * asymmetry + 2 * apart + 50) * Double(scenario.wires)
   }
 }
 
@@ -140,11 +144,21 @@ extension LinkWorld {
       {
         return "peers \(first) and \(peer) have different timelines"
       }
-      if countingPeers && other.peerCount != active.count - 1 {
-        return "peer \(peer) counts \(other.peerCount) of \(active.count - 1) peers"
+      // A guest may be in the session or not.
+      let visible = neighbours(of: peer)
+      if countingPeers && !(visible...visible + guests.count).contains(other.peerCount) {
+        return "peer \(peer) counts \(other.peerCount) of \(visible) peers"
       }
     }
     return nil
+  }
+
+  /// How many others that are switched on share a wire with it.
+  private func neighbours(of peer: Int) -> Int {
+    let segments = Set(peers[peer].interfaces.map { interfaces[$0].segment })
+    return active.count { other in
+      other != peer && peers[other].interfaces.contains { segments.contains(interfaces[$0].segment) }
+    }
   }
 
   /// How far each is from the first, in microseconds of the beat heard, as an app asks for it.
@@ -177,7 +191,7 @@ extension LinkWorld {
         + "ghost \(ghost.seconds) s, \(timeline.tempo.microsPerBeat) µs from beat \(timeline.beatOrigin.value) "
         + "at \(timeline.timeOrigin.seconds) s; \(counters.joins) joins, \(counters.resets) resets, "
         + "\(counters.measurementsDone) measured, \(counters.measurementsFailed) failed, "
-        + "\(counters.implausible) implausible, \(counters.clockSteps) steps, \(peer.machine.load)"
+        + "\(counters.implausible) implausible, \(counters.staleCommits) stale, \(counters.clockSteps) steps, \(peer.machine.load)"
     }
   }
 }

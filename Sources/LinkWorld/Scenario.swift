@@ -30,6 +30,10 @@ public struct Scenario: Sendable {
   public var hostility = 0.0
   /// The part of the peers that is on two wires.
   public var doubleHomed = 0.0
+  /// Wires in a row; on each two that follow each other there is a peer that is on both.
+  public var wires = 1
+  /// Peers that play by the reference's rules, and believe what it believes.
+  public var references = 0
 
   public init(seed: UInt64) {
     self.seed = seed
@@ -42,6 +46,7 @@ public struct Scenario: Sendable {
     public var jitter = Micros(20_000)
     public var drift = 100.0
     public var isHostile = false
+    public var wires = 1
     public var stepsClocks = false
 
     public init() {}
@@ -66,7 +71,24 @@ public struct Scenario: Sendable {
     if worst.stepsClocks { scenario.clockSteps = Int.random(in: 0...5, using: &dice) }
     if worst.isHostile { scenario.hostility = 10 * dice.fraction() }
     scenario.arrival = dice.duration(upTo: Micros(5_000_000))
+    // After all that was there before, so that older seeds stay the same worlds.
+    if worst.wires > 1 && dice.chance(0.5) { scenario.wires = Int.random(in: 2...worst.wires, using: &dice) }
+    if worst.isHostile && dice.chance(0.5) { scenario.references = Int.random(in: 1...3, using: &dice) }
+    if worst.isHostile && dice.chance(0.3) { scenario.leaveAllButTheAttack() }
     return scenario
+  }
+
+  /// What follows is then the attack's doing alone.
+  private mutating func leaveAllButTheAttack() {
+    let delay = conditions.delay
+    conditions = NetworkConditions()
+    conditions.delay = delay
+    (edits, churn, crashes, partitions, clockSteps) = (0, 0, 0, 0, 0)
+  }
+
+  var isOnlyAttacked: Bool {
+    hostility > 0 && conditions.loss == 0 && conditions.asymmetry == .zero && churn + crashes == 0
+      && partitions + clockSteps == 0
   }
 }
 
@@ -85,6 +107,8 @@ extension Scenario: CustomStringConvertible {
     if partitions > 0 { parts.append("\(partitions) partitions") }
     if clockSteps > 0 { parts.append("\(clockSteps) clock steps") }
     if hostility > 0 { parts.append("\(hostility.rounded(toPlaces: 1)) attacks/s") }
+    if wires > 1 { parts.append("\(wires) wires") }
+    if references > 0 { parts.append("\(references) reference peers") }
     if doubleHomed > 0 { parts.append("\(doubleHomed.percent) % on two wires") }
     return parts.joined(separator: ", ")
   }

@@ -33,6 +33,7 @@ public struct Simulation {
   private static let step = Micros(50_000)
   /// Time to live, grace, and a little.
   private static let expiry = Micros(6_500_000)
+  private static let afterAttack = Micros(10_000_000)
 
   public let world: LinkWorld
   private var scenario: Scenario
@@ -85,8 +86,8 @@ public struct Simulation {
     outcome.convergences.add(Double(convergence.count) / 1e6)
     settle(keepsTrace: keepsTrace, progress: progress)
     listen(keepsTrace: keepsTrace, progress: progress)
-    if scenario.hostility == 0 { changeTempo() }
-    if scenario.hostility == 0 { startPlaying() }
+    changeTempo()
+    startPlaying()
   }
 
   private func concluded() -> Outcome {
@@ -113,10 +114,21 @@ public struct Simulation {
       let peer = world.addPeer(
         tempo: tempo, host: Micros(Int64.random(in: 1_000_000...1_000_000_000_000, using: &dice)),
         partsPerMillion: scenario.drift * (2 * dice.fraction() - 1))
-      world.plug(peer)
-      if dice.chance(scenario.doubleHomed) { world.plug(peer, intoSegment: 1) }
+      // The first ones hold the chain of wires together.
+      let isChained = peer < scenario.wires - 1
+      let wire = isChained ? peer : scenario.wires == 1 ? 0 : Int.random(in: 0..<scenario.wires, using: &dice)
+      world.plug(peer, intoSegment: wire)
+      if isChained {
+        world.plug(peer, intoSegment: wire + 1)
+      } else if dice.chance(scenario.doubleHomed) {
+        world.plug(peer, intoSegment: scenario.wires == 1 ? 1 : (wire + 1) % scenario.wires)
+      }
       if dice.chance(0.5) { world.handle(.enableStartStopSync(true), by: peer) }
       world.plan(at: world.now + dice.duration(upTo: scenario.arrival)) { $0.setEnabled(true, peer: peer) }
+    }
+    for _ in 0..<scenario.references {
+      let wire = Int.random(in: 0..<scenario.wires, using: &dice)
+      ReferencePeer(seed: dice.next()).start(in: world, onWire: wire, within: scenario.arrival)
     }
     referee.watch(world)
   }
@@ -145,14 +157,26 @@ public struct Simulation {
       advance(keepsTrace: keepsTrace)
       progress(world.now, reason)
     }
-    outcome.convergence = world.now - peace
+    let convergence = world.now - peace
+    outcome.convergence = convergence
+    guard scenario.isOnlyAttacked else { return }
+    if convergence > Simulation.afterAttack {
+      referee.blame(.attackIsOver, at: world.now, "it took \(convergence.seconds) s")
+    }
+    while world.now < peace + Simulation.afterAttack { advance(keepsTrace: keepsTrace) }
+    changeTempo()
+    startPlaying()
   }
 
   /// After a cut or a step the clocks are right again when everybody has measured once more.
   private mutating func settle(keepsTrace: Bool, progress: (Micros, String) -> Void) {
-    let isLasting = scenario.partitions > 0 || scenario.clockSteps > 0 || scenario.driftChanges > 0
+    let isLasting =
+      scenario.partitions > 0 || scenario.clockSteps > 0 || scenario.driftChanges > 0
+      || scenario.wires > 1 && scenario.churn > 0
     guard isLasting || scenario.crashes > 0 || scenario.hostility > 0 else { return }
-    let end = world.now + Micros(70_000_000)
+    let end =
+      world.now
+      + Micros((scenario.hostility > 0 ? 85_000_000 : 70_000_000) + 50_000_000 * Int64(scenario.wires - 1))
     while world.now < end {
       advance(keepsTrace: keepsTrace)
       progress(world.now, "settling")
@@ -168,6 +192,8 @@ public struct Simulation {
       advance(keepsTrace: keepsTrace)
       progress(world.now, "listening")
       noteDisagreement(since: &disagreeing)
+      // What a reference's peer was told in the attack may be said, and believed, long after it.
+      if scenario.references > 0 && disagreeing != nil { continue }
       for error in world.phaseErrors() {
         outcome.phaseErrors.add(abs(error))
         if abs(error) > allowance {
@@ -192,35 +218,49 @@ public struct Simulation {
     if world.now - since > Simulation.expiry { referee.blame(.allAgree, at: world.now, reason) }
   }
 
+  /// Each peer in turn after an attack, else one. A reference's peer that an attack has thrown off may have its way once
+  /// more when its timeline becomes believable; so whoever was overruled tries again.
   private mutating func changeTempo() {
-    guard let peer = world.active.last else { return }
-    referee.permit(tempo: 87.5)
-    world.edit(peer) { $0.setTempo(87.5, at: $1) }
-    let wanted = Tempo(87.5).microsPerBeat
-    waitUntil(.changeReachesAll) { world in
-      world.active.allSatisfy { world.peers[$0].snapshot.state.timeline.tempo.microsPerBeat == wanted }
-    }
-  }
-
-  private mutating func startPlaying() {
-    guard let peer = world.active.last else { return }
-    world.handle(.enableStartStopSync(true), by: peer)
-    let isPlaying = !world.peers[peer].snapshot.state.isPlaying
-    world.edit(peer) { $0.setPlaying(isPlaying, at: $1) }
-    waitUntil(.startReachesAll) { world in
-      world.active.allSatisfy {
-        let snapshot = world.peers[$0].snapshot
-        return !snapshot.isStartStopSyncEnabled || snapshot.state.isPlaying == isPlaying
+    let invariant: Invariant = scenario.hostility > 0 ? .attackIsOver : .changeReachesAll
+    for (turn, peer) in world.active.reversed().prefix(scenario.hostility > 0 ? 20 : 1).enumerated() {
+      let tempo = 87.5 + Double(turn)
+      referee.permit(tempo: tempo)
+      let wanted = Tempo(tempo).microsPerBeat
+      demand(invariant, "peer \(peer) sets \(tempo)") { world in
+        world.edit(peer) { $0.setTempo(tempo, at: $1) }
+      } until: { world in
+        world.active.allSatisfy { world.peers[$0].snapshot.state.timeline.tempo.microsPerBeat == wanted }
       }
     }
   }
 
-  private mutating func waitUntil(_ invariant: Invariant, _ isTrue: (LinkWorld) -> Bool) {
-    let end = world.now + Micros(5_000_000)
-    while world.now < end {
-      advance(keepsTrace: false)
-      if isTrue(world) { return }
+  private mutating func startPlaying() {
+    let invariant: Invariant = scenario.hostility > 0 ? .attackIsOver : .startReachesAll
+    for peer in world.active.reversed().prefix(scenario.hostility > 0 ? 20 : 1) {
+      world.handle(.enableStartStopSync(true), by: peer)
+      let isPlaying = !world.peers[peer].snapshot.state.isPlaying
+      demand(invariant, "peer \(peer) starts or stops") { world in
+        world.edit(peer) { $0.setPlaying(isPlaying, at: $1) }
+      } until: { world in
+        world.active.allSatisfy {
+          let snapshot = world.peers[$0].snapshot
+          return !snapshot.isStartStopSyncEnabled || snapshot.state.isPlaying == isPlaying
+        }
+      }
     }
-    referee.blame(invariant, at: world.now, "")
+  }
+
+  private mutating func demand(
+    _ invariant: Invariant, _ what: String, _ edit: (LinkWorld) -> Void, until isTrue: (LinkWorld) -> Bool
+  ) {
+    for _ in 0...scenario.references {
+      edit(world)
+      let end = world.now + Micros(5_000_000)
+      while world.now < end {
+        advance(keepsTrace: false)
+        if isTrue(world) { return }
+      }
+    }
+    referee.blame(invariant, at: world.now, what)
   }
 }

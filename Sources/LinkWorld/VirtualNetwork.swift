@@ -24,6 +24,7 @@ public struct NetworkConditions: Sendable {
 
 /// An address on one wire of the network.
 public struct Interface: Sendable {
+  /// -1 if it is a guest's.
   public let peer: Int
   public let address: Address
   public let discovery: Endpoint

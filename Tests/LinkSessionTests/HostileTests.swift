@@ -114,7 +114,7 @@ import Testing
       let before = bench.machine.timeline
       bench.meet(stranger)
       #expect(bench.machine.timeline == before)
-      #expect(bench.machine.peers.count == 0)
+      #expect(bench.machine.counters.implausible == 1)
     }
     var bench = Bench(at: now)
     let stranger = Stranger(7, memberOf: bench)
@@ -130,23 +130,6 @@ import Testing
     bench.hear(bytes: bytes, from: stranger.source)
     #expect(bench.machine.peers.count == 0)
     #expect(bench.machine.counters.implausible == 1)
-  }
-
-  @Test func theWorstForgedTimelineBarsOurOwnChangesForTwoMinutesAtMost() {
-    var bench = Bench()
-    var stranger = Stranger(7, memberOf: bench)
-    stranger.state.timeline = Timeline(
-      tempo: Tempo(microsPerBeat: 1), beatOrigin: Beats(1_000_000),
-      timeOrigin: Limits.timelineSlack)
-    bench.meet(stranger)
-    #expect(bench.machine.timeline.beatOrigin == Beats(1_000_000))
-    for _ in 0..<Limits.timelineSlack.count / 1_000_000 {
-      bench.wait(1_000_000)
-      bench.meet(stranger)
-    }
-    bench.commitTempo(100)
-    #expect(bench.snapshot.state.tempo == 100)
-    #expect(bench.machine.timeline.beatOrigin > Beats(1_000_000))
   }
 
   @Test func replayedPacketsMoveNothing() {
@@ -229,10 +212,11 @@ import Testing
 @Suite struct ClockStepTests {
   @Test func aClockThatStepsBackDoesNotSilenceUs() {
     var bench = Bench()
+    bench.wait(30_000_000)
     bench.meet(Stranger(7, memberOf: bench))
     bench.wait(1_000_000)
     _ = bench.takeSent()
-    bench.now = bench.now - Micros(40_000_000)
+    bench.now = bench.now - Micros(20_000_000)
     bench.handle(.deadline)
     bench.wait(1_000_000)
     #expect(bench.takeAlives().count >= 4)

@@ -272,6 +272,7 @@ import Testing
   }
 
   @Test func withoutTheFounderTheLowestIdIsTheReferenceAndMeasuresNobody() {
+    let ping: [UInt8] = Array("_link_v".utf8) + [1, 1]
     for (name, isReference) in [(UInt64.max, true), (8, false)] {
       var bench = Bench()
       let founder = Stranger(7)
@@ -284,9 +285,42 @@ import Testing
       for _ in 1...31 {
         bench.wait(1_000_000)
         bench.meet(other)
+        bench.hear(bytes: ping, from: other.state.measurement!, via: .measurement)
       }
       #expect(bench.takeSent().contains { $0.ping != nil } != isReference)
     }
+  }
+
+  /// The founder is alive on a wire that we are not on: F - X - P. Who does not ask us has it to ask.
+  @Test func theLowestIdMeasuresWhoDoesNotMeasureIt() {
+    var bench = Bench()
+    let bridge = Stranger(.max, session: 7)
+    bench.meet(bridge)
+    bench.answerPings(as: bridge)
+    _ = bench.takeSent()
+    for _ in 1...101 {
+      bench.wait(1_000_000)
+      bench.meet(bridge)
+    }
+    #expect(bench.takeSent().contains { $0.ping != nil })
+  }
+
+  /// F - X - P - Q, where the lowest id is that of Q, which asks P.
+  @Test func betweenTwoWiresWeAskWhoeverBroughtUsIntoTheSession() {
+    var bench = Bench()
+    bench.handle(.gatewayOpened(Bench.secondGateway))
+    let bridge = Stranger(.max, session: 7)
+    let follower = Stranger(1, session: 7)
+    bench.meet(bridge)
+    bench.answerPings(as: bridge)
+    _ = bench.takeSent()
+    for _ in 1...31 {
+      bench.wait(1_000_000)
+      bench.meet(bridge)
+      bench.meet(follower, on: Bench.secondGateway)
+    }
+    let asked = Set(bench.takeSent().filter { $0.ping != nil }.map(\.destination))
+    #expect(asked == [.endpoint(bridge.state.measurement!)])
   }
 
   @Test func aPeerThatMovesOnWhileItIsMeasuredDoesNotLeaveItsOldSessionUnmeasured() {

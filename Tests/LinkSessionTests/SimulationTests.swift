@@ -8,11 +8,13 @@ import Testing
 /// Whole worlds from seeds: a short batch, and the ones that once went wrong.
 @Suite struct SimulationTests {
   private func world(
-    _ seed: UInt64, isHostile: Bool = false, stepsClocks: Bool = false, turmoil: Int64 = 8_000_000
+    _ seed: UInt64, isHostile: Bool = false, stepsClocks: Bool = false, wires: Int = 1,
+    turmoil: Int64 = 8_000_000
   ) -> Scenario {
     var worst = Scenario.Severity()
     worst.isHostile = isHostile
     worst.stepsClocks = stepsClocks
+    worst.wires = wires
     var scenario = Scenario.drawn(from: seed, upTo: worst)
     scenario.turmoil = Micros(turmoil)
     scenario.watch = Micros(2_000_000)
@@ -34,6 +36,13 @@ import Testing
   @Test(arguments: 1...3 as ClosedRange<UInt64>)
   func anAttackedWorldIsOfOneMindWhenTheAttackIsOver(seed: UInt64) {
     let outcome = outcome(world(seed, isHostile: true))
+    #expect(outcome.violations.isEmpty, "\(outcome.scenario)")
+  }
+
+  /// Liars told each half of a session another time, an hour apart, on 3 wires.
+  @Test(arguments: [529] as [UInt64])
+  func aSessionThatWasToldTwoTimesIsOneAgain(seed: UInt64) {
+    let outcome = outcome(world(seed, isHostile: true, stepsClocks: true, wires: 3, turmoil: 10_000_000))
     #expect(outcome.violations.isEmpty, "\(outcome.scenario)")
   }
 

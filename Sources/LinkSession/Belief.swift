@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkWire
+
+/// What is believed, of whom, and for how long: everything that a datagram says is judged here, before it can do
+/// anything.
+///
+/// Nobody on a Link network proves who he is, so anybody may set a tempo, and what is believed can't be what is true.
+/// Two things are asked of it instead:
+///
+/// **All peers judge alike.** By what the packet says and by the session's measured time, never by what they heard
+/// before: those who took a timeline and those who did not would not agree again. Peers' clocks differ by
+/// milliseconds, and so may their judgement at the very limit; what is refused is not remembered, and a moment later
+/// it is within the limit for all.
+///
+/// **After anything that is believed, an honest change still fits.** A change keeps the session's beat at that moment
+/// and begins a microbeat after the old origin or later (link-protocol 7.7). So the beat is limited, not the origin,
+/// and the limit grows faster than any tempo: no line that is within it ever leaves it. And how far an origin may
+/// lie ahead is counted in the line's own beats: a few microseconds later the lead has shrunk by the microbeat that the next
+/// change needs, whatever its tempo.
+enum Belief {
+  // MARK: Time
+
+  /// Whether a session may be so old, or so young. One that outlives it is left by all its members at once; were
+  /// it only not joined any more, it would be divided from its newcomers for good.
+  static func isPlausible(age: Micros) -> Bool {
+    age >= -Rules.joinTolerance && age <= Limits.farthestTime
+  }
+
+  // MARK: Timelines
+
+  /// Whether a timeline can be believed at any time: all that can be said of a session that was not measured.
+  static func isPossible(_ timeline: Timeline) -> Bool {
+    let tempo = timeline.tempo.beatsPerMinute
+    return tempo > 0 && tempo.isFinite && isPossible(timeline.beatOrigin)
+      && timeline.timeOrigin >= -Limits.timelineSlack
+      && timeline.timeOrigin <= Limits.farthestTime + Tempo(Tempo.lowest).micros(in: Limits.timelineLead)
+  }
+
+  /// Whether it can be believed now, in the session's time.
+  static func isPlausible(_ timeline: Timeline, at now: Micros) -> Bool {
+    guard isPossible(timeline) else { return false }
+    let beat = timeline.clamped.beats(at: now)
+    return timeline.beatOrigin - beat <= Limits.timelineLead
+      && beat <= farthestBeat(at: now) && beat >= -Limits.farthestBeat
+  }
+
+  private static func farthestBeat(at now: Micros) -> Beats {
+    Limits.farthestBeat + Limits.horizonTempo.beats(in: now + Limits.timelineSlack)
+  }
+
+  private static func isPossible(_ beat: Beats) -> Bool {
+    beat >= -Limits.farthestBeat && beat <= farthestBeat(at: Limits.farthestTime) + Limits.timelineLead
+  }
+
+  /// The one that begins later wins (link-protocol 7.3). Two that begin in the same microbeat, and both were set
+  /// before their peers heard of the other, would divide the session for good: of these, any fixed order will do.
+  static func overrides(_ incoming: Timeline, _ current: Timeline) -> Bool {
+    if incoming.beatOrigin != current.beatOrigin { return incoming.beatOrigin > current.beatOrigin }
+    let (new, old) = (incoming.clamped.tempo.microsPerBeat, current.tempo.microsPerBeat)
+    return new != old ? new > old : incoming.timeOrigin > current.timeOrigin
+  }
+
+  // MARK: Start and stop
+
+  static func isPossible(_ startStop: SessionStartStop) -> Bool {
+    isPossible(startStop.beats) && startStop.timestamp >= -Limits.farthestTime
+      && startStop.timestamp <= Limits.farthestTime + Limits.startStopLead
+  }
+
+  /// One that is stamped long after now would bar all others until then.
+  static func isPlausible(_ startStop: SessionStartStop, at now: Micros) -> Bool {
+    isPossible(startStop) && startStop.timestamp <= now + Limits.startStopLead
+  }
+
+  // MARK: Sessions
+
+  /// The older session wins; of two equally old ones, the one with the smaller id (link-protocol 7.4).
+  static func isBetter(_ other: SessionID, olderBy lead: Micros, than own: SessionID) -> Bool {
+    if lead > Rules.joinTolerance { return true }
+    return lead < Rules.joinTolerance && lead > -Rules.joinTolerance && other < own
+  }
+
+  // MARK: Peers
+
+  /// How long a peer counts as there. Everybody's time to live is five seconds (link-protocol 3.2); who claims minutes
+  /// would stay for minutes.
+  static func lifetime(_ timeToLive: UInt8) -> Micros {
+    Micros(Int64(min(timeToLive, Wire.timeToLive)) * 1_000_000)
+  }
+
+  /// Whether a word under a known name is somebody else's: from another host, while the one that we know still
+  /// speaks. A peer that has two addresses on our wire says everything from both.
+  static func isForged(from source: Address, of known: Sighting, at now: Micros) -> Bool {
+    source != known.source && now - known.heard < Limits.crowdedExpiry
+  }
+
+  /// Where a peer can be measured, if it says so: all its sockets are bound to one address (link-protocol 3.7), so
+  /// it can't make us ping a third machine, a group, ourselves, or nobody.
+  static func measurable(_ endpoint: Endpoint?, from source: Address, on gateway: Gateway) -> Endpoint? {
+    guard let endpoint, endpoint.port != 0, endpoint.address.isIPv6 == gateway.address.isIPv6 else {
+      return nil
+    }
+    let scoped = Endpoint(address: endpoint.address.scoped(gateway.address.scope), port: endpoint.port)
+    guard scoped.address == source.scoped(gateway.address.scope), isUnicast(source),
+      scoped != gateway.measurement
+    else { return nil }
+    return scoped
+  }
+
+  static func isUnicast(_ address: Address) -> Bool {
+    switch address {
+    case .v4(let bits): bits != 0 && bits >> 28 < 0xe
+    case .v6(let high, let low, _): (high, low) != (0, 0) && high >> 56 != 0xff
+    }
+  }
+}

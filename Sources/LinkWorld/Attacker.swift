@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkSession
+import LinkWire
+
+/// Somebody on every wire who means no good: floods, forges, replays, wounds, lies about the time.
+///
+/// It has read our source and knows the numbers, but asks none of it what is plausible: its numbers are its own. It
+/// hears all that is sent, and so knows sessions, timelines and clocks as any peer can.
+final class Attacker: Guest {
+  private var dice: WorldDice
+  private let end: Micros
+  private var heard: [(bytes: [UInt8], source: Int, channel: Channel)] = []
+  /// Where it is itself on the network, one address a wire.
+  private var interfaces: [Int] = []
+  /// Who it claims to be there, and how far its clock is from the world's.
+  private var claims: [Int: (state: PeerState, ghost: GhostMap)] = [:]
+
+  private static let memory = 200
+
+  init(seed: UInt64, until end: Micros) {
+    dice = WorldDice(seed: seed)
+    self.end = end
+  }
+
+  func listen(to world: LinkWorld) {
+    let wires = Set(world.interfaces.map(\.segment)).sorted()
+    interfaces = wires.map { world.plug(self, intoSegment: $0) }
+    let before = world.onSend
+    world.onSend = { [self] packet, sender, destination, channel in
+      before?(packet, sender, destination, channel)
+      guard !interfaces.contains(sender) else { return }
+      let place = Int(truncatingIfNeeded: dice.next() % UInt64(Attacker.memory))
+      let entry = (packet.withUnsafeBytes(Array.init), sender, channel)
+      if heard.count < Attacker.memory { heard.append(entry) } else { heard[place] = entry }
+    }
+  }
+
+  /// Whoever asks it for the time is told a lie.
+  func hear(
+    _ packet: Packet, from source: Endpoint, on interface: Int, via channel: Channel, in world: LinkWorld
+  ) {
+    guard world.now < end, channel == .measurement, let claim = claims[interface] else { return }
+    packet.withUnsafeBytes { bytes in
+      guard case .ping(let echo)? = try? decodeMeasurement(bytes) else { return }
+      let pong = encodePong(
+        session: claim.state.session, ghost: claim.ghost.ghost(atHost: world.now), echoing: echo)
+      world.send(pong, from: interface, to: .endpoint(source), via: .measurement)
+    }
+  }
+
+  func strike(_ world: LinkWorld) {
+    let victims = world.interfaces.indices.filter { world.interfaces[$0].peer >= 0 }
+    guard !heard.isEmpty, let victim = victims.randomElement(using: &dice) else { return }
+    switch Int.random(in: 0..<9, using: &dice) {
+    case 0: flood(victim, in: world)
+    case 1: replay(victim, in: world)
+    case 2: wound(victim, in: world)
+    case 3: sayGoodbyeForOthers(victim, in: world)
+    case 4: borrowName(victim, in: world)
+    case 5: claim(lie(about: member(victim, in: world)), in: world)
+    case 6: claim(ancient(victim, in: world), in: world)
+    default: forge(victim, in: world)
+    }
+  }
+
+  private func stranger() -> Endpoint {
+    let address = Address.v4(0x0b00_0000 | UInt32.random(in: 1...0xffff, using: &dice))
+    return Endpoint(address: address, port: 40_000)
+  }
+
+  private func inject(_ packet: Packet, from source: Endpoint, into victim: Int, _ world: LinkWorld) {
+    world.inject(packet.withUnsafeBytes(Array.init), from: source, into: victim, via: .discovery)
+  }
+}
+
+// Noise.
+extension Attacker {
+  private func flood(_ victim: Int, in world: LinkWorld) {
+    let session = world.peers[world.interfaces[victim].peer].snapshot.session
+    for _ in 0..<100 {
+      let source = stranger()
+      let node = NodeID(using: &dice)
+      let state = PeerState(
+        node: node, session: dice.chance(0.5) ? session : node,
+        timeline: Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: .zero), startStop: .unset,
+        measurement: Endpoint(address: source.address, port: 50_000))
+      inject(encodeAlive(state, ttl: dice.chance(0.2) ? 255 : 5), from: source, into: victim, world)
+    }
+  }
+
+  private func replay(_ victim: Int, in world: LinkWorld) {
+    for packet in heard.prefix(50) {
+      let interface = world.interfaces[packet.source]
+      let source = packet.channel == .discovery ? interface.discovery : interface.measurement
+      world.inject(
+        packet.bytes, from: dice.chance(0.5) ? source : stranger(), into: victim, via: packet.channel)
+    }
+  }
+
+  private func wound(_ victim: Int, in world: LinkWorld) {
+    for packet in heard.shuffled(using: &dice).prefix(20) {
+      var bytes = packet.bytes
+      for _ in 0..<Int.random(in: 1...4, using: &dice) {
+        bytes[Int.random(in: 0..<bytes.count, using: &dice)] = UInt8.random(in: 0...255, using: &dice)
+      }
+      let source = world.interfaces[packet.source]
+      world.inject(
+        bytes, from: packet.channel == .discovery ? source.discovery : source.measurement, into: victim,
+        via: packet.channel)
+    }
+  }
+
+  private func sayGoodbyeForOthers(_ victim: Int, in world: LinkWorld) {
+    for peer in world.peers {
+      inject(encodeByeBye(peer.snapshot.node), from: stranger(), into: victim, world)
+    }
+  }
+}
+
+// Lies that were thought about.
+extension Attacker {
+  /// At a limit, just below, just above.
+  private func near(_ limit: Int64) -> Int64 {
+    let step: Int64 = [0, 1, 1_000, 1_000_000, 5_000_000, 60_000_000].randomElement(using: &dice)!
+    return limit &+ (dice.chance(0.5) ? step : -step)
+  }
+
+  private func either(_ candidates: [Int64]) -> Int64 { candidates.randomElement(using: &dice)! }
+
+  /// What any peer knows of the session that the victim is in.
+  private func member(
+    _ victim: Int, in world: LinkWorld
+  ) -> (snapshot: SessionSnapshot, time: Int64, beat: Int64) {
+    let peer = world.interfaces[victim].peer
+    let snapshot = world.peers[peer].snapshot
+    let time = snapshot.ghost.ghost(atHost: world.host(of: peer))
+    return (snapshot, time.count, snapshot.sessionTimeline.beats(at: time).micros)
+  }
+
+  private typealias Session = (snapshot: SessionSnapshot, time: Int64, beat: Int64)
+
+  private func timeline(at session: Session) -> Timeline {
+    let tempo = either([60_060, 60_059, 60_000, 500_000, 3_000_000, 3_000_001, 1, .max >> 8])
+    let time = either([
+      0, session.time, near(session.time), near(session.time &+ 120_000_000), near(-120_000_000),
+      near(session.time &+ 64 &* min(tempo, 3_000_000)), near(100_000_000_000_000), .max, .min,
+    ])
+    let growth = (session.time &+ 120_000_000) / 60_000 &* 1_000_000
+    let farthest = 2_000_000_000_000_000 &+ growth
+    let beat = either([
+      near(farthest), near(2_000_000_000_000_000), near(4_000_000_000_000_000), near(-2_000_000_000_000_000),
+      near(farthest &- (session.time &- time) / 60_060 &* 1_000_000), near(session.beat),
+      near(session.beat &+ 64_000_000), near(session.snapshot.sessionTimeline.beatOrigin.micros), .max, .min,
+    ])
+    return Timeline(
+      tempo: Tempo(microsPerBeat: tempo), beatOrigin: Beats(micros: beat), timeOrigin: Micros(time))
+  }
+
+  private func startStop(at session: Session) -> SessionStartStop {
+    let stamp = either([
+      session.time, near(session.time &+ 5_000_000), near(100_000_000_000_000), -100_000_000_000_000, .max,
+      .min,
+    ])
+    let beat = either([session.beat, near(2_000_000_000_000_000), -2_000_000_000_000_000, .max, .min])
+    return SessionStartStop(isPlaying: dice.chance(0.5), beats: Beats(micros: beat), timestamp: Micros(stamp))
+  }
+
+  /// An invented member, or a real one from its own address.
+  private func forge(_ victim: Int, in world: LinkWorld) {
+    let session = member(victim, in: world)
+    let isSpoofed = dice.chance(0.3)
+    let other = world.peers.randomElement(using: &dice)!
+    let source =
+      isSpoofed ? other.interfaces.first.map { world.interfaces[$0].discovery } ?? stranger() : stranger()
+    let state = PeerState(
+      node: isSpoofed ? other.snapshot.node : NodeID(using: &dice), session: session.snapshot.session,
+      timeline: timeline(at: session), startStop: startStop(at: session),
+      measurement: Endpoint(address: source.address, port: 50_000))
+    inject(encodeAlive(state, ttl: dice.chance(0.3) ? 255 : 5), from: source, into: victim, world)
+  }
+
+  /// A real peer is said to have moved to another session, by somebody else or from its own address.
+  private func borrowName(_ victim: Int, in world: LinkWorld) {
+    let session = member(victim, in: world)
+    let other = world.peers.randomElement(using: &dice)!
+    let isSpoofed = dice.chance(0.3)
+    let source =
+      isSpoofed ? other.interfaces.first.map { world.interfaces[$0].discovery } ?? stranger() : stranger()
+    for target in [session.snapshot.session, NodeID(using: &dice)] {
+      let state = PeerState(
+        node: other.snapshot.node, session: target, timeline: session.snapshot.sessionTimeline,
+        startStop: .unset,
+        measurement: Endpoint(address: source.address, port: dice.chance(0.5) ? 50_000 : 9))
+      inject(encodeAlive(state, ttl: 255), from: source, into: victim, world)
+    }
+  }
+
+  /// A member that everybody asks for the time, and that tells a wrong one.
+  private func lie(about session: Session) -> (state: PeerState, ghost: Int64) {
+    let lowest = NodeID(rawValue: dice.next() >> 40)
+    let state = PeerState(
+      node: dice.chance(0.5) ? lowest : session.snapshot.session, session: session.snapshot.session,
+      timeline: dice.chance(0.5) ? timeline(at: session) : session.snapshot.sessionTimeline,
+      startStop: startStop(at: session), measurement: nil)
+    let origin = session.snapshot.sessionTimeline.timeOrigin.count
+    let microsPerBeat = session.snapshot.sessionTimeline.tempo.microsPerBeat
+    let time = either([
+      near(session.time), session.time &+ 3_600_000_000, session.time &- 3_600_000_000,
+      near(origin &- 64 &* microsPerBeat), near(-120_000_000), near(100_000_000_000_000), 0,
+      1 << 60,
+    ])
+    return (state, time)
+  }
+
+  /// A session as old as one can be, or older.
+  private func ancient(_ victim: Int, in world: LinkWorld) -> (state: PeerState, ghost: Int64) {
+    let session = member(victim, in: world)
+    let node = dice.chance(0.5) ? NodeID(using: &dice) : NodeID(rawValue: 1)
+    let time = either([
+      near(100_000_000_000_000), near(100_000_000_000_000), 99_999_000_000_000, 1 << 55, 1 << 62,
+      session.time &+ 3_600_000_000, session.time &+ 500_000, session.time &+ 500_001,
+    ])
+    let own = timeline(at: (session.snapshot, time, session.beat))
+    let honest = Timeline(
+      tempo: Tempo(120), beatOrigin: .zero, timeOrigin: Micros(dice.chance(0.5) ? 0 : time))
+    let state = PeerState(
+      node: node, session: node, timeline: dice.chance(0.5) ? own : honest, startStop: .unset,
+      measurement: nil)
+    return (state, time)
+  }
+
+  /// Says so on a wire for two seconds, and answers for it from then on.
+  private func claim(_ lie: (state: PeerState, ghost: Int64), in world: LinkWorld) {
+    guard let interface = interfaces.randomElement(using: &dice) else { return }
+    var state = lie.state
+    state.measurement = world.interfaces[interface].measurement
+    claims[interface] = (state, GhostMap(intercept: Micros(lie.ghost) - world.now))
+    let packet = encodeAlive(state, ttl: dice.chance(0.3) ? 255 : 5)
+    for turn in 0..<8 {
+      let time = world.now + Micros(Int64(turn) * 250_000)
+      guard time < end else { return }
+      world.plan(at: time) { $0.send(packet, from: interface, to: .group, via: .discovery) }
+    }
+  }
+}

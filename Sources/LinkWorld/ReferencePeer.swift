@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkSession
+import LinkWire
+
+/// A peer that plays by the reference's rules, as the protocol's fact sheet has them, and so believes whatever it is told:
+/// a timeline that begins later, however much; a session that is older, however old; a time to live of minutes.
+///
+/// It is simple: ten pongs make a measurement, its clock is the world's, and it has no app. What attackers make of it is
+/// its own affair; the question is what becomes of ours beside it.
+final class ReferencePeer: Guest {
+  private var dice: WorldDice
+  private var interface = 0
+  private var node: NodeID
+  private var session: SessionID
+  private var timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: .zero)
+  private var startStop = SessionStartStop.unset
+  private var ghost = GhostMap(intercept: .zero)
+  private var peers: [NodeID: (state: PeerState, expiry: Micros)] = [:]
+  /// Sessions that were heard of, with the latest timeline.
+  private var others: [SessionID: Timeline] = [:]
+  private var measurement:
+    (session: SessionID, endpoint: Endpoint, points: [Double], tries: Int, asked: Micros)?
+  private var nextRemeasurement: Micros?
+  private var count = 0
+
+  init(seed: UInt64) {
+    dice = WorldDice(seed: seed)
+    node = NodeID(using: &dice)
+    session = node
+  }
+
+  func start(in world: LinkWorld, onWire wire: Int, within arrival: Micros) {
+    interface = world.plug(self, intoSegment: wire)
+    world.plan(at: world.now + dice.duration(upTo: arrival)) { [self] world in
+      reset(in: world)
+      tick(world)
+    }
+  }
+
+  private func reset(in world: LinkWorld) {
+    let beat = timeline.beats(at: ghost.ghost(atHost: world.now))
+    node = NodeID(using: &dice)
+    session = node
+    ghost = GhostMap(startingAt: world.now)
+    timeline = Timeline(tempo: timeline.tempo.clamped, beatOrigin: beat, timeOrigin: .zero)
+    startStop = .unset
+    peers = [:]
+    others = [:]
+    measurement = nil
+    nextRemeasurement = nil
+    count = 0
+  }
+
+  private func state(_ world: LinkWorld) -> PeerState {
+    PeerState(
+      node: node, session: session, timeline: timeline, startStop: startStop,
+      measurement: world.interfaces[interface].measurement)
+  }
+
+  /// Four times a second all that time brings about.
+  private func tick(_ world: LinkWorld) {
+    peers = peers.filter { $0.value.expiry + Micros(1_000_000) > world.now }
+    recount(world)
+    if let running = measurement, world.now - running.asked > Micros(50_000) { askAgain(world) }
+    if let due = nextRemeasurement, due <= world.now {
+      nextRemeasurement = world.now + Micros(30_000_000)
+      measure(session, in: world)
+    }
+    world.send(encodeAlive(state(world)), from: interface, to: .group, via: .discovery)
+    world.plan(at: world.now + Micros(250_000)) { [self] in tick($0) }
+  }
+
+  private func recount(_ world: LinkWorld) {
+    let now = peers.values.count { $0.state.session == session }
+    defer { count = now }
+    if now == 0 && count > 0 { reset(in: world) }
+  }
+
+  func hear(
+    _ packet: Packet, from source: Endpoint, on interface: Int, via channel: Channel, in world: LinkWorld
+  ) {
+    packet.withUnsafeBytes { bytes in
+      if channel == .measurement { return hearMeasurement(bytes, from: source, in: world) }
+      switch try? decodeDiscovery(bytes) {
+      case .alive(let state, let ttl):
+        guard state.node != node else { return }
+        world.send(encodeResponse(self.state(world)), from: interface, to: .endpoint(source), via: .discovery)
+        see(state, ttl, in: world)
+      case .response(let state, let ttl): if state.node != node { see(state, ttl, in: world) }
+      case .byeBye(let gone):
+        peers[gone] = nil
+        recount(world)
+      case nil: return
+      }
+    }
+  }
+
+  private func see(_ state: PeerState, _ ttl: UInt8, in world: LinkWorld) {
+    peers[state.node] = (state, world.now + Micros(Int64(ttl) * 1_000_000))
+    if state.session == session {
+      if state.timeline.beatOrigin > timeline.beatOrigin { timeline = state.timeline.clamped }
+      if state.startStop.timestamp > startStop.timestamp { startStop = state.startStop }
+    } else if let known = others[state.session] {
+      if state.timeline.beatOrigin > known.beatOrigin { others[state.session] = state.timeline }
+    } else {
+      others[state.session] = state.timeline
+      measure(state.session, in: world)
+    }
+    recount(world)
+  }
+
+  private func measure(_ target: SessionID, in world: LinkWorld) {
+    let members = peers.values.map(\.state).filter { $0.session == target && $0.measurement != nil }
+    let founder = members.first { $0.node == target }
+    guard let asked = founder ?? members.min(by: { $0.node < $1.node }) else { return }
+    measurement = (target, asked.measurement!, [], 0, world.now)
+    askAgain(world)
+  }
+
+  private func askAgain(_ world: LinkWorld) {
+    guard var running = measurement else { return }
+    guard running.tries < 6 else {
+      measurement = nil
+      guard running.session != session else { return }
+      others[running.session] = nil
+      peers = peers.filter { $0.value.state.session != running.session }
+      return
+    }
+    running.tries += 1
+    running.asked = world.now
+    measurement = running
+    let ping = encodePing(host: world.now, previousGhost: nil)
+    world.send(ping, from: interface, to: .endpoint(running.endpoint), via: .measurement)
+  }
+
+  private func hearMeasurement(_ bytes: UnsafeRawBufferPointer, from source: Endpoint, in world: LinkWorld) {
+    switch try? decodeMeasurement(bytes) {
+    case .ping(let echo):
+      let pong = encodePong(session: session, ghost: ghost.ghost(atHost: world.now), echoing: echo)
+      world.send(pong, from: interface, to: .endpoint(source), via: .measurement)
+    case .pong(let pong):
+      guard var running = measurement, pong.session == running.session else { return }
+      running.points.append(Double(pong.ghost.count) - Double(pong.host.count + world.now.count) / 2)
+      running.asked = world.now
+      measurement = running
+      if running.points.count >= 10 { return finish(running.session, running.points, in: world) }
+      let ping = encodePing(host: world.now, previousGhost: pong.ghost)
+      world.send(ping, from: interface, to: .endpoint(source), via: .measurement)
+    case nil: return
+    }
+  }
+
+  private func finish(_ target: SessionID, _ points: [Double], in world: LinkWorld) {
+    measurement = nil
+    let map = GhostMap(intercept: Micros(rounding: points.sorted()[points.count / 2]))
+    if target == session {
+      ghost = map
+      return
+    }
+    let lead = map.ghost(atHost: world.now) - ghost.ghost(atHost: world.now)
+    let isTie = lead < Micros(500_000) && lead > Micros(-500_000)
+    guard lead > Micros(500_000) || isTie && target < session, let joined = others[target] else { return }
+    others[session] = timeline
+    others[target] = nil
+    session = target
+    timeline = joined.clamped
+    ghost = map
+    startStop = .unset
+    nextRemeasurement = world.now + Micros(30_000_000)
+    recount(world)
+  }
+}

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkWire
+import Testing
+
+@testable import LinkSession
+
+/// Whatever was believed, an honest change fits afterwards.
+@Suite struct BeliefTests {
+  /// Every tempo can be set, and stays.
+  private func expectFreedom(_ bench: inout Bench, _ comment: Comment) {
+    for tempo in [20.0, 999, 87.5, 130] {
+      bench.wait(1_000)
+      bench.commitTempo(tempo)
+      #expect(bench.snapshot.state.tempo == tempo, comment)
+    }
+  }
+
+  @Test func aTimelineAtTheFarEndOfBeatsLeavesRoomForHonestChanges() {
+    for beat in [4_000_000_000_000_000, 2_000_000_000_000_000, 1_999_999_999_999_999] as [Int64] {
+      for tempo in [20.0, 120, 999] {
+        var bench = Bench(tempo: 130)
+        bench.wait(1_000_000)
+        var stranger = Stranger(7, memberOf: bench)
+        stranger.state.timeline = Timeline(
+          tempo: Tempo(microsPerBeat: Tempo(tempo).microsPerBeat), beatOrigin: Beats(micros: beat),
+          timeOrigin: .zero)
+        bench.meet(stranger)
+        expectFreedom(&bench, "from beat \(beat) at \(tempo)")
+        bench.handle(.enable(false))
+        bench.handle(.enable(true))
+        expectFreedom(&bench, "from beat \(beat) at \(tempo), and off and on again")
+      }
+    }
+  }
+
+  /// What is just believed is found by trying: as an attacker would, without asking the code.
+  @Test func theFarthestTimelineThatIsBelievedLeavesRoomForHonestChanges() {
+    func isTaken(_ timeline: Timeline, after age: Int64) -> Bench? {
+      var bench = Bench(tempo: 130)
+      bench.now = bench.now + Micros(age)
+      var stranger = Stranger(7, memberOf: bench)
+      stranger.state.timeline = timeline
+      bench.meet(stranger)
+      return bench.machine.timeline.beatOrigin == timeline.beatOrigin ? bench : nil
+    }
+    for tempo in [20.0, 120, 999] {
+      for age in [1_000, 3_600_000_000] as [Int64] {
+        for origin in [-119_000_000, 0, age, age + 3_000_000, age + 100_000_000] {
+          func timeline(_ beat: Int64) -> Timeline {
+            Timeline(
+              tempo: Tempo(microsPerBeat: Tempo(tempo).microsPerBeat), beatOrigin: Beats(micros: beat),
+              timeOrigin: Micros(origin))
+          }
+          var (low, high) = (Int64(1_000_000_000), Int64.max / 2)
+          while high - low > 1 {
+            let middle = low + (high - low) / 2
+            if isTaken(timeline(middle), after: age) != nil { low = middle } else { high = middle }
+          }
+          guard var bench = isTaken(timeline(low), after: age) else { continue }
+          expectFreedom(&bench, "at \(tempo) from beat \(low) at \(origin)")
+        }
+      }
+    }
+  }
+
+  @Test func aSessionJustBelowTheFarthestTimeIsLeftAgainAndTempoStaysFree() {
+    for below in [1, 1_000_000, 3_000_000] as [Int64] {
+      var bench = Bench(tempo: 130)
+      var rogue = Stranger(7)
+      rogue.ghost = GhostMap(intercept: Micros(100_000_000_000_000 - below) - bench.now)
+      rogue.state.timeline.timeOrigin = Micros(100_000_000_000_000 - below)
+      bench.meet(rogue)
+      bench.answerPings(as: rogue)
+      for _ in 0..<40 {
+        bench.wait(250_000, answering: rogue)
+        bench.meet(rogue)
+      }
+      expectFreedom(&bench, "\(below)")
+      #expect(bench.snapshot.session == bench.snapshot.node)
+    }
+  }
+
+  @Test func aTimeToLiveOfMinutesIsNotBelieved() {
+    var bench = Bench()
+    bench.hear(encodeAlive(Stranger(7, memberOf: bench).state, ttl: 255), from: Stranger(7).source)
+    bench.wait(6_100_000)
+    #expect(bench.snapshot.peerCount == 0)
+  }
+
+  @Test func anotherHostDoesNotMoveAPeerToAnotherSession() {
+    var bench = Bench()
+    let friend = Stranger(7, memberOf: bench)
+    bench.meet(friend)
+    var forged = friend
+    forged.source = Stranger(8).source
+    forged.state.session = NodeID(rawValue: 99)
+    forged.state.measurement = Stranger(8).state.measurement
+    bench.meet(forged)
+    #expect(bench.snapshot.peerCount == 1)
+    // Nor does it take the peer's place first, and then move it.
+    forged.state.session = friend.state.session
+    bench.meet(forged)
+    forged.state.session = NodeID(rawValue: 99)
+    bench.meet(forged)
+    #expect(bench.snapshot.peerCount == 1)
+    #expect(bench.machine.counters.forged == 3)
+    // Once the peer is silent from there, it may have another address.
+    bench.wait(2_000_000)
+    bench.meet(forged)
+    #expect(bench.snapshot.peerCount == 0)
+  }
+
+  @Test func aMeasurementEndpointOnAThirdMachineIsNotPinged() {
+    var bench = Bench()
+    var stranger = Stranger(7)
+    stranger.state.measurement = Endpoint(address: .v4(0x0808_0808), port: 53)
+    bench.meet(stranger)
+    bench.wait(1_000_000)
+    #expect(bench.sent.allSatisfy { $0.ping == nil })
+  }
+
+  @Test func aDoubtedClockIsNotToldToOthers() {
+    var bench = Bench()
+    let stranger = Stranger(7, memberOf: bench)
+    bench.meet(stranger)
+    let ping: [UInt8] = Array("_link_v".utf8) + [1, 1]
+    bench.handle(.clockDisturbed)
+    bench.wait(1)
+    _ = bench.takeSent()
+    bench.hear(bytes: ping, from: Stranger(8).source, via: .measurement)
+    #expect(!bench.takeSent().contains { $0.destination == .endpoint(Stranger(8).source) })
+    // Nobody answers. It is the session's clock then, and doubting it for ever helps nobody.
+    for _ in 0..<48 {
+      bench.wait(250_000)
+      bench.meet(stranger)
+    }
+    _ = bench.takeSent()
+    bench.hear(bytes: ping, from: Stranger(8).source, via: .measurement)
+    #expect(bench.takeSent().contains { $0.destination == .endpoint(Stranger(8).source) })
+  }
+
+  @Test func whoIsAloneHasNobodyToDoubtBy() {
+    var bench = Bench()
+    bench.handle(.clockDisturbed)
+    bench.wait(20_000_000)
+    #expect(bench.machine.counters.measurementsFailed == 0)
+    let stranger = Stranger(7, memberOf: bench)
+    bench.meet(stranger)
+    _ = bench.takeSent()
+    for _ in 0..<30 {
+      bench.wait(250_000)
+      bench.meet(stranger)
+    }
+    #expect(bench.takeSent().allSatisfy { $0.ping == nil }, "it is our session and our clock")
+  }
+
+  @Test func ofSeveralMembersThatDoNotAnswerEachIsAskedOnce() {
+    var bench = Bench()
+    let founder = Stranger(7)
+    bench.meet(founder)
+    bench.answerPings(as: founder)
+    let members = [founder] + (8...10).map { Stranger($0, session: 7) }
+    var asked: [LinkSession.Destination] = []
+    for _ in 0..<190 {
+      bench.wait(250_000)
+      for member in members { bench.meet(member) }
+      for ping in bench.takeSent() where ping.ping != nil && asked.last != ping.destination {
+        asked.append(ping.destination)
+      }
+    }
+    #expect(Array(asked.prefix(4)) == members.map { .endpoint($0.state.measurement!) })
+  }
+
+  /// Told by one member, then by nobody: only our own machine is wrong, or that member lies.
+  @Test func aClockThatPutsTheTimelineInTheFutureIsNotTaken() {
+    var bench = Bench()
+    let founder = Stranger(7)
+    let honest = Stranger(9, session: 7)
+    bench.meet(founder)
+    bench.answerPings(as: founder)
+    var liar = founder
+    liar.ghost.intercept = founder.ghost.intercept - Micros(3_600_000_000)
+    var changed = honest
+    changed.state.timeline.beatOrigin = bench.machine.timeline.beats(
+      at: bench.machine.ghost.ghost(atHost: bench.now))
+    changed.state.timeline.timeOrigin = bench.machine.ghost.ghost(atHost: bench.now)
+    for _ in 0..<200 {
+      bench.wait(250_000, answering: liar)
+      bench.answerPings(as: changed)
+      bench.meet(liar)
+      bench.meet(changed)
+      bench.answerPings(as: liar)
+    }
+    #expect(bench.snapshot.session == founder.state.session)
+    #expect(bench.machine.ghost == honest.ghost)
+    expectFreedom(&bench, "")
+  }
+}
