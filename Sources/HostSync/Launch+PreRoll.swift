@@ -94,7 +94,7 @@ extension Launch {
 
   /// How long before its beat a start has to be prepared.
   @_noLocks @_noAllocation
-  func preparation(_ period: Double) -> Double { Self.controlTime + Self.jackCycles * period + othersTake }
+  func preparation(_ period: Double) -> Double { Self.controlTime + Self.jackCycles * period + others.micros }
 
   /// From the song's first period nothing can be sent back.
   @_noLocks @_noAllocation
@@ -185,8 +185,8 @@ extension Launch {
   @_noLocks @_noAllocation
   mutating func learn(thatOthersWereNotReadyAt heard: Double, period: Double) {
     var took = heard - askedAt
-    if took > Self.longestTake, preRoll.askedAt > askedAt { took = heard - preRoll.askedAt }
-    othersTake = min(max(othersTake, took + period), Self.longestTake)
+    if took > OthersTake.longest, preRoll.askedAt > askedAt { took = heard - preRoll.askedAt }
+    others.needMore(than: took, period: period)
   }
 
   /// Stopped while it waited: the transport goes back to where play was pressed, if nobody moves it elsewhere.

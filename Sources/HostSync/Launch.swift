@@ -65,10 +65,13 @@ public struct Launch: BitwiseCopyable {
     var period: Double
     var perFrame: Double
     var grid: Grid
+    /// Neither this cycle's time nor the one before's was lost.
+    var isSound: Bool
 
     @_noLocks @_noAllocation
     init(
-      state: Transport.State, frame: UInt32, heard: Double, period: Double, perFrame: Double, grid: Grid
+      state: Transport.State, frame: UInt32, heard: Double, period: Double, perFrame: Double, grid: Grid,
+      isSound: Bool = true
     ) {
       self.state = state
       self.frame = frame
@@ -76,6 +79,7 @@ public struct Launch: BitwiseCopyable {
       self.period = period
       self.perFrame = perFrame
       self.grid = grid
+      self.isSound = isSound
     }
   }
 
@@ -90,9 +94,7 @@ public struct Launch: BitwiseCopyable {
   /// The grid that `target` was chosen from, and the one that the user wants; a shortened wait parts them.
   private(set) var step = Beats.zero
   private var wantedStep = Beats.zero
-  /// How long other slow clients have been seen to take, in microseconds: pressing play that close to the
-  /// boundary means the one after it.
-  public internal(set) var othersTake = 0.0
+  var others = OthersTake()
   private var wasStopped = false
   private var relocatingSince: Double?
   /// As asked for last.
@@ -114,8 +116,6 @@ public struct Launch: BitwiseCopyable {
   private static var beat: Beats {
     @_noLocks @_noAllocation get { Beats(micros: 1_000_000) }
   }
-  /// Nobody is taken to need longer than this.
-  static var longestTake: Double { @_noLocks @_noAllocation get { 2e6 } }
 
   @_noLocks @_noAllocation
   init() {}
@@ -132,7 +132,7 @@ public struct Launch: BitwiseCopyable {
       let isBack = preRoll.isBack(question)
       guard wasStopped || isBack else { return true }
       if !isBack { askedAt = question.rollsAt }
-      aim(question, wanted: wanted, lead: othersTake)
+      aim(question, wanted: wanted, lead: others.micros)
     case .waiting, .released:
       // Asked again after a yes: somebody located meanwhile, or we did, and JACK asks anew.
       let isOurs = preRoll.sees(question.frame) && question.frame != anchor || isSetOff(question)
@@ -167,7 +167,8 @@ public struct Launch: BitwiseCopyable {
     let ahead = preRollMicros(at: question.frame, perFrame: question.perFrame)
     // Missed, by lost cycles or because the session jumped: there is another boundary.
     let missed = Self.latest * question.period
-    if question.rollsAt + ahead >= question.grid.time(of: target.value) + missed { choose(question, lead: 0) }
+    let isMissed = question.rollsAt + ahead >= question.grid.time(of: target.value) + missed
+    if isMissed || isAnotherSessions(question, ahead) { choose(question, lead: 0) }
     if question.grid.time(of: target.value) > limit, step > Self.beat {
       // The bar is too far away for a held transport; the next beat is the next best thing.
       shortened &+= 1
@@ -181,6 +182,14 @@ public struct Launch: BitwiseCopyable {
       return false
     }
     return true
+  }
+
+  /// The target is farther away than any that would be chosen now: we have joined a session whose numbers are smaller.
+  @_noLocks @_noAllocation
+  private func isAnotherSessions(_ question: Question, _ ahead: Double) -> Bool {
+    var latest = question.rollsAt + max(0, ahead) + preparation(question.period) + question.period
+    if let notBefore = question.notBefore, notBefore > latest { latest = notBefore }
+    return target.value > question.grid.beat(at: latest) + max(step, Self.beat).value
   }
 
   @_noLocks @_noAllocation
@@ -227,6 +236,9 @@ public struct Launch: BitwiseCopyable {
   @_noLocks @_noAllocation
   mutating func observe(_ sight: Sight) {
     if case .stopped = sight.state { wasStopped = true } else { wasStopped = false }
+    var isAwaited = relocatingSince != nil
+    if case .released = stage { isAwaited = true }
+    others.see(isAwaited: isAwaited, isSound: sight.isSound)
     switch sight.state {
     case .stopped:
       putBack(sight)
@@ -269,8 +281,7 @@ public struct Launch: BitwiseCopyable {
   private mutating func learn(_ sight: Sight) {
     if let since = relocatingSince {
       // Nobody but the others held this one; two cycles are JACK's own.
-      let took = sight.heard - since - 2 * sight.period
-      othersTake = took > sight.period ? min(took + sight.period, Self.longestTake) : othersTake
+      others.took(sight.heard - since - 2 * sight.period, period: sight.period)
       relocatingSince = nil
     }
     if case .idle = stage { return }
@@ -283,6 +294,10 @@ public struct Launch: BitwiseCopyable {
         .closestMatchingPhase(of: songBeat, quantum: step)
     }
     error = sight.heard + ahead - sight.grid.time(of: target.value)
-    if error > sight.period { learn(thatOthersWereNotReadyAt: sight.heard, period: sight.period) }
+    if error > sight.period {
+      learn(thatOthersWereNotReadyAt: sight.heard, period: sight.period)
+    } else {
+      others.wereInTime(isExact: isExact, period: sight.period)
+    }
   }
 }

@@ -37,7 +37,7 @@ public struct Moment: Sendable, BitwiseCopyable {
   }
 
   /// Microseconds of a cycle.
-  var cycle: Double {
+  public var cycle: Double {
     @_noLocks @_noAllocation get { Double(frames) * heard.perFrame }
   }
 }

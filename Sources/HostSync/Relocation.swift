@@ -15,10 +15,10 @@ public struct Relocation: Sendable, BitwiseCopyable {
   /// When JACK has to be asked for it, on Link's clock.
   public var askAt: Double
 
-  /// Longer than this no relocation is held.
-  static var longestHold: Double { @_noLocks @_noAllocation get { 500_000 } }
+  /// Longer than this no relocation is held: the others' time, for which it was asked for earlier, and JACK's cycles.
+  static var longestHold: Double { @_noLocks @_noAllocation get { OthersTake.longest + 1e6 } }
   /// Frame and place belong together as long as this around the moment.
-  static var memory: Double { @_noLocks @_noAllocation get { 2_500_000 } }
+  static var memory: Double { @_noLocks @_noAllocation get { longestHold + 500_000 } }
 
   @_noLocks @_noAllocation
   public init() {

@@ -94,6 +94,43 @@ public struct Report: Sendable, BitwiseCopyable {
   public init() {}
 }
 
+extension Report {
+  /// Nothing is heard any more: what was counted stays.
+  public var atRest: Report {
+    var report = Report()
+    report.tempo = tempo
+    report.countOn(from: self)
+    return report
+  }
+
+  /// The counters go on from where they were with another sample rate, or another server. So do a wish's numbers, each of
+  /// which is fulfilled once.
+  @_noLocks @_noAllocation
+  public mutating func countOn(from before: Report) {
+    clicks &+= before.clicks
+    clocks &+= before.clocks
+    pulses &+= before.pulses
+    lateEvents &+= before.lateEvents
+    skippedEvents &+= before.skippedEvents
+    jumps &+= before.jumps
+    droppedMIDIEvents &+= before.droppedMIDIEvents
+    wrappedPositions &+= before.wrappedPositions
+    stolenVoices &+= before.stolenVoices
+    lostCycles &+= before.lostCycles
+    insanePairs &+= before.insanePairs
+    bridgedCycles &+= before.bridgedCycles
+    stalls &+= before.stalls
+    launches &+= before.launches
+    shortenedLaunches &+= before.shortenedLaunches
+    movedLaunches &+= before.movedLaunches
+    tempoRequests &+= before.tempoRequests
+    refusedBBT &+= before.refusedBBT
+    proposals &+= before.proposals
+    lostClocks &+= before.lostClocks
+    wish.number &+= before.wish.number
+  }
+}
+
 /// Whose bar and beat JACK's transport shows.
 public enum Timebase: UInt8, Sendable, BitwiseCopyable {
   case nobodys

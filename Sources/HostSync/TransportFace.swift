@@ -115,7 +115,7 @@ extension HostSync {
     launch.observe(
       Launch.Sight(
         state: now.transport.state, frame: now.transport.frame, heard: now.heard.start, period: period,
-        perFrame: now.perFrame, grid: now.grid))
+        perFrame: now.perFrame, grid: now.grid, isSound: times.isSound))
   }
 
   @_noLocks @_noAllocation
@@ -167,7 +167,7 @@ extension HostSync {
     report.launchError = launch.error
     report.shortenedLaunches = launch.shortened
     report.movedLaunches = launch.moved
-    report.othersTake = launch.othersTake
+    report.othersTake = launch.others.micros
     report.wish = launch.wish
     report.moment = Moment(
       number: now.number, frame: now.transport.frame, frames: now.frames,

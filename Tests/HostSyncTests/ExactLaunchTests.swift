@@ -127,7 +127,7 @@ struct ExactLaunchTests {
       #expect(abs(try #require(jack.launchError)) <= jack.perFrame + 2 * jack.jitter, "press \(press)")
       #expect(jack.songOrigin?.phase(in: jack.quantum) == .zero)
       // Whoever had four seconds was ready; it is the correction that they are late for.
-      #expect(jack.launch.othersTake < 2_000_000)
+      #expect(jack.launch.others.micros < 2_000_000)
       moved += jack.launch.moved
     }
     #expect(moved > 10)

@@ -116,9 +116,11 @@ struct FakeTransport {
     }
     if case .starting = state { waited += 1 }
     let wasHolding = launch.isHolding
+    let isSound = !loses(sincePlay - 1) && stall(sincePlay - 1) == 0 && stall(sincePlay - 2) == 0
     launch.observe(
       Launch.Sight(
-        state: state, frame: frame, heard: heard, period: period, perFrame: perFrame, grid: grid))
+        state: state, frame: frame, heard: heard, period: period, perFrame: perFrame, grid: grid,
+        isSound: isSound))
     if case .rolling = state, rolledAt == nil {
       rolledAt = time + latency
       rolledFrom = frame

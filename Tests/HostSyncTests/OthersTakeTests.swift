@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Testing
+
+@testable import HostSync
+
+/// What is known of other slow clients: how it is learned, and how it is forgotten.
+struct OthersTakeTests {
+  @Test func `a stall of the driver or of ours is not taken for another client's slowness`() {
+    for stalls in [false, true] {
+      for press in 0..<40 {
+        var jack = FakeTransport()
+        jack.run(seconds: 0.2 + Double(press) * 0.03)
+        jack.pressPlay()
+        var released = 0
+        while jack.state != .rolling, released < 3 {
+          if jack.launch.stage == .released { released += 1 }
+          if stalls {
+            jack.stall = { [at = jack.sincePlay] in $0 == at && released == 1 ? 60_000 : 0 }
+          } else {
+            jack.loses = { [at = jack.sincePlay] in released == 1 && ($0 == at + 1 || $0 == at + 2) }
+          }
+          jack.cycle()
+        }
+        jack.run(seconds: 5)
+        #expect(jack.rolledAt != nil)
+        #expect(jack.launch.others.micros == 0, "press \(press), stalls: \(stalls)")
+      }
+    }
+  }
+
+  @Test func `a relocation that the driver stalled in was not the others'`() {
+    var jack = FakeTransport()
+    jack.settings.mode = .now
+    jack.run(seconds: 0.1)
+    jack.pressPlay()
+    jack.run(seconds: 0.1)
+    jack.otherHolds = 20_000
+    jack.pressPlay()
+    jack.cycle()
+    jack.stall = { $0 == 2 ? 500_000 : 0 }
+    jack.run(seconds: 1)
+    #expect(jack.state == .rolling && jack.launch.others.micros == 0)
+  }
+
+  @Test func `a slow client that has gone is forgotten`() {
+    var jack = FakeTransport()
+    jack.run(seconds: 0.3)
+    jack.otherHolds = 1_900_000
+    jack.pressPlay()
+    jack.run(seconds: 12)
+    #expect(jack.launch.others.micros > 1_000_000)
+    jack.otherHolds = 0
+    for _ in 0..<12 {
+      jack.pressStop()
+      jack.run(seconds: 0.3)
+      jack.pressPlay()
+      jack.run(seconds: 4.5)
+    }
+    #expect(jack.launch.others.micros < 100_000)
+    // And sooner where they are seen to be ready at once.
+    var others = OthersTake()
+    others.needMore(than: 1_900_000, period: 5_000)
+    for _ in 0..<5 { others.took(0, period: 5_000) }
+    #expect(others.micros < 100_000)
+  }
+
+  @Test(arguments: [1.0, 4.0], [120.0, 40])
+  func `joining a session with other beat numbers while a start waits means its next bar`(
+    quantum: Double, bpm: Double
+  ) throws {
+    for (before, after) in [(-3600e6, -1.3e6), (-1.3e6, -3600e6), (-3600e6, 3600e6), (0, 7e6)] {
+      var jack = FakeTransport()
+      jack.bpm = bpm
+      jack.quantum = Beats(quantum)
+      jack.origin = before
+      jack.run(seconds: 0.2)
+      jack.pressPlay()
+      jack.run(seconds: 0.1)
+      jack.origin = after
+      let joined = jack.time
+      jack.run(seconds: 1 + 2 * quantum * 60 / bpm)
+      let rolled = try #require(jack.rolledAt)
+      #expect(rolled - joined <= (quantum + 0.1) * 60e6 / bpm + jack.latency + 4 * jack.period)
+      #expect(abs(try #require(jack.launchError)) <= jack.period / 2 + 1)
+      #expect(try #require(jack.songOrigin).phase(in: jack.quantum) == .zero)
+      #expect(jack.launch.shortened == 0)
+    }
+  }
+
+  @Test func `a relocation is held for as long as it was asked for before its time`() {
+    for take in [0, 400_000, 1_000_000, OthersTake.longest] {
+      for frames in [16, 256, 8192] as [UInt32] {
+        let cycle = Double(frames) / 48_000 * 1e6
+        var now = Report()
+        now.othersTake = take
+        now.moment = Moment(
+          number: 0, frame: 480_000, frames: frames, heard: FrameLine(start: 1e9, perFrame: 1e6 / 48_000),
+          due: 1e9, period: 500_000, sampleRate: 48_000)
+        let plan = Relocation.meeting(1e9 + 4e6, frame: 96_000, beat: 4, from: now)
+        let transport = Transport(state: .starting, frame: plan.frame)
+        // JACK's first question comes in the second cycle.
+        #expect(plan.holds(transport, rollsAt: plan.askAt + 2 * cycle, period: cycle), "\(take) \(frames)")
+        #expect(plan.landmark(at: plan.askAt) != nil)
+      }
+    }
+  }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Testing
+
+@testable import HostSync
+
+struct ReportTests {
+  @Test func `whatever is counted goes on with another sample rate or server, and everything else does not`()
+  {
+    var before = Report()
+    before.clicks = 7
+    before.wish.ask(for: 480, at: .zero, from: 0, if: .starting)
+    before.launchStage = .waiting
+    before.isWaiting = true
+    before.tempo = 133
+    var after = Report()
+    after.clicks = 2
+    after.countOn(from: before)
+    #expect(after.clicks == 9 && after.wish.number == 1 && after.wish.condition == .none)
+    let rest = before.atRest
+    #expect(rest.clicks == 7 && rest.launchStage == .idle && !rest.isWaiting && rest.tempo == 133)
+    #expect(rest.wish.condition == .none)
+  }
+
+  /// All that are of this type.
+  @Test func `no counter is left out`() {
+    let counters = Mirror(reflecting: Report()).children.filter { $0.value is UInt64 }.count
+    var counted = 0
+    for word in 0..<MemoryLayout<Report>.size / 8 {
+      var before = Report()
+      withUnsafeMutableBytes(of: &before) { bytes in
+        for byte in bytes.indices { bytes[byte] = byte == 8 * word ? 1 : 0 }
+      }
+      var after = Report()
+      withUnsafeMutableBytes(of: &after) { bytes in for byte in bytes.indices { bytes[byte] = 0 } }
+      after.countOn(from: before)
+      if withUnsafeBytes(of: after, { $0.contains { $0 != 0 } }) { counted += 1 }
+    }
+    // And the wish's number.
+    #expect(counters > 0 && counted == counters + 1)
+  }
+}
