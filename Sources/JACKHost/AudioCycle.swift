@@ -18,12 +18,19 @@ struct AudioCycle: ~Copyable {
   private var outputs: Outputs
   private var sampleRate: UInt32
   private var frames: UInt32 = 0
+  /// What was counted before this server and this sample rate.
+  private var before: Report
 
-  init(client: OpaquePointer, ports: PortHandles, shared: UnsafePointer<SharedState>, sampleRate: UInt32) {
+  init(
+    client: OpaquePointer, ports: PortHandles, shared: UnsafePointer<SharedState>, sampleRate: UInt32,
+    after before: Report
+  ) {
+    self.before = before
     source = CycleSource(client: client, ports: ports, shared: shared)
     self.sampleRate = sampleRate
     sync = HostSync()
     outputs = Outputs(click1: .none, click2: .none, pulse: .none, run: .none)
+    outputs.report = before
   }
 
   @_noLocks @_noAllocation
@@ -33,6 +40,7 @@ struct AudioCycle: ~Copyable {
       // All that was remembered counted in frames of another length.
       sampleRate = rate
       sync = HostSync()
+      before = outputs.report
     }
     self.frames = frames
     let control = source.buffer(source.ports.control, frames)
@@ -48,6 +56,7 @@ struct AudioCycle: ~Copyable {
     while let proposal = outputs.proposals.first, source.shared.pointee.proposals.push(proposal) {
       outputs.proposals.removeFirst()
     }
+    outputs.report.countOn(from: before)
     source.shared.pointee.report.publish(outputs.report)
     source.shared.pointee.cycles.wrappingAdd(1, ordering: .relaxed)
   }
@@ -82,7 +91,10 @@ struct AudioCycle: ~Copyable {
     jack_midi_clear_buffer(buffer)
     for index in 0..<outputs.events.count {
       let event = outputs.events[index]
-      guard let bytes = jack_midi_event_reserve(buffer, event.frame, Int(event.count)) else { return }
+      guard let bytes = jack_midi_event_reserve(buffer, event.frame, Int(event.count)) else {
+        before.droppedMIDIEvents &+= UInt64(outputs.events.count - index)
+        return
+      }
       for place in 0..<Int(event.count) { bytes[place] = event.byte(place) }
     }
   }
@@ -107,13 +119,17 @@ struct AudioCycle: ~Copyable {
   @_noLocks @_noAllocation
   private mutating func readControl(_ buffer: UnsafeMutableRawPointer?) {
     guard let buffer else { return }
-    for index in 0..<min(jack_midi_get_event_count(buffer), Self.controlLimit) {
+    let count = jack_midi_get_event_count(buffer)
+    if count > Self.controlLimit {
+      source.shared.pointee.passedOver.wrappingAdd(UInt(count - Self.controlLimit), ordering: .relaxed)
+    }
+    for index in 0..<min(count, Self.controlLimit) {
       var event = jack_midi_event_t()
       guard jack_midi_event_get(&event, buffer, index) == 0, let bytes = event.buffer, event.size > 0,
         !MIDI.isTicking(bytes[0])
       else { continue }
       guard event.size <= ControlMessage.longest else {
-        source.shared.pointee.oversized.wrappingAdd(1, ordering: .relaxed)
+        source.shared.pointee.passedOver.wrappingAdd(1, ordering: .relaxed)
         continue
       }
       source.shared.pointee.control.push(

@@ -36,6 +36,7 @@ public final class JACKClient {
   public let name: String
   /// It was not there, and was started for this client.
   public let serverWasStarted: Bool
+  private var isClosed = false
 
   /// Joins a running server. `server` nil is JACK's default; `mayStart`: if none runs, one may be started.
   public convenience init(name: String, server: String?, mayStart: Bool = false) throws(JACKError) {
@@ -89,7 +90,12 @@ public final class JACKClient {
     return portNames(jack_get_ports(handle, nil, nil, 0)).contains { $0.hasPrefix(prefix) }
   }
 
-  deinit {
+  deinit { close() }
+
+  /// Once; the handle is nothing any more.
+  func close() {
+    guard !isClosed else { return }
+    isClosed = true
     let turn = ServerTurn()
     jack_client_close(handle)
     turn?.end()

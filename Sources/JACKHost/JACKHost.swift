@@ -23,11 +23,15 @@ public final class JACKHost {
 
   private static let retryInterval = Micros(200_000)
   private static let hastySteps = 20
+  /// So long a server may take to let us go, where somebody waits for it.
+  private static let partingTime = Micros(2_000_000)
 
   private let serverName: String?
   private let clientName: String
   private let exchange: AudioExchange
   private var state: State
+  /// We are leaving a server, which may take its time.
+  private var departure: Departure?
   private var patchbay = Patchbay()
   private var standing = Mastership.Standing.uninvolved
   /// Whether we want to be timebase master. Takes effect in the next step.
@@ -63,10 +67,14 @@ public final class JACKHost {
     state = .running(try RunningClient(client: client, shared: exchange.shared, at: now))
   }
 
-  /// Leaves the server. Nothing brings it back.
+  /// Leaves the server. Nothing brings it back. One that does not answer is left to itself after two seconds, and at once
+  /// if that is known.
   public func close() {
-    if case .running(let running) = state { running.withdraw() }
+    if case .closed = state { return }
+    let patience = isRunning ? Self.partingTime : Self.retryInterval
+    if case .running(let running) = state { leave(running) }
     state = .closed
+    departure?.wait(atMost: patience)
   }
 
   deinit {
@@ -78,6 +86,11 @@ public enum JACKEvent: Equatable, Sendable {
   /// The server is gone; the reason is JACK's own. We go on trying to come back.
   case serverLost(reason: String)
   case serverReturned(ServerDescription)
+  /// JACK does not answer: no cycle for a second and a half. Nothing is asked of it until it does again.
+  case serverSilent
+  case serverAnswers
+  /// The whole process was stopped for so long. We leave the server, and come back.
+  case stoodStill(Micros)
   /// It was to be started again after we had stepped out. We go on trying to come back.
   case serverNotStarted(JACKError)
   case periodChanged(frames: Int)
@@ -88,10 +101,16 @@ public enum JACKEvent: Equatable, Sendable {
 }
 
 extension JACKHost {
-  /// Whether there is an active client on a server now.
+  /// Whether there is an active client on a server that answers now.
   public var isRunning: Bool {
-    if case .running = state { true } else { false }
+    if case .running(let running) = state { !running.isSilent } else { false }
   }
+
+  /// What the last cycle told; without a server, that nothing rolls.
+  public var report: Report { isRunning ? exchange.report() : exchange.report().atRest }
+
+  /// A server that was to be left has not let us go yet.
+  var isLeaving: Bool { departure.map { !$0.isDone } ?? false }
 
   /// Whether any of our ports is connected with anything. nil without a server: then nobody can say.
   public var isConnected: Bool? {
@@ -102,9 +121,9 @@ extension JACKHost {
     if case .running(let running) = state { running.latencies } else { .zero }
   }
 
-  /// Without a server there is no transport, and this does nothing.
+  /// Without a server that answers there is no transport, and this does nothing.
   public func command(_ command: TransportCommand) {
-    guard case .running(let running) = state else { return }
+    guard case .running(let running) = state, isRunning else { return }
     let wasStopping = relocator.isStopping
     relocator.cancel()
     let report = exchange.report()
@@ -136,7 +155,7 @@ extension JACKHost {
 
   /// How soon `step` wants to be called again.
   public var patience: Micros {
-    let isHolding = exchange.report().launchStage != .idle
+    let isHolding = report.launchStage != .idle
     if isHolding || relocator.isBusy || haste > 0 { return Micros(2_000) }
     // Nobody can wake us when a key or a pedal is pressed.
     if case .running(let running) = state, running.isPlayed { return Micros(4_000) }
@@ -146,7 +165,7 @@ extension JACKHost {
   /// Becomes timebase master in place of whoever is.
   public func takeTimebase(at now: Micros) {
     timebaseWish = .master
-    if case .running(let running) = state { running.takeTimebase(at: now) }
+    if case .running(let running) = state, running.isPrompt { running.takeTimebase(at: now) }
   }
 
   /// Connects these as soon as both ports are there, each once: what is cut after that stays cut. False if they are
@@ -176,12 +195,29 @@ extension JACKHost {
     case .open, .closed:
       return []
     case .lost(let nextTry):
-      return now >= nextTry ? tryToReturn(at: now) : []
+      return now >= nextTry && !isLeaving ? tryToReturn(at: now) : []
     case .running(let running):
-      let notices = exchange.shared.pointee.board.take()
-      if notices.contains(.shutdown) { return lose(at: now) }
-      return look(after: running, notices, at: now)
+      if exchange.shared.pointee.board.isShutDown { return lose(running, at: now) }
+      return watch(running, at: now)
     }
+  }
+
+  /// Of a server that hesitates nothing is asked: it might never answer, and whoever asks would wait.
+  private func watch(_ running: RunningClient, at now: Micros) -> [JACKEvent] {
+    switch running.watch(exchange.report(), at: now) {
+    case .nothing: break
+    case .silence:
+      relocator.cancel()
+      return [.serverSilent]
+    case .answer:
+      return [.serverAnswers]
+    case .standstill(let gap):
+      leave(running)
+      state = .lost(nextTry: now)
+      return [.stoodStill(gap)]
+    }
+    guard running.isPrompt else { return [] }
+    return look(after: running, exchange.shared.pointee.board.take(), at: now)
   }
 
   private func look(after running: RunningClient, _ notices: Notices, at now: Micros) -> [JACKEvent] {
@@ -217,20 +253,25 @@ extension JACKHost {
     }
   }
 
-  private func lose(at now: Micros) -> [JACKEvent] {
-    patchbay.serverLost()
-    standing = .uninvolved
+  private func lose(_ running: RunningClient, at now: Micros) -> [JACKEvent] {
+    leave(running)
     state = .lost(nextTry: now)
     return [.serverLost(reason: exchange.shared.pointee.board.reason)]
+  }
+
+  private func leave(_ running: RunningClient) {
+    patchbay.serverLost()
+    relocator.cancel()
+    standing = .uninvolved
+    departure = Departure(running, exchange: exchange)
   }
 
   /// Leaves the server; the next step comes back, connections and all. For a process that is about to be stopped:
   /// jackd 1.9.21 may wait for a stopped client for ever, and then everybody waits for jackd.
   public func stepOut(at now: Micros) {
     guard case .running(let running) = state else { return }
-    running.withdraw()
-    patchbay.serverLost()
-    standing = .uninvolved
+    leave(running)
+    departure?.wait(atMost: Self.partingTime)
     // It ended with us, if nobody else was there.
     mayStart = serverWasStarted
     state = .lost(nextTry: now)
@@ -238,6 +279,7 @@ extension JACKHost {
 
   private func tryToReturn(at now: Micros) -> [JACKEvent] {
     state = .lost(nextTry: now + Self.retryInterval)
+    departure = nil
     defer { mayStart = false }
     let client: JACKClient
     do throws(JACKError) {

@@ -58,6 +58,14 @@ extension JACKImplementation {
     }
   }
 
+  /// What holds before anybody has said otherwise; it cannot be asked (jack-and-peers 4.4).
+  var usualSyncTimeout: UInt64 {
+    switch self {
+    case .jack2: syncTimeout(Micros(10_000_000))
+    case .pipeWire: syncTimeout(Micros(5_000_000))
+    }
+  }
+
   /// Whether a name that is taken comes back with a number. PipeWire gives it to both, and a connection by
   /// name then goes to either.
   var keepsClientNamesApart: Bool {

@@ -51,19 +51,26 @@ public struct Mastership {
 
   public private(set) var standing = Standing.uninvolved
   private var askedAt = Micros.zero
-  private var callsWhenAsked: UInt = 0
-  private var lastCalls: UInt = 0
+  private var callsWhenAsked: UInt
+  private var lastCalls: UInt
   private var lastCycles: UInt = 0
   private var refreshedAt = Micros.zero
   /// Since when the observations speak against the present standing.
   private var doubtedSince: Micros?
 
-  mutating func asked(wasRefused: Bool, calls: UInt, at now: Micros) {
+  /// `calls`: how often our callback was called so far.
+  init(calls: UInt = 0) {
+    callsWhenAsked = calls
+    lastCalls = calls
+  }
+
+  /// JACK may have called us already: what counts is what was seen before.
+  mutating func asked(wasRefused: Bool, at now: Micros) {
     // As master this was only a nudge.
     if standing == .master && !wasRefused { return }
     standing = wasRefused ? .follower : .asked
     askedAt = now
-    callsWhenAsked = calls
+    callsWhenAsked = lastCalls
     doubtedSince = nil
   }
 

@@ -13,6 +13,8 @@ struct Notices: OptionSet, Sendable {
   /// Ports or connections came or went.
   static let graph = Notices(rawValue: 8)
   static let freewheel = Notices(rawValue: 16)
+  /// Ports came or went, and perhaps their clients with them.
+  static let clients = Notices(rawValue: 32)
 }
 
 /// Where JACK's notification callbacks leave word. They run in threads of libjack's, on PipeWire perhaps in
@@ -23,6 +25,7 @@ struct NoticeBoard: ~Copyable, Sendable {
   private let freewheeling = Atomic<Bool>(false)
   private let rate = Atomic<UInt32>(0)
   private let shutdownReason = Latest(ShortText())
+  private let shutdown = Atomic<Bool>(false)
 
   @_noLocks @_noAllocation
   func post(_ notice: Notices) {
@@ -36,6 +39,7 @@ struct NoticeBoard: ~Copyable, Sendable {
   func clear(sampleRate: UInt32) {
     pending.store(0, ordering: .relaxed)
     freewheeling.store(false, ordering: .relaxed)
+    shutdown.store(false, ordering: .relaxed)
     rate.store(sampleRate, ordering: .releasing)
   }
 
@@ -52,6 +56,9 @@ struct NoticeBoard: ~Copyable, Sendable {
   var xrunCount: UInt {
     @_noLocks @_noAllocation get { xruns.load(ordering: .relaxed) }
   }
+
+  /// The server has gone, or thrown us out. [any]
+  var isShutDown: Bool { shutdown.load(ordering: .acquiring) }
 
   /// JACK's own words about the end of the server. [control]
   var reason: String { shutdownReason.read().description }
@@ -73,6 +80,7 @@ struct NoticeBoard: ~Copyable, Sendable {
 
   func setShutdown(reason: ShortText) {
     shutdownReason.publish(reason)
+    shutdown.store(true, ordering: .releasing)
     post(.shutdown)
   }
 
@@ -156,6 +164,7 @@ private func noteRegistration(
   _ port: jack_port_id_t, _ registered: Int32, _ context: UnsafeMutableRawPointer?
 ) {
   shared(context).pointee.board.post(.graph)
+  shared(context).pointee.board.post(.clients)
 }
 
 @_noLocks @_noAllocation

@@ -6,6 +6,8 @@ struct Patchbay {
   /// Other programs come back after the server, and some take their time.
   private static let restoreFor = Micros(30_000_000)
   private static let restoreInterval = Micros(100_000)
+  /// A port that has just come may not be ready for a connection yet.
+  private static let settling = Micros(2_000_000)
 
   private var memory = ConnectionMemory()
   private var missing: Set<Connection> = []
@@ -14,6 +16,8 @@ struct Patchbay {
   private var standing = StandingConnections()
   private var restoreUntil = Micros.zero
   private var nextLook = Micros.zero
+  private var settledAt = Micros.zero
+  private var isNew = false
 
   /// What would be made again if the server went and came.
   var remembered: Set<Connection> { memory.remembered }
@@ -26,13 +30,13 @@ struct Patchbay {
     let all = wished.union(connections)
     guard all.count <= ConnectionMemory.limit else { return false }
     wished = all
-    nextLook = .zero
+    isNew = true
     return true
   }
 
   mutating func want(_ connections: [StandingConnection]) {
     standing.want(connections)
-    nextLook = .zero
+    isNew = true
   }
 
   mutating func serverLost() {
@@ -46,11 +50,21 @@ struct Patchbay {
     nextLook = now
   }
 
+  /// JACK says when ports and connections change: where nothing does, nobody looks.
+  mutating func isLookDue(graphChanged: Bool, at now: Micros) -> Bool {
+    let isChange = graphChanged || isNew
+    isNew = false
+    if isChange { settledAt = now + Self.settling }
+    let isWaiting = !wished.isEmpty || !standing.wanted.isEmpty
+    let isBusy = memory.isUndecided || !missing.isEmpty || (isWaiting && now < settledAt)
+    guard isChange || (isBusy && now >= nextLook) else { return false }
+    nextLook = now + Self.restoreInterval
+    return true
+  }
+
   /// [control]
   mutating func step(on client: RunningClient, graphChanged: Bool, at now: Micros) {
-    let isBusy = memory.isUndecided || !missing.isEmpty || !wished.isEmpty || !standing.wanted.isEmpty
-    guard graphChanged || (isBusy && now >= nextLook) else { return }
-    nextLook = now + Self.restoreInterval
+    guard isLookDue(graphChanged: graphChanged, at: now) else { return }
     // What is made once is not made again: if it is cut after that, somebody wanted it so.
     for connection in missing where client.exists(port: connection.other) && client.connect(connection) {
       missing.remove(connection)

@@ -19,8 +19,10 @@ final class RunningClient {
   private let implementation = JACKImplementation.loaded
 
   private(set) var latencies = PortLatencies.zero
-  private var mastership = Mastership()
-  private var wishNumber: UInt32 = 0
+  private var mastership: Mastership
+  private var watchdog = Watchdog()
+  private var wishNumber: UInt32
+  private var hasLeft = false
   private(set) var clocks = ClockComparison()
   private var nextClockPair: Micros
   private var nextPhysical: Micros
@@ -36,8 +38,12 @@ final class RunningClient {
     cycle = .allocate(capacity: 1)
     let rate = jack_get_sample_rate(client.handle)
     shared.pointee.board.clear(sampleRate: rate)
+    mastership = Mastership(calls: shared.pointee.timebaseCalls.load(ordering: .relaxed))
+    let before = shared.pointee.report.read()
+    wishNumber = before.wish.number
     cycle.initialize(
-      to: AudioCycle(client: client.handle, ports: ports, shared: shared, sampleRate: rate))
+      to: AudioCycle(
+        client: client.handle, ports: ports, shared: shared, sampleRate: rate, after: before))
     // Pages of ours that the audio thread touches; libjack locks only its own. Refused under a small
     // RLIMIT_MEMLOCK, and then a machine under memory pressure may page them.
     mlock(cycle, MemoryLayout<AudioCycle>.size)
@@ -45,10 +51,23 @@ final class RunningClient {
   }
 
   deinit {
-    jack_deactivate(client.handle)
-    NoticeBoard.detach(from: client.handle)
+    leave()
     cycle.deinitialize(count: 1)
     cycle.deallocate()
+  }
+
+  /// Once. Nothing of it is of any use afterwards; a server that does not answer keeps whoever calls this. [any]
+  func leave() {
+    guard !hasLeft else { return }
+    hasLeft = true
+    if !shared.pointee.board.isShutDown {
+      // What patchbays were told goes before the ports do.
+      ports.forget(on: client.handle)
+      jack_set_sync_timeout(client.handle, implementation.usualSyncTimeout)
+    }
+    jack_deactivate(client.handle)
+    NoticeBoard.detach(from: client.handle)
+    client.close()
   }
 
   private func activate(at now: Micros) throws(JACKError) {
@@ -56,9 +75,7 @@ final class RunningClient {
     jack_set_process_callback(client.handle, runAudioCycle, cycle)
     // Before activation: afterwards jack2 does not ask until the next time (jack-and-peers 4.3).
     jack_set_sync_callback(client.handle, askAudioCycle, cycle)
-    // A held start must be over before the server loses patience with slow clients.
-    let longest = LaunchSettings.longestWaitAllowed + Micros(5_000_000)
-    jack_set_sync_timeout(client.handle, implementation.syncTimeout(longest))
+    askForPatience()
     ports.describe(on: client.handle)
     compareClocks(at: now)
     let code = jack_activate(client.handle)
@@ -66,14 +83,17 @@ final class RunningClient {
     readLatencies(at: now)
   }
 
-  /// What patchbays were told goes before the ports do; only while the server lives. [control]
-  func withdraw() {
-    ports.forget(on: client.handle)
+  /// A held start must be over before the server loses patience with slow clients. That is one number for the whole
+  /// server: whoever leaves puts back what is usual, and who stays asks again.
+  private func askForPatience() {
+    let longest = LaunchSettings.longestWaitAllowed + Micros(5_000_000)
+    jack_set_sync_timeout(client.handle, implementation.syncTimeout(longest))
   }
 
   /// Clocks, and latencies if anything may have moved them. True if the latencies are others than before.
   func step(at now: Micros, notices: Notices) -> Bool {
     if now >= nextClockPair { compareClocks(at: now) }
+    if notices.contains(.clients) { askForPatience() }
     if !notices.isDisjoint(with: [.period, .sampleRate]) {
       recomputations = Self.recomputeAfter.map { now + $0 }
     }
@@ -107,6 +127,16 @@ final class RunningClient {
 }
 
 extension RunningClient {
+  /// JACK does not answer.
+  var isSilent: Bool { watchdog.isSilent }
+  /// What is asked now is answered.
+  var isPrompt: Bool { watchdog.isPrompt }
+
+  func watch(_ report: Report, at now: Micros) -> Watchdog.Finding {
+    watchdog.look(
+      cycles: shared.pointee.cycles.load(ordering: .relaxed), of: report.moment.cycle, at: now)
+  }
+
   var standing: Mastership.Standing { mastership.standing }
 
   /// Asks for the timebase, gives it up or refreshes it, as the wish and the observations demand.
@@ -130,8 +160,7 @@ extension RunningClient {
 
   private func askForTimebase(conditionally: Bool, at now: Micros) {
     let code = jack_set_timebase_callback(client.handle, conditionally ? 1 : 0, writeTimebase, cycle)
-    let calls = shared.pointee.timebaseCalls.load(ordering: .relaxed)
-    mastership.asked(wasRefused: code != 0, calls: calls, at: now)
+    mastership.asked(wasRefused: code != 0, at: now)
   }
 
   /// Never from the audio thread: PipeWire takes a lock for it (jack-and-peers 4.3).

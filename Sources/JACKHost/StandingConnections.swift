@@ -27,6 +27,7 @@ struct StandingConnections {
 
   private(set) var wanted: [StandingConnection] = []
   private var made: Set<Pair> = []
+  /// Pairs beyond the limit, at the last look.
   private(set) var refusedCount = 0
 
   mutating func want(_ connections: [StandingConnection]) {
@@ -41,32 +42,35 @@ struct StandingConnections {
   /// - Parameter connect: from an output to an input; whether they are connected afterwards.
   mutating func step(_ seen: Seen, client: String, connect: (String, String) -> Bool) {
     guard !wanted.isEmpty else { return }
-    var possible: [Pair] = []
-    for connection in wanted { possible += pairs(connection, seen, client) }
-    refusedCount += max(0, possible.count - Self.limit)
-    let allowed = possible.prefix(Self.limit)
+    var allowed: [Pair] = []
+    var possible = 0
+    for (outputs, inputs) in wanted.flatMap({ ends($0, seen, client) }) {
+      possible += outputs.count * inputs.count
+      for output in outputs where allowed.count < Self.limit {
+        for input in inputs.prefix(Self.limit - allowed.count) {
+          allowed.append(Pair(output: output, input: input))
+        }
+      }
+    }
+    refusedCount = possible - allowed.count
     made.formIntersection(allowed)
     for pair in allowed where !made.contains(pair) && connect(pair.output, pair.input) { made.insert(pair) }
   }
 
-  private func pairs(_ connection: StandingConnection, _ seen: Seen, _ client: String) -> [Pair] {
+  /// Each output with each input; not yet as pairs, of which there may be a million.
+  private func ends(
+    _ connection: StandingConnection, _ seen: Seen, _ client: String
+  ) -> [(outputs: [String], inputs: [String])] {
     switch connection {
     case .clickToSpeakers:
       guard let first = seen.speakers.first else { return [] }
       let second = seen.speakers.dropFirst().first ?? first
-      return [
-        Pair(output: "\(client):click_1", input: first), Pair(output: "\(client):click_2", input: second),
-      ]
+      return [(["\(client):click_1"], [first]), (["\(client):click_2"], [second])]
     case .ports(let one, let other):
       let (one, other) = (PortPattern(one, client: client), PortPattern(other, client: client))
-      func pairs(_ from: PortPattern, _ to: PortPattern) -> [Pair] {
-        let inputs = seen.inputs.filter(to.matches)
-        return seen.outputs.filter(from.matches).flatMap { output in
-          inputs.map { Pair(output: output, input: $0) }
-        }
-      }
-      let forward = pairs(one, other)
-      return forward.isEmpty ? pairs(other, one) : forward
+      let forward = (seen.outputs.filter(one.matches), seen.inputs.filter(other.matches))
+      if !forward.0.isEmpty, !forward.1.isEmpty { return [forward] }
+      return [(seen.outputs.filter(other.matches), seen.inputs.filter(one.matches))]
     }
   }
 }

@@ -86,7 +86,7 @@ final class Studio {
       note = surface?.endpoints.first.flatMap {
         RunningNote(.init(name: host.server.clientName, port: Int($0.port)))
       }
-      considerPresence(host, exchange.report())
+      considerPresence(host, host.report)
       link.isEnabled = configuration.isLinkEnabled
       if let failure = link.diagnostics.failure {
         Console.complain("Link is not on the network yet (\(failure)); trying again")
@@ -157,10 +157,12 @@ final class Studio {
       switch event {
       case .serverReturned(let server): restart(at: server.sampleRate)
       case .sampleRateChanged(let rate): restart(at: rate)
-      case .serverLost, .serverNotStarted, .periodChanged, .freewheel, .latenciesChanged, .timebase: break
+      case .serverLost, .serverSilent, .serverAnswers, .stoodStill, .serverNotStarted, .periodChanged,
+        .freewheel, .latenciesChanged, .timebase:
+        break
       }
     }
-    let report = exchange.report()
+    let report = host.report
     sounds.clear(before: report.oldestBank)
     let session = link.snapshot
     for count in desk.takePeerCounts() + [session.peerCount] where count != peers {
@@ -338,6 +340,10 @@ extension JACKEvent {
         : "JACK server gone (\(reason)); coming back with it"
     case .serverNotStarted(let error): "\(error); coming back when it is there again"
     case .serverReturned(let server): "back on " + server.line
+    case .serverSilent: "JACK does not answer"
+    case .serverAnswers: "JACK answers again"
+    case .stoodStill(let time):
+      "tactus stood still for \(time.count / 1000) ms: it leaves JACK and comes back"
     case .periodChanged(let frames): "JACK now has \(frames) frames a period"
     case .sampleRateChanged(let rate): "JACK now runs at \(rate) Hz"
     case .freewheel(let on):

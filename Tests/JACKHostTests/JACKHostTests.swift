@@ -28,6 +28,30 @@ import Testing
     #expect(live.host.server.framesPerPeriod == server.period)
   }
 
+  @Test(.enabled(if: !TestServer.isPipeWire, "its libjack does not wait for an answer"))
+  func `a server that does not answer is told of, and does not keep us from ending`() async throws {
+    let server = try await TestServer()
+    let live = try LiveHost(server)
+    try await live.run { live.exchange.cycleCount > 50 }
+    #expect(live.host.isRunning)
+    server.stop()
+    try await live.run(for: 200)
+    // Whatever is asked of us from now on is not asked of the server.
+    live.edit { $0.setTempo(133, at: linkClock()) }
+    live.host.want([.clickToSpeakers])
+    try await live.run { live.events.contains(.serverSilent) }
+    #expect(!live.host.isRunning && live.host.report.launchStage == .idle)
+    live.host.command(.play)
+    server.goOn()
+    try await live.run { live.events.contains(.serverAnswers) }
+    #expect(live.host.isRunning)
+    server.stop()
+    live.host.close()
+    #expect(live.host.isLeaving)
+    server.goOn()
+    try await live.run { !live.host.isLeaving }
+  }
+
   @Test func `a second tactus gets a name of its own`() async throws {
     let server = try await TestServer()
     let first = try LiveHost(server)

@@ -40,11 +40,13 @@ private struct Stage {
   }
 
   mutating func grant() {
-    mastership.asked(wasRefused: refuses, calls: calls, at: now)
-    guard !refuses, !refusesSilently else { return }
-    master = .ours
-    calls += 1  // the call for the new position
-    shownTempo = tempo
+    let isGranted = !refuses && !refusesSilently
+    if isGranted {
+      master = .ours
+      calls += 1  // the call for the new position, before the request has returned
+      shownTempo = tempo
+    }
+    mastership.asked(wasRefused: refuses, at: now)
   }
 }
 
@@ -54,6 +56,16 @@ private struct Stage {
     stage.run(milliseconds: 60)
     #expect(stage.mastership.standing == .master)
     #expect(stage.asks == [.ask(conditionally: true)])
+  }
+
+  @Test func `what another server had called is no grant of this one`() {
+    var stage = Stage()
+    stage.calls = 1_000
+    stage.mastership = Mastership(calls: stage.calls)
+    stage.refusesSilently = true
+    stage.grant()
+    stage.run(milliseconds: 60)
+    #expect(stage.mastership.standing == .asked)
   }
 
   @Test func aRefusalMakesUsAFollowerAndWeDoNotAskAgain() {

@@ -106,5 +106,10 @@ private struct Board {
     board.standing.want([.ports("a:*", "b:*")])
     board.step()
     #expect(board.cables.count == 512 && board.standing.refusedCount == 10_000 - 512)
+    // A machine of many ports: four hundred million pairs, of which none is made before it is wanted.
+    board.seen.outputs = (0..<20_000).map { "a:\($0)" }
+    board.seen.inputs = (0..<20_000).map { "b:\($0)" }
+    board.step()
+    #expect(board.standing.refusedCount == 400_000_000 - 512)
   }
 }

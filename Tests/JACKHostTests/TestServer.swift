@@ -53,11 +53,15 @@ final class TestServer {
     child = 0
   }
 
+  /// Stops the server's process, until it goes on or is ended.
+  func stop() { kill(child, SIGSTOP) }
+  func goOn() { kill(child, SIGCONT) }
+
   /// Stops the server's process for a while: what a driver that stalls does to everybody.
   func stall(milliseconds: UInt32) async throws {
-    kill(child, SIGSTOP)
+    stop()
     try await Task.sleep(for: .milliseconds(milliseconds))
-    kill(child, SIGCONT)
+    goOn()
   }
 
   private func spawn() throws {

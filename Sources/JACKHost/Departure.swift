@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Glibc
+import Synchronization
+
+/// Leaves a server, on a thread of its own: one that does not answer never lets us go. [control]
+///
+/// Until it is done nothing else may be asked of libjack, which knows one server at a time.
+final class Departure: @unchecked Sendable {
+  private let client: RunningClient
+  /// What the client's audio thread holds stays as long as it does.
+  private let exchange: AudioExchange
+  private let done = Atomic(false)
+
+  init(_ client: RunningClient, exchange: AudioExchange) {
+    self.client = client
+    self.exchange = exchange
+    var thread = pthread_t()
+    // Signals are the program's business: none is delivered to this thread, which inherits the mask.
+    var all = sigset_t(), before = sigset_t()
+    sigfillset(&all)
+    pthread_sigmask(SIG_SETMASK, &all, &before)
+    let context = Unmanaged.passRetained(self)
+    if pthread_create(&thread, nil, runDeparture, context.toOpaque()) == 0 {
+      pthread_detach(thread)
+    } else {
+      context.release()
+      run()
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nil)
+  }
+
+  var isDone: Bool { done.load(ordering: .acquiring) }
+
+  /// Waits for it, but not for ever.
+  func wait(atMost limit: Micros) {
+    let end = linkClock() + limit
+    while !isDone, linkClock() < end { usleep(1_000) }
+  }
+
+  fileprivate func run() {
+    client.leave()
+    done.store(true, ordering: .releasing)
+  }
+}
+
+private func runDeparture(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  Unmanaged<Departure>.fromOpaque(context!).takeRetainedValue().run()
+  return nil
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Testing
+
+@testable import JACKHost
+
+/// Looks every 20 ms at a server that has a cycle every 5 ms, as long as it has any.
+private struct Watch {
+  var watchdog = Watchdog()
+  var now = Micros(1_000_000)
+  var cycles: UInt = 0
+  var cycle = 5_000.0
+  var isServerStopped = false
+  var found: [Watchdog.Finding] = []
+
+  mutating func run(milliseconds: Int) {
+    for _ in 0..<milliseconds / 20 { look(after: 20_000) }
+  }
+
+  /// `plays`: the audio thread goes on meanwhile.
+  mutating func look(after micros: Int64, plays: Bool = true) {
+    now = now + Micros(micros)
+    if plays, !isServerStopped { cycles &+= UInt(Double(micros) / cycle) }
+    let finding = watchdog.look(cycles: cycles, of: cycle, at: now)
+    if finding != .nothing { found.append(finding) }
+  }
+}
+
+@Suite struct WatchdogTests {
+  @Test func `a silent server is noticed before two seconds are over, once, and so is its return`() {
+    var watch = Watch()
+    watch.run(milliseconds: 1_000)
+    #expect(watch.found.isEmpty && watch.watchdog.isPrompt)
+    watch.isServerStopped = true
+    watch.run(milliseconds: 100)
+    #expect(!watch.watchdog.isPrompt && !watch.watchdog.isSilent)
+    watch.run(milliseconds: 1_860)
+    #expect(watch.found == [.silence] && watch.watchdog.isSilent)
+    watch.run(milliseconds: 60_000)
+    #expect(watch.found == [.silence] && !watch.watchdog.isPrompt)
+    watch.isServerStopped = false
+    watch.run(milliseconds: 60_000)
+    #expect(watch.found == [.silence, .answer] && watch.watchdog.isPrompt && !watch.watchdog.isSilent)
+  }
+
+  @Test func `the longest cycles are no silence`() {
+    var watch = Watch()
+    watch.cycle = 371_519
+    for _ in 0..<100 {
+      for _ in 0..<18 { watch.look(after: 20_000, plays: false) }
+      watch.cycles += 1
+      #expect(watch.watchdog.isPrompt)
+    }
+    #expect(watch.found.isEmpty)
+  }
+
+  @Test func `a process that was stopped leaves JACK, one whose control thread was busy does not`() {
+    for stop in [700, 1_000, 5_000, 3_600_000] as [Int64] {
+      var watch = Watch()
+      watch.run(milliseconds: 1_000)
+      watch.look(after: stop * 1_000)
+      watch.run(milliseconds: 1_000)
+      #expect(watch.found.isEmpty)
+      watch.look(after: stop * 1_000, plays: false)
+      #expect(watch.found == [.standstill(Micros(stop * 1_000))])
+    }
+    var watch = Watch()
+    watch.run(milliseconds: 1_000)
+    for _ in 0..<100 { watch.look(after: 400_000) }
+    #expect(watch.found.isEmpty)
+  }
+
+  @Test func `what is counted of cycles may wrap`() {
+    var watch = Watch()
+    watch.cycles = .max - 100
+    watch.run(milliseconds: 10_000)
+    #expect(watch.found.isEmpty && watch.watchdog.isPrompt)
+  }
+}
+
+@Suite struct PatchbayTests {
+  @Test func `nobody looks at the ports of a machine on which nothing changes`() {
+    var patchbay = Patchbay()
+    patchbay.want([.ports("click_1", "mixer:in 1"), .clickToSpeakers])
+    let isTaken = patchbay.wish(for: [Connection(port: .clock, other: "drums:in")])
+    #expect(isTaken)
+    func looks(_ seconds: Int64, from start: Int64) -> Int {
+      var looks = 0
+      for step in 0..<seconds * 50
+      where patchbay.isLookDue(graphChanged: false, at: Micros(start + step * 20_000)) { looks += 1 }
+      return looks
+    }
+    #expect(looks(5, from: 1_000_000) > 1)
+    #expect(looks(3_600, from: 60_000_000) == 0)
+    let isDue = patchbay.isLookDue(graphChanged: true, at: Micros(7_200_000_000))
+    #expect(isDue)
+    #expect(looks(1, from: 7_200_100_000) > 1)
+    #expect(looks(3_600, from: 7_260_000_000) == 0)
+  }
+}
