@@ -19,6 +19,9 @@ struct Arguments: Sendable {
   var peers: ClosedRange<Int>?
   var svg: String?
   var hours: Double?
+  var isNight = false
+  var sampleRate: Int?
+  var frames: Int?
   var plant: Plant?
   /// For one world; in a campaign they are the worst that is drawn.
   var loss: Double?
@@ -50,6 +53,8 @@ struct Arguments: Sendable {
     A day:            LinkSimulator --day [--hours 24] [--seed 7] [--peers 6] [--plant FAULT]
                       Trouble and peace in turn; on the first peer's machine a JACK server with tactus's audio cycle,
                       whose every click and MIDI clock is counted.
+    A night:          LinkSimulator --night [--hours 13] [--rate 192000] [--frames 1024]
+                      The same while nobody touches anything: one tempo, and a transport that rolls.
 
       --seed N          the world's seed, or the first of many (1)
       --peers N, N-M    how many peers (4; of many worlds 2-16)
@@ -59,6 +64,7 @@ struct Arguments: Sendable {
       --jobs N          worlds played at once (1)
       --svg FILE        draw the phase error over time
       --hours H         how long the day is (24)
+      --rate HZ, --frames N   of the JACK server (48000, 256)
       --plant FAULT     every thousandth is spoilt, which must be found: \(plants)
 
     Trouble:
@@ -96,8 +102,9 @@ struct Arguments: Sendable {
         arguments.task = .growth
         continue
       }
-      if word == "--day" {
+      if word == "--day" || word == "--night" {
         arguments.task = .day
+        arguments.isNight = word == "--night"
         continue
       }
       guard index < words.count else {
@@ -127,6 +134,8 @@ struct Arguments: Sendable {
       svg = value
       isTaken = !value.isEmpty
     case "--hours": isTaken = set(\.hours, number(value, in: 0.05...1000))
+    case "--rate": isTaken = set(\.sampleRate, whole(value, in: 8_000...384_000))
+    case "--frames": isTaken = set(\.frames, whole(value, in: 16...8_192))
     case "--plant": isTaken = set(\.plant, Plant(rawValue: value))
     case "--loss": isTaken = set(\.loss, number(value, in: 0...100).map { $0 / 100 })
     case "--reordering": isTaken = set(\.reordering, number(value, in: 0...100).map { $0 / 100 })
@@ -217,6 +226,9 @@ extension Arguments {
     var plan = Day.Plan(seed: seed)
     if let hours { plan.length = Micros(rounding: hours * 3_600e6) }
     if let peers { plan.peers = peers.upperBound }
+    if let sampleRate { plan.sampleRate = UInt32(sampleRate) }
+    if let frames { plan.frames = UInt32(frames) }
+    plan.isNight = isNight
     plan.plant = plant
     return plan
   }

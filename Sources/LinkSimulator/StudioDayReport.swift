@@ -32,6 +32,13 @@ enum StudioDayReport {
     print(
       "\(outcome.cycles) cycles of audio, \(outcome.lostCycles) lost, \(outcome.stalls) stalls of the driver, "
         + "\(outcome.starts) starts")
+    print(
+      "\(outcome.exports.count) freewheels of \(outcome.exports.hours.rounded(toPlaces: 2)) h of audio, "
+        + "\(outcome.exports.clicks) clicks exported; the server died \(outcome.deaths.count) times, "
+        + "\(outcome.deaths.inLaunches) of them while a start waited")
+    if outcome.countedHours > 0 {
+      print("rolled without a stop: \(outcome.countedHours.rounded(toPlaces: 2)) h")
+    }
     print("clicks: \(text(outcome.clicks))")
     print("clocks: \(text(outcome.clocks))")
     print(

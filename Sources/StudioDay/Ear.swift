@@ -5,6 +5,8 @@ public enum Promise: String, Sendable, CaseIterable {
   case oneClick = "exactly one click a beat"
   case oneClock = "exactly one MIDI clock every 24th of a beat"
   case inPhase = "each click and each clock within half a millisecond of its place in the session's beat"
+  case export = "an export counts from its own frames, in the tempo it began with"
+  case lag = "a host that counts frames lags by what its frames and the clock say, all night"
   case order = "Start, Stop and positions as a sequencer may get them"
 }
 
@@ -125,6 +127,15 @@ struct Ear {
   private mutating func fallBehind(by micros: Double) {
     lag.micros += micros
     lag.until = max(lag.until, start) + 2 * lag.micros + beats.period / perBeat
+  }
+
+  /// After an export, or a server that died: from here on each is heard, and nothing from before excuses anything.
+  mutating func comeBack(at time: Double, beats: SessionBeats) {
+    (end, gaps, silence, lag, jumpUntil) = (nil, [], 0, (0, -.infinity), -.infinity)
+    let first = beats.beat(at: time) * perBeat
+    let distance = abs(first - first.rounded()) / perBeat * beats.period
+    // One that is due in this very moment may have been missed.
+    next = distance < 2 * Self.tolerance ? nil : first.rounded(.up)
   }
 
   /// One that was sent, but is not to be heard: a planted fault.

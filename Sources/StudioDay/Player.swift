@@ -21,29 +21,44 @@ final class Player {
     /// Cycles between two losses of a few cycles, and two stalls of the driver, on average.
     var cyclesPerLoss = 20_000
     var cyclesPerStall = 40_000
+    /// Between two exports, and two deaths of the server, on average.
+    var cyclesPerExport: Int { 120 * Int(sampleRate / frames) }
+    var cyclesPerDeath = 400_000
+    /// A night in which nobody touches anything: it rolls from the beginning, nobody exports and the server lives.
+    var isNight = false
     var plant: Plant?
   }
 
-  private let rig: Rig
+  let rig: Rig
   private let peer: Int
-  private var dice: WorldDice
-  private var driver = Jack2Clock(sampleRate: 48_000, start: 0)
+  var dice: WorldDice
+  var driver = Jack2Clock(sampleRate: 48_000, start: 0)
   private var lateness = 0.0
   private var stall = 0.0
-  private var cyclesSinceStall = 0
+  var cyclesSinceStall = 0
 
-  private var sync = HostSync()
+  var sync = HostSync()
   private var settings = Settings()
-  private var transport = Transport(state: .stopped, frame: 0)
-  private let latencies: Latencies
+  var transport = Transport(state: .stopped, frame: 0)
+  let latencies: Latencies
   private let samples: UnsafeMutablePointer<Float>
-  private let click: UnsafeMutablePointer<Float>
+  let click: UnsafeMutablePointer<Float>
 
   private(set) var clicks = Ear(.oneClick, perBeat: 1, closest: 0.25)
   /// A receiver counts them, at up to twice the speed for a moment.
   private(set) var clocks = Ear(.oneClock, perBeat: 24, closest: 0.45)
-  private(set) var receiver = Receiver()
+  var receiver = Receiver()
   private(set) var report = Report()
+  private(set) var counter = FrameCounter()
+  var exportComplaints: [Ear.Complaint] = []
+  var freewheel: Freewheel?
+  var export: Export?
+  /// As it was when the export began.
+  var exportSession: SessionState?
+  /// Real time begins with this cycle.
+  var isBack = false
+  var exports = (count: 0, hours: 0.0, clicks: 0)
+  var deaths = (count: 0, inLaunches: 0)
   private(set) var cycles = 0
   private(set) var lost = 0
   private(set) var stalls = 0
@@ -71,12 +86,22 @@ final class Player {
     let host = Double(world.host(of: peer).count)
     driver = Jack2Clock(sampleRate: Double(rig.sampleRate), start: host + 1000)
     driver.crystal = 100e-6 * (2 * dice.fraction() - 1)
+    // JACK's counter wraps within the first ten minutes.
+    driver.frame = 0 &- UInt32.random(in: 0..<rig.sampleRate * 600, using: &dice)
+    transport.frame = 0 &- UInt32.random(in: 0..<rig.sampleRate * 600, using: &dice)
+    if rig.isNight { transport.state = .rolling }
     awaitDriver(in: world)
   }
 
   private func awaitDriver(in world: LinkWorld) {
-    lateness = Jack2Clock.lateness(&dice)
+    lateness = freewheel == nil ? Jack2Clock.lateness(&dice) : 20
     stall = 0
+    defer {
+      let wake = Micros(rounding: driver.nextDue + lateness + stall)
+      world.plan(at: world.peers[peer].clock.world(at: wake)) { [self] in wakeUp(in: $0) }
+    }
+    guard freewheel == nil else { return }
+    if !rig.isNight { meetFate() }
     if Int.random(in: 0..<rig.cyclesPerLoss, using: &dice) == 0 {
       let count = Int.random(in: 1...8, using: &dice)
       driver.lose(cycles: count, frames: rig.frames, dice: &dice)
@@ -86,16 +111,16 @@ final class Player {
       stall = Double(Int.random(in: 8_000...150_000, using: &dice))
       stalls += 1
     }
-    let wake = Micros(rounding: driver.nextDue + lateness + stall)
-    world.plan(at: world.peers[peer].clock.world(at: wake)) { [self] in wakeUp(in: $0) }
   }
 
   private func wakeUp(in world: LinkWorld) {
-    let times = driver.cycle(frames: rig.frames, lateness: lateness, stall: stall)
+    let times = driver.cycle(
+      frames: rig.frames, lateness: lateness, stall: stall, speed: freewheel == nil ? 1 : 20)
     cyclesSinceStall = stall > 0 ? 0 : cyclesSinceStall + 1
     let state = world.peers[peer].snapshot.state
-    follow(state)
+    if freewheel == nil { follow(state) } else { advanceExport(state) }
     play(times, state)
+    if freewheel?.left == 0 { endFreewheel() }
     cycles += 1
     // A crystal gets warm and cold.
     if cycles % 10_000 == 0 {
@@ -106,6 +131,7 @@ final class Player {
 
   /// The transport plays when the session does, as the program sees to it.
   private func follow(_ state: SessionState) {
+    if rig.isNight { return }
     switch (state.isPlaying, transport.state) {
     case (true, .stopped): transport.state = .starting
     case (false, .starting), (false, .rolling): transport.state = .stopped
@@ -118,7 +144,8 @@ final class Player {
     let cycle = Cycle(
       frames: frames, sampleRate: rig.sampleRate, times: times, transport: transport, latencies: latencies,
       clock: .identity, session: state, settings: settings,
-      sounds: SoundBank(number: 1, accent: sound, beat: sound, subdivision: sound))
+      sounds: SoundBank(number: 1, accent: sound, beat: sound, subdivision: sound),
+      isFreewheeling: freewheel != nil)
     var mayRoll = false
     if case .starting = transport.state { mayRoll = sync.mayRoll(cycle) }
     var outputs = Outputs(
@@ -129,7 +156,11 @@ final class Player {
     let beats = SessionBeats(
       origin: Double(state.timeline.timeOrigin.count),
       period: Double(state.timeline.tempo.clamped.microsPerBeat))
-    listen(to: outputs.events, beats)
+    if freewheel == nil {
+      listen(to: outputs.events, beats)
+    } else {
+      listenToExport(outputs.events)
+    }
     if case .rolling = transport.state { transport.frame &+= frames }
     if mayRoll { transport.state = .rolling }
   }
@@ -146,10 +177,22 @@ extension Player {
       driver.due + (Double(frame) + Double(latency)) * perFrame
     }
     let frames = Int(rig.frames)
+    if isBack {
+      clicks.comeBack(at: heard(0, latencies.click1), beats: beats)
+      clocks.comeBack(at: heard(0, latencies.clock), beats: beats)
+      isBack = false
+    }
+    if rig.isNight {
+      counter.count(
+        rig.frames, sampleRate: rig.sampleRate, due: driver.due,
+        lag: isTimeInDoubt ? nil : report.hostLag)
+    }
     clicks.open(
       from: heard(0, latencies.click1), to: heard(frames, latencies.click1), beats: beats,
       isTimeInDoubt: isTimeInDoubt)
-    for frame in 0..<frames where click[frame] != 0 { hearClick(at: heard(frame, latencies.click1)) }
+    for frame in 0..<frames where click[frame] != 0 {
+      hearClick(at: heard(frame, latencies.click1))
+    }
     clocks.open(
       from: heard(0, latencies.clock), to: heard(frames, latencies.clock), beats: beats,
       isTimeInDoubt: isTimeInDoubt)
@@ -162,7 +205,9 @@ extension Player {
   }
 
   /// Every thousandth is spoilt, if one is to be.
-  private func isSpoilt(_ ear: Ear, by plant: Plant) -> Bool { rig.plant == plant && ear.heard % 1000 == 500 }
+  private func isSpoilt(_ ear: Ear, by plant: Plant) -> Bool {
+    rig.plant == plant && ear.heard % 1000 == 500
+  }
 
   private func hearClick(at time: Double) {
     if isSpoilt(clicks, by: .clickSkipped) {
@@ -208,7 +253,12 @@ struct Receiver {
     }
   }
 
+  /// Its server is gone, and the cable with it.
+  mutating func unplug() { isRunning = false }
+
   private mutating func complain(at time: Double, _ text: String) {
-    if complaints.count < 20 { complaints.append(Ear.Complaint(promise: .order, at: time, text: text)) }
+    if complaints.count < 20 {
+      complaints.append(Ear.Complaint(promise: .order, at: time, text: text))
+    }
   }
 }

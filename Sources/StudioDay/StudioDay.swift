@@ -21,6 +21,8 @@ public struct Day {
     public var frames: UInt32 = 256
     /// Of an act, trouble and peace; its trouble is as long as is drawn.
     public var longestTrouble = Micros(600_000_000)
+    /// Nobody touches anything, from beginning to end: one tempo, and a transport that rolls.
+    public var isNight = false
     public var plant: Plant?
 
     public init(seed: UInt64) {
@@ -33,7 +35,9 @@ public struct Day {
     public let at: Micros
     public let detail: String
 
-    public var description: String { "at \(at.seconds) s: not true: \(promise.rawValue) (\(detail))" }
+    public var description: String {
+      "at \(at.seconds) s: not true: \(promise.rawValue) (\(detail))"
+    }
   }
 
   /// Of one port.
@@ -60,6 +64,11 @@ public struct Day {
     public var cycles = 0
     public var lostCycles = 0
     public var stalls = 0
+    /// Freewheels, the hours of audio in them, and the clicks of those that were exports.
+    public var exports = (count: 0, hours: 0.0, clicks: 0)
+    public var deaths = (count: 0, inLaunches: 0)
+    /// Rolled without a stop, by a host's count of frames.
+    public var countedHours = 0.0
 
     public var isKept: Bool { broken.isEmpty && network.isKept }
   }
@@ -69,6 +78,10 @@ public struct Day {
 
   public init(_ plan: Plan) {
     self.plan = plan
+    guard !plan.isNight else {
+      acts = [Day.night(plan)]
+      return
+    }
     var dice = WorldDice(seed: plan.seed ^ 0x646179)
     var acts: [Scenario] = []
     var rest = plan.length
@@ -85,6 +98,13 @@ public struct Day {
 
   /// Finding together, settling and listening take about as long.
   private static let peace = Micros(85_000_000)
+
+  private static func night(_ plan: Plan) -> Scenario {
+    var act = Scenario(seed: plan.seed)
+    act.peers = plan.peers
+    act.watch = plan.length
+    return act
+  }
 
   /// What a bad evening on a bad network has, each trouble left out of some acts.
   private static func act(among peers: Int, dice: inout WorldDice) -> Scenario {
@@ -110,6 +130,7 @@ public struct Day {
     var simulation = Simulation(acts[0])
     var rig = Player.Rig()
     (rig.sampleRate, rig.frames, rig.plant) = (plan.sampleRate, plan.frames, plan.plant)
+    rig.isNight = plan.isNight
     let player = Player(rig, peer: 0, seed: plan.seed ^ 0x706c_6179)
     // The peers are there by then.
     simulation.world.plan(at: .zero) { player.begin(in: $0) }
@@ -122,8 +143,13 @@ public struct Day {
     outcome.cycles = player.cycles
     outcome.lostCycles = player.lost
     outcome.stalls = player.stalls
+    outcome.exports = player.exports
+    outcome.deaths = player.deaths
+    outcome.countedHours = player.counter.hours
     let clock = simulation.world.peers[0].clock
-    for complaint in player.clicks.complaints + player.clocks.complaints + player.receiver.complaints {
+    let complaints =
+      player.clicks.complaints + player.clocks.complaints + player.receiver.complaints
+    for complaint in complaints + player.exportComplaints + player.counter.complaints {
       let at = clock.world(at: Micros(rounding: complaint.at))
       outcome.broken.append(Broken(promise: complaint.promise, at: at, detail: complaint.text))
     }

@@ -23,13 +23,24 @@ struct DayTests {
     let outcome = Day(plan(seed: seed)).run()
     #expect(outcome.isKept, "\(outcome.broken) \(outcome.network.violations)")
     #expect(outcome.acts >= 2 && outcome.network.convergences.count == outcome.acts)
+    #expect(outcome.exports.count > 0 && outcome.exports.clicks > 0)
     #expect(outcome.clicks.count > 500 && outcome.clocks.count > 12_000)
     // What is excused must not be what the day is made of.
     #expect(outcome.clicks.afterJumps + outcome.clicks.late < outcome.clicks.count / 5)
   }
 
+  @Test func anHourInOneTempoAtACounterThatWrapsLagsByTheCrystalAlone() {
+    var night = plan(seed: 5, minutes: 60)
+    (night.isNight, night.peers, night.frames) = (true, 2, 1024)
+    let outcome = Day(night).run()
+    #expect(outcome.isKept, "\(outcome.broken) \(outcome.network.violations)")
+    #expect(outcome.countedHours > 0.99)
+  }
+
   @Test func aDayRepeatsFromItsSeed() {
-    let (first, second) = (Day(plan(seed: 4, minutes: 2)).run(), Day(plan(seed: 4, minutes: 2)).run())
+    let (first, second) = (
+      Day(plan(seed: 4, minutes: 2)).run(), Day(plan(seed: 4, minutes: 2)).run()
+    )
     #expect(first.clicks == second.clicks && first.clocks == second.clocks)
     #expect(first.network.datagramsSent == second.network.datagramsSent)
     #expect(first.network.portrait == second.network.portrait)
@@ -86,21 +97,29 @@ struct EarTests {
 
   @Test func aJumpOfTheSessionExcusesABeatAndNoMore() {
     // From 1.7 s on the session is elsewhere by 0.4 beats.
-    let jumped = { (time: Double) in SessionBeats(origin: time < 1_700_000 ? 0 : 200_000, period: 500_000) }
-    let clicks = [0, 500_000, 1_000_000, 1_500_000, 2_200_000, 2_700_000, 3_200_000, 3_700_000] as [Double]
+    let jumped = { (time: Double) in
+      SessionBeats(origin: time < 1_700_000 ? 0 : 200_000, period: 500_000)
+    }
+    let clicks =
+      [0, 500_000, 1_000_000, 1_500_000, 2_200_000, 2_700_000, 3_200_000, 3_700_000] as [Double]
     #expect(ear(clicks: clicks, beats: jumped).complaints.isEmpty)
     #expect(
-      ear(clicks: clicks.filter { $0 != 2_700_000 }, beats: jumped).complaints.map(\.promise) == [.oneClick])
+      ear(clicks: clicks.filter { $0 != 2_700_000 }, beats: jumped).complaints.map(\.promise) == [
+        .oneClick
+      ])
     // Still where it was.
     #expect(!ear(clicks: even, beats: jumped).complaints.isEmpty)
   }
 
   @Test func aCorrectionLetsWhatItMovedPastBeLateByAsMuch() {
     let period = 500_001.0
-    let small = { (time: Double) in SessionBeats(origin: time < 1_498_000 ? 0 : -4_000, period: period) }
+    let small = { (time: Double) in
+      SessionBeats(origin: time < 1_498_000 ? 0 : -4_000, period: period)
+    }
     let rest = (4..<8).map { Double($0) * period - 4_000 }
     let first = (0..<3).map { Double($0) * period }
     #expect(ear(clicks: first + [1_500_000] + rest, beats: small).complaints.isEmpty)
-    #expect(ear(clicks: first + [1_506_000] + rest, beats: small).complaints.map(\.promise) == [.inPhase])
+    #expect(
+      ear(clicks: first + [1_506_000] + rest, beats: small).complaints.map(\.promise) == [.inPhase])
   }
 }

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import HostSync
+import LinkWorld
+
+/// Somebody exports, or only freewheels and leaves the transport alone; the server dies.
+extension Player {
+  struct Freewheel {
+    /// Cycles to come, and those that the transport takes to stand, to get ready and to stop.
+    var left: Int
+    var isExport: Bool
+    var passed = 0
+    static let margin = 2
+  }
+
+  func meetFate() {
+    if Int.random(in: 0..<rig.cyclesPerExport, using: &dice) == 0 { return beginFreewheel() }
+    let isStarting = if case .starting = transport.state { true } else { false }
+    guard Int.random(in: 0..<(isStarting ? 2_000 : rig.cyclesPerDeath), using: &dice) == 0 else {
+      return
+    }
+    deaths.count += 1
+    if isStarting { deaths.inLaunches += 1 }
+    sync = HostSync()
+    let crystal = driver.crystal
+    driver = Jack2Clock(
+      sampleRate: Double(rig.sampleRate),
+      start: driver.nextDue + Double.random(in: 1e4...3e6, using: &dice))
+    driver.crystal = crystal
+    transport = Transport(state: .stopped, frame: 0)
+    receiver.unplug()
+    comeBack()
+  }
+
+  /// Nobody knows the time yet for a cycle or two.
+  private func comeBack() {
+    isBack = true
+    cyclesSinceStall = -1
+  }
+
+  private func beginFreewheel() {
+    // As many short ones as long ones.
+    let seconds = 0.05 * Double(1 << Int.random(in: 0...12, using: &dice)) * (1 + dice.fraction())
+    let cycles = max(8, Int(seconds * Double(rig.sampleRate) / Double(rig.frames)))
+    freewheel = Freewheel(left: cycles, isExport: Int.random(in: 0..<4, using: &dice) > 0)
+    exports.count += 1
+    exports.hours += Double(cycles) * Double(rig.frames) / Double(rig.sampleRate) / 3600
+  }
+
+  func endFreewheel() {
+    if let export {
+      exportComplaints += export.complaints.prefix(5)
+      exports.clicks += export.clicks
+    }
+    (freewheel, export) = (nil, nil)
+    comeBack()
+  }
+
+  /// Stop, locate, start, and stop at the end: as a DAW does it.
+  func advanceExport(_ state: SessionState) {
+    guard var wheel = freewheel else { return }
+    if wheel.isExport {
+      switch (wheel.passed, wheel.left) {
+      case (0..<Freewheel.margin, _):
+        let places: [UInt32] = [
+          0, 100_001, 0 &- rig.sampleRate, UInt32.random(in: 0..<UInt32.max, using: &dice),
+        ]
+        if wheel.passed == 0 {
+          transport = Transport(state: .stopped, frame: places.randomElement(using: &dice) ?? 0)
+          exportSession = state
+        }
+      case (Freewheel.margin..<2 * Freewheel.margin, _): transport.state = .starting
+      case (_, 0...Freewheel.margin): transport.state = .stopped
+      case (_, _):
+        if export == nil {
+          export = Export(
+            period: Double(exportSession?.timeline.tempo.clamped.microsPerBeat ?? 1),
+            sampleRate: rig.sampleRate, from: transport.frame)
+        }
+        transport.state = .rolling
+      }
+    }
+    wheel.passed += 1
+    wheel.left -= 1
+    freewheel = wheel
+  }
+
+  func listenToExport(_ events: MIDIEvents) {
+    for index in 0..<events.count { receiver.hear(events[index], at: driver.due) }
+    guard export != nil, case .rolling = transport.state, let tempo = exportSession?.tempo else {
+      return
+    }
+    let later = Double(latencies.click1) - Double(latencies.physical)
+    for frame in 0..<Int(rig.frames) where click[frame] != 0 {
+      export?.hear(at: Double(frame) + later, driver.due)
+    }
+    export?.see(
+      sync.bbt(nextFrame: transport.frame &+ rig.frames), beatsPerMinute: tempo, after: rig.frames,
+      driver.due)
+  }
+}
