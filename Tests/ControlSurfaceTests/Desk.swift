@@ -24,6 +24,8 @@ struct Desk {
   var notices: [Notice] = []
   var orders: [Order] = []
   var learned: [MIDIBinding] = []
+  /// What the last datagram cost.
+  var cost = 0
 
   static let tablet = Peer(Endpoint(Host(ipv4: 0x0a00_0005), port: 51_000))
   static let local = Peer(Endpoint(.loopback, port: 40_000))
@@ -50,11 +52,12 @@ struct Desk {
   }
 
   mutating func send(bytes: [UInt8], from peer: Peer = Desk.tablet) {
-    bytes.withUnsafeBytes { machine.receive($0, from: peer, clocks: clocks) }
+    cost = bytes.withUnsafeBytes { machine.receive($0, from: peer, clocks: clocks) }
     drain()
   }
 
   mutating func drain() {
+    var isOrdered = false
     while let output = machine.nextOutput() {
       switch output {
       case .send(let bytes, let peer):
@@ -70,13 +73,16 @@ struct Desk {
         orders.append(order)
         let verdict = program.obey(order)
         machine.settle(order, verdict, clocks: clocks)
-        machine.update(program.state, clocks: clocks)
+        isOrdered = true
       case .notice(let notice):
         notices.append(notice)
       case .learned(let bindings):
         learned = bindings
       }
     }
+    guard isOrdered else { return }
+    machine.update(program.state, clocks: clocks)
+    drain()
   }
 
   mutating func update(_ change: (inout SurfaceState) -> Void) {

@@ -281,8 +281,8 @@ struct DispatchTests {
     #expect(desk.errors == ["jack/rolling: no JACK server"] && desk.errorCodes == [4])
   }
 
-  @Test("Who is not allowed is not heard, and a flood from one source leaves the others heard")
-  func allowAndRates() {
+  @Test("Who is not allowed is not heard")
+  func allow() {
     var settings = SurfaceSettings()
     settings.allow = [HostRange("10.0.1.0/24")].compactMap { $0 }
     var desk = Desk(settings)
@@ -290,11 +290,6 @@ struct DispatchTests {
     #expect(desk.program.commands.isEmpty && desk.sent.isEmpty && desk.machine.counters.strangers == 1)
     desk.send("/tactus/start", from: Desk.local)
     #expect(desk.program.commands == [.start(nil)])
-    desk.forget()
-    for _ in 0..<10_000 { desk.send("/tactus/click", .float32(1), from: Desk.local) }
-    #expect(desk.machine.counters.tooFast >= 7999)
-    desk.send("/tactus/ping", from: Peer(Endpoint(.loopback, port: 40_001)))
-    #expect(desk.told("pong").count == 1)
   }
 }
 

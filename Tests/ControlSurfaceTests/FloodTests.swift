@@ -10,42 +10,116 @@ struct FloodTests {
     Peer(Endpoint(Host(ipv4: 0x0a00_0000 + UInt32(number >> 8)), port: UInt16(1000 + number & 255)))
   }
 
-  @Test("Each source has its turn: a ping waits for one packet of each of the others, however many they sent")
-  func turns() {
+  /// What a machine would be given, each at its own moment, as long as there is something to spend.
+  private func served(_ inbox: inout Inbox, at now: Micros, cost: Int) -> [[UInt8]] {
+    var found: [[UInt8]] = []
+    while let letter = inbox.next(at: now) {
+      inbox.charge(cost, for: letter, at: now)
+      found.append(letter.datagram)
+    }
+    return found
+  }
+
+  private let ping = LibloCodec.encode(Message("/tactus/ping"))
+  private let dear = LibloCodec.encode(Message("//*"))
+
+  @Test("A ping waits for one packet of each of the others, however many they sent, and for no dear one")
+  func first() {
+    for packet in [ping, dear] {
+      var inbox = Inbox()
+      var now = Micros.zero
+      for round in 0..<50 {
+        for source in 0..<100 { inbox.put(packet, from: peer(source), at: now) }
+        now = now + Micros(100)
+        if round == 3 { #expect(!served(&inbox, at: now, cost: Cost.datagram).isEmpty) }
+      }
+      #expect(inbox.count == Limits.inbox / 4 * 3)
+      inbox.put(ping + [0, 0, 0, 0], from: peer(200), at: now)
+      let start = now
+      var before = 0
+      while true {
+        now = max(now, inbox.deadline ?? .zero)
+        guard let letter = inbox.next(at: now), letter.datagram != ping + [0, 0, 0, 0] else { break }
+        inbox.charge(Cost.message, for: letter, at: now)
+        before += 1
+      }
+      // Of equals, one from each.
+      #expect(packet == ping ? before <= 100 : before == 0 && now - start <= Micros(1000))
+    }
+  }
+
+  @Test("Of strangers who say one thing each, whoever asks for little comes first")
+  func strangers() {
     var inbox = Inbox()
-    for _ in 0..<50 { for source in 0..<100 { inbox.put([UInt8(source)], from: peer(source)) } }
-    #expect(inbox.count == Limits.inbox)
-    inbox.put([200], from: peer(200))
-    var before = 0
-    while let (datagram, _) = inbox.next(), datagram != [200] { before += 1 }
-    #expect(before == 100)
+    var now = Micros.zero
+    for source in 0..<5000 {
+      inbox.put(dear, from: peer(source), at: now)
+      now = now + Micros(250)
+      _ = served(&inbox, at: now, cost: Cost.datagram)
+    }
+    #expect(inbox.count == Limits.inbox / 4 * 3)
+    inbox.put(ping, from: peer(9000), at: now)
+    #expect((inbox.deadline ?? .zero) - now <= Micros(1000))
+    #expect(inbox.next(at: inbox.deadline ?? .zero)?.datagram == ping)
+  }
+
+  @Test("Whatever floods for how long, all of it together is given less than a tenth of a core")
+  func tenth() {
+    for (packet, cost) in [(ping, Cost.message), (dear, Cost.datagram), (dear, 1)] {
+      var inbox = Inbox()
+      var spent = 0
+      for millisecond in 0..<20_000 {
+        let now = Micros(Int64(millisecond) * 1000)
+        for source in 0..<4 { inbox.put(packet, from: peer(source), at: now) }
+        spent +=
+          served(&inbox, at: now, cost: cost).count * (cost + Cost.letter)
+      }
+      #expect((1_300_000...1_450_000).contains(spent), "\(spent) of 20 s")
+    }
   }
 
   @Test("A single controller's burst is read in its order, and nothing of it is lost")
   func burst() {
     var inbox = Inbox()
-    for value in 0..<1500 { inbox.put([UInt8(value & 255), UInt8(value >> 8)], from: peer(1)) }
-    for value in 0..<1500 { #expect(inbox.next()?.datagram == [UInt8(value & 255), UInt8(value >> 8)]) }
-    #expect(inbox.next() == nil && inbox.isEmpty && inbox.dropped == 0)
+    for value in 0..<1500 { inbox.put([UInt8(value & 255), UInt8(value >> 8)], from: peer(1), at: .zero) }
+    for value in 0..<1500 {
+      let letter = inbox.next(at: inbox.deadline ?? .zero)
+      if let letter { inbox.charge(Cost.message, for: letter, at: inbox.deadline ?? .zero) }
+      #expect(letter?.datagram == [UInt8(value & 255), UInt8(value >> 8)])
+    }
+    #expect(inbox.isEmpty && inbox.dropped == 0)
   }
 
   @Test("It holds what it may and no more, whoever sends what and when")
   func bounded() {
     var inbox = Inbox()
     var mutator = PacketMutator(dice: 4711)
-    var inside = 0
-    for _ in 0..<30_000 {
+    var sent = 0
+    var taken = 0
+    var now = Micros.zero
+    var last: [Peer: Int] = [:]
+    for round in 0..<10_000 {
       if mutator.roll(3) > 0 {
-        let lost = inbox.dropped
-        inbox.put([1], from: peer(mutator.roll(4000)))
-        if inbox.dropped == lost { inside += 1 }
-      } else if inbox.next() != nil {
-        inside -= 1
+        let size = mutator.roll(20) == 0 ? 60_000 : 8
+        inbox.put(
+          withUnsafeBytes(of: round) { Array($0) } + [UInt8](repeating: 0, count: size - 8),
+          from: peer(mutator.roll(8000)), at: now)
+        sent += 1
+      } else if let letter = inbox.next(at: now) {
+        taken += 1
+        inbox.charge(mutator.roll(900), for: letter, at: now)
+        // Of one source each comes before the next.
+        let number = letter.datagram.withUnsafeBytes { $0.loadUnaligned(as: Int.self) }
+        #expect(last.updateValue(number, forKey: letter.peer) ?? -1 < number)
       }
-      #expect(inbox.count == inside && inbox.count <= Limits.inbox)
+      now = now + Micros(700)
+      #expect(sent == taken + inbox.dropped + inbox.count)
+      #expect(inbox.count <= Limits.inbox && inbox.bytes <= Limits.inboxBytes)
     }
-    while inbox.next() != nil { inside -= 1 }
-    #expect(inside == 0 && inbox.isEmpty)
+    #expect(taken > 500 && inbox.dropped > 500)
+    // What nobody looks at in time is not obeyed any more.
+    now = now + Limits.patience + Micros(1)
+    #expect(inbox.next(at: now) == nil && inbox.isEmpty && inbox.bytes == 0)
   }
 
   @Test(

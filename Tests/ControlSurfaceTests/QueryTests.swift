@@ -45,7 +45,7 @@ struct QueryTests {
       return
     }
     #expect(length == whole.count && request.path == "/tactus/tempo" && request.query == "VALUE")
-    #expect(request.keepsAlive && request.isForUs)
+    #expect(request.keepsAlive && request.isFor("studio"))
     for (text, status) in [
       ("GET\r\n\r\n", 400), ("GET x HTTP/1.1\r\n\r\n", 400), ("GET / HTTP/1.1\r\nnonsense\r\n\r\n", 400),
       ("GET / HTTP/1.1\r\nContent-Length: 5\r\n\r\n", 413), ("GET / SPDY/9\r\n\r\n", 400),
@@ -59,12 +59,81 @@ struct QueryTests {
   func rebinding() {
     for (host, isForUs) in [
       ("localhost:8080", true), ("192.168.1.2:1", true), ("[::1]:1", true), ("studio.local", true),
-      ("studio", true),
-      ("evil.example:80", false), ("", true),
+      ("Studio", true), ("studio.lan:80", true), ("evil.example:80", false), ("", true), ("evil", false),
+      ("wpad:8080", false), ("evil.local", false), ("studio.evil.example", false), ("studio.", false),
     ] {
       let request = HTTPRequest(method: "GET", path: "/", query: nil, keepsAlive: true, host: host)
-      #expect(request.isForUs == isForUs, "\(host)")
+      #expect(request.isFor("studio.lan") == isForUs, "\(host)")
     }
+  }
+
+  /// A client by hand; what it has heard after so many answers, or when the connection has ended.
+  private func ask(_ descriptor: Int32, _ requests: String, answers: Int) -> String {
+    _ = requests.utf8CString.withUnsafeBytes {
+      send(descriptor, $0.baseAddress, $0.count - 1, Int32(MSG_NOSIGNAL))
+    }
+    var heard: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 65_536)
+    var text = ""
+    while text.split(separator: "HTTP/1.1 ").count < answers || !text.hasSuffix("}") {
+      let count = recv(descriptor, &chunk, chunk.count, 0)
+      guard count > 0 else { break }
+      heard += chunk[..<count]
+      text = String(decoding: heard, as: UTF8.self)
+    }
+    return text
+  }
+
+  private func open(_ port: UInt16) throws -> Int32 {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var patience = timeval(tv_sec: 20, tv_usec: 0)
+    setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+    let failed = Endpoint(.loopback, port: port).withSocketAddress { connect(descriptor, $0, $1) }
+    try #require(failed == 0)
+    return descriptor
+  }
+
+  @Test("Who is asked by whatever address tells that one; twenty idle connections lock nobody out")
+  func addressesAndCrowds() throws {
+    var settings = SurfaceSettings.loopback
+    settings.listen = [Endpoint(Host(ipv4: 0), port: 0)]
+    settings.query = 0
+    let studio = try Studio(settings)
+    defer { studio.close() }
+    let port = try #require(studio.surface.queryEndpoint).port
+    var clients: [Int32] = []
+    defer { for client in clients { close(client) } }
+    for _ in 0..<20 { clients.append(try open(port)) }
+    clients.append(try open(port))
+    let answer = ask(clients[20], "GET /?HOST_INFO HTTP/1.1\r\nHost: localhost\r\n\r\n", answers: 1)
+    #expect(answer.contains("\"OSC_IP\":\"127.0.0.1\""))
+    #expect(answer.contains("\"OSC_PORT\":\(studio.port)"))
+  }
+
+  @Test("Requests in a row, in one packet or byte by byte, are each answered, in their order")
+  func pipelined() throws {
+    var settings = SurfaceSettings.loopback
+    settings.query = 0
+    let studio = try Studio(settings)
+    defer { studio.close() }
+    let client = try open(try #require(studio.surface.queryEndpoint).port)
+    defer { close(client) }
+    let paths = ["/tactus/tempo?VALUE", "/tactus/click?FULL_PATH", "/tactus/peers?ACCESS"]
+    let requests = paths.map { "GET \($0) HTTP/1.1\r\n\r\n" }.joined()
+    let wanted = ["{\"VALUE\":[120.0]}", "{\"FULL_PATH\":\"/tactus/click\"}", "{\"ACCESS\":1}"]
+    var answer = ask(client, requests, answers: 3)
+    for body in wanted { #expect(answer.contains(body)) }
+    for byte in requests.utf8 { send(client, [byte], 1, Int32(MSG_NOSIGNAL)) }
+    answer = ask(client, "", answers: 3)
+    for body in wanted { #expect(answer.contains(body)) }
+  }
+
+  @Test("However many trees are asked for, they cost no more of a core than they may")
+  func charged() throws {
+    let answer = answer("/")
+    let cost = Cost.query(asking: 40, telling: answer.body.utf8.count)
+    #expect(cost > 100 && cost <= Cost.request)
+    #expect(Cost.perSecond + Cost.queriesPerSecond <= 100_000)
   }
 
   @Test("A real HTTP client reads the whole tree, as JSON, and it holds every row that can be set or asked")

@@ -16,7 +16,7 @@ struct TableTests {
       #expect(
         row.path.utf8.allSatisfy { (0x21...0x7e).contains($0) && !"#*,?[]{}".utf8.contains($0) },
         "\(row.path)")
-      #expect(!AddressPattern.isPattern(row.path))
+      #expect(!AddressPattern.isPattern(row.path.utf8))
     }
   }
 

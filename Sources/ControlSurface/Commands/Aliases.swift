@@ -102,9 +102,9 @@ enum Aliases {
     default: break
     }
     // klick says set_x where we say x: /tactus/set_tempo, /tactus/click/set_volume.
-    let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-    guard let last = parts.last, last.hasPrefix("set_") else { return nil }
-    let row = (parts.dropLast() + [last.dropFirst(4)]).joined(separator: "/")
+    let last = path.utf8.lastIndex(of: UInt8(ascii: "/")).map(path.utf8.index(after:)) ?? path.startIndex
+    guard path[last...].hasPrefix("set_") else { return nil }
+    let row = String(path[..<last] + path[last...].dropFirst(4))
     return Table.id(row) == nil ? nil : Alias(address: address, meaning: .row(row))
   }
 

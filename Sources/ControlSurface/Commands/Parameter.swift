@@ -155,6 +155,7 @@ public struct Refusal: Error, Hashable, Sendable {
   static func type(_ text: String) -> Refusal { Refusal(.type, text) }
   static func range(_ text: String) -> Refusal { Refusal(.range, text) }
   static func refused(_ text: String) -> Refusal { Refusal(.refused, text) }
+  static let tooMuch = Refusal(.refused, "too much for one packet: send the rest in the next")
 }
 
 /// 20 rather than 20.0, 0.25 rather than 0.2500.

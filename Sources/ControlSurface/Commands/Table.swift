@@ -14,6 +14,8 @@ public enum Table {
   /// Link's own multicast port is 20808; this is the next, and used by no other music program known to us.
   public static let port: UInt16 = 20809
 
+  static let paths = rows.map(\.path)
+
   public static func id(_ path: String) -> NodeID? { places[path].map(NodeID.init(index:)) }
   public static func row(_ id: NodeID) -> Node { rows[id.index] }
 

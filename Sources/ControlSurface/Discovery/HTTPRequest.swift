@@ -10,14 +10,17 @@ struct HTTPRequest: Equatable {
   var keepsAlive: Bool
   var host: String
 
+  private static let heard: Set = ["content-length", "transfer-encoding", "connection", "host"]
+
   enum Reading: Equatable {
     case incomplete
     case request(HTTPRequest, length: Int)
     case bad(status: Int)
   }
 
-  static func read(_ bytes: [UInt8]) -> Reading {
-    guard let end = headEnd(bytes) else {
+  /// Of what was read before, `searched` bytes hold no end.
+  static func read(_ bytes: [UInt8], searched: Int = 0) -> Reading {
+    guard let end = headEnd(bytes, from: max(3, searched)) else {
       return bytes.count > headLimit ? .bad(status: 431) : .incomplete
     }
     guard end <= headLimit else { return .bad(status: 431) }
@@ -29,9 +32,10 @@ struct HTTPRequest: Equatable {
     }
     var headers: [String: String] = [:]
     for line in lines.dropFirst() {
-      guard let colon = line.firstIndex(of: ":") else { return .bad(status: 400) }
-      let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
-      headers[line[..<colon].lowercased()] = String(value)
+      guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else { return .bad(status: 400) }
+      let name = line[..<colon].lowercased()
+      guard heard.contains(name) else { continue }
+      headers[name] = String(line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" })
     }
     // What is announced as a body would be read as the next request.
     guard headers["content-length", default: "0"] == "0", headers["transfer-encoding"] == nil else {
@@ -48,9 +52,9 @@ struct HTTPRequest: Equatable {
   }
 
   /// Just past the empty line.
-  private static func headEnd(_ bytes: [UInt8]) -> Int? {
-    guard bytes.count >= 4 else { return nil }
-    for index in 3..<min(bytes.count, headLimit + 4)
+  private static func headEnd(_ bytes: [UInt8], from start: Int) -> Int? {
+    guard bytes.count > start else { return nil }
+    for index in start..<min(bytes.count, max(start, headLimit + 4))
     where bytes[index] == 10 && bytes[index - 1] == 13 && bytes[index - 2] == 10 && bytes[index - 3] == 13 {
       return index + 1
     }
@@ -73,12 +77,14 @@ struct HTTPRequest: Equatable {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// A web page elsewhere can make a browser ask us under its own name; it may not read the answer.
-  var isForUs: Bool {
+  /// A web page elsewhere can make a browser ask us under its own name; it may not read the answer. So of names only
+  /// this machine's are ours: without a dot, any other is the local network's to give.
+  func isFor(_ machine: String) -> Bool {
     var name = host[...]
     if name.hasPrefix("[") { return name.contains("]") }
     if let colon = name.lastIndex(of: ":") { name = name[..<colon] }
-    return name.isEmpty || Host(name) != nil || name == "localhost" || name.hasSuffix(".local")
-      || !name.contains(".")
+    let own = machine.lowercased().prefix { $0 != "." }
+    return name.isEmpty || Host(name) != nil
+      || ["localhost", String(own), machine.lowercased(), own + ".local"].contains(name.lowercased())
   }
 }

@@ -2,25 +2,35 @@
 import BeatMath
 import Glibc
 
-/// OSCQuery over HTTP/1.1, on the surface's own thread: it never waits for a client.
+/// OSCQuery over HTTP/1.1, on the surface's own thread: it never waits for a client, answers one request of each in turn, and
+/// costs no more than `Cost.queriesPerSecond`.
 final class QueryServer {
   static let connectionLimit = 16
+  /// From one address.
+  static let hostLimit = 8
   static let idleLimit = Micros(30_000_000)
-  /// What a client may leave unread before it is let go.
-  static let unreadLimit = 1 << 20
 
   let endpoint: Endpoint
   private let listener: Int32
   private let tree: QueryTree
   private let settings: SurfaceSettings
+  private let machine: String
   private var connections: [Connection] = []
+  private var budget = TokenBucket(
+    perSecond: Cost.queriesPerSecond, capacity: Cost.queriesAtOnce, at: Clocks.read().host)
 
   private struct Connection {
     let descriptor: Int32
+    let host: Host
+    /// Our own address, as the client reached it.
+    let reached: Host
     var input: [UInt8] = []
+    /// So many bytes of the input hold no whole request.
+    var searched = 0
     var output: [UInt8] = []
     var written = 0
     var isEnding = false
+    var hasAsked = false
     var active: Micros
   }
 
@@ -38,6 +48,9 @@ final class QueryServer {
     }
     self.settings = settings
     tree = QueryTree(root: settings.root, osc: settings.listen[0])
+    var name = [CChar](repeating: 0, count: 256)
+    gethostname(&name, name.count - 1)
+    machine = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
   deinit {
@@ -45,53 +58,87 @@ final class QueryServer {
     for connection in connections { close(connection.descriptor) }
   }
 
-  func watch(_ watched: inout [pollfd]) {
+  /// When there is something to do without any news; while there is nothing to spend, nobody is watched.
+  func watch(_ watched: inout [pollfd], at now: Micros) -> Micros? {
+    guard budget.has(Double(Cost.request), at: now) else { return budget.time(of: Double(Cost.request)) }
     watched.append(pollfd(fd: listener, events: Int16(POLLIN), revents: 0))
     for connection in connections {
       let events = connection.written < connection.output.count ? POLLOUT : POLLIN
       watched.append(pollfd(fd: connection.descriptor, events: Int16(events), revents: 0))
     }
+    return connections.contains { $0.output.isEmpty && $0.searched < $0.input.count } ? now : nil
   }
 
   func serve(_ reading: Reading) {
     let now = Clocks.read().host
+    let whole = budget.left(at: now)
     accept(at: now)
-    for index in connections.indices.reversed() where !serve(&connections[index], reading, at: now) {
-      close(connections[index].descriptor)
-      connections.remove(at: index)
+    // Whoever was served goes to the end.
+    for _ in connections.indices {
+      let left = budget.left(at: now)
+      guard left >= Double(Cost.request), whole - left < Double(Cost.request) else { break }
+      var connection = connections.removeFirst()
+      if serve(&connection, reading, at: now) {
+        connections.append(connection)
+      } else {
+        close(connection.descriptor)
+      }
+    }
+    drop(where: { now - $0.active >= Self.idleLimit })
+  }
+
+  private func drop(where isUnwanted: (Connection) -> Bool) {
+    for index in connections.indices.reversed() where isUnwanted(connections[index]) {
+      close(connections.remove(at: index).descriptor)
     }
   }
 
   private func accept(at now: Micros) {
-    for _ in 0..<Self.connectionLimit {
+    while budget.has(Double(Cost.request), at: now) {
       var address = sockaddr_storage()
       var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
       let descriptor = withUnsafeMutableBytes(of: &address) { raw in
         Glibc.accept(listener, raw.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length)
       }
       guard descriptor >= 0 else { return }
+      budget.spend(Double(Cost.letter), at: now)
       setNonBlocking(descriptor)
-      guard connections.count < Self.connectionLimit, let source = Endpoint(address),
-        settings.allows(source.host)
+      guard let source = Endpoint(address), settings.allows(source.host),
+        let reached = Endpoint(of: descriptor)
       else {
         close(descriptor)
         continue
       }
-      connections.append(Connection(descriptor: descriptor, active: now))
+      makeRoom(for: source.host)
+      connections.append(
+        Connection(descriptor: descriptor, host: source.host, reached: reached.host, active: now))
     }
   }
 
-  /// false: it is to be closed.
+  /// A newcomer takes the place of the one that has been idle for longest, those first that never asked for anything; of its
+  /// own, when its address has many.
+  private func makeRoom(for host: Host) {
+    let own = connections.filter { $0.host == host }
+    let crowd = own.count >= Self.hostLimit ? own : connections
+    guard own.count >= Self.hostLimit || connections.count >= Self.connectionLimit,
+      let idle = crowd.min(by: { ($0.hasAsked ? 1 : 0, $0.active) < ($1.hasAsked ? 1 : 0, $1.active) })
+    else { return }
+    drop(where: { $0.descriptor == idle.descriptor })
+  }
+
+  /// One request at most. false: it is to be closed.
   private func serve(_ connection: inout Connection, _ reading: Reading, at now: Micros) -> Bool {
-    var chunk = [UInt8](repeating: 0, count: 4096)
     if connection.output.isEmpty, !connection.isEnding {
-      let count = recv(connection.descriptor, &chunk, chunk.count, 0)
-      if count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR) { return false }
-      if count > 0 {
+      if connection.searched == connection.input.count {
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        let count = recv(connection.descriptor, &chunk, chunk.count, 0)
+        if count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR) { return false }
+        guard count > 0 else { return true }
+        budget.spend(Double(Cost.letter), at: now)
         connection.input += chunk[..<count]
         connection.active = now
       }
-      answerRequests(&connection, reading)
+      answerRequest(&connection, reading, at: now)
     }
     if connection.written < connection.output.count {
       let sent = connection.output.withUnsafeBytes { raw in
@@ -101,6 +148,7 @@ final class QueryServer {
       }
       if sent < 0, errno != EAGAIN, errno != EINTR { return false }
       if sent > 0 {
+        budget.spend(Double(Cost.letter / 4), at: now)
         connection.written += sent
         connection.active = now
       }
@@ -110,29 +158,31 @@ final class QueryServer {
       connection.written = 0
       if connection.isEnding { return false }
     }
-    return now - connection.active < Self.idleLimit
+    return true
   }
 
-  private func answerRequests(_ connection: inout Connection, _ reading: Reading) {
-    while !connection.isEnding, connection.output.count < Self.unreadLimit {
-      switch HTTPRequest.read(connection.input) {
-      case .incomplete: return
-      case .bad(let status):
-        connection.output += response(QueryTree.Answer(status: status), hasBody: true, keepsAlive: false)
-        connection.isEnding = true
-      case .request(let request, let length):
-        connection.input.removeFirst(length)
-        connection.isEnding = !request.keepsAlive
-        connection.output += response(
-          answer(request, reading), hasBody: request.method != "HEAD", keepsAlive: request.keepsAlive)
-      }
+  private func answerRequest(_ connection: inout Connection, _ reading: Reading, at now: Micros) {
+    switch HTTPRequest.read(connection.input, searched: connection.searched) {
+    case .incomplete: connection.searched = connection.input.count
+    case .bad(let status):
+      connection.output += response(QueryTree.Answer(status: status), hasBody: true, keepsAlive: false)
+      connection.isEnding = true
+    case .request(let request, let length):
+      connection.hasAsked = true
+      connection.input.removeFirst(length)
+      connection.searched = 0
+      connection.isEnding = !request.keepsAlive
+      connection.output += response(
+        answer(request, reading, at: connection.reached), hasBody: request.method != "HEAD",
+        keepsAlive: request.keepsAlive)
+      budget.spend(Double(Cost.query(asking: length, telling: connection.output.count)), at: now)
     }
   }
 
-  private func answer(_ request: HTTPRequest, _ reading: Reading) -> QueryTree.Answer {
+  private func answer(_ request: HTTPRequest, _ reading: Reading, at reached: Host) -> QueryTree.Answer {
     guard request.method == "GET" || request.method == "HEAD" else { return QueryTree.Answer(status: 405) }
-    guard request.isForUs else { return QueryTree.Answer(status: 403) }
-    return tree.answer(path: request.path, query: request.query, reading)
+    guard request.isFor(machine) else { return QueryTree.Answer(status: 403) }
+    return tree.answer(path: request.path, query: request.query, reading, at: reached)
   }
 
   private func response(_ answer: QueryTree.Answer, hasBody: Bool, keepsAlive: Bool) -> [UInt8] {

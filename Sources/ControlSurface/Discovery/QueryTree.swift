@@ -1,22 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// OSCQuery: the table as a tree that a controller can read to build its own page. Pure: a request in, an answer out.
+/// OSCQuery: the table as a tree that a controller can read to build its own page. Pure: a request in, an answer out. All of it
+/// but the values is written once.
 struct QueryTree {
   let root: String
-  let hostInfo: JSON
+  private let port: UInt16
+  private let top: Branch
 
   private static let attributes = [
     "FULL_PATH", "CONTENTS", "TYPE", "ACCESS", "VALUE", "RANGE", "DESCRIPTION", "UNIT", "CLIPMODE",
   ]
 
+  /// A node and what is below it.
+  private struct Branch {
+    var name: String
+    var row: Node?
+    /// As JSON; the value, which is nil, is looked up when it is told.
+    var members: [(name: String, text: String?)] = []
+    var branches: [Branch] = []
+  }
+
   init(root: String, osc: Endpoint) {
     self.root = root
-    let extensions: [(String, JSON)] =
-      Self.attributes.dropFirst(3).map { ($0, .truth(true)) } + [("LISTEN", .truth(false))]
-    hostInfo = .object([
-      ("NAME", .text(root)), ("EXTENSIONS", .object(extensions)), ("OSC_IP", .text("\(osc.host)")),
-      ("OSC_PORT", .whole(Int64(osc.port))), ("OSC_TRANSPORT", .text("UDP")),
-    ])
+    port = osc.port
+    var below = Branch(name: root)
+    for row in Self.shown {
+      Self.insert(row, row.path.split(separator: "/")[...], into: &below)
+    }
+    Self.describe(&below, at: "/" + root)
+    var top = Branch(name: "", branches: [below])
+    Self.describe(&top, at: "")
+    self.top = top
   }
 
   struct Answer: Equatable {
@@ -25,81 +39,114 @@ struct QueryTree {
     var body = ""
   }
 
-  func answer(path: String, query: String?, _ reading: Reading) -> Answer {
-    if query == "HOST_INFO" { return Answer(status: 200, body: hostInfo.text) }
-    guard let node = node(at: path) else { return Answer(status: 404) }
+  /// `host` is our address as the asker reached it.
+  func answer(path: String, query: String?, _ reading: Reading, at host: Host = .loopback) -> Answer {
+    if query == "HOST_INFO" { return Answer(status: 200, body: hostInfo(host)) }
+    guard let branch = branch(at: path) else { return Answer(status: 404) }
+    var body = ""
     switch query {
-    case nil: return Answer(status: 200, body: .init(json(node, reading).text))
+    case nil: write(branch, reading, to: &body)
     case "HTML": return Answer(status: 200, type: "text/html; charset=utf-8", body: page(reading))
+    case "CONTENTS" where !branch.branches.isEmpty:
+      body = "{"
+      writeContents(branch, reading, to: &body)
+      body += "}"
     case let attribute?:
       guard Self.attributes.contains(attribute) else { return Answer(status: 400) }
-      guard let row = node.row else {
+      guard let member = branch.members.first(where: { $0.name == attribute }) else {
         // A container has a path and contents; of the rest nothing.
-        let value = members(node, reading).first { $0.0 == attribute }
-        return Answer(status: 200, body: JSON.object(value.map { [$0] } ?? []).text)
-      }
-      guard let value = members(node, reading).first(where: { $0.0 == attribute }) else {
+        guard let row = branch.row else { return Answer(status: 200, body: "{}") }
         return Answer(status: attribute == "VALUE" && !row.isReadable ? 204 : 400)
       }
-      return Answer(status: 200, body: JSON.object([value]).text)
+      body = "{\"\(member.name)\":\(member.text ?? value(branch.row, reading))}"
     }
+    return Answer(status: 200, body: body)
   }
 
-  private struct Place {
-    /// Below the root; nil is above it.
-    var path: String?
-    var full: String
-    var row: Node?
+  private func hostInfo(_ host: Host) -> String {
+    let extensions: [(String, JSON)] =
+      Self.attributes.dropFirst(3).map { ($0, .truth(true)) } + [("LISTEN", .truth(false))]
+    return JSON.object([
+      ("NAME", .text(root)), ("EXTENSIONS", .object(extensions)), ("OSC_IP", .text("\(host)")),
+      ("OSC_PORT", .whole(Int64(port))), ("OSC_TRANSPORT", .text("UDP")),
+    ]).text
   }
 
   private static let shown = Table.rows.filter { $0.kind != .verb && $0.kind != .answer }
 
-  private func node(at path: String) -> Place? {
-    var path = path
-    while path.count > 1, path.hasSuffix("/") { path.removeLast() }
-    if path == "/" || path.isEmpty { return Place(path: nil, full: "/", row: nil) }
-    if path == "/" + root { return Place(path: "", full: path, row: nil) }
-    guard path.hasPrefix("/\(root)/") else { return nil }
-    let below = String(path.dropFirst(root.count + 2))
-    let row = Self.shown.first { $0.path == below }
-    guard row != nil || Self.shown.contains(where: { $0.path.hasPrefix(below + "/") }) else { return nil }
-    return Place(path: below, full: path, row: row)
+  private static func insert(_ row: Node, _ names: ArraySlice<Substring>, into branch: inout Branch) {
+    guard let name = names.first else {
+      branch.row = row
+      return
+    }
+    let place = branch.branches.firstIndex { $0.name == name } ?? branch.branches.count
+    if place == branch.branches.count { branch.branches.append(Branch(name: String(name))) }
+    insert(row, names.dropFirst(), into: &branch.branches[place])
   }
 
-  private func json(_ place: Place, _ reading: Reading) -> JSON { .object(members(place, reading)) }
-
-  private func members(_ place: Place, _ reading: Reading) -> [(String, JSON)] {
-    var members: [(String, JSON)] = [("FULL_PATH", .text(place.full))]
-    if let row = place.row {
-      members.append(("DESCRIPTION", .text(row.words)))
-      members.append(("ACCESS", .whole(access(row))))
-      members.append(("TYPE", .text(row.typeTags)))
-      if let read = row.read { members.append(("VALUE", .list(read(reading).map(json)))) }
-      members.append(("RANGE", .list(row.parameters.map(range))))
+  private static func describe(_ branch: inout Branch, at path: String) {
+    func add(_ name: String, _ value: JSON?) { branch.members.append((name, value?.text)) }
+    add("FULL_PATH", .text(path.isEmpty ? "/" : path))
+    if let row = branch.row {
+      add("DESCRIPTION", .text(row.words))
+      add("ACCESS", .whole(access(row)))
+      add("TYPE", .text(row.typeTags))
+      if row.isReadable { add("VALUE", nil) }
+      add("RANGE", .list(row.parameters.map(range)))
       if row.parameters.contains(where: { !$0.unit.isEmpty }) {
-        members.append(("UNIT", .list(row.parameters.map { .text($0.unit) })))
+        add("UNIT", .list(row.parameters.map { .text($0.unit) }))
       }
-      members.append(("CLIPMODE", .list(row.parameters.map { .text($0.clips ? "both" : "none") })))
+      add("CLIPMODE", .list(row.parameters.map { .text($0.clips ? "both" : "none") }))
     }
-    let children = children(of: place)
-    if !children.isEmpty {
-      members.append(("CONTENTS", .object(children.map { ($0.name, json($0.place, reading)) })))
+    for index in branch.branches.indices {
+      describe(&branch.branches[index], at: "\(path)/\(branch.branches[index].name)")
     }
-    return members
   }
 
-  private func children(of place: Place) -> [(name: String, place: Place)] {
-    guard let path = place.path else { return [(root, Place(path: "", full: "/" + root, row: nil))] }
-    let prefix = path.isEmpty ? "" : path + "/"
-    var names: [String] = []
-    for row in Self.shown where row.path.hasPrefix(prefix) {
-      let name = String(row.path.dropFirst(prefix.count).prefix { $0 != "/" })
-      if names.last != name, !names.contains(name) { names.append(name) }
+  private func branch(at path: String) -> Branch? {
+    guard path.utf8.count <= PacketCheck.addressLimit, path.utf8.first == UInt8(ascii: "/") else {
+      return nil
     }
-    return names.compactMap { name in node(at: "/\(root)/\(prefix)\(name)").map { (name, $0) } }
+    var branch = top
+    for name in path.split(separator: "/") {
+      guard let next = branch.branches.first(where: { $0.name == name }) else { return nil }
+      branch = next
+    }
+    return branch
   }
 
-  private func access(_ row: Node) -> Int64 {
+  private func write(_ branch: Branch, _ reading: Reading, to text: inout String) {
+    var separator = "{"
+    for member in branch.members {
+      text += separator
+      text += "\"\(member.name)\":"
+      text += member.text ?? value(branch.row, reading)
+      separator = ","
+    }
+    if !branch.branches.isEmpty {
+      text += ","
+      writeContents(branch, reading, to: &text)
+    }
+    text += "}"
+  }
+
+  private func writeContents(_ branch: Branch, _ reading: Reading, to text: inout String) {
+    text += "\"CONTENTS\":"
+    var separator = "{"
+    for next in branch.branches {
+      text += separator
+      text += "\"\(next.name)\":"
+      write(next, reading, to: &text)
+      separator = ","
+    }
+    text += "}"
+  }
+
+  private func value(_ row: Node?, _ reading: Reading) -> String {
+    JSON.list((row?.read?(reading) ?? []).map(json)).text
+  }
+
+  private static func access(_ row: Node) -> Int64 {
     switch row.kind {
     case .value: 3
     case .reading, .feed: 1
@@ -121,7 +168,7 @@ struct QueryTree {
     }
   }
 
-  private func range(_ parameter: Parameter) -> JSON {
+  private static func range(_ parameter: Parameter) -> JSON {
     switch parameter {
     case .number(let range, _):
       .object([("MIN", .number(range.lowerBound)), ("MAX", .number(range.upperBound))])
@@ -136,7 +183,17 @@ struct QueryTree {
   /// For a browser: the addresses and what they say now.
   private func page(_ reading: Reading) -> String {
     func escaped(_ text: String) -> String {
-      text.map { ["&": "&amp;", "<": "&lt;", ">": "&gt;", "\"": "&quot;"][$0] ?? String($0) }.joined()
+      var shown = ""
+      for scalar in text.unicodeScalars {
+        switch scalar {
+        case "&": shown += "&amp;"
+        case "<": shown += "&lt;"
+        case ">": shown += "&gt;"
+        case "\"": shown += "&quot;"
+        default: shown.unicodeScalars.append(scalar)
+        }
+      }
+      return shown
     }
     let rows = Self.shown.map { row in
       let value = (row.read?(reading) ?? []).map { argument in

@@ -133,18 +133,24 @@ func setOption(_ descriptor: Int32, _ level: Int32, _ name: Int32, _ value: Int3
 func bindSocket(_ descriptor: Int32, to wanted: Endpoint) throws(OpenFailure) -> Endpoint {
   let failed = wanted.withSocketAddress { address, length in Glibc.bind(descriptor, address, length) != 0 }
   if failed { throw OpenFailure(endpoint: wanted, call: "bind", code: errno) }
-  var address = sockaddr_storage()
-  var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-  let unknown = withUnsafeMutableBytes(of: &address) { raw in
-    getsockname(descriptor, raw.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length) != 0
-  }
-  guard !unknown, let endpoint = Endpoint(address) else {
+  guard let endpoint = Endpoint(of: descriptor) else {
     throw OpenFailure(endpoint: wanted, call: "getsockname", code: errno)
   }
   return endpoint
 }
 
 extension Endpoint {
+  /// A socket's own.
+  init?(of descriptor: Int32) {
+    var address = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    let unknown = withUnsafeMutableBytes(of: &address) { raw in
+      getsockname(descriptor, raw.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length) != 0
+    }
+    if unknown { return nil }
+    self.init(address)
+  }
+
   init?(_ storage: sockaddr_storage) {
     let made: Endpoint? = withUnsafeBytes(of: storage) { raw in
       switch Int32(storage.ss_family) {

@@ -5,15 +5,17 @@ import MIDIControl
 
 /// The machine with real sockets and clocks: wait, hand it what came, carry out what it says. One thread runs it.
 final class SurfaceLoop {
-  /// Datagrams read from one socket, and looked at, before anything else gets its turn: a flood delays a beat by less
-  /// than that.
+  /// Datagrams read from one socket before anything else gets its turn.
   static let readBatch = 512
   static let batch = 32
+  /// How often we look for more while there is nothing to spend on it.
+  static let pace = Micros(2000)
 
   let shared: Shared
   private let doors: Doors
   private var machine: SurfaceMachine
-  private var inbox = Inbox()
+  private var watched: [pollfd] = []
+  private var inbox = Inbox(at: Clocks.read().host)
   private let notice: @Sendable (Notice) -> Void
   private let handler: @Sendable (Order) -> Verdict
   private let keep: @Sendable ([MIDIBinding]) -> Void
@@ -44,30 +46,43 @@ final class SurfaceLoop {
   }
 
   func run() {
-    var watched: [pollfd] = []
+    while !step() { rest() }
+    machine.close(clocks: Clocks.read())
+    drain()
+  }
+
+  /// Until there is something to do. What comes while others wait because of what they cost is only put in its place.
+  private func rest() {
+    let begun = Clocks.read().host
     while true {
-      if step() { break }
+      let now = Clocks.read().host
       watched.removeAll(keepingCapacity: true)
       watched.append(pollfd(fd: shared.wakeUp, events: Int16(POLLIN), revents: 0))
       for index in 0..<doors.count {
         guard let descriptor = doors.descriptor(index) else { continue }
         watched.append(pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0))
       }
-      doors.query?.watch(&watched)
-      wait(for: &watched, until: machine.deadline)
+      let ours = 1..<watched.count
+      let asked = doors.query?.watch(&watched, at: now) ?? machine.deadline
+      let turn = inbox.deadline.map { $0 <= now ? now : max($0, begun + Self.pace) } ?? machine.deadline
+      let isReady = wait(until: min(machine.deadline, min(asked, turn)), from: now)
+      let isOther = watched.indices.contains { watched[$0].revents != 0 && !ours.contains($0) }
+      guard isReady, !inbox.isEmpty, !isOther else { return }
+      for index in 0..<doors.count { read(from: index) }
     }
-    machine.close(clocks: Clocks.read())
-    drain()
   }
 
-  /// poll counts milliseconds, which is too coarse for a beat: the last of them is slept by the clock.
-  private func wait(for watched: inout [pollfd], until deadline: Micros) {
-    let left = inbox.isEmpty ? max(0, (deadline - Clocks.read().host).count) : 0
+  /// Whether there is something to read. poll counts milliseconds, which is too coarse for a beat: the last of them is slept by
+  /// the clock.
+  private func wait(until deadline: Micros, from now: Micros) -> Bool {
+    let left = max(0, (deadline - now).count)
     let milliseconds = Int32(clamping: left / 1000)
-    if poll(&watched, nfds_t(watched.count), milliseconds) == 0, milliseconds == 0 {
+    if poll(&watched, nfds_t(watched.count), milliseconds) > 0 { return left > 0 }
+    if milliseconds == 0 {
       var rest = timespec(tv_sec: 0, tv_nsec: Int(left % 1000 * 1000))
       nanosleep(&rest, nil)
     }
+    return false
   }
 
   /// Everything that is to be done now. true: the end.
@@ -105,7 +120,9 @@ final class SurfaceLoop {
     for _ in 0..<Self.readBatch {
       switch doors.receive(index, into: buffer) {
       case .datagram(let count, let source):
-        inbox.put([UInt8](buffer[..<count]), from: Peer(source, socket: index))
+        inbox.put(
+          UnsafeRawBufferPointer(rebasing: buffer[..<count]), from: Peer(source, socket: index),
+          at: Clocks.read().host)
       case .failure: continue
       case .nothing: return
       }
@@ -113,9 +130,13 @@ final class SurfaceLoop {
   }
 
   private func lookAtInbox() {
-    for _ in 0..<Self.batch {
-      guard let (datagram, peer) = inbox.next() else { return }
-      datagram.withUnsafeBytes { machine.receive($0, from: peer, clocks: Clocks.read()) }
+    var cost = 0
+    while cost < Cost.datagram {
+      let clocks = Clocks.read()
+      guard let letter = inbox.next(at: clocks.host) else { return }
+      let spent = letter.datagram.withUnsafeBytes { machine.receive($0, from: letter.peer, clocks: clocks) }
+      inbox.charge(spent, for: letter, at: clocks.host)
+      cost += Cost.letter + spent
       drain()
     }
   }
@@ -124,7 +145,9 @@ final class SurfaceLoop {
     if let state = shared.takeState() { machine.update(state, clocks: Clocks.read()) }
   }
 
+  /// The program's news once for all orders together: comparing everything that is told costs more than an order.
   private func drain() {
+    var isOrdered = false
     while let output = machine.nextOutput() {
       switch output {
       case .send(let bytes, let peer):
@@ -132,13 +155,16 @@ final class SurfaceLoop {
       case .order(let order):
         let verdict = handler(order)
         machine.settle(order, verdict, clocks: Clocks.read())
-        takeState()
+        isOrdered = true
       case .notice(let notice):
         self.notice(notice)
       case .learned(let bindings):
         keep(bindings)
       }
     }
+    guard isOrdered else { return }
+    takeState()
+    drain()
   }
 }
 

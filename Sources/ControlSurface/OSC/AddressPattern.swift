@@ -3,117 +3,206 @@
 /// OSC 1.0 address patterns, matched part by part, and OSC 1.1's `//`. liblo's own matcher lets `*` cross a slash and
 /// does not see `//`.
 ///
-/// The work is bounded by `workLimit`: a pattern made to be slow matches nothing.
+/// The address is read once, and every place that the pattern may have reached by then is kept at the same time: nothing is
+/// tried twice, whatever the pattern. A malformed one matches nothing.
 struct AddressPattern {
-  static let workLimit = 20_000
+  /// Places in one pattern: as many as an address of a packet can make, but for a long one that is all slashes.
+  static let stepLimit = 256
 
-  private let pattern: [UInt8]
-  private var work = 0
+  private enum Step {
+    case literal(UInt8)
+    case oneOf(Characters)
+    /// `*`: any run of characters of one part, also none.
+    case run
+    /// The first slash of `//`: any number of parts, also none.
+    case depth
+    /// Within those parts.
+    case parts
+    /// `{`, and the places at which its choices begin; the end of each goes to what follows `}`.
+    case choices(Places)
+    case jump(Int)
+    case end
+  }
+
+  /// Places, as bits.
+  private typealias Places = SIMD4<UInt64>
+
+  /// Empty: it is malformed.
+  private var steps: [Step] = []
+  /// Places looked at so far: what it has cost.
+  private(set) var work = 0
 
   init(_ pattern: String) {
-    self.pattern = Array(pattern.utf8)
+    guard let steps = Self.steps(of: Array(pattern.utf8)), steps.count <= Self.stepLimit else { return }
+    self.steps = steps
   }
 
-  static func isPattern(_ address: String) -> Bool {
+  static func isPattern(_ address: some Sequence<UInt8>) -> Bool {
     var last: UInt8 = 0
-    for byte in address.utf8 {
-      if "*?[]{}".utf8.contains(byte) || (byte == UInt8(ascii: "/") && last == byte) { return true }
-      last = byte
-    }
-    return false
-  }
-
-  func matches(_ address: String) -> Bool {
-    var address = address
-    var matcher = self
-    return address.withUTF8 { matcher.matches(0, $0, 0) }
-  }
-
-  private mutating func matches(_ start: Int, _ address: UnsafeBufferPointer<UInt8>, _ from: Int) -> Bool {
-    var p = start
-    var a = from
-    while p < pattern.count {
-      work += 1
-      guard work < Self.workLimit else { return false }
-      switch pattern[p] {
-      case UInt8(ascii: "*"):
-        return star(p + 1, address, a)
-      case UInt8(ascii: "/") where p + 1 < pattern.count && pattern[p + 1] == UInt8(ascii: "/"):
-        return anyDepth(p + 1, address, a)
-      case UInt8(ascii: "["):
-        guard let end = bracket(p, address, a) else { return false }
-        p = end
-        a += 1
-      case UInt8(ascii: "{"):
-        return braces(p, address, a)
-      case UInt8(ascii: "?"):
-        guard a < address.count, address[a] != UInt8(ascii: "/") else { return false }
-        p += 1
-        a += 1
-      case let byte:
-        guard a < address.count, address[a] == byte else { return false }
-        p += 1
-        a += 1
-      }
-    }
-    return a == address.count
-  }
-
-  /// Any run of characters, never across a slash.
-  private mutating func star(_ rest: Int, _ address: UnsafeBufferPointer<UInt8>, _ from: Int) -> Bool {
-    var a = from
-    while true {
-      if matches(rest, address, a) { return true }
-      guard a < address.count, address[a] != UInt8(ascii: "/"), work < Self.workLimit else { return false }
-      a += 1
-    }
-  }
-
-  /// `//`: any number of parts, also none. `rest` is the second slash.
-  private mutating func anyDepth(_ rest: Int, _ address: UnsafeBufferPointer<UInt8>, _ from: Int) -> Bool {
-    for a in from..<address.count where address[a] == UInt8(ascii: "/") {
-      if matches(rest, address, a) { return true }
-      guard work < Self.workLimit else { return false }
-    }
-    return false
-  }
-
-  /// Past the closing bracket if the character is in the set.
-  private func bracket(_ start: Int, _ address: UnsafeBufferPointer<UInt8>, _ a: Int) -> Int? {
-    guard a < address.count, address[a] != UInt8(ascii: "/"),
-      let end = pattern[(start + 1)...].firstIndex(of: UInt8(ascii: "]"))
-    else { return nil }
-    var set = pattern[(start + 1)..<end]
-    let negated = set.first == UInt8(ascii: "!")
-    if negated { set.removeFirst() }
-    var found = false
-    var index = set.startIndex
-    while index < set.endIndex {
-      // A dash first or last is itself.
-      if index + 2 < set.endIndex, set[index + 1] == UInt8(ascii: "-") {
-        if set[index] <= address[a], address[a] <= set[index + 2] { found = true }
-        index += 3
-      } else {
-        if set[index] == address[a] { found = true }
-        index += 1
-      }
-    }
-    return found != negated ? end + 1 : nil
-  }
-
-  private mutating func braces(_ start: Int, _ address: UnsafeBufferPointer<UInt8>, _ a: Int) -> Bool {
-    guard let end = pattern[start...].firstIndex(of: UInt8(ascii: "}")) else { return false }
-    for choice in pattern[(start + 1)..<end].split(
-      separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
-    {
-      work += 1
-      guard work < Self.workLimit else { return false }
-      if address.count - a >= choice.count, address[a..<a + choice.count].elementsEqual(choice),
-        matches(end + 1, address, a + choice.count)
-      {
+    for byte in address {
+      switch byte {
+      case UInt8(ascii: "*"), UInt8(ascii: "?"), UInt8(ascii: "["), UInt8(ascii: "]"), UInt8(ascii: "{"),
+        UInt8(ascii: "}"):
         return true
+      case slash where last == slash: return true
+      default: last = byte
       }
     }
     return false
+  }
+
+  mutating func matches(_ address: String) -> Bool {
+    reaches(read(address, from: start))
+  }
+
+  /// Of the paths below `prefix` those that it matches, by their places in the list. nil: that would cost more than `limit`.
+  mutating func matches(of paths: [String], below prefix: String, atMost limit: Int) -> [Int]? {
+    let common = read(prefix, from: start)
+    var found: [Int] = []
+    for (index, path) in paths.enumerated() {
+      guard work <= limit else { return nil }
+      if reaches(read(path, from: common)) { found.append(index) }
+    }
+    return found
+  }
+
+  private var start: Places {
+    var places = Places.zero
+    if !steps.isEmpty { places[0] = 1 }
+    return places
+  }
+
+  /// Where it stands after the text. Whatever leads on without a character leads forward: one pass in order is enough.
+  private mutating func read(_ text: String, from start: Places) -> Places {
+    var places = start
+    for byte in text.utf8 where places != .zero {
+      var next = Places.zero
+      visit(&places) { step, place in
+        switch step {
+        case .literal(let wanted): if wanted == byte { next.insert(place + 1) }
+        case .oneOf(let characters): if characters.contains(byte) { next.insert(place + 1) }
+        case .run: if byte != slash { next.insert(place) }
+        case .depth: if byte == slash { next.insert(place + 1) }
+        case .parts: next.insert(place)
+        case .choices, .jump, .end: break
+        }
+      }
+      places = next
+    }
+    return places
+  }
+
+  private mutating func reaches(_ end: Places) -> Bool {
+    var places = end
+    var isEnd = false
+    visit(&places) { step, _ in if case .end = step { isEnd = true } }
+    return isEnd
+  }
+
+  /// Each place once, with those to which it leads without a character.
+  private mutating func visit(_ places: inout Places, _ body: (Step, Int) -> Void) {
+    for word in 0..<Places.scalarCount {
+      var done: UInt64 = 0
+      while places[word] & ~done != 0 {
+        let bit = (places[word] & ~done).trailingZeroBitCount
+        done |= 1 << UInt64(bit)
+        work += 1
+        let place = word * 64 + bit
+        switch steps[place] {
+        case .run, .parts: places.insert(place + 1)
+        case .depth: places.insert(place + 2)
+        case .choices(let starts): places |= starts
+        case .jump(let target): places.insert(target)
+        case .literal, .oneOf, .end: break
+        }
+        body(steps[place], place)
+      }
+    }
+  }
+
+  // MARK: reading a pattern
+
+  private static func steps(of pattern: [UInt8]) -> [Step]? {
+    var steps: [Step] = []
+    var at = 0
+    while at < pattern.count {
+      switch pattern[at] {
+      case UInt8(ascii: "*"):
+        // Two in a row say no more than one.
+        if case .run? = steps.last {} else { steps.append(.run) }
+      case slash where at + 1 < pattern.count && pattern[at + 1] == slash:
+        if case .parts? = steps.last {} else { steps += [.depth, .parts] }
+      case UInt8(ascii: "?"): steps.append(.oneOf(Characters(allBut: [slash])))
+      case UInt8(ascii: "["):
+        guard let end = pattern[at...].firstIndex(of: UInt8(ascii: "]")) else { return nil }
+        steps.append(.oneOf(Characters(inBrackets: pattern[(at + 1)..<end])))
+        at = end
+      case UInt8(ascii: "{"):
+        guard let end = pattern[at...].firstIndex(of: UInt8(ascii: "}")) else { return nil }
+        guard let choices = choices(pattern[(at + 1)..<end], at: steps.count) else { return nil }
+        steps += choices
+        at = end
+      case let byte: steps.append(.literal(byte))
+      }
+      at += 1
+    }
+    return steps + [.end]
+  }
+
+  private static func choices(_ text: ArraySlice<UInt8>, at first: Int) -> [Step]? {
+    let choices = text.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false)
+    let end = first + 1 + text.count + 1
+    var steps: [Step] = []
+    var starts = Places.zero
+    for choice in choices {
+      guard first + steps.count + choice.count + 2 < stepLimit else { return nil }
+      starts.insert(first + 1 + steps.count)
+      steps += choice.map { .literal($0) } + [.jump(end)]
+    }
+    return [.choices(starts)] + steps
   }
 }
+
+/// A set of characters that an address can have.
+private struct Characters {
+  private var low: UInt64 = 0
+  private var high: UInt64 = 0
+
+  init(allBut excluded: [UInt8]) {
+    (low, high) = (.max, .max)
+    for byte in excluded { remove(byte) }
+  }
+
+  /// `a-z` is a range, a dash first or last is itself, `!` first means all others. Never a slash.
+  init(inBrackets text: ArraySlice<UInt8>) {
+    let isNegated = text.first == UInt8(ascii: "!")
+    var rest = isNegated ? text.dropFirst() : text
+    while let first = rest.popFirst() {
+      var last = first
+      if rest.count >= 2, rest.first == UInt8(ascii: "-") {
+        rest.removeFirst()
+        last = rest.removeFirst()
+      }
+      for byte in 0..<UInt8(128) where first <= byte && byte <= last { insert(byte) }
+    }
+    if isNegated { (low, high) = (~low, ~high) }
+    remove(slash)
+  }
+
+  func contains(_ byte: UInt8) -> Bool {
+    byte < 64 ? low >> UInt64(byte) & 1 == 1 : byte < 128 && high >> UInt64(byte - 64) & 1 == 1
+  }
+
+  private mutating func insert(_ byte: UInt8) {
+    if byte < 64 { low |= 1 << UInt64(byte) } else if byte < 128 { high |= 1 << UInt64(byte - 64) }
+  }
+
+  private mutating func remove(_ byte: UInt8) {
+    if byte < 64 { low &= ~(1 << UInt64(byte)) } else if byte < 128 { high &= ~(1 << UInt64(byte - 64)) }
+  }
+}
+
+extension SIMD4<UInt64> {
+  fileprivate mutating func insert(_ place: Int) { self[place / 64] |= 1 << UInt64(place % 64) }
+}
+private let slash = UInt8(ascii: "/")

@@ -21,15 +21,18 @@ struct Agenda {
     var due: Due
     var task: Task
     var peer: Peer
+    /// What it may cost; its sender has been charged.
+    var cost: Int
     /// Of two that are due together, the one that came first goes first.
     fileprivate var number: UInt64 = 0
     fileprivate(set) var time = Micros.zero
     fileprivate var asked = Micros.zero
 
-    init(due: Due, task: Task, peer: Peer) {
+    init(due: Due, task: Task, peer: Peer, cost: Int) {
       self.due = due
       self.task = task
       self.peer = peer
+      self.cost = cost
     }
   }
 

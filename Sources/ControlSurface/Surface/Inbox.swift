@@ -1,50 +1,144 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
 
-/// Datagrams that were read and wait to be looked at: one from each source in turn, so that a flood from some delays
-/// the others by one round and no more. Reading is cheap and looking is not: what would fill the kernel's buffer, where the
-/// first to come takes all, is sorted here.
+/// Datagrams that were read and wait to be looked at: whoever has cost least comes first, and of two newcomers the one that
+/// can cost less, so that a flood waits for everybody else. Reading is cheap and looking is not: what would fill the kernel's
+/// buffer, where the first to come takes all, is sorted here.
 ///
-/// Bounded. Of too many the source with the most waiting loses its newest.
+/// Bounded in number, in bytes, and in what all together may cost (`Cost.perSecond`).
 struct Inbox {
-  private(set) var count = 0
-  private(set) var dropped = 0
-  private var lines: [Peer: [[UInt8]]] = [:]
-  /// Each source that has something waiting, once; from `head` on.
-  private var turns: [Peer] = []
-  private var head = 0
+  struct Letter {
+    let datagram: [UInt8]
+    let peer: Peer
+    fileprivate let came: Micros
+    /// At most.
+    fileprivate let expected: Int
+    /// What its sender has cost before it and with it; of equals the first to come is first.
+    fileprivate let before: Int
+    fileprivate let number: Int
 
-  var isEmpty: Bool { count == 0 }
-
-  mutating func put(_ datagram: [UInt8], from peer: Peer) {
-    let isNew = lines[peer] == nil
-    if count >= Limits.inbox {
-      dropped += 1
-      guard isNew, let greedy = lines.max(by: { $0.value.count < $1.value.count })?.key,
-        lines[greedy]?.count ?? 0 > 1
-      else { return }
-      lines[greedy]?.removeLast()
-      count -= 1
-    }
-    lines[peer, default: []].append(datagram)
-    if isNew { turns.append(peer) }
-    count += 1
+    fileprivate var place: (Int, Int) { (before + expected, number) }
+    fileprivate var size: Int { Limits.letter + datagram.count }
   }
 
-  mutating func next() -> (datagram: [UInt8], peer: Peer)? {
-    guard head < turns.count else { return nil }
-    let peer = turns[head]
-    head += 1
-    if head == turns.count || head >= Limits.inbox {
-      turns.removeFirst(head)
-      head = 0
+  private struct Account {
+    /// What they have cost, as if all had begun together; of what waits, the most that it may cost.
+    var sum: Int
+    var waiting = 0
+    /// By how much less it was. Given back when nothing waits, or what they say next would overtake it.
+    var saved = 0
+  }
+
+  private(set) var dropped = 0
+  private(set) var bytes = 0
+  /// The first is next: a heap.
+  private var letters: [Letter] = []
+  private var numbered = 0
+  /// Who is not here stands at `level`, where the first in turn stood.
+  private var accounts: [Peer: Account] = [:]
+  private var level = 0
+  private var budget: TokenBucket
+
+  init(at now: Micros = .zero) {
+    budget = TokenBucket(perSecond: Cost.perSecond, capacity: Cost.atOnce, at: now)
+  }
+
+  var count: Int { letters.count }
+  var isEmpty: Bool { letters.isEmpty }
+
+  mutating func put(_ datagram: UnsafeRawBufferPointer, from peer: Peer, at now: Micros) {
+    let expected = Cost.expected(datagram)
+    var account = accounts[peer] ?? Account(sum: level)
+    let before = max(level, account.sum)
+    // The last quarter is for those who ask for little, and have asked for little.
+    let room = before == level && expected < Cost.datagram ? 4 : 3
+    guard count < Limits.inbox / 4 * room, bytes + datagram.count <= Limits.inboxBytes / 4 * room else {
+      dropped += 1
+      return
     }
-    guard var line = lines.removeValue(forKey: peer), !line.isEmpty else { return nil }
-    let datagram = line.removeFirst()
-    count -= 1
-    if !line.isEmpty {
-      lines[peer] = line
-      turns.append(peer)
+    if accounts.count >= 2 * Limits.inbox { forget() }
+    numbered += 1
+    let letter = Letter(
+      datagram: [UInt8](datagram), peer: peer, came: now, expected: expected, before: before, number: numbered
+    )
+    account.sum = before + expected
+    account.waiting += 1
+    accounts[peer] = account
+    bytes += letter.size
+    letters.append(letter)
+    rise()
+  }
+
+  mutating func put(_ datagram: [UInt8], from peer: Peer, at now: Micros) {
+    datagram.withUnsafeBytes { put($0, from: peer, at: now) }
+  }
+
+  /// nil: nothing waits, or it has to wait until the most that it may cost is there. So nobody waits for a debt.
+  mutating func next(at now: Micros) -> Letter? {
+    while let first = letters.first, now - first.came > Limits.patience {
+      removeFirst()
+      settle(first, cost: -Cost.letter)
+      dropped += 1
     }
-    return (datagram, peer)
+    guard let first = letters.first, budget.has(Double(first.expected), at: now) else { return nil }
+    removeFirst()
+    level = max(level, first.before)
+    return first
+  }
+
+  private mutating func removeFirst() {
+    letters.swapAt(0, count - 1)
+    bytes -= letters.removeLast().size
+    sink()
+  }
+
+  /// What looking at it came to.
+  mutating func charge(_ cost: Int, for letter: Letter, at now: Micros) {
+    budget.spend(Double(Cost.letter + cost), at: now)
+    settle(letter, cost: cost)
+  }
+
+  private mutating func settle(_ letter: Letter, cost: Int) {
+    guard var account = accounts[letter.peer] else { return }
+    account.waiting -= 1
+    account.saved += letter.expected - Cost.letter - cost
+    if account.waiting == 0 {
+      account.sum -= account.saved
+      account.saved = 0
+    }
+    accounts[letter.peer] = account
+  }
+
+  /// When the first in turn can be looked at.
+  var deadline: Micros? { letters.first.map { budget.time(of: Double($0.expected)) } }
+
+  /// Of those who have nothing waiting, what they have cost.
+  private mutating func forget() {
+    accounts = accounts.filter { $0.value.waiting > 0 }
+  }
+
+  private func isBefore(_ a: Int, _ b: Int) -> Bool {
+    letters[a].place < letters[b].place
+  }
+
+  private mutating func rise() {
+    var child = count - 1
+    while child > 0, isBefore(child, (child - 1) / 2) {
+      letters.swapAt(child, (child - 1) / 2)
+      child = (child - 1) / 2
+    }
+  }
+
+  private mutating func sink() {
+    var parent = 0
+    while true {
+      var least = parent
+      for child in [2 * parent + 1, 2 * parent + 2] where child < count && isBefore(child, least) {
+        least = child
+      }
+      guard least != parent else { return }
+      letters.swapAt(parent, least)
+      parent = least
+    }
   }
 }

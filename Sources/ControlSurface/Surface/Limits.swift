@@ -30,9 +30,17 @@ enum Limits {
   /// Sources whose rates are remembered, and for how long after their last word.
   static let sources = 1024
   static let sourceMemory = Micros(1_000_000)
-  /// Datagrams that wait to be looked at.
+  /// Datagrams that wait to be looked at, and their bytes with what it takes to keep one.
   static let inbox = 2048
+  static let inboxBytes = 4 << 20
+  static let letter = 64
+  /// What has waited longer is not obeyed any more.
+  static let patience = Micros(3_000_000)
   static let errorsPerSecond = 5.0
+  /// Bytes of answers to one host that nobody named in `allow`: its address may be forged. Eight times all values at once, then all
+  /// of them every two seconds.
+  static let answersAtOnce = 65_536.0
+  static let answersPerSecond = 4096.0
   /// Keys, knobs and pedals that wait for the surface's thread.
   static let midi = 256
   /// "Nobody listens there", this often in a row, ends a subscription.
@@ -53,49 +61,67 @@ struct TokenBucket {
     last = now
   }
 
-  mutating func take(at now: Micros) -> Bool {
+  mutating func take(_ amount: Double = 1, at now: Micros) -> Bool {
+    guard has(amount, at: now) else { return false }
+    tokens -= amount
+    return true
+  }
+
+  mutating func has(_ amount: Double, at now: Micros) -> Bool { left(at: now) >= amount }
+
+  mutating func left(at now: Micros) -> Double {
     tokens = min(capacity, tokens + max(0, Double((now - last).count)) / 1e6 * perSecond)
     last = now
-    guard tokens >= 1 else { return false }
-    tokens -= 1
-    return true
+    return tokens
+  }
+
+  /// Whether it is there or not.
+  mutating func spend(_ amount: Double, at now: Micros) {
+    tokens = left(at: now) - amount
+  }
+
+  /// When so much will be there.
+  func time(of amount: Double) -> Micros {
+    last + Micros(rounding: (max(0, amount - tokens) / perSecond * 1e6).rounded(.up))
   }
 }
 
-/// Rates of the sources heard last. Beyond as many as can be remembered there is a crowd: its errors are limited together,
-/// and what it says by the turns of the `Inbox` alone.
+/// How often the sources heard last may still be told of their errors, and how much may be answered to their hosts. Beyond as many as can be remembered there is a crowd,
+/// which is limited together.
 struct SourceRates {
   private struct Source {
-    var messages: TokenBucket
     var errors: TokenBucket
+    var answers: TokenBucket
     var heard: Micros
+
+    init(at now: Micros) {
+      errors = TokenBucket(perSecond: Limits.errorsPerSecond, capacity: Limits.errorsPerSecond, at: now)
+      answers = TokenBucket(perSecond: Limits.answersPerSecond, capacity: Limits.answersAtOnce, at: now)
+      heard = now
+    }
   }
 
-  let messagesPerSecond: Double
   private var sources: [Endpoint: Source] = [:]
-  private var crowdErrors: TokenBucket?
+  private var crowd: Source?
   private var swept = Micros.zero
-
-  init(messagesPerSecond: Double) {
-    self.messagesPerSecond = messagesPerSecond
-  }
 
   var count: Int { sources.count }
 
-  mutating func mayAsk(_ source: Endpoint, at now: Micros) -> Bool {
-    guard remember(source, at: now) else { return true }
-    return sources[source]?.messages.take(at: now) ?? false
-  }
-
   mutating func mayBeToldOff(_ source: Endpoint, at now: Micros) -> Bool {
     guard remember(source, at: now) else {
-      if crowdErrors == nil {
-        crowdErrors = TokenBucket(
-          perSecond: Limits.errorsPerSecond, capacity: Limits.errorsPerSecond, at: now)
-      }
-      return crowdErrors?.take(at: now) ?? false
+      crowd = crowd ?? Source(at: now)
+      return crowd?.errors.take(at: now) ?? false
     }
     return sources[source]?.errors.take(at: now) ?? false
+  }
+
+  mutating func mayBeAnswered(_ host: Host, bytes: Int, at now: Micros) -> Bool {
+    let source = Endpoint(host, port: 0)
+    guard remember(source, at: now) else {
+      crowd = crowd ?? Source(at: now)
+      return crowd?.answers.take(Double(bytes), at: now) ?? false
+    }
+    return sources[source]?.answers.take(Double(bytes), at: now) ?? false
   }
 
   /// false: it is one of the crowd.
@@ -111,10 +137,7 @@ struct SourceRates {
       sources = sources.filter { now - $0.value.heard < Limits.sourceMemory }
       guard sources.count < Limits.sources else { return false }
     }
-    sources[source] = Source(
-      messages: TokenBucket(perSecond: messagesPerSecond, capacity: messagesPerSecond, at: now),
-      errors: TokenBucket(perSecond: Limits.errorsPerSecond, capacity: Limits.errorsPerSecond, at: now),
-      heard: now)
+    sources[source] = Source(at: now)
     return true
   }
 }

@@ -86,9 +86,14 @@ public struct SurfaceCounters: Hashable, Sendable {
   public var malformed = 0
   /// From addresses that are not allowed.
   public var strangers = 0
+  /// Left out, because all together ask for more than we give.
   public var tooFast = 0
   public var agendaFull = 0
+  /// Places of patterns that were looked at.
+  public var patternSteps = 0
   public var sent = 0
+  /// Answers that were not sent, because their host had been answered enough.
+  public var withheld = 0
   /// Controllers that asked to be told, and are.
   public var subscribers = 0
 }
@@ -117,8 +122,6 @@ public struct SurfaceSettings: Sendable {
   /// Controllers that are told without asking.
   public var targets: [Peer] = []
   public var targetGroups: Group = [.state, .beat, .position]
-  /// From one source.
-  public var messagesPerSecond = 2000.0
   /// What keys, knobs and pedals move, as the user wrote it down, and as it was learned.
   public var bindings: [MIDIBinding] = []
   public var learned: [MIDIBinding] = []
@@ -126,6 +129,9 @@ public struct SurfaceSettings: Sendable {
   public var keep: @Sendable ([MIDIBinding]) -> Void = { _ in }
 
   public init() {}
+
+  /// This machine's address cannot be forged from outside, and those that the user named are the user's to answer for.
+  func trusts(_ host: Host) -> Bool { host.isLoopback || allow.contains { $0.contains(host) } }
 
   func allows(_ host: Host) -> Bool {
     allow.isEmpty || host.isLoopback || allow.contains { $0.contains(host) }

@@ -11,20 +11,20 @@ extension SurfaceMachine {
     case .query: try query(arguments, from: peer)
     case .subscribe: try subscribe(arguments, from: peer, dialect: dialect)
     case .unsubscribe: try unsubscribe(arguments, from: peer)
-    case .midiList: listBindings(to: answerTarget(for: peer))
+    case .midiList: try listBindings(to: answerTarget(for: peer))
     }
   }
 
   private mutating func pong(_ arguments: [Argument], to peer: Peer, dialect: Dialect) {
     if dialect == .klick {
-      send(Message("/klick/pong"), to: answerTarget(for: peer))
+      reply(Message("/klick/pong"), to: answerTarget(for: peer))
       return
     }
     let port = settings.listen.first?.port ?? 0
     let answer: [Argument] = [
       .string(Table.root), .string(settings.version), .int32(Int32(port)), .int64(now.count),
     ]
-    send(
+    reply(
       Message("/\(settings.root)/pong", arguments: answer + arguments.prefix(4).filter(\.isSendable)),
       to: answerTarget(for: peer))
   }
@@ -32,15 +32,19 @@ extension SurfaceMachine {
   private mutating func query(_ arguments: [Argument], from peer: Peer) throws(Refusal) {
     var rows = Array(Table.rows.indices.filter { Table.rows[$0].isReadable })
     if case .string(let text)? = arguments.first, !text.isEmpty {
-      let pattern = AddressPattern(text.hasPrefix("/") ? text : "/\(settings.root)/\(text)")
-      rows = rows.filter { pattern.matches("/\(settings.root)/\(Table.rows[$0].path)") }
+      guard text.utf8.count <= PacketCheck.addressLimit else {
+        throw .range("at most \(PacketCheck.addressLimit) bytes")
+      }
+      rows = try self.rows(matching: text.hasPrefix("/") ? text : "/\(settings.root)/\(text)")
+        .filter { Table.rows[$0].isReadable }
       guard !rows.isEmpty else { throw Refusal(.unknownAddress, "no value matches") }
     }
-    tell(rows, to: answerTarget(for: peer), framed: true)
+    try answer(rows, to: peer)
   }
 
   private mutating func subscribe(_ arguments: [Argument], from peer: Peer, dialect: Dialect) throws(Refusal)
   {
+    try allowance.spend(Cost.picture)
     let wish = try SubscriptionWish(arguments, from: peer.endpoint)
     let target = Peer(
       Endpoint(peer.endpoint.host, port: wish.port ?? peer.endpoint.port), socket: peer.socket)
@@ -99,6 +103,7 @@ extension SurfaceMachine {
   }
 
   private mutating func unsubscribe(_ arguments: [Argument], from peer: Peer) throws(Refusal) {
+    try allowance.spend(Cost.picture)
     let wish = try SubscriptionWish(arguments, from: peer.endpoint)
     let port = wish.port
     guard
@@ -168,17 +173,18 @@ extension SurfaceMachine {
   /// One clear error, to the sender alone; at most five a second.
   mutating func refuse(_ refusal: Refusal, _ address: String, to peer: Peer, at target: Peer? = nil) {
     counters.refused += 1
+    _ = allowance.take(Cost.refusal)
     reading.own.errors += 1
     comparisonDue = comparisonDue ?? now + Limits.flushInterval
     guard rates.mayBeToldOff(peer.endpoint, at: now) else { return }
     // Looked for here, where it is said: it takes longer than all the rest.
     let refusal =
-      refusal == .unknown
+      refusal == .unknown && allowance.take(Cost.suggestion)
       ? Refusal(.unknownAddress, refusal.text + suggestion(for: address)) : refusal
     let shown = printable(address, limit: 80)
     let name =
       shown.hasPrefix("/\(settings.root)/") ? String(shown.dropFirst(settings.root.utf8.count + 2)) : shown
-    send(
+    reply(
       Message(
         "/\(settings.root)/error", .string("\(name): \(refusal.text)"), .string(shown),
         .int32(refusal.code.rawValue)),
@@ -204,6 +210,8 @@ extension SurfaceMachine {
     let neighbours = subscribers.filter { $0.target.endpoint == peer.endpoint }
     return neighbours.first?.target ?? peer
   }
+
+  mutating func reply(_ message: Message, to peer: Peer) { reply(LibloCodec.encode(message), to: peer) }
 
   mutating func send(_ message: Message, to peer: Peer) {
     sendPacket(LibloCodec.encode(message), to: peer)

@@ -17,22 +17,17 @@ extension SurfaceMachine {
     if settings.aliases, let alias = Aliases.find(message.address, root: settings.root) {
       return try obey(alias, arguments, address: message.address, from: peer, at: time)
     }
-    guard let path = path(of: message.address) else {
-      if AddressPattern.isPattern(message.address) {
-        return try dispatchPattern(message.address, arguments, from: peer, at: time)
-      }
-      throw .unknown
-    }
-    if AddressPattern.isPattern(path) {
+    if AddressPattern.isPattern(message.address.utf8) {
       return try dispatchPattern(message.address, arguments, from: peer, at: time)
     }
+    guard let path = path(of: message.address) else { throw .unknown }
     if let id = Table.id(path) {
       return try obey(id.index, arguments, from: peer, at: time)
     }
     // A controller that can send but one number writes the rest into the address.
-    let parts = path.split(separator: "/")
-    if parts.first == "subscribe" || parts.first == "unsubscribe", let verb = Verb(rawValue: String(parts[0]))
-    {
+    if path.hasPrefix("subscribe/") || path.hasPrefix("unsubscribe/") {
+      let parts = path.split(separator: "/")
+      guard let verb = Verb(rawValue: String(parts[0])) else { throw .unknown }
       if let first = arguments.first?.number, first < 0.5 { return }
       let port = parts.dropFirst().prefix(1).map { Argument.string(String($0)) }
       let groups = parts.dropFirst(2).joined(separator: " ")
@@ -62,17 +57,17 @@ extension SurfaceMachine {
   private mutating func dispatchPattern(
     _ address: String, _ arguments: [Argument], from peer: Peer, at time: Micros
   ) throws(Refusal) {
-    let pattern = AddressPattern(address)
     var asked: [Int] = []
     var found = false
     var failure: Refusal?
-    for (index, row) in Table.rows.enumerated() where pattern.matches("/\(settings.root)/\(row.path)") {
-      switch row.kind {
+    for index in try rows(matching: address) {
+      switch Table.rows[index].kind {
       case .value:
         found = true
         if arguments.isEmpty {
           asked.append(index)
         } else {
+          try allowance.spend(Cost.message)
           do throws(Refusal) { try obey(index, arguments, from: peer, at: time) } catch {
             failure = failure ?? error
           }
@@ -85,9 +80,26 @@ extension SurfaceMachine {
       case .trigger, .order, .feed, .verb, .answer: continue
       }
     }
-    if !asked.isEmpty { tell(asked, to: answerTarget(for: peer), framed: true) }
+    if !asked.isEmpty { try answer(asked, to: peer) }
     if let failure { throw failure }
     if !found { throw Refusal(.unknownAddress, "no value matches") }
+  }
+
+  /// All that match, within what is left of the allowance; what they cost is spent.
+  mutating func rows(matching text: String) throws(Refusal) -> [Int] {
+    var pattern = AddressPattern(text)
+    let rows = pattern.matches(
+      of: Table.paths, below: "/\(settings.root)/", atMost: allowance.left * Cost.patternSteps)
+    counters.patternSteps += pattern.work
+    try allowance.spend(pattern.work / Cost.patternSteps)
+    guard let rows else { throw .tooMuch }
+    return rows
+  }
+
+  /// Many values at once.
+  mutating func answer(_ rows: [Int], to peer: Peer) throws(Refusal) {
+    try allowance.spend(Cost.telling(rows.count))
+    tell(rows, to: answerTarget(for: peer), framed: true)
   }
 
   mutating func obey(
@@ -146,7 +158,7 @@ extension SurfaceMachine {
       gate.drop()
       agenda.dropTempos()
       let beats = reading.state.next(launch, after: time)
-      let entry = Agenda.Entry(due: .beats(beats), task: .tempo(tempo), peer: asker.peer)
+      let entry = Agenda.Entry(due: .beats(beats), task: .tempo(tempo), peer: asker.peer, cost: Cost.message)
       guard agenda.add(entry, clocks: clocks, state: reading.state) else {
         counters.agendaFull += 1
         throw Refusal(.notNow, "\(Limits.agenda) messages wait already")
@@ -163,9 +175,11 @@ extension SurfaceMachine {
       tellChanges()
     case .learn(let text):
       try mayKeep(asker.peer)
+      try allowance.spend(Cost.learning)
       try learn(text)
     case .forget(let text):
       try mayKeep(asker.peer)
+      try allowance.spend(Cost.learning)
       try forget(text)
     case .verb: break
     }

@@ -29,7 +29,7 @@ extension SurfaceMachine {
     guard !rows.isEmpty else { return }
     var packets = rows.map { packet($0) }
     if framed { packets = [updateFrame(1)] + packets + [updateFrame(0)] }
-    for datagram in Bundle.pack(packets) { sendPacket(datagram, to: target) }
+    for packet in packets { reply(packet, to: target) }
   }
 
   func updateFrame(_ value: Float) -> [UInt8] {

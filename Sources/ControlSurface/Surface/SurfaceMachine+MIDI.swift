@@ -71,17 +71,16 @@ extension SurfaceMachine {
     tellChanges()
   }
 
-  mutating func listBindings(to target: Peer) {
+  mutating func listBindings(to target: Peer) throws(Refusal) {
     let layers = [(midi.learned, "learned"), (midi.configured, "configured"), (MIDIMap.standard, "standard")]
+    try allowance.spend(layers.reduce(0) { $0 + $1.0.count } * Cost.binding)
     let packets = layers.flatMap { bindings, layer in
       bindings.map {
         LibloCodec.encode(
           Message("/\(settings.root)/midi/binding", .string($0.description), .string(layer)))
       }
     }
-    for datagram in Bundle.pack([updateFrame(1)] + packets + [updateFrame(0)]) {
-      sendPacket(datagram, to: target)
-    }
+    for packet in [updateFrame(1)] + packets + [updateFrame(0)] { reply(packet, to: target) }
   }
 }
 

@@ -42,14 +42,18 @@ struct SurfaceMachine {
   var expectationEnds: Micros?
   /// A counter of our own has moved: told soon, not at each bad packet of a flood.
   var comparisonDue: Micros?
+  /// Of the datagram, or of the messages that waited, at which we are.
+  var allowance = Allowance()
   private var outputs: [Output] = []
   private var drained = 0
+  /// Answers, which go together to those who asked together.
+  private var replies: [(packets: [[UInt8]], target: Peer)] = []
 
   init(_ settings: SurfaceSettings, state: SurfaceState, clocks: Clocks) {
     self.settings = settings
     self.clocks = clocks
     reading = Reading(state: state, own: Own(), version: settings.version)
-    rates = SourceRates(messagesPerSecond: settings.messagesPerSecond)
+    rates = SourceRates()
     feeds = Feeds(state: state, at: clocks.host)
     midi = MIDIMap(configured: settings.bindings, learned: settings.learned)
     reading.own.learnedCount = midi.learned.count
@@ -68,52 +72,105 @@ struct SurfaceMachine {
   var now: Micros { clocks.host }
 
   mutating func nextOutput() -> Output? {
-    guard drained < outputs.count else {
+    if drained == outputs.count {
       outputs.removeAll(keepingCapacity: true)
       drained = 0
-      return nil
+      for (packets, target) in replies {
+        for datagram in Bundle.pack(packets) { answer(datagram, to: target) }
+      }
+      replies.removeAll(keepingCapacity: true)
     }
+    guard drained < outputs.count else { return nil }
     drained += 1
     return outputs[drained - 1]
   }
 
   mutating func put(_ output: Output) { outputs.append(output) }
 
-  /// One datagram.
-  mutating func receive(_ bytes: UnsafeRawBufferPointer, from peer: Peer, clocks: Clocks) {
-    self.clocks = clocks
-    counters.datagrams += 1
-    guard obeys(peer) else { return refuseStranger(peer) }
-    guard rates.mayAsk(peer.endpoint, at: now) else {
-      counters.tooFast += 1
+  private mutating func answer(_ datagram: [UInt8], to target: Peer) {
+    let host = target.endpoint.host
+    guard settings.trusts(host) || rates.mayBeAnswered(host, bytes: datagram.count, at: now) else {
+      counters.withheld += 1
       return
     }
+    sendPacket(datagram, to: target)
+  }
+
+  mutating func reply(_ packet: [UInt8], to target: Peer) {
+    if let last = replies.indices.last, replies[last].target == target {
+      replies[last].packets.append(packet)
+    } else {
+      replies.append(([packet], target))
+    }
+  }
+
+  /// One datagram, and what it cost.
+  @discardableResult
+  mutating func receive(_ bytes: UnsafeRawBufferPointer, from peer: Peer, clocks: Clocks) -> Int {
+    self.clocks = clocks
+    counters.datagrams += 1
+    guard obeys(peer) else {
+      refuseStranger(peer)
+      return 0
+    }
+    allowance = Allowance()
     let parts: [PacketCheck.Part]
     do {
       parts = try PacketCheck.parts(of: bytes)
     } catch {
       malformed(error, from: peer)
-      return
+      return bytes.count / Cost.bytes
     }
-    let messages = parts.map { LibloCodec.decode(UnsafeRawBufferPointer(rebasing: bytes[$0.range])) }
-    guard !isTelling(peer, messages.compactMap { $0 }) else { return }
+    let messages = decode(parts, of: bytes, from: peer)
+    guard !isTelling(peer, messages.map(\.message)) else { return allowance.spent }
     heard(from: peer)
-    for (part, message) in zip(parts, messages) {
-      guard let message else {
-        malformed(.typeTags, from: peer)
-        continue
+    for (message, timetag) in messages {
+      guard allowance.left >= Cost.refusal else {
+        refuseRest(from: peer)
+        break
       }
-      counters.messages += 1
-      let wait = part.timetag.isImmediate ? 0 : part.timetag.seconds(since: clocks.wall)
-      if wait > 0 {
-        schedule(message, part.timetag, wait: wait, from: peer)
+      obey(message, timetag, from: peer)
+    }
+    let cost = allowance.spent
+    advance()
+    return cost
+  }
+
+  /// As many messages as the datagram may cost.
+  private mutating func decode(
+    _ parts: [PacketCheck.Part], of bytes: UnsafeRawBufferPointer, from peer: Peer
+  ) -> [(message: Message, timetag: Timetag)] {
+    _ = allowance.take(bytes.count / Cost.bytes)
+    var messages: [(message: Message, timetag: Timetag)] = []
+    for part in parts {
+      guard allowance.take(Cost.message) else {
+        refuseRest(from: peer)
+        break
+      }
+      if let message = LibloCodec.decode(UnsafeRawBufferPointer(rebasing: bytes[part.range])) {
+        messages.append((message, part.timetag))
       } else {
-        // Late ones at once. A tap counts from when it was made, so that Wi-Fi's jitter does not.
-        let made = wait < 0 && wait > -1 ? clocks.host(of: part.timetag) : now
-        obey(message, from: peer, at: made)
+        malformed(.typeTags, from: peer)
       }
     }
-    advance()
+    return messages
+  }
+
+  private mutating func refuseRest(from peer: Peer) {
+    counters.tooFast += 1
+    refuse(.tooMuch, "/\(settings.root)", to: peer)
+  }
+
+  private mutating func obey(_ message: Message, _ timetag: Timetag, from peer: Peer) {
+    counters.messages += 1
+    let wait = timetag.isImmediate ? 0 : timetag.seconds(since: clocks.wall)
+    if wait > 0 {
+      schedule(message, timetag, wait: wait, from: peer)
+    } else {
+      // Late ones at once. A tap counts from when it was made, so that Wi-Fi's jitter does not.
+      let made = wait < 0 && wait > -1 ? clocks.host(of: timetag) : now
+      obey(message, from: peer, at: made)
+    }
   }
 
   private mutating func malformed(_ reason: MalformedPacket, from peer: Peer) {
@@ -130,7 +187,9 @@ struct SurfaceMachine {
       )
       return
     }
-    let entry = Agenda.Entry(due: .wall(timetag), task: .message(message), peer: peer)
+    let cost = Cost.later(message)
+    do throws(Refusal) { try allowance.spend(cost) } catch { return refuse(error, message.address, to: peer) }
+    let entry = Agenda.Entry(due: .wall(timetag), task: .message(message), peer: peer, cost: cost)
     if !agenda.add(entry, clocks: clocks, state: reading.state) {
       counters.agendaFull += 1
       refuse(Refusal(.notNow, "\(Limits.agenda) messages wait already"), message.address, to: peer)
@@ -178,9 +237,10 @@ struct SurfaceMachine {
 
   /// All that is due by now.
   mutating func advance() {
-    var budget = Limits.agenda
-    while budget > 0, let entry = agenda.next(at: now) {
-      budget -= 1
+    var cost = 0
+    while cost < Cost.datagram / 2, let entry = agenda.next(at: now) {
+      cost += entry.cost
+      allowance = Allowance(entry.cost)
       switch entry.task {
       case .message(let message): obey(message, from: entry.peer, at: entry.time)
       case .tempo(let tempo): commit(tempo, Asker(peer: entry.peer, row: Self.tempoRow), at: entry.time)

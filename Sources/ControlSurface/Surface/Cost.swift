@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// What input may cost the surface's thread, in microseconds, rounded up from what `tools/bench osc` measures. Counted, not
+/// timed: the same packet costs the same on every machine and in every test.
+///
+/// One datagram may cost `datagram` and no more; what is left of it then is refused. All of them together cost a tenth of a
+/// core at most, HTTP included.
+enum Cost {
+  static let datagram = 900
+  static let perSecond = 70_000.0
+  /// What may be saved up for a burst.
+  static let atOnce = 20_000.0
+
+  static let queriesPerSecond = 25_000.0
+  static let queriesAtOnce = 5000.0
+
+  /// To fetch it and come back.
+  static let letter = 60
+  /// To obey a plain message, or to tell one value.
+  static let message = 3
+  /// Bytes checked and taken apart in a microsecond.
+  static let bytes = 128
+  /// To say why not.
+  static let refusal = 4
+  /// Looking for what a mistyped address may have meant.
+  static let suggestion = 150
+  /// All values told, or a display cleared.
+  static let picture = 120
+  static let learning = 60
+  /// To tell one.
+  static let binding = 2
+  /// Places of a pattern looked at in a microsecond.
+  static let patternSteps = 60
+
+  static func telling(_ count: Int) -> Int { 10 + count / 2 }
+
+  /// The most that one request by HTTP may cost.
+  static let request = 600
+
+  /// The whole tree is some 50 kB.
+  static func query(asking bytes: Int, telling answer: Int) -> Int { 20 + bytes / 32 + answer / 200 }
+
+  /// What a message that is to be obeyed later may cost then; its sender pays before.
+  static func later(_ message: Message) -> Int {
+    !AddressPattern.isPattern(message.address.utf8)
+      && !["subscribe", "query", "midi/"].contains { message.address.contains($0) }
+      ? Self.message : picture
+  }
+
+  /// Of a datagram that has not been looked at: a short message without a pattern, or anything.
+  static func expected(_ bytes: UnsafeRawBufferPointer) -> Int {
+    let isPlain =
+      bytes.count <= 400 && bytes.first == UInt8(ascii: "/")
+      && !AddressPattern.isPattern(bytes.prefix { $0 != 0 })
+    return isPlain ? letter + message : letter + datagram
+  }
+}
+
+/// What is left of what a datagram may cost.
+struct Allowance {
+  private(set) var left: Int
+  private(set) var spent = 0
+
+  init(_ whole: Int = Cost.datagram) { left = whole }
+
+  mutating func spend(_ cost: Int) throws(Refusal) {
+    guard take(cost) else { throw .tooMuch }
+  }
+
+  /// All or nothing.
+  mutating func take(_ cost: Int) -> Bool {
+    guard cost <= left else { return false }
+    left -= cost
+    spent += cost
+    return true
+  }
+}

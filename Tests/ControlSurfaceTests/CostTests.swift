@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import MIDIControl
+import Testing
+
+@testable import ControlSurface
+
+/// Looks for the dearest packet: changes one, keeps the change if it made more work, and begins anew when nothing helps. Work is
+/// what can be counted from outside: what is said, to the program and to others, and the places of patterns that were looked at.
+private struct Search {
+  static let pieces = [
+    "/tactus/", "//", "*", "?", "[!a]", "[a-z]", "{,}", "{click,clock}", "{,a,b,c}", "/klick/simple/", "x",
+    "query", "ping",
+    "subscribe", "unsubscribe", "midi/list", "midi/forget", "midi/learn", "tempo", "quantum", "peers",
+    "click", "set_", "/",
+    "subscribe/9000/all",
+  ]
+  static let texts = [
+    "", "*", "//*", "all", "state beat", "click", "note 36 = tempo/tap", "{,}{,}{,}{,}{,}{,}{,}{,}x", "now",
+  ]
+
+  var dice: PacketMutator
+
+  mutating func message() -> Message {
+    var address = ""
+    for _ in 0...dice.roll(6) { address += Self.pieces[dice.roll(Self.pieces.count)] }
+    if dice.roll(2) == 0 { address = "/tactus/" + Table.rows[dice.roll(Table.rows.count)].path }
+    // One piece again and again.
+    if dice.roll(4) == 0 {
+      let piece = Self.pieces[dice.roll(Self.pieces.count)]
+      address = "/tactus/" + String(repeating: piece, count: dice.roll(240 / piece.utf8.count + 1)) + "x"
+    }
+    if !address.hasPrefix("/") { address = "/" + address }
+    let arguments: [Argument] = (0..<dice.roll(4)).map { _ in
+      switch dice.roll(4) {
+      case 0: .int32(Int32(dice.roll(10_000)))
+      case 1: .string(Self.texts[dice.roll(Self.texts.count)])
+      case 2: .truth(true)
+      default: .string(String(repeating: Self.pieces[dice.roll(Self.pieces.count)], count: dice.roll(60)))
+      }
+    }
+    return Message(String(address.prefix(255)), arguments: arguments)
+  }
+
+  mutating func changed(_ packet: [Message]) -> [Message] {
+    var packet = packet
+    switch dice.roll(4) {
+    case 0 where !packet.isEmpty: packet[dice.roll(packet.count)] = message()
+    case 1: packet = Array(repeating: message(), count: 1 + dice.roll(PacketCheck.messageLimit))
+    case 2 where !packet.isEmpty:
+      packet += Array(repeating: packet[dice.roll(packet.count)], count: dice.roll(100))
+    default: packet.append(message())
+    }
+    return Array(packet.prefix(PacketCheck.messageLimit))
+  }
+}
+
+@Suite("What input may cost")
+struct CostTests {
+  @Test(
+    "Who asks in a stranger's name makes us send the stranger little; a controller and this machine get every answer"
+  )
+  func thirdMachine() {
+    var desk = Desk()
+    let stranger = Peer(Endpoint(Host(ipv4: 0x0a00_0063), port: 53))
+    for _ in 0..<1000 {
+      desk.send("/tactus/query", from: stranger)
+      desk.wait(0.01)
+    }
+    let told = desk.datagrams.reduce(0) { $0 + $1.bytes.count }
+    #expect((60_000...130_000).contains(told), "\(told) bytes in ten seconds")
+    for peer in [Desk.tablet, Desk.local] {
+      desk.forget()
+      for _ in 0..<30 {
+        desk.send("/tactus/query", from: peer)
+        desk.wait(2)
+      }
+      #expect(desk.told("update", to: peer.endpoint).count == 60)
+    }
+  }
+
+  /// Half a stage is being told, and much was learned.
+  private func busy() -> Desk {
+    var settings = SurfaceSettings()
+    settings.learned = (0..<100).compactMap { MIDIBinding("note \($0) = click/toggle") }
+    var desk = Desk(settings)
+    for index in 1...3 {
+      desk.send("/tactus/subscribe", .string("all"), from: Peer(Endpoint(Host(ipv4: UInt32(index)), port: 9)))
+    }
+    desk.wait(0.1)
+    desk.forget()
+    return desk
+  }
+
+  /// Everything that came of it, in microseconds as generous as `Cost` is: an order or a datagram takes four, a hundred bytes
+  /// of answers one, and two hundred places of patterns one.
+  private func work(_ desk: Desk, _ steps: Int) -> Int {
+    4 * (desk.orders.count + desk.datagrams.count + desk.notices.count)
+      + desk.datagrams.reduce(0) { $0 + $1.bytes.count } / 100 + steps / 200
+  }
+
+  @Test("No packet that a search finds makes more work than a millisecond's", arguments: [4])
+  func search(seed: UInt64) {
+    var search = Search(dice: PacketMutator(dice: seed &* 0x9e37_79b9_7f4a_7c15))
+    let fresh = busy()
+    var best: (packet: [Message], work: Int) = ([], 0)
+    var dearest = best
+    var patience = 0
+    for _ in 0..<60 {
+      let packet = search.changed(best.packet)
+      var bytes = Array("#bundle\0".utf8) + [0, 0, 0, 0, 0, 0, 0, 1]
+      for message in packet {
+        let encoded = LibloCodec.encode(message)
+        guard bytes.count + encoded.count < 65_000 else { break }
+        bytes += PacketTests.size(encoded.count) + encoded
+      }
+      var desk = fresh
+      desk.send(bytes: bytes)
+      #expect(desk.cost <= Cost.datagram)
+      let work = work(desk, desk.machine.counters.patternSteps)
+      if work > best.work {
+        (best, patience) = ((packet, work), 0)
+      } else {
+        patience += 1
+      }
+      if best.work > dearest.work { dearest = best }
+      if patience > 25 { (best, patience) = (([], 0), 0) }
+    }
+    #expect(dearest.work > 100, "a search that finds nothing dear has not searched")
+    #expect(dearest.work <= 1000, "\(dearest.packet.count) of \(dearest.packet.first?.address ?? "")")
+  }
+}
