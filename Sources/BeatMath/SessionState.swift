@@ -65,11 +65,11 @@ extension SessionState {
   // What nobody can mean, NaN or a time in another century, changes nothing: one client's mistake must not become
   // everybody's tempo. The session's own limits are not known here.
 
-  /// More than twelve years from the session's beat 0.
+  /// More than six hundred years from the session's beat 0.
   @_noLocks @_noAllocation
   private func isMeant(_ time: Micros) -> Bool {
     let (distance, overflows) = time.count.subtractingReportingOverflow(timeline.timeOrigin.count)
-    return !overflows && distance.magnitude <= 400_000_000_000_000
+    return !overflows && distance.magnitude <= 20_000_000_000_000_000
   }
 
   /// Ten years at 999 BPM; of NaN it is false.
