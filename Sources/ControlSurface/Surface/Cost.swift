@@ -17,7 +17,7 @@ enum Cost {
   /// To fetch it and come back.
   static let letter = 60
   /// To obey a plain message, or to tell one value.
-  static let message = 3
+  static let message = 4
   /// Bytes checked and taken apart in a microsecond.
   static let bytes = 128
   /// To say why not.
