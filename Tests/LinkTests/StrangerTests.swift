@@ -74,6 +74,74 @@ struct StrangerTests {
       #expect(link.diagnostics.strangers == 5)
     }
   }
+
+  /// Numbers at, just below and just above every limit there is, and far beyond.
+  static let edges: [Int64] = {
+    let limits: [Int64] = [1, 500_000, 120_000_000, 100_000_000_000_000, 4_000_000_000_000_000, 1 << 62]
+    return [0, .min, .max] + limits.flatMap { limit in [limit - 1, limit, limit + 1, -limit] }
+  }()
+
+  /// A neighbour's worst: ghosts of our session and others, jumps to anywhere, goodbyes in our names, half packets.
+  func forgery(_ dice: inout Dice, _ session: SessionID, _ names: [NodeID]) -> Packet {
+    func edge() -> Int64 { Self.edges.randomElement(using: &dice)! }
+    let now = Link.clock().count
+    func moment() -> Micros { Micros(Bool.random(using: &dice) ? edge() : now &+ edge()) }
+    if Int.random(in: 0..<20, using: &dice) == 0 { return encodeByeBye(names.randomElement(using: &dice)!) }
+    let state = PeerState(
+      node: NodeID(rawValue: UInt64.random(in: 1...300, using: &dice)),
+      session: Int.random(in: 0..<4, using: &dice) > 0
+        ? session : NodeID(rawValue: UInt64.random(in: 1...20, using: &dice)),
+      timeline: Timeline(
+        tempo: Tempo(microsPerBeat: Bool.random(using: &dice) ? 400_000 : edge()),
+        beatOrigin: Beats(micros: edge()),
+        timeOrigin: moment()),
+      startStop: SessionStartStop(
+        isPlaying: Bool.random(using: &dice), beats: Beats(micros: edge()), timestamp: moment()),
+      measurement: Endpoint(address: Self.near, port: 9))
+    return encodeAlive(state, ttl: [0, 5, 255].randomElement(using: &dice)!)
+  }
+
+  @Test func afterTwoSecondsOfFourThousandForgeriesEachATempoHolds() throws {
+    let seed: UInt64 = 20808
+    let link = try home.link(tempo: 120), friend = try home.link(tempo: 120)
+    #expect(connected(link, friend))
+    link.isStartStopSyncEnabled = true
+    let before = link.diagnostics.counters.received
+    try other.perform {
+      let near = try Speaker(Self.near)
+      var dice = Dice(seed: seed)
+      for turn in 0..<400 {
+        let session = link.snapshot.session
+        for _ in 0..<20 {
+          near.send(
+            self.forgery(&dice, session, [link.snapshot.node, friend.snapshot.node]), to: .discoveryGroupV4)
+        }
+        if turn % 10 == 0 { _ = near.heard }
+        usleep(4_000)
+      }
+    }
+    #expect(link.diagnostics.counters.received - before > 4_000, "they must have come")
+    // Whatever was believed, within ten seconds a musician has the word again.
+    let wanted = 60e6 / 539_326
+    func agreed() -> Bool {
+      [link, friend].allSatisfy { abs($0.captureAppState().tempo - wanted) < 0.001 }
+    }
+    var holds = false
+    for _ in 0..<10 where !holds {
+      link.updateAppState { $0.setTempo(wanted, at: Link.clock()) }
+      holds = eventually(within: 500, agreed)
+      pause(milliseconds: 500)
+      holds = holds && agreed()
+    }
+    #expect(holds, "seed \(seed): \(link.captureAppState().tempo), \(friend.captureAppState().tempo)")
+    link.updateAppState { $0.setPlaying(true, at: Link.clock()) }
+    #expect(link.captureAppState().isPlaying)
+    let now = Link.clock()
+    let passed =
+      link.captureAppState().beat(at: now + Micros(5_393_260), quantum: 0)
+      - link.captureAppState().beat(at: now, quantum: 0)
+    #expect(abs(passed - 10) < 0.001)
+  }
 }
 
 /// A socket at one address, and how many datagrams have come to it.
