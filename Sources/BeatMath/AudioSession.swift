@@ -32,7 +32,7 @@ public struct SessionChange: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-/// The audio thread's own copy of the session (link-protocol 9.2).
+/// The audio thread's own copy of the session (facts: link 9.2).
 ///
 /// What it committed it sees again at once, and for a second after, whatever the network or the app thread say
 /// meanwhile: the timeline and the start/stop each for themselves. Later it sees what everybody sees.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 // Between a client's own timeline (host time, any magnitude) and the session's (ghost time, shared):
-// link-protocol 7.5 and 7.7.
+// facts: link 7.5 and 7.7.
 
 extension Timeline {
   /// This client timeline after the session's timeline or clock changed: the beat at `now` stays, the tempo and

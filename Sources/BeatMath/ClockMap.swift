@@ -2,8 +2,8 @@
 
 /// A line between two clocks of one machine that both count microseconds: JACK's and Link's.
 ///
-/// On jack2 they are the same clock; PipeWire's runs hundreds of milliseconds apart and drifts (jack-and-peers
-/// 4.2). Anchored at a recent pair of readings, so that the slope's error stays small.
+/// On jack2 they are the same clock; PipeWire's runs hundreds of milliseconds apart and drifts (facts: jack
+/// 2). Anchored at a recent pair of readings, so that the slope's error stays small.
 public struct ClockMap: Hashable, Sendable, BitwiseCopyable {
   public var jackAnchor: Micros
   public var linkAnchor: Micros

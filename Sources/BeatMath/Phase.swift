@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-// Where in a quantum a beat lies, and which beat nearby lies at a wanted place (link-protocol 6).
+// Where in a quantum a beat lies, and which beat nearby lies at a wanted place (facts: link 6).
 // A quantum of zero means "no grid"; a negative one has no meaning and counts as zero.
 
 extension Beats {

@@ -3,7 +3,7 @@
 /// What a client sees of the session at one moment, and edits before it commits: LinkKit's "session state".
 ///
 /// A plain value: every function here is real-time-safe, and thread-safe as long as each thread has its own
-/// copy. Semantics to the microbeat as in link-protocol 9.4.
+/// copy. Its calls do to the microbeat what the reference does (facts: link 9.4).
 public struct SessionState: Hashable, Sendable, BitwiseCopyable {
   /// In host time; its origin carries the session's grid.
   public var timeline: Timeline
@@ -28,7 +28,7 @@ public struct SessionState: Hashable, Sendable, BitwiseCopyable {
   }
 
   /// What has changed since the capture, as of a commit at `now`; nil if nothing has. An unchanged part is not
-  /// in it, so that a commit does not undo what a peer changed meanwhile (link-protocol 9.1).
+  /// in it, so that a commit does not undo what a peer changed meanwhile (facts: link 9.1).
   @_noLocks @_noAllocation
   public func change(at now: Micros) -> SessionChange? {
     let isTurned = !(timeline == capturedTimeline) && timeline.tempo.isNumber
@@ -135,7 +135,7 @@ extension SessionState {
     guard isMeant(beat), isMeant(time) else { return }
     force(Beats(beat), at: time, quantum: Beats(quantum))
     // Rounding may leave the beat a microbeat past at its own time; Link 3.1 and later then take one more
-    // microsecond, 3.0.6 does not (link-protocol 9.4).
+    // microsecond, 3.0.6 does not (facts: link 9.4).
     if beats(at: time, quantum: Beats(quantum)) > Beats(beat) {
       force(Beats(beat), at: time + Micros(1), quantum: Beats(quantum))
     }

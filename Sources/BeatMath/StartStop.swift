@@ -23,7 +23,7 @@ public struct SessionStartStop: Hashable, Sendable, BitwiseCopyable {
     left.isPlaying == right.isPlaying && left.beats == right.beats && left.timestamp == right.timestamp
   }
 
-  /// The same in host time, under the session's timeline and clock (link-protocol 8.2).
+  /// The same in host time, under the session's timeline and clock (facts: link 8.2).
   @_noLocks @_noAllocation
   public func client(on session: Timeline, by map: GhostMap) -> ClientStartStop {
     ClientStartStop(
@@ -50,7 +50,7 @@ public struct ClientStartStop: Hashable, Sendable, BitwiseCopyable {
     left.isPlaying == right.isPlaying && left.time == right.time && left.timestamp == right.timestamp
   }
 
-  /// The same as peers are told it (link-protocol 8.2).
+  /// The same as peers are told it (facts: link 8.2).
   @_noLocks @_noAllocation
   public func session(on session: Timeline, by map: GhostMap) -> SessionStartStop {
     SessionStartStop(

@@ -4,7 +4,7 @@
 ///
 /// On the wire the time is the session's ghost time. A client's own timeline is in host time and carries the
 /// quantisation grid in its origin: `timeOrigin` is the moment of session beat 0 and `beatOrigin` the client's
-/// beat then (link-protocol 6).
+/// beat then (facts: link 6).
 public struct Timeline: Hashable, Sendable, BitwiseCopyable {
   public var tempo: Tempo
   public var beatOrigin: Beats

@@ -38,7 +38,7 @@ public struct BBT: Hashable, Sendable, BitwiseCopyable {
 }
 
 extension BBT {
-  /// Old PipeWire knows no other number, and every reader divides by it (jack-and-peers 4.7).
+  /// Old PipeWire knows no other number, and every reader divides by it (facts: jack 7).
   public static var publishedTicksPerBeat: Int64 {
     @_noLocks @_noAllocation get { 1920 }
   }
@@ -67,7 +67,7 @@ extension BBT {
   }
 
   /// Whether this is the other after its way through the server. jack2 brings it back to the bit; PipeWire carries
-  /// it as beats and may lose a tick of it (jack-and-peers 4.7).
+  /// it as beats and may lose a tick of it (facts: jack 7).
   @_noLocks @_noAllocation
   func isCopy(of other: BBT) -> Bool {
     guard let here = beats, let there = other.beats else { return self == other }
@@ -76,7 +76,7 @@ extension BBT {
 
   /// The song position that somebody else published, in beats, or nil if it makes no sense.
   ///
-  /// Strangers write zero bars, NaN tempos and uninitialised memory (jack-and-peers 4.6, 4.7); in the cycle after
+  /// Strangers write zero bars, NaN tempos and uninitialised memory (facts: jack 6, 7); in the cycle after
   /// a plain locate even jack2 does. Half a tick is added because ticks are cut off, not rounded.
   public var beats: Double? {
     @_noLocks @_noAllocation get {

@@ -2,7 +2,7 @@
 import BeatMath
 
 /// A sequencer's MIDI clock, made smooth: a second-order loop through the times of its clocks, which USB and drivers
-/// move about by a millisecond and more (jack-and-peers 5.6). It knows the tempo, and after Start or Continue the beat.
+/// move about by a millisecond and more (facts: jack 14). It knows the tempo, and after Start or Continue the beat.
 ///
 /// It begins with a straight line through the first clocks, then follows with a bandwidth that narrows while all is
 /// steady and widens when the clocks stay on one side: a ramp is followed, jitter is not. A clock that was lost is

@@ -5,7 +5,7 @@ public import BeatMath
 public struct Cycle: BitwiseCopyable {
   /// Frames in this cycle's buffers; may differ from cycle to cycle.
   public var frames: UInt32
-  /// The server's nominal rate. Never `pos.frame_rate`, which is 0 after a plain locate (jack-and-peers 4.6).
+  /// The server's nominal rate. Never `pos.frame_rate`, which is 0 after a plain locate (facts: jack 6).
   public var sampleRate: UInt32
   public var times: RawTimes
   public var transport: Transport
@@ -103,7 +103,7 @@ public struct RawTimes: Sendable, BitwiseCopyable {
 }
 
 /// Frames from frame 0 of this cycle's buffer until it is heard, for each port (playback latency), with the rule
-/// for MIDI ports already applied (jack-and-peers 4.9).
+/// for MIDI ports already applied (facts: jack 9).
 public struct Latencies: Hashable, Sendable, BitwiseCopyable {
   public var click1: UInt32
   public var click2: UInt32

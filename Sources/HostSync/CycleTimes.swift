@@ -5,7 +5,7 @@ import BeatMath
 ///
 /// In quiet times that line is JACK's own: `jack_get_cycle_times` filters the wake-ups well. But after a stall
 /// of the driver jack2 returns success with `next < current`, then a `current` that is wrong by as much as the
-/// stall was long and creeps back for seconds (1/8 Hz), with a slope that is percents off (realtime-swift 6).
+/// stall was long and creeps back for seconds (1/8 Hz), with a slope that is percents off (facts: realtime 1).
 /// So a second opinion is kept: `WakeFilter`, from the wake-up times that JACK reports raw. As long as the two
 /// agree, JACK's pair is used; when they do not, our own is, until they agree again; a change between the two is
 /// smoothed over. Cycles that only we missed move nothing: the frame counter counts them.
@@ -93,7 +93,7 @@ public struct CycleTimes: BitwiseCopyable {
     let isFreewheeling = cycle.isFreewheeling
     previousFrames = Int64(frames)
     if isFreewheeling && isStarted {
-      // The server's times run away from the world; the music goes on at its own pace (jack-and-peers 4.8).
+      // The server's times run away from the world; the music goes on at its own pace (facts: jack 8).
       given.start += Double(frames) * nominal
       passedFrames = Int64(frames)
       given.perFrame = nominal

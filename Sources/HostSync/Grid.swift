@@ -14,7 +14,7 @@ struct Grid: BitwiseCopyable {
     self.period = period
   }
 
-  /// A client's timeline has the session's beat 0 as its time origin (link-protocol 7.5). A tempo from outside
+  /// A client's timeline has the session's beat 0 as its time origin (facts: link 7.5). A tempo from outside
   /// Link's range is brought into it.
   @_noLocks @_noAllocation
   init(_ timeline: Timeline) {

@@ -4,7 +4,7 @@
 /// frames that JACK has played, the session on time.
 ///
 /// It begins with what the start was off, and grows by the crystal's drift, by each lost cycle (JACK's transport does
-/// not count them, jack-and-peers 4.8), by a locate that did not land on the grid, and by whatever moves the session
+/// not count them, facts: jack 8), by a locate that did not land on the grid, and by whatever moves the session
 /// under the host. A tempo change leaves it: a host follows it, or plays something else anyway.
 struct HostLag: BitwiseCopyable {
   /// Positive: the host is late.

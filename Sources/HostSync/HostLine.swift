@@ -4,7 +4,7 @@ import BeatMath
 /// Where a leading host is: a smooth line through the beats that it shows, cycle by cycle, at the tempo that it shows.
 ///
 /// What is shown jitters by a tick and by the clock's own noise, and sometimes it is no measurement at all: a master
-/// that was late shows the bar of the cycle before (jack-and-peers 4.5), a locate shows garbage for a cycle. So the line
+/// that was late shows the bar of the cycle before (facts: jack 5), a locate shows garbage for a cycle. So the line
 /// is only pulled towards what is near to it, and what is far begins a new line when it shows three times the same.
 ///
 /// The line does not know the session. What the session does meanwhile, a correction above all, is in no average.

@@ -4,7 +4,7 @@ import BeatMath
 /// Where a held transport was sent, so that its start position is heard on the beat to the frame.
 ///
 /// A start falls into a cycle, and a beat falls anywhere: if the transport stands at frame F and the beat is r frames
-/// after a cycle's start, it is sent to F - r and let go in that cycle (jack-and-peers 5.4).
+/// after a cycle's start, it is sent to F - r and let go in that cycle (facts: jack 12).
 struct PreRoll: BitwiseCopyable {
   /// The frame asked for last, and when.
   private(set) var sentTo: UInt32?

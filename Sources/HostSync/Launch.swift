@@ -6,7 +6,7 @@ import BeatMath
 /// JACK asks slow-sync clients in every Starting cycle whether they are ready; a yes in cycle m makes cycle m+1
 /// the first that rolls. So the start is held until the cycle whose successor is heard nearest to the wanted
 /// beat. Only Stopped -> Starting is held: a rolling transport passes through Starting on every locate and loop,
-/// and those are none of our business (jack-and-peers 4.3, 4.4).
+/// and those are none of our business (facts: jack 3, 4).
 ///
 /// The wait is bounded, and judged anew in each cycle: a tempo, quantum or session that changes meanwhile moves
 /// the target with it. `Launch+PreRoll.swift` has what makes a start exact to the frame, and what happens when another

@@ -6,8 +6,8 @@ import BeatMath
 /// A receiver counts clocks, so none is ever left out or doubled while it runs (`Pacer`). It starts on the first
 /// clock after Start or Continue; those come half a clock before it, so no interval is irregular. From the song's
 /// first beat it is Start. From anywhere else it is a song position and Continue on a sixteenth, which is the
-/// finest place that MIDI can name. A new position while running is Stop, position, Continue (jack-and-peers
-/// 5.5). A tempo change is nothing special: the clocks are where the beats are.
+/// finest place that MIDI can name. A new position while running is Stop, position, Continue (facts: jack
+/// 13). A tempo change is nothing special: the clocks are where the beats are.
 struct MIDIClock: BitwiseCopyable {
   static var perBeat: Int64 { @_noLocks @_noAllocation get { 24 } }
   static var perSixteenth: Int64 { @_noLocks @_noAllocation get { 6 } }

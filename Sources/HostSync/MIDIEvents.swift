@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A complete message at a frame of the buffer; no running status (jack-and-peers 4.10).
+/// A complete message at a frame of the buffer; no running status (facts: jack 10).
 public struct MIDIEvent: Hashable, Sendable, BitwiseCopyable {
   public var frame: UInt32
   /// 1, 3, or 6 for machine control.

@@ -4,7 +4,7 @@ import BeatMath
 /// A place in the song, and the cycle in which a rolling transport shall be there: a locate that keeps time.
 ///
 /// The control thread plans it from the last cycle's `Report` and asks JACK shortly before; JACK stops everybody for a
-/// cycle or more (jack-and-peers 4.3), and we, as a slow-sync client, hold exactly this one relocation until its cycle
+/// cycle or more (facts: jack 3), and we, as a slow-sync client, hold exactly this one relocation until its cycle
 /// comes. No other locate or loop is ever held.
 public struct Relocation: Sendable, BitwiseCopyable {
   /// The first rolling frame, and the song's beat there.

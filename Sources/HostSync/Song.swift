@@ -169,7 +169,7 @@ struct Song: BitwiseCopyable {
     run &+= 1
   }
 
-  /// The transport's frame does not count cycles that were lost, ours does (jack-and-peers 4.8).
+  /// The transport's frame does not count cycles that were lost, ours does (facts: jack 8).
   @_noLocks @_noAllocation
   private func hasLocated(_ transport: Transport, lostFrames: Int64) -> Bool {
     let moved = Int64(Int32(truncatingIfNeeded: transport.frame &- lastFrame)) &- Int64(lastFrames)

@@ -2,7 +2,7 @@
 import BeatMath
 
 /// Other clients ask the timebase master for a tempo by repositioning the transport with their own in it (Giada does;
-/// jack-and-peers 4.6). jack2 hands it to the master, PipeWire drops it.
+/// facts: jack 6). jack2 hands it to the master, PipeWire drops it.
 ///
 /// Most clients that reposition only send back what they were shown, perhaps a moment ago: that is an echo, not a wish.
 struct TempoRequest: BitwiseCopyable {

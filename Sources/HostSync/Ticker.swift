@@ -4,7 +4,7 @@ import BeatMath
 /// Finds the boundaries of a grid (beats, or equal parts of them) that fall into a port's buffer.
 ///
 /// Boundaries have numbers and are taken in order: solving for the time of the next one, not watching a phase
-/// wrap, which is how other programs skip and double clicks (jack-and-peers 2.8). When time moves back over a
+/// wrap, which is how other programs skip and double clicks (facts: jack 11). When time moves back over a
 /// boundary that was taken, it is not taken again; when it moves forward over one that was not, that one is
 /// late, and taken at once unless the delay could be heard for what it is.
 struct Ticker: BitwiseCopyable {

@@ -16,7 +16,7 @@ public struct Transport: Sendable, BitwiseCopyable {
   /// What the timebase master shows for this cycle.
   public var bbt: BBT?
   /// By how many frames a stranger's `bbt` is old: PipeWire shows what was written for the cycle before
-  /// (jack-and-peers 4.1).
+  /// (facts: jack 1).
   public var bbtAge: UInt32
 
   @_noLocks @_noAllocation

@@ -15,7 +15,7 @@ struct ClockPair: Sendable {
 /// The line between JACK's clock and Link's, from pairs of readings taken again and again.
 ///
 /// The newest few seconds count: NTP bends CLOCK_MONOTONIC, which is PipeWire's clock, against Link's
-/// CLOCK_MONOTONIC_RAW by up to 500 ppm, and bends it anew whenever it likes (jack-and-peers 4.2).
+/// CLOCK_MONOTONIC_RAW by up to 500 ppm, and bends it anew whenever it likes (facts: jack 2).
 struct ClockComparison {
   static let interval = Micros(100_000)
   static let limit = 32

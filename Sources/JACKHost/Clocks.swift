@@ -3,7 +3,7 @@ import BeatMath
 import CJACK
 import Glibc
 
-/// Link's host clock: CLOCK_MONOTONIC_RAW in microseconds (jack-and-peers 4.2). [any but audio]
+/// Link's host clock: CLOCK_MONOTONIC_RAW in microseconds (facts: jack 2). [any but audio]
 func linkClock() -> Micros {
   var time = timespec()
   clock_gettime(CLOCK_MONOTONIC_RAW, &time)

@@ -40,7 +40,7 @@ extension JACKImplementation: CustomStringConvertible {
 
 extension JACKImplementation {
   /// Whether the timebase master is called with this cycle's position, and its answer shown in the next, a period
-  /// late for everyone who does not know. jack2 calls for the next cycle (jack-and-peers 4.1).
+  /// late for everyone who does not know. jack2 calls for the next cycle (facts: jack 1).
   var showsTimebaseLate: Bool {
     switch self {
     case .jack2: false
@@ -49,7 +49,7 @@ extension JACKImplementation {
   }
 
   /// What `jack_set_sync_timeout` has to be told. PipeWire puts the number where nanoseconds are expected, and would
-  /// let a held start go a thousand times too early (jack-and-peers 4.4).
+  /// let a held start go a thousand times too early (facts: jack 4).
   func syncTimeout(_ duration: Micros) -> UInt64 {
     let micros = UInt64(clamping: duration.count)
     switch self {
@@ -58,7 +58,7 @@ extension JACKImplementation {
     }
   }
 
-  /// What holds before anybody has said otherwise; it cannot be asked (jack-and-peers 4.4).
+  /// What holds before anybody has said otherwise; it cannot be asked (facts: jack 4).
   var usualSyncTimeout: UInt64 {
     switch self {
     case .jack2: syncTimeout(Micros(10_000_000))
@@ -76,7 +76,7 @@ extension JACKImplementation {
   }
 
   /// Whether what is sent to this MIDI port really leaves a period later although the port reports no latency:
-  /// jack2's ALSA bridges do that (jack-and-peers 4.9). PipeWire's schedule events for their own time.
+  /// jack2's ALSA bridges do that (facts: jack 9). PipeWire's schedule events for their own time.
   func isSilentlyLateMIDI(port: String) -> Bool {
     switch self {
     case .jack2: port.hasPrefix("system:midi_") || port.hasPrefix("a2j:")

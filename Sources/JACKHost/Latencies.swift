@@ -70,7 +70,7 @@ extension PortLatencies {
     control.longest &+= unreportedControl
   }
 
-  /// jack2's ALSA bridges delay by a period and report nothing (jack-and-peers 4.9).
+  /// jack2's ALSA bridges delay by a period and report nothing (facts: jack 9).
   private static func unreportedMIDILatency(
     client: OpaquePointer, port: OpaquePointer, known: LatencyRange, implementation: JACKImplementation
   ) -> UInt32 {

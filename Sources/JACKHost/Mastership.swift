@@ -5,7 +5,7 @@ import BeatMath
 /// Whether we are the timebase master, judged by what is seen and never by a return code alone.
 ///
 /// Any client may take the timebase without a word to the old master; PipeWire even says yes to a conditional
-/// wish and then does nothing (jack-and-peers 4.5). So: is our callback called while it should be, and is the bar
+/// wish and then does nothing (facts: jack 5). So: is our callback called while it should be, and is the bar
 /// and beat that the transport shows the one that we wrote? Whoever displaced us keeps it: we follow, say so,
 /// and wait for an explicit word.
 public struct Mastership {
@@ -119,7 +119,7 @@ public struct Mastership {
       standing = seen.shown == .nobodys ? .vacant : .follower
       return .nothing
     }
-    // While the transport stands nobody calls the master; asking anew makes JACK do it (jack-and-peers 4.5).
+    // While the transport stands nobody calls the master; asking anew makes JACK do it (facts: jack 5).
     guard !seen.isRolling, seen.tempo != seen.shownTempo, now - refreshedAt >= Self.refreshInterval,
       doubtedSince == nil
     else { return .nothing }

@@ -73,7 +73,7 @@ final class RunningClient {
   private func activate(at now: Micros) throws(JACKError) {
     NoticeBoard.attach(shared, to: client.handle)
     jack_set_process_callback(client.handle, runAudioCycle, cycle)
-    // Before activation: afterwards jack2 does not ask until the next time (jack-and-peers 4.3).
+    // Before activation: afterwards jack2 does not ask until the next time (facts: jack 3).
     jack_set_sync_callback(client.handle, askAudioCycle, cycle)
     askForPatience()
     ports.describe(on: client.handle)
@@ -100,7 +100,7 @@ final class RunningClient {
     let due = recomputations.contains { $0 <= now }
     if due {
       recomputations.removeAll { $0 <= now }
-      // Our ports keep the old period's latency until somebody asks for this (jack-and-peers 4.9).
+      // Our ports keep the old period's latency until somebody asks for this (facts: jack 9).
       jack_recompute_total_latencies(client.handle)
     }
     let before = latencies
@@ -163,7 +163,7 @@ extension RunningClient {
     mastership.asked(wasRefused: code != 0, at: now)
   }
 
-  /// Never from the audio thread: PipeWire takes a lock for it (jack-and-peers 4.3).
+  /// Never from the audio thread: PipeWire takes a lock for it (facts: jack 3).
   func command(_ command: TransportCommand) {
     switch command {
     case .play: jack_transport_start(client.handle)
@@ -173,7 +173,7 @@ extension RunningClient {
   }
 
   /// Not `jack_transport_locate`: that sends memory that nobody has written, and jack2 shows it to everybody for a cycle
-  /// (jack-and-peers 4.6). Only the BBT bit: with more jack2 drops the request and says yes.
+  /// (facts: jack 6). Only the BBT bit: with more jack2 drops the request and says yes.
   func locate(_ frame: UInt32, showing bbt: BBT? = nil) {
     var position = jack_position_t()
     position.frame_rate = jack_get_sample_rate(client.handle)

@@ -39,7 +39,7 @@ struct Engine: Sendable {
     var lastSeen: Micros?
   }
 
-  /// How often the machine's addresses are looked up, whatever the kernel announces (link-protocol 3.6).
+  /// How often the machine's addresses are looked up, whatever the kernel announces (facts: link 3.6).
   static var scanPeriod: Micros { Micros(5_000_000) }
   /// And no more often than this, however many changes it announces, or sockets break as soon as they are opened.
   static var scanSpacing: Micros { Micros(50_000) }

@@ -4,7 +4,7 @@ import LinkSession
 import LinkWire
 import Synchronization
 
-/// One local address on the network: the sockets behind a `LinkSession` gateway (link-protocol 3.7).
+/// One local address on the network: the sockets behind a `LinkSession` gateway (facts: link 3.7).
 final class GatewaySockets: Sendable {
   let id: GatewayID
   let local: LocalAddress

@@ -2,7 +2,7 @@
 public import BeatMath
 import Glibc
 
-/// Link's host clock on Linux: `CLOCK_MONOTONIC_RAW` in whole microseconds, truncated (link-protocol 10). It is not
+/// Link's host clock on Linux: `CLOCK_MONOTONIC_RAW` in whole microseconds, truncated (facts: link 10). It is not
 /// steered by anybody, starts somewhere, and stands still while the machine sleeps.
 public enum HostClock {
   /// [any] Real-time-safe: the kernel serves it without a system call.

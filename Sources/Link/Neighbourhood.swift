@@ -36,7 +36,7 @@ struct Interface {
 }
 
 extension Interface {
-  /// Every IPv4 address, and every link-local IPv6 address if there is an IPv4 one too (link-protocol 3.6). Sorted.
+  /// Every IPv4 address, and every link-local IPv6 address if there is an IPv4 one too (facts: link 3.6). Sorted.
   fileprivate var gateways: [LocalAddress] {
     guard addresses.contains(where: { !$0.isIPv6 }) else { return [] }
     return Set(addresses.filter { !$0.isIPv6 || $0.isIPv6LinkLocal }).map {

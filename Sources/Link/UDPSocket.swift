@@ -33,7 +33,7 @@ struct UDPSocket: ~Copyable, Sendable {
     try socket.set(SOL_SOCKET, SO_REUSEADDR, Int32(1), "SO_REUSEADDR")
     switch local.address {
     case .v4(let bits):
-      // Else a socket hears the group on every interface that any socket has joined on (link-protocol 3.7), and
+      // Else a socket hears the group on every interface that any socket has joined on (facts: link 3.7), and
       // Responses would leave from the wrong address.
       try socket.set(Int32(IPPROTO_IP), IP_MULTICAST_ALL, Int32(0), "IP_MULTICAST_ALL")
       try socket.noteInterfaces()

@@ -14,7 +14,7 @@ import LinkWire
 /// it is within the limit for all.
 ///
 /// **After anything that is believed, an honest change still fits.** A change keeps the session's beat at that moment
-/// and begins a microbeat after the old origin or later (link-protocol 7.7). So the beat is limited, not the origin,
+/// and begins a microbeat after the old origin or later (facts: link 7.7). So the beat is limited, not the origin,
 /// and the limit grows faster than any tempo: no line that is within it ever leaves it. And how far an origin may
 /// lie ahead is counted in the line's own beats: a few microseconds later the lead has shrunk by the microbeat that the next
 /// change needs, whatever its tempo.
@@ -53,7 +53,7 @@ enum Belief {
     beat >= -Limits.farthestBeat && beat <= farthestBeat(at: Limits.farthestTime) + Limits.timelineLead
   }
 
-  /// The one that begins later wins (link-protocol 7.3). Two that begin in the same microbeat, and both were set
+  /// The one that begins later wins (facts: link 7.3). Two that begin in the same microbeat, and both were set
   /// before their peers heard of the other, would divide the session for good: of these, any fixed order will do.
   static func overrides(_ incoming: Timeline, _ current: Timeline) -> Bool {
     if incoming.beatOrigin != current.beatOrigin { return incoming.beatOrigin > current.beatOrigin }
@@ -75,7 +75,7 @@ enum Belief {
 
   // MARK: Sessions
 
-  /// The older session wins; of two equally old ones, the one with the smaller id (link-protocol 7.4).
+  /// The older session wins; of two equally old ones, the one with the smaller id (facts: link 7.4).
   static func isBetter(_ other: SessionID, olderBy lead: Micros, than own: SessionID) -> Bool {
     if lead > Rules.joinTolerance { return true }
     return lead < Rules.joinTolerance && lead > -Rules.joinTolerance && other < own
@@ -83,7 +83,7 @@ enum Belief {
 
   // MARK: Peers
 
-  /// How long a peer counts as there. Everybody's time to live is five seconds (link-protocol 3.2); who claims minutes
+  /// How long a peer counts as there. Everybody's time to live is five seconds (facts: link 3.2); who claims minutes
   /// would stay for minutes.
   static func lifetime(_ timeToLive: UInt8) -> Micros {
     Micros(Int64(min(timeToLive, Wire.timeToLive)) * 1_000_000)
@@ -95,7 +95,7 @@ enum Belief {
     source != known.source && now - known.heard < Limits.crowdedExpiry
   }
 
-  /// Where a peer can be measured, if it says so: all its sockets are bound to one address (link-protocol 3.7), so
+  /// Where a peer can be measured, if it says so: all its sockets are bound to one address (facts: link 3.7), so
   /// it can't make us ping a third machine, a group, ourselves, or nobody.
   static func measurable(_ endpoint: Endpoint?, from source: Address, on gateway: Gateway) -> Endpoint? {
     guard let endpoint, endpoint.port != 0, endpoint.address.isIPv6 == gateway.address.isIPv6 else {

@@ -51,7 +51,7 @@ struct OpenGateway {
     pongs = Allowance(perSecond: Limits.pongsPerSecond, at: now)
   }
 
-  /// Whether an Alive may go now; either way `nextAlive` says when to ask again (link-protocol 3.2).
+  /// Whether an Alive may go now; either way `nextAlive` says when to ask again (facts: link 3.2).
   mutating func takeTurn(at now: Micros) -> Bool {
     if let wait = spacingLeft(at: now), wait > .zero, !isOverdue(at: now) {
       nextAlive = now + wait

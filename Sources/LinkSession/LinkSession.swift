@@ -203,7 +203,7 @@ public struct LinkSession: Sendable {
     isEnabled = false
   }
 
-  /// Only a switch: nothing is sent and nothing adopted until the next change (link-protocol 8.3).
+  /// Only a switch: nothing is sent and nothing adopted until the next change (facts: link 8.3).
   private mutating func enableStartStopSync(_ isOn: Bool) {
     isStartStopSyncEnabled = isOn
     isPublishDue = true

@@ -3,7 +3,7 @@ import BeatMath
 import LinkWire
 
 /// How far another session's clock is from our host clock, found by asking one of its peers about a hundred times
-/// (link-protocol 4.3).
+/// (facts: link 4.3).
 ///
 /// Each pong compares the peer's time with the middle of our round trip, and from the second on our time with the
 /// middle of the peer's. The answer is the median. A pong counts only if it comes from the peer we asked and repeats

@@ -26,7 +26,7 @@ extension Sighting {
   }
 }
 
-/// Who is out there, and what they say: link-protocol 7.2.
+/// Who is out there, and what they say (facts: link 7.2).
 ///
 /// Every question asked for each packet is answered without walking the table: a census per session keeps count of
 /// who announces it and of the distinct timelines and start/stop states they announce.
@@ -159,7 +159,7 @@ struct Peers: Sendable {
   ///
   /// In our own session it is believed after a moment, unless the peer speaks again. Versions before 3.1.2 say it four times a second on
   /// the loopback gateway, which they close and open anew whenever they fail to answer another host through it
-  /// (link-protocol 3.6, 3.7). Who forgot them at once would lose a session that only the two of them are in, and
+  /// (facts: link 3.6, 3.7). Who forgot them at once would lose a session that only the two of them are in, and
   /// whatever tempo it was given.
   mutating func takeByeBye(
     _ node: NodeID, on gateway: GatewayID, from source: Address, at now: Micros, in own: SessionID

@@ -2,7 +2,7 @@
 import BeatMath
 import LinkWire
 
-// What a datagram does, and what the passing of time does (link-protocol 3.3, 3.4, 4.2).
+// What a datagram does, and what the passing of time does (facts: link 3.3, 3.4, 4.2).
 extension LinkSession {
   mutating func receiveDiscovery(_ bytes: UnsafeRawBufferPointer, from source: Endpoint, on place: Int) {
     do throws(DecodingFailure) {

@@ -69,7 +69,7 @@ struct OtherSessions {
 }
 
 extension LinkSession {
-  /// Somebody announced a timeline that nobody in that session had announced before (link-protocol 7.3).
+  /// Somebody announced a timeline that nobody in that session had announced before (facts: link 7.3).
   mutating func consider(_ incoming: Timeline, of target: SessionID) {
     if target == session {
       if Belief.overrides(incoming, timeline) { apply(incoming, ghost) }
@@ -233,7 +233,7 @@ extension LinkSession {
     startOwnSession()
   }
 
-  /// A new session of our own that goes on where we are, so that nothing is heard of it (link-protocol 7.6).
+  /// A new session of our own that goes on where we are, so that nothing is heard of it (facts: link 7.6).
   mutating func startOwnSession() {
     counters.resets += 1
     remember(node)

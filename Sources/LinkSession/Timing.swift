@@ -36,7 +36,7 @@ public struct Commit: Sendable, BitwiseCopyable {
 }
 
 extension LinkSession {
-  /// Our session's timeline or clock is now this: the client's beat runs on unbroken (link-protocol 7.5).
+  /// Our session's timeline or clock is now this: the client's beat runs on unbroken (facts: link 7.5).
   mutating func apply(_ incoming: Timeline, _ map: GhostMap) {
     let incoming = incoming.clamped
     guard incoming != timeline || map != ghost else { return }
@@ -53,7 +53,7 @@ extension LinkSession {
   }
 
   /// A peer's start or stop counts if it is later than the one we know; it is passed on even if we do not follow
-  /// it (link-protocol 8.3).
+  /// it (facts: link 8.3).
   mutating func consider(_ incoming: SessionStartStop, of target: SessionID) {
     guard target == session, incoming.timestamp > startStop.timestamp else { return }
     startStop = incoming

@@ -73,7 +73,7 @@ private func read(_ entry: Entry, of reader: Reader, into state: inout PeerState
   }
 }
 
-/// A short session id is accepted by the reference and filled with zeros (link-protocol 1 rule 8); a long one is not.
+/// A short session id is accepted by the reference and filled with zeros (facts: link 1 rule 8); a long one is not.
 @_noLocks @_noAllocation
 func readSession(_ entry: Entry, of reader: Reader) throws(DecodingFailure) -> SessionID {
   guard entry.size <= 8 else { throw .wrongEntrySize }

@@ -10,7 +10,7 @@
 // The way in: `decodeDiscoveryHeader`, `decodeDiscovery`, `encodeAlive`, `encodeResponse`, `encodeByeBye`,
 // and for the measurement sockets `decodeMeasurement`, `encodePing`, `encodePong`.
 //
-// Sources: link-protocol 1 (payloads), 2 (discovery), 4.1 (measurement).
+// facts: link 1 (payloads), 2 (discovery), 4.1 (measurement).
 
 /// Sizes and fixed bytes of the two protocols.
 public enum Wire {

@@ -27,7 +27,7 @@ public struct PeerState: Hashable, Sendable, BitwiseCopyable {
 }
 
 /// The first twenty bytes of a discovery datagram. Decoded on its own because an Alive is answered even when the
-/// rest of it is broken (link-protocol 1 rule 7, 3.3).
+/// rest of it is broken (facts: link 1 rule 7, 3.3).
 public struct DiscoveryHeader: Hashable, Sendable, BitwiseCopyable {
   public enum Kind: Hashable, Sendable, BitwiseCopyable {
     case alive, response, byeBye

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 /// Eight bytes that name a peer until its next reset. The order is that of the bytes, unsigned, the first most
-/// significant: it decides ties between sessions (link-protocol 2.1, 7.4).
+/// significant: it decides ties between sessions (facts: link 2.1, 7.4).
 public struct NodeID: Hashable, Comparable, Sendable, BitwiseCopyable {
   /// The first byte on the wire is the most significant.
   public var rawValue: UInt64

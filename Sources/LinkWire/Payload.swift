@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 /// The keys of the entries we understand; all others are skipped, which is how the protocol grows.
-/// Four ASCII characters, the first in the most significant byte (link-protocol 1.1).
+/// Four ASCII characters, the first in the most significant byte (facts: link 1.1).
 enum EntryKey {
   case timeline, session, startStop, measurementV4, measurementV6, hostTime, ghostTime, previousGhostTime
 

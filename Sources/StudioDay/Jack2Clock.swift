@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import HostSync
 
-/// jack2's driver, its delay-locked loop and what an xrun does to it (realtime-swift 6), with the truth beside.
+/// jack2's driver, its delay-locked loop and what an xrun does to it (facts: realtime 1), with the truth beside.
 public struct Jack2Clock {
   /// What the xrun of a stalled driver lets a client see.
   public struct StallSigns: Sendable {

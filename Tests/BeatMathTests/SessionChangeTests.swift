@@ -2,7 +2,7 @@
 import BeatMath
 import Testing
 
-/// What a commit of an app's captured state consists of (link-protocol 9.1).
+/// What a commit of an app's captured state consists of (facts: link 9.1).
 struct SessionChangeTests {
   static let captured = SessionState(
     timeline: Timeline(tempo: Tempo(100), beatOrigin: .zero, timeOrigin: .zero),

@@ -3,7 +3,7 @@ import BeatMath
 
 @testable import HostSync
 
-/// jack2's transport as a slow-sync client meets it (jack-and-peers 4.3), a second client that may be slow, and a control
+/// jack2's transport as a slow-sync client meets it (facts: jack 3), a second client that may be slow, and a control
 /// thread that asks for what `Launch` wishes.
 struct FakeTransport {
   var frames = 256.0, rate = 48_000.0

@@ -37,7 +37,7 @@ extension JACKHostTests {
   }
 
   /// Plays from a frame, for a moment; what was seen, and whether the driver kept time meanwhile: the tests' own judge
-  /// is JACK's filter, which is off for seconds after a stall (realtime-swift 6).
+  /// is JACK's filter, which is off for seconds after a stall (facts: realtime 1).
   private func launch(_ live: LiveHost, _ watch: TransportWatch, from frame: UInt32, pause: Int64)
     async throws
     -> (seen: [SeenCycle], isQuiet: Bool)

@@ -3,7 +3,7 @@ import BeatMath
 import LinkWire
 import Testing
 
-/// The payload parser's rules, link-protocol 1, by their numbers; and the headers', 2 and 4.1.
+/// The payload parser's rules, facts: link 1, by their numbers; and the headers', 2 and 4.1.
 struct PayloadRuleTests {
   static let header = Array(WorkedExampleTests.alive[..<20])
   static let node = WorkedExampleTests.node

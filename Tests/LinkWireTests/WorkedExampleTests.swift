@@ -3,7 +3,7 @@ import BeatMath
 import LinkWire
 import Testing
 
-/// The worked examples of link-protocol 2.2 and 4.1, byte for byte.
+/// The worked examples of facts: link 2.2 and 4.1, byte for byte.
 struct WorkedExampleTests {
   static let node = NodeID(rawValue: 0x4b37_7d71_2178_5232)  // K7}q!xR2
   static let state = PeerState(

@@ -150,3 +150,28 @@ func map() {
 func topLevel() {
   #expect(Rules.topLevelIsKnown(["Sources", "scratch.txt", ".git", "README.md"]).count == 1)
 }
+
+@Test("A citation is found in the middle, at the end of a sentence, and across two lines of a comment")
+func citations() {
+  let text = """
+    /// The later wins (facts: link 7.3, 7.4). Others: facts: jack 3 and 4.
+    let facts: Facts = 7
+    /// On PipeWire it is another one (facts: jack
+    /// 2). That is 7 more.
+    """
+  #expect(
+    Citation.all(in: file(text)) == [
+      Citation(page: "link", section: "7.3", line: 1), Citation(page: "link", section: "7.4", line: 1),
+      Citation(page: "jack", section: "3", line: 1), Citation(page: "jack", section: "4", line: 1),
+      Citation(page: "jack", section: "2", line: 4),
+    ])
+}
+
+@Test("A citation of a section or page that is not there is noticed")
+func wrongCitations() {
+  let facts = ["link": Citation.sections(of: "# Facts\n## 7 Sessions\n### 7.3 Which wins\n")]
+  #expect(facts["link"] == ["7", "7.3"])
+  #expect(Rules.citedFactsExist(file("/// facts: link 7.3."), facts: facts).isEmpty)
+  #expect(Rules.citedFactsExist(file("/// facts: link 7.4"), facts: facts).count == 1)
+  #expect(Rules.citedFactsExist(file("/// facts: jack 7"), facts: facts).count == 1)
+}

@@ -49,3 +49,20 @@ func documentsAreFinished() {
     }
   }
 }
+
+@Test("Each fact that a comment cites has its section in docs/facts, and each page is cited")
+func citedFactsExist() throws {
+  let pages = Repository.files(below: "docs/facts").filter { $0.hasSuffix(".md") }
+  var facts: [String: Set<String>] = [:]
+  for path in pages {
+    let name = String(path.dropFirst("docs/facts/".count).dropLast(".md".count))
+    facts[name] = Citation.sections(of: try #require(Repository.text(path)))
+  }
+  let files = Repository.code().filter {
+    $0.module != nil || $0.path.hasPrefix("Tests/") && !$0.path.hasPrefix("Tests/TidyTests/")
+  }
+  for file in files {
+    for complaint in Rules.citedFactsExist(file, facts: facts) { Issue.record("\(complaint)") }
+  }
+  #expect(Set(files.flatMap { Citation.all(in: $0).map(\.page) }) == Set(facts.keys))
+}
