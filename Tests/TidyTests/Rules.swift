@@ -18,7 +18,7 @@ enum Rules {
     "LinkSimulator": ["BeatMath", "Glibc", "LinkSession", "LinkWire", "LinkWorld", "StudioDay"],
     "JACKHost": ["BeatMath", "CJACK", "Glibc", "Handoff", "HostSync", "Synchronization"],
     "ControlSurface": [
-      "BeatMath", "CLiblo", "FoundationEssentials", "Glibc", "Handoff", "MIDIControl", "Synchronization",
+      "BeatMath", "CLiblo", "Glibc", "MIDIControl", "Synchronization",
     ],
     "TerminalView": ["BeatMath", "ControlSurface"],
     "MIDIControl": [],
