@@ -41,8 +41,8 @@ struct OpenGateway {
   var pongs: Allowance
   /// Our state as it was last encoded, and which revision of it that was.
   var encoded: (revision: UInt64, alive: Packet, response: Packet)?
-  /// Of the last Alive.
-  var announced: UInt64?
+  /// What the last Alive said.
+  var announced: (revision: UInt64, session: SessionID)?
 
   init(_ gateway: Gateway, at now: Micros) {
     self.gateway = gateway
@@ -102,8 +102,13 @@ extension LinkSession {
   }
 
   /// After what the spacing still held back: a change that is made just before we leave holds for those who stay.
+  ///
+  /// Not where we were not yet heard as a member: gone on one way and new on another, we would be a peer for ever to a
+  /// reference that starts a session of its own in between, since it then forgets us without counting (facts: link 7.6).
   mutating func sayGoodbye(on place: Int) {
-    if gateways[place].announced != revision { sayState(on: place) }
+    if let last = gateways[place].announced, last.session == session, last.revision != revision {
+      sayState(on: place)
+    }
     emit(.send(encodeByeBye(node), to: .group, on: gateways[place].gateway.id, via: .discovery))
   }
 
@@ -117,7 +122,7 @@ extension LinkSession {
   }
 
   private mutating func sayState(on place: Int) {
-    gateways[place].announced = revision
+    gateways[place].announced = (revision, session)
     let packet = encodedState(on: place).alive
     emit(.send(packet, to: .group, on: gateways[place].gateway.id, via: .discovery))
   }

@@ -253,6 +253,35 @@ import Testing
     #expect(bench.snapshot.peerCount == 1)
   }
 
+  /// A reference peer that has just counted its last peer out would count it for ever if it came back for a moment.
+  @Test func whoLeavesRightAfterJoiningIsNotHeardAsAMemberForTheFirstTime() {
+    var bench = Bench()
+    bench.wait(1_000_000)
+    let stranger = Stranger(7)
+    bench.meet(stranger)
+    bench.answerPings(as: stranger)
+    #expect(bench.snapshot.session == stranger.state.session)
+    let before = bench.takeSent().compactMap(\.alive)
+    #expect(before.allSatisfy { $0.session != stranger.state.session }, "the spacing holds the news back")
+    bench.commitTempo(150)
+    bench.handle(.enable(false))
+    let sent = bench.takeSent()
+    #expect(sent.compactMap(\.alive).isEmpty && sent.compactMap(\.farewell).count == 1)
+  }
+
+  @Test func aChangeThatTheSpacingHeldBackIsSaidBeforeTheGoodbye() {
+    var bench = Bench()
+    bench.meet(Stranger(7, memberOf: bench))
+    bench.wait(1_000_000)
+    bench.commitTempo(140)
+    bench.commitTempo(150)
+    _ = bench.takeSent()
+    bench.handle(.enable(false))
+    let sent = bench.takeSent()
+    #expect(sent.compactMap(\.alive).last?.timeline.tempo.microsPerBeat == 400_000)
+    #expect(sent.last?.farewell != nil)
+  }
+
   @Test func peersOfOtherSessionsAreNotCounted() {
     var bench = Bench()
     bench.meet(Stranger(7))
