@@ -48,6 +48,21 @@ struct FloodTests {
     }
   }
 
+  @Test("Who has just been answered is heard beside a crowd of strangers, too")
+  func afterAnAnswer() {
+    var inbox = Inbox()
+    var now = Micros.zero
+    for _ in 0..<100 {
+      inbox.put(ping, from: peer(5000), at: now)
+      #expect(served(&inbox, at: now, cost: Cost.message) == [ping])
+      now = now + Micros(10_000)
+    }
+    for source in 0..<3000 { inbox.put(dear, from: peer(source), at: now) }
+    #expect(inbox.count == Limits.inbox / 4 * 3)
+    inbox.put(ping, from: peer(5000), at: now)
+    #expect(inbox.next(at: now)?.datagram == ping)
+  }
+
   @Test("Of strangers who say one thing each, whoever asks for little comes first")
   func strangers() {
     var inbox = Inbox()

@@ -51,7 +51,7 @@ struct Inbox {
     var account = accounts[peer] ?? Account(sum: level)
     let before = max(level, account.sum)
     // The last quarter is for those who ask for little, and have asked for little.
-    let room = before == level && expected < Cost.datagram ? 4 : 3
+    let room = before - level < Cost.datagram && expected < Cost.datagram ? 4 : 3
     guard count < Limits.inbox / 4 * room, bytes + datagram.count <= Limits.inboxBytes / 4 * room else {
       dropped += 1
       return
