@@ -31,13 +31,14 @@ let package = Package(
       name: "tactus",
       dependencies: [
         "BeatMath", "ClickSounds", "ControlSurface", "HostSync", "JACKHost", "JSON5", "Link", "LinkSession",
-        "MIDIControl", "NSMClient", "TerminalView",
+        "MIDIControl", "NSMClient", "OSC", "TerminalView",
       ]),
     .target(name: "JSON5"),
     .systemLibrary(name: "CLiblo", pkgConfig: "liblo", providers: [.apt(["liblo-dev"])]),
     .target(name: "MIDIControl"),
-    .target(name: "ControlSurface", dependencies: ["BeatMath", "CLiblo", "MIDIControl"]),
-    .target(name: "NSMClient", dependencies: ["BeatMath", "ControlSurface"]),
+    .target(name: "OSC", dependencies: ["CLiblo"]),
+    .target(name: "ControlSurface", dependencies: ["BeatMath", "MIDIControl", "OSC"]),
+    .target(name: "NSMClient", dependencies: ["BeatMath", "OSC"]),
     .target(name: "TerminalView", dependencies: ["BeatMath", "ControlSurface"]),
     // Writes the layouts for tablets and phones (tools/layouts).
     .executableTarget(name: "Layouts", dependencies: ["ClickSounds", "ControlSurface"]),
@@ -71,12 +72,13 @@ let package = Package(
       dependencies: ["BeatMath", "CJACK", "Handoff", "HostSync", "JACKHost", "TestSupport"]),
     .testTarget(
       name: "ControlSurfaceTests",
-      dependencies: ["BeatMath", "ControlSurface", "MIDIControl", "TestSupport"],
+      dependencies: ["BeatMath", "ControlSurface", "MIDIControl", "OSC", "TestSupport"],
       exclude: ["peers"]),
+    .testTarget(name: "OSCTests", dependencies: ["OSC"]),
     .testTarget(
       name: "LayoutsTests", dependencies: ["ControlSurface", "Layouts", "TestSupport"], exclude: ["readers"]),
     .testTarget(
-      name: "NSMClientTests", dependencies: ["BeatMath", "ControlSurface", "NSMClient", "TestSupport"],
+      name: "NSMClientTests", dependencies: ["BeatMath", "NSMClient", "OSC", "TestSupport"],
       exclude: ["peers"]),
     .testTarget(
       name: "TerminalViewTests", dependencies: ["BeatMath", "ControlSurface", "TerminalView", "TestSupport"]),

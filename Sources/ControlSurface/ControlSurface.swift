@@ -2,6 +2,7 @@
 public import BeatMath
 import Glibc
 public import MIDIControl
+import OSC
 import Synchronization
 
 /// The control surface, running: OSC for hands, tablets and programs.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
-public import ControlSurface
+import OSC
 import Glibc
 
 /// The machine with a real socket: one for everything, because managers know their clients by where they send from.

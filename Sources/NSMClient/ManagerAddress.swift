@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import ControlSurface
+import OSC
 import Glibc
 
 /// `NSM_URL`, which a session manager sets for the programs that it starts: `osc.udp://host:port/`.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
-public import ControlSurface
+import OSC
 
 /// tactus as a client of a session manager: New Session Manager's protocol (API 1.1), which RaySession, Agordejo and
 /// Carla speak as well, as a machine.

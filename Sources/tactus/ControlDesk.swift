@@ -6,6 +6,7 @@ import JACKHost
 import Link
 import LinkSession
 import MIDIControl
+import OSC
 import Synchronization
 
 /// Between the control surface and the parts that do what it asks: takes its orders, keeps the user's choices, and

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import ControlSurface
 import Glibc
+import OSC
 
 /// An address of this machine, and the interface that has it.
 struct NetworkInterface: Equatable {

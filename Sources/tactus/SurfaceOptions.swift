@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import ControlSurface
 import MIDIControl
+import OSC
 
 /// Where and to whom the control surface listens, as the command line says it.
 struct SurfaceChoice: Equatable, Sendable {

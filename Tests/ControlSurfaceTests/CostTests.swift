@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import MIDIControl
+import OSC
 import Testing
 
 @testable import ControlSurface
@@ -112,7 +113,7 @@ struct CostTests {
       for message in packet {
         let encoded = LibloCodec.encode(message)
         guard bytes.count + encoded.count < 65_000 else { break }
-        bytes += PacketTests.size(encoded.count) + encoded
+        bytes += sizeWord(encoded.count) + encoded
       }
       var desk = fresh
       desk.send(bytes: bytes)

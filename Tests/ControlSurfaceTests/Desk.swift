@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import MIDIControl
+import OSC
 
 @testable import ControlSurface
 
@@ -129,3 +130,6 @@ struct Desk {
     program.commands = []
   }
 }
+
+/// What stands before a bundle's element.
+func sizeWord(_ count: Int) -> [UInt8] { withUnsafeBytes(of: UInt32(count).bigEndian) { Array($0) } }

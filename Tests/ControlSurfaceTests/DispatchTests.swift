@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import OSC
 import Testing
 
 @testable import ControlSurface
@@ -297,7 +298,7 @@ func bundle(_ timetag: UInt64, _ messages: Message...) -> [UInt8] {
   var bytes = Array("#bundle\0".utf8) + withUnsafeBytes(of: timetag.bigEndian) { Array($0) }
   for message in messages {
     let encoded = LibloCodec.encode(message)
-    bytes += PacketTests.size(encoded.count) + encoded
+    bytes += sizeWord(encoded.count) + encoded
   }
   return bytes
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import OSC
 import Testing
 
 @testable import ControlSurface
@@ -24,7 +25,7 @@ struct PacketMutator {
     if roll(4) == 0 {
       let timetags: [UInt64] = [1, 0, .max, 0xe8fe_6f80_4000_0000]
       packet =
-        Array("#bundle\0".utf8) + big(timetags[roll(4)]) + PacketTests.size(packet.count) + packet
+        Array("#bundle\0".utf8) + big(timetags[roll(4)]) + sizeWord(packet.count) + packet
     }
     for _ in 0..<roll(6) where !packet.isEmpty {
       switch roll(5) {

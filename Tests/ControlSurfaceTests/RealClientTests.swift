@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import Glibc
+import OSC
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
+import OSC
 
 /// The other side of the surface, for programs on the same machine: says messages to one surface and hears what it
 /// answers. One thread at a time.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import OSC
 
 extension Node {
   /// The arguments as values of this row's parameters. nil: a trigger's release, which means nothing.

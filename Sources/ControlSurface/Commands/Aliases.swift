@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import OSC
 
 /// Whose addresses a controller speaks, and is told in.
 public enum Dialect: String, Hashable, Sendable {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import OSC
 
 /// One row of the table: an address below the root, what it takes and tells, and its words for people.
 public struct Node: Sendable {

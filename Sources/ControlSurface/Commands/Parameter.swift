@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import OSC
 
 /// The type, range and unit of one argument, and how a sender's argument becomes a value of it.
 public enum Parameter: Sendable {

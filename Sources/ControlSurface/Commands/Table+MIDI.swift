@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import MIDIControl
+import OSC
 
 extension Table {
   static let midi: [Node] = [

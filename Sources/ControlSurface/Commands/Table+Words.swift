@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import OSC
 
 // Commands as somebody types them: `tempo 131.5`, `start bar`, `/tactus/click/gain 0.5`.
 extension Table {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
+import OSC
 
 /// An entry of ours in the network's directory (mDNS), so that a tablet shows it in its list.
 ///

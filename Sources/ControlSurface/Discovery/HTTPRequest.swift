@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import OSC
 
 /// The head of an HTTP/1.1 request. Bodies are not taken: everything here is asked with GET.
 struct HTTPRequest: Equatable {

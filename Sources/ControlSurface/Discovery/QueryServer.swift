@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import Glibc
+import OSC
 
 /// OSCQuery over HTTP/1.1, on the surface's own thread: it never waits for a client, answers one request of each in turn, and
 /// costs no more than `Cost.queriesPerSecond`.

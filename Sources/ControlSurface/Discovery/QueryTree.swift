@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import OSC
 
 /// OSCQuery: the table as a tree that a controller can read to build its own page. Pure: a request in, an answer out. All of it
 /// but the values is written once.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import Glibc
+import OSC
 
 /// Where the surface can be reached: its addresses, OSCQuery, and its entry in the network's directory.
 ///

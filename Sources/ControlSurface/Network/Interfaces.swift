@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
+import OSC
 
 extension Neighbourhood {
   /// More than any machine of a musician has.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import OSC
 
 /// What waits for its time: messages of bundles with a future timetag, and tempos that were asked for on a beat.
 ///

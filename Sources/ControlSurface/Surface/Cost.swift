@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import OSC
 
 /// What input may cost the surface's thread, in microseconds, rounded up from what `tools/bench osc` measures. Counted, not
 /// timed: the same packet costs the same on every machine and in every test.

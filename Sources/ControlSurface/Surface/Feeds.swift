@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import OSC
 
 /// What is told at musical moments rather than when a setting changes.
 struct Feed {

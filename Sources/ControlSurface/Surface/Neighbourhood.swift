@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import OSC
 
 /// Which hosts are this machine, and which are on its own networks.
 struct Neighbourhood: Equatable {

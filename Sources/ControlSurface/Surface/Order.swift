@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
 public import MIDIControl
+import OSC
 
 /// A command on its way to the program, and when it was meant to happen, in Link's host time.
 public struct Order: Sendable {

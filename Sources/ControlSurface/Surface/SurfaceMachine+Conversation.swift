@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import OSC
 
 // What is said to and by the surface itself: ping, query, subscribe, unsubscribe, errors, bye.
 extension SurfaceMachine {

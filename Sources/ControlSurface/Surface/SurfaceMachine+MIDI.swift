@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import MIDIControl
+import OSC
 
 // Keys, knobs and pedals: another controller, which moves the same rows.
 extension SurfaceMachine {

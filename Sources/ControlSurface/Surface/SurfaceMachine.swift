@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import MIDIControl
+import OSC
 
 /// The control surface without sockets, clocks or threads: datagrams and state in, datagrams and commands out.
 ///

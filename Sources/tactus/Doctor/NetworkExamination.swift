@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import ControlSurface
 import Glibc
+import OSC
 
 /// Whether what Link sends reaches the neighbours, and what they send reaches us: by sending something on each
 /// interface to Link's own group and port, and listening for it there. Link's peers take no notice of it.

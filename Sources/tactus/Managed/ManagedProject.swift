@@ -5,6 +5,7 @@ import Glibc
 import JACKHost
 import Link
 import NSMClient
+import OSC
 
 /// tactus in a session manager's session: opened where the manager says, saved when it says, under the name that it
 /// gives. [control]
@@ -120,13 +121,13 @@ extension ManagedProject {
     while !signals.came(withinMilliseconds: step) {
       for output in session.step(at: Link.clock()) {
         switch output {
-        case .joined(let manager): Console.say("session manager: \(shownSafely(manager, limit: 60))")
+        case .joined(let manager): Console.say("session manager: \(printable(manager, limit: 60))")
         case .stillWaiting:
           Console.complain(
             "the session manager has not said what to open; waiting for it (without NSM_URL tactus runs without one)"
           )
         case .alone(let reason):
-          Console.complain("\(shownSafely(reason, limit: 200)); running without one")
+          Console.complain("\(printable(reason, limit: 200)); running without one")
           return .alone
         case .open(let project):
           if let opened = open(project, session, arguments) { return .open(opened) }
@@ -152,7 +153,7 @@ extension ManagedProject {
     do throws(NSMClient.Failure) {
       // The manager's name for us comes last, and so holds.
       let (startup, connections) = try prepare(folder, arguments + ["--name=" + project.clientID])
-      Console.say("session: \(shownSafely(project.displayName, limit: 60)), in \(folder.path)")
+      Console.say("session: \(printable(project.displayName, limit: 60)), in \(folder.path)")
       return ManagedProject(session, folder: folder, startup: startup, connections: connections)
     } catch {
       Console.complain(error.text)

@@ -4,6 +4,7 @@ import HostSync
 import JACKHost
 import JSON5
 import MIDIControl
+import OSC
 
 /// What may be written for a value.
 enum Allowed: Equatable, Sendable {

@@ -4,6 +4,7 @@ import Glibc
 import JACKHost
 import JSON5
 import Link
+import OSC
 import Synchronization
 
 /// `tactus check`: how much later than JACK says a sound is really heard, through a cable from an output to an input.

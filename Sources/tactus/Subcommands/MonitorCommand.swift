@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import ControlSurface
 import JSON5
+import OSC
 
 /// `tactus monitor`: everything that changes, a line of JSON for each.
 struct MonitorCommand: Conversing {

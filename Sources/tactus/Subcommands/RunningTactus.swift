@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import ControlSurface
 import JSON5
+import OSC
 
 /// The tactus that runs on this machine, as `status`, `monitor`, `send` and `check` speak with it: over OSC.
 struct RunningTactus: ~Copyable {

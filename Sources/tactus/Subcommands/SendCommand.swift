@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import ControlSurface
 import JSON5
+import OSC
 
 /// `tactus send tempo 131.5`: any command of the surface, for scripts and for hands that are at a terminal.
 struct SendCommand: Conversing {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import ControlSurface
 import JSON5
+import OSC
 
 /// `tactus status`: how things are, once.
 struct StatusCommand: Conversing {

@@ -7,6 +7,12 @@ public struct OpenFailure: Error, Hashable, Sendable, CustomStringConvertible {
   public let call: String
   public let code: Int32
 
+  package init(endpoint: Endpoint, call: String, code: Int32) {
+    self.endpoint = endpoint
+    self.call = call
+    self.code = code
+  }
+
   public var description: String {
     switch code {
     case EADDRINUSE: "\(endpoint) is in use by another program"
@@ -18,11 +24,11 @@ public struct OpenFailure: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 /// A non-blocking UDP socket bound to one address, closed with the value.
-struct DatagramSocket: ~Copyable {
-  let descriptor: Int32
-  let endpoint: Endpoint
+package struct DatagramSocket: ~Copyable {
+  package let descriptor: Int32
+  package let endpoint: Endpoint
 
-  init(bindingTo wanted: Endpoint) throws(OpenFailure) {
+  package init(bindingTo wanted: Endpoint) throws(OpenFailure) {
     let descriptor = try openSocket(wanted, SOCK_DGRAM)
     let isIPv4 = wanted.host.ipv4 != nil
     // Tells us when nobody listens where we send: a controller gone, or the newcomer's wrong port.
@@ -45,19 +51,19 @@ struct DatagramSocket: ~Copyable {
 
   deinit { close(descriptor) }
 
-  enum Received {
+  package enum Received {
     case datagram(Int, from: Endpoint)
     case nothing
     /// The kernel has something on its error queue.
     case failure
   }
 
-  func receive(into buffer: UnsafeMutableRawBufferPointer) -> Received {
+  package func receive(into buffer: UnsafeMutableRawBufferPointer) -> Received {
     receiveDatagram(descriptor, into: buffer)
   }
 
   /// Where a datagram was sent that nobody took, and whether that machine itself says so; nil when the error queue is empty.
-  func nextUnreachable() -> (target: Endpoint, isThere: Bool)? {
+  package func nextUnreachable() -> (target: Endpoint, isThere: Bool)? {
     while true {
       var address = sockaddr_storage()
       var message = msghdr()
@@ -81,7 +87,7 @@ struct DatagramSocket: ~Copyable {
   }
 
   @discardableResult
-  func send(_ bytes: [UInt8], to target: Endpoint) -> Bool {
+  package func send(_ bytes: [UInt8], to target: Endpoint) -> Bool {
     target.withSocketAddress { address, length in
       bytes.withUnsafeBytes { raw in
         // A second try: the first may only have fetched the error of an earlier datagram.
@@ -94,7 +100,7 @@ struct DatagramSocket: ~Copyable {
   }
 }
 
-func receiveDatagram(
+package func receiveDatagram(
   _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer
 ) -> DatagramSocket.Received {
   var address = sockaddr_storage()
@@ -110,7 +116,7 @@ func receiveDatagram(
   return .datagram(count, from: source)
 }
 
-func openSocket(_ wanted: Endpoint, _ type: __socket_type) throws(OpenFailure) -> Int32 {
+package func openSocket(_ wanted: Endpoint, _ type: __socket_type) throws(OpenFailure) -> Int32 {
   let kind = Int32(type.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
   let descriptor = socket(wanted.host.ipv4 != nil ? AF_INET : AF_INET6, kind, 0)
   guard descriptor >= 0 else { throw OpenFailure(endpoint: wanted, call: "socket", code: errno) }
@@ -119,18 +125,18 @@ func openSocket(_ wanted: Endpoint, _ type: __socket_type) throws(OpenFailure) -
   return descriptor
 }
 
-func setNonBlocking(_ descriptor: Int32) {
+package func setNonBlocking(_ descriptor: Int32) {
   _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
   _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
 }
 
-func setOption(_ descriptor: Int32, _ level: Int32, _ name: Int32, _ value: Int32) {
+package func setOption(_ descriptor: Int32, _ level: Int32, _ name: Int32, _ value: Int32) {
   var value = value
   setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
 }
 
 /// Binds, and says where: port 0 has become a real one.
-func bindSocket(_ descriptor: Int32, to wanted: Endpoint) throws(OpenFailure) -> Endpoint {
+package func bindSocket(_ descriptor: Int32, to wanted: Endpoint) throws(OpenFailure) -> Endpoint {
   let failed = wanted.withSocketAddress { address, length in Glibc.bind(descriptor, address, length) != 0 }
   if failed { throw OpenFailure(endpoint: wanted, call: "bind", code: errno) }
   guard let endpoint = Endpoint(of: descriptor) else {
@@ -141,7 +147,7 @@ func bindSocket(_ descriptor: Int32, to wanted: Endpoint) throws(OpenFailure) ->
 
 extension Endpoint {
   /// A socket's own.
-  init?(of descriptor: Int32) {
+  package init?(of descriptor: Int32) {
     var address = sockaddr_storage()
     var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
     let unknown = withUnsafeMutableBytes(of: &address) { raw in
@@ -151,7 +157,7 @@ extension Endpoint {
     self.init(address)
   }
 
-  init?(_ storage: sockaddr_storage) {
+  package init?(_ storage: sockaddr_storage) {
     let made: Endpoint? = withUnsafeBytes(of: storage) { raw in
       switch Int32(storage.ss_family) {
       case AF_INET:
@@ -174,7 +180,7 @@ extension Endpoint {
     self = made
   }
 
-  func withSocketAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
+  package func withSocketAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
     if let ipv4 = host.ipv4 {
       var address = sockaddr_in()
       address.sin_family = sa_family_t(AF_INET)

@@ -120,11 +120,11 @@ public struct Endpoint: Hashable, Sendable, BitwiseCopyable, CustomStringConvert
 
 /// The addresses from which messages are taken: `192.168.1.0/24`, `fe80::/10`, or one address.
 public struct HostRange: Hashable, Sendable {
-  let host: Host
+  package let host: Host
   /// Of 128, also for IPv4.
-  let bits: Int
+  package let bits: Int
 
-  init(host: Host, bits: Int) {
+  package init(host: Host, bits: Int) {
     self.host = host
     self.bits = bits
   }

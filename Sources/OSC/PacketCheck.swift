@@ -5,22 +5,22 @@
 ///
 /// Total on every input: never reads outside, never recurses deeper than `depthLimit`, never lists more than
 /// `messageLimit` messages.
-struct PacketCheck {
-  static let depthLimit = 8
-  static let messageLimit = 256
+package struct PacketCheck {
+  package static let depthLimit = 8
+  package static let messageLimit = 256
   static let argumentLimit = 64
-  static let addressLimit = 255
+  package static let addressLimit = 255
 
   /// A message's bytes within the packet, and when it is to be obeyed.
-  struct Part: Hashable {
-    var range: Range<Int>
-    var timetag: Timetag
+  package struct Part: Hashable {
+    package var range: Range<Int>
+    package var timetag: Timetag
   }
 
   private let bytes: UnsafeRawBufferPointer
   private var parts: [Part] = []
 
-  static func parts(of bytes: UnsafeRawBufferPointer) throws(MalformedPacket) -> [Part] {
+  package static func parts(of bytes: UnsafeRawBufferPointer) throws(MalformedPacket) -> [Part] {
     guard bytes.count > 0 else { throw .empty }
     var check = PacketCheck(bytes: bytes)
     try check.element(0..<bytes.count, timetag: .immediately, depth: 0)
@@ -131,7 +131,7 @@ struct PacketCheck {
 }
 
 /// Why a packet never reached liblo.
-enum MalformedPacket: String, Error {
+package enum MalformedPacket: String, Error {
   case empty, short, unaligned, neitherMessageNorBundle, tooDeep, elementSize, tooManyMessages, addressTooLong
   case addressCharacter, typeTags, tooManyArguments, trailingBytes, unknownTag, argumentMissing, blobSize
   case unterminatedString, padding

@@ -54,6 +54,3 @@ package struct OSCPort: ~Copyable {
     }
   }
 }
-
-/// Text from outside, safe to show in a terminal.
-package func shownSafely(_ text: String, limit: Int) -> String { printable(text, limit: limit) }

@@ -3,9 +3,9 @@ import CLiblo
 
 /// liblo takes checked messages apart and puts ours together. It is given no socket, no thread and no queue: those of
 /// Debian's 0.31 answer the wrong client and grow without bound.
-enum LibloCodec {
+package enum LibloCodec {
   /// One message that `PacketCheck` has passed. nil if liblo refuses it all the same.
-  static func decode(_ bytes: UnsafeRawBufferPointer) -> Message? {
+  package static func decode(_ bytes: UnsafeRawBufferPointer) -> Message? {
     guard let base = bytes.baseAddress else { return nil }
     // liblo copies what it needs; it only wants a pointer that could be written through.
     let data = UnsafeMutableRawPointer(mutating: base)
@@ -49,7 +49,7 @@ enum LibloCodec {
     }
   }
 
-  static func encode(_ message: Message) -> [UInt8] {
+  package static func encode(_ message: Message) -> [UInt8] {
     guard let made = lo_message_new() else { return [] }
     defer { lo_message_free(made) }
     for argument in message.arguments {
@@ -76,10 +76,10 @@ enum LibloCodec {
 }
 
 /// Several encoded messages as bundles that fit a Wi-Fi frame: a datagram in fragments is a datagram lost.
-enum Bundle {
-  static let datagramLimit = 1400
+package enum Bundle {
+  package static let datagramLimit = 1400
 
-  static func pack(_ messages: [[UInt8]]) -> [[UInt8]] {
+  package static func pack(_ messages: [[UInt8]]) -> [[UInt8]] {
     if messages.count == 1, messages[0].count <= datagramLimit { return messages }
     var datagrams: [[UInt8]] = []
     var open: [UInt8] = []

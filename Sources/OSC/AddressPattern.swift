@@ -5,9 +5,9 @@
 ///
 /// The address is read once, and every place that the pattern may have reached by then is kept at the same time: nothing is
 /// tried twice, whatever the pattern. A malformed one matches nothing.
-struct AddressPattern {
+package struct AddressPattern {
   /// Places in one pattern: as many as an address of a packet can make, but for a long one that is all slashes.
-  static let stepLimit = 256
+  package static let stepLimit = 256
 
   private enum Step {
     case literal(UInt8)
@@ -30,14 +30,14 @@ struct AddressPattern {
   /// Empty: it is malformed.
   private var steps: [Step] = []
   /// Places looked at so far: what it has cost.
-  private(set) var work = 0
+  package private(set) var work = 0
 
-  init(_ pattern: String) {
+  package init(_ pattern: String) {
     guard let steps = Self.steps(of: Array(pattern.utf8)), steps.count <= Self.stepLimit else { return }
     self.steps = steps
   }
 
-  static func isPattern(_ address: some Sequence<UInt8>) -> Bool {
+  package static func isPattern(_ address: some Sequence<UInt8>) -> Bool {
     var last: UInt8 = 0
     for byte in address {
       switch byte {
@@ -51,12 +51,12 @@ struct AddressPattern {
     return false
   }
 
-  mutating func matches(_ address: String) -> Bool {
+  package mutating func matches(_ address: String) -> Bool {
     reaches(read(address, from: start))
   }
 
   /// Of the paths below `prefix` those that it matches, by their places in the list. nil: that would cost more than `limit`.
-  mutating func matches(of paths: [String], below prefix: String, atMost limit: Int) -> [Int]? {
+  package mutating func matches(of paths: [String], below prefix: String, atMost limit: Int) -> [Int]? {
     let common = read(prefix, from: start)
     var found: [Int] = []
     for (index, path) in paths.enumerated() {
