@@ -2,7 +2,7 @@
 import Glibc
 import Link
 
-/// `link-peer`: the library `Link` as a program without sound, driven by the lines of `tools/lab.d/lines.py`, so that
+/// `link-peer`: the library `Link` as a program without sound, driven by the lines of `tools/lib/workshop/peers/lines.py`, so that
 /// it can take the place of a reference peer in any experiment. Commands on standard input, a line of flat JSON for
 /// each on standard output; the end of input ends it with a goodbye.
 @main struct LinkPeer {

@@ -6,7 +6,7 @@ import Testing
 /// The real program, announced by a real Avahi, looked for from another machine on the wire.
 @Suite("The program, found on the network", .serialized)
 struct FoundProgramTests {
-  private let avahi = Lab.top + "/tools/lab.d/avahi"
+  private let avahi = Lab.top + "/tools/lib/avahi"
 
   @Test("Another machine finds tactus by its name, with address and port, until it ends")
   func found() async throws {

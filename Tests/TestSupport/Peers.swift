@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A Link peer in another process, driven by the line protocol of `tools/lab.d/lines.py` (`help` lists it).
+/// A Link peer in another process, driven by the line protocol of `tools/lib/workshop/peers/lines.py` (`help` lists it).
 public final class LabPeer: Sendable {
   public typealias Fields = [String: FlatJSON]
 
@@ -11,9 +11,9 @@ public final class LabPeer: Sendable {
     case reference
     /// JACK's transport on that host, as any client is shown it; no Link.
     case jack
-    /// A drum machine that sends MIDI clock and is heard at each of its beats (`tools/lab.d/drums.c`); no Link.
+    /// A drum machine that sends MIDI clock and is heard at each of its beats (`tools/native/drums.c`); no Link.
     case drums
-    /// A controller of tactus by OSC (`tools/lab.d/controller.py`); no Link.
+    /// A controller of tactus by OSC (`peers/controller.py`); no Link.
     case controller
     /// Any other program that speaks the same protocol.
     case program([String])

@@ -5,23 +5,47 @@ import os
 import socket
 import sys
 import time
+from types import SimpleNamespace
 
-from main import fail
+from .hosts import Host
+from .kernel import fail
 
 READY_WITHIN = 10.0  # seconds; a busy machine starts jackd in 0.2 to 1
 
 
-def start(options, everyone):
+class Starting:
+    """A server that does not take clients yet."""
+
+    def __init__(self, what: str, log: str, pid: int, path: str) -> None:
+        self.what, self.log, self.pid, self.path = what, log, pid, f"/proc/{pid}/root{path}"
+
+    def takes_clients(self) -> bool:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+            return client.connect_ex(self.path) == 0
+
+    def wait(self) -> None:
+        deadline = time.monotonic() + READY_WITHIN
+        while not self.takes_clients():
+            gone = os.waitpid(self.pid, os.WNOHANG)[0] == self.pid
+            if gone or time.monotonic() > deadline:
+                if os.path.exists(self.log):
+                    with open(self.log) as file:
+                        sys.stderr.write(file.read())
+                fail(f"{self.what} {'ended' if gone else f'did not come up within {READY_WITHIN} s'}")
+            time.sleep(0.005)
+
+
+def start(options: SimpleNamespace, everyone: list[Host]) -> None:
     """Start the servers of all hosts at once and come back when each takes clients."""
     if options.server is None:
         return
-    starters = {"jackd": start_jackd, "pipewire": start_pipewire}
-    waiting = [starters[options.server](options, host) for host in everyone]
-    for wait in waiting:
-        wait()
+    is_realtime = not options.no_realtime and may_run_realtime()
+    begin = {"jackd": start_jackd, "pipewire": start_pipewire}[options.server]
+    for server in [begin(options, is_realtime, host) for host in everyone]:
+        server.wait()
 
 
-def may_run_realtime():
+def may_run_realtime() -> bool:
     """Asked of the kernel, not of ulimit: try it in a child."""
     pid = os.fork()
     if pid == 0:
@@ -33,42 +57,14 @@ def may_run_realtime():
     return os.waitpid(pid, 0)[1] == 0
 
 
-def accepts(path):
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
-        try:
-            client.connect(path)
-            return True
-        except OSError:
-            return False
-
-
-def patiently(what, log, pid, is_ready):
-    deadline = time.monotonic() + READY_WITHIN
-    while not is_ready():
-        gone = os.waitpid(pid, os.WNOHANG)[0] == pid
-        if gone or time.monotonic() > deadline:
-            try:
-                with open(log) as file:
-                    sys.stderr.write(file.read())
-            except OSError:
-                pass
-            fail(f"{what} {'ended' if gone else 'did not come up within ' + str(READY_WITHIN) + ' s'}")
-        time.sleep(0.005)
-
-
-def start_jackd(options, host):
+def start_jackd(options: SimpleNamespace, is_realtime: bool, host: Host) -> Starting:
     name = host.environment["JACK_DEFAULT_SERVER"]
     log = f"{host.environment['LAB_DIR']}/jackd-{host.number}.log"
     environment = {key: value for key, value in host.environment.items() if key != "DISPLAY"}
-    scheduling = ["--realtime", "--realtime-priority", "10"]
-    if not options.realtime or not may_run_realtime():
-        scheduling = ["--no-realtime"]
-    pid = host.spawn(
-        ["jackd", *scheduling, "--name", name, "-d", "dummy", "--rate", str(options.rate),
-         "--period", str(options.period)], environment, log)
-    path = f"/proc/{pid}/root/dev/shm/jack_{name}_{os.geteuid()}_0"
-
-    return lambda: patiently("jackd", log, pid, lambda: accepts(path))
+    scheduling = ["--realtime", "--realtime-priority", "10"] if is_realtime else ["--no-realtime"]
+    pid = host.spawn(["jackd", *scheduling, "--name", name, "-d", "dummy", "--rate", str(options.rate),
+                      "--period", str(options.period)], environment, log)
+    return Starting("jackd", log, pid, f"/dev/shm/jack_{name}_{os.geteuid()}_0")
 
 
 # PipeWire without a session manager: a null sink as the driver and as "system", its ports configured from here, the
@@ -121,20 +117,20 @@ context.objects = [
   } }
 ]
 """
+RT_MODULE = "{ name = libpipewire-module-rt args = { rt.prio = 10 } flags = [ ifexists nofail ] }"
 
 
-def start_pipewire(options, host):
+def start_pipewire(options: SimpleNamespace, is_realtime: bool, host: Host) -> Starting:
     directory = f"{host.environment['LAB_DIR']}/pipewire-{host.number}"
     os.mkdir(directory)
-    realtime = "{ name = libpipewire-module-rt args = { rt.prio = 10 } flags = [ ifexists nofail ] }"
-    text = PIPEWIRE.replace("@RATE@", str(options.rate)).replace("@PERIOD@", str(options.period))
+    text = PIPEWIRE
+    for key, value in {"RATE": options.rate, "PERIOD": options.period, "REALTIME": RT_MODULE if is_realtime else ""}.items():
+        text = text.replace(f"@{key}@", str(value))
     with open(f"{directory}/pipewire.conf", "w") as file:
-        file.write(text.replace("@REALTIME@", realtime if options.realtime and may_run_realtime() else ""))
+        file.write(text)
     # ${LIB} is for the loader: the libraries' directory of whatever architecture the program has.
     library = "/usr/${LIB}/pipewire-0.3/jack"
     before = host.environment.get("LD_LIBRARY_PATH")
     host.environment["LD_LIBRARY_PATH"] = f"{library}:{before}" if before else library
-    log = f"{directory}/log"
-    pid = host.spawn(["pipewire"], dict(host.environment, PIPEWIRE_CONFIG_DIR=directory), log)
-    path = f"/proc/{pid}/root{host.environment['XDG_RUNTIME_DIR']}/pipewire-0"
-    return lambda: patiently("pipewire", log, pid, lambda: accepts(path))
+    pid = host.spawn(["pipewire"], dict(host.environment, PIPEWIRE_CONFIG_DIR=directory), f"{directory}/log")
+    return Starting("pipewire", f"{directory}/log", pid, f"{host.environment['XDG_RUNTIME_DIR']}/pipewire-0")

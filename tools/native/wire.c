@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+// build: cc -lm
 // The lab's wire: an Ethernet switch in user space that can be as bad as a real network, the same way every time.
 //
 // usage: wire SOCKET. Speaks on a SOCK_SEQPACKET socket at that path: one request, one answer, per connection.

@@ -4,19 +4,18 @@ so that no configuration of yours speaks in an experiment ($HOME is kept if it i
 that leads nowhere where the kernel has none. This process becomes COMMAND; the display ends with the lab."""
 
 import os
-import signal
+import shutil
 import subprocess
-import sys
 import tempfile
 
-import kernel
-import setup
-from main import fail
+from .. import build
+from . import hosts
+from .kernel import fail
 
 SIZE = "1280x900x24"
 
 
-def run(command):
+def run(command: list[str]) -> None:
     if not command:
         fail("usage: tools/lab screen COMMAND...", 2)
     environment = dict(os.environ, DISPLAY=display(), QT_QPA_PLATFORM="xcb")
@@ -26,29 +25,23 @@ def run(command):
         environment.pop(name, None)
     if not os.path.exists("/dev/snd/seq"):
         others = os.environ.get("LD_PRELOAD")
-        environment["LD_PRELOAD"] = setup.sequencer() + (f":{others}" if others else "")
-    try:
-        os.execvpe(command[0], command, environment)
-    except OSError as error:
-        sys.stderr.write(f"lab: {command[0]}: {error.strerror}\n")
-        sys.exit(127 if isinstance(error, FileNotFoundError) else 126)
+        environment["LD_PRELOAD"] = build.native("sequencer") + (f":{others}" if others else "")
+    hosts.become(command, environment)
 
 
-def display():
+def display() -> str:
     """Starts an X server and says its name once it takes programs. Its socket is abstract and so belongs to this
     host's network; a socket or a lock in /tmp would be seen by every lab on the machine."""
     ours, theirs = os.pipe()
-    try:
-        server = subprocess.Popen(
-            ["Xvfb", "-displayfd", str(theirs), "-screen", "0", SIZE, "-nolisten", "tcp", "-nolisten", "unix", "-nolock",
-             "-noreset"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, pass_fds=[theirs],
-            preexec_fn=lambda: kernel.die_with_parent(signal.SIGKILL))
-    except FileNotFoundError:
+    if not shutil.which("Xvfb"):
         fail("Xvfb is not installed and a lab has no way to Debian: run 'tools/lab prepare' outside")
+    server = subprocess.Popen(
+        ["setpriv", "--pdeathsig", "KILL", "Xvfb", "-displayfd", str(theirs), "-screen", "0", SIZE, "-nolisten", "tcp",
+         "-nolisten", "unix", "-nolock", "-noreset"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, pass_fds=[theirs])
     os.close(theirs)
     with os.fdopen(ours) as answer:
         number = answer.readline().strip()
     if not number:
-        fail(f"Xvfb did not start: {server.stderr.read().decode(errors='replace').strip()}")
+        fail(f"Xvfb did not start: {server.stderr.read().strip() if server.stderr else ''}")
     return f":{number}"

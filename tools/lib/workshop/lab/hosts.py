@@ -2,32 +2,38 @@
 """Hosts: a network and a set of mounts each. Without --hosts there is one, process 1's own, with loopback only;
 with it every host has loopback and an interface wire0, whose other end is a port of the wire."""
 
+import contextlib
 import json
 import os
 import re
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import NoReturn
 
-import kernel
-import wire
-from main import fail
+from . import kernel, wire
+from .kernel import fail
 
 SHARED = "/dev/shm/.lab"
 RUNTIME = "/dev/shm/runtime"  # in every host's own /dev/shm
 MULTICAST4, MULTICAST6 = "224.0.0.0/4", "ff00::/8"
+HAS_IPV6 = os.path.exists("/proc/sys/net/ipv6")
+NO_WIRE = "this lab has no wire: start it with --hosts"
+Environment = dict[str, str]
 
 
 class Host:
-    def __init__(self, number, environment, net=None, mounts=None):
+    def __init__(self, number: int, environment: Environment, net: int | None = None, mounts: int = -1) -> None:
         self.number, self.environment, self.net, self.mounts = number, environment, net, mounts
 
-    def enter(self):
+    def enter(self) -> None:
         if self.net is not None:
             kernel.setns(self.net)
             kernel.setns(self.mounts)  # also moves to the root directory
 
-    def spawn(self, command, environment=None, log=None):
+    def spawn(self, command: list[str], environment: Environment | None = None, log: str | None = None) -> int:
         """A process of this host; its id. Started in the caller's directory, all signals at their defaults."""
         here = os.getcwd()
         pid = os.fork()
@@ -37,15 +43,15 @@ class Host:
         become(command, environment or self.environment, here, log)
 
 
-def become(command, environment, directory, log=None):
+def become(command: list[str], environment: Environment, directory: str | None = None, log: str | None = None) -> NoReturn:
     """Turn this process into COMMAND, or end with the shell's 126 or 127."""
     try:
         if log is not None:
             sink = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-            os.dup2(os.open("/dev/null", os.O_RDONLY), 0)
-            os.dup2(sink, 1)
-            os.dup2(sink, 2)
-        os.chdir(directory)
+            for source, target in ((os.open("/dev/null", os.O_RDONLY), 0), (sink, 1), (sink, 2)):
+                os.dup2(source, target)
+        if directory is not None:
+            os.chdir(directory)
         for number in range(1, signal.NSIG):
             if number not in (signal.SIGKILL, signal.SIGSTOP, 32, 33):
                 signal.signal(number, signal.SIG_DFL)
@@ -53,16 +59,31 @@ def become(command, environment, directory, log=None):
         os.execvpe(command[0], command, environment)
     except OSError as error:
         sys.stderr.write(f"lab: {command[0]}: {error.strerror}\n")
+        sys.stderr.flush()
         os._exit(127 if isinstance(error, FileNotFoundError) else 126)
 
 
-def ip(script):
-    done = subprocess.run(["ip", "-batch", "-"], input=script, text=True, capture_output=True, env=os.environ)
+def ip(script: str) -> None:
+    done = subprocess.run(["ip", "-batch", "-"], check=False, input=script, text=True, capture_output=True)
     if done.returncode != 0:
         raise OSError(None, f"ip: {done.stderr.strip()}")
 
 
-def fresh_shm():
+def in_child(what: str, work: Callable[[], object]) -> int:
+    """Does WORK in a process that ends with it; its id."""
+    child = os.fork()
+    if child == 0:
+        try:
+            work()
+            os._exit(0)
+        except OSError as error:
+            sys.stderr.write(f"lab: {what}: {error}\n")
+            sys.stderr.flush()
+            os._exit(125)
+    return child
+
+
+def fresh_shm() -> None:
     """A private /dev/shm (JACK's registry and sockets live there) that still shows the lab's shared directory."""
     shared = os.open(SHARED, os.O_RDONLY)
     kernel.mount_tmpfs("/dev/shm")
@@ -71,42 +92,33 @@ def fresh_shm():
     os.close(shared)
 
 
-def loopback(multicast):
+def loopback(has_multicast: bool) -> None:
     """Multicast on loopback is what lets two programs on one host find each other through 127.0.0.1."""
     lines = ["link set lo multicast on", "link set lo up"]
-    if multicast:
-        lines += [f"route add {MULTICAST4} dev lo", f"route add multicast {MULTICAST6} dev lo table local"]
-    return "\n".join(lines) + "\n"
+    if has_multicast:
+        lines += [f"route add {MULTICAST4} dev lo"] + [f"route add multicast {MULTICAST6} dev lo table local"] * HAS_IPV6
+    ip("\n".join(lines) + "\n")
 
 
-def sysctl(name, value):
-    try:
-        with open("/proc/sys/net/" + name, "w") as file:
-            file.write(str(value))
-    except OSError:
-        pass  # a kernel without IPv6
+def sysctl(name: str, value: int) -> None:
+    with contextlib.suppress(OSError), open("/proc/sys/net/ipv6/conf/default/" + name, "w") as file:
+        file.write(str(value))  # but for a kernel without IPv6
 
 
-def without_ipv6(script):
-    if os.path.exists("/proc/sys/net/ipv6"):
-        return script
-    return "".join(line + "\n" for line in script.splitlines() if MULTICAST6 not in line)
-
-
-def build(options, environment, wire_program):
+def build(options: SimpleNamespace, environment: Environment, wire_program: str | None) -> list[Host]:
     """All hosts, and the wire between them."""
     environment["XDG_RUNTIME_DIR"] = RUNTIME
     # What the programs remember is the lab's, and goes with it.
     environment["XDG_CONFIG_HOME"], environment["XDG_STATE_HOME"] = "/dev/shm/config", "/dev/shm/state"
-    if not options.hosts:
+    if wire_program is None:
         os.mkdir(RUNTIME, 0o700)
-        ip(without_ipv6(loopback(True)))
+        loopback(True)
         if options.server != "pipewire":
             environment["JACK_DEFAULT_SERVER"] = options.name
         everyone = [Host(1, environment)]
     else:
         ip("link set lo up\n")
-        sysctl("ipv6/conf/default/disable_ipv6", 1)  # the wire's own ends of the cables stay silent
+        sysctl("disable_ipv6", 1)  # the wire's own ends of the cables stay silent
         wire.start(wire_program)
         everyone = [make(number, options, environment) for number in range(1, options.hosts + 1)]
         for host in everyone:
@@ -118,7 +130,7 @@ def build(options, environment, wire_program):
     return everyone
 
 
-def publish(everyone):
+def publish(everyone: list[Host]) -> None:
     """What a program needs to know to live on a host, for those who come later."""
     for host in everyone:
         mine = {key: value for key, value in host.environment.items() if os.environ.get(key) != value}
@@ -126,24 +138,21 @@ def publish(everyone):
             json.dump(mine, file)
 
 
-def make(number, options, environment):
+def make(number: int, options: SimpleNamespace, environment: Environment) -> Host:
     """Host NUMBER: a short-lived child makes its namespaces, we hold them by descriptors."""
     ready_out, ready_in = os.pipe()
     go_out, go_in = os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            kernel.unshare(kernel.NEWNET | kernel.NEWNS | kernel.NEWIPC)
-            fresh_shm()
-            os.mkdir(RUNTIME, 0o700)
-            sysctl("ipv6/conf/default/accept_dad", 0)  # link-local addresses are usable at once
-            ip(loopback(False))
-            os.write(ready_in, b"+")
-            os.read(go_out, 1)
-            os._exit(0)
-        except OSError as error:
-            sys.stderr.write(f"lab: host {number}: {error}\n")
-            os._exit(125)
+
+    def found() -> None:
+        kernel.unshare(kernel.NEWNET | kernel.NEWNS | kernel.NEWIPC)
+        fresh_shm()
+        os.mkdir(RUNTIME, 0o700)
+        sysctl("accept_dad", 0)  # link-local addresses are usable at once
+        loopback(False)
+        os.write(ready_in, b"+")
+        os.read(go_out, 1)
+
+    child = in_child(f"host {number}", found)
     os.close(ready_in)
     if os.read(ready_out, 1) != b"+":
         fail(f"host {number} could not be made")
@@ -158,70 +167,67 @@ def make(number, options, environment):
     return Host(number, mine, net, mounts)
 
 
-def address_of(host, interface):
-    """02:...:KK; the last but one byte tells a host's interfaces apart."""
-    return f"02:00:00:00:{int(re.sub('[^0-9]', '', interface) or 0) % 256:02x}:{host.number:02x}"
+def digits(interface: str) -> int:
+    return int(re.sub("[^0-9]", "", interface) or 0)
 
 
-def plug(host, interface, address, multicast=None):
+def plug(host: Host, interface: str, address: str, multicast: str | None = None) -> None:
     """A cable from HOST's new interface to a new port of the wire. Runs in the wire's network (process 1's)."""
     port = f"p{host.number}-{interface}"[:15]
     ip(f"link add name {port} type veth peer name {interface} netns /proc/{os.getpid()}/fd/{host.net}\n"
        f"link set {port} up\n")
     kernel.no_offload(port)
     wire.connect(host.number, port)
-    script = (f"link set {interface} address {address_of(host, interface)}\nlink set {interface} up\n"
-              f"addr add {address} brd + dev {interface}\n")
+    # The last byte of a hardware address is the host's; the one before it tells its interfaces apart.
+    script = (f"link set {interface} address 02:00:00:00:{digits(interface) % 256:02x}:{host.number:02x}\n"
+              f"link set {interface} up\naddr add {address} brd + dev {interface}\n")
     if multicast:
         script += f"route add {multicast} dev {interface}\n"
-    child = os.fork()
-    if child == 0:
-        try:
-            host.enter()
-            kernel.no_offload(interface)
-            ip(script)
-            os._exit(0)
-        except OSError as error:
-            sys.stderr.write(f"lab: host {host.number}: {error}\n")
-            os._exit(125)
-    if os.waitpid(child, 0)[1] != 0:
+
+    def furnish() -> None:
+        host.enter()
+        kernel.no_offload(interface)
+        ip(script)
+
+    if os.waitpid(in_child(f"host {host.number}", furnish), 0)[1] != 0:
         fail(f"{interface} of host {host.number} could not be made")
 
 
 # The commands that run inside a lab.
 
-def find(word):
+def find(word: str, needs_wire_for: str | None = None) -> Host:
     """Host number WORD of the lab around us; its namespaces are held by process 1."""
     with open(os.path.join(os.environ["LAB_DIR"], "hosts.json")) as file:
         known = json.load(file)
     if word not in known:
         fail(f"no host {word} here; there are: {' '.join(known)}", 2)
-    entry = known[word]
     with open(os.path.join(os.environ["LAB_DIR"], f"environment-{word}.json")) as file:
         environment = dict(os.environ, **json.load(file))
-    if entry["net"] is None:
+    if known[word]["net"] is None:
+        if needs_wire_for:
+            fail(f"{needs_wire_for}: {NO_WIRE}", 2)
         return Host(1, environment)
-    net, mounts = (os.open(f"/proc/1/fd/{entry[kind]}", os.O_RDONLY | os.O_CLOEXEC) for kind in ("net", "mounts"))
+    net, mounts = (os.open(f"/proc/1/fd/{known[word][kind]}", os.O_RDONLY | os.O_CLOEXEC) for kind in ("net", "mounts"))
     return Host(int(word), environment, net, mounts)
 
 
-def run_on(arguments):
-    if len(arguments) < 2:
+def run_on(words: list[str]) -> None:
+    if len(words) < 2:
         fail("usage: $LAB on K COMMAND...", 2)
-    host, here = find(arguments[0]), os.getcwd()
+    host, here = find(words[0]), os.getcwd()
     host.enter()
-    become(arguments[1:], host.environment, here)
+    become(words[1:], host.environment, here)
 
 
-def run_at(arguments):
+def run_at(words: list[str]) -> None:
     """From outside, by the process id of a running lab: one more process in it. It dies with us, and with the lab."""
     usage = "usage: tools/lab at PID [on K] COMMAND...; PID is that of a running tools/lab"
-    if len(arguments) < 2 or not arguments[0].isdigit():
+    if len(words) < 2 or not words[0].isdigit():
         fail(usage, 2)
-    command, number = arguments[1:], "1"
+    lab, command, number = words[0], words[1:], "1"
     if command[0] == "on" and len(command) > 2:
         number, command = command[1], command[2:]
-    first = [pid for pid, parent in parents().items() if parent == int(arguments[0])]
+    first = [pid for pid, parent in parents().items() if parent == int(lab)]
     here, spaces = os.getcwd(), []
     try:
         for kind in ("user", "mnt", "net", "ipc", "pid"):
@@ -231,23 +237,27 @@ def run_at(arguments):
         for space in spaces:
             kernel.setns(space)
     except (IndexError, OSError) as error:
-        fail(f"cannot enter lab {arguments[0]}: {error}\n     {usage}", 2)
+        fail(f"cannot enter lab {lab}: {error}\n     {usage}", 2)
     child = os.fork()
     if child == 0:
-        kernel.die_with_parent(signal.SIGKILL)
+        kernel.die_with_parent()
         os.environ["LAB_DIR"] = SHARED
         if not os.path.exists(f"{SHARED}/hosts.json"):
-            fail(f"{arguments[0]} is not a lab", 2)
+            fail(f"{lab} is not a lab", 2)
         host = find(number)
         host.enter()
         become(command, host.environment, here)
     for forwarded in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(forwarded, lambda received, _: os.kill(child, received))
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    sys.exit(128 - code if code < 0 else code)
+    sys.exit(shell_status(os.waitpid(child, 0)[1]))
 
 
-def parents():
+def shell_status(status: int) -> int:
+    code = os.waitstatus_to_exitcode(status)
+    return 128 - code if code < 0 else code
+
+
+def parents() -> dict[int, int]:
     """Every process that we can see, and its parent."""
     found = {}
     for entry in os.listdir("/proc"):
@@ -260,33 +270,22 @@ def parents():
     return found
 
 
-def as_wire():
-    """Move this process to the network where the wire's ends of the cables are."""
-    kernel.setns(os.open("/proc/1/ns/net", os.O_RDONLY | os.O_CLOEXEC))
-
-
-def plug_command(arguments):
-    if len(arguments) not in (2, 3) or not re.fullmatch(r"[a-z]{1,8}[0-9]{1,2}", arguments[1]):
+def plug_command(words: list[str]) -> None:
+    if len(words) not in (2, 3) or not re.fullmatch(r"[a-z]{1,8}[0-9]{1,2}", words[1]):
         fail("usage: $LAB plug K NAME [ADDRESS/BITS]; NAME is letters and a number, like wire1", 2)
-    host, name = find(arguments[0]), arguments[1]
-    if host.net is None:
-        fail("plug: this lab has no wire: start it with --hosts", 2)
-    number = int(re.sub("[^0-9]", "", name))
-    as_wire()
+    host, name = find(words[0], needs_wire_for="plug"), words[1]
+    kernel.enter("/proc/1/ns/net")  # where the wire's ends of the cables are
     try:
-        plug(host, name, arguments[2] if len(arguments) == 3 else f"10.77.{number}.{host.number}/24")
+        plug(host, name, words[2] if len(words) == 3 else f"10.77.{digits(name)}.{host.number}/24")
     except OSError as error:
         fail(f"plug: {error}")
 
 
-def unplug_command(arguments):
-    if len(arguments) != 2:
+def unplug_command(words: list[str]) -> None:
+    if len(words) != 2:
         fail("usage: $LAB unplug K NAME", 2)
-    host = find(arguments[0])
-    if host.net is None:
-        fail("unplug: this lab has no wire: start it with --hosts", 2)
-    host.enter()
+    find(words[0], needs_wire_for="unplug").enter()
     try:
-        ip(f"link delete {arguments[1]}\n")
+        ip(f"link delete {words[1]}\n")
     except OSError as error:
         fail(f"unplug: {error}")

@@ -10,15 +10,13 @@ import re
 import select
 import signal
 import struct
-import sys
 import termios
 import threading
 import time
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-import kernel
-import lines
+from ..lab import kernel
+from . import lines
+from .lines import Fields
 
 #                     enabled     peers     quantum   sync      state       tempo       beats
 STATUS = re.compile(rb"(yes|no) +\| (\d+) +\| (\d+) +\| (yes|no) +\[(\w+)\] +\| ([\d.]+) +\| (-?[\d.]+) +\|")
@@ -28,18 +26,19 @@ REACTS_WITHIN = 2.0  # seconds from a key to its effect on the status line
 class LinkHut:
     pause = 0.005
 
-    def __init__(self):
-        self.shown, self.shown_at, self.fresh = None, 0, threading.Condition()
+    def __init__(self) -> None:
+        self.shown: tuple[bytes, ...] | None = None
+        self.shown_at, self.fresh, self.has_ended = 0, threading.Condition(), False
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
-            kernel.die_with_parent(signal.SIGKILL)
+            kernel.die_with_parent()
             os.execvp("LinkHut", ["LinkHut"])
         # A line of LinkHut must fit, or the terminal wraps it.
         fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
         threading.Thread(target=self.read, daemon=True).start()
         self.status()
 
-    def read(self):
+    def read(self) -> None:
         pending = b""
         while True:
             try:
@@ -53,14 +52,14 @@ class LinkHut:
                     self.shown, self.shown_at = last.groups(), lines.link_time()
                     pending = pending[last.end():]
                 if not more:
-                    self.shown, self.terminal = None, None
+                    self.shown, self.has_ended = None, True
                 self.fresh.notify_all()
             if not more:
                 return
 
-    def status(self):
+    def status(self) -> Fields:
         with self.fresh:
-            if not self.fresh.wait_for(lambda: self.shown or self.terminal is None, timeout=10) or not self.shown:
+            if not self.fresh.wait_for(lambda: self.shown or self.has_ended, timeout=10) or not self.shown:
                 raise SystemExit("linkhut: LinkHut shows nothing; is there a JACK server?")
             enabled, peers, quantum, sync, state, tempo, beats = self.shown
             return {
@@ -69,10 +68,10 @@ class LinkHut:
                 "time": self.shown_at, "beat": float(beats), "phase": float(beats) % float(quantum), "pid": self.pid,
             }
 
-    def key(self, *words):
+    def key(self, *words: str) -> None:
         os.write(self.terminal, " ".join(words).encode())
 
-    def press_until(self, field, wanted, key, back=None):
+    def press_until(self, field: str, wanted: bool | float, key: str, back: str | None = None) -> None:
         """Press KEY (or BACK where the value must fall), one at a time, until the status line shows it."""
         for _ in range(1000):
             before = self.status()[field]
@@ -86,40 +85,41 @@ class LinkHut:
                 time.sleep(self.pause)
         raise lines.Refused(f"{field} does not become {wanted}")
 
-    def enable(self, word):
+    def enable(self, word: str) -> None:
         self.press_until("enabled", lines.switch(word), "a")
 
-    def sync(self, word):
+    def sync(self, word: str) -> None:
         self.press_until("sync", lines.switch(word), "s")
 
-    def play(self):
+    def play(self) -> None:
         self.press_until("playing", True, " ")
 
-    def stop(self):
+    def stop(self) -> None:
         self.press_until("playing", False, " ")
 
-    def tempo(self, word):
+    def tempo(self, word: str) -> None:
         """In steps of 1 BPM from the tempo that is shown: a fraction of a BPM cannot be reached."""
         if round(float(word) - self.status()["tempo"], 2) % 1 != 0:
             raise lines.Refused(f"LinkHut shows {self.status()['tempo']} and moves in steps of 1")
         self.press_until("tempo", float(word), "e", back="w")
 
-    def quantum(self, word):
+    def quantum(self, word: str) -> None:
         self.press_until("quantum", float(word), "t", back="r")
 
-    def beat(self):
+    def beat(self) -> Fields:
         status = self.status()
         return {key: status[key] for key in ("time", "beat", "phase", "tempo")}
 
-    def peers(self):
+    def peers(self) -> Fields:
         return {"peers": self.status()["peers"]}
 
-    def leave(self):
-        if self.terminal is not None:
+    def leave(self) -> None:
+        if not self.has_ended:
             self.key("q")
             if select.select([os.pidfd_open(self.pid)], [], [], 3)[0]:
                 return
         os.kill(self.pid, signal.SIGKILL)
 
 
-lines.serve(LinkHut())
+def main(_: list[str]) -> None:
+    lines.serve(LinkHut())

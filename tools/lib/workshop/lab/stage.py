@@ -12,30 +12,29 @@ import signal
 import sys
 import time
 import traceback
+from types import SimpleNamespace
+from typing import NoReturn
 
-import hosts
-import kernel
-import servers
-import setup
-import wire
-from main import fail
+from .. import build
+from ..common import LAB
+from . import hosts, kernel, prepare, servers
+from .hosts import SHARED
+from .kernel import fail
 
-LAB = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "lab")
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 SI_KERNEL = 0x80  # the sender was the terminal: COMMAND got it as well
-SHARED = "/dev/shm/.lab"
 
 
-def enter(options, command, nested):
+def enter(options: SimpleNamespace, command: list[str], nested: bool) -> NoReturn:
     if not nested:
-        setup.needed(options, command)
-    wire_program = wire.program() if options.hosts else None
+        prepare.needed(options.server, command)
+    wire_program = build.native("wire") if options.hosts else None
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDING + (signal.SIGCHLD,))
     new_namespace_for_children()
     alive, held = os.pipe()
     child = os.fork()
     if child == 0:
-        kernel.die_with_parent(signal.SIGKILL)
+        kernel.die_with_parent()
         os.close(held)
         os.set_blocking(alive, False)
         try:
@@ -48,10 +47,10 @@ def enter(options, command, nested):
         try:
             status = inside(options, command, wire_program)
         except SystemExit as end:
-            status = end.code
+            status = end.code if isinstance(end.code, int) else 125
         except OSError as error:
             sys.stderr.write(f"lab: {error}\n")
-        except BaseException:
+        except BaseException:  # noqa: BLE001 - whatever it is, it ends here
             traceback.print_exc()
         finally:
             os._exit(status)
@@ -59,7 +58,7 @@ def enter(options, command, nested):
     sys.exit(outside(child, options.grace))
 
 
-def new_namespace_for_children():
+def new_namespace_for_children() -> None:
     """A new PID namespace for what we fork next; with a new user namespace first where we have no rights."""
     try:
         kernel.unshare(kernel.NEWPID)
@@ -77,8 +76,8 @@ def new_namespace_for_children():
         fail(f"needs root or user namespaces, and has neither ({error.strerror}).\n" + how_to_enable())
 
 
-def how_to_enable():
-    def value(name):
+def how_to_enable() -> str:
+    def value(name: str) -> str | None:
         try:
             with open("/proc/sys/" + name) as file:
                 return file.read().strip()
@@ -96,34 +95,31 @@ def how_to_enable():
             "     --security-opt seccomp=unconfined, or run tools/lab as root outside of it.")
 
 
-def outside(child, grace):
+def outside(child: int, grace: float) -> int:
     """Wait for process 1; pass ending signals on; after the grace period or a second signal, kill."""
-    status, deadline, sent = None, None, None
+    deadline, sent = float("inf"), 0
     while True:
-        if deadline is None:
-            info = signal.sigwaitinfo(ENDING + (signal.SIGCHLD,))
-        else:
-            info = signal.sigtimedwait(ENDING + (signal.SIGCHLD,), max(0.0, deadline - time.monotonic()))
+        info = signal.sigtimedwait(ENDING + (signal.SIGCHLD,), min(3600.0, max(0.0, deadline - time.monotonic())))
         if info is None:
+            if deadline > time.monotonic():
+                continue
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
             return 128 + sent
         if info.si_signo == signal.SIGCHLD:
             pid, status = os.waitpid(child, os.WNOHANG)
             if pid == child:
-                break
+                return hosts.shell_status(status)
         elif info.si_signo == signal.SIGINT and info.si_code == SI_KERNEL:
             pass  # Ctrl-C is COMMAND's business: a shell or a prompt in the lab survives it
-        elif sent is None:
+        elif not sent:
             sent, deadline = int(info.si_signo), time.monotonic() + grace
             os.kill(child, signal.SIGRTMIN + sent)
         else:
             deadline = time.monotonic()
-    code = os.waitstatus_to_exitcode(status)
-    return 128 - code if code < 0 else code
 
 
-def inside(options, command, wire_program):
+def inside(options: SimpleNamespace, command: list[str], wire_program: str | None) -> int:
     """Process 1: set the stage, run COMMAND, reap everything, return COMMAND's status."""
     try:
         kernel.unshare(kernel.NEWNS | kernel.NEWNET | kernel.NEWIPC)
@@ -154,11 +150,10 @@ def inside(options, command, wire_program):
     while command_pid not in ended:
         pid, status = os.waitpid(-1, 0)
         ended[pid] = status
-    code = os.waitstatus_to_exitcode(ended[command_pid])
-    return 128 - code if code < 0 else code
+    return hosts.shell_status(ended[command_pid])
 
 
-def signal_tree(root, number):
+def signal_tree(root: int, number: int) -> None:
     """To COMMAND and all that it started: a shell would wait for its child before it minds its own signal."""
     parents = hosts.parents()
     doomed, grew = {root}, True

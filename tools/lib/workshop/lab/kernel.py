@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""The few Linux calls that Python 3.11 does not have."""
+"""The few Linux calls that Python 3.11 does not have; and how the lab says that it failed."""
 
 import ctypes
 import fcntl
 import os
+import signal
 import socket
 import struct
+from typing import NoReturn
+
+from .. import common
 
 NEWNS, NEWUSER, NEWPID, NEWNET, NEWIPC = 0x00020000, 0x10000000, 0x20000000, 0x40000000, 0x08000000
 _MS_NOSUID, _MS_NODEV, _MS_NOEXEC, _MS_BIND, _MS_REC, _MS_PRIVATE = 2, 4, 8, 4096, 16384, 1 << 18
@@ -15,46 +19,55 @@ _SIOCETHTOOL = 0x8946
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def _check(result, what):
+def fail(message: str, status: int = 125) -> NoReturn:
+    common.fail("lab", message, status)
+
+
+def _check(result: int, what: str) -> None:
     if result != 0:
         error = ctypes.get_errno()
         raise OSError(error, f"{what}: {os.strerror(error)}")
 
 
-def unshare(flags):
+def unshare(flags: int) -> None:
     _check(_libc.unshare(flags), "unshare")
 
 
-def setns(fd):
+def enter(path: str) -> None:
+    """The namespace that this file is."""
+    setns(os.open(path, os.O_RDONLY | os.O_CLOEXEC))
+
+
+def setns(fd: int) -> None:
     _check(_libc.setns(fd, 0), "setns")
 
 
-def die_with_parent(signal):
-    _check(_libc.prctl(_PR_SET_PDEATHSIG, int(signal), 0, 0, 0), "prctl")
+def die_with_parent(number: int = signal.SIGKILL) -> None:
+    _check(_libc.prctl(_PR_SET_PDEATHSIG, int(number), 0, 0, 0), "prctl")
 
 
-def _mount(source, target, kind, flags, data=None):
-    arguments = [x.encode() if x is not None else None for x in (source, target, kind)]
-    _check(_libc.mount(*arguments, ctypes.c_ulong(flags), data.encode() if data else None), f"mount on {target}")
+def _mount(source: str, target: str, kind: str | None, flags: int, data: str | None = None) -> None:
+    texts = [x.encode() if x is not None else None for x in (source, target, kind, data)]
+    _check(_libc.mount(*texts[:3], ctypes.c_ulong(flags), texts[3]), f"mount on {target}")
 
 
-def mounts_private():
+def mounts_private() -> None:
     _mount("none", "/", None, _MS_REC | _MS_PRIVATE)
 
 
-def mount_proc():
+def mount_proc() -> None:
     _mount("proc", "/proc", "proc", _MS_NOSUID | _MS_NODEV | _MS_NOEXEC)
 
 
-def mount_tmpfs(target):
+def mount_tmpfs(target: str) -> None:
     _mount("lab", target, "tmpfs", _MS_NOSUID | _MS_NODEV, "mode=1777")
 
 
-def bind(source, target):
+def bind(source: str, target: str) -> None:
     _mount(source, target, None, _MS_BIND)
 
 
-def no_offload(interface):
+def no_offload(interface: str) -> None:
     """Let this interface write whole checksums and no super-frames: the wire forwards frames as they are."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
         for feature in (0x17, 0x15, 0x1F, 0x24, 0x2C):  # ETHTOOL_STXCSUM, SRXCSUM, STSO, SGSO, SGRO

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+// build: cc -ljack
 // A drum machine as a JACK client: MIDI clock at drums:clock, a click on each of its beats at drums:click. Driven by lines,
 // each answered by one of JSON (lines.py):
 //   tempo BPM     play     resume SIXTEENTH     stop     silence on|off     jitter MICROSECONDS     status     quit

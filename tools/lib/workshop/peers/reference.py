@@ -2,23 +2,23 @@
 """The reference library as a peer: LinkPython-extern from PyPI, driven by lines (lines.py)."""
 
 import os
-import sys
-
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from collections.abc import Callable
+from typing import Any
 
 import link
 
-import lines
+from . import lines
+from .lines import Fields
 
 
 class Reference:
     pause = 0.001
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.link = link.Link(120.0)
         self.length = 4.0
 
-    def status(self):
+    def status(self) -> Fields:
         now = lines.link_time()
         state = self.link.captureSessionState()
         return {
@@ -28,58 +28,59 @@ class Reference:
             "playing_since": state.timeForIsPlaying(), "pid": os.getpid(),
         }
 
-    def change(self, what):
+    def change(self, what: Callable[[Any], object]) -> None:
         state = self.link.captureSessionState()
         what(state)
         self.link.commitSessionState(state)
 
-    def enable(self, word):
+    def enable(self, word: str) -> None:
         self.link.enabled = lines.switch(word)
 
-    def sync(self, word):
+    def sync(self, word: str) -> None:
         self.link.startStopSyncEnabled = lines.switch(word)
 
-    def tempo(self, *words):
+    def tempo(self, *words: str) -> None:
         bpm, at = float(words[0]), lines.time_of(words, 1)
         self.change(lambda state: state.setTempo(bpm, at))
 
-    def play(self, *words):
+    def play(self, *words: str) -> None:
         at = lines.time_of(words, 0)
         self.change(lambda state: state.setIsPlaying(True, at))
 
-    def stop(self, *words):
+    def stop(self, *words: str) -> None:
         at = lines.time_of(words, 0)
         self.change(lambda state: state.setIsPlaying(False, at))
 
-    def quantum(self, word):
+    def quantum(self, word: str) -> None:
         self.length = float(word)
 
-    def beat(self, *words):
+    def beat(self, *words: str) -> Fields:
         at = lines.time_of(words, 0)
         state = self.link.captureSessionState()
         return {"time": at, "beat": state.beatAtTime(at, self.length), "phase": state.phaseAtTime(at, self.length),
                 "tempo": state.tempo()}
 
-    def time(self, word):
+    def time(self, word: str) -> Fields:
         return {"time": self.link.captureSessionState().timeAtBeat(float(word), self.length)}
 
-    def request(self, *words):
+    def request(self, *words: str) -> None:
         beat, at = float(words[0]), lines.time_of(words, 1)
         self.change(lambda state: state.requestBeatAtTime(beat, at, self.length))
 
-    def force(self, *words):
+    def force(self, *words: str) -> None:
         beat, at = float(words[0]), lines.time_of(words, 1)
         self.change(lambda state: state.forceBeatAtTime(beat, at, self.length))
 
-    def start(self, *words):
+    def start(self, *words: str) -> None:
         beat, at = float(words[0]), lines.time_of(words, 1)
         self.change(lambda state: state.setIsPlayingAndRequestBeatAtTime(True, at, beat, self.length))
 
-    def peers(self):
+    def peers(self) -> Fields:
         return {"peers": self.link.numPeers()}
 
-    def leave(self):
+    def leave(self) -> None:
         self.link.enabled = False  # says goodbye
 
 
-lines.serve(Reference())
+def main(_: list[str]) -> None:
+    lines.serve(Reference())

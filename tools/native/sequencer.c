@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+// build: cc -shared -fPIC
 // An ALSA sequencer that leads nowhere, loaded before libasound (LD_PRELOAD) where the kernel has none: Qtractor, for
 // one, does not start its audio without it. Ports and queues can be made, events go to nobody, none ever comes, and a
 // queue's ticks pass at its tempo. Only the calls that would reach the kernel are here; the rest is libasound's own.

@@ -8,6 +8,7 @@ ends the peer as quit does."""
 import json
 import sys
 import time
+from typing import Any, Protocol
 
 HELP = {
     "status": "all that the peer shows",
@@ -24,41 +25,50 @@ HELP = {
     "clock": "the time", "peers": "how many others",
     "wait FIELD VALUE [SECONDS]": "until status shows it (numbers within 0.01); 10 seconds at most unless said",
     "master BPM [TICKS]": "become JACK's timebase master, with so many ticks a beat (960); tempo then sets it (jack)",
+    "ramp BPM SECONDS": "as master, come to a tempo in so long (jack)",
+    "slow MILLISECONDS": "need so long before each start, as a DAW with a disk does (jack)",
     "count": "from now on count the starts and locates of the transport (jack)",
     "key KEYS": "press keys (LinkHut)", "locate FRAME": "move the transport (jack)",
     "help": "this", "quit": "leave the session and end",
 }
 _BOOLEANS = {"on": True, "off": False, "true": True, "false": False}
+Fields = dict[str, Any]
 
 
 class Refused(Exception):
     """A command that cannot be carried out; its text goes to the caller."""
 
 
-def switch(word):
+class Player(Protocol):
+    """A peer has a method for each word of HELP that it knows."""
+    pause: float  # seconds between two looks at its status
+
+    def status(self) -> Fields: ...
+    def leave(self) -> None: ...
+
+
+def switch(word: str) -> bool:
     if word not in _BOOLEANS:
         raise Refused(f"{word}: must be on or off")
     return _BOOLEANS[word]
 
 
-def link_time():
+def link_time() -> int:
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) // 1000
 
 
-def time_of(words, place):
+def time_of(words: tuple[str, ...], place: int) -> int:
     """The TIME at words[place], or now."""
     if len(words) <= place:
         return link_time()
     return link_time() + int(words[place][1:]) if words[place].startswith("+") else int(words[place])
 
 
-def wait(peer, field, value, seconds):
+def wait(peer: Player, field: str, value: str, seconds: float) -> Fields:
     status = peer.status()
     if field not in status:
         raise Refused(f"{field}: not in status")
-    wanted = _BOOLEANS.get(value, value)
-    if not isinstance(wanted, bool):
-        wanted = float(value)
+    wanted = _BOOLEANS[value] if value in _BOOLEANS else float(value)
     began = time.monotonic()
     while True:
         shown = status[field]
@@ -70,7 +80,7 @@ def wait(peer, field, value, seconds):
         status = peer.status()
 
 
-def answer(peer, words):
+def answer(peer: Player, words: list[str]) -> Fields | None:
     verb = words[0]
     if verb == "help":
         return HELP
@@ -81,10 +91,11 @@ def answer(peer, words):
     method = getattr(peer, verb, None) if any(usage.split()[0] == verb for usage in HELP) else None
     if method is None:
         raise Refused(f"{' '.join(words)}: not a command of this peer, or not all of one; try help")
-    return method(*words[1:])
+    result: Fields | None = method(*words[1:])
+    return result
 
 
-def serve(peer):
+def serve(peer: Player) -> None:
     for line in sys.stdin:
         words = line.split()
         if not words:

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""python3 tools/lib MODULE WORD...: what every command of tools/ that is written in Python begins with."""
+
+import importlib
+import sys
+
+sys.exit(importlib.import_module(f"workshop.{sys.argv[1]}").main(sys.argv[2:]))

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What is compiled: the native helpers (tools/native) into the user's cache, each once per version; and tactus."""
+
+import glob
+import hashlib
+import os
+import re
+import shutil
+import sys
+
+from . import common
+
+NATIVE = os.path.join(common.TOOLS, "native")
+PACKAGES = {"jack/jack.h": "libjack-jackd2-dev", "ableton/Link.hpp": "ableton-link-dev"}
+
+
+def cache() -> str:
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    path = os.path.join(base, "tactus", "native")
+    try:
+        os.makedirs(path, exist_ok=True)
+        if os.access(path, os.W_OK):
+            return path
+    except OSError:
+        pass
+    path = f"/var/tmp/tactus-native-{os.geteuid()}"  # a user without a home
+    os.makedirs(path, mode=0o700, exist_ok=True)
+    if os.stat(path).st_uid != os.geteuid():
+        common.fail("tools", f"{path} belongs to somebody else; set XDG_CACHE_HOME", 125)
+    return path
+
+
+def native(name: str, *defines: str) -> str:
+    """The path of the program or library NAME. How it is compiled is said in its source, behind "build:"; a source in a
+    folder of its own has headers beside it."""
+    folder = os.path.join(NATIVE, name)
+    source = glob.glob(f"{glob.escape(folder if os.path.isdir(folder) else NATIVE)}/{name}.c*")[0]
+    texts = {}
+    for path in sorted({source, *glob.glob(f"{glob.escape(folder)}/*")}):
+        with open(path) as file:
+            texts[path] = file.read()
+    how = re.search(r"^// build: (.*)", texts[source], re.MULTILINE)
+    compiler, *flags = how.group(1).split() if how else ["cc"]
+    version = hashlib.sha256("".join([*texts.values(), *defines]).encode()).hexdigest()[:16]
+    product = os.path.join(cache(), f"{name}-{version}" + (".so" if "-shared" in flags else ""))
+    if not os.path.exists(product):
+        need_for("".join(texts.values()), compiler)
+        fresh = f"{product}.{os.getpid()}"
+        command = [compiler, "-O2", "-Wall", *defines, "-o", fresh, source, *flags]
+        if not common.succeeds(command):
+            common.fail("tools", f"{source} does not compile", 125)
+        os.rename(fresh, product)  # whoever builds at the same time builds the same
+    return product
+
+
+def need_for(text: str, compiler: str) -> None:
+    wanted = [package for header, package in PACKAGES.items()
+              if f"<{header}>" in text and not os.path.exists(f"/usr/include/{header}")]
+    if not shutil.which(compiler):
+        wanted += {"cc": ["gcc", "libc6-dev"], "g++": ["g++"]}.get(compiler, [])
+    if wanted:
+        common.shell("need_packages", *wanted)
+
+
+def product(name: str, *options: str, folder: str = "release", package: str = common.ROOT) -> str:
+    """A product of a Swift package, built for release. In a lab there is no network: it was built outside."""
+    scratch = os.path.join(common.ROOT, ".build" if folder == "release" else folder)
+    program = os.path.join(scratch, "release", name)
+    if not common.is_in_lab():
+        common.shell("need_swift")
+        command = ["swift", "build", "--package-path", package, "--scratch-path", scratch, "-c", "release", "--product", name,
+                   "--quiet", *options]
+        if not common.succeeds(command):
+            common.fail("tools", f"{name} does not build", 1)
+    if not os.access(program, os.X_OK):
+        common.fail("tools", f"{program}: not there; build it with: swift build -c release --product {name}", 1)
+    return program
+
+
+def tactus(given: str | None = None) -> str:
+    """The release build, or the one that the user names."""
+    if not given:
+        common.shell("need_packages", *common.package_list("build_packages"))
+        return product("tactus")
+    if not os.access(given, os.X_OK):
+        common.fail("tools", f"{os.path.abspath(given)}: not there", 1)
+    return os.path.abspath(given)
+
+
+def static_tactus() -> str:
+    """As tools/install installs it: Swift's runtime inside."""
+    return product("tactus", "--static-swift-stdlib", folder=".build-static")
+
+
+def lab() -> None:
+    """Outside of a lab: whatever a lab would install at its first use."""
+    if not common.is_in_lab() and not common.succeeds([common.LAB, "prepare"]):
+        sys.exit(1)

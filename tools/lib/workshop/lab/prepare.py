@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the lab needs from the machine: Debian packages, built helpers, a Python environment with the reference library
+(tools/.venv). All is made at first use, outside of the namespaces: inside there is no way to the network any more."""
+
+import os
+import shutil
+
+from .. import build
+from ..common import LIB, TOOLS, module, package_list, shell
+from .kernel import fail
+
+SERVERS: dict[str | None, list[tuple[str, str]]] = {
+    None: [], "jackd": [("jackd", "jackd2")],
+    "pipewire": [("pipewire", "pipewire"), ("pw-jack", "pipewire-jack"), ("pw-cli", "pipewire-bin")]}
+LINKHUT = ("LinkHut", "ableton-link-utils")
+PEERS = ("linkhut", "reference", "jack", "drums", "controller")
+
+
+def programs(wanted: list[tuple[str, str]]) -> None:
+    """Pairs of a program and the package that has it. dpkg is asked only if one is missing."""
+    missing = [package for program, package in wanted if not shutil.which(program)]
+    if missing:
+        shell("need_packages", *missing)
+
+
+def needed(server: str | None, command: list[str]) -> None:
+    """Before a lab starts."""
+    programs([("ip", "iproute2"), *SERVERS[server]])
+    if "peer" in command:
+        programs([LINKHUT])
+        if reference_python() is None:
+            shell("need_venv")
+
+
+def reference_python() -> str | None:
+    """The Python that can import the reference library in the wanted version. The list has more on it; the rest is not
+    ours to miss."""
+    environment = os.path.join(TOOLS, ".venv")
+    try:
+        with open(os.path.join(LIB, "python.txt")) as want, open(os.path.join(environment, "installed.txt")) as have:
+            ours, there = ({line for line in file if line.startswith("LinkPython")} for file in (want, have))
+    except OSError:
+        return None
+    return os.path.join(environment, "bin", "python") if ours == there else None
+
+
+def peer_command(words: list[str]) -> list[str]:
+    """A real Link peer, JACK's transport, a drum machine or an OSC controller, driven by lines."""
+    if words == ["drums"]:
+        return [build.native("drums")]
+    if words == ["reference"]:
+        python = reference_python()
+        if python is None:
+            fail("the reference library is not installed and a lab has no way to PyPI: run 'tools/lab prepare' outside")
+        return module("peers.reference", python=[python, "-I"])
+    if words in (["linkhut"], ["jack"], ["controller"]):
+        return module("peers." + {"jack": "transport"}.get(words[0], words[0]))
+    fail(f"usage: tools/lab peer {'|'.join(PEERS)}", 2)
+
+
+def everything() -> None:
+    """tools/lab prepare"""
+    programs([("ip", "iproute2"), ("tmux", "tmux"), LINKHUT, *SERVERS["jackd"], *SERVERS["pipewire"]])
+    shell("need_venv")
+    shell("need_packages", *package_list("host_packages"))
+    for name in ("wire", "sequencer", "drums", "listen"):
+        build.native(name)
