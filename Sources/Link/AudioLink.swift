@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
 import Handoff
-import LinkSession
+internal import LinkSession
 import LinkWire
 import Synchronization
 
@@ -95,8 +95,6 @@ struct AudioShared: ~Copyable, Sendable {
   let changes: SPSCQueue<SessionChange>
   /// So that Link's thread knows whether somebody is there.
   let captures = Atomic<UInt>(0)
-  /// `quantum` of the early verbs, as its bits.
-  let quantum = Atomic<UInt64>(Double(4).bitPattern)
 
   init(_ snapshot: SessionSnapshot) {
     session = Latest(Published(snapshot))
@@ -125,15 +123,11 @@ struct AudioOwn: BitwiseCopyable {
   var published: Published
   var captured: SessionState
   var isSettled = false
-  /// Of the early verbs: the quantum and session that beats are read by until the next join or reset.
-  var latchedQuantum = 4.0
-  var latchedSession: UInt64
 
   init(_ snapshot: SessionSnapshot) {
     session = AudioSession(snapshot.state)
     published = Published(snapshot)
     captured = snapshot.state
-    latchedSession = snapshot.state.session
   }
 }
 
@@ -163,8 +157,8 @@ final class AudioRoom: AudioDoor {
   func nextChange() -> SessionChange? { shared.pointee.changes.pop() }
 
   /// Whether there was a capture since this was asked last.
-  var isRunning: Bool {
+  var pace: CommitPace {
     let captures = shared.pointee.captures.load(ordering: .relaxed)
-    return lastCaptures.exchange(captures, ordering: .relaxed) != captures
+    return lastCaptures.exchange(captures, ordering: .relaxed) != captures ? .soon : .late
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+internal import BeatMath
 import Glibc
-import LinkSession
+internal import LinkSession
 import LinkWire
 
 /// The machine, its sockets and who listens to it: everything that is behind the lock.
@@ -24,6 +24,7 @@ struct Engine: Sendable {
   private let watch = AddressWatch()
   private var neighbours = Neighbourhood()
   private var doors: [Door] = []
+  private var look = CommitLook()
   private let status: LinkStatus
   private var lastScan: Micros?
   private var nextScan: Micros?
@@ -35,8 +36,6 @@ struct Engine: Sendable {
   private struct Door {
     let door: any AudioDoor
     var workedIn: UInt64 = 0
-    /// When its audio thread was last seen to run.
-    var lastSeen: Micros?
   }
 
   /// How often the machine's addresses are looked up, whatever the kernel announces (facts: link 3.6).
@@ -44,8 +43,6 @@ struct Engine: Sendable {
   /// And no more often than this, however many changes it announces, or sockets break as soon as they are opened.
   static var scanSpacing: Micros { Micros(50_000) }
   static var repairSpacing: Micros { Micros(1_000_000) }
-  /// An audio thread runs if it was seen within this: longer than any buffer lasts.
-  static var audioMemory: Micros { Micros(500_000) }
   /// At most so many datagrams are taken from a socket in one turn, so that no flood keeps the others waiting.
   static var datagramsPerTurn: Int { 64 }
   static var changesPerTurn: Int { 1024 }
@@ -125,22 +122,8 @@ extension Engine {
 
   /// When to wake up without being woken; nil for never.
   mutating func nextWake(at now: Micros) -> Micros? {
-    var earliest: Micros?
-    for time in [deadline, nextScan, audioTick(at: now).map { now + $0 }] {
-      if let time, earliest.map({ time < $0 }) ?? true { earliest = time }
-    }
-    return earliest
-  }
-
-  /// An audio thread can't wake us: that would be a system call. So we look, as often as somebody would notice.
-  private mutating func audioTick(at now: Micros) -> Micros? {
-    guard !doors.isEmpty else { return nil }
-    var isRunning = false
-    for index in doors.indices {
-      if doors[index].door.isRunning { doors[index].lastSeen = now }
-      if let lastSeen = doors[index].lastSeen, now - lastSeen < Self.audioMemory { isRunning = true }
-    }
-    return Micros(!isRunning ? 100_000 : snapshot.peerCount > 0 ? 5_000 : 20_000)
+    let nextLook = look.next(doors.map(\.door.pace), hasPeers: snapshot.peerCount > 0, at: now)
+    return [deadline, nextScan, nextLook].compactMap(\.self).min()
   }
 
   /// One turn of the network thread. `ready` is `waitList` after the wait.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import LinkSession
+internal import LinkSession
 import LinkWire
 import Synchronization
 

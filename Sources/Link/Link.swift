@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 @_exported public import BeatMath
-public import LinkSession
+package import LinkSession
 import LinkWire
 import Synchronization
 
@@ -151,22 +151,25 @@ public final class Link: Sendable {
   /// Connects a part that has an audio thread and handoffs of its own. Kept until `detach`.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
-  public func attach(_ door: any AudioDoor) {
+  package func attach(_ door: any AudioDoor) {
     network.withEngine { engine, _ in engine.attach(door) }
     network.wake()
   }
 
+  /// A door has changed its pace for the sooner.
+  package func look() { network.wake() }
+
   /// What it committed until now is worked in; nothing after.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
-  public func detach(_ door: any AudioDoor) {
+  package func detach(_ door: any AudioDoor) {
     network.withEngine { engine, now in engine.detach(door, at: now) }
   }
 
   /// Everything about the session, for a view or a test.
   ///
   /// Thread-safe: yes. Real-time-safe: no, it may wait.
-  public var snapshot: SessionSnapshot {
+  package var snapshot: SessionSnapshot {
     network.withEngine { engine, now in
       engine.collectAudioChanges(at: now)
       return engine.snapshot

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import LinkSession
+internal import LinkSession
 import Synchronization
 
 /// What any thread, the audio thread too, may ask without waiting.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+internal import BeatMath
 import Glibc
-import LinkSession
+internal import LinkSession
 import Synchronization
 
 /// Link's one thread: waits on the sockets, lets the engine work, delivers events. It outlives the `Link` by as

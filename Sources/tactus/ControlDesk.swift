@@ -135,7 +135,7 @@ final class ControlDesk: AudioDoor {
 
   // MARK: the session, as soon as it changes [network]
 
-  let isRunning = false
+  let pace = CommitPace.never
   func nextChange() -> SessionChange? { nil }
 
   func publish(_ snapshot: SessionSnapshot) {

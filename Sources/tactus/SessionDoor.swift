@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import ControlSurface
 import HostSync
 import JACKHost
 import Link
@@ -18,7 +19,14 @@ final class SessionDoor: AudioDoor {
     self.state = Mutex(state)
   }
 
-  let isRunning = true
+  /// The control thread takes what was proposed, with the session, every 20 ms; that is too late for a hand or a clock.
+  var pace: CommitPace { isHasty.load(ordering: .relaxed) ? .soon : .never }
+  private let isHasty = Atomic(false)
+
+  /// Whether a proposal must be looked for soon; true if that has just become so. [control]
+  func hasten(_ isHasty: Bool) -> Bool {
+    !self.isHasty.exchange(isHasty, ordering: .relaxed) && isHasty
+  }
 
   /// [network]
   func publish(_ snapshot: SessionSnapshot) {
@@ -42,5 +50,21 @@ final class SessionDoor: AudioDoor {
       if let change { return change }
     }
     return nil
+  }
+}
+
+/// Whether the audio thread may propose something at any moment: a transport that starts the session, a host or a MIDI
+/// clock that leads, or a JACK client with a hand on its tempo. The first tempo of such a hand has the control thread's time.
+struct ProposalWatch {
+  static let memory = Micros(10_000_000)
+  private var requests: UInt64 = 0
+  private var lastRequest: Micros?
+
+  mutating func expects(
+    leading: ControlSurface.Lead, syncsStartStop: Bool, tempoRequests: UInt64, at now: Micros
+  ) -> Bool {
+    if tempoRequests != requests { lastRequest = now }
+    requests = tempoRequests
+    return syncsStartStop || leading != .link || lastRequest.map { now - $0 < Self.memory } ?? false
   }
 }

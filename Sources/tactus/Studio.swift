@@ -28,6 +28,7 @@ final class Studio {
   private var presence: Presence
   private let keeper: StateKeeper
   private var clockIn = ClockInNews()
+  private var proposalWatch = ProposalWatch()
   private let view: LiveView?
   private var note: RunningNote?
 
@@ -177,6 +178,10 @@ final class Studio {
     service.show(serviceStatus(host))
     tellOfHost(host, report)
     let choices = desk.state
+    let isHasty = proposalWatch.expects(
+      leading: choices.leading, syncsStartStop: choices.startStopSync,
+      tempoRequests: report.tempoRequests, at: Link.clock())
+    if door.hasten(isHasty) { link.look() }
     let chosen = configuration.taking(choices)
     keeper.note(configuration.taking(desk.lasting), at: Link.clock())
     project?.look(chosen, host: host, links: links, at: Link.clock())

@@ -31,7 +31,6 @@ struct LonelyTests {
     let audio = link.audio
     link.updateAppState { $0.setTempo(.nan, at: Link.clock()) }
     link.updateAppState { $0.timeline.tempo = Tempo(.nan) }
-    #expect(!link.proposeTempo(.nan, at: Link.clock()) && !audio.proposeTempo(.nan, at: Link.clock()))
     var heard = audio.captureAudioState()
     heard.timeline.tempo = Tempo(.nan)
     audio.commitAudioState(heard)
@@ -169,7 +168,7 @@ struct LonelyTests {
   /// An audio thread whose last word comes just before its door is taken away.
   private final class LastWord: AudioDoor {
     let change = Mutex<SessionChange?>(nil)
-    let isRunning = false
+    let pace = CommitPace.never
     func publish(_ snapshot: SessionSnapshot) {}
     func nextChange() -> SessionChange? {
       change.withLock { change in

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import ControlSurface
+import Testing
+
+@testable import tactus
+
+@Suite("The network thread looks for proposals of the audio thread only while there may be some")
+struct ProposalWatchTests {
+  private func expects(_ leading: Lead = .link, sync: Bool = false) -> Bool {
+    var watch = ProposalWatch()
+    return watch.expects(leading: leading, syncsStartStop: sync, tempoRequests: 0, at: Micros(5))
+  }
+
+  @Test("A leader or start/stop sync means at any moment, an idle machine never")
+  func who() {
+    #expect(!expects())
+    #expect(expects(.host) && expects(.midi) && expects(sync: true))
+  }
+
+  @Test("A hand on another client's tempo is expected to go on for ten seconds, also where the count wraps")
+  func hand() {
+    var watch = ProposalWatch()
+    func expects(_ requests: UInt64, at seconds: Int64) -> Bool {
+      watch.expects(
+        leading: .link, syncsStartStop: false, tempoRequests: requests, at: Micros(seconds * 1_000_000))
+    }
+    #expect(!expects(0, at: 1))
+    #expect(expects(.max, at: 2) && expects(0, at: 3) && expects(0, at: 12))
+    #expect(!expects(0, at: 13))
+  }
+}
