@@ -13,7 +13,12 @@ let package = Package(
     .target(name: "BeatMath"),
     .target(
       name: "Handoff", swiftSettings: [.strictMemorySafety(), .treatAllWarnings(as: .error)]),
-    .target(name: "HostSync", dependencies: ["BeatMath"]),
+    // As a whole in debug, too: only so the compiler follows what the audio thread calls from file to file, unmarked.
+    .target(
+      name: "HostSync", dependencies: ["BeatMath"],
+      swiftSettings: [
+        .unsafeFlags(["-disable-batch-mode", "-whole-module-optimization", "-num-threads", "2"])
+      ]),
     .systemLibrary(name: "CSndfile", pkgConfig: "sndfile", providers: [.apt(["libsndfile1-dev"])]),
     .target(name: "ClickSounds", dependencies: ["CSndfile", "HostSync"]),
     // Where the review of every C call on the audio thread happens: Sources/CJACK/shim.h.

@@ -68,7 +68,6 @@ extension BBT {
 
   /// Whether this is the other after its way through the server. jack2 brings it back to the bit; PipeWire carries
   /// it as beats and may lose a tick of it (facts: jack 7).
-  @_noLocks @_noAllocation
   func isCopy(of other: BBT) -> Bool {
     guard let here = beats, let there = other.beats else { return self == other }
     return abs(here - there) * other.ticksPerBeat < 2.5 && abs(beatsPerMinute - other.beatsPerMinute) < 1e-6
@@ -91,9 +90,7 @@ extension BBT {
 
   /// `beats` for a transport that stands: it was sent there, and one is sent to a beat, not to somewhere behind it.
   var standingBeats: Double? {
-    @_noLocks @_noAllocation get {
-      guard let beats else { return nil }
-      return tick == 0 ? beats - 0.5 / ticksPerBeat : beats
-    }
+    guard let beats else { return nil }
+    return tick == 0 ? beats - 0.5 / ticksPerBeat : beats
   }
 }

@@ -8,7 +8,7 @@ import BeatMath
 /// phase is untouched, so a boundary is a boundary in both.
 struct BeatTracker: BitwiseCopyable {
   /// More than this at an unchanged tempo is not a correction of the session's clock but another grid.
-  static var largestCorrection: Double { @_noLocks @_noAllocation get { 20_000 } }
+  static let largestCorrection: Double = 20_000
 
   private(set) var shift: Int64 = 0
   /// The session's own grid, and the one with our numbers.
@@ -23,12 +23,10 @@ struct BeatTracker: BitwiseCopyable {
   private var lastBeat = 0.0
   private var isStarted = false
 
-  @_noLocks @_noAllocation
   init() {}
 
   /// `heard` is when frame 0 is heard through the physical outputs, `passed` the frames since the last cycle's; `isCut`: time
   /// began anew (`Now.isCut`), and no boundary before it is one of those to come.
-  @_noLocks @_noAllocation
   mutating func update(_ next: Grid, heard: FrameLine, passed: Int64, isCut: Bool = false) {
     let beat = next.beat(at: heard.start)
     isJump = false

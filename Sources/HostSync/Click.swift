@@ -13,17 +13,14 @@ struct Click: BitwiseCopyable {
   private var isAfterJump = false
   private(set) var count: UInt64 = 0
 
-  var late: UInt64 { @_noLocks @_noAllocation get { ticker.late } }
-  var skipped: UInt64 { @_noLocks @_noAllocation get { ticker.skipped } }
-  var stolen: UInt64 { @_noLocks @_noAllocation get { voices.stolen } }
+  var late: UInt64 { ticker.late }
+  var skipped: UInt64 { ticker.skipped }
+  var stolen: UInt64 { voices.stolen }
 
-  @_noLocks @_noAllocation
   init() {}
 
-  @_noLocks @_noAllocation
   mutating func oldestBank(_ present: UInt32) -> UInt32 { voices.oldestBank(present) }
 
-  @_noLocks @_noAllocation
   mutating func render(
     into buffer: AudioBuffer, window: Window, song: Song, shift: Int64, settings: Settings, bank: SoundBank,
     sampleRate: UInt32
@@ -59,7 +56,6 @@ struct Click: BitwiseCopyable {
   }
 
   /// Whether anything may sound in this cycle; when that ends, voices are faded.
-  @_noLocks @_noAllocation
   private func isWanted(_ click: ClickSettings, song: Song) -> Bool {
     switch click.mode {
     case .off: false
@@ -68,7 +64,6 @@ struct Click: BitwiseCopyable {
     }
   }
 
-  @_noLocks @_noAllocation
   private func isDue(beat: Double, time: Double, click: ClickSettings, song: Song) -> Bool {
     switch click.mode {
     case .off: false
@@ -79,7 +74,6 @@ struct Click: BitwiseCopyable {
   }
 
   /// `tick` counts from the song's first beat, or without a song from the session's: bars are those of either.
-  @_noLocks @_noAllocation
   private func accent(of tick: Int64, perBeat: Int64, settings: Settings) -> Accent {
     let place = Ticker.floorRemainder(tick, settings.meter.beats &* perBeat)
     if settings.click.pattern.count > 0 { return settings.click.pattern[place] }
@@ -88,7 +82,6 @@ struct Click: BitwiseCopyable {
   }
 
   /// Gain follows the user within 5 ms a unit, so that turning it makes no sound of its own.
-  @_noLocks @_noAllocation
   private mutating func scale(_ buffer: AudioBuffer, to target: Float, millisecond: Float) {
     guard let output = buffer.start else { return }
     if gain == target {

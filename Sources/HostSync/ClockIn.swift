@@ -8,8 +8,8 @@ import BeatMath
 /// and each change goes to every peer. What the steps leave is taken up where phase is corrected.
 struct ClockIn: BitwiseCopyable {
   /// Beats per minute.
-  static var step: Double { @_noLocks @_noAllocation get { 0.1 } }
-  static var hysteresis: Double { @_noLocks @_noAllocation get { 0.08 } }
+  static let step: Double = 0.1
+  static let hysteresis: Double = 0.08
 
   var loop = ClockLoop()
   /// Lost clocks are the loop's to see, and in a ramp it is some milliseconds behind.
@@ -23,13 +23,11 @@ struct ClockIn: BitwiseCopyable {
   private var wasEcho = false
 
   /// Our own clock comes back, and is what leads.
-  var isEcho: Bool { @_noLocks @_noAllocation get { echo.isEcho } }
+  var isEcho: Bool { echo.isEcho }
 
-  @_noLocks @_noAllocation
   init() {}
 
   /// What we sent through `clock` in this cycle, so many microseconds before it is heard. Before `hear`.
-  @_noLocks @_noAllocation
   mutating func send(_ events: borrowing MIDIEvents, _ line: FrameLine, ahead: Double, frames: UInt32) {
     echo.send(ahead: ahead, cycle: Double(frames) * line.perFrame, at: line.start)
     for index in 0..<events.count {
@@ -38,7 +36,6 @@ struct ClockIn: BitwiseCopyable {
   }
 
   /// One cycle's messages: `arrived` has the times at which they were sent, `line` those at which they pass through JACK.
-  @_noLocks @_noAllocation
   mutating func hear(
     _ events: borrowing MIDIEvents, _ arrived: FrameLine, passing line: FrameLine, frames: UInt32,
     sessionTempo: Double
@@ -79,7 +76,6 @@ struct ClockIn: BitwiseCopyable {
   }
 
   /// What the session has already is no news, whichever of the two had it first; nor is what we sent ourselves.
-  @_noLocks @_noAllocation
   private mutating func readTempo(session: Double, at time: Double) {
     let now = loop.beatsPerMinute
     guard tempo == 0 || abs(now - tempo) > Self.hysteresis else { return }
@@ -92,11 +88,10 @@ struct ClockIn: BitwiseCopyable {
   }
 
   /// The session keeps whole microseconds per beat.
-  @_noLocks @_noAllocation
   private func isTold(_ tempo: Double) -> Bool { abs(60e6 / tempo - 60e6 / told) < 1 }
 
   /// What a host with this clock would show at this time; nil while there is none to rely on.
-  @inline(__always) @_noLocks @_noAllocation
+  @inline(__always)
   func shown(at time: Double) -> BBT? {
     guard case .locked = loop.state, tempo > 0 else { return nil }
     let beats = Beats(loop.isRunning ? max(0, loop.beat(at: time)) : 0)
@@ -109,7 +104,6 @@ struct ClockIn: BitwiseCopyable {
   }
 
   /// What the session should change to.
-  @_noLocks @_noAllocation
   mutating func propose(_ now: HostFollower.Observation) -> Proposal? {
     let proposal = follower.follow(now)
     defer { wasEcho = echo.isEcho }
@@ -128,10 +122,10 @@ struct ClockIn: BitwiseCopyable {
 
 extension HostSync {
   /// Its Start and the grid's move to it take no longer than this.
-  private static var settling: Double { @_noLocks @_noAllocation get { 2e6 } }
+  private static let settling: Double = 2e6
 
   /// The song of a sequencer that has just begun it, for a start from the song's beginning: that start is its doing.
-  @inline(__always) @_noLocks @_noAllocation
+  @inline(__always)
   func leader(_ now: borrowing Now, songBeat: Beats, at time: Double) -> Leader {
     guard case .midi = now.settings.lead, let startedAt = clockIn.startedAt, clockIn.loop.isRunning,
       !clockIn.isEcho, case .locked = clockIn.loop.state
@@ -155,7 +149,6 @@ extension HostSync {
 
 extension HostSync {
   /// Carries the sequencer's tempo and beat into the session, if it is to lead.
-  @_noLocks @_noAllocation
   mutating func followClock(_ now: borrowing Now, sent: borrowing MIDIEvents) -> Proposal? {
     guard case .midi = now.settings.lead, !now.isFreewheeling else {
       if hearsClock { clockIn = ClockIn() }

@@ -5,23 +5,23 @@ import BeatMath
 /// coasts: clocks at another pace are another tempo, and those at the old one, all off by the same, come after a pause.
 extension ClockLoop {
   /// Further from its place than so many times what is usual, a clock is doubted; and nothing is usual below that.
-  static var usual: Double { @_noLocks @_noAllocation get { 4 } }
-  static var leastNoise: Double { @_noLocks @_noAllocation get { 25 } }
+  static let usual: Double = 4
+  static let leastNoise: Double = 25
   /// After so many clocks it is seen what it meant, or that it meant nothing: so many in a row are back in place.
-  static var witnesses: Int { @_noLocks @_noAllocation get { 7 } }
-  static var backInPlace: Int { @_noLocks @_noAllocation get { 2 } }
+  static let witnesses: Int = 7
+  static let backInPlace: Int = 2
   /// The slope of so many clocks is this much of their noise off at most (five times its deviation and more).
-  static var slopeNoise: Double { @_noLocks @_noAllocation get { 1.3 } }
+  static let slopeNoise: Double = 1.3
   /// A second shift the same way within so many clocks is no second pause.
-  static var shiftMemory: Int { @_noLocks @_noAllocation get { 96 } }
+  static let shiftMemory: Int = 96
   /// Clocks that are in place to such a share of their distance tell a tempo in a few.
-  static var fineNoise: Double { @_noLocks @_noAllocation get { 0.01 } }
+  static let fineNoise: Double = 0.01
   /// Beyond such a share nothing can be called out of place.
-  static var strewn: Double { @_noLocks @_noAllocation get { 0.055 } }
+  static let strewn: Double = 0.055
   /// A gap this near to whole clocks is of lost ones.
-  static var nearlyWhole: Double { @_noLocks @_noAllocation get { 0.25 } }
+  static let nearlyWhole: Double = 0.25
   /// For so many clocks after a judgement nothing is doubted: what is wrong now is no accident.
-  static var calmClocks: Int { @_noLocks @_noAllocation get { 24 } }
+  static let calmClocks: Int = 24
 
   /// How things were before a clock that was out of place.
   struct Doubt: BitwiseCopyable {
@@ -34,11 +34,9 @@ extension ClockLoop {
     var missed: UInt64 = 0
     var extra: UInt64 = 0
 
-    @_noLocks @_noAllocation
     init() {}
   }
 
-  @_noLocks @_noAllocation
   mutating func beginDoubt(gap: Double) {
     doubt.inPlace = 0
     doubt.gap = gap
@@ -49,7 +47,6 @@ extension ClockLoop {
   }
 
   /// One more clock since the one that was out of place, that one first. Meanwhile the loop coasts.
-  @_noLocks @_noAllocation
   mutating func weigh(_ isInPlace: Bool) {
     defer { if doubt.clocks > 0 { doubt.clocks += 1 } }
     doubt.inPlace = isInPlace ? doubt.inPlace + 1 : 0
@@ -72,13 +69,11 @@ extension ClockLoop {
     }
   }
 
-  @_noLocks @_noAllocation
   func isOtherPace(_ line: Line) -> Bool {
     abs(line.slope - period) > Self.otherPace * min(line.slope, period)
   }
 
   /// Another tempo, or a pause.
-  @_noLocks @_noAllocation
   mutating func judge(_ line: Line, _ count: Int) {
     recount(each: line.slope)
     let usual = max(max(scatter, line.scatter), Self.leastNoise)
@@ -107,7 +102,6 @@ extension ClockLoop {
   }
 
   /// The beat is elsewhere, by so many clocks' word; the tempo has nothing to do with it.
-  @_noLocks @_noAllocation
   mutating func shift(by time: Double, _ count: Int) {
     jumps &+= 1
     due += time
@@ -119,14 +113,12 @@ extension ClockLoop {
   }
 
   /// What has to be shifted as far the same way again and again is of another tempo.
-  @_noLocks @_noAllocation
   func mayShift(by time: Double) -> Bool {
     sinceShift > Self.shiftMemory || time * lastShift < 0 || abs(time) > 10 * abs(lastShift)
   }
 
   /// All on one side: the tempo moves, or a pause too short for doubt has moved the beat. Else a little narrower with
   /// each clock.
-  @_noLocks @_noAllocation
   mutating func narrowOrWiden() {
     oneSided = abs(bias) > 0.8 * noise && noise > 50 ? oneSided + 1 : 0
     if oneSided == 0 {
@@ -148,20 +140,15 @@ extension ClockLoop {
   }
 
   /// What is out of place can be told from what is usual: not among clocks that are strewn about anyhow.
-  var canTell: Bool {
-    @_noLocks @_noAllocation get { calm == 0 && scatter < Self.strewn * period }
-  }
+  var canTell: Bool { calm == 0 && scatter < Self.strewn * period }
 
   /// What the latest clocks themselves say.
   var hasOldPace: Bool {
-    @_noLocks @_noAllocation get {
-      guard let line = line(through: Self.witnesses) else { return false }
-      return abs(line.slope - period) <= Self.slopeNoise * max(max(line.scatter, scatter), Self.leastNoise)
-    }
+    guard let line = line(through: Self.witnesses) else { return false }
+    return abs(line.slope - period) <= Self.slopeNoise * max(max(line.scatter, scatter), Self.leastNoise)
   }
 
   /// The number of the next clock, and what was lost or too many since the doubt began.
-  @_noLocks @_noAllocation
   mutating func recount(each period: Double) {
     number = doubt.number
     missed = doubt.missed
@@ -177,7 +164,6 @@ extension ClockLoop {
   }
 
   /// How many clocks a gap stands for: whole ones were lost, a half one was a pause.
-  @_noLocks @_noAllocation
   func clocks(in gap: Double, each period: Double) -> Int64 {
     let clocks = gap / period
     let whole = Int64(rounding: clocks)
@@ -186,7 +172,6 @@ extension ClockLoop {
 
   /// The clocks of another tempo are each on a wrong place, and some by chance on a right one: what tells them from
   /// lost ones is that they are even. Counted one by one they have their numbers back.
-  @_noLocks @_noAllocation
   mutating func changePace() {
     let count = Self.pacers
     guard let line = line(through: count), isOtherPace(line), isAllOdd(count) else { return }
@@ -196,7 +181,6 @@ extension ClockLoop {
   }
 
   /// All of the last so many clocks, and not one that makes it for all.
-  @_noLocks @_noAllocation
   func isAllOdd(_ count: Int) -> Bool {
     var longer = 0, shorter = 0
     for index in recentCount - count + 1..<recentCount {

@@ -20,22 +20,22 @@ public struct ClockLoop: BitwiseCopyable {
     case lost
   }
 
-  static var perBeat: Double { @_noLocks @_noAllocation get { 24 } }
+  static let perBeat: Double = 24
   /// Clocks through which the first line is drawn.
-  static var seeds: Int { @_noLocks @_noAllocation get { 7 } }
+  static let seeds: Int = 7
   /// Hertz: just begun or in a ramp, and settled.
-  static var widest: Double { @_noLocks @_noAllocation get { 2 } }
-  static var narrowest: Double { @_noLocks @_noAllocation get { 0.15 } }
-  static var settledBandwidth: Double { @_noLocks @_noAllocation get { 0.5 } }
+  static let widest: Double = 2
+  static let narrowest: Double = 0.15
+  static let settledBandwidth: Double = 0.5
   /// Microseconds between two clocks: 10 and 1250 BPM.
-  static var shortest: Double { @_noLocks @_noAllocation get { 2_000 } }
-  static var longest: Double { @_noLocks @_noAllocation get { 250_000 } }
+  static let shortest: Double = 2_000
+  static let longest: Double = 250_000
   /// Silence for so many clocks, and so many microseconds, is the end.
-  static var patienceInClocks: Double { @_noLocks @_noAllocation get { 6.5 } }
-  static var patience: Double { @_noLocks @_noAllocation get { 250_000 } }
+  static let patienceInClocks: Double = 6.5
+  static let patience: Double = 250_000
   /// So many clocks in a row at another pace are another tempo, if the pace differs by so much of itself.
-  static var pacers: Int { @_noLocks @_noAllocation get { 5 } }
-  static var otherPace: Double { @_noLocks @_noAllocation get { 0.12 } }
+  static let pacers: Int = 5
+  static let otherPace: Double = 0.12
   public internal(set) var state = State.silent
   /// Start or Continue came, and no Stop since.
   public private(set) var isRunning = false
@@ -77,7 +77,6 @@ public struct ClockLoop: BitwiseCopyable {
     var number: Int64
     var missed: UInt64
 
-    @_noLocks @_noAllocation
     init(time: Double, number: Int64, missed: UInt64) {
       self.time = time
       self.number = number
@@ -85,7 +84,6 @@ public struct ClockLoop: BitwiseCopyable {
     }
   }
 
-  @_noLocks @_noAllocation
   init() {}
 
   /// 0 while there is none.
@@ -94,29 +92,24 @@ public struct ClockLoop: BitwiseCopyable {
   }
 
   var isTracking: Bool {
-    @_noLocks @_noAllocation get {
-      switch state {
-      case .silent, .lost: false
-      case .acquiring, .locked: period > 0
-      }
+    switch state {
+    case .silent, .lost: false
+    case .acquiring, .locked: period > 0
     }
   }
 
   /// The song's beat at a time near now. Only while tracking.
-  @_noLocks @_noAllocation
   func beat(at time: Double) -> Double {
     (Double(number) - (due - time) / period) / Self.perBeat
   }
 
   // MARK: what came in [audio]
 
-  @_noLocks @_noAllocation
   mutating func start() {
     resumption = 0
     resume()
   }
 
-  @_noLocks @_noAllocation
   mutating func resume() {
     number = resumption
     isRunning = true
@@ -126,19 +119,16 @@ public struct ClockLoop: BitwiseCopyable {
     doubt.clocks = 0
   }
 
-  @_noLocks @_noAllocation
   mutating func stop() {
     if isRunning { resumption = number }
     isRunning = false
   }
 
-  @_noLocks @_noAllocation
   mutating func locate(sixteenth: Int64) {
     resumption = sixteenth &* 6
   }
 
   /// A clock at this time.
-  @_noLocks @_noAllocation
   mutating func clock(at time: Double) {
     if time <= last { return }
     let gap = time - last
@@ -172,7 +162,6 @@ public struct ClockLoop: BitwiseCopyable {
   }
 
   /// On another one's place: those between were lost, or this one is too many.
-  @_noLocks @_noAllocation
   private mutating func take(_ time: Double, _ steps: Int64) {
     guard steps >= 0 else {
       extra &+= 1
@@ -185,7 +174,6 @@ public struct ClockLoop: BitwiseCopyable {
   }
 
   /// Time passes without a clock.
-  @_noLocks @_noAllocation
   mutating func tick(at time: Double) {
     switch state {
     case .silent, .lost: return
@@ -205,7 +193,6 @@ public struct ClockLoop: BitwiseCopyable {
 
   // MARK: the loop
 
-  @_noLocks @_noAllocation
   private mutating func follow(_ distance: Double) {
     if averaged > 0, averaged < Self.calmClocks {
       averaged += 1
@@ -225,13 +212,11 @@ public struct ClockLoop: BitwiseCopyable {
   }
 
   /// Begins anew from the last so many clocks, if they make a line.
-  @_noLocks @_noAllocation
   private mutating func seed(_ count: Int) {
     guard let line = line(through: count) else { return }
     begin(at: line, count)
   }
 
-  @_noLocks @_noAllocation
   mutating func begin(at line: Line, _ count: Int) {
     jumps &+= 1
     period = line.slope
@@ -245,7 +230,6 @@ public struct ClockLoop: BitwiseCopyable {
   }
 
   /// The last ones are counted from here.
-  @_noLocks @_noAllocation
   mutating func renumber(_ count: Int) {
     for index in 0..<count { recent[recentCount - count + index].number = number &- Int64(count - index) }
   }
@@ -256,7 +240,6 @@ public struct ClockLoop: BitwiseCopyable {
     var slope: Double
     var scatter: Double
 
-    @_noLocks @_noAllocation
     init(middle: Double, slope: Double, scatter: Double) {
       self.middle = middle
       self.slope = slope
@@ -265,7 +248,6 @@ public struct ClockLoop: BitwiseCopyable {
   }
 
   /// Through the last so many clocks; nil if they make none.
-  @_noLocks @_noAllocation
   func line(through count: Int) -> Line? {
     let first = recentCount - count
     guard first >= 0 else { return nil }
@@ -290,13 +272,11 @@ public struct ClockLoop: BitwiseCopyable {
   }
 
   /// The next clock of the song.
-  @_noLocks @_noAllocation
   private mutating func count(_ time: Double) {
     remember(time)
     number &+= 1
   }
 
-  @_noLocks @_noAllocation
   private mutating func remember(_ time: Double) {
     if recentCount == 8 {
       for index in 1..<8 { recent[index - 1] = recent[index] }

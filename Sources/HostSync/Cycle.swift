@@ -48,10 +48,8 @@ struct Freeze: BitwiseCopyable {
   /// What is exported counts from its own frames: so many microseconds later than the session's are its beats.
   private var shift = 0.0
 
-  @_noLocks @_noAllocation
   init() {}
 
-  @_noLocks @_noAllocation
   mutating func session(of cycle: borrowing Cycle) -> SessionState {
     guard cycle.isFreewheeling else {
       frozen = nil
@@ -63,11 +61,9 @@ struct Freeze: BitwiseCopyable {
     return cycle.session
   }
 
-  @_noLocks @_noAllocation
   func grid(of session: SessionState) -> Grid { Grid(session.timeline).later(by: shift) }
 
   /// A song is entered at `position`, while the server freewheels: from now on it is in phase with the beats.
-  @_noLocks @_noAllocation
   mutating func align(_ grid: Grid, at time: Double, with position: Double) {
     let away = grid.beat(at: time) - position
     shift += (away - Double(Int64(rounding: away))) * grid.period

@@ -16,10 +16,10 @@ public struct CycleTimes: BitwiseCopyable {
 
   /// Microseconds between the two: they agree; they differ, if for many cycles, for a lazy scheduler is late now and then;
   /// they differ. A driver that slips by a few hundred takes JACK's loop a second or two, and so does the server's start.
-  private static var close: Double { @_noLocks @_noAllocation get { 60 } }
-  private static var far: Double { @_noLocks @_noAllocation get { 100 } }
-  private static var tooFar: Double { @_noLocks @_noAllocation get { 400 } }
-  private static var manyCycles: Int { @_noLocks @_noAllocation get { 16 } }
+  private static let close: Double = 60
+  private static let far: Double = 100
+  private static let tooFar: Double = 400
+  private static let manyCycles: Int = 16
 
   private var source = Source.jack
   private var filter = WakeFilter()
@@ -66,10 +66,9 @@ public struct CycleTimes: BitwiseCopyable {
 
   /// Microseconds per frame over many cycles, on Link's clock as far as it matters: for latencies, which may be
   /// many buffers long.
-  var steadyPerFrame: Double { @_noLocks @_noAllocation get { crystal } }
+  var steadyPerFrame: Double { crystal }
 
   /// How much faster than its nominal rate the sound card runs, on Link's clock.
-  @_noLocks @_noAllocation
   func driftPPM(on map: ClockMap) -> Double {
     guard crystal > 0, sampleRate > 0 else { return 0 }
     return (1e6 / Double(sampleRate) / (crystal * (1 + map.skew)) - 1) * 1e6
@@ -77,7 +76,6 @@ public struct CycleTimes: BitwiseCopyable {
 
   /// When this cycle is due, on Link's clock, by the last cycle's line: for questions that are asked before this one's is
   /// made. From a freewheel no line goes on, so that the cycle's own is tried on.
-  @_noLocks @_noAllocation
   func start(of cycle: borrowing Cycle) -> Double {
     if wasFreewheeling {
       var trial = self
@@ -112,7 +110,6 @@ public struct CycleTimes: BitwiseCopyable {
     return given
   }
 
-  @_noLocks @_noAllocation
   private mutating func restart(nominal: Double) {
     isStarted = false
     wasFreewheeling = false
@@ -123,7 +120,6 @@ public struct CycleTimes: BitwiseCopyable {
   }
 
   /// Follows the frame counter, which wraps, and jumps by whole cycles when we missed some.
-  @_noLocks @_noAllocation
   private mutating func advance(to cycle: borrowing Cycle) {
     let passed = Int64(Int32(truncatingIfNeeded: cycle.times.frame &- rawFrame))
     let length = cycle.frames
@@ -148,7 +144,6 @@ public struct CycleTimes: BitwiseCopyable {
   }
 
   /// Another buffer size, or a counter that began anew: what was known about the crystal stays.
-  @_noLocks @_noAllocation
   private mutating func resume() {
     filter.restart()
     source = .jack
@@ -156,7 +151,6 @@ public struct CycleTimes: BitwiseCopyable {
     isStarted = false
   }
 
-  @_noLocks @_noAllocation
   private mutating func measure(_ times: RawTimes, frames: UInt32, nominal: Double) {
     let pair = Pair(times, frames: frames, nominal: nominal)
     if !pair.isSane { insanePairs &+= 1 }
@@ -189,13 +183,11 @@ public struct CycleTimes: BitwiseCopyable {
 
   /// jack2's loop goes on from where it said, to the microsecond, unless the driver was too late: then `current` is
   /// the raw wake-up, and the next cycle begins a new line. The pair is turned over only if that was a period.
-  @_noLocks @_noAllocation
   private func isBroken(_ pair: Pair) -> Bool {
     isStarted && promised > 0 && passedFrames == previousFrames && abs(pair.current - promised) > 500
   }
 
   /// Which of the two to believe. There is a gap between leaving JACK's filter and coming back to it.
-  @_noLocks @_noAllocation
   private mutating func choose(_ pair: Pair) {
     let distance = abs(filterError)
     agreeing = pair.isSane && distance < Self.close ? agreeing + 1 : 0
@@ -213,7 +205,6 @@ public struct CycleTimes: BitwiseCopyable {
     }
   }
 
-  @_noLocks @_noAllocation
   private mutating func follow(_ pair: Pair, own: Double, frames: UInt32, nominal: Double) {
     let period = Double(frames) * crystal
     let wanted: Double
@@ -250,7 +241,6 @@ private struct Pair: BitwiseCopyable {
   /// What jack2 leaves behind when the driver had an xrun.
   let isReversed: Bool
 
-  @_noLocks @_noAllocation
   init(_ times: RawTimes, frames: UInt32, nominal: Double) {
     current = Double(times.currentMicros)
     let length = Double(times.nextMicros) - current

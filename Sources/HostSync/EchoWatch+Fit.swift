@@ -8,10 +8,8 @@ extension EchoWatch {
     var n = 0.0, nn = 0.0, s = 0.0, ns = 0.0, ss = 0.0, d = 0.0, nd = 0.0, dd = 0.0, sd = 0.0
     var roughness = 0.0
 
-    @_noLocks @_noAllocation
     init() {}
 
-    @_noLocks @_noAllocation
     mutating func add(_ number: Double, _ time: Double, _ delay: Double) {
       count += 1
       n += number
@@ -39,7 +37,6 @@ extension EchoWatch {
     /// How much better the copy fits what came in than a clock that goes straight on: the squares that are left then.
     let advantage: Double
 
-    @_noLocks @_noAllocation
     init?(_ sums: Sums) {
       let count = sums.count
       let nn = sums.nn - sums.n * sums.n / count

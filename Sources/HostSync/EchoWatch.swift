@@ -12,30 +12,30 @@ import BeatMath
 /// would have moved it. An echo never does, whatever the loop behind it makes of a cable's jitter and our own jumps.
 struct EchoWatch: BitwiseCopyable {
   /// Microseconds on the way there and back, buffers included. Sent within the same buffer it may seem to come too soon.
-  static var longestWay: Double { @_noLocks @_noAllocation get { 250_000 } }
-  static var soonest: Double { @_noLocks @_noAllocation get { -1_000 } }
+  static let longestWay: Double = 250_000
+  static let soonest: Double = -1_000
   /// Of a fast clock not every one is kept of what came in: so long apart are enough.
-  static var apart: Int32 { @_noLocks @_noAllocation get { 18_000 } }
+  static let apart: Int32 = 18_000
   /// As much as is compared at once, so many of what came in and as many as were sent meanwhile; at least so long and a
   /// few. The latest few alone say whether the two go together.
-  static var window: Double { @_noLocks @_noAllocation get { 3e6 } }
-  static var most: Int { @_noLocks @_noAllocation get { 127 } }
-  static var mostSent: Double { @_noLocks @_noAllocation get { 800 } }
-  static var few: Int { @_noLocks @_noAllocation get { 24 } }
+  static let window: Double = 3e6
+  static let most: Int = 127
+  static let mostSent: Double = 800
+  static let few: Int = 24
   /// How far, in the mean, an echo may be from its delay: a millisecond's jitter and USB's frames together are 0.41.
-  static var jitter: Double { @_noLocks @_noAllocation get { 600 } }
+  static let jitter: Double = 600
   /// Nearer than this nothing is measured.
-  static var grain: Double { @_noLocks @_noAllocation get { 150 } }
+  static let grain: Double = 150
   /// So many times better than straight on must the delayed copy fit, in squares of the noise (about 6 deviations).
-  static var evidence: Double { @_noLocks @_noAllocation get { 40 } }
+  static let evidence: Double = 40
   /// What claims another tempo must have moved so far, and have done so for so many clocks in a row.
-  static var move: Double { @_noLocks @_noAllocation get { 4_000 } }
-  static var leastMoved: Int { @_noLocks @_noAllocation get { 12 } }
-  static var confirmations: Int { @_noLocks @_noAllocation get { 4 } }
+  static let move: Double = 4_000
+  static let leastMoved: Int = 12
+  static let confirmations: Int = 4
   /// Moved by hand (an offset, another period), what we send takes even a machine's own wheels along for so long.
-  static var settling: Double { @_noLocks @_noAllocation get { 3e6 } }
+  static let settling: Double = 3e6
   /// What we send follows what came in for so long after a tempo was taken over.
-  static var following: Double { @_noLocks @_noAllocation get { 1e6 } }
+  static let following: Double = 1e6
 
   /// It is our own clock, until something shows another.
   private(set) var isEcho = false
@@ -54,15 +54,12 @@ struct EchoWatch: BitwiseCopyable {
   private var ahead = 0.0
   private var shiftedAt = -1e18
 
-  @_noLocks @_noAllocation
   init() {}
 
-  @_noLocks @_noAllocation
   private static func cut(_ time: Double) -> Int32 { Int32(truncatingIfNeeded: Int64(rounding: time)) }
 
   // MARK: what went out and came in [audio]
 
-  @_noLocks @_noAllocation
   mutating func send(_ status: UInt8, at time: Double) {
     switch status {
     case MIDI.clock:
@@ -74,7 +71,6 @@ struct EchoWatch: BitwiseCopyable {
   }
 
   /// How long before it is heard a clock is sent in this cycle, in microseconds, and how long the cycle is.
-  @_noLocks @_noAllocation
   mutating func send(ahead: Double, cycle: Double, at time: Double) {
     // A latency in frames is a crystal's matter, too.
     if self.ahead != 0, abs(ahead + cycle - self.ahead) > Self.grain { shiftedAt = time }
@@ -82,14 +78,12 @@ struct EchoWatch: BitwiseCopyable {
   }
 
   /// Start or Continue: a sequencer's begins anew, our own means nothing.
-  @_noLocks @_noAllocation
   mutating func hearCommand(at time: Double) {
     let way = time - commandSent
     if way < Self.soonest || way > Self.longestWay { isEcho = false }
   }
 
   /// There was silence, and whoever comes next is somebody else.
-  @_noLocks @_noAllocation
   mutating func hearNothing() {
     isEcho = false
     heardCount = 0
@@ -98,7 +92,6 @@ struct EchoWatch: BitwiseCopyable {
   }
 
   /// A tempo was taken over: for a while what we send follows what comes in.
-  @_noLocks @_noAllocation
   mutating func follow(at time: Double) {
     comparableFrom = Self.cut(time + Self.following)
     comparable = 0
@@ -107,7 +100,6 @@ struct EchoWatch: BitwiseCopyable {
   }
 
   /// A clock; what it and the session claim as tempo, in beats per minute, 0 while it has none.
-  @_noLocks @_noAllocation
   mutating func hear(at time: Double, tempo: Double, session: Double) {
     let now = Self.cut(time)
     if heardCount > 0, now &- heard[(heardCount - 1) & 127] < Self.apart { return }
@@ -120,12 +112,11 @@ struct EchoWatch: BitwiseCopyable {
   }
 
   /// It has a tempo of its own, that is not what we sent.
-  var hasOwnTempo: Bool { @_noLocks @_noAllocation get { moved >= Self.confirmations } }
+  var hasOwnTempo: Bool { moved >= Self.confirmations }
 
   // MARK: the comparison
 
   /// One delay a clock: they take turns.
-  @_noLocks @_noAllocation
   private mutating func compare() {
     guard comparable >= Self.few else { return }
     guard let pair = pair(lag) else {
@@ -146,7 +137,6 @@ struct EchoWatch: BitwiseCopyable {
   }
 
   /// What came in last and what was sent so many clocks before it; nil: that is too long ago, or nothing was sent.
-  @_noLocks @_noAllocation
   private func pair(_ lag: Int) -> Pair? {
     guard heardCount > 0 else { return nil }
     var number = sentCount - 1
@@ -157,31 +147,26 @@ struct EchoWatch: BitwiseCopyable {
     return Pair(number: number, delay: delay(0, number))
   }
 
-  @_noLocks @_noAllocation
   private func isKept(_ number: Int) -> Bool { number >= 0 && number > sentCount - 1024 }
 
   /// From a clock that was sent to one that came in, the newest being 0.
-  @_noLocks @_noAllocation
   private func delay(_ index: Int, _ number: Int) -> Double {
     Double(heard[(heardCount - 1 - index) & 127] &- sent[number & 1023])
   }
 
   /// Microseconds from one that is kept of what came in to the next, lately.
-  @_noLocks @_noAllocation
   private func interval(_ count: Int) -> Double {
     let first = heard[(heardCount - count) & 127]
     return Double(heard[(heardCount - 1) & 127] &- first) / Double(count - 1)
   }
 
   /// Of what came in, as far as what was sent is kept.
-  @_noLocks @_noAllocation
   private func longest(_ spacing: Double) -> Int {
     let kept = Self.mostSent * spacing / interval(Self.leastMoved)
     return kept < Double(Self.most) ? max(Self.leastMoved, Int(kept)) : Self.most
   }
 
   /// Squared: beyond it two clocks don't go together. Between two that are near, anything goes with either.
-  @_noLocks @_noAllocation
   private func limit(_ spacing: Double) -> Double {
     let limit = min(Self.jitter, 0.2 * spacing)
     return limit * limit
@@ -189,7 +174,6 @@ struct EchoWatch: BitwiseCopyable {
 
   /// Whether it has moved as this tempo would have in the latest clocks, against each delay of what we sent. A cable or a
   /// period that changes moves it, too, but only once: so it must be so in both halves.
-  @_noLocks @_noAllocation
   private func hasMoved(as tempo: Double, against session: Double) -> Bool {
     let share = abs(tempo / session - 1)
     guard share > 1e-5, heardCount >= Self.leastMoved else { return false }
@@ -208,7 +192,6 @@ struct EchoWatch: BitwiseCopyable {
   }
 
   /// It goes together, and moves by less than half of what is claimed, or than its jitter could seem to.
-  @_noLocks @_noAllocation
   private func isOurs(_ fit: Fit, _ share: Double) -> Bool {
     guard fit.noise <= limit(fit.spacing) else { return false }
     let slope = fit.slope * fit.slope
@@ -220,7 +203,6 @@ struct EchoWatch: BitwiseCopyable {
     var number: Int
     var delay: Double
 
-    @_noLocks @_noAllocation
     init(number: Int, delay: Double) {
       self.number = number
       self.delay = delay
@@ -229,7 +211,6 @@ struct EchoWatch: BitwiseCopyable {
 
   /// Lays a stretch of what came in over what was sent, newest first, from a pair on; afterwards that is the next one.
   /// nil: so much was not sent, or one clock sent would stand for many that came.
-  @_noLocks @_noAllocation
   private func fit(_ pair: inout Pair, _ first: Int, _ count: Int) -> Fit? {
     var sums = Sums()
     let origin = pair.number

@@ -26,7 +26,6 @@ public struct FrameLine: Sendable, BitwiseCopyable {
   }
 
   /// The same frames on Link's clock. Keeps the fraction that `ClockMap.link` would round.
-  @_noLocks @_noAllocation
   func onLinkClock(by map: ClockMap) -> FrameLine {
     let rate = 1 + map.skew
     return FrameLine(

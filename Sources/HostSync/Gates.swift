@@ -8,12 +8,10 @@ struct Pulse: BitwiseCopyable {
   private var remaining = 0
   private(set) var count: UInt64 = 0
 
-  var late: UInt64 { @_noLocks @_noAllocation get { pacer.late } }
+  var late: UInt64 { pacer.late }
 
-  @_noLocks @_noAllocation
   init() {}
 
-  @_noLocks @_noAllocation
   mutating func render(
     into buffer: AudioBuffer, window: Window, song: Song, shift: Int64, settings: Settings, passed: Int64,
     sampleRate: UInt32
@@ -53,7 +51,6 @@ struct Pulse: BitwiseCopyable {
 
 /// High while the song plays, as heard through its own port.
 enum RunGate {
-  @_noLocks @_noAllocation
   static func render(into buffer: AudioBuffer, window: Window, song: Song) {
     let frames = Int64(window.frames)
     let start = clamp(window.frame(of: song.startBeat), frames)
@@ -66,7 +63,6 @@ enum RunGate {
     }
   }
 
-  @_noLocks @_noAllocation
   private static func clamp(_ place: Double, _ frames: Int64) -> Int {
     Int(min(frames, max(0, Int64(flooring: place + 0.5))))
   }

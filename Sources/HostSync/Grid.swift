@@ -8,7 +8,6 @@ struct Grid: BitwiseCopyable {
   /// Microseconds per beat: whole, as Link's tempo acts.
   var period: Double
 
-  @_noLocks @_noAllocation
   init(origin: Double, period: Double) {
     self.origin = origin
     self.period = period
@@ -16,25 +15,20 @@ struct Grid: BitwiseCopyable {
 
   /// A client's timeline has the session's beat 0 as its time origin (facts: link 7.5). A tempo from outside
   /// Link's range is brought into it.
-  @_noLocks @_noAllocation
   init(_ timeline: Timeline) {
     self.init(
       origin: Double(timeline.timeOrigin.count), period: Double(timeline.tempo.clamped.microsPerBeat))
   }
 
-  @_noLocks @_noAllocation
   func beat(at time: Double) -> Double { (time - origin) / period }
 
-  @_noLocks @_noAllocation
   func time(of beat: Double) -> Double { origin + beat * period }
 
   /// The same moments, numbered `beats` lower.
-  @_noLocks @_noAllocation
   func renumbered(by beats: Int64) -> Grid {
     later(by: Double(beats) * period)
   }
 
-  @_noLocks @_noAllocation
   func later(by micros: Double) -> Grid { Grid(origin: origin + micros, period: period) }
 }
 
@@ -51,7 +45,6 @@ struct Window: BitwiseCopyable {
   /// What came before has no time on this line (`Now.isCut`).
   let isCut: Bool
 
-  @_noLocks @_noAllocation
   init(line: FrameLine, grid: Grid, frames: Int, correction: Double, isJump: Bool, isCut: Bool = false) {
     self.line = line
     self.grid = grid
@@ -62,20 +55,14 @@ struct Window: BitwiseCopyable {
   }
 
   /// An event belongs to the frame nearest to it, so the buffer begins half a frame before its first.
-  var firstBeat: Double {
-    @_noLocks @_noAllocation get { grid.beat(at: line.time(atFrame: -0.5)) }
-  }
+  var firstBeat: Double { grid.beat(at: line.time(atFrame: -0.5)) }
 
-  var endBeat: Double {
-    @_noLocks @_noAllocation get { grid.beat(at: line.time(atFrame: Double(frames) - 0.5)) }
-  }
+  var endBeat: Double { grid.beat(at: line.time(atFrame: Double(frames) - 0.5)) }
 
   /// Where a beat lies, with its fraction; may be outside of the buffer.
-  @_noLocks @_noAllocation
   func frame(of beat: Double) -> Double { line.frame(at: grid.time(of: beat)) }
 
   /// The nearest frame to `position`, kept within the buffer from below.
-  @_noLocks @_noAllocation
   static func nearest(_ position: Double) -> Int {
     Int(max(0, Int64(flooring: position + 0.5)))
   }

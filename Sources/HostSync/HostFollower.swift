@@ -13,33 +13,33 @@ import BeatMath
 /// the session's grid is moved; otherwise the host is launched in phase (`Launch`) and the distance only shown.
 public struct HostFollower: BitwiseCopyable {
   /// Microseconds between two proposals.
-  static var shortestPause: Double { @_noLocks @_noAllocation get { 50_000 } }
+  static let shortestPause: Double = 50_000
   /// Smaller changes of tempo are noise (beats per minute).
-  static var smallestStep: Double { @_noLocks @_noAllocation get { 0.0005 } }
+  static let smallestStep: Double = 0.0005
   /// A smaller distance is let be, in microseconds; a tempo that is due anyway takes more than the last along.
-  static var tolerated: Double { @_noLocks @_noAllocation get { 500 } }
-  static var mostTolerated: Double { @_noLocks @_noAllocation get { 900 } }
-  static var negligible: Double { @_noLocks @_noAllocation get { 60 } }
+  static let tolerated: Double = 500
+  static let mostTolerated: Double = 900
+  static let negligible: Double = 60
   /// More than this is not corrected by tempo but by moving the grid, if that is allowed.
-  static var largestNudge: Double { @_noLocks @_noAllocation get { 5_000 } }
+  static let largestNudge: Double = 5_000
   /// A correction takes so long, a big one longer: no tempo is more than this share off for it.
-  static var correctionTime: Double { @_noLocks @_noAllocation get { 1e6 } }
-  static var steepestNudge: Double { @_noLocks @_noAllocation get { 0.0025 } }
+  static let correctionTime: Double = 1e6
+  static let steepestNudge: Double = 0.0025
   /// In a ramp each tempo is a little old when it arrives: what that cost so far is made good on the way.
-  static var rampTime: Double { @_noLocks @_noAllocation get { 500_000 } }
-  static var largestInRamp: Double { @_noLocks @_noAllocation get { 20_000 } }
+  static let rampTime: Double = 500_000
+  static let largestInRamp: Double = 20_000
   /// What a correction left, because its measurement was worse than the ones since, may be corrected again so often.
-  static var rest: Double { @_noLocks @_noAllocation get { 150 } }
-  static var mostRounds: Int { @_noLocks @_noAllocation get { 3 } }
+  static let rest: Double = 150
+  static let mostRounds: Int = 3
   /// If they were in vain, what was measured is not what it seems; another try can wait.
-  static var pauseAfterVain: Double { @_noLocks @_noAllocation get { 2e6 } }
+  static let pauseAfterVain: Double = 2e6
   /// So short a look is enough to move the grid by.
-  static var firstLook: Double { @_noLocks @_noAllocation get { 20_000 } }
+  static let firstLook: Double = 20_000
   /// A session that far from the host's tempo was put there by a peer, and stays there.
-  static var peersChoice: Double { @_noLocks @_noAllocation get { 0.01 } }
+  static let peersChoice: Double = 0.01
 
   /// Who shows nothing for longer is gone.
-  static var moment: Double { @_noLocks @_noAllocation get { 2e6 } }
+  static let moment: Double = 2e6
 
   /// One cycle, as the follower needs it.
   struct Observation {
@@ -55,7 +55,6 @@ public struct HostFollower: BitwiseCopyable {
     /// Neither this cycle's time nor the one before's was lost.
     var isSound: Bool
 
-    @_noLocks @_noAllocation
     init(
       bbt: BBT?, isRolling: Bool, heard: Double, grid: Grid, quantum: Double, mayForce: Bool,
       isConnected: Bool, isSound: Bool = true
@@ -93,16 +92,13 @@ public struct HostFollower: BitwiseCopyable {
   private var goneSince: Double?
 
   /// `jitter`: how far a good host may show to be from where it is, in microseconds.
-  @_noLocks @_noAllocation
   init(jitter: Double = HostLine.jitter) { line = HostLine(jitter: jitter) }
 
   /// [audio]
-  @_noLocks @_noAllocation
   mutating func follow(_ now: Observation) -> Proposal? {
     told(look(now), now)
   }
 
-  @_noLocks @_noAllocation
   private mutating func told(_ change: Proposal.Change?, _ now: Observation) -> Proposal? {
     guard let change else { return nil }
     lastProposal = now.heard
@@ -112,10 +108,8 @@ public struct HostFollower: BitwiseCopyable {
 
   /// The host is known to be elsewhere from now on: a new line begins, or the jump would be averaged in and taken for its
   /// crystal.
-  @_noLocks @_noAllocation
   mutating func hostJumped() { line.rest() }
 
-  @_noLocks @_noAllocation
   private mutating func look(_ now: Observation) -> Proposal.Change? {
     guard let bbt = now.bbt else { return leave(now) }
     goneSince = nil
@@ -141,10 +135,8 @@ public struct HostFollower: BitwiseCopyable {
 
   /// Nothing can be read: the host is gone, or for a moment (a locate while it stands), or the server freewheels. A correction
   /// that was under way is over, or the session would keep its tempo.
-  @_noLocks @_noAllocation
   mutating func pause(_ now: Observation) -> Proposal? { told(rest(now), now) }
 
-  @_noLocks @_noAllocation
   private mutating func rest(_ now: Observation) -> Proposal.Change? {
     let change = isCorrecting ? tempo(toCorrect: 0, within: 1, now) : nil
     line.rest()
@@ -152,7 +144,6 @@ public struct HostFollower: BitwiseCopyable {
   }
 
   /// The tempo of a host that comes back is no news; after longer than a moment it is another host.
-  @_noLocks @_noAllocation
   private mutating func leave(_ now: Observation) -> Proposal.Change? {
     let since = goneSince ?? now.heard
     goneSince = since
@@ -164,7 +155,6 @@ public struct HostFollower: BitwiseCopyable {
   }
 
   /// Link stays within 20...999; a host beyond gets a multiple or a fraction (TEMPO-4).
-  @_noLocks @_noAllocation
   static func factor(for beatsPerMinute: Double) -> Double {
     var factor = 1.0
     while beatsPerMinute * factor < Tempo.lowest && factor < 32 { factor *= 2 }
@@ -173,14 +163,12 @@ public struct HostFollower: BitwiseCopyable {
   }
 
   /// Into -half ... half a quantum; without a quantum only the beat counts.
-  @_noLocks @_noAllocation
   private static func wrapped(_ beats: Double, around quantum: Double) -> Double {
     let length = quantum > 0 ? quantum : 1
     let remainder = beats - length * Double(Int64(flooring: beats / length))
     return remainder >= length / 2 ? remainder - length : remainder
   }
 
-  @_noLocks @_noAllocation
   private mutating func decide(_ now: Observation) -> Proposal.Change? {
     guard now.heard - lastProposal >= Self.shortestPause else { return nil }
     let size = abs(phaseError)
@@ -205,12 +193,9 @@ public struct HostFollower: BitwiseCopyable {
   }
 
   /// Coarse ticks show the host now here, now there, though it goes on as it did.
-  private var tolerance: Double {
-    @_noLocks @_noAllocation get { min(max(Self.tolerated, 1.25 * line.tick), Self.mostTolerated) }
-  }
+  private var tolerance: Double { min(max(Self.tolerated, 1.25 * line.tick), Self.mostTolerated) }
 
   /// Brings a small distance to nothing with a tempo a little off, for a time.
-  @_noLocks @_noAllocation
   private mutating func nudge(_ now: Observation, _ size: Double) -> Proposal.Change? {
     let canCorrect = line.isMeasured && size <= Self.largestNudge
     let time = max(Self.correctionTime, size / Self.steepestNudge)
@@ -228,7 +213,6 @@ public struct HostFollower: BitwiseCopyable {
   }
 
   /// The host's own, or so far off it that the distance is made up for in that time.
-  @_noLocks @_noAllocation
   private mutating func tempo(toCorrect distance: Double, within time: Double, _ now: Observation)
     -> Proposal.Change?
   {

@@ -16,11 +16,9 @@ struct HostLag: BitwiseCopyable {
   private var frame: UInt32 = 0
   private var period = 0.0
 
-  @_noLocks @_noAllocation
   init() {}
 
   /// A start or a locate: what the host plays at this frame is this beat.
-  @_noLocks @_noAllocation
   mutating func begin(frame: UInt32, beat: Double) {
     self.frame = frame
     self.beat = beat
@@ -29,7 +27,6 @@ struct HostLag: BitwiseCopyable {
   }
 
   /// `beat` is the session's at this frame, `period` microseconds of a beat.
-  @_noLocks @_noAllocation
   mutating func follow(frame: UInt32, beat: Double, period: Double, nominalPerFrame: Double) {
     played &+= Int64(Int32(truncatingIfNeeded: frame &- self.frame))
     self.frame = frame

@@ -11,21 +11,21 @@ import BeatMath
 struct HostLine: BitwiseCopyable {
   /// Averaging of the host's jitter, and of its crystal, in microseconds. Ticks and cycles may beat against each other
   /// for a second; the first look at a line, or at a new tempo, is shorter.
-  static var averagingTime: Double { @_noLocks @_noAllocation get { 1e6 } }
-  static var measuringTime: Double { @_noLocks @_noAllocation get { 250_000 } }
-  private static var firstLook: Double { @_noLocks @_noAllocation get { 100_000 } }
-  private static var learningTime: Double { @_noLocks @_noAllocation get { 10e6 } }
+  static let averagingTime: Double = 1e6
+  static let measuringTime: Double = 250_000
+  private static let firstLook: Double = 100_000
+  private static let learningTime: Double = 10e6
   /// A new line, or a new tempo, says nothing about the crystal for so long.
-  private static var settlingTime: Double { @_noLocks @_noAllocation get { 1e6 } }
+  private static let settlingTime: Double = 1e6
   /// Besides a tick, so much is jitter; beyond it the host was late, or is elsewhere.
-  static var jitter: Double { @_noLocks @_noAllocation get { 1_000 } }
-  private static var confirmations: Int { @_noLocks @_noAllocation get { 3 } }
-  private static var mostStrays: Int { @_noLocks @_noAllocation get { 12 } }
+  static let jitter: Double = 1_000
+  private static let confirmations: Int = 3
+  private static let mostStrays: Int = 12
   /// A clock's tempo may be shown to a tenth only; no crystal is that far off.
-  private static var largestDrift: Double { @_noLocks @_noAllocation get { 0.005 } }
+  private static let largestDrift: Double = 0.005
   /// A pause in what is shown that long begins a new line.
-  private static var longestGap: Double { @_noLocks @_noAllocation get { 2e6 } }
-  private static var smallestStep: Double { @_noLocks @_noAllocation get { HostFollower.smallestStep } }
+  private static let longestGap: Double = 2e6
+  private static let smallestStep: Double = HostFollower.smallestStep
 
   /// As shown, within Link's range; 0 while there is none.
   private(set) var tempo = 0.0
@@ -49,17 +49,15 @@ struct HostLine: BitwiseCopyable {
 
   private let jitter: Double
 
-  @_noLocks @_noAllocation
   init(jitter: Double = Self.jitter) { self.jitter = jitter }
 
   /// Averaged for long enough to be corrected by.
-  var isMeasured: Bool { @_noLocks @_noAllocation get { averaged >= Self.measuringTime } }
+  var isMeasured: Bool { averaged >= Self.measuringTime }
 
   /// The tempo that the session needs to stay with the host.
-  var pace: Double { @_noLocks @_noAllocation get { tempo * (1 + drift) } }
+  var pace: Double { tempo * (1 + drift) }
 
   /// There is no host any more; the crystal is the sound card's, whoever comes next.
-  @_noLocks @_noAllocation
   mutating func forget() {
     tempo = 0
     tempoBefore = 0
@@ -68,12 +66,10 @@ struct HostLine: BitwiseCopyable {
   }
 
   /// The host stands.
-  @_noLocks @_noAllocation
   mutating func rest() { averaged = 0 }
 
   /// True if the host has another tempo than before. It counts when two readings in a row nearly agree: memory that was
   /// never written shows for one cycle.
-  @_noLocks @_noAllocation
   mutating func readTempo(_ reading: Double) -> Bool {
     let isConfirmed = abs(reading - lastReading) <= 0.1 * reading
     lastReading = reading
@@ -86,7 +82,6 @@ struct HostLine: BitwiseCopyable {
   }
 
   /// What a rolling host shows for this moment. Not `isSound`: a cycle whose time, or the one before whose, was lost.
-  @_noLocks @_noAllocation
   mutating func follow(_ shown: Double, ticksPerBeat: Double, at now: Double, isSound: Bool) {
     guard tempo > 0 else { return }
     let elapsed = now - moment
@@ -117,7 +112,6 @@ struct HostLine: BitwiseCopyable {
     drift += (leaning - drift) * min(1, elapsed / Self.learningTime)
   }
 
-  @_noLocks @_noAllocation
   private mutating func begin(_ shown: Double, averaged: Double) {
     beat = shown
     self.averaged = min(max(1, averaged), Self.firstLook)
@@ -126,11 +120,9 @@ struct HostLine: BitwiseCopyable {
     learnsFrom = .infinity
   }
 
-  @_noLocks @_noAllocation
   private func isStray(_ away: Double) -> Bool { abs(away) > jitter + tick }
 
   /// Three times in a row the same elsewhere, or nowhere for long: the host has moved.
-  @_noLocks @_noAllocation
   private mutating func hasMoved(_ away: Double) -> Bool {
     strays += 1
     if agreeing > 0, !isStray(away - firstStray) {

@@ -38,7 +38,7 @@ public struct HostSync: ~Copyable {
   /// When what came in through `control` in this cycle was sent.
   var arrived = FrameLine(start: 0, perFrame: 1)
   var tempoRequest = TempoRequest()
-  static var doubtfulCycles: UInt32 { @_noLocks @_noAllocation get { 3 } }
+  static let doubtfulCycles: UInt32 = 3
   /// What we wrote last as timebase master, whose word the transport shows now, and whose it is to show it.
   var published: BBT?
   var shows = Timebase.nobodys
@@ -93,7 +93,6 @@ public struct HostSync: ~Copyable {
   }
 
   /// What is heard: each port for its own latency.
-  @_noLocks @_noAllocation
   private mutating func render(_ now: borrowing Now, _ bank: SoundBank, into outputs: inout Outputs) {
     let latencies = now.latencies, offsets = now.settings.offsets
     click1.render(
@@ -118,14 +117,13 @@ public struct HostSync: ~Copyable {
     Micros(rounding: arrived.time(atFrame: Double(min(frame, last?.frames ?? 0))))
   }
 
-  @_noLocks @_noAllocation
   private mutating func passOnRecord(_ records: Bool, into events: inout MIDIEvents) {
     guard records != wasRecording else { return }
     wasRecording = records
     events.insert(MIDIEvent(frame: 0, machineControl: records ? MIDI.recordStrobe : MIDI.recordExit))
   }
 
-  @inline(__always) @_noLocks @_noAllocation
+  @inline(__always)
   private func window(_ now: borrowing Now, _ latency: UInt32, _ offset: Micros) -> Window {
     Window(
       line: now.heard(through: latency, offset), grid: beats.grid, frames: Int(now.frames),
@@ -133,14 +131,12 @@ public struct HostSync: ~Copyable {
   }
 
   /// The question is asked before `run`, which alone makes a line for the cycle: the last one's goes on.
-  @_noLocks @_noAllocation
   mutating func now(extrapolatedTo cycle: borrowing Cycle) -> Now {
     let perFrame = times.steadyPerFrame
     return Now(
       cycle, &freeze, line: FrameLine(start: times.start(of: cycle), perFrame: perFrame), perFrame: perFrame)
   }
 
-  @_noLocks @_noAllocation
   private mutating func report(_ now: borrowing Now, into report: inout Report) {
     let heard = now.heard.start
     let sessionBeat = now.grid.beat(at: heard)

@@ -15,10 +15,9 @@ enum Leader: BitwiseCopyable {
 }
 
 extension Launch {
-  private static var beat: Beats { @_noLocks @_noAllocation get { Beats(micros: 1_000_000) } }
+  private static let beat: Beats = Beats(micros: 1_000_000)
 
   /// Chooses a beat of the leader's song; false: nobody leads.
-  @_noLocks @_noAllocation
   mutating func chase(_ question: Question) -> Bool {
     isChasing = false
     guard case .playing(let origin, let framesPerBeat) = question.leader else { return false }
@@ -43,21 +42,18 @@ extension Launch {
   }
 
   /// The transport stands where this start rolls from: at its place, or less than a cycle before it.
-  @_noLocks @_noAllocation
   func isThere(_ question: Question) -> Bool {
     let ahead = preRollMicros(at: question.frame, perFrame: question.perFrame)
     return ahead >= 0 && ahead <= question.period
   }
 
   /// It was asked for from here, and is on its way.
-  @_noLocks @_noAllocation
   func isSetOff(_ question: Question) -> Bool {
     guard isChasing, case .starting = wish.condition else { return false }
     return wish.from == question.frame
   }
 
   /// The leader's song is elsewhere than this start thinks, or there is one now, or none any more.
-  @_noLocks @_noAllocation
   func isBesideLeader(_ question: Question) -> Bool {
     switch question.leader {
     case .none, .unsettled: isChasing

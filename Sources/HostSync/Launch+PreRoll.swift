@@ -19,37 +19,31 @@ struct PreRoll: BitwiseCopyable {
   /// Cycles until a transport that was stopped while it waited is sent back to where it stood.
   var putBackIn = 0
 
-  @_noLocks @_noAllocation
   init() {}
 
   /// Whether the transport stands where we sent it.
-  @_noLocks @_noAllocation
   mutating func sees(_ frame: UInt32) -> Bool {
     if frame == sentTo { wasAt = frame }
     return frame == wasAt
   }
 
-  @_noLocks @_noAllocation
   mutating func send(to frame: UInt32, at time: Double) {
     sentTo = frame
     askedAt = time
   }
 
-  @_noLocks @_noAllocation
   mutating func moveOn(to frame: UInt32, at time: Double) {
     send(to: frame, at: time)
     moves += 1
     movedTo = frame
   }
 
-  @_noLocks @_noAllocation
   mutating func forget() {
     sentTo = nil
     wasAt = nil
     askedAt = -1e18
   }
 
-  @_noLocks @_noAllocation
   mutating func isOver() {
     sentTo = nil
     wasAt = nil
@@ -58,7 +52,6 @@ struct PreRoll: BitwiseCopyable {
   }
 
   /// The others let the transport roll just before it was moved on: that Starting is ours.
-  @_noLocks @_noAllocation
   func isBack(_ question: Launch.Question) -> Bool {
     question.frame == movedTo && question.rollsAt - askedAt < Launch.memory
   }
@@ -66,43 +59,39 @@ struct PreRoll: BitwiseCopyable {
 
 extension Launch {
   /// The control thread looks at wishes every 2 ms while a start waits, and a busy machine makes that 20.
-  static var controlTime: Double { @_noLocks @_noAllocation get { 25_000 } }
+  static let controlTime: Double = 25_000
   /// Cycles from the request to the first that can roll, and one to spare.
-  static var jackCycles: Double { @_noLocks @_noAllocation get { 4 } }
+  static let jackCycles: Double = 4
   /// Two wishes are so far apart: other clients look for the place each time.
-  static var shortestPause: Double { @_noLocks @_noAllocation get { 150_000 } }
+  static let shortestPause: Double = 150_000
   /// In the last so many microseconds before it would be too late, the place is corrected to the frame; before
   /// that only if it is plainly wrong, since clocks still move.
-  static var finalApproach: Double { @_noLocks @_noAllocation get { 200_000 } }
-  static var plainlyWrong: Double { @_noLocks @_noAllocation get { 8 } }
-  static var goodEnough: Double { @_noLocks @_noAllocation get { 0.6 } }
-  static var mostMoves: Int { @_noLocks @_noAllocation get { 2 } }
-  static var mostRetries: Int { @_noLocks @_noAllocation get { 2 } }
+  static let finalApproach: Double = 200_000
+  static let plainlyWrong: Double = 8
+  static let goodEnough: Double = 0.6
+  static let mostMoves: Int = 2
+  static let mostRetries: Int = 2
   /// An exact start may be off by what clocks move between the last correction and the start, in frames.
-  static var stillExact: Double { @_noLocks @_noAllocation get { 2.5 } }
+  static let stillExact: Double = 2.5
   /// A start may be so late, in cycles: half of one and, since cycles are not a period apart to the microsecond, a
   /// quarter; one is just too early, and the next must not be too late.
-  static var latest: Double { @_noLocks @_noAllocation get { 0.75 } }
+  static let latest: Double = 0.75
   /// A relocation that takes longer than this is not ours any more.
-  static var memory: Double { @_noLocks @_noAllocation get { 300_000 } }
+  static let memory: Double = 300_000
 
   /// How long after its first rolling frame the song's start position is heard.
-  @_noLocks @_noAllocation
   func preRollMicros(at frame: UInt32, perFrame: Double) -> Double {
     Double(Int32(truncatingIfNeeded: anchor &- frame)) * perFrame
   }
 
   /// How long before its beat a start has to be prepared.
-  @_noLocks @_noAllocation
   func preparation(_ period: Double) -> Double { Self.controlTime + Self.jackCycles * period + others.micros }
 
   /// From the song's first period nothing can be sent back.
-  @_noLocks @_noAllocation
   func hasRoom(_ question: Question) -> Bool { Double(anchor) * question.perFrame >= question.period }
 
   /// The start is due and would not be exact: the place did not come in time, or the driver stalled after it. Once or
   /// twice the next boundary is the better start, if it is not too far away.
-  @_noLocks @_noAllocation
   mutating func mustTryAgain(_ question: Question, limit: Double) -> Bool {
     guard hasRoom(question), preRoll.retries < Self.mostRetries else { return false }
     let ahead = preRollMicros(at: question.frame, perFrame: question.perFrame)
@@ -115,7 +104,6 @@ extension Launch {
   }
 
   /// Asks for the transport to be where the next cycle that begins before the beat needs it. [audio]
-  @_noLocks @_noAllocation
   mutating func prepare(_ question: Question) {
     guard step > .zero, question.perFrame > 0 else { return }
     let beat = question.grid.time(of: target.value) - question.rollsAt
@@ -133,7 +121,6 @@ extension Launch {
   }
 
   /// That the transport, which waits at `from`, be sent to where this start rolls from.
-  @_noLocks @_noAllocation
   mutating func ask(
     for place: UInt32, from: UInt32, reach: UInt32 = 0, _ grid: Grid, perFrame: Double
   ) {
@@ -143,7 +130,6 @@ extension Launch {
 
   /// The frame to roll from in the last cycle that begins before a beat so many microseconds after a cycle's start. nil:
   /// there is no room before the song's start.
-  @_noLocks @_noAllocation
   func place(_ beat: Double, period: Double, perFrame: Double) -> UInt32? {
     let whole = Double(Int64(flooring: beat / period))
     let frames = Int64(rounding: (beat - whole * period) / perFrame)
@@ -154,7 +140,6 @@ extension Launch {
   /// The start was let go and does not roll: another client holds it. Out of phase is no place to start, so the
   /// next boundary is taken that leaves them their time; JACK asks everybody anew after a relocation. They may be
   /// ready before the control thread has asked for it: then it is taken back from its first few cycles.
-  @_noLocks @_noAllocation
   mutating func moveOnIfOthersAreLate(_ sight: Sight) {
     guard case .released = stage, step > .zero, preRoll.moves < Self.mostMoves else { return }
     // A yes is a start one cycle later, so the first that can still roll is the next.
@@ -174,7 +159,6 @@ extension Launch {
   }
 
   /// It rolls, too late, and is about to be moved on.
-  @_noLocks @_noAllocation
   func isTakenBack(_ sight: Sight) -> Bool {
     guard case .starting = wish.condition, wish.reach > 0 else { return false }
     let gone = Double(sight.frame &- wish.from) * sight.perFrame
@@ -182,7 +166,6 @@ extension Launch {
   }
 
   /// Since Play, or since the last place that it was sent to: who had longer than anybody takes was ready until then.
-  @_noLocks @_noAllocation
   mutating func learn(thatOthersWereNotReadyAt heard: Double, period: Double) {
     var took = heard - askedAt
     if took > OthersTake.longest, preRoll.askedAt > askedAt { took = heard - preRoll.askedAt }
@@ -190,7 +173,6 @@ extension Launch {
   }
 
   /// Stopped while it waited: the transport goes back to where play was pressed, if nobody moves it elsewhere.
-  @_noLocks @_noAllocation
   mutating func putBack(_ sight: Sight) {
     if isHolding {
       wish.withdraw()
@@ -209,12 +191,9 @@ extension Launch {
     }
   }
 
-  private var isPuttingBack: Bool {
-    @_noLocks @_noAllocation get { if case .stopped = wish.condition { true } else { false } }
-  }
+  private var isPuttingBack: Bool { if case .stopped = wish.condition { true } else { false } }
 
   /// What the frame means if it is one of this start's.
-  @_noLocks @_noAllocation
   mutating func landmark(_ frame: UInt32, perFrame: Double, period: Double) -> Landmark? {
     guard isHolding || preRoll.putBackIn > 0 || isPuttingBack else { return nil }
     guard frame == anchor || preRoll.sees(frame) || frame == wish.from else { return nil }

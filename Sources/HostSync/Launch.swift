@@ -39,7 +39,6 @@ public struct Launch: BitwiseCopyable {
     /// The song that a sequencer has begun already.
     var leader: Leader
 
-    @_noLocks @_noAllocation
     init(
       state: Transport.State, frame: UInt32, grid: Grid, rollsAt: Double, period: Double, perFrame: Double,
       songBeat: Beats, notBefore: Double?, leader: Leader = .none
@@ -68,7 +67,6 @@ public struct Launch: BitwiseCopyable {
     /// Neither this cycle's time nor the one before's was lost.
     var isSound: Bool
 
-    @_noLocks @_noAllocation
     init(
       state: Transport.State, frame: UInt32, heard: Double, period: Double, perFrame: Double, grid: Grid,
       isSound: Bool = true
@@ -113,15 +111,11 @@ public struct Launch: BitwiseCopyable {
   public private(set) var error = 0.0
   public private(set) var count: UInt64 = 0
 
-  private static var beat: Beats {
-    @_noLocks @_noAllocation get { Beats(micros: 1_000_000) }
-  }
+  private static let beat: Beats = Beats(micros: 1_000_000)
 
-  @_noLocks @_noAllocation
   init() {}
 
   /// The sync callback's answer: true lets the transport roll in the next cycle. [audio]
-  @_noLocks @_noAllocation
   mutating func mayRoll(_ question: Question, _ settings: LaunchSettings, quantum: Beats) -> Bool {
     guard case .starting = question.state else { return true }
     let wanted = settings.step(quantum: quantum)
@@ -151,11 +145,8 @@ public struct Launch: BitwiseCopyable {
     return !isWaiting
   }
 
-  private var isWaiting: Bool {
-    @_noLocks @_noAllocation get { if case .waiting = stage { true } else { false } }
-  }
+  private var isWaiting: Bool { if case .waiting = stage { true } else { false } }
 
-  @_noLocks @_noAllocation
   private mutating func isDue(_ question: Question, limit: Double) -> Bool {
     guard step > .zero else { return true }
     if case .unsettled = question.leader { return question.rollsAt > limit }
@@ -185,14 +176,12 @@ public struct Launch: BitwiseCopyable {
   }
 
   /// The target is farther away than any that would be chosen now: we have joined a session whose numbers are smaller.
-  @_noLocks @_noAllocation
   private func isAnotherSessions(_ question: Question, _ ahead: Double) -> Bool {
     var latest = question.rollsAt + max(0, ahead) + preparation(question.period) + question.period
     if let notBefore = question.notBefore, notBefore > latest { latest = notBefore }
     return target.value > question.grid.beat(at: latest) + max(step, Self.beat).value
   }
 
-  @_noLocks @_noAllocation
   private mutating func aim(_ question: Question, wanted: Beats, lead: Double) {
     if !(preRoll.sees(question.frame) && question.frame != anchor) {
       songBeat = question.songBeat
@@ -206,7 +195,6 @@ public struct Launch: BitwiseCopyable {
   }
 
   /// The first boundary that can still be met; without a grid, the beat that needs no wait.
-  @_noLocks @_noAllocation
   private mutating func choose(_ question: Question, lead: Double) {
     guard step > .zero else {
       target = Beats(question.grid.beat(at: question.rollsAt))
@@ -227,13 +215,10 @@ public struct Launch: BitwiseCopyable {
 
   /// A start is being held, or was let go and does not roll yet.
   var isHolding: Bool {
-    @_noLocks @_noAllocation get {
-      if case .idle = stage { false } else { true }
-    }
+    if case .idle = stage { false } else { true }
   }
 
   /// What the transport did, once a cycle. [audio]
-  @_noLocks @_noAllocation
   mutating func observe(_ sight: Sight) {
     if case .stopped = sight.state { wasStopped = true } else { wasStopped = false }
     var isAwaited = relocatingSince != nil
@@ -257,7 +242,6 @@ public struct Launch: BitwiseCopyable {
   }
 
   /// The server freewheels and waits for nobody: what was under way is over, and nobody's slowness counts.
-  @_noLocks @_noAllocation
   mutating func letGo(_ state: Transport.State) {
     stage = .idle
     relocatingSince = nil
@@ -271,13 +255,11 @@ public struct Launch: BitwiseCopyable {
   }
 
   /// What we held of a relocation ourselves was not the others' doing.
-  @_noLocks @_noAllocation
   mutating func heldRelocation(until rollsAt: Double, period: Double) {
     relocatingSince = rollsAt - period
   }
 
   /// How late the others were, so that the next launch allows for them.
-  @_noLocks @_noAllocation
   private mutating func learn(_ sight: Sight) {
     if let since = relocatingSince {
       // Nobody but the others held this one; two cycles are JACK's own.

@@ -36,7 +36,6 @@ public struct LaunchSettings: Hashable, Sendable, BitwiseCopyable {
     left.mode == right.mode && left.alignment == right.alignment && left.longestWait == right.longestWait
   }
 
-  @_noLocks @_noAllocation
   func step(quantum: Beats) -> Beats {
     switch mode {
     case .bar: quantum

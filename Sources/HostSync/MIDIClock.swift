@@ -9,14 +9,14 @@ import BeatMath
 /// finest place that MIDI can name. A new position while running is Stop, position, Continue (facts: jack
 /// 13). A tempo change is nothing special: the clocks are where the beats are.
 struct MIDIClock: BitwiseCopyable {
-  static var perBeat: Int64 { @_noLocks @_noAllocation get { 24 } }
-  static var perSixteenth: Int64 { @_noLocks @_noAllocation get { 6 } }
+  static let perBeat: Int64 = 24
+  static let perSixteenth: Int64 = 6
   /// Of the first clock after a song position, in microseconds: three bytes take one millisecond on a wire, and
   /// a sequencer has to find the place.
-  static var shortestSettle: Double { @_noLocks @_noAllocation get { 5000 } }
-  static var wireMargin: Double { @_noLocks @_noAllocation get { 1000 } }
+  static let shortestSettle: Double = 5000
+  static let wireMargin: Double = 1000
   /// A receiver should not wait longer for Continue, if there is a sixteenth within it.
-  static var longestWait: Double { @_noLocks @_noAllocation get { 150_000 } }
+  static let longestWait: Double = 150_000
 
   /// How the receiver is to be started, or was.
   private struct Plan: BitwiseCopyable {
@@ -43,13 +43,11 @@ struct MIDIClock: BitwiseCopyable {
   private(set) var count: UInt64 = 0
   private(set) var wrapped: UInt64 = 0
 
-  var late: UInt64 { @_noLocks @_noAllocation get { pacer.late } }
+  var late: UInt64 { pacer.late }
 
-  @_noLocks @_noAllocation
   init() {}
 
   /// One buffer. `isSilenced`: freewheeling, when a receiver could not follow.
-  @_noLocks @_noAllocation
   mutating func run(
     into events: inout MIDIEvents, window: Window, song: Song, transport: Transport, settings: ClockSettings,
     isSilenced: Bool, passed: Int64
@@ -72,7 +70,6 @@ struct MIDIClock: BitwiseCopyable {
   }
 
   /// Ends what the receiver plays, if the song ended or is elsewhere now.
-  @_noLocks @_noAllocation
   private mutating func stopIfDue(
     into events: inout MIDIEvents, window: Window, song: Song, isOn: Bool, isNew: Bool
   ) -> Ending? {
@@ -88,7 +85,6 @@ struct MIDIClock: BitwiseCopyable {
     return Ending(first: current.first, frame: frame)
   }
 
-  @_noLocks @_noAllocation
   private mutating func makePlan(
     into events: inout MIDIEvents, window: Window, song: Song, settle: Micros
   ) -> Plan {
@@ -109,7 +105,6 @@ struct MIDIClock: BitwiseCopyable {
 
   /// The sixteenth of the song to go on from: the first that leaves the receiver its time to settle; if Continue
   /// would come too late for that one, the last that is in time; at least the next that is possible at all.
-  @_noLocks @_noAllocation
   private func resumption(window: Window, song: Song, start: Double, settle: Double) -> Int64 {
     let now = window.line.start
     let soonest = max(start, now + Self.shortestSettle + Self.wireMargin)
@@ -130,7 +125,6 @@ struct MIDIClock: BitwiseCopyable {
   }
 
   /// A locate while the transport stands: the receiver goes along, at most every 20 ms.
-  @_noLocks @_noAllocation
   private mutating func followStanding(
     into events: inout MIDIEvents, window: Window, song: Song, transport: Transport
   ) {
@@ -147,7 +141,6 @@ struct MIDIClock: BitwiseCopyable {
     }
   }
 
-  @_noLocks @_noAllocation
   private mutating func sendPosition(_ sixteenth: Int64, into events: inout MIDIEvents) {
     // 14 bits: 1024 bars of 4/4. Beyond, the place within them is right.
     let position = max(0, sixteenth)
@@ -156,7 +149,6 @@ struct MIDIClock: BitwiseCopyable {
     framesSincePosition = 0
   }
 
-  @_noLocks @_noAllocation
   private mutating func sendCommandIfDue(into events: inout MIDIEvents, window: Window) {
     guard let current = plan, !current.isSent else { return }
     let first = window.frame(of: Double(current.first) / Double(Self.perBeat))
@@ -167,7 +159,6 @@ struct MIDIClock: BitwiseCopyable {
     plan?.isSent = true
   }
 
-  @_noLocks @_noAllocation
   private mutating func sendClocks(
     into events: inout MIDIEvents, window: Window, ending: Ending?, always: Bool
   ) {

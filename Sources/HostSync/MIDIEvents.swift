@@ -102,7 +102,6 @@ public struct MIDIEvents: BitwiseCopyable {
     @inlinable @_noLocks @_noAllocation get { slots[index] }
   }
 
-  @_noLocks @_noAllocation
   mutating func removeAll() {
     count = 0
     dropped = 0

@@ -26,7 +26,6 @@ struct Now: BitwiseCopyable {
   /// forgets it.
   private(set) var isCut: Bool
 
-  @_noLocks @_noAllocation
   init(
     _ cycle: borrowing Cycle, _ freeze: inout Freeze, line: FrameLine, perFrame: Double, isBack: Bool = false
   ) {
@@ -47,7 +46,6 @@ struct Now: BitwiseCopyable {
   }
 
   /// A song is entered here, at this position: while the server freewheels its frames are all the time there is.
-  @_noLocks @_noAllocation
   mutating func enterSong(at position: Double, _ freeze: inout Freeze) {
     guard isFreewheeling else { return }
     freeze.align(grid, at: heard.start, with: position)
@@ -56,19 +54,16 @@ struct Now: BitwiseCopyable {
   }
 
   /// Microseconds of this cycle.
-  var cycleMicros: Double { @_noLocks @_noAllocation get { Double(frames) * perFrame } }
+  var cycleMicros: Double { Double(frames) * perFrame }
 
-  var isRolling: Bool {
-    @_noLocks @_noAllocation get { if case .rolling = transport.state { true } else { false } }
-  }
+  var isRolling: Bool { if case .rolling = transport.state { true } else { false } }
 
   /// When the cycle's frames are heard through a port.
-  @_noLocks @_noAllocation
   func heard(through latency: UInt32, _ offset: Micros) -> FrameLine {
     Self.heard(line, perFrame, latency, offset)
   }
 
-  @inline(__always) @_noLocks @_noAllocation
+  @inline(__always)
   private static func heard(_ line: FrameLine, _ perFrame: Double, _ latency: UInt32, _ offset: Micros)
     -> FrameLine
   {

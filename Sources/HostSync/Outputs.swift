@@ -19,7 +19,6 @@ public struct Outputs: ~Copyable {
     self.run = run
   }
 
-  @_noLocks @_noAllocation
   mutating func clear() {
     click1.clear()
     click2.clear()
@@ -44,13 +43,11 @@ public struct AudioBuffer: BitwiseCopyable {
   /// No port.
   public static var none: AudioBuffer { @_noLocks @_noAllocation get { AudioBuffer(nil, frames: 0) } }
 
-  @_noLocks @_noAllocation
   func clear() {
     guard let start else { return }
     start.update(repeating: 0, count: count)
   }
 
-  @_noLocks @_noAllocation
   func fill(_ range: Range<Int>, with value: Float) {
     guard let start else { return }
     let clamped = range.clamped(to: 0..<count)

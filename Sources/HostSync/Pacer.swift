@@ -13,42 +13,35 @@ struct Pacer: BitwiseCopyable {
   private(set) var late: UInt64 = 0
 
   /// The next boundary.
-  var next: Int64 { @_noLocks @_noAllocation get { ticker.next } }
+  var next: Int64 { ticker.next }
 
-  @_noLocks @_noAllocation
   init() {}
 
-  @_noLocks @_noAllocation
   mutating func open(_ window: Window, perBeat: Int64, passed: Int64) -> Bool {
     elapsed += Double(passed)
     return ticker.open(window, perBeat: perBeat)
   }
 
   /// The exact place of the next boundary, in frames.
-  @_noLocks @_noAllocation
   func exactPlace(in window: Window) -> Double { ticker.position(in: window) }
 
   /// The frame for the next boundary if it is used: never closer to the last one than half their distance.
   /// Nil if it belongs to a later buffer.
-  @_noLocks @_noAllocation
   func frame(in window: Window) -> Int? {
     let frame = Window.nearest(pacedPlace(in: window))
     return frame < window.frames ? frame : nil
   }
 
-  @_noLocks @_noAllocation
   private func pacedPlace(in window: Window) -> Double {
     max(-0.5, max(exactPlace(in: window), last - elapsed + spacing(in: window) / 2))
   }
 
   /// Frames from one boundary to the next.
-  @_noLocks @_noAllocation
   func spacing(in window: Window) -> Double {
     window.grid.period / Double(max(1, ticker.perBeat)) / window.line.perFrame
   }
 
   /// The next boundary is used, at the frame that was given.
-  @_noLocks @_noAllocation
   mutating func use(in window: Window) {
     let exact = exactPlace(in: window)
     let paced = pacedPlace(in: window)
@@ -58,7 +51,6 @@ struct Pacer: BitwiseCopyable {
   }
 
   /// The next boundary is passed over: nobody listens.
-  @_noLocks @_noAllocation
   mutating func pass() {
     ticker.pass()
   }

@@ -29,12 +29,11 @@ public struct Proposal: Hashable, Sendable, BitwiseCopyable {
 /// full queue refuses is offered again with the next cycle, and nothing is lost however long nobody looks.
 public struct Proposals: BitwiseCopyable {
   /// As many as there are kinds.
-  private static var capacity: Int { @_noLocks @_noAllocation get { 3 } }
+  private static let capacity: Int = 3
 
   private var slots = InlineArray<3, Proposal>(repeating: Proposal(.playing(false), at: .zero))
   public private(set) var count = 0
 
-  @_noLocks @_noAllocation
   init() {}
 
   public var first: Proposal? {
@@ -46,7 +45,6 @@ public struct Proposals: BitwiseCopyable {
     if count > 0 { remove(at: 0) }
   }
 
-  @_noLocks @_noAllocation
   mutating func add(_ proposal: Proposal?) {
     guard let proposal else { return }
     for place in 0..<count where slots[place].isSuperseded(by: proposal) {
@@ -58,7 +56,6 @@ public struct Proposals: BitwiseCopyable {
     count += 1
   }
 
-  @_noLocks @_noAllocation
   private mutating func remove(at place: Int) {
     count -= 1
     for index in place..<count { slots[index] = slots[index + 1] }
@@ -66,7 +63,6 @@ public struct Proposals: BitwiseCopyable {
 }
 
 extension Proposal {
-  @_noLocks @_noAllocation
   fileprivate func isSuperseded(by newer: Proposal) -> Bool {
     switch (change, newer.change) {
     case (.tempo, .tempo), (.forceBeat, .forceBeat), (.playing, .playing): true

@@ -16,9 +16,9 @@ public struct Relocation: Sendable, BitwiseCopyable {
   public var askAt: Double
 
   /// Longer than this no relocation is held: the others' time, for which it was asked for earlier, and JACK's cycles.
-  static var longestHold: Double { @_noLocks @_noAllocation get { OthersTake.longest + 1e6 } }
+  static let longestHold: Double = OthersTake.longest + 1e6
   /// Frame and place belong together as long as this around the moment.
-  static var memory: Double { @_noLocks @_noAllocation get { longestHold + 500_000 } }
+  static let memory: Double = longestHold + 500_000
 
   @_noLocks @_noAllocation
   public init() {
@@ -34,14 +34,12 @@ public struct Relocation: Sendable, BitwiseCopyable {
   }
 
   /// Whether the transport has to wait for its cycle. `rollsAt` is when the next cycle is heard.
-  @_noLocks @_noAllocation
   func holds(_ transport: Transport, rollsAt: Double, period: Double) -> Bool {
     guard case .starting = transport.state, transport.frame == frame else { return false }
     let left = heardAt - rollsAt
     return left > period / 2 && left < Self.longestHold
   }
 
-  @_noLocks @_noAllocation
   func landmark(at time: Double) -> Landmark? {
     guard abs(time - heardAt) < Self.memory else { return nil }
     return Landmark(frame: frame, beat: songBeat)
@@ -50,20 +48,18 @@ public struct Relocation: Sendable, BitwiseCopyable {
 
 extension Relocation {
   /// Cycles in which JACK gets it done: asked in the first, Starting in the second, rolling from the third on.
-  private static var cycles: Double { @_noLocks @_noAllocation get { 3 } }
+  private static let cycles: Double = 3
   /// How late the control thread may be in asking, and in planning.
-  private static var asking: Double { @_noLocks @_noAllocation get { 4_000 } }
-  private static var planning: Double { @_noLocks @_noAllocation get { 25_000 } }
+  private static let asking: Double = 4_000
+  private static let planning: Double = 25_000
 
   /// The soonest moment that can be planned for, as heard.
-  @_noLocks @_noAllocation
   static func soonest(_ now: Report) -> Double {
     now.moment.heard.start + planning + asking + (cycles + 1) * now.moment.cycle + now.othersTake
   }
 
   /// Sends the transport so that song beat `beat` at frame `frame` is heard at `time`, to the frame if there is room
   /// before it; else in the nearest cycle. `time` not before `soonest`.
-  @_noLocks @_noAllocation
   static func meeting(_ time: Double, frame: UInt32, beat: Double, from now: Report) -> Relocation {
     let moment = now.moment
     let ahead = (time - moment.heard.start) / moment.cycle
@@ -79,7 +75,6 @@ extension Relocation {
   }
 
   /// Takes away a host's lag at the song's beat `bar`. nil: there is no such frame.
-  @_noLocks @_noAllocation
   static func correction(_ now: Report, at bar: Double) -> Relocation? {
     let moment = now.moment
     let away = (bar - now.songBeat) * moment.period
@@ -90,7 +85,6 @@ extension Relocation {
   }
 
   /// The song's first bar line that can be planned for.
-  @_noLocks @_noAllocation
   static func nextBar(_ now: Report, beatsPerBar: Int64) -> Double {
     let soon = now.songBeat + (soonest(now) - now.moment.heard.start) / now.moment.period
     let length = Double(max(1, beatsPerBar))

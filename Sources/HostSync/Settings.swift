@@ -54,9 +54,7 @@ public struct Meter: Hashable, Sendable, BitwiseCopyable {
   }
 
   /// `beatsPerBar`, whatever was asked for, within 1...64.
-  var beats: Int64 {
-    @_noLocks @_noAllocation get { Int64(min(64, max(1, beatsPerBar))) }
-  }
+  var beats: Int64 { Int64(min(64, max(1, beatsPerBar))) }
 }
 
 /// Added to the time at which a port is heard. Positive: what leaves here is heard later than JACK's latencies

@@ -33,21 +33,14 @@ struct Song: BitwiseCopyable {
   private var lastFrame: UInt32 = 0
   private var lastFrames: UInt32 = 0
 
-  @_noLocks @_noAllocation
   init() {}
 
-  var isRolling: Bool {
-    @_noLocks @_noAllocation get { if case .rolling = phase { true } else { false } }
-  }
-  var isWaiting: Bool {
-    @_noLocks @_noAllocation get { if case .waiting = phase { true } else { false } }
-  }
+  var isRolling: Bool { if case .rolling = phase { true } else { false } }
+  var isWaiting: Bool { if case .waiting = phase { true } else { false } }
 
-  @_noLocks @_noAllocation
   func songBeat(of beat: Double) -> Double { beat - Double(origin) }
 
   /// Whether a boundary at `beat`, heard at `time`, is part of the song.
-  @_noLocks @_noAllocation
   func contains(beat: Double, time: Double) -> Bool {
     switch phase {
     case .stopped: beat >= startBeat && time < stopTime
@@ -56,7 +49,6 @@ struct Song: BitwiseCopyable {
   }
 
   /// Follows the transport through one cycle. `here` is the song's beat that its frame means by itself.
-  @_noLocks @_noAllocation
   mutating func follow(_ now: borrowing Now, at here: Double, lostFrames: Int64, beats: BeatTracker) {
     let transport = now.transport
     let beat = beats.grid.beat(at: now.heard.start)
@@ -87,7 +79,6 @@ struct Song: BitwiseCopyable {
   }
 
   /// The position at which the song is entered in this cycle, by a start or a locate; nil: it is not.
-  @_noLocks @_noAllocation
   func entry(_ now: borrowing Now, at here: Double, lostFrames: Int64) -> Double? {
     guard now.isRolling else { return nil }
     let transport = now.transport
@@ -96,12 +87,10 @@ struct Song: BitwiseCopyable {
   }
 
   /// The beat that a frame has if the tempo was always this one: all that a locate by frames can mean.
-  @_noLocks @_noAllocation
   static func beats(ofFrame frame: UInt32, sampleRate: UInt32, period: Double) -> Double {
     Double(frame) / Double(max(1, sampleRate)) * 1e6 / period
   }
 
-  @_noLocks @_noAllocation
   private mutating func stand(_ transport: Transport, here: Double, beat: Double) {
     if isRolling, isContinuation(transport.frame) {
       standing = songBeat(of: beat)
@@ -116,7 +105,6 @@ struct Song: BitwiseCopyable {
   }
 
   /// A stop leaves the frame where it was or lets the last cycle still count.
-  @_noLocks @_noAllocation
   private func isContinuation(_ frame: UInt32) -> Bool {
     let moved = Int64(Int32(truncatingIfNeeded: frame &- lastFrame))
     return moved >= 0 && moved <= 2 * Int64(lastFrames)
@@ -124,7 +112,6 @@ struct Song: BitwiseCopyable {
 
   /// The song's beat at the start of the next cycle, if the transport's frame is `frame` then and the session's
   /// `beat`. A frame other than the next is a locate, which lands in phase with the session.
-  @_noLocks @_noAllocation
   func position(atFrame frame: UInt32, meaning there: Double, beat: Double) -> Double {
     if isRolling, frame == lastFrame &+ lastFrames { return songBeat(of: beat) }
     if let landmark, landmark.frame == frame { return landmark.beat }
@@ -133,7 +120,6 @@ struct Song: BitwiseCopyable {
   }
 
   /// A start at `beat` of a song whose first beat is `origin`: from now on the song waits for it.
-  @_noLocks @_noAllocation
   mutating func arm(startingAt beat: Double, origin: Int64) {
     self.origin = origin
     startBeat = beat
@@ -141,14 +127,12 @@ struct Song: BitwiseCopyable {
     run &+= 1
   }
 
-  @_noLocks @_noAllocation
   private mutating func cancel() {
     phase = .stopped
     startBeat = .infinity
     run &+= 1
   }
 
-  @_noLocks @_noAllocation
   private mutating func leave(at time: Double) {
     guard isRolling else { return }
     phase = .stopped
@@ -156,7 +140,6 @@ struct Song: BitwiseCopyable {
     run &+= 1
   }
 
-  @_noLocks @_noAllocation
   private mutating func enter(at beat: Double, position: Double) {
     // As agreed, or nearly (a start happens at the border of a cycle): the agreed beats stand.
     if isWaiting && abs(beat - startBeat) < 0.5 {
@@ -170,14 +153,12 @@ struct Song: BitwiseCopyable {
   }
 
   /// The transport's frame does not count cycles that were lost, ours does (facts: jack 8).
-  @_noLocks @_noAllocation
   private func hasLocated(_ transport: Transport, lostFrames: Int64) -> Bool {
     let moved = Int64(Int32(truncatingIfNeeded: transport.frame &- lastFrame)) &- Int64(lastFrames)
     return moved < 0 || moved > max(0, lostFrames)
   }
 
   /// Another session, or a long stall: the bar stays nearest to where it was, in phase with the new grid.
-  @_noLocks @_noAllocation
   private mutating func rebase(_ beats: BeatTracker, quantum: Double, now: Double) {
     let whole = max(1, Int64(rounding: quantum))
     let renumbered = Int64(rounding: beats.movedBeats)

@@ -43,7 +43,6 @@ public struct SoundBank: BitwiseCopyable {
     self.init(number: 0, accent: Sound(), beat: Sound(), subdivision: Sound())
   }
 
-  @_noLocks @_noAllocation
   func sound(for accent: Accent) -> Sound {
     switch accent {
     case .silent: Sound()

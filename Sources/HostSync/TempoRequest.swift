@@ -6,11 +6,11 @@ import BeatMath
 ///
 /// Most clients that reposition only send back what they were shown, perhaps a moment ago: that is an echo, not a wish.
 struct TempoRequest: BitwiseCopyable {
-  private static var capacity: Int { @_noLocks @_noAllocation get { 32 } }
+  private static let capacity: Int = 32
   /// What was shown so long ago is no echo any more.
-  private static var memory: Double { @_noLocks @_noAllocation get { 3e6 } }
+  private static let memory: Double = 3e6
   /// Clients round, and edit their tempo map only beyond a threshold (Qtractor: 0.001).
-  private static var tolerance: Double { @_noLocks @_noAllocation get { 0.01 } }
+  private static let tolerance: Double = 0.01
 
   private var tempos = InlineArray<32, Double>(repeating: 0)
   /// When each ceased to be shown. The newest has not: a standing transport goes on showing what it was given, though
@@ -20,11 +20,9 @@ struct TempoRequest: BitwiseCopyable {
   private var wanted: Double?
   private(set) var count: UInt64 = 0
 
-  @_noLocks @_noAllocation
   init() {}
 
   /// What we show as master.
-  @_noLocks @_noAllocation
   mutating func show(_ tempo: Double, at time: Double) {
     guard tempos[newest] != tempo else { return }
     times[newest] = time
@@ -33,13 +31,11 @@ struct TempoRequest: BitwiseCopyable {
   }
 
   /// What a requester put into the new position.
-  @_noLocks @_noAllocation
   mutating func read(_ tempo: Double, at time: Double) {
     guard tempo >= Tempo.lowest, tempo <= Tempo.highest, !isEcho(tempo, at: time) else { return }
     wanted = tempo
   }
 
-  @_noLocks @_noAllocation
   private func isEcho(_ tempo: Double, at time: Double) -> Bool {
     if abs(tempos[newest] - tempo) < Self.tolerance { return true }
     for place in 0..<Self.capacity
@@ -50,7 +46,6 @@ struct TempoRequest: BitwiseCopyable {
   }
 
   /// The wish, once.
-  @_noLocks @_noAllocation
   mutating func take() -> Double? {
     guard let tempo = wanted else { return nil }
     wanted = nil

@@ -9,9 +9,9 @@ import BeatMath
 /// late, and taken at once unless the delay could be heard for what it is.
 struct Ticker: BitwiseCopyable {
   /// Late by so much is still better than not at all; a correction of the session's time adds to it.
-  static var patience: Double { @_noLocks @_noAllocation get { 5000 } }
+  static let patience: Double = 5000
   /// More boundaries than 8192 frames at 999 BPM hold at 48 per beat.
-  static var limit: Int { @_noLocks @_noAllocation get { 192 } }
+  static let limit: Int = 192
 
   struct Tick: BitwiseCopyable {
     var number: Int64
@@ -29,11 +29,9 @@ struct Ticker: BitwiseCopyable {
   private(set) var late: UInt64 = 0
   private(set) var skipped: UInt64 = 0
 
-  @_noLocks @_noAllocation
   init() {}
 
   /// Prepares for a buffer; true if the boundaries had to be counted anew.
-  @_noLocks @_noAllocation
   mutating func open(_ window: Window, perBeat wanted: Int64) -> Bool {
     let first = window.firstBeat
     let isNew = perBeat == 0 || window.isJump || abs(first - end) >= 0.5
@@ -52,13 +50,11 @@ struct Ticker: BitwiseCopyable {
   }
 
   /// The next boundary's place, with its fraction, whether in this buffer or not.
-  @_noLocks @_noAllocation
   func position(in window: Window) -> Double {
     window.frame(of: Double(next) / Double(perBeat))
   }
 
   /// Takes the next boundary of this buffer, if there is one more.
-  @_noLocks @_noAllocation
   mutating func take(from window: Window) -> Tick? {
     guard taken < Self.limit else { return nil }
     taken += 1
@@ -71,7 +67,6 @@ struct Ticker: BitwiseCopyable {
 
   /// What should have sounded before this buffer. Of several boundaries only one is given: the last whole beat,
   /// or else the last.
-  @_noLocks @_noAllocation
   private mutating func takeLate(from window: Window) -> Int64? {
     guard position(in: window) < -0.5 else { return nil }
     let last = max(next, Self.number(atOrAfter: window.firstBeat, perBeat: perBeat) &- 1)
@@ -96,7 +91,6 @@ struct Ticker: BitwiseCopyable {
   }
 
   /// Whether a boundary comes right after the buffer's first frame.
-  @_noLocks @_noAllocation
   private func isCrowded(by number: Int64, in window: Window) -> Bool {
     guard perBeat > 1 else { return false }
     let spacing = window.grid.period / Double(perBeat) / window.line.perFrame
@@ -104,24 +98,20 @@ struct Ticker: BitwiseCopyable {
   }
 
   /// Takes the next boundary whatever its place.
-  @_noLocks @_noAllocation
   mutating func pass() {
     next = next &+ 1
   }
 
-  @_noLocks @_noAllocation
   static func number(atOrAfter beat: Double, perBeat: Int64) -> Int64 {
     0 &- Int64(flooring: 0 - beat * Double(perBeat))
   }
 
   /// Rounds down, also below zero. `divisor` above zero.
-  @_noLocks @_noAllocation
   static func floorDivide(_ value: Int64, _ divisor: Int64) -> Int64 {
     let quotient = value / divisor
     return value % divisor < 0 ? quotient &- 1 : quotient
   }
 
-  @_noLocks @_noAllocation
   static func floorRemainder(_ value: Int64, _ divisor: Int64) -> Int64 {
     let remainder = value % divisor
     return remainder < 0 ? remainder &+ divisor : remainder

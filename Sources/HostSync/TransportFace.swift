@@ -50,7 +50,6 @@ extension HostSync {
 
   /// Whose the bar and beat are that this cycle shows. What comes with a locate, ours above all, is shown for a cycle
   /// though nobody took the timebase, and a master that was late shows old news: another is master who stays.
-  @_noLocks @_noAllocation
   mutating func readTimebase(_ shown: BBT?) {
     if case .ours = shows {
       cyclesSinceOurs = 0
@@ -73,7 +72,7 @@ extension HostSync {
   /// While the transport stands, a beat must come out as that beat although ticks are cut off and frames rounded: a
   /// start a hair behind it would leave it out. What came with a locate is shown for a cycle like a master's word, and
   /// where it agrees with the frame, the frame tells more.
-  @inline(__always) @_noLocks @_noAllocation
+  @inline(__always)
   func position(_ now: borrowing Now) -> Double {
     let period = now.grid.period
     let transport = now.transport
@@ -93,7 +92,6 @@ extension HostSync {
   }
 
   /// Lets the song wait for the beat that the launch has chosen, before `Song` sees the transport.
-  @_noLocks @_noAllocation
   mutating func startSong(_ now: borrowing Now) {
     guard !now.isFreewheeling else {
       launch.letGo(now.transport.state)
@@ -118,7 +116,6 @@ extension HostSync {
         perFrame: now.perFrame, grid: now.grid, isSound: times.isSound))
   }
 
-  @_noLocks @_noAllocation
   private func isFollowingHost(_ now: borrowing Now) -> Bool {
     guard case .anothers = timebase else { return false }
     switch now.settings.lead {
@@ -127,13 +124,11 @@ extension HostSync {
     }
   }
 
-  @_noLocks @_noAllocation
   func mayForce(_ now: borrowing Now) -> Bool {
     if now.settings.hostIsTheClock { return true }
     return !now.session.isConnected
   }
 
-  @_noLocks @_noAllocation
   mutating func followHost(_ now: borrowing Now) -> Proposal? {
     let observation = HostFollower.Observation(
       bbt: isFollowingHost(now) ? now.transport.bbt : nil, isRolling: now.isRolling,
@@ -145,7 +140,6 @@ extension HostSync {
 
   /// Somebody started or stopped the transport: the session is told, unless it knows. A held start is told for the
   /// boundary that it waits for, so that peers choose the same one.
-  @_noLocks @_noAllocation
   mutating func passOnStartStop(_ now: borrowing Now) -> Proposal? {
     var runs = true
     if case .stopped = now.transport.state { runs = false }
@@ -160,7 +154,6 @@ extension HostSync {
   }
 
   /// What there is to tell about transport, launch and host.
-  @_noLocks @_noAllocation
   mutating func reportHost(_ now: borrowing Now, into report: inout Report) {
     report.launchStage = launch.stage
     report.launches = launch.count

@@ -21,7 +21,6 @@ public struct TransportWish: Hashable, Sendable, BitwiseCopyable {
   public var beat = Beats.zero
   public var number: UInt32 = 0
 
-  @_noLocks @_noAllocation
   init() {}
 
   @_noLocks @_noAllocation
@@ -40,7 +39,6 @@ public struct TransportWish: Hashable, Sendable, BitwiseCopyable {
     }
   }
 
-  @_noLocks @_noAllocation
   mutating func ask(
     for frame: UInt32, at beat: Beats, from: UInt32, reach: UInt32 = 0, if condition: Condition
   ) {
@@ -52,7 +50,6 @@ public struct TransportWish: Hashable, Sendable, BitwiseCopyable {
     number &+= 1
   }
 
-  @_noLocks @_noAllocation
   mutating func withdraw() { condition = .none }
 }
 
@@ -61,7 +58,6 @@ struct Landmark: BitwiseCopyable {
   var frame: UInt32
   var beat: Double
 
-  @_noLocks @_noAllocation
   init(frame: UInt32, beat: Double) {
     self.frame = frame
     self.beat = beat

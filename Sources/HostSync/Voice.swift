@@ -9,27 +9,23 @@ struct Voice: BitwiseCopyable {
   private var level: Float = 1
   private var fall: Float = 0
 
-  var isSounding: Bool { @_noLocks @_noAllocation get { position < sound.count } }
-  var isFading: Bool { @_noLocks @_noAllocation get { fall > 0 } }
-  var played: Int { @_noLocks @_noAllocation get { position } }
+  var isSounding: Bool { position < sound.count }
+  var isFading: Bool { fall > 0 }
+  var played: Int { position }
 
-  @_noLocks @_noAllocation
   init() {}
 
-  @_noLocks @_noAllocation
   init(_ sound: Sound, bank: UInt32) {
     self.sound = sound
     self.bank = bank
   }
 
-  @_noLocks @_noAllocation
   mutating func fade(frames: Float) {
     guard fall == 0 else { return }
     fall = 1 / max(1, frames)
   }
 
   /// Adds itself to the buffer from `first` on.
-  @_noLocks @_noAllocation
   mutating func play(into buffer: AudioBuffer, from first: Int) {
     guard let samples = sound.samples, let output = buffer.start, first < buffer.count else { return }
     let length = min(buffer.count - first, sound.count - position)
@@ -49,46 +45,40 @@ struct Voice: BitwiseCopyable {
 
 /// All the voices of one click port. Sixteen: clicks come at least 7 ms apart, so a sound of 100 ms fits.
 struct Voices: BitwiseCopyable {
-  static var capacity: Int { @_noLocks @_noAllocation get { 16 } }
+  static let capacity: Int = 16
   /// From so many on, the oldest is faded to make room.
-  static var crowd: Int { @_noLocks @_noAllocation get { 12 } }
+  static let crowd: Int = 12
 
   private var slots = InlineArray<16, Voice>(repeating: Voice())
   /// Behind so many slots none sounds. Most cycles are between two clicks and look at none.
   private var used = 0
   private(set) var stolen: UInt64 = 0
 
-  @_noLocks @_noAllocation
   init() {}
 
-  var isSilent: Bool { @_noLocks @_noAllocation get { used == 0 } }
+  var isSilent: Bool { used == 0 }
 
-  @_noLocks @_noAllocation
   mutating func oldestBank(_ present: UInt32) -> UInt32 {
     var oldest = present
     for index in 0..<used where slots[index].isSounding { oldest = min(oldest, slots[index].bank) }
     return oldest
   }
 
-  @_noLocks @_noAllocation
   mutating func fadeAll(frames: Float) {
     for index in 0..<used where slots[index].isSounding { slots[index].fade(frames: frames) }
   }
 
   /// All that already sound, for a whole buffer.
-  @_noLocks @_noAllocation
   mutating func play(into buffer: AudioBuffer) {
     for index in 0..<used where slots[index].isSounding { slots[index].play(into: buffer, from: 0) }
     forgetSilent()
   }
 
-  @_noLocks @_noAllocation
   private mutating func forgetSilent() {
     while used > 0, !slots[used - 1].isSounding { used -= 1 }
   }
 
   /// A new one, from `frame` of this buffer on.
-  @_noLocks @_noAllocation
   mutating func begin(_ sound: Sound, bank: UInt32, into buffer: AudioBuffer, at frame: Int, fade: Float) {
     var free = used
     var oldest = -1

@@ -7,9 +7,9 @@
 /// It ignores single late ones and, unlike JACK's loop with its 1/8 Hz, knows the new line one cycle after a
 /// stall, because after a stall it forgets everything before.
 struct WakeFilter: BitwiseCopyable {
-  static var capacity: Int { @_noLocks @_noAllocation get { 12 } }
+  static let capacity: Int = 12
   /// From here on the window is full enough to be believed against JACK's loop.
-  static var trusted: Int { @_noLocks @_noAllocation get { 6 } }
+  static let trusted: Int = 6
 
   private(set) var count = 0
   private var next = 0
@@ -25,10 +25,8 @@ struct WakeFilter: BitwiseCopyable {
     case stalled
   }
 
-  @_noLocks @_noAllocation
   init() {}
 
-  @_noLocks @_noAllocation
   mutating func restart() {
     count = 0
     next = 0
@@ -36,7 +34,6 @@ struct WakeFilter: BitwiseCopyable {
   }
 
   /// Takes the wake-up for `frame` in. `hasStallSign`: JACK let us know that the driver stalled.
-  @_noLocks @_noAllocation
   mutating func add(
     wake: Double, frame: Int64, perFrame: Double, period: Double, hasStallSign: Bool
   ) -> Verdict {
@@ -65,7 +62,6 @@ struct WakeFilter: BitwiseCopyable {
 
   /// The estimate for `frame`; only if something was added. Of twelve the quartile is the third lowest, of fewer the
   /// second or the lowest: three are kept in order, without a branch that chance decides.
-  @_noLocks @_noAllocation
   mutating func due(atFrame frame: Int64, perFrame: Double) -> Double {
     var lowest = Double.infinity, second = Double.infinity, third = Double.infinity
     for index in 0..<count {
