@@ -13,9 +13,10 @@ let package = Package(
     .target(name: "BeatMath"),
     .target(
       name: "Handoff", swiftSettings: [.strictMemorySafety(), .treatAllWarnings(as: .error)]),
+    .target(name: "Choices", dependencies: ["BeatMath"]),
     // As a whole in debug, too: only so the compiler follows what the audio thread calls from file to file, unmarked.
     .target(
-      name: "HostSync", dependencies: ["BeatMath"],
+      name: "HostSync", dependencies: ["BeatMath", "Choices"],
       swiftSettings: [
         .unsafeFlags(["-disable-batch-mode", "-whole-module-optimization", "-num-threads", "2"])
       ]),
@@ -23,26 +24,27 @@ let package = Package(
     .target(name: "ClickSounds", dependencies: ["CSndfile", "HostSync"]),
     // Where the review of every C call on the audio thread happens: Sources/CJACK/shim.h.
     .systemLibrary(name: "CJACK", pkgConfig: "jack", providers: [.apt(["libjack-jackd2-dev"])]),
-    .target(name: "JACKHost", dependencies: ["BeatMath", "CJACK", "Handoff", "HostSync"]),
+    .target(name: "JACKHost", dependencies: ["BeatMath", "CJACK", "Choices", "Handoff", "HostSync"]),
     .target(name: "LinkWire", dependencies: ["BeatMath"]),
     .target(name: "LinkSession", dependencies: ["BeatMath", "LinkWire"]),
     .target(name: "Link", dependencies: ["BeatMath", "Handoff", "LinkSession", "LinkWire"]),
     // A virtual network and clocks around many sessions: for LinkSimulator and for the tests.
     .target(name: "LinkWorld", dependencies: ["BeatMath", "LinkSession", "LinkWire"]),
     // A studio with a JACK server in such a world, and who listens to it.
-    .target(name: "StudioDay", dependencies: ["BeatMath", "HostSync", "LinkSession", "LinkWorld"]),
+    .target(
+      name: "StudioDay", dependencies: ["BeatMath", "Choices", "HostSync", "LinkSession", "LinkWorld"]),
     .executableTarget(name: "LinkSimulator", dependencies: ["BeatMath", "LinkWorld", "StudioDay"]),
     .executableTarget(
       name: "tactus",
       dependencies: [
-        "BeatMath", "ClickSounds", "ControlSurface", "HostSync", "JACKHost", "JSON5", "Link", "LinkSession",
-        "MIDIControl", "NSMClient", "OSC", "TerminalView",
+        "BeatMath", "Choices", "ClickSounds", "ControlSurface", "HostSync", "JACKHost", "JSON5", "Link",
+        "LinkSession", "MIDIControl", "NSMClient", "OSC", "TerminalView",
       ]),
     .target(name: "JSON5"),
     .systemLibrary(name: "CLiblo", pkgConfig: "liblo", providers: [.apt(["liblo-dev"])]),
     .target(name: "MIDIControl"),
     .target(name: "OSC", dependencies: ["CLiblo"]),
-    .target(name: "ControlSurface", dependencies: ["BeatMath", "MIDIControl", "OSC"]),
+    .target(name: "ControlSurface", dependencies: ["BeatMath", "Choices", "MIDIControl", "OSC"]),
     .target(name: "NSMClient", dependencies: ["BeatMath", "OSC"]),
     .target(name: "TerminalView", dependencies: ["BeatMath", "ControlSurface"]),
     // Writes the layouts for tablets and phones (tools/layouts).
@@ -52,13 +54,13 @@ let package = Package(
       name: "LinkOracle", path: "Tests/LinkOracle",
       cxxSettings: [.define("LINK_PLATFORM_LINUX", to: "1")]),
     .testTarget(name: "TidyTests", dependencies: ["TestSupport"]),
-    .testTarget(name: "TactusTests", dependencies: ["JSON5", "TestSupport", "tactus"]),
+    .testTarget(name: "TactusTests", dependencies: ["Choices", "JSON5", "TestSupport", "tactus"]),
     .testTarget(name: "JSON5Tests", dependencies: ["JSON5", "TestSupport"]),
     .target(name: "TestSupport", path: "Tests/TestSupport"),
     .testTarget(name: "LabTests", dependencies: ["TestSupport"]),
     // JACKHost with all its ports at work and a life around it, for tools/prove-realtime.
     .executableTarget(
-      name: "RealtimeStage", dependencies: ["BeatMath", "CJACK", "HostSync", "JACKHost"],
+      name: "RealtimeStage", dependencies: ["BeatMath", "CJACK", "Choices", "HostSync", "JACKHost"],
       path: "Tests/RealtimeStage"),
     // Our Link as a program, to stand where a reference peer could.
     .executableTarget(name: "link-peer", dependencies: ["Link"], path: "Tests/LinkPeer"),
@@ -70,14 +72,15 @@ let package = Package(
       name: "ClickSoundsTests", dependencies: ["CSndfile", "ClickSounds", "HostSync", "TestSupport"]),
     .testTarget(name: "MIDIControlTests", dependencies: ["MIDIControl"]),
     .testTarget(name: "HandoffTests", dependencies: ["Handoff"]),
-    .testTarget(name: "HostSyncTests", dependencies: ["BeatMath", "HostSync", "StudioDay", "TestSupport"]),
+    .testTarget(
+      name: "HostSyncTests", dependencies: ["BeatMath", "Choices", "HostSync", "StudioDay", "TestSupport"]),
     .testTarget(name: "StudioDayTests", dependencies: ["BeatMath", "LinkWorld", "StudioDay"]),
     .testTarget(
       name: "JACKHostTests",
-      dependencies: ["BeatMath", "CJACK", "Handoff", "HostSync", "JACKHost", "TestSupport"]),
+      dependencies: ["BeatMath", "CJACK", "Choices", "Handoff", "HostSync", "JACKHost", "TestSupport"]),
     .testTarget(
       name: "ControlSurfaceTests",
-      dependencies: ["BeatMath", "ControlSurface", "MIDIControl", "OSC", "TestSupport"],
+      dependencies: ["BeatMath", "Choices", "ControlSurface", "MIDIControl", "OSC", "TestSupport"],
       exclude: ["peers"]),
     .testTarget(name: "OSCTests", dependencies: ["OSC"]),
     .testTarget(

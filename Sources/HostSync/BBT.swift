@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
+public import Choices
 
 /// Bar, beat, tick as JACK carries it: bar and beat count from 1, ticks from 0.
 public struct BBT: Hashable, Sendable, BitwiseCopyable {

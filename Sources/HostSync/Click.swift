@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 
 /// The click of one port: it finds its own boundaries, for its own latency.
 struct Click: BitwiseCopyable {
@@ -57,20 +58,13 @@ struct Click: BitwiseCopyable {
 
   /// Whether anything may sound in this cycle; when that ends, voices are faded.
   private func isWanted(_ click: ClickSettings, song: Song) -> Bool {
-    switch click.mode {
-    case .off: false
-    case .always: true
-    case .whileRolling: song.isWaiting || song.isRolling
-    }
+    click.isOn && (click.when == .always || song.isWaiting || song.isRolling)
   }
 
   private func isDue(beat: Double, time: Double, click: ClickSettings, song: Song) -> Bool {
-    switch click.mode {
-    case .off: false
-    case .always: true
-    case .whileRolling:
-      song.contains(beat: beat, time: time) || (song.isWaiting && click.countsIn)
-    }
+    click.isOn
+      && (click.when == .always || song.contains(beat: beat, time: time)
+        || (song.isWaiting && click.countsIn))
   }
 
   /// `tick` counts from the song's first beat, or without a song from the session's: bars are those of either.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 
 /// A sequencer leads by its MIDI clock: the loop smooths its clocks, and what it shows goes into the session by the
 /// rules for a leading host, for a sequencer is one with coarser ticks (`HostFollower`).
@@ -130,7 +131,7 @@ extension HostSync {
     guard case .midi = now.settings.lead, let startedAt = clockIn.startedAt, clockIn.loop.isRunning,
       !clockIn.isEcho, case .locked = clockIn.loop.state
     else { return .none }
-    if case .now = now.settings.launch.mode { return .none }
+    if case .now = now.settings.launch.moment { return .none }
     if case .anothers = timebase { return .none }
     guard launch.isChasing || songBeat == .zero else { return .none }
     let quantum = now.settings.quantum > 0 ? now.settings.quantum : 1

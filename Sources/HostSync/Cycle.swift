@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
+public import Choices
 
 /// What is true in one audio cycle: read once, before anything is decided. [audio]
 public struct Cycle: BitwiseCopyable {

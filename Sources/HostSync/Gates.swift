@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 
 /// Rectangular pulses on an audio port, for modular gear and DIN-sync boxes: 5 ms, or less where they come close.
 struct Pulse: BitwiseCopyable {
@@ -18,13 +19,9 @@ struct Pulse: BitwiseCopyable {
   ) {
     buffer.fill(0..<remaining, with: 1)
     remaining = max(0, remaining - window.frames)
-    let perBeat: Int64
-    let isPerBar: Bool
-    switch settings.pulse.rate {
-    case .off: return
-    case .perBeat(let wanted): (perBeat, isPerBar) = (Int64(min(48, max(1, wanted))), false)
-    case .perBar: (perBeat, isPerBar) = (1, true)
-    }
+    guard settings.pulse.isOn else { return }
+    let rate = settings.pulse.rate.perBeat
+    let perBeat = rate ?? 1
     _ = pacer.open(window, perBeat: perBeat, passed: passed)
     // Two fifths, so that pulses that are catching up still have a gap between them.
     let width = max(1, min(0.005 * Double(sampleRate), 0.4 * pacer.spacing(in: window)))
@@ -35,7 +32,7 @@ struct Pulse: BitwiseCopyable {
       let origin = isInSong || song.isWaiting ? song.origin : 0 &- shift
       let isWanted =
         (isInSong || settings.pulse.runsWhileStopped)
-        && (!isPerBar || Ticker.floorRemainder(pacer.next &- origin, settings.meter.beats) == 0)
+        && (rate != nil || Ticker.floorRemainder(pacer.next &- origin, settings.meter.beats) == 0)
       guard isWanted else {
         pacer.pass()
         continue

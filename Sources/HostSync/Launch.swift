@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 
 /// When the transport starts to roll: on the session's grid, whoever pressed play.
 ///
@@ -118,7 +119,7 @@ public struct Launch: BitwiseCopyable {
   /// The sync callback's answer: true lets the transport roll in the next cycle. [audio]
   mutating func mayRoll(_ question: Question, _ settings: LaunchSettings, quantum: Beats) -> Bool {
     guard case .starting = question.state else { return true }
-    let wanted = settings.step(quantum: quantum)
+    let wanted = settings.moment.step(quantum: quantum)
     if case .exact = settings.alignment { isExact = true } else { isExact = false }
     switch stage {
     case .idle:

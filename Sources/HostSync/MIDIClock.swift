@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 
 /// MIDI clock: clock k at beat k/24 as heard through this port; Start, Stop, Continue, Song Position Pointer.
 ///

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 
 /// What everything in one callback of JACK's goes by: made once at its beginning, and the only view of the session that
 /// there is. `Cycle` gives its session to `Freeze` alone, so nothing here can see one that goes on while the server

@@ -1,13 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
-
-/// What is done about a host that counts frames and has drifted from the session.
-public enum Correction: Sendable, Hashable {
-  /// It is measured and told.
-  case off
-  /// Above so many microseconds the transport is located to where it should be, at the next bar line.
-  case locate(above: Double)
-}
+public import Choices
 
 /// The control thread's side of relocations: plans them, waits for the moment to ask JACK, drops what has become
 /// pointless. Pure: a report and the time go in, what to ask comes out. [control]
@@ -49,6 +42,8 @@ public struct Relocator: Sendable {
   static let farthest = 192e6
 
   public var correction = Correction.off
+  /// Lags below this are not corrected.
+  public var correctAboveMicros = 3000.0
   public var meter = Meter()
   /// Corrections asked for so far.
   public private(set) var corrections: UInt64 = 0
@@ -148,11 +143,11 @@ public struct Relocator: Sendable {
   }
 
   private mutating func isCorrectionDue(_ now: Report, at time: Micros) -> Bool {
-    guard case .locate(let limit) = correction, now.isRolling, now.timebase == .ours else {
+    guard correction == .locate, now.isRolling, now.timebase == .ours else {
       laggingSince = nil
       return false
     }
-    guard abs(now.hostLag) > limit, abs(now.hostLag) < Self.farthest else {
+    guard abs(now.hostLag) > correctAboveMicros, abs(now.hostLag) < Self.farthest else {
       laggingSince = nil
       if let nextCorrection, time >= nextCorrection { tries = 0 }
       return false

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 
 /// Where the song is: whether it plays, since which beat, and which beat is its first.
 ///

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Choices
 
 /// Mono samples at the server's rate. Whoever made them keeps them.
 public struct Sound: BitwiseCopyable {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 
 // What HostSync says to JACK's transport: whether it may roll, and which bar and beat it shows.
 extension HostSync {
@@ -120,7 +121,7 @@ extension HostSync {
     guard case .anothers = timebase else { return false }
     switch now.settings.lead {
     case .link, .midi: return false
-    case .host, .automatic: return true
+    case .host, .auto: return true
     }
   }
 

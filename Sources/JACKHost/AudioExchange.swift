@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
+public import Choices
 public import HostSync
 import Glibc
 import Handoff

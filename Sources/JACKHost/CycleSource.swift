@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import CJACK
+import Choices
 import HostSync
 
 /// Where a cycle comes from: JACK's answers, its ports' buffers, and what the other threads published.

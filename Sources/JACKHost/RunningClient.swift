@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import CJACK
+import Choices
 import Glibc
 import HostSync
 

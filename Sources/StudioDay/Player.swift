@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 import HostSync
 import LinkWorld
 
@@ -72,7 +73,7 @@ final class Player {
     samples.initialize(to: 1)
     click = .allocate(capacity: Int(rig.frames))
     click.initialize(repeating: 0, count: Int(rig.frames))
-    settings.click.mode = .always
+    settings.click.isOn = true
     settings.click.gain = 1
     settings.clock.runsWhileStopped = true
   }

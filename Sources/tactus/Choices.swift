@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 import ControlSurface
 import HostSync
 import JACKHost
@@ -43,12 +44,8 @@ extension SurfaceState {
     var settings = base
     settings.meter = .init(beatsPerBar: Int32(clamping: meter.beats), beatType: Int32(clamping: meter.unit))
     settings.quantum = quantum
-    settings.click.mode =
-      switch (click.enabled, click.when) {
-      case (false, _): .off
-      case (true, .always): .always
-      case (true, .rolling): .whileRolling
-      }
+    settings.click.isOn = click.enabled
+    settings.click.when = click.when == .always ? .always : .rolling
     settings.click.gain = click.gain
     settings.click.subdivision = Int32(clamping: click.subdivision)
     settings.click.pattern = Pattern(click.pattern.letters.utf8) ?? Pattern()
@@ -56,15 +53,15 @@ extension SurfaceState {
     settings.clock.isOn = clock.enabled
     settings.clock.runsWhileStopped = clock.whileStopped
     settings.clock.settle = micros(clock.settleMilliseconds)
+    settings.pulse.isOn = pulse.enabled
     settings.pulse.rate =
-      switch (pulse.enabled, pulse.rate) {
-      case (false, _): .off
-      case (true, .bar): .perBar
-      case (true, .one): .perBeat(1)
-      case (true, .two): .perBeat(2)
-      case (true, .four): .perBeat(4)
-      case (true, .twentyFour): .perBeat(24)
-      case (true, .fortyEight): .perBeat(48)
+      switch pulse.rate {
+      case .bar: .bar
+      case .one: .one
+      case .two: .two
+      case .four: .four
+      case .twentyFour: .twentyFour
+      case .fortyEight: .fortyEight
       }
     settings.offsets.click1 = micros(offsetMilliseconds(.click1))
     settings.offsets.click2 = micros(offsetMilliseconds(.click2))
@@ -72,7 +69,7 @@ extension SurfaceState {
     settings.offsets.pulse = micros(offsetMilliseconds(.pulse))
     settings.offsets.run = micros(offsetMilliseconds(.run))
     settings.offsets.transport = micros(offsetMilliseconds(.jack))
-    settings.launch.mode =
+    settings.launch.moment =
       switch launch {
       case .bar: .bar
       case .beat: .beat
@@ -87,7 +84,7 @@ extension SurfaceState {
       switch lead {
       case .link: .link
       case .host: .host
-      case .auto: .automatic
+      case .auto: .auto
       case .midi: .midi
       }
     settings.syncsStartStop = startStopSync

@@ -45,8 +45,9 @@ extension SurfaceState {
     relocator.correction =
       switch correction {
       case .off: .off
-      case .locate: .locate(above: correctAboveMilliseconds * 1000)
+      case .locate: .locate
       }
+    relocator.correctAboveMicros = correctAboveMilliseconds * 1000
   }
 }
 

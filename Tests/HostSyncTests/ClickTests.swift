@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 import Testing
 
 @testable import HostSync
@@ -197,7 +198,8 @@ struct ClickTests {
 
   @Test func whileRollingItSoundsOnlyThenAndBarsAreTheSongs() {
     let studio = Studio(tempo: 120)
-    studio.settings.click.mode = .whileRolling
+    studio.settings.click.isOn = true
+    studio.settings.click.when = .rolling
     studio.play(seconds: 2.75)
     #expect(studio.clicks.isEmpty)
     // Beat 5.5: a start from frame 0 rounds to the nearest beat, which is the song's first.
@@ -213,7 +215,8 @@ struct ClickTests {
 
   @Test func aLocateWhileRollingLandsInPhase() {
     let studio = Studio(tempo: 120)
-    studio.settings.click.mode = .whileRolling
+    studio.settings.click.isOn = true
+    studio.settings.click.when = .rolling
     studio.transport.state = .rolling
     studio.play(seconds: 3.1)
     // To the second beat of a bar and a bit: frame 5.3 s is beat 10.6.

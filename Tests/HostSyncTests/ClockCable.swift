@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 
 @testable import HostSync
 
@@ -45,7 +46,7 @@ final class ClockCable {
     studio = Studio(tempo: tempo)
     dice = Dice(seed: seed)
     studio.settings.lead = .midi
-    studio.settings.click.mode = .off
+    studio.settings.click.isOn = false
     studio.settings.clock.runsWhileStopped = true
     look()
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 import Testing
 
 @testable import HostSync
@@ -196,7 +197,8 @@ struct ExactLaunchTests {
     studio.asksBeforeRolling = true
     studio.isMaster = true
     studio.settings.launch.alignment = .exact
-    studio.settings.click.mode = .whileRolling
+    studio.settings.click.isOn = true
+    studio.settings.click.when = .rolling
     studio.latencies = Latencies(click1: 512, click2: 512, clock: 300, pulse: 512, run: 512, physical: 512)
     studio.transport.frame = 100_001
     studio.play(seconds: 0.277)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 import Testing
 
 @testable import HostSync
@@ -39,7 +40,8 @@ struct FreewheelTests {
   func aSongThatEndedInAnExportIsOver(seconds: Double) {
     let studio = Studio(tempo: 120)
     studio.listensToPulse = true
-    studio.settings.click.mode = .whileRolling
+    studio.settings.click.isOn = true
+    studio.settings.click.when = .rolling
     studio.play(seconds: 1)
     studio.isFreewheeling = true
     studio.transport = Transport(state: .rolling, frame: 0)
@@ -56,7 +58,8 @@ struct FreewheelTests {
   @Test func whatRollsOnAfterAnExportIsHeardAtOnce() {
     let studio = Studio(tempo: 120)
     studio.listensToPulse = true
-    studio.settings.click.mode = .whileRolling
+    studio.settings.click.isOn = true
+    studio.settings.click.when = .rolling
     studio.play(seconds: 1.3)
     studio.transport.state = .rolling
     studio.play(seconds: 2)
@@ -74,7 +77,8 @@ struct FreewheelTests {
   func whatIsExportedCountsFromItsOwnFrames(frame: UInt32, phase: Double) {
     let studio = Studio(tempo: 120)
     studio.isMaster = true
-    studio.settings.click.mode = .whileRolling
+    studio.settings.click.isOn = true
+    studio.settings.click.when = .rolling
     studio.play(seconds: 2 + phase / 2)
     studio.transport.frame = frame
     studio.isFreewheeling = true

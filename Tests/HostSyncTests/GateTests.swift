@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 import Testing
 
 @testable import HostSync
 
 struct GateTests {
-  @Test(arguments: [1, 2, 4, 24, 48] as [Int32])
-  func pulsesAreOnTheGridAndFiveMillisecondsLong(rate: Int32) {
+  @Test(arguments: [(PulseRate.one, 1), (.two, 2), (.four, 4), (.twentyFour, 24), (.fortyEight, 48)])
+  func pulsesAreOnTheGridAndFiveMillisecondsLong(chosen: PulseRate, rate: Int) {
     for tempo in [20, 120, 300, 999] as [Double] {
       let studio = Studio(sampleRate: 48000, tempo: tempo)
       studio.listensToPulse = true
-      studio.settings.pulse.rate = .perBeat(rate)
+      studio.settings.pulse.rate = chosen
       studio.latencies.pulse = 300
       studio.play(seconds: 2.5 * 60 / tempo, frames: 100)
       let grid = Grid(studio.timeline)
       let spacing = grid.period / Double(rate)
-      #expect(studio.pulses.count >= 2 * Int(rate))
+      #expect(studio.pulses.count >= 2 * rate)
       let width = min(240, 0.4 * spacing / studio.microsPerFrame)
       for (index, pulse) in studio.pulses.enumerated().dropLast() {
         let number = (grid.beat(at: pulse.onset.heard) * Double(rate)).rounded()
@@ -33,7 +34,7 @@ struct GateTests {
     let studio = Studio(tempo: 240)
     studio.listensToPulse = true
     studio.settings.meter = Meter(beatsPerBar: 3)
-    studio.settings.pulse.rate = .perBar
+    studio.settings.pulse.rate = .bar
     studio.settings.pulse.runsWhileStopped = false
     studio.play(seconds: 2.6)
     #expect(studio.pulses.isEmpty)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 import Testing
 
 @testable import HostSync
@@ -50,7 +51,7 @@ import Testing
 
   @Test func onTheBeatAndAtOnceAreChoices() throws {
     var jack = FakeTransport()
-    jack.settings.mode = .beat
+    jack.settings.moment = .beat
     jack.run(seconds: 0.3)
     jack.pressPlay()
     jack.run(seconds: 0.6)
@@ -58,7 +59,7 @@ import Testing
     #expect(try #require(jack.songOrigin).phase(in: Beats(1)) == .zero)
 
     var hasty = FakeTransport()
-    hasty.settings.mode = .now
+    hasty.settings.moment = .now
     hasty.run(seconds: 0.3)
     hasty.pressPlay()
     hasty.run(seconds: 0.1)
@@ -69,11 +70,11 @@ import Testing
 
   @Test func aLocateOfARollingTransportIsNeverHeld() {
     var jack = FakeTransport()
-    jack.settings.mode = .now
+    jack.settings.moment = .now
     jack.run(seconds: 0.1)
     jack.pressPlay()
     jack.run(seconds: 0.1)
-    jack.settings.mode = .bar
+    jack.settings.moment = .bar
     for _ in 0..<20 {
       jack.run(seconds: 0.077)
       let before = jack.waited
@@ -181,9 +182,8 @@ import Testing
     #expect(launch.count == 0 && launch.error == 0)
   }
 
-  @Test(arguments: [LaunchSettings.Alignment.nearest, .exact])
-  func whenAnotherClientIsNotReadyInTimeTheStartMovesToTheNextBar(alignment: LaunchSettings.Alignment) throws
-  {
+  @Test(arguments: [Alignment.nearest, .exact])
+  func whenAnotherClientIsNotReadyInTimeTheStartMovesToTheNextBar(alignment: Alignment) throws {
     for hold in [1000.0, 5000, 10_000, 30_000, 200_000, 700_000] {
       for press in 0..<12 {
         var jack = FakeTransport()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 import Testing
 
 @testable import HostSync
@@ -10,7 +11,8 @@ struct LaunchedSongTests {
     let studio = Studio(tempo: tempo)
     studio.asksBeforeRolling = true
     studio.settings.quantum = quantum
-    studio.settings.click.mode = .whileRolling
+    studio.settings.click.isOn = true
+    studio.settings.click.when = .rolling
     studio.latencies = Latencies(
       click1: latency, click2: latency, clock: 300, pulse: latency, run: latency, physical: latency)
     return studio
@@ -26,7 +28,7 @@ struct LaunchedSongTests {
     for _ in 0..<4 {
       let studio = studio(tempo: tempo, quantum: quantum)
       studio.listensToPulse = true
-      studio.settings.pulse.rate = .off
+      studio.settings.pulse.isOn = false
       studio.play(seconds: Double.random(in: 0.1...2, using: &dice))
       press(studio)
       let pressedAt = studio.due

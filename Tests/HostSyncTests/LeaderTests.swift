@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 import Testing
 
 @testable import HostSync
@@ -8,7 +9,7 @@ import Testing
 @Suite struct LeaderTests {
   /// Play is pressed so many microseconds after the sequencer's first beat.
   private func start(
-    after delay: Double, alignment: LaunchSettings.Alignment = .nearest,
+    after delay: Double, alignment: Alignment = .nearest,
     _ change: (inout FakeTransport) -> Void = { _ in }
   ) -> FakeTransport {
     var jack = FakeTransport()
@@ -30,8 +31,8 @@ import Testing
     jack.rolledAt.map { $0 - jack.grid.time(of: 8 + Double(jack.rolledFrom) / 24_000) }
   }
 
-  @Test(arguments: [LaunchSettings.Alignment.nearest, .exact])
-  func itRollsOnTheSequencersNextBeatWhereTheSequencerIs(alignment: LaunchSettings.Alignment) throws {
+  @Test(arguments: [Alignment.nearest, .exact])
+  func itRollsOnTheSequencersNextBeatWhereTheSequencerIs(alignment: Alignment) throws {
     for delay in stride(from: 5_000.0, through: 900_000, by: 79_000) {
       let jack = start(after: delay, alignment: alignment)
       let off = try #require(error(jack))

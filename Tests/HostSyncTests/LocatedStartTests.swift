@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 import Testing
 
 @testable import HostSync
@@ -9,7 +10,8 @@ struct LocatedStartTests {
   private func studio(tempo: Double) -> Studio {
     let studio = Studio(tempo: tempo)
     studio.asksBeforeRolling = true
-    studio.settings.click.mode = .whileRolling
+    studio.settings.click.isOn = true
+    studio.settings.click.when = .rolling
     studio.latencies = Latencies(click1: 512, clock: 300, physical: 512)
     studio.play(seconds: 0.3)
     return studio
@@ -108,7 +110,7 @@ struct LocatedStartTests {
       let studio = Studio(tempo: 117)
       studio.asksBeforeRolling = true
       studio.isMaster = true
-      studio.settings.lead = .automatic
+      studio.settings.lead = .auto
       studio.latencies = Latencies(click1: 512, click2: 512, clock: 300, pulse: 512, run: 512, physical: 512)
       studio.play(seconds: 0.277)
       let there = Beats(96_000.0 / 48_000 * 117 / 60)

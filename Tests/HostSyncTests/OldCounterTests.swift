@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 import Testing
 
 @testable import HostSync
@@ -12,7 +13,8 @@ struct OldCounterTests {
       let studio = Studio(tempo: 120)
       studio.listensToPulse = true
       studio.isMaster = true
-      studio.settings.click.mode = .whileRolling
+      studio.settings.click.isOn = true
+      studio.settings.click.when = .rolling
       studio.play(seconds: 0.1)
       studio.clock.frame = 0 &- counter
       studio.play(seconds: 0.1)
@@ -63,7 +65,7 @@ struct OldCounterTests {
   @Test func aLagThatNoHostCanHaveIsNotCorrected() {
     func step(lag: Double, frame: UInt32) -> Bool {
       var relocator = Relocator()
-      relocator.correction = .locate(above: 3_000)
+      relocator.correction = .locate
       var report = Report()
       report.isRolling = true
       report.timebase = .ours

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 import Testing
 
 @testable import HostSync
@@ -31,7 +32,7 @@ struct OthersTakeTests {
 
   @Test func `a relocation that the driver stalled in was not the others'`() {
     var jack = FakeTransport()
-    jack.settings.mode = .now
+    jack.settings.moment = .now
     jack.run(seconds: 0.1)
     jack.pressPlay()
     jack.run(seconds: 0.1)

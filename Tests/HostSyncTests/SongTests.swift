@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Choices
 import Testing
 
 @testable import HostSync
@@ -66,7 +67,7 @@ struct SongTests {
   @Test func absurdNumbersNeitherTrapNorLoop() {
     let studio = Studio(sampleRate: 8000, tempo: 120)
     studio.listensToPulse = true
-    studio.settings.pulse.rate = .perBeat(48)
+    studio.settings.pulse.rate = .fortyEight
     studio.settings.clock.runsWhileStopped = true
     for origin in [Int64.min, .max, 0, -1 << 60, 1 << 60] {
       for tempo in [0, -1, .nan, .infinity, 1e-300, 20, 999] as [Double] {
@@ -82,7 +83,7 @@ struct SongTests {
       }
     }
     studio.settings = Settings()
-    studio.settings.click.mode = .always
+    studio.settings.click.isOn = true
     studio.transport = Transport(state: .stopped, frame: 0)
     studio.timeline = .init(tempo: .init(120), beatOrigin: .zero, timeOrigin: .init(1_000_000_000))
     studio.play(seconds: 0.1)

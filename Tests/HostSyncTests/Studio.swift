@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 import StudioDay
 import Testing
 
@@ -86,7 +87,7 @@ final class Studio {
     samples.initialize(repeating: 0, count: 3)
     (samples[0], samples[1], samples[2]) = (1, 0.5, 0.25)
     settings.click.gain = 1
-    settings.click.mode = .always
+    settings.click.isOn = true
   }
 
   deinit {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Choices
 import Testing
 
 @testable import HostSync
@@ -24,7 +25,7 @@ final class Speaker {
     self.frames = frames
     sound = Sound(UnsafeBufferPointer(start: samples, count: length))
     grid = Grid(origin: 0, period: Double(spacing) * 1e6 / 48000)
-    settings.click.mode = .always
+    settings.click.isOn = true
     settings.click.gain = 1
   }
 
@@ -87,7 +88,7 @@ struct VoiceTests {
     let speaker = Speaker(spacing: 100_000, length: 20_000, frames: 128)
     speaker.play(buffers: 20)
     let frame = speaker.output.count
-    speaker.settings.click.mode = .off
+    speaker.settings.click.isOn = false
     speaker.play(buffers: 10)
     #expect(speaker.largestStep(in: frame - 1..<speaker.output.count) < 0.003)
     #expect(speaker.output[frame + 470] > 0 && speaker.output[frame + 490] == 0)
@@ -120,7 +121,8 @@ struct VoiceTests {
   @Test func aCountInSoundsBeforeTheSongOnlyIfAskedFor() {
     for countsIn in [false, true] {
       let speaker = Speaker(spacing: 1000, length: 1, frames: 100)
-      speaker.settings.click.mode = .whileRolling
+      speaker.settings.click.isOn = true
+      speaker.settings.click.when = .rolling
       speaker.settings.click.countsIn = countsIn
       speaker.play(buffers: 10)
       // The song begins on beat 5; beats 1 to 4 are the count-in.

@@ -169,7 +169,7 @@ extension JACKHostTests {
     if live.exchange.report().isQuiet(since: before) {
       #expect(abs(off - before.hostLag) < 100 + noise, "\(off) us, said \(before.hostLag)")
     }
-    live.host.relocator.correction = .locate(above: 3_000)
+    live.host.relocator.correction = .locate
     try await live.run { live.host.relocator.corrections == 1 }
     try await live.run(for: 200)
     watch.forget()

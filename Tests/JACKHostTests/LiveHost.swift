@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import CJACK
+import Choices
 import HostSync
 import Testing
 
@@ -82,7 +83,7 @@ final class LiveHost {
 
   /// Clicks on every beat from now on, with a sound that begins at its first sample.
   func click(beatsPerMinute: Double) {
-    change { $0.click.mode = .always }
+    change { $0.click.isOn = true }
     sound.initialize(repeating: 0.5)
     let click = Sound(UnsafeBufferPointer(sound))
     exchange.publish(SoundBank(number: 1, accent: click, beat: click, subdivision: click))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import CJACK
+import Choices
 import Glibc
 import HostSync
 import JACKHost
@@ -47,9 +48,9 @@ import JACKHost
     session = SessionState(
       timeline: Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: now),
       startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: true)
-    settings.click.mode = .always
+    settings.click.isOn = true
     settings.clock.runsWhileStopped = true
-    settings.pulse.rate = .perBeat(24)
+    settings.pulse.rate = .twentyFour
     exchange = AudioExchange(session: session, settings: settings)
     host = try JACKHost(name: "tactus", server: nil, exchange: exchange)
     host.timebaseWish = .master

@@ -118,7 +118,7 @@ def counter_reach(root, scratch):
 
 def play(root, scratch, *flags):
     objects = []
-    for module in ["BeatMath", "HostSync"]:
+    for module in ["BeatMath", "Choices", "HostSync"]:
         sources = [f"{root}/Sources/{module}/{name}" for name in sorted(os.listdir(f"{root}/Sources/{module}"))]
         target = f"{scratch}/{module}.o"
         if not os.path.exists(target):

@@ -2,6 +2,7 @@
 // An hour of audio cycles through HostSync, with everything on and everything changing, for RealtimeSanitizer:
 // what it does between enter and exit must not allocate, lock or make a system call.
 import BeatMath
+import Choices
 import HostSync
 
 @_silgen_name("__rtsan_ensure_initialized") func rtsanInitialise()
@@ -42,9 +43,9 @@ struct World {
       timeline: Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: Micros(1_000_000_000)),
       startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: true)
     bank = SoundBank(number: 1, accent: sound, beat: sound, subdivision: sound)
-    settings.click.mode = .always
+    settings.click.isOn = true
     settings.clock.runsWhileStopped = true
-    settings.pulse.rate = .perBeat(48)
+    settings.pulse.rate = .fortyEight
     settings.click.countsIn = true
   }
 

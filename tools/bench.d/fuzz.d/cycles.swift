@@ -62,7 +62,7 @@ final class Stage {
     settings.launch.alignment = input.chance(2) ? .nearest : .exact
     settings.hostIsTheClock = input.chance(3)
     settings.syncsStartStop = input.chance(2)
-    settings.click.mode = .always
+    settings.click.isOn = true
     settings.clock.runsWhileStopped = input.chance(2)
     if input.chance(2) { relocator.correction = .locate(above: 5_000) }
   }

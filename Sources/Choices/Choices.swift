@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
 
-/// The user's choices that matter inside a cycle. Changed whole; every field takes effect in the next cycle.
+// The user's choices as plain values: each type and each default exists here and nowhere else. What a hand can change while
+// music plays is a choice; what only a start can is configuration. Real-time code, as all that reads it in a cycle: no words,
+// no key paths, no heap.
+
+/// The choices that matter inside a cycle. Changed whole; every field takes effect in the next cycle.
 public struct Settings: Sendable, BitwiseCopyable {
   public var meter = Meter()
   /// Beats after which the session's grid repeats, for launches and for bars while nothing rolls. Not the meter.
@@ -30,7 +34,7 @@ public enum Lead: UInt8, Sendable, BitwiseCopyable {
   /// Another JACK client, the timebase master: its tempo and beat go into the session.
   case host
   /// `host` while another client is master, `link` otherwise.
-  case automatic
+  case auto
   /// A sequencer's MIDI clock at `control`: its tempo and beat go into the session.
   case midi
 }
@@ -54,7 +58,9 @@ public struct Meter: Hashable, Sendable, BitwiseCopyable {
   }
 
   /// `beatsPerBar`, whatever was asked for, within 1...64.
-  var beats: Int64 { Int64(min(64, max(1, beatsPerBar))) }
+  public var beats: Int64 {
+    @_noLocks @_noAllocation get { Int64(min(64, max(1, beatsPerBar))) }
+  }
 }
 
 /// Added to the time at which a port is heard. Positive: what leaves here is heard later than JACK's latencies
@@ -78,16 +84,16 @@ public struct Offsets: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-/// When the click sounds.
-public enum ClickMode: UInt8, Sendable, BitwiseCopyable {
-  case off
-  case whileRolling
+/// When a click that is on sounds.
+public enum ClickWhen: UInt8, Sendable, BitwiseCopyable {
   /// Follows the session whether the transport rolls or not.
   case always
+  case rolling
 }
 
 public struct ClickSettings: Sendable, BitwiseCopyable {
-  public var mode = ClickMode.off
+  public var isOn = false
+  public var when = ClickWhen.always
   /// Linear; 0...8.
   public var gain: Float = 0.5
   /// Clicks per beat, 1...8.
@@ -112,19 +118,71 @@ public struct ClockSettings: Sendable, BitwiseCopyable {
   public init() {}
 }
 
-/// How often `pulse` goes high.
-public enum PulseRate: Sendable, BitwiseCopyable {
-  case off
-  /// 1, 2, 4, 24 or 48; anything in 1...48 works.
-  case perBeat(Int32)
-  case perBar
+/// How often `pulse` goes high: once a bar, or so often a beat.
+public enum PulseRate: UInt8, Sendable, BitwiseCopyable {
+  case bar, one, two, four, twentyFour, fortyEight
+
+  /// Nil: once a bar.
+  public var perBeat: Int64? {
+    @_noLocks @_noAllocation get {
+      switch self {
+      case .bar: nil
+      case .one: 1
+      case .two: 2
+      case .four: 4
+      case .twentyFour: 24
+      case .fortyEight: 48
+      }
+    }
+  }
 }
 
 public struct PulseSettings: Sendable, BitwiseCopyable {
-  public var rate = PulseRate.perBeat(1)
+  public var isOn = true
+  public var rate = PulseRate.one
   /// Follows the session whether the transport rolls or not; `run` says which.
   public var runsWhileStopped = true
 
   @_noLocks @_noAllocation
   public init() {}
+}
+
+/// What something waits for that is asked for now: nothing, the next beat, or the next bar.
+public enum LaunchMoment: UInt8, Sendable, BitwiseCopyable {
+  case now, beat, bar
+}
+
+/// How near to its beat the song's start position is heard.
+public enum Alignment: UInt8, Sendable, BitwiseCopyable {
+  /// In the nearest cycle: at most half a period off.
+  case nearest
+  /// To the frame: the transport is sent back by less than a period first. A boundary that is too near for that is
+  /// left for the next. Not from the song's first period, which has no room before it: that starts as `nearest` does.
+  case exact
+}
+
+/// How starts are quantised.
+public struct LaunchSettings: Hashable, Sendable, BitwiseCopyable {
+  public var moment = LaunchMoment.bar
+  public var alignment = Alignment.nearest
+  /// A transport that waits longer looks broken; and JACK's own timeout must be longer.
+  public var longestWait = Micros(30_000_000)
+
+  public static var longestWaitAllowed: Micros {
+    @_noLocks @_noAllocation get { Micros(60_000_000) }
+  }
+
+  @_noLocks @_noAllocation
+  public init() {}
+
+  @_noLocks @_noAllocation
+  public static func == (left: LaunchSettings, right: LaunchSettings) -> Bool {
+    left.moment == right.moment && left.alignment == right.alignment && left.longestWait == right.longestWait
+  }
+}
+
+/// What is done about a host that counts frames and has drifted from the session: nothing but telling, or a locate to where it
+/// should be, at the next bar line.
+public enum Correction: UInt8, Sendable, BitwiseCopyable {
+  case off, locate
 }
