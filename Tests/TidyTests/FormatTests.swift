@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
 import TestSupport
 import Testing
 
@@ -10,12 +11,30 @@ func formatIsStrict() throws {
   #expect(done.status == 0, "swift format -i -r Sources Tests Package.swift\n\(done.errors)")
 }
 
-@Test("The scripts parse")
-func scriptsParse() throws {
-  for file in Repository.code() where file.lines[0].hasPrefix("#!") {
-    let isBash = file.lines[0].hasSuffix("bash") || file.lines[0].hasSuffix("/sh")
-    guard isBash else { continue }
-    let done = try ChildProcess.run(["bash", "-n", "\(Repository.root)/\(file.path)"])
-    #expect(done.status == 0, "\(done.errors)")
+@Test("shellcheck has nothing to say about the scripts")
+func scriptsAreChecked() throws {
+  let scripts = Repository.code().filter {
+    let first = $0.lines[0]
+    return first.hasPrefix("#!") && (first.hasSuffix("bash") || first.hasSuffix("/sh"))
+      || $0.path.hasSuffix(".sh")
   }
+  #expect(scripts.count > 15, "the scripts were not found")
+  try hasNothingToSay("shellcheck", scripts.map { "\(Repository.root)/\($0.path)" })
+}
+
+@Test("ruff and the type checker have nothing to say about the workshop")
+func workshopIsChecked() throws {
+  let workshop = "\(Repository.root)/tools/lib"
+  try hasNothingToSay("ruff", ["check", "--quiet", "--output-format", "concise", workshop])
+  try hasNothingToSay("mypy", ["--config-file", "\(workshop)/pyproject.toml", "\(workshop)/workshop"])
+}
+
+/// A checker of tools/.venv; one that is missing has judged nothing.
+private func hasNothingToSay(_ checker: String, _ words: [String]) throws {
+  let program = "\(Repository.root)/tools/.venv/bin/\(checker)"
+  try #require(access(program, X_OK) == 0, "\(checker) is not in tools/.venv: run tools/lab prepare")
+  // Its first line names the place where it was installed, which may have moved.
+  let command = checker == "mypy" ? ["\(Repository.root)/tools/.venv/bin/python", "-m", checker] : [program]
+  let done = try ChildProcess.run(command + words)
+  #expect(done.status == 0, "\(checker):\n\(done.output)\(done.errors)")
 }

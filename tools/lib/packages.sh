@@ -7,6 +7,7 @@
 #   need_venv                  tools/.venv with tools/lib/python.txt, the peers that come from PyPI
 
 tools=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# shellcheck disable=SC2034 # for who sources this
 root=$(dirname "$tools")
 
 # shellcheck disable=SC2034

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The programs of a scene, and how long their process callbacks take."""
+
+import array
+import mmap
+import os
+from collections.abc import Mapping, Sequence
+
+from .. import build, listening
+from ..common import say
+from ..peers import driver
+
+TIMES = "/dev/shm/callback-time"
+
+
+def timed() -> dict[str, str]:
+    """An environment in which a program's process callback is timed."""
+    return dict(os.environ, LD_PRELOAD=build.native("callback_time"), CALLBACK_TIME=TIMES)
+
+
+class Times:
+    """Of the callbacks of a process, from now on."""
+
+    def __init__(self, process: int) -> None:
+        self.process, self.skip = process, 0
+        self.skip = len(self.calls()[0])
+
+    def calls(self) -> tuple[Sequence[int], Sequence[int]]:
+        with open(f"{TIMES}.{self.process}", "rb") as file:
+            log = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+        values = array.array("I", log[8:8 + 8 * int.from_bytes(log[:8], "little")])
+        return values[0::2][self.skip:], values[1::2][self.skip:]
+
+    def figures(self) -> dict[str, object]:
+        def of(values: Sequence[int]) -> dict[str, float]:
+            ordered = sorted(values)
+            at = {name: ordered[min(len(ordered) - 1, int(len(ordered) * part))] / 1000
+                  for name, part in (("median", 0.5), ("p99", 0.99), ("p99.9", 0.999))}
+            return {**at, "max": ordered[-1] / 1000}
+
+        elapsed, cpu = self.calls()
+        return {"calls": len(elapsed), "elapsed_us": of(elapsed), "cpu_us": of(cpu)}
+
+
+def tactus(program: str, *options: str, environment: Mapping[str, str] | None = None) -> driver.Program:
+    return driver.Program([program, "--name", "tactus", *options], environment)
+
+
+def ear(*options: object) -> listening.Ear:
+    """What it hears is passed on as it is."""
+    return listening.Ear([str(option) for option in options], say)

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""tools/bench audio: builds what it needs, plays each scene in a lab of its own (audio_scene), prints a table (table)."""
+
+import sys
+import time
+from types import SimpleNamespace
+from typing import Any
+
+from .. import build
+from ..common import Number, choices, machine, play, read_words, shell, write_json
+from . import table
+
+Scene = dict[str, Any]
+USAGE = """\
+usage: tools/bench audio [options]
+
+What tactus and LinkHut play, judged in the same run by tools/listen: clicks against the beat of the reference Link
+library, MIDI clock, process callback times. About 9 minutes.
+
+  --quick          less of everything, under a minute
+  --only NAMES     some scenes: {}
+  --json FILE      all figures, with a list of every beat, as JSON ("-": standard output instead of the table)
+  --tactus PROGRAM this build of tactus (default: .build/release/tactus, built first)
+  --without-tactus LinkHut alone: does the method find what is known of it?
+  --endurance MIN  only this: MIN minutes at 64 frames, xruns counted
+docs/benchmarks.md says how it measures and what its own error is."""
+
+NAMES = ["self-test", "beat", "periods", "rates", "pipewire", "busy", "stall", "clock", "callback"]
+
+
+def steady(bpm: float, seconds: float) -> Scene:
+    return {"name": f"{bpm:g}", "tempo": bpm, "seconds": seconds}
+
+
+def changes(seconds: float) -> Scene:
+    """A new tempo every few seconds, halfway between two beats: in the middle of the bar, of a loop, of a set."""
+    return {"name": "tempo-changes", "tempo": 120, "seconds": seconds, "changes": [140, 97.3, 187.3, 60.7, 120]}
+
+
+def scene(name: str, title: str, kind: str = "beat", period: int = 256, rate: int = 48000, **more: object) -> Scene:
+    return {"name": name, "title": title, "kind": kind, "period": period, "rate": rate, **more}
+
+
+def scenes(options: SimpleNamespace) -> list[Scene]:
+    if options.endurance:
+        seconds = options.endurance * 60
+        return [scene("endurance", f"64 frames for {options.endurance:g} minutes", "callback", 64, seconds=seconds)]
+    only = choices("bench audio", "--only", options.only, NAMES)
+    return [s for s in (quick() if options.quick else full()) if s["name"] in only]
+
+
+def quick() -> list[Scene]:
+    return [
+        scene("self-test", "the method on a click that is known", "exact", offsets=[1000], seconds=2),
+        scene("beat", "clicks, jackd, 48 kHz, 256 frames", sections=[steady(187.3, 8), changes(8)]),
+        scene("stall", "forced stalls of 60 ms", "stall", realtime=False, rounds=1, victims=["server"]),
+        scene("callback", "process callback, 64 frames", "callback", 64, seconds=4),
+    ]
+
+
+def full() -> list[Scene]:
+    found = [
+        scene("self-test", "the method on a click that is known", "exact", offsets=[0, 1000, -3700], seconds=5),
+        scene("beat", "clicks, jackd, 48 kHz, 256 frames",
+              sections=[steady(60, 20), steady(120, 101), steady(187.3, 20), changes(25)]),
+    ]
+    for period in (64, 1024):
+        found.append(scene("periods", f"clicks, jackd, 48 kHz, {period} frames", period=period,
+                           sections=[steady(187.3, 15)]))
+    for rate in (44100, 96000):
+        found.append(scene("rates", f"clicks, jackd, {rate / 1000:g} kHz, 256 frames", rate=rate,
+                           sections=[steady(187.3, 15)]))
+    for period in (256, 1024):
+        found.append(scene("pipewire", f"clicks, PipeWire, 48 kHz, {period} frames", period=period, pipewire=True,
+                           sections=[steady(187.3, 15), changes(10)][:2 if period == 256 else 1]))
+    found += [
+        scene("busy", "three busy loops, no real-time scheduling", "busy", realtime=False, seconds=30),
+        scene("stall", "forced stalls of 60 ms", "stall", realtime=False, rounds=2,
+              victims=["server", "tactus", "LinkHut"]),
+        scene("clock", "MIDI clock from odd places", "clock"),
+        scene("callback", "process callback, 64 frames", "callback", 64, seconds=12),
+    ]
+    return found
+
+
+def main(words: list[str]) -> int:
+    options = read_words("bench audio", USAGE.format(", ".join(NAMES)), words, {
+        "--quick": False, "--only": None, "--json": None, "--tactus": None, "--without-tactus": False,
+        "--endurance": Number(0.0, 0, kind=float)})
+    planned = scenes(options)
+    shell("need_packages", "ableton-link-utils", "jack-midi-clock")
+    # Everything is built before a lab closes the network.
+    for name in ("listen", "callback_time", "least"):
+        build.native(name)
+    tactus = None if options.without_tactus else build.tactus(options.tactus)
+    build.lab()
+    results = []
+    for scene in planned:
+        sys.stderr.write(f"{scene['title']} ...\n")
+        lab = ["--period", str(scene["period"]), "--rate", str(scene["rate"]), *["--pipewire"] * scene.get("pipewire", False),
+               *["--no-realtime"] * (not scene.get("realtime", True))]
+        began = time.monotonic()
+        status, lines = play(lab, "bench.audio_scene", {**scene, "tactus": tactus})
+        results.append({"scene": scene, "seconds": round(time.monotonic() - began, 1), "status": status, "lines": lines})
+        if options.json != "-":
+            print(table.of(results[-1]), flush=True)
+    write_json(options.json, {"machine": machine(), "results": results})
+    return 1 if any(result["status"] != 0 for result in results) else 0

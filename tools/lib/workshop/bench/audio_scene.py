@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What happens inside of the lab: the programs are started, join one Link session, play; tools/listen judges them.
+Prints JSON lines."""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from .. import build, listening, processes
+from ..common import say
+from ..peers import driver
+from . import actors
+
+Scene = dict[str, Any]
+CLICKS = {"tactus": "tactus:click_1", "LinkHut": "LinkHut:out_1"}
+# The control of a scene with stalls: a click of the listener's own, timed by the wake-ups of its own cycle.
+CONTROL = ("--exact", "0", "--clock", "wall")
+
+
+@contextlib.contextmanager
+def ensemble(scene: Scene, *listens: str, clock: str = "always", environment: Mapping[str, str] | None = None
+             ) -> Iterator[tuple[listening.Ear, dict[str, int]]]:
+    """The listener first: it founds the session, so the others measure its clock, never it theirs. Whom it hears, with the
+    number of each process."""
+    players = ["LinkHut"] + (["tactus"] if scene["tactus"] else [])
+    ports = [CLICKS[name] for name in players] + (["tactus:clock"] if scene["tactus"] else [])
+    ports += ["exact:out"] if "--exact" in listens else []
+    ear = actors.ear("--events", "--tempo", "131", *listens, *ports)
+    tactus = actors.tactus(scene["tactus"], "--click", f"--clock={clock}", environment=environment) if scene["tactus"] else None
+    hut = driver.Peer("linkhut", environment=environment)
+    running = {**({"tactus": tactus.pid} if tactus else {}), "LinkHut": hut.ask("status")["pid"]}
+    hut.ask("enable on")
+    hut.ask(f"wait peers {len(players)} 10")
+    hut.ask("play")
+    ear.wait_for_peers(len(players))
+    time.sleep(2.5)  # they measure the session's clock; then one more beat or two
+    yield ear, running
+    ear.end()
+    if tactus:
+        tactus.end()
+    hut.end()
+
+
+def beat(scene: Scene) -> None:
+    with ensemble(scene) as (ear, _):
+        ear.tell("roll")  # so that bar, beat and tick are shown; a start waits for its bar
+        time.sleep(12)  # JACK's own clock, by which is judged, takes so long to settle in a server's first seconds
+        for section in scene["sections"]:
+            ear.tell(f"tempo {section['tempo']}")
+            time.sleep(1.2)
+            ear.tell(f"section {section['name']}")
+            tempi = section.get("changes", [])
+            for bpm in tempi:
+                time.sleep(section["seconds"] / (len(tempi) + 1))
+                ear.tell(f"tempo {bpm} half")
+            time.sleep(section["seconds"] / (len(tempi) + 1))
+            ear.report()
+
+
+def exact(scene: Scene) -> None:
+    """Once in the listener itself; once in another process, a Link peer that has to measure the session."""
+    for offset in scene["offsets"]:
+        for is_other in (False, True):
+            ear = actors.ear("--events", "--tempo", "187.3", *([] if is_other else ["--exact", offset]), "exact:out")
+            player = None
+            if is_other:
+                time.sleep(1)
+                player = subprocess.Popen([build.native("listen"), "--name", "exact-peer", "--exact", str(offset), "--for",
+                                           "1000"], stdout=subprocess.DEVNULL)
+            ear.wait_for_peers(1 if is_other else 0)
+            time.sleep(2.5 if is_other else 0)
+            ear.section(f"{offset:+g}_us," + ("_through_Link" if is_other else "_same_peer"), scene["seconds"])
+            ear.end()
+            if player:
+                player.kill()
+                player.wait()
+            time.sleep(0.5)
+
+
+def busy(scene: Scene) -> None:
+    with ensemble(scene, *CONTROL) as (ear, _):
+        ear.tell("tempo 187.3")
+        time.sleep(2)
+        loops = [subprocess.Popen(["sh", "-c", "while :; do :; done"]) for _ in range(3)]
+        ear.section("busy", scene["seconds"])
+        for loop in loops:
+            loop.kill()
+
+
+def stall(scene: Scene) -> None:
+    """Stop a process for 60 ms, again and again, at moments that have nothing to do with the beat."""
+    with ensemble(scene, *CONTROL) as (ear, running):
+        ear.tell("tempo 187.3")
+        time.sleep(2)
+        running["server"] = processes.server()
+        for who in scene["victims"]:
+            if who in running:
+                ear.tell(f"section {who}_stopped")
+                time.sleep(0.5)
+                for _ in range(scene["rounds"]):
+                    os.kill(running[who], signal.SIGSTOP)
+                    time.sleep(0.06)
+                    os.kill(running[who], signal.SIGCONT)
+                    time.sleep(4.13)
+                ear.report()
+
+
+def clock(scene: Scene) -> None:
+    jack_midi_clock()
+    if not scene["tactus"]:
+        return
+    with ensemble(scene, clock="rolling") as (ear, _):
+        for frame in (0, 100_001):
+            for line, seconds in (("tempo 97", 0.0), ("halt", 1), (f"locate {frame}", 1), (f"section from_{frame}", 0.3),
+                                  ("roll", 5), ("tempo 133.7 half", 3)):
+                ear.tell(line)
+                time.sleep(seconds)
+            ear.report()
+
+
+def jack_midi_clock() -> None:
+    """Its grid is JACK transport's, so that is what it is judged by: a plain timebase master, from two frames."""
+    for bpm, frame in ((120, 0), (97, 100_001)):
+        player = subprocess.Popen(["jack_midi_clock"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        ear = actors.ear("--events", "--timebase", bpm, "--song", bpm, "--latency", 0, "jack_midi_clock:mclk_out")
+        ear.wait("ready", 30)
+        for line, seconds in ((f"locate {frame}", 0.5), (f"section from_{frame}", 0), ("roll", 6), ("halt", 0)):
+            ear.tell(line)
+            time.sleep(seconds)
+        ear.report()
+        ear.end()
+        player.terminate()
+        player.wait()
+
+
+def callback(scene: Scene) -> None:
+    environment = actors.timed()
+    with ensemble(scene, environment=environment) as (ear, running):
+        # They do nothing, or add in a register for some microseconds: what takes longer is the machine's doing.
+        least = {name: driver.Program([build.native("least"), *words], environment)
+                 for name, words in (("nothing", []), ("5 us of adding", ["adding", "5"]))}
+        ear.tell("tempo 187.3")
+        ear.tell("roll")
+        time.sleep(2.5)
+        times = {name: actors.Times(process) for name, process in running.items()}
+        times |= {name: actors.Times(program.pid) for name, program in least.items()}
+        ear.section("callback", scene["seconds"])
+        for name, found in times.items():
+            say({"type": "callback", "program": name, **found.figures()})
+        say({"type": "not_finished", "programs": not_finished()})
+        for program in least.values():
+            program.end()
+
+
+def not_finished() -> dict[str, int]:
+    """Whom jackd found late, and how often."""
+    counts: dict[str, int] = {}
+    path = os.path.join(os.environ.get("LAB_DIR", ""), "jackd-1.log")
+    if os.path.exists(path):
+        with open(path, errors="replace") as file:
+            for line in file:
+                if "was not finished" in line and "client = " in line:
+                    name = line.split("client = ")[1].split()[0]
+                    counts[name] = counts.get(name, 0) + 1
+    return counts
+
+
+def main(words: list[str]) -> None:
+    scene = json.loads(words[0])
+    {"beat": beat, "exact": exact, "busy": busy, "stall": stall, "clock": clock, "callback": callback}[scene["kind"]](scene)

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""usage: tools/bench [--quick] [--only AREA,...] [--out DIR] [--charts DIR]
+
+Every area, one after the other, in under half an hour once everything is built: DIR (default: .build/bench) gets AREA.txt,
+AREA.json and summary.txt, and --charts the pictures (default: DIR).
+
+  --quick     each area's own --quick: about ten minutes
+  --only ...  these areas and their charts"""
+
+import os
+import subprocess
+import sys
+import time
+
+from .. import build
+from ..common import ROOT, TOOLS, choices, machine, read_words
+from . import charts, fuzz_osc, link
+
+# What is about microseconds comes first; what only loads the machine, last. Some are shorter here than
+# alone: rounds of joining, packets for the fuzzers.
+PLAN: dict[str, list[str]] = {
+    "link": [], "start": [], "crowd": [], "audio": [], "host": [], "osc": [],
+    "peers": ["--quick"], "fuzz": ["--quick"], "fuzz-osc": ["--quick"]}
+QUIET, PATIENCE = 0.06, 60.0  # of the machine in use by others, and how many seconds that is waited for
+
+
+def in_use(seconds: float = 2.0) -> float:
+    """The part of all processors' time that is not idle."""
+    def read() -> tuple[int, int]:
+        with open("/proc/stat") as file:
+            values = [int(word) for word in file.readline().split()[1:9]]
+        return sum(values), values[3] + values[4]
+
+    all_before, idle_before = read()
+    time.sleep(seconds)
+    everything, idle = read()
+    return 1 - (idle - idle_before) / max(1, everything - all_before)
+
+
+def measure(name: str, words: list[str], path: str) -> tuple[str, bool]:
+    """The area's text and JSON; a line for the summary, and whether it went well."""
+    end = time.monotonic() + PATIENCE
+    while (busy := in_use()) > QUIET and time.monotonic() < end:
+        pass
+    sys.stderr.write(f"bench: {name} ...\n")
+    began = time.monotonic()
+    with open(path + ".txt", "w") as text:
+        status = subprocess.run([os.path.join(TOOLS, "bench"), name, *words, "--json", path + ".json"], check=False,
+                                stdin=subprocess.DEVNULL, stdout=text).returncode
+    seconds = time.monotonic() - began
+    noise = f", {100 * busy:.0f} % of the machine in use by others before it" if busy > QUIET else ""
+    failed = f", FAILED with status {status}" if status else ""
+    return f"tools/bench {' '.join([name, *words])}: {seconds:.0f} s{noise}{failed}", not status
+
+
+def main(words: list[str]) -> int:
+    options = read_words("bench", __doc__, words, {
+        "--quick": False, "--only": None, "--out": os.path.join(ROOT, ".build", "bench"), "--charts": None})
+    only = choices("bench", "--only", options.only, list(PLAN))
+    os.makedirs(options.out, exist_ok=True)
+    # What the areas would build between two measurements.
+    for make in (build.tactus, build.static_tactus, fuzz_osc.program, link.program, build.lab):
+        make()
+    build.product("link-peer")
+    began, went_well = time.monotonic(), True
+    commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], check=False, stdout=subprocess.PIPE, text=True)
+    summary = [f"{time.strftime('%d %B %Y', time.gmtime())}, {machine()}, commit {commit.stdout.strip() or 'unknown'}"]
+    for name, extra in PLAN.items():
+        if name in only:
+            line, is_well = measure(name, ["--quick"] if options.quick else extra, os.path.join(options.out, name))
+            went_well = went_well and is_well
+            summary.append(line)
+            print(line, flush=True)
+    charts.main([options.out, options.charts or options.out])
+    summary.append(f"all: {(time.monotonic() - began) / 60:.1f} minutes")
+    with open(os.path.join(options.out, "summary.txt"), "w") as file:
+        file.write("\n".join(summary) + "\n")
+    print(f"{summary[-1]}\ntexts and figures: {options.out}")
+    return 0 if went_well else 1

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""tools/bench fuzz [packets|json5|midi|bbt] [--quick] [--runs N] [--seed N] [--json FILE]
+
+Feeds 10,000,000 mutated packets (--quick: 200,000; --runs: as many as you say) to LinkWire's decoders, and to a
+LinkSession as if they came from the network, under libFuzzer and the address sanitizer. Starts from real captured
+packets. Fails on a crash, an over-read, or a packet that is another one after being written and read again; the
+packet is then in a file that libFuzzer names, and the seed repeats the run. With json5 the same for the reader of
+the configuration: as many documents, starting from one with all that the language has. With midi for what comes in
+at the port "control" (1,000,000 streams: the map of keys and knobs, the clock that leads, the audio cycle), with bbt for
+the bars and beats that other JACK clients show and ask for (1,000,000 series, through the audio cycle)."""
+
+import glob
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from typing import NamedTuple
+
+from .. import build
+from ..common import ROOT, Number, choices, fail, read_words, shell, write_json
+
+HARNESS = os.path.join(build.NATIVE, "fuzz")
+SANITIZE = "-sanitize=address,fuzzer"
+
+
+class Subject(NamedTuple):
+    modules: list[str]
+    harness: list[str]
+    things: str
+    longest: int
+    runs: int  # as many as six to ten minutes allow: a series is played through a hundred cycles
+    quick_runs: int
+
+
+SUBJECTS = {
+    "packets": Subject(["BeatMath", "LinkWire", "LinkSession"], ["fuzz"], "packets", 600, 10_000_000, 200_000),
+    "json5": Subject(["JSON5"], ["json5"], "documents", 4000, 10_000_000, 200_000),
+    "midi": Subject(["BeatMath", "Choices", "HostSync", "MIDIControl"], ["midi", "cycles"], "streams", 160, 1_000_000, 50_000),
+    "bbt": Subject(["BeatMath", "Choices", "HostSync"], ["bbt", "cycles"], "series", 400, 1_000_000, 50_000),
+}
+CHOICES = b"\1" * 16  # what a stage is set to
+CORPUS = {
+    "json5": [(rb"""// a
+{ a: [1, .5, 0xff, -Infinity, NaN, 1e3,], 'b': "\u00e9\ud83c\udfb5\
+\x41\n", /* c */ "c": {d: null, $e: true, """ + "été: false}, }\n".encode())],
+    "midi": [(b"note 36 ch 10 = tap\ncc 1 = tempo 60..180, click/volume 2..0\nmmc deferred play = rewind, start now\n"
+              b"bend ch 16 = /tactus/click/volume\n"),
+             # Clocks, a Start among them, a machine's locate.
+             CHOICES + b"\2\0\1\10\1\2\2\2\3\2" * 60 + b"\2\3\1\10" + b"\1\10\1\2\2\2\3\2\0\1" * 30
+             + b"\1\307\177\177\6\104\6\1\0\0\1\2\3"],
+    # A master that goes on evenly.
+    "bbt": [CHOICES + b"\3\1\1\2\50\17\1\0\1\1\1\1\1\1\1\1" * 80],
+}
+
+
+def captured() -> list[bytes]:
+    """The packets of a capture of real peers."""
+    with open(f"{ROOT}/Tests/LinkWireTests/captured.pcap", "rb") as file:
+        data = file.read()
+    seen, at = set(), 24
+    while at + 16 <= len(data):
+        size = struct.unpack_from("<I", data, at + 8)[0]
+        frame = data[at + 16:at + 16 + size]
+        seen.add(frame[14 + (frame[14] & 15) * 4 + 8:])
+        at += 16 + size
+    return sorted(seen)
+
+
+def compiled(subject: Subject, work: str) -> str:
+    sources = {module: sorted(glob.glob(f"{ROOT}/Sources/{module}/**/*.swift", recursive=True)) for module in subject.modules}
+    sources["Fuzz"] = [f"{HARNESS}/{name}.swift" for name in subject.harness]
+    for module, files in sources.items():
+        if subprocess.run(["swiftc", "-swift-version", "6", "-O", "-wmo", "-parse-as-library", SANITIZE, "-module-name", module,
+                           "-emit-module", "-emit-module-path", f"{work}/{module}.swiftmodule", "-I", work, "-c", "-o",
+                           f"{work}/{module}.o", *files], check=False).returncode != 0:
+            fail("bench fuzz", f"{module} does not compile", 1)
+    # The linker warns of a hundred symbols of the sanitizer's own.
+    linked = subprocess.run(["swiftc", SANITIZE, *(f"{work}/{module}.o" for module in sources), "-o", f"{work}/fuzz"],
+                            check=False, capture_output=True, text=True)
+    if linked.returncode != 0:
+        fail("bench fuzz", f"the harness does not link\n{linked.stderr}", 1)
+    return f"{work}/fuzz"
+
+
+def main(words: list[str]) -> None:
+    options = read_words("bench fuzz", __doc__, words, {
+        "--quick": False, "--runs": Number(0, 1), "--seed": Number(20808, 0), "--json": None})
+    name = options.words[-1] if options.words else "packets"
+    choices("bench fuzz", "", name, list(SUBJECTS))
+    subject = SUBJECTS[name]
+    shell("need_swift")
+    with tempfile.TemporaryDirectory() as work:
+        program = compiled(subject, work)
+        os.mkdir(f"{work}/corpus")
+        for number, seed in enumerate(CORPUS.get(name) or captured()):
+            with open(f"{work}/corpus/{number}", "wb") as file:
+                file.write(seed)
+        runs = options.runs or (subject.quick_runs if options.quick else subject.runs)
+        # Without it a crash would wait for Swift's backtracer. The runtime leaks what it keeps for good.
+        environment = dict(os.environ, SWIFT_BACKTRACE="enable=no", ASAN_OPTIONS="detect_leaks=0")
+        began = time.monotonic()
+        done = subprocess.run([program, f"-runs={runs}", f"-seed={options.seed}", f"-max_len={subject.longest}",
+                               "-print_final_stats=1", f"-artifact_prefix={os.getcwd()}/", f"{work}/corpus"], check=False,
+                              env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    if done.returncode != 0:
+        sys.stderr.write("\n".join(done.stdout.splitlines()[-40:]) + "\n")
+        fail("bench fuzz", f"seed {options.seed}: one of the {subject.things} did harm", 1)
+    seconds = int(time.monotonic() - began)
+    executed = int(re.findall(r"^stat::number_of_executed_units: *(\d+)", done.stdout, re.MULTILINE)[-1])
+    covered = int(re.findall(r"cov: (\d+)", done.stdout)[-1])
+    print(f"fuzz: {executed} {subject.things} in {seconds} s, seed {options.seed}, {covered} branches reached: "
+          "no crash, no over-read")
+    write_json(options.json, {subject.things: executed, "seconds": seconds, "seed": options.seed, "branches": covered})

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One scene of tools/bench host, inside of its lab; prints JSON lines."""
+
+import json
+import math
+import time
+from typing import Any
+
+from .. import build, listening
+from ..common import say
+from ..peers import driver
+from . import actors
+
+RATE = 48000
+Scene = dict[str, Any]
+
+
+def ear(*ports: object, quantum: int = 4) -> listening.Ear:
+    """The listener first: it founds the session, so the others measure its clock, never it theirs."""
+    return actors.ear("--tempo", "131", "--quantum", quantum, *ports)
+
+
+def bbt(scene: Scene) -> None:
+    """Bar, beat and tick as shown, for tactus and for the naive bridge, one after the other."""
+    for who in ("tactus", "naive"):
+        # Nothing of the naive bridge's sounds; the hardware's latency is that of any port that feeds it.
+        judge = ear("tactus:click_1") if who == "tactus" else ear("exact:out", "--exact", "0")
+        player = (actors.tactus(scene["tactus"], "--launch=now", "--no-osc") if who == "tactus"
+                  else driver.Program([build.native("naive")]))
+        judge.wait_for_peers(1)
+        time.sleep(2.5)
+        judge.tell("roll")
+        for tempo in scene["tempos"]:
+            judge.tell(f"tempo {tempo}")
+            time.sleep(1.2)
+            judge.section(f"{who}_{tempo:g}", scene["seconds"])
+        judge.tell("halt")
+        time.sleep(0.2)
+        judge.end()
+        player.end()
+        time.sleep(0.5)
+
+
+def look(judge: listening.Ear) -> listening.Message:
+    time.sleep(0.05)
+    return judge.look()
+
+
+def wait_for(judge: listening.Ear, state: int, seconds: float) -> None:
+    """Until JACK's transport is stopped (0) or rolls (1)."""
+    deadline = time.monotonic() + seconds
+    while look(judge)["state"] != state and time.monotonic() < deadline:
+        pass
+
+
+def press(judge: listening.Ear, is_slowed: bool, tempo: float, quantum: int, starter: str, turn: int) -> None:
+    """Locates to a whole beat of the song whose turn in the session's quantum is soon, and starts there."""
+    ahead = (0.9 if is_slowed else 0.3) + 0.071 * turn
+    beat = math.ceil(look(judge)["beat"] + ahead * tempo / 60)
+    micros = round(60e6 / tempo)
+    judge.tell(f"locate {round((28 + (beat - 28) % quantum) * micros * RATE / 1e6)}")
+    time.sleep(0.2)
+    judge.tell({"transport": "roll", "peer": "play"}[starter])
+    # The other client may send the first start a boundary on.
+    wait_for(judge, 1, 2 * quantum * micros / 1e6 + 1)
+    time.sleep(0.1)
+
+
+def start(scene: Scene) -> None:
+    """Starts from a whole number of beats into the song, as a DAW that counts frames hears them."""
+    slow = driver.Peer("jack") if scene["slowed"] else None
+    if slow:
+        slow.ask("slow 200")
+    for align in ("nearest", "exact"):
+        for quantum in scene["quantums"]:
+            judge = ear("--start-stop", "tactus:click_1", quantum=quantum)
+            player = actors.tactus(scene["tactus"], f"--align={align}", f"--quantum={quantum}", "--start-stop-sync", "--no-osc")
+            judge.wait_for_peers(1)
+            time.sleep(2)
+            judge.tell("section warming")
+            for tempo in scene["tempos"]:
+                judge.tell(f"tempo {tempo}")
+                time.sleep(0.5)
+                for turn in range(1 if tempo < 60 else scene["rounds"]):
+                    for starter in ("transport", "peer"):
+                        press(judge, scene["slowed"], tempo, quantum, starter, turn)
+                        judge.section(f"{align}_{tempo:g}_{quantum}_{starter}_{turn}", 0.5)
+                        judge.tell({"transport": "halt", "peer": "stop"}[starter])
+                        wait_for(judge, 0, 2)
+            judge.end()
+            player.end()
+            time.sleep(0.3)
+    if slow:
+        slow.end()
+
+
+def lead(scene: Scene) -> None:
+    """Another client is timebase master and ramps; how far the session is from the bar that it shows, and how often the
+    session changes while it does not."""
+    ticks = scene["ticks"]
+    leader = driver.Peer("jack")
+    leader.ask(f"master 131 {ticks}")
+    judge = ear("tactus:click_1")
+    player = actors.tactus(scene["tactus"], "--lead=host", "--no-osc")
+    hut = driver.Peer("linkhut")
+    hut.ask("enable on")
+    judge.wait_for_peers(2)
+    time.sleep(2)
+    judge.tell("section warming")
+    judge.tell("roll")
+    wait_for(judge, 1, 5)
+    time.sleep(2)
+    turns = [("a ramp down", 90, 4, 4), ("a ramp up", 150, 6, 4), ("a step", 133, 0, 4),
+             ("silence", 133, 0, scene["silence"])]
+    for name, tempo, seconds, listens in turns:
+        if name != "silence":
+            leader.ask(f"ramp {tempo} {seconds}")
+            time.sleep(seconds + 3)
+        section = f"{ticks}_{tempo}_{name.replace(' ', '-')}"
+        judge.section(section, listens)
+        say({"type": "hut", "section": section, "tempo": hut.ask("status")["tempo"]})
+    for each in (judge, player, hut, leader):
+        each.end()
+
+
+def main(words: list[str]) -> None:
+    scene = json.loads(words[0])
+    {"bbt": bbt, "start": start, "lead": lead}[scene["kind"]](scene)

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""usage: tools/bench osc [-h] [--quick] [--seed SEED] [--json FILE]
+
+tools/bench osc: how soon the control surface acts and tells, and what it costs, on the real program in a lab.
+
+    dispatch   round trip of a ping on an idle surface
+    latency    from the packet to the cycle boundary after it, and from there to the audio cycle that shows the change:
+               pulses switched on and off at random moments, seen at the port
+    beat       from the moment of a beat (exact group) to its beat message
+    exact      the pulses at the port against beats extrapolated from the timeline message of a bar before
+    fader      tempo/fader moved 200 times a second: tempos that reach the session, and where it ends
+    feedback   processor time with 16 subscribers to every group, against the same program with none
+    dearest    the packet that costs the surface's thread most, of those that a search finds: it changes a packet, keeps what made
+               it dearer, and begins anew when nothing does. What the kernel says that the thread ran (schedstat)
+    flood      that packet 4000 times a second: pings beside it, and the thread's share of a core
+    trees      eight HTTP clients that ask for the whole tree 300 times in a row, again and again: the same
+    end        SIGTERM while both go on: seconds until the program has ended
+
+options:
+  -h, --help   show this help message and exit
+  --quick      a tenth of the rounds
+  --seed SEED  of the search (1)
+  --json FILE"""
+
+import subprocess
+import sys
+import threading
+import time
+from statistics import median
+from typing import Any
+
+from .. import build, processes
+from ..common import LAB, Number, is_in_lab, module, read_words, write_json
+from ..osc import Controller
+from ..peers import driver
+from .osc_hostile import Attack, Flood, Search, Surface, Trees
+
+QUERY = 20810
+Figures = dict[str, Any]
+
+
+def spread(values: list[float]) -> Figures:
+    values = sorted(values)
+    worst: float = max(values, key=abs)
+    return {"median": round(median(values), 3), "95": round(values[len(values) * 95 // 100], 3),
+            "worst": round(worst, 3), "of": len(values)}
+
+
+def dispatch(count: int) -> Figures:
+    controller = Controller()
+    return {"round_trip_ms": spread([controller.ping() or 2000.0 for _ in range(count)])}
+
+
+def latency(count: int) -> Figures:
+    controller = Controller()
+    controller.say("tempo", "f", 999.0)
+    controller.say("pulse/rate", "s", "48")
+    time.sleep(0.5)
+    said = subprocess.run([build.native("pulse"), "toggles", str(count)], stdout=subprocess.PIPE, text=True, check=True).stdout
+    controller.say("pulse/rate", "s", "1")
+    controller.say("pulse", "i", 1)
+    controller.say("tempo", "f", 120.0)
+    time.sleep(0.5)
+    pairs = [(float(before) / 1000, float(after) / 1000) for before, after in map(str.split, said.splitlines())]
+    return {"after_boundary_ms": spread([after for _, after in pairs]),
+            "in_all_ms": spread([before + after for before, after in pairs]),
+            "changes_seen": len(pairs), "asked": count}
+
+
+def beat_and_exact(seconds: int) -> Figures:
+    controller = Controller()
+    controller.say("tempo", "f", 174.0)
+    time.sleep(0.5)
+    controller.say("subscribe", "is", controller.port, "beat exact")
+    listener = subprocess.Popen([build.native("pulse"), "onsets", str(seconds)], stdout=subprocess.PIPE, text=True)
+    line: list[float] = []
+    late: list[float] = []
+    lines: list[tuple[float, list[float]]] = []
+    for came, path, arguments in controller.told(seconds):
+        if path == "timeline":
+            line = arguments
+            lines.append((came, line))
+        if path == "beat" and line:
+            beats = line[1] + (came - line[2]) * line[0] / 60e6
+            # The beat that was just reached.
+            late.append((beats - round(beats)) * 60e6 / line[0] / 1000)
+    controller.say("unsubscribe", "i", controller.port)
+    pulses = [float(word) for word in listener.communicate()[0].split()]
+    errors = []
+    for pulse in pulses:
+        known = [line for came, line in lines if came < pulse - 1e6]
+        if known:
+            bpm, beats, moment, _ = known[-1]
+            reached = beats + (pulse - moment) * bpm / 60e6
+            errors.append((reached - round(reached)) * 60e6 / bpm / 1000)
+    controller.say("tempo", "f", 120.0)
+    return {"beat": {"late_ms": spread(late)}, "exact": {"error_ms": spread(errors)}}
+
+
+def fader(seconds: int) -> Figures:
+    controller = Controller()
+    controller.say("tempo/range", "ff", 60.0, 180.0)
+    controller.say("subscribe", "is", controller.port, "state exact")
+    list(controller.told(1.0))
+    mover = Controller()
+
+    def move() -> None:
+        for step in range(seconds * 200):
+            mover.say("tempo/fader", "f", 0.25 + 0.5 * (step % 200) / 200)
+            time.sleep(0.005)
+        mover.say("tempo/fader", "f", 0.625)
+
+    thread = threading.Thread(target=move)
+    thread.start()
+    tempos = [(came, arguments[0]) for came, path, arguments in controller.told(seconds + 2) if path == "timeline"]
+    thread.join()
+    changes = [came for (came, tempo), (_, before) in zip(tempos[1:], tempos) if tempo != before]
+    busiest = max((sum(1 for other in changes if came <= other < came + 1e6) for came in changes), default=0)
+    controller.say("unsubscribe", "i", controller.port)
+    return {"sent": seconds * 200 + 1, "commits": len(changes), "most_in_a_second": busiest,
+            "ends_at": round(tempos[-1][1], 3), "asked": 135.0}
+
+
+def feedback(process: int, seconds: float) -> Figures:
+    idle = processes.percent(process, lambda: time.sleep(seconds))
+    listeners = [Controller() for _ in range(16)]
+    for listener in listeners:
+        listener.say("subscribe", "is", listener.port, "all")
+    told = processes.percent(process, lambda: time.sleep(seconds))
+    for listener in listeners:
+        listener.say("unsubscribe", "i", listener.port)
+    return {"idle_percent": round(idle, 2), "with_16_percent": round(told, 2), "cost_percent": round(told - idle, 2)}
+
+
+def under(attack: Attack, thread: Surface, seconds: float) -> Figures:
+    """Pings while it goes on, and how much of a core the surface's thread has of it."""
+    controller = Controller()
+    attack.start()
+    time.sleep(1)
+    began, start, pings = time.perf_counter(), thread.seconds(), []
+    while time.perf_counter() < began + seconds:
+        pings.append(controller.ping() or 2000.0)
+        time.sleep(0.02)
+    share = (thread.seconds() - start) / (time.perf_counter() - began) * 100
+    return {"ping_ms": spread(pings), "core_percent": round(share, 1), "done_per_second": attack.rate()}
+
+
+def measured(program: str, is_quick: bool, seed: int) -> Figures:
+    def few(quick: int, whole: int) -> int:
+        return quick if is_quick else whole
+
+    tactus = driver.Program([program, f"--osc-query={QUERY}"], marks=("OSC: ",))
+    tactus.wait_for("OSC: ")
+    figures: Figures = {"dispatch": dispatch(few(100, 1000)), "latency": latency(few(50, 500)), **beat_and_exact(few(8, 40)),
+                        "fader": fader(few(2, 10)), "feedback": feedback(tactus.pid, few(3, 15))}
+    thread = Surface(tactus.pid)
+    packet, figures["dearest"] = Search(thread, seed).dearest(few(60, 600))
+    flood, trees = Flood(packet), Trees(QUERY)
+    figures["flood"] = under(flood, thread, few(5, 20))
+    flood.stop()
+    figures["trees"] = under(trees, thread, few(5, 20))
+    flood.start()
+    time.sleep(1)
+    began = time.perf_counter()
+    figures["status"] = tactus.end()
+    figures["end"] = round(time.perf_counter() - began, 3)
+    flood.stop()
+    trees.stop()
+    return figures
+
+
+def main(words: list[str]) -> int:
+    options = read_words("bench osc", __doc__, words, {"--quick": False, "--seed": Number(1, 0), "--json": None})
+    program = build.tactus()
+    build.native("pulse")
+    if not is_in_lab():
+        build.lab()
+        sys.exit(subprocess.run([LAB, "--", *module("bench.osc", *words)], check=False).returncode)
+    figures = measured(program, options.quick, options.seed)
+    for area, values in figures.items():
+        print(f"{area:<10}", "  ".join(f"{name} {value}" for name, value in values.items()) if isinstance(values, dict) else values)
+    write_json(options.json, figures)
+    # A ping waits for whatever else runs on this machine, too: of those most are enough.
+    held = (figures["dearest"]["ms"] < 1 and figures["flood"]["ping_ms"]["95"] <= 20 and figures["trees"]["ping_ms"]["95"] <= 20
+            and figures["end"] < 1)
+    return 0 if figures["status"] == 0 and held else 1

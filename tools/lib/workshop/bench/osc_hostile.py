@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The enemies of the area osc: a search for the dearest packet, a flood of it, and clients who ask for too many trees."""
+
+import multiprocessing
+import random
+import select
+import socket
+import statistics
+import threading
+import time
+from typing import Any
+
+from .. import osc, processes
+
+PIECES = ["/tactus/", "//", "*", "?", "[!a]", "[a-z]", "{,}", "{,a,b,c}", "{click,clock}", "/klick/", "x", "query", "ping", "tempo",
+          "subscribe", "midi/list", "midi/forget", "midi/learn", "quantum", "click/pattern", "set_", "/"]
+PATHS = ["ping", "query", "tempo", "quantum", "click/pattern", "peers", "midi/list", "midi/learn", "midi/forget", "subscribe",
+         "unsubscribe", "nonsense", "tempo/nudge", "locate/bar", "click/toggle", "tempo/tap"]
+TEXTS = ["", "*", "//*", "all", "state beat", "click", "{,}{,}{,}{,}{,}{,}{,}x", "now", "XxXx", "a" * 200]
+
+
+class Surface:
+    """The thread that hears OSC."""
+
+    def __init__(self, process: int) -> None:
+        controller = osc.Controller()
+        self.process = process
+        self.task = processes.busiest(process, lambda: [controller.ping() for _ in range(300)])
+
+    def seconds(self) -> float:
+        return processes.schedule(self.process, self.task)[0] / 1e9
+
+
+class Search:
+    def __init__(self, thread: Surface, seed: int) -> None:
+        self.thread, self.dice = thread, random.Random(seed)
+        self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+
+    def one(self) -> bytes:
+        dice = self.dice
+        address = "/tactus/" + dice.choice(PATHS)
+        if dice.random() < 0.5:
+            address = "/" + "".join(dice.choice(PIECES) for _ in range(dice.randrange(1, 8))).lstrip("/")
+        if dice.random() < 0.3:
+            piece = dice.choice(PIECES)
+            address = "/tactus/" + piece * dice.randrange(1, 247 // len(piece)) + "x"
+        tags = "".join(dice.choice("ifsT") for _ in range(dice.randrange(3)))
+        values = [{"i": dice.randrange(70000), "f": 1.0, "s": dice.choice(TEXTS), "T": None}[tag] for tag in tags]
+        if "quit" in address:
+            address = "/tactus/ping"
+        return osc.message(address[:250], tags.replace("T", ""), *[value for value in values if value is not None])
+
+    def changed(self, before: list[bytes]) -> list[bytes]:
+        packet, dice = list(before), self.dice
+        kind = dice.randrange(4)
+        if kind == 0 and packet:
+            packet[dice.randrange(len(packet))] = self.one()
+        elif kind == 1:
+            packet = [self.one()] * dice.randrange(1, 257)
+        elif kind == 2 and packet:
+            packet += [dice.choice(packet)] * dice.randrange(1, 100)
+        else:
+            packet.append(self.one())
+        while sum(len(part) + 4 for part in packet) > 65000:
+            packet.pop()
+        return packet[:256]
+
+    def cost(self, packet: list[bytes], rounds: int) -> float:
+        """Milliseconds that the thread ran for it: the median, as other work on the machine only ever adds."""
+        data, costs = osc.bundle(packet), []
+        for _ in range(rounds):
+            start = self.thread.seconds()
+            self.sock.sendto(data, osc.HOST)
+            time.sleep(0.02)
+            costs.append((self.thread.seconds() - start) * 1000)
+            while select.select([self.sock], [], [], 0)[0]:
+                self.sock.recv(65536)
+        return statistics.median(costs)
+
+    def dearest(self, tries: int) -> tuple[bytes, dict[str, Any]]:
+        best: list[bytes] = []
+        found: list[bytes] = []
+        best_cost = found_cost = 0.0
+        patience = 0
+        for _ in range(tries):
+            packet = self.changed(best)
+            cost = self.cost(packet, 3)
+            patience += 1
+            if cost > best_cost:
+                best, best_cost, patience = packet, cost, 0
+            if best_cost > found_cost:
+                found, found_cost = best, best_cost
+            if patience > 40:
+                best, best_cost, patience = [], 0, 0
+        address = found[0][:found[0].index(b"\0")].decode()
+        data = osc.bundle(found)
+        return data, {"ms": round(self.cost(found, 31), 3), "messages": len(found), "bytes": len(data), "first": address, "tries": tries}
+
+
+class Attack:
+    """In a process of its own, so that our pings do not wait for it."""
+
+    def __init__(self) -> None:
+        self.done = multiprocessing.Value("d", 0)
+
+    def run(self) -> None:
+        raise NotImplementedError
+
+    def start(self) -> None:
+        self.done.value, self.began = 0, time.perf_counter()
+        self.worker = multiprocessing.get_context("fork").Process(target=self.run)
+        self.worker.start()
+
+    def rate(self) -> float:
+        return round(float(self.done.value) / (time.perf_counter() - self.began), 1)
+
+    def stop(self) -> None:
+        self.worker.kill()
+        self.worker.join()
+
+
+class Flood(Attack):
+    """One packet 4000 times a second, from sixteen sources."""
+
+    def __init__(self, packet: bytes) -> None:
+        super().__init__()
+        self.packet = packet
+
+    def run(self) -> None:
+        sources = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(16)]
+        while True:
+            due = int((time.perf_counter() - self.began) * 4000)
+            while self.done.value < due:
+                sources[int(self.done.value) % 16].sendto(self.packet, osc.HOST)
+                self.done.value += 1
+            time.sleep(0.002)
+
+
+class Trees(Attack):
+    """Clients who ask for the whole tree 300 times in a row, read the answers, and begin anew. Counts megabytes."""
+
+    def __init__(self, port: int, clients: int = 8) -> None:
+        super().__init__()
+        self.port, self.clients = port, clients
+
+    def run(self) -> None:
+        workers = [threading.Thread(target=self.client) for _ in range(self.clients)]
+        for worker in workers:
+            worker.start()
+        workers[0].join()
+
+    def client(self) -> None:
+        requests = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" * 300
+        while True:
+            try:
+                with socket.create_connection(("127.0.0.1", self.port), 2) as sock:
+                    sock.settimeout(5)
+                    sock.sendall(requests)
+                    while count := len(sock.recv(1 << 20)):
+                        with self.done.get_lock():
+                            self.done.value += count / 1e6
+            except OSError:
+                time.sleep(0.05)

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""tools/bench peers: joining and agreement beside the reference library, on good wires and bad. [--quick] [--json FILE]
+
+Our Link and the reference library (PyPI) as two programs that join a reference peer's session, in turn and in the
+same run: how long from being enabled until the other is seen, and how far the beat is then from the founder's. On
+one host, on two, and on a wire that loses datagrams. About 5 minutes."""
+
+import json
+import time
+from statistics import median
+from typing import Any
+
+from .. import build
+from ..common import fail, play, read_words, say, write_json
+from ..peers import driver
+
+TEMPO, QUANTUM, PATIENCE = 120, 4, 30
+# name, hosts, how the wire is, rounds, rounds with --quick
+SCENES = [
+    ("one host", 1, "", 20, 5),
+    ("two hosts", 2, "", 20, 5),
+    ("two hosts, 2 ms and 0 to 4 ms more", 2, "delay=2ms jitter=4ms", 20, 5),
+    ("two hosts, 5 % lost each way", 2, "loss=5% seed=11", 10, 3),
+    ("two hosts, 10 % lost each way", 2, "loss=10% seed=11", 6, 2),
+]
+
+
+def distance(a: float, b: float) -> float:
+    """Of two phases, the short way round, in microseconds."""
+    return ((a - b + QUANTUM / 2) % QUANTUM - QUANTUM / 2) * 60e6 / TEMPO
+
+
+def scene(program: str, host: int, rounds: int) -> dict[str, Any]:
+    founder = driver.Peer("reference", 1)
+    peers = {"ours": driver.Peer([program], host), "reference": driver.Peer("reference", host)}
+    figures: dict[str, Any] = {name: {"join_ms": [], "error_us": [], "not_joined": 0} for name in peers}
+    founder.ask("enable on")
+    for turn in range(rounds):
+        # One joiner at a time, so that each meets the same: one older peer.
+        for name in sorted(peers, reverse=turn % 2 == 1):
+            peer = peers[name]
+            # The founder's session must be the older one by far more than the half second that the rule asks for.
+            time.sleep(0.7)
+            peer.ask("enable on")
+            answer = peer.ask(f"wait peers 1 {PATIENCE}", may_refuse=True)
+            if answer["ok"]:
+                figures[name]["join_ms"].append(answer["waited"] * 1000)
+                instant = founder.ask("clock")["time"]
+                figures[name]["error_us"].append(distance(*(each.ask(f"beat {instant}")["phase"] for each in (peer, founder))))
+            else:
+                figures[name]["not_joined"] += 1
+            peer.ask("enable off")
+            # The goodbye may be lost like everything else; silence is noticed after five seconds and more.
+            founder.ask("wait peers 0 20")
+    return figures
+
+
+def spread(values: list[float], unit: str) -> str:
+    return f"{median(values):8.1f} {unit}  ({min(values):.1f} to {max(values):.1f})" if values else "-"
+
+
+def main(words: list[str]) -> None:
+    if words[:1] and words[0].startswith("{"):
+        return say(scene(**json.loads(words[0])))
+    options = read_words("bench peers", __doc__, words, {"--quick": False, "--json": None})
+    build.lab()
+    program, results = build.product("link-peer"), []
+    for name, hosts, wire, rounds, few in SCENES:
+        count = few if options.quick else rounds
+        status, lines = play(["--no-server", "--hosts", str(hosts), *(["--wire", wire] if wire else [])], "bench.peers",
+                             {"program": program, "host": hosts, "rounds": count})
+        if status != 0:
+            fail("bench peers", f"{name}: ended with {status}", 1)
+        results.append({**lines[0], "name": name})
+        if options.json != "-":
+            print(f"{name}: {count} rounds")
+            for who in ("ours", "reference"):
+                joins, errors, late = (lines[0][who][key] for key in ("join_ms", "error_us", "not_joined"))
+                given_up = f", {late} not within {PATIENCE} s" if late else ""
+                print(f"  {who:<10} joined after {spread(joins, 'ms')}{given_up}")
+                print(f"  {'':<10} beat off by   {spread([abs(error) for error in errors], 'us')}", flush=True)
+    write_json(options.json, results)

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""tools/bench start: start-up to the first Link packet, memory, processor when idle. [--quick] [--json FILE]
+
+From starting the program until its first Link packet is on the network, the memory that it then holds, and the processor
+time that it takes while nobody does anything: tactus as tools/install installs it, and Ableton's LinkHut, in turn and in
+the same run, on the same JACK server; and how soon tactus, at rest in the background (--life=auto), is on the network
+when a port of it is connected. TACTUS_PROGRAM measures that program instead. Under 2 minutes."""
+
+import contextlib
+import ctypes
+import fcntl
+import os
+import pty
+import select
+import signal
+import socket
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from .. import build, link, processes
+from ..common import LAB, is_in_lab, module, read_words, shell, write_json
+from ..peers import driver
+
+PATIENCE = 20  # seconds
+
+
+class Program:
+    """In a terminal, as a user would start it. LinkHut comes with Link disabled and takes a key to enable it: that key
+    lies in the terminal before it starts, so that no finger is measured."""
+
+    def __init__(self, name: str, command: list[str], keys: bytes, home: str) -> None:
+        self.name, self.command, self.keys = name, command, keys
+        self.environment = dict(driver.without_choices(home), TERM="xterm")
+
+    def start(self) -> None:
+        self.terminal, inner = pty.openpty()
+        fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 100, 0, 0))
+        os.write(self.terminal, self.keys)
+        self.began = time.monotonic()
+        self.process = subprocess.Popen(self.command, stdin=inner, stdout=inner, stderr=inner, env=self.environment)
+        os.close(inner)
+
+    def drain(self, seconds: float, *sockets: socket.socket) -> bool:
+        """A terminal that nobody reads would hold the program up. Ends early if one of the sockets has something."""
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            ready = select.select([self.terminal, *(sock.fileno() for sock in sockets)], [], [], left)[0]
+            if self.terminal in ready:
+                with contextlib.suppress(OSError):
+                    os.read(self.terminal, 65536)
+            if any(sock.fileno() in ready for sock in sockets):
+                return True
+        return False
+
+    def first_packet(self, sock: socket.socket) -> float:
+        while self.drain(self.began + PATIENCE - time.monotonic(), sock):
+            if sock.recv(2048).startswith(link.DISCOVERY[:-1]):
+                return (time.monotonic() - self.began) * 1000
+        raise SystemExit(f"bench start: no Link packet of {self.name} within {PATIENCE} s")
+
+    def stop(self) -> None:
+        if self.name == "LinkHut":
+            os.write(self.terminal, b"q")
+        else:
+            self.process.send_signal(signal.SIGTERM)
+        end = time.monotonic() + 5
+        while self.process.poll() is None and time.monotonic() < end:
+            self.drain(0.02)
+        self.process.kill()
+        self.process.wait()
+        os.close(self.terminal)
+
+    def rest(self, seconds: float) -> dict[str, float]:
+        """What it takes while nobody does anything."""
+        self.start()
+        self.drain(3)
+        process = self.process.pid
+        percent = processes.percent(process, lambda: self.drain(seconds))
+        with open(f"/proc/{process}/smaps_rollup") as file:
+            memory = {words[0]: int(words[1]) for words in map(str.split, file) if words[0].endswith(":")}
+        result = {"resident_kB": memory["Rss:"], "jack_shared_kB": processes.status(process, "RssShmem"),
+                  "private_kB": memory["Private_Clean:"] + memory["Private_Dirty:"], "idle_percent": round(percent, 2),
+                  "threads": len(processes.threads(process))}
+        self.stop()
+        return result
+
+
+def starts(programs: Sequence[Program], rounds: int) -> dict[str, list[float]]:
+    sock = link.ear("127.0.0.1")
+    found: dict[str, list[float]] = {program.name: [] for program in programs}
+    for number in range(rounds):
+        for program in programs if number % 2 == 0 else reversed(programs):
+            while select.select([sock], [], [], 0)[0]:
+                sock.recv(2048)
+            program.start()
+            found[program.name].append(round(program.first_packet(sock), 1))
+            program.drain(0.1)
+            program.stop()
+            time.sleep(0.1)
+    return found
+
+
+class Hand:
+    """Somebody at a patchbay."""
+
+    def __init__(self) -> None:
+        self.jack = ctypes.CDLL("libjack.so.0")
+        self.jack.jack_client_open.restype = ctypes.c_void_p
+        self.client = ctypes.c_void_p(self.jack.jack_client_open(b"hand", 1, None))
+        self.jack.jack_activate(self.client)
+
+    def plug(self, connect: bool) -> None:
+        call = self.jack.jack_connect if connect else self.jack.jack_disconnect
+        if call(self.client, b"tactus:click_1", b"system:playback_1") != 0:
+            raise SystemExit("bench start: tactus:click_1 can't be connected")
+
+
+def wakes(tactus: str, home: str, rounds: int) -> list[float]:
+    """With --life=auto, in the background: from jack_connect until Link's first packet after its rest. LinkHut has no
+    such life."""
+    sock, hand, found = link.ear("127.0.0.1"), Hand(), []
+    rests = "Ableton Link rests"
+    program = driver.Program([tactus, "--life=auto", "--no-osc"], driver.without_choices(home), ("JACK server", rests))
+    program.wait_for("JACK server")
+    for number in range(rounds):
+        # It rests from the start on, and again after each connection.
+        program.wait_for(rests)
+        # Not in step with anything of its own.
+        time.sleep(0.1 + 0.0137 * number)
+        while select.select([sock], [], [], 0)[0]:
+            sock.recv(2048)
+        began = time.monotonic()
+        hand.plug(True)
+        while select.select([sock], [], [], PATIENCE)[0] and not sock.recv(2048).startswith(link.DISCOVERY[:-1]):
+            pass
+        found.append(round((time.monotonic() - began) * 1000, 1))
+        hand.plug(False)
+    program.end()
+    return found
+
+
+def spread(values: list[float] | None) -> str:
+    return f"{statistics.median(values):.1f} ({min(values):.1f}...{max(values):.1f})" if values else "-"
+
+
+def main(words: list[str]) -> None:
+    options = read_words("bench start", __doc__, words, {"--quick": False, "--json": None})
+    tactus = os.environ.get("TACTUS_PROGRAM") or build.static_tactus()
+    if not is_in_lab():
+        shell("need_packages", "ableton-link-utils")
+        build.lab()
+        sys.exit(subprocess.run([LAB, "--", *module("bench.start", *words)], check=False).returncode)
+    with tempfile.TemporaryDirectory() as home:
+        programs = [Program("tactus", [os.path.realpath(tactus)], b"", home), Program("LinkHut", ["LinkHut"], b"a", home)]
+        times = starts(programs, 5 if options.quick else 21)
+        result: dict[str, dict[str, Any]] = {
+            program.name: {"first_packet_ms": times[program.name], **program.rest(5 if options.quick else 25)} for program in programs}
+        result["tactus"]["after_connection_ms"] = wakes(programs[0].command[0], home, 5 if options.quick else 11)
+    if options.json != "-":
+        print(f"{'':<34} {'tactus':>22} {'LinkHut':>22}")
+        both = [result["tactus"], result["LinkHut"]]
+        for what, values in (
+                ("first Link packet after, ms", [spread(r["first_packet_ms"]) for r in both]),
+                ("... after a connection, at rest", [spread(r.get("after_connection_ms")) for r in both]),
+                ("resident memory, MB", [f"{r['resident_kB'] / 1024:.1f}" for r in both]),
+                ("  without JACK's shared memory, MB", [f"{(r['resident_kB'] - r['jack_shared_kB']) / 1024:.1f}" for r in both]),
+                ("  its own alone, MB", [f"{r['private_kB'] / 1024:.1f}" for r in both]),
+                ("processor when idle, %", [f"{r['idle_percent']:.2f}" for r in both]),
+                ("threads", [r["threads"] for r in both])):
+            print(f"{what:<34} {values[0]:>22} {values[1]:>22}")
+    write_json(options.json, result)

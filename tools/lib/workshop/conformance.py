@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""tools/conformance [FILTER]
+
+Plays Ableton's test plan (Tests/Conformance), each case with both apps on one host and on two, one after the other, and
+writes docs/conformance.md from what was done and heard. With FILTER (a regular expression, such as TEMPO-1) only those
+cases, on standard output. Ends with 1 if a case failed. About 15 minutes."""
+
+import contextlib
+import datetime
+import io
+import os
+import subprocess
+import sys
+import tempfile
+
+from . import build
+from .common import LAB, ROOT, fail, machine, package_list, read_words, shell, succeeds
+
+CASES = ([f"TEMPO-{n}" for n in range(1, 6)] + ["BEATTIME-1", "BEATTIME-2", "STARTSTOPSTATE-1", "STARTSTOPSTATE-2",
+         "AUDIOENGINE-1", "AUDIOENGINE-2"] + [f"BACKGROUND-{n}" for n in range(1, 6)])
+
+INTRODUCTION = """\
+# Conformance
+
+Ableton publishes a test plan for apps that speak Link: 16 cases, which any app is expected to pass. `tools/conformance` plays
+them with the real program against Ableton's LinkHut (Debian's build, Link 3.0.6: its keys are pressed, its status line is
+read, its sound is recorded) and writes this page; nothing of it is written by hand. `tools/test` plays them too.
+
+What tactus does is judged by its sound: `tools/listen` records its click beside LinkHut's and, once it has joined the session as
+a third peer (Ableton's own library), says how far each is from the beat. Times of two hosts are of one clock, so
+both can be compared. "ours from LinkHut's" is the distance of the two sounds, which the plan allows to be 3 ms.
+
+In JACK's terms: the app plays when JACK's transport rolls; its screen is touched by OSC; it is in the foreground while a
+controller shows it; a port that is connected is what a place in an Audiobus or IAA session is; a route is the chain of
+ports to the loudspeaker. Where a machine is too busy, LinkHut or the reference may themselves be off for seconds: a stretch in
+which not two of the three agree is repeated, eight times at most, and then fails.
+"""
+
+
+Step = list[str]  # the verdict, what was done, what was observed
+
+
+def read(path: str) -> tuple[str, list[Step]]:
+    with open(path) as file:
+        title, *lines = file.read().splitlines()
+    return title, [line.split("\t") for line in lines]
+
+
+def verdict(steps: list[Step]) -> str:
+    return "FAIL" if not steps or any(step[0] == "FAIL" for step in steps) else "pass"
+
+
+def page(directory: str, commit: str) -> None:
+    """From the records of a run (Tests/Conformance/CaseRecord.swift) to docs/conformance.md."""
+    records: dict[tuple[str, int], tuple[str, list[Step]]] = {}
+    for name in os.listdir(directory):
+        case, _, number = name.rpartition(".")
+        if case in CASES:
+            records[case, int(number)] = read(os.path.join(directory, name))
+    cases = [case for case in CASES if any(key[0] == case for key in records)] if len(records) < 2 * len(CASES) else CASES
+    print(INTRODUCTION)
+    for hosts, where in ((1, "on one host"), (2, "across two hosts")):
+        passed = sum(verdict(records.get((case, hosts), ("", []))[1]) == "pass" for case in cases)
+        print(f"**{passed} of {len(cases)} pass {where}.**  ")
+    today, where = datetime.date.today(), machine().replace(" in a virtual", ", a virtual")
+    print(f"\n{today.day} {today:%B %Y}, commit {commit}, {where}.\n")
+    for case in cases:
+        title = next((records[key][0] for key in records if key[0] == case), "was not played")
+        print(f"## {case}: {title}\n")
+        for hosts, where in ((1, "One host"), (2, "Two hosts")):
+            if (case, hosts) not in records:
+                continue
+            steps = records[case, hosts][1]
+            print(f"{where}: **{verdict(steps)}**\n\n| step | observed | |\n| --- | --- | --- |")
+            for word, what, observed in steps:
+                print(f"| {what.replace('|', '/')} | {observed.replace('|', '/')} | {word} |")
+            print()
+
+
+def main(words: list[str]) -> int:
+    filters = read_words("conformance", __doc__ or "", words, {}).words
+    shell("need_packages", *package_list("build_packages"), *package_list("peer_packages"))
+    build.lab()
+    build.tactus()
+    if not succeeds(["swift", "build", "--package-path", ROOT, "--build-tests"]):
+        fail("conformance", "the tests do not build", 1)
+    commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short=12", "HEAD"], check=False, capture_output=True, text=True)
+    changes = subprocess.run(["git", "-C", ROOT, "status", "--porcelain", "--", "Sources"], check=False, capture_output=True, text=True)
+    with tempfile.TemporaryDirectory() as records:
+        environment = {"CONFORMANCE_AT_ONCE": "1", **os.environ, "CONFORMANCE_RECORD": records}
+        status = subprocess.run(
+            ["setpriv", "--pdeathsig", "TERM", LAB, "--no-server", "--grace", "10", "--", "swift", "test", "--skip-build",
+             "--disable-xctest", "--filter", f"ConformanceTests.*{''.join(filters)}"],
+            check=False, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=sys.stderr).returncode
+        with contextlib.redirect_stdout(io.StringIO()) as text:
+            page(records, (commit.stdout.strip() or "unknown") + (" and changes" if changes.stdout else ""))
+    if filters:
+        print(text.getvalue(), end="")
+    else:
+        with open(f"{ROOT}/docs/conformance.md", "w") as file:
+            file.write(text.getvalue())
+        print("\n".join(line for line in text.getvalue().splitlines() if " of " in line and " pass" in line))
+    return status

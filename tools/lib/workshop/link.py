@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Link's packets by hand, for those who listen at its group or pretend to be somebody."""
+
+import socket
+import struct
+
+GROUP = ("224.76.78.75", 20808)
+DISCOVERY, MEASUREMENT = b"_asdp_v\x01", b"_link_v\x01"
+ALIVE, BYE = 1, 3
+PING, PONG = 1, 2
+
+
+def ear(interface: str) -> socket.socket:
+    """Hears the group."""
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock.bind(GROUP)
+    sock.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(GROUP[0]) + socket.inet_aton(interface))
+    return sock
+
+
+def mouth(interface: str) -> socket.socket:
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(interface))
+    return sock
+
+
+def entry(key: bytes, body: bytes) -> bytes:
+    return key + struct.pack(">I", len(body)) + body
+
+
+def entries(packet: bytes) -> dict[bytes, bytes]:
+    """Of a packet of the group."""
+    place, found = 20, {}
+    while place + 8 <= len(packet):
+        key, size = packet[place:place + 4], struct.unpack_from(">I", packet, place + 4)[0]
+        found[key] = packet[place + 8:place + 8 + size]
+        place += 8 + size
+    return found
+
+
+def endpoint(address: str, port: int) -> bytes:
+    return socket.inet_aton(address) + struct.pack(">H", port)
+
+
+def alive(node: bytes, session: bytes, timeline: bytes, where: bytes) -> bytes:
+    return (DISCOVERY + bytes([ALIVE, 5, 0, 0]) + node + entry(b"tmln", timeline) + entry(b"sess", session) + entry(b"mep4", where))
+
+
+def bye(node: bytes) -> bytes:
+    return DISCOVERY + bytes([BYE, 0, 0, 0]) + node

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""tools/picture [FILE]: the picture of the terminal view (docs/images/terminal.svg) as a real terminal shows it: in a
+lab, with Ableton's LinkHut in the session and the transport rolling. TACTUS_PROGRAM: build none, picture this one."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+from . import build
+from .common import LAB, ROOT, is_in_lab, module, read_words, shell
+from .peers.driver import Peer
+from .screen_svg import picture
+
+COLUMNS, ROWS = 80, 24
+
+
+class Terminal:
+    def __init__(self, command: list[str]) -> None:
+        self.socket = os.path.join(tempfile.mkdtemp(), "terminal")
+        self.tmux("-u", "-f", "/dev/null", "new-session", "-d", "-x", str(COLUMNS), "-y", str(ROWS),
+                  "env", "LC_ALL=C.UTF-8", *command)
+        self.tmux("set-option", "-g", "status", "off")
+        self.tmux("resize-window", "-x", str(COLUMNS), "-y", str(ROWS))
+
+    def tmux(self, *words: str) -> str:
+        return subprocess.run(["tmux", "-S", self.socket, *words], check=True, text=True, stdout=subprocess.PIPE,
+                              env={**os.environ, "LC_ALL": "C.UTF-8"}).stdout
+
+    def screen(self) -> str:
+        return self.tmux("capture-pane", "-p", "-e", "-N")
+
+    def see(self, *texts: str) -> None:
+        deadline = time.monotonic() + 20
+        while True:
+            shown = self.tmux("capture-pane", "-p")
+            if all(text in shown for text in texts):
+                return
+            if time.monotonic() > deadline:
+                sys.exit(f"picture: never saw {texts} in\n{shown}")
+            time.sleep(0.02)
+
+
+def scene(program: str) -> tuple[str, bool]:
+    """The screen, and whether no cycle was lost: that belongs to the machine and not to the picture."""
+    peer = Peer("linkhut")  # first: whoever joins JACK may cost the others a cycle
+    terminal = Terminal([program, "--click", "--start-stop-sync", "--osc-listen=0.0.0.0"])
+    terminal.see("Enabled", "JACK 48000 Hz")
+    for line in ("enable on", "sync on", "wait peers 1", "tempo 126"):
+        peer.ask(line)
+    terminal.see("1 Link")
+    time.sleep(3)  # the news of that is news no more
+    subprocess.run(["jack_connect", "tactus:click_1", "system:playback_1"], check=True)
+    terminal.tmux("send-keys", "Space")
+    peer.ask("wait playing true")
+    terminal.see("rolling")
+    time.sleep(5.9)  # into the third bar
+    screen, text = terminal.screen(), terminal.tmux("capture-pane", "-p")
+    terminal.tmux("kill-server")
+    peer.end()
+    return screen, "0 xruns" in text
+
+
+def main(words: list[str]) -> None:
+    paths = read_words("picture", __doc__ or "", words, {}).words
+    path = os.path.abspath(paths[0]) if paths else f"{ROOT}/docs/images/terminal.svg"
+    program = build.tactus(os.environ.get("TACTUS_PROGRAM"))
+    if not is_in_lab():
+        shell("need_packages", "ableton-link-utils", "tmux")
+        sys.exit(subprocess.run([LAB, "--hosts", "1", "--", *module("picture", path)], check=False).returncode)
+    for _ in range(5):
+        screen, is_calm = scene(program)
+        if is_calm:
+            break
+        print("picture: this machine lost cycles; once more", file=sys.stderr)
+        time.sleep(2)
+    drawn = picture(screen, COLUMNS, ROWS)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(drawn)
+    print(f"{path}: {len(drawn)} bytes")

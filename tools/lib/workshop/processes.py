@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What the kernel says of processes: their share of the processors, their memory, what they did not read in time."""
+
+import os
+import time
+from collections.abc import Callable
+
+
+def schedule(process: int | str, thread: int | str) -> tuple[int, int]:
+    """Nanoseconds that a thread ran, and that it could have run but had no core."""
+    with open(f"/proc/{process}/task/{thread}/schedstat") as file:
+        ran, waited, _ = file.read().split()
+    return int(ran), int(waited)
+
+
+def threads(process: int) -> list[str]:
+    return os.listdir(f"/proc/{process}/task")
+
+
+def used(process: int) -> int:
+    """Nanoseconds, of all threads that live."""
+    return sum(schedule(process, thread)[0] for thread in threads(process))
+
+
+def percent(process: int, sleep: Callable[[], object]) -> float:
+    """Of one core, meanwhile."""
+    before, began = used(process), time.monotonic()
+    sleep()
+    return (used(process) - before) / (time.monotonic() - began) / 1e7
+
+
+def busiest(process: int, work: Callable[[], object]) -> str:
+    """The thread that did most of it."""
+    before = {thread: schedule(process, thread)[0] for thread in threads(process)}
+    work()
+    return max(threads(process), key=lambda thread: schedule(process, thread)[0] - before.get(thread, 0))
+
+
+def status(process: int, field: str) -> int:
+    """A number of /proc's status; RssAnon: kilobytes of its own, what can leak."""
+    with open(f"/proc/{process}/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith(field + ":"))
+
+
+def dropped(port: int, family: str = "udp") -> int:
+    """Datagrams to a port of this host for which the kernel had no room."""
+    with open(f"/proc/net/{family}") as file:
+        return sum(int(line.split()[-1]) for line in file if line.split()[1].endswith(f":{port:04X}"))
+
+
+def server() -> int:
+    """jackd or PipeWire of this host: each host sees all processes, so it is found by where it is."""
+    for entry in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{entry}/comm") as file:
+                if file.read().strip() in ("jackd", "pipewire") and \
+                        os.readlink(f"/proc/{entry}/ns/net") == os.readlink("/proc/self/ns/net"):
+                    return int(entry)
+        except OSError:
+            pass  # no process, or one that has just ended
+    raise SystemExit("no JACK server runs on this host")

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""tools/prove-realtime [--seconds N] [PROOF...]
+
+Proves that the audio thread never allocates, frees, locks, waits or makes a system call, in four ways that
+know nothing of each other, and that each of them fails when such a sin is planted:
+  annotations   the compiler checks every function that a JACK callback can reach
+  reach         a walk over the release program's machine code finds only the C calls that CJACK's shim allows
+  rtsan         HostSync plays an hour under RealtimeSanitizer
+  interposer    the release program runs under a watch of its audio thread, on jackd and on PipeWire, N seconds
+                each (8), while everything around it changes: Link peers, OSC, transport, connections, periods
+Without names, all. Ends with 0 if every proof held and every planted sin was found."""
+
+import os
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+
+from .. import build
+from ..common import LAB, ROOT, Number, module, package_list, read_words, shell
+from . import reach
+
+# Each proof returns a list of what is wrong; its counter-proof runs the same proof on something that is wrong, and is content
+# only if it says so: what it missed, and how much was planted.
+Missed = tuple[list[str], int]
+PLANTS = ["MALLOC", "FREE", "LOCK", "CLOCK", "WRITE", "FUTEX"]
+EMBEDDED = ["swiftc", "-swift-version", "6", "-parse-as-library", "-O", "-wmo"]
+
+
+def run(command: Sequence[str], **environment: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(command, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          env={**os.environ, **environment})
+
+
+def must(command: Sequence[str]) -> None:
+    done = run(command)
+    if done.returncode != 0:
+        sys.exit(f"prove-realtime: {' '.join(command[:6])} ... failed\n{done.stdout[-3000:]}")
+
+
+# ---- the compiler's annotations
+
+def host_sources() -> dict[str, str]:
+    texts, folder = {}, f"{ROOT}/Sources/JACKHost"
+    for name in sorted(os.listdir(folder)):
+        with open(f"{folder}/{name}") as file:
+            texts[name] = file.read()
+    return texts
+
+
+def callbacks() -> dict[str, str]:
+    """Every function that JACKHost gives to libjack for the audio thread or for threads that may be it."""
+    found = {}
+    for name, text in host_sources().items():
+        for call in re.finditer(r"jack_set_\w+_callback\(([^()]*(?:\([^()]*\)[^()]*)*)\)", text):
+            arguments = [argument.strip() for argument in call.group(1).split(",")]
+            # `nil` takes one back.
+            if arguments[-2] != "nil":
+                found[arguments[-2]] = name
+    return found
+
+
+def annotated(names: Iterable[str]) -> list[str]:
+    """What is wrong with how the callbacks are written."""
+    text, wrong = "".join(host_sources().values()), []
+    if not names:
+        wrong.append("found no callback at all")
+    for name in names:
+        if not re.fullmatch(r"\w+", name):
+            wrong.append(f"a JACK callback is not a named function: {name}")
+        elif not re.search(rf"@_noLocks @_noAllocation\n(private |fileprivate )?func {name}\(", text):
+            wrong.append(f"{name} is not marked @_noLocks @_noAllocation")
+    return wrong
+
+
+def prove_annotations(_: str) -> list[str]:
+    names = callbacks()
+    wrong = annotated(names)
+    # Both: a function of another module may be accepted in one and rejected in the other.
+    for configuration in ["debug", "release"]:
+        done = run(["swift", "build", "--package-path", ROOT, "-c", configuration, "--product", "tactus"])
+        if done.returncode != 0:
+            wrong.append(f"the {configuration} build is refused:\n{done.stdout[-2000:]}")
+    print(f"  {len(names)} callbacks given to libjack, all marked; debug and release builds pass the checks")
+    return wrong
+
+
+def counter_annotations(scratch: str) -> Missed:
+    sins = {
+        "allocates": "final class Box { var n = 0 }\nfunc sin() -> Int { let box = Box(); keep = box; return 0 }\n"
+                     "nonisolated(unsafe) var keep: Box?",
+        "calls C that is not on the list": "import CJACK\nfunc sin() -> Int { Int(jack_get_time()) }",
+    }
+    missed = []
+    for what, text in sins.items():
+        # In a file of its own and without a mark, as most of HostSync is.
+        paths = [f"{scratch}/sin.swift", f"{scratch}/callback.swift"]
+        texts = [text, "@_noLocks @_noAllocation\npublic func callback() -> Int { sin() }"]
+        for path, content in zip(paths, texts):
+            with open(path, "w") as file:
+                file.write(content + "\n")
+        done = run(["swiftc", "-swift-version", "6", "-parse-as-library", "-wmo", "-I", f"{ROOT}/Sources/CJACK", "-c", *paths,
+                    "-o", f"{scratch}/sin.o"])
+        if done.returncode == 0 or "error:" not in done.stdout:
+            missed.append(f"the compiler accepts a callback that {what}")
+    return missed, len(sins)
+
+
+# ---- reachability
+
+def prove_reach(_: str, plant: str | None = None) -> list[str]:
+    names = [plant] if plant else list(callbacks())
+    result = reach.walk(build.product("tactus"), names, reach.allow_list(f"{ROOT}/Sources/CJACK/shim.h"))
+    if not plant:
+        print(f"  {len(result.functions)} functions reachable; they call {', '.join(sorted(result.external))}")
+    return result.wrong
+
+
+def counter_reach(scratch: str) -> Missed:
+    wrong = prove_reach(scratch, plant="main")
+    return ([] if wrong else ["the program's main function passes for real-time code"]), 1
+
+
+# ---- RealtimeSanitizer
+
+def play(scratch: str, *flags: str) -> "subprocess.CompletedProcess[str]":
+    objects = []
+    for name in ["BeatMath", "Choices", "HostSync"]:
+        sources = [f"{ROOT}/Sources/{name}/{file}" for file in sorted(os.listdir(f"{ROOT}/Sources/{name}"))]
+        target = f"{scratch}/{name}.o"
+        if not os.path.exists(target):
+            must([*EMBEDDED, "-I", scratch, "-module-name", name, "-emit-module", "-emit-module-path",
+                  f"{scratch}/{name}.swiftmodule", "-c", *sources, "-o", target])
+        objects.append(target)
+    program = f"{scratch}/play"
+    must([*EMBEDDED, "-I", scratch, *flags, f"{build.NATIVE}/play.swift", *objects, "-o", program,
+          "-Xclang-linker", "-fsanitize=realtime"])
+    return run([program], RTSAN_OPTIONS="halt_on_error=true")
+
+
+def prove_rtsan(scratch: str) -> list[str]:
+    done = play(scratch)
+    print("  " + (done.stdout.strip().splitlines() or ["nothing was played"])[-1])
+    return [] if done.returncode == 0 else [done.stdout[-3000:]]
+
+
+def counter_rtsan(scratch: str) -> Missed:
+    missed = []
+    for sin in ["ALLOCATION", "LOCK"]:
+        done = play(scratch, "-D", f"PLANT_{sin}")
+        if done.returncode == 0 or "RealtimeSanitizer" not in done.stdout:
+            missed.append(f"RealtimeSanitizer does not see a planted {sin.lower()}")
+    return missed, 2
+
+
+# ---- the interposer
+
+def watch(scratch: str, server: str, seconds: int, plant: str | None = None, program: str | None = None) -> "Report":
+    """Runs the stage, or the program with a life around it, under the watch in a lab; what the report says."""
+    report = f"{scratch}/report"
+    for name in [report, report + ".stacks"]:
+        if os.path.exists(name):
+            os.unlink(name)
+    preload = ":".join([build.native("interposer")] + ([build.native("plant", f"-DPLANT={plant}")] if plant else []))
+    stage = build.product("RealtimeStage")
+    command = ["env", f"LD_PRELOAD={preload}", stage, str(seconds)]
+    if program:
+        command = module("proofs.scene", preload, str(seconds), program, stage)
+    done = run([LAB, *(["--pipewire"] if server == "pipewire" else []), "--", *command], REALTIME_REPORT=report)
+    if done.returncode != 0:
+        sys.exit(f"prove-realtime: the stage failed ({done.returncode}) on {server}\n{done.stdout[-2000:]}")
+    # The stage has no hand at the surface, the program's scene has.
+    return Report(report, done.stdout.strip(), program is not None)
+
+
+class Report:
+    """What interposer.c writes."""
+
+    def __init__(self, path: str, said: str, has_osc: bool) -> None:
+        self.has_osc = has_osc
+        self.said = said.splitlines()[-1] if said else ""
+        with open(path, "rb") as file:
+            data = file.read()
+        (magic, self.cycles, self.sync, self.timebase, self.audible, self.midi, self.watched,
+         self.violations) = struct.unpack_from("<8Q", data)
+        if magic != 0x52544D45:
+            sys.exit("prove-realtime: the interposer was not loaded")
+        self.kinds = {}
+        for place in range(64, len(data), 32):
+            name, count = struct.unpack_from("<24sQ", data, place)
+            if count:
+                self.kinds[name.split(b"\0")[0].decode()] = count
+        with open(path + ".stacks") as file:
+            self.stacks = file.read()
+
+
+def prove_interposer(scratch: str, seconds: int = 8) -> list[str]:
+    wrong: list[str] = []
+    for server in ["jackd", "pipewire"]:
+        for program in [build.product("tactus"), None]:
+            report = watch(scratch, server, seconds, program=program)
+            what = f"{'tactus' if program else 'the stage'} on {server}"
+            print(f"  {what}: {report.cycles} process, {report.sync} sync and "
+                  f"{report.timebase} timebase callbacks watched, {report.audible} cycles with sound, "
+                  f"{report.midi} MIDI events, {report.violations} violations"
+                  + (f" ({report.said})" if report.said else ""), flush=True)
+            wrong += judge(report, what)
+    return wrong
+
+
+def judge(report: Report, what: str) -> list[str]:
+    wrong = []
+    if report.violations:
+        wrong.append(f"{what}: {report.kinds}\n{report.stacks[:6000]}")
+    if report.cycles < 100 or report.audible == 0 or report.midi == 0:
+        wrong.append(f"{what}: too little happened to prove anything")
+    if report.has_osc and (report.sync == 0 or report.timebase == 0):
+        wrong.append(f"{what}: its sync or timebase callback was never called")
+    if report.has_osc and not re.search(r"sent, [1-9]", report.said):
+        wrong.append(f"{what}: it never answered OSC")
+    if not report.watched:
+        print("  (this kernel can't hand system calls back: only those that libc's names lead to were watched)")
+    return wrong
+
+
+def counter_interposer(scratch: str) -> Missed:
+    missed = []
+    for plant in PLANTS:
+        report = watch(scratch, "jackd", 2, plant)
+        if report.violations == 0 and not (plant in ["WRITE", "FUTEX"] and not report.watched):
+            missed.append(f"the interposer does not see one planted {plant.lower()}")
+    return missed, len(PLANTS)
+
+
+PROOFS: dict[str, tuple[Callable[..., list[str]], Callable[[str], Missed]]] = {
+    "annotations": (prove_annotations, counter_annotations),
+    "reach": (prove_reach, counter_reach),
+    "rtsan": (prove_rtsan, counter_rtsan),
+    "interposer": (prove_interposer, counter_interposer),
+}
+
+
+def main(words: list[str]) -> int:
+    options = read_words("prove-realtime", __doc__, words, {"--seconds": Number(8, 1)})
+    unknown = [name for name in options.words if name not in PROOFS]
+    if unknown:
+        sys.exit(f"prove-realtime: no proof is called {unknown[0]}; there are {', '.join(PROOFS)}")
+    shell("need_packages", *package_list("build_packages"), "binutils")
+    build.lab()
+    failed = False
+    with tempfile.TemporaryDirectory(prefix="prove-realtime-") as scratch:
+        for name in options.words or PROOFS:
+            prove, counter = PROOFS[name]
+            print(name, flush=True)
+            wrong = prove(scratch, options.seconds) if name == "interposer" else prove(scratch)
+            missed, planted = counter(scratch)
+            for line in wrong + missed:
+                print(f"  WRONG: {line}")
+            failed = failed or bool(wrong or missed)
+            print(f"  {'FAILED' if wrong else 'holds'}; {planted - len(missed)} of {planted} planted sins found",
+                  flush=True)
+    return 1 if failed else 0

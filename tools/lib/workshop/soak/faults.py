@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Faults one after another, by name. While one lasts the invariants of an evening hold, but for what it must break; then
+everything must become right again: all are counted, all have one tempo, the old one, the reference peer's beat goes on
+where it would have been, and four seconds of clicks and clocks are complete and in phase."""
+
+import array
+import json
+import mmap
+import os
+import signal
+import struct
+import subprocess
+import time
+import urllib.request
+from typing import Any
+
+from .. import build
+from . import evening, invariants, trouble
+
+PATIENCE = 60.0  # seconds until all must be right again; a crashed peer alone is remembered for up to seven
+FOR_GOOD = 15  # seconds after which peers of the reference library that are not in one session won't be by themselves
+CLEAN = 4  # seconds in a row in which nothing is wrong
+CLICKS = 3  # that must have been judged in them
+TEMPO = 107.3
+APART = 0.02  # beats between the hosts, eleven milliseconds
+CLOCKS, CALLBACK, DISK = "/dev/shm/clocks", "/dev/shm/callback", "/dev/shm/disk"
+HOUR = 3600 * 10**9
+CALLBACK_LIMIT = 0.1  # of the period: what the audio thread may need of the processor
+
+
+Outcome = tuple[float | None, bool]  # the tempo afterwards (None: any), and whether it is the same session
+
+
+class Faults(evening.Evening):
+    def begin(self) -> None:
+        with open(CLOCKS, "w+b") as shared:
+            shared.write(bytes(16))
+            shared.flush()
+            self.clocks = mmap.mmap(shared.fileno(), 16)
+        self.preload = {"CLOCKS": CLOCKS, "LD_PRELOAD": build.native("clocks")}
+        subprocess.run(["sh", "-c", f"mkdir {DISK} && mount -t tmpfs -o size=64k none {DISK}"], check=True)
+        others = [self.environment.get("LD_PRELOAD", ""), build.native("clocks"), build.native("callback_time")]
+        self.environment |= {"CLOCKS": CLOCKS, "CALLBACK_TIME": CALLBACK, "XDG_STATE_HOME": DISK, "LD_PRELOAD": " ".join(others)}
+        self.said: list[str] = []
+        if not self.plan["pipewire"]:
+            self.another_server()  # one whose clocks can be set
+        super().begin()
+
+    def ears_environment(self) -> dict[str, str]:
+        return {} if self.plan["pipewire"] else self.preload
+
+    def say(self, text: str) -> None:
+        super().say(text)
+        if text.startswith("tactus: "):
+            self.said.append(text)
+
+    def set_clocks(self, wall: int = 0, slept: int = 0) -> None:
+        """Seconds slept stay slept."""
+        struct.pack_into("qq", self.clocks, 0, wall, struct.unpack_from("qq", self.clocks)[1] - slept)
+
+    def play(self) -> None:
+        # What the disk is to keep later is worth keeping: not what is so anyway.
+        self.right()
+        self.ear.tell(f"tempo {TEMPO}")
+        self.right(TEMPO)
+        for name in self.plan["faults"]:
+            before = self.peers[0].ask("beat")
+            self.say(f"fault: {name}")
+            self.events += 1
+            began = self.now()
+            tempo, is_session_kept = getattr(self, "fault_" + name)() or (TEMPO, True)
+            over = self.now()
+            self.right(tempo)
+            if is_session_kept:
+                self.beat_went_on(before)
+            print(f"{name}: {over - began:.0f} s, right again {max(0, self.now() - over - CLEAN):.0f} s later", flush=True)
+            if tempo != TEMPO:
+                self.ear.tell(f"tempo {TEMPO}")
+                self.right(TEMPO)
+        self.audio_thread_was_quick()
+
+    # What must be.
+
+    def meanwhile(self, seconds: float) -> None:
+        """So many seconds with all that no excuse has been given for."""
+        end = self.now() + seconds
+        while self.now() < end:
+            time.sleep(min(1, max(0.1, end - self.now())))
+            self.second()
+
+    def right(self, tempo: float | None = None, patience: float = PATIENCE) -> None:
+        began, clean, clicks, apart, wrong = self.now(), 0, 0, 0, "nothing was heard"
+        while clean < CLEAN or clicks < CLICKS:
+            if self.now() - began > patience:
+                raise invariants.Violation(f"not right again within {patience:g} s: {wrong}")
+            time.sleep(1)
+            self.tactus_is_well()
+            ports, self.where = self.ear.hear()
+            found, heard = self.wrong(ports, self.where, tempo)
+            if found:
+                self.say(f"not right yet: {found}")
+                wrong, clean, clicks = found, 0, 0
+                apart = apart + 1 if self.are_references_apart(self.where["peers"]) else 0
+                if apart == FOR_GOOD:
+                    self.enter_anew()
+            else:
+                clean, clicks = clean + 1, clicks + heard
+        self.invariants.errors.clear()
+        self.invariants.disturbed = self.now()
+
+    def wrong(self, ports: dict[str, invariants.Heard], where: invariants.Heard, tempo: float | None) -> tuple[str | None, int]:
+        """The first thing that is not as it should be, and how many clicks and clocks were heard to be in phase."""
+        if where["peers"] != self.expected_peers():
+            return f"the listener sees {where['peers']} peers; there are {self.expected_peers()}", 0
+        if (counted := self.value("peers")) != self.expected_peers():
+            return f"tactus counts {counted} peers; there are {self.expected_peers()}", 0
+        tempos = {"the listener": where["tempo"], "tactus": self.value("tempo")}
+        tempos |= {peer.kind: peer.ask("status")["tempo"] for peer in self.peers}
+        for who, value in tempos.items():
+            # LinkHut shows two decimals, and a tempo is whole microseconds per beat.
+            if value is None or abs(value - (tempo or tempos["the listener"])) > 0.02:
+                return f"{who} has {value} BPM: {tempos}", 0
+        clicks = 0
+        for port, heard in ports.items():
+            if port.endswith("click_1") and heard["latest"] and (apart := self.apart(heard)) > APART:
+                return f"the other host's beat is {apart:.3f} from this one's", 0
+            clock = "by_jack" if heard["by_jack"]["n"] else "by_wall"
+            # Cycles that the listener lost are not held against anybody, nor clocks that are made up for after them.
+            for what in ("missing", "doubled") if not where["lost"] else ():
+                if heard[what]:
+                    return f"{port}: {len(heard[what])} {what}", 0
+            if heard[clock]["n"]:
+                clicks += heard[clock]["n"] if port.endswith("click_1") else 0
+                if abs(heard[clock]["median"]) > invariants.PHASE_LIMIT[clock]:
+                    return f"{port}: off the beat by {heard[clock]['median']:.0f} us, {clock}", 0
+        return None, clicks
+
+    def apart(self, heard: invariants.Heard) -> float:
+        """A click's beat here and on the other host, whose clocks nobody touches: the listener has our clock, right or wrong."""
+        moment = round(heard["latest"] - struct.unpack_from("qq", self.clocks)[1] / 1000)
+        there = [peer for peer in self.peers if peer.kind == "reference"]
+        if not there:
+            return 0.0
+        difference: float = (there[0].ask(f"beat {moment}")["phase"] - heard["latest_beat"]) % 4
+        return min(difference, 4 - difference)
+
+    def value(self, path: str) -> Any:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:8080/tactus/{path}?VALUE", timeout=5) as answer:
+                return json.load(answer)["VALUE"][0]
+        except OSError:
+            return None
+
+    def beat_went_on(self, before: dict[str, Any]) -> None:
+        """The session is the one that it was: on another host its beat is where it would have been without the fault."""
+        now = self.peers[0].ask("beat")
+        promised = before["beat"] + (now["time"] - before["time"]) / 60e6 * before["tempo"]
+        if abs(promised - now["beat"]) > APART:
+            raise invariants.Violation(f"another host's beat jumped by {now['beat'] - promised:.3f}")
+
+    def audio_thread_was_quick(self) -> None:
+        """By the processor's own account: no load of other programs. The longest of all can be an interrupt's, or another
+        virtual machine's, so all but one in a thousand are judged."""
+        with open(f"{CALLBACK}.{self.tactus.pid}", "rb") as file:
+            count = struct.unpack("Q", file.read(8))[0]
+            calls = array.array("I", file.read(8 * count))
+        spent = sorted(calls[1::2])
+        median, most = spent[count // 2] / 1000, spent[count * 999 // 1000] / 1000
+        print(f"audio thread: {count} cycles, {median:.1f} us of the processor in the median, {most:.1f} in 99.9 % of all, "
+              f"{spent[-1] / 1000:.0f} at most")
+        if most > CALLBACK_LIMIT * 256 / 48000 * 1e6:
+            raise invariants.Violation(f"the audio thread needed {most:.0f} us of the processor in a cycle")
+
+    # Faults of the network.
+
+    def length(self, seconds: float) -> float:
+        return 30.0 if self.plan["long"] else seconds
+
+    def fault_interface(self) -> None:
+        """Down, for longer than anybody remembers a silent peer; up."""
+        seconds = self.length(8)
+        trouble.interface("down")
+        # The listener and tactus have to find each other on the loopback.
+        self.excuses.give(self.now(), seconds + 1, "phase", "peers")
+        self.meanwhile(seconds)
+        trouble.interface("up")
+
+    def fault_address(self) -> None:
+        trouble.readdress(trouble.WIRE, "10.77.0.99/24")
+        self.excuses.give(self.now(), 4, "phase", "peers")
+        self.meanwhile(3)
+        trouble.readdress("10.77.0.99/24", trouble.WIRE)
+
+    def fault_cut(self) -> None:
+        """Host 1 and its listener play on, host 2 as well."""
+        seconds = self.length(8)
+        trouble.lab("wire", "cut", "2")
+        self.excuses.give(self.now(), seconds + 1, "peers")
+        self.meanwhile(seconds)
+        trouble.lab("wire", "heal")
+
+    def fault_crash(self) -> Outcome:
+        """All others are killed, and come back with other tempos in mind."""
+        kinds = [peer.kind for peer in self.peers]
+        for peer in self.peers:
+            peer.crash()
+        self.peers.clear()
+        self.right(TEMPO)
+        for kind in kinds:
+            self.join(kind)
+        return TEMPO, False  # who could tell has gone
+
+    # Faults of the machine.
+
+    def fault_stop(self) -> None:
+        """The others have forgotten a program that stands still for ten seconds."""
+        os.kill(self.tactus.pid, signal.SIGSTOP)
+        time.sleep(self.length(10))
+        os.kill(self.tactus.pid, signal.SIGCONT)
+
+    def another_server(self) -> None:
+        """The server is killed, and started again as it was."""
+        with open(f"/proc/{self.server}/cmdline") as first, open(f"/proc/{self.server}/environ") as second:
+            command, words = first.read().split("\0")[:-1], second.read().split("\0")[:-1]
+        os.kill(self.server, signal.SIGKILL)
+        time.sleep(1)
+        environment = dict(entry.split("=", 1) for entry in words)
+        if not self.plan["pipewire"]:
+            environment.update(self.preload)
+        self.server = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL).pid
+        while subprocess.run(["jack_lsp"], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode != 0:
+            time.sleep(0.1)
+
+    def fault_server(self) -> None:
+        """The listener goes with the server; another one judges what comes then."""
+        self.said.clear()
+        self.another_server()
+        self.ear.process.wait(20)
+        self.listen()
+        if not any("gone" in line for line in self.said) or not any("back on JACK server" in line for line in self.said):
+            raise invariants.Violation(f"tactus did not tell that the server went and came: {self.said}")
+
+    def fault_suspend(self) -> None:
+        """Everything of this host stands still, and its monotonic clocks with it: those of the others do not."""
+        if self.plan["pipewire"]:
+            raise SystemExit("soak: PipeWire's timers are the kernel's own: --fault suspend is for jackd")
+        sleepers, began = [self.server, self.tactus.pid, self.ear.process.pid], time.monotonic_ns()
+        for process in sleepers:
+            os.kill(process, signal.SIGSTOP)
+        time.sleep(self.length(5))
+        self.set_clocks(slept=time.monotonic_ns() - began)
+        # It judges by a clock that it has to find anew as well, and would not for half a minute.
+        self.ear.tell("link off")
+        for process in sleepers:
+            os.kill(process, signal.SIGCONT)
+        time.sleep(1)
+        self.ear.tell("link on")
+        self.right(TEMPO, 20)  # half a minute is what it takes to measure anew without knowing of the sleep
+
+    def fault_clock(self) -> None:
+        """Somebody sets the wall clock back an hour, and forward again."""
+        self.set_clocks(wall=-HOUR)
+        self.meanwhile(6)
+        self.right(TEMPO)
+        self.set_clocks()
+        self.meanwhile(1)
+
+    def fault_disk(self) -> None:
+        """Full when a choice is to be kept: one warning, and it is kept by itself once there is room."""
+        self.said.clear()
+        subprocess.run(["sh", "-c", f"cat /dev/zero >{DISK}/full"], check=False, stderr=subprocess.DEVNULL)
+        self.controller.send("startstop", 1)
+        self.meanwhile(4)
+        if len([line for line in self.said if "can't be written" in line]) != 1:
+            raise invariants.Violation(f"a full disk must be one warning: {self.said}")
+        os.unlink(f"{DISK}/full")
+        self.meanwhile(9)  # it is tried again every ten seconds
+        for _ in range(10):
+            if any("can be written again" in line for line in self.said):
+                break
+            self.meanwhile(1)
+        with open(f"{DISK}/tactus/state.json5") as file:
+            if "start-stop-sync" not in file.read():
+                raise invariants.Violation("what was chosen when there was no room was not kept")
+        self.controller.send("startstop", 0)
+
+    # Somebody on the wire means harm: enemy.py says how.
+
+    def attacked(self, kind: str, *excuses: str) -> tuple[str, int]:
+        enemy = trouble.send_enemy(kind, self.length(4), self.plan["seed"])
+        most = 0
+        while enemy.poll() is None:
+            self.excuses.give(self.now(), 3, "peers", *excuses)
+            self.meanwhile(1)
+            most = max(most, self.value("peers") or 0)
+        self.say(f"tactus counted up to {most} peers")
+        return enemy.communicate()[0], most
+
+    def fault_crowd(self) -> None:
+        """Two hundred peers at once, and as suddenly they have gone."""
+        _, most = self.attacked("crowd")
+        if most < 200:
+            raise invariants.Violation(f"of 200 peers {most} were counted")
+
+    def fault_strangers(self) -> None:
+        self.attacked("strangers")
+
+    def fault_byes(self) -> None:
+        self.attacked("byes", "phase")
+
+    def fault_broken(self) -> None:
+        self.attacked("broken", "phase")
+
+    def fault_liars(self) -> Outcome:
+        """Whoever lies well founds a session that is older than any: all go there, or all stay."""
+        self.attacked("liars", "phase", "click", "clock")
+        return None, False
+
+    def fault_war(self) -> Outcome:
+        """The protocol has it that the word on the latest beat stands, whoever said it: the last one, for all."""
+        said, _ = self.attacked("war", "phase", "click", "clock")
+        return 60e6 / int(said), False
+
+
+def main(words: list[str]) -> None:
+    plan = json.loads(words[0])
+    print(f"seed {plan['seed']}, faults", flush=True)
+    faults = Faults(plan)
+    evening.perform(faults, "", lambda: f"all is right after {faults.events} faults; everything: {plan['log']}")

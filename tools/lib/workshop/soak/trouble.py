@@ -1,0 +1,318 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What happens in a set: commands of its players, and faults. Each fault says what it excuses, and for how long."""
+
+import os
+import random
+import signal
+import socket
+import subprocess
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from .. import link, osc
+from ..common import LAB, module
+from . import cast, enemy, invariants
+
+MOST_PEERS = 5
+WIRE = "10.77.0.1/24"
+
+
+def lab(*words: str) -> None:
+    subprocess.run([LAB, *words], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def interface(state: str) -> None:
+    lab("on", "1", "ip", "link", "set", "wire0", state)
+
+
+def readdress(old: str, new: str) -> None:
+    lab("on", "1", "ip", "addr", "del", old, "dev", "wire0")
+    lab("on", "1", "ip", "addr", "add", new, "brd", "+", "dev", "wire0")
+
+
+def send_enemy(kind: str, seconds: float, seed: int) -> "subprocess.Popen[str]":
+    return subprocess.Popen([LAB, "on", "2", *module("soak.enemy", kind, str(seconds), str(seed))], stdout=subprocess.PIPE, text=True)
+
+
+def later(seconds: float, what: Callable[..., object], *arguments: object) -> None:
+    timer = threading.Timer(seconds, what, arguments)
+    timer.daemon = True
+    timer.start()
+
+
+class Show(Protocol):
+    """Whom the trouble is made for."""
+    controller: cast.Controller
+    ear: cast.Ear
+    excuses: invariants.Excuses
+    peers: list[cast.Peer]
+    server: int
+    tactus: cast.Tactus
+
+
+class Trouble:
+    def __init__(self, seed: int, evening: Show, calm: bool, hostile: bool) -> None:
+        self.dice, self.evening = random.Random(seed), evening
+        self.lines: dict[str, float] = {}  # who is busy, until when: one fault of a kind at a time
+        self.commands: list[tuple[int, Callable[[float], str | None]]] = [
+            (10, self.tempo), (4, self.tempo_of_a_peer), (3, self.start_or_stop), (2, self.locate),
+                         (4, self.knob), (2, self.nonsense), (2, self.subscriptions), (1, self.query),
+                         (2, self.peer_comes), (2, self.peer_goes)]
+        self.faults = [] if calm else [
+            (3, self.stopped_for_a_moment), (1, self.peer_crashes), (2, self.bad_wire), (1, self.cut_wire),
+            (1, self.interface_down), (1, self.other_address), (1, self.osc_flood), (1, self.link_flood),
+            (1, self.link_off)]
+        if hostile:
+            self.faults += [(30, self.enemy)]
+            self.commands = [(2, self.tempo), (1, self.start_or_stop), (2, self.knob), (1, self.query)]
+
+    def one(self, now: float) -> str | None:
+        """One event; its description, or None if what was drawn could not happen now."""
+        choices = self.commands + self.faults
+        what = self.dice.choices([c for _, c in choices], [w for w, _ in choices])[0]
+        return what(now)
+
+    def free(self, line: str, now: float, seconds: float) -> bool:
+        if self.lines.get(line, 0) > now:
+            return False
+        self.lines[line] = now + seconds
+        return True
+
+    # Music.
+
+    def some_tempo(self) -> float:
+        return round(self.dice.choice([self.dice.uniform(60, 200), self.dice.uniform(60, 200),
+                                       self.dice.uniform(20, 400)]), 2)
+
+    def tempo(self, now: float) -> str | None:
+        bpm, way = self.some_tempo(), self.dice.randrange(6)
+        controller = self.evening.controller
+        if way == 0:
+            controller.send("tempo", bpm, self.dice.choice(["beat", "bar"]))
+        elif way == 1:
+            self.evening.ear.tell(f"tempo {bpm}" + self.dice.choice(["", " half"]))
+            return f"the listener's tempo {bpm}"
+        elif way == 2:
+            controller.send("tempo/fader", self.dice.random())
+            return "tempo by fader"
+        elif way == 3:
+            controller.send("tempo/nudge", round(self.dice.uniform(-3, 3), 1))
+            return "nudge"
+        else:
+            controller.send("tempo", bpm)
+        return f"tempo {bpm}"
+
+    def tempo_of_a_peer(self, now: float) -> str | None:
+        enabled = [peer for peer in self.evening.peers if peer.enabled and peer.kind == "reference"]
+        if not enabled:
+            return None
+        bpm = self.some_tempo()
+        self.dice.choice(enabled).tell(f"tempo {bpm}")
+        return f"a peer's tempo {bpm}"
+
+    def start_or_stop(self, now: float) -> str | None:
+        word = self.dice.choice(["start", "stop", "toggle", "rewind"])
+        if word == "start" and self.dice.random() < 0.5:
+            self.evening.controller.send("start", self.dice.choice(["now", "beat", "bar"]))
+        else:
+            self.evening.controller.send(word)
+        return word
+
+    def locate(self, now: float) -> str | None:
+        bar = self.dice.randrange(1, 200)
+        self.evening.controller.send("locate/bar", bar)
+        return f"locate to bar {bar}"
+
+    def knob(self, now: float) -> str | None:
+        dice = self.dice
+        settings: list[tuple[str, Any]] = [
+            ("quantum", float(dice.choice([1, 2, 3, 4, 8, 16]))), ("launch", dice.choice(["now", "beat", "bar"])),
+            ("click/volume", round(dice.uniform(0.3, 1), 2)), ("click/pattern", dice.choice(["", "Xxxx", "Xx", "XxXx"])),
+            ("click/countin", dice.random() < 0.5), ("pulse/rate", dice.choice(["bar", "1", "4", "24", "48"])),
+            ("pulse", dice.random() < 0.8), ("clock/settle", float(dice.randrange(1, 300))),
+            ("startstop", dice.random() < 0.5), ("record", dice.random() < 0.5), ("lead", dice.choice(["link", "auto"])),
+            ("tempo/step", 0.5)]
+        path, value = dice.choice(settings)
+        self.evening.controller.send(path, value)
+        return f"{path} {value}"
+
+    # Controllers.
+
+    def nonsense(self, now: float) -> str | None:
+        dice = self.dice
+        if dice.random() < 0.5:
+            wrong: list[tuple[str, Any]] = [("tempo", 1e9), ("tempo", "fast"), ("locate", -5.0), ("nowhere", 1),
+                                       ("[", 1), ("click/pattern", "?" * 64), ("meter", 0), ("quantum", float("nan"))]
+            path, value = dice.choice(wrong)
+            self.evening.controller.send(path, value)
+            return f"nonsense: {path} {value}"
+        packet = bytearray(osc.message("/tactus/click/volume", None, 0.5) if dice.random() < 0.5 else b"#bundle\0" + bytes(24))
+        for _ in range(dice.randrange(1, 9)):
+            packet[dice.randrange(len(packet))] = dice.randrange(256)
+        # Not a valid message by accident.
+        packet[0] = 0xFF
+        self.evening.controller.raw(bytes(packet[:dice.randrange(1, len(packet))]))
+        return "broken OSC"
+
+    def subscriptions(self, now: float) -> str | None:
+        port = self.dice.choice([*cast.Controller.TABLETS, 9000 + self.dice.randrange(40)])
+        if self.dice.random() < 0.3:
+            self.evening.controller.send("unsubscribe", port)
+            return f"unsubscribe {port}"
+        groups = " ".join(self.dice.sample(["state", "beat", "phase", "position", "heartbeat", "exact"], 3))
+        self.evening.controller.send("subscribe", port, groups, self.dice.randrange(1, 60))
+        return f"subscribe {port} {groups}"
+
+    def query(self, now: float) -> str | None:
+        def ask() -> None:
+            try:
+                urllib.request.urlopen("http://127.0.0.1:8080/?VALUE", timeout=2).read()
+            except OSError:
+                pass
+        threading.Thread(target=ask, daemon=True).start()
+        return "OSCQuery"
+
+    # Peers.
+
+    def peer_comes(self, now: float) -> str | None:
+        if len(self.evening.peers) >= MOST_PEERS or self.lines.get("wire", 0) > now:
+            return None
+        self.evening.excuses.give(now, 12, "peers")
+        kind = "reference" if any(p.kind == "linkhut" for p in self.evening.peers) else "linkhut"
+        self.evening.peers.append(peer := cast.Peer(kind))
+        peer.tell("sync on")
+        peer.tell("enable on")
+        if kind == "linkhut":
+            peer.tell("play")
+        return f"{kind} joins"
+
+    def peer_goes(self, now: float) -> str | None:
+        if len(self.evening.peers) < 2:
+            return None
+        self.evening.excuses.give(now, 9, "peers")
+        peer = self.evening.peers.pop(self.dice.randrange(len(self.evening.peers)))
+        peer.tell("quit")
+        return f"{peer.kind} leaves"
+
+    def peer_crashes(self, now: float) -> str | None:
+        if len(self.evening.peers) < 2:
+            return None
+        self.evening.excuses.give(now, 12, "peers")
+        peer = self.evening.peers.pop(self.dice.randrange(len(self.evening.peers)))
+        peer.crash()
+        return f"{peer.kind} crashes"
+
+    # Faults.
+
+    def stopped_for_a_moment(self, now: float) -> str | None:
+        victim = self.dice.choice(["tactus", "tactus", "jackd"])
+        seconds = self.dice.choice([0.06, 0.3, 1.2]) if victim == "tactus" else 0.06
+        if not self.free("stop", now, seconds + 6):
+            return None
+        process = self.evening.tactus.pid if victim == "tactus" else self.evening.server
+        os.kill(process, signal.SIGSTOP)
+        later(seconds, os.kill, process, signal.SIGCONT)
+        # What is due while nobody computes is not heard; after it, clocks are made up for, clicks are not.
+        self.evening.excuses.give(now, seconds + 4, "click", "clock", "phase", "osc")
+        return f"{victim} stopped for {seconds} s"
+
+    def wire(self, now: float, seconds: float, *words: str) -> bool:
+        """The wire is bad for so long, and then perfect."""
+        if not self.free("wire", now, seconds + 10):
+            return False
+        lab("wire", *words)
+        later(seconds, lab, "wire", *(["heal"] if words[0] == "cut" else ["clear"]))
+        # News may come late, and those who are cut off come back by themselves.
+        self.evening.excuses.give(now, seconds + 4, "phase")
+        self.evening.excuses.give(now, seconds + 15, "peers")
+        return True
+
+    def bad_wire(self, now: float) -> str | None:
+        seconds, loss, jitter = self.dice.uniform(2, 10), self.dice.randrange(2, 20), self.dice.randrange(0, 6)
+        if self.wire(now, seconds, f"loss={loss}%", "delay=1ms", f"jitter={jitter}ms", "duplicate=2%", "reorder=2%"):
+            return f"{loss} % lost, {jitter} ms of jitter for {seconds:.1f} s"
+        return None
+
+    def cut_wire(self, now: float) -> str | None:
+        seconds = self.dice.choice([1.0, 4.0, self.dice.uniform(6, 30)])
+        return f"cut for {seconds:.1f} s" if self.wire(now, seconds, "cut", "2") else None
+
+    def interface_down(self, now: float) -> str | None:
+        seconds = self.dice.uniform(0.5, 8)
+        if not self.free("wire", now, seconds + 16):
+            return None
+        interface("down")
+        later(seconds, interface, "up")
+        self.evening.excuses.give(now, seconds + 6, "phase")
+        self.evening.excuses.give(now, seconds + 20, "peers")
+        return f"the interface is down for {seconds:.1f} s"
+
+    def other_address(self, now: float) -> str | None:
+        seconds = self.dice.uniform(3, 8)
+        if not self.free("wire", now, seconds + 16):
+            return None
+        other = f"10.77.0.{self.dice.randrange(50, 250)}/24"
+        readdress(WIRE, other)
+        later(seconds, readdress, other, WIRE)
+        self.evening.excuses.give(now, seconds + 6, "phase")
+        self.evening.excuses.give(now, seconds + 20, "peers")
+        return f"the address is {other} for {seconds:.1f} s"
+
+    def osc_flood(self, now: float) -> str | None:
+        if not self.free("flood", now, 8):
+            return None
+        packets = [osc.message("/tactus/click/volume", None, self.dice.uniform(0.3, 1)), osc.message("/tactus/nowhere", None, 1),
+                   bytes(self.dice.randrange(256) for _ in range(100))]
+        self.flood(packets, osc.HOST, 4000)
+        self.evening.excuses.give(now, 5, "osc")  # one host's packets are limited together
+        return "4000 OSC packets at once"
+
+    def link_flood(self, now: float) -> str | None:
+        if not self.free("flood", now, 8):
+            return None
+        packets = []
+        for _ in range(40):
+            packet = bytearray(link.DISCOVERY + bytes([self.dice.randrange(1, 4), 5, 0, 0]) +
+                               bytes(self.dice.randrange(256) for _ in range(self.dice.randrange(4, 400))))
+            packets.append(bytes(packet))
+        self.flood(packets, link.GROUP, 4000)
+        return "4000 broken Link packets at once"
+
+    def flood(self, packets: Sequence[bytes], target: tuple[str, int], count: int) -> None:
+        def send() -> None:
+            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+                for number in range(count):
+                    try:
+                        sender.sendto(packets[number % len(packets)], target)
+                    except OSError:
+                        return
+                    if number % 50 == 49:
+                        time.sleep(0.01)
+        threading.Thread(target=send, daemon=True).start()
+
+    def enemy(self, now: float) -> str | None:
+        """Somebody on the wire means harm. While he counts as a peer anybody may count him, and his tempo is a tempo."""
+        kind, seconds = self.dice.choice(enemy.KINDS), round(self.dice.uniform(2, 5), 1)
+        if not self.free("enemy", now, seconds + 3):
+            return None
+        send_enemy(kind, seconds, self.dice.randrange(10**6))
+        self.evening.excuses.give(now, seconds + 12, "peers")
+        self.evening.excuses.give(now, seconds + 5, "phase")
+        if kind == "war":
+            # Each peer hears the words in another order until the last; which beat it is, is not agreed before.
+            self.evening.excuses.give(now, seconds + 5, "click", "clock")
+        return f"enemy: {kind} for {seconds} s"
+
+    def link_off(self, now: float) -> str | None:
+        """Alone tactus plays on, in nobody's time but its own."""
+        seconds = self.dice.uniform(1, 4)
+        if not self.free("link", now, seconds + 15):
+            return None
+        self.evening.controller.send("link", 0)
+        later(seconds, self.evening.controller.send, "link", 1)
+        self.evening.excuses.give(now, seconds + 6, "click", "clock", "phase")
+        self.evening.excuses.give(now, seconds + 10, "peers")
+        return f"link off for {seconds:.1f} s"

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// build: cc -Wno-unused-parameter -shared -fPIC -ldl
+// Preloaded into tactus by tools/soak --plant: faults that the soak must find. $PLANT names one; it begins after eight
+// seconds. The program itself knows nothing of it.
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <jack/jack.h>
+#include <jack/midiport.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { kPatience = 8 };
+
+static double seconds(void) {
+  static double began;
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  const double now = t.tv_sec + t.tv_nsec / 1e9;
+  if (began == 0) began = now;
+  return now - began;
+}
+
+static bool planted(const char *name) {
+  static const char *plant;
+  if (!plant) plant = getenv("PLANT") ? getenv("PLANT") : "";
+  return strcmp(plant, name) == 0 && seconds() > kPatience;
+}
+
+__attribute__((constructor)) static void begin(void) { seconds(); }
+
+// The audio thread's: a click falls silent now and then, since near a new tempo none is blamed; or all come a millisecond
+// and a half late.
+static jack_port_t *click;
+static JackProcessCallback callback;
+static void *argument;
+
+static void silence_a_click(float *samples, jack_nframes_t frames) {
+  enum { kEvery = 3 * 48000 };
+  static int quiet = 0, passed = 0;
+  static int state = 0;  // 0: wait for silence, 1: silent, 2: in the click that is taken away, 3: done for this time
+  for (jack_nframes_t i = 0; i < frames; ++i) {
+    quiet = samples[i] == 0 ? quiet + 1 : 0;
+    if (state == 0 && quiet > 480) state = 1;
+    if (state == 1 && quiet == 0) state = 2;
+    if (state == 2 && quiet > 480) {
+      state = 3;
+      passed = 0;
+    }
+    if (state == 3 && ++passed > kEvery) state = 0;
+    if (state == 2) samples[i] = 0;
+  }
+}
+
+static void delay(float *samples, jack_nframes_t frames) {
+  enum { kLate = 72 };
+  static float line[kLate];
+  static int next = 0;
+  for (jack_nframes_t i = 0; i < frames; ++i, next = (next + 1) % kLate) {
+    const float now = samples[i];
+    samples[i] = line[next];
+    line[next] = now;
+  }
+}
+
+static int process(jack_nframes_t frames, void *unused) {
+  const int result = callback(frames, argument);
+  float *samples = click ? jack_port_get_buffer(click, frames) : NULL;
+  if (samples && planted("click")) silence_a_click(samples, frames);
+  if (samples && planted("late")) delay(samples, frames);
+  return result;
+}
+
+int jack_set_process_callback(jack_client_t *client, JackProcessCallback theirs, void *theirArgument) {
+  int (*real)(jack_client_t *, JackProcessCallback, void *) = dlsym(RTLD_NEXT, "jack_set_process_callback");
+  callback = theirs;
+  argument = theirArgument;
+  return real(client, process, NULL);
+}
+
+jack_port_t *jack_port_register(jack_client_t *client, const char *name, const char *type, unsigned long flags,
+                                unsigned long size) {
+  jack_port_t *(*real)(jack_client_t *, const char *, const char *, unsigned long, unsigned long) =
+      dlsym(RTLD_NEXT, "jack_port_register");
+  jack_port_t *port = real(client, name, type, flags, size);
+  if (strcmp(name, "click_1") == 0) click = port;
+  return port;
+}
+
+// One clock of MIDI is swallowed.
+static int swallow(const jack_midi_data_t *data, size_t size) {
+  static bool done = false;
+  if (done || size != 1 || data[0] != 0xF8 || !planted("clock")) return 0;
+  done = true;
+  return 1;
+}
+
+int jack_midi_event_write(void *buffer, jack_nframes_t time, const jack_midi_data_t *data, size_t size) {
+  int (*real)(void *, jack_nframes_t, const jack_midi_data_t *, size_t) = dlsym(RTLD_NEXT, "jack_midi_event_write");
+  return swallow(data, size) ? 0 : real(buffer, time, data, size);
+}
+
+jack_midi_data_t *jack_midi_event_reserve(void *buffer, jack_nframes_t time, size_t size) {
+  jack_midi_data_t *(*real)(void *, jack_nframes_t, size_t) = dlsym(RTLD_NEXT, "jack_midi_event_reserve");
+  static jack_midi_data_t nowhere[1];
+  static const jack_midi_data_t clock[1] = {0xF8};
+  return swallow(clock, size) ? nowhere : real(buffer, time, size);
+}
+
+// The other threads': something is kept at each datagram, or the thread that reads from Link's port falls asleep.
+static void *sleep_for_ever(void *unused) {
+  for (;;) pause();
+  return unused;
+}
+
+static void keep_something(void) {
+  static int turn = 0;
+  if (planted("leak")) {
+    char *kept = malloc(100000);
+    if (kept) memset(kept, 1, 100000);
+  }
+  if (++turn % 10 != 0) return;
+  pthread_t thread;
+  if (planted("descriptor") && dup(1) < 0) perror("dup");
+  if (planted("thread")) pthread_create(&thread, NULL, sleep_for_ever, NULL);
+}
+
+static bool listens_at(int descriptor, in_port_t port) {
+  struct sockaddr_storage address;
+  socklen_t size = sizeof address;
+  if (getsockname(descriptor, (struct sockaddr *)&address, &size) != 0) return false;
+  in_port_t mine;
+  memcpy(&mine, (char *)&address + 2, sizeof mine);
+  return mine == (in_port_t)(port >> 8 | port << 8);
+}
+
+int poll(struct pollfd *all, nfds_t count, int timeout) {
+  int (*real)(struct pollfd *, nfds_t, int) = dlsym(RTLD_NEXT, "poll");
+  keep_something();
+  const bool link = planted("network"), osc = planted("osc");
+  for (nfds_t i = 0; (link || osc) && i < count; ++i) {
+    if (listens_at(all[i].fd, link ? 20808 : 20809)) sleep(1000);
+  }
+  return real(all, count, timeout);
+}
+
+int ppoll(struct pollfd *all, nfds_t count, const struct timespec *timeout, const sigset_t *mask) {
+  int (*real)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *) = dlsym(RTLD_NEXT, "ppoll");
+  keep_something();
+  const bool link = planted("network"), osc = planted("osc");
+  for (nfds_t i = 0; (link || osc) && i < count; ++i) {
+    if (listens_at(all[i].fd, link ? 20808 : 20809)) sleep(1000);
+  }
+  return real(all, count, timeout, mask);
+}
