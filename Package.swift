@@ -11,6 +11,8 @@ let package = Package(
   ],
   targets: [
     .target(name: "BeatMath"),
+    .target(name: "Addresses"),
+    .target(name: "Linux", dependencies: ["Addresses", "BeatMath"]),
     .target(
       name: "Handoff", swiftSettings: [.strictMemorySafety(), .treatAllWarnings(as: .error)]),
     .target(name: "Choices", dependencies: ["BeatMath"]),
@@ -24,10 +26,12 @@ let package = Package(
     .target(name: "ClickSounds", dependencies: ["CSndfile", "HostSync"]),
     // Where the review of every C call on the audio thread happens: Sources/CJACK/shim.h.
     .systemLibrary(name: "CJACK", pkgConfig: "jack", providers: [.apt(["libjack-jackd2-dev"])]),
-    .target(name: "JACKHost", dependencies: ["BeatMath", "CJACK", "Choices", "Handoff", "HostSync"]),
-    .target(name: "LinkWire", dependencies: ["BeatMath"]),
+    .target(
+      name: "JACKHost", dependencies: ["BeatMath", "CJACK", "Choices", "Handoff", "HostSync", "Linux"]),
+    .target(name: "LinkWire", dependencies: ["Addresses", "BeatMath"]),
     .target(name: "LinkSession", dependencies: ["BeatMath", "LinkWire"]),
-    .target(name: "Link", dependencies: ["BeatMath", "Handoff", "LinkSession", "LinkWire"]),
+    .target(
+      name: "Link", dependencies: ["Addresses", "BeatMath", "Handoff", "LinkSession", "LinkWire", "Linux"]),
     // A virtual network and clocks around many sessions: for LinkSimulator and for the tests.
     .target(name: "LinkWorld", dependencies: ["BeatMath", "LinkSession", "LinkWire"]),
     // A studio with a JACK server in such a world, and who listens to it.
@@ -37,15 +41,17 @@ let package = Package(
     .executableTarget(
       name: "tactus",
       dependencies: [
-        "BeatMath", "Choices", "ClickSounds", "ControlSurface", "HostSync", "JACKHost", "JSON5", "Link",
-        "LinkSession", "MIDIControl", "NSMClient", "OSC", "TerminalView",
+        "Addresses", "BeatMath", "Choices", "ClickSounds", "ControlSurface", "HostSync", "JACKHost", "JSON5",
+        "Link", "LinkSession", "Linux", "MIDIControl", "NSMClient", "OSC", "TerminalView",
       ]),
     .target(name: "JSON5"),
     .systemLibrary(name: "CLiblo", pkgConfig: "liblo", providers: [.apt(["liblo-dev"])]),
     .target(name: "MIDIControl"),
-    .target(name: "OSC", dependencies: ["CLiblo"]),
-    .target(name: "ControlSurface", dependencies: ["BeatMath", "Choices", "MIDIControl", "OSC"]),
-    .target(name: "NSMClient", dependencies: ["BeatMath", "OSC"]),
+    .target(name: "OSC", dependencies: ["Addresses", "CLiblo", "Linux"]),
+    .target(
+      name: "ControlSurface",
+      dependencies: ["Addresses", "BeatMath", "Choices", "Linux", "MIDIControl", "OSC"]),
+    .target(name: "NSMClient", dependencies: ["BeatMath", "Linux", "OSC"]),
     .target(name: "TerminalView", dependencies: ["BeatMath", "ControlSurface"]),
     // Writes the layouts for tablets and phones (tools/layouts).
     .executableTarget(name: "Layouts", dependencies: ["ClickSounds", "ControlSurface"]),
@@ -77,11 +83,16 @@ let package = Package(
     .testTarget(name: "StudioDayTests", dependencies: ["BeatMath", "LinkWorld", "StudioDay"]),
     .testTarget(
       name: "JACKHostTests",
-      dependencies: ["BeatMath", "CJACK", "Choices", "Handoff", "HostSync", "JACKHost", "TestSupport"]),
+      dependencies: [
+        "BeatMath", "CJACK", "Choices", "Handoff", "HostSync", "JACKHost", "Linux", "TestSupport",
+      ]),
     .testTarget(
       name: "ControlSurfaceTests",
-      dependencies: ["BeatMath", "Choices", "ControlSurface", "MIDIControl", "OSC", "TestSupport"],
+      dependencies: [
+        "Addresses", "BeatMath", "Choices", "ControlSurface", "MIDIControl", "OSC", "TestSupport",
+      ],
       exclude: ["peers"]),
+    .testTarget(name: "LinuxTests", dependencies: ["Addresses", "Linux"]),
     .testTarget(name: "OSCTests", dependencies: ["OSC"]),
     .testTarget(
       name: "LayoutsTests", dependencies: ["ControlSurface", "Layouts", "TestSupport"], exclude: ["readers"]),
@@ -92,7 +103,8 @@ let package = Package(
       name: "TerminalViewTests", dependencies: ["BeatMath", "ControlSurface", "TerminalView", "TestSupport"]),
     .testTarget(name: "BeatMathTests", dependencies: ["BeatMath", "LinkOracle", "TestSupport"]),
     .testTarget(
-      name: "LinkTests", dependencies: ["BeatMath", "Link", "LinkSession", "LinkWire", "TestSupport"]),
+      name: "LinkTests",
+      dependencies: ["Addresses", "BeatMath", "Link", "LinkSession", "LinkWire", "Linux", "TestSupport"]),
     .testTarget(name: "LinkWireTests", dependencies: ["LinkWire", "BeatMath"], exclude: ["captured.pcap"]),
     .testTarget(
       name: "LinkSessionTests", dependencies: ["BeatMath", "LinkSession", "LinkWire", "LinkWorld"]),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
 import Glibc
+import Linux
 public import MIDIControl
 import OSC
 import Synchronization
@@ -69,7 +70,7 @@ public final class OSCSurface: Sendable {
     }
     guard let running else { return }
     shared.mailbox.withLock { $0.isClosing = true }
-    shared.wake()
+    shared.bell.signal()
     pthread_join(running, nil)
   }
 
@@ -97,21 +98,12 @@ final class Shared: Sendable {
   }
 
   let mailbox: Mutex<Mailbox>
-  /// A pipe to the surface's thread; a byte in it means: look at the mailbox.
-  let wakeUp: Int32
-  private let bell: Int32
+  /// Rings where the surface's thread waits: look at the mailbox.
+  let bell = WakeUp()
 
   init(_ state: SurfaceState) {
     mailbox = Mutex(Mailbox(state: state))
-    var ends: [Int32] = [-1, -1]
-    pipe(&ends)
-    for end in ends { setNonBlocking(end) }
-    (wakeUp, bell) = (ends[0], ends[1])
-  }
-
-  deinit {
-    Glibc.close(wakeUp)
-    Glibc.close(bell)
+    try? bell.open()
   }
 
   func update(_ change: (inout SurfaceState) -> Void) {
@@ -121,7 +113,7 @@ final class Shared: Sendable {
       mailbox.hasNews = true
       return wasRead
     }
-    if isNew { wake() }
+    if isNew { bell.signal() }
   }
 
   func receive(_ message: MIDIMessage, at time: Micros) {
@@ -132,7 +124,7 @@ final class Shared: Sendable {
         mailbox.counters.midiLost += 1
       }
     }
-    wake()
+    bell.signal()
   }
 
   func takeMIDI() -> [(MIDIMessage, Micros)] {
@@ -141,12 +133,6 @@ final class Shared: Sendable {
       mailbox.midi.removeAll(keepingCapacity: true)
       return waiting
     }
-  }
-
-  func wake() {
-    // Full is as good as rung.
-    var byte: UInt8 = 0
-    write(bell, &byte, 1)
   }
 
   /// nil: nothing new.

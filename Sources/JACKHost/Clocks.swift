@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import CJACK
-import Glibc
-
-/// Link's host clock: CLOCK_MONOTONIC_RAW in microseconds (facts: jack 2). [any but audio]
-func linkClock() -> Micros {
-  var time = timespec()
-  clock_gettime(CLOCK_MONOTONIC_RAW, &time)
-  return Micros(Int64(time.tv_sec) &* 1_000_000 &+ Int64(time.tv_nsec) / 1_000)
-}
+import Linux
 
 extension ClockPair {
   private static let attempts = 5
@@ -25,8 +18,8 @@ extension ClockPair {
   }
 
   private static func readOnce() -> ClockPair {
-    let before = linkClock()
+    let before = HostClock.micros()
     let jack = Micros(Int64(truncatingIfNeeded: jack_get_time()))
-    return ClockPair(jack: jack, before: before, after: linkClock())
+    return ClockPair(jack: jack, before: before, after: HostClock.micros())
   }
 }

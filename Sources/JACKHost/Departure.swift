@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import Glibc
+import Linux
 import Synchronization
 
 /// Leaves a server, on a thread of its own: one that does not answer never lets us go. [control]
@@ -34,8 +35,8 @@ final class Departure: @unchecked Sendable {
 
   /// Waits for it, but not for ever.
   func wait(atMost limit: Micros) {
-    let end = linkClock() + limit
-    while !isDone, linkClock() < end { usleep(1_000) }
+    let end = HostClock.micros() + limit
+    while !isDone, HostClock.micros() < end { usleep(1_000) }
   }
 
   fileprivate func run() {

@@ -3,6 +3,7 @@ public import BeatMath
 import Handoff
 internal import LinkSession
 import LinkWire
+import Linux
 import Synchronization
 
 /// Link for an audio callback: capture, ask, edit, commit, without lock, allocation or system call.

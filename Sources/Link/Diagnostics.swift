@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 public import LinkSession
+import Linux
 
 /// How the network is doing, for a person who asks why there are no peers.
 public struct Diagnostics: Sendable {
@@ -17,7 +18,7 @@ public struct Diagnostics: Sendable {
   /// What was received and what was dropped.
   public var counters: Counters
 
-  init(_ engine: borrowing Engine, _ failure: SocketFailure?) {
+  init(_ engine: borrowing Engine, _ failure: SystemFailure?) {
     self.failure = failure?.description
     addresses = engine.gateways.sorted { $0.local < $1.local }.map { $0.local.address.description }
     refusals = engine.refused.map { local, failure in

@@ -3,6 +3,7 @@ internal import BeatMath
 import Glibc
 internal import LinkSession
 import LinkWire
+import Linux
 
 /// The machine, its sockets and who listens to it: everything that is behind the lock.
 ///
@@ -12,7 +13,7 @@ struct Engine: Sendable {
   private(set) var session: LinkSession
   private(set) var gateways: [GatewaySockets] = []
   /// Addresses that could not be opened, and why; tried again at each scan.
-  private(set) var refused: [(LocalAddress, SocketFailure)] = []
+  private(set) var refused: [(LocalAddress, SystemFailure)] = []
   /// Datagrams from outside of our networks: not looked at.
   private(set) var strangers = 0
   private(set) var events: [LinkSession.Event] = []
@@ -209,16 +210,16 @@ extension Engine {
   private mutating func scan(at now: Micros) {
     lastScan = now
     nextScan = now + Self.scanPeriod
-    guard let interfaces = runningInterfaces() else { return }
+    guard let interfaces = Interface.up()?.filter(\.isRunning) else { return }
     neighbours = Neighbourhood(interfaces)
-    let (used, left) = Neighbourhood.gateways(on: interfaces, limit: Limits.gateways)
+    let (used, left) = LocalAddress.gateways(on: interfaces, limit: Limits.gateways)
     for gateway in gateways where gateway.isBroken || !used.contains(gateway.local) {
       feed(.gatewayClosed(gateway.id), at: now)
       gateways.removeAll { $0 === gateway }
     }
-    refused = left.map { ($0, SocketFailure(call: "too many addresses", code: ENOBUFS)) }
+    refused = left.map { ($0, SystemFailure(call: "too many addresses", code: ENOBUFS)) }
     for local in used where !gateways.contains(where: { $0.local == local }) {
-      do throws(SocketFailure) {
+      do throws(SystemFailure) {
         nextGateway &+= 1
         let gateway = try GatewaySockets(local, id: GatewayID(rawValue: nextGateway))
         gateways.append(gateway)

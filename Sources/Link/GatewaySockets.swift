@@ -2,6 +2,7 @@
 import Glibc
 internal import LinkSession
 import LinkWire
+import Linux
 import Synchronization
 
 /// One local address on the network: the sockets behind a `LinkSession` gateway (facts: link 3.7).
@@ -20,7 +21,7 @@ final class GatewaySockets: Sendable {
   private let broken = Atomic(false)
   private let failures = Atomic(0)
 
-  init(_ local: LocalAddress, id: GatewayID) throws(SocketFailure) {
+  init(_ local: LocalAddress, id: GatewayID) throws(SystemFailure) {
     self.id = id
     self.local = local
     group = try .listening(on: local)
@@ -79,6 +80,6 @@ final class GatewaySockets: Sendable {
   /// A link-local endpoint as peers write it has no scope: it is the one of this gateway's interface.
   private func scoped(_ endpoint: Endpoint) -> Endpoint {
     guard endpoint.address.isIPv6, endpoint.address.scope == 0 else { return endpoint }
-    return Endpoint(address: endpoint.address.scoped(local.interface), port: endpoint.port)
+    return Endpoint(endpoint.address.scoped(local.interface), port: endpoint.port)
   }
 }

@@ -2,6 +2,7 @@
 @_exported public import BeatMath
 package import LinkSession
 import LinkWire
+import Linux
 import Synchronization
 
 /// A peer in an Ableton Link session: tempo, beat, phase and start/stop in common with every Link program on the

@@ -2,6 +2,7 @@
 internal import BeatMath
 import Glibc
 internal import LinkSession
+import Linux
 import Synchronization
 
 /// Link's one thread: waits on the sockets, lets the engine work, delivers events. It outlives the `Link` by as
@@ -25,20 +26,20 @@ final class NetworkThread: Sendable {
   /// Where threads or descriptors have run out, Link works without a network until one of its calls has more luck.
   private struct Start {
     var thread: pthread_t?
-    var failure: SocketFailure?
+    var failure: SystemFailure?
     var next = Micros.zero
     static var spacing: Micros { Micros(1_000_000) }
   }
 
   /// Why there is no thread; nil if there is one.
-  var failure: SocketFailure? { start.withLock { $0.failure } }
+  var failure: SystemFailure? { start.withLock { $0.failure } }
 
   /// Starts the thread, which keeps this object alive and runs until `end`.
   func startIfNeeded(at now: Micros) {
     guard !isRunning.load(ordering: .relaxed) else { return }
     start.withLock { start in
       guard start.thread == nil, now >= start.next else { return }
-      do throws(SocketFailure) {
+      do throws(SystemFailure) {
         try wakeUp.open()
         start.thread = try makeThread()
         start.failure = nil
@@ -50,7 +51,7 @@ final class NetworkThread: Sendable {
     }
   }
 
-  private func makeThread() throws(SocketFailure) -> pthread_t {
+  private func makeThread() throws(SystemFailure) -> pthread_t {
     var thread = pthread_t()
     let context = Unmanaged.passRetained(self).toOpaque()
     // Signals are the program's business: none is delivered to this thread, which inherits the mask.
@@ -61,7 +62,7 @@ final class NetworkThread: Sendable {
     pthread_sigmask(SIG_SETMASK, &before, nil)
     guard result == 0 else {
       Unmanaged<NetworkThread>.fromOpaque(context).release()
-      throw SocketFailure(call: "pthread_create", code: result)
+      throw SystemFailure(call: "pthread_create", code: result)
     }
     return thread
   }
@@ -157,39 +158,4 @@ struct Callbacks {
 private func runNetworkThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
   Unmanaged<NetworkThread>.fromOpaque(context!).takeRetainedValue().run()
   return nil
-}
-
-/// A line to itself: what one thread writes wakes the other from its wait.
-private final class WakeUp: Sendable {
-  private let reading = Atomic<Int32>(-1)
-  private let writing = Atomic<Int32>(-1)
-
-  var descriptor: Int32 { reading.load(ordering: .relaxed) }
-
-  /// Until then nobody is woken. Only one thread at a time may call it.
-  func open() throws(SocketFailure) {
-    guard descriptor < 0 else { return }
-    var ends: [Int32] = [-1, -1]
-    let kind = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-    guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else {
-      throw SocketFailure(call: "socketpair", code: errno)
-    }
-    reading.store(ends[0], ordering: .relaxed)
-    writing.store(ends[1], ordering: .relaxed)
-  }
-
-  deinit {
-    for end in [descriptor, writing.load(ordering: .relaxed)] where end >= 0 { close(end) }
-  }
-
-  /// A full line will wake the thread as well.
-  func signal() {
-    var byte: UInt8 = 1
-    send(writing.load(ordering: .relaxed), &byte, 1, Int32(MSG_NOSIGNAL))
-  }
-
-  func drain() {
-    var bytes = (0 as UInt64, 0 as UInt64, 0 as UInt64, 0 as UInt64)
-    while read(descriptor, &bytes, MemoryLayout.size(ofValue: bytes)) > 0 {}
-  }
 }

@@ -1,23 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 import LinkWire
-
-/// Why a socket or a thread could not be had: the call that failed and its `errno`.
-struct SocketFailure: Error, CustomStringConvertible {
-  var call: StaticString
-  var code: Int32
-
-  var description: String { "\(call): \(String(cString: strerror(code)))" }
-}
+import Linux
 
 /// A non-blocking UDP socket, closed with the value.
 struct UDPSocket: ~Copyable, Sendable {
   let descriptor: Int32
 
-  private init(for address: Address) throws(SocketFailure) {
+  private init(for address: Address) throws(SystemFailure) {
     let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
     descriptor = socket(address.isIPv6 ? AF_INET6 : AF_INET, kind, 0)
-    guard descriptor >= 0 else { throw SocketFailure(call: "socket", code: errno) }
+    guard descriptor >= 0 else { throw SystemFailure(call: "socket", code: errno) }
   }
 
   deinit {
@@ -26,7 +19,7 @@ struct UDPSocket: ~Copyable, Sendable {
 
   /// Hears what is sent to the group through this address's interface: nothing of other interfaces, and nothing that
   /// is sent to an address of ours.
-  static func listening(on local: LocalAddress) throws(SocketFailure) -> UDPSocket {
+  static func listening(on local: LocalAddress) throws(SystemFailure) -> UDPSocket {
     let socket = try UDPSocket(for: local.address)
     socket.makeRoom()
     // Every Link program on this machine listens to the same port.
@@ -61,7 +54,7 @@ struct UDPSocket: ~Copyable, Sendable {
   }
 
   /// Sends from this address and a port of its own, to the group through this address's interface.
-  static func sending(from local: LocalAddress) throws(SocketFailure) -> UDPSocket {
+  static func sending(from local: LocalAddress) throws(SystemFailure) -> UDPSocket {
     let socket = try UDPSocket(for: local.address)
     // Two programs on one machine find each other on the loopback gateway, not on the others.
     let loops: Int32 = local.isLoopback ? 1 : 0
@@ -79,22 +72,15 @@ struct UDPSocket: ~Copyable, Sendable {
       try socket.set(
         Int32(IPPROTO_IPV6), IPV6_MULTICAST_IF, Int32(bitPattern: local.interface), "IPV6_MULTICAST_IF")
     }
-    try socket.bind(to: Endpoint(address: local.address, port: 0))
+    try socket.bind(to: Endpoint(local.address, port: 0))
     return socket
   }
 
   /// Where it is bound.
-  func localEndpoint() throws(SocketFailure) -> Endpoint {
-    var storage = sockaddr_storage()
-    var size = socklen_t(MemoryLayout<sockaddr_storage>.size)
-    let endpoint = withUnsafeMutableBytes(of: &storage) { bytes -> Endpoint? in
-      let pointer = bytes.baseAddress!
-      guard getsockname(descriptor, pointer.assumingMemoryBound(to: sockaddr.self), &size) == 0 else {
-        return nil
-      }
-      return Endpoint(socketAddress: pointer)
+  func localEndpoint() throws(SystemFailure) -> Endpoint {
+    guard let endpoint = Endpoint(of: descriptor) else {
+      throw SystemFailure(call: "getsockname", code: errno)
     }
-    guard let endpoint else { throw SocketFailure(call: "getsockname", code: errno) }
     return endpoint
   }
 
@@ -160,7 +146,7 @@ struct UDPSocket: ~Copyable, Sendable {
     return 0
   }
 
-  private func noteInterfaces() throws(SocketFailure) {
+  private func noteInterfaces() throws(SystemFailure) {
     try set(Int32(IPPROTO_IP), IP_PKTINFO, Int32(1), "IP_PKTINFO")
   }
 
@@ -172,30 +158,20 @@ struct UDPSocket: ~Copyable, Sendable {
     try? set(SOL_SOCKET, SO_RCVBUFFORCE, bytes, "SO_RCVBUFFORCE")
   }
 
-  private func bind(to endpoint: Endpoint) throws(SocketFailure) {
+  private func bind(to endpoint: Endpoint) throws(SystemFailure) {
     let result = endpoint.withSocketAddress { address, size in Glibc.bind(descriptor, address, size) }
-    if result != 0 { throw SocketFailure(call: "bind", code: errno) }
+    if result != 0 { throw SystemFailure(call: "bind", code: errno) }
   }
 
   private func set<Value>(
     _ level: Int32, _ option: Int32, _ value: Value, _ name: StaticString
-  ) throws(SocketFailure) {
+  ) throws(SystemFailure) {
     let result = withUnsafeBytes(of: value) {
       setsockopt(descriptor, level, option, $0.baseAddress, socklen_t($0.count))
     }
-    if result != 0 { throw SocketFailure(call: name, code: errno) }
+    if result != 0 { throw SystemFailure(call: name, code: errno) }
   }
 }
 
 /// From linux/in6.h, which the system's own headers leave out.
 private let ipv6MulticastAll: Int32 = 29
-
-extension Address {
-  /// 0 for IPv6.
-  var v4Bits: UInt32 {
-    switch self {
-    case .v4(let bits): bits
-    case .v6: 0
-    }
-  }
-}

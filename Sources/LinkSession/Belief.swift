@@ -101,7 +101,7 @@ enum Belief {
     guard let endpoint, endpoint.port != 0, endpoint.address.isIPv6 == gateway.address.isIPv6 else {
       return nil
     }
-    let scoped = Endpoint(address: endpoint.address.scoped(gateway.address.scope), port: endpoint.port)
+    let scoped = Endpoint(endpoint.address.scoped(gateway.address.scope), port: endpoint.port)
     guard scoped.address == source.scoped(gateway.address.scope), isUnicast(source),
       scoped != gateway.measurement
     else { return nil }

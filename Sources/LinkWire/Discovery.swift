@@ -63,11 +63,11 @@ private func read(_ entry: Entry, of reader: Reader, into state: inout PeerState
       timestamp: Micros(reader.int64(at: start &+ 9)))
   case .measurementV4:
     guard entry.size == 6 else { throw .wrongEntrySize }
-    state.measurement = Endpoint(address: .v4(reader.uint32(at: start)), port: reader.uint16(at: start &+ 4))
+    state.measurement = Endpoint(.v4(reader.uint32(at: start)), port: reader.uint16(at: start &+ 4))
   case .measurementV6:
     guard entry.size == 18 else { throw .wrongEntrySize }
     state.measurement = Endpoint(
-      address: .v6(high: reader.uint64(at: start), low: reader.uint64(at: start &+ 8), scope: 0),
+      .v6(high: reader.uint64(at: start), low: reader.uint64(at: start &+ 8), scope: 0),
       port: reader.uint16(at: start &+ 16))
   case .hostTime, .ghostTime, .previousGhostTime, nil: return
   }

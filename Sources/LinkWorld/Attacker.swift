@@ -66,7 +66,7 @@ final class Attacker: Guest {
 
   private func stranger() -> Endpoint {
     let address = Address.v4(0x0b00_0000 | UInt32.random(in: 1...0xffff, using: &dice))
-    return Endpoint(address: address, port: 40_000)
+    return Endpoint(address, port: 40_000)
   }
 
   private func inject(_ packet: Packet, from source: Endpoint, into victim: Int, _ world: LinkWorld) {
@@ -84,7 +84,7 @@ extension Attacker {
       let state = PeerState(
         node: node, session: dice.chance(0.5) ? session : node,
         timeline: Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: .zero), startStop: .unset,
-        measurement: Endpoint(address: source.address, port: 50_000))
+        measurement: Endpoint(source.address, port: 50_000))
       inject(encodeAlive(state, ttl: dice.chance(0.2) ? 255 : 5), from: source, into: victim, world)
     }
   }
@@ -176,7 +176,7 @@ extension Attacker {
     let state = PeerState(
       node: isSpoofed ? other.snapshot.node : NodeID(using: &dice), session: session.snapshot.session,
       timeline: timeline(at: session), startStop: startStop(at: session),
-      measurement: Endpoint(address: source.address, port: 50_000))
+      measurement: Endpoint(source.address, port: 50_000))
     inject(encodeAlive(state, ttl: dice.chance(0.3) ? 255 : 5), from: source, into: victim, world)
   }
 
@@ -191,7 +191,7 @@ extension Attacker {
       let state = PeerState(
         node: other.snapshot.node, session: target, timeline: session.snapshot.sessionTimeline,
         startStop: .unset,
-        measurement: Endpoint(address: source.address, port: dice.chance(0.5) ? 50_000 : 9))
+        measurement: Endpoint(source.address, port: dice.chance(0.5) ? 50_000 : 9))
       inject(encodeAlive(state, ttl: 255), from: source, into: victim, world)
     }
   }

@@ -97,8 +97,8 @@ public final class LinkWorld {
     // 10/8, never .0 or .255 at the end.
     let address = Address.v4(0x0a00_0000 | UInt32(index / 250) << 8 | UInt32(index % 250 + 1))
     let interface = Interface(
-      peer: peer, address: address, discovery: Endpoint(address: address, port: 40_000),
-      measurement: Endpoint(address: address, port: 50_000), segment: segment)
+      peer: peer, address: address, discovery: Endpoint(address, port: 40_000),
+      measurement: Endpoint(address, port: 50_000), segment: segment)
     interfaces.append(interface)
     endpoints[interface.discovery] = index
     endpoints[interface.measurement] = index

@@ -15,13 +15,12 @@ public final class ManagedSession {
   /// Opens the socket and says hello. A manager on this machine is spoken to over loopback, where nobody else is.
   public init(manager: Endpoint, executable: String, at now: Micros) throws(OpenFailure) {
     client = NSMClient(manager: manager)
-    let isIPv4 = manager.host.ipv4 != nil
-    let ours: Host =
-      switch (isIPv4, manager.host.isLoopback) {
-      case (true, true): .loopback
-      case (true, false): Host(ipv4: 0)
-      case (false, true): Host(high: 0, low: 1)
-      case (false, false): Host(high: 0, low: 0)
+    let ours: Address =
+      switch (manager.address.isIPv6, manager.address.isLoopback) {
+      case (false, true): .loopback
+      case (false, false): .v4(0)
+      case (true, true): .v6(high: 0, low: 1, scope: 0)
+      case (true, false): .v6(high: 0, low: 0, scope: 0)
       }
     port = try OSCPort(bindingTo: Endpoint(ours, port: 0))
     client.announce(executable: executable, process: getpid(), at: now)

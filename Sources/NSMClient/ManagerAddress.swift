@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Linux
 import OSC
 import Glibc
 
@@ -25,7 +26,7 @@ public struct ManagerAddress: Equatable, Sendable {
   /// The resolver may be asked, and takes its time: managers name themselves by their machine's name. IPv4 before
   /// IPv6, because that is where liblo listens. [control]
   public func resolve() -> Endpoint? {
-    if let literal = Host(host) { return Endpoint(literal, port: port) }
+    if let literal = Address(host) { return Endpoint(literal, port: port) }
     var hints = addrinfo()
     hints.ai_socktype = Int32(SOCK_DGRAM.rawValue)
     var list: UnsafeMutablePointer<addrinfo>?
@@ -34,13 +35,15 @@ public struct ManagerAddress: Equatable, Sendable {
       return host == Self.ownName ? Endpoint(.loopback, port: port) : nil
     }
     defer { freeaddrinfo(list) }
-    var found: [Host] = []
+    var found: [Address] = []
     var entry = list
     while let info = entry?.pointee, found.count < Self.answerLimit {
-      if let host = Self.host(info) { found.append(host) }
+      if let endpoint = info.ai_addr.flatMap({ Endpoint(socketAddress: UnsafeRawPointer($0)) }) {
+        found.append(endpoint.address)
+      }
       entry = info.ai_next
     }
-    let host = found.first { $0.ipv4 != nil } ?? found.first
+    let host = found.first { !$0.isIPv6 } ?? found.first
     return host.map { Endpoint($0, port: port) }
   }
 
@@ -50,22 +53,5 @@ public struct ManagerAddress: Equatable, Sendable {
     var name = [CChar](repeating: 0, count: 256)
     guard gethostname(&name, name.count - 1) == 0 else { return nil }
     return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
-
-  private static func host(_ info: addrinfo) -> Host? {
-    let bytes = UnsafeRawBufferPointer(start: info.ai_addr, count: Int(info.ai_addrlen))
-    switch info.ai_family {
-    case AF_INET where bytes.count >= MemoryLayout<sockaddr_in>.size:
-      return Host(ipv4: UInt32(bigEndian: bytes.loadUnaligned(as: sockaddr_in.self).sin_addr.s_addr))
-    case AF_INET6 where bytes.count >= MemoryLayout<sockaddr_in6>.size:
-      let address = bytes.loadUnaligned(as: sockaddr_in6.self)
-      return withUnsafeBytes(of: address.sin6_addr) {
-        Host(
-          high: UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: 0, as: UInt64.self)),
-          low: UInt64(bigEndian: $0.loadUnaligned(fromByteOffset: 8, as: UInt64.self)),
-          scope: address.sin6_scope_id)
-      }
-    default: return nil
-    }
   }
 }

@@ -213,7 +213,7 @@ extension NSMClient {
   /// A server that was addressed by its machine's name (127.0.1.1) answers from 127.0.0.1.
   private func isManager(_ source: Endpoint) -> Bool {
     source.port == manager.port
-      && (source.host == manager.host || (source.host.isLoopback && manager.host.isLoopback))
+      && (source.address == manager.address || (source.address.isLoopback && manager.address.isLoopback))
   }
 
   private mutating func heardReply(_ message: Message) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
+import Linux
 
 /// A system call that failed while opening the surface.
 public struct OpenFailure: Error, Hashable, Sendable, CustomStringConvertible {
@@ -16,7 +17,7 @@ public struct OpenFailure: Error, Hashable, Sendable, CustomStringConvertible {
   public var description: String {
     switch code {
     case EADDRINUSE: "\(endpoint) is in use by another program"
-    case EADDRNOTAVAIL: "\(endpoint.host) is no address of this machine"
+    case EADDRNOTAVAIL: "\(endpoint.address) is no address of this machine"
     case EACCES: "no right to listen at \(endpoint)"
     default: "cannot listen at \(endpoint): \(call): \(String(cString: strerror(code)))"
     }
@@ -30,7 +31,7 @@ package struct DatagramSocket: ~Copyable {
 
   package init(bindingTo wanted: Endpoint) throws(OpenFailure) {
     let descriptor = try openSocket(wanted, SOCK_DGRAM)
-    let isIPv4 = wanted.host.ipv4 != nil
+    let isIPv4 = !wanted.address.isIPv6
     // Tells us when nobody listens where we send: a controller gone, or the newcomer's wrong port.
     setOption(
       descriptor, isIPv4 ? Int32(IPPROTO_IP) : Int32(IPPROTO_IPV6), isIPv4 ? IP_RECVERR : IPV6_RECVERR, 1)
@@ -82,7 +83,9 @@ package struct DatagramSocket: ~Copyable {
       let code = withUnsafeBytes(of: control) {
         $0.loadUnaligned(fromByteOffset: MemoryLayout<cmsghdr>.size, as: Int32.self)
       }
-      if let target = Endpoint(address) { return (target, code == ECONNREFUSED) }
+      if let target = withUnsafeBytes(of: address, { Endpoint(socketAddress: $0.baseAddress!) }) {
+        return (target, code == ECONNREFUSED)
+      }
     }
   }
 
@@ -112,16 +115,18 @@ package func receiveDatagram(
       &length)
   }
   guard count >= 0 else { return errno == EAGAIN || errno == EINTR ? .nothing : .failure }
-  guard let source = Endpoint(address) else { return .failure }
+  guard let source = withUnsafeBytes(of: address, { Endpoint(socketAddress: $0.baseAddress!) }) else {
+    return .failure
+  }
   return .datagram(count, from: source)
 }
 
 package func openSocket(_ wanted: Endpoint, _ type: __socket_type) throws(OpenFailure) -> Int32 {
   let kind = Int32(type.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
-  let descriptor = socket(wanted.host.ipv4 != nil ? AF_INET : AF_INET6, kind, 0)
+  let descriptor = socket(wanted.address.isIPv6 ? AF_INET6 : AF_INET, kind, 0)
   guard descriptor >= 0 else { throw OpenFailure(endpoint: wanted, call: "socket", code: errno) }
   // Else "::" would take what 0.0.0.0 listens to.
-  if wanted.host.ipv4 == nil { setOption(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 1) }
+  if wanted.address.isIPv6 { setOption(descriptor, Int32(IPPROTO_IPV6), IPV6_V6ONLY, 1) }
   return descriptor
 }
 
@@ -143,67 +148,4 @@ package func bindSocket(_ descriptor: Int32, to wanted: Endpoint) throws(OpenFai
     throw OpenFailure(endpoint: wanted, call: "getsockname", code: errno)
   }
   return endpoint
-}
-
-extension Endpoint {
-  /// A socket's own.
-  package init?(of descriptor: Int32) {
-    var address = sockaddr_storage()
-    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-    let unknown = withUnsafeMutableBytes(of: &address) { raw in
-      getsockname(descriptor, raw.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length) != 0
-    }
-    if unknown { return nil }
-    self.init(address)
-  }
-
-  package init?(_ storage: sockaddr_storage) {
-    let made: Endpoint? = withUnsafeBytes(of: storage) { raw in
-      switch Int32(storage.ss_family) {
-      case AF_INET:
-        let address = raw.loadUnaligned(as: sockaddr_in.self)
-        return Endpoint(
-          Host(ipv4: UInt32(bigEndian: address.sin_addr.s_addr)), port: UInt16(bigEndian: address.sin_port))
-      case AF_INET6:
-        let address = raw.loadUnaligned(as: sockaddr_in6.self)
-        return withUnsafeBytes(of: address.sin6_addr) { bytes in
-          Endpoint(
-            Host(
-              high: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self)),
-              low: UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)),
-              scope: address.sin6_scope_id), port: UInt16(bigEndian: address.sin6_port))
-        }
-      default: return nil
-      }
-    }
-    guard let made else { return nil }
-    self = made
-  }
-
-  package func withSocketAddress<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
-    if let ipv4 = host.ipv4 {
-      var address = sockaddr_in()
-      address.sin_family = sa_family_t(AF_INET)
-      address.sin_port = port.bigEndian
-      address.sin_addr.s_addr = ipv4.bigEndian
-      return withUnsafePointer(to: &address) { pointer in
-        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-          body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
-        }
-      }
-    }
-    var address = sockaddr_in6()
-    address.sin6_family = sa_family_t(AF_INET6)
-    address.sin6_port = port.bigEndian
-    address.sin6_scope_id = host.scope
-    withUnsafeMutableBytes(of: &address.sin6_addr) { bytes in
-      bytes.storeBytes(of: host.high.bigEndian, toByteOffset: 0, as: UInt64.self)
-      bytes.storeBytes(of: host.low.bigEndian, toByteOffset: 8, as: UInt64.self)
-    }
-    return withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        body($0, socklen_t(MemoryLayout<sockaddr_in6>.size))
-      }
-    }
-  }
 }

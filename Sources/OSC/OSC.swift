@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+@_exported public import Addresses
 
 // OSC over UDP, for the control surface and the session manager: messages, addresses, and a socket.
 //

@@ -85,20 +85,20 @@ extension Configuration {
       return settings
     }
     let port = UInt16(clamping: surface.port ?? Int(Table.port))
-    settings.listen = settings.listen.map { Endpoint($0.host, port: port) }
-    let others = surface.listen.compactMap { Host($0) }.filter { !$0.isLoopback }
+    settings.listen = settings.listen.map { Endpoint($0.address, port: port) }
+    let others = surface.listen.compactMap { Address($0) }.filter { !$0.isLoopback }
     // All addresses of a family have the loopback one among them.
-    if others.contains(where: { $0.ipv4 == 0 }) { settings.listen.removeAll { $0.host.ipv4 != nil } }
-    if others.contains(where: { $0.high == 0 && $0.low == 0 }) {
-      settings.listen.removeAll { $0.host.ipv4 == nil }
+    if others.contains(where: { $0 == .v4(0) }) { settings.listen.removeAll { !$0.address.isIPv6 } }
+    if others.contains(where: { $0.isIPv6 && $0.isEvery }) {
+      settings.listen.removeAll { $0.address.isIPv6 }
     }
     settings.listen = others.map { Endpoint($0, port: port) } + settings.listen
     settings.isPortFixed = surface.port != nil
-    settings.allow = surface.allow.compactMap { HostRange($0) }
+    settings.allow = surface.allow.compactMap { AddressRange($0) }
     settings.targets = surface.send.compactMap { text in
       Endpoint(text).map { target in
         // From a socket of its family, and the network's rather than loopback's.
-        let socket = settings.listen.firstIndex { ($0.host.ipv4 == nil) == (target.host.ipv4 == nil) } ?? 0
+        let socket = settings.listen.firstIndex { $0.address.isIPv6 == target.address.isIPv6 } ?? 0
         return Peer(target, socket: socket)
       }
     }

@@ -30,7 +30,7 @@ struct AnnouncementTests {
 
   private func settings(_ command: String) -> SurfaceSettings {
     var settings = SurfaceSettings.loopback
-    settings.listen = [Endpoint(Host(ipv4: 0), port: 0)]
+    settings.listen = [Endpoint(Address.v4(0), port: 0)]
     settings.query = 0
     settings.serviceName = "tactus on \"stage\" $HOME"
     settings.announcer = command

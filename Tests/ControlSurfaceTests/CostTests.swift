@@ -63,7 +63,7 @@ struct CostTests {
   )
   func thirdMachine() {
     var desk = Desk()
-    let stranger = Peer(Endpoint(Host(ipv4: 0x0a00_0063), port: 53))
+    let stranger = Peer(Endpoint(Address.v4(0x0a00_0063), port: 53))
     for _ in 0..<1000 {
       desk.send("/tactus/query", from: stranger)
       desk.wait(0.01)
@@ -86,7 +86,7 @@ struct CostTests {
     settings.learned = (0..<100).compactMap { MIDIBinding("note \($0) = click/toggle") }
     var desk = Desk(settings)
     for index in 1...3 {
-      desk.send("/tactus/subscribe", .string("all"), from: Peer(Endpoint(Host(ipv4: UInt32(index)), port: 9)))
+      desk.send("/tactus/subscribe", .string("all"), from: Peer(Endpoint(Address.v4(UInt32(index)), port: 9)))
     }
     desk.wait(0.1)
     desk.forget()

@@ -9,7 +9,7 @@ extension SurfaceSettings {
   /// The tablet's user has named it.
   static var paired: SurfaceSettings {
     var settings = SurfaceSettings()
-    settings.allow = [HostRange("10.0.0.0/8")].compactMap { $0 }
+    settings.allow = [AddressRange("10.0.0.0/8")].compactMap { $0 }
     return settings
   }
 }
@@ -28,7 +28,7 @@ struct Desk {
   /// What the last datagram cost.
   var cost = 0
 
-  static let tablet = Peer(Endpoint(Host(ipv4: 0x0a00_0005), port: 51_000))
+  static let tablet = Peer(Endpoint(Address.v4(0x0a00_0005), port: 51_000))
   static let local = Peer(Endpoint(.loopback, port: 40_000))
 
   init(_ settings: SurfaceSettings = SurfaceSettings()) {

@@ -63,7 +63,7 @@ struct DispatchTests {
     desk.send("/tactus/subscribe", .float32(9001))
     for _ in 1...3 {
       desk.machine.unreachable(
-        Endpoint(Desk.tablet.endpoint.host, port: 9001), isThere: true, clocks: desk.clocks)
+        Endpoint(Desk.tablet.endpoint.address, port: 9001), isThere: true, clocks: desk.clocks)
     }
     desk.drain()
     #expect(desk.errors == ["subscribe: nobody listens at port 9001: set the receive port"])
@@ -81,7 +81,7 @@ struct DispatchTests {
     desk.forget()
     for _ in 1...3 {
       desk.machine.unreachable(
-        Endpoint(Desk.tablet.endpoint.host, port: 9001), isThere: false, clocks: desk.clocks)
+        Endpoint(Desk.tablet.endpoint.address, port: 9001), isThere: false, clocks: desk.clocks)
     }
     desk.drain()
     #expect(
@@ -97,7 +97,7 @@ struct DispatchTests {
     var desk = Desk()
     for second in 0..<60 {
       for host in 0..<40 {
-        let stranger = Peer(Endpoint(Host(ipv4: 0x0a00_0100 + UInt32(host)), port: 40_000))
+        let stranger = Peer(Endpoint(Address.v4(0x0a00_0100 + UInt32(host)), port: 40_000))
         desk.send(bytes: [1, 2, 3], from: stranger)
         desk.send("/tactus/tempo", .float32(5), from: stranger)
       }
@@ -285,7 +285,7 @@ struct DispatchTests {
   @Test("Who is not allowed is not heard")
   func allow() {
     var settings = SurfaceSettings()
-    settings.allow = [HostRange("10.0.1.0/24")].compactMap { $0 }
+    settings.allow = [AddressRange("10.0.1.0/24")].compactMap { $0 }
     var desk = Desk(settings)
     desk.send("/tactus/start")
     #expect(desk.program.commands.isEmpty && desk.sent.isEmpty && desk.machine.counters.strangers == 1)

@@ -8,7 +8,7 @@ import Testing
 @Suite("Floods")
 struct FloodTests {
   private func peer(_ number: Int) -> Peer {
-    Peer(Endpoint(Host(ipv4: 0x0a00_0000 + UInt32(number >> 8)), port: UInt16(1000 + number & 255)))
+    Peer(Endpoint(Address.v4(0x0a00_0000 + UInt32(number >> 8)), port: UInt16(1000 + number & 255)))
   }
 
   /// What a machine would be given, each at its own moment, as long as there is something to spend.

@@ -78,7 +78,7 @@ struct FuzzTests {
     var desk = Desk()
     for round in 0..<5000 {
       let source = Peer(
-        Endpoint(Host(ipv4: UInt32(0x0a00_0000 + mutator.roll(200))), port: UInt16(mutator.roll(9) + 1)))
+        Endpoint(Address.v4(UInt32(0x0a00_0000 + mutator.roll(200))), port: UInt16(mutator.roll(9) + 1)))
       desk.now = desk.now + Micros(Int64(mutator.roll(2000)))
       desk.send(bytes: mutator.packet(), from: source)
       desk.machine.tick(clocks: desk.clocks)

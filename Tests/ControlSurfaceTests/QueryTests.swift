@@ -97,7 +97,7 @@ struct QueryTests {
   @Test("Who is asked by whatever address tells that one; twenty idle connections lock nobody out")
   func addressesAndCrowds() throws {
     var settings = SurfaceSettings.loopback
-    settings.listen = [Endpoint(Host(ipv4: 0), port: 0)]
+    settings.listen = [Endpoint(Address.v4(0), port: 0)]
     settings.query = 0
     let studio = try Studio(settings)
     defer { studio.close() }

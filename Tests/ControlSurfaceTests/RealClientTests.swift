@@ -125,12 +125,12 @@ struct RealClientTests {
     let first = try Studio()
     var settings = SurfaceSettings.loopback
     // Free at the first address, and taken at the second.
-    let own = Host(ipv4: 0x7f00_0002)
+    let own = Address.v4(0x7f00_0002)
     settings.listen = [own, .loopback].map { Endpoint($0, port: UInt16(first.port)) }
     let second = try Studio(settings)
     defer { second.close() }
     #expect((1...16).contains(second.port - first.port))
-    #expect(second.surface.endpoints.map(\.host) == [own, .loopback])
+    #expect(second.surface.endpoints.map(\.address) == [own, .loopback])
     #expect(second.notices == [.portTaken(UInt16(first.port), instead: UInt16(second.port))])
 
     settings.isPortFixed = true
@@ -170,7 +170,7 @@ struct RealClientTests {
     "An address that the machine gets later is listened at then, and again whenever it returns",
     .enabled(if: Lab.isHere, "needs tools/lab --no-server"))
   func lateAddress() async throws {
-    let late = Host(ipv4: 0xc633_6401)
+    let late = Address.v4(0xc633_6401)
     var settings = SurfaceSettings.loopback
     settings.listen = [Endpoint(late, port: 0), Endpoint(.loopback, port: 0)]
     settings.query = 0
@@ -178,7 +178,7 @@ struct RealClientTests {
     defer { studio.close() }
     let missing = Notice.missing("no OSC: 198.51.100.1 is no address of this machine")
     #expect(studio.notices == [missing])
-    #expect(studio.surface.endpoints.map(\.host) == [.loopback])
+    #expect(studio.surface.endpoints.map(\.address) == [.loopback])
     let controller = try OtherController(.pythonosc, for: studio.port)
     for round in 1...2 {
       _ = try await ChildProcess.run(["ip", "address", "add", "198.51.100.1/32", "dev", "lo"])
@@ -198,10 +198,10 @@ struct RealClientTests {
     for index in settings.listen.indices { settings.listen[index].port = 0 }
     let studio = try Studio(settings)
     defer { studio.close() }
-    #expect(studio.surface.endpoints.allSatisfy { $0.host.isLoopback && Int($0.port) == studio.port })
+    #expect(studio.surface.endpoints.allSatisfy { $0.address.isLoopback && Int($0.port) == studio.port })
     let ping = LibloCodec.encode(Message("/tactus/ping"))
     for endpoint in studio.surface.endpoints {
-      let socket = try DatagramSocket(bindingTo: Endpoint(endpoint.host, port: 0))
+      let socket = try DatagramSocket(bindingTo: Endpoint(endpoint.address, port: 0))
       socket.send(ping, to: endpoint)
       let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 2048, alignment: 8)
       defer { buffer.deallocate() }

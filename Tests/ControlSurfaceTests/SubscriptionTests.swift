@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Controllers are told")
 struct SubscriptionTests {
-  let tablet = Endpoint(Desk.tablet.endpoint.host, port: 9000)
+  let tablet = Endpoint(Desk.tablet.endpoint.address, port: 9000)
 
   @Test("A subscriber is told everything once, framed, and then what changes, at the port that it named")
   func subscribe() {
@@ -49,7 +49,7 @@ struct SubscriptionTests {
     #expect(desk.errors.isEmpty)
     #expect(desk.machine.subscribers.count == 1)
     let subscriber = desk.machine.subscribers.first
-    #expect(subscriber?.target.endpoint == Endpoint(Desk.tablet.endpoint.host, port: UInt16(port)))
+    #expect(subscriber?.target.endpoint == Endpoint(Desk.tablet.endpoint.address, port: UInt16(port)))
     #expect(subscriber?.groups == groups)
     #expect(subscriber?.lease == lease.map { Micros(Int64($0) * 1_000_000) })
   }
@@ -91,7 +91,7 @@ struct SubscriptionTests {
   @Test("A fader is not moved back under the finger, and settles once afterwards; others see it at once")
   func holdOff() {
     var desk = Desk()
-    let other = Peer(Endpoint(Host(ipv4: 0x0a00_0006), port: 9000))
+    let other = Peer(Endpoint(Address.v4(0x0a00_0006), port: 9000))
     desk.send("/tactus/subscribe", .int32(9000))
     desk.send("/tactus/subscribe", from: other)
     desk.wait(0.1)
@@ -140,7 +140,7 @@ struct SubscriptionTests {
     desk.send("/tactus/subscribe", .int32(9000), .string("state"), .int32(10))
     for _ in 1...3 {
       desk.wait(8)
-      desk.send("/tactus/ping", from: Peer(Endpoint(Desk.tablet.endpoint.host, port: 33_333)))
+      desk.send("/tactus/ping", from: Peer(Endpoint(Desk.tablet.endpoint.address, port: 33_333)))
     }
     #expect(desk.machine.subscribers.count == 1)
     desk.forget()
@@ -177,7 +177,7 @@ struct SubscriptionTests {
   func sixteen() {
     var desk = Desk()
     for index in 1...16 {
-      desk.send("/tactus/subscribe", from: Peer(Endpoint(Host(ipv4: UInt32(index)), port: 1)))
+      desk.send("/tactus/subscribe", from: Peer(Endpoint(Address.v4(UInt32(index)), port: 1)))
     }
     desk.send("/tactus/subscribe")
     #expect(desk.machine.subscribers.count == 16 && desk.errorCodes == [5])
@@ -185,7 +185,7 @@ struct SubscriptionTests {
     desk.forget()
     desk.send("/tactus/subscribe")
     #expect(desk.machine.subscribers.count == 16 && desk.errors.isEmpty)
-    #expect(!desk.machine.subscribers.contains { $0.target.endpoint.host == Host(ipv4: 1) })
+    #expect(!desk.machine.subscribers.contains { $0.target.endpoint.address == Address.v4(1) })
     #expect(desk.machine.subscribers.contains { $0.target == Desk.tablet })
   }
 
@@ -220,7 +220,7 @@ struct SubscriptionTests {
     var desk = Desk()
     desk.send("/tactus/subscribe", .int32(9000))
     desk.forget()
-    let asker = Peer(Endpoint(Host(ipv4: 0x0a00_0007), port: 1234))
+    let asker = Peer(Endpoint(Address.v4(0x0a00_0007), port: 1234))
     desk.send("/tactus/tempo", from: asker)
     #expect(desk.sent.map(\.to) == [asker.endpoint] && desk.told("tempo") == [[.float32(120)]])
     desk.forget()

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Addresses
 import BeatMath
 import OSC
 import Testing
@@ -7,11 +8,16 @@ import Testing
 
 @Suite("Who is obeyed, told and remembered")
 struct TrustTests {
-  private static let here = Host(ipv4: 0x0a00_0001)
-  private static let other = Endpoint(Host(ipv4: 0x0a00_0007), port: 20809)
+  private static let here = Address.v4(0x0a00_0001)
+  private static let hereIPv6 = Address.v6(high: 0xfe80 << 48, low: 1, scope: 2)
+  private static let other = Endpoint(Address.v4(0x0a00_0007), port: 20809)
 
   private static var near: Neighbourhood {
-    Neighbourhood(own: [HostRange(host: here, bits: 128)], networks: [HostRange(host: here, bits: 96 + 24)])
+    Neighbourhood([
+      Interface(
+        index: 2, addresses: [here, hereIPv6],
+        networks: [AddressRange(here, bits: 24), AddressRange(hereIPv6, bits: 64)].compactMap { $0 })
+    ])
   }
 
   private func desk(_ change: (inout SurfaceSettings) -> Void = { _ in }) -> Desk {
@@ -29,25 +35,39 @@ struct TrustTests {
       ("10.0.0.5", nil, true), ("10.0.0.1", nil, true), ("127.0.0.1", nil, true), ("10.0.1.5", nil, false),
       ("203.0.113.9", nil, false), ("203.0.113.9", "203.0.113.0/24", true),
       ("10.0.0.5", "203.0.113.0/24", false),
-      ("10.0.0.1", "203.0.113.0/24", true),
+      ("10.0.0.1", "203.0.113.0/24", true), ("::1", "203.0.113.0/24", true),
+      // Linux lets these in from a neighbour, who may be lying.
+      ("fe80::1%2", nil, true), ("fe80::1%2", "203.0.113.0/24", false),
     ] as [(String, String?, Bool)])
   func wildcard(source: String, allowed: String?, isObeyed: Bool) throws {
     var desk = desk {
-      $0.listen = [Endpoint(Host(ipv4: 0), port: 20809)]
-      $0.allow = allowed.flatMap { HostRange($0) }.map { [$0] } ?? []
+      $0.listen = [Endpoint(Address.v4(0), port: 20809)]
+      $0.allow = allowed.flatMap { AddressRange($0) }.map { [$0] } ?? []
     }
-    let peer = Peer(Endpoint(try #require(Host(source)), port: 5000))
+    let peer = Peer(Endpoint(try #require(Address(source)), port: 5000))
     for _ in 1...20 { desk.send("/tactus/click", .int32(1), from: peer) }
     #expect(desk.orders.isEmpty != isObeyed)
     // One line, not twenty.
-    #expect(desk.notices == (isObeyed ? [] : [.stranger(peer.endpoint.host)]))
+    #expect(desk.notices == (isObeyed ? [] : [.stranger(peer.endpoint.address)]))
   }
 
   @Test("An address that was named is its own gate: a routed network reaches it")
   func namedAddress() {
     var desk = desk { $0.listen = [Endpoint(Self.here, port: 20809)] }
-    desk.send("/tactus/click", .int32(1), from: Peer(Endpoint(Host(ipv4: 0x0a09_0909), port: 5000)))
+    desk.send("/tactus/click", .int32(1), from: Peer(Endpoint(Address.v4(0x0a09_0909), port: 5000)))
     #expect(desk.orders.count == 1)
+  }
+
+  @Test(
+    "An IPv6 source that pretends to be this machine is a neighbour's at best",
+    arguments: [hereIPv6, .v6(high: 0, low: 0xffff_7f00_0001, scope: 0)])
+  func forgedAsOurs(address: Address) {
+    var desk = desk { $0.listen = [Endpoint(.v6(high: 0, low: 0, scope: 0), port: 20809)] }
+    let forger = Peer(Endpoint(address, port: 5000))
+    desk.send("/tactus/click/offset", .float32(7), from: forger)
+    desk.send("/tactus/quit", from: forger)
+    desk.send("/tactus/midi/learn", .string("stop"), from: forger)
+    #expect(!desk.orders.contains { $0.isPaired || $0.command == .quit })
   }
 
   @Test("What outlives the program belongs to this machine and to controllers that its user named")
@@ -66,16 +86,16 @@ struct TrustTests {
     #expect(isPaired(Desk.local))
     #expect(isPaired(Peer(Endpoint(Self.here, port: 5000))))
     #expect(!isPaired(Desk.tablet))
-    let allowed = try #require(HostRange("10.0.0.5"))
+    let allowed = try #require(AddressRange("10.0.0.5"))
     #expect(isPaired(Desk.tablet) { $0.allow = [allowed] })
-    #expect(isPaired(Desk.tablet) { $0.targets = [Peer(Endpoint(Desk.tablet.endpoint.host, port: 9000))] })
+    #expect(isPaired(Desk.tablet) { $0.targets = [Peer(Endpoint(Desk.tablet.endpoint.address, port: 9000))] })
   }
 
   @Test(
     "A host that holds every subscription makes room for another's first, and not for one more of its own")
   func fairness() {
     var desk = desk()
-    let greedy = Host(ipv4: 0x0a00_0009)
+    let greedy = Address.v4(0x0a00_0009)
     for port in 1...UInt16(Limits.subscribers) {
       desk.send("/tactus/subscribe", from: Peer(Endpoint(greedy, port: port)))
       desk.wait(0.01)
@@ -84,18 +104,18 @@ struct TrustTests {
     desk.send("/tactus/subscribe", from: Peer(Endpoint(greedy, port: 999)))
     #expect(desk.errorCodes == [5])
     desk.send("/tactus/subscribe", .int32(9000))
-    #expect(desk.told("subscribed", to: Endpoint(Desk.tablet.endpoint.host, port: 9000)).count == 1)
+    #expect(desk.told("subscribed", to: Endpoint(Desk.tablet.endpoint.address, port: 9000)).count == 1)
     // However often it asks again, no more than its share comes back.
     for port in 1...UInt16(Limits.subscribers) {
       desk.send("/tactus/subscribe", from: Peer(Endpoint(greedy, port: port)))
     }
-    #expect(desk.machine.subscribers.contains { $0.target.endpoint.host == Desk.tablet.endpoint.host })
+    #expect(desk.machine.subscribers.contains { $0.target.endpoint.address == Desk.tablet.endpoint.address })
     #expect(desk.machine.subscribers.count == Limits.subscribers)
   }
 
   @Test("A display of a paired controller, a configured one, and one that sends now and then are never dark")
   func evening() throws {
-    let allowed = try #require(HostRange("10.0.0.5"))
+    let allowed = try #require(AddressRange("10.0.0.5"))
     let target = Peer(Self.other)
     var desk = desk {
       $0.allow = [allowed]
@@ -116,7 +136,7 @@ struct TrustTests {
     // Gone is who no longer listens.
     for _ in 1...Limits.unreachable {
       desk.machine.unreachable(
-        Endpoint(Desk.tablet.endpoint.host, port: 9000), isThere: true, clocks: desk.clocks)
+        Endpoint(Desk.tablet.endpoint.address, port: 9000), isThere: true, clocks: desk.clocks)
     }
     #expect(desk.machine.subscribers.count == 2)
   }

@@ -3,6 +3,7 @@ import BeatMath
 import CJACK
 import Glibc
 import HostSync
+import Linux
 import Testing
 
 @testable import JACKHost
@@ -14,7 +15,7 @@ extension JACKHostTests {
   private func studio(_ server: TestServer, tempo: Double, quantum: Double = 4) async throws -> LiveHost {
     let live = try LiveHost(server)
     live.change { $0.quantum = quantum }
-    live.edit { $0.setTempo(tempo, at: linkClock()) }
+    live.edit { $0.setTempo(tempo, at: HostClock.micros()) }
     live.host.timebaseWish = .master
     try await live.run { live.standing == .master }
     return live
@@ -92,7 +93,7 @@ extension JACKHostTests {
     for round in 0..<3 {
       watch.holdCycles = 40 + 30 * round
       // 100 ms before the bar: the other needs 200 ms and more, longer each time.
-      let now = live.session.timeline.beats(at: linkClock()).value
+      let now = live.session.timeline.beats(at: HostClock.micros()).value
       let away = 4 - (now - 4 * (now / 4).rounded(.down))
       try await live.run(for: Int64(away * 200 - 120 + (away < 0.9 ? 800 : 0)))
       let (seen, isQuiet) = try await launch(live, watch, from: 96_000, pause: 0)
@@ -128,13 +129,13 @@ extension JACKHostTests {
     let watch = try TransportWatch(server)
     watch.play()
     try await live.run { live.exchange.report().isWaiting }
-    live.edit { $0.setTempo(200, at: linkClock()) }
+    live.edit { $0.setTempo(200, at: HostClock.micros()) }
     try await live.run(for: 100)
     #expect(!watch.last.isRolling)
     live.change { $0.quantum = 4 }
     try await live.run(for: 50)
     // A peer leaves: its session's grid goes with it.
-    live.edit { $0.forceBeat(1.5, at: linkClock(), quantum: 4) }
+    live.edit { $0.forceBeat(1.5, at: HostClock.micros(), quantum: 4) }
     try await live.run { watch.last.isRolling }
     try await live.run(for: 50)
     #expect(abs(live.exchange.report().launchError) < 0.76 * 256 * Self.frame)
@@ -270,11 +271,11 @@ extension JACKHostTests {
       try await live.run(for: 25)
     }
     // Until what the ramp cost is made good: for a moment there has been nothing to correct.
-    var busy = linkClock()
+    var busy = HostClock.micros()
     try await live.run {
       let report = live.exchange.report()
-      if report.correctsPhase || report.hostTempo != 93 { busy = linkClock() }
-      return linkClock() - busy > Micros(400_000)
+      if report.correctsPhase || report.hostTempo != 93 { busy = HostClock.micros() }
+      return HostClock.micros() - busy > Micros(400_000)
     }
     let commits = live.proposals.count
     let before = live.exchange.report()

@@ -2,6 +2,7 @@
 import BeatMath
 import CJACK
 import Glibc
+import Linux
 import TestSupport
 import Testing
 
@@ -37,7 +38,7 @@ import Testing
     server.stop()
     try await live.run(for: 200)
     // Whatever is asked of us from now on is not asked of the server.
-    live.edit { $0.setTempo(133, at: linkClock()) }
+    live.edit { $0.setTempo(133, at: HostClock.micros()) }
     live.host.want([.clickToSpeakers])
     try await live.run { live.events.contains(.serverSilent) }
     #expect(!live.host.isRunning && live.host.report.launchStage == .idle)
@@ -107,7 +108,7 @@ import Testing
       return message != nil
     }
     #expect(message?.bytes == [0x90, 60, 1])
-    let age = linkClock() - (message?.moment ?? .zero)
+    let age = HostClock.micros() - (message?.moment ?? .zero)
     #expect(age > Micros(-100_000) && age < Micros(5_000_000), "\(age.count) us old")
   }
 

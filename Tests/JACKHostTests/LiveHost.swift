@@ -3,6 +3,7 @@ import BeatMath
 import CJACK
 import Choices
 import HostSync
+import Linux
 import Testing
 
 @testable import JACKHost
@@ -19,13 +20,13 @@ final class LiveHost {
   private let sound = UnsafeMutableBufferPointer<Float>.allocate(capacity: 96)
 
   init(_ server: TestServer, name: String = "tactus") throws {
-    let timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: linkClock())
+    let timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: HostClock.micros())
     session = SessionState(
       timeline: timeline, startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero),
       isConnected: false)
     exchange = AudioExchange(session: session, settings: Settings())
     host = try JACKHost(name: name, server: server.name, exchange: exchange)
-    try host.start(at: linkClock())
+    try host.start(at: HostClock.micros())
   }
 
   deinit {
@@ -36,22 +37,22 @@ final class LiveHost {
   /// Steps every 10 ms until `isDone`, for 30 s at most. How long it took.
   @discardableResult
   func run(until isDone: () -> Bool) async throws -> Micros {
-    let start = linkClock()
+    let start = HostClock.micros()
     while !isDone() {
-      if linkClock() - start > Micros(30_000_000) {
+      if HostClock.micros() - start > Micros(30_000_000) {
         Issue.record("waited for 30 s in vain")
         break
       }
-      events += host.step(at: linkClock())
+      events += host.step(at: HostClock.micros())
       takeProposals()
       try await Task.sleep(for: .microseconds(min(10_000, host.patience.count)))
     }
-    return linkClock() - start
+    return HostClock.micros() - start
   }
 
   func run(for milliseconds: Int64) async throws {
-    let end = linkClock() + Micros(milliseconds * 1_000)
-    try await run { linkClock() >= end }
+    let end = HostClock.micros() + Micros(milliseconds * 1_000)
+    try await run { HostClock.micros() >= end }
   }
 
   /// As the network thread does.
@@ -87,7 +88,7 @@ final class LiveHost {
     sound.initialize(repeating: 0.5)
     let click = Sound(UnsafeBufferPointer(sound))
     exchange.publish(SoundBank(number: 1, accent: click, beat: click, subdivision: click))
-    edit { $0.setTempo(beatsPerMinute, at: linkClock()) }
+    edit { $0.setTempo(beatsPerMinute, at: HostClock.micros()) }
   }
 
   /// How far the next clicks are heard from the session's beats, in microseconds; late is positive.

@@ -2,6 +2,7 @@
 import BeatMath
 import CJACK
 import HostSync
+import Linux
 import Testing
 
 @testable import JACKHost
@@ -12,7 +13,7 @@ extension JACKHostTests {
   private func studio(_ server: TestServer, tempo: Double, quantum: Double = 4) throws -> LiveHost {
     let live = try LiveHost(server)
     live.change { $0.quantum = quantum }
-    live.edit { $0.setTempo(tempo, at: linkClock()) }
+    live.edit { $0.setTempo(tempo, at: HostClock.micros()) }
     live.host.timebaseWish = .master
     return live
   }
@@ -37,7 +38,7 @@ extension JACKHostTests {
     watch.play()
     try await live.run { watch.last.isRolling }
     for tempo in [300, 97, 187.3] {
-      live.edit { $0.setTempo(tempo, at: linkClock()) }
+      live.edit { $0.setTempo(tempo, at: HostClock.micros()) }
       try await live.run(for: 100)
       let medians = try await measure(1) { _ in
         let before = live.exchange.report()
@@ -64,7 +65,7 @@ extension JACKHostTests {
     try await live.run { watch.last.isRolling }
     watch.forget()
     for tempo in [120, 60, 187.3] + (0..<47).map({ 60 + Double($0 * 37 % 200) }) {
-      live.edit { $0.setTempo(tempo, at: linkClock()) }
+      live.edit { $0.setTempo(tempo, at: HostClock.micros()) }
       try await live.run(for: 30)
     }
     watch.collect()
@@ -86,7 +87,7 @@ extension JACKHostTests {
     let watch = try TransportWatch(server)
     try await live.run { live.standing == .master && watch.last.beatsPerMinute == 120 }
     for tempo in [93.5, 150] {
-      live.edit { $0.setTempo(tempo, at: linkClock()) }
+      live.edit { $0.setTempo(tempo, at: HostClock.micros()) }
       try await live.run { watch.last.beatsPerMinute == tempo }
       #expect(!watch.last.isRolling)
       #expect(watch.last.bar == 1 && watch.last.beat == 1 && watch.last.tick == 0)
@@ -160,7 +161,7 @@ extension JACKHostTests {
     try await live.run(for: 500)
     #expect(watch.last.beatsPerMinute == 77, "a fight for the timebase")
 
-    live.host.takeTimebase(at: linkClock())
+    live.host.takeTimebase(at: HostClock.micros())
     try await live.run { live.standing == .master }
     try await live.run { watch.last.beatsPerMinute == 120 }
   }
@@ -177,7 +178,7 @@ extension JACKHostTests {
     #expect(watch.last.beatsPerMinute == 77)
     watch.releaseTimebase()
     try await live.run { live.standing == .vacant }
-    live.host.takeTimebase(at: linkClock())
+    live.host.takeTimebase(at: HostClock.micros())
     try await live.run { live.standing == .master }
   }
 }

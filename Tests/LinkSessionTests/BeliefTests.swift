@@ -114,7 +114,7 @@ import Testing
   @Test func aMeasurementEndpointOnAThirdMachineIsNotPinged() {
     var bench = Bench()
     var stranger = Stranger(7)
-    stranger.state.measurement = Endpoint(address: .v4(0x0808_0808), port: 53)
+    stranger.state.measurement = Endpoint(.v4(0x0808_0808), port: 53)
     bench.meet(stranger)
     bench.wait(1_000_000)
     #expect(bench.sent.allSatisfy { $0.ping == nil })

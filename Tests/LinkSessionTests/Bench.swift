@@ -23,10 +23,10 @@ struct Bench {
 
   static let gateway = Gateway(
     id: GatewayID(rawValue: 1), address: .v4(0x0a00_0001),
-    measurement: Endpoint(address: .v4(0x0a00_0001), port: 50_000))
+    measurement: Endpoint(.v4(0x0a00_0001), port: 50_000))
   static let secondGateway = Gateway(
     id: GatewayID(rawValue: 2), address: .v4(0x0a00_0101),
-    measurement: Endpoint(address: .v4(0x0a00_0101), port: 50_000))
+    measurement: Endpoint(.v4(0x0a00_0101), port: 50_000))
 
   /// Enabled, with a gateway, unless told otherwise.
   init(
@@ -152,13 +152,13 @@ struct Stranger {
     ghostOrigin: Int64 = 90_000_000, intercept: Int64 = 12_345_678
   ) {
     let address = Address.v4(0x0a00_0200 | UInt32(truncatingIfNeeded: name % 200 + 1))
-    source = Endpoint(address: address, port: 40_000)
+    source = Endpoint(address, port: 40_000)
     state = PeerState(
       node: NodeID(rawValue: name), session: NodeID(rawValue: session ?? name),
       timeline: Timeline(
         tempo: Tempo(microsPerBeat: Tempo(tempo).microsPerBeat), beatOrigin: Beats(micros: beat),
         timeOrigin: Micros(ghostOrigin)),
-      startStop: .unset, measurement: Endpoint(address: address, port: 50_000))
+      startStop: .unset, measurement: Endpoint(address, port: 50_000))
     ghost = GhostMap(intercept: Micros(intercept))
   }
 

@@ -43,7 +43,7 @@ import Testing
         Datagram(
           at: Micros(Int64(little(position) - start) * 1_000_000 + Int64(little(position + 4)) + 60_000_000),
           source: Endpoint(
-            address: .v4(big(internet + 12, 4)), port: UInt16(truncatingIfNeeded: big(udp, 2))),
+            .v4(big(internet + 12, 4)), port: UInt16(truncatingIfNeeded: big(udp, 2))),
           isToGroup: big(internet + 16, 4) == 0xe04c_4e4b,
           bytes: Array(contents[(udp + 8)..<(position + 16 + length)])))
       position += 16 + length
@@ -70,7 +70,7 @@ import Testing
     let clocks = clocks()
     let gateway = Gateway(
       id: GatewayID(rawValue: 1), address: .v4(0x7f00_0001),
-      measurement: Endpoint(address: .v4(0x7f00_0001), port: 1))
+      measurement: Endpoint(.v4(0x7f00_0001), port: 1))
     // After LinkHut and before the reference library, so that LinkHut's session is the oldest.
     var bench = Bench(tempo: 77, at: recording[0].at + Micros(1_500_000), isEnabled: false)
     bench.handle(.enable(true))

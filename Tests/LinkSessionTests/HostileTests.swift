@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct HostileTests {
   private func endpoint(_ number: UInt32) -> Endpoint {
-    Endpoint(address: .v4(0x0b00_0000 | number & 0xff_ffff), port: 40_000)
+    Endpoint(.v4(0x0b00_0000 | number & 0xff_ffff), port: 40_000)
   }
 
   @Test func aFloodOfInventedPeersFillsNoMemoryAndPushesNobodyOut() {
@@ -18,7 +18,7 @@ import Testing
     for number in 0..<UInt32(30_000) {
       var fake = Stranger(UInt64(number) + 1_000_000)
       fake.source = endpoint(number / 100)
-      fake.state.measurement = Endpoint(address: fake.source.address, port: 50_000)
+      fake.state.measurement = Endpoint(fake.source.address, port: 50_000)
       if number % 3 == 0 { fake.state.session = bench.snapshot.session }
       bench.meet(fake)
       if number % 100 == 0 {

@@ -11,7 +11,7 @@ import Testing
   private func measurement(at host: Micros = Micros(1_234_567_890)) -> Measurement {
     var measurement = Measurement(
       of: session, node: session, gateway: GatewayID(rawValue: 1),
-      endpoint: Endpoint(address: .v4(0x0a00_0002), port: 50_000), uptime: .zero)
+      endpoint: Endpoint(.v4(0x0a00_0002), port: 50_000), uptime: .zero)
     _ = measurement.open(at: host)
     return measurement
   }
@@ -210,9 +210,9 @@ import Testing
 
   @Test func endpointsThatNobodyCanHaveAreNotPinged() {
     let absurd: [Endpoint?] = [
-      nil, Endpoint(address: .v4(0), port: 5), Endpoint(address: .v4(0x0a00_0002), port: 0),
-      .discoveryGroupV4, Endpoint(address: .v4(0xffff_ffff), port: 5), Bench.gateway.measurement,
-      Endpoint(address: .v6(high: 0xfe80 << 48, low: 1, scope: 0), port: 5),
+      nil, Endpoint(.v4(0), port: 5), Endpoint(.v4(0x0a00_0002), port: 0),
+      .discoveryGroupV4, Endpoint(.v4(0xffff_ffff), port: 5), Bench.gateway.measurement,
+      Endpoint(.v6(high: 0xfe80 << 48, low: 1, scope: 0), port: 5),
     ]
     for endpoint in absurd {
       var bench = Bench()

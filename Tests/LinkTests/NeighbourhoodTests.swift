@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Addresses
 import LinkWire
 import Testing
 
@@ -14,11 +15,10 @@ struct NeighbourhoodTests {
     .v6(high: 0xfe80 << 48, low: number, scope: scope)
   }
 
-  func interface(_ index: UInt32, _ addresses: Address..., bits: UInt32 = 24) -> Interface {
-    let mask = UInt32.max << (32 - bits)
-    return Interface(
+  func interface(_ index: UInt32, _ addresses: Address..., bits: Int = 24) -> Interface {
+    Interface(
       index: index, isMakers: true, addresses: addresses,
-      networks: addresses.filter { !$0.isIPv6 }.map { Interface.Network(address: $0.v4Bits, mask: mask) })
+      networks: addresses.filter { !$0.isIPv6 }.compactMap { AddressRange($0, bits: bits) })
   }
 
   var loopback: Interface {
@@ -46,7 +46,7 @@ struct NeighbourhoodTests {
 
   @Test func atTheEndOfATunnelTheOtherEndIsANeighbour() {
     var tunnel = Interface(index: 4, addresses: [v4(10, 8, 0, 6)])
-    tunnel.networks = [.init(address: v4(10, 8, 0, 5).v4Bits, mask: .max)]
+    tunnel.networks = [AddressRange(v4(10, 8, 0, 5))]
     let home = Neighbourhood([tunnel])
     #expect(home.contains(v4(10, 8, 0, 5), through: 4))
     #expect(!home.contains(v4(10, 8, 0, 7), through: 4))
@@ -68,7 +68,7 @@ struct NeighbourhoodTests {
       return bridge
     }
     for order in [bridges + [radio, studio, loopback], [loopback, studio, radio] + bridges] {
-      let (used, left) = Neighbourhood.gateways(on: order, limit: 32)
+      let (used, left) = LocalAddress.gateways(on: order, limit: 32)
       #expect(used.count == 32 && left.count == 84 - 32)
       #expect(used.elementsEqual(used.sorted()))
       let addresses = used.map(\.address)
@@ -81,7 +81,7 @@ struct NeighbourhoodTests {
   @Test func manyAddressesOfOneInterfaceDoNotCrowdOutAnother() {
     var crowded = interface(2)
     crowded.addresses = (1...100).map { v4(10, 0, 0, $0) }
-    let (used, _) = Neighbourhood.gateways(on: [crowded, interface(7, v4(192, 168, 7, 10))], limit: 32)
+    let (used, _) = LocalAddress.gateways(on: [crowded, interface(7, v4(192, 168, 7, 10))], limit: 32)
     #expect(used.count == 32 && used.last?.address == v4(192, 168, 7, 10))
   }
 
@@ -92,9 +92,9 @@ struct NeighbourhoodTests {
     let cable = interface(
       4, v4(192, 168, 7, 10), linkLocal(7), .v6(high: 0x2001_0db8 << 32, low: 1, scope: 0))
     #expect(
-      Neighbourhood.gateways(on: [tunnel, lone, cable], limit: 1).used.map(\.address) == [v4(192, 168, 7, 10)]
+      LocalAddress.gateways(on: [tunnel, lone, cable], limit: 1).used.map(\.address) == [v4(192, 168, 7, 10)]
     )
-    let all = Neighbourhood.gateways(on: [tunnel, lone, cable], limit: 32)
+    let all = LocalAddress.gateways(on: [tunnel, lone, cable], limit: 32)
     #expect(
       all.used.map(\.address) == [v4(10, 0, 0, 1), v4(192, 168, 7, 10), linkLocal(7, through: 4)]
         && all.left.isEmpty)

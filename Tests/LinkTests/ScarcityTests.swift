@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
+import Linux
 import TestSupport
 import Testing
 
@@ -49,7 +50,7 @@ struct ScarcityTests {
   }
 
   @Test func whatIsMissingIsSaid() {
-    let failure = SocketFailure(call: "pthread_create", code: EAGAIN)
+    let failure = SystemFailure(call: "pthread_create", code: EAGAIN)
     let engine = Engine(tempo: Tempo(100), seed: 1, at: Micros(1), status: LinkStatus())
     #expect(Diagnostics(engine, failure).failure == "pthread_create: Resource temporarily unavailable")
     #expect(Diagnostics(engine, nil).failure == nil)

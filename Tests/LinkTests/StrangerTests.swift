@@ -36,7 +36,7 @@ struct StrangerTests {
       PeerState(
         node: NodeID(rawValue: node), session: session,
         timeline: Timeline(tempo: Tempo(200), beatOrigin: Beats(1_000), timeOrigin: Micros(1_000_000)),
-        startStop: .unset, measurement: Endpoint(address: address, port: 9)))
+        startStop: .unset, measurement: Endpoint(address, port: 9)))
   }
 
   @Test func fromAnotherNetworkNobodyIsAnsweredOrBelievedAtAnySocket() throws {
@@ -52,11 +52,11 @@ struct StrangerTests {
       let forged = self.alive(1, in: session, from: Self.far),
         known = self.alive(2, in: session, from: Self.near)
       for port in ports + [Endpoint.discoveryPort] {
-        for packet in [forged, ping] { far.send(packet, to: Endpoint(address: Self.here, port: port)) }
+        for packet in [forged, ping] { far.send(packet, to: Endpoint(Self.here, port: port)) }
       }
       far.send(forged, to: Endpoint.discoveryGroupV4)
       // A neighbour's, to the port where only the group is heard.
-      near.send(known, to: Endpoint(address: Self.here, port: Endpoint.discoveryPort))
+      near.send(known, to: Endpoint(Self.here, port: Endpoint.discoveryPort))
       // Nonsense, which is heard after all these.
       near.send(ping, to: Endpoint.discoveryGroupV4)
       #expect(eventually { link.diagnostics.counters.malformed == 1 })
@@ -65,7 +65,7 @@ struct StrangerTests {
       #expect(link.peerCount == 0 && link.captureAppState().tempo == 120)
       // All of it is heard when it comes from a neighbour as the protocol has it.
       for port in ports {
-        for packet in [known, ping] { near.send(packet, to: Endpoint(address: Self.here, port: port)) }
+        for packet in [known, ping] { near.send(packet, to: Endpoint(Self.here, port: port)) }
       }
       #expect(eventually { near.heard == 2 }, "a Response and a pong")
       #expect(eventually { link.peerCount == 1 })
@@ -97,7 +97,7 @@ struct StrangerTests {
         timeOrigin: moment()),
       startStop: SessionStartStop(
         isPlaying: Bool.random(using: &dice), beats: Beats(micros: edge()), timestamp: moment()),
-      measurement: Endpoint(address: Self.near, port: 9))
+      measurement: Endpoint(Self.near, port: 9))
     return encodeAlive(state, ttl: [0, 5, 255].randomElement(using: &dice)!)
   }
 

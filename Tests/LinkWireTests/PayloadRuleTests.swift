@@ -55,8 +55,8 @@ struct PayloadRuleTests {
     #expect(try state(other + Self.timeline + session) == state(Self.timeline + session))
     let v4 = entry("mep4", bytes("01020304 0506"))
     let v6 = entry("mep6", [UInt8](repeating: 0, count: 15) + [1, 5, 6])
-    #expect(try state(v4 + v6).measurement == Endpoint(address: .v6(high: 0, low: 1, scope: 0), port: 0x506))
-    #expect(try state(v6 + v4).measurement == Endpoint(address: .v4(0x0102_0304), port: 0x506))
+    #expect(try state(v4 + v6).measurement == Endpoint(.v6(high: 0, low: 1, scope: 0), port: 0x506))
+    #expect(try state(v6 + v4).measurement == Endpoint(.v4(0x0102_0304), port: 0x506))
   }
 
   @Test func rule6AMissingEntryLeavesItsZero() throws {

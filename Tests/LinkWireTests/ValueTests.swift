@@ -32,22 +32,11 @@ struct ValueTests {
     for (left, right) in zip(ordered, ordered.dropFirst()) { #expect(left < right && !(right < left)) }
   }
 
-  @Test(arguments: [
-    (Address.v4(0xc0a8_0117), "192.168.1.23"),
-    (.v6(high: 0xfe80 << 48, low: 0x8080, scope: 3), "fe80::8080%3"),
-    (.v6(high: 0, low: 1, scope: 0), "::1"), (.v6(high: 0, low: 0, scope: 0), "::"),
-    (.v6(high: 0x2001_0db8_0000_0001, low: 0x0001_0000_0000_0001, scope: 0), "2001:db8:0:1:1::1"),
-    (.v6(high: 0x0001_0002_0003_0004, low: 0x0005_0006_0007_0008, scope: 0), "1:2:3:4:5:6:7:8"),
-  ])
-  func addressesAreWrittenAsUsersKnowThem(address: Address, text: String) {
-    #expect(address.description == text)
-  }
-
-  @Test func endpointsPutIPv6InBrackets() {
-    #expect(Endpoint.discoveryGroupV4.description == "224.76.78.75:20808")
-    #expect(Endpoint.discoveryGroupV6.description == "[ff12::8080]:20808")
+  @Test func theGroupIsTheGatewaysFamilyAndInterface() {
+    #expect(Endpoint.discoveryGroup(for: .v4(1)) == Endpoint(.v4(0xe04c_4e4b), port: 20808))
     let gateway = Address.v6(high: 0xfe80 << 48, low: 5, scope: 4)
-    #expect(Endpoint.discoveryGroup(for: gateway).description == "[ff12::8080%4]:20808")
+    let group = Address.v6(high: 0xff12 << 48, low: 0x8080, scope: 4)
+    #expect(Endpoint.discoveryGroup(for: gateway) == Endpoint(group, port: 20808))
     #expect(gateway.isIPv6LinkLocal && !gateway.isLoopback)
     #expect(Address.v4(0x7f00_0001).isLoopback)
   }

@@ -10,7 +10,7 @@ struct WorkedExampleTests {
     node: node, session: node,
     timeline: Timeline(tempo: Tempo(123.45), beatOrigin: Beats(17.25), timeOrigin: Micros(8_384_000)),
     startStop: SessionStartStop(isPlaying: true, beats: Beats(16), timestamp: Micros(7_900_000)),
-    measurement: Endpoint(address: .v4(0xc0a8_0117), port: 54321))
+    measurement: Endpoint(.v4(0xc0a8_0117), port: 54321))
   static let alive = bytes(
     """
     5f 61 73 64 70 5f 76 01 01 05 00 00 4b 37 7d 71
@@ -54,7 +54,7 @@ struct WorkedExampleTests {
   @Test func anIPv6GatewayAnnouncesItsOwnKindOfEndpoint() throws {
     var state = Self.state
     state.timeline.tempo = Tempo(microsPerBeat: 486_027)
-    state.measurement = Endpoint(address: .v6(high: 0xfe80 << 48, low: 0x8080, scope: 7), port: 6780)
+    state.measurement = Endpoint(.v6(high: 0xfe80 << 48, low: 0x8080, scope: 7), port: 6780)
     let packet = encodeAlive(state).array
     #expect(packet.count == 119)
     #expect(packet[93...] == entry("mep6", bytes("fe800000000000000000000000008080 1a7c"))[...])

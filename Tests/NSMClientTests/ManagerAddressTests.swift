@@ -10,9 +10,10 @@ func addresses() {
   #expect(ManagerAddress(url: "osc.udp://127.0.0.1:16000/")?.resolve() == Endpoint(.loopback, port: 16_000))
   #expect(ManagerAddress(url: "osc.udp://studio.local:7")?.host == "studio.local")
   #expect(
-    ManagerAddress(url: "osc.udp://[::1]:900/")?.resolve() == Endpoint(Host(high: 0, low: 1), port: 900))
+    ManagerAddress(url: "osc.udp://[::1]:900/")?.resolve()
+      == Endpoint(Address.v6(high: 0, low: 1, scope: 0), port: 900))
   #expect(ManagerAddress(url: "osc.udp://nobody.invalid:900/")?.resolve() == nil)
-  #expect(ManagerAddress(url: "osc.udp://localhost:900/")?.resolve()?.host.isLoopback == true)
+  #expect(ManagerAddress(url: "osc.udp://localhost:900/")?.resolve()?.address.isLoopback == true)
 }
 
 @Test(
@@ -34,7 +35,7 @@ func overTheWire() throws {
   let hello = server.receive(atMost: 4)
   #expect(hello.map(\.message.address) == ["/nsm/server/announce"])
   let client = try #require(hello.first?.source)
-  #expect(client.host == .loopback)
+  #expect(client.address == .loopback)
   stranger.send(Message("/error", .string("/nsm/server/announce"), .int32(-1), .string("no")), to: client)
   #expect(session.step(at: .zero) == [] && session.counters.strangers == 1)
   server.send(

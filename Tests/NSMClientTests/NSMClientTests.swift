@@ -174,17 +174,17 @@ func wrongTime() {
 func strangers() {
   var stage = Stage.open()
   for source in [
-    Endpoint(.loopback, port: 16_001), Endpoint(Host(ipv4: 0xC0A8_0001), port: 16_000),
-    Endpoint(Host(high: 0xfe80 << 48, low: 1), port: 16_000),
+    Endpoint(.loopback, port: 16_001), Endpoint(Address.v4(0xC0A8_0001), port: 16_000),
+    Endpoint(Address.v6(high: 0xfe80 << 48, low: 1, scope: 0), port: 16_000),
   ] {
     stage.hear("/nsm/client/save", from: source)
     stage.hear("/nsm/client/open", .string("/x"), .string("x"), .string("x"), from: source)
   }
   #expect(stage.outputs() == [] && stage.client.counters.strangers == 6)
-  stage.hear("/nsm/client/save", from: Endpoint(Host(ipv4: 0x7f00_0101), port: 16_000))
+  stage.hear("/nsm/client/save", from: Endpoint(Address.v4(0x7f00_0101), port: 16_000))
   #expect(stage.outputs() == [.save])
   // A manager on the network has one address, and loopback is not it.
-  var remote = NSMClient(manager: Endpoint(Host(ipv4: 0xC0A8_0001), port: 16_000))
+  var remote = NSMClient(manager: Endpoint(Address.v4(0xC0A8_0001), port: 16_000))
   remote.receive(Message("/nsm/client/save"), from: manager)
   #expect(remote.counters.strangers == 1)
 }

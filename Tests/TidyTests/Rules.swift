@@ -6,7 +6,9 @@ enum Rules {
   /// docs/architecture.md. nil: of our own, all.
   static let imports: [String: Set<String>] = [
     "BeatMath": [],
-    "LinkWire": ["BeatMath"],
+    "Addresses": [],
+    "Linux": ["Addresses", "BeatMath", "Glibc", "Synchronization"],
+    "LinkWire": ["Addresses", "BeatMath"],
     "LinkSession": ["BeatMath", "LinkWire"],
     "LinkWorld": ["BeatMath", "LinkSession", "LinkWire"],
     "Choices": ["BeatMath"],
@@ -15,18 +17,23 @@ enum Rules {
     "ClickSounds": ["CSndfile", "Glibc", "HostSync"],
     "Handoff": ["Synchronization"],
     "JSON5": [],
-    "Link": ["BeatMath", "Glibc", "Handoff", "LinkSession", "LinkWire", "Synchronization"],
+    "Link": [
+      "Addresses", "BeatMath", "Glibc", "Handoff", "LinkSession", "LinkWire", "Linux", "Synchronization",
+    ],
     "LinkSimulator": ["BeatMath", "Glibc", "LinkSession", "LinkWire", "LinkWorld", "StudioDay"],
-    "JACKHost": ["BeatMath", "CJACK", "Choices", "Glibc", "Handoff", "HostSync", "Synchronization"],
-    "OSC": ["CLiblo", "Glibc"],
-    "ControlSurface": ["BeatMath", "Choices", "Glibc", "MIDIControl", "OSC", "Synchronization"],
+    "JACKHost": ["BeatMath", "CJACK", "Choices", "Glibc", "Handoff", "HostSync", "Linux", "Synchronization"],
+    "OSC": ["Addresses", "CLiblo", "Glibc", "Linux"],
+    "ControlSurface": [
+      "Addresses", "BeatMath", "Choices", "Glibc", "Linux", "MIDIControl", "OSC", "Synchronization",
+    ],
     "TerminalView": ["BeatMath", "ControlSurface"],
     "MIDIControl": [],
     "Layouts": ["ClickSounds", "ControlSurface", "Glibc"],
-    "NSMClient": ["BeatMath", "Glibc", "OSC"],
+    "NSMClient": ["BeatMath", "Glibc", "Linux", "OSC"],
     "tactus": [
-      "BeatMath", "Choices", "ClickSounds", "ControlSurface", "FoundationEssentials", "Glibc", "Handoff",
-      "HostSync", "JACKHost", "JSON5", "Link", "LinkSession", "MIDIControl", "NSMClient", "OSC",
+      "Addresses", "BeatMath", "Choices", "ClickSounds", "ControlSurface", "FoundationEssentials", "Glibc",
+      "Handoff", "HostSync", "JACKHost", "JSON5", "Link", "LinkSession", "Linux", "MIDIControl", "NSMClient",
+      "OSC",
       "Synchronization",
       "TerminalView",
     ],
@@ -34,7 +41,8 @@ enum Rules {
   ]
 
   static let pureModules: Set = [
-    "BeatMath", "LinkWire", "LinkSession", "LinkWorld", "Choices", "HostSync", "Handoff", "JSON5",
+    "Addresses", "BeatMath", "LinkWire", "LinkSession", "LinkWorld", "Choices", "HostSync", "Handoff",
+    "JSON5",
     "MIDIControl",
     "StudioDay", "TerminalView",
   ]

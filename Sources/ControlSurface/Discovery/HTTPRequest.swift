@@ -85,7 +85,7 @@ struct HTTPRequest: Equatable {
     if name.hasPrefix("[") { return name.contains("]") }
     if let colon = name.lastIndex(of: ":") { name = name[..<colon] }
     let own = machine.lowercased().prefix { $0 != "." }
-    return name.isEmpty || Host(name) != nil
+    return name.isEmpty || Address(name) != nil
       || ["localhost", String(own), machine.lowercased(), own + ".local"].contains(name.lowercased())
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import Glibc
+import Linux
 import OSC
 
 /// OSCQuery over HTTP/1.1, on the surface's own thread: it never waits for a client, answers one request of each in turn, and
@@ -22,9 +23,9 @@ final class QueryServer {
 
   private struct Connection {
     let descriptor: Int32
-    let host: Host
+    let host: Address
     /// Our own address, as the client reached it.
-    let reached: Host
+    let reached: Address
     var input: [UInt8] = []
     /// So many bytes of the input hold no whole request.
     var searched = 0
@@ -104,21 +105,22 @@ final class QueryServer {
       guard descriptor >= 0 else { return }
       budget.spend(Double(Cost.letter), at: now)
       setNonBlocking(descriptor)
-      guard let source = Endpoint(address), settings.allows(source.host),
+      guard let source = withUnsafeBytes(of: address, { Endpoint(socketAddress: $0.baseAddress!) }),
+        settings.allows(source.address),
         let reached = Endpoint(of: descriptor)
       else {
         close(descriptor)
         continue
       }
-      makeRoom(for: source.host)
+      makeRoom(for: source.address)
       connections.append(
-        Connection(descriptor: descriptor, host: source.host, reached: reached.host, active: now))
+        Connection(descriptor: descriptor, host: source.address, reached: reached.address, active: now))
     }
   }
 
   /// A newcomer takes the place of the one that has been idle for longest, those first that never asked for anything; of its
   /// own, when its address has many.
-  private func makeRoom(for host: Host) {
+  private func makeRoom(for host: Address) {
     let own = connections.filter { $0.host == host }
     let crowd = own.count >= Self.hostLimit ? own : connections
     guard own.count >= Self.hostLimit || connections.count >= Self.connectionLimit,
@@ -180,7 +182,7 @@ final class QueryServer {
     }
   }
 
-  private func answer(_ request: HTTPRequest, _ reading: Reading, at reached: Host) -> QueryTree.Answer {
+  private func answer(_ request: HTTPRequest, _ reading: Reading, at reached: Address) -> QueryTree.Answer {
     guard request.method == "GET" || request.method == "HEAD" else { return QueryTree.Answer(status: 405) }
     guard request.isFor(machine) else { return QueryTree.Answer(status: 403) }
     return tree.answer(path: request.path, query: request.query, reading, at: reached)

@@ -41,7 +41,7 @@ struct QueryTree {
   }
 
   /// `host` is our address as the asker reached it.
-  func answer(path: String, query: String?, _ reading: Reading, at host: Host = .loopback) -> Answer {
+  func answer(path: String, query: String?, _ reading: Reading, at host: Address = .loopback) -> Answer {
     if query == "HOST_INFO" { return Answer(status: 200, body: hostInfo(host)) }
     guard let branch = branch(at: path) else { return Answer(status: 404) }
     var body = ""
@@ -64,7 +64,7 @@ struct QueryTree {
     return Answer(status: 200, body: body)
   }
 
-  private func hostInfo(_ host: Host) -> String {
+  private func hostInfo(_ host: Address) -> String {
     let extensions: [(String, JSON)] =
       Self.attributes.dropFirst(3).map { ($0, .truth(true)) } + [("LISTEN", .truth(false))]
     return JSON.object([

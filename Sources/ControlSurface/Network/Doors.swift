@@ -51,7 +51,7 @@ final class Doors {
 
   init(_ settings: SurfaceSettings, notice: @escaping @Sendable (Notice) -> Void) {
     self.notice = notice
-    let hosts = settings.listen.map(\.host)
+    let hosts = settings.listen.map(\.address)
     let wanted = settings.listen.first?.port ?? 0
     var port = wanted
     var tries = Self.open(hosts, port: port)
@@ -106,11 +106,11 @@ final class Doors {
     for index in addresses.indices {
       let endpoint = settings.listen[index]
       if addresses[index].thing == nil {
-        let found = Self.open([endpoint.host], port: endpoint.port)
-        addresses[index] = door(endpoint.host, found[0], now: addresses[index])
+        let found = Self.open([endpoint.address], port: endpoint.port)
+        addresses[index] = door(endpoint.address, found[0], now: addresses[index])
         if let opened = addresses[index].thing { notice(.opened("OSC: \(opened.socket.endpoint)")) }
-      } else if let failure = Self.loss(of: endpoint.host) {
-        addresses[index] = door(endpoint.host, .failure(failure), now: addresses[index])
+      } else if let failure = Self.loss(of: endpoint.address) {
+        addresses[index] = door(endpoint.address, .failure(failure), now: addresses[index])
       }
     }
     let hadQuery = query != nil
@@ -120,7 +120,7 @@ final class Doors {
     return true
   }
 
-  private static func open(_ hosts: [Host], port: UInt16) -> [Result<SocketBox, OpenFailure>] {
+  private static func open(_ hosts: [Address], port: UInt16) -> [Result<SocketBox, OpenFailure>] {
     var port = port
     return hosts.map { host in
       do throws(OpenFailure) {
@@ -138,7 +138,7 @@ final class Doors {
   }
 
   /// Nil while this machine has the address. A socket alone would not tell.
-  private static func loss(of host: Host) -> OpenFailure? {
+  private static func loss(of host: Address) -> OpenFailure? {
     guard !host.isLoopback, !host.isEvery else { return nil }
     do throws(OpenFailure) {
       _ = try DatagramSocket(bindingTo: Endpoint(host, port: 0))
@@ -149,14 +149,14 @@ final class Doors {
   }
 
   private func door(
-    _ host: Host, _ result: Result<SocketBox, OpenFailure>, now door: Door<SocketBox>
+    _ host: Address, _ result: Result<SocketBox, OpenFailure>, now door: Door<SocketBox>
   ) -> Door<SocketBox> {
     switch result {
     case .success(let box): return Door(thing: box)
     case .failure(let failure):
       // Nobody asked for IPv6's loopback, and a machine may be without.
       let isMissed =
-        !host.isLoopback || host.ipv4 != nil
+        !host.isLoopback || !host.isIPv6
         || (failure.code != EAFNOSUPPORT && failure.code != EADDRNOTAVAIL)
       return Door(failure: isMissed ? told("no OSC: \(failure)", after: door.failure) : nil)
     }
@@ -176,7 +176,7 @@ final class Doors {
     guard query == nil else { return }
     do throws(OpenFailure) {
       let server = try QueryServer(
-        Endpoint(first.socket.endpoint.host, port: wanted), settings: settings)
+        Endpoint(first.socket.endpoint.address, port: wanted), settings: settings)
       queryDoor = Door(thing: server)
     } catch {
       queryDoor.failure = told("no OSCQuery: \(error)", after: queryDoor.failure)
@@ -186,7 +186,7 @@ final class Doors {
   /// Nobody on the network could use what listens on loopback alone.
   private func announce(at now: Micros) {
     guard settings.serviceName != nil else { return }
-    let port = endpoints.first { !$0.host.isLoopback }?.port
+    let port = endpoints.first { !$0.address.isLoopback }?.port
     keep(.osc, port: port, at: now)
     keep(.oscQuery, port: port == nil ? nil : query?.endpoint.port, at: now)
     if now >= announcementDue { announcementDue = now + Self.announcementInterval }

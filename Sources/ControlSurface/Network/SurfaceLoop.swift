@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Addresses
 import BeatMath
 import Glibc
+import Linux
 import MIDIControl
 
 /// The machine with real sockets and clocks: wait, hand it what came, carry out what it says. One thread runs it.
@@ -38,7 +40,7 @@ final class SurfaceLoop {
   deinit { buffer.deallocate() }
 
   private func tellWhere() {
-    machine.reach(doors.words, near: .read(), clocks: Clocks.read())
+    machine.reach(doors.words, near: Interface.up().map(Neighbourhood.init), clocks: Clocks.read())
     shared.mailbox.withLock { mailbox in
       mailbox.endpoints = doors.endpoints
       mailbox.queryEndpoint = doors.query?.endpoint
@@ -57,7 +59,7 @@ final class SurfaceLoop {
     while true {
       let now = Clocks.read().host
       watched.removeAll(keepingCapacity: true)
-      watched.append(pollfd(fd: shared.wakeUp, events: Int16(POLLIN), revents: 0))
+      watched.append(pollfd(fd: shared.bell.descriptor, events: Int16(POLLIN), revents: 0))
       for index in 0..<doors.count {
         guard let descriptor = doors.descriptor(index) else { continue }
         watched.append(pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0))
@@ -87,8 +89,7 @@ final class SurfaceLoop {
 
   /// Everything that is to be done now. true: the end.
   private func step() -> Bool {
-    var rings: UInt64 = 0
-    while Glibc.read(shared.wakeUp, &rings, 8) == 8 {}
+    shared.bell.drain()
     takeState()
     for (message, time) in shared.takeMIDI() {
       machine.receive(message, at: time, clocks: Clocks.read())
@@ -171,13 +172,9 @@ final class SurfaceLoop {
 extension Clocks {
   /// Link's clock and the wall's, as near to each other as they can be read. [any]
   static func read() -> Clocks {
-    var raw = timespec()
+    let host = HostClock.micros()
     var wall = timespec()
-    clock_gettime(CLOCK_MONOTONIC_RAW, &raw)
     clock_gettime(CLOCK_REALTIME, &wall)
-    return Clocks(
-      host: Micros(Int64(raw.tv_sec) * 1_000_000 + Int64(raw.tv_nsec) / 1000),
-      unixSeconds: Int64(wall.tv_sec),
-      nanoseconds: Int64(wall.tv_nsec))
+    return Clocks(host: host, unixSeconds: Int64(wall.tv_sec), nanoseconds: Int64(wall.tv_nsec))
   }
 }

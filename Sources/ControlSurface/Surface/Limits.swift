@@ -116,7 +116,7 @@ struct SourceRates {
     return sources[source]?.errors.take(at: now) ?? false
   }
 
-  mutating func mayBeAnswered(_ host: Host, bytes: Int, at now: Micros) -> Bool {
+  mutating func mayBeAnswered(_ host: Address, bytes: Int, at now: Micros) -> Bool {
     let source = Endpoint(host, port: 0)
     guard remember(source, at: now) else {
       crowd = crowd ?? Source(at: now)

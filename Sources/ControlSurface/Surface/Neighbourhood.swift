@@ -2,31 +2,22 @@
 import BeatMath
 import OSC
 
-/// Which hosts are this machine, and which are on its own networks.
-struct Neighbourhood: Equatable {
-  var own: [HostRange] = []
-  var networks: [HostRange] = []
-
-  func isOwn(_ host: Host) -> Bool { host.isLoopback || own.contains { $0.contains(host) } }
-  func contains(_ host: Host) -> Bool { isOwn(host) || networks.contains { $0.contains(host) } }
-}
-
 // Who is obeyed, and whose word outlives the program. OSC has no passwords: addresses are all that there is.
 extension SurfaceMachine {
   /// Whoever listens at all addresses means those of the own networks, unless it says more.
   func obeys(_ peer: Peer) -> Bool {
-    let host = peer.endpoint.host
+    let host = peer.endpoint.address
     guard settings.allow.isEmpty else { return settings.allows(host) || neighbourhood.isOwn(host) }
     let isOpenToAll =
-      settings.listen.indices.contains(peer.socket) && settings.listen[peer.socket].host.isEvery
+      settings.listen.indices.contains(peer.socket) && settings.listen[peer.socket].address.isEvery
     return !isOpenToAll || neighbourhood.contains(host)
   }
 
   /// This machine, and the controllers that its user named. What others set holds as long as the program runs.
   func isPaired(_ peer: Peer) -> Bool {
-    let host = peer.endpoint.host
+    let host = peer.endpoint.address
     return peer == .midi || neighbourhood.isOwn(host) || settings.allow.contains { $0.contains(host) }
-      || settings.targets.contains { $0.endpoint.host == host }
+      || settings.targets.contains { $0.endpoint.address == host }
   }
 
   /// Said now and then: a network may be full of them.
@@ -34,7 +25,7 @@ extension SurfaceMachine {
     counters.strangers += 1
     guard now >= strangerDue else { return }
     strangerDue = now + Limits.strangerInterval
-    put(.notice(.stranger(peer.endpoint.host)))
+    put(.notice(.stranger(peer.endpoint.address)))
   }
 
   // MARK: another tactus

@@ -36,7 +36,7 @@ public enum Notice: Hashable, Sendable {
   case noWay(Endpoint)
   case learned(MIDIBinding)
   /// From outside the own networks, without --osc-allow.
-  case stranger(Host)
+  case stranger(Address)
   case anotherTactus(Endpoint)
   /// A part of the surface that was missing is there.
   case opened(String)
@@ -103,7 +103,7 @@ public struct SurfaceCounters: Hashable, Sendable {
 public struct SurfaceSettings: Sendable {
   /// Where to listen. Port 0 picks a free one.
   public var listen = [
-    Endpoint(.loopback, port: Table.port), Endpoint(Host(high: 0, low: 1), port: Table.port),
+    Endpoint(.loopback, port: Table.port), Endpoint(Address.v6(high: 0, low: 1, scope: 0), port: Table.port),
   ]
   /// The port was asked for by name: if it is taken, it is waited for. Else the next free one is taken.
   public var isPortFixed = false
@@ -115,7 +115,7 @@ public struct SurfaceSettings: Sendable {
   var announcer = "avahi-publish"
   /// Who may speak, besides this machine. Empty: everyone who can reach a listening address, and at 0.0.0.0 or :: the
   /// attached networks.
-  public var allow: [HostRange] = []
+  public var allow: [AddressRange] = []
   public var root = Table.root
   public var version = ""
   /// The addresses of klick, Ardour and jack_transport_link work too.
@@ -132,9 +132,9 @@ public struct SurfaceSettings: Sendable {
   public init() {}
 
   /// This machine's address cannot be forged from outside, and those that the user named are the user's to answer for.
-  func trusts(_ host: Host) -> Bool { host.isLoopback || allow.contains { $0.contains(host) } }
+  func trusts(_ host: Address) -> Bool { host.isLoopback || allow.contains { $0.contains(host) } }
 
-  func allows(_ host: Host) -> Bool {
+  func allows(_ host: Address) -> Bool {
     allow.isEmpty || host.isLoopback || allow.contains { $0.contains(host) }
   }
 }

@@ -48,7 +48,7 @@ extension SurfaceMachine {
     try allowance.spend(Cost.picture)
     let wish = try SubscriptionWish(arguments, from: peer.endpoint)
     let target = Peer(
-      Endpoint(peer.endpoint.host, port: wish.port ?? peer.endpoint.port), socket: peer.socket)
+      Endpoint(peer.endpoint.address, port: wish.port ?? peer.endpoint.port), socket: peer.socket)
     let lease = wish.lease.map { Micros(Int64($0) * 1_000_000) }
     let groups = wish.groups ?? (dialect == .ardour ? [.state, .position, .heartbeat] : .state)
     // A controller shows what its own dialect says: the same target under another one is the same controller.
@@ -63,7 +63,7 @@ extension SurfaceMachine {
       if changed || now >= (subscribers[index].dumped ?? .zero) + Limits.dumpInterval { dump(to: index) }
       return
     }
-    if subscribers.count >= Limits.subscribers, !makeRoom(for: peer.endpoint.host) {
+    if subscribers.count >= Limits.subscribers, !makeRoom(for: peer.endpoint.address) {
       throw .refused("\(Limits.subscribers) controllers are being told already")
     }
     subscribers.append(
@@ -86,7 +86,7 @@ extension SurfaceMachine {
 
   /// The one silent for longest goes, if it has been silent for a while; else one of the host that has the most, if that is
   /// more than the newcomer's will have.
-  private mutating func makeRoom(for newcomer: Host) -> Bool {
+  private mutating func makeRoom(for newcomer: Address) -> Bool {
     let guests = subscribers.indices.filter { !settings.targets.contains(subscribers[$0].target) }
     func longest(_ candidates: [Int]) -> Int? {
       candidates.min { subscribers[$0].heard < subscribers[$1].heard }
@@ -95,7 +95,7 @@ extension SurfaceMachine {
       leave(idle, why: "silent for longest, and another one came")
       return true
     }
-    let hosts = Dictionary(grouping: guests) { subscribers[$0].target.endpoint.host }
+    let hosts = Dictionary(grouping: guests) { subscribers[$0].target.endpoint.address }
     guard let most = hosts.values.max(by: { $0.count < $1.count }),
       most.count > (hosts[newcomer]?.count ?? 0) + 1, let index = longest(most)
     else { return false }
@@ -109,7 +109,7 @@ extension SurfaceMachine {
     let port = wish.port
     guard
       let index = subscribers.firstIndex(where: {
-        $0.target.endpoint.host == peer.endpoint.host
+        $0.target.endpoint.address == peer.endpoint.address
           && (port.map { [target = $0.target] port in target.endpoint.port == port } ?? ($0.source == peer))
       })
     else { throw Refusal(.notNow, "not subscribed") }
@@ -134,7 +134,8 @@ extension SurfaceMachine {
 
   /// Any word from a host keeps its subscriptions alive.
   mutating func heard(from peer: Peer) {
-    for index in subscribers.indices where subscribers[index].target.endpoint.host == peer.endpoint.host {
+    for index in subscribers.indices where subscribers[index].target.endpoint.address == peer.endpoint.address
+    {
       subscribers[index].heard = now
       if subscribers[index].source == peer { subscribers[index].refusals = 0 }
     }
@@ -273,8 +274,8 @@ struct SubscriptionWish {
     var name = text[..<colon]
     if name.hasPrefix("["), name.hasSuffix("]") { name = name.dropFirst().dropLast() }
     // A name is not looked up: the sender's own address stands for it.
-    if let host = Host(name), host.high != source.host.high || host.low != source.host.low,
-      !(host.isLoopback && source.host.isLoopback)
+    if let host = Address(name), host.scoped(0) != source.address.scoped(0),
+      !(host.isLoopback && source.address.isLoopback)
     {
       throw .refused("only the sender's own address can be subscribed, not \(host)")
     }

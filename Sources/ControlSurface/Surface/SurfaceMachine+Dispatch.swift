@@ -146,7 +146,7 @@ extension SurfaceMachine {
   private mutating func carryOut(_ intent: Intent, _ asker: Asker, at time: Micros) throws(Refusal) {
     switch intent {
     case .command(.quit):
-      guard asker.peer.endpoint.host.isLoopback else { throw .refused("only from the same machine") }
+      guard asker.peer.endpoint.address.isLoopback else { throw .refused("only from the same machine") }
       order(.quit, asker, at: time)
     case .command(let command):
       order(command, asker, at: time)
@@ -189,7 +189,7 @@ extension SurfaceMachine {
   /// What is learned is there to be remembered.
   private func mayKeep(_ peer: Peer) throws(Refusal) {
     guard !isPaired(peer) else { return }
-    throw .refused("name this controller with --osc-allow=\(peer.endpoint.host)")
+    throw .refused("name this controller with --osc-allow=\(peer.endpoint.address)")
   }
 
   private mutating func expect(_ tempo: Double) {

@@ -87,7 +87,7 @@ extension SurfaceMachine {
 
 extension Peer {
   /// Who speaks through the control port. Nothing can be sent there: what would be answered is for the terminal.
-  static let midi = Peer(Endpoint(Host(high: 0, low: 0), port: 0), socket: -1)
+  static let midi = Peer(Endpoint(Address.v6(high: 0, low: 0, scope: 0), port: 0), socket: -1)
 }
 
 /// Where each knob was: one that passes its middle is a press, one that stays above it is none. As many as MIDI has.

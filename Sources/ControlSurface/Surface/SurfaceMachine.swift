@@ -89,7 +89,7 @@ struct SurfaceMachine {
   mutating func put(_ output: Output) { outputs.append(output) }
 
   private mutating func answer(_ datagram: [UInt8], to target: Peer) {
-    let host = target.endpoint.host
+    let host = target.endpoint.address
     guard settings.trusts(host) || rates.mayBeAnswered(host, bytes: datagram.count, at: now) else {
       counters.withheld += 1
       return

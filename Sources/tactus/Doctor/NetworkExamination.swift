@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ControlSurface
+import Addresses
 import Glibc
+import Linux
 import OSC
 
 /// Whether what Link sends reaches the neighbours, and what they send reaches us: by sending something on each
@@ -25,21 +26,23 @@ enum NetworkExamination {
     var peers: [String] = []
   }
 
-  /// 224.76.78.75, port 20808.
-  private static let group: UInt32 = 0xE04C_4E4B
-  private static let port: UInt16 = 20808
+  /// Link's group and port.
+  private static let group = Endpoint(.v4(0xE04C_4E4B), port: 20808)
   /// Two of the announcements that every peer sends.
   private static let patience = Duration.milliseconds(600)
 
   static var interfaces: [Interface] {
-    NetworkInterface.running.filter { $0.host.ipv4 != nil }.prefix(64).map(examine)
+    let running = (Addresses.Interface.up() ?? []).filter(\.isRunning)
+    let all = running.flatMap { found in found.addresses.filter { !$0.isIPv6 }.map { (found, $0) } }
+    return all.prefix(64).map(examine)
   }
 
-  private static func examine(_ found: NetworkInterface) -> Interface {
-    let address = found.host.ipv4 ?? 0
+  private static func examine(_ found: Addresses.Interface, _ ours: Address) -> Interface {
+    let address = ours.v4Bits
     var interface = Interface(
-      name: found.name, address: found.host.description, isLoopback: found.isLoopback,
-      hasMulticast: found.hasMulticast, isWireless: found.isWireless, outcome: .notHeard)
+      name: found.name, address: ours.description, isLoopback: found.isLoopback,
+      hasMulticast: found.hasMulticast,
+      isWireless: access("/sys/class/net/\(found.name)/wireless", F_OK) == 0, outcome: .notHeard)
     let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else {
       interface.outcome = .noSocket(errno: errno)
@@ -67,10 +70,10 @@ enum NetworkExamination {
     setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, size)
     // Only what comes to the group on this interface.
     setsockopt(descriptor, Int32(IPPROTO_IP), IP_MULTICAST_ALL, &off, size)
-    let bound = Endpoint(Host(ipv4: group), port: port).withIPv4 { bind(descriptor, $0, $1) }
+    let bound = group.withSocketAddress { bind(descriptor, $0, $1) }
     guard bound == 0 else { return errno }
     var membership = ip_mreqn()
-    membership.imr_multiaddr.s_addr = group.bigEndian
+    membership.imr_multiaddr.s_addr = group.address.v4Bits.bigEndian
     membership.imr_address.s_addr = address.bigEndian
     let length = socklen_t(MemoryLayout<ip_mreqn>.size)
     guard setsockopt(descriptor, Int32(IPPROTO_IP), IP_ADD_MEMBERSHIP, &membership, length) == 0,
@@ -80,7 +83,7 @@ enum NetworkExamination {
   }
 
   private static func send(_ bytes: [UInt8], on descriptor: Int32) -> Int32? {
-    let sent = Endpoint(Host(ipv4: group), port: port).withIPv4 { address, length in
+    let sent = group.withSocketAddress { address, length in
       bytes.withUnsafeBytes { sendto(descriptor, $0.baseAddress, $0.count, 0, address, length) }
     }
     return sent == bytes.count ? nil : errno
@@ -107,8 +110,8 @@ enum NetworkExamination {
       if bytes.elementsEqual(nonce) {
         interface.outcome = .heard
       } else if bytes.starts(with: Array("_asdp_v".utf8)), peers.count < 256 {
-        let host = Host(ipv4: UInt32(bigEndian: source.sin_addr.s_addr))
-        peers.insert("\(Endpoint(host, port: UInt16(bigEndian: source.sin_port)))")
+        let peer = withUnsafeBytes(of: source) { Endpoint(socketAddress: $0.baseAddress!) }
+        if let peer { peers.insert("\(peer)") }
       }
     }
     interface.peers = peers.sorted()
@@ -176,19 +179,5 @@ enum NetworkExamination {
   private static func network(of address: String) -> String {
     address.hasPrefix("127.")
       ? "127.0.0.0/8" : address.split(separator: ".").dropLast().joined(separator: ".") + ".0/24"
-  }
-}
-
-extension Endpoint {
-  fileprivate func withIPv4<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = (host.ipv4 ?? 0).bigEndian
-    return withUnsafePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
-      }
-    }
   }
 }

@@ -78,8 +78,8 @@ enum Allowed: Equatable, Sendable {
     case .choice(let words): return words.contains(text)
     case .meter: return Configuration.TimeSignature(text) != nil
     case .pattern: return Pattern(text.utf8)?.count ?? 0 > 0
-    case .address: return Host(text) != nil
-    case .network: return HostRange(text) != nil
+    case .address: return Address(text) != nil
+    case .network: return AddressRange(text) != nil
     case .endpoint: return Endpoint(text).map { $0.port > 0 } == true
     case .binding: return MIDIBinding(text).map { Table.objection(to: $0) == nil } == true
     case .connection: return StandingConnection(text) != nil

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import ControlSurface
+import Linux
 import OSC
 import TerminalView
 
@@ -11,15 +12,15 @@ extension Reach {
       return
     }
     let port = Int(first.port)
-    let open = endpoints.filter { !$0.host.isLoopback }
+    let open = endpoints.filter { !$0.address.isLoopback }
     guard !open.isEmpty else {
       self = .thisMachine(port: port)
       return
     }
     var shown: [String] = []
     for endpoint in open {
-      if endpoint.host.isEvery {
-        shown += Self.addresses(ofFamilyOf: endpoint.host).map {
+      if endpoint.address.isEvery {
+        shown += Self.addresses(ofFamilyOf: endpoint.address).map {
           Endpoint($0, port: endpoint.port).description
         }
       } else {
@@ -30,12 +31,10 @@ extension Reach {
   }
 
   /// Of the interfaces that run, loopback left out, and what needs a scope: nobody types that.
-  private static func addresses(ofFamilyOf host: Host) -> [Host] {
-    var found: [Host] = []
-    for ours in NetworkInterface.running.map(\.host)
-    where (ours.ipv4 == nil) == (host.ipv4 == nil) && !ours.isLoopback && ours.scope == 0
-      && !found.contains(ours)
-    {
+  private static func addresses(ofFamilyOf host: Address) -> [Address] {
+    var found: [Address] = []
+    for ours in (Interface.up() ?? []).filter(\.isRunning).flatMap(\.addresses)
+    where ours.isIPv6 == host.isIPv6 && !ours.isLoopback && !ours.isIPv6LinkLocal && !found.contains(ours) {
       found.append(ours)
     }
     return found

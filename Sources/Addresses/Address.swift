@@ -39,6 +39,25 @@ public enum Address: Hashable, Sendable, BitwiseCopyable {
     }
   }
 
+  /// 127.0.0.1.
+  public static let loopback = Address.v4(0x7f00_0001)
+
+  /// 0.0.0.0 or ::, all addresses of the family.
+  public var isEvery: Bool {
+    switch self {
+    case .v4(let bits): bits == 0
+    case .v6(let high, let low, _): high == 0 && low == 0
+    }
+  }
+
+  /// 0 for IPv6.
+  package var v4Bits: UInt32 {
+    switch self {
+    case .v4(let bits): bits
+    case .v6: 0
+    }
+  }
+
   /// The same address, reached through the interface `scope`; IPv4 has none and stays.
   public func scoped(_ scope: UInt32) -> Address {
     switch self {
@@ -65,7 +84,7 @@ public struct Endpoint: Hashable, Comparable, Sendable, BitwiseCopyable {
   public var port: UInt16
 
   @_noLocks @_noAllocation
-  public init(address: Address, port: UInt16) {
+  public init(_ address: Address, port: UInt16) {
     self.address = address
     self.port = port
   }
@@ -73,56 +92,34 @@ public struct Endpoint: Hashable, Comparable, Sendable, BitwiseCopyable {
   public static func < (left: Endpoint, right: Endpoint) -> Bool {
     (left.address, left.port) < (right.address, right.port)
   }
-
-  public static let discoveryPort: UInt16 = 20808
-  /// 224.76.78.75, to which every peer announces itself.
-  public static let discoveryGroupV4 = Endpoint(address: .v4(0xe04c_4e4b), port: discoveryPort)
-  /// ff12::8080; to be scoped to the interface it leaves by.
-  public static let discoveryGroupV6 = Endpoint(
-    address: .v6(high: 0xff12_0000_0000_0000, low: 0x8080, scope: 0), port: discoveryPort)
-
-  /// The group that a gateway with this address announces itself to.
-  public static func discoveryGroup(for gateway: Address) -> Endpoint {
-    switch gateway {
-    case .v4: discoveryGroupV4
-    case .v6(_, _, let scope):
-      Endpoint(address: discoveryGroupV6.address.scoped(scope), port: discoveryPort)
-    }
-  }
 }
 
-extension Address: CustomStringConvertible {
-  public var description: String {
-    switch self {
-    case .v4(let bits):
-      return "\(bits >> 24).\(bits >> 16 & 255).\(bits >> 8 & 255).\(bits & 255)"
-    case .v6(let high, let low, let scope):
-      let groups = [high, low].flatMap { half in
-        [48, 32, 16, 0].map { UInt16(truncatingIfNeeded: half >> $0) }
-      }
-      let text = Address.compressed(groups)
-      return scope == 0 ? text : "\(text)%\(scope)"
-    }
+/// A network, or one address: 192.168.1.0/24. Scopes don't count.
+public struct AddressRange: Hashable, Sendable {
+  private let address: Address
+  private let bits: Int
+
+  package var isIPv6: Bool { address.isIPv6 }
+
+  /// nil: the address has not so many bits.
+  public init?(_ address: Address, bits: Int) {
+    guard (0...(address.isIPv6 ? 128 : 32)).contains(bits) else { return nil }
+    self.address = address
+    self.bits = bits
   }
 
-  /// The longest run of two or more zero groups becomes `::`.
-  private static func compressed(_ groups: [UInt16]) -> String {
-    var longest = 0..<0
-    var start = 0
-    while start < groups.count {
-      var end = start
-      while end < groups.count && groups[end] == 0 { end += 1 }
-      if end - start > max(1, longest.count) { longest = start..<end }
-      start = max(end, start + 1)
-    }
-    let hex = { (part: ArraySlice<UInt16>) in part.map { String($0, radix: 16) }.joined(separator: ":") }
-    if longest.isEmpty { return hex(groups[...]) }
-    return hex(groups[..<longest.lowerBound]) + "::" + hex(groups[longest.upperBound...])
+  public init(_ address: Address) {
+    self.address = address
+    bits = address.isIPv6 ? 128 : 32
   }
-}
 
-extension Endpoint: CustomStringConvertible {
-  public var description: String {
-    address.isIPv6 ? "[\(address)]:\(port)" : "\(address):\(port)"
+  public func contains(_ other: Address) -> Bool {
+    switch (address, other) {
+    case (.v4(let ours), .v4(let other)): (ours ^ other) >> UInt32(32 - bits) == 0
+    case (.v6(let high, let low, _), .v6(let otherHigh, let otherLow, _)):
+      (high ^ otherHigh) >> UInt64(64 - min(bits, 64)) == 0
+        && (low ^ otherLow) >> UInt64(128 - max(bits, 64)) == 0
+    case (.v4, .v6), (.v6, .v4): false
+    }
   }
 }

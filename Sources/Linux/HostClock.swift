@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import BeatMath
-import Glibc
+package import BeatMath
+internal import Glibc
 
 /// Link's host clock on Linux: `CLOCK_MONOTONIC_RAW` in whole microseconds, truncated (facts: link 10). It is not
 /// steered by anybody, starts somewhere, and stands still while the machine sleeps.
-public enum HostClock {
+package enum HostClock {
   /// [any] Real-time-safe: the kernel serves it without a system call.
   @_noLocks @_noAllocation
-  public static func micros() -> Micros {
+  package static func micros() -> Micros {
     Micros(read(CLOCK_MONOTONIC_RAW))
   }
 
   /// How long this machine has slept since it was started. Grows only in sleep.
-  static func sleptMicros() -> Int64 {
+  package static func sleptMicros() -> Int64 {
     read(CLOCK_BOOTTIME) &- read(CLOCK_MONOTONIC)
   }
 
