@@ -93,7 +93,7 @@ public final class AudioExchange: Sendable {
   /// Audio cycles so far. [any]
   public var cycleCount: Int { Int(clamping: shared.pointee.cycles.load(ordering: .relaxed)) }
 
-  /// How often JACK said that somebody's cycle was late. [any]
+  /// How often the driver was late. [any]
   public var xrunCount: Int { Int(clamping: shared.pointee.board.xrunCount) }
 
   public var isFreewheeling: Bool { shared.pointee.board.isFreewheeling }

@@ -101,6 +101,11 @@ public final class JACKClient {
     turn?.end()
   }
 
+  /// The server has done all that it was doing when it answers.
+  func awaitAnswer() {
+    if let answer = jack_get_uuid_for_client_name(handle, name) { jack_free(answer) }
+  }
+
   public var description: ServerDescription {
     ServerDescription(
       server: server, clientName: name, implementation: .loaded,

@@ -52,7 +52,7 @@ struct NoticeBoard: ~Copyable, Sendable {
     @_noLocks @_noAllocation get { rate.load(ordering: .relaxed) }
   }
 
-  /// How often JACK said that a cycle was late, ours or anybody's. [any]
+  /// How often the driver was seen to have been late. [any]
   var xrunCount: UInt {
     @_noLocks @_noAllocation get { xruns.load(ordering: .relaxed) }
   }
@@ -63,7 +63,7 @@ struct NoticeBoard: ~Copyable, Sendable {
   /// JACK's own words about the end of the server. [control]
   var reason: String { shutdownReason.read().description }
 
-  @_noLocks @_noAllocation
+  /// [control]
   func countXrun() { xruns.wrappingAdd(1, ordering: .relaxed) }
 
   @_noLocks @_noAllocation
@@ -84,13 +84,14 @@ struct NoticeBoard: ~Copyable, Sendable {
     post(.shutdown)
   }
 
-  /// Registers everything. `shared` must outlive the client. [control]
+  /// Registers everything but a callback for xruns: while a client is stopped there are hundreds, and jackd, which tells
+  /// each of them, fills what it tells them through, loses its place in it and answers nobody any more (facts: jack 8).
+  /// `shared` must outlive the client. [control]
   static func attach(_ shared: UnsafePointer<SharedState>, to client: OpaquePointer) {
     let context = UnsafeMutableRawPointer(mutating: shared)
     // jack2 calls the one with the reason if it has both; PipeWire 0.3 knows only the other.
     jack_on_shutdown(client, noteSilentShutdown, context)
     jack_on_info_shutdown(client, noteShutdown, context)
-    jack_set_xrun_callback(client, noteXrun, context)
     jack_set_freewheel_callback(client, noteFreewheel, context)
     jack_set_buffer_size_callback(client, notePeriod, context)
     jack_set_sample_rate_callback(client, noteSampleRate, context)
@@ -101,7 +102,6 @@ struct NoticeBoard: ~Copyable, Sendable {
 
   /// Of a deactivated client: nothing more is told to it that it might not come to read (`ServerTurn`). [control]
   static func detach(from client: OpaquePointer) {
-    jack_set_xrun_callback(client, nil, nil)
     jack_set_freewheel_callback(client, nil, nil)
     jack_set_buffer_size_callback(client, nil, nil)
     jack_set_sample_rate_callback(client, nil, nil)
@@ -127,12 +127,6 @@ private func noteShutdown(
 
 private func noteSilentShutdown(_ context: UnsafeMutableRawPointer?) {
   shared(context).pointee.board.setShutdown(reason: ShortText())
-}
-
-@_noLocks @_noAllocation
-private func noteXrun(_ context: UnsafeMutableRawPointer?) -> Int32 {
-  shared(context).pointee.board.countXrun()
-  return 0
 }
 
 @_noLocks @_noAllocation

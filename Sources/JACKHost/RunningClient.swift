@@ -23,6 +23,8 @@ final class RunningClient {
   private var mastership: Mastership
   private var watchdog = Watchdog()
   private var wishNumber: UInt32
+  /// How late the driver was at its last xrun.
+  private var lastDelay: Float
   private var hasLeft = false
   private(set) var clocks = ClockComparison()
   private var nextClockPair: Micros
@@ -36,6 +38,7 @@ final class RunningClient {
     ports = try PortHandles(registeringOn: client.handle)
     nextClockPair = now
     nextPhysical = now
+    lastDelay = jack_get_xrun_delayed_usecs(client.handle)
     cycle = .allocate(capacity: 1)
     let rate = jack_get_sample_rate(client.handle)
     shared.pointee.board.clear(sampleRate: rate)
@@ -68,6 +71,9 @@ final class RunningClient {
     }
     jack_deactivate(client.handle)
     NoticeBoard.detach(from: client.handle)
+    // From here on nothing is written to us, but something may just be: nobody reads it once we close, and jackd would
+    // wait for ever.
+    client.awaitAnswer()
     client.close()
   }
 
@@ -94,6 +100,7 @@ final class RunningClient {
   /// Clocks, and latencies if anything may have moved them. True if the latencies are others than before.
   func step(at now: Micros, notices: Notices) -> Bool {
     if now >= nextClockPair { compareClocks(at: now) }
+    countXruns()
     if notices.contains(.clients) { askForPatience() }
     if !notices.isDisjoint(with: [.period, .sampleRate]) {
       recomputations = Self.recomputeAfter.map { now + $0 }
@@ -112,6 +119,14 @@ final class RunningClient {
       if latencies != before { shared.pointee.latencies.publish(latencies.forAudio) }
     }
     return latencies != before
+  }
+
+  /// Nobody is late twice by the same fraction of a microsecond.
+  private func countXruns() {
+    let delay = jack_get_xrun_delayed_usecs(client.handle)
+    guard delay != lastDelay else { return }
+    lastDelay = delay
+    shared.pointee.board.countXrun()
   }
 
   private func readLatencies(at now: Micros) {

@@ -23,8 +23,6 @@ struct Watchdog {
   static let hesitation = Micros(50_000)
   /// jackd waits half a second for a client.
   static let longestGap = Micros(600_000)
-  /// After so long it has given us up and says so itself: to leave it meanwhile may hang.
-  static let givenUp = Micros(5_000_000)
 
   private var cycles: UInt?
   private var lastCycle = Micros.zero
@@ -46,7 +44,7 @@ struct Watchdog {
     if gap > Self.longestGap {
       lastCycle = time
       // If the audio thread went on meanwhile, only this thread was busy.
-      if Double(passed) * cycle < Double(gap.count) / 2, gap < Self.givenUp { return .standstill(gap) }
+      if Double(passed) * cycle < Double(gap.count) / 2 { return .standstill(gap) }
     }
     if passed > 0 { lastCycle = time }
     let silence = time - lastCycle

@@ -53,6 +53,20 @@ import Testing
     try await live.run { !live.host.isLeaving }
   }
 
+  @Test(.enabled(if: !TestServer.isPipeWire, "it tells nobody of a stall"))
+  func `a driver that was late is counted, once each time`() async throws {
+    let server = try await TestServer()
+    let live = try LiveHost(server)
+    try await live.run { live.exchange.cycleCount > 50 }
+    let before = live.exchange.xrunCount
+    for count in 1...3 {
+      try await server.stall(milliseconds: 100)
+      try await live.run { live.exchange.xrunCount >= before + count }
+      try await live.run(for: 100)
+    }
+    #expect(live.exchange.xrunCount < before + 20)
+  }
+
   @Test func `a second tactus gets a name of its own`() async throws {
     let server = try await TestServer()
     let first = try LiveHost(server)

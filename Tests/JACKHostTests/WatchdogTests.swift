@@ -62,9 +62,7 @@ private struct Watch {
       watch.run(milliseconds: 1_000)
       #expect(watch.found.isEmpty)
       watch.look(after: stop * 1_000, plays: false)
-      #expect(
-        watch.found == (stop < 5_000 ? [.standstill(Micros(stop * 1_000))] : []),
-        "after so long JACK says so itself")
+      #expect(watch.found == [.standstill(Micros(stop * 1_000))])
     }
     var watch = Watch()
     watch.run(milliseconds: 1_000)

@@ -87,6 +87,36 @@ struct EndTests {
     #expect(try await isHeld(stage))
   }
 
+  @Test("A tactus that stood still for seconds comes back, to a server that answers all others, too")
+  func standstill() async throws {
+    let stage = try await LabStage("--name", "studio")
+    let child = try ChildProcess(
+      stage.command(["sh", "-c", "echo $$ >/dev/shm/tactus; exec \"$1\" --click=always", "sh", program]))
+    try await child.awaitLine(beginning: "OSC: ")
+    // Two clients in a row, and both to the driver.
+    let other = try ChildProcess(stage.command(["sh", "-c", "exec jack_iodelay >/dev/null 2>&1"]))
+    defer { other.signal(SIGKILL) }
+    let wires = """
+      until jack_connect tactus:click_1 jack_delay:in; do sleep 0.1; done 2>/dev/null
+      jack_connect jack_delay:out system:playback_1
+      jack_connect tactus:click_2 system:playback_2
+      kill -STOP $(cat /dev/shm/tactus); sleep 5.5; kill -CONT $(cat /dev/shm/tactus)
+      """
+    #expect(try await shell(stage, wires).status == 0)
+    try await child.awaitLine(beginning: "tactus stood still for 5")
+    try await child.awaitLine(beginning: "back on JACK server")
+    let isWell = """
+      for i in $(seq 50); do
+        timeout 1 jack_lsp -c | grep -A1 ^tactus:click_1 | grep -q jack_delay:in &&
+          $1 status --json | grep -q '"jack/connected": true' && exit; sleep 0.1
+      done; exit 1
+      """
+    #expect(try await shell(stage, isWell).status == 0)
+    child.signal(SIGTERM)
+    #expect(await child.status() == 0)
+    #expect(try await shell(stage, "timeout 2 jack_lsp >/dev/null").status == 0)
+  }
+
   @Test("What is said to every tactus that plays ends none that only asks")
   func asking() async throws {
     let stage = try await LabStage("--no-server")

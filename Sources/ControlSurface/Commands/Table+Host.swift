@@ -75,7 +75,7 @@ extension Table {
     },
     .count("jack/rate", "Hz", "Sample rate.") { $0.state.sampleRate },
     .count("jack/period", "frames", "Frames in a cycle.") { $0.state.framesPerCycle },
-    .count("jack/xruns", "", "Late cycles that JACK has told of since the start.") { $0.state.xruns },
+    .count("jack/xruns", "", "How often JACK's driver was late since the start.") { $0.state.xruns },
     .count("jack/lost", "", "Cycles that passed without us since the start.") { $0.state.lostCycles },
     offset(.jack), latency(.jack),
   ]
