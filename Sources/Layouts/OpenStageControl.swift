@@ -10,7 +10,7 @@ enum OpenStageControl {
     let tabs = layout.pages.map { page in
       JSON.object([
         ("type", .text("tab")), ("id", .text(page.title)), ("label", .text(page.title)),
-        ("widgets", .list(widgets(page) + [subscribe(layout)])),
+        ("widgets", .list(widgets(page) + [subscribe(layout), proof(page)])),
       ])
     }
     return JSON.object([
@@ -56,6 +56,16 @@ enum OpenStageControl {
       ]
       return .object(members)
     }
+  }
+
+  /// Sends back what shows that it hears.
+  private static func proof(_ page: Page) -> JSON {
+    .object([
+      ("type", .text("script")), ("id", .text("\(page.title)/proof")), ("visible", .truth(false)),
+      ("left", .number(0)), ("top", .number(0)), ("width", .number(10)), ("height", .number(10)),
+      ("address", .text("/\(Table.root)/proof")), ("preArgs", .text("")), ("bypass", .truth(true)),
+      ("onValue", .text("send('/\(Table.root)/proof', value)")),
+    ])
   }
 
   private static func subscribe(_ layout: Layout) -> JSON {

@@ -21,7 +21,8 @@ struct TouchOSC {
     self.layout = layout
   }
 
-  /// Every five seconds: a tablet that slept, or a program that was restarted, is back by itself.
+  /// Every five seconds: a tablet that slept, or a program that was restarted, is back by itself. What shows that it hears is
+  /// sent back.
   static let script = """
     local last = -1e9
     function update()
@@ -29,6 +30,11 @@ struct TouchOSC {
       if now - last > 5000 then
         last = now
         sendOSC('/\(Table.root)/subscribe', \(receivePort), '\(groups)', 20)
+      end
+    end
+    function onReceiveOSC(message)
+      if message[1] == '/\(Table.root)/proof' then
+        sendOSC('/\(Table.root)/proof', message[2][1].value)
       end
     end
     """

@@ -38,8 +38,8 @@ extension Configuration {
     Option(
       "osc-allow", in: .surface, .value(.list("NETWORK", .network, \.surface.allow)),
       help:
-        "Obey only this address or network (192.168.7.0/24), and this machine, and remember what it sets. Can be "
-        + "repeated."),
+        "Obey only this address or network (192.168.7.0/24), and this machine, by OSC and OSCQuery; remember what it "
+        + "sets, and tell it everything. Can be repeated."),
     Option(
       "osc-send", in: .surface, .value(.list("ADDRESS:PORT", .endpoint, \.surface.send)),
       help: "Tell this controller what happens without being asked. Can be repeated."),

@@ -64,6 +64,25 @@ struct FloodTests {
     #expect(inbox.next(at: now)?.datagram == ping)
   }
 
+  @Test(
+    "Where thousands of ports of one host say one short thing each, there is room for another host's ping, and it is next"
+  )
+  func oneShortMessageEach() {
+    var inbox = Inbox()
+    func put(_ host: UInt32, _ port: Int) {
+      inbox.put(ping, from: Peer(Endpoint(Address.v4(host), port: UInt16(port))), at: .zero)
+    }
+    for port in 1...Limits.inbox + 500 { put(0x0a00_0009, port) }
+    #expect(inbox.count == Limits.inbox && inbox.dropped == 500)
+    put(0x0a00_0005, 9000)
+    #expect(inbox.count == Limits.inbox && inbox.dropped == 501)
+    // Beside the one that was in turn already.
+    let next = [inbox.next(at: .zero), inbox.next(at: .zero)].compactMap { $0?.peer.endpoint.address }
+    #expect(next.contains(Address.v4(0x0a00_0005)))
+    // Whoever makes room is of the crowd: the first of it is there still.
+    #expect(next.contains(Address.v4(0x0a00_0009)))
+  }
+
   @Test("Of strangers who say one thing each, whoever asks for little comes first")
   func strangers() {
     var inbox = Inbox()

@@ -163,7 +163,7 @@ struct SubscriptionTests {
 
   @Test("A renewed subscription is told all again, but not with every renewal of a hasty layout")
   func renewal() {
-    var desk = Desk()
+    var desk = Desk(.paired)
     for _ in 1...10 {
       desk.send("/tactus/subscribe", .int32(9000))
       desk.wait(0.5)

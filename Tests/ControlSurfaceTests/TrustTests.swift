@@ -79,6 +79,10 @@ struct TrustTests {
       desk.send("/tactus/midi/forget", .string("all"), from: peer)
       #expect(desk.orders.count == 1 && desk.program.state.offsetMilliseconds(.click2) == 7)
       let mayLearn = !desk.errorCodes.contains(5)
+      // Said once, to whoever set it, and to whoever can name it.
+      let said = desk.told("message").filter { $0.description.contains("holds until tactus ends") }
+      #expect(said.count == (mayLearn ? 0 : 1))
+      #expect(desk.notices.contains(.notRemembered("click/offset", from: peer.endpoint.address)) != mayLearn)
       #expect(mayLearn || desk.errors[0].contains("--osc-allow=10.0.0.5"))
       #expect(desk.orders.first?.isPaired == mayLearn)
       return mayLearn
@@ -178,6 +182,105 @@ struct TrustTests {
     desks[0].send("/tactus/beat/1", .float32(1))
     desks[0].send("/tactus/click/toggle", .float32(1))
     #expect(desks[0].program.commands == [.click(.enabled(false))])
+  }
+
+  @Test(
+    "Who may not hear us is told little for each byte that came in its name, and everything once it has shown that it does"
+  )
+  func proof() {
+    var desk = desk()
+    let tablet = Endpoint(Desk.tablet.endpoint.address, port: 9000)
+    func bytes() -> Int {
+      desk.datagrams.filter { $0.to.address == tablet.address }.reduce(0) { $0 + $1.bytes.count }
+    }
+    // One forged packet, and a set of an hour.
+    desk.send("/tactus/subscribe", .int32(9000), .string("state heartbeat"))
+    for count in 1...360 {
+      desk.update { $0.peers = count }
+      desk.wait(10)
+    }
+    #expect((10_000...80_000).contains(bytes()), "\(bytes())")
+    #expect(desk.notices.filter { $0 == .unproven(tablet) }.count == 1)
+    // Who only ever sends is told the values all the same, as they are in the end.
+    desk.forget()
+    for _ in 1...60 {
+      desk.send("/tactus/subscribe", .int32(9000), .string("state heartbeat"))
+      desk.wait(5)
+    }
+    #expect(desk.told("peers", to: tablet).last == [.int32(360)])
+    // What only a listener knows, sent back.
+    let proof = desk.told("proof", to: tablet).last ?? []
+    #expect(proof.count == 1)
+    desk.send("/tactus/proof", .string("guess"))
+    #expect(desk.errorCodes == [4] && desk.machine.subscribers.first?.hears == false)
+    desk.send(bytes: LibloCodec.encode(Message("/tactus/proof", arguments: proof)))
+    desk.forget()
+    desk.wait(600)
+    #expect(desk.told("heartbeat", to: tablet).count >= 599)
+    // It is never dark, as long as it answers when it is asked again.
+    for _ in 1...2 {
+      desk.wait(3600)
+      #expect(desk.told("proof", to: tablet) == [proof])
+      desk.send(bytes: LibloCodec.encode(Message("/tactus/proof", arguments: proof)))
+      desk.forget()
+    }
+    #expect(desk.machine.subscribers.count == 1)
+    desk.wait(7300)
+    #expect(desk.machine.subscribers.isEmpty)
+  }
+
+  @Test("No spoofed source draws more than a small multiple of what is sent in its name, whatever is said")
+  func amplification() {
+    let talks: [[Message]] = [
+      [
+        Message("/tactus/subscribe", .int32(9000), .string("all")),
+        Message("/tactus/unsubscribe", .int32(9000)),
+      ],
+      [Message("/tactus/query")], [Message("/tactus/midi/list")], [Message("/tactus/nonsense")],
+      [Message("/tactus/ping")], [Message("/tactus/version", .string("x")), Message("/tactus/ping")],
+    ]
+    for talk in talks {
+      var desk = desk()
+      var sent = 0
+      for _ in 1...200 {
+        for message in talk {
+          let packet = LibloCodec.encode(message)
+          sent += packet.count
+          desk.send(bytes: packet)
+        }
+        desk.wait(0.01)
+      }
+      let told = desk.datagrams.reduce(0) { $0 + $1.bytes.count }
+      #expect(
+        Double(told) < Limits.unprovenBytes + Double(sent) * Limits.unprovenFactor + 1000,
+        "\(talk): \(told) for \(sent)")
+    }
+  }
+
+  @Test("No packet in somebody else's name silences a controller", arguments: [false, true])
+  func forgedTelling(isPaired: Bool) throws {
+    let allowed = try #require(AddressRange("10.0.0.5"))
+    var desk = desk { $0.allow = isPaired ? [allowed] : [] }
+    var answered = 0
+    for round in 0..<120 {
+      // Once a second, also as a bundle of all that a tactus tells.
+      desk.send("/tactus/version", .string("x"))
+      desk.send("/tactus/tempo/str", .string("120.0"))
+      desk.wait(0.5)
+      desk.forget()
+      desk.send("/tactus/ping", .int32(Int32(round)))
+      answered += desk.told("pong").count
+      desk.wait(0.5)
+    }
+    #expect(answered == 120)
+    #expect(!desk.notices.contains(.anotherTactus(Desk.tablet.endpoint)))
+  }
+
+  @Test("A finger on a fader sets whole quantums", arguments: [(4.37, 4.0), (4.5, 5), (0.2, 0), (64, 64)])
+  func quantum(sent: Float, set: Double) {
+    var desk = desk()
+    desk.send("/tactus/quantum", .float32(sent))
+    #expect(desk.program.commands == [.quantum(set)])
   }
 
   @Test("The tempo that was told, sent back, is no new tempo")

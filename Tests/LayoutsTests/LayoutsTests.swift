@@ -61,8 +61,10 @@ struct LayoutsTests {
     let lua = try ChildProcess.run([
       "lua5.4", "\(Self.top)/Tests/LayoutsTests/readers/play_script.lua", script,
     ])
-    let sent = lua.output.split(separator: "\n")
-    #expect(lua.status == 0 && (11...13).contains(sent.count), "\(lua.errors)")
+    var sent = lua.output.split(separator: "\n")
+    #expect(lua.status == 0 && (12...14).contains(sent.count), "\(lua.errors)")
+    // What shows that it hears is sent back, and nothing else is.
+    #expect(sent.popLast() == "60000\t/tactus/proof\tabc123")
     #expect(
       sent.allSatisfy { $0.hasSuffix("\t/tactus/subscribe\t9000\tstate beat phase position heartbeat\t20") })
   }
@@ -90,7 +92,7 @@ struct LayoutsTests {
       for tab in session["content"]["tabs"]:
           assert tab["type"] == "tab"
           for widget in tab["widgets"]:
-              assert widget["type"] in ("button", "fader", "text", "led"), widget
+              assert widget["type"] in ("button", "fader", "text", "led", "script"), widget
               assert widget["width"] > 0 and widget["height"] > 0
               print(widget["address"])
       """

@@ -33,6 +33,8 @@ public struct Node: Sendable {
 
   public var isReadable: Bool { read != nil }
   public var isWritable: Bool { write != nil }
+  /// From one run to the next.
+  var isRemembered: Bool { ["link", "startstop"].contains(path) || path.hasSuffix("/offset") }
   /// OSC type tags as told, or as documented for what is only taken.
   public var typeTags: String { String(parameters.map(\.tag)) }
 }
@@ -120,4 +122,5 @@ enum Intent {
 enum Verb: String, Sendable, CaseIterable {
   case ping, query, subscribe, unsubscribe
   case midiList = "midi/list"
+  case proof
 }

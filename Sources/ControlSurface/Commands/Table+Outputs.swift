@@ -127,6 +127,9 @@ extension Table {
       .subscribe, [.number(0...65_535, unit: "port"), .text(limit: 255), .number(0...3600, unit: "s")],
       "Be told: port (none: where this came from), groups (none: state), lease in seconds (0: until unsubscribe). "
         + "Also as subscribe/9000 and subscribe/9000/state/beat."),
+    .verb(
+      .proof, [.text(limit: 16)],
+      "Said to a subscriber that nobody named: send it back to show that you hear, and be told everything."),
     .verb(.unsubscribe, [.number(0...65_535, unit: "port")], "Be told no more; clears the controller first."),
     .answer(
       "pong",

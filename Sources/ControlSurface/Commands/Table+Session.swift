@@ -80,8 +80,9 @@ extension Table {
         .command(.startStopSync(!it.state.startStopSync))
       },
       .number(
-        "quantum", 0...64, "beats", "Length of the grid that peers share: a start waits for it. 0: none.",
-        read: { $0.state.quantum }, write: { .quantum($0) }),
+        "quantum", 0...64, "beats",
+        "Length of the grid that peers share, in whole beats: a start waits for it. 0: none.",
+        read: { $0.state.quantum }, write: { .quantum($0.rounded()) }),
       Node(
         path: "meter", kind: .value, parameters: [.whole(1...64, unit: "beats"), .whole(1...32, unit: "")],
         optional: [], group: .state,

@@ -11,6 +11,7 @@ final class QueryServer {
   /// From one address.
   static let hostLimit = 8
   static let idleLimit = Micros(30_000_000)
+  static let pause = Micros(1_000_000)
 
   let endpoint: Endpoint
   private let listener: Int32
@@ -18,6 +19,7 @@ final class QueryServer {
   private let settings: SurfaceSettings
   private let machine: String
   private var connections: [Connection] = []
+  private var acceptingAgain = Micros.zero
   private var budget = TokenBucket(
     perSecond: Cost.queriesPerSecond, capacity: Cost.queriesAtOnce, at: Clocks.read().host)
 
@@ -63,7 +65,7 @@ final class QueryServer {
   /// When there is something to do without any news; while there is nothing to spend, nobody is watched.
   func watch(_ watched: inout [pollfd], at now: Micros) -> Micros? {
     guard budget.has(Double(Cost.request), at: now) else { return budget.time(of: Double(Cost.request)) }
-    watched.append(pollfd(fd: listener, events: Int16(POLLIN), revents: 0))
+    if now >= acceptingAgain { watched.append(pollfd(fd: listener, events: Int16(POLLIN), revents: 0)) }
     for connection in connections {
       let events = connection.written < connection.output.count ? POLLOUT : POLLIN
       watched.append(pollfd(fd: connection.descriptor, events: Int16(events), revents: 0))
@@ -71,10 +73,10 @@ final class QueryServer {
     return connections.contains { $0.output.isEmpty && $0.searched < $0.input.count } ? now : nil
   }
 
-  func serve(_ reading: Reading) {
+  func serve(_ reading: Reading, near: Neighbourhood) {
     let now = Clocks.read().host
     let whole = budget.left(at: now)
-    accept(at: now)
+    accept(near, at: now)
     // Whoever was served goes to the end.
     for _ in connections.indices {
       let left = budget.left(at: now)
@@ -95,18 +97,22 @@ final class QueryServer {
     }
   }
 
-  private func accept(at now: Micros) {
-    while budget.has(Double(Cost.request), at: now) {
+  private func accept(_ near: Neighbourhood, at now: Micros) {
+    while now >= acceptingAgain, budget.has(Double(Cost.request), at: now) {
       var address = sockaddr_storage()
       var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
       let descriptor = withUnsafeMutableBytes(of: &address) { raw in
         Glibc.accept(listener, raw.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length)
       }
-      guard descriptor >= 0 else { return }
+      guard descriptor >= 0 else {
+        // Out of descriptors: it is there still, and poll would spin on it.
+        if errno == EMFILE || errno == ENFILE { acceptingAgain = now + Self.pause }
+        return
+      }
       budget.spend(Double(Cost.letter), at: now)
       setNonBlocking(descriptor)
       guard let source = withUnsafeBytes(of: address, { Endpoint(socketAddress: $0.baseAddress!) }),
-        settings.allows(source.address),
+        settings.obeys(source.address, at: endpoint.address, near: near),
         let reached = Endpoint(of: descriptor)
       else {
         close(descriptor)

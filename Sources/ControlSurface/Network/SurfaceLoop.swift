@@ -100,7 +100,7 @@ final class SurfaceLoop {
     lookAtInbox()
     machine.tick(clocks: Clocks.read())
     drain()
-    doors.query?.serve(machine.reading)
+    doors.query?.serve(machine.reading, near: machine.neighbourhood)
     return shared.mailbox.withLock { mailbox in
       let lost = mailbox.counters.midiLost
       mailbox.counters = machine.counters

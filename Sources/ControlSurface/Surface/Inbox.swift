@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import OSC
 
 /// Datagrams that were read and wait to be looked at: whoever has cost least comes first, and of two newcomers the one that
 /// can cost less, so that a flood waits for everybody else. Reading is cheap and looking is not: what would fill the kernel's
-/// buffer, where the first to come takes all, is sorted here.
+/// buffer, where the first to come takes all, is sorted here; of equals, those whose host has least waiting. When it is full,
+/// the last in turn makes room.
 ///
 /// Bounded in number, in bytes, and in what all together may cost (`Cost.perSecond`).
 struct Inbox {
@@ -15,9 +17,11 @@ struct Inbox {
     fileprivate let expected: Int
     /// What its sender has cost before it and with it; of equals the first to come is first.
     fileprivate let before: Int
+    /// Of its host's, when it came.
+    fileprivate let waiting: Int
     fileprivate let number: Int
 
-    fileprivate var place: (Int, Int) { (before + expected, number) }
+    fileprivate var place: (Int, Int, Int) { (before + expected, waiting, number) }
     fileprivate var size: Int { Limits.letter + datagram.count }
   }
 
@@ -36,6 +40,7 @@ struct Inbox {
   private var numbered = 0
   /// Who is not here stands at `level`, where the first in turn stood.
   private var accounts: [Peer: Account] = [:]
+  private var waiting: [Address: Int] = [:]
   private var level = 0
   private var budget: TokenBucket
 
@@ -50,23 +55,40 @@ struct Inbox {
     let expected = Cost.expected(datagram)
     var account = accounts[peer] ?? Account(sum: level)
     let before = max(level, account.sum)
+    numbered += 1
+    let letter = Letter(
+      datagram: [UInt8](datagram), peer: peer, came: now, expected: expected, before: before,
+      waiting: waiting[peer.endpoint.address, default: 0], number: numbered)
     // The last quarter is for those who ask for little, and have asked for little.
-    let room = before - level < Cost.datagram && expected < Cost.datagram ? 4 : 3
-    guard count < Limits.inbox / 4 * room, bytes + datagram.count <= Limits.inboxBytes / 4 * room else {
+    let isModest = before - level < Cost.datagram && expected < Cost.datagram
+    guard hasRoom(for: letter, quarters: isModest ? 4 : 3) || (isModest && makeRoom(for: letter)) else {
       dropped += 1
       return
     }
     if accounts.count >= 2 * Limits.inbox { forget() }
-    numbered += 1
-    let letter = Letter(
-      datagram: [UInt8](datagram), peer: peer, came: now, expected: expected, before: before, number: numbered
-    )
+    waiting[peer.endpoint.address, default: 0] += 1
     account.sum = before + expected
     account.waiting += 1
     accounts[peer] = account
     bytes += letter.size
     letters.append(letter)
-    rise()
+    rise(from: count - 1)
+  }
+
+  private func hasRoom(for letter: Letter, quarters: Int) -> Bool {
+    count < Limits.inbox / 4 * quarters && bytes + letter.size <= Limits.inboxBytes / 4 * quarters
+  }
+
+  /// In place of the last in turn; false when that is the newcomer.
+  private mutating func makeRoom(for letter: Letter) -> Bool {
+    guard let last = letters.indices.suffix(count - count / 2).max(by: isBefore),
+      letter.place < letters[last].place
+    else { return false }
+    let lost = letters[last]
+    remove(at: last)
+    settle(lost, cost: -Cost.letter)
+    dropped += 1
+    return hasRoom(for: letter, quarters: 4)
   }
 
   mutating func put(_ datagram: [UInt8], from peer: Peer, at now: Micros) {
@@ -76,20 +98,25 @@ struct Inbox {
   /// nil: nothing waits, or it has to wait until the most that it may cost is there. So nobody waits for a debt.
   mutating func next(at now: Micros) -> Letter? {
     while let first = letters.first, now - first.came > Limits.patience {
-      removeFirst()
+      remove(at: 0)
       settle(first, cost: -Cost.letter)
       dropped += 1
     }
     guard let first = letters.first, budget.has(Double(first.expected), at: now) else { return nil }
-    removeFirst()
+    remove(at: 0)
     level = max(level, first.before)
     return first
   }
 
-  private mutating func removeFirst() {
-    letters.swapAt(0, count - 1)
-    bytes -= letters.removeLast().size
-    sink()
+  private mutating func remove(at index: Int) {
+    letters.swapAt(index, count - 1)
+    let letter = letters.removeLast()
+    bytes -= letter.size
+    let left = waiting[letter.peer.endpoint.address, default: 1] - 1
+    waiting[letter.peer.endpoint.address] = left > 0 ? left : nil
+    guard index < count else { return }
+    sink(from: index)
+    rise(from: index)
   }
 
   /// What looking at it came to.
@@ -121,16 +148,16 @@ struct Inbox {
     letters[a].place < letters[b].place
   }
 
-  private mutating func rise() {
-    var child = count - 1
+  private mutating func rise(from index: Int) {
+    var child = index
     while child > 0, isBefore(child, (child - 1) / 2) {
       letters.swapAt(child, (child - 1) / 2)
       child = (child - 1) / 2
     }
   }
 
-  private mutating func sink() {
-    var parent = 0
+  private mutating func sink(from index: Int) {
+    var parent = index
     while true {
       var least = parent
       for child in [2 * parent + 1, 2 * parent + 2] where child < count && isBefore(child, least) {

@@ -38,10 +38,17 @@ enum Limits {
   /// What has waited longer is not obeyed any more.
   static let patience = Micros(3_000_000)
   static let errorsPerSecond = 5.0
-  /// Bytes of answers to one host that nobody named in `allow`: its address may be forged. Eight times all values at once, then all
-  /// of them every two seconds.
-  static let answersAtOnce = 65_536.0
-  static let answersPerSecond = 4096.0
+  /// Bytes told to one host that nobody named and that has not shown that it hears us, for its address may be forged: all values
+  /// four times, and then so many for each byte that it sends.
+  static let unprovenBytes = 32_768.0
+  static let unprovenFactor = 8.0
+  /// As much again after an hour.
+  static let unprovenPerSecond = unprovenBytes / 3600
+  /// What was not told for want of them is tried again so often.
+  static let unprovenInterval = Micros(1_000_000)
+  /// How long a sender that shows what a tactus shows is not obeyed until it has said what it is, and how long it is not asked again.
+  static let suspicion = Micros(250_000)
+  static let suspicionInterval = Micros(60_000_000)
   /// Keys, knobs and pedals that wait for the surface's thread.
   static let midi = 256
   /// "Nobody listens there", this often in a row, ends a subscription.
@@ -76,6 +83,10 @@ struct TokenBucket {
     return tokens
   }
 
+  mutating func gain(_ amount: Double, at now: Micros) {
+    tokens = min(capacity, left(at: now) + amount)
+  }
+
   /// Whether it is there or not.
   mutating func spend(_ amount: Double, at now: Micros) {
     tokens = left(at: now) - amount
@@ -87,17 +98,19 @@ struct TokenBucket {
   }
 }
 
-/// How often the sources heard last may still be told of their errors, and how much may be answered to their hosts. Beyond as many as can be remembered there is a crowd,
-/// which is limited together.
+/// How often the sources heard last may still be told of their errors, and how much their hosts may be told. Beyond as many as
+/// can be remembered there is a crowd, which is limited together.
 struct SourceRates {
   private struct Source {
     var errors: TokenBucket
-    var answers: TokenBucket
+    var bytes: TokenBucket
+    var notes: TokenBucket
     var heard: Micros
 
     init(at now: Micros) {
       errors = TokenBucket(perSecond: Limits.errorsPerSecond, capacity: Limits.errorsPerSecond, at: now)
-      answers = TokenBucket(perSecond: Limits.answersPerSecond, capacity: Limits.answersAtOnce, at: now)
+      bytes = TokenBucket(perSecond: Limits.unprovenPerSecond, capacity: Limits.unprovenBytes, at: now)
+      notes = TokenBucket(perSecond: 1 / 60, capacity: 1, at: now)
       heard = now
     }
   }
@@ -109,20 +122,35 @@ struct SourceRates {
   var count: Int { sources.count }
 
   mutating func mayBeToldOff(_ source: Endpoint, at now: Micros) -> Bool {
-    guard remember(source, at: now) else {
-      crowd = crowd ?? Source(at: now)
-      return crowd?.errors.take(at: now) ?? false
-    }
-    return sources[source]?.errors.take(at: now) ?? false
+    with(source, at: now) { $0.errors.take(at: now) }
   }
 
-  mutating func mayBeAnswered(_ host: Address, bytes: Int, at now: Micros) -> Bool {
-    let source = Endpoint(host, port: 0)
+  /// Once a minute.
+  mutating func mayBeReminded(_ host: Address, at now: Micros) -> Bool {
+    with(Endpoint(host, port: 0), at: now) { $0.notes.take(at: now) }
+  }
+
+  mutating func mayBeTold(_ host: Address, bytes: Int, at now: Micros) -> Bool {
+    with(Endpoint(host, port: 0), at: now) { $0.bytes.take(Double(bytes), at: now) }
+  }
+
+  mutating func left(for host: Address, at now: Micros) -> Double {
+    with(Endpoint(host, port: 0), at: now) { $0.bytes.left(at: now) }
+  }
+
+  mutating func hear(_ host: Address, bytes: Int, at now: Micros) {
+    with(Endpoint(host, port: 0), at: now) { $0.bytes.gain(Double(bytes) * Limits.unprovenFactor, at: now) }
+  }
+
+  private mutating func with<Result>(
+    _ source: Endpoint, at now: Micros, _ body: (inout Source) -> Result
+  ) -> Result {
     guard remember(source, at: now) else {
-      crowd = crowd ?? Source(at: now)
-      return crowd?.answers.take(Double(bytes), at: now) ?? false
+      var all = crowd ?? Source(at: now)
+      defer { crowd = all }
+      return body(&all)
     }
-    return sources[source]?.answers.take(Double(bytes), at: now) ?? false
+    return body(&sources[source, default: Source(at: now)])
   }
 
   /// false: it is one of the crowd.

@@ -3,14 +3,18 @@ import BeatMath
 import OSC
 
 // Who is obeyed, and whose word outlives the program. OSC has no passwords: addresses are all that there is.
+extension SurfaceSettings {
+  /// By OSC and by HTTP. Whoever listens at all addresses means those of the own networks, unless it says more.
+  func obeys(_ host: Address, at listening: Address?, near: Neighbourhood) -> Bool {
+    guard allow.isEmpty else { return near.isOwn(host) || allow.contains { $0.contains(host) } }
+    return listening?.isEvery != true || near.contains(host)
+  }
+}
+
 extension SurfaceMachine {
-  /// Whoever listens at all addresses means those of the own networks, unless it says more.
   func obeys(_ peer: Peer) -> Bool {
-    let host = peer.endpoint.address
-    guard settings.allow.isEmpty else { return settings.allows(host) || neighbourhood.isOwn(host) }
-    let isOpenToAll =
-      settings.listen.indices.contains(peer.socket) && settings.listen[peer.socket].address.isEvery
-    return !isOpenToAll || neighbourhood.contains(host)
+    let listening = settings.listen.indices.contains(peer.socket) ? settings.listen[peer.socket].address : nil
+    return settings.obeys(peer.endpoint.address, at: listening, near: neighbourhood)
   }
 
   /// This machine, and the controllers that its user named. What others set holds as long as the program runs.
@@ -30,19 +34,29 @@ extension SurfaceMachine {
 
   // MARK: another tactus
 
-  /// Another tactus that tells us what it shows, as its --osc-send says, or somebody who sends back what we tell. Obeyed, its
-  /// lights would press our buttons, and ours those of the other.
+  /// Another tactus that tells us what it shows, as its --osc-send says, or somebody who sends back what we tell. What such a
+  /// datagram says is not obeyed; its sender is asked what it is, and from its answer on nothing of it is.
   mutating func isTelling(_ peer: Peer, _ messages: [Message]) -> Bool {
-    if messages.contains(where: isTold) {
-      if tellers[peer.endpoint] == nil {
-        guard tellers.count < Limits.subscribers else { return true }
-        put(.notice(.anotherTactus(peer.endpoint)))
-      }
-      tellers[peer.endpoint] = now
+    let source = peer.endpoint
+    if messages.contains(where: { isProof($0, of: source) }), tellers.know(source, at: now) {
+      put(.notice(.anotherTactus(source)))
     }
-    guard let heard = tellers[peer.endpoint] else { return false }
-    tellers[peer.endpoint] = now - heard < Limits.silence ? now : nil
-    return tellers[peer.endpoint] != nil
+    let isTold = messages.contains(where: isTold)
+    if isTold, tellers.suspect(source, at: now) {
+      send(Message("/\(settings.root)/ping", .string(proof(of: source))), to: peer)
+    }
+    guard isTold || tellers.silences(source, at: now) else { return false }
+    // What we are it may hear all the same: it may ask because it doubts us.
+    for message in messages where path(of: message.address) == Verb.ping.rawValue {
+      pong(message.arguments, to: peer, dialect: .own)
+    }
+    return true
+  }
+
+  /// A tactus answers our ping, an echo sends it back.
+  private func isProof(_ message: Message, of source: Endpoint) -> Bool {
+    guard let path = path(of: message.address), path == "ping" || path == "pong" else { return false }
+    return message.arguments.last == .string(proof(of: source))
   }
 
   /// Only a surface says this: no button and no fader sends text or several numbers to a read-out.

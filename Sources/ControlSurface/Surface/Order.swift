@@ -38,6 +38,10 @@ public enum Notice: Hashable, Sendable {
   /// From outside the own networks, without --osc-allow.
   case stranger(Address)
   case anotherTactus(Endpoint)
+  /// Nobody named it, and it has not shown that it hears us.
+  case unproven(Endpoint)
+  /// What a controller that nobody named has set.
+  case notRemembered(String, from: Address)
   /// A part of the surface that was missing is there.
   case opened(String)
   /// One is missing; it is looked for again and again.
@@ -67,6 +71,10 @@ public enum Notice: Hashable, Sendable {
       "OSC from \(host) is not obeyed: it is on none of this machine's networks; --osc-allow=\(host) allows it"
     case .anotherTactus(let source):
       "OSC: \(source) tells what it shows, as another tactus does: it is not obeyed"
+    case .unproven(let target):
+      "OSC: \(target) may not hear us, and is told less; --osc-allow=\(target.address) tells it everything"
+    case .notRemembered(let path, let host):
+      "OSC: \(path), as \(host) set it, is not remembered; --osc-allow=\(host) remembers it"
     case .opened(let words): words
     case .missing(let why): "\(why); trying again"
     case .portTaken(let port, let other): "port \(port) is in use by another program: OSC takes \(other)"
@@ -93,7 +101,7 @@ public struct SurfaceCounters: Hashable, Sendable {
   /// Places of patterns that were looked at.
   public var patternSteps = 0
   public var sent = 0
-  /// Answers that were not sent, because their host had been answered enough.
+  /// Datagrams that were not sent, because their host has been told enough for one that may not hear us.
   public var withheld = 0
   /// Controllers that asked to be told, and are.
   public var subscribers = 0
@@ -130,11 +138,4 @@ public struct SurfaceSettings: Sendable {
   public var keep: @Sendable ([MIDIBinding]) -> Void = { _ in }
 
   public init() {}
-
-  /// This machine's address cannot be forged from outside, and those that the user named are the user's to answer for.
-  func trusts(_ host: Address) -> Bool { host.isLoopback || allow.contains { $0.contains(host) } }
-
-  func allows(_ host: Address) -> Bool {
-    allow.isEmpty || host.isLoopback || allow.contains { $0.contains(host) }
-  }
 }

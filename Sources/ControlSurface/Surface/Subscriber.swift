@@ -14,6 +14,10 @@ struct Subscriber {
   var dumped: Micros?
   var nextFlush: Micros
   var refusals = 0
+  /// It sent back what only a listener knows: its address is not forged.
+  var hears = false
+  /// The person at the terminal knows that it is told little.
+  var isToldOf = false
   /// Rows that changed and were not told yet.
   var dirty: [Bool]
   /// Rows under this controller's finger, and until when.

@@ -13,10 +13,11 @@ extension SurfaceMachine {
     case .subscribe: try subscribe(arguments, from: peer, dialect: dialect)
     case .unsubscribe: try unsubscribe(arguments, from: peer)
     case .midiList: try listBindings(to: answerTarget(for: peer))
+    case .proof: try hearProof(arguments, from: peer)
     }
   }
 
-  private mutating func pong(_ arguments: [Argument], to peer: Peer, dialect: Dialect) {
+  mutating func pong(_ arguments: [Argument], to peer: Peer, dialect: Dialect) {
     if dialect == .klick {
       reply(Message("/klick/pong"), to: answerTarget(for: peer))
       return
@@ -60,7 +61,9 @@ extension SurfaceMachine {
       subscribers[index].source = peer
       subscribers[index].heard = now
       confirm(index)
-      if changed || now >= (subscribers[index].dumped ?? .zero) + Limits.dumpInterval { dump(to: index) }
+      // To heal what Wi-Fi lost; of a stranger nobody knows whether there is any.
+      let isDue = hears(target) && now >= (subscribers[index].dumped ?? .zero) + Limits.dumpInterval
+      if changed || isDue { dump(to: index) }
       return
     }
     if subscribers.count >= Limits.subscribers, !makeRoom(for: peer.endpoint.address) {
@@ -82,6 +85,7 @@ extension SurfaceMachine {
       Message(
         "/\(settings.root)/subscribed", .int32(Int32(subscriber.target.endpoint.port)),
         .string(subscriber.groups.words), .int32(Int32(clamping: lease))), to: subscriber.target)
+    challenge(index)
   }
 
   /// The one silent for longest goes, if it has been silent for a while; else one of the host that has the most, if that is
@@ -144,8 +148,10 @@ extension SurfaceMachine {
   mutating func expireSubscribers() {
     for index in subscribers.indices.reversed() where now >= subscribers[index].ends {
       // A display says nothing all evening, and is nobody's but ours: gone is who no longer listens.
-      if subscribers[index].lease == nil, isPaired(subscribers[index].source) {
+      if subscribers[index].lease == nil, hears(subscribers[index].target) {
         subscribers[index].heard = now
+        subscribers[index].hears = false
+        challenge(index)
         continue
       }
       leave(index, why: subscribers[index].lease == nil ? "silent for an hour" : "its lease ended")
@@ -220,8 +226,16 @@ extension SurfaceMachine {
   }
 
   mutating func sendPacket(_ bytes: [UInt8], to peer: Peer) {
+    guard mayBeTold(peer, bytes: bytes.count) else {
+      counters.withheld += 1
+      return
+    }
+    put(packet: bytes, to: peer)
+  }
+
+  mutating func put(packet: [UInt8], to peer: Peer) {
     counters.sent += 1
-    put(.send(bytes, to: peer))
+    put(.send(packet, to: peer))
   }
 }
 

@@ -149,6 +149,7 @@ extension SurfaceMachine {
       guard asker.peer.endpoint.address.isLoopback else { throw .refused("only from the same machine") }
       order(.quit, asker, at: time)
     case .command(let command):
+      remindOfPairing(asker)
       order(command, asker, at: time)
     case .tempo(let tempo, .now):
       // What we told, coming back: no news for the session. Told as float32, it is not the same to the last digit.
@@ -184,6 +185,19 @@ extension SurfaceMachine {
       try forget(text)
     case .verb: break
     }
+  }
+
+  /// It sounds as it should, and will not tomorrow: better said today.
+  private mutating func remindOfPairing(_ asker: Asker) {
+    let row = Table.rows[asker.row]
+    let host = asker.peer.endpoint.address
+    guard row.isRemembered, !isPaired(asker.peer), rates.mayBeReminded(host, at: now) else { return }
+    reply(
+      Message(
+        "/\(settings.root)/message",
+        .string("\(row.path) holds until tactus ends: --osc-allow=\(host) remembers it")),
+      to: answerTarget(for: asker.peer))
+    put(.notice(.notRemembered(row.path, from: host)))
   }
 
   /// What is learned is there to be remembered.

@@ -39,13 +39,14 @@ extension SurfaceMachine {
 
   /// Everything that this subscriber is told, but what is under its finger.
   mutating func dump(to index: Int) {
-    subscribers[index].dumped = now
     let subscriber = subscribers[index]
     var packets: [[UInt8]] = []
+    var told: [Int] = []
     if subscriber.groups.contains(.state) {
       for row in Table.rows.indices where Table.rows[row].isReadable {
+        subscribers[index].mark(row)
         if let end = subscriber.held[row], now < end { continue }
-        subscribers[index].dirty[row] = false
+        told.append(row)
         packets += self.packets(row, in: subscriber.dialect)
       }
     }
@@ -53,7 +54,23 @@ extension SurfaceMachine {
       .flatMap { feedPackets($0, in: subscriber.dialect) }
     guard !packets.isEmpty else { return }
     if subscriber.dialect == .own { packets = [updateFrame(1)] + packets + [updateFrame(0)] }
-    for datagram in Bundle.pack(packets) { sendPacket(datagram, to: subscriber.target) }
+    // What is not told now stays marked.
+    guard tell(Bundle.pack(packets), to: index) else { return }
+    subscribers[index].dumped = now
+    for row in told { subscribers[index].dirty[row] = false }
+  }
+
+  /// All of it or nothing.
+  private mutating func tell(_ datagrams: [[UInt8]], to index: Int) -> Bool {
+    let target = subscribers[index].target
+    guard mayBeTold(target, bytes: datagrams.reduce(0) { $0 + $1.count }) else {
+      counters.withheld += datagrams.count
+      subscribers[index].nextFlush = now + Limits.unprovenInterval
+      noteUnproven(index)
+      return false
+    }
+    for datagram in datagrams { put(packet: datagram, to: target) }
+    return true
   }
 
   mutating func flush() {
@@ -68,7 +85,7 @@ extension SurfaceMachine {
       if datagrams.count > 1, dialect == .own {
         datagrams = Bundle.pack([updateFrame(1)] + packets + [updateFrame(0)])
       }
-      for datagram in datagrams { sendPacket(datagram, to: subscribers[index].target) }
+      if !tell(datagrams, to: index) { for row in rows { subscribers[index].mark(row) } }
     }
   }
 
@@ -129,7 +146,12 @@ extension SurfaceMachine {
       let messages = due.filter { $0.group == group }
       guard !messages.isEmpty else { continue }
       let own = Bundle.pack(messages.flatMap { feedPackets($0, in: .own) })
-      for subscriber in subscribers where subscriber.groups.contains(group) {
+      for index in subscribers.indices where subscribers[index].groups.contains(group) {
+        let subscriber = subscribers[index]
+        guard mayBeFed(subscriber.target) else {
+          noteUnproven(index)
+          continue
+        }
         let datagrams =
           subscriber.dialect == .own
           ? own : Bundle.pack(messages.flatMap { feedPackets($0, in: subscriber.dialect) })

@@ -31,8 +31,7 @@ struct SurfaceMachine {
     perSecond: Limits.complaintsPerSecond, capacity: Limits.complaints, at: .zero)
   var feeds: Feeds
   var neighbourhood = Neighbourhood()
-  /// Others of our kind, and when they were heard last.
-  var tellers: [Endpoint: Micros] = [:]
+  var tellers = Tellers()
   var strangerDue = Micros.zero
   var midi: MIDIMap
   var levels = KnobLevels()
@@ -77,7 +76,7 @@ struct SurfaceMachine {
       outputs.removeAll(keepingCapacity: true)
       drained = 0
       for (packets, target) in replies {
-        for datagram in Bundle.pack(packets) { answer(datagram, to: target) }
+        for datagram in Bundle.pack(packets) { sendPacket(datagram, to: target) }
       }
       replies.removeAll(keepingCapacity: true)
     }
@@ -87,15 +86,6 @@ struct SurfaceMachine {
   }
 
   mutating func put(_ output: Output) { outputs.append(output) }
-
-  private mutating func answer(_ datagram: [UInt8], to target: Peer) {
-    let host = target.endpoint.address
-    guard settings.trusts(host) || rates.mayBeAnswered(host, bytes: datagram.count, at: now) else {
-      counters.withheld += 1
-      return
-    }
-    sendPacket(datagram, to: target)
-  }
 
   mutating func reply(_ packet: [UInt8], to target: Peer) {
     if let last = replies.indices.last, replies[last].target == target {
@@ -122,6 +112,7 @@ struct SurfaceMachine {
       malformed(error, from: peer)
       return bytes.count / Cost.bytes
     }
+    rates.hear(peer.endpoint.address, bytes: bytes.count, at: now)
     let messages = decode(parts, of: bytes, from: peer)
     guard !isTelling(peer, messages.map(\.message)) else { return allowance.spent }
     heard(from: peer)

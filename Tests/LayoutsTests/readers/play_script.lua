@@ -8,3 +8,5 @@ for frame = 0, 3600 do
   now = frame * 1000 // 60
   update()
 end
+onReceiveOSC({ "/tactus/tempo", { { tag = "f", value = 120 } } }, {})
+onReceiveOSC({ "/tactus/proof", { { tag = "s", value = "abc123" } } }, {})
