@@ -23,7 +23,7 @@ struct Click: BitwiseCopyable {
   mutating func oldestBank(_ present: UInt32) -> UInt32 { voices.oldestBank(present) }
 
   mutating func render(
-    into buffer: AudioBuffer, window: Window, song: Song, shift: Int64, settings: Settings, bank: SoundBank,
+    into buffer: AudioBuffer, window: Window, song: Song, settings: Settings, bank: SoundBank,
     sampleRate: UInt32
   ) {
     let millisecond = Float(sampleRate) / 1000
@@ -45,7 +45,7 @@ struct Click: BitwiseCopyable {
       // A quarter beat: closer than any subdivision of sense, further than any correction.
       if isAfterJump && time - lastTime < window.grid.period / 4 { continue }
       isAfterJump = false
-      let origin = song.contains(beat: beat, time: time) || song.isWaiting ? song.origin : 0 &- shift
+      let origin = song.contains(beat: beat, time: time) || song.isWaiting ? song.origin : 0
       let accent = accent(of: tick.number &- origin &* perBeat, perBeat: perBeat, settings: settings)
       if case .silent = accent { continue }
       voices.begin(

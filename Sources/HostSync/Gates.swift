@@ -14,7 +14,7 @@ struct Pulse: BitwiseCopyable {
   init() {}
 
   mutating func render(
-    into buffer: AudioBuffer, window: Window, song: Song, shift: Int64, settings: Settings, passed: Int64,
+    into buffer: AudioBuffer, window: Window, song: Song, settings: Settings, passed: Int64,
     sampleRate: UInt32
   ) {
     buffer.fill(0..<remaining, with: 1)
@@ -29,7 +29,7 @@ struct Pulse: BitwiseCopyable {
       guard let frame = pacer.frame(in: window) else { return }
       let beat = Double(pacer.next) / Double(perBeat)
       let isInSong = song.contains(beat: beat, time: window.grid.time(of: beat))
-      let origin = isInSong || song.isWaiting ? song.origin : 0 &- shift
+      let origin = isInSong || song.isWaiting ? song.origin : 0
       let isWanted =
         (isInSong || settings.pulse.runsWhileStopped)
         && (rate != nil || Ticker.floorRemainder(pacer.next &- origin, settings.meter.beats) == 0)

@@ -24,11 +24,6 @@ struct Grid: BitwiseCopyable {
 
   func time(of beat: Double) -> Double { origin + beat * period }
 
-  /// The same moments, numbered `beats` lower.
-  func renumbered(by beats: Int64) -> Grid {
-    later(by: Double(beats) * period)
-  }
-
   func later(by micros: Double) -> Grid { Grid(origin: origin + micros, period: period) }
 }
 

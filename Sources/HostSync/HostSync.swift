@@ -23,7 +23,7 @@ import Choices
 /// The state that lasts from one cycle to the next. The audio thread owns it while the client is active.
 public struct HostSync: ~Copyable {
   var times = CycleTimes()
-  var beats = BeatTracker()
+  var gridWatch = GridWatch()
   var song = Song()
   private var click1 = Click()
   private var click2 = Click()
@@ -75,9 +75,10 @@ public struct HostSync: ~Copyable {
     if let entry = song.entry(now, at: here, lostFrames: lost) { now.enterSong(at: entry, &freeze) }
     last = now
     arrived = now.line.delayed(by: -Double(now.latencies.control) * now.perFrame)
-    beats.update(now.grid, heard: now.heard, passed: times.passedFrames, isCut: now.isCut)
+    gridWatch.update(now.grid, heard: now.heard, passed: times.passedFrames, isCut: now.isCut)
+    if gridWatch.isJump { song.rebase(by: gridWatch.movedBeats, now) }
     startSong(now)
-    song.follow(now, at: here, lostFrames: lost, beats: beats)
+    song.follow(now, at: here, lostFrames: lost)
     render(now, cycle.sounds, into: &outputs)
     passOnRecord(now.settings.records, into: &outputs.events)
     outputs.proposals.add(passOnStartStop(now))
@@ -98,13 +99,13 @@ public struct HostSync: ~Copyable {
     let latencies = now.latencies, offsets = now.settings.offsets
     click1.render(
       into: outputs.click1, window: window(now, latencies.click1, offsets.click1), song: song,
-      shift: beats.shift, settings: now.settings, bank: bank, sampleRate: now.sampleRate)
+      settings: now.settings, bank: bank, sampleRate: now.sampleRate)
     click2.render(
       into: outputs.click2, window: window(now, latencies.click2, offsets.click2), song: song,
-      shift: beats.shift, settings: now.settings, bank: bank, sampleRate: now.sampleRate)
+      settings: now.settings, bank: bank, sampleRate: now.sampleRate)
     pulse.render(
       into: outputs.pulse, window: window(now, latencies.pulse, offsets.pulse), song: song,
-      shift: beats.shift, settings: now.settings, passed: times.passedFrames, sampleRate: now.sampleRate)
+      settings: now.settings, passed: times.passedFrames, sampleRate: now.sampleRate)
     RunGate.render(into: outputs.run, window: window(now, latencies.run, offsets.run), song: song)
     clock.run(
       into: &outputs.events, window: window(now, latencies.clock, offsets.clock), song: song,
@@ -127,8 +128,8 @@ public struct HostSync: ~Copyable {
   @inline(__always)
   private func window(_ now: borrowing Now, _ latency: UInt32, _ offset: Micros) -> Window {
     Window(
-      line: now.heard(through: latency, offset), grid: beats.grid, frames: Int(now.frames),
-      correction: beats.correction, isJump: beats.isJump, isCut: now.isCut)
+      line: now.heard(through: latency, offset), grid: now.grid, frames: Int(now.frames),
+      correction: gridWatch.correction, isJump: gridWatch.isJump, isCut: now.isCut)
   }
 
   /// The question is asked before `run`, which alone makes a line for the cycle: the last one's goes on.
@@ -147,7 +148,7 @@ public struct HostSync: ~Copyable {
     report.isRolling = song.isRolling
     report.isWaiting = song.isWaiting
     report.songBeat =
-      song.isRolling || song.isWaiting ? song.songBeat(of: beats.grid.beat(at: heard)) : song.standing
+      song.isRolling || song.isWaiting ? song.songBeat(of: sessionBeat) : song.standing
     let whole = Int64(flooring: report.songBeat)
     let perBar = now.settings.meter.beats
     report.bar = Ticker.floorDivide(whole, perBar) &+ 1
@@ -158,7 +159,7 @@ public struct HostSync: ~Copyable {
     report.pulses = pulse.count
     report.lateEvents = click1.late &+ click2.late &+ clock.late &+ pulse.late
     report.skippedEvents = click1.skipped &+ click2.skipped
-    report.jumps = beats.jumps
+    report.jumps = gridWatch.jumps
     report.droppedMIDIEvents = droppedEvents
     report.wrappedPositions = clock.wrapped
     report.stolenVoices = click1.stolen &+ click2.stolen

@@ -5,7 +5,7 @@ import Choices
 /// Where the song is: whether it plays, since which beat, and which beat is its first.
 ///
 /// Song beat = beat - origin; the origin is a whole number of beats, chosen at a start or a locate, so that the
-/// song is always in phase with the session and no tempo change moves it. All beats are `BeatTracker`'s numbers.
+/// song is always in phase with the session and no tempo change moves it.
 struct Song: BitwiseCopyable {
   enum Phase: BitwiseCopyable {
     case stopped
@@ -50,13 +50,12 @@ struct Song: BitwiseCopyable {
   }
 
   /// Follows the transport through one cycle. `here` is the song's beat that its frame means by itself.
-  mutating func follow(_ now: borrowing Now, at here: Double, lostFrames: Int64, beats: BeatTracker) {
+  mutating func follow(_ now: borrowing Now, at here: Double, lostFrames: Int64) {
     let transport = now.transport
-    let beat = beats.grid.beat(at: now.heard.start)
+    let beat = now.grid.beat(at: now.heard.start)
     let entry = entry(now, at: here, lostFrames: lostFrames)
     if now.isCut { stopTime = -.infinity }
     if now.isFreewheeling, isWaiting { cancel() }
-    if beats.isJump { rebase(beats, quantum: now.settings.quantum, now: beat) }
     switch transport.state {
     case .stopped:
       stand(transport, here: here, beat: beat)
@@ -72,7 +71,7 @@ struct Song: BitwiseCopyable {
       }
       standingFrame = nil
       lag.follow(
-        frame: transport.frame, beat: songBeat(of: beat), period: beats.grid.period,
+        frame: transport.frame, beat: songBeat(of: beat), period: now.grid.period,
         nominalPerFrame: 1e6 / Double(now.sampleRate))
     }
     lastFrame = transport.frame
@@ -159,19 +158,20 @@ struct Song: BitwiseCopyable {
     return moved < 0 || moved > max(0, lostFrames)
   }
 
-  /// Another session, or a long stall: the bar stays nearest to where it was, in phase with the new grid.
-  private mutating func rebase(_ beats: BeatTracker, quantum: Double, now: Double) {
-    let whole = max(1, Int64(rounding: quantum))
-    let renumbered = Int64(rounding: beats.movedBeats)
-    let kept = Int64(rounding: beats.movedBeats / Double(whole)) &* whole
-    origin = origin &+ kept &- renumbered
+  /// Another session, or a long stall, moved the session's beat by so much: the bar stays nearest to where it was, in
+  /// phase with the new grid.
+  mutating func rebase(by moved: Double, _ now: borrowing Now) {
+    let whole = max(1, Int64(rounding: now.settings.quantum))
+    let kept = Int64(rounding: moved / Double(whole)) &* whole
+    origin = origin &+ kept
+    startBeat += Double(Int64(rounding: moved))
     // Half a MIDI clock: less is the grid's own movement, more is another place in the song.
-    guard abs(beats.movedBeats - Double(kept)) > 1.0 / 48 else { return }
+    guard abs(moved - Double(kept)) > 1.0 / 48 else { return }
     switch phase {
     case .stopped: break
     case .waiting, .rolling:
       run &+= 1
-      if isRolling { startBeat = now }
+      if isRolling { startBeat = now.grid.beat(at: now.heard.start) }
     }
   }
 }

@@ -40,11 +40,11 @@ extension HostSync {
       tempoRequest.show(now.session.tempo, at: now.heard.start)
     }
     let next = now.heard.time(atFrame: Double(now.frames))
-    let there = Song.beats(ofFrame: nextFrame, sampleRate: now.sampleRate, period: beats.grid.period)
-    let position = song.position(atFrame: nextFrame, meaning: there, beat: beats.grid.beat(at: next))
+    let there = Song.beats(ofFrame: nextFrame, sampleRate: now.sampleRate, period: now.grid.period)
+    let position = song.position(atFrame: nextFrame, meaning: there, beat: now.grid.beat(at: next))
     let shown = BBT(
       song: Beats(position), meter: now.settings.meter, beatsPerMinute: now.session.tempo,
-      grace: Beats(Double(now.frames) * now.heard.perFrame / beats.grid.period))
+      grace: Beats(Double(now.frames) * now.heard.perFrame / now.grid.period))
     published = shown
     return shown
   }
@@ -101,15 +101,15 @@ extension HostSync {
     }
     let period = Double(now.frames) * now.heard.perFrame
     let isHeld = launch.isHolding
-    let start = launch.target.value - Double(beats.shift)
-    let origin = Int64(rounding: (launch.target - launch.songBeat).value) &- beats.shift
+    let start = launch.target.value
+    let origin = Int64(rounding: (launch.target - launch.songBeat).value)
     if isHeld, case .starting = now.transport.state,
       !song.isWaiting || song.startBeat != start || song.origin != origin
     {
       song.arm(startingAt: start, origin: origin)
     }
     song.landmark = launch.landmark(
-      now.transport.frame, perFrame: now.perFrame, period: beats.grid.period)
+      now.transport.frame, perFrame: now.perFrame, period: now.grid.period)
     if song.landmark == nil { song.landmark = now.relocation.landmark(at: now.heard.start) }
     launch.observe(
       Launch.Sight(

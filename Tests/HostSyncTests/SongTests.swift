@@ -5,48 +5,48 @@ import Testing
 @testable import HostSync
 
 struct SongTests {
-  /// A cycle of a rolling transport.
-  private func cycle(_ heard: FrameLine, frame: UInt32, _ quantum: Double) -> Now {
+  /// A cycle of a rolling transport, in a session with 120 BPM whose beat 0 is at `beatZero`.
+  private func cycle(_ heard: Double, frame: UInt32, _ quantum: Double, beatZero: Double = 0) -> Now {
     let times = RawTimes(frame: 0, wakeMicros: 0, isPairValid: false, currentMicros: 0, nextMicros: 0)
-    var cycle = Cycle(times: times, frames: 256, sampleRate: 48_000)
+    var cycle = Cycle(times: times, frames: 256, sampleRate: 48_000, beatZero: Int64(beatZero))
     cycle.transport = Transport(state: .rolling, frame: frame)
     cycle.settings.quantum = quantum
     var freeze = Freeze()
-    return Now(cycle, &freeze, line: heard, perFrame: heard.perFrame)
+    return Now(cycle, &freeze, line: FrameLine(start: heard, perFrame: 20), perFrame: 20)
   }
 
-  /// A song that began on session beat 8 and rolls at session beat `now`.
-  private func rolling(at now: Double, quantum: Double) -> (song: Song, beats: BeatTracker) {
-    var beats = BeatTracker()
+  /// What `HostSync` does with a cycle.
+  private func play(_ now: Now, _ song: inout Song, _ watch: inout GridWatch, passed: Int64) {
+    watch.update(now.grid, heard: now.heard, passed: passed)
+    if watch.isJump { song.rebase(by: watch.movedBeats, now) }
+    song.follow(now, at: 0, lostFrames: 0)
+  }
+
+  /// A song that began on session beat 8 and rolls at session beat 11.25.
+  private func rolling(quantum: Double) -> (song: Song, watch: GridWatch) {
+    var watch = GridWatch()
     var song = Song()
-    let period = 500_000.0
-    for (index, beat) in [8.0, now].enumerated() {
-      let heard = FrameLine(start: beat * period, perFrame: 20)
-      beats.update(
-        Grid(origin: 0, period: period), heard: heard, passed: index == 0 ? 0 : Int64((now - 8) * period / 20)
-      )
-      song.follow(cycle(heard, frame: UInt32(index) * 256, quantum), at: 0, lostFrames: 0, beats: beats)
-    }
-    return (song, beats)
+    play(cycle(8 * 500_000, frame: 0, quantum), &song, &watch, passed: 0)
+    play(cycle(11.25 * 500_000, frame: 256, quantum), &song, &watch, passed: Int64(3.25 * 500_000 / 20))
+    return (song, watch)
   }
 
   @Test func anotherSessionKeepsTheSongInPhaseWithTheQuantumAndNearestToWhereItWas() {
     for quantum in 1...16 {
       for eighth in -200...200 {
         let jump = Double(eighth) / 8
-        var (song, beats) = rolling(at: 11.25, quantum: Double(quantum))
-        let before = song.songBeat(of: beats.grid.beat(at: 11.25 * 500_000))
+        var (song, watch) = rolling(quantum: Double(quantum))
+        let before = song.songBeat(of: 11.25)
         #expect(abs(before - 3.25) < 1e-6)
-        let heard = FrameLine(start: 11.25 * 500_000, perFrame: 20)
-        beats.update(Grid(origin: -jump * 500_000, period: 500_000), heard: heard, passed: 0)
-        song.follow(cycle(heard, frame: 512, Double(quantum)), at: 0, lostFrames: 0, beats: beats)
-        let after = song.songBeat(of: beats.grid.beat(at: heard.start))
+        let now = cycle(11.25 * 500_000, frame: 512, Double(quantum), beatZero: -jump * 500_000)
+        play(now, &song, &watch, passed: 0)
+        let after = song.songBeat(of: 11.25 + jump)
         // The session is at 11.25 + jump; the song's first beat was in phase with session beat 8.
         let inPhase = (11.25 + jump - 8 - after) / Double(quantum)
         #expect(abs(inPhase - inPhase.rounded()) < 1e-6)
         #expect(abs(after - before) <= Double(quantum) / 2 + 1e-6)
-        // Numbers move by half a beat at most, so that boundaries are neither skipped nor doubled by them.
-        #expect(beats.isJump == (jump != 0))
+        #expect(song.contains(beat: 11.25 + jump, time: now.heard.start))
+        #expect(watch.isJump == (jump != 0))
       }
     }
   }

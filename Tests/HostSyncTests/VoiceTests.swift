@@ -41,7 +41,7 @@ final class Speaker {
       let line = FrameLine(start: Double(output.count) * 1e6 / 48000, perFrame: 1e6 / 48000)
       let window = Window(line: line, grid: grid, frames: frames, correction: 0, isJump: false)
       click.render(
-        into: audio, window: window, song: song, shift: 0, settings: settings,
+        into: audio, window: window, song: song, settings: settings,
         bank: SoundBank(number: 7, accent: sound, beat: sound, subdivision: sound), sampleRate: 48000)
       output += UnsafeBufferPointer(start: buffer, count: frames)
     }
