@@ -133,7 +133,7 @@ extension HostSync {
     else { return .none }
     if case .now = now.settings.launch.moment { return .none }
     if case .anothers = timebase { return .none }
-    guard launch.isChasing || songBeat == .zero else { return .none }
+    guard launch.start?.isChasing == true || songBeat == .zero else { return .none }
     let quantum = now.settings.quantum > 0 ? now.settings.quantum : 1
     let played = clockIn.loop.beat(at: time)
     // Who presses play later wants the next bar.

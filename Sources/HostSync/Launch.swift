@@ -9,245 +9,140 @@ import Choices
 /// beat. Only Stopped -> Starting is held: a rolling transport passes through Starting on every locate and loop,
 /// and those are none of our business (facts: jack 3, 4).
 ///
-/// The wait is bounded, and judged anew in each cycle: a tempo, quantum or session that changes meanwhile moves
-/// the target with it. `Launch+PreRoll.swift` has what makes a start exact to the frame, and what happens when another
-/// client was not ready in time, `Launch+Leader.swift` how a song is entered that a sequencer has begun.
-public struct Launch: BitwiseCopyable {
-  public enum Stage: UInt8, Sendable, BitwiseCopyable {
+/// The wait is bounded, and judged again in each cycle: a tempo, quantum or session that changes meanwhile moves
+/// the target with it. Which beat it is and from which frame it is met is `Start`'s arithmetic; this is what may happen:
+///
+/// | stage | what happens | next | wish | answer |
+/// | --- | --- | --- | --- | --- |
+/// | idle | asked, after a stop | held | none | no |
+/// | idle | asked, and its beat is due | released | none | yes |
+/// | idle | asked, after it rolled | idle | none | yes |
+/// | idle | asked, where a start was moved to just before it rolled | held | none | no |
+/// | held | asked, and its beat is far | held | none | no |
+/// | held | asked, and a cycle's start would miss its beat, which shall be exact | held | starting | no |
+/// | held | asked, and its beat is due | released | none | yes |
+/// | held | rolls without us | idle | none | - |
+/// | held | stops where play was pressed | idle | none | - |
+/// | held | stops where it was sent | puttingBack | none | - |
+/// | released | asked elsewhere, or its beat was missed | held | none | no |
+/// | released | rolls | idle | none | - |
+/// | released | starts still, too late for its beat | held | starting | - |
+/// | held | rolls before it was sent to a later beat | overtaken | starting | - |
+/// | overtaken | asked, where it was sent | held | starting | no |
+/// | overtaken | rolls on | idle | none | - |
+/// | puttingBack | stands there for twelve cycles | puttingBack | stopped | - |
+/// | puttingBack | is moved elsewhere | idle | none | - |
+/// | puttingBack | asked | held | none | no |
+/// | held | the server freewheels | idle | none | - |
+struct Launch: BitwiseCopyable {
+  enum Stage: BitwiseCopyable {
     case idle
     /// The transport is held.
-    case waiting
+    case held(Start)
     /// We said yes; others may still hold.
-    case released
+    case released(Start)
+    /// It was to start on a later beat, and the others let it roll before it could be sent there.
+    case overtaken(Start)
+    /// It was stopped where it had been sent: after so many cycles more it goes back to where play was pressed.
+    case puttingBack(Start, from: UInt32, cycles: Int)
   }
 
-  /// What is true when JACK asks.
-  struct Question {
+  /// What the transport does in a cycle.
+  struct Sight: BitwiseCopyable {
     var state: Transport.State
-    /// The transport's.
     var frame: UInt32
     /// The session's beats against Link's time.
     var grid: Grid
-    /// When the first frame of the next cycle is heard through the physical outputs.
-    var rollsAt: Double
-    /// Microseconds of a cycle, and of a frame.
-    var period: Double
-    var perFrame: Double
+    /// When frame 0 of the cycle is heard through the physical outputs.
+    var heard: Double
+    var cycleMicros: Double
+    var frameMicros: Double
+    /// Neither this cycle's time nor the one before's was lost.
+    var isSound = true
+
+    /// When the next cycle is heard.
+    var rollsAt: Double { heard + cycleMicros }
+  }
+
+  /// What is true when JACK asks.
+  struct Question: BitwiseCopyable {
+    var sight: Sight
     /// The song's beat from which the transport will start.
     var songBeat: Beats
     /// A start that a peer asked for does not happen before this moment.
     var notBefore: Double?
     /// The song that a sequencer has begun already.
     var leader: Leader
+    var settings: LaunchSettings
+    var quantum: Beats
 
-    init(
-      state: Transport.State, frame: UInt32, grid: Grid, rollsAt: Double, period: Double, perFrame: Double,
-      songBeat: Beats, notBefore: Double?, leader: Leader = .none
-    ) {
-      self.state = state
-      self.frame = frame
-      self.grid = grid
-      self.rollsAt = rollsAt
-      self.period = period
-      self.perFrame = perFrame
-      self.songBeat = songBeat
-      self.notBefore = notBefore
-      self.leader = leader
+    var wantedStep: Beats { settings.moment.step(quantum: quantum) }
+    var isExact: Bool { if case .exact = settings.alignment { true } else { false } }
+    var longestWait: Double {
+      Double(min(settings.longestWait.count, LaunchSettings.longestWaitAllowed.count))
     }
   }
 
-  /// What the transport does in a cycle.
-  struct Sight {
-    var state: Transport.State
-    var frame: UInt32
-    /// When frame 0 of this cycle is heard.
-    var heard: Double
-    var period: Double
-    var perFrame: Double
-    var grid: Grid
-    /// Neither this cycle's time nor the one before's was lost.
-    var isSound: Bool
-
-    init(
-      state: Transport.State, frame: UInt32, heard: Double, period: Double, perFrame: Double, grid: Grid,
-      isSound: Bool = true
-    ) {
-      self.state = state
-      self.frame = frame
-      self.heard = heard
-      self.period = period
-      self.perFrame = perFrame
-      self.grid = grid
-      self.isSound = isSound
-    }
-  }
-
-  public internal(set) var stage = Stage.idle
-  /// The session's beat that the song's start position shall fall on.
-  var target = Beats.zero
-  /// The song's beat from which the transport will start, and the frame that has it.
-  var songBeat = Beats.zero
-  var anchor: UInt32 = 0
-  /// When the transport could have rolled if nobody had waited.
-  private(set) var askedAt = 0.0
-  /// The grid that `target` was chosen from, and the one that the user wants; a shortened wait parts them.
-  private(set) var step = Beats.zero
-  private var wantedStep = Beats.zero
-  var others = OthersTake()
+  private(set) var stage = Stage.idle
+  private(set) var wish = TransportWish()
+  private(set) var others = OthersTake()
   private var wasStopped = false
   private var relocatingSince: Double?
-  /// As asked for last.
-  private(set) var isExact = false
-  /// What exact and repeated starts need; see `Launch+PreRoll.swift`.
-  var preRoll = PreRoll()
-  /// The song is entered where a sequencer is in it.
-  var isChasing = false
-  public internal(set) var wish = TransportWish()
+  /// Where the last start was moved to, which may come after it rolled.
+  private var lastMove: Start.Move?
 
   /// Launches whose wait was cut short because it had become too long.
-  public private(set) var shortened: UInt64 = 0
+  private(set) var shortened: UInt64 = 0
   /// Launches that were moved to a later boundary because another client was not ready.
-  public internal(set) var moved: UInt64 = 0
+  private(set) var moved: UInt64 = 0
   /// The start position's distance from the wanted moment, in microseconds; late is positive.
-  public private(set) var error = 0.0
-  public private(set) var count: UInt64 = 0
+  private(set) var error = 0.0
+  private(set) var count: UInt64 = 0
 
-  private static let beat: Beats = Beats(micros: 1_000_000)
+  /// The start that is held, or was let go and does not roll yet.
+  var start: Start? {
+    switch stage {
+    case .held(let start), .released(let start), .overtaken(let start): start
+    case .idle, .puttingBack: nil
+    }
+  }
 
-  init() {}
+  var isHolding: Bool { start != nil }
+
+  /// What the frame means if it is one of this start's.
+  func place(at frame: UInt32, frameMicros: Double, beatMicros: Double) -> SongPlace? {
+    switch stage {
+    case .idle: return nil
+    case .held(let start), .released(let start), .overtaken(let start):
+      guard start.isOurs(frame) || start.wish?.from == frame else { return nil }
+      return start.place.moved(to: frame, frameMicros: frameMicros, beatMicros: beatMicros)
+    case .puttingBack(let start, let from, _):
+      guard start.isOurs(frame) || from == frame else { return nil }
+      return start.place.moved(to: frame, frameMicros: frameMicros, beatMicros: beatMicros)
+    }
+  }
 
   /// The sync callback's answer: true lets the transport roll in the next cycle. [audio]
-  mutating func mayRoll(_ question: Question, _ settings: LaunchSettings, quantum: Beats) -> Bool {
-    guard case .starting = question.state else { return true }
-    let wanted = settings.moment.step(quantum: quantum)
-    if case .exact = settings.alignment { isExact = true } else { isExact = false }
-    switch stage {
-    case .idle:
-      isChasing = false
-      let isBack = preRoll.isBack(question)
-      guard wasStopped || isBack else { return true }
-      if !isBack { askedAt = question.rollsAt }
-      aim(question, wanted: wanted, lead: others.micros)
-    case .waiting, .released:
-      // Asked again after a yes: somebody located meanwhile, or we did, and JACK asks anew.
-      let isOurs = preRoll.sees(question.frame) && question.frame != anchor || isSetOff(question)
-      let isElsewhere = question.frame != anchor || question.songBeat != songBeat
-      let isMoved = isOurs || preRoll.isBack(question)
-      if wanted != wantedStep || !isMoved && isElsewhere || isBesideLeader(question) {
-        aim(question, wanted: wanted, lead: 0)
-      }
-    }
-    let longest =
-      settings.longestWait < LaunchSettings.longestWaitAllowed
-      ? settings.longestWait : LaunchSettings.longestWaitAllowed
-    let limit = askedAt + Double(longest.count)
-    stage = isDue(question, limit: limit) ? .released : .waiting
-    if isExact, isWaiting { prepare(question) }
-    return !isWaiting
-  }
-
-  private var isWaiting: Bool { if case .waiting = stage { true } else { false } }
-
-  private mutating func isDue(_ question: Question, limit: Double) -> Bool {
-    guard step > .zero else { return true }
-    if case .unsettled = question.leader { return question.rollsAt > limit }
-    if isChasing, !isThere(question) {
-      if question.rollsAt > question.grid.time(of: target.value) { choose(question, lead: 0) }
-      return question.rollsAt > limit
-    }
-    let half = question.period / 2
-    let ahead = preRollMicros(at: question.frame, perFrame: question.perFrame)
-    // Missed, by lost cycles or because the session jumped: there is another boundary.
-    let missed = Self.latest * question.period
-    let isMissed = question.rollsAt + ahead >= question.grid.time(of: target.value) + missed
-    if isMissed || isAnotherSessions(question, ahead) { choose(question, lead: 0) }
-    if question.grid.time(of: target.value) > limit, step > Self.beat {
-      // The bar is too far away for a held transport; the next beat is the next best thing.
-      shortened &+= 1
-      step = Self.beat
-      choose(question, lead: 0)
-    }
-    if question.rollsAt > limit { return true }
-    guard question.rollsAt + ahead >= question.grid.time(of: target.value) - half else { return false }
-    if isExact, mustTryAgain(question, limit: limit) {
-      choose(question, lead: 0)
-      return false
-    }
-    return true
-  }
-
-  /// The target is farther away than any that would be chosen now: we have joined a session whose numbers are smaller.
-  private func isAnotherSessions(_ question: Question, _ ahead: Double) -> Bool {
-    var latest = question.rollsAt + max(0, ahead) + preparation(question.period) + question.period
-    if let notBefore = question.notBefore, notBefore > latest { latest = notBefore }
-    return target.value > question.grid.beat(at: latest) + max(step, Self.beat).value
-  }
-
-  private mutating func aim(_ question: Question, wanted: Beats, lead: Double) {
-    if !(preRoll.sees(question.frame) && question.frame != anchor) {
-      songBeat = question.songBeat
-      anchor = question.frame
-      preRoll.forget()
-      wish.withdraw()
-    }
-    wantedStep = wanted
-    step = wanted
-    choose(question, lead: lead)
-  }
-
-  /// The first boundary that can still be met; without a grid, the beat that needs no wait.
-  private mutating func choose(_ question: Question, lead: Double) {
-    guard step > .zero else {
-      target = Beats(question.grid.beat(at: question.rollsAt))
-        .closestMatchingPhase(of: songBeat, quantum: Self.beat)
-      return
-    }
-    if chase(question) { return }
-    let ahead = preRollMicros(at: question.frame, perFrame: question.perFrame)
-    var earliest = question.rollsAt + ahead - question.period / 2 + lead
-    if isExact, hasRoom(question) {
-      // A quarter of a period, so that rounding the target doesn't make it too soon.
-      let prepared = question.rollsAt + preparation(question.period) + question.period / 4
-      if prepared > earliest { earliest = prepared }
-    }
-    if let notBefore = question.notBefore, notBefore > earliest { earliest = notBefore }
-    target = Beats(question.grid.beat(at: earliest)).nextMatchingPhase(of: songBeat, quantum: step)
-  }
-
-  /// A start is being held, or was let go and does not roll yet.
-  var isHolding: Bool {
-    if case .idle = stage { false } else { true }
+  mutating func mayRoll(_ question: Question) -> Bool {
+    guard case .starting = question.sight.state else { return true }
+    let cuts = start?.cuts ?? 0
+    let (next, mayRoll) = asked(question)
+    take(next)
+    if let start, start.cuts > cuts { shortened &+= 1 }
+    return mayRoll
   }
 
   /// What the transport did, once a cycle. [audio]
   mutating func observe(_ sight: Sight) {
-    if case .stopped = sight.state { wasStopped = true } else { wasStopped = false }
-    var isAwaited = relocatingSince != nil
-    if case .released = stage { isAwaited = true }
-    others.see(isAwaited: isAwaited, isSound: sight.isSound)
-    switch sight.state {
-    case .stopped:
-      putBack(sight)
-      stage = .idle
-      relocatingSince = nil
-    case .starting:
-      if case .idle = stage, relocatingSince == nil { relocatingSince = sight.heard }
-      moveOnIfOthersAreLate(sight)
-    case .rolling:
-      if isWaiting, isTakenBack(sight) { return }
-      learn(sight)
-      stage = .idle
-      preRoll.isOver()
-      wish.withdraw()
-    }
+    learn(sight)
+    take(seen(sight))
   }
 
   /// The server freewheels and waits for nobody: what was under way is over, and nobody's slowness counts.
   mutating func letGo(_ state: Transport.State) {
-    stage = .idle
+    take(.idle)
+    lastMove = nil
     relocatingSince = nil
-    preRoll = PreRoll()
-    wish.withdraw()
     switch state {
     case .stopped: wasStopped = true
     case .starting: break
@@ -256,31 +151,117 @@ public struct Launch: BitwiseCopyable {
   }
 
   /// What we held of a relocation ourselves was not the others' doing.
-  mutating func heldRelocation(until rollsAt: Double, period: Double) {
-    relocatingSince = rollsAt - period
+  mutating func heldRelocation(until rollsAt: Double, cycleMicros: Double) {
+    relocatingSince = rollsAt - cycleMicros
+  }
+
+  private mutating func take(_ next: Stage) {
+    stage = next
+    switch next {
+    case .idle: wish.follow(nil)
+    case .held(let start), .released(let start), .overtaken(let start):
+      lastMove = start.move
+      wish.follow(start.wish)
+    case .puttingBack(let start, _, _): wish.follow(start.wish)
+    }
+  }
+
+  // MARK: the steps
+
+  private func asked(_ question: Question) -> (next: Stage, mayRoll: Bool) {
+    let frame = question.sight.frame, rollsAt = question.sight.rollsAt
+    var back: Start.Move?
+    if let lastMove, lastMove.frame == frame, rollsAt - lastMove.moment < Start.memory { back = lastMove }
+    var start: Start
+    if let current = self.start {
+      // Asked again: somebody located meanwhile, or we did, and JACK asks everybody.
+      start = current
+      start.see(question)
+      let isMoved = start.isAway(frame) || start.isOnItsWay(from: frame) || back != nil
+      let isElsewhere = frame != start.place.frame || question.songBeat != start.songBeat
+      if start.wantedStep != question.wantedStep || !isMoved && isElsewhere || start.hasLostLeader(question) {
+        start.aim(question, others.micros)
+      }
+    } else {
+      guard wasStopped || back != nil else { return (stage, true) }
+      start = Start(question, askedAt: back?.askedAt ?? rollsAt)
+      start.choose(question, others.micros, lead: others.micros)
+    }
+    if start.update(question, others.micros) { return (.released(start), true) }
+    if start.isExact { start.prepare(question.sight, others.micros) }
+    return (.held(start), false)
+  }
+
+  private func seen(_ sight: Sight) -> Stage {
+    switch (sight.state, stage) {
+    case (.stopped, .held(var start)), (.stopped, .released(var start)), (.stopped, .overtaken(var start)):
+      guard start.isAway(sight.frame) else { return .idle }
+      start.wish = nil
+      return .puttingBack(start, from: sight.frame, cycles: 12)
+    case (.stopped, .puttingBack(var start, let from, let cycles)):
+      guard sight.frame == from else { return .idle }
+      if cycles == 1 {
+        start.wish = TransportWish(start.place, from: from, if: .stopped, at: sight.heard)
+      }
+      return .puttingBack(start, from: from, cycles: max(0, cycles - 1))
+    case (.starting, .released(var start)) where start.isLate(sight):
+      start.moveOn(sight, others.micros)
+      return .held(start)
+    case (.rolling, .held(let start)) where start.isTakenBack(sight),
+      (.rolling, .overtaken(let start)) where start.isTakenBack(sight):
+      return .overtaken(start)
+    case (.rolling, _): return .idle
+    case (.starting, _), (.stopped, .idle): return stage
+    }
   }
 
   /// How late the others were, so that the next launch allows for them.
   private mutating func learn(_ sight: Sight) {
-    if let since = relocatingSince {
-      // Nobody but the others held this one; two cycles are JACK's own.
-      others.took(sight.heard - since - 2 * sight.period, period: sight.period)
-      relocatingSince = nil
-    }
-    if case .idle = stage { return }
-    count &+= 1
-    guard step > .zero else { return }
-    let ahead = preRollMicros(at: sight.frame, perFrame: sight.perFrame)
-    if isWaiting {
+    if case .stopped = sight.state { wasStopped = true } else { wasStopped = false }
+    var isAwaited = relocatingSince != nil
+    if case .released = stage { isAwaited = true }
+    others.see(isAwaited: isAwaited, isSound: sight.isSound)
+    switch (sight.state, stage) {
+    case (.stopped, _): relocatingSince = nil
+    case (.starting, .released(let start)):
+      guard start.isLate(sight) else { return }
+      others.needMore(than: start.waited(until: sight.heard), cycle: sight.cycleMicros)
+      moved &+= 1
+    case (.starting, .idle), (.starting, .puttingBack):
+      if relocatingSince == nil { relocatingSince = sight.heard }
+    case (.starting, .held), (.starting, .overtaken): break
+    case (.rolling, .held(let start)), (.rolling, .overtaken(let start)):
       // Somebody let it roll without us; the boundary that it is near to is the one to be judged by.
-      target = Beats(sight.grid.beat(at: sight.heard + ahead))
-        .closestMatchingPhase(of: songBeat, quantum: step)
+      if !start.isTakenBack(sight) { learn(sight, start.nearest(sight)) }
+    case (.rolling, .released(let start)): learn(sight, start)
+    case (.rolling, .idle), (.rolling, .puttingBack): learnRelocation(sight)
     }
-    error = sight.heard + ahead - sight.grid.time(of: target.value)
-    if error > sight.period {
-      learn(thatOthersWereNotReadyAt: sight.heard, period: sight.period)
+  }
+
+  private mutating func learn(_ sight: Sight, _ start: Start) {
+    learnRelocation(sight)
+    count &+= 1
+    guard start.step > .zero else { return }
+    error = start.error(sight)
+    if error > sight.cycleMicros {
+      others.needMore(than: start.waited(until: sight.heard), cycle: sight.cycleMicros)
     } else {
-      others.wereInTime(isExact: isExact, period: sight.period)
+      others.wereInTime(isExact: start.isExact, cycle: sight.cycleMicros)
     }
+  }
+
+  /// Nobody but the others held this one; two cycles are JACK's own.
+  private mutating func learnRelocation(_ sight: Sight) {
+    guard let since = relocatingSince else { return }
+    others.took(sight.heard - since - 2 * sight.cycleMicros, cycle: sight.cycleMicros)
+    relocatingSince = nil
+  }
+}
+
+extension Launch.Sight {
+  init(_ now: borrowing Now, isSound: Bool) {
+    self.init(
+      state: now.transport.state, frame: now.transport.frame, grid: now.grid, heard: now.heard.start,
+      cycleMicros: now.cycleMicros, frameMicros: now.perFrame, isSound: isSound)
   }
 }

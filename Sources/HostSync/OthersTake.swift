@@ -26,24 +26,28 @@ struct OthersTake: BitwiseCopyable {
   }
 
   /// They held a relocation for so long.
-  mutating func took(_ time: Double, period: Double) {
+  mutating func took(_ time: Double, cycle cycleMicros: Double) {
     guard !isDisturbed else { return }
-    if time > period { micros = min(time + period, Self.longest) } else { forget(Self.atOnce, period) }
+    if time > cycleMicros {
+      micros = min(time + cycleMicros, Self.longest)
+    } else {
+      forget(Self.atOnce, cycleMicros)
+    }
   }
 
   /// After so long they were not ready.
-  mutating func needMore(than time: Double, period: Double) {
+  mutating func needMore(than time: Double, cycle cycleMicros: Double) {
     guard !isDisturbed else { return }
-    micros = min(max(micros, time + period), Self.longest)
+    micros = min(max(micros, time + cycleMicros), Self.longest)
   }
 
   /// Nobody was late for a start.
-  mutating func wereInTime(isExact: Bool, period: Double) {
-    forget(isExact ? Self.exactlyInTime : Self.inTime, period)
+  mutating func wereInTime(isExact: Bool, cycle cycleMicros: Double) {
+    forget(isExact ? Self.exactlyInTime : Self.inTime, cycleMicros)
   }
 
-  private mutating func forget(_ share: Double, _ period: Double) {
+  private mutating func forget(_ share: Double, _ cycleMicros: Double) {
     micros *= 1 - share
-    if micros < period { micros = 0 }
+    if micros < cycleMicros { micros = 0 }
   }
 }

@@ -7,9 +7,8 @@ import BeatMath
 /// cycle or more (facts: jack 3), and we, as a slow-sync client, hold exactly this one relocation until its cycle
 /// comes. No other locate or loop is ever held.
 public struct Relocation: Sendable, BitwiseCopyable {
-  /// The first rolling frame, and the song's beat there.
-  public var frame: UInt32
-  public var songBeat: Double
+  /// The first that rolls.
+  public var place: SongPlace
   /// When that frame is heard, on Link's clock: at a cycle's start. Long ago: there is no relocation.
   public var heardAt: Double
   /// When JACK has to be asked for it, on Link's clock.
@@ -22,56 +21,51 @@ public struct Relocation: Sendable, BitwiseCopyable {
 
   @_noLocks @_noAllocation
   public init() {
-    self.init(frame: 0, songBeat: 0, heardAt: -1e18, askAt: -1e18)
+    self.init(SongPlace(), heardAt: -1e18, askAt: -1e18)
   }
 
   @_noLocks @_noAllocation
-  public init(frame: UInt32, songBeat: Double, heardAt: Double, askAt: Double) {
-    self.frame = frame
-    self.songBeat = songBeat
+  public init(_ place: SongPlace, heardAt: Double, askAt: Double) {
+    self.place = place
     self.heardAt = heardAt
     self.askAt = askAt
   }
 
   /// Whether the transport has to wait for its cycle. `rollsAt` is when the next cycle is heard.
   func holds(_ transport: Transport, rollsAt: Double, period: Double) -> Bool {
-    guard case .starting = transport.state, transport.frame == frame else { return false }
+    guard case .starting = transport.state, transport.frame == place.frame else { return false }
     let left = heardAt - rollsAt
     return left > period / 2 && left < Self.longestHold
   }
 
-  func landmark(at time: Double) -> Landmark? {
-    guard abs(time - heardAt) < Self.memory else { return nil }
-    return Landmark(frame: frame, beat: songBeat)
-  }
+  /// The place, near its moment.
+  func place(at time: Double) -> SongPlace? { abs(time - heardAt) < Self.memory ? place : nil }
 }
 
 extension Relocation {
-  /// Cycles in which JACK gets it done: asked in the first, Starting in the second, rolling from the third on.
-  private static let cycles: Double = 3
-  /// How late the control thread may be in asking, and in planning.
-  private static let asking: Double = 4_000
-  private static let planning: Double = 25_000
+  /// How late the control thread may be in asking for what was planned.
+  private static let asking = 4_000.0
 
   /// The soonest moment that can be planned for, as heard.
   static func soonest(_ now: Report) -> Double {
-    now.moment.heard.start + planning + asking + (cycles + 1) * now.moment.cycle + now.othersTake
+    now.moment.heard.start + asking + Reposition.micros(cycle: now.moment.cycle, othersTake: now.othersTake)
   }
 
-  /// Sends the transport so that song beat `beat` at frame `frame` is heard at `time`, to the frame if there is room
-  /// before it; else in the nearest cycle. `time` not before `soonest`.
-  static func meeting(_ time: Double, frame: UInt32, beat: Double, from now: Report) -> Relocation {
+  /// Sends the transport so that the place is heard at `time`, to the frame if there is room before it; else in the nearest
+  /// cycle. `time` not before `soonest`.
+  static func meeting(_ time: Double, _ place: SongPlace, from now: Report) -> Relocation {
     let moment = now.moment
     let ahead = (time - moment.heard.start) / moment.cycle
     let whole = Double(Int64(flooring: ahead))
     let preRoll = Int64(rounding: (ahead - whole) * Double(moment.frames))
-    let hasRoom = preRoll <= Int64(frame)
+    let hasRoom = preRoll <= Int64(place.frame)
     let start = hasRoom ? whole * moment.cycle : Double(Int64(rounding: ahead)) * moment.cycle
     let before = hasRoom ? UInt32(clamping: preRoll) : 0
     return Relocation(
-      frame: frame &- before, songBeat: beat - Double(before) * moment.heard.perFrame / moment.period,
+      place.moved(
+        to: place.frame &- before, frameMicros: moment.heard.perFrame, beatMicros: moment.period),
       heardAt: moment.heard.start + start,
-      askAt: moment.due + start - cycles * moment.cycle - asking - now.othersTake)
+      askAt: moment.due + start - Reposition.cycles * moment.cycle - asking - now.othersTake)
   }
 
   /// Takes away a host's lag at the song's beat `bar`. nil: there is no such frame.
@@ -81,7 +75,7 @@ extension Relocation {
     // From what the host plays now, by its own count, to the bar line.
     let frame = Int64(moment.frame) &+ Int64(rounding: (away + now.hostLag) * Double(moment.sampleRate) / 1e6)
     guard frame >= 0, frame <= Int64(UInt32.max) else { return nil }
-    return meeting(moment.heard.start + away, frame: UInt32(frame), beat: bar, from: now)
+    return meeting(moment.heard.start + away, SongPlace(frame: UInt32(frame), beat: bar), from: now)
   }
 
   /// The song's first bar line that can be planned for.
@@ -94,31 +88,30 @@ extension Relocation {
 
 /// A place in the song, and the session's beat on which it shall be heard.
 struct Appointment: Sendable {
-  var frame: UInt32
-  var beat: Double
+  var place: SongPlace
   var sessionBeat: Double
 
   /// The session's next beat that matches the place within `step` beats; 0: at once, at most a beat behind the place so
   /// that it is in phase.
-  init(_ now: Report, frame: UInt32, beat: Double, step: Double) {
+  init(_ now: Report, _ wanted: SongPlace, step: Double) {
     let moment = now.moment
     let soon = now.sessionBeat + (Relocation.soonest(now) - moment.heard.start) / moment.period
     let grid = step > 0 ? step : 1
-    let wait = beat - soon - Double(Int64(flooring: (beat - soon) / grid)) * grid
+    let away = wanted.beat - soon
+    let wait = away - Double(Int64(flooring: away / grid)) * grid
     if step > 0 {
-      (self.frame, self.beat, sessionBeat) = (frame, beat, soon + wait)
+      (place, sessionBeat) = (wanted, soon + wait)
     } else {
       // As far behind the place as the session is behind its last matching beat.
       let behind = wait > 0 ? 1 - wait : 0
       let rest = Int64(rounding: behind * moment.period * Double(moment.sampleRate) / 1e6)
-      self.frame = UInt32(clamping: Int64(frame) &+ rest)
-      self.beat = beat + behind
+      place = SongPlace(frame: UInt32(clamping: Int64(wanted.frame) &+ rest), beat: wanted.beat + behind)
       sessionBeat = soon
     }
   }
 
   func relocation(_ now: Report) -> Relocation {
     let away = (sessionBeat - now.sessionBeat) * now.moment.period
-    return .meeting(now.moment.heard.start + away, frame: frame, beat: beat, from: now)
+    return .meeting(now.moment.heard.start + away, place, from: now)
   }
 }

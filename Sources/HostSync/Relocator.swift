@@ -19,15 +19,9 @@ public struct Relocator: Sendable {
     case none
     /// At this beat of the song.
     case correct(bar: Double)
-    case locate(Place, at: Appointment)
+    case locate(SongPlace, step: Double, at: Appointment)
     /// On a beat of the session.
     case stop(step: Double, at: Double)
-  }
-
-  private struct Place: Sendable {
-    var frame: UInt32
-    var beat: Double
-    var step: Double
   }
 
   /// A lag must have lasted so long; a lost cycle is followed by others.
@@ -60,8 +54,8 @@ public struct Relocator: Sendable {
 
   /// A locate of the rolling transport that keeps to the session's grid.
   public mutating func locate(frame: UInt32, beat: Double, step: Double, from now: Report) {
-    let place = Place(frame: frame, beat: beat, step: step)
-    errand = .locate(place, at: Appointment(now, frame: frame, beat: beat, step: step))
+    let place = SongPlace(frame: frame, beat: beat)
+    errand = .locate(place, step: step, at: Appointment(now, place, step: step))
   }
 
   /// A stop of the rolling transport on the session's next beat that is a multiple of `step`.
@@ -119,7 +113,7 @@ public struct Relocator: Sendable {
   private mutating func giveUp() -> Step {
     let abandoned = errand
     cancel()
-    if case .locate(let place, _) = abandoned { return .locate(frame: place.frame) }
+    if case .locate(let place, _, _) = abandoned { return .locate(frame: place.frame) }
     return .nothing
   }
 
@@ -127,7 +121,7 @@ public struct Relocator: Sendable {
     switch errand {
     case .none, .stop: nil
     case .correct(let bar): .correction(now, at: bar)
-    case .locate(_, let appointment): appointment.relocation(now)
+    case .locate(_, _, let appointment): appointment.relocation(now)
     }
   }
 
@@ -136,9 +130,8 @@ public struct Relocator: Sendable {
     switch errand {
     case .none, .stop: break
     case .correct: errand = .correct(bar: Relocation.nextBar(now, beatsPerBar: meter.beats))
-    case .locate(let place, _):
-      errand = .locate(
-        place, at: Appointment(now, frame: place.frame, beat: place.beat, step: place.step))
+    case .locate(let place, let step, _):
+      errand = .locate(place, step: step, at: Appointment(now, place, step: step))
     }
   }
 

@@ -45,8 +45,8 @@ public struct Report: Sendable, BitwiseCopyable {
   /// Sound card's rate against Link's clock, in parts per million of its nominal rate.
   public var driftPPM = 0.0
 
-  /// A start is held back; so many beats are left (`songBeat` counts up meanwhile).
-  public var launchStage = Launch.Stage.idle
+  /// A start is held, or was let go and does not roll yet.
+  public var isHolding = false
   public var launches: UInt64 = 0
   /// The first rolling frame of the last launch against its beat, in microseconds; late is positive.
   public var launchError = 0.0

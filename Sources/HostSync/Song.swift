@@ -27,7 +27,7 @@ struct Song: BitwiseCopyable {
   private(set) var standing = 0.0
   private var standingFrame: UInt32?
   /// Where this cycle's frame, or one that is still to come, lies in the song, if the tempo does not say it.
-  var landmark: Landmark?
+  var landmark: SongPlace?
   /// A host that counts frames by itself, against this song.
   private(set) var lag = HostLag()
 
@@ -121,6 +121,7 @@ struct Song: BitwiseCopyable {
 
   /// A start at `beat` of a song whose first beat is `origin`: from now on the song waits for it.
   mutating func arm(startingAt beat: Double, origin: Int64) {
+    if isWaiting, startBeat == beat, self.origin == origin { return }
     self.origin = origin
     startBeat = beat
     phase = .waiting

@@ -9,22 +9,22 @@ extension HostSync {
   @_noLocks @_noAllocation
   public mutating func mayRoll(_ cycle: borrowing Cycle) -> Bool {
     let now = now(extrapolatedTo: cycle)
-    let period = now.cycleMicros
+    let cycleMicros = now.cycleMicros
     // A freewheeling server waits for nobody; nor does a host that is the clock for everybody.
-    guard period > 0, !now.isFreewheeling else { return true }
+    guard cycleMicros > 0, !now.isFreewheeling else { return true }
     if isFollowingHost(now), mayForce(now) { return true }
-    let rollsAt = now.heard.start + period
-    if !launch.isHolding, now.relocation.holds(now.transport, rollsAt: rollsAt, period: period) {
-      launch.heldRelocation(until: rollsAt, period: period)
+    let rollsAt = now.heard.start + cycleMicros
+    if !launch.isHolding, now.relocation.holds(now.transport, rollsAt: rollsAt, period: cycleMicros) {
+      launch.heldRelocation(until: rollsAt, cycleMicros: cycleMicros)
       return false
     }
     let songBeat = Beats(song.position(atFrame: now.transport.frame, meaning: position(now), beat: 0))
-    let asks = Launch.Question(
-      state: now.transport.state, frame: now.transport.frame, grid: now.grid, rollsAt: rollsAt,
-      period: period, perFrame: now.perFrame, songBeat: songBeat,
-      notBefore: now.session.isPlaying ? Double(now.session.timeOfPlaying.count) : nil,
-      leader: leader(now, songBeat: songBeat, at: rollsAt))
-    return launch.mayRoll(asks, now.settings.launch, quantum: Beats(now.settings.quantum))
+    return launch.mayRoll(
+      Launch.Question(
+        sight: Launch.Sight(now, isSound: true), songBeat: songBeat,
+        notBefore: now.session.isPlaying ? Double(now.session.timeOfPlaying.count) : nil,
+        leader: leader(now, songBeat: songBeat, at: rollsAt), settings: now.settings.launch,
+        quantum: Beats(now.settings.quantum)))
   }
 
   /// What the timebase master writes for the cycle that comes after this one, asked after `run` and about the same. `nextFrame`
@@ -99,22 +99,13 @@ extension HostSync {
       song.landmark = nil
       return
     }
-    let period = Double(now.frames) * now.heard.perFrame
-    let isHeld = launch.isHolding
-    let start = launch.target.value
-    let origin = Int64(rounding: (launch.target - launch.songBeat).value)
-    if isHeld, case .starting = now.transport.state,
-      !song.isWaiting || song.startBeat != start || song.origin != origin
-    {
-      song.arm(startingAt: start, origin: origin)
+    if let start = launch.start, case .starting = now.transport.state {
+      song.arm(startingAt: start.target.value, origin: Int64(rounding: (start.target - start.songBeat).value))
     }
-    song.landmark = launch.landmark(
-      now.transport.frame, perFrame: now.perFrame, period: now.grid.period)
-    if song.landmark == nil { song.landmark = now.relocation.landmark(at: now.heard.start) }
-    launch.observe(
-      Launch.Sight(
-        state: now.transport.state, frame: now.transport.frame, heard: now.heard.start, period: period,
-        perFrame: now.perFrame, grid: now.grid, isSound: times.isSound))
+    song.landmark = launch.place(
+      at: now.transport.frame, frameMicros: now.perFrame, beatMicros: now.grid.period)
+    if song.landmark == nil { song.landmark = now.relocation.place(at: now.heard.start) }
+    launch.observe(Launch.Sight(now, isSound: times.isSound))
   }
 
   private func isFollowingHost(_ now: borrowing Now) -> Bool {
@@ -150,13 +141,14 @@ extension HostSync {
     let isKnown = if let toldPlaying { toldPlaying == runs } else { now.session.isPlaying == runs }
     guard isChange, !isKnown, now.settings.syncsStartStop, !now.isFreewheeling else { return nil }
     toldPlaying = runs
-    let due = launch.isHolding ? now.grid.time(of: launch.target.value) : now.heard.start
-    return Proposal(.playing(runs), at: Micros(rounding: due > now.heard.start ? due : now.heard.start))
+    var due = now.heard.start
+    if let start = launch.start { due = max(due, now.grid.time(of: start.target.value)) }
+    return Proposal(.playing(runs), at: Micros(rounding: due))
   }
 
   /// What there is to tell about transport, launch and host.
   mutating func reportHost(_ now: borrowing Now, into report: inout Report) {
-    report.launchStage = launch.stage
+    report.isHolding = launch.isHolding
     report.launches = launch.count
     report.launchError = launch.error
     report.shortenedLaunches = launch.shortened

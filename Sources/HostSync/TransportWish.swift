@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import BeatMath
 
 /// Where the audio thread wants the transport to be. It cannot ask JACK itself (a lock on PipeWire); the control
 /// thread reads this in the report and does it, once for each number.
-public struct TransportWish: Hashable, Sendable, BitwiseCopyable {
+public struct TransportWish: Sendable, BitwiseCopyable {
   /// The transport must still be in this state, or the wish is void: somebody was faster.
   public enum Condition: UInt8, Sendable, BitwiseCopyable {
     case none
@@ -12,21 +11,25 @@ public struct TransportWish: Hashable, Sendable, BitwiseCopyable {
   }
 
   public var condition = Condition.none
-  public var frame: UInt32 = 0
+  /// Its beat is what JACK shows everybody until the timebase master has spoken.
+  public var place = SongPlace()
   /// Where the transport must still stand, too.
   public var from: UInt32 = 0
-  /// A start that comes too late may also have rolled so many frames farther by now; 0: it must not roll.
+  /// A late start may already have rolled this many frames past `from`; 0: it must still be waiting.
   public var reach: UInt32 = 0
-  /// The song's beat at `frame`: what JACK shows everybody until the timebase master has spoken.
-  public var beat = Beats.zero
+  /// When it was wished for, in what is heard: another moment, another wish.
+  var moment = -1e18
   public var number: UInt32 = 0
 
+  @_noLocks @_noAllocation
   init() {}
 
-  @_noLocks @_noAllocation
-  public static func == (left: TransportWish, right: TransportWish) -> Bool {
-    left.condition == right.condition && left.frame == right.frame && left.from == right.from
-      && left.reach == right.reach && left.beat == right.beat && left.number == right.number
+  init(_ place: SongPlace, from: UInt32, reach: UInt32 = 0, if condition: Condition, at moment: Double) {
+    self.place = place
+    self.from = from
+    self.reach = reach
+    self.condition = condition
+    self.moment = moment
   }
 
   /// Whether the transport is still where and as it was.
@@ -39,27 +42,13 @@ public struct TransportWish: Hashable, Sendable, BitwiseCopyable {
     }
   }
 
-  mutating func ask(
-    for frame: UInt32, at beat: Beats, from: UInt32, reach: UInt32 = 0, if condition: Condition
-  ) {
-    self.frame = frame
-    self.beat = beat
-    self.from = from
-    self.reach = reach
-    self.condition = condition
-    number &+= 1
-  }
-
-  mutating func withdraw() { condition = .none }
-}
-
-/// A frame whose place in the song is known by other means than the tempo: we sent the transport there.
-struct Landmark: BitwiseCopyable {
-  var frame: UInt32
-  var beat: Double
-
-  init(frame: UInt32, beat: Double) {
-    self.frame = frame
-    self.beat = beat
+  /// What is wanted now; nil: nothing.
+  mutating func follow(_ wanted: TransportWish?) {
+    guard var wanted else {
+      condition = .none
+      return
+    }
+    wanted.number = wanted.moment == moment ? number : number &+ 1
+    self = wanted
   }
 }

@@ -155,7 +155,7 @@ extension JACKHost {
 
   /// How soon `step` wants to be called again.
   public var patience: Micros {
-    let isHolding = report.launchStage != .idle
+    let isHolding = report.isHolding
     if isHolding || relocator.isBusy || haste > 0 { return Micros(2_000) }
     // Nobody can wake us when a key or a pedal is pressed.
     if case .running(let running) = state, running.isPlayed { return Micros(4_000) }
@@ -226,7 +226,8 @@ extension JACKHost {
     patchbay.step(on: running, graphChanged: notices.contains(.graph), at: now)
     let report = exchange.report()
     running.lookAfterTimebase(timebaseWish, report, at: now)
-    running.fulfil(report.wish, showing: report.timebase == .ours ? bbt(of: report.wish.beat, report) : nil)
+    running.fulfil(
+      report.wish, showing: report.timebase == .ours ? bbt(of: Beats(report.wish.place.beat), report) : nil)
     relocate(on: running, report, at: now)
     if running.standing != standing {
       standing = running.standing
@@ -249,7 +250,7 @@ extension JACKHost {
     case .locate(let frame): locate(frame, on: running, report)
     case .stop: running.command(.stop)
     case .relocate(let relocation):
-      running.relocate(relocation, showing: bbt(of: Beats(relocation.songBeat), report))
+      running.relocate(relocation, showing: bbt(of: Beats(relocation.place.beat), report))
     }
   }
 

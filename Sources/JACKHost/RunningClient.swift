@@ -210,13 +210,13 @@ extension RunningClient {
     let transport = Transport(state: state, position: position)
     guard wish.isOpen(transport.state, at: transport.frame) else { return }
     wishNumber = wish.number
-    locate(wish.frame, showing: bbt ?? transport.bbt)
+    locate(wish.place.frame, showing: bbt ?? transport.bbt)
   }
 
   /// Sends the rolling transport; the audio thread knows of it first.
   func relocate(_ relocation: Relocation, showing bbt: BBT?) {
     shared.pointee.relocation.publish(relocation)
-    locate(relocation.frame, showing: bbt)
+    locate(relocation.place.frame, showing: bbt)
   }
 
   var connections: Set<Connection> {

@@ -189,7 +189,7 @@ struct ExactLaunchTests {
     jack.locate(48_000)
     jack.run(seconds: 3)
     #expect(abs(try #require(jack.launchError)) <= jack.perFrame)
-    #expect(jack.launch.songBeat == Beats(2))
+    #expect(jack.startedAt == Beats(2))
   }
 
   @Test func everyPartOfTheSongBeginsOnTheBeatThoughThePositionIsALittleEarlier() throws {

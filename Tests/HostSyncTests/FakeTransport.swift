@@ -50,6 +50,8 @@ struct FakeTransport {
   private var dice = Dice(seed: 11)
   /// The session's beat of song beat 0, once it rolls.
   var songOrigin: Beats?
+  /// The song's beat of the place that this start chose.
+  private(set) var startedAt: Beats?
   /// When the first rolling frame is heard, and which it is.
   var rolledAt: Double?
   var rolledFrom: UInt32 = 0
@@ -108,25 +110,29 @@ struct FakeTransport {
     if isAsking, !weAreReady || state != .starting {
       let answer = launch.mayRoll(
         Launch.Question(
-          state: state, frame: frame, grid: grid, rollsAt: heard + period, period: period, perFrame: perFrame,
-          songBeat: leaderOrigin == nil ? songBeat : songBeatOfFrame, notBefore: notBefore, leader: leader),
-        settings, quantum: quantum)
+          sight: sight(heard), songBeat: leaderOrigin == nil ? songBeat : songBeatOfFrame,
+          notBefore: notBefore,
+          leader: leader, settings: settings, quantum: quantum))
       weAreReady = answer
       if answer, case .starting = state { lastAnswer = sincePlay }
       if case .rolling = state { isAsking = false }
     }
     if case .starting = state { waited += 1 }
-    let wasHolding = launch.isHolding
+    let start = launch.start
     let isSound = !loses(sincePlay - 1) && stall(sincePlay - 1) == 0 && stall(sincePlay - 2) == 0
-    launch.observe(
-      Launch.Sight(
-        state: state, frame: frame, heard: heard, period: period, perFrame: perFrame, grid: grid,
-        isSound: isSound))
+    launch.observe(sight(heard, isSound: isSound))
     if case .rolling = state, rolledAt == nil {
       rolledAt = time + latency
       rolledFrom = frame
-      if wasHolding { songOrigin = launch.target - launch.songBeat }
+      startedAt = start?.songBeat
+      if let start { songOrigin = start.target - start.songBeat }
     }
+  }
+
+  private func sight(_ heard: Double, isSound: Bool = true) -> Launch.Sight {
+    Launch.Sight(
+      state: state, frame: frame, grid: grid, heard: heard, cycleMicros: period, frameMicros: perFrame,
+      isSound: isSound)
   }
 
   private mutating func relocate() {
@@ -147,8 +153,8 @@ struct FakeTransport {
     guard wish.number != wishNumber, wish.isOpen(state, at: frame), located == nil else { return }
     wishNumber = wish.number
     wishes += 1
-    toldBeat = wish.beat
-    located = wish.frame
+    toldBeat = Beats(wish.place.beat)
+    located = wish.place.frame
   }
 
   mutating func run(seconds: Double) {

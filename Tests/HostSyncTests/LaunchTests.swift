@@ -92,10 +92,10 @@ import Testing
     jack.run(seconds: 0.3)
     jack.pressPlay()
     jack.run(seconds: 0.2)
-    #expect(jack.launch.stage == .waiting)
+    #expect(jack.launch.isHolding)
     jack.pressStop()
     jack.run(seconds: 0.3)
-    #expect(jack.launch.stage == .idle)
+    #expect(!jack.launch.isHolding)
     #expect(jack.rolledAt == nil)
     jack.pressPlay()
     jack.run(seconds: 2.2)
@@ -177,8 +177,8 @@ import Testing
     var launch = Launch()
     launch.observe(
       Launch.Sight(
-        state: .rolling, frame: 0, heard: 0, period: 5333, perFrame: 20.83,
-        grid: Grid(origin: 0, period: 500_000)))
+        state: .rolling, frame: 0, grid: Grid(origin: 0, period: 500_000), heard: 0, cycleMicros: 5333,
+        frameMicros: 20.83))
     #expect(launch.count == 0 && launch.error == 0)
   }
 

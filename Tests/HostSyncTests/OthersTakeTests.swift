@@ -15,7 +15,7 @@ struct OthersTakeTests {
         jack.pressPlay()
         var released = 0
         while jack.state != .rolling, released < 3 {
-          if jack.launch.stage == .released { released += 1 }
+          if case .released = jack.launch.stage { released += 1 }
           if stalls {
             jack.stall = { [at = jack.sincePlay] in $0 == at && released == 1 ? 60_000 : 0 }
           } else {
@@ -61,8 +61,8 @@ struct OthersTakeTests {
     #expect(jack.launch.others.micros < 100_000)
     // And sooner where they are seen to be ready at once.
     var others = OthersTake()
-    others.needMore(than: 1_900_000, period: 5_000)
-    for _ in 0..<5 { others.took(0, period: 5_000) }
+    others.needMore(than: 1_900_000, cycle: 5_000)
+    for _ in 0..<5 { others.took(0, cycle: 5_000) }
     #expect(others.micros < 100_000)
   }
 
@@ -98,11 +98,11 @@ struct OthersTakeTests {
         now.moment = Moment(
           number: 0, frame: 480_000, frames: frames, heard: FrameLine(start: 1e9, perFrame: 1e6 / 48_000),
           due: 1e9, period: 500_000, sampleRate: 48_000)
-        let plan = Relocation.meeting(1e9 + 4e6, frame: 96_000, beat: 4, from: now)
-        let transport = Transport(state: .starting, frame: plan.frame)
+        let plan = Relocation.meeting(1e9 + 4e6, SongPlace(frame: 96_000, beat: 4), from: now)
+        let transport = Transport(state: .starting, frame: plan.place.frame)
         // JACK's first question comes in the second cycle.
         #expect(plan.holds(transport, rollsAt: plan.askAt + 2 * cycle, period: cycle), "\(take) \(frames)")
-        #expect(plan.landmark(at: plan.askAt) != nil)
+        #expect(plan.place(at: plan.askAt) != nil)
       }
     }
   }

@@ -9,8 +9,8 @@ struct ReportTests {
   {
     var before = Report()
     before.clicks = 7
-    before.wish.ask(for: 480, at: .zero, from: 0, if: .starting)
-    before.launchStage = .waiting
+    before.wish.follow(TransportWish(SongPlace(frame: 480), from: 0, if: .starting, at: 1))
+    before.isHolding = true
     before.isWaiting = true
     before.tempo = 133
     var after = Report()
@@ -18,7 +18,7 @@ struct ReportTests {
     after.countOn(from: before)
     #expect(after.clicks == 9 && after.wish.number == 1 && after.wish.condition == .none)
     let rest = before.atRest
-    #expect(rest.clicks == 7 && rest.launchStage == .idle && !rest.isWaiting && rest.tempo == 133)
+    #expect(rest.clicks == 7 && !rest.isHolding && !rest.isWaiting && rest.tempo == 133)
     #expect(rest.wish.condition == .none)
   }
 

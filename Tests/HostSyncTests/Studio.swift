@@ -178,7 +178,7 @@ final class Studio {
     let wish = report.wish
     if wish.number != wishNumber, wish.isOpen(transport.state, at: transport.frame) {
       wishNumber = wish.number
-      locate = wish.frame
+      locate = wish.place.frame
     }
     // It looks every other millisecond; the middle of a cycle is as good as any.
     let now = due + Double(report.moment.frames) * microsPerFrame / 2
@@ -189,7 +189,7 @@ final class Studio {
     case .relocate(let next):
       relocation = next
       relocations += 1
-      locate = next.frame
+      locate = next.place.frame
     }
   }
 

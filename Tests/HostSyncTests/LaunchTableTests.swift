@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Choices
+import Glibc
+import Testing
+
+@testable import HostSync
+
+/// The table at the head of `Launch.swift`, row by row.
+struct LaunchTableTests {
+  /// A transport at beat 40 of its song and 120 BPM; the session's bars are at whole multiples of two seconds.
+  private struct Stand {
+    static let cycleMicros = 256.0 / 48_000 * 1e6
+    static let bar = 2_000_000.0
+
+    var launch = Launch()
+    var heard = 102_000.0
+    var frame: UInt32 = 960_000
+    var settings = LaunchSettings()
+    var answer: Bool?
+
+    init(exact: Bool = false) {
+      if exact { settings.alignment = .exact }
+    }
+
+    private func sight(_ state: Transport.State) -> Launch.Sight {
+      Launch.Sight(
+        state: state, frame: frame, grid: Grid(origin: 0, period: 500_000), heard: heard,
+        cycleMicros: Self.cycleMicros, frameMicros: 1e6 / 48_000)
+    }
+
+    mutating func see(_ state: Transport.State) {
+      heard += Self.cycleMicros
+      launch.observe(sight(state))
+    }
+
+    mutating func ask() {
+      heard += Self.cycleMicros
+      answer = launch.mayRoll(
+        Launch.Question(
+          sight: sight(.starting), songBeat: Beats(Double(frame) / 24_000), notBefore: nil, leader: .none,
+          settings: settings, quantum: Beats(4)))
+    }
+
+    mutating func pressPlay(before bar: Double? = nil) {
+      if let bar { heard = bar - 3 * Self.cycleMicros }
+      see(.stopped)
+      ask()
+    }
+
+    /// As `pressPlay`, exact; the control thread has sent it to its place.
+    mutating func pressPlayAndGoThere() throws {
+      pressPlay()
+      let wish = launch.wish
+      try #require(wish.condition == .starting)
+      frame = wish.place.frame
+      ask()
+    }
+
+    /// It was let go, another client holds it, and it shall start a bar later.
+    mutating func miss() {
+      pressPlay(before: Self.bar)
+      see(.starting)
+      see(.starting)
+    }
+  }
+
+  private typealias Scenario = @Sendable (inout Stand) throws -> Void
+
+  /// For each row what comes before it, and the event.
+  private static let rows: [String: (exact: Bool, before: Scenario, event: Scenario)] = [
+    "idle | asked, after a stop": (false, { $0.see(.stopped) }, { $0.ask() }),
+    "idle | asked, and its beat is due": (
+      false,
+      {
+        $0.heard = Stand.bar - 3 * Stand.cycleMicros
+        $0.see(.stopped)
+      }, { $0.ask() }
+    ),
+    "idle | asked, after it rolled": (false, { $0.see(.rolling) }, { $0.ask() }),
+    "idle | asked, where a start was moved to just before it rolled": (
+      false,
+      {
+        $0.miss()
+        $0.frame += 100_000
+        $0.see(.rolling)
+        $0.frame = $0.launch.wish.place.frame
+      }, { $0.ask() }
+    ),
+    "held | asked, and its beat is far": (false, { $0.pressPlay() }, { $0.ask() }),
+    "held | asked, and a cycle's start would miss its beat, which shall be exact": (
+      false, { $0.pressPlay() },
+      {
+        $0.settings.alignment = .exact
+        $0.ask()
+      }
+    ),
+    "held | asked, and its beat is due": (
+      false,
+      {
+        $0.pressPlay()
+        $0.heard = Stand.bar - 2 * Stand.cycleMicros
+      }, { $0.ask() }
+    ),
+    "held | rolls without us": (false, { $0.pressPlay() }, { $0.see(.rolling) }),
+    "held | stops where play was pressed": (false, { $0.pressPlay() }, { $0.see(.stopped) }),
+    "held | stops where it was sent": (true, { try $0.pressPlayAndGoThere() }, { $0.see(.stopped) }),
+    "released | asked elsewhere, or its beat was missed": (
+      false,
+      {
+        $0.pressPlay(before: Stand.bar)
+        $0.frame = 480_000
+      }, { $0.ask() }
+    ),
+    "released | rolls": (false, { $0.pressPlay(before: Stand.bar) }, { $0.see(.rolling) }),
+    "released | starts still, too late for its beat": (
+      false, { $0.pressPlay(before: Stand.bar) }, { $0.see(.starting) }
+    ),
+    "held | rolls before it was sent to a later beat": (
+      false,
+      {
+        $0.miss()
+        $0.frame += 256
+      }, { $0.see(.rolling) }
+    ),
+    "overtaken | asked, where it was sent": (
+      false,
+      {
+        $0.miss()
+        $0.frame += 256
+        $0.see(.rolling)
+        $0.frame = $0.launch.wish.place.frame
+      }, { $0.ask() }
+    ),
+    "overtaken | rolls on": (
+      false,
+      {
+        $0.miss()
+        $0.frame += 256
+        $0.see(.rolling)
+        $0.frame += 100_000
+      }, { $0.see(.rolling) }
+    ),
+    "puttingBack | stands there for twelve cycles": (
+      true,
+      {
+        try $0.pressPlayAndGoThere()
+        for _ in 0..<12 { $0.see(.stopped) }
+      }, { $0.see(.stopped) }
+    ),
+    "puttingBack | is moved elsewhere": (
+      true,
+      {
+        try $0.pressPlayAndGoThere()
+        $0.see(.stopped)
+        $0.frame = 96_000
+      }, { $0.see(.stopped) }
+    ),
+    "puttingBack | asked": (
+      true,
+      {
+        try $0.pressPlayAndGoThere()
+        $0.see(.stopped)
+        $0.settings.alignment = .nearest
+      }, { $0.ask() }
+    ),
+    "held | the server freewheels": (false, { $0.pressPlay() }, { $0.launch.letGo(.starting) }),
+  ]
+
+  private func name(_ stage: Launch.Stage) -> String {
+    switch stage {
+    case .idle: "idle"
+    case .held: "held"
+    case .released: "released"
+    case .overtaken: "overtaken"
+    case .puttingBack: "puttingBack"
+    }
+  }
+
+  /// The table's cells, without its head.
+  private func table() throws -> [[String]] {
+    let path = "\(#filePath)".split(separator: "/").dropLast(3).joined(separator: "/")
+    let file = try #require(fopen("/\(path)/Sources/HostSync/Launch.swift", "r"))
+    defer { fclose(file) }
+    var buffer = [CChar](repeating: 0, count: 1024)
+    var rows: [[String]] = []
+    while fgets(&buffer, Int32(buffer.count), file) != nil {
+      let line = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+      guard line.hasPrefix("/// | ") else { continue }
+      rows.append(
+        line.split(separator: "|").dropFirst().map { $0.split(separator: " ").joined(separator: " ") })
+    }
+    return Array(rows.dropFirst(2))
+  }
+
+  @Test func `each row of the table is what happens`() throws {
+    let table = try table()
+    #expect(table.count == Self.rows.count)
+    for row in table {
+      let title = "\(row[0]) | \(row[1])"
+      let scenario = try #require(Self.rows[title], "\(title)")
+      var stand = Stand(exact: scenario.exact)
+      try scenario.before(&stand)
+      #expect(name(stand.launch.stage) == row[0], "before: \(title)")
+      stand.answer = nil
+      try scenario.event(&stand)
+      #expect(name(stand.launch.stage) == row[2], "next: \(title)")
+      #expect("\(stand.launch.wish.condition)" == row[3], "wish: \(title)")
+      #expect((stand.answer.map { $0 ? "yes" : "no" } ?? "-") == row[4], "answer: \(title)")
+    }
+  }
+}
