@@ -14,7 +14,6 @@ struct Click: BitwiseCopyable {
   private var isAfterJump = false
   private(set) var count: UInt64 = 0
 
-  var late: UInt64 { ticker.late }
   var skipped: UInt64 { ticker.skipped }
   var stolen: UInt64 { voices.stolen }
 

@@ -22,6 +22,7 @@ struct ClockIn: BitwiseCopyable {
   private var told = 0.0
   private var echo = EchoWatch()
   private var wasEcho = false
+  private var isInUse = false
 
   /// Our own clock comes back, and is what leads.
   var isEcho: Bool { echo.isEcho }
@@ -121,50 +122,62 @@ struct ClockIn: BitwiseCopyable {
   }
 }
 
-extension HostSync {
+extension ClockIn {
   /// Its Start and the grid's move to it take no longer than this.
-  private static let settling: Double = 2e6
+  private static let settling = 2e6
 
   /// The song of a sequencer that has just begun it, for a start from the song's beginning: that start is its doing.
   @inline(__always)
-  func leader(_ now: borrowing Now, songBeat: Beats, at time: Double) -> Leader {
-    guard case .midi = now.settings.lead, let startedAt = clockIn.startedAt, clockIn.loop.isRunning,
-      !clockIn.isEcho, case .locked = clockIn.loop.state
+  func leader(_ now: borrowing Now, _ start: Start?, songBeat: Beats) -> Leader {
+    guard case .midi = now.settings.lead, let startedAt, loop.isRunning, !isEcho, case .locked = loop.state
     else { return .none }
     if case .now = now.settings.launch.moment { return .none }
-    if case .anothers = timebase { return .none }
-    guard launch.start?.isChasing == true || songBeat == .zero else { return .none }
+    var isChasing = false
+    if let start { isChasing = start.isChasing }
+    guard isChasing || songBeat == .zero else { return .none }
     let quantum = now.settings.quantum > 0 ? now.settings.quantum : 1
-    let played = clockIn.loop.beat(at: time)
+    let time = now.heard.start + now.cycleMicros
+    let played = loop.beat(at: time)
     // Who presses play later wants the next bar.
-    guard launch.isHolding || played < quantum else { return .none }
+    guard start != nil || played < quantum else { return .none }
     let away = now.grid.beat(at: time) - played
     let origin = Double(Int64(rounding: away / quantum)) * quantum
     if abs(away - origin) * now.grid.period <= HostFollower.largestNudge {
       let framesPerBeat = now.grid.period * Double(now.sampleRate) / 1e6
       return .playing(origin: Beats(origin), framesPerBeat: framesPerBeat)
     }
-    return mayForce(now) && time - startedAt < Self.settling ? .unsettled : .none
+    return now.mayForce && time - startedAt < Self.settling ? .unsettled : .none
   }
-}
 
-extension HostSync {
   /// Carries the sequencer's tempo and beat into the session, if it is to lead.
-  mutating func followClock(_ now: borrowing Now, sent: borrowing MIDIEvents) -> Proposal? {
+  mutating func follow(
+    _ now: borrowing Now, _ received: borrowing MIDIEvents, sent: borrowing MIDIEvents, isSound: Bool
+  ) -> Proposal? {
     guard case .midi = now.settings.lead, !now.isFreewheeling else {
-      if hearsClock { clockIn = ClockIn() }
-      hearsClock = false
+      if isInUse { self = ClockIn() }
       return nil
     }
-    hearsClock = true
+    isInUse = true
     let ahead = now.heard(through: now.latencies.clock, now.settings.offsets.clock).start - now.line.start
-    clockIn.send(sent, now.line, ahead: ahead, frames: now.frames)
-    clockIn.hear(
-      received, arrived, passing: now.line, frames: now.frames, sessionTempo: now.session.tempo)
-    return clockIn.propose(
+    send(sent, now.line, ahead: ahead, frames: now.frames)
+    hear(received, now.sent, passing: now.line, frames: now.frames, sessionTempo: now.session.tempo)
+    let heard = now.heard.start
+    return propose(
       HostFollower.Observation(
-        bbt: clockIn.shown(at: now.heard.start), isRolling: clockIn.loop.isRunning, heard: now.heard.start,
-        grid: now.grid, quantum: now.settings.quantum, mayForce: mayForce(now),
-        isConnected: now.session.isConnected, isSound: times.isSound))
+        now, shown(at: heard), at: heard, isRolling: loop.isRunning, isSound: isSound))
+  }
+
+  @inline(__always)
+  func report(_ now: borrowing Now, into report: inout Report) {
+    report.proposals &+= follower.proposals
+    if case .midi = now.settings.lead {
+      report.hostPhaseError = follower.phaseError
+      report.hostTempo = follower.hostTempo
+      report.correctsPhase = follower.isCorrecting
+    }
+    report.clockInState = loop.state
+    report.clockInTempo = loop.beatsPerMinute
+    report.lostClocks = loop.missed
+    report.isClockInEcho = isEcho
   }
 }

@@ -68,6 +68,16 @@ public struct CycleTimes: BitwiseCopyable {
   /// many buffers long.
   var steadyPerFrame: Double { crystal }
 
+  @inline(__always)
+  func report(on map: ClockMap, into report: inout Report) {
+    report.driftPPM = driftPPM(on: map)
+    report.lostCycles = lostCycles
+    report.insanePairs = insanePairs
+    report.bridgedCycles = bridgedCycles
+    report.stalls = stalls
+    report.filterError = filterError
+  }
+
   /// How much faster than its nominal rate the sound card runs, on Link's clock.
   func driftPPM(on map: ClockMap) -> Double {
     guard crystal > 0, sampleRate > 0 else { return 0 }

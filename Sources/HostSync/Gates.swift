@@ -7,9 +7,6 @@ struct Pulse: BitwiseCopyable {
   private var pacer = Pacer()
   /// Frames of the last pulse that did not fit into its buffer.
   private var remaining = 0
-  private(set) var count: UInt64 = 0
-
-  var late: UInt64 { pacer.late }
 
   init() {}
 
@@ -41,7 +38,6 @@ struct Pulse: BitwiseCopyable {
       let end = frame + Int(Int64(rounding: width))
       buffer.fill(frame..<end, with: 1)
       remaining = max(0, end - window.frames)
-      count &+= 1
     }
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 
 /// Carries a leading host's tempo and beat into the session: another client is timebase master, we read what it
 /// shows in every cycle, and propose what the session must do to be there with it.
@@ -94,7 +95,23 @@ public struct HostFollower: BitwiseCopyable {
   /// `jitter`: how far a good host may show to be from where it is, in microseconds.
   init(jitter: Double = HostLine.jitter) { line = HostLine(jitter: jitter) }
 
-  /// [audio]
+  /// What another client shows as timebase master goes into the session, if it is to lead. [audio]
+  mutating func follow(_ now: borrowing Now, isLeading: Bool, isSound: Bool) -> Proposal? {
+    let shownAt = now.heard.time(atFrame: -Double(now.transport.bbtAge))
+    let seen = Observation(
+      now, isLeading ? now.transport.bbt : nil, at: shownAt, isRolling: now.isRolling, isSound: isSound)
+    return now.isFreewheeling ? pause(seen) : follow(seen)
+  }
+
+  @inline(__always)
+  func report(into report: inout Report) {
+    report.refusedBBT = refused
+    report.hostPhaseError = phaseError
+    report.hostTempo = hostTempo
+    report.correctsPhase = isCorrecting
+    report.proposals = proposals
+  }
+
   mutating func follow(_ now: Observation) -> Proposal? {
     told(look(now), now)
   }
@@ -219,5 +236,13 @@ public struct HostFollower: BitwiseCopyable {
     correctedBy = distance == 0 ? nil : now.heard + time
     let wanted = line.pace + line.tempo * distance / time
     return abs(wanted - 60e6 / now.grid.period) < Self.smallestStep ? nil : .tempo(wanted)
+  }
+}
+
+extension HostFollower.Observation {
+  init(_ now: borrowing Now, _ bbt: BBT?, at heard: Double, isRolling: Bool, isSound: Bool) {
+    self.init(
+      bbt: bbt, isRolling: isRolling, heard: heard, grid: now.grid, quantum: now.settings.quantum,
+      mayForce: now.mayForce, isConnected: now.session.isConnected, isSound: isSound)
   }
 }

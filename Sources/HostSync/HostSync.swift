@@ -17,81 +17,131 @@ import Choices
 // These values are large, and Swift copies one whole for a call that borrows it. So where the audio thread comes by in
 // every cycle, methods that only read are inlined, or `mutating`.
 //
-// Way in: `HostSync.run`, then `CycleTimes` (which time is frame 0?), `Song` (which beat?), `Ticker` (which
-// boundaries fall into this buffer?), `ClickVoice` and `MIDIClock` (what is done there). All [audio].
+// JACK calls back three times for a cycle: `mayRoll` while a transport starts, `run`, and `bbt` for the cycle that comes
+// next, if we are timebase master. All [audio].
 
 /// The state that lasts from one cycle to the next. The audio thread owns it while the client is active.
 public struct HostSync: ~Copyable {
-  var times = CycleTimes()
-  var gridWatch = GridWatch()
-  var song = Song()
+  private var times = CycleTimes()
+  private var freeze = Freeze()
+  private var timebase = TimebaseWatch()
+  private var gridWatch = GridWatch()
+  private var launch = Launch()
+  private var song = Song()
   private var click1 = Click()
   private var click2 = Click()
   private var clock = MIDIClock()
   private var pulse = Pulse()
-  var launch = Launch()
-  var follower = HostFollower()
-  var clockIn = ClockIn()
-  /// `clockIn` has heard something since it was new.
-  var hearsClock = false
+  private var startStop = StartStop()
+  private var follower = HostFollower()
+  private var clockIn = ClockIn()
+  private var tempoRequest = TempoRequest()
   /// A sequencer's clock, start, stop and position, as they came in for the next `run`.
-  var received = MIDIEvents()
-  /// When what came in through `control` in this cycle was sent.
-  var arrived = FrameLine(start: 0, perFrame: 1)
-  var tempoRequest = TempoRequest()
-  static let doubtfulCycles: UInt32 = 3
-  /// What we wrote last as timebase master, whose word the transport shows now, and whose it is to show it.
-  var published: BBT?
-  var shows = Timebase.nobodys
-  var timebase = Timebase.nobodys
-  var cyclesSinceOurs: UInt32 = .max
-  private var freeze = Freeze()
+  private var received = MIDIEvents()
   /// What the last `run` went by; what is asked after it goes by the same.
-  var last: Now?
-  var wasRunning = false
-  /// The start or stop that was told and that the session does not show yet.
-  var toldPlaying: Bool?
+  private var last: Now?
   private var wasRecording = false
   private var droppedEvents: UInt64 = 0
 
   @_noLocks @_noAllocation
   public init() {}
 
-  /// A message that came in through `control` and belongs to a sequencer's clock. Before `run`. [audio]
-  @_noLocks @_noAllocation
-  public mutating func receive(_ event: MIDIEvent) { received.insert(event) }
-
-  /// Decides one cycle. [audio]
+  /// What happens in a cycle. [audio]
   @_noLocks @_noAllocation
   public mutating func run(_ cycle: borrowing Cycle, into outputs: inout Outputs) {
     outputs.clear()
     defer { received.removeAll() }
     guard cycle.frames > 0, cycle.sampleRate > 0 else { return }
-    readTimebase(cycle.transport.bbt)
+    timebase.read(cycle.transport.bbt)
     let line = times.line(of: cycle)
     var now = Now(cycle, &freeze, line: line, perFrame: times.steadyPerFrame, isBack: times.isBack)
+    let here = timebase.position(now)
     let lost = max(0, times.passedFrames &- times.previousFrames)
-    let here = position(now)
     if let entry = song.entry(now, at: here, lostFrames: lost) { now.enterSong(at: entry, &freeze) }
-    last = now
-    arrived = now.line.delayed(by: -Double(now.latencies.control) * now.perFrame)
     gridWatch.update(now.grid, heard: now.heard, passed: times.passedFrames, isCut: now.isCut)
     if gridWatch.isJump { song.rebase(by: gridWatch.movedBeats, now) }
     startSong(now)
     song.follow(now, at: here, lostFrames: lost)
     render(now, cycle.sounds, into: &outputs)
-    passOnRecord(now.settings.records, into: &outputs.events)
-    outputs.proposals.add(passOnStartStop(now))
-    outputs.proposals.add(followHost(now))
-    outputs.proposals.add(followClock(now, sent: outputs.events))
-    if !now.isFreewheeling, let tempo = tempoRequest.take() {
-      outputs.proposals.add(Proposal(.tempo(tempo), at: Micros(rounding: now.heard.start)))
+    propose(now, into: &outputs)
+    report(now, cycle, into: &outputs)
+    last = now
+  }
+
+  /// The slow-sync client's answer for this cycle, asked before `run`: true lets the transport roll in the next.
+  /// [audio]
+  @_noLocks @_noAllocation
+  public mutating func mayRoll(_ cycle: borrowing Cycle) -> Bool {
+    // `run` alone makes a line for the cycle: the last one's goes on.
+    let perFrame = times.steadyPerFrame
+    let line = FrameLine(start: times.start(of: cycle), perFrame: perFrame)
+    let now = Now(cycle, &freeze, line: line, perFrame: perFrame)
+    // A freewheeling server waits for nobody; nor does a host that is the clock for everybody.
+    guard now.cycleMicros > 0, !now.isFreewheeling else { return true }
+    if timebase.leads(now), now.mayForce { return true }
+    let sight = Launch.Sight(now, isSound: true)
+    if !launch.isHolding, now.relocation.holds(sight) {
+      launch.heldRelocation(sight)
+      return false
     }
-    droppedEvents &+= UInt64(outputs.events.dropped)
-    outputs.report.driftPPM = times.driftPPM(on: cycle.clock)
-    outputs.report.oldestBank = min(
-      click1.oldestBank(cycle.sounds.number), click2.oldestBank(cycle.sounds.number))
-    report(now, into: &outputs.report)
+    let here = song.position(atFrame: now.transport.frame, meaning: timebase.position(now), beat: 0)
+    return launch.mayRoll(
+      Launch.Question(
+        sight: sight, songBeat: Beats(here),
+        notBefore: now.session.isPlaying ? Double(now.session.timeOfPlaying.count) : nil,
+        leader: timebase.isForeign ? .none : clockIn.leader(now, launch.start, songBeat: Beats(here)),
+        settings: now.settings.launch, quantum: Beats(now.settings.quantum)))
+  }
+
+  /// What the timebase master writes for the cycle that comes after this one, asked after `run` and about the same. `nextFrame`
+  /// is the transport's frame then; `requested`: what somebody put into a new position. nil: nothing was run yet. [audio]
+  @_noLocks @_noAllocation
+  public mutating func bbt(nextFrame: UInt32, requested: BBT? = nil) -> BBT? {
+    guard let now = last else { return nil }
+    if !now.isFreewheeling {
+      // What a former master left behind is no request to us.
+      if let requested, timebase.wasOursLately {
+        tempoRequest.read(requested.beatsPerMinute, at: now.heard.start)
+      }
+      tempoRequest.show(now.session.tempo, at: now.heard.start)
+    }
+    let next = now.heard.time(atFrame: Double(now.frames))
+    let there = Song.beats(ofFrame: nextFrame, sampleRate: now.sampleRate, period: now.grid.period)
+    let position = song.position(atFrame: nextFrame, meaning: there, beat: now.grid.beat(at: next))
+    let shown = BBT(
+      song: Beats(position), meter: now.settings.meter, beatsPerMinute: now.session.tempo,
+      grace: Beats(Double(now.frames) * now.heard.perFrame / now.grid.period))
+    timebase.published = shown
+    return shown
+  }
+
+  /// A message that came in through `control` and belongs to a sequencer's clock. Before `run`. [audio]
+  @_noLocks @_noAllocation
+  public mutating func receive(_ event: MIDIEvent) { received.insert(event) }
+
+  /// When a message that came in through `control` at this frame of the cycle was sent, on Link's clock. After `run`.
+  @_noLocks @_noAllocation
+  public mutating func arrival(ofFrame frame: UInt32) -> Micros {
+    guard let last else { return Micros(0) }
+    return Micros(rounding: last.sent.time(atFrame: Double(min(frame, last.frames))))
+  }
+}
+
+extension HostSync {
+  /// Lets the song wait for the beat that the launch has chosen, before it sees the transport.
+  private mutating func startSong(_ now: borrowing Now) {
+    guard !now.isFreewheeling else {
+      launch.letGo(now.transport.state)
+      song.landmark = nil
+      return
+    }
+    if let start = launch.start, case .starting = now.transport.state {
+      song.arm(startingAt: start.target.value, origin: Int64(rounding: (start.target - start.songBeat).value))
+    }
+    song.landmark = launch.place(
+      at: now.transport.frame, frameMicros: now.perFrame, beatMicros: now.grid.period)
+    if song.landmark == nil { song.landmark = now.relocation.place(at: now.heard.start) }
+    launch.observe(Launch.Sight(now, isSound: times.isSound))
   }
 
   /// What is heard: each port for its own latency.
@@ -111,18 +161,11 @@ public struct HostSync: ~Copyable {
       into: &outputs.events, window: window(now, latencies.clock, offsets.clock), song: song,
       transport: now.transport, settings: now.settings.clock, isSilenced: now.isFreewheeling,
       passed: times.passedFrames)
-  }
-
-  /// When a message that came in through `control` at this frame of the cycle was sent, on Link's clock. After `run`.
-  @_noLocks @_noAllocation
-  public mutating func arrival(ofFrame frame: UInt32) -> Micros {
-    Micros(rounding: arrived.time(atFrame: Double(min(frame, last?.frames ?? 0))))
-  }
-
-  private mutating func passOnRecord(_ records: Bool, into events: inout MIDIEvents) {
-    guard records != wasRecording else { return }
-    wasRecording = records
-    events.insert(MIDIEvent(frame: 0, machineControl: records ? MIDI.recordStrobe : MIDI.recordExit))
+    if now.settings.records != wasRecording {
+      wasRecording = now.settings.records
+      let command = wasRecording ? MIDI.recordStrobe : MIDI.recordExit
+      outputs.events.insert(MIDIEvent(frame: 0, machineControl: command))
+    }
   }
 
   @inline(__always)
@@ -132,53 +175,40 @@ public struct HostSync: ~Copyable {
       correction: gridWatch.correction, isJump: gridWatch.isJump, isCut: now.isCut)
   }
 
-  /// The question is asked before `run`, which alone makes a line for the cycle: the last one's goes on.
-  mutating func now(extrapolatedTo cycle: borrowing Cycle) -> Now {
-    let perFrame = times.steadyPerFrame
-    return Now(
-      cycle, &freeze, line: FrameLine(start: times.start(of: cycle), perFrame: perFrame), perFrame: perFrame)
+  /// What the session should change to.
+  private mutating func propose(_ now: borrowing Now, into outputs: inout Outputs) {
+    outputs.proposals.add(startStop.follow(now, launch.start))
+    outputs.proposals.add(follower.follow(now, isLeading: timebase.leads(now), isSound: times.isSound))
+    outputs.proposals.add(clockIn.follow(now, received, sent: outputs.events, isSound: times.isSound))
+    if !now.isFreewheeling, let tempo = tempoRequest.take() {
+      outputs.proposals.add(Proposal(.tempo(tempo), at: Micros(rounding: now.heard.start)))
+    }
   }
 
-  private mutating func report(_ now: borrowing Now, into report: inout Report) {
-    let heard = now.heard.start
-    let sessionBeat = now.grid.beat(at: heard)
-    let quantum = now.settings.quantum
-    report.sessionBeat = sessionBeat
-    report.phase = quantum > 0 ? sessionBeat - quantum * Double(Int64(flooring: sessionBeat / quantum)) : 0
-    report.isRolling = song.isRolling
-    report.isWaiting = song.isWaiting
-    report.songBeat =
-      song.isRolling || song.isWaiting ? song.songBeat(of: sessionBeat) : song.standing
-    let whole = Int64(flooring: report.songBeat)
-    let perBar = now.settings.meter.beats
-    report.bar = Ticker.floorDivide(whole, perBar) &+ 1
-    report.beat = Int32(truncatingIfNeeded: Ticker.floorRemainder(whole, perBar)) &+ 1
-    report.tempo = now.session.tempo
-    report.clicks = click1.count
-    report.clocks = clock.count
-    report.pulses = pulse.count
-    report.lateEvents = click1.late &+ click2.late &+ clock.late &+ pulse.late
-    report.skippedEvents = click1.skipped &+ click2.skipped
-    report.jumps = gridWatch.jumps
-    report.droppedMIDIEvents = droppedEvents
-    report.wrappedPositions = clock.wrapped
-    report.stolenVoices = click1.stolen &+ click2.stolen
-    report.lostCycles = times.lostCycles
-    report.insanePairs = times.insanePairs
-    report.bridgedCycles = times.bridgedCycles
-    report.stalls = times.stalls
-    report.filterError = times.filterError
-    reportHost(now, into: &report)
-    report.proposals = follower.proposals &+ clockIn.follower.proposals
-    if case .midi = now.settings.lead {
-      report.hostPhaseError = clockIn.follower.phaseError
-      report.hostTempo = clockIn.follower.hostTempo
-      report.correctsPhase = clockIn.follower.isCorrecting
+  /// What there is to tell.
+  private mutating func report(
+    _ now: borrowing Now, _ cycle: borrowing Cycle, into outputs: inout Outputs
+  ) {
+    times.report(on: cycle.clock, into: &outputs.report)
+    droppedEvents &+= UInt64(outputs.events.dropped)
+    outputs.report.droppedMIDIEvents = droppedEvents
+    outputs.report.sessionBeat = now.grid.beat(at: now.heard.start)
+    outputs.report.tempo = now.session.tempo
+    outputs.report.jumps = gridWatch.jumps
+    outputs.report.tempoRequests = tempoRequest.count
+    outputs.report.moment = Moment(now)
+    song.report(now, into: &outputs.report)
+    launch.report(into: &outputs.report)
+    timebase.report(now, into: &outputs.report)
+    if !now.isFreewheeling, song.isRolling, !timebase.isForeign {
+      outputs.report.hostLag = song.lag.micros
     }
-    report.clockInState = clockIn.loop.state
-    report.clockInTempo = clockIn.loop.beatsPerMinute
-    report.clockInRuns = clockIn.loop.isRunning
-    report.lostClocks = clockIn.loop.missed
-    report.isClockInEcho = clockIn.isEcho
+    outputs.report.clicks = click1.count
+    outputs.report.skippedEvents = click1.skipped &+ click2.skipped
+    outputs.report.wrappedPositions = clock.wrapped
+    outputs.report.oldestBank = min(
+      click1.oldestBank(cycle.sounds.number), click2.oldestBank(cycle.sounds.number))
+    follower.report(into: &outputs.report)
+    clockIn.report(now, into: &outputs.report)
   }
 }

@@ -151,9 +151,7 @@ struct Launch: BitwiseCopyable {
   }
 
   /// What we held of a relocation ourselves was not the others' doing.
-  mutating func heldRelocation(until rollsAt: Double, cycleMicros: Double) {
-    relocatingSince = rollsAt - cycleMicros
-  }
+  mutating func heldRelocation(_ sight: Sight) { relocatingSince = sight.heard }
 
   private mutating func take(_ next: Stage) {
     stage = next
@@ -164,6 +162,16 @@ struct Launch: BitwiseCopyable {
       wish.follow(start.wish)
     case .puttingBack(let start, _, _): wish.follow(start.wish)
     }
+  }
+
+  @inline(__always)
+  func report(into report: inout Report) {
+    report.isHolding = isHolding
+    report.launches = count
+    report.launchError = error
+    report.movedLaunches = moved
+    report.othersTake = others.micros
+    report.wish = wish
   }
 
   // MARK: the steps

@@ -41,10 +41,7 @@ struct MIDIClock: BitwiseCopyable {
   private var standingFrame: UInt32?
   private var pendingPosition: Double?
   private var framesSincePosition: Int64 = .max / 2
-  private(set) var count: UInt64 = 0
   private(set) var wrapped: UInt64 = 0
-
-  var late: UInt64 { pacer.late }
 
   init() {}
 
@@ -172,7 +169,6 @@ struct MIDIClock: BitwiseCopyable {
         guard let frame else { return }
         pacer.use(in: window)
         events.insert(MIDIEvent(frame: UInt32(frame), status: MIDI.clock))
-        count &+= 1
       } else {
         guard pacer.exactPlace(in: window) < Double(window.frames) - 0.5 else { return }
         pacer.pass()

@@ -36,6 +36,13 @@ public struct Moment: Sendable, BitwiseCopyable {
     self.sampleRate = sampleRate
   }
 
+  init(_ now: borrowing Now) {
+    self.init(
+      number: now.number, frame: now.transport.frame, frames: now.frames,
+      heard: FrameLine(start: now.heard.start, perFrame: now.perFrame), due: now.line.start,
+      period: now.grid.period, sampleRate: now.sampleRate)
+  }
+
   /// Microseconds of a cycle.
   public var cycle: Double {
     @_noLocks @_noAllocation get { Double(frames) * heard.perFrame }

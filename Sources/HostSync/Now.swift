@@ -54,6 +54,12 @@ struct Now: BitwiseCopyable {
     isCut = true
   }
 
+  /// When what comes in through `control` was sent.
+  var sent: FrameLine { line.delayed(by: -Double(latencies.control) * perFrame) }
+
+  /// A leader may move the session's grid: nobody else is in the session, or the user says that the host is the clock.
+  var mayForce: Bool { settings.hostIsTheClock || !session.isConnected }
+
   /// Microseconds of this cycle.
   var cycleMicros: Double { Double(frames) * perFrame }
 

@@ -10,7 +10,6 @@ struct Pacer: BitwiseCopyable {
   /// Frames since the beginning to frame 0 of this buffer, and to the last boundary that was used.
   private var elapsed = 0.0
   private var last = -Double.infinity
-  private(set) var late: UInt64 = 0
 
   /// The next boundary.
   var next: Int64 { ticker.next }
@@ -43,10 +42,7 @@ struct Pacer: BitwiseCopyable {
 
   /// The next boundary is used, at the frame that was given.
   mutating func use(in window: Window) {
-    let exact = exactPlace(in: window)
-    let paced = pacedPlace(in: window)
-    if paced - exact > 1.5 { late &+= 1 }
-    last = elapsed + paced
+    last = elapsed + pacedPlace(in: window)
     ticker.pass()
   }
 

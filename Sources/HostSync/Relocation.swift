@@ -31,11 +31,11 @@ public struct Relocation: Sendable, BitwiseCopyable {
     self.askAt = askAt
   }
 
-  /// Whether the transport has to wait for its cycle. `rollsAt` is when the next cycle is heard.
-  func holds(_ transport: Transport, rollsAt: Double, period: Double) -> Bool {
-    guard case .starting = transport.state, transport.frame == place.frame else { return false }
-    let left = heardAt - rollsAt
-    return left > period / 2 && left < Self.longestHold
+  /// Whether the transport has to wait for its cycle.
+  func holds(_ sight: Launch.Sight) -> Bool {
+    guard case .starting = sight.state, sight.frame == place.frame else { return false }
+    let left = heardAt - sight.rollsAt
+    return left > sight.cycleMicros / 2 && left < Self.longestHold
   }
 
   /// The place, near its moment.

@@ -18,10 +18,6 @@ public struct Report: Sendable, BitwiseCopyable {
   public var tempo = 0.0
 
   public var clicks: UInt64 = 0
-  public var clocks: UInt64 = 0
-  public var pulses: UInt64 = 0
-  /// Sounded or sent later than due, because time was corrected past them.
-  public var lateEvents: UInt64 = 0
   /// Boundaries that were passed over because the session jumped.
   public var skippedEvents: UInt64 = 0
   /// Times that the session's beat was not where it was expected, by more than half a beat.
@@ -29,8 +25,6 @@ public struct Report: Sendable, BitwiseCopyable {
   public var droppedMIDIEvents: UInt64 = 0
   /// Song positions that did not fit MIDI's 14 bits.
   public var wrappedPositions: UInt64 = 0
-  /// Voices ended early because too many sounded at once.
-  public var stolenVoices: UInt64 = 0
 
   /// Cycles that passed without us.
   public var lostCycles: UInt64 = 0
@@ -50,8 +44,6 @@ public struct Report: Sendable, BitwiseCopyable {
   public var launches: UInt64 = 0
   /// The first rolling frame of the last launch against its beat, in microseconds; late is positive.
   public var launchError = 0.0
-  /// Launches whose wait was cut short because it had become too long.
-  public var shortenedLaunches: UInt64 = 0
   /// Launches that were moved to a later boundary because another client was not ready.
   public var movedLaunches: UInt64 = 0
   /// How long other slow clients have been seen to take for a start, in microseconds.
@@ -63,7 +55,7 @@ public struct Report: Sendable, BitwiseCopyable {
   /// When and where this cycle is.
   public var moment = Moment()
   /// What the transport shows as bar and beat in this cycle.
-  public var timebase = Timebase.nobodys
+  public var timebase = Timebase.none
   public var shown: BBT?
   /// Tempos that other clients asked of us as timebase master, by repositioning.
   public var tempoRequests: UInt64 = 0
@@ -80,8 +72,6 @@ public struct Report: Sendable, BitwiseCopyable {
   /// The sequencer's clock at `control`, while it leads.
   public var clockInState = ClockLoop.State.silent
   public var clockInTempo = 0.0
-  /// It was started, and so its beats have numbers.
-  public var clockInRuns = false
   /// Clocks that it left out.
   public var lostClocks: UInt64 = 0
   /// It is our own, which comes back.
@@ -108,20 +98,15 @@ extension Report {
   @_noLocks @_noAllocation
   public mutating func countOn(from before: Report) {
     clicks &+= before.clicks
-    clocks &+= before.clocks
-    pulses &+= before.pulses
-    lateEvents &+= before.lateEvents
     skippedEvents &+= before.skippedEvents
     jumps &+= before.jumps
     droppedMIDIEvents &+= before.droppedMIDIEvents
     wrappedPositions &+= before.wrappedPositions
-    stolenVoices &+= before.stolenVoices
     lostCycles &+= before.lostCycles
     insanePairs &+= before.insanePairs
     bridgedCycles &+= before.bridgedCycles
     stalls &+= before.stalls
     launches &+= before.launches
-    shortenedLaunches &+= before.shortenedLaunches
     movedLaunches &+= before.movedLaunches
     tempoRequests &+= before.tempoRequests
     refusedBBT &+= before.refusedBBT
@@ -129,11 +114,4 @@ extension Report {
     lostClocks &+= before.lostClocks
     wish.number &+= before.wish.number
   }
-}
-
-/// Whose bar and beat JACK's transport shows.
-public enum Timebase: UInt8, Sendable, BitwiseCopyable {
-  case nobodys
-  case ours
-  case anothers
 }

@@ -17,7 +17,6 @@ struct Ticker: BitwiseCopyable {
     var number: Int64
     /// Within the buffer.
     var frame: Int
-    var isLate: Bool
   }
 
   private(set) var perBeat: Int64 = 0
@@ -26,7 +25,6 @@ struct Ticker: BitwiseCopyable {
   /// Where the last buffer ended, in beats.
   private var end = 0.0
   private var taken = 0
-  private(set) var late: UInt64 = 0
   private(set) var skipped: UInt64 = 0
 
   init() {}
@@ -58,11 +56,11 @@ struct Ticker: BitwiseCopyable {
   mutating func take(from window: Window) -> Tick? {
     guard taken < Self.limit else { return nil }
     taken += 1
-    if let number = takeLate(from: window) { return Tick(number: number, frame: 0, isLate: true) }
+    if let number = takeLate(from: window) { return Tick(number: number, frame: 0) }
     let frame = Window.nearest(position(in: window))
     guard frame < window.frames else { return nil }
     defer { next = next &+ 1 }
-    return Tick(number: next, frame: frame, isLate: false)
+    return Tick(number: next, frame: frame)
   }
 
   /// What should have sounded before this buffer. Of several boundaries only one is given: the last whole beat,
@@ -85,8 +83,6 @@ struct Ticker: BitwiseCopyable {
       guard chosen % perBeat == 0 else { return nil }
       if next % perBeat != 0 { next = next &+ 1 }
     }
-    // Within a frame it is the two lines' difference at the seam of two buffers.
-    if delay > 1.5 * window.line.perFrame { late &+= 1 }
     return chosen
   }
 

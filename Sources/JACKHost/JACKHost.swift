@@ -142,7 +142,7 @@ extension JACKHost {
   private func locate(_ frame: UInt32, on running: RunningClient, _ report: Report) {
     let seconds = Double(frame) / Double(max(1, server.sampleRate))
     let there = bbt(of: Beats(seconds * report.tempo / 60), report)
-    running.locate(frame, showing: report.timebase == .anothers ? nil : there)
+    running.locate(frame, showing: report.timebase == .foreign ? nil : there)
   }
 
   /// How we show a place in the song.

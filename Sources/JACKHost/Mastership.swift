@@ -97,10 +97,10 @@ public struct Mastership {
     case (.master, .master):
       return watch(seen, at: now)
     case (.master, .follower):
-      if isSustained(seen.shown == .nobodys, at: now) { standing = .vacant }
+      if isSustained(seen.shown == .none, at: now) { standing = .vacant }
       return .nothing
     case (.master, .vacant):
-      if isSustained(seen.shown == .anothers, at: now) { standing = .follower }
+      if isSustained(seen.shown == .foreign, at: now) { standing = .follower }
       return .nothing
     }
   }
@@ -115,8 +115,8 @@ public struct Mastership {
 
   private mutating func watch(_ seen: Observation, at now: Micros) -> Action {
     let isForgotten = seen.isRolling && seen.calls == lastCalls && seen.cycles != lastCycles
-    if isSustained(isForgotten || seen.shown == .anothers, at: now) {
-      standing = seen.shown == .nobodys ? .vacant : .follower
+    if isSustained(isForgotten || seen.shown == .foreign, at: now) {
+      standing = seen.shown == .none ? .vacant : .follower
       return .nothing
     }
     // While the transport stands nobody calls the master; asking anew makes JACK do it (facts: jack 5).

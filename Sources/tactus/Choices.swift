@@ -166,9 +166,9 @@ extension SurfaceState {
     corrections = host.corrections
     timebase =
       switch report.timebase {
-      case .nobodys: .nobody
+      case .none: .nobody
       case .ours: .tactus
-      case .anothers: .other("another client")
+      case .foreign: .other("another client")
       }
     // Both at the same frame, and the song begins on a beat.
     let origin = Beats((report.sessionBeat - report.songBeat).rounded())
@@ -205,7 +205,7 @@ extension SurfaceState {
   private func leader(_ report: Report) -> ControlSurface.Lead {
     switch (lead, report.timebase) {
     case (.midi, _): report.clockInState == .locked && !report.isClockInEcho ? .midi : .link
-    case (.host, .anothers), (.auto, .anothers): .host
+    case (.host, .foreign), (.auto, .foreign): .host
     case (.link, _), (.host, _), (.auto, _): .link
     }
   }

@@ -192,7 +192,7 @@ final class Studio {
     choices.apply(to: &host.relocator)
     host.timebaseWish =
       choices.lead == .auto
-      ? report.timebase == .anothers ? .nobody : .master : desk.wantsTimebase ? .master : .nobody
+      ? report.timebase == .foreign ? .nobody : .master : desk.wantsTimebase ? .master : .nobody
     for wish in desk.takeWishes() {
       guard fulfil(wish, on: host, report) else { return false }
     }

@@ -18,7 +18,7 @@ extension SurfaceState {
   /// A locate lands on the grid that a start would wait for.
   func command(toGoTo place: Place, _ report: Report, sampleRate: Int) -> TransportCommand {
     let rate = Double(sampleRate)
-    if report.timebase == .anothers, let frame = report.frame(of: place, sampleRate: rate) {
+    if report.timebase == .foreign, let frame = report.frame(of: place, sampleRate: rate) {
       return .locate(frame: frame)
     }
     let microsPerBeat = Double(tempo.clamped.microsPerBeat)

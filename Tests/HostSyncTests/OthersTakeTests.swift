@@ -99,9 +99,11 @@ struct OthersTakeTests {
           number: 0, frame: 480_000, frames: frames, heard: FrameLine(start: 1e9, perFrame: 1e6 / 48_000),
           due: 1e9, period: 500_000, sampleRate: 48_000)
         let plan = Relocation.meeting(1e9 + 4e6, SongPlace(frame: 96_000, beat: 4), from: now)
-        let transport = Transport(state: .starting, frame: plan.place.frame)
+        let sight = Launch.Sight(
+          state: .starting, frame: plan.place.frame, grid: Grid(origin: 0, period: 500_000),
+          heard: plan.askAt + cycle, cycleMicros: cycle, frameMicros: 1e6 / 48_000)
         // JACK's first question comes in the second cycle.
-        #expect(plan.holds(transport, rollsAt: plan.askAt + 2 * cycle, period: cycle), "\(take) \(frames)")
+        #expect(plan.holds(sight), "\(take) \(frames)")
         #expect(plan.place(at: plan.askAt) != nil)
       }
     }

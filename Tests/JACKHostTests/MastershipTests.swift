@@ -13,7 +13,7 @@ private struct Stage {
   var isRolling = true
   var tempo = 120.0, shownTempo = 0.0
   /// Who is called and whose bar and beat is shown.
-  var master = Timebase.nobodys
+  var master = Timebase.none
   var wish = Mastership.Wish.master
   var refuses = false
   /// PipeWire: a refused wish looks granted.
@@ -35,7 +35,7 @@ private struct Stage {
       guard action != .nothing else { continue }
       asks.append(action)
       if case .ask = action { grant() }
-      if action == .release { master = .nobodys }
+      if action == .release { master = .none }
     }
   }
 
@@ -71,7 +71,7 @@ private struct Stage {
   @Test func aRefusalMakesUsAFollowerAndWeDoNotAskAgain() {
     for silently in [false, true] {
       var stage = Stage()
-      stage.master = .anothers
+      stage.master = .foreign
       stage.refuses = !silently
       stage.refusesSilently = silently
       stage.run(milliseconds: 480)
@@ -86,7 +86,7 @@ private struct Stage {
       var stage = Stage()
       stage.isRolling = isRolling
       stage.run(milliseconds: 1000)
-      stage.master = .anothers
+      stage.master = .foreign
       stage.run(milliseconds: 300)
       #expect(stage.mastership.standing == .follower)
       stage.run(milliseconds: 5000)
@@ -97,9 +97,9 @@ private struct Stage {
   @Test func aMasterThatLeavesIsNoticedAndItsPlaceStaysFreeUntilAsked() {
     var stage = Stage()
     stage.run(milliseconds: 1000)
-    stage.master = .anothers
+    stage.master = .foreign
     stage.run(milliseconds: 1000)
-    stage.master = .nobodys
+    stage.master = .none
     stage.run(milliseconds: 300)
     #expect(stage.mastership.standing == .vacant)
     stage.run(milliseconds: 2000)
@@ -112,7 +112,7 @@ private struct Stage {
   @Test func oneCycleOfNonsenseAfterALocateIsNoDisplacement() {
     var stage = Stage()
     stage.run(milliseconds: 1000)
-    stage.master = .anothers
+    stage.master = .foreign
     stage.run(milliseconds: 20)
     stage.master = .ours
     stage.run(milliseconds: 1000)

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Choices
+
+/// Whose bar and beat JACK's transport shows.
+public enum Timebase: UInt8, Sendable, BitwiseCopyable {
+  case none
+  case ours
+  case foreign
+}
+
+/// What we last wrote as timebase master, whose bar and beat are shown now, and who is master.
+struct TimebaseWatch: BitwiseCopyable {
+  /// For so many cycles after ours something foreign may be shown though we are master.
+  static let doubtfulCycles = 3
+
+  var published: BBT?
+  private var shows = Timebase.none
+  private(set) var master = Timebase.none
+  private var doubtful = 0
+
+  var isForeign: Bool { if case .foreign = master { true } else { false } }
+
+  var wasOursLately: Bool { doubtful > 0 }
+
+  /// Another client is master, and the user lets it lead.
+  @inline(__always)
+  func leads(_ now: borrowing Now) -> Bool {
+    switch now.settings.lead {
+    case .link, .midi: false
+    case .host, .auto: isForeign
+    }
+  }
+
+  /// What this cycle shows. What comes with a locate, ours above all, is shown for a cycle though nobody took the timebase,
+  /// and a master that was late shows old news: another is master who stays.
+  mutating func read(_ shown: BBT?) {
+    if case .ours = shows { doubtful = Self.doubtfulCycles } else { doubtful = max(0, doubtful - 1) }
+    guard let shown else {
+      shows = .none
+      master = .none
+      return
+    }
+    if let published, shown.isCopy(of: published) { shows = .ours } else { shows = .foreign }
+    master = shows
+    if case .foreign = shows, wasOursLately { master = .ours }
+  }
+
+  /// The song's beat that the transport's frame means: a foreign master's word for it, else the frame at the
+  /// session's tempo.
+  ///
+  /// While the transport stands, a beat must come out as that beat although ticks are cut off and frames rounded: a
+  /// start a hair behind it would leave it out. What came with a locate is shown for a cycle like a master's word, and
+  /// where it agrees with the frame, the frame tells more.
+  @inline(__always)
+  func position(_ now: borrowing Now) -> Double {
+    let period = now.grid.period
+    let transport = now.transport
+    var position = Song.beats(ofFrame: transport.frame, sampleRate: now.sampleRate, period: period)
+    let isStanding = !now.isRolling
+    if case .foreign = shows, let bbt = transport.bbt,
+      let told = isStanding ? bbt.standingBeats : bbt.beats,
+      abs(told - position) * Double(BBT.publishedTicksPerBeat) > 1
+    {
+      position = told
+    }
+    guard isStanding else { return position }
+    let whole = Double(Int64(rounding: position))
+    // Half a frame, and what the arithmetic adds.
+    let hair = 0.51e6 / Double(max(1, now.sampleRate)) / period
+    return abs(position - whole) <= hair ? whole : position
+  }
+
+  @inline(__always)
+  func report(_ now: borrowing Now, into report: inout Report) {
+    report.timebase = master
+    report.shown = now.transport.bbt
+    if let published { report.shownTempo = published.beatsPerMinute }
+  }
+}
