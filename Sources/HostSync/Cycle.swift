@@ -48,6 +48,9 @@ struct Freeze: BitwiseCopyable {
   private var frozen: SessionState?
   /// What is exported counts from its own frames: so many microseconds later than the session's are its beats.
   private var shift = 0.0
+  /// How much later than through JACK other clients are heard: latencies are for ears, and JACK takes connections away in
+  /// the middle of an export.
+  private var delay = 0.0
 
   init() {}
 
@@ -63,6 +66,12 @@ struct Freeze: BitwiseCopyable {
   }
 
   func grid(of session: SessionState) -> Grid { Grid(session.timeline).later(by: shift) }
+
+  /// Microseconds from a frame's time in JACK until it is heard; `present` as JACK says now. After `session`.
+  mutating func delay(_ present: Double) -> Double {
+    if frozen == nil { delay = present }
+    return delay
+  }
 
   /// A song is entered at `position`, while the server freewheels: from now on it is in phase with the beats.
   mutating func align(_ grid: Grid, at time: Double, with position: Double) {

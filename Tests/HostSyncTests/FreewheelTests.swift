@@ -72,6 +72,26 @@ struct FreewheelTests {
     #expect(studio.runEdges.map(\.value) == [1])
   }
 
+  /// What is exported lies on the song's frames: latencies and offsets are for ears, and JACK changes them in the middle.
+  @Test(arguments: [0, 512, 4096] as [UInt32])
+  func anExportedClickIsWhereTheSongsBeatIs(latency: UInt32) {
+    let studio = Studio(tempo: 125)
+    studio.settings.click.isOn = true
+    studio.settings.click.when = .rolling
+    studio.settings.offsets.click1 = Micros(7_000)
+    studio.latencies.physical = 512
+    studio.latencies.click1 = latency
+    studio.play(seconds: 1)
+    studio.isFreewheeling = true
+    studio.transport = Transport(state: .rolling, frame: 0)
+    let first = studio.frame
+    studio.play(seconds: 2)
+    studio.latencies.click1 = 0
+    studio.latencies.physical = 2048
+    studio.play(seconds: 2)
+    #expect(studio.clicks.map { $0.frame - first } == (0...8).map { $0 * 23_040 })
+  }
+
   /// The frames of an export are its only time: bar 1 is where the song begins, whatever the session's phase is.
   @Test(arguments: [0, 100_001, 4_294_900_000] as [UInt32], [0.0, 0.37, 0.5, 0.81])
   func whatIsExportedCountsFromItsOwnFrames(frame: UInt32, phase: Double) {

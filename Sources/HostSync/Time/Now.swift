@@ -42,7 +42,8 @@ struct Now: BitwiseCopyable {
     grid = freeze.grid(of: session)
     self.perFrame = perFrame
     self.line = line
-    heard = Self.heard(line, perFrame, latencies.physical, settings.offsets.transport)
+    let delay = Double(latencies.physical) * perFrame + Double(settings.offsets.transport.count)
+    heard = line.delayed(by: freeze.delay(delay))
     isCut = isBack
   }
 
@@ -65,15 +66,8 @@ struct Now: BitwiseCopyable {
 
   var isRolling: Bool { if case .rolling = transport.state { true } else { false } }
 
-  /// When the cycle's frames are heard through a port.
+  /// When the cycle's frames are heard through a port. What is exported lies on the song's frames, whatever its port.
   func heard(through latency: UInt32, _ offset: Micros) -> FrameLine {
-    Self.heard(line, perFrame, latency, offset)
-  }
-
-  @inline(__always)
-  private static func heard(_ line: FrameLine, _ perFrame: Double, _ latency: UInt32, _ offset: Micros)
-    -> FrameLine
-  {
-    line.delayed(by: Double(latency) * perFrame + Double(offset.count))
+    isFreewheeling ? heard : line.delayed(by: Double(latency) * perFrame + Double(offset.count))
   }
 }
