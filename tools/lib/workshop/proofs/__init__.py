@@ -10,6 +10,7 @@ know nothing of each other, and that each of them fails when such a sin is plant
                 each (8), while everything around it changes: Link peers, OSC, transport, connections, periods
 Without names, all. Ends with 0 if every proof held and every planted sin was found."""
 
+import glob
 import os
 import re
 import struct
@@ -128,7 +129,7 @@ def counter_reach(scratch: str) -> Missed:
 def play(scratch: str, *flags: str) -> "subprocess.CompletedProcess[str]":
     objects = []
     for name in ["BeatMath", "Choices", "HostSync"]:
-        sources = [f"{ROOT}/Sources/{name}/{file}" for file in sorted(os.listdir(f"{ROOT}/Sources/{name}"))]
+        sources = sorted(glob.glob(f"{ROOT}/Sources/{name}/**/*.swift", recursive=True))
         target = f"{scratch}/{name}.o"
         if not os.path.exists(target):
             must([*EMBEDDED, "-I", scratch, "-module-name", name, "-emit-module", "-emit-module-path",
