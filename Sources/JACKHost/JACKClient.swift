@@ -77,7 +77,7 @@ public final class JACKClient {
 
   private static func open(_ name: String, _ server: String?) throws(JACKError) -> OpaquePointer {
     var status = JackStatus(rawValue: 0)
-    guard let handle = cjack_client_open(name, JackNoStartServer, &status, server) else {
+    guard let handle = Question.ask({ cjack_client_open(name, JackNoStartServer, &status, server) }) else {
       throw JACKError(status: status, server: server ?? defaultServer)
     }
     return handle

@@ -64,7 +64,10 @@ public final class JACKHost {
   /// Registers the ports and lets the audio thread run.
   public func start(at now: Micros) throws(JACKError) {
     guard case .open(let client) = state else { return }
-    state = .running(try RunningClient(client: client, shared: exchange.shared, at: now))
+    state = .running(
+      try Question.ask { () throws(JACKError) in
+        try RunningClient(client: client, shared: exchange.shared, at: now)
+      })
   }
 
   /// Leaves the server. Nothing brings it back. One that does not answer is left to itself after two seconds, and at once
@@ -80,24 +83,6 @@ public final class JACKHost {
   deinit {
     close()
   }
-}
-
-public enum JACKEvent: Equatable, Sendable {
-  /// The server is gone; the reason is JACK's own. We go on trying to come back.
-  case serverLost(reason: String)
-  case serverReturned(ServerDescription)
-  /// JACK does not answer: no cycle for a second and a half. Nothing is asked of it until it does again.
-  case serverSilent
-  case serverAnswers
-  /// The whole process was stopped for so long. We leave the server, and come back.
-  case stoodStill(Micros)
-  /// It was to be started again after we had stepped out. We go on trying to come back.
-  case serverNotStarted(JACKError)
-  case periodChanged(frames: Int)
-  case sampleRateChanged(Int)
-  case freewheel(Bool)
-  case latenciesChanged(PortLatencies)
-  case timebase(Mastership.Standing)
 }
 
 extension JACKHost {
@@ -133,7 +118,7 @@ extension JACKHost {
     case .jump(let frame, let beat, let step) where report.isRolling && report.timebase == .ours:
       relocator.locate(frame: frame, beat: beat, step: step, from: report)
     case .locate(let frame), .jump(let frame, _, _): locate(frame, on: running, report)
-    case .play, .stop, .stopOn: running.command(command)
+    case .play, .stop, .stopOn: Question.ask { running.command(command) }
     }
     haste = Self.hastySteps
   }
@@ -142,7 +127,7 @@ extension JACKHost {
   private func locate(_ frame: UInt32, on running: RunningClient, _ report: Report) {
     let seconds = Double(frame) / Double(max(1, server.sampleRate))
     let there = bbt(of: Beats(seconds * report.tempo / 60), report)
-    running.locate(frame, showing: report.timebase == .foreign ? nil : there)
+    Question.ask { running.locate(frame, showing: report.timebase == .foreign ? nil : there) }
   }
 
   /// How we show a place in the song.
@@ -165,7 +150,9 @@ extension JACKHost {
   /// Becomes timebase master in place of whoever is.
   public func takeTimebase(at now: Micros) {
     timebaseWish = .master
-    if case .running(let running) = state, running.isPrompt { running.takeTimebase(at: now) }
+    if case .running(let running) = state, running.isPrompt {
+      Question.ask { running.takeTimebase(at: now) }
+    }
   }
 
   /// Connects these as soon as both ports are there, each once: what is cut after that stays cut. False if they are
@@ -217,7 +204,7 @@ extension JACKHost {
       return [.stoodStill(gap)]
     }
     guard running.isPrompt else { return [] }
-    return look(after: running, exchange.shared.pointee.board.take(), at: now)
+    return Question.ask { look(after: running, exchange.shared.pointee.board.take(), at: now) }
   }
 
   private func look(after running: RunningClient, _ notices: Notices, at now: Micros) -> [JACKEvent] {
@@ -288,14 +275,13 @@ extension JACKHost {
     } catch {
       return mayStart ? [.serverNotStarted(error)] : []
     }
-    guard let running = try? RunningClient(client: client, shared: exchange.shared, at: now) else {
-      return []
-    }
+    let running = try? Question.ask { try RunningClient(client: client, shared: exchange.shared, at: now) }
+    guard let running else { return [] }
     state = .running(running)
     server = client.description
     serverWasStarted = client.serverWasStarted
     patchbay.serverReturned(at: now)
-    patchbay.step(on: running, graphChanged: true, at: now)
+    Question.ask { patchbay.step(on: running, graphChanged: true, at: now) }
     return [.serverReturned(server), .latenciesChanged(running.latencies)]
   }
 }

@@ -150,7 +150,8 @@ extension RunningClient {
 
   func watch(_ report: Report, at now: Micros) -> Watchdog.Finding {
     watchdog.look(
-      cycles: shared.pointee.cycles.load(ordering: .relaxed), of: report.moment.cycle, at: now)
+      cycles: shared.pointee.cycles.load(ordering: .relaxed), of: report.moment.cycle, at: now,
+      waited: Question.totalWait)
   }
 
   var standing: Mastership.Standing { mastership.standing }

@@ -27,16 +27,20 @@ struct Watchdog {
   private var cycles: UInt?
   private var lastCycle = Micros.zero
   private var lastLook = Micros.zero
+  private var lastWait = Micros.zero
   private(set) var isSilent = false
   /// It has just had a cycle: what is asked now is answered.
   private(set) var isPrompt = false
 
-  /// One look, every 20 ms or so. `cycle`: a cycle's microseconds, 0 if unknown.
-  mutating func look(cycles now: UInt, of cycle: Double, at time: Micros) -> Finding {
+  /// One look, every 20 ms or so. `cycle`: a cycle's microseconds, 0 if unknown. `waited`: how long in all JACK was waited
+  /// for, which is no standstill of ours.
+  mutating func look(cycles now: UInt, of cycle: Double, at time: Micros, waited: Micros) -> Finding {
     let gap = time - lastLook
+    let lost = gap - (waited - lastWait)
     let passed = cycles.map { now &- $0 }
     cycles = now
     lastLook = time
+    lastWait = waited
     guard let passed else {
       lastCycle = time
       return .nothing
@@ -44,7 +48,7 @@ struct Watchdog {
     if gap > Self.longestGap {
       lastCycle = time
       // If the audio thread went on meanwhile, only this thread was busy.
-      if Double(passed) * cycle < Double(gap.count) / 2 { return .standstill(gap) }
+      if lost > Self.longestGap, Double(passed) * cycle < Double(lost.count) / 2 { return .standstill(lost) }
     }
     if passed > 0 { lastCycle = time }
     let silence = time - lastCycle

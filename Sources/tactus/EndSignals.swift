@@ -16,9 +16,10 @@ struct EndSignals {
   private static let save = Atomic(false)
   private var set = sigset_t()
 
-  /// The first thing that the program does: until it knows what it is, nothing may kill it that is not meant to.
+  /// The first thing that the program does: until it knows what it is, nothing may kill it that is not meant to. Nor is it
+  /// stopped for writing in the background (`stty tostop`): all of JACK would wait for it.
   static func hold() {
-    var all = Self.set([SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGUSR1, wakeUp])
+    var all = Self.set([SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGTTOU, SIGUSR1, wakeUp])
     pthread_sigmask(SIG_BLOCK, &all, nil)
   }
 

@@ -1,26 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
+import JACKHost
 import Synchronization
 
 /// The thread that hears of the end. Once asked, the main thread ends the program in its own time; asked again, or when
 /// that takes too long, it is ended here and at once, with what an end needs nothing of JACK for.
 ///
 /// A JACK server that is stopped, or waits for another client, answers nobody, and libjack then waits for ever:
-/// nothing that hangs so can be interrupted, only left.
+/// nothing that hangs so can be interrupted, only left. That the main thread hangs is seen here, too.
 enum LastResort {
   /// What comes so soon is the same question: timeout(1) asks a program and then its group, a shell and its terminal
   /// both hang up.
   private static let oneQuestion: Int64 = 200
-  /// For an end that was asked for by two at one moment, and for any.
+  /// For an end that was asked for by two at one moment, or that the main thread does not even hear of; and for any.
   private static let patienceWithTwo: Int64 = 2000
   private static let patience: Int64 = 10_000
   /// For what is done here; then SIGALRM ends it.
   private static let mercy: UInt32 = 2
 
+  /// Between two looks at the main thread.
+  private static let interval = 500_000_000
+
   private static let asked = Atomic(false)
+  private static let isHeard = Atomic(false)
+  private static let silence = Mutex<(@Sendable (Bool) -> Void)?>(nil)
   private static let farewell = Mutex<(@Sendable () -> Void)?>(nil)
 
-  static var isEndAsked: Bool { asked.load(ordering: .acquiring) }
+  /// [control]
+  static var isEndAsked: Bool {
+    let isAsked = asked.load(ordering: .acquiring)
+    if isAsked { isHeard.store(true, ordering: .relaxed) }
+    return isAsked
+  }
+
+  /// What is to be done when the main thread waits for JACK in vain (true), and when it has its answer. [control]
+  static func prepare(silence: @escaping @Sendable (Bool) -> Void) {
+    Self.silence.withLock { $0 = silence }
+  }
 
   /// What is to be done at the end before anything that may hang: once, by whoever comes first. [control]
   static func prepare(_ farewell: @escaping @Sendable () -> Void) {
@@ -38,22 +54,33 @@ enum LastResort {
 
   fileprivate static func serve(_ ends: sigset_t) {
     var ends = ends
-    var signal: Int32 = 0
-    while sigwait(&ends, &signal) != 0 {}
+    awaitQuestion(&ends)
     asked.store(true, ordering: .releasing)
     EndSignals.wake()
     let first = now
     var limit = first + patience
-    while now < limit {
-      let rest = limit - now
-      var wait = timespec(tv_sec: Int(rest / 1000), tv_nsec: Int(rest % 1000 * 1_000_000))
+    while now < limit, isHeard.load(ordering: .relaxed) || now < first + patienceWithTwo {
+      let rest = min(limit - now, 100)
+      var wait = timespec(tv_sec: 0, tv_nsec: Int(rest) * 1_000_000)
       guard sigtimedwait(&ends, nil, &wait) > 0 else { continue }
       limit = now - first < oneQuestion ? first + patienceWithTwo : now
     }
     alarm(mercy)
     takeLeave()
-    Console.complain("ended without waiting for JACK, which does not answer")
+    Console.complain(
+      Question.isOpen || isHeard.load(ordering: .relaxed)
+        ? "ended without waiting for JACK, which does not answer" : "ended in the middle of its work")
     _exit(Tactus.Status.failure.rawValue)
+  }
+
+  private static func awaitQuestion(_ ends: inout sigset_t) {
+    var isSilent = false
+    var wait = timespec(tv_sec: 0, tv_nsec: interval)
+    while sigtimedwait(&ends, nil, &wait) <= 0 {
+      guard Question.isUnanswered != isSilent else { continue }
+      isSilent.toggle()
+      silence.withLock { $0 }?(isSilent)
+    }
   }
 
   /// Milliseconds of a clock that nobody sets.

@@ -8,6 +8,7 @@ import Testing
 private struct Watch {
   var watchdog = Watchdog()
   var now = Micros(1_000_000)
+  var waited = Micros.zero
   var cycles: UInt = 0
   var cycle = 5_000.0
   var isServerStopped = false
@@ -21,7 +22,7 @@ private struct Watch {
   mutating func look(after micros: Int64, plays: Bool = true) {
     now = now + Micros(micros)
     if plays, !isServerStopped { cycles &+= UInt(Double(micros) / cycle) }
-    let finding = watchdog.look(cycles: cycles, of: cycle, at: now)
+    let finding = watchdog.look(cycles: cycles, of: cycle, at: now, waited: waited)
     if finding != .nothing { found.append(finding) }
   }
 }
@@ -68,6 +69,19 @@ private struct Watch {
     watch.run(milliseconds: 1_000)
     for _ in 0..<100 { watch.look(after: 400_000) }
     #expect(watch.found.isEmpty)
+  }
+
+  @Test func `who waited for JACK did not stand still`() {
+    for wait in [700_000, 4_000_000] as [Int64] {
+      var watch = Watch()
+      watch.run(milliseconds: 1_000)
+      watch.waited = watch.waited + Micros(wait)
+      watch.look(after: wait + 20_000, plays: false)
+      watch.run(milliseconds: 1_000)
+      #expect(watch.found.isEmpty && watch.watchdog.isPrompt)
+      watch.look(after: wait, plays: false)
+      #expect(watch.found == [.standstill(Micros(wait))])
+    }
   }
 
   @Test func `what is counted of cycles may wrap`() {

@@ -57,6 +57,38 @@ struct EndTests {
         "\"click-offset\": {\"is\": 7"))
   }
 
+  /// Asks JACK for something every 5 ms, and holds it meanwhile.
+  private let holdWhileAsked = """
+    import os, signal, socket, time
+    asker = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    for step in range(100):
+      if step == 50: os.kill(int(open("/dev/shm/jackd").read()), signal.SIGSTOP)
+      asker.sendto(b"/tactus/takeover\\0\\0\\0\\0,\\0\\0\\0", ("127.0.0.1", 20809))
+      time.sleep(0.005)
+    """
+
+  @Test("A question that JACK does not answer is noticed, and one wish to end is enough")
+  func unanswered() async throws {
+    let stage = try await LabStage("--no-server")
+    let server = try jackd(stage)
+    defer { server.signal(SIGKILL) }
+    let child = try ChildProcess(stage.command([program, "--wait", "--server=stage"]))
+    try await child.awaitLine(beginning: "timebase master")
+    for isLast in [false, true] {
+      #expect(try await ChildProcess.run(stage.command(["python3", "-c", holdWhileAsked])).status == 0)
+      try await child.awaitLine(beginning: "JACK does not answer")
+      #expect(try await shell(stage, "$1 status --json").output.contains("\"jack/connected\": false"))
+      if isLast { break }
+      #expect(try await shell(stage, "kill -CONT $(cat /dev/shm/jackd)").status == 0)
+      try await child.awaitLine(beginning: "JACK answers again")
+    }
+    let start = ContinuousClock.now
+    child.signal(SIGTERM)
+    #expect(await child.status() == 1)
+    #expect(ContinuousClock.now - start < .seconds(6))
+    #expect(child.saidOnErrors.contains("ended without waiting for JACK"))
+  }
+
   @Test("With a server that answers, who asks twice at one moment gets the clean end")
   func twiceAtOnce() async throws {
     let stage = try await LabStage("--name", "studio")
@@ -85,6 +117,17 @@ struct EndTests {
     try await terminal.see("\nended with ")
     #expect(try await terminal.isSane())
     #expect(try await isHeld(stage))
+  }
+
+  @Test("Where a terminal stops who writes in the background, tactus plays on")
+  func background() async throws {
+    let stage = try await LabStage("--name", "studio")
+    let terminal = try await Terminal(in: stage, columns: 120, rows: 24)
+    try await terminal.enter("stty tostop; \(program) --no-tui &")
+    try await terminal.see("\nOSC: ")
+    #expect(try await stage.run("timeout", "2", "jack_lsp").output.contains("tactus:click_1"))
+    try await terminal.enter("kill %1; wait; echo ended with $?")
+    try await terminal.see("\nended with ")
   }
 
   @Test("A tactus that stood still for seconds comes back, to a server that answers all others, too")

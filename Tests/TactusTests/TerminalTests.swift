@@ -194,7 +194,7 @@ struct TerminalTests {
       threads = os.listdir(f"/proc/{pid}/task")
       while not all(status(thread)["State"].startswith("T") for thread in threads):
           time.sleep(0.01)
-      [view] = [t for t in threads if int(status(t)["SigBlk"], 16) >> signal.SIGTTOU - 1 & 1
+      [view] = [t for t in threads if int(status(t)["SigBlk"], 16) >> signal.SIGTTIN - 1 & 1
           and not int(status(t)["SigBlk"], 16) >> signal.SIGALRM - 1 & 1]
       with open(f"/proc/{pid}/fd/2", "w") as errors:
           errors.write("a last word\\n")

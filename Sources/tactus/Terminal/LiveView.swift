@@ -148,11 +148,10 @@ private final class Performance {
   }
 
   func run() {
-    // Whoever reads or writes in the background is told so, and not stopped.
+    // Whoever reads in the background is told so, and not stopped, as whoever writes is everywhere here.
     var set = sigset_t()
     sigemptyset(&set)
     sigaddset(&set, SIGTTIN)
-    sigaddset(&set, SIGTTOU)
     pthread_sigmask(SIG_BLOCK, &set, nil)
     while !live.isClosing, !isGone {
       heedContinuation()

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import JACKHost
+
+extension JACKEvent {
+  /// What a musician should know of it; nil if nothing.
+  func line(serverWasStarted: Bool) -> String? {
+    switch self {
+    case .serverLost(let reason):
+      serverWasStarted
+        ? "JACK server gone (\(reason)); it is not started a second time: coming back when it is there again"
+        : "JACK server gone (\(reason)); coming back with it"
+    case .serverNotStarted(let error): "\(error); coming back when it is there again"
+    case .serverReturned(let server): "back on " + server.line
+    case .serverSilent: "JACK does not answer"
+    case .serverAnswers: "JACK answers again"
+    case .stoodStill(let time):
+      "tactus stood still for \(time.count / 1000) ms: it leaves JACK and comes back"
+    case .periodChanged(let frames): "JACK now has \(frames) frames a period"
+    case .sampleRateChanged(let rate): "JACK now runs at \(rate) Hz"
+    case .freewheel(let on):
+      on ? "JACK is freewheeling: the session is left alone" : "JACK is in real time again"
+    case .latenciesChanged: nil
+    case .timebase(let standing):
+      switch standing {
+      case .uninvolved, .asked: nil
+      case .master: "timebase master: JACK's clients are shown the session's bars and beats"
+      case .follower: "another client is timebase master; the session is not shown on JACK's transport"
+      case .vacant: "JACK's transport has no timebase master any more"
+      }
+    }
+  }
+}
+
+extension ServerDescription {
+  /// "JACK server "default" (jack2 1.9.21): 48000 Hz, 256 frames a period (5.3 ms), real time, as "tactus""
+  var line: String {
+    let tenths = sampleRate > 0 ? (framesPerPeriod * 20_000 / sampleRate + 1) / 2 : 0
+    return
+      "JACK server \"\(server)\" (\(implementation)): \(sampleRate) Hz, \(framesPerPeriod) frames a period "
+      + "(\(tenths / 10).\(tenths % 10) ms), \(isRealtime ? "real time" : "not real time"), as \"\(clientName)\""
+  }
+}
+
+extension JACKError {
+  /// What the user can do, where the description alone does not say it.
+  var advice: String {
+    switch self {
+    case .noServer: "; start it (or let --start-server do it), name another with --server, or --wait for it"
+    case .notStarted(_, .notConfigured): "; write there what you would type, such as /usr/bin/jackd -d alsa"
+    case .notStarted(_, .inVain): "; type that line yourself to see why"
+    case .notStarted: ""
+    case .unusableName, .versionMismatch, .sharedMemory, .refused, .portRefused, .activationRefused: ""
+    }
+  }
+
+  var status: Tactus.Status {
+    switch self {
+    case .noServer, .notStarted: .unavailable
+    case .unusableName: .usage
+    case .versionMismatch, .sharedMemory, .refused, .portRefused, .activationRefused: .failure
+    }
+  }
+}
