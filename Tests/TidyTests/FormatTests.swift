@@ -38,3 +38,21 @@ private func hasNothingToSay(_ checker: String, _ words: [String]) throws {
   let done = try ChildProcess.run(command + words)
   #expect(done.status == 0, "\(checker):\n\(done.output)\(done.errors)")
 }
+
+/// They are compiled only by tools/bench fuzz and tools/prove-realtime, so that a change of what they drive would break them
+/// unseen.
+@Test(
+  "The harnesses in Swift fit the modules of today",
+  arguments: [
+    ["fuzz/fuzz"], ["fuzz/json5"], ["fuzz/midi", "fuzz/cycles"], ["fuzz/bbt", "fuzz/cycles"], ["play"],
+  ])
+func harnessesCompile(harness: [String]) async throws {
+  let tests = CommandLine.arguments[0]
+  let products = tests.prefix(upTo: try #require(tests.lastIndex(of: "/")))
+  let sources = harness.map { "\(Repository.root)/tools/native/\($0).swift" }
+  let command = [
+    "swiftc", "-swift-version", "6", "-typecheck", "-parse-as-library", "-I", "\(products)/Modules",
+  ]
+  let done = try await ChildProcess.run(command + sources, within: .seconds(120))
+  #expect(done.status == 0, "\(done.errors)")
+}

@@ -90,7 +90,7 @@ struct World {
       latencies: Latencies(click1: 512, click2: 512, clock: 256, pulse: 512, run: 512, physical: 512),
       clock: .identity, session: session, settings: settings, sounds: bank, isFreewheeling: draw(5_000) == 0,
       relocation: Relocation(
-        frame: transportFrame, songBeat: 12, heardAt: now + Double(draw(40_000)), askAt: now))
+        SongPlace(frame: transportFrame, beat: 12), heardAt: now + Double(draw(40_000)), askAt: now))
     frame &+= frames
     if case .rolling = state { transportFrame &+= frames }
     return cycle
@@ -105,7 +105,7 @@ struct World {
     for index in samples.indices { samples[index] = 0.5 }
     var world = World(Sound(UnsafeBufferPointer(samples)))
     var sync = HostSync()
-    var cycles = 0, frames = 0, waits = 0, bars = 0
+    var cycles = 0, frames = 0, waits = 0, bars = 0, messages = 0
     var last = Report()
     while frames < 3_600 * 48_000 {
       let size = UInt32(16 << world.draw(10))
@@ -122,11 +122,12 @@ struct World {
       if cycles == 1_000 { plant() }
       rtsanExit()
       last = outputs.report
+      messages += outputs.events.count
       cycles += 1
       frames += Int(size)
     }
     print(
-      "\(cycles) cycles, \(last.clicks) clicks, \(last.clocks) clocks, \(last.pulses) pulses played,",
+      "\(cycles) cycles, \(last.clicks) clicks, \(messages) MIDI messages played,",
       "\(waits) cycles of a held start, \(bars) of a song past its first bar")
   }
 }

@@ -141,22 +141,22 @@ static bool listens_at(int descriptor, in_port_t port) {
   return mine == (in_port_t)(port >> 8 | port << 8);
 }
 
-int poll(struct pollfd *all, nfds_t count, int timeout) {
-  int (*real)(struct pollfd *, nfds_t, int) = dlsym(RTLD_NEXT, "poll");
+static void before_poll(const struct pollfd *all, nfds_t count) {
   keep_something();
   const bool link = planted("network"), osc = planted("osc");
   for (nfds_t i = 0; (link || osc) && i < count; ++i) {
     if (listens_at(all[i].fd, link ? 20808 : 20809)) sleep(1000);
   }
+}
+
+int poll(struct pollfd *all, nfds_t count, int timeout) {
+  int (*real)(struct pollfd *, nfds_t, int) = dlsym(RTLD_NEXT, "poll");
+  before_poll(all, count);
   return real(all, count, timeout);
 }
 
 int ppoll(struct pollfd *all, nfds_t count, const struct timespec *timeout, const sigset_t *mask) {
   int (*real)(struct pollfd *, nfds_t, const struct timespec *, const sigset_t *) = dlsym(RTLD_NEXT, "ppoll");
-  keep_something();
-  const bool link = planted("network"), osc = planted("osc");
-  for (nfds_t i = 0; (link || osc) && i < count; ++i) {
-    if (listens_at(all[i].fd, link ? 20808 : 20809)) sleep(1000);
-  }
+  before_poll(all, count);
   return real(all, count, timeout, mask);
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What is compiled: the native helpers (tools/native) into the user's cache, each once per version; and tactus."""
 
+import functools
 import glob
 import hashlib
 import os
@@ -30,6 +31,7 @@ def cache() -> str:
     return path
 
 
+@functools.cache
 def native(name: str, *defines: str) -> str:
     """The path of the program or library NAME. How it is compiled is said in its source, behind "build:"; a source in a
     folder of its own has headers beside it."""
@@ -62,6 +64,7 @@ def need_for(text: str, compiler: str) -> None:
         common.shell("need_packages", *wanted)
 
 
+@functools.cache
 def product(name: str, *options: str, folder: str = "release", package: str = common.ROOT) -> str:
     """A product of a Swift package, built for release. In a lab there is no network: it was built outside."""
     scratch = os.path.join(common.ROOT, ".build" if folder == "release" else folder)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 import HostSync
 
 // What libFuzzer calls with each spoilt series of bars and beats that a foreign timebase master shows, and that other
@@ -9,7 +10,7 @@ import HostSync
 public func fuzz(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var input = Bytes(UnsafeRawBufferPointer(start: bytes, count: count))
   let stage = Stage(&input)
-  stage.settings.lead = [.automatic, .host, .link, .midi][Int(input.byte() % 4)]
+  stage.settings.lead = [.auto, .host, .link, .midi][Int(input.byte() % 4)]
   while !input.isEmpty {
     stage.transport.state = [.rolling, .stopped, .starting, .rolling][Int(input.byte() % 4)]
     if input.chance(4) { stage.transport.frame = input.number() }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 import HostSync
 
 /// A spoilt input, used up piece by piece; zeros when nothing is left of it.
@@ -58,13 +59,13 @@ final class Stage {
       isConnected: input.chance(2))
     settings.quantum = [4, 1, 3, 7, 16, 0.5, 0, 64][Int(input.byte() % 8)]
     settings.meter.beatsPerBar = Int32(input.byte() % 64) + 1
-    settings.launch.mode = [.bar, .beat, .now][Int(input.byte() % 3)]
+    settings.launch.moment = [.bar, .beat, .now][Int(input.byte() % 3)]
     settings.launch.alignment = input.chance(2) ? .nearest : .exact
     settings.hostIsTheClock = input.chance(3)
     settings.syncsStartStop = input.chance(2)
     settings.click.isOn = true
     settings.clock.runsWhileStopped = input.chance(2)
-    if input.chance(2) { relocator.correction = .locate(above: 5_000) }
+    if input.chance(2) { relocator.correction = .locate }
   }
 
   deinit { samples.deallocate() }
@@ -138,7 +139,7 @@ final class Stage {
     case .nothing: break
     case .relocate(let next):
       relocation = next
-      transport.frame = next.frame
+      transport.frame = next.place.frame
       transport.state = .starting
     case .locate(let frame): transport.frame = frame
     case .stop: transport.state = .stopped

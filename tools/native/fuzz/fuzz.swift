@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Addresses
 import BeatMath
 import LinkSession
 import LinkWire
@@ -11,7 +12,7 @@ nonisolated(unsafe) private var session: LinkSession = {
   session.handle(.enable(true), at: .zero)
   let address = Address.v4(0x7f00_0001)
   let gateway = Gateway(
-    id: GatewayID(rawValue: 1), address: address, measurement: Endpoint(address: address, port: 1000))
+    id: GatewayID(rawValue: 1), address: address, measurement: Endpoint(address, port: 1000))
   session.handle(.gatewayOpened(gateway), at: .zero)
   return session
 }()
@@ -56,7 +57,7 @@ private func isMusical(_ message: DiscoveryMessage) -> Bool {
 
 private func hear(_ packet: UnsafeRawBufferPointer) {
   now = now + Micros(997)
-  let sender = Endpoint(address: .v4(0x7f00_0001), port: UInt16(truncatingIfNeeded: packet.count) | 1)
+  let sender = Endpoint(.v4(0x7f00_0001), port: UInt16(truncatingIfNeeded: packet.count) | 1)
   for channel in [Channel.discovery, .measurement] {
     session.receive(packet, from: sender, on: GatewayID(rawValue: 1), via: channel, at: now)
     drain()

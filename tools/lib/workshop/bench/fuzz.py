@@ -36,7 +36,7 @@ class Subject(NamedTuple):
 
 
 SUBJECTS = {
-    "packets": Subject(["BeatMath", "LinkWire", "LinkSession"], ["fuzz"], "packets", 600, 10_000_000, 200_000),
+    "packets": Subject(["Addresses", "BeatMath", "LinkWire", "LinkSession"], ["fuzz"], "packets", 600, 10_000_000, 200_000),
     "json5": Subject(["JSON5"], ["json5"], "documents", 4000, 10_000_000, 200_000),
     "midi": Subject(["BeatMath", "Choices", "HostSync", "MIDIControl"], ["midi", "cycles"], "streams", 160, 1_000_000, 50_000),
     "bbt": Subject(["BeatMath", "Choices", "HostSync"], ["bbt", "cycles"], "series", 400, 1_000_000, 50_000),
@@ -73,7 +73,7 @@ def compiled(subject: Subject, work: str) -> str:
     sources = {module: sorted(glob.glob(f"{ROOT}/Sources/{module}/**/*.swift", recursive=True)) for module in subject.modules}
     sources["Fuzz"] = [f"{HARNESS}/{name}.swift" for name in subject.harness]
     for module, files in sources.items():
-        if subprocess.run(["swiftc", "-swift-version", "6", "-O", "-wmo", "-parse-as-library", SANITIZE, "-module-name", module,
+        if subprocess.run(["swiftc", "-swift-version", "6", "-O", "-wmo", "-parse-as-library", "-package-name", "tactus", SANITIZE, "-module-name", module,
                            "-emit-module", "-emit-module-path", f"{work}/{module}.swiftmodule", "-I", work, "-c", "-o",
                            f"{work}/{module}.o", *files], check=False).returncode != 0:
             fail("bench fuzz", f"{module} does not compile", 1)

@@ -46,24 +46,21 @@ class Master:
         self.ticks, self.bpm, self.wanted, self.rise, self.beats, self.frame = ticks, bpm, bpm, 0.0, 0.0, 0
 
     def come_to(self, bpm: float, seconds: float) -> None:
-        """In equal steps of time; at once in none."""
-        self.wanted, self.rise = bpm, (bpm - self.bpm) / seconds if seconds else 0.0
-        self.bpm = self.bpm if seconds else bpm
+        """In equal steps of time; in none, with the next cycle."""
+        self.wanted, self.rise = bpm, (bpm - self.bpm) / (seconds or 1e-9)
 
-    def pass_by(self, seconds: float) -> None:
-        before = self.bpm
-        if self.rise:
-            self.bpm = (min if self.rise > 0 else max)(self.wanted, before + self.rise * seconds)
-        self.beats += seconds * (before + self.bpm) / 120
+    def tempo_after(self, seconds: float) -> float:
+        return (min if self.rise > 0 else max)(self.wanted, self.bpm + self.rise * max(seconds, 1e-6))
 
     def write(self, place: Any) -> None:
         rate = 48000.0  # the position's own is 0 after a locate
         passed = (place.frame - self.frame) & 0xffffffff
         self.frame = place.frame
-        if passed >= 8192:
-            self.beats = place.frame / rate * self.bpm / 60
+        before, self.bpm = self.bpm, self.tempo_after(passed / rate)
+        if passed < 8192:
+            self.beats += passed / rate * (before + self.bpm) / 120
         else:
-            self.pass_by(passed / rate)
+            self.beats = place.frame / rate * self.bpm / 60
         whole = int(self.beats)
         place.valid, place.bar, place.beat = BBT, whole // 4 + 1, whole % 4 + 1
         place.tick, place.bar_start_tick = int((self.beats - whole) * self.ticks), whole // 4 * 4 * self.ticks

@@ -43,11 +43,15 @@ def must(command: Sequence[str]) -> None:
 
 # ---- the compiler's annotations
 
+def swift_files(name: str) -> list[str]:
+    return sorted(glob.glob(f"{ROOT}/Sources/{name}/**/*.swift", recursive=True))
+
+
 def host_sources() -> dict[str, str]:
-    texts, folder = {}, f"{ROOT}/Sources/JACKHost"
-    for name in sorted(os.listdir(folder)):
-        with open(f"{folder}/{name}") as file:
-            texts[name] = file.read()
+    texts = {}
+    for path in swift_files("JACKHost"):
+        with open(path) as file:
+            texts[os.path.basename(path)] = file.read()
     return texts
 
 
@@ -129,7 +133,7 @@ def counter_reach(scratch: str) -> Missed:
 def play(scratch: str, *flags: str) -> "subprocess.CompletedProcess[str]":
     objects = []
     for name in ["BeatMath", "Choices", "HostSync"]:
-        sources = sorted(glob.glob(f"{ROOT}/Sources/{name}/**/*.swift", recursive=True))
+        sources = swift_files(name)
         target = f"{scratch}/{name}.o"
         if not os.path.exists(target):
             must([*EMBEDDED, "-I", scratch, "-module-name", name, "-emit-module", "-emit-module-path",
