@@ -22,6 +22,15 @@ def used(process: int) -> int:
     return sum(schedule(process, thread)[0] for thread in threads(process))
 
 
+def switches(process: int) -> dict[str, int]:
+    """How often each thread waited for something."""
+    found = {}
+    for thread in threads(process):
+        with open(f"/proc/{process}/task/{thread}/status") as file:
+            found[thread] = next(int(line.split()[1]) for line in file if line.startswith("voluntary_ctxt_switches:"))
+    return found
+
+
 def percent(process: int, sleep: Callable[[], object]) -> float:
     """Of one core, meanwhile."""
     before, began = used(process), time.monotonic()

@@ -15,10 +15,11 @@ AREAS = {
     "fuzz": "mutated packets, documents, MIDI, bars and beats into what reads them, under libFuzzer and the address sanitizer.",
     "fuzz-osc": "millions of mutated packets through the control surface's real socket, under the address sanitizer.",
     "host": "JACK's transport against the session: bar and beat beside a naive bridge, starts.",
+    "idle": "wake-ups, processor and memory while nobody does anything. [--quick] [--json FILE]",
     "link": "the library beside Ableton's: capture in the callback, allocations, joining. [--quick] [--json FILE]",
     "osc": "how soon the control surface acts and tells, and what that costs.",
     "peers": "joining and agreement beside the reference library, on good wires and bad. [--quick] [--json FILE]",
-    "start": "start-up to the first Link packet, memory, processor when idle. [--quick] [--json FILE]",
+    "start": "start-up to the first Link packet. [--quick] [--json FILE]",
 }
 
 

@@ -19,7 +19,7 @@ from . import charts, fuzz_osc, link
 # What is about microseconds comes first; what only loads the machine, last. Some are shorter here than
 # alone: rounds of joining, packets for the fuzzers.
 PLAN: dict[str, list[str]] = {
-    "link": [], "start": [], "crowd": [], "audio": [], "host": [], "osc": [],
+    "link": [], "start": [], "idle": [], "crowd": [], "audio": [], "host": [], "osc": [],
     "peers": ["--quick"], "fuzz": ["--quick"], "fuzz-osc": ["--quick"]}
 QUIET, PATIENCE = 0.06, 60.0  # of the machine in use by others, and how many seconds that is waited for
 

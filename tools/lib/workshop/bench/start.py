@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""tools/bench start: start-up to the first Link packet, memory, processor when idle. [--quick] [--json FILE]
+"""tools/bench start: start-up to the first Link packet. [--quick] [--json FILE]
 
-From starting the program until its first Link packet is on the network, the memory that it then holds, and the processor
-time that it takes while nobody does anything: tactus as tools/install installs it, and Ableton's LinkHut, in turn and in
-the same run, on the same JACK server; and how soon tactus, at rest in the background (--life=auto), is on the network
+From starting the program until its first Link packet is on the network: tactus as tools/install installs it, and Ableton's
+LinkHut, in turn and in the same run, on the same JACK server; and how soon tactus, at rest in the background (--life=auto), is on the network
 when a port of it is connected. TACTUS_PROGRAM measures that program instead. Under 2 minutes."""
 
 import contextlib
@@ -24,7 +23,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from .. import build, link, processes
+from .. import build, link
 from ..common import LAB, is_in_lab, module, read_words, shell, write_json
 from ..peers import driver
 
@@ -76,20 +75,6 @@ class Program:
         self.process.kill()
         self.process.wait()
         os.close(self.terminal)
-
-    def rest(self, seconds: float) -> dict[str, float]:
-        """What it takes while nobody does anything."""
-        self.start()
-        self.drain(3)
-        process = self.process.pid
-        percent = processes.percent(process, lambda: self.drain(seconds))
-        with open(f"/proc/{process}/smaps_rollup") as file:
-            memory = {words[0]: int(words[1]) for words in map(str.split, file) if words[0].endswith(":")}
-        result = {"resident_kB": memory["Rss:"], "jack_shared_kB": processes.status(process, "RssShmem"),
-                  "private_kB": memory["Private_Clean:"] + memory["Private_Dirty:"], "idle_percent": round(percent, 2),
-                  "threads": len(processes.threads(process))}
-        self.stop()
-        return result
 
 
 def starts(programs: Sequence[Program], rounds: int) -> dict[str, list[float]]:
@@ -161,18 +146,13 @@ def main(words: list[str]) -> None:
         programs = [Program("tactus", [os.path.realpath(tactus)], b"", home), Program("LinkHut", ["LinkHut"], b"a", home)]
         times = starts(programs, 5 if options.quick else 21)
         result: dict[str, dict[str, Any]] = {
-            program.name: {"first_packet_ms": times[program.name], **program.rest(5 if options.quick else 25)} for program in programs}
+            program.name: {"first_packet_ms": times[program.name]} for program in programs}
         result["tactus"]["after_connection_ms"] = wakes(programs[0].command[0], home, 5 if options.quick else 11)
     if options.json != "-":
         print(f"{'':<34} {'tactus':>22} {'LinkHut':>22}")
         both = [result["tactus"], result["LinkHut"]]
         for what, values in (
                 ("first Link packet after, ms", [spread(r["first_packet_ms"]) for r in both]),
-                ("... after a connection, at rest", [spread(r.get("after_connection_ms")) for r in both]),
-                ("resident memory, MB", [f"{r['resident_kB'] / 1024:.1f}" for r in both]),
-                ("  without JACK's shared memory, MB", [f"{(r['resident_kB'] - r['jack_shared_kB']) / 1024:.1f}" for r in both]),
-                ("  its own alone, MB", [f"{r['private_kB'] / 1024:.1f}" for r in both]),
-                ("processor when idle, %", [f"{r['idle_percent']:.2f}" for r in both]),
-                ("threads", [r["threads"] for r in both])):
+                ("... after a connection, at rest", [spread(r.get("after_connection_ms")) for r in both])):
             print(f"{what:<34} {values[0]:>22} {values[1]:>22}")
     write_json(options.json, result)

@@ -16,7 +16,7 @@ from .. import build
 from ..common import LAB, Number, choices, fail, is_in_lab, module, read_words, shell
 
 FAULTS = ["interface", "address", "cut", "crash", "stop", "server", "suspend", "clock", "disk",
-          "crowd", "strangers", "byes", "broken", "liars", "war"]
+          "crowd", "strangers", "byes", "broken", "liars", "forgers", "war"]
 PLANTS = ["click", "clock", "late", "leak", "descriptor", "thread", "network", "osc"]
 
 USAGE = f"""\

@@ -4,6 +4,7 @@
   strangers  invents peers of the session, hundreds a second        crowd   200 peers at once, then silence
   byes       says goodbye in the others' names                      broken  real packets with bytes changed
   liars      founds sessions and answers questions about its clock with nonsense
+  forgers    4,000 a second: ghosts of sessions, beats and times that jump to 0, below it or to the end of numbers, half packets
   war        two that want other tempos, each later than the other; prints the last word's, in microseconds per beat
 """
 
@@ -16,7 +17,8 @@ import time
 from .. import link
 
 MINE = "10.77.0.2"
-KINDS = ("strangers", "crowd", "byes", "broken", "liars", "war")
+KINDS = ("strangers", "crowd", "byes", "broken", "liars", "forgers", "war")
+EDGES = [0, 1, -1, 2**62, 2**63 - 1, -2**63]
 MUSICAL = [60e6 / bpm for bpm in (60, 90, 120, 140, 180)]
 
 
@@ -51,6 +53,15 @@ class Enemy:
     def pretend(self, node: bytes, port: int, session: bytes | None = None, timeline: tuple[int, ...] | None = None) -> None:
         self.say(link.alive(node, session or self.session, struct.pack(">qqq", *(timeline or self.timeline)),
                             link.endpoint(MINE, port)))
+
+    def forge(self) -> None:
+        """Nothing of it is a later word in the session that is there: whoever takes it for one is wrong."""
+        session, beat = (self.session, self.dice.choice([0, -1, -2**63])) if self.dice.randrange(2) else (self.node(), self.dice.choice(EDGES))
+        if self.dice.randrange(4) == 0:
+            packet = self.dice.choice(self.heard)
+            self.say(packet[:self.dice.randrange(8, len(packet))])
+        else:
+            self.pretend(self.node(), 9, session, (self.dice.choice([self.timeline[0], *EDGES]), beat, self.dice.choice(EDGES)))
 
     def node(self) -> bytes:
         return self.dice.randbytes(8)
@@ -97,6 +108,9 @@ class Enemy:
         elif kind == "liars":
             self.pretend(self.node(), self.clock.getsockname()[1], self.founded[turn % 8], (500000, turn, turn))
             self.answer()
+        elif kind == "forgers" and self.heard:
+            for _ in range(20):
+                self.forge()
         elif kind == "war" and turn % 10 == 0:
             # In phase with what is: a later word on the tempo, from a beat that has been, or is now.
             tempo, beat, when = self.timeline

@@ -317,6 +317,10 @@ class Faults(evening.Evening):
         self.attacked("liars", "phase", "click", "clock")
         return None, False
 
+    def fault_forgers(self) -> None:
+        """4,000 a second, and not one to be believed: not a click is excused."""
+        self.attacked("forgers")
+
     def fault_war(self) -> Outcome:
         """The protocol has it that the word on the latest beat stands, whoever said it: the last one, for all."""
         said, _ = self.attacked("war", "phase", "click", "clock")
