@@ -5,7 +5,7 @@ import Linux
 
 /// How the network is doing, for a person who asks why there are no peers.
 public struct Diagnostics: Sendable {
-  /// Why Link could not even begin: the system has no more threads or descriptors. Nil is good.
+  /// Why Link is not on the network at all: the system has no more threads or descriptors, say. Nil is good.
   public var failure: String?
   /// The addresses in use, IPv4 first.
   public var addresses: [String]
@@ -19,7 +19,7 @@ public struct Diagnostics: Sendable {
   public var counters: Counters
 
   init(_ engine: borrowing Engine, _ failure: SystemFailure?) {
-    self.failure = failure?.description
+    self.failure = (failure ?? engine.failure)?.description
     addresses = engine.gateways.sorted { $0.local < $1.local }.map { $0.local.address.description }
     refusals = engine.refused.map { local, failure in
       "\(local.address): \(failure.description)"

@@ -14,6 +14,10 @@ struct Engine: Sendable {
   private(set) var gateways: [GatewaySockets] = []
   /// Addresses that could not be opened, and why; tried again at each scan.
   private(set) var refused: [(LocalAddress, SystemFailure)] = []
+  /// Why there is no gateway at all.
+  private(set) var failure: SystemFailure? {
+    didSet { status.isMute.store(failure != nil, ordering: .relaxed) }
+  }
   /// Datagrams from outside of our networks: not looked at.
   private(set) var strangers = 0
   private(set) var events: [LinkSession.Event] = []
@@ -203,6 +207,7 @@ extension Engine {
   private mutating func closeAll() {
     gateways.removeAll()
     refused.removeAll()
+    failure = nil
     nextScan = nil
   }
 
@@ -210,7 +215,10 @@ extension Engine {
   private mutating func scan(at now: Micros) {
     lastScan = now
     nextScan = now + Self.scanPeriod
-    guard let interfaces = Interface.up()?.filter(\.isRunning) else { return }
+    guard let interfaces = Interface.up()?.filter(\.isRunning) else {
+      failure = gateways.isEmpty ? SystemFailure(call: "getifaddrs", code: errno) : nil
+      return
+    }
     neighbours = Neighbourhood(interfaces)
     let (used, left) = LocalAddress.gateways(on: interfaces, limit: Limits.gateways)
     for gateway in gateways where gateway.isBroken || !used.contains(gateway.local) {
@@ -228,6 +236,7 @@ extension Engine {
         refused.append((local, error))
       }
     }
+    failure = gateways.isEmpty ? refused.first?.1 : nil
   }
 
   private mutating func feed(_ input: LinkSession.Input, at now: Micros) {

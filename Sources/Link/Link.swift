@@ -177,6 +177,9 @@ public final class Link: Sendable {
     }
   }
 
+  /// Whether it should be on the network and can't.
+  package var isMute: Bool { status.isMute.load(ordering: .relaxed) }
+
   /// How the network is doing.
   ///
   /// Thread-safe: yes. Real-time-safe: no, it may wait.

@@ -9,6 +9,8 @@ final class LinkStatus: Sendable {
   let isStartStopSyncEnabled = Atomic(false)
   let peerCount = Atomic(0)
   let isConnected = Atomic(false)
+  /// On the network it would be, and is not: `Diagnostics.failure` says why.
+  let isMute = Atomic(false)
 
   func update(_ snapshot: SessionSnapshot) {
     peerCount.store(snapshot.peerCount, ordering: .relaxed)

@@ -43,9 +43,11 @@ final class NetworkThread: Sendable {
         try wakeUp.open()
         start.thread = try makeThread()
         start.failure = nil
+        status.isMute.store(false, ordering: .relaxed)
         isRunning.store(true, ordering: .relaxed)
       } catch {
         start.failure = error
+        status.isMute.store(true, ordering: .relaxed)
         start.next = now + Start.spacing
       }
     }

@@ -29,6 +29,7 @@ final class Studio {
   private let keeper: StateKeeper
   private var clockIn = ClockInNews()
   private var proposalWatch = ProposalWatch()
+  private var wasMute = false
   private let view: LiveView?
   private var note: RunningNote?
 
@@ -93,9 +94,6 @@ final class Studio {
       }
       considerPresence(host, host.report)
       link.isEnabled = configuration.isLinkEnabled
-      if let failure = link.diagnostics.failure {
-        Console.complain("Link is not on the network yet (\(failure)); trying again")
-      }
       service.ready(serviceStatus(host))
       project?.opened(on: host)
       while !signals.came(withinMilliseconds: Int(host.patience.count / 1000)), look(after: host) {}
@@ -178,6 +176,11 @@ final class Studio {
       }
     }
     considerPresence(host, report)
+    if link.isMute != wasMute {
+      wasMute.toggle()
+      let failure = link.diagnostics.failure.map { " (\($0))" } ?? ""
+      say(wasMute ? "Link can't be on the network\(failure); trying again" : "Link is on the network")
+    }
     desk.tell { $0.show(report, HostView(host, xruns: exchange.xrunCount)) }
     service.show(serviceStatus(host))
     tellOfHost(host, report)

@@ -80,7 +80,7 @@ struct Driver {
     let state = link.captureAppState()
     let now = Link.clock()
     return [
-      "\"enabled\": \(link.isEnabled)", "\"peers\": \(link.peerCount)",
+      "\"enabled\": \(link.isEnabled)", "\"mute\": \(link.isMute)", "\"peers\": \(link.peerCount)",
       "\"sync\": \(link.isStartStopSyncEnabled)",
       "\"playing\": \(state.isPlaying)", "\"tempo\": \(state.tempo)", "\"quantum\": \(quantum)",
       "\"time\": \(now.count)", "\"beat\": \(state.beat(at: now, quantum: quantum))",

@@ -39,6 +39,18 @@ struct ScarcityTests {
     #expect(poor.status() == 0)
   }
 
+  /// Enough to begin, and not for a socket of each kind.
+  @Test(arguments: [6, 8]) func withTooFewDescriptorsLinkSaysThatItIsNotOnTheNetwork(descriptors: Int) throws
+  {
+    let poor = try begin("--nofile=\(descriptors):1024", in: try PrivateNetwork())
+    #expect(try ask(poor, "enable on")["ok"] == .boolean(true))
+    #expect(try ask(poor, "wait mute on 10")["ok"] == .boolean(true))
+    _ = try ChildProcess.run(["prlimit", "--pid", "\(poor.identifier)", "--nofile=1024"])
+    #expect(try ask(poor, "wait mute off 15")["ok"] == .boolean(true))
+    poor.closeInput()
+    #expect(poor.status() == 0)
+  }
+
   @Test func withoutAThreadLinkPlaysAlone() throws {
     // No thread can have a stack of 200 terabytes.
     let poor = try begin("--stack=200000000000000", in: try PrivateNetwork())

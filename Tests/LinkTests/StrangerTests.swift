@@ -12,6 +12,7 @@ import Testing
 struct StrangerTests {
   static let here: Address = .v4(0x0a32_0001)
   static let near: Address = .v4(0x0a32_0002)
+  static let nearIPv6 = Address.v6(high: 0xfe80 << 48, low: 0x50_0002, scope: 0)
   static let far: Address = .v4(0xcb00_7107)
 
   let home: PrivateNetwork, other: PrivateNetwork
@@ -19,11 +20,16 @@ struct StrangerTests {
   init() throws {
     (home, other) = (try PrivateNetwork(), try PrivateNetwork())
     try home.cable("wire", to: other, "cable")
-    for words in ["addr add 10.50.0.1/24 dev wire", "link set wire up", "route add 203.0.113.0/24 dev wire"] {
+    for words in [
+      "link set wire addrgenmode none", "addr add 10.50.0.1/24 dev wire", "link set wire up",
+      "addr add fe80::50:1/64 dev wire nodad", "route add 203.0.113.0/24 dev wire",
+    ] {
       try home.ip(words)
     }
     for words in [
-      "addr add 10.50.0.2/24 dev cable", "addr add 203.0.113.7/32 dev cable", "link set cable up",
+      "link set cable addrgenmode none", "addr add 10.50.0.2/24 dev cable",
+      "addr add 203.0.113.7/32 dev cable",
+      "link set cable up", "addr add fe80::50:2/64 dev cable nodad",
       "route del 224.0.0.0/4 dev lo", "route add 224.0.0.0/4 dev cable",
     ] {
       try other.ip(words)
@@ -101,20 +107,22 @@ struct StrangerTests {
     return encodeAlive(state, ttl: [0, 5, 255].randomElement(using: &dice)!)
   }
 
-  @Test func afterTwoSecondsOfFourThousandForgeriesEachATempoHolds() throws {
-    let seed: UInt64 = 20808
+  @Test(arguments: [false, true])
+  func afterTwoSecondsOfFourThousandForgeriesEachATempoHolds(isIPv6: Bool) throws {
+    let seed = UInt64.random(in: 1...999_999)
     let link = try home.link(tempo: 120), friend = try home.link(tempo: 120)
     #expect(connected(link, friend))
     link.isStartStopSyncEnabled = true
+    #expect(eventually { link.diagnostics.addresses.contains { $0.hasPrefix("fe80::50:1%") } })
     let before = link.diagnostics.counters.received
     try other.perform {
-      let near = try Speaker(Self.near)
+      let near = try Speaker(isIPv6 ? Self.nearIPv6 : Self.near)
       var dice = Dice(seed: seed)
       for turn in 0..<400 {
         let session = link.snapshot.session
         for _ in 0..<20 {
           near.send(
-            self.forgery(&dice, session, [link.snapshot.node, friend.snapshot.node]), to: .discoveryGroupV4)
+            self.forgery(&dice, session, [link.snapshot.node, friend.snapshot.node]), to: near.group)
         }
         if turn % 10 == 0 { _ = near.heard }
         usleep(4_000)
@@ -146,11 +154,14 @@ struct StrangerTests {
 
 /// A socket at one address, and how many datagrams have come to it.
 private final class Speaker: Sendable {
+  let group: Endpoint
   private let socket: UDPSocket
   private let count = Mutex(0)
 
   init(_ address: Address) throws {
-    socket = try UDPSocket.sending(from: LocalAddress(address: address, interface: if_nametoindex("cable")))
+    let cable = if_nametoindex("cable")
+    group = .discoveryGroup(for: address.scoped(cable))
+    socket = try UDPSocket.sending(from: LocalAddress(address: address.scoped(cable), interface: cable))
   }
 
   func send(_ packet: Packet, to endpoint: Endpoint) {
