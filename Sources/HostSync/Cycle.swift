@@ -76,7 +76,7 @@ struct Freeze: BitwiseCopyable {
   /// A song is entered at `position`, while the server freewheels: from now on it is in phase with the beats.
   mutating func align(_ grid: Grid, at time: Double, with position: Double) {
     let away = grid.beat(at: time) - position
-    shift += (away - Double(Int64(rounding: away))) * grid.period
+    shift += (away - Double(Int64(rounding: away))) * grid.beatMicros
   }
 }
 

@@ -54,7 +54,7 @@ public struct HostSync: ~Copyable {
     guard cycle.frames > 0, cycle.sampleRate > 0 else { return }
     timebase.read(cycle.transport.bbt)
     let line = times.line(of: cycle)
-    var now = Now(cycle, &freeze, line: line, perFrame: times.steadyPerFrame, isBack: times.isBack)
+    var now = Now(cycle, &freeze, line: line, frameMicros: times.steadyFrameMicros, isBack: times.isBack)
     let here = timebase.position(now)
     let lost = max(0, times.passedFrames &- times.previousFrames)
     if let entry = song.entry(now, at: here, lostFrames: lost) { now.enterSong(at: entry, &freeze) }
@@ -73,9 +73,9 @@ public struct HostSync: ~Copyable {
   @_noLocks @_noAllocation
   public mutating func mayRoll(_ cycle: borrowing Cycle) -> Bool {
     // `run` alone makes a line for the cycle: the last one's goes on.
-    let perFrame = times.steadyPerFrame
-    let line = FrameLine(start: times.start(of: cycle), perFrame: perFrame)
-    let now = Now(cycle, &freeze, line: line, perFrame: perFrame)
+    let frameMicros = times.steadyFrameMicros
+    let line = FrameLine(start: times.start(of: cycle), frameMicros: frameMicros)
+    let now = Now(cycle, &freeze, line: line, frameMicros: frameMicros)
     // A freewheeling server waits for nobody; nor does a host that is the clock for everybody.
     guard now.cycleMicros > 0, !now.isFreewheeling else { return true }
     if timebase.leads(now), now.mayForce { return true }
@@ -106,11 +106,11 @@ public struct HostSync: ~Copyable {
       tempoRequest.show(now.session.tempo, at: now.heard.start)
     }
     let next = now.heard.time(atFrame: Double(now.frames))
-    let there = Song.beats(ofFrame: nextFrame, sampleRate: now.sampleRate, period: now.grid.period)
+    let there = Song.beats(ofFrame: nextFrame, sampleRate: now.sampleRate, period: now.grid.beatMicros)
     let position = song.position(atFrame: nextFrame, meaning: there, beat: now.grid.beat(at: next))
     let shown = BBT(
       song: Beats(position), meter: now.settings.meter, beatsPerMinute: now.session.tempo,
-      grace: Beats(Double(now.frames) * now.heard.perFrame / now.grid.period))
+      grace: Beats(Double(now.frames) * now.heard.frameMicros / now.grid.beatMicros))
     timebase.published = shown
     return shown
   }
@@ -139,7 +139,7 @@ extension HostSync {
       song.arm(startingAt: start.target.value, origin: Int64(rounding: (start.target - start.songBeat).value))
     }
     song.landmark = launch.place(
-      at: now.transport.frame, frameMicros: now.perFrame, beatMicros: now.grid.period)
+      at: now.transport.frame, frameMicros: now.frameMicros, beatMicros: now.grid.beatMicros)
     if song.landmark == nil { song.landmark = now.relocation.place(at: now.heard.start) }
     launch.observe(Launch.Sight(now, isSound: times.isSound))
   }

@@ -171,11 +171,11 @@ final class Player {
 
 extension Player {
   private func listen(to events: MIDIEvents, _ beats: SessionBeats) {
-    let perFrame = driver.period(rig.frames) / Double(rig.frames)
+    let frameMicros = driver.period(rig.frames) / Double(rig.frames)
     // The stalled cycle's own time, and that of the one that the driver runs right after it.
     let isTimeInDoubt = cyclesSinceStall < 2
     func heard(_ frame: Int, _ latency: UInt32) -> Double {
-      driver.due + (Double(frame) + Double(latency)) * perFrame
+      driver.due + (Double(frame) + Double(latency)) * frameMicros
     }
     let frames = Int(rig.frames)
     if isBack {

@@ -179,7 +179,7 @@ struct ClickTests {
       let grid = Grid(studio.timeline)
       for click in studio.clicks[ignored...] {
         let beat = grid.beat(at: click.heard)
-        #expect(abs(beat - beat.rounded()) * grid.period < 500)
+        #expect(abs(beat - beat.rounded()) * grid.beatMicros < 500)
       }
     }
   }
@@ -191,7 +191,7 @@ struct ClickTests {
     let grid = Grid(studio.timeline)
     for click in studio.clicks {
       let beat = grid.beat(at: click.heard + 10_000)
-      #expect(abs(beat - beat.rounded()) * grid.period < 12)
+      #expect(abs(beat - beat.rounded()) * grid.beatMicros < 12)
     }
     #expect(studio.clicks.count == 5 || studio.clicks.count == 6)
   }

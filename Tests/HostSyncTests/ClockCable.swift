@@ -51,7 +51,7 @@ final class ClockCable {
     look()
   }
 
-  var tempo: Double { 60e6 / Grid(studio.timeline).period }
+  var tempo: Double { 60e6 / Grid(studio.timeline).beatMicros }
   var isEcho: Bool { studio.report.isClockInEcho }
 
   func look() {

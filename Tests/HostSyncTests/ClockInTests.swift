@@ -43,7 +43,7 @@ private struct Sequencer {
   var error: Double {
     let grid = Grid(session.timeline)
     let away = beats - grid.beat(at: now)
-    return (away - 4 * (away / 4).rounded()) * grid.period
+    return (away - 4 * (away / 4).rounded()) * grid.beatMicros
   }
 
   mutating func start() {
@@ -99,11 +99,11 @@ private struct Sequencer {
       session.apply(first.proposal)
       pending.removeFirst()
     }
-    let line = FrameLine(start: now - Self.length * 1e6, perFrame: 1e6 / 48_000)
+    let line = FrameLine(start: now - Self.length * 1e6, frameMicros: 1e6 / 48_000)
     clockIn.hear(events, line, passing: line, frames: 256, sessionTempo: session.tempo)
     let proposal = clockIn.propose(
       HostFollower.Observation(
-        bbt: clockIn.shown(at: now), isRolling: clockIn.loop.isRunning, heard: now,
+        reading: clockIn.reading(at: now), isRolling: clockIn.loop.isRunning, heard: now,
         grid: Grid(session.timeline), quantum: 4, mayForce: mayForce, isConnected: session.isConnected))
     guard let proposal else { return }
     commits.append((now, proposal.change))

@@ -212,7 +212,7 @@ struct CycleTimesTests {
       var raw = clock.cycle(frames: 256, lateness: 30)
       (raw.isPairValid, raw.currentMicros, raw.nextMicros) = (isValid, current, next)
       let line = times.line(of: Cycle(times: raw, frames: 256, sampleRate: 48000))
-      #expect(abs(line.start - clock.due) < 250 && abs(line.perFrame - 1e6 / 48000) < 0.1)
+      #expect(abs(line.start - clock.due) < 250 && abs(line.frameMicros - 1e6 / 48000) < 0.1)
     }
     #expect(times.insanePairs == 4)
   }
@@ -224,7 +224,7 @@ struct CycleTimesTests {
     cycle.clock = ClockMap(jackAnchor: Micros(999_000_000), linkAnchor: Micros(5_000), skew: 130e-6)
     let line = times.line(of: cycle)
     #expect(abs(line.start - 1_005_130) < 0.001)
-    #expect(abs(line.perFrame - 1e6 / 48000 * 1.00013) < 0.002, "whole microseconds")
+    #expect(abs(line.frameMicros - 1e6 / 48000 * 1.00013) < 0.002, "whole microseconds")
   }
 }
 

@@ -33,7 +33,7 @@ struct ExactLaunchTests {
       let error = try #require(jack.launchError)
       #expect(jack.songOrigin?.phase(in: Beats(quantum)) == .zero)
       #expect(
-        abs(error) <= jack.perFrame + 2 * jack.jitter,
+        abs(error) <= jack.frameMicros + 2 * jack.jitter,
         "\(bpm) BPM, quantum \(quantum), press \(press): \(error) us")
       // Pressed too close to the boundary for a pre-roll, the next one it is.
       let room = (try #require(jack.rolledAt)) - jack.latency - asked
@@ -68,7 +68,7 @@ struct ExactLaunchTests {
         jack.pressPlay()
         jack.run(seconds: 2)
         let error = try #require(jack.launchError, "cycle \(lost)")
-        #expect(abs(error) <= jack.perFrame + 2 * jack.jitter, "cycle \(lost), \(count) lost: \(error) us")
+        #expect(abs(error) <= jack.frameMicros + 2 * jack.jitter, "cycle \(lost), \(count) lost: \(error) us")
         #expect(jack.songOrigin?.phase(in: jack.quantum) == .zero)
       }
     }
@@ -89,7 +89,7 @@ struct ExactLaunchTests {
       jack.run(seconds: 1.6)
       let error = try #require(jack.launchError, "cycle \(stalled)")
       // Between our yes and the first rolling cycle nobody can help.
-      let tolerance = jack.lastAnswer == stalled ? jack.period * 2 : jack.perFrame
+      let tolerance = jack.lastAnswer == stalled ? jack.period * 2 : jack.frameMicros
       #expect(abs(error) <= tolerance, "stall before cycle \(stalled): \(error) us")
       if isPutOff { put += 1 }
     }
@@ -108,7 +108,7 @@ struct ExactLaunchTests {
       jack.frame = 384_000
       jack.pressPlay()
       jack.run(seconds: 4.5)
-      #expect(abs(try #require(jack.launchError)) <= jack.perFrame)
+      #expect(abs(try #require(jack.launchError)) <= jack.frameMicros)
     }
   }
 
@@ -125,7 +125,7 @@ struct ExactLaunchTests {
       for _ in 0..<(press * 3 + 2) { jack.cycle() }
       jack.pressPlay()
       jack.run(seconds: 12.5)
-      #expect(abs(try #require(jack.launchError)) <= jack.perFrame + 2 * jack.jitter, "press \(press)")
+      #expect(abs(try #require(jack.launchError)) <= jack.frameMicros + 2 * jack.jitter, "press \(press)")
       #expect(jack.songOrigin?.phase(in: jack.quantum) == .zero)
       // Whoever had four seconds was ready; it is the correction that they are late for.
       #expect(jack.launch.others.micros < 2_000_000)
@@ -146,7 +146,7 @@ struct ExactLaunchTests {
     jack.run(seconds: 0.3)
     jack.origin += 700_000
     jack.run(seconds: 4)
-    #expect(abs(try #require(jack.launchError)) <= jack.perFrame)
+    #expect(abs(try #require(jack.launchError)) <= jack.frameMicros)
     #expect(try #require(jack.songOrigin).phase(in: Beats(3)) == .zero)
   }
 
@@ -166,7 +166,7 @@ struct ExactLaunchTests {
       #expect(jack.frame == 384_000 && jack.wishes == wishes)
       jack.pressPlay()
       jack.run(seconds: 2.3)
-      #expect(abs(try #require(jack.launchError)) <= jack.perFrame)
+      #expect(abs(try #require(jack.launchError)) <= jack.frameMicros)
     }
   }
 
@@ -188,7 +188,7 @@ struct ExactLaunchTests {
     jack.pressedAt = 48_000
     jack.locate(48_000)
     jack.run(seconds: 3)
-    #expect(abs(try #require(jack.launchError)) <= jack.perFrame)
+    #expect(abs(try #require(jack.launchError)) <= jack.frameMicros)
     #expect(jack.startedAt == Beats(2))
   }
 

@@ -60,12 +60,12 @@ struct FakeTransport {
   init() {}
 
   var period: Double { frames / rate * 1e6 }
-  var perFrame: Double { 1e6 / rate }
-  var grid: Grid { Grid(origin: origin, period: Double(Tempo(bpm).microsPerBeat)) }
+  var frameMicros: Double { 1e6 / rate }
+  var grid: Grid { Grid(origin: origin, beatMicros: Double(Tempo(bpm).microsPerBeat)) }
   /// How far the position where play was pressed was from where the grid wants it, in microseconds.
   var launchError: Double? {
     guard let rolledAt, let songOrigin else { return nil }
-    let ahead = Double(Int32(bitPattern: pressedAt &- rolledFrom)) * perFrame
+    let ahead = Double(Int32(bitPattern: pressedAt &- rolledFrom)) * frameMicros
     return rolledAt + ahead - grid.time(of: (songOrigin + songBeat).value)
   }
 
@@ -131,7 +131,7 @@ struct FakeTransport {
 
   private func sight(_ heard: Double, isSound: Bool = true) -> Launch.Sight {
     Launch.Sight(
-      state: state, frame: frame, grid: grid, heard: heard, cycleMicros: period, frameMicros: perFrame,
+      state: state, frame: frame, grid: grid, heard: heard, cycleMicros: period, frameMicros: frameMicros,
       isSound: isSound)
   }
 

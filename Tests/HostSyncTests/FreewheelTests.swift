@@ -13,7 +13,7 @@ struct FreewheelTests {
     let first = Int(grid.beat(at: start).rounded(.up)), last = Int(grid.beat(at: studio.due - 10_000))
     let beats = clicks.filter { $0.heard < studio.due - 10_000 }.map { grid.beat(at: $0.heard) }
     #expect(beats.map { Int($0.rounded()) } == Array(first...last))
-    #expect(beats.allSatisfy { abs($0 - $0.rounded()) * grid.period < 500 })
+    #expect(beats.allSatisfy { abs($0 - $0.rounded()) * grid.beatMicros < 500 })
   }
 
   private func export(_ studio: Studio, seconds: Double) {

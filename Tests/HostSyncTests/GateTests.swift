@@ -15,7 +15,7 @@ struct GateTests {
       studio.latencies.pulse = 300
       studio.play(seconds: 2.5 * 60 / tempo, frames: 100)
       let grid = Grid(studio.timeline)
-      let spacing = grid.period / Double(rate)
+      let spacing = grid.beatMicros / Double(rate)
       #expect(studio.pulses.count >= 2 * rate)
       let width = min(240, 0.4 * spacing / studio.microsPerFrame)
       for (index, pulse) in studio.pulses.enumerated().dropLast() {

@@ -49,7 +49,7 @@ private struct FakeHost {
   var error: Double {
     let grid = Grid(session.timeline)
     let away = beats - grid.beat(at: now)
-    return (away - 4 * (away / 4).rounded()) * grid.period
+    return (away - 4 * (away / 4).rounded()) * grid.beatMicros
   }
 
   mutating func locate(_ beat: Double) { beats = beat }
@@ -97,7 +97,7 @@ private struct FakeHost {
     let late = jitter > 0 && Double.random(in: 0..<200, using: &dice) < 1 ? 4 * jitter : 0
     let proposal = follower.follow(
       HostFollower.Observation(
-        bbt: hasLeft ? nil : bbt, isRolling: isRolling,
+        reading: LeaderReading(hasLeft ? nil : bbt), isRolling: isRolling,
         heard: now + late + Double.random(in: -jitter...jitter, using: &dice),
         grid: Grid(session.timeline), quantum: 4, mayForce: mayForce, isConnected: session.isConnected,
         isSound: isSound))
@@ -273,7 +273,8 @@ private struct FakeHost {
       for cycle in 0..<10 {
         let proposal = follower.follow(
           HostFollower.Observation(
-            bbt: bbt, isRolling: true, heard: Double(cycle) * 1e5, grid: Grid(origin: 0, period: 500_000),
+            reading: LeaderReading(bbt), isRolling: true, heard: Double(cycle) * 1e5,
+            grid: Grid(origin: 0, beatMicros: 500_000),
             quantum: 4, mayForce: true, isConnected: false))
         #expect(proposal == nil)
       }

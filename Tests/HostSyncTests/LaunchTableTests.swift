@@ -25,7 +25,7 @@ struct LaunchTableTests {
 
     private func sight(_ state: Transport.State) -> Launch.Sight {
       Launch.Sight(
-        state: state, frame: frame, grid: Grid(origin: 0, period: 500_000), heard: heard,
+        state: state, frame: frame, grid: Grid(origin: 0, beatMicros: 500_000), heard: heard,
         cycleMicros: Self.cycleMicros, frameMicros: 1e6 / 48_000)
     }
 

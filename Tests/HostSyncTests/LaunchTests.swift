@@ -177,7 +177,7 @@ import Testing
     var launch = Launch()
     launch.observe(
       Launch.Sight(
-        state: .rolling, frame: 0, grid: Grid(origin: 0, period: 500_000), heard: 0, cycleMicros: 5333,
+        state: .rolling, frame: 0, grid: Grid(origin: 0, beatMicros: 500_000), heard: 0, cycleMicros: 5333,
         frameMicros: 20.83))
     #expect(launch.count == 0 && launch.error == 0)
   }
@@ -197,7 +197,8 @@ import Testing
         jack.pressPlay()
         jack.run(seconds: 4.5)
         let error = try #require(jack.launchError)
-        #expect(abs(error) <= (alignment == .exact ? jack.perFrame : jack.period / 2 + 1), "\(hold) \(press)")
+        #expect(
+          abs(error) <= (alignment == .exact ? jack.frameMicros : jack.period / 2 + 1), "\(hold) \(press)")
         #expect(jack.songOrigin?.phase(in: Beats(4)) == .zero)
         #expect(jack.launch.moved >= 1 && jack.launch.moved <= 2)
       }

@@ -38,14 +38,14 @@ struct LaunchedSongTests {
       let boundary = grid.beat(at: first.heard)
       #expect(abs(first.heard - grid.time(of: boundary.rounded())) <= 12)
       #expect(Int(boundary.rounded()) % Int(quantum) == 0 && first.value == 1)
-      #expect(first.heard - pressedAt <= (quantum + 0.1) * grid.period + 50_000)
+      #expect(first.heard - pressedAt <= (quantum + 0.1) * grid.beatMicros + 50_000)
       // Start half a clock before, the first clock on the downbeat, and all that follow where they belong.
       let receiver = MIDIClockTests.Receiver(studio.messages)
       #expect(receiver.starts == 1 && receiver.continues == 0 && receiver.stops == 0)
       let counted = try #require(receiver.counted.first)
       #expect(abs(counted.heard - grid.time(of: boundary.rounded())) <= 12)
       let start = try #require(studio.messages.first { $0.event.status == MIDI.start })
-      #expect(counted.heard - start.heard >= min(1000, grid.period / 48 - 25))
+      #expect(counted.heard - start.heard >= min(1000, grid.beatMicros / 48 - 25))
       for (place, heard) in receiver.counted {
         #expect(Int(((grid.beat(at: heard) - boundary.rounded()) * 24).rounded()) == place)
       }
@@ -115,7 +115,7 @@ struct LaunchedSongTests {
       studio.play(seconds: 5 * 60 / to)
       let grid = Grid(studio.timeline)
       let first = try #require(studio.clicks.first)
-      #expect(abs(grid.beat(at: first.heard) - 8) * grid.period <= 12 && first.value == 1)
+      #expect(abs(grid.beat(at: first.heard) - 8) * grid.beatMicros <= 12 && first.value == 1)
       let receiver = MIDIClockTests.Receiver(studio.messages)
       #expect(receiver.starts == 1 && receiver.stops == 0)
       for (place, heard) in receiver.counted.suffix(20) {

@@ -37,7 +37,7 @@ import Testing
       let jack = start(after: delay, alignment: alignment)
       let off = try #require(error(jack))
       #expect(
-        abs(off) <= (alignment == .exact ? jack.perFrame : jack.period / 2 + 1),
+        abs(off) <= (alignment == .exact ? jack.frameMicros : jack.period / 2 + 1),
         "pressed after \(delay) us: \(off) us off")
       let waited = try #require(jack.rolledAt) - jack.grid.time(of: 8) - delay
       #expect(waited < 500_000 + 60_000 + jack.latency, "pressed after \(delay) us: waited \(waited) us")

@@ -22,10 +22,10 @@ struct LocatedStartTests {
     let (clicks, messages) = (studio.clicks.count, studio.messages.count)
     studio.transport.state = .starting
     let grid = Grid(studio.timeline)
-    studio.play(seconds: 5.5 * grid.period / 1e6)
+    studio.play(seconds: 5.5 * grid.beatMicros / 1e6)
     let first = try #require(studio.clicks.dropFirst(clicks).first, comment)
     let heard = grid.beat(at: first.heard)
-    #expect(abs(heard - heard.rounded()) * grid.period <= 12, comment)
+    #expect(abs(heard - heard.rounded()) * grid.beatMicros <= 12, comment)
     #expect((Int(heard.rounded()) - beat) % 4 == 0, comment)
     #expect(first.value == (beat % 4 == 0 ? 1 : 0.5), comment)
     let receiver = MIDIClockTests.Receiver(Array(studio.messages.dropFirst(messages)))

@@ -105,7 +105,7 @@ struct MIDIClockTests {
       #expect(receiver.counted.count > 100)
       for (place, heard) in receiver.counted {
         let exact = grid.beat(at: heard) * 24
-        #expect(abs(exact - exact.rounded()) * grid.period / 24 <= studio.microsPerFrame / 2 + 1.1)
+        #expect(abs(exact - exact.rounded()) * grid.beatMicros / 24 <= studio.microsPerFrame / 2 + 1.1)
         // The song: nearest whole beat to where frame 100001 is at 97 BPM (3.3683 beats), in phase.
         let song = grid.beat(at: heard) - (grid.beat(at: rolledAt) - 100_001.0 / 48000 * 97 / 60).rounded()
         #expect(Int((song * 24).rounded()) == place)
@@ -127,7 +127,7 @@ struct MIDIClockTests {
       let grid = Grid(studio.timeline)
       #expect(receiver.starts + receiver.continues == 1)
       let heardRoll = rolledAt + Double(studio.latencies.physical) * studio.microsPerFrame
-      let origin = (grid.beat(at: heardRoll) - Double(frame) / 8000 * 1e6 / grid.period).rounded()
+      let origin = (grid.beat(at: heardRoll) - Double(frame) / 8000 * 1e6 / grid.beatMicros).rounded()
       for (place, heard) in receiver.counted {
         #expect(Int(((grid.beat(at: heard) - origin) * 24).rounded()) == place)
       }
@@ -162,7 +162,7 @@ struct MIDIClockTests {
     #expect(start.event.status == MIDI.start)
     #expect(abs(first.heard - grid.time(of: 3)) <= 12)
     // Half a clock at 120 BPM is 10.4 ms.
-    #expect(abs(first.heard - start.heard - grid.period / 48) <= 24)
+    #expect(abs(first.heard - start.heard - grid.beatMicros / 48) <= 24)
   }
 
   @Test func stopIsSentWhenTheStopIsHeardThere() throws {

@@ -75,7 +75,7 @@ struct OldCounterTests {
       report.timebase = .ours
       report.hostLag = lag
       report.moment.frames = 256
-      report.moment.heard.perFrame = 1e6 / 48_000
+      report.moment.heard.frameMicros = 1e6 / 48_000
       for tenth in 0..<60 {
         let now = Double(tenth) * 100_000
         report.moment.frame = frame &+ UInt32(tenth * 4_800)

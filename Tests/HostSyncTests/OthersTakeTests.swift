@@ -96,11 +96,11 @@ struct OthersTakeTests {
         var now = Report()
         now.othersTake = take
         now.moment = Moment(
-          number: 0, frame: 480_000, frames: frames, heard: FrameLine(start: 1e9, perFrame: 1e6 / 48_000),
+          number: 0, frame: 480_000, frames: frames, heard: FrameLine(start: 1e9, frameMicros: 1e6 / 48_000),
           due: 1e9, period: 500_000, sampleRate: 48_000)
         let plan = Relocation.meeting(1e9 + 4e6, SongPlace(frame: 96_000, beat: 4), from: now)
         let sight = Launch.Sight(
-          state: .starting, frame: plan.place.frame, grid: Grid(origin: 0, period: 500_000),
+          state: .starting, frame: plan.place.frame, grid: Grid(origin: 0, beatMicros: 500_000),
           heard: plan.askAt + cycle, cycleMicros: cycle, frameMicros: 1e6 / 48_000)
         // JACK's first question comes in the second cycle.
         #expect(plan.holds(sight), "\(take) \(frames)")

@@ -24,7 +24,7 @@ final class Speaker {
     buffer.initialize(repeating: 0, count: frames)
     self.frames = frames
     sound = Sound(UnsafeBufferPointer(start: samples, count: length))
-    grid = Grid(origin: 0, period: Double(spacing) * 1e6 / 48000)
+    grid = Grid(origin: 0, beatMicros: Double(spacing) * 1e6 / 48000)
     settings.click.isOn = true
     settings.click.gain = 1
   }
@@ -38,7 +38,7 @@ final class Speaker {
     for _ in 0..<buffers {
       buffer.update(repeating: 0, count: frames)
       let audio = AudioBuffer(buffer, frames: UInt32(frames))
-      let line = FrameLine(start: Double(output.count) * 1e6 / 48000, perFrame: 1e6 / 48000)
+      let line = FrameLine(start: Double(output.count) * 1e6 / 48000, frameMicros: 1e6 / 48000)
       let window = Window(line: line, grid: grid, frames: frames, correction: 0, isJump: false)
       click.render(
         into: audio, window: window, song: song, settings: settings,

@@ -31,7 +31,7 @@ struct ClockIn: BitwiseCopyable {
 
   /// What we sent through `clock` in this cycle, so many microseconds before it is heard. Before `hear`.
   mutating func send(_ events: borrowing MIDIEvents, _ line: FrameLine, ahead: Double, frames: UInt32) {
-    echo.send(ahead: ahead, cycle: Double(frames) * line.perFrame, at: line.start)
+    echo.send(ahead: ahead, cycle: Double(frames) * line.frameMicros, at: line.start)
     for index in 0..<events.count {
       echo.send(events[index].status, at: line.time(atFrame: Double(events[index].frame)))
     }
@@ -92,17 +92,12 @@ struct ClockIn: BitwiseCopyable {
   /// The session keeps whole microseconds per beat.
   private func isTold(_ tempo: Double) -> Bool { abs(60e6 / tempo - 60e6 / told) < 1 }
 
-  /// What a host with this clock would show at this time; nil while there is none to rely on.
+  /// What it shows at this time, while there is a clock to rely on.
   @inline(__always)
-  func shown(at time: Double) -> BBT? {
-    guard case .locked = loop.state, tempo > 0 else { return nil }
-    let beats = Beats(loop.isRunning ? max(0, loop.beat(at: time)) : 0)
-    // The finest ticks there are, one a microbeat.
-    return BBT(
-      bar: Int32(clamping: beats.micros / 4_000_000 &+ 1),
-      beat: Int32(truncatingIfNeeded: beats.micros % 4_000_000 / 1_000_000 &+ 1),
-      tick: Int32(truncatingIfNeeded: beats.micros % 1_000_000), barStartTick: 0, beatsPerBar: 4, beatType: 4,
-      ticksPerBeat: 1_000_000, beatsPerMinute: tempo)
+  func reading(at time: Double) -> LeaderReading {
+    guard case .locked = loop.state, tempo > 0 else { return .nothing }
+    let beat = loop.isRunning ? max(0, loop.beat(at: time)) : 0
+    return .shown(tempo: tempo, beat: beat, ticksPerBeat: 1_000_000)
   }
 
   /// What the session should change to.
@@ -115,7 +110,7 @@ struct ClockIn: BitwiseCopyable {
     }
     guard !echo.isEcho, let proposal else { return nil }
     if case .tempo(let tempo) = proposal.change {
-      if abs(tempo - 60e6 / now.grid.period) < HostFollower.smallestStep { return nil }
+      if abs(tempo - 60e6 / now.grid.beatMicros) < HostFollower.smallestStep { return nil }
       told = tempo
     }
     return proposal
@@ -142,8 +137,8 @@ extension ClockIn {
     guard start != nil || played < quantum else { return .none }
     let away = now.grid.beat(at: time) - played
     let origin = Double(Int64(rounding: away / quantum)) * quantum
-    if abs(away - origin) * now.grid.period <= HostFollower.largestNudge {
-      let framesPerBeat = now.grid.period * Double(now.sampleRate) / 1e6
+    if abs(away - origin) * now.grid.beatMicros <= HostFollower.largestNudge {
+      let framesPerBeat = now.grid.beatMicros * Double(now.sampleRate) / 1e6
       return .playing(origin: Beats(origin), framesPerBeat: framesPerBeat)
     }
     return now.mayForce && time - startedAt < Self.settling ? .unsettled : .none
@@ -164,7 +159,7 @@ extension ClockIn {
     let heard = now.heard.start
     return propose(
       HostFollower.Observation(
-        now, shown(at: heard), at: heard, isRolling: loop.isRunning, isSound: isSound))
+        now, reading(at: heard), at: heard, isRolling: loop.isRunning, isSound: isSound))
   }
 
   @inline(__always)

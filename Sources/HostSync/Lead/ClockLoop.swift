@@ -8,7 +8,7 @@ import BeatMath
 /// steady and widens when the clocks stay on one side: a ramp is followed, jitter is not. A clock that was lost is
 /// counted all the same; one too many is not.
 ///
-/// A clock that is out of place is not believed until it is seen what came of it (`ClockLoop+Doubt.swift`): clocks at
+/// A clock that is out of place is not believed until it is seen what came of it (`ClockDoubt.swift`): clocks at
 /// another pace begin the loop anew without losing count; clocks at the same pace, after a pause of half a clock, move the
 /// beat and leave the tempo; and a single one that was late leaves both.
 public struct ClockLoop: BitwiseCopyable {
@@ -34,7 +34,7 @@ public struct ClockLoop: BitwiseCopyable {
   static let patienceInClocks: Double = 6.5
   static let patience: Double = 250_000
   /// So many clocks in a row at another pace are another tempo, if the pace differs by so much of itself.
-  static let pacers: Int = 5
+  static let otherPaceClocks: Int = 5
   static let otherPace: Double = 0.12
   public internal(set) var state = State.silent
   /// Start or Continue came, and no Stop since.
@@ -157,7 +157,7 @@ public struct ClockLoop: BitwiseCopyable {
       if steps >= 0 { follow(distance) }
       calm = max(0, calm - 1)
       sinceShift = min(Self.shiftMemory + 1, sinceShift + 1)
-      changePace()
+      takeOtherPace()
     }
   }
 

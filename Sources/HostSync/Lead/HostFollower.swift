@@ -45,7 +45,7 @@ public struct HostFollower: BitwiseCopyable {
   /// One cycle, as the follower needs it.
   struct Observation {
     /// What the master shows for frame 0 of this cycle, and when that is heard through the physical outputs.
-    var bbt: BBT?
+    var reading: LeaderReading
     var isRolling: Bool
     var heard: Double
     var grid: Grid
@@ -54,21 +54,7 @@ public struct HostFollower: BitwiseCopyable {
     var mayForce: Bool
     var isConnected: Bool
     /// Neither this cycle's time nor the one before's was lost.
-    var isSound: Bool
-
-    init(
-      bbt: BBT?, isRolling: Bool, heard: Double, grid: Grid, quantum: Double, mayForce: Bool,
-      isConnected: Bool, isSound: Bool = true
-    ) {
-      self.bbt = bbt
-      self.isRolling = isRolling
-      self.heard = heard
-      self.grid = grid
-      self.quantum = quantum
-      self.mayForce = mayForce
-      self.isConnected = isConnected
-      self.isSound = isSound
-    }
+    var isSound = true
   }
 
   /// Readings that made no sense.
@@ -99,7 +85,8 @@ public struct HostFollower: BitwiseCopyable {
   mutating func follow(_ now: borrowing Now, isLeading: Bool, isSound: Bool) -> Proposal? {
     let shownAt = now.heard.time(atFrame: -Double(now.transport.bbtAge))
     let seen = Observation(
-      now, isLeading ? now.transport.bbt : nil, at: shownAt, isRolling: now.isRolling, isSound: isSound)
+      now, LeaderReading(isLeading ? now.transport.bbt : nil), at: shownAt, isRolling: now.isRolling,
+      isSound: isSound)
     return now.isFreewheeling ? pause(seen) : follow(seen)
   }
 
@@ -128,22 +115,26 @@ public struct HostFollower: BitwiseCopyable {
   mutating func hostJumped() { line.rest() }
 
   private mutating func look(_ now: Observation) -> Proposal.Change? {
-    guard let bbt = now.bbt else { return leave(now) }
-    goneSince = nil
-    guard let beats = bbt.beats else {
+    let (shownTempo, beat, ticksPerBeat): (Double, Double, Double)
+    switch now.reading {
+    case .nothing: return leave(now)
+    case .nonsense:
+      goneSince = nil
       refused &+= 1
       return nil
+    case .shown(let tempo, let shown, let ticks): (shownTempo, beat, ticksPerBeat) = (tempo, shown, ticks)
     }
-    let factor = Self.factor(for: bbt.beatsPerMinute)
+    goneSince = nil
+    let factor = Self.factor(for: shownTempo)
     // Whoever joins a session takes its tempo (TEMPO-2): the host's counts again when the host changes it.
     if now.isConnected && !wasConnected { owesTempo = false }
     wasConnected = now.isConnected
-    if line.readTempo(bbt.beatsPerMinute * factor) { owesTempo = true }
+    if line.readTempo(shownTempo * factor) { owesTempo = true }
     if now.isRolling, line.tempo > 0 {
       line.follow(
-        beats * factor, ticksPerBeat: bbt.ticksPerBeat * factor, at: now.heard, isSound: now.isSound)
+        beat * factor, ticksPerBeat: ticksPerBeat * factor, at: now.heard, isSound: now.isSound)
       let away = Self.wrapped(line.beat - now.grid.beat(at: now.heard), around: now.quantum)
-      phaseError = away * now.grid.period
+      phaseError = away * now.grid.beatMicros
     } else {
       line.rest()
     }
@@ -203,7 +194,7 @@ public struct HostFollower: BitwiseCopyable {
       lastForce = now.heard
       correctedBy = nil
       // A correction that was under way is in the tempo still, or a peer's wish.
-      owesTempo = abs(60e6 / now.grid.period - line.pace) >= Self.smallestStep
+      owesTempo = abs(60e6 / now.grid.beatMicros - line.pace) >= Self.smallestStep
       return .forceBeat(line.beat, quantum: now.quantum)
     }
     return nudge(now, size)
@@ -223,7 +214,7 @@ public struct HostFollower: BitwiseCopyable {
       if !leaves, size > tolerance { nextNudge = now.heard + Self.pauseAfterVain }
       return tempo(toCorrect: leaves ? phaseError : 0, within: time, now)
     }
-    let isPeersChoice = abs(60e6 / now.grid.period - line.tempo) > Self.peersChoice * line.tempo
+    let isPeersChoice = abs(60e6 / now.grid.beatMicros - line.tempo) > Self.peersChoice * line.tempo
     guard canCorrect, !isPeersChoice, size > tolerance, now.heard >= nextNudge else { return nil }
     rounds = 0
     return tempo(toCorrect: phaseError, within: time, now)
@@ -235,14 +226,14 @@ public struct HostFollower: BitwiseCopyable {
   {
     correctedBy = distance == 0 ? nil : now.heard + time
     let wanted = line.pace + line.tempo * distance / time
-    return abs(wanted - 60e6 / now.grid.period) < Self.smallestStep ? nil : .tempo(wanted)
+    return abs(wanted - 60e6 / now.grid.beatMicros) < Self.smallestStep ? nil : .tempo(wanted)
   }
 }
 
 extension HostFollower.Observation {
-  init(_ now: borrowing Now, _ bbt: BBT?, at heard: Double, isRolling: Bool, isSound: Bool) {
+  init(_ now: borrowing Now, _ reading: LeaderReading, at heard: Double, isRolling: Bool, isSound: Bool) {
     self.init(
-      bbt: bbt, isRolling: isRolling, heard: heard, grid: now.grid, quantum: now.settings.quantum,
+      reading: reading, isRolling: isRolling, heard: heard, grid: now.grid, quantum: now.settings.quantum,
       mayForce: now.mayForce, isConnected: now.session.isConnected, isSound: isSound)
   }
 }

@@ -42,7 +42,7 @@ struct Click: BitwiseCopyable {
       let time = window.grid.time(of: beat)
       guard isDue(beat: beat, time: time, click: settings.click, song: song) else { continue }
       // A quarter beat: closer than any subdivision of sense, further than any correction.
-      if isAfterJump && time - lastTime < window.grid.period / 4 { continue }
+      if isAfterJump && time - lastTime < window.grid.beatMicros / 4 { continue }
       isAfterJump = false
       let origin = song.contains(beat: beat, time: time) || song.isWaiting ? song.origin : 0
       let accent = accent(of: tick.number &- origin &* perBeat, perBeat: perBeat, settings: settings)

@@ -90,7 +90,7 @@ struct MIDIClock: BitwiseCopyable {
     let startTime = max(now, window.grid.time(of: song.startBeat))
     let start = song.songBeat(of: window.grid.beat(at: startTime))
     let downbeat = song.origin &* Self.perBeat
-    let frameInBeats = window.line.perFrame / window.grid.period
+    let frameInBeats = window.line.frameMicros / window.grid.beatMicros
     if start <= frameInBeats && pacer.next <= downbeat {
       return Plan(first: downbeat, command: MIDI.start, earliest: now)
     }
@@ -106,7 +106,7 @@ struct MIDIClock: BitwiseCopyable {
   private func resumption(window: Window, song: Song, start: Double, settle: Double) -> Int64 {
     let now = window.line.start
     let soonest = max(start, now + Self.shortestSettle + Self.wireMargin)
-    let halfClock = window.grid.period / Double(2 * Self.perBeat)
+    let halfClock = window.grid.beatMicros / Double(2 * Self.perBeat)
     let patience = max(Self.longestWait, settle + Self.longestWait)
     let latest = start + (settle > Self.longestWait ? patience : Self.longestWait)
     let first = Ticker.number(atOrAfter: song.songBeat(of: window.grid.beat(at: soonest)), perBeat: 4)
@@ -133,7 +133,7 @@ struct MIDIClock: BitwiseCopyable {
     }
     if let standingFrame, standingFrame != transport.frame { pendingPosition = song.standing }
     standingFrame = transport.frame
-    if let position = pendingPosition, Double(framesSincePosition) * window.line.perFrame >= 20_000 {
+    if let position = pendingPosition, Double(framesSincePosition) * window.line.frameMicros >= 20_000 {
       sendPosition(Int64(rounding: position * 4), into: &events)
       pendingPosition = nil
     }

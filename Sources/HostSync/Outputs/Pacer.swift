@@ -37,7 +37,7 @@ struct Pacer: BitwiseCopyable {
 
   /// Frames from one boundary to the next.
   func spacing(in window: Window) -> Double {
-    window.grid.period / Double(max(1, ticker.perBeat)) / window.line.perFrame
+    window.grid.beatMicros / Double(max(1, ticker.perBeat)) / window.line.frameMicros
   }
 
   /// The next boundary is used, at the frame that was given.

@@ -89,7 +89,7 @@ struct Ticker: BitwiseCopyable {
   /// Whether a boundary comes right after the buffer's first frame.
   private func isCrowded(by number: Int64, in window: Window) -> Bool {
     guard perBeat > 1 else { return false }
-    let spacing = window.grid.period / Double(perBeat) / window.line.perFrame
+    let spacing = window.grid.beatMicros / Double(perBeat) / window.line.frameMicros
     return window.frame(of: Double(number) / Double(perBeat)) < spacing / 4
   }
 

@@ -85,7 +85,7 @@ struct Song: BitwiseCopyable {
       }
       standingFrame = nil
       lag.follow(
-        frame: transport.frame, beat: songBeat(of: beat), period: now.grid.period,
+        frame: transport.frame, beat: songBeat(of: beat), period: now.grid.beatMicros,
         nominalPerFrame: 1e6 / Double(now.sampleRate))
     }
     lastFrame = transport.frame

@@ -35,14 +35,14 @@ public struct CycleTimes: BitwiseCopyable {
   /// Learned microseconds per frame: the crystal of the sound card, on JACK's clock.
   private var crystal = 0.0
   /// This cycle, on JACK's clock.
-  private var line = FrameLine(start: 0, perFrame: 1)
+  private var line = FrameLine(start: 0, frameMicros: 1)
   /// A change of source is being smoothed over.
   private var isBlending = false
   private var agreeing = 0
   private var differing = 0
   private var wasStalled = false
   /// On Link's clock, the last that was given out: freewheeling goes on from it.
-  private var given = FrameLine(start: 0, perFrame: 1)
+  private var given = FrameLine(start: 0, frameMicros: 1)
   /// Since the cycle before, the server runs as fast as it can.
   private(set) var wasFreewheeling = false
   /// Time is real again: it begins here, and what came before has no time on it.
@@ -66,7 +66,7 @@ public struct CycleTimes: BitwiseCopyable {
 
   /// Microseconds per frame over many cycles, on Link's clock as far as it matters: for latencies, which may be
   /// many buffers long.
-  var steadyPerFrame: Double { crystal }
+  var steadyFrameMicros: Double { crystal }
 
   @inline(__always)
   func report(on map: ClockMap, into report: inout Report) {
@@ -104,7 +104,7 @@ public struct CycleTimes: BitwiseCopyable {
       // The server's times run away from the world; the music goes on at its own pace (facts: jack 8).
       given.start += Double(frames) * nominal
       passedFrames = Int64(frames)
-      given.perFrame = nominal
+      given.frameMicros = nominal
       frames = cycle.frames
       wasFreewheeling = true
       isBack = false
@@ -172,8 +172,8 @@ public struct CycleTimes: BitwiseCopyable {
     xruns = times.xruns
     promised = times.isPairValid ? Double(times.nextMicros) : 0
     let verdict = filter.add(
-      wake: wake, frame: frame, perFrame: crystal, period: Double(frames) * crystal, hasStallSign: sign)
-    let own = filter.due(atFrame: frame, perFrame: crystal)
+      wake: wake, frame: frame, frameMicros: crystal, period: Double(frames) * crystal, hasStallSign: sign)
+    let own = filter.due(atFrame: frame, frameMicros: crystal)
     filterError = pair.current - own
     switch verdict {
     case .stalled:
@@ -181,7 +181,7 @@ public struct CycleTimes: BitwiseCopyable {
       if !wasStalled { stalls &+= 1 }
       source = .wakes
       agreeing = 0
-      line = FrameLine(start: own, perFrame: crystal)
+      line = FrameLine(start: own, frameMicros: crystal)
     case .steady:
       choose(pair)
       follow(pair, own: own, frames: frames, nominal: nominal)
@@ -224,14 +224,14 @@ public struct CycleTimes: BitwiseCopyable {
     case .jack:
       wanted = pair.current
       // A slope that would miss the next cycle by a tenth of a millisecond is the loop's trouble, not the card's.
-      let bend = abs(pair.perFrame - crystal) * Double(frames)
-      line.perFrame = bend < 100 ? pair.perFrame : crystal
+      let bend = abs(pair.frameMicros - crystal) * Double(frames)
+      line.frameMicros = bend < 100 ? pair.frameMicros : crystal
       if isBlending { share = min(1, period / 20_000) }
-      let rate = crystal + (pair.perFrame - crystal) * min(1, period / 20e6)
+      let rate = crystal + (pair.frameMicros - crystal) * min(1, period / 20e6)
       crystal = min(nominal * 1.001, max(nominal * 0.999, rate))
     case .wakes:
       wanted = own
-      line.perFrame = crystal
+      line.frameMicros = crystal
       isBlending = true
       if filter.count >= WakeFilter.trusted { share = min(1, period / 60_000) }
     }
@@ -246,7 +246,7 @@ public struct CycleTimes: BitwiseCopyable {
 /// `jack_get_cycle_times`, looked at with suspicion.
 private struct Pair: BitwiseCopyable {
   let current: Double
-  let perFrame: Double
+  let frameMicros: Double
   let isSane: Bool
   /// What jack2 leaves behind when the driver had an xrun.
   let isReversed: Bool
@@ -254,8 +254,8 @@ private struct Pair: BitwiseCopyable {
   init(_ times: RawTimes, frames: UInt32, nominal: Double) {
     current = Double(times.currentMicros)
     let length = Double(times.nextMicros) - current
-    perFrame = length / Double(max(1, frames))
+    frameMicros = length / Double(max(1, frames))
     isReversed = times.isPairValid && times.nextMicros < times.currentMicros
-    isSane = times.isPairValid && frames > 0 && abs(perFrame / nominal - 1) < 0.01
+    isSane = times.isPairValid && frames > 0 && abs(frameMicros / nominal - 1) < 0.01
   }
 }

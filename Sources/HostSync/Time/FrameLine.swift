@@ -5,24 +5,24 @@ import BeatMath
 public struct FrameLine: Sendable, BitwiseCopyable {
   /// The time of frame 0, in microseconds with their fraction.
   public var start: Double
-  public var perFrame: Double
+  public var frameMicros: Double
 
   @_noLocks @_noAllocation
-  public init(start: Double, perFrame: Double) {
+  public init(start: Double, frameMicros: Double) {
     self.start = start
-    self.perFrame = perFrame
+    self.frameMicros = frameMicros
   }
 
   @_noLocks @_noAllocation
-  public func time(atFrame frame: Double) -> Double { start + frame * perFrame }
+  public func time(atFrame frame: Double) -> Double { start + frame * frameMicros }
 
   @_noLocks @_noAllocation
-  public func frame(at time: Double) -> Double { (time - start) / perFrame }
+  public func frame(at time: Double) -> Double { (time - start) / frameMicros }
 
   /// The same frames, `micros` later: heard through a port.
   @_noLocks @_noAllocation
   public func delayed(by micros: Double) -> FrameLine {
-    FrameLine(start: start + micros, perFrame: perFrame)
+    FrameLine(start: start + micros, frameMicros: frameMicros)
   }
 
   /// The same frames on Link's clock. Keeps the fraction that `ClockMap.link` would round.
@@ -30,6 +30,6 @@ public struct FrameLine: Sendable, BitwiseCopyable {
     let rate = 1 + map.skew
     return FrameLine(
       start: Double(map.linkAnchor.count) + (start - Double(map.jackAnchor.count)) * rate,
-      perFrame: perFrame * rate)
+      frameMicros: frameMicros * rate)
   }
 }

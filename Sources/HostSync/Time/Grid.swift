@@ -6,25 +6,25 @@ struct Grid: BitwiseCopyable {
   /// When beat 0 is, in microseconds.
   var origin: Double
   /// Microseconds per beat: whole, as Link's tempo acts.
-  var period: Double
+  var beatMicros: Double
 
-  init(origin: Double, period: Double) {
+  init(origin: Double, beatMicros: Double) {
     self.origin = origin
-    self.period = period
+    self.beatMicros = beatMicros
   }
 
   /// A client's timeline has the session's beat 0 as its time origin (facts: link 7.5). A tempo from outside
   /// Link's range is brought into it.
   init(_ timeline: Timeline) {
     self.init(
-      origin: Double(timeline.timeOrigin.count), period: Double(timeline.tempo.clamped.microsPerBeat))
+      origin: Double(timeline.timeOrigin.count), beatMicros: Double(timeline.tempo.clamped.microsPerBeat))
   }
 
-  func beat(at time: Double) -> Double { (time - origin) / period }
+  func beat(at time: Double) -> Double { (time - origin) / beatMicros }
 
-  func time(of beat: Double) -> Double { origin + beat * period }
+  func time(of beat: Double) -> Double { origin + beat * beatMicros }
 
-  func later(by micros: Double) -> Grid { Grid(origin: origin + micros, period: period) }
+  func later(by micros: Double) -> Grid { Grid(origin: origin + micros, beatMicros: beatMicros) }
 }
 
 /// One port's buffer in this cycle: which beats are heard in it.

@@ -14,7 +14,7 @@ struct GridWatch: BitwiseCopyable {
   /// How far the grid moved since the last cycle, in microseconds, if it was not a jump.
   private(set) var correction = 0.0
   private(set) var jumps: UInt64 = 0
-  private var grid = Grid(origin: 0, period: 500_000)
+  private var grid = Grid(origin: 0, beatMicros: 500_000)
   private var lastBeat = 0.0
   private var isStarted = false
 
@@ -27,14 +27,15 @@ struct GridWatch: BitwiseCopyable {
     correction = 0
     if isStarted {
       let moved = beat - grid.beat(at: heard.start)
-      let missed = beat - lastBeat - Double(passed) * heard.perFrame / grid.period
-      let isSameTempo = next.period == grid.period
-      if isCut || abs(missed) >= 0.5 || (isSameTempo && abs(moved) * next.period > Self.largestCorrection) {
+      let missed = beat - lastBeat - Double(passed) * heard.frameMicros / grid.beatMicros
+      let isSameTempo = next.beatMicros == grid.beatMicros
+      if isCut || abs(missed) >= 0.5 || (isSameTempo && abs(moved) * next.beatMicros > Self.largestCorrection)
+      {
         isJump = true
         jumps &+= 1
         movedBeats = missed
       } else {
-        correction = abs(moved) * max(next.period, grid.period)
+        correction = abs(moved) * max(next.beatMicros, grid.beatMicros)
       }
     }
     grid = next

@@ -18,7 +18,7 @@ public struct Moment: Sendable, BitwiseCopyable {
   @_noLocks @_noAllocation
   public init() {
     self.init(
-      number: 0, frame: 0, frames: 0, heard: FrameLine(start: 0, perFrame: 1), due: 0, period: 500_000,
+      number: 0, frame: 0, frames: 0, heard: FrameLine(start: 0, frameMicros: 1), due: 0, period: 500_000,
       sampleRate: 48_000)
   }
 
@@ -39,12 +39,12 @@ public struct Moment: Sendable, BitwiseCopyable {
   init(_ now: borrowing Now) {
     self.init(
       number: now.number, frame: now.transport.frame, frames: now.frames,
-      heard: FrameLine(start: now.heard.start, perFrame: now.perFrame), due: now.line.start,
-      period: now.grid.period, sampleRate: now.sampleRate)
+      heard: FrameLine(start: now.heard.start, frameMicros: now.frameMicros), due: now.line.start,
+      period: now.grid.beatMicros, sampleRate: now.sampleRate)
   }
 
   /// Microseconds of a cycle.
   public var cycle: Double {
-    @_noLocks @_noAllocation get { Double(frames) * heard.perFrame }
+    @_noLocks @_noAllocation get { Double(frames) * heard.frameMicros }
   }
 }

@@ -19,7 +19,7 @@ struct Now: BitwiseCopyable {
   /// The session's own beats.
   private(set) var grid: Grid
   /// Microseconds per frame over many cycles: for latencies, which may be many buffers long.
-  let perFrame: Double
+  let frameMicros: Double
   /// When the cycle's frames pass through JACK, and when they are heard through the physical outputs.
   let line: FrameLine
   let heard: FrameLine
@@ -28,7 +28,8 @@ struct Now: BitwiseCopyable {
   private(set) var isCut: Bool
 
   init(
-    _ cycle: borrowing Cycle, _ freeze: inout Freeze, line: FrameLine, perFrame: Double, isBack: Bool = false
+    _ cycle: borrowing Cycle, _ freeze: inout Freeze, line: FrameLine, frameMicros: Double,
+    isBack: Bool = false
   ) {
     frames = cycle.frames
     sampleRate = cycle.sampleRate
@@ -40,9 +41,9 @@ struct Now: BitwiseCopyable {
     relocation = cycle.relocation
     session = freeze.session(of: cycle)
     grid = freeze.grid(of: session)
-    self.perFrame = perFrame
+    self.frameMicros = frameMicros
     self.line = line
-    let delay = Double(latencies.physical) * perFrame + Double(settings.offsets.transport.count)
+    let delay = Double(latencies.physical) * frameMicros + Double(settings.offsets.transport.count)
     heard = line.delayed(by: freeze.delay(delay))
     isCut = isBack
   }
@@ -56,18 +57,18 @@ struct Now: BitwiseCopyable {
   }
 
   /// When what comes in through `control` was sent.
-  var sent: FrameLine { line.delayed(by: -Double(latencies.control) * perFrame) }
+  var sent: FrameLine { line.delayed(by: -Double(latencies.control) * frameMicros) }
 
   /// A leader may move the session's grid: nobody else is in the session, or the user says that the host is the clock.
   var mayForce: Bool { settings.hostIsTheClock || !session.isConnected }
 
   /// Microseconds of this cycle.
-  var cycleMicros: Double { Double(frames) * perFrame }
+  var cycleMicros: Double { Double(frames) * frameMicros }
 
   var isRolling: Bool { if case .rolling = transport.state { true } else { false } }
 
   /// When the cycle's frames are heard through a port. What is exported lies on the song's frames, whatever its port.
   func heard(through latency: UInt32, _ offset: Micros) -> FrameLine {
-    isFreewheeling ? heard : line.delayed(by: Double(latency) * perFrame + Double(offset.count))
+    isFreewheeling ? heard : line.delayed(by: Double(latency) * frameMicros + Double(offset.count))
   }
 }

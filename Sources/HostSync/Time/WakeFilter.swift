@@ -35,11 +35,11 @@ struct WakeFilter: BitwiseCopyable {
 
   /// Takes the wake-up for `frame` in. `hasStallSign`: JACK let us know that the driver stalled.
   mutating func add(
-    wake: Double, frame: Int64, perFrame: Double, period: Double, hasStallSign: Bool
+    wake: Double, frame: Int64, frameMicros: Double, period: Double, hasStallSign: Bool
   ) -> Verdict {
     var verdict = Verdict.steady
     if count > 0 {
-      let lateness = wake - due(atFrame: frame, perFrame: perFrame)
+      let lateness = wake - due(atFrame: frame, frameMicros: frameMicros)
       if lateness > 1000 {
         let isSame = lateRun > 0 && abs(lateness - lastLateness) < 500
         lateRun = isSame ? lateRun + 1 : 1
@@ -62,10 +62,10 @@ struct WakeFilter: BitwiseCopyable {
 
   /// The estimate for `frame`; only if something was added. Of twelve the quartile is the third lowest, of fewer the
   /// second or the lowest: three are kept in order, without a branch that chance decides.
-  mutating func due(atFrame frame: Int64, perFrame: Double) -> Double {
+  mutating func due(atFrame frame: Int64, frameMicros: Double) -> Double {
     var lowest = Double.infinity, second = Double.infinity, third = Double.infinity
     for index in 0..<count {
-      let carried = wakes[index] + Double(frame &- frames[index]) * perFrame
+      let carried = wakes[index] + Double(frame &- frames[index]) * frameMicros
       let above = carried > lowest ? carried : lowest
       lowest = carried < lowest ? carried : lowest
       let farAbove = above > second ? above : second

@@ -270,6 +270,6 @@ extension Launch.Sight {
   init(_ now: borrowing Now, isSound: Bool) {
     self.init(
       state: now.transport.state, frame: now.transport.frame, grid: now.grid, heard: now.heard.start,
-      cycleMicros: now.cycleMicros, frameMicros: now.perFrame, isSound: isSound)
+      cycleMicros: now.cycleMicros, frameMicros: now.frameMicros, isSound: isSound)
   }
 }

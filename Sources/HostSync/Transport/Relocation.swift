@@ -63,7 +63,7 @@ extension Relocation {
     let before = hasRoom ? UInt32(clamping: preRoll) : 0
     return Relocation(
       place.moved(
-        to: place.frame &- before, frameMicros: moment.heard.perFrame, beatMicros: moment.period),
+        to: place.frame &- before, frameMicros: moment.heard.frameMicros, beatMicros: moment.period),
       heardAt: moment.heard.start + start,
       askAt: moment.due + start - Reposition.cycles * moment.cycle - asking - now.othersTake)
   }

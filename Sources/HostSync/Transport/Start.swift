@@ -180,7 +180,7 @@ extension Start {
   /// twice the next boundary is the better start, if it is not too far away.
   private func isBetterLater(_ sight: Launch.Sight, _ othersTake: Double, limit: Double) -> Bool {
     let miss = abs(error(sight) + sight.cycleMicros)
-    let next = sight.rollsAt + step.value * sight.grid.period + 2 * preparation(sight, othersTake)
+    let next = sight.rollsAt + step.value * sight.grid.beatMicros + 2 * preparation(sight, othersTake)
     return hasRoom(sight) && retries < Self.mostRetries && miss > Self.stillExact * sight.frameMicros
       && next < limit
   }
@@ -201,7 +201,7 @@ extension Start {
   private mutating func send(
     to frame: UInt32, _ sight: Launch.Sight, reach: UInt32 = 0, at moment: Double
   ) {
-    let place = place.moved(to: frame, frameMicros: sight.frameMicros, beatMicros: sight.grid.period)
+    let place = place.moved(to: frame, frameMicros: sight.frameMicros, beatMicros: sight.grid.beatMicros)
     wish = TransportWish(place, from: sight.frame, reach: reach, if: .starting, at: moment)
   }
 
@@ -281,7 +281,7 @@ extension Start {
     isChasing = true
     // Where the transport stands may be a place that the leader has not reached yet.
     let left = sight.grid.time(of: (origin + question.songBeat).value) - sight.rollsAt
-    if left > -sight.cycleMicros / 2, left < 2 * sight.grid.period {
+    if left > -sight.cycleMicros / 2, left < 2 * sight.grid.beatMicros {
       target = origin + question.songBeat
       place = SongPlace(frame: sight.frame, beat: question.songBeat.value)
       return

@@ -54,7 +54,7 @@ struct TimebaseWatch: BitwiseCopyable {
   /// where it agrees with the frame, the frame tells more.
   @inline(__always)
   func position(_ now: borrowing Now) -> Double {
-    let period = now.grid.period
+    let period = now.grid.beatMicros
     let transport = now.transport
     var position = Song.beats(ofFrame: transport.frame, sampleRate: now.sampleRate, period: period)
     let isStanding = !now.isRolling

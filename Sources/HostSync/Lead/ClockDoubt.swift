@@ -17,7 +17,7 @@ extension ClockLoop {
   /// Clocks that are in place to such a share of their distance tell a tempo in a few.
   static let fineNoise: Double = 0.01
   /// Beyond such a share nothing can be called out of place.
-  static let strewn: Double = 0.055
+  static let scatterMax: Double = 0.055
   /// A gap this near to whole clocks is of lost ones.
   static let nearlyWhole: Double = 0.25
   /// For so many clocks after a judgement nothing is doubted: what is wrong now is no accident.
@@ -54,15 +54,16 @@ extension ClockLoop {
       doubt.clocks = 0
       return
     }
-    if doubt.clocks == Self.pacers, let line = line(through: Self.pacers), isOtherPace(line) {
-      return judge(line, Self.pacers)
+    if doubt.clocks == Self.otherPaceClocks, let line = line(through: Self.otherPaceClocks), isOtherPace(line)
+    {
+      return judge(line, Self.otherPaceClocks)
     }
     guard doubt.clocks >= Self.witnesses else { return }
     if let line = line(through: Self.witnesses) {
       judge(line, Self.witnesses)
-    } else if let line = line(through: Self.pacers) {
+    } else if let line = line(through: Self.otherPaceClocks) {
       // Something was out of place just before that.
-      judge(line, Self.pacers)
+      judge(line, Self.otherPaceClocks)
     } else {
       doubt.clocks = 0
       calm = Self.calmClocks
@@ -140,7 +141,7 @@ extension ClockLoop {
   }
 
   /// What is out of place can be told from what is usual: not among clocks that are strewn about anyhow.
-  var canTell: Bool { calm == 0 && scatter < Self.strewn * period }
+  var canTell: Bool { calm == 0 && scatter < Self.scatterMax * period }
 
   /// What the latest clocks themselves say.
   var hasOldPace: Bool {
@@ -172,8 +173,8 @@ extension ClockLoop {
 
   /// The clocks of another tempo are each on a wrong place, and some by chance on a right one: what tells them from
   /// lost ones is that they are even. Counted one by one they have their numbers back.
-  mutating func changePace() {
-    let count = Self.pacers
+  mutating func takeOtherPace() {
+    let count = Self.otherPaceClocks
     guard let line = line(through: count), isOtherPace(line), isAllOdd(count) else { return }
     number = recent[recentCount - count].number &+ Int64(count)
     missed = recent[recentCount - count].missed
