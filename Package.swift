@@ -52,7 +52,7 @@ let package = Package(
       name: "ControlSurface",
       dependencies: ["Addresses", "BeatMath", "Choices", "Linux", "MIDIControl", "OSC"]),
     .target(name: "NSMClient", dependencies: ["BeatMath", "Linux", "OSC"]),
-    .target(name: "TerminalView", dependencies: ["BeatMath", "ControlSurface"]),
+    .target(name: "TerminalView", dependencies: ["BeatMath", "Choices", "ControlSurface"]),
     // Writes the layouts for tablets and phones (tools/layouts).
     .executableTarget(name: "Layouts", dependencies: ["ClickSounds", "ControlSurface"]),
     // The reference implementation, for comparison in tests only; empty without Debian's ableton-link-dev.
@@ -100,7 +100,8 @@ let package = Package(
       name: "NSMClientTests", dependencies: ["BeatMath", "NSMClient", "OSC", "TestSupport"],
       exclude: ["peers"]),
     .testTarget(
-      name: "TerminalViewTests", dependencies: ["BeatMath", "ControlSurface", "TerminalView", "TestSupport"]),
+      name: "TerminalViewTests",
+      dependencies: ["BeatMath", "Choices", "ControlSurface", "TerminalView", "TestSupport"]),
     .testTarget(name: "BeatMathTests", dependencies: ["BeatMath", "LinkOracle", "TestSupport"]),
     .testTarget(
       name: "LinkTests",

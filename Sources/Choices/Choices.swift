@@ -6,7 +6,7 @@ public import BeatMath
 // no key paths, no heap.
 
 /// The choices that matter inside a cycle. Changed whole; every field takes effect in the next cycle.
-public struct Settings: Sendable, BitwiseCopyable {
+public struct Settings: Hashable, Sendable, BitwiseCopyable {
   public var meter = Meter()
   /// Beats after which the session's grid repeats, for launches and for bars while nothing rolls. Not the meter.
   public var quantum = 4.0
@@ -15,6 +15,13 @@ public struct Settings: Sendable, BitwiseCopyable {
   public var pulse = PulseSettings()
   public var offsets = Offsets()
   public var launch = LaunchSettings()
+  /// What a stop that we are asked for waits for.
+  public var stop = LaunchMoment.now
+  public var correction = Correction.off
+  /// Lags below this are not corrected.
+  public var correctAbove = Micros(3000)
+  /// In the Link session; on the network only while the program is, too.
+  public var isLinkEnabled = true
   public var lead = Lead.link
   /// The host is the clock: the session's grid is moved to the host's beat even when others share it.
   public var hostIsTheClock = false
@@ -91,7 +98,7 @@ public enum ClickWhen: UInt8, Sendable, BitwiseCopyable {
   case rolling
 }
 
-public struct ClickSettings: Sendable, BitwiseCopyable {
+public struct ClickSettings: Hashable, Sendable, BitwiseCopyable {
   public var isOn = false
   public var when = ClickWhen.always
   /// Linear; 0...8.
@@ -107,7 +114,7 @@ public struct ClickSettings: Sendable, BitwiseCopyable {
   public init() {}
 }
 
-public struct ClockSettings: Sendable, BitwiseCopyable {
+public struct ClockSettings: Hashable, Sendable, BitwiseCopyable {
   public var isOn = true
   /// Keeps the clocks running while the transport stands, so that hardware stays locked.
   public var runsWhileStopped = false
@@ -137,7 +144,7 @@ public enum PulseRate: UInt8, Sendable, BitwiseCopyable {
   }
 }
 
-public struct PulseSettings: Sendable, BitwiseCopyable {
+public struct PulseSettings: Hashable, Sendable, BitwiseCopyable {
   public var isOn = true
   public var rate = PulseRate.one
   /// Follows the session whether the transport rolls or not; `run` says which.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 import ControlSurface
 
 /// The state in words.
@@ -28,28 +29,28 @@ struct Facts {
 
   /// Of the song: bars from 1, beats in the bar from 1.
   var position: String {
-    let beats = Double(max(1, state.meter.beats))
+    let beats = Double(state.choices.meter.beats)
     let song = state.songBeats(at: scene.now)
     let bar = Int64(flooring: song.value / beats) + 1
     let beat = Int64(flooring: song.phase(in: Beats(beats)).value) + 1
     return "\(bar)|\(beat)"
   }
 
-  var link: String { state.linkEnabled ? "Enabled" : "Disabled" }
+  var link: String { state.choices.isLinkEnabled ? "Enabled" : "Disabled" }
 
   var peers: String {
-    if state.linkEnabled, !state.linkActive { return "resting" }
+    if state.choices.isLinkEnabled, !state.linkActive { return "resting" }
     return state.peers == 0 ? "No Links" : state.peers == 1 ? "1 Link" : "\(state.peers) Links"
   }
 
-  var sync: String { state.startStopSync ? "on" : "off" }
+  var sync: String { state.choices.syncsStartStop ? "on" : "off" }
 
   var transport: String {
     guard state.jackConnected else { return "no JACK server" }
     switch state.transport {
     case .stopped: return "stopped"
     case .rolling: return "rolling"
-    case .waiting: return state.launch == .beat ? "waits for the beat" : "waits for the bar"
+    case .waiting: return state.choices.launch.moment == .beat ? "waits for the beat" : "waits for the bar"
     }
   }
 
@@ -63,7 +64,7 @@ struct Facts {
 
   var timebase: String { state.timebase.name }
 
-  var launch: String { "\(state.launch)" }
+  var launch: String { "\(state.choices.launch.moment)" }
   var launchError: String { "\(signed(state.launchErrorMilliseconds, places: 2)) ms" }
   var drift: String { "\(signed(state.driftPartsPerMillion, places: 0)) ppm" }
   /// What a host that leads is off by, or one that follows and counts frames.
@@ -75,23 +76,23 @@ struct Facts {
   var leadError: String { "\(signed(state.leadErrorMilliseconds, places: 1)) ms" }
 
   var click: String {
-    guard state.click.enabled else { return "off" }
-    return state.click.when == .always ? "always" : "rolling"
+    guard state.choices.click.isOn else { return "off" }
+    return state.choices.click.when == .always ? "always" : "rolling"
   }
 
   var sound: String {
-    let names = state.click.soundNames
-    return names.indices.contains(state.click.sound) ? names[state.click.sound] : ""
+    let names = state.soundNames
+    return names.indices.contains(state.sound) ? names[state.sound] : ""
   }
 
   var clock: String {
-    guard state.clock.enabled else { return "off" }
-    return state.clock.whileStopped ? "always" : "rolling"
+    guard state.choices.clock.isOn else { return "off" }
+    return state.choices.clock.runsWhileStopped ? "always" : "rolling"
   }
 
   var pulse: String {
-    guard state.pulse.enabled else { return "off" }
-    return state.pulse.rate == .bar ? "one a bar" : "\(state.pulse.rate.word) a beat"
+    guard state.choices.pulse.isOn else { return "off" }
+    return state.choices.pulse.rate == .bar ? "one a bar" : "\(state.choices.pulse.rate.word) a beat"
   }
 
   var server: String {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
+import Choices
 public import ControlSurface
 
 /// What a key asks for.
@@ -56,27 +57,18 @@ public struct Hands {
     case "t": tap(at: now)
     case "+", "=": step(1, state, at: now)
     case "-": step(-1, state, at: now)
-    case "[": .command(.quantum(max(1, state.quantum - 1)))
-    case "]": .command(.quantum(min(64, state.quantum + 1)))
-    case "a": .command(.linkEnabled(!state.linkEnabled))
-    case "s": .command(.startStopSync(!state.startStopSync))
-    case "l": .command(.lead(next(after: state.lead)))
-    case "m": .command(.click(.enabled(!state.click.enabled)))
-    case "c": .command(.clock(.enabled(!state.clock.enabled)))
-    case "p": .command(.pulse(.enabled(!state.pulse.enabled)))
+    case "[": .command(.quantum(max(1, state.choices.quantum - 1)))
+    case "]": .command(.quantum(min(64, state.choices.quantum + 1)))
+    case "a": .command(.linkEnabled(!state.choices.isLinkEnabled))
+    case "s": .command(.startStopSync(!state.choices.syncsStartStop))
+    case "l": .command(.lead(Lead(rawValue: state.choices.lead.rawValue + 1) ?? .link))
+    case "m": .command(.click(.enabled(!state.choices.click.isOn)))
+    case "c": .command(.clock(.enabled(!state.choices.clock.isOn)))
+    case "p": .command(.pulse(.enabled(!state.choices.pulse.isOn)))
     case "?", "h": .turn
     case "q": quit(state, at: now)
     case "\u{0C}": .redraw
     default: nil
-    }
-  }
-
-  private func next(after lead: Lead) -> Lead {
-    switch lead {
-    case .link: .host
-    case .host: .auto
-    case .auto: .midi
-    case .midi: .link
     }
   }
 

@@ -74,10 +74,10 @@ extension TerminalView {
   private func drawFacts(_ facts: Facts, on picture: inout Picture, row: Int, columns: Range<Int>) {
     let half = columns.count / 2
     let state = facts.scene.state
-    let link = Style(state.linkEnabled ? .good : .plain, bold: true)
+    let link = Style(state.choices.isLinkEnabled ? .good : .plain, bold: true)
     let left: [(String, String, Style)] = [
       ("Ableton Link", "\(facts.link), \(facts.peers)", link),
-      ("Start/stop", "sync \(facts.sync)", state.startStopSync ? Style(.good) : .plain),
+      ("Start/stop", "sync \(facts.sync)", state.choices.syncsStartStop ? Style(.good) : .plain),
       ("Transport", facts.transport, transportStyle(facts)),
       ("Launch", "\(facts.launch), last \(facts.launchError)", .plain),
       ("Leads", facts.leader, .plain),
@@ -86,10 +86,14 @@ extension TerminalView {
     ]
     let reach = facts.reach
     let right: [(String, String, Style)] = [
-      ("Click", facts.click + (state.click.enabled ? ", \(facts.sound)" : ""), .plain),
+      ("Click", facts.click + (state.choices.click.isOn ? ", \(facts.sound)" : ""), .plain),
       ("Clock", facts.clock, .plain),
       ("Pulse", facts.pulse, .plain),
-      ("Quantum", "\(Facts.brief(state.quantum)), meter \(state.meter.beats)/\(state.meter.unit)", .plain),
+      (
+        "Quantum",
+        "\(Facts.brief(state.choices.quantum)), meter \(state.choices.meter.beatsPerBar)/\(state.choices.meter.beatType)",
+        .plain
+      ),
       ("OSC", reach[0], Style(bold: true)),
       ("", reach.count > 1 ? reach[1] : "", Style(bold: true)),
       ("", reach.count > 2 ? reach[2] : "", Style(bold: true)),

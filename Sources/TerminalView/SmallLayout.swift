@@ -37,7 +37,7 @@ extension TerminalView {
     let state = facts.scene.state
     let end = picture.write(
       "Ableton Link \(facts.link)", row: 0, column: 0,
-      style: Style(state.linkEnabled ? .good : .plain, bold: true))
+      style: Style(state.choices.isLinkEnabled ? .good : .plain, bold: true))
     picture.write(facts.peers, row: 0, column: end + 1)
     picture.write("sync \(facts.sync)", row: 0, endingAt: picture.size.columns)
   }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Choices
 import ClickSounds
+import ControlSurface
 
 /// What the person who starts the program can choose, and the options that choose it.
 struct Configuration: Equatable, Sendable {
@@ -18,28 +20,11 @@ struct Configuration: Equatable, Sendable {
   var autoconnects = false
   var probe = false
   var tempo = 120.0
-  var quantum = 4.0
-  var meter = TimeSignature()
-  var isLinkEnabled = true
+  /// What can be chosen anew while it plays.
+  var choices = Settings()
   var life = Presence.Life.always
-  var syncsStartStop = false
-  var lead = Lead.link
-  var hostIsTheClock = false
-  var launch = Launch.bar
-  var alignment = Alignment.nearest
-  var stop = Launch.now
-  var correction = Correction.off
-  /// In milliseconds.
-  var correctAbove = 3.0
-  var click = When.off
   var sound = BuiltInSound.beep
   var soundFiles = SoundPaths()
-  var pattern = ""
-  var subdivision = 1
-  var gain = 0.5
-  var countsIn = false
-  var clock = When.rolling
-  var pulse = Pulse.one
   var offsets = Offsets()
   var surface = SurfaceChoice()
   /// What keys, knobs and pedals move: `MIDIBinding` as text.
@@ -48,35 +33,6 @@ struct Configuration: Equatable, Sendable {
 
   enum Answer: Sendable {
     case run, help, oscHelp, version
-  }
-
-  enum Lead: String, CaseIterable, Sendable {
-    case link, host, auto, midi
-  }
-
-  enum Launch: String, CaseIterable, Sendable {
-    case bar, beat, now
-  }
-
-  enum Alignment: String, CaseIterable, Sendable {
-    case nearest, exact
-  }
-
-  enum Correction: String, CaseIterable, Sendable {
-    case off, locate
-  }
-
-  enum When: String, CaseIterable, Sendable {
-    case off, rolling, always
-  }
-
-  enum Pulse: String, CaseIterable, Sendable {
-    case off, bar
-    case one = "1"
-    case two = "2"
-    case four = "4"
-    case twentyFour = "24"
-    case fortyEight = "48"
   }
 
   /// Files that take the place of the chosen sound's parts.
@@ -96,27 +52,6 @@ struct Configuration: Equatable, Sendable {
     /// nil: as the pulses.
     var run: Double?
     var transport = 0.0
-  }
-
-  struct TimeSignature: Equatable, Sendable {
-    var beats = 4
-    var unit = 4
-
-    init() {}
-
-    init(beats: Int, unit: Int) {
-      self.beats = beats
-      self.unit = unit
-    }
-
-    init?(_ text: String) {
-      let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-      guard parts.count == 2, let beats = Int(parts[0]), let unit = Int(parts[1]), (1...64).contains(beats),
-        [1, 2, 4, 8, 16, 32].contains(unit)
-      else { return nil }
-      self.beats = beats
-      self.unit = unit
-    }
   }
 
   static let options: [Option<Configuration>] =
@@ -155,19 +90,19 @@ struct Configuration: Equatable, Sendable {
       "bpm", "b", in: .session, .value(.number("BPM", 20...999, \.tempo)),
       help: "The tempo to begin with, 20 to 999 (default: 120). A session that is joined keeps its own."),
     Option(
-      "quantum", "q", in: .session, .value(.number("BEATS", 0...64, \.quantum)),
+      "quantum", "q", in: .session, .value(.number("BEATS", 0...64, \.choices.quantum)),
       help: "Beats after which the session's grid repeats: starts wait for it (default: 4; 0: none)."),
     Option(
       "meter", "m", in: .session,
       .value(
         Value(placeholder: "N/UNIT", allowed: .meter) {
-          $0.meter = TimeSignature($1) ?? TimeSignature()
+          $0.choices.meter = Meter($1) ?? Meter()
         } read: {
-          ["\($0.meter.beats)/\($0.meter.unit)"]
+          ["\($0.choices.meter.beatsPerBar)/\($0.choices.meter.beatType)"]
         }),
       help: "Beats in a bar and their unit, as JACK's clients are shown them (default: 4/4)."),
     Option(
-      "link", in: .session, .flag(\.isLinkEnabled),
+      "link", in: .session, .flag(\.choices.isLinkEnabled),
       help: "Be in the Link session (default). --no-link stays alone."),
     Option(
       "life", in: .session, .value(.choice("WHEN", \.life)),
@@ -175,41 +110,48 @@ struct Configuration: Equatable, Sendable {
         "When Link, if enabled, is on the network: always (the default), or auto: in the background only while the "
         + "transport rolls, start/stop sync is on or a port is connected."),
     Option(
-      "start-stop-sync", in: .session, .flag(\.syncsStartStop),
+      "start-stop-sync", in: .session, .flag(\.choices.syncsStartStop),
       help: "Start and stop JACK's transport with the session's peers, and they with it."),
     Option(
-      "lead", in: .session, .value(.choice("WHO", \.lead)),
+      "lead", in: .session, .value(.choice("WHO", \.choices.lead)),
       help:
         "Who says what beat it is: the Link session (link, the default: we are timebase master), another JACK "
         + "client (host), that client while there is one (auto), or a sequencer's MIDI clock at control (midi)."
     ),
     Option(
-      "host-is-clock", in: .session, .flag(\.hostIsTheClock),
+      "host-is-clock", in: .session, .flag(\.choices.hostIsTheClock),
       help: "When a host leads, move the whole session's grid to its beat, not only its tempo."),
     Option(
-      "launch", in: .session, .value(.choice("WHEN", \.launch)),
+      "launch", in: .session, .value(.choice("WHEN", \.choices.launch.moment)),
       help: "Where a start waits for: the quantum (bar, the default), the next beat, or nothing (now)."),
     Option(
-      "align", in: .session, .value(.choice("HOW", \.alignment)),
+      "align", in: .session, .value(.choice("HOW", \.choices.launch.alignment)),
       help:
         "How near to its beat a start is: in the nearest cycle (nearest, the default), or to the frame (exact), for "
         + "which the transport is sent back by less than a period first."),
     Option(
-      "stop", in: .session, .value(.choice("WHEN", \.stop)),
+      "stop", in: .session, .value(.choice("WHEN", \.choices.stop)),
       help: "What a stop asked of tactus waits for: nothing (now, the default), the next beat, or the bar."),
     Option(
-      "correct", in: .session, .value(.choice("HOW", \.correction)),
+      "correct", in: .session, .value(.choice("HOW", \.choices.correction)),
       help:
         "What is done when a DAW has drifted from the session while it rolls: nothing (off, the default), or a "
         + "locate at the next bar, which is heard as a gap."),
     Option(
-      "correct-above", in: .session, .value(.number("MS", 0.5...1000, \.correctAbove)),
+      "correct-above", in: .session, .value(.milliseconds("MS", 0.5...1000, \.choices.correctAbove)),
       help: "Drifts below this are not corrected (default: 3)."),
   ]
 
   private static let outputOptions: [Option<Configuration>] = [
     Option(
-      "click", in: .outputs, .optionalValue(.choice("WHEN", \.click), bare: "always"),
+      "click", in: .outputs,
+      .optionalValue(
+        .switched("WHEN", ClickWhen.all.map(\.word)) {
+          $0.choices.click.isOn = $1 != nil
+          $0.choices.click.when = $1.flatMap { ClickWhen($0) } ?? ClickSettings().when
+        } read: {
+          $0.choices.click.isOn ? $0.choices.click.when.word : nil
+        }, bare: "always"),
       help: "Play a click: always (also without WHEN), or only while the transport is rolling."),
     Option(
       "sound", in: .outputs, .value(.choice("NAME", \.sound)),
@@ -226,25 +168,40 @@ struct Configuration: Equatable, Sendable {
     Option(
       "pattern", in: .outputs,
       .value(
-        Value(placeholder: "LETTERS", allowed: .pattern, forget: { $0.pattern = "" }) {
-          $0.pattern = $1
+        Value(placeholder: "LETTERS", allowed: .pattern, forget: { $0.choices.click.pattern = Pattern() }) {
+          $0.choices.click.pattern = Pattern($1.utf8) ?? Pattern()
         } read: {
-          $0.pattern.isEmpty ? [] : [$0.pattern]
+          $0.choices.click.pattern.count == 0 ? [] : [$0.choices.click.pattern.letters]
         }),
       help: "One letter a click from each bar line on: X accent, x beat, . silence."),
     Option(
-      "subdivide", in: .outputs, .value(.integer("N", 1...8, \.subdivision)),
+      "subdivide", in: .outputs, .value(.integer("N", 1...8, \.choices.click.subdivision)),
       help: "Clicks a beat (default: 1)."),
     Option(
-      "gain", in: .outputs, .value(.number("FACTOR", 0...8, \.gain)),
+      "gain", in: .outputs, .value(.number("FACTOR", 0...8, \.choices.click.gain)),
       help: "The click's loudness (default: 0.5)."),
     Option(
-      "count-in", in: .outputs, .flag(\.countsIn), help: "Click while a start waits for its bar, too."),
+      "count-in", in: .outputs, .flag(\.choices.click.countsIn),
+      help: "Click while a start waits for its bar, too."),
     Option(
-      "clock", in: .outputs, .optionalValue(.choice("WHEN", \.clock), bare: "rolling"),
+      "clock", in: .outputs,
+      .optionalValue(
+        .switched("WHEN", ClickWhen.all.map(\.word)) {
+          $0.choices.clock.isOn = $1 != nil
+          $0.choices.clock.runsWhileStopped = $1 == "always"
+        } read: {
+          $0.choices.clock.isOn ? $0.choices.clock.runsWhileStopped ? "always" : "rolling" : nil
+        }, bare: "rolling"),
       help: "MIDI clock: only while rolling (default), always, or off."),
     Option(
-      "pulse", in: .outputs, .value(.choice("RATE", \.pulse)),
+      "pulse", in: .outputs,
+      .value(
+        .switched("RATE", PulseRate.all.map(\.word)) {
+          $0.choices.pulse.isOn = $1 != nil
+          $0.choices.pulse.rate = $1.flatMap { PulseRate($0) } ?? PulseSettings().rate
+        } read: {
+          $0.choices.pulse.isOn ? $0.choices.pulse.rate.word : nil
+        }),
       help: "Pulses a beat: 1 (default), 2, 4, 24 or 48; bar for one a bar; off."),
     Option(
       "click-offset", in: .outputs, .value(.number("MS", -500...500, \.offsets.click)),
@@ -314,5 +271,16 @@ struct Configuration: Equatable, Sendable {
     JACK server, 1 for anything else. SIGHUP ends it in a terminal, and makes a
     service read its configuration again; SIGUSR1 makes it write what it remembers.
     """
+  }
+}
+
+extension Meter {
+  /// 7/8
+  init?(_ text: String) {
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == 2, let beats = Int32(parts[0]), let unit = Int32(parts[1]), (1...64).contains(beats),
+      [1, 2, 4, 8, 16, 32].contains(unit)
+    else { return nil }
+    self.init(beatsPerBar: beats, beatType: unit)
   }
 }

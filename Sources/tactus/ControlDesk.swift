@@ -32,15 +32,13 @@ final class ControlDesk: AudioDoor {
     var state: SurfaceState
     /// The same without what strangers chose, which nobody remembers.
     var lasting: SurfaceState
-    /// What no controller changes.
-    var base: Settings
     var wantsTimebase: Bool
     var wishes: [Wish] = []
     /// How many peers there were, one after the other, as far as nobody has been told.
     var peerCounts: [Int] = []
     var wasPlaying = false
     /// A start that asked for another moment than the setting says, until it is over.
-    var launch: ControlSurface.Launch?
+    var launch: LaunchMoment?
     var launchWasSeen = false
     var surface: OSCSurface?
   }
@@ -56,7 +54,7 @@ final class ControlDesk: AudioDoor {
   private let wake: @Sendable () -> Void
 
   init(
-    link: Link, exchange: AudioExchange, door: SessionDoor, state: SurfaceState, base: Settings,
+    link: Link, exchange: AudioExchange, door: SessionDoor, state: SurfaceState,
     wake: @escaping @Sendable () -> Void
   ) {
     self.link = link
@@ -65,7 +63,7 @@ final class ControlDesk: AudioDoor {
     self.wake = wake
     held = Mutex(
       Held(
-        state: state, lasting: state, base: base, wantsTimebase: state.lead == .link || state.lead == .midi))
+        state: state, lasting: state, wantsTimebase: state.choices.lead.wantsTimebase))
   }
 
   var state: SurfaceState { held.withLock { $0.state } }
@@ -163,7 +161,7 @@ final class ControlDesk: AudioDoor {
     }
     state.timeline = timeline
     state.peers = snapshot.peerCount
-    if state.startStopSync { state.playing = snapshot.state.startStop.isPlaying }
+    if state.choices.syncsStartStop { state.playing = snapshot.state.startStop.isPlaying }
   }
 
   /// A key, a knob or a pedal: the surface knows what it moves. [control]
@@ -193,30 +191,29 @@ final class ControlDesk: AudioDoor {
       }
       link.updateAppState { $0.setTempo(tempo.beatsPerMinute, at: time) }
     case .align:
-      let quantum = held.withLock { $0.state.quantum }
+      let quantum = held.withLock { $0.state.choices.quantum }
       link.updateAppState { $0.requestBeat(0, at: time, quantum: quantum) }
     case .linkEnabled(let on):
       link.isEnabled = on
-      choose(lasts) { $0.linkEnabled = on }
+      choose(lasts) { $0.choose(command) }
     case .startStopSync(let on):
       link.isStartStopSyncEnabled = on
-      choose(lasts) { $0.startStopSync = on }
+      choose(lasts) { $0.choose(command) }
     case .start(let launch): return start(launch)
     case .stop: return wish(.stop)
     case .toggle: return wish(.toggle)
     case .rewind: return wish(.locate(.beat(0)))
     case .locate(let place): return wish(.locate(place))
     case .rolling(let on): return on ? start(nil) : wish(.stop)
-    case .record(let on): choose(lasts) { $0.recording = on }
     case .timebase(let on): held.withLock { $0.wantsTimebase = on }
     case .takeover: return wish(.takeTimebase)
     case .click(.sound(let index)): return wish(.sound(index), needsServer: false)
     case .quit: return wish(.quit, needsServer: false)
     case .lead(let lead):
-      held.withLock { $0.wantsTimebase = lead == .link || lead == .midi }
-      choose(lasts) { $0.lead = lead }
+      held.withLock { $0.wantsTimebase = lead.wantsTimebase }
+      choose(lasts) { $0.choose(command) }
     case .quantum, .meter, .launch, .alignment, .stopWhen, .correction, .correctAbove, .click, .clock, .pulse,
-      .offset:
+      .offset, .record:
       choose(lasts) { $0.choose(command) }
     }
     return .accepted
@@ -224,13 +221,11 @@ final class ControlDesk: AudioDoor {
 
   /// All choices at once, as a configuration has them. [control]
   func take(_ configuration: Configuration) {
-    link.isEnabled = configuration.isLinkEnabled
-    link.isStartStopSyncEnabled = configuration.syncsStartStop
+    link.isEnabled = configuration.choices.isLinkEnabled
+    link.isStartStopSyncEnabled = configuration.choices.syncsStartStop
     held.withLock { held in
-      if configuration.lead.rawValue != "\(held.state.lead)" {
-        held.wantsTimebase = configuration.lead == .link || configuration.lead == .midi
-      }
-      held.base = configuration.fixedSettings
+      let lead = configuration.choices.lead
+      if lead != held.state.choices.lead { held.wantsTimebase = lead.wantsTimebase }
       configuration.choose(in: &held.state)
       configuration.choose(in: &held.lasting)
       publish(held)
@@ -238,7 +233,7 @@ final class ControlDesk: AudioDoor {
     }
   }
 
-  private func start(_ launch: ControlSurface.Launch?) -> Verdict {
+  private func start(_ launch: LaunchMoment?) -> Verdict {
     if let launch {
       held.withLock { held in
         guard held.state.jackConnected else { return }
@@ -273,6 +268,11 @@ final class ControlDesk: AudioDoor {
 
   /// With the lock held: of many threads that may publish, one at a time is the one writer.
   private func publish(_ held: Held) {
-    exchange.publish(held.state.settings(from: held.base, launch: held.launch ?? held.state.launch))
+    exchange.publish(held.state.settings(startingOn: held.launch))
   }
+}
+
+extension Lead {
+  /// Whether we show bar and beat ourselves, or leave it to who leads.
+  fileprivate var wantsTimebase: Bool { self == .link || self == .midi }
 }

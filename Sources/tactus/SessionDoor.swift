@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 import ControlSurface
 import HostSync
 import JACKHost
@@ -61,7 +62,7 @@ struct ProposalWatch {
   private var lastRequest: Micros?
 
   mutating func expects(
-    leading: ControlSurface.Lead, syncsStartStop: Bool, tempoRequests: UInt64, at now: Micros
+    leading: Lead, syncsStartStop: Bool, tempoRequests: UInt64, at now: Micros
   ) -> Bool {
     if tempoRequests != requests { lastRequest = now }
     requests = tempoRequests

@@ -46,17 +46,16 @@ final class Studio {
     presence = Presence(configuration.life)
     link = Link(tempo: configuration.tempo)
     let state = link.captureAppState()
-    let fixed = configuration.fixedSettings
-    var shown = configuration.surfaceState(state.timeline)
-    exchange = AudioExchange(
-      session: state, settings: shown.settings(from: fixed, launch: shown.launch))
+    var shown = SurfaceState(timeline: state.timeline)
+    configuration.choose(in: &shown)
+    exchange = AudioExchange(session: state, settings: shown.settings())
     door = SessionDoor(exchange: exchange, state: state)
-    link.isStartStopSyncEnabled = configuration.syncsStartStop
+    link.isStartStopSyncEnabled = configuration.choices.syncsStartStop
     sound = configuration.sound
-    shown.click.soundNames = BuiltInSound.allCases.map(\.rawValue)
-    shown.click.sound = BuiltInSound.allCases.firstIndex(of: sound) ?? 0
+    shown.soundNames = BuiltInSound.allCases.map(\.rawValue)
+    shown.sound = BuiltInSound.allCases.firstIndex(of: sound) ?? 0
     desk = ControlDesk(
-      link: link, exchange: exchange, door: door, state: shown, base: fixed, wake: EndSignals.wake)
+      link: link, exchange: exchange, door: door, state: shown, wake: EndSignals.wake)
     // A session manager's programs have its terminal, but nobody sits at it.
     let isWatched = configuration.showsView && !configuration.speaksJSON && project == nil
     view = isWatched && !configuration.probe ? LiveView(desk: desk) : nil
@@ -93,7 +92,7 @@ final class Studio {
         RunningNote(.init(name: host.server.clientName, port: Int($0.port)))
       }
       considerPresence(host, host.report)
-      link.isEnabled = configuration.isLinkEnabled
+      link.isEnabled = configuration.choices.isLinkEnabled
       service.ready(serviceStatus(host))
       project?.opened(on: host)
       while !signals.came(withinMilliseconds: Int(host.patience.count / 1000)), look(after: host) {}
@@ -184,33 +183,33 @@ final class Studio {
     desk.tell { $0.show(report, HostView(host, xruns: exchange.xrunCount)) }
     service.show(serviceStatus(host))
     tellOfHost(host, report)
-    let choices = desk.state
+    let state = desk.state
     let isHasty = proposalWatch.expects(
-      leading: choices.leading, syncsStartStop: choices.startStopSync,
+      leading: state.leading, syncsStartStop: state.choices.syncsStartStop,
       tempoRequests: report.tempoRequests, at: Link.clock())
     if door.hasten(isHasty) { link.look() }
-    let chosen = configuration.taking(choices)
+    let chosen = configuration.taking(state)
     keeper.note(configuration.taking(desk.lasting), at: Link.clock())
     project?.look(chosen, host: host, links: links, at: Link.clock())
     if EndSignals.isSaveDue() {
       keeper.hurry(at: Link.clock())
       project?.save(chosen, host: host)
     }
-    choices.apply(to: &host.relocator)
+    state.apply(to: &host.relocator)
     host.timebaseWish =
-      choices.lead == .auto
+      state.choices.lead == .auto
       ? report.timebase == .foreign ? .nobody : .master : desk.wantsTimebase ? .master : .nobody
     for wish in desk.takeWishes() {
       guard fulfil(wish, on: host, report) else { return false }
     }
     while let message = exchange.nextControlMessage() { desk.play(message) }
-    if let line = clockIn.line(for: choices) { say(line) }
-    guard choices.startStopSync else {
+    if let line = clockIn.line(for: state) { say(line) }
+    guard state.choices.syncsStartStop else {
       bridge = StartStopBridge()
       return true
     }
     if let command = bridge.command(isPlaying: session.state.isPlaying, report: report) {
-      host.command(command == .stop ? choices.stopCommand : command)
+      host.command(command == .stop ? state.stopCommand : command)
     }
     return true
   }
@@ -253,7 +252,7 @@ final class Studio {
     configuration = reload.wanted
     sound = configuration.sound
     sounds.put(sound, sampleRate: host.server.sampleRate, into: exchange)
-    desk.tell { [sound] in $0.click.sound = BuiltInSound.allCases.firstIndex(of: sound) ?? 0 }
+    desk.tell { [sound] in $0.sound = BuiltInSound.allCases.firstIndex(of: sound) ?? 0 }
     desk.take(configuration)
     presence.life = configuration.life
     if !Set(reload.atOnce).isDisjoint(with: ["connect", "autoconnect"]) {
@@ -267,7 +266,7 @@ final class Studio {
   private func considerPresence(_ host: JACKHost, _ report: Report) {
     let signs = Presence.Signs(
       isForeground: Foreground.isOurs || desk.hasSubscribers, isMoving: report.isRolling || report.isWaiting,
-      syncsStartStop: desk.state.startStopSync, isConnected: host.isConnected)
+      syncsStartStop: desk.state.choices.syncsStartStop, isConnected: host.isConnected)
     let active = presence.judge(signs, at: Link.clock())
     guard active != link.isActive else { return }
     link.isActive = active
@@ -293,7 +292,7 @@ final class Studio {
       guard BuiltInSound.allCases.indices.contains(index) else { return true }
       sound = BuiltInSound.allCases[index]
       sounds.put(sound, sampleRate: host.server.sampleRate, into: exchange)
-      desk.tell { $0.click.sound = index }
+      desk.tell { $0.sound = index }
     case .quit: return false
     }
     return true

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 import ControlSurface
 import HostSync
 import JACKHost
@@ -8,10 +9,10 @@ import JACKHost
 extension SurfaceState {
   /// A stop waits for what the user chose; in JACK's own transport, whoever stops stops at once.
   var stopCommand: TransportCommand {
-    switch stopWhen {
+    switch choices.stop {
     case .now: .stop
     case .beat: .stopOn(step: 1)
-    case .bar: .stopOn(step: quantum)
+    case .bar: .stopOn(step: choices.quantum)
     }
   }
 
@@ -25,14 +26,14 @@ extension SurfaceState {
     let beat =
       switch place {
       case .beat(let beat): beat
-      case .bar(let bar): Double(bar - 1) * Double(meter.beats)
+      case .bar(let bar): Double(bar - 1) * Double(choices.meter.beats)
       case .seconds(let seconds): seconds * 1e6 / microsPerBeat
       }
     let step: Double =
-      switch launch {
+      switch choices.launch.moment {
       case .now: 0
       case .beat: 1
-      case .bar: quantum
+      case .bar: choices.quantum
       }
     let frame = UInt32(clamping: Int64(rounding: beat * microsPerBeat / 1e6 * rate))
     return .jump(frame: frame, beat: beat, step: step)
@@ -40,14 +41,9 @@ extension SurfaceState {
 
   /// For the control thread's part in it.
   func apply(to relocator: inout Relocator) {
-    relocator.meter = .init(
-      beatsPerBar: Int32(clamping: meter.beats), beatType: Int32(clamping: meter.unit))
-    relocator.correction =
-      switch correction {
-      case .off: .off
-      case .locate: .locate
-      }
-    relocator.correctAboveMicros = correctAboveMilliseconds * 1000
+    relocator.meter = choices.meter
+    relocator.correction = choices.correction
+    relocator.correctAbove = choices.correctAbove
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 import OSC
 import Testing
 
@@ -240,8 +241,8 @@ struct DispatchTests {
     var desk = Desk()
     let cases: [(String, [Argument], Command)] = [
       ("/klick/simple/set_tempo", [.float32(90)], .tempo(Tempo(90))),
-      ("/klick/simple/set_meter", [.int32(3), .int32(4)], .meter(Meter(beats: 3, unit: 4))),
-      ("/klick/simple/set_pattern", [.string("Xx")], .click(.pattern(ClickPattern("Xx") ?? ClickPattern()))),
+      ("/klick/simple/set_meter", [.int32(3), .int32(4)], .meter(Meter(beatsPerBar: 3, beatType: 4))),
+      ("/klick/simple/set_pattern", [.string("Xx")], .click(.pattern(Pattern("Xx".utf8) ?? Pattern()))),
       ("/klick/metro/start", [], .click(.enabled(true))), ("/klick/metro/stop", [], .click(.enabled(false))),
       ("/transport_play", [.float32(1)], .start(nil)), ("/transport_stop", [], .stop),
       ("/toggle_roll", [.float32(1)], .toggle), ("/goto_start", [], .rewind),

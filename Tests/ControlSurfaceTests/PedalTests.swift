@@ -49,14 +49,14 @@ struct PedalTests {
       "cc 7 = click/volume", "cc 1 = tempo 90..140", "cc 2 = tempo", "cc 3 = tempo 140..90",
       "cc 4 = pulse/rate")
     desk.play([0xB0, 7, 127])
-    #expect(desk.program.state.click.gain == 2)
+    #expect(desk.program.state.choices.click.gain == 2)
     for (knob, value, tempo) in [(1, 127, 140.0), (1, 0, 90), (2, 0, 60), (2, 127, 180), (3, 0, 140)] {
       desk.play([0xB0, UInt8(knob), UInt8(value)])
       desk.wait(0.1)
       #expect(desk.program.state.tempo.beatsPerMinute == tempo, "cc \(knob)")
     }
     desk.play([0xB0, 4, 127])
-    #expect(desk.program.state.pulse.rate == .fortyEight)
+    #expect(desk.program.state.choices.pulse.rate == .fortyEight)
     #expect(desk.errors.isEmpty)
   }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 import OSC
 import Testing
 
@@ -47,7 +48,7 @@ struct TableTests {
     for row in Table.rows where row.kind == .value {
       for arguments in samples(row) {
         var desk = Desk()
-        desk.update { $0.click.soundNames = ["wood", "metal"] }
+        desk.update { $0.soundNames = ["wood", "metal"] }
         desk.send("/tactus/tempo/nudge", .float32(0.5))  // not at any end to begin with
         desk.wait(1)
         desk.forget()
@@ -132,8 +133,8 @@ struct TableTests {
   func feeds() {
     var desk = Desk()
     desk.update {
-      $0.meter = Meter(beats: 16, unit: 16)
-      $0.quantum = 16
+      $0.choices.meter = Meter(beatsPerBar: 16, beatType: 16)
+      $0.choices.quantum = 16
     }
     desk.send("/tactus/subscribe", .int32(9000), .string("beat phase position heartbeat exact"))
     desk.send("/tactus/start", .string("bar"))

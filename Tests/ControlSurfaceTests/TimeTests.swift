@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 import OSC
 import Testing
 
@@ -112,7 +113,7 @@ struct TimeTests {
     // The longest bar of all is waited for.
     let now = desk.now
     desk.update {
-      $0.quantum = 64
+      $0.choices.quantum = 64
       $0.timeline = $0.timeline.turned(to: Tempo(20), at: now)
     }
     desk.send("/tactus/tempo", .float32(140), .string("bar"))
@@ -131,7 +132,7 @@ struct TimeTests {
 
   @Test("start takes when to start, by word")
   func startWords() {
-    for launch in Launch.allCases {
+    for launch in LaunchMoment.all {
       var desk = Desk()
       desk.send("/tactus/start", .string("\(launch)"))
       #expect(desk.program.commands == [.start(launch)])
@@ -200,7 +201,7 @@ struct TimeTests {
   func position() {
     var desk = Desk()
     desk.update {
-      $0.meter = Meter(beats: 3, unit: 4)
+      $0.choices.meter = Meter(beatsPerBar: 3, beatType: 4)
       $0.transport = .stopped(at: Beats(7.25))
     }
     desk.send("/tactus/subscribe", .string("position"))

@@ -155,8 +155,8 @@ struct TrustTests {
       }
     }
     var desks = [made(telling: 1), made(telling: 0)]
-    desks[0].update { $0.click.enabled = true }
-    desks[1].update { $0.quantum = 7 }
+    desks[0].update { $0.choices.click.isOn = true }
+    desks[1].update { $0.choices.quantum = 7 }
     /// What each has said goes to the other.
     func exchange(_ seconds: Double) {
       for _ in 0..<Int(seconds * 20) {
@@ -171,13 +171,13 @@ struct TrustTests {
       }
     }
     exchange(1)
-    desks[0].update { $0.clock.enabled.toggle() }
+    desks[0].update { $0.choices.clock.isOn.toggle() }
     exchange(3)
     for index in 0...1 {
       #expect(desks[index].program.commands.isEmpty, "\(desks[index].program.commands.prefix(5))")
       #expect(desks[index].notices.filter { $0 == .anotherTactus(hosts[1 - index]) }.count == 1)
     }
-    #expect(desks[0].program.state.click.enabled && !desks[1].program.state.click.enabled)
+    #expect(desks[0].program.state.choices.click.isOn && !desks[1].program.state.choices.click.isOn)
     // A tablet beside it is obeyed as ever, also one that touches a light.
     desks[0].send("/tactus/beat/1", .float32(1))
     desks[0].send("/tactus/click/toggle", .float32(1))

@@ -64,7 +64,7 @@ struct OddFileTests {
     let notices = Notices()
     let keeper = startup.keeper { notices.add($0) }
     var chosen = startup.configuration
-    chosen.syncsStartStop = true
+    chosen.choices.syncsStartStop = true
     keeper.note(chosen, at: .zero)
     keeper.close(at: .zero)
     #expect(

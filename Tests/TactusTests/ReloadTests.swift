@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Choices
 import Glibc
 import TestSupport
 import Testing
@@ -21,13 +22,13 @@ struct ReloadTests {
       "{gain: 0.3, meter: '3/4', launch: 'beat', pattern: 'Xx', quantum: 3}", "-q", "5")
     let after = try written("{gain: 0.4, meter: '3/4', 'accent-file': '/a.wav', quantum: 7}", "-q", "5")
     var present = before
-    present.meter = .init(beats: 7, unit: 8)
-    present.gain = 0.9
+    present.choices.meter = Meter(beatsPerBar: 7, beatType: 8)
+    present.choices.click.gain = 0.9
     let reload = Reload(from: before, to: after, present: present)
     var wanted = present
-    wanted.gain = 0.4
-    wanted.launch = .bar
-    wanted.pattern = ""
+    wanted.choices.click.gain = 0.4
+    wanted.choices.launch.moment = .bar
+    wanted.choices.click.pattern = Pattern()
     wanted.soundFiles.accent = "/a.wav"
     #expect(reload.wanted == wanted)
     #expect(Set(reload.atOnce) == ["gain", "launch", "pattern", "accent-file"])

@@ -20,7 +20,7 @@ struct SessionFolderTests {
       #expect(try folder.readConnections() == [])
       var configuration = Configuration()
       configuration.tempo = 97.25
-      configuration.click = .always
+      configuration.choices.click.isOn = true
       try folder.write(configuration)
       #expect(!folder.isNew)
       #expect(try Startup([], places: folder.places).configuration == configuration)

@@ -42,7 +42,8 @@ struct UserStateTests {
     let notices = Notices()
     let keeper = startup.keeper { notices.add($0) }
     let before = startup.configuration
-    var state = before.surfaceState(SurfaceState().timeline)
+    var state = SurfaceState()
+    before.choose(in: &state)
     state.timeline.tempo = Tempo(before.tempo)
     keeper.note(before.taking(state), at: seconds(1))
     change(&state)
@@ -54,21 +55,21 @@ struct UserStateTests {
   @Test("What a hand chose while it played holds the next time; what it left alone is not remembered")
   func nextTime() throws {
     let notices = try run("--gain=0.25") { state in
-      state.linkEnabled = false
-      state.startStopSync = true
+      state.choices.isLinkEnabled = false
+      state.choices.syncsStartStop = true
       state.timeline.tempo = Tempo(microsPerBeat: 540541)
       state.outputs[.click2].offsetMilliseconds = -7.25
-      state.quantum = 8
+      state.choices.quantum = 8
     }
     #expect(notices == [])
     let next = try start().configuration
-    #expect(!next.isLinkEnabled && next.syncsStartStop && next.tempo == 111)
+    #expect(!next.choices.isLinkEnabled && next.choices.syncsStartStop && next.tempo == 111)
     #expect(next.offsets.click2 == -7.25 && next.offsets.click == 0)
     // About one evening, and about one run.
-    #expect(next.quantum == 4 && next.gain == 0.5)
+    #expect(next.choices.quantum == 4 && next.choices.click.gain == 0.5)
     #expect(folder.names == ["state.json5"])
     #expect(try start("--link", "-b99").configuration.tempo == 99)
-    #expect(try start("--link").configuration.isLinkEnabled)
+    #expect(try start("--link").configuration.choices.isLinkEnabled)
   }
 
   @Test("What has no offset of its own goes on as the other, now and the next time")
@@ -77,7 +78,7 @@ struct UserStateTests {
     _ = try run { state in
       state.choose(.offset(.click1, milliseconds: 7))
       state.choose(.offset(.pulse, milliseconds: -4))
-      let cycle = state.settings(from: Settings(), launch: .bar).offsets
+      let cycle = state.settings().offsets
       #expect(cycle.click2 == Micros(7000) && cycle.run == Micros(-4000))
     }
     let next = try start().configuration.offsets
@@ -101,21 +102,21 @@ struct UserStateTests {
     let startup = try start()
     let configuration = startup.configuration
     let link = Link(tempo: 120)
-    let shown = configuration.surfaceState(link.captureAppState().timeline)
-    let exchange = AudioExchange(
-      session: link.captureAppState(), settings: shown.settings(from: Settings(), launch: .bar))
+    var shown = SurfaceState(timeline: link.captureAppState().timeline)
+    configuration.choose(in: &shown)
+    let exchange = AudioExchange(session: link.captureAppState(), settings: shown.settings())
     let door = SessionDoor(exchange: exchange, state: link.captureAppState())
     let desk = ControlDesk(
-      link: link, exchange: exchange, door: door, state: shown, base: Settings(), wake: {})
+      link: link, exchange: exchange, door: door, state: shown, wake: {})
     _ = desk.obey(.click(.offset(milliseconds: 500)), at: .zero, lasts: false)
     _ = desk.obey(.linkEnabled(false), at: .zero, lasts: false)
     _ = desk.obey(.offset(.pulse, milliseconds: -2), at: .zero)
-    #expect(desk.state.offsetMilliseconds(.click2) == 500 && !desk.state.linkEnabled)
+    #expect(desk.state.offsetMilliseconds(.click2) == 500 && !desk.state.choices.isLinkEnabled)
     let keeper = startup.keeper { _ in }
     keeper.note(configuration.taking(desk.lasting), at: seconds(1))
     keeper.close(at: seconds(2))
     let next = try start().configuration
-    #expect(next.offsets == Configuration.Offsets(clock: 3, pulse: -2) && next.isLinkEnabled)
+    #expect(next.offsets == Configuration.Offsets(clock: 3, pulse: -2) && next.choices.isLinkEnabled)
     #expect(try folder.text(of: "state.json5.before") == before)
   }
 
@@ -144,23 +145,23 @@ struct UserStateTests {
     try folder.write("{bpm: 90, link: true}", to: "config.json5")
     _ = try run { state in
       state.timeline.tempo = Tempo(131)
-      state.linkEnabled = false
+      state.choices.isLinkEnabled = false
     }
     #expect(try start().configuration.tempo == 131)
     try folder.write("{bpm: 95, link: true}", to: "config.json5")
     #expect(try start().configuration.tempo == 95)
-    #expect(try start().configuration.isLinkEnabled == false)
+    #expect(try start().configuration.choices.isLinkEnabled == false)
   }
 
   @Test("Choices of earlier runs stay when a later one makes others")
   func addsUp() throws {
-    _ = try run { $0.startStopSync = true }
+    _ = try run { $0.choices.syncsStartStop = true }
     _ = try run { $0.outputs[.clock].offsetMilliseconds = 3 }
     let next = try start().configuration
-    #expect(next.syncsStartStop && next.offsets.clock == 3)
+    #expect(next.choices.syncsStartStop && next.offsets.clock == 3)
     // And what was taken back is off again.
-    _ = try run { $0.startStopSync = false }
-    #expect(try start().configuration.syncsStartStop == false)
+    _ = try run { $0.choices.syncsStartStop = false }
+    #expect(try start().configuration.choices.syncsStartStop == false)
   }
 
   @Test(
@@ -182,7 +183,7 @@ struct UserStateTests {
     #expect(startup.configuration == Configuration())
     // Who only looks leaves it alone.
     #expect(folder.names == ["state.json5"])
-    #expect(try run { $0.startStopSync = true } == [notice])
+    #expect(try run { $0.choices.syncsStartStop = true } == [notice])
     #expect(try folder.text(of: "state.json5.broken") == text)
     #expect(folder.names == ["state.json5", "state.json5.broken"])
   }
@@ -198,7 +199,7 @@ struct UserStateTests {
     ofFirst.tempo = 131
     first.note(ofFirst, at: seconds(1))
     first.close(at: seconds(2))
-    ofSecond.syncsStartStop = true
+    ofSecond.choices.syncsStartStop = true
     second.note(ofSecond, at: seconds(3))
     second.close(at: seconds(4))
     #expect(try start().configuration.tempo == 131)
@@ -210,7 +211,7 @@ struct UserStateTests {
     first.note(ofFirst, at: seconds(7))
     first.close(at: seconds(8))
     let next = try start().configuration
-    #expect(next.tempo == 90 && next.syncsStartStop && next.offsets.clock == 3)
+    #expect(next.tempo == 90 && next.choices.syncsStartStop && next.offsets.clock == 3)
   }
 
   @Test("What a newer version remembers is no mistake")

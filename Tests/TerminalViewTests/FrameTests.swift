@@ -12,7 +12,7 @@ struct FrameTests {
   func dragged() {
     var dice = Dice(seed: 1500)
     let view = TerminalView(glyphs: .unicode)
-    var scene = Scenes.scene(beat: 9) { $0.startStopSync = true }
+    var scene = Scenes.scene(beat: 9) { $0.choices.syncsStartStop = true }
     var frame = Frame(coloured: true)
     for step in 0..<1500 {
       let most = step % 300 == 0 ? (600, 300) : (100, 40)

@@ -76,7 +76,7 @@ struct KeyTests {
 
   @Test("Keys are the surface's commands")
   func commands() {
-    let state = SurfaceState()
+    let state = Scenes.scene { $0.choices.isLinkEnabled = false }.state
     for (key, command) in [
       (" ", Command.toggle), ("a", .linkEnabled(true)), ("s", .startStopSync(true)),
       ("m", .click(.enabled(true))), ("c", .clock(.enabled(true))), ("p", .pulse(.enabled(true))),
@@ -93,11 +93,11 @@ struct KeyTests {
       #expect(press([key], state) == [command], "\(key)")
     }
     var on = state
-    on.linkEnabled = true
-    on.startStopSync = true
-    on.click.enabled = true
-    on.lead = .auto
-    on.quantum = 1
+    on.choices.isLinkEnabled = true
+    on.choices.syncsStartStop = true
+    on.choices.click.isOn = true
+    on.choices.lead = .auto
+    on.choices.quantum = 1
     #expect(press([.character("a")], on) == [.linkEnabled(false)])
     #expect(press([.character("s")], on) == [.startStopSync(false)])
     #expect(press([.character("m")], on) == [.click(.enabled(false))])

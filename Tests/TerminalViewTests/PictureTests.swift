@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 import ControlSurface
 import Testing
 
@@ -13,10 +14,10 @@ struct PictureTests {
   func everything(columns: Int, rows: Int) {
     var scene = Scenes.scene(beat: 9) {
       $0.transport = Scenes.rolling
-      $0.startStopSync = true
-      $0.click.enabled = true
-      $0.click.when = .always
-      $0.clock.enabled = true
+      $0.choices.syncsStartStop = true
+      $0.choices.click.isOn = true
+      $0.choices.click.when = .always
+      $0.choices.clock.isOn = true
       $0.driftPartsPerMillion = -12
       $0.launchErrorMilliseconds = 0.27
     }
@@ -82,11 +83,11 @@ struct PictureTests {
     #expect(lit(1_999_999) == [3])
     #expect(lit(2_000_000) == [0])
     // While stopped the row is the session's quantum, while rolling the song's meter.
-    #expect(lit(3_000_000) { $0.quantum = 8 } == [6])
+    #expect(lit(3_000_000) { $0.choices.quantum = 8 } == [6])
     #expect(
       lit(3_000_000) {
-        $0.quantum = 8
-        $0.meter = Meter(beats: 3, unit: 4)
+        $0.choices.quantum = 8
+        $0.choices.meter = Meter(beatsPerBar: 3, beatType: 4)
         $0.transport = .rolling(origin: Beats(4))
       } == [2])
   }
@@ -132,7 +133,7 @@ struct PictureTests {
   func otherStates() {
     for (words, change) in [
       ("no JACK server", { $0.jackConnected = false }),
-      ("Disabled", { $0.linkEnabled = false }),
+      ("Disabled", { $0.choices.isLinkEnabled = false }),
       ("resting", { $0.linkActive = false }),
       ("2 Links", { $0.peers = 2 }),
       ("No Links", { $0.peers = 0 }),
@@ -203,7 +204,7 @@ struct PictureTests {
       for beats in 1...20 {
         let scene = Scenes.scene(beat: Double(beats) - 0.001) {
           $0.transport = Scenes.rolling
-          $0.meter = Meter(beats: beats, unit: 4)
+          $0.choices.meter = Meter(beatsPerBar: Int32(beats), beatType: 4)
         }
         let rows = Scenes.text(scene, columns, columns < 76 ? 12 : 24)
           .split(separator: "\n", omittingEmptySubsequences: false)
@@ -217,24 +218,24 @@ struct PictureTests {
   func anySize() {
     var states: [Scene] = [Scenes.scene()]
     for quantum in [0.0, 0.5, 1, 7, 64, 1e9] {
-      states.append(Scenes.scene(beat: 3.7) { $0.quantum = quantum })
+      states.append(Scenes.scene(beat: 3.7) { $0.choices.quantum = quantum })
     }
     states.append(Scenes.scene(beat: -1e6) { $0.transport = .waiting(origin: Beats(1e12)) })
     states.append(
       Scenes.scene(beat: 1e9) {
         $0.transport = Scenes.rolling
-        $0.meter = Meter(beats: 64, unit: 32)
+        $0.choices.meter = Meter(beatsPerBar: 64, beatType: 32)
       })
     states.append(Scenes.scene { $0.timeline.tempo = Tempo(.nan) })
     states.append(
       Scenes.scene {
         $0.driftPartsPerMillion = .infinity
-        $0.click.sound = -1
+        $0.sound = -1
       })
     for columns in [1, 7, 39, 40, 41, 49, 56, 57, 63, 75, 76, 77, 80, 84, 133, 350] {
       for rows in [1, 11, 12, 13, 17, 22, 23, 24, 30, 70] {
         let size = Size(columns: columns, rows: rows)
-        for scene in states where columns % 7 == 0 || scene.state.quantum == 4 {
+        for scene in states where columns % 7 == 0 || scene.state.choices.quantum == 4 {
           for page in [Scene.Page.playing, .keys] {
             var scene = scene
             scene.page = page

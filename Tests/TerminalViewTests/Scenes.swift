@@ -8,7 +8,9 @@ import ControlSurface
 enum Scenes {
   static func scene(beat: Double = 0, _ change: (inout SurfaceState) -> Void = { _ in }) -> Scene {
     var state = SurfaceState()
-    state.linkEnabled = true
+    state.choices.clock.isOn = false
+    state.choices.pulse.isOn = false
+    state.choices.click.when = .rolling
     state.peers = 1
     state.jackConnected = true
     state.sampleRate = 48_000

@@ -26,7 +26,7 @@ enum Rules {
     "ControlSurface": [
       "Addresses", "BeatMath", "Choices", "Glibc", "Linux", "MIDIControl", "OSC", "Synchronization",
     ],
-    "TerminalView": ["BeatMath", "ControlSurface"],
+    "TerminalView": ["BeatMath", "Choices", "ControlSurface"],
     "MIDIControl": [],
     "Layouts": ["ClickSounds", "ControlSurface", "Glibc"],
     "NSMClient": ["BeatMath", "Glibc", "Linux", "OSC"],

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
+public import Choices
 
 /// What a controller can ask of the program, in plain values that may travel through an `SPSCQueue`.
 ///
@@ -7,7 +8,7 @@ public import BeatMath
 /// two quick presses add up. Numbers are within the ranges of the table.
 public enum Command: Hashable, Sendable, BitwiseCopyable {
   /// nil: as the launch setting says.
-  case start(Launch?)
+  case start(LaunchMoment?)
   case stop
   /// Start when stopped; stop when rolling or waiting for the launch.
   case toggle
@@ -19,9 +20,9 @@ public enum Command: Hashable, Sendable, BitwiseCopyable {
   case tempo(Tempo)
   case quantum(Double)
   case meter(Meter)
-  case launch(Launch)
+  case launch(LaunchMoment)
   case alignment(Alignment)
-  case stopWhen(Launch)
+  case stopWhen(LaunchMoment)
   case correction(Correction)
   /// Lags below this are not corrected.
   case correctAbove(milliseconds: Double)
@@ -50,7 +51,7 @@ public enum ClickChange: Hashable, Sendable, BitwiseCopyable {
   /// Linear amplitude.
   case gain(Float)
   case sound(Int)
-  case pattern(ClickPattern)
+  case pattern(Pattern)
   case subdivision(Int)
   /// Of both ports: the second has none of its own any more.
   case offset(milliseconds: Double)
@@ -68,44 +69,6 @@ public enum ClockChange: Hashable, Sendable, BitwiseCopyable {
 public enum PulseChange: Hashable, Sendable, BitwiseCopyable {
   case enabled(Bool)
   case rate(PulseRate)
-}
-
-/// When a start, or a change of tempo, takes effect.
-public enum Launch: UInt8, CaseIterable, Hashable, Sendable, BitwiseCopyable {
-  case now, beat, bar
-}
-
-/// How near to its beat a start is: in the nearest cycle, or to the frame.
-public enum Alignment: UInt8, CaseIterable, Hashable, Sendable, BitwiseCopyable {
-  case nearest, exact
-}
-
-/// What is done about a host that counts frames and drifts: nothing, or a locate at the next bar.
-public enum Correction: UInt8, CaseIterable, Hashable, Sendable, BitwiseCopyable {
-  case off, locate
-}
-
-public enum Lead: UInt8, CaseIterable, Hashable, Sendable, BitwiseCopyable {
-  case link, host, auto, midi
-}
-
-public enum ClickWhen: UInt8, CaseIterable, Hashable, Sendable, BitwiseCopyable {
-  case always, rolling
-}
-
-public enum PulseRate: UInt8, CaseIterable, Hashable, Sendable, BitwiseCopyable {
-  case bar, one, two, four, twentyFour, fortyEight
-
-  public var word: String {
-    switch self {
-    case .bar: "bar"
-    case .one: "1"
-    case .two: "2"
-    case .four: "4"
-    case .twentyFour: "24"
-    case .fortyEight: "48"
-    }
-  }
 }
 
 public enum Output: UInt8, CaseIterable, Hashable, Sendable, BitwiseCopyable {
@@ -138,60 +101,4 @@ public enum Place: Hashable, Sendable, BitwiseCopyable {
   /// The first bar is 1.
   case bar(Int)
   case seconds(Double)
-}
-
-public struct Meter: Hashable, Sendable, BitwiseCopyable {
-  public var beats: Int
-  public var unit: Int
-
-  public init(beats: Int, unit: Int) {
-    self.beats = beats
-    self.unit = unit
-  }
-}
-
-/// What sounds on each click of the bar, repeated: accent, plain or silent. Up to 64 steps, without a heap.
-public struct ClickPattern: Hashable, Sendable, BitwiseCopyable {
-  public enum Step: Sendable, BitwiseCopyable { case silent, plain, accent }
-
-  public static let limit = 64
-  public private(set) var count = 0
-  private var sounding: UInt64 = 0
-  private var accented: UInt64 = 0
-
-  /// Accent on the first beat of each bar, whatever the meter.
-  public init() {}
-
-  /// klick's letters: `X` accent, `x` plain, `.` silent. nil when it is longer than the limit or has others.
-  public init?(_ letters: String) {
-    guard letters.utf8.count <= Self.limit else { return nil }
-    for letter in letters.utf8 {
-      let bit: UInt64 = 1 << UInt64(count)
-      switch letter {
-      case UInt8(ascii: "X"):
-        sounding |= bit
-        accented |= bit
-      case UInt8(ascii: "x"): sounding |= bit
-      case UInt8(ascii: "."): break
-      default: return nil
-      }
-      count += 1
-    }
-  }
-
-  public func step(_ index: Int) -> Step {
-    guard index >= 0, index < count else { return .silent }
-    if accented >> UInt64(index) & 1 == 1 { return .accent }
-    return sounding >> UInt64(index) & 1 == 1 ? .plain : .silent
-  }
-
-  public var letters: String {
-    (0..<count).map { index in
-      switch step(index) {
-      case .accent: "X"
-      case .plain: "x"
-      case .silent: "."
-      }
-    }.joined()
-  }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Choices
 import OSC
 
 /// One row of the table: an address below the root, what it takes and tells, and its words for people.
@@ -110,7 +111,7 @@ struct Reading {
 enum Intent {
   case command(Command)
   /// To be given to the program at most 20 times a second.
-  case tempo(Double, Launch)
+  case tempo(Double, LaunchMoment)
   case tap
   case faderRange(ClosedRange<Double>)
   case tempoStep(Double)

@@ -40,20 +40,19 @@ extension Node {
   }
 
   /// A choice: told as the word, and one trigger below it for each word, lit while chosen, for buttons.
-  static func choice<Choice: CaseIterable & Equatable & Sendable>(
-    _ path: String, _ words: String, name: @escaping @Sendable (Choice) -> String,
-    read: @escaping Read<Choice>,
+  static func choice<Choice: Word>(
+    _ path: String, _ words: String, read: @escaping Read<Choice>,
     write: @escaping @Sendable (Choice) -> Command
   ) -> [Node] {
-    let choices = Array(Choice.allCases)
+    let choices = Choice.all
     let value = Node(
-      path: path, kind: .value, parameters: [.word(choices.map(name))], optional: [], group: .state,
+      path: path, kind: .value, parameters: [.word(choices.map(\.word))], optional: [], group: .state,
       words: words,
-      read: { [.string(name(read($0)))] },
+      read: { [.string(read($0).word)] },
       write: { values, _ throws(Refusal) in .command(write(choices[values[0].whole])) })
     return [value]
       + choices.map { choice in
-        trigger("\(path)/\(name(choice))", "Sets \(path) to \(name(choice)).", lit: { read($0) == choice }) {
+        trigger("\(path)/\(choice.word)", "Sets \(path) to \(choice.word).", lit: { read($0) == choice }) {
           _, _ in
           .command(write(choice))
         }

@@ -1,32 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
+public import Choices
 
 /// All that a controller can be told. The program keeps it up to date; the surface compares, and sends what changed.
 public struct SurfaceState: Hashable, Sendable {
+  public var choices = Settings()
+
   // the session
   public var timeline: Timeline
-  public var quantum = 4.0
-  public var meter = Meter(beats: 4, unit: 4)
   public var peers = 0
-  /// The user wants Link. On the network only while the program does, too.
-  public var linkEnabled = false
+  /// The program wants the network, where the user wants Link.
   public var linkActive = true
-  public var startStopSync = false
   /// The session's start/stop state.
   public var playing = false
   public var transport = Transport.stopped(at: .zero)
-  public var launch = Launch.bar
-  public var alignment = Alignment.nearest
-  public var stopWhen = Launch.now
-  public var correction = Correction.off
-  public var correctAboveMilliseconds = 3.0
-  public var lead = Lead.link
   /// Who leads at this moment; never `.auto`.
   public var leading = Lead.link
   public var midiClock = MIDIClockIn.off
   /// What was chosen, while the session has a tempo that a leading host or MIDI clock dictated.
   public var chosenTempo: Tempo?
-  public var recording = false
   /// What keys, knobs and pedals were taught, as text.
   public var learned: [String] = []
 
@@ -39,9 +31,8 @@ public struct SurfaceState: Hashable, Sendable {
   public var lostCycles = 0
 
   // outputs
-  public var click = Click()
-  public var clock = Clock()
-  public var pulse = Pulse()
+  public var sound = 0
+  public var soundNames: [String] = []
   public var outputs = PerOutput(repeating: OutputTiming())
 
   // read-outs
@@ -89,31 +80,6 @@ public struct SurfaceState: Hashable, Sendable {
     case other(String)
   }
 
-  public struct Click: Hashable, Sendable {
-    public var enabled = false
-    public var when = ClickWhen.rolling
-    public var gain: Float = 0.5
-    public var sound = 0
-    public var soundNames: [String] = []
-    public var pattern = ClickPattern()
-    public var subdivision = 1
-    public var countsIn = false
-    public init() {}
-  }
-
-  public struct Clock: Hashable, Sendable {
-    public var enabled = false
-    public var whileStopped = false
-    public var settleMilliseconds = 100.0
-    public init() {}
-  }
-
-  public struct Pulse: Hashable, Sendable {
-    public var enabled = false
-    public var rate = PulseRate.one
-    public init() {}
-  }
-
   public struct OutputTiming: Hashable, Sendable {
     /// nil: as the output that it follows, or none.
     public var offsetMilliseconds: Double?
@@ -157,11 +123,11 @@ public struct SurfaceState: Hashable, Sendable {
 // Questions about a moment.
 extension SurfaceState {
   public func sessionBeats(at time: Micros) -> Beats {
-    timeline.phaseEncodedBeats(at: time, quantum: Beats(quantum))
+    timeline.phaseEncodedBeats(at: time, quantum: Beats(choices.quantum))
   }
 
   public func time(atSessionBeats beats: Beats) -> Micros {
-    timeline.time(atPhaseEncoded: beats, quantum: Beats(quantum))
+    timeline.time(atPhaseEncoded: beats, quantum: Beats(choices.quantum))
   }
 
   /// Negative before the launch; where it stands still while stopped.
@@ -185,22 +151,22 @@ extension SurfaceState {
   /// Session beats per bar as shown: the meter's while the song moves, else the quantum.
   public var shownBar: Int {
     switch transport {
-    case .stopped: max(1, Int(Int64(saturating: quantum)))
-    case .waiting, .rolling: max(1, meter.beats)
+    case .stopped: max(1, Int(Int64(saturating: choices.quantum)))
+    case .waiting, .rolling: Int(choices.meter.beats)
     }
   }
 
   /// The session beat at which something asked for now, on the beat or on the bar, happens.
-  func next(_ launch: Launch, after time: Micros) -> Beats {
+  func next(_ launch: LaunchMoment, after time: Micros) -> Beats {
     let now = sessionBeats(at: time)
     let grid: Beats
     let origin: Beats
     switch (launch, transport) {
     case (.now, _): return now
     case (.beat, _): (grid, origin) = (Beats(1), .zero)
-    case (.bar, .stopped): (grid, origin) = (Beats(quantum), .zero)
+    case (.bar, .stopped): (grid, origin) = (Beats(choices.quantum), .zero)
     case (.bar, .waiting(let start)), (.bar, .rolling(let start)):
-      (grid, origin) = (Beats(Double(meter.beats)), start)
+      (grid, origin) = (Beats(Double(choices.meter.beats)), start)
     }
     return now.nextMatchingPhase(of: origin, quantum: grid)
   }

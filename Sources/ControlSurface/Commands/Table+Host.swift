@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 
 extension Table {
   static let transport: [Node] =
@@ -11,7 +12,7 @@ extension Table {
       .trigger(
         "start", "Start, as launch says or as the argument does.", optional: [when],
         lit: { $0.state.isMoving }
-      ) { values, _ in .command(.start(values.first.map { Launch.allCases[$0.whole] })) },
+      ) { values, _ in .command(.start(values.first.map { LaunchMoment.all[$0.whole] })) },
       .trigger("stop", "Stop.", lit: { !$0.state.isMoving }) { _, _ in .command(.stop) },
       .trigger("toggle", "Start, or stop.", lit: { $0.state.isMoving }) { _, _ in .command(.toggle) },
       .trigger("rewind", "Back to the first bar.") { _, _ in .command(.rewind) },
@@ -28,30 +29,27 @@ extension Table {
       },
       .flag(
         "record", "The wish to record: told to all, and sent to DAWs as MIDI machine control through clock.",
-        read: { $0.state.recording },
+        read: { $0.state.choices.records },
         write: { .record($0) }),
     ]
     + Node.choice(
-      "launch", "What a start waits for.", name: { (choice: Launch) in "\(choice)" },
-      read: { $0.state.launch }, write: { .launch($0) })
+      "launch", "What a start waits for.",
+      read: { $0.state.choices.launch.moment }, write: { .launch($0) })
     + Node.choice(
       "launch/align", "How near to its beat a start is: in the nearest cycle, or to the frame.",
-      name: { (choice: Alignment) in "\(choice)" },
-      read: { $0.state.alignment }, write: { .alignment($0) })
+      read: { $0.state.choices.launch.alignment }, write: { .alignment($0) })
     + Node.choice(
       "stop/when", "What a stop that we are asked for waits for. Asked again, it stops at once.",
-      name: { (choice: Launch) in "\(choice)" },
-      read: { $0.state.stopWhen }, write: { .stopWhen($0) })
+      read: { $0.state.choices.stop }, write: { .stopWhen($0) })
 
   static let drift: [Node] =
     Node.choice(
       "drift/correct", "What is done about a host's lag: nothing, or a locate at the next bar.",
-      name: { (choice: Correction) in "\(choice)" },
-      read: { $0.state.correction }, write: { .correction($0) })
+      read: { $0.state.choices.correction }, write: { .correction($0) })
     + [
       .number(
         "drift/above", 0.5...1000, "ms", "Lags below this are not corrected.",
-        read: { $0.state.correctAboveMilliseconds }, write: { .correctAbove(milliseconds: $0) }),
+        read: { $0.state.choices.correctAbove.milliseconds }, write: { .correctAbove(milliseconds: $0) }),
       .measured("drift/lag", "ms", "How far a host that counts frames is behind the session.") {
         $0.state.lagMilliseconds
       },

@@ -1,58 +1,61 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Choices
 
 extension Table {
   static let click: [Node] =
     [
-      .flag("click", "The click sounds.", read: { $0.state.click.enabled }, write: { .click(.enabled($0)) }),
-      .trigger("click/toggle", "Switches the click.", lit: { $0.state.click.enabled }) { _, it in
-        .command(.click(.enabled(!it.state.click.enabled)))
+      .flag(
+        "click", "The click sounds.", read: { $0.state.choices.click.isOn }, write: { .click(.enabled($0)) }),
+      .trigger("click/toggle", "Switches the click.", lit: { $0.state.choices.click.isOn }) { _, it in
+        .command(.click(.enabled(!it.state.choices.click.isOn)))
       },
     ]
     + Node.choice(
       "click/when", "Click always, or only while the host rolls.",
-      name: { (choice: ClickWhen) in "\(choice)" },
-      read: { $0.state.click.when }, write: { .click(.when($0)) })
+      read: { $0.state.choices.click.when }, write: { .click(.when($0)) })
     + [
       .number(
         "click/volume", 0...1, "", "Loudness as the position of a fader; 0.794 is unity gain.",
-        read: { Volume.position(of: $0.state.click.gain) }, write: { .click(.gain(Volume.gain(at: $0))) }),
+        read: { Volume.position(of: $0.state.choices.click.gain) },
+        write: { .click(.gain(Volume.gain(at: $0))) }),
       .number(
         "click/volume/db", -90...6.0206, "dB", "The same in decibels; -90 is silence.",
-        read: { Volume.decibels(of: $0.state.click.gain) },
+        read: { Volume.decibels(of: $0.state.choices.click.gain) },
         write: { .click(.gain(Volume.gain(decibels: $0))) }),
       Node(
         path: "click/sound", kind: .value, parameters: [.whole(0...63, unit: "")], optional: [],
         group: .state,
         words: "Which sound; click/sound/str has its name.",
-        read: { [.int32(Int32(clamping: $0.state.click.sound))] },
+        read: { [.int32(Int32(clamping: $0.state.sound))] },
         write: { values, it throws(Refusal) in
-          let names = it.state.click.soundNames
+          let names = it.state.soundNames
           guard names.isEmpty || values[0].whole < names.count else {
             throw .range("0 to \(names.count - 1)")
           }
           return .command(.click(.sound(values[0].whole)))
         }),
       .label("click/sound/str", "The sound's name.") { it in
-        let click = it.state.click
-        return click.soundNames.indices.contains(click.sound)
-          ? click.soundNames[click.sound] : "\(click.sound)"
+        let state = it.state
+        return state.soundNames.indices.contains(state.sound)
+          ? state.soundNames[state.sound] : "\(state.sound)"
       },
       Node(
-        path: "click/pattern", kind: .value, parameters: [.text(limit: ClickPattern.limit)], optional: [],
+        path: "click/pattern", kind: .value, parameters: [.text(limit: Pattern.longest)], optional: [],
         group: .state,
         words: "One letter a beat: X accent, x plain, . silent. Empty: accent on the first beat of each bar.",
-        read: { [.string($0.state.click.pattern.letters)] },
+        read: { [.string($0.state.choices.click.pattern.letters)] },
         write: { values, _ throws(Refusal) in
-          guard let pattern = ClickPattern(values[0].text) else {
+          guard let pattern = Pattern(values[0].text.utf8) else {
             throw .range("only the letters X, x and .")
           }
           return .command(.click(.pattern(pattern)))
         }),
       .whole(
-        "click/subdivision", 1...8, "", "Clicks in a beat.", read: { $0.state.click.subdivision },
+        "click/subdivision", 1...8, "", "Clicks in a beat.",
+        read: { Int($0.state.choices.click.subdivision) },
         write: { .click(.subdivision($0)) }),
       .flag(
-        "click/countin", "The beats before a launch click too.", read: { $0.state.click.countsIn },
+        "click/countin", "The beats before a launch click too.", read: { $0.state.choices.click.countsIn },
         write: { .click(.countsIn($0)) }),
       .number(
         "click/offset", -500...500, "ms",
@@ -62,31 +65,33 @@ extension Table {
     ]
 
   static let clock: [Node] = [
-    .flag("clock", "MIDI clock is sent.", read: { $0.state.clock.enabled }, write: { .clock(.enabled($0)) }),
-    .trigger("clock/toggle", "Switches MIDI clock.", lit: { $0.state.clock.enabled }) { _, it in
-      .command(.clock(.enabled(!it.state.clock.enabled)))
+    .flag(
+      "clock", "MIDI clock is sent.", read: { $0.state.choices.clock.isOn }, write: { .clock(.enabled($0)) }),
+    .trigger("clock/toggle", "Switches MIDI clock.", lit: { $0.state.choices.clock.isOn }) { _, it in
+      .command(.clock(.enabled(!it.state.choices.clock.isOn)))
     },
     .flag(
-      "clock/stopped", "MIDI clock runs on while stopped.", read: { $0.state.clock.whileStopped },
+      "clock/stopped", "MIDI clock runs on while stopped.", read: { $0.state.choices.clock.runsWhileStopped },
       write: { .clock(.whileStopped($0)) }),
     .number(
       "clock/settle", 1...2000, "ms", "What a receiver gets between a song position and Continue.",
-      read: { $0.state.clock.settleMilliseconds }, write: { .clock(.settle(milliseconds: $0)) }),
+      read: { $0.state.choices.clock.settle.milliseconds }, write: { .clock(.settle(milliseconds: $0)) }),
     offset(.clock), latency(.clock),
   ]
 
   static let pulse: [Node] =
     [
       .flag(
-        "pulse", "Pulses for modular gear.", read: { $0.state.pulse.enabled }, write: { .pulse(.enabled($0)) }
+        "pulse", "Pulses for modular gear.", read: { $0.state.choices.pulse.isOn },
+        write: { .pulse(.enabled($0)) }
       ),
-      .trigger("pulse/toggle", "Switches the pulses.", lit: { $0.state.pulse.enabled }) { _, it in
-        .command(.pulse(.enabled(!it.state.pulse.enabled)))
+      .trigger("pulse/toggle", "Switches the pulses.", lit: { $0.state.choices.pulse.isOn }) { _, it in
+        .command(.pulse(.enabled(!it.state.choices.pulse.isOn)))
       },
     ]
     + Node.choice(
-      "pulse/rate", "Pulses in a beat, or one in a bar.", name: { (choice: PulseRate) in choice.word },
-      read: { $0.state.pulse.rate }, write: { .pulse(.rate($0)) })
+      "pulse/rate", "Pulses in a beat, or one in a bar.",
+      read: { $0.state.choices.pulse.rate }, write: { .pulse(.rate($0)) })
     + [offset(.pulse), latency(.pulse), offset(.run), latency(.run)]
 
   /// Longest row of beat lights.

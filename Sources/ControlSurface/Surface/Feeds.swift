@@ -30,7 +30,9 @@ struct Feeds {
   }
 
   mutating func stateChanged(from old: SurfaceState, to new: SurfaceState, at now: Micros) {
-    if old.timeline != new.timeline || old.quantum != new.quantum || old.transport != new.transport {
+    if old.timeline != new.timeline || old.choices.quantum != new.choices.quantum
+      || old.transport != new.transport
+    {
       timelineDue = true
     }
     renumber(from: old, to: new, at: now)
@@ -184,13 +186,13 @@ struct Feeds {
   }
 
   private static func barNumber(_ song: Beats, _ state: SurfaceState) -> Int64 {
-    Int64(flooring: song.value / Double(max(1, state.meter.beats))) &+ 1
+    Int64(flooring: song.value / Double(state.choices.meter.beats)) &+ 1
   }
 
   private static func position(_ state: SurfaceState, at now: Micros) -> [Feed] {
     let song = state.songBeats(at: now)
     let bar = barNumber(song, state)
-    let inBar = song.phase(in: Beats(Double(max(1, state.meter.beats))))
+    let inBar = song.phase(in: Beats(Double(state.choices.meter.beats)))
     let beat = Int64(flooring: inBar.value)
     let tick = Int64(flooring: (inBar.value - Double(beat)) * 1920)
     let text = "\(padded(bar, 3))|\(padded(beat &+ 1, 2))|\(padded(tick, 4))"
@@ -215,7 +217,7 @@ struct Feeds {
       path: "timeline", group: .exact,
       arguments: [
         .float64(state.tempo.beatsPerMinute), .float64(state.sessionBeats(at: now).value), .int64(now.count),
-        .float64(state.quantum),
+        .float64(state.choices.quantum),
       ])
   }
 }

@@ -37,7 +37,7 @@ public struct Relocator: Sendable {
 
   public var correction = Correction.off
   /// Lags below this are not corrected.
-  public var correctAboveMicros = 3000.0
+  public var correctAbove = Micros(3000)
   public var meter = Meter()
   /// Corrections asked for so far.
   public private(set) var corrections: UInt64 = 0
@@ -140,7 +140,7 @@ public struct Relocator: Sendable {
       laggingSince = nil
       return false
     }
-    guard abs(now.hostLag) > correctAboveMicros, abs(now.hostLag) < Self.farthest else {
+    guard abs(now.hostLag) > Double(correctAbove.count), abs(now.hostLag) < Self.farthest else {
       laggingSince = nil
       if let nextCorrection, time >= nextCorrection { tries = 0 }
       return false

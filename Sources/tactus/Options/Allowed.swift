@@ -76,7 +76,7 @@ enum Allowed: Equatable, Sendable {
       return plain && Double(text).map(range.contains) == true
     case .integer(let range): return Int(text).map(range.contains) == true
     case .choice(let words): return words.contains(text)
-    case .meter: return Configuration.TimeSignature(text) != nil
+    case .meter: return Meter(text) != nil
     case .pattern: return Pattern(text.utf8)?.count ?? 0 > 0
     case .address: return Address(text) != nil
     case .network: return AddressRange(text) != nil

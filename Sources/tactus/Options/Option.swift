@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import ControlSurface
 
 /// One option: how it is spelt, what it takes, where that goes, and the words for it.
 ///
@@ -167,13 +169,57 @@ struct Value<Settings>: Sendable {
     }
   }
 
-  static func integer(
-    _ placeholder: String, _ range: ClosedRange<Int>, _ place: WritableKeyPath<Settings, Int> & Sendable
+  /// What it is decides how fine it is.
+  static func number(
+    _ placeholder: String, _ range: ClosedRange<Double>, _ place: WritableKeyPath<Settings, Float> & Sendable
+  ) -> Value {
+    Value(placeholder: placeholder, allowed: .number(range)) {
+      if let number = Float($1) { $0[keyPath: place] = number }
+    } read: {
+      [(Double($0[keyPath: place].description) ?? 0).short]
+    }
+  }
+
+  static func milliseconds(
+    _ placeholder: String, _ range: ClosedRange<Double>, _ place: WritableKeyPath<Settings, Micros> & Sendable
+  ) -> Value {
+    Value(placeholder: placeholder, allowed: .number(range)) {
+      if let number = Double($1) { $0[keyPath: place] = .milliseconds(number) }
+    } read: {
+      [$0[keyPath: place].milliseconds.short]
+    }
+  }
+
+  static func integer<Number: FixedWidthInteger & Sendable>(
+    _ placeholder: String, _ range: ClosedRange<Int>, _ place: WritableKeyPath<Settings, Number> & Sendable
   ) -> Value {
     Value(placeholder: placeholder, allowed: .integer(range)) {
-      if let number = Int($1) { $0[keyPath: place] = number }
+      if let number = Number($1) { $0[keyPath: place] = number }
     } read: {
       ["\($0[keyPath: place])"]
+    }
+  }
+
+  static func choice<Choice: Word>(
+    _ placeholder: String, _ place: WritableKeyPath<Settings, Choice> & Sendable
+  ) -> Value {
+    Value(placeholder: placeholder, allowed: .choice(Choice.all.map(\.word))) {
+      if let choice = Choice($1) { $0[keyPath: place] = choice }
+    } read: {
+      [$0[keyPath: place].word]
+    }
+  }
+
+  /// Off, or on and how.
+  static func switched(
+    _ placeholder: String, _ words: [String],
+    store: @escaping @Sendable (inout Settings, String?) -> Void,
+    read: @escaping @Sendable (Settings) -> String?
+  ) -> Value {
+    Value(placeholder: placeholder, allowed: .choice(["off"] + words)) {
+      store(&$0, $1 == "off" ? nil : $1)
+    } read: {
+      [read($0) ?? "off"]
     }
   }
 

@@ -7,25 +7,9 @@ extension Configuration {
   /// The same with what was chosen since: what one would have to write to get here at once.
   func taking(_ state: SurfaceState) -> Configuration {
     var new = self
-    new.isLinkEnabled = state.linkEnabled
-    new.syncsStartStop = state.startStopSync
+    new.choices = state.choices
     new.tempo = (state.chosenTempo ?? state.tempo).clamped.shortest
-    new.quantum = state.quantum
-    new.meter = TimeSignature(beats: state.meter.beats, unit: state.meter.unit)
-    new.lead = Lead(rawValue: "\(state.lead)") ?? lead
-    new.launch = Launch(rawValue: "\(state.launch)") ?? launch
-    new.alignment = Alignment(rawValue: "\(state.alignment)") ?? alignment
-    new.stop = Launch(rawValue: "\(state.stopWhen)") ?? stop
-    new.correction = Correction(rawValue: "\(state.correction)") ?? correction
-    new.correctAbove = state.correctAboveMilliseconds
-    new.click = !state.click.enabled ? .off : state.click.when == .always ? .always : .rolling
-    new.sound = BuiltInSound.allCases.dropFirst(state.click.sound).first ?? sound
-    new.pattern = state.click.pattern.letters
-    new.subdivision = state.click.subdivision
-    new.gain = Double(state.click.gain.description) ?? gain
-    new.countsIn = state.click.countsIn
-    new.clock = !state.clock.enabled ? .off : state.clock.whileStopped ? .always : .rolling
-    new.pulse = state.pulse.enabled ? Pulse(rawValue: state.pulse.rate.word) ?? pulse : .off
+    new.sound = BuiltInSound.allCases.dropFirst(state.sound).first ?? sound
     new.offsets = Offsets(
       click: state.offsetMilliseconds(.click1), click2: state.outputs[.click2].offsetMilliseconds,
       clock: state.offsetMilliseconds(.clock), pulse: state.offsetMilliseconds(.pulse),
