@@ -73,6 +73,10 @@ enum Belief {
     isPossible(startStop) && startStop.timestamp <= now + Limits.startStopLead
   }
 
+  static func isPlausible(_ state: PeerState, at now: Micros) -> Bool {
+    isPlausible(state.timeline, at: now) && isPlausible(state.startStop, at: now)
+  }
+
   // MARK: Sessions
 
   /// The older session wins; of two equally old ones, the one with the smaller id (facts: link 7.4).

@@ -80,8 +80,6 @@ public enum Limits {
   public static var reconsiderPeriod: Micros { Micros(3_000_000) }
   /// Who says goodbye and is heard again within this did not leave: a little more than the period of Alives.
   public static var farewellGrace: Micros { Micros(300_000) }
-  /// Members of our session remembered as not answering, or as telling a time that can't be.
-  public static var avoided: Int { 64 }
   /// Who did not ask us for the time for so long has somebody else to ask: half as long again as the period of measurements.
   public static var independence: Micros { Micros(45_000_000) }
   /// Expired peers are looked for at most this often.

@@ -66,8 +66,6 @@ public struct LinkSession: Sendable {
   /// Who told us the session's time when we joined it, while it is there. Wherever the founder is, the way to it leads
   /// by there: so along a chain of wires everybody follows the founder's clock.
   var guide: NodeID?
-  /// Who of our own session did not answer since somebody last did.
-  var avoided: [NodeID] = []
   var nextRemeasurement: Micros?
   /// Not before this is the clock of a member asked that says something implausible.
   var nextComparison = Micros.zero

@@ -26,7 +26,7 @@ struct Measurement {
     case failed
   }
 
-  enum Patience {
+  enum AfterTimeout {
     case ask(Ping)
     case finished(GhostMap)
     case failed
@@ -37,6 +37,8 @@ struct Measurement {
   let gateway: GatewayID
   /// Pings go there, and pongs are expected from there.
   let endpoint: Endpoint
+  /// What it said that can't be by our clock, if that is why it is asked.
+  let disputed: PeerState?
   /// In uptime.
   private(set) var deadline: Micros
   private(set) var points: [Double] = []
@@ -45,11 +47,15 @@ struct Measurement {
   private var retries = 0
   private var pongs = 0
 
-  init(of session: SessionID, node: NodeID, gateway: GatewayID, endpoint: Endpoint, uptime: Micros) {
+  init(
+    of session: SessionID, node: NodeID, gateway: GatewayID, endpoint: Endpoint, disputed: PeerState? = nil,
+    uptime: Micros
+  ) {
     self.session = session
     self.node = node
     self.gateway = gateway
     self.endpoint = endpoint
+    self.disputed = disputed
     deadline = uptime + Rules.pingTimeout
   }
 
@@ -89,7 +95,7 @@ struct Measurement {
   }
 
   /// What to do when nothing came until the deadline.
-  mutating func loseHope(at now: Micros, uptime: Micros) -> Patience {
+  mutating func timeOut(at now: Micros, uptime: Micros) -> AfterTimeout {
     if retriesInARow < Rules.retryBudget && retries < Limits.retries {
       retriesInARow += 1
       retries += 1
@@ -124,8 +130,8 @@ extension LinkSession {
   }
 
   /// A running measurement of the same session is replaced.
-  mutating func measure(_ target: SessionID, asking node: NodeID? = nil) {
-    let asked = node.flatMap { peers.nodes[$0]?.first } ?? spokesman(of: target)
+  mutating func measure(_ target: SessionID, inDisputeWith member: PeerState? = nil) {
+    let asked = member.flatMap { peers.nodes[$0.node]?.first } ?? spokesman(of: target)
     guard let asked, let endpoint = asked.state.measurement else {
       measurementFailed(of: target, node: asked?.state.node)
       return
@@ -133,7 +139,7 @@ extension LinkSession {
     measurements.removeAll { $0.session == target }
     var measurement = Measurement(
       of: target, node: asked.state.node, gateway: asked.gateway, endpoint: endpoint,
-      uptime: uptime.now)
+      disputed: member, uptime: uptime.now)
     send(measurement.open(at: now), for: measurement)
     measurements.append(measurement)
   }
@@ -156,7 +162,7 @@ extension LinkSession {
       case .finished(let map, let ping):
         let done = measurements.remove(at: place)
         send(ping, for: done)
-        measurementSucceeded(of: done.session, by: done.node, map)
+        measurementSucceeded(done, map)
       case .failed:
         let done = measurements.remove(at: place)
         measurementFailed(of: done.session, node: done.node)
@@ -173,13 +179,13 @@ extension LinkSession {
         place += 1
         continue
       }
-      switch measurements[place].loseHope(at: now, uptime: uptime.now) {
+      switch measurements[place].timeOut(at: now, uptime: uptime.now) {
       case .ask(let ping):
         send(ping, for: measurements[place])
         place += 1
       case .finished(let map):
         let done = measurements.remove(at: place)
-        measurementSucceeded(of: done.session, by: done.node, map)
+        measurementSucceeded(done, map)
       case .failed:
         let done = measurements.remove(at: place)
         measurementFailed(of: done.session, node: done.node)

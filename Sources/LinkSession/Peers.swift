@@ -5,15 +5,17 @@ import LinkWire
 /// A peer as seen through one gateway.
 struct Sighting {
   let gateway: GatewayID
-  /// Where it was first seen from; what one host may claim to be is counted by this.
-  let admittedFrom: Address
-  /// Where its last word came from.
+  /// Where its last word came from; what one host may claim to be is counted by this.
   var source: Address
   var state: PeerState
   /// In uptime.
   var heard: Micros
   /// Still believed for a grace after.
   var expiry: Micros
+  /// It did not answer when it was asked for its session's time, or told one that can't be.
+  var isAvoided = false
+  /// In uptime; until then it is not asked why it says what can't be.
+  var lostUntil = Micros.zero
 }
 
 extension Sighting {
@@ -67,7 +69,13 @@ struct Peers: Sendable {
   ) -> Seen {
     let prune = expiry + Rules.expiryGrace
     if let place = nodes[state.node]?.firstIndex(where: { $0.gateway == gateway }) {
-      guard !Belief.isForged(from: source, of: nodes[state.node]![place], at: now) else { return .forged }
+      let known = nodes[state.node]![place]
+      guard !Belief.isForged(from: source, of: known, at: now) else { return .forged }
+      if source != known.source {
+        guard hasRoom(from: source) else { return .refused }
+        leave(known.source)
+        hosts[source, default: Host(lastFollowed: now)].sightings += 1
+      }
       nextPrune = min(prune, nextPrune ?? prune)
       return renew(state, at: place, from: source, at: now, until: expiry)
     }
@@ -77,8 +85,7 @@ struct Peers: Sendable {
     else { return .refused }
     nextPrune = min(prune, nextPrune ?? prune)
     let news = newness(of: state)
-    let sighting = Sighting(
-      gateway: gateway, admittedFrom: source, source: source, state: state, heard: now, expiry: expiry)
+    let sighting = Sighting(gateway: gateway, source: source, state: state, heard: now, expiry: expiry)
     let isNewMember = !announces(state.node, state.session)
     nodes[state.node, default: []].append(sighting)
     count += 1
@@ -95,6 +102,7 @@ struct Peers: Sendable {
     let news = newness(of: state)
     let staysMember = announces(state.node, state.session)
     nodes[state.node]![place].state = state
+    if old.session != state.session { nodes[state.node]![place].isAvoided = false }
     census[state.session, default: Census()].add(state, isNewMember: !staysMember)
     leave(old)
     return news
@@ -108,11 +116,14 @@ struct Peers: Sendable {
   }
 
   private func hasRoom(for session: SessionID, from source: Address, in own: SessionID) -> Bool {
-    guard count < Limits.sightings, (hosts[source]?.sightings ?? 0) < Limits.sightingsPerAddress
-    else { return false }
+    guard count < Limits.sightings, hasRoom(from: source) else { return false }
     if session == own { return true }
     return count - (census[own]?.sightings ?? 0) < Limits.foreignSightings
       && (census[session] != nil || census.count < Limits.sessions)
+  }
+
+  private func hasRoom(from source: Address) -> Bool {
+    (hosts[source]?.sightings ?? 0) < Limits.sightingsPerAddress
   }
 
   /// Under a flood this walks the table; not more often than it walks it for expiry.
@@ -137,12 +148,16 @@ struct Peers: Sendable {
     }
   }
 
+  private mutating func leave(_ source: Address) {
+    hosts[source]!.sightings -= 1
+    if hosts[source]!.sightings == 0 { hosts[source] = nil }
+  }
+
   private mutating func remove(_ node: NodeID, at place: Int) {
     let gone = nodes[node]!.remove(at: place)
     if nodes[node]!.isEmpty { nodes[node] = nil }
     count -= 1
-    hosts[gone.admittedFrom]!.sightings -= 1
-    if hosts[gone.admittedFrom]!.sightings == 0 { hosts[gone.admittedFrom] = nil }
+    leave(gone.source)
     leave(gone.state)
   }
 
@@ -186,6 +201,26 @@ struct Peers: Sendable {
     removeAll { $0.state.session == session }
   }
 
+  /// Is not asked again while there is anybody else to ask.
+  mutating func avoid(_ node: NodeID, until lost: Micros = .zero) {
+    for place in nodes[node]?.indices ?? 0..<0 {
+      nodes[node]![place].isAvoided = true
+      nodes[node]![place].lostUntil = lost
+    }
+  }
+
+  func isLost(_ node: NodeID, at now: Micros) -> Bool {
+    nodes[node]?.contains { $0.lostUntil > now } ?? false
+  }
+
+  mutating func forgive(_ session: SessionID) {
+    for node in nodes.values.indices {
+      for place in nodes.values[node].indices where nodes.values[node][place].state.session == session {
+        nodes.values[node][place].isAvoided = false
+      }
+    }
+  }
+
   mutating func clear() {
     self = Peers()
   }
@@ -212,7 +247,7 @@ struct Peers: Sendable {
 
   /// Whether somebody who is there does not follow our clock, though everybody should.
   func isIndependent(_ peer: Sighting, at now: Micros) -> Bool {
-    hosts[peer.admittedFrom].map { now - $0.lastFollowed > Limits.independence } ?? false
+    hosts[peer.source].map { now - $0.lastFollowed > Limits.independence } ?? false
   }
 
   /// Through how many gateways we see members of it.
@@ -234,7 +269,7 @@ struct Peers: Sendable {
   /// to be avoided only if there is nobody else. `overlooking` whoever follows our own clock, if there is somebody who
   /// does not. `rank` orders the gateways.
   func spokesman(
-    of session: SessionID, preferring guide: NodeID?, avoiding: [NodeID], overlooking: Bool, at now: Micros,
+    of session: SessionID, preferring guide: NodeID?, isForgiving: Bool, overlooking: Bool, at now: Micros,
     rank: (GatewayID) -> Int?
   ) -> Sighting? {
     var best: (key: (Int, NodeID, Int), sighting: Sighting)?
@@ -243,7 +278,8 @@ struct Peers: Sendable {
         guard let place = rank(sighting.gateway) else { continue }
         let isOverlooked = overlooking && !isIndependent(sighting, at: now)
         let preference =
-          avoiding.contains(node) ? 4 : node == session ? 0 : node == guide ? 1 : isOverlooked ? 3 : 2
+          sighting.isAvoided && !isForgiving
+          ? 4 : node == session ? 0 : node == guide ? 1 : isOverlooked ? 3 : 2
         let key = (preference, node, place)
         if best == nil || key < best!.key { best = (key, sighting) }
       }

@@ -36,14 +36,12 @@ extension LinkSession {
       return
     }
     // What is not believed is not remembered either: should it become plausible, it is news then.
-    var isAmiss = false
+    let said = state
     if isOurs && !Belief.isPlausible(state.timeline, at: time) {
-      isAmiss = true
       counters.implausible += 1
       state.timeline = timeline
     }
     if !(isOurs ? Belief.isPlausible(state.startStop, at: time) : Belief.isPossible(state.startStop)) {
-      isAmiss = isAmiss || isOurs
       counters.implausible += 1
       state.startStop = .unset
     }
@@ -62,7 +60,7 @@ extension LinkSession {
       if isTimelineNews { consider(state.timeline, of: state.session) }
       if isStartStopNews { consider(state.startStop, of: state.session) }
     }
-    if isAmiss { compareClocks(with: state.node) }
+    if isOurs && said != state { compareClocks(with: said) }
   }
 
   private mutating func takeByeBye(_ node: NodeID, from source: Endpoint, on gateway: GatewayID) {

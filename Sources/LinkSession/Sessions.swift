@@ -5,7 +5,7 @@ import LinkWire
 /// The sessions around us that are not ours, and how far we are with measuring them.
 struct OtherSessions {
   enum Standing: Equatable {
-    /// In line to be measured.
+    /// In the queue to be measured.
     case waiting
     case measuring
     /// Measured, and we stayed where we were. In uptime, when to look again.
@@ -14,31 +14,31 @@ struct OtherSessions {
 
   private(set) var table: [SessionID: Standing] = [:]
   /// First come, first measured. May name sessions that are gone; they are skipped.
-  private var line: [SessionID] = []
-  private var lineHead = 0
+  private var queue: [SessionID] = []
+  private var queueHead = 0
   /// No known session is due for another look before this.
   private(set) var nextReconsideration: Micros?
 
   subscript(session: SessionID) -> Standing? { table[session] }
 
-  /// Sessions that come and go while nothing is measured must not make the line grow.
+  /// Sessions that come and go while nothing is measured must not make the queue grow.
   mutating func enqueue(_ session: SessionID) {
     table[session] = .waiting
-    line.append(session)
-    guard line.count > 4 * Limits.sessions else { return }
+    queue.append(session)
+    guard queue.count > 4 * Limits.sessions else { return }
     var seen: Set<SessionID> = []
-    line = line[lineHead...].filter { table[$0] == .waiting && seen.insert($0).inserted }
-    lineHead = 0
+    queue = queue[queueHead...].filter { table[$0] == .waiting && seen.insert($0).inserted }
+    queueHead = 0
   }
 
   mutating func nextWaiting() -> SessionID? {
-    while lineHead < line.count {
-      let session = line[lineHead]
-      lineHead += 1
+    while queueHead < queue.count {
+      let session = queue[queueHead]
+      queueHead += 1
       if table[session] == .waiting { return session }
     }
-    line.removeAll(keepingCapacity: true)
-    lineHead = 0
+    queue.removeAll(keepingCapacity: true)
+    queueHead = 0
     return nil
   }
 
@@ -79,18 +79,24 @@ extension LinkSession {
     isBroadcastDue = true
   }
 
-  mutating func measurementSucceeded(of target: SessionID, by node: NodeID, _ map: GhostMap) {
+  mutating func measurementSucceeded(_ done: Measurement, _ map: GhostMap) {
+    let (target, node) = (done.session, done.node)
     counters.measurementsDone += 1
     let time = map.ghost(atHost: now)
     if target == session {
+      if let said = done.disputed, !Belief.isPlausible(said, at: time) {
+        counters.implausible += 1
+        peers.avoid(node, until: uptime.now + Rules.remeasurePeriod)
+        return
+      }
       guard Belief.isPlausible(age: time), Belief.isPlausible(timeline, at: time) else {
         counters.implausible += 1
         measurementFailed(of: target, node: node)
         // Nobody tells a time that our timeline fits: it is we who are wrong.
-        if hasAskedAll { startOwnSession() }
+        if hasAskedAll(target) { startOwnSession() }
         return
       }
-      avoided.removeAll()
+      peers.forgive(session)
       isClockDoubted = false
       apply(timeline, map)
       isBroadcastDue = true
@@ -99,7 +105,12 @@ extension LinkSession {
       let believed = peers.timelines(of: target).filter { Belief.isPlausible($0, at: time) }
       guard Belief.isPlausible(age: time), let latest = believed.max(by: { Belief.overrides($1, $0) }) else {
         counters.implausible += 1
-        others.keep(target, reconsiderAt: nextLook())
+        peers.avoid(node)
+        if hasAskedAll(target) {
+          others.keep(target, reconsiderAt: nextLook())
+        } else {
+          others.enqueue(target)
+        }
         return
       }
       if Belief.isBetter(target, olderBy: time - ghost.ghost(atHost: now), than: session) {
@@ -114,9 +125,8 @@ extension LinkSession {
     counters.measurementsFailed += 1
     if target == session {
       // Next time somebody else is asked, if there is anybody. If there is not, our clock is as good as any.
-      if let node { avoided.append(node) }
-      if hasAskedAll { isClockDoubted = false }
-      if avoided.count > Limits.avoided { avoided.removeFirst() }
+      if let node { peers.avoid(node) }
+      if hasAskedAll(target) { isClockDoubted = false }
       let retry = uptime.now + (isClockDoubted ? Rules.pingTimeout : Limits.remeasureRetry)
       nextRemeasurement = nextRemeasurement.map { $0 < retry ? $0 : retry }
     } else {
@@ -139,7 +149,9 @@ extension LinkSession {
     session = target
     formerSessions.removeAll()
     startStop = .unset
-    avoided.removeAll()
+    peers.forgive(target)
+    // What was not believed of another session is news in ours as soon as it can be.
+    peers.expect(new, in: target)
     guide = node
     apply(new, map)
     revision += 1
@@ -164,12 +176,15 @@ extension LinkSession {
     if isClockDoubted || !isReference { measure(session) }
   }
 
-  /// A member of our session says what can't be by our clock. It may lie; or its clock is ahead of ours, because one
-  /// of us was lied to, and then the two of us would not agree until it is: the session is where it is farthest on.
-  mutating func compareClocks(with node: NodeID) {
-    guard nextComparison <= uptime.now else { return }
+  /// A member of our session says what can't be by our clock. Either its clock is ahead of ours, because one of us was lied
+  /// to, and then the two of us would not agree until it is: the session is where it is farthest on. Or what it says can't
+  /// be by its own clock either: then it is lost, and its clock says nothing.
+  mutating func compareClocks(with member: PeerState) {
+    guard nextComparison <= uptime.now, !peers.isLost(member.node, at: uptime.now),
+      !measurements.contains(where: { $0.session == session })
+    else { return }
     nextComparison = uptime.now + Limits.comparisonSpacing
-    measure(session, asking: node)
+    measure(session, inDisputeWith: member)
   }
 
   /// The reference measures every 30 seconds. Two peers that ask each other, at one moment and for a second on a poor
@@ -190,7 +205,7 @@ extension LinkSession {
   /// same, on a wire that we are not on; then somebody on ours asks it, and not us.
   private var isReference: Bool {
     if session == node { return true }
-    guard let next = spokesman(of: session, avoiding: []) else { return true }
+    guard let next = spokesman(of: session, isForgiving: true) else { return true }
     return next.state.node != session && next.state.node != bridgeGuide && node < next.state.node
       && !peers.isIndependent(next, at: uptime.now)
   }
@@ -199,23 +214,15 @@ extension LinkSession {
   private var bridgeGuide: NodeID? { peers.gateways(to: session) > 1 ? guide : nil }
 
   /// Whom to measure for `session`.
-  func spokesman(of target: SessionID) -> Sighting? {
-    spokesman(of: target, avoiding: target == session ? avoided : [])
-  }
-
-  private func spokesman(of target: SessionID, avoiding: [NodeID]) -> Sighting? {
+  func spokesman(of target: SessionID, isForgiving: Bool = false) -> Sighting? {
     peers.spokesman(
-      of: target, preferring: target == session ? bridgeGuide : nil,
-      avoiding: avoiding,
+      of: target, preferring: target == session ? bridgeGuide : nil, isForgiving: isForgiving,
       overlooking: target == session && peers.isLowest(node, in: session), at: uptime.now
     ) { index(of: $0) }
   }
 
   /// Whether nobody is left to ask who was not asked in vain.
-  private var hasAskedAll: Bool {
-    guard avoided.count <= Limits.avoided, let next = spokesman(of: session) else { return true }
-    return avoided.contains(next.state.node)
-  }
+  private func hasAskedAll(_ target: SessionID) -> Bool { spokesman(of: target)?.isAvoided ?? true }
 
   /// A session that nobody announces any more is none, unless it is ours.
   mutating func dropEmptySessions() {
@@ -248,7 +255,6 @@ extension LinkSession {
     others = OtherSessions()
     measurements.removeAll()
     peers.clear()
-    avoided.removeAll()
     guide = nil
     isClockDoubted = false
     nextRemeasurement = nil

@@ -21,13 +21,13 @@ public final class LinkWorld {
   public struct Peer {
     public var machine: LinkSession
     public var clock: DriftingClock
-    public fileprivate(set) var interfaces: [Int] = []
+    public internal(set) var interfaces: [Int] = []
     /// What it published last.
-    public fileprivate(set) var snapshot: SessionSnapshot
-    public fileprivate(set) var events: [(at: Micros, LinkSession.Event)] = []
+    public internal(set) var snapshot: SessionSnapshot
+    public internal(set) var events: [(at: Micros, LinkSession.Event)] = []
     /// False after it was pulled out of the world without a goodbye.
-    public fileprivate(set) var isRunning = true
-    fileprivate var wakeAt: Micros?
+    public internal(set) var isRunning = true
+    var wakeAt: Micros?
   }
 
   private enum Happening {
@@ -38,8 +38,8 @@ public final class LinkWorld {
 
   public private(set) var now = Micros.zero
   public var conditions: NetworkConditions
-  public private(set) var peers: [Peer] = []
-  public private(set) var interfaces: [Interface] = []
+  public internal(set) var peers: [Peer] = []
+  public internal(set) var interfaces: [Interface] = []
   /// Called after each publish with the peer, the state before and after, and whether a commit caused it.
   public var onPublish:
     ((_ peer: Int, _ before: SessionSnapshot, _ after: SessionSnapshot, _ isOwn: Bool) -> Void)?
@@ -56,7 +56,7 @@ public final class LinkWorld {
   private var segments: [[Int]] = []
   private var endpoints: [Endpoint: Int] = [:]
   private(set) var guests: [Int: any Guest] = [:]
-  private var isCommitting = false
+  var isCommitting = false
 
   public init(seed: UInt64, conditions: NetworkConditions = NetworkConditions()) {
     dice = WorldDice(seed: seed)
@@ -107,76 +107,14 @@ public final class LinkWorld {
     return index
   }
 
-  private func open(_ index: Int) {
+  func open(_ index: Int) {
     let gateway = Gateway(
       id: GatewayID(rawValue: UInt32(index)), address: interfaces[index].address,
       measurement: interfaces[index].measurement)
     handle(.gatewayOpened(gateway), by: interfaces[index].peer)
   }
 
-  public func setUp(_ isUp: Bool, interface: Int) {
-    interfaces[interface].isUp = isUp
-    if isUp {
-      open(interface)
-    } else {
-      handle(.gatewayClosed(GatewayID(rawValue: UInt32(interface))), by: interfaces[interface].peer)
-    }
-  }
-
-  /// The cable is pulled or put back: the machine notices nothing but silence.
-  public func setCable(_ isIn: Bool, of peer: Int) {
-    for index in peers[peer].interfaces { interfaces[index].hasCable = isIn }
-  }
-
-  /// Puts the interface on one side of a cut through its wire.
-  public func place(_ interface: Int, inPart part: Int) { interfaces[interface].part = part }
-
-  public func setEnabled(_ isEnabled: Bool, peer: Int) {
-    handle(.enable(isEnabled), by: peer)
-    guard isEnabled else { return }
-    for index in peers[peer].interfaces where interfaces[index].isUp { open(index) }
-  }
-
-  /// The power goes: no goodbye, not seen again unless it is rebooted.
-  public func kill(_ peer: Int) {
-    peers[peer].isRunning = false
-    peers[peer].wakeAt = nil
-    for index in peers[peer].interfaces { interfaces[index].isUp = false }
-  }
-
-  /// The power is back: the same machine on the same wires, with nothing of what it knew.
-  public func reboot(_ peer: Int, tempo: Double) {
-    guard !peers[peer].isRunning else { return }
-    peers[peer].machine = LinkSession(tempo: Tempo(tempo), seed: dice.next(), at: host(of: peer))
-    peers[peer].snapshot = peers[peer].machine.snapshot
-    peers[peer].isRunning = true
-    for index in peers[peer].interfaces { interfaces[index].isUp = true }
-    drain(peer)
-    setEnabled(true, peer: peer)
-  }
-
-  public func stepClock(of peer: Int, by amount: Micros) {
-    peers[peer].clock.step(by: amount, at: now)
-    schedule(peer)
-  }
-
-  public func setDrift(of peer: Int, partsPerMillion: Double) {
-    peers[peer].clock.run(atPartsPerMillion: partsPerMillion, from: now)
-    schedule(peer)
-  }
-
   public func host(of peer: Int) -> Micros { peers[peer].clock.host(at: now) }
-
-  /// What an app does: capture, edit, commit.
-  public func edit(_ peer: Int, _ body: (inout SessionState, Micros) -> Void) {
-    let host = host(of: peer)
-    var state = peers[peer].snapshot.state
-    body(&state, host)
-    guard let change = state.change(at: host) else { return }
-    isCommitting = true
-    handle(.commit(Commit(change)), by: peer)
-    isCommitting = false
-  }
 
   public func handle(_ input: LinkSession.Input, by peer: Int) {
     guard peers[peer].isRunning else { return }
@@ -216,7 +154,7 @@ public final class LinkWorld {
     drain(peer)
   }
 
-  private func drain(_ peer: Int) {
+  func drain(_ peer: Int) {
     while true {
       switch peers[peer].machine.nextOutput() {
       case .send(let packet, let destination, let gateway, let channel):
@@ -234,7 +172,7 @@ public final class LinkWorld {
     }
   }
 
-  private func schedule(_ peer: Int) {
+  func schedule(_ peer: Int) {
     peers[peer].wakeAt = nil
     drain(peer)
   }

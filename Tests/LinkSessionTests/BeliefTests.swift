@@ -196,4 +196,40 @@ import Testing
     #expect(bench.machine.ghost == honest.ghost)
     expectFreedom(&bench, "")
   }
+
+  /// Reference peers that an attack has thrown off stay in a session and go on saying what nobody can believe.
+  @Test func whatAMemberSaysThatCannotBeByItsOwnClockEitherIsNoReasonToTakeItsClock() {
+    var bench = Bench()
+    let founder = Stranger(7)
+    bench.meet(founder)
+    bench.answerPings(as: founder)
+    var lost = Stranger(3, session: 7)
+    lost.ghost.intercept = founder.ghost.intercept + Micros(1_000_000)
+    lost.state.timeline.beatOrigin = Beats(micros: 3_000_000_000_000_000)
+    for _ in 0..<20 {
+      bench.meet(founder)
+      bench.meet(lost)
+      bench.answerPings(as: lost)
+      #expect(bench.machine.ghost == founder.ghost)
+      bench.wait(250_000)
+    }
+    #expect(bench.machine.counters.measurementsDone == 2, "and it is asked once")
+  }
+
+  /// A member's timeline lay too far ahead when we joined its session. A second later it does not.
+  @Test func whatCannotBeYetWhenWeJoinIsNewsWhenItCan() {
+    var bench = Bench()
+    let founder = Stranger(7)
+    var ahead = Stranger(8, session: 7)
+    let beat = founder.state.timeline.beats(at: founder.ghost.ghost(atHost: bench.now))
+    ahead.state.timeline.beatOrigin = beat + Beats(64) + Beats(micros: 1_000_000)
+    ahead.state.timeline.timeOrigin = founder.state.timeline.time(at: ahead.state.timeline.beatOrigin)
+    bench.meet(founder)
+    bench.meet(ahead)
+    bench.answerPings(as: founder)
+    #expect(bench.machine.timeline.beatOrigin == founder.state.timeline.beatOrigin)
+    bench.wait(1_000_000)
+    bench.meet(ahead)
+    #expect(bench.machine.timeline.beatOrigin == ahead.state.timeline.beatOrigin)
+  }
 }

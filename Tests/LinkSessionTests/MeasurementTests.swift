@@ -305,6 +305,29 @@ import Testing
     #expect(bench.takeSent().contains { $0.ping != nil })
   }
 
+  /// Somebody else had said the bridge's name first, and it is that one who asks us for the time.
+  @Test func whoFollowsUsIsKnownByWhereItSpeaksNowNotByWhereItsNameWasFirstHeard() {
+    var bench = Bench()
+    let ping: [UInt8] = Array("_link_v".utf8) + [1, 1]
+    let bridge = Stranger(.max, session: 7)
+    let follower = Stranger(.max - 1, session: 7)
+    bench.hear(bridge.alive, from: follower.source)
+    bench.wait(2_000_000)
+    bench.meet(bridge)
+    bench.answerPings(as: bridge)
+    let done = bench.machine.counters.measurementsDone
+    for second in 1...101 {
+      bench.wait(1_000_000, answering: bridge)
+      bench.meet(bridge)
+      bench.meet(follower)
+      if second % 20 == 0 {
+        bench.hear(bytes: ping, from: follower.state.measurement!, via: .measurement)
+      }
+    }
+    #expect(bench.machine.counters.measurementsDone > done)
+    #expect(bench.machine.counters.measurementsFailed == 0)
+  }
+
   /// F - X - P - Q, where the lowest id is that of Q, which asks P.
   @Test func betweenTwoWiresWeAskWhoeverBroughtUsIntoTheSession() {
     var bench = Bench()

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+import LinkSession
+
+// What is done to a world from outside, while it runs: by users, cables, power and clocks.
+extension LinkWorld {
+  public func setUp(_ isUp: Bool, interface: Int) {
+    interfaces[interface].isUp = isUp
+    if isUp {
+      open(interface)
+    } else {
+      handle(.gatewayClosed(GatewayID(rawValue: UInt32(interface))), by: interfaces[interface].peer)
+    }
+  }
+
+  /// The cable is pulled or put back: the machine notices nothing but silence.
+  public func setCable(_ isIn: Bool, of peer: Int) {
+    for index in peers[peer].interfaces { interfaces[index].hasCable = isIn }
+  }
+
+  /// Puts the interface on one side of a cut through its wire.
+  public func place(_ interface: Int, inPart part: Int) { interfaces[interface].part = part }
+
+  public func setEnabled(_ isEnabled: Bool, peer: Int) {
+    handle(.enable(isEnabled), by: peer)
+    guard isEnabled else { return }
+    for index in peers[peer].interfaces where interfaces[index].isUp { open(index) }
+  }
+
+  /// The power goes: no goodbye, not seen again unless it is rebooted.
+  public func kill(_ peer: Int) {
+    peers[peer].isRunning = false
+    peers[peer].wakeAt = nil
+    for index in peers[peer].interfaces { interfaces[index].isUp = false }
+  }
+
+  /// The power is back: the same machine on the same wires, with nothing of what it knew.
+  public func reboot(_ peer: Int, tempo: Double) {
+    guard !peers[peer].isRunning else { return }
+    peers[peer].machine = LinkSession(tempo: Tempo(tempo), seed: dice.next(), at: host(of: peer))
+    peers[peer].snapshot = peers[peer].machine.snapshot
+    peers[peer].isRunning = true
+    for index in peers[peer].interfaces { interfaces[index].isUp = true }
+    drain(peer)
+    setEnabled(true, peer: peer)
+  }
+
+  public func stepClock(of peer: Int, by amount: Micros) {
+    peers[peer].clock.step(by: amount, at: now)
+    schedule(peer)
+  }
+
+  public func setDrift(of peer: Int, partsPerMillion: Double) {
+    peers[peer].clock.run(atPartsPerMillion: partsPerMillion, from: now)
+    schedule(peer)
+  }
+
+  /// What an app does: capture, edit, commit.
+  public func edit(_ peer: Int, _ body: (inout SessionState, Micros) -> Void) {
+    let host = host(of: peer)
+    var state = peers[peer].snapshot.state
+    body(&state, host)
+    guard let change = state.change(at: host) else { return }
+    isCommitting = true
+    handle(.commit(Commit(change)), by: peer)
+    isCommitting = false
+  }
+}
