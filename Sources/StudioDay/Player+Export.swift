@@ -16,11 +16,13 @@ extension Player {
   func meetFate() {
     if Int.random(in: 0..<rig.cyclesPerExport, using: &dice) == 0 { return beginFreewheel() }
     let isStarting = if case .starting = transport.state { true } else { false }
-    guard Int.random(in: 0..<(isStarting ? 2_000 : rig.cyclesPerDeath), using: &dice) == 0 else {
-      return
-    }
+    let isMeant = rig.diesIn.map { $0 == .waiting ? isStarting : isReleased } ?? false
+    // It waits for a bar or so, and is released for a cycle or two.
+    let cycles = isMeant ? (isStarting ? 100 : 2) : isStarting ? 2_000 : rig.cyclesPerDeath
+    guard Int.random(in: 0..<cycles, using: &dice) == 0 else { return }
     deaths.count += 1
-    if isStarting { deaths.inLaunches += 1 }
+    if isStarting || isMeant { deaths.inLaunches += 1 }
+    isReleased = false
     sync = HostSync()
     let crystal = driver.crystal
     driver = Jack2Clock(

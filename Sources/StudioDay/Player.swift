@@ -13,6 +13,9 @@ public enum Plant: String, Sendable, CaseIterable {
   case clockDoubled = "clock-doubled"
 }
 
+/// How far a launch has come.
+public enum LaunchStage: Sendable { case waiting, released }
+
 /// A JACK server on one peer's machine, with `HostSync` in it. The driver's wake-ups are happenings of the world, late as
 /// on a busy machine; now and then the client loses cycles, now and then the driver stalls.
 final class Player {
@@ -28,6 +31,8 @@ final class Player {
     /// A night in which nobody touches anything: it rolls from the beginning, nobody exports and the server lives.
     var isNight = false
     var plant: Plant?
+    /// The server dies in most launches, when they have come so far.
+    var diesIn: LaunchStage?
   }
 
   let rig: Rig
@@ -60,6 +65,8 @@ final class Player {
   var isBack = false
   var exports = (count: 0, hours: 0.0, clicks: 0)
   var deaths = (count: 0, inLaunches: 0)
+  /// It was let go in this cycle, and rolls in the next.
+  var isReleased = false
   private(set) var cycles = 0
   private(set) var lost = 0
   private(set) var stalls = 0
@@ -164,6 +171,7 @@ final class Player {
     }
     if case .rolling = transport.state { transport.frame &+= frames }
     if mayRoll { transport.state = .rolling }
+    isReleased = mayRoll
   }
 
   private var sound: Sound { Sound(UnsafeBufferPointer(start: samples, count: 1)) }

@@ -24,6 +24,8 @@ public struct Day {
     /// Nobody touches anything, from beginning to end: one tempo, and a transport that rolls.
     public var isNight = false
     public var plant: Plant?
+    /// The server dies in most launches, when they have come so far.
+    public var diesIn: LaunchStage?
 
     public init(seed: UInt64) {
       self.seed = seed
@@ -130,7 +132,7 @@ public struct Day {
     var simulation = Simulation(acts[0])
     var rig = Player.Rig()
     (rig.sampleRate, rig.frames, rig.plant) = (plan.sampleRate, plan.frames, plan.plant)
-    rig.isNight = plan.isNight
+    (rig.isNight, rig.diesIn) = (plan.isNight, plan.diesIn)
     let player = Player(rig, peer: 0, seed: plan.seed ^ 0x706c_6179)
     // The peers are there by then.
     simulation.world.plan(at: .zero) { player.begin(in: $0) }

@@ -37,6 +37,16 @@ struct DayTests {
     #expect(outcome.countedHours > 0.99)
   }
 
+  @Test(arguments: [LaunchStage.waiting, .released])
+  func aServerThatDiesInALaunchIsStartedInTimeOnceItIsBack(stage: LaunchStage) {
+    var plan = plan(seed: 3, minutes: 3)
+    plan.diesIn = stage
+    let outcome = Day(plan).run()
+    #expect(outcome.isKept, "\(outcome.broken) \(outcome.network.violations)")
+    #expect(outcome.deaths.inLaunches > 0, "\(outcome.deaths)")
+    #expect(outcome.starts > outcome.deaths.inLaunches, "\(outcome.starts) starts, \(outcome.deaths)")
+  }
+
   @Test func aDayRepeatsFromItsSeed() {
     let (first, second) = (
       Day(plan(seed: 4, minutes: 2)).run(), Day(plan(seed: 4, minutes: 2)).run()
