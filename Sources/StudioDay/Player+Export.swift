@@ -92,9 +92,8 @@ extension Player {
     guard export != nil, case .rolling = transport.state, let tempo = exportSession?.tempo else {
       return
     }
-    let later = Double(latencies.click1) - Double(latencies.physical)
     for frame in 0..<Int(rig.frames) where click[frame] != 0 {
-      export?.hear(at: Double(frame) + later, driver.due)
+      export?.hear(at: Double(frame), driver.due)
     }
     export?.see(
       sync.bbt(nextFrame: transport.frame &+ rig.frames), beatsPerMinute: tempo, after: rig.frames,
