@@ -91,6 +91,8 @@ func answersStop() throws {
 @Test("A negative number and a dash are values where a value is due")
 func dashesAsValues() throws {
   #expect(try Sample.parse("--name", "-x").0.name == "-x")
+  #expect(
+    try Sample.parse("click/offset", "-12", "-.5", "-1e-3").1 == ["click/offset", "-12", "-.5", "-1e-3"])
 }
 
 @Test(

@@ -6,7 +6,7 @@ struct UsageError: Error, Equatable {
 }
 
 /// Reads a command line by GNU's rules: long options with `=` or a space, bundles of short ones, values
-/// attached or apart, options after operands, `--` before operands that look like options.
+/// attached or apart, options after operands, `--` before operands that look like options. A negative number does not.
 ///
 /// No abbreviations: a script that says `--wai` would break with the next option. The hint says the whole.
 struct OptionParser<Settings> {
@@ -46,13 +46,18 @@ struct OptionParser<Settings> {
         break
       } else if argument.hasPrefix("--") {
         if try parseLong(argument, &rest, &settings) { break }
-      } else if argument.hasPrefix("-"), argument != "-" {
+      } else if argument.hasPrefix("-"), argument != "-", !Self.isNumber(argument) {
         if try parseBundle(argument, &rest, &settings) { break }
       } else {
         operands.append(argument)
       }
     }
     return operands
+  }
+
+  /// No option has a digit for its letter, and "-inf" is a bundle.
+  private static func isNumber(_ argument: String) -> Bool {
+    argument.dropFirst().first.map { "0123456789.".contains($0) } == true && Double(argument) != nil
   }
 
   /// `--long`, `--long=value`, `--no-long`. True: stop reading.
