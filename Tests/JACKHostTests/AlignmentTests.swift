@@ -4,6 +4,7 @@ import CJACK
 import Glibc
 import HostSync
 import Linux
+import TestSupport
 import Testing
 
 @testable import JACKHost
@@ -90,6 +91,7 @@ extension JACKHostTests {
     let server = try await TestServer()
     let live = try await studio(server, tempo: 300)
     let watch = try TransportWatch(server, isSlow: true)
+    var judged = 0
     for round in 0..<3 {
       watch.holdCycles = 40 + 30 * round
       // 100 ms before the bar: the other needs 200 ms and more, longer each time.
@@ -99,9 +101,11 @@ extension JACKHostTests {
       let (seen, isQuiet) = try await launch(live, watch, from: 96_000, pause: 0)
       let (middle, jitter) = lateness(seen, live, quantum: 4)
       guard isQuiet else { continue }
+      judged += 1
       #expect(abs(middle) < 0.76 * 256 * Self.frame, "\(middle) us")
       #expect(abs(live.exchange.report().launchError - middle) < 100 + jitter)
     }
+    if judged == 0 { notJudged(#function) }
     #expect(live.exchange.report().launches >= 3)
     #expect(live.exchange.report().movedLaunches >= 1)
   }
@@ -177,7 +181,7 @@ extension JACKHostTests {
     let corrected = live.exchange.report()
     try await live.run(for: 400)
     let seen = watch.collected
-    guard live.exchange.report().isQuiet(since: corrected) else { return }
+    guard live.exchange.report().isQuiet(since: corrected) else { return notJudged(#function) }
     let (middle, jitter) = lateness(seen, live, quantum: 1)
     #expect(abs(middle) <= 2 * Self.frame + jitter, "\(middle)")
     // It is a locate, and over at once.
@@ -290,7 +294,7 @@ extension JACKHostTests {
       return (away - 4 * (away / 4).rounded()) * 60e6 / 93
     }.sorted()
     try #require(late.count > 100)
-    guard live.exchange.report().isQuiet(since: before) else { return }
+    guard live.exchange.report().isQuiet(since: before) else { return notJudged(#function) }
     #expect(live.proposals.count == commits, "an echo: \(live.proposals.dropFirst(commits))")
     #expect(abs(live.session.tempo - 93) < 0.01)
     #expect(abs(late[late.count / 2]) < 1_000, "\(late[late.count / 2]) us")

@@ -27,6 +27,7 @@ import Testing
     again.signal(SIGKILL)  // nothing, unless it hangs
     let status = await again.status()
     let report = said + again.saidOnErrors
+    for line in said.split(separator: "\n") where line.contains("not judged: ") { print(line) }
     #expect(status == 0, "\(report)")
     #expect(report.contains("passed after"), "\(report)")
   }

@@ -119,6 +119,8 @@ struct PeerTests {
     let second = try network.link(tempo: 120)
     let audio = first.audio
     #expect(connected(first, second))
+    // Longer than the period of Alives: who was never announced in the session says nothing on leaving (facts: link 7.6).
+    pause(milliseconds: 300)
     // So that the next state may not be sent at once.
     first.updateAppState { $0.setTempo(90, at: Link.clock()) }
     var state = audio.captureAudioState()
