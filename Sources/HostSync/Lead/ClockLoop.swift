@@ -76,12 +76,6 @@ public struct ClockLoop: BitwiseCopyable {
     var time: Double
     var number: Int64
     var missed: UInt64
-
-    init(time: Double, number: Int64, missed: UInt64) {
-      self.time = time
-      self.number = number
-      self.missed = missed
-    }
   }
 
   init() {}
@@ -239,12 +233,6 @@ public struct ClockLoop: BitwiseCopyable {
     var middle: Double
     var slope: Double
     var scatter: Double
-
-    init(middle: Double, slope: Double, scatter: Double) {
-      self.middle = middle
-      self.slope = slope
-      self.scatter = scatter
-    }
   }
 
   /// Through the last so many clocks; nil if they make none.
