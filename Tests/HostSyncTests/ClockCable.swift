@@ -11,6 +11,8 @@ final class ClockCable {
     case thru(Double)
     /// The same within JACK: a buffer later, whatever a buffer is.
     case patchbay
+    /// The cable is not plugged in.
+    case none
     /// A machine that follows our clock, but runs to it with so much of its own weight, and sends its own.
     case follower(seconds: Double)
     /// A sequencer's own tempo, by the seconds played.
@@ -68,6 +70,19 @@ final class ClockCable {
     studio.transport.state = .rolling
   }
 
+  /// How a transport is started whose clock comes back.
+  enum Launching: CaseIterable {
+    case atOnce, onTheBar, exactly, withoutClockBefore
+  }
+
+  func launch(_ way: Launching) {
+    studio.asksBeforeRolling = true
+    studio.settings.launch.moment = way == .atOnce ? .now : .bar
+    studio.settings.launch.alignment = way == .exactly ? .exact : .nearest
+    studio.settings.clock.runsWhileStopped = way != .withoutClockBefore
+    studio.transport.state = .starting
+  }
+
   func stop() { studio.transport.state = .stopped }
 
   func send(_ status: UInt8) { waiting.append((studio.clock.nextDue, MIDIEvent(frame: 0, status: status))) }
@@ -123,7 +138,7 @@ final class ClockCable {
         lastHeard = sent
         hear(sent)
       }
-    case .own: break
+    case .none, .own: break
     }
   }
 
@@ -139,7 +154,7 @@ final class ClockCable {
 
   private func runMachine(until end: Double) {
     switch device {
-    case .thru, .patchbay: return
+    case .none, .thru, .patchbay: return
     case .follower:
       guard pace > 0 else { return }
       while next < end {

@@ -62,6 +62,34 @@ struct EchoTests {
     }
   }
 
+  @Test(arguments: [0.0, 1_500, 12_000, 40_000, 100_000, 230_000], ClockCable.Launching.allCases)
+  func `our own Start that comes back moves neither tempo nor grid`(
+    latency: Double, way: ClockCable.Launching
+  ) {
+    for (jitter, isClosedBefore) in [(1_000.0, true), (0, false), (0, true), (1_000, false)] {
+      let device = ClockCable.Device.thru(latency)
+      let cable = ClockCable(isClosedBefore ? device : .none, tempo: 120)
+      cable.jitter = jitter
+      cable.play(seconds: 1.3)
+      let timeline = cable.studio.timeline
+      cable.look()
+      let note: Comment = "jitter \(jitter), closed before: \(isClosedBefore)"
+      cable.launch(way)
+      cable.play(seconds: 2.2)
+      if !isClosedBefore {
+        cable.device = device
+        cable.play(seconds: 0.9)
+        cable.stop()
+        cable.play(seconds: 0.4)
+        cable.launch(way)
+      }
+      cable.play(seconds: 3)
+      #expect(cable.studio.report.isRolling && cable.studio.report.clockInState == .locked, note)
+      #expect(cable.proposals.isEmpty, note)
+      #expect(cable.studio.timeline == timeline, note)
+    }
+  }
+
   @Test(arguments: [47.0, 120, 187.3], [0.0, 1_000])
   func `a sequencer at nearly the session's tempo is followed`(tempo: Double, jitter: Double) {
     for (seed, ppm) in [(1, 0.0), (2, 5), (3, -60), (4, 400)] {

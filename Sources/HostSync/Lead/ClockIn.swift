@@ -21,11 +21,12 @@ struct ClockIn: BitwiseCopyable {
   /// What we put into the session last: a correction, perhaps, and never what somebody else chose.
   private var told = 0.0
   private var echo = EchoWatch()
-  private var wasEcho = false
   private var isInUse = false
 
   /// Our own clock comes back, and is what leads.
   var isEcho: Bool { echo.isEcho }
+  /// It was started, and not by us.
+  private var isRunning: Bool { loop.isRunning && !echo.mayBeEcho }
 
   init() {}
 
@@ -102,13 +103,9 @@ struct ClockIn: BitwiseCopyable {
 
   /// What the session should change to.
   mutating func propose(_ now: HostFollower.Observation) -> Proposal? {
-    let proposal = follower.follow(now)
-    defer { wasEcho = echo.isEcho }
-    // The session has its tempo back, whatever was being corrected.
-    if echo.isEcho, !wasEcho {
-      return Proposal(.tempo(tempo), at: Micros(rounding: now.heard), isDictated: true)
-    }
-    guard !echo.isEcho, let proposal else { return nil }
+    // What was being corrected is over.
+    guard !echo.isEcho else { return follower.pause(now) }
+    guard let proposal = follower.follow(now) else { return nil }
     if case .tempo(let tempo) = proposal.change {
       if abs(tempo - 60e6 / now.grid.beatMicros) < HostFollower.smallestStep { return nil }
       told = tempo
@@ -124,7 +121,7 @@ extension ClockIn {
   /// The song of a sequencer that has just begun it, for a start from the song's beginning: that start is its doing.
   @inline(__always)
   func leader(_ now: borrowing Now, _ start: Start?, songBeat: Beats) -> Leader {
-    guard case .midi = now.settings.lead, let startedAt, loop.isRunning, !isEcho, case .locked = loop.state
+    guard case .midi = now.settings.lead, let startedAt, isRunning, case .locked = loop.state
     else { return .none }
     if case .now = now.settings.launch.moment { return .none }
     var isChasing = false
@@ -159,7 +156,7 @@ extension ClockIn {
     let heard = now.heard.start
     return propose(
       HostFollower.Observation(
-        now, reading(at: heard), at: heard, isRolling: loop.isRunning, isSound: isSound))
+        now, reading(at: heard), at: heard, isRolling: isRunning, isSound: isSound))
   }
 
   @inline(__always)

@@ -29,6 +29,8 @@ extension EchoWatch {
     /// Microseconds from clock to clock as sent, and what the delay grows by in one.
     let spacing: Double
     let slope: Double
+    /// The delay, in the mean.
+    let delay: Double
     /// What the slope may be by chance, squared.
     let slopeNoise: Double
     /// Squared, in the mean: the delays about their line, and half of what they differ from each other.
@@ -45,6 +47,7 @@ extension EchoWatch {
       let nd = sums.nd - sums.n * sums.d / count
       spacing = ns / nn
       slope = nd / nn
+      delay = sums.d / count
       let ss = sums.ss - sums.s * sums.s / count - ns * spacing
       let dd = sums.dd - sums.d * sums.d / count - nd * slope
       let sd = sums.sd - sums.s * sums.d / count - ns * slope

@@ -10,6 +10,9 @@ import BeatMath
 ///
 /// And a clock that claims another tempo than the session's must have moved against all that we sent as much as that tempo
 /// would have moved it. An echo never does, whatever the loop behind it makes of a cable's jitter and our own jumps.
+///
+/// A Start that comes soon after our own may be ours. It is if it was on its way for as long as the clocks are; until that is
+/// known nobody goes by it.
 struct EchoWatch: BitwiseCopyable {
   /// Microseconds on the way there and back, buffers included. Sent within the same buffer it may seem to come too soon.
   static let longestWay: Double = 250_000
@@ -36,9 +39,15 @@ struct EchoWatch: BitwiseCopyable {
   static let settling: Double = 3e6
   /// What we send follows what came in for so long after a tempo was taken over.
   static let following: Double = 1e6
+  /// So many clocks tell how long ours are on their way. A Start of ours differs from them by three of their deviations at
+  /// most, and never by more than this.
+  static let clocksOfWay: Int = 12
+  static let mostOffWay: Double = 5_000
 
   /// It is our own clock, until something shows another.
   private(set) var isEcho = false
+  /// It may be: its beat is nobody's to follow.
+  var mayBeEcho: Bool { isEcho || doubtful != nil }
   /// Microseconds of Link's clock, whole and cut to 32 bits: only distances count.
   private var sent = InlineArray<1024, Int32>(repeating: 0)
   private var sentCount = 0
@@ -49,7 +58,11 @@ struct EchoWatch: BitwiseCopyable {
   private var comparableFrom: Int32 = 0
   private var lag = 0
   private var moved = 0
-  private var commandSent = -1e18
+  /// When our latest Starts and Continues were sent.
+  private var commands = InlineArray<8, Double>(repeating: -1e18)
+  private var commandCount = 0
+  /// When a Start came that may be ours.
+  private var doubtful: Double?
   /// How long before it is heard a clock is sent, and when that changed last.
   private var ahead = 0.0
   private var shiftedAt = -1e18
@@ -65,7 +78,9 @@ struct EchoWatch: BitwiseCopyable {
     case MIDI.clock:
       sent[sentCount & 1023] = Self.cut(time)
       sentCount += 1
-    case MIDI.start, MIDI.resume: commandSent = time
+    case MIDI.start, MIDI.resume:
+      commands[commandCount & 7] = time
+      commandCount += 1
     default: break
     }
   }
@@ -79,11 +94,14 @@ struct EchoWatch: BitwiseCopyable {
 
   /// Start or Continue: a sequencer's begins anew, our own means nothing.
   mutating func hearCommand(at time: Double) {
-    let way = time - commandSent
-    if way < Self.soonest || way > Self.longestWay { isEcho = false }
+    doubtful = nil
+    for index in 0..<8 where mayBeOurs(time - commands[index]) { doubtful = time }
+    if doubtful == nil { isEcho = false }
   }
 
-  /// There was silence, and whoever comes next is somebody else.
+  private func mayBeOurs(_ way: Double) -> Bool { way >= Self.soonest && way <= Self.longestWay }
+
+  /// There is silence, and whoever comes next is somebody else. Their Start may have come already.
   mutating func hearNothing() {
     isEcho = false
     heardCount = 0
@@ -97,6 +115,7 @@ struct EchoWatch: BitwiseCopyable {
     comparable = 0
     moved = 0
     isEcho = false
+    doubtful = nil
   }
 
   /// A clock; what it and the session claim as tempo, in beats per minute, 0 while it has none.
@@ -109,6 +128,7 @@ struct EchoWatch: BitwiseCopyable {
     let isSettled = time - shiftedAt > Self.settling
     moved = isSettled && tempo > 0 && hasMoved(as: tempo, against: session) ? moved + 1 : 0
     compare()
+    judgeStart()
   }
 
   /// It has a tempo of its own, that is not what we sent.
@@ -134,6 +154,23 @@ struct EchoWatch: BitwiseCopyable {
     guard fit.noise <= 1.4 * fit.roughness + 60 * 60 else { return }
     let noise = max(fit.noise, Self.grain * Self.grain)
     if fit.advantage / noise > Self.evidence { isEcho = true }
+  }
+
+  /// Whether a Start that may be ours came as long after one of ours as the clocks come after ours.
+  private mutating func judgeStart() {
+    guard let time = doubtful, comparable > Self.clocksOfWay else { return }
+    doubtful = nil
+    var lag = 0
+    while var pair = pair(lag) {
+      lag += 1
+      guard let fit = fit(&pair, 0, Self.clocksOfWay) else { continue }
+      let tolerated = min(Self.mostOffWay * Self.mostOffWay, Self.grain * Self.grain + 9 * fit.noise)
+      for index in 0..<8 {
+        let way = time - commands[index]
+        let off = way - fit.delay
+        if mayBeOurs(way), off * off <= tolerated { isEcho = true }
+      }
+    }
   }
 
   /// What came in last and what was sent so many clocks before it; nil: that is too long ago, or nothing was sent.
