@@ -188,6 +188,24 @@ struct UserStateTests {
     #expect(folder.names == ["state.json5", "state.json5.broken"])
   }
 
+  @Test("A file that is damaged while we run costs nothing of what this run knows")
+  func damaged() throws {
+    _ = try run { $0.choices.syncsStartStop = true }
+    let startup = try start()
+    let keeper = startup.keeper { Issue.record("\($0)") }
+    var configuration = startup.configuration
+    configuration.offsets.clock = 3
+    keeper.note(configuration, at: seconds(1))
+    keeper.close(at: seconds(2))
+    try folder.write("garb{", to: "state.json5")
+    configuration.offsets.pulse = -4
+    keeper.note(configuration, at: seconds(3))
+    keeper.close(at: seconds(4))
+    let next = try start().configuration
+    #expect(next.choices.syncsStartStop && next.offsets.clock == 3 && next.offsets.pulse == -4)
+    #expect(try folder.text(of: "state.json5.broken") == "garb{")
+  }
+
   @Test("Of two that run at once each writes what it changed, and leaves the other its own")
   func twoAtOnce() throws {
     func begin() throws -> (StateKeeper, Configuration) {

@@ -81,6 +81,6 @@ struct Startup {
   var remembered: [(key: String, value: JSON5)] { state.values(over: file) }
 
   func keeper(notice: @escaping @Sendable (String) -> Void) -> StateKeeper {
-    StateKeeper(path: places.state, start: configuration, file: file, notice: notice)
+    StateKeeper(path: places.state, known: state, start: configuration, file: file, notice: notice)
   }
 }

@@ -25,12 +25,14 @@ final class StateKeeper: Sendable {
 
   /// - Parameters:
   ///   - path: nil remembers nothing.
+  ///   - known: what it remembers already.
   ///   - start: what holds now.
   ///   - file: what the configuration alone says.
   init(
-    path: String?, start: Configuration, file: Configuration, notice: @escaping @Sendable (String) -> Void
+    path: String?, known: UserState = UserState(), start: Configuration, file: Configuration,
+    notice: @escaping @Sendable (String) -> Void
   ) {
-    held = Mutex(Held(path: path, start: start, file: file, notice: notice))
+    held = Mutex(Held(path: path, known: known, noted: start, file: file, notice: notice))
   }
 
   func note(_ configuration: Configuration, at now: Micros) {
@@ -54,29 +56,21 @@ final class StateKeeper: Sendable {
 }
 
 private struct Held {
-  private let path: String?
-  private var file: Configuration
-  private let notice: @Sendable (String) -> Void
+  let path: String?
+  /// What this run found and chose: all that is left when the file is damaged meanwhile.
+  var known: UserState
+  var noted: Configuration
+  var file: Configuration
+  let notice: @Sendable (String) -> Void
   /// Chosen since what was written last: only that is ours to write.
-  private var choices = UserState()
-  private var noted: Configuration
-  private var changedFirst: Micros?
-  private var changedLast = Micros.zero
-  private var notBefore = Micros.zero
-  private var writing: Writing?
-  private var hasFailed = false
-  private var isAsked = false
-  private var hasWritten = false
-
-  init(
-    path: String?, start: Configuration, file: Configuration,
-    notice: @escaping @Sendable (String) -> Void
-  ) {
-    self.path = path
-    self.file = file
-    self.notice = notice
-    noted = start
-  }
+  var choices = UserState()
+  var changedFirst: Micros?
+  var changedLast = Micros.zero
+  var notBefore = Micros.zero
+  var writing: Writing?
+  var hasFailed = false
+  var isAsked = false
+  var hasWritten = false
 
   mutating func note(_ configuration: Configuration, at now: Micros) {
     if configuration != noted {
@@ -113,7 +107,8 @@ private struct Held {
   private mutating func begin() {
     changedFirst = nil
     guard let path else { return }
-    let next = Writing(choices, to: path, keepsPredecessor: !hasWritten)
+    let next = Writing(choices, besides: known, to: path, keepsPredecessor: !hasWritten)
+    known.take(choices)
     choices = UserState()
     // Without a thread it is done here.
     if !next.start() { next.run() }
@@ -153,14 +148,16 @@ private struct Held {
 /// Some choices on their way to the disk, into what is there: another tactus may have put its own there.
 private final class Writing: Sendable {
   let choices: UserState
+  private let known: UserState
   private let path: String
   private let keepsPredecessor: Bool
   private let over = Atomic(false)
   private let failure = Mutex<WholeFile.Failure?>(nil)
   private let thread = Mutex<pthread_t?>(nil)
 
-  init(_ choices: UserState, to path: String, keepsPredecessor: Bool) {
+  init(_ choices: UserState, besides known: UserState, to path: String, keepsPredecessor: Bool) {
     self.choices = choices
+    self.known = known
     self.keepsPredecessor = keepsPredecessor
     self.path = path
   }
@@ -191,7 +188,8 @@ private final class Writing: Sendable {
     over.store(true, ordering: .releasing)
   }
 
-  /// A file that can't be understood is put aside: it was ours to write, and nobody has time to mend it.
+  /// A file that can't be understood is put aside, and what this run knows is in its place: it was ours to write, and nobody
+  /// has time to mend it.
   private func found(_ bytes: [UInt8]?) throws(WholeFile.Failure) -> UserState {
     guard let bytes else { return UserState() }
     if let state = try? UserState(bytes, from: path) {
@@ -203,7 +201,7 @@ private final class Writing: Sendable {
     }
     let aside = StateKeeper.aside(path)
     guard rename(path, aside) == 0 else { throw WholeFile.Failure(aside, code: errno) }
-    return UserState()
+    return known
   }
 
   /// Waits for the end; what went wrong, if something did.
