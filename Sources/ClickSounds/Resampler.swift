@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 
-/// Converts a whole sound from one rate to another, by a windowed sinc: slow, exact, done before it is played.
+/// Converts a whole sound from one rate to another, by a windowed sinc: exact, done before it is played.
 /// Frame 0 stays frame 0, so a click is not moved by it.
 struct Resampler {
   /// Zero crossings of the sinc on each side.
@@ -23,16 +23,41 @@ struct Resampler {
       let first = max(0, Int((place - reach).rounded(.up)))
       let last = min(input.count - 1, Int((place + reach).rounded(.down)))
       guard first <= last else { return 0 }
-      var sum = 0.0
-      for tap in first...last { sum += Double(input[tap]) * kernel(Double(tap) - place, reach) }
-      return Float(sum)
+      return Float(sum(input, first...last, place, reach))
     }
   }
 
-  private func kernel(_ distance: Double, _ reach: Double) -> Double {
-    let angle = Double.pi * distance * cutoff
-    let sinc = abs(angle) < 1e-9 ? 1 : sin(angle) / angle
-    let window = 0.5 + 0.5 * cos(Double.pi * distance / reach)
-    return cutoff * sinc * window
+  /// The taps are evenly spaced, so each one's sine and cosine follow from the last one's: asked of the C library, ten seconds
+  /// at 192 kHz would take five to convert.
+  private func sum(_ input: [Float], _ taps: ClosedRange<Int>, _ place: Double, _ reach: Double) -> Double {
+    let first = Double(taps.lowerBound) - place
+    var wave = Rotation(at: .pi * first * cutoff, step: .pi * cutoff)
+    var window = Rotation(at: .pi * first / reach, step: .pi / reach)
+    var sum = 0.0
+    for tap in taps {
+      let angle = Double.pi * (Double(tap) - place) * cutoff
+      let sinc = abs(angle) < 1e-4 ? 1 : wave.sine / angle
+      sum += Double(input[tap]) * sinc * (0.5 + 0.5 * window.cosine)
+      wave.turn()
+      window.turn()
+    }
+    return cutoff * sum
+  }
+}
+
+/// An angle that grows evenly.
+private struct Rotation {
+  private(set) var sine: Double
+  private(set) var cosine: Double
+  private let stepSine: Double
+  private let stepCosine: Double
+
+  init(at angle: Double, step: Double) {
+    (sine, cosine) = (sin(angle), cos(angle))
+    (stepSine, stepCosine) = (sin(step), cos(step))
+  }
+
+  mutating func turn() {
+    (sine, cosine) = (sine * stepCosine + cosine * stepSine, cosine * stepCosine - sine * stepSine)
   }
 }
