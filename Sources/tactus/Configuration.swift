@@ -267,9 +267,10 @@ struct Configuration: Equatable, Sendable {
 
     \(HelpText(options: options).text)
     \(Subcommands.helpText)
-    Ends with 0 after SIGINT or SIGTERM, 2 for a wrong command line, 69 without a
-    JACK server, 1 for anything else. SIGHUP ends it in a terminal, and makes a
-    service read its configuration again; SIGUSR1 makes it write what it remembers.
+    Ends with 0 after SIGINT, SIGTERM or SIGQUIT, 2 for a wrong command line, 69
+    without a JACK server, 1 for anything else. SIGHUP ends it in a terminal, and
+    makes a service read its configuration again; SIGUSR1 makes it write what it
+    remembers.
     """
   }
 }

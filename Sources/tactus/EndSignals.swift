@@ -19,7 +19,7 @@ struct EndSignals {
   /// The first thing that the program does: until it knows what it is, nothing may kill it that is not meant to. Nor is it
   /// stopped for writing in the background (`stty tostop`): all of JACK would wait for it.
   static func hold() {
-    var all = Self.set([SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGTTOU, SIGUSR1, wakeUp])
+    var all = Self.set([SIGINT, SIGTERM, SIGQUIT, SIGHUP, SIGTSTP, SIGTTOU, SIGUSR1, wakeUp])
     pthread_sigmask(SIG_BLOCK, &all, nil)
   }
 
@@ -27,6 +27,7 @@ struct EndSignals {
   /// plays, and reach everything that has its name.
   static func release() {
     _ = Glibc.signal(SIGUSR1, SIG_IGN)
+    _ = Glibc.signal(SIGQUIT, SIG_DFL)
     if !hasTerminal { _ = Glibc.signal(SIGHUP, SIG_IGN) }
     var none = sigset_t()
     sigemptyset(&none)
@@ -45,7 +46,8 @@ struct EndSignals {
   /// - Parameter reloads: whether SIGHUP asks for the configuration and not for the end.
   init(reloads: Bool = false) {
     Self.hold()
-    var ends = [SIGINT, SIGTERM]
+    // By itself Swift would stop all threads at a SIGQUIT, write where they are, and go on.
+    var ends = [SIGINT, SIGTERM, SIGQUIT]
     var others = [SIGTSTP, SIGUSR1, Self.wakeUp]
     // nohup: that terminals close is none of its business.
     if !Self.isIgnored(SIGHUP) {

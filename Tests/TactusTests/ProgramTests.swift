@@ -94,7 +94,7 @@ extension ChildProcess {
 struct ProgramOnServerTests {
   @Test(
     "One line says server, rate, period and name, and the signals that ask for the end give 0",
-    arguments: [SIGINT, SIGTERM])
+    arguments: [SIGINT, SIGTERM, SIGQUIT])
   func cleanEnd(signal: Int32) async throws {
     let stage = try await LabStage("--name", "studio", "--rate", "44100", "--period", "128")
     let child = try ChildProcess(

@@ -62,7 +62,7 @@ enum ManualPage {
     There is no JACK server, or for a command no running tactus.
     .SH SIGNALS
     .TP
-    .B SIGINT\\fR, \\fBSIGTERM
+    .B SIGINT\\fR, \\fBSIGTERM\\fR, \\fBSIGQUIT
     Leave the session and the server, and end with status 0. A second one, or ten seconds without an end, ends it at
     once with status 1, without waiting for a JACK server that does not answer.
     .TP

@@ -247,7 +247,7 @@ def run_at(words: list[str]) -> None:
         host = find(number)
         host.enter()
         become(command, host.environment, here)
-    for forwarded in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for forwarded in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(forwarded, lambda received, _: os.kill(child, received))
     sys.exit(shell_status(os.waitpid(child, 0)[1]))
 
