@@ -43,9 +43,9 @@ final class ClockCable {
   private var pace = 0.0
   private var lastHeard = 0.0
 
-  init(_ device: Device, tempo: Double, seed: UInt64 = 1) {
+  init(_ device: Device, tempo: Double, seed: UInt64 = 1, start: Double = 1e9) {
     self.device = device
-    studio = Studio(tempo: tempo)
+    studio = Studio(tempo: tempo, start: start)
     dice = Dice(seed: seed)
     studio.settings.lead = .midi
     studio.settings.click.isOn = false

@@ -66,9 +66,10 @@ struct EchoTests {
   func `our own Start that comes back moves neither tempo nor grid`(
     latency: Double, way: ClockCable.Launching
   ) {
-    for (jitter, isClosedBefore) in [(1_000.0, true), (0, false), (0, true), (1_000, false)] {
+    // Link's clock after a quarter of an hour, after fifty minutes and after a month.
+    for (jitter, isClosedBefore, start) in [(1_000.0, true, 1e9), (0, false, 3e9), (0, true, 2.6e12)] {
       let device = ClockCable.Device.thru(latency)
-      let cable = ClockCable(isClosedBefore ? device : .none, tempo: 120)
+      let cable = ClockCable(isClosedBefore ? device : .none, tempo: 120, start: start)
       cable.jitter = jitter
       cable.play(seconds: 1.3)
       let timeline = cable.studio.timeline
@@ -85,6 +86,7 @@ struct EchoTests {
       }
       cable.play(seconds: 3)
       #expect(cable.studio.report.isRolling && cable.studio.report.clockInState == .locked, note)
+      #expect(cable.isEcho, note)
       #expect(cable.proposals.isEmpty, note)
       #expect(cable.studio.timeline == timeline, note)
     }

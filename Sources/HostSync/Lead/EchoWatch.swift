@@ -55,7 +55,7 @@ struct EchoWatch: BitwiseCopyable {
   private var heardCount = 0
   /// Since then there were so many, and what came in before was of another clock, or was followed.
   private var comparable = 0
-  private var comparableFrom: Int32 = 0
+  private var comparableFrom = -1e18
   private var lag = 0
   private var moved = 0
   /// When our latest Starts and Continues were sent.
@@ -111,7 +111,7 @@ struct EchoWatch: BitwiseCopyable {
 
   /// A tempo was taken over: for a while what we send follows what comes in.
   mutating func follow(at time: Double) {
-    comparableFrom = Self.cut(time + Self.following)
+    comparableFrom = time + Self.following
     comparable = 0
     moved = 0
     isEcho = false
@@ -124,7 +124,7 @@ struct EchoWatch: BitwiseCopyable {
     if heardCount > 0, now &- heard[(heardCount - 1) & 127] < Self.apart { return }
     heard[heardCount & 127] = now
     heardCount += 1
-    comparable = now &- comparableFrom > 0 ? min(Self.most, comparable + 1) : 0
+    comparable = time > comparableFrom ? min(Self.most, comparable + 1) : 0
     let isSettled = time - shiftedAt > Self.settling
     moved = isSettled && tempo > 0 && hasMoved(as: tempo, against: session) ? moved + 1 : 0
     compare()
