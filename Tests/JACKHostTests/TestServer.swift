@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import CJACK
 import Glibc
+import TestSupport
 import Testing
 
 @testable import JACKHost
@@ -68,8 +69,11 @@ final class TestServer {
     if Self.isPipeWire {
       setenv("XDG_RUNTIME_DIR", directory, 1)
       setenv("PIPEWIRE_RUNTIME_DIR", directory, 1)
-      try write(pipeWireConfiguration(rate: rate, period: period), to: "\(directory)/pipewire.conf")
-      try spawn(["pipewire", "-c", "\(directory)/pipewire.conf"])
+      // As the lab's, but that its clients may change the period and the rate.
+      let words =
+        "s/@RATE@/\(rate)/; s/@RATES@/44100 48000/; s/@PERIOD@/\(period)/; s/@LEAST@/32/; s/@MOST@/8192/; s/@REALTIME@//"
+      let (template, own) = ("\(Lab.top)/tools/lib/pipewire.conf", "\(directory)/pipewire.conf")
+      try spawn(["sh", "-c", "sed '\(words)' '\(template)' >'\(own)' && exec pipewire -c '\(own)'"])
     } else {
       setenv("JACK_NO_AUDIO_RESERVATION", "1", 1)
       unsetenv("DISPLAY")
@@ -90,53 +94,4 @@ final class TestServer {
     defer { for argument in arguments { free(argument) } }
     try #require(posix_spawnp(&child, command[0], &actions, nil, &arguments, environ) == 0)
   }
-
-  private func write(_ text: String, to path: String) throws {
-    let file = try #require(fopen(path, "w"))
-    fputs(text, file)
-    fclose(file)
-  }
-}
-
-/// PipeWire without a session manager: a null sink drives, and is "system" with two physical inputs.
-private func pipeWireConfiguration(rate: Int, period: Int) -> String {
-  """
-  context.properties = {
-    core.daemon = true  core.name = pipewire-0  support.dbus = false  mem.warn-mlock = false
-    default.clock.rate = \(rate)  default.clock.allowed-rates = [ 44100 48000 ]
-    default.clock.quantum = \(period)  default.clock.min-quantum = 32  default.clock.max-quantum = 8192
-  }
-  context.spa-libs = {
-    audio.convert.* = audioconvert/libspa-audioconvert
-    support.* = support/libspa-support
-  }
-  context.modules = [
-    { name = libpipewire-module-protocol-native }
-    { name = libpipewire-module-metadata }
-    { name = libpipewire-module-spa-node-factory }
-    { name = libpipewire-module-client-node }
-    { name = libpipewire-module-access args = { } }
-    { name = libpipewire-module-adapter }
-    { name = libpipewire-module-link-factory }
-  ]
-  context.objects = [
-    { factory = metadata args = { metadata.name = default } }
-    { factory = spa-node-factory args = {
-        factory.name = support.node.driver  node.name = Freewheel-Driver  priority.driver = 19000
-        node.group = pipewire.freewheel  node.freewheel = true
-    } }
-    { factory = adapter args = {
-        factory.name = support.null-audio-sink  node.name = system  media.class = Audio/Sink
-        priority.driver = 20000  audio.position = [ FL FR ]  port.physical = true  port.terminal = true
-        node.param.PortConfig = {
-          direction = Input  mode = dsp  monitor = false
-          format = {
-            mediaType = audio  mediaSubtype = raw  format = F32  rate = \(rate)  channels = 2
-            position = [ FL FR ]
-          }
-        }
-    } }
-  ]
-
-  """
 }

@@ -4,4 +4,5 @@
 import importlib
 import sys
 
+sys.path.append("/usr/lib/python3/dist-packages")  # Debian's libraries, which -S leaves out
 sys.exit(importlib.import_module(f"workshop.{sys.argv[1]}").main(sys.argv[2:]))

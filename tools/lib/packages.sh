@@ -18,7 +18,7 @@ peer_packages=(
   ableton-link-dev                # the reference library's headers, the oracle of Tests/LinkOracle
   jackd2 liblo-tools              # servers, oscsend and oscdump
   pipewire pipewire-bin pipewire-jack wireplumber
-  gcc libc6-dev iproute2 python3 python3-venv # the lab
+  gcc libc6-dev iproute2 python3 python3-numpy python3-venv # the lab
   groff-base lua5.4 mandoc        # read the man pages, run the layouts' scripts
   zsh fish                        # read the completions
   tmux                            # a terminal for the tests of the terminal view

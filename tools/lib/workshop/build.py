@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 import shutil
+import subprocess
 import sys
 
 from . import common
@@ -53,6 +54,12 @@ def native(name: str, *defines: str) -> str:
             common.fail("tools", f"{source} does not compile", 125)
         os.rename(fresh, product)  # whoever builds at the same time builds the same
     return product
+
+
+def listener() -> None:
+    """What tools/listen is made of."""
+    if subprocess.run([os.path.join(common.TOOLS, "listen"), "--build"], check=False, stdout=subprocess.DEVNULL).returncode:
+        sys.exit(125)
 
 
 def need_for(text: str, compiler: str) -> None:

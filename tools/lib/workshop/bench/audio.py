@@ -90,8 +90,9 @@ def main(words: list[str]) -> int:
     planned = scenes(options)
     shell("need_packages", "ableton-link-utils", "jack-midi-clock")
     # Everything is built before a lab closes the network.
-    for name in ("listen", "callback_time", "least"):
+    for name in ("callback_time", "least"):
         build.native(name)
+    build.listener()
     tactus = None if options.without_tactus else build.tactus(options.tactus)
     build.lab()
     results = []

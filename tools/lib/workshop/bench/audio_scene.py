@@ -59,7 +59,7 @@ def beat(scene: Scene) -> None:
                 time.sleep(section["seconds"] / (len(tempi) + 1))
                 ear.tell(f"tempo {bpm} half")
             time.sleep(section["seconds"] / (len(tempi) + 1))
-            ear.report()
+            ear.tell("report")
 
 
 def exact(scene: Scene) -> None:
@@ -70,8 +70,7 @@ def exact(scene: Scene) -> None:
             player = None
             if is_other:
                 time.sleep(1)
-                player = subprocess.Popen([build.native("listen"), "--name", "exact-peer", "--exact", str(offset), "--for",
-                                           "1000"], stdout=subprocess.DEVNULL)
+                player = listening.Ear(["--name", "exact-peer", "--exact", str(offset)]).process
             ear.wait_for_peers(1 if is_other else 0)
             time.sleep(2.5 if is_other else 0)
             ear.section(f"{offset:+g}_us," + ("_through_Link" if is_other else "_same_peer"), scene["seconds"])
@@ -107,7 +106,7 @@ def stall(scene: Scene) -> None:
                     time.sleep(0.06)
                     os.kill(running[who], signal.SIGCONT)
                     time.sleep(4.13)
-                ear.report()
+                ear.tell("report")
 
 
 def clock(scene: Scene) -> None:
@@ -120,7 +119,7 @@ def clock(scene: Scene) -> None:
                                   ("roll", 5), ("tempo 133.7 half", 3)):
                 ear.tell(line)
                 time.sleep(seconds)
-            ear.report()
+            ear.tell("report")
 
 
 def jack_midi_clock() -> None:
@@ -128,11 +127,11 @@ def jack_midi_clock() -> None:
     for bpm, frame in ((120, 0), (97, 100_001)):
         player = subprocess.Popen(["jack_midi_clock"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         ear = actors.ear("--events", "--timebase", bpm, "--song", bpm, "--latency", 0, "jack_midi_clock:mclk_out")
-        ear.wait("ready", 30)
+        ear.ready()
         for line, seconds in ((f"locate {frame}", 0.5), (f"section from_{frame}", 0), ("roll", 6), ("halt", 0)):
             ear.tell(line)
             time.sleep(seconds)
-        ear.report()
+        ear.tell("report")
         ear.end()
         player.terminate()
         player.wait()

@@ -20,4 +20,4 @@ def main(words: list[str]) -> int:
         return 2
     shell("need_packages", "python3-matplotlib")
     os.makedirs(folders[1], exist_ok=True)
-    return subprocess.run(module("figures", *folders, python=("/usr/bin/python3", "-I")), check=False).returncode
+    return subprocess.run(module("figures", *folders), check=False).returncode

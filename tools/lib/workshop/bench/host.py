@@ -108,7 +108,7 @@ def led(result: Line) -> list[str]:
 def main(words: list[str]) -> int:
     options = read_words("bench host", __doc__, words, {"--quick": False, "--json": None, "--tactus": None})
     # Everything is built before a lab closes the network.
-    build.native("listen")
+    build.listener()
     build.native("naive")
     tactus = build.tactus(options.tactus)
     build.lab()

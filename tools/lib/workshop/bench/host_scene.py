@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import build, listening
 from ..common import say
+from ..listening.report import Message
 from ..peers import driver
 from . import actors
 
@@ -41,9 +42,9 @@ def bbt(scene: Scene) -> None:
         time.sleep(0.5)
 
 
-def look(judge: listening.Ear) -> listening.Message:
+def look(judge: listening.Ear) -> Message:
     time.sleep(0.05)
-    return judge.look()
+    return judge.tell("look")
 
 
 def wait_for(judge: listening.Ear, state: int, seconds: float) -> None:

@@ -22,6 +22,8 @@ options:
   --seed SEED  of the search (1)
   --json FILE"""
 
+import math
+import random
 import subprocess
 import sys
 import threading
@@ -31,7 +33,8 @@ from typing import Any
 
 from .. import build, processes
 from ..common import LAB, Number, is_in_lab, module, read_words, write_json
-from ..osc import Controller
+from ..listening.recorder import CYCLE, ONSET, Recorder
+from ..osc import Controller, raw_clock
 from ..peers import driver
 from .osc_hostile import Attack, Flood, Search, Surface, Trees
 
@@ -51,17 +54,51 @@ def dispatch(count: int) -> Figures:
     return {"round_trip_ms": spread([controller.ping() or 2000.0 for _ in range(count)])}
 
 
+class Pulses:
+    """What leaves tactus:pulse, cycle by cycle: when it began by JACK's clock, which is Link's on jackd, and the first pulse in
+    it, if there is one."""
+
+    def __init__(self) -> None:
+        self.recorder = Recorder(["port=tactus:pulse", "name=watch", "no_link=1", "silence=0", "latency=0"])
+        self.recorder.next(30)
+        time.sleep(0.3)
+
+    def end(self) -> list[tuple[float, float | None]]:
+        self.recorder.tell("mark")
+        found: list[tuple[float, float | None]] = []
+        for record in self.recorder.until_mark(10):
+            if record["kind"] == CYCLE:
+                start, frame = record["current"], (record["next"] - record["current"]) / record["frames"]
+                found.append((start, None))
+            elif record["kind"] == ONSET and found and found[-1][1] is None:
+                found[-1] = start, start + record["frame"] * frame
+        self.recorder.process.kill()
+        return found
+
+
 def latency(count: int) -> Figures:
-    controller = Controller()
+    controller, sent = Controller(), []
     controller.say("tempo", "f", 999.0)
     controller.say("pulse/rate", "s", "48")
     time.sleep(0.5)
-    said = subprocess.run([build.native("pulse"), "toggles", str(count)], stdout=subprocess.PIPE, text=True, check=True).stdout
+    pulses = Pulses()
+    for turn in range(count):
+        time.sleep(random.uniform(0.03, 0.05))
+        sent.append(raw_clock())
+        controller.say("pulse", "i", turn % 2)
+    time.sleep(0.1)
+    cycles = pulses.end()
     controller.say("pulse/rate", "s", "1")
     controller.say("pulse", "i", 1)
     controller.say("tempo", "f", 120.0)
     time.sleep(0.5)
-    pairs = [(float(before) / 1000, float(after) / 1000) for before, after in map(str.split, said.splitlines())]
+    pairs = []
+    for turn, (moment, following) in enumerate(zip(sent, [*sent[1:], math.inf])):
+        # The cycle that runs while it was sent began before; the boundary is the first that comes after.
+        boundaries = [start for start, _ in cycles if moment < start < following]
+        shown = [start for start, pulse in cycles if moment < start < following and (pulse is not None) == (turn % 2 == 1)]
+        if shown:
+            pairs.append(((boundaries[0] - moment) / 1000, (shown[0] - boundaries[0]) / 1000))
     return {"after_boundary_ms": spread([after for _, after in pairs]),
             "in_all_ms": spread([before + after for before, after in pairs]),
             "changes_seen": len(pairs), "asked": count}
@@ -72,7 +109,7 @@ def beat_and_exact(seconds: int) -> Figures:
     controller.say("tempo", "f", 174.0)
     time.sleep(0.5)
     controller.say("subscribe", "is", controller.port, "beat exact")
-    listener = subprocess.Popen([build.native("pulse"), "onsets", str(seconds)], stdout=subprocess.PIPE, text=True)
+    pulses = Pulses()
     line: list[float] = []
     late: list[float] = []
     lines: list[tuple[float, list[float]]] = []
@@ -85,9 +122,8 @@ def beat_and_exact(seconds: int) -> Figures:
             # The beat that was just reached.
             late.append((beats - round(beats)) * 60e6 / line[0] / 1000)
     controller.say("unsubscribe", "i", controller.port)
-    pulses = [float(word) for word in listener.communicate()[0].split()]
     errors = []
-    for pulse in pulses:
+    for pulse in [pulse for _, pulse in pulses.end() if pulse is not None]:
         known = [line for came, line in lines if came < pulse - 1e6]
         if known:
             bpm, beats, moment, _ = known[-1]
@@ -172,7 +208,7 @@ def measured(program: str, is_quick: bool, seed: int) -> Figures:
 def main(words: list[str]) -> int:
     options = read_words("bench osc", __doc__, words, {"--quick": False, "--seed": Number(1, 0), "--json": None})
     program = build.tactus()
-    build.native("pulse")
+    build.listener()
     if not is_in_lab():
         build.lab()
         sys.exit(subprocess.run([LAB, "--", *module("bench.osc", *words)], check=False).returncode)

@@ -63,5 +63,6 @@ def everything() -> None:
     programs([("ip", "iproute2"), ("tmux", "tmux"), LINKHUT, *SERVERS["jackd"], *SERVERS["pipewire"]])
     shell("need_venv")
     shell("need_packages", *package_list("host_packages"))
-    for name in ("wire", "sequencer", "drums", "listen"):
+    for name in ("wire", "sequencer", "drums"):
         build.native(name)
+    build.listener()

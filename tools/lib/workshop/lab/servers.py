@@ -7,6 +7,7 @@ import sys
 import time
 from types import SimpleNamespace
 
+from ..common import LIB
 from .hosts import Host
 from .kernel import fail
 
@@ -67,64 +68,17 @@ def start_jackd(options: SimpleNamespace, is_realtime: bool, host: Host) -> Star
     return Starting("jackd", log, pid, f"/dev/shm/jack_{name}_{os.geteuid()}_0")
 
 
-# PipeWire without a session manager: a null sink as the driver and as "system", its ports configured from here, the
-# rate and period pinned. Programs link themselves, as on jackd.
-PIPEWIRE = """
-context.properties = {
-  core.daemon = true
-  core.name = pipewire-0
-  support.dbus = false
-  link.max-buffers = 16
-  mem.warn-mlock = false
-  default.clock.rate = @RATE@
-  default.clock.allowed-rates = [ @RATE@ ]
-  default.clock.quantum = @PERIOD@
-  default.clock.min-quantum = @PERIOD@
-  default.clock.max-quantum = @PERIOD@
-}
-context.spa-libs = {
-  audio.convert.* = audioconvert/libspa-audioconvert
-  support.* = support/libspa-support
-}
-context.modules = [
-  @REALTIME@
-  { name = libpipewire-module-protocol-native }
-  { name = libpipewire-module-metadata }
-  { name = libpipewire-module-spa-node-factory }
-  { name = libpipewire-module-client-node }
-  { name = libpipewire-module-access args = { } }
-  { name = libpipewire-module-adapter }
-  { name = libpipewire-module-link-factory }
-]
-context.objects = [
-  { factory = metadata args = { metadata.name = default } }
-  { factory = adapter args = {
-      factory.name = support.null-audio-sink
-      node.name = system
-      node.description = system
-      media.class = Audio/Sink
-      priority.driver = 20000
-      audio.position = [ FL FR ]
-      port.physical = true
-      port.terminal = true
-      node.param.PortConfig = {
-        direction = Input mode = dsp monitor = true
-        format = {
-          mediaType = audio mediaSubtype = raw format = F32
-          rate = @RATE@ channels = 2 position = [ FL FR ]
-        }
-      }
-  } }
-]
-"""
 RT_MODULE = "{ name = libpipewire-module-rt args = { rt.prio = 10 } flags = [ ifexists nofail ] }"
 
 
 def start_pipewire(options: SimpleNamespace, is_realtime: bool, host: Host) -> Starting:
     directory = f"{host.environment['LAB_DIR']}/pipewire-{host.number}"
     os.mkdir(directory)
-    text = PIPEWIRE
-    for key, value in {"RATE": options.rate, "PERIOD": options.period, "REALTIME": RT_MODULE if is_realtime else ""}.items():
+    with open(os.path.join(LIB, "pipewire.conf")) as file:
+        text = file.read()
+    # The rate and the period are pinned.
+    words = dict.fromkeys(("PERIOD", "LEAST", "MOST"), options.period) | dict.fromkeys(("RATE", "RATES"), options.rate)
+    for key, value in {**words, "REALTIME": RT_MODULE if is_realtime else ""}.items():
         text = text.replace(f"@{key}@", str(value))
     with open(f"{directory}/pipewire.conf", "w") as file:
         file.write(text)

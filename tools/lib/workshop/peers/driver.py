@@ -42,7 +42,7 @@ class Peer:
         self.process.wait()
 
 
-def ended(process: "subprocess.Popen[str]", seconds: float = 10) -> int:
+def ended(process: "subprocess.Popen[Any]", seconds: float = 10) -> int:
     try:
         return process.wait(seconds)
     except subprocess.TimeoutExpired:

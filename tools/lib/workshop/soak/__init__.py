@@ -75,7 +75,8 @@ def main(words: list[str]) -> int:
     if not is_in_lab():
         shell("need_packages", "ableton-link-utils", "iproute2", "jackd2", "gcc", "libjack-jackd2-dev")
     # Everything is built before a lab closes the network.
-    for name in ("listen", "soak_plant", "clocks", "callback_time"):
+    build.listener()
+    for name in ("soak_plant", "clocks", "callback_time"):
         build.native(name)
     tactus = build.tactus(options.tactus)
     build.lab()

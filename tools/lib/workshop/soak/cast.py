@@ -15,26 +15,22 @@ from typing import Any
 
 from .. import listening, osc, processes
 from ..common import LAB
+from ..listening.report import Message
 from ..peers import driver
 
 
 class Ear(listening.Ear):
     """tools/listen, asked once a second what it has heard."""
 
-    def __init__(self, ports: list[str], heard: Callable[[listening.Message], object], environment: Mapping[str, str]) -> None:
-        self.heard = heard
-        super().__init__(["--events", "--tempo", "120", *ports], environment={**os.environ, **environment})
+    def __init__(self, ports: list[str], heard: Callable[[Message], object], environment: Mapping[str, str]) -> None:
+        super().__init__(["--events", "--tempo", "120", *ports], heard, {**os.environ, **environment})
 
-    def hear(self) -> tuple[dict[str, listening.Message], listening.Message]:
+    def hear(self) -> tuple[dict[str, Message], Message]:
         """{port: what was heard there}, how well it could be heard, and where the session is."""
-        self.tell("look")
-        ports = {}
-        while (message := self.next(20))["type"] != "looked":
-            if message["type"] == "heard":
-                ports[message["port"]] = message
-            elif message["type"] in ("onset", "clock"):
-                self.heard(message)
-        return ports, message
+        found = list(self.listener.obey("look"))
+        for message in found:
+            self.say(message)
+        return {message["port"]: message for message in found if message["type"] == "heard"}, found[-1]
 
 
 class Tactus(driver.Program):

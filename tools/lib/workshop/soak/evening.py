@@ -42,7 +42,7 @@ class Evening:
 
     def listen(self) -> None:
         self.ear = cast.Ear(PORTS, self.note, self.ears_environment())
-        self.ear.wait("ready", 60)
+        self.ear.ready(60)
 
     def ears_environment(self) -> dict[str, str]:
         return {}
@@ -63,7 +63,7 @@ class Evening:
 
     def note(self, event: dict[str, Any]) -> None:
         """Every single click and clock, for the log alone."""
-        if event["type"] == "onset" or abs(event["wall_error"] or 0) > 3000:
+        if event["type"] == "onset" or event["type"] == "clock" and abs(event["wall_error"] or 0) > 3000:
             self.log.write(f"{self.now():9.2f}    {event['port']} beat {event['beat']} error {event['error']} "
                            f"by the wall {event['wall_error']} since_stall {event['since_stall']}\n")
 

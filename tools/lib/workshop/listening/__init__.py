@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""usage: tools/listen [options] PORT[@N]...
+
+Listens to JACK output ports (audio: onsets; MIDI: clock) and compares each onset with the beat that the reference Link
+library, running in this program as a peer of its own, computes for the moment it is heard. N onsets are expected in a
+beat (audio 1, MIDI 24). JSON lines on standard output.
+
+  --for S          listen S seconds, then report and end (without it: commands, see below)
+  --events         a line for every onset and clock, not only the summaries
+  --tempo BPM      of our Link peer when it is alone (120)
+  --quantum N      (4)
+  --latency N      pretend that our inputs are heard N frames later (default: as late as the hardware)
+  --song BPM       judge MIDI clock against the transport's frames at BPM, not against the session
+  --timebase BPM   be JACK's timebase master: a plain one that counts bars of four from frame 0
+  --exact US       play a click of our own, US microseconds after each beat, on exact:out[@N] ...
+  --clock wall     ... timed by the wake-up times instead of JACK's clock
+  --through N      a route that is N frames longer, and says so: through:in to through:out
+  --no-link        only listen: our Link peer stays out of the session until told
+  --name NAME      of our JACK client (ear)
+  --start-stop     follow and send start and stop in the session
+
+Commands on standard input, a line each:
+  section NAME     forget what was heard until now and listen anew
+  report           print what was heard in this section
+  look             print what was heard since the last look, again and again for hours: no section is needed
+  tempo BPM        propose a tempo to the session now;    tempo BPM half   ... halfway between two beats
+  play, stop       in the session (with --start-stop);    roll, halt, locate FRAME: JACK's transport
+  peers            print the number of peers;             link on, link off    enter or leave the session
+  unplug PORT      listen there no longer;                plug PORT            listen there again
+  end              report, unless that was just done, and end
+"""
+
+import json
+import os
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from .. import build
+from ..common import Number, choices, fail, number, read_words
+from ..peers import driver
+from .judge import Judge
+from .judge import number as rounded
+from .recorder import Deaf, Recorder, Recording
+from .report import Message, Report, Source
+from .wall import Wall
+
+UNRIPE, REMEMBERED = 1.0, 15  # seconds
+NEWS_TAKE = 900e3  # three Alives that come late or not at all, on a busy machine
+MOST_PORTS = 16
+OPTIONS = {
+    "--for": Number(0.0, 0.1, 1e5, float), "--events": False, "--tempo": Number(120, 20, 999, float),
+    "--quantum": Number(4, 1, 64, float), "--latency": Number(-1, 0, 1e6), "--song": Number(0, 1, 2000, float),
+    "--timebase": Number(0, 1, 2000, float), "--exact": Number(None, -1e6, 1e6, float), "--clock": "jack",
+    "--through": Number(-1, 0, 1e6), "--no-link": False, "--name": "ear", "--start-stop": False}
+
+
+class Listener:
+    """The recorder and the judge. What it finds is yielded by the command that asks for it."""
+
+    def __init__(self, words: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
+        self.options = options = read_words("listen", __doc__, list(words), OPTIONS)
+        choices("listen", "--clock", options.clock, ["jack", "wall"])
+        ports = [port.rpartition("@") if "@" in port else (port, "", "0") for port in options.words]
+        self.ports = [(name, int(number("listen", "@", count, Number(0, 0, 96), "Try 'tools/listen --help'")))
+                      for name, _, count in ports]
+        if len(ports) > MOST_PORTS or not (ports or options.exact is not None or options.timebase):
+            fail("listen", f"from 1 to {MOST_PORTS} ports. Try 'tools/listen --help'")
+        given = {name: float(getattr(options, name)) for name in ("tempo", "quantum", "latency", "timebase", "through", "no_link",
+                                                                  "start_stop")}
+        if options.exact is not None:
+            given |= {"exact": options.exact, "wall": options.clock == "wall",
+                      "per_beat": next((count for name, count in self.ports if name == "exact:out" and count), 1)}
+        self.recorder = Recorder([*(f"{name}={float(value)}" for name, value in given.items()), f"name={options.name}",
+                                  *(f"port={name}" for name, _ in self.ports)], environment)
+        self.process, self.section, self.began, self.xruns, self.looked_to = self.recorder.process, "", 0.0, 0, -1e18
+        self.is_reported = False
+
+    def ready(self, seconds: float = 30) -> Message:
+        rate, period, midi, version = self.recorder.next(seconds)
+        self.heard, self.period = Recording(float(rate)), int(period)
+        self.sources = [Source(name, count or (24 if kind == "1" else 1), kind == "1")
+                        for (name, count), kind in zip(self.ports, midi[1:], strict=True)]
+        return {"type": "ready", "rate": int(rate), "period": self.period, "version": version}
+
+    def mark(self) -> None:
+        self.recorder.tell("mark")
+        self.heard.add(self.recorder.until_mark(20))
+
+    def obey(self, line: str) -> Iterator[Message]:
+        word, _, rest = line.strip().partition(" ")
+        verbs: dict[str, Callable[[str], Iterator[Message]]] = {
+            "section": self.begin, "report": self.report, "look": self.look, "peers": self.peers}
+        if word in verbs:
+            yield from verbs[word](rest)
+        elif word:
+            self.recorder.tell(line)
+
+    def peers(self, _: str) -> Iterator[Message]:
+        self.mark()
+        yield {"type": "peers", "count": self.heard.peers}
+
+    def begin(self, name: str) -> Iterator[Message]:
+        self.mark()
+        # What the server went through in earlier sections is not forgotten: its clock is not settled yet.
+        self.remember(Wall(self.heard.rate, self.period, self.heard.wakes))
+        self.heard.clear()
+        self.section, self.is_reported, self.xruns = name, False, self.heard.xruns
+        return iter(())
+
+    def remember(self, wall: Wall) -> None:
+        self.began = wall.began() or self.began
+
+    def report(self, _: str = "") -> Iterator[Message]:
+        self.is_reported = True
+        time.sleep(0.03)
+        self.mark()
+        judge = Judge(self.heard, self.period, self.began, self.options.song)
+        yield from Report(judge, self.section, self.sources, self.options.events).everything(self.heard.xruns - self.xruns)
+
+    def look(self, _: str = "") -> Iterator[Message]:
+        """What was heard since the last look, but for the latest moments: whether they were steady is not known yet."""
+        self.is_reported = True
+        self.mark()
+        if not len(self.heard.cycles):
+            return
+        judge = Judge(self.heard, self.period, self.began, self.options.song, NEWS_TAKE)
+        rate, last = self.heard.rate, int(self.heard.frames[-1])
+        until = last - int(UNRIPE * rate)
+        report = Report(judge, self.section, self.sources, self.options.events)
+        for port, source in enumerate(self.sources):
+            yield from report.look(port, source, self.looked_to, until)
+        yield report.method(self.heard.xruns - self.xruns)
+        now = self.heard.cycles[-1]
+        yield {"type": "looked", "peers": self.heard.peers, "now": rounded(now["wake"], 0), "beat": rounded(now["beat"], 4),
+               "tempo": rounded(60e6 / now["micros_per_beat"], 3), "state": int(now["state"]),
+               "lost": int(((self.heard.frames[1:] > self.looked_to) & (judge.since[1:] < 2)).sum())}
+        self.looked_to, self.xruns = max(self.looked_to, until), self.heard.xruns
+        self.remember(judge.wall)
+        self.heard.forget(last - int(REMEMBERED * rate))
+
+    def end(self) -> Iterator[Message]:
+        """Its status is that of `process` then."""
+        assert self.process.stdin
+        if not self.is_reported:
+            yield from self.report()
+        self.process.stdin.close()
+
+
+class Ear:
+    """A listener in a bench or a soak: what it finds is said, where there is somebody to say it to."""
+
+    def __init__(self, options: Sequence[str], say: Callable[[Message], object] = lambda message: None,
+                 environment: Mapping[str, str] | None = None) -> None:
+        self.say, self.listener = say, Listener(options, environment)
+        self.process = self.listener.process
+
+    def ready(self, seconds: float = 30) -> None:
+        self.say(self.listener.ready(seconds))
+
+    def tell(self, line: str) -> Message:
+        """The last that it answers."""
+        message: Message = {}
+        for message in self.listener.obey(line):
+            if message["type"] not in ("peers", "looked"):
+                self.say(message)
+        return message
+
+    def wait_for_peers(self, count: int) -> None:
+        self.ready()
+        for _ in range(100):
+            if self.tell("peers")["count"] >= count:
+                return
+            time.sleep(0.1)
+        self.say({"type": "note", "text": f"fewer than {count} Link peers in the session after 10 s"})
+
+    def section(self, name: str, seconds: float) -> None:
+        self.tell(f"section {name}")
+        time.sleep(seconds)
+        self.tell("report")
+
+    def end(self) -> None:
+        for message in self.listener.end():
+            self.say(message)
+        driver.ended(self.process)
+
+
+def say(message: Message) -> None:
+    sys.stdout.write(json.dumps(message, separators=(",", ":")) + "\n")
+
+
+def lines(listener: Listener, seconds: float) -> Iterator[str]:
+    """Of standard input, until it ends, or the time or the recorder does."""
+    end, pending = time.monotonic() + (seconds or 1e9), b""
+    while listener.process.poll() is None and (left := end - time.monotonic()) > 0:
+        if not select.select([] if seconds else [0], [], [], min(left, 0.1))[0]:
+            continue
+        if not (more := os.read(0, 4096)):
+            return
+        *whole, pending = (pending + more).split(b"\n")
+        for line in whole:
+            if line.split() == [b"end"]:
+                return
+            yield line.decode(errors="replace")
+
+
+def main(words: list[str]) -> int:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if words[:1] == ["--build"]:
+        print(build.native("record"))
+        return 0
+    listener = Listener(words)
+    try:
+        say(listener.ready())
+        sys.stdout.flush()
+        for line in lines(listener, listener.options.__dict__["for"]):
+            for message in listener.obey(line):
+                say(message)
+            sys.stdout.flush()
+        for message in listener.end():
+            say(message)
+    except (Deaf, BrokenPipeError) as problem:
+        sys.stderr.write(f"listen: {problem}\n" if listener.process.poll() is None else "")
+    sys.stdout.flush()
+    return listener.process.wait()

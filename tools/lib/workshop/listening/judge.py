@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What was heard, when, and how far from the beat. Everything here happens after it has been recorded."""
+
+from typing import Any, NamedTuple
+
+import numpy
+
+from .recorder import Recording
+from .wall import Array, Wall
+
+SETTLED = 15e6  # after a stall JACK's loop (1/8 Hz) is within 2 us of the truth by then
+AGREED = 100  # JACK's clock and the wall's, beside their usual distance
+NEAR_CHANGE = 150e3
+SETTLED_CHANGE = 1.5e6  # a change that got lost is told again four times a second
+MOVED = 0.02  # beats: half the distance of two MIDI clocks
+CLOCK, STOP = 0xF8, 0xFC
+
+JUDGED = numpy.dtype([
+    ("event", "i8"), ("cycle", "i8"), ("frame", "i8"),
+    ("jack", "f8"), ("wall", "f8"),  # when it is heard; NaN where unknown
+    ("beat", "f8"),  # of the reference peer, then
+    ("error", "f8"), ("wall_error", "f8"),  # microseconds from the nearest grid point, positive: late
+    # The same by the line of the cycle before, carried on: where two cycles meet JACK's clock gives two times.
+    ("before_error", "f8"),
+    ("index", "i8"),  # of the grid point
+    ("since_stall", "i8"),  # the number of this cycle after the latest lost one, from 1
+    ("quiet", "?"),  # no stall of the server for long: JACK's clock has settled
+    ("steady", "?"),  # no change of the session's tempo or phase close by
+    ("settled", "?"),  # nor for so long that every peer must have heard of it
+])
+
+
+class Continuity(NamedTuple):
+    missing: list[int]
+    doubled: list[int]
+    excused: int  # not heard, but their time may have come in a lost cycle
+    moved: int  # the session's beat jumped between two events: nobody knows how many were due
+
+
+def statistics(values: Array) -> dict[str, Any]:
+    values = values[~numpy.isnan(values)]
+    if not len(values):
+        return {"n": 0}
+    least, most, sizes = values.min(), values.max(), numpy.sort(numpy.abs(values))
+    found = {"median": numpy.median(values), "min": least, "max": most, "range": most - least,
+             "p99": sizes[int(numpy.ceil(0.99 * len(sizes))) - 1]}
+    return {"n": len(values), **{name: number(value) for name, value in found.items()}}
+
+
+def number(value: float, digits: int = 1) -> float | None:
+    return round(float(value), digits) if numpy.isfinite(value) else None
+
+
+def is_sure(judged: Array) -> Array:
+    return judged["steady"] & (judged["since_stall"] >= 2)
+
+
+class Judge:
+    """`began`: when the server was last known to be disturbed. `song`: a tempo, of which the song's position by frames is
+    the beat instead: what a program that follows JACK transport's frames must be in time with. `news_take`: how long before
+    our peer heard of a change somebody else may have heard of it and played by it."""
+
+    def __init__(self, heard: Recording, period: int, began: float = 0, song: float = 0, news_take: float = NEAR_CHANGE) -> None:
+        self.heard, self.song, cycles = heard, song, heard.cycles
+        self.wall = Wall(heard.rate, period, heard.wakes)
+        self.start = numpy.where(cycles["times_valid"], heard.by_link(cycles["current"]), numpy.nan)
+        self.slope = numpy.where(cycles["times_valid"], (cycles["next"] - cycles["current"]) / cycles["frames"], numpy.nan)
+        self.stretch = self.wall.find(heard.frames)
+        self.wall_start = self.wall.times(self.stretch, heard.frames)
+        self.count_since_stalls()
+        since = numpy.array([began, *self.wall.times(numpy.arange(1, len(self.wall.first)), self.wall.first[1:])])
+        self.quiet = (self.stretch >= 0) & (self.wall_start - since[self.stretch] > SETTLED)
+        self.require_agreement()
+        self.note_changes(news_take)
+
+    def count_since_stalls(self) -> None:
+        frames, place = self.heard.frames, numpy.arange(len(self.heard.frames))
+        ends = frames + self.heard.cycles["frames"]
+        anew = numpy.append(True, (frames[1:] != ends[:-1]) | (self.stretch[1:] != self.stretch[:-1]))[:len(frames)]
+        first = numpy.where(anew | (self.stretch < 0), place, 0)
+        torn = numpy.isin(self.heard.numbers, self.heard.torn)
+        first[torn] = place[torn] + 1
+        self.since = numpy.where(self.stretch >= 0, place - numpy.maximum.accumulate(first) + 1, 0)
+        self.interruptions = int((frames[1:] != ends[:-1]).sum())
+
+    def require_agreement(self) -> None:
+        """A wake-up that was very late, but no stall, shakes JACK's filter too."""
+        distances = numpy.where(self.quiet, self.start - self.wall_start, numpy.nan)
+        sane = numpy.sort(distances[~numpy.isnan(distances)])
+        if len(sane):
+            self.quiet &= numpy.abs(distances - sane[len(sane) // 2]) < AGREED
+
+    def note_changes(self, news_take: float) -> None:
+        """When the session's tempo or beat changed; when its beat jumped."""
+        cycles = self.heard.cycles
+        a, b = cycles[:-1], cycles[1:]
+        jump = (a["beat"] + (b["micros"] - a["micros"]) / a["micros_per_beat"] - b["beat"]) * b["micros_per_beat"]
+        self.changes = b["micros"][(a["micros_per_beat"] != b["micros_per_beat"]) | (numpy.abs(jump) > 3)]
+        self.moves = b["micros"][numpy.abs(jump) > MOVED * b["micros_per_beat"]]
+        now = cycles["micros"]
+        self.steady = ~has_in(self.changes, now - NEAR_CHANGE, now + news_take)
+        self.settled = self.steady & ~has_in(self.changes, now - SETTLED_CHANGE, now)
+
+    def is_clock(self) -> Array:
+        return (self.heard.events["size"] == 1) & (self.heard.events["bytes"][:, 0] == CLOCK)
+
+    def judged(self, port: int, per_beat: int) -> Array:
+        """Onsets and clocks. Where the beat is unknown nobody knows when it was heard."""
+        events = self.heard.events
+        found = self.judge((events["port"] == port) & ((events["size"] == 0) | self.is_clock()), port, per_beat)
+        return found[numpy.isfinite(found["beat"])]
+
+    def judge(self, which: Array, port: int, per_beat: int) -> Array:
+        events = self.heard.events[which]
+        place = self.heard.event_numbers[which] - (self.heard.numbers[0] if len(events) else 0)
+        cycles, offset = self.heard.cycles[place], events["frame"].astype("f8")
+        late = offset + self.heard.latency(port, cycles["wake"])
+        j = numpy.zeros(len(events), JUDGED)
+        j["event"], j["cycle"], j["frame"] = numpy.flatnonzero(which), place, self.heard.frames[place] + events["frame"]
+        j["jack"] = self.start[place] + late * self.slope[place]
+        j["wall"] = self.wall.times(self.stretch[place], self.heard.frames[place] + late)
+        for name, values in (("since_stall", self.since), ("quiet", self.quiet), ("steady", self.steady), ("settled", self.settled)):
+            j[name] = values[place]
+        if self.song > 0:
+            j["beat"] = (cycles["song_frame"] + offset) * self.song / 60 / self.heard.rate
+            j["index"] = numpy.rint(j["beat"] * per_beat)
+            j["error"] = j["wall_error"] = j["before_error"] = (j["beat"] - j["index"] / per_beat) * 60e6 / self.song
+            return j
+        heard = numpy.where(numpy.isnan(j["wall"]), j["jack"], j["wall"])
+        j["beat"] = cycles["beat"] + (heard - cycles["micros"]) / cycles["micros_per_beat"]
+        j["index"] = numpy.rint(numpy.nan_to_num(j["beat"] * per_beat))
+        ideal = cycles["micros"] + (j["index"] / per_beat - cycles["beat"]) * cycles["micros_per_beat"]
+        j["error"], j["wall_error"] = j["jack"] - ideal, j["wall"] - ideal
+        before = numpy.maximum(place - 1, 0)
+        passed = self.heard.frames[place] - self.heard.frames[before]
+        goes_on = (place > 0) & (passed == self.heard.cycles["frames"][before])
+        j["before_error"] = numpy.where(goes_on, self.start[before] + (passed + late) * self.slope[before] - ideal, numpy.nan)
+        return j
+
+    def continuity(self, judged: Array, port: int, since: float = -numpy.inf, until: float = numpy.inf) -> Continuity:
+        """From one sure event to the next, the grid says how many there must be between them, whatever their exact time.
+        Told is what ends in the frames after `since` and up to `until`."""
+        found = Continuity([], [], 0, 0)
+        sure = numpy.flatnonzero(is_sure(judged) & (judged["frame"] <= until))
+        due = numpy.diff(judged["index"][sure]) - numpy.diff(sure)
+        for place in numpy.flatnonzero((due != 0) & (judged["frame"][sure[1:]] > since)):
+            found = self.compare(judged[sure[place]], judged[sure[place + 1]], int(due[place]), port, found)
+        return found
+
+    def compare(self, a: Array, b: Array, due: int, port: int, found: Continuity) -> Continuity:
+        events, micros = self.heard.events, self.heard.cycles["micros"]
+        between = slice(numpy.searchsorted(self.heard.event_numbers, a["cycle"] + self.heard.numbers[0]),
+                        numpy.searchsorted(self.heard.event_numbers, b["cycle"] + self.heard.numbers[0], "right"))
+        # MIDI: between a Stop and the next clock nothing is due.
+        stops = (events["port"] == port) & (events["size"] == 1) & (events["bytes"][:, 0] == STOP)
+        if stops[between].any():
+            return found
+        if has_in(self.moves, micros[a["cycle"]], micros[b["cycle"]]):
+            return found._replace(moved=found.moved + 1)
+        is_lost = (self.since[a["cycle"]:b["cycle"] + 1] < 2).any()
+        if due > 0 and is_lost:
+            return found._replace(excused=found.excused + due)
+        if due > 0:
+            found.missing.extend(range(int(a["index"]) + 1, int(a["index"]) + 1 + due))
+        elif not is_lost:
+            found.doubled.append(int(b["index"]))
+        return found
+
+
+def has_in(times: Array, since: Array, until: Array) -> Array:
+    return numpy.searchsorted(times, until, "right") > numpy.searchsorted(times, since)

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""native/record, and what it has written down since a section began."""
+
+import queue
+import subprocess
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy
+
+from .. import build
+from .wall import Array
+
+CYCLE, TORN, ONSET, MIDI, WAKE, CLOCK, LATENCY, MARK = range(8)
+RECORD = numpy.dtype([
+    ("kind", "u1"), ("port", "u1"), ("times_valid", "?"), ("has_bbt", "?"), ("size", "u1"), ("bytes", "u1", 3),
+    ("frame", "u4"), ("frames", "u4"), ("song_frame", "u4"), ("state", "i4"), ("wake", "f8"), ("current", "f8"),
+    ("next", "f8"), ("driver", "f8"), ("micros", "f8"), ("beat", "f8"), ("micros_per_beat", "f8"), ("bbt_beats", "f8"),
+    ("value", "f8")])
+NONE = numpy.empty(0, RECORD)
+
+
+class Deaf(RuntimeError):
+    """The listener says nothing, or has ended."""
+
+
+class Recorder:
+    """The process. What it writes is read by a thread: a pipe that is full would hold it up."""
+
+    def __init__(self, words: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
+        self.process = subprocess.Popen([build.native("record"), *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        env=environment)
+        self.inbox: queue.Queue[Any] = queue.Queue()
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self) -> None:
+        pipe: Any = self.process.stdout
+        self.inbox.put(pipe.readline().decode().split() or None)
+        rest = b""
+        while chunk := pipe.read1(1 << 16):
+            whole = len(rest + chunk) // RECORD.itemsize * RECORD.itemsize
+            self.inbox.put(numpy.frombuffer((rest + chunk)[:whole], RECORD))
+            rest = (rest + chunk)[whole:]
+        self.inbox.put(None)
+
+    def next(self, seconds: float) -> Any:
+        try:
+            found = self.inbox.get(timeout=seconds)
+        except queue.Empty:
+            raise Deaf("the listener is silent") from None
+        if found is None:
+            raise Deaf("the listener ended")
+        return found
+
+    def tell(self, line: str) -> None:
+        assert self.process.stdin
+        try:
+            self.process.stdin.write(line.encode() + b"\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass  # it has said why
+
+    def until_mark(self, seconds: float) -> Array:
+        found = [NONE]
+        while not (found[-1]["kind"] == MARK).any():
+            found.append(self.next(seconds))
+        return numpy.concatenate(found)
+
+
+class Recording:
+    """Cycles, events and wake-ups since a section began, in columns; clocks and latencies of the whole time."""
+
+    def __init__(self, rate: float) -> None:
+        self.rate, self.last_frame, self.last_wake = rate, -1, NONE
+        self.clocks = numpy.empty((0, 2))
+        self.latencies: dict[int, list[tuple[float, float]]] = {}
+        self.count = 0  # of cycles, ever
+        self.peers, self.xruns, self.lost = 0, 0, 0
+        self.clear()
+
+    def clear(self) -> None:
+        self.cycles, self.frames, self.numbers = NONE, numpy.empty(0, "i8"), numpy.empty(0, "i8")
+        self.torn = numpy.empty(0, "i8")
+        self.events, self.event_numbers = NONE, numpy.empty(0, "i8")
+        self.wakes: Array = numpy.empty((3, 0))  # frame, time, whether JACK's times begin anew
+
+    def add(self, records: Array) -> None:
+        kind = records["kind"]
+        self.clocks = numpy.vstack([self.clocks, *[[(r["current"], r["value"])] for r in records[kind == CLOCK]]])
+        for record in records[kind == LATENCY]:
+            self.latencies.setdefault(int(record["port"]), []).append((float(record["wake"]), float(record["value"])))
+        for record in records[kind == MARK]:
+            self.peers, self.xruns, self.lost = (int(record[name]) for name in ("frames", "value", "current"))
+        numbers = self.count + numpy.cumsum(kind == CYCLE) - 1  # of the latest cycle then
+        self.count += int((kind == CYCLE).sum())
+        self.wakes = numpy.hstack([self.wakes, self.wake_ups(records[kind == WAKE])])
+        cycles = records[kind == CYCLE]
+        self.cycles, self.frames = numpy.append(self.cycles, cycles), numpy.append(self.frames, self.unwrapped(cycles["frame"]))
+        self.numbers = numpy.append(self.numbers, numbers[kind == CYCLE])
+        self.torn = numpy.append(self.torn, numbers[kind == TORN])
+        is_event = ((kind == ONSET) | (kind == MIDI)) & (numbers >= (self.numbers[0] if len(self.numbers) else self.count))
+        self.events = numpy.append(self.events, records[is_event])
+        self.event_numbers = numpy.append(self.event_numbers, numbers[is_event])
+
+    def unwrapped(self, frames: Array) -> Array:
+        """JACK's counter has 32 bits."""
+        if not len(frames):
+            return numpy.empty(0, "i8")
+        if self.last_frame < 0:
+            self.last_frame = int(frames[0])
+        found = self.last_frame + (frames.astype("i8") - self.last_frame + 2**31) % 2**32 - 2**31
+        self.last_frame = int(found[-1])
+        return found
+
+    def wake_ups(self, wakes: Array) -> Array:
+        """By the driver's note only where it is sane: PipeWire's is of another cycle."""
+        driver = self.by_link(wakes["driver"])
+        own, period = wakes["wake"], wakes["frames"] * 1e6 / self.rate
+        micros = numpy.where((driver < own) & (own - driver < 0.8 * period), driver, own)
+        # jackd's times of a cycle go on from those of the one before, to the microsecond, unless its driver was too late;
+        # across cycles that were missed JACK's loop is only followed roughly.
+        before = numpy.append(self.last_wake, wakes)[:-1]
+        after = wakes[len(wakes) - len(before):]
+        missed = (after["frame"] - before["frame"] - before["frames"]).astype("i4") * 1e6 / self.rate
+        jump = numpy.abs(after["current"] - before["next"] - missed)
+        resets = numpy.zeros(len(wakes), bool)
+        resets[len(wakes) - len(before):] = ~after["times_valid"] | (jump > numpy.where(missed == 0, 2, 150))
+        self.last_wake = wakes[-1:] if len(wakes) else self.last_wake
+        return numpy.array([self.unwrapped(wakes["frame"]), micros, resets])
+
+    def by_link(self, jack: Array) -> Array:
+        """Link's time of a time of JACK's clock."""
+        return jack + (numpy.interp(jack, self.clocks[:, 0], self.clocks[:, 1]) if len(self.clocks) else 0)
+
+    def latency(self, port: int, wakes: Array) -> Array:
+        known = self.latencies.get(port, [(0.0, 0.0)])
+        place = numpy.searchsorted([since for since, _ in known], wakes, "right") - 1
+        return numpy.array([frames for _, frames in known])[numpy.maximum(place, 0)]
+
+    def forget(self, frame: int) -> None:
+        """What was before that frame. For those who listen for hours."""
+        keep = self.frames >= frame
+        self.cycles, self.frames, self.numbers = self.cycles[keep], self.frames[keep], self.numbers[keep]
+        keep = self.event_numbers >= self.numbers[0]
+        self.events, self.event_numbers = self.events[keep], self.event_numbers[keep]
+        self.torn = self.torn[self.torn >= self.numbers[0]]
+        self.wakes = self.wakes[:, self.wakes[0] >= frame]
+        self.clocks = self.clocks[-3000:]

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What a judge found, as messages: flat JSON objects."""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy
+
+from .judge import CLOCK, Judge, is_sure, number, statistics
+from .recorder import MIDI, ONSET
+from .wall import Array
+
+Message = dict[str, Any]
+ROLLING = 1  # of JACK's transport
+CLOSE = 500  # microseconds
+
+
+class Source(NamedTuple):
+    """A port that is judged, and how many onsets or clocks are expected in a beat."""
+    name: str
+    per_beat: int
+    is_midi: bool
+
+
+def beats(indices: list[int], per_beat: int) -> list[float]:
+    return [round(index / per_beat, 4) for index in indices]
+
+
+class Report:
+    def __init__(self, judge: Judge, section: str, sources: list[Source], has_events: bool) -> None:
+        self.judge, self.section, self.sources, self.has_events = judge, section, sources, has_events
+
+    def everything(self, xruns: int) -> Iterator[Message]:
+        for port, source in enumerate(self.sources):
+            yield from self.source(port, source)
+        latency = self.latency(0) if self.sources else 0
+        yield from self.bbt(latency)
+        yield from self.host(latency)
+        yield self.method(xruns)
+        yield {"type": "end", "section": self.section, "peers": self.judge.heard.peers, "changes": len(self.judge.changes)}
+
+    def latency(self, port: int) -> float:
+        return float(self.judge.heard.latency(port, numpy.array([numpy.inf]))[0])
+
+    def source(self, port: int, source: Source) -> Iterator[Message]:
+        judged = self.judge.judged(port, source.per_beat)
+        if self.has_events:
+            yield from self.events(source, judged)
+        sure = judged[is_sure(judged)]
+        # JACK's times are whole microseconds.
+        frame = 1 + 1e6 / self.judge.heard.rate
+        settled = sure[sure["quiet"] & ~numpy.isnan(sure["error"])]
+        within = (numpy.abs(settled["error"]) <= frame) | (numpy.abs(settled["before_error"]) <= frame)
+        gaps = self.judge.continuity(judged, port)
+        yield {"type": "summary", "section": self.section, "port": source.name, "per_beat": source.per_beat,
+               "heard": len(judged), "missing": beats(gaps.missing, source.per_beat),
+               "doubled": beats(gaps.doubled, source.per_beat), "lost_in_stalls": gaps.excused,
+               "latency": round(self.latency(port)), "by_jack": statistics(settled["error"]),
+               "by_wall": statistics(sure["wall_error"]),
+               "wall_over_500us": int((numpy.abs(sure["wall_error"]) > 500).sum()), "beyond_a_frame": int((~within).sum())}
+        if source.is_midi:
+            yield from self.messages(port, source)
+
+    def look(self, port: int, source: Source, since: float, until: float) -> Iterator[Message]:
+        """What was heard of a port in the frames after `since` and up to `until`."""
+        judged = self.judge.judged(port, source.per_beat)
+        known = judged[judged["frame"] <= until]
+        fresh = known[known["frame"] > since]
+        if self.has_events:
+            yield from self.events(source, fresh)
+        sure = fresh[is_sure(fresh) & fresh["settled"]]
+        # A server that was disturbed before we came is known by its distance from the wall alone.
+        settled = sure[sure["quiet"] & (numpy.abs(sure["error"] - sure["wall_error"]) < CLOSE)]
+        gaps = self.judge.continuity(judged, port, since, until)
+        yield {"type": "heard", "port": source.name, "count": len(fresh), "missing": beats(gaps.missing, source.per_beat),
+               "doubled": beats(gaps.doubled, source.per_beat), "lost_in_stalls": gaps.excused, "moved": gaps.moved,
+               "by_jack": statistics(settled["error"]), "by_wall": statistics(sure["wall_error"]),
+               "latest": number(known["wall"][-1]) if len(known) else None,
+               "latest_beat": number(known["beat"][-1], 6) if len(known) else None}
+
+    def events(self, source: Source, judged: Array) -> Iterator[Message]:
+        peaks = self.judge.heard.events["value"]
+        for j in judged:
+            is_onset = self.judge.heard.events["kind"][j["event"]] == ONSET
+            yield {"type": "onset" if is_onset else "clock", "section": self.section, "port": source.name,
+                   "frame": int(j["frame"]), "heard": number(j["jack"]), "heard_by_wall": number(j["wall"]),
+                   "beat": number(j["beat"], 6), "error": number(j["error"]), "wall_error": number(j["wall_error"]),
+                   "since_stall": int(j["since_stall"]), "quiet": bool(j["quiet"]), "steady": bool(j["steady"]),
+                   **({"peak": number(peaks[j["event"]], 3)} if is_onset else {})}
+
+    def messages(self, port: int, source: Source) -> Iterator[Message]:
+        """Start, Continue, Stop and Song Position, each with the beat of its moment and what the next clock was."""
+        heard = self.judge.heard
+        which = (heard.events["port"] == port) & (heard.events["kind"] == MIDI)
+        all_of_it = self.judge.judge(which, port, source.per_beat)
+        is_clock = heard.events["bytes"][which][:, 0] == CLOCK
+        for place in numpy.flatnonzero(~is_clock):
+            here, event = all_of_it[place], heard.events[which][place]
+            found = {"type": "midi", "section": self.section, "port": source.name,
+                     "bytes": bytes(event["bytes"][:event["size"]]).hex(), "frame": int(here["frame"]),
+                     "song_frame": int(heard.cycles["song_frame"][here["cycle"]]) + int(event["frame"]),
+                     "heard": number(here["jack"]), "beat": number(here["beat"], 6)}
+            for clock in all_of_it[place:][is_clock[place:]][:1]:
+                found |= {"next_clock_beat": number(clock["beat"], 6), "next_clock_after": number(clock["jack"] - here["jack"])}
+            yield found
+
+    def rolling(self) -> Array:
+        return self.judge.heard.cycles["state"] == ROLLING
+
+    def beat(self, latency: float) -> Array:
+        """Of the session, when frame 0 of each cycle is heard."""
+        cycles = self.judge.heard.cycles
+        return cycles["beat"] + (self.judge.start + latency * self.judge.slope - cycles["micros"]) / cycles["micros_per_beat"]
+
+    def bbt(self, latency: float) -> Iterator[Message]:
+        """JACK transport's bar, beat and tick against the beat that is heard when the frame that they name is."""
+        cycles, rolling = self.judge.heard.cycles, self.rolling()
+        # jack2 shows in the first rolling cycle what was written before the start was known.
+        known = rolling & numpy.append([False] * 2, rolling[:-2])[:len(rolling)] & numpy.append(False, rolling[:-1])[:len(rolling)]
+        which = cycles["has_bbt"] & known & self.judge.steady & self.judge.quiet
+        late = self.beat(latency) - cycles["bbt_beats"]
+        errors = ((late - numpy.rint(late)) * cycles["micros_per_beat"])[which]
+        if len(errors) and self.judge.song == 0:
+            yield {"type": "bbt", "section": self.section, "error": statistics(errors)}
+
+    def host(self, latency: float) -> Iterator[Message]:
+        """A host that counts the transport's frames, each its beat at the session's tempo, against the beat that is heard."""
+        cycles = self.judge.heard.cycles
+        which = self.rolling() & self.judge.steady & self.judge.quiet
+        late = self.beat(latency) - cycles["song_frame"] * 1e6 / self.judge.heard.rate / cycles["micros_per_beat"]
+        errors = ((late - numpy.rint(late)) * cycles["micros_per_beat"])[which]
+        if len(errors):
+            yield {"type": "host", "section": self.section, "error": statistics(errors),
+                   "beats": round(numpy.median(numpy.rint(late[which])))}
+
+    def method(self, xruns: int) -> Message:
+        """How good the ears themselves were."""
+        judge, wakes = self.judge, self.judge.heard.wakes
+        difference = (judge.start - judge.wall_start)[judge.quiet]
+        lateness = wakes[1] - judge.wall.times(judge.wall.find(wakes[0]), wakes[0])
+        return {"type": "method", "section": self.section, "cycles": len(judge.heard.cycles),
+                "interruptions": judge.interruptions, "server_stalls": max(0, len(judge.wall.stretches) - 1), "xruns": xruns,
+                "overflow": judge.heard.lost, "jack_minus_wall": statistics(difference), "wake_lateness": statistics(lateness)}

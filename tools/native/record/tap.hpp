@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The two JACK clients that listen. `Tap` is connected to what is judged and so runs after it in every cycle: what a
+// program wrote in cycle n is in our buffers in cycle n. `Wake` is connected to nothing, so the driver alone wakes it:
+// its wake-up times, and the driver's own note of when it woke, are the wall clock's view of when cycles began.
+#pragma once
+#include <jack/midiport.h>
+
+#include <ableton/Link.hpp>
+#include <vector>
+
+#include "record.hpp"
+
+struct Source {
+  std::string name;  // the port that is judged
+  bool isMidi = false, isPlugged = true;
+  jack_port_t* input = nullptr;
+  uint32_t quiet = 1u << 30;  // frames without a sound
+  double latency = -1;
+};
+
+class Wake : public Client {
+ public:
+  Ring ring;
+
+ private:
+  void process(jack_nframes_t frames) override {
+    auto record = cycle(Kind::wake, frames);
+    jack_position_t position{};
+    jack_transport_query(client, &position);
+    record.driver = static_cast<double>(position.usecs);
+    // Else the next cycle began meanwhile, and all this may be its.
+    if (jack_last_frame_time(client) == record.frame) ring.push(record);
+  }
+};
+
+class Tap : public Client {
+ public:
+  static constexpr float kThreshold = 1e-5f;  // -100 dB: the first frame that is not silence
+
+  Tap(ableton::Link& link, SharedLine& shared, double quantum) : mLink(link), mShared(shared), mQuantum(quantum) {}
+
+  Ring ring;
+  std::vector<Source> sources;
+  std::atomic<uint64_t> xruns{0};
+  std::atomic<bool> gone{false};  // the server
+  int pretended = -1;             // playback latency of our inputs in frames; -1: that of the hardware
+  double silence = 0;             // seconds before an onset; at least a frame
+
+ private:
+  bool prepare() override {
+    int index = 0;
+    for (auto& source : sources) {
+      source.input = port("in_" + std::to_string(++index), source.isMidi, JackPortIsInput);
+      if (!source.input) return false;
+    }
+    const auto count = [](void* self) { return static_cast<Tap*>(self)->xruns += 1, 0; };
+    jack_set_xrun_callback(client, count, this);
+    jack_set_latency_callback(client, &Tap::latency, this);
+    jack_on_shutdown(client, [](void* self) { static_cast<Tap*>(self)->gone = true; }, this);
+    return true;
+  }
+
+  // Our inputs are as late as the loudspeaker, or as told: so the ports that feed us have one latency, not a range.
+  static void latency(jack_latency_callback_mode_t mode, void* self) {
+    auto& tap = *static_cast<Tap*>(self);
+    if (mode != JackPlaybackLatency) return;
+    jack_latency_range_t range{0, 0};
+    if (tap.pretended >= 0) {
+      range.min = range.max = static_cast<jack_nframes_t>(tap.pretended);
+    } else if (auto* physical = jack_port_by_name(tap.client, "system:playback_1")) {
+      jack_port_get_latency_range(physical, JackPlaybackLatency, &range);
+    } else if (auto** ports = jack_get_ports(tap.client, nullptr, JACK_DEFAULT_AUDIO_TYPE,
+                 JackPortIsInput | JackPortIsPhysical)) {
+      jack_port_get_latency_range(jack_port_by_name(tap.client, ports[0]), JackPlaybackLatency, &range);
+      jack_free(ports);
+    }
+    for (auto& source : tap.sources) jack_port_set_latency_range(source.input, JackPlaybackLatency, &range);
+  }
+
+  void process(jack_nframes_t frames) override {
+    auto record = cycle(Kind::cycle, frames);
+    noteLine(record);
+    noteTransport(record);
+    ring.push(record);
+    for (size_t i = 0; i < sources.size(); ++i) {
+      auto* buffer = jack_port_get_buffer(sources[i].input, frames);
+      if (sources[i].isMidi) {
+        noteMidi(static_cast<uint8_t>(i), buffer);
+      } else {
+        noteOnsets(static_cast<uint8_t>(i), static_cast<const float*>(buffer), frames);
+      }
+    }
+    if (jack_last_frame_time(client) != record.frame) event(Kind::torn, 0, 0);
+  }
+
+  void noteLine(Record& record) {
+    const auto state = mLink.captureAudioSessionState();
+    const auto micros = static_cast<int64_t>(record.wake);
+    record.line.micros = static_cast<double>(micros);
+    record.line.beat = state.beatAtTime(std::chrono::microseconds{micros}, mQuantum);
+    record.line.microsPerBeat = std::round(60e6 / state.tempo());
+    mShared.publish(record.line);
+  }
+
+  void noteTransport(Record& record) {
+    jack_position_t position;
+    record.state = static_cast<int32_t>(jack_transport_query(client, &position));
+    record.songFrame = position.frame;
+    record.hasBBT = (position.valid & JackPositionBBT) != 0 && position.ticks_per_beat > 0;
+    if (!record.hasBBT) return;
+    record.bbtBeats = (position.bar - 1) * static_cast<double>(position.beats_per_bar) + (position.beat - 1)
+      + position.tick / position.ticks_per_beat;
+  }
+
+  void noteOnsets(uint8_t port, const float* samples, jack_nframes_t frames) {
+    auto& quiet = sources[port].quiet;
+    for (jack_nframes_t i = 0; i < frames; ++i) {
+      if (std::fabs(samples[i]) <= kThreshold) {
+        quiet += quiet < (1u << 30) ? 1 : 0;
+        continue;
+      }
+      float peak = 0;
+      for (auto j = i; j < frames && j < i + 64; ++j) peak = std::max(peak, std::fabs(samples[j]));
+      if (quiet >= std::max(1u, static_cast<uint32_t>(silence * rate))) event(Kind::onset, port, i, peak);
+      quiet = 0;
+    }
+  }
+
+  void noteMidi(uint8_t port, void* buffer) {
+    jack_midi_event_t heard;
+    for (uint32_t i = 0; i < jack_midi_get_event_count(buffer); ++i) {
+      if (jack_midi_event_get(&heard, buffer, i) == 0) event(Kind::midi, port, heard.time, 0, &heard);
+    }
+  }
+
+  void event(Kind kind, uint8_t port, uint32_t offset, float peak = 0, const jack_midi_event_t* midi = nullptr) {
+    Record record;
+    record.kind = kind;
+    record.port = port;
+    record.frame = offset;
+    record.value = peak;
+    record.size = midi ? static_cast<uint8_t>(midi->size) : 0;
+    for (size_t b = 0; b < record.size && b < 3; ++b) record.bytes[b] = midi->buffer[b];
+    ring.push(record);
+  }
+
+  ableton::Link& mLink;
+  SharedLine& mShared;
+  const double mQuantum;
+};
