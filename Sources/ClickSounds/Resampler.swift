@@ -7,57 +7,47 @@ struct Resampler {
   /// Zero crossings of the sinc on each side.
   private static let lobes = 24
 
-  private let ratio: Double
+  /// The rates without their common divisor: frame `to` of the output lies on frame `from` of the input.
+  private let from: Int
+  private let to: Int
   /// Of the lower of the two Nyquist frequencies, so that nothing folds back.
   private let cutoff: Double
 
   init(from: Int, to: Int) {
-    ratio = Double(max(1, from)) / Double(max(1, to))
-    cutoff = min(1, 1 / ratio) * 0.96
+    var (divisor, rest) = (max(1, from), max(1, to))
+    while rest > 0 { (divisor, rest) = (rest, divisor % rest) }
+    self.from = max(1, from) / divisor
+    self.to = max(1, to) / divisor
+    cutoff = min(1, Double(self.to) / Double(self.from)) * 0.96
   }
 
+  /// Output frames that lie alike between those of the input have the same kernel.
   func convert(_ input: [Float]) -> [Float] {
     let reach = Double(Self.lobes) / cutoff
-    return (0..<max(1, Int((Double(input.count) / ratio).rounded(.up)))).map { index in
-      let place = Double(index) * ratio
-      let first = max(0, Int((place - reach).rounded(.up)))
-      let last = min(input.count - 1, Int((place + reach).rounded(.down)))
-      guard first <= last else { return 0 }
-      return Float(sum(input, first...last, place, reach))
+    let half = Int(reach) + 1
+    var output = [Float](repeating: 0, count: max(1, (input.count * to + from - 1) / from))
+    for phase in 0..<min(to, output.count) {
+      let (whole, rest) = (phase * from).quotientAndRemainder(dividingBy: to)
+      let weights = (-half...half).map { kernel(Double($0) - Double(rest) / Double(to), reach) }
+      for (index, middle) in zip(
+        stride(from: phase, to: output.count, by: to), stride(from: whole, to: .max, by: from))
+      {
+        let first = max(0, middle - half)
+        var sum = 0.0
+        for tap in first..<max(first, min(input.count, middle + half + 1)) {
+          sum += Double(input[tap]) * weights[tap - middle + half]
+        }
+        output[index] = Float(sum)
+      }
     }
+    return output
   }
 
-  /// The taps are evenly spaced, so each one's sine and cosine follow from the last one's: asked of the C library, ten seconds
-  /// at 192 kHz would take five to convert.
-  private func sum(_ input: [Float], _ taps: ClosedRange<Int>, _ place: Double, _ reach: Double) -> Double {
-    let first = Double(taps.lowerBound) - place
-    var wave = Rotation(at: .pi * first * cutoff, step: .pi * cutoff)
-    var window = Rotation(at: .pi * first / reach, step: .pi / reach)
-    var sum = 0.0
-    for tap in taps {
-      let angle = Double.pi * (Double(tap) - place) * cutoff
-      let sinc = abs(angle) < 1e-4 ? 1 : wave.sine / angle
-      sum += Double(input[tap]) * sinc * (0.5 + 0.5 * window.cosine)
-      wave.turn()
-      window.turn()
-    }
-    return cutoff * sum
-  }
-}
-
-/// An angle that grows evenly.
-private struct Rotation {
-  private(set) var sine: Double
-  private(set) var cosine: Double
-  private let stepSine: Double
-  private let stepCosine: Double
-
-  init(at angle: Double, step: Double) {
-    (sine, cosine) = (sin(angle), cos(angle))
-    (stepSine, stepCosine) = (sin(step), cos(step))
-  }
-
-  mutating func turn() {
-    (sine, cosine) = (sine * stepCosine + cosine * stepSine, cosine * stepCosine - sine * stepSine)
+  private func kernel(_ distance: Double, _ reach: Double) -> Double {
+    guard abs(distance) <= reach else { return 0 }
+    let angle = Double.pi * distance * cutoff
+    let sinc = abs(angle) < 1e-9 ? 1 : sin(angle) / angle
+    let window = 0.5 + 0.5 * cos(Double.pi * distance / reach)
+    return cutoff * sinc * window
   }
 }
