@@ -77,7 +77,7 @@ public final class JACKHost {
     let patience = isRunning ? Self.partingTime : Self.retryInterval
     if case .running(let running) = state { leave(running) }
     state = .closed
-    departure?.wait(atMost: patience)
+    Question.ask { departure?.wait(atMost: patience) }
   }
 
   deinit {

@@ -68,8 +68,9 @@ enum LastResort {
     alarm(mercy)
     takeLeave()
     Console.complain(
-      Question.isOpen || isHeard.load(ordering: .relaxed)
-        ? "ended without waiting for JACK, which does not answer" : "ended in the middle of its work")
+      Question.isUnanswered
+        ? "ended without waiting for JACK, which does not answer"
+        : Question.isOpen ? "ended without waiting for JACK" : "ended in the middle of its work")
     _exit(Tactus.Status.failure.rawValue)
   }
 
