@@ -56,6 +56,21 @@ extension JACKHostTests {
     }
   }
 
+  @Test func `the server has its own patience with slow clients back once we have left`() async throws {
+    let server = try await TestServer()
+    let live = try LiveHost(server)
+    try await live.run(for: 100)
+    live.host.close()
+    let watch = try TransportWatch(server, isSlow: true)
+    watch.holdCycles = .max
+    watch.forget()
+    watch.play()
+    let usual = TestServer.isPipeWire ? 5.0 : 10
+    for _ in 0..<400 where !watch.last.isRolling { try await Task.sleep(for: .milliseconds(50)) }
+    let held = watch.collected.reduce(0) { $0 + ($1.isStarting ? Double($1.frames) / 48_000 : 0) }
+    #expect(watch.last.isRolling && abs(held - usual) < 1, "held for \(held) s")
+  }
+
   @Test func `fifty tempo changes move no bar, stop nothing and repeat no frame`() async throws {
     let server = try await TestServer()
     let live = try studio(server, tempo: 240)

@@ -102,6 +102,32 @@ struct EndTests {
     #expect(try await stage.run("jack_lsp").output.contains("tactus:") == false)
   }
 
+  @Test("On a disk that can only be read what was remembered stays; that is said once, and the end is clean")
+  func readOnlyDisk() async throws {
+    let stage = try await LabStage("--name", "studio")
+    let prepared = try await shell(
+      stage,
+      """
+      mkdir -p $XDG_STATE_HOME/tactus && cd $XDG_STATE_HOME/tactus && mount -t tmpfs none . && cd . &&
+      echo '{"click-offset": {"is": 5, "over": 0}}' >$XDG_STATE_HOME/tactus/state.json5 &&
+      mount -o remount,ro $XDG_STATE_HOME/tactus
+      """)
+    #expect(prepared.status == 0, "\(prepared)")
+    let child = try ChildProcess(stage.command([program]))
+    try await child.awaitLine(beginning: "OSC: ")
+    #expect(try await shell(stage, "$1 status --json").output.contains("\"click/1/offset\": 5"))
+    #expect(try await shell(stage, "$1 send click/1/offset 7").status == 0)
+    for _ in 0..<200 where child.saidOnErrors.isEmpty { try await Task.sleep(for: .milliseconds(20)) }
+    #expect(try await shell(stage, "$1 send click/1/offset 8").status == 0)
+    child.signal(SIGTERM)
+    #expect(await child.status() == 0)
+    let said = child.saidOnErrors
+    #expect(said.contains("can't be written") && said.contains("Read-only file system"), "\(said)")
+    #expect(said.split(separator: "\n").count == 1, "\(said)")
+    let left = try await shell(stage, "cd $XDG_STATE_HOME/tactus && ls && cat state.json5")
+    #expect(left.output == "state.json5\n{\"click-offset\": {\"is\": 5, \"over\": 0}}\n", "\(left)")
+  }
+
   @Test("Asked twice in a terminal while JACK hangs, the shell gets its terminal back")
   func terminal() async throws {
     let stage = try await LabStage("--no-server")
