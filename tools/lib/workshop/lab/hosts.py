@@ -124,7 +124,7 @@ def build(options: SimpleNamespace, environment: Environment, wire_program: str 
         for host in everyone:
             plug(host, "wire0", f"10.77.0.{host.number}/24", MULTICAST4)
         if options.wire:
-            wire.ask("set " + options.wire)
+            wire.set_quality(options.wire.split())
     with open(f"{SHARED}/hosts.json", "w") as file:
         json.dump({str(h.number): {"net": h.net, "mounts": h.mounts} for h in everyone}, file)
     return everyone
