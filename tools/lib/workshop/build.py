@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 
 from . import common
 
@@ -100,6 +101,13 @@ def tactus(given: str | None = None) -> str:
 def static_tactus() -> str:
     """As tools/install installs it: Swift's runtime inside."""
     return product("tactus", "--static-swift-stdlib", folder=".build-static")
+
+
+def enter_lab(name: str, words: Sequence[str], *options: str, environment: Mapping[str, str] | None = None) -> None:
+    """Goes on in a lab only: outside, the module ends as it does in a lab of its own."""
+    if not common.is_in_lab():
+        lab()
+        sys.exit(subprocess.run([common.LAB, *options, "--", *common.module(name, *words)], check=False, env=environment).returncode)
 
 
 def lab() -> None:

@@ -9,7 +9,7 @@ import tempfile
 import time
 
 from . import build
-from .common import LAB, ROOT, is_in_lab, module, read_words, shell
+from .common import ROOT, read_words, shell
 from .peers.driver import Peer
 from .screen_svg import picture
 
@@ -66,9 +66,8 @@ def main(words: list[str]) -> None:
     paths = read_words("picture", __doc__ or "", words, {}).words
     path = os.path.abspath(paths[0]) if paths else f"{ROOT}/docs/images/terminal.svg"
     program = build.tactus(os.environ.get("TACTUS_PROGRAM"))
-    if not is_in_lab():
-        shell("need_packages", "ableton-link-utils", "tmux")
-        sys.exit(subprocess.run([LAB, "--hosts", "1", "--", *module("picture", path)], check=False).returncode)
+    shell("need_packages", "ableton-link-utils", "tmux")
+    build.enter_lab("picture", [path], "--hosts", "1")
     for _ in range(5):
         screen, is_calm = scene(program)
         if is_calm:

@@ -5,6 +5,8 @@ import os
 import time
 from collections.abc import Callable
 
+QUIET, PATIENCE = 0.06, 60.0  # of the machine in use by others, and how many seconds that is waited for
+
 
 def schedule(process: int | str, thread: int | str) -> tuple[int, int]:
     """Nanoseconds that a thread ran, and that it could have run but had no core."""
@@ -55,6 +57,27 @@ def dropped(port: int, family: str = "udp") -> int:
     """Datagrams to a port of this host for which the kernel had no room."""
     with open(f"/proc/net/{family}") as file:
         return sum(int(line.split()[-1]) for line in file if line.split()[1].endswith(f":{port:04X}"))
+
+
+def in_use(seconds: float = 2.0) -> float:
+    """The part of all processors' time that is not idle."""
+    def read() -> tuple[int, int]:
+        with open("/proc/stat") as file:
+            values = [int(word) for word in file.readline().split()[1:9]]
+        return sum(values), values[3] + values[4]
+
+    all_before, idle_before = read()
+    time.sleep(seconds)
+    everything, idle = read()
+    return 1 - (idle - idle_before) / max(1, everything - all_before)
+
+
+def quiet() -> str:
+    """Waits until nobody else uses the machine, so that all that is compared finds it alike; what to say if they go on."""
+    end = time.monotonic() + PATIENCE
+    while (busy := in_use()) > QUIET and time.monotonic() < end:
+        pass
+    return f", {100 * busy:.0f} % of the machine in use by others before it" if busy > QUIET else ""
 
 
 def server() -> int:

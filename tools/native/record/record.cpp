@@ -39,7 +39,9 @@ class Recorder {
     if (!waitForSources()) return failed("these ports do not all exist, or there is no JACK server", 69);
     if (!mTap.open(mName) || !mWake.open(mName + "-wake")) return failed("no JACK server", 69);
     if (mExact && !mExact->open("exact")) return failed("no JACK server", 69);
-    if (mOptions["timebase"] > 0) jack_set_timebase_callback(mTap.client, 0, &Recorder::timebase, this);
+    if (mOptions["timebase"] > 0 || mOptions["naive"] != 0) {
+      jack_set_timebase_callback(mTap.client, 0, &Recorder::timebase, this);
+    }
     std::string midi;
     for (const auto& source : mTap.sources) midi += source.isMidi ? '1' : '0';
     printf("%.0f %u .%s %s\n", mTap.rate, jack_get_buffer_size(mTap.client), midi.c_str(), jack_get_version_string());
@@ -60,7 +62,8 @@ class Recorder {
 
  private:
   static std::map<std::string, double> read(int count, char** words) {
-    std::map<std::string, double> options{{"tempo", 120}, {"quantum", 4}, {"latency", -1}, {"through", -1}, {"silence", 0.005}};
+    std::map<std::string, double> options{{"tempo", 120}, {"quantum", 4}, {"latency", -1}, {"through", -1},
+      {"silence", 0.005}, {"timebase", 0}, {"naive", 0}};
     for (int i = 1; i < count; ++i) {
       const auto* value = strchr(words[i], '=');
       if (value) options[std::string(words[i], value - words[i])] = atof(value + 1);
@@ -218,8 +221,19 @@ class Recorder {
 
   static void timebase(jack_transport_state_t, jack_nframes_t, jack_position_t* position, int, void* self) {
     auto& recorder = *static_cast<Recorder*>(self);
-    const double tempo = recorder.mOptions["timebase"];
-    const double beats = position->frame / recorder.mTap.rate * tempo / 60;
+    double tempo = recorder.mOptions["timebase"];
+    double beats = position->frame / recorder.mTap.rate * tempo / 60;
+    if (recorder.mOptions["naive"] != 0) {
+      // As everybody writes it first: the session's beat of "now", that is of the cycle that is being computed, though what
+      // it writes is shown for the next one, and heard another latency later.
+      jack_nframes_t frames;
+      jack_time_t now, next;
+      float period;
+      if (jack_get_cycle_times(recorder.mTap.client, &frames, &now, &next, &period) != 0) return;
+      const auto state = recorder.mLink.captureAudioSessionState();
+      tempo = state.tempo();
+      beats = std::max(0.0, state.beatAtTime(std::chrono::microseconds(now), 4));
+    }
     position->valid = JackPositionBBT;
     position->beats_per_bar = 4;
     position->beat_type = 4;

@@ -6,7 +6,7 @@ import time
 from types import SimpleNamespace
 from typing import Any
 
-from .. import build
+from .. import build, processes
 from ..common import Number, choices, machine, play, read_words, shell, write_json
 from . import table
 
@@ -97,12 +97,14 @@ def main(words: list[str]) -> int:
     build.lab()
     results = []
     for scene in planned:
+        others = "" if options.quick else processes.quiet()
         sys.stderr.write(f"{scene['title']} ...\n")
         lab = ["--period", str(scene["period"]), "--rate", str(scene["rate"]), *["--pipewire"] * scene.get("pipewire", False),
                *["--no-realtime"] * (not scene.get("realtime", True))]
         began = time.monotonic()
         status, lines = play(lab, "bench.audio_scene", {**scene, "tactus": tactus})
-        results.append({"scene": scene, "seconds": round(time.monotonic() - began, 1), "status": status, "lines": lines})
+        results.append({"scene": scene, "seconds": round(time.monotonic() - began, 1), "status": status,
+                        "others": others, "lines": lines})
         if options.json != "-":
             print(table.of(results[-1]), flush=True)
     write_json(options.json, {"machine": machine(), "results": results})

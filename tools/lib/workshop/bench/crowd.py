@@ -7,12 +7,11 @@ program's threads, from the kernel's books, in per cent of one core. About 2 min
 
 import random
 import subprocess
-import sys
 import time
 from typing import Any
 
 from .. import build, link, processes
-from ..common import LAB, is_in_lab, module, read_words, write_json
+from ..common import LAB, module, read_words, write_json
 from ..peers import driver
 
 MINE, OURS = "10.77.0.2", 10.0
@@ -62,9 +61,7 @@ def main(words: list[str]) -> None:
         return many(int(words[1]))
     options = read_words("bench crowd", __doc__, words, {"--quick": False, "--json": None})
     program = build.product("link-peer")
-    if not is_in_lab():
-        build.lab()
-        sys.exit(subprocess.run([LAB, "--no-server", "--hosts", "2", "--", *module("bench.crowd", *words)], check=False).returncode)
+    build.enter_lab("bench.crowd", words, "--no-server", "--hosts", "2")
     kinds: dict[str, str | list[str]] = {"ours": [program], "reference": "reference"}
     rows: list[dict[str, Any]] = []
     if options.json != "-":

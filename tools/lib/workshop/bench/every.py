@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 
-from .. import build
+from .. import build, processes
 from ..common import ROOT, TOOLS, choices, machine, read_words
 from . import charts, fuzz_osc, link
 
@@ -21,36 +21,19 @@ from . import charts, fuzz_osc, link
 PLAN: dict[str, list[str]] = {
     "link": [], "start": [], "idle": [], "crowd": [], "audio": [], "host": [], "osc": [],
     "peers": ["--quick"], "fuzz": ["--quick"], "fuzz-osc": ["--quick"]}
-QUIET, PATIENCE = 0.06, 60.0  # of the machine in use by others, and how many seconds that is waited for
-
-
-def in_use(seconds: float = 2.0) -> float:
-    """The part of all processors' time that is not idle."""
-    def read() -> tuple[int, int]:
-        with open("/proc/stat") as file:
-            values = [int(word) for word in file.readline().split()[1:9]]
-        return sum(values), values[3] + values[4]
-
-    all_before, idle_before = read()
-    time.sleep(seconds)
-    everything, idle = read()
-    return 1 - (idle - idle_before) / max(1, everything - all_before)
 
 
 def measure(name: str, words: list[str], path: str) -> tuple[str, bool]:
     """The area's text and JSON; a line for the summary, and whether it went well."""
-    end = time.monotonic() + PATIENCE
-    while (busy := in_use()) > QUIET and time.monotonic() < end:
-        pass
+    others = processes.quiet()
     sys.stderr.write(f"bench: {name} ...\n")
     began = time.monotonic()
     with open(path + ".txt", "w") as text:
         status = subprocess.run([os.path.join(TOOLS, "bench"), name, *words, "--json", path + ".json"], check=False,
                                 stdin=subprocess.DEVNULL, stdout=text).returncode
     seconds = time.monotonic() - began
-    noise = f", {100 * busy:.0f} % of the machine in use by others before it" if busy > QUIET else ""
     failed = f", FAILED with status {status}" if status else ""
-    return f"tools/bench {' '.join([name, *words])}: {seconds:.0f} s{noise}{failed}", not status
+    return f"tools/bench {' '.join([name, *words])}: {seconds:.0f} s{others}{failed}", not status
 
 
 def main(words: list[str]) -> int:

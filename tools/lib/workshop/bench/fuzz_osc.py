@@ -37,7 +37,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import build, processes
-from ..common import LAB, Number, is_in_lab, module, read_words, write_json
+from ..common import Number, read_words, write_json
 from ..osc import HOST, Controller, bundle, message
 from ..peers import driver
 
@@ -285,13 +285,10 @@ def main(words: list[str]) -> int:
     options = read_words("bench fuzz-osc", __doc__, words, {
         "--quick": False, "--packets": Number(5_000_000, 1), "--seed": Number(1, 0), "--fast": Number(5, 0), "--json": None})
     sanitized, release = program(), build.tactus()
-    if not is_in_lab():
-        build.lab()
-        # Without the first a crash would wait for Swift's backtracer. The runtime leaks what it keeps for good. Freed memory
-        # is kept aside in small amounts, so that growth can be seen.
-        environment = dict(os.environ, SWIFT_BACKTRACE="enable=no",
-                           ASAN_OPTIONS="detect_leaks=0:quarantine_size_mb=1:thread_local_quarantine_size_kb=64")
-        sys.exit(subprocess.run([LAB, "--", *module("bench.fuzz_osc", *words)], check=False, env=environment).returncode)
+    # Without the first a crash would wait for Swift's backtracer. The runtime leaks what it keeps for good. Freed memory
+    # is kept aside in small amounts, so that growth can be seen.
+    build.enter_lab("bench.fuzz_osc", words, environment=dict(
+        os.environ, SWIFT_BACKTRACE="enable=no", ASAN_OPTIONS="detect_leaks=0:quarantine_size_mb=1:thread_local_quarantine_size_kb=64"))
     packets, said = 200_000 if options.quick else options.packets, ""
     figures: Figures = {"seed": options.seed}
     for name, path, count, seed in (("sanitized", sanitized, packets, options.seed),

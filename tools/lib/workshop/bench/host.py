@@ -14,7 +14,7 @@ import sys
 from statistics import median
 from typing import Any
 
-from .. import build
+from .. import build, processes
 from ..common import machine, play, read_words, write_json
 from . import table
 
@@ -44,7 +44,7 @@ def scenes(quick: bool) -> list[Line]:
 
 
 def shown(result: Line) -> str:
-    text = [f"{result['scene']['title']}, microseconds; late is positive"]
+    text = [f"{result['scene']['title']}, microseconds; late is positive{result['others']}"]
     if result["status"] != 0:
         text.append(f"  ended with status {result['status']}")
     if result["scene"]["kind"] == "bbt":
@@ -109,15 +109,15 @@ def main(words: list[str]) -> int:
     options = read_words("bench host", __doc__, words, {"--quick": False, "--json": None, "--tactus": None})
     # Everything is built before a lab closes the network.
     build.listener()
-    build.native("naive")
     tactus = build.tactus(options.tactus)
     build.lab()
     results: list[Line] = []
     for scene in scenes(options.quick):
+        others = "" if options.quick else processes.quiet()
         sys.stderr.write(f"{scene['title']} ...\n")
         lab = ["--period", str(scene["period"]), *["--pipewire"] * scene.get("pipewire", False)]
         status, lines = play(lab, "bench.host_scene", {**scene, "tactus": tactus})
-        results.append({"scene": scene, "status": status, "lines": lines})
+        results.append({"scene": scene, "status": status, "others": others, "lines": lines})
         if options.json != "-":
             print(shown(results[-1]), flush=True)
     write_json(options.json, {"machine": machine(), "results": results})

@@ -8,13 +8,12 @@ instead. A minute."""
 
 import os
 import subprocess
-import sys
 import tempfile
 import time
 from typing import Any
 
 from .. import build, processes
-from ..common import LAB, is_in_lab, module, read_words, shell, write_json
+from ..common import read_words, shell, write_json
 from .start import Program
 
 CYCLES = 48_000 / 256  # a second
@@ -63,10 +62,8 @@ def rest(programs: list[Program], seconds: float) -> list[dict[str, Any]]:
 def main(words: list[str]) -> None:
     options = read_words("bench idle", __doc__, words, {"--quick": False, "--json": None})
     tactus = os.environ.get("TACTUS_PROGRAM") or build.static_tactus()
-    if not is_in_lab():
-        shell("need_packages", "ableton-link-utils")
-        build.lab()
-        sys.exit(subprocess.run([LAB, "--", *module("bench.idle", *words)], check=False).returncode)
+    shell("need_packages", "ableton-link-utils")
+    build.enter_lab("bench.idle", words)
     seconds = 5 if options.quick else 20
     with tempfile.TemporaryDirectory() as home:
         path = os.path.realpath(tactus)

@@ -24,15 +24,13 @@ options:
 
 import math
 import random
-import subprocess
-import sys
 import threading
 import time
 from statistics import median
 from typing import Any
 
 from .. import build, processes
-from ..common import LAB, Number, is_in_lab, module, read_words, write_json
+from ..common import Number, read_words, write_json
 from ..listening.recorder import CYCLE, ONSET, Recorder
 from ..osc import Controller, raw_clock
 from ..peers import driver
@@ -209,9 +207,7 @@ def main(words: list[str]) -> int:
     options = read_words("bench osc", __doc__, words, {"--quick": False, "--seed": Number(1, 0), "--json": None})
     program = build.tactus()
     build.listener()
-    if not is_in_lab():
-        build.lab()
-        sys.exit(subprocess.run([LAB, "--", *module("bench.osc", *words)], check=False).returncode)
+    build.enter_lab("bench.osc", words)
     figures = measured(program, options.quick, options.seed)
     for area, values in figures.items():
         print(f"{area:<10}", "  ".join(f"{name} {value}" for name, value in values.items()) if isinstance(values, dict) else values)

@@ -16,7 +16,6 @@ import socket
 import statistics
 import struct
 import subprocess
-import sys
 import tempfile
 import termios
 import time
@@ -24,7 +23,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .. import build, link
-from ..common import LAB, is_in_lab, module, read_words, shell, write_json
+from ..common import read_words, shell, write_json
 from ..peers import driver
 
 PATIENCE = 20  # seconds
@@ -138,10 +137,8 @@ def spread(values: list[float] | None) -> str:
 def main(words: list[str]) -> None:
     options = read_words("bench start", __doc__, words, {"--quick": False, "--json": None})
     tactus = os.environ.get("TACTUS_PROGRAM") or build.static_tactus()
-    if not is_in_lab():
-        shell("need_packages", "ableton-link-utils")
-        build.lab()
-        sys.exit(subprocess.run([LAB, "--", *module("bench.start", *words)], check=False).returncode)
+    shell("need_packages", "ableton-link-utils")
+    build.enter_lab("bench.start", words)
     with tempfile.TemporaryDirectory() as home:
         programs = [Program("tactus", [os.path.realpath(tactus)], b"", home), Program("LinkHut", ["LinkHut"], b"a", home)]
         times = starts(programs, 5 if options.quick else 21)

@@ -11,7 +11,7 @@ Line = dict[str, Any]
 
 def of(result: Line) -> str:
     scene, lines = result["scene"], result["lines"]
-    text = [f"{scene['title']}   ({result['seconds']} s)"]
+    text = [f"{scene['title']}   ({result['seconds']} s{result['others']})"]
     if result["status"] != 0:
         text.append(f"  ended with status {result['status']}")
     text += {"callback": callback}.get(scene["kind"], clicks)(lines)

@@ -16,16 +16,22 @@ from ..common import LAB, fail
 class Peer:
     """`kind` is one of the lab's peers, or the command of another program that speaks so."""
 
-    def __init__(self, kind: str | Sequence[str], host: int | None = None, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, kind: str | Sequence[str], host: int | None = None, environment: Mapping[str, str] | None = None,
+                 errors: int | None = None, is_leader: bool = False) -> None:
         self.kind = kind if isinstance(kind, str) else kind[0]
         command = [LAB, "peer", kind] if isinstance(kind, str) else [*kind]
         self.process = subprocess.Popen([LAB, "on", str(host), *command] if host else command, env=environment,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True,
+                                        start_new_session=is_leader)
 
-    def ask(self, line: str, may_refuse: bool = False) -> dict[str, Any]:
-        assert self.process.stdin and self.process.stdout
+    def write(self, line: str) -> None:
+        assert self.process.stdin
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
+
+    def ask(self, line: str, may_refuse: bool = False) -> dict[str, Any]:
+        assert self.process.stdout
+        self.write(line)
         answer: dict[str, Any] = json.loads(self.process.stdout.readline() or '{"ok": false, "error": "it ended"}')
         if not answer["ok"] and not may_refuse:
             fail(self.kind, f"{line}: {answer['error']}", 1)

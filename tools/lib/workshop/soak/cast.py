@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The programs of the evening: tactus, the listener, peers on the second host, somebody with an OSC controller."""
 
-import fcntl
+import contextlib
 import json
 import os
+import queue
 import select
 import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from .. import listening, osc, processes
-from ..common import LAB
 from ..listening.report import Message
 from ..peers import driver
 
@@ -45,49 +46,42 @@ class Tactus(driver.Program):
                 "descriptors": len(os.listdir(f"/proc/{self.pid}/fd"))}
 
 
-class Peer:
-    """LinkHut or the reference library on host 2, behind the lab's line protocol. Whoever answers late must not hold up the
-    evening, so answers are waited for only by those who want one."""
+class Peer(driver.Peer):
+    """LinkHut or the reference library on host 2. Whoever answers late must not hold up the evening, so answers are waited for
+    only by those who want one."""
 
     def __init__(self, kind: str) -> None:
-        self.kind, self.enabled, self.owed, self.begun, self.answer = kind, False, 0, b"", b""
-        driver = subprocess.Popen([LAB, "on", "2", LAB, "peer", kind], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                  stderr=subprocess.DEVNULL, start_new_session=True)
-        assert driver.stdin and driver.stdout
-        self.driver, self.input, self.output = driver, driver.stdin, driver.stdout
-        fcntl.fcntl(self.output, fcntl.F_SETFL, os.O_NONBLOCK)
+        super().__init__(kind, 2, errors=subprocess.DEVNULL, is_leader=True)
+        self.enabled, self.owed = False, 0
+        self.answers: queue.Queue[str] = queue.Queue()
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self) -> None:
+        for line in self.process.stdout or ():
+            self.answers.put(line)
 
     def tell(self, line: str) -> None:
-        try:
-            self.input.write(line.encode() + b"\n")
-            self.input.flush()
-            self.owed += 1
-            self.hear()
-        except (BrokenPipeError, BlockingIOError):
-            pass
+        self.owed += 1
+        with contextlib.suppress(BrokenPipeError):
+            self.write(line)
         if line.startswith("enable"):
             self.enabled = line == "enable on"
 
-    def hear(self) -> None:
-        """Takes what has been answered; only the last answer is kept."""
-        *lines, self.begun = (self.begun + (self.output.read() or b"")).split(b"\n")
-        self.owed -= len(lines)
-        self.answer = lines[-1] if lines else self.answer
-
-    def ask(self, line: str, seconds: float = 20) -> dict[str, Any]:
+    def ask(self, line: str, may_refuse: bool = True) -> dict[str, Any]:
         self.tell(line)
-        end = time.monotonic() + seconds
-        while self.owed > 0 and time.monotonic() < end and self.driver.poll() is None:
-            select.select([self.output], [], [], 0.05)
-            self.hear()
-        if self.owed > 0:
-            raise RuntimeError(f"{self.kind} does not answer")
-        answer: dict[str, Any] = json.loads(self.answer)
+        last = ""
+        try:
+            while self.owed:
+                last = self.answers.get(timeout=20)
+                self.owed -= 1
+        except queue.Empty:
+            raise RuntimeError(f"{self.kind} does not answer") from None
+        answer: dict[str, Any] = json.loads(last)
         return answer
 
     def crash(self) -> None:
-        os.killpg(self.driver.pid, signal.SIGKILL)
-        self.driver.wait()
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
 
 
 class Controller:
