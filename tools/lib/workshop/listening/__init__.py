@@ -79,11 +79,11 @@ class Listener:
         self.is_reported = False
 
     def ready(self, seconds: float = 30) -> Message:
-        rate, period, midi, version = self.recorder.next(seconds)
+        rate, period, midi, *version = self.recorder.next(seconds)
         self.heard, self.period = Recording(float(rate)), int(period)
         self.sources = [Source(name, count or (24 if kind == "1" else 1), kind == "1")
                         for (name, count), kind in zip(self.ports, midi[1:], strict=True)]
-        return {"type": "ready", "rate": int(rate), "period": self.period, "version": version}
+        return {"type": "ready", "rate": int(rate), "period": self.period, "version": " ".join(version)}
 
     def mark(self) -> None:
         self.recorder.tell("mark")

@@ -48,7 +48,7 @@ def statistics(values: Array) -> dict[str, Any]:
 
 
 def number(value: float, digits: int = 1) -> float | None:
-    return round(float(value), digits) if numpy.isfinite(value) else None
+    return round(float(value), digits or None) if numpy.isfinite(value) else None
 
 
 def is_sure(judged: Array) -> Array:
