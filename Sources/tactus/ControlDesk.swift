@@ -203,7 +203,9 @@ final class ControlDesk: AudioDoor {
     case .stop: return wish(.stop)
     case .toggle: return wish(.toggle)
     case .rewind: return wish(.locate(.beat(0)))
-    case .locate(let place): return wish(.locate(place))
+    case .locate(let place):
+      let isThere = held.withLock { $0.state.frame(of: place, sampleRate: $0.state.sampleRate) != nil }
+      return isThere ? wish(.locate(place)) : .refused(Self.tooFar)
     case .rolling(let on): return on ? start(nil) : wish(.stop)
     case .timebase(let on): held.withLock { $0.wantsTimebase = on }
     case .takeover: return wish(.takeTimebase)
@@ -232,6 +234,8 @@ final class ControlDesk: AudioDoor {
       held.surface?.update { [state = held.state] in $0 = state }
     }
   }
+
+  static let tooFar = Refusal(.range, "JACK does not count its frames so far")
 
   private func start(_ launch: LaunchMoment?) -> Verdict {
     if let launch {

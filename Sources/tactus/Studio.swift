@@ -284,7 +284,11 @@ final class Studio {
     case .stop: host.command(desk.state.stopCommand)
     case .toggle: host.command(report.isRolling || report.isWaiting ? desk.state.stopCommand : .play)
     case .locate(let place):
-      host.command(desk.state.command(toGoTo: place, report, sampleRate: host.server.sampleRate))
+      if let order = desk.state.command(toGoTo: place, report, sampleRate: host.server.sampleRate) {
+        host.command(order)
+      } else {
+        say("locate: \(ControlDesk.tooFar.text)")
+      }
     case .takeTimebase:
       desk.wantTimebase()
       host.takeTimebase(at: Link.clock())

@@ -16,27 +16,35 @@ extension SurfaceState {
     }
   }
 
-  /// A locate lands on the grid that a start would wait for.
-  func command(toGoTo place: Place, _ report: Report, sampleRate: Int) -> TransportCommand {
-    let rate = Double(sampleRate)
-    if report.timebase == .foreign, let frame = report.frame(of: place, sampleRate: rate) {
-      return .locate(frame: frame)
+  /// By the session's tempo. nil: JACK counts its frames with 32 bits, and does not get there.
+  func frame(of place: Place, sampleRate: Int) -> UInt32? {
+    UInt32(
+      exactly: Int64(
+        rounding: beat(of: place) * Double(tempo.clamped.microsPerBeat) / 1e6 * Double(sampleRate)))
+  }
+
+  private func beat(of place: Place) -> Double {
+    switch place {
+    case .beat(let beat): beat
+    case .bar(let bar): Double(bar - 1) * Double(choices.meter.beats)
+    case .seconds(let seconds): seconds * 1e6 / Double(tempo.clamped.microsPerBeat)
     }
-    let microsPerBeat = Double(tempo.clamped.microsPerBeat)
-    let beat =
-      switch place {
-      case .beat(let beat): beat
-      case .bar(let bar): Double(bar - 1) * Double(choices.meter.beats)
-      case .seconds(let seconds): seconds * 1e6 / microsPerBeat
-      }
+  }
+
+  /// A locate lands on the grid that a start would wait for. nil: JACK can't count so far.
+  func command(toGoTo place: Place, _ report: Report, sampleRate: Int) -> TransportCommand? {
+    if report.timebase == .foreign, let frame = report.frame(of: place, sampleRate: Double(sampleRate)) {
+      return UInt32(exactly: frame).map { .locate(frame: $0) }
+    }
     let step: Double =
       switch choices.launch.moment {
       case .now: 0
       case .beat: 1
       case .bar: choices.quantum
       }
-    let frame = UInt32(clamping: Int64(rounding: beat * microsPerBeat / 1e6 * rate))
-    return .jump(frame: frame, beat: beat, step: step)
+    return frame(of: place, sampleRate: sampleRate).map {
+      .jump(frame: $0, beat: beat(of: place), step: step)
+    }
   }
 
   /// For the control thread's part in it.
@@ -50,15 +58,15 @@ extension SurfaceState {
 extension Report {
   /// Where a foreign timebase master has the place, as far as its present bar, tempo and frame tell. nil: it shows
   /// nothing that makes sense.
-  fileprivate func frame(of place: Place, sampleRate: Double) -> UInt32? {
+  fileprivate func frame(of place: Place, sampleRate: Double) -> Int64? {
     guard let shown, let here = shown.beats else { return nil }
     let beat: Double
     switch place {
     case .beat(let there): beat = there
     case .bar(let bar): beat = Double(bar - 1) * Double(shown.beatsPerBar)
-    case .seconds(let seconds): return UInt32(clamping: Int64(rounding: seconds * sampleRate))
+    case .seconds(let seconds): return Int64(rounding: seconds * sampleRate)
     }
     let frames = (beat - here) * 60 / shown.beatsPerMinute * sampleRate
-    return UInt32(clamping: Int64(moment.frame) &+ Int64(rounding: frames))
+    return max(0, Int64(moment.frame) &+ Int64(rounding: frames))
   }
 }
