@@ -89,7 +89,7 @@ let package = Package(
     .testTarget(
       name: "ControlSurfaceTests",
       dependencies: [
-        "Addresses", "BeatMath", "Choices", "ControlSurface", "MIDIControl", "OSC", "TestSupport",
+        "Addresses", "BeatMath", "Choices", "ControlSurface", "Linux", "MIDIControl", "OSC", "TestSupport",
       ],
       exclude: ["peers"]),
     .testTarget(name: "LinuxTests", dependencies: ["Addresses", "Linux"]),

@@ -28,6 +28,8 @@ public struct OpenFailure: Error, Hashable, Sendable, CustomStringConvertible {
 package struct DatagramSocket: ~Copyable {
   package let descriptor: Int32
   package let endpoint: Endpoint
+  /// Bytes that may wait in the kernel, with what it takes to keep them.
+  private let room: Int
 
   package init(bindingTo wanted: Endpoint) throws(OpenFailure) {
     let descriptor = try openSocket(wanted, SOCK_DGRAM)
@@ -37,6 +39,7 @@ package struct DatagramSocket: ~Copyable {
       descriptor, isIPv4 ? Int32(IPPROTO_IP) : Int32(IPPROTO_IPV6), isIPv4 ? IP_RECVERR : IPV6_RECVERR, 1)
     // A burst of faders fits while a beat is being sent.
     setOption(descriptor, SOL_SOCKET, SO_RCVBUF, 1 << 20)
+    setOption(descriptor, SOL_SOCKET, SO_SNDBUF, 1 << 20)
     // Beyond the system's limit where we may.
     setOption(descriptor, SOL_SOCKET, SO_RCVBUFFORCE, 1 << 20)
     let bound: Endpoint
@@ -48,6 +51,7 @@ package struct DatagramSocket: ~Copyable {
     }
     self.descriptor = descriptor
     endpoint = bound
+    room = Int(option(descriptor, SOL_SOCKET, SO_SNDBUF))
   }
 
   deinit { close(descriptor) }
@@ -89,9 +93,16 @@ package struct DatagramSocket: ~Copyable {
     }
   }
 
+  /// False if the kernel would not take it, or if so large a part of its room would not be left. What is sent to a neighbour
+  /// that may not be there waits for seconds until it is found, and the room is everybody's.
   @discardableResult
-  package func send(_ bytes: [UInt8], to target: Endpoint) -> Bool {
-    target.withSocketAddress { address, length in
+  package func send(_ bytes: [UInt8], to target: Endpoint, leaving part: Double = 0) -> Bool {
+    if part > 0 {
+      var waiting: Int32 = 0
+      guard ioctl(descriptor, UInt(TIOCOUTQ), &waiting) == 0, Double(waiting) <= Double(room) * (1 - part)
+      else { return false }
+    }
+    return target.withSocketAddress { address, length in
       bytes.withUnsafeBytes { raw in
         // A second try: the first may only have fetched the error of an earlier datagram.
         for _ in 1...2 where sendto(descriptor, raw.baseAddress, raw.count, 0, address, length) == raw.count {
@@ -138,6 +149,12 @@ package func setNonBlocking(_ descriptor: Int32) {
 package func setOption(_ descriptor: Int32, _ level: Int32, _ name: Int32, _ value: Int32) {
   var value = value
   setsockopt(descriptor, level, name, &value, socklen_t(MemoryLayout<Int32>.size))
+}
+
+package func option(_ descriptor: Int32, _ level: Int32, _ name: Int32) -> Int32 {
+  var value: Int32 = 0
+  var size = socklen_t(MemoryLayout<Int32>.size)
+  return getsockopt(descriptor, level, name, &value, &size) == 0 ? value : 0
 }
 
 /// Binds, and says where: port 0 has become a real one.

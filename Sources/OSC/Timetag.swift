@@ -8,6 +8,9 @@ package struct Timetag: Hashable {
   /// From 1900 to 1970.
   private static let unixEpoch: UInt64 = 2_208_988_800
 
+  /// A year.
+  private static let farthest = 31_536_000.0
+
   package init(rawValue: UInt64) {
     self.rawValue = rawValue
   }
@@ -18,10 +21,13 @@ package struct Timetag: Hashable {
     rawValue = seconds << 32 | (fraction & 0xffff_ffff)
   }
 
-  package var isImmediate: Bool { rawValue == 1 }
+  /// Others than the standard's 1 have no seconds either: who writes 0 means no time.
+  package var isImmediate: Bool { rawValue >> 32 == 0 }
 
-  /// By wrapping arithmetic, because the seconds begin anew in February 2036.
+  /// By wrapping arithmetic, because the seconds begin anew in February 2036. Nobody means a moment years ahead: that is one of
+  /// the last century, from a clock that was never set.
   package func seconds(since other: Timetag) -> Double {
-    Double(Int64(bitPattern: rawValue &- other.rawValue)) / 4_294_967_296
+    let seconds = Double(Int64(bitPattern: rawValue &- other.rawValue)) / 4_294_967_296
+    return seconds < Self.farthest ? seconds : seconds - 4_294_967_296
   }
 }

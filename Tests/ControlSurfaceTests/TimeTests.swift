@@ -41,13 +41,53 @@ struct TimeTests {
     #expect(desk.errors == ["click: 61 s ahead; at most 60"])
     desk.forget()
     for _ in 1...Limits.agenda {
-      desk.send(bytes: bundle(desk.timetag(in: 30), Message("/tactus/click", .float32(1))))
+      desk.send(bytes: bundle(desk.timetag(in: 30), Message("/tactus/click", .float32(1))), from: Desk.local)
     }
     #expect(desk.errors.isEmpty)
-    desk.send(bytes: bundle(desk.timetag(in: 30), Message("/tactus/click", .float32(1))))
+    desk.send(bytes: bundle(desk.timetag(in: 30), Message("/tactus/click", .float32(1))), from: Desk.local)
     #expect(desk.errorCodes == [4] && desk.machine.agenda.count == Limits.agenda)
     desk.wait(31)
     #expect(desk.program.commands.count == Limits.agenda && desk.machine.agenda.count == 0)
+  }
+
+  @Test("However many strangers fill the places for later, this machine and others find some")
+  func shares() {
+    func wait(_ desk: inout Desk, _ peer: Peer) {
+      desk.send(bytes: bundle(desk.timetag(in: 55), Message("/tactus/click", .float32(1))), from: peer)
+    }
+    func stranger(_ number: Int) -> Peer { Peer(Endpoint(Address.v4(0x0a00_1000 + UInt32(number)), port: 9)) }
+    var desk = Desk()
+    for _ in 1...300 { wait(&desk, stranger(1)) }
+    #expect(desk.machine.agenda.count == 64)
+    for number in 2...300 { wait(&desk, stranger(number)) }
+    #expect(desk.machine.agenda.count == 128)
+    desk.forget()
+    desk.wait(1)
+    for _ in 1...128 { wait(&desk, Desk.local) }
+    #expect(desk.errors.isEmpty && desk.machine.agenda.count == 256)
+    // Also with two addresses of one's own.
+    desk = Desk()
+    for _ in 1...300 {
+      wait(&desk, stranger(1))
+      wait(&desk, stranger(2))
+    }
+    desk.forget()
+    wait(&desk, Desk.local)
+    #expect(desk.errors.isEmpty)
+  }
+
+  @Test(
+    "Who writes no time, or has a clock that was never set, is obeyed at once; whoever is a minute ahead is not",
+    arguments: [
+      (0, true), (1, true), (2, true), (1 << 32, true), (2_208_988_800 << 32, true), ((1 << 63) - 1, true),
+      ((UInt64(Desk.epoch) + 2_208_988_800 + 62) << 32, false),
+      ((UInt64(Desk.epoch) + 2_208_988_800 + 86_400 * 300) << 32, false), (.max, true),
+    ] as [(UInt64, Bool)])
+  func clocksNeverSet(tag: UInt64, isObeyed: Bool) {
+    var desk = Desk()
+    desk.send(bytes: bundle(tag, Message("/tactus/click", .float32(1))))
+    #expect(desk.program.commands.isEmpty != isObeyed)
+    #expect(desk.errors.count == (isObeyed ? 0 : 1))
   }
 
   @Test("A step of the wall clock moves what waits for it, within a second")

@@ -48,7 +48,7 @@ struct TrustTests {
     for _ in 1...20 { desk.send("/tactus/click", .int32(1), from: peer) }
     #expect(desk.orders.isEmpty != isObeyed)
     // One line, not twenty.
-    #expect(desk.notices == (isObeyed ? [] : [.stranger(peer.endpoint.address)]))
+    #expect(desk.notices == (isObeyed ? [] : [.stranger(peer.endpoint.address, areNamed: allowed != nil)]))
   }
 
   @Test("An address that was named is its own gate: a routed network reaches it")
@@ -274,6 +274,34 @@ struct TrustTests {
     }
     #expect(answered == 120)
     #expect(!desk.notices.contains(.anotherTactus(Desk.tablet.endpoint)))
+  }
+
+  @Test(
+    "However many come and go, and whatever they set, the terminal hears of some, and of what comes later")
+  func crowdedTerminal() {
+    var desk = desk()
+    for number in 0..<2000 {
+      let peer = Peer(Endpoint(Address.v4(0x0a00_0100 + UInt32(number / 2)), port: UInt16(1000 + number)))
+      desk.send("/tactus/subscribe", from: peer)
+      desk.send("/tactus/click/offset", .float32(Float(number % 100)), from: peer)
+      desk.send("/tactus/unsubscribe", from: peer)
+      desk.wait(0.01)
+    }
+    // Twenty seconds.
+    #expect((40...44).contains(desk.notices.count), "\(desk.notices.count)")
+    desk.forget()
+    desk.wait(60)
+    desk.send("/tactus/subscribe")
+    #expect(desk.notices == [.subscribed(Desk.tablet.endpoint, groups: "state")])
+  }
+
+  @Test(
+    "Numbers that nobody sends are told as they are",
+    arguments: [(1e300, "1e+300"), (-5e12, "-5000000000000.0")])
+  func largeNumbers(sent: Double, shown: String) {
+    var desk = desk()
+    desk.send("/tactus/tempo", .float64(sent))
+    #expect(desk.errors == ["tempo: 20 to 999 BPM, not \(shown)"])
   }
 
   @Test("A finger on a fader sets whole quantums", arguments: [(4.37, 4.0), (4.5, 5), (0.2, 0), (64, 64)])

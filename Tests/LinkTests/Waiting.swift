@@ -23,24 +23,3 @@ final class Log<Value: Sendable & Equatable>: Sendable {
   func append(_ value: Value) { values.withLock { $0.append(value) } }
   var all: [Value] { values.withLock { $0 } }
 }
-
-/// A thread of its own for `body`.
-final class Worker {
-  private var thread = pthread_t()
-
-  init(_ body: @escaping @Sendable () -> Void) {
-    pthread_create(&thread, nil, runBody, Unmanaged.passRetained(Body(body)).toOpaque())
-  }
-
-  func join() { pthread_join(thread, nil) }
-}
-
-private final class Body {
-  let run: @Sendable () -> Void
-  init(_ run: @escaping @Sendable () -> Void) { self.run = run }
-}
-
-private func runBody(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  context.map { Unmanaged<Body>.fromOpaque($0).takeRetainedValue().run() }
-  return nil
-}

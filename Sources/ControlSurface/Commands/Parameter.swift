@@ -161,6 +161,7 @@ public struct Refusal: Error, Hashable, Sendable {
 
 /// 20 rather than 20.0, 0.25 rather than 0.2500.
 func brief(_ number: Double) -> String {
+  if number.isFinite, number.magnitude >= 1e12 { return "\(number)" }
   var text = fixed(number, 4)
   guard text.contains(".") else { return text }
   while text.hasSuffix("0") { text.removeLast() }

@@ -28,7 +28,7 @@ struct HTTPRequest: Equatable {
     let lines = String(decoding: bytes[..<end], as: UTF8.self).split(separator: "\r\n")
     guard let first = lines.first else { return .bad(status: 400) }
     let words = first.split(separator: " ", omittingEmptySubsequences: false)
-    guard words.count == 3, words[2].hasPrefix("HTTP/1."), words[1].hasPrefix("/") else {
+    guard words.count == 3, words[2].hasPrefix("HTTP/1."), let (authority, resource) = target(words[1]) else {
       return .bad(status: 400)
     }
     var headers: [String: String] = [:]
@@ -36,20 +36,36 @@ struct HTTPRequest: Equatable {
       guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else { return .bad(status: 400) }
       let name = line[..<colon].lowercased()
       guard heard.contains(name) else { continue }
+      // Of two hosts a proxy may have believed the other one.
+      guard name != "host" || headers[name] == nil else { return .bad(status: 400) }
       headers[name] = String(line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" })
     }
     // What is announced as a body would be read as the next request.
     guard headers["content-length", default: "0"] == "0", headers["transfer-encoding"] == nil else {
       return .bad(status: 413)
     }
-    let target = words[1].split(separator: "#", omittingEmptySubsequences: false)[0]
-    let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+    guard headers["host"] != nil || words[2] != "HTTP/1.1" else { return .bad(status: 400) }
+    let parts = resource.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
     let connection = headers["connection", default: ""].lowercased()
     let request = HTTPRequest(
       method: String(words[0]), path: unescaped(parts[0]), query: parts.count > 1 ? unescaped(parts[1]) : nil,
       keepsAlive: words[2] == "HTTP/1.1" ? connection != "close" : connection == "keep-alive",
-      host: headers["host", default: ""])
+      host: authority ?? headers["host", default: ""])
     return .request(request, length: end)
+  }
+
+  /// What is asked for, and of whom, if that is said: `/path?query` or `http://host:port/path?query`.
+  private static func target(_ word: Substring) -> (authority: String?, resource: Substring)? {
+    let target = word.prefix { $0 != "#" }
+    let scheme = "http://"
+    guard target.prefix(scheme.count).lowercased() == scheme else {
+      return target.hasPrefix("/") ? (nil, target) : nil
+    }
+    let rest = target.dropFirst(scheme.count)
+    let authority = rest.prefix { $0 != "/" && $0 != "?" }
+    guard !authority.isEmpty else { return nil }
+    let resource = rest[authority.endIndex...]
+    return (String(authority), resource.hasPrefix("/") ? resource : "/" + resource)
   }
 
   /// Just past the empty line.
@@ -82,8 +98,10 @@ struct HTTPRequest: Equatable {
   /// this machine's are ours: without a dot, any other is the local network's to give.
   func isFor(_ machine: String) -> Bool {
     var name = host[...]
-    if name.hasPrefix("[") { return name.contains("]") }
-    if let colon = name.lastIndex(of: ":") { name = name[..<colon] }
+    if let colon = name.lastIndex(of: ":"), name[colon...].dropFirst().allSatisfy(\.isNumber) {
+      name = name[..<colon]
+    }
+    if name.hasPrefix("["), name.hasSuffix("]") { return Address(name.dropFirst().dropLast()) != nil }
     let own = machine.lowercased().prefix { $0 != "." }
     return name.isEmpty || Address(name) != nil
       || ["localhost", String(own), machine.lowercased(), own + ".local"].contains(name.lowercased())

@@ -28,7 +28,6 @@ struct QueryTree {
     for row in Self.shown {
       Self.insert(row, row.path.split(separator: "/")[...], into: &below)
     }
-    Self.describe(&below, at: "/" + root)
     var top = Branch(name: "", branches: [below])
     Self.describe(&top, at: "")
     self.top = top

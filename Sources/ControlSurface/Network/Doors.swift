@@ -92,9 +92,9 @@ final class Doors {
     addresses[index].thing?.socket.nextUnreachable()
   }
 
-  func send(_ bytes: [UInt8], to peer: Peer) {
+  func send(_ bytes: [UInt8], to peer: Peer, standing: Standing) {
     guard addresses.indices.contains(peer.socket) else { return }
-    addresses[peer.socket].thing?.socket.send(bytes, to: peer.endpoint)
+    addresses[peer.socket].thing?.socket.send(bytes, to: peer.endpoint, leaving: standing.leaves)
   }
 
   // MARK: what comes and goes

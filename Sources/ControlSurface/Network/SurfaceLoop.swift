@@ -121,8 +121,10 @@ final class SurfaceLoop {
     for _ in 0..<Self.readBatch {
       switch doors.receive(index, into: buffer) {
       case .datagram(let count, let source):
+        let peer = Peer(source, socket: index)
         inbox.put(
-          UnsafeRawBufferPointer(rebasing: buffer[..<count]), from: Peer(source, socket: index),
+          UnsafeRawBufferPointer(rebasing: buffer[..<count]), from: peer,
+          standing: machine.standing(of: peer),
           at: Clocks.read().host)
       case .failure: continue
       case .nothing: return
@@ -152,7 +154,7 @@ final class SurfaceLoop {
     while let output = machine.nextOutput() {
       switch output {
       case .send(let bytes, let peer):
-        doors.send(bytes, to: peer)
+        doors.send(bytes, to: peer, standing: machine.standing(of: peer))
       case .order(let order):
         let verdict = handler(order)
         machine.settle(order, verdict, clocks: Clocks.read())

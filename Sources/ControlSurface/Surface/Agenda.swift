@@ -28,6 +28,7 @@ struct Agenda {
     fileprivate var number: UInt64 = 0
     fileprivate(set) var time = Micros.zero
     fileprivate var asked = Micros.zero
+    fileprivate var isKnown = false
 
     init(due: Due, task: Task, peer: Peer, cost: Int) {
       self.due = due
@@ -44,15 +45,24 @@ struct Agenda {
   var deadline: Micros? { entries.map(\.time).min() }
 
   /// false when there is no room.
-  mutating func add(_ entry: Entry, clocks: Clocks, state: SurfaceState) -> Bool {
-    guard entries.count < Limits.agenda else { return false }
+  mutating func add(_ entry: Entry, standing: Standing, clocks: Clocks, state: SurfaceState) -> Bool {
+    guard entries.count < Limits.agenda, standing == .known || hasRoom(forAnother: entry.peer) else {
+      return false
+    }
     var entry = entry
     numbered += 1
     entry.number = numbered
     entry.asked = clocks.host
+    entry.isKnown = standing == .known
     entry.time = Self.time(of: entry.due, clocks: clocks, state: state)
     entries.append(entry)
     return true
+  }
+
+  private func hasRoom(forAnother peer: Peer) -> Bool {
+    let others = entries.filter { !$0.isKnown }
+    return others.count < Limits.agendaOfOthers
+      && others.count { $0.peer.endpoint.address == peer.endpoint.address } < Limits.agendaOfOthers / 2
   }
 
   /// Returns what is not waited for any more: the session counts its beats anew, and the one that was meant is far away.

@@ -5,18 +5,14 @@ import OSC
 /// Every bound of the surface, in one place.
 enum Limits {
   static let subscribers = 16
-  /// Messages that wait for their time.
+  /// Messages that wait for their time; so many of those are whose word may be anybody's, and half as many of one host's.
   static let agenda = 256
+  static let agendaOfOthers = 128
   static let horizonSeconds = 60.0
   /// How long a tempo may wait for its bar: the longest, 64 beats at 20 BPM, takes 192 s.
   static let appointment = Micros(240_000_000)
-  /// News of one kind that any stranger can make: so many at once, then so many a second, for there is other news to read.
-  static let complaints = 8.0
-  static let complaintsPerSecond = 0.1
   /// A subscription without a lease still ends after this long without a word from its host, unless that is paired.
   static let silence = Micros(3_600_000_000)
-  /// "Not obeyed" is said so seldom.
-  static let strangerInterval = Micros(60_000_000)
   /// Changes go to a subscriber at most 50 times a second.
   static let flushInterval = Micros(20_000)
   static let phaseInterval = Micros(33_400)
@@ -31,9 +27,9 @@ enum Limits {
   /// Sources whose rates are remembered, and for how long after their last word.
   static let sources = 1024
   static let sourceMemory = Micros(1_000_000)
-  /// Datagrams that wait to be looked at, and their bytes with what it takes to keep one.
+  /// Datagrams that wait in a line to be looked at, and their bytes with what it takes to keep one.
   static let inbox = 2048
-  static let inboxBytes = 4 << 20
+  static let inboxBytes = 2 << 20
   static let letter = 64
   /// What has waited longer is not obeyed any more.
   static let patience = Micros(3_000_000)
@@ -123,6 +119,11 @@ struct SourceRates {
 
   mutating func mayBeToldOff(_ source: Endpoint, at now: Micros) -> Bool {
     with(source, at: now) { $0.errors.take(at: now) }
+  }
+
+  /// What it may have meant takes long to find.
+  mutating func mayBeAdvised(_ host: Address, at now: Micros) -> Bool {
+    mayBeToldOff(Endpoint(host, port: 0), at: now)
   }
 
   /// Once a minute.

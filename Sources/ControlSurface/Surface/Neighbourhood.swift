@@ -11,7 +11,32 @@ extension SurfaceSettings {
   }
 }
 
+/// Who comes first where there is not enough for all.
+enum Standing: Comparable {
+  /// Of these there may be thousands, for any source can be forged.
+  case stranger
+  /// Is being told, as one of `Limits.subscribers` at most, and may not hear us.
+  case guest
+  /// This machine, whom its user named, and who has shown that it hears us.
+  case known
+
+  /// The part of a socket's room that is kept free for those who come before it.
+  var leaves: Double {
+    switch self {
+    case .stranger: 0.75
+    case .guest: 0.5
+    case .known: 0
+    }
+  }
+}
+
 extension SurfaceMachine {
+  func standing(of peer: Peer) -> Standing {
+    if isPaired(peer) { return .known }
+    let own = subscribers.filter { $0.target.endpoint.address == peer.endpoint.address }
+    return own.contains(where: \.hears) ? .known : own.isEmpty ? .stranger : .guest
+  }
+
   func obeys(_ peer: Peer) -> Bool {
     let listening = settings.listen.indices.contains(peer.socket) ? settings.listen[peer.socket].address : nil
     return settings.obeys(peer.endpoint.address, at: listening, near: neighbourhood)
@@ -24,12 +49,9 @@ extension SurfaceMachine {
       || settings.targets.contains { $0.endpoint.address == host }
   }
 
-  /// Said now and then: a network may be full of them.
   mutating func refuseStranger(_ peer: Peer) {
     counters.strangers += 1
-    guard now >= strangerDue else { return }
-    strangerDue = now + Limits.strangerInterval
-    put(.notice(.stranger(peer.endpoint.address)))
+    note(.stranger(peer.endpoint.address, areNamed: !settings.allow.isEmpty))
   }
 
   // MARK: another tactus
@@ -39,7 +61,7 @@ extension SurfaceMachine {
   mutating func isTelling(_ peer: Peer, _ messages: [Message]) -> Bool {
     let source = peer.endpoint
     if messages.contains(where: { isProof($0, of: source) }), tellers.know(source, at: now) {
-      put(.notice(.anotherTactus(source)))
+      note(.anotherTactus(source))
     }
     let isTold = messages.contains(where: isTold)
     if isTold, tellers.suspect(source, at: now) {

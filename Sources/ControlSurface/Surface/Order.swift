@@ -35,8 +35,8 @@ public enum Notice: Hashable, Sendable {
   case nobodyListens(Endpoint)
   case noWay(Endpoint)
   case learned(MIDIBinding)
-  /// From outside the own networks, without --osc-allow.
-  case stranger(Address)
+  /// From outside the networks that are obeyed: those that --osc-allow names, or the own ones.
+  case stranger(Address, areNamed: Bool)
   case anotherTactus(Endpoint)
   /// Nobody named it, and it has not shown that it hears us.
   case unproven(Endpoint)
@@ -47,6 +47,38 @@ public enum Notice: Hashable, Sendable {
   /// One is missing; it is looked for again and again.
   case missing(String)
   case portTaken(UInt16, instead: UInt16)
+
+  /// What anybody on the network can make us say is said seldom, for there is other news to read: so many of a kind at once,
+  /// then so many a minute.
+  enum Pace: CaseIterable, Hashable {
+    case refused, malformed, guests, strangers
+
+    var atOnce: Double {
+      switch self {
+      case .refused, .malformed: 8
+      case .guests: 40
+      case .strangers: 1
+      }
+    }
+
+    var perMinute: Double {
+      switch self {
+      case .refused, .malformed, .guests: 6
+      case .strangers: 1
+      }
+    }
+  }
+
+  /// nil: the user's own doing.
+  var pace: Pace? {
+    switch self {
+    case .refused(_, _, Peer.midi.endpoint), .learned, .opened, .missing, .portTaken: nil
+    case .refused: .refused
+    case .malformed: .malformed
+    case .subscribed, .left, .nobodyListens, .noWay, .anotherTactus, .unproven, .notRemembered: .guests
+    case .stranger: .strangers
+    }
+  }
 
   /// Something that somebody might mend.
   public var isComplaint: Bool {
@@ -67,8 +99,9 @@ public enum Notice: Hashable, Sendable {
     case .noWay(let target):
       "OSC: \(target) can't be reached: the controller is off, asleep or in another network"
     case .learned(let binding): "MIDI: learned \(binding)"
-    case .stranger(let host):
-      "OSC from \(host) is not obeyed: it is on none of this machine's networks; --osc-allow=\(host) allows it"
+    case .stranger(let host, let areNamed):
+      "OSC from \(host) is not obeyed: it is \(areNamed ? "not named" : "on none of this machine's networks")"
+        + "; --osc-allow=\(host) allows it"
     case .anotherTactus(let source):
       "OSC: \(source) tells what it shows, as another tactus does: it is not obeyed"
     case .unproven(let target):

@@ -47,7 +47,7 @@ extension SurfaceMachine {
   mutating func noteUnproven(_ index: Int) {
     guard !subscribers[index].isToldOf else { return }
     subscribers[index].isToldOf = true
-    put(.notice(.unproven(subscribers[index].target.endpoint)))
+    note(.unproven(subscribers[index].target.endpoint))
   }
 }
 

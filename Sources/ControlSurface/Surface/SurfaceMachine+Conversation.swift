@@ -71,7 +71,7 @@ extension SurfaceMachine {
     }
     subscribers.append(
       Subscriber(target: target, source: peer, groups: groups, dialect: dialect, lease: lease, at: now))
-    put(.notice(.subscribed(target.endpoint, groups: groups.words)))
+    note(.subscribed(target.endpoint, groups: groups.words))
     countSubscribers()
     confirm(subscribers.count - 1)
     dump(to: subscribers.count - 1)
@@ -124,7 +124,7 @@ extension SurfaceMachine {
     clear(index)
     let target = subscribers[index].target.endpoint
     subscribers.remove(at: index)
-    put(.notice(.left(target, why: why)))
+    note(.left(target, why: why))
     countSubscribers()
   }
 
@@ -165,7 +165,7 @@ extension SurfaceMachine {
     subscribers[index].refusals += 1
     guard subscribers[index].refusals == Limits.unreachable else { return }
     let subscriber = subscribers[index]
-    put(.notice(isThere ? .nobodyListens(target) : .noWay(target)))
+    note(isThere ? .nobodyListens(target) : .noWay(target))
     if isThere, subscriber.source != subscriber.target {
       refuse(
         .refused("nobody listens at port \(target.port): set the receive port"),
@@ -174,7 +174,7 @@ extension SurfaceMachine {
     }
     if settings.targets.contains(subscriber.target) { return }
     subscribers.remove(at: index)
-    put(.notice(.left(target, why: isThere ? "nobody listens" : "it can't be reached")))
+    note(.left(target, why: isThere ? "nobody listens" : "it can't be reached"))
     countSubscribers()
   }
 
@@ -185,9 +185,10 @@ extension SurfaceMachine {
     reading.own.errors += 1
     comparisonDue = comparisonDue ?? now + Limits.flushInterval
     guard rates.mayBeToldOff(peer.endpoint, at: now) else { return }
-    // Looked for here, where it is said: it takes longer than all the rest.
+    // Looked for here, where it is said: it takes longer than all the rest. Strangers are advised as one.
+    let advised = standing(of: peer) == .stranger ? .v4(0) : peer.endpoint.address
     let refusal =
-      refusal == .unknown && allowance.take(Cost.suggestion)
+      refusal == .unknown && rates.mayBeAdvised(advised, at: now) && allowance.take(Cost.suggestion)
       ? Refusal(.unknownAddress, refusal.text + suggestion(for: address)) : refusal
     let shown = printable(address, limit: 80)
     let name =
@@ -197,9 +198,7 @@ extension SurfaceMachine {
         "/\(settings.root)/error", .string("\(name): \(refusal.text)"), .string(shown),
         .int32(refusal.code.rawValue)),
       to: target ?? answerTarget(for: peer))
-    if peer == .midi || refusedNews.take(at: now) {
-      put(.notice(.refused(refusal, address: shown, from: peer.endpoint)))
-    }
+    note(.refused(refusal, address: shown, from: peer.endpoint))
   }
 
   /// The end: every controller is cleared and told so.

@@ -160,11 +160,8 @@ extension SurfaceMachine {
       gate.drop()
       agenda.dropTempos()
       let beats = reading.state.next(launch, after: time)
-      let entry = Agenda.Entry(due: .beats(beats), task: .tempo(tempo), peer: asker.peer, cost: Cost.message)
-      guard agenda.add(entry, clocks: clocks, state: reading.state) else {
-        counters.agendaFull += 1
-        throw Refusal(.notNow, "\(Limits.agenda) messages wait already")
-      }
+      try postpone(
+        Agenda.Entry(due: .beats(beats), task: .tempo(tempo), peer: asker.peer, cost: Cost.message))
     case .tap:
       guard let tempo = taps.tap(at: time) else { return }
       expect(tempo)
@@ -197,7 +194,7 @@ extension SurfaceMachine {
         "/\(settings.root)/message",
         .string("\(row.path) holds until tactus ends: --osc-allow=\(host) remembers it")),
       to: answerTarget(for: asker.peer))
-    put(.notice(.notRemembered(row.path, from: host)))
+    note(.notRemembered(row.path, from: host))
   }
 
   /// What is learned is there to be remembered.

@@ -18,7 +18,7 @@ extension SurfaceMachine {
     switch midi.receive(message) {
     case .nothing: break
     case .learned(let binding):
-      put(.notice(.learned(binding)))
+      note(.learned(binding))
       learnedChanged(binding.description)
     case .full:
       reading.own.lesson = ""

@@ -25,14 +25,10 @@ struct SurfaceMachine {
   var gate = TempoGate<Asker>()
   var taps = Taps()
   var rates: SourceRates
-  var refusedNews = Self.news
-  private var malformedNews = Self.news
-  private static let news = TokenBucket(
-    perSecond: Limits.complaintsPerSecond, capacity: Limits.complaints, at: .zero)
+  private var news: [Notice.Pace: TokenBucket] = [:]
   var feeds: Feeds
   var neighbourhood = Neighbourhood()
   var tellers = Tellers()
-  var strangerDue = Micros.zero
   var midi: MIDIMap
   var levels = KnobLevels()
   var lastEvent: MIDIEventName?
@@ -86,6 +82,17 @@ struct SurfaceMachine {
   }
 
   mutating func put(_ output: Output) { outputs.append(output) }
+
+  /// For the person at the terminal.
+  mutating func note(_ notice: Notice) {
+    if let pace = notice.pace {
+      var bucket = news[pace] ?? TokenBucket(perSecond: pace.perMinute / 60, capacity: pace.atOnce, at: now)
+      let isSaid = bucket.take(at: now)
+      news[pace] = bucket
+      guard isSaid else { return }
+    }
+    put(.notice(notice))
+  }
 
   mutating func reply(_ packet: [UInt8], to target: Peer) {
     if let last = replies.indices.last, replies[last].target == target {
@@ -167,8 +174,8 @@ struct SurfaceMachine {
 
   private mutating func malformed(_ reason: MalformedPacket, from peer: Peer) {
     counters.malformed += 1
-    if rates.mayBeToldOff(peer.endpoint, at: now), malformedNews.take(at: now) {
-      put(.notice(.malformed(reason.rawValue, from: peer.endpoint)))
+    if rates.mayBeToldOff(peer.endpoint, at: now) {
+      note(.malformed(reason.rawValue, from: peer.endpoint))
     }
   }
 
@@ -182,10 +189,15 @@ struct SurfaceMachine {
     let cost = Cost.later(message)
     do throws(Refusal) { try allowance.spend(cost) } catch { return refuse(error, message.address, to: peer) }
     let entry = Agenda.Entry(due: .wall(timetag), task: .message(message), peer: peer, cost: cost)
-    if !agenda.add(entry, clocks: clocks, state: reading.state) {
-      counters.agendaFull += 1
-      refuse(Refusal(.notNow, "\(Limits.agenda) messages wait already"), message.address, to: peer)
-    }
+    do throws(Refusal) { try postpone(entry) } catch { refuse(error, message.address, to: peer) }
+  }
+
+  mutating func postpone(_ entry: Agenda.Entry) throws(Refusal) {
+    let isThere = agenda.add(
+      entry, standing: standing(of: entry.peer), clocks: clocks, state: reading.state)
+    guard !isThere else { return }
+    counters.agendaFull += 1
+    throw Refusal(.notNow, "too many messages wait already")
   }
 
   /// The program's state, whole; what differs is told.
