@@ -107,7 +107,8 @@ def enter_lab(name: str, words: Sequence[str], *options: str, environment: Mappi
     """Goes on in a lab only: outside, the module ends as it does in a lab of its own."""
     if not common.is_in_lab():
         lab()
-        sys.exit(subprocess.run([common.LAB, *options, "--", *common.module(name, *words)], check=False, env=environment).returncode)
+        command = [common.LAB, *options, "--", *common.module(name, *words)]
+        sys.exit(subprocess.run(command, check=False, env=environment).returncode)
 
 
 def lab() -> None:

@@ -77,8 +77,8 @@ def clicks(measured: Line) -> Any:
     halves = [(f"idle, {section} BPM", [line for line in steady if line["section"] == section]),
               ("three busy loops, no real-time scheduling", lines(measured, "busy", "onset"))]
     halves = [half for half in halves if half[1]]
-    figure, axes = panels("Clicks: how far from the session's beat",
-                          "each dot one click, by JACK's clock; late is above; +- 10 us straight, then decades", "error", len(halves))
+    figure, axes = panels("Clicks: how far from the session's beat", "each dot one click, by JACK's clock; late is above; "
+                          "+- 10 us straight, then decades", "error", len(halves))
     legend(figure, list(ports.values()))
     for axis, (label, heard) in zip(axes, halves):
         decades(axis)
@@ -96,13 +96,12 @@ def clicks(measured: Line) -> Any:
 
 
 def clock(measured: Line) -> Any:
-    """How many of all MIDI clocks are how far from the grid. By JACK's clock, where it is settled."""
+    """How many of all MIDI clocks are how far from the grid, by JACK's clock, where it is settled."""
     ours = [line for line in lines(measured, "beat", "clock") if line["section"] != "tempo-changes" and is_sure(line)]
     theirs = [line["error"] for line in lines(measured, "clock", "clock")
               if line["port"].startswith("jack_midi_clock") and line["section"] == "from_0"]
-    settled = [line["error"] for line in ours if line["quiet"]]
     series = [(colour, name, [value for value in errors if value is not None]) for colour, name, errors in (
-        (OURS, "tactus", settled if len(settled) > 20 else [line["wall_error"] for line in ours]), (THEIRS, "jack_midi_clock", theirs))]
+        (OURS, "tactus", [line["error"] for line in ours if line["quiet"]]), (THEIRS, "jack_midi_clock", theirs))]
     series = [(colour, name, [value - statistics.median(values) for value in values]) for colour, name, values in series
               if len(values) > 20]
     shown = "; ".join(f"{name}: {len(values)} clocks, within {max(values) - min(values):.0f} us" for _, name, values in series)

@@ -287,8 +287,8 @@ def main(words: list[str]) -> int:
     sanitized, release = program(), build.tactus()
     # Without the first a crash would wait for Swift's backtracer. The runtime leaks what it keeps for good. Freed memory
     # is kept aside in small amounts, so that growth can be seen.
-    build.enter_lab("bench.fuzz_osc", words, environment=dict(
-        os.environ, SWIFT_BACKTRACE="enable=no", ASAN_OPTIONS="detect_leaks=0:quarantine_size_mb=1:thread_local_quarantine_size_kb=64"))
+    sanitizer = "detect_leaks=0:quarantine_size_mb=1:thread_local_quarantine_size_kb=64"
+    build.enter_lab("bench.fuzz_osc", words, environment=dict(os.environ, SWIFT_BACKTRACE="enable=no", ASAN_OPTIONS=sanitizer))
     packets, said = 200_000 if options.quick else options.packets, ""
     figures: Figures = {"seed": options.seed}
     for name, path, count, seed in (("sanitized", sanitized, packets, options.seed),

@@ -63,9 +63,9 @@ class Listener:
     def __init__(self, words: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
         self.options = options = read_words("listen", __doc__, list(words), OPTIONS)
         choices("listen", "--clock", options.clock, ["jack", "wall"])
-        ports = [port.rpartition("@") if "@" in port else (port, "", "0") for port in options.words]
-        self.ports = [(name, int(number("listen", "@", count, Number(0, 0, 96), "Try 'tools/listen --help'")))
-                      for name, _, count in ports]
+        ports = [port.rpartition("@") if "@" in port else (port, "", "") for port in options.words]
+        self.ports = [(name, int(number("listen", "@", count, Number(0, 1, 96), "Try 'tools/listen --help'")) if at else 0)
+                      for name, at, count in ports]
         if len(ports) > MOST_PORTS or not (ports or options.exact is not None or options.timebase):
             fail("listen", f"from 1 to {MOST_PORTS} ports. Try 'tools/listen --help'")
         given = {name: float(getattr(options, name)) for name in ("tempo", "quantum", "latency", "timebase", "through", "no_link",
@@ -215,7 +215,7 @@ def main(words: list[str]) -> int:
     try:
         say(listener.ready())
         sys.stdout.flush()
-        for line in lines(listener, listener.options.__dict__["for"]):
+        for line in lines(listener, getattr(listener.options, "for")):
             for message in listener.obey(line):
                 say(message)
             sys.stdout.flush()

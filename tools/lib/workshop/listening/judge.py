@@ -119,8 +119,8 @@ class Judge:
         j["event"], j["cycle"], j["frame"] = numpy.flatnonzero(which), place, self.heard.frames[place] + events["frame"]
         j["jack"] = self.start[place] + late * self.slope[place]
         j["wall"] = self.wall.times(self.stretch[place], self.heard.frames[place] + late)
-        for name, values in (("since_stall", self.since), ("quiet", self.quiet), ("steady", self.steady), ("settled", self.settled)):
-            j[name] = values[place]
+        j["since_stall"], j["quiet"] = self.since[place], self.quiet[place]
+        j["steady"], j["settled"] = self.steady[place], self.settled[place]
         if self.song > 0:
             j["beat"] = (cycles["song_frame"] + offset) * self.song / 60 / self.heard.rate
             j["index"] = numpy.rint(j["beat"] * per_beat)

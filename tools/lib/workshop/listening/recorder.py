@@ -87,7 +87,8 @@ class Recording:
 
     def add(self, records: Array) -> None:
         kind = records["kind"]
-        self.clocks = numpy.vstack([self.clocks, *[[(r["current"], r["value"])] for r in records[kind == CLOCK]]])
+        told = records[kind == CLOCK]
+        self.clocks = numpy.append(self.clocks, numpy.column_stack([told["current"], told["value"]]), axis=0)
         for record in records[kind == LATENCY]:
             self.latencies.setdefault(int(record["port"]), []).append((float(record["wake"]), float(record["value"])))
         for record in records[kind == MARK]:
