@@ -21,13 +21,13 @@ struct LinkBench {
     print(
       "capture and beat on the audio thread, ns, median (least...most of \(audio.ours.count) rounds of 10000):"
     )
-    print("  ours       \(audio.ours.summary(decimals: 1))")
-    print("  reference  \(audio.theirs.summary(decimals: 1))")
+    print("  ours       \(audio.ours.summary)")
+    print("  reference  \(audio.theirs.summary)")
     print("in one round: ours \(audio.ourSins), reference \(audio.theirSins)")
     print(
       "from enabling to being in a running session of two, ms, median (least...most of \(join.ours.count)):")
-    print("  ours       \(join.ours.summary(decimals: 1))")
-    print("  reference  \(join.theirs.summary(decimals: 1))")
+    print("  ours       \(join.ours.summary)")
+    print("  reference  \(join.theirs.summary)")
     write(
       """
       {"audio_ns": {"ours": \(audio.ours.median), "reference": \(audio.theirs.median)}, \
@@ -143,11 +143,8 @@ struct Sins: CustomStringConvertible {
 extension [Double] {
   var median: Double { isEmpty ? .nan : sorted()[count / 2] }
 
-  func summary(decimals: Int) -> String {
-    let texts = [median, self.min() ?? .nan, self.max() ?? .nan].map { value in
-      let scale = decimals == 1 ? 10.0 : 1
-      return "\((value * scale).rounded() / scale)"
-    }
+  var summary: String {
+    let texts = [median, self.min() ?? .nan, self.max() ?? .nan].map { "\(($0 * 10).rounded() / 10)" }
     return "\(texts[0]) (\(texts[1])...\(texts[2]))"
   }
 }

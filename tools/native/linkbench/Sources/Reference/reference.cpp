@@ -11,7 +11,6 @@ Reference *reference_new(double tempo) { return new Reference{ableton::Link{temp
 void reference_delete(Reference *link) { delete link; }
 void reference_enable(Reference *link, int on) { link->link.enable(on != 0); }
 int reference_peers(Reference *link) { return static_cast<int>(link->link.numPeers()); }
-double reference_tempo(Reference *link) { return link->link.captureAppSessionState().tempo(); }
 
 double reference_audio_turns(Reference *link, int turns, int64_t time) {
   double sum = 0;

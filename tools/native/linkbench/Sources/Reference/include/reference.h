@@ -12,7 +12,6 @@ Reference *_Nonnull reference_new(double tempo);
 void reference_delete(Reference *_Nonnull link);
 void reference_enable(Reference *_Nonnull link, int on);
 int reference_peers(Reference *_Nonnull link);
-double reference_tempo(Reference *_Nonnull link);
 /// So many times: capture for the audio thread and ask for the beat; the sum keeps the compiler honest.
 double reference_audio_turns(Reference *_Nonnull link, int turns, int64_t time);
 
