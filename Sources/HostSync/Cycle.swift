@@ -52,8 +52,6 @@ struct Freeze: BitwiseCopyable {
   /// the middle of an export.
   private var delay = 0.0
 
-  init() {}
-
   mutating func session(of cycle: borrowing Cycle) -> SessionState {
     guard cycle.isFreewheeling else {
       frozen = nil

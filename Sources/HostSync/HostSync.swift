@@ -106,7 +106,7 @@ public struct HostSync: ~Copyable {
       tempoRequest.show(now.session.tempo, at: now.heard.start)
     }
     let next = now.heard.time(atFrame: Double(now.frames))
-    let there = Song.beats(ofFrame: nextFrame, sampleRate: now.sampleRate, period: now.grid.beatMicros)
+    let there = Song.beats(ofFrame: nextFrame, sampleRate: now.sampleRate, beatMicros: now.grid.beatMicros)
     let position = song.position(atFrame: nextFrame, meaning: there, beat: now.grid.beat(at: next))
     let shown = BBT(
       song: Beats(position), meter: now.settings.meter, beatsPerMinute: now.session.tempo,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
+public import HostSync
 
 /// What a step of `JACKHost` found.
 public enum JACKEvent: Equatable, Sendable {

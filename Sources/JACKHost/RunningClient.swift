@@ -150,7 +150,7 @@ extension RunningClient {
 
   func watch(_ report: Report, at now: Micros) -> Watchdog.Finding {
     watchdog.look(
-      cycles: shared.pointee.cycles.load(ordering: .relaxed), of: report.moment.cycle, at: now,
+      cycles: shared.pointee.cycles.load(ordering: .relaxed), of: report.moment.cycleMicros, at: now,
       waited: Question.totalWait)
   }
 
@@ -158,12 +158,10 @@ extension RunningClient {
 
   /// Asks for the timebase, gives it up or refreshes it, as the wish and the observations demand.
   func lookAfterTimebase(_ wish: Mastership.Wish, _ report: Report, at now: Micros) {
-    let seen = Mastership.Observation(
-      shown: report.timebase, isRolling: report.isRolling,
-      calls: shared.pointee.timebaseCalls.load(ordering: .relaxed),
-      cycles: shared.pointee.cycles.load(ordering: .relaxed), tempo: report.tempo,
-      shownTempo: report.shownTempo)
-    switch mastership.step(wish, seen, at: now) {
+    let action = mastership.step(
+      wish, report, calls: shared.pointee.timebaseCalls.load(ordering: .relaxed),
+      cycles: shared.pointee.cycles.load(ordering: .relaxed), at: now)
+    switch action {
     case .nothing: break
     case .ask(let conditionally): askForTimebase(conditionally: conditionally, at: now)
     case .release: jack_release_timebase(client.handle)

@@ -43,7 +43,7 @@ struct OldCounterTests {
     for second in 0...13 * 3600 {
       lag.follow(
         frame: frame &+ UInt32(truncatingIfNeeded: second * Int(rate)), beat: Double(second) * 2,
-        period: 500_000, nominalPerFrame: nominal)
+        beatMicros: 500_000, nominalPerFrame: nominal)
       guard abs(lag.micros) < 1 else {
         Issue.record("\(lag.micros) us after \(second) s")
         return

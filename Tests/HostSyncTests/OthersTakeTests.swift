@@ -97,7 +97,7 @@ struct OthersTakeTests {
         now.othersTake = take
         now.moment = Moment(
           number: 0, frame: 480_000, frames: frames, heard: FrameLine(start: 1e9, frameMicros: 1e6 / 48_000),
-          due: 1e9, period: 500_000, sampleRate: 48_000)
+          due: 1e9, beatMicros: 500_000, sampleRate: 48_000)
         let plan = Relocation.meeting(1e9 + 4e6, SongPlace(frame: 96_000, beat: 4), from: now)
         let sight = Launch.Sight(
           state: .starting, frame: plan.place.frame, grid: Grid(origin: 0, beatMicros: 500_000),

@@ -24,8 +24,8 @@ struct RelocationTests {
   /// song beat, in microseconds; positive is late.
   private func truth(_ studio: Studio) -> Double {
     let report = studio.report
-    let daw = Double(report.moment.frame) / 48_000 * 1e6 / report.moment.period
-    return (report.songBeat - daw) * report.moment.period
+    let daw = Double(report.moment.frame) / 48_000 * 1e6 / report.moment.beatMicros
+    return (report.songBeat - daw) * report.moment.beatMicros
   }
 
   @Test func theLagBeginsWithWhatTheStartWasOff() {
@@ -50,7 +50,7 @@ struct RelocationTests {
     #expect(abs(studio.report.hostLag - stalled) < 300)
     studio.locate = 1_000_000
     studio.play(seconds: 1)
-    let beat = studio.report.moment.period
+    let beat = studio.report.moment.beatMicros
     #expect(abs(studio.report.hostLag) < beat / 2 + 1)
     #expect(abs(studio.report.hostLag - truth(studio)) < 300)
     studio.transport.state = .stopped
@@ -158,7 +158,7 @@ struct RelocationTests {
         while studio.report.isRolling { studio.play(256) }
         let stopped = studio.report.sessionBeat
         let beat = (stopped / step).rounded() * step
-        #expect(abs(stopped - beat) * studio.report.moment.period <= 0.51 * 5334)
+        #expect(abs(stopped - beat) * studio.report.moment.beatMicros <= 0.51 * 5334)
         #expect(stopped - asked <= step + 0.02 && !studio.relocator.isBusy)
       }
     }

@@ -34,7 +34,6 @@ extension ClockLoop {
     var missed: UInt64 = 0
     var extra: UInt64 = 0
 
-    init() {}
   }
 
   mutating func beginDoubt(gap: Double) {
@@ -71,22 +70,22 @@ extension ClockLoop {
   }
 
   func isOtherPace(_ line: Line) -> Bool {
-    abs(line.slope - period) > Self.otherPace * min(line.slope, period)
+    abs(line.slope - clockMicros) > Self.otherPace * min(line.slope, clockMicros)
   }
 
   /// Another tempo, or a pause.
   mutating func judge(_ line: Line, _ count: Int) {
     recount(each: line.slope)
     let usual = max(max(scatter, line.scatter), Self.leastNoise)
-    let change = abs(line.slope - period)
-    let next = line.middle + Double(count + 1) / 2 * period
+    let change = abs(line.slope - clockMicros)
+    let next = line.middle + Double(count + 1) / 2 * clockMicros
     let tolerated = (count < Self.witnesses ? 1.67 : 1) * Self.slopeNoise * usual
     if change <= tolerated, mayShift(by: next - due) {
       shift(by: next - due, count)
       noise = usual
       scatter = usual
       renumber(count)
-    } else if usual < Self.fineNoise * period || isOtherPace(line) {
+    } else if usual < Self.fineNoise * clockMicros || isOtherPace(line) {
       begin(at: line, count)
     } else {
       // Another tempo, and these few can't say which.
@@ -123,7 +122,7 @@ extension ClockLoop {
   mutating func narrowOrWiden() {
     oneSided = abs(bias) > 0.8 * noise && noise > 50 ? oneSided + 1 : 0
     if oneSided == 0 {
-      bandwidth = max(Self.narrowest, bandwidth * (1 - 0.6 * period / 1e6))
+      bandwidth = max(Self.narrowest, bandwidth * (1 - 0.6 * clockMicros / 1e6))
     } else if averaged > 0 {
       // It was another tempo after all.
       guard oneSided >= Self.witnesses else { return }
@@ -141,23 +140,23 @@ extension ClockLoop {
   }
 
   /// What is out of place can be told from what is usual: not among clocks that are strewn about anyhow.
-  var canTell: Bool { calm == 0 && scatter < Self.scatterMax * period }
+  var canTell: Bool { calm == 0 && scatter < Self.scatterMax * clockMicros }
 
   /// What the latest clocks themselves say.
   var hasOldPace: Bool {
     guard let line = line(through: Self.witnesses) else { return false }
-    return abs(line.slope - period) <= Self.slopeNoise * max(max(line.scatter, scatter), Self.leastNoise)
+    return abs(line.slope - clockMicros) <= Self.slopeNoise * max(max(line.scatter, scatter), Self.leastNoise)
   }
 
   /// The number of the next clock, and what was lost or too many since the doubt began.
-  mutating func recount(each period: Double) {
+  mutating func recount(each clockMicros: Double) {
     number = doubt.number
     missed = doubt.missed
     extra = doubt.extra
     for index in recentCount - doubt.clocks..<recentCount {
       let isFirst = index == recentCount - doubt.clocks
       let gap = isFirst ? doubt.gap : recent[index].time - recent[index - 1].time
-      let clocks = clocks(in: gap, each: period)
+      let clocks = clocks(in: gap, each: clockMicros)
       number &+= clocks
       missed &+= UInt64(max(0, clocks - 1))
       if clocks == 0 { extra &+= 1 }
@@ -165,8 +164,8 @@ extension ClockLoop {
   }
 
   /// How many clocks a gap stands for: whole ones were lost, a half one was a pause.
-  func clocks(in gap: Double, each period: Double) -> Int64 {
-    let clocks = gap / period
+  func clocks(in gap: Double, each clockMicros: Double) -> Int64 {
+    let clocks = gap / clockMicros
     let whole = Int64(rounding: clocks)
     return abs(clocks - Double(whole)) <= Self.nearlyWhole ? whole : max(1, Int64(flooring: clocks))
   }
@@ -185,9 +184,9 @@ extension ClockLoop {
   func isAllOdd(_ count: Int) -> Bool {
     var longer = 0, shorter = 0
     for index in recentCount - count + 1..<recentCount {
-      let more = recent[index].time - recent[index - 1].time - period
-      if more > Self.otherPace / 2 * period { longer += 1 }
-      if more < -Self.otherPace / 2 * period { shorter += 1 }
+      let more = recent[index].time - recent[index - 1].time - clockMicros
+      if more > Self.otherPace / 2 * clockMicros { longer += 1 }
+      if more < -Self.otherPace / 2 * clockMicros { shorter += 1 }
     }
     return max(longer, shorter) == count - 1
   }

@@ -28,8 +28,6 @@ struct ClockIn: BitwiseCopyable {
   /// It was started, and not by us.
   private var isRunning: Bool { loop.isRunning && !echo.mayBeEcho }
 
-  init() {}
-
   /// What we sent through `clock` in this cycle, so many microseconds before it is heard. Before `hear`.
   mutating func send(_ events: borrowing MIDIEvents, _ line: FrameLine, ahead: Double, frames: UInt32) {
     echo.send(ahead: ahead, cycle: Double(frames) * line.frameMicros, at: line.start)

@@ -46,7 +46,7 @@ public struct ClockLoop: BitwiseCopyable {
   /// The number of the next clock since the song's start, and when it is due.
   var number: Int64 = 0
   var due = 0.0
-  var period = 0.0
+  var clockMicros = 0.0
   var bandwidth = 0.0
   private var last = 0.0
   /// Averages of the distance from where a clock was due, with and without its sign, and of what it differs from the first.
@@ -78,23 +78,21 @@ public struct ClockLoop: BitwiseCopyable {
     var missed: UInt64
   }
 
-  init() {}
-
   /// 0 while there is none.
   public var beatsPerMinute: Double {
-    @_noLocks @_noAllocation get { isTracking ? 60e6 / (period * Self.perBeat) : 0 }
+    @_noLocks @_noAllocation get { isTracking ? 60e6 / (clockMicros * Self.perBeat) : 0 }
   }
 
   var isTracking: Bool {
     switch state {
     case .silent, .lost: false
-    case .acquiring, .locked: period > 0
+    case .acquiring, .locked: clockMicros > 0
     }
   }
 
   /// The song's beat at a time near now. Only while tracking.
   func beat(at time: Double) -> Double {
-    (Double(number) - (due - time) / period) / Self.perBeat
+    (Double(number) - (due - time) / clockMicros) / Self.perBeat
   }
 
   // MARK: what came in [audio]
@@ -134,18 +132,18 @@ public struct ClockLoop: BitwiseCopyable {
       if recentCount >= Self.seeds { seed(Self.seeds) }
       return
     }
-    var steps = Int64(rounding: (time - due) / period)
+    var steps = Int64(rounding: (time - due) / clockMicros)
     if isBeginning {
-      due += Double(steps) * period
+      due += Double(steps) * clockMicros
       steps = 0
     }
-    let distance = time - due - Double(steps) * period
+    let distance = time - due - Double(steps) * clockMicros
     let isInPlace = steps == 0 && abs(distance - bias) <= Self.usual * max(scatter, Self.leastNoise)
-    if !isInPlace, doubt.clocks == 0, canTell { beginDoubt(gap: isBeginning ? period : gap) }
+    if !isInPlace, doubt.clocks == 0, canTell { beginDoubt(gap: isBeginning ? clockMicros : gap) }
     isBeginning = false
     take(time, steps)
     if doubt.clocks > 0 {
-      if steps >= 0 { due += period }
+      if steps >= 0 { due += clockMicros }
       weigh(isInPlace)
     } else {
       if steps >= 0 { follow(distance) }
@@ -163,7 +161,7 @@ public struct ClockLoop: BitwiseCopyable {
     }
     missed &+= UInt64(steps)
     number &+= steps
-    due += Double(steps) * period
+    due += Double(steps) * clockMicros
     count(time)
   }
 
@@ -173,10 +171,10 @@ public struct ClockLoop: BitwiseCopyable {
     case .silent, .lost: return
     case .acquiring, .locked: break
     }
-    let step = period > 0 ? period : Self.longest
+    let step = clockMicros > 0 ? clockMicros : Self.longest
     guard time - last > max(Self.patience, Self.patienceInClocks * step) else { return }
     state = .lost
-    period = 0
+    clockMicros = 0
     recentCount = 0
     doubt.clocks = 0
     calm = 0
@@ -190,18 +188,18 @@ public struct ClockLoop: BitwiseCopyable {
   private mutating func follow(_ distance: Double) {
     if averaged > 0, averaged < Self.calmClocks {
       averaged += 1
-      due += period + distance / Double(averaged)
+      due += clockMicros + distance / Double(averaged)
     } else {
       averaged = 0
-      let omega = min(0.5, 2 * Double.pi * bandwidth * period / 1e6)
-      due += period + 1.414 * omega * distance
-      period = min(Self.longest, max(Self.shortest, period + omega * omega * distance))
+      let omega = min(0.5, 2 * Double.pi * bandwidth * clockMicros / 1e6)
+      due += clockMicros + 1.414 * omega * distance
+      clockMicros = min(Self.longest, max(Self.shortest, clockMicros + omega * omega * distance))
     }
     scatter += (abs(distance - bias) - scatter) / 12
     bias += (distance - bias) / 12
     noise += (abs(distance) - noise) / 12
     narrowOrWiden()
-    settled = noise < 0.2 * period ? settled + 1 : 0
+    settled = noise < 0.2 * clockMicros ? settled + 1 : 0
     if settled > 24 { state = .locked } else if settled == 0 { state = .acquiring }
   }
 
@@ -213,12 +211,12 @@ public struct ClockLoop: BitwiseCopyable {
 
   mutating func begin(at line: Line, _ count: Int) {
     jumps &+= 1
-    period = line.slope
-    due = line.middle + Double(count + 1) / 2 * period
+    clockMicros = line.slope
+    due = line.middle + Double(count + 1) / 2 * clockMicros
     bandwidth = Self.widest
     averaged = 0
     bias = 0
-    noise = 0.1 * period
+    noise = 0.1 * clockMicros
     scatter = noise
     renumber(count)
   }

@@ -8,8 +8,6 @@ extension EchoWatch {
     var n = 0.0, nn = 0.0, s = 0.0, ns = 0.0, ss = 0.0, d = 0.0, nd = 0.0, dd = 0.0, sd = 0.0
     var roughness = 0.0
 
-    init() {}
-
     mutating func add(_ number: Double, _ time: Double, _ delay: Double) {
       count += 1
       n += number

@@ -67,8 +67,6 @@ struct EchoWatch: BitwiseCopyable {
   private var ahead = 0.0
   private var shiftedAt = -1e18
 
-  init() {}
-
   private static func cut(_ time: Double) -> Int32 { Int32(truncatingIfNeeded: Int64(rounding: time)) }
 
   // MARK: what went out and came in [audio]
@@ -239,11 +237,6 @@ struct EchoWatch: BitwiseCopyable {
   private struct Pair: BitwiseCopyable {
     var number: Int
     var delay: Double
-
-    init(number: Int, delay: Double) {
-      self.number = number
-      self.delay = delay
-    }
   }
 
   /// Lays a stretch of what came in over what was sent, newest first, from a pair on; afterwards that is the next one.

@@ -34,8 +34,6 @@ public struct Proposals: BitwiseCopyable {
   private var slots = InlineArray<3, Proposal>(repeating: Proposal(.playing(false), at: .zero))
   public private(set) var count = 0
 
-  init() {}
-
   public var first: Proposal? {
     @_noLocks @_noAllocation get { count > 0 ? slots[0] : nil }
   }

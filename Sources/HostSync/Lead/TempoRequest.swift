@@ -20,8 +20,6 @@ struct TempoRequest: BitwiseCopyable {
   private var wanted: Double?
   private(set) var count: UInt64 = 0
 
-  init() {}
-
   /// What we show as master.
   mutating func show(_ tempo: Double, at time: Double) {
     guard tempos[newest] != tempo else { return }

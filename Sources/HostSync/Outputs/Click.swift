@@ -17,8 +17,6 @@ struct Click: BitwiseCopyable {
   var skipped: UInt64 { ticker.skipped }
   var stolen: UInt64 { voices.stolen }
 
-  init() {}
-
   mutating func oldestBank(_ present: UInt32) -> UInt32 { voices.oldestBank(present) }
 
   mutating func render(

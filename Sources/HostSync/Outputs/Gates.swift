@@ -8,8 +8,6 @@ struct Pulse: BitwiseCopyable {
   /// Frames of the last pulse that did not fit into its buffer.
   private var remaining = 0
 
-  init() {}
-
   mutating func render(
     into buffer: AudioBuffer, window: Window, song: Song, settings: Settings, passed: Int64,
     sampleRate: UInt32

@@ -43,8 +43,6 @@ struct MIDIClock: BitwiseCopyable {
   private var framesSincePosition: Int64 = .max / 2
   private(set) var wrapped: UInt64 = 0
 
-  init() {}
-
   /// One buffer. `isSilenced`: freewheeling, when a receiver could not follow.
   mutating func run(
     into events: inout MIDIEvents, window: Window, song: Song, transport: Transport, settings: ClockSettings,

@@ -14,8 +14,6 @@ struct Pacer: BitwiseCopyable {
   /// The next boundary.
   var next: Int64 { ticker.next }
 
-  init() {}
-
   mutating func open(_ window: Window, perBeat: Int64, passed: Int64) -> Bool {
     elapsed += Double(passed)
     return ticker.open(window, perBeat: perBeat)

@@ -27,8 +27,6 @@ struct Ticker: BitwiseCopyable {
   private var taken = 0
   private(set) var skipped: UInt64 = 0
 
-  init() {}
-
   /// Prepares for a buffer; true if the boundaries had to be counted anew.
   mutating func open(_ window: Window, perBeat wanted: Int64) -> Bool {
     let first = window.firstBeat

@@ -54,8 +54,6 @@ struct Voices: BitwiseCopyable {
   private var used = 0
   private(set) var stolen: UInt64 = 0
 
-  init() {}
-
   var isSilent: Bool { used == 0 }
 
   mutating func oldestBank(_ present: UInt32) -> UInt32 {

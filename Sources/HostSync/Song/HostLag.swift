@@ -14,27 +14,25 @@ struct HostLag: BitwiseCopyable {
   private var played: Int64 = 0
   /// The frame looked at last.
   private var frame: UInt32 = 0
-  private var period = 0.0
-
-  init() {}
+  private var beatMicros = 0.0
 
   /// A start or a locate: what the host plays at this frame is this beat.
   mutating func begin(frame: UInt32, beat: Double) {
     self.frame = frame
     self.beat = beat
     played = 0
-    period = 0
+    beatMicros = 0
   }
 
-  /// `beat` is the session's at this frame, `period` microseconds of a beat.
-  mutating func follow(frame: UInt32, beat: Double, period: Double, nominalPerFrame: Double) {
+  /// `beat` is the session's at this frame, `beatMicros` microseconds of a beat.
+  mutating func follow(frame: UInt32, beat: Double, beatMicros: Double, nominalPerFrame: Double) {
     played &+= Int64(Int32(truncatingIfNeeded: frame &- self.frame))
     self.frame = frame
-    if self.period != 0, self.period != period {
-      self.beat = beat - micros / period
+    if self.beatMicros != 0, self.beatMicros != beatMicros {
+      self.beat = beat - micros / beatMicros
       played = 0
     }
-    self.period = period
-    micros = (beat - self.beat) * period - Double(played) * nominalPerFrame
+    self.beatMicros = beatMicros
+    micros = (beat - self.beat) * beatMicros - Double(played) * nominalPerFrame
   }
 }

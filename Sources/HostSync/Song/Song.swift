@@ -34,8 +34,6 @@ struct Song: BitwiseCopyable {
   private var lastFrame: UInt32 = 0
   private var lastFrames: UInt32 = 0
 
-  init() {}
-
   var isRolling: Bool { if case .rolling = phase { true } else { false } }
   var isWaiting: Bool { if case .waiting = phase { true } else { false } }
 
@@ -85,7 +83,7 @@ struct Song: BitwiseCopyable {
       }
       standingFrame = nil
       lag.follow(
-        frame: transport.frame, beat: songBeat(of: beat), period: now.grid.beatMicros,
+        frame: transport.frame, beat: songBeat(of: beat), beatMicros: now.grid.beatMicros,
         nominalPerFrame: 1e6 / Double(now.sampleRate))
     }
     lastFrame = transport.frame
@@ -101,8 +99,8 @@ struct Song: BitwiseCopyable {
   }
 
   /// The beat that a frame has if the tempo was always this one: all that a locate by frames can mean.
-  static func beats(ofFrame frame: UInt32, sampleRate: UInt32, period: Double) -> Double {
-    Double(frame) / Double(max(1, sampleRate)) * 1e6 / period
+  static func beats(ofFrame frame: UInt32, sampleRate: UInt32, beatMicros: Double) -> Double {
+    Double(frame) / Double(max(1, sampleRate)) * 1e6 / beatMicros
   }
 
   private mutating func stand(_ transport: Transport, here: Double, beat: Double) {

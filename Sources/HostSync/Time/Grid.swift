@@ -8,23 +8,20 @@ struct Grid: BitwiseCopyable {
   /// Microseconds per beat: whole, as Link's tempo acts.
   var beatMicros: Double
 
-  init(origin: Double, beatMicros: Double) {
-    self.origin = origin
-    self.beatMicros = beatMicros
-  }
+  func beat(at time: Double) -> Double { (time - origin) / beatMicros }
 
+  func time(of beat: Double) -> Double { origin + beat * beatMicros }
+
+  func later(by micros: Double) -> Grid { Grid(origin: origin + micros, beatMicros: beatMicros) }
+}
+
+extension Grid {
   /// A client's timeline has the session's beat 0 as its time origin (facts: link 7.5). A tempo from outside
   /// Link's range is brought into it.
   init(_ timeline: Timeline) {
     self.init(
       origin: Double(timeline.timeOrigin.count), beatMicros: Double(timeline.tempo.clamped.microsPerBeat))
   }
-
-  func beat(at time: Double) -> Double { (time - origin) / beatMicros }
-
-  func time(of beat: Double) -> Double { origin + beat * beatMicros }
-
-  func later(by micros: Double) -> Grid { Grid(origin: origin + micros, beatMicros: beatMicros) }
 }
 
 /// One port's buffer in this cycle: which beats are heard in it.
@@ -38,16 +35,7 @@ struct Window: BitwiseCopyable {
   /// The session's beat is not where it was expected: boundaries are to be counted anew.
   let isJump: Bool
   /// What came before has no time on this line (`Now.isCut`).
-  let isCut: Bool
-
-  init(line: FrameLine, grid: Grid, frames: Int, correction: Double, isJump: Bool, isCut: Bool = false) {
-    self.line = line
-    self.grid = grid
-    self.frames = frames
-    self.correction = correction
-    self.isJump = isJump
-    self.isCut = isCut
-  }
+  var isCut = false
 
   /// An event belongs to the frame nearest to it, so the buffer begins half a frame before its first.
   var firstBeat: Double { grid.beat(at: line.time(atFrame: -0.5)) }

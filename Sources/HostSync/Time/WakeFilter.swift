@@ -25,8 +25,6 @@ struct WakeFilter: BitwiseCopyable {
     case stalled
   }
 
-  init() {}
-
   mutating func restart() {
     count = 0
     next = 0

@@ -18,8 +18,6 @@ struct OthersTake: BitwiseCopyable {
   private(set) var micros = 0.0
   private var isDisturbed = false
 
-  init() {}
-
   /// Once a cycle: whether the transport waits for them alone, and whether no time was lost.
   mutating func see(isAwaited: Bool, isSound: Bool) {
     isDisturbed = isAwaited && (isDisturbed || !isSound)

@@ -48,30 +48,31 @@ extension Relocation {
 
   /// The soonest moment that can be planned for, as heard.
   static func soonest(_ now: Report) -> Double {
-    now.moment.heard.start + asking + Reposition.micros(cycle: now.moment.cycle, othersTake: now.othersTake)
+    now.moment.heard.start + asking
+      + Reposition.micros(cycle: now.moment.cycleMicros, othersTake: now.othersTake)
   }
 
   /// Sends the transport so that the place is heard at `time`, to the frame if there is room before it; else in the nearest
   /// cycle. `time` not before `soonest`.
   static func meeting(_ time: Double, _ place: SongPlace, from now: Report) -> Relocation {
     let moment = now.moment
-    let ahead = (time - moment.heard.start) / moment.cycle
+    let ahead = (time - moment.heard.start) / moment.cycleMicros
     let whole = Double(Int64(flooring: ahead))
     let preRoll = Int64(rounding: (ahead - whole) * Double(moment.frames))
     let hasRoom = preRoll <= Int64(place.frame)
-    let start = hasRoom ? whole * moment.cycle : Double(Int64(rounding: ahead)) * moment.cycle
+    let start = hasRoom ? whole * moment.cycleMicros : Double(Int64(rounding: ahead)) * moment.cycleMicros
     let before = hasRoom ? UInt32(clamping: preRoll) : 0
     return Relocation(
       place.moved(
-        to: place.frame &- before, frameMicros: moment.heard.frameMicros, beatMicros: moment.period),
+        to: place.frame &- before, frameMicros: moment.heard.frameMicros, beatMicros: moment.beatMicros),
       heardAt: moment.heard.start + start,
-      askAt: moment.due + start - Reposition.cycles * moment.cycle - asking - now.othersTake)
+      askAt: moment.due + start - Reposition.cycles * moment.cycleMicros - asking - now.othersTake)
   }
 
   /// Takes away a host's lag at the song's beat `bar`. nil: there is no such frame.
   static func correction(_ now: Report, at bar: Double) -> Relocation? {
     let moment = now.moment
-    let away = (bar - now.songBeat) * moment.period
+    let away = (bar - now.songBeat) * moment.beatMicros
     // From what the host plays now, by its own count, to the bar line.
     let frame = Int64(moment.frame) &+ Int64(rounding: (away + now.hostLag) * Double(moment.sampleRate) / 1e6)
     guard frame >= 0, frame <= Int64(UInt32.max) else { return nil }
@@ -80,7 +81,7 @@ extension Relocation {
 
   /// The song's first bar line that can be planned for.
   static func nextBar(_ now: Report, beatsPerBar: Int64) -> Double {
-    let soon = now.songBeat + (soonest(now) - now.moment.heard.start) / now.moment.period
+    let soon = now.songBeat + (soonest(now) - now.moment.heard.start) / now.moment.beatMicros
     let length = Double(max(1, beatsPerBar))
     return -Double(Int64(flooring: -soon / length)) * length
   }
@@ -95,7 +96,7 @@ struct Appointment: Sendable {
   /// that it is in phase.
   init(_ now: Report, _ wanted: SongPlace, step: Double) {
     let moment = now.moment
-    let soon = now.sessionBeat + (Relocation.soonest(now) - moment.heard.start) / moment.period
+    let soon = now.sessionBeat + (Relocation.soonest(now) - moment.heard.start) / moment.beatMicros
     let grid = step > 0 ? step : 1
     let away = wanted.beat - soon
     let wait = away - Double(Int64(flooring: away / grid)) * grid
@@ -104,14 +105,14 @@ struct Appointment: Sendable {
     } else {
       // As far behind the place as the session is behind its last matching beat.
       let behind = wait > 0 ? 1 - wait : 0
-      let rest = Int64(rounding: behind * moment.period * Double(moment.sampleRate) / 1e6)
+      let rest = Int64(rounding: behind * moment.beatMicros * Double(moment.sampleRate) / 1e6)
       place = SongPlace(frame: UInt32(clamping: Int64(wanted.frame) &+ rest), beat: wanted.beat + behind)
       sessionBeat = soon
     }
   }
 
   func relocation(_ now: Report) -> Relocation {
-    let away = (sessionBeat - now.sessionBeat) * now.moment.period
+    let away = (sessionBeat - now.sessionBeat) * now.moment.beatMicros
     return .meeting(now.moment.heard.start + away, place, from: now)
   }
 }

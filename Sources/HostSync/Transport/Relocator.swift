@@ -60,7 +60,7 @@ public struct Relocator: Sendable {
 
   /// A stop of the rolling transport on the session's next beat that is a multiple of `step`.
   public mutating func stop(step: Double, from now: Report) {
-    let soon = now.sessionBeat + now.moment.cycle / now.moment.period
+    let soon = now.sessionBeat + now.moment.cycleMicros / now.moment.beatMicros
     errand = .stop(step: step, at: -Double(Int64(flooring: -soon / step)) * step)
   }
 
@@ -81,8 +81,8 @@ public struct Relocator: Sendable {
     }
     guard now.isRolling else { return giveUp() }
     let late = Double(time.count) - plan.askAt
-    if late < -Self.farthest || late > 2 * now.moment.cycle { postpone(now) }
-    guard late >= 0, late <= 2 * now.moment.cycle else { return .nothing }
+    if late < -Self.farthest || late > 2 * now.moment.cycleMicros { postpone(now) }
+    guard late >= 0, late <= 2 * now.moment.cycleMicros else { return .nothing }
     if case .correct = errand {
       corrections &+= 1
       tries += 1
@@ -100,11 +100,11 @@ public struct Relocator: Sendable {
       return .nothing
     }
     let moment = now.moment
-    let away = (beat - now.sessionBeat) * moment.period
-    let cycles = Double(Int64(rounding: away / moment.cycle))
-    let askAt = moment.due + (cycles - 0.6) * moment.cycle
+    let away = (beat - now.sessionBeat) * moment.beatMicros
+    let cycles = Double(Int64(rounding: away / moment.cycleMicros))
+    let askAt = moment.due + (cycles - 0.6) * moment.cycleMicros
     // A session that jumped has other beats.
-    if away > step * moment.period + 1e6 { stop(step: step, from: now) }
+    if away > step * moment.beatMicros + 1e6 { stop(step: step, from: now) }
     guard Double(time.count) >= askAt else { return .nothing }
     cancel()
     return .stop

@@ -54,9 +54,9 @@ struct TimebaseWatch: BitwiseCopyable {
   /// where it agrees with the frame, the frame tells more.
   @inline(__always)
   func position(_ now: borrowing Now) -> Double {
-    let period = now.grid.beatMicros
+    let beatMicros = now.grid.beatMicros
     let transport = now.transport
-    var position = Song.beats(ofFrame: transport.frame, sampleRate: now.sampleRate, period: period)
+    var position = Song.beats(ofFrame: transport.frame, sampleRate: now.sampleRate, beatMicros: beatMicros)
     let isStanding = !now.isRolling
     if case .foreign = shows, let bbt = transport.bbt,
       let told = isStanding ? bbt.standingBeats : bbt.beats,
@@ -67,7 +67,7 @@ struct TimebaseWatch: BitwiseCopyable {
     guard isStanding else { return position }
     let whole = Double(Int64(rounding: position))
     // Half a frame, and what the arithmetic adds.
-    let hair = 0.51e6 / Double(max(1, now.sampleRate)) / period
+    let hair = 0.51e6 / Double(max(1, now.sampleRate)) / beatMicros
     return abs(position - whole) <= hair ? whole : position
   }
 

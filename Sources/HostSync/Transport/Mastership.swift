@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import HostSync
-import BeatMath
+public import BeatMath
 
 /// Whether we are the timebase master, judged by what is seen and never by a return code alone.
 ///
@@ -25,18 +24,7 @@ public struct Mastership {
     case vacant
   }
 
-  struct Observation {
-    var shown: Timebase
-    var isRolling: Bool
-    /// How often our callback was called so far, and how many audio cycles there were.
-    var calls: UInt
-    var cycles: UInt
-    /// The session's, and the one that we wrote last.
-    var tempo: Double
-    var shownTempo: Double
-  }
-
-  enum Action: Equatable {
+  public enum Action: Equatable, Sendable {
     case nothing
     case ask(conditionally: Bool)
     case release
@@ -59,13 +47,13 @@ public struct Mastership {
   private var doubtedSince: Micros?
 
   /// `calls`: how often our callback was called so far.
-  init(calls: UInt = 0) {
+  public init(calls: UInt = 0) {
     callsWhenAsked = calls
     lastCalls = calls
   }
 
   /// JACK may have called us already: what counts is what was seen before.
-  mutating func asked(wasRefused: Bool, at now: Micros) {
+  public mutating func asked(wasRefused: Bool, at now: Micros) {
     // As master this was only a nudge.
     if standing == .master && !wasRefused { return }
     standing = wasRefused ? .follower : .asked
@@ -75,52 +63,53 @@ public struct Mastership {
   }
 
   /// One look. What it returns is to be done at once; an `ask` is then reported with `asked`. [control]
-  mutating func step(_ wish: Wish, _ seen: Observation, at now: Micros) -> Action {
+  ///
+  /// - Parameters:
+  ///   - calls: how often our callback was called so far.
+  ///   - cycles: how many audio cycles there were.
+  public mutating func step(
+    _ wish: Wish, _ report: Report, calls: UInt, cycles: UInt, at now: Micros
+  ) -> Action {
     defer {
-      lastCalls = seen.calls
-      lastCycles = seen.cycles
+      lastCalls = calls
+      lastCycles = cycles
     }
     switch (wish, standing) {
     case (.master, .uninvolved):
       return .ask(conditionally: true)
     case (.nobody, .master), (.nobody, .asked):
       // jack2 relocates everybody when the master leaves while rolling.
-      guard !seen.isRolling else { return .nothing }
+      guard !report.isRolling else { return .nothing }
       standing = .uninvolved
       return .release
     case (.nobody, .uninvolved), (.nobody, .follower), (.nobody, .vacant):
       standing = .uninvolved
       return .nothing
     case (.master, .asked):
-      awaitFirstCall(seen, at: now)
+      if calls != callsWhenAsked {
+        standing = .master
+      } else if now - askedAt > Self.patience {
+        standing = .follower
+      }
       return .nothing
     case (.master, .master):
-      return watch(seen, at: now)
+      return watch(report, isCalled: calls != lastCalls || cycles == lastCycles, at: now)
     case (.master, .follower):
-      if isSustained(seen.shown == .none, at: now) { standing = .vacant }
+      if isSustained(report.timebase == .none, at: now) { standing = .vacant }
       return .nothing
     case (.master, .vacant):
-      if isSustained(seen.shown == .foreign, at: now) { standing = .follower }
+      if isSustained(report.timebase == .foreign, at: now) { standing = .follower }
       return .nothing
     }
   }
 
-  private mutating func awaitFirstCall(_ seen: Observation, at now: Micros) {
-    if seen.calls != callsWhenAsked {
-      standing = .master
-    } else if now - askedAt > Self.patience {
-      standing = .follower
-    }
-  }
-
-  private mutating func watch(_ seen: Observation, at now: Micros) -> Action {
-    let isForgotten = seen.isRolling && seen.calls == lastCalls && seen.cycles != lastCycles
-    if isSustained(isForgotten || seen.shown == .foreign, at: now) {
-      standing = seen.shown == .none ? .vacant : .follower
+  private mutating func watch(_ report: Report, isCalled: Bool, at now: Micros) -> Action {
+    if isSustained(report.isRolling && !isCalled || report.timebase == .foreign, at: now) {
+      standing = report.timebase == .none ? .vacant : .follower
       return .nothing
     }
     // While the transport stands nobody calls the master; asking anew makes JACK do it (facts: jack 5).
-    guard !seen.isRolling, seen.tempo != seen.shownTempo, now - refreshedAt >= Self.refreshInterval,
+    guard !report.isRolling, report.tempo != report.shownTempo, now - refreshedAt >= Self.refreshInterval,
       doubtedSince == nil
     else { return .nothing }
     refreshedAt = now
@@ -138,16 +127,4 @@ public struct Mastership {
     doubtedSince = nil
     return true
   }
-}
-
-/// What can be asked of JACK's transport, by anyone at any time.
-public enum TransportCommand: Equatable, Sendable {
-  case play
-  case stop
-  /// On the session's next beat that is a multiple of `step`; asked again, or with nothing rolling, at once.
-  case stopOn(step: Double)
-  case locate(frame: UInt32)
-  /// A locate that keeps to the session's grid while the transport rolls: frame and song beat of the place, and the
-  /// beats after which it may be heard (0: at once).
-  case jump(frame: UInt32, beat: Double, step: Double)
 }

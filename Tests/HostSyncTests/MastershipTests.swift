@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import HostSync
 import Testing
 
-@testable import JACKHost
+@testable import HostSync
 
 /// A transport whose master is somebody, seen every 20 ms.
 private struct Stage {
@@ -28,10 +27,11 @@ private struct Stage {
         calls += 4
         shownTempo = tempo
       }
-      let seen = Mastership.Observation(
-        shown: master, isRolling: isRolling, calls: calls, cycles: cycles, tempo: tempo,
-        shownTempo: shownTempo)
-      let action = mastership.step(wish, seen, at: now)
+      var report = Report()
+      (report.timebase, report.isRolling, report.tempo, report.shownTempo) = (
+        master, isRolling, tempo, shownTempo
+      )
+      let action = mastership.step(wish, report, calls: calls, cycles: cycles, at: now)
       guard action != .nothing else { continue }
       asks.append(action)
       if case .ask = action { grant() }
