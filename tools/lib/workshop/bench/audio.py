@@ -21,7 +21,6 @@ library, MIDI clock, process callback times. About 9 minutes.
   --only NAMES     some scenes: {}
   --json FILE      all figures, with a list of every beat, as JSON ("-": standard output instead of the table)
   --tactus PROGRAM this build of tactus (default: .build/release/tactus, built first)
-  --without-tactus LinkHut alone: does the method find what is known of it?
   --endurance MIN  only this: MIN minutes at 64 frames, xruns counted
 docs/benchmarks.md says how it measures and what its own error is."""
 
@@ -85,7 +84,7 @@ def full() -> list[Scene]:
 
 def main(words: list[str]) -> int:
     options = read_words("bench audio", USAGE.format(", ".join(NAMES)), words, {
-        "--quick": False, "--only": None, "--json": None, "--tactus": None, "--without-tactus": False,
+        "--quick": False, "--only": None, "--json": None, "--tactus": None,
         "--endurance": Number(0.0, 0, kind=float)})
     planned = scenes(options)
     shell("need_packages", "ableton-link-utils", "jack-midi-clock")
@@ -93,7 +92,7 @@ def main(words: list[str]) -> int:
     for name in ("callback_time", "least"):
         build.native(name)
     build.listener()
-    tactus = None if options.without_tactus else build.tactus(options.tactus)
+    tactus = build.tactus(options.tactus)
     build.lab()
     results = []
     for scene in planned:

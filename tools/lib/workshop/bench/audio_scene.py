@@ -17,7 +17,7 @@ from ..peers import driver
 from . import actors
 
 Scene = dict[str, Any]
-CLICKS = {"tactus": "tactus:click_1", "LinkHut": "LinkHut:out_1"}
+PORTS = ("LinkHut:out_1", "tactus:click_1", "tactus:clock")
 # The control of a scene with stalls: a click of the listener's own, timed by the wake-ups of its own cycle.
 CONTROL = ("--exact", "0", "--clock", "wall")
 
@@ -27,23 +27,17 @@ def ensemble(scene: Scene, *listens: str, clock: str = "always", environment: Ma
              ) -> Iterator[tuple[listening.Ear, dict[str, int]]]:
     """The listener first: it founds the session, so the others measure its clock, never it theirs. Whom it hears, with the
     number of each process."""
-    players = ["LinkHut"] + (["tactus"] if scene["tactus"] else [])
-    ports = [CLICKS[name] for name in players] + (["tactus:clock"] if scene["tactus"] else [])
-    ports += ["exact:out"] if "--exact" in listens else []
-    ear = actors.ear("--events", "--tempo", "131", *listens, *ports)
-    tactus = actors.tactus(scene["tactus"], "--click", f"--clock={clock}", environment=environment) if scene["tactus"] else None
+    ear = actors.ear("--events", "--tempo", "131", *listens, *PORTS, *["exact:out"] * ("--exact" in listens))
+    tactus = actors.tactus(scene["tactus"], "--click", f"--clock={clock}", environment=environment)
     hut = driver.Peer("linkhut", environment=environment)
-    running = {**({"tactus": tactus.pid} if tactus else {}), "LinkHut": hut.ask("status")["pid"]}
-    hut.ask("enable on")
-    hut.ask(f"wait peers {len(players)} 10")
-    hut.ask("play")
-    ear.wait_for_peers(len(players))
+    running = {"tactus": tactus.pid, "LinkHut": hut.ask("status")["pid"]}
+    for line in ("enable on", "wait peers 2 10", "play"):
+        hut.ask(line)
+    ear.wait_for_peers(2)
     time.sleep(2.5)  # they measure the session's clock; then one more beat or two
     yield ear, running
-    ear.end()
-    if tactus:
-        tactus.end()
-    hut.end()
+    for each in (ear, tactus, hut):
+        each.end()
 
 
 def beat(scene: Scene) -> None:
@@ -98,21 +92,18 @@ def stall(scene: Scene) -> None:
         time.sleep(2)
         running["server"] = processes.server()
         for who in scene["victims"]:
-            if who in running:
-                ear.tell(f"section {who}_stopped")
-                time.sleep(0.5)
-                for _ in range(scene["rounds"]):
-                    os.kill(running[who], signal.SIGSTOP)
-                    time.sleep(0.06)
-                    os.kill(running[who], signal.SIGCONT)
-                    time.sleep(4.13)
-                ear.tell("report")
+            ear.tell(f"section {who}_stopped")
+            time.sleep(0.5)
+            for _ in range(scene["rounds"]):
+                os.kill(running[who], signal.SIGSTOP)
+                time.sleep(0.06)
+                os.kill(running[who], signal.SIGCONT)
+                time.sleep(4.13)
+            ear.tell("report")
 
 
 def clock(scene: Scene) -> None:
     jack_midi_clock()
-    if not scene["tactus"]:
-        return
     with ensemble(scene, clock="rolling") as (ear, _):
         for frame in (0, 100_001):
             for line, seconds in (("tempo 97", 0.0), ("halt", 1), (f"locate {frame}", 1), (f"section from_{frame}", 0.3),
