@@ -29,10 +29,11 @@ package struct AddressPattern {
 
   /// Empty: it is malformed.
   private var steps: [Step] = []
-  /// Places looked at so far: what it has cost.
+  /// Its own length, and places looked at so far: what it has cost.
   package private(set) var work = 0
 
   package init(_ pattern: String) {
+    work = pattern.utf8.count
     guard let steps = Self.steps(of: Array(pattern.utf8)), steps.count <= Self.stepLimit else { return }
     self.steps = steps
   }
@@ -58,6 +59,7 @@ package struct AddressPattern {
   /// Of the paths below `prefix` those that it matches, by their places in the list. nil: that would cost more than `limit`.
   package mutating func matches(of paths: [String], below prefix: String, atMost limit: Int) -> [Int]? {
     let common = read(prefix, from: start)
+    guard common != .zero else { return [] }
     var found: [Int] = []
     for (index, path) in paths.enumerated() {
       guard work <= limit else { return nil }
@@ -108,14 +110,15 @@ package struct AddressPattern {
         done |= 1 << UInt64(bit)
         work += 1
         let place = word * 64 + bit
-        switch steps[place] {
+        let step = steps[place]
+        switch step {
         case .run, .parts: places.insert(place + 1)
         case .depth: places.insert(place + 2)
         case .choices(let starts): places |= starts
         case .jump(let target): places.insert(target)
         case .literal, .oneOf, .end: break
         }
-        body(steps[place], place)
+        body(step, place)
       }
     }
   }

@@ -7,7 +7,7 @@ import OSC
 /// One datagram may cost `datagram` and no more; what is left of it then is refused. All of them together cost a tenth of a
 /// core at most, HTTP included.
 enum Cost {
-  static let datagram = 900
+  static let datagram = 700
   struct Share {
     let perSecond: Double
     /// What may be saved up for a burst.
@@ -37,7 +37,7 @@ enum Cost {
   /// To tell one.
   static let binding = 2
   /// Places of a pattern looked at in a microsecond.
-  static let patternSteps = 60
+  static let patternSteps = 40
 
   static func telling(_ count: Int) -> Int { 10 + count / 2 }
 

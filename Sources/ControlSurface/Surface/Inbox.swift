@@ -72,7 +72,7 @@ struct Inbox {
 
 extension Peer {
   /// Whose costs they are: this machine has many names.
-  fileprivate var host: Address { endpoint.address.isLoopback ? .loopback : endpoint.address }
+  var host: Address { endpoint.address.isLoopback ? .loopback : endpoint.address }
 }
 
 /// Whoever has cost least comes first, host by host, so that a flood waits for everybody else, from however many ports it comes; the

@@ -186,7 +186,7 @@ extension SurfaceMachine {
     comparisonDue = comparisonDue ?? now + Limits.flushInterval
     guard rates.mayBeToldOff(peer.endpoint, at: now) else { return }
     // Looked for here, where it is said: it takes longer than all the rest. Strangers are advised as one.
-    let advised = standing(of: peer) == .stranger ? .v4(0) : peer.endpoint.address
+    let advised = standing(of: peer) == .stranger ? .v4(0) : peer.host
     let refusal =
       refusal == .unknown && rates.mayBeAdvised(advised, at: now) && allowance.take(Cost.suggestion)
       ? Refusal(.unknownAddress, refusal.text + suggestion(for: address)) : refusal
