@@ -8,6 +8,7 @@ extension Timeline {
   /// the grid become the session's.
   @_noLocks @_noAllocation
   public func following(session: Timeline, at now: Micros, by map: GhostMap) -> Timeline {
+    let session = session.near(map.ghost(atHost: now))
     let running = Timeline(tempo: session.tempo, beatOrigin: beats(at: now), timeOrigin: now)
     let sessionStart = map.host(atGhost: session.time(at: .zero))
     return Timeline(
@@ -21,12 +22,15 @@ extension Timeline {
   @_noLocks @_noAllocation
   public func committing(client: Timeline, at now: Micros, by map: GhostMap) -> Timeline {
     let sessionStart = map.ghost(atHost: client.timeOrigin)
-    if beats(at: sessionStart) == .zero && client.tempo == tempo { return self }
-    let changed = Timeline(tempo: client.tempo, beatOrigin: .zero, timeOrigin: sessionStart)
-    let current = beats(at: map.ghost(atHost: now))
+    let time = map.ghost(atHost: now)
+    let current = exactBeats(at: time)
+    var changed = Timeline(tempo: client.tempo, beatOrigin: .zero, timeOrigin: sessionStart)
+    // Of a far session the client does not know how many rounds were left out.
+    if !isNear(time) { changed.beatOrigin = (current - changed.exactBeats(at: time)).wholeRounds }
+    if exactBeats(at: sessionStart) == changed.beatOrigin && client.tempo == tempo { return self }
     let lowest = beatOrigin + Beats(micros: 1)
     let origin = current > lowest ? current : lowest
-    return Timeline(tempo: client.tempo, beatOrigin: origin, timeOrigin: changed.time(at: origin))
+    return Timeline(tempo: client.tempo, beatOrigin: origin, timeOrigin: changed.exactTime(at: origin))
   }
 
   /// Moves every beat by `amount` without touching the beat origin. Committed, it moves the session's grid.

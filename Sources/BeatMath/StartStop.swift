@@ -27,7 +27,7 @@ public struct SessionStartStop: Hashable, Sendable, BitwiseCopyable {
   @_noLocks @_noAllocation
   public func client(on session: Timeline, by map: GhostMap) -> ClientStartStop {
     ClientStartStop(
-      isPlaying: isPlaying, time: map.host(atGhost: session.time(at: beats)),
+      isPlaying: isPlaying, time: map.host(atGhost: session.exactTime(at: beats)),
       timestamp: map.host(atGhost: timestamp))
   }
 }
@@ -54,7 +54,7 @@ public struct ClientStartStop: Hashable, Sendable, BitwiseCopyable {
   @_noLocks @_noAllocation
   public func session(on session: Timeline, by map: GhostMap) -> SessionStartStop {
     SessionStartStop(
-      isPlaying: isPlaying, beats: session.beats(at: map.ghost(atHost: time)),
+      isPlaying: isPlaying, beats: session.exactBeats(at: map.ghost(atHost: time)),
       timestamp: map.ghost(atHost: timestamp))
   }
 }

@@ -14,10 +14,12 @@ import LinkWire
 /// it is within the limit for all.
 ///
 /// **After anything that is believed, an honest change still fits.** A change keeps the session's beat at that moment
-/// and begins a microbeat after the old origin or later (facts: link 7.7). So the beat is limited, not the origin,
-/// and the limit grows faster than any tempo: no line that is within it ever leaves it. And how far an origin may
-/// lie ahead is counted in the line's own beats: a few microseconds later the lead has shrunk by the microbeat that the next
-/// change needs, whatever its tempo.
+/// and begins a microbeat after the old origin or later (facts: link 7.7). So the limit on both grows faster than any
+/// tempo: no line that is within it ever leaves it. And how far an origin may lie ahead is counted in the line's own
+/// beats: a few microseconds later the lead has shrunk by the microbeat that the next change needs, whatever its tempo.
+///
+/// **What the reference's peers can go on from, ours can, too**, or they would be parted for good: the limits are those
+/// of the numbers themselves.
 enum Belief {
   // MARK: Time
 
@@ -33,24 +35,24 @@ enum Belief {
   static func isPossible(_ timeline: Timeline) -> Bool {
     let tempo = timeline.tempo.beatsPerMinute
     return tempo > 0 && tempo.isFinite && isPossible(timeline.beatOrigin)
-      && timeline.timeOrigin >= -Limits.timelineSlack
-      && timeline.timeOrigin <= Limits.farthestTime + Tempo(Tempo.lowest).micros(in: Limits.timelineLead)
   }
 
   /// Whether it can be believed now, in the session's time.
   static func isPlausible(_ timeline: Timeline, at now: Micros) -> Bool {
     guard isPossible(timeline) else { return false }
-    let beat = timeline.clamped.beats(at: now)
-    return timeline.beatOrigin - beat <= Limits.timelineLead
-      && beat <= farthestBeat(at: now) && beat >= -Limits.farthestBeat
+    let farthest = farthestBeat(at: now)
+    let beat = timeline.clamped.exactBeats(at: now)
+    let (lead, overflows) = timeline.beatOrigin.micros.subtractingReportingOverflow(beat.micros)
+    return timeline.beatOrigin <= farthest && beat <= farthest && beat >= -Limits.farthestBeat
+      && !overflows && lead <= Limits.timelineLead.micros
   }
 
   private static func farthestBeat(at now: Micros) -> Beats {
-    Limits.farthestBeat + Limits.horizonTempo.beats(in: now + Limits.timelineSlack)
+    Limits.farthestBeat + Limits.horizonTempo.beats(in: now)
   }
 
   private static func isPossible(_ beat: Beats) -> Bool {
-    beat >= -Limits.farthestBeat && beat <= farthestBeat(at: Limits.farthestTime) + Limits.timelineLead
+    beat >= -Limits.farthestBeat && beat <= farthestBeat(at: Limits.farthestTime)
   }
 
   /// The one that begins later wins (facts: link 7.3). Two that begin in the same microbeat, and both were set

@@ -53,20 +53,15 @@ public enum Limits {
   public static var formerNodes: Int { 8 }
   /// No session is older: three years. Who has been in one for so long begins a new one.
   public static var farthestTime: Micros { Micros(100_000_000_000_000) }
-  /// No session begins at a beat farther from zero: thirty years at 120 BPM, since a session that carries on another
-  /// carries on its beats. With what three years at `horizonTempo` add, all arithmetic is exact to a few microseconds.
-  public static var farthestBeat: Beats { Beats(micros: 2_000_000_000_000_000) }
+  /// No beat is farther from zero: what 64 bits hold, without what three years at `horizonTempo` add.
+  public static var farthestBeat: Beats { Beats(micros: .max - 1 << 51) }
   /// The limit on beats grows at this tempo, which is above the highest, so that nothing that was within it leaves it.
   static var horizonTempo: Tempo { Tempo(1_000) }
-  /// A session of our own that would begin farther from zero begins that many rounds nearer to it. A round is a whole
-  /// number of bars of any length up to sixteen beats.
+  /// A session of our own that would begin farther from zero begins that many rounds nearer to it.
   public static var beatsCarriedOn: Beats { Beats(micros: 100_000_000_000_000) }
-  static var round: Beats { Beats(micros: 720_720_000_000) }
-  /// A timeline begins where it was changed, give or take a shift of the grid by half a quantum: not longer than this
-  /// before the session's beginning...
-  public static var timelineSlack: Micros { Micros(120_000_000) }
-  /// ...and not farther ahead of the session's beat.
-  public static var timelineLead: Beats { Beats(64) }
+  /// A timeline begins where it was changed, or as far ahead of the session's beat as somebody says; not farther than
+  /// has a time in 64 bits at the lowest tempo.
+  public static var timelineLead: Beats { Beats(micros: 1 << 61) }
   /// A start or stop is stamped with the session's time; one from farther ahead would bar all later ones.
   public static var startStopLead: Micros { Micros(5_000_000) }
   /// How much sooner than the reference does we measure our session again, at random.
@@ -75,6 +70,8 @@ public enum Limits {
   public static var comparisonSpacing: Micros { Micros(2_000_000) }
   /// After a failure, it is tried again so soon; the reference waits for its next turn, and drifts.
   public static var remeasureRetry: Micros { Micros(5_000_000) }
+  /// Two readings of our session's clock that differ by more are of two clocks: more than a poor network makes of one.
+  public static var clockTolerance: Micros { Micros(50_000) }
   /// A session that stays beside ours although one of the two should have yielded is measured again after this
   /// long, and up to twice as long, so that two peers do not do it together.
   public static var reconsiderPeriod: Micros { Micros(3_000_000) }

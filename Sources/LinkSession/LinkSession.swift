@@ -66,6 +66,9 @@ public struct LinkSession: Sendable {
   /// Who told us the session's time when we joined it, while it is there. Wherever the founder is, the way to it leads
   /// by there: so along a chain of wires everybody follows the founder's clock.
   var guide: NodeID?
+  /// Who told us our session's time last, while it is there; and whether it left, and nobody told us since.
+  var source: NodeID?
+  var isSourceLost = false
   var nextRemeasurement: Micros?
   /// Not before this is the clock of a member asked that says something implausible.
   var nextComparison = Micros.zero

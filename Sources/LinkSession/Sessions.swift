@@ -84,7 +84,7 @@ extension LinkSession {
     counters.measurementsDone += 1
     let time = map.ghost(atHost: now)
     if target == session {
-      if let said = done.disputed, !Belief.isPlausible(said, at: time) {
+      if let said = done.disputed, time < ghost.ghost(atHost: now) || !Belief.isPlausible(said, at: time) {
         counters.implausible += 1
         peers.avoid(node, until: uptime.now + Rules.remeasurePeriod)
         return
@@ -98,6 +98,10 @@ extension LinkSession {
       }
       peers.forgive(session)
       isClockDoubted = false
+      source = node
+      isSourceLost = false
+      // One of the two is wrong, or was. It may be the new one.
+      if abs((time - ghost.ghost(atHost: now)).count) > Limits.clockTolerance.count { remeasureSoon() }
       apply(timeline, map)
       isBroadcastDue = true
     } else if others[target] != nil {
@@ -126,7 +130,7 @@ extension LinkSession {
     if target == session {
       // Next time somebody else is asked, if there is anybody. If there is not, our clock is as good as any.
       if let node { peers.avoid(node) }
-      if hasAskedAll(target) { isClockDoubted = false }
+      if hasAskedAll(target) { (isClockDoubted, isSourceLost) = (false, false) }
       let retry = uptime.now + (isClockDoubted ? Rules.pingTimeout : Limits.remeasureRetry)
       nextRemeasurement = nextRemeasurement.map { $0 < retry ? $0 : retry }
     } else {
@@ -153,6 +157,8 @@ extension LinkSession {
     // What was not believed of another session is news in ours as soon as it can be.
     peers.expect(new, in: target)
     guide = node
+    source = node
+    isSourceLost = false
     apply(new, map)
     revision += 1
     isBroadcastDue = true
@@ -168,12 +174,17 @@ extension LinkSession {
   }
 
   mutating func remeasure() {
+    if let gone = source, !peers.announces(gone, session) {
+      source = nil
+      isSourceLost = true
+      remeasureSoon()
+    }
     guard let due = nextRemeasurement, due <= uptime.now else { return }
     scheduleRemeasurement()
     if let gone = guide, !peers.announces(gone, session) { guide = nil }
     // Alone there is nobody to doubt by.
     if peers.members(of: session) == 0 { isClockDoubted = false }
-    if isClockDoubted || !isReference { measure(session) }
+    if isClockDoubted || isSourceLost || !isReference { measure(session) }
   }
 
   /// A member of our session says what can't be by our clock. Either its clock is ahead of ours, because one of us was lied
@@ -193,6 +204,12 @@ extension LinkSession {
     nextRemeasurement =
       uptime.now + Rules.remeasurePeriod
       - Micros(Int64.random(in: 0...Limits.remeasureSpread.count, using: &dice))
+  }
+
+  /// Not all at the same moment, lest they swap clocks.
+  private mutating func remeasureSoon() {
+    let soon = uptime.now + Micros(Int64.random(in: 0...Limits.remeasureRetry.count, using: &dice))
+    nextRemeasurement = min(soon, nextRemeasurement ?? soon)
   }
 
   mutating func doubtClock() {
@@ -245,9 +262,9 @@ extension LinkSession {
     counters.resets += 1
     remember(node)
     node = NodeID(using: &dice)
-    var beatsNow = timeline.beats(at: ghost.ghost(atHost: now))
+    var beatsNow = timeline.exactBeats(at: ghost.ghost(atHost: now))
     if beatsNow > Limits.beatsCarriedOn || beatsNow < -Limits.beatsCarriedOn {
-      beatsNow = Beats(micros: beatsNow.micros % Limits.round.micros)
+      beatsNow = Beats(micros: beatsNow.micros % Timeline.round.micros)
     }
     if formerSessions.count == Limits.formerNodes { formerSessions.removeFirst() }
     formerSessions.append(session)
@@ -256,6 +273,8 @@ extension LinkSession {
     measurements.removeAll()
     peers.clear()
     guide = nil
+    source = nil
+    isSourceLost = false
     isClockDoubted = false
     nextRemeasurement = nil
     startStop = .unset

@@ -144,14 +144,15 @@ extension Attacker {
     let tempo = either([60_060, 60_059, 60_000, 500_000, 3_000_000, 3_000_001, 1, .max >> 8])
     let time = either([
       0, session.time, near(session.time), near(session.time &+ 120_000_000), near(-120_000_000),
-      near(session.time &+ 64 &* min(tempo, 3_000_000)), near(100_000_000_000_000), .max, .min,
+      near(session.time &+ 64 &* min(tempo, 3_000_000)), near(100_000_000_000_000), near(1 << 62), .max, .min,
     ])
-    let growth = (session.time &+ 120_000_000) / 60_000 &* 1_000_000
-    let farthest = 2_000_000_000_000_000 &+ growth
+    let farthest = .max - 1 << 51 &+ session.time / 60_000 &* 1_000_000
     let beat = either([
-      near(farthest), near(2_000_000_000_000_000), near(4_000_000_000_000_000), near(-2_000_000_000_000_000),
+      near(farthest), near(.max - 1 << 51), near(.max - 1 << 52), near(1 << 62), near(1 << 54),
+      near(-(1 << 62)),
       near(farthest &- (session.time &- time) / 60_060 &* 1_000_000), near(session.beat),
-      near(session.beat &+ 64_000_000), near(session.snapshot.sessionTimeline.beatOrigin.micros), .max, .min,
+      near(session.beat &+ 64_000_000), near(session.beat &+ 1 << 61),
+      near(session.snapshot.sessionTimeline.beatOrigin.micros), .max, .min,
     ])
     return Timeline(
       tempo: Tempo(microsPerBeat: tempo), beatOrigin: Beats(micros: beat), timeOrigin: Micros(time))
@@ -162,7 +163,7 @@ extension Attacker {
       session.time, near(session.time &+ 5_000_000), near(100_000_000_000_000), -100_000_000_000_000, .max,
       .min,
     ])
-    let beat = either([session.beat, near(2_000_000_000_000_000), -2_000_000_000_000_000, .max, .min])
+    let beat = either([session.beat, near(.max - 1 << 51), -1 << 62, .max, .min])
     return SessionStartStop(isPlaying: dice.chance(0.5), beats: Beats(micros: beat), timestamp: Micros(stamp))
   }
 

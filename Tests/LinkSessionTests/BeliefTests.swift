@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test func aTimelineAtTheFarEndOfBeatsLeavesRoomForHonestChanges() {
-    for beat in [4_000_000_000_000_000, 2_000_000_000_000_000, 1_999_999_999_999_999] as [Int64] {
+    for beat in [.max, .max - 1 << 51, .max - 1 << 51 + 1, 1 << 62, 1 << 54] as [Int64] {
       for tempo in [20.0, 120, 999] {
         var bench = Bench(tempo: 130)
         bench.wait(1_000_000)
@@ -46,13 +46,13 @@ import Testing
     }
     for tempo in [20.0, 120, 999] {
       for age in [1_000, 3_600_000_000] as [Int64] {
-        for origin in [-119_000_000, 0, age, age + 3_000_000, age + 100_000_000] {
+        for origin in [-1 << 61, -119_000_000, 0, age, age + 100_000_000, 1 << 58, 1 << 62] {
           func timeline(_ beat: Int64) -> Timeline {
             Timeline(
               tempo: Tempo(microsPerBeat: Tempo(tempo).microsPerBeat), beatOrigin: Beats(micros: beat),
               timeOrigin: Micros(origin))
           }
-          var (low, high) = (Int64(1_000_000_000), Int64.max / 2)
+          var (low, high) = (Int64(1_000_000_000), Int64.max)
           while high - low > 1 {
             let middle = low + (high - low) / 2
             if isTaken(timeline(middle), after: age) != nil { low = middle } else { high = middle }
@@ -205,7 +205,7 @@ import Testing
     bench.answerPings(as: founder)
     var lost = Stranger(3, session: 7)
     lost.ghost.intercept = founder.ghost.intercept + Micros(1_000_000)
-    lost.state.timeline.beatOrigin = Beats(micros: 3_000_000_000_000_000)
+    lost.state.timeline.beatOrigin = Beats(micros: .max - 1 << 50)
     for _ in 0..<20 {
       bench.meet(founder)
       bench.meet(lost)
@@ -222,8 +222,8 @@ import Testing
     let founder = Stranger(7)
     var ahead = Stranger(8, session: 7)
     let beat = founder.state.timeline.beats(at: founder.ghost.ghost(atHost: bench.now))
-    ahead.state.timeline.beatOrigin = beat + Beats(64) + Beats(micros: 1_000_000)
-    ahead.state.timeline.timeOrigin = founder.state.timeline.time(at: ahead.state.timeline.beatOrigin)
+    ahead.state.timeline.beatOrigin = beat + Beats(micros: 1 << 61) + Beats(micros: 1_000_000)
+    ahead.state.timeline.timeOrigin = founder.state.timeline.exactTime(at: ahead.state.timeline.beatOrigin)
     bench.meet(founder)
     bench.meet(ahead)
     bench.answerPings(as: founder)
@@ -231,5 +231,46 @@ import Testing
     bench.wait(1_000_000)
     bench.meet(ahead)
     #expect(bench.machine.timeline.beatOrigin == ahead.state.timeline.beatOrigin)
+  }
+
+  /// Mostly it was a liar.
+  @Test func whenWhoToldUsTheTimeLeavesAnotherIsAskedSoon() {
+    var bench = Bench()
+    let founder = Stranger(7)
+    let member = Stranger(9, session: 7)
+    bench.meet(founder)
+    bench.answerPings(as: founder)
+    bench.meet(member)
+    _ = bench.takeSent()
+    bench.hear(founder.byeBye, from: founder.source)
+    for _ in 0..<24 {
+      bench.wait(250_000)
+      bench.meet(member)
+    }
+    #expect(
+      bench.takeSent().contains { $0.ping != nil && $0.destination == .endpoint(member.state.measurement!) })
+  }
+
+  @Test func aClockThatJumpedIsMeasuredOnceMoreSoon() {
+    var bench = Bench()
+    let founder = Stranger(7)
+    bench.meet(founder)
+    bench.answerPings(as: founder)
+    var liar = founder
+    liar.ghost.intercept = founder.ghost.intercept + Micros(3_600_000_000)
+    var turns = 0
+    while bench.machine.ghost != liar.ghost && turns < 130 {
+      bench.wait(250_000, answering: liar)
+      bench.meet(founder)
+      bench.answerPings(as: liar)
+      turns += 1
+    }
+    #expect(bench.machine.ghost == liar.ghost)
+    for _ in 0..<24 {
+      bench.wait(250_000, answering: founder)
+      bench.meet(founder)
+      bench.answerPings(as: founder)
+    }
+    #expect(bench.machine.ghost == founder.ghost)
   }
 }

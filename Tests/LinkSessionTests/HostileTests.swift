@@ -103,9 +103,9 @@ import Testing
       Timeline(tempo: Tempo(120), beatOrigin: Beats(micros: .min), timeOrigin: .zero),
       Timeline(tempo: Tempo(120), beatOrigin: Beats(1), timeOrigin: Micros(.max)),
       Timeline(tempo: Tempo(120), beatOrigin: Beats(1), timeOrigin: Micros(.min)),
-      Timeline(tempo: Tempo(120), beatOrigin: Beats(4_000_000_001), timeOrigin: .zero),
-      Timeline(tempo: Tempo(120), beatOrigin: Beats(1), timeOrigin: Micros(121_000_000)),
-      Timeline(tempo: Tempo(120), beatOrigin: Beats(1), timeOrigin: Micros(-121_000_000)),
+      // What is left of 64 bits would not last for three years.
+      Timeline(tempo: Tempo(120), beatOrigin: Beats(micros: .max - 1 << 50), timeOrigin: .zero),
+      Timeline(tempo: Tempo(20), beatOrigin: Beats(1), timeOrigin: Micros(.max / 4 * 3 + 1 << 60)),
     ]
     for timeline in absurd {
       var bench = Bench(at: now)

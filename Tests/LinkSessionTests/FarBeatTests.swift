@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkWire
+import Testing
+
+@testable import LinkSession
+
+/// The reference's peers go on from any beat that somebody says; ours must, too, and hear it where it is.
+@Suite struct FarBeatTests {
+  static let origins: [Int64] = [1 << 50, 1 << 54, 1 << 60, 1 << 62, .max - 1 << 52, -1 << 62]
+
+  /// Microbeats from a line, without the code under test.
+  private func beat(of line: Timeline, at time: Micros) -> Int64 {
+    let elapsed = Int128(time.count) - Int128(line.timeOrigin.count)
+    return Int64(Int128(line.beatOrigin.micros) + elapsed * 1_000_000 / Int128(line.tempo.microsPerBeat))
+  }
+
+  private func expectHeard(_ line: Timeline, by bench: Bench, _ comment: Comment) {
+    #expect(bench.machine.timeline == line, comment)
+    for later in [0, 1_234_567, 60_000_000] as [Int64] {
+      let host = bench.now + Micros(later)
+      for quantum in [1, 3, 4, 16] as [Int64] {
+        let exact = beat(of: line, at: bench.machine.ghost.ghost(atHost: host))
+        let heard = Beats(bench.snapshot.state.phase(at: host, quantum: Double(quantum))).micros
+        var apart = (heard - exact % (quantum * 1_000_000)) % (quantum * 1_000_000)
+        if apart < 0 { apart += quantum * 1_000_000 }
+        #expect(apart <= 20 || apart >= quantum * 1_000_000 - 20, "\(comment): \(apart) of \(quantum)")
+      }
+    }
+  }
+
+  /// By the reference's rule (facts: link 7.7).
+  private func change(of line: Timeline, toMicrosPerBeat tempo: Int64, at time: Micros) -> Timeline {
+    let current = beat(of: line, at: time)
+    let origin = max(current, line.beatOrigin.micros + 1)
+    let ahead = Int128(origin - current) * Int128(tempo) / 1_000_000
+    return Timeline(
+      tempo: Tempo(microsPerBeat: tempo), beatOrigin: Beats(micros: origin),
+      timeOrigin: time + Micros(Int64(ahead)))
+  }
+
+  private func meeting(_ line: Timeline) -> (Bench, Stranger) {
+    var bench = Bench(tempo: 130)
+    bench.handle(.enableStartStopSync(true))
+    bench.wait(3_000_000)
+    var stranger = Stranger(7, memberOf: bench)
+    // Told before, so that any beat may win.
+    if line.beatOrigin < .zero {
+      stranger.state.session = NodeID(rawValue: 7)
+      stranger.ghost.intercept = stranger.ghost.intercept + Micros(1_000_000_000)
+    }
+    stranger.state.timeline = line
+    bench.meet(stranger)
+    bench.answerPings(as: stranger)
+    return (bench, stranger)
+  }
+
+  private func expectToFollowAndLead(_ line: Timeline, _ comment: Comment) {
+    var (bench, stranger) = meeting(line)
+    expectHeard(line, by: bench, comment)
+    for tempo in [3_000_000, 60_061, 500_000] as [Int64] {
+      bench.wait(250_000, answering: stranger)
+      stranger.state.timeline = change(
+        of: bench.machine.timeline, toMicrosPerBeat: tempo, at: bench.machine.ghost.ghost(atHost: bench.now))
+      bench.meet(stranger)
+      expectHeard(stranger.state.timeline, by: bench, "\(comment), theirs of \(tempo)")
+      bench.wait(250_000, answering: stranger)
+      let before = bench.machine.timeline
+      let time = bench.machine.ghost.ghost(atHost: bench.now)
+      _ = bench.takeSent()
+      bench.commitTempo(97)
+      bench.wait(100_000, answering: stranger)
+      guard let said = bench.takeAlives().last?.timeline else {
+        Issue.record("\(comment): nothing said")
+        return
+      }
+      #expect(said.tempo.microsPerBeat == 618_557, comment)
+      #expect(said.beatOrigin > before.beatOrigin, comment)
+      #expect(abs(beat(of: said, at: time) - beat(of: before, at: time)) <= 20, comment)
+      expectHeard(bench.machine.timeline, by: bench, "\(comment), ours")
+      stranger.state.timeline = said
+      bench.meet(stranger)
+    }
+  }
+
+  @Test(arguments: origins)
+  func aBeatHoweverFarIsFollowedAndHeardWhereItIs(origin: Int64) {
+    for tempo in [60_061, 500_000, 3_000_000] as [Int64] {
+      let line = Timeline(
+        tempo: Tempo(microsPerBeat: tempo), beatOrigin: Beats(micros: origin), timeOrigin: Micros(2_000_000))
+      expectToFollowAndLead(line, "from \(origin) at \(tempo)")
+    }
+  }
+
+  /// The line begins far ahead of the beat that is heard.
+  @Test(arguments: [1 << 40, 1 << 50, 1 << 58, 1 << 61] as [Int64])
+  func aLineHoweverFarAheadItBeginsIsFollowedAndHeardWhereItIs(lead: Int64) {
+    let line = Timeline(
+      tempo: Tempo(microsPerBeat: 500_000), beatOrigin: Beats(micros: lead),
+      timeOrigin: Micros(1_000_000 + lead / 2))
+    expectToFollowAndLead(line, "\(lead) ahead")
+  }
+
+  @Test(arguments: origins.filter { $0 > 0 })
+  func aStartAtAFarBeatIsAtItsTime(origin: Int64) {
+    let line = Timeline(
+      tempo: Tempo(microsPerBeat: 500_000), beatOrigin: Beats(micros: origin), timeOrigin: Micros(2_000_000))
+    var (bench, stranger) = meeting(line)
+    let time = bench.machine.ghost.ghost(atHost: bench.now)
+    stranger.state.startStop = SessionStartStop(
+      isPlaying: true, beats: Beats(micros: beat(of: line, at: time) + 8_000_000), timestamp: time)
+    bench.meet(stranger)
+    #expect(bench.snapshot.state.isPlaying)
+    #expect(bench.snapshot.state.timeOfPlaying == bench.now + Micros(4_000_000))
+    bench.wait(250_000)
+    _ = bench.takeSent()
+    bench.commitPlaying(false)
+    let now = beat(of: line, at: bench.machine.ghost.ghost(atHost: bench.now))
+    bench.wait(100_000)
+    #expect(bench.takeAlives().last.map { abs($0.startStop.beats.micros - now) <= 2 } == true)
+  }
+}
