@@ -236,6 +236,16 @@ struct DispatchTests {
     #expect(desk.program.state.tempo == Tempo(120))
   }
 
+  @Test("A blob is refused with an error by whoever answers, too", arguments: ["ping", "query"])
+  func blob(verb: String) {
+    var desk = Desk()
+    let address = LibloCodec.encode(Message("/tactus/\(verb)")).dropLast(4)
+    desk.send(bytes: address + Array(",b\0\0".utf8) + [0, 0, 0, 4, 1, 2, 3, 4])
+    #expect(desk.sent.count == 1 && desk.errors == ["\(verb): text, not an argument of type b"])
+    desk.send("/tactus/launch", .impulse)
+    #expect(desk.errors.last == "launch: one of now, beat, bar, not impulse")
+  }
+
   @Test("Neighbours' addresses work: klick, Ardour, jack_transport_link, and set_x")
   func aliases() {
     var desk = Desk()

@@ -75,10 +75,9 @@ public enum Parameter: Sendable {
       if case .string(let text) = argument, let index = words.firstIndex(of: text.lowercased()) {
         return .word(index)
       }
-      if case .string(let text) = argument, Double(text) == nil {
+      guard let number = argument.number?.rounded() else {
         throw .type("one of \(allowed), not \(argument.words)")
       }
-      let number = try number(argument).rounded()
       guard number >= 0, number < Double(words.count) else {
         throw .range("one of \(allowed), not \(brief(number))")
       }

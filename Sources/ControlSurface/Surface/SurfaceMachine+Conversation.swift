@@ -7,6 +7,9 @@ extension SurfaceMachine {
   mutating func obey(
     _ verb: Verb, _ arguments: [Argument], from peer: Peer, dialect: Dialect
   ) throws(Refusal) {
+    if verb == .ping || verb == .query, let strange = arguments.first(where: { !$0.isSendable }) {
+      throw .type("text, not \(strange.words)")
+    }
     switch verb {
     case .ping: pong(arguments, to: peer, dialect: dialect)
     case .query: try query(arguments, from: peer)
