@@ -2,6 +2,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import PackageDescription
 
+/// In debug, too: only so the compiler follows what the audio thread calls from file to file, unmarked.
+let asAWhole: [SwiftSetting] = [
+  .unsafeFlags(["-disable-batch-mode", "-whole-module-optimization", "-num-threads", "2"])
+]
+
 let package = Package(
   name: "tactus",
   products: [
@@ -15,15 +20,10 @@ let package = Package(
     .target(name: "Linux", dependencies: ["Addresses", "BeatMath"]),
     .target(
       name: "Handoff", swiftSettings: [.strictMemorySafety(), .treatAllWarnings(as: .error)]),
-    .target(name: "Choices", dependencies: ["BeatMath"]),
-    // As a whole in debug, too: only so the compiler follows what the audio thread calls from file to file, unmarked.
-    .target(
-      name: "HostSync", dependencies: ["BeatMath", "Choices"],
-      swiftSettings: [
-        .unsafeFlags(["-disable-batch-mode", "-whole-module-optimization", "-num-threads", "2"])
-      ]),
+    .target(name: "Choices", dependencies: ["BeatMath"], swiftSettings: asAWhole),
+    .target(name: "HostSync", dependencies: ["BeatMath", "Choices"], swiftSettings: asAWhole),
     .systemLibrary(name: "CSndfile", pkgConfig: "sndfile", providers: [.apt(["libsndfile1-dev"])]),
-    .target(name: "ClickSounds", dependencies: ["CSndfile", "HostSync"]),
+    .target(name: "ClickSounds", dependencies: ["CSndfile", "Choices", "HostSync"]),
     // Where the review of every C call on the audio thread happens: Sources/CJACK/shim.h.
     .systemLibrary(name: "CJACK", pkgConfig: "jack", providers: [.apt(["libjack-jackd2-dev"])]),
     .target(
@@ -54,13 +54,17 @@ let package = Package(
     .target(name: "NSMClient", dependencies: ["BeatMath", "Linux", "OSC"]),
     .target(name: "TerminalView", dependencies: ["BeatMath", "Choices", "ControlSurface"]),
     // Writes the layouts for tablets and phones (tools/layouts).
-    .executableTarget(name: "Layouts", dependencies: ["ClickSounds", "ControlSurface"]),
+    .executableTarget(name: "Layouts", dependencies: ["ControlSurface"]),
     // The reference implementation, for comparison in tests only; empty without Debian's ableton-link-dev.
     .target(
       name: "LinkOracle", path: "Tests/LinkOracle",
       cxxSettings: [.define("LINK_PLATFORM_LINUX", to: "1")]),
     .testTarget(name: "TidyTests", dependencies: ["TestSupport"]),
-    .testTarget(name: "TactusTests", dependencies: ["Choices", "JSON5", "TestSupport", "tactus"]),
+    .testTarget(
+      name: "TactusTests",
+      dependencies: [
+        "BeatMath", "Choices", "ControlSurface", "JSON5", "MIDIControl", "OSC", "TestSupport", "tactus",
+      ]),
     .testTarget(name: "JSON5Tests", dependencies: ["JSON5", "TestSupport"]),
     .target(name: "TestSupport", path: "Tests/TestSupport"),
     .testTarget(name: "LabTests", dependencies: ["TestSupport"]),
@@ -75,7 +79,8 @@ let package = Package(
       name: "ConformanceTests", dependencies: ["TestSupport", "tactus"], path: "Tests/Conformance"),
     .testTarget(name: "EnduranceTests", dependencies: ["TestSupport"]),
     .testTarget(
-      name: "ClickSoundsTests", dependencies: ["CSndfile", "ClickSounds", "HostSync", "TestSupport"]),
+      name: "ClickSoundsTests",
+      dependencies: ["CSndfile", "Choices", "ClickSounds", "HostSync", "TestSupport"]),
     .testTarget(name: "MIDIControlTests", dependencies: ["MIDIControl"]),
     .testTarget(name: "HandoffTests", dependencies: ["Handoff"]),
     .testTarget(

@@ -9,11 +9,14 @@ public import BeatMath
 public struct Settings: Hashable, Sendable, BitwiseCopyable {
   public var meter = Meter()
   /// Beats after which the session's grid repeats, for launches and for bars while nothing rolls. Not the meter.
+  /// Whole; 0: none.
   public var quantum = 4.0
   public var click = ClickSettings()
   public var clock = ClockSettings()
   public var pulse = PulseSettings()
-  public var offsets = Offsets()
+  /// Added to the time at which a port is heard. Positive: what leaves here is heard later than JACK's latencies say (an
+  /// amplifier across the stage, an unreported converter), so it is sent earlier. nil: as the port that it follows.
+  public var offsets = PerPort<Micros?>(repeating: Micros(0))
   public var launch = LaunchSettings()
   /// What a stop that we are asked for waits for.
   public var stop = LaunchMoment.now
@@ -31,7 +34,18 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
   public var records = false
 
   @_noLocks @_noAllocation
-  public init() {}
+  public init() {
+    offsets[.click2] = nil
+    offsets[.run] = nil
+  }
+
+  /// The offset that holds for this port.
+  @_noLocks @_noAllocation
+  public func offset(of port: Port) -> Micros {
+    if let own = offsets[port] { return own }
+    guard let leader = port.follows, let its = offsets[leader] else { return Micros(0) }
+    return its
+  }
 }
 
 /// Who says what beat it is.
@@ -70,37 +84,29 @@ public struct Meter: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-/// Added to the time at which a port is heard. Positive: what leaves here is heard later than JACK's latencies
-/// say (an amplifier across the stage, an unreported converter), so it is sent earlier.
-public struct Offsets: Hashable, Sendable, BitwiseCopyable {
-  public var click1 = Micros(0)
-  public var click2 = Micros(0)
-  public var clock = Micros(0)
-  public var pulse = Micros(0)
-  public var run = Micros(0)
-  /// For other clients: their bar and beat, and their launch.
-  public var transport = Micros(0)
-
-  @_noLocks @_noAllocation
-  public init() {}
-
-  @_noLocks @_noAllocation
-  public static func == (left: Offsets, right: Offsets) -> Bool {
-    left.click1 == right.click1 && left.click2 == right.click2 && left.clock == right.clock
-      && left.pulse == right.pulse && left.run == right.run && left.transport == right.transport
-  }
-}
-
-/// When a click that is on sounds.
-public enum ClickWhen: UInt8, Sendable, BitwiseCopyable {
+/// When a click or a clock that is on runs.
+public enum RunsWhen: UInt8, Sendable, BitwiseCopyable {
   /// Follows the session whether the transport rolls or not.
   case always
   case rolling
 }
 
+/// The sounds that need no file.
+public enum ClickSound: UInt8, Sendable, BitwiseCopyable {
+  /// Two sine tones, a fourth apart.
+  case beep
+  /// A wood block.
+  case wood
+  /// A short burst of noise, as an old sequencer's rim.
+  case tick
+  /// A cowbell: two detuned tones.
+  case bell
+}
+
 public struct ClickSettings: Hashable, Sendable, BitwiseCopyable {
   public var isOn = false
-  public var when = ClickWhen.always
+  public var when = RunsWhen.always
+  public var sound = ClickSound.beep
   /// Linear; 0...8.
   public var gain: Float = 0.5
   /// Clicks per beat, 1...8.
@@ -116,8 +122,8 @@ public struct ClickSettings: Hashable, Sendable, BitwiseCopyable {
 
 public struct ClockSettings: Hashable, Sendable, BitwiseCopyable {
   public var isOn = true
-  /// Keeps the clocks running while the transport stands, so that hardware stays locked.
-  public var runsWhileStopped = false
+  /// Always: the clocks run while the transport stands, too, so that hardware stays locked.
+  public var when = RunsWhen.rolling
   /// What a receiver gets between a song position and Continue, if the grid leaves room for it.
   public var settle = Micros(100_000)
 
@@ -147,8 +153,8 @@ public enum PulseRate: UInt8, Sendable, BitwiseCopyable {
 public struct PulseSettings: Hashable, Sendable, BitwiseCopyable {
   public var isOn = true
   public var rate = PulseRate.one
-  /// Follows the session whether the transport rolls or not; `run` says which.
-  public var runsWhileStopped = true
+  /// Always: it follows the session whether the transport rolls or not; `run` says which.
+  public var when = RunsWhen.always
 
   @_noLocks @_noAllocation
   public init() {}

@@ -8,16 +8,4 @@
 // One invariant: a sound begins with its first frame. Nothing is faded in, so the frame at which HostSync starts a
 // sound is the frame at which it is heard.
 //
-// Way in: `RenderedBank`, made from a `BuiltInSound` and, in the place of any of its three sounds, a `SoundFile`.
-
-/// The sounds that need no file.
-public enum BuiltInSound: String, CaseIterable, Sendable {
-  /// Two sine tones, a fourth apart.
-  case beep
-  /// A wood block.
-  case wood
-  /// A short burst of noise, as an old sequencer's rim.
-  case tick
-  /// A cowbell: two detuned tones.
-  case bell
-}
+// Way in: `RenderedBank`, made from a `ClickSound` and, in the place of any of its three sounds, a `SoundFile`.

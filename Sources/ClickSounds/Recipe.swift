@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Choices
 import Glibc
 
 /// How a sound is made: tones that die away, and noise.
@@ -39,7 +40,7 @@ struct Recipe {
   }
 }
 
-extension BuiltInSound {
+extension ClickSound {
   /// The three loudnesses of a click. An accent is higher, a subdivision softer.
   var recipes: (accent: Recipe, beat: Recipe, subdivision: Recipe) {
     (recipe(pitch: 1.5, level: 0.9), recipe(pitch: 1, level: 0.7), recipe(pitch: 1, level: 0.35))

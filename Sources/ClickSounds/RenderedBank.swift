@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+public import Choices
 public import HostSync
 
 /// Three sounds in memory that does not move. Keep it until `Report.oldestBank` has passed its number: the audio
@@ -10,7 +11,7 @@ public final class RenderedBank: Sendable {
 
   /// `number` grows with each bank that is published. A file takes the place of its built-in sound.
   public convenience init(
-    _ sound: BuiltInSound, files: SoundFiles = SoundFiles(), sampleRate: Int, number: UInt32
+    _ sound: ClickSound, files: SoundFiles = SoundFiles(), sampleRate: Int, number: UInt32
   ) {
     let recipes = sound.recipes
     let rate = max(1, sampleRate)

@@ -10,7 +10,9 @@ public struct Cycle: BitwiseCopyable {
   public var sampleRate: UInt32
   public var times: RawTimes
   public var transport: Transport
-  public var latencies: Latencies
+  /// Frames from frame 0 of this cycle's buffer until it is heard, for each port (playback latency), with the rule for MIDI ports
+  /// already applied (facts: jack 9). Of `control`: how long ago what comes in was sent (capture latency).
+  public var latencies: PerPort<UInt32>
   /// From JACK's clock to Link's.
   public var clock: ClockMap
   /// Published by the network thread; its timeline is in Link's host time. Only `Freeze` may look.
@@ -24,7 +26,7 @@ public struct Cycle: BitwiseCopyable {
 
   @_noLocks @_noAllocation
   public init(
-    frames: UInt32, sampleRate: UInt32, times: RawTimes, transport: Transport, latencies: Latencies,
+    frames: UInt32, sampleRate: UInt32, times: RawTimes, transport: Transport, latencies: PerPort<UInt32>,
     clock: ClockMap, session: SessionState, settings: Settings, sounds: SoundBank,
     isFreewheeling: Bool = false, relocation: Relocation = Relocation()
   ) {
@@ -103,40 +105,5 @@ public struct RawTimes: Sendable, BitwiseCopyable {
     self.currentMicros = currentMicros
     self.nextMicros = nextMicros
     self.xruns = xruns
-  }
-}
-
-/// Frames from frame 0 of this cycle's buffer until it is heard, for each port (playback latency), with the rule
-/// for MIDI ports already applied (facts: jack 9).
-public struct Latencies: Hashable, Sendable, BitwiseCopyable {
-  public var click1: UInt32
-  public var click2: UInt32
-  public var clock: UInt32
-  public var pulse: UInt32
-  public var run: UInt32
-  /// Of the physical outputs, through which other clients are heard.
-  public var physical: UInt32
-  /// Of what comes in through `control`: how long ago it was sent (capture latency).
-  public var control: UInt32
-
-  @_noLocks @_noAllocation
-  public init(
-    click1: UInt32 = 0, click2: UInt32 = 0, clock: UInt32 = 0, pulse: UInt32 = 0, run: UInt32 = 0,
-    physical: UInt32 = 0, control: UInt32 = 0
-  ) {
-    self.click1 = click1
-    self.click2 = click2
-    self.clock = clock
-    self.pulse = pulse
-    self.run = run
-    self.physical = physical
-    self.control = control
-  }
-
-  @_noLocks @_noAllocation
-  public static func == (left: Latencies, right: Latencies) -> Bool {
-    left.click1 == right.click1 && left.click2 == right.click2 && left.clock == right.clock
-      && left.pulse == right.pulse && left.run == right.run && left.physical == right.physical
-      && left.control == right.control
   }
 }

@@ -146,19 +146,19 @@ extension HostSync {
 
   /// What is heard: each port for its own latency.
   private mutating func render(_ now: borrowing Now, _ bank: SoundBank, into outputs: inout Outputs) {
-    let latencies = now.latencies, offsets = now.settings.offsets
+    let settings = now.settings
     click1.render(
-      into: outputs.click1, window: window(now, latencies.click1, offsets.click1), song: song,
-      settings: now.settings, bank: bank, sampleRate: now.sampleRate)
+      into: outputs[.click1], window: window(now, .click1), song: song,
+      settings: settings, bank: bank, sampleRate: now.sampleRate)
     click2.render(
-      into: outputs.click2, window: window(now, latencies.click2, offsets.click2), song: song,
-      settings: now.settings, bank: bank, sampleRate: now.sampleRate)
+      into: outputs[.click2], window: window(now, .click2), song: song,
+      settings: settings, bank: bank, sampleRate: now.sampleRate)
     pulse.render(
-      into: outputs.pulse, window: window(now, latencies.pulse, offsets.pulse), song: song,
+      into: outputs[.pulse], window: window(now, .pulse), song: song,
       settings: now.settings, passed: times.passedFrames, sampleRate: now.sampleRate)
-    RunGate.render(into: outputs.run, window: window(now, latencies.run, offsets.run), song: song)
+    RunGate.render(into: outputs[.run], window: window(now, .run), song: song)
     clock.run(
-      into: &outputs.events, window: window(now, latencies.clock, offsets.clock), song: song,
+      into: &outputs.events, window: window(now, .clock), song: song,
       transport: now.transport, settings: now.settings.clock, isSilenced: now.isFreewheeling,
       passed: times.passedFrames)
     if now.settings.records != wasRecording {
@@ -169,9 +169,10 @@ extension HostSync {
   }
 
   @inline(__always)
-  private func window(_ now: borrowing Now, _ latency: UInt32, _ offset: Micros) -> Window {
+  private func window(_ now: borrowing Now, _ port: Port) -> Window {
     Window(
-      line: now.heard(through: latency, offset), grid: now.grid, frames: Int(now.frames),
+      line: now.heard(through: now.latencies[port], now.settings.offset(of: port)), grid: now.grid,
+      frames: Int(now.frames),
       correction: gridWatch.correction, isJump: gridWatch.isJump, isCut: now.isCut)
   }
 

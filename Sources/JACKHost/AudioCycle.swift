@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import CJACK
+import Choices
 import HostSync
 
 /// What only the audio thread touches while a client is active: `HostSync` and the way to its cycle.
@@ -29,7 +30,7 @@ struct AudioCycle: ~Copyable {
     source = CycleSource(client: client, ports: ports, shared: shared)
     self.sampleRate = sampleRate
     sync = HostSync()
-    outputs = Outputs(click1: .none, click2: .none, pulse: .none, run: .none)
+    outputs = Outputs()
     outputs.report = before
   }
 
@@ -43,14 +44,15 @@ struct AudioCycle: ~Copyable {
       before = outputs.report
     }
     self.frames = frames
-    let control = source.buffer(source.ports.control, frames)
+    let control = source.buffer(source.ports[.control], frames)
     hearClock(control)
-    outputs.click1 = source.audio(source.ports.click1, frames)
-    outputs.click2 = source.audio(source.ports.click2, frames)
-    outputs.pulse = source.audio(source.ports.pulse, frames)
-    outputs.run = source.audio(source.ports.run, frames)
+    var number = 0
+    while let port = Port.number(number) {
+      if port.isAudible { outputs[port] = source.audio(source.ports[port], frames) }
+      number += 1
+    }
     sync.run(source.cycle(frames, sampleRate: sampleRate), into: &outputs)
-    write(to: source.buffer(source.ports.clock, frames))
+    write(to: source.buffer(source.ports[.clock], frames))
     readControl(control)
     // Full means that nobody looks: the rest stays for the next cycle.
     while let proposal = outputs.proposals.first, source.shared.pointee.proposals.push(proposal) {

@@ -14,7 +14,7 @@ struct SharedState: ~Copyable, Sendable {
   let settings: Latest<Settings>
   let sounds = Latest(SoundBank())
   let clockMap = Latest(ClockMap.identity)
-  let latencies = Latest(Latencies())
+  let latencies = Latest(PerPort<UInt32>(repeating: 0))
   let relocation = Latest(Relocation())
   // Out of it.
   let report = Latest(Report())

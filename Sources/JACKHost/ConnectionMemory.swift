@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+public import Choices
 
 /// One of our ports connected with a port of someone else, by names: handles die with the server.
 public struct Connection: Hashable, Sendable {

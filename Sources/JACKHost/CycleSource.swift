@@ -46,12 +46,12 @@ struct CycleSource {
   }
 
   @_noLocks @_noAllocation
-  func buffer(_ port: OpaquePointer, _ frames: UInt32) -> UnsafeMutableRawPointer? {
+  func buffer(_ port: OpaquePointer?, _ frames: UInt32) -> UnsafeMutableRawPointer? {
     jack_port_get_buffer(port, frames)
   }
 
   @_noLocks @_noAllocation
-  func audio(_ port: OpaquePointer, _ frames: UInt32) -> AudioBuffer {
+  func audio(_ port: OpaquePointer?, _ frames: UInt32) -> AudioBuffer {
     AudioBuffer(buffer(port, frames)?.assumingMemoryBound(to: Float.self), frames: frames)
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import CJACK
-import HostSync
+public import Choices
 
 /// How long JACK says that frames take from here to the ear, over all routes.
 public struct LatencyRange: Hashable, Sendable, BitwiseCopyable {
@@ -15,29 +15,22 @@ public struct LatencyRange: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-/// Playback latency in frames, per output port, as last seen.
+/// Playback latency in frames, per output port, as last seen. Of `jack`: of the physical outputs that somebody plays through,
+/// since it is other clients' sound that is heard there. Of `control`: from a device to here.
 public struct PortLatencies: Hashable, Sendable, BitwiseCopyable {
-  public var click1 = LatencyRange.zero
-  public var click2 = LatencyRange.zero
-  public var pulse = LatencyRange.zero
-  public var run = LatencyRange.zero
-  public var clock = LatencyRange.zero
-  /// The physical outputs that somebody plays through: what the timebase has to count with, since it is
-  /// other clients' sound that is heard there.
-  public var physical = LatencyRange.zero
-  /// From a device to `control`; what a MIDI bridge adds without saying so is part of it.
-  public var control = LatencyRange.zero
-  public var unreportedControl: UInt32 = 0
-  /// What the MIDI bridge behind `clock` adds without saying so; already part of `clock`.
-  public var unreportedMIDI: UInt32 = 0
+  private var ranges = PerPort(repeating: LatencyRange.zero)
+  /// What the MIDI bridge behind a port adds without saying so; already part of its range.
+  private var unreported = PerPort<UInt32>(repeating: 0)
 
   public static let zero = PortLatencies()
 
+  public subscript(port: Port) -> LatencyRange { ranges[port] }
+
   /// What the audio thread counts with: of several routes the longest, as most JACK programs do.
-  var forAudio: Latencies {
-    Latencies(
-      click1: click1.longest, click2: click2.longest, clock: clock.longest, pulse: pulse.longest,
-      run: run.longest, physical: physical.longest, control: control.longest)
+  public var longest: PerPort<UInt32> {
+    var longest = PerPort<UInt32>(repeating: 0)
+    for port in Port.all { longest[port] = ranges[port].longest }
+    return longest
   }
 }
 
@@ -47,32 +40,27 @@ extension PortLatencies {
     client: OpaquePointer, ports: PortHandles, implementation: JACKImplementation
   ) -> PortLatencies {
     var latencies = PortLatencies()
-    latencies.physical = .ofPhysicalOutputs(client: client)
-    latencies.unreportedMIDI = unreportedMIDILatency(
-      client: client, port: ports.clock, known: .playback(of: ports.clock), implementation: implementation)
-    latencies.unreportedControl = unreportedMIDILatency(
-      client: client, port: ports.control, known: .capture(of: ports.control), implementation: implementation)
+    latencies.ranges[.jack] = .ofPhysicalOutputs(client: client)
+    for port in Port.registered where port.signal == .midi {
+      latencies.unreported[port] = unreportedMIDILatency(
+        client: client, port: ports[port], known: .of(port, ports), implementation: implementation)
+    }
     latencies.readOwn(ports)
     return latencies
   }
 
   /// Our own ports only: reads of shared memory. [control]
   mutating func readOwn(_ ports: PortHandles) {
-    click1 = .playback(of: ports.click1)
-    click2 = .playback(of: ports.click2)
-    pulse = .playback(of: ports.pulse)
-    run = .playback(of: ports.run)
-    clock = .playback(of: ports.clock)
-    clock.shortest &+= unreportedMIDI
-    clock.longest &+= unreportedMIDI
-    control = .capture(of: ports.control)
-    control.shortest &+= unreportedControl
-    control.longest &+= unreportedControl
+    for port in Port.registered {
+      ranges[port] = .of(port, ports)
+      ranges[port].shortest &+= unreported[port]
+      ranges[port].longest &+= unreported[port]
+    }
   }
 
   /// jack2's ALSA bridges delay by a period and report nothing (facts: jack 9).
   private static func unreportedMIDILatency(
-    client: OpaquePointer, port: OpaquePointer, known: LatencyRange, implementation: JACKImplementation
+    client: OpaquePointer, port: OpaquePointer?, known: LatencyRange, implementation: JACKImplementation
   ) -> UInt32 {
     guard known.longest == 0 else { return 0 }
     let others = portNames(jack_port_get_all_connections(client, port))
@@ -82,17 +70,15 @@ extension PortLatencies {
 }
 
 extension LatencyRange {
-  /// For an output port: how long until what it carries reaches the end of its routes.
-  static func playback(of port: OpaquePointer) -> LatencyRange {
-    var range = jack_latency_range_t()
-    jack_port_get_latency_range(port, JackPlaybackLatency, &range)
-    return LatencyRange(shortest: range.min, longest: range.max)
+  /// For an output port: how long until what it carries reaches the end of its routes. For an input port: how long ago what it
+  /// carries came in at their beginning.
+  static func of(_ port: Port, _ ports: PortHandles) -> LatencyRange {
+    of(ports[port], port.isOutput ? JackPlaybackLatency : JackCaptureLatency)
   }
 
-  /// For an input port: how long ago what it carries came in at the beginning of its routes.
-  static func capture(of port: OpaquePointer) -> LatencyRange {
+  private static func of(_ port: OpaquePointer?, _ mode: JackLatencyCallbackMode) -> LatencyRange {
     var range = jack_latency_range_t()
-    jack_port_get_latency_range(port, JackCaptureLatency, &range)
+    jack_port_get_latency_range(port, mode, &range)
     return LatencyRange(shortest: range.min, longest: range.max)
   }
 
@@ -102,7 +88,7 @@ extension LatencyRange {
     let handles = portNames(jack_get_ports(client, nil, JACK_DEFAULT_AUDIO_TYPE, flags))
       .compactMap { jack_port_by_name(client, $0) }
     let used = handles.filter { portNames(jack_port_get_all_connections(client, $0)).isEmpty == false }
-    let ranges = (used.isEmpty ? handles : used).map(LatencyRange.playback(of:))
+    let ranges = (used.isEmpty ? handles : used).map { of($0, JackPlaybackLatency) }
     return LatencyRange(
       shortest: ranges.map(\.shortest).min() ?? 0, longest: ranges.map(\.longest).max() ?? 0)
   }

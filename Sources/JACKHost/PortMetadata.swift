@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import CJACK
+import Choices
 
 // What patchbays show of our ports. A server without metadata refuses, and nothing is lost by that: results
 // are ignored. The keys are written out because libjack exports them as mutable globals, and some libjack
@@ -9,7 +10,7 @@ extension PortHandles {
   func describe(on client: OpaquePointer) {
     guard let turn = ServerTurn() else { return }
     defer { turn.end() }
-    for port in Port.allCases {
+    for port in Port.registered {
       let subject = jack_port_uuid(self[port])
       func set(_ key: String, _ value: String, type: String = "text/plain") {
         jack_set_property(client, subject, "http://jackaudio.org/metadata/" + key, value, type)
@@ -29,6 +30,6 @@ extension PortHandles {
   func forget(on client: OpaquePointer) {
     guard let turn = ServerTurn() else { return }
     defer { turn.end() }
-    for port in Port.allCases { jack_remove_properties(client, jack_port_uuid(self[port])) }
+    for port in Port.registered { jack_remove_properties(client, jack_port_uuid(self[port])) }
   }
 }

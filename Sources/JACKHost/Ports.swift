@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import CJACK
+public import Choices
 
-/// The ports of tactus. All are registered at start, whatever is in use: a port that comes later breaks the
-/// connections that sessions remember.
-public enum Port: Int, CaseIterable, Sendable {
-  case click1, click2, clock, pulse, run, control
+/// What JACK shows of the ports. All are registered at start, whatever is in use: a port that comes later breaks the connections
+/// that sessions remember.
+extension Port {
+  public static let all: [Port] = (0..<Int.max).lazy.map(Port.number).prefix { $0 != nil }.compactMap(\.self)
+  /// Those that JACK knows.
+  public static let registered: [Port] = all.filter { $0 != .jack }
 
   public var name: String {
     switch self {
@@ -14,6 +17,7 @@ public enum Port: Int, CaseIterable, Sendable {
     case .pulse: "pulse"
     case .run: "run"
     case .control: "control"
+    case .jack: "jack"
     }
   }
 
@@ -25,6 +29,7 @@ public enum Port: Int, CaseIterable, Sendable {
     case .pulse: "Pulse"
     case .run: "Run"
     case .control: "Control"
+    case .jack: "JACK"
     }
   }
 
@@ -32,7 +37,7 @@ public enum Port: Int, CaseIterable, Sendable {
   var group: String {
     switch self {
     case .click1, .click2: "click"
-    case .clock, .control: "midi"
+    case .clock, .control, .jack: "midi"
     case .pulse, .run: "gates"
     }
   }
@@ -45,44 +50,41 @@ public enum Port: Int, CaseIterable, Sendable {
     switch self {
     case .click1, .click2: .audio
     case .pulse, .run: .controlVoltage
-    case .clock, .control: .midi
+    case .clock, .control, .jack: .midi
+    }
+  }
+
+  /// A buffer of samples leaves here.
+  var isAudible: Bool {
+    @_noLocks @_noAllocation get {
+      switch self {
+      case .click1, .click2, .pulse, .run: true
+      case .clock, .control, .jack: false
+      }
     }
   }
 
   var isOutput: Bool { self != .control }
 }
 
-/// libjack's handles of the six ports.
+/// libjack's handles of the ports.
 struct PortHandles {
-  let click1, click2, clock, pulse, run, control: OpaquePointer
+  private var handles = PerPort<OpaquePointer?>(repeating: nil)
 
-  /// Registers all six. Called once per client, before it is activated. [control]
+  /// Registers them all. Called once per client, before it is activated. [control]
   init(registeringOn client: OpaquePointer) throws(JACKError) {
-    func register(_ port: Port) throws(JACKError) -> OpaquePointer {
+    for port in Port.registered {
       let type = port.signal == .midi ? JACK_DEFAULT_MIDI_TYPE : JACK_DEFAULT_AUDIO_TYPE
       // Terminal: what we play comes from nowhere else, what we read goes nowhere else.
       let flags = (port.isOutput ? JackPortIsOutput : JackPortIsInput).rawValue | JackPortIsTerminal.rawValue
       guard let handle = jack_port_register(client, port.name, type, UInt(flags), 0) else {
         throw .portRefused(port.name)
       }
-      return handle
+      handles[port] = handle
     }
-    click1 = try register(.click1)
-    click2 = try register(.click2)
-    clock = try register(.clock)
-    pulse = try register(.pulse)
-    run = try register(.run)
-    control = try register(.control)
   }
 
-  subscript(port: Port) -> OpaquePointer {
-    switch port {
-    case .click1: click1
-    case .click2: click2
-    case .clock: clock
-    case .pulse: pulse
-    case .run: run
-    case .control: control
-    }
+  subscript(port: Port) -> OpaquePointer? {
+    @_noLocks @_noAllocation get { handles[port] }
   }
 }

@@ -116,7 +116,7 @@ final class RunningClient {
       readLatencies(at: now)
     } else {
       latencies.readOwn(ports)
-      if latencies != before { shared.pointee.latencies.publish(latencies.forAudio) }
+      if latencies != before { shared.pointee.latencies.publish(latencies.longest) }
     }
     return latencies != before
   }
@@ -131,7 +131,7 @@ final class RunningClient {
 
   private func readLatencies(at now: Micros) {
     latencies = .read(client: client.handle, ports: ports, implementation: implementation)
-    shared.pointee.latencies.publish(latencies.forAudio)
+    shared.pointee.latencies.publish(latencies.longest)
     nextPhysical = now + Self.physicalInterval
   }
 
@@ -220,7 +220,7 @@ extension RunningClient {
 
   var connections: Set<Connection> {
     var found: Set<Connection> = []
-    for port in Port.allCases {
+    for port in Port.registered {
       for other in portNames(jack_port_get_all_connections(client.handle, ports[port])) {
         found.insert(Connection(port: port, other: other))
       }
@@ -229,7 +229,7 @@ extension RunningClient {
   }
 
   /// Looked up in what the server shares with us, so it may be asked often.
-  var isConnected: Bool { Port.allCases.contains { jack_port_connected(ports[$0]) > 0 } }
+  var isConnected: Bool { Port.registered.contains { jack_port_connected(ports[$0]) > 0 } }
 
   /// Everybody's ports.
   var portsSeen: StandingConnections.Seen {

@@ -24,7 +24,7 @@ enum Files {
     guard let begin = page.firstRange(of: table.begin), let end = page.firstRange(of: table.end),
       begin.upperBound <= end.lowerBound
     else { return nil }
-    return page[..<begin.upperBound] + "\n" + Table.markdown + page[end.lowerBound...]
+    return page[..<begin.upperBound] + "\n" + Table.standard.markdown + page[end.lowerBound...]
   }
 
   static func read(_ path: String) -> [UInt8]? {

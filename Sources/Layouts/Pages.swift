@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import ClickSounds
 
 // What is where. Columns and rows of a grid; sizes that a thumb hits without looking.
 extension Layout {
@@ -91,10 +90,9 @@ extension Layout {
     page.add("click/when/rolling", "ROLLING", at(2, 1.5, 2, 1.5))
     page.add("click/volume", "VOLUME", at(0, 3, 4, 1.5), .go)
     page.add("click/subdivision", "CLICKS IN A BEAT", at(0, 4.5, 4, 1.5))
-    page.add(
-      "click/sound", "SOUND", at(0, 6, 2, 1.5),
-      range: 0...Double(BuiltInSound.allCases.count - 1))
-    page.label("click/sound/str", at(2, 6, 2, 1.5), size: size)
+    for (index, sound) in ["beep", "wood", "tick", "bell"].enumerated() {
+      page.add("click/sound/\(sound)", sound.uppercased(), at(Double(index), 6, 1, 1.5))
+    }
     page.label("click/pattern", at(0, 7.5, 4, 1), size: size, caption: "PATTERN")
     page.add("click/offset", "OFFSET ms", at(0, 8.5, 3, 1.5), range: -50...50)
     page.label("click/1/latency", at(3, 8.5, 1, 1.5), size: size, caption: "LATENCY")
@@ -108,7 +106,8 @@ extension Layout {
     }
     let size = isWide ? 28 : 16
     page.add("clock", "MIDI CLOCK", at(0, 0, 3, 2), .switchedOn)
-    page.add("clock/stopped", "WHILE STOPPED", at(3, 0, 3, 2), .switchedOn)
+    page.add("clock/when/always", "ALWAYS", at(3, 0, 1.5, 2))
+    page.add("clock/when/rolling", "ROLLING", at(4.5, 0, 1.5, 2))
     page.add("clock/offset", "CLOCK OFFSET ms", at(0, 2, 5, 1.5), range: -50...50)
     page.label("clock/latency", at(5, 2, 1, 1.5), size: size, caption: "LATENCY")
     page.add("pulse", "PULSES", at(0, 4, 6, 1.5), .switchedOn)

@@ -6,7 +6,7 @@ enum Picture {
   private static let example: [String: String] = [
     "tempo/str": "120.00", "peers/str": "2 Links", "link/str": "Enabled", "position/bbt": "003|02|0480",
     "position/time": "00:00:03.625", "lead/str": "Ableton Link", "status": "rolling, in time",
-    "click/sound/str": "wood", "click/pattern": "Xxxx", "jack/timebase/str": "tactus", "message": "2 Links",
+    "click/pattern": "Xxxx", "jack/timebase/str": "tactus", "message": "2 Links",
     "click/1/latency": "5.33", "clock/latency": "5.33", "drift": "0.02", "launch/error": "0.01",
     "jack/lost": "0",
   ]

@@ -51,8 +51,7 @@ public struct MIDITarget: Hashable, Sendable, CustomStringConvertible {
 
   /// Names that people say for addresses that they would have to look up.
   private static let short = [
-    "tap": "tempo/tap", "nudge": "tempo/nudge", "gain": "click/volume", "click/gain": "click/volume",
-    "volume": "click/volume",
+    "tap": "tempo/tap", "nudge": "tempo/nudge", "volume": "click/volume",
   ]
 
   /// An address, whole or below `/tactus/`, then its arguments or `LOW..HIGH`.

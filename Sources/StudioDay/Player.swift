@@ -46,7 +46,7 @@ final class Player {
   var sync = HostSync()
   private var settings = Settings()
   var transport = Transport(state: .stopped, frame: 0)
-  let latencies: Latencies
+  let latencies: PerPort<UInt32>
   private let samples: UnsafeMutablePointer<Float>
   let click: UnsafeMutablePointer<Float>
 
@@ -75,14 +75,14 @@ final class Player {
     self.rig = rig
     self.peer = peer
     dice = WorldDice(seed: seed)
-    latencies = Latencies(click1: 2 * rig.frames + 17, clock: rig.frames, physical: 2 * rig.frames)
+    latencies = [.click1: 2 * rig.frames + 17, .clock: rig.frames, .jack: 2 * rig.frames]
     samples = .allocate(capacity: 1)
     samples.initialize(to: 1)
     click = .allocate(capacity: Int(rig.frames))
     click.initialize(repeating: 0, count: Int(rig.frames))
     settings.click.isOn = true
     settings.click.gain = 1
-    settings.clock.runsWhileStopped = true
+    settings.clock.when = .always
   }
 
   deinit {
@@ -156,9 +156,8 @@ final class Player {
       isFreewheeling: freewheel != nil)
     var mayRoll = false
     if case .starting = transport.state { mayRoll = sync.mayRoll(cycle) }
-    var outputs = Outputs(
-      click1: AudioBuffer(click, frames: frames), click2: AudioBuffer(nil, frames: 0),
-      pulse: AudioBuffer(nil, frames: 0), run: AudioBuffer(nil, frames: 0))
+    var outputs = Outputs()
+    outputs[.click1] = AudioBuffer(click, frames: frames)
     sync.run(cycle, into: &outputs)
     report = outputs.report
     let beats = SessionBeats(
@@ -187,8 +186,8 @@ extension Player {
     }
     let frames = Int(rig.frames)
     if isBack {
-      clicks.comeBack(at: heard(0, latencies.click1), beats: beats)
-      clocks.comeBack(at: heard(0, latencies.clock), beats: beats)
+      clicks.comeBack(at: heard(0, latencies[.click1]), beats: beats)
+      clocks.comeBack(at: heard(0, latencies[.clock]), beats: beats)
       isBack = false
     }
     if rig.isNight {
@@ -197,17 +196,17 @@ extension Player {
         lag: isTimeInDoubt ? nil : report.hostLag)
     }
     clicks.open(
-      from: heard(0, latencies.click1), to: heard(frames, latencies.click1), beats: beats,
+      from: heard(0, latencies[.click1]), to: heard(frames, latencies[.click1]), beats: beats,
       isTimeInDoubt: isTimeInDoubt)
     for frame in 0..<frames where click[frame] != 0 {
-      hearClick(at: heard(frame, latencies.click1))
+      hearClick(at: heard(frame, latencies[.click1]))
     }
     clocks.open(
-      from: heard(0, latencies.clock), to: heard(frames, latencies.clock), beats: beats,
+      from: heard(0, latencies[.clock]), to: heard(frames, latencies[.clock]), beats: beats,
       isTimeInDoubt: isTimeInDoubt)
     for index in 0..<events.count {
       let event = events[index]
-      let time = heard(Int(event.frame), latencies.clock)
+      let time = heard(Int(event.frame), latencies[.clock])
       receiver.hear(event, at: time)
       if event.status == MIDI.clock { hearClock(at: time) }
     }

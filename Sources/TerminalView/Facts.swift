@@ -81,13 +81,12 @@ struct Facts {
   }
 
   var sound: String {
-    let names = state.soundNames
-    return names.indices.contains(state.sound) ? names[state.sound] : ""
+    state.choices.click.sound.word
   }
 
   var clock: String {
     guard state.choices.clock.isOn else { return "off" }
-    return state.choices.clock.runsWhileStopped ? "always" : "rolling"
+    return state.choices.clock.when.word
   }
 
   var pulse: String {

@@ -57,19 +57,23 @@ public struct Hands {
     case "t": tap(at: now)
     case "+", "=": step(1, state, at: now)
     case "-": step(-1, state, at: now)
-    case "[": .command(.quantum(max(1, state.choices.quantum - 1)))
-    case "]": .command(.quantum(min(64, state.choices.quantum + 1)))
-    case "a": .command(.linkEnabled(!state.choices.isLinkEnabled))
-    case "s": .command(.startStopSync(!state.choices.syncsStartStop))
-    case "l": .command(.lead(Lead(rawValue: state.choices.lead.rawValue + 1) ?? .link))
-    case "m": .command(.click(.enabled(!state.choices.click.isOn)))
-    case "c": .command(.clock(.enabled(!state.choices.clock.isOn)))
-    case "p": .command(.pulse(.enabled(!state.choices.pulse.isOn)))
+    case "[": choose("quantum", .number(max(1, state.choices.quantum - 1)))
+    case "]": choose("quantum", .number(min(64, state.choices.quantum + 1)))
+    case "a": choose("link", .flag(!state.choices.isLinkEnabled))
+    case "s": choose("startstop", .flag(!state.choices.syncsStartStop))
+    case "l": choose("lead", .word((Int(state.choices.lead.rawValue) + 1) % Lead.allCases.count))
+    case "m": choose("click", .flag(!state.choices.click.isOn))
+    case "c": choose("clock", .flag(!state.choices.clock.isOn))
+    case "p": choose("pulse", .flag(!state.choices.pulse.isOn))
     case "?", "h": .turn
     case "q": quit(state, at: now)
     case "\u{0C}": .redraw
     default: nil
     }
+  }
+
+  private func choose(_ path: String, _ value: Value) -> Action? {
+    Table.standard.choices.first { $0.path == path }.map { .command(.choose($0, [value])) }
   }
 
   /// From hundredth to hundredth: what the session rounds does not add up.

@@ -5,33 +5,6 @@ import ControlSurface
 import HostSync
 import JACKHost
 
-extension SurfaceState {
-  /// Of the choices and offsets that a command makes; nothing else.
-  mutating func choose(_ command: Command) {
-    choices.choose(command)
-    if case .click(.offset(let milliseconds)) = command {
-      outputs[.click1].offsetMilliseconds = milliseconds
-      outputs[.click2].offsetMilliseconds = nil
-    }
-    if case .offset(let output, let milliseconds) = command {
-      outputs[output].offsetMilliseconds = milliseconds
-    }
-  }
-
-  /// The choices as the audio cycle has them: what follows another output's offset has it, and a start waits for `moment`.
-  func settings(startingOn moment: LaunchMoment? = nil) -> Settings {
-    var settings = choices
-    settings.offsets.click1 = .milliseconds(offsetMilliseconds(.click1))
-    settings.offsets.click2 = .milliseconds(offsetMilliseconds(.click2))
-    settings.offsets.clock = .milliseconds(offsetMilliseconds(.clock))
-    settings.offsets.pulse = .milliseconds(offsetMilliseconds(.pulse))
-    settings.offsets.run = .milliseconds(offsetMilliseconds(.run))
-    settings.offsets.transport = .milliseconds(offsetMilliseconds(.jack))
-    settings.launch.moment = moment ?? settings.launch.moment
-    return settings
-  }
-}
-
 extension Configuration {
   var standingConnections: [StandingConnection] {
     connections.compactMap { StandingConnection($0) } + (autoconnects ? [.clickToSpeakers] : [])
@@ -41,12 +14,6 @@ extension Configuration {
   func choose(in state: inout SurfaceState) {
     state.choices = choices
     state.learned = learned
-    state.outputs[.click1].offsetMilliseconds = offsets.click
-    state.outputs[.click2].offsetMilliseconds = offsets.click2
-    state.outputs[.clock].offsetMilliseconds = offsets.clock
-    state.outputs[.pulse].offsetMilliseconds = offsets.pulse
-    state.outputs[.run].offsetMilliseconds = offsets.run
-    state.outputs[.jack].offsetMilliseconds = offsets.transport
   }
 }
 
@@ -57,9 +24,7 @@ extension SurfaceState {
     sampleRate = host.sampleRate
     framesPerCycle = host.framesPerPeriod
     xruns = host.xruns
-    for output in Output.allCases {
-      outputs[output].latencyMilliseconds = host.milliseconds(host.latency(output))
-    }
+    latencyMilliseconds = host.latencyMilliseconds
     // As fine as a musician can use: the last digits never rest, and each change is a message to every tablet.
     driftPartsPerMillion = report.driftPPM.rounded()
     launchErrorMilliseconds = (report.launchError / 10).rounded() / 100
@@ -135,25 +100,19 @@ struct HostView {
   var corrections = 0
   /// A stop waits for its moment.
   var isStopping = false
-  var latencies: [Output: UInt32] = [:]
-
-  func latency(_ output: Output) -> UInt32 { latencies[output] ?? 0 }
-
-  func milliseconds(_ frames: UInt32) -> Double {
-    sampleRate > 0 ? Double(frames) * 1000 / Double(sampleRate) : 0
-  }
+  var latencyMilliseconds = PerPort(repeating: 0.0)
 }
 
 extension HostView {
   init(_ host: JACKHost, xruns: Int) {
-    let latencies = host.latencies
+    let rate = host.server.sampleRate
+    var milliseconds = PerPort(repeating: 0.0)
+    for port in Port.all where rate > 0 {
+      milliseconds[port] = Double(host.latencies[port].longest) * 1000 / Double(rate)
+    }
     self.init(
-      isRunning: host.isRunning, sampleRate: host.server.sampleRate,
-      framesPerPeriod: host.server.framesPerPeriod,
-      xruns: xruns, corrections: Int(clamping: host.relocator.corrections), isStopping: host.isStopping,
-      latencies: [
-        .click1: latencies.click1.longest, .click2: latencies.click2.longest, .clock: latencies.clock.longest,
-        .pulse: latencies.pulse.longest, .run: latencies.run.longest, .jack: latencies.physical.longest,
-      ])
+      isRunning: host.isRunning, sampleRate: rate, framesPerPeriod: host.server.framesPerPeriod, xruns: xruns,
+      corrections: Int(clamping: host.relocator.corrections), isStopping: host.isStopping,
+      latencyMilliseconds: milliseconds)
   }
 }

@@ -23,7 +23,6 @@ final class ControlDesk: AudioDoor {
     case locate(Place)
     case toggle
     case takeTimebase
-    case sound(Int)
     case quit
   }
 
@@ -193,12 +192,8 @@ final class ControlDesk: AudioDoor {
     case .align:
       let quantum = held.withLock { $0.state.choices.quantum }
       link.updateAppState { $0.requestBeat(0, at: time, quantum: quantum) }
-    case .linkEnabled(let on):
-      link.isEnabled = on
-      choose(lasts) { $0.choose(command) }
-    case .startStopSync(let on):
-      link.isStartStopSyncEnabled = on
-      choose(lasts) { $0.choose(command) }
+    case .choose(let choice, let values):
+      choose(lasts) { choice.choose(&$0.choices, values) }
     case .start(let launch): return start(launch)
     case .stop: return wish(.stop)
     case .toggle: return wish(.toggle)
@@ -209,30 +204,14 @@ final class ControlDesk: AudioDoor {
     case .rolling(let on): return on ? start(nil) : wish(.stop)
     case .timebase(let on): held.withLock { $0.wantsTimebase = on }
     case .takeover: return wish(.takeTimebase)
-    case .click(.sound(let index)): return wish(.sound(index), needsServer: false)
     case .quit: return wish(.quit, needsServer: false)
-    case .lead(let lead):
-      held.withLock { $0.wantsTimebase = lead.wantsTimebase }
-      choose(lasts) { $0.choose(command) }
-    case .quantum, .meter, .launch, .alignment, .stopWhen, .correction, .correctAbove, .click, .clock, .pulse,
-      .offset, .record:
-      choose(lasts) { $0.choose(command) }
     }
     return .accepted
   }
 
   /// All choices at once, as a configuration has them. [control]
   func take(_ configuration: Configuration) {
-    link.isEnabled = configuration.choices.isLinkEnabled
-    link.isStartStopSyncEnabled = configuration.choices.syncsStartStop
-    held.withLock { held in
-      let lead = configuration.choices.lead
-      if lead != held.state.choices.lead { held.wantsTimebase = lead.wantsTimebase }
-      configuration.choose(in: &held.state)
-      configuration.choose(in: &held.lasting)
-      publish(held)
-      held.surface?.update { [state = held.state] in $0 = state }
-    }
+    choose(true) { configuration.choose(in: &$0) }
   }
 
   static let tooFar = Refusal(.range, "JACK does not count its frames so far")
@@ -262,17 +241,25 @@ final class ControlDesk: AudioDoor {
 
   /// A choice reaches the audio thread before this returns.
   private func choose(_ lasts: Bool, _ change: (inout SurfaceState) -> Void) {
-    held.withLock { held in
+    let (before, now) = held.withLock { held in
+      let before = held.state.choices
       change(&held.state)
       if lasts { change(&held.lasting) }
+      if held.state.choices.lead != before.lead { held.wantsTimebase = held.state.choices.lead.wantsTimebase }
       publish(held)
       held.surface?.update { [state = held.state] in $0 = state }
+      return (before, held.state.choices)
     }
+    if now.isLinkEnabled != before.isLinkEnabled { link.isEnabled = now.isLinkEnabled }
+    if now.syncsStartStop != before.syncsStartStop { link.isStartStopSyncEnabled = now.syncsStartStop }
+    if now.click.sound != before.click.sound { wake() }
   }
 
   /// With the lock held: of many threads that may publish, one at a time is the one writer.
   private func publish(_ held: Held) {
-    exchange.publish(held.state.settings(startingOn: held.launch))
+    var settings = held.state.choices
+    if let launch = held.launch { settings.launch.moment = launch }
+    exchange.publish(settings)
   }
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Choices
 import ClickSounds
 import HostSync
 import JACKHost
@@ -31,7 +32,7 @@ struct SoundShelf {
   }
 
   /// Renders the sound for the rate and lets the audio thread have it.
-  mutating func put(_ sound: BuiltInSound, sampleRate: Int, into exchange: AudioExchange) {
+  mutating func put(_ sound: ClickSound, sampleRate: Int, into exchange: AudioExchange) {
     number += 1
     let rendered = RenderedBank(sound, files: files, sampleRate: sampleRate, number: number)
     banks.append(rendered)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Choices
 import BeatMath
 import ClickSounds
 import ControlSurface
@@ -19,7 +20,8 @@ final class Studio {
   private let door: SessionDoor
   private let desk: ControlDesk
   private let service = ServiceReport.ofEnvironment()
-  private var sound: BuiltInSound
+  /// The one that was rendered last.
+  private var sound: ClickSound
   private var sounds: SoundShelf
   private var bridge = StartStopBridge()
   private var peers = 0
@@ -42,18 +44,16 @@ final class Studio {
     self.startup = startup
     self.configuration = configuration
     keeper = startup.keeper { Console.complain($0) }
+    sound = configuration.choices.click.sound
     sounds = try SoundShelf(configuration.soundFiles)
     presence = Presence(configuration.life)
     link = Link(tempo: configuration.tempo)
     let state = link.captureAppState()
     var shown = SurfaceState(timeline: state.timeline)
     configuration.choose(in: &shown)
-    exchange = AudioExchange(session: state, settings: shown.settings())
+    exchange = AudioExchange(session: state, settings: shown.choices)
     door = SessionDoor(exchange: exchange, state: state)
     link.isStartStopSyncEnabled = configuration.choices.syncsStartStop
-    sound = configuration.sound
-    shown.soundNames = BuiltInSound.allCases.map(\.rawValue)
-    shown.sound = BuiltInSound.allCases.firstIndex(of: sound) ?? 0
     desk = ControlDesk(
       link: link, exchange: exchange, door: door, state: shown, wake: EndSignals.wake)
     // A session manager's programs have its terminal, but nobody sits at it.
@@ -70,7 +70,7 @@ final class Studio {
     })
     do {
       guard let host = try join(until: signals), !configuration.probe else { return .success }
-      sounds.put(sound, sampleRate: host.server.sampleRate, into: exchange)
+      restart(at: host.server.sampleRate)
       host.timebaseWish = desk.wantsTimebase ? .master : .nobody
       host.want(configuration.standingConnections)
       try host.start(at: Link.clock())
@@ -184,6 +184,7 @@ final class Studio {
     service.show(serviceStatus(host))
     tellOfHost(host, report)
     let state = desk.state
+    if state.choices.click.sound != sound { restart(at: host.server.sampleRate) }
     let isHasty = proposalWatch.expects(
       leading: state.leading, syncsStartStop: state.choices.syncsStartStop,
       tempoRequests: report.tempoRequests, at: Link.clock())
@@ -250,9 +251,7 @@ final class Studio {
       say(error.description)
     }
     configuration = reload.wanted
-    sound = configuration.sound
-    sounds.put(sound, sampleRate: host.server.sampleRate, into: exchange)
-    desk.tell { [sound] in $0.sound = BuiltInSound.allCases.firstIndex(of: sound) ?? 0 }
+    restart(at: host.server.sampleRate)
     desk.take(configuration)
     presence.life = configuration.life
     if !Set(reload.atOnce).isDisjoint(with: ["connect", "autoconnect"]) {
@@ -292,11 +291,6 @@ final class Studio {
     case .takeTimebase:
       desk.wantTimebase()
       host.takeTimebase(at: Link.clock())
-    case .sound(let index):
-      guard BuiltInSound.allCases.indices.contains(index) else { return true }
-      sound = BuiltInSound.allCases[index]
-      sounds.put(sound, sampleRate: host.server.sampleRate, into: exchange)
-      desk.tell { $0.sound = index }
     case .quit: return false
     }
     return true
@@ -304,6 +298,7 @@ final class Studio {
 
   /// Sounds are rendered for a rate.
   private func restart(at sampleRate: Int) {
+    sound = desk.state.choices.click.sound
     sounds.put(sound, sampleRate: sampleRate, into: exchange)
   }
 

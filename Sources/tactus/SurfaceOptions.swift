@@ -21,54 +21,60 @@ extension Configuration {
     Option(
       "osc", "o", in: .surface,
       .optionalValue(
-        Value(placeholder: "PORT", allowed: .port(orWords: ["on", "off"])) {
+        OptionValue(placeholder: "PORT", allowed: .port(orWords: ["on", "off"])) {
           $0.surface.isWanted = $1 != "off"
           $0.surface.port = Int($1)
         } read: {
           [$0.surface.isWanted ? $0.surface.port.map { "\($0)" } ?? "on" : "off"]
         }, bare: "on"),
+      reach: .start,
       help:
         "Be controlled by OSC, on this machine's loopback addresses, at this UDP port (default: \(Table.port), or "
         + "the next free one). --no-osc is without."),
     Option(
       "osc-listen", in: .surface, .value(.list("ADDRESS", .address, \.surface.listen)),
+      reach: .start,
       help:
         "Listen at this address too, as soon as this machine has it, or at all with 0.0.0.0 or ::. Can be repeated."
     ),
     Option(
       "osc-allow", in: .surface, .value(.list("NETWORK", .network, \.surface.allow)),
+      reach: .start,
       help:
         "Obey only this address or network (192.168.7.0/24), and this machine, by OSC and OSCQuery; remember what it "
         + "sets, and tell it everything. Can be repeated."),
     Option(
       "osc-send", in: .surface, .value(.list("ADDRESS:PORT", .endpoint, \.surface.send)),
-      help: "Tell this controller what happens without being asked. Can be repeated."),
+      reach: .start, help: "Tell this controller what happens without being asked. Can be repeated."),
     Option(
       "osc-query", in: .surface,
       .optionalValue(
-        Value(placeholder: "PORT", allowed: .port(orWords: ["on", "off"])) {
+        OptionValue(placeholder: "PORT", allowed: .port(orWords: ["on", "off"])) {
           $0.surface.queryPort = $1 == "off" ? nil : Int($1) ?? 0
         } read: {
           [$0.surface.queryPort.map { $0 == 0 ? "on" : "\($0)" } ?? "off"]
         }, bare: "on"),
+      reach: .start,
       help: "Describe all addresses over HTTP (OSCQuery), at this TCP port or a free one (default: off)."),
     Option(
       "osc-name", in: .surface, .value(.text("NAME", upTo: 63, \.surface.serviceName)),
-      help: "Announce it on the network under this name, where Avahi runs."),
+      reach: .start, help: "Announce it on the network under this name, where Avahi runs."),
     Option(
       "osc-aliases", in: .surface, .flag(\.surface.aliases),
-      help: "Understand the addresses of klick, Ardour and jack_transport_link too (default)."),
+      reach: .start, help: "Understand the addresses of klick, Ardour and jack_transport_link too (default)."),
   ]
 
   static let midiOptions: [Option<Configuration>] = [
     Option(
       "midi", in: .midi, .value(.list("EVENT=COMMAND", .binding, \.bindings)),
+      reach: .start,
       help:
         "What a key, knob or pedal at the port control moves: \"note 36 ch 10 = tap\", \"cc 64 = start\", "
         + "\"cc 7 = click/volume\", \"cc 1 = tempo 90..140\", \"note 40 = tempo 128 bar\". The commands are "
         + "those of --help-osc. Can be repeated."),
     Option(
       "midi-learned", in: .midi, .value(.list("EVENT=COMMAND", .binding, \.learned)),
+      reach: .start, isRemembered: true,
       help:
         "The same, as it was learned by OSC (midi/learn): it comes first, and is remembered. Can be repeated."
     ),

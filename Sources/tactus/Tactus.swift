@@ -28,7 +28,7 @@ enum Tactus {
     }
     switch startup.configuration.answer {
     case .help: return Console.say(Configuration.helpText) ? .success : .failure
-    case .oscHelp: return Console.say(Table.helpText) ? .success : .failure
+    case .oscHelp: return Console.say(Table.standard.helpText) ? .success : .failure
     case .version: return Console.say("tactus \(version)") ? .success : .failure
     case .run: return run(startup, Array(arguments), until: signals)
     }

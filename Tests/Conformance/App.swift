@@ -37,7 +37,7 @@ final class App {
       stage.command(
         ["env", "XDG_CONFIG_HOME=\(home.path)", "XDG_STATE_HOME=\(home.path)"]
           + (session == nil ? [] : manager)
-          + [Self.program, "--click=rolling", "--sound=tick"] + options))
+          + [Self.program, "--click", "--click-when=rolling", "--click-sound=tick"] + options))
     if let session {
       _ = try await process.line(within: .seconds(20))  // the announcement
       process.send("open \(session) song \(Self.nameInSession)")

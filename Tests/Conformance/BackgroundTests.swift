@@ -82,7 +82,7 @@ import Testing
       try await linkhut.ask("enable on")
       try await linkhut.ask("sync on")
       c.record.step("Open LinkHut, set Link and Start Stop Sync to Enabled")
-      let app = try await c.openApp("--life=auto", "--start-stop-sync")
+      let app = try await c.openApp("--life=auto", "--startstop")
       app.bringToForeground()
       let line = try await app.says("1 Link")
       c.record.step(

@@ -11,7 +11,7 @@ import Testing
   {
     let title = "Enabling Link does not change the app's beat time if there is no Link session to join"
     try await Conformance.play("BEATTIME-1", title, hosts: hosts) { c in
-      let app = try await c.openApp("--no-link", "--bpm=125")
+      let app = try await c.openApp("--no-link", "--tempo=125")
       try await app.play()
       let ears = try await c.listen(linkHut: false)
       c.record.step("Open App, start playing")
@@ -38,7 +38,7 @@ import Testing
   {
     let title = "The app's beat time does not change if another participant joins its session"
     try await Conformance.play("BEATTIME-2", title, hosts: hosts) { c in
-      let app = try await c.openApp("--bpm=125")
+      let app = try await c.openApp("--tempo=125")
       try await app.play()
       let ears = try await c.listen(linkHut: false)
       c.record.step("Open App with Link Enabled, start playing")

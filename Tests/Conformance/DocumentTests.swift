@@ -35,7 +35,8 @@ import Testing
       try await c.expectInSync(ears, tempo: 130, "... App and LinkHut are both at 130 BPM")
       daw.tell("end")
       let home = try ScratchFolder()
-      let configuration = try home.write("{ bpm: 90, click: \"rolling\" }", to: "config.json5")
+      let configuration = try home.write(
+        "{ tempo: 90, click: true, \"click-when\": \"rolling\" }", to: "config.json5")
       #expect(await app.terminate() == 0)
       app = try await App(on: c.stage, ["--config=\(configuration)"], home: home)
       // LinkHut, and the ears.
@@ -47,7 +48,9 @@ import Testing
       try await c.expectInSync(ears, tempo: 130, "... App and LinkHut are both at 130 BPM")
       #expect(await app.terminate() == 0)
       let session = home.path + "/session"
-      try home.write("{ bpm: 75, click: \"rolling\", sound: \"tick\" }", to: "session/config.json5")
+      try home.write(
+        "{ tempo: 75, click: true, \"click-when\": \"rolling\", \"click-sound\": \"tick\" }",
+        to: "session/config.json5")
       app = try await App(on: c.stage, [], home: home, session: session)
       try await app.says(others)
       try await c.pause(1)

@@ -90,7 +90,7 @@ import Testing
       try await linkhut.ask("sync on")
       try await linkhut.ask("play")
       c.record.step("Open LinkHut, set Link and Start Stop Sync to Enabled, press Play")
-      let app = try await c.openApp("--start-stop-sync")
+      let app = try await c.openApp("--startstop")
       try await app.says("1 Link")
       let ears = try await c.listen()
       try await ears.joinSession()

@@ -65,7 +65,7 @@ struct AnnouncementTests {
     defer { studio.close() }
     let controller = try OtherController(.pythonosc, for: studio.port)
     controller.send("/tactus/click i:1")
-    #expect(studio.wait { studio.commands == [.click(.enabled(true))] })
+    #expect(studio.wait { studio.commands == [.set("click", .flag(true))] })
   }
 
   @Test("A service's name fits its 63 bytes")

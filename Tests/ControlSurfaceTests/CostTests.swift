@@ -25,7 +25,9 @@ private struct Search {
   mutating func message() -> Message {
     var address = ""
     for _ in 0...dice.roll(6) { address += Self.pieces[dice.roll(Self.pieces.count)] }
-    if dice.roll(2) == 0 { address = "/tactus/" + Table.rows[dice.roll(Table.rows.count)].path }
+    if dice.roll(2) == 0 {
+      address = "/tactus/" + Table.standard.rows[dice.roll(Table.standard.rows.count)].path
+    }
     // One piece again and again.
     if dice.roll(4) == 0 {
       let piece = Self.pieces[dice.roll(Self.pieces.count)]

@@ -28,7 +28,7 @@ struct DispatchTests {
   func switches(argument: Argument) {
     var desk = Desk()
     desk.send("/tactus/click", argument)
-    #expect(desk.program.commands == [.click(.enabled(true))])
+    #expect(desk.program.commands == [.set("click", .flag(true))])
   }
 
   @Test("A mistyped address is answered with the right one")
@@ -138,7 +138,7 @@ struct DispatchTests {
   @Test("Two programs of our kind never answer each other's answers")
   func noLoop() {
     var desk = Desk()
-    for row in Table.rows where row.kind == .answer {
+    for row in Table.standard.rows where row.kind == .answer {
       desk.send("/tactus/" + row.path, .string("x"), .string("y"), .int32(1))
     }
     // It is asked once what it is.
@@ -149,7 +149,7 @@ struct DispatchTests {
   func patterns() {
     var desk = Desk()
     desk.send("/tactus/{click,clock}", .truth(true))
-    #expect(desk.program.commands == [.click(.enabled(true)), .clock(.enabled(true))])
+    #expect(desk.program.commands == [.set("click", .flag(true)), .set("clock", .flag(true))])
     desk.forget()
     desk.send("/tactus/*", .float32(1), from: Desk.local)
     #expect(!desk.program.quit)
@@ -251,17 +251,18 @@ struct DispatchTests {
     var desk = Desk()
     let cases: [(String, [Argument], Command)] = [
       ("/klick/simple/set_tempo", [.float32(90)], .tempo(Tempo(90))),
-      ("/klick/simple/set_meter", [.int32(3), .int32(4)], .meter(Meter(beatsPerBar: 3, beatType: 4))),
-      ("/klick/simple/set_pattern", [.string("Xx")], .click(.pattern(Pattern("Xx".utf8) ?? Pattern()))),
-      ("/klick/metro/start", [], .click(.enabled(true))), ("/klick/metro/stop", [], .click(.enabled(false))),
+      ("/klick/simple/set_meter", [.int32(3), .int32(4)], .set("meter", .whole(3), .whole(4))),
+      ("/klick/simple/set_pattern", [.string("Xx")], .set("click/pattern", .text("Xx"))),
+      ("/klick/metro/start", [], .set("click", .flag(true))),
+      ("/klick/metro/stop", [], .set("click", .flag(false))),
       ("/transport_play", [.float32(1)], .start(nil)), ("/transport_stop", [], .stop),
       ("/toggle_roll", [.float32(1)], .toggle), ("/goto_start", [], .rewind),
       ("/jacklink/bpm", [.float32(99)], .tempo(Tempo(99))),
-      ("/jacklink/sync", [.float32(1)], .startStopSync(true)),
+      ("/jacklink/sync", [.float32(1)], .set("startstop", .flag(true))),
       ("/jacklink/rolling", [.truth(true)], .rolling(true)),
       ("/jacklink/beattime", [.int32(16)], .locate(.beat(16))),
       ("/tactus/set_tempo", [.float32(77)], .tempo(Tempo(77))),
-      ("/tactus/click/set_sound", [.int32(0)], .click(.sound(0))),
+      ("/tactus/click/set_sound", [.int32(0)], .set("click/sound", .word(0))),
     ]
     for (address, arguments, command) in cases {
       desk.wait(0.1)

@@ -26,8 +26,8 @@ struct FakeProgram {
   }
 
   mutating func apply(_ command: Command, at time: Micros) {
-    state.choices.choose(command)
     switch command {
+    case .choose(let choice, let values): choice.choose(&state.choices, values)
     case .start(let launch):
       let origin = state.next(launch ?? state.choices.launch.moment, after: time)
       state.transport = .waiting(origin: origin)
@@ -49,13 +49,7 @@ struct FakeProgram {
     case .align: state.timeline.beatOrigin = .zero
     case .timebase(let on): state.timebase = on ? .tactus : .nobody
     case .takeover: state.timebase = .tactus
-    case .click(.sound(let sound)): state.sound = sound
-    case .click(.offset(let milliseconds)):
-      state.outputs[.click1].offsetMilliseconds = milliseconds
-      state.outputs[.click2].offsetMilliseconds = nil
-    case .offset(let output, let milliseconds): state.outputs[output].offsetMilliseconds = milliseconds
     case .quit: quit = true
-    default: break
     }
   }
 
@@ -72,5 +66,11 @@ extension Timeline {
   func turned(to tempo: Tempo, at time: Micros) -> Timeline {
     Timeline(
       tempo: tempo, beatOrigin: beatOrigin, timeOrigin: time - tempo.micros(in: beats(at: time) - beatOrigin))
+  }
+}
+
+extension Command {
+  static func set(_ path: String, _ values: Value...) -> Command {
+    .choose(Table.standard.choices.first { $0.path == path }!, values)
   }
 }

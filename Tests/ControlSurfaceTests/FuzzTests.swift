@@ -42,7 +42,7 @@ struct PacketMutator {
   private func big(_ value: UInt64) -> [UInt8] { withUnsafeBytes(of: value.bigEndian) { Array($0) } }
 
   private mutating func message() -> [UInt8] {
-    let row = Table.rows[roll(Table.rows.count)]
+    let row = Table.standard.rows[roll(Table.standard.rows.count)]
     var address = "/tactus/" + row.path
     switch roll(12) {
     case 0: address = Aliases.all[roll(Aliases.all.count)].address

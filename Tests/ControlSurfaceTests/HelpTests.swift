@@ -8,14 +8,14 @@ import Testing
 struct HelpTests {
   @Test("The help text and the man page name every row, and fit a terminal")
   func complete() {
-    let help = Table.helpText
+    let help = Table.standard.helpText
     for section in Table.sections {
-      for (address, row) in Table.shown(section) {
+      for (address, row) in Table.standard.shown(section) {
         #expect(help.contains("\n  \(address)"), "\(address)")
-        #expect(!Table.words(row).isEmpty)
+        #expect(!Table.standard.words(row).isEmpty)
       }
     }
-    for row in Table.rows {
+    for row in Table.standard.rows {
       #expect(Table.sections.filter { $0.kinds.contains(row.kind) }.count == 1)
     }
     for line in help.split(separator: "\n") where !line.hasPrefix("  ") || line.hasPrefix("      ") {
@@ -26,7 +26,7 @@ struct HelpTests {
   @Test("man reads the man page without a warning")
   func manPage() throws {
     let scratch = try ScratchFolder()
-    let path = try scratch.write(Table.manPage(version: "1.0"), to: "tactus-osc.7")
+    let path = try scratch.write(Table.standard.manPage(version: "1.0"), to: "tactus-osc.7")
     let shown = try ChildProcess.run(["groff", "-man", "-Tutf8", "-ww", "-z", path])
     #expect(shown.status == 0 && shown.errors.isEmpty, "\(shown.errors.prefix(400))")
   }

@@ -156,7 +156,7 @@ struct PedalTests {
       ("note 1 = tempo/nudge 5", nil), ("note 1 = locate 3", nil), ("cc 1 = click/sound 0..3", nil),
     ] as [(String, String?)])
   func neverTaken(text: String, words: String?) throws {
-    let objection = Table.objection(to: try #require(MIDIBinding(text)))
+    let objection = Table.standard.objection(to: try #require(MIDIBinding(text)))
     if words == nil || text.contains("pattern") {
       #expect(objection == words)
     } else {
@@ -167,7 +167,7 @@ struct PedalTests {
   @Test("Every standard binding means rows that take it")
   func standard() {
     for binding in MIDIMap.standard where binding.event.description != "mmc locate" {
-      #expect(Table.objection(to: binding) == nil, "\(binding)")
+      #expect(Table.standard.objection(to: binding) == nil, "\(binding)")
     }
   }
 

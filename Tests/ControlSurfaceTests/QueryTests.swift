@@ -183,7 +183,7 @@ struct QueryTests {
     let reader = try ChildProcess.run(["/usr/bin/python3", "\(folder)/peers/oscquery_reader.py", "\(port)"])
     #expect(reader.status == 0, "\(reader.errors)")
     let lines = Set(reader.output.split(separator: "\n").map(String.init))
-    for row in Table.rows where row.kind != .verb && row.kind != .answer {
+    for row in Table.standard.rows where row.kind != .verb && row.kind != .answer {
       #expect(lines.contains("node /tactus/\(row.path) \(row.typeTags)"), "\(row.path)")
     }
     #expect(lines.contains("osc \(studio.port) UDP"))

@@ -46,7 +46,7 @@ struct SetTests {
     #expect(studio.wait { abs(studio.state.tempo.beatsPerMinute - before - 1.5) < 0.001 })
 
     for step in 0...50 { tablet.send("/tactus/click/volume f:\(Double(step) / 50)") }
-    #expect(studio.wait { studio.commands.last == .click(.gain(2)) })
+    #expect(studio.wait { studio.commands.last == .set("click/gain", .number(2)) })
     press("/tactus/click/toggle")
     #expect(try tablet.hear("/tactus/click") == "/tactus/click f:1.0")
 

@@ -21,7 +21,7 @@ struct TimeTests {
     desk.send("/tactus/ping", from: Desk.local)
     #expect(desk.orders.isEmpty)
     desk.wait(0.6)
-    #expect(desk.program.commands == [.click(.enabled(true)), .quantum(3)])
+    #expect(desk.program.commands == [.set("click", .flag(true)), .set("quantum", .whole(3))])
     #expect(desk.orders.allSatisfy { abs(($0.time - due).count) <= 1 })
     #expect(desk.sent.last { $0.message.address == "/tactus/error" }?.to == Desk.tablet.endpoint)
   }
@@ -31,7 +31,7 @@ struct TimeTests {
     var desk = Desk()
     desk.send(bytes: bundle(desk.timetag(in: -0.2), Message("/tactus/click", .float32(1))))
     desk.send(bytes: bundle(1, Message("/tactus/clock", .float32(1))))
-    #expect(desk.program.commands == [.click(.enabled(true)), .clock(.enabled(true))])
+    #expect(desk.program.commands == [.set("click", .flag(true)), .set("clock", .flag(true))])
   }
 
   @Test("A bundle too far ahead is refused, and so is one too many")
@@ -100,7 +100,7 @@ struct TimeTests {
       host: desk.now, unixSeconds: Desk.epoch + desk.now.count / 1_000_000 + 10, nanoseconds: 0)
     desk.machine.tick(clocks: stepped)
     desk.drain()
-    #expect(desk.program.commands == [.click(.enabled(true))])
+    #expect(desk.program.commands == [.set("click", .flag(true))])
   }
 
   @Test("A tempo on the beat turns exactly on the beat, one on the bar on the bar")
@@ -172,7 +172,7 @@ struct TimeTests {
 
   @Test("start takes when to start, by word")
   func startWords() {
-    for launch in LaunchMoment.all {
+    for launch in LaunchMoment.allCases {
       var desk = Desk()
       desk.send("/tactus/start", .string("\(launch)"))
       #expect(desk.program.commands == [.start(launch)])

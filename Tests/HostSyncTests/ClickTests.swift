@@ -13,7 +13,7 @@ struct ClickTests {
     ]
     for (frames, rate) in setUps {
       let studio = Studio(sampleRate: rate, tempo: tempo)
-      studio.latencies.click1 = 3 * frames + 17
+      studio.latencies[.click1] = 3 * frames + 17
       studio.play(seconds: max(0.3, 150 / tempo), frames: frames)
       let grid = Grid(studio.timeline)
       #expect(studio.clicks.count >= 2)
@@ -79,7 +79,7 @@ struct ClickTests {
     for (from, to) in [(120, 60), (60, 120), (120, 187.3), (100, 101)] as [(Double, Double)] {
       for place in stride(from: 0.0, to: 1.0, by: 1.0 / 64) {
         let studio = Studio(sampleRate: 8000, tempo: from)
-        studio.latencies.click1 = 85
+        studio.latencies[.click1] = 85
         studio.play(seconds: (2 + place) * 60 / from, frames: 16)
         studio.setTempo(to)
         studio.play(seconds: 4 * 60 / to, frames: 16)
@@ -97,7 +97,7 @@ struct ClickTests {
     for place in stride(from: 0.0, to: 1.0, by: 1.0 / 32) {
       for (from, to) in [(90, 160), (160, 90)] as [(Double, Double)] {
         let studio = Studio(sampleRate: 8000, tempo: from)
-        studio.latencies.click1 = 240
+        studio.latencies[.click1] = 240
         studio.play(seconds: (3 + place) * 60 / from, frames: 32)
         let heard = studio.due - 50_000
         var state = SessionState(
@@ -186,7 +186,7 @@ struct ClickTests {
 
   @Test func clicksOfOffsetPortsAreSentEarlier() {
     let studio = Studio(tempo: 120)
-    studio.settings.offsets.click1 = Micros(10_000)
+    studio.settings.offsets[.click1] = Micros(10_000)
     studio.play(seconds: 3)
     let grid = Grid(studio.timeline)
     for click in studio.clicks {

@@ -49,7 +49,7 @@ final class ClockCable {
     dice = Dice(seed: seed)
     studio.settings.lead = .midi
     studio.settings.click.isOn = false
-    studio.settings.clock.runsWhileStopped = true
+    studio.settings.clock.when = .always
     look()
   }
 
@@ -79,7 +79,7 @@ final class ClockCable {
     studio.asksBeforeRolling = true
     studio.settings.launch.moment = way == .atOnce ? .now : .bar
     studio.settings.launch.alignment = way == .exactly ? .exact : .nearest
-    studio.settings.clock.runsWhileStopped = way != .withoutClockBefore
+    studio.settings.clock.when = way == .withoutClockBefore ? .rolling : .always
     studio.transport.state = .starting
   }
 

@@ -232,7 +232,7 @@ extension Cycle {
   init(times: RawTimes, frames: UInt32, sampleRate: UInt32, beatZero: Int64 = 0) {
     self.init(
       frames: frames, sampleRate: sampleRate, times: times, transport: Transport(state: .stopped, frame: 0),
-      latencies: Latencies(), clock: .identity,
+      latencies: PerPort(repeating: 0), clock: .identity,
       session: SessionState(
         timeline: Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: Micros(beatZero)),
         startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: false),

@@ -17,7 +17,7 @@ struct EchoTests {
       cable.play(seconds: 3)
       cable.look()
       for offset in [200, -200, 200, -200, 0] {
-        cable.studio.settings.offsets.clock = Micros(Int64(offset) * 1000)
+        cable.studio.settings.offsets[.clock] = Micros(Int64(offset) * 1000)
         cable.play(seconds: 1.5)
       }
       let note: Comment = "\(cable.slowest)...\(cable.fastest), noticed after \(cable.noticedAfter ?? -1) s"
@@ -175,7 +175,7 @@ struct EchoTests {
     cable.start()
     cable.play(seconds: 10)
     for offset in [200, -200, 0] {
-      cable.studio.settings.offsets.clock = Micros(Int64(offset) * 1000)
+      cable.studio.settings.offsets[.clock] = Micros(Int64(offset) * 1000)
       cable.play(seconds: 5)
     }
     let note: Comment = "\(cable.slowest)...\(cable.fastest), noticed after \(cable.noticedAfter ?? -1) s"

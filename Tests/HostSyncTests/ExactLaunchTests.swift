@@ -5,7 +5,7 @@ import Testing
 
 @testable import HostSync
 
-/// `--align exact`: the host's bar falls on the session's bar to the frame.
+/// `--launch-align exact`: the host's bar falls on the session's bar to the frame.
 struct ExactLaunchTests {
   private func transport(from frame: UInt32 = 384_000) -> FakeTransport {
     var jack = FakeTransport()
@@ -199,7 +199,7 @@ struct ExactLaunchTests {
     studio.settings.launch.alignment = .exact
     studio.settings.click.isOn = true
     studio.settings.click.when = .rolling
-    studio.latencies = Latencies(click1: 512, click2: 512, clock: 300, pulse: 512, run: 512, physical: 512)
+    studio.latencies = [.click1: 512, .click2: 512, .clock: 300, .pulse: 512, .run: 512, .jack: 512]
     studio.transport.frame = 100_001
     studio.play(seconds: 0.277)
     studio.transport.state = .starting

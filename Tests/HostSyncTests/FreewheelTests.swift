@@ -78,16 +78,16 @@ struct FreewheelTests {
     let studio = Studio(tempo: 125)
     studio.settings.click.isOn = true
     studio.settings.click.when = .rolling
-    studio.settings.offsets.click1 = Micros(7_000)
-    studio.latencies.physical = 512
-    studio.latencies.click1 = latency
+    studio.settings.offsets[.click1] = Micros(7_000)
+    studio.latencies[.jack] = 512
+    studio.latencies[.click1] = latency
     studio.play(seconds: 1)
     studio.isFreewheeling = true
     studio.transport = Transport(state: .rolling, frame: 0)
     let first = studio.frame
     studio.play(seconds: 2)
-    studio.latencies.click1 = 0
-    studio.latencies.physical = 2048
+    studio.latencies[.click1] = 0
+    studio.latencies[.jack] = 2048
     studio.play(seconds: 2)
     #expect(studio.clicks.map { $0.frame - first } == (0...8).map { $0 * 23_040 })
   }

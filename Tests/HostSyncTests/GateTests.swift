@@ -12,7 +12,7 @@ struct GateTests {
       let studio = Studio(sampleRate: 48000, tempo: tempo)
       studio.listensToPulse = true
       studio.settings.pulse.rate = chosen
-      studio.latencies.pulse = 300
+      studio.latencies[.pulse] = 300
       studio.play(seconds: 2.5 * 60 / tempo, frames: 100)
       let grid = Grid(studio.timeline)
       let spacing = grid.beatMicros / Double(rate)
@@ -35,7 +35,7 @@ struct GateTests {
     studio.listensToPulse = true
     studio.settings.meter = Meter(beatsPerBar: 3)
     studio.settings.pulse.rate = .bar
-    studio.settings.pulse.runsWhileStopped = false
+    studio.settings.pulse.when = .rolling
     studio.play(seconds: 2.6)
     #expect(studio.pulses.isEmpty)
     studio.transport.state = .rolling
@@ -48,8 +48,8 @@ struct GateTests {
   @Test func runIsHighWhileTheTransportRollsAsHeard() throws {
     let studio = Studio(tempo: 120)
     studio.listensToPulse = true
-    studio.latencies.physical = 1000
-    studio.latencies.run = 700
+    studio.latencies[.jack] = 1000
+    studio.latencies[.run] = 700
     studio.play(seconds: 1)
     studio.transport.state = .starting
     studio.play(256)

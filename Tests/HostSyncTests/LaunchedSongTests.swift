@@ -13,8 +13,9 @@ struct LaunchedSongTests {
     studio.settings.quantum = quantum
     studio.settings.click.isOn = true
     studio.settings.click.when = .rolling
-    studio.latencies = Latencies(
-      click1: latency, click2: latency, clock: 300, pulse: latency, run: latency, physical: latency)
+    studio.latencies = [
+      .click1: latency, .click2: latency, .clock: 300, .pulse: latency, .run: latency, .jack: latency,
+    ]
     return studio
   }
 

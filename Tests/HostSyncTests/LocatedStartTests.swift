@@ -12,7 +12,7 @@ struct LocatedStartTests {
     studio.asksBeforeRolling = true
     studio.settings.click.isOn = true
     studio.settings.click.when = .rolling
-    studio.latencies = Latencies(click1: 512, clock: 300, physical: 512)
+    studio.latencies = [.click1: 512, .clock: 300, .jack: 512]
     studio.play(seconds: 0.3)
     return studio
   }
@@ -111,7 +111,7 @@ struct LocatedStartTests {
       studio.asksBeforeRolling = true
       studio.isMaster = true
       studio.settings.lead = .auto
-      studio.latencies = Latencies(click1: 512, click2: 512, clock: 300, pulse: 512, run: 512, physical: 512)
+      studio.latencies = [.click1: 512, .click2: 512, .clock: 300, .pulse: 512, .run: 512, .jack: 512]
       studio.play(seconds: 0.277)
       let there = Beats(96_000.0 / 48_000 * 117 / 60)
       studio.locate = 96_000

@@ -55,8 +55,8 @@ struct MIDIClockTests {
   func everyClockIsTheFrameNearestToItsPlaceInTheBeat(tempo: Double) {
     for (frames, rate) in [(16, 8000), (256, 48000), (1024, 44100), (8192, 96000)] as [(UInt32, UInt32)] {
       let studio = Studio(sampleRate: rate, tempo: tempo)
-      studio.settings.clock.runsWhileStopped = true
-      studio.latencies.clock = frames + 11
+      studio.settings.clock.when = .always
+      studio.latencies[.clock] = frames + 11
       studio.play(seconds: max(0.4, 60 / tempo), frames: frames)
       let grid = Grid(studio.timeline)
       let numbers = clocks(studio).map { (grid.beat(at: $0.heard) * 24).rounded() }
@@ -72,7 +72,7 @@ struct MIDIClockTests {
     let studio = Studio(tempo: 120)
     studio.play(seconds: 1)
     #expect(studio.messages.isEmpty)
-    studio.settings.clock.runsWhileStopped = true
+    studio.settings.clock.when = .always
     studio.play(seconds: 1)
     #expect(clocks(studio).count == 48 && studio.messages.count == 48)
     studio.settings.clock.isOn = false
@@ -96,7 +96,7 @@ struct MIDIClockTests {
   @Test func anOddStartIsOnTheGridAndInPlaceWithin150Milliseconds() throws {
     for wait in stride(from: 1.0, to: 1.62, by: 0.013) {
       let studio = Studio(tempo: 97)
-      studio.latencies.clock = 256
+      studio.latencies[.clock] = 256
       let (receiver, rolledAt) = roll(studio, from: 100_001, after: wait, seconds: 3)
       let grid = Grid(studio.timeline)
       #expect(receiver.continues == 1 && receiver.starts == 0)
@@ -118,15 +118,15 @@ struct MIDIClockTests {
     var dice = Dice(seed: UInt64(tempo))
     for _ in 0..<25 {
       let studio = Studio(sampleRate: 8000, tempo: tempo)
-      studio.latencies.clock = UInt32.random(in: 0...200, using: &dice)
-      studio.latencies.physical = UInt32.random(in: 0...200, using: &dice)
-      studio.settings.clock.runsWhileStopped = Bool.random(using: &dice)
+      studio.latencies[.clock] = UInt32.random(in: 0...200, using: &dice)
+      studio.latencies[.jack] = UInt32.random(in: 0...200, using: &dice)
+      studio.settings.clock.when = Bool.random(using: &dice) ? .always : .rolling
       let frame = UInt32.random(in: 0...400_000, using: &dice)
       let (receiver, rolledAt) = roll(
         studio, from: frame, after: Double.random(in: 0.1...1, using: &dice), seconds: 1.2, period: 64)
       let grid = Grid(studio.timeline)
       #expect(receiver.starts + receiver.continues == 1)
-      let heardRoll = rolledAt + Double(studio.latencies.physical) * studio.microsPerFrame
+      let heardRoll = rolledAt + Double(studio.latencies[.jack]) * studio.microsPerFrame
       let origin = (grid.beat(at: heardRoll) - Double(frame) / 8000 * 1e6 / grid.beatMicros).rounded()
       for (place, heard) in receiver.counted {
         #expect(Int(((grid.beat(at: heard) - origin) * 24).rounded()) == place)
@@ -153,7 +153,7 @@ struct MIDIClockTests {
   @Test func aSongThatBeginsAheadIsStartedOnItsDownbeat() throws {
     // Rolling from frame 0 when the session is at 2.6: the nearest beat is 3, 0.4 beats ahead.
     let studio = Studio(tempo: 120)
-    studio.latencies.clock = 128
+    studio.latencies[.clock] = 128
     let (receiver, _) = roll(studio, from: 0, after: 1.3, seconds: 2)
     let grid = Grid(studio.timeline)
     #expect(receiver.starts == 1 && receiver.continues == 0)
@@ -167,8 +167,8 @@ struct MIDIClockTests {
 
   @Test func stopIsSentWhenTheStopIsHeardThere() throws {
     let studio = Studio(tempo: 120)
-    studio.latencies.physical = 2000
-    studio.latencies.clock = 500
+    studio.latencies[.jack] = 2000
+    studio.latencies[.clock] = 500
     _ = roll(studio, from: 0, after: 1.3, seconds: 2)
     studio.transport.state = .stopped
     let stoppedAt = studio.due + studio.clock.period(256) + 2000 * studio.microsPerFrame
@@ -218,7 +218,7 @@ struct MIDIClockTests {
     for (from, to) in [(120, 60), (60, 120), (97, 187.3), (187.3, 97), (120, 121)] as [(Double, Double)] {
       for place in stride(from: 0.0, to: 0.25, by: 1.0 / 48) {
         let studio = Studio(sampleRate: 8000, tempo: from)
-        studio.latencies.clock = 100
+        studio.latencies[.clock] = 100
         let (_, _) = roll(
           studio, from: 0, after: 0.75 * 60 / from, seconds: (1 + place) * 60 / from, period: 32)
         let before = studio.messages.count

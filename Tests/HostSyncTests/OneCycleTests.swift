@@ -46,7 +46,7 @@ struct OneCycleTests {
 
   @Test func aCycleWithoutFramesSaysNothing() {
     let studio = Studio(tempo: 120)
-    studio.settings.clock.runsWhileStopped = true
+    studio.settings.clock.when = .always
     studio.settings.syncsStartStop = true
     studio.play(seconds: 1)
     studio.transport.state = .rolling

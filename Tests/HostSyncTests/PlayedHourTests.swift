@@ -13,10 +13,10 @@ struct PlayedHourTests {
   func everyBeatHasOneClickAndEvery24thOneClock(seed: UInt64) {
     var dice = Dice(seed: seed)
     let studio = Studio(sampleRate: 8000, tempo: 120, seed: seed)
-    studio.settings.clock.runsWhileStopped = true
+    studio.settings.clock.when = .always
     studio.settings.click.gain = 1
-    studio.latencies.click1 = 60
-    studio.latencies.clock = 20
+    studio.latencies[.click1] = 60
+    studio.latencies[.clock] = 20
     var tempo = 120.0
     var target = 120.0
     let end = 8000 * 1800

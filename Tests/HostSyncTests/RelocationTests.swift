@@ -11,7 +11,7 @@ struct RelocationTests {
     let studio = Studio(tempo: tempo)
     studio.asksBeforeRolling = true
     studio.isMaster = true
-    studio.latencies = Latencies(click1: latency, physical: latency)
+    studio.latencies = [.click1: latency, .jack: latency]
     studio.transport.frame = frame
     studio.play(seconds: 0.2)
     studio.transport.state = .starting

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
 import Choices
 import Testing
 
@@ -68,14 +69,14 @@ struct SongTests {
     let studio = Studio(sampleRate: 8000, tempo: 120)
     studio.listensToPulse = true
     studio.settings.pulse.rate = .fortyEight
-    studio.settings.clock.runsWhileStopped = true
+    studio.settings.clock.when = .always
     for origin in [Int64.min, .max, 0, -1 << 60, 1 << 60] {
       for tempo in [0, -1, .nan, .infinity, 1e-300, 20, 999] as [Double] {
         studio.timeline = .init(
           tempo: .init(tempo), beatOrigin: .init(micros: .max), timeOrigin: .init(origin))
         studio.settings.quantum = tempo
         studio.settings.meter = Meter(beatsPerBar: tempo > 0 ? .max : .min)
-        studio.settings.offsets.clock = .init(origin)
+        studio.settings.offsets[.clock] = Micros(origin)
         for state in [.stopped, .starting, .rolling] as [Transport.State] {
           studio.transport = Transport(state: state, frame: .max)
           studio.play(256)

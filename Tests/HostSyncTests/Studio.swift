@@ -27,7 +27,7 @@ final class Studio {
   var dice: Dice?
   var timeline: Timeline
   var settings = Settings()
-  var latencies = Latencies()
+  var latencies = PerPort<UInt32>(repeating: 0)
   var transport = Transport(state: .stopped, frame: 0)
   /// The server runs as fast as it can: about twenty times as fast as the clock.
   var isFreewheeling = false
@@ -69,7 +69,7 @@ final class Studio {
 
   var sync = HostSync()
   /// Kept from cycle to cycle, as the audio thread keeps them.
-  private var outputs = Outputs(click1: .none, click2: .none, pulse: .none, run: .none)
+  private var outputs = Outputs()
   private let buffers: UnsafeMutablePointer<Float>
   private let samples: UnsafeMutablePointer<Float>
   private var lastPulse: Float = 0
@@ -147,9 +147,9 @@ final class Studio {
     }
     let pulse = listensToPulse ? buffers + Self.longest : nil
     let run = listensToPulse ? buffers + 2 * Self.longest : nil
-    outputs.click1 = AudioBuffer(buffers, frames: frames)
-    outputs.pulse = AudioBuffer(pulse, frames: frames)
-    outputs.run = AudioBuffer(run, frames: frames)
+    outputs[.click1] = AudioBuffer(buffers, frames: frames)
+    outputs[.pulse] = AudioBuffer(pulse, frames: frames)
+    outputs[.run] = AudioBuffer(run, frames: frames)
     sync.run(cycle, into: &outputs)
     listen(frames: Int(frames), events: outputs.events)
     report = outputs.report
@@ -197,13 +197,13 @@ final class Studio {
     var index = 0
     while index < frames {
       let value = buffers[index]
-      if value != 0 { clicks.append(onset(index, value, latencies.click1)) }
+      if value != 0 { clicks.append(onset(index, value, latencies[.click1])) }
       index += 1
     }
     for index in 0..<events.count {
       let event = events[index]
       #expect(event.frame < frames)
-      let heard = onset(Int(event.frame), 0, latencies.clock).heard
+      let heard = onset(Int(event.frame), 0, latencies[.clock]).heard
       messages.append(Message(frame: frame + Int(event.frame), heard: heard, event: event))
     }
     guard listensToPulse else { return }
@@ -211,14 +211,14 @@ final class Studio {
       let value = buffers[Self.longest + index]
       if value != 0 {
         if lastPulse == 0 {
-          pulses.append((onset(index, value, latencies.pulse), 1))
+          pulses.append((onset(index, value, latencies[.pulse]), 1))
         } else {
           pulses[pulses.count - 1].width += 1
         }
       }
       lastPulse = value
       let run = buffers[2 * Self.longest + index]
-      if run != lastRun { runEdges.append(onset(index, run, latencies.run)) }
+      if run != lastRun { runEdges.append(onset(index, run, latencies[.run])) }
       lastRun = run
     }
   }

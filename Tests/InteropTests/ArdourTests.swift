@@ -112,7 +112,7 @@ struct ArdourTests {
   ) async throws -> (StartedSession, transport: LabPeer) {
     for _ in 1...6 {
       let stage = try await LabStage()
-      let session = try await StartedSession(name, options: ["--bpm=\(tempo)"], in: stage, files: files)
+      let session = try await StartedSession(name, options: ["--tempo=\(tempo)"], in: stage, files: files)
       let transport = try LabPeer(.jack, in: stage)
       let hasButtons = files.values.contains { $0.contains("Open Sound Control") }
       if try await hasLoaded(session, transport, showing: ardours, hasButtons: hasButtons) {

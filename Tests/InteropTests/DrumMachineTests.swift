@@ -18,7 +18,7 @@ import Testing
       stage = try await LabStage()
       drums = try LabPeer(.drums, in: stage)
       try await drums.ask("tempo 121.7")
-      let tactus = [Interop.directoryOfTests + "/tactus", "--lead=midi", "--host-is-clock"]
+      let tactus = [Interop.directoryOfTests + "/tactus", "--lead=midi", "--lead-grid"]
       program = try ChildProcess(stage.command(tactus + options))
       try await program.awaitLine(beginning: "OSC: ")
       for _ in 0..<100 where try await stage.run("jack_connect", "drums:clock", "tactus:control").status != 0
@@ -45,7 +45,7 @@ import Testing
     `its tempo and its beat are the session's, through jitter and a change of tempo, and nothing is said twice`()
     async throws
   {
-    let scene = try await Scene("--click=always")
+    let scene = try await Scene("--click")
     let peer = try LabPeer(.reference, in: scene.stage)
     try await peer.ask("enable on")
     try await scene.awaitLead()

@@ -15,7 +15,7 @@ import Testing
     init(tempo: Double) async throws {
       stage = try await LabStage()
       program = try ChildProcess(
-        stage.command([Interop.directoryOfTests + "/tactus", "--start-stop-sync"]))
+        stage.command([Interop.directoryOfTests + "/tactus", "--startstop"]))
       try await program.awaitLine(beginning: "OSC: ")
       tablet = try LabPeer(.reference, in: stage)
       transport = try LabPeer(.jack, in: stage)

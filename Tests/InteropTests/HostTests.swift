@@ -56,7 +56,7 @@ import Testing
     let stage = try await LabStage()
     let master = try LabPeer(.jack, in: stage)
     try await master.ask("master 133 1920")
-    let program = try await tactus("--lead=host", "--host-is-clock", on: stage)
+    let program = try await tactus("--lead=host", "--lead-grid", on: stage)
     let linkhut = try LabPeer(.linkhut, in: stage)
     let they = try LabPeer(.reference, in: stage)
     for peer in [linkhut, they] { try await peer.ask("enable on") }
@@ -96,7 +96,7 @@ import Testing
     let stage = try await LabStage()
     let they = try LabPeer(.reference, in: stage)
     let transport = try LabPeer(.jack, in: stage)
-    let program = try await tactus("--start-stop-sync", "--quantum=4", on: stage)
+    let program = try await tactus("--startstop", "--quantum=4", on: stage)
     try await they.ask("enable on")
     try await they.ask("sync on")
     try await they.wait("peers", "1")

@@ -19,7 +19,7 @@ import Testing
     let stage = try await LabStage()
     let they = try LabPeer(other, in: stage)
     let transport = try LabPeer(.jack, in: stage)
-    let program = try await tactus("--start-stop-sync", on: stage)
+    let program = try await tactus("--startstop", on: stage)
     try await they.ask("enable on")
     try await they.ask("sync on")
     try await they.wait("peers", "1")
@@ -51,7 +51,7 @@ import Testing
     var studios: [(program: ChildProcess, transport: LabPeer)] = []
     for host in 1...2 {
       let transport = try LabPeer(.jack, in: stage, on: host)
-      studios.append((try await tactus("--bpm=140", on: stage, host: host), transport))
+      studios.append((try await tactus("--tempo=140", on: stage, host: host), transport))
     }
     try await they.wait("peers", "2")
     for studio in studios {
@@ -89,7 +89,7 @@ import Testing
     try await they.wait("peers", "0")
     // Now alone, they count as a new session; the older one is told by half a second at least.
     try await Task.sleep(for: .milliseconds(700))
-    let again = try await tactus("--bpm=150", on: stage)
+    let again = try await tactus("--tempo=150", on: stage)
     try await they.wait("peers", "1")
     let transport = try LabPeer(.jack, in: stage)
     try await transport.wait("tempo", "93")

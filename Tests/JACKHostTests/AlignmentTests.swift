@@ -28,7 +28,7 @@ extension JACKHostTests {
     middle: Double, jitter: Double
   ) {
     let period = Double(live.session.timeline.tempo.microsPerBeat)
-    let physical = Micros(Int64(live.host.latencies.physical.longest) * 1_000_000 / 48_000)
+    let physical = Micros(Int64(live.host.latencies[.jack].longest) * 1_000_000 / 48_000)
     let late = cycles.filter(\.isRolling).map { cycle in
       let heard = live.host.clockMap.link(fromJACK: Micros(Int64(cycle.due))) + physical
       let away = live.session.timeline.beats(at: heard).value - Double(cycle.frame) * Self.frame / period
@@ -288,7 +288,7 @@ extension JACKHostTests {
     // The truth of the host, cycle by cycle, not what the follower thinks.
     let late = watch.collected.filter { $0.isRolling && $0.isValid }.map { cycle in
       let age = TestServer.isPipeWire ? Double(cycle.frames) * Self.frame : 0
-      let physical = Double(live.host.latencies.physical.longest) * Self.frame
+      let physical = Double(live.host.latencies[.jack].longest) * Self.frame
       let heard = live.host.clockMap.link(fromJACK: Micros(Int64(cycle.due) + Int64(physical - age)))
       let away = live.session.timeline.beats(at: heard).value - cycle.beats - 0.5 / Double(ticks)
       return (away - 4 * (away / 4).rounded()) * 60e6 / 93

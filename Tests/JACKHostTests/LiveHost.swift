@@ -97,7 +97,7 @@ final class LiveHost {
     var errors: [Int64] = []
     try await run {
       let rate = host.server.sampleRate
-      let latency = Micros(Int64(rounding: Double(host.latencies.click1.longest) * 1e6 / Double(rate)))
+      let latency = Micros(Int64(rounding: Double(host.latencies[.click1].longest) * 1e6 / Double(rate)))
       errors = listener.onsets(sampleRate: rate).map { due in
         let heard = host.clockMap.link(fromJACK: due) + latency
         let beat = Beats(session.timeline.beats(at: heard).value.rounded())

@@ -15,11 +15,12 @@ import Testing
 
   @Test(arguments: [
     ("note 36 ch 10 = tap", "note 36 ch 10 = tempo/tap"), ("cc 64 = start", "cc 64 = start"),
-    ("CC7=/tactus/click/gain", "cc 7 = click/volume"), ("pc 3 = tempo 128 bar", "program 3 = tempo 128 bar"),
+    ("CC7=/tactus/click/volume", "cc 7 = click/volume"),
+    ("pc 3 = tempo 128 bar", "program 3 = tempo 128 bar"),
     ("cc 1 = tempo 60..180", "cc 1 = tempo 60.0..180.0"),
     ("cc 1 = tempo 180..60", "cc 1 = tempo 180.0..60.0"),
     ("mmc deferred play = start now", "mmc deferred play = start now"),
-    ("bend ch 2 = gain", "bend ch 2 = click/volume"),
+    ("bend ch 2 = volume", "bend ch 2 = click/volume"),
     ("note36ch10=rewind,start", "note 36 ch 10 = rewind, start"), ("continue = toggle", "continue = toggle"),
   ])
   func `a binding is read as people write it, and written so that it can be read again`(
@@ -105,7 +106,7 @@ import Testing
   @Test func `what was learned is forgotten by event, by address, or altogether; what was written stays`()
     throws
   {
-    let learned = try ["note 36 ch 10 = tap", "cc 64 = start", "cc 65 = start now", "cc 7 = gain"].map(
+    let learned = try ["note 36 ch 10 = tap", "cc 64 = start", "cc 65 = start now", "cc 7 = volume"].map(
       binding)
     var map = MIDIMap(configured: [try binding("cc 64 = stop")], learned: learned)
     for unknown in ["note 37", "rewind", ""] {

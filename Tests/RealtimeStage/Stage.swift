@@ -49,7 +49,7 @@ import JACKHost
       timeline: Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: now),
       startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: true)
     settings.click.isOn = true
-    settings.clock.runsWhileStopped = true
+    settings.clock.when = .always
     settings.pulse.rate = .twentyFour
     exchange = AudioExchange(session: session, settings: settings)
     host = try JACKHost(name: "tactus", server: nil, exchange: exchange)

@@ -40,7 +40,7 @@ struct EndTests {
     try await child.awaitLine(beginning: "OSC: ")
     try await hold(stage)
     // Too late for any look of the main thread, if that hangs already.
-    let sent = try await shell(stage, "$1 send click/1/offset 7")
+    let sent = try await shell(stage, "$1 send click/offset 7")
     #expect(sent.status == 0, "\(sent)")
     child.signal(SIGTERM)
     try await Task.sleep(for: pause)
@@ -160,7 +160,7 @@ struct EndTests {
   func standstill() async throws {
     let stage = try await LabStage("--name", "studio")
     let child = try ChildProcess(
-      stage.command(["sh", "-c", "echo $$ >/dev/shm/tactus; exec \"$1\" --click=always", "sh", program]))
+      stage.command(["sh", "-c", "echo $$ >/dev/shm/tactus; exec \"$1\" --click", "sh", program]))
     try await child.awaitLine(beginning: "OSC: ")
     // Two clients in a row, and both to the driver.
     let other = try ChildProcess(stage.command(["sh", "-c", "exec jack_iodelay >/dev/null 2>&1"]))

@@ -61,11 +61,11 @@ struct HostileInputTests {
     var dice = Dice(seed: 730)
     let memory = """
       // comment
-      {"bpm": {"is": 131.1, "over": 120}, "link": {"is": false, "over": true}, "click-offset": {"is": -7.25, "over": 0},
+      {"tempo": {"is": 131.1, "over": 120}, "link": {"is": false, "over": true}, "click-offset": {"is": -7.25, "over": 0},
        "midi-learned": {"is": ["note 38 ch 10 = tempo/tap"], "over": []}}
       """
     let configuration =
-      "{bpm: 96, click: 'rolling', \"osc-listen\": [\"192.168.7.2\"], server: null, midi: ['cc 7 = start']}"
+      "{tempo: 96, click: 'rolling', \"osc-listen\": [\"192.168.7.2\"], server: null, midi: ['cc 7 = start']}"
     var refused = 0
     for round in 0..<3000 {
       var bytes = Array((round % 2 == 0 ? memory : configuration).utf8)

@@ -71,7 +71,7 @@ struct LifeCycleTests {
 
   @Test("With start/stop sync it stays in the background, and follows from there")
   func startStopSync() async throws {
-    let (stage, child, linkhut) = try await studio("--start-stop-sync")
+    let (stage, child, linkhut) = try await studio("--startstop")
     let transport = try LabPeer(.jack, in: stage)
     try await linkhut.ask("sync on")
     try await linkhut.wait("peers", "1")

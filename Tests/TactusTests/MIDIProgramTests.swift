@@ -33,7 +33,7 @@ struct MIDIProgramTests {
     tactus.signal(SIGTERM)
     #expect(await tactus.status() == 0)
     // What was learned is there again.
-    let again = try ChildProcess(stage.command([program, "--bpm=100"]))
+    let again = try ChildProcess(stage.command([program, "--tempo=100"]))
     try await again.awaitLine(beginning: "OSC: ")
     try await connect("keys:out", in: stage)
     try await linkhut.ask("tempo 90")
@@ -50,7 +50,9 @@ struct MIDIProgramTests {
     let linkhut = try await link(stage)
     // The sequencer is another tactus, alone with its own tempo.
     let sequencer = try ChildProcess(
-      stage.command([program, "--name=sequencer", "--no-link", "--no-osc", "--bpm=133", "--clock=always"]))
+      stage.command([
+        program, "--name=sequencer", "--no-link", "--no-osc", "--tempo=133", "--clock-when=always",
+      ]))
     try await sequencer.awaitLine(beginning: "JACK server")
     try await connect("sequencer:clock", in: stage)
     try await tactus.awaitLine(beginning: "MIDI clock leads: 133.0 BPM")

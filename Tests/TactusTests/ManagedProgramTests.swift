@@ -61,7 +61,7 @@ struct ManagedProgramTests {
     first.send("term")
     try await first.awaitLine(beginning: "ended 0")
     let saved = try home.text(of: "sessions/song/tactus.nABCD/config.json5")
-    #expect(saved.contains("\n  bpm: 133,\n") && saved.contains("\n  meter: \"7/8\",\n"))
+    #expect(saved.contains("\n  tempo: 133,\n") && saved.contains("\n  meter: \"7/8\",\n"))
     #expect(!saved.contains("tactus.nABCD"))
     #expect(try await ChildProcess.run(["ls", home.path + "/.local"]).status != 0)
 

@@ -90,7 +90,7 @@ struct OddFileTests {
   @Test("A configuration that has become a pipe is refused when it is read again, typed or not")
   func again() throws {
     for typed in [[], ["--config", path("config.json5")]] {
-      try folder.write("{bpm: 99}", to: "config.json5")
+      try folder.write("{tempo: 99}", to: "config.json5")
       var startup = try Startup(typed, places: Places(folder: folder.path))
       unlink(path("config.json5"))
       try put("pipe", at: "config.json5")

@@ -21,14 +21,14 @@ struct RememberingProgramTests {
     let stage = try await LabStage()
     let written = try await shell(
       stage,
-      "mkdir -p $XDG_CONFIG_HOME/tactus && echo '{name: \"band\", bpm: 97}' > $XDG_CONFIG_HOME/tactus/config.json5"
+      "mkdir -p $XDG_CONFIG_HOME/tactus && echo '{name: \"band\", tempo: 97}' > $XDG_CONFIG_HOME/tactus/config.json5"
     )
     #expect(written.status == 0)
     let first = try ChildProcess(stage.command([program]))
     #expect(try await first.line()?.hasSuffix("as \"band\"") == true)
     try await first.awaitLine(beginning: "OSC: ")
     try await ask(stage, "startstop i 1")
-    try await ask(stage, "click/1/offset f -4.5")
+    try await ask(stage, "click/offset f -4.5")
     try await ask(stage, "tempo f 88")
     let transport = try LabPeer(.jack, in: stage)
     try await transport.wait("tempo", "88")
@@ -42,8 +42,8 @@ struct RememberingProgramTests {
       shown.output == """
         configuration: /dev/shm/config/tactus/config.json5
         remembered: /dev/shm/state/tactus/state.json5
-          bpm 88
-          start-stop-sync true
+          tempo 88
+          startstop true
           click-offset -4.5
 
         """)
@@ -62,7 +62,7 @@ struct RememberingProgramTests {
       stage,
       """
       mkdir -p /dev/shm/state && mount -t tmpfs -o size=64k none /dev/shm/state && mkdir /dev/shm/state/tactus &&
-      echo '{"bpm": {"is": 99, "over": 120}}' > /dev/shm/state/tactus/state.json5 &&
+      echo '{"tempo": {"is": 99, "over": 120}}' > /dev/shm/state/tactus/state.json5 &&
       ! head -c 1000000 /dev/zero > /dev/shm/state/full 2>/dev/null
       """)
     #expect(prepared.status == 0, "\(prepared.errors)")
@@ -76,15 +76,15 @@ struct RememberingProgramTests {
     #expect(await child.status() == 0)
     #expect(child.saidOnErrors == warning)
     let left = try await shell(stage, "cat $XDG_STATE_HOME/tactus/state.json5; ls $XDG_STATE_HOME/tactus")
-    #expect(left.output == "{\"bpm\": {\"is\": 99, \"over\": 120}}\nstate.json5\n")
+    #expect(left.output == "{\"tempo\": {\"is\": 99, \"over\": 120}}\nstate.json5\n")
   }
 
   @Test("A wrong configuration is one line, status 2, and nothing starts")
   func wrongConfiguration() async throws {
     let done = try await ChildProcess.run(
-      ["sh", "-c", "printf '{\\n  bmp: 120,\\n}' | \"$1\" --config /dev/stdin", "sh", program])
+      ["sh", "-c", "printf '{\\n  tmepo: 120,\\n}' | \"$1\" --config /dev/stdin", "sh", program])
     #expect(done.status == 2 && done.output == "")
-    #expect(done.errors == "tactus: /dev/stdin:2: unknown key \"bmp\": do you mean \"bpm\"?\n")
+    #expect(done.errors == "tactus: /dev/stdin:2: unknown key \"tmepo\": do you mean \"tempo\"?\n")
     let missing = try await ChildProcess.run([program, "--config=/nowhere/config.json5"])
     #expect(missing.status == 2)
     #expect(missing.errors == "tactus: /nowhere/config.json5: No such file or directory\n")

@@ -95,7 +95,7 @@ struct RunningProgramTests {
     let nobody = try await stage.run(program, "status")
     #expect(nobody.status == 69 && nobody.output == "")
     #expect(nobody.errors.split(separator: "\n").count == 1)
-    let child = try await start(stage, "--bpm=97.5", "--osc=9123", "--meter=7/8", "--click")
+    let child = try await start(stage, "--tempo=97.5", "--osc=9123", "--meter=7/8", "--click")
     let wrongPort = try await stage.run(program, "status", "-o", "9124")
     #expect(wrongPort.status == 69)
     #expect(try await stage.run(program, "status").status == 0)

@@ -7,7 +7,7 @@ import Testing
 @Suite("In a terminal", .serialized)
 struct TerminalTests {
   private func start(
-    _ stage: LabStage, _ columns: Int, _ rows: Int, options: String = "--start-stop-sync",
+    _ stage: LabStage, _ columns: Int, _ rows: Int, options: String = "--startstop",
     environment: [String] = ["LC_ALL=C.UTF-8"]
   ) async throws -> Terminal {
     let terminal = try await Terminal(in: stage, columns: columns, rows: rows, environment: environment)
@@ -21,7 +21,7 @@ struct TerminalTests {
     arguments: [(40, 12), (80, 24), (132, 43)])
   func playing(columns: Int, rows: Int) async throws {
     let stage = try await LabStage()
-    let terminal = try await start(stage, columns, rows, options: "--start-stop-sync --osc-listen=0.0.0.0")
+    let terminal = try await start(stage, columns, rows, options: "--startstop --osc-listen=0.0.0.0")
     #expect(try await terminal.isTaken())
     let screen = try await terminal.see(
       "No Links", "sync on", "stopped", "? keys", "OSC", "█", "░", "━", "timebase master")

@@ -54,21 +54,22 @@ struct UserStateTests {
 
   @Test("What a hand chose while it played holds the next time; what it left alone is not remembered")
   func nextTime() throws {
-    let notices = try run("--gain=0.25") { state in
+    let notices = try run("--click-gain=0.25") { state in
       state.choices.isLinkEnabled = false
       state.choices.syncsStartStop = true
       state.timeline.tempo = Tempo(microsPerBeat: 540541)
-      state.outputs[.click2].offsetMilliseconds = -7.25
+      state.choices.offsets[.click2] = .milliseconds(-7.25)
       state.choices.quantum = 8
     }
     #expect(notices == [])
     let next = try start().configuration
     #expect(!next.choices.isLinkEnabled && next.choices.syncsStartStop && next.tempo == 111)
-    #expect(next.offsets.click2 == -7.25 && next.offsets.click == 0)
+    #expect(
+      next.choices.offsets[.click2] == .milliseconds(-7.25) && next.choices.offset(of: .click1) == .zero)
     // About one evening, and about one run.
     #expect(next.choices.quantum == 4 && next.choices.click.gain == 0.5)
     #expect(folder.names == ["state.json5"])
-    #expect(try start("--link", "-b99").configuration.tempo == 99)
+    #expect(try start("--link", "-t99").configuration.tempo == 99)
     #expect(try start("--link").configuration.choices.isLinkEnabled)
   }
 
@@ -76,53 +77,56 @@ struct UserStateTests {
   func asTheOther() throws {
     try folder.write("{'click-offset': 20, 'pulse-offset': 3}", to: "config.json5")
     _ = try run { state in
-      state.choose(.offset(.click1, milliseconds: 7))
-      state.choose(.offset(.pulse, milliseconds: -4))
-      let cycle = state.settings().offsets
-      #expect(cycle.click2 == Micros(7000) && cycle.run == Micros(-4000))
+      state.choose("click/offset", 7)
+      state.choose("pulse/offset", -4)
+      #expect(
+        state.choices.offset(of: .click2) == Micros(7000) && state.choices.offset(of: .run) == Micros(-4000))
     }
-    let next = try start().configuration.offsets
-    #expect(next.click == 7 && next.click2 == nil && next.pulse == -4 && next.run == nil)
+    let next = try start().configuration.choices.offsets
+    #expect(next[.click1] == .milliseconds(7) && next[.click2] == nil)
+    #expect(next[.pulse] == .milliseconds(-4) && next[.run] == nil)
     #expect(try !folder.text(of: "state.json5").contains("click-2-offset"))
     // One of its own is kept beside it, and given back by the click's.
-    _ = try run { $0.choose(.offset(.click2, milliseconds: 50.5)) }
-    _ = try run { $0.choose(.offset(.click1, milliseconds: 1)) }
-    #expect(try start().configuration.offsets.click2 == 50.5)
-    _ = try run { $0.choose(.click(.offset(milliseconds: 2))) }
-    let given = try start().configuration.offsets
-    #expect(given.click == 2 && given.click2 == nil)
+    _ = try run { $0.choose("click/2/offset", 50.5) }
+    #expect(try start().configuration.choices.offsets[.click2] == .milliseconds(50.5))
+    _ = try run { $0.choose("click/offset", 2) }
+    let given = try start().configuration.choices.offsets
+    #expect(given[.click1] == .milliseconds(2) && given[.click2] == nil)
   }
 
   @Test(
     "What a stranger set holds now and is not remembered; what was so before this run is kept beside the file"
   )
   func strangers() throws {
-    _ = try run { $0.choose(.offset(.clock, milliseconds: 3)) }
+    _ = try run { $0.choices.offsets[.clock] = .milliseconds(3) }
     let before = try folder.text(of: "state.json5")
     let startup = try start()
     let configuration = startup.configuration
     let link = Link(tempo: 120)
     var shown = SurfaceState(timeline: link.captureAppState().timeline)
     configuration.choose(in: &shown)
-    let exchange = AudioExchange(session: link.captureAppState(), settings: shown.settings())
+    let exchange = AudioExchange(session: link.captureAppState(), settings: shown.choices)
     let door = SessionDoor(exchange: exchange, state: link.captureAppState())
     let desk = ControlDesk(
       link: link, exchange: exchange, door: door, state: shown, wake: {})
-    _ = desk.obey(.click(.offset(milliseconds: 500)), at: .zero, lasts: false)
-    _ = desk.obey(.linkEnabled(false), at: .zero, lasts: false)
-    _ = desk.obey(.offset(.pulse, milliseconds: -2), at: .zero)
-    #expect(desk.state.offsetMilliseconds(.click2) == 500 && !desk.state.choices.isLinkEnabled)
+    _ = desk.obey(.set("click/offset", .number(500)), at: .zero, lasts: false)
+    _ = desk.obey(.set("link", .flag(false)), at: .zero, lasts: false)
+    _ = desk.obey(.set("pulse/offset", .number(-2)), at: .zero)
+    #expect(desk.state.choices.offset(of: .click2) == .milliseconds(500) && !desk.state.choices.isLinkEnabled)
     let keeper = startup.keeper { _ in }
     keeper.note(configuration.taking(desk.lasting), at: seconds(1))
     keeper.close(at: seconds(2))
     let next = try start().configuration
-    #expect(next.offsets == Configuration.Offsets(clock: 3, pulse: -2) && next.choices.isLinkEnabled)
+    var offsets = Settings().offsets
+    offsets[.clock] = .milliseconds(3)
+    offsets[.pulse] = .milliseconds(-2)
+    #expect(next.choices.offsets == offsets && next.choices.isLinkEnabled)
     #expect(try folder.text(of: "state.json5.before") == before)
   }
 
   @Test("A run in which nothing is chosen writes nothing, whatever its command line said")
   func nothingChosen() throws {
-    #expect(try run("--no-link", "--bpm=77") { _ in } == [])
+    #expect(try run("--no-link", "--tempo=77") { _ in } == [])
     #expect(folder.names == [])
   }
 
@@ -142,13 +146,13 @@ struct UserStateTests {
 
   @Test("A remembered choice is over the configuration until the configuration itself says something new")
   func newestWord() throws {
-    try folder.write("{bpm: 90, link: true}", to: "config.json5")
+    try folder.write("{tempo: 90, link: true}", to: "config.json5")
     _ = try run { state in
       state.timeline.tempo = Tempo(131)
       state.choices.isLinkEnabled = false
     }
     #expect(try start().configuration.tempo == 131)
-    try folder.write("{bpm: 95, link: true}", to: "config.json5")
+    try folder.write("{tempo: 95, link: true}", to: "config.json5")
     #expect(try start().configuration.tempo == 95)
     #expect(try start().configuration.choices.isLinkEnabled == false)
   }
@@ -156,9 +160,9 @@ struct UserStateTests {
   @Test("Choices of earlier runs stay when a later one makes others")
   func addsUp() throws {
     _ = try run { $0.choices.syncsStartStop = true }
-    _ = try run { $0.outputs[.clock].offsetMilliseconds = 3 }
+    _ = try run { $0.choices.offsets[.clock] = .milliseconds(3) }
     let next = try start().configuration
-    #expect(next.choices.syncsStartStop && next.offsets.clock == 3)
+    #expect(next.choices.syncsStartStop && next.choices.offsets[.clock] == .milliseconds(3))
     // And what was taken back is off again.
     _ = try run { $0.choices.syncsStartStop = false }
     #expect(try start().configuration.choices.syncsStartStop == false)
@@ -170,8 +174,8 @@ struct UserStateTests {
       ("{\n\"link\": ", "2: a value is missing at the end"),
       ("\u{0}\u{0}", "1: a value was expected, not U+0"),
       ("[]", "1: holds a list instead of an object"),
-      ("{\"bpm\": {\"is\": 5000, \"over\": 120}}", "1: \"bpm\" takes a number from 20 to 999, not 5000"),
-      ("{\"bpm\": 5}", "1: \"bpm\" is no { is, over }"),
+      ("{\"tempo\": {\"is\": 5000, \"over\": 120}}", "1: \"tempo\" takes a number from 20 to 999, not 5000"),
+      ("{\"tempo\": 5}", "1: \"tempo\" is no { is, over }"),
     ])
   func broken(text: String, words: String) throws {
     try folder.write(text, to: "state.json5")
@@ -194,15 +198,17 @@ struct UserStateTests {
     let startup = try start()
     let keeper = startup.keeper { Issue.record("\($0)") }
     var configuration = startup.configuration
-    configuration.offsets.clock = 3
+    configuration.choices.offsets[.clock] = .milliseconds(3)
     keeper.note(configuration, at: seconds(1))
     keeper.close(at: seconds(2))
     try folder.write("garb{", to: "state.json5")
-    configuration.offsets.pulse = -4
+    configuration.choices.offsets[.pulse] = .milliseconds(-4)
     keeper.note(configuration, at: seconds(3))
     keeper.close(at: seconds(4))
     let next = try start().configuration
-    #expect(next.choices.syncsStartStop && next.offsets.clock == 3 && next.offsets.pulse == -4)
+    #expect(
+      next.choices.syncsStartStop && next.choices.offsets[.clock] == .milliseconds(3)
+        && next.choices.offsets[.pulse] == .milliseconds(-4))
     #expect(try folder.text(of: "state.json5.broken") == "garb{")
   }
 
@@ -225,16 +231,18 @@ struct UserStateTests {
     ofSecond.tempo = 90
     second.note(ofSecond, at: seconds(5))
     second.close(at: seconds(6))
-    ofFirst.offsets.clock = 3
+    ofFirst.choices.offsets[.clock] = .milliseconds(3)
     first.note(ofFirst, at: seconds(7))
     first.close(at: seconds(8))
     let next = try start().configuration
-    #expect(next.tempo == 90 && next.choices.syncsStartStop && next.offsets.clock == 3)
+    #expect(
+      next.tempo == 90 && next.choices.syncsStartStop && next.choices.offsets[.clock] == .milliseconds(3))
   }
 
   @Test("What a newer version remembers is no mistake")
   func newer() throws {
-    try folder.write("{\"lights\": 5, \"bpm\": {\"is\": 88, \"over\": 120, \"since\": 1}}", to: "state.json5")
+    try folder.write(
+      "{\"lights\": 5, \"tempo\": {\"is\": 88, \"over\": 120, \"since\": 1}}", to: "state.json5")
     #expect(try start().notices == [])
     #expect(try start().configuration.tempo == 88)
   }
@@ -290,5 +298,17 @@ struct UserStateTests {
     keeper.close(at: seconds(1000))
     #expect(
       notices.all.count == 1 && notices.all[0].contains("can't be written: /dev/full"), "\(notices.all)")
+  }
+}
+
+extension Command {
+  static func set(_ path: String, _ values: Value...) -> Command {
+    .choose(Table.standard.choices.first { $0.path == path }!, values)
+  }
+}
+
+extension SurfaceState {
+  fileprivate mutating func choose(_ path: String, _ value: Double) {
+    Table.standard.choices.first { $0.path == path }!.choose(&choices, [.number(value)])
   }
 }

@@ -78,9 +78,10 @@ struct KeyTests {
   func commands() {
     let state = Scenes.scene { $0.choices.isLinkEnabled = false }.state
     for (key, command) in [
-      (" ", Command.toggle), ("a", .linkEnabled(true)), ("s", .startStopSync(true)),
-      ("m", .click(.enabled(true))), ("c", .clock(.enabled(true))), ("p", .pulse(.enabled(true))),
-      ("[", .quantum(3)), ("]", .quantum(5)), ("l", .lead(.host)), ("+", .tempo(Tempo(121))),
+      (" ", Command.toggle), ("a", .set("link", .flag(true))), ("s", .set("startstop", .flag(true))),
+      ("m", .set("click", .flag(true))), ("c", .set("clock", .flag(true))), ("p", .set("pulse", .flag(true))),
+      ("[", .set("quantum", .number(3))), ("]", .set("quantum", .number(5))), ("l", .set("lead", .word(1))),
+      ("+", .tempo(Tempo(121))),
       ("=", .tempo(Tempo(121))), ("-", .tempo(Tempo(119))),
     ] as [(Unicode.Scalar, Command)] {
       #expect(press([.character(key)], state) == [command], "\(key)")
@@ -98,11 +99,11 @@ struct KeyTests {
     on.choices.click.isOn = true
     on.choices.lead = .auto
     on.choices.quantum = 1
-    #expect(press([.character("a")], on) == [.linkEnabled(false)])
-    #expect(press([.character("s")], on) == [.startStopSync(false)])
-    #expect(press([.character("m")], on) == [.click(.enabled(false))])
-    #expect(press([.character("l")], on) == [.lead(.midi)])
-    #expect(press([.character("[")], on) == [.quantum(1)])
+    #expect(press([.character("a")], on) == [.set("link", .flag(false))])
+    #expect(press([.character("s")], on) == [.set("startstop", .flag(false))])
+    #expect(press([.character("m")], on) == [.set("click", .flag(false))])
+    #expect(press([.character("l")], on) == [.set("lead", .word(3))])
+    #expect(press([.character("[")], on) == [.set("quantum", .number(1))])
   }
 
   @Test("Quick steps add up before the session shows them, and a held key asks 20 times a second at most")
@@ -147,5 +148,11 @@ struct KeyTests {
     _ = hands.press(q, rolling, at: Micros(1_000_000))
     let late = hands.press(q, rolling, at: Micros(9_000_000))
     #expect(!isQuit(late))
+  }
+}
+
+extension Command {
+  fileprivate static func set(_ path: String, _ value: Value) -> Command {
+    .choose(Table.standard.choices.first { $0.path == path }!, [value])
   }
 }

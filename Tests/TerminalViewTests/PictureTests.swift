@@ -230,7 +230,6 @@ struct PictureTests {
     states.append(
       Scenes.scene {
         $0.driftPartsPerMillion = .infinity
-        $0.sound = -1
       })
     for columns in [1, 7, 39, 40, 41, 49, 56, 57, 63, 75, 76, 77, 80, 84, 133, 350] {
       for rows in [1, 11, 12, 13, 17, 22, 23, 24, 30, 70] {

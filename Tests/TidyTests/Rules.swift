@@ -14,7 +14,7 @@ enum Rules {
     "Choices": ["BeatMath"],
     "HostSync": ["BeatMath", "Choices"],
     "StudioDay": ["BeatMath", "Choices", "HostSync", "LinkSession", "LinkWorld"],
-    "ClickSounds": ["CSndfile", "Glibc", "HostSync"],
+    "ClickSounds": ["CSndfile", "Choices", "Glibc", "HostSync"],
     "Handoff": ["Synchronization"],
     "JSON5": [],
     "Link": [
@@ -28,7 +28,7 @@ enum Rules {
     ],
     "TerminalView": ["BeatMath", "Choices", "ControlSurface"],
     "MIDIControl": [],
-    "Layouts": ["ClickSounds", "ControlSurface", "Glibc"],
+    "Layouts": ["ControlSurface", "Glibc"],
     "NSMClient": ["BeatMath", "Glibc", "Linux", "OSC"],
     "tactus": [
       "Addresses", "BeatMath", "Choices", "ClickSounds", "ControlSurface", "FoundationEssentials", "Glibc",

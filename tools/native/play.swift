@@ -44,7 +44,7 @@ struct World {
       startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: true)
     bank = SoundBank(number: 1, accent: sound, beat: sound, subdivision: sound)
     settings.click.isOn = true
-    settings.clock.runsWhileStopped = true
+    settings.clock.when = .always
     settings.pulse.rate = .fortyEight
     settings.click.countsIn = true
   }
@@ -86,8 +86,9 @@ struct World {
       frame: frame, wakeMicros: start &+ draw(100), isPairValid: draw(1_000) != 0, currentMicros: start,
       nextMicros: isSane ? UInt64(now) : start &- draw(50_000), xruns: xruns)
     let cycle = Cycle(
-      frames: frames, sampleRate: 48_000, times: times, transport: Transport(state: state, frame: transportFrame),
-      latencies: Latencies(click1: 512, click2: 512, clock: 256, pulse: 512, run: 512, physical: 512),
+      frames: frames, sampleRate: 48_000, times: times,
+      transport: Transport(state: state, frame: transportFrame),
+      latencies: [.click1: 512, .click2: 512, .clock: 256, .pulse: 512, .run: 512, .jack: 512],
       clock: .identity, session: session, settings: settings, sounds: bank, isFreewheeling: draw(5_000) == 0,
       relocation: Relocation(
         SongPlace(frame: transportFrame, beat: 12), heardAt: now + Double(draw(40_000)), askAt: now))
@@ -111,14 +112,17 @@ struct World {
       let size = UInt32(16 << world.draw(10))
       let cycle = world.cycle(size)
       rtsanEnter()
-      var outputs = Outputs(
-        click1: AudioBuffer(buffers, frames: size), click2: AudioBuffer(buffers + 8_192, frames: size),
-        pulse: AudioBuffer(buffers + 16_384, frames: size), run: AudioBuffer(buffers + 24_576, frames: size))
+      var outputs = Outputs()
+      outputs[.click1] = AudioBuffer(buffers, frames: size)
+      outputs[.click2] = AudioBuffer(buffers + 8_192, frames: size)
+      outputs[.pulse] = AudioBuffer(buffers + 16_384, frames: size)
+      outputs[.run] = AudioBuffer(buffers + 24_576, frames: size)
       if case .starting = cycle.transport.state { waits += sync.mayRoll(cycle) ? 0 : 1 }
       sync.run(cycle, into: &outputs)
-      bars += sync.bbt(
-        nextFrame: cycle.transport.frame &+ size, requested: cycle.transport.bbt
-      )?.bar != 1 ? 1 : 0
+      bars +=
+        sync.bbt(
+          nextFrame: cycle.transport.frame &+ size, requested: cycle.transport.bbt
+        )?.bar != 1 ? 1 : 0
       if cycles == 1_000 { plant() }
       rtsanExit()
       last = outputs.report

@@ -91,7 +91,7 @@ enum Aliases {
     all.filter(\.isTaken).map { ($0.address, $0) }, uniquingKeysWith: { first, _ in first })
 
   /// What a neighbour's address means, klick's verbs below our own root included.
-  static func find(_ address: String, root: String) -> Alias? {
+  static func find(_ address: String, root: String, in table: Table = .standard) -> Alias? {
     if let alias = taken[address] { return alias }
     if address.hasPrefix("/set_surface/") { return taken["/set_surface"] }
     let prefix = "/\(root)/"
@@ -106,7 +106,7 @@ enum Aliases {
     let last = path.utf8.lastIndex(of: UInt8(ascii: "/")).map(path.utf8.index(after:)) ?? path.startIndex
     guard path[last...].hasPrefix("set_") else { return nil }
     let row = String(path[..<last] + path[last...].dropFirst(4))
-    return Table.id(row) == nil ? nil : Alias(address: address, meaning: .row(row))
+    return table.id(row) == nil ? nil : Alias(address: address, meaning: .row(row))
   }
 
   /// The addresses at which a dialect is told a row.
@@ -118,16 +118,26 @@ enum Aliases {
   }
 }
 
+extension Node {
+  /// klick counts its sounds.
+  func told(_ arguments: [Argument], in dialect: Dialect) -> [Argument] {
+    guard dialect == .klick, case .word(let words)? = parameters.first,
+      case .string(let word)? = arguments.first, let place = words.firstIndex(of: word)
+    else { return arguments }
+    return [.int32(Int32(place))]
+  }
+}
+
 extension SurfaceMachine {
   mutating func obey(
     _ alias: Alias, _ arguments: [Argument], address: String, from peer: Peer, at time: Micros
   ) throws(Refusal) {
     switch alias.meaning {
     case .row(let path):
-      guard let id = Table.id(path) else { return }
+      guard let id = table.id(path) else { return }
       try obey(id.index, arguments, from: peer, at: time, dialect: alias.dialect)
     case .press(let path, let value):
-      guard let id = Table.id(path) else { return }
+      guard let id = table.id(path) else { return }
       if let number = arguments.first?.number, number < 0.5 { return }
       try obey(id.index, [value], from: peer, at: time, dialect: alias.dialect)
     case .verb(let verb):

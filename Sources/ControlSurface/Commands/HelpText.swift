@@ -29,11 +29,11 @@ extension Table {
   ]
 
   /// Addresses that differ in a number alone are one line: `beat/1` to `beat/16`.
-  static func shown(_ section: Section) -> [(address: String, row: Node)] {
+  func shown(_ section: Section) -> [(address: String, row: Node)] {
     var lines: [(address: String, row: Node)] = []
     for row in rows where section.kinds.contains(row.kind) {
       if row.path.hasPrefix("beat/") {
-        if row.path == "beat/1" { lines.append(("beat/1 ... beat/\(beatLights)", row)) }
+        if row.path == "beat/1" { lines.append(("beat/1 ... beat/\(Self.beatLights)", row)) }
       } else {
         lines.append((row.path, row))
       }
@@ -42,28 +42,28 @@ extension Table {
   }
 
   /// What a row takes or tells: types, ranges, and the optional ones in brackets.
-  static func arguments(_ row: Node) -> String {
+  func arguments(_ row: Node) -> String {
     func words(_ parameter: Parameter) -> String { "\(parameter.tag): \(parameter.allowed)" }
     var parts = row.kind == .trigger ? [] : row.parameters.map(words)
     parts += row.optional.map { "[\(words($0))]" }
     return parts.joined(separator: "; ")
   }
 
-  static func words(_ row: Node) -> String {
+  func words(_ row: Node) -> String {
     guard row.kind == .feed, row.path == "beat/1" else { return row.words }
     return "Lit during that beat of the bar."
   }
 
   /// Plain text, at most 78 columns wide.
-  public static var helpText: String {
+  public var helpText: String {
     var text = """
-      OSC addresses, below /\(root), by UDP to port \(port).
+      OSC addresses, below /\(Self.root), by UDP to port \(Self.port).
       Numbers are taken in every type that a controller may send (i h f d, T F, digits
       as text); what is told has the type in the list. Patterns (* ? [] {} //) set and
       ask values. A bundle with a time ahead, at most \(brief(Limits.horizonSeconds)) s, waits for it.
 
       """
-    for section in sections {
+    for section in Self.sections {
       text += "\n\(section.title)\n\(wrapped(section.note, indent: 2))\n"
       for (address, row) in shown(section) {
         let group = row.kind == .feed ? " [\(row.group.words)]" : ""
@@ -76,9 +76,9 @@ extension Table {
   }
 
   /// For `docs/osc.md`.
-  public static var markdown: String {
+  public var markdown: String {
     var text = ""
-    for section in sections {
+    for section in Self.sections {
       text +=
         "### \(section.title)\n\n\(section.note)\n\n| address | arguments | meaning |\n| --- | --- | --- |\n"
       for (address, row) in shown(section) {
@@ -91,16 +91,16 @@ extension Table {
   }
 
   /// The man page tactus-osc(7), in mdoc's older sister, which every `man` reads.
-  public static func manPage(version: String, date: String = "") -> String {
+  public func manPage(version: String, date: String = "") -> String {
     var text = """
       .TH TACTUS-OSC 7 "\(date)" "tactus \(roff(version))" "tactus"
       .SH NAME
       tactus-osc \\- the OSC addresses of tactus
       .SH DESCRIPTION
       .BR tactus (1)
-      listens for OSC messages, by default on UDP port \(port) of the loopback addresses.
+      listens for OSC messages, by default on UDP port \(Self.port) of the loopback addresses.
       All addresses below begin with
-      .BR /\(root)/ .
+      .BR /\(Self.root)/ .
       Numbers are taken in every type that a controller may send.
       Whoever subscribes is told what changes, at the same addresses.
       There is no authentication in OSC: whoever reaches a listening address is obeyed, unless
@@ -108,7 +108,7 @@ extension Table {
       says otherwise.
 
       """
-    for section in sections {
+    for section in Self.sections {
       text += ".SH \(section.title.uppercased())\n\(roff(section.note))\n"
       for (address, row) in shown(section) {
         let group = row.kind == .feed ? " (\(row.group.words))" : ""
@@ -121,7 +121,7 @@ extension Table {
     return text + ".SH SEE ALSO\n.BR tactus (1),\n.BR oscsend (1),\n.BR oscdump (1)\n"
   }
 
-  private static func roff(_ text: String) -> String {
+  private func roff(_ text: String) -> String {
     var shown = ""
     for character in text {
       switch character {
@@ -134,7 +134,7 @@ extension Table {
     return shown
   }
 
-  private static func wrapped(_ text: String, indent: Int) -> String {
+  private func wrapped(_ text: String, indent: Int) -> String {
     let margin = String(repeating: " ", count: indent)
     var lines: [String] = []
     var line = margin

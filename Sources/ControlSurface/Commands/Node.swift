@@ -21,6 +21,10 @@ public struct Node: Sendable {
     case answer
   }
 
+  enum Reach {
+    case anyone, thisMachine
+  }
+
   public let path: String
   public let kind: Kind
   /// What it is told as; for an order or a verb, what it takes.
@@ -29,13 +33,15 @@ public struct Node: Sendable {
   public let optional: [Parameter]
   public let group: Group
   public let words: String
+  /// Of whom it is taken.
+  var reach = Reach.anyone
+  /// The choice that it is the address of.
+  var choice: Choice?
   let read: (@Sendable (Reading) -> [Argument])?
   let write: (@Sendable ([Value], Reading) throws(Refusal) -> Intent)?
 
   public var isReadable: Bool { read != nil }
   public var isWritable: Bool { write != nil }
-  /// From one run to the next.
-  var isRemembered: Bool { ["link", "startstop"].contains(path) || path.hasSuffix("/offset") }
   /// OSC type tags as told, or as documented for what is only taken.
   public var typeTags: String { String(parameters.map(\.tag)) }
 }

@@ -51,6 +51,18 @@ public enum Parameter: Sendable {
     }
   }
 
+  /// As it is told.
+  func argument(_ value: Value) -> Argument {
+    switch self {
+    case .number, .fader, .flag: .float32(Float(finite: value.number))
+    case .whole: .int32(Int32(clamping: value.whole))
+    case .word(let words): .string(words[value.whole])
+    case .text: .string(value.text)
+    case .exact: .float64(value.number)
+    case .micros: .int64(Int64(saturating: value.number))
+    }
+  }
+
   func accept(_ argument: Argument) throws(Refusal) -> Value {
     switch self {
     case .number(let range, _):
@@ -111,7 +123,7 @@ public enum Parameter: Sendable {
 }
 
 /// An argument that has been accepted.
-enum Value: Hashable, Sendable {
+public enum Value: Hashable, Sendable {
   case number(Double)
   case whole(Int)
   case flag(Bool)
@@ -128,7 +140,7 @@ enum Value: Hashable, Sendable {
   }
 
   var whole: Int { Int(Int64(saturating: number)) }
-  var isOn: Bool { number >= 0.5 }
+  public var isOn: Bool { number >= 0.5 }
 
   var text: String {
     guard case .text(let text) = self else { return "" }

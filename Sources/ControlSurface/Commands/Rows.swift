@@ -6,28 +6,52 @@ import OSC
 extension Node {
   typealias Read<T> = @Sendable (Reading) -> T
 
-  /// A value of one number, and nothing more to it.
-  static func number(
-    _ path: String, _ range: ClosedRange<Double>, _ unit: String, _ words: String,
-    read: @escaping Read<Double>,
-    write: @escaping @Sendable (Double) -> Command
+  /// The address of a choice. For buttons, a flag has a trigger below it that switches it, and a word one for each, lit while it
+  /// is chosen.
+  static func rows(of choice: Choice) -> [Node] {
+    let path = choice.path
+    let parameters = choice.domain.parameters
+    var value = Node(
+      path: path, kind: .value, parameters: parameters, optional: [], group: .state, words: choice.words,
+      read: { zip(parameters, choice.holding($0.state.choices)).map { $0.argument($1) } },
+      write: { values, _ throws(Refusal) in
+        try choice.domain.check(values)
+        return .command(.choose(choice, values))
+      })
+    value.choice = choice
+    switch choice.domain {
+    case .flag:
+      @Sendable func isOn(_ it: Reading) -> Bool { choice.holding(it.state.choices)[0].isOn }
+      let toggle = trigger("\(path)/toggle", "Switches \(path).", lit: isOn) { _, it in
+        .command(.choose(choice, [.flag(!isOn(it))]))
+      }
+      return [value, toggle]
+    case .word(let words):
+      return [value]
+        + words.enumerated().map { place, word in
+          trigger(
+            "\(path)/\(word)", "Sets \(path) to \(word).",
+            lit: { choice.holding($0.state.choices) == [.word(place)] }
+          ) { _, _ in .command(.choose(choice, [.word(place)])) }
+        }
+    case .number, .whole, .meter, .pattern: return [value]
+    }
+  }
+
+  static func rows(of choices: Choice...) -> [Node] { choices.flatMap { rows(of: $0) } }
+
+  /// The same choice as another kind of fader has it.
+  static func face(
+    of choice: Choice, _ path: String, _ range: ClosedRange<Double>, _ unit: String, _ words: String,
+    shows: @escaping @Sendable (Double) -> Double, means: @escaping @Sendable (Double) -> Double
   ) -> Node {
     Node(
       path: path, kind: .value, parameters: [.number(range, unit: unit)], optional: [], group: .state,
       words: words,
-      read: { [.float32(Float(finite: read($0)))] },
-      write: { values, _ throws(Refusal) in .command(write(values[0].number)) })
-  }
-
-  static func whole(
-    _ path: String, _ range: ClosedRange<Int>, _ unit: String, _ words: String, read: @escaping Read<Int>,
-    write: @escaping @Sendable (Int) -> Command
-  ) -> Node {
-    Node(
-      path: path, kind: .value, parameters: [.whole(range, unit: unit)], optional: [], group: .state,
-      words: words,
-      read: { [.int32(Int32(clamping: read($0)))] },
-      write: { values, _ throws(Refusal) in .command(write(values[0].whole)) })
+      read: { [.float32(Float(finite: shows(choice.holding($0.state.choices)[0].number)))] },
+      write: { values, _ throws(Refusal) in
+        .command(.choose(choice, [.number(means(values[0].number))]))
+      })
   }
 
   static func flag(
@@ -37,26 +61,6 @@ extension Node {
       path: path, kind: .value, parameters: [.flag], optional: [], group: .state, words: words,
       read: { [.float32(read($0) ? 1 : 0)] },
       write: { values, _ throws(Refusal) in .command(write(values[0].isOn)) })
-  }
-
-  /// A choice: told as the word, and one trigger below it for each word, lit while chosen, for buttons.
-  static func choice<Choice: Word>(
-    _ path: String, _ words: String, read: @escaping Read<Choice>,
-    write: @escaping @Sendable (Choice) -> Command
-  ) -> [Node] {
-    let choices = Choice.all
-    let value = Node(
-      path: path, kind: .value, parameters: [.word(choices.map(\.word))], optional: [], group: .state,
-      words: words,
-      read: { [.string(read($0).word)] },
-      write: { values, _ throws(Refusal) in .command(write(choices[values[0].whole])) })
-    return [value]
-      + choices.map { choice in
-        trigger("\(path)/\(choice.word)", "Sets \(path) to \(choice.word).", lit: { read($0) == choice }) {
-          _, _ in
-          .command(write(choice))
-        }
-      }
   }
 
   static func reading(_ path: String, _ parameter: Parameter, _ words: String, read: @escaping Read<Argument>)

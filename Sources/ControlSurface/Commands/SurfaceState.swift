@@ -31,9 +31,7 @@ public struct SurfaceState: Hashable, Sendable {
   public var lostCycles = 0
 
   // outputs
-  public var sound = 0
-  public var soundNames: [String] = []
-  public var outputs = PerOutput(repeating: OutputTiming())
+  public var latencyMilliseconds = PerPort(repeating: 0.0)
 
   // read-outs
   public var driftPartsPerMillion = 0.0
@@ -51,11 +49,6 @@ public struct SurfaceState: Hashable, Sendable {
   }
 
   public var tempo: Tempo { timeline.tempo }
-
-  /// What holds for this output.
-  public func offsetMilliseconds(_ output: Output) -> Double {
-    outputs[output].offsetMilliseconds ?? output.follows.map { offsetMilliseconds($0) } ?? 0
-  }
 
   /// Where the host's transport is. Song beat = session beat - origin; the session beat is the timeline's,
   /// phase-encoded with the quantum.
@@ -78,45 +71,6 @@ public struct SurfaceState: Hashable, Sendable {
   public enum Timebase: Hashable, Sendable {
     case nobody, tactus
     case other(String)
-  }
-
-  public struct OutputTiming: Hashable, Sendable {
-    /// nil: as the output that it follows, or none.
-    public var offsetMilliseconds: Double?
-    public var latencyMilliseconds = 0.0
-    public init() {}
-  }
-
-  /// One value for each output.
-  public struct PerOutput<Value: Hashable & Sendable>: Hashable, Sendable {
-    private var click1, click2, clock, pulse, run, jack: Value
-
-    public init(repeating value: Value) {
-      (click1, click2, clock, pulse, run, jack) = (value, value, value, value, value, value)
-    }
-
-    public subscript(output: Output) -> Value {
-      get {
-        switch output {
-        case .click1: click1
-        case .click2: click2
-        case .clock: clock
-        case .pulse: pulse
-        case .run: run
-        case .jack: jack
-        }
-      }
-      set {
-        switch output {
-        case .click1: click1 = newValue
-        case .click2: click2 = newValue
-        case .clock: clock = newValue
-        case .pulse: pulse = newValue
-        case .run: run = newValue
-        case .jack: jack = newValue
-        }
-      }
-    }
   }
 }
 

@@ -12,7 +12,7 @@ extension Table {
       .trigger(
         "start", "Start, as launch says or as the argument does.", optional: [when],
         lit: { $0.state.isMoving }
-      ) { values, _ in .command(.start(values.first.map { LaunchMoment.all[$0.whole] })) },
+      ) { values, _ in .command(.start(values.first.map { LaunchMoment.allCases[$0.whole] })) },
       .trigger("stop", "Stop.", lit: { !$0.state.isMoving }) { _, _ in .command(.stop) },
       .trigger("toggle", "Start, or stop.", lit: { $0.state.isMoving }) { _, _ in .command(.toggle) },
       .trigger("rewind", "Back to the first bar.") { _, _ in .command(.rewind) },
@@ -27,29 +27,37 @@ extension Table {
       .order("locate/time", [.number(0...86_400, unit: "s")], "Go to this time.") { values, _ in
         .command(.locate(.seconds(values[0].number)))
       },
-      .flag(
-        "record", "The wish to record: told to all, and sent to DAWs as MIDI machine control through clock.",
-        read: { $0.state.choices.records },
-        write: { .record($0) }),
     ]
-    + Node.choice(
-      "launch", "What a start waits for.",
-      read: { $0.state.choices.launch.moment }, write: { .launch($0) })
-    + Node.choice(
-      "launch/align", "How near to its beat a start is: in the nearest cycle, or to the frame.",
-      read: { $0.state.choices.launch.alignment }, write: { .alignment($0) })
-    + Node.choice(
-      "stop/when", "What a stop that we are asked for waits for. Asked again, it stops at once.",
-      read: { $0.state.choices.stop }, write: { .stopWhen($0) })
+    + Node.rows(
+      of:
+        .flag(
+          "record", \.records,
+          "The wish to record: told to all, and sent to DAWs as MIDI machine control through clock.",
+          in: .session, isMomentary: true),
+      .word(
+        "launch", \.launch.moment,
+        "What a start waits for: nothing, the next beat, or the bar, which is the quantum while nothing rolls.",
+        in: .session),
+      .word(
+        "launch/align", \.launch.alignment,
+        "How near to its beat a start is: in the nearest cycle, or to the frame, for which the transport is sent back "
+          + "by less than a period first.",
+        in: .session),
+      .word(
+        "stop/when", \.stop,
+        "What a stop that tactus is asked for waits for. Asked again, it stops at once.", in: .session))
 
   static let drift: [Node] =
-    Node.choice(
-      "drift/correct", "What is done about a host's lag: nothing, or a locate at the next bar.",
-      read: { $0.state.choices.correction }, write: { .correction($0) })
+    Node.rows(
+      of:
+        .word(
+          "drift/correct", \.correction,
+          "What is done when a DAW has drifted from the session while it rolls: nothing, or a locate at the next bar, "
+            + "which is heard as a gap.",
+          in: .session),
+      .milliseconds(
+        "drift/above", 0.5...1000, \.correctAbove, "Drifts below this are not corrected.", in: .session))
     + [
-      .number(
-        "drift/above", 0.5...1000, "ms", "Lags below this are not corrected.",
-        read: { $0.state.choices.correctAbove.milliseconds }, write: { .correctAbove(milliseconds: $0) }),
       .measured("drift/lag", "ms", "How far a host that counts frames is behind the session.") {
         $0.state.lagMilliseconds
       },
@@ -59,24 +67,28 @@ extension Table {
       },
     ]
 
-  static let host: [Node] = [
-    .flag(
-      "jack/rolling", "JACK transport rolls. Setting it starts or stops, as launch says.",
-      read: { $0.state.isRolling }, write: { .rolling($0) }),
-    .flag(
-      "jack/timebase", "We are JACK's timebase master. 1 asks for it if nobody has it, 0 gives it up.",
-      read: { $0.state.timebase == .tactus }, write: { .timebase($0) }),
-    .label("jack/timebase/str", "Who is timebase master.") { $0.state.timebase.name },
-    .trigger("takeover", "Become timebase master, whoever is.") { _, _ in .command(.takeover) },
-    .reading("jack/connected", .flag, "The JACK server is there.") {
-      .float32($0.state.jackConnected ? 1 : 0)
-    },
-    .count("jack/rate", "Hz", "Sample rate.") { $0.state.sampleRate },
-    .count("jack/period", "frames", "Frames in a cycle.") { $0.state.framesPerCycle },
-    .count("jack/xruns", "", "How often JACK's driver was late since the start.") { $0.state.xruns },
-    .count("jack/lost", "", "Cycles that passed without us since the start.") { $0.state.lostCycles },
-    offset(.jack), latency(.jack),
-  ]
+  static let host: [Node] =
+    Node.rows(
+      of: .offset(
+        "jack/offset", .jack, "The same for the bar and beat shown to other JACK clients, and for launches."))
+    + [
+      .flag(
+        "jack/rolling", "JACK transport rolls. Setting it starts or stops, as launch says.",
+        read: { $0.state.isRolling }, write: { .rolling($0) }),
+      .flag(
+        "jack/timebase", "We are JACK's timebase master. 1 asks for it if nobody has it, 0 gives it up.",
+        read: { $0.state.timebase == .tactus }, write: { .timebase($0) }),
+      .label("jack/timebase/str", "Who is timebase master.") { $0.state.timebase.name },
+      .trigger("takeover", "Become timebase master, whoever is.") { _, _ in .command(.takeover) },
+      .reading("jack/connected", .flag, "The JACK server is there.") {
+        .float32($0.state.jackConnected ? 1 : 0)
+      },
+      .count("jack/rate", "Hz", "Sample rate.") { $0.state.sampleRate },
+      .count("jack/period", "frames", "Frames in a cycle.") { $0.state.framesPerCycle },
+      .count("jack/xruns", "", "How often JACK's driver was late since the start.") { $0.state.xruns },
+      .count("jack/lost", "", "Cycles that passed without us since the start.") { $0.state.lostCycles },
+      latency(.jack),
+    ]
 
   static let readings: [Node] = [
     .measured("drift", "ppm", "The sound card's crystal against the session.") {
@@ -94,31 +106,27 @@ extension Table {
     .label("version", "The program's version.") { $0.version },
     .count("subscribers", "", "Controllers that are being told.") { $0.own.subscribers },
     .count("errors", "", "Messages that were refused since the start.") { $0.own.errors },
-    .trigger("quit", "End the program. From the same machine only.") { _, _ in .command(.quit) },
+    quit,
   ]
 
-  static func offset(_ output: Output) -> Node {
-    .number(
-      "\(output.path)/offset", -500...500, "ms",
-      "\(what(output)) is heard this much later than its latency says, so it is sent earlier."
-        + (output.follows.map { " Until it is set, that of \($0.path)." } ?? ""),
-      read: { $0.state.offsetMilliseconds(output) }, write: { .offset(output, milliseconds: $0) })
-  }
-
-  static func latency(_ output: Output) -> Node {
-    .measured("\(output.path)/latency", "ms", "\(what(output)): the latency that JACK tells, compensated.") {
-      $0.state.outputs[output].latencyMilliseconds
+  private static let quit: Node = {
+    var quit = Node.trigger("quit", "End the program. From the same machine only.") { _, _ in .command(.quit)
     }
-  }
+    quit.reach = .thisMachine
+    return quit
+  }()
 
-  private static func what(_ output: Output) -> String {
-    switch output {
-    case .click1: "What leaves click_1"
-    case .click2: "What leaves click_2"
-    case .clock: "MIDI clock"
-    case .pulse: "What leaves pulse"
-    case .run: "What leaves run"
-    case .jack: "The bar and beat of other JACK clients"
+  static func latency(_ port: Port) -> Node {
+    let (path, what) =
+      switch port {
+      case .click1: ("click/1", "What leaves click_1")
+      case .click2: ("click/2", "What leaves click_2")
+      case .clock: ("clock", "MIDI clock")
+      case .jack: ("jack", "The bar and beat of other JACK clients")
+      case .pulse, .run, .control: ("\(port)", "What leaves \(port)")
+      }
+    return .measured("\(path)/latency", "ms", "\(what): the latency that JACK tells, compensated.") {
+      $0.state.latencyMilliseconds[port]
     }
   }
 }

@@ -25,14 +25,14 @@ extension Table {
   ]
 
   /// Why this can't be bound; nil if it can. For whoever reads a user's choices.
-  public static func objection(to binding: MIDIBinding) -> String? {
+  public func objection(to binding: MIDIBinding) -> String? {
     for target in binding.targets {
       if let objection = objection(to: target) { return objection }
     }
     return nil
   }
 
-  static func objection(to target: MIDITarget) -> String? {
+  func objection(to target: MIDITarget) -> String? {
     guard let id = id(target.path) else {
       let hint = nearest(to: target.path).map { "; did you mean \($0)?" } ?? ""
       return "no such address: \(printable(target.path, limit: 64))\(hint)"
@@ -42,7 +42,7 @@ extension Table {
     case .value, .trigger, .order: break
     case .reading, .feed, .verb, .answer: return "\(row.path) is nothing to set"
     }
-    guard row.path != "quit" else { return "quit is obeyed from this machine's network alone" }
+    guard row.reach == .anyone else { return "\(row.path) is obeyed from this machine's network alone" }
     do throws(Refusal) {
       if let range = target.range {
         for end in [range.lowerBound, range.upperBound] { _ = try row.accept([.float64(end)]) }

@@ -2,97 +2,63 @@
 import Choices
 
 extension Table {
+  private static let gain = Choice.factor(
+    "click/gain", 0...8, \.click.gain, "The click's loudness as a factor; 1 is as the sound was made.",
+    in: .outputs)
+
   static let click: [Node] =
-    [
+    Node.rows(
+      of:
+        .flag("click", \.click.isOn, "The click sounds.", in: .outputs),
+      .word(
+        "click/when", \.click.when, "A click that is on sounds always, or only while the transport rolls.",
+        in: .outputs),
+      .word(
+        "click/sound", \.click.sound, "What the click sounds like, where no file takes its place.",
+        in: .outputs),
+      gain, .pattern,
+      .whole("click/subdivision", 1...8, \.click.subdivision, "Clicks in a beat.", in: .outputs),
       .flag(
-        "click", "The click sounds.", read: { $0.state.choices.click.isOn }, write: { .click(.enabled($0)) }),
-      .trigger("click/toggle", "Switches the click.", lit: { $0.state.choices.click.isOn }) { _, it in
-        .command(.click(.enabled(!it.state.choices.click.isOn)))
-      },
-    ]
-    + Node.choice(
-      "click/when", "Click always, or only while the host rolls.",
-      read: { $0.state.choices.click.when }, write: { .click(.when($0)) })
+        "click/countin", \.click.countsIn, "Click while a start waits for its bar, too.", in: .outputs),
+      .offset(
+        "click/offset", .click1,
+        "The click is heard this much later than its latency says, at both ports, so it is sent earlier."),
+      .offset(
+        "click/2/offset", .click2,
+        "The same for click_2 alone, if it is heard elsewhere. Until it is set, and from when click/offset is moved, as that."
+      ))
     + [
-      .number(
-        "click/volume", 0...1, "", "Loudness as the position of a fader; 0.794 is unity gain.",
-        read: { Volume.position(of: $0.state.choices.click.gain) },
-        write: { .click(.gain(Volume.gain(at: $0))) }),
-      .number(
-        "click/volume/db", -90...6.0206, "dB", "The same in decibels; -90 is silence.",
-        read: { Volume.decibels(of: $0.state.choices.click.gain) },
-        write: { .click(.gain(Volume.gain(decibels: $0))) }),
-      Node(
-        path: "click/sound", kind: .value, parameters: [.whole(0...63, unit: "")], optional: [],
-        group: .state,
-        words: "Which sound; click/sound/str has its name.",
-        read: { [.int32(Int32(clamping: $0.state.sound))] },
-        write: { values, it throws(Refusal) in
-          let names = it.state.soundNames
-          guard names.isEmpty || values[0].whole < names.count else {
-            throw .range("0 to \(names.count - 1)")
-          }
-          return .command(.click(.sound(values[0].whole)))
-        }),
-      .label("click/sound/str", "The sound's name.") { it in
-        let state = it.state
-        return state.soundNames.indices.contains(state.sound)
-          ? state.soundNames[state.sound] : "\(state.sound)"
-      },
-      Node(
-        path: "click/pattern", kind: .value, parameters: [.text(limit: Pattern.longest)], optional: [],
-        group: .state,
-        words: "One letter a beat: X accent, x plain, . silent. Empty: accent on the first beat of each bar.",
-        read: { [.string($0.state.choices.click.pattern.letters)] },
-        write: { values, _ throws(Refusal) in
-          guard let pattern = Pattern(values[0].text.utf8) else {
-            throw .range("only the letters X, x and .")
-          }
-          return .command(.click(.pattern(pattern)))
-        }),
-      .whole(
-        "click/subdivision", 1...8, "", "Clicks in a beat.",
-        read: { Int($0.state.choices.click.subdivision) },
-        write: { .click(.subdivision($0)) }),
-      .flag(
-        "click/countin", "The beats before a launch click too.", read: { $0.state.choices.click.countsIn },
-        write: { .click(.countsIn($0)) }),
-      .number(
-        "click/offset", -500...500, "ms",
-        "The click is heard this much later than its latency says, at both ports, so it is sent earlier.",
-        read: { $0.state.offsetMilliseconds(.click1) }, write: { .click(.offset(milliseconds: $0)) }),
-      offset(.click1), latency(.click1), offset(.click2), latency(.click2),
+      .face(
+        of: gain, "click/volume", 0...1, "", "click/gain as the position of a fader; 0.794 is unity gain.",
+        shows: Volume.position, means: Volume.gain(at:)),
+      .face(
+        of: gain, "click/volume/db", -90...6.0206, "dB", "The same in decibels; -90 is silence.",
+        shows: Volume.decibels, means: Volume.gain(decibels:)),
+      latency(.click1), latency(.click2),
     ]
 
-  static let clock: [Node] = [
-    .flag(
-      "clock", "MIDI clock is sent.", read: { $0.state.choices.clock.isOn }, write: { .clock(.enabled($0)) }),
-    .trigger("clock/toggle", "Switches MIDI clock.", lit: { $0.state.choices.clock.isOn }) { _, it in
-      .command(.clock(.enabled(!it.state.choices.clock.isOn)))
-    },
-    .flag(
-      "clock/stopped", "MIDI clock runs on while stopped.", read: { $0.state.choices.clock.runsWhileStopped },
-      write: { .clock(.whileStopped($0)) }),
-    .number(
-      "clock/settle", 1...2000, "ms", "What a receiver gets between a song position and Continue.",
-      read: { $0.state.choices.clock.settle.milliseconds }, write: { .clock(.settle(milliseconds: $0)) }),
-    offset(.clock), latency(.clock),
-  ]
+  static let clock: [Node] =
+    Node.rows(
+      of:
+        .flag("clock", \.clock.isOn, "MIDI clock is sent.", in: .outputs),
+      .word(
+        "clock/when", \.clock.when,
+        "MIDI clock that is on runs always, or only while the transport rolls.", in: .outputs),
+      .milliseconds(
+        "clock/settle", 1...2000, \.clock.settle,
+        "What a receiver gets between a song position and Continue.", in: .outputs),
+      .offset("clock/offset", .clock, "The same for MIDI clock.")) + [latency(.clock)]
 
   static let pulse: [Node] =
-    [
-      .flag(
-        "pulse", "Pulses for modular gear.", read: { $0.state.choices.pulse.isOn },
-        write: { .pulse(.enabled($0)) }
-      ),
-      .trigger("pulse/toggle", "Switches the pulses.", lit: { $0.state.choices.pulse.isOn }) { _, it in
-        .command(.pulse(.enabled(!it.state.choices.pulse.isOn)))
-      },
-    ]
-    + Node.choice(
-      "pulse/rate", "Pulses in a beat, or one in a bar.",
-      read: { $0.state.choices.pulse.rate }, write: { .pulse(.rate($0)) })
-    + [offset(.pulse), latency(.pulse), offset(.run), latency(.run)]
+    Node.rows(
+      of:
+        .flag("pulse", \.pulse.isOn, "Pulses for modular gear.", in: .outputs),
+      .word("pulse/rate", \.pulse.rate, "Pulses in a beat, or one in a bar.", in: .outputs),
+      .offset("pulse/offset", .pulse, "The same for the pulses and the run gate."),
+      .offset(
+        "run/offset", .run,
+        "The same for the run gate alone. Until it is set, and from when pulse/offset is moved, as that."))
+    + [latency(.pulse), latency(.run)]
 
   /// Longest row of beat lights.
   static let beatLights = 16

@@ -3,7 +3,7 @@ import BeatMath
 import Choices
 
 extension Table {
-  static let when = Parameter.word(LaunchMoment.all.map(\.word))
+  static let when = Parameter.word(LaunchMoment.allCases.map(\.word))
   static let tempoRange = Tempo.lowest...Tempo.highest
 
   static let tempo: [Node] = [
@@ -13,7 +13,7 @@ extension Table {
       words: "The session's tempo. A second argument, beat or bar, makes the change wait for it.",
       read: { [.float32(Float(finite: $0.state.tempo.beatsPerMinute))] },
       write: { values, _ throws(Refusal) in
-        .tempo(values[0].number, values.count > 1 ? LaunchMoment.all[values[1].whole] : .now)
+        .tempo(values[0].number, values.count > 1 ? LaunchMoment.allCases[values[1].whole] : .now)
       }),
     Node(
       path: "tempo/fader", kind: .value, parameters: [.fader], optional: [], group: .state,
@@ -54,14 +54,28 @@ extension Table {
   ]
 
   static let session: [Node] =
-    [
+    Node.rows(
+      of:
+        .flag(
+          "link", \.isLinkEnabled, "Ableton Link: be in the session, if anybody else is.", in: .session,
+          isRemembered: true),
       .flag(
-        "link", "Ableton Link: 1 Enabled, 0 Disabled.", read: { $0.state.choices.isLinkEnabled },
-        write: { .linkEnabled($0) }),
-      .trigger("link/toggle", "Enables or disables Ableton Link.", lit: { $0.state.choices.isLinkEnabled }) {
-        _, it in
-        .command(.linkEnabled(!it.state.choices.isLinkEnabled))
-      },
+        "startstop", \.syncsStartStop,
+        "Start and stop JACK's transport with the session's peers, and they with it.", in: .session,
+        isRemembered: true),
+      .whole(
+        "quantum", 0...64, "beats", \.quantum,
+        "Length of the grid that peers share: a start waits for it. 0: none.", in: .session, letter: "q"),
+      .meter,
+      .word(
+        "lead", \.lead,
+        "Who says what beat it is: the Link session (we are timebase master), another JACK client (host), that client "
+          + "while there is one (auto), or a sequencer's MIDI clock at control (midi).",
+        in: .session),
+      .flag(
+        "lead/grid", \.hostIsTheClock,
+        "When a host leads, move the whole session's grid to its beat, not only its tempo.", in: .session))
+    + [
       .label("link/str", "Enabled or Disabled.") { $0.state.choices.isLinkEnabled ? "Enabled" : "Disabled" },
       .reading(
         "link/active", .flag,
@@ -75,38 +89,8 @@ extension Table {
         case let count: "\(count) Links"
         }
       },
-      .flag(
-        "startstop", "Start/stop sync with the session.", read: { $0.state.choices.syncsStartStop },
-        write: { .startStopSync($0) }),
-      .trigger("startstop/toggle", "Switches start/stop sync.", lit: { $0.state.choices.syncsStartStop }) {
-        _, it in
-        .command(.startStopSync(!it.state.choices.syncsStartStop))
-      },
-      .number(
-        "quantum", 0...64, "beats",
-        "Length of the grid that peers share, in whole beats: a start waits for it. 0: none.",
-        read: { $0.state.choices.quantum }, write: { .quantum($0.rounded()) }),
-      Node(
-        path: "meter", kind: .value, parameters: [.whole(1...64, unit: "beats"), .whole(1...32, unit: "")],
-        optional: [], group: .state,
-        words: "Beats in a bar, and the note that is a beat (1, 2, 4, 8, 16, 32).",
-        read: {
-          [.int32($0.state.choices.meter.beatsPerBar), .int32($0.state.choices.meter.beatType)]
-        },
-        write: { values, _ throws(Refusal) in
-          let unit = values[1].whole
-          guard unit & (unit - 1) == 0 else { throw .range("the note is 1, 2, 4, 8, 16 or 32, not \(unit)") }
-          return .command(
-            .meter(Meter(beatsPerBar: Int32(clamping: values[0].whole), beatType: Int32(clamping: unit))))
-        }),
       .trigger("align", "Makes this moment beat 0, as far as the session allows.") { _, _ in .command(.align)
       },
-    ]
-    + Node.choice(
-      "lead",
-      "Who leads: the session, another timebase master, that one while there is one, or a MIDI clock.",
-      read: { $0.state.choices.lead }, write: { .lead($0) })
-    + [
       .label("lead/str", "Who leads at this moment.") { it in
         switch it.state.leading {
         case .link, .auto: "Ableton Link"

@@ -4,12 +4,12 @@ import OSC
 // Commands as somebody types them: `tempo 131.5`, `start bar`, `/tactus/click/gain 0.5`.
 extension Table {
   /// The message that the words mean, checked as the surface will check it. Neighbours' addresses are passed on.
-  public static func message(_ words: [String]) throws(Refusal) -> Message {
+  public func message(_ words: [String]) throws(Refusal) -> Message {
     guard let first = words.first else { throw Refusal(.unknownAddress, "a command is missing") }
-    let prefix = "/\(root)/"
+    let prefix = "/\(Self.root)/"
     let path = first.hasPrefix(prefix) ? String(first.dropFirst(prefix.utf8.count)) : first
     guard let row = rows.first(where: { $0.path == path }) else {
-      if first.hasPrefix("/"), Aliases.find(first, root: root) != nil {
+      if first.hasPrefix("/"), Aliases.find(first, root: Self.root, in: self) != nil {
         return Message(first, arguments: words.dropFirst().map { argument($0, as: nil) })
       }
       let hint = nearest(to: path).map { ": do you mean \($0)?" } ?? ""
@@ -23,7 +23,7 @@ extension Table {
     return Message(prefix + path, arguments: arguments)
   }
 
-  private static func argument(_ word: String, as parameter: Parameter?) -> Argument {
+  private func argument(_ word: String, as parameter: Parameter?) -> Argument {
     switch parameter {
     case .text: return .string(word)
     case .number, .fader, .whole, .flag, .word, .exact, .micros, nil: break

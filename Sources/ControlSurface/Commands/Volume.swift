@@ -5,18 +5,18 @@ import Glibc
 enum Volume {
   static let silence = -90.0
 
-  static func gain(at position: Double) -> Float { Float(2 * position * position * position) }
+  static func gain(at position: Double) -> Double { 2 * position * position * position }
 
-  static func position(of gain: Float) -> Double {
+  static func position(of gain: Double) -> Double {
     guard gain > 0 else { return 0 }
-    return min(1, cbrt(Double(gain) / 2))
+    return min(1, cbrt(gain / 2))
   }
 
-  static func gain(decibels: Double) -> Float {
-    decibels <= silence ? 0 : Float(pow(10, decibels / 20))
+  static func gain(decibels: Double) -> Double {
+    decibels <= silence ? 0 : pow(10, decibels / 20)
   }
 
-  static func decibels(of gain: Float) -> Double {
-    gain > 0 ? max(silence, 20 * log10(Double(gain))) : silence
+  static func decibels(of gain: Double) -> Double {
+    gain > 0 ? max(silence, 20 * log10(gain)) : silence
   }
 }

@@ -7,6 +7,7 @@ struct QueryTree {
   let root: String
   private let port: UInt16
   private let top: Branch
+  private let shown: [Node]
 
   private static let attributes = [
     "FULL_PATH", "CONTENTS", "TYPE", "ACCESS", "VALUE", "RANGE", "DESCRIPTION", "UNIT", "CLIPMODE",
@@ -21,11 +22,12 @@ struct QueryTree {
     var branches: [Branch] = []
   }
 
-  init(root: String, osc: Endpoint) {
+  init(root: String, osc: Endpoint, table: Table = .standard) {
     self.root = root
+    shown = table.rows.filter { $0.kind != .verb && $0.kind != .answer }
     port = osc.port
     var below = Branch(name: root)
-    for row in Self.shown {
+    for row in shown {
       Self.insert(row, row.path.split(separator: "/")[...], into: &below)
     }
     var top = Branch(name: "", branches: [below])
@@ -71,8 +73,6 @@ struct QueryTree {
       ("OSC_PORT", .whole(Int64(port))), ("OSC_TRANSPORT", .text("UDP")),
     ]).text
   }
-
-  private static let shown = Table.rows.filter { $0.kind != .verb && $0.kind != .answer }
 
   private static func insert(_ row: Node, _ names: ArraySlice<Substring>, into branch: inout Branch) {
     guard let name = names.first else {
@@ -195,7 +195,7 @@ struct QueryTree {
       }
       return shown
     }
-    let rows = Self.shown.map { row in
+    let rows = shown.map { row in
       let value = (row.read?(reading) ?? []).map { argument in
         if case .string(let text) = argument { text } else { argument.number.map(brief) ?? "" }
       }

@@ -83,8 +83,8 @@ extension SurfaceMachine {
 
   /// Only a surface says this: no button and no fader sends text or several numbers to a read-out.
   private func isTold(_ message: Message) -> Bool {
-    guard let path = path(of: message.address), let id = Table.id(path) else { return false }
-    let row = Table.row(id)
+    guard let path = path(of: message.address), let id = table.id(path) else { return false }
+    let row = table.row(id)
     switch row.kind {
     case .answer: return true
     case .reading, .feed:

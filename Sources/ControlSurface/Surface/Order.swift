@@ -158,6 +158,7 @@ public struct SurfaceSettings: Sendable {
   /// attached networks.
   public var allow: [AddressRange] = []
   public var root = Table.root
+  public var table = Table.standard
   public var version = ""
   /// The addresses of klick, Ardour and jack_transport_link work too.
   public var aliases = true

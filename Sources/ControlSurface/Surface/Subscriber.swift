@@ -23,7 +23,13 @@ struct Subscriber {
   /// Rows under this controller's finger, and until when.
   var held: [Int: Micros] = [:]
 
-  init(target: Peer, source: Peer, groups: Group, dialect: Dialect, lease: Micros?, at now: Micros) {
+  private let table: Table
+
+  init(
+    target: Peer, source: Peer, groups: Group, dialect: Dialect, lease: Micros?, told table: Table,
+    at now: Micros
+  ) {
+    self.table = table
     self.target = target
     self.source = source
     self.groups = groups
@@ -31,7 +37,7 @@ struct Subscriber {
     self.lease = lease
     heard = now
     nextFlush = now
-    dirty = Array(repeating: false, count: Table.rows.count)
+    dirty = Array(repeating: false, count: table.rows.count)
   }
 
   var ends: Micros { heard + (lease ?? Limits.silence) }
@@ -68,7 +74,7 @@ struct Subscriber {
 
   /// This controller moves this row: leave it alone until it rests, then tell it once where it stands.
   mutating func hold(_ row: Int, at now: Micros) {
-    guard Table.rows[row].isReadable else { return }
+    guard table.rows[row].isReadable else { return }
     held[row] = now + Limits.holdOff
     mark(row)
   }

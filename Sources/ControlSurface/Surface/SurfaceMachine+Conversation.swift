@@ -35,13 +35,13 @@ extension SurfaceMachine {
   }
 
   private mutating func query(_ arguments: [Argument], from peer: Peer) throws(Refusal) {
-    var rows = Array(Table.rows.indices.filter { Table.rows[$0].isReadable })
+    var rows = Array(table.rows.indices.filter { table.rows[$0].isReadable })
     if case .string(let text)? = arguments.first, !text.isEmpty {
       guard text.utf8.count <= PacketCheck.addressLimit else {
         throw .range("at most \(PacketCheck.addressLimit) bytes")
       }
       rows = try self.rows(matching: text.hasPrefix("/") ? text : "/\(settings.root)/\(text)")
-        .filter { Table.rows[$0].isReadable }
+        .filter { table.rows[$0].isReadable }
       guard !rows.isEmpty else { throw Refusal(.unknownAddress, "no value matches") }
     }
     try answer(rows, to: peer)
@@ -73,7 +73,8 @@ extension SurfaceMachine {
       throw .refused("\(Limits.subscribers) controllers are being told already")
     }
     subscribers.append(
-      Subscriber(target: target, source: peer, groups: groups, dialect: dialect, lease: lease, at: now))
+      Subscriber(
+        target: target, source: peer, groups: groups, dialect: dialect, lease: lease, told: table, at: now))
     note(.subscribed(target.endpoint, groups: groups.words))
     countSubscribers()
     confirm(subscribers.count - 1)

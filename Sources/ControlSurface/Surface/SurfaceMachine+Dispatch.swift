@@ -15,14 +15,14 @@ extension SurfaceMachine {
 
   private mutating func dispatch(_ message: Message, from peer: Peer, at time: Micros) throws(Refusal) {
     let arguments = message.arguments
-    if settings.aliases, let alias = Aliases.find(message.address, root: settings.root) {
+    if settings.aliases, let alias = Aliases.find(message.address, root: settings.root, in: table) {
       return try obey(alias, arguments, address: message.address, from: peer, at: time)
     }
     if AddressPattern.isPattern(message.address.utf8) {
       return try dispatchPattern(message.address, arguments, from: peer, at: time)
     }
     guard let path = path(of: message.address) else { throw .unknown }
-    if let id = Table.id(path) {
+    if let id = table.id(path) {
       return try obey(id.index, arguments, from: peer, at: time)
     }
     // A controller that can send but one number writes the rest into the address.
@@ -47,10 +47,10 @@ extension SurfaceMachine {
   /// What the sender of a mistyped address may have meant.
   func suggestion(for address: String) -> String {
     var path = path(of: address) ?? String(address.drop { $0 == "/" })
-    if let slash = path.firstIndex(of: "/"), self.path(of: address) == nil, Table.nearest(to: path) == nil {
+    if let slash = path.firstIndex(of: "/"), self.path(of: address) == nil, table.nearest(to: path) == nil {
       path = String(path[path.index(after: slash)...])
     }
-    return Table.nearest(to: path).map { "; did you mean /\(settings.root)/\($0)?" } ?? ""
+    return table.nearest(to: path).map { "; did you mean /\(settings.root)/\($0)?" } ?? ""
   }
 
   /// Without arguments a pattern asks; with them it sets every value that it matches. It fires no trigger: nobody
@@ -62,7 +62,7 @@ extension SurfaceMachine {
     var found = false
     var failure: Refusal?
     for index in try rows(matching: address) {
-      switch Table.rows[index].kind {
+      switch table.rows[index].kind {
       case .value:
         found = true
         if arguments.isEmpty {
@@ -90,7 +90,7 @@ extension SurfaceMachine {
   mutating func rows(matching text: String) throws(Refusal) -> [Int] {
     var pattern = AddressPattern(text)
     let rows = pattern.matches(
-      of: Table.paths, below: "/\(settings.root)/", atMost: allowance.left * Cost.patternSteps)
+      of: table.paths, below: "/\(settings.root)/", atMost: allowance.left * Cost.patternSteps)
     counters.patternSteps += pattern.work
     try allowance.spend(pattern.work / Cost.patternSteps)
     guard let rows else { throw .tooMuch }
@@ -106,7 +106,7 @@ extension SurfaceMachine {
   mutating func obey(
     _ index: Int, _ arguments: [Argument], from peer: Peer, at time: Micros, dialect: Dialect = .own
   ) throws(Refusal) {
-    let row = Table.rows[index]
+    let row = table.rows[index]
     if arguments.isEmpty, row.isReadable {
       switch row.kind {
       case .value, .reading: return tell([index], to: answerTarget(for: peer), framed: false)
@@ -120,6 +120,9 @@ extension SurfaceMachine {
     guard row.kind != .answer else { return }
     let intent: Intent
     do throws(Refusal) {
+      guard row.reach == .anyone || peer.endpoint.address.isLoopback else {
+        throw .refused("only from the same machine")
+      }
       guard let values = try row.accept(arguments), let write = row.write else {
         return settleButton(index, from: peer)
       }
@@ -136,7 +139,7 @@ extension SurfaceMachine {
 
   /// A momentary button goes dark when it is released, whatever is true: tell it again.
   private mutating func settleButton(_ row: Int, from peer: Peer) {
-    guard Table.rows[row].isReadable, let index = subscribers.firstIndex(where: { $0.source == peer }) else {
+    guard table.rows[row].isReadable, let index = subscribers.firstIndex(where: { $0.source == peer }) else {
       return
     }
     subscribers[index].held[row] = nil
@@ -145,9 +148,6 @@ extension SurfaceMachine {
 
   private mutating func carryOut(_ intent: Intent, _ asker: Asker, at time: Micros) throws(Refusal) {
     switch intent {
-    case .command(.quit):
-      guard asker.peer.endpoint.address.isLoopback else { throw .refused("only from the same machine") }
-      order(.quit, asker, at: time)
     case .command(let command):
       remindOfPairing(asker)
       order(command, asker, at: time)
@@ -186,9 +186,11 @@ extension SurfaceMachine {
 
   /// It sounds as it should, and will not tomorrow: better said today.
   private mutating func remindOfPairing(_ asker: Asker) {
-    let row = Table.rows[asker.row]
+    let row = table.rows[asker.row]
     let host = asker.peer.endpoint.address
-    guard row.isRemembered, !isPaired(asker.peer), rates.mayBeReminded(host, at: now) else { return }
+    guard row.choice?.isRemembered == true, !isPaired(asker.peer), rates.mayBeReminded(host, at: now) else {
+      return
+    }
     reply(
       Message(
         "/\(settings.root)/message",
@@ -226,7 +228,7 @@ extension SurfaceMachine {
       let peer = order.asker.peer
       if case .tempo = order.command { reading.own.expectedTempo = nil }
       tell([order.asker.row], to: answerTarget(for: peer), framed: false, ifReadable: true)
-      refuse(refusal, "/\(settings.root)/\(Table.rows[order.asker.row].path)", to: peer)
+      refuse(refusal, "/\(settings.root)/\(table.rows[order.asker.row].path)", to: peer)
     }
   }
 }

@@ -6,7 +6,7 @@ import OSC
 extension SurfaceMachine {
   /// Compares every row with what was told last.
   mutating func tellChanges() {
-    for (index, row) in Table.rows.enumerated() {
+    for (index, row) in table.rows.enumerated() {
       guard let read = row.read else { continue }
       let value = read(reading)
       guard value != told[index] else { continue }
@@ -20,13 +20,13 @@ extension SurfaceMachine {
   mutating func packet(_ row: Int) -> [UInt8] {
     if let known = encoded[row] { return known }
     let bytes = LibloCodec.encode(
-      Message("/\(settings.root)/\(Table.rows[row].path)", arguments: told[row]))
+      Message("/\(settings.root)/\(table.rows[row].path)", arguments: told[row]))
     encoded[row] = bytes
     return bytes
   }
 
   mutating func tell(_ rows: [Int], to target: Peer, framed: Bool, ifReadable: Bool = false) {
-    let rows = ifReadable ? rows.filter { Table.rows[$0].isReadable } : rows
+    let rows = ifReadable ? rows.filter { table.rows[$0].isReadable } : rows
     guard !rows.isEmpty else { return }
     var packets = rows.map { packet($0) }
     if framed { packets = [updateFrame(1)] + packets + [updateFrame(0)] }
@@ -43,7 +43,7 @@ extension SurfaceMachine {
     var packets: [[UInt8]] = []
     var told: [Int] = []
     if subscriber.groups.contains(.state) {
-      for row in Table.rows.indices where Table.rows[row].isReadable {
+      for row in table.rows.indices where table.rows[row].isReadable {
         subscribers[index].mark(row)
         if let end = subscriber.held[row], now < end { continue }
         told.append(row)
@@ -94,8 +94,8 @@ extension SurfaceMachine {
     switch dialect {
     case .own: [packet(row)]
     case .klick, .ardour:
-      Aliases.told(Table.rows[row].path, in: dialect).map {
-        LibloCodec.encode(Message($0, arguments: told[row]))
+      Aliases.told(table.rows[row].path, in: dialect).map {
+        LibloCodec.encode(Message($0, arguments: table.rows[row].told(told[row], in: dialect)))
       }
     }
   }
@@ -113,7 +113,7 @@ extension SurfaceMachine {
     let subscriber = subscribers[index]
     guard subscriber.dialect == .own else { return }
     var packets: [[UInt8]] = []
-    for row in Table.rows {
+    for row in table.rows {
       let isTold =
         row.isReadable
         ? subscriber.groups.contains(.state)

@@ -35,8 +35,8 @@ extension SurfaceMachine {
   private mutating func move(
     _ target: MIDITarget, _ message: MIDIMessage, isPress: Bool, at time: Micros
   ) {
-    guard let id = Table.id(target.path),
-      let arguments = Table.row(id).arguments(
+    guard let id = table.id(target.path),
+      let arguments = table.row(id).arguments(
         for: message, target, isPress: isPress, faderRange: reading.own.faderRange)
     else { return }
     do throws(Refusal) {
@@ -53,7 +53,7 @@ extension SurfaceMachine {
       return tellChanges()
     }
     guard let target = MIDITarget(text) else { throw .range("an address and its arguments") }
-    if let objection = Table.objection(to: target) { throw .range(objection) }
+    if let objection = table.objection(to: target) { throw .range(objection) }
     midi.learn(target)
     reading.own.lesson = target.description
     tellChanges()

@@ -17,6 +17,7 @@ struct SurfaceMachine {
   }
 
   let settings: SurfaceSettings
+  let table: Table
   var clocks: Clocks
   var reading: Reading
   var counters = SurfaceCounters()
@@ -53,14 +54,14 @@ struct SurfaceMachine {
     feeds = Feeds(state: state, at: clocks.host)
     midi = MIDIMap(configured: settings.bindings, learned: settings.learned)
     reading.own.learnedCount = midi.learned.count
-    told = Table.rows.map { [reading] in $0.read?(reading) ?? [] }
-    encoded = Array(repeating: nil, count: Table.rows.count)
+    table = settings.table
+    told = table.rows.map { [reading] in $0.read?(reading) ?? [] }
+    encoded = Array(repeating: nil, count: table.rows.count)
     for target in settings.targets {
       subscribers.append(
         Subscriber(
           target: target, source: target, groups: settings.targetGroups, dialect: .own,
-          lease: Micros(Int64.max / 4),
-          at: clocks.host))
+          lease: Micros(Int64.max / 4), told: table, at: clocks.host))
     }
     for index in subscribers.indices { dump(to: index) }
   }
@@ -247,7 +248,7 @@ struct SurfaceMachine {
       allowance = Allowance(entry.cost)
       switch entry.task {
       case .message(let message): obey(message, from: entry.peer, at: entry.time)
-      case .tempo(let tempo): commit(tempo, Asker(peer: entry.peer, row: Self.tempoRow), at: entry.time)
+      case .tempo(let tempo): commit(tempo, Asker(peer: entry.peer, row: tempoRow), at: entry.time)
       }
     }
     if let (tempo, asker) = gate.due(at: now) { commit(tempo, asker, at: now) }
@@ -282,7 +283,7 @@ struct SurfaceMachine {
     return next
   }
 
-  static let tempoRow = Table.id("tempo")?.index ?? 0
+  var tempoRow: Int { table.id("tempo")?.index ?? 0 }
 }
 
 /// Who asked for something, and by which row.

@@ -148,7 +148,8 @@ extension ClockIn {
       return nil
     }
     isInUse = true
-    let ahead = now.heard(through: now.latencies.clock, now.settings.offsets.clock).start - now.line.start
+    let ahead =
+      now.heard(through: now.latencies[.clock], now.settings.offset(of: .clock)).start - now.line.start
     send(sent, now.line, ahead: ahead, frames: now.frames)
     hear(received, now.sent, passing: now.line, frames: now.frames, sessionTempo: now.session.tempo)
     let heard = now.heard.start

@@ -26,7 +26,7 @@ struct Pulse: BitwiseCopyable {
       let isInSong = song.contains(beat: beat, time: window.grid.time(of: beat))
       let origin = isInSong || song.isWaiting ? song.origin : 0
       let isWanted =
-        (isInSong || settings.pulse.runsWhileStopped)
+        (isInSong || settings.pulse.when == .always)
         && (rate != nil || Ticker.floorRemainder(pacer.next &- origin, settings.meter.beats) == 0)
       guard isWanted else {
         pacer.pass()

@@ -62,7 +62,7 @@ struct MIDIClock: BitwiseCopyable {
     } else {
       standingFrame = nil
     }
-    sendClocks(into: &events, window: window, ending: ending, always: isOn && settings.runsWhileStopped)
+    sendClocks(into: &events, window: window, ending: ending, always: isOn && settings.when == .always)
   }
 
   /// Ends what the receiver plays, if the song ended or is elsewhere now.

@@ -1,29 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+public import Choices
 
 /// Where one cycle goes: the ports' buffers, MIDI events in order of time, and what there is to tell. [audio]
 public struct Outputs: ~Copyable {
-  public var click1: AudioBuffer
-  public var click2: AudioBuffer
-  public var pulse: AudioBuffer
-  public var run: AudioBuffer
+  private var buffers = PerPort(repeating: AudioBuffer.none)
   public var events = MIDIEvents()
   public var report = Report()
   /// What the session should change to. Whoever takes one removes it; the others stay.
   public var proposals = Proposals()
 
   @_noLocks @_noAllocation
-  public init(click1: AudioBuffer, click2: AudioBuffer, pulse: AudioBuffer, run: AudioBuffer) {
-    self.click1 = click1
-    self.click2 = click2
-    self.pulse = pulse
-    self.run = run
+  public init() {}
+
+  public subscript(port: Port) -> AudioBuffer {
+    @_noLocks @_noAllocation get { buffers[port] }
+    @_noLocks @_noAllocation set { buffers[port] = newValue }
   }
 
   mutating func clear() {
-    click1.clear()
-    click2.clear()
-    pulse.clear()
-    run.clear()
+    var number = 0
+    while let port = Port.number(number) {
+      self[port].clear()
+      number += 1
+    }
     events.removeAll()
     report = Report()
   }

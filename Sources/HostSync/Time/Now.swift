@@ -12,7 +12,7 @@ struct Now: BitwiseCopyable {
   let number: UInt32
   let isFreewheeling: Bool
   let transport: Transport
-  let latencies: Latencies
+  let latencies: PerPort<UInt32>
   let settings: Settings
   let relocation: Relocation
   let session: SessionState
@@ -43,7 +43,7 @@ struct Now: BitwiseCopyable {
     grid = freeze.grid(of: session)
     self.frameMicros = frameMicros
     self.line = line
-    let delay = Double(latencies.physical) * frameMicros + Double(settings.offsets.transport.count)
+    let delay = Double(latencies[.jack]) * frameMicros + Double(settings.offset(of: .jack).count)
     heard = line.delayed(by: freeze.delay(delay))
     isCut = isBack
   }
@@ -57,7 +57,7 @@ struct Now: BitwiseCopyable {
   }
 
   /// When what comes in through `control` was sent.
-  var sent: FrameLine { line.delayed(by: -Double(latencies.control) * frameMicros) }
+  var sent: FrameLine { line.delayed(by: -Double(latencies[.control]) * frameMicros) }
 
   /// A leader may move the session's grid: nobody else is in the session, or the user says that the host is the clock.
   var mayForce: Bool { settings.hostIsTheClock || !session.isConnected }

@@ -4,47 +4,46 @@
 ///
 /// Readline takes `--lead=ho` apart at the `=`, and `system:playback_1` at the colon.
 enum BashCompletion {
-  static var text: String {
-    """
-    # bash completion for tactus
-    _tactus_ports() {
-      # Readline begins anew at each = and colon: what stands before them must not be offered again.
-      local so_far=${COMP_LINE:0:COMP_POINT} port client
-      so_far=${so_far##*[ =]}
-      client=${so_far%"${so_far##*:}"}
-      while IFS= read -r port; do
-        case $port in "$so_far"*) COMPREPLY+=("${port#"$client"}") ;; esac
-      done < <(jack_lsp 2>/dev/null)
-      compopt -o nospace 2>/dev/null || :
-    }
-    _tactus() {
-      local word=${COMP_WORDS[COMP_CWORD]} place=$COMP_CWORD before command= attached=
-      case $word in = | :) word= ;; *) ((place--)) ;; esac
-      # Back over "--connect" "=" "system" ":" "out" to the option that it belongs to.
-      while case ${COMP_WORDS[place]} in = | :) true ;; *) false ;; esac; do
-        ((place--))
-        case ${COMP_WORDS[place]} in -*) attached== && break ;; esac
-        ((place--))
-      done
-      before=${COMP_WORDS[place]}
-      [ "$COMP_CWORD" -le 1 ] || case ${COMP_WORDS[1]} in -*) ;; *) command=${COMP_WORDS[1]} ;; esac
-      COMPREPLY=()
-      case $command/$before$attached in
-    \(values)
-      esac
-      [ -z "$attached" ] || return
-      case $command/$word in
-    \(names)
-      esac
-    }
-    complete -F _tactus tactus
-    """
+  static func text(of program: CommandOutline = .program) -> String {
+    let all = [program] + CommandOutline.commands
+    return """
+      # bash completion for tactus
+      _tactus_ports() {
+        # Readline begins anew at each = and colon: what stands before them must not be offered again.
+        local so_far=${COMP_LINE:0:COMP_POINT} port client
+        so_far=${so_far##*[ =]}
+        client=${so_far%"${so_far##*:}"}
+        while IFS= read -r port; do
+          case $port in "$so_far"*) COMPREPLY+=("${port#"$client"}") ;; esac
+        done < <(jack_lsp 2>/dev/null)
+        compopt -o nospace 2>/dev/null || :
+      }
+      _tactus() {
+        local word=${COMP_WORDS[COMP_CWORD]} place=$COMP_CWORD before command= attached=
+        case $word in = | :) word= ;; *) ((place--)) ;; esac
+        # Back over "--connect" "=" "system" ":" "out" to the option that it belongs to.
+        while case ${COMP_WORDS[place]} in = | :) true ;; *) false ;; esac; do
+          ((place--))
+          case ${COMP_WORDS[place]} in -*) attached== && break ;; esac
+          ((place--))
+        done
+        before=${COMP_WORDS[place]}
+        [ "$COMP_CWORD" -le 1 ] || case ${COMP_WORDS[1]} in -*) ;; *) command=${COMP_WORDS[1]} ;; esac
+        COMPREPLY=()
+        case $command/$before$attached in
+      \(values(all))
+        esac
+        [ -z "$attached" ] || return
+        case $command/$word in
+      \(names(all))
+        esac
+      }
+      complete -F _tactus tactus
+      """
   }
 
-  private static var all: [CommandOutline] { [.program] + CommandOutline.commands }
-
   /// Behind an option that takes a value.
-  private static var values: String {
+  private static func values(_ all: [CommandOutline]) -> String {
     all.flatMap { command in
       command.options.compactMap { option -> String? in
         let spellings = ["--" + option.long] + (option.short.map { ["-\($0)"] } ?? [])
@@ -68,14 +67,14 @@ enum BashCompletion {
   private static func reply(_ allowed: Allowed) -> String {
     switch allowed {
     case .file: #"mapfile -t COMPREPLY < <(compgen -f -- "$word")"#
-    case .choice, .port: words(allowed.list)
+    case .domain(.word), .port: words(allowed.list)
     case .connection: "_tactus_ports"
-    case .text, .number, .integer, .meter, .pattern, .address, .network, .endpoint, .binding: ":"
+    case .domain, .text, .address, .network, .endpoint, .binding: ":"
     }
   }
 
   /// Commands, options, operands.
-  private static var names: String {
+  private static func names(_ all: [CommandOutline]) -> String {
     all.map { command in
       let name = command.name ?? ""
       let options = command.options.flatMap { option in

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 enum FishCompletion {
-  static var text: String {
+  static func text(of program: CommandOutline = .program) -> String {
     let names = CommandOutline.commands.compactMap(\.name)
     var lines = ["# fish completion for tactus", "complete -c tactus -f"]
     for command in CommandOutline.commands {
       lines.append(
         "complete -c tactus -n __fish_use_subcommand -a \(command.name ?? "") -d \(quoted(command.summary))")
     }
-    for command in [.program] + CommandOutline.commands {
+    for command in [program] + CommandOutline.commands {
       let condition =
         command.name.map { "'__fish_seen_subcommand_from \($0)'" }
         ?? "'not __fish_seen_subcommand_from \(names.joined(separator: " "))'"
@@ -42,9 +42,9 @@ enum FishCompletion {
   private static func arguments(_ allowed: Allowed) -> String {
     switch allowed {
     case .file: " -F"
-    case .choice, .port: " -a \(quoted(allowed.list.joined(separator: " ")))"
+    case .domain(.word), .port: " -a \(quoted(allowed.list.joined(separator: " ")))"
     case .connection: " -a '(jack_lsp 2>/dev/null)='"
-    case .text, .number, .integer, .meter, .pattern, .address, .network, .endpoint, .binding: ""
+    case .domain, .text, .address, .network, .endpoint, .binding: ""
     }
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 enum ZshCompletion {
-  static var text: String {
+  static func text(of program: CommandOutline = .program) -> String {
     """
     #compdef tactus
     _tactus() {
@@ -12,7 +12,7 @@ enum ZshCompletion {
         (( CURRENT-- ))
       fi
       case $command in
-    \(([.program] + CommandOutline.commands).map(branch).joined(separator: "\n"))
+    \(([program] + CommandOutline.commands).map(branch).joined(separator: "\n"))
       esac
     }
     _tactus_commands() {
@@ -61,9 +61,9 @@ enum ZshCompletion {
   private static func action(_ allowed: Allowed) -> String {
     switch allowed {
     case .file: "_files"
-    case .choice, .port: "(\(allowed.list.joined(separator: " ")))"
+    case .domain(.word), .port: "(\(allowed.list.joined(separator: " ")))"
     case .connection: "{local -a ports=(${(f)\"$(jack_lsp 2>/dev/null)\"}); compadd -S = -a ports}"
-    case .text, .number, .integer, .meter, .pattern, .address, .network, .endpoint, .binding: " "
+    case .domain, .text, .address, .network, .endpoint, .binding: " "
     }
   }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Choices
 import Glibc
 import JACKHost
 import JSON5
@@ -25,7 +26,7 @@ struct SessionFolder: Equatable {
   }
 
   func write(_ connections: Set<Connection>) throws(WholeFile.Failure) {
-    let lines = Port.allCases.compactMap { port -> String? in
+    let lines = Port.registered.compactMap { port -> String? in
       let others = connections.filter { $0.port == port }.map(\.other).sorted()
       guard !others.isEmpty else { return nil }
       return "  \(JSON5.quoted(port.name)): [\(others.map(JSON5.quoted).joined(separator: ", "))],\n"
@@ -56,7 +57,7 @@ struct SessionFolder: Equatable {
     }
     var found: Set<Connection> = []
     for member in members {
-      guard let port = Port.allCases.first(where: { $0.name == member.name }) else {
+      guard let port = Port.registered.first(where: { $0.name == member.name }) else {
         throw FileFault(path, line: member.line, "tactus has no port \(JSON5.quoted(member.name))")
       }
       guard case .array(let others) = member.element.value else {

@@ -38,7 +38,7 @@ enum ManualPage {
     A flag can be taken back with
     .BI \\-\\-no\\- NAME\\fR.
     What is typed comes before what was chosen while tactus played, and that before the configuration.
-    \(sections)
+    \(options(of: .program))
     .SH COMMANDS
     \(CommandOutline.commands.map(command).joined(separator: "\n"))
     .SH KEYS
@@ -135,9 +135,9 @@ enum ManualPage {
     """
   }
 
-  private static var sections: String {
+  static func options(of program: CommandOutline) -> String {
     Section.allCases.compactMap { section in
-      let options = CommandOutline.program.options.filter { $0.section == section }
+      let options = program.options.filter { $0.section == section }
       guard !options.isEmpty else { return nil }
       return ".SS \(escaped(section.rawValue))\n" + options.map(entry).joined(separator: "\n")
     }.joined(separator: "\n")

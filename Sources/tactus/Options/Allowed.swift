@@ -9,17 +9,12 @@ import OSC
 
 /// What may be written for a value.
 enum Allowed: Equatable, Sendable {
+  /// What a choice can be.
+  case domain(Domain)
   /// Printable, not empty, at most so many bytes.
   case text(Int)
   /// The path of a file, absolute or from where the program was started.
   case file
-  case number(ClosedRange<Double>)
-  case integer(ClosedRange<Int>)
-  case choice([String])
-  /// Beats per bar and their unit: 7/8.
-  case meter
-  /// klick's letters.
-  case pattern
   /// An IPv4 or IPv6 address; such an address or a network of them; an address with a port.
   case address, network, endpoint
   /// A key, knob or pedal and what it moves.
@@ -29,16 +24,22 @@ enum Allowed: Equatable, Sendable {
   /// A number from 1 to 65535, or one of these words.
   case port(orWords: [String])
 
+  static func number(_ range: ClosedRange<Double>) -> Allowed { .domain(.number(range, unit: "")) }
+  static func integer(_ range: ClosedRange<Int>) -> Allowed { .domain(.whole(range, unit: "")) }
+  static func choice(_ words: [String]) -> Allowed { .domain(.word(words)) }
+
   /// "a number from 20 to 999"
   var words: String {
     switch self {
+    case .domain(.flag): "true or false"
+    case .domain(.number(let range, _)):
+      "a number from \(shortest(range.lowerBound)) to \(shortest(range.upperBound))"
+    case .domain(.whole(let range, _)): "a whole number from \(range.lowerBound) to \(range.upperBound)"
+    case .domain(.word(let words)): words.inWords
+    case .domain(.meter): "1 to 64 beats and their unit, such as 4/4 or 7/8"
+    case .domain(.pattern): "up to 64 letters: X accent, x beat, . silence"
     case .text(let limit): "1 to \(limit) bytes of printable text"
     case .file: "the path of a file"
-    case .number(let range): "a number from \(range.lowerBound.short) to \(range.upperBound.short)"
-    case .integer(let range): "a whole number from \(range.lowerBound) to \(range.upperBound)"
-    case .choice(let words): words.inWords
-    case .meter: "1 to 64 beats and their unit, such as 4/4 or 7/8"
-    case .pattern: "up to 64 letters: X accent, x beat, . silence"
     case .address: "an address such as 192.168.7.2 or ::1"
     case .network: "an address or a network such as 192.168.7.0/24"
     case .endpoint: "an address and a port such as 192.168.7.20:9000"
@@ -51,37 +52,30 @@ enum Allowed: Equatable, Sendable {
   /// The words to choose from, if there are some.
   var list: [String] {
     switch self {
-    case .choice(let words), .port(let words): words
-    case .text, .file, .number, .integer, .meter, .pattern, .address, .network, .endpoint, .binding,
-      .connection:
-      []
+    case .domain(.word(let words)), .port(let words): words
+    case .domain, .text, .file, .address, .network, .endpoint, .binding, .connection: []
     }
   }
 
   var isNumber: Bool {
     switch self {
-    case .number, .integer: true
-    case .text, .file, .choice, .meter, .pattern, .address, .network, .endpoint, .binding, .connection, .port:
-      false
+    case .domain(.number), .domain(.whole): true
+    case .domain, .text, .file, .address, .network, .endpoint, .binding, .connection, .port: false
     }
   }
 
   func accepts(_ text: String) -> Bool {
     switch self {
+    case .domain(let domain):
+      // "0x10", "nan" and "1e2" are numbers for Double(_:), and typing errors here.
+      let isPlain = text.utf8.allSatisfy { (0x30...0x39).contains($0) || [0x2B, 0x2D, 0x2E].contains($0) }
+      return (isPlain || !isNumber) && domain.values(of: text) != nil
     case .text(let limit): return Self.isPrintable(text) && (1...limit).contains(text.utf8.count)
     case .file: return Self.isPrintable(text) && (1...4096).contains(text.utf8.count)
-    case .number(let range):
-      // "0x10", "nan" and "1e2" are numbers for Double(_:), and typing errors here.
-      let plain = text.utf8.allSatisfy { (0x30...0x39).contains($0) || [0x2B, 0x2D, 0x2E].contains($0) }
-      return plain && Double(text).map(range.contains) == true
-    case .integer(let range): return Int(text).map(range.contains) == true
-    case .choice(let words): return words.contains(text)
-    case .meter: return Meter(text) != nil
-    case .pattern: return Pattern(text.utf8)?.count ?? 0 > 0
     case .address: return Address(text) != nil
     case .network: return AddressRange(text) != nil
     case .endpoint: return Endpoint(text).map { $0.port > 0 } == true
-    case .binding: return MIDIBinding(text).map { Table.objection(to: $0) == nil } == true
+    case .binding: return MIDIBinding(text).map { Table.standard.objection(to: $0) == nil } == true
     case .connection: return StandingConnection(text) != nil
     case .port(let words): return words.contains(text) || Int(text).map((1...65_535).contains) == true
     }
@@ -97,40 +91,32 @@ extension Allowed {
   /// What one would type for this value; nil if it can't be had.
   func text(from value: JSON5) -> String? {
     switch (self, value) {
-    case (.number(let range), .number(let number, _)):
-      return range.contains(number) ? number.short : nil
-    case (.integer(let range), .number(let number, _)):
-      return Int(exactly: number).flatMap { range.contains($0) ? "\($0)" : nil }
-    case (.port, .number(let number, _)):
-      return Int(exactly: number).flatMap { accepts("\($0)") ? "\($0)" : nil }
-    case (.choice(let words), .number(_, let written)):
-      return words.contains(written) ? written : nil
-    case (.port(let words), .string(let text)):
-      return words.contains(text) ? text : nil
-    case (.number, _), (.integer, _): return nil
+    case (.domain(.number), .number(let number, _)):
+      return accepted(shortest(number))
+    case (.domain(.whole), .number(let number, _)), (.port, .number(let number, _)):
+      return Int(exactly: number).flatMap { accepted("\($0)") }
+    case (.domain(.word), .number(_, let written)): return accepted(written)
+    case (.port(let words), .string(let text)): return words.contains(text) ? text : nil
+    case (.domain(.number), _), (.domain(.whole), _): return nil
     case (_, .string(let text)): return accepts(text) ? text : nil
-    case (.text, _), (.file, _), (.choice, _), (.meter, _), (.pattern, _), (.address, _), (.network, _),
-      (.endpoint, _), (.binding, _), (.connection, _), (.port, _):
+    case (.domain, _), (.text, _), (.file, _), (.address, _), (.network, _), (.endpoint, _), (.binding, _),
+      (.connection, _), (.port, _):
       return nil
     }
+  }
+
+  private func accepted(_ text: String) -> String? {
+    if case .domain(let domain) = self { return domain.values(of: text) == nil ? nil : text }
+    return accepts(text) ? text : nil
   }
 
   /// How a file says what one would type.
   func value(of text: String) -> JSON5 {
     switch self {
-    case .number, .integer: Double(text).map { .number($0, written: text) } ?? .null
+    case .domain(.number), .domain(.whole): Double(text).map { .number($0, written: text) } ?? .null
     case .port: Int(text).map { .of($0) } ?? .string(text)
-    case .text, .file, .choice, .meter, .pattern, .address, .network, .endpoint, .binding, .connection:
-      .string(text)
+    case .domain, .text, .file, .address, .network, .endpoint, .binding, .connection: .string(text)
     }
-  }
-}
-
-extension Double {
-  /// 20 rather than 20.0.
-  var short: String {
-    let text = description
-    return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
   }
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import ControlSurface
 
 /// What `--help` prints, made from the options: sections, spellings in a column, words wrapped beside them.
 struct HelpText<Settings> {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import ControlSurface
 
 /// An option without what it sets: what the man page and the completions have to know of it, whosever it is.
 struct OptionOutline: Sendable {

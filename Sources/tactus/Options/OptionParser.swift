@@ -132,7 +132,7 @@ struct OptionParser<Settings> {
   }
 
   private mutating func store(
-    _ text: String, as value: Value<Settings>, of option: Option<Settings>, spelt name: String,
+    _ text: String, as value: OptionValue<Settings>, of option: Option<Settings>, spelt name: String,
     _ settings: inout Settings
   ) throws(UsageError) {
     guard value.allowed.accepts(text) else {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import ClickSounds
 import ControlSurface
 
 extension Configuration {
@@ -9,11 +8,6 @@ extension Configuration {
     var new = self
     new.choices = state.choices
     new.tempo = (state.chosenTempo ?? state.tempo).clamped.shortest
-    new.sound = BuiltInSound.allCases.dropFirst(state.sound).first ?? sound
-    new.offsets = Offsets(
-      click: state.offsetMilliseconds(.click1), click2: state.outputs[.click2].offsetMilliseconds,
-      clock: state.offsetMilliseconds(.clock), pulse: state.offsetMilliseconds(.pulse),
-      run: state.outputs[.run].offsetMilliseconds, transport: state.offsetMilliseconds(.jack))
     new.learned = state.learned
     return new
   }

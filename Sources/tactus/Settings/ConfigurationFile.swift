@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import ControlSurface
 import JSON5
 
 /// What the user chose by hand, in JSON5. It is read and never written.

@@ -16,7 +16,7 @@ struct Keys<Settings> {
 
   init(_ options: [Option<Settings>]) {
     self.options = options.filter { option in
-      if case .answer = option.form { false } else { !option.isTypedOnly }
+      if case .answer = option.form { false } else { option.reach != .typed }
     }
   }
 

@@ -3,13 +3,6 @@
 /// What a configuration that is read again changes while tactus plays: only what it says otherwise than it did, so that
 /// nothing else of what was chosen meanwhile is lost.
 struct Reload: Equatable {
-  /// About the start alone: what is open already stays open, and a session keeps its tempo.
-  static let startOnly: Set = [
-    "name", "server", "start-server", "wait", "bpm", "tui", "json", "midi", "midi-learned", "osc",
-    "osc-listen", "osc-allow",
-    "osc-send", "osc-query", "osc-name", "osc-aliases",
-  ]
-
   /// What holds now.
   private(set) var wanted: Configuration
   private(set) var atOnce: [String] = []
@@ -24,7 +17,7 @@ struct Reload: Equatable {
     for option in keys.options {
       let value = keys.value(of: option, in: after)
       guard value.text != keys.value(of: option, in: before).text else { continue }
-      if Self.startOnly.contains(option.long) {
+      if option.reach == .start {
         later.append(option.long)
       } else {
         option.copy(from: after, to: &wanted)

@@ -6,11 +6,7 @@ import JSON5
 /// The newest word wins: a remembered value holds until the configuration says something else than it did when the
 /// value was remembered. What the command line says is about one run, and is not remembered.
 struct UserState: Equatable {
-  static let names: Set = [
-    "link", "start-stop-sync", "bpm", "click-offset", "click-2-offset", "clock-offset", "pulse-offset",
-    "run-offset", "jack-offset", "midi-learned",
-  ]
-  static let keys = Keys(Configuration.options.filter { names.contains($0.long) })
+  static let keys = Keys(Configuration.options.filter(\.isRemembered))
 
   private struct Entry: Equatable {
     var value: JSON5
@@ -35,7 +31,7 @@ struct UserState: Equatable {
     guard case .object(let members) = document.value else {
       throw Keys.Fault(line: document.line, text: "holds \(document.value.kind) instead of an object")
     }
-    for member in members where Self.names.contains(member.name) {
+    for member in members where Self.keys.options.contains(where: { $0.long == member.name }) {
       guard case .object(let parts) = member.element.value,
         let value = parts.first(where: { $0.name == "is" })?.element.value,
         let over = parts.first(where: { $0.name == "over" })?.element.value

@@ -114,19 +114,20 @@ struct CheckCommand: Conversing {
         Console.complain("the offset was not taken: \(error)")
         return .failure
       }
-      Console.complain("the running tactus now has --click-offset=\(offset.short), and will the next time")
+      Console.complain(
+        "the running tactus now has --click-offset=\(shortest(offset)), and will the next time")
       return .success
     }
     do {
       let startup = try Startup([])
       var configuration = startup.configuration
-      configuration.offsets.click = offset
+      configuration.choices.offsets[.click1] = .milliseconds(offset)
       let failure = Mutex<String?>(nil)
       let keeper = startup.keeper { text in failure.withLock { $0 = text } }
       keeper.note(configuration, at: Link.clock())
       keeper.close(at: Link.clock())
       if let failure = failure.withLock({ $0 }) { throw Complaint(text: failure) }
-      Console.complain("tactus will have --click-offset=\(offset.short) the next time")
+      Console.complain("tactus will have --click-offset=\(shortest(offset)) the next time")
       return .success
     } catch let failure as Startup.Failure {
       Console.complain(failure.text)
@@ -177,7 +178,7 @@ extension CheckCommand {
       """
       \(found) of \(clicks) clicks came back from \(ports.output) to \(ports.input), spread over \(spread.hundredths) ms.
       They took \(way.hundredths) ms; JACK says \(told.hundredths) ms: the error is \(error.hundredths) ms.
-      With \(share.short) % of it on the way out, the offset is \(offset(share: share).short) ms (--click-offset, or --set).
+      With \(shortest(share)) % of it on the way out, the offset is \(shortest(offset(share: share))) ms (--click-offset, or --set).
       """
     }
 
@@ -194,7 +195,7 @@ extension CheckCommand {
 }
 
 extension Double {
-  fileprivate var hundredths: String { ((self * 100).rounded() / 100).short }
+  fileprivate var hundredths: String { shortest((self * 100).rounded() / 100) }
 }
 
 extension Loopback.Failure {

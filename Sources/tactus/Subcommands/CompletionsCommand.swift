@@ -25,9 +25,9 @@ struct CompletionsCommand: Subcommand {
     }
     let text =
       switch shell {
-      case .bash: BashCompletion.text
-      case .zsh: ZshCompletion.text
-      case .fish: FishCompletion.text
+      case .bash: BashCompletion.text()
+      case .zsh: ZshCompletion.text()
+      case .fish: FishCompletion.text()
       }
     return Console.say(text) ? .success : .failure
   }

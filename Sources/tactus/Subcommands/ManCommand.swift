@@ -26,7 +26,8 @@ struct ManCommand: Subcommand {
     switch page {
     case .tactus: return Console.say(ManualPage.text) ? .success : .failure
     case .osc:
-      return Console.say(ManualPage.filled(Table.manPage(version: Tactus.version, date: Tactus.released)))
+      return Console.say(
+        ManualPage.filled(Table.standard.manPage(version: Tactus.version, date: Tactus.released)))
         ? .success : .failure
     }
   }

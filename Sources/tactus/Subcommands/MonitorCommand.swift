@@ -118,8 +118,8 @@ struct Changes {
       guard message.address.hasPrefix(RunningTactus.address("")) else { continue }
       let path = String(message.address.dropFirst(RunningTactus.address("").utf8.count))
       if path == "update" { isDump = message.arguments.first?.number == 1 }
-      guard let id = Table.id(path), Table.row(id).kind != .answer else { continue }
-      let row = Table.row(id)
+      guard let id = Table.standard.id(path), Table.standard.row(id).kind != .answer else { continue }
+      let row = Table.standard.row(id)
       let isNew = told[path] != message.arguments
       let isFirst = told.updateValue(message.arguments, forKey: path) == nil
       // A feed tells a moment: the same again is news.

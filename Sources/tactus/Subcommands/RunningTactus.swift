@@ -68,7 +68,7 @@ struct RunningTactus: ~Copyable {
       guard let messages = try hear(withinMilliseconds: Self.patience) else { throw .nobody(port: port) }
       for message in messages {
         if message.address == Self.address("update"), message.arguments.first?.number == 0 {
-          return Table.rows.compactMap { row in
+          return Table.standard.rows.compactMap { row in
             row.kind == .answer ? nil : told[Self.address(row.path)].map { (row, $0) }
           }
         }

@@ -8,7 +8,7 @@ struct SendCommand: Conversing {
   static let name = "send"
   static let summary = "Send a command to the tactus that runs, or ask it a value"
   static let operands = "COMMAND [VALUE]..."
-  static let operandWords = Table.rows.filter { $0.isWritable || $0.isReadable }.map(\.path)
+  static let operandWords = Table.standard.rows.filter { $0.isWritable || $0.isReadable }.map(\.path)
   static let description = """
     Sends a command of the OSC surface (tactus --help-osc lists them), by its name or its
     address: tactus send tempo 131.5, tactus send start bar. A value's name alone asks for
@@ -23,7 +23,7 @@ struct SendCommand: Conversing {
     guard !operands.isEmpty else { throw UsageError(message: "a command is missing") }
     let message: Message
     do throws(Refusal) {
-      message = try Table.message(operands)
+      message = try Table.standard.message(operands)
     } catch {
       let name = operands[0].shortened
       throw UsageError(message: error.code == .unknownAddress ? error.text : "\(name) takes \(error.text)")
@@ -57,7 +57,7 @@ struct SendCommand: Conversing {
 
   private func tell(_ message: Message) {
     let path = String(message.address.dropFirst(RunningTactus.address("").utf8.count))
-    let row = Table.id(path).map(Table.row)
+    let row = Table.standard.id(path).map(Table.standard.row)
     switch (row?.kind, message.arguments) {
     // One of many, as midi/list is answered: a line each.
     case (.answer, let arguments) where arguments.count == 2:

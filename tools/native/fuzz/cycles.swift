@@ -16,7 +16,8 @@ struct Bytes {
   mutating func chance(_ sides: UInt8) -> Bool { byte() % sides == 0 }
 
   mutating func number<Number: FixedWidthInteger>() -> Number {
-    (0..<MemoryLayout<Number>.size).reduce(0) { number, _ in number << 8 | Number(truncatingIfNeeded: byte()) }
+    (0..<MemoryLayout<Number>.size).reduce(0) { number, _ in number << 8 | Number(truncatingIfNeeded: byte())
+    }
   }
 
   /// As strangers write them: plausible, at the edge, or memory that was never written.
@@ -64,7 +65,7 @@ final class Stage {
     settings.hostIsTheClock = input.chance(3)
     settings.syncsStartStop = input.chance(2)
     settings.click.isOn = true
-    settings.clock.runsWhileStopped = input.chance(2)
+    settings.clock.when = input.chance(2) ? .always : .rolling
     if input.chance(2) { relocator.correction = .locate }
   }
 
@@ -82,14 +83,17 @@ final class Stage {
       times: RawTimes(
         frame: number, wakeMicros: UInt64(now), isPairValid: !input.chance(20), currentMicros: UInt64(now),
         nextMicros: UInt64(now + length)), transport: transport,
-      latencies: Latencies(
-        click1: frames, clock: frames, physical: UInt32(input.byte()) * 16, control: UInt32(input.byte())),
+      latencies: [
+        .click1: frames, .clock: frames, .jack: UInt32(input.byte()) * 16, .control: UInt32(input.byte()),
+      ],
       clock: .identity, session: session, settings: settings, sounds: SoundBank(),
       isFreewheeling: input.chance(50), relocation: relocation)
     for index in 0..<received.count { sync.receive(received[index]) }
     if case .starting = transport.state, sync.mayRoll(cycle), input.chance(2) { transport.state = .rolling }
-    var outputs = Outputs(
-      click1: buffer(0, frames), click2: AudioBuffer(nil, frames: 0), pulse: buffer(1, frames), run: buffer(2, frames))
+    var outputs = Outputs()
+    outputs[.click1] = buffer(0, frames)
+    outputs[.pulse] = buffer(1, frames)
+    outputs[.run] = buffer(2, frames)
     sync.run(cycle, into: &outputs)
     judge(outputs, frames)
     if let shown = sync.bbt(nextFrame: transport.frame &+ frames, requested: requested) {
@@ -115,7 +119,8 @@ final class Stage {
     }
     let report = outputs.report
     for value in [
-      report.sessionBeat, report.phase, report.songBeat, report.tempo, report.hostPhaseError, report.hostTempo,
+      report.sessionBeat, report.phase, report.songBeat, report.tempo, report.hostPhaseError,
+      report.hostTempo,
       report.hostLag, report.launchError, report.clockInTempo,
     ] { precondition(value.isFinite, "what is told is no number") }
   }

@@ -28,7 +28,7 @@ def ensemble(scene: Scene, *listens: str, clock: str = "always", environment: Ma
     """The listener first: it founds the session, so the others measure its clock, never it theirs. Whom it hears, with the
     number of each process."""
     ear = actors.ear("--events", "--tempo", "131", *listens, *PORTS, *["exact:out"] * ("--exact" in listens))
-    tactus = actors.tactus(scene["tactus"], "--click", f"--clock={clock}", environment=environment)
+    tactus = actors.tactus(scene["tactus"], "--click", f"--clock-when={clock}", environment=environment)
     hut = driver.Peer("linkhut", environment=environment)
     running = {"tactus": tactus.pid, "LinkHut": hut.ask("status")["pid"]}
     for line in ("enable on", "wait peers 2 10", "play"):

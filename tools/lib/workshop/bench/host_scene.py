@@ -86,7 +86,7 @@ def start(scene: Scene) -> None:
     for align in ("nearest", "exact"):
         for quantum in scene["quantums"]:
             judge = ear("--start-stop", "tactus:click_1", quantum=quantum)
-            player = actors.tactus(scene["tactus"], f"--align={align}", f"--quantum={quantum}", "--start-stop-sync", "--no-osc")
+            player = actors.tactus(scene["tactus"], f"--launch-align={align}", f"--quantum={quantum}", "--startstop", "--no-osc")
             judge.wait_for_peers(1)
             time.sleep(2)
             judge.tell("section warming")

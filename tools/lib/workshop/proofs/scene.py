@@ -14,7 +14,7 @@ from .talk import Talker
 def main(words: list[str]) -> int:
     preload, seconds, program, stage = words
     said: list[str] = []
-    tactus = driver.Program([program, "--click", "--clock=always", "--pulse=24", "--subdivide=2", "--start-stop-sync", "--count-in"],
+    tactus = driver.Program([program, "--click", "--clock-when=always", "--pulse-rate=24", "--click-subdivision=2", "--startstop", "--click-countin"],
                             dict(os.environ, LD_PRELOAD=preload), ("OSC: ",), said.append, errors=subprocess.STDOUT)
     peer = driver.Peer("reference")
     for line in ("enable on", "sync on", "wait peers 1 20"):

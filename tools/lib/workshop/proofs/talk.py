@@ -15,8 +15,8 @@ WORDS = {
 }
 NUMBERS = {
     "tempo": (60, 240), "quantum": (1, 8), "click/volume": (0.4, 1), "click/sound": (0, 3), "click/subdivision": (1, 4),
-    "click/1/offset": (-20, 20), "click/2/offset": (-20, 20), "clock/offset": (-20, 20), "pulse/offset": (-20, 20),
-    "run/offset": (-20, 20), "jack/offset": (-20, 20), "clock/stopped": (0, 1), "click/countin": (0, 1),
+    "click/offset": (-20, 20), "click/2/offset": (-20, 20), "clock/offset": (-20, 20), "pulse/offset": (-20, 20),
+    "run/offset": (-20, 20), "jack/offset": (-20, 20), "clock/when": (0, 1), "click/countin": (0, 1),
     "launch/exact": (0, 1), "tempo/fader": (0, 1), "no/such/thing": (0, 1), "tempo/range": (-9, 9),
 }
 TRIGGERS = ["tempo/tap", "tempo/up", "tempo/down", "stop", "toggle", "rewind", "align", "takeover"]

@@ -37,7 +37,7 @@ class Ear(listening.Ear):
 class Tactus(driver.Program):
     def __init__(self, program: str, say: Callable[[str], object], environment: Mapping[str, str]) -> None:
         super().__init__(
-            [program, "--name", "tactus", "--click", "--clock=always", "--sound=tick", "--osc-query=8080"],
+            [program, "--name", "tactus", "--click", "--clock-when=always", "--click-sound=tick", "--osc-query=8080"],
             {**driver.without_choices(tempfile.mkdtemp(prefix="tactus-soak-")), **environment}, ("OSC: ",),
             lambda line: say("tactus: " + line), errors=subprocess.STDOUT)
 

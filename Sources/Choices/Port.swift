@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Where sound, clocks and gates leave tactus, and MIDI comes in. Whatever there is for each port is a `PerPort` of it.
+public enum Port: Int, Hashable, Sendable, BitwiseCopyable {
+  case click1, click2, clock, pulse, run, control
+  /// No port of ours: the sound card's outputs, through which other JACK clients are heard. Their bar and beat and their
+  /// launch are shown for it.
+  case jack
+
+  /// One after the other, where no list may be made.
+  @_noLocks @_noAllocation
+  public static func number(_ number: Int) -> Port? { Port(rawValue: number) }
+
+  /// The port whose offset it has, as long as it has none of its own.
+  public var follows: Port? {
+    @_noLocks @_noAllocation get {
+      switch self {
+      case .click2: .click1
+      case .run: .pulse
+      case .click1, .clock, .pulse, .control, .jack: nil
+      }
+    }
+  }
+}
+
+/// One value for each port. Inlined, so that the compiler sees that a cycle may use it.
+public struct PerPort<Value: BitwiseCopyable>: BitwiseCopyable {
+  @usableFromInline var values: InlineArray<7, Value>
+
+  @inlinable
+  public init(repeating value: Value) { values = InlineArray(repeating: value) }
+
+  @inlinable
+  public subscript(port: Port) -> Value {
+    get { values[port.rawValue] }
+    set { values[port.rawValue] = newValue }
+  }
+}
+
+extension PerPort: Sendable where Value: Sendable {}
+
+extension PerPort: ExpressibleByDictionaryLiteral where Value: ExpressibleByIntegerLiteral {
+  /// Of the others, 0.
+  public init(dictionaryLiteral elements: (Port, Value)...) {
+    self.init(repeating: 0)
+    for (port, value) in elements { self[port] = value }
+  }
+}
+
+extension PerPort: Equatable where Value: Equatable {
+  public static func == (left: PerPort, right: PerPort) -> Bool {
+    for number in 0..<7 where left.values[number] != right.values[number] { return false }
+    return true
+  }
+}
+
+extension PerPort: Hashable where Value: Hashable {
+  public func hash(into hasher: inout Hasher) {
+    for number in 0..<7 { hasher.combine(values[number]) }
+  }
+}

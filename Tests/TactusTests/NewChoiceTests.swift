@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Choices
+import JSON5
+import MIDIControl
+import OSC
+import Testing
+
+@testable import ControlSurface
+@testable import tactus
+
+/// One more setting, in two lines: its row, and where it lands. What it does in a cycle is HostSync's `Gates`.
+extension Choice {
+  fileprivate static let pulseWhen = word(
+    "pulse/when", \.pulse.when, "Pulses that are on come always, or only while the transport rolls.",
+    in: .outputs)
+  fileprivate static let humour = Choice.milliseconds(
+    "pulse/humour", 0...9, \.clock.settle, "What it is good for.", in: .outputs, isRemembered: true)
+}
+
+@Suite("A choice is one row")
+struct NewChoiceTests {
+  private let table = Table.standard.adding(.pulseWhen).adding(.humour)
+  private var options: [Option<Configuration>] { Configuration.options(of: table) }
+  private var outline: CommandOutline {
+    CommandOutline(
+      name: nil, summary: "", operands: "", description: "", operandWords: [],
+      options: options.map { OptionOutline($0) })
+  }
+
+  @Test("It is an option, and what is typed lands in the audio cycle's settings")
+  func option() throws {
+    var configuration = Configuration()
+    _ = try OptionParser(options: options).parse(["--pulse-when=rolling"], into: &configuration)
+    #expect(configuration.choices.pulse.when == .rolling)
+    #expect(throws: UsageError(message: "--pulse-when takes always or rolling, not \"never\"")) {
+      try OptionParser(options: options).parse(["--pulse-when", "never"], into: &configuration)
+    }
+    #expect(HelpText(options: options).text.contains("--pulse-when=always|rolling"))
+  }
+
+  @Test("It is a key, in the file and in what is remembered")
+  func key() throws {
+    let keys = Keys(options)
+    var configuration = Configuration()
+    try keys.apply(
+      try FileFault.document(Array("{'pulse-when': 'rolling'}".utf8), from: ""), to: &configuration)
+    #expect(configuration.choices.pulse.when == .rolling)
+    #expect(keys.values(of: configuration).first { $0.key == "pulse-when" }?.value.text == "\"rolling\"")
+    let kept = Keys(options.filter(\.isRemembered)).values(of: configuration).map(\.key)
+    #expect(kept.contains("pulse-humour") && !kept.contains("pulse-when"))
+  }
+
+  @Test("It is in the man page, and every shell completes it")
+  func described() {
+    let page = ManualPage.options(of: outline)
+    #expect(page.contains("\\-\\-pulse\\-when") && page.contains("only while the transport rolls"))
+    for text in [
+      BashCompletion.text(of: outline), ZshCompletion.text(of: outline), FishCompletion.text(of: outline),
+    ] {
+      #expect(text.contains("pulse-when") && text.contains("always rolling"))
+    }
+    #expect(table.helpText.contains("pulse/when  s: always, rolling"))
+    #expect(table.markdown.contains("| `pulse/when` |"))
+    #expect(table.manPage(version: "1").contains("pulse/when"))
+  }
+
+  @Test("It is an address with buttons: set, told, asked, bound to a pedal, described by OSCQuery")
+  func address() throws {
+    var settings = SurfaceSettings()
+    settings.table = table
+    let peer = Peer(Endpoint(.loopback, port: 40_000))
+    let clocks = Clocks(host: Micros(1_000_000), unixSeconds: 1_700_000_000, nanoseconds: 0)
+    var state = SurfaceState()
+    var machine = SurfaceMachine(settings, state: state, clocks: clocks)
+    func send(_ message: Message) -> [String] {
+      LibloCodec.encode(message).withUnsafeBytes { _ = machine.receive($0, from: peer, clocks: clocks) }
+      var told: [String] = []
+      while let output = machine.nextOutput() {
+        switch output {
+        case .order(let order):
+          guard case .choose(let choice, let values) = order.command else { continue }
+          choice.choose(&state.choices, values)
+        case .send(let bytes, _):
+          bytes.withUnsafeBytes { raw in
+            if let message = LibloCodec.decode(raw) {
+              told.append("\(message.address) \(message.arguments.map(\.words))")
+            }
+          }
+        case .notice, .learned: break
+        }
+      }
+      machine.update(state, clocks: clocks)
+      return told
+    }
+    _ = send(Message("/tactus/pulse/when", .string("rolling")))
+    #expect(state.choices.pulse.when == .rolling)
+    #expect(send(Message("/tactus/pulse/when")) == ["/tactus/pulse/when [\"\\\"rolling\\\"\"]"])
+    _ = send(Message("/tactus/pulse/when/always"))
+    #expect(state.choices.pulse.when == .always)
+    #expect(table.objection(to: try #require(MIDIBinding("note 1 = pulse/when rolling"))) == nil)
+    let tree = QueryTree(root: "tactus", osc: Endpoint(.loopback, port: 1), table: table)
+    let answer = tree.answer(path: "/tactus/pulse/when", query: nil, machine.reading)
+    #expect(answer.status == 200 && answer.body.contains("\"VALS\":[\"always\",\"rolling\"]"))
+  }
+
+  @Test("Each option that is an address too is spelt as the address is")
+  func oneVocabulary() {
+    let names = Set(Configuration.options.map(\.long))
+    for choice in Table.standard.choices {
+      #expect(names.contains(choice.name) != choice.isMomentary, "\(choice.path)")
+      #expect(choice.path.utf8.allSatisfy { $0 != UInt8(ascii: "-") }, "\(choice.path)")
+    }
+  }
+}
