@@ -100,7 +100,10 @@ struct Ear {
     let numbers = [beats, self.beats].flatMap { grid in
       [before - 1000, start + 1000].map { grid.beat(at: $0) * perBeat }
     }
-    gaps = gaps.suffix(3) + [(numbers.min() ?? 0)...(numbers.max() ?? 0)]
+    let gap = (numbers.min() ?? 0)...(numbers.max() ?? 0)
+    gaps = gaps.suffix(3) + [gap]
+    // A beat that fell into it is not heard, and the next is a beat later.
+    if gap.upperBound.rounded(.down) >= gap.lowerBound { silence = min(silence, 1) }
     if (start - before) / beats.period >= Self.leap.beats {
       excuseJump(beats)
     } else {
@@ -130,12 +133,17 @@ struct Ear {
   }
 
   /// After an export, or a server that died: from here on each is heard, and nothing from before excuses anything.
-  mutating func comeBack(at time: Double, beats: SessionBeats) {
+  ///
+  /// - Parameter lateness: of the first wake-up. Nobody knows of it yet, and what is due within it may be missed.
+  mutating func comeBack(at time: Double, beats: SessionBeats, lateness: Double) {
     (end, gaps, silence, lag, jumpUntil) = (nil, [], 0, (0, -.infinity), -.infinity)
     let first = beats.beat(at: time) * perBeat
-    let distance = abs(first - first.rounded()) / perBeat * beats.period
+    func micros(_ numbers: Double) -> Double { numbers / perBeat * beats.period }
     // One that is due in this very moment may have been missed.
-    next = distance < 2 * Self.tolerance ? nil : first.rounded(.up)
+    let isDue =
+      micros(first - first.rounded(.down)) < 2 * Self.tolerance
+      || micros(first.rounded(.up) - first) < max(2 * Self.tolerance, lateness)
+    next = isDue ? nil : first.rounded(.up)
   }
 
   /// One that was sent, but is not to be heard: a planted fault.
@@ -155,7 +163,8 @@ struct Ear {
     }
     let nearest = (beats.beat(at: time) * perBeat).rounded()
     guard let expected = next else {
-      next = nearest + 1
+      // Nor is what may have been mistaken for another.
+      if !isTimeInDoubt { next = nearest + 1 }
       judgePhase(time, nearest)
       return
     }

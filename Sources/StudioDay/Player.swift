@@ -186,8 +186,8 @@ extension Player {
     }
     let frames = Int(rig.frames)
     if isBack {
-      clicks.comeBack(at: heard(0, latencies[.click1]), beats: beats)
-      clocks.comeBack(at: heard(0, latencies[.clock]), beats: beats)
+      clicks.comeBack(at: heard(0, latencies[.click1]), beats: beats, lateness: lateness)
+      clocks.comeBack(at: heard(0, latencies[.clock]), beats: beats, lateness: lateness)
       isBack = false
     }
     if rig.isNight {

@@ -200,6 +200,31 @@ struct CycleTimesTests {
     }
   }
 
+  /// jack2's loop took the freewheel's haste for time and turns its pair over for many cycles; that is no stall in each cycle, and
+  /// a cycle that wakes up late is one that wakes up late.
+  @Test(arguments: [300.0, 900, 2500])
+  func afterAFreewheelALateWakeUpMovesNothing(lateness: Double) {
+    var dice = Dice(seed: 11)
+    var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
+    var times = CycleTimes()
+    for _ in 0..<400 { _ = error(&times, &clock, frames: 256, lateness: dice.lateness()) }
+    for _ in 0..<500 {
+      var cycle = Cycle(
+        times: clock.cycle(frames: 256, lateness: 20, speed: 20), frames: 256, sampleRate: 48000)
+      cycle.isFreewheeling = true
+      _ = times.line(of: cycle)
+    }
+    var reversed = 0
+    for cycle in 0..<60 {
+      let late = cycle > 4 && cycle % 5 == 0 ? lateness : 40
+      let raw = clock.cycle(frames: 256, lateness: late)
+      if raw.nextMicros < raw.currentMicros { reversed += 1 }
+      let line = times.line(of: Cycle(times: raw, frames: 256, sampleRate: 48000))
+      #expect(abs(line.start - clock.due) < 100, "cycle \(cycle)")
+    }
+    #expect(reversed > 20, "\(reversed)")
+  }
+
   @Test func aPairThatIsMissingOrAbsurdIsReplacedAndCounted() {
     var dice = Dice(seed: 8)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)

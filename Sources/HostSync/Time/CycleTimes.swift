@@ -41,6 +41,7 @@ public struct CycleTimes: BitwiseCopyable {
   private var agreeing = 0
   private var differing = 0
   private var wasStalled = false
+  private var wasReversed = false
   /// On Link's clock, the last that was given out: freewheeling goes on from it.
   private var given = FrameLine(start: 0, frameMicros: 1)
   /// Since the cycle before, the server runs as fast as it can.
@@ -166,9 +167,11 @@ public struct CycleTimes: BitwiseCopyable {
     if !pair.isSane { insanePairs &+= 1 }
     // Under an xrun jack2 puts the true wake-up into `current`, so the fallback is good just then.
     let wake = times.wakeMicros > 0 ? Double(times.wakeMicros) : pair.current
-    // Only the driver's xruns turn the pair over; a client's leave it alone.
+    // Only the driver's xruns turn the pair over; a client's leave it alone. After a freewheel it may stay so for many cycles.
+    let isTurnedOver = pair.isReversed && !wasReversed
     let sign =
-      pair.isReversed || isBroken(pair) || (isStarted && times.xruns != xruns && wake - line.start > 1000)
+      isTurnedOver || isBroken(pair) || (isStarted && times.xruns != xruns && wake - line.start > 1000)
+    wasReversed = pair.isReversed
     xruns = times.xruns
     promised = times.isPairValid ? Double(times.nextMicros) : 0
     let verdict = filter.add(
