@@ -24,7 +24,7 @@ struct EnduranceTests {
   @Test(
     arguments: [
       "interface,address,cut,crash", "stop,server,suspend,clock,disk",
-      "crowd,strangers,byes,broken,liars,war",
+      "crowd,strangers,byes,broken,liars,forgers,war",
     ])
   func `after every fault all is right again, in the same session`(faults: String) async throws {
     let done = try await soak("--fault", faults, "--seed", "20808")

@@ -281,7 +281,7 @@ class Faults(evening.Evening):
                 break
             self.meanwhile(1)
         with open(f"{DISK}/tactus/state.json5") as file:
-            if "start-stop-sync" not in file.read():
+            if "\"startstop\"" not in file.read():
                 raise invariants.Violation("what was chosen when there was no room was not kept")
         self.controller.send("startstop", 0)
 
