@@ -12,8 +12,10 @@ enum LastResort {
   /// What comes so soon is the same question: timeout(1) asks a program and then its group, a shell and its terminal
   /// both hang up.
   private static let oneQuestion: Int64 = 200
-  /// For an end that was asked for by two at one moment, or that the main thread does not even hear of; and for any.
+  /// For an end that was asked for by two at one moment; that the main thread does not even hear of, which asks a JACK that
+  /// may only be busy; and for any.
   private static let patienceWithTwo: Int64 = 2000
+  private static let patienceUnheard: Int64 = 4000
   private static let patience: Int64 = 10_000
   /// For what is done here; then SIGALRM ends it.
   private static let mercy: UInt32 = 2
@@ -59,7 +61,7 @@ enum LastResort {
     EndSignals.wake()
     let first = now
     var limit = first + patience
-    while now < limit, isHeard.load(ordering: .relaxed) || now < first + patienceWithTwo {
+    while now < limit, isHeard.load(ordering: .relaxed) || now < first + patienceUnheard {
       let rest = min(limit - now, 100)
       var wait = timespec(tv_sec: 0, tv_nsec: Int(rest) * 1_000_000)
       guard sigtimedwait(&ends, nil, &wait) > 0 else { continue }

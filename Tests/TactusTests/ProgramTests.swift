@@ -141,7 +141,7 @@ struct ProgramOnServerTests {
       let programs = try (0..<6).map { _ in try ChildProcess(stage.command([program, "--no-osc"])) }
       for program in programs { #expect(try await program.line()?.hasPrefix("JACK server ") == true) }
       for program in programs { program.signal(SIGTERM) }
-      for program in programs { #expect(await program.status() == 0) }
+      for program in programs { #expect(await program.status() == 0, "\(program.saidOnErrors)") }
     }
   }
 
