@@ -108,9 +108,9 @@ enum Belief {
       return nil
     }
     let scoped = Endpoint(endpoint.address.scoped(gateway.address.scope), port: endpoint.port)
-    guard scoped.address == source.scoped(gateway.address.scope), isUnicast(source),
-      scoped != gateway.measurement
-    else { return nil }
+    guard scoped.address == source.scoped(gateway.address.scope), scoped != gateway.measurement else {
+      return nil
+    }
     return scoped
   }
 

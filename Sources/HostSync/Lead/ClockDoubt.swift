@@ -33,7 +33,6 @@ extension ClockLoop {
     var number: Int64 = 0
     var missed: UInt64 = 0
     var extra: UInt64 = 0
-
   }
 
   mutating func beginDoubt(gap: Double) {
