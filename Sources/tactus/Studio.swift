@@ -135,13 +135,11 @@ final class Studio {
     }
   }
 
-  private var links: String { peers == 0 ? "No Links" : peers == 1 ? "1 Link" : "\(peers) Links" }
-
   /// "1 Link, rolling on 48000 Hz, 256 frames": what changes now and then, not what changes all the time.
   private func serviceStatus(_ host: JACKHost) -> String {
-    guard host.isRunning else { return "\(links), waiting for the JACK server to return" }
+    guard host.isRunning else { return "\(links(peers)), waiting for the JACK server to return" }
     return
-      "\(links), \(desk.state.status) on \(host.server.sampleRate) Hz, \(host.server.framesPerPeriod) frames"
+      "\(links(peers)), \(desk.state.status) on \(host.server.sampleRate) Hz, \(host.server.framesPerPeriod) frames"
   }
 
   private func say(_ line: String) {
@@ -171,7 +169,7 @@ final class Studio {
       peers = count
       // Nobody has gone if it is we who rest.
       if presence.isActive {
-        say(links)
+        say(links(peers))
       }
     }
     considerPresence(host, report)
@@ -191,7 +189,7 @@ final class Studio {
     if door.hasten(isHasty) { link.look() }
     let chosen = configuration.taking(state)
     keeper.note(configuration.taking(desk.lasting), at: Link.clock())
-    project?.look(chosen, host: host, links: links, at: Link.clock())
+    project?.look(chosen, host: host, links: links(peers), at: Link.clock())
     if EndSignals.isSaveDue() {
       keeper.hurry(at: Link.clock())
       project?.save(chosen, host: host)

@@ -93,7 +93,7 @@ extension Table {
   /// The man page tactus-osc(7), in mdoc's older sister, which every `man` reads.
   public func manPage(version: String, date: String = "") -> String {
     var text = """
-      .TH TACTUS-OSC 7 "\(date)" "tactus \(roff(version))" "tactus"
+      .TH TACTUS-OSC 7 "\(date)" "tactus \(version.roff)" "tactus"
       .SH NAME
       tactus-osc \\- the OSC addresses of tactus
       .SH DESCRIPTION
@@ -109,43 +109,21 @@ extension Table {
 
       """
     for section in Self.sections {
-      text += ".SH \(section.title.uppercased())\n\(roff(section.note))\n"
+      text += ".SH \(section.title.uppercased())\n\(section.note.roff)\n"
       for (address, row) in shown(section) {
         let group = row.kind == .feed ? " (\(row.group.words))" : ""
         let arguments = arguments(row)
-        text += ".TP\n.B \(roff(address))\(roff(group))\n"
-        if !arguments.isEmpty { text += "\(roff(arguments))\n.br\n" }
-        text += "\(roff(words(row)))\n"
+        text += ".TP\n.B \(address.roff)\(group.roff)\n"
+        if !arguments.isEmpty { text += "\(arguments.roff)\n.br\n" }
+        text += "\(words(row).roff)\n"
       }
     }
     return text + ".SH SEE ALSO\n.BR tactus (1),\n.BR oscsend (1),\n.BR oscdump (1)\n"
   }
 
-  private func roff(_ text: String) -> String {
-    var shown = ""
-    for character in text {
-      switch character {
-      case "\\": shown += "\\e"
-      case "-": shown += "\\-"
-      case "'" where shown.isEmpty, "." where shown.isEmpty: shown += "\\&\(character)"
-      case let character: shown.append(character)
-      }
-    }
-    return shown
-  }
-
   private func wrapped(_ text: String, indent: Int) -> String {
     let margin = String(repeating: " ", count: indent)
-    var lines: [String] = []
-    var line = margin
-    for word in text.split(separator: " ") {
-      if line.count + 1 + word.count > 78, line != margin {
-        lines.append(line)
-        line = margin
-      }
-      line += (line == margin ? "" : " ") + word
-    }
-    return (lines + [line]).joined(separator: "\n")
+    return text.wrapped(to: 78 - indent).map { margin + $0 }.joined(separator: "\n")
   }
 }
 

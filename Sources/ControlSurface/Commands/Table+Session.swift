@@ -82,13 +82,7 @@ extension Table {
         "The program wants the network: always, or as --life=auto decides. Off is no peer."
       ) { .float32($0.state.linkActive ? 1 : 0) },
       .count("peers", "", "Other peers in the session.") { $0.state.peers },
-      .label("peers/str", "The same in words.") { it in
-        switch it.state.peers {
-        case 0: "No Links"
-        case 1: "1 Link"
-        case let count: "\(count) Links"
-        }
-      },
+      .label("peers/str", "The same in words.") { links($0.state.peers) },
       .trigger("align", "Makes this moment beat 0, as far as the session allows.") { _, _ in .command(.align)
       },
       .label("lead/str", "Who leads at this moment.") { it in

@@ -35,26 +35,5 @@ public struct Table: Sendable {
   public func row(_ id: NodeID) -> Node { rows[id.index] }
 
   /// The existing address that a mistyped one most resembles, if any does.
-  func nearest(to path: String) -> String? {
-    guard path.utf8.count <= 64 else { return nil }
-    let best = rows.map { (row: $0, distance: editDistance($0.path, path)) }.min { $0.distance < $1.distance }
-    guard let best, best.distance <= max(2, path.utf8.count / 3) else { return nil }
-    return best.row.path
-  }
-}
-
-func editDistance(_ left: String, _ right: String) -> Int {
-  let left = Array(left.utf8)
-  let right = Array(right.utf8)
-  var row = Array(0...right.count)
-  for (i, a) in left.enumerated() {
-    var diagonal = row[0]
-    row[0] = i + 1
-    for (j, b) in right.enumerated() {
-      let above = row[j + 1]
-      row[j + 1] = min(above + 1, row[j] + 1, diagonal + (a == b ? 0 : 1))
-      diagonal = above
-    }
-  }
-  return row[right.count]
+  func nearest(to path: String) -> String? { path.nearest(among: paths) }
 }

@@ -139,52 +139,38 @@ enum ManualPage {
     Section.allCases.compactMap { section in
       let options = program.options.filter { $0.section == section }
       guard !options.isEmpty else { return nil }
-      return ".SS \(escaped(section.rawValue))\n" + options.map(entry).joined(separator: "\n")
+      return ".SS \(section.rawValue.roff)\n" + options.map(entry).joined(separator: "\n")
     }.joined(separator: "\n")
   }
 
   private static var keys: String {
     TerminalView.keys(upAndDown: "Up, Down", leftAndRight: "Left, Right").map { key, words in
-      ".TP\n.B \(escaped(key))\n\(escaped(words))"
+      ".TP\n.B \(key.roff)\n\(words.roff)"
     }.joined(separator: "\n")
   }
 
   private static func command(_ command: CommandOutline) -> String {
     let name = "tactus \(command.name ?? "")"
-    let operands = command.operands.isEmpty ? "" : " " + escaped(command.operands)
+    let operands = command.operands.isEmpty ? "" : " " + command.operands.roff
     return """
       .SS \(name)
       .B \(name)
       .RI [ OPTION ]...\(operands)
       .PP
-      \(escaped(command.description))
+      \(command.description.roff)
       \(command.options.map(entry).joined(separator: "\n"))
       """
   }
 
   private static func entry(_ option: OptionOutline) -> String {
-    let long = "\\fB\\-\\-\(escaped(option.long))\\fR"
+    let long = "\\fB\\-\\-\(option.long.roff)\\fR"
     let short = option.short.map { "\\fB\\-\($0)\\fR, " } ?? ""
     let value =
       switch option.takes {
       case .nothing: ""
-      case .value(let placeholder, _): "=\\fI\(escaped(placeholder))\\fR"
-      case .attachedValue(let placeholder, _): "[=\\fI\(escaped(placeholder))\\fR]"
+      case .value(let placeholder, _): "=\\fI\(placeholder.roff)\\fR"
+      case .attachedValue(let placeholder, _): "[=\\fI\(placeholder.roff)\\fR]"
       }
-    return ".TP\n\(short)\(long)\(value)\n\(escaped(option.help))"
-  }
-
-  /// As it is read, not as roff would take it.
-  static func escaped(_ text: String) -> String {
-    text.split(separator: "\n", omittingEmptySubsequences: true).map { line in
-      let shown = line.map { character in
-        switch character {
-        case "\\": "\\e"
-        case "-": "\\-"
-        case let other: "\(other)"
-        }
-      }.joined()
-      return shown.hasPrefix(".") || shown.hasPrefix("'") ? "\\&" + shown : shown
-    }.joined(separator: "\n")
+    return ".TP\n\(short)\(long)\(value)\n\(option.help.roff)"
   }
 }

@@ -38,22 +38,6 @@ struct HelpText<Settings> {
 }
 
 extension String {
-  /// Lines of whole words.
-  func wrapped(to width: Int) -> [String] {
-    var lines = [""]
-    for word in split(separator: " ") {
-      let last = lines[lines.count - 1]
-      if last.isEmpty {
-        lines[lines.count - 1] = String(word)
-      } else if last.count + 1 + word.count <= width {
-        lines[lines.count - 1] += " " + word
-      } else {
-        lines.append(String(word))
-      }
-    }
-    return lines
-  }
-
   fileprivate func padded(to width: Int) -> String {
     self + String(repeating: " ", count: max(0, width - count))
   }

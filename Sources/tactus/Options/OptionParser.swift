@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import ControlSurface
 
 /// What is wrong with a command line, in one line for the person who typed it.
 struct UsageError: Error, Equatable {

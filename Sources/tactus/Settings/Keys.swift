@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import ControlSurface
 import JSON5
+import OSC
 
 /// The options as the keys of a file: the long names, with values in JSON5.
 ///
@@ -111,10 +113,5 @@ struct Keys<Settings> {
 
 extension String {
   /// What a stranger wrote, as far as it fits in a line, without what a terminal would obey.
-  var shortened: String {
-    let shown = unicodeScalars.prefix(60).map { scalar in
-      scalar.properties.generalCategory == .control ? "?" : Character(scalar)
-    }
-    return String(shown) + (unicodeScalars.count > 60 ? "..." : "")
-  }
+  var shortened: String { printable(self, limit: 60) }
 }

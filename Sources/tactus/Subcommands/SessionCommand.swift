@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import ControlSurface
 import Glibc
 
 /// `tactus session list` and `tactus session start NAME`: the folders of `sessions/`, each a studio that works as it is.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import ControlSurface
 
 /// The words that may stand first on the command line.
 enum Subcommands {
