@@ -7,6 +7,11 @@ let asAWhole: [SwiftSetting] = [
   .unsafeFlags(["-disable-batch-mode", "-whole-module-optimization", "-num-threads", "2"])
 ]
 
+/// The tests play days of audio in these: optimised in debug, too. Not what other packages use: those refuse such flags.
+let optimised: [SwiftSetting] = [
+  .unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))
+]
+
 let package = Package(
   name: "tactus",
   products: [
@@ -20,8 +25,8 @@ let package = Package(
     .target(name: "Linux", dependencies: ["Addresses", "BeatMath"]),
     .target(
       name: "Handoff", swiftSettings: [.strictMemorySafety(), .treatAllWarnings(as: .error)]),
-    .target(name: "Choices", dependencies: ["BeatMath"], swiftSettings: asAWhole),
-    .target(name: "HostSync", dependencies: ["BeatMath", "Choices"], swiftSettings: asAWhole),
+    .target(name: "Choices", dependencies: ["BeatMath"], swiftSettings: asAWhole + optimised),
+    .target(name: "HostSync", dependencies: ["BeatMath", "Choices"], swiftSettings: asAWhole + optimised),
     .systemLibrary(name: "CSndfile", pkgConfig: "sndfile", providers: [.apt(["libsndfile1-dev"])]),
     .target(name: "ClickSounds", dependencies: ["CSndfile", "Choices", "HostSync"]),
     // Where the review of every C call on the audio thread happens: Sources/CJACK/shim.h.
@@ -36,7 +41,8 @@ let package = Package(
     .target(name: "LinkWorld", dependencies: ["BeatMath", "LinkSession", "LinkWire"]),
     // A studio with a JACK server in such a world, and who listens to it.
     .target(
-      name: "StudioDay", dependencies: ["BeatMath", "Choices", "HostSync", "LinkSession", "LinkWorld"]),
+      name: "StudioDay", dependencies: ["BeatMath", "Choices", "HostSync", "LinkSession", "LinkWorld"],
+      swiftSettings: optimised),
     .executableTarget(name: "LinkSimulator", dependencies: ["BeatMath", "LinkWorld", "StudioDay"]),
     .executableTarget(
       name: "tactus",
