@@ -85,6 +85,9 @@ public struct Report: Sendable, BitwiseCopyable {
 }
 
 extension Report {
+  /// Rolling, or about to.
+  public var isMoving: Bool { isRolling || isWaiting }
+
   /// Nothing is heard any more: what was counted stays.
   public var atRest: Report {
     var report = Report()

@@ -27,4 +27,20 @@ extension Unicode.Scalar {
     default: return properties.generalCategory == .spaceSeparator
     }
   }
+
+  /// For a complaint.
+  var shown: String {
+    let isVisible = value >= 0x20 && value != 0x7F && !isSpace
+    return isVisible ? "\(self)" : "U+" + String(value, radix: 16, uppercase: true)
+  }
+}
+
+extension String {
+  /// For a complaint: on one line, and without what a terminal would obey.
+  var shortened: String {
+    let safe = unicodeScalars.prefix(40).map { scalar in
+      scalar.endsLine || scalar.properties.generalCategory == .control ? "?" : Character(scalar)
+    }
+    return String(safe) + (unicodeScalars.count > 40 ? "..." : "")
+  }
 }

@@ -41,7 +41,7 @@ struct Reader {
     let element = try element(depth: 0)
     try skipSpace()
     guard let rest = next else { return element }
-    throw fault("something behind the end: \(Self.shown(rest))")
+    throw fault("something behind the end: \(rest.shown)")
   }
 
   // MARK: values
@@ -58,7 +58,7 @@ struct Reader {
     case "\"", "'": value = .string(try string())
     case "+", "-", ".", "0"..."9", "I", "N": value = try number()
     case _ where first.startsName: value = try word()
-    default: throw fault("a value was expected, not \(Self.shown(first))")
+    default: throw fault("a value was expected, not \(first.shown)")
     }
     return JSON5.Element(value: value, line: start)
   }
@@ -74,10 +74,10 @@ struct Reader {
       let start = line
       let name = try name()
       guard names.insert(name).inserted else {
-        throw JSON5.Fault(line: start, text: "\"\(Self.shortened(name))\" a second time")
+        throw JSON5.Fault(line: start, text: "\"\(name.shortened)\" a second time")
       }
       try skipSpace()
-      guard take(":") else { throw fault("a colon was expected after \"\(Self.shortened(name))\"" + found) }
+      guard take(":") else { throw fault("a colon was expected after \"\(name.shortened)\"" + found) }
       members.append(JSON5.Member(name: name, line: start, element: try element(depth: depth + 1)))
       try skipSpace()
       guard take(",") else {
@@ -108,7 +108,7 @@ struct Reader {
     guard let first = next else { throw fault("a } is missing at the end") }
     if first == "\"" || first == "'" { return try string() }
     guard first.startsName || first == "\\" else {
-      throw fault("a name or } was expected, not \(Self.shown(first))")
+      throw fault("a name or } was expected, not \(first.shown)")
     }
     var name = String.UnicodeScalarView()
     while let scalar = next {
@@ -118,7 +118,7 @@ struct Reader {
         guard take("u") else { throw fault("in a name, \\ begins only \\u and four digits") }
         scalar = try unicode()
         guard name.isEmpty ? scalar.startsName : scalar.continuesName else {
-          throw fault("\(Self.shown(scalar)) in a name needs quotes around it")
+          throw fault("\(scalar.shown) in a name needs quotes around it")
         }
       } else if scalar.continuesName {
         advance()
@@ -136,7 +136,7 @@ struct Reader {
     case "null": return .null
     case "true": return .boolean(true)
     case "false": return .boolean(false)
-    default: throw fault("\(Self.shortened(word)) is no value; text needs quotes around it")
+    default: throw fault("\(word.shortened) is no value; text needs quotes around it")
     }
   }
 
@@ -157,49 +157,9 @@ struct Reader {
       written.unicodeScalars.append(scalar)
       advance()
     }
-    guard let value = Self.number(written) else { throw fault("\(Self.shortened(written)) is not a number") }
+    guard let value = Double(json5: written) else { throw fault("\(written.shortened) is not a number") }
     return .number(value, written: written)
   }
-
-  static func number(_ text: String) -> Double? {
-    var digits = Substring(text)
-    let isNegative = digits.hasPrefix("-")
-    if isNegative || digits.hasPrefix("+") { digits.removeFirst() }
-    guard let magnitude = magnitude(digits) else { return nil }
-    return isNegative ? -magnitude : magnitude
-  }
-
-  private static func magnitude(_ text: Substring) -> Double? {
-    if text == "Infinity" { return .infinity }
-    if text == "NaN" { return .nan }
-    if text.hasPrefix("0x") || text.hasPrefix("0X") {
-      let digits = text.dropFirst(2)
-      guard !digits.isEmpty else { return nil }
-      var value = 0.0
-      for digit in digits {
-        guard digit.isASCII, let worth = digit.hexDigitValue else { return nil }
-        value = value * 16 + Double(worth)
-      }
-      return value
-    }
-    // Digits with a point and an exponent, and nothing else that Double(_:) takes.
-    var mantissa = text
-    if let e = text.firstIndex(where: { $0 == "e" || $0 == "E" }) {
-      var exponent = text[text.index(after: e)...]
-      if exponent.hasPrefix("+") || exponent.hasPrefix("-") { exponent.removeFirst() }
-      guard !exponent.isEmpty, exponent.utf8.allSatisfy(isDigit) else { return nil }
-      mantissa = text[..<e]
-    }
-    let parts = mantissa.split(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count <= 2, parts.allSatisfy({ $0.utf8.allSatisfy(isDigit) }),
-      parts.contains(where: { !$0.isEmpty }), parts[0] == "0" || !parts[0].hasPrefix("0")
-    else { return nil }
-    let whole = parts[0].isEmpty ? "0" : parts[0]
-    let fraction = parts.count > 1 && !parts[1].isEmpty ? "." + parts[1] : ""
-    return Double(whole + fraction + text[mantissa.endIndex...])
-  }
-
-  private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
   // MARK: text
 
@@ -239,7 +199,7 @@ struct Reader {
       guard let digit = next, ("0"..."9").contains(digit) else { return "\0" }
       throw fault("\\0 with another digit behind it")
     case "1"..."9": throw fault("\\\(scalar) means nothing")
-    case "x": return try hexadecimal(digits: 2, of: "\\x")
+    case "x": return Unicode.Scalar(UInt8(try code(digits: 2, of: "\\x")))
     case "u": return try unicode()
     case "\r":
       _ = take("\n")
@@ -257,12 +217,6 @@ struct Reader {
     guard (0xDC00...0xDFFF).contains(low),
       let scalar = Unicode.Scalar(0x10000 + (high - 0xD800) << 10 + (low - 0xDC00))
     else { throw fault("half of a surrogate pair") }
-    return scalar
-  }
-
-  private mutating func hexadecimal(digits: Int, of escape: String) throws(JSON5.Fault) -> Unicode.Scalar {
-    let code = try code(digits: digits, of: escape)
-    guard let scalar = Unicode.Scalar(code) else { throw fault("half of a surrogate pair") }
     return scalar
   }
 
@@ -337,18 +291,5 @@ struct Reader {
 
   private func fault(_ text: String) -> JSON5.Fault { JSON5.Fault(line: line, text: text) }
 
-  private var found: String { next.map { ", not \(Self.shown($0))" } ?? " before the end" }
-
-  static func shown(_ scalar: Unicode.Scalar) -> String {
-    let isVisible = scalar.value >= 0x20 && scalar.value != 0x7F && !scalar.isSpace
-    return isVisible ? "\(scalar)" : "U+" + String(scalar.value, radix: 16, uppercase: true)
-  }
-
-  /// On one line, and without what a terminal would obey.
-  private static func shortened(_ text: String) -> String {
-    let safe = text.unicodeScalars.prefix(40).map { scalar in
-      scalar.endsLine || scalar.properties.generalCategory == .control ? "?" : Character(scalar)
-    }
-    return String(safe) + (text.unicodeScalars.count > 40 ? "..." : "")
-  }
+  private var found: String { next.map { ", not \($0.shown)" } ?? " before the end" }
 }

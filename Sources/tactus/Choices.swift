@@ -51,8 +51,7 @@ extension SurfaceState {
       } else {
         .stopped(at: Beats(report.songBeat))
       }
-    let isMoving = report.isRolling || report.isWaiting
-    if !choices.syncsStartStop { playing = isMoving }
+    if !choices.syncsStartStop { playing = report.isMoving }
     leading = leader(report)
     midiClock = clockIn(report)
     status =

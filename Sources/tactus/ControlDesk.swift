@@ -31,6 +31,8 @@ final class ControlDesk: AudioDoor {
     var state: SurfaceState
     /// The same without what strangers chose, which nobody remembers.
     var lasting: SurfaceState
+    /// It, or the tempo, was chosen otherwise since somebody took it.
+    var isChosen = false
     var wantsTimebase: Bool
     var wishes: [Wish] = []
     /// How many peers there were, one after the other, as far as nobody has been told.
@@ -40,6 +42,13 @@ final class ControlDesk: AudioDoor {
     var launch: LaunchMoment?
     var launchWasSeen = false
     var surface: OSCSurface?
+
+    var remembered: SurfaceState {
+      var remembered = lasting
+      remembered.timeline = state.timeline
+      remembered.chosenTempo = state.chosenTempo
+      return remembered
+    }
   }
 
   /// Controllers may be hasty; what nobody fetched is refused.
@@ -67,14 +76,16 @@ final class ControlDesk: AudioDoor {
 
   var state: SurfaceState { held.withLock { $0.state } }
   /// What is to be remembered; the tempo is the session's, whoever set it, unless it was dictated.
-  var lasting: SurfaceState {
+  var lasting: SurfaceState { held.withLock { $0.remembered } }
+
+  /// nil: the same as the last time. [control]
+  func takeLasting() -> SurfaceState? {
     held.withLock { held in
-      var lasting = held.lasting
-      lasting.timeline = held.state.timeline
-      lasting.chosenTempo = held.state.chosenTempo
-      return lasting
+      defer { held.isChosen = false }
+      return held.isChosen ? held.remembered : nil
     }
   }
+
   var wantsTimebase: Bool { held.withLock { $0.wantsTimebase } }
 
   /// [control]
@@ -143,6 +154,7 @@ final class ControlDesk: AudioDoor {
       if held.state.peers != snapshot.peerCount, held.peerCounts.count < Self.peerCountLimit {
         held.peerCounts.append(snapshot.peerCount)
       }
+      if snapshot.state.timeline.tempo != held.state.tempo { held.isChosen = true }
       show(snapshot, in: &held.state)
       held.surface?.update { [state = held.state] in $0 = state }
       return held.wasPlaying != isPlaying
@@ -245,6 +257,7 @@ final class ControlDesk: AudioDoor {
       let before = held.state.choices
       change(&held.state)
       if lasts { change(&held.lasting) }
+      held.isChosen = true
       if held.state.choices.lead != before.lead { held.wantsTimebase = held.state.choices.lead.wantsTimebase }
       publish(held)
       held.surface?.update { [state = held.state] in $0 = state }

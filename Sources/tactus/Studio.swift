@@ -24,14 +24,10 @@ final class Studio {
   private var sound: ClickSound
   private var sounds: SoundShelf
   private var bridge = StartStopBridge()
-  private var peers = 0
-  private var movedLaunches: UInt64 = 0
-  private var corrections: UInt64 = 0
   private var presence: Presence
   private let keeper: StateKeeper
-  private var clockIn = ClockInNews()
+  private var news = StudioNews()
   private var proposalWatch = ProposalWatch()
-  private var wasMute = false
   private let view: LiveView?
   private var note: RunningNote?
 
@@ -80,7 +76,7 @@ final class Studio {
       Console.neverWait()
       Console.say(host.server.line)
       if host.serverWasStarted { Console.say("this server was started for us; it ends with its last client") }
-      let surface = openSurface()
+      let surface = OSCSurface.open(configuration, for: desk)
       LastResort.prepare { [view, desk, keeper, link] in
         view?.close()
         desk.connect(nil)
@@ -112,34 +108,11 @@ final class Studio {
     }
   }
 
-  /// What it cannot have at once, it says and looks for.
-  private func openSurface() -> OSCSurface? {
-    var settings = configuration.surfaceSettings
-    settings.keep = { [desk] in desk.remember($0) }
-    do {
-      let surface = try OSCSurface(
-        settings, state: desk.state,
-        notice: { notice in
-          if notice.isComplaint { Console.complain(notice.text) } else { Console.say(notice.text) }
-        },
-        handler: { [desk] in desk.obey($0) })
-      desk.connect(surface)
-      if !surface.endpoints.isEmpty {
-        Console.say("OSC: " + surface.endpoints.map(\.description).joined(separator: ", "))
-      }
-      if let query = surface.queryEndpoint { Console.say("OSCQuery: http://\(query)/") }
-      return surface
-    } catch {
-      Console.complain("no control surface: \(error)")
-      return nil
-    }
-  }
-
   /// "1 Link, rolling on 48000 Hz, 256 frames": what changes now and then, not what changes all the time.
   private func serviceStatus(_ host: JACKHost) -> String {
-    guard host.isRunning else { return "\(links(peers)), waiting for the JACK server to return" }
+    guard host.isRunning else { return "\(links(news.peers)), waiting for the JACK server to return" }
     return
-      "\(links(peers)), \(desk.state.status) on \(host.server.sampleRate) Hz, \(host.server.framesPerPeriod) frames"
+      "\(links(news.peers)), \(desk.state.status) on \(host.server.sampleRate) Hz, \(host.server.framesPerPeriod) frames"
   }
 
   private func say(_ line: String) {
@@ -152,7 +125,38 @@ final class Studio {
   private func look(after host: JACKHost) -> Bool {
     if EndSignals.isStopDue() { pause(host) }
     if EndSignals.isReloadDue() { reload(host) }
-    for event in host.step(at: Link.clock()) {
+    hear(host.step(at: Link.clock()), of: host)
+    let report = host.report
+    let session = link.snapshot
+    desk.tell { $0.show(report, HostView(host, xruns: exchange.xrunCount)) }
+    let state = desk.state
+    let sight = StudioNews.Sight(
+      peerCounts: desk.takePeerCounts() + [session.peerCount], isResting: !presence.isActive,
+      isMute: link.isMute, failure: link.isMute ? link.diagnostics.failure.map { "\($0)" } : nil,
+      movedLaunches: report.movedLaunches, corrections: host.relocator.corrections, midiClock: state.midiClock
+    )
+    for line in news.lines(sight) { say(line) }
+    considerPresence(host, report)
+    service.show(serviceStatus(host))
+    sounds.clear(before: report.oldestBank)
+    if state.choices.click.sound != sound { restart(at: host.server.sampleRate) }
+    let isHasty = proposalWatch.expects(
+      leading: state.leading, syncsStartStop: state.choices.syncsStartStop,
+      tempoRequests: report.tempoRequests, at: Link.clock())
+    if door.hasten(isHasty) { link.look() }
+    keep(host)
+    state.apply(to: &host.relocator)
+    host.timebaseWish = .init(state.choices.lead, isAsked: desk.wantsTimebase, shown: report.timebase)
+    for wish in desk.takeWishes() {
+      guard fulfil(wish, on: host, report) else { return false }
+    }
+    while let message = exchange.nextControlMessage() { desk.play(message) }
+    startOrStop(host, report, isPlaying: session.state.isPlaying)
+    return true
+  }
+
+  private func hear(_ events: [JACKEvent], of host: JACKHost) {
+    for event in events {
       if let line = event.line(serverWasStarted: host.serverWasStarted) { say(line) }
       switch event {
       case .serverReturned(let server): restart(at: server.sampleRate)
@@ -162,67 +166,29 @@ final class Studio {
         break
       }
     }
-    let report = host.report
-    sounds.clear(before: report.oldestBank)
-    let session = link.snapshot
-    for count in desk.takePeerCounts() + [session.peerCount] where count != peers {
-      peers = count
-      // Nobody has gone if it is we who rest.
-      if presence.isActive {
-        say(links(peers))
-      }
-    }
-    considerPresence(host, report)
-    if link.isMute != wasMute {
-      wasMute.toggle()
-      let failure = link.diagnostics.failure.map { " (\($0))" } ?? ""
-      say(wasMute ? "Link can't be on the network\(failure); trying again" : "Link is on the network")
-    }
-    desk.tell { $0.show(report, HostView(host, xruns: exchange.xrunCount)) }
-    service.show(serviceStatus(host))
-    tellOfHost(host, report)
-    let state = desk.state
-    if state.choices.click.sound != sound { restart(at: host.server.sampleRate) }
-    let isHasty = proposalWatch.expects(
-      leading: state.leading, syncsStartStop: state.choices.syncsStartStop,
-      tempoRequests: report.tempoRequests, at: Link.clock())
-    if door.hasten(isHasty) { link.look() }
-    let chosen = configuration.taking(state)
-    keeper.note(configuration.taking(desk.lasting), at: Link.clock())
-    project?.look(chosen, host: host, links: links(peers), at: Link.clock())
+  }
+
+  /// What was chosen: to the state file, and to the session manager when it asks for it.
+  private func keep(_ host: JACKHost) {
+    keeper.note(desk.takeLasting().map { configuration.taking($0) }, at: Link.clock())
+    var chosen: Configuration { configuration.taking(desk.state) }
+    project?.look(chosen, host: host, links: links(news.peers), at: Link.clock())
     if EndSignals.isSaveDue() {
       keeper.hurry(at: Link.clock())
       project?.save(chosen, host: host)
     }
-    state.apply(to: &host.relocator)
-    host.timebaseWish =
-      state.choices.lead == .auto
-      ? report.timebase == .foreign ? .nobody : .master : desk.wantsTimebase ? .master : .nobody
-    for wish in desk.takeWishes() {
-      guard fulfil(wish, on: host, report) else { return false }
-    }
-    while let message = exchange.nextControlMessage() { desk.play(message) }
-    if let line = clockIn.line(for: state) { say(line) }
-    guard state.choices.syncsStartStop else {
-      bridge = StartStopBridge()
-      return true
-    }
-    if let command = bridge.command(isPlaying: session.state.isPlaying, report: report) {
-      host.command(command == .stop ? state.stopCommand : command)
-    }
-    return true
   }
 
-  /// What a musician may have wondered about.
-  private func tellOfHost(_ host: JACKHost, _ report: Report) {
-    if report.movedLaunches > movedLaunches {
-      say("another JACK client was not ready: the start moves to the next boundary")
+  /// The session's starts and stops, to the transport.
+  private func startOrStop(_ host: JACKHost, _ report: Report, isPlaying: Bool) {
+    let state = desk.state
+    guard state.choices.syncsStartStop else {
+      bridge = StartStopBridge()
+      return
     }
-    movedLaunches = report.movedLaunches
-    if host.relocator.corrections > corrections {
-      say("the host had drifted from the session: located it back")
+    if let starts = bridge.wants(isPlaying: isPlaying, isMoving: report.isMoving) {
+      host.command(starts ? .play : state.stopCommand)
     }
-    corrections = host.relocator.corrections
   }
 
   /// Ctrl-Z: says goodbye to all who would wait for us. What was left is found again when it goes on.
@@ -262,7 +228,7 @@ final class Studio {
   /// Takes Link off the network while nobody could want it there, and back.
   private func considerPresence(_ host: JACKHost, _ report: Report) {
     let signs = Presence.Signs(
-      isForeground: Foreground.isOurs || desk.hasSubscribers, isMoving: report.isRolling || report.isWaiting,
+      isForeground: Foreground.isOurs || desk.hasSubscribers, isMoving: report.isMoving,
       syncsStartStop: desk.state.choices.syncsStartStop, isConnected: host.isConnected)
     let active = presence.judge(signs, at: Link.clock())
     guard active != link.isActive else { return }
@@ -279,7 +245,7 @@ final class Studio {
     switch wish {
     case .play: host.command(.play)
     case .stop: host.command(desk.state.stopCommand)
-    case .toggle: host.command(report.isRolling || report.isWaiting ? desk.state.stopCommand : .play)
+    case .toggle: host.command(report.isMoving ? desk.state.stopCommand : .play)
     case .locate(let place):
       if let order = desk.state.command(toGoTo: place, report, sampleRate: host.server.sampleRate) {
         host.command(order)
@@ -321,19 +287,5 @@ final class Studio {
         if EndSignals.isStopDue() { pause(nil) }
       }
     }
-  }
-}
-
-/// Carries the session's starts and stops to JACK's transport. The other way is the audio cycle's
-/// (`Settings.syncsStartStop`). Only a change counts: joining a session that plays starts nothing.
-struct StartStopBridge {
-  private var wasPlaying: Bool?
-
-  mutating func command(isPlaying: Bool, report: Report) -> TransportCommand? {
-    defer { wasPlaying = isPlaying }
-    guard let wasPlaying, wasPlaying != isPlaying else { return nil }
-    let runs = report.isRolling || report.isWaiting
-    guard runs != isPlaying else { return nil }
-    return isPlaying ? .play : .stop
   }
 }

@@ -114,3 +114,28 @@ extension Configuration {
     return settings
   }
 }
+
+extension OSCSurface {
+  /// The one that the configuration wants. What it cannot have at once, it says and looks for.
+  static func open(_ configuration: Configuration, for desk: ControlDesk) -> OSCSurface? {
+    var settings = configuration.surfaceSettings
+    settings.keep = { desk.remember($0) }
+    do {
+      let surface = try OSCSurface(
+        settings, state: desk.state,
+        notice: { notice in
+          if notice.isComplaint { Console.complain(notice.text) } else { Console.say(notice.text) }
+        },
+        handler: { desk.obey($0) })
+      desk.connect(surface)
+      if !surface.endpoints.isEmpty {
+        Console.say("OSC: " + surface.endpoints.map(\.description).joined(separator: ", "))
+      }
+      if let query = surface.queryEndpoint { Console.say("OSCQuery: http://\(query)/") }
+      return surface
+    } catch {
+      Console.complain("no control surface: \(error)")
+      return nil
+    }
+  }
+}

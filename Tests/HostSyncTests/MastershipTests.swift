@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 import Testing
 
 @testable import HostSync
@@ -160,5 +161,33 @@ private struct Stage {
     stage.run(milliseconds: 100)
     #expect(stage.asks.last == .release)
     #expect(stage.mastership.standing == .uninvolved)
+  }
+}
+
+@Suite("What the program asks of JACK for the session")
+struct SessionWishTests {
+  @Test("Bar and beat are ours if they were asked for, and with auto unless another client has them")
+  func timebase() {
+    for shown in [Timebase.none, .ours, .foreign] {
+      for lead in [Lead.link, .host, .midi] {
+        #expect(Mastership.Wish(lead, isAsked: true, shown: shown) == .master)
+        #expect(Mastership.Wish(lead, isAsked: false, shown: shown) == .nobody)
+      }
+      for isAsked in [false, true] {
+        let wanted: Mastership.Wish = shown == .foreign ? .nobody : .master
+        #expect(Mastership.Wish(.auto, isAsked: isAsked, shown: shown) == wanted)
+      }
+    }
+  }
+
+  @Test("Only a change of the session starts or stops the transport, if that has not done it itself")
+  func startStop() {
+    var bridge = StartStopBridge()
+    #expect(bridge.wants(isPlaying: true, isMoving: false) == nil)
+    #expect(bridge.wants(isPlaying: true, isMoving: false) == nil)
+    #expect(bridge.wants(isPlaying: false, isMoving: false) == nil)
+    #expect(bridge.wants(isPlaying: true, isMoving: false) == true)
+    #expect(bridge.wants(isPlaying: false, isMoving: true) == false)
+    #expect(bridge.wants(isPlaying: true, isMoving: true) == nil)
   }
 }

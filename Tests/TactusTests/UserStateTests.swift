@@ -114,7 +114,9 @@ struct UserStateTests {
     _ = desk.obey(.set("pulse/offset", .number(-2)), at: .zero)
     #expect(desk.state.choices.offset(of: .click2) == .milliseconds(500) && !desk.state.choices.isLinkEnabled)
     let keeper = startup.keeper { _ in }
-    keeper.note(configuration.taking(desk.lasting), at: seconds(1))
+    let lasting = try #require(desk.takeLasting())
+    #expect(lasting == desk.lasting && desk.takeLasting() == nil)
+    keeper.note(configuration.taking(lasting), at: seconds(1))
     keeper.close(at: seconds(2))
     let next = try start().configuration
     var offsets = Settings().offsets
@@ -122,6 +124,24 @@ struct UserStateTests {
     offsets[.pulse] = .milliseconds(-2)
     #expect(next.choices.offsets == offsets && next.choices.isLinkEnabled)
     #expect(try folder.text(of: "state.json5.before") == before)
+  }
+
+  @Test("A tempo counts as chosen when it changes, whoever changed it; peers that come do not")
+  func whatIsNew() {
+    let link = Link(tempo: 120)
+    let state = link.captureAppState()
+    let exchange = AudioExchange(session: state, settings: Settings())
+    let door = SessionDoor(exchange: exchange, state: state)
+    let desk = ControlDesk(
+      link: link, exchange: exchange, door: door, state: SurfaceState(timeline: state.timeline), wake: {})
+    var snapshot = link.snapshot
+    snapshot.peerCount = 3
+    desk.publish(snapshot)
+    #expect(desk.takeLasting() == nil)
+    snapshot.state.setTempo(97, at: .zero)
+    desk.publish(snapshot)
+    desk.publish(snapshot)
+    #expect(desk.takeLasting()?.tempo == Tempo(97) && desk.takeLasting() == nil)
   }
 
   @Test("A run in which nothing is chosen writes nothing, whatever its command line said")

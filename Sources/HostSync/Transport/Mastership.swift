@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
+public import Choices
 
 /// Whether we are the timebase master, judged by what is seen and never by a return code alone.
 ///
@@ -11,6 +12,11 @@ public struct Mastership {
   public enum Wish: Equatable, Sendable {
     case master
     case nobody
+
+    /// With `.auto` it is for whoever is there to take it; else it is asked for or not.
+    public init(_ lead: Lead, isAsked: Bool, shown: Timebase) {
+      self = (lead == .auto ? shown != .foreign : isAsked) ? .master : .nobody
+    }
   }
 
   public enum Standing: Equatable, Sendable {

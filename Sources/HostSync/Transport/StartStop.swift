@@ -23,3 +23,18 @@ struct StartStop: BitwiseCopyable {
     return Proposal(.playing(runs), at: Micros(rounding: due))
   }
 }
+
+/// The other way: what the session's starts and stops ask of the transport. Only a change counts: joining a session that plays
+/// starts nothing.
+public struct StartStopBridge {
+  private var wasPlaying: Bool?
+
+  public init() {}
+
+  /// true: start; false: stop; nil: nothing is to be done, because nothing changed or the transport does it already.
+  public mutating func wants(isPlaying: Bool, isMoving: Bool) -> Bool? {
+    defer { wasPlaying = isPlaying }
+    guard let wasPlaying, wasPlaying != isPlaying, isMoving != isPlaying else { return nil }
+    return isPlaying
+  }
+}

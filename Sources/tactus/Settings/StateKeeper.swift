@@ -35,7 +35,8 @@ final class StateKeeper: Sendable {
     held = Mutex(Held(path: path, known: known, noted: start, file: file, notice: notice))
   }
 
-  func note(_ configuration: Configuration, at now: Micros) {
+  /// nil: nothing was chosen since the last one.
+  func note(_ configuration: Configuration?, at now: Micros) {
     held.withLock { $0.note(configuration, at: now) }
   }
 
@@ -72,8 +73,8 @@ private struct Held {
   var isAsked = false
   var hasWritten = false
 
-  mutating func note(_ configuration: Configuration, at now: Micros) {
-    if configuration != noted {
+  mutating func note(_ configuration: Configuration?, at now: Micros) {
+    if let configuration, configuration != noted {
       if choices.remember(configuration, since: noted, over: file) {
         changedFirst = changedFirst ?? now
         changedLast = now

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import ControlSurface
+
+/// What changed between two looks, in lines for the musician who may have wondered about it.
+struct StudioNews {
+  /// How things are at a look.
+  struct Sight {
+    /// All that there were since the last look: who leaves and comes back meanwhile has left.
+    var peerCounts: [Int] = []
+    /// Nobody has gone if it is we who rest.
+    var isResting = false
+    var isMute = false
+    /// Why, as far as is known.
+    var failure: String?
+    var movedLaunches: UInt64 = 0
+    var corrections: UInt64 = 0
+    var midiClock = SurfaceState.MIDIClockIn.off
+  }
+
+  private enum Clock {
+    case nothing, locked, lost, echo
+  }
+
+  private var before = Sight()
+  private var clock = Clock.nothing
+  /// In the session, besides us.
+  private(set) var peers = 0
+
+  mutating func lines(_ sight: Sight) -> [String] {
+    var lines: [String] = []
+    for count in sight.peerCounts where count != peers {
+      peers = count
+      if !sight.isResting { lines.append(links(count)) }
+    }
+    if sight.isMute != before.isMute {
+      let why = sight.failure.map { " (\($0))" } ?? ""
+      lines.append(
+        sight.isMute ? "Link can't be on the network\(why); trying again" : "Link is on the network")
+    }
+    if sight.movedLaunches > before.movedLaunches {
+      lines.append("another JACK client was not ready: the start moves to the next boundary")
+    }
+    if sight.corrections > before.corrections {
+      lines.append("the host had drifted from the session: located it back")
+    }
+    if let line = line(sight.midiClock) { lines.append(line) }
+    before = sight
+    return lines
+  }
+
+  /// Of the sequencer whose MIDI clock leads.
+  private mutating func line(_ midiClock: SurfaceState.MIDIClockIn) -> String? {
+    switch (midiClock, clock) {
+    case (.off, _), (.silent, _):
+      clock = .nothing
+      return nil
+    case (.locked(let tempo), .nothing), (.locked(let tempo), .lost), (.locked(let tempo), .echo):
+      clock = .locked
+      return "MIDI clock leads: \(tempo.beatsPerMinute) BPM"
+    case (.lost, .nothing), (.lost, .locked), (.lost, .echo):
+      clock = .lost
+      return "MIDI clock lost; its tempo stays"
+    case (.echo, .nothing), (.echo, .locked), (.echo, .lost):
+      clock = .echo
+      return "the MIDI clock that leads is our own, which comes back: disconnect one way"
+    case (.acquiring, _), (.locked, .locked), (.lost, .lost), (.echo, .echo): return nil
+    }
+  }
+}
