@@ -12,7 +12,7 @@ enum Files {
     Layout.all.flatMap { layout in
       [
         ("sessions/controllers/\(layout.name).tosc", TouchOSC.document(layout)),
-        ("docs/images/\(layout.name).svg", Array(Picture.svg(layout).utf8)),
+        ("docs/images/\(layout.name).svg", Array(Drawing.svg(layout).utf8)),
       ]
     } + [
       ("sessions/controllers/tactus-open-stage-control.json", Array(OpenStageControl.document(.tablet).utf8))

@@ -22,27 +22,27 @@ struct Page {
   var controls: [Control] = []
 }
 
-struct Frame: Equatable {
+struct Area: Equatable {
   var x, y, width, height: Double
 
-  /// A frame within this one, in a grid of columns and rows.
   /// For a read-out with a caption: what it is above, what it says below.
-  var split: (caption: Frame, value: Frame) {
+  var split: (caption: Area, value: Area) {
     let share = (height * 0.35).rounded()
     return (
-      Frame(x: x, y: y, width: width, height: share),
-      Frame(x: x, y: y + share, width: width, height: height - share)
+      Area(x: x, y: y, width: width, height: share),
+      Area(x: x, y: y + share, width: width, height: height - share)
     )
   }
 
+  /// One within this one, in a grid of columns and rows.
   func cell(
     _ column: Double, _ row: Double, of columns: Double, _ rows: Double, spanning: (Double, Double) = (1, 1)
   )
-    -> Frame
+    -> Area
   {
     let gap = 6.0
     let unit = (width: width / columns, height: height / rows)
-    return Frame(
+    return Area(
       x: (x + column * unit.width + gap / 2).rounded(), y: (y + row * unit.height + gap / 2).rounded(),
       width: (spanning.0 * unit.width - gap).rounded(), height: (spanning.1 * unit.height - gap).rounded())
   }
@@ -56,11 +56,11 @@ struct Control {
   let kind: Kind
   let path: String
   let caption: String
-  let frame: Frame
+  let frame: Area
   let color: Color
 
   /// As large as the words fit their frame.
-  static func captionSize(_ text: String, _ frame: Frame) -> Double {
+  static func captionSize(_ text: String, _ frame: Area) -> Double {
     min(frame.height * 0.4, 1.35 * frame.width / Double(max(text.count, 2)), 32)
   }
 
@@ -93,7 +93,7 @@ enum Color: String {
 extension Page {
   /// Chooses what to draw from what the row is.
   mutating func add(
-    _ path: String, _ caption: String, _ frame: Frame, _ color: Color = .plain,
+    _ path: String, _ caption: String, _ frame: Area, _ color: Color = .plain,
     range: ClosedRange<Double>? = nil, inWholeSteps: Bool = false
   ) {
     guard let row = Table.standard.rows.first(where: { $0.path == path }) else {
@@ -116,7 +116,7 @@ extension Page {
     controls.append(Control(kind: kind, path: path, caption: caption, frame: frame, color: color))
   }
 
-  mutating func label(_ path: String, _ frame: Frame, size: Int? = nil, caption: String = "") {
+  mutating func label(_ path: String, _ frame: Area, size: Int? = nil, caption: String = "") {
     controls.append(
       Control(
         kind: .label(size: size ?? Int(min(frame.height * 0.55, 40))), path: path, caption: caption,

@@ -4,21 +4,21 @@
 extension Layout {
   static let phone = Layout(
     name: "tactus-phone", title: "tactus for a phone, upright", width: 320, height: 568,
-    pages: pages(within: Frame(x: 0, y: 0, width: 320, height: 568 - tabBar), isWide: false))
+    pages: pages(within: Area(x: 0, y: 0, width: 320, height: 568 - tabBar), isWide: false))
   static let tablet = Layout(
     name: "tactus-tablet", title: "tactus for a tablet, lengthwise", width: 1024, height: 768,
-    pages: pages(within: Frame(x: 0, y: 0, width: 1024, height: 768 - tabBar), isWide: true))
+    pages: pages(within: Area(x: 0, y: 0, width: 1024, height: 768 - tabBar), isWide: true))
 
-  private static func pages(within area: Frame, isWide: Bool) -> [Page] {
+  private static func pages(within area: Area, isWide: Bool) -> [Page] {
     [
       isWide ? widePlay(area) : narrowPlay(area), click(area, isWide: isWide), clock(area, isWide: isWide),
       session(area, isWide: isWide),
     ]
   }
 
-  private static func narrowPlay(_ area: Frame) -> Page {
+  private static func narrowPlay(_ area: Area) -> Page {
     var page = Page(title: "PLAY")
-    func at(_ x: Double, _ y: Double, _ width: Double = 1, _ height: Double = 1) -> Frame {
+    func at(_ x: Double, _ y: Double, _ width: Double = 1, _ height: Double = 1) -> Area {
       area.cell(x, y, of: 8, 14, spanning: (width, height))
     }
     page.label("tempo/str", at(0, 0, 5, 2), size: 44)
@@ -45,9 +45,9 @@ extension Layout {
     return page
   }
 
-  private static func widePlay(_ area: Frame) -> Page {
+  private static func widePlay(_ area: Area) -> Page {
     var page = Page(title: "PLAY")
-    func at(_ x: Double, _ y: Double, _ width: Double = 1, _ height: Double = 1) -> Frame {
+    func at(_ x: Double, _ y: Double, _ width: Double = 1, _ height: Double = 1) -> Area {
       area.cell(x, y, of: 16, 14, spanning: (width, height))
     }
     page.label("tempo/str", at(0, 0, 6, 3), size: 96)
@@ -78,9 +78,9 @@ extension Layout {
     return page
   }
 
-  private static func click(_ area: Frame, isWide: Bool) -> Page {
+  private static func click(_ area: Area, isWide: Bool) -> Page {
     var page = Page(title: "CLICK")
-    func at(_ x: Double, _ y: Double, _ width: Double = 1, _ height: Double = 1) -> Frame {
+    func at(_ x: Double, _ y: Double, _ width: Double = 1, _ height: Double = 1) -> Area {
       area.cell(x, y, of: 4, 10, spanning: (width, height))
     }
     let size = isWide ? 28 : 16
@@ -99,9 +99,9 @@ extension Layout {
     return page
   }
 
-  private static func clock(_ area: Frame, isWide: Bool) -> Page {
+  private static func clock(_ area: Area, isWide: Bool) -> Page {
     var page = Page(title: "CLOCK")
-    func at(_ x: Double, _ y: Double, _ width: Double = 1, _ height: Double = 1) -> Frame {
+    func at(_ x: Double, _ y: Double, _ width: Double = 1, _ height: Double = 1) -> Area {
       area.cell(x, y, of: 6, 10, spanning: (width, height))
     }
     let size = isWide ? 28 : 16
@@ -121,9 +121,9 @@ extension Layout {
     return page
   }
 
-  private static func session(_ area: Frame, isWide: Bool) -> Page {
+  private static func session(_ area: Area, isWide: Bool) -> Page {
     var page = Page(title: "LINK")
-    func at(_ x: Double, _ y: Double, _ width: Double = 1, _ height: Double = 1) -> Frame {
+    func at(_ x: Double, _ y: Double, _ width: Double = 1, _ height: Double = 1) -> Area {
       area.cell(x, y, of: 12, 10, spanning: (width, height))
     }
     let size = isWide ? 28 : 16

@@ -42,7 +42,7 @@ struct TouchOSC {
   // MARK: nodes
 
   private enum Property {
-    case flag(Bool), whole(Int), number(Double), text(String), frame(Frame)
+    case flag(Bool), whole(Int), number(Double), text(String), frame(Area)
     case color(red: Double, green: Double, blue: Double, alpha: Double)
   }
 
@@ -60,7 +60,7 @@ struct TouchOSC {
       var controls = ""
       for control in page.controls { controls += self.control(control) }
       pages += node(
-        "GROUP", page.title, Frame(x: 0, y: bar, width: layout.width, height: layout.height - bar), .text,
+        "GROUP", page.title, Area(x: 0, y: bar, width: layout.width, height: layout.height - bar), .text,
         [
           "interactive": .flag(false), "outline": .flag(false), "tabLabel": .text(page.title),
           "tabColorOff": .color(red: 0.2, green: 0.2, blue: 0.2, alpha: 1),
@@ -69,7 +69,7 @@ struct TouchOSC {
           "textColorOn": .color(red: 0, green: 0, blue: 0, alpha: 1),
         ], [("touch", "false")], children: controls)
     }
-    let whole = Frame(x: 0, y: 0, width: layout.width, height: layout.height)
+    let whole = Area(x: 0, y: 0, width: layout.width, height: layout.height)
     let pager = node(
       "PAGER", "pages", whole, .text,
       [
@@ -134,14 +134,14 @@ struct TouchOSC {
   }
 
   /// A button shows no text: this lies over it, and lets the finger through.
-  private mutating func caption(_ text: String, _ frame: Frame) -> String {
+  private mutating func caption(_ text: String, _ frame: Area) -> String {
     label(
       "caption", frame, text: text, size: Int(Control.captionSize(text, frame)), isOpaque: false, messages: ""
     )
   }
 
   private mutating func label(
-    _ name: String, _ frame: Frame, text: String, size: Int, isOpaque: Bool, messages: String
+    _ name: String, _ frame: Area, text: String, size: Int, isOpaque: Bool, messages: String
   ) -> String {
     node(
       "LABEL", name, frame, .text,
@@ -154,7 +154,7 @@ struct TouchOSC {
   }
 
   private mutating func node(
-    _ type: String, _ name: String, _ frame: Frame, _ color: Color, _ properties: [String: Property],
+    _ type: String, _ name: String, _ frame: Area, _ color: Color, _ properties: [String: Property],
     _ values: [(String, String)], messages: String = "", children: String = "", isRoot: Bool = false
   ) -> String {
     nodes += 1

@@ -52,16 +52,28 @@ extension Address: CustomStringConvertible {
 extension Endpoint: CustomStringConvertible {
   /// `ADDRESS:PORT`, `[IPV6]:PORT`.
   public init?(_ text: some StringProtocol) {
-    guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
-      return nil
-    }
-    var written = text[..<colon]
-    if written.hasPrefix("["), written.hasSuffix("]") { written = written.dropFirst().dropLast() }
-    guard let address = Address(written) else { return nil }
+    guard let (host, port) = Self.split(text), let address = Address(host) else { return nil }
     self.init(address, port: port)
   }
 
+  /// Host and port, whatever the host is; what has colons itself stands in brackets.
+  package static func split(_ text: some StringProtocol) -> (host: String, port: UInt16)? {
+    guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+      return nil
+    }
+    let host = text[..<colon]
+    let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+    return (String(isBracketed ? host.dropFirst().dropLast() : host), port)
+  }
+
   public var description: String { address.isIPv6 ? "[\(address)]:\(port)" : "\(address):\(port)" }
+}
+
+/// As this machine calls itself; nil: it does not.
+package var hostName: String? {
+  var name = [CChar](repeating: 0, count: 256)
+  guard gethostname(&name, name.count - 1) == 0 else { return nil }
+  return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
 }
 
 extension AddressRange {

@@ -13,13 +13,10 @@ public struct ManagerAddress: Equatable, Sendable {
     guard url.utf8.count <= 300, url.hasPrefix("osc.udp://") else { return nil }
     var rest = url.dropFirst("osc.udp://".count)
     if rest.hasSuffix("/") { rest = rest.dropLast() }
-    guard let colon = rest.lastIndex(of: ":"), let port = UInt16(rest[rest.index(after: colon)...]), port > 0
-    else { return nil }
-    var host = rest[..<colon]
-    if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+    guard let (host, port) = Endpoint.split(rest), port > 0 else { return nil }
     let isName = host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") }
     guard !host.isEmpty, isName else { return nil }
-    self.host = String(host)
+    self.host = host
     self.port = port
   }
 
@@ -32,7 +29,7 @@ public struct ManagerAddress: Equatable, Sendable {
     var list: UnsafeMutablePointer<addrinfo>?
     guard getaddrinfo(host, nil, &hints, &list) == 0 else {
       // liblo names the machine as it names itself, and not every machine finds itself by that.
-      return host == Self.ownName ? Endpoint(.loopback, port: port) : nil
+      return host == hostName ? Endpoint(.loopback, port: port) : nil
     }
     defer { freeaddrinfo(list) }
     var found: [Address] = []
@@ -48,10 +45,4 @@ public struct ManagerAddress: Equatable, Sendable {
   }
 
   private static let answerLimit = 16
-
-  private static var ownName: String? {
-    var name = [CChar](repeating: 0, count: 256)
-    guard gethostname(&name, name.count - 1) == 0 else { return nil }
-    return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-  }
 }

@@ -4,6 +4,13 @@ import CLiblo
 /// liblo takes checked messages apart and puts ours together. It is given no socket, no thread and no queue: those of
 /// Debian's 0.31 answer the wrong client and grow without bound.
 package enum LibloCodec {
+  /// A packet's messages, one by one, whatever the time of a bundle.
+  package static func messages(in packet: UnsafeRawBufferPointer) throws(MalformedPacket) -> [Message] {
+    try PacketCheck.parts(of: packet).compactMap {
+      decode(UnsafeRawBufferPointer(rebasing: packet[$0.range]))
+    }
+  }
+
   /// One message that `PacketCheck` has passed. nil if liblo refuses it all the same.
   package static func decode(_ bytes: UnsafeRawBufferPointer) -> Message? {
     guard let base = bytes.baseAddress else { return nil }

@@ -32,7 +32,7 @@ package struct OSCPort: ~Copyable {
       case .failure: continue
       case .datagram(let count, from: let source):
         let messages = buffer.withUnsafeBytes { bytes in
-          Self.messages(in: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+          try? LibloCodec.messages(in: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
         }
         guard let messages else {
           malformedCount += 1
@@ -42,15 +42,5 @@ package struct OSCPort: ~Copyable {
       }
     }
     return found
-  }
-
-  private static func messages(in bytes: UnsafeRawBufferPointer) -> [Message]? {
-    do throws(MalformedPacket) {
-      return try PacketCheck.parts(of: bytes).compactMap {
-        LibloCodec.decode(UnsafeRawBufferPointer(rebasing: bytes[$0.range]))
-      }
-    } catch {
-      return nil
-    }
   }
 }

@@ -58,7 +58,7 @@ enum LastResort {
     var ends = ends
     awaitQuestion(&ends)
     asked.store(true, ordering: .releasing)
-    EndSignals.wake()
+    Signals.wake()
     let first = now
     var limit = first + patience
     while now < limit, isHeard.load(ordering: .relaxed) || now < first + patienceUnheard {

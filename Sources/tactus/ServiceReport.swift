@@ -42,9 +42,10 @@ final class ServiceReport {
   }
 
   /// The line that `systemctl status` shows.
-  func show(_ status: String) {
-    guard status != self.status else { return }
-    tell("", status)
+  func show(_ status: @autoclosure () -> String) {
+    guard descriptor >= 0 else { return }
+    let status = status()
+    if status != self.status { tell("", status) }
   }
 
   func stopping() {

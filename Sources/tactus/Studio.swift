@@ -51,13 +51,13 @@ final class Studio {
     door = SessionDoor(exchange: exchange, state: state)
     link.isStartStopSyncEnabled = configuration.choices.syncsStartStop
     desk = ControlDesk(
-      link: link, exchange: exchange, door: door, state: shown, wake: EndSignals.wake)
+      link: link, exchange: exchange, door: door, state: shown, wake: Signals.wake)
     // A session manager's programs have its terminal, but nobody sits at it.
     let isWatched = configuration.showsView && !configuration.speaksJSON && project == nil
     view = isWatched && !configuration.probe ? LiveView(desk: desk) : nil
   }
 
-  func play(until signals: EndSignals) -> Tactus.Status {
+  func play(until signals: Signals) -> Tactus.Status {
     defer { view?.close() }
     LastResort.prepare { [view] in view?.close() }
     LastResort.prepare(silence: { [desk] isSilent in
@@ -123,8 +123,8 @@ final class Studio {
 
   /// false: a controller asked for the end.
   private func look(after host: JACKHost) -> Bool {
-    if EndSignals.isStopDue() { pause(host) }
-    if EndSignals.isReloadDue() { reload(host) }
+    if Signals.isStopDue() { pause(host) }
+    if Signals.isReloadDue() { reload(host) }
     hear(host.step(at: Link.clock()), of: host)
     let report = host.report
     let session = link.snapshot
@@ -173,7 +173,7 @@ final class Studio {
     keeper.note(desk.takeLasting().map { configuration.taking($0) }, at: Link.clock())
     var chosen: Configuration { configuration.taking(desk.state) }
     project?.look(chosen, host: host, links: links(news.peers), at: Link.clock())
-    if EndSignals.isSaveDue() {
+    if Signals.isSaveDue() {
       keeper.hurry(at: Link.clock())
       project?.save(chosen, host: host)
     }
@@ -196,7 +196,7 @@ final class Studio {
     view?.cover()
     link.isActive = false
     host?.stepOut(at: Link.clock())
-    EndSignals.stopHere()
+    Signals.stopHere()
     view?.uncover()
   }
 
@@ -227,6 +227,7 @@ final class Studio {
 
   /// Takes Link off the network while nobody could want it there, and back.
   private func considerPresence(_ host: JACKHost, _ report: Report) {
+    if presence.life == .always, link.isActive { return }
     let signs = Presence.Signs(
       isForeground: Foreground.isOurs || desk.hasSubscribers, isMoving: report.isMoving,
       syncsStartStop: desk.state.choices.syncsStartStop, isConnected: host.isConnected)
@@ -267,7 +268,7 @@ final class Studio {
   }
 
   /// Opens the client; with `--wait`, as soon as there is a server. nil: asked to end before.
-  private func join(until signals: EndSignals) throws(JACKError) -> JACKHost? {
+  private func join(until signals: Signals) throws(JACKError) -> JACKHost? {
     var announced = false
     var mayStart = configuration.startsServer && !configuration.probe
     while true {
@@ -284,7 +285,7 @@ final class Studio {
         }
         announced = true
         if signals.came(withinMilliseconds: Self.retry) { return nil }
-        if EndSignals.isStopDue() { pause(nil) }
+        if Signals.isStopDue() { pause(nil) }
       }
     }
   }

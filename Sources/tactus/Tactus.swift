@@ -18,7 +18,7 @@ enum Tactus {
 
   static func main(_ arguments: some Collection<String>) -> Status {
     if let status = Subcommands.run(arguments) { return status }
-    let signals = EndSignals(reloads: !EndSignals.hasTerminal)
+    let signals = Signals(reloads: !Signals.hasTerminal)
     let startup: Startup
     do {
       startup = try Startup(arguments)
@@ -35,7 +35,7 @@ enum Tactus {
   }
 
   /// Under a session manager, where and when it says; else at once.
-  private static func run(_ startup: Startup, _ arguments: [String], until signals: EndSignals) -> Status {
+  private static func run(_ startup: Startup, _ arguments: [String], until signals: Signals) -> Status {
     let url = startup.configuration.probe ? nil : getenv("NSM_URL").map { String(cString: $0) }
     switch ManagedProject.arrive(arguments, url: url, until: signals) {
     case .alone: return play(startup, in: nil, until: signals)
@@ -44,7 +44,7 @@ enum Tactus {
     }
   }
 
-  private static func play(_ startup: Startup, in project: ManagedProject?, until signals: EndSignals)
+  private static func play(_ startup: Startup, in project: ManagedProject?, until signals: Signals)
     -> Status
   {
     if startup.configuration.speaksJSON { Console.speakJSON() }

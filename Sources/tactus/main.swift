@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 
-EndSignals.hold()
+Signals.hold()
 exit(Tactus.main(CommandLine.arguments.dropFirst()).rawValue)

@@ -139,7 +139,10 @@ struct ProgramOnServerTests {
     defer { for loop in busy { loop.signal(SIGKILL) } }
     for _ in 0..<4 {
       let programs = try (0..<6).map { _ in try ChildProcess(stage.command([program, "--no-osc"])) }
-      for program in programs { #expect(try await program.line()?.hasPrefix("JACK server ") == true) }
+      for program in programs {
+        let line = try await program.line()
+        #expect(line?.hasPrefix("JACK server ") == true, "\(line ?? "") \(program.saidOnErrors)")
+      }
       for program in programs { program.signal(SIGTERM) }
       for program in programs { #expect(await program.status() == 0, "\(program.saidOnErrors)") }
     }

@@ -36,9 +36,7 @@ public struct SurfaceClient: ~Copyable {
       switch receiveDatagram(descriptor, into: bytes) {
       case .datagram(let count, let source) where source == target:
         let packet = UnsafeRawBufferPointer(rebasing: bytes[..<count])
-        guard let parts = try? PacketCheck.parts(of: packet) else { return .nothing }
-        return .messages(
-          parts.compactMap { LibloCodec.decode(UnsafeRawBufferPointer(rebasing: packet[$0.range])) })
+        return (try? LibloCodec.messages(in: packet)).map { .messages($0) } ?? .nothing
       case .datagram, .nothing: return .nothing
       case .failure: return .nobody
       }

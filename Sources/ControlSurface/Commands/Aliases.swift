@@ -18,73 +18,71 @@ struct Alias: Sendable {
     case ardourSurface
   }
 
+  /// Taken from controllers of this dialect, told to them, or both.
+  enum Use: Sendable {
+    case taken, told, both
+  }
+
   let address: String
   let meaning: Meaning
-  var dialect = Dialect.own
-  /// Told to controllers of this dialect as well as taken.
-  var isTold = false
-  var isTaken = true
+  let dialect: Dialect
+  let isTold: Bool
+  let isTaken: Bool
+
+  init(_ address: String, _ meaning: Meaning, _ dialect: Dialect = .own, _ use: Use = .taken) {
+    self.address = address
+    self.meaning = meaning
+    self.dialect = dialect
+    isTold = use != .taken
+    isTaken = use != .told
+  }
 }
 
 enum Aliases {
   static let all: [Alias] = klick + ardour + jacklink
 
   private static let klick: [Alias] = [
-    Alias(address: "/klick/ping", meaning: .verb(.ping), dialect: .klick),
-    Alias(address: "/klick/register_client", meaning: .verb(.subscribe), dialect: .klick),
-    Alias(address: "/klick/unregister_client", meaning: .verb(.unsubscribe), dialect: .klick),
-    Alias(address: "/klick/query", meaning: .verb(.query), dialect: .klick),
-    Alias(address: "/klick/quit", meaning: .row("quit"), dialect: .klick),
-    Alias(address: "/klick/metro/start", meaning: .press("click", .truth(true)), dialect: .klick),
-    Alias(address: "/klick/metro/stop", meaning: .press("click", .truth(false)), dialect: .klick),
-    Alias(
-      address: "/klick/metro/active", meaning: .row("click"), dialect: .klick, isTold: true, isTaken: false),
-    Alias(address: "/klick/simple/set_tempo", meaning: .row("tempo"), dialect: .klick),
-    Alias(
-      address: "/klick/simple/tempo", meaning: .row("tempo"), dialect: .klick, isTold: true, isTaken: false),
-    Alias(
-      address: "/klick/simple/current_tempo", meaning: .row("tempo"), dialect: .klick, isTold: true,
-      isTaken: false),
-    Alias(address: "/klick/simple/set_meter", meaning: .row("meter"), dialect: .klick),
-    Alias(
-      address: "/klick/simple/meter", meaning: .row("meter"), dialect: .klick, isTold: true, isTaken: false),
-    Alias(address: "/klick/simple/tap", meaning: .row("tempo/tap"), dialect: .klick),
-    Alias(address: "/klick/simple/set_pattern", meaning: .row("click/pattern"), dialect: .klick),
-    Alias(
-      address: "/klick/simple/pattern", meaning: .row("click/pattern"), dialect: .klick, isTold: true,
-      isTaken: false),
-    Alias(address: "/klick/config/set_volume", meaning: .row("click/volume"), dialect: .klick),
-    Alias(
-      address: "/klick/config/volume", meaning: .row("click/volume"), dialect: .klick, isTold: true,
-      isTaken: false),
-    Alias(address: "/klick/config/set_sound", meaning: .row("click/sound"), dialect: .klick),
-    Alias(
-      address: "/klick/config/sound", meaning: .row("click/sound"), dialect: .klick, isTold: true,
-      isTaken: false),
+    Alias("/klick/ping", .verb(.ping), .klick),
+    Alias("/klick/register_client", .verb(.subscribe), .klick),
+    Alias("/klick/unregister_client", .verb(.unsubscribe), .klick),
+    Alias("/klick/query", .verb(.query), .klick),
+    Alias("/klick/quit", .row("quit"), .klick),
+    Alias("/klick/metro/start", .press("click", .truth(true)), .klick),
+    Alias("/klick/metro/stop", .press("click", .truth(false)), .klick),
+    Alias("/klick/metro/active", .row("click"), .klick, .told),
+    Alias("/klick/simple/set_tempo", .row("tempo"), .klick),
+    Alias("/klick/simple/tempo", .row("tempo"), .klick, .told),
+    Alias("/klick/simple/current_tempo", .row("tempo"), .klick, .told),
+    Alias("/klick/simple/set_meter", .row("meter"), .klick),
+    Alias("/klick/simple/meter", .row("meter"), .klick, .told),
+    Alias("/klick/simple/tap", .row("tempo/tap"), .klick),
+    Alias("/klick/simple/set_pattern", .row("click/pattern"), .klick),
+    Alias("/klick/simple/pattern", .row("click/pattern"), .klick, .told),
+    Alias("/klick/config/set_volume", .row("click/volume"), .klick),
+    Alias("/klick/config/volume", .row("click/volume"), .klick, .told),
+    Alias("/klick/config/set_sound", .row("click/sound"), .klick),
+    Alias("/klick/config/sound", .row("click/sound"), .klick, .told),
   ]
 
   private static let ardour: [Alias] = [
-    Alias(address: "/set_surface", meaning: .ardourSurface, dialect: .ardour),
-    Alias(address: "/transport_play", meaning: .row("start"), dialect: .ardour, isTold: true),
-    Alias(address: "/transport_stop", meaning: .row("stop"), dialect: .ardour, isTold: true),
-    Alias(address: "/toggle_roll", meaning: .row("toggle"), dialect: .ardour, isTold: true),
-    Alias(address: "/goto_start", meaning: .row("rewind"), dialect: .ardour),
-    Alias(address: "/toggle_click", meaning: .row("click/toggle"), dialect: .ardour, isTold: true),
-    Alias(address: "/click/level", meaning: .row("click/volume"), dialect: .ardour, isTold: true),
-    Alias(
-      address: "/position/bbt", meaning: .row("position/bbt"), dialect: .ardour, isTold: true, isTaken: false),
-    Alias(
-      address: "/position/time", meaning: .row("position/time"), dialect: .ardour, isTold: true,
-      isTaken: false),
-    Alias(address: "/heartbeat", meaning: .row("heartbeat"), dialect: .ardour, isTold: true, isTaken: false),
-    Alias(address: "/refresh", meaning: .verb(.query), dialect: .ardour),
+    Alias("/set_surface", .ardourSurface, .ardour),
+    Alias("/transport_play", .row("start"), .ardour, .both),
+    Alias("/transport_stop", .row("stop"), .ardour, .both),
+    Alias("/toggle_roll", .row("toggle"), .ardour, .both),
+    Alias("/goto_start", .row("rewind"), .ardour),
+    Alias("/toggle_click", .row("click/toggle"), .ardour, .both),
+    Alias("/click/level", .row("click/volume"), .ardour, .both),
+    Alias("/position/bbt", .row("position/bbt"), .ardour, .told),
+    Alias("/position/time", .row("position/time"), .ardour, .told),
+    Alias("/heartbeat", .row("heartbeat"), .ardour, .told),
+    Alias("/refresh", .verb(.query), .ardour),
   ]
 
   private static let jacklink: [Alias] = [
-    Alias(address: "/jacklink/bpm", meaning: .row("tempo")),
-    Alias(address: "/jacklink/beattime", meaning: .row("locate")),
-    Alias(address: "/jacklink/sync", meaning: .row("startstop")),
-    Alias(address: "/jacklink/rolling", meaning: .row("jack/rolling")),
+    Alias("/jacklink/bpm", .row("tempo")),
+    Alias("/jacklink/beattime", .row("locate")),
+    Alias("/jacklink/sync", .row("startstop")),
+    Alias("/jacklink/rolling", .row("jack/rolling")),
   ]
 
   private static let taken: [String: Alias] = Dictionary(
@@ -98,15 +96,15 @@ enum Aliases {
     guard address.hasPrefix(prefix) else { return nil }
     let path = address.dropFirst(prefix.count)
     switch path {
-    case "register_client": return Alias(address: address, meaning: .verb(.subscribe))
-    case "unregister_client": return Alias(address: address, meaning: .verb(.unsubscribe))
+    case "register_client": return Alias(address, .verb(.subscribe))
+    case "unregister_client": return Alias(address, .verb(.unsubscribe))
     default: break
     }
     // klick says set_x where we say x: /tactus/set_tempo, /tactus/click/set_volume.
     let last = path.utf8.lastIndex(of: UInt8(ascii: "/")).map(path.utf8.index(after:)) ?? path.startIndex
     guard path[last...].hasPrefix("set_") else { return nil }
     let row = String(path[..<last] + path[last...].dropFirst(4))
-    return table.id(row) == nil ? nil : Alias(address: address, meaning: .row(row))
+    return table.id(row) == nil ? nil : Alias(address, .row(row))
   }
 
   /// The addresses at which a dialect is told a row.

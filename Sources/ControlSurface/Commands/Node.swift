@@ -89,7 +89,7 @@ public struct Group: OptionSet, Hashable, Sendable {
 }
 
 /// What the surface itself remembers; part of no one's settings.
-struct Own: Hashable, Sendable {
+struct SurfaceMemory: Hashable, Sendable {
   var faderRange = 60.0...180.0
   var tempoStep = 1.0
   /// The tempo asked for last, until the session shows it: the ground on which the next nudge stands.
@@ -107,7 +107,7 @@ struct Own: Hashable, Sendable {
 /// What a row reads from.
 struct Reading {
   var state: SurfaceState
-  var own: Own
+  var own: SurfaceMemory
   var version = ""
 
   var tempo: Double { own.expectedTempo ?? state.tempo.beatsPerMinute }

@@ -19,6 +19,11 @@ extension String {
     return lines
   }
 
+  /// In a column of its own.
+  package func padded(to width: Int) -> String {
+    self + String(repeating: " ", count: max(0, width - count))
+  }
+
   /// For a man page: as it is read, not as roff would take it.
   package var roff: String {
     split(separator: "\n").map { line in

@@ -63,7 +63,7 @@ extension Node {
   fileprivate func judge(_ arguments: [Argument]) throws(Refusal) {
     guard let values = try accept(arguments), let write else { return }
     do throws(Refusal) {
-      _ = try write(values, Reading(state: SurfaceState(), own: Own()))
+      _ = try write(values, Reading(state: SurfaceState(), own: SurfaceMemory()))
     } catch {
       guard error.code == .notNow else { throw error }
     }

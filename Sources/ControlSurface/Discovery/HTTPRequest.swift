@@ -13,14 +13,14 @@ struct HTTPRequest: Equatable {
 
   private static let heard: Set = ["content-length", "transfer-encoding", "connection", "host"]
 
-  enum Reading: Equatable {
+  enum Found: Equatable {
     case incomplete
     case request(HTTPRequest, length: Int)
     case bad(status: Int)
   }
 
   /// Of what was read before, `searched` bytes hold no end.
-  static func read(_ bytes: [UInt8], searched: Int = 0) -> Reading {
+  static func read(_ bytes: [UInt8], searched: Int = 0) -> Found {
     guard let end = headEnd(bytes, from: max(3, searched)) else {
       return bytes.count > headLimit ? .bad(status: 431) : .incomplete
     }

@@ -52,9 +52,7 @@ final class QueryServer {
     }
     self.settings = settings
     tree = QueryTree(root: settings.root, osc: settings.listen[0], table: settings.table)
-    var name = [CChar](repeating: 0, count: 256)
-    gethostname(&name, name.count - 1)
-    machine = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    machine = hostName ?? ""
   }
 
   deinit {

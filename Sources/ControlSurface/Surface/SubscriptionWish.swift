@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Linux
 import OSC
 
 /// What a subscribe or unsubscribe asks for: `[port or URL] [groups] [lease]`, each as any type that says it.
@@ -43,12 +44,9 @@ struct SubscriptionWish {
     var text = text[...]
     if let scheme = text.firstRange(of: "://") { text = text[scheme.upperBound...] }
     if text.hasSuffix("/") { text.removeLast() }
-    guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]), port > 0
-    else {
+    guard let (name, port) = Endpoint.split(text), port > 0 else {
       throw .type("a port, or osc.udp://host:port/")
     }
-    var name = text[..<colon]
-    if name.hasPrefix("["), name.hasSuffix("]") { name = name.dropFirst().dropLast() }
     // A name is not looked up: the sender's own address stands for it.
     if let host = Address(name), host.scoped(0) != source.address.scoped(0),
       !(host.isLoopback && source.address.isLoopback)

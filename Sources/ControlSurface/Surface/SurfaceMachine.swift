@@ -49,7 +49,7 @@ struct SurfaceMachine {
   init(_ settings: SurfaceSettings, state: SurfaceState, clocks: Clocks) {
     self.settings = settings
     self.clocks = clocks
-    reading = Reading(state: state, own: Own(), version: settings.version)
+    reading = Reading(state: state, own: SurfaceMemory(), version: settings.version)
     rates = SourceRates()
     feeds = Feeds(state: state, at: clocks.host)
     midi = MIDIMap(configured: settings.bindings, learned: settings.learned)

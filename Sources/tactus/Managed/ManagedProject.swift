@@ -104,7 +104,7 @@ extension ManagedProject {
   private static let step = 20
 
   /// Waits until the manager says what to open, or is none.
-  static func arrive(_ arguments: [String], url: String?, until signals: EndSignals) -> Arrival {
+  static func arrive(_ arguments: [String], url: String?, until signals: Signals) -> Arrival {
     guard let url, !url.isEmpty else { return .alone }
     let session: ManagedSession
     do {

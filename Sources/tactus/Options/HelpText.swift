@@ -36,9 +36,3 @@ struct HelpText<Settings> {
     }
   }
 }
-
-extension String {
-  fileprivate func padded(to width: Int) -> String {
-    self + String(repeating: " ", count: max(0, width - count))
-  }
-}

@@ -27,7 +27,7 @@ struct MonitorCommand: Conversing {
     for word in operands where !Self.operandWords.contains(word) {
       throw UsageError(message: "takes \(Self.operandWords.inWords), not \"\(word)\"")
     }
-    let signals = EndSignals()
+    let signals = Signals()
     do throws(RunningTactus.Failure) {
       return try watch(operands.isEmpty ? ["state"] : operands, until: signals)
     } catch {
@@ -36,7 +36,7 @@ struct MonitorCommand: Conversing {
     }
   }
 
-  private func watch(_ groups: [String], until signals: EndSignals) throws(RunningTactus.Failure)
+  private func watch(_ groups: [String], until signals: Signals) throws(RunningTactus.Failure)
     -> Tactus.Status
   {
     var running = try RunningTactus(whereabouts)

@@ -46,7 +46,7 @@ struct SessionCommand: Subcommand {
     setenv("TACTUS_PROGRAM", thisProgram, 1)
     var arguments = ([script] + options).map { strdup($0) }
     arguments.append(nil)
-    EndSignals.hand { execv(script, arguments) }
+    Signals.hand { execv(script, arguments) }
     Console.complain("session: \(script): \(String(cString: strerror(errno)))")
     return .failure
   }
@@ -95,9 +95,8 @@ struct SessionShelf: Equatable {
   var list: String {
     let names = names
     let column = 2 + (names.map(\.count).max() ?? 0)
-    return names.map { name in
-      name + String(repeating: " ", count: column - name.count) + heading(of: name)
-    }.joined(separator: "\n") + "\n\n\(folder)/NAME/README.md says more."
+    return names.map { $0.padded(to: column) + heading(of: $0) }.joined(separator: "\n")
+      + "\n\n\(folder)/NAME/README.md says more."
   }
 
   private func heading(of name: String) -> String {

@@ -71,8 +71,7 @@ struct StatusCommand: Conversing {
       ("Last message", say("message")),
     ]
     let width = (lines.map(\.0.count).max() ?? 0) + 2
-    return lines.map { name, words in
-      name + String(repeating: " ", count: width - name.count) + (words.isEmpty ? "-" : words)
-    }.joined(separator: "\n")
+    return lines.map { name, words in name.padded(to: width) + (words.isEmpty ? "-" : words) }
+      .joined(separator: "\n")
   }
 }

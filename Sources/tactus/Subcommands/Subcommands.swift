@@ -15,7 +15,7 @@ enum Subcommands {
   /// nil: the word names none of them, and is nothing else either.
   static func run(_ arguments: some Collection<String>) -> Tactus.Status? {
     guard let name = arguments.first, let command = named(name) else { return nil }
-    EndSignals.release()
+    Signals.release()
     return command.run(arguments: arguments.dropFirst())
   }
 
@@ -32,9 +32,6 @@ enum Subcommands {
   static var helpText: String {
     let column = 2 + (all.map { $0.name.count }.max() ?? 0) + 2
     return "Commands:\n"
-      + all.map { command in
-        let name = "  " + command.name
-        return name + String(repeating: " ", count: column - name.count) + command.summary + "\n"
-      }.joined()
+      + all.map { "  \($0.name)".padded(to: column) + $0.summary + "\n" }.joined()
   }
 }

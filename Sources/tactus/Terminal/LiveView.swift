@@ -267,7 +267,7 @@ private final class Performance {
     case .close: page = .playing
     case .redraw: frame.forget()
     case .say(let text): live.tell(text, isComplaint: true)
-    case .quit: EndSignals.end()
+    case .quit: Signals.end()
     }
   }
 }

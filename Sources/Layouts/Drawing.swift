@@ -2,7 +2,7 @@
 import ControlSurface
 
 /// A layout drawn for the docs, its pages side by side, as it looks while playing.
-enum Picture {
+enum Drawing {
   private static let example: [String: String] = [
     "tempo/str": "120.00", "peers/str": "2 Links", "link/str": "Enabled", "position/bbt": "003|02|0480",
     "position/time": "00:00:03.625", "lead/str": "Ableton Link", "status": "rolling, in time",
@@ -29,7 +29,7 @@ enum Picture {
       let x = Double(index % columns) * (layout.width + gap)
       let y = Double(index / columns) * (layout.height + gap)
       svg += "<g transform=\"translate(\(text(x)) \(text(y)))\">\n"
-      svg += box(Frame(x: 0, y: 0, width: layout.width, height: layout.height), "#111")
+      svg += box(Area(x: 0, y: 0, width: layout.width, height: layout.height), "#111")
       svg += tabs(layout, selected: page.title)
       svg += "<g transform=\"translate(0 \(text(Layout.tabBar)))\">\n"
       for control in page.controls { svg += draw(control) }
@@ -41,7 +41,7 @@ enum Picture {
   private static func tabs(_ layout: Layout, selected: String) -> String {
     let width = layout.width / Double(layout.pages.count)
     return layout.pages.enumerated().map { index, page in
-      let frame = Frame(x: Double(index) * width, y: 0, width: width, height: Layout.tabBar)
+      let frame = Area(x: Double(index) * width, y: 0, width: width, height: Layout.tabBar)
       let isSelected = page.title == selected
       return box(frame, isSelected ? "#f29e26" : "#333")
         + words(page.title, frame, 16, isSelected ? "#000" : "#fff")
@@ -59,7 +59,7 @@ enum Picture {
         + words(control.caption, frame, size, "#fff")
     case .fader(let range, _):
       let share = range.lowerBound < 0 ? 0.5 : 0.4
-      let bar = Frame(x: frame.x, y: frame.y, width: frame.width * share, height: frame.height)
+      let bar = Area(x: frame.x, y: frame.y, width: frame.width * share, height: frame.height)
       return box(frame, tone, opacity: 0.2, outline: tone) + box(bar, tone, opacity: 0.7)
         + words(control.caption, frame, size, "#fff")
     case .ring:
@@ -80,7 +80,7 @@ enum Picture {
     }
   }
 
-  private static func box(_ frame: Frame, _ fill: String, opacity: Double = 1, outline: String? = nil)
+  private static func box(_ frame: Area, _ fill: String, opacity: Double = 1, outline: String? = nil)
     -> String
   {
     "<rect x=\"\(text(frame.x))\" y=\"\(text(frame.y))\" width=\"\(text(frame.width))\" height=\"\(text(frame.height))\" "
@@ -88,7 +88,7 @@ enum Picture {
       + (outline.map { " stroke=\"\($0)\"" } ?? "") + "/>\n"
   }
 
-  private static func words(_ words: String, _ frame: Frame, _ size: Double, _ color: String) -> String {
+  private static func words(_ words: String, _ frame: Area, _ size: Double, _ color: String) -> String {
     guard !words.isEmpty else { return "" }
     let escaped = words.map { ["<": "&lt;", "&": "&amp;"][$0] ?? String($0) }.joined()
     return

@@ -9,7 +9,7 @@ import Synchronization
 /// runs: there is nothing that a signal could interrupt half-way. The main thread takes them one at a time, but for those
 /// that ask for the end: a thread of their own takes these, because the main thread may hang in a JACK server that does
 /// not answer, and whoever asks twice is obeyed (`LastResort`).
-struct EndSignals {
+struct Signals {
   private static let wakeUp = SIGUSR2
   private static let stop = Atomic(false)
   private static let reload = Atomic(false)
