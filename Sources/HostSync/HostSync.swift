@@ -54,7 +54,9 @@ public struct HostSync: ~Copyable {
     guard cycle.frames > 0, cycle.sampleRate > 0 else { return }
     timebase.read(cycle.transport.bbt)
     let line = times.line(of: cycle)
-    var now = Now(cycle, &freeze, line: line, frameMicros: times.steadyFrameMicros, isBack: times.isBack)
+    var now = Now(
+      cycle, &freeze, line: line, frameMicros: times.steadyFrameMicros,
+      isSound: times.isSound, isBack: times.isBack)
     let here = timebase.position(now)
     let lost = max(0, times.passedFrames &- times.previousFrames)
     if let entry = song.entry(now, at: here, lostFrames: lost) { now.enterSong(at: entry, &freeze) }
@@ -79,18 +81,13 @@ public struct HostSync: ~Copyable {
     // A freewheeling server waits for nobody; nor does a host that is the clock for everybody.
     guard now.cycleMicros > 0, !now.isFreewheeling else { return true }
     if timebase.leads(now), now.mayForce { return true }
-    let sight = Launch.Sight(now, isSound: true)
-    if !launch.isHolding, now.relocation.holds(sight) {
-      launch.heldRelocation(sight)
+    if !launch.isHolding, now.relocation.holds(now) {
+      launch.heldRelocation(now)
       return false
     }
     let here = song.position(atFrame: now.transport.frame, meaning: timebase.position(now), beat: 0)
-    return launch.mayRoll(
-      Launch.Question(
-        sight: sight, songBeat: Beats(here),
-        notBefore: now.session.isPlaying ? Double(now.session.timeOfPlaying.count) : nil,
-        leader: timebase.isForeign ? .none : clockIn.leader(now, launch.start, songBeat: Beats(here)),
-        settings: now.settings.launch, quantum: Beats(now.settings.quantum)))
+    let leader = timebase.isForeign ? .none : clockIn.leader(now, launch.start, songBeat: Beats(here))
+    return launch.mayRoll(now, Launch.Question(songBeat: Beats(here), leader: leader))
   }
 
   /// What the timebase master writes for the cycle that comes after this one, asked after `run` and about the same. `nextFrame`
@@ -141,7 +138,7 @@ extension HostSync {
     song.landmark = launch.place(
       at: now.transport.frame, frameMicros: now.frameMicros, beatMicros: now.grid.beatMicros)
     if song.landmark == nil { song.landmark = now.relocation.place(at: now.heard.start) }
-    launch.observe(Launch.Sight(now, isSound: times.isSound))
+    launch.observe(now)
   }
 
   /// What is heard: each port for its own latency.
@@ -179,8 +176,8 @@ extension HostSync {
   /// What the session should change to.
   private mutating func propose(_ now: borrowing Now, into outputs: inout Outputs) {
     outputs.proposals.add(startStop.follow(now, launch.start))
-    outputs.proposals.add(follower.follow(now, isLeading: timebase.leads(now), isSound: times.isSound))
-    outputs.proposals.add(clockIn.follow(now, received, sent: outputs.events, isSound: times.isSound))
+    outputs.proposals.add(follower.follow(now, isLeading: timebase.leads(now)))
+    outputs.proposals.add(clockIn.follow(now, received, sent: outputs.events))
     if !now.isFreewheeling, let tempo = tempoRequest.take() {
       outputs.proposals.add(Proposal(.tempo(tempo), at: Micros(rounding: now.heard.start)))
     }
@@ -195,18 +192,14 @@ extension HostSync {
     outputs.report.droppedMIDIEvents = droppedEvents
     outputs.report.sessionBeat = now.grid.beat(at: now.heard.start)
     outputs.report.tempo = now.session.tempo
-    outputs.report.jumps = gridWatch.jumps
     outputs.report.tempoRequests = tempoRequest.count
     outputs.report.moment = Moment(now)
-    song.report(now, into: &outputs.report)
+    song.report(into: &outputs.report)
     launch.report(into: &outputs.report)
     timebase.report(now, into: &outputs.report)
     if !now.isFreewheeling, song.isRolling, !timebase.isForeign {
       outputs.report.hostLag = song.lag.micros
     }
-    outputs.report.clicks = click1.count
-    outputs.report.skippedEvents = click1.skipped &+ click2.skipped
-    outputs.report.wrappedPositions = clock.wrapped
     outputs.report.oldestBank = min(
       click1.oldestBank(cycle.sounds.number), click2.oldestBank(cycle.sounds.number))
     follower.report(into: &outputs.report)

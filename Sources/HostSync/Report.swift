@@ -4,44 +4,23 @@
 public struct Report: Sendable, BitwiseCopyable {
   /// The session's beat that is heard through the physical outputs at frame 0 of this cycle.
   public var sessionBeat = 0.0
-  /// The same within the quantum, in 0 ..< quantum.
-  public var phase = 0.0
   /// Counts from 0 at the song's start; negative before it. While nothing rolls, where the transport stands.
   public var songBeat = 0.0
-  /// From 1; a bar before the song's start is 0 or negative.
-  public var bar: Int64 = 1
-  /// From 1.
-  public var beat: Int32 = 1
   public var isRolling = false
   /// A launch waits for its beat.
   public var isWaiting = false
   public var tempo = 0.0
 
-  public var clicks: UInt64 = 0
-  /// Boundaries that were passed over because the session jumped.
-  public var skippedEvents: UInt64 = 0
-  /// Times that the session's beat was not where it was expected, by more than half a beat.
-  public var jumps: UInt64 = 0
   public var droppedMIDIEvents: UInt64 = 0
-  /// Song positions that did not fit MIDI's 14 bits.
-  public var wrappedPositions: UInt64 = 0
-
   /// Cycles that passed without us.
   public var lostCycles: UInt64 = 0
-  /// Cycles in which JACK's pair of times was unusable.
-  public var insanePairs: UInt64 = 0
   /// Cycles timed by our own filter because JACK's was still recovering from a stall.
   public var bridgedCycles: UInt64 = 0
-  /// Stalls of the driver, after which time began anew.
-  public var stalls: UInt64 = 0
-  /// JACK's time for this cycle less the time that was used, in microseconds.
-  public var filterError = 0.0
   /// Sound card's rate against Link's clock, in parts per million of its nominal rate.
   public var driftPPM = 0.0
 
   /// A start is held, or was let go and does not roll yet.
   public var isHolding = false
-  public var launches: UInt64 = 0
   /// The first rolling frame of the last launch against its beat, in microseconds; late is positive.
   public var launchError = 0.0
   /// Launches that were moved to a later boundary because another client was not ready.
@@ -61,19 +40,11 @@ public struct Report: Sendable, BitwiseCopyable {
   public var tempoRequests: UInt64 = 0
   /// The tempo that we wrote last as timebase master; 0 before the first time.
   public var shownTempo = 0.0
-  /// Bars and beats from strangers that made no sense.
-  public var refusedBBT: UInt64 = 0
   /// The leading host less the session, averaged, in microseconds.
   public var hostPhaseError = 0.0
-  public var hostTempo = 0.0
-  /// The session's tempo is a little off the host's, to take the distance up.
-  public var correctsPhase = false
-  public var proposals: UInt64 = 0
   /// The sequencer's clock at `control`, while it leads.
   public var clockInState = ClockLoop.State.silent
   public var clockInTempo = 0.0
-  /// Clocks that it left out.
-  public var lostClocks: UInt64 = 0
   /// It is our own, which comes back.
   public var isClockInEcho = false
 
@@ -100,21 +71,11 @@ extension Report {
   /// which is fulfilled once.
   @_noLocks @_noAllocation
   public mutating func countOn(from before: Report) {
-    clicks &+= before.clicks
-    skippedEvents &+= before.skippedEvents
-    jumps &+= before.jumps
     droppedMIDIEvents &+= before.droppedMIDIEvents
-    wrappedPositions &+= before.wrappedPositions
     lostCycles &+= before.lostCycles
-    insanePairs &+= before.insanePairs
     bridgedCycles &+= before.bridgedCycles
-    stalls &+= before.stalls
-    launches &+= before.launches
     movedLaunches &+= before.movedLaunches
     tempoRequests &+= before.tempoRequests
-    refusedBBT &+= before.refusedBBT
-    proposals &+= before.proposals
-    lostClocks &+= before.lostClocks
     wish.number &+= before.wish.number
   }
 }

@@ -108,7 +108,6 @@ struct ClickTests {
         studio.play(seconds: 4 * 60 / to, frames: 32)
         // Beat 0 was over before it could be heard.
         #expect(studio.clicks.map(\.value) == (1...studio.clicks.count).map { $0 % 4 == 0 ? 1 : 0.5 })
-        #expect(studio.report.skippedEvents == 0)
       }
     }
   }
@@ -148,7 +147,6 @@ struct ClickTests {
       }
       let times = studio.clicks.map(\.heard)
       for (earlier, later) in zip(times, times.dropFirst()) { #expect(later - earlier > 120_000) }
-      #expect(studio.report.jumps == 1)
     }
   }
 

@@ -15,7 +15,6 @@ private struct Sequencer {
   /// These clocks never arrive.
   var loses: (Int) -> Bool = { _ in false }
   var isSilent = false
-  var mayForce = true
 
   var clockIn = ClockIn()
   var session: SessionState
@@ -34,7 +33,6 @@ private struct Sequencer {
     session = SessionState(
       timeline: Timeline(tempo: Tempo(sessionTempo), beatOrigin: .zero, timeOrigin: Micros(999_000_123)),
       startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: isConnected)
-    mayForce = !isConnected
   }
 
   var beats: Double { clocks / 24 }
@@ -101,10 +99,7 @@ private struct Sequencer {
     }
     let line = FrameLine(start: now - Self.length * 1e6, frameMicros: 1e6 / 48_000)
     clockIn.hear(events, line, passing: line, frames: 256, sessionTempo: session.tempo)
-    let proposal = clockIn.propose(
-      HostFollower.Observation(
-        reading: clockIn.reading(at: now), isRolling: clockIn.loop.isRunning, heard: now,
-        grid: Grid(session.timeline), quantum: 4, mayForce: mayForce, isConnected: session.isConnected))
+    let proposal = clockIn.propose(Now(session, heard: now))
     guard let proposal else { return }
     commits.append((now, proposal.change))
     pending.append((now + 5_000, proposal))

@@ -109,10 +109,8 @@ struct FakeTransport {
     let heard = time + latency + Double.random(in: -jitter...jitter, using: &dice)
     if isAsking, !weAreReady || state != .starting {
       let answer = launch.mayRoll(
-        Launch.Question(
-          sight: sight(heard), songBeat: leaderOrigin == nil ? songBeat : songBeatOfFrame,
-          notBefore: notBefore,
-          leader: leader, settings: settings, quantum: quantum))
+        now(heard),
+        Launch.Question(songBeat: leaderOrigin == nil ? songBeat : songBeatOfFrame, leader: leader))
       weAreReady = answer
       if answer, case .starting = state { lastAnswer = sincePlay }
       if case .rolling = state { isAsking = false }
@@ -120,7 +118,7 @@ struct FakeTransport {
     if case .starting = state { waited += 1 }
     let start = launch.start
     let isSound = !loses(sincePlay - 1) && stall(sincePlay - 1) == 0 && stall(sincePlay - 2) == 0
-    launch.observe(sight(heard, isSound: isSound))
+    launch.observe(now(heard, isSound: isSound))
     if case .rolling = state, rolledAt == nil {
       rolledAt = time + latency
       rolledFrom = frame
@@ -129,10 +127,14 @@ struct FakeTransport {
     }
   }
 
-  private func sight(_ heard: Double, isSound: Bool = true) -> Launch.Sight {
-    Launch.Sight(
-      state: state, frame: frame, grid: grid, heard: heard, cycleMicros: period, frameMicros: frameMicros,
-      isSound: isSound)
+  private func now(_ heard: Double, isSound: Bool = true) -> Now {
+    var choices = Settings()
+    choices.launch = settings
+    choices.quantum = quantum.value
+    return Now(
+      SessionState(beatZero: origin, tempo: bpm, playing: notBefore), heard: heard,
+      transport: Transport(state: state, frame: frame), frames: UInt32(frames), frameMicros: frameMicros,
+      settings: choices, isSound: isSound)
   }
 
   private mutating func relocate() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 import Testing
 
 @testable import HostSync
@@ -23,7 +24,7 @@ private struct FakeHost {
 
   var follower = HostFollower()
   var session: SessionState
-  var mayForce = true
+  var settings = Settings()
   var isRolling = true
   var hasLeft = false
   /// Late in every cycle.
@@ -96,11 +97,10 @@ private struct FakeHost {
     shown = bbt
     let late = jitter > 0 && Double.random(in: 0..<200, using: &dice) < 1 ? 4 * jitter : 0
     let proposal = follower.follow(
-      HostFollower.Observation(
-        reading: LeaderReading(hasLeft ? nil : bbt), isRolling: isRolling,
-        heard: now + late + Double.random(in: -jitter...jitter, using: &dice),
-        grid: Grid(session.timeline), quantum: 4, mayForce: mayForce, isConnected: session.isConnected,
-        isSound: isSound))
+      Now(session, heard: now, settings: settings, isSound: isSound),
+      LeaderReading(
+        shown: .init(hasLeft ? nil : bbt),
+        heard: now + late + Double.random(in: -jitter...jitter, using: &dice), isRolling: isRolling))
     if let proposal {
       commits.append((now, proposal.change))
       pending.append((now + 8_000, proposal))
@@ -152,7 +152,7 @@ private struct FakeHost {
     var host = FakeHost()
     host.jitter = 40
     host.run(seconds: 5)
-    host.mayForce = false
+    host.session.isConnected = true
     let before = host.commits.count
     host.locate(host.beats + milliseconds / 500)
     host.run(seconds: 4)
@@ -220,12 +220,11 @@ private struct FakeHost {
   @Test func withPeersTheGridIsNeverForcedUnlessTheHostIsTheClock() {
     var host = FakeHost()
     host.session.isConnected = true
-    host.mayForce = false
     host.locate(1.3)
     host.run(seconds: 20)
     #expect(!host.commits.contains { if case .forceBeat = $0.change { true } else { false } })
 
-    host.mayForce = true
+    host.settings.hostIsTheClock = true
     host.run(seconds: 3)
     #expect(host.commits.filter { if case .forceBeat = $0.change { true } else { false } }.count == 1)
     #expect(abs(host.error) < 1000)
@@ -241,7 +240,6 @@ private struct FakeHost {
 
   @Test func whoJoinsASessionTakesItsTempoUntilTheHostChangesItsOwn() {
     var host = FakeHost()
-    host.mayForce = false
     host.isRolling = false
     host.run(seconds: 2)
     host.session.isConnected = true
@@ -272,14 +270,11 @@ private struct FakeHost {
         beatsPerMinute: tempo)
       for cycle in 0..<10 {
         let proposal = follower.follow(
-          HostFollower.Observation(
-            reading: LeaderReading(bbt), isRolling: true, heard: Double(cycle) * 1e5,
-            grid: Grid(origin: 0, beatMicros: 500_000),
-            quantum: 4, mayForce: true, isConnected: false))
+          Now(SessionState(), heard: Double(cycle) * 1e5),
+          LeaderReading(shown: .init(bbt), heard: Double(cycle) * 1e5, isRolling: true))
         #expect(proposal == nil)
       }
     }
-    #expect(follower.refused == 50)
   }
 
   @Test func aTempoThatShowsForOneCycleIsNoTempo() {
@@ -298,7 +293,7 @@ private struct FakeHost {
     for isRolling in [false, true] {
       var host = FakeHost()
       host.isRolling = isRolling
-      host.mayForce = false
+      host.session.isConnected = true
       host.run(seconds: 3)
       host.session.setTempo(131, at: Micros(rounding: host.now))
       host.run(seconds: 1)

@@ -23,23 +23,22 @@ struct LaunchTableTests {
       if exact { settings.alignment = .exact }
     }
 
-    private func sight(_ state: Transport.State) -> Launch.Sight {
-      Launch.Sight(
-        state: state, frame: frame, grid: Grid(origin: 0, beatMicros: 500_000), heard: heard,
-        cycleMicros: Self.cycleMicros, frameMicros: 1e6 / 48_000)
+    private func now(_ state: Transport.State) -> Now {
+      var choices = Settings()
+      choices.launch = settings
+      return Now(
+        SessionState(), heard: heard, transport: Transport(state: state, frame: frame), settings: choices)
     }
 
     mutating func see(_ state: Transport.State) {
       heard += Self.cycleMicros
-      launch.observe(sight(state))
+      launch.observe(now(state))
     }
 
     mutating func ask() {
       heard += Self.cycleMicros
       answer = launch.mayRoll(
-        Launch.Question(
-          sight: sight(.starting), songBeat: Beats(Double(frame) / 24_000), notBefore: nil, leader: .none,
-          settings: settings, quantum: Beats(4)))
+        now(.starting), Launch.Question(songBeat: Beats(Double(frame) / 24_000), leader: .none))
     }
 
     mutating func pressPlay(before bar: Double? = nil) {
@@ -208,5 +207,29 @@ struct LaunchTableTests {
       #expect("\(stand.launch.wish.condition)" == row[3], "wish: \(title)")
       #expect((stand.answer.map { $0 ? "yes" : "no" } ?? "-") == row[4], "answer: \(title)")
     }
+  }
+
+  /// The control thread goes by the last report until the next server's first cycle.
+  @Test func `a server that dies in any stage of a launch leaves no wish and nobody who waits`() throws {
+    var stages: Set<String> = []
+    for row in try table() {
+      let title = "\(row[0]) | \(row[1])"
+      let scenario = try #require(Self.rows[title], "\(title)")
+      var stand = Stand(exact: scenario.exact)
+      try scenario.before(&stand)
+      try scenario.event(&stand)
+      stages.insert(name(stand.launch.stage))
+      var told = Report()
+      stand.launch.report(into: &told)
+      let rest = told.atRest
+      #expect(rest.wish.condition == .none && !rest.isHolding, "without a server: \(title)")
+      #expect(rest.wish.number == told.wish.number, "what was asked for is not asked again: \(title)")
+      var next = Report()
+      Launch().report(into: &next)
+      next.countOn(from: told)
+      #expect(next.wish.condition == .none && !next.isHolding, "with the next one: \(title)")
+      #expect(next.wish.number == told.wish.number, "a wish of the next is another: \(title)")
+    }
+    #expect(stages.count == 5)
   }
 }

@@ -255,11 +255,10 @@ struct MIDIClockTests {
     }
   }
 
-  @Test func positionsBeyondFourteenBitsWrapAndAreCounted() {
+  @Test func positionsBeyondFourteenBitsWrap() {
     let studio = Studio(sampleRate: 8000, tempo: 999)
     let frames = UInt32(5000 * 60.06 / 1000 * 8000)
     let (receiver, _) = roll(studio, from: frames, after: 0.3, seconds: 1, period: 64)
-    #expect(studio.report.wrappedPositions == 2, "the locate, and the start")
     #expect(receiver.continues == 1 && receiver.counted.count > 300)
     let beat = (receiver.counted.first?.place ?? 0) / 24
     #expect((5000 - 4096...5004 - 4096).contains(beat), "beat \(beat)")

@@ -99,11 +99,11 @@ struct OthersTakeTests {
           number: 0, frame: 480_000, frames: frames, heard: FrameLine(start: 1e9, frameMicros: 1e6 / 48_000),
           due: 1e9, beatMicros: 500_000, sampleRate: 48_000)
         let plan = Relocation.meeting(1e9 + 4e6, SongPlace(frame: 96_000, beat: 4), from: now)
-        let sight = Launch.Sight(
-          state: .starting, frame: plan.place.frame, grid: Grid(origin: 0, beatMicros: 500_000),
-          heard: plan.askAt + cycle, cycleMicros: cycle, frameMicros: 1e6 / 48_000)
+        let asked = Now(
+          SessionState(), heard: plan.askAt + cycle,
+          transport: Transport(state: .starting, frame: plan.place.frame), frames: frames)
         // JACK's first question comes in the second cycle.
-        #expect(plan.holds(sight), "\(take) \(frames)")
+        #expect(plan.holds(asked), "\(take) \(frames)")
         #expect(plan.place(at: plan.askAt) != nil)
       }
     }

@@ -8,17 +8,17 @@ struct ReportTests {
   @Test func `whatever is counted goes on with another sample rate or server, and everything else does not`()
   {
     var before = Report()
-    before.clicks = 7
+    before.lostCycles = 7
     before.wish.follow(TransportWish(SongPlace(frame: 480), from: 0, if: .starting, at: 1))
     before.isHolding = true
     before.isWaiting = true
     before.tempo = 133
     var after = Report()
-    after.clicks = 2
+    after.lostCycles = 2
     after.countOn(from: before)
-    #expect(after.clicks == 9 && after.wish.number == 1 && after.wish.condition == .none)
+    #expect(after.lostCycles == 9 && after.wish.number == 1 && after.wish.condition == .none)
     let rest = before.atRest
-    #expect(rest.clicks == 7 && !rest.isHolding && !rest.isWaiting && rest.tempo == 133)
+    #expect(rest.lostCycles == 7 && !rest.isHolding && !rest.isWaiting && rest.tempo == 133)
     #expect(rest.wish.condition == .none)
   }
 

@@ -106,7 +106,6 @@ extension JACKHostTests {
       #expect(abs(live.exchange.report().launchError - middle) < 100 + jitter)
     }
     if judged == 0 { notJudged(#function) }
-    #expect(live.exchange.report().launches >= 3)
     #expect(live.exchange.report().movedLaunches >= 1)
   }
 
@@ -276,9 +275,10 @@ extension JACKHostTests {
     }
     // Until what the ramp cost is made good: for a moment there has been nothing to correct.
     var busy = HostClock.micros()
+    var told = 0
     try await live.run {
-      let report = live.exchange.report()
-      if report.correctsPhase || report.hostTempo != 93 { busy = HostClock.micros() }
+      if live.proposals.count != told || abs(live.session.tempo - 93) >= 0.01 { busy = HostClock.micros() }
+      told = live.proposals.count
       return HostClock.micros() - busy > Micros(400_000)
     }
     let commits = live.proposals.count
@@ -298,7 +298,6 @@ extension JACKHostTests {
     #expect(live.proposals.count == commits, "an echo: \(live.proposals.dropFirst(commits))")
     #expect(abs(live.session.tempo - 93) < 0.01)
     #expect(abs(late[late.count / 2]) < 1_000, "\(late[late.count / 2]) us")
-    #expect(live.exchange.report().refusedBBT < 5)
   }
 
   @Test func `when the server dies while it rolls the session goes on, and the next start is on its bar`()

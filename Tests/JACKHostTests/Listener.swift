@@ -54,6 +54,13 @@ final class Listener {
     stretch = []
   }
 
+  /// How many clicks were heard since then.
+  func count() -> Int {
+    var count = 0
+    while let cycle = ear.pointee.cycles.pop() { if cycle.onset >= 0 { count += 1 } }
+    return count
+  }
+
   /// Takes in what was heard since, and says when the clicks were due at our input, on JACK's clock.
   ///
   /// The line from frames to time is laid under the wake-ups just before and just after a click. A stall moves it,

@@ -106,8 +106,7 @@ struct World {
     for index in samples.indices { samples[index] = 0.5 }
     var world = World(Sound(UnsafeBufferPointer(samples)))
     var sync = HostSync()
-    var cycles = 0, frames = 0, waits = 0, bars = 0, messages = 0
-    var last = Report()
+    var cycles = 0, clicked = 0, frames = 0, waits = 0, bars = 0, messages = 0
     while frames < 3_600 * 48_000 {
       let size = UInt32(16 << world.draw(10))
       let cycle = world.cycle(size)
@@ -125,13 +124,13 @@ struct World {
         )?.bar != 1 ? 1 : 0
       if cycles == 1_000 { plant() }
       rtsanExit()
-      last = outputs.report
+      if (0..<Int(size)).contains(where: { buffers[$0] != 0 }) { clicked += 1 }
       messages += outputs.events.count
       cycles += 1
       frames += Int(size)
     }
     print(
-      "\(cycles) cycles, \(last.clicks) clicks, \(messages) MIDI messages played,",
+      "\(cycles) cycles, \(clicked) with a click, \(messages) MIDI messages played,",
       "\(waits) cycles of a held start, \(bars) of a song past its first bar")
   }
 }

@@ -91,19 +91,22 @@ struct ClockIn: BitwiseCopyable {
   /// The session keeps whole microseconds per beat.
   private func isTold(_ tempo: Double) -> Bool { abs(60e6 / tempo - 60e6 / told) < 1 }
 
-  /// What it shows at this time, while there is a clock to rely on.
+  /// What it shows in this cycle, while there is a clock to rely on.
   @inline(__always)
-  func reading(at time: Double) -> LeaderReading {
-    guard case .locked = loop.state, tempo > 0 else { return .nothing }
-    let beat = loop.isRunning ? max(0, loop.beat(at: time)) : 0
-    return .shown(tempo: tempo, beat: beat, ticksPerBeat: 1_000_000)
+  private func reading(_ now: borrowing Now) -> LeaderReading {
+    var reading = LeaderReading(shown: .nothing, heard: now.heard.start, isRolling: isRunning)
+    guard case .locked = loop.state, tempo > 0 else { return reading }
+    let beat = loop.isRunning ? max(0, loop.beat(at: reading.heard)) : 0
+    reading.shown = .beat(beat, tempo: tempo, ticksPerBeat: 1_000_000)
+    return reading
   }
 
   /// What the session should change to.
-  mutating func propose(_ now: HostFollower.Observation) -> Proposal? {
+  mutating func propose(_ now: borrowing Now) -> Proposal? {
+    let reading = reading(now)
     // What was being corrected is over.
-    guard !echo.isEcho else { return follower.pause(now) }
-    guard let proposal = follower.follow(now) else { return nil }
+    guard !echo.isEcho else { return follower.pause(now, reading) }
+    guard let proposal = follower.follow(now, reading) else { return nil }
     if case .tempo(let tempo) = proposal.change {
       if abs(tempo - 60e6 / now.grid.beatMicros) < HostFollower.smallestStep { return nil }
       told = tempo
@@ -141,7 +144,7 @@ extension ClockIn {
 
   /// Carries the sequencer's tempo and beat into the session, if it is to lead.
   mutating func follow(
-    _ now: borrowing Now, _ received: borrowing MIDIEvents, sent: borrowing MIDIEvents, isSound: Bool
+    _ now: borrowing Now, _ received: borrowing MIDIEvents, sent: borrowing MIDIEvents
   ) -> Proposal? {
     guard case .midi = now.settings.lead, !now.isFreewheeling else {
       if isInUse { self = ClockIn() }
@@ -152,23 +155,14 @@ extension ClockIn {
       now.heard(through: now.latencies[.clock], now.settings.offset(of: .clock)).start - now.line.start
     send(sent, now.line, ahead: ahead, frames: now.frames)
     hear(received, now.sent, passing: now.line, frames: now.frames, sessionTempo: now.session.tempo)
-    let heard = now.heard.start
-    return propose(
-      HostFollower.Observation(
-        now, reading(at: heard), at: heard, isRolling: isRunning, isSound: isSound))
+    return propose(now)
   }
 
   @inline(__always)
   func report(_ now: borrowing Now, into report: inout Report) {
-    report.proposals &+= follower.proposals
-    if case .midi = now.settings.lead {
-      report.hostPhaseError = follower.phaseError
-      report.hostTempo = follower.hostTempo
-      report.correctsPhase = follower.isCorrecting
-    }
+    if case .midi = now.settings.lead { report.hostPhaseError = follower.phaseError }
     report.clockInState = loop.state
     report.clockInTempo = loop.beatsPerMinute
-    report.lostClocks = loop.missed
     report.isClockInEcho = isEcho
   }
 }

@@ -42,30 +42,10 @@ public struct HostFollower: BitwiseCopyable {
   /// Who shows nothing for longer is gone.
   static let moment: Double = 2e6
 
-  /// One cycle, as the follower needs it.
-  struct Observation {
-    /// What the master shows for frame 0 of this cycle, and when that is heard through the physical outputs.
-    var reading: LeaderReading
-    var isRolling: Bool
-    var heard: Double
-    var grid: Grid
-    var quantum: Double
-    /// Nobody else is in the session, or the user says that the host is the clock.
-    var mayForce: Bool
-    var isConnected: Bool
-    /// Neither this cycle's time nor the one before's was lost.
-    var isSound = true
-  }
-
-  /// Readings that made no sense.
-  public private(set) var refused: UInt64 = 0
-  public private(set) var proposals: UInt64 = 0
   /// Host less session, smoothed, in microseconds: positive when the host is ahead.
   public private(set) var phaseError = 0.0
-  /// The host's tempo, brought into Link's range by doubling or halving; 0 while there is none.
-  public var hostTempo: Double { @_noLocks @_noAllocation get { line.tempo } }
   /// A correction is under way: the session's tempo is not the host's.
-  public var isCorrecting: Bool { @_noLocks @_noAllocation get { correctedBy != nil } }
+  var isCorrecting: Bool { correctedBy != nil }
 
   private var line: HostLine
   private var owesTempo = false
@@ -82,84 +62,79 @@ public struct HostFollower: BitwiseCopyable {
   init(jitter: Double = HostLine.jitter) { line = HostLine(jitter: jitter) }
 
   /// What another client shows as timebase master goes into the session, if it is to lead. [audio]
-  mutating func follow(_ now: borrowing Now, isLeading: Bool, isSound: Bool) -> Proposal? {
-    let shownAt = now.heard.time(atFrame: -Double(now.transport.bbtAge))
-    let seen = Observation(
-      now, LeaderReading(isLeading ? now.transport.bbt : nil), at: shownAt, isRolling: now.isRolling,
-      isSound: isSound)
-    return now.isFreewheeling ? pause(seen) : follow(seen)
+  mutating func follow(_ now: borrowing Now, isLeading: Bool) -> Proposal? {
+    let reading = LeaderReading(
+      shown: .init(isLeading ? now.transport.bbt : nil),
+      heard: now.heard.time(atFrame: -Double(now.transport.bbtAge)), isRolling: now.isRolling)
+    return now.isFreewheeling ? pause(now, reading) : follow(now, reading)
   }
 
   @inline(__always)
   func report(into report: inout Report) {
-    report.refusedBBT = refused
     report.hostPhaseError = phaseError
-    report.hostTempo = hostTempo
-    report.correctsPhase = isCorrecting
-    report.proposals = proposals
   }
 
-  mutating func follow(_ now: Observation) -> Proposal? {
-    told(look(now), now)
+  mutating func follow(_ now: borrowing Now, _ reading: LeaderReading) -> Proposal? {
+    told(look(now, reading), reading)
   }
 
-  private mutating func told(_ change: Proposal.Change?, _ now: Observation) -> Proposal? {
+  private mutating func told(_ change: Proposal.Change?, _ reading: LeaderReading) -> Proposal? {
     guard let change else { return nil }
-    lastProposal = now.heard
-    proposals &+= 1
-    return Proposal(change, at: Micros(rounding: now.heard), isDictated: true)
+    lastProposal = reading.heard
+    return Proposal(change, at: Micros(rounding: reading.heard), isDictated: true)
   }
 
   /// The host is known to be elsewhere from now on: a new line begins, or the jump would be averaged in and taken for its
   /// crystal.
   mutating func hostJumped() { line.rest() }
 
-  private mutating func look(_ now: Observation) -> Proposal.Change? {
+  private mutating func look(_ now: borrowing Now, _ reading: LeaderReading) -> Proposal.Change? {
     let (shownTempo, beat, ticksPerBeat): (Double, Double, Double)
-    switch now.reading {
-    case .nothing: return leave(now)
+    switch reading.shown {
+    case .nothing: return leave(now, reading)
     case .nonsense:
       goneSince = nil
-      refused &+= 1
       return nil
-    case .shown(let tempo, let shown, let ticks): (shownTempo, beat, ticksPerBeat) = (tempo, shown, ticks)
+    case .beat(let shown, let tempo, let ticks): (shownTempo, beat, ticksPerBeat) = (tempo, shown, ticks)
     }
     goneSince = nil
     let factor = Self.factor(for: shownTempo)
     // Whoever joins a session takes its tempo (TEMPO-2): the host's counts again when the host changes it.
-    if now.isConnected && !wasConnected { owesTempo = false }
-    wasConnected = now.isConnected
+    if now.session.isConnected && !wasConnected { owesTempo = false }
+    wasConnected = now.session.isConnected
     if line.readTempo(shownTempo * factor) { owesTempo = true }
-    if now.isRolling, line.tempo > 0 {
+    if reading.isRolling, line.tempo > 0 {
       line.follow(
-        beat * factor, ticksPerBeat: ticksPerBeat * factor, at: now.heard, isSound: now.isSound)
-      let away = Self.wrapped(line.beat - now.grid.beat(at: now.heard), around: now.quantum)
+        beat * factor, ticksPerBeat: ticksPerBeat * factor, at: reading.heard, isSound: now.isSound)
+      let away = Self.wrapped(line.beat - now.grid.beat(at: reading.heard), around: now.settings.quantum)
       phaseError = away * now.grid.beatMicros
     } else {
       line.rest()
     }
-    return decide(now)
+    return decide(now, reading)
   }
 
   /// Nothing can be read: the host is gone, or for a moment (a locate while it stands), or the server freewheels. A correction
   /// that was under way is over, or the session would keep its tempo.
-  mutating func pause(_ now: Observation) -> Proposal? { told(rest(now), now) }
+  mutating func pause(_ now: borrowing Now, _ reading: LeaderReading) -> Proposal? {
+    told(rest(now, reading), reading)
+  }
 
-  private mutating func rest(_ now: Observation) -> Proposal.Change? {
-    let change = isCorrecting ? tempo(toCorrect: 0, within: 1, now) : nil
+  private mutating func rest(_ now: borrowing Now, _ reading: LeaderReading) -> Proposal.Change? {
+    let change = isCorrecting ? tempo(toCorrect: 0, within: 1, now, reading) : nil
     line.rest()
     return change
   }
 
   /// The tempo of a host that comes back is no news; after longer than a moment it is another host.
-  private mutating func leave(_ now: Observation) -> Proposal.Change? {
-    let since = goneSince ?? now.heard
+  private mutating func leave(_ now: borrowing Now, _ reading: LeaderReading) -> Proposal.Change? {
+    let since = goneSince ?? reading.heard
     goneSince = since
-    if now.heard - since > Self.moment {
+    if reading.heard - since > Self.moment {
       line.forget()
       owesTempo = false
     }
-    return rest(now)
+    return rest(now, reading)
   }
 
   /// Link stays within 20...999; a host beyond gets a multiple or a fraction (TEMPO-4).
@@ -177,63 +152,58 @@ public struct HostFollower: BitwiseCopyable {
     return remainder >= length / 2 ? remainder - length : remainder
   }
 
-  private mutating func decide(_ now: Observation) -> Proposal.Change? {
-    guard now.heard - lastProposal >= Self.shortestPause else { return nil }
+  private mutating func decide(_ now: borrowing Now, _ reading: LeaderReading) -> Proposal.Change? {
+    guard reading.heard - lastProposal >= Self.shortestPause else { return nil }
     let size = abs(phaseError)
     if owesTempo {
       owesTempo = false
       rounds = 0
       let takesAlong =
-        now.isRolling && line.averaged > Self.firstLook && size > Self.negligible
+        reading.isRolling && line.averaged > Self.firstLook && size > Self.negligible
         && size <= Self.largestInRamp
-      return tempo(toCorrect: takesAlong ? phaseError : 0, within: Self.rampTime, now)
+      return tempo(toCorrect: takesAlong ? phaseError : 0, within: Self.rampTime, now, reading)
     }
-    guard now.isRolling else { return isCorrecting ? tempo(toCorrect: 0, within: 1, now) : nil }
-    if now.mayForce, line.averaged > Self.firstLook, size > Self.largestNudge, now.heard - lastForce > 500_000
+    guard reading.isRolling else { return isCorrecting ? tempo(toCorrect: 0, within: 1, now, reading) : nil }
+    if now.mayForce, line.averaged > Self.firstLook, size > Self.largestNudge,
+      reading.heard - lastForce > 500_000
     {
-      lastForce = now.heard
+      lastForce = reading.heard
       correctedBy = nil
       // A correction that was under way is in the tempo still, or a peer's wish.
       owesTempo = abs(60e6 / now.grid.beatMicros - line.pace) >= Self.smallestStep
-      return .forceBeat(line.beat, quantum: now.quantum)
+      return .forceBeat(line.beat, quantum: now.settings.quantum)
     }
-    return nudge(now, size)
+    return nudge(now, reading, size)
   }
 
   /// Coarse ticks show the host now here, now there, though it goes on as it did.
   private var tolerance: Double { min(max(Self.tolerated, 1.25 * line.tick), Self.mostTolerated) }
 
   /// Brings a small distance to nothing with a tempo a little off, for a time.
-  private mutating func nudge(_ now: Observation, _ size: Double) -> Proposal.Change? {
+  private mutating func nudge(_ now: borrowing Now, _ reading: LeaderReading, _ size: Double) -> Proposal
+    .Change?
+  {
     let canCorrect = line.isMeasured && size <= Self.largestNudge
     let time = max(Self.correctionTime, size / Self.steepestNudge)
     if let correctedBy {
-      guard now.heard >= correctedBy else { return nil }
+      guard reading.heard >= correctedBy else { return nil }
       rounds += 1
       let leaves = canCorrect && rounds < Self.mostRounds && size > max(Self.rest, line.tick / 4)
-      if !leaves, size > tolerance { nextNudge = now.heard + Self.pauseAfterVain }
-      return tempo(toCorrect: leaves ? phaseError : 0, within: time, now)
+      if !leaves, size > tolerance { nextNudge = reading.heard + Self.pauseAfterVain }
+      return tempo(toCorrect: leaves ? phaseError : 0, within: time, now, reading)
     }
     let isPeersChoice = abs(60e6 / now.grid.beatMicros - line.tempo) > Self.peersChoice * line.tempo
-    guard canCorrect, !isPeersChoice, size > tolerance, now.heard >= nextNudge else { return nil }
+    guard canCorrect, !isPeersChoice, size > tolerance, reading.heard >= nextNudge else { return nil }
     rounds = 0
-    return tempo(toCorrect: phaseError, within: time, now)
+    return tempo(toCorrect: phaseError, within: time, now, reading)
   }
 
   /// The host's own, or so far off it that the distance is made up for in that time.
-  private mutating func tempo(toCorrect distance: Double, within time: Double, _ now: Observation)
-    -> Proposal.Change?
-  {
-    correctedBy = distance == 0 ? nil : now.heard + time
+  private mutating func tempo(
+    toCorrect distance: Double, within time: Double, _ now: borrowing Now, _ reading: LeaderReading
+  ) -> Proposal.Change? {
+    correctedBy = distance == 0 ? nil : reading.heard + time
     let wanted = line.pace + line.tempo * distance / time
     return abs(wanted - 60e6 / now.grid.beatMicros) < Self.smallestStep ? nil : .tempo(wanted)
-  }
-}
-
-extension HostFollower.Observation {
-  init(_ now: borrowing Now, _ reading: LeaderReading, at heard: Double, isRolling: Bool, isSound: Bool) {
-    self.init(
-      reading: reading, isRolling: isRolling, heard: heard, grid: now.grid, quantum: now.settings.quantum,
-      mayForce: now.mayForce, isConnected: now.session.isConnected, isSound: isSound)
   }
 }

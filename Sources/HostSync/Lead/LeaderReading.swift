@@ -1,13 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 /// What whoever leads shows for a moment: a timebase master's bar and beat, or what a sequencer's clock amounts to.
-enum LeaderReading: BitwiseCopyable {
-  case nothing
-  /// Strangers write zero bars and NaN (facts: jack 6).
-  case nonsense
-  /// Beats per minute, the song's beat, and the finest parts of a beat that it can show.
-  case shown(tempo: Double, beat: Double, ticksPerBeat: Double)
+struct LeaderReading: BitwiseCopyable {
+  enum Shown: BitwiseCopyable {
+    case nothing
+    /// Strangers write zero bars and NaN (facts: jack 6).
+    case nonsense
+    /// Beats per minute, the song's beat, and the finest parts of a beat that it can show.
+    case beat(Double, tempo: Double, ticksPerBeat: Double)
+  }
 
+  var shown: Shown
+  /// When that is heard through the physical outputs.
+  var heard: Double
+  var isRolling: Bool
+}
+
+extension LeaderReading.Shown {
   init(_ bbt: BBT?) {
     guard let bbt else {
       self = .nothing
@@ -17,6 +26,6 @@ enum LeaderReading: BitwiseCopyable {
       self = .nonsense
       return
     }
-    self = .shown(tempo: bbt.beatsPerMinute, beat: beats, ticksPerBeat: bbt.ticksPerBeat)
+    self = .beat(beats, tempo: bbt.beatsPerMinute, ticksPerBeat: bbt.ticksPerBeat)
   }
 }

@@ -12,9 +12,7 @@ struct Click: BitwiseCopyable {
   private var lastTime = -Double.infinity
   /// The boundaries were counted anew, and none has sounded since.
   private var isAfterJump = false
-  private(set) var count: UInt64 = 0
 
-  var skipped: UInt64 { ticker.skipped }
   var stolen: UInt64 { voices.stolen }
 
   mutating func oldestBank(_ present: UInt32) -> UInt32 { voices.oldestBank(present) }
@@ -27,7 +25,7 @@ struct Click: BitwiseCopyable {
     let wanted = settings.click.gain > 0 ? min(8, settings.click.gain) : 0
     let wasSilent = voices.isSilent
     if wasSilent { gain = wanted }
-    let before = count
+    var hasBegun = false
     let isOn = isWanted(settings.click, song: song)
     if wasOn && !isOn { voices.fadeAll(frames: 10 * millisecond) }
     wasOn = isOn
@@ -47,10 +45,10 @@ struct Click: BitwiseCopyable {
       if case .silent = accent { continue }
       voices.begin(
         bank.sound(for: accent), bank: bank.number, into: buffer, at: tick.frame, fade: 3 * millisecond)
-      count &+= 1
+      hasBegun = true
       lastTime = time
     }
-    if !wasSilent || count != before { scale(buffer, to: wanted, millisecond: millisecond) }
+    if !wasSilent || hasBegun { scale(buffer, to: wanted, millisecond: millisecond) }
   }
 
   /// Whether anything may sound in this cycle; when that ends, voices are faded.

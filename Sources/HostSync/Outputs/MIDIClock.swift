@@ -41,7 +41,6 @@ struct MIDIClock: BitwiseCopyable {
   private var standingFrame: UInt32?
   private var pendingPosition: Double?
   private var framesSincePosition: Int64 = .max / 2
-  private(set) var wrapped: UInt64 = 0
 
   /// One buffer. `isSilenced`: freewheeling, when a receiver could not follow.
   mutating func run(
@@ -140,7 +139,6 @@ struct MIDIClock: BitwiseCopyable {
   private mutating func sendPosition(_ sixteenth: Int64, into events: inout MIDIEvents) {
     // 14 bits: 1024 bars of 4/4. Beyond, the place within them is right.
     let position = max(0, sixteenth)
-    if position > 0x3fff { wrapped &+= 1 }
     events.insert(MIDIEvent(frame: 0, position: UInt16(truncatingIfNeeded: position & 0x3fff)))
     framesSincePosition = 0
   }

@@ -25,7 +25,6 @@ struct Ticker: BitwiseCopyable {
   /// Where the last buffer ended, in beats.
   private var end = 0.0
   private var taken = 0
-  private(set) var skipped: UInt64 = 0
 
   /// Prepares for a buffer; true if the boundaries had to be counted anew.
   mutating func open(_ window: Window, perBeat wanted: Int64) -> Bool {
@@ -68,16 +67,11 @@ struct Ticker: BitwiseCopyable {
     let last = max(next, Self.number(atOrAfter: window.firstBeat, perBeat: perBeat) &- 1)
     let beat = Self.floorDivide(last, perBeat) &* perBeat
     let chosen = beat >= next ? beat : last
-    skipped &+= UInt64(truncatingIfNeeded: last &- next)
     let delay = window.line.start - window.grid.time(of: Double(chosen) / Double(perBeat))
     next = last &+ 1
-    guard delay <= Self.patience + window.correction else {
-      skipped &+= 1
-      return nil
-    }
+    guard delay <= Self.patience + window.correction else { return nil }
     if isCrowded(by: next, in: window) {
       // Two at once sound as one that is too loud: the one that is not a beat makes room.
-      skipped &+= 1
       guard chosen % perBeat == 0 else { return nil }
       if next % perBeat != 0 { next = next &+ 1 }
     }

@@ -48,17 +48,10 @@ struct Song: BitwiseCopyable {
   }
 
   @inline(__always)
-  func report(_ now: borrowing Now, into report: inout Report) {
-    let quantum = now.settings.quantum
-    let beat = report.sessionBeat
-    report.phase = quantum > 0 ? beat - quantum * Double(Int64(flooring: beat / quantum)) : 0
+  func report(into report: inout Report) {
     report.isRolling = isRolling
     report.isWaiting = isWaiting
-    report.songBeat = isRolling || isWaiting ? songBeat(of: beat) : standing
-    let whole = Int64(flooring: report.songBeat)
-    let perBar = now.settings.meter.beats
-    report.bar = Ticker.floorDivide(whole, perBar) &+ 1
-    report.beat = Int32(truncatingIfNeeded: Ticker.floorRemainder(whole, perBar)) &+ 1
+    report.songBeat = isRolling || isWaiting ? songBeat(of: report.sessionBeat) : standing
   }
 
   /// Follows the transport through one cycle. `here` is the song's beat that its frame means by itself.

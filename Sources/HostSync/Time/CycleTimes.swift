@@ -73,10 +73,7 @@ public struct CycleTimes: BitwiseCopyable {
   func report(on map: ClockMap, into report: inout Report) {
     report.driftPPM = driftPPM(on: map)
     report.lostCycles = lostCycles
-    report.insanePairs = insanePairs
     report.bridgedCycles = bridgedCycles
-    report.stalls = stalls
-    report.filterError = filterError
   }
 
   /// How much faster than its nominal rate the sound card runs, on Link's clock.

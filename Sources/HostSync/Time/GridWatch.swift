@@ -13,7 +13,6 @@ struct GridWatch: BitwiseCopyable {
   private(set) var movedBeats = 0.0
   /// How far the grid moved since the last cycle, in microseconds, if it was not a jump.
   private(set) var correction = 0.0
-  private(set) var jumps: UInt64 = 0
   private var grid = Grid(origin: 0, beatMicros: 500_000)
   private var lastBeat = 0.0
   private var isStarted = false
@@ -32,7 +31,6 @@ struct GridWatch: BitwiseCopyable {
       if isCut || abs(missed) >= 0.5 || (isSameTempo && abs(moved) * next.beatMicros > Self.largestCorrection)
       {
         isJump = true
-        jumps &+= 1
         movedBeats = missed
       } else {
         correction = abs(moved) * max(next.beatMicros, grid.beatMicros)

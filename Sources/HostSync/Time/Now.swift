@@ -16,6 +16,8 @@ struct Now: BitwiseCopyable {
   let settings: Settings
   let relocation: Relocation
   let session: SessionState
+  /// Neither this cycle's time nor the one before's was lost.
+  let isSound: Bool
   /// The session's own beats.
   private(set) var grid: Grid
   /// Microseconds per frame over many cycles: for latencies, which may be many buffers long.
@@ -29,8 +31,9 @@ struct Now: BitwiseCopyable {
 
   init(
     _ cycle: borrowing Cycle, _ freeze: inout Freeze, line: FrameLine, frameMicros: Double,
-    isBack: Bool = false
+    isSound: Bool = true, isBack: Bool = false
   ) {
+    self.isSound = isSound
     frames = cycle.frames
     sampleRate = cycle.sampleRate
     number = cycle.times.frame
@@ -64,6 +67,9 @@ struct Now: BitwiseCopyable {
 
   /// Microseconds of this cycle.
   var cycleMicros: Double { Double(frames) * frameMicros }
+
+  /// When the next cycle is heard.
+  var rollsAt: Double { heard.start + cycleMicros }
 
   var isRolling: Bool { if case .rolling = transport.state { true } else { false } }
 

@@ -47,40 +47,12 @@ struct Launch: BitwiseCopyable {
     case puttingBack(Start, from: UInt32, cycles: Int)
   }
 
-  /// What the transport does in a cycle.
-  struct Sight: BitwiseCopyable {
-    var state: Transport.State
-    var frame: UInt32
-    /// The session's beats against Link's time.
-    var grid: Grid
-    /// When frame 0 of the cycle is heard through the physical outputs.
-    var heard: Double
-    var cycleMicros: Double
-    var frameMicros: Double
-    /// Neither this cycle's time nor the one before's was lost.
-    var isSound = true
-
-    /// When the next cycle is heard.
-    var rollsAt: Double { heard + cycleMicros }
-  }
-
-  /// What is true when JACK asks.
+  /// What JACK asks about.
   struct Question: BitwiseCopyable {
-    var sight: Sight
     /// The song's beat from which the transport will start.
     var songBeat: Beats
-    /// A start that a peer asked for does not happen before this moment.
-    var notBefore: Double?
     /// The song that a sequencer has begun already.
     var leader: Leader
-    var settings: LaunchSettings
-    var quantum: Beats
-
-    var wantedStep: Beats { settings.moment.step(quantum: quantum) }
-    var isExact: Bool { if case .exact = settings.alignment { true } else { false } }
-    var longestWait: Double {
-      Double(min(settings.longestWait.count, LaunchSettings.longestWaitAllowed.count))
-    }
   }
 
   private(set) var stage = Stage.idle
@@ -97,7 +69,6 @@ struct Launch: BitwiseCopyable {
   private(set) var moved: UInt64 = 0
   /// The start position's distance from the wanted moment, in microseconds; late is positive.
   private(set) var error = 0.0
-  private(set) var count: UInt64 = 0
 
   /// The start that is held, or was let go and does not roll yet.
   var start: Start? {
@@ -123,19 +94,19 @@ struct Launch: BitwiseCopyable {
   }
 
   /// The sync callback's answer: true lets the transport roll in the next cycle. [audio]
-  mutating func mayRoll(_ question: Question) -> Bool {
-    guard case .starting = question.sight.state else { return true }
+  mutating func mayRoll(_ now: borrowing Now, _ question: Question) -> Bool {
+    guard case .starting = now.transport.state else { return true }
     let cuts = start?.cuts ?? 0
-    let (next, mayRoll) = asked(question)
+    let (next, mayRoll) = asked(now, question)
     take(next)
     if let start, start.cuts > cuts { shortened &+= 1 }
     return mayRoll
   }
 
   /// What the transport did, once a cycle. [audio]
-  mutating func observe(_ sight: Sight) {
-    learn(sight)
-    take(seen(sight))
+  mutating func observe(_ now: borrowing Now) {
+    learn(now)
+    take(seen(now))
   }
 
   /// The server freewheels and waits for nobody: what was under way is over, and nobody's slowness counts.
@@ -151,7 +122,7 @@ struct Launch: BitwiseCopyable {
   }
 
   /// What we held of a relocation ourselves was not the others' doing.
-  mutating func heldRelocation(_ sight: Sight) { relocatingSince = sight.heard }
+  mutating func heldRelocation(_ now: borrowing Now) { relocatingSince = now.heard.start }
 
   private mutating func take(_ next: Stage) {
     stage = next
@@ -167,7 +138,6 @@ struct Launch: BitwiseCopyable {
   @inline(__always)
   func report(into report: inout Report) {
     report.isHolding = isHolding
-    report.launches = count
     report.launchError = error
     report.movedLaunches = moved
     report.othersTake = others.micros
@@ -176,47 +146,47 @@ struct Launch: BitwiseCopyable {
 
   // MARK: the steps
 
-  private func asked(_ question: Question) -> (next: Stage, mayRoll: Bool) {
-    let frame = question.sight.frame, rollsAt = question.sight.rollsAt
+  private func asked(_ now: borrowing Now, _ question: Question) -> (next: Stage, mayRoll: Bool) {
+    let frame = now.transport.frame, rollsAt = now.rollsAt
     var back: Start.Move?
     if let lastMove, lastMove.frame == frame, rollsAt - lastMove.moment < Start.memory { back = lastMove }
     var start: Start
     if let current = self.start {
       // Asked again: somebody located meanwhile, or we did, and JACK asks everybody.
       start = current
-      start.see(question)
+      start.see(now)
       let isMoved = start.isAway(frame) || start.isOnItsWay(from: frame) || back != nil
       let isElsewhere = frame != start.place.frame || question.songBeat != start.songBeat
-      if start.wantedStep != question.wantedStep || !isMoved && isElsewhere || start.hasLostLeader(question) {
-        start.aim(question, others.micros)
+      if start.wantedStep != now.launchStep || !isMoved && isElsewhere || start.hasLostLeader(question) {
+        start.aim(now, question, others.micros)
       }
     } else {
       guard wasStopped || back != nil else { return (stage, true) }
-      start = Start(question, askedAt: back?.askedAt ?? rollsAt)
-      start.choose(question, others.micros, lead: others.micros)
+      start = Start(now, question, askedAt: back?.askedAt ?? rollsAt)
+      start.choose(now, question, others.micros, lead: others.micros)
     }
-    if start.update(question, others.micros) { return (.released(start), true) }
-    if start.isExact { start.prepare(question.sight, others.micros) }
+    if start.update(now, question, others.micros) { return (.released(start), true) }
+    if start.isExact { start.prepare(now, others.micros) }
     return (.held(start), false)
   }
 
-  private func seen(_ sight: Sight) -> Stage {
-    switch (sight.state, stage) {
+  private func seen(_ now: borrowing Now) -> Stage {
+    switch (now.transport.state, stage) {
     case (.stopped, .held(var start)), (.stopped, .released(var start)), (.stopped, .overtaken(var start)):
-      guard start.isAway(sight.frame) else { return .idle }
+      guard start.isAway(now.transport.frame) else { return .idle }
       start.wish = nil
-      return .puttingBack(start, from: sight.frame, cycles: 12)
+      return .puttingBack(start, from: now.transport.frame, cycles: 12)
     case (.stopped, .puttingBack(var start, let from, let cycles)):
-      guard sight.frame == from else { return .idle }
+      guard now.transport.frame == from else { return .idle }
       if cycles == 1 {
-        start.wish = TransportWish(start.place, from: from, if: .stopped, at: sight.heard)
+        start.wish = TransportWish(start.place, from: from, if: .stopped, at: now.heard.start)
       }
       return .puttingBack(start, from: from, cycles: max(0, cycles - 1))
-    case (.starting, .released(var start)) where start.isLate(sight):
-      start.moveOn(sight, others.micros)
+    case (.starting, .released(var start)) where start.isLate(now):
+      start.moveOn(now, others.micros)
       return .held(start)
-    case (.rolling, .held(let start)) where start.isTakenBack(sight),
-      (.rolling, .overtaken(let start)) where start.isTakenBack(sight):
+    case (.rolling, .held(let start)) where start.isTakenBack(now),
+      (.rolling, .overtaken(let start)) where start.isTakenBack(now):
       return .overtaken(start)
     case (.rolling, _): return .idle
     case (.starting, _), (.stopped, .idle): return stage
@@ -224,52 +194,43 @@ struct Launch: BitwiseCopyable {
   }
 
   /// How late the others were, so that the next launch allows for them.
-  private mutating func learn(_ sight: Sight) {
-    if case .stopped = sight.state { wasStopped = true } else { wasStopped = false }
+  private mutating func learn(_ now: borrowing Now) {
+    if case .stopped = now.transport.state { wasStopped = true } else { wasStopped = false }
     var isAwaited = relocatingSince != nil
     if case .released = stage { isAwaited = true }
-    others.see(isAwaited: isAwaited, isSound: sight.isSound)
-    switch (sight.state, stage) {
+    others.see(isAwaited: isAwaited, isSound: now.isSound)
+    switch (now.transport.state, stage) {
     case (.stopped, _): relocatingSince = nil
     case (.starting, .released(let start)):
-      guard start.isLate(sight) else { return }
-      others.needMore(than: start.waited(until: sight.heard), cycle: sight.cycleMicros)
+      guard start.isLate(now) else { return }
+      others.needMore(than: start.waited(until: now.heard.start), cycle: now.cycleMicros)
       moved &+= 1
     case (.starting, .idle), (.starting, .puttingBack):
-      if relocatingSince == nil { relocatingSince = sight.heard }
+      if relocatingSince == nil { relocatingSince = now.heard.start }
     case (.starting, .held), (.starting, .overtaken): break
     case (.rolling, .held(let start)), (.rolling, .overtaken(let start)):
       // Somebody let it roll without us; the boundary that it is near to is the one to be judged by.
-      if !start.isTakenBack(sight) { learn(sight, start.nearest(sight)) }
-    case (.rolling, .released(let start)): learn(sight, start)
-    case (.rolling, .idle), (.rolling, .puttingBack): learnRelocation(sight)
+      if !start.isTakenBack(now) { learn(now, start.nearest(now)) }
+    case (.rolling, .released(let start)): learn(now, start)
+    case (.rolling, .idle), (.rolling, .puttingBack): learnRelocation(now)
     }
   }
 
-  private mutating func learn(_ sight: Sight, _ start: Start) {
-    learnRelocation(sight)
-    count &+= 1
+  private mutating func learn(_ now: borrowing Now, _ start: Start) {
+    learnRelocation(now)
     guard start.step > .zero else { return }
-    error = start.error(sight)
-    if error > sight.cycleMicros {
-      others.needMore(than: start.waited(until: sight.heard), cycle: sight.cycleMicros)
+    error = start.error(now)
+    if error > now.cycleMicros {
+      others.needMore(than: start.waited(until: now.heard.start), cycle: now.cycleMicros)
     } else {
-      others.wereInTime(isExact: start.isExact, cycle: sight.cycleMicros)
+      others.wereInTime(isExact: start.isExact, cycle: now.cycleMicros)
     }
   }
 
   /// Nobody but the others held this one; two cycles are JACK's own.
-  private mutating func learnRelocation(_ sight: Sight) {
+  private mutating func learnRelocation(_ now: borrowing Now) {
     guard let since = relocatingSince else { return }
-    others.took(sight.heard - since - 2 * sight.cycleMicros, cycle: sight.cycleMicros)
+    others.took(now.heard.start - since - 2 * now.cycleMicros, cycle: now.cycleMicros)
     relocatingSince = nil
-  }
-}
-
-extension Launch.Sight {
-  init(_ now: borrowing Now, isSound: Bool) {
-    self.init(
-      state: now.transport.state, frame: now.transport.frame, grid: now.grid, heard: now.heard.start,
-      cycleMicros: now.cycleMicros, frameMicros: now.frameMicros, isSound: isSound)
   }
 }

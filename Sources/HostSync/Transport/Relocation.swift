@@ -32,10 +32,10 @@ public struct Relocation: Sendable, BitwiseCopyable {
   }
 
   /// Whether the transport has to wait for its cycle.
-  func holds(_ sight: Launch.Sight) -> Bool {
-    guard case .starting = sight.state, sight.frame == place.frame else { return false }
-    let left = heardAt - sight.rollsAt
-    return left > sight.cycleMicros / 2 && left < Self.longestHold
+  func holds(_ now: borrowing Now) -> Bool {
+    guard case .starting = now.transport.state, now.transport.frame == place.frame else { return false }
+    let left = heardAt - now.rollsAt
+    return left > now.cycleMicros / 2 && left < Self.longestHold
   }
 
   /// The place, near its moment.

@@ -53,11 +53,11 @@ struct Start: BitwiseCopyable {
   private var retries = 0
   private(set) var cuts = 0
 
-  init(_ question: Launch.Question, askedAt: Double) {
-    place = SongPlace(frame: question.sight.frame, beat: question.songBeat.value)
-    step = question.wantedStep
+  init(_ now: borrowing Now, _ question: Launch.Question, askedAt: Double) {
+    place = SongPlace(frame: now.transport.frame, beat: question.songBeat.value)
+    step = now.launchStep
     wantedStep = step
-    isExact = question.isExact
+    isExact = now.launchesExactly
     self.askedAt = askedAt
   }
 
@@ -71,22 +71,22 @@ struct Start: BitwiseCopyable {
   func isAway(_ frame: UInt32) -> Bool { frame != place.frame && isOurs(frame) }
 
   /// How long after the first rolling frame the place is heard.
-  func ahead(_ sight: Launch.Sight) -> Double {
-    place.micros(from: sight.frame, frameMicros: sight.frameMicros)
+  func ahead(_ now: borrowing Now) -> Double {
+    place.micros(from: now.transport.frame, frameMicros: now.frameMicros)
   }
 
-  func targetTime(_ sight: Launch.Sight) -> Double { sight.grid.time(of: target.value) }
+  func targetTime(_ now: borrowing Now) -> Double { now.grid.time(of: target.value) }
 
   /// What the transport is off, in microseconds, if it rolls in this cycle; late is positive.
-  func error(_ sight: Launch.Sight) -> Double { sight.heard + ahead(sight) - targetTime(sight) }
+  func error(_ now: borrowing Now) -> Double { now.heard.start + ahead(now) - targetTime(now) }
 
   /// From the song's first cycle nothing can be sent back.
-  func hasRoom(_ sight: Launch.Sight) -> Bool {
-    Double(place.frame) * sight.frameMicros >= sight.cycleMicros
+  func hasRoom(_ now: borrowing Now) -> Bool {
+    Double(place.frame) * now.frameMicros >= now.cycleMicros
   }
 
-  private func preparation(_ sight: Launch.Sight, _ othersTake: Double) -> Double {
-    Reposition.micros(cycle: sight.cycleMicros, othersTake: othersTake)
+  private func preparation(_ now: borrowing Now, _ othersTake: Double) -> Double {
+    Reposition.micros(cycle: now.cycleMicros, othersTake: othersTake)
   }
 
   /// Since Play, or since the last place that it was sent to: who had longer than anybody takes was ready until then.
@@ -101,95 +101,95 @@ struct Start: BitwiseCopyable {
 
 extension Start {
   /// What is asked for now, and where the transport stands.
-  mutating func see(_ question: Launch.Question) {
-    isExact = question.isExact
-    if question.sight.frame == wish?.place.frame { wasAt = question.sight.frame }
+  mutating func see(_ now: borrowing Now) {
+    isExact = now.launchesExactly
+    if now.transport.frame == wish?.place.frame { wasAt = now.transport.frame }
   }
 
-  mutating func aim(_ question: Launch.Question, _ othersTake: Double) {
-    if !isAway(question.sight.frame) {
-      place = SongPlace(frame: question.sight.frame, beat: question.songBeat.value)
+  mutating func aim(_ now: borrowing Now, _ question: Launch.Question, _ othersTake: Double) {
+    if !isAway(now.transport.frame) {
+      place = SongPlace(frame: now.transport.frame, beat: question.songBeat.value)
       wish = nil
       wasAt = nil
       move = nil
     }
-    wantedStep = question.wantedStep
+    wantedStep = now.launchStep
     step = wantedStep
-    choose(question, othersTake, lead: 0)
+    choose(now, question, othersTake, lead: 0)
   }
 
   /// The first boundary that can still be met; without a grid, the beat that needs no wait.
-  mutating func choose(_ question: Launch.Question, _ othersTake: Double, lead: Double = 0) {
-    let sight = question.sight
+  mutating func choose(
+    _ now: borrowing Now, _ question: Launch.Question, _ othersTake: Double, lead: Double = 0
+  ) {
     guard step > .zero else {
-      target = Beats(sight.grid.beat(at: sight.rollsAt))
+      target = Beats(now.grid.beat(at: now.rollsAt))
         .closestMatchingPhase(of: songBeat, quantum: Self.beat)
       return
     }
     isChasing = false
     if case .playing(let origin, let framesPerBeat) = question.leader {
-      return chase(question, othersTake, origin, framesPerBeat)
+      return chase(now, question, othersTake, origin, framesPerBeat)
     }
-    var earliest = sight.rollsAt + ahead(sight) - sight.cycleMicros / 2 + lead
-    if isExact, hasRoom(sight) {
+    var earliest = now.rollsAt + ahead(now) - now.cycleMicros / 2 + lead
+    if isExact, hasRoom(now) {
       // A quarter of a cycle, so that rounding the target doesn't make it too soon.
-      earliest = max(earliest, sight.rollsAt + preparation(sight, othersTake) + sight.cycleMicros / 4)
+      earliest = max(earliest, now.rollsAt + preparation(now, othersTake) + now.cycleMicros / 4)
     }
-    if let notBefore = question.notBefore { earliest = max(earliest, notBefore) }
-    target = Beats(sight.grid.beat(at: earliest)).nextMatchingPhase(of: songBeat, quantum: step)
+    if let notBefore = now.notBefore { earliest = max(earliest, notBefore) }
+    target = Beats(now.grid.beat(at: earliest)).nextMatchingPhase(of: songBeat, quantum: step)
   }
 
   /// Chooses another beat where this one was missed or would be worse. True: the moment to let go has come.
-  mutating func update(_ question: Launch.Question, _ othersTake: Double) -> Bool {
-    let sight = question.sight
-    let limit = askedAt + question.longestWait
+  mutating func update(_ now: borrowing Now, _ question: Launch.Question, _ othersTake: Double) -> Bool {
+    let limit = askedAt + now.longestWait
     guard step > .zero else { return true }
-    if case .unsettled = question.leader { return sight.rollsAt > limit }
-    if isChasing, !isThere(sight) {
-      if sight.rollsAt > targetTime(sight) { choose(question, othersTake) }
-      return sight.rollsAt > limit
+    if case .unsettled = question.leader { return now.rollsAt > limit }
+    if isChasing, !isThere(now) {
+      if now.rollsAt > targetTime(now) { choose(now, question, othersTake) }
+      return now.rollsAt > limit
     }
-    let rolls = sight.rollsAt + ahead(sight)
+    let rolls = now.rollsAt + ahead(now)
     // Missed, by lost cycles or because the session jumped: there is another boundary.
-    let isMissed = rolls >= targetTime(sight) + Self.latest * sight.cycleMicros
-    if isMissed || isAnotherSessions(question, othersTake) { choose(question, othersTake) }
-    if targetTime(sight) > limit, step > Self.beat {
+    let isMissed = rolls >= targetTime(now) + Self.latest * now.cycleMicros
+    let isElsewhere = isAnotherSessions(now, othersTake)
+    if isMissed || isElsewhere { choose(now, question, othersTake) }
+    if targetTime(now) > limit, step > Self.beat {
       // The bar is too far away for a held transport; the next beat is the next best thing.
       cuts += 1
       step = Self.beat
-      choose(question, othersTake)
+      choose(now, question, othersTake)
     }
-    if sight.rollsAt > limit { return true }
-    guard sight.rollsAt + ahead(sight) >= targetTime(sight) - sight.cycleMicros / 2 else { return false }
-    guard isExact, isBetterLater(sight, othersTake, limit: limit) else { return true }
+    if now.rollsAt > limit { return true }
+    guard now.rollsAt + ahead(now) >= targetTime(now) - now.cycleMicros / 2 else { return false }
+    guard isExact, isBetterLater(now, othersTake, limit: limit) else { return true }
     retries += 1
-    choose(question, othersTake)
+    choose(now, question, othersTake)
     return false
   }
 
   /// The target is farther away than any that would be chosen now: we have joined a session whose numbers are smaller.
-  private func isAnotherSessions(_ question: Launch.Question, _ othersTake: Double) -> Bool {
-    let sight = question.sight
+  private func isAnotherSessions(_ now: borrowing Now, _ othersTake: Double) -> Bool {
     var latest =
-      sight.rollsAt + max(0, ahead(sight)) + preparation(sight, othersTake) + sight.cycleMicros
-    if let notBefore = question.notBefore { latest = max(latest, notBefore) }
-    return target.value > sight.grid.beat(at: latest) + max(step.value, 1)
+      now.rollsAt + max(0, ahead(now)) + preparation(now, othersTake) + now.cycleMicros
+    if let notBefore = now.notBefore { latest = max(latest, notBefore) }
+    return target.value > now.grid.beat(at: latest) + max(step.value, 1)
   }
 
   /// The start is due and would not be exact: the place did not come in time, or the driver stalled after it. Once or
   /// twice the next boundary is the better start, if it is not too far away.
-  private func isBetterLater(_ sight: Launch.Sight, _ othersTake: Double, limit: Double) -> Bool {
-    let miss = abs(error(sight) + sight.cycleMicros)
-    let next = sight.rollsAt + step.value * sight.grid.beatMicros + 2 * preparation(sight, othersTake)
-    return hasRoom(sight) && retries < Self.mostRetries && miss > Self.stillExact * sight.frameMicros
-      && next < limit
+  private func isBetterLater(_ now: borrowing Now, _ othersTake: Double, limit: Double) -> Bool {
+    let miss = abs(error(now) + now.cycleMicros)
+    let next = now.rollsAt + step.value * now.grid.beatMicros + 2 * preparation(now, othersTake)
+    guard hasRoom(now), miss > Self.stillExact * now.frameMicros else { return false }
+    return retries < Self.mostRetries && next < limit
   }
 
   /// The boundary that it is nearest to.
-  func nearest(_ sight: Launch.Sight) -> Start {
+  func nearest(_ now: borrowing Now) -> Start {
     var start = self
     guard step > .zero else { return start }
-    start.target = Beats(sight.grid.beat(at: sight.heard + ahead(sight)))
+    start.target = Beats(now.grid.beat(at: now.heard.start + ahead(now)))
       .closestMatchingPhase(of: songBeat, quantum: step)
     return start
   }
@@ -199,62 +199,62 @@ extension Start {
 
 extension Start {
   private mutating func send(
-    to frame: UInt32, _ sight: Launch.Sight, reach: UInt32 = 0, at moment: Double
+    to frame: UInt32, _ now: borrowing Now, reach: UInt32 = 0, at moment: Double
   ) {
-    let place = place.moved(to: frame, frameMicros: sight.frameMicros, beatMicros: sight.grid.beatMicros)
-    wish = TransportWish(place, from: sight.frame, reach: reach, if: .starting, at: moment)
+    let place = place.moved(to: frame, frameMicros: now.frameMicros, beatMicros: now.grid.beatMicros)
+    wish = TransportWish(place, from: now.transport.frame, reach: reach, if: .starting, at: moment)
   }
 
   /// The frame to roll from in the last cycle that begins before the target, if cycles begin as the one at `moment`. nil:
   /// there is no room before the song's start.
-  private func preRoll(_ sight: Launch.Sight, from moment: Double) -> UInt32? {
-    let micros = targetTime(sight) - moment
-    let whole = Double(Int64(flooring: micros / sight.cycleMicros))
-    let frames = Int64(rounding: (micros - whole * sight.cycleMicros) / sight.frameMicros)
+  private func preRoll(_ now: borrowing Now, from moment: Double) -> UInt32? {
+    let micros = targetTime(now) - moment
+    let whole = Double(Int64(flooring: micros / now.cycleMicros))
+    let frames = Int64(rounding: (micros - whole * now.cycleMicros) / now.frameMicros)
     guard frames <= Int64(place.frame), frames >= 0 else { return nil }
     return place.frame &- UInt32(truncatingIfNeeded: frames)
   }
 
   /// Asks for the transport to be where the next cycle that begins before the beat needs it. [audio]
-  mutating func prepare(_ sight: Launch.Sight, _ othersTake: Double) {
-    guard step > .zero, sight.frameMicros > 0 else { return }
-    let left = targetTime(sight) - sight.rollsAt
-    let lead = preparation(sight, othersTake)
-    guard left >= lead, sight.rollsAt - (wish?.moment ?? -1e18) >= Self.shortestPause else { return }
+  mutating func prepare(_ now: borrowing Now, _ othersTake: Double) {
+    guard step > .zero, now.frameMicros > 0 else { return }
+    let left = targetTime(now) - now.rollsAt
+    let lead = preparation(now, othersTake)
+    guard left >= lead, now.rollsAt - (wish?.moment ?? -1e18) >= Self.shortestPause else { return }
     // How far from a cycle's start the transport would have to roll as it stands now.
-    let present = left - ahead(sight)
-    let cycles = Double(Int64(rounding: present / sight.cycleMicros))
-    let miss = abs(present - cycles * sight.cycleMicros) / sight.frameMicros
+    let present = left - ahead(now)
+    let cycles = Double(Int64(rounding: present / now.cycleMicros))
+    let miss = abs(present - cycles * now.cycleMicros) / now.frameMicros
     let isFinal = left - lead < Self.finalApproach
     guard miss > (isFinal ? Self.goodEnough : Self.plainlyWrong) else { return }
-    guard let frame = preRoll(sight, from: sight.rollsAt) else { return }
-    send(to: frame, sight, at: sight.rollsAt)
+    guard let frame = preRoll(now, from: now.rollsAt) else { return }
+    send(to: frame, now, at: now.rollsAt)
   }
 
   /// It was let go and does not roll: another client holds it, and out of phase is no place to start.
-  func isLate(_ sight: Launch.Sight) -> Bool {
+  func isLate(_ now: borrowing Now) -> Bool {
+    guard step > .zero, moves < Self.mostMoves else { return false }
     // A yes is a start one cycle later, so the first that can still roll is the next.
-    step > .zero && moves < Self.mostMoves
-      && error(sight) + sight.cycleMicros >= Self.latest * sight.cycleMicros
+    return error(now) + now.cycleMicros >= Self.latest * now.cycleMicros
   }
 
   /// To the next boundary that leaves the others their time; JACK asks everybody after a relocation. They may be ready
   /// before the control thread has asked for it: then it is taken back from its first few cycles.
-  mutating func moveOn(_ sight: Launch.Sight, _ othersTake: Double) {
-    target = Beats(sight.grid.beat(at: sight.heard + preparation(sight, othersTake)))
+  mutating func moveOn(_ now: borrowing Now, _ othersTake: Double) {
+    target = Beats(now.grid.beat(at: now.heard.start + preparation(now, othersTake)))
       .nextMatchingPhase(of: songBeat, quantum: step)
-    let frame = (isExact ? preRoll(sight, from: sight.heard) : nil) ?? place.frame
-    let reach = (Reposition.controlMicros + 2 * sight.cycleMicros) / sight.frameMicros
-    send(to: frame, sight, reach: UInt32(clamping: Int64(reach)), at: sight.heard)
+    let frame = (isExact ? preRoll(now, from: now.heard.start) : nil) ?? place.frame
+    let reach = (Reposition.controlMicros + 2 * now.cycleMicros) / now.frameMicros
+    send(to: frame, now, reach: UInt32(clamping: Int64(reach)), at: now.heard.start)
     moves += 1
-    move = Move(frame: frame, moment: sight.heard, askedAt: askedAt)
+    move = Move(frame: frame, moment: now.heard.start, askedAt: askedAt)
   }
 
   /// It rolls, too late, and is about to be moved on.
-  func isTakenBack(_ sight: Launch.Sight) -> Bool {
+  func isTakenBack(_ now: borrowing Now) -> Bool {
     guard let wish, wish.reach > 0 else { return false }
-    let late = Double(sight.frame &- wish.from) - Double(wish.reach)
-    return late * sight.frameMicros <= (Reposition.cycles + 1) * sight.cycleMicros
+    let late = Double(now.transport.frame &- wish.from) - Double(wish.reach)
+    return late * now.frameMicros <= (Reposition.cycles + 1) * now.cycleMicros
   }
 }
 
@@ -262,28 +262,28 @@ extension Start {
 
 extension Start {
   private mutating func chase(
-    _ question: Launch.Question, _ othersTake: Double, _ origin: Beats, _ framesPerBeat: Double
+    _ now: borrowing Now, _ question: Launch.Question, _ othersTake: Double, _ origin: Beats,
+    _ framesPerBeat: Double
   ) {
-    let sight = question.sight
     isChasing = true
     // Where the transport stands may be a place that the leader has not reached yet.
-    let left = sight.grid.time(of: (origin + question.songBeat).value) - sight.rollsAt
-    if left > -sight.cycleMicros / 2, left < 2 * sight.grid.beatMicros {
+    let left = now.grid.time(of: (origin + question.songBeat).value) - now.rollsAt
+    if left > -now.cycleMicros / 2, left < 2 * now.grid.beatMicros {
       target = origin + question.songBeat
-      place = SongPlace(frame: sight.frame, beat: question.songBeat.value)
+      place = SongPlace(frame: now.transport.frame, beat: question.songBeat.value)
       return
     }
-    target = Beats(sight.grid.beat(at: sight.rollsAt + preparation(sight, othersTake)))
+    target = Beats(now.grid.beat(at: now.rollsAt + preparation(now, othersTake)))
       .nextMatchingPhase(of: .zero, quantum: Self.beat)
     let beat = (target - origin).value
     place = SongPlace(frame: UInt32(clamping: Int64(rounding: beat * framesPerBeat)), beat: beat)
-    let frame = (isExact ? preRoll(sight, from: sight.rollsAt) : nil) ?? place.frame
-    send(to: frame, sight, at: sight.rollsAt)
+    let frame = (isExact ? preRoll(now, from: now.rollsAt) : nil) ?? place.frame
+    send(to: frame, now, at: now.rollsAt)
   }
 
   /// The transport stands where this start rolls from: at its place, or less than a cycle before it.
-  private func isThere(_ sight: Launch.Sight) -> Bool {
-    ahead(sight) >= 0 && ahead(sight) <= sight.cycleMicros
+  private func isThere(_ now: borrowing Now) -> Bool {
+    (0...now.cycleMicros).contains(ahead(now))
   }
 
   /// It was sent to the leader's place from here, and is not there yet.

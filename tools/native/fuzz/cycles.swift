@@ -119,9 +119,8 @@ final class Stage {
     }
     let report = outputs.report
     for value in [
-      report.sessionBeat, report.phase, report.songBeat, report.tempo, report.hostPhaseError,
-      report.hostTempo,
-      report.hostLag, report.launchError, report.clockInTempo,
+      report.sessionBeat, report.songBeat, report.tempo, report.hostPhaseError, report.hostLag,
+      report.launchError, report.clockInTempo,
     ] { precondition(value.isFinite, "what is told is no number") }
   }
 

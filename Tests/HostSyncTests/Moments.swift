@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Choices
+
+@testable import HostSync
+
+extension Now {
+  /// A cycle whose first frame is heard then.
+  init(
+    _ session: SessionState, heard: Double, transport: Transport = Transport(state: .stopped, frame: 0),
+    frames: UInt32 = 256, frameMicros: Double = 1e6 / 48_000, settings: Settings = Settings(),
+    isSound: Bool = true
+  ) {
+    let cycle = Cycle(
+      frames: frames, sampleRate: 48_000,
+      times: RawTimes(frame: 0, wakeMicros: 0, isPairValid: false, currentMicros: 0, nextMicros: 0),
+      transport: transport, latencies: PerPort(repeating: 0), clock: .identity, session: session,
+      settings: settings, sounds: SoundBank())
+    var freeze = Freeze()
+    self.init(
+      cycle, &freeze, line: FrameLine(start: heard, frameMicros: frameMicros), frameMicros: frameMicros,
+      isSound: isSound)
+  }
+}
+
+extension SessionState {
+  /// Beat 0 is then; it plays since `playing`, if that is a time.
+  init(beatZero: Double = 0, tempo: Double = 120, playing: Double? = nil, isConnected: Bool = false) {
+    self.init(
+      timeline: Timeline(
+        tempo: Tempo(tempo), beatOrigin: .zero, timeOrigin: Micros(Int64(beatZero.rounded()))),
+      startStop: ClientStartStop(
+        isPlaying: playing != nil, time: Micros(Int64((playing ?? 0).rounded())), timestamp: .zero),
+      isConnected: isConnected)
+  }
+}
