@@ -7,7 +7,7 @@ import OSC
 /// One datagram may cost `datagram` and no more; what is left of it then is refused. All of them together cost a tenth of a
 /// core at most, HTTP included.
 enum Cost {
-  static let datagram = 700
+  static let datagram = 450
   struct Share {
     let perSecond: Double
     /// What may be saved up for a burst.
@@ -15,16 +15,18 @@ enum Cost {
   }
 
   /// For this machine, whom the user named, and whoever is being told.
-  static let ours = Share(perSecond: 50_000, atOnce: 14_000)
+  static let ours = Share(perSecond: 40_000, atOnce: 14_000)
   static let strangers = Share(perSecond: 20_000, atOnce: 6000)
 
   static let queriesPerSecond = 25_000.0
   static let queriesAtOnce = 5000.0
 
   /// To fetch it and come back.
-  static let letter = 60
+  static let letter = 40
   /// To obey a plain message, or to tell one value.
   static let message = 4
+  /// To answer it with one message.
+  static let answer = 3
   /// Bytes checked and taken apart in a microsecond.
   static let bytes = 128
   /// To say why not.
@@ -35,7 +37,9 @@ enum Cost {
   static let picture = 120
   static let learning = 60
   /// To tell one.
-  static let binding = 2
+  static let binding = 3
+  /// To take a pattern apart and begin it at each address.
+  static let pattern = 8
   /// Places of a pattern looked at in a microsecond.
   static let patternSteps = 40
 

@@ -27,6 +27,8 @@ enum Limits {
   /// Sources whose rates are remembered, and for how long after their last word.
   static let sources = 1024
   static let sourceMemory = Micros(1_000_000)
+  /// The same of a port that came back.
+  static let regularMemory = Micros(60_000_000)
   /// Datagrams that wait in a line to be looked at, and their bytes with what it takes to keep one.
   static let inbox = 2048
   static let inboxBytes = 2 << 20

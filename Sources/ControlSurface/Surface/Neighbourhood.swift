@@ -69,7 +69,8 @@ extension SurfaceMachine {
     }
     guard isTold || tellers.silences(source, at: now) else { return false }
     // What we are it may hear all the same: it may ask because it doubts us.
-    for message in messages where path(of: message.address) == Verb.ping.rawValue {
+    for message in messages
+    where path(of: message.address) == Verb.ping.rawValue && allowance.take(Cost.answer) {
       pong(message.arguments, to: peer, dialect: .own)
     }
     return true

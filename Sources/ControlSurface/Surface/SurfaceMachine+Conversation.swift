@@ -11,7 +11,9 @@ extension SurfaceMachine {
       throw .type("text, not \(strange.words)")
     }
     switch verb {
-    case .ping: pong(arguments, to: peer, dialect: dialect)
+    case .ping:
+      try allowance.spend(Cost.answer)
+      pong(arguments, to: peer, dialect: dialect)
     case .query: try query(arguments, from: peer)
     case .subscribe: try subscribe(arguments, from: peer, dialect: dialect)
     case .unsubscribe: try unsubscribe(arguments, from: peer)

@@ -88,6 +88,7 @@ extension SurfaceMachine {
 
   /// All that match, within what is left of the allowance; what they cost is spent.
   mutating func rows(matching text: String) throws(Refusal) -> [Int] {
+    try allowance.spend(Cost.pattern)
     var pattern = AddressPattern(text)
     let rows = pattern.matches(
       of: table.paths, below: "/\(settings.root)/", atMost: allowance.left * Cost.patternSteps)
@@ -109,7 +110,9 @@ extension SurfaceMachine {
     let row = table.rows[index]
     if arguments.isEmpty, row.isReadable {
       switch row.kind {
-      case .value, .reading: return tell([index], to: answerTarget(for: peer), framed: false)
+      case .value, .reading:
+        try allowance.spend(Cost.answer)
+        return tell([index], to: answerTarget(for: peer), framed: false)
       case .trigger, .order, .feed, .verb, .answer: break
       }
     }

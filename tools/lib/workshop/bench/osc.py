@@ -11,7 +11,8 @@ tools/bench osc: how soon the control surface acts and tells, and what it costs,
     fader      tempo/fader moved 200 times a second: tempos that reach the session, and where it ends
     feedback   processor time with 16 subscribers to every group, against the same program with none
     dearest    the packet that costs the surface's thread most, of those that a search finds: it changes a packet, keeps what made
-               it dearer, and begins anew when nothing does. What the kernel says that the thread ran (schedstat)
+               it dearer, and begins anew when nothing does. What the kernel says that the thread ran (schedstat). And the dearest packets of one
+               kind of message, each as long as it may be: which message costs most for what it is charged
     flood      that packet 4000 times a second: pings beside it, and the thread's share of a core
     trees      eight HTTP clients that ask for the whole tree 300 times in a row, again and again: the same
     end        SIGTERM while both go on: seconds until the program has ended

@@ -77,6 +77,16 @@ class Search:
                 self.sock.recv(65536)
         return statistics.median(costs)
 
+    def by_message(self, packet: list[bytes]) -> dict[str, float]:
+        """The three that cost most for what they are charged: a packet that spends all it may on one kind of message, of those
+        that are known and those in this packet. With more than are obeyed, the rest would cost nothing; so some lengths are tried."""
+        def address(message: bytes) -> str:
+            return message[:message.index(b"\0")].decode()
+
+        kinds = {address(one): one for one in [*(osc.message("/tactus/" + path) for path in PATHS), *packet]}
+        costs = {name: round(max(self.cost([one] * count, 5) for count in (20, 60, 110)), 3) for name, one in kinds.items()}
+        return dict(sorted(costs.items(), key=lambda pair: -pair[1])[:3])
+
     def dearest(self, tries: int) -> tuple[bytes, dict[str, Any]]:
         best: list[bytes] = []
         found: list[bytes] = []
@@ -94,7 +104,8 @@ class Search:
                 best, best_cost, patience = [], 0, 0
         address = found[0][:found[0].index(b"\0")].decode()
         data = osc.bundle(found)
-        return data, {"ms": round(self.cost(found, 31), 3), "messages": len(found), "bytes": len(data), "first": address, "tries": tries}
+        return data, {"ms": round(self.cost(found, 31), 3), "messages": len(found), "bytes": len(data), "first": address, "tries": tries,
+                      "of_one_kind_ms": self.by_message(found)}
 
 
 class Attack:

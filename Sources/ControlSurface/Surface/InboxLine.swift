@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import OSC
+
+/// Whoever has cost least comes first, host by host, so that a flood waits for everybody else, from however many ports it comes; the
+/// turns of one host go to its ports in the same way. When it is full, whoever asks for most makes room.
+///
+/// Bounded in number, in bytes, and in what all together may cost.
+struct InboxLine {
+  private struct Turn: Comparable {
+    let place: Double
+    let number: Int
+    let host: Address
+
+    static func < (left: Turn, right: Turn) -> Bool {
+      (left.place, left.number) < (right.place, right.number)
+    }
+  }
+
+  private(set) var dropped = 0
+  private(set) var count = 0
+  private(set) var bytes = 0
+  private var numbered = 0
+  /// One of each host of which something waits, but the one that is being looked at.
+  private var turns = Heap<Turn>()
+  private var hosts: [Address: InboxHost] = [:]
+  /// What each of those would have cost if all had cost the same: where newcomers stand.
+  private var level = 0.0
+  /// No host asks for more.
+  private var most = 0
+  private var budget: TokenBucket
+  private var memory = Regulars()
+
+  init(_ share: Cost.Share, at now: Micros) {
+    budget = TokenBucket(perSecond: share.perSecond, capacity: share.atOnce, at: now)
+  }
+
+  mutating func put(
+    _ datagram: UnsafeRawBufferPointer, from peer: Peer, isStrangers: Bool, at now: Micros
+  ) {
+    let expected = Cost.expected(datagram)
+    let isKnown = memory.know(peer, at: now)
+    let (isRegular, place) = stand(of: peer, isKnown: isKnown, expected)
+    while count >= Limits.inbox || bytes + Limits.letter + datagram.count > Limits.inboxBytes {
+      guard makeRoom(for: peer.host, expected, at: place, isRegular: isRegular) else {
+        dropped += 1
+        return
+      }
+    }
+    numbered += 1
+    let isNew = hosts[peer.host] == nil
+    let letter = Inbox.Letter(
+      datagram: [UInt8](datagram), peer: peer, isStrangers: isStrangers, isRegular: isRegular, came: now,
+      expected: expected, place: place, number: numbered)
+    hosts[peer.host, default: InboxHost(cost: level)].put(letter)
+    count += 1
+    bytes += letter.size
+    most = max(most, hosts[peer.host]?.asked ?? 0)
+    if isNew { queue(peer.host) }
+  }
+
+  private func stand(of peer: Peer, isKnown: Bool, _ expected: Int) -> (isRegular: Bool, place: Double) {
+    let host = hosts[peer.host] ?? InboxHost(cost: level)
+    let isRegular = host.isRegular(peer, isKnown: isKnown)
+    return (isRegular, host.place(of: peer, isRegular: isRegular, expected))
+  }
+
+  /// Behind those who will have cost less with what they ask for next.
+  private mutating func queue(_ address: Address) {
+    guard let host = hosts[address], let first = host.first else { return }
+    turns.insert(Turn(place: host.cost + Double(first.expected), number: first.number, host: address))
+  }
+
+  /// The last letter of the host that asks for most; false when that is the newcomer's.
+  private mutating func makeRoom(
+    for host: Address, _ expected: Int, at place: Double, isRegular: Bool
+  ) -> Bool {
+    let asked = (hosts[host]?.asked ?? 0) + expected
+    if asked < most, let greatest = hosts.max(by: { $0.value.asked < $1.value.asked }) {
+      most = greatest.value.asked
+      if asked < most { return drop(hosts[greatest.key]?.dropLast()) }
+    }
+    return drop(hosts[host]?.dropLast(for: place, isRegular: isRegular))
+  }
+
+  private mutating func drop(_ letter: Inbox.Letter?) -> Bool {
+    guard let letter else { return false }
+    count -= 1
+    bytes -= letter.size
+    dropped += 1
+    return true
+  }
+
+  mutating func next(at now: Micros) -> Inbox.Letter? {
+    while let turn = turns.first {
+      while let first = hosts[turn.host]?.first, now - first.came > Limits.patience {
+        _ = drop(hosts[turn.host]?.dropFirst())
+      }
+      guard let first = hosts[turn.host]?.first else {
+        _ = turns.remove(at: 0)
+        hosts[turn.host] = nil
+        continue
+      }
+      guard budget.has(Double(first.expected), at: now) else { return nil }
+      _ = turns.remove(at: 0)
+      count -= 1
+      bytes -= first.size
+      return hosts[turn.host]?.serve()
+    }
+    return nil
+  }
+
+  mutating func charge(_ cost: Int, for letter: Inbox.Letter, at now: Micros) {
+    let cost = Double(Cost.letter + cost)
+    budget.spend(cost, at: now)
+    memory.serve(letter.peer, at: now)
+    guard let host = hosts[letter.peer.host] else { return }
+    level = max(level + cost / Double(hosts.count), host.cost)
+    if host.isEmpty {
+      hosts[letter.peer.host] = nil
+    } else {
+      hosts[letter.peer.host]?.cost += cost
+      queue(letter.peer.host)
+    }
+  }
+
+  var deadline: Micros? {
+    turns.first.flatMap { hosts[$0.host]?.first }.map { budget.time(of: Double($0.expected)) }
+  }
+}
