@@ -14,7 +14,7 @@ struct Engine: Sendable {
   private(set) var gateways: [GatewaySockets] = []
   /// Addresses that could not be opened, and why; tried again at each scan.
   private(set) var refused: [(LocalAddress, SystemFailure)] = []
-  /// Why there is no gateway at all.
+  /// Why there is no gateway at all, or none but to this machine itself.
   private(set) var failure: SystemFailure? {
     didSet { status.isMute.store(failure != nil, ordering: .relaxed) }
   }
@@ -236,7 +236,13 @@ extension Engine {
         refused.append((local, error))
       }
     }
-    failure = gateways.isEmpty ? refused.first?.1 : nil
+    failure = reason
+  }
+
+  /// Why we are on no network: of what was refused, the first, unless a gateway leads further than this machine.
+  private var reason: SystemFailure? {
+    let isOut = gateways.contains { !$0.local.isLoopback }
+    return isOut ? nil : refused.first { !$0.0.isLoopback || gateways.isEmpty }?.1
   }
 
   private mutating func feed(_ input: LinkSession.Input, at now: Micros) {

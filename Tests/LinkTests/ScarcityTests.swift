@@ -43,6 +43,23 @@ struct ScarcityTests {
   @Test(arguments: [6, 8]) func withTooFewDescriptorsLinkSaysThatItIsNotOnTheNetwork(descriptors: Int) throws
   {
     let poor = try begin("--nofile=\(descriptors):1024", in: try PrivateNetwork())
+    try tellsOfItsLoneliness(poor)
+  }
+
+  /// Enough for the gateway to this machine's own programs, and not for the one to all others.
+  @Test(arguments: [10, 11]) func withAGatewayToItselfAloneLinkSaysThatItIsNotOnTheNetwork(descriptors: Int)
+    throws
+  {
+    let network = try PrivateNetwork()
+    let other = try PrivateNetwork()
+    try network.cable("wire0", to: other, "wire0")
+    try other.ip("link set wire0 up")
+    try network.ip("addr add 10.0.0.1/24 dev wire0")
+    try network.ip("link set wire0 up")
+    try tellsOfItsLoneliness(try begin("--nofile=\(descriptors):1024", in: network))
+  }
+
+  private func tellsOfItsLoneliness(_ poor: ChildProcess) throws {
     #expect(try ask(poor, "enable on")["ok"] == .boolean(true))
     #expect(try ask(poor, "wait mute on 10")["ok"] == .boolean(true))
     _ = try ChildProcess.run(["prlimit", "--pid", "\(poor.identifier)", "--nofile=1024"])
