@@ -111,21 +111,6 @@ import Testing
     try await live.run { live.host.latencies[.click1].longest == 2048 }
   }
 
-  @Test func `notes that come in through control are handed on`() async throws {
-    let server = try await TestServer()
-    let live = try LiveHost(server)
-    let neighbour = try Neighbour(server)
-    neighbour.connect("neighbour:keys", "tactus:control")
-    var message: ControlMessage?
-    try await live.run {
-      message = live.exchange.nextControlMessage()
-      return message != nil
-    }
-    #expect(message?.bytes == [0x90, 60, 1])
-    let age = HostClock.micros() - (message?.moment ?? .zero)
-    #expect(age > Micros(-100_000) && age < Micros(5_000_000), "\(age.count) us old")
-  }
-
   @Test func `freewheeling is noticed, and its end`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
