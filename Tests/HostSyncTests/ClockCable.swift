@@ -27,6 +27,11 @@ final class ClockCable {
   var usbFrame = 0.0
   /// Of how many clocks one is lost; 0: none is.
   var losesOneOf = 0
+  /// Of how many messages one meets a machine that wakes up late, by up to so many microseconds; those behind it wait.
+  var isLateOneOf = 0
+  var lateness = 5_000.0
+  /// Of how many cycles one is lost with some after it, as far as we are concerned.
+  var losesCyclesOneOf = 0
   var frames: UInt32 = 256
   private(set) var played = 0.0
   private(set) var proposals: [Proposal.Change] = []
@@ -38,6 +43,7 @@ final class ClockCable {
   private var committed: [(due: Double, proposal: Proposal)] = []
   private var fetched = 0
   private var dice: Dice
+  private var lastDue = 0.0
   /// The sequencer's own: when its next clock is sent, and the weight's pace.
   private var next = 0.0
   private var pace = 0.0
@@ -93,6 +99,9 @@ final class ClockCable {
   }
 
   private func cycle() {
+    if losesCyclesOneOf > 0, Int.random(in: 0..<losesCyclesOneOf, using: &dice) == 0 {
+      studio.clock.lose(cycles: Int.random(in: 1...6, using: &dice), frames: frames, dice: &dice)
+    }
     let start = studio.clock.nextDue
     let length = studio.clock.period(frames)
     runMachine(until: start + length)
@@ -178,6 +187,11 @@ final class ClockCable {
       return
     }
     var due = time + (jitter > 0 ? Double.random(in: 0..<jitter, using: &dice) : 0)
+    if isLateOneOf > 0, Int.random(in: 0..<isLateOneOf, using: &dice) == 0 {
+      due += Double.random(in: 0..<lateness, using: &dice)
+    }
+    if isLateOneOf > 0 { due = max(due, lastDue) }
+    lastDue = due
     if usbFrame > 0 { due = (due / usbFrame).rounded(.up) * usbFrame }
     waiting.append((due, event))
   }

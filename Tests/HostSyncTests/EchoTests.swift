@@ -92,6 +92,25 @@ struct EchoTests {
     }
   }
 
+  @Test(arguments: [120_000.0, 150_000, 180_000, 210_000, 225_000])
+  func `our own Start that a machine with other work brings back moves neither tempo nor grid`(
+    latency: Double
+  ) {
+    for seed: UInt64 in 1...16 {
+      let cable = ClockCable(.thru(latency), tempo: 120, seed: seed)
+      cable.jitter = 1_000
+      cable.isLateOneOf = 20
+      cable.losesCyclesOneOf = 150
+      cable.play(seconds: 1.3)
+      let timeline = cable.studio.timeline
+      cable.look()
+      cable.launch(.onTheBar)
+      cable.play(seconds: 5)
+      #expect(
+        cable.proposals.isEmpty && cable.studio.timeline == timeline, "seed \(seed): \(cable.proposals)")
+    }
+  }
+
   @Test(arguments: [47.0, 120, 187.3], [0.0, 1_000])
   func `a sequencer at nearly the session's tempo is followed`(tempo: Double, jitter: Double) {
     for (seed, ppm) in [(1, 0.0), (2, 5), (3, -60), (4, 400)] {

@@ -228,7 +228,10 @@ struct EchoWatch: BitwiseCopyable {
 
   /// It goes together, and moves by less than half of what is claimed, or than its jitter could seem to.
   private func isOurs(_ fit: Fit, _ share: Double) -> Bool {
-    guard fit.noise <= limit(fit.spacing) else { return false }
+    // What only jitters goes together, too: a machine that wakes up late is no other clock. What bends is smooth.
+    let near = 0.2 * fit.spacing
+    let isWhite = fit.noise <= 1.4 * fit.roughness + 60 * 60
+    guard fit.noise <= limit(fit.spacing) || (isWhite && fit.noise <= near * near) else { return false }
     let slope = fit.slope * fit.slope
     return slope < share * share / 4 * fit.spacing * fit.spacing || slope < 9 * fit.slopeNoise
   }
