@@ -114,6 +114,8 @@ struct Ear {
   private mutating func noteMove(to beats: SessionBeats) {
     let moved = beats.beat(at: start) - self.beats.beat(at: start)
     let micros = abs(moved) * max(beats.period, self.beats.period)
+    // What is behind is behind by a number of beats, and those are longer now.
+    lag.micros *= max(1, beats.period / self.beats.period)
     let isLeap =
       abs(moved) >= Self.leap.beats || (beats.period == self.beats.period && micros >= Self.leap.micros)
     if isLeap { excuseJump(beats) } else { fallBehind(by: micros) }
@@ -168,8 +170,12 @@ struct Ear {
       judgePhase(time, nearest)
       return
     }
+    // A click on its own place is itself, and not one that is late by a beat: those before it were lost. Clocks never are.
+    let isInPlace = abs(time - beats.time(of: nearest / perBeat)) <= Self.tolerance
+    let isPastLost =
+      promise == .oneClick && isInPlace && nearest > expected && areLost(expected, before: nearest)
     let late = time - beats.time(of: expected / perBeat)
-    if late > Self.tolerance, late <= lag.micros + Self.tolerance, time <= lag.until {
+    if !isPastLost, late > Self.tolerance, late <= lag.micros + Self.tolerance, time <= lag.until {
       excused.late += 1
       next = expected + 1
       return
@@ -183,12 +189,17 @@ struct Ear {
       complain(promise, at: time, "\(Int(expected - number)) doubled, \(place(at: time))")
       return
     }
-    let missing = stride(from: expected, to: min(number, expected + 100), by: 1)
-    if number < expected + 100, missing.allSatisfy({ one in gaps.contains { $0.contains(one) } }) {
+    if areLost(expected, before: number) {
       excused.lost += Int(number - expected)
     } else {
       complain(promise, at: time, "\(Int(number - expected)) missing, \(place(at: time))")
     }
+  }
+
+  /// Whether all from `expected` on fell into lost cycles.
+  private func areLost(_ expected: Double, before number: Double) -> Bool {
+    number < expected + 100
+      && stride(from: expected, to: number, by: 1).allSatisfy { one in gaps.contains { $0.contains(one) } }
   }
 
   private mutating func judgePhase(_ time: Double, _ number: Double) {

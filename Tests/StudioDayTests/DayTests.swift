@@ -105,6 +105,37 @@ struct EarTests {
     #expect(ear(clicks: clicks, lost: 140..<143).complaints.map(\.promise) == [.oneClick])
   }
 
+  @Test func aClickInLostCyclesIsNotTakenForLateWhereATempoMovedTheBeatByMoreThanOne() {
+    // From 1.7 s on five times as fast, and 0.2 of a beat further: what it moved past may be late by 100 ms, a whole beat.
+    let faster = { (time: Double) in
+      SessionBeats(
+        origin: time < 1_700_000 ? 0 : 1_340_000, period: time < 1_700_000 ? 500_000 : 100_000)
+    }
+    let clicks = [0, 500_000, 1_000_000, 1_500_000] + (4..<30).map { 1_340_000 + Double($0) * 100_000 }
+    let lost = clicks.filter { $0 != 1_840_000 }
+    let heard = ear(clicks: lost, lost: 183..<185, beats: faster)
+    #expect(heard.complaints.isEmpty && heard.excused.lost == 1, "\(heard.complaints) \(heard.excused)")
+    #expect(ear(clicks: lost, beats: faster).complaints.map(\.promise) == [.oneClick])
+  }
+
+  @Test(arguments: [false, true])
+  func clocksThatCatchUpMayBeLaterWhereASlowerTempoComesBeforeTheyHave(isOneMissing: Bool) {
+    let fast = SessionBeats(origin: 0, period: 151_515)
+    let slow = SessionBeats(origin: 682_667 - 107.07 / 24 * 476_190, period: 476_190)
+    var clocks = (0..<102).map { fast.time(of: Double($0) / 24) } + [677_334, 680_490]
+    clocks += (0..<7).map { 690_411 + Double($0) * 9_921 }
+    clocks += (111..<200).map { slow.time(of: Double($0) / 24) }
+    if isOneMissing { clocks.remove(at: 107) }
+    var ear = Ear(.oneClock, perBeat: 24, closest: 0.4)
+    for buffer in 0..<400 where !(120..<127).contains(buffer) {
+      let start = Double(buffer) * 16_000 / 3
+      ear.open(
+        from: start, to: start + 16_000 / 3, beats: buffer < 128 ? fast : slow, isTimeInDoubt: false)
+      for clock in clocks where clock >= start && clock < start + 16_000 / 3 { ear.hear(at: clock) }
+    }
+    #expect(ear.complaints.map(\.promise) == (isOneMissing ? [.oneClock] : []), "\(ear.complaints)")
+  }
+
   @Test func aJumpOfTheSessionExcusesABeatAndNoMore() {
     // From 1.7 s on the session is elsewhere by 0.4 beats.
     let jumped = { (time: Double) in
