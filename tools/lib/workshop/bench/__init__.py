@@ -12,6 +12,7 @@ AREAS = {
     "audio": "what tactus and LinkHut play, judged against the reference Link library.",
     "charts": "pictures (SVG) of what the other areas measured, from their JSON.",
     "crowd": "what many peers cost our Link and the reference library. [--quick] [--json FILE]",
+    "forgers": "clicks and tempo while another machine forges 4,000 Link datagrams a second, beside LinkHut. [--quick] [--json FILE]",
     "fuzz": "mutated packets, documents, MIDI, bars and beats into what reads them, under libFuzzer and the address sanitizer.",
     "fuzz-osc": "millions of mutated packets through the control surface's real socket, under the address sanitizer.",
     "host": "JACK's transport against the session: bar and beat beside a naive bridge, starts.",

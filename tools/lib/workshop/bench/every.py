@@ -19,7 +19,7 @@ from . import charts, fuzz_osc, link
 # What is about microseconds comes first; what only loads the machine, last. Some are shorter here than
 # alone: rounds of joining, packets for the fuzzers.
 PLAN: dict[str, list[str]] = {
-    "link": [], "start": [], "idle": [], "crowd": [], "audio": [], "host": [], "osc": [],
+    "link": [], "start": [], "idle": [], "crowd": [], "audio": [], "host": [], "osc": [], "forgers": [],
     "peers": ["--quick"], "fuzz": ["--quick"], "fuzz-osc": ["--quick"]}
 
 

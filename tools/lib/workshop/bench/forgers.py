@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""usage: tools/bench forgers [-h] [--quick] [--json FILE]
+
+tools/bench forgers: tactus, then LinkHut, each alone in a session of 120 BPM, on a wire where another machine sends 4,000 forged
+datagrams a second: ghosts of sessions, beats and times that jump to 0, below it or to the end of numbers, half packets (soak.enemy).
+
+Clicks are heard by a JACK client without Link, and judged by JACK's clock against the even beat of the stretch before the
+attack, which nobody had a right to move. Then tactus is given a tempo by OSC, and must keep it.
+
+    before, during, after   clicks, and how far they were from their places: the median and the worst, in microseconds
+    missing, doubled        of the beats of that stretch
+    tempo_after             heard from the clicks, once 131 BPM were set by OSC
+
+options:
+  -h, --help   show this help message and exit
+  --quick      4 seconds of it instead of 20
+  --json FILE"""
+
+import subprocess
+import time
+from statistics import median
+from typing import Any
+
+from .. import build
+from ..common import LAB, fail, module, read_words, write_json
+from ..listening.recorder import CYCLE, ONSET, Recorder
+from ..osc import Controller
+from ..peers import driver
+
+BEAT = 500_000.0
+ASKED = 131.0
+# No click may be further off in the attack than before it by more than this: the place of a click is known to a frame.
+FRAME = 1e6 / 48000
+Figures = dict[str, Any]
+
+
+class Clicks:
+    """When each is heard, by JACK's clock."""
+
+    def __init__(self, port: str) -> None:
+        self.recorder = Recorder([f"port={port}", "name=watch", "no_link=1", "silence=0.005", "latency=0"])
+        self.recorder.next(30)
+
+    def since(self) -> list[float]:
+        """Since it was asked last."""
+        self.recorder.tell("mark")
+        found, start, frame = [], 0.0, 0.0
+        for record in self.recorder.until_mark(10):
+            if record["kind"] == CYCLE:
+                start, frame = record["current"], (record["next"] - record["current"]) / record["frames"]
+            elif record["kind"] == ONSET and start > 0:
+                found.append(start + record["frame"] * frame)
+        return found
+
+    def end(self) -> None:
+        self.recorder.process.kill()
+        self.recorder.process.wait()
+
+
+def places(clicks: list[float], first: float) -> Figures:
+    errors = [(click - first + BEAT / 2) % BEAT - BEAT / 2 for click in clicks]
+    numbers = [round((click - first) / BEAT) for click in clicks]
+    asked = numbers[-1] - numbers[0] + 1 if numbers else 0
+    # With its sign.
+    worst: float | None = max(errors, key=lambda error: abs(error)) if errors else None
+    return {"clicks": len(clicks), "median": round(median(map(abs, errors)), 1) if errors else None,
+            "worst": None if worst is None else round(worst, 1),
+            "missing": asked - len(set(numbers)), "doubled": len(numbers) - len(set(numbers))}
+
+
+def attacked(port: str, seconds: float) -> Figures:
+    clicks = Clicks(port)
+    # JACK's own clock takes so long to settle in a server's first seconds.
+    time.sleep(12)
+    clicks.since()
+    time.sleep(seconds)
+    before = clicks.since()
+    if not before:
+        fail("bench forgers", f"nothing is heard from {port}", 1)
+    # The median place, the short way round: where a beat is.
+    first = before[0] + median((click - before[0] + BEAT / 2) % BEAT - BEAT / 2 for click in before)
+    # It listens for 1.2 s who is there.
+    subprocess.run([LAB, "on", "2", *module("soak.enemy", "forgers", str(seconds), "1")], check=True)
+    during = clicks.since()
+    time.sleep(seconds)
+    after = clicks.since()
+    clicks.end()
+    return {name: places(heard, first) for name, heard in (("before", before), ("during", during), ("after", after))}
+
+
+def tactus(program: str, seconds: float) -> Figures:
+    player = driver.Program([program, "--name=tactus", "--click", "--tempo=120"], marks=("OSC: ",))
+    player.wait_for("OSC: ")
+    time.sleep(1)
+    figures = attacked("tactus:click_1", seconds)
+    clicks = Clicks("tactus:click_1")
+    Controller().say("tempo", "f", ASKED)
+    time.sleep(2)
+    clicks.since()
+    time.sleep(seconds)
+    heard = clicks.since()
+    clicks.end()
+    player.end()
+    figures["tempo_after"] = round(60e6 * (len(heard) - 1) / (heard[-1] - heard[0]), 3) if len(heard) > 1 else None
+    return figures
+
+
+def linkhut(seconds: float) -> Figures:
+    hut = driver.Peer("linkhut")
+    for line in ("tempo 120", "enable on", "play"):
+        hut.ask(line)
+    time.sleep(1)
+    figures = attacked("LinkHut:out_1", seconds)
+    hut.end()
+    return figures
+
+
+def holds(figures: Figures) -> bool:
+    before = abs(figures["before"]["worst"])
+    return figures["tempo_after"] is not None and abs(figures["tempo_after"] - ASKED) < 0.01 and all(
+        stretch["clicks"] > 0 and stretch["missing"] == stretch["doubled"] == 0 and abs(stretch["worst"]) <= before + FRAME
+        for stretch in (figures["during"], figures["after"]))
+
+
+def main(words: list[str]) -> int:
+    options = read_words("bench forgers", __doc__, words, {"--quick": False, "--json": None})
+    program = build.tactus()
+    build.listener()
+    build.enter_lab("bench.forgers", words, "--hosts", "2")
+    seconds = 4.0 if options.quick else 20.0
+    figures = {"tactus": tactus(program, seconds), "LinkHut": linkhut(seconds)}
+    for name, found in figures.items():
+        for stretch, values in found.items():
+            told = "  ".join(f"{what} {value}" for what, value in values.items()) if isinstance(values, dict) else values
+            print(f"{name:<8} {stretch:<12} {told}")
+    held = holds(figures["tactus"])
+    print("holds" if held else "FAILS")
+    write_json(options.json, figures)
+    return 0 if held else 1
