@@ -58,9 +58,9 @@ let package = Package(
       name: "ControlSurface",
       dependencies: ["Addresses", "BeatMath", "Choices", "Linux", "MIDIControl", "OSC"]),
     .target(name: "NSMClient", dependencies: ["BeatMath", "Linux", "OSC"]),
-    .target(name: "TerminalView", dependencies: ["BeatMath", "Choices", "ControlSurface"]),
+    .target(name: "TerminalView", dependencies: ["BeatMath", "Choices", "ControlSurface", "MIDIControl"]),
     // Writes the layouts for tablets and phones (tools/layouts).
-    .executableTarget(name: "Layouts", dependencies: ["ControlSurface"]),
+    .executableTarget(name: "Layouts", dependencies: ["ControlSurface", "TerminalView"]),
     // The reference implementation, for comparison in tests only; empty without Debian's ableton-link-dev.
     .target(
       name: "LinkOracle", path: "Tests/LinkOracle",
@@ -112,7 +112,7 @@ let package = Package(
       exclude: ["peers"]),
     .testTarget(
       name: "TerminalViewTests",
-      dependencies: ["BeatMath", "Choices", "ControlSurface", "TerminalView", "TestSupport"]),
+      dependencies: ["BeatMath", "Choices", "ControlSurface", "MIDIControl", "TerminalView", "TestSupport"]),
     .testTarget(name: "BeatMathTests", dependencies: ["BeatMath", "LinkOracle", "TestSupport"]),
     .testTarget(
       name: "LinkTests",

@@ -54,9 +54,14 @@ public final class OSCSurface: Sendable {
     shared.update(change)
   }
 
-  /// A key, a knob or a pedal, and when it came in. [any]
+  /// A knob or a pedal, and when it came in. [any]
   public func receive(_ message: MIDIMessage, at time: Micros) {
-    shared.receive(message, at: time)
+    shared.receive(.midi(message), at: time)
+  }
+
+  /// A key of the terminal view, and when it was pressed. [any]
+  public func press(_ targets: [Target], at time: Micros) {
+    shared.receive(.key(targets), at: time)
   }
 
   public var counters: SurfaceCounters { shared.mailbox.withLock { $0.counters } }
@@ -85,6 +90,12 @@ private func runSurface(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRaw
   return nil
 }
 
+/// What a hand did without OSC.
+enum Touch: Sendable {
+  case midi(MIDIMessage)
+  case key([Target])
+}
+
 /// What other threads leave for the surface's.
 final class Shared: Sendable {
   struct Mailbox {
@@ -94,7 +105,7 @@ final class Shared: Sendable {
     var counters = SurfaceCounters()
     var endpoints: [Endpoint] = []
     var queryEndpoint: Endpoint?
-    var midi: [(MIDIMessage, Micros)] = []
+    var touches: [(touch: Touch, time: Micros)] = []
   }
 
   let mailbox: Mutex<Mailbox>
@@ -116,21 +127,21 @@ final class Shared: Sendable {
     if isNew { bell.signal() }
   }
 
-  func receive(_ message: MIDIMessage, at time: Micros) {
+  func receive(_ touch: Touch, at time: Micros) {
     mailbox.withLock { mailbox in
-      if mailbox.midi.count < Limits.midi {
-        mailbox.midi.append((message, time))
+      if mailbox.touches.count < Limits.touches {
+        mailbox.touches.append((touch, time))
       } else {
-        mailbox.counters.midiLost += 1
+        mailbox.counters.touchesLost += 1
       }
     }
     bell.signal()
   }
 
-  func takeMIDI() -> [(MIDIMessage, Micros)] {
+  func takeTouches() -> [(touch: Touch, time: Micros)] {
     mailbox.withLock { mailbox in
-      let waiting = mailbox.midi
-      mailbox.midi.removeAll(keepingCapacity: true)
+      let waiting = mailbox.touches
+      mailbox.touches.removeAll(keepingCapacity: true)
       return waiting
     }
   }

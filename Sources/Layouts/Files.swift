@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import ControlSurface
 import Glibc
+import TerminalView
 
 /// What is written, below the top of the repository.
 enum Files {
-  static let table = (
+  /// Pages with a table that is made from ours.
+  static let pages: [(path: String, table: String)] = [
+    ("docs/osc.md", Table.standard.markdown),
+    ("docs/keys.md", "| key | does |\n| --- | --- |\n" + KeyMap.standard.map(\.markdown).joined() + "\n"),
+  ]
+  private static let mark = (
     begin: "<!-- the table: tools/layouts writes it -->\n", end: "<!-- end of the table -->\n"
   )
 
@@ -19,12 +25,12 @@ enum Files {
     ]
   }
 
-  /// The page with the table as it is now; nil when its marks are missing.
-  static func documentation(_ page: String) -> String? {
-    guard let begin = page.firstRange(of: table.begin), let end = page.firstRange(of: table.end),
+  /// The page with its table as it is now; nil when its marks are missing.
+  static func documentation(_ page: String, with table: String) -> String? {
+    guard let begin = page.firstRange(of: mark.begin), let end = page.firstRange(of: mark.end),
       begin.upperBound <= end.lowerBound
     else { return nil }
-    return page[..<begin.upperBound] + "\n" + Table.standard.markdown + page[end.lowerBound...]
+    return page[..<begin.upperBound] + "\n" + table + page[end.lowerBound...]
   }
 
   static func read(_ path: String) -> [UInt8]? {

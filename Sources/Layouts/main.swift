@@ -7,13 +7,15 @@ guard arguments.count == 1, let top = arguments.first else {
   exit(2)
 }
 var files = Files.layouts
-guard let page = Files.read("\(top)/docs/osc.md"),
-  let written = Files.documentation(String(decoding: page, as: UTF8.self))
-else {
-  fputs("docs/osc.md has no place for the table\n", stderr)
-  exit(1)
+for (path, table) in Files.pages {
+  guard let page = Files.read("\(top)/\(path)"),
+    let written = Files.documentation(String(decoding: page, as: UTF8.self), with: table)
+  else {
+    fputs("\(path) has no place for its table\n", stderr)
+    exit(1)
+  }
+  files.append((path, Array(written.utf8)))
 }
-files.append(("docs/osc.md", Array(written.utf8)))
 for (path, bytes) in files {
   guard Files.write(bytes, to: "\(top)/\(path)") else {
     fputs("cannot write \(top)/\(path): \(String(cString: strerror(errno)))\n", stderr)

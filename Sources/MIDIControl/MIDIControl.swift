@@ -3,7 +3,8 @@
 // MIDIControl: what a foot switch, a knob or a sequencer's transport keys mean.
 //
 // Bytes become a `MIDIMessage` or nothing; a `MIDIMap` says which addresses of the control surface it moves, learns
-// new ones, and can be written as text and read again ("note 36 ch 10 = tempo/tap").
+// new ones, and can be written as text and read again ("note 36 ch 10 = tempo/tap"). A `Binding` is the same for the
+// keys of a terminal.
 //
 // It lacks, on purpose: the table of commands. A target is an address, and what it takes is the surface's to say; so a
 // pedal can do what a tablet can, and nothing else.
@@ -22,7 +23,7 @@ public struct MIDIMap: Sendable {
   public private(set) var learned: [MIDIBinding]
   public let configured: [MIDIBinding]
   /// What the next event is bound to.
-  public private(set) var lesson: MIDITarget?
+  public private(set) var lesson: Target?
 
   /// Of more than `limit` the first count.
   public init(configured: [MIDIBinding] = [], learned: [MIDIBinding] = []) {
@@ -37,7 +38,7 @@ public struct MIDIMap: Sendable {
     /// There are `limit` already.
     case full
     /// `isStandard`: nobody chose it, it means this everywhere.
-    case moves([MIDITarget], isStandard: Bool)
+    case moves([Target], isStandard: Bool)
   }
 
   public mutating func receive(_ message: MIDIMessage) -> Outcome {
@@ -59,7 +60,7 @@ public struct MIDIMap: Sendable {
   }
 
   /// The next event is bound to this; nil: it is not.
-  public mutating func learn(_ target: MIDITarget?) { lesson = target }
+  public mutating func learn(_ target: Target?) { lesson = target }
 
   /// What was learned for this event or this address, or all of it. False: there was none.
   public mutating func forget(_ text: String) -> Bool {
@@ -69,7 +70,7 @@ public struct MIDIMap: Sendable {
     } else if let event = MIDIEventName(text) {
       learned.removeAll { event.matches($0.event) }
     } else {
-      let path = MIDITarget(text)?.path
+      let path = Target(text)?.path
       learned.removeAll { $0.targets.contains { $0.path == path } }
     }
     return learned.count < before
@@ -77,16 +78,16 @@ public struct MIDIMap: Sendable {
 
   /// Song and machine control as every sequencer sends them.
   public static let standard: [MIDIBinding] = [
-    MIDIBinding(.start, [MIDITarget(path: "rewind"), MIDITarget(path: "start")]),
-    MIDIBinding(.resume, [MIDITarget(path: "start")]),
-    MIDIBinding(.stop, [MIDITarget(path: "stop")]),
-    MIDIBinding(.machine(.play), [MIDITarget(path: "start")]),
-    MIDIBinding(.machine(.deferredPlay), [MIDITarget(path: "start")]),
-    MIDIBinding(.machine(.stop), [MIDITarget(path: "stop")]),
-    MIDIBinding(.machine(.pause), [MIDITarget(path: "toggle")]),
-    MIDIBinding(.machine(.rewind), [MIDITarget(path: "rewind")]),
-    MIDIBinding(.machine(.locate), [MIDITarget(path: "locate/time")]),
-    MIDIBinding(.machine(.record), [MIDITarget(path: "record", arguments: ["1"])]),
-    MIDIBinding(.machine(.recordEnd), [MIDITarget(path: "record", arguments: ["0"])]),
+    MIDIBinding(.start, [Target(path: "rewind"), Target(path: "start")]),
+    MIDIBinding(.resume, [Target(path: "start")]),
+    MIDIBinding(.stop, [Target(path: "stop")]),
+    MIDIBinding(.machine(.play), [Target(path: "start")]),
+    MIDIBinding(.machine(.deferredPlay), [Target(path: "start")]),
+    MIDIBinding(.machine(.stop), [Target(path: "stop")]),
+    MIDIBinding(.machine(.pause), [Target(path: "toggle")]),
+    MIDIBinding(.machine(.rewind), [Target(path: "rewind")]),
+    MIDIBinding(.machine(.locate), [Target(path: "locate/time")]),
+    MIDIBinding(.machine(.record), [Target(path: "record", arguments: ["1"])]),
+    MIDIBinding(.machine(.recordEnd), [Target(path: "record", arguments: ["0"])]),
   ]
 }

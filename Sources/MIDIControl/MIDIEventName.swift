@@ -35,7 +35,7 @@ public struct MIDIEventName: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
-extension MIDIEventName: CustomStringConvertible {
+extension MIDIEventName: LosslessStringConvertible {
   /// Small or big letters, spaces where one likes: "note36ch10" too.
   public init?(_ text: String) {
     var words = Self.words(text)[...]

@@ -41,17 +41,20 @@ public enum Glyphs: Sendable {
     }
   }
 
-  var upAndDown: String {
-    switch self {
-    case .unicode: "\u{2191} \u{2193}"
-    case .ascii: "up/dn"
-    }
-  }
-
-  var leftAndRight: String {
-    switch self {
-    case .unicode: "\u{2190} \u{2192}"
-    case .ascii: "lt/rt"
+  func name(of key: Key) -> String {
+    switch (key, self) {
+    case (.up, .unicode): "\u{2191}"
+    case (.down, .unicode): "\u{2193}"
+    case (.left, .unicode): "\u{2190}"
+    case (.right, .unicode): "\u{2192}"
+    case (.down, .ascii): "dn"
+    case (.left, .ascii): "lt"
+    case (.right, .ascii): "rt"
+    case (.pageUp, _): "PgUp"
+    case (.pageDown, _): "PgDn"
+    case (.home, _): "Home"
+    case (.enter, _): "Enter"
+    default: key.description
     }
   }
 }

@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
 
-/// A key as the user knows it.
-public enum Key: Hashable, Sendable {
-  case character(Unicode.Scalar)
-  case up, down, left, right
-  case pageUp, pageDown
-  case home, enter, escape
-}
-
 /// The bytes that a terminal sends, as keys. Total on every input; what is pasted presses nothing.
 public struct KeyReader {
   private enum Place {
@@ -76,6 +68,7 @@ public struct KeyReader {
     guard !isPasting else { return nil }
     switch byte {
     case 0x0A, 0x0D: return .enter
+    case 0x08, 0x7F: return .backspace
     case 0x0C, 0x20...0x7E: return .character(Unicode.Scalar(byte))
     default: return nil
     }

@@ -4,29 +4,43 @@ import ControlSurface
 
 // What the keys do, under one line that still says where the music is.
 extension TerminalView {
-  /// For every page on which they are listed.
-  public static func keys(upAndDown: String, leftAndRight: String) -> [(key: String, words: String)] {
-    [
-      ("space", "start/stop"), ("t Enter", "tap tempo"), (upAndDown, "1 BPM"),
-      (leftAndRight, "0.1 BPM"), ("PgUp/Dn", "10 BPM"), ("[ ]", "quantum"), ("Home", "rewind"),
-      ("l", "who leads"), ("a", "Ableton Link"), ("s", "sync"), ("m", "click"), ("c", "clock"),
-      ("p", "pulse"), ("Ctrl-L", "draw anew"), ("?", "back"), ("q", "quit"),
-    ]
-  }
-
   func drawKeys(_ scene: Scene, on picture: inout Picture) {
     let facts = Facts(scene)
     let size = picture.size
     let place = facts.countIn.map { "count-in \($0)" } ?? facts.position
     let end = picture.write("\(facts.tempo) BPM  \(place)", row: 0, column: 0, style: .bold)
     BeatRow(scene).draw(on: &picture, rows: 0..<1, columns: end + 2..<max(end + 3, size.columns), glyphs)
-    let keys = Self.keys(upAndDown: glyphs.upAndDown, leftAndRight: glyphs.leftAndRight)
-    let rows = (keys.count + 1) / 2
-    for (index, entry) in keys.enumerated() {
-      let column = index / rows * (size.columns / 2)
-      picture.write(entry.key, row: 2 + index % rows, column: column, style: .bold)
-      picture.write(entry.words, row: 2 + index % rows, column: column + 8, width: size.columns / 2 - 8)
+    let room = size.rows - 3
+    let width = size.columns / 2
+    for (index, row) in keys.rows.prefix(2 * room).enumerated() {
+      let column = index / room * width
+      picture.write(
+        row.keys(named: glyphs.name(of:)), row: 2 + index % room, column: column, style: .bold)
+      picture.write(row.words, row: 2 + index % room, column: column + 10, width: width - 10)
     }
     drawNews(scene, on: &picture, row: size.rows - 1, columns: 0..<size.columns)
+  }
+
+  /// As many keys as fit, the last of them what shows all.
+  func drawHint(on picture: inout Picture, row: Int, columns: Range<Int>) {
+    var hints = keys.rows.compactMap { row in
+      row.hint.map { hint in
+        (row.bindings.prefix(hint.keys).map { glyphs.name(of: $0.event) } + [hint.words]).joined(
+          separator: " ")
+      }
+    }
+    func text() -> String { hints.joined(separator: "  ") }
+    while hints.count > 1, text().unicodeScalars.count > columns.count { hints.remove(at: hints.count - 2) }
+    picture.write(text(), row: row, column: columns.lowerBound, width: columns.count, style: .quiet)
+  }
+
+  /// The tempo that is being typed, where every page has room for a line.
+  func drawTyped(_ typed: Keyboard.Typed, on picture: inout Picture) {
+    let row = picture.size.rows - 1
+    picture.fill(rows: row..<row + 1, columns: 0..<picture.size.columns, " ", style: .plain)
+    let end = picture.write("\(typed.text)_ BPM", row: row, column: 0, style: Style(.beat, bold: true))
+    picture.write(
+      typed.objection ?? "Enter sets it, Esc leaves", row: row, column: end + 2,
+      style: typed.objection == nil ? .quiet : Style(.alarm, bold: true))
   }
 }

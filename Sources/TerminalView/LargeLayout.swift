@@ -125,16 +125,6 @@ extension TerminalView {
     let text = isFresh ? " \(news.text) " : news.text
     picture.write(text, row: row, column: columns.lowerBound, width: columns.count, style: style)
   }
-
-  func drawHint(on picture: inout Picture, row: Int, columns: Range<Int>) {
-    let keys = glyphs.upAndDown
-    let hints = [
-      "space start  t tap  \(keys) tempo  a Link  s sync  m click  c clock  ? keys",
-      "space start  t tap  \(keys) tempo  ? keys",
-    ]
-    let hint = hints.first { $0.unicodeScalars.count <= columns.count } ?? ""
-    picture.write(hint, row: row, column: columns.lowerBound, style: .quiet)
-  }
 }
 
 extension Facts {

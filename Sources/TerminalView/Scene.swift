@@ -18,6 +18,7 @@ public struct Scene: Sendable {
   /// The one before.
   public var earlierNews: News?
   public var page = Page.playing
+  public var typed: Keyboard.Typed?
 
   public init(state: SurfaceState, now: Micros) {
     self.state = state

@@ -3,25 +3,32 @@ import BeatMath
 import ControlSurface
 
 /// What a musician reads from two metres: the state of the program at a moment, as a picture of characters; the
-/// picture as the bytes that make a terminal show it; and keys as commands.
+/// picture as the bytes that make a terminal show it; and keys as addresses of the control surface.
 ///
 /// It lacks a terminal, a clock and everything else that acts: those are in `tactus`, and here everything is values.
 /// One invariant: whatever the size and the state, a picture is whole, and nothing from outside (names, messages) can
 /// do more to a terminal than be read.
 ///
-/// The way in: `TerminalView.picture`, then `Frame.draw`; for keys `KeyReader`, then `Hands`.
+/// The way in: `TerminalView.picture`, then `Frame.draw`; for keys `KeyReader`, then `Keyboard`.
 public struct TerminalView: Sendable {
   public var glyphs: Glyphs
+  let keys: KeyMap
 
-  public init(glyphs: Glyphs) {
+  public init(glyphs: Glyphs, keys: KeyMap = KeyMap()) {
     self.glyphs = glyphs
+    self.keys = keys
   }
 
   public func picture(of scene: Scene, size: Size) -> Picture {
     var picture = Picture(size)
+    drawPage(scene, size, on: &picture)
+    if let typed = scene.typed { drawTyped(typed, on: &picture) }
+    return picture
+  }
+
+  private func drawPage(_ scene: Scene, _ size: Size, on picture: inout Picture) {
     if size.columns < Size.smallest.columns || size.rows < Size.smallest.rows {
-      drawTooSmall(scene, on: &picture)
-      return picture
+      return drawTooSmall(scene, on: &picture)
     }
     switch scene.page {
     case .keys: drawKeys(scene, on: &picture)
@@ -32,7 +39,6 @@ public struct TerminalView: Sendable {
         drawSmall(scene, on: &picture)
       }
     }
-    return picture
   }
 
   /// From here on there is room for everything with its name.

@@ -25,7 +25,9 @@ struct Configuration: Equatable, Sendable {
   var life = Presence.Life.always
   var soundFiles = SoundPaths()
   var surface = SurfaceChoice()
-  /// What keys, knobs and pedals move: `MIDIBinding` as text.
+  /// What the keys of the terminal view do: `KeyBinding` as text.
+  var keys: [String] = []
+  /// What knobs and pedals move: `MIDIBinding` as text.
   var bindings: [String] = []
   var learned: [String] = []
 
@@ -114,6 +116,12 @@ struct Configuration: Equatable, Sendable {
       reach: .start,
       help:
         "In a terminal, show the view (default). --no-tui prints a line for each thing that happens instead."),
+    Option(
+      "key", in: .other, .value(.list("KEY=COMMAND", .key, \.keys)),
+      reach: .start,
+      help:
+        "What a key of the view does, instead of what it does else: \"x = click/pattern Xx.\", \"pageup = tempo/double\", "
+        + "\"1 = tempo 128 bar\". The commands are those of --help-osc. Can be repeated."),
     Option("help", "h", in: .other, .answer { $0.answer = .help }, help: "Print this, and nothing else."),
     Option(
       "help-osc", in: .other, .answer { $0.answer = .oscHelp },

@@ -6,6 +6,7 @@ import HostSync
 import JACKHost
 import Link
 import LinkSession
+import Linux
 import MIDIControl
 import OSC
 import Synchronization
@@ -23,7 +24,6 @@ final class ControlDesk: AudioDoor {
     case locate(Place)
     case toggle
     case takeTimebase
-    case quit
   }
 
   private struct Held {
@@ -60,6 +60,8 @@ final class ControlDesk: AudioDoor {
   private let door: SessionDoor
   private let held: Mutex<Held>
   private let wake: @Sendable () -> Void
+  /// Rings when a choice or the session has changed, for whoever waits for what a key did.
+  let news = WakeUp()
 
   init(
     link: Link, exchange: AudioExchange, door: SessionDoor, state: SurfaceState,
@@ -95,6 +97,9 @@ final class ControlDesk: AudioDoor {
 
   /// Somebody has a controller in hand that asked to be told.
   var hasSubscribers: Bool { held.withLock { ($0.surface?.counters.subscribers ?? 0) > 0 } }
+
+  /// Whether somebody would hear a key.
+  var takesKeys: Bool { held.withLock { $0.surface != nil } }
 
   /// Where controllers reach us at this moment.
   var endpoints: [Endpoint] { held.withLock { $0.surface?.endpoints ?? [] } }
@@ -159,6 +164,7 @@ final class ControlDesk: AudioDoor {
       held.surface?.update { [state = held.state] in $0 = state }
       return held.wasPlaying != isPlaying
     }
+    news.signal()
     // Twenty milliseconds more, and a start just before the bar would wait for the next one.
     if isStartOrStop { wake() }
   }
@@ -175,7 +181,12 @@ final class ControlDesk: AudioDoor {
     if state.choices.syncsStartStop { state.playing = snapshot.state.startStop.isPlaying }
   }
 
-  /// A key, a knob or a pedal: the surface knows what it moves. [control]
+  /// A key of the terminal view, and when it was pressed. [view]
+  func press(_ targets: [Target], at time: Micros) {
+    held.withLock { $0.surface }?.press(targets, at: time)
+  }
+
+  /// A knob or a pedal: the surface knows what it moves. [control]
   func play(_ message: ControlMessage) {
     guard let event = MIDIMessage(message.bytes) else { return }
     held.withLock { $0.surface }?.receive(event, at: message.moment)
@@ -216,7 +227,7 @@ final class ControlDesk: AudioDoor {
     case .rolling(let on): return on ? start(nil) : wish(.stop)
     case .timebase(let on): held.withLock { $0.wantsTimebase = on }
     case .takeover: return wish(.takeTimebase)
-    case .quit: return wish(.quit, needsServer: false)
+    case .quit: Signals.end()
     }
     return .accepted
   }
@@ -240,9 +251,9 @@ final class ControlDesk: AudioDoor {
     return wish(.play)
   }
 
-  private func wish(_ wish: Wish, needsServer: Bool = true) -> Verdict {
+  private func wish(_ wish: Wish) -> Verdict {
     let verdict: Verdict = held.withLock { held in
-      guard held.state.jackConnected || !needsServer else { return .notNow("no JACK server") }
+      guard held.state.jackConnected else { return .notNow("no JACK server") }
       guard held.wishes.count < Self.wishLimit else { return .notNow("too much at once") }
       held.wishes.append(wish)
       return .accepted
@@ -263,6 +274,7 @@ final class ControlDesk: AudioDoor {
       held.surface?.update { [state = held.state] in $0 = state }
       return (before, held.state.choices)
     }
+    news.signal()
     if now.isLinkEnabled != before.isLinkEnabled { link.isEnabled = now.isLinkEnabled }
     if now.syncsStartStop != before.syncsStartStop { link.isStartStopSyncEnabled = now.syncsStartStop }
     if now.click.sound != before.click.sound { wake() }

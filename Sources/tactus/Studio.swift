@@ -30,6 +30,7 @@ final class Studio {
   private var proposalWatch = ProposalWatch()
   private let view: LiveView?
   private var note: RunningNote?
+  private var surface: OSCSurface?
 
   /// nil: no session manager.
   private let project: ManagedProject?
@@ -54,7 +55,7 @@ final class Studio {
       link: link, exchange: exchange, door: door, state: shown, wake: Signals.wake)
     // A session manager's programs have its terminal, but nobody sits at it.
     let isWatched = configuration.showsView && !configuration.speaksJSON && project == nil
-    view = isWatched && !configuration.probe ? LiveView(desk: desk) : nil
+    view = isWatched && !configuration.probe ? LiveView(desk: desk, keys: configuration.keyMap) : nil
   }
 
   func play(until signals: Signals) -> Tactus.Status {
@@ -76,8 +77,8 @@ final class Studio {
       Console.neverWait()
       Console.say(host.server.line)
       if host.serverWasStarted { Console.say("this server was started for us; it ends with its last client") }
-      let surface = OSCSurface.open(configuration, for: desk)
-      LastResort.prepare { [view, desk, keeper, link] in
+      openSurface()
+      LastResort.prepare { [view, desk, keeper, link, surface] in
         view?.close()
         desk.connect(nil)
         surface?.close()
@@ -91,7 +92,7 @@ final class Studio {
       link.isEnabled = configuration.choices.isLinkEnabled
       service.ready(serviceStatus(host))
       project?.opened(on: host)
-      while !signals.came(withinMilliseconds: Int(host.patience.count / 1000)), look(after: host) {}
+      while !signals.came(withinMilliseconds: Int(host.patience.count / 1000)) { look(after: host) }
       service.stopping()
       note = nil
       LastResort.takeLeave()
@@ -108,6 +109,10 @@ final class Studio {
     }
   }
 
+  private func openSurface() {
+    if surface == nil { surface = OSCSurface.open(configuration, for: desk) }
+  }
+
   /// "1 Link, rolling on 48000 Hz, 256 frames": what changes now and then, not what changes all the time.
   private func serviceStatus(_ host: JACKHost) -> String {
     guard host.isRunning else { return "\(links(news.peers)), waiting for the JACK server to return" }
@@ -121,8 +126,7 @@ final class Studio {
     project?.tell(line)
   }
 
-  /// false: a controller asked for the end.
-  private func look(after host: JACKHost) -> Bool {
+  private func look(after host: JACKHost) {
     if Signals.isStopDue() { pause(host) }
     if Signals.isReloadDue() { reload(host) }
     hear(host.step(at: Link.clock()), of: host)
@@ -147,12 +151,9 @@ final class Studio {
     keep(host)
     state.apply(to: &host.relocator)
     host.timebaseWish = .init(state.choices.lead, isAsked: desk.wantsTimebase, shown: report.timebase)
-    for wish in desk.takeWishes() {
-      guard fulfil(wish, on: host, report) else { return false }
-    }
+    for wish in desk.takeWishes() { fulfil(wish, on: host, report) }
     while let message = exchange.nextControlMessage() { desk.play(message) }
     startOrStop(host, report, isPlaying: session.state.isPlaying)
-    return true
   }
 
   private func hear(_ events: [JACKEvent], of host: JACKHost) {
@@ -241,8 +242,7 @@ final class Studio {
         : "Ableton Link rests: in the background, nothing rolls and nothing is connected")
   }
 
-  /// false: it was the wish to end.
-  private func fulfil(_ wish: ControlDesk.Wish, on host: JACKHost, _ report: Report) -> Bool {
+  private func fulfil(_ wish: ControlDesk.Wish, on host: JACKHost, _ report: Report) {
     switch wish {
     case .play: host.command(.play)
     case .stop: host.command(desk.state.stopCommand)
@@ -256,9 +256,7 @@ final class Studio {
     case .takeTimebase:
       desk.wantTimebase()
       host.takeTimebase(at: Link.clock())
-    case .quit: return false
     }
-    return true
   }
 
   /// Sounds are rendered for a rate.
@@ -281,6 +279,7 @@ final class Studio {
         if !announced {
           view?.open()
           Console.complain("\(error.description); waiting for it")
+          openSurface()
           service.ready("waiting for a JACK server")
         }
         announced = true

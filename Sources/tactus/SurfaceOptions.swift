@@ -2,6 +2,7 @@
 import ControlSurface
 import MIDIControl
 import OSC
+import TerminalView
 
 /// Where and to whom the control surface listens, as the command line says it.
 struct SurfaceChoice: Equatable, Sendable {
@@ -79,6 +80,8 @@ extension Configuration {
         "The same, as it was learned by OSC (midi/learn): it comes first, and is remembered. Can be repeated."
     ),
   ]
+
+  var keyMap: KeyMap { KeyMap(keys.compactMap { KeyBinding($0) }) }
 
   /// Without any address when OSC is not wanted: keys and pedals work all the same.
   var surfaceSettings: SurfaceSettings {

@@ -28,6 +28,45 @@ struct PedalTests {
     #expect(desk.program.state.tempo.beatsPerMinute == 125)
   }
 
+  @Test("Taps of a foot switch, a key and a tablet are one tempo")
+  func tapsTogether() {
+    var desk = desk("note 36 ch 10 = tap")
+    for beat in 0..<6 {
+      desk.now = Micros(2_000_000 + Int64(beat) * 480_000)
+      switch beat % 3 {
+      case 0: desk.play([0x99, 36, 90])
+      case 1: desk.press("tap")
+      default: desk.send("/tactus/tempo/tap")
+      }
+      desk.wait(0.1)
+    }
+    #expect(desk.program.commands == Array(repeating: .tempo(Tempo(125)), count: 5))
+  }
+
+  @Test("Steps of a key, a switch and a tablet add up before the session shows them")
+  func stepsTogether() {
+    var desk = desk("note 1 = nudge 1")
+    desk.press("nudge 1")
+    desk.play([0x90, 1, 1])
+    desk.send("/tactus/tempo/nudge", .int32(1))
+    desk.wait(0.2)
+    #expect(desk.program.state.tempo.beatsPerMinute == 123)
+  }
+
+  @Test("A key may do what this machine may, is remembered, and is obeyed without any address to listen at")
+  func keys() {
+    var settings = SurfaceSettings()
+    settings.listen = []
+    var desk = Desk(settings)
+    desk.press("click/toggle")
+    desk.press("quit")
+    #expect(desk.program.quit && desk.orders.count == 2 && desk.orders.allSatisfy(\.isPaired))
+    desk.program.refuses = Refusal(.notNow, "no JACK server")
+    desk.press("start")
+    #expect(desk.notices.map(\.text) == ["no JACK server"] && desk.notices.allSatisfy(\.isComplaint))
+    #expect(desk.sent.allSatisfy { $0.to.port == 0 })
+  }
+
   @Test("A pedal starts and stops, once each time that it is pressed")
   func toggles() {
     var desk = desk("cc 64 = toggle")
@@ -156,7 +195,7 @@ struct PedalTests {
       ("note 1 = tempo/nudge 5", nil), ("note 1 = locate 3", nil), ("cc 1 = click/sound 0..3", nil),
     ] as [(String, String?)])
   func neverTaken(text: String, words: String?) throws {
-    let objection = Table.standard.objection(to: try #require(MIDIBinding(text)))
+    let objection = Table.standard.objection(to: try #require(MIDIBinding(text)).targets)
     if words == nil || text.contains("pattern") {
       #expect(objection == words)
     } else {
@@ -167,7 +206,7 @@ struct PedalTests {
   @Test("Every standard binding means rows that take it")
   func standard() {
     for binding in MIDIMap.standard where binding.event.description != "mmc locate" {
-      #expect(Table.standard.objection(to: binding) == nil, "\(binding)")
+      #expect(Table.standard.objection(to: binding.targets) == nil, "\(binding)")
     }
   }
 
@@ -185,6 +224,11 @@ struct PedalTests {
 }
 
 extension Desk {
+  mutating func press(_ text: String) {
+    machine.press([text].compactMap { Target($0) }, at: now, clocks: clocks)
+    drain()
+  }
+
   mutating func play(_ bytes: [UInt8], at time: Micros? = nil) {
     guard let message = MIDIMessage(bytes) else { return }
     machine.receive(message, at: time ?? now, clocks: clocks)

@@ -17,9 +17,14 @@ struct LayoutsTests {
     for (path, bytes) in Files.layouts {
       #expect(Files.read("\(Self.top)/\(path)") == bytes, "\(path) is out of date: run tools/layouts")
     }
-    let page = String(decoding: try #require(Files.read("\(Self.top)/docs/osc.md")), as: UTF8.self)
-    #expect(Files.documentation(page) == page, "docs/osc.md is out of date: run tools/layouts")
-    #expect(page.contains("| `tempo` | f: 20 to 999 BPM; [s: now, beat, bar] |"))
+    for ((path, table), line) in zip(
+      Files.pages,
+      ["| `tempo` | f: 20 to 999 BPM; [s: now, beat, bar] |", "| `t` `enter` | tap tempo (tempo/tap) |"])
+    {
+      let page = String(decoding: try #require(Files.read("\(Self.top)/\(path)")), as: UTF8.self)
+      #expect(Files.documentation(page, with: table) == page, "\(path) is out of date: run tools/layouts")
+      #expect(page.contains(line))
+    }
   }
 
   @Test(

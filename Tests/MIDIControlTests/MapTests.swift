@@ -65,7 +65,7 @@ import Testing
     var map = MIDIMap(configured: [try binding("note 36 = stop"), try binding("note 36 ch 10 = tap")])
     #expect(moved(map.receive(tapped)) == ["tempo/tap"])
     #expect(moved(map.receive(MIDIMessage([0x90, 36, 1])!)) == ["stop"])
-    map.learn(MIDITarget("toggle"))
+    map.learn(Target("toggle"))
     #expect(map.receive(tapped) == .learned(try binding("note 36 ch 10 = toggle")))
     #expect(moved(map.receive(tapped)) == ["toggle"])
     let isForgotten = map.forget("note 36")
@@ -78,14 +78,14 @@ import Testing
     #expect(moved(map.receive(MIDIMessage([0xFA])!)) == ["rewind", "start"])
     #expect(moved(map.receive(MIDIMessage([0xFC])!)) == ["stop"])
     map = MIDIMap(configured: [try binding("start = tempo/tap")])
-    #expect(map.receive(MIDIMessage([0xFA])!) == .moves([MIDITarget("tap")!], isStandard: false))
+    #expect(map.receive(MIDIMessage([0xFA])!) == .moves([Target("tap")!], isStandard: false))
   }
 
   @Test func `a lesson takes the next touch or turn, not a release and not a sequencer that runs along`()
     throws
   {
     var map = MIDIMap()
-    map.learn(MIDITarget("tap"))
+    map.learn(Target("tap"))
     for bytes: [UInt8] in [[0xFA], [0xFC], [0x89, 36, 0], [0x99, 36, 0], [0xB0, 7, 0]] {
       if case .learned = map.receive(MIDIMessage(bytes)!) { Issue.record("learned \(bytes)") }
     }
@@ -97,7 +97,7 @@ import Testing
   @Test func `an event that is taught again has its new meaning only`() throws {
     var map = MIDIMap()
     for target in ["tap", "stop"] {
-      map.learn(MIDITarget(target))
+      map.learn(Target(target))
       _ = map.receive(tapped)
     }
     #expect(map.learned.map(\.description) == ["note 36 ch 10 = stop"])
@@ -123,13 +123,13 @@ import Testing
   @Test func `no more is learned than there is room for, and what is taught again needs none`() {
     var map = MIDIMap()
     for note in UInt8(0)..<128 {
-      map.learn(MIDITarget("tap"))
+      map.learn(Target("tap"))
       _ = map.receive(MIDIMessage([0x90, note, 1])!)
     }
     #expect(map.learned.count == MIDIMap.limit)
-    map.learn(MIDITarget("tap"))
+    map.learn(Target("tap"))
     #expect(map.receive(knob) == .full)
-    map.learn(MIDITarget("stop"))
+    map.learn(Target("stop"))
     if case .learned = map.receive(MIDIMessage([0x90, 5, 1])!) {} else { Issue.record("not learned again") }
     #expect(map.learned.count == MIDIMap.limit)
   }

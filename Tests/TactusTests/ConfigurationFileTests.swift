@@ -57,6 +57,17 @@ struct ConfigurationFileTests {
       ("{'click-subdivision': 0x9}", "1: \"click-subdivision\" takes a whole number from 1 to 8, not 0x9"),
       ("{'click-gain': 8.01}", "1: \"click-gain\" takes a number from 0 to 8, not 8.01"),
       ("{'click-offset': 501}", "1: \"click-offset\" takes a number from -500 to 500, not 501"),
+      // Bindings, in the words of the table.
+      (
+        "{key: ['x = tempo/tipp']}",
+        "1: \"key\": \"x = tempo/tipp\": no such address: tempo/tipp; did you mean tempo/tap?"
+      ),
+      ("{midi: ['note 1 = tempo 5']}", "1: \"midi\": \"note 1 = tempo 5\": tempo: 20 to 999 BPM, not 5"),
+      (
+        "{key: ['f1 = tap']}",
+        "1: \"key\" takes a list, each of it a key (a character, space, up, down, left, right, pageup, pagedown, home, "
+          + "enter or backspace) and what it does, such as \"x = start bar\", not \"f1 = tap\""
+      ),
       // Words.
       ("{lead: 'me'}", "1: \"lead\" takes link, host, auto or midi, not \"me\""),
       ("{lead: 'Host'}", "1: \"lead\" takes link, host, auto or midi, not \"Host\""),

@@ -65,6 +65,41 @@ struct TerminalTests {
     #expect(try await terminal.isSane())
   }
 
+  @Test("A key that the user bound, a typed tempo and taps, without OSC")
+  func boundKeys() async throws {
+    let stage = try await LabStage()
+    let terminal = try await start(
+      stage, 80, 24, options: "--no-osc --tempo=90 --key 'x = tempo 133.5' --key 'h = link/toggle'")
+    let linkhut = try LabPeer(.linkhut, in: stage)
+    try await linkhut.ask("enable on")
+    try await terminal.see("OSC", "off (--no-osc)", "1 Link")
+    try await terminal.press("x")
+    try await linkhut.wait("tempo", "133.5")
+    try await terminal.press("1", "2")
+    try await terminal.see("12_ BPM", "Enter sets it")
+    try await terminal.press("Enter")
+    try await terminal.see("tempo: 20 to 999 BPM, not 12")
+    try await terminal.resize(40, 12)
+    try await terminal.see("12_ BPM")
+    try await terminal.press("8", ".", "5", "Enter")
+    try await linkhut.wait("tempo", "128.5")
+    try await terminal.press("?")
+    try await terminal.see("x         tempo 133~", "h         link/togg~", "?         these keys")
+    try await terminal.press("Escape")
+    try await terminal.look(for: "the view") { !$0.contains("these keys") }
+    try await terminal.press("h")
+    try await terminal.see("Disabled")
+    try await terminal.press("9", "h")
+    try await terminal.see("Enabled", "space start")
+    try await terminal.press("q")
+    #expect(try await terminal.isSane())
+    try await terminal.enter("clear; \(program) --key 'x = tempo/tipp'")
+    // The line is longer than this terminal, which leaves out spaces at its edge.
+    try await terminal.look(for: "the reason") {
+      $0.filter { !$0.isWhitespace }.contains("nosuchaddress:tempo/tipp;didyoumeantempo/tap?")
+    }
+  }
+
   @Test("A tablet's owner reads what to type, and without --osc-listen how to get it")
   func addresses() async throws {
     let stage = try await LabStage("--hosts", "2")

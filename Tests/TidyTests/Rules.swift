@@ -26,9 +26,9 @@ enum Rules {
     "ControlSurface": [
       "Addresses", "BeatMath", "Choices", "Glibc", "Linux", "MIDIControl", "OSC", "Synchronization",
     ],
-    "TerminalView": ["BeatMath", "Choices", "ControlSurface"],
+    "TerminalView": ["BeatMath", "Choices", "ControlSurface", "MIDIControl"],
     "MIDIControl": [],
-    "Layouts": ["ControlSurface", "Glibc"],
+    "Layouts": ["ControlSurface", "Glibc", "TerminalView"],
     "NSMClient": ["BeatMath", "Glibc", "Linux", "OSC"],
     "tactus": [
       "Addresses", "BeatMath", "Choices", "ClickSounds", "ControlSurface", "FoundationEssentials", "Glibc",

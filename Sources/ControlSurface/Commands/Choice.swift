@@ -147,6 +147,10 @@ extension Choice {
       })
   }
 
+  static let quantum = whole(
+    "quantum", 0...64, "beats", \.quantum,
+    "Length of the grid that peers share: a start waits for it. 0: none.", in: .session, letter: "q")
+
   static let meter = Choice(
     "meter", .meter, \.meter, "Beats in a bar, and the note that is a beat (1, 2, 4, 8, 16, 32).",
     in: .session, letter: "m", values: { [.whole(Int($0.beatsPerBar)), .whole(Int($0.beatType))] },

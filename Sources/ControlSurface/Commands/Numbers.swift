@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
 import OSC
 
 extension Argument {
@@ -34,4 +35,17 @@ func padded(_ value: Int64, _ width: Int) -> String {
   let digits = "\(value.magnitude)"
   let zeros = String(repeating: "0", count: max(0, width - digits.utf8.count))
   return (value < 0 ? "-" : "") + zeros + digits
+}
+
+extension Tempo {
+  /// The shortest decimal that acts the same: what comes from a peer is 60e6/540541 for somebody's 111.
+  public var shortest: Double {
+    var scale = 1.0
+    while scale <= 1e6 {
+      let rounded = (beatsPerMinute * scale).rounded() / scale
+      if Tempo(rounded).microsPerBeat == microsPerBeat { return Tempo(rounded).clamped.beatsPerMinute }
+      scale *= 10
+    }
+    return beatsPerMinute
+  }
 }

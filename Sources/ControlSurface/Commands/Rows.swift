@@ -7,7 +7,7 @@ extension Node {
   typealias Read<T> = @Sendable (Reading) -> T
 
   /// The address of a choice. For buttons, a flag has a trigger below it that switches it, and a word one for each, lit while it
-  /// is chosen.
+  /// is chosen, and one that goes through them.
   static func rows(of choice: Choice) -> [Node] {
     let path = choice.path
     let parameters = choice.domain.parameters
@@ -27,7 +27,10 @@ extension Node {
       }
       return [value, toggle]
     case .word(let words):
-      return [value]
+      let next = trigger("\(path)/next", "The next \(path), after the last the first.") { _, it in
+        .command(.choose(choice, [.word((choice.holding(it.state.choices)[0].whole + 1) % words.count)]))
+      }
+      return [value, next]
         + words.enumerated().map { place, word in
           trigger(
             "\(path)/\(word)", "Sets \(path) to \(word).",

@@ -24,15 +24,17 @@ extension Table {
       "A key, knob or pedal and what it moves; learned, configured or standard."),
   ]
 
-  /// Why this can't be bound; nil if it can. For whoever reads a user's choices.
-  public func objection(to binding: MIDIBinding) -> String? {
-    for target in binding.targets {
-      if let objection = objection(to: target) { return objection }
+  /// Why these can't be bound; nil if they can. For whoever reads a user's choices.
+  ///
+  /// - Parameter isKey: A key is on this machine, and has no place like a knob's.
+  public func objection(to targets: [Target], ofKey isKey: Bool = false) -> String? {
+    for target in targets {
+      if let objection = objection(to: target, ofKey: isKey) { return objection }
     }
     return nil
   }
 
-  func objection(to target: MIDITarget) -> String? {
+  private func objection(to target: Target, ofKey isKey: Bool) -> String? {
     guard let id = id(target.path) else {
       let hint = nearest(to: target.path).map { "; did you mean \($0)?" } ?? ""
       return "no such address: \(printable(target.path, limit: 64))\(hint)"
@@ -42,13 +44,16 @@ extension Table {
     case .value, .trigger, .order: break
     case .reading, .feed, .verb, .answer: return "\(row.path) is nothing to set"
     }
-    guard row.reach == .anyone else { return "\(row.path) is obeyed from this machine's network alone" }
+    guard row.reach == .anyone || isKey else {
+      return "\(row.path) is obeyed from this machine's network alone"
+    }
     do throws(Refusal) {
       if let range = target.range {
+        guard !isKey else { return "\(row.path): a key has no range, only a value" }
         for end in [range.lowerBound, range.upperBound] { _ = try row.accept([.float64(end)]) }
       } else if !target.arguments.isEmpty {
         try row.judge(target.arguments.map { .string($0) })
-      } else if row.kind != .trigger, !row.takesLevel {
+      } else if row.kind != .trigger, isKey || !row.takesLevel {
         return "\(row.path) needs its arguments: \(row.parameters.map(\.allowed).joined(separator: "; "))"
       }
     } catch {
@@ -70,7 +75,7 @@ extension Node {
   }
 
   /// A knob's place can be its argument.
-  var takesLevel: Bool {
+  fileprivate var takesLevel: Bool {
     guard kind == .value, parameters.count == 1 else { return false }
     switch parameters[0] {
     case .number, .fader, .whole, .flag, .word: return true

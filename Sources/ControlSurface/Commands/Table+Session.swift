@@ -63,10 +63,7 @@ extension Table {
         "startstop", \.syncsStartStop,
         "Start and stop JACK's transport with the session's peers, and they with it.", in: .session,
         isRemembered: true),
-      .whole(
-        "quantum", 0...64, "beats", \.quantum,
-        "Length of the grid that peers share: a start waits for it. 0: none.", in: .session, letter: "q"),
-      .meter,
+      .quantum, .meter,
       .word(
         "lead", \.lead,
         "Who says what beat it is: the Link session (we are timebase master), another JACK client (host), that client "
@@ -76,6 +73,13 @@ extension Table {
         "lead/grid", \.hostIsTheClock,
         "When a host leads, move the whole session's grid to its beat, not only its tempo.", in: .session))
     + [
+      .order(
+        "quantum/nudge", [.whole(-64...64, unit: "beats")],
+        "A longer or shorter grid; the shortest is one beat."
+      ) { values, it in
+        let quantum = Choice.quantum.holding(it.state.choices)[0].whole + values[0].whole
+        return .command(.choose(.quantum, [.whole(min(max(quantum, 1), 64))]))
+      },
       .label("link/str", "Enabled or Disabled.") { $0.state.choices.isLinkEnabled ? "Enabled" : "Disabled" },
       .reading(
         "link/active", .flag,
@@ -103,9 +107,11 @@ extension Table {
     min(max((tempo - range.lowerBound) / (range.upperBound - range.lowerBound), 0), 1)
   }
 
-  /// A nudge stops at the end of the range, as a knob does.
+  /// A nudge stops at the end of the range, as a knob does. It goes from the number that was meant: what the session rounds
+  /// does not add up.
   private static func moved(_ reading: Reading, by amount: Double) -> Intent {
-    .tempo(Tempo(reading.tempo + amount).clamped.beatsPerMinute, .now)
+    let tempo = ((Tempo(reading.tempo).clamped.shortest + amount) * 10_000).rounded() / 10_000
+    return .tempo(Tempo(tempo).clamped.beatsPerMinute, .now)
   }
 
   /// Half of 30 is not 20: outside the range there is no half.

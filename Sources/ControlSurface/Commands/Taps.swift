@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import BeatMath
+import BeatMath
 
 /// A tempo from taps: the median of the last intervals, so that one clumsy tap changes nothing.
-public struct Taps: Sendable {
+struct Taps {
   /// A longer pause begins anew; 20 BPM is one tap in 3 s.
   static let pause = Micros(3_200_000)
   static let intervalLimit = 7
@@ -12,10 +12,10 @@ public struct Taps: Sendable {
   private var last: Micros?
   private var intervals: [Double] = []
 
-  public init() {}
+  init() {}
 
   /// nil after the first tap, and for a contact that bounced.
-  public mutating func tap(at now: Micros) -> Double? {
+  mutating func tap(at now: Micros) -> Double? {
     guard let last else {
       self.last = now
       return nil

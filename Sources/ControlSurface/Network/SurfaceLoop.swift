@@ -91,8 +91,11 @@ final class SurfaceLoop {
   private func step() -> Bool {
     shared.bell.drain()
     takeState()
-    for (message, time) in shared.takeMIDI() {
-      machine.receive(message, at: time, clocks: Clocks.read())
+    for (touch, time) in shared.takeTouches() {
+      switch touch {
+      case .midi(let message): machine.receive(message, at: time, clocks: Clocks.read())
+      case .key(let targets): machine.press(targets, at: time, clocks: Clocks.read())
+      }
       drain()
     }
     if doors.look(at: Clocks.read().host) { tellWhere() }
@@ -102,11 +105,11 @@ final class SurfaceLoop {
     drain()
     doors.query?.serve(machine.reading, near: machine.neighbourhood)
     return shared.mailbox.withLock { mailbox in
-      let lost = mailbox.counters.midiLost
+      let lost = mailbox.counters.touchesLost
       mailbox.counters = machine.counters
       mailbox.counters.tooFast += inbox.dropped
       mailbox.counters.subscribers = machine.guests
-      mailbox.counters.midiLost = lost
+      mailbox.counters.touchesLost = lost
       return mailbox.isClosing
     }
   }

@@ -48,7 +48,7 @@ enum Limits {
   static let suspicion = Micros(250_000)
   static let suspicionInterval = Micros(60_000_000)
   /// Keys, knobs and pedals that wait for the surface's thread.
-  static let midi = 256
+  static let touches = 256
   /// "Nobody listens there", this often in a row, ends a subscription.
   static let unreachable = 3
 }

@@ -45,7 +45,8 @@ extension SurfaceMachine {
   /// This machine, and the controllers that its user named. What others set holds as long as the program runs.
   func isPaired(_ peer: Peer) -> Bool {
     let host = peer.endpoint.address
-    return peer == .midi || neighbourhood.isOwn(host) || settings.allow.contains { $0.contains(host) }
+    return peer == .midi || peer == .keys || neighbourhood.isOwn(host)
+      || settings.allow.contains { $0.contains(host) }
       || settings.targets.contains { $0.endpoint.address == host }
   }
 

@@ -72,7 +72,9 @@ public enum Notice: Hashable, Sendable {
   /// nil: the user's own doing.
   var pace: Pace? {
     switch self {
-    case .refused(_, _, Peer.midi.endpoint), .learned, .opened, .missing, .portTaken: nil
+    case .refused(_, _, Peer.midi.endpoint), .refused(_, _, Peer.keys.endpoint), .learned, .opened, .missing,
+      .portTaken:
+      nil
     case .refused: .refused
     case .malformed: .malformed
     case .subscribed, .left, .nobodyListens, .noWay, .anotherTactus, .unproven, .notRemembered: .guests
@@ -80,13 +82,16 @@ public enum Notice: Hashable, Sendable {
     }
   }
 
-  /// Something that somebody might mend.
+  /// Something that somebody might mend, or has just asked for.
   public var isComplaint: Bool {
-    if case .missing = self { true } else { false }
+    if case .refused(_, _, Peer.keys.endpoint) = self { return true }
+    if case .missing = self { return true }
+    return false
   }
 
   public var text: String {
     switch self {
+    case .refused(let refusal, _, Peer.keys.endpoint): refusal.text
     case .refused(let refusal, let address, Peer.midi.endpoint):
       "MIDI: \(printable(address, limit: 80)): \(refusal.text)"
     case .refused(let refusal, let address, let source):
@@ -122,7 +127,7 @@ public struct SurfaceCounters: Hashable, Sendable {
   /// Keys, knobs and pedals.
   public var midi = 0
   /// Of those that nobody fetched in time.
-  public var midiLost = 0
+  public var touchesLost = 0
   public var commands = 0
   public var refused = 0
   public var malformed = 0

@@ -156,8 +156,10 @@ extension SurfaceMachine {
       order(command, asker, at: time)
     case .tempo(let tempo, .now):
       // What we told, coming back: no news for the session. Told as float32, it is not the same to the last digit.
-      guard Float(tempo) != Float(reading.tempo) else { return }
-      expect(tempo)
+      let isNews = Float(tempo) != Float(reading.tempo)
+      // Asked for again: a held key at the end of the range must not go on from where the session was.
+      if isNews || reading.own.expectedTempo != nil { expect(tempo) }
+      guard isNews else { return }
       if let (tempo, asker) = gate.offer(tempo, from: asker, at: now) { commit(tempo, asker, at: time) }
     case .tempo(let tempo, let launch):
       gate.drop()

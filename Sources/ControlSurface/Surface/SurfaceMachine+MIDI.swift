@@ -3,8 +3,15 @@ import BeatMath
 import MIDIControl
 import OSC
 
-// Keys, knobs and pedals: another controller, which moves the same rows.
+// Pedals, knobs and the terminal's keys: other controllers, which move the same rows.
 extension SurfaceMachine {
+  /// A key of the terminal view was pressed.
+  mutating func press(_ targets: [Target], at time: Micros, clocks: Clocks) {
+    self.clocks = clocks
+    for target in targets { say(target.arguments.map { .string($0) }, to: target, from: .keys, at: time) }
+    advance()
+  }
+
   /// `time` is when it came in at the port, which is more exact than when it was fetched: taps count from then.
   mutating func receive(_ message: MIDIMessage, at time: Micros, clocks: Clocks) {
     self.clocks = clocks
@@ -33,16 +40,23 @@ extension SurfaceMachine {
   }
 
   private mutating func move(
-    _ target: MIDITarget, _ message: MIDIMessage, isPress: Bool, at time: Micros
+    _ target: Target, _ message: MIDIMessage, isPress: Bool, at time: Micros
   ) {
-    guard let id = table.id(target.path),
-      let arguments = table.row(id).arguments(
-        for: message, target, isPress: isPress, faderRange: reading.own.faderRange)
-    else { return }
+    let arguments = table.id(target.path).flatMap {
+      table.row($0).arguments(for: message, target, isPress: isPress, faderRange: reading.own.faderRange)
+    }
+    if let arguments { say(arguments, to: target, from: .midi, at: time) }
+  }
+
+  private mutating func say(
+    _ arguments: [Argument], to target: Target, from hand: Peer, at time: Micros
+  ) {
+    guard let id = table.id(target.path) else { return }
+    allowance = Allowance()
     do throws(Refusal) {
-      try obey(id.index, arguments, from: .midi, at: time)
+      try obey(id.index, arguments, from: hand, at: time)
     } catch {
-      refuse(error, "/\(settings.root)/\(target.path)", to: .midi)
+      refuse(error, "/\(settings.root)/\(target.path)", to: hand)
     }
   }
 
@@ -52,8 +66,8 @@ extension SurfaceMachine {
       reading.own.lesson = ""
       return tellChanges()
     }
-    guard let target = MIDITarget(text) else { throw .range("an address and its arguments") }
-    if let objection = table.objection(to: target) { throw .range(objection) }
+    guard let target = Target(text) else { throw .range("an address and its arguments") }
+    if let objection = table.objection(to: [target]) { throw .range(objection) }
     midi.learn(target)
     reading.own.lesson = target.description
     tellChanges()
@@ -88,6 +102,8 @@ extension SurfaceMachine {
 extension Peer {
   /// Who speaks through the control port. Nothing can be sent there: what would be answered is for the terminal.
   static let midi = Peer(Endpoint(Address.v6(high: 0, low: 0, scope: 0), port: 0), socket: -1)
+  /// The same for the keys of the terminal view, which are on this machine.
+  static let keys = Peer(Endpoint(.loopback, port: 0), socket: -1)
 }
 
 /// Where each knob was: one that passes its middle is a press, one that stays above it is none. As many as MIDI has.
@@ -118,7 +134,7 @@ extension MIDIEventName {
 extension Node {
   /// What an event says to this row; nil: nothing.
   fileprivate func arguments(
-    for message: MIDIMessage, _ target: MIDITarget, isPress: Bool, faderRange: ClosedRange<Double>
+    for message: MIDIMessage, _ target: Target, isPress: Bool, faderRange: ClosedRange<Double>
   ) -> [Argument]? {
     if !target.arguments.isEmpty { return isPress ? target.arguments.map { .string($0) } : nil }
     if case .seconds(let seconds) = message.amount, kind == .order { return [.float64(seconds)] }

@@ -69,7 +69,7 @@ enum BashCompletion {
     case .file: #"mapfile -t COMPREPLY < <(compgen -f -- "$word")"#
     case .domain(.word), .port: words(allowed.list)
     case .connection: "_tactus_ports"
-    case .domain, .text, .address, .network, .endpoint, .binding: ":"
+    case .domain, .text, .address, .network, .endpoint, .binding, .key: ":"
     }
   }
 

@@ -44,7 +44,7 @@ enum FishCompletion {
     case .file: " -F"
     case .domain(.word), .port: " -a \(quoted(allowed.list.joined(separator: " ")))"
     case .connection: " -a '(jack_lsp 2>/dev/null)='"
-    case .domain, .text, .address, .network, .endpoint, .binding: ""
+    case .domain, .text, .address, .network, .endpoint, .binding, .key: ""
     }
   }
 

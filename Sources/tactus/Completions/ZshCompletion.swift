@@ -63,7 +63,7 @@ enum ZshCompletion {
     case .file: "_files"
     case .domain(.word), .port: "(\(allowed.list.joined(separator: " ")))"
     case .connection: "{local -a ports=(${(f)\"$(jack_lsp 2>/dev/null)\"}); compadd -S = -a ports}"
-    case .domain, .text, .address, .network, .endpoint, .binding: " "
+    case .domain, .text, .address, .network, .endpoint, .binding, .key: " "
     }
   }
 

@@ -42,7 +42,11 @@ enum ManualPage {
     .SH COMMANDS
     \(CommandOutline.commands.map(command).joined(separator: "\n"))
     .SH KEYS
-    In a terminal, tactus shows its view and takes these keys:
+    In a terminal, tactus shows its view and takes these keys.
+    .B \\-\\-key
+    gives a key another meaning: any address of
+    .BR tactus\\-osc (7)
+    with its arguments.
     \(keys)
     .SH CONTROL BY OSC
     All that can be set, asked and told is in
@@ -144,8 +148,8 @@ enum ManualPage {
   }
 
   private static var keys: String {
-    TerminalView.keys(upAndDown: "Up, Down", leftAndRight: "Left, Right").map { key, words in
-      ".TP\n.B \(key.roff)\n\(words.roff)"
+    KeyMap.standard.map { row in
+      ".TP\n.B \(row.keys(named: \.description).roff)\n\(row.meaning.roff)"
     }.joined(separator: "\n")
   }
 

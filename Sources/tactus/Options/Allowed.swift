@@ -6,6 +6,7 @@ import JACKHost
 import JSON5
 import MIDIControl
 import OSC
+import TerminalView
 
 /// What may be written for a value.
 enum Allowed: Equatable, Sendable {
@@ -19,6 +20,8 @@ enum Allowed: Equatable, Sendable {
   case address, network, endpoint
   /// A key, knob or pedal and what it moves.
   case binding
+  /// A key of the terminal view and what it does.
+  case key
   /// Two JACK ports, with an = between them.
   case connection
   /// A number from 1 to 65535, or one of these words.
@@ -43,6 +46,8 @@ enum Allowed: Equatable, Sendable {
     case .address: "an address such as 192.168.7.2 or ::1"
     case .network: "an address or a network such as 192.168.7.0/24"
     case .endpoint: "an address and a port such as 192.168.7.20:9000"
+    case .key:
+      "a key (a character, \(Key.names.inWords)) and what it does, such as \"x = start bar\""
     case .binding: "an event and what it moves, such as \"note 36 ch 10 = tap\" or \"cc 7 = click/volume\""
     case .connection: "two JACK ports such as click_1=system:playback_1"
     case .port(let words): "a port from 1 to 65535, " + words.inWords
@@ -53,14 +58,14 @@ enum Allowed: Equatable, Sendable {
   var list: [String] {
     switch self {
     case .domain(.word(let words)), .port(let words): words
-    case .domain, .text, .file, .address, .network, .endpoint, .binding, .connection: []
+    case .domain, .text, .file, .address, .network, .endpoint, .binding, .key, .connection: []
     }
   }
 
   var isNumber: Bool {
     switch self {
     case .domain(.number), .domain(.whole): true
-    case .domain, .text, .file, .address, .network, .endpoint, .binding, .connection, .port: false
+    case .domain, .text, .file, .address, .network, .endpoint, .binding, .key, .connection, .port: false
     }
   }
 
@@ -75,9 +80,23 @@ enum Allowed: Equatable, Sendable {
     case .address: return Address(text) != nil
     case .network: return AddressRange(text) != nil
     case .endpoint: return Endpoint(text).map { $0.port > 0 } == true
-    case .binding: return MIDIBinding(text).map { Table.standard.objection(to: $0) == nil } == true
+    case .binding, .key: return targets(of: text) != nil && because(text).isEmpty
     case .connection: return StandingConnection(text) != nil
     case .port(let words): return words.contains(text) || Int(text).map((1...65_535).contains) == true
+    }
+  }
+
+  /// Why what is written well can't be: the rest of a line that refuses it.
+  func because(_ text: String) -> String {
+    targets(of: text).flatMap { Table.standard.objection(to: $0, ofKey: self == .key) }.map { ": \($0)" }
+      ?? ""
+  }
+
+  private func targets(of text: String) -> [Target]? {
+    switch self {
+    case .binding: MIDIBinding(text)?.targets
+    case .key: KeyBinding(text)?.targets
+    case .domain, .text, .file, .address, .network, .endpoint, .connection, .port: nil
     }
   }
 
@@ -100,6 +119,7 @@ extension Allowed {
     case (.domain(.number), _), (.domain(.whole), _): return nil
     case (_, .string(let text)): return accepts(text) ? text : nil
     case (.domain, _), (.text, _), (.file, _), (.address, _), (.network, _), (.endpoint, _), (.binding, _),
+      (.key, _),
       (.connection, _), (.port, _):
       return nil
     }
@@ -115,7 +135,7 @@ extension Allowed {
     switch self {
     case .domain(.number), .domain(.whole): Double(text).map { .number($0, written: text) } ?? .null
     case .port: Int(text).map { .of($0) } ?? .string(text)
-    case .domain, .text, .file, .address, .network, .endpoint, .binding, .connection: .string(text)
+    case .domain, .text, .file, .address, .network, .endpoint, .binding, .key, .connection: .string(text)
     }
   }
 }

@@ -138,7 +138,11 @@ struct OptionParser<Settings> {
   ) throws(UsageError) {
     guard value.allowed.accepts(text) else {
       let comma = value.allowed.isNumber && text.contains(",") ? ", with a point instead of a comma" : ""
-      throw UsageError(message: "\(name) takes \(value.allowed.words)\(comma), not \"\(text.shortened)\"")
+      let why = value.allowed.because(text)
+      throw UsageError(
+        message: why.isEmpty
+          ? "\(name) takes \(value.allowed.words)\(comma), not \"\(text.shortened)\""
+          : "\(name) \"\(text.shortened)\"\(why)")
     }
     if let clear = value.clear, lists.insert(option.long).inserted { clear(&settings) }
     value.store(&settings, text)

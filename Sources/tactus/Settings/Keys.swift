@@ -92,6 +92,10 @@ struct Keys<Settings> {
       case .boolean(let on): "\(on)"
       case .null, .array, .object: element.value.kind
       }
+    if case .value(let value) = option.form, case .string(let text) = element.value {
+      let why = value.allowed.because(text)
+      if !why.isEmpty { return Fault(line: element.line, text: "\"\(option.long)\": \(found)\(why)") }
+    }
     return Fault(line: element.line, text: "\"\(option.long)\" takes \(words), not \(found)")
   }
 

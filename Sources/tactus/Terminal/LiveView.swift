@@ -29,14 +29,16 @@ final class LiveView: Sendable {
   private static let patience = 100
 
   fileprivate let desk: ControlDesk
+  fileprivate let keys: KeyMap
   // The thread's alone as soon as it runs.
   nonisolated(unsafe) fileprivate let device: TerminalDevice
   private let held = Mutex(Held())
 
   /// nil where there is nothing to draw on.
-  init?(desk: ControlDesk) {
+  init?(desk: ControlDesk, keys: KeyMap) {
     guard Self.isPossible, let device = TerminalDevice() else { return nil }
     self.desk = desk
+    self.keys = keys
     self.device = device
   }
 
@@ -51,6 +53,7 @@ final class LiveView: Sendable {
     guard held.withLock({ $0.thread == nil }) else { return }
     // Here and not there, so that what is said next is news already.
     if device.isOurs { listen() }
+    try? desk.news.open()
     let isRunning = held.withLock { held in
       var thread = pthread_t()
       let context = Unmanaged.passRetained(self)
@@ -92,6 +95,7 @@ final class LiveView: Sendable {
       held.earlier = held.news
       held.news = News(line, at: Link.clock(), isComplaint: isComplaint)
     }
+    desk.news.signal()
   }
 
   fileprivate func listen() {
@@ -127,6 +131,8 @@ private final class Performance {
   private static let nap: Int64 = 200_000
   /// Addresses of this machine come and go.
   private static let reachInterval = Micros(2_000_000)
+  /// So long after a key what it did is shown as soon as it is done.
+  private static let curiosity = Micros(100_000)
 
   private let live: LiveView
   private let device: TerminalDevice
@@ -134,8 +140,8 @@ private final class Performance {
   private let view: TerminalView
   private var frame: Frame
   private var reader = KeyReader()
-  private var hands = Hands()
-  private var page = Scene.Page.playing
+  private var keyboard: Keyboard
+  private var pressed = Micros.zero
   private var reach = Reach.off
   private var nextReach = Micros.zero
   private var isGone = false
@@ -143,7 +149,8 @@ private final class Performance {
   init(_ live: LiveView) {
     self.live = live
     device = live.device
-    view = TerminalView(glyphs: Environment.isUTF8 ? .unicode : .ascii)
+    view = TerminalView(glyphs: Environment.isUTF8 ? .unicode : .ascii, keys: live.keys)
+    keyboard = Keyboard(live.keys)
     frame = Frame(coloured: Environment.text("NO_COLOR") == nil)
   }
 
@@ -205,7 +212,8 @@ private final class Performance {
     guard device.isReady else { return }
     var scene = Scene(state: live.desk.state, now: now)
     (scene.news, scene.earlierNews) = live.news
-    scene.page = page
+    scene.page = keyboard.page
+    scene.typed = keyboard.typed(at: now)
     scene.reach = reach
     frame.draw(view.picture(of: scene, size: device.size))
     device.write(frame.bytes)
@@ -217,20 +225,22 @@ private final class Performance {
     var until = now.count + Self.nap
     if device.isEntered {
       until = min((now.count / Self.tick + 1) * Self.tick, nextBeat(after: now).count)
-      for deadline in [reader.deadline, hands.deadline] {
-        if let deadline { until = min(until, deadline.count) }
-      }
+      if let deadline = reader.deadline { until = min(until, deadline.count) }
     }
+    // What is typed ahead waits until somebody hears it.
+    let takesKeys = device.isEntered && live.desk.takesKeys
+    let isCurious = now - pressed < Self.curiosity
     var watched = [
-      pollfd(fd: device.isEntered ? device.descriptor : -1, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: takesKeys ? device.descriptor : -1, events: Int16(POLLIN), revents: 0),
       pollfd(fd: errors.descriptor, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: isCurious ? live.desk.news.descriptor : -1, events: Int16(POLLIN), revents: 0),
     ]
-    poll(&watched, 2, Int32(clamping: max(0, until - now.count + 999) / 1000))
+    poll(&watched, 3, Int32(clamping: max(0, until - now.count + 999) / 1000))
     let then = Link.clock()
     if watched[0].revents != 0 { readKeys(at: then) }
     if watched[1].revents != 0, let text = errors.take() { live.tell(text, isComplaint: true) }
+    if watched[2].revents != 0 { live.desk.news.drain() }
     if let key = reader.pause(at: then) { press(key, at: then) }
-    if let action = hands.due(at: then) { act(action, at: then) }
   }
 
   private func nextBeat(after now: Micros) -> Micros {
@@ -254,20 +264,12 @@ private final class Performance {
   }
 
   private func press(_ key: Key, at now: Micros) {
-    if let action = hands.press(key, live.desk.state, at: now) { act(action, at: now) }
-  }
-
-  private func act(_ action: Action, at now: Micros) {
-    switch action {
-    case .command(let command):
-      if case .refused(let refusal) = live.desk.obey(command, at: now) {
-        live.tell(refusal.text, isComplaint: true)
-      }
-    case .turn: page = page == .keys ? .playing : .keys
-    case .close: page = .playing
+    pressed = now
+    switch keyboard.press(key, live.desk.state, at: now) {
+    case .press(let targets): live.desk.press(targets, at: now)
     case .redraw: frame.forget()
     case .say(let text): live.tell(text, isComplaint: true)
-    case .quit: Signals.end()
+    case nil: break
     }
   }
 }

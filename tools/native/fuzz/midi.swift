@@ -58,7 +58,7 @@ private func hear(_ input: inout Bytes, _ map: inout MIDIMap, _ events: inout MI
   guard let parsed = MIDIMessage(message) else { return }
   if case .level(let level) = parsed.amount { precondition((0...1).contains(level), "a knob beyond its end") }
   if case .seconds(let seconds) = parsed.amount { precondition((0...1e6).contains(seconds), "a place that is none") }
-  if input.chance(4) { map.learn(MIDITarget("tempo 60..180")) }
+  if input.chance(4) { map.learn(Target("tempo 60..180")) }
   switch map.receive(parsed) {
   case .nothing, .full: break
   case .learned(let binding):

@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// An event and what it moves: `note 36 ch 10 = tempo/tap`, `cc 7 = click/volume`, `cc 1 = tempo 60..180`,
-/// `note 40 = tempo 128 bar`, `note 41 = rewind, start`.
-public struct MIDIBinding: Hashable, Sendable, CustomStringConvertible {
-  /// Targets of one event.
-  public static let targetLimit = 8
+/// An event of a controller or a key, and what it moves: `note 36 ch 10 = tempo/tap`, `cc 7 = click/volume`,
+/// `cc 1 = tempo 60..180`, `note 40 = tempo 128 bar`, `note 41 = rewind, start`; `x = click/sound wood`.
+public struct Binding<Event: LosslessStringConvertible & Hashable & Sendable>: Hashable, Sendable,
+  LosslessStringConvertible
+{
+  public let event: Event
+  public let targets: [Target]
 
-  public let event: MIDIEventName
-  public let targets: [MIDITarget]
-
-  init(_ event: MIDIEventName, _ targets: [MIDITarget]) {
+  package init(_ event: Event, _ targets: [Target]) {
     self.event = event
     self.targets = targets
   }
 
   public init?(_ text: String) {
-    let sides = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-    guard sides.count == 2, let event = MIDIEventName(String(sides[0])) else { return nil }
-    var targets: [MIDITarget] = []
-    for part in sides[1].split(separator: ",", omittingEmptySubsequences: false) {
-      guard targets.count < Self.targetLimit, let target = MIDITarget(part) else { return nil }
+    // The key = has a name like any other.
+    guard let first = text.firstIndex(where: { $0 != " " }),
+      let sign = text[first...].dropFirst().firstIndex(of: "="), let event = Event(String(text[..<sign]))
+    else { return nil }
+    var targets: [Target] = []
+    for part in text[sign...].dropFirst().split(separator: ",", omittingEmptySubsequences: false) {
+      guard targets.count < Target.limit, let target = Target(part) else { return nil }
       targets.append(target)
     }
     self.init(event, targets)
@@ -30,10 +31,14 @@ public struct MIDIBinding: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
+public typealias MIDIBinding = Binding<MIDIEventName>
+
 /// An address of the control surface, and what is said to it: fixed arguments, or the range that a knob covers.
-public struct MIDITarget: Hashable, Sendable, CustomStringConvertible {
+public struct Target: Hashable, Sendable, CustomStringConvertible {
   /// Bytes of one as it is written, so that whatever was read can be written and read again.
   static let longest = 128
+  /// Of one event.
+  public static let limit = 8
 
   /// Below the surface's root.
   public let path: String
@@ -42,7 +47,9 @@ public struct MIDITarget: Hashable, Sendable, CustomStringConvertible {
   /// The knob's left end is the higher one.
   public let isReversed: Bool
 
-  init(path: String, arguments: [String] = [], range: ClosedRange<Double>? = nil, isReversed: Bool = false) {
+  package init(
+    path: String, arguments: [String] = [], range: ClosedRange<Double>? = nil, isReversed: Bool = false
+  ) {
     self.path = path
     self.arguments = arguments
     self.range = range

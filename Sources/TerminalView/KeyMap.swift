@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import MIDIControl
+
+/// A key as the user knows it.
+public enum Key: Hashable, Sendable {
+  case character(Unicode.Scalar)
+  case up, down, left, right
+  case pageUp, pageDown
+  case home, enter, backspace, escape
+}
+
+extension Key: LosslessStringConvertible {
+  /// Those that are written as a word. Escape leaves what was begun, and is nobody's.
+  static let words: [(name: String, key: Key)] = [
+    ("space", .character(" ")), ("up", .up), ("down", .down), ("left", .left), ("right", .right),
+    ("pageup", .pageUp), ("pagedown", .pageDown), ("home", .home), ("enter", .enter),
+    ("backspace", .backspace),
+  ]
+
+  public static var names: [String] { words.map(\.name) }
+
+  /// A character, big and small letters apart, or one of the words.
+  public init?(_ text: String) {
+    let text = text.split(separator: " ").joined()
+    if let key = Self.words.first(where: { $0.name == text.lowercased() })?.key {
+      self = key
+    } else if let scalar = text.unicodeScalars.first, text.unicodeScalars.count == 1,
+      (0x21...0x7E).contains(scalar.value)
+    {
+      self = .character(scalar)
+    } else {
+      return nil
+    }
+  }
+
+  public var description: String {
+    if let word = Self.words.first(where: { $0.key == self })?.name { return word }
+    if case .character(let scalar) = self { return scalar == "\u{0C}" ? "Ctrl-L" : "\(scalar)" }
+    return "Esc"
+  }
+}
+
+public typealias KeyBinding = Binding<Key>
+
+/// What the keys do, as the user wrote it down and else as it is everywhere: what is obeyed, and what is shown on the keys
+/// page, in the man page and in docs/keys.md.
+public struct KeyMap: Sendable {
+  /// What no address says: it is about the view.
+  enum Own: Sendable {
+    case turn, redraw, tempo
+  }
+
+  public struct Row: Sendable {
+    public let words: String
+    public internal(set) var bindings: [KeyBinding]
+    let own: Own?
+    /// Words for the hint at the bottom, and with how many of its keys.
+    let hint: (words: String, keys: Int)?
+
+    init(
+      _ words: String, own: Own? = nil, hint: (words: String, keys: Int)? = nil, _ bindings: [KeyBinding]
+    ) {
+      self.words = words
+      self.bindings = bindings
+      self.own = own
+      self.hint = hint
+    }
+
+    fileprivate init(
+      _ words: String, hint: (words: String, keys: Int)? = nil, _ bindings: String...
+    ) {
+      self.init(words, hint: hint, bindings.compactMap { KeyBinding($0) })
+    }
+
+    fileprivate init(_ words: String, _ own: Own, hint: (words: String, keys: Int)? = nil, _ keys: String) {
+      self.init(words, own: own, hint: hint, keys.unicodeScalars.map { KeyBinding(.character($0), []) })
+    }
+
+    /// The keys in a line.
+    public func keys(named name: (Key) -> String) -> String {
+      own == .tempo ? "0-9" : bindings.map { name($0.event) }.joined(separator: " ")
+    }
+
+    /// `tap tempo (tempo/tap)`; of several keys the addresses in their order, each once.
+    public var meaning: String {
+      let addresses = bindings.flatMap { $0.targets.map(\.description) }
+      let each = addresses.indices.filter { !addresses[..<$0].contains(addresses[$0]) }.map { addresses[$0] }
+      return each.isEmpty ? words : "\(words) (\(each.joined(separator: ", ")))"
+    }
+
+    /// The same for a table in Markdown.
+    public var markdown: String {
+      "| " + (own == .tempo ? "`0` to `9`" : bindings.map { "`\($0.event)`" }.joined(separator: " "))
+        + " | \(meaning) |\n"
+    }
+  }
+
+  public static let standard: [Row] = [
+    Row("start/stop", hint: ("start", 1), "space = toggle"),
+    Row("tap tempo", hint: ("tap", 1), "t = tempo/tap", "enter = tempo/tap"),
+    Row("1 BPM", hint: ("tempo", 2), "up = tempo/nudge 1", "down = tempo/nudge -1"),
+    Row("1 BPM", "+ = tempo/nudge 1", "= = tempo/nudge 1", "- = tempo/nudge -1"),
+    Row("0.1 BPM", "left = tempo/nudge -0.1", "right = tempo/nudge 0.1"),
+    Row("10 BPM", "pageup = tempo/nudge 10", "pagedown = tempo/nudge -10"),
+    Row("set tempo", .tempo, "0123456789"),
+    Row("rewind", "home = rewind"),
+    Row("quantum", "[ = quantum/nudge -1", "] = quantum/nudge 1"),
+    Row("who leads", "l = lead/next"),
+    Row("Link", hint: ("Link", 1), "a = link/toggle"),
+    Row("sync", hint: ("sync", 1), "s = startstop/toggle"),
+    Row("click", hint: ("click", 1), "m = click/toggle"),
+    Row("clock", hint: ("clock", 1), "c = clock/toggle"),
+    Row("pulse", "p = pulse/toggle"),
+    Row("these keys", .turn, hint: ("keys", 1), "?h"),
+    Row("draw anew", .redraw, "\u{0C}"),
+    Row("quit", "q = quit"),
+  ]
+
+  let rows: [Row]
+
+  /// A key that is configured has no other meaning.
+  public init(_ configured: [KeyBinding] = []) {
+    let taken = Set(configured.map(\.event))
+    rows =
+      configured.map { Row($0.targets.map(\.description).joined(separator: ", "), [$0]) }
+      + Self.standard.compactMap { row in
+        var row = row
+        row.bindings.removeAll { taken.contains($0.event) }
+        return row.bindings.isEmpty ? nil : row
+      }
+  }
+
+  func own(_ key: Key) -> Own? { rows.first { $0.bindings.contains { $0.event == key } }?.own }
+
+  func targets(of key: Key) -> [Target] {
+    rows.flatMap(\.bindings).filter { $0.event == key }.flatMap(\.targets)
+  }
+}
