@@ -45,9 +45,7 @@ extension LinkSession {
     client = client.following(session: incoming, at: now, by: map)
     // By another clock it may be stamped in the future.
     if !Belief.isPlausible(startStop, at: map.ghost(atHost: now)) { startStop = .unset }
-    if isStartStopSyncEnabled && startStop != .unset {
-      clientStartStop = startStop.client(on: incoming, by: map)
-    }
+    if isStartStopSyncEnabled && startStop != .unset { followStartStop() }
     revision += 1
     isPublishDue = true
   }
@@ -60,8 +58,15 @@ extension LinkSession {
     revision += 1
     isBroadcastDue = true
     guard isStartStopSyncEnabled else { return }
-    clientStartStop = incoming.client(on: timeline, by: ghost)
+    followStartStop()
     isPublishDue = true
+  }
+
+  /// Whoever said it may be ahead of us by seconds. To our own users it was said now at the latest, so that what they do
+  /// next is later.
+  private mutating func followStartStop() {
+    clientStartStop = startStop.client(on: timeline, by: ghost)
+    clientStartStop.timestamp = min(clientStartStop.timestamp, now)
   }
 
   mutating func commit(_ commit: Commit) {
@@ -98,7 +103,11 @@ extension LinkSession {
     clientStartStop = edited
     isPublishDue = true
     guard isStartStopSyncEnabled else { return false }
-    let shared = edited.session(on: timeline, by: ghost)
+    var shared = edited.session(on: timeline, by: ghost)
+    // A stamp ahead of our clock would bar our users until then, and the later one wins (facts: link 8.3).
+    if startStop.timestamp > ghost.ghost(atHost: now) {
+      shared.timestamp = max(shared.timestamp, startStop.timestamp + Micros(1))
+    }
     guard shared.timestamp > startStop.timestamp else { return false }
     startStop = shared
     revision += 1

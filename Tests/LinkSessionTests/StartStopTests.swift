@@ -179,6 +179,23 @@ import Testing
     }
   }
 
+  /// Two clocks may be seconds apart for a while, after a lie or on a poor network. Whoever presses a key last counts.
+  @Test func whoIsAheadOfOurClockDoesNotBarOurUsers() {
+    for ahead in [Int64(2), 4_000_000] {
+      var (bench, stranger) = connected()
+      start(&stranger, stamp: 1_000_000 + ahead)
+      bench.meet(stranger)
+      #expect(bench.snapshot.state.isPlaying)
+      bench.wait(1)
+      bench.commitPlaying(false)
+      #expect(!bench.snapshot.state.isPlaying)
+      #expect(!bench.machine.startStop.isPlaying)
+      #expect(bench.machine.startStop.timestamp == Micros(1_000_000 + ahead + 1))
+      bench.wait(50_000)
+      #expect(bench.takeAlives().last?.startStop.isPlaying == false, "and everybody hears of it")
+    }
+  }
+
   @Test func aStampThatWasOnlyAheadOfAWrongClockCountsOnceTheClockIsRight() {
     var (bench, stranger) = connected()
     start(&stranger, stamp: 9_000_000)
