@@ -82,9 +82,26 @@ enum Belief {
   // MARK: Sessions
 
   /// The older session wins; of two equally old ones, the one with the smaller id (facts: link 7.4).
-  static func isBetter(_ other: SessionID, olderBy lead: Micros, than own: SessionID) -> Bool {
-    if lead > Rules.joinTolerance { return true }
-    return lead < Rules.joinTolerance && lead > -Rules.joinTolerance && other < own
+  ///
+  /// Both sides measure, and at the very border each may find the other one better, or neither. So the border moves with
+  /// each look at a session that stayed beside ours, and soon both are on the same side of it.
+  static func isBetter(
+    _ other: SessionID, olderBy lead: Micros, than own: SessionID, looks: Int
+  ) -> Bool {
+    let border = border(afterLooks: looks)
+    if lead > border { return true }
+    return lead < border && lead > -border && other < own
+  }
+
+  /// Whether peers may differ in which of two sessions is the better one.
+  static func isAtTheBorder(_ lead: Micros) -> Bool {
+    let age = Micros(abs(lead.count))
+    return age < Rules.joinTolerance + Limits.borderStep
+      && age > border(afterLooks: .max) - Limits.borderStep
+  }
+
+  private static func border(afterLooks looks: Int) -> Micros {
+    Rules.joinTolerance - Micros(Limits.borderStep.count * Int64(min(looks, Limits.borderSteps)))
   }
 
   // MARK: Peers

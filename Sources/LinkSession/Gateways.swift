@@ -144,7 +144,7 @@ extension LinkSession {
     }
     let state = PeerState(
       node: node, session: session, timeline: timeline, startStop: startStop,
-      measurement: gateways[place].gateway.measurement)
+      measurement: gateways[place].gateway.measurement, clock: clock)
     let alive = encodeAlive(state)
     let response = encodeResponse(state)
     gateways[place].encoded = (revision, alive, response)

@@ -66,8 +66,12 @@ public enum Limits {
   public static var startStopLead: Micros { Micros(5_000_000) }
   /// How much sooner than the reference does we measure our session again, at random.
   public static var remeasureSpread: Micros { Micros(5_000_000) }
-  /// Our clock is compared with a member's that says something implausible this often at most.
-  public static var comparisonSpacing: Micros { Micros(2_000_000) }
+  /// A clock is passed on by so many peers at most; what comes from farther goes round in a circle.
+  public static var clockSteps: UInt8 { 6 }
+  /// Whoever has somebody else to ask waits so long before it does, and so much longer, at random, for each member: with a
+  /// thousand, not all ask one at once.
+  public static var guideSettles: Micros { Micros(500_000) }
+  public static var remeasureSpacing: Micros { Micros(50_000) }
   /// After a failure, it is tried again so soon; the reference waits for its next turn, and drifts.
   public static var remeasureRetry: Micros { Micros(5_000_000) }
   /// Two readings of our session's clock that differ by more are of two clocks: more than a poor network makes of one.
@@ -75,6 +79,11 @@ public enum Limits {
   /// A session that stays beside ours although one of the two should have yielded is measured again after this
   /// long, and up to twice as long, so that two peers do not do it together.
   public static var reconsiderPeriod: Micros { Micros(3_000_000) }
+  /// The same where clocks cannot tell yet which of the two should have yielded.
+  public static var doubtfulPeriod: Micros { Micros(500_000) }
+  /// How much the border between an older and an equally old session moves with each look.
+  public static var borderStep: Micros { Micros(50_000) }
+  public static var borderSteps: Int { 5 }
   /// Who says goodbye and is heard again within this did not leave: a little more than the period of Alives.
   public static var farewellGrace: Micros { Micros(300_000) }
   /// Who did not ask us for the time for so long has somebody else to ask: half as long again as the period of measurements.

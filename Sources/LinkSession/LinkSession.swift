@@ -63,15 +63,15 @@ public struct LinkSession: Sendable {
   var peers = Peers()
   var others = OtherSessions()
   var measurements: [Measurement] = []
-  /// Who told us the session's time when we joined it, while it is there. Wherever the founder is, the way to it leads
-  /// by there: so along a chain of wires everybody follows the founder's clock.
-  var guide: NodeID?
-  /// Who told us our session's time last, while it is there; and whether it left, and nobody told us since.
-  var source: NodeID?
-  var isSourceLost = false
+  /// Whose clock is our session's, as far as we are concerned.
+  var clock: ClockOrigin
+  /// Whom we ask for it; nobody if it is ours.
+  var guide: Source?
+  /// Who told us the time last.
+  var source: Source?
+  /// Who brought us into our session, while it is there.
+  var usher: NodeID?
   var nextRemeasurement: Micros?
-  /// Not before this is the clock of a member asked that says something implausible.
-  var nextComparison = Micros.zero
   /// It may have lost touch with the session's, even if we are the session's reference.
   var isClockDoubted = false
   var formerNodes: [NodeID] = []
@@ -98,6 +98,7 @@ public struct LinkSession: Sendable {
     dice = Dice(seed: seed)
     node = NodeID(using: &dice)
     session = node
+    clock = ClockOrigin(root: node, steps: 0)
     let tempo = tempo.clamped
     timeline = Timeline(tempo: tempo, beatOrigin: .zero, timeOrigin: .zero)
     ghost = GhostMap(startingAt: now)

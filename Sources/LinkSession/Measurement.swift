@@ -33,12 +33,10 @@ struct Measurement {
   }
 
   let session: SessionID
-  let node: NodeID
+  let source: Source
   let gateway: GatewayID
   /// Pings go there, and pongs are expected from there.
   let endpoint: Endpoint
-  /// What it said that can't be by our clock, if that is why it is asked.
-  let disputed: PeerState?
   /// In uptime.
   private(set) var deadline: Micros
   private(set) var points: [Double] = []
@@ -48,14 +46,12 @@ struct Measurement {
   private var pongs = 0
 
   init(
-    of session: SessionID, node: NodeID, gateway: GatewayID, endpoint: Endpoint, disputed: PeerState? = nil,
-    uptime: Micros
+    of session: SessionID, from source: Source, gateway: GatewayID, endpoint: Endpoint, uptime: Micros
   ) {
     self.session = session
-    self.node = node
+    self.source = source
     self.gateway = gateway
     self.endpoint = endpoint
-    self.disputed = disputed
     deadline = uptime + Rules.pingTimeout
   }
 
@@ -130,16 +126,16 @@ extension LinkSession {
   }
 
   /// A running measurement of the same session is replaced.
-  mutating func measure(_ target: SessionID, inDisputeWith member: PeerState? = nil) {
-    let asked = member.flatMap { peers.nodes[$0.node]?.first } ?? spokesman(of: target)
+  mutating func measure(_ target: SessionID) {
+    let asked = guide(to: target)?.sighting
     guard let asked, let endpoint = asked.state.measurement else {
       measurementFailed(of: target, node: asked?.state.node)
       return
     }
     measurements.removeAll { $0.session == target }
     var measurement = Measurement(
-      of: target, node: asked.state.node, gateway: asked.gateway, endpoint: endpoint,
-      disputed: member, uptime: uptime.now)
+      of: target, from: Source(asked.state), gateway: asked.gateway, endpoint: endpoint,
+      uptime: uptime.now)
     send(measurement.open(at: now), for: measurement)
     measurements.append(measurement)
   }
@@ -165,7 +161,7 @@ extension LinkSession {
         measurementSucceeded(done, map)
       case .failed:
         let done = measurements.remove(at: place)
-        measurementFailed(of: done.session, node: done.node)
+        measurementFailed(of: done.session, node: done.source.node)
       }
       return
     }
@@ -188,7 +184,7 @@ extension LinkSession {
         measurementSucceeded(done, map)
       case .failed:
         let done = measurements.remove(at: place)
-        measurementFailed(of: done.session, node: done.node)
+        measurementFailed(of: done.session, node: done.source.node)
       }
     }
   }
@@ -196,6 +192,6 @@ extension LinkSession {
   mutating func abandonMeasurements(on gateway: GatewayID) {
     let lost = measurements.filter { $0.gateway == gateway }
     measurements.removeAll { $0.gateway == gateway }
-    for measurement in lost { measurementFailed(of: measurement.session, node: measurement.node) }
+    for measurement in lost { measurementFailed(of: measurement.session, node: measurement.source.node) }
   }
 }

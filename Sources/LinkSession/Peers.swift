@@ -8,19 +8,25 @@ struct Sighting {
   /// Where its last word came from; what one host may claim to be is counted by this.
   var source: Address
   var state: PeerState
+  /// Its timeline in its own words, which we may not believe by our clock.
+  var claim: Timeline
   /// In uptime.
   var heard: Micros
   /// Still believed for a grace after.
   var expiry: Micros
-  /// It did not answer when it was asked for its session's time, or told one that can't be.
-  var isAvoided = false
-  /// In uptime; until then it is not asked why it says what can't be.
-  var lostUntil = Micros.zero
+  /// In uptime. It did not answer when it was asked for its session's time, or told one that can't be: until then it is
+  /// asked only if there is nobody else.
+  var avoidedUntil = Micros.zero
 }
 
 extension Sighting {
+  func isAvoided(at now: Micros) -> Bool { avoidedUntil > now }
+
   /// Returns what it said until now.
-  fileprivate mutating func renew(from source: Address, at now: Micros, until expiry: Micros) -> PeerState {
+  fileprivate mutating func renew(
+    _ claim: Timeline, from source: Address, at now: Micros, until expiry: Micros
+  ) -> PeerState {
+    self.claim = claim
     self.source = source
     heard = now
     self.expiry = expiry
@@ -64,8 +70,8 @@ struct Peers: Sendable {
 
   /// News is what nobody in that session, as far as we remember, has said before.
   mutating func see(
-    _ state: PeerState, on gateway: GatewayID, from source: Address, at now: Micros, until expiry: Micros,
-    in own: SessionID
+    _ state: PeerState, claiming claim: Timeline, on gateway: GatewayID, from source: Address, at now: Micros,
+    until expiry: Micros, in own: SessionID
   ) -> Seen {
     let prune = expiry + Rules.expiryGrace
     if let place = nodes[state.node]?.firstIndex(where: { $0.gateway == gateway }) {
@@ -77,7 +83,7 @@ struct Peers: Sendable {
         hosts[source, default: Host(lastFollowed: now)].sightings += 1
       }
       nextPrune = min(prune, nextPrune ?? prune)
-      return renew(state, at: place, from: source, at: now, until: expiry)
+      return renew(state, claiming: claim, at: place, from: source, at: now, until: expiry)
     }
     guard
       hasRoom(for: state.session, from: source, in: own)
@@ -85,7 +91,8 @@ struct Peers: Sendable {
     else { return .refused }
     nextPrune = min(prune, nextPrune ?? prune)
     let news = newness(of: state)
-    let sighting = Sighting(gateway: gateway, source: source, state: state, heard: now, expiry: expiry)
+    let sighting = Sighting(
+      gateway: gateway, source: source, state: state, claim: claim, heard: now, expiry: expiry)
     let isNewMember = !announces(state.node, state.session)
     nodes[state.node, default: []].append(sighting)
     count += 1
@@ -95,14 +102,15 @@ struct Peers: Sendable {
   }
 
   private mutating func renew(
-    _ state: PeerState, at place: Int, from source: Address, at now: Micros, until expiry: Micros
+    _ state: PeerState, claiming claim: Timeline, at place: Int, from source: Address, at now: Micros,
+    until expiry: Micros
   ) -> Seen {
-    let old = nodes[state.node]![place].renew(from: source, at: now, until: expiry)
+    let old = nodes[state.node]![place].renew(claim, from: source, at: now, until: expiry)
     if old == state { return .known }
     let news = newness(of: state)
     let staysMember = announces(state.node, state.session)
     nodes[state.node]![place].state = state
-    if old.session != state.session { nodes[state.node]![place].isAvoided = false }
+    if old.session != state.session { nodes[state.node]![place].avoidedUntil = .zero }
     census[state.session, default: Census()].add(state, isNewMember: !staysMember)
     leave(old)
     return news
@@ -201,24 +209,9 @@ struct Peers: Sendable {
     removeAll { $0.state.session == session }
   }
 
-  /// Is not asked again while there is anybody else to ask.
-  mutating func avoid(_ node: NodeID, until lost: Micros = .zero) {
-    for place in nodes[node]?.indices ?? 0..<0 {
-      nodes[node]![place].isAvoided = true
-      nodes[node]![place].lostUntil = lost
-    }
-  }
-
-  func isLost(_ node: NodeID, at now: Micros) -> Bool {
-    nodes[node]?.contains { $0.lostUntil > now } ?? false
-  }
-
-  mutating func forgive(_ session: SessionID) {
-    for node in nodes.values.indices {
-      for place in nodes.values[node].indices where nodes.values[node][place].state.session == session {
-        nodes.values[node][place].isAvoided = false
-      }
-    }
+  /// Is not asked until then while there is anybody else to ask.
+  mutating func avoid(_ node: NodeID, until time: Micros) {
+    for place in nodes[node]?.indices ?? 0..<0 { nodes[node]![place].avoidedUntil = time }
   }
 
   mutating func clear() {
@@ -250,41 +243,16 @@ struct Peers: Sendable {
     hosts[peer.source].map { now - $0.lastFollowed > Limits.independence } ?? false
   }
 
-  /// Through how many gateways we see members of it.
-  func gateways(to session: SessionID) -> Int {
-    var found: Set<GatewayID> = []
-    for sighting in nodes.values.joined() where sighting.state.session == session {
-      found.insert(sighting.gateway)
-    }
-    return found.count
-  }
-
   func isLowest(_ node: NodeID, in session: SessionID) -> Bool {
     nodes.allSatisfy { other, sightings in
       node < other || !sightings.contains { $0.state.session == session }
     }
   }
 
-  /// Whom to measure for `session`: its founder if it is there, else `preferring`, else the lowest id; one of those
-  /// to be avoided only if there is nobody else. `overlooking` whoever follows our own clock, if there is somebody who
-  /// does not. `rank` orders the gateways.
-  func spokesman(
-    of session: SessionID, preferring guide: NodeID?, isForgiving: Bool, overlooking: Bool, at now: Micros,
-    rank: (GatewayID) -> Int?
-  ) -> Sighting? {
-    var best: (key: (Int, NodeID, Int), sighting: Sighting)?
-    for (node, sightings) in nodes {
-      for sighting in sightings where sighting.state.session == session {
-        guard let place = rank(sighting.gateway) else { continue }
-        let isOverlooked = overlooking && !isIndependent(sighting, at: now)
-        let preference =
-          sighting.isAvoided && !isForgiving
-          ? 4 : node == session ? 0 : node == guide ? 1 : isOverlooked ? 3 : 2
-        let key = (preference, node, place)
-        if best == nil || key < best!.key { best = (key, sighting) }
-      }
-    }
-    return best?.sighting
+  /// Whether we see members of it through more than one gateway.
+  func isBetweenWires(_ session: SessionID) -> Bool {
+    let seen = nodes.values.lazy.joined().filter { $0.state.session == session }.map(\.gateway)
+    return seen.contains { $0 != seen.first }
   }
 }
 

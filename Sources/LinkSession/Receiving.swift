@@ -35,8 +35,8 @@ extension LinkSession {
       counters.implausible += 1
       return
     }
-    // What is not believed is not remembered either: should it become plausible, it is news then.
-    let said = state
+    let claim = state.timeline
+    // What is not believed is not news, and is as soon as it can be.
     if isOurs && !Belief.isPlausible(state.timeline, at: time) {
       counters.implausible += 1
       state.timeline = timeline
@@ -47,7 +47,8 @@ extension LinkSession {
     }
     let expiry = uptime.now + Belief.lifetime(ttl)
     switch peers.see(
-      state, on: gateway.id, from: source.address, at: uptime.now, until: expiry, in: session)
+      state, claiming: claim, on: gateway.id, from: source.address, at: uptime.now, until: expiry,
+      in: session)
     {
     case .known: break
     case .forged:
@@ -60,7 +61,6 @@ extension LinkSession {
       if isTimelineNews { consider(state.timeline, of: state.session) }
       if isStartStopNews { consider(state.startStop, of: state.session) }
     }
-    if isOurs && said != state { compareClocks(with: said) }
   }
 
   private mutating func takeByeBye(_ node: NodeID, from source: Endpoint, on gateway: GatewayID) {
@@ -96,6 +96,7 @@ extension LinkSession {
     repeatUnansweredPings()
     others.reconsider(at: uptime.now)
     remeasure()
+    if gateways.contains(where: { $0.nextAlive <= uptime.now }) { chooseGuide() }
     for place in gateways.indices where gateways[place].nextAlive <= uptime.now { announce(on: place) }
   }
 

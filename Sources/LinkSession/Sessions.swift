@@ -13,6 +13,8 @@ struct OtherSessions {
   }
 
   private(set) var table: [SessionID: Standing] = [:]
+  /// How often each was measured, and stayed beside ours; it may be gone in between.
+  private var looks: [SessionID: Int] = [:]
   /// First come, first measured. May name sessions that are gone; they are skipped.
   private var queue: [SessionID] = []
   private var queueHead = 0
@@ -46,10 +48,21 @@ struct OtherSessions {
 
   mutating func keep(_ session: SessionID, reconsiderAt: Micros) {
     table[session] = .known(reconsiderAt: reconsiderAt)
+    if looks.count >= Limits.sessions { looks.removeAll() }
+    looks[session, default: 0] += 1
     nextReconsideration = min(reconsiderAt, nextReconsideration ?? reconsiderAt)
   }
 
   mutating func remove(_ session: SessionID) { table[session] = nil }
+
+  /// `left` was ours, and `joined` is.
+  mutating func change(from left: SessionID, to joined: SessionID, reconsiderAt: Micros) {
+    remove(joined)
+    looks[left] = looks[joined]
+    keep(left, reconsiderAt: reconsiderAt)
+  }
+
+  func looks(at session: SessionID) -> Int { looks[session] ?? 0 }
 
   /// Puts every known session whose time has come in line again.
   mutating func reconsider(at now: Micros) {
@@ -80,36 +93,39 @@ extension LinkSession {
   }
 
   mutating func measurementSucceeded(_ done: Measurement, _ map: GhostMap) {
-    let (target, node) = (done.session, done.node)
+    let (target, node) = (done.session, done.source.node)
     counters.measurementsDone += 1
     let time = map.ghost(atHost: now)
     if target == session {
-      if let said = done.disputed, time < ghost.ghost(atHost: now) || !Belief.isPlausible(said, at: time) {
-        counters.implausible += 1
-        peers.avoid(node, until: uptime.now + Rules.remeasurePeriod)
-        return
-      }
-      guard Belief.isPlausible(age: time), Belief.isPlausible(timeline, at: time) else {
+      // A clock by which our timeline can't be brings a timeline of its own.
+      let claims = [timeline] + (peers.nodes[node]?.first.map { [$0.claim] } ?? [])
+      guard Belief.isPlausible(age: time),
+        let fitting = claims.first(where: { Belief.isPlausible($0, at: time) })
+      else {
         counters.implausible += 1
         measurementFailed(of: target, node: node)
         // Nobody tells a time that our timeline fits: it is we who are wrong.
         if hasAskedAll(target) { startOwnSession() }
         return
       }
-      peers.forgive(session)
       isClockDoubted = false
-      source = node
-      isSourceLost = false
-      // One of the two is wrong, or was. It may be the new one.
-      if abs((time - ghost.ghost(atHost: now)).count) > Limits.clockTolerance.count { remeasureSoon() }
-      apply(timeline, map)
+      source = done.source
+      if abs((time - ghost.ghost(atHost: now)).count) > Limits.clockTolerance.count {
+        // One of the two is wrong, or was. It may be the new one.
+        remeasureSoon()
+        clock.jumps &+= 1
+      }
+      // Somebody else was the best while it was asked.
+      if guide != nil && guide != source { remeasureSoon() }
+      if fitting != timeline { peers.expect(fitting, in: session) }
+      apply(fitting, map)
       isBroadcastDue = true
     } else if others[target] != nil {
       // Of what its members say, the latest that can be: one of them may say something else for good.
       let believed = peers.timelines(of: target).filter { Belief.isPlausible($0, at: time) }
       guard Belief.isPlausible(age: time), let latest = believed.max(by: { Belief.overrides($1, $0) }) else {
         counters.implausible += 1
-        peers.avoid(node)
+        avoid(node)
         if hasAskedAll(target) {
           others.keep(target, reconsiderAt: nextLook())
         } else {
@@ -117,10 +133,17 @@ extension LinkSession {
         }
         return
       }
-      if Belief.isBetter(target, olderBy: time - ghost.ghost(atHost: now), than: session) {
-        join(target, timeline: latest, map, by: node)
+      let lead = time - ghost.ghost(atHost: now)
+      let look = nextLook(isDoubtful: Belief.isAtTheBorder(lead))
+      if Belief.isBetter(target, olderBy: lead, than: session, looks: others.looks(at: target)) {
+        if peers.members(of: session) > 0 {
+          others.change(from: session, to: target, reconsiderAt: look)
+        } else {
+          others.remove(target)
+        }
+        join(target, timeline: latest, map, by: done.source)
       } else {
-        others.keep(target, reconsiderAt: nextLook())
+        others.keep(target, reconsiderAt: look)
       }
     }
   }
@@ -129,8 +152,8 @@ extension LinkSession {
     counters.measurementsFailed += 1
     if target == session {
       // Next time somebody else is asked, if there is anybody. If there is not, our clock is as good as any.
-      if let node { peers.avoid(node) }
-      if hasAskedAll(target) { (isClockDoubted, isSourceLost) = (false, false) }
+      if let node { avoid(node) }
+      if hasAskedAll(target) { isClockDoubted = false }
       let retry = uptime.now + (isClockDoubted ? Rules.pingTimeout : Limits.remeasureRetry)
       nextRemeasurement = nextRemeasurement.map { $0 < retry ? $0 : retry }
     } else {
@@ -142,60 +165,42 @@ extension LinkSession {
 
   /// The old session's start/stop is not carried over and the new one's is not taken until it changes (8.3).
   private mutating func join(
-    _ target: SessionID, timeline new: Timeline, _ map: GhostMap, by node: NodeID
+    _ target: SessionID, timeline new: Timeline, _ map: GhostMap, by source: Source
   ) {
     counters.joins += 1
-    let left = session
-    others.remove(target)
-    if peers.members(of: left) > 0 {
-      others.keep(left, reconsiderAt: nextLook())
-    }
     session = target
     formerSessions.removeAll()
     startStop = .unset
-    peers.forgive(target)
     // What was not believed of another session is news in ours as soon as it can be.
     peers.expect(new, in: target)
-    guide = node
-    source = node
-    isSourceLost = false
+    usher = source.node
+    self.source = source
+    clock.jumps &+= 1
+    scheduleRemeasurement()
+    chooseGuide()
     apply(new, map)
     revision += 1
     isBroadcastDue = true
     isPublishDue = true
     isClockDoubted = false
-    scheduleRemeasurement()
   }
 
   /// Not at the same moment as the peer on the other side, lest we swap sessions for ever.
-  private mutating func nextLook() -> Micros {
-    uptime.now + Limits.reconsiderPeriod
-      + Micros(Int64.random(in: 0...Limits.reconsiderPeriod.count, using: &dice))
+  private mutating func nextLook(isDoubtful: Bool = false) -> Micros {
+    let period = isDoubtful ? Limits.doubtfulPeriod : Limits.reconsiderPeriod
+    return uptime.now + period + Micros(Int64.random(in: 0...period.count, using: &dice))
   }
 
   mutating func remeasure() {
-    if let gone = source, !peers.announces(gone, session) {
-      source = nil
-      isSourceLost = true
-      remeasureSoon()
-    }
     guard let due = nextRemeasurement, due <= uptime.now else { return }
     scheduleRemeasurement()
-    if let gone = guide, !peers.announces(gone, session) { guide = nil }
     // Alone there is nobody to doubt by.
     if peers.members(of: session) == 0 { isClockDoubted = false }
-    if isClockDoubted || isSourceLost || !isReference { measure(session) }
+    if isClockDoubted || guide != nil { measure(session) }
   }
 
-  /// A member of our session says what can't be by our clock. Either its clock is ahead of ours, because one of us was lied
-  /// to, and then the two of us would not agree until it is: the session is where it is farthest on. Or what it says can't
-  /// be by its own clock either: then it is lost, and its clock says nothing.
-  mutating func compareClocks(with member: PeerState) {
-    guard nextComparison <= uptime.now, !peers.isLost(member.node, at: uptime.now),
-      !measurements.contains(where: { $0.session == session })
-    else { return }
-    nextComparison = uptime.now + Limits.comparisonSpacing
-    measure(session, inDisputeWith: member)
+  private mutating func avoid(_ node: NodeID) {
+    peers.avoid(node, until: uptime.now + Rules.remeasurePeriod)
   }
 
   /// The reference measures every 30 seconds. Two peers that ask each other, at one moment and for a second on a poor
@@ -206,10 +211,13 @@ extension LinkSession {
       - Micros(Int64.random(in: 0...Limits.remeasureSpread.count, using: &dice))
   }
 
-  /// Not all at the same moment, lest they swap clocks.
-  private mutating func remeasureSoon() {
-    let soon = uptime.now + Micros(Int64.random(in: 0...Limits.remeasureRetry.count, using: &dice))
-    nextRemeasurement = min(soon, nextRemeasurement ?? soon)
+  /// Not before everybody has heard whose clock everybody goes by, and not all at the same moment.
+  mutating func remeasureSoon() {
+    let members = Int64(peers.members(of: session))
+    let spread = min(Limits.remeasureRetry, Micros(Limits.remeasureSpacing.count * members))
+    let soon =
+      uptime.now + Limits.guideSettles + Micros(Int64.random(in: 0...spread.count, using: &dice))
+    nextRemeasurement = soon
   }
 
   mutating func doubtClock() {
@@ -217,29 +225,8 @@ extension LinkSession {
     nextRemeasurement = uptime.now
   }
 
-  /// Whether there is nothing to measure the session's clock by, because it is ours: we founded the session, or the
-  /// founder is gone, and we are the one whom all the others ask. A founder that we do not see may be there all the
-  /// same, on a wire that we are not on; then somebody on ours asks it, and not us.
-  private var isReference: Bool {
-    if session == node { return true }
-    guard let next = spokesman(of: session, isForgiving: true) else { return true }
-    return next.state.node != session && next.state.node != bridgeGuide && node < next.state.node
-      && !peers.isIndependent(next, at: uptime.now)
-  }
-
-  /// Between two wires the lowest id may be of one who asks us.
-  private var bridgeGuide: NodeID? { peers.gateways(to: session) > 1 ? guide : nil }
-
-  /// Whom to measure for `session`.
-  func spokesman(of target: SessionID, isForgiving: Bool = false) -> Sighting? {
-    peers.spokesman(
-      of: target, preferring: target == session ? bridgeGuide : nil, isForgiving: isForgiving,
-      overlooking: target == session && peers.isLowest(node, in: session), at: uptime.now
-    ) { index(of: $0) }
-  }
-
   /// Whether nobody is left to ask who was not asked in vain.
-  private func hasAskedAll(_ target: SessionID) -> Bool { spokesman(of: target)?.isAvoided ?? true }
+  private func hasAskedAll(_ target: SessionID) -> Bool { guide(to: target)?.isAvoided ?? true }
 
   /// A session that nobody announces any more is none, unless it is ours.
   mutating func dropEmptySessions() {
@@ -260,6 +247,8 @@ extension LinkSession {
   /// A new session of our own that goes on where we are, so that nothing is heard of it (facts: link 7.6).
   mutating func startOwnSession() {
     counters.resets += 1
+    // Whom we leave behind, and who may leave as we do, need not wait until we expire.
+    if peers.members(of: session) > 0 { for place in gateways.indices { sayGoodbye(on: place) } }
     remember(node)
     node = NodeID(using: &dice)
     var beatsNow = timeline.exactBeats(at: ghost.ghost(atHost: now))
@@ -272,9 +261,10 @@ extension LinkSession {
     others = OtherSessions()
     measurements.removeAll()
     peers.clear()
+    usher = nil
     guide = nil
     source = nil
-    isSourceLost = false
+    clock = ClockOrigin(root: node, steps: 0)
     isClockDoubted = false
     nextRemeasurement = nil
     startStop = .unset

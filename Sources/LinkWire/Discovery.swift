@@ -69,6 +69,12 @@ private func read(_ entry: Entry, of reader: Reader, into state: inout PeerState
     state.measurement = Endpoint(
       .v6(high: reader.uint64(at: start), low: reader.uint64(at: start &+ 8), scope: 0),
       port: reader.uint16(at: start &+ 16))
+  case .clock:
+    // Somebody else's entry may bear our name.
+    guard entry.size == 10 else { return }
+    state.clock = ClockOrigin(
+      root: NodeID(rawValue: reader.uint64(at: start)), steps: reader.uint8(at: start &+ 8),
+      jumps: reader.uint8(at: start &+ 9))
   case .hostTime, .ghostTime, .previousGhostTime, nil: return
   }
 }
@@ -132,6 +138,12 @@ func encode(_ state: PeerState, kind: DiscoveryHeader.Kind, ttl: UInt8) -> Packe
   packet.append(state.startStop.timestamp.count)
   if let endpoint = state.measurement {
     packet.append(measurement: endpoint)
+  }
+  if let clock = state.clock {
+    packet.append(key: .clock, size: 10)
+    packet.append(clock.root.rawValue)
+    packet.append(clock.steps)
+    packet.append(clock.jumps)
   }
   return packet
 }

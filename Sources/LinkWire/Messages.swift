@@ -13,16 +13,35 @@ public struct PeerState: Hashable, Sendable, BitwiseCopyable {
   public var startStop: SessionStartStop
   /// Where it answers pings; an IPv6 one comes without a scope.
   public var measurement: Endpoint?
+  /// Only tactus says it; the reference's peers skip it.
+  public var clock: ClockOrigin?
 
   @_noLocks @_noAllocation
   public init(
-    node: NodeID, session: SessionID, timeline: Timeline, startStop: SessionStartStop, measurement: Endpoint?
+    node: NodeID, session: SessionID, timeline: Timeline, startStop: SessionStartStop,
+    measurement: Endpoint?, clock: ClockOrigin? = nil
   ) {
     self.node = node
     self.session = session
     self.timeline = timeline
     self.startStop = startStop
     self.measurement = measurement
+    self.clock = clock
+  }
+}
+
+/// Whose clock a peer tells its session's time by, and how many measurements lie between: 0, its own.
+public struct ClockOrigin: Hashable, Sendable, BitwiseCopyable {
+  public var root: NodeID
+  public var steps: UInt8
+  /// Counts, and wraps: whoever asked before this changed has to ask again.
+  public var jumps: UInt8
+
+  @_noLocks @_noAllocation
+  public init(root: NodeID, steps: UInt8, jumps: UInt8 = 0) {
+    self.root = root
+    self.steps = steps
+    self.jumps = jumps
   }
 }
 

@@ -3,7 +3,8 @@
 /// The keys of the entries we understand; all others are skipped, which is how the protocol grows.
 /// Four ASCII characters, the first in the most significant byte (facts: link 1.1).
 enum EntryKey {
-  case timeline, session, startStop, measurementV4, measurementV6, hostTime, ghostTime, previousGhostTime
+  case timeline, session, startStop, measurementV4, measurementV6, hostTime, ghostTime, previousGhostTime,
+    clock
 
   @_noLocks @_noAllocation
   init?(code: UInt32) {
@@ -16,6 +17,7 @@ enum EntryKey {
     case 0x5f5f_6874: self = .hostTime
     case 0x5f5f_6774: self = .ghostTime
     case 0x5f70_6774: self = .previousGhostTime
+    case 0x7463_6c6b: self = .clock
     default: return nil
     }
   }
@@ -31,6 +33,7 @@ enum EntryKey {
       case .hostTime: 0x5f5f_6874  // __ht
       case .ghostTime: 0x5f5f_6774  // __gt
       case .previousGhostTime: 0x5f70_6774  // _pgt
+      case .clock: 0x7463_6c6b  // tclk, an entry of our own
       }
     }
   }

@@ -158,6 +158,19 @@ extension Attacker {
       tempo: Tempo(microsPerBeat: tempo), beatOrigin: Beats(micros: beat), timeOrigin: Micros(time))
   }
 
+  /// Our own entry: whose clock it says it has. The reference's peers would not hear of it.
+  private func origin(in session: Session) -> ClockOrigin? {
+    guard dice.chance(0.5) else { return nil }
+    let roots = [
+      session.snapshot.session, session.snapshot.node, NodeID(rawValue: dice.next() >> 40),
+      NodeID(rawValue: 0), NodeID(rawValue: .max),
+    ]
+    return ClockOrigin(
+      root: roots.randomElement(using: &dice)!,
+      steps: [0, 1, 4, 5, 6, 254, 255].randomElement(using: &dice)!,
+      jumps: UInt8.random(in: 0...255, using: &dice))
+  }
+
   private func startStop(at session: Session) -> SessionStartStop {
     let stamp = either([
       session.time, near(session.time &+ 5_000_000), near(100_000_000_000_000), -100_000_000_000_000, .max,
@@ -177,7 +190,7 @@ extension Attacker {
     let state = PeerState(
       node: isSpoofed ? other.snapshot.node : NodeID(using: &dice), session: session.snapshot.session,
       timeline: timeline(at: session), startStop: startStop(at: session),
-      measurement: Endpoint(source.address, port: 50_000))
+      measurement: Endpoint(source.address, port: 50_000), clock: origin(in: session))
     inject(encodeAlive(state, ttl: dice.chance(0.3) ? 255 : 5), from: source, into: victim, world)
   }
 
@@ -192,7 +205,8 @@ extension Attacker {
       let state = PeerState(
         node: other.snapshot.node, session: target, timeline: session.snapshot.sessionTimeline,
         startStop: .unset,
-        measurement: Endpoint(source.address, port: dice.chance(0.5) ? 50_000 : 9))
+        measurement: Endpoint(source.address, port: dice.chance(0.5) ? 50_000 : 9), clock: origin(in: session)
+      )
       inject(encodeAlive(state, ttl: 255), from: source, into: victim, world)
     }
   }
@@ -203,7 +217,7 @@ extension Attacker {
     let state = PeerState(
       node: dice.chance(0.5) ? lowest : session.snapshot.session, session: session.snapshot.session,
       timeline: dice.chance(0.5) ? timeline(at: session) : session.snapshot.sessionTimeline,
-      startStop: startStop(at: session), measurement: nil)
+      startStop: startStop(at: session), measurement: nil, clock: origin(in: session))
     let origin = session.snapshot.sessionTimeline.timeOrigin.count
     let microsPerBeat = session.snapshot.sessionTimeline.tempo.microsPerBeat
     let time = either([
@@ -227,7 +241,7 @@ extension Attacker {
       tempo: Tempo(120), beatOrigin: .zero, timeOrigin: Micros(dice.chance(0.5) ? 0 : time))
     let state = PeerState(
       node: node, session: node, timeline: dice.chance(0.5) ? own : honest, startStop: .unset,
-      measurement: nil)
+      measurement: nil, clock: origin(in: session))
     return (state, time)
   }
 

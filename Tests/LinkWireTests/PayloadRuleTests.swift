@@ -38,6 +38,17 @@ struct PayloadRuleTests {
     }
   }
 
+  /// What tactus says of its clock is no part of the protocol: somebody else's entry may bear the name.
+  @Test func ourOwnEntryIsReadOnlyIfItIsOurs() throws {
+    let value = bytes(of: 0x0102_0304_0506_0708) + [5, 200]
+    let expected = ClockOrigin(root: NodeID(rawValue: 0x0102_0304_0506_0708), steps: 5, jumps: 200)
+    #expect(try state(Self.timeline + entry("tclk", value)).clock == expected)
+    #expect(try state(Self.timeline).clock == nil)
+    for other in [[], Array(value.dropLast()), value + [0]] {
+      #expect(try state(entry("tclk", other) + Self.timeline) == state(Self.timeline))
+    }
+  }
+
   @Test(arguments: ["tmln", "sess", "stst", "mep4", "mep6"], [-1, 1])
   func rule4AKnownEntryOfAnotherSizeSpoilsTheMessage(key: String, excess: Int) throws {
     let sizes = ["tmln": 24, "sess": 8, "stst": 17, "mep4": 6, "mep6": 18]

@@ -41,6 +41,21 @@ struct ValueTests {
     #expect(Address.v4(0x7f00_0001).isLoopback)
   }
 
+  /// The longest that we ever send: on an IPv6 gateway, with whose clock is ours.
+  @Test func theLongestStateFitsAndIsReadAsItWasWritten() throws {
+    var state = WorkedExampleTests.state
+    state.measurement = Endpoint(.v6(high: 0xfe80 << 48, low: 5, scope: 0), port: 54_321)
+    #expect(encodeAlive(state).count == 119)
+    state.clock = ClockOrigin(root: NodeID(rawValue: .max), steps: 255, jumps: 1)
+    let packet = encodeAlive(state)
+    #expect(packet.count == Packet.capacity)
+    guard case .alive(let read, ttl: 5) = try packet.withUnsafeBytes({ try decodeDiscovery($0) }) else {
+      Issue.record("not an Alive")
+      return
+    }
+    #expect(read.measurement == state.measurement && read.clock == state.clock)
+  }
+
   /// Compiles only if nothing in it can allocate or lock: the compiler follows the annotations through.
   @_noLocks @_noAllocation
   func roundTrip(_ bytes: UnsafeRawBufferPointer, _ state: PeerState) throws(DecodingFailure) -> Int {

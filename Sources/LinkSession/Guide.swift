@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkWire
+
+/// Whoever told us a time, and how often its clock had jumped by then.
+struct Source: Equatable, Sendable {
+  let node: NodeID
+  let jumps: UInt8
+
+  init(_ state: PeerState) {
+    node = state.node
+    jumps = state.clock?.jumps ?? 0
+  }
+}
+
+/// Whom we ask for a session's time.
+///
+/// Everybody in a session must go by one clock, and who asks whom decides it: were two to ask each other, or three in a
+/// ring, they would be a clock of their own that drifts away from the session's. The reference's peers ask the founder, or
+/// the lowest id that they see (facts: link 4.5), which is one clock on one wire while the founder is there, and none along
+/// a chain of wires. So ours say in their state whose clock they tell the time by and how many measurements lie between
+/// (`ClockOrigin`), and each asks whoever is nearest to the best clock: a tree, whatever the wires.
+///
+/// The best clock is the founder's, then that of the lowest id. A clock whose owner is gone is passed from peer to peer
+/// with more steps each time, until it is out of reach.
+struct Guide {
+  let sighting: Sighting
+  let origin: ClockOrigin
+  /// It was asked in vain lately.
+  let isAvoided: Bool
+  /// Its clock is ours, or one that goes round in a circle.
+  fileprivate let isFollower: Bool
+  /// Among several ways to one peer, the first is taken.
+  fileprivate let gateway: Int
+
+  private var hasFoundersClock: Bool { origin.root == sighting.state.session }
+
+  /// Whoever doubts its own clock asks anybody; else one that did not answer is waited for, rather than to follow in a circle.
+  fileprivate func isBetter(than other: Guide, toDoubters: Bool) -> Bool {
+    if toDoubters && isAvoided != other.isAvoided { return other.isAvoided }
+    if isFollower != other.isFollower { return other.isFollower }
+    if isAvoided != other.isAvoided { return other.isAvoided }
+    if hasFoundersClock != other.hasFoundersClock { return hasFoundersClock }
+    return (origin.root, origin.steps, sighting.state.node, gateway)
+      < (other.origin.root, other.origin.steps, other.sighting.state.node, other.gateway)
+  }
+
+  /// Whether its clock is better than that of `node`, which is in the same session.
+  fileprivate func leads(_ node: NodeID) -> Bool {
+    guard !isFollower, node != sighting.state.session else { return false }
+    return hasFoundersClock || origin.root < node
+  }
+}
+
+extension LinkSession {
+  /// The best to ask for the time of `target`; nil if nobody that we can hear announces it.
+  func guide(to target: SessionID) -> Guide? {
+    let isOurs = target == session
+    let usher = isOurs && peers.isBetweenWires(session) ? usher : nil
+    let isLowest = isOurs && peers.isLowest(node, in: session)
+    var best: Guide?
+    for sighting in peers.nodes.values.joined() where sighting.state.session == target {
+      guard let place = index(of: sighting.gateway) else { continue }
+      let origin = origin(of: sighting, isUsher: sighting.state.node == usher, isLowest: isLowest)
+      let candidate = Guide(
+        sighting: sighting, origin: origin, isAvoided: sighting.isAvoided(at: uptime.now),
+        isFollower: isOurs && (origin.root == node || origin.steps >= Limits.clockSteps), gateway: place)
+      if best.map({ candidate.isBetter(than: $0, toDoubters: isClockDoubted) }) ?? true { best = candidate }
+    }
+    return best
+  }
+
+  /// A peer of the reference's does not say where its clock comes from. It is its own, or the founder's whom we do not see:
+  /// if it brought us into the session from another wire, or if everybody on ours ought to ask us and it does not.
+  private func origin(of sighting: Sighting, isUsher: Bool, isLowest: Bool) -> ClockOrigin {
+    if let said = sighting.state.clock {
+      // What was said long ago may not be so any more, and who says it is gone as a rule.
+      return uptime.now - sighting.heard < Limits.crowdedExpiry
+        ? said : ClockOrigin(root: said.root, steps: Limits.clockSteps)
+    }
+    let isSomebodyElses = isUsher || isLowest && peers.isIndependent(sighting, at: uptime.now)
+    return isSomebodyElses
+      ? ClockOrigin(root: session, steps: 1) : ClockOrigin(root: sighting.state.node, steps: 0)
+  }
+
+  /// Looks around, four times a second: whose clock is ours from now on?
+  mutating func chooseGuide() {
+    if let gone = usher, !peers.announces(gone, session) { usher = nil }
+    let best = guide(to: session).flatMap { $0.leads(node) ? $0 : nil }
+    let (root, steps) = best.map { ($0.origin.root, $0.origin.steps + 1) } ?? (node, 0)
+    if (root, steps) != (clock.root, clock.steps) {
+      (clock.root, clock.steps) = (root, steps)
+      revision += 1
+    }
+    let asked = best.map { Source($0.sighting.state) }
+    guard asked != guide else { return }
+    guide = asked
+    if asked != nil && asked != source { remeasureSoon() }
+  }
+}

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkWire
+import Testing
+
+@testable import LinkSession
+
+/// Whose clock a session goes by, however its peers are wired: what ours tell each other of it.
+@Suite struct GuideTests {
+  /// A member that says whose clock it tells the time by.
+  private func member(_ name: UInt64, of root: UInt64, steps: UInt8, jumps: UInt8 = 0) -> Stranger {
+    var member = Stranger(name, session: 7)
+    member.state.clock = ClockOrigin(root: NodeID(rawValue: root), steps: steps, jumps: jumps)
+    return member
+  }
+
+  /// A bench that `first` brought into session 7.
+  private func bench(joining first: Stranger) -> Bench {
+    var bench = Bench()
+    bench.meet(first)
+    bench.answerPings(as: first)
+    #expect(bench.snapshot.session == NodeID(rawValue: 7))
+    bench.sent = []
+    return bench
+  }
+
+  /// What we say after everybody has been heard for so long.
+  private func word(_ bench: inout Bench, among members: [Stranger], seconds: Int = 1) -> ClockOrigin? {
+    for _ in 0..<4 * seconds {
+      for member in members { bench.meet(member) }
+      bench.wait(250_000)
+      for member in members { bench.answerPings(as: member) }
+    }
+    return bench.takeAlives().last?.clock
+  }
+
+  private func origin(_ root: UInt64, _ steps: UInt8) -> [UInt64] { [root, UInt64(steps)] }
+
+  private func told(_ clock: ClockOrigin?) -> [UInt64]? {
+    clock.map { [$0.root.rawValue, UInt64($0.steps)] }
+  }
+
+  @Test func whoIsAloneOrHasFoundedTheSessionGoesByItsOwnClock() {
+    var bench = Bench()
+    bench.wait(300_000)
+    let node = bench.snapshot.node.rawValue
+    #expect(told(bench.takeAlives().last?.clock) == origin(node, 0))
+    var stranger = Stranger(3, memberOf: bench)
+    stranger.state.clock = ClockOrigin(root: NodeID(rawValue: 3), steps: 0)
+    #expect(told(word(&bench, among: [stranger])) == origin(node, 0))
+  }
+
+  @Test func eachMeasurementIsAStepAndTheNearestToTheBestClockIsAsked() {
+    let near = member(9, of: 7, steps: 1)
+    let far = member(8, of: 7, steps: 3)
+    let lowest = member(2, of: 2, steps: 0)
+    for (members, expected) in [
+      ([near], origin(7, 2)), ([far], origin(7, 4)), ([far, near], origin(7, 2)),
+      ([near, lowest], origin(7, 2)), ([lowest], origin(2, 1)), ([Stranger(7)], origin(7, 1)),
+      ([Stranger(9, session: 7)], origin(9, 1)),
+    ] as [([Stranger], [UInt64])] {
+      var bench = bench(joining: members[0])
+      #expect(told(word(&bench, among: members)) == expected)
+    }
+  }
+
+  /// The founder's clock goes round among those who followed it, a step farther each time.
+  @Test func aClockWhoseOwnerIsGoneIsOutOfReachAfterSixSteps() {
+    for (steps, isFollowed) in [(UInt8(5), true), (6, false), (7, false), (255, false)] {
+      let other = member(.max, of: 7, steps: steps)
+      var bench = bench(joining: other)
+      let node = bench.snapshot.node.rawValue
+      let expected = isFollowed ? origin(7, steps + 1) : origin(node, 0)
+      #expect(told(word(&bench, among: [other])) == expected, "\(steps) steps")
+    }
+  }
+
+  @Test func whoFollowsUsIsNotFollowed() {
+    let first = member(9, of: 9, steps: 0)
+    var bench = bench(joining: first)
+    let node = bench.snapshot.node
+    var follower = member(3, of: 0, steps: 1)
+    follower.state.clock!.root = node
+    bench.hear(first.byeBye, from: first.source)
+    #expect(told(word(&bench, among: [follower])) == origin(node.rawValue, 0))
+    for _ in 0..<40 {
+      bench.wait(1_000_000)
+      bench.meet(follower)
+    }
+    #expect(bench.takeSent().allSatisfy { $0.ping == nil })
+  }
+
+  /// Its last word says whose clock it had, not whose it has.
+  @Test func whoHasFallenSilentIsNotFollowed() {
+    let first = member(9, of: 2, steps: 1)
+    let other = member(11, of: 11, steps: 0)
+    var bench = bench(joining: first)
+    #expect(told(word(&bench, among: [first, other])) == origin(2, 2))
+    #expect(told(word(&bench, among: [other], seconds: 2)) == origin(11, 1))
+    #expect(bench.snapshot.peerCount == 2, "it is there for all that")
+  }
+
+  @Test func aGuideWhoseClockHasJumpedIsAskedAgainSoon() {
+    for hasJumped in [false, true] {
+      var first = member(9, of: 2, steps: 1, jumps: 255)
+      var bench = bench(joining: first)
+      _ = word(&bench, among: [first], seconds: 5)
+      let done = bench.machine.counters.measurementsDone
+      if hasJumped {
+        first.state.clock!.jumps = 0
+        first.ghost.intercept = first.ghost.intercept + Micros(400_000)
+      }
+      let jumps = bench.machine.clock.jumps
+      _ = word(&bench, among: [first], seconds: 2)
+      // Twice: which of its two clocks was wrong is not known.
+      #expect(bench.machine.counters.measurementsDone == (hasJumped ? done + 2 : done))
+      #expect(bench.machine.ghost == first.ghost)
+      #expect(bench.machine.clock.jumps == (hasJumped ? jumps &+ 1 : jumps), "and so is whoever asks us")
+    }
+  }
+
+  @Test func newsOfAClockIsSaidToEverybodyThoughNothingElseChanged() {
+    let near = member(9, of: 7, steps: 1)
+    let far = member(8, of: 7, steps: 3)
+    var bench = bench(joining: far)
+    #expect(told(word(&bench, among: [far])) == origin(7, 4))
+    #expect(told(word(&bench, among: [far, near])) == origin(7, 2))
+  }
+
+  /// The best one is heard of while another one is being asked.
+  @Test func whoBroughtUsInIsNotAskedOnIfThereIsABetterOne() {
+    let better = member(8, of: 7, steps: 1)
+    var bench = Bench()
+    let first = member(9, of: 7, steps: 3)
+    bench.meet(first)
+    bench.meet(better)
+    bench.answerPings(as: first)
+    #expect(bench.snapshot.session == NodeID(rawValue: 7) && bench.machine.source == Source(first.state))
+    #expect(told(word(&bench, among: [first, better], seconds: 2)) == origin(7, 2))
+    #expect(bench.machine.source == Source(better.state))
+  }
+
+  /// All its members do, and find together again: none should be counted twice until it expires.
+  @Test func whoLeavesASessionThatCannotBeSaysGoodbye() {
+    var first = Stranger(9, session: 7)
+    first.ghost.intercept = Limits.farthestTime - Micros(52_000_000)
+    first.state.timeline.timeOrigin = first.ghost.ghost(atHost: Micros(50_000_000))
+    var bench = bench(joining: first)
+    let node = bench.snapshot.node
+    for _ in 0..<12 {
+      bench.meet(first)
+      bench.wait(250_000)
+    }
+    #expect(bench.snapshot.session != NodeID(rawValue: 7))
+    #expect(bench.takeSent().contains { $0.farewell == node })
+  }
+
+  /// Each half of a session that an attack divided has a clock of its own and a timeline that fits it.
+  @Test func aClockThatOurTimelineDoesNotFitBringsATimelineThatDoes() {
+    var first = Stranger(9, session: 7, intercept: 10_000_000_000_000)
+    // As far as a beat can be by a clock that is four months on; by a young one it can't be.
+    first.state.timeline.beatOrigin = Beats(micros: .max - 1 << 51 + 100_000_000_000_000)
+    first.state.timeline.timeOrigin = first.ghost.ghost(atHost: Micros(50_000_000))
+    var bench = bench(joining: first)
+    #expect(bench.machine.timeline.beatOrigin == first.state.timeline.beatOrigin)
+    let other = member(2, of: 2, steps: 0)
+    _ = word(&bench, among: [first, other], seconds: 6)
+    #expect(bench.machine.ghost == other.ghost)
+    #expect(bench.snapshot.session == NodeID(rawValue: 7))
+    #expect(bench.machine.timeline == other.state.timeline)
+  }
+
+  @Test func theBorderBetweenOlderAndEquallyOldMovesWithEachLook() {
+    let (low, high) = (NodeID(rawValue: 1), NodeID(rawValue: 9))
+    func joins(_ lead: Int64, _ other: SessionID, _ own: SessionID, looks: Int) -> Bool {
+      Belief.isBetter(other, olderBy: Micros(lead), than: own, looks: looks)
+    }
+    // At first exactly as everybody else judges.
+    #expect(joins(500_001, high, low, looks: 0) && !joins(500_000, high, low, looks: 0))
+    #expect(joins(-499_999, low, high, looks: 0) && !joins(-500_000, low, high, looks: 0))
+    // Measured in vain or joined by mistake, both sides agree at the second look, though each is off by 20 ms.
+    for error in stride(from: Int64(-20_000), through: 20_000, by: 1_000) {
+      #expect(joins(500_000 + error, high, low, looks: 1))
+      #expect(!joins(-500_000 + error, low, high, looks: 1))
+    }
+    // Never both better, never neither, where both measure alike.
+    for looks in 0...7 {
+      for lead in stride(from: Int64(-600_000), through: 600_000, by: 9_999) {
+        #expect(joins(lead, high, low, looks: looks) != joins(-lead, low, high, looks: looks), "\(lead)")
+      }
+    }
+  }
+}
