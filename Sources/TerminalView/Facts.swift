@@ -104,7 +104,8 @@ struct Facts {
   /// What to type into the tablet, as many lines as there are, the first the best; or how to get something to type.
   var reach: [String] {
     switch scene.reach {
-    case .off: ["off (--no-osc)"]
+    // It opens with the client.
+    case .off: [state.jackConnected ? "off (--no-osc)" : "off"]
     case .thisMachine(let port): ["\(port), this machine only;", "tablet: --osc-listen=0.0.0.0"]
     case .network(let addresses, let port):
       addresses.isEmpty ? ["\(port), but no network now"] : addresses

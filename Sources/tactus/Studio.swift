@@ -60,7 +60,7 @@ final class Studio {
 
   func play(until signals: Signals) -> Tactus.Status {
     defer { view?.close() }
-    LastResort.prepare { [view] in view?.close() }
+    prepareFarewell()
     LastResort.prepare(silence: { [desk] isSilent in
       Console.say(isSilent ? "JACK does not answer" : "JACK answers again")
       if isSilent { desk.tell { $0.jackConnected = false } }
@@ -77,14 +77,7 @@ final class Studio {
       Console.neverWait()
       Console.say(host.server.line)
       if host.serverWasStarted { Console.say("this server was started for us; it ends with its last client") }
-      openSurface()
-      LastResort.prepare { [view, desk, keeper, link, surface] in
-        view?.close()
-        desk.connect(nil)
-        surface?.close()
-        keeper.close(at: Link.clock(), taking: desk.lasting)
-        link.isEnabled = false
-      }
+      openSurface(configuration)
       note = surface?.endpoints.first.flatMap {
         RunningNote(.init(name: host.server.clientName, port: Int($0.port)))
       }
@@ -109,8 +102,21 @@ final class Studio {
     }
   }
 
-  private func openSurface() {
-    if surface == nil { surface = OSCSurface.open(configuration, for: desk) }
+  private func openSurface(_ configuration: Configuration) {
+    desk.connect(nil)
+    surface?.close()
+    surface = OSCSurface.open(configuration, for: desk)
+    prepareFarewell()
+  }
+
+  private func prepareFarewell() {
+    LastResort.prepare { [view, desk, keeper, link, surface] in
+      view?.close()
+      desk.connect(nil)
+      surface?.close()
+      keeper.close(at: Link.clock(), taking: desk.lasting)
+      link.isEnabled = false
+    }
   }
 
   /// "1 Link, rolling on 48000 Hz, 256 frames": what changes now and then, not what changes all the time.
@@ -279,11 +285,14 @@ final class Studio {
         if !announced {
           view?.open()
           Console.complain("\(error.description); waiting for it")
-          openSurface()
+          if view != nil { openSurface(configuration.keysAlone) }
           service.ready("waiting for a JACK server")
         }
         announced = true
-        if signals.came(withinMilliseconds: Self.retry) { return nil }
+        if signals.came(withinMilliseconds: Self.retry) {
+          LastResort.takeLeave()
+          return nil
+        }
         if Signals.isStopDue() { pause(nil) }
       }
     }

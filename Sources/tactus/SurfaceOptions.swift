@@ -118,6 +118,15 @@ extension Configuration {
   }
 }
 
+extension Configuration {
+  /// Until there is a JACK server.
+  var keysAlone: Configuration {
+    var keys = self
+    keys.surface.isWanted = false
+    return keys
+  }
+}
+
 extension OSCSurface {
   /// The one that the configuration wants. What it cannot have at once, it says and looks for.
   static func open(_ configuration: Configuration, for desk: ControlDesk) -> OSCSurface? {

@@ -100,6 +100,20 @@ struct TerminalTests {
     }
   }
 
+  @Test("Keys are obeyed while there is no JACK server yet, and what they chose is remembered")
+  func keysWithoutServer() async throws {
+    let stage = try await LabStage("--no-server")
+    let terminal = try await Terminal(in: stage, columns: 80, rows: 24)
+    try await terminal.enter("\(program) --wait --server=never")
+    try await terminal.see("Ableton Link", "no JACK server")
+    try await terminal.press("s")
+    try await terminal.see("sync on")
+    try await terminal.press("q")
+    #expect(try await terminal.isSane())
+    let state = try await stage.run("sh", "-c", "cat $XDG_STATE_HOME/tactus/state.json5")
+    #expect(state.output.contains("\"startstop\": {\"is\": true"), "\(state)")
+  }
+
   @Test("A tablet's owner reads what to type, and without --osc-listen how to get it")
   func addresses() async throws {
     let stage = try await LabStage("--hosts", "2")
