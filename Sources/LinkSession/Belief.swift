@@ -131,6 +131,13 @@ enum Belief {
     return scoped
   }
 
+  /// Whose clock it says it has. Its own is no step away, and everybody else's is: who says otherwise would be in
+  /// front of the founder itself.
+  static func origin(of state: PeerState) -> ClockOrigin? {
+    guard let said = state.clock, (said.steps == 0) == (said.root == state.node) else { return nil }
+    return said
+  }
+
   static func isUnicast(_ address: Address) -> Bool {
     switch address {
     case .v4(let bits): bits != 0 && bits >> 28 < 0xe

@@ -21,7 +21,7 @@ struct Source: Equatable, Sendable {
 /// a chain of wires. So ours say in their state whose clock they tell the time by and how many measurements lie between
 /// (`ClockOrigin`), and each asks whoever is nearest to the best clock: a tree, whatever the wires.
 ///
-/// The best clock is the founder's, then that of the lowest id. A clock whose owner is gone is passed from peer to peer
+/// The best clock is the founder's, then one that seems to be, then that of the lowest id. A clock whose owner is gone is passed from peer to peer
 /// with more steps each time, until it is out of reach.
 struct Guide {
   let sighting: Sighting
@@ -41,6 +41,7 @@ struct Guide {
     if isFollower != other.isFollower { return other.isFollower }
     if isAvoided != other.isAvoided { return other.isAvoided }
     if hasFoundersClock != other.hasFoundersClock { return hasFoundersClock }
+    if !hasFoundersClock && origin.isInferred != other.origin.isInferred { return origin.isInferred }
     return (origin.root, origin.steps, sighting.state.node, gateway)
       < (other.origin.root, other.origin.steps, other.sighting.state.node, other.gateway)
   }
@@ -48,7 +49,7 @@ struct Guide {
   /// Whether its clock is better than that of `node`, which is in the same session.
   fileprivate func leads(_ node: NodeID) -> Bool {
     guard !isFollower, node != sighting.state.session else { return false }
-    return hasFoundersClock || origin.root < node
+    return hasFoundersClock || origin.isInferred || origin.root < node
   }
 }
 
@@ -73,23 +74,28 @@ extension LinkSession {
   /// A peer of the reference's does not say where its clock comes from. It is its own, or the founder's whom we do not see:
   /// if it brought us into the session from another wire, or if everybody on ours ought to ask us and it does not.
   private func origin(of sighting: Sighting, isUsher: Bool, isLowest: Bool) -> ClockOrigin {
-    if let said = sighting.state.clock {
+    if let said = Belief.origin(of: sighting.state) {
       // What was said long ago may not be so any more, and who says it is gone as a rule.
       return uptime.now - sighting.heard < Limits.crowdedExpiry
-        ? said : ClockOrigin(root: said.root, steps: Limits.clockSteps)
+        ? said : ClockOrigin(root: said.root, steps: Limits.clockSteps, isInferred: said.isInferred)
     }
-    let isSomebodyElses = isUsher || isLowest && peers.isIndependent(sighting, at: uptime.now)
-    return isSomebodyElses
-      ? ClockOrigin(root: session, steps: 1) : ClockOrigin(root: sighting.state.node, steps: 0)
+    return ClockOrigin(
+      root: sighting.state.node, steps: 0,
+      isInferred: isUsher || isLowest && peers.isIndependent(sighting, at: uptime.now))
   }
 
   /// Looks around, four times a second: whose clock is ours from now on?
   mutating func chooseGuide() {
     if let gone = usher, !peers.announces(gone, session) { usher = nil }
     let best = guide(to: session).flatMap { $0.leads(node) ? $0 : nil }
-    let (root, steps) = best.map { ($0.origin.root, $0.origin.steps + 1) } ?? (node, 0)
-    if (root, steps) != (clock.root, clock.steps) {
-      (clock.root, clock.steps) = (root, steps)
+    var origin = ClockOrigin(root: node, steps: 0)
+    if let best {
+      origin = best.origin
+      origin.steps += 1
+    }
+    origin.jumps = clock.jumps
+    if origin != clock {
+      clock = origin
       revision += 1
     }
     let asked = best.map { Source($0.sighting.state) }

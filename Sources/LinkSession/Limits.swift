@@ -78,7 +78,7 @@ public enum Limits {
   public static var clockTolerance: Micros { Micros(50_000) }
   /// A session that stays beside ours although one of the two should have yielded is measured again after this
   /// long, and up to twice as long, so that two peers do not do it together.
-  public static var reconsiderPeriod: Micros { Micros(3_000_000) }
+  public static var reconsiderPeriod: Micros { Micros(2_000_000) }
   /// The same where clocks cannot tell yet which of the two should have yielded.
   public static var doubtfulPeriod: Micros { Micros(500_000) }
   /// How much the border between an older and an equally old session moves with each look.

@@ -97,6 +97,8 @@ extension LinkSession {
     counters.measurementsDone += 1
     let time = map.ghost(atHost: now)
     if target == session {
+      // Meanwhile it is by our own that everybody goes.
+      guard isClockDoubted || guide != nil else { return }
       // A clock by which our timeline can't be brings a timeline of its own.
       let claims = [timeline] + (peers.nodes[node]?.first.map { [$0.claim] } ?? [])
       guard Belief.isPlausible(age: time),
@@ -196,7 +198,14 @@ extension LinkSession {
     scheduleRemeasurement()
     // Alone there is nobody to doubt by.
     if peers.members(of: session) == 0 { isClockDoubted = false }
-    if isClockDoubted || guide != nil { measure(session) }
+    guard isClockDoubted || guide != nil, !isAskingGuide else { return }
+    measure(session)
+  }
+
+  /// Whoever makes us begin anew all the time must not keep us from coming to an end.
+  private var isAskingGuide: Bool {
+    guard let guide else { return false }
+    return measurements.contains { $0.session == session && $0.source.node == guide.node }
   }
 
   private mutating func avoid(_ node: NodeID) {
@@ -215,9 +224,9 @@ extension LinkSession {
   mutating func remeasureSoon() {
     let members = Int64(peers.members(of: session))
     let spread = min(Limits.remeasureRetry, Micros(Limits.remeasureSpacing.count * members))
-    let soon =
-      uptime.now + Limits.guideSettles + Micros(Int64.random(in: 0...spread.count, using: &dice))
-    nextRemeasurement = soon
+    let settled = uptime.now + Limits.guideSettles
+    let soon = settled + Micros(Int64.random(in: 0...spread.count, using: &dice))
+    if nextRemeasurement.map({ $0 > settled }) ?? true { nextRemeasurement = soon }
   }
 
   mutating func doubtClock() {

@@ -71,10 +71,10 @@ private func read(_ entry: Entry, of reader: Reader, into state: inout PeerState
       port: reader.uint16(at: start &+ 16))
   case .clock:
     // Somebody else's entry may bear our name.
-    guard entry.size == 10 else { return }
+    guard entry.size == 11 else { return }
     state.clock = ClockOrigin(
       root: NodeID(rawValue: reader.uint64(at: start)), steps: reader.uint8(at: start &+ 8),
-      jumps: reader.uint8(at: start &+ 9))
+      jumps: reader.uint8(at: start &+ 9), isInferred: reader.uint8(at: start &+ 10) != 0)
   case .hostTime, .ghostTime, .previousGhostTime, nil: return
   }
 }
@@ -140,10 +140,11 @@ func encode(_ state: PeerState, kind: DiscoveryHeader.Kind, ttl: UInt8) -> Packe
     packet.append(measurement: endpoint)
   }
   if let clock = state.clock {
-    packet.append(key: .clock, size: 10)
+    packet.append(key: .clock, size: 11)
     packet.append(clock.root.rawValue)
     packet.append(clock.steps)
     packet.append(clock.jumps)
+    packet.append(UInt8(clock.isInferred ? 1 : 0))
   }
   return packet
 }

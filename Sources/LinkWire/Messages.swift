@@ -36,12 +36,15 @@ public struct ClockOrigin: Hashable, Sendable, BitwiseCopyable {
   public var steps: UInt8
   /// Counts, and wraps: whoever asked before this changed has to ask again.
   public var jumps: UInt8
+  /// The root is a peer of the reference's, which says nothing of its clock, and seems to have the founder's.
+  public var isInferred: Bool
 
   @_noLocks @_noAllocation
-  public init(root: NodeID, steps: UInt8, jumps: UInt8 = 0) {
+  public init(root: NodeID, steps: UInt8, jumps: UInt8 = 0, isInferred: Bool = false) {
     self.root = root
     self.steps = steps
     self.jumps = jumps
+    self.isInferred = isInferred
   }
 }
 

@@ -168,7 +168,7 @@ extension Attacker {
     return ClockOrigin(
       root: roots.randomElement(using: &dice)!,
       steps: [0, 1, 4, 5, 6, 254, 255].randomElement(using: &dice)!,
-      jumps: UInt8.random(in: 0...255, using: &dice))
+      jumps: UInt8.random(in: 0...255, using: &dice), isInferred: dice.chance(0.3))
   }
 
   private func startStop(at session: Session) -> SessionStartStop {

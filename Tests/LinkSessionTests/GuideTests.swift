@@ -64,6 +64,49 @@ import Testing
     }
   }
 
+  /// Two of ours, each behind a peer of the reference's that may have the founder's clock: both must choose the same one.
+  @Test func oneOfTwoInferredClocksIsEverybodys() {
+    for (other, isFollowed) in [(UInt64(3), true), (12, false)] {
+      let bridge = Stranger(9, session: 7)
+      var bench = bench(joining: bridge)
+      bench.handle(.gatewayOpened(Bench.secondGateway))
+      var friend = member(20, of: other, steps: 1)
+      friend.state.clock!.isInferred = true
+      for _ in 0..<8 {
+        bench.meet(bridge)
+        bench.meet(friend)
+        bench.meet(Stranger(30, session: 7), on: Bench.secondGateway)
+        bench.wait(250_000)
+        for other in [bridge, friend] { bench.answerPings(as: other) }
+      }
+      let clock = bench.takeAlives().last?.clock
+      #expect(told(clock) == (isFollowed ? origin(other, 2) : origin(9, 1)))
+      #expect(clock?.isInferred == true)
+    }
+  }
+
+  /// An attacker that claims the founder's clock as its own, under a lower id than the founder's.
+  @Test func nobodyIsAskedBeforeTheFounder() {
+    for (steps, isInferred) in [(UInt8(0), false), (0, true), (1, false), (1, true), (5, true), (255, false)]
+    {
+      let founder = Stranger(7)
+      var liar = member(1, of: 7, steps: steps)
+      liar.state.clock!.isInferred = isInferred
+      liar.ghost.intercept = founder.ghost.intercept + Micros(200_000)
+      var bench = bench(joining: founder)
+      bench.meet(liar)
+      #expect(told(word(&bench, among: [founder, liar], seconds: 40)) == origin(7, 1))
+      #expect(bench.machine.source == Source(founder.state) && bench.machine.ghost == founder.ghost)
+    }
+    // Nor is its word taken where the founder is on another wire.
+    var liar = member(1, of: 7, steps: 0)
+    let honest = member(9, of: 7, steps: 2)
+    var bench = bench(joining: honest)
+    #expect(told(word(&bench, among: [honest, liar], seconds: 2)) == origin(7, 3))
+    liar.state.clock = ClockOrigin(root: liar.state.node, steps: 3)
+    #expect(told(word(&bench, among: [honest, liar], seconds: 2)) == origin(7, 3))
+  }
+
   /// The founder's clock goes round among those who followed it, a step farther each time.
   @Test func aClockWhoseOwnerIsGoneIsOutOfReachAfterSixSteps() {
     for (steps, isFollowed) in [(UInt8(5), true), (6, false), (7, false), (255, false)] {
@@ -117,6 +160,23 @@ import Testing
       #expect(bench.machine.ghost == first.ghost)
       #expect(bench.machine.clock.jumps == (hasJumped ? jumps &+ 1 : jumps), "and so is whoever asks us")
     }
+  }
+
+  /// By an attacker that speaks in its name, four times a second.
+  @Test func aGuideThatSaysAllTheTimeThatItsClockHasJumpedIsMeasuredAllTheSame() {
+    var first = member(9, of: 2, steps: 1)
+    var bench = bench(joining: first)
+    let done = bench.machine.counters.measurementsDone
+    for _ in 0..<40 {
+      first.state.clock!.jumps &+= 1
+      bench.meet(first)
+      // Its answers take their time: one ping in 5 ms, fifty for a measurement.
+      for _ in 0..<50 {
+        bench.wait(5_000)
+        bench.answerPings(as: first, atMost: 1)
+      }
+    }
+    #expect(bench.machine.counters.measurementsDone >= done + 5)
   }
 
   @Test func newsOfAClockIsSaidToEverybodyThoughNothingElseChanged() {
