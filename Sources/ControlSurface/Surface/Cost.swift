@@ -41,7 +41,7 @@ enum Cost {
   /// To take a pattern apart and begin it at each address.
   static let pattern = 8
   /// Places of a pattern looked at in a microsecond.
-  static let patternSteps = 40
+  static let patternSteps = 16
 
   static func telling(_ count: Int) -> Int { 10 + count / 2 }
 
