@@ -32,7 +32,8 @@ let package = Package(
     // Where the review of every C call on the audio thread happens: Sources/CJACK/shim.h.
     .systemLibrary(name: "CJACK", pkgConfig: "jack", providers: [.apt(["libjack-jackd2-dev"])]),
     .target(
-      name: "JACKHost", dependencies: ["BeatMath", "CJACK", "Choices", "Handoff", "HostSync", "Linux"]),
+      name: "JACKHost", dependencies: ["BeatMath", "CJACK", "Choices", "Handoff", "HostSync", "Linux"],
+      swiftSettings: asAWhole),
     .target(name: "LinkWire", dependencies: ["Addresses", "BeatMath"]),
     .target(name: "LinkSession", dependencies: ["BeatMath", "LinkWire"]),
     .target(

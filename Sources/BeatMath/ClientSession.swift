@@ -6,7 +6,6 @@
 extension Timeline {
   /// This client timeline after the session's timeline or clock changed: the beat at `now` stays, the tempo and
   /// the grid become the session's.
-  @_noLocks @_noAllocation
   public func following(session: Timeline, at now: Micros, by map: GhostMap) -> Timeline {
     let session = session.near(map.ghost(atHost: now))
     let running = Timeline(tempo: session.tempo, beatOrigin: beats(at: now), timeOrigin: now)
@@ -19,7 +18,6 @@ extension Timeline {
   ///
   /// The new beat origin is the old session's beat at the commit, at least one microbeat after the old origin:
   /// that is what makes the later of two changes win everywhere. Nothing changed keeps the anchors.
-  @_noLocks @_noAllocation
   public func committing(client: Timeline, at now: Micros, by map: GhostMap) -> Timeline {
     let sessionStart = map.ghost(atHost: client.timeOrigin)
     let time = map.ghost(atHost: now)

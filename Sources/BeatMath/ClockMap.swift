@@ -10,7 +10,6 @@ public struct ClockMap: Hashable, Sendable, BitwiseCopyable {
   /// Link microseconds per JACK microsecond, less one: 130e-6 is 130 ppm fast.
   public var skew: Double
 
-  @_noLocks @_noAllocation
   public init(jackAnchor: Micros, linkAnchor: Micros, skew: Double = 0) {
     self.jackAnchor = jackAnchor
     self.linkAnchor = linkAnchor
@@ -18,22 +17,13 @@ public struct ClockMap: Hashable, Sendable, BitwiseCopyable {
   }
 
   /// Both clocks are one.
-  public static var identity: ClockMap {
-    @_noLocks @_noAllocation get { ClockMap(jackAnchor: .zero, linkAnchor: .zero) }
-  }
+  public static var identity: ClockMap { ClockMap(jackAnchor: .zero, linkAnchor: .zero) }
 
-  @_noLocks @_noAllocation
-  public static func == (left: ClockMap, right: ClockMap) -> Bool {
-    left.jackAnchor == right.jackAnchor && left.linkAnchor == right.linkAnchor && left.skew == right.skew
-  }
-
-  @_noLocks @_noAllocation
   public func link(fromJACK jack: Micros) -> Micros {
     let elapsed = jack - jackAnchor
     return linkAnchor + elapsed + Micros(rounding: Double(elapsed.count) * skew)
   }
 
-  @_noLocks @_noAllocation
   public func jack(fromLink link: Micros) -> Micros {
     let elapsed = link - linkAnchor
     return jackAnchor + elapsed - Micros(rounding: Double(elapsed.count) * (skew / (1 + skew)))

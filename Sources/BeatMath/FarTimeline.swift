@@ -6,19 +6,15 @@
 
 extension Timeline {
   /// A whole number of bars of any length up to sixteen beats: a beat that is rounds away has the same phase.
-  public static var round: Beats {
-    @_noLocks @_noAllocation get { Beats(micros: 720_720_000_000) }
-  }
+  public static var round: Beats { Beats(micros: 720_720_000_000) }
 
   /// What a Double holds with room to spare: 35 years, and as many at 60 BPM.
-  @_noLocks @_noAllocation
   func isNear(_ time: Micros) -> Bool {
     beatOrigin.micros.magnitude < 1 << 50 && timeOrigin.count.magnitude < 1 << 50
       && time.count.magnitude < 1 << 50
   }
 
   /// As `beats(at:)`, and to the microbeat wherever that is; out of range lands on the nearest bound.
-  @_noLocks @_noAllocation
   public func exactBeats(at time: Micros) -> Beats {
     if isNear(time) { return beats(at: time) }
     let elapsed = Int128(time.count) - Int128(timeOrigin.count)
@@ -27,7 +23,6 @@ extension Timeline {
   }
 
   /// As `time(at:)`, and to the microsecond wherever that is; out of range lands on the nearest bound.
-  @_noLocks @_noAllocation
   public func exactTime(at beats: Beats) -> Micros {
     let apart = Int128(beats.micros) - Int128(beatOrigin.micros)
     if isNear(timeOrigin) && apart.magnitude < 1 << 50 { return time(at: beats) }
@@ -36,7 +31,6 @@ extension Timeline {
 
   /// A line of the same phases with small numbers: its origin is whole beats from this one's and less than one from
   /// `time`, and whole rounds are left out. A near one is itself.
-  @_noLocks @_noAllocation
   func near(_ time: Micros) -> Timeline {
     if isNear(time) { return self }
     let elapsed = Int128(time.count) - Int128(timeOrigin.count)
@@ -47,13 +41,10 @@ extension Timeline {
   }
 
   /// Whatever the tempo: never zero, and no product of it too large.
-  private var length: Int128 {
-    @_noLocks @_noAllocation get { Int128(min(max(1, tempo.microsPerBeat), 1 << 40)) }
-  }
+  private var length: Int128 { Int128(min(max(1, tempo.microsPerBeat), 1 << 40)) }
 }
 
 /// Nearest; halves away from zero.
-@_noLocks @_noAllocation
 private func scaled(_ value: Int128, by factor: Int128, over divisor: Int128) -> Int128 {
   let product = value * factor
   return (product + (product < 0 ? -divisor : divisor) / 2) / divisor
@@ -62,9 +53,7 @@ private func scaled(_ value: Int128, by factor: Int128, over divisor: Int128) ->
 extension Beats {
   /// The nearest whole number of rounds.
   var wholeRounds: Beats {
-    @_noLocks @_noAllocation get {
-      let round = Timeline.round.micros
-      return Beats(micros: (micros &+ (micros < 0 ? -round : round) / 2) / round * round)
-    }
+    let round = Timeline.round.micros
+    return Beats(micros: (micros &+ (micros < 0 ? -round : round) / 2) / round * round)
   }
 }

@@ -49,7 +49,6 @@ public struct SessionState: Hashable, Sendable, BitwiseCopyable {
   }
 
   /// Whether they say the same; how they came about does not matter.
-  @_noLocks @_noAllocation
   public static func == (left: SessionState, right: SessionState) -> Bool {
     left.timeline == right.timeline && left.startStop == right.startStop
       && left.isConnected == right.isConnected

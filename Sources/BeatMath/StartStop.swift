@@ -15,16 +15,10 @@ public struct SessionStartStop: Hashable, Sendable, BitwiseCopyable {
 
   /// Nobody ever pressed start or stop; peers older than Link 3 always say this.
   public static var unset: SessionStartStop {
-    @_noLocks @_noAllocation get { SessionStartStop(isPlaying: false, beats: .zero, timestamp: .zero) }
-  }
-
-  @_noLocks @_noAllocation
-  public static func == (left: SessionStartStop, right: SessionStartStop) -> Bool {
-    left.isPlaying == right.isPlaying && left.beats == right.beats && left.timestamp == right.timestamp
+    SessionStartStop(isPlaying: false, beats: .zero, timestamp: .zero)
   }
 
   /// The same in host time, under the session's timeline and clock (facts: link 8.2).
-  @_noLocks @_noAllocation
   public func client(on session: Timeline, by map: GhostMap) -> ClientStartStop {
     ClientStartStop(
       isPlaying: isPlaying, time: map.host(atGhost: session.exactTime(at: beats)),
@@ -45,13 +39,7 @@ public struct ClientStartStop: Hashable, Sendable, BitwiseCopyable {
     self.timestamp = timestamp
   }
 
-  @_noLocks @_noAllocation
-  public static func == (left: ClientStartStop, right: ClientStartStop) -> Bool {
-    left.isPlaying == right.isPlaying && left.time == right.time && left.timestamp == right.timestamp
-  }
-
   /// The same as peers are told it (facts: link 8.2).
-  @_noLocks @_noAllocation
   public func session(on session: Timeline, by map: GhostMap) -> SessionStartStop {
     SessionStartStop(
       isPlaying: isPlaying, beats: session.exactBeats(at: map.ghost(atHost: time)),

@@ -33,7 +33,6 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
   /// The wish to record. JACK's transport has no word for it; machine control has, and DAWs obey it (Ardour, Qtractor).
   public var records = false
 
-  @_noLocks @_noAllocation
   public init() {
     offsets[.click2] = nil
     offsets[.run] = nil
@@ -67,15 +66,9 @@ public struct Meter: Hashable, Sendable, BitwiseCopyable {
   /// What JACK calls `beat_type`; no arithmetic depends on it: a beat is the session's beat.
   public var beatType: Int32
 
-  @_noLocks @_noAllocation
   public init(beatsPerBar: Int32 = 4, beatType: Int32 = 4) {
     self.beatsPerBar = beatsPerBar
     self.beatType = beatType
-  }
-
-  @_noLocks @_noAllocation
-  public static func == (left: Meter, right: Meter) -> Bool {
-    left.beatsPerBar == right.beatsPerBar && left.beatType == right.beatType
   }
 
   /// `beatsPerBar`, whatever was asked for, within 1...64.
@@ -116,7 +109,6 @@ public struct ClickSettings: Hashable, Sendable, BitwiseCopyable {
   /// While a launch waits, the beats before the song's first one sound too.
   public var countsIn = false
 
-  @_noLocks @_noAllocation
   public init() {}
 }
 
@@ -127,7 +119,6 @@ public struct ClockSettings: Hashable, Sendable, BitwiseCopyable {
   /// What a receiver gets between a song position and Continue, if the grid leaves room for it.
   public var settle = Micros(100_000)
 
-  @_noLocks @_noAllocation
   public init() {}
 }
 
@@ -156,7 +147,6 @@ public struct PulseSettings: Hashable, Sendable, BitwiseCopyable {
   /// Always: it follows the session whether the transport rolls or not; `run` says which.
   public var when = RunsWhen.always
 
-  @_noLocks @_noAllocation
   public init() {}
 }
 
@@ -185,13 +175,7 @@ public struct LaunchSettings: Hashable, Sendable, BitwiseCopyable {
     @_noLocks @_noAllocation get { Micros(60_000_000) }
   }
 
-  @_noLocks @_noAllocation
   public init() {}
-
-  @_noLocks @_noAllocation
-  public static func == (left: LaunchSettings, right: LaunchSettings) -> Bool {
-    left.moment == right.moment && left.alignment == right.alignment && left.longestWait == right.longestWait
-  }
 }
 
 /// What is done about a host that counts frames and has drifted from the session: nothing but telling, or a locate to where it

@@ -11,13 +11,12 @@ public enum Accent: UInt8, Sendable, BitwiseCopyable {
 /// A bar's clicks in klick's letters: `X` accent, `x` beat, `.` silent; one letter per click, repeated from every
 /// bar line on. Up to 64 letters; empty means "no pattern".
 public struct Pattern: Hashable, Sendable, BitwiseCopyable {
-  public static var longest: Int { @_noLocks @_noAllocation get { 64 } }
+  public static var longest: Int { 64 }
 
   public private(set) var count = 0
   private var sounding: UInt64 = 0
   private var accented: UInt64 = 0
 
-  @_noLocks @_noAllocation
   public init() {}
 
   /// Nil if there is another letter in it, or more than 64.
@@ -35,11 +34,6 @@ public struct Pattern: Hashable, Sendable, BitwiseCopyable {
       }
       count += 1
     }
-  }
-
-  @_noLocks @_noAllocation
-  public static func == (left: Pattern, right: Pattern) -> Bool {
-    left.count == right.count && left.sounding == right.sounding && left.accented == right.accented
   }
 
   /// The letter at a place counted from the bar line; it comes round.

@@ -13,12 +13,10 @@ public enum Port: Int, Hashable, Sendable, BitwiseCopyable {
 
   /// The port whose offset it has, as long as it has none of its own.
   public var follows: Port? {
-    @_noLocks @_noAllocation get {
-      switch self {
-      case .click2: .click1
-      case .run: .pulse
-      case .click1, .clock, .pulse, .control, .jack: nil
-      }
+    switch self {
+    case .click2: .click1
+    case .run: .pulse
+    case .click1, .clock, .pulse, .control, .jack: nil
     }
   }
 }

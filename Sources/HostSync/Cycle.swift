@@ -69,7 +69,7 @@ struct Freeze: BitwiseCopyable {
 
   /// Microseconds from a frame's time in JACK until it is heard; `present` as JACK says now. After `session`.
   mutating func delay(_ present: Double) -> Double {
-    if frozen == nil { delay = present }
+    if case .none = frozen { delay = present }
     return delay
   }
 

@@ -41,7 +41,7 @@ public struct HostSync: ~Copyable {
   /// What the last `run` went by; what is asked after it goes by the same.
   private var last: Now?
   private var wasRecording = false
-  private var droppedEvents: UInt64 = 0
+  private var lostMIDI: UInt64 = 0
 
   @_noLocks @_noAllocation
   public init() {}
@@ -188,8 +188,8 @@ extension HostSync {
     _ now: borrowing Now, _ cycle: borrowing Cycle, into outputs: inout Outputs
   ) {
     times.report(on: cycle.clock, into: &outputs.report)
-    droppedEvents &+= UInt64(outputs.events.dropped)
-    outputs.report.droppedMIDIEvents = droppedEvents
+    lostMIDI &+= UInt64(outputs.events.dropped)
+    outputs.report.lostMIDI = lostMIDI
     outputs.report.sessionBeat = now.grid.beat(at: now.heard.start)
     outputs.report.tempo = now.session.tempo
     outputs.report.tempoRequests = tempoRequest.count

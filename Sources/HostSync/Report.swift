@@ -11,7 +11,8 @@ public struct Report: Sendable, BitwiseCopyable {
   public var isWaiting = false
   public var tempo = 0.0
 
-  public var droppedMIDIEvents: UInt64 = 0
+  /// MIDI messages that were lost on their way out or at `control`: too many at once, or nobody took the earlier ones.
+  public var lostMIDI: UInt64 = 0
   /// Cycles that passed without us.
   public var lostCycles: UInt64 = 0
   /// Cycles timed by our own filter because JACK's was still recovering from a stall.
@@ -51,7 +52,6 @@ public struct Report: Sendable, BitwiseCopyable {
   /// The lowest number of a sound bank that still sounds.
   public var oldestBank: UInt32 = 0
 
-  @_noLocks @_noAllocation
   public init() {}
 }
 
@@ -71,7 +71,7 @@ extension Report {
   /// which is fulfilled once.
   @_noLocks @_noAllocation
   public mutating func countOn(from before: Report) {
-    droppedMIDIEvents &+= before.droppedMIDIEvents
+    lostMIDI &+= before.lostMIDI
     lostCycles &+= before.lostCycles
     bridgedCycles &+= before.bridgedCycles
     movedLaunches &+= before.movedLaunches

@@ -10,9 +10,7 @@ import HostSync
 /// the small `CycleSource`, or `mutating`.
 struct AudioCycle: ~Copyable {
   /// At most so many messages are taken from `control` in one cycle.
-  private static var controlLimit: UInt32 {
-    @_noLocks @_noAllocation get { 256 }
-  }
+  private static var controlLimit: UInt32 { 256 }
 
   private let source: CycleSource
   private var sync: HostSync
@@ -34,7 +32,6 @@ struct AudioCycle: ~Copyable {
     outputs.report = before
   }
 
-  @_noLocks @_noAllocation
   mutating func run(_ frames: UInt32) {
     let rate = source.shared.pointee.board.sampleRate
     if rate != sampleRate {
@@ -64,7 +61,6 @@ struct AudioCycle: ~Copyable {
   }
 
   /// Whether the transport may roll in the next cycle.
-  @_noLocks @_noAllocation
   mutating func mayRoll(_ state: jack_transport_state_t, _ position: jack_position_t) -> Bool {
     sync.mayRoll(
       source.cycle(
@@ -73,7 +69,6 @@ struct AudioCycle: ~Copyable {
   }
 
   /// As timebase master: the bar and beat of the cycle after this one.
-  @_noLocks @_noAllocation
   mutating func writeBBT(
     _ state: jack_transport_state_t, _ frames: UInt32, _ position: inout jack_position_t, isNew: Bool
   ) {
@@ -87,14 +82,13 @@ struct AudioCycle: ~Copyable {
     source.shared.pointee.timebaseCalls.wrappingAdd(1, ordering: .relaxed)
   }
 
-  @_noLocks @_noAllocation
   private mutating func write(to buffer: UnsafeMutableRawPointer?) {
     guard let buffer else { return }
     jack_midi_clear_buffer(buffer)
     for index in 0..<outputs.events.count {
       let event = outputs.events[index]
       guard let bytes = jack_midi_event_reserve(buffer, event.frame, Int(event.count)) else {
-        before.droppedMIDIEvents &+= UInt64(outputs.events.count - index)
+        before.lostMIDI &+= UInt64(outputs.events.count - index)
         return
       }
       for place in 0..<Int(event.count) { bytes[place] = event.byte(place) }
@@ -102,7 +96,6 @@ struct AudioCycle: ~Copyable {
   }
 
   /// A sequencer's clock, for the cycle itself.
-  @_noLocks @_noAllocation
   private mutating func hearClock(_ buffer: UnsafeMutableRawPointer?) {
     guard let buffer else { return }
     for index in 0..<min(jack_midi_get_event_count(buffer), Self.controlLimit) {
@@ -117,25 +110,19 @@ struct AudioCycle: ~Copyable {
     }
   }
 
-  /// Keys, knobs, pedals and transport keys, for the control thread; not what only ticks.
-  @_noLocks @_noAllocation
+  /// Keys, knobs, pedals and transport keys, for the control thread; not what only ticks, nor what is longer than any that
+  /// means something here.
   private mutating func readControl(_ buffer: UnsafeMutableRawPointer?) {
     guard let buffer else { return }
     let count = jack_midi_get_event_count(buffer)
-    if count > Self.controlLimit {
-      source.shared.pointee.passedOver.wrappingAdd(UInt(count - Self.controlLimit), ordering: .relaxed)
-    }
+    before.lostMIDI &+= UInt64(count - min(count, Self.controlLimit))
     for index in 0..<min(count, Self.controlLimit) {
       var event = jack_midi_event_t()
       guard jack_midi_event_get(&event, buffer, index) == 0, let bytes = event.buffer, event.size > 0,
-        !MIDI.isTicking(bytes[0])
+        event.size <= ControlMessage.longest, !MIDI.isTicking(bytes[0])
       else { continue }
-      guard event.size <= ControlMessage.longest else {
-        source.shared.pointee.passedOver.wrappingAdd(1, ordering: .relaxed)
-        continue
-      }
-      source.shared.pointee.control.push(
-        ControlMessage(bytes, count: event.size, at: sync.arrival(ofFrame: event.time)))
+      let message = ControlMessage(bytes, count: event.size, at: sync.arrival(ofFrame: event.time))
+      if !source.shared.pointee.control.push(message) { before.lostMIDI &+= 1 }
     }
   }
 }

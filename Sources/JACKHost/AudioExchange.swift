@@ -23,8 +23,6 @@ struct SharedState: ~Copyable, Sendable {
   let cycles = Atomic<UInt>(0)
   /// How often JACK asked us, as timebase master, for bar and beat.
   let timebaseCalls = Atomic<UInt>(0)
-  /// Messages at `control` that are longer than any that means something here, or too many in one cycle.
-  let passedOver = Atomic<UInt>(0)
   // From libjack's notification threads to both sides.
   let board = NoticeBoard()
 
@@ -84,11 +82,6 @@ public final class AudioExchange: Sendable {
 
   /// What the audio thread wants changed in the session, oldest first. Whoever takes one commits it. [network]
   public func nextProposal() -> Proposal? { shared.pointee.proposals.pop() }
-
-  /// Messages at `control` that were lost: too long, too many, or nobody took the earlier ones. [any]
-  public var lostControlMessages: Int {
-    Int(clamping: shared.pointee.passedOver.load(ordering: .relaxed) &+ shared.pointee.control.refusedCount)
-  }
 
   /// Audio cycles so far. [any]
   public var cycleCount: Int { Int(clamping: shared.pointee.cycles.load(ordering: .relaxed)) }

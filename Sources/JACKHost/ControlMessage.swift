@@ -4,21 +4,19 @@ public import BeatMath
 /// A MIDI message that came in through `control`, and when. What it means is not judged here.
 public struct ControlMessage: Sendable, BitwiseCopyable {
   /// Machine control's locate has 13 bytes.
-  static var longest: Int { @_noLocks @_noAllocation get { 16 } }
+  static var longest: Int { 16 }
 
   /// On Link's clock.
   public private(set) var moment: Micros
   private var count: UInt8
   private var storage = InlineArray<16, UInt8>(repeating: 0)
 
-  @_noLocks @_noAllocation
   init() {
     moment = .zero
     count = 0
   }
 
   /// `count` at most `longest`.
-  @_noLocks @_noAllocation
   init(_ bytes: UnsafePointer<UInt8>, count: Int, at moment: Micros) {
     self.moment = moment
     self.count = UInt8(truncatingIfNeeded: min(count, Self.longest))

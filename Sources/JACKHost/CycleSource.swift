@@ -19,7 +19,6 @@ struct CycleSource {
   }
 
   /// Everything that is true in this cycle, read once.
-  @_noLocks @_noAllocation
   func cycle(_ frames: UInt32, sampleRate: UInt32) -> Cycle {
     var position = jack_position_t()
     let state = jack_transport_query(client, &position)
@@ -29,7 +28,6 @@ struct CycleSource {
   }
 
   /// The same, when JACK has told of the transport already.
-  @_noLocks @_noAllocation
   func cycle(_ frames: UInt32, sampleRate: UInt32, _ transport: Transport, wokeAt: UInt64) -> Cycle {
     var frame: UInt32 = 0, current: UInt64 = 0, next: UInt64 = 0, period: Float = 0
     let result = jack_get_cycle_times(client, &frame, &current, &next, &period)
@@ -45,12 +43,10 @@ struct CycleSource {
       isFreewheeling: shared.pointee.board.isFreewheeling, relocation: shared.pointee.relocation.read())
   }
 
-  @_noLocks @_noAllocation
   func buffer(_ port: OpaquePointer?, _ frames: UInt32) -> UnsafeMutableRawPointer? {
     jack_port_get_buffer(port, frames)
   }
 
-  @_noLocks @_noAllocation
   func audio(_ port: OpaquePointer?, _ frames: UInt32) -> AudioBuffer {
     AudioBuffer(buffer(port, frames)?.assumingMemoryBound(to: Float.self), frames: frames)
   }

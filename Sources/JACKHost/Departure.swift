@@ -16,19 +16,7 @@ final class Departure: @unchecked Sendable {
   init(_ client: RunningClient, exchange: AudioExchange) {
     self.client = client
     self.exchange = exchange
-    var thread = pthread_t()
-    // Signals are the program's business: none is delivered to this thread, which inherits the mask.
-    var all = sigset_t(), before = sigset_t()
-    sigfillset(&all)
-    pthread_sigmask(SIG_SETMASK, &all, &before)
-    let context = Unmanaged.passRetained(self)
-    if pthread_create(&thread, nil, runDeparture, context.toOpaque()) == 0 {
-      pthread_detach(thread)
-    } else {
-      context.release()
-      run()
-    }
-    pthread_sigmask(SIG_SETMASK, &before, nil)
+    do { try Thread { [self] in run() }.detach() } catch { run() }
   }
 
   var isDone: Bool { done.load(ordering: .acquiring) }
@@ -39,13 +27,8 @@ final class Departure: @unchecked Sendable {
     while !isDone, HostClock.micros() < end { usleep(1_000) }
   }
 
-  fileprivate func run() {
+  private func run() {
     client.leave()
     done.store(true, ordering: .releasing)
   }
-}
-
-private func runDeparture(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  Unmanaged<Departure>.fromOpaque(context!).takeRetainedValue().run()
-  return nil
 }

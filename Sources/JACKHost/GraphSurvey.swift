@@ -38,16 +38,12 @@ public struct GraphSurvey: Equatable, Sendable {
   /// Joins the server for a moment, without ports. [control]
   public init(lookingAt server: String?) throws(JACKError) {
     let client = try JACKClient(name: "tactus-looks", server: server)
-    func names(_ flags: JackPortFlags..., type: String? = nil) -> [String] {
-      let bits = flags.reduce(UInt(0)) { $0 | UInt($1.rawValue) }
-      return portNames(jack_get_ports(client.handle, nil, type, bits))
-    }
     var seen: Set<String> = []
-    let clients = names(JackPortIsInput).appending(names(JackPortIsOutput))
+    let clients = (client.ports(JackPortIsInput) + client.ports(JackPortIsOutput))
       .compactMap { $0.split(separator: ":").first.map(String.init) }
       .filter { $0 != client.name && seen.insert($0).inserted }
-    let midi = Set(names(JackPortIsInput, JackPortIsPhysical, type: JACK_DEFAULT_MIDI_TYPE))
-    let outputs = names(JackPortIsInput, JackPortIsPhysical).map { name in
+    let midi = Set(client.ports(JackPortIsInput, JackPortIsPhysical, type: JACK_DEFAULT_MIDI_TYPE))
+    let outputs = client.ports(JackPortIsInput, JackPortIsPhysical).map { name in
       var range = jack_latency_range_t()
       if let port = jack_port_by_name(client.handle, name) {
         jack_port_get_latency_range(port, JackPlaybackLatency, &range)
@@ -58,11 +54,7 @@ public struct GraphSurvey: Equatable, Sendable {
     jack_transport_query(client.handle, &position)
     self.init(
       server: client.description, clients: clients, outputs: outputs,
-      physicalInputs: names(JackPortIsOutput, JackPortIsPhysical, type: JACK_DEFAULT_AUDIO_TYPE),
+      physicalInputs: client.ports(JackPortIsOutput, JackPortIsPhysical, type: JACK_DEFAULT_AUDIO_TYPE),
       showsBars: position.valid.rawValue & JackPositionBBT.rawValue != 0)
   }
-}
-
-extension [String] {
-  fileprivate func appending(_ more: [String]) -> [String] { self + more }
 }

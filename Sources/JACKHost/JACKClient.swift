@@ -106,6 +106,12 @@ public final class JACKClient {
     if let answer = jack_get_uuid_for_client_name(handle, name) { jack_free(answer) }
   }
 
+  /// The server's ports that have all of these flags.
+  func ports(_ flags: JackPortFlags..., type: String? = nil) -> [String] {
+    let bits = flags.reduce(UInt(0)) { $0 | UInt($1.rawValue) }
+    return portNames(jack_get_ports(handle, nil, type, bits))
+  }
+
   public var description: ServerDescription {
     ServerDescription(
       server: server, clientName: name, implementation: .loaded,

@@ -166,9 +166,6 @@ extension JACKHost {
   /// Our ports' connections: those there are, those whose other side is gone for now, and those still wished for.
   public var connections: Set<Connection> { patchbay.known }
 
-  /// What would be made again if the server went and came.
-  var rememberedConnections: Set<Connection> { patchbay.remembered }
-
   /// From JACK's clock to Link's, as the audio thread has it.
   public var clockMap: ClockMap {
     if case .running(let running) = state { running.clocks.map } else { .identity }

@@ -39,48 +39,28 @@ extension JACKImplementation: CustomStringConvertible {
 }
 
 extension JACKImplementation {
+  private var isPipeWire: Bool { if case .pipeWire = self { true } else { false } }
+
   /// Whether the timebase master is called with this cycle's position, and its answer shown in the next, a period
   /// late for everyone who does not know. jack2 calls for the next cycle (facts: jack 1).
-  var showsTimebaseLate: Bool {
-    switch self {
-    case .jack2: false
-    case .pipeWire: true
-    }
-  }
+  var showsTimebaseLate: Bool { isPipeWire }
 
   /// What `jack_set_sync_timeout` has to be told. PipeWire puts the number where nanoseconds are expected, and would
   /// let a held start go a thousand times too early (facts: jack 4).
   func syncTimeout(_ duration: Micros) -> UInt64 {
-    let micros = UInt64(clamping: duration.count)
-    switch self {
-    case .jack2: return micros
-    case .pipeWire: return micros &* 1000
-    }
+    UInt64(clamping: duration.count) &* (isPipeWire ? 1000 : 1)
   }
 
   /// What holds before anybody has said otherwise; it cannot be asked (facts: jack 4).
-  var usualSyncTimeout: UInt64 {
-    switch self {
-    case .jack2: syncTimeout(Micros(10_000_000))
-    case .pipeWire: syncTimeout(Micros(5_000_000))
-    }
-  }
+  var usualSyncTimeout: UInt64 { syncTimeout(Micros(isPipeWire ? 5_000_000 : 10_000_000)) }
 
   /// Whether a name that is taken comes back with a number. PipeWire gives it to both, and a connection by
   /// name then goes to either.
-  var keepsClientNamesApart: Bool {
-    switch self {
-    case .jack2: true
-    case .pipeWire: false
-    }
-  }
+  var keepsClientNamesApart: Bool { !isPipeWire }
 
   /// Whether what is sent to this MIDI port really leaves a period later although the port reports no latency:
   /// jack2's ALSA bridges do that (facts: jack 9). PipeWire's schedule events for their own time.
   func isSilentlyLateMIDI(port: String) -> Bool {
-    switch self {
-    case .jack2: port.hasPrefix("system:midi_") || port.hasPrefix("a2j:")
-    case .pipeWire: false
-    }
+    !isPipeWire && (port.hasPrefix("system:midi_") || port.hasPrefix("a2j:"))
   }
 }

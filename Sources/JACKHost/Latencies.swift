@@ -41,7 +41,7 @@ extension PortLatencies {
   ) -> PortLatencies {
     var latencies = PortLatencies()
     latencies.ranges[.jack] = .ofPhysicalOutputs(client: client)
-    for port in Port.registered where port.signal == .midi {
+    for port in Port.registered where port.shown.signal == .midi {
       latencies.unreported[port] = unreportedMIDILatency(
         client: client, port: ports[port], known: .of(port, ports), implementation: implementation)
     }

@@ -29,7 +29,6 @@ struct LoopbackTape: ~Copyable {
     recording.deallocate()
   }
 
-  @_noLocks @_noAllocation
   mutating func run(_ frames: UInt32) {
     guard let out = jack_port_get_buffer(output, frames)?.assumingMemoryBound(to: Float.self),
       let heard = jack_port_get_buffer(input, frames)?.assumingMemoryBound(to: Float.self)

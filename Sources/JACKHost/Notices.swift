@@ -27,7 +27,6 @@ struct NoticeBoard: ~Copyable, Sendable {
   private let shutdownReason = Latest(ShortText())
   private let shutdown = Atomic<Bool>(false)
 
-  @_noLocks @_noAllocation
   func post(_ notice: Notices) {
     _ = pending.bitwiseOr(notice.rawValue, ordering: .releasing)
   }
@@ -43,19 +42,13 @@ struct NoticeBoard: ~Copyable, Sendable {
     rate.store(sampleRate, ordering: .releasing)
   }
 
-  var isFreewheeling: Bool {
-    @_noLocks @_noAllocation get { freewheeling.load(ordering: .relaxed) }
-  }
+  var isFreewheeling: Bool { freewheeling.load(ordering: .relaxed) }
 
   /// Frames per second. [any]
-  var sampleRate: UInt32 {
-    @_noLocks @_noAllocation get { rate.load(ordering: .relaxed) }
-  }
+  var sampleRate: UInt32 { rate.load(ordering: .relaxed) }
 
   /// How often the driver was seen to have been late. [any]
-  var xrunCount: UInt {
-    @_noLocks @_noAllocation get { xruns.load(ordering: .relaxed) }
-  }
+  var xrunCount: UInt { xruns.load(ordering: .relaxed) }
 
   /// The server has gone, or thrown us out. [any]
   var isShutDown: Bool { shutdown.load(ordering: .acquiring) }
@@ -66,13 +59,11 @@ struct NoticeBoard: ~Copyable, Sendable {
   /// [control]
   func countXrun() { xruns.wrappingAdd(1, ordering: .relaxed) }
 
-  @_noLocks @_noAllocation
   func setFreewheeling(_ on: Bool) {
     freewheeling.store(on, ordering: .relaxed)
     post(.freewheel)
   }
 
-  @_noLocks @_noAllocation
   func setSampleRate(_ frames: UInt32) {
     // jack2 calls this once while the callback is being set, with the rate that already holds.
     if rate.exchange(frames, ordering: .relaxed) != frames { post(.sampleRate) }
@@ -114,7 +105,6 @@ struct NoticeBoard: ~Copyable, Sendable {
 // Named functions, never closures: a closure literal would carry the isolation of its surroundings into
 // libjack's threads, where Swift's check of it ends the program.
 
-@_noLocks @_noAllocation
 private func shared(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<SharedState> {
   context!.assumingMemoryBound(to: SharedState.self)
 }

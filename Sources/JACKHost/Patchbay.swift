@@ -19,9 +19,6 @@ struct Patchbay {
   private var settledAt = Micros.zero
   private var isNew = false
 
-  /// What would be made again if the server went and came.
-  var remembered: Set<Connection> { memory.remembered }
-
   /// What there is, was, or is waited for.
   var known: Set<Connection> { memory.remembered.union(wished) }
 

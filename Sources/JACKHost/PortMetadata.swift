@@ -11,14 +11,15 @@ extension PortHandles {
     guard let turn = ServerTurn() else { return }
     defer { turn.end() }
     for port in Port.registered {
+      let shown = port.shown
       let subject = jack_port_uuid(self[port])
       func set(_ key: String, _ value: String, type: String = "text/plain") {
         jack_set_property(client, subject, "http://jackaudio.org/metadata/" + key, value, type)
       }
-      set("pretty-name", port.prettyName)
-      set("port-group", port.group)
+      set("pretty-name", shown.pretty)
+      set("port-group", shown.group)
       set("order", String(port.rawValue), type: "http://www.w3.org/2001/XMLSchema#int")
-      switch port.signal {
+      switch shown.signal {
       case .audio: set("signal-type", "AUDIO")
       case .controlVoltage: set("signal-type", "CV")
       case .midi: set("event-types", "MIDI")

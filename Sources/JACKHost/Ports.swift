@@ -9,58 +9,28 @@ extension Port {
   /// Those that JACK knows.
   public static let registered: [Port] = all.filter { $0 != .jack }
 
-  public var name: String {
+  enum Signal { case audio, controlVoltage, midi }
+
+  /// Its name, and what patchbays show: ports that belong together for the ear are one group for the eye.
+  var shown: (name: String, pretty: String, group: String, signal: Signal) {
     switch self {
-    case .click1: "click_1"
-    case .click2: "click_2"
-    case .clock: "clock"
-    case .pulse: "pulse"
-    case .run: "run"
-    case .control: "control"
-    case .jack: "jack"
+    case .click1: ("click_1", "Click 1", "click", .audio)
+    case .click2: ("click_2", "Click 2", "click", .audio)
+    case .clock: ("clock", "MIDI clock", "midi", .midi)
+    case .pulse: ("pulse", "Pulse", "gates", .controlVoltage)
+    case .run: ("run", "Run", "gates", .controlVoltage)
+    case .control: ("control", "Control", "midi", .midi)
+    case .jack: ("jack", "JACK", "midi", .midi)
     }
   }
 
-  var prettyName: String {
-    switch self {
-    case .click1: "Click 1"
-    case .click2: "Click 2"
-    case .clock: "MIDI clock"
-    case .pulse: "Pulse"
-    case .run: "Run"
-    case .control: "Control"
-    case .jack: "JACK"
-    }
-  }
-
-  /// Ports that belong together for the ear are one group for the eye.
-  var group: String {
-    switch self {
-    case .click1, .click2: "click"
-    case .clock, .control, .jack: "midi"
-    case .pulse, .run: "gates"
-    }
-  }
-
-  enum Signal {
-    case audio, controlVoltage, midi
-  }
-
-  var signal: Signal {
-    switch self {
-    case .click1, .click2: .audio
-    case .pulse, .run: .controlVoltage
-    case .clock, .control, .jack: .midi
-    }
-  }
+  public var name: String { shown.name }
 
   /// A buffer of samples leaves here.
   var isAudible: Bool {
-    @_noLocks @_noAllocation get {
-      switch self {
-      case .click1, .click2, .pulse, .run: true
-      case .clock, .control, .jack: false
-      }
+    switch self {
+    case .click1, .click2, .pulse, .run: true
+    case .clock, .control, .jack: false
     }
   }
 
@@ -74,7 +44,7 @@ struct PortHandles {
   /// Registers them all. Called once per client, before it is activated. [control]
   init(registeringOn client: OpaquePointer) throws(JACKError) {
     for port in Port.registered {
-      let type = port.signal == .midi ? JACK_DEFAULT_MIDI_TYPE : JACK_DEFAULT_AUDIO_TYPE
+      let type = port.shown.signal == .midi ? JACK_DEFAULT_MIDI_TYPE : JACK_DEFAULT_AUDIO_TYPE
       // Terminal: what we play comes from nowhere else, what we read goes nowhere else.
       let flags = (port.isOutput ? JackPortIsOutput : JackPortIsInput).rawValue | JackPortIsTerminal.rawValue
       guard let handle = jack_port_register(client, port.name, type, UInt(flags), 0) else {
@@ -84,7 +54,5 @@ struct PortHandles {
     }
   }
 
-  subscript(port: Port) -> OpaquePointer? {
-    @_noLocks @_noAllocation get { handles[port] }
-  }
+  subscript(port: Port) -> OpaquePointer? { handles[port] }
 }

@@ -233,13 +233,9 @@ extension RunningClient {
 
   /// Everybody's ports.
   var portsSeen: StandingConnections.Seen {
-    func names(_ flags: JackPortFlags..., type: String? = nil) -> [String] {
-      let bits = flags.reduce(UInt(0)) { $0 | UInt($1.rawValue) }
-      return portNames(jack_get_ports(client.handle, nil, type, bits))
-    }
-    return .init(
-      outputs: names(JackPortIsOutput), inputs: names(JackPortIsInput),
-      speakers: names(JackPortIsInput, JackPortIsPhysical, type: JACK_DEFAULT_AUDIO_TYPE))
+    .init(
+      outputs: client.ports(JackPortIsOutput), inputs: client.ports(JackPortIsInput),
+      speakers: client.ports(JackPortIsInput, JackPortIsPhysical, type: JACK_DEFAULT_AUDIO_TYPE))
   }
 
   /// Something is connected that may send keys and pedals.
@@ -255,10 +251,7 @@ extension RunningClient {
   /// True if the two are connected afterwards.
   func connect(_ connection: Connection) -> Bool {
     let ours = client.name + ":" + connection.port.name
-    let result =
-      connection.port.isOutput
-      ? jack_connect(client.handle, ours, connection.other)
-      : jack_connect(client.handle, connection.other, ours)
-    return result == 0 || result == EEXIST
+    return connection.port.isOutput
+      ? connect(from: ours, to: connection.other) : connect(from: connection.other, to: ours)
   }
 }

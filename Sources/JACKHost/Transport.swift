@@ -3,7 +3,6 @@ import CJACK
 import HostSync
 
 extension jack_position_t {
-  @_noLocks @_noAllocation
   mutating func set(_ bbt: BBT) {
     bar = bbt.bar
     beat = bbt.beat
@@ -17,7 +16,6 @@ extension jack_position_t {
 }
 
 extension Transport {
-  @_noLocks @_noAllocation
   init(state: jack_transport_state_t, position: jack_position_t, bbtAge: UInt32 = 0) {
     let known: State =
       switch state {

@@ -53,7 +53,7 @@ public struct AudioLink: Sendable, BitwiseCopyable {
   @_noLocks @_noAllocation
   private func capture(at now: Micros) -> SessionState {
     own.pointee.captured = own.pointee.session.capture(
-      own.pointee.published.state, workedIn: own.pointee.published.workedIn, at: now)
+      own.pointee.published.state, workedIn: own.pointee.published.audioSequence, at: now)
     own.pointee.isSettled = own.pointee.session.isSettled(at: now)
     return own.pointee.captured
   }
@@ -92,42 +92,29 @@ public struct AudioLink: Sendable, BitwiseCopyable {
 
 /// Both sides hold it at once: atomics and handoffs only.
 struct AudioShared: ~Copyable, Sendable {
-  let session: Latest<Published>
+  let session: Latest<SessionSnapshot>
   let changes: SPSCQueue<SessionChange>
   /// So that Link's thread knows whether somebody is there.
   let captures = Atomic<UInt>(0)
 
   init(_ snapshot: SessionSnapshot) {
-    session = Latest(Published(snapshot))
+    session = Latest(snapshot)
     changes = SPSCQueue(
       capacity: 256,
       filler: SessionChange(timeline: nil, startStop: nil, at: .zero, session: 0, sequence: 0))
   }
 }
 
-/// As much of a snapshot as the audio thread needs.
-struct Published: BitwiseCopyable {
-  var state: SessionState
-  var workedIn: UInt64
-  var isEnabled: Bool
-
-  init(_ snapshot: SessionSnapshot) {
-    state = snapshot.state
-    workedIn = snapshot.audioSequence
-    isEnabled = snapshot.isEnabled
-  }
-}
-
 /// The audio thread's alone.
 struct AudioOwn: BitwiseCopyable {
   var session: AudioSession
-  var published: Published
+  var published: SessionSnapshot
   var captured: SessionState
   var isSettled = false
 
   init(_ snapshot: SessionSnapshot) {
     session = AudioSession(snapshot.state)
-    published = Published(snapshot)
+    published = snapshot
     captured = snapshot.state
   }
 }
@@ -153,7 +140,7 @@ final class AudioRoom: AudioDoor {
 
   var handle: AudioLink { AudioLink(shared: shared, own: own) }
 
-  func publish(_ snapshot: SessionSnapshot) { shared.pointee.session.publish(Published(snapshot)) }
+  func publish(_ snapshot: SessionSnapshot) { shared.pointee.session.publish(snapshot) }
 
   func nextChange() -> SessionChange? { shared.pointee.changes.pop() }
 

@@ -25,7 +25,7 @@ final class NetworkThread: Sendable {
 
   /// Where threads or descriptors have run out, Link works without a network until one of its calls has more luck.
   private struct Start {
-    var thread: pthread_t?
+    var thread: Thread?
     var failure: SystemFailure?
     var next = Micros.zero
     static var spacing: Micros { Micros(1_000_000) }
@@ -41,7 +41,7 @@ final class NetworkThread: Sendable {
       guard start.thread == nil, now >= start.next else { return }
       do throws(SystemFailure) {
         try wakeUp.open()
-        start.thread = try makeThread()
+        start.thread = try Thread { [self] in run() }
         start.failure = nil
         status.isMute.store(false, ordering: .relaxed)
         isRunning.store(true, ordering: .relaxed)
@@ -53,33 +53,12 @@ final class NetworkThread: Sendable {
     }
   }
 
-  private func makeThread() throws(SystemFailure) -> pthread_t {
-    var thread = pthread_t()
-    let context = Unmanaged.passRetained(self).toOpaque()
-    // Signals are the program's business: none is delivered to this thread, which inherits the mask.
-    var all = sigset_t(), before = sigset_t()
-    sigfillset(&all)
-    pthread_sigmask(SIG_SETMASK, &all, &before)
-    let result = pthread_create(&thread, nil, runNetworkThread, context)
-    pthread_sigmask(SIG_SETMASK, &before, nil)
-    guard result == 0 else {
-      Unmanaged<NetworkThread>.fromOpaque(context).release()
-      throw SystemFailure(call: "pthread_create", code: result)
-    }
-    return thread
-  }
-
   /// After this no callback begins. The thread can't wait for itself: if a callback let the `Link` go, it ends on its
   /// own.
   func end() {
     isStopping.store(true, ordering: .releasing)
     wakeUp.signal()
-    guard let thread = start.withLock({ $0.thread }) else { return }
-    if pthread_equal(thread, pthread_self()) != 0 {
-      pthread_detach(thread)
-    } else {
-      pthread_join(thread, nil)
-    }
+    start.withLock { $0.thread }?.join()
   }
 
   /// For app threads: whatever `body` leaves to be done by the network thread is done at once. [app, may block]
@@ -98,7 +77,7 @@ final class NetworkThread: Sendable {
   /// Makes the thread look at everything anew. [any but audio]
   func wake() { wakeUp.signal() }
 
-  fileprivate func run() {
+  private func run() {
     while !isStopping.load(ordering: .acquiring) { turn() }
     engine.withLock { $0.shutDown(at: HostClock.micros()) }
   }
@@ -155,9 +134,4 @@ struct Callbacks {
   var peers: (@Sendable (Int) -> Void)?
   var connection: (@Sendable (Bool) -> Void)?
   fileprivate var wasConnected = false
-}
-
-private func runNetworkThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  Unmanaged<NetworkThread>.fromOpaque(context!).takeRetainedValue().run()
-  return nil
 }

@@ -143,8 +143,8 @@ final class Studio {
     let sight = StudioNews.Sight(
       peerCounts: desk.takePeerCounts() + [session.peerCount], isResting: !presence.isActive,
       isMute: link.isMute, failure: link.isMute ? link.diagnostics.failure.map { "\($0)" } : nil,
-      movedLaunches: report.movedLaunches, corrections: host.relocator.corrections, midiClock: state.midiClock
-    )
+      movedLaunches: report.movedLaunches, corrections: host.relocator.corrections, lostMIDI: report.lostMIDI,
+      midiClock: state.midiClock)
     for line in news.lines(sight) { say(line) }
     considerPresence(host, report)
     service.show(serviceStatus(host))

@@ -14,6 +14,7 @@ struct StudioNews {
     var failure: String?
     var movedLaunches: UInt64 = 0
     var corrections: UInt64 = 0
+    var lostMIDI: UInt64 = 0
     var midiClock = SurfaceState.MIDIClockIn.off
   }
 
@@ -22,6 +23,7 @@ struct StudioNews {
   }
 
   private var before = Sight()
+  private var losesMIDI = false
   private var clock = Clock.nothing
   /// In the session, besides us.
   private(set) var peers = 0
@@ -43,6 +45,11 @@ struct StudioNews {
     if sight.corrections > before.corrections {
       lines.append("the host had drifted from the session: located it back")
     }
+    let losesMore = sight.lostMIDI > before.lostMIDI
+    if losesMore, !losesMIDI {
+      lines.append("MIDI messages are lost: more come in or go out than can be kept")
+    }
+    losesMIDI = losesMore
     if let line = line(sight.midiClock) { lines.append(line) }
     before = sight
     return lines

@@ -31,8 +31,8 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
     let absurd = Timeline(tempo: Tempo(0), beatOrigin: Beats(micros: .min), timeOrigin: Micros(.max))
     _ = absurd.beats(at: Micros(.min))
     _ = absurd.time(atPhaseEncoded: Beats(micros: .max), quantum: Beats(micros: .max))
-    _ = absurd.following(session: absurd, at: Micros(.max), by: GhostMap(slope: 0, intercept: Micros(.min)))
-    _ = absurd.committing(client: absurd, at: Micros(.max), by: GhostMap(slope: .nan, intercept: .zero))
+    _ = absurd.following(session: absurd, at: Micros(.max), by: GhostMap(intercept: Micros(.min)))
+    _ = absurd.committing(client: absurd, at: Micros(.max), by: GhostMap(intercept: Micros(.max)))
   }
 
   @Test(

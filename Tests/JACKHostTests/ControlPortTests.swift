@@ -29,10 +29,10 @@ extension JACKHostTests {
     let live = try LiveHost(server)
     let neighbour = try Neighbour(server)
     neighbour.connect("neighbour:keys", "tactus:control")
-    try await live.run { live.exchange.lostControlMessages >= 20 }
+    try await live.run { live.exchange.report().lostMIDI >= 20 }
     neighbour.disconnect("neighbour:keys", "tactus:control")
     try await live.run(for: 100)
-    let lost = live.exchange.lostControlMessages
+    let lost = live.exchange.report().lostMIDI
     var kept: [ControlMessage] = []
     while let message = live.exchange.nextControlMessage() { kept.append(message) }
     // As many as may wait, in their order.
@@ -44,6 +44,6 @@ extension JACKHostTests {
       return later != nil
     }
     #expect((later?.moment ?? .zero) > (kept.last?.moment ?? .zero))
-    #expect(live.exchange.lostControlMessages == lost)
+    #expect(live.exchange.report().lostMIDI == lost)
   }
 }

@@ -135,10 +135,10 @@ import Testing
       neighbour.connect("tactus:click_1", TestServer.outputs[0])
       neighbour.connect("tactus:click_2", TestServer.outputs[1])
       neighbour.connect("tactus:pulse", TestServer.outputs[0])
-      try await live.run { live.host.rememberedConnections.count == 3 }
+      try await live.run { live.host.connections.count == 3 }
       // The user cuts one of them for good: it is forgotten when that has lasted for a second.
       neighbour.disconnect("tactus:pulse", TestServer.outputs[0])
-      try await live.run { live.host.rememberedConnections.count == 2 }
+      try await live.run { live.host.connections.count == 2 }
     }
     server.end(signal)
     try await live.run { !live.host.isRunning }

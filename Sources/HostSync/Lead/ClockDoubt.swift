@@ -31,16 +31,12 @@ extension ClockLoop {
     /// Microseconds from the clock before.
     var gap = 0.0
     var number: Int64 = 0
-    var missed: UInt64 = 0
-    var extra: UInt64 = 0
   }
 
   mutating func beginDoubt(gap: Double) {
     doubt.inPlace = 0
     doubt.gap = gap
     doubt.number = number
-    doubt.missed = missed
-    doubt.extra = extra
     doubt.clocks = 1
   }
 
@@ -147,18 +143,13 @@ extension ClockLoop {
     return abs(line.slope - clockMicros) <= Self.slopeNoise * max(max(line.scatter, scatter), Self.leastNoise)
   }
 
-  /// The number of the next clock, and what was lost or too many since the doubt began.
+  /// The number of the next clock, with what was lost since the doubt began, and without what was too many.
   mutating func recount(each clockMicros: Double) {
     number = doubt.number
-    missed = doubt.missed
-    extra = doubt.extra
     for index in recentCount - doubt.clocks..<recentCount {
       let isFirst = index == recentCount - doubt.clocks
       let gap = isFirst ? doubt.gap : recent[index].time - recent[index - 1].time
-      let clocks = clocks(in: gap, each: clockMicros)
-      number &+= clocks
-      missed &+= UInt64(max(0, clocks - 1))
-      if clocks == 0 { extra &+= 1 }
+      number &+= clocks(in: gap, each: clockMicros)
     }
   }
 
@@ -175,7 +166,6 @@ extension ClockLoop {
     let count = Self.otherPaceClocks
     guard let line = line(through: count), isOtherPace(line), isAllOdd(count) else { return }
     number = recent[recentCount - count].number &+ Int64(count)
-    missed = recent[recentCount - count].missed
     begin(at: line, count)
   }
 

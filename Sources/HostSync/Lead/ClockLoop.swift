@@ -39,9 +39,6 @@ public struct ClockLoop: BitwiseCopyable {
   public internal(set) var state = State.silent
   /// Start or Continue came, and no Stop since.
   public private(set) var isRunning = false
-  /// Clocks that did not come, or came too often.
-  public internal(set) var missed: UInt64 = 0
-  public internal(set) var extra: UInt64 = 0
 
   /// The number of the next clock since the song's start, and when it is due.
   var number: Int64 = 0
@@ -57,7 +54,7 @@ public struct ClockLoop: BitwiseCopyable {
   var oneSided = 0
   var settled = 0
   /// The latest clocks, newest last, as they were counted then.
-  var recent = InlineArray<8, Heard>(repeating: Heard(time: 0, number: 0, missed: 0))
+  var recent = InlineArray<8, Heard>(repeating: Heard(time: 0, number: 0))
   var recentCount = 0
   var doubt = Doubt()
   var calm = 0
@@ -75,13 +72,10 @@ public struct ClockLoop: BitwiseCopyable {
   struct Heard: BitwiseCopyable {
     var time: Double
     var number: Int64
-    var missed: UInt64
   }
 
   /// 0 while there is none.
-  public var beatsPerMinute: Double {
-    @_noLocks @_noAllocation get { isTracking ? 60e6 / (clockMicros * Self.perBeat) : 0 }
-  }
+  public var beatsPerMinute: Double { isTracking ? 60e6 / (clockMicros * Self.perBeat) : 0 }
 
   var isTracking: Bool {
     switch state {
@@ -155,11 +149,7 @@ public struct ClockLoop: BitwiseCopyable {
 
   /// On another one's place: those between were lost, or this one is too many.
   private mutating func take(_ time: Double, _ steps: Int64) {
-    guard steps >= 0 else {
-      extra &+= 1
-      return remember(time)
-    }
-    missed &+= UInt64(steps)
+    guard steps >= 0 else { return remember(time) }
     number &+= steps
     due += Double(steps) * clockMicros
     count(time)
@@ -268,7 +258,7 @@ public struct ClockLoop: BitwiseCopyable {
       for index in 1..<8 { recent[index - 1] = recent[index] }
       recentCount = 7
     }
-    recent[recentCount] = Heard(time: time, number: number, missed: missed)
+    recent[recentCount] = Heard(time: time, number: number)
     recentCount += 1
   }
 }

@@ -17,7 +17,6 @@ public struct Proposal: Hashable, Sendable, BitwiseCopyable {
   /// A leading host or MIDI clock wants it: nobody's own choice.
   public var isDictated: Bool
 
-  @_noLocks @_noAllocation
   public init(_ change: Change, at moment: Micros, isDictated: Bool = false) {
     self.change = change
     self.moment = moment

@@ -29,7 +29,6 @@ public struct MIDIEvent: Hashable, Sendable, BitwiseCopyable {
   }
 
   /// MIDI Machine Control, to every device.
-  @_noLocks @_noAllocation
   public init(frame: UInt32, machineControl command: UInt8) {
     self.frame = frame
     count = 6
@@ -51,25 +50,19 @@ public struct MIDIEvent: Hashable, Sendable, BitwiseCopyable {
     case (_, _): data2
     }
   }
-
-  @_noLocks @_noAllocation
-  public static func == (left: MIDIEvent, right: MIDIEvent) -> Bool {
-    left.frame == right.frame && left.count == right.count && left.status == right.status
-      && left.data1 == right.data1 && left.data2 == right.data2
-  }
 }
 
 /// Status bytes of the MIDI 1.0 system messages that a clock is made of.
 public enum MIDI {
-  public static var exclusive: UInt8 { @_noLocks @_noAllocation get { 0xF0 } }
+  public static var exclusive: UInt8 { 0xF0 }
   /// Machine control's commands.
-  public static var recordStrobe: UInt8 { @_noLocks @_noAllocation get { 0x06 } }
-  public static var recordExit: UInt8 { @_noLocks @_noAllocation get { 0x07 } }
+  public static var recordStrobe: UInt8 { 0x06 }
+  public static var recordExit: UInt8 { 0x07 }
   public static var songPosition: UInt8 { @_noLocks @_noAllocation get { 0xF2 } }
-  public static var clock: UInt8 { @_noLocks @_noAllocation get { 0xF8 } }
-  public static var start: UInt8 { @_noLocks @_noAllocation get { 0xFA } }
-  public static var resume: UInt8 { @_noLocks @_noAllocation get { 0xFB } }
-  public static var stop: UInt8 { @_noLocks @_noAllocation get { 0xFC } }
+  public static var clock: UInt8 { 0xF8 }
+  public static var start: UInt8 { 0xFA }
+  public static var resume: UInt8 { 0xFB }
+  public static var stop: UInt8 { 0xFC }
 
   /// One of those that are a single byte.
   @_noLocks @_noAllocation
@@ -87,14 +80,13 @@ public enum MIDI {
 /// A cycle's MIDI events, sorted by frame, earlier ones first among equals, as JACK demands.
 public struct MIDIEvents: BitwiseCopyable {
   /// 8192 frames at 44.1 kHz and 999 BPM hold 75 clocks.
-  public static var capacity: Int { @_noLocks @_noAllocation get { 128 } }
+  public static var capacity: Int { 128 }
 
   public private(set) var count = 0
   /// Events that found no room.
   public private(set) var dropped = 0
   @usableFromInline var slots = InlineArray<128, MIDIEvent>(repeating: MIDIEvent(frame: 0, status: 0))
 
-  @_noLocks @_noAllocation
   public init() {}
 
   /// `index` below `count`.
@@ -107,7 +99,6 @@ public struct MIDIEvents: BitwiseCopyable {
     dropped = 0
   }
 
-  @_noLocks @_noAllocation
   public mutating func insert(_ event: MIDIEvent) {
     guard count < Self.capacity else {
       dropped += 1

@@ -9,7 +9,6 @@ public struct Outputs: ~Copyable {
   /// What the session should change to. Whoever takes one removes it; the others stay.
   public var proposals = Proposals()
 
-  @_noLocks @_noAllocation
   public init() {}
 
   public subscript(port: Port) -> AudioBuffer {
@@ -40,7 +39,7 @@ public struct AudioBuffer: BitwiseCopyable {
   }
 
   /// No port.
-  public static var none: AudioBuffer { @_noLocks @_noAllocation get { AudioBuffer(nil, frames: 0) } }
+  public static var none: AudioBuffer { AudioBuffer(nil, frames: 0) }
 
   func clear() {
     guard let start else { return }

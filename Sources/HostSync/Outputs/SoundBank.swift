@@ -7,16 +7,14 @@ public struct Sound: BitwiseCopyable {
   let count: Int
 
   /// Its length.
-  public var frames: Int { @_noLocks @_noAllocation get { count } }
+  public var frames: Int { count }
 
-  @_noLocks @_noAllocation
   public init(_ samples: UnsafeBufferPointer<Float>) {
     self.samples = samples.baseAddress
     count = samples.baseAddress == nil ? 0 : samples.count
   }
 
   /// Nothing to hear.
-  @_noLocks @_noAllocation
   public init() {
     samples = nil
     count = 0
@@ -31,7 +29,6 @@ public struct SoundBank: BitwiseCopyable {
   public var beat: Sound
   public var subdivision: Sound
 
-  @_noLocks @_noAllocation
   public init(number: UInt32, accent: Sound, beat: Sound, subdivision: Sound) {
     self.number = number
     self.accent = accent
@@ -39,7 +36,6 @@ public struct SoundBank: BitwiseCopyable {
     self.subdivision = subdivision
   }
 
-  @_noLocks @_noAllocation
   public init() {
     self.init(number: 0, accent: Sound(), beat: Sound(), subdivision: Sound())
   }

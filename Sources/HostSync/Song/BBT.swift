@@ -28,28 +28,17 @@ public struct BBT: Hashable, Sendable, BitwiseCopyable {
     self.ticksPerBeat = ticksPerBeat
     self.beatsPerMinute = beatsPerMinute
   }
-
-  @_noLocks @_noAllocation
-  public static func == (left: BBT, right: BBT) -> Bool {
-    left.bar == right.bar && left.beat == right.beat && left.tick == right.tick
-      && left.barStartTick == right.barStartTick && left.beatsPerBar == right.beatsPerBar
-      && left.beatType == right.beatType && left.ticksPerBeat == right.ticksPerBeat
-      && left.beatsPerMinute == right.beatsPerMinute
-  }
 }
 
 extension BBT {
   /// Old PipeWire knows no other number, and every reader divides by it (facts: jack 7).
-  public static var publishedTicksPerBeat: Int64 {
-    @_noLocks @_noAllocation get { 1920 }
-  }
+  public static var publishedTicksPerBeat: Int64 { 1920 }
 
   /// What we show as timebase master for a song position.
   ///
   /// Bars before the first do not exist for JACK's readers: Hydrogen refuses them and PipeWire rounds them to
   /// the wrong side. Up to `grace` before the song (a launch in the nearest cycle may be half a period early) it
   /// is the song's first tick; earlier than that, the first bar with the beat and tick that the session has.
-  @_noLocks @_noAllocation
   public init(song: Beats, meter: Meter, beatsPerMinute: Double, grace: Beats = .zero) {
     let barLength = Beats(micros: meter.beats &* 1_000_000)
     var position = song
@@ -79,14 +68,12 @@ extension BBT {
   /// Strangers write zero bars, NaN tempos and uninitialised memory (facts: jack 6, 7); in the cycle after
   /// a plain locate even jack2 does. Half a tick is added because ticks are cut off, not rounded.
   public var beats: Double? {
-    @_noLocks @_noAllocation get {
-      guard bar >= 1, beat >= 1, tick >= 0,
-        beatsPerBar >= 1, beatsPerBar <= 256, Float(beat) < beatsPerBar + 1,
-        ticksPerBeat >= 1, ticksPerBeat <= 1e6, Double(tick) < ticksPerBeat,
-        beatsPerMinute >= 1, beatsPerMinute <= 9999
-      else { return nil }
-      return Double(bar &- 1) * Double(beatsPerBar) + Double(beat &- 1) + (Double(tick) + 0.5) / ticksPerBeat
-    }
+    guard bar >= 1, beat >= 1, tick >= 0,
+      beatsPerBar >= 1, beatsPerBar <= 256, Float(beat) < beatsPerBar + 1,
+      ticksPerBeat >= 1, ticksPerBeat <= 1e6, Double(tick) < ticksPerBeat,
+      beatsPerMinute >= 1, beatsPerMinute <= 9999
+    else { return nil }
+    return Double(bar &- 1) * Double(beatsPerBar) + Double(beat &- 1) + (Double(tick) + 0.5) / ticksPerBeat
   }
 
   /// `beats` for a transport that stands: it was sent there, and one is sent to a beat, not to somewhere behind it.

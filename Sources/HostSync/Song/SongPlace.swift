@@ -6,7 +6,6 @@ public struct SongPlace: Sendable, BitwiseCopyable {
   public var frame: UInt32
   public var beat: Double
 
-  @_noLocks @_noAllocation
   public init(frame: UInt32 = 0, beat: Double = 0) {
     self.frame = frame
     self.beat = beat

@@ -62,7 +62,6 @@ public struct CycleTimes: BitwiseCopyable {
   /// JACK's time for frame 0 less ours.
   public private(set) var filterError = 0.0
 
-  @_noLocks @_noAllocation
   public init() {}
 
   /// Microseconds per frame over many cycles, on Link's clock as far as it matters: for latencies, which may be
@@ -93,7 +92,6 @@ public struct CycleTimes: BitwiseCopyable {
   }
 
   /// The time of each frame of this cycle as it passes through JACK, on Link's clock. Once a cycle. [audio]
-  @_noLocks @_noAllocation
   public mutating func line(of cycle: borrowing Cycle) -> FrameLine {
     let nominal = 1e6 / Double(max(1, cycle.sampleRate))
     let isFreewheeling = cycle.isFreewheeling

@@ -7,20 +7,16 @@ public struct FrameLine: Sendable, BitwiseCopyable {
   public var start: Double
   public var frameMicros: Double
 
-  @_noLocks @_noAllocation
   public init(start: Double, frameMicros: Double) {
     self.start = start
     self.frameMicros = frameMicros
   }
 
-  @_noLocks @_noAllocation
   public func time(atFrame frame: Double) -> Double { start + frame * frameMicros }
 
-  @_noLocks @_noAllocation
   public func frame(at time: Double) -> Double { (time - start) / frameMicros }
 
   /// The same frames, `micros` later: heard through a port.
-  @_noLocks @_noAllocation
   public func delayed(by micros: Double) -> FrameLine {
     FrameLine(start: start + micros, frameMicros: frameMicros)
   }

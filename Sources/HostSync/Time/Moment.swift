@@ -15,9 +15,7 @@ public struct Moment: Sendable, BitwiseCopyable {
   public var beatMicros = 500_000.0
   public var sampleRate: UInt32 = 48_000
 
-  public var cycleMicros: Double {
-    @_noLocks @_noAllocation get { Double(frames) * heard.frameMicros }
-  }
+  public var cycleMicros: Double { Double(frames) * heard.frameMicros }
 }
 
 extension Moment {

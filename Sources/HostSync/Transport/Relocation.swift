@@ -19,12 +19,10 @@ public struct Relocation: Sendable, BitwiseCopyable {
   /// Frame and place belong together as long as this around the moment.
   static let memory: Double = longestHold + 500_000
 
-  @_noLocks @_noAllocation
   public init() {
     self.init(SongPlace(), heardAt: -1e18, askAt: -1e18)
   }
 
-  @_noLocks @_noAllocation
   public init(_ place: SongPlace, heardAt: Double, askAt: Double) {
     self.place = place
     self.heardAt = heardAt

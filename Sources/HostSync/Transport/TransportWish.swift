@@ -21,7 +21,6 @@ public struct TransportWish: Sendable, BitwiseCopyable {
   var moment = -1e18
   public var number: UInt32 = 0
 
-  @_noLocks @_noAllocation
   init() {}
 
   init(_ place: SongPlace, from: UInt32, reach: UInt32 = 0, if condition: Condition, at moment: Double) {
@@ -33,7 +32,6 @@ public struct TransportWish: Sendable, BitwiseCopyable {
   }
 
   /// Whether the transport is still where and as it was.
-  @_noLocks @_noAllocation
   public func isOpen(_ state: Transport.State, at frame: UInt32) -> Bool {
     switch (condition, state) {
     case (.starting, .starting), (.stopped, .stopped): frame == from
