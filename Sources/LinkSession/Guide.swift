@@ -2,13 +2,16 @@
 import BeatMath
 import LinkWire
 
-/// Whoever told us a time, and how often its clock had jumped by then.
+/// Whoever told us a time, and how often its clock had jumped by then. Somebody else may have told it under that name, but
+/// not from there.
 struct Source: Equatable, Sendable {
   let node: NodeID
+  let endpoint: Endpoint?
   let jumps: UInt8
 
   init(_ state: PeerState) {
     node = state.node
+    endpoint = state.measurement
     jumps = state.clock?.jumps ?? 0
   }
 }
@@ -71,15 +74,18 @@ extension LinkSession {
     return best
   }
 
+  /// What was said long ago may not be so any more, and who says it is gone as a rule.
+  private func origin(of sighting: Sighting, isUsher: Bool, isLowest: Bool) -> ClockOrigin {
+    var origin =
+      Belief.origin(of: sighting.state) ?? inferredOrigin(of: sighting, isUsher: isUsher, isLowest: isLowest)
+    if uptime.now - sighting.heard >= Limits.crowdedExpiry { origin.steps = Limits.clockSteps }
+    return origin
+  }
+
   /// A peer of the reference's does not say where its clock comes from. It is its own, or the founder's whom we do not see:
   /// if it brought us into the session from another wire, or if everybody on ours ought to ask us and it does not.
-  private func origin(of sighting: Sighting, isUsher: Bool, isLowest: Bool) -> ClockOrigin {
-    if let said = Belief.origin(of: sighting.state) {
-      // What was said long ago may not be so any more, and who says it is gone as a rule.
-      return uptime.now - sighting.heard < Limits.crowdedExpiry
-        ? said : ClockOrigin(root: said.root, steps: Limits.clockSteps, isInferred: said.isInferred)
-    }
-    return ClockOrigin(
+  private func inferredOrigin(of sighting: Sighting, isUsher: Bool, isLowest: Bool) -> ClockOrigin {
+    ClockOrigin(
       root: sighting.state.node, steps: 0,
       isInferred: isUsher || isLowest && peers.isIndependent(sighting, at: uptime.now))
   }

@@ -135,12 +135,28 @@ import Testing
 
   /// Its last word says whose clock it had, not whose it has.
   @Test func whoHasFallenSilentIsNotFollowed() {
-    let first = member(9, of: 2, steps: 1)
-    let other = member(11, of: 11, steps: 0)
-    var bench = bench(joining: first)
-    #expect(told(word(&bench, among: [first, other])) == origin(2, 2))
-    #expect(told(word(&bench, among: [other], seconds: 2)) == origin(11, 1))
-    #expect(bench.snapshot.peerCount == 2, "it is there for all that")
+    for (first, followed) in [(member(9, of: 2, steps: 1), origin(2, 2)), (Stranger(7), origin(7, 1))] {
+      let other = member(11, of: 11, steps: 0)
+      var bench = bench(joining: first)
+      #expect(told(word(&bench, among: [first, other])) == followed)
+      #expect(told(word(&bench, among: [other], seconds: 2)) == origin(11, 1))
+      #expect(bench.snapshot.peerCount == 2, "it is there for all that")
+    }
+  }
+
+  /// A liar has spoken in the founder's name where the founder itself was not heard.
+  @Test func theSameNameAtAnotherAddressIsAskedAgainSoon() {
+    let liar = Stranger(7)
+    var founder = liar
+    founder.source.address = .v4(0x0a00_0242)
+    founder.state.measurement = Endpoint(founder.source.address, port: 50_000)
+    founder.ghost.intercept = liar.ghost.intercept - Micros(3_600_000)
+    var bench = bench(joining: liar)
+    _ = word(&bench, among: [liar], seconds: 2)
+    #expect(bench.machine.ghost == liar.ghost)
+    bench.wait(2_000_000)
+    _ = word(&bench, among: [founder], seconds: 3)
+    #expect(bench.machine.ghost == founder.ghost)
   }
 
   @Test func aGuideWhoseClockHasJumpedIsAskedAgainSoon() {
