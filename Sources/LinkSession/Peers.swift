@@ -80,6 +80,7 @@ struct Peers: Sendable {
       if source != known.source {
         guard hasRoom(from: source) else { return .refused }
         leave(known.source)
+        nodes[state.node]![place].avoidedUntil = .zero
         hosts[source, default: Host(lastFollowed: now)].sightings += 1
       }
       nextPrune = min(prune, nextPrune ?? prune)

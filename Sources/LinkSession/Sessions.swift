@@ -209,7 +209,7 @@ extension LinkSession {
   }
 
   private mutating func avoid(_ node: NodeID) {
-    peers.avoid(node, until: uptime.now + Rules.remeasurePeriod)
+    peers.avoid(node, until: uptime.now + Limits.remeasureRetry)
   }
 
   /// The reference measures every 30 seconds. Two peers that ask each other, at one moment and for a second on a poor

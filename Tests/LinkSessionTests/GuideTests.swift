@@ -159,6 +159,29 @@ import Testing
     #expect(bench.machine.ghost == founder.ghost)
   }
 
+  /// What it did not answer in the attack must not count against it for long, nor against whoever really has its name.
+  @Test(arguments: [false, true]) func whoDidNotAnswerIsAskedAgain(isFromElsewhere: Bool) {
+    let friend = member(9, of: 9, steps: 0)
+    var founder = Stranger(7)
+    founder.ghost.intercept = friend.ghost.intercept - Micros(3_600_000)
+    var bench = bench(joining: friend)
+    for _ in 0..<8 {
+      bench.meet(friend)
+      bench.meet(founder)
+      bench.wait(250_000)
+      bench.answerPings(as: friend)
+    }
+    #expect(bench.machine.peers.nodes[founder.state.node]![0].isAvoided(at: bench.machine.uptime.now))
+    bench.sent = []
+    if isFromElsewhere {
+      founder.source.address = .v4(0x0a00_0242)
+      founder.state.measurement = Endpoint(founder.source.address, port: 50_000)
+      bench.wait(1_500_000)
+    }
+    _ = word(&bench, among: [founder, friend], seconds: isFromElsewhere ? 2 : 6)
+    #expect(bench.machine.ghost == founder.ghost)
+  }
+
   @Test func aGuideWhoseClockHasJumpedIsAskedAgainSoon() {
     for hasJumped in [false, true] {
       var first = member(9, of: 2, steps: 1, jumps: 255)
