@@ -57,11 +57,11 @@ let package = Package(
     .target(name: "OSC", dependencies: ["Addresses", "CLiblo", "Linux"]),
     .target(
       name: "ControlSurface",
-      dependencies: ["Addresses", "BeatMath", "Choices", "Linux", "MIDIControl", "OSC"]),
+      dependencies: ["Addresses", "BeatMath", "Choices", "JSON5", "Linux", "MIDIControl", "OSC"]),
     .target(name: "NSMClient", dependencies: ["BeatMath", "Linux", "OSC"]),
     .target(name: "TerminalView", dependencies: ["BeatMath", "Choices", "ControlSurface", "MIDIControl"]),
     // Writes the layouts for tablets and phones (tools/layouts).
-    .executableTarget(name: "Layouts", dependencies: ["ControlSurface", "TerminalView"]),
+    .executableTarget(name: "Layouts", dependencies: ["ControlSurface", "JSON5", "TerminalView"]),
     // The reference implementation, for comparison in tests only; empty without Debian's ableton-link-dev.
     .target(
       name: "LinkOracle", path: "Tests/LinkOracle",

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
-import Glibc
 import Linux
 public import MIDIControl
 import OSC
@@ -20,7 +19,7 @@ import Synchronization
 ///     surface.close()
 public final class OSCSurface: Sendable {
   private let shared: Shared
-  private let thread: Mutex<pthread_t?>
+  private let thread: Mutex<Thread?>
 
   /// Opens what can be opened and starts the thread, which looks after the rest.
   ///
@@ -32,16 +31,13 @@ public final class OSCSurface: Sendable {
   ) throws(OpenFailure) {
     let loop = SurfaceLoop(settings, state: state, notice: notice, handler: handler)
     shared = loop.shared
-    var identifier = pthread_t()
-    let context = Unmanaged.passRetained(loop)
-    let failure = pthread_create(&identifier, nil, runSurface, context.toOpaque())
-    guard failure == 0 else {
-      context.release()
+    do throws(SystemFailure) {
+      thread = Mutex(try Thread("osc") { loop.run() })
+    } catch {
       throw OpenFailure(
-        endpoint: settings.listen.first ?? Endpoint(.loopback, port: 0), call: "pthread_create", code: failure
-      )
+        endpoint: settings.listen.first ?? Endpoint(.loopback, port: 0), call: "\(error.call)",
+        code: error.code)
     }
-    thread = Mutex(identifier)
   }
 
   /// Where it listens at this moment; the first is the one to tell people.
@@ -68,26 +64,13 @@ public final class OSCSurface: Sendable {
 
   /// Clears the controllers, says bye and ends the thread. [control]
   public func close() {
-    let running = thread.withLock { running in
-      let identifier = running
-      running = nil
-      return identifier
-    }
-    guard let running else { return }
+    guard let running = thread.withLock({ $0.take() }) else { return }
     shared.mailbox.withLock { $0.isClosing = true }
     shared.bell.signal()
-    pthread_join(running, nil)
+    running.join()
   }
 
   deinit { close() }
-}
-
-/// The surface's thread enters here.
-private func runSurface(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  guard let context else { return nil }
-  let loop = Unmanaged<SurfaceLoop>.fromOpaque(context).takeRetainedValue()
-  loop.run()
-  return nil
 }
 
 /// What a hand did without OSC.

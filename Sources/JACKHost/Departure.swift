@@ -16,7 +16,7 @@ final class Departure: @unchecked Sendable {
   init(_ client: RunningClient, exchange: AudioExchange) {
     self.client = client
     self.exchange = exchange
-    do { try Thread { [self] in run() }.detach() } catch { run() }
+    if let thread = try? Thread("departure", { [self] in run() }) { thread.detach() } else { run() }
   }
 
   var isDone: Bool { done.load(ordering: .acquiring) }

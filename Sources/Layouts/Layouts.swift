@@ -34,17 +34,24 @@ struct Area: Equatable {
     )
   }
 
-  /// One within this one, in a grid of columns and rows.
-  func cell(
-    _ column: Double, _ row: Double, of columns: Double, _ rows: Double, spanning: (Double, Double) = (1, 1)
-  )
-    -> Area
-  {
+}
+
+/// Columns and rows of an area.
+struct Grid {
+  private let area: Area
+  private let unit: (width: Double, height: Double)
+
+  init(_ area: Area, columns: Double, rows: Double) {
+    self.area = area
+    unit = (area.width / columns, area.height / rows)
+  }
+
+  func callAsFunction(_ column: Double, _ row: Double, _ width: Double = 1, _ height: Double = 1) -> Area {
     let gap = 6.0
-    let unit = (width: width / columns, height: height / rows)
     return Area(
-      x: (x + column * unit.width + gap / 2).rounded(), y: (y + row * unit.height + gap / 2).rounded(),
-      width: (spanning.0 * unit.width - gap).rounded(), height: (spanning.1 * unit.height - gap).rounded())
+      x: (area.x + column * unit.width + gap / 2).rounded(),
+      y: (area.y + row * unit.height + gap / 2).rounded(),
+      width: (width * unit.width - gap).rounded(), height: (height * unit.height - gap).rounded())
   }
 }
 

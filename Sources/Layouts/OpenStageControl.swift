@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import ControlSurface
+import JSON5
 
 /// The tablet's pages as an Open Stage Control session. Start it with `--send HOST:20809 --osc-port 9001`, and it is
 /// told at that port once the SUBSCRIBE button has been pressed.
@@ -8,73 +9,66 @@ enum OpenStageControl {
 
   static func document(_ layout: Layout) -> String {
     let tabs = layout.pages.map { page in
-      JSON.object([
-        ("type", .text("tab")), ("id", .text(page.title)), ("label", .text(page.title)),
-        ("widgets", .list(widgets(page) + [subscribe(layout), proof(page)])),
+      JSON5.fields([
+        "type": .string("tab"), "id": .string(page.title), "label": .string(page.title),
+        "widgets": .list(page.controls.map { widget($0, on: page) } + [subscribe(layout), proof(page)]),
       ])
     }
-    return JSON.object([
-      ("version", .text("1.29.8")), ("createdWith", .text("Open Stage Control")), ("type", .text("session")),
-      (
-        "content",
-        .object([
-          ("type", .text("root")), ("id", .text("root")), ("tabs", .list(tabs)), ("widgets", .list([])),
-        ])
-      ),
+    return JSON5.fields([
+      "version": .string("1.29.8"), "createdWith": .string("Open Stage Control"), "type": .string("session"),
+      "content": .fields([
+        "type": .string("root"), "id": .string("root"), "tabs": .list(tabs), "widgets": .list([]),
+      ]),
     ]).text + "\n"
   }
 
-  private static func widgets(_ page: Page) -> [JSON] {
-    page.controls.map { control in
-      var members: [(String, JSON)] = []
+  private static func widget(_ control: Control, on page: Page) -> JSON5 {
+    let kind: KeyValuePairs<String, JSON5> =
       switch control.kind {
-      case .push:
-        members = [("type", .text("button")), ("mode", .text("push")), ("on", .whole(1)), ("off", .whole(0))]
-      case .toggle:
-        members = [
-          ("type", .text("button")), ("mode", .text("toggle")), ("on", .whole(1)), ("off", .whole(0)),
+      case .push, .toggle:
+        [
+          "type": .string("button"), "mode": .string(control.kind == .push ? "push" : "toggle"),
+          "on": .of(1), "off": .of(0),
         ]
       case .fader(let range, let inWholeSteps):
-        members = [
-          ("type", .text("fader")), ("horizontal", .truth(true)), ("decimals", .whole(inWholeSteps ? 0 : 2)),
-          ("range", .object([("min", .number(range.lowerBound)), ("max", .number(range.upperBound))])),
+        [
+          "type": .string("fader"), "horizontal": .boolean(true), "decimals": .of(inWholeSteps ? 0 : 2),
+          "range": .fields(["min": .of(range.lowerBound), "max": .of(range.upperBound)]),
         ]
       case .light, .ring:
-        members = [
-          ("type", .text("led")), ("range", .object([("min", .number(0)), ("max", .number(1))])),
-          ("bypass", .truth(true)),
+        [
+          "type": .string("led"), "range": .fields(["min": .of(0), "max": .of(1)]), "bypass": .boolean(true),
         ]
-      case .label:
-        members = [("type", .text("text")), ("value", .text(" ")), ("bypass", .truth(true))]
+      case .label: ["type": .string("text"), "value": .string(" "), "bypass": .boolean(true)]
       }
-      members += [
-        ("id", .text("\(page.title)/\(control.path)")), ("label", .text(control.caption)),
-        ("left", .number(control.frame.x)), ("top", .number(control.frame.y)),
-        ("width", .number(control.frame.width)), ("height", .number(control.frame.height)),
-        ("address", .text("/\(Table.root)/\(control.path)")), ("preArgs", .text("")),
-        ("typeTags", .text(control.isSent ? "f" : "")),
-      ]
-      return .object(members)
-    }
+    return .fields(
+      kind,
+      [
+        "id": .string("\(page.title)/\(control.path)"), "label": .string(control.caption),
+        "left": .of(control.frame.x), "top": .of(control.frame.y), "width": .of(control.frame.width),
+        "height": .of(control.frame.height), "address": .string("/\(Table.root)/\(control.path)"),
+        "preArgs": .string(""), "typeTags": .string(control.isSent ? "f" : ""),
+      ])
   }
 
   /// Sends back what shows that it hears.
-  private static func proof(_ page: Page) -> JSON {
-    .object([
-      ("type", .text("script")), ("id", .text("\(page.title)/proof")), ("visible", .truth(false)),
-      ("left", .number(0)), ("top", .number(0)), ("width", .number(10)), ("height", .number(10)),
-      ("address", .text("/\(Table.root)/proof")), ("preArgs", .text("")), ("bypass", .truth(true)),
-      ("onValue", .text("send('/\(Table.root)/proof', value)")),
+  private static func proof(_ page: Page) -> JSON5 {
+    .fields([
+      "type": .string("script"), "id": .string("\(page.title)/proof"), "visible": .boolean(false),
+      "left": .of(0), "top": .of(0), "width": .of(10), "height": .of(10),
+      "address": .string("/\(Table.root)/proof"), "preArgs": .string(""), "bypass": .boolean(true),
+      "onValue": .string("send('/\(Table.root)/proof', value)"),
     ])
   }
 
-  private static func subscribe(_ layout: Layout) -> JSON {
-    .object([
-      ("type", .text("button")), ("mode", .text("tap")), ("on", .text("state beat phase position heartbeat")),
-      ("id", .text("subscribe")), ("label", .text("SUBSCRIBE")), ("left", .number(0)),
-      ("top", .number(layout.height - Layout.tabBar)), ("width", .number(layout.width)),
-      ("height", .number(Layout.tabBar)), ("address", .text("/\(Table.root)/subscribe")),
-      ("preArgs", .list([.whole(Int64(port))])), ("typeTags", .text("is")),
+  private static func subscribe(_ layout: Layout) -> JSON5 {
+    .fields([
+      "type": .string("button"), "mode": .string("tap"),
+      "on": .string("state beat phase position heartbeat"), "id": .string("subscribe"),
+      "label": .string("SUBSCRIBE"), "left": .of(0), "top": .of(layout.height - Layout.tabBar),
+      "width": .of(layout.width), "height": .of(Layout.tabBar),
+      "address": .string("/\(Table.root)/subscribe"), "preArgs": .list([.of(port)]),
+      "typeTags": .string("is"),
     ])
   }
 }

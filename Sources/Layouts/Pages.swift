@@ -18,9 +18,7 @@ extension Layout {
 
   private static func narrowPlay(_ area: Area) -> Page {
     var page = Page(title: "PLAY")
-    func at(_ x: Double, _ y: Double, _ width: Double = 1, _ height: Double = 1) -> Area {
-      area.cell(x, y, of: 8, 14, spanning: (width, height))
-    }
+    let at = Grid(area, columns: 8, rows: 14)
     page.label("tempo/str", at(0, 0, 5, 2), size: 44)
     page.label("peers/str", at(5, 0, 3, 1))
     page.label("link/str", at(5, 1, 3, 1))
@@ -47,9 +45,7 @@ extension Layout {
 
   private static func widePlay(_ area: Area) -> Page {
     var page = Page(title: "PLAY")
-    func at(_ x: Double, _ y: Double, _ width: Double = 1, _ height: Double = 1) -> Area {
-      area.cell(x, y, of: 16, 14, spanning: (width, height))
-    }
+    let at = Grid(area, columns: 16, rows: 14)
     page.label("tempo/str", at(0, 0, 6, 3), size: 96)
     page.label("position/bbt", at(6, 0, 6, 2), size: 56)
     page.label("position/time", at(6, 2, 6, 1), size: 28)
@@ -80,9 +76,7 @@ extension Layout {
 
   private static func click(_ area: Area, isWide: Bool) -> Page {
     var page = Page(title: "CLICK")
-    func at(_ x: Double, _ y: Double, _ width: Double = 1, _ height: Double = 1) -> Area {
-      area.cell(x, y, of: 4, 10, spanning: (width, height))
-    }
+    let at = Grid(area, columns: 4, rows: 10)
     let size = isWide ? 28 : 16
     page.add("click", "CLICK", at(0, 0, 2, 1.5), .switchedOn)
     page.add("click/countin", "COUNT IN", at(2, 0, 2, 1.5), .switchedOn)
@@ -101,9 +95,7 @@ extension Layout {
 
   private static func clock(_ area: Area, isWide: Bool) -> Page {
     var page = Page(title: "CLOCK")
-    func at(_ x: Double, _ y: Double, _ width: Double = 1, _ height: Double = 1) -> Area {
-      area.cell(x, y, of: 6, 10, spanning: (width, height))
-    }
+    let at = Grid(area, columns: 6, rows: 10)
     let size = isWide ? 28 : 16
     page.add("clock", "MIDI CLOCK", at(0, 0, 3, 2), .switchedOn)
     page.add("clock/when/always", "ALWAYS", at(3, 0, 1.5, 2))
@@ -123,9 +115,7 @@ extension Layout {
 
   private static func session(_ area: Area, isWide: Bool) -> Page {
     var page = Page(title: "LINK")
-    func at(_ x: Double, _ y: Double, _ width: Double = 1, _ height: Double = 1) -> Area {
-      area.cell(x, y, of: 12, 10, spanning: (width, height))
-    }
+    let at = Grid(area, columns: 12, rows: 10)
     let size = isWide ? 28 : 16
     page.add("link", "ABLETON LINK", at(0, 0, 6, 1.5), .switchedOn)
     page.add("startstop", "START/STOP SYNC", at(6, 0, 6, 1.5), .switchedOn)

@@ -190,15 +190,18 @@ struct TouchOSC {
       switch property {
       case .flag(let value): ("b", value ? "1" : "0")
       case .whole(let value): ("i", "\(value)")
-      case .number(let value): ("f", number(value))
+      case .number(let value): ("f", shortest(value))
       case .text(let value): ("s", cdata(value))
       case .frame(let frame):
         (
           "r",
-          "<x>\(number(frame.x))</x><y>\(number(frame.y))</y><w>\(number(frame.width))</w><h>\(number(frame.height))</h>"
+          "<x>\(shortest(frame.x))</x><y>\(shortest(frame.y))</y><w>\(shortest(frame.width))</w><h>\(shortest(frame.height))</h>"
         )
       case .color(let red, let green, let blue, let alpha):
-        ("c", "<r>\(number(red))</r><g>\(number(green))</g><b>\(number(blue))</b><a>\(number(alpha))</a>")
+        (
+          "c",
+          "<r>\(shortest(red))</r><g>\(shortest(green))</g><b>\(shortest(blue))</b><a>\(shortest(alpha))</a>"
+        )
       }
     return "<property type='\(type)'><key>\(cdata(key))</key><value>\(value)</value></property>"
   }
@@ -229,14 +232,10 @@ struct TouchOSC {
     _ type: String, _ conversion: String, _ value: String, _ range: ClosedRange<Double>
   ) -> String {
     "<partial><type>\(type)</type><conversion>\(conversion)</conversion><value>\(cdata(value))</value>"
-      + "<scaleMin>\(number(range.lowerBound))</scaleMin><scaleMax>\(number(range.upperBound))</scaleMax></partial>"
+      + "<scaleMin>\(shortest(range.lowerBound))</scaleMin><scaleMax>\(shortest(range.upperBound))</scaleMax></partial>"
   }
 
   private static func cdata(_ text: String) -> String { "<![CDATA[\(text)]]>" }
-
-  private static func number(_ value: Double) -> String {
-    value == value.rounded() ? "\(Int(value))" : "\(value)"
-  }
 }
 
 /// A zlib stream of stored blocks: any unpacker reads it, and it needs no compressor here.

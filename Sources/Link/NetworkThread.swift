@@ -41,7 +41,7 @@ final class NetworkThread: Sendable {
       guard start.thread == nil, now >= start.next else { return }
       do throws(SystemFailure) {
         try wakeUp.open()
-        start.thread = try Thread { [self] in run() }
+        start.thread = try Thread("link") { [self] in run() }
         start.failure = nil
         status.isMute.store(false, ordering: .relaxed)
         isRunning.store(true, ordering: .relaxed)

@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 internal import Glibc
 
-/// A thread of our own. No signal is delivered to it: those are the program's business.
+/// A thread of ours. Signals are the program's business, and none is delivered here; only its own mistakes end it as they
+/// end everything.
 package struct Thread: Sendable {
+  private static let mistakes = [SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS]
   private let identifier: pthread_t
 
-  package init(_ body: @escaping @Sendable () -> Void) throws(SystemFailure) {
-    let context = Unmanaged.passRetained(Errand(body))
+  /// If there is none to be had, `body` is not called.
+  ///
+  /// - Parameter name: as `top -H` and debuggers show it, up to 15 letters.
+  package init(_ name: String, _ body: sending @escaping () -> Void) throws(SystemFailure) {
     var identifier = pthread_t()
-    // A thread inherits the mask.
-    var all = sigset_t(), before = sigset_t()
-    sigfillset(&all)
-    pthread_sigmask(SIG_SETMASK, &all, &before)
-    let code = pthread_create(&identifier, nil, runThread, context.toOpaque())
+    let context = Unmanaged.passRetained(Body(name, body))
+    // A new thread inherits the mask.
+    var others = sigset_t()
+    var before = sigset_t()
+    sigfillset(&others)
+    for signal in Self.mistakes { sigdelset(&others, signal) }
+    pthread_sigmask(SIG_SETMASK, &others, &before)
+    let code = pthread_create(&identifier, nil, run, context.toOpaque())
     pthread_sigmask(SIG_SETMASK, &before, nil)
     guard code == 0 else {
       context.release()
@@ -21,22 +28,32 @@ package struct Thread: Sendable {
     self.identifier = identifier
   }
 
-  /// Waits for its end, once; unless it is the thread that asks, which then ends on its own.
+  /// Waits for its end; from itself, it ends on its own. Once, or `detach`.
   package func join() {
     if pthread_equal(identifier, pthread_self()) != 0 { detach() } else { pthread_join(identifier, nil) }
   }
 
-  /// Nobody will wait for it.
   package func detach() { pthread_detach(identifier) }
 }
 
-private final class Errand: Sendable {
-  let run: @Sendable () -> Void
+private final class Body {
+  private let name: String
+  private let body: () -> Void
 
-  init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+  init(_ name: String, _ body: @escaping () -> Void) {
+    self.name = name
+    self.body = body
+  }
+
+  func run() {
+    let file = open("/proc/thread-self/comm", O_WRONLY | O_CLOEXEC)
+    write(file, name, name.utf8.count)
+    close(file)
+    body()
+  }
 }
 
-private func runThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  Unmanaged<Errand>.fromOpaque(context!).takeRetainedValue().run()
+private func run(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+  Unmanaged<Body>.fromOpaque(context!).takeRetainedValue().run()
   return nil
 }

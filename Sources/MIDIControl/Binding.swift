@@ -14,16 +14,19 @@ public struct Binding<Event: LosslessStringConvertible & Hashable & Sendable>: H
   }
 
   public init?(_ text: String) {
+    guard let (event, parts) = Self.split(text), parts.count <= Target.limit else { return nil }
+    let targets = parts.compactMap { Target($0) }
+    guard targets.count == parts.count else { return nil }
+    self.init(event, targets)
+  }
+
+  /// The event, and what may be its targets.
+  package static func split(_ text: String) -> (event: Event, targets: [Substring])? {
     // The key = has a name like any other.
     guard let first = text.firstIndex(where: { $0 != " " }),
       let sign = text[first...].dropFirst().firstIndex(of: "="), let event = Event(String(text[..<sign]))
     else { return nil }
-    var targets: [Target] = []
-    for part in text[sign...].dropFirst().split(separator: ",", omittingEmptySubsequences: false) {
-      guard targets.count < Target.limit, let target = Target(part) else { return nil }
-      targets.append(target)
-    }
-    self.init(event, targets)
+    return (event, text[sign...].dropFirst().split(separator: ",", omittingEmptySubsequences: false))
   }
 
   public var description: String {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
 
 /// One UDP socket for a conversation in OSC with another program, for the parts of tactus that are no surface.
 ///
@@ -21,26 +22,49 @@ package struct OSCPort: ~Copyable {
     socket.send(LibloCodec.encode(message), to: target)
   }
 
+  /// What one datagram brought.
+  package enum Heard {
+    case messages([Message], from: Endpoint)
+    case nothing
+    /// The kernel says that nobody listens at the other end.
+    case nobody
+  }
+
   /// What has come, at most `limit` datagrams; a bundle's messages one by one, whatever its time.
   package mutating func receive(atMost limit: Int) -> [(message: Message, source: Endpoint)] {
     var found: [(message: Message, source: Endpoint)] = []
     for _ in 0..<limit {
       while socket.nextUnreachable() != nil {}
-      let received = buffer.withUnsafeMutableBytes { socket.receive(into: $0) }
-      switch received {
+      switch receive() {
       case .nothing: return found
-      case .failure: continue
-      case .datagram(let count, from: let source):
-        let messages = buffer.withUnsafeBytes { bytes in
-          try? LibloCodec.messages(in: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
-        }
-        guard let messages else {
-          malformedCount += 1
-          continue
-        }
-        for message in messages { found.append((message, source)) }
+      case .nobody: continue
+      case .messages(let messages, let source): found += messages.map { ($0, source) }
       }
     }
     return found
+  }
+
+  /// The next datagram; waits for it.
+  package mutating func hear(withinMilliseconds limit: Int) -> Heard {
+    var wait = pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0)
+    guard poll(&wait, 1, Int32(clamping: limit)) > 0 else { return .nothing }
+    let heard = receive()
+    if case .nobody = heard { while socket.nextUnreachable() != nil {} }
+    return heard
+  }
+
+  private mutating func receive() -> Heard {
+    switch buffer.withUnsafeMutableBytes({ [descriptor = socket.descriptor] in
+      receiveDatagram(descriptor, into: $0)
+    }) {
+    case .nothing: return .nothing
+    case .failure: return .nobody
+    case .datagram(let count, from: let source):
+      let messages = buffer.withUnsafeBytes { bytes in
+        try? LibloCodec.messages(in: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+      }
+      if messages == nil { malformedCount += 1 }
+      return .messages(messages ?? [], from: source)
+    }
   }
 }

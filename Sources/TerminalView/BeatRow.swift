@@ -32,7 +32,7 @@ struct BeatRow {
       let style = isLit ? style(of: beat) : .quiet
       picture.fill(
         rows: rows, columns: left..<left + width,
-        isLit ? glyphs.full : glyphs.unlit(isDownbeat: beat == 0), style: style)
+        isLit ? glyphs.full : beat == 0 ? glyphs.unlitDownbeat : glyphs.unlit, style: style)
       if rows.count >= 3, width >= 3 {
         let text = "\(beat + 1)"
         picture.write(
@@ -46,7 +46,7 @@ struct BeatRow {
   private func drawMark(
     on picture: inout Picture, rows: Range<Int>, columns: Range<Int>, _ glyphs: Glyphs
   ) {
-    picture.fill(rows: rows, columns: columns, glyphs.unlit(isDownbeat: false), style: .quiet)
+    picture.fill(rows: rows, columns: columns, glyphs.unlit, style: .quiet)
     let place = columns.lowerBound + current * columns.count / count
     picture.fill(rows: rows, columns: place..<place + 1, glyphs.full, style: style(of: current))
   }

@@ -12,14 +12,7 @@ struct Facts {
     self.scene = scene
   }
 
-  var tempo: String { decimal(state.tempo.beatsPerMinute, places: 2) }
-
-  var isMoving: Bool {
-    switch state.transport {
-    case .stopped: false
-    case .waiting, .rolling: true
-    }
-  }
+  var tempo: String { fixed(state.tempo.beatsPerMinute, 2) }
 
   /// Whole beats until a held start; nil while none is held.
   var countIn: Int? {
@@ -36,12 +29,8 @@ struct Facts {
     return "\(bar)|\(beat)"
   }
 
-  var link: String { state.choices.isLinkEnabled ? "Enabled" : "Disabled" }
-
-  var peers: String {
-    if state.choices.isLinkEnabled, !state.linkActive { return "resting" }
-    return state.peers == 0 ? "No Links" : state.peers == 1 ? "1 Link" : "\(state.peers) Links"
-  }
+  var link: String { state.linkWord }
+  var peers: String { state.choices.isLinkEnabled && !state.linkActive ? "resting" : links(state.peers) }
 
   var sync: String { state.choices.syncsStartStop ? "on" : "off" }
 
@@ -54,17 +43,11 @@ struct Facts {
     }
   }
 
-  var leader: String {
-    switch state.leading {
-    case .link, .auto: "Ableton Link"
-    case .host: state.timebase.name
-    case .midi: "MIDI clock"
-    }
-  }
+  var leader: String { state.leader }
 
   var timebase: String { state.timebase.name }
 
-  var launch: String { "\(state.choices.launch.moment)" }
+  var launch: String { state.choices.launch.moment.word }
   var launchError: String { "\(signed(state.launchErrorMilliseconds, places: 2)) ms" }
   var drift: String { "\(signed(state.driftPartsPerMillion, places: 0)) ppm" }
   /// What a host that leads is off by, or one that follows and counts frames.
@@ -75,19 +58,11 @@ struct Facts {
 
   var leadError: String { "\(signed(state.leadErrorMilliseconds, places: 1)) ms" }
 
-  var click: String {
-    guard state.choices.click.isOn else { return "off" }
-    return state.choices.click.when == .always ? "always" : "rolling"
-  }
+  var click: String { state.choices.click.isOn ? state.choices.click.when.word : "off" }
 
-  var sound: String {
-    state.choices.click.sound.word
-  }
+  var sound: String { state.choices.click.sound.word }
 
-  var clock: String {
-    guard state.choices.clock.isOn else { return "off" }
-    return state.choices.clock.when.word
-  }
+  var clock: String { state.choices.clock.isOn ? state.choices.clock.when.word : "off" }
 
   var pulse: String {
     guard state.choices.pulse.isOn else { return "off" }
@@ -121,19 +96,7 @@ struct Facts {
   }
 
   private func signed(_ value: Double, places: Int) -> String {
-    let text = decimal(value, places: places)
+    let text = fixed(value, places)
     return text.hasPrefix("-") ? text : "+" + text
   }
-}
-
-/// Without a locale: musicians abroad read the same as at home.
-private func decimal(_ value: Double, places: Int) -> String {
-  guard value.isFinite, value.magnitude < 1e9 else { return "-" }
-  let scale = places == 0 ? 1.0 : places == 1 ? 10.0 : 100.0
-  let scaled = Int64((value.magnitude * scale).rounded())
-  let sign = value < 0 && scaled > 0 ? "-" : ""
-  guard places > 0 else { return "\(sign)\(scaled)" }
-  let fraction = "\(scaled % Int64(scale))"
-  return "\(sign)\(scaled / Int64(scale))." + String(repeating: "0", count: places - fraction.count)
-    + fraction
 }

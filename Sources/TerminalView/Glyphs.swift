@@ -1,60 +1,33 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 /// The characters to draw with: not every terminal, and no serial line of old, has blocks.
-public enum Glyphs: Sendable {
-  case unicode, ascii
-
-  var full: Unicode.Scalar {
-    switch self {
-    case .unicode: "\u{2588}"  // full block
-    case .ascii: "#"
-    }
-  }
-
+public struct Glyphs: Sendable {
+  let full: Unicode.Scalar
   /// A beat that is not now; the downbeat can be told from the others even then.
-  func unlit(isDownbeat: Bool) -> Unicode.Scalar {
-    switch self {
-    case .unicode: isDownbeat ? "\u{2592}" : "\u{2591}"  // medium and light shade
-    case .ascii: isDownbeat ? ":" : "."
-    }
-  }
-
-  var passed: Unicode.Scalar {
-    switch self {
-    case .unicode: "\u{2501}"  // heavy line
-    case .ascii: "="
-    }
-  }
-
+  let unlitDownbeat: Unicode.Scalar
+  let unlit: Unicode.Scalar
+  let passed: Unicode.Scalar
   /// Half a column is passed.
-  var halfPassed: Unicode.Scalar {
-    switch self {
-    case .unicode: "\u{2578}"  // heavy line on the left
-    case .ascii: "-"
-    }
-  }
+  let halfPassed: Unicode.Scalar
+  let ahead: Unicode.Scalar
+  fileprivate let arrows: [Key: String]
 
-  var ahead: Unicode.Scalar {
-    switch self {
-    case .unicode: "\u{2500}"  // light line
-    case .ascii: " "
-    }
-  }
+  /// Full block, medium and light shade, heavy line, heavy line on the left, light line.
+  public static let unicode = Glyphs(
+    full: "\u{2588}", unlitDownbeat: "\u{2592}", unlit: "\u{2591}", passed: "\u{2501}",
+    halfPassed: "\u{2578}",
+    ahead: "\u{2500}", arrows: [.up: "\u{2191}", .down: "\u{2193}", .left: "\u{2190}", .right: "\u{2192}"])
+  public static let ascii = Glyphs(
+    full: "#", unlitDownbeat: ":", unlit: ".", passed: "=", halfPassed: "-", ahead: " ",
+    arrows: [.down: "dn", .left: "lt", .right: "rt"])
 
   func name(of key: Key) -> String {
-    switch (key, self) {
-    case (.up, .unicode): "\u{2191}"
-    case (.down, .unicode): "\u{2193}"
-    case (.left, .unicode): "\u{2190}"
-    case (.right, .unicode): "\u{2192}"
-    case (.down, .ascii): "dn"
-    case (.left, .ascii): "lt"
-    case (.right, .ascii): "rt"
-    case (.pageUp, _): "PgUp"
-    case (.pageDown, _): "PgDn"
-    case (.home, _): "Home"
-    case (.enter, _): "Enter"
-    default: key.description
+    switch key {
+    case .pageUp: "PgUp"
+    case .pageDown: "PgDn"
+    case .home: "Home"
+    case .enter: "Enter"
+    case .character, .up, .down, .left, .right, .backspace, .escape: arrows[key] ?? key.description
     }
   }
 }

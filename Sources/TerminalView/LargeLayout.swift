@@ -91,7 +91,7 @@ extension TerminalView {
       ("Pulse", facts.pulse, .plain),
       (
         "Quantum",
-        "\(Facts.brief(state.choices.quantum)), meter \(state.choices.meter.beatsPerBar)/\(state.choices.meter.beatType)",
+        "\(shortest(state.choices.quantum)), meter \(state.choices.meter.beatsPerBar)/\(state.choices.meter.beatType)",
         .plain
       ),
       ("OSC", reach[0], Style(bold: true)),
@@ -124,13 +124,5 @@ extension TerminalView {
     let style = Style(news.isComplaint ? .alarm : .plain, bold: news.isComplaint, inverse: isFresh)
     let text = isFresh ? " \(news.text) " : news.text
     picture.write(text, row: row, column: columns.lowerBound, width: columns.count, style: style)
-  }
-}
-
-extension Facts {
-  /// 4 rather than 4.0.
-  static func brief(_ number: Double) -> String {
-    let text = number.description
-    return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
   }
 }

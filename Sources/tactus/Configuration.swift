@@ -51,10 +51,10 @@ struct Configuration: Equatable, Sendable {
 
   private static let jackOptions: [Option<Configuration>] = [
     Option(
-      "name", "n", in: .jack, .value(.text("NAME", upTo: 63, \.name)),
+      "name", "n", in: .jack, .value("NAME", .text(63), \.name),
       reach: .start, help: "The JACK client's name (default: tactus). JACK adds a number if it is taken."),
     Option(
-      "server", "s", in: .jack, .value(.text("NAME", upTo: 127, \.server)),
+      "server", "s", in: .jack, .value("NAME", .text(127), \.server),
       reach: .start, help: "The JACK server to join (default: $JACK_DEFAULT_SERVER, or \"default\")."),
     Option(
       "start-server", in: .jack, .flag(\.startsServer),
@@ -63,7 +63,7 @@ struct Configuration: Equatable, Sendable {
         "If that server does not run, start it as ~/.jackdrc says, once; it ends with its last client. Without this "
         + "none is ever started."),
     Option(
-      "connect", "c", in: .jack, .value(.list("PORT=PORT", .connection, \.connections)),
+      "connect", "c", in: .jack, .value("PORT=PORT", .connection, \.connections),
       help:
         "Keep these two connected: made whenever both are there. Ours need no client's name; * stands for anything. "
         + "Can be repeated."),
@@ -80,11 +80,11 @@ struct Configuration: Equatable, Sendable {
 
   private static let sessionOptions: [Option<Configuration>] = [
     Option(
-      "tempo", "t", in: .session, .value(.number("BPM", 20...999, \.tempo)), reach: .start,
+      "tempo", "t", in: .session, .value("BPM", .number(20...999), \.tempo), reach: .start,
       isRemembered: true,
       help: "The tempo to begin with, 20 to 999 (default: 120). A session that is joined keeps its own."),
     Option(
-      "life", in: .session, .value(.choice("WHEN", \.life)),
+      "life", in: .session, .value("WHEN", .word(Presence.Life.allCases.map(\.rawValue)), \.life),
       help:
         "When Link, if enabled, is on the network: always (the default), or auto: in the background only while the "
         + "transport rolls, start/stop sync is on or a port is connected."),
@@ -92,19 +92,19 @@ struct Configuration: Equatable, Sendable {
 
   private static let soundFiles: [Option<Configuration>] = [
     Option(
-      "accent-file", in: .outputs, .value(.file("FILE", \.soundFiles.accent)),
+      "accent-file", in: .outputs, .value("FILE", .file, \.soundFiles.accent),
       help: "A WAV or FLAC file for the accented beats, up to 10 seconds."),
     Option(
-      "beat-file", in: .outputs, .value(.file("FILE", \.soundFiles.beat)),
+      "beat-file", in: .outputs, .value("FILE", .file, \.soundFiles.beat),
       help: "The same for the other beats."),
     Option(
-      "subdivision-file", in: .outputs, .value(.file("FILE", \.soundFiles.subdivision)),
+      "subdivision-file", in: .outputs, .value("FILE", .file, \.soundFiles.subdivision),
       help: "The same for the clicks between the beats."),
   ]
 
   private static let answers: [Option<Configuration>] = [
     Option(
-      "config", in: .other, .value(.file("FILE", \.file)), reach: .typed,
+      "config", in: .other, .value("FILE", .file, \.file), reach: .typed,
       help:
         "Read this configuration instead of the user's. All options but a few are its keys: tactus config "
         + "--print-default. What is typed here comes first."),
@@ -117,7 +117,7 @@ struct Configuration: Equatable, Sendable {
       help:
         "In a terminal, show the view (default). --no-tui prints a line for each thing that happens instead."),
     Option(
-      "key", in: .other, .value(.list("KEY=COMMAND", .key, \.keys)),
+      "key", in: .other, .value("KEY=COMMAND", .key, \.keys),
       reach: .start,
       help:
         "What a key of the view does, instead of what it does else: \"x = click/pattern Xx.\", \"pageup = tempo/double\", "
@@ -130,14 +130,14 @@ struct Configuration: Equatable, Sendable {
   ]
 
   /// Reads a command line, without the program's own name.
-  init(arguments: some Sequence<String>) throws(UsageError) {
+  init(arguments: some Sequence<String>) throws(Complaint) {
     try read(arguments)
   }
 
   init() {}
 
   /// The same over what holds already.
-  mutating func read(_ arguments: some Sequence<String>) throws(UsageError) {
+  mutating func read(_ arguments: some Sequence<String>) throws(Complaint) {
     let parser = OptionParser(options: Self.options)
     guard let stray = try parser.parse(arguments, into: &self).first, answer == .run else { return }
     throw Subcommands.objection(to: stray, meant: parser.attaching(stray, in: Array(arguments)))

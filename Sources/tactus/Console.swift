@@ -60,6 +60,9 @@ enum Console {
     }
   }
 
+  /// What a program was asked for, and how it ends with that.
+  static func answer(_ text: String) -> Tactus.Status { say(text) ? .success : .failure }
+
   /// A pipe is while it has room for a page, a terminal while it goes on.
   private static func isReady(_ descriptor: Int32) -> Bool {
     var watched = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)

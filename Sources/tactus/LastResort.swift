@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 import JACKHost
+import Linux
 import Synchronization
 
 /// The thread that hears of the end. Once asked, the main thread ends the program in its own time; asked again, or when
@@ -54,7 +55,7 @@ enum LastResort {
     last?()
   }
 
-  fileprivate static func serve(_ ends: sigset_t) {
+  private static func serve(_ ends: sigset_t) {
     var ends = ends
     awaitQuestion(&ends)
     asked.store(true, ordering: .releasing)
@@ -95,20 +96,10 @@ enum LastResort {
 
   /// From now on. Without a thread nobody could end the program, so it does not begin.
   static func watch(_ ends: sigset_t) {
-    let context = UnsafeMutablePointer<sigset_t>.allocate(capacity: 1)
-    context.initialize(to: ends)
-    var thread = pthread_t()
-    guard pthread_create(&thread, nil, runLastResort, context) == 0 else {
+    guard let thread = try? Thread("end", { serve(ends) }) else {
       Console.complain("can't start: there are no more threads to be had")
       exit(Tactus.Status.failure.rawValue)
     }
-    pthread_detach(thread)
+    thread.detach()
   }
-}
-
-private func runLastResort(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  guard let ends = context?.assumingMemoryBound(to: sigset_t.self) else { return nil }
-  defer { ends.deallocate() }
-  LastResort.serve(ends.pointee)
-  return nil
 }

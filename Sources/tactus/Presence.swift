@@ -7,7 +7,7 @@ import BeatMath
 /// rests while nobody looks at the program and nothing could be heard of it; never while a port is connected, which is
 /// what being in an Audiobus or IAA session is on iOS.
 struct Presence {
-  enum Life: String, CaseIterable, Sendable {
+  enum Life: String, CaseIterable, Typed {
     case always, auto
   }
 

@@ -66,13 +66,14 @@ final class Studio {
       if isSilent { desk.tell { $0.jackConnected = false } }
     })
     do {
+      // Before there is a server, too: the view shows a tempo that is typed then.
+      link.attach(desk)
       guard let host = try join(until: signals), !configuration.probe else { return .success }
       restart(at: host.server.sampleRate)
       host.timebaseWish = desk.wantsTimebase ? .master : .nobody
       host.want(configuration.standingConnections)
       try host.start(at: Link.clock())
       link.attach(door)
-      link.attach(desk)
       view?.open()
       Console.neverWait()
       Console.say(host.server.line)
@@ -210,7 +211,7 @@ final class Studio {
   /// What the configuration says otherwise than before holds from now on; if it is wrong, nothing does.
   private func reload(_ host: JACKHost) {
     let before = startup.written
-    do throws(Startup.Failure) {
+    do throws(Complaint) {
       try startup.read()
     } catch {
       return say("\(error.text); everything stays as it was")

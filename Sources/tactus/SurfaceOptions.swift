@@ -6,59 +6,53 @@ import TerminalView
 
 /// Where and to whom the control surface listens, as the command line says it.
 struct SurfaceChoice: Equatable, Sendable {
-  var isWanted = true
-  /// nil: the usual one, or a free one if that is taken.
-  var port: Int?
+  var osc = PortChoice.on
   var listen: [String] = []
   var allow: [String] = []
   var send: [String] = []
-  var queryPort: Int?
+  var query = PortChoice.off
   var serviceName: String?
   var aliases = true
+}
+
+/// Whether to be reached, and at which port: on is the usual one, or a free one.
+enum PortChoice: Equatable, Typed {
+  case off, on
+  case at(UInt16)
+
+  var port: UInt16? { if case .at(let port) = self { port } else { nil } }
+
+  var texts: [String] { [port.map { "\($0)" } ?? "\(self)"] }
+  mutating func take(_ text: String) { self = text == "off" ? .off : UInt16(text).map { .at($0) } ?? .on }
 }
 
 extension Configuration {
   static let surfaceOptions: [Option<Configuration>] = [
     Option(
-      "osc", "o", in: .surface,
-      .optionalValue(
-        OptionValue(placeholder: "PORT", allowed: .port(orWords: ["on", "off"])) {
-          $0.surface.isWanted = $1 != "off"
-          $0.surface.port = Int($1)
-        } read: {
-          [$0.surface.isWanted ? $0.surface.port.map { "\($0)" } ?? "on" : "off"]
-        }, bare: "on"),
-      reach: .start,
+      "osc", "o", in: .surface, .value("PORT", .port, \.surface.osc, bare: "on"), reach: .start,
       help:
         "Be controlled by OSC, on this machine's loopback addresses, at this UDP port (default: \(Table.port), or "
         + "the next free one). --no-osc is without."),
     Option(
-      "osc-listen", in: .surface, .value(.list("ADDRESS", .address, \.surface.listen)),
+      "osc-listen", in: .surface, .value("ADDRESS", .address, \.surface.listen),
       reach: .start,
       help:
         "Listen at this address too, as soon as this machine has it, or at all with 0.0.0.0 or ::. Can be repeated."
     ),
     Option(
-      "osc-allow", in: .surface, .value(.list("NETWORK", .network, \.surface.allow)),
+      "osc-allow", in: .surface, .value("NETWORK", .network, \.surface.allow),
       reach: .start,
       help:
         "Obey only this address or network (192.168.7.0/24), and this machine, by OSC and OSCQuery; remember what it "
         + "sets, and tell it everything. Can be repeated."),
     Option(
-      "osc-send", in: .surface, .value(.list("ADDRESS:PORT", .endpoint, \.surface.send)),
+      "osc-send", in: .surface, .value("ADDRESS:PORT", .endpoint, \.surface.send),
       reach: .start, help: "Tell this controller what happens without being asked. Can be repeated."),
     Option(
-      "osc-query", in: .surface,
-      .optionalValue(
-        OptionValue(placeholder: "PORT", allowed: .port(orWords: ["on", "off"])) {
-          $0.surface.queryPort = $1 == "off" ? nil : Int($1) ?? 0
-        } read: {
-          [$0.surface.queryPort.map { $0 == 0 ? "on" : "\($0)" } ?? "off"]
-        }, bare: "on"),
-      reach: .start,
+      "osc-query", in: .surface, .value("PORT", .port, \.surface.query, bare: "on"), reach: .start,
       help: "Describe all addresses over HTTP (OSCQuery), at this TCP port or a free one (default: off)."),
     Option(
-      "osc-name", in: .surface, .value(.text("NAME", upTo: 63, \.surface.serviceName)),
+      "osc-name", in: .surface, .value("NAME", .text(63), \.surface.serviceName),
       reach: .start, help: "Announce it on the network under this name, where Avahi runs."),
     Option(
       "osc-aliases", in: .surface, .flag(\.surface.aliases),
@@ -67,14 +61,14 @@ extension Configuration {
 
   static let midiOptions: [Option<Configuration>] = [
     Option(
-      "midi", in: .midi, .value(.list("EVENT=COMMAND", .binding, \.bindings)),
+      "midi", in: .midi, .value("EVENT=COMMAND", .binding, \.bindings),
       reach: .start,
       help:
         "What a key, knob or pedal at the port control moves: \"note 36 ch 10 = tap\", \"cc 64 = start\", "
         + "\"cc 7 = click/volume\", \"cc 1 = tempo 90..140\", \"note 40 = tempo 128 bar\". The commands are "
         + "those of --help-osc. Can be repeated."),
     Option(
-      "midi-learned", in: .midi, .value(.list("EVENT=COMMAND", .binding, \.learned)),
+      "midi-learned", in: .midi, .value("EVENT=COMMAND", .binding, \.learned),
       reach: .start, isRemembered: true,
       help:
         "The same, as it was learned by OSC (midi/learn): it comes first, and is remembered. Can be repeated."
@@ -89,11 +83,11 @@ extension Configuration {
     settings.version = Tactus.version
     settings.bindings = bindings.compactMap { MIDIBinding($0) }
     settings.learned = learned.compactMap { MIDIBinding($0) }
-    guard surface.isWanted else {
+    guard surface.osc != .off else {
       settings.listen = []
       return settings
     }
-    let port = UInt16(clamping: surface.port ?? Int(Table.port))
+    let port = surface.osc.port ?? Table.port
     settings.listen = settings.listen.map { Endpoint($0.address, port: port) }
     let others = surface.listen.compactMap { Address($0) }.filter { !$0.isLoopback }
     // All addresses of a family have the loopback one among them.
@@ -102,7 +96,7 @@ extension Configuration {
       settings.listen.removeAll { $0.address.isIPv6 }
     }
     settings.listen = others.map { Endpoint($0, port: port) } + settings.listen
-    settings.isPortFixed = surface.port != nil
+    settings.isPortFixed = surface.osc != .on
     settings.allow = surface.allow.compactMap { AddressRange($0) }
     settings.targets = surface.send.compactMap { text in
       Endpoint(text).map { target in
@@ -111,7 +105,7 @@ extension Configuration {
         return Peer(target, socket: socket)
       }
     }
-    settings.query = surface.queryPort.map { UInt16(clamping: $0) }
+    settings.query = surface.query == .off ? nil : surface.query.port ?? 0
     settings.serviceName = surface.serviceName
     settings.aliases = surface.aliases
     return settings
@@ -122,7 +116,7 @@ extension Configuration {
   /// Until there is a JACK server.
   var keysAlone: Configuration {
     var keys = self
-    keys.surface.isWanted = false
+    keys.surface.osc = .off
     return keys
   }
 }

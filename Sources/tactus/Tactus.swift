@@ -27,9 +27,9 @@ enum Tactus {
       return .usage
     }
     switch startup.configuration.answer {
-    case .help: return Console.say(Configuration.helpText) ? .success : .failure
-    case .oscHelp: return Console.say(Table.standard.helpText) ? .success : .failure
-    case .version: return Console.say("tactus \(version)") ? .success : .failure
+    case .help: return Console.answer(Configuration.helpText)
+    case .oscHelp: return Console.answer(Table.standard.helpText)
+    case .version: return Console.answer("tactus \(version)")
     case .run: return run(startup, Array(arguments), until: signals)
     }
   }

@@ -10,9 +10,9 @@ struct HelpTests {
   func complete() {
     let help = Table.standard.helpText
     for section in Table.sections {
-      for (address, row) in Table.standard.shown(section) {
-        #expect(help.contains("\n  \(address)"), "\(address)")
-        #expect(!Table.standard.words(row).isEmpty)
+      for line in Table.standard.lines(section) {
+        #expect(help.contains("\n  \(line.address)"), "\(line.address)")
+        #expect(!line.words.isEmpty)
       }
     }
     for row in Table.standard.rows {

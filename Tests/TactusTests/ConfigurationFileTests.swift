@@ -4,7 +4,7 @@ import Testing
 
 @testable import tactus
 
-private func read(_ text: String) throws(FileFault) -> Configuration {
+private func read(_ text: String) throws(Complaint) -> Configuration {
   var configuration = Configuration()
   try ConfigurationFile.apply(Array(text.utf8), from: "/home/ada/config.json5", to: &configuration)
   return configuration
@@ -65,7 +65,7 @@ struct ConfigurationFileTests {
       ("{midi: ['note 1 = tempo 5']}", "1: \"midi\": \"note 1 = tempo 5\": tempo: 20 to 999 BPM, not 5"),
       (
         "{key: ['f1 = tap']}",
-        "1: \"key\" takes a list, each of it a key (a character, space, up, down, left, right, pageup, pagedown, home, "
+        "1: \"key\" takes a list, each of it a key (an ASCII character, space, up, down, left, right, pageup, pagedown, home, "
           + "enter or backspace) and what it does, such as \"x = start bar\", not \"f1 = tap\""
       ),
       // Words.
@@ -121,7 +121,7 @@ struct ConfigurationFileTests {
       ),
     ])
   func mistakes(text: String, line: String) {
-    do throws(FileFault) {
+    do throws(Complaint) {
       _ = try read(text)
       Issue.record("it was taken")
     } catch {

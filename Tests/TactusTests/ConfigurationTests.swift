@@ -35,7 +35,7 @@ func helpIsComplete() {
     (["-t90", "9000"], "there is no command \"9000\""),
   ])
 func strayWords(arguments: [String], words: String) {
-  #expect(throws: UsageError(message: words)) { try Configuration(arguments: arguments) }
+  #expect(throws: Complaint(words)) { try Configuration(arguments: arguments) }
 }
 
 @Test("The defaults are JACK's default server and the name tactus")
@@ -55,7 +55,7 @@ func defaults() throws {
     (["--wait", "completions"], "\"completions\" comes first: tactus completions"),
   ])
 func strayOperands(arguments: [String], line: String) {
-  #expect(throws: UsageError(message: line)) { try Configuration(arguments: arguments) }
+  #expect(throws: Complaint(line)) { try Configuration(arguments: arguments) }
 }
 
 @Test("Whoever asks for help gets it, whatever else stands there")
@@ -90,9 +90,9 @@ func readingIsStoringBackwards() throws {
       switch option.form {
       case .flag(let place): copy[keyPath: place] = start[keyPath: place]
       case .answer: break
-      case .value(let value), .optionalValue(let value, _):
+      case .value(let value):
         for text in value.read(start) {
-          #expect(value.allowed.accepts(text), "--\(option.long) \(text)")
+          #expect(value.takes.allowed.objection(to: text) == nil, "--\(option.long) \(text)")
           value.store(&copy, text)
         }
       }
@@ -100,8 +100,8 @@ func readingIsStoringBackwards() throws {
     #expect(copy == start)
   }
   for option in Configuration.options {
-    guard case .value(let value) = option.form, let clear = value.clear else { continue }
-    clear(&changed)
+    guard case .value(let value) = option.form, value.takes.repeats else { continue }
+    value.clear(&changed)
     #expect(value.read(changed) == [])
   }
 }

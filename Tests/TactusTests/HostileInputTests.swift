@@ -43,14 +43,14 @@ struct HostileInputTests {
     }
     for _ in 0..<7000 {
       let list = (0..<Int.random(in: 1...5, using: &dice)).map { _ in word() }
-      do throws(UsageError) {
+      do throws(Complaint) {
         let configuration = try Configuration(arguments: list)
         // What was taken can be used.
         _ = configuration.surfaceSettings
         _ = configuration.standingConnections
       } catch {
         refused += 1
-        judge(error.message, list)
+        judge(error.text, list)
       }
     }
     #expect((1000...6900).contains(refused), "\(refused): a test that judges nothing")
@@ -78,7 +78,7 @@ struct HostileInputTests {
         default: bytes = Array(bytes[...place])
         }
       }
-      do throws(FileFault) {
+      do throws(Complaint) {
         var settings = Configuration()
         if round % 2 == 0 {
           let state = try UserState(bytes, from: "/f")

@@ -11,11 +11,12 @@ import Testing
 
 /// One more setting, in two lines: its row, and where it lands. What it does in a cycle is HostSync's `Gates`.
 extension Choice {
-  fileprivate static let pulseWhen = word(
+  fileprivate static let pulseWhen = Choice(
     "pulse/when", \.pulse.when, "Pulses that are on come always, or only while the transport rolls.",
     in: .outputs)
-  fileprivate static let humour = Choice.milliseconds(
-    "pulse/humour", 0...9, \.clock.settle, "What it is good for.", in: .outputs, isRemembered: true)
+  fileprivate static let humour = Choice(
+    "pulse/humour", \.clock.settle, "What it is good for.", within: .number(0...9, unit: "ms"), in: .outputs,
+    isRemembered: true)
 }
 
 @Suite("A choice is one row")
@@ -23,9 +24,7 @@ struct NewChoiceTests {
   private let table = Table.standard.adding(.pulseWhen).adding(.humour)
   private var options: [Option<Configuration>] { Configuration.options(of: table) }
   private var outline: CommandOutline {
-    CommandOutline(
-      name: nil, summary: "", operands: "", description: "", operandWords: [],
-      options: options.map { OptionOutline($0) })
+    CommandOutline(options: options)
   }
 
   @Test("It is an option, and what is typed lands in the audio cycle's settings")
@@ -33,7 +32,7 @@ struct NewChoiceTests {
     var configuration = Configuration()
     _ = try OptionParser(options: options).parse(["--pulse-when=rolling"], into: &configuration)
     #expect(configuration.choices.pulse.when == .rolling)
-    #expect(throws: UsageError(message: "--pulse-when takes always or rolling, not \"never\"")) {
+    #expect(throws: Complaint("--pulse-when takes always or rolling, not \"never\"")) {
       try OptionParser(options: options).parse(["--pulse-when", "never"], into: &configuration)
     }
     #expect(HelpText(options: options).text.contains("--pulse-when=always|rolling"))
@@ -44,7 +43,7 @@ struct NewChoiceTests {
     let keys = Keys(options)
     var configuration = Configuration()
     try keys.apply(
-      try FileFault.document(Array("{'pulse-when': 'rolling'}".utf8), from: ""), to: &configuration)
+      try JSON5.document(Array("{'pulse-when': 'rolling'}".utf8), from: ""), of: "", to: &configuration)
     #expect(configuration.choices.pulse.when == .rolling)
     #expect(keys.values(of: configuration).first { $0.key == "pulse-when" }?.value.text == "\"rolling\"")
     let kept = Keys(options.filter(\.isRemembered)).values(of: configuration).map(\.key)

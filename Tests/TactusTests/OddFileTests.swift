@@ -42,12 +42,12 @@ struct OddFileTests {
   @Test("As the configuration each is one line at once, in its usual place and named", arguments: kinds)
   func configuration(kind: String, words: String) throws {
     try put(kind, at: "config.json5")
-    let expected = Startup.Failure(text: path("config.json5") + ": " + words)
+    let expected = Complaint(path("config.json5") + ": " + words)
     #expect(throws: expected) { try Startup([], places: Places(folder: folder.path)) }
     // What is typed may be a pipe, for somebody may be writing into it; nobody is.
     let typed =
       kind == "pipe"
-      ? Startup.Failure(text: path("config.json5") + ": a pipe that brought nothing") : expected
+      ? Complaint(path("config.json5") + ": a pipe that brought nothing") : expected
     #expect(throws: typed) {
       try Startup(["--config", path("config.json5")], places: Places(folder: "/nowhere"))
     }
@@ -94,7 +94,7 @@ struct OddFileTests {
       var startup = try Startup(typed, places: Places(folder: folder.path))
       unlink(path("config.json5"))
       try put("pipe", at: "config.json5")
-      let expected = Startup.Failure(text: path("config.json5") + ": a pipe, not a file")
+      let expected = Complaint(path("config.json5") + ": a pipe, not a file")
       #expect(throws: expected) { try startup.read() }
       #expect(startup.configuration.tempo == 99)
       unlink(path("config.json5"))

@@ -16,19 +16,20 @@ struct Sample: Equatable {
   var connections: [String] = []
   var helped = false
 
-  enum Lead: String, CaseIterable { case link, host, auto }
+  enum Lead: String, CaseIterable, Typed { case link, host, auto }
 
   static let options: [Option<Sample>] = [
     Option("loud", "l", in: .other, .flag(\.loud), help: "Loud."),
     Option("verbose", "v", in: .other, .flag(\.verbose), help: "Verbose."),
-    Option("name", "n", in: .other, .value(.text("NAME", upTo: 8, \.name)), help: "Name."),
-    Option("bpm", "b", in: .other, .value(.number("BPM", 20...999, \.bpm)), help: "Tempo."),
-    Option("port", "p", in: .other, .value(.integer("PORT", 1...65535, \.port)), help: "Port."),
-    Option("lead", in: .other, .value(.choice("WHO", \.lead)), help: "Who leads."),
+    Option("name", "n", in: .other, .value("NAME", .text(8), \.name), help: "Name."),
+    Option("bpm", "b", in: .other, .value("BPM", .number(20...999), \.bpm), help: "Tempo."),
+    Option("port", "p", in: .other, .value("PORT", .whole(1...65535), \.port), help: "Port."),
     Option(
-      "click", "k", in: .other, .optionalValue(.text("WHEN", upTo: 9, \.click), bare: "rolling"),
+      "lead", in: .other, .value("WHO", .word(Lead.allCases.map(\.rawValue)), \.lead), help: "Who leads."),
+    Option(
+      "click", "k", in: .other, .value("WHEN", .text(9), \.click, bare: "rolling"),
       help: "Click."),
-    Option("connect", "c", in: .other, .value(.list("A=B", .text(9), \.connections)), help: "Connect."),
+    Option("connect", "c", in: .other, .value("A=B", .text(9), \.connections), help: "Connect."),
     Option("help", "h", in: .other, .answer { $0.helped = true }, help: "Help."),
   ]
 
@@ -127,11 +128,11 @@ func dashesAsValues() throws {
   ] as [([String], String)])
 func mistakes(arguments: [String], line: String) {
   var sample = Sample()
-  do throws(UsageError) {
+  do throws(Complaint) {
     _ = try OptionParser(options: Sample.options).parse(arguments, into: &sample)
     #expect(line == "no complaint")
   } catch {
-    #expect(error.message == line)
+    #expect(error.text == line)
   }
 }
 

@@ -46,7 +46,7 @@ struct RunningNoteTests {
   @Test("The one that runs; of several the one at the usual port; or the one that was named")
   func choice() throws {
     func port(_ whereabouts: Whereabouts, _ running: RunningNote.Content...) -> String {
-      do throws(RunningTactus.Failure) {
+      do throws(Complaint) {
         return "\(try whereabouts.port(of: running))"
       } catch {
         return error.text

@@ -48,7 +48,7 @@ struct SessionFolderTests {
     try inScratch { folder in
       try WholeFile.write(text, to: folder.connections)
       #expect { try folder.readConnections() } throws: { error in
-        (error as? FileFault)?.text.hasPrefix(folder.connections + ":" + fault) == true
+        (error as? Complaint)?.text.hasPrefix(folder.connections + ":" + fault) == true
       }
     }
   }

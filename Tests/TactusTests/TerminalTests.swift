@@ -108,10 +108,13 @@ struct TerminalTests {
     try await terminal.see("Ableton Link", "no JACK server")
     try await terminal.press("s")
     try await terminal.see("sync on")
+    try await terminal.press("1", "3", "1", "Enter", "?")
+    try await terminal.see("131.00 BPM")
     try await terminal.press("q")
     #expect(try await terminal.isSane())
     let state = try await stage.run("sh", "-c", "cat $XDG_STATE_HOME/tactus/state.json5")
     #expect(state.output.contains("\"startstop\": {\"is\": true"), "\(state)")
+    #expect(state.output.contains("\"tempo\": {\"is\": 131,"), "\(state)")
   }
 
   @Test("A tablet's owner reads what to type, and without --osc-listen how to get it")
@@ -243,8 +246,7 @@ struct TerminalTests {
       threads = os.listdir(f"/proc/{pid}/task")
       while not all(status(thread)["State"].startswith("T") for thread in threads):
           time.sleep(0.01)
-      [view] = [t for t in threads if int(status(t)["SigBlk"], 16) >> signal.SIGTTIN - 1 & 1
-          and not int(status(t)["SigBlk"], 16) >> signal.SIGALRM - 1 & 1]
+      [view] = [t for t in threads if status(t)["Name"] == "view"]
       with open(f"/proc/{pid}/fd/2", "w") as errors:
           errors.write("a last word\\n")
       assert ctypes.CDLL(None).tgkill(pid, int(view), signal.SIGSEGV) == 0

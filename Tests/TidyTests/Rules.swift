@@ -24,11 +24,11 @@ enum Rules {
     "JACKHost": ["BeatMath", "CJACK", "Choices", "Glibc", "Handoff", "HostSync", "Linux", "Synchronization"],
     "OSC": ["Addresses", "CLiblo", "Glibc", "Linux"],
     "ControlSurface": [
-      "Addresses", "BeatMath", "Choices", "Glibc", "Linux", "MIDIControl", "OSC", "Synchronization",
+      "Addresses", "BeatMath", "Choices", "Glibc", "JSON5", "Linux", "MIDIControl", "OSC", "Synchronization",
     ],
     "TerminalView": ["BeatMath", "Choices", "ControlSurface", "MIDIControl"],
     "MIDIControl": [],
-    "Layouts": ["ControlSurface", "Glibc", "TerminalView"],
+    "Layouts": ["ControlSurface", "Glibc", "JSON5", "TerminalView"],
     "NSMClient": ["BeatMath", "Glibc", "Linux", "OSC"],
     "tactus": [
       "Addresses", "BeatMath", "Choices", "ClickSounds", "ControlSurface", "FoundationEssentials", "Glibc",

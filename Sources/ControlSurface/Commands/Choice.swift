@@ -10,7 +10,10 @@ public struct Choice: Sendable {
   /// Below the root. The option and the key in the files are the same with - for /.
   public let path: String
   public let words: String
-  public let domain: Domain
+  /// What it is told and taken as. Of several the values are written with a / between them.
+  public let parameters: [Parameter]
+  /// For who writes it down: what stands for a value, and what is allowed, where the parameters don't say it.
+  public let written: (placeholder: String, allowed: String)?
   public let section: Section
   /// `-q`
   public let letter: Character?
@@ -28,32 +31,56 @@ public struct Choice: Sendable {
   public let copy: @Sendable (_ from: Settings, _ to: inout Settings) -> Void
   /// What holds, its own or not.
   public let holding: @Sendable (Settings) -> [Value]
+  /// Of values that their parameters took.
+  let check: @Sendable ([Value]) throws(Refusal) -> Void
 
   public var name: String { String(path.map { $0 == "/" ? "-" : $0 }) }
 
-  init<T>(
-    _ path: String, _ domain: Domain, _ place: WritableKeyPath<Settings, T> & Sendable, _ words: String,
-    in section: Section, letter: Character?, isRemembered: Bool = false,
-    isMomentary: Bool = false, values: @escaping @Sendable (T) -> [Value]?,
-    from value: @escaping @Sendable ([Value]) -> T,
-    holding: (@Sendable (Settings) -> [Value])? = nil,
+  public var isFlag: Bool {
+    if case .flag = parameters[0] { true } else { false }
+  }
+
+  /// - Parameter parameter: its range, where the type alone does not say it.
+  init<T: Choosable>(
+    _ path: String, _ place: WritableKeyPath<Settings, T> & Sendable, _ words: String,
+    within parameter: Parameter? = nil, in section: Section, letter: Character? = nil,
+    written: (placeholder: String, allowed: String)? = nil, isRemembered: Bool = false,
+    isMomentary: Bool = false, holding: (@Sendable (Settings) -> [Value])? = nil,
     taking: @escaping @Sendable (inout Settings) -> Void = { _ in }
   ) {
     self.path = path
-    self.domain = domain
+    parameters = parameter.map { [$0] } ?? T.parameters
     self.words = words
     self.section = section
     self.letter = letter
+    self.written = written
     self.isRemembered = isRemembered
     self.isMomentary = isMomentary
-    read = { values($0[keyPath: place]) }
-    write = { $0[keyPath: place] = value($1) }
+    let write: @Sendable (inout Settings, [Value]) -> Void = { settings, values in
+      if let value = try? T(values) { settings[keyPath: place] = value }
+    }
+    read = { $0[keyPath: place].values }
+    self.write = write
     choose = {
-      $0[keyPath: place] = value($1)
+      write(&$0, $1)
       taking(&$0)
     }
     copy = { $1[keyPath: place] = $0[keyPath: place] }
-    self.holding = holding ?? { values($0[keyPath: place]) ?? [] }
+    self.holding = holding ?? { $0[keyPath: place].values ?? [] }
+    check = { values throws(Refusal) in _ = try T(values) }
+  }
+
+  /// As somebody types it: `on` and `off` have no text, they are options with and without no-.
+  public func text(_ values: [Value]) -> String {
+    zip(parameters, values).map { $0.text($1) }.joined(separator: "/")
+  }
+
+  /// nil: that is not allowed.
+  public func values(of text: String) -> [Value]? {
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    guard parts.count == parameters.count else { return nil }
+    let values = zip(parameters, parts).compactMap { $0.value(of: String($1)) }
+    return values.count == parts.count && (try? check(values)) != nil ? values : nil
   }
 }
 
@@ -72,71 +99,10 @@ public enum Section: String, CaseIterable, Sendable {
   case other = "Other"
 }
 
-// The types that a choice can have.
 extension Choice {
-  public static func flag(
-    _ path: String, _ place: WritableKeyPath<Settings, Bool> & Sendable, _ words: String, in section: Section,
-    isRemembered: Bool = false, isMomentary: Bool = false
-  ) -> Choice {
-    Choice(
-      path, .flag, place, words, in: section, letter: nil, isRemembered: isRemembered,
-      isMomentary: isMomentary,
-      values: { [.flag($0)] }, from: { $0[0].isOn })
-  }
-
-  public static func word<W: Word>(
-    _ path: String, _ place: WritableKeyPath<Settings, W> & Sendable, _ words: String, in section: Section,
-    letter: Character? = nil
-  ) -> Choice {
-    Choice(
-      path, .word(W.allCases.map(\.word)), place, words, in: section, letter: letter,
-      values: { [.word(Int($0.rawValue))] }, from: { W(rawValue: UInt8(clamping: $0[0].whole)) ?? W.first })
-  }
-
-  public static func whole(
-    _ path: String, _ range: ClosedRange<Int>, _ place: WritableKeyPath<Settings, Int32> & Sendable,
-    _ words: String, in section: Section
-  ) -> Choice {
-    Choice(
-      path, .whole(range, unit: ""), place, words, in: section, letter: nil,
-      values: { [.whole(Int($0))] }, from: { Int32(clamping: $0[0].whole) })
-  }
-
-  /// Whole numbers that are counted with others.
-  public static func whole(
-    _ path: String, _ range: ClosedRange<Int>, _ unit: String,
-    _ place: WritableKeyPath<Settings, Double> & Sendable, _ words: String, in section: Section,
-    letter: Character? = nil
-  ) -> Choice {
-    Choice(
-      path, .whole(range, unit: unit), place, words, in: section, letter: letter,
-      values: { [.whole(Int(Int64(saturating: $0)))] }, from: { $0[0].number })
-  }
-
-  public static func factor(
-    _ path: String, _ range: ClosedRange<Double>, _ place: WritableKeyPath<Settings, Float> & Sendable,
-    _ words: String, in section: Section
-  ) -> Choice {
-    Choice(
-      path, .number(range, unit: ""), place, words, in: section, letter: nil,
-      // What a float32 is said to be, not its last digits as a double.
-      values: { [.number(Double($0.description) ?? 0)] }, from: { Float($0[0].number) })
-  }
-
-  public static func milliseconds(
-    _ path: String, _ range: ClosedRange<Double>, _ place: WritableKeyPath<Settings, Micros> & Sendable,
-    _ words: String, in section: Section, isRemembered: Bool = false
-  ) -> Choice {
-    Choice(
-      path, .number(range, unit: "ms"), place, words, in: section, letter: nil, isRemembered: isRemembered,
-      values: { [.number($0.milliseconds)] }, from: { .milliseconds($0[0].number) })
-  }
-
   static func offset(_ path: String, _ port: Port, _ words: String) -> Choice {
     Choice(
-      path, .number(-500...500, unit: "ms"), \.offsets[port], words, in: .outputs, letter: nil,
-      isRemembered: true,
-      values: { $0.map { [.number($0.milliseconds)] } }, from: { .milliseconds($0[0].number) },
+      path, \.offsets[port], words, within: .number(-500...500, unit: "ms"), in: .outputs, isRemembered: true,
       holding: { [.number($0.offset(of: port).milliseconds)] },
       taking: { settings in
         var number = 0
@@ -147,92 +113,9 @@ extension Choice {
       })
   }
 
-  static let quantum = whole(
-    "quantum", 0...64, "beats", \.quantum,
-    "Length of the grid that peers share: a start waits for it. 0: none.", in: .session, letter: "q")
-
-  static let meter = Choice(
-    "meter", .meter, \.meter, "Beats in a bar, and the note that is a beat (1, 2, 4, 8, 16, 32).",
-    in: .session, letter: "m", values: { [.whole(Int($0.beatsPerBar)), .whole(Int($0.beatType))] },
-    from: { Meter(beatsPerBar: Int32(clamping: $0[0].whole), beatType: Int32(clamping: $0[1].whole)) })
-
-  static let pattern = Choice(
-    "click/pattern", .pattern, \.click.pattern,
-    "One letter a click from each bar line on: X accent, x plain, . silent. Empty: accent on the bar's first beat.",
-    in: .outputs, letter: nil, values: { $0.count == 0 ? nil : [.text($0.letters)] },
-    from: { Pattern($0[0].text.utf8) ?? Pattern() }, holding: { [.text($0.click.pattern.letters)] })
-}
-
-/// What a choice can be: how it is told and taken, and how it is written.
-public enum Domain: Hashable, Sendable {
-  case flag
-  case number(ClosedRange<Double>, unit: String)
-  case whole(ClosedRange<Int>, unit: String)
-  case word([String])
-  case meter
-  case pattern
-
-  var parameters: [Parameter] {
-    switch self {
-    case .flag: [.flag]
-    case .number(let range, let unit): [.number(range, unit: unit)]
-    case .whole(let range, let unit): [.whole(range, unit: unit)]
-    case .word(let words): [.word(words)]
-    case .meter: [.whole(1...64, unit: "beats"), .whole(1...32, unit: "")]
-    case .pattern: [.text(limit: Pattern.longest)]
-    }
-  }
-
-  /// Of values that their parameters took.
-  func check(_ values: [Value]) throws(Refusal) {
-    switch self {
-    case .flag, .number, .whole, .word: break
-    case .meter:
-      let unit = values[1].whole
-      guard unit & (unit - 1) == 0 else { throw .range("the note is 1, 2, 4, 8, 16 or 32, not \(unit)") }
-    case .pattern:
-      guard Pattern(values[0].text.utf8) != nil else { throw .range("only the letters X, x and .") }
-    }
-  }
-
-  /// As somebody types it: `on` and `off` have no text, they are options with and without no-.
-  public func text(_ values: [Value]) -> String {
-    switch self {
-    case .flag: "\(values[0].isOn)"
-    case .number: shortest(values[0].number)
-    case .whole: "\(values[0].whole)"
-    case .word(let words): words[values[0].whole]
-    case .meter: "\(values[0].whole)/\(values[1].whole)"
-    case .pattern: values[0].text
-    }
-  }
-
-  /// nil: that is not allowed.
-  public func values(of text: String) -> [Value]? {
-    let values: [Value]
-    switch self {
-    case .flag: return nil
-    case .number(let range, _):
-      guard let number = Double(text), range.contains(number) else { return nil }
-      values = [.number(number)]
-    case .whole(let range, _):
-      guard let number = Int(text), range.contains(number) else { return nil }
-      values = [.whole(number)]
-    case .word(let words):
-      guard let place = words.firstIndex(of: text) else { return nil }
-      values = [.word(place)]
-    case .meter:
-      let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-      guard parts.count == 2, let beats = Int(parts[0]), let unit = Int(parts[1]), (1...64).contains(beats),
-        (1...32).contains(unit)
-      else { return nil }
-      values = [.whole(beats), .whole(unit)]
-    case .pattern:
-      guard !text.isEmpty else { return nil }
-      values = [.text(text)]
-    }
-    return (try? check(values)) == nil ? nil : values
-  }
+  static let quantum = Choice(
+    "quantum", \.quantum, "Length of the grid that peers share: a start waits for it. 0: none.",
+    within: .whole(0...64, unit: "beats"), in: .session, letter: "q")
 }
 
 /// 20 rather than 20.0.

@@ -28,30 +28,30 @@ extension Table {
     Section(title: "Answers", kinds: [.answer], note: "Said by the surface, to one controller."),
   ]
 
-  /// Addresses that differ in a number alone are one line: `beat/1` to `beat/16`.
-  func shown(_ section: Section) -> [(address: String, row: Node)] {
-    var lines: [(address: String, row: Node)] = []
-    for row in rows where section.kinds.contains(row.kind) {
-      if row.path.hasPrefix("beat/") {
-        if row.path == "beat/1" { lines.append(("beat/1 ... beat/\(Self.beatLights)", row)) }
-      } else {
-        lines.append((row.path, row))
-      }
+  /// A row, as people read it.
+  struct Line {
+    let address: String
+    /// For a feed, which is told to those who subscribed it.
+    let group: String?
+    /// What it takes or tells: types, ranges, and the optional ones in brackets.
+    let arguments: String
+    let words: String
+
+    fileprivate init(_ row: Node) {
+      func words(_ parameter: Parameter) -> String { "\(parameter.tag): \(parameter.allowed)" }
+      let isFirst = row.path == "beat/1"
+      address = isFirst ? "beat/1 ... beat/\(Table.beatLights)" : row.path
+      group = row.kind == .feed ? row.group.words : nil
+      let taken = row.kind == .trigger ? [] : row.parameters.map(words)
+      arguments = (taken + row.optional.map { "[\(words($0))]" }).joined(separator: "; ")
+      self.words = isFirst ? "Lit during that beat of the bar." : row.words
     }
-    return lines
   }
 
-  /// What a row takes or tells: types, ranges, and the optional ones in brackets.
-  func arguments(_ row: Node) -> String {
-    func words(_ parameter: Parameter) -> String { "\(parameter.tag): \(parameter.allowed)" }
-    var parts = row.kind == .trigger ? [] : row.parameters.map(words)
-    parts += row.optional.map { "[\(words($0))]" }
-    return parts.joined(separator: "; ")
-  }
-
-  func words(_ row: Node) -> String {
-    guard row.kind == .feed, row.path == "beat/1" else { return row.words }
-    return "Lit during that beat of the bar."
+  /// Addresses that differ in a number alone are one line: `beat/1` to `beat/16`.
+  func lines(_ section: Section) -> [Line] {
+    rows.filter { section.kinds.contains($0.kind) && (!$0.path.hasPrefix("beat/") || $0.path == "beat/1") }
+      .map(Line.init)
   }
 
   /// Plain text, at most 78 columns wide.
@@ -65,11 +65,10 @@ extension Table {
       """
     for section in Self.sections {
       text += "\n\(section.title)\n\(wrapped(section.note, indent: 2))\n"
-      for (address, row) in shown(section) {
-        let group = row.kind == .feed ? " [\(row.group.words)]" : ""
-        let arguments = arguments(row)
-        text += "  \(address)\(group)\(arguments.isEmpty ? "" : "  \(arguments)")\n"
-        text += wrapped(words(row), indent: 6) + "\n"
+      for line in lines(section) {
+        let arguments = line.arguments.isEmpty ? "" : "  \(line.arguments)"
+        text += "  \(line.address)\(line.group.map { " [\($0)]" } ?? "")\(arguments)\n"
+        text += wrapped(line.words, indent: 6) + "\n"
       }
     }
     return text
@@ -81,9 +80,9 @@ extension Table {
     for section in Self.sections {
       text +=
         "### \(section.title)\n\n\(section.note)\n\n| address | arguments | meaning |\n| --- | --- | --- |\n"
-      for (address, row) in shown(section) {
-        let group = row.kind == .feed ? " (\(row.group.words))" : ""
-        text += "| `\(address)`\(group) | \(arguments(row)) | \(words(row)) |\n"
+      for line in lines(section) {
+        let group = line.group.map { " (\($0))" } ?? ""
+        text += "| `\(line.address)`\(group) | \(line.arguments) | \(line.words) |\n"
       }
       text += "\n"
     }
@@ -110,12 +109,10 @@ extension Table {
       """
     for section in Self.sections {
       text += ".SH \(section.title.uppercased())\n\(section.note.roff)\n"
-      for (address, row) in shown(section) {
-        let group = row.kind == .feed ? " (\(row.group.words))" : ""
-        let arguments = arguments(row)
-        text += ".TP\n.B \(address.roff)\(group.roff)\n"
-        if !arguments.isEmpty { text += "\(arguments.roff)\n.br\n" }
-        text += "\(words(row).roff)\n"
+      for line in lines(section) {
+        text += ".TP\n.B \(line.address.roff)\((line.group.map { " (\($0))" } ?? "").roff)\n"
+        if !line.arguments.isEmpty { text += "\(line.arguments.roff)\n.br\n" }
+        text += "\(line.words.roff)\n"
       }
     }
     return text + ".SH SEE ALSO\n.BR tactus (1),\n.BR oscsend (1),\n.BR oscdump (1)\n"

@@ -30,15 +30,15 @@ public struct Node: Sendable {
   /// What it is told as; for an order or a verb, what it takes.
   public let parameters: [Parameter]
   /// Taken after the parameters, if the sender likes: "now", "beat" or "bar".
-  public let optional: [Parameter]
-  public let group: Group
+  public internal(set) var optional: [Parameter] = []
+  public internal(set) var group = Group.state
   public let words: String
   /// Of whom it is taken.
   var reach = Reach.anyone
   /// The choice that it is the address of.
   var choice: Choice?
-  let read: (@Sendable (Reading) -> [Argument])?
-  let write: (@Sendable ([Value], Reading) throws(Refusal) -> Intent)?
+  var read: (@Sendable (Reading) -> [Argument])?
+  var write: (@Sendable ([Value], Reading) throws(Refusal) -> Intent)?
 
   public var isReadable: Bool { read != nil }
   public var isWritable: Bool { write != nil }
@@ -111,6 +111,7 @@ struct Reading {
   var version = ""
 
   var tempo: Double { own.expectedTempo ?? state.tempo.beatsPerMinute }
+  func holding(_ choice: Choice) -> [Value] { choice.holding(state.choices) }
 }
 
 /// What a row makes of its arguments.

@@ -20,7 +20,7 @@ extension Argument {
 }
 
 /// A number with at most `decimals` places, without a locale: musicians abroad see the same as at home.
-func fixed(_ value: Double, _ decimals: Int) -> String {
+package func fixed(_ value: Double, _ decimals: Int) -> String {
   guard value.isFinite, value.magnitude < 1e12 else { return "-" }
   var scale: Int64 = 1
   for _ in 0..<decimals { scale *= 10 }

@@ -4,11 +4,11 @@ import OSC
 /// The type, range and unit of one argument, and how a sender's argument becomes a value of it.
 public enum Parameter: Sendable {
   /// Told as float32.
-  case number(ClosedRange<Double>, unit: String)
+  case number(ClosedRange<Double>, unit: String = "")
   /// Like `number`, but what lies outside lands on the nearest end, as a fader's does.
   case fader
   /// Told as int32; a fraction is rounded.
-  case whole(ClosedRange<Int>, unit: String)
+  case whole(ClosedRange<Int>, unit: String = "")
   /// Told as float32 0 or 1, so that buttons light up.
   case flag
   /// Told as string; taken as the word or its place in the list.
@@ -60,6 +60,28 @@ public enum Parameter: Sendable {
     case .text: .string(value.text)
     case .exact: .float64(value.number)
     case .micros: .int64(Int64(saturating: value.number))
+    }
+  }
+
+  /// As it is typed.
+  func text(_ value: Value) -> String {
+    switch self {
+    case .flag: "\(value.isOn)"
+    case .whole: "\(value.whole)"
+    case .word(let words): words[value.whole]
+    case .text: value.text
+    case .number, .fader, .exact, .micros: shortest(value.number)
+    }
+  }
+
+  /// nil: that is none, or nobody types it.
+  public func value(of text: String) -> Value? {
+    switch self {
+    case .number(let range, _): Double(text).flatMap { range.contains($0) ? .number($0) : nil }
+    case .whole(let range, _): Int(text).flatMap { range.contains($0) ? .whole($0) : nil }
+    case .word(let words): words.firstIndex(of: text).map { .word($0) }
+    case .text: text.isEmpty ? nil : .text(text)
+    case .flag, .fader, .exact, .micros: nil
     }
   }
 

@@ -20,7 +20,7 @@ extension Table {
         values, _ in
         .command(.locate(.beat(values[0].number)))
       },
-      .order("locate/bar", [.whole(1...1_000_000, unit: "")], "Go to this bar; the first is 1.") {
+      .order("locate/bar", [.whole(1...1_000_000)], "Go to this bar; the first is 1.") {
         values, _ in
         .command(.locate(.bar(values[0].whole)))
       },
@@ -30,33 +30,34 @@ extension Table {
     ]
     + Node.rows(
       of:
-        .flag(
+        Choice(
           "record", \.records,
           "The wish to record: told to all, and sent to DAWs as MIDI machine control through clock.",
           in: .session, isMomentary: true),
-      .word(
+      Choice(
         "launch", \.launch.moment,
         "What a start waits for: nothing, the next beat, or the bar, which is the quantum while nothing rolls.",
         in: .session),
-      .word(
+      Choice(
         "launch/align", \.launch.alignment,
         "How near to its beat a start is: in the nearest cycle, or to the frame, for which the transport is sent back "
           + "by less than a period first.",
         in: .session),
-      .word(
+      Choice(
         "stop/when", \.stop,
         "What a stop that tactus is asked for waits for. Asked again, it stops at once.", in: .session))
 
   static let drift: [Node] =
     Node.rows(
       of:
-        .word(
+        Choice(
           "drift/correct", \.correction,
           "What is done when a DAW has drifted from the session while it rolls: nothing, or a locate at the next bar, "
             + "which is heard as a gap.",
           in: .session),
-      .milliseconds(
-        "drift/above", 0.5...1000, \.correctAbove, "Drifts below this are not corrected.", in: .session))
+      Choice(
+        "drift/above", \.correctAbove, "Drifts below this are not corrected.",
+        within: .number(0.5...1000, unit: "ms"), in: .session))
     + [
       .measured("drift/lag", "ms", "How far a host that counts frames is behind the session.") {
         $0.state.lagMilliseconds
@@ -80,9 +81,7 @@ extension Table {
         read: { $0.state.timebase == .tactus }, write: { .timebase($0) }),
       .label("jack/timebase/str", "Who is timebase master.") { $0.state.timebase.name },
       .trigger("takeover", "Become timebase master, whoever is.") { _, _ in .command(.takeover) },
-      .reading("jack/connected", .flag, "The JACK server is there.") {
-        .float32($0.state.jackConnected ? 1 : 0)
-      },
+      .reading("jack/connected", .flag, "The JACK server is there.") { .flag($0.state.jackConnected) },
       .count("jack/rate", "Hz", "Sample rate.") { $0.state.sampleRate },
       .count("jack/period", "frames", "Frames in a cycle.") { $0.state.framesPerCycle },
       .count("jack/xruns", "", "How often JACK's driver was late since the start.") { $0.state.xruns },

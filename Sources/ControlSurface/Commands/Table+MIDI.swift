@@ -4,13 +4,11 @@ import OSC
 
 extension Table {
   static let midi: [Node] = [
-    Node(
-      path: "midi/learn", kind: .value, parameters: [.text(limit: 128)], optional: [], group: .state,
-      words:
-        "The address, with arguments if you like, that the next key, knob or pedal at the control port is bound "
+    .value(
+      "midi/learn", [.text(limit: 128)],
+      "The address, with arguments if you like, that the next key, knob or pedal at the control port is bound "
         + "to. Empty: none.",
-      read: { [.string($0.own.lesson)] },
-      write: { values, _ throws(Refusal) in .learn(values[0].text) }),
+      read: { [.text($0.own.lesson)] }, write: { values, _ in .learn(values[0].text) }),
     .label("midi/learned", "What was learned last, as it would be written down.") { $0.own.learned },
     .label("midi/last", "The last key, knob or pedal that came in.") { $0.own.lastEvent },
     .count("midi/bound", "", "How many keys, knobs and pedals were learned.") { $0.own.learnedCount },

@@ -7,29 +7,24 @@ extension Table {
   static let tempoRange = Tempo.lowest...Tempo.highest
 
   static let tempo: [Node] = [
-    Node(
-      path: "tempo", kind: .value, parameters: [.number(tempoRange, unit: "BPM")], optional: [when],
-      group: .state,
-      words: "The session's tempo. A second argument, beat or bar, makes the change wait for it.",
-      read: { [.float32(Float(finite: $0.state.tempo.beatsPerMinute))] },
-      write: { values, _ throws(Refusal) in
+    .value(
+      "tempo", [.number(tempoRange, unit: "BPM")],
+      "The session's tempo. A second argument, beat or bar, makes the change wait for it.", optional: [when],
+      read: { [.number($0.state.tempo.beatsPerMinute)] },
+      write: { values, _ in
         .tempo(values[0].number, values.count > 1 ? LaunchMoment.allCases[values[1].whole] : .now)
       }),
-    Node(
-      path: "tempo/fader", kind: .value, parameters: [.fader], optional: [], group: .state,
-      words: "The tempo as the position of a fader within tempo/range.",
-      read: { [.float32(Float(finite: position(of: $0.state.tempo.beatsPerMinute, in: $0.own.faderRange)))] },
-      write: { values, reading throws(Refusal) in
-        let range = reading.own.faderRange
+    .value(
+      "tempo/fader", [.fader], "The tempo as the position of a fader within tempo/range.",
+      read: { [.number(position(of: $0.state.tempo.beatsPerMinute, in: $0.own.faderRange))] },
+      write: { values, it in
+        let range = it.own.faderRange
         return .tempo(range.lowerBound + values[0].number * (range.upperBound - range.lowerBound), .now)
       }),
-    Node(
-      path: "tempo/range", kind: .value,
-      parameters: [.number(tempoRange, unit: "BPM"), .number(tempoRange, unit: "BPM")], optional: [],
-      group: .state, words: "The tempos at the two ends of tempo/fader.",
-      read: {
-        [.float32(Float($0.own.faderRange.lowerBound)), .float32(Float($0.own.faderRange.upperBound))]
-      },
+    .value(
+      "tempo/range", [.number(tempoRange, unit: "BPM"), .number(tempoRange, unit: "BPM")],
+      "The tempos at the two ends of tempo/fader.",
+      read: { [.number($0.own.faderRange.lowerBound), .number($0.own.faderRange.upperBound)] },
       write: { values, _ throws(Refusal) in
         guard values[0].number < values[1].number else { throw .range("the lower end first") }
         return .faderRange(values[0].number...values[1].number)
@@ -40,11 +35,9 @@ extension Table {
     },
     .trigger("tempo/up", "Faster by tempo/step.") { _, it in moved(it, by: it.own.tempoStep) },
     .trigger("tempo/down", "Slower by tempo/step.") { _, it in moved(it, by: -it.own.tempoStep) },
-    Node(
-      path: "tempo/step", kind: .value, parameters: [.number(0.01...20, unit: "BPM")], optional: [],
-      group: .state,
-      words: "By how much tempo/up and tempo/down move.", read: { [.float32(Float($0.own.tempoStep))] },
-      write: { values, _ throws(Refusal) in .tempoStep(values[0].number) }),
+    .value(
+      "tempo/step", [.number(0.01...20, unit: "BPM")], "By how much tempo/up and tempo/down move.",
+      read: { [.number($0.own.tempoStep)] }, write: { values, _ in .tempoStep(values[0].number) }),
     .order("tempo/nudge", [.number(-200...200, unit: "BPM")], "Faster or slower by this much.") {
       values, it in
       moved(it, by: values[0].number)
@@ -56,20 +49,23 @@ extension Table {
   static let session: [Node] =
     Node.rows(
       of:
-        .flag(
+        Choice(
           "link", \.isLinkEnabled, "Ableton Link: be in the session, if anybody else is.", in: .session,
           isRemembered: true),
-      .flag(
+      Choice(
         "startstop", \.syncsStartStop,
         "Start and stop JACK's transport with the session's peers, and they with it.", in: .session,
         isRemembered: true),
-      .quantum, .meter,
-      .word(
+      .quantum,
+      Choice(
+        "meter", \.meter, "Beats in a bar, and the note that is a beat (1, 2, 4, 8, 16, 32).", in: .session,
+        letter: "m", written: ("N/UNIT", "1 to 64 beats and their unit, such as 4/4 or 7/8")),
+      Choice(
         "lead", \.lead,
         "Who says what beat it is: the Link session (we are timebase master), another JACK client (host), that client "
           + "while there is one (auto), or a sequencer's MIDI clock at control (midi).",
         in: .session),
-      .flag(
+      Choice(
         "lead/grid", \.hostIsTheClock,
         "When a host leads, move the whole session's grid to its beat, not only its tempo.", in: .session))
     + [
@@ -80,22 +76,16 @@ extension Table {
         let quantum = Choice.quantum.holding(it.state.choices)[0].whole + values[0].whole
         return .command(.choose(.quantum, [.whole(min(max(quantum, 1), 64))]))
       },
-      .label("link/str", "Enabled or Disabled.") { $0.state.choices.isLinkEnabled ? "Enabled" : "Disabled" },
+      .label("link/str", "Enabled or Disabled.") { $0.state.linkWord },
       .reading(
         "link/active", .flag,
         "The program wants the network: always, or as --life=auto decides. Off is no peer."
-      ) { .float32($0.state.linkActive ? 1 : 0) },
+      ) { .flag($0.state.linkActive) },
       .count("peers", "", "Other peers in the session.") { $0.state.peers },
       .label("peers/str", "The same in words.") { links($0.state.peers) },
       .trigger("align", "Makes this moment beat 0, as far as the session allows.") { _, _ in .command(.align)
       },
-      .label("lead/str", "Who leads at this moment.") { it in
-        switch it.state.leading {
-        case .link, .auto: "Ableton Link"
-        case .host: it.state.timebase.name
-        case .midi: "MIDI clock"
-        }
-      },
+      .label("lead/str", "Who leads at this moment.") { $0.state.leader },
       .label(
         "lead/midi/str", "The MIDI clock at the control port: off, silent, acquiring, locked, lost, echo."
       ) {
@@ -121,6 +111,18 @@ extension Table {
       throw .range("\(tempo < 20 ? "half" : "double") would be \(brief(tempo)) BPM; 20 to 999 BPM")
     }
     return .tempo(tempo, .now)
+  }
+}
+
+extension SurfaceState {
+  package var linkWord: String { choices.isLinkEnabled ? "Enabled" : "Disabled" }
+
+  package var leader: String {
+    switch leading {
+    case .link, .auto: "Ableton Link"
+    case .host: timebase.name
+    case .midi: "MIDI clock"
+    }
   }
 }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import JSON5
 import OSC
 
 /// OSCQuery: the table as a tree that a controller can read to build its own page. Pure: a request in, an answer out. All of it
@@ -66,12 +67,11 @@ struct QueryTree {
   }
 
   private func hostInfo(_ host: Address) -> String {
-    let extensions: [(String, JSON)] =
-      Self.attributes.dropFirst(3).map { ($0, .truth(true)) } + [("LISTEN", .truth(false))]
-    return JSON.object([
-      ("NAME", .text(root)), ("EXTENSIONS", .object(extensions)), ("OSC_IP", .text("\(host)")),
-      ("OSC_PORT", .whole(Int64(port))), ("OSC_TRANSPORT", .text("UDP")),
-    ]).text
+    let extensions = Self.attributes.dropFirst(3).map { ($0, "true") } + [("LISTEN", "false")]
+    return Self.object([
+      ("NAME", JSON5.quoted(root)), ("EXTENSIONS", Self.object(extensions)),
+      ("OSC_IP", JSON5.quoted("\(host)")), ("OSC_PORT", "\(port)"), ("OSC_TRANSPORT", JSON5.quoted("UDP")),
+    ])
   }
 
   private static func insert(_ row: Node, _ names: ArraySlice<Substring>, into branch: inout Branch) {
@@ -85,18 +85,18 @@ struct QueryTree {
   }
 
   private static func describe(_ branch: inout Branch, at path: String) {
-    func add(_ name: String, _ value: JSON?) { branch.members.append((name, value?.text)) }
-    add("FULL_PATH", .text(path.isEmpty ? "/" : path))
+    func add(_ name: String, _ value: String?) { branch.members.append((name, value)) }
+    add("FULL_PATH", JSON5.quoted(path.isEmpty ? "/" : path))
     if let row = branch.row {
-      add("DESCRIPTION", .text(row.words))
-      add("ACCESS", .whole(access(row)))
-      add("TYPE", .text(row.typeTags))
+      add("DESCRIPTION", JSON5.quoted(row.words))
+      add("ACCESS", "\(access(row))")
+      add("TYPE", JSON5.quoted(row.typeTags))
       if row.isReadable { add("VALUE", nil) }
-      add("RANGE", .list(row.parameters.map(range)))
+      add("RANGE", list(row.parameters.map(range)))
       if row.parameters.contains(where: { !$0.unit.isEmpty }) {
-        add("UNIT", .list(row.parameters.map { .text($0.unit) }))
+        add("UNIT", list(row.parameters.map { JSON5.quoted($0.unit) }))
       }
-      add("CLIPMODE", .list(row.parameters.map { .text($0.clips ? "both" : "none") }))
+      add("CLIPMODE", list(row.parameters.map { $0.clips ? "\"both\"" : "\"none\"" }))
     }
     for index in branch.branches.indices {
       describe(&branch.branches[index], at: "\(path)/\(branch.branches[index].name)")
@@ -143,10 +143,10 @@ struct QueryTree {
   }
 
   private func value(_ row: Node?, _ reading: Reading) -> String {
-    JSON.list((row?.read?(reading) ?? []).map(json)).text
+    Self.list((row?.read?(reading) ?? []).map(json))
   }
 
-  private static func access(_ row: Node) -> Int64 {
+  private static func access(_ row: Node) -> Int {
     switch row.kind {
     case .value: 3
     case .reading, .feed: 1
@@ -156,28 +156,33 @@ struct QueryTree {
     }
   }
 
-  private func json(_ argument: Argument) -> JSON {
+  // A float keeps its point here, whatever its value: who asks may tell types by it.
+  private func json(_ argument: Argument) -> String {
     switch argument {
-    case .int32(let value): .whole(Int64(value))
-    case .int64(let value): .whole(value)
-    case .float32(let value): .number(Double("\(value)") ?? 0)
-    case .float64(let value): .number(value)
-    case .string(let text): .text(text)
-    case .truth(let value): .truth(value)
-    case .null, .impulse, .other: .null
+    case .int32(let value): "\(value)"
+    case .int64(let value): "\(value)"
+    case .float32(let value): value.isFinite ? "\(value)" : "null"
+    case .float64(let value): value.isFinite ? "\(value)" : "null"
+    case .string(let text): JSON5.quoted(text)
+    case .truth(let value): "\(value)"
+    case .null, .impulse, .other: "null"
     }
   }
 
-  private static func range(_ parameter: Parameter) -> JSON {
+  private static func range(_ parameter: Parameter) -> String {
     switch parameter {
-    case .number(let range, _):
-      .object([("MIN", .number(range.lowerBound)), ("MAX", .number(range.upperBound))])
-    case .fader, .flag: .object([("MIN", .number(0)), ("MAX", .number(1))])
-    case .whole(let range, _):
-      .object([("MIN", .whole(Int64(range.lowerBound))), ("MAX", .whole(Int64(range.upperBound)))])
-    case .word(let words): .object([("VALS", .list(words.map { .text($0) }))])
-    case .text, .exact, .micros: .object([])
+    case .number(let range, _): object([("MIN", "\(range.lowerBound)"), ("MAX", "\(range.upperBound)")])
+    case .fader, .flag: object([("MIN", "0.0"), ("MAX", "1.0")])
+    case .whole(let range, _): object([("MIN", "\(range.lowerBound)"), ("MAX", "\(range.upperBound)")])
+    case .word(let words): object([("VALS", list(words.map(JSON5.quoted)))])
+    case .text, .exact, .micros: "{}"
     }
+  }
+
+  private static func list(_ values: [String]) -> String { "[" + values.joined(separator: ",") + "]" }
+
+  private static func object(_ members: [(String, String)]) -> String {
+    "{" + members.map { "\(JSON5.quoted($0.0)):\($0.1)" }.joined(separator: ",") + "}"
   }
 
   /// For a browser: the addresses and what they say now.

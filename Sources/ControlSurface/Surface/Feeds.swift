@@ -7,6 +7,14 @@ struct Feed {
   let path: String
   let group: Group
   let arguments: [Argument]
+
+  init(_ path: String, _ group: Group, _ arguments: Argument...) {
+    self.path = path
+    self.group = group
+    self.arguments = arguments
+  }
+
+  init(_ path: String, _ group: Group, lit: Bool) { self.init(path, group, .float32(lit ? 1 : 0)) }
 }
 
 /// When the next beat is heard, and what is to be told then. Everything asks the session's line; nothing counts ticks.
@@ -110,7 +118,7 @@ struct Feeds {
     if audience.contains(.heartbeat), now >= heartbeatDue {
       heartbeatDue = max(heartbeatDue + Limits.heartbeatInterval, now)
       isHeartbeatOn.toggle()
-      due.append(Feed(path: "heartbeat", group: .heartbeat, arguments: [.float32(isHeartbeatOn ? 1 : 0)]))
+      due.append(Feed("heartbeat", .heartbeat, lit: isHeartbeatOn))
     }
     return due
   }
@@ -121,10 +129,9 @@ struct Feeds {
     if groups.contains(.beat) {
       let current = Self.beatInBar(beat, state)
       for index in 0..<Table.beatLights {
-        feeds.append(
-          Feed(path: "beat/\(index + 1)", group: .beat, arguments: [.float32(index == current ? 1 : 0)]))
+        feeds.append(Feed("beat/\(index + 1)", .beat, lit: index == current))
       }
-      feeds.append(Feed(path: "downbeat", group: .beat, arguments: [.float32(current == 0 ? 1 : 0)]))
+      feeds.append(Feed("downbeat", .beat, lit: current == 0))
     }
     if groups.contains(.phase) { feeds += Self.countIn(state, at: now) }
     if groups.contains(.position) { feeds += Self.position(state, at: now) }
@@ -139,11 +146,8 @@ struct Feeds {
     case .stopped(let position): shownBar = Self.barNumber(position, state)
     case .waiting, .rolling: shownBar = bar &+ 1
     }
-    return [
-      Feed(
-        path: "beat", group: .beat,
-        arguments: [.int32(Int32(current + 1)), .int32(Int32(clamping: shownBar))])
-    ] + lights(state)
+    return [Feed("beat", .beat, .int32(Int32(current + 1)), .int32(Int32(clamping: shownBar)))]
+      + lights(state)
   }
 
   /// One light goes out, one on.
@@ -151,11 +155,11 @@ struct Feeds {
     let current = Self.beatInBar(beat, state)
     var feeds: [Feed] = []
     if let light, light != current {
-      feeds.append(Feed(path: "beat/\(light + 1)", group: .beat, arguments: [.float32(0)]))
+      feeds.append(Feed("beat/\(light + 1)", .beat, lit: false))
     }
     light = current < Table.beatLights ? current : nil
-    if let light { feeds.append(Feed(path: "beat/\(light + 1)", group: .beat, arguments: [.float32(1)])) }
-    feeds.append(Feed(path: "downbeat", group: .beat, arguments: [.float32(current == 0 ? 1 : 0)]))
+    if let light { feeds.append(Feed("beat/\(light + 1)", .beat, lit: true)) }
+    feeds.append(Feed("downbeat", .beat, lit: current == 0))
     return feeds
   }
 
@@ -163,7 +167,7 @@ struct Feeds {
     let length = Beats(Double(state.shownBar))
     let phase = state.shownBeats(at: now).phase(in: length).value / length.value
     let wait = Self.beatsToLaunch(state, at: now)
-    var feeds = [Feed(path: "phase", group: .phase, arguments: [.float32(Float(finite: phase))])]
+    var feeds = [Feed("phase", .phase, .float32(Float(finite: phase)))]
     if wait != 0 || toldCountIn != 0 { feeds += Self.countIn(state, at: now) }
     toldCountIn = wait
     return feeds
@@ -180,8 +184,8 @@ struct Feeds {
     let wait = beatsToLaunch(state, at: now)
     let text = wait > 0 ? "\(Int64(flooring: wait) &+ (wait > wait.rounded(.down) ? 1 : 0))" : " "
     return [
-      Feed(path: "countin", group: .phase, arguments: [.float32(Float(finite: wait))]),
-      Feed(path: "countin/str", group: .phase, arguments: [.string(text)]),
+      Feed("countin", .phase, .float32(Float(finite: wait))),
+      Feed("countin/str", .phase, .string(text)),
     ]
   }
 
@@ -197,10 +201,9 @@ struct Feeds {
     let tick = Int64(flooring: (inBar.value - Double(beat)) * 1920)
     let text = "\(padded(bar, 3))|\(padded(beat &+ 1, 2))|\(padded(tick, 4))"
     return [
-      Feed(path: "position/bbt", group: .position, arguments: [.string(text)]),
-      Feed(
-        path: "position/time", group: .position, arguments: [.string(clock(state.tempo.micros(in: song)))]),
-      Feed(path: "position/bar", group: .position, arguments: [.int32(Int32(clamping: bar))]),
+      Feed("position/bbt", .position, .string(text)),
+      Feed("position/time", .position, .string(clock(state.tempo.micros(in: song)))),
+      Feed("position/bar", .position, .int32(Int32(clamping: bar))),
     ]
   }
 
@@ -214,10 +217,7 @@ struct Feeds {
 
   private static func timeline(_ state: SurfaceState, at now: Micros) -> Feed {
     Feed(
-      path: "timeline", group: .exact,
-      arguments: [
-        .float64(state.tempo.beatsPerMinute), .float64(state.sessionBeats(at: now).value), .int64(now.count),
-        .float64(state.choices.quantum),
-      ])
+      "timeline", .exact, .float64(state.tempo.beatsPerMinute),
+      .float64(state.sessionBeats(at: now).value), .int64(now.count), .float64(state.choices.quantum))
   }
 }

@@ -46,30 +46,21 @@ enum BashCompletion {
   private static func values(_ all: [CommandOutline]) -> String {
     all.flatMap { command in
       command.options.compactMap { option -> String? in
-        let spellings = ["--" + option.long] + (option.short.map { ["-\($0)"] } ?? [])
-        let places: [String]
-        let allowed: Allowed
-        switch option.takes {
-        case .nothing: return nil
-        case .value(_, let some):
-          allowed = some
-          places = spellings + ["--\(option.long)="]
-        case .attachedValue(_, let some):
-          allowed = some
-          places = ["--\(option.long)="]
-        }
+        guard let takes = option.takes else { return nil }
+        let apart = ["--" + option.long] + (option.short.map { ["-\($0)"] } ?? [])
+        let places = (takes.bare == nil ? apart : []) + ["--\(option.long)="]
         let patterns = places.map { "\(command.name ?? "")/\($0)" }.joined(separator: " | ")
-        return "    \(patterns)) \(reply(allowed)); return ;;"
+        return "    \(patterns)) \(reply(takes.allowed)); return ;;"
       }
     }.joined(separator: "\n")
   }
 
   private static func reply(_ allowed: Allowed) -> String {
-    switch allowed {
+    switch allowed.kind {
     case .file: #"mapfile -t COMPREPLY < <(compgen -f -- "$word")"#
-    case .domain(.word), .port: words(allowed.list)
+    case .word, .port: words(allowed.list)
     case .connection: "_tactus_ports"
-    case .domain, .text, .address, .network, .endpoint, .binding, .key: ":"
+    case .text, .number, .whole: ":"
     }
   }
 

@@ -21,16 +21,13 @@ enum FishCompletion {
     return lines.joined(separator: "\n")
   }
 
-  private static func entries(_ option: OptionOutline, _ condition: String) -> [String] {
+  private static func entries(_ option: any OptionOutline, _ condition: String) -> [String] {
     var line = "complete -c tactus -n \(condition) -l \(option.long)"
     if let short = option.short { line += " -s \(short)" }
-    switch option.takes {
-    case .nothing: break
-    // A file and "-x", no files, exclude each other.
-    case .value(_, .file): line += " -r -F"
-    case .value(_, let allowed): line += " -x" + arguments(allowed)
-    // fish offers the words after `--name=` only, without -r.
-    case .attachedValue(_, let allowed): line += arguments(allowed)
+    if let takes = option.takes {
+      // A file and "-x", no files, exclude each other. fish offers the words after `--name=` only, without -r.
+      if takes.bare == nil { line += takes.allowed.kind == .file ? " -r" : " -x" }
+      line += arguments(takes.allowed)
     }
     line += " -d \(quoted(option.help.firstSentence))"
     guard option.canBeTakenBack else { return [line] }
@@ -40,11 +37,11 @@ enum FishCompletion {
   }
 
   private static func arguments(_ allowed: Allowed) -> String {
-    switch allowed {
+    switch allowed.kind {
     case .file: " -F"
-    case .domain(.word), .port: " -a \(quoted(allowed.list.joined(separator: " ")))"
+    case .word, .port: " -a \(quoted(allowed.list.joined(separator: " ")))"
     case .connection: " -a '(jack_lsp 2>/dev/null)='"
-    case .domain, .text, .address, .network, .endpoint, .binding, .key: ""
+    case .text, .number, .whole: ""
     }
   }
 

@@ -36,34 +36,29 @@ enum ZshCompletion {
     return "    \(command.name ?? "''")) _arguments -s -S \\\n\(lines) ;;"
   }
 
-  private static func specification(_ option: OptionOutline) -> [String] {
+  private static func specification(_ option: any OptionOutline) -> [String] {
     let help = "[\(escaped(option.help.firstSentence))]"
-    let star = option.repeats ? "*" : ""
     var specifications: [String]
-    switch option.takes {
-    case .nothing:
+    if let takes = option.takes {
+      let star = takes.repeats ? "*" : ""
+      let value = ":\(escaped(takes.placeholder)):\(action(takes.allowed))"
+      let (long, short, rest) = takes.bare == nil ? ("=", "+", help + value) : ("=-", "-", help + ":" + value)
+      specifications =
+        ["\(star)--\(option.long)\(long)\(rest)"]
+        + (option.short.map { ["\(star)-\($0)\(short)\(rest)"] } ?? [])
+    } else {
       specifications = ["--\(option.long)\(help)"] + (option.short.map { ["-\($0)\(help)"] } ?? [])
-    case .value(let placeholder, let allowed):
-      let value = ":\(escaped(placeholder)):\(action(allowed))"
-      specifications =
-        ["\(star)--\(option.long)=\(help)\(value)"]
-        + (option.short.map { ["\(star)-\($0)+\(help)\(value)"] } ?? [])
-    case .attachedValue(let placeholder, let allowed):
-      let value = "::\(escaped(placeholder)):\(action(allowed))"
-      specifications =
-        ["\(star)--\(option.long)=-\(help)\(value)"]
-        + (option.short.map { ["\(star)-\($0)-\(help)\(value)"] } ?? [])
     }
     if option.canBeTakenBack { specifications.append("--no-\(option.long)[not --\(option.long)]") }
     return specifications.map(quoted)
   }
 
   private static func action(_ allowed: Allowed) -> String {
-    switch allowed {
+    switch allowed.kind {
     case .file: "_files"
-    case .domain(.word), .port: "(\(allowed.list.joined(separator: " ")))"
+    case .word, .port: "(\(allowed.list.joined(separator: " ")))"
     case .connection: "{local -a ports=(${(f)\"$(jack_lsp 2>/dev/null)\"}); compadd -S = -a ports}"
-    case .domain, .text, .address, .network, .endpoint, .binding, .key: " "
+    case .text, .number, .whole: " "
     }
   }
 

@@ -80,7 +80,7 @@ final class ManagedProject {
   @discardableResult
   func save(_ configuration: Configuration, host: JACKHost) -> NSMClient.Outcome {
     let present = Saved(configuration: Self.nameless(configuration), connections: host.connections)
-    do throws(WholeFile.Failure) {
+    do throws(Complaint) {
       try folder.write(present.configuration)
       try folder.write(present.connections)
       saved = present
@@ -150,45 +150,25 @@ extension ManagedProject {
     _ project: Project, _ session: ManagedSession, _ arguments: [String]
   ) -> ManagedProject? {
     let folder = SessionFolder(path: project.path)
-    do throws(NSMClient.Failure) {
-      // The manager's name for us comes last, and so holds.
-      let (startup, connections) = try prepare(folder, arguments + ["--name=" + project.clientID])
+    // The manager's name for us comes last, and so holds.
+    let arguments = arguments + ["--name=" + project.clientID]
+    var isCreating = false
+    do throws(Complaint) {
+      if folder.isNew {
+        // A session begins with what the user has at home.
+        let home = try Startup(arguments)
+        isCreating = true
+        try folder.write(nameless(home.configuration))
+        isCreating = false
+      }
+      let startup = try Startup(arguments, places: folder.places)
+      let connections = try folder.readConnections()
       Console.say("session: \(printable(project.displayName, limit: 60)), in \(folder.path)")
       return ManagedProject(session, folder: folder, startup: startup, connections: connections)
     } catch {
       Console.complain(error.text)
-      session.opened(.failed(error))
+      session.opened(.failed(isCreating ? .cannotCreate(error.text) : .badProject(error.text)))
       return nil
-    }
-  }
-
-  private static func prepare(
-    _ folder: SessionFolder, _ arguments: [String]
-  ) throws(NSMClient.Failure) -> (Startup, Set<Connection>) {
-    if folder.isNew {
-      // A session begins with what the user has at home.
-      let home = try startup(arguments, places: .ofThisUser)
-      do throws(WholeFile.Failure) {
-        try folder.write(nameless(home.configuration))
-      } catch {
-        throw .cannotCreate(error.text)
-      }
-    }
-    let startup = try startup(arguments, places: folder.places)
-    do throws(FileFault) {
-      return (startup, try folder.readConnections())
-    } catch {
-      throw .badProject(error.text)
-    }
-  }
-
-  private static func startup(
-    _ arguments: [String], places: Places
-  ) throws(NSMClient.Failure) -> Startup {
-    do throws(Startup.Failure) {
-      return try Startup(arguments, places: places)
-    } catch {
-      throw .badProject(error.text)
     }
   }
 }

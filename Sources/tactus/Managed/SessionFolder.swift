@@ -20,12 +20,12 @@ struct SessionFolder: Equatable {
   /// Nothing is remembered beside what is saved: a manager's Quit without Save means it.
   var places: Places { Places(configuration: configuration, state: nil) }
 
-  func write(_ configuration: Configuration) throws(WholeFile.Failure) {
+  func write(_ configuration: Configuration) throws(Complaint) {
     let text = ConfigurationFile.text(of: configuration, heading: Self.heading)
     try WholeFile.write(text, to: self.configuration)
   }
 
-  func write(_ connections: Set<Connection>) throws(WholeFile.Failure) {
+  func write(_ connections: Set<Connection>) throws(Complaint) {
     let lines = Port.registered.compactMap { port -> String? in
       let others = connections.filter { $0.port == port }.map(\.other).sorted()
       guard !others.isEmpty else { return nil }
@@ -37,35 +37,29 @@ struct SessionFolder: Equatable {
   }
 
   /// None, if there is no such file.
-  func readConnections() throws(FileFault) -> Set<Connection> {
-    let bytes: [UInt8]
-    do throws(FileFault) {
-      bytes = try FileFault.bytes(connections)
-    } catch {
-      if error.isMissing { return [] }
-      throw error
-    }
-    return try Self.connections(in: FileFault.document(bytes, from: connections), of: connections)
+  func readConnections() throws(Complaint) -> Set<Connection> {
+    guard let bytes = try WholeFile.readIfAny(connections, limit: JSON5.Limits().bytes) else { return [] }
+    return try Self.connections(in: JSON5.document(bytes, from: connections), of: connections)
   }
 
   private static func connections(
     in document: JSON5.Element, of path: String
-  ) throws(FileFault) -> Set<Connection> {
+  ) throws(Complaint) -> Set<Connection> {
     guard case .object(let members) = document.value else {
-      throw FileFault(
+      throw Complaint(
         path, line: document.line, "holds \(document.value.kind) instead of { port: [...], ... }")
     }
     var found: Set<Connection> = []
     for member in members {
       guard let port = Port.registered.first(where: { $0.name == member.name }) else {
-        throw FileFault(path, line: member.line, "tactus has no port \(JSON5.quoted(member.name))")
+        throw Complaint(path, line: member.line, "tactus has no port \(JSON5.quoted(member.name))")
       }
       guard case .array(let others) = member.element.value else {
-        throw FileFault(path, line: member.line, "\"\(port.name)\" takes a list of ports")
+        throw Complaint(path, line: member.line, "\"\(port.name)\" takes a list of ports")
       }
       for other in others {
         guard case .string(let name) = other.value, isPortName(name) else {
-          throw FileFault(
+          throw Complaint(
             path, line: other.line, "\"\(port.name)\" takes names of ports, such as \"system:playback_1\"")
         }
         found.insert(Connection(port: port, other: name))

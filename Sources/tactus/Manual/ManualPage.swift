@@ -166,15 +166,14 @@ enum ManualPage {
       """
   }
 
-  private static func entry(_ option: OptionOutline) -> String {
+  private static func entry(_ option: any OptionOutline) -> String {
     let long = "\\fB\\-\\-\(option.long.roff)\\fR"
     let short = option.short.map { "\\fB\\-\($0)\\fR, " } ?? ""
     let value =
-      switch option.takes {
-      case .nothing: ""
-      case .value(let placeholder, _): "=\\fI\(placeholder.roff)\\fR"
-      case .attachedValue(let placeholder, _): "[=\\fI\(placeholder.roff)\\fR]"
-      }
+      option.takes.map { takes in
+        let value = "=\\fI\(takes.placeholder.roff)\\fR"
+        return takes.bare == nil ? value : "[\(value)]"
+      } ?? ""
     return ".TP\n\(short)\(long)\(value)\n\(option.help.roff)"
   }
 }

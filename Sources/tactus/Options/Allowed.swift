@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import Choices
 import ControlSurface
 import HostSync
 import JACKHost
@@ -9,95 +8,119 @@ import OSC
 import TerminalView
 
 /// What may be written for a value.
-enum Allowed: Equatable, Sendable {
-  /// What a choice can be.
-  case domain(Domain)
-  /// Printable, not empty, at most so many bytes.
-  case text(Int)
-  /// The path of a file, absolute or from where the program was started.
-  case file
-  /// An IPv4 or IPv6 address; such an address or a network of them; an address with a port.
-  case address, network, endpoint
-  /// A key, knob or pedal and what it moves.
-  case binding
-  /// A key of the terminal view and what it does.
-  case key
-  /// Two JACK ports, with an = between them.
-  case connection
-  /// A number from 1 to 65535, or one of these words.
-  case port(orWords: [String])
-
-  static func number(_ range: ClosedRange<Double>) -> Allowed { .domain(.number(range, unit: "")) }
-  static func integer(_ range: ClosedRange<Int>) -> Allowed { .domain(.whole(range, unit: "")) }
-  static func choice(_ words: [String]) -> Allowed { .domain(.word(words)) }
+struct Allowed: Sendable {
+  /// How a file says it, and what a shell finds for it.
+  enum Kind {
+    case text, number, whole, file
+    /// One of the list; a number or one of the list.
+    case word, port
+    /// Two JACK ports.
+    case connection
+  }
 
   /// "a number from 20 to 999"
-  var words: String {
-    switch self {
-    case .domain(.flag): "true or false"
-    case .domain(.number(let range, _)):
-      "a number from \(shortest(range.lowerBound)) to \(shortest(range.upperBound))"
-    case .domain(.whole(let range, _)): "a whole number from \(range.lowerBound) to \(range.upperBound)"
-    case .domain(.word(let words)): words.inWords
-    case .domain(.meter): "1 to 64 beats and their unit, such as 4/4 or 7/8"
-    case .domain(.pattern): "up to 64 letters: X accent, x beat, . silence"
-    case .text(let limit): "1 to \(limit) bytes of printable text"
-    case .file: "the path of a file"
-    case .address: "an address such as 192.168.7.2 or ::1"
-    case .network: "an address or a network such as 192.168.7.0/24"
-    case .endpoint: "an address and a port such as 192.168.7.20:9000"
-    case .key:
-      "a key (a character, \(Key.names.inWords)) and what it does, such as \"x = start bar\""
-    case .binding: "an event and what it moves, such as \"note 36 ch 10 = tap\" or \"cc 7 = click/volume\""
-    case .connection: "two JACK ports such as click_1=system:playback_1"
-    case .port(let words): "a port from 1 to 65535, " + words.inWords
-    }
-  }
-
+  let words: String
+  let kind: Kind
   /// The words to choose from, if there are some.
-  var list: [String] {
-    switch self {
-    case .domain(.word(let words)), .port(let words): words
-    case .domain, .text, .file, .address, .network, .endpoint, .binding, .key, .connection: []
+  let list: [String]
+  /// Why a text is not allowed: nothing if it is, and no words if `words` say it all.
+  let judge: @Sendable (String) -> String?
+
+  init(
+    _ words: String, _ kind: Kind = .text, list: [String] = [],
+    accepts: @escaping @Sendable (String) -> Bool
+  ) {
+    self.init(words, kind, list: list, judge: { accepts($0) ? nil : "" })
+  }
+
+  private init(
+    _ words: String, _ kind: Kind = .text, list: [String] = [],
+    judge: @escaping @Sendable (String) -> String?
+  ) {
+    self.words = words
+    self.kind = kind
+    self.list = list
+    self.judge = judge
+  }
+
+  init(_ parameter: Parameter) {
+    let accepts: @Sendable (String) -> Bool = { parameter.value(of: $0) != nil }
+    switch parameter {
+    case .number(let range, _):
+      let ends = "\(shortest(range.lowerBound)) to \(shortest(range.upperBound))"
+      self.init("a number from \(ends)", .number, accepts: accepts)
+    case .whole(let range, _):
+      self.init("a whole number from \(range.lowerBound) to \(range.upperBound)", .whole, accepts: accepts)
+    case .word(let words): self.init(words.inWords, .word, list: words, accepts: accepts)
+    case .flag, .fader, .text, .exact, .micros: self.init(parameter.allowed, accepts: accepts)
     }
   }
 
-  var isNumber: Bool {
-    switch self {
-    case .domain(.number), .domain(.whole): true
-    case .domain, .text, .file, .address, .network, .endpoint, .binding, .key, .connection, .port: false
+  init(_ choice: Choice) {
+    if let written = choice.written {
+      self.init(written.allowed) { choice.values(of: $0) != nil }
+    } else {
+      self.init(choice.parameters[0])
     }
   }
 
-  func accepts(_ text: String) -> Bool {
-    switch self {
-    case .domain(let domain):
-      // "0x10", "nan" and "1e2" are numbers for Double(_:), and typing errors here.
-      let isPlain = text.utf8.allSatisfy { (0x30...0x39).contains($0) || [0x2B, 0x2D, 0x2E].contains($0) }
-      return (isPlain || !isNumber) && domain.values(of: text) != nil
-    case .text(let limit): return Self.isPrintable(text) && (1...limit).contains(text.utf8.count)
-    case .file: return Self.isPrintable(text) && (1...4096).contains(text.utf8.count)
-    case .address: return Address(text) != nil
-    case .network: return AddressRange(text) != nil
-    case .endpoint: return Endpoint(text).map { $0.port > 0 } == true
-    case .binding, .key: return targets(of: text) != nil && because(text).isEmpty
-    case .connection: return StandingConnection(text) != nil
-    case .port(let words): return words.contains(text) || Int(text).map((1...65_535).contains) == true
+  /// Why what somebody types is not allowed; nil if it is.
+  func objection(to text: String) -> String? {
+    // "0x10", "nan" and "1e2" are numbers for Double(_:), and typing errors here.
+    let isPlain = text.utf8.allSatisfy { (0x30...0x39).contains($0) || [0x2B, 0x2D, 0x2E].contains($0) }
+    return isNumber && !isPlain ? "" : judge(text)
+  }
+
+  var isNumber: Bool { kind == .number || kind == .whole }
+}
+
+extension Allowed {
+  static func number(_ range: ClosedRange<Double>) -> Allowed { Allowed(.number(range)) }
+  static func whole(_ range: ClosedRange<Int>) -> Allowed { Allowed(.whole(range)) }
+  static func word(_ words: [String]) -> Allowed { Allowed(.word(words)) }
+
+  /// Printable, not empty, at most so many bytes.
+  static func text(_ limit: Int) -> Allowed {
+    Allowed("1 to \(limit) bytes of printable text") {
+      isPrintable($0) && (1...limit).contains($0.utf8.count)
     }
   }
 
-  /// Why what is written well can't be: the rest of a line that refuses it.
-  func because(_ text: String) -> String {
-    targets(of: text).flatMap { Table.standard.objection(to: $0, ofKey: self == .key) }.map { ": \($0)" }
-      ?? ""
+  /// Absolute, or from where the program was started.
+  static let file = Allowed("the path of a file", .file) {
+    isPrintable($0) && (1...4096).contains($0.utf8.count)
   }
+  static let address = Allowed("an address such as 192.168.7.2 or ::1") { Address($0) != nil }
+  static let network = Allowed("an address or a network such as 192.168.7.0/24") { AddressRange($0) != nil }
+  static let endpoint = Allowed("an address and a port such as 192.168.7.20:9000") {
+    Endpoint($0).map { $0.port > 0 } == true
+  }
+  static let connection = Allowed("two JACK ports such as click_1=system:playback_1", .connection) {
+    StandingConnection($0) != nil
+  }
+  static let port = Allowed("a port from 1 to 65535, on or off", .port, list: ["on", "off"]) {
+    ["on", "off"].contains($0) || Int($0).map((1...65_535).contains) == true
+  }
+  /// A key, knob or pedal and what it moves.
+  static let binding = Allowed(
+    "an event and what it moves, such as \"note 36 ch 10 = tap\" or \"cc 7 = click/volume\"",
+    judge: { judge($0, as: MIDIBinding.self, ofKey: false) })
+  /// A key of the terminal view and what it does.
+  static let key = Allowed(
+    "a key (an ASCII character, \(Key.names.inWords)) and what it does, such as \"x = start bar\"",
+    judge: { judge($0, as: KeyBinding.self, ofKey: true) })
 
-  private func targets(of text: String) -> [Target]? {
-    switch self {
-    case .binding: MIDIBinding(text)?.targets
-    case .key: KeyBinding(text)?.targets
-    case .domain, .text, .file, .address, .network, .endpoint, .connection, .port: nil
+  private static func judge<Event>(
+    _ text: String, as _: Binding<Event>.Type, ofKey isKey: Bool
+  ) -> String? {
+    guard let (_, targets) = Binding<Event>.split(text) else { return "" }
+    guard let binding = Binding<Event>(text) else {
+      guard let wrong = targets.first(where: { Target($0) == nil }) else {
+        return "at most \(Target.limit) addresses"
+      }
+      return "\"\(String(wrong).shortened)\" is no address with its arguments"
     }
+    return Table.standard.objection(to: binding.targets, ofKey: isKey)
   }
 
   private static func isPrintable(_ text: String) -> Bool {
@@ -109,33 +132,27 @@ enum Allowed: Equatable, Sendable {
 extension Allowed {
   /// What one would type for this value; nil if it can't be had.
   func text(from value: JSON5) -> String? {
-    switch (self, value) {
-    case (.domain(.number), .number(let number, _)):
-      return accepted(shortest(number))
-    case (.domain(.whole), .number(let number, _)), (.port, .number(let number, _)):
-      return Int(exactly: number).flatMap { accepted("\($0)") }
-    case (.domain(.word), .number(_, let written)): return accepted(written)
-    case (.port(let words), .string(let text)): return words.contains(text) ? text : nil
-    case (.domain(.number), _), (.domain(.whole), _): return nil
-    case (_, .string(let text)): return accepts(text) ? text : nil
-    case (.domain, _), (.text, _), (.file, _), (.address, _), (.network, _), (.endpoint, _), (.binding, _),
-      (.key, _),
-      (.connection, _), (.port, _):
-      return nil
+    let text: String?
+    switch value {
+    case .number(let number, let written):
+      switch kind {
+      case .number: text = shortest(number)
+      case .whole, .port: text = Int(exactly: number).map { "\($0)" }
+      case .word: text = written
+      case .text, .file, .connection: text = nil
+      }
+    case .string(let string): text = isNumber || (kind == .port && !list.contains(string)) ? nil : string
+    case .null, .boolean, .array, .object: text = nil
     }
-  }
-
-  private func accepted(_ text: String) -> String? {
-    if case .domain(let domain) = self { return domain.values(of: text) == nil ? nil : text }
-    return accepts(text) ? text : nil
+    return text.flatMap { judge($0) == nil ? $0 : nil }
   }
 
   /// How a file says what one would type.
   func value(of text: String) -> JSON5 {
-    switch self {
-    case .domain(.number), .domain(.whole): Double(text).map { .number($0, written: text) } ?? .null
+    switch kind {
+    case .number, .whole: Double(text).map { .number($0, written: text) } ?? .null
     case .port: Int(text).map { .of($0) } ?? .string(text)
-    case .domain, .text, .file, .address, .network, .endpoint, .binding, .key, .connection: .string(text)
+    case .text, .word, .file, .connection: .string(text)
     }
   }
 }

@@ -2,8 +2,8 @@
 import ControlSurface
 
 /// What `--help` prints, made from the options: sections, spellings in a column, words wrapped beside them.
-struct HelpText<Settings> {
-  let options: [Option<Settings>]
+struct HelpText {
+  let options: [any OptionOutline]
   let width = 80
   private let column = 26
 
@@ -17,7 +17,7 @@ struct HelpText<Settings> {
     return "\(section.rawValue):\n" + members.map(entry).joined()
   }
 
-  private func entry(_ option: Option<Settings>) -> String {
+  private func entry(_ option: any OptionOutline) -> String {
     let spelling = "  " + spelling(of: option)
     let margin = String(repeating: " ", count: column)
     let lines = option.help.wrapped(to: width - column)
@@ -27,12 +27,8 @@ struct HelpText<Settings> {
   }
 
   /// `-n, --name=NAME`
-  func spelling(of option: Option<Settings>) -> String {
-    let short = option.short.map { "-\($0), " } ?? "    "
-    switch option.form {
-    case .flag, .answer: return short + "--" + option.long
-    case .value(let value): return short + "--\(option.long)=\(value.placeholder)"
-    case .optionalValue(let value, _): return short + "--\(option.long)[=\(value.placeholder)]"
-    }
+  func spelling(of option: any OptionOutline) -> String {
+    let value = option.takes.map { $0.bare == nil ? "=\($0.placeholder)" : "[=\($0.placeholder)]" } ?? ""
+    return (option.short.map { "-\($0), " } ?? "    ") + "--" + option.long + value
   }
 }

@@ -11,13 +11,13 @@ extension Option<Configuration> {
   }
 
   private static func form(of choice: Choice) -> Form<Configuration> {
-    if choice.domain == .flag { return .flag(\.choices[isOn: choice]) }
+    if choice.isFlag { return .flag(\.choices[isOn: choice]) }
     return .value(
       OptionValue(
-        placeholder: choice.placeholder, allowed: .domain(choice.domain),
-        forget: { choice.copy(Choices.Settings(), &$0.choices) },
-        store: { if let values = choice.domain.values(of: $1) { choice.write(&$0.choices, values) } },
-        read: { choice.read($0.choices).map { [choice.domain.text($0)] } ?? [] }))
+        takes: Takes(placeholder: choice.placeholder, allowed: Allowed(choice)),
+        store: { if let values = choice.values(of: $1) { choice.write(&$0.choices, values) } },
+        read: { choice.read($0.choices).map { [choice.text($0)] } ?? [] },
+        copy: { choice.copy($0.choices, &$1.choices) }))
   }
 }
 
@@ -30,13 +30,12 @@ extension Settings {
 
 extension Choice {
   fileprivate var placeholder: String {
-    switch domain {
-    case .flag: ""
+    if let written { return written.placeholder }
+    return switch parameters[0] {
     case .number(_, let unit): unit.isEmpty ? "FACTOR" : unit.uppercased()
     case .whole(_, let unit): unit.isEmpty ? "N" : unit.uppercased()
     case .word(let words): words.joined(separator: "|")
-    case .meter: "N/UNIT"
-    case .pattern: "LETTERS"
+    case .flag, .fader, .text, .exact, .micros: ""
     }
   }
 
@@ -44,13 +43,14 @@ extension Choice {
   fileprivate var help: String {
     let standard = read(Settings())
     var notes: [String] = []
-    switch domain {
+    switch parameters[0] {
     case .flag where standard?[0].isOn == true: notes.append("default; --no-\(name) is without")
     case .number(let range, _): notes.append("\(shortest(range.lowerBound)) to \(shortest(range.upperBound))")
-    case .whole(let range, _): notes.append("\(range.lowerBound) to \(range.upperBound)")
-    case .flag, .word, .meter, .pattern: break
+    case .whole(let range, _) where written == nil:
+      notes.append("\(range.lowerBound) to \(range.upperBound)")
+    case .flag, .fader, .whole, .word, .text, .exact, .micros: break
     }
-    if domain != .flag, let standard { notes.append("default: \(domain.text(standard))") }
+    if !isFlag, let standard { notes.append("default: \(text(standard))") }
     return notes.isEmpty ? words : "\(words.dropLast()) (\(notes.joined(separator: "; ")))."
   }
 }

@@ -37,28 +37,41 @@ struct Option<Settings>: Sendable {
     self.isRemembered = isRemembered
     self.help = help
   }
-}
 
-extension Option {
   /// What `--no-` before its name does; nil if there is nothing to take back.
   var off: (@Sendable (inout Settings) -> Void)? {
     switch form {
     case .flag(let place): { $0[keyPath: place] = false }
-    case .optionalValue(let value, _) where value.allowed.list.contains("off"): { value.store(&$0, "off") }
-    case .value, .optionalValue, .answer: nil
+    case .value(let value) where value.takes.bare != nil && value.takes.allowed.list.contains("off"):
+      { value.store(&$0, "off") }
+    case .value, .answer: nil
     }
   }
-}
 
-extension Option {
   /// What this option says in one, into the other.
   func copy(from source: Settings, to target: inout Settings) {
     switch form {
     case .flag(let place): target[keyPath: place] = source[keyPath: place]
-    case .value(let value), .optionalValue(let value, _): value.copy(from: source, to: &target)
+    case .value(let value): value.copy(source, &target)
     case .answer: break
     }
   }
+}
+
+/// What the man page and the completions have to know of an option, whosever it is.
+protocol OptionOutline: Sendable {
+  var long: String { get }
+  var short: Character? { get }
+  var section: Section { get }
+  var help: String { get }
+  var canBeTakenBack: Bool { get }
+  /// nil: no value.
+  var takes: Takes? { get }
+}
+
+extension Option: OptionOutline {
+  var canBeTakenBack: Bool { off != nil }
+  var takes: Takes? { if case .value(let value) = form { value.takes } else { nil } }
 }
 
 enum Form<Settings>: Sendable {
@@ -66,117 +79,88 @@ enum Form<Settings>: Sendable {
   case flag(WritableKeyPath<Settings, Bool> & Sendable)
   /// `--name NAME`, `--name=NAME`, `-nNAME`, `-n NAME`.
   case value(OptionValue<Settings>)
-  /// `--click[=WHEN]`: a value only if it is attached; `bare` is what the option means without. If it can be `off`,
-  /// `--no-click` is that.
-  case optionalValue(OptionValue<Settings>, bare: String)
   /// `--help`: nothing after it is read.
   case answer(@Sendable (inout Settings) -> Void)
+
+  static func value<T: Typed>(
+    _ placeholder: String, _ allowed: Allowed, _ place: WritableKeyPath<Settings, T> & Sendable,
+    bare: String? = nil
+  ) -> Form {
+    .value(
+      OptionValue(
+        takes: Takes(placeholder: placeholder, allowed: allowed, bare: bare, repeats: T.repeats),
+        store: { $0[keyPath: place].take($1) }, read: { $0[keyPath: place].texts },
+        copy: { $1[keyPath: place] = $0[keyPath: place] }, clear: { $0[keyPath: place].clear() }))
+  }
+}
+
+/// What is written for a value.
+struct Takes: Sendable {
+  let placeholder: String
+  let allowed: Allowed
+  /// What the option means without a value, which then counts only if it is attached: `--osc[=PORT]`. If it can be `off`,
+  /// `--no-osc` is that.
+  var bare: String?
+  /// May be given several times, and the values add up.
+  var repeats = false
 }
 
 /// A value of an option: what is allowed, in a form that can be listed, how it is put in its place, and how it is
 /// read there again.
 struct OptionValue<Settings>: Sendable {
-  let placeholder: String
-  let allowed: Allowed
+  let takes: Takes
   /// The text was already found to be allowed.
   let store: @Sendable (inout Settings, String) -> Void
   /// What somebody would have to write to get what is there now; nothing, if that is what nobody has chosen.
   let read: @Sendable (Settings) -> [String]
-  /// May be given several times, and the values add up; this takes them all away.
-  var clear: (@Sendable (inout Settings) -> Void)?
-  /// Back to what nobody has chosen, where that can't be written.
-  let forget: (@Sendable (inout Settings) -> Void)?
+  let copy: @Sendable (_ from: Settings, _ to: inout Settings) -> Void
+  /// Of one that repeats: takes all values away.
+  var clear: @Sendable (inout Settings) -> Void = { _ in }
+}
 
-  init(
-    placeholder: String, allowed: Allowed, forget: (@Sendable (inout Settings) -> Void)? = nil,
-    store: @escaping @Sendable (inout Settings, String) -> Void,
-    read: @escaping @Sendable (Settings) -> [String]
-  ) {
-    self.placeholder = placeholder
-    self.allowed = allowed
-    self.forget = forget
-    self.store = store
-    self.read = read
-  }
+/// A type that an option's value can have.
+protocol Typed: Sendable {
+  static var repeats: Bool { get }
+  /// What is written to get it.
+  var texts: [String] { get }
+  /// Of a text that is allowed.
+  mutating func take(_ text: String)
+  mutating func clear()
+}
 
-  func copy(from source: Settings, to target: inout Settings) {
-    (clear ?? forget)?(&target)
-    for text in read(source) { store(&target, text) }
-  }
+extension Typed {
+  static var repeats: Bool { false }
+  mutating func clear() {}
+}
 
-  static func text(
-    _ placeholder: String, upTo limit: Int, _ place: WritableKeyPath<Settings, String> & Sendable
-  ) -> OptionValue {
-    OptionValue(placeholder: placeholder, allowed: .text(limit)) {
-      $0[keyPath: place] = $1
-    } read: {
-      [$0[keyPath: place]]
-    }
-  }
+extension Typed where Self: RawRepresentable<String> {
+  var texts: [String] { [rawValue] }
+  mutating func take(_ text: String) { self = Self(rawValue: text) ?? self }
+}
 
-  static func text(
-    _ placeholder: String, upTo limit: Int, _ place: WritableKeyPath<Settings, String?> & Sendable
-  ) -> OptionValue {
-    optional(placeholder, .text(limit), place)
-  }
+extension String: Typed {
+  var texts: [String] { [self] }
+  mutating func take(_ text: String) { self = text }
+}
 
-  static func file(_ placeholder: String, _ place: WritableKeyPath<Settings, String?> & Sendable)
-    -> OptionValue
-  {
-    optional(placeholder, .file, place)
-  }
+extension Int: Typed {
+  var texts: [String] { ["\(self)"] }
+  mutating func take(_ text: String) { self = Int(text) ?? self }
+}
 
-  private static func optional(
-    _ placeholder: String, _ allowed: Allowed, _ place: WritableKeyPath<Settings, String?> & Sendable
-  ) -> OptionValue {
-    OptionValue(placeholder: placeholder, allowed: allowed, forget: { $0[keyPath: place] = nil }) {
-      $0[keyPath: place] = $1
-    } read: {
-      $0[keyPath: place].map { [$0] } ?? []
-    }
-  }
+extension Double: Typed {
+  var texts: [String] { [shortest(self)] }
+  mutating func take(_ text: String) { self = Double(text) ?? self }
+}
 
-  /// May be given several times; the values add up.
-  static func list(
-    _ placeholder: String, _ allowed: Allowed, _ place: WritableKeyPath<Settings, [String]> & Sendable
-  ) -> OptionValue {
-    var value = OptionValue(placeholder: placeholder, allowed: allowed) {
-      $0[keyPath: place].append($1)
-    } read: {
-      $0[keyPath: place]
-    }
-    value.clear = { $0[keyPath: place] = [] }
-    return value
-  }
+extension String?: Typed {
+  var texts: [String] { map { [$0] } ?? [] }
+  mutating func take(_ text: String) { self = text }
+}
 
-  static func number(
-    _ placeholder: String, _ range: ClosedRange<Double>,
-    _ place: WritableKeyPath<Settings, Double> & Sendable
-  ) -> OptionValue {
-    OptionValue(placeholder: placeholder, allowed: .number(range)) {
-      if let number = Double($1) { $0[keyPath: place] = number }
-    } read: {
-      [shortest($0[keyPath: place])]
-    }
-  }
-
-  static func integer<Number: FixedWidthInteger & Sendable>(
-    _ placeholder: String, _ range: ClosedRange<Int>, _ place: WritableKeyPath<Settings, Number> & Sendable
-  ) -> OptionValue {
-    OptionValue(placeholder: placeholder, allowed: .integer(range)) {
-      if let number = Number($1) { $0[keyPath: place] = number }
-    } read: {
-      ["\($0[keyPath: place])"]
-    }
-  }
-
-  static func choice<Choice: CaseIterable & RawRepresentable & Sendable>(
-    _ placeholder: String, _ place: WritableKeyPath<Settings, Choice> & Sendable
-  ) -> OptionValue where Choice.RawValue == String {
-    OptionValue(placeholder: placeholder, allowed: .choice(Choice.allCases.map(\.rawValue))) {
-      if let choice = Choice(rawValue: $1) { $0[keyPath: place] = choice }
-    } read: {
-      [$0[keyPath: place].rawValue]
-    }
-  }
+extension [String]: Typed {
+  static var repeats: Bool { true }
+  var texts: [String] { self }
+  mutating func take(_ text: String) { append(text) }
+  mutating func clear() { self = [] }
 }

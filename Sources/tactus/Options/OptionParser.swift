@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import ControlSurface
 
-/// What is wrong with a command line, in one line for the person who typed it.
-struct UsageError: Error, Equatable {
-  let message: String
-}
-
 /// Reads a command line by GNU's rules: long options with `=` or a space, bundles of short ones, values
 /// attached or apart, options after operands, `--` before operands that look like options. A negative number does not.
 ///
@@ -20,7 +15,7 @@ struct OptionParser<Settings> {
   }
 
   /// Sets what the arguments say and returns the operands.
-  func parse(_ arguments: some Sequence<String>, into settings: inout Settings) throws(UsageError) -> [String]
+  func parse(_ arguments: some Sequence<String>, into settings: inout Settings) throws(Complaint) -> [String]
   {
     var reading = self
     return try reading.read(arguments, into: &settings)
@@ -32,13 +27,13 @@ struct OptionParser<Settings> {
     let before = arguments[place - 1]
     let isShort = before.hasPrefix("-") && !before.hasPrefix("--")
     let option = options.first { isShort ? $0.short == before.last : "--\($0.long)" == before }
-    guard let option, case .optionalValue = option.form else { return nil }
+    guard let option, option.takes?.bare != nil else { return nil }
     return "--\(option.long)=\(word.shortened)"
   }
 
   private mutating func read(
     _ arguments: some Sequence<String>, into settings: inout Settings
-  ) throws(UsageError) -> [String] {
+  ) throws(Complaint) -> [String] {
     var rest = Array(arguments)[...]
     var operands: [String] = []
     while let argument = rest.popFirst() {
@@ -64,7 +59,7 @@ struct OptionParser<Settings> {
   /// `--long`, `--long=value`, `--no-long`. True: stop reading.
   private mutating func parseLong(
     _ argument: String, _ rest: inout ArraySlice<String>, _ settings: inout Settings
-  ) throws(UsageError) -> Bool {
+  ) throws(Complaint) -> Bool {
     let parts = argument.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     let name = String(parts[0])
     let attached = parts.count > 1 ? String(parts[1]) : nil
@@ -74,32 +69,30 @@ struct OptionParser<Settings> {
     if name.hasPrefix("no-"), let option = options.first(where: { $0.long == name.dropFirst(3) }),
       let off = option.off
     {
-      guard attached == nil else { throw UsageError(message: "--\(name) takes no value") }
+      guard attached == nil else { throw Complaint("--\(name) takes no value", .mistyped) }
       off(&settings)
       return false
     }
-    throw UsageError(message: "unknown option \"--\(name.shortened)\"" + hint(for: name))
+    throw Complaint("unknown option \"--\(name.shortened)\"" + hint(for: name), .mistyped)
   }
 
   /// `-a`, `-ab`, `-n NAME`, `-nNAME`, `-anNAME`. True: stop reading.
   private mutating func parseBundle(
     _ argument: String, _ rest: inout ArraySlice<String>, _ settings: inout Settings
-  ) throws(UsageError) -> Bool {
+  ) throws(Complaint) -> Bool {
     var letters = argument.dropFirst()
     while let letter = letters.popFirst() {
       guard let option = options.first(where: { $0.short == letter }) else {
         // "-name" is a long option with a dash too few more often than five short ones.
         let whole = String(argument.dropFirst())
         let known = options.contains { $0.long == whole }
-        throw UsageError(
-          message: "unknown option \"-\(String(letter).shortened)\""
-            + (known ? ": do you mean \"--\(whole)\"?" : ""))
+        throw Complaint(
+          "unknown option \"-\(String(letter).shortened)\"" + (known ? ": do you mean \"--\(whole)\"?" : ""),
+          .mistyped)
       }
-      let attached: String?
-      switch option.form {
-      case .flag, .answer: attached = nil
-      case .value, .optionalValue:
-        attached = letters.isEmpty ? nil : String(letters)
+      var attached: String?
+      if option.takes != nil, !letters.isEmpty {
+        attached = String(letters)
         letters = ""
       }
       if try apply(option, spelt: "-\(letter)", attached: attached, &rest, &settings) { return true }
@@ -110,51 +103,35 @@ struct OptionParser<Settings> {
   private mutating func apply(
     _ option: Option<Settings>, spelt name: String, attached: String?, _ rest: inout ArraySlice<String>,
     _ settings: inout Settings
-  ) throws(UsageError) -> Bool {
+  ) throws(Complaint) -> Bool {
+    if attached != nil, option.takes == nil { throw Complaint("\(name) takes no value", .mistyped) }
     switch option.form {
-    case .flag(let place):
-      guard attached == nil else { throw UsageError(message: "\(name) takes no value") }
-      settings[keyPath: place] = true
-      return false
+    case .flag(let place): settings[keyPath: place] = true
     case .answer(let ask):
-      guard attached == nil else { throw UsageError(message: "\(name) takes no value") }
       ask(&settings)
       return true
     case .value(let value):
-      guard let text = attached ?? rest.popFirst() else {
-        throw UsageError(message: "\(name) needs a value: \(name) \(value.placeholder)")
+      guard let text = attached ?? value.takes.bare ?? rest.popFirst() else {
+        throw Complaint("\(name) needs a value: \(name) \(value.takes.placeholder)", .mistyped)
       }
-      try store(text, as: value, of: option, spelt: name, &settings)
-      return false
-    case .optionalValue(let value, let bare):
-      try store(attached ?? bare, as: value, of: option, spelt: name, &settings)
-      return false
+      try check(text, value.takes.allowed, spelt: name)
+      if value.takes.repeats, lists.insert(option.long).inserted { value.clear(&settings) }
+      value.store(&settings, text)
     }
+    return false
   }
 
-  private mutating func store(
-    _ text: String, as value: OptionValue<Settings>, of option: Option<Settings>, spelt name: String,
-    _ settings: inout Settings
-  ) throws(UsageError) {
-    guard value.allowed.accepts(text) else {
-      let comma = value.allowed.isNumber && text.contains(",") ? ", with a point instead of a comma" : ""
-      let why = value.allowed.because(text)
-      throw UsageError(
-        message: why.isEmpty
-          ? "\(name) takes \(value.allowed.words)\(comma), not \"\(text.shortened)\""
-          : "\(name) \"\(text.shortened)\"\(why)")
-    }
-    if let clear = value.clear, lists.insert(option.long).inserted { clear(&settings) }
-    value.store(&settings, text)
+  private func check(_ text: String, _ allowed: Allowed, spelt name: String) throws(Complaint) {
+    guard let why = allowed.objection(to: text) else { return }
+    let comma = allowed.isNumber && text.contains(",") ? ", with a point instead of a comma" : ""
+    throw Complaint(
+      why.isEmpty
+        ? "\(name) takes \(allowed.words)\(comma), not \"\(text.shortened)\""
+        : "\(name) \"\(text.shortened)\": \(why)", .mistyped)
   }
 
   private func hint(for name: String) -> String {
-    var known: [String] = []
-    for option in options {
-      known.append(option.long)
-      if option.off != nil { known.append("no-" + option.long) }
-    }
-    guard let nearest = name.nearest(among: known) else { return "" }
-    return ": do you mean \"--\(nearest)\"?"
+    let known = options.flatMap { $0.off == nil ? [$0.long] : [$0.long, "no-" + $0.long] }
+    return name.nearest(among: known).map { ": do you mean \"--\($0)\"?" } ?? ""
   }
 }

@@ -9,19 +9,15 @@ enum ConfigurationFile {
   /// - Parameter orPipe: what was typed may be one.
   static func read(
     _ path: String, orPipe: Bool = false, into configuration: inout Configuration
-  ) throws(FileFault) {
-    try apply(FileFault.bytes(path, orPipe: orPipe), from: path, to: &configuration)
+  ) throws(Complaint) {
+    try apply(
+      WholeFile.read(path, limit: JSON5.Limits().bytes, orPipe: orPipe), from: path, to: &configuration)
   }
 
   static func apply(
     _ bytes: [UInt8], from path: String, to configuration: inout Configuration
-  ) throws(FileFault) {
-    let document = try FileFault.document(bytes, from: path)
-    do throws(Keys<Configuration>.Fault) {
-      try keys.apply(document, to: &configuration)
-    } catch {
-      throw FileFault(path, line: error.line, error.text)
-    }
+  ) throws(Complaint) {
+    try keys.apply(JSON5.document(bytes, from: path), of: path, to: &configuration)
   }
 
   /// A configuration that says what this one says, with every key and its words: `tactus config --print-default`, and
@@ -43,17 +39,25 @@ enum ConfigurationFile {
   private static func key(_ name: String) -> String { name.contains("-") ? JSON5.quoted(name) : name }
 
   private static func allowed(_ option: Option<Configuration>) -> String {
-    switch option.form {
-    case .answer: ""
-    case .flag: "Allowed: true or false."
-    case .value(let value) where value.clear != nil: "Allowed: a list, each of it \(value.allowed.words)."
-    case .value(let value): "Allowed: \(value.allowed.words)."
-    case .optionalValue(let value, let bare):
-      "Allowed: \(value.allowed.words); true is \(bare)" + (option.off == nil ? "." : ", false is off.")
-    }
+    guard let takes = option.takes else { return "Allowed: true or false." }
+    let words = takes.allowed.words
+    if takes.repeats { return "Allowed: a list, each of it \(words)." }
+    guard let bare = takes.bare else { return "Allowed: \(words)." }
+    return "Allowed: \(words); true is \(bare)" + (option.off == nil ? "." : ", false is off.")
   }
 
   private static func comment(_ words: String, margin: String) -> String {
     words.wrapped(to: 77 - margin.count).map { "\(margin)// \($0)\n" }.joined()
+  }
+}
+
+extension JSON5 {
+  /// A file that says nothing means nothing, as `{}` does.
+  static func document(_ bytes: [UInt8], from path: String) throws(Complaint) -> Element {
+    do throws(Fault) {
+      return try readIfAny(bytes) ?? Element(value: .object([]), line: 1)
+    } catch {
+      throw Complaint(path, line: error.line, error.text)
+    }
   }
 }

@@ -8,12 +8,6 @@ import OSC
 /// Strict, because a typing error in a file is found on stage otherwise: an unknown key, a wrong type or a number out
 /// of range is refused with the line and what is allowed. null stands for what holds without the key.
 struct Keys<Settings> {
-  struct Fault: Error, Equatable {
-    let line: Int
-    /// `"bpm" takes a number from 20 to 999, not "fast"`
-    let text: String
-  }
-
   let options: [Option<Settings>]
 
   init(_ options: [Option<Settings>]) {
@@ -22,16 +16,20 @@ struct Keys<Settings> {
     }
   }
 
-  func apply(_ document: JSON5.Element, to settings: inout Settings) throws(Fault) {
+  /// What the document of that name says.
+  func apply(
+    _ document: JSON5.Element, of path: String, to settings: inout Settings
+  ) throws(Complaint) {
     guard case .object(let members) = document.value else {
-      throw Fault(line: document.line, text: "holds \(document.value.kind) instead of { key: value, ... }")
+      throw Complaint(
+        path, line: document.line, "holds \(document.value.kind) instead of { key: value, ... }")
     }
     for member in members {
       guard let option = options.first(where: { $0.long == member.name }) else {
-        throw Fault(
-          line: member.line, text: "unknown key \"\(member.name.shortened)\"" + hint(for: member.name))
+        let text = "unknown key \"\(member.name.shortened)\"" + hint(for: member.name)
+        throw Complaint(path, line: member.line, text)
       }
-      try apply(member.element, to: option, of: &settings)
+      try apply(member.element, of: path, to: option, of: &settings)
     }
   }
 
@@ -45,58 +43,52 @@ struct Keys<Settings> {
   }
 
   private func apply(
-    _ element: JSON5.Element, to option: Option<Settings>, of settings: inout Settings
-  ) throws(Fault) {
+    _ element: JSON5.Element, of path: String, to option: Option<Settings>, of settings: inout Settings
+  ) throws(Complaint) {
     if element.value == .null { return }
+    func complaint(_ element: JSON5.Element, _ words: String) -> Complaint {
+      Complaint(
+        path, line: element.line, "\"\(option.long)\" takes \(words), not \(Self.shown(element.value))")
+    }
+    func text(_ element: JSON5.Element, _ allowed: Allowed, _ words: String) throws(Complaint) -> String {
+      if let text = allowed.text(from: element.value) { return text }
+      guard case .string(let text) = element.value, let why = allowed.judge(text), !why.isEmpty else {
+        throw complaint(element, words)
+      }
+      throw Complaint(path, line: element.line, "\"\(option.long)\": \"\(text.shortened)\": \(why)")
+    }
     switch option.form {
     case .answer: break
     case .flag(let place):
-      guard case .boolean(let on) = element.value else { throw fault(element, option, "true or false") }
+      guard case .boolean(let on) = element.value else { throw complaint(element, "true or false") }
       settings[keyPath: place] = on
-    case .value(let value):
-      guard let clear = value.clear else {
-        guard let text = value.allowed.text(from: element.value) else {
-          throw fault(element, option, value.allowed.words)
-        }
-        return value.store(&settings, text)
-      }
+    case .value(let value) where value.takes.repeats:
+      let words = value.takes.allowed.words
       guard case .array(let elements) = element.value else {
-        throw fault(element, option, "a list [...], each of it \(value.allowed.words)")
+        throw complaint(element, "a list [...], each of it \(words)")
       }
-      clear(&settings)
+      value.clear(&settings)
       for element in elements {
-        guard let text = value.allowed.text(from: element.value) else {
-          throw fault(element, option, "a list, each of it \(value.allowed.words)")
-        }
-        value.store(&settings, text)
+        value.store(&settings, try text(element, value.takes.allowed, "a list, each of it \(words)"))
       }
-    case .optionalValue(let value, let bare):
-      switch element.value {
-      case .boolean(true): value.store(&settings, bare)
-      case .boolean(false) where option.off != nil: option.off?(&settings)
-      case let other:
-        guard let text = value.allowed.text(from: other) else {
-          throw fault(
-            element, option, value.allowed.words + (option.off == nil ? " or true" : ", true or false"))
-        }
-        value.store(&settings, text)
+    case .value(let value):
+      switch (element.value, value.takes.bare, option.off) {
+      case (.boolean(true), let bare?, _): value.store(&settings, bare)
+      case (.boolean(false), _?, let off?): off(&settings)
+      case (_, let bare, let off):
+        let flags = bare == nil ? "" : off == nil ? " or true" : ", true or false"
+        value.store(&settings, try text(element, value.takes.allowed, value.takes.allowed.words + flags))
       }
     }
   }
 
-  private func fault(_ element: JSON5.Element, _ option: Option<Settings>, _ words: String) -> Fault {
-    let found =
-      switch element.value {
-      case .string(let text): "\"\(text.shortened)\""
-      case .number(_, let written): written.shortened
-      case .boolean(let on): "\(on)"
-      case .null, .array, .object: element.value.kind
-      }
-    if case .value(let value) = option.form, case .string(let text) = element.value {
-      let why = value.allowed.because(text)
-      if !why.isEmpty { return Fault(line: element.line, text: "\"\(option.long)\": \(found)\(why)") }
+  private static func shown(_ value: JSON5) -> String {
+    switch value {
+    case .string(let text): "\"\(text.shortened)\""
+    case .number(_, let written): written.shortened
+    case .boolean(let on): "\(on)"
+    case .null, .array, .object: value.kind
     }
-    return Fault(line: element.line, text: "\"\(option.long)\" takes \(words), not \(found)")
   }
 
   /// What these keys would have to say to get what is there now.
@@ -108,9 +100,9 @@ struct Keys<Settings> {
     switch option.form {
     case .answer: return .null
     case .flag(let place): return .boolean(settings[keyPath: place])
-    case .value(let value), .optionalValue(let value, _):
-      let values = value.read(settings).map { value.allowed.value(of: $0) }
-      return value.clear == nil ? values.first ?? .null : .list(values)
+    case .value(let value):
+      let values = value.read(settings).map { value.takes.allowed.value(of: $0) }
+      return value.takes.repeats ? .list(values) : values.first ?? .null
     }
   }
 }

@@ -13,7 +13,7 @@ struct Reload: Equatable {
   ///   - present: what holds, chosen by whomever.
   init(from before: Configuration, to after: Configuration, present: Configuration) {
     wanted = present
-    let keys = Keys(Configuration.options)
+    let keys = ConfigurationFile.keys
     for option in keys.options {
       let value = keys.value(of: option, in: after)
       guard value.text != keys.value(of: option, in: before).text else { continue }

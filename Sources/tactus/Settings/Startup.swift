@@ -4,11 +4,6 @@ import JSON5
 
 /// What holds when the program starts: the configuration, over it what was remembered, over that the command line.
 struct Startup {
-  /// Why it can't start: text for the one who started it.
-  struct Failure: Error, Equatable {
-    let text: String
-  }
-
   private(set) var configuration: Configuration
   /// What the configuration file alone says.
   private(set) var file = Configuration()
@@ -21,7 +16,7 @@ struct Startup {
   private let arguments: [String]
 
   /// - Parameter arguments: without the program's own name.
-  init(_ arguments: some Collection<String>, places: Places = .ofThisUser) throws(Failure) {
+  init(_ arguments: some Collection<String>, places: Places = .ofThisUser) throws(Complaint) {
     self.places = places
     self.arguments = Array(arguments)
     configuration = try Self.typed(arguments, over: Configuration())
@@ -37,17 +32,13 @@ struct Startup {
   /// The configuration file and the command line, as they are now. If that fails nothing has changed.
   ///
   /// - Parameter orPipe: what was typed may be a pipe, which gives what it has once.
-  mutating func read(orPipe: Bool = false) throws(Failure) {
+  mutating func read(orPipe: Bool = false) throws(Complaint) {
     var found = Configuration()
-    do throws(FileFault) {
-      // A file that was named has to be there.
-      if let path = configuration.file {
-        try ConfigurationFile.read(path, orPipe: orPipe, into: &found)
-      } else if let path = places.presentConfiguration {
-        try ConfigurationFile.read(path, into: &found)
-      }
-    } catch {
-      throw Failure(text: error.text)
+    // A file that was named has to be there.
+    if let path = configuration.file {
+      try ConfigurationFile.read(path, orPipe: orPipe, into: &found)
+    } else if let path = places.presentConfiguration {
+      try ConfigurationFile.read(path, into: &found)
     }
     written = try Self.typed(arguments, over: found)
     file = found
@@ -55,23 +46,24 @@ struct Startup {
 
   private static func typed(
     _ arguments: some Sequence<String>, over configuration: Configuration
-  ) throws(Failure) -> Configuration {
+  ) throws(Complaint) -> Configuration {
     var configuration = configuration
-    do throws(UsageError) {
+    do throws(Complaint) {
       try configuration.read(arguments)
     } catch {
-      throw Failure(text: "\(error.message)\nTry 'tactus --help'.")
+      throw Complaint("\(error.text)\nTry 'tactus --help'.")
     }
     return configuration
   }
 
   /// Nothing is written here: many only want to know how things are.
   private mutating func remembered(at path: String) -> UserState {
-    do throws(FileFault) {
-      return try UserState(FileFault.bytes(path), from: path)
+    do throws(Complaint) {
+      return try UserState(WholeFile.read(path, limit: JSON5.Limits().bytes), from: path)
     } catch {
-      guard !error.isMissing else { return UserState() }
-      let future = error.isUnreadable ? "" : "; the next choice puts it aside as \(StateKeeper.aside(path))"
+      guard error.kind != .missing else { return UserState() }
+      let future =
+        error.kind == .unreadable ? "" : "; the next choice puts it aside as \(StateKeeper.aside(path))"
       notices.append("\(error.text); nothing is remembered\(future)")
       return UserState()
     }

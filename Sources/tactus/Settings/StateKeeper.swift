@@ -3,6 +3,7 @@ import BeatMath
 import ControlSurface
 import Glibc
 import JSON5
+import Linux
 import Synchronization
 
 /// Writes what is to be remembered, some time after it changed and at the end. [any]
@@ -108,12 +109,9 @@ private struct Held {
   private mutating func begin() {
     changedFirst = nil
     guard let path else { return }
-    let next = Writing(choices, besides: known, to: path, keepsPredecessor: !hasWritten)
+    writing = Writing(choices, besides: known, to: path, keepsPredecessor: !hasWritten)
     known.take(choices)
     choices = UserState()
-    // Without a thread it is done here.
-    if !next.start() { next.run() }
-    writing = next
   }
 
   private mutating func finish(_ done: Writing, at now: Micros) {
@@ -153,32 +151,25 @@ private final class Writing: Sendable {
   private let path: String
   private let keepsPredecessor: Bool
   private let over = Atomic(false)
-  private let failure = Mutex<WholeFile.Failure?>(nil)
-  private let thread = Mutex<pthread_t?>(nil)
+  private let failure = Mutex<Complaint?>(nil)
+  private let thread = Mutex<Thread?>(nil)
 
   init(_ choices: UserState, besides known: UserState, to path: String, keepsPredecessor: Bool) {
     self.choices = choices
     self.known = known
     self.keepsPredecessor = keepsPredecessor
     self.path = path
+    let thread = try? Thread("state") { [self] in run() }
+    self.thread.withLock { $0 = thread }
+    // Without a thread it is done here.
+    if thread == nil { run() }
   }
 
   var isOver: Bool { over.load(ordering: .acquiring) }
 
-  func start() -> Bool {
-    var identifier = pthread_t()
-    let context = Unmanaged.passRetained(self)
-    guard pthread_create(&identifier, nil, runWriting, context.toOpaque()) == 0 else {
-      context.release()
-      return false
-    }
-    thread.withLock { $0 = identifier }
-    return true
-  }
-
-  func run() {
-    do throws(WholeFile.Failure) {
-      try WholeFile.change(path, limit: JSON5.Limits().bytes) { bytes throws(WholeFile.Failure) in
+  private func run() {
+    do throws(Complaint) {
+      try WholeFile.change(path, limit: JSON5.Limits().bytes) { bytes throws(Complaint) in
         var state = try found(bytes)
         state.take(choices)
         return state.text
@@ -191,7 +182,7 @@ private final class Writing: Sendable {
 
   /// A file that can't be understood is put aside, and what this run knows is in its place: it was ours to write, and nobody
   /// has time to mend it.
-  private func found(_ bytes: [UInt8]?) throws(WholeFile.Failure) -> UserState {
+  private func found(_ bytes: [UInt8]?) throws(Complaint) -> UserState {
     guard let bytes else { return UserState() }
     if let state = try? UserState(bytes, from: path) {
       // What an evening did can be taken back. Without room for it there is none.
@@ -201,19 +192,13 @@ private final class Writing: Sendable {
       return state
     }
     let aside = StateKeeper.aside(path)
-    guard rename(path, aside) == 0 else { throw WholeFile.Failure(aside, code: errno) }
+    guard rename(path, aside) == 0 else { throw Complaint(aside, code: errno) }
     return known
   }
 
   /// Waits for the end; what went wrong, if something did.
-  func join() -> WholeFile.Failure? {
-    if let identifier = thread.withLock({ $0 }) { pthread_join(identifier, nil) }
+  func join() -> Complaint? {
+    thread.withLock { $0.take() }?.join()
     return failure.withLock { $0 }
   }
-}
-
-private func runWriting(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  guard let context else { return nil }
-  Unmanaged<Writing>.fromOpaque(context).takeRetainedValue().run()
-  return nil
 }

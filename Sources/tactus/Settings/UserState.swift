@@ -18,28 +18,20 @@ struct UserState: Equatable {
 
   init() {}
 
-  init(_ bytes: [UInt8], from path: String) throws(FileFault) {
-    let document = try FileFault.document(bytes, from: path)
-    do throws(Keys<Configuration>.Fault) {
-      try self.init(document)
-    } catch {
-      throw FileFault(path, line: error.line, error.text)
-    }
-  }
-
-  init(_ document: JSON5.Element) throws(Keys<Configuration>.Fault) {
+  init(_ bytes: [UInt8], from path: String) throws(Complaint) {
+    let document = try JSON5.document(bytes, from: path)
     guard case .object(let members) = document.value else {
-      throw Keys.Fault(line: document.line, text: "holds \(document.value.kind) instead of an object")
+      throw Complaint(path, line: document.line, "holds \(document.value.kind) instead of an object")
     }
     for member in members where Self.keys.options.contains(where: { $0.long == member.name }) {
       guard case .object(let parts) = member.element.value,
         let value = parts.first(where: { $0.name == "is" })?.element.value,
         let over = parts.first(where: { $0.name == "over" })?.element.value
-      else { throw Keys.Fault(line: member.line, text: "\"\(member.name)\" is no { is, over }") }
+      else { throw Complaint(path, line: member.line, "\"\(member.name)\" is no { is, over }") }
       // Each must be one that could be typed.
       var nobodys = Configuration()
       for value in [value, over] {
-        try Self.keys.apply(Self.document(member.name, value, line: member.line), to: &nobodys)
+        try Self.keys.apply(Self.document(member.name, value, line: member.line), of: path, to: &nobodys)
       }
       entries[member.name] = Entry(value: value, over: over)
     }
@@ -57,7 +49,7 @@ struct UserState: Equatable {
       if value == .null {
         Self.keys.options.first { $0.long == name }?.copy(from: Configuration(), to: &configuration)
       }
-      try? Self.keys.apply(Self.document(name, value), to: &configuration)
+      try? Self.keys.apply(Self.document(name, value), of: "", to: &configuration)
     }
   }
 

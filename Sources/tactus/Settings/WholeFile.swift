@@ -3,27 +3,6 @@ import Glibc
 
 /// Small files, read and written as a whole, without ever waiting for somebody.
 enum WholeFile {
-  struct Failure: Error, Equatable {
-    let path: String
-    let reason: String
-    var isMissing = false
-
-    /// What the system says, which for a link means its target.
-    init(_ path: String, code: Int32) {
-      self.path = path
-      let target = code == ENOENT ? WholeFile.target(ofLink: path) : nil
-      reason = target.map { "a link to \($0), which is not there" } ?? String(cString: strerror(code))
-      isMissing = target == nil && (code == ENOENT || code == ENOTDIR)
-    }
-
-    init(_ path: String, _ reason: String) {
-      self.path = path
-      self.reason = reason
-    }
-
-    var text: String { "\(path): \(reason)" }
-  }
-
   /// How long somebody may take who writes into a pipe that was typed, `--config <(...)`.
   private static let patience: Int32 = 2000
   /// How long another may take over its change, in hundredths of a second.
@@ -32,11 +11,11 @@ enum WholeFile {
   /// At most a byte more than the limit, so that the reader can see that it is too long.
   ///
   /// - Parameter orPipe: a pipe is as good, if what it brings comes soon.
-  static func read(_ path: String, limit: Int, orPipe: Bool = false) throws(Failure) -> [UInt8] {
+  static func read(_ path: String, limit: Int, orPipe: Bool = false) throws(Complaint) -> [UInt8] {
     // Looked at before it is opened: a FIFO waits for its writer then, and a device may do anything.
     try judge(path, orPipe: orPipe)
     let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-    guard file >= 0 else { throw Failure(path, code: errno) }
+    guard file >= 0 else { throw Complaint(path, code: errno) }
     defer { close(file) }
     var bytes: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 16384)
@@ -48,26 +27,39 @@ enum WholeFile {
       } else if errno == EAGAIN, orPipe {
         var wait = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
         guard poll(&wait, 1, patience) > 0 else {
-          throw Failure(path, "a pipe that does not come to its end")
+          throw Complaint("\(path): a pipe that does not come to its end", .unreadable)
         }
       } else if errno != EINTR {
-        throw Failure(path, code: errno)
+        throw Complaint(path, code: errno)
       }
     }
-    if bytes.isEmpty, orPipe, isPipe(file) { throw Failure(path, "a pipe that brought nothing") }
+    if bytes.isEmpty, orPipe, isPipe(file) {
+      throw Complaint("\(path): a pipe that brought nothing", .unreadable)
+    }
     return bytes
   }
 
-  private static func judge(_ path: String, orPipe: Bool = false) throws(Failure) {
+  /// nil: there is no such file.
+  static func readIfAny(_ path: String, limit: Int) throws(Complaint) -> [UInt8]? {
+    do throws(Complaint) {
+      return try read(path, limit: limit)
+    } catch {
+      guard error.kind == .missing else { throw error }
+      return nil
+    }
+  }
+
+  private static func judge(_ path: String, orPipe: Bool = false) throws(Complaint) {
     var found = stat()
-    guard stat(path, &found) == 0 else { throw Failure(path, code: errno) }
+    guard stat(path, &found) == 0 else { throw Complaint(path, code: errno) }
     switch found.st_mode & S_IFMT {
     case S_IFREG: return
-    case S_IFIFO: if !orPipe { throw Failure(path, "a pipe, not a file") }
-    case S_IFDIR: throw Failure(path, "a folder, not a file")
-    case S_IFSOCK: throw Failure(path, "a socket, not a file")
+    case S_IFIFO: if !orPipe { throw Complaint("\(path): a pipe, not a file", .unreadable) }
+    case S_IFDIR: throw Complaint("\(path): a folder, not a file", .unreadable)
+    case S_IFSOCK: throw Complaint("\(path): a socket, not a file", .unreadable)
     // /dev/null is how one says "none".
-    default: if !orPipe || found.st_rdev != nothing { throw Failure(path, "a device, not a file") }
+    default:
+      if !orPipe || found.st_rdev != nothing { throw Complaint("\(path): a device, not a file", .unreadable) }
     }
   }
 
@@ -82,14 +74,14 @@ enum WholeFile {
   }
 
   /// The old content stays until the new one is on the disk: written beside it, then put in its place.
-  static func write(_ text: String, to path: String) throws(Failure) {
+  static func write(_ text: String, to path: String) throws(Complaint) {
     // A link stays a link: its target is what is replaced.
     let target = try resolved(path)
     let temporary = "\(target).\(getpid()).new"
-    do throws(Failure) {
+    do throws(Complaint) {
       try makeDirectory(of: target)
       try fill(temporary, with: Array(text.utf8))
-      guard rename(temporary, target) == 0 else { throw Failure(target, code: errno) }
+      guard rename(temporary, target) == 0 else { throw Complaint(target, code: errno) }
     } catch {
       unlink(temporary)
       throw error
@@ -104,8 +96,8 @@ enum WholeFile {
 
   /// Makes the text anew from what is there (nil: nothing), while no other tactus does the same.
   static func change(
-    _ path: String, limit: Int, _ body: ([UInt8]?) throws(Failure) -> String
-  ) throws(Failure) {
+    _ path: String, limit: Int, _ body: ([UInt8]?) throws(Complaint) -> String
+  ) throws(Complaint) {
     let target = try resolved(path)
     try makeDirectory(of: target)
     // The folder and not a file of its own, which would lie there for ever. Who does not come to an end, or is on a
@@ -113,18 +105,12 @@ enum WholeFile {
     let folder = open(parent(of: target), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     defer { close(folder) }
     for _ in 0..<turn where flock(folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK { usleep(10_000) }
-    var before: [UInt8]?
-    do throws(Failure) {
-      before = try read(path, limit: limit)
-    } catch {
-      guard error.isMissing else { throw error }
-    }
-    try write(body(before), to: path)
+    try write(body(readIfAny(path, limit: limit)), to: path)
   }
 
-  private static func fill(_ path: String, with bytes: [UInt8]) throws(Failure) {
+  private static func fill(_ path: String, with bytes: [UInt8]) throws(Complaint) {
     let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
-    guard file >= 0 else { throw Failure(path, code: errno) }
+    guard file >= 0 else { throw Complaint(path, code: errno) }
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
@@ -133,24 +119,24 @@ enum WholeFile {
       } else if errno != EINTR {
         let code = errno
         close(file)
-        throw Failure(path, code: code)
+        throw Complaint(path, code: code)
       }
     }
     // Some file systems say only here that the disk is full.
     guard fsync(file) == 0 else {
       let code = errno
       close(file)
-      throw Failure(path, code: code)
+      throw Complaint(path, code: code)
     }
-    guard close(file) == 0 else { throw Failure(path, code: errno) }
+    guard close(file) == 0 else { throw Complaint(path, code: errno) }
   }
 
-  private static func makeDirectory(of path: String) throws(Failure) {
+  private static func makeDirectory(of path: String) throws(Complaint) {
     let directory = parent(of: path)
     guard access(directory, F_OK) != 0, directory != "/", directory != "." else { return }
     try makeDirectory(of: directory)
     // XDG wants it to be the user's alone.
-    guard mkdir(directory, 0o700) == 0 || errno == EEXIST else { throw Failure(directory, code: errno) }
+    guard mkdir(directory, 0o700) == 0 || errno == EEXIST else { throw Complaint(directory, code: errno) }
   }
 
   private static func parent(of path: String) -> String {
@@ -159,16 +145,26 @@ enum WholeFile {
   }
 
   /// Nothing is ever put in the place of what is no file, nor of a link whose target is somewhere that is not there now.
-  private static func resolved(_ path: String) throws(Failure) -> String {
-    do throws(Failure) {
+  private static func resolved(_ path: String) throws(Complaint) -> String {
+    do throws(Complaint) {
       try judge(path)
     } catch {
-      guard error.isMissing else { throw error }
+      guard error.kind == .missing else { throw error }
       return path
     }
-    guard let real = realpath(path, nil) else { throw Failure(path, code: errno) }
+    guard let real = realpath(path, nil) else { throw Complaint(path, code: errno) }
     defer { free(real) }
     return String(cString: real)
+  }
+}
+
+extension Complaint {
+  /// What the system says, which for a link means its target.
+  init(_ path: String, code: Int32) {
+    let target = code == ENOENT ? Self.target(ofLink: path) : nil
+    let reason = target.map { "a link to \($0), which is not there" } ?? String(cString: strerror(code))
+    let isMissing = target == nil && (code == ENOENT || code == ENOTDIR)
+    self.init("\(path): \(reason)", isMissing ? .missing : .unreadable)
   }
 
   /// nil: no link.

@@ -11,7 +11,6 @@ import Synchronization
 struct CheckCommand: Conversing {
   static let name = "check"
   static let summary = "Measure the sound card's latency through a cable"
-  static let operands = ""
   static let description = """
     Plays clicks into an output and records them from an input (a cable between the two, or
     a microphone at the loudspeaker), and says how much longer than JACK's latencies that
@@ -21,21 +20,21 @@ struct CheckCommand: Conversing {
   static let options: [Option<CheckCommand>] =
     [
       Option(
-        "input", "i", in: .other, .value(.text("PORT", upTo: 320, \.input)),
+        "input", "i", in: .other, .value("PORT", .text(320), \.input),
         help: "The port to record, for instance system:capture_1 (default: the sound card's first)."),
       Option(
-        "output", "p", in: .other, .value(.text("PORT", upTo: 320, \.output)),
+        "output", "p", in: .other, .value("PORT", .text(320), \.output),
         help: "The port to play into, for instance system:playback_1 (default: the sound card's first)."),
       Option(
-        "seconds", in: .other, .value(.integer("N", 2...60, \.seconds)),
+        "seconds", in: .other, .value("N", .whole(2...60), \.seconds),
         help: "How long; two clicks a second (default: 5)."),
       Option(
-        "share", in: .other, .value(.number("PERCENT", 0...100, \.share)),
+        "share", in: .other, .value("PERCENT", .number(0...100), \.share),
         help: "How much of the error is on the way out (default: 50)."),
       Option("set", in: .other, .flag(\.sets), help: "Make that the click's offset."),
       Option("json", in: .other, .flag(\.json), help: "One line of JSON."),
       Option(
-        "server", "s", in: .other, .value(.text("NAME", upTo: 127, \.server)),
+        "server", "s", in: .other, .value("NAME", .text(127), \.server),
         help: "The JACK server (default: as configured)."),
     ] + whereaboutsOptions
 
@@ -49,92 +48,71 @@ struct CheckCommand: Conversing {
   var server: String?
   var whereabouts = Whereabouts()
 
-  func run(_ operands: [String]) throws(UsageError) -> Tactus.Status {
+  func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
     let server = server ?? (try? Startup([]).configuration.server) ?? nil
-    do {
-      let ports = try choosePorts(server)
-      let loopback = try Loopback(ports, server: server, seconds: seconds)
-      let deadline = ContinuousClock.now + .seconds(seconds + 5)
-      while !loopback.isOver {
-        guard ContinuousClock.now < deadline else {
-          throw Complaint(text: "JACK stopped; look at its server")
-        }
-        usleep(20_000)
-      }
-      let measured = try Measurement(loopback.returns(), told: loopback.told, rate: loopback.sampleRate)
-      guard Console.say(json ? measured.json(ports, share: share) : measured.text(ports, share: share)) else {
-        return .failure
-      }
-      return sets ? set(measured.offset(share: share)) : .success
-    } catch let failure as Loopback.Failure {
-      Console.complain(failure.text)
-      if case .jack(let error) = failure, error.isForWantOfServer { return .unavailable }
-      return .failure
-    } catch let error as JACKError {
-      Console.complain(error.description)
-      return .unavailable
-    } catch let complaint as Complaint {
-      Console.complain(complaint.text)
-      return .failure
+    let ports = try choosePorts(server)
+    let measured = try measure(ports, server)
+    let text = json ? measured.json(ports, share: share) : measured.text(ports, share: share)
+    guard Console.say(text) else { return .failure }
+    return sets ? try set(measured.offset(share: share)) : .success
+  }
+
+  private func measure(_ ports: Loopback.Ports, _ server: String?) throws(Complaint) -> Measurement {
+    let loopback: Loopback
+    do throws(Loopback.Failure) {
+      loopback = try Loopback(ports, server: server, seconds: seconds)
     } catch {
-      Console.complain("\(error)")
-      return .failure
+      throw error.complaint
     }
+    let deadline = ContinuousClock.now + .seconds(seconds + 5)
+    while !loopback.isOver {
+      guard ContinuousClock.now < deadline else { throw Complaint("JACK stopped; look at its server") }
+      usleep(20_000)
+    }
+    return try Measurement(loopback.returns(), told: loopback.told, rate: loopback.sampleRate)
   }
 
-  struct Complaint: Error {
-    let text: String
-  }
-
-  private func choosePorts(_ server: String?) throws -> Loopback.Ports {
+  private func choosePorts(_ server: String?) throws(Complaint) -> Loopback.Ports {
     if let input, let output { return Loopback.Ports(output: output, input: input) }
-    let survey = try GraphSurvey(lookingAt: server)
+    let survey: GraphSurvey
+    do throws(JACKError) {
+      survey = try GraphSurvey(lookingAt: server)
+    } catch {
+      throw Complaint(error.description, .unavailable)
+    }
     guard let output = output ?? survey.outputs.first(where: { !$0.isMIDI })?.name else {
-      throw Complaint(text: "this server has no sound card's output; name a port with --output")
+      throw Complaint("this server has no sound card's output; name a port with --output")
     }
     guard let input = input ?? survey.physicalInputs.first else {
-      throw Complaint(text: "this server has no sound card's input; name a port with --input")
+      throw Complaint("this server has no sound card's input; name a port with --input")
     }
     return Loopback.Ports(output: output, input: input)
   }
 
   /// Told to the tactus that runs, which remembers it; else remembered for it.
-  private func set(_ offset: Double) -> Tactus.Status {
-    do throws(RunningTactus.Failure) {
-      _ = try whereabouts.port(of: RunningNote.all())
-    } catch {
-      Console.complain("the offset was not set: \(error.text)")
-      return .failure
-    }
-    if var running = try? RunningTactus(whereabouts), (try? running.values()) != nil {
-      do {
+  private func set(_ offset: Double) throws(Complaint) -> Tactus.Status {
+    let option = "--click-offset=\(shortest(offset))"
+    do throws(Complaint) {
+      var running = try RunningTactus(whereabouts)
+      if (try? running.values()) != nil {
         let message = Message(RunningTactus.address("click/offset"), .float64(offset))
-        if case .refused(let text) = try running.ask(message) { throw Complaint(text: text) }
-      } catch {
-        Console.complain("the offset was not taken: \(error)")
-        return .failure
+        if case .refused(let text) = try running.ask(message) { throw Complaint(text) }
+        Console.complain("the running tactus now has \(option), and will the next time")
+        return .success
       }
-      Console.complain(
-        "the running tactus now has --click-offset=\(shortest(offset)), and will the next time")
-      return .success
-    }
-    do {
-      let startup = try Startup([])
-      var configuration = startup.configuration
-      configuration.choices.offsets[.click1] = .milliseconds(offset)
-      let failure = Mutex<String?>(nil)
-      let keeper = startup.keeper { text in failure.withLock { $0 = text } }
-      keeper.note(configuration, at: Link.clock())
-      keeper.close(at: Link.clock())
-      if let failure = failure.withLock({ $0 }) { throw Complaint(text: failure) }
-      Console.complain("tactus will have --click-offset=\(shortest(offset)) the next time")
-      return .success
-    } catch let failure as Startup.Failure {
-      Console.complain(failure.text)
     } catch {
-      Console.complain((error as? Complaint)?.text ?? "\(error)")
+      throw Complaint("the offset was not set: \(error.text)")
     }
-    return .failure
+    let startup = try Startup([])
+    var configuration = startup.configuration
+    configuration.choices.offsets[.click1] = .milliseconds(offset)
+    let failure = Mutex<String?>(nil)
+    let keeper = startup.keeper { text in failure.withLock { $0 = text } }
+    keeper.note(configuration, at: Link.clock())
+    keeper.close(at: Link.clock())
+    if let failure = failure.withLock({ $0 }) { throw Complaint(failure) }
+    Console.complain("tactus will have \(option) the next time")
+    return .success
   }
 }
 
@@ -157,8 +135,7 @@ extension CheckCommand {
       found = delays.count
       guard rate > 0, found * 2 > clicks, let first = delays.first, let last = delays.last else {
         throw Complaint(
-          text:
-            "of \(returns.count) clicks \(delays.count) came back: is there a cable from the output to the input, and "
+          "of \(returns.count) clicks \(delays.count) came back: is there a cable from the output to the input, and "
             + "is the level up?")
       }
       let milliseconds = 1000 / Double(rate)
@@ -199,11 +176,12 @@ extension Double {
 }
 
 extension Loopback.Failure {
-  fileprivate var text: String {
+  fileprivate var complaint: Complaint {
     switch self {
-    case .jack(let error): error.description
-    case .noPort(let name): "there is no port \(name.shortened); jack_lsp lists them"
-    case .notConnected(let from, let to): "JACK does not connect \(from.shortened) to \(to.shortened)"
+    case .jack(let error): Complaint(error.description, error.isForWantOfServer ? .unavailable : .failure)
+    case .noPort(let name): Complaint("there is no port \(name.shortened); jack_lsp lists them")
+    case .notConnected(let from, let to):
+      Complaint("JACK does not connect \(from.shortened) to \(to.shortened)")
     }
   }
 }

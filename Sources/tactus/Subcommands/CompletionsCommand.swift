@@ -10,7 +10,6 @@ struct CompletionsCommand: Subcommand {
     Prints what makes the shell complete tactus's commands, options and their values:
     eval "$(tactus completions bash)" now, or a file where the shell looks for them.
     """
-  static let options: [Option<CompletionsCommand>] = []
 
   var asksForHelp = false
 
@@ -18,10 +17,10 @@ struct CompletionsCommand: Subcommand {
     case bash, zsh, fish
   }
 
-  func run(_ operands: [String]) throws(UsageError) -> Tactus.Status {
+  func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
     guard operands.count == 1, let shell = Shell(rawValue: operands[0]) else {
       let given = operands.isEmpty ? "" : ", not \"\(operands.joined(separator: " "))\""
-      throw UsageError(message: "takes \(Self.operandWords.inWords)" + given)
+      throw Complaint("takes \(Self.operandWords.inWords)" + given, .mistyped)
     }
     let text =
       switch shell {
@@ -29,6 +28,6 @@ struct CompletionsCommand: Subcommand {
       case .zsh: ZshCompletion.text()
       case .fish: FishCompletion.text()
       }
-    return Console.say(text) ? .success : .failure
+    return Console.answer(text)
   }
 }

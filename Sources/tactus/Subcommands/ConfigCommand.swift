@@ -5,14 +5,13 @@ import Glibc
 struct ConfigCommand: Subcommand {
   static let name = "config"
   static let summary = "Show, check or explain the configuration"
-  static let operands = ""
   static let description = """
     Says which configuration is read and what is wrong with it, and which choices hold
     because they were made while tactus played.
     """
   static let options: [Option<ConfigCommand>] = [
     Option(
-      "config", in: .other, .value(.file("FILE", \.file)),
+      "config", in: .other, .value("FILE", .file, \.file),
       help: "Look at this configuration instead of the user's."),
     Option(
       "print-default", in: .other, .flag(\.printsDefault),
@@ -30,16 +29,16 @@ struct ConfigCommand: Subcommand {
   var prints = false
   var forgets = false
 
-  func run(_ operands: [String]) throws(UsageError) -> Tactus.Status {
+  func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
     if printsDefault {
-      return say(
+      return Console.answer(
         ConfigurationFile.text(of: Configuration(), heading: Self.heading("Every key with its default.")))
     }
     do {
       let startup = try Startup(file.map { ["--config", $0] } ?? [])
       for notice in startup.notices { Console.complain(notice) }
       if forgets { return forget(startup) }
-      return say(
+      return Console.answer(
         prints
           ? ConfigurationFile.text(
             of: startup.configuration, heading: Self.heading("What held when this was written."))
@@ -72,9 +71,7 @@ struct ConfigCommand: Subcommand {
 
   private func forget(_ startup: Startup) -> Tactus.Status {
     guard let path = startup.places.state, unlink(path) != 0, errno != ENOENT else { return .success }
-    Console.complain("\(path): \(String(cString: strerror(errno)))")
+    Console.complain(Complaint(path, code: errno).text)
     return .failure
   }
-
-  private func say(_ text: String) -> Tactus.Status { Console.say(text) ? .success : .failure }
 }

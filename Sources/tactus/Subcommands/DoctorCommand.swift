@@ -6,7 +6,6 @@ import JSON5
 struct DoctorCommand: Conversing {
   static let name = "doctor"
   static let summary = "Look for what is wrong with JACK, the network and this machine"
-  static let operands = ""
   static let description = """
     Looks at JACK or PipeWire, latencies, real-time limits, the clock, and whether Link gets
     through on each network interface; says what is wrong and how to mend it. Ends with 0 if
@@ -15,7 +14,7 @@ struct DoctorCommand: Conversing {
   static let options: [Option<DoctorCommand>] =
     [
       Option(
-        "server", "s", in: .other, .value(.text("NAME", upTo: 127, \.server)),
+        "server", "s", in: .other, .value("NAME", .text(127), \.server),
         help: "The JACK server to look at (default: as configured)."),
       Option("json", in: .other, .flag(\.json), help: "One line of JSON."),
     ] + whereaboutsOptions
@@ -25,7 +24,7 @@ struct DoctorCommand: Conversing {
   var json = false
   var whereabouts = Whereabouts()
 
-  func run(_ operands: [String]) throws(UsageError) -> Tactus.Status {
+  func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
     var findings = configuration()
     let configured = (try? Startup([]).configuration.server) ?? nil
     findings += JACKExamination.findings(server: server ?? configured)
@@ -61,15 +60,15 @@ struct DoctorCommand: Conversing {
   }
 
   private func running(at place: Whereabouts, _ name: String) -> Finding {
-    do throws(RunningTactus.Failure) {
+    do throws(Complaint) {
       var running = try RunningTactus(place)
-      let values = try running.values()
+      guard let values = try? running.values() else {
+        return .note("tactus", "does not run, or not with OSC at port \(running.port)")
+      }
       let status = values.first { $0.row.path == "status" }.map { JSON5($0.arguments, of: $0.row).text } ?? ""
       return .good(
         "tactus",
         "\(name == "tactus" ? "" : name + " ")runs, controlled at OSC port \(running.port): \(status)")
-    } catch .nobody(let port) {
-      return .note("tactus", "does not run, or not with OSC at port \(port)")
     } catch {
       return .note("tactus", error.text)
     }

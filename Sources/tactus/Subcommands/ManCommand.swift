@@ -10,7 +10,6 @@ struct ManCommand: Subcommand {
   static let description = """
     Prints tactus(1), or with PAGE osc tactus-osc(7): tactus man | man -l -
     """
-  static let options: [Option<ManCommand>] = []
 
   enum Page: String, CaseIterable {
     case tactus, osc
@@ -18,17 +17,16 @@ struct ManCommand: Subcommand {
 
   var asksForHelp = false
 
-  func run(_ operands: [String]) throws(UsageError) -> Tactus.Status {
+  func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
     guard operands.count < 2, let page = Page(rawValue: operands.first ?? "tactus") else {
-      throw UsageError(
-        message: "takes \(Self.operandWords.inWords), not \"\(operands.joined(separator: " "))\"")
+      throw Complaint(
+        "takes \(Self.operandWords.inWords), not \"\(operands.joined(separator: " "))\"", .mistyped)
     }
     switch page {
-    case .tactus: return Console.say(ManualPage.text) ? .success : .failure
+    case .tactus: return Console.answer(ManualPage.text)
     case .osc:
-      return Console.say(
-        ManualPage.filled(Table.standard.manPage(version: Tactus.version, date: Tactus.released)))
-        ? .success : .failure
+      let page = Table.standard.manPage(version: Tactus.version, date: Tactus.released)
+      return Console.answer(ManualPage.filled(page))
     }
   }
 }

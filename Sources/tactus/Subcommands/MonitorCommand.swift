@@ -23,22 +23,12 @@ struct MonitorCommand: Conversing {
   var asksForHelp = false
   var whereabouts = Whereabouts()
 
-  func run(_ operands: [String]) throws(UsageError) -> Tactus.Status {
+  func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
     for word in operands where !Self.operandWords.contains(word) {
-      throw UsageError(message: "takes \(Self.operandWords.inWords), not \"\(word)\"")
+      throw Complaint("takes \(Self.operandWords.inWords), not \"\(word)\"", .mistyped)
     }
     let signals = Signals()
-    do throws(RunningTactus.Failure) {
-      return try watch(operands.isEmpty ? ["state"] : operands, until: signals)
-    } catch {
-      Console.complain(error.text)
-      return .unavailable
-    }
-  }
-
-  private func watch(_ groups: [String], until signals: Signals) throws(RunningTactus.Failure)
-    -> Tactus.Status
-  {
+    let groups = operands.isEmpty ? ["state"] : operands
     var running = try RunningTactus(whereabouts)
     guard Console.say(StatusCommand.json(try running.values())) else { return .failure }
     let subscription = Message(
@@ -58,7 +48,7 @@ struct MonitorCommand: Conversing {
       guard let messages = try running.hear(withinMilliseconds: held.isEmpty ? 100 : 20) else {
         guard held.say() else { return .failure }
         // A confirmation comes for each renewal.
-        if now - heard > .seconds(Int(Self.lease)) { throw .nobody(port: running.port) }
+        if now - heard > .seconds(Int(Self.lease)) { throw running.nobody }
         continue
       }
       heard = now

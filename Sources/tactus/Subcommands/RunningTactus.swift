@@ -5,67 +5,63 @@ import OSC
 
 /// The tactus that runs on this machine, as `status`, `monitor`, `send` and `check` speak with it: over OSC.
 struct RunningTactus: ~Copyable {
-  enum Failure: Error {
-    case noSocket(OpenFailure)
-    case nobody(port: Int)
-    case nobodyCalled(String, of: [RunningNote.Content])
-    case several([RunningNote.Content])
-
-    var text: String {
-      switch self {
-      case .noSocket(let failure): failure.description
-      case .nobody(let port):
-        "no tactus answers at OSC port \(port) of this machine; start it, or say which port with --osc=PORT"
-      case .nobodyCalled(let name, let others):
-        "no tactus called \"\(name.shortened)\" runs here"
-          + (others.isEmpty ? "" : "; there is \(Self.list(others))")
-      case .several(let all): "several run here: \(Self.list(all)); say which with --name=NAME"
-      }
-    }
-
-    private static func list(_ all: [RunningNote.Content]) -> String {
-      all.map { "\($0.name.shortened) (OSC port \($0.port))" }.joined(separator: ", ")
-    }
-  }
-
   /// It looks after its surface many times a second, and may be on a busy machine.
   static let patience = 2000
 
-  private var client: SurfaceClient
-  let port: Int
+  private var socket: OSCPort
+  private let endpoint: Endpoint
+  /// It says itself that it runs there.
+  private let isNoted: Bool
+  var port: Int { Int(endpoint.port) }
 
-  init(_ whereabouts: Whereabouts) throws(Failure) {
-    try self.init(port: whereabouts.port(of: RunningNote.all()))
+  init(_ whereabouts: Whereabouts) throws(Complaint) {
+    let running = RunningNote.all()
+    let port = try whereabouts.port(of: running)
+    let opened = try Self.open()
+    isNoted = running.contains { $0.port == port }
+    endpoint = Endpoint(.loopback, port: UInt16(clamping: port))
+    socket = opened
   }
 
-  private init(port: Int) throws(Failure) {
-    self.port = port
+  private static func open() throws(Complaint) -> OSCPort {
     do throws(OpenFailure) {
-      client = try SurfaceClient(port: UInt16(clamping: port))
+      return try OSCPort(bindingTo: Endpoint(.loopback, port: 0))
     } catch {
-      throw .noSocket(error)
+      throw Complaint(error.description, .unavailable)
     }
+  }
+
+  var nobody: Complaint {
+    Complaint(
+      "no tactus answers at OSC port \(port) of this machine; start it, or say which port with --osc=PORT",
+      .unavailable)
+  }
+
+  private var silence: Complaint {
+    isNoted
+      ? Complaint("the tactus at OSC port \(port) does not answer: it may be busy; try again", .unavailable)
+      : nobody
   }
 
   static func address(_ path: String) -> String { "/\(Table.root)/\(path)" }
 
-  func say(_ message: Message) { client.send(message) }
+  func say(_ message: Message) { socket.send(message, to: endpoint) }
 
   /// The next messages; nil if nothing came within the time.
-  mutating func hear(withinMilliseconds limit: Int) throws(Failure) -> [Message]? {
-    switch client.hear(withinMilliseconds: limit) {
-    case .messages(let messages): return messages
-    case .nothing: return nil
-    case .nobody: throw .nobody(port: port)
+  mutating func hear(withinMilliseconds limit: Int) throws(Complaint) -> [Message]? {
+    switch socket.hear(withinMilliseconds: limit) {
+    case .messages(let messages, endpoint): return messages
+    case .messages, .nothing: return nil
+    case .nobody: throw nobody
     }
   }
 
   /// Everything that it can be asked, in the table's order.
-  mutating func values() throws(Failure) -> [(row: Node, arguments: [Argument])] {
+  mutating func values() throws(Complaint) -> [(row: Node, arguments: [Argument])] {
     say(Message(Self.address("query")))
     var told: [String: [Argument]] = [:]
     while true {
-      guard let messages = try hear(withinMilliseconds: Self.patience) else { throw .nobody(port: port) }
+      guard let messages = try hear(withinMilliseconds: Self.patience) else { throw silence }
       for message in messages {
         if message.address == Self.address("update"), message.arguments.first?.number == 0 {
           return Table.standard.rows.compactMap { row in
@@ -84,12 +80,12 @@ struct RunningTactus: ~Copyable {
   }
 
   /// Says it and waits until it has been heard: what comes before the answer to a ping is about what came before it.
-  mutating func ask(_ message: Message) throws(Failure) -> Answer {
+  mutating func ask(_ message: Message) throws(Complaint) -> Answer {
     say(message)
     say(Message(Self.address("ping")))
     var told: [Message] = []
     while true {
-      guard let messages = try hear(withinMilliseconds: Self.patience) else { throw .nobody(port: port) }
+      guard let messages = try hear(withinMilliseconds: Self.patience) else { throw silence }
       for message in messages {
         switch message.address {
         case Self.address("pong"): return .accepted(told)

@@ -19,40 +19,33 @@ struct SendCommand: Conversing {
   var asksForHelp = false
   var whereabouts = Whereabouts()
 
-  func run(_ operands: [String]) throws(UsageError) -> Tactus.Status {
-    guard !operands.isEmpty else { throw UsageError(message: "a command is missing") }
+  func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
+    guard !operands.isEmpty else { throw Complaint("a command is missing", .mistyped) }
     let message: Message
     do throws(Refusal) {
       message = try Table.standard.message(operands)
     } catch {
       let name = operands[0].shortened
-      throw UsageError(message: error.code == .unknownAddress ? error.text : "\(name) takes \(error.text)")
+      throw Complaint(
+        error.code == .unknownAddress ? error.text : "\(name) takes \(error.text)", .mistyped)
     }
-    do throws(RunningTactus.Failure) {
-      var running = try RunningTactus(whereabouts)
-      if message.address == RunningTactus.address("quit") { return try quit(&running, message) }
-      switch try running.ask(message) {
-      case .refused(let text):
-        Console.complain(text)
-        return .failure
-      case .accepted(let told):
-        for message in told { tell(message) }
-        return .success
-      }
-    } catch {
-      Console.complain(error.text)
-      return .unavailable
+    var running = try RunningTactus(whereabouts)
+    if message.address == RunningTactus.address("quit") { return try quit(&running, message) }
+    switch try running.ask(message) {
+    case .refused(let text): throw Complaint(text)
+    case .accepted(let told):
+      for message in told { tell(message) }
+      return .success
     }
   }
 
   /// Who ends may be gone before it answers: that it was there is all that can be known.
-  private func quit(_ running: inout RunningTactus, _ message: Message) throws(RunningTactus.Failure)
+  private func quit(_ running: inout RunningTactus, _ message: Message) throws(Complaint)
     -> Tactus.Status
   {
     _ = try running.ask(Message(RunningTactus.address("ping")))
-    guard case .refused(let text)? = try? running.ask(message) else { return .success }
-    Console.complain(text)
-    return .failure
+    if case .refused(let text)? = try? running.ask(message) { throw Complaint(text) }
+    return .success
   }
 
   private func tell(_ message: Message) {

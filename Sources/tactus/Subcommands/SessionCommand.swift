@@ -12,26 +12,25 @@ struct SessionCommand: Subcommand {
     list names the sessions that come with tactus. start runs one: the programs that belong to it, and
     tactus, with the options behind --. What each does is in its README.
     """
-  static let options: [Option<SessionCommand>] = []
 
   var asksForHelp = false
 
-  func run(_ operands: [String]) throws(UsageError) -> Tactus.Status {
+  func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
     guard let shelf = SessionShelf.found(from: Self.thisProgram) else {
       Console.complain("session: no sessions beside this program; tools/install puts them there")
       return .failure
     }
     switch (operands.first, operands.count) {
-    case ("list", 1): return Console.say(shelf.list) ? .success : .failure
+    case ("list", 1): return Console.answer(shelf.list)
     case ("start", 2...):
       let name = operands[1]
       guard let start = shelf.startScript(of: name) else {
         let hint = name.nearest(among: shelf.names).map { ": do you mean \"\($0)\"?" }
-        throw UsageError(message: "there is no session \"\(name)\"" + (hint ?? "; tactus session list"))
+        throw Complaint("there is no session \"\(name)\"" + (hint ?? "; tactus session list"), .mistyped)
       }
       return Self.become(start, Array(operands.dropFirst(2)))
-    case ("start", _): throw UsageError(message: "start takes a name; tactus session list")
-    default: throw UsageError(message: "takes list or start")
+    case ("start", _): throw Complaint("start takes a name; tactus session list", .mistyped)
+    default: throw Complaint("takes list or start", .mistyped)
     }
   }
 

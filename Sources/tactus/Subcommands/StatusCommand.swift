@@ -7,7 +7,6 @@ import OSC
 struct StatusCommand: Conversing {
   static let name = "status"
   static let summary = "Say how the tactus that runs is doing"
-  static let operands = ""
   static let description = """
     Asks the tactus that runs on this machine, over OSC. Ends with 69 if none does.
     """
@@ -23,15 +22,10 @@ struct StatusCommand: Conversing {
   var json = false
   var whereabouts = Whereabouts()
 
-  func run(_ operands: [String]) throws(UsageError) -> Tactus.Status {
-    do throws(RunningTactus.Failure) {
-      var running = try RunningTactus(whereabouts)
-      let values = try running.values()
-      return Console.say(json ? Self.json(values) : Self.text(values)) ? .success : .failure
-    } catch {
-      Console.complain(error.text)
-      return .unavailable
-    }
+  func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
+    var running = try RunningTactus(whereabouts)
+    let values = try running.values()
+    return Console.answer(json ? Self.json(values) : Self.text(values))
   }
 
   static func json(_ values: [(row: Node, arguments: [Argument])]) -> String {

@@ -20,11 +20,13 @@ protocol Subcommand: Sendable {
   init()
   /// The frame's: only help was asked for.
   var asksForHelp: Bool { get set }
-  func run(_ operands: [String]) throws(UsageError) -> Tactus.Status
+  func run(_ operands: [String]) throws(Complaint) -> Tactus.Status
 }
 
 extension Subcommand {
+  static var operands: String { "" }
   static var operandWords: [String] { [] }
+  static var options: [Option<Self>] { [] }
 
   static var allOptions: [Option<Self>] {
     options + [Option("help", "h", in: .other, .answer { $0.asksForHelp = true }, help: "Print this.")]
@@ -41,18 +43,19 @@ extension Subcommand {
 
   /// Reads what stands behind its name, and does it.
   static func run(arguments: some Sequence<String>) -> Tactus.Status {
-    do throws(UsageError) {
+    do throws(Complaint) {
       var command = Self()
       let words = try OptionParser(options: allOptions).parse(arguments, into: &command)
-      if command.asksForHelp { return Console.say(helpText) ? .success : .failure }
+      if command.asksForHelp { return Console.answer(helpText) }
       if operands.isEmpty, let stray = words.first {
-        throw UsageError(message: "takes no \"\(stray)\"")
+        throw Complaint("takes no \"\(stray)\"", .mistyped)
       }
       let status = try command.run(words)
       return status == .success && Console.hasFailed ? .failure : status
     } catch {
-      Console.complain("\(name): \(error.message)\nTry 'tactus \(name) --help'.")
-      return .usage
+      Console.complain(
+        error.kind == .mistyped ? "\(name): \(error.text)\nTry 'tactus \(name) --help'." : error.text)
+      return error.status
     }
   }
 }

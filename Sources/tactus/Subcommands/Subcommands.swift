@@ -22,10 +22,10 @@ enum Subcommands {
   /// What is wrong with a word that is no option.
   ///
   /// - Parameter meant: an option that it may belong to.
-  static func objection(to word: String, meant: String? = nil) -> UsageError {
-    if named(word) != nil { return UsageError(message: "\"\(word)\" comes first: tactus \(word)") }
+  static func objection(to word: String, meant: String? = nil) -> Complaint {
+    if named(word) != nil { return Complaint("\"\(word)\" comes first: tactus \(word)", .mistyped) }
     let hint = (meant ?? word.nearest(among: all.map { $0.name })).map { ": do you mean \"\($0)\"?" }
-    return UsageError(message: "there is no command \"\(word.shortened)\"" + (hint ?? ""))
+    return Complaint("there is no command \"\(word.shortened)\"" + (hint ?? ""), .mistyped)
   }
 
   /// The list in the program's help.

@@ -3,6 +3,7 @@ import BeatMath
 import ControlSurface
 import Glibc
 import Link
+import Linux
 import Synchronization
 import TerminalView
 
@@ -11,7 +12,8 @@ import TerminalView
 ///
 /// A thread of its own, because the beat must not wait: not for a JACK server that has died, not for the control
 /// thread, and nobody waits for a terminal at the end of a slow line. It is on the screen only while the program is in
-/// the terminal's foreground; in the background nothing is drawn or read, and lines are printed again.
+/// the terminal's foreground; in the background nothing is drawn or read, and lines are printed again. Whoever reads there all
+/// the same is told so, and not stopped: signals don't come to a thread of ours.
 final class LiveView: Sendable {
   private enum Cover {
     case off, asked, on
@@ -22,7 +24,7 @@ final class LiveView: Sendable {
     var earlier: News?
     var isClosing = false
     var cover = Cover.off
-    var thread: pthread_t?
+    var thread: Thread?
   }
 
   /// So long the screen may take to be left; a terminal that hangs must not keep the program from stopping.
@@ -54,17 +56,9 @@ final class LiveView: Sendable {
     // Here and not there, so that what is said next is news already.
     if device.isOurs { listen() }
     try? desk.news.open()
-    let isRunning = held.withLock { held in
-      var thread = pthread_t()
-      let context = Unmanaged.passRetained(self)
-      guard pthread_create(&thread, nil, runLiveView, context.toOpaque()) == 0 else {
-        context.release()
-        return false
-      }
-      held.thread = thread
-      return true
-    }
-    if !isRunning { Console.divert(nil) }
+    let thread = try? Thread("view") { [self] in Performance(self).run() }
+    held.withLock { $0.thread = thread }
+    if thread == nil { Console.divert(nil) }
   }
 
   /// The terminal is as it was when this returns.
@@ -74,7 +68,7 @@ final class LiveView: Sendable {
       defer { held.thread = nil }
       return held.thread
     }
-    if let thread { pthread_join(thread, nil) }
+    thread?.join()
   }
 
   /// The terminal is as it was when this returns, until `uncover`. [control]
@@ -117,13 +111,6 @@ final class LiveView: Sendable {
   }
 }
 
-private func runLiveView(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
-  guard let context else { return nil }
-  let view = Unmanaged<LiveView>.fromOpaque(context).takeRetainedValue()
-  Performance(view).run()
-  return nil
-}
-
 /// What the thread has to itself.
 private final class Performance {
   /// A thirtieth of a second, and how often a view that nobody sees looks whether somebody does.
@@ -155,11 +142,6 @@ private final class Performance {
   }
 
   func run() {
-    // Whoever reads in the background is told so, and not stopped, as whoever writes is everywhere here.
-    var set = sigset_t()
-    sigemptyset(&set)
-    sigaddset(&set, SIGTTIN)
-    pthread_sigmask(SIG_BLOCK, &set, nil)
     while !live.isClosing, !isGone {
       heedContinuation()
       if live.isCovered {

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import JSON5
+
+/// Why something can't be done: text for whoever asked for it.
+struct Complaint: Error {
+  enum Kind {
+    case failure
+    /// A command line, whose help says how it is typed.
+    case mistyped
+    /// No such file; it could not even be read.
+    case missing, unreadable
+    /// There is no JACK server, or no tactus that runs.
+    case unavailable
+  }
+
+  let text: String
+  let kind: Kind
+
+  init(_ text: String, _ kind: Kind = .failure) {
+    self.text = text
+    self.kind = kind
+  }
+
+  init(_ path: String, line: Int, _ text: String) { self.init("\(path):\(line): \(text)") }
+
+  /// How a program ends with it.
+  var status: Tactus.Status {
+    switch kind {
+    case .mistyped: .usage
+    case .unavailable: .unavailable
+    case .failure, .missing, .unreadable: .failure
+    }
+  }
+}
+
+extension Complaint: Equatable {
+  static func == (left: Complaint, right: Complaint) -> Bool { left.text == right.text }
+}
