@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """python3 tools/lib MODULE WORD...: what every command of tools/ that is written in Python begins with."""
 
+import glob
 import importlib
+import os
 import sys
 
-sys.path.append("/usr/lib/python3/dist-packages")  # Debian's libraries, which -S leaves out
+# Debian's libraries, which -S leaves out, and those of tools/lib/python.txt.
+sys.path += ["/usr/lib/python3/dist-packages",
+             *glob.glob(os.path.join(os.path.dirname(os.path.dirname(__file__)), ".venv/lib/*/site-packages"))]
 sys.exit(importlib.import_module(f"workshop.{sys.argv[1]}").main(sys.argv[2:]))

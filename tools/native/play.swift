@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// An hour of audio cycles through HostSync, with everything on and everything changing, for RealtimeSanitizer:
-// what it does between enter and exit must not allocate, lock or make a system call.
 import BeatMath
 import Choices
 import HostSync
+
+// An hour of audio cycles, with everything on and everything changing, for RealtimeSanitizer: what fuzz/cycles.swift does
+// between enter and leave must not allocate, lock or make a system call.
 
 @_silgen_name("__rtsan_ensure_initialized") func rtsanInitialise()
 @_silgen_name("__rtsan_realtime_enter") func rtsanEnter()
@@ -13,7 +14,6 @@ import HostSync
   final class Sin {}
   nonisolated(unsafe) var sin: Sin?
 #elseif PLANT_LOCK
-  import Synchronization
   import Glibc
   nonisolated(unsafe) var mutex = pthread_mutex_t()
 #endif
@@ -27,110 +27,70 @@ import HostSync
   #endif
 }
 
-struct World {
-  var random: UInt64 = 0x1234_5678_9ABC_DEF1
-  var now = 1_000_000_000.0
-  var frame: UInt32 = 4_294_000_000
-  var transportFrame: UInt32 = 0
-  var state = Transport.State.stopped
-  var session: SessionState
-  var settings = Settings()
-  var bank: SoundBank
-  var xruns: UInt32 = 0
+nonisolated(unsafe) var random: UInt64 = 0x1234_5678_9ABC_DEF1
 
-  init(_ sound: Sound) {
-    session = SessionState(
-      timeline: Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: Micros(1_000_000_000)),
-      startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: true)
-    bank = SoundBank(number: 1, accent: sound, beat: sound, subdivision: sound)
-    settings.click.isOn = true
-    settings.clock.when = .always
-    settings.pulse.rate = .fortyEight
-    settings.click.countsIn = true
+func draw(_ limit: UInt64) -> UInt64 {
+  random ^= random << 13
+  random ^= random >> 7
+  random ^= random << 17
+  return random % limit
+}
+
+/// Mostly bytes that spoil nothing (`Bytes.chance`): a song has to go on for some bars.
+func byte() -> UInt8 {
+  draw(40) == 0 ? UInt8(draw(256)) : [1, 2, 7, 13, 14, 22, 26, 49][Int(draw(8))]
+}
+
+func playing<Result>(_ body: (inout Bytes) -> Result) -> Result {
+  (0..<64).map { _ in byte() }.withUnsafeBytes {
+    var input = Bytes($0)
+    return body(&input)
   }
+}
 
-  mutating func draw(_ limit: UInt64) -> UInt64 {
-    random ^= random << 13
-    random ^= random >> 7
-    random ^= random << 17
-    return random % limit
-  }
-
-  /// One cycle's worth of accidents, then the cycle.
-  mutating func cycle(_ frames: UInt32) -> Cycle {
-    let rate = 48_000.0
-    switch draw(400) {
-    case 0: session.setTempo(Double(20 + draw(979)), at: Micros(Int64(now)))
-    case 1: session.timeline.timeOrigin = session.timeline.timeOrigin + Micros(Int64(draw(4_000)) - 2_000)
-    case 2: session.forceBeat(Double(draw(100)), at: Micros(Int64(now)), quantum: 4)
-    case 3: settings.click.subdivision = Int32(1 + draw(8))
-    case 4: settings.meter.beatsPerBar = Int32(1 + draw(13))
-    case 5:
-      bank.number &+= 1
-      settings.records.toggle()
-      settings.launch.alignment = draw(2) == 0 ? .nearest : .exact
-    case 6: state = .starting
-    case 7: state = .rolling
-    case 8: state = .stopped
-    case 9: transportFrame = UInt32(draw(10_000_000))
-    case 10:  // a stall of the driver
-      now += 60_000
-      frame &+= 2_880
-      xruns &+= 1
-    default: break
-    }
-    let start = UInt64(now)
-    now += Double(frames) * 1e6 / rate
-    let isSane = draw(300) != 0
-    let times = RawTimes(
-      frame: frame, wakeMicros: start &+ draw(100), isPairValid: draw(1_000) != 0, currentMicros: start,
-      nextMicros: isSane ? UInt64(now) : start &- draw(50_000), xruns: xruns)
-    let cycle = Cycle(
-      frames: frames, sampleRate: 48_000, times: times,
-      transport: Transport(state: state, frame: transportFrame),
-      latencies: [.click1: 512, .click2: 512, .clock: 256, .pulse: 512, .run: 512, .jack: 512],
-      clock: .identity, session: session, settings: settings, sounds: bank, isFreewheeling: draw(5_000) == 0,
-      relocation: Relocation(
-        SongPlace(frame: transportFrame, beat: 12), heardAt: now + Double(draw(40_000)), askAt: now))
-    frame &+= frames
-    if case .rolling = state { transportFrame &+= frames }
-    return cycle
+/// One cycle's worth of accidents.
+func disturb(_ stage: Stage) {
+  switch draw(200) {
+  case 0: stage.session.setTempo(Double(20 + draw(979)), at: stage.moment)
+  case 1:
+    stage.session.timeline.timeOrigin = stage.session.timeline.timeOrigin + Micros(Int64(draw(4_000)) - 2_000)
+  case 2: stage.session.forceBeat(Double(draw(100)), at: stage.moment, quantum: 4)
+  case 3: stage.settings.click.subdivision = Int32(1 + draw(8))
+  case 4: stage.settings.meter.beatsPerBar = Int32(1 + draw(13))
+  case 5:
+    stage.sounds.number &+= 1
+    stage.settings.records.toggle()
+    stage.settings.launch.alignment = draw(2) == 0 ? .nearest : .exact
+  case 6: stage.transport.state = .starting
+  case 7: stage.transport.state = .rolling
+  case 8: stage.transport.state = .stopped
+  case 9: stage.transport.frame = UInt32(draw(10_000_000))
+  default: break
   }
 }
 
 @main struct Play {
   static func main() {
     rtsanInitialise()
-    let buffers = UnsafeMutablePointer<Float>.allocate(capacity: 4 * 8_192)
     let samples = UnsafeMutableBufferPointer<Float>.allocate(capacity: 2_400)
-    for index in samples.indices { samples[index] = 0.5 }
-    var world = World(Sound(UnsafeBufferPointer(samples)))
-    var sync = HostSync()
-    var cycles = 0, clicked = 0, frames = 0, waits = 0, bars = 0, messages = 0
-    while frames < 3_600 * 48_000 {
-      let size = UInt32(16 << world.draw(10))
-      let cycle = world.cycle(size)
-      rtsanEnter()
-      var outputs = Outputs()
-      outputs[.click1] = AudioBuffer(buffers, frames: size)
-      outputs[.click2] = AudioBuffer(buffers + 8_192, frames: size)
-      outputs[.pulse] = AudioBuffer(buffers + 16_384, frames: size)
-      outputs[.run] = AudioBuffer(buffers + 24_576, frames: size)
-      if case .starting = cycle.transport.state { waits += sync.mayRoll(cycle) ? 0 : 1 }
-      sync.run(cycle, into: &outputs)
-      bars +=
-        sync.bbt(
-          nextFrame: cycle.transport.frame &+ size, requested: cycle.transport.bbt
-        )?.bar != 1 ? 1 : 0
-      if cycles == 1_000 { plant() }
+    samples.initialize(repeating: 0.5)
+    let sound = Sound(UnsafeBufferPointer(samples))
+    let stage = playing { Stage(&$0) }
+    stage.sounds = SoundBank(number: 1, accent: sound, beat: sound, subdivision: sound)
+    stage.settings.clock.when = .always
+    stage.settings.pulse.rate = .fortyEight
+    stage.settings.click.countsIn = true
+    stage.enter = rtsanEnter
+    stage.leave = {
+      if stage.tally.cycles == 1_000 { plant() }
       rtsanExit()
-      if (0..<Int(size)).contains(where: { buffers[$0] != 0 }) { clicked += 1 }
-      messages += outputs.events.count
-      cycles += 1
-      frames += Int(size)
+    }
+    while stage.tally.seconds < 3_600 {
+      disturb(stage)
+      playing { stage.play(&$0) }
     }
     print(
-      "\(cycles) cycles, \(clicked) with a click, \(messages) MIDI messages played,",
-      "\(waits) cycles of a held start, \(bars) of a song past its first bar")
+      "\(stage.tally.cycles) cycles, \(stage.tally.clicked) with a click, \(stage.tally.messages) MIDI messages played,",
+      "\(stage.tally.waits) cycles of a held start, \(stage.tally.bars) of a song past its first bar")
   }
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""OSC by hand, so that a packet can be wrong and a million are made quickly; and a controller of tactus that can ask."""
+"""OSC packets, right and wrong; and a controller of tactus that can ask."""
 
 import socket
 import struct
@@ -7,30 +7,19 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from pythonosc.osc_bundle import OscBundle
+from pythonosc.osc_message import OscMessage
+from pythonosc.osc_message_builder import OscMessageBuilder
+
 HOST = ("127.0.0.1", 20809)
-
-
-def text(value: str) -> bytes:
-    data = value.encode() + b"\0"
-    return data + b"\0" * (-len(data) % 4)
-
-
-def tag_of(value: object) -> str:
-    if isinstance(value, bool):
-        return "T" if value else "F"
-    return "s" if isinstance(value, str) else "i" if isinstance(value, int) else "f"
 
 
 def message(address: str, tags: str | None = None, *values: Any) -> bytes:
     """With tags for the values; `None` is as each of them is."""
-    tags = "".join(map(tag_of, values)) if tags is None else tags
-    data = text(address) + text("," + tags)
-    for tag, value in zip(tags, values):
-        if tag == "s":
-            data += text(value)
-        elif tag not in "TF":
-            data += struct.pack(">" + tag.replace("h", "q"), value)
-    return data
+    builder = OscMessageBuilder(address)
+    for tag, value in zip(tags if tags is not None else [None] * len(values), values):
+        builder.add_arg(value, tag)
+    return builder.build().dgram
 
 
 def bundle(packets: Sequence[bytes], timetag: int = 1) -> bytes:
@@ -39,35 +28,21 @@ def bundle(packets: Sequence[bytes], timetag: int = 1) -> bytes:
 
 def messages(packet: bytes) -> Iterator[tuple[str, list[Any]]]:
     """Address and arguments of each message in a packet of ours."""
-    if packet.startswith(b"#bundle\0"):
-        at = 16
-        while at < len(packet):
-            size = struct.unpack_from(">I", packet, at)[0]
-            yield from messages(packet[at + 4:at + 4 + size])
-            at += 4 + size
-        return
-
-    def string(at: int) -> tuple[str, int]:
-        end = packet.index(b"\0", at)
-        return packet[at:end].decode(), at + ((end - at) // 4 + 1) * 4
-
-    address, at = string(0)
-    tags, at = string(at)
-    arguments: list[Any] = []
-    for tag in tags[1:]:
-        if tag == "s":
-            word, at = string(at)
-            arguments.append(word)
-        else:
-            code = ">" + tag.replace("h", "q")
-            arguments.append(struct.unpack_from(code, packet, at)[0])
-            at += struct.calcsize(code)
-    yield address, arguments
+    if OscBundle.dgram_is_bundle(packet):
+        for part in OscBundle(packet):
+            yield from messages(part.dgram)
+    else:
+        parsed = OscMessage(packet)
+        yield parsed.address, parsed.params
 
 
 def raw_clock() -> float:
     """CLOCK_MONOTONIC_RAW in microseconds: Link's clock, and jackd's."""
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) / 1000
+
+
+def speaker() -> socket.socket:
+    return socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 
 
 class Controller:
@@ -85,13 +60,14 @@ class Controller:
         """Milliseconds until this ping's own answer; None if none came in time."""
         self.asked += 1
         self.sock.settimeout(self.timeout)
+        packet = message("/tactus/ping", "i", self.asked)
         began = time.perf_counter()
-        self.say("ping", "i", self.asked)
+        self.sock.sendto(packet, self.address)
         try:
             while True:
-                for address, arguments in messages(self.sock.recv(65536)):
-                    if address == "/tactus/pong" and arguments[4:] == [self.asked]:
-                        return (time.perf_counter() - began) * 1000
+                answer, came = self.sock.recv(65536), time.perf_counter()
+                if any(address == "/tactus/pong" and said[4:] == [self.asked] for address, said in messages(answer)):
+                    return (came - began) * 1000
         except TimeoutError:
             return None
 

@@ -2,7 +2,9 @@
 """tools/picture [FILE]: the picture of the terminal view (docs/images/terminal.svg) as a real terminal shows it: in a
 lab, with Ableton's LinkHut in the session and the transport rolling. TACTUS_PROGRAM: build none, picture this one."""
 
+import io
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -11,9 +13,17 @@ import time
 from . import build
 from .common import ROOT, read_words, shell
 from .peers.driver import Peer
-from .screen_svg import picture
 
 COLUMNS, ROWS = 80, 24
+BACKGROUND, FOREGROUND = (22, 24, 29), (230, 230, 230)
+COLOURS = {2: (127, 209, 139), 3: (217, 178, 95), 6: (95, 184, 217), 8: (125, 130, 140), 9: (255, 107, 104), 11: (255, 180, 84)}
+PAGE = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-size="{char_height}"
+ font-family="DejaVu Sans Mono, Menlo, Consolas, monospace">
+<!-- SPDX-License-Identifier: GPL-2.0-or-later; made by tools/picture -->
+<style>{styles}</style><defs>{lines}</defs>{chrome}
+<g transform="translate({terminal_x}, {terminal_y})">{backgrounds}{matrix}</g>
+</svg>
+"""
 
 
 class Terminal:
@@ -62,11 +72,23 @@ def scene(program: str) -> tuple[str, bool]:
     return screen, "0 xruns" in text
 
 
+def picture(screen: str) -> str:
+    """As SVG. Full blocks become backgrounds, so that no font leaves gaps between them."""
+    from rich import console, terminal_theme, text
+    colours = [COLOURS.get(number, FOREGROUND) for number in range(16)]
+    recorder = console.Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
+    for line in screen.split("\n")[:ROWS]:
+        blocks = re.sub("\u2588+", lambda found: f"\x1b[7m{' ' * len(found[0])}\x1b[27m", line)
+        recorder.print(text.Text.from_ansi(blocks), no_wrap=True, crop=True)
+    theme = terminal_theme.TerminalTheme(BACKGROUND, FOREGROUND, colours[:8], colours[8:])
+    return str(recorder.export_svg(title="tactus", theme=theme, code_format=PAGE))
+
+
 def main(words: list[str]) -> None:
     paths = read_words("picture", __doc__ or "", words, {}).words
     path = os.path.abspath(paths[0]) if paths else f"{ROOT}/docs/images/terminal.svg"
     program = build.tactus(os.environ.get("TACTUS_PROGRAM"))
-    shell("need_packages", "ableton-link-utils", "tmux")
+    shell("need_packages", "ableton-link-utils", "python3-rich", "tmux")
     build.enter_lab("picture", [path], "--hosts", "1")
     for _ in range(5):
         screen, is_calm = scene(program)
@@ -74,7 +96,7 @@ def main(words: list[str]) -> None:
             break
         print("picture: this machine lost cycles; once more", file=sys.stderr)
         time.sleep(2)
-    drawn = picture(screen, COLUMNS, ROWS)
+    drawn = picture(screen)
     with open(path, "w", encoding="utf-8") as file:
         file.write(drawn)
     print(f"{path}: {len(drawn)} bytes")

@@ -36,13 +36,21 @@ struct Bytes {
   mutating func bytes(_ count: Int) -> [UInt8] { (0..<min(count, rest.count)).map { _ in byte() } }
 }
 
+struct Tally {
+  var cycles = 0, seconds = 0.0, clicked = 0, messages = 0, waits = 0, bars = 0
+}
+
 /// `HostSync` among a server, a session and a control thread that do what it says: what must hold after each cycle,
 /// whatever came in.
 final class Stage {
-  private(set) var session: SessionState
+  var session: SessionState
   var settings = Settings()
   var transport = Transport(state: .stopped, frame: 0)
   var received = MIDIEvents()
+  var sounds = SoundBank()
+  private(set) var tally = Tally()
+  /// Around what belongs to the audio thread.
+  var enter: () -> Void = {}, leave: () -> Void = {}
   private var sync = HostSync()
   private var relocator = Relocator()
   private var relocation = Relocation()
@@ -69,6 +77,8 @@ final class Stage {
     if input.chance(2) { relocator.correction = .locate }
   }
 
+  var moment: Micros { Micros(rounding: now) }
+
   deinit { samples.deallocate() }
 
   /// One cycle of the server; now and then some are lost, or it is stalled.
@@ -86,19 +96,25 @@ final class Stage {
       latencies: [
         .click1: frames, .clock: frames, .jack: UInt32(input.byte()) * 16, .control: UInt32(input.byte()),
       ],
-      clock: .identity, session: session, settings: settings, sounds: SoundBank(),
+      clock: .identity, session: session, settings: settings, sounds: sounds,
       isFreewheeling: input.chance(50), relocation: relocation)
+    enter()
     for index in 0..<received.count { sync.receive(received[index]) }
-    if case .starting = transport.state, sync.mayRoll(cycle), input.chance(2) { transport.state = .rolling }
+    if case .starting = transport.state {
+      let mayRoll = sync.mayRoll(cycle)
+      tally.waits += mayRoll ? 0 : 1
+      if mayRoll, input.chance(2) { transport.state = .rolling }
+    }
     var outputs = Outputs()
     outputs[.click1] = buffer(0, frames)
     outputs[.pulse] = buffer(1, frames)
     outputs[.run] = buffer(2, frames)
     sync.run(cycle, into: &outputs)
+    let shown = sync.bbt(nextFrame: transport.frame &+ frames, requested: requested)
+    leave()
     judge(outputs, frames)
-    if let shown = sync.bbt(nextFrame: transport.frame &+ frames, requested: requested) {
-      precondition(shown.beats != nil, "we show a bar and beat that make no sense: \(shown)")
-    }
+    precondition(shown == nil || shown?.beats != nil, "we show a bar and beat that make no sense: \(shown!)")
+    count(outputs, frames, length, bar: shown?.bar)
     while let proposal = outputs.proposals.first {
       obey(proposal)
       outputs.proposals.removeFirst()
@@ -124,6 +140,14 @@ final class Stage {
     ] { precondition(value.isFinite, "what is told is no number") }
   }
 
+  private func count(_ outputs: borrowing Outputs, _ frames: UInt32, _ micros: Double, bar: Int32?) {
+    tally.cycles += 1
+    tally.seconds += micros / 1e6
+    tally.clicked += (0..<Int(frames)).contains { samples[$0] != 0 } ? 1 : 0
+    tally.messages += outputs.events.count
+    tally.bars += bar != 1 ? 1 : 0
+  }
+
   /// As the network thread does.
   private func obey(_ proposal: Proposal) {
     switch proposal.change {
@@ -139,7 +163,7 @@ final class Stage {
   private func control(_ report: Report, _ input: inout Bytes) {
     if input.chance(20) { relocator.locate(frame: input.number(), beat: 8, step: 4, from: report) }
     if input.chance(20) { relocator.stop(step: 4, from: report) }
-    switch relocator.step(report, at: Micros(rounding: now)) {
+    switch relocator.step(report, at: moment) {
     case .nothing: break
     case .relocate(let next):
       relocation = next

@@ -6,7 +6,6 @@ LinkHut, in turn and in the same run, on the same JACK server; and how soon tact
 when a port of it is connected. TACTUS_PROGRAM measures that program instead. Under 2 minutes."""
 
 import contextlib
-import ctypes
 import fcntl
 import os
 import pty
@@ -21,6 +20,8 @@ import termios
 import time
 from collections.abc import Sequence
 from typing import Any
+
+import jack
 
 from .. import build, link
 from ..common import read_words, shell, write_json
@@ -91,25 +92,12 @@ def starts(programs: Sequence[Program], rounds: int) -> dict[str, list[float]]:
     return found
 
 
-class Hand:
-    """Somebody at a patchbay."""
-
-    def __init__(self) -> None:
-        self.jack = ctypes.CDLL("libjack.so.0")
-        self.jack.jack_client_open.restype = ctypes.c_void_p
-        self.client = ctypes.c_void_p(self.jack.jack_client_open(b"hand", 1, None))
-        self.jack.jack_activate(self.client)
-
-    def plug(self, connect: bool) -> None:
-        call = self.jack.jack_connect if connect else self.jack.jack_disconnect
-        if call(self.client, b"tactus:click_1", b"system:playback_1") != 0:
-            raise SystemExit("bench start: tactus:click_1 can't be connected")
-
-
 def wakes(tactus: str, home: str, rounds: int) -> list[float]:
     """With --life=auto, in the background: from jack_connect until Link's first packet after its rest. LinkHut has no
     such life."""
-    sock, hand, found = link.ear("127.0.0.1"), Hand(), []
+    sock, hand, found = link.ear("127.0.0.1"), jack.Client("hand", no_start_server=True), []
+    ports = "tactus:click_1", "system:playback_1"
+    hand.activate()
     rests = "Ableton Link rests"
     program = driver.Program([tactus, "--life=auto", "--no-osc"], driver.without_choices(home), ("JACK server", rests))
     program.wait_for("JACK server")
@@ -121,11 +109,11 @@ def wakes(tactus: str, home: str, rounds: int) -> list[float]:
         while select.select([sock], [], [], 0)[0]:
             sock.recv(2048)
         began = time.monotonic()
-        hand.plug(True)
+        hand.connect(*ports)
         while select.select([sock], [], [], PATIENCE)[0] and not sock.recv(2048).startswith(link.DISCOVERY[:-1]):
             pass
         found.append(round((time.monotonic() - began) * 1000, 1))
-        hand.plug(False)
+        hand.disconnect(*ports)
     program.end()
     return found
 

@@ -29,6 +29,13 @@ HELP = {
     "slow MILLISECONDS": "need so long before each start, as a DAW with a disk does (jack)",
     "count": "from now on count the starts and locates of the transport (jack)",
     "key KEYS": "press keys (LinkHut)", "locate FRAME": "move the transport (jack)",
+    "say PATH [TAGS ARGUMENT...]": "/tactus/PATH (controller, and so the next)",
+    "ping": "milliseconds until its answer",
+    "subscribe GROUPS": "at our port",
+    "told SECONDS": "what is told from now on: for each path \"TIME ARGUMENT...; ...\"",
+    "toggle PATH COUNT": "on and off at random moments; sent: \"TIME ON; ...\"",
+    "fade FROM TO HERTZ SECONDS": "tempo/fader, and once more at TO",
+    "crowd COUNT": "a packet that is no OSC from each of so many other ports",
     "help": "this", "quit": "leave the session and end",
 }
 _BOOLEANS = {"on": True, "off": False, "true": True, "false": False}

@@ -9,34 +9,12 @@ import os
 import time
 from typing import Any
 
+import jack
+
 from . import lines
 from .lines import Fields
 
-NO_START_SERVER = 1
-STARTING = 3
-BBT = 0x10
 OUTPUT_LATENCY = 1  # JackPlaybackLatency
-
-
-class Position(ctypes.Structure):
-    """As far as the members that are at the same place on every machine."""
-    _fields_ = [
-        ("unique", ctypes.c_uint64), ("usecs", ctypes.c_uint64), ("frame_rate", ctypes.c_uint32),
-        ("frame", ctypes.c_uint32), ("valid", ctypes.c_uint32), ("bar", ctypes.c_int32), ("beat", ctypes.c_int32),
-        ("tick", ctypes.c_int32), ("bar_start_tick", ctypes.c_double), ("beats_per_bar", ctypes.c_float),
-        ("beat_type", ctypes.c_float), ("ticks_per_beat", ctypes.c_double), ("beats_per_minute", ctypes.c_double),
-        ("rest", ctypes.c_byte * 256),
-    ]
-
-
-class Range(ctypes.Structure):
-    _fields_ = [("least", ctypes.c_uint32), ("most", ctypes.c_uint32)]
-
-
-PROCESS = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_uint32, ctypes.c_void_p)
-SYNC = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.POINTER(Position), ctypes.c_void_p)
-TIMEBASE = ctypes.CFUNCTYPE(
-    None, ctypes.c_int, ctypes.c_uint32, ctypes.POINTER(Position), ctypes.c_int, ctypes.c_void_p)
 
 
 class Master:
@@ -62,7 +40,7 @@ class Master:
         else:
             self.beats = place.frame / rate * self.bpm / 60
         whole = int(self.beats)
-        place.valid, place.bar, place.beat = BBT, whole // 4 + 1, whole % 4 + 1
+        place.valid, place.bar, place.beat = jack.POSITION_BBT, whole // 4 + 1, whole % 4 + 1
         place.tick, place.bar_start_tick = int((self.beats - whole) * self.ticks), whole // 4 * 4 * self.ticks
         place.beats_per_bar, place.beat_type = 4, 4
         place.ticks_per_beat, place.beats_per_minute = self.ticks, self.bpm
@@ -71,27 +49,21 @@ class Master:
 class Transport:
     pause = 0.005
     relocations = 0
-    callbacks: tuple[Any, ...] = ()
-    timebase: Any = None
     mastership: Master | None = None
 
     def __init__(self) -> None:
-        self.jack = ctypes.CDLL("libjack.so.0")
-        for name in ("jack_client_open", "jack_port_by_name"):
-            getattr(self.jack, name).restype = ctypes.c_void_p
-        client = self.jack.jack_client_open(b"transport", NO_START_SERVER, None)
-        if not client:
-            raise SystemExit("transport: no JACK server")
-        self.client = ctypes.c_void_p(client)
-        self.jack.jack_activate(self.client)
+        try:
+            self.client = jack.Client("transport", no_start_server=True)
+        except jack.JackOpenError:
+            raise SystemExit("transport: no JACK server") from None
+        self.client.activate()
 
     def status(self) -> Fields:
-        position = Position()
-        state = self.jack.jack_transport_query(self.client, ctypes.byref(position))
-        shown = {"playing": state == 1, "waiting": state == 3, "frame": position.frame, "time": position.usecs,
-                 "latency": self.latency(position.frame_rate), "bbt": bool(position.valid & BBT), "tempo": 0.0,
-                 "bar": 0, "beat": 0.0, "phase": 0.0, "pid": os.getpid(),
-                 "relocations": self.relocations}
+        state, position = self.client.transport_query_struct()
+        shown = {"playing": state == jack.ROLLING, "waiting": state == jack.STARTING, "frame": position.frame,
+                 "time": position.usecs, "latency": self.latency(position.frame_rate),
+                 "bbt": bool(position.valid & jack.POSITION_BBT), "tempo": 0.0, "bar": 0, "beat": 0.0, "phase": 0.0,
+                 "pid": os.getpid(), "relocations": self.relocations}
         if shown["bbt"] and position.ticks_per_beat > 0:
             within = position.beat - 1 + position.tick / position.ticks_per_beat
             shown.update(tempo=position.beats_per_minute, bar=position.bar, phase=within,
@@ -99,60 +71,56 @@ class Transport:
         return shown
 
     def latency(self, rate: int) -> float:
-        for name in (b"system:playback_1", b"system:playback_FL"):
-            port = self.jack.jack_port_by_name(self.client, name)
-            if port and rate:
-                found = Range()
-                self.jack.jack_port_get_latency_range(ctypes.c_void_p(port), OUTPUT_LATENCY, ctypes.byref(found))
-                return float(found.most * 1_000_000 / rate)
-        return 0.0
+        """The library knows no latencies; but libjack, which it has loaded, does."""
+        found = (ctypes.c_uint32 * 2)()
+        for port in self.client.get_ports("system:playback_(1|FL)") if rate else ():
+            address = int(jack._ffi.cast("uintptr_t", port._ptr))
+            ctypes.CDLL("libjack.so.0").jack_port_get_latency_range(ctypes.c_void_p(address), OUTPUT_LATENCY, found)
+        return float(found[1] * 1_000_000 / max(1, rate))
 
     def beat(self) -> Fields:
         return self.status()
 
     def play(self) -> None:
-        self.jack.jack_transport_start(self.client)
+        self.client.transport_start()
 
     def stop(self) -> None:
-        self.jack.jack_transport_stop(self.client)
+        self.client.transport_stop()
 
     def locate(self, word: str) -> None:
-        self.jack.jack_transport_locate(self.client, ctypes.c_uint32(int(word)))
+        self.client.transport_locate(int(word))
 
-    def called(self, *callbacks: Any) -> None:
+    def called(self, ready: Any = None) -> None:
         """JACK calls a client only if it has a process callback, and some things must be set before activation."""
-        self.callbacks += (PROCESS(lambda frames, context: 0), *callbacks)
-        self.jack.jack_deactivate(self.client)
-        self.jack.jack_set_process_callback(self.client, self.callbacks[0], None)
-        for callback in callbacks:
-            if isinstance(callback, SYNC):
-                self.jack.jack_set_sync_callback(self.client, callback, None)
-        self.jack.jack_activate(self.client)
+        self.client.deactivate()
+        self.client.set_process_callback(lambda frames: None)
+        if ready:
+            self.client.set_sync_callback(ready)
+        self.client.activate()
 
     def count(self) -> None:
         # JACK asks until it hears a yes, and it does at once.
         self.relocations = 0
 
-        def ready(state: int, position: Any, context: Any) -> int:
+        def ready(state: int, position: Any) -> bool:
             self.relocations += 1
-            return 1
+            return True
 
-        self.called(SYNC(ready))
+        self.called(ready)
 
     def slow(self, word: str) -> None:
         """It is asked once a cycle of a held start."""
         needed, held = float(word), 0.0
 
-        def ready(state: int, position: Any, context: Any) -> int:
+        def ready(state: int, position: Any) -> bool:
             nonlocal held
-            cycle = 1000.0 * self.jack.jack_get_buffer_size(self.client) / self.jack.jack_get_sample_rate(self.client)
-            held = held + cycle if state == STARTING else 0.0
-            if state == STARTING and held < needed:
-                return 0
+            held = held + 1000.0 * self.client.blocksize / self.client.samplerate if state == jack.STARTING else 0.0
+            if state == jack.STARTING and held < needed:
+                return False
             held = 0.0
-            return 1
+            return True
 
-        self.called(SYNC(ready))
+        self.called(ready)
 
     def tempo(self, word: str) -> None:
         self.ramp(word, "0")
@@ -163,16 +131,22 @@ class Transport:
         self.mastership.come_to(float(word), float(seconds))
         # While nothing rolls a master is only called if it asks anew.
         if seconds == "0":
-            self.jack.jack_set_timebase_callback(self.client, 0, self.timebase, None)
+            self.ask()
+
+    def ask(self) -> None:
+        def show(state: int, frames: int, position: Any, is_new: bool) -> None:
+            assert self.mastership
+            self.mastership.write(position)
+
+        self.client.set_timebase_callback(show)
 
     def master(self, word: str, ticks: str = "960") -> None:
-        self.mastership = master = Master(float(word), float(ticks))
-        self.timebase = TIMEBASE(lambda state, frames, position, is_new, context: master.write(position[0]))
+        self.mastership = Master(float(word), float(ticks))
         self.called()
-        self.jack.jack_set_timebase_callback(self.client, 0, self.timebase, None)
+        self.ask()
 
     def leave(self) -> None:
-        self.jack.jack_client_close(self.client)
+        self.client.close()
         time.sleep(0.01)
 
 

@@ -140,7 +140,8 @@ def play(scratch: str, *flags: str) -> "subprocess.CompletedProcess[str]":
                   f"{scratch}/{name}.swiftmodule", "-c", *sources, "-o", target])
         objects.append(target)
     program = f"{scratch}/play"
-    must([*EMBEDDED, "-I", scratch, *flags, f"{build.NATIVE}/play.swift", *objects, "-o", program,
+    must([*EMBEDDED, "-I", scratch, *flags, f"{build.NATIVE}/play.swift",
+          f"{build.NATIVE}/fuzz/cycles.swift", *objects, "-o", program,
           "-Xclang-linker", "-fsanitize=realtime"])
     return run([program], RTSAN_OPTIONS="halt_on_error=true")
 
