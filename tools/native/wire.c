@@ -34,7 +34,7 @@ static const int64_t REORDER_GAP = 3000000;  // ns that a reordered frame is lat
 typedef struct { double loss, duplicate, reorder; int64_t delay, jitter, cut; } Quality;
 typedef struct { uint64_t frames, lost, duplicated, reordered, cut, overflow, unsent, seen[KINDS]; } Count;
 typedef struct { int fd, host; } Port;
-typedef struct { int64_t due; uint64_t serial; int port, from, size; uint8_t *bytes; } Late;
+typedef struct Late { struct Late *next; int64_t due; int port, from, size; uint8_t bytes[]; } Late;
 
 // As wire.py has it.
 static struct {
@@ -46,9 +46,8 @@ static Port ports[PORTS];
 static int port_count;
 static struct { uint8_t address[6]; int port; } macs[MACS];
 static int mac_count;
-static Late queue[QUEUE];
+static Late *queue;  // of late frames, by due time; with equal delays they keep their order
 static int queued;
-static uint64_t serial;
 static int epoll, timer, listener;
 
 static int64_t now(void) {
@@ -69,32 +68,9 @@ static double chance(int from, int to, int kind, uint64_t n, int lane) {
   return (mixed(mixed(mixed(state->seed + 0x9e3779b97f4a7c15ULL) + place) + n) >> 11) * 0x1p-53;
 }
 
-// The queue of late frames: a heap by due time, then by age, so equal delays keep their order.
-static bool earlier(const Late *a, const Late *b) {
-  return a->due != b->due ? a->due < b->due : a->serial < b->serial;
-}
-
-static void push(Late late) {
-  int i = queued++;
-  for (; i > 0 && earlier(&late, &queue[(i - 1) / 2]); i = (i - 1) / 2) queue[i] = queue[(i - 1) / 2];
-  queue[i] = late;
-}
-
-static Late pop(void) {
-  Late top = queue[0], last = queue[--queued];
-  int i = 0;
-  for (int child; (child = 2 * i + 1) < queued; i = child) {
-    if (child + 1 < queued && earlier(&queue[child + 1], &queue[child])) child++;
-    if (!earlier(&queue[child], &last)) break;
-    queue[i] = queue[child];
-  }
-  queue[i] = last;
-  return top;
-}
-
 static void arm(void) {
   static int64_t armed;
-  int64_t due = queued ? queue[0].due : 0;
+  int64_t due = queue ? queue->due : 0;
   if (due == armed) return;
   armed = due;
   struct itimerspec at = {.it_value = {due / 1000000000, due % 1000000000}};
@@ -108,13 +84,16 @@ static void deliver(int from, int port, const uint8_t *frame, int size) {
 }
 
 static void later(int64_t due, int from, int port, const uint8_t *frame, int size) {
-  uint8_t *bytes = queued < QUEUE ? malloc(size) : NULL;
-  if (!bytes) {
+  Late *late = queued < QUEUE ? malloc(sizeof *late + size) : NULL, **place = &queue;
+  if (!late) {
     state->counts[from][ports[port].host].overflow++;
     return;
   }
-  memcpy(bytes, frame, size);
-  push((Late){due, serial++, port, from, size, bytes});
+  while (*place && (*place)->due <= due) place = &(*place)->next;
+  *late = (Late){*place, due, port, from, size};
+  memcpy(late->bytes, frame, size);
+  *place = late;
+  queued++;
 }
 
 static void pass(int from, int port, int kind, const uint8_t *frame, int size) {
@@ -178,8 +157,8 @@ static void close_port(int port) {
   for (int i = 0; i < mac_count;)
     if (macs[i].port == port) macs[i] = macs[--mac_count];
     else i++;
-  for (int i = 0; i < queued; i++)
-    if (queue[i].port == port) queue[i].port = -1;  // the slot may be taken by another host before they are due
+  for (Late *late = queue; late; late = late->next)
+    if (late->port == port) late->port = -1;  // the slot may be taken by another host before they are due
 }
 
 static void drain(int port) {
@@ -258,10 +237,12 @@ int main(int count, char *arguments[]) {
         (void)!read(timer, &expirations, sizeof expirations);
       }
     }
-    while (queued && queue[0].due <= now()) {
-      Late late = pop();
-      if (late.port >= 0) deliver(late.from, late.port, late.bytes, late.size);
-      free(late.bytes);
+    while (queue && queue->due <= now()) {
+      Late *late = queue;
+      queue = late->next;
+      queued--;
+      if (late->port >= 0) deliver(late->from, late->port, late->bytes, late->size);
+      free(late);
     }
     state->waiting = (uint64_t)queued;
     arm();

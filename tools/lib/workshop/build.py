@@ -5,11 +5,12 @@ import functools
 import glob
 import hashlib
 import os
+import pathlib
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from . import common
 
@@ -39,10 +40,7 @@ def native(name: str, *defines: str) -> str:
     folder of its own has headers beside it."""
     folder = os.path.join(NATIVE, name)
     source = glob.glob(f"{glob.escape(folder if os.path.isdir(folder) else NATIVE)}/{name}.c*")[0]
-    texts = {}
-    for path in sorted({source, *glob.glob(f"{glob.escape(folder)}/*")}):
-        with open(path) as file:
-            texts[path] = file.read()
+    texts = {path: pathlib.Path(path).read_text() for path in sorted({source, *glob.glob(f"{glob.escape(folder)}/*")})}
     how = re.search(r"^// build: (.*)", texts[source], re.MULTILINE)
     compiler, *flags = how.group(1).split() if how else ["cc"]
     version = hashlib.sha256("".join([*texts.values(), *defines]).encode()).hexdigest()[:16]
@@ -59,7 +57,7 @@ def native(name: str, *defines: str) -> str:
 
 def listener() -> None:
     """What tools/listen is made of."""
-    if subprocess.run([os.path.join(common.TOOLS, "listen"), "--build"], check=False, stdout=subprocess.DEVNULL).returncode:
+    if not common.succeeds([os.path.join(common.TOOLS, "listen"), "--build"]):
         sys.exit(125)
 
 
@@ -103,12 +101,11 @@ def static_tactus() -> str:
     return product("tactus", "--static-swift-stdlib", folder=".build-static")
 
 
-def enter_lab(name: str, words: Sequence[str], *options: str, environment: Mapping[str, str] | None = None) -> None:
+def enter_lab(name: str, words: Sequence[str], *options: str) -> None:
     """Goes on in a lab only: outside, the module ends as it does in a lab of its own."""
     if not common.is_in_lab():
         lab()
-        command = [common.LAB, *options, "--", *common.module(name, *words)]
-        sys.exit(subprocess.run(command, check=False, env=environment).returncode)
+        sys.exit(subprocess.run([common.LAB, *options, "--", *common.module(name, *words)], check=False).returncode)
 
 
 def lab() -> None:

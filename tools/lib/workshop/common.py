@@ -133,6 +133,12 @@ def write_json(target: str | None, figures: object) -> None:
             file.write(text)
 
 
+def git(*words: str) -> str:
+    """What it says; "unknown" outside of a clone."""
+    done = subprocess.run(["git", "-C", ROOT, *words], check=False, capture_output=True, text=True)
+    return "unknown" if done.returncode else done.stdout.strip()
+
+
 def machine() -> str:
     """The kind of machine, said honestly: figures of a virtual one are not those of a studio's computer."""
     with open("/proc/cpuinfo") as file:

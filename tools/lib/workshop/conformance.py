@@ -9,12 +9,13 @@ import contextlib
 import datetime
 import io
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
 
-from . import build
-from .common import LAB, ROOT, fail, machine, package_list, read_words, shell, succeeds
+from . import build, common
+from .common import LAB, ROOT, package_list, shell
 
 CASES = ([f"TEMPO-{n}" for n in range(1, 6)] + ["BEATTIME-1", "BEATTIME-2", "STARTSTOPSTATE-1", "STARTSTOPSTATE-2",
          "AUDIOENGINE-1", "AUDIOENGINE-2"] + [f"BACKGROUND-{n}" for n in range(1, 6)])
@@ -40,12 +41,6 @@ which not two of the three agree is repeated, eight times at most, and then fail
 Step = list[str]  # the verdict, what was done, what was observed
 
 
-def read(path: str) -> tuple[str, list[Step]]:
-    with open(path) as file:
-        title, *lines = file.read().splitlines()
-    return title, [line.split("\t") for line in lines]
-
-
 def verdict(steps: list[Step]) -> str:
     return "FAIL" if not steps or any(step[0] == "FAIL" for step in steps) else "pass"
 
@@ -53,16 +48,17 @@ def verdict(steps: list[Step]) -> str:
 def page(directory: str, commit: str) -> None:
     """From the records of a run (Tests/Conformance/CaseRecord.swift) to docs/conformance.md."""
     records: dict[tuple[str, int], tuple[str, list[Step]]] = {}
-    for name in os.listdir(directory):
-        case, _, number = name.rpartition(".")
+    for path in pathlib.Path(directory).iterdir():
+        case, _, number = path.name.rpartition(".")
         if case in CASES:
-            records[case, int(number)] = read(os.path.join(directory, name))
+            title, *lines = path.read_text().splitlines()
+            records[case, int(number)] = title, [line.split("\t") for line in lines]
     cases = [case for case in CASES if any(key[0] == case for key in records)] if len(records) < 2 * len(CASES) else CASES
     print(INTRODUCTION)
     for hosts, where in ((1, "on one host"), (2, "across two hosts")):
         passed = sum(verdict(records.get((case, hosts), ("", []))[1]) == "pass" for case in cases)
         print(f"**{passed} of {len(cases)} pass {where}.**  ")
-    today, where = datetime.date.today(), machine().replace(" in a virtual", ", a virtual")
+    today, where = datetime.date.today(), common.machine().replace(" in a virtual", ", a virtual")
     print(f"\n{today.day} {today:%B %Y}, commit {commit}, {where}.\n")
     for case in cases:
         title = next((records[key][0] for key in records if key[0] == case), "was not played")
@@ -78,14 +74,13 @@ def page(directory: str, commit: str) -> None:
 
 
 def main(words: list[str]) -> int:
-    filters = read_words("conformance", __doc__ or "", words, {}).words
+    filters = common.read_words("conformance", __doc__ or "", words, {}).words
     shell("need_packages", *package_list("build_packages"), *package_list("peer_packages"))
     build.lab()
     build.tactus()
-    if not succeeds(["swift", "build", "--package-path", ROOT, "--build-tests"]):
-        fail("conformance", "the tests do not build", 1)
-    commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short=12", "HEAD"], check=False, capture_output=True, text=True)
-    changes = subprocess.run(["git", "-C", ROOT, "status", "--porcelain", "--", "Sources"], check=False, capture_output=True, text=True)
+    if not common.succeeds(["swift", "build", "--package-path", ROOT, "--build-tests"]):
+        common.fail("conformance", "the tests do not build", 1)
+    commit = common.git("rev-parse", "--short=12", "HEAD") + (" and changes" if common.git("status", "--porcelain", "--", "Sources") else "")
     with tempfile.TemporaryDirectory() as records:
         environment = {"CONFORMANCE_AT_ONCE": "1", **os.environ, "CONFORMANCE_RECORD": records}
         status = subprocess.run(
@@ -93,11 +88,10 @@ def main(words: list[str]) -> int:
              "--disable-xctest", "--filter", f"ConformanceTests.*{''.join(filters)}"],
             check=False, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=sys.stderr).returncode
         with contextlib.redirect_stdout(io.StringIO()) as text:
-            page(records, (commit.stdout.strip() or "unknown") + (" and changes" if changes.stdout else ""))
+            page(records, commit)
     if filters:
         print(text.getvalue(), end="")
     else:
-        with open(f"{ROOT}/docs/conformance.md", "w") as file:
-            file.write(text.getvalue())
+        pathlib.Path(ROOT, "docs/conformance.md").write_text(text.getvalue())
         print("\n".join(line for line in text.getvalue().splitlines() if " of " in line and " pass" in line))
     return status

@@ -158,17 +158,17 @@ def crowd(measured: Line) -> Any:
 PICTURES = [("clicks", "audio", clicks), ("clock", "audio", clock), ("bbt", "host", bbt), ("crowd", "crowd", crowd)]
 
 
-def main(words: list[str]) -> None:
+def draw(source: str, target: str) -> None:
     pyplot.rcParams.update(STYLE)
-    for name, area, draw in PICTURES:
-        source = os.path.join(words[0], area + ".json")
-        if not os.path.exists(source):
-            print(f"{name}.svg: not drawn, there is no {source}")
+    for name, area, picture in PICTURES:
+        path = os.path.join(source, area + ".json")
+        if not os.path.exists(path):
+            print(f"{name}.svg: not drawn, there is no {path}")
             continue
-        with open(source) as file:
+        with open(path) as file:
             measured = json.load(file)
         try:
-            write(draw(measured), os.path.join(words[1], name + ".svg"))
+            write(picture(measured), os.path.join(target, name + ".svg"))
             print(f"{name}.svg")
         except ValueError:
-            print(f"{name}.svg: not drawn, {source} has too little for it")
+            print(f"{name}.svg: not drawn, {path} has too little for it")

@@ -4,49 +4,34 @@ Prints what is typed behind a $, what the programs say, and a line for what was 
 
 import json
 import os
-import queue
 import signal
 import subprocess
 import sys
-import threading
 import time
 
 from .common import LAB
+from .peers.driver import Child
 
 TOLERATED = 3000  # microseconds
 
 
-class Terminal:
+class Terminal(Child):
     """A program in a window of its own: what is typed into it, and what it says."""
 
     def __init__(self, title: str, command: list[str]) -> None:
         print(f"$ {title}", flush=True)
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, text=True, start_new_session=True)
-        self.lines: queue.Queue[str | None] = queue.Queue()
-        threading.Thread(target=self.read, daemon=True).start()
+        super().__init__(command, stdin=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
 
-    def read(self) -> None:
-        for line in self.process.stdout or ():
-            self.lines.put(line.rstrip())
-        self.lines.put(None)
-
-    def until(self, words: str, shown: bool = True, seconds: float = 90) -> str:
-        deadline = time.monotonic() + seconds
-        while (line := self.lines.get(timeout=max(0.1, deadline - time.monotonic()))) is not None:
+    def until(self, words: str, shown: bool = True) -> str:
+        while (line := self.next(90)) is not None:
             if shown:
                 print(line, flush=True)
             if words in line:
                 return line
-        sys.exit(f"ended before it said \"{words}\"")
-
-    def type(self, line: str) -> None:
-        assert self.process.stdin
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
+        sys.exit(f"ended, or was silent, before it said \"{words}\"")
 
     def interrupt(self) -> None:
-        os.killpg(self.process.pid, signal.SIGINT)
+        os.killpg(self.pid, signal.SIGINT)
         self.process.wait(20)
 
 
@@ -59,7 +44,7 @@ def run(command: str) -> None:
 def press(linkhut: Terminal, keys: str, line: str) -> None:
     """LinkHut's keys are pressed by the lab, which speaks lines."""
     print(f"[LinkHut] {keys}", flush=True)
-    linkhut.type(line)
+    linkhut.write(line)
     linkhut.until('"ok": true', shown=False)
 
 
@@ -98,10 +83,10 @@ def hydrogen_on_the_bar(linkhut: Terminal) -> tuple[float, int]:
     ear.until("ready", shown=False)
     press(linkhut, "s: start/stop sync on", "sync on")
     time.sleep(3)
-    ear.type("section kicks")
+    ear.write("section kicks")
     press(linkhut, "space: play", "play")
     time.sleep(10)
-    ear.type("report")
+    ear.write("report")
     kicks = []
     while (line := ear.until('"type"', shown=False)) and '"type":"end"' not in line:
         kicks += [event for event in [json.loads(line)] if event["type"] == "onset"]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """OSC packets, right and wrong; and a controller of tactus that can ask."""
 
+import contextlib
 import socket
 import struct
 import time
@@ -43,6 +44,15 @@ def raw_clock() -> float:
 
 def speaker() -> socket.socket:
     return socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+
+
+def came(sock: socket.socket) -> list[bytes]:
+    """What waits to be read, and is now."""
+    found = []
+    with contextlib.suppress(OSError):
+        while True:
+            found.append(sock.recv(65536, socket.MSG_DONTWAIT))
+    return found
 
 
 class Controller:

@@ -114,7 +114,7 @@ final class Stage {
     leave()
     judge(outputs, frames)
     precondition(shown == nil || shown?.beats != nil, "we show a bar and beat that make no sense: \(shown!)")
-    count(outputs, frames, length, bar: shown?.bar)
+    count(outputs, frames, bar: shown?.bar)
     while let proposal = outputs.proposals.first {
       obey(proposal)
       outputs.proposals.removeFirst()
@@ -140,9 +140,9 @@ final class Stage {
     ] { precondition(value.isFinite, "what is told is no number") }
   }
 
-  private func count(_ outputs: borrowing Outputs, _ frames: UInt32, _ micros: Double, bar: Int32?) {
+  private func count(_ outputs: borrowing Outputs, _ frames: UInt32, bar: Int32?) {
     tally.cycles += 1
-    tally.seconds += micros / 1e6
+    tally.seconds += Double(frames) / 48_000
     tally.clicked += (0..<Int(frames)).contains { samples[$0] != 0 } ? 1 : 0
     tally.messages += outputs.events.count
     tally.bars += bar != 1 ? 1 : 0

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// build: g++ -std=c++17 -DLINK_PLATFORM_LINUX=1 -ljack -lpthread
+// build: g++ -std=c++20 -DLINK_PLATFORM_LINUX=1 -ljack -lpthread
 // The ears of tools/listen: writes down what comes out of JACK ports, when, and what a Link peer with the reference
 // library and JACK's transport showed then. tools/lib/workshop/listening starts it (NAME=NUMBER..., port=NAME...),
 // sends it lines, and judges: on standard output a line with rate, period, which ports are MIDI, and JACK's version;
@@ -49,7 +49,7 @@ class Recorder {
       if (turn % 50 == 0) connectAll();
       pollfd input{0, POLLIN, 0};
       if (poll(&input, 1, 10) > 0) readCommands();
-      write();
+      writeAll();
       if (turn % 5 == 0) noteLatencies();
       commitTempo();
     }
@@ -165,15 +165,10 @@ class Recorder {
   }
 
   void tell(Kind kind, double current, double value, uint32_t frames = 0, uint8_t port = 0) {
-    Record record;
-    record.kind = kind;
-    record.wake = rawMicros();
-    record.current = current;
-    record.value = value;
-    record.frames = frames;
-    record.port = port;
-    fwrite(&record, sizeof record, 1, stdout);
+    write({.kind = kind, .port = port, .frames = frames, .wake = rawMicros(), .current = current, .value = value});
   }
+
+  static void write(const Record& record) { fwrite(&record, sizeof record, 1, stdout); }
 
   // One clock on jackd, two that drift apart on PipeWire: measured again and again, by the tightest of some tries. Only
   // after a client is open: jack_get_time() crashes before.
@@ -190,18 +185,18 @@ class Recorder {
     if (mExact) mExact->rawMinusJack = ahead;
   }
 
-  void write() {
+  void writeAll() {
     sampleClock();
     Record record;
     for (auto* ring : {&mWake.ring, &mTap.ring}) {
-      while (ring->pop(record)) fwrite(&record, sizeof record, 1, stdout);
+      while (ring->pop(record)) write(record);
     }
     fflush(stdout);
   }
 
   void mark() {
     noteLatencies();
-    write();
+    writeAll();
     tell(Kind::mark, static_cast<double>(mTap.ring.lost + mWake.ring.lost), static_cast<double>(mTap.xruns),
       static_cast<uint32_t>(mLink.numPeers()));
     fflush(stdout);

@@ -119,11 +119,7 @@ class Client {
     return jack_port_register(client, name.c_str(), isMidi ? JACK_DEFAULT_MIDI_TYPE : JACK_DEFAULT_AUDIO_TYPE, flags, 0);
   }
   Record cycle(Kind kind, jack_nframes_t frames) {
-    Record record;
-    record.kind = kind;
-    record.wake = rawMicros();
-    record.frame = jack_last_frame_time(client);
-    record.frames = frames;
+    Record record{.kind = kind, .frame = jack_last_frame_time(client), .frames = frames, .wake = rawMicros()};
     jack_nframes_t at;
     jack_time_t current, next;
     float period;

@@ -6,6 +6,7 @@
 #include <jack/midiport.h>
 
 #include <ableton/Link.hpp>
+#include <algorithm>
 #include <vector>
 
 #include "record.hpp"
@@ -134,13 +135,11 @@ class Tap : public Client {
   }
 
   void event(Kind kind, uint8_t port, uint32_t offset, float peak = 0, const jack_midi_event_t* midi = nullptr) {
-    Record record;
-    record.kind = kind;
-    record.port = port;
-    record.frame = offset;
-    record.value = peak;
-    record.size = midi ? static_cast<uint8_t>(midi->size) : 0;
-    for (size_t b = 0; b < record.size && b < 3; ++b) record.bytes[b] = midi->buffer[b];
+    Record record{.kind = kind, .port = port, .frame = offset, .value = peak};
+    if (midi) {
+      record.size = static_cast<uint8_t>(midi->size);
+      std::copy_n(midi->buffer, std::min<size_t>(midi->size, 3), record.bytes);
+    }
     ring.push(record);
   }
 

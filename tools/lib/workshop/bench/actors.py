@@ -4,12 +4,16 @@
 import array
 import mmap
 import os
+import statistics
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from .. import build, listening
 from ..common import say
+from ..listening.recorder import CYCLE, ONSET, Recorder
 from ..peers import driver
 
+Figures = dict[str, Any]
 TIMES = "/dev/shm/callback-time"
 
 
@@ -49,3 +53,31 @@ def tactus(program: str, *options: str, environment: Mapping[str, str] | None = 
 def ear(*options: object) -> listening.Ear:
     """What it hears is passed on as it is."""
     return listening.Ear([str(option) for option in options], say)
+
+
+class Watch(Recorder):
+    """Hears a port without Link: what came in each cycle, by JACK's clock, which is Link's on jackd."""
+
+    def __init__(self, port: str, silence: float = 0.005) -> None:
+        super().__init__([f"port={port}", "name=watch", "no_link=1", f"silence={silence}", "latency=0"])
+        self.next(30)
+
+    def cycles(self) -> list[tuple[float, list[float]]]:
+        """Since it was asked last: when each began, and its onsets."""
+        self.tell("mark")
+        found: list[tuple[float, list[float]]] = []
+        for record in self.until_mark(10):
+            if record["kind"] == CYCLE:
+                frame = (record["next"] - record["current"]) / record["frames"]
+                found.append((record["current"], []))
+            elif record["kind"] == ONSET and found:
+                found[-1][1].append(found[-1][0] + record["frame"] * frame)
+        return found
+
+    def onsets(self) -> list[float]:
+        return [onset for _, onsets in self.cycles() for onset in onsets]
+
+
+def middle(values: Sequence[float] | None, unit: str = "", width: int = 0, to: str = "...") -> str:
+    """The median, and from the least to the most."""
+    return f"{statistics.median(values):{width}.1f}{unit}({min(values):.1f}{to}{max(values):.1f})" if values else "-"

@@ -1,29 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""tools/bench audio: builds what it needs, plays each scene in a lab of its own (audio_scene), prints a table (table)."""
-
-import sys
-import time
-from types import SimpleNamespace
-from typing import Any
-
-from .. import build, processes
-from ..common import Number, choices, machine, play, read_words, shell, write_json
-from . import table
-
-Scene = dict[str, Any]
-USAGE = """\
-usage: tools/bench audio [options]
+"""usage: tools/bench audio [options]
 
 What tactus and LinkHut play, judged in the same run by tools/listen: clicks against the beat of the reference Link
 library, MIDI clock, process callback times. About 9 minutes.
 
   --quick          less of everything, under a minute
-  --only NAMES     some scenes: {}
+  --only NAMES     some scenes: self-test, beat, periods, rates, pipewire, busy, stall, clock, callback
   --json FILE      all figures, with a list of every beat, as JSON ("-": standard output instead of the table)
   --tactus PROGRAM this build of tactus (default: .build/release/tactus, built first)
   --endurance MIN  only this: MIN minutes at 64 frames, xruns counted
 docs/benchmarks.md says how it measures and what its own error is."""
 
+from typing import Any
+
+from .. import build
+from ..common import choices, shell
+from . import table
+
+Scene = dict[str, Any]
 NAMES = ["self-test", "beat", "periods", "rates", "pipewire", "busy", "stall", "clock", "callback"]
 
 
@@ -40,7 +34,7 @@ def scene(name: str, title: str, kind: str = "beat", period: int = 256, rate: in
     return {"name": name, "title": title, "kind": kind, "period": period, "rate": rate, **more}
 
 
-def scenes(options: SimpleNamespace) -> list[Scene]:
+def scenes(options: Any) -> list[Scene]:
     if options.endurance:
         seconds = options.endurance * 60
         return [scene("endurance", f"64 frames for {options.endurance:g} minutes", "callback", 64, seconds=seconds)]
@@ -82,29 +76,15 @@ def full() -> list[Scene]:
     return found
 
 
-def main(words: list[str]) -> int:
-    options = read_words("bench audio", USAGE.format(", ".join(NAMES)), words, {
-        "--quick": False, "--only": None, "--json": None, "--tactus": None,
-        "--endurance": Number(0.0, 0, kind=float)})
-    planned = scenes(options)
+def ready(options: Any) -> None:
+    scenes(options)  # if there are such
     shell("need_packages", "ableton-link-utils", "jack-midi-clock")
-    # Everything is built before a lab closes the network.
     for name in ("callback_time", "least"):
         build.native(name)
     build.listener()
-    tactus = build.tactus(options.tactus)
+    build.tactus(options.tactus)
     build.lab()
-    results = []
-    for scene in planned:
-        others = "" if options.quick else processes.quiet()
-        sys.stderr.write(f"{scene['title']} ...\n")
-        lab = ["--period", str(scene["period"]), "--rate", str(scene["rate"]), *["--pipewire"] * scene.get("pipewire", False),
-               *["--no-realtime"] * (not scene.get("realtime", True))]
-        began = time.monotonic()
-        status, lines = play(lab, "bench.audio_scene", {**scene, "tactus": tactus})
-        results.append({"scene": scene, "seconds": round(time.monotonic() - began, 1), "status": status,
-                        "others": others, "lines": lines})
-        if options.json != "-":
-            print(table.of(results[-1]), flush=True)
-    write_json(options.json, {"machine": machine(), "results": results})
-    return 1 if any(result["status"] != 0 for result in results) else 0
+
+
+def measure(options: Any) -> tuple[object, bool]:
+    return table.play(scenes(options), "bench.audio_scene", options, table.of)

@@ -29,7 +29,7 @@ def ensemble(scene: Scene, *listens: str, clock: str = "always", environment: Ma
     number of each process."""
     ear = actors.ear("--events", "--tempo", "131", *listens, *PORTS, *["exact:out"] * ("--exact" in listens))
     tactus = actors.tactus(scene["tactus"], "--click", f"--clock-when={clock}", environment=environment)
-    hut = driver.Peer("linkhut", environment=environment)
+    hut = driver.Peer("linkhut", env=environment)
     running = {"tactus": tactus.pid, "LinkHut": hut.ask("status")["pid"]}
     for line in ("enable on", "wait peers 2 10", "play"):
         hut.ask(line)

@@ -11,7 +11,7 @@ import time
 from typing import Any
 
 from .. import build, link, processes
-from ..common import LAB, module, read_words, write_json
+from ..common import LAB, module
 from ..peers import driver
 
 MINE, OURS = "10.77.0.2", 10.0
@@ -41,13 +41,13 @@ def cost(kind: str | list[str], count: int, seconds: float) -> tuple[float, int]
     peer.ask("enable on")
     crowd = None
     if count:
-        crowd = subprocess.Popen([LAB, "on", "2", *module("bench.crowd", "--many", str(count))])
+        crowd = subprocess.Popen([LAB, "on", "2", *module("bench.crowd", str(count))])
         for _ in range(100):
             if peer.ask("status")["peers"] >= count:
                 break
             time.sleep(0.1)
     time.sleep(1)
-    percent = processes.percent(peer.process.pid, lambda: time.sleep(seconds))
+    percent = processes.percent(peer.pid, lambda: time.sleep(seconds))
     counted = peer.ask("status")["peers"]
     if crowd:
         crowd.kill()
@@ -57,21 +57,22 @@ def cost(kind: str | list[str], count: int, seconds: float) -> tuple[float, int]
 
 
 def main(words: list[str]) -> None:
-    if words[:1] == ["--many"]:
-        return many(int(words[1]))
-    options = read_words("bench crowd", __doc__, words, {"--quick": False, "--json": None})
-    program = build.product("link-peer")
-    build.enter_lab("bench.crowd", words, "--no-server", "--hosts", "2")
-    kinds: dict[str, str | list[str]] = {"ours": [program], "reference": "reference"}
+    many(int(words[0]))
+
+
+def ready(_: object) -> None:
+    build.product("link-peer")
+
+
+def measure(options: Any) -> tuple[object, bool]:
+    kinds: dict[str, str | list[str]] = {"ours": [build.product("link-peer")], "reference": "reference"}
     rows: list[dict[str, Any]] = []
-    if options.json != "-":
-        print(f"{'peers':>6} {'our Link, %':>14} {'reference, %':>14}   of one core")
+    print(f"{'peers':>6} {'our Link, %':>14} {'reference, %':>14}   of one core")
     for count in [0, 10, 100] if options.quick else COUNTS:
         row: dict[str, Any] = {"peers": count}
         for name, kind in kinds.items():
             row[name], row[name + "_counted"] = cost(kind, count, 2 if options.quick else OURS)
         rows.append(row)
-        if options.json != "-":
-            wrong = "".join(f"   {name} counted {row[name + '_counted']}" for name in kinds if row[name + "_counted"] != count)
-            print(f"{count:>6} {row['ours']:>14.3f} {row['reference']:>14.3f}{wrong}", flush=True)
-    write_json(options.json, {"rows": rows})
+        wrong = "".join(f"   {name} counted {row[name + '_counted']}" for name in kinds if row[name + "_counted"] != count)
+        print(f"{count:>6} {row['ours']:>14.3f} {row['reference']:>14.3f}{wrong}", flush=True)
+    return {"rows": rows}, True

@@ -13,7 +13,7 @@ import sys
 import time
 
 from .. import build, processes
-from ..common import ROOT, TOOLS, choices, machine, read_words
+from ..common import ROOT, TOOLS, choices, git, machine, read_words
 from . import charts, fuzz_osc, link
 
 # What is about microseconds comes first; what only loads the machine, last. Some are shorter here than
@@ -42,12 +42,10 @@ def main(words: list[str]) -> int:
     only = choices("bench", "--only", options.only, list(PLAN))
     os.makedirs(options.out, exist_ok=True)
     # What the areas would build between two measurements.
-    for make in (build.tactus, build.static_tactus, fuzz_osc.program, link.program, build.lab):
+    for make in (build.tactus, build.static_tactus, fuzz_osc.program, link.program, lambda: build.product("link-peer"), build.lab):
         make()
-    build.product("link-peer")
     began, went_well = time.monotonic(), True
-    commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], check=False, stdout=subprocess.PIPE, text=True)
-    summary = [f"{time.strftime('%d %B %Y', time.gmtime())}, {machine()}, commit {commit.stdout.strip() or 'unknown'}"]
+    summary = [f"{time.strftime('%d %B %Y', time.gmtime())}, {machine()}, commit {git('rev-parse', '--short', 'HEAD')}"]
     for name, extra in PLAN.items():
         if name in only:
             line, is_well = measure(name, ["--quick"] if options.quick else extra, os.path.join(options.out, name))

@@ -22,39 +22,15 @@ from statistics import median
 from typing import Any
 
 from .. import build
-from ..common import LAB, fail, module, read_words, write_json
-from ..listening.recorder import CYCLE, ONSET, Recorder
+from ..common import LAB, fail, module
 from ..osc import Controller
 from ..peers import driver
+from .actors import Figures, Watch
 
 BEAT = 500_000.0
 ASKED = 131.0
 # No click may be further off in the attack than before it by more than this: the place of a click is known to a frame.
 FRAME = 1e6 / 48000
-Figures = dict[str, Any]
-
-
-class Clicks:
-    """When each is heard, by JACK's clock."""
-
-    def __init__(self, port: str) -> None:
-        self.recorder = Recorder([f"port={port}", "name=watch", "no_link=1", "silence=0.005", "latency=0"])
-        self.recorder.next(30)
-
-    def since(self) -> list[float]:
-        """Since it was asked last."""
-        self.recorder.tell("mark")
-        found, start, frame = [], 0.0, 0.0
-        for record in self.recorder.until_mark(10):
-            if record["kind"] == CYCLE:
-                start, frame = record["current"], (record["next"] - record["current"]) / record["frames"]
-            elif record["kind"] == ONSET and start > 0:
-                found.append(start + record["frame"] * frame)
-        return found
-
-    def end(self) -> None:
-        self.recorder.process.kill()
-        self.recorder.process.wait()
 
 
 def places(clicks: list[float], first: float) -> Figures:
@@ -69,21 +45,21 @@ def places(clicks: list[float], first: float) -> Figures:
 
 
 def attacked(port: str, seconds: float) -> Figures:
-    clicks = Clicks(port)
+    clicks = Watch(port)
     # JACK's own clock takes so long to settle in a server's first seconds.
     time.sleep(12)
-    clicks.since()
+    clicks.onsets()
     time.sleep(seconds)
-    before = clicks.since()
+    before = clicks.onsets()
     if not before:
         fail("bench forgers", f"nothing is heard from {port}", 1)
     # The median place, the short way round: where a beat is.
     first = before[0] + median((click - before[0] + BEAT / 2) % BEAT - BEAT / 2 for click in before)
     # It listens for 1.2 s who is there.
     subprocess.run([LAB, "on", "2", *module("soak.enemy", "forgers", str(seconds), "1")], check=True)
-    during = clicks.since()
+    during = clicks.onsets()
     time.sleep(seconds)
-    after = clicks.since()
+    after = clicks.onsets()
     clicks.end()
     return {name: places(heard, first) for name, heard in (("before", before), ("during", during), ("after", after))}
 
@@ -93,12 +69,12 @@ def tactus(program: str, seconds: float) -> Figures:
     player.wait_for("OSC: ")
     time.sleep(1)
     figures = attacked("tactus:click_1", seconds)
-    clicks = Clicks("tactus:click_1")
+    clicks = Watch("tactus:click_1")
     Controller().say("tempo", "f", ASKED)
     time.sleep(2)
-    clicks.since()
+    clicks.onsets()
     time.sleep(seconds)
-    heard = clicks.since()
+    heard = clicks.onsets()
     clicks.end()
     player.end()
     figures["tempo_after"] = round(60e6 * (len(heard) - 1) / (heard[-1] - heard[0]), 3) if len(heard) > 1 else None
@@ -122,18 +98,18 @@ def holds(figures: Figures) -> bool:
         for stretch in (figures["during"], figures["after"]))
 
 
-def main(words: list[str]) -> int:
-    options = read_words("bench forgers", __doc__, words, {"--quick": False, "--json": None})
-    program = build.tactus()
+def ready(_: object) -> None:
+    build.tactus()
     build.listener()
-    build.enter_lab("bench.forgers", words, "--hosts", "2")
+
+
+def measure(options: Any) -> tuple[object, bool]:
     seconds = 4.0 if options.quick else 20.0
-    figures = {"tactus": tactus(program, seconds), "LinkHut": linkhut(seconds)}
+    figures = {"tactus": tactus(build.tactus(), seconds), "LinkHut": linkhut(seconds)}
     for name, found in figures.items():
         for stretch, values in found.items():
             told = "  ".join(f"{what} {value}" for what, value in values.items()) if isinstance(values, dict) else values
             print(f"{name:<8} {stretch:<12} {told}")
     held = holds(figures["tactus"])
     print("holds" if held else "FAILS")
-    write_json(options.json, figures)
-    return 0 if held else 1
+    return figures, held

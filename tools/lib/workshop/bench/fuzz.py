@@ -17,10 +17,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .. import build
-from ..common import ROOT, Number, choices, fail, read_words, shell, write_json
+from ..common import ROOT, choices, fail, shell
 
 HARNESS = os.path.join(build.NATIVE, "fuzz")
 SANITIZE = "-sanitize=address,fuzzer"
@@ -85,13 +85,14 @@ def compiled(subject: Subject, work: str) -> str:
     return f"{work}/fuzz"
 
 
-def main(words: list[str]) -> None:
-    options = read_words("bench fuzz", __doc__, words, {
-        "--quick": False, "--runs": Number(0, 1), "--seed": Number(20808, 0), "--json": None})
+def ready(_: object) -> None:
+    shell("need_swift")
+
+
+def measure(options: Any) -> tuple[object, bool]:
     name = options.words[-1] if options.words else "packets"
     choices("bench fuzz", "", name, list(SUBJECTS))
     subject = SUBJECTS[name]
-    shell("need_swift")
     with tempfile.TemporaryDirectory() as work:
         program = compiled(subject, work)
         os.mkdir(f"{work}/corpus")
@@ -113,4 +114,4 @@ def main(words: list[str]) -> None:
     covered = int(re.findall(r"cov: (\d+)", done.stdout)[-1])
     print(f"fuzz: {executed} {subject.things} in {seconds} s, seed {options.seed}, {covered} branches reached: "
           "no crash, no over-read")
-    write_json(options.json, {subject.things: executed, "seconds": seconds, "seed": options.seed, "branches": covered})
+    return {subject.things: executed, "seconds": seconds, "seed": options.seed, "branches": covered}, True

@@ -26,23 +26,21 @@ options:
 
 import os
 import random
-import signal
-import socket
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from statistics import median
 from typing import Any
 
-from .. import build, processes
-from ..common import Number, read_words, write_json
-from ..osc import HOST, Controller, bundle, message
+from .. import build, osc, processes
+from ..osc import HOST, Controller
 from ..peers import driver
+from .actors import Figures
+from .osc_hostile import Attack
 
 ECHO = ("127.0.0.1", 20810)
-Figures = dict[str, Any]
 # One source is heard 2000 times a second at most, so they come from many.
 SOURCES = 256
 # What is left of the claims' room on any machine: the sanitizer's own lists, and the allocator's.
@@ -58,62 +56,52 @@ def mutated(dice: random.Random, addresses: list[str]) -> bytes:
     elif kind == 1:
         address += f"/{dice.randrange(70000)}"
     tags = "".join(dice.choice("ifdhs") for _ in range(dice.randrange(4)))
-    values: list[Any] = [
-        dice.choice(WORDS) if t == "s" else dice.randrange(-2**31, 2**31) if t in "ih" else
-              dice.choice([0.0, 1.0, 120.0, 1e30, -1.0, float("nan"), 0.5]) for t in tags]
-    packet = bytearray(message(address, tags, *values))
+    values: list[Any] = [dice.choice(WORDS) if t == "s" else dice.randrange(-2**31, 2**31) if t in "ih" else
+                         dice.choice([0.0, 1.0, 120.0, 1e30, -1.0, float("nan"), 0.5]) for t in tags]
+    packet = bytearray(osc.message(address, tags, *values))
     if dice.random() < 0.25:
         timetag = dice.choice([1, 0, 2**64 - 1, (int(time.time()) + 2208988800 + dice.randrange(70)) << 32])
-        packet = bytearray(bundle([bytes(packet)], timetag))
+        packet = bytearray(osc.bundle([bytes(packet)], timetag))
     for _ in range(dice.randrange(5)):
-        if not packet:
-            break
-        kind = dice.randrange(5)
-        at = dice.randrange(len(packet))
-        if kind == 0:
-            packet[at] = dice.randrange(256)
-        elif kind == 1:
-            packet[at] ^= 1 << dice.randrange(8)
-        elif kind == 2:
-            del packet[-dice.randrange(1, 9):]
-        elif kind == 3:
-            packet += bytes(dice.randrange(9))
-        else:
-            packet[at:at] = dice.choice([b"#", b",", b"/", b"*", b"{", b"["])
+        at = dice.randrange(len(packet)) if packet else 0
+        packet[at:] = dice.choice([
+            bytes([dice.randrange(256)]) + packet[at + 1:], bytes([packet[at] ^ 1 << dice.randrange(8)]) + packet[at + 1:] if packet else b"",
+            packet[at:-dice.randrange(1, 9)], packet[at:] + bytes(dice.randrange(9)),
+            dice.choice([b"#", b",", b"/", b"*", b"{", b"["]) + packet[at:]])
     return bytes(packet)
 
 
-class Flood:
+class Flood(Attack):
+    """As fast as one sender can; or so many."""
+
     def __init__(self, program: str, seed: int) -> None:
+        super().__init__()
         self.dice = random.Random(seed)
         words = subprocess.run([program, "--help-osc"], capture_output=True, text=True, check=True).stdout
         self.addresses = [line.split()[0] for line in words.splitlines() if line.startswith("  ") and line[2] != " "]
-        self.sources = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(SOURCES)]
+        self.sources = [osc.speaker() for _ in range(SOURCES)]
         self.fill()
 
     def fill(self) -> None:
         """New packets. None that ends the program."""
         fresh = (mutated(self.dice, self.addresses) for _ in range(4000))
         self.packets = [packet for packet in fresh if b"quit" not in packet]
+        for source in self.sources:
+            osc.came(source)
 
     def send(self, count: int) -> None:
-        choice, sources = self.dice.choice, self.sources
         first = self.dice.randrange(SOURCES)
         for index in range(count):
-            sources[(first + index) % SOURCES].sendto(choice(self.packets), HOST)
+            self.sources[(first + index) % SOURCES].sendto(self.dice.choice(self.packets), HOST)
 
     def warm(self, count: int) -> None:
         for _ in range(count // 150):
             self.send(150)
             time.sleep(0.005)
 
-    def forget_answers(self) -> None:
-        for source in self.sources:
-            try:
-                while True:
-                    source.recv(65536, socket.MSG_DONTWAIT)
-            except OSError:
-                pass
+    def run(self) -> None:
+        while True:
+            self.send(1000)
 
 
 class Pinger(Controller):
@@ -152,19 +140,21 @@ def spread(values: list[float]) -> Figures:
             for name, share in (("median_ms", 0.5), ("99_ms", 0.99), ("worst_ms", 1))}
 
 
-class Echo:
+class Echo(Attack):
     """The same question to a process that does nothing else."""
 
     def __init__(self) -> None:
-        self.process = os.fork()
-        if self.process == 0:
-            server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            server.bind(ECHO)
-            while True:
-                server.sendto(*server.recvfrom(64))
-        self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        super().__init__()
+        self.start()
+        self.sock = osc.speaker()
         self.sock.settimeout(2)
         self.elapsed: list[float] = []
+
+    def run(self) -> None:
+        server = osc.speaker()
+        server.bind(ECHO)
+        while True:
+            server.sendto(*server.recvfrom(64))
 
     def ping(self) -> None:
         began, word = time.perf_counter(), str(len(self.elapsed)).encode()
@@ -177,20 +167,15 @@ class Echo:
             pass
 
     def end(self) -> Figures:
-        kill(self.process)
+        self.stop()
         return {"pings": len(self.elapsed), **spread(self.elapsed)}
-
-
-def kill(process: int) -> None:
-    os.kill(process, signal.SIGKILL)
-    os.waitpid(process, 0)
 
 
 def quarters(samples: list[int]) -> Figures:
     """What was used in the first quarter and in the last, in kilobytes."""
     size = max(1, len(samples) // 4)
-    return {"kB_first_quarter": round(statistics.median(samples[:size])),
-            "kB_last_quarter": round(statistics.median(samples[-size:]))}
+    return {"kB_first_quarter": round(median(samples[:size])),
+            "kB_last_quarter": round(median(samples[-size:]))}
 
 
 def counted(process: int, flood: Flood, packets: int) -> tuple[Figures, Figures]:
@@ -207,7 +192,6 @@ def counted(process: int, flood: Flood, packets: int) -> tuple[Figures, Figures]
             samples.append(processes.status(process, "RssAnon"))
         if sent % 60_000 == 0:
             flood.fill()
-            flood.forget_answers()
     return {"packets": sent, "dropped_by_kernel": processes.dropped(HOST[1]) - lost,
             "per_second": round(sent / (time.perf_counter() - began)), **pinger.figures(), **quarters(samples)}, echo.end()
 
@@ -215,15 +199,13 @@ def counted(process: int, flood: Flood, packets: int) -> tuple[Figures, Figures]
 def fast(process: int, thread: str, flood: Flood, seconds: float) -> tuple[Figures, Figures]:
     pingers = {"udp": Pinger(process, thread, timeout=0.2), "udp6": Pinger(process, thread, ("::1", HOST[1]))}
     lost = {family: processes.dropped(HOST[1], family) for family in pingers}
-    sender = os.fork()
-    while sender == 0:
-        flood.send(1000)
+    flood.start()
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
         pingers["udp6"].ping()
         pingers["udp"].ping()
         time.sleep(0.01)
-    kill(sender)
+    flood.stop()
     there, aside = ({"seconds": seconds, "dropped_by_kernel": processes.dropped(HOST[1], family) - lost[family],
                      **pinger.figures()} for family, pinger in pingers.items())
     return there, aside
@@ -236,13 +218,13 @@ def flooded(path: str, packets: int, seconds: float, seed: int) -> tuple[Figures
         tactus.wait_for("OSC: ")
         flood, figures = Flood(path, seed), {}
         figures["counted"], figures["echo"] = counted(tactus.pid, flood, packets)
-        if seconds and tactus.child.poll() is None:
+        if seconds and tactus.process.poll() is None:
             thread = processes.busiest(tactus.pid, lambda: flood.warm(3_000))
             figures["fast"], figures["fast_aside"] = fast(tactus.pid, thread, flood, seconds)
         time.sleep(1)
         afterwards = Controller().ping()
-        tactus.child.terminate()
-        status = driver.ended(tactus.child, 30)
+        tactus.process.terminate()
+        status = driver.ended(tactus.process, 30)
         errors.seek(0)
         said = errors.read()
     figures["end"] = {"status": status, "answers_afterwards": afterwards is not None,
@@ -281,27 +263,25 @@ def program() -> str:
     return build.product("tactus", "--sanitize=address", folder=".build-address")
 
 
-def main(words: list[str]) -> int:
-    options = read_words("bench fuzz-osc", __doc__, words, {
-        "--quick": False, "--packets": Number(5_000_000, 1), "--seed": Number(1, 0), "--fast": Number(5, 0), "--json": None})
-    sanitized, release = program(), build.tactus()
+def ready(_: object) -> None:
+    program()
+    build.tactus()
     # Without the first a crash would wait for Swift's backtracer. The runtime leaks what it keeps for good. Freed memory
     # is kept aside in small amounts, so that growth can be seen.
-    sanitizer = "detect_leaks=0:quarantine_size_mb=1:thread_local_quarantine_size_kb=64"
-    build.enter_lab("bench.fuzz_osc", words, environment=dict(os.environ, SWIFT_BACKTRACE="enable=no", ASAN_OPTIONS=sanitizer))
-    packets, said = 200_000 if options.quick else options.packets, ""
+    os.environ.update(SWIFT_BACKTRACE="enable=no",
+                      ASAN_OPTIONS="detect_leaks=0:quarantine_size_mb=1:thread_local_quarantine_size_kb=64")
+
+
+def measure(options: Any) -> tuple[object, bool]:
+    packets, held = 200_000 if options.quick else options.packets, True
     figures: Figures = {"seed": options.seed}
-    for name, path, count, seed in (("sanitized", sanitized, packets, options.seed),
-                                    ("release", release, packets // 5, options.seed + 1)):
-        figures[name], more = flooded(path, count, options.fast, seed)
-        said += more
+    figures["sanitized"], more = flooded(program(), packets, options.fast, options.seed)
+    figures["release"], said = flooded(build.tactus(), packets // 5, options.fast, options.seed + 1)
     table(figures)
-    failed = 0
     for name in ("sanitized", "release"):
         for claim, holds in claims(name, figures[name]):
             print(("holds   " if holds else "FAILS   ") + claim)
-            failed += not holds
-    write_json(options.json, figures)
-    if failed:
-        print(said[-4000:], file=sys.stderr)
-    return 1 if failed else 0
+            held = held and holds
+    if not held:
+        print((more + said)[-4000:], file=sys.stderr)
+    return figures, held

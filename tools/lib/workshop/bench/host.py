@@ -10,37 +10,35 @@ that needs 200 ms; and a timebase master that leads the session through ramps an
   --tactus PROGRAM this build of tactus (default: .build/release/tactus, built first)
 docs/benchmarks.md says how it measures and what its own error is."""
 
-import sys
 from statistics import median
 from typing import Any
 
-from .. import build, processes
-from ..common import machine, play, read_words, write_json
+from .. import build
 from . import table
 
 Line = dict[str, Any]
 
 
+def scene(kind: str, title: str, **more: object) -> Line:
+    return {"kind": kind, "title": title, "period": 256} | more
+
+
 def scenes(quick: bool) -> list[Line]:
-    few: Line = {"tempos": [120], "seconds": 5} if quick else {"tempos": [60, 120, 187.3], "seconds": 5}
-    found: list[Line] = [{"kind": "bbt", "title": "bar, beat and tick, jackd, 256 frames", "period": 256, **few}]
-    if not quick:
-        fewer: Line = {"tempos": [120, 187.3], "seconds": 5}
-        found += [{"kind": "bbt", "title": "the same on PipeWire", "period": 256, "pipewire": True, **fewer},
-                  {"kind": "bbt", "title": "jackd, 1024 frames", "period": 1024, **fewer}]
+    if quick:
+        return [scene("bbt", "bar, beat and tick, jackd, 256 frames", tempos=[120], seconds=5),
+                scene("start", "starts, jackd, 256 frames", slowed=False, tempos=[120], quantums=[1], rounds=2),
+                scene("start", "starts beside a client that needs 200 ms", slowed=True, tempos=[300], quantums=[4], rounds=2),
+                scene("lead", "a master with 960 ticks leads", ticks=960, silence=10)]
     # 300 first: what a slow client needs is learned where a bar is short.
-    matrix: Line = {"tempos": [300, 120, 20], "quantums": [1, 4, 7]}
-    found.append({"kind": "start", "title": "starts, jackd, 256 frames", "period": 256, "slowed": False,
-                  **({"tempos": [120], "quantums": [1], "rounds": 2} if quick else {"rounds": 2, **matrix})})
-    found.append({"kind": "start", "title": "starts beside a client that needs 200 ms", "period": 256, "slowed": True,
-                  **({"tempos": [300], "quantums": [4], "rounds": 2} if quick else {"rounds": 1, **matrix})})
-    if not quick:
-        found.append({"kind": "start", "title": "starts on PipeWire", "period": 256, "pipewire": True, "slowed": False,
-                      "tempos": [120], "quantums": [1, 4], "rounds": 2})
-    for ticks in [960] if quick else [960, 1920]:
-        found.append({"kind": "lead", "title": f"a master with {ticks} ticks leads", "period": 256, "ticks": ticks,
-                      "silence": 10 if quick else 60 if ticks == 960 else 15})
-    return found
+    matrix = {"tempos": [300, 120, 20], "quantums": [1, 4, 7]}
+    return [scene("bbt", "bar, beat and tick, jackd, 256 frames", tempos=[60, 120, 187.3], seconds=5),
+            scene("bbt", "the same on PipeWire", pipewire=True, tempos=[120, 187.3], seconds=5),
+            scene("bbt", "jackd, 1024 frames", period=1024, tempos=[120, 187.3], seconds=5),
+            scene("start", "starts, jackd, 256 frames", slowed=False, rounds=2, **matrix),
+            scene("start", "starts beside a client that needs 200 ms", slowed=True, rounds=1, **matrix),
+            scene("start", "starts on PipeWire", pipewire=True, slowed=False, tempos=[120], quantums=[1, 4], rounds=2),
+            scene("lead", "a master with 960 ticks leads", ticks=960, silence=60),
+            scene("lead", "a master with 1920 ticks leads", ticks=1920, silence=15)]
 
 
 def shown(result: Line) -> str:
@@ -105,20 +103,11 @@ def led(result: Line) -> list[str]:
     return text
 
 
-def main(words: list[str]) -> int:
-    options = read_words("bench host", __doc__, words, {"--quick": False, "--json": None, "--tactus": None})
-    # Everything is built before a lab closes the network.
+def ready(options: Any) -> None:
     build.listener()
-    tactus = build.tactus(options.tactus)
+    build.tactus(options.tactus)
     build.lab()
-    results: list[Line] = []
-    for scene in scenes(options.quick):
-        others = "" if options.quick else processes.quiet()
-        sys.stderr.write(f"{scene['title']} ...\n")
-        lab = ["--period", str(scene["period"]), *["--pipewire"] * scene.get("pipewire", False)]
-        status, lines = play(lab, "bench.host_scene", {**scene, "tactus": tactus})
-        results.append({"scene": scene, "status": status, "others": others, "lines": lines})
-        if options.json != "-":
-            print(shown(results[-1]), flush=True)
-    write_json(options.json, {"machine": machine(), "results": results})
-    return 1 if any(result["status"] != 0 for result in results) else 0
+
+
+def measure(options: Any) -> tuple[object, bool]:
+    return table.play(scenes(options.quick), "bench.host_scene", options, shown)

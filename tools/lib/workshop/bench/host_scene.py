@@ -17,17 +17,6 @@ RATE = 48000
 Scene = dict[str, Any]
 
 
-class NaiveBridge(Recorder):
-    """The bridge that everybody writes first (record.cpp): timebase master in a Link session, and nothing else."""
-
-    def __init__(self) -> None:
-        super().__init__(["name=naive", "naive=1"])
-
-    def end(self) -> None:
-        self.process.kill()
-        self.process.wait()
-
-
 def ear(*ports: object, quantum: int = 4) -> listening.Ear:
     """The listener first: it founds the session, so the others measure its clock, never it theirs."""
     return actors.ear("--tempo", "131", "--quantum", quantum, *ports)
@@ -38,7 +27,9 @@ def bbt(scene: Scene) -> None:
     for who in ("tactus", "naive"):
         # Nothing of the naive bridge's sounds; the hardware's latency is that of any port that feeds it.
         judge = ear("tactus:click_1") if who == "tactus" else ear("exact:out", "--exact", "0")
-        player = actors.tactus(scene["tactus"], "--launch=now", "--no-osc") if who == "tactus" else NaiveBridge()
+        # The bridge that everybody writes first (record.cpp): timebase master in a Link session, and nothing else.
+        player = (actors.tactus(scene["tactus"], "--launch=now", "--no-osc") if who == "tactus"
+                  else Recorder(["name=naive", "naive=1"]))
         judge.wait_for_peers(1)
         time.sleep(2.5)
         judge.tell("roll")

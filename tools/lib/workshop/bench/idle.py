@@ -12,8 +12,9 @@ import tempfile
 import time
 from typing import Any
 
-from .. import build, processes
-from ..common import read_words, shell, write_json
+from .. import processes
+from . import start
+from .actors import Figures
 from .start import Program
 
 CYCLES = 48_000 / 256  # a second
@@ -34,7 +35,7 @@ def memory(process: int) -> dict[str, int]:
             "private_kB": found["Private_Clean:"] + found["Private_Dirty:"]}
 
 
-def rest(programs: list[Program], seconds: float) -> list[dict[str, Any]]:
+def rest(programs: list[Program], seconds: float) -> list[Figures]:
     """All of them at once."""
     def drain(seconds: float) -> None:
         end = time.monotonic() + seconds
@@ -59,27 +60,25 @@ def rest(programs: list[Program], seconds: float) -> list[dict[str, Any]]:
     return found
 
 
-def main(words: list[str]) -> None:
-    options = read_words("bench idle", __doc__, words, {"--quick": False, "--json": None})
-    tactus = os.environ.get("TACTUS_PROGRAM") or build.static_tactus()
-    shell("need_packages", "ableton-link-utils")
-    build.enter_lab("bench.idle", words)
+ready = start.program
+
+
+def measure(options: Any) -> tuple[object, bool]:
     seconds = 5 if options.quick else 20
     with tempfile.TemporaryDirectory() as home:
-        path = os.path.realpath(tactus)
+        command = [start.program(), "--link"]
         hut = Program("LinkHut", ["LinkHut"], b"a", home)
-        shown, peer = rest([Program("tactus", [path, "--link"], b"", home), hut], seconds)
-        service, _ = rest([Service("tactus", [path, "--link"], b"", home), hut], seconds)
+        shown, peer = rest([Program("tactus", command, b"", home), hut], seconds)
+        service, _ = rest([Service("tactus", command, b"", home), hut], seconds)
     result = {"tactus": shown, "tactus, no terminal": service, "LinkHut": peer}
-    if options.json != "-":
-        print(f"{'':<34}" + "".join(f" {name:>20}" for name in result))
-        for what, value in (
-                ("wake-ups outside the callback, /s", lambda r: f"{r['wakeups']:.0f}"),
-                ("  of the busiest thread", lambda r: f"{r['busiest']:.0f}"),
-                ("processor, % of a core", lambda r: f"{r['processor_percent']:.2f}"),
-                ("resident memory, MB", lambda r: f"{r['resident_kB'] / 1024:.1f}"),
-                ("  without JACK's shared memory, MB", lambda r: f"{(r['resident_kB'] - r['jack_shared_kB']) / 1024:.1f}"),
-                ("  its own alone, MB", lambda r: f"{r['private_kB'] / 1024:.1f}"),
-                ("threads", lambda r: r["threads"])):
-            print(f"{what:<34}" + "".join(f" {value(each):>20}" for each in result.values()))
-    write_json(options.json, result)
+    print(f"{'':<34}" + "".join(f" {name:>20}" for name in result))
+    for what, value in (
+            ("wake-ups outside the callback, /s", lambda r: f"{r['wakeups']:.0f}"),
+            ("  of the busiest thread", lambda r: f"{r['busiest']:.0f}"),
+            ("processor, % of a core", lambda r: f"{r['processor_percent']:.2f}"),
+            ("resident memory, MB", lambda r: f"{r['resident_kB'] / 1024:.1f}"),
+            ("  without JACK's shared memory, MB", lambda r: f"{(r['resident_kB'] - r['jack_shared_kB']) / 1024:.1f}"),
+            ("  its own alone, MB", lambda r: f"{r['private_kB'] / 1024:.1f}"),
+            ("threads", lambda r: r["threads"])):
+        print(f"{what:<34}" + "".join(f" {value(each):>20}" for each in result.values()))
+    return result, True

@@ -6,11 +6,13 @@ the time that an audio callback needs to capture the session and ask for a beat,
 the time from enabling to being in a running session. The program is a package of its own that uses the product
 Link, as anybody's would. Fails if the audio path allocates or locks."""
 
+import json
 import os
 import subprocess
+from typing import Any
 
 from .. import build
-from ..common import LAB, read_words, shell
+from ..common import LAB, fail, shell
 
 
 def program() -> str:
@@ -18,7 +20,14 @@ def program() -> str:
     return build.product("LinkBench", folder=".build-bench-link", package=os.path.join(build.NATIVE, "linkbench"))
 
 
-def main(words: list[str]) -> int:
-    read_words("bench link", __doc__, words, {"--quick": False, "--json": None})
+def ready(_: object) -> None:
+    program()
     build.lab()
-    return subprocess.run([LAB, "--no-server", "--", program(), *words], check=False).returncode
+
+
+def measure(options: Any) -> tuple[object, bool]:
+    done = subprocess.run([LAB, "--no-server", "--", program(), *["--quick"] * options.quick], check=False, text=True,
+                          stdout=subprocess.PIPE)
+    *lines, figures = done.stdout.splitlines() or fail("bench link", "the two libraries could not be compared", 1)
+    print("\n".join(lines))
+    return json.loads(figures), done.returncode == 0

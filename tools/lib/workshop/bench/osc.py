@@ -31,14 +31,12 @@ from statistics import median
 from typing import Any
 
 from .. import build, processes
-from ..common import Number, read_words, write_json
-from ..listening.recorder import CYCLE, ONSET, Recorder
 from ..osc import Controller, raw_clock
 from ..peers import driver
+from .actors import Figures, Watch
 from .osc_hostile import Attack, Flood, Search, Surface, Trees
 
 QUERY = 20810
-Figures = dict[str, Any]
 
 
 def spread(values: list[float]) -> Figures:
@@ -53,40 +51,20 @@ def dispatch(count: int) -> Figures:
     return {"round_trip_ms": spread([controller.ping() or 2000.0 for _ in range(count)])}
 
 
-class Pulses:
-    """What leaves tactus:pulse, cycle by cycle: when it began by JACK's clock, which is Link's on jackd, and the first pulse in
-    it, if there is one."""
-
-    def __init__(self) -> None:
-        self.recorder = Recorder(["port=tactus:pulse", "name=watch", "no_link=1", "silence=0", "latency=0"])
-        self.recorder.next(30)
-        time.sleep(0.3)
-
-    def end(self) -> list[tuple[float, float | None]]:
-        self.recorder.tell("mark")
-        found: list[tuple[float, float | None]] = []
-        for record in self.recorder.until_mark(10):
-            if record["kind"] == CYCLE:
-                start, frame = record["current"], (record["next"] - record["current"]) / record["frames"]
-                found.append((start, None))
-            elif record["kind"] == ONSET and found and found[-1][1] is None:
-                found[-1] = start, start + record["frame"] * frame
-        self.recorder.process.kill()
-        return found
-
-
 def latency(count: int) -> Figures:
     controller, sent = Controller(), []
     controller.say("tempo", "f", 999.0)
     controller.say("pulse/rate", "s", "48")
     time.sleep(0.5)
-    pulses = Pulses()
+    pulses = Watch("tactus:pulse", silence=0)
+    time.sleep(0.3)
     for turn in range(count):
         time.sleep(random.uniform(0.03, 0.05))
         sent.append(raw_clock())
         controller.say("pulse", "i", turn % 2)
     time.sleep(0.1)
-    cycles = pulses.end()
+    cycles = pulses.cycles()
+    pulses.end()
     controller.say("pulse/rate", "s", "1")
     controller.say("pulse", "i", 1)
     controller.say("tempo", "f", 120.0)
@@ -94,10 +72,10 @@ def latency(count: int) -> Figures:
     pairs = []
     for turn, (moment, following) in enumerate(zip(sent, [*sent[1:], math.inf])):
         # The cycle that runs while it was sent began before; the boundary is the first that comes after.
-        boundaries = [start for start, _ in cycles if moment < start < following]
-        shown = [start for start, pulse in cycles if moment < start < following and (pulse is not None) == (turn % 2 == 1)]
+        after = [(start, bool(pulses)) for start, pulses in cycles if moment < start < following]
+        shown = [start for start, is_on in after if is_on == (turn % 2 == 1)]
         if shown:
-            pairs.append(((boundaries[0] - moment) / 1000, (shown[0] - boundaries[0]) / 1000))
+            pairs.append(((after[0][0] - moment) / 1000, (shown[0] - after[0][0]) / 1000))
     return {"after_boundary_ms": spread([after for _, after in pairs]),
             "in_all_ms": spread([before + after for before, after in pairs]),
             "changes_seen": len(pairs), "asked": count}
@@ -108,7 +86,8 @@ def beat_and_exact(seconds: int) -> Figures:
     controller.say("tempo", "f", 174.0)
     time.sleep(0.5)
     controller.say("subscribe", "is", controller.port, "beat exact")
-    pulses = Pulses()
+    pulses = Watch("tactus:pulse", silence=0)
+    time.sleep(0.3)
     line: list[float] = []
     late: list[float] = []
     lines: list[tuple[float, list[float]]] = []
@@ -122,12 +101,13 @@ def beat_and_exact(seconds: int) -> Figures:
             late.append((beats - round(beats)) * 60e6 / line[0] / 1000)
     controller.say("unsubscribe", "i", controller.port)
     errors = []
-    for pulse in [pulse for _, pulse in pulses.end() if pulse is not None]:
+    for pulse in pulses.onsets():
         known = [line for came, line in lines if came < pulse - 1e6]
         if known:
             bpm, beats, moment, _ = known[-1]
             reached = beats + (pulse - moment) * bpm / 60e6
             errors.append((reached - round(reached)) * 60e6 / bpm / 1000)
+    pulses.end()
     controller.say("tempo", "f", 120.0)
     return {"beat": {"late_ms": spread(late)}, "exact": {"error_ms": spread(errors)}}
 
@@ -180,16 +160,21 @@ def under(attack: Attack, thread: Surface, seconds: float) -> Figures:
     return {"ping_ms": spread(pings), "core_percent": round(share, 1), "done_per_second": attack.rate()}
 
 
-def measured(program: str, is_quick: bool, seed: int) -> Figures:
-    def few(quick: int, whole: int) -> int:
-        return quick if is_quick else whole
+def ready(_: object) -> None:
+    build.tactus()
+    build.listener()
 
-    tactus = driver.Program([program, f"--osc-query={QUERY}"], marks=("OSC: ",))
+
+def measure(options: Any) -> tuple[object, bool]:
+    def few(quick: int, whole: int) -> int:
+        return quick if options.quick else whole
+
+    tactus = driver.Program([build.tactus(), f"--osc-query={QUERY}"], marks=("OSC: ",))
     tactus.wait_for("OSC: ")
     figures: Figures = {"dispatch": dispatch(few(100, 1000)), "latency": latency(few(50, 500)), **beat_and_exact(few(8, 40)),
                         "fader": fader(few(2, 10)), "feedback": feedback(tactus.pid, few(3, 15))}
     thread = Surface(tactus.pid)
-    packet, figures["dearest"] = Search(thread, seed).dearest(few(60, 600))
+    packet, figures["dearest"] = Search(thread, options.seed).dearest(few(60, 600))
     flood, trees = Flood(packet), Trees(QUERY)
     figures["flood"] = under(flood, thread, few(5, 20))
     flood.stop()
@@ -201,19 +186,8 @@ def measured(program: str, is_quick: bool, seed: int) -> Figures:
     figures["end"] = round(time.perf_counter() - began, 3)
     flood.stop()
     trees.stop()
-    return figures
-
-
-def main(words: list[str]) -> int:
-    options = read_words("bench osc", __doc__, words, {"--quick": False, "--seed": Number(1, 0), "--json": None})
-    program = build.tactus()
-    build.listener()
-    build.enter_lab("bench.osc", words)
-    figures = measured(program, options.quick, options.seed)
     for area, values in figures.items():
         print(f"{area:<10}", "  ".join(f"{name} {value}" for name, value in values.items()) if isinstance(values, dict) else values)
-    write_json(options.json, figures)
     # A ping waits for whatever else runs on this machine, too: of those most are enough.
-    held = (figures["dearest"]["ms"] < 1 and figures["flood"]["ping_ms"]["95"] <= 20 and figures["trees"]["ping_ms"]["95"] <= 20
-            and figures["end"] < 1)
-    return 0 if figures["status"] == 0 and held else 1
+    return figures, (figures["dearest"]["ms"] < 1 and figures["flood"]["ping_ms"]["95"] <= 20
+                     and figures["trees"]["ping_ms"]["95"] <= 20 and figures["end"] < 1 and figures["status"] == 0)

@@ -3,7 +3,6 @@
 
 import multiprocessing
 import random
-import select
 import socket
 import statistics
 import threading
@@ -33,31 +32,25 @@ class Surface:
 
 class Search:
     def __init__(self, thread: Surface, seed: int) -> None:
-        self.thread, self.dice = thread, random.Random(seed)
-        self.sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.thread, self.dice, self.sock = thread, random.Random(seed), osc.speaker()
 
     def one(self) -> bytes:
         dice = self.dice
-        address = "/tactus/" + dice.choice(PATHS)
-        if dice.random() < 0.5:
-            address = "/" + "".join(dice.choice(PIECES) for _ in range(dice.randrange(1, 8))).lstrip("/")
-        if dice.random() < 0.3:
-            piece = dice.choice(PIECES)
-            address = "/tactus/" + piece * dice.randrange(1, 247 // len(piece)) + "x"
-        tags = "".join(dice.choice("ifsT") for _ in range(dice.randrange(3)))
-        values = [{"i": dice.randrange(70000), "f": 1.0, "s": dice.choice(TEXTS), "T": None}[tag] for tag in tags]
-        if "quit" in address:
-            address = "/tactus/ping"
-        return osc.message(address[:250], tags.replace("T", ""), *[value for value in values if value is not None])
+        piece = dice.choice(PIECES)
+        address = dice.choice([
+            "/tactus/" + dice.choice(PATHS), "/tactus/" + piece * dice.randrange(1, 247 // len(piece)) + "x",
+            "/" + "".join(dice.choice(PIECES) for _ in range(dice.randrange(1, 8))).lstrip("/")])
+        values: list[Any] = [dice.choice([dice.randrange(70000), 1.0, dice.choice(TEXTS), True]) for _ in range(dice.randrange(3))]
+        return osc.message("/tactus/ping" if "quit" in address else address[:250], None, *values)
 
     def changed(self, before: list[bytes]) -> list[bytes]:
         packet, dice = list(before), self.dice
-        kind = dice.randrange(4)
-        if kind == 0 and packet:
+        kind = dice.randrange(4) if packet else 1 + 2 * dice.randrange(2)
+        if kind == 0:
             packet[dice.randrange(len(packet))] = self.one()
         elif kind == 1:
             packet = [self.one()] * dice.randrange(1, 257)
-        elif kind == 2 and packet:
+        elif kind == 2:
             packet += [dice.choice(packet)] * dice.randrange(1, 100)
         else:
             packet.append(self.one())
@@ -73,8 +66,7 @@ class Search:
             self.sock.sendto(data, osc.HOST)
             time.sleep(0.02)
             costs.append((self.thread.seconds() - start) * 1000)
-            while select.select([self.sock], [], [], 0)[0]:
-                self.sock.recv(65536)
+            osc.came(self.sock)
         return statistics.median(costs)
 
     def by_message(self, packet: list[bytes]) -> dict[str, float]:
@@ -88,24 +80,19 @@ class Search:
         return dict(sorted(costs.items(), key=lambda pair: -pair[1])[:3])
 
     def dearest(self, tries: int) -> tuple[bytes, dict[str, Any]]:
-        best: list[bytes] = []
-        found: list[bytes] = []
-        best_cost = found_cost = 0.0
-        patience = 0
+        best, found, patience = (0.0, list[bytes]()), (0.0, list[bytes]()), 0
         for _ in range(tries):
-            packet = self.changed(best)
+            packet = self.changed(best[1])
             cost = self.cost(packet, 3)
             patience += 1
-            if cost > best_cost:
-                best, best_cost, patience = packet, cost, 0
-            if best_cost > found_cost:
-                found, found_cost = best, best_cost
+            if cost > best[0]:
+                best, patience = (cost, packet), 0
+            found = max(found, best)
             if patience > 40:
-                best, best_cost, patience = [], 0, 0
-        address = found[0][:found[0].index(b"\0")].decode()
-        data = osc.bundle(found)
-        return data, {"ms": round(self.cost(found, 31), 3), "messages": len(found), "bytes": len(data), "first": address, "tries": tries,
-                      "of_one_kind_ms": self.by_message(found)}
+                best, patience = (0.0, []), 0
+        packet, data = found[1], osc.bundle(found[1])
+        return data, {"ms": round(self.cost(packet, 31), 3), "messages": len(packet), "bytes": len(data),
+                      "first": packet[0][:packet[0].index(b"\0")].decode(), "tries": tries, "of_one_kind_ms": self.by_message(packet)}
 
 
 class Attack:
@@ -138,7 +125,7 @@ class Flood(Attack):
         self.packet = packet
 
     def run(self) -> None:
-        sources = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(16)]
+        sources = [osc.speaker() for _ in range(16)]
         while True:
             due = int((time.perf_counter() - self.began) * 4000)
             while self.done.value < due:

@@ -7,12 +7,12 @@ one host, on two, and on a wire that loses datagrams. About 5 minutes."""
 
 import json
 import time
-from statistics import median
 from typing import Any
 
 from .. import build
-from ..common import fail, play, read_words, say, write_json
+from ..common import fail, play, say
 from ..peers import driver
+from .actors import middle
 
 TEMPO, QUANTUM, PATIENCE = 120, 4, 30
 # name, hosts, how the wire is, rounds, rounds with --quick
@@ -55,28 +55,28 @@ def scene(program: str, host: int, rounds: int) -> dict[str, Any]:
     return figures
 
 
-def spread(values: list[float], unit: str) -> str:
-    return f"{median(values):8.1f} {unit}  ({min(values):.1f} to {max(values):.1f})" if values else "-"
-
-
 def main(words: list[str]) -> None:
-    if words[:1] and words[0].startswith("{"):
-        return say(scene(**json.loads(words[0])))
-    options = read_words("bench peers", __doc__, words, {"--quick": False, "--json": None})
+    say(scene(**json.loads(words[0])))
+
+
+def ready(_: object) -> None:
+    build.product("link-peer")
     build.lab()
-    program, results = build.product("link-peer"), []
+
+
+def measure(options: Any) -> tuple[object, bool]:
+    results = []
     for name, hosts, wire, rounds, few in SCENES:
         count = few if options.quick else rounds
         status, lines = play(["--no-server", "--hosts", str(hosts), *(["--wire", wire] if wire else [])], "bench.peers",
-                             {"program": program, "host": hosts, "rounds": count})
+                             {"program": build.product("link-peer"), "host": hosts, "rounds": count})
         if status != 0:
             fail("bench peers", f"{name}: ended with {status}", 1)
         results.append({**lines[0], "name": name})
-        if options.json != "-":
-            print(f"{name}: {count} rounds")
-            for who in ("ours", "reference"):
-                joins, errors, late = (lines[0][who][key] for key in ("join_ms", "error_us", "not_joined"))
-                given_up = f", {late} not within {PATIENCE} s" if late else ""
-                print(f"  {who:<10} joined after {spread(joins, 'ms')}{given_up}")
-                print(f"  {'':<10} beat off by   {spread([abs(error) for error in errors], 'us')}", flush=True)
-    write_json(options.json, results)
+        print(f"{name}: {count} rounds")
+        for who in ("ours", "reference"):
+            joins, errors, late = (lines[0][who][key] for key in ("join_ms", "error_us", "not_joined"))
+            given_up = f", {late} not within {PATIENCE} s" if late else ""
+            print(f"  {who:<10} joined after {middle(joins, ' ms  ', 8, ' to ')}{given_up}")
+            print(f"  {'':<10} beat off by   {middle([abs(error) for error in errors], ' us  ', 8, ' to ')}", flush=True)
+    return results, True

@@ -12,7 +12,6 @@ import pty
 import select
 import signal
 import socket
-import statistics
 import struct
 import subprocess
 import tempfile
@@ -24,8 +23,9 @@ from typing import Any
 import jack
 
 from .. import build, link
-from ..common import read_words, shell, write_json
+from ..common import shell
 from ..peers import driver
+from .actors import middle
 
 PATIENCE = 20  # seconds
 
@@ -118,26 +118,21 @@ def wakes(tactus: str, home: str, rounds: int) -> list[float]:
     return found
 
 
-def spread(values: list[float] | None) -> str:
-    return f"{statistics.median(values):.1f} ({min(values):.1f}...{max(values):.1f})" if values else "-"
-
-
-def main(words: list[str]) -> None:
-    options = read_words("bench start", __doc__, words, {"--quick": False, "--json": None})
-    tactus = os.environ.get("TACTUS_PROGRAM") or build.static_tactus()
+def program(_: object = None) -> str:
     shell("need_packages", "ableton-link-utils")
-    build.enter_lab("bench.start", words)
+    return os.path.realpath(os.environ.get("TACTUS_PROGRAM") or build.static_tactus())
+
+
+ready = program
+
+
+def measure(options: Any) -> tuple[object, bool]:
     with tempfile.TemporaryDirectory() as home:
-        programs = [Program("tactus", [os.path.realpath(tactus)], b"", home), Program("LinkHut", ["LinkHut"], b"a", home)]
+        programs = [Program("tactus", [program()], b"", home), Program("LinkHut", ["LinkHut"], b"a", home)]
         times = starts(programs, 5 if options.quick else 21)
-        result: dict[str, dict[str, Any]] = {
-            program.name: {"first_packet_ms": times[program.name]} for program in programs}
-        result["tactus"]["after_connection_ms"] = wakes(programs[0].command[0], home, 5 if options.quick else 11)
-    if options.json != "-":
-        print(f"{'':<34} {'tactus':>22} {'LinkHut':>22}")
-        both = [result["tactus"], result["LinkHut"]]
-        for what, values in (
-                ("first Link packet after, ms", [spread(r["first_packet_ms"]) for r in both]),
-                ("... after a connection, at rest", [spread(r.get("after_connection_ms")) for r in both])):
-            print(f"{what:<34} {values[0]:>22} {values[1]:>22}")
-    write_json(options.json, result)
+        result = {name: {"first_packet_ms": found} for name, found in times.items()}
+        result["tactus"]["after_connection_ms"] = wakes(program(), home, 5 if options.quick else 11)
+    print(f"{'':<34}" + "".join(f" {name:>22}" for name in result))
+    for what, key in (("first Link packet after, ms", "first_packet_ms"), ("... after a connection, at rest", "after_connection_ms")):
+        print(f"{what:<34}" + "".join(f" {middle(each.get(key), ' '):>22}" for each in result.values()))
+    return result, True

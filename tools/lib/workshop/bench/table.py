@@ -1,12 +1,31 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Words and figures."""
+"""Scenes are played, and what was found becomes words and figures."""
 
+import sys
+import time
+from collections.abc import Callable
 from typing import Any
 
+from .. import build, common, processes
+
 COLUMNS = "  {:<24}{:<25}{:>6}{:>10}{:>10}{:>10}{:>9}  {}"
-
-
 Line = dict[str, Any]
+
+
+def play(scenes: list[Line], module: str, options: Any, shown: Callable[[Line], str]) -> tuple[object, bool]:
+    """Each in a lab of its own; all figures, and whether all went well."""
+    results = []
+    for scene in scenes:
+        others = "" if options.quick else processes.quiet()
+        sys.stderr.write(f"{scene['title']} ...\n")
+        lab = ["--period", str(scene["period"]), "--rate", str(scene.get("rate", 48000)),
+               *["--pipewire"] * scene.get("pipewire", False), *["--no-realtime"] * (not scene.get("realtime", True))]
+        began = time.monotonic()
+        status, lines = common.play(lab, module, {**scene, "tactus": build.tactus(options.tactus)})
+        results.append({"scene": scene, "seconds": round(time.monotonic() - began, 1), "status": status,
+                        "others": others, "lines": lines})
+        print(shown(results[-1]), flush=True)
+    return {"machine": common.machine(), "results": results}, not any(result["status"] for result in results)
 
 
 def of(result: Line) -> str:

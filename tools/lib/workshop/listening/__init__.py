@@ -34,6 +34,7 @@ import json
 import os
 import select
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -57,10 +58,12 @@ OPTIONS = {
     "--through": Number(-1, 0, 1e6), "--no-link": False, "--name": "ear", "--start-stop": False}
 
 
-class Listener:
-    """The recorder and the judge. What it finds is yielded by the command that asks for it."""
+class Ear:
+    """The recorder and the judge. What is found is said, where there is somebody to say it to."""
 
-    def __init__(self, words: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, words: Sequence[str], say: Callable[[Message], object] = lambda message: None,
+                 environment: Mapping[str, str] | None = None) -> None:
+        self.say = say
         self.options = options = read_words("listen", __doc__, list(words), OPTIONS)
         choices("listen", "--clock", options.clock, ["jack", "wall"])
         ports = [port.rpartition("@") if "@" in port else (port, "", "") for port in options.words]
@@ -75,28 +78,33 @@ class Listener:
                       "per_beat": next((count for name, count in self.ports if name == "exact:out" and count), 1)}
         self.recorder = Recorder([*(f"{name}={float(value)}" for name, value in given.items()), f"name={options.name}",
                                   *(f"port={name}" for name, _ in self.ports)], environment)
-        self.process, self.section, self.began, self.xruns, self.looked_to = self.recorder.process, "", 0.0, 0, -1e18
+        self.process, self.name, self.began, self.xruns, self.looked_to = self.recorder.process, "", 0.0, 0, -1e18
         self.is_reported = False
 
-    def ready(self, seconds: float = 30) -> Message:
+    def ready(self, seconds: float = 30) -> None:
         rate, period, midi, *version = self.recorder.next(seconds)
         self.heard, self.period = Recording(float(rate)), int(period)
         self.sources = [Source(name, count or (24 if kind == "1" else 1), kind == "1")
                         for (name, count), kind in zip(self.ports, midi[1:], strict=True)]
-        return {"type": "ready", "rate": int(rate), "period": self.period, "version": " ".join(version)}
+        self.say({"type": "ready", "rate": int(rate), "period": self.period, "version": " ".join(version)})
 
     def mark(self) -> None:
         self.recorder.tell("mark")
         self.heard.add(self.recorder.until_mark(20))
 
-    def obey(self, line: str) -> Iterator[Message]:
+    def tell(self, line: str) -> Message:
+        """The last that it answers; a number of peers and where it has looked to are nothing that was heard."""
         word, _, rest = line.strip().partition(" ")
         verbs: dict[str, Callable[[str], Iterator[Message]]] = {
             "section": self.begin, "report": self.report, "look": self.look, "peers": self.peers}
-        if word in verbs:
-            yield from verbs[word](rest)
-        elif word:
+        message: Message = {}
+        if word not in verbs:
             self.recorder.tell(line)
+            return message
+        for message in verbs[word](rest):
+            if message["type"] not in ("peers", "looked"):
+                self.say(message)
+        return message
 
     def peers(self, _: str) -> Iterator[Message]:
         self.mark()
@@ -107,7 +115,7 @@ class Listener:
         # What the server went through in earlier sections is not forgotten: its clock is not settled yet.
         self.remember(Wall(self.heard.rate, self.period, self.heard.wakes))
         self.heard.clear()
-        self.section, self.is_reported, self.xruns = name, False, self.heard.xruns
+        self.name, self.is_reported, self.xruns = name, False, self.heard.xruns
         return iter(())
 
     def remember(self, wall: Wall) -> None:
@@ -118,7 +126,7 @@ class Listener:
         time.sleep(0.03)
         self.mark()
         judge = Judge(self.heard, self.period, self.began, self.options.song)
-        yield from Report(judge, self.section, self.sources, self.options.events).everything(self.heard.xruns - self.xruns)
+        yield from Report(judge, self.name, self.sources, self.options.events).everything(self.heard.xruns - self.xruns)
 
     def look(self, _: str = "") -> Iterator[Message]:
         """What was heard since the last look, but for the latest moments: whether they were steady is not known yet."""
@@ -129,7 +137,7 @@ class Listener:
         judge = Judge(self.heard, self.period, self.began, self.options.song, NEWS_TAKE)
         rate, last = self.heard.rate, int(self.heard.frames[-1])
         until = last - int(UNRIPE * rate)
-        report = Report(judge, self.section, self.sources, self.options.events)
+        report = Report(judge, self.name, self.sources, self.options.events)
         for port, source in enumerate(self.sources):
             yield from report.look(port, source, self.looked_to, until)
         yield report.method(self.heard.xruns - self.xruns)
@@ -140,33 +148,6 @@ class Listener:
         self.looked_to, self.xruns = max(self.looked_to, until), self.heard.xruns
         self.remember(judge.wall)
         self.heard.forget(last - int(REMEMBERED * rate))
-
-    def end(self) -> Iterator[Message]:
-        """Its status is that of `process` then."""
-        assert self.process.stdin
-        if not self.is_reported:
-            yield from self.report()
-        self.process.stdin.close()
-
-
-class Ear:
-    """A listener in a bench or a soak: what it finds is said, where there is somebody to say it to."""
-
-    def __init__(self, options: Sequence[str], say: Callable[[Message], object] = lambda message: None,
-                 environment: Mapping[str, str] | None = None) -> None:
-        self.say, self.listener = say, Listener(options, environment)
-        self.process = self.listener.process
-
-    def ready(self, seconds: float = 30) -> None:
-        self.say(self.listener.ready(seconds))
-
-    def tell(self, line: str) -> Message:
-        """The last that it answers."""
-        message: Message = {}
-        for message in self.listener.obey(line):
-            if message["type"] not in ("peers", "looked"):
-                self.say(message)
-        return message
 
     def wait_for_peers(self, count: int) -> None:
         self.ready()
@@ -181,20 +162,22 @@ class Ear:
         time.sleep(seconds)
         self.tell("report")
 
-    def end(self) -> None:
-        for message in self.listener.end():
-            self.say(message)
-        driver.ended(self.process)
+    def end(self) -> int:
+        assert self.process.stdin
+        if not self.is_reported:
+            self.tell("report")
+        self.process.stdin.close()
+        return driver.ended(self.process)
 
 
 def say(message: Message) -> None:
     sys.stdout.write(json.dumps(message, separators=(",", ":")) + "\n")
 
 
-def lines(listener: Listener, seconds: float) -> Iterator[str]:
+def lines(process: "subprocess.Popen[bytes]", seconds: float) -> Iterator[str]:
     """Of standard input, until it ends, or the time or the recorder does."""
     end, pending = time.monotonic() + (seconds or 1e9), b""
-    while listener.process.poll() is None and (left := end - time.monotonic()) > 0:
+    while process.poll() is None and (left := end - time.monotonic()) > 0:
         if not select.select([] if seconds else [0], [], [], min(left, 0.1))[0]:
             continue
         if not (more := os.read(0, 4096)):
@@ -211,17 +194,17 @@ def main(words: list[str]) -> int:
     if words[:1] == ["--build"]:
         print(build.native("record"))
         return 0
-    listener = Listener(words)
+    ear = Ear(words, say)
     try:
-        say(listener.ready())
+        ear.ready()
         sys.stdout.flush()
-        for line in lines(listener, getattr(listener.options, "for")):
-            for message in listener.obey(line):
-                say(message)
+        for line in lines(ear.process, getattr(ear.options, "for")):
+            if (answer := ear.tell(line)).get("type") in ("peers", "looked"):
+                say(answer)
             sys.stdout.flush()
-        for message in listener.end():
-            say(message)
+        return ear.end()
     except (Deaf, BrokenPipeError) as problem:
-        sys.stderr.write(f"listen: {problem}\n" if listener.process.poll() is None else "")
-    sys.stdout.flush()
-    return listener.process.wait()
+        sys.stderr.write(f"listen: {problem}\n" if ear.process.poll() is None else "")
+        return ear.process.wait()
+    finally:
+        sys.stdout.flush()

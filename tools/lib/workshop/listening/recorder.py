@@ -61,6 +61,10 @@ class Recorder:
         except BrokenPipeError:
             pass  # it has said why
 
+    def end(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
     def until_mark(self, seconds: float) -> Array:
         found = [NONE]
         while not (found[-1]["kind"] == MARK).any():

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """A peer in another process, driven by lines; and tactus, as a command that is started and says things."""
 
+import contextlib
 import json
 import os
 import queue
@@ -13,26 +14,64 @@ from typing import Any
 from ..common import LAB, fail
 
 
-class Peer:
-    """`kind` is one of the lab's peers, or the command of another program that speaks so."""
+class Child:
+    """A process in whose lines somebody is interested: those that begin with one of `marks` can be waited for, all go to `hear`.
+    They are read by a thread, as a pipe that is full would hold it up."""
 
-    def __init__(self, kind: str | Sequence[str], host: int | None = None, environment: Mapping[str, str] | None = None,
-                 errors: int | None = None, is_leader: bool = False) -> None:
-        self.kind = kind if isinstance(kind, str) else kind[0]
-        command = [LAB, "peer", kind] if isinstance(kind, str) else [*kind]
-        self.process = subprocess.Popen([LAB, "on", str(host), *command] if host else command, env=environment,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True,
-                                        start_new_session=is_leader)
+    def __init__(self, command: Sequence[str], marks: tuple[str, ...] = ("",), hear: Callable[[str], object] = lambda line: None,
+                 **how: Any) -> None:
+        self.marks, self.hear = marks, hear
+        self.process = subprocess.Popen(command, text=True, **{"stdout": subprocess.PIPE, **how})
+        self.pid = self.process.pid
+        self.inbox: queue.Queue[str | None] = queue.Queue()
+        if self.process.stdout:
+            threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self) -> None:
+        for line in self.process.stdout or ():
+            if line.startswith(self.marks):
+                self.inbox.put(line.rstrip())
+            self.hear(line.rstrip())
+        self.inbox.put(None)
+
+    def next(self, seconds: float | None = None) -> str | None:
+        """None: it has ended, or is silent for so long."""
+        with contextlib.suppress(queue.Empty):
+            if (line := self.inbox.get(timeout=seconds)) is not None:
+                return line
+            self.inbox.put(None)  # for whoever asks again
+        return None
 
     def write(self, line: str) -> None:
         assert self.process.stdin
         self.process.stdin.write(line + "\n")
         self.process.stdin.flush()
 
-    def ask(self, line: str, may_refuse: bool = False) -> dict[str, Any]:
-        assert self.process.stdout
-        self.write(line)
-        answer: dict[str, Any] = json.loads(self.process.stdout.readline() or '{"ok": false, "error": "it ended"}')
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+
+class Peer(Child):
+    """`kind` is one of the lab's peers, or the command of another program that speaks so. Answers come in order, and are waited
+    for only by those who want one."""
+
+    def __init__(self, kind: str | Sequence[str], host: int | None = None, **how: Any) -> None:
+        self.kind, self.owed = kind if isinstance(kind, str) else kind[0], 0
+        command = [LAB, "peer", kind] if isinstance(kind, str) else [*kind]
+        super().__init__([LAB, "on", str(host), *command] if host else command, stdin=subprocess.PIPE, **how)
+
+    def tell(self, line: str) -> None:
+        self.owed += 1
+        with contextlib.suppress(BrokenPipeError):
+            self.write(line)
+
+    def ask(self, line: str, may_refuse: bool = False, seconds: float | None = None) -> dict[str, Any]:
+        self.tell(line)
+        last: str | None = ""
+        while self.owed and (last := self.next(seconds)) is not None:
+            self.owed -= 1
+        answer: dict[str, Any] = json.loads(last or '{"ok": false, "error": "it does not answer"}')
         if not answer["ok"] and not may_refuse:
             fail(self.kind, f"{line}: {answer['error']}", 1)
         return answer
@@ -43,10 +82,6 @@ class Peer:
         self.process.stdin.close()
         ended(self.process)
 
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.wait()
-
 
 def ended(process: "subprocess.Popen[Any]", seconds: float = 10) -> int:
     try:
@@ -56,40 +91,23 @@ def ended(process: "subprocess.Popen[Any]", seconds: float = 10) -> int:
         return process.wait()
 
 
-class Program:
-    """What it says goes to `hear`, in a thread of its own; lines that begin with one of `marks` can be waited for. Without
-    either it is said on our standard error."""
+class Program(Child):
+    """tactus, or another. Without marks what it says is said on our standard error."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str] | None = None, marks: tuple[str, ...] = (),
                  hear: Callable[[str], object] = lambda line: None, errors: int | None = None) -> None:
-        self.marks, self.hear = marks, hear
-        self.child = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, text=True, stderr=errors,
-                                      stdout=subprocess.PIPE if marks else sys.stderr)
-        self.pid = self.child.pid
-        self.inbox: queue.Queue[str | None] = queue.Queue()
-        if marks:
-            threading.Thread(target=self.read, daemon=True).start()
-
-    def read(self) -> None:
-        for line in self.child.stdout or ():
-            if line.startswith(self.marks):
-                self.inbox.put(line)
-            self.hear(line.rstrip())
-        self.inbox.put(None)
+        super().__init__(command, marks, hear, env=environment, stdin=subprocess.DEVNULL, stderr=errors,
+                         stdout=subprocess.PIPE if marks else sys.stderr)
 
     def wait_for(self, mark: str, seconds: float = 30) -> None:
-        line: str | None = ""
-        while line is not None and not line.startswith(mark):
-            try:
-                line = self.inbox.get(timeout=seconds)
-            except queue.Empty:
-                line = None
-        if line is None:
-            fail("tools", f"tactus did not say: {mark}", 1)
+        while (line := self.next(seconds)) is not None:
+            if line.startswith(mark):
+                return
+        fail("tools", f"tactus did not say: {mark}", 1)
 
     def end(self) -> int:
-        self.child.terminate()
-        return ended(self.child)
+        self.process.terminate()
+        return ended(self.process)
 
 
 def without_choices(home: str) -> dict[str, str]:

@@ -64,11 +64,11 @@ def link_time() -> int:
     return time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) // 1000
 
 
-def time_of(words: tuple[str, ...], place: int) -> int:
-    """The TIME at words[place], or now."""
-    if len(words) <= place:
+def time_of(words: tuple[str, ...]) -> int:
+    """The TIME, if one is given, or now."""
+    if not words:
         return link_time()
-    return link_time() + int(words[place][1:]) if words[place].startswith("+") else int(words[place])
+    return link_time() + int(words[0][1:]) if words[0].startswith("+") else int(words[0])
 
 
 def wait(peer: Player, field: str, value: str, seconds: float) -> Fields:

@@ -3,16 +3,12 @@
 
 It needs a JACK server. What it shows is 10 to 20 ms old and has two decimals; it cannot set a time."""
 
-import fcntl
-import os
-import pty
 import re
-import select
 import signal
-import struct
-import termios
 import threading
 import time
+
+import pexpect
 
 from ..lab import kernel
 from . import lines
@@ -29,33 +25,19 @@ class LinkHut:
     def __init__(self) -> None:
         self.shown: tuple[bytes, ...] | None = None
         self.shown_at, self.fresh, self.has_ended = 0, threading.Condition(), False
-        self.pid, self.terminal = pty.fork()
-        if self.pid == 0:
-            kernel.die_with_parent()
-            os.execvp("LinkHut", ["LinkHut"])
         # A line of LinkHut must fit, or the terminal wraps it.
-        fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
+        self.terminal = pexpect.spawn("LinkHut", dimensions=(24, 200), preexec_fn=kernel.die_with_parent)
+        self.terminal.delaybeforesend = None
         threading.Thread(target=self.read, daemon=True).start()
         self.status()
 
     def read(self) -> None:
-        pending = b""
-        while True:
-            try:
-                more = os.read(self.terminal, 65536)
-            except OSError:
-                more = b""
-            pending = (pending + more)[-4096:]
-            *_, last = STATUS.finditer(pending) if STATUS.search(pending) else [None]
+        while not self.has_ended:
+            ended = self.terminal.expect([STATUS, pexpect.EOF], timeout=None)
             with self.fresh:
-                if last is not None:
-                    self.shown, self.shown_at = last.groups(), lines.link_time()
-                    pending = pending[last.end():]
-                if not more:
-                    self.shown, self.has_ended = None, True
+                self.has_ended, self.shown_at = bool(ended), lines.link_time()
+                self.shown = None if ended else self.terminal.match.groups()
                 self.fresh.notify_all()
-            if not more:
-                return
 
     def status(self) -> Fields:
         with self.fresh:
@@ -65,11 +47,11 @@ class LinkHut:
             return {
                 "enabled": enabled == b"yes", "peers": int(peers), "sync": sync == b"yes",
                 "playing": state == b"playing", "tempo": float(tempo), "quantum": float(quantum),
-                "time": self.shown_at, "beat": float(beats), "phase": float(beats) % float(quantum), "pid": self.pid,
+                "time": self.shown_at, "beat": float(beats), "phase": float(beats) % float(quantum), "pid": self.terminal.pid,
             }
 
     def key(self, *words: str) -> None:
-        os.write(self.terminal, " ".join(words).encode())
+        self.terminal.send(" ".join(words))
 
     def press_until(self, field: str, wanted: bool | float, key: str, back: str | None = None) -> None:
         """Press KEY (or BACK where the value must fall), one at a time, until the status line shows it."""
@@ -114,11 +96,10 @@ class LinkHut:
         return {"peers": self.status()["peers"]}
 
     def leave(self) -> None:
-        if not self.has_ended:
-            self.key("q")
-            if select.select([os.pidfd_open(self.pid)], [], [], 3)[0]:
-                return
-        os.kill(self.pid, signal.SIGKILL)
+        self.key("q")
+        with self.fresh:
+            if not self.fresh.wait_for(lambda: self.has_ended, timeout=3):
+                self.terminal.kill(signal.SIGKILL)
 
 
 def main(_: list[str]) -> None:

@@ -39,41 +39,34 @@ class Reference:
     def sync(self, word: str) -> None:
         self.link.startStopSyncEnabled = lines.switch(word)
 
-    def tempo(self, *words: str) -> None:
-        bpm, at = float(words[0]), lines.time_of(words, 1)
-        self.change(lambda state: state.setTempo(bpm, at))
+    def tempo(self, bpm: str, *at: str) -> None:
+        self.change(lambda state: state.setTempo(float(bpm), lines.time_of(at)))
 
-    def play(self, *words: str) -> None:
-        at = lines.time_of(words, 0)
-        self.change(lambda state: state.setIsPlaying(True, at))
+    def play(self, *at: str) -> None:
+        self.change(lambda state: state.setIsPlaying(True, lines.time_of(at)))
 
-    def stop(self, *words: str) -> None:
-        at = lines.time_of(words, 0)
-        self.change(lambda state: state.setIsPlaying(False, at))
+    def stop(self, *at: str) -> None:
+        self.change(lambda state: state.setIsPlaying(False, lines.time_of(at)))
 
     def quantum(self, word: str) -> None:
         self.length = float(word)
 
     def beat(self, *words: str) -> Fields:
-        at = lines.time_of(words, 0)
-        state = self.link.captureSessionState()
+        at, state = lines.time_of(words), self.link.captureSessionState()
         return {"time": at, "beat": state.beatAtTime(at, self.length), "phase": state.phaseAtTime(at, self.length),
                 "tempo": state.tempo()}
 
     def time(self, word: str) -> Fields:
         return {"time": self.link.captureSessionState().timeAtBeat(float(word), self.length)}
 
-    def request(self, *words: str) -> None:
-        beat, at = float(words[0]), lines.time_of(words, 1)
-        self.change(lambda state: state.requestBeatAtTime(beat, at, self.length))
+    def request(self, beat: str, *at: str) -> None:
+        self.change(lambda state: state.requestBeatAtTime(float(beat), lines.time_of(at), self.length))
 
-    def force(self, *words: str) -> None:
-        beat, at = float(words[0]), lines.time_of(words, 1)
-        self.change(lambda state: state.forceBeatAtTime(beat, at, self.length))
+    def force(self, beat: str, *at: str) -> None:
+        self.change(lambda state: state.forceBeatAtTime(float(beat), lines.time_of(at), self.length))
 
-    def start(self, *words: str) -> None:
-        beat, at = float(words[0]), lines.time_of(words, 1)
-        self.change(lambda state: state.setIsPlayingAndRequestBeatAtTime(True, at, beat, self.length))
+    def start(self, beat: str, *at: str) -> None:
+        self.change(lambda state: state.setIsPlayingAndRequestBeatAtTime(True, lines.time_of(at), float(beat), self.length))
 
     def peers(self) -> Fields:
         return {"peers": self.link.numPeers()}

@@ -12,12 +12,13 @@ Without names, all. Ends with 0 if every proof held and every planted sin was fo
 
 import glob
 import os
+import pathlib
 import re
 import struct
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from .. import build
 from ..common import LAB, ROOT, Number, module, package_list, read_words, shell
@@ -47,31 +48,19 @@ def swift_files(name: str) -> list[str]:
     return sorted(glob.glob(f"{ROOT}/Sources/{name}/**/*.swift", recursive=True))
 
 
-def host_sources() -> dict[str, str]:
-    texts = {}
-    for path in swift_files("JACKHost"):
-        with open(path) as file:
-            texts[os.path.basename(path)] = file.read()
-    return texts
+def host_source() -> str:
+    return "".join(pathlib.Path(path).read_text() for path in swift_files("JACKHost"))
 
 
-def callbacks() -> dict[str, str]:
-    """Every function that JACKHost gives to libjack for the audio thread or for threads that may be it."""
-    found = {}
-    for name, text in host_sources().items():
-        for call in re.finditer(r"jack_set_\w+_callback\(([^()]*(?:\([^()]*\)[^()]*)*)\)", text):
-            arguments = [argument.strip() for argument in call.group(1).split(",")]
-            # `nil` takes one back.
-            if arguments[-2] != "nil":
-                found[arguments[-2]] = name
-    return found
+def callbacks() -> list[str]:
+    """Every function that JACKHost gives to libjack for the audio thread or for threads that may be it; `nil` takes one back."""
+    calls = re.findall(r"jack_set_\w+_callback\(([^()]*(?:\([^()]*\)[^()]*)*)\)", host_source())
+    return list(dict.fromkeys(name for call in calls if (name := call.split(",")[-2].strip()) != "nil"))
 
 
-def annotated(names: Iterable[str]) -> list[str]:
+def annotated(names: list[str]) -> list[str]:
     """What is wrong with how the callbacks are written."""
-    text, wrong = "".join(host_sources().values()), []
-    if not names:
-        wrong.append("found no callback at all")
+    text, wrong = host_source(), [] if names else ["found no callback at all"]
     for name in names:
         if not re.fullmatch(r"\w+", name):
             wrong.append(f"a JACK callback is not a named function: {name}")
@@ -102,10 +91,8 @@ def counter_annotations(scratch: str) -> Missed:
     for what, text in sins.items():
         # In a file of its own and without a mark, as most of HostSync is.
         paths = [f"{scratch}/sin.swift", f"{scratch}/callback.swift"]
-        texts = [text, "@_noLocks @_noAllocation\npublic func callback() -> Int { sin() }"]
-        for path, content in zip(paths, texts):
-            with open(path, "w") as file:
-                file.write(content + "\n")
+        for path, content in zip(paths, [text, "@_noLocks @_noAllocation\npublic func callback() -> Int { sin() }"]):
+            pathlib.Path(path).write_text(content + "\n")
         done = run(["swiftc", "-swift-version", "6", "-parse-as-library", "-wmo", "-I", f"{ROOT}/Sources/CJACK", "-c", *paths,
                     "-o", f"{scratch}/sin.o"])
         if done.returncode == 0 or "error:" not in done.stdout:
@@ -116,7 +103,7 @@ def counter_annotations(scratch: str) -> Missed:
 # ---- reachability
 
 def prove_reach(_: str, plant: str | None = None) -> list[str]:
-    names = [plant] if plant else list(callbacks())
+    names = [plant] if plant else callbacks()
     result = reach.walk(build.product("tactus"), names, reach.allow_list(f"{ROOT}/Sources/CJACK/shim.h"))
     if not plant:
         print(f"  {len(result.functions)} functions reachable; they call {', '.join(sorted(result.external))}")
@@ -166,9 +153,7 @@ def counter_rtsan(scratch: str) -> Missed:
 def watch(scratch: str, server: str, seconds: int, plant: str | None = None, program: str | None = None) -> "Report":
     """Runs the stage, or the program with a life around it, under the watch in a lab; what the report says."""
     report = f"{scratch}/report"
-    for name in [report, report + ".stacks"]:
-        if os.path.exists(name):
-            os.unlink(name)
+    pathlib.Path(report).unlink(missing_ok=True)
     preload = ":".join([build.native("interposer")] + ([build.native("plant", f"-DPLANT={plant}")] if plant else []))
     stage = build.product("RealtimeStage")
     command = ["env", f"LD_PRELOAD={preload}", stage, str(seconds)]
@@ -185,21 +170,14 @@ class Report:
     """What interposer.c writes."""
 
     def __init__(self, path: str, said: str, has_osc: bool) -> None:
-        self.has_osc = has_osc
-        self.said = said.splitlines()[-1] if said else ""
-        with open(path, "rb") as file:
-            data = file.read()
+        self.has_osc, self.said = has_osc, said.splitlines()[-1] if said else ""
+        data = pathlib.Path(path).read_bytes()
         (magic, self.cycles, self.sync, self.timebase, self.audible, self.midi, self.watched,
          self.violations) = struct.unpack_from("<8Q", data)
         if magic != 0x52544D45:
             sys.exit("prove-realtime: the interposer was not loaded")
-        self.kinds = {}
-        for place in range(64, len(data), 32):
-            name, count = struct.unpack_from("<24sQ", data, place)
-            if count:
-                self.kinds[name.split(b"\0")[0].decode()] = count
-        with open(path + ".stacks") as file:
-            self.stacks = file.read()
+        self.kinds = {name.split(b"\0")[0].decode(): count for name, count in struct.iter_unpack("<24sQ", data[64:]) if count}
+        self.stacks = pathlib.Path(path + ".stacks").read_text()
 
 
 def prove_interposer(scratch: str, seconds: int = 8) -> list[str]:
@@ -217,18 +195,13 @@ def prove_interposer(scratch: str, seconds: int = 8) -> list[str]:
 
 
 def judge(report: Report, what: str) -> list[str]:
-    wrong = []
-    if report.violations:
-        wrong.append(f"{what}: {report.kinds}\n{report.stacks[:6000]}")
-    if report.cycles < 100 or report.audible == 0 or report.midi == 0:
-        wrong.append(f"{what}: too little happened to prove anything")
-    if report.has_osc and (report.sync == 0 or report.timebase == 0):
-        wrong.append(f"{what}: its sync or timebase callback was never called")
-    if report.has_osc and not re.search(r"sent, [1-9]", report.said):
-        wrong.append(f"{what}: it never answered OSC")
     if not report.watched:
         print("  (this kernel can't hand system calls back: only those that libc's names lead to were watched)")
-    return wrong
+    claims = {f"{report.kinds}\n{report.stacks[:6000]}": report.violations == 0,
+              "too little happened to prove anything": report.cycles >= 100 and report.audible and report.midi,
+              "its sync or timebase callback was never called": not report.has_osc or report.sync and report.timebase,
+              "it never answered OSC": not report.has_osc or re.search(r"sent, [1-9]", report.said)}
+    return [f"{what}: {claim}" for claim, holds in claims.items() if not holds]
 
 
 def counter_interposer(scratch: str) -> Missed:

@@ -1,14 +1,56 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Inside a lab: proofs.scene PRELOAD SECONDS PROGRAM STAGE. Runs the real tactus with PRELOAD, everything on, and a life
-around it: a peer of Ableton's own library that changes the tempo, starts and stops, OSC traffic (talk.py), and
-somebody at JACK's controls (STAGE hand) who connects, cuts, starts, stops, locates, and plays notes."""
+around it: a peer of Ableton's own library that changes the tempo, starts and stops, somebody at JACK's controls (STAGE hand) who
+connects, cuts, starts, stops, locates, and plays notes, and 200 OSC messages a second: everything that reaches the audio thread
+and some nonsense. Says how much of an answer came."""
 
 import os
+import random
 import subprocess
+import threading
 import time
 
+from ..osc import Controller
 from ..peers import driver
-from .talk import Talker
+
+dice = random.Random(1)
+WORDS = {
+    "click/pattern": ["Xxxx", "X.x.", "", "Xx"], "pulse/rate": ["bar", "1", "2", "4", "24", "48"],
+    "launch": ["now", "beat", "bar"], "lead": ["link", "host", "auto"], "start": ["now", "beat", "bar"],
+}
+NUMBERS = {
+    "tempo": (60, 240), "quantum": (1, 8), "click/volume": (0.4, 1), "click/sound": (0, 3), "click/subdivision": (1, 4),
+    "click/offset": (-20, 20), "click/2/offset": (-20, 20), "clock/offset": (-20, 20), "pulse/offset": (-20, 20),
+    "run/offset": (-20, 20), "jack/offset": (-20, 20), "clock/when": (0, 1), "click/countin": (0, 1),
+    "launch/exact": (0, 1), "tempo/fader": (0, 1), "no/such/thing": (0, 1), "tempo/range": (-9, 9),
+}
+TRIGGERS = ["tempo/tap", "tempo/up", "tempo/down", "stop", "toggle", "rewind", "align", "takeover"]
+
+
+class Talker(threading.Thread):
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.controller, self.sent, self.heard, self.is_over = Controller(), 0, 0, False
+        self.controller.say("subscribe", "s", "state beat phase position")
+        self.start()
+
+    def say(self) -> None:
+        kind, (name, words), (number, ends) = dice.randrange(8), dice.choice([*WORDS.items()]), dice.choice([*NUMBERS.items()])
+        if kind == 0:
+            self.controller.say(name, "s", dice.choice(words))
+        elif kind == 1:
+            self.controller.say(dice.choice(TRIGGERS))
+        elif kind == 2 and dice.random() < 0.2:
+            self.controller.sock.sendto(dice.randbytes(dice.randrange(64)), self.controller.address)
+        else:
+            self.controller.say(number, "f", dice.uniform(*ends))
+
+    def run(self) -> None:
+        while not self.is_over:
+            self.say()
+            self.sent += 1
+            self.heard += sum(1 for _ in self.controller.told(0.005))
+
 
 
 def main(words: list[str]) -> int:
@@ -30,8 +72,9 @@ def main(words: list[str]) -> int:
         time.sleep(0.4)
         peer.ask("stop")
         peer.ask("force 0")
-    heard = talker.end()
+    talker.is_over = True
+    talker.join()
     if status := tactus.end():
         print("\n".join(said[-5:]))
-    print(heard)
+    print(f"OSC: {talker.sent} messages sent, {talker.heard} heard")
     return status

@@ -30,6 +30,7 @@ class Evening:
         self.controller = cast.Controller()
         self.server = processes.server()
         self.say("seed " + str(plan["seed"]))
+        self.ears_environment: dict[str, str] = {}
         self.environment = {"LD_PRELOAD": plan["plant_library"], "PLANT": plan["plant"]} if plan["plant"] else {}
         self.begin()
 
@@ -41,11 +42,8 @@ class Evening:
             self.join(kind)
 
     def listen(self) -> None:
-        self.ear = cast.Ear(PORTS, self.note, self.ears_environment())
+        self.ear = cast.Ear(PORTS, self.note, self.ears_environment)
         self.ear.ready(60)
-
-    def ears_environment(self) -> dict[str, str]:
-        return {}
 
     def join(self, kind: str) -> None:
         self.peers.append(peer := cast.Peer(kind))
@@ -130,8 +128,8 @@ class Evening:
         self.invariants.answered(now, self.controller)
 
     def tactus_is_well(self) -> None:
-        if self.tactus.child.poll() is not None:
-            raise invariants.Violation(f"tactus ended with {self.tactus.child.returncode}")
+        if self.tactus.process.poll() is not None:
+            raise invariants.Violation(f"tactus ended with {self.tactus.process.returncode}")
         self.figures = self.tactus.figures()
         self.invariants.no_growth(self.now(), self.figures)
 
@@ -146,7 +144,7 @@ class Evening:
     def line(self) -> str:
         counts = self.invariants.counts
         return (f"{self.now() / 60:7.1f} min  {counts['clicks']} clicks, {counts['clocks']} clocks, {self.events} events, "
-                f"{self.controller.told} told by OSC, "
+                f"{self.controller.told_all} told by OSC, "
                 f"{counts['lost cycles']} interruptions, {self.where['peers']} peers, {self.where['tempo']:g} BPM, "
                 + ", ".join(f"{value} {name}" for name, value in self.figures.items()))
 

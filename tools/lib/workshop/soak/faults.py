@@ -28,6 +28,8 @@ HOUR = 3600 * 10**9
 CALLBACK_LIMIT = 0.1  # of the period: what the audio thread may need of the processor
 
 
+# Attacks of which no more is said: what they excuse. Forgers send 4,000 a second, and not one is to be believed: not a click is.
+ATTACKS: dict[str, list[str]] = {"strangers": [], "byes": ["phase"], "broken": ["phase"], "forgers": []}
 Outcome = tuple[float | None, bool]  # the tempo afterwards (None: any), and whether it is the same session
 
 
@@ -43,11 +45,9 @@ class Faults(evening.Evening):
         self.environment |= {"CLOCKS": CLOCKS, "CALLBACK_TIME": CALLBACK, "XDG_STATE_HOME": DISK, "LD_PRELOAD": " ".join(others)}
         self.said: list[str] = []
         if not self.plan["pipewire"]:
+            self.ears_environment = self.preload
             self.another_server()  # one whose clocks can be set
         super().begin()
-
-    def ears_environment(self) -> dict[str, str]:
-        return {} if self.plan["pipewire"] else self.preload
 
     def say(self, text: str) -> None:
         super().say(text)
@@ -68,7 +68,9 @@ class Faults(evening.Evening):
             self.say(f"fault: {name}")
             self.events += 1
             began = self.now()
-            tempo, is_session_kept = getattr(self, "fault_" + name)() or (TEMPO, True)
+            tempo, is_session_kept = getattr(self, "fault_" + name, lambda: None)() or (TEMPO, True)
+            if name in ATTACKS:
+                self.attacked(name, *ATTACKS[name])
             over = self.now()
             self.right(tempo)
             if is_session_kept:
@@ -224,9 +226,7 @@ class Faults(evening.Evening):
             command, words = first.read().split("\0")[:-1], second.read().split("\0")[:-1]
         os.kill(self.server, signal.SIGKILL)
         time.sleep(1)
-        environment = dict(entry.split("=", 1) for entry in words)
-        if not self.plan["pipewire"]:
-            environment.update(self.preload)
+        environment = dict(entry.split("=", 1) for entry in words) | self.ears_environment
         self.server = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                        stderr=subprocess.DEVNULL).pid
         while subprocess.run(["jack_lsp"], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode != 0:
@@ -303,23 +303,10 @@ class Faults(evening.Evening):
         if most < 200:
             raise invariants.Violation(f"of 200 peers {most} were counted")
 
-    def fault_strangers(self) -> None:
-        self.attacked("strangers")
-
-    def fault_byes(self) -> None:
-        self.attacked("byes", "phase")
-
-    def fault_broken(self) -> None:
-        self.attacked("broken", "phase")
-
     def fault_liars(self) -> Outcome:
         """Whoever lies well founds a session that is older than any: all go there, or all stay."""
         self.attacked("liars", "phase", "click", "clock")
         return None, False
-
-    def fault_forgers(self) -> None:
-        """4,000 a second, and not one to be believed: not a click is excused."""
-        self.attacked("forgers")
 
     def fault_war(self) -> Outcome:
         """The protocol has it that the word on the latest beat stands, whoever said it: the last one, for all."""

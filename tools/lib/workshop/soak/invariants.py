@@ -3,6 +3,7 @@
 faults give it. Nothing else excuses anything, but for what the listener itself could not hear (lost cycles)."""
 
 import collections
+import statistics
 from typing import Any
 
 from . import cast
@@ -80,12 +81,11 @@ class Invariants:
         while recent and recent[0][0] < now - PHASE_WINDOW:
             recent.popleft()
         for clock, limit in PHASE_LIMIT.items():
-            errors = sorted(error for _, which, error in recent if which == clock)
+            errors = [error for _, which, error in recent if which == clock]
             if len(errors) < 3:
                 continue
-            median = errors[len(errors) // 2]
-            name = f"{port} {clock}"
-            self.worst[name] = max(self.worst[name], abs(median))
+            median = statistics.median_high(errors)
+            self.worst[f"{port} {clock}"] = max(self.worst[f"{port} {clock}"], abs(median))
             if abs(median) > limit:
                 raise Violation(f"{port}: off the beat by {median:.0f} us, median of {len(errors)} seconds, {clock}")
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What happens in a set: commands of its players, and faults. Each fault says what it excuses, and for how long."""
 
+import contextlib
 import os
 import random
 import signal
-import socket
 import subprocess
 import threading
 import time
@@ -37,8 +37,8 @@ def send_enemy(kind: str, seconds: float, seed: int) -> "subprocess.Popen[str]":
     return subprocess.Popen([LAB, "on", "2", *module("soak.enemy", kind, str(seconds), str(seed))], stdout=subprocess.PIPE, text=True)
 
 
-def later(seconds: float, what: Callable[..., object], *arguments: object) -> None:
-    timer = threading.Timer(seconds, what, arguments)
+def later(seconds: float, what: Callable[[], object]) -> None:
+    timer = threading.Timer(seconds, what)
     timer.daemon = True
     timer.start()
 
@@ -81,6 +81,21 @@ class Trouble:
         self.lines[line] = now + seconds
         return True
 
+    def excuse(self, now: float, seconds: float, **excuses: float) -> None:
+        """Each for so long, and as many seconds more as are said."""
+        for what, more in excuses.items():
+            self.evening.excuses.give(now, seconds + more, what)
+
+    def during(self, line: str, now: float, seconds: float, spare: float, begin: Callable[[], object], end: Callable[[], object],
+               **excuses: float) -> bool:
+        """A fault that ends, if its line is free, and the next one there comes later."""
+        if not self.free(line, now, seconds + spare):
+            return False
+        begin()
+        later(seconds, end)
+        self.excuse(now, seconds, **excuses)
+        return True
+
     # Music.
 
     def some_tempo(self) -> float:
@@ -88,37 +103,33 @@ class Trouble:
                                        self.dice.uniform(20, 400)]), 2)
 
     def tempo(self, now: float) -> str | None:
-        bpm, way = self.some_tempo(), self.dice.randrange(6)
-        controller = self.evening.controller
+        bpm, way, send = self.some_tempo(), self.dice.randrange(6), self.evening.controller.send
         if way == 0:
-            controller.send("tempo", bpm, self.dice.choice(["beat", "bar"]))
+            send("tempo", bpm, self.dice.choice(["beat", "bar"]))
         elif way == 1:
             self.evening.ear.tell(f"tempo {bpm}" + self.dice.choice(["", " half"]))
             return f"the listener's tempo {bpm}"
         elif way == 2:
-            controller.send("tempo/fader", self.dice.random())
+            send("tempo/fader", self.dice.random())
             return "tempo by fader"
         elif way == 3:
-            controller.send("tempo/nudge", round(self.dice.uniform(-3, 3), 1))
+            send("tempo/nudge", round(self.dice.uniform(-3, 3), 1))
             return "nudge"
         else:
-            controller.send("tempo", bpm)
+            send("tempo", bpm)
         return f"tempo {bpm}"
 
     def tempo_of_a_peer(self, now: float) -> str | None:
         enabled = [peer for peer in self.evening.peers if peer.enabled and peer.kind == "reference"]
-        if not enabled:
-            return None
         bpm = self.some_tempo()
-        self.dice.choice(enabled).tell(f"tempo {bpm}")
-        return f"a peer's tempo {bpm}"
+        if enabled:
+            self.dice.choice(enabled).tell(f"tempo {bpm}")
+        return f"a peer's tempo {bpm}" if enabled else None
 
     def start_or_stop(self, now: float) -> str | None:
         word = self.dice.choice(["start", "stop", "toggle", "rewind"])
-        if word == "start" and self.dice.random() < 0.5:
-            self.evening.controller.send("start", self.dice.choice(["now", "beat", "bar"]))
-        else:
-            self.evening.controller.send(word)
+        moment = [self.dice.choice(["now", "beat", "bar"])] if word == "start" and self.dice.random() < 0.5 else []
+        self.evening.controller.send(word, *moment)
         return word
 
     def locate(self, now: float) -> str | None:
@@ -168,10 +179,9 @@ class Trouble:
 
     def query(self, now: float) -> str | None:
         def ask() -> None:
-            try:
+            with contextlib.suppress(OSError):
                 urllib.request.urlopen("http://127.0.0.1:8080/?VALUE", timeout=2).read()
-            except OSError:
-                pass
+
         threading.Thread(target=ask, daemon=True).start()
         return "OSCQuery"
 
@@ -189,52 +199,43 @@ class Trouble:
             peer.tell("play")
         return f"{kind} joins"
 
-    def peer_goes(self, now: float) -> str | None:
+    def gone(self, now: float, seconds: float) -> cast.Peer | None:
         if len(self.evening.peers) < 2:
             return None
-        self.evening.excuses.give(now, 9, "peers")
-        peer = self.evening.peers.pop(self.dice.randrange(len(self.evening.peers)))
-        peer.tell("quit")
-        return f"{peer.kind} leaves"
+        self.evening.excuses.give(now, seconds, "peers")
+        return self.evening.peers.pop(self.dice.randrange(len(self.evening.peers)))
+
+    def peer_goes(self, now: float) -> str | None:
+        if peer := self.gone(now, 9):
+            peer.tell("quit")
+        return f"{peer.kind} leaves" if peer else None
 
     def peer_crashes(self, now: float) -> str | None:
-        if len(self.evening.peers) < 2:
-            return None
-        self.evening.excuses.give(now, 12, "peers")
-        peer = self.evening.peers.pop(self.dice.randrange(len(self.evening.peers)))
-        peer.crash()
-        return f"{peer.kind} crashes"
+        if peer := self.gone(now, 12):
+            peer.crash()
+        return f"{peer.kind} crashes" if peer else None
 
     # Faults.
 
     def stopped_for_a_moment(self, now: float) -> str | None:
         victim = self.dice.choice(["tactus", "tactus", "jackd"])
         seconds = self.dice.choice([0.06, 0.3, 1.2]) if victim == "tactus" else 0.06
-        if not self.free("stop", now, seconds + 6):
-            return None
         process = self.evening.tactus.pid if victim == "tactus" else self.evening.server
-        os.kill(process, signal.SIGSTOP)
-        later(seconds, os.kill, process, signal.SIGCONT)
         # What is due while nobody computes is not heard; after it, clocks are made up for, clicks are not.
-        self.evening.excuses.give(now, seconds + 4, "click", "clock", "phase", "osc")
-        return f"{victim} stopped for {seconds} s"
+        is_stopped = self.during("stop", now, seconds, 6, lambda: os.kill(process, signal.SIGSTOP),
+                                 lambda: os.kill(process, signal.SIGCONT), click=4, clock=4, phase=4, osc=4)
+        return f"{victim} stopped for {seconds} s" if is_stopped else None
 
     def wire(self, now: float, seconds: float, *words: str) -> bool:
-        """The wire is bad for so long, and then perfect."""
-        if not self.free("wire", now, seconds + 10):
-            return False
-        lab("wire", *words)
-        later(seconds, lab, "wire", *(["heal"] if words[0] == "cut" else ["clear"]))
-        # News may come late, and those who are cut off come back by themselves.
-        self.evening.excuses.give(now, seconds + 4, "phase")
-        self.evening.excuses.give(now, seconds + 15, "peers")
-        return True
+        """The wire is bad for so long, and then perfect. News may come late, and those who are cut off come back by
+        themselves."""
+        return self.during("wire", now, seconds, 10, lambda: lab("wire", *words),
+                           lambda: lab("wire", "heal" if words[0] == "cut" else "clear"), phase=4, peers=15)
 
     def bad_wire(self, now: float) -> str | None:
         seconds, loss, jitter = self.dice.uniform(2, 10), self.dice.randrange(2, 20), self.dice.randrange(0, 6)
-        if self.wire(now, seconds, f"loss={loss}%", "delay=1ms", f"jitter={jitter}ms", "duplicate=2%", "reorder=2%"):
-            return f"{loss} % lost, {jitter} ms of jitter for {seconds:.1f} s"
-        return None
+        is_bad = self.wire(now, seconds, f"loss={loss}%", "delay=1ms", f"jitter={jitter}ms", "duplicate=2%", "reorder=2%")
+        return f"{loss} % lost, {jitter} ms of jitter for {seconds:.1f} s" if is_bad else None
 
     def cut_wire(self, now: float) -> str | None:
         seconds = self.dice.choice([1.0, 4.0, self.dice.uniform(6, 30)])
@@ -242,56 +243,35 @@ class Trouble:
 
     def interface_down(self, now: float) -> str | None:
         seconds = self.dice.uniform(0.5, 8)
-        if not self.free("wire", now, seconds + 16):
-            return None
-        interface("down")
-        later(seconds, interface, "up")
-        self.evening.excuses.give(now, seconds + 6, "phase")
-        self.evening.excuses.give(now, seconds + 20, "peers")
-        return f"the interface is down for {seconds:.1f} s"
+        is_down = self.during("wire", now, seconds, 16, lambda: interface("down"), lambda: interface("up"), phase=6, peers=20)
+        return f"the interface is down for {seconds:.1f} s" if is_down else None
 
     def other_address(self, now: float) -> str | None:
-        seconds = self.dice.uniform(3, 8)
-        if not self.free("wire", now, seconds + 16):
-            return None
-        other = f"10.77.0.{self.dice.randrange(50, 250)}/24"
-        readdress(WIRE, other)
-        later(seconds, readdress, other, WIRE)
-        self.evening.excuses.give(now, seconds + 6, "phase")
-        self.evening.excuses.give(now, seconds + 20, "peers")
-        return f"the address is {other} for {seconds:.1f} s"
+        seconds, other = self.dice.uniform(3, 8), f"10.77.0.{self.dice.randrange(50, 250)}/24"
+        is_other = self.during("wire", now, seconds, 16, lambda: readdress(WIRE, other), lambda: readdress(other, WIRE),
+                               phase=6, peers=20)
+        return f"the address is {other} for {seconds:.1f} s" if is_other else None
 
     def osc_flood(self, now: float) -> str | None:
-        if not self.free("flood", now, 8):
-            return None
         packets = [osc.message("/tactus/click/volume", None, self.dice.uniform(0.3, 1)), osc.message("/tactus/nowhere", None, 1),
-                   bytes(self.dice.randrange(256) for _ in range(100))]
-        self.flood(packets, osc.HOST, 4000)
-        self.evening.excuses.give(now, 5, "osc")  # one host's packets are limited together
-        return "4000 OSC packets at once"
+                   self.dice.randbytes(100)]
+        # One host's packets are limited together.
+        return "4000 OSC packets at once" if self.flood(now, packets, osc.HOST, osc=5) else None
 
     def link_flood(self, now: float) -> str | None:
-        if not self.free("flood", now, 8):
-            return None
-        packets = []
-        for _ in range(40):
-            packet = bytearray(link.DISCOVERY + bytes([self.dice.randrange(1, 4), 5, 0, 0]) +
-                               bytes(self.dice.randrange(256) for _ in range(self.dice.randrange(4, 400))))
-            packets.append(bytes(packet))
-        self.flood(packets, link.GROUP, 4000)
-        return "4000 broken Link packets at once"
+        packets = [link.DISCOVERY + bytes([self.dice.randrange(1, 4), 5, 0, 0]) + self.dice.randbytes(self.dice.randrange(4, 400))
+                   for _ in range(40)]
+        return "4000 broken Link packets at once" if self.flood(now, packets, link.GROUP) else None
 
-    def flood(self, packets: Sequence[bytes], target: tuple[str, int], count: int) -> None:
+    def flood(self, now: float, packets: Sequence[bytes], target: tuple[str, int], **excuses: float) -> bool:
         def send() -> None:
-            with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
-                for number in range(count):
-                    try:
-                        sender.sendto(packets[number % len(packets)], target)
-                    except OSError:
-                        return
+            with osc.speaker() as sender, contextlib.suppress(OSError):
+                for number in range(4000):
+                    sender.sendto(packets[number % len(packets)], target)
                     if number % 50 == 49:
                         time.sleep(0.01)
-        threading.Thread(target=send, daemon=True).start()
+
+        return self.during("flood", now, 0, 8, threading.Thread(target=send, daemon=True).start, lambda: None, **excuses)
 
     def enemy(self, now: float) -> str | None:
         """Somebody on the wire means harm. While he counts as a peer anybody may count him, and his tempo is a tempo."""
@@ -299,20 +279,13 @@ class Trouble:
         if not self.free("enemy", now, seconds + 3):
             return None
         send_enemy(kind, seconds, self.dice.randrange(10**6))
-        self.evening.excuses.give(now, seconds + 12, "peers")
-        self.evening.excuses.give(now, seconds + 5, "phase")
-        if kind == "war":
-            # Each peer hears the words in another order until the last; which beat it is, is not agreed before.
-            self.evening.excuses.give(now, seconds + 5, "click", "clock")
+        # In a war each peer hears the words in another order until the last; which beat it is, is not agreed before.
+        self.excuse(now, seconds, peers=12, phase=5, **({"click": 5, "clock": 5} if kind == "war" else {}))
         return f"enemy: {kind} for {seconds} s"
 
     def link_off(self, now: float) -> str | None:
         """Alone tactus plays on, in nobody's time but its own."""
-        seconds = self.dice.uniform(1, 4)
-        if not self.free("link", now, seconds + 15):
-            return None
-        self.evening.controller.send("link", 0)
-        later(seconds, self.evening.controller.send, "link", 1)
-        self.evening.excuses.give(now, seconds + 6, "click", "clock", "phase")
-        self.evening.excuses.give(now, seconds + 10, "peers")
-        return f"link off for {seconds:.1f} s"
+        seconds, send = self.dice.uniform(1, 4), self.evening.controller.send
+        is_off = self.during("link", now, seconds, 15, lambda: send("link", 0), lambda: send("link", 1),
+                             click=6, clock=6, phase=6, peers=10)
+        return f"link off for {seconds:.1f} s" if is_off else None

@@ -28,12 +28,11 @@ struct LinkBench {
       "from enabling to being in a running session of two, ms, median (least...most of \(join.ours.count)):")
     print("  ours       \(join.ours.summary)")
     print("  reference  \(join.theirs.summary)")
-    write(
+    print(
       """
       {"audio_ns": {"ours": \(audio.ours.median), "reference": \(audio.theirs.median)}, \
       "allocations_and_locks": {"ours": \(audio.ourSins.total), "reference": \(audio.theirSins.total)}, \
       "join_ms": {"ours": \(join.ours.median), "reference": \(join.theirs.median)}}
-
       """)
     ours.isEnabled = false
     reference_delete(theirs)
@@ -60,10 +59,10 @@ struct LinkBench {
     }
     watch_begin()
     sum += ourTurns(audio, turns, .zero)
-    let ourSins = Sins(watch_end())
+    let ourSins = Sins(counted: watch_end())
     watch_begin()
     sum += reference_audio_turns(theirs, Int32(turns), 0)
-    let theirSins = Sins(watch_end())
+    let theirSins = Sins(counted: watch_end())
     if sum == 0.5 { print("") }
     return (result.ours, result.theirs, ourSins, theirSins)
   }
@@ -115,28 +114,14 @@ struct LinkBench {
     clock_gettime(CLOCK_MONOTONIC, &time)
     return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
-
-  /// To the file that --json names.
-  static func write(_ text: String) {
-    let arguments = CommandLine.arguments
-    guard let place = arguments.firstIndex(of: "--json"), place + 1 < arguments.count else { return }
-    guard let file = fopen(arguments[place + 1], "w") else { return perror(arguments[place + 1]) }
-    fputs(text, file)
-    fclose(file)
-  }
 }
 
-/// What a real-time thread must not do, and did.
+/// What a real-time thread must not do, and did: allocations in the upper half, locks in the lower.
 struct Sins: CustomStringConvertible {
-  var allocations: UInt64
-  var locks: UInt64
+  let counted: UInt64
+  var allocations: UInt64 { counted >> 32 }
+  var locks: UInt64 { counted & 0xffff_ffff }
   var total: UInt64 { allocations + locks }
-
-  init(_ counted: UInt64) {
-    allocations = counted >> 32
-    locks = counted & 0xffff_ffff
-  }
-
   var description: String { "\(allocations) allocations and \(locks) locks" }
 }
 
