@@ -47,9 +47,10 @@ extension JSON5 {
   public static func list(_ values: [JSON5]) -> JSON5 { .array(values.map { Element(value: $0, line: 0) }) }
 
   public static func fields(_ parts: KeyValuePairs<String, JSON5>...) -> JSON5 {
-    .object(
-      parts.flatMap { fields in
-        fields.map { Member(name: $0.key, line: 0, element: Element(value: $0.value, line: 0)) }
-      })
+    fields(parts.flatMap { $0.map { ($0.key, $0.value) } })
+  }
+
+  public static func fields(_ fields: [(String, JSON5)]) -> JSON5 {
+    .object(fields.map { Member(name: $0.0, line: 0, element: Element(value: $0.1, line: 0)) })
   }
 }

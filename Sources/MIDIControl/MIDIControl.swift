@@ -78,16 +78,16 @@ public struct MIDIMap: Sendable {
 
   /// Song and machine control as every sequencer sends them.
   public static let standard: [MIDIBinding] = [
-    MIDIBinding(.start, [Target(path: "rewind"), Target(path: "start")]),
-    MIDIBinding(.resume, [Target(path: "start")]),
-    MIDIBinding(.stop, [Target(path: "stop")]),
-    MIDIBinding(.machine(.play), [Target(path: "start")]),
-    MIDIBinding(.machine(.deferredPlay), [Target(path: "start")]),
-    MIDIBinding(.machine(.stop), [Target(path: "stop")]),
-    MIDIBinding(.machine(.pause), [Target(path: "toggle")]),
-    MIDIBinding(.machine(.rewind), [Target(path: "rewind")]),
-    MIDIBinding(.machine(.locate), [Target(path: "locate/time")]),
-    MIDIBinding(.machine(.record), [Target(path: "record", arguments: ["1"])]),
-    MIDIBinding(.machine(.recordEnd), [Target(path: "record", arguments: ["0"])]),
+    MIDIBinding(.init(.start), [Target(path: "rewind"), Target(path: "start")]),
+    MIDIBinding(.init(.resume), [Target(path: "start")]),
+    MIDIBinding(.init(.stop), [Target(path: "stop")]),
+    MIDIBinding(.init(.machine(.play)), [Target(path: "start")]),
+    MIDIBinding(.init(.machine(.deferredPlay)), [Target(path: "start")]),
+    MIDIBinding(.init(.machine(.stop)), [Target(path: "stop")]),
+    MIDIBinding(.init(.machine(.pause)), [Target(path: "toggle")]),
+    MIDIBinding(.init(.machine(.rewind)), [Target(path: "rewind")]),
+    MIDIBinding(.init(.machine(.locate)), [Target(path: "locate/time")]),
+    MIDIBinding(.init(.machine(.record)), [Target(path: "record", arguments: ["1"])]),
+    MIDIBinding(.init(.machine(.recordEnd)), [Target(path: "record", arguments: ["0"])]),
   ]
 }

@@ -15,19 +15,10 @@ public struct MIDIEventName: Hashable, Sendable, BitwiseCopyable {
   /// 1 ... 16; nil: each of them, or none belongs to it.
   public let channel: UInt8?
 
-  private init(_ kind: Kind, _ channel: UInt8? = nil) {
+  init(_ kind: Kind, _ channel: UInt8? = nil) {
     self.kind = kind
     self.channel = channel
   }
-
-  static func note(_ number: UInt8, channel: UInt8?) -> Self { Self(.note(number), channel) }
-  static func controller(_ number: UInt8, channel: UInt8?) -> Self { Self(.controller(number), channel) }
-  static func program(_ number: UInt8, channel: UInt8?) -> Self { Self(.program(number), channel) }
-  static func bend(channel: UInt8?) -> Self { Self(.bend, channel) }
-  static func machine(_ command: MIDIMachineCommand) -> Self { Self(.machine(command)) }
-  static let start = Self(.start)
-  static let resume = Self(.resume)
-  static let stop = Self(.stop)
 
   /// A name without a channel stands for all of them.
   func matches(_ other: MIDIEventName) -> Bool {

@@ -26,17 +26,17 @@ public struct MIDIMessage: Hashable, Sendable {
     let channel = status & 0x0F + 1
     switch (status & 0xF0, data.count) {
     case (0x80, 2):
-      self.init(.note(bytes[1], channel: channel), .release)
+      self.init(.init(.note(bytes[1]), channel), .release)
     case (0x90, 2):
-      self.init(.note(bytes[1], channel: channel), bytes[2] == 0 ? .release : .level(Self.level(bytes[2])))
+      self.init(.init(.note(bytes[1]), channel), bytes[2] == 0 ? .release : .level(Self.level(bytes[2])))
     case (0xB0, 2):
       // From 120 on they are channel modes: all notes off is nobody's knob.
       guard bytes[1] < 120 else { return nil }
-      self.init(.controller(bytes[1], channel: channel), .level(Self.level(bytes[2])))
+      self.init(.init(.controller(bytes[1]), channel), .level(Self.level(bytes[2])))
     case (0xC0, 1):
-      self.init(.program(bytes[1], channel: channel), .level(1))
+      self.init(.init(.program(bytes[1]), channel), .level(1))
     case (0xE0, 2):
-      self.init(.bend(channel: channel), .level((Double(bytes[2]) * 128 + Double(bytes[1])) / 16_383))
+      self.init(.init(.bend, channel), .level((Double(bytes[2]) * 128 + Double(bytes[1])) / 16_383))
     case (0xF0, _):
       self.init(system: bytes)
     default: return nil
@@ -50,9 +50,9 @@ public struct MIDIMessage: Hashable, Sendable {
 
   private init?(system bytes: [UInt8]) {
     switch (bytes[0], bytes.count) {
-    case (0xFA, 1): self.init(.start, .level(1))
-    case (0xFB, 1): self.init(.resume, .level(1))
-    case (0xFC, 1): self.init(.stop, .level(1))
+    case (0xFA, 1): self.init(.init(.start), .level(1))
+    case (0xFB, 1): self.init(.init(.resume), .level(1))
+    case (0xFC, 1): self.init(.init(.stop), .level(1))
     case (0xF0, 6...): self.init(exclusive: bytes)
     default: return nil
     }
@@ -66,7 +66,7 @@ public struct MIDIMessage: Hashable, Sendable {
     else { return nil }
     guard command == .locate else {
       guard bytes.count == 6 else { return nil }
-      self.init(.machine(command), .level(1))
+      self.init(.init(.machine(command)), .level(1))
       return
     }
     // 44 06 01, then hours with the frame rate above bit 5, minutes, seconds, frames, hundredths of a frame.
@@ -75,7 +75,7 @@ public struct MIDIMessage: Hashable, Sendable {
     let rate = rates[Int(bytes[7] >> 5 & 3)]
     let frames = Double(bytes[10] & 0x1F) + Double(bytes[11]) / 100
     let whole = Double(bytes[7] & 0x1F) * 3600 + Double(bytes[8] & 0x3F) * 60 + Double(bytes[9] & 0x3F)
-    self.init(.machine(.locate), .seconds(whole + frames / rate))
+    self.init(.init(.machine(.locate)), .seconds(whole + frames / rate))
   }
 
   private static func level(_ byte: UInt8) -> Double { Double(byte) / 127 }

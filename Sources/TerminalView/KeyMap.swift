@@ -53,27 +53,22 @@ public struct KeyMap: Sendable {
   public struct Row: Sendable {
     public let words: String
     public internal(set) var bindings: [KeyBinding]
-    let own: Own?
+    var own: Own?
     /// Words for the hint at the bottom, and with how many of its keys.
-    let hint: (words: String, keys: Int)?
+    var hint: (words: String, keys: Int)?
 
-    init(
-      _ words: String, own: Own? = nil, hint: (words: String, keys: Int)? = nil, _ bindings: [KeyBinding]
-    ) {
-      self.words = words
-      self.bindings = bindings
-      self.own = own
-      self.hint = hint
-    }
-
-    fileprivate init(
+    fileprivate static func keys(
       _ words: String, hint: (words: String, keys: Int)? = nil, _ bindings: String...
-    ) {
-      self.init(words, hint: hint, bindings.compactMap { KeyBinding($0) })
+    ) -> Row {
+      Row(words: words, bindings: bindings.compactMap { KeyBinding($0) }, hint: hint)
     }
 
-    fileprivate init(_ words: String, _ own: Own, hint: (words: String, keys: Int)? = nil, _ keys: String) {
-      self.init(words, own: own, hint: hint, keys.unicodeScalars.map { KeyBinding(.character($0), []) })
+    fileprivate static func view(
+      _ words: String, _ own: Own, hint: (words: String, keys: Int)? = nil, _ keys: String
+    ) -> Row {
+      Row(
+        words: words, bindings: keys.unicodeScalars.map { KeyBinding(.character($0), []) }, own: own,
+        hint: hint)
     }
 
     /// The keys in a line.
@@ -96,24 +91,24 @@ public struct KeyMap: Sendable {
   }
 
   public static let standard: [Row] = [
-    Row("start/stop", hint: ("start", 1), "space = toggle"),
-    Row("tap tempo", hint: ("tap", 1), "t = tempo/tap", "enter = tempo/tap"),
-    Row("1 BPM", hint: ("tempo", 2), "up = tempo/nudge 1", "down = tempo/nudge -1"),
-    Row("1 BPM", "+ = tempo/nudge 1", "= = tempo/nudge 1", "- = tempo/nudge -1"),
-    Row("0.1 BPM", "left = tempo/nudge -0.1", "right = tempo/nudge 0.1"),
-    Row("10 BPM", "pageup = tempo/nudge 10", "pagedown = tempo/nudge -10"),
-    Row("set tempo", .tempo, "0123456789"),
-    Row("rewind", "home = rewind"),
-    Row("quantum", "[ = quantum/nudge -1", "] = quantum/nudge 1"),
-    Row("who leads", "l = lead/next"),
-    Row("Link", hint: ("Link", 1), "a = link/toggle"),
-    Row("sync", hint: ("sync", 1), "s = startstop/toggle"),
-    Row("click", hint: ("click", 1), "m = click/toggle"),
-    Row("clock", hint: ("clock", 1), "c = clock/toggle"),
-    Row("pulse", "p = pulse/toggle"),
-    Row("these keys", .turn, hint: ("keys", 1), "?h"),
-    Row("draw anew", .redraw, "\u{0C}"),
-    Row("quit", "q = quit"),
+    .keys("start/stop", hint: ("start", 1), "space = toggle"),
+    .keys("tap tempo", hint: ("tap", 1), "t = tempo/tap", "enter = tempo/tap"),
+    .keys("1 BPM", hint: ("tempo", 2), "up = tempo/nudge 1", "down = tempo/nudge -1"),
+    .keys("1 BPM", "+ = tempo/nudge 1", "= = tempo/nudge 1", "- = tempo/nudge -1"),
+    .keys("0.1 BPM", "left = tempo/nudge -0.1", "right = tempo/nudge 0.1"),
+    .keys("10 BPM", "pageup = tempo/nudge 10", "pagedown = tempo/nudge -10"),
+    .view("set tempo", .tempo, "0123456789"),
+    .keys("rewind", "home = rewind"),
+    .keys("quantum", "[ = quantum/nudge -1", "] = quantum/nudge 1"),
+    .keys("who leads", "l = lead/next"),
+    .keys("Link", hint: ("Link", 1), "a = link/toggle"),
+    .keys("sync", hint: ("sync", 1), "s = startstop/toggle"),
+    .keys("click", hint: ("click", 1), "m = click/toggle"),
+    .keys("clock", hint: ("clock", 1), "c = clock/toggle"),
+    .keys("pulse", "p = pulse/toggle"),
+    .view("these keys", .turn, hint: ("keys", 1), "?h"),
+    .view("draw anew", .redraw, "\u{0C}"),
+    .keys("quit", "q = quit"),
   ]
 
   let rows: [Row]
@@ -122,7 +117,7 @@ public struct KeyMap: Sendable {
   public init(_ configured: [KeyBinding] = []) {
     let taken = Set(configured.map(\.event))
     rows =
-      configured.map { Row($0.targets.map(\.description).joined(separator: ", "), [$0]) }
+      configured.map { Row(words: $0.targets.map(\.description).joined(separator: ", "), bindings: [$0]) }
       + Self.standard.compactMap { row in
         var row = row
         row.bindings.removeAll { taken.contains($0.event) }

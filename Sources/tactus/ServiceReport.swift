@@ -12,7 +12,7 @@ final class ServiceReport {
 
   /// For the service manager that started us, if one did.
   static func ofEnvironment() -> ServiceReport {
-    ServiceReport(socket: getenv("NOTIFY_SOCKET").map { String(cString: $0) })
+    ServiceReport(socket: Environment.text("NOTIFY_SOCKET"))
   }
 
   /// `socket` is a path, or with `@` in front a name in Linux' abstract namespace.

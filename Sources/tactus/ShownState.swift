@@ -10,6 +10,15 @@ extension Configuration {
     connections.compactMap { StandingConnection($0) } + (autoconnects ? [.clickToSpeakers] : [])
   }
 
+  /// The same with what was chosen since: what one would have to write to get here at once.
+  func taking(_ state: SurfaceState) -> Configuration {
+    var new = self
+    new.choices = state.choices
+    new.tempo = (state.chosenTempo ?? state.tempo).clamped.shortest
+    new.learned = state.learned
+    return new
+  }
+
   /// Everything that the surface can choose, as it is here.
   func choose(in state: inout SurfaceState) {
     state.choices = choices

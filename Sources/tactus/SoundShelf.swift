@@ -21,14 +21,11 @@ struct SoundShelf {
   }
 
   private static func files(_ paths: Configuration.SoundPaths) throws(SoundFileError) -> SoundFiles {
-    SoundFiles(
-      accent: try read(paths.accent), beat: try read(paths.beat),
-      subdivision: try read(paths.subdivision))
-  }
-
-  private static func read(_ path: String?) throws(SoundFileError) -> SoundFile? {
-    guard let path else { return nil }
-    return try SoundFile(reading: path)
+    func read(_ path: String?) throws(SoundFileError) -> SoundFile? {
+      if let path { try SoundFile(reading: path) } else { nil }
+    }
+    return SoundFiles(
+      accent: try read(paths.accent), beat: try read(paths.beat), subdivision: try read(paths.subdivision))
   }
 
   /// Renders the sound for the rate and lets the audio thread have it.

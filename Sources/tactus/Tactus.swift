@@ -36,7 +36,7 @@ enum Tactus {
 
   /// Under a session manager, where and when it says; else at once.
   private static func run(_ startup: Startup, _ arguments: [String], until signals: Signals) -> Status {
-    let url = startup.configuration.probe ? nil : getenv("NSM_URL").map { String(cString: $0) }
+    let url = startup.configuration.probe ? nil : Environment.text("NSM_URL")
     switch ManagedProject.arrive(arguments, url: url, until: signals) {
     case .alone: return play(startup, in: nil, until: signals)
     case .open(let project): return play(project.startup, in: project, until: signals)

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("OSCQuery")
 struct QueryTests {
-  static let tree = QueryTree(root: "tactus", osc: Endpoint(.loopback, port: 20_809))
+  static let tree = QueryTree(osc: Endpoint(.loopback, port: 20_809))
 
   func answer(_ path: String, _ query: String? = nil) -> QueryTree.Answer {
     Self.tree.answer(path: path, query: query, Desk().machine.reading)

@@ -98,7 +98,7 @@ struct NewChoiceTests {
     _ = send(Message("/tactus/pulse/when/always"))
     #expect(state.choices.pulse.when == .always)
     #expect(table.objection(to: try #require(MIDIBinding("note 1 = pulse/when rolling")).targets) == nil)
-    let tree = QueryTree(root: "tactus", osc: Endpoint(.loopback, port: 1), table: table)
+    let tree = QueryTree(osc: Endpoint(.loopback, port: 1), table: table)
     let answer = tree.answer(path: "/tactus/pulse/when", query: nil, machine.reading)
     #expect(answer.status == 200 && answer.body.contains("\"VALS\":[\"always\",\"rolling\"]"))
   }

@@ -113,6 +113,15 @@ struct RunningProgramTests {
       "mkdir -p $XDG_CONFIG_HOME/tactus && echo '{osc: 9123}' >$XDG_CONFIG_HOME/tactus/config.json5 && \(program) status"
     )
     #expect(configured.status == 0)
+    // One that stands still is there all the same. Its note has its process for a name.
+    func signal(_ name: String) async throws {
+      let command = "kill -\(name) $(basename $XDG_RUNTIME_DIR/tactus/*.json5 .json5)"
+      #expect(try await stage.run("sh", "-c", command).status == 0)
+    }
+    try await signal("STOP")
+    let silent = try await stage.run(program, "status")
+    try await signal("CONT")
+    #expect(silent.status == 69 && silent.errors.contains("at OSC port 9123 does not answer: it may be busy"))
     child.signal(SIGTERM)
     #expect(await child.status() == 0)
   }

@@ -89,12 +89,10 @@ enum Aliases {
     all.filter(\.isTaken).map { ($0.address, $0) }, uniquingKeysWith: { first, _ in first })
 
   /// What a neighbour's address means, klick's verbs below our own root included.
-  static func find(_ address: String, root: String, in table: Table = .standard) -> Alias? {
+  static func find(_ address: String, in table: Table = .standard) -> Alias? {
     if let alias = taken[address] { return alias }
     if address.hasPrefix("/set_surface/") { return taken["/set_surface"] }
-    let prefix = "/\(root)/"
-    guard address.hasPrefix(prefix) else { return nil }
-    let path = address.dropFirst(prefix.count)
+    guard let path = Table.path(of: address) else { return nil }
     switch path {
     case "register_client": return Alias(address, .verb(.subscribe))
     case "unregister_client": return Alias(address, .verb(.unsubscribe))

@@ -6,10 +6,9 @@ extension Table {
   /// The message that the words mean, checked as the surface will check it. Neighbours' addresses are passed on.
   public func message(_ words: [String]) throws(Refusal) -> Message {
     guard let first = words.first else { throw Refusal(.unknownAddress, "a command is missing") }
-    let prefix = "/\(Self.root)/"
-    let path = first.hasPrefix(prefix) ? String(first.dropFirst(prefix.utf8.count)) : first
+    let path = Self.path(of: first) ?? first
     guard let row = rows.first(where: { $0.path == path }) else {
-      if first.hasPrefix("/"), Aliases.find(first, root: Self.root, in: self) != nil {
+      if first.hasPrefix("/"), Aliases.find(first, in: self) != nil {
         return Message(first, arguments: words.dropFirst().map { argument($0, as: nil) })
       }
       let hint = nearest(to: path).map { ": do you mean \($0)?" } ?? ""
@@ -20,7 +19,7 @@ extension Table {
       argument(word, as: index < parameters.count ? parameters[index] : nil)
     }
     if !(arguments.isEmpty && row.isReadable && row.kind != .trigger) { _ = try row.accept(arguments) }
-    return Message(prefix + path, arguments: arguments)
+    return Message(Self.address(path), arguments: arguments)
   }
 
   private func argument(_ word: String, as parameter: Parameter?) -> Argument {

@@ -10,8 +10,15 @@ public struct Table: Sendable {
     session + tempo + transport + drift + click + clock + pulse + host + midi + readings + feeds
       + conversation)
 
-  /// Below which all addresses lie, unless configured otherwise.
+  /// Below which all addresses lie.
   public static let root = "tactus"
+  public static func address(_ path: String) -> String { "/\(root)/\(path)" }
+
+  /// What is below the root. nil: it is not below it.
+  public static func path(of address: String) -> String? {
+    address.hasPrefix("/\(root)/") ? String(address.dropFirst(root.count + 2)) : nil
+  }
+
   /// Link's own multicast port is 20808; this is the next, and used by no other music program known to us.
   public static let port: UInt16 = 20809
 

@@ -12,8 +12,6 @@ struct Taps {
   private var last: Micros?
   private var intervals: [Double] = []
 
-  init() {}
-
   /// nil after the first tap, and for a contact that bounced.
   mutating func tap(at now: Micros) -> Double? {
     guard let last else {

@@ -9,8 +9,6 @@ struct TempoGate<Asker> {
   private var last: Micros?
   private var held: (tempo: Double, asker: Asker)?
 
-  init() {}
-
   /// The tempo to pass on now, if one may pass.
   mutating func offer(
     _ tempo: Double, from asker: Asker, at now: Micros

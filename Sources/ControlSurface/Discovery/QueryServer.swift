@@ -51,7 +51,7 @@ final class QueryServer {
       throw error
     }
     self.settings = settings
-    tree = QueryTree(root: settings.root, osc: settings.listen[0], table: settings.table)
+    tree = QueryTree(osc: settings.listen[0], table: settings.table)
     machine = hostName ?? ""
   }
 

@@ -5,7 +5,6 @@ import OSC
 /// OSCQuery: the table as a tree that a controller can read to build its own page. Pure: a request in, an answer out. All of it
 /// but the values is written once.
 struct QueryTree {
-  let root: String
   private let port: UInt16
   private let top: Branch
   private let shown: [Node]
@@ -23,11 +22,10 @@ struct QueryTree {
     var branches: [Branch] = []
   }
 
-  init(root: String, osc: Endpoint, table: Table = .standard) {
-    self.root = root
+  init(osc: Endpoint, table: Table = .standard) {
     shown = table.rows.filter { $0.kind != .verb && $0.kind != .answer }
     port = osc.port
-    var below = Branch(name: root)
+    var below = Branch(name: Table.root)
     for row in shown {
       Self.insert(row, row.path.split(separator: "/")[...], into: &below)
     }
@@ -69,7 +67,7 @@ struct QueryTree {
   private func hostInfo(_ host: Address) -> String {
     let extensions = Self.attributes.dropFirst(3).map { ($0, "true") } + [("LISTEN", "false")]
     return Self.object([
-      ("NAME", JSON5.quoted(root)), ("EXTENSIONS", Self.object(extensions)),
+      ("NAME", JSON5.quoted(Table.root)), ("EXTENSIONS", Self.object(extensions)),
       ("OSC_IP", JSON5.quoted("\(host)")), ("OSC_PORT", "\(port)"), ("OSC_TRANSPORT", JSON5.quoted("UDP")),
     ])
   }
@@ -204,10 +202,10 @@ struct QueryTree {
       let value = (row.read?(reading) ?? []).map { argument in
         if case .string(let text) = argument { text } else { argument.number.map(brief) ?? "" }
       }
-      return "<tr><td><code>/\(root)/\(row.path)</code><td>\(escaped(value.joined(separator: " ")))<td>"
+      return "<tr><td><code>\(Table.address(row.path))</code><td>\(escaped(value.joined(separator: " ")))<td>"
         + escaped(row.words)
     }
-    return "<!DOCTYPE html><meta charset=utf-8><title>\(escaped(root))</title><h1>\(escaped(root))</h1>"
+    return "<!DOCTYPE html><meta charset=utf-8><title>\(Table.root)</title><h1>\(Table.root)</h1>"
       + "<table><tr><th>Address<th>Value<th>Meaning\(rows.joined(separator: "\n"))</table>\n"
   }
 }

@@ -25,17 +25,10 @@ struct Agenda {
     /// What it may cost; its sender has been charged.
     var cost: Int
     /// Of two that are due together, the one that came first goes first.
-    fileprivate var number: UInt64 = 0
-    fileprivate(set) var time = Micros.zero
-    fileprivate var asked = Micros.zero
-    fileprivate var isKnown = false
-
-    init(due: Due, task: Task, peer: Peer, cost: Int) {
-      self.due = due
-      self.task = task
-      self.peer = peer
-      self.cost = cost
-    }
+    var number: UInt64 = 0
+    var time = Micros.zero
+    var asked = Micros.zero
+    var isKnown = false
   }
 
   private var entries: [Entry] = []
@@ -89,12 +82,7 @@ struct Agenda {
 
   /// A second tempo for a later beat takes the place of the first.
   mutating func dropTempos() {
-    entries.removeAll { entry in
-      switch entry.task {
-      case .tempo: true
-      case .message: false
-      }
-    }
+    entries.removeAll { if case .tempo = $0.task { true } else { false } }
   }
 
   private static func time(of due: Due, clocks: Clocks, state: SurfaceState) -> Micros {

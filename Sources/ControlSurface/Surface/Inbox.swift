@@ -29,27 +29,21 @@ struct Inbox {
     static func == (left: Letter, right: Letter) -> Bool { left.number == right.number }
   }
 
-  private var ours: InboxLine
-  private var strangers: InboxLine
+  /// Ours, then the strangers'.
+  private var lines: [InboxLine]
 
-  init(at now: Micros = .zero) {
-    ours = InboxLine(Cost.ours, at: now)
-    strangers = InboxLine(Cost.strangers, at: now)
-  }
+  init(at now: Micros = .zero) { lines = [Cost.ours, Cost.strangers].map { InboxLine($0, at: now) } }
 
-  var dropped: Int { ours.dropped + strangers.dropped }
-  var count: Int { ours.count + strangers.count }
+  var dropped: Int { lines.reduce(0) { $0 + $1.dropped } }
+  var count: Int { lines.reduce(0) { $0 + $1.count } }
   var isEmpty: Bool { count == 0 }
-  var bytes: Int { ours.bytes + strangers.bytes }
+  var bytes: Int { lines.reduce(0) { $0 + $1.bytes } }
 
   mutating func put(
     _ datagram: UnsafeRawBufferPointer, from peer: Peer, standing: Standing, at now: Micros
   ) {
-    if standing == .stranger {
-      strangers.put(datagram, from: peer, isStrangers: true, at: now)
-    } else {
-      ours.put(datagram, from: peer, isStrangers: false, at: now)
-    }
+    let isStrangers = standing == .stranger
+    lines[isStrangers ? 1 : 0].put(datagram, from: peer, isStrangers: isStrangers, at: now)
   }
 
   mutating func put(_ datagram: [UInt8], from peer: Peer, standing: Standing, at now: Micros) {
@@ -57,19 +51,15 @@ struct Inbox {
   }
 
   /// nil: nothing waits, or it has to wait until the most that it may cost is there. So nobody waits for a debt.
-  mutating func next(at now: Micros) -> Letter? { ours.next(at: now) ?? strangers.next(at: now) }
+  mutating func next(at now: Micros) -> Letter? { lines[0].next(at: now) ?? lines[1].next(at: now) }
 
   /// What looking at it came to.
   mutating func charge(_ cost: Int, for letter: Letter, at now: Micros) {
-    if letter.isStrangers {
-      strangers.charge(cost, for: letter, at: now)
-    } else {
-      ours.charge(cost, for: letter, at: now)
-    }
+    lines[letter.isStrangers ? 1 : 0].charge(cost, for: letter, at: now)
   }
 
   /// When the first in turn can be looked at.
-  var deadline: Micros? { [ours.deadline, strangers.deadline].compactMap { $0 }.min() }
+  var deadline: Micros? { lines.compactMap(\.deadline).min() }
 }
 
 extension Peer {

@@ -66,12 +66,12 @@ extension SurfaceMachine {
     }
     let isTold = messages.contains(where: isTold)
     if isTold, tellers.suspect(source, at: now) {
-      send(Message("/\(settings.root)/ping", .string(proof(of: source))), to: peer)
+      send(Message(Table.address("ping"), .string(proof(of: source))), to: peer)
     }
     guard isTold || tellers.silences(source, at: now) else { return false }
     // What we are it may hear all the same: it may ask because it doubts us.
     for message in messages
-    where path(of: message.address) == Verb.ping.rawValue && allowance.take(Cost.answer) {
+    where Table.path(of: message.address) == Verb.ping.rawValue && allowance.take(Cost.answer) {
       pong(message.arguments, to: peer, dialect: .own)
     }
     return true
@@ -79,13 +79,13 @@ extension SurfaceMachine {
 
   /// A tactus answers our ping, an echo sends it back.
   private func isProof(_ message: Message, of source: Endpoint) -> Bool {
-    guard let path = path(of: message.address), path == "ping" || path == "pong" else { return false }
+    guard let path = Table.path(of: message.address), path == "ping" || path == "pong" else { return false }
     return message.arguments.last == .string(proof(of: source))
   }
 
   /// Only a surface says this: no button and no fader sends text or several numbers to a read-out.
   private func isTold(_ message: Message) -> Bool {
-    guard let path = path(of: message.address), let id = table.id(path) else { return false }
+    guard let path = Table.path(of: message.address), let id = table.id(path) else { return false }
     let row = table.row(id)
     switch row.kind {
     case .answer: return true

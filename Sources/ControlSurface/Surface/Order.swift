@@ -162,7 +162,6 @@ public struct SurfaceSettings: Sendable {
   /// Who may speak, besides this machine. Empty: everyone who can reach a listening address, and at 0.0.0.0 or :: the
   /// attached networks.
   public var allow: [AddressRange] = []
-  public var root = Table.root
   public var table = Table.standard
   public var version = ""
   /// The addresses of klick, Ardour and jack_transport_link work too.

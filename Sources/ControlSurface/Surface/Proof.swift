@@ -28,7 +28,7 @@ extension SurfaceMachine {
   mutating func challenge(_ index: Int) {
     let target = subscribers[index].target
     guard subscribers[index].dialect == .own, !hears(target) else { return }
-    send(Message("/\(settings.root)/proof", .string(proof(of: target.endpoint))), to: target)
+    send(Message(Table.address("proof"), .string(proof(of: target.endpoint))), to: target)
   }
 
   mutating func hearProof(_ arguments: [Argument], from peer: Peer) throws(Refusal) {

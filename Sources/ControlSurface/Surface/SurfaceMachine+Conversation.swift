@@ -32,7 +32,7 @@ extension SurfaceMachine {
       .string(Table.root), .string(settings.version), .int32(Int32(port)), .int64(now.count),
     ]
     reply(
-      Message("/\(settings.root)/pong", arguments: answer + arguments.prefix(4).filter(\.isSendable)),
+      Message(Table.address("pong"), arguments: answer + arguments.prefix(4).filter(\.isSendable)),
       to: answerTarget(for: peer))
   }
 
@@ -42,7 +42,7 @@ extension SurfaceMachine {
       guard text.utf8.count <= PacketCheck.addressLimit else {
         throw .range("at most \(PacketCheck.addressLimit) bytes")
       }
-      rows = try self.rows(matching: text.hasPrefix("/") ? text : "/\(settings.root)/\(text)")
+      rows = try self.rows(matching: text.hasPrefix("/") ? text : Table.address(text))
         .filter { table.rows[$0].isReadable }
       guard !rows.isEmpty else { throw Refusal(.unknownAddress, "no value matches") }
     }
@@ -76,7 +76,8 @@ extension SurfaceMachine {
     }
     subscribers.append(
       Subscriber(
-        target: target, source: peer, groups: groups, dialect: dialect, lease: lease, told: table, at: now))
+        target: target, source: peer, groups: groups, dialect: dialect, lease: lease, heard: now,
+        nextFlush: now))
     note(.subscribed(target.endpoint, groups: groups.words))
     countSubscribers()
     confirm(subscribers.count - 1)
@@ -89,7 +90,7 @@ extension SurfaceMachine {
     let lease = (subscriber.lease?.count ?? 0) / 1_000_000
     send(
       Message(
-        "/\(settings.root)/subscribed", .int32(Int32(subscriber.target.endpoint.port)),
+        Table.address("subscribed"), .int32(Int32(subscriber.target.endpoint.port)),
         .string(subscriber.groups.words), .int32(Int32(clamping: lease))), to: subscriber.target)
     challenge(index)
   }
@@ -175,7 +176,7 @@ extension SurfaceMachine {
     if isThere, subscriber.source != subscriber.target {
       refuse(
         .refused("nobody listens at port \(target.port): set the receive port"),
-        "/\(settings.root)/subscribe",
+        Table.address("subscribe"),
         to: subscriber.source, at: subscriber.source)
     }
     if settings.targets.contains(subscriber.target) { return }
@@ -197,11 +198,10 @@ extension SurfaceMachine {
       refusal == .unknown && rates.mayBeAdvised(advised, at: now) && allowance.take(Cost.suggestion)
       ? Refusal(.unknownAddress, refusal.text + suggestion(for: address)) : refusal
     let shown = printable(address, limit: 80)
-    let name =
-      shown.hasPrefix("/\(settings.root)/") ? String(shown.dropFirst(settings.root.utf8.count + 2)) : shown
+    let name = Table.path(of: shown) ?? shown
     reply(
       Message(
-        "/\(settings.root)/error", .string("\(name): \(refusal.text)"), .string(shown),
+        Table.address("error"), .string("\(name): \(refusal.text)"), .string(shown),
         .int32(refusal.code.rawValue)),
       to: target ?? answerTarget(for: peer))
     note(.refused(refusal, address: shown, from: peer.endpoint))
@@ -212,7 +212,7 @@ extension SurfaceMachine {
     self.clocks = clocks
     for index in subscribers.indices {
       clear(index)
-      send(Message("/\(settings.root)/bye"), to: subscribers[index].target)
+      send(Message(Table.address("bye")), to: subscribers[index].target)
     }
     subscribers = []
   }

@@ -15,13 +15,13 @@ extension SurfaceMachine {
 
   private mutating func dispatch(_ message: Message, from peer: Peer, at time: Micros) throws(Refusal) {
     let arguments = message.arguments
-    if settings.aliases, let alias = Aliases.find(message.address, root: settings.root, in: table) {
+    if settings.aliases, let alias = Aliases.find(message.address, in: table) {
       return try obey(alias, arguments, address: message.address, from: peer, at: time)
     }
     if AddressPattern.isPattern(message.address.utf8) {
       return try dispatchPattern(message.address, arguments, from: peer, at: time)
     }
-    guard let path = path(of: message.address) else { throw .unknown }
+    guard let path = Table.path(of: message.address) else { throw .unknown }
     if let id = table.id(path) {
       return try obey(id.index, arguments, from: peer, at: time)
     }
@@ -37,20 +37,13 @@ extension SurfaceMachine {
     throw .unknown
   }
 
-  /// What is below the root. nil: it is not below it.
-  func path(of address: String) -> String? {
-    let root = "/" + settings.root + "/"
-    guard address.hasPrefix(root) else { return nil }
-    return String(address.dropFirst(root.count))
-  }
-
   /// What the sender of a mistyped address may have meant.
   func suggestion(for address: String) -> String {
-    var path = path(of: address) ?? String(address.drop { $0 == "/" })
-    if let slash = path.firstIndex(of: "/"), self.path(of: address) == nil, table.nearest(to: path) == nil {
+    var path = Table.path(of: address) ?? String(address.drop { $0 == "/" })
+    if let slash = path.firstIndex(of: "/"), Table.path(of: address) == nil, table.nearest(to: path) == nil {
       path = String(path[path.index(after: slash)...])
     }
-    return table.nearest(to: path).map { "; did you mean /\(settings.root)/\($0)?" } ?? ""
+    return table.nearest(to: path).map { "; did you mean \(Table.address($0))?" } ?? ""
   }
 
   /// Without arguments a pattern asks; with them it sets every value that it matches. It fires no trigger: nobody
@@ -91,7 +84,7 @@ extension SurfaceMachine {
     try allowance.spend(Cost.pattern)
     var pattern = AddressPattern(text)
     let rows = pattern.matches(
-      of: table.paths, below: "/\(settings.root)/", atMost: allowance.left * Cost.patternSteps)
+      of: table.paths, below: Table.address(""), atMost: allowance.left * Cost.patternSteps)
     counters.patternSteps += pattern.work
     try allowance.spend(pattern.work / Cost.patternSteps)
     guard let rows else { throw .tooMuch }
@@ -131,10 +124,10 @@ extension SurfaceMachine {
       }
       intent = try write(values, reading)
     } catch {
-      tell([index], to: answerTarget(for: peer), framed: false, ifReadable: true)
+      tell([index], to: answerTarget(for: peer), framed: false)
       throw error
     }
-    if let subscriber = subscribers.firstIndex(where: { $0.source == peer }) {
+    if row.isReadable, let subscriber = subscribers.firstIndex(where: { $0.source == peer }) {
       subscribers[subscriber].hold(index, at: now)
     }
     try carryOut(intent, Asker(peer: peer, row: index), at: time)
@@ -198,7 +191,7 @@ extension SurfaceMachine {
     }
     reply(
       Message(
-        "/\(settings.root)/message",
+        Table.address("message"),
         .string("\(row.path) holds until tactus ends: --osc-allow=\(host) remembers it")),
       to: answerTarget(for: asker.peer))
     note(.notRemembered(row.path, from: host))
@@ -232,8 +225,8 @@ extension SurfaceMachine {
     case .refused(let refusal):
       let peer = order.asker.peer
       if case .tempo = order.command { reading.own.expectedTempo = nil }
-      tell([order.asker.row], to: answerTarget(for: peer), framed: false, ifReadable: true)
-      refuse(refusal, "/\(settings.root)/\(table.rows[order.asker.row].path)", to: peer)
+      tell([order.asker.row], to: answerTarget(for: peer), framed: false)
+      refuse(refusal, Table.address(table.rows[order.asker.row].path), to: peer)
     }
   }
 }

@@ -20,13 +20,13 @@ extension SurfaceMachine {
   mutating func packet(_ row: Int) -> [UInt8] {
     if let known = encoded[row] { return known }
     let bytes = LibloCodec.encode(
-      Message("/\(settings.root)/\(table.rows[row].path)", arguments: told[row]))
+      Message(Table.address(table.rows[row].path), arguments: told[row]))
     encoded[row] = bytes
     return bytes
   }
 
-  mutating func tell(_ rows: [Int], to target: Peer, framed: Bool, ifReadable: Bool = false) {
-    let rows = ifReadable ? rows.filter { table.rows[$0].isReadable } : rows
+  mutating func tell(_ rows: [Int], to target: Peer, framed: Bool) {
+    let rows = rows.filter { table.rows[$0].isReadable }
     guard !rows.isEmpty else { return }
     var packets = rows.map { packet($0) }
     if framed { packets = [updateFrame(1)] + packets + [updateFrame(0)] }
@@ -34,7 +34,7 @@ extension SurfaceMachine {
   }
 
   func updateFrame(_ value: Float) -> [UInt8] {
-    LibloCodec.encode(Message("/\(settings.root)/update", .float32(value)))
+    LibloCodec.encode(Message(Table.address("update"), .float32(value)))
   }
 
   /// Everything that this subscriber is told, but what is under its finger.
@@ -57,7 +57,7 @@ extension SurfaceMachine {
     // What is not told now stays marked.
     guard tell(Bundle.pack(packets), to: index) else { return }
     subscribers[index].dumped = now
-    for row in told { subscribers[index].dirty[row] = false }
+    subscribers[index].dirty.subtract(told)
   }
 
   /// All of it or nothing.
@@ -102,7 +102,7 @@ extension SurfaceMachine {
 
   func feedPackets(_ feed: Feed, in dialect: Dialect) -> [[UInt8]] {
     switch dialect {
-    case .own: [LibloCodec.encode(Message("/\(settings.root)/\(feed.path)", arguments: feed.arguments))]
+    case .own: [LibloCodec.encode(Message(Table.address(feed.path), arguments: feed.arguments))]
     case .klick, .ardour:
       Aliases.told(feed.path, in: dialect).map { LibloCodec.encode(Message($0, arguments: feed.arguments)) }
     }
@@ -129,7 +129,7 @@ extension SurfaceMachine {
         case .micros: .int64(0)
         }
       }
-      packets.append(LibloCodec.encode(Message("/\(settings.root)/\(row.path)", arguments: blank)))
+      packets.append(LibloCodec.encode(Message(Table.address(row.path), arguments: blank)))
     }
     for datagram in Bundle.pack(packets) { sendPacket(datagram, to: subscriber.target) }
   }

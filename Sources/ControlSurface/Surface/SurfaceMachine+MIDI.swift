@@ -30,7 +30,7 @@ extension SurfaceMachine {
     case .full:
       reading.own.lesson = ""
       refuse(
-        Refusal(.notNow, "\(MIDIMap.limit) are learned already"), "/\(settings.root)/midi/learn", to: .midi)
+        Refusal(.notNow, "\(MIDIMap.limit) are learned already"), Table.address("midi/learn"), to: .midi)
     case .moves(let targets, let isStandard):
       // A device that sends our own Start back can't start the song a second time.
       if isStandard, reading.state.isMoving, message.event.isStart { break }
@@ -56,7 +56,7 @@ extension SurfaceMachine {
     do throws(Refusal) {
       try obey(id.index, arguments, from: hand, at: time)
     } catch {
-      refuse(error, "/\(settings.root)/\(target.path)", to: hand)
+      refuse(error, Table.address(target.path), to: hand)
     }
   }
 
@@ -92,7 +92,7 @@ extension SurfaceMachine {
     let packets = layers.flatMap { bindings, layer in
       bindings.map {
         LibloCodec.encode(
-          Message("/\(settings.root)/midi/binding", .string($0.description), .string(layer)))
+          Message(Table.address("midi/binding"), .string($0.description), .string(layer)))
       }
     }
     for packet in [updateFrame(1)] + packets + [updateFrame(0)] { reply(packet, to: target) }

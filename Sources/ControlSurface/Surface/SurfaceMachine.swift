@@ -61,7 +61,7 @@ struct SurfaceMachine {
       subscribers.append(
         Subscriber(
           target: target, source: target, groups: settings.targetGroups, dialect: .own,
-          lease: Micros(Int64.max / 4), told: table, at: clocks.host))
+          lease: Micros(Int64.max / 4), heard: clocks.host, nextFlush: clocks.host))
     }
     for index in subscribers.indices { dump(to: index) }
   }
@@ -158,7 +158,7 @@ struct SurfaceMachine {
 
   private mutating func refuseRest(from peer: Peer) {
     counters.tooFast += 1
-    refuse(.tooMuch, "/\(settings.root)", to: peer)
+    refuse(.tooMuch, "/\(Table.root)", to: peer)
   }
 
   private mutating func obey(_ message: Message, _ timetag: Timetag, from peer: Peer) {
@@ -188,9 +188,12 @@ struct SurfaceMachine {
       return
     }
     let cost = Cost.later(message)
-    do throws(Refusal) { try allowance.spend(cost) } catch { return refuse(error, message.address, to: peer) }
-    let entry = Agenda.Entry(due: .wall(timetag), task: .message(message), peer: peer, cost: cost)
-    do throws(Refusal) { try postpone(entry) } catch { refuse(error, message.address, to: peer) }
+    do throws(Refusal) {
+      try allowance.spend(cost)
+      try postpone(Agenda.Entry(due: .wall(timetag), task: .message(message), peer: peer, cost: cost))
+    } catch {
+      refuse(error, message.address, to: peer)
+    }
   }
 
   mutating func postpone(_ entry: Agenda.Entry) throws(Refusal) {
@@ -207,8 +210,9 @@ struct SurfaceMachine {
     guard state != reading.state else { return }
     let before = reading.state
     reading.state = state
-    if state.tempo == before.tempo {
-    } else if let expected = reading.own.expectedTempo, abs(expected - state.tempo.beatsPerMinute) < 0.001 {
+    if state.tempo != before.tempo, let expected = reading.own.expectedTempo,
+      abs(expected - state.tempo.beatsPerMinute) < 0.001
+    {
       reading.own.expectedTempo = nil
     }
     readClocks()
@@ -236,7 +240,7 @@ struct SurfaceMachine {
     for entry in agenda.readClocks(clocks, state: reading.state) {
       refuse(
         Refusal(.notNow, "the session counts its beats anew, and the bar that was meant is far away"),
-        "/\(settings.root)/tempo", to: entry.peer)
+        Table.address("tempo"), to: entry.peer)
     }
   }
 

@@ -27,10 +27,10 @@ enum MachineExamination {
     }
     facts.mayBeRealtime = canBeRealtime()
     let clocks = "/sys/devices/system/clocksource/clocksource0/"
-    facts.clockSource = firstLine(clocks + "current_clocksource")
+    facts.clockSource = WholeFile.firstLine(clocks + "current_clocksource")
     facts.betterClockSources =
-      firstLine(clocks + "available_clocksource")?.split(separator: " ").map(String.init) ?? []
-    facts.governor = firstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+      WholeFile.firstLine(clocks + "available_clocksource")?.split(separator: " ").map(String.init) ?? []
+    facts.governor = WholeFile.firstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
     return facts
   }
 
@@ -44,11 +44,6 @@ enum MachineExamination {
     guard pthread_setschedparam(pthread_self(), SCHED_FIFO, &wanted) == 0 else { return false }
     pthread_setschedparam(pthread_self(), policy, &before)
     return true
-  }
-
-  private static func firstLine(_ path: String) -> String? {
-    guard let bytes = try? WholeFile.read(path, limit: 4096) else { return nil }
-    return String(decoding: bytes, as: UTF8.self).split(separator: "\n").first.map(String.init)
   }
 
   static func judge(_ facts: Facts) -> [Finding] {

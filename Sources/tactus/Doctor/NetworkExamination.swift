@@ -43,9 +43,11 @@ enum NetworkExamination {
       name: found.name, address: ours.description, isLoopback: found.isLoopback,
       hasMulticast: found.hasMulticast,
       isWireless: access("/sys/class/net/\(found.name)/wireless", F_OK) == 0, outcome: .notHeard)
-    let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-    guard descriptor >= 0 else {
-      interface.outcome = .noSocket(errno: errno)
+    let descriptor: Int32
+    do throws(OpenFailure) {
+      descriptor = try openSocket(group, SOCK_DGRAM)
+    } catch {
+      interface.outcome = .noSocket(errno: error.code)
       return interface
     }
     defer { close(descriptor) }
@@ -64,12 +66,9 @@ enum NetworkExamination {
 
   /// nil, or what failed.
   private static func prepare(_ descriptor: Int32, address: UInt32) -> Int32? {
-    var on: Int32 = 1
-    var off: Int32 = 0
-    let size = socklen_t(MemoryLayout<Int32>.size)
-    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, size)
+    setOption(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
     // Only what comes to the group on this interface.
-    setsockopt(descriptor, Int32(IPPROTO_IP), IP_MULTICAST_ALL, &off, size)
+    setOption(descriptor, Int32(IPPROTO_IP), IP_MULTICAST_ALL, 0)
     let bound = group.withSocketAddress { bind(descriptor, $0, $1) }
     guard bound == 0 else { return errno }
     var membership = ip_mreqn()
@@ -98,20 +97,13 @@ enum NetworkExamination {
     while ContinuousClock.now < deadline {
       var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
       guard poll(&wait, 1, 50) > 0 else { continue }
-      var source = sockaddr_in()
-      var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-      let count = withUnsafeMutableBytes(of: &source) { raw in
-        recvfrom(
-          descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT),
-          raw.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length)
-      }
-      guard count > 0 else { continue }
+      let received = buffer.withUnsafeMutableBytes { receiveDatagram(descriptor, into: $0) }
+      guard case .datagram(let count, from: let source) = received else { continue }
       let bytes = buffer[..<count]
       if bytes.elementsEqual(nonce) {
         interface.outcome = .heard
       } else if bytes.starts(with: Array("_asdp_v".utf8)), peers.count < 256 {
-        let peer = withUnsafeBytes(of: source) { Endpoint(socketAddress: $0.baseAddress!) }
-        if let peer { peers.insert("\(peer)") }
+        peers.insert("\(source)")
       }
     }
     interface.peers = peers.sorted()

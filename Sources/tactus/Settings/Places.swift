@@ -34,7 +34,7 @@ struct Places: Equatable, Sendable {
     defaults = shared.split(separator: ":").filter { $0.hasPrefix("/") }.map { $0 + "/tactus/config.json5" }
   }
 
-  static var ofThisUser: Places { Places { name in getenv(name).map { String(cString: $0) } } }
+  static var ofThisUser: Places { Places { name in Environment.text(name) } }
 
   /// The first that is there, whatever it is: a link to nowhere is no reason to take the next. nil: none.
   var presentConfiguration: String? {

@@ -52,16 +52,9 @@ final class RunningNote {
 
   /// Of all that run, by their ports.
   static func all(in folder: String? = RunningNote.folder) -> [Content] {
-    guard let folder, let directory = opendir(folder) else { return [] }
-    defer { closedir(directory) }
-    var found: [Content] = []
-    while found.count < limit, let entry = readdir(directory) {
-      let name = withUnsafeBytes(of: entry.pointee.d_name) {
-        String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      guard name.hasSuffix(ending) else { continue }
-      if let content = read(folder + "/" + name) { found.append(content) }
-    }
+    guard let folder else { return [] }
+    let notes = WholeFile.names(in: folder).lazy.filter { $0.hasSuffix(ending) }
+    let found = notes.compactMap { read(folder + "/" + $0) }.prefix(limit)
     return found.sorted { ($0.port, $0.name) < ($1.port, $1.name) }
   }
 

@@ -39,6 +39,24 @@ enum WholeFile {
     return bytes
   }
 
+  /// nil: there is none.
+  static func firstLine(_ path: String) -> String? {
+    guard let bytes = try? read(path, limit: 4096) else { return nil }
+    return String(decoding: bytes, as: UTF8.self).split(separator: "\n").first.map(String.init)
+  }
+
+  /// What is in a folder; nothing, if there is none.
+  static func names(in folder: String) -> [String] {
+    guard let directory = opendir(folder) else { return [] }
+    defer { closedir(directory) }
+    var names: [String] = []
+    while let entry = readdir(directory) {
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { $0.prefix { $0 != 0 } }
+      names.append(String(decoding: name, as: UTF8.self))
+    }
+    return names
+  }
+
   /// nil: there is no such file.
   static func readIfAny(_ path: String, limit: Int) throws(Complaint) -> [UInt8]? {
     do throws(Complaint) {

@@ -95,7 +95,7 @@ struct CheckCommand: Conversing {
     do throws(Complaint) {
       var running = try RunningTactus(whereabouts)
       if (try? running.values()) != nil {
-        let message = Message(RunningTactus.address("click/offset"), .float64(offset))
+        let message = Message(Table.address("click/offset"), .float64(offset))
         if case .refused(let text) = try running.ask(message) { throw Complaint(text) }
         Console.complain("the running tactus now has \(option), and will the next time")
         return .success

@@ -32,7 +32,7 @@ struct MonitorCommand: Conversing {
     var running = try RunningTactus(whereabouts)
     guard Console.say(StatusCommand.json(try running.values())) else { return .failure }
     let subscription = Message(
-      RunningTactus.address("subscribe"), .int32(0), .string(groups.joined(separator: " ")),
+      Table.address("subscribe"), .int32(0), .string(groups.joined(separator: " ")),
       .int32(Self.lease))
     running.say(subscription)
     var renewed = ContinuousClock.now
@@ -52,15 +52,15 @@ struct MonitorCommand: Conversing {
         continue
       }
       heard = now
-      for message in messages where message.address == RunningTactus.address("bye") { return .success }
-      for message in messages where message.address == RunningTactus.address("link/str") {
+      for message in messages where message.address == Table.address("bye") { return .success }
+      for message in messages where message.address == Table.address("link/str") {
         // As long as tactus lives there is something to say about Link.
         held.isDark = message.arguments == [.string(" ")]
       }
       if let line = changes.line(messages) { held.add(line, at: .now) }
       if held.isOld(at: .now), !held.say() { return .failure }
     }
-    running.say(Message(RunningTactus.address("unsubscribe")))
+    running.say(Message(Table.address("unsubscribe")))
     return .success
   }
 }
@@ -103,10 +103,9 @@ struct Changes {
   private var isDump = false
 
   mutating func line(_ messages: [Message]) -> String? {
-    var fields: [String] = []
+    var fields: [(String, JSON5)] = []
     for message in messages {
-      guard message.address.hasPrefix(RunningTactus.address("")) else { continue }
-      let path = String(message.address.dropFirst(RunningTactus.address("").utf8.count))
+      guard let path = Table.path(of: message.address) else { continue }
       if path == "update" { isDump = message.arguments.first?.number == 1 }
       guard let id = Table.standard.id(path), Table.standard.row(id).kind != .answer else { continue }
       let row = Table.standard.row(id)
@@ -114,8 +113,8 @@ struct Changes {
       let isFirst = told.updateValue(message.arguments, forKey: path) == nil
       // A feed tells a moment: the same again is news.
       guard row.kind == .feed || (isNew && !(isFirst && isDump)) else { continue }
-      fields.append("\(JSON5.quoted(path)): \(JSON5(message.arguments, of: row).text)")
+      fields.append((path, JSON5(message.arguments, of: row)))
     }
-    return fields.isEmpty ? nil : "{" + fields.joined(separator: ", ") + "}"
+    return fields.isEmpty ? nil : JSON5.fields(fields).text
   }
 }

@@ -43,8 +43,6 @@ struct RunningTactus: ~Copyable {
       : nobody
   }
 
-  static func address(_ path: String) -> String { "/\(Table.root)/\(path)" }
-
   func say(_ message: Message) { socket.send(message, to: endpoint) }
 
   /// The next messages; nil if nothing came within the time.
@@ -58,14 +56,14 @@ struct RunningTactus: ~Copyable {
 
   /// Everything that it can be asked, in the table's order.
   mutating func values() throws(Complaint) -> [(row: Node, arguments: [Argument])] {
-    say(Message(Self.address("query")))
+    say(Message(Table.address("query")))
     var told: [String: [Argument]] = [:]
     while true {
       guard let messages = try hear(withinMilliseconds: Self.patience) else { throw silence }
       for message in messages {
-        if message.address == Self.address("update"), message.arguments.first?.number == 0 {
+        if message.address == Table.address("update"), message.arguments.first?.number == 0 {
           return Table.standard.rows.compactMap { row in
-            row.kind == .answer ? nil : told[Self.address(row.path)].map { (row, $0) }
+            row.kind == .answer ? nil : told[Table.address(row.path)].map { (row, $0) }
           }
         }
         told[message.address] = message.arguments
@@ -82,15 +80,15 @@ struct RunningTactus: ~Copyable {
   /// Says it and waits until it has been heard: what comes before the answer to a ping is about what came before it.
   mutating func ask(_ message: Message) throws(Complaint) -> Answer {
     say(message)
-    say(Message(Self.address("ping")))
+    say(Message(Table.address("ping")))
     var told: [Message] = []
     while true {
       guard let messages = try hear(withinMilliseconds: Self.patience) else { throw silence }
       for message in messages {
         switch message.address {
-        case Self.address("pong"): return .accepted(told)
-        case Self.address("bye"): return .accepted(told)
-        case Self.address("error"): return .refused(message.arguments.first?.text ?? "refused")
+        case Table.address("pong"): return .accepted(told)
+        case Table.address("bye"): return .accepted(told)
+        case Table.address("error"): return .refused(message.arguments.first?.text ?? "refused")
         default: told.append(message)
         }
       }

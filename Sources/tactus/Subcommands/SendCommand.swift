@@ -30,7 +30,7 @@ struct SendCommand: Conversing {
         error.code == .unknownAddress ? error.text : "\(name) takes \(error.text)", .mistyped)
     }
     var running = try RunningTactus(whereabouts)
-    if message.address == RunningTactus.address("quit") { return try quit(&running, message) }
+    if message.address == Table.address("quit") { return try quit(&running, message) }
     switch try running.ask(message) {
     case .refused(let text): throw Complaint(text)
     case .accepted(let told):
@@ -43,14 +43,13 @@ struct SendCommand: Conversing {
   private func quit(_ running: inout RunningTactus, _ message: Message) throws(Complaint)
     -> Tactus.Status
   {
-    _ = try running.ask(Message(RunningTactus.address("ping")))
+    _ = try running.ask(Message(Table.address("ping")))
     if case .refused(let text)? = try? running.ask(message) { throw Complaint(text) }
     return .success
   }
 
   private func tell(_ message: Message) {
-    let path = String(message.address.dropFirst(RunningTactus.address("").utf8.count))
-    let row = Table.standard.id(path).map(Table.standard.row)
+    let row = Table.path(of: message.address).flatMap(Table.standard.id).map(Table.standard.row)
     switch (row?.kind, message.arguments) {
     // One of many, as midi/list is answered: a line each.
     case (.answer, let arguments) where arguments.count == 2:

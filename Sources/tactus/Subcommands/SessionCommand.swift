@@ -71,18 +71,7 @@ struct SessionShelf: Equatable {
     return access(folder + "/session.sh", R_OK) == 0 ? SessionShelf(folder: folder) : nil
   }
 
-  var names: [String] {
-    guard let directory = opendir(folder) else { return [] }
-    defer { closedir(directory) }
-    var found: [String] = []
-    while let entry = readdir(directory) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if startScript(of: name) != nil { found.append(name) }
-    }
-    return found.sorted()
-  }
+  var names: [String] { WholeFile.names(in: folder).filter { startScript(of: $0) != nil }.sorted() }
 
   func startScript(of name: String) -> String? {
     guard !name.isEmpty, !name.hasPrefix("."), !name.contains("/") else { return nil }
@@ -99,11 +88,7 @@ struct SessionShelf: Equatable {
   }
 
   private func heading(of name: String) -> String {
-    guard let file = fopen("\(folder)/\(name)/README.md", "re") else { return "" }
-    defer { fclose(file) }
-    var line = [CChar](repeating: 0, count: 200)
-    guard fgets(&line, CInt(line.count), file) != nil else { return "" }
-    let text = line.prefix { $0 != 0 && $0 != 10 }.map { UInt8(bitPattern: $0) }
-    return String(String(decoding: text, as: UTF8.self).drop { $0 == "#" || $0 == " " })
+    let line = WholeFile.firstLine("\(folder)/\(name)/README.md") ?? ""
+    return String(line.drop { $0 == "#" || $0 == " " })
   }
 }

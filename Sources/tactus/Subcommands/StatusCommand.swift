@@ -29,9 +29,7 @@ struct StatusCommand: Conversing {
   }
 
   static func json(_ values: [(row: Node, arguments: [Argument])]) -> String {
-    "{"
-      + values.map { row, arguments in "\(JSON5.quoted(row.path)): \(JSON5(arguments, of: row).text)" }
-      .joined(separator: ", ") + "}"
+    JSON5.fields(values.map { ($0.row.path, JSON5($0.arguments, of: $0.row)) }).text
   }
 
   static func text(_ values: [(row: Node, arguments: [Argument])]) -> String {

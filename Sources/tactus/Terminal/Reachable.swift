@@ -17,17 +17,11 @@ extension Reach {
       self = .thisMachine(port: port)
       return
     }
-    var shown: [String] = []
-    for endpoint in open {
-      if endpoint.address.isEvery {
-        shown += Self.addresses(ofFamilyOf: endpoint.address).map {
-          Endpoint($0, port: endpoint.port).description
-        }
-      } else {
-        shown.append(endpoint.description)
-      }
+    let shown = open.flatMap { endpoint in
+      endpoint.address.isEvery
+        ? Self.addresses(ofFamilyOf: endpoint.address).map { Endpoint($0, port: endpoint.port) } : [endpoint]
     }
-    self = .network(shown, port: port)
+    self = .network(shown.map(\.description), port: port)
   }
 
   /// Of the interfaces that run, loopback left out, and what needs a scope: nobody types that.
