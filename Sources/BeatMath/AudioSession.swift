@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A change that the audio thread committed, on its way to the session.
+/// A change that an app or an audio thread made to a captured state, on its way to the session.
 public struct SessionChange: Hashable, Sendable, BitwiseCopyable {
   /// In host time; nil if it was not changed.
   public var timeline: Timeline?
@@ -14,7 +14,7 @@ public struct SessionChange: Hashable, Sendable, BitwiseCopyable {
 
   @_noLocks @_noAllocation
   public init(
-    timeline: Timeline?, startStop: ClientStartStop?, at: Micros, session: UInt64, sequence: UInt64
+    timeline: Timeline?, startStop: ClientStartStop?, at: Micros, session: UInt64 = 0, sequence: UInt64 = 0
   ) {
     self.timeline = timeline
     self.startStop = startStop

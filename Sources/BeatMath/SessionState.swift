@@ -39,7 +39,7 @@ public struct SessionState: Hashable, Sendable, BitwiseCopyable {
       timeline: isTurned ? timeline.clamped : nil,
       startStop: isMoved
         ? ClientStartStop(isPlaying: startStop.isPlaying, time: startStop.time, timestamp: now) : nil,
-      at: now, session: session, sequence: 0)
+      at: now, session: session)
   }
 
   public func hash(into hasher: inout Hasher) {

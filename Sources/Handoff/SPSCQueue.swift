@@ -13,14 +13,14 @@ public import Synchronization
   @usableFromInline let slots: UnsafeMutablePointer<Element>
   @usableFromInline let mask: UInt  // the capacity, a power of two, minus one
 
-  /// `capacity` is raised to a power of two. `filler` is never seen: it touches the memory before it matters.
-  /// [any]
+  /// `capacity` is raised to a power of two. The memory is touched before it matters. [any]
   @inlinable
-  public init(capacity: Int, filler: Element) {
+  public init(capacity: Int) {
     var size = 1
     while size < capacity && size < 1 << 30 { size <<= 1 }
     unsafe slots = .allocate(capacity: size)
-    unsafe slots.initialize(repeating: filler, count: size)
+    let bytes = size * MemoryLayout<Element>.stride
+    unsafe UnsafeMutableRawPointer(slots).initializeMemory(as: UInt8.self, repeating: 0, count: bytes)
     mask = UInt(truncatingIfNeeded: size &- 1)
   }
 

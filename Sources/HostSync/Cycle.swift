@@ -21,14 +21,14 @@ public struct Cycle: BitwiseCopyable {
   public var sounds: SoundBank
   /// The server runs as fast as it can: its times mean nothing, and the session is left alone.
   public var isFreewheeling: Bool
-  /// Where the control thread sends, or has sent, the rolling transport.
-  public var relocation: Relocation
+  /// Where the control thread sends, or has sent, the rolling transport; nil: nowhere.
+  public var relocation: Relocation?
 
   @_noLocks @_noAllocation
   public init(
     frames: UInt32, sampleRate: UInt32, times: RawTimes, transport: Transport, latencies: PerPort<UInt32>,
     clock: ClockMap, session: SessionState, settings: Settings, sounds: SoundBank,
-    isFreewheeling: Bool = false, relocation: Relocation = Relocation()
+    isFreewheeling: Bool = false, relocation: Relocation? = nil
   ) {
     self.frames = frames
     self.sampleRate = sampleRate

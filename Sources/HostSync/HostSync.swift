@@ -81,7 +81,7 @@ public struct HostSync: ~Copyable {
     // A freewheeling server waits for nobody; nor does a host that is the clock for everybody.
     guard now.cycleMicros > 0, !now.isFreewheeling else { return true }
     if timebase.leads(now), now.mayForce { return true }
-    if !launch.isHolding, now.relocation.holds(now) {
+    if !launch.isHolding, let relocation = now.relocation, relocation.holds(now) {
       launch.heldRelocation(now)
       return false
     }
@@ -137,7 +137,7 @@ extension HostSync {
     }
     song.landmark = launch.place(
       at: now.transport.frame, frameMicros: now.frameMicros, beatMicros: now.grid.beatMicros)
-    if song.landmark == nil { song.landmark = now.relocation.place(at: now.heard.start) }
+    if song.landmark == nil { song.landmark = now.relocation?.place(at: now.heard.start) }
     launch.observe(now)
   }
 

@@ -15,11 +15,11 @@ struct SharedState: ~Copyable, Sendable {
   let sounds = Latest(SoundBank())
   let clockMap = Latest(ClockMap.identity)
   let latencies = Latest(PerPort<UInt32>(repeating: 0))
-  let relocation = Latest(Relocation())
+  let relocation = Latest(Relocation?.none)
   // Out of it.
   let report = Latest(Report())
-  let control = SPSCQueue(capacity: 256, filler: ControlMessage())
-  let proposals = SPSCQueue(capacity: 64, filler: Proposal(.playing(false), at: .zero))
+  let control = SPSCQueue<ControlMessage>(capacity: 256)
+  let proposals = SPSCQueue<Proposal>(capacity: 64)
   let cycles = Atomic<UInt>(0)
   /// How often JACK asked us, as timebase master, for bar and beat.
   let timebaseCalls = Atomic<UInt>(0)

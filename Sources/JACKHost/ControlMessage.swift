@@ -11,11 +11,6 @@ public struct ControlMessage: Sendable, BitwiseCopyable {
   private var count: UInt8
   private var storage = InlineArray<16, UInt8>(repeating: 0)
 
-  init() {
-    moment = .zero
-    count = 0
-  }
-
   /// `count` at most `longest`.
   init(_ bytes: UnsafePointer<UInt8>, count: Int, at moment: Micros) {
     self.moment = moment

@@ -7,12 +7,6 @@ public struct GraphSurvey: Equatable, Sendable {
     public var name: String
     public var isMIDI: Bool
     public var latencyFrames: UInt32
-
-    public init(name: String, isMIDI: Bool, latencyFrames: UInt32) {
-      self.name = name
-      self.isMIDI = isMIDI
-      self.latencyFrames = latencyFrames
-    }
   }
 
   public var server: ServerDescription
@@ -23,18 +17,9 @@ public struct GraphSurvey: Equatable, Sendable {
   public var physicalInputs: [String]
   /// Somebody shows bars and beats on the transport.
   public var showsBars: Bool
+}
 
-  public init(
-    server: ServerDescription, clients: [String], outputs: [PhysicalPort], physicalInputs: [String],
-    showsBars: Bool
-  ) {
-    self.server = server
-    self.clients = clients
-    self.outputs = outputs
-    self.physicalInputs = physicalInputs
-    self.showsBars = showsBars
-  }
-
+extension GraphSurvey {
   /// Joins the server for a moment, without ports. [control]
   public init(lookingAt server: String?) throws(JACKError) {
     let client = try JACKClient(name: "tactus-looks", server: server)

@@ -12,18 +12,6 @@ public struct ServerDescription: Equatable, Sendable {
   public var framesPerPeriod: Int
   /// Whether the server schedules its clients in real time.
   public var isRealtime: Bool
-
-  public init(
-    server: String, clientName: String, implementation: JACKImplementation, sampleRate: Int,
-    framesPerPeriod: Int, isRealtime: Bool
-  ) {
-    self.server = server
-    self.clientName = clientName
-    self.implementation = implementation
-    self.sampleRate = sampleRate
-    self.framesPerPeriod = framesPerPeriod
-    self.isRealtime = isRealtime
-  }
 }
 
 /// An open client: libjack's handle, closed when this is let go. [control]

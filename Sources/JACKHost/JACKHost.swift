@@ -35,7 +35,7 @@ public final class JACKHost {
   private var patchbay = Patchbay()
   private var standing = Mastership.Standing.uninvolved
   /// Whether we want to be timebase master. Takes effect in the next step.
-  public var timebaseWish = Mastership.Wish.nobody
+  public var wantsTimebase = false
   /// What is done about a host that drifts.
   public var relocator = Relocator()
   /// So many more steps soon: a start may need something of JACK before the report says that it waits.
@@ -132,7 +132,7 @@ extension JACKHost {
 
   /// How we show a place in the song.
   private func bbt(of beat: Beats, _ report: Report) -> BBT {
-    BBT(song: beat, meter: relocator.meter, beatsPerMinute: report.tempo)
+    BBT(song: beat, meter: relocator.choices.meter, beatsPerMinute: report.tempo)
   }
 
   /// A stop waits for its beat.
@@ -149,7 +149,7 @@ extension JACKHost {
 
   /// Becomes timebase master in place of whoever is.
   public func takeTimebase(at now: Micros) {
-    timebaseWish = .master
+    wantsTimebase = true
     if case .running(let running) = state, running.isPrompt {
       Question.ask { running.takeTimebase(at: now) }
     }
@@ -209,7 +209,7 @@ extension JACKHost {
     if running.step(at: now, notices: notices) { events.append(.latenciesChanged(running.latencies)) }
     patchbay.step(on: running, graphChanged: notices.contains(.graph), at: now)
     let report = exchange.report()
-    running.lookAfterTimebase(timebaseWish, report, at: now)
+    running.lookAfterTimebase(isWanted: wantsTimebase, report, at: now)
     running.fulfil(
       report.wish, showing: report.timebase == .ours ? bbt(of: Beats(report.wish.place.beat), report) : nil)
     relocate(on: running, report, at: now)

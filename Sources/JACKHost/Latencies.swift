@@ -8,11 +8,6 @@ public struct LatencyRange: Hashable, Sendable, BitwiseCopyable {
   public var longest: UInt32
 
   public static let zero = LatencyRange(shortest: 0, longest: 0)
-
-  public init(shortest: UInt32, longest: UInt32) {
-    self.shortest = shortest
-    self.longest = longest
-  }
 }
 
 /// Playback latency in frames, per output port, as last seen. Of `jack`: of the physical outputs that somebody plays through,

@@ -156,10 +156,10 @@ extension RunningClient {
 
   var standing: Mastership.Standing { mastership.standing }
 
-  /// Asks for the timebase, gives it up or refreshes it, as the wish and the observations demand.
-  func lookAfterTimebase(_ wish: Mastership.Wish, _ report: Report, at now: Micros) {
+  /// Asks for the timebase, gives it up or refreshes it, as the user and the observations demand.
+  func lookAfterTimebase(isWanted: Bool, _ report: Report, at now: Micros) {
     let action = mastership.step(
-      wish, report, calls: shared.pointee.timebaseCalls.load(ordering: .relaxed),
+      isWanted: isWanted, report, calls: shared.pointee.timebaseCalls.load(ordering: .relaxed),
       cycles: shared.pointee.cycles.load(ordering: .relaxed), at: now)
     switch action {
     case .nothing: break

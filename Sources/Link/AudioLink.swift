@@ -99,9 +99,7 @@ struct AudioShared: ~Copyable, Sendable {
 
   init(_ snapshot: SessionSnapshot) {
     session = Latest(snapshot)
-    changes = SPSCQueue(
-      capacity: 256,
-      filler: SessionChange(timeline: nil, startStop: nil, at: .zero, session: 0, sequence: 0))
+    changes = SPSCQueue(capacity: 256)
   }
 }
 

@@ -80,7 +80,7 @@ extension Engine {
   }
 
   mutating func commit(_ change: SessionChange, at now: Micros) {
-    feed(.commit(Commit(change, audioSequence: nil)), at: now)
+    feed(.commit(change), at: now)
   }
 
   mutating func enableStartStopSync(_ isOn: Bool, at now: Micros) {
@@ -103,7 +103,7 @@ extension Engine {
       var collected = 0
       while collected < Self.changesPerTurn, let change = doors[index].door.nextChange() {
         doors[index].workedIn = change.sequence
-        session.handle(.commit(Commit(change, audioSequence: nil)), at: now)
+        session.handle(.commit(change), at: now)
         collected += 1
       }
       if collected > 0 {
@@ -286,14 +286,5 @@ extension [LinkSession.Event] {
       lastIndex { if case .peers = $0 { true } else { false } },
     ]
     return newest.compactMap { $0 }.sorted().map { self[$0] }
-  }
-}
-
-extension Commit {
-  /// Sequences count one audio thread's changes; `Engine` keeps them for each on its own.
-  fileprivate init(_ change: SessionChange, audioSequence: UInt64?) {
-    self.init(
-      timeline: change.timeline, startStop: change.startStop, at: change.at,
-      session: change.session == 0 ? nil : SessionID(rawValue: change.session), audioSequence: audioSequence)
   }
 }

@@ -24,7 +24,7 @@ public struct LinkSession: Sendable {
     /// On: found a session, then gateways may be opened. Off: says goodbye and forgets all gateways.
     case enable(Bool)
     case enableStartStopSync(Bool)
-    case commit(Commit)
+    case commit(SessionChange)
     /// The host clock may have lost touch with the session's, as after a suspend: measure it now.
     case clockDisturbed
   }
@@ -86,7 +86,6 @@ public struct LinkSession: Sendable {
 
   /// Of what a packet of ours says, so that it is encoded once.
   var revision: UInt64 = 0
-  var audioSequence: UInt64 = 0
   var isBroadcastDue = false
   var isPublishDue = true
   private var reported: (tempo: Double, isPlaying: Bool, peers: Int)
@@ -161,7 +160,7 @@ public struct LinkSession: Sendable {
         timeline: client, startStop: clientStartStop, isConnected: reported.peers > 0,
         session: session.rawValue),
       node: node, session: session, sessionTimeline: timeline, ghost: ghost, peerCount: reported.peers,
-      isEnabled: isEnabled, isStartStopSyncEnabled: isStartStopSyncEnabled, audioSequence: audioSequence)
+      isEnabled: isEnabled, isStartStopSyncEnabled: isStartStopSyncEnabled)
   }
 
   /// How full the tables are; `Limits` says how full they can get.

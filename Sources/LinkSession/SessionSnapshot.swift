@@ -15,8 +15,8 @@ public struct SessionSnapshot: Hashable, Sendable, BitwiseCopyable {
   public var peerCount: Int
   public var isEnabled: Bool
   public var isStartStopSyncEnabled: Bool
-  /// The last of the audio thread's commits that is worked in.
-  public var audioSequence: UInt64
+  /// The last of an audio thread's commits that is worked in; whoever works them in counts them.
+  public var audioSequence: UInt64 = 0
 }
 
 /// Randomness from a seed (SplitMix64): enough to draw ids and to keep peers from moving in step.

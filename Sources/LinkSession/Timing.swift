@@ -1,39 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import BeatMath
-public import LinkWire
-
-/// A change that an app or the audio thread made to a captured state.
-public struct Commit: Sendable, BitwiseCopyable {
-  /// In host time; nil if it was not changed.
-  public var timeline: Timeline?
-  public var startStop: ClientStartStop?
-  /// Host time of the commit.
-  public var at: Micros
-  /// The session whose state was captured. A change that was meant for a session which we have left since is
-  /// dropped, so that joining never changes the joined session. Nil means the current one.
-  public var session: SessionID?
-  /// Counts the audio thread's commits; the snapshot says which was the last to be worked in.
-  public var audioSequence: UInt64?
-
-  public init(
-    timeline: Timeline?, startStop: ClientStartStop?, at: Micros, session: SessionID? = nil,
-    audioSequence: UInt64? = nil
-  ) {
-    self.timeline = timeline
-    self.startStop = startStop
-    self.at = at
-    self.session = session
-    self.audioSequence = audioSequence
-  }
-
-  /// What a captured state or `AudioSession` says was changed.
-  public init(_ change: SessionChange) {
-    self.init(
-      timeline: change.timeline, startStop: change.startStop, at: change.at,
-      session: change.session == 0 ? nil : SessionID(rawValue: change.session),
-      audioSequence: change.sequence == 0 ? nil : change.sequence)
-  }
-}
+import BeatMath
+import LinkWire
 
 extension LinkSession {
   /// Our session's timeline or clock is now this: the client's beat runs on unbroken (facts: link 7.5).
@@ -69,24 +36,22 @@ extension LinkSession {
     clientStartStop.timestamp = min(clientStartStop.timestamp, now)
   }
 
-  mutating func commit(_ commit: Commit) {
-    if let sequence = commit.audioSequence {
-      audioSequence = sequence
-      isPublishDue = true
-    }
+  mutating func commit(_ change: SessionChange) {
     var changed = false
-    if let timeline = commit.timeline { changed = commitTimeline(timeline, commit) }
-    if let startStop = commit.startStop { changed = commitStartStop(startStop) || changed }
+    if let timeline = change.timeline { changed = commitTimeline(timeline, change) }
+    if let startStop = change.startStop { changed = commitStartStop(startStop) || changed }
     if changed { isBroadcastDue = true }
   }
 
-  private mutating func commitTimeline(_ edited: Timeline, _ commit: Commit) -> Bool {
-    if let session = commit.session, session != self.session, !formerSessions.contains(session) {
+  /// Meant for a session that we have left since it is dropped, so that joining never changes the joined session.
+  private mutating func commitTimeline(_ edited: Timeline, _ change: SessionChange) -> Bool {
+    let meant = SessionID(rawValue: change.session)
+    if change.session != 0, meant != session, !formerSessions.contains(meant) {
       counters.staleCommits += 1
       return false
     }
     let edited = edited.clamped
-    let changed = timeline.committing(client: edited, at: commit.at, by: ghost)
+    let changed = timeline.committing(client: edited, at: change.at, by: ghost)
     guard Belief.isPlausible(changed, at: ghost.ghost(atHost: now)) else {
       counters.staleCommits += 1
       return false

@@ -62,7 +62,7 @@ extension LinkWorld {
     body(&state, host)
     guard let change = state.change(at: host) else { return }
     isCommitting = true
-    handle(.commit(Commit(change)), by: peer)
+    handle(.commit(change), by: peer)
     isCommitting = false
   }
 }

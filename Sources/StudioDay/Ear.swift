@@ -10,6 +10,16 @@ public enum Promise: String, Sendable, CaseIterable {
   case order = "Start, Stop and positions as a sequencer may get them"
 }
 
+/// What was not as promised, the first of it.
+struct Complaints {
+  private static let limit = 20
+  private(set) var all: [(promise: Promise, at: Double, text: String)] = []
+
+  mutating func add(_ promise: Promise, at time: Double, _ text: String) {
+    if all.count < Self.limit { all.append((promise, time, text)) }
+  }
+}
+
 /// The session's beats on the studio's own clock.
 struct SessionBeats: Equatable {
   var origin: Double
@@ -32,12 +42,6 @@ struct Ear {
   /// In beats.
   static let longestSilence = 2.5
 
-  struct Complaint {
-    let promise: Promise
-    let at: Double
-    let text: String
-  }
-
   private let promise: Promise
   private let perBeat: Double
   /// After a jump, the next one is no closer than this part of the usual distance.
@@ -58,7 +62,7 @@ struct Ear {
   private var isTimeInDoubt = false
   private var wasInDoubt = false
 
-  private(set) var complaints: [Complaint] = []
+  private(set) var complaints = Complaints()
   private(set) var heard = 0
   private(set) var errors = Histogram()
   private(set) var jumps = 0
@@ -69,10 +73,6 @@ struct Ear {
     self.promise = promise
     self.perBeat = perBeat
     self.closest = closest
-  }
-
-  private mutating func complain(_ promise: Promise, at time: Double, _ text: String) {
-    if complaints.count < 20 { complaints.append(Complaint(promise: promise, at: time, text: text)) }
   }
 
   /// A buffer that is heard from `start` to `end`. `isTimeInDoubt`: the driver has just stalled.
@@ -89,7 +89,7 @@ struct Ear {
     self.end = end
     silence += (end - start) / beats.period
     if silence > Self.longestSilence {
-      complain(promise, at: end, "silent for more than \(Self.longestSilence) beats")
+      complaints.add(promise, at: end, "silent for more than \(Self.longestSilence) beats")
       silence = 0
     }
   }
@@ -159,7 +159,7 @@ struct Ear {
     if time < jumpUntil || next == nil && time <= lag.until {
       excused.jumped += 1
       if time - lastHeard < closest * jumpPeriod / perBeat, !isTimeInDoubt, !wasInDoubt {
-        complain(promise, at: time, "two at once after a jump, \(place(at: time))")
+        complaints.add(promise, at: time, "two at once after a jump, \(place(at: time))")
       }
       return
     }
@@ -186,13 +186,13 @@ struct Ear {
 
   private mutating func miscounted(_ time: Double, _ number: Double, _ expected: Double) {
     guard number > expected else {
-      complain(promise, at: time, "\(Int(expected - number)) doubled, \(place(at: time))")
+      complaints.add(promise, at: time, "\(Int(expected - number)) doubled, \(place(at: time))")
       return
     }
     if areLost(expected, before: number) {
       excused.lost += Int(number - expected)
     } else {
-      complain(promise, at: time, "\(Int(number - expected)) missing, \(place(at: time))")
+      complaints.add(promise, at: time, "\(Int(number - expected)) missing, \(place(at: time))")
     }
   }
 
@@ -209,7 +209,9 @@ struct Ear {
       return
     }
     errors.add(error)
-    if error > Self.tolerance { complain(.inPhase, at: time, "off by \(Int(error)) us, \(place(at: time))") }
+    if error > Self.tolerance {
+      complaints.add(.inPhase, at: time, "off by \(Int(error)) us, \(place(at: time))")
+    }
   }
 
   private func place(at time: Double) -> String {

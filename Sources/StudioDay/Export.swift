@@ -10,7 +10,7 @@ struct Export {
   private(set) var place: Double
   private var next: Double?
   private(set) var clicks = 0
-  private(set) var complaints: [Ear.Complaint] = []
+  private(set) var complaints = Complaints()
 
   init(period: Double, sampleRate: UInt32, from frame: UInt32) {
     beat = period * Double(sampleRate) / 1e6
@@ -22,26 +22,26 @@ struct Export {
     clicks += 1
     let number = ((place + frame) / beat).rounded()
     let away = place + frame - number * beat
-    if abs(away) > 1 { complain(time, "a click \(Int(away)) frames beside its beat") }
-    if let next, number != next { complain(time, "beat \(Int(number)) instead of \(Int(next))") }
+    if abs(away) > 1 { complaints.add(.export, at: time, "a click \(Int(away)) frames beside its beat") }
+    if let next, number != next {
+      complaints.add(.export, at: time, "beat \(Int(number)) instead of \(Int(next))")
+    }
     next = number + 1
   }
 
   /// What a timebase master shows for the next cycle.
   mutating func see(_ shown: BBT?, beatsPerMinute: Double, after frames: UInt32, _ time: Double) {
     place += Double(frames)
-    guard let shown, let beats = shown.beats else { return complain(time, "no bar is shown") }
+    guard let shown, let beats = shown.beats else {
+      return complaints.add(.export, at: time, "no bar is shown")
+    }
     // Cut off to a tick, and read in its middle.
     let ticks = (beats - place / beat) * shown.ticksPerBeat
-    if abs(ticks) > 1.1 { complain(time, "the bar that is shown is \(Int(ticks)) ticks off") }
-    if abs(shown.beatsPerMinute - beatsPerMinute) > 1e-6 {
-      complain(time, "\(shown.beatsPerMinute) BPM are shown")
+    if abs(ticks) > 1.1 {
+      complaints.add(.export, at: time, "the bar that is shown is \(Int(ticks)) ticks off")
     }
-  }
-
-  private mutating func complain(_ time: Double, _ text: String) {
-    if complaints.count < 5 {
-      complaints.append(Ear.Complaint(promise: .export, at: time, text: text))
+    if abs(shown.beatsPerMinute - beatsPerMinute) > 1e-6 {
+      complaints.add(.export, at: time, "\(shown.beatsPerMinute) BPM are shown")
     }
   }
 }
@@ -51,7 +51,7 @@ struct FrameCounter {
   private var began: (due: Double, lag: Double)?
   private var frames = 0.0
   private(set) var hours = 0.0
-  private(set) var complaints: [Ear.Complaint] = []
+  private(set) var complaints = Complaints()
 
   /// One rolling cycle; `lag` is what HostSync tells of it, in microseconds; nil: time is in doubt.
   mutating func count(_ cycle: UInt32, sampleRate: UInt32, due: Double, lag: Double?) {
@@ -63,10 +63,10 @@ struct FrameCounter {
     frames += Double(cycle)
     hours = frames / Double(sampleRate) / 3600
     guard let lag else { return }
-    if abs(lag - start.lag - expected) > 3_000, complaints.count < 5 {
+    if abs(lag - start.lag - expected) > 3_000 {
       let text =
         "\(Int(lag - start.lag)) us are told, \(Int(expected)) are true, after \(Int(hours * 60)) minutes"
-      complaints.append(Ear.Complaint(promise: .lag, at: due, text: text))
+      complaints.add(.lag, at: due, text)
     }
   }
 }

@@ -51,7 +51,7 @@ extension Player {
 
   func endFreewheel() {
     if let export {
-      exportComplaints += export.complaints.prefix(5)
+      exportComplaints += export.complaints.all
       exports.clicks += export.clicks
     }
     (freewheel, export) = (nil, nil)

@@ -56,7 +56,7 @@ final class Player {
   var receiver = Receiver()
   private(set) var report = Report()
   private(set) var counter = FrameCounter()
-  var exportComplaints: [Ear.Complaint] = []
+  var exportComplaints: [(promise: Promise, at: Double, text: String)] = []
   var freewheel: Freewheel?
   var export: Export?
   /// As it was when the export began.
@@ -243,30 +243,24 @@ extension Player {
 struct Receiver {
   private(set) var isRunning = false
   private(set) var starts = 0
-  private(set) var complaints: [Ear.Complaint] = []
+  private(set) var complaints = Complaints()
 
   mutating func hear(_ event: MIDIEvent, at time: Double) {
     switch event.status {
     case MIDI.start, MIDI.resume:
-      if isRunning { complain(at: time, "started while it runs") }
+      if isRunning { complaints.add(.order, at: time, "started while it runs") }
       isRunning = true
       starts += 1
     case MIDI.stop:
-      if !isRunning { complain(at: time, "stopped while it stands") }
+      if !isRunning { complaints.add(.order, at: time, "stopped while it stands") }
       isRunning = false
     case MIDI.songPosition:
-      if isRunning { complain(at: time, "a position while it runs") }
+      if isRunning { complaints.add(.order, at: time, "a position while it runs") }
     case MIDI.clock: break
-    default: complain(at: time, "an unknown message, \(event.status)")
+    default: complaints.add(.order, at: time, "an unknown message, \(event.status)")
     }
   }
 
   /// Its server is gone, and the cable with it.
   mutating func unplug() { isRunning = false }
-
-  private mutating func complain(at time: Double, _ text: String) {
-    if complaints.count < 20 {
-      complaints.append(Ear.Complaint(promise: .order, at: time, text: text))
-    }
-  }
 }

@@ -150,8 +150,8 @@ public struct Day {
     outcome.countedHours = player.counter.hours
     let clock = simulation.world.peers[0].clock
     let complaints =
-      player.clicks.complaints + player.clocks.complaints + player.receiver.complaints
-    for complaint in complaints + player.exportComplaints + player.counter.complaints {
+      player.clicks.complaints.all + player.clocks.complaints.all + player.receiver.complaints.all
+    for complaint in complaints + player.exportComplaints + player.counter.complaints.all {
       let at = clock.world(at: Micros(rounding: complaint.at))
       outcome.broken.append(Broken(promise: complaint.promise, at: at, detail: complaint.text))
     }

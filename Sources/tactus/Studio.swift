@@ -70,7 +70,7 @@ final class Studio {
       link.attach(desk)
       guard let host = try join(until: signals), !configuration.probe else { return .success }
       restart(at: host.server.sampleRate)
-      host.timebaseWish = desk.wantsTimebase ? .master : .nobody
+      host.wantsTimebase = desk.wantsTimebase
       host.want(configuration.standingConnections)
       try host.start(at: Link.clock())
       link.attach(door)
@@ -156,8 +156,9 @@ final class Studio {
       tempoRequests: report.tempoRequests, at: Link.clock())
     if door.hasten(isHasty) { link.look() }
     keep(host)
-    state.apply(to: &host.relocator)
-    host.timebaseWish = .init(state.choices.lead, isAsked: desk.wantsTimebase, shown: report.timebase)
+    host.relocator.choices = state.choices
+    host.wantsTimebase = Mastership.isWanted(
+      state.choices.lead, isAsked: desk.wantsTimebase, shown: report.timebase)
     for wish in desk.takeWishes() { fulfil(wish, on: host, report) }
     while let message = exchange.nextControlMessage() { desk.play(message) }
     startOrStop(host, report, isPlaying: session.state.isPlaying)

@@ -46,13 +46,6 @@ extension SurfaceState {
       .jump(frame: $0, beat: beat(of: place), step: step)
     }
   }
-
-  /// For the control thread's part in it.
-  func apply(to relocator: inout Relocator) {
-    relocator.meter = choices.meter
-    relocator.correction = choices.correction
-    relocator.correctAbove = choices.correctAbove
-  }
 }
 
 extension Report {

@@ -5,7 +5,7 @@ import Testing
 @Suite struct SPSCQueueTests {
   @Test(arguments: [1, 2, 4, 8], 0..<24)
   func `what goes in comes out in order, from any starting place`(capacity: Int, offset: Int) {
-    let queue = SPSCQueue(capacity: capacity, filler: -1)
+    let queue = SPSCQueue<Int>(capacity: capacity)
     for number in 0..<offset {
       queue.push(number)
       _ = queue.pop()
@@ -19,7 +19,7 @@ import Testing
   }
 
   @Test func `a full queue refuses, counts it and keeps what it has`() {
-    let queue = SPSCQueue(capacity: 4, filler: 0)
+    let queue = SPSCQueue<Int>(capacity: 4)
     let taken = (1...6).map { queue.push($0) }
     let refused = queue.refusedCount
     let first = queue.pop()
@@ -34,7 +34,7 @@ import Testing
 
   @Test(arguments: [(0, 1), (1, 1), (3, 4), (5, 8), (64, 64)])
   func `the capacity is the next power of two`(asked: Int, given: Int) {
-    let capacity = SPSCQueue(capacity: asked, filler: 0).capacity
+    let capacity = SPSCQueue<Int>(capacity: asked).capacity
     #expect(capacity == given)
   }
 
@@ -47,7 +47,7 @@ import Testing
 }
 
 private final class Pipe: Sendable {
-  let queue = SPSCQueue(capacity: 64, filler: (UInt64(0), UInt64(0)))
+  let queue = SPSCQueue<(UInt64, UInt64)>(capacity: 64)
 
   static func run(rounds: Int) async -> (firstWrong: Int?, count: Int) {
     let world = Pipe()

@@ -14,7 +14,7 @@ private struct Stage {
   var tempo = 120.0, shownTempo = 0.0
   /// Who is called and whose bar and beat is shown.
   var master = Timebase.none
-  var wish = Mastership.Wish.master
+  var isWanted = true
   var refuses = false
   /// PipeWire: a refused wish looks granted.
   var refusesSilently = false
@@ -32,7 +32,7 @@ private struct Stage {
       (report.timebase, report.isRolling, report.tempo, report.shownTempo) = (
         master, isRolling, tempo, shownTempo
       )
-      let action = mastership.step(wish, report, calls: calls, cycles: cycles, at: now)
+      let action = mastership.step(isWanted: isWanted, report, calls: calls, cycles: cycles, at: now)
       guard action != .nothing else { continue }
       asks.append(action)
       if case .ask = action { grant() }
@@ -154,7 +154,7 @@ private struct Stage {
   @Test func theTimebaseIsGivenBackOnlyWhileStopped() {
     var stage = Stage()
     stage.run(milliseconds: 500)
-    stage.wish = .nobody
+    stage.isWanted = false
     stage.run(milliseconds: 1000)
     #expect(stage.asks.count == 1)
     stage.isRolling = false
@@ -170,12 +170,12 @@ struct SessionWishTests {
   func timebase() {
     for shown in [Timebase.none, .ours, .foreign] {
       for lead in [Lead.link, .host, .midi] {
-        #expect(Mastership.Wish(lead, isAsked: true, shown: shown) == .master)
-        #expect(Mastership.Wish(lead, isAsked: false, shown: shown) == .nobody)
+        #expect(Mastership.isWanted(lead, isAsked: true, shown: shown))
+        #expect(!Mastership.isWanted(lead, isAsked: false, shown: shown))
       }
       for isAsked in [false, true] {
-        let wanted: Mastership.Wish = shown == .foreign ? .nobody : .master
-        #expect(Mastership.Wish(.auto, isAsked: isAsked, shown: shown) == wanted)
+        let wanted = shown != .foreign
+        #expect(Mastership.isWanted(.auto, isAsked: isAsked, shown: shown) == wanted)
       }
     }
   }

@@ -68,7 +68,7 @@ struct OldCounterTests {
   @Test func aLagThatNoHostCanHaveIsNotCorrected() {
     func step(lag: Double, frame: UInt32) -> Bool {
       var relocator = Relocator()
-      relocator.correction = .locate
+      relocator.choices.correction = .locate
       var report = Report()
       report.isRolling = true
       report.timebase = .ours

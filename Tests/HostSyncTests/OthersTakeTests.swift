@@ -96,7 +96,7 @@ struct OthersTakeTests {
         var now = Report()
         now.othersTake = take
         now.moment = Moment(
-          number: 0, frame: 480_000, frames: frames, heard: FrameLine(start: 1e9, frameMicros: 1e6 / 48_000),
+          frame: 480_000, frames: frames, heard: FrameLine(start: 1e9, frameMicros: 1e6 / 48_000),
           due: 1e9, beatMicros: 500_000, sampleRate: 48_000)
         let plan = Relocation.meeting(1e9 + 4e6, SongPlace(frame: 96_000, beat: 4), from: now)
         let asked = Now(

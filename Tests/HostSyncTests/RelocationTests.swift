@@ -68,7 +68,7 @@ struct RelocationTests {
   @Test(arguments: [64, 256, 1024] as [UInt32])
   func aHostThatFellBehindIsBackOnTheNextBarToTheFrame(frames: UInt32) throws {
     let studio = rolling(latency: 2 * frames)
-    studio.relocator.correction = .locate
+    studio.relocator.choices.correction = .locate
     studio.play(frames, stall: 60_000)
     studio.play(seconds: 0.4, frames: frames)
     #expect(abs(studio.report.hostLag) > 30_000 && studio.relocations == 0)
@@ -99,7 +99,7 @@ struct RelocationTests {
     studio.play(seconds: 6)
     studio.setTempo(60)
     studio.play(seconds: 4)
-    studio.relocator.correction = .locate
+    studio.relocator.choices.correction = .locate
     studio.play(256, stall: 60_000)
     let before = studio.report.songBeat
     studio.play(seconds: 8)
@@ -109,7 +109,7 @@ struct RelocationTests {
 
   @Test func aHostThatCannotBeBroughtBackIsLeftAloneForAMinute() {
     let studio = rolling()
-    studio.relocator.correction = .locate
+    studio.relocator.choices.correction = .locate
     for _ in 0..<60 {
       studio.play(seconds: 1)
       studio.play(256, stall: 30_000)
@@ -166,7 +166,7 @@ struct RelocationTests {
 
   @Test func loopsAndLocatesOfOthersAreNotHeldWhileACorrectionIsOn() {
     let studio = rolling()
-    studio.relocator.correction = .locate
+    studio.relocator.choices.correction = .locate
     for _ in 0..<20 {
       studio.locate = 96_000
       studio.play(256)

@@ -43,7 +43,7 @@ final class Studio {
   var locateShows: BBT?
   /// The control thread's part; it looks once a cycle.
   var relocator = Relocator()
-  var relocation = Relocation()
+  var relocation: Relocation?
   private(set) var relocations = 0
   private var stops = false
   private var wishNumber: UInt32 = 0

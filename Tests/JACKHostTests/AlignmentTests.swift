@@ -17,7 +17,7 @@ extension JACKHostTests {
     let live = try LiveHost(server)
     live.change { $0.quantum = quantum }
     live.edit { $0.setTempo(tempo, at: HostClock.micros()) }
-    live.host.timebaseWish = .master
+    live.host.wantsTimebase = true
     try await live.run { live.standing == .master }
     return live
   }
@@ -173,7 +173,7 @@ extension JACKHostTests {
     if live.exchange.report().isQuiet(since: before) {
       #expect(abs(off - before.hostLag) < 100 + noise, "\(off) us, said \(before.hostLag)")
     }
-    live.host.relocator.correction = .locate
+    live.host.relocator.choices.correction = .locate
     try await live.run { live.host.relocator.corrections == 1 }
     try await live.run(for: 200)
     watch.forget()

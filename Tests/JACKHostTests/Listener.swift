@@ -24,7 +24,7 @@ final class Listener {
 
   fileprivate struct Ear: ~Copyable {
     let client, input: OpaquePointer
-    let cycles = SPSCQueue(capacity: 1 << 14, filler: HeardCycle())
+    let cycles = SPSCQueue<HeardCycle>(capacity: 1 << 14)
     var quiet = Listener.silence
   }
 

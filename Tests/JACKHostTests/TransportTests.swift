@@ -14,7 +14,7 @@ extension JACKHostTests {
     let live = try LiveHost(server)
     live.change { $0.quantum = quantum }
     live.edit { $0.setTempo(tempo, at: HostClock.micros()) }
-    live.host.timebaseWish = .master
+    live.host.wantsTimebase = true
     return live
   }
 
@@ -189,7 +189,7 @@ extension JACKHostTests {
     watch.takeTimebase(tempo: 77)
     let live = try LiveHost(server)
     try await live.run { watch.last.beatsPerMinute == 77 }
-    live.host.timebaseWish = .master
+    live.host.wantsTimebase = true
     try await live.run { live.standing == .follower }
     try await live.run(for: 300)
     #expect(watch.last.beatsPerMinute == 77)

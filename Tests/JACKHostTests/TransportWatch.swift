@@ -35,7 +35,7 @@ struct SeenCycle: BitwiseCopyable, Sendable {
 final class TransportWatch {
   fileprivate struct Seat: ~Copyable {
     let client: OpaquePointer
-    let cycles = SPSCQueue(capacity: 1 << 15, filler: SeenCycle())
+    let cycles = SPSCQueue<SeenCycle>(capacity: 1 << 15)
     /// Cycles that it takes to get ready.
     let hold = Atomic<Int>(0)
     let tempo = Atomic<UInt64>((100.0).bitPattern)

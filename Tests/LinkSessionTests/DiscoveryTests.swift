@@ -294,11 +294,15 @@ extension Bench {
   mutating func commitTempo(_ tempo: Double) {
     var state = snapshot.state
     state.setTempo(tempo, at: now)
-    handle(.commit(Commit(timeline: state.timeline, startStop: nil, at: now, session: snapshot.session)))
+    handle(
+      .commit(
+        SessionChange(timeline: state.timeline, startStop: nil, at: now, session: snapshot.session.rawValue)))
   }
 
   mutating func commitPlaying(_ isPlaying: Bool, at time: Micros? = nil) {
     let startStop = ClientStartStop(isPlaying: isPlaying, time: time ?? now, timestamp: now)
-    handle(.commit(Commit(timeline: nil, startStop: startStop, at: now, session: snapshot.session)))
+    handle(
+      .commit(SessionChange(timeline: nil, startStop: startStop, at: now, session: snapshot.session.rawValue))
+    )
   }
 }

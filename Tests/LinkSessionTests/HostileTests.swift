@@ -202,7 +202,7 @@ import Testing
       var state = bench.snapshot.state
       state.forceBeat(beat, at: bench.now, quantum: 4)
       state.timeline.timeOrigin = Micros(Int64.max / 2)
-      bench.handle(.commit(Commit(timeline: state.timeline, startStop: nil, at: bench.now)))
+      bench.handle(.commit(SessionChange(timeline: state.timeline, startStop: nil, at: bench.now)))
     }
     #expect(bench.machine.timeline == before)
     #expect(bench.machine.counters.staleCommits == 5)

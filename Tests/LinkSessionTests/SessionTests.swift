@@ -55,7 +55,7 @@ import Testing
     edited.setTempo(140, at: bench.now + Micros(20_000))
     bench.wait(60_000)
     bench.now = Micros(80_000_000)
-    bench.handle(.commit(Commit(timeline: edited.timeline, startStop: nil, at: bench.now)))
+    bench.handle(.commit(SessionChange(timeline: edited.timeline, startStop: nil, at: bench.now)))
     #expect(bench.machine.timeline.beatOrigin == Beats(micros: 68_925_929))
     #expect(bench.machine.timeline.timeOrigin == Micros(92_347_678))
     #expect(bench.snapshot.state.timeline.beatOrigin == Beats(micros: -18_925_929))
@@ -151,7 +151,7 @@ import Testing
     _ = bench.takeSent()
     var state = bench.snapshot.state
     state.timeline.beatOrigin = state.timeline.beatOrigin + Beats(5)
-    bench.handle(.commit(Commit(timeline: state.timeline, startStop: nil, at: bench.now)))
+    bench.handle(.commit(SessionChange(timeline: state.timeline, startStop: nil, at: bench.now)))
     #expect(bench.machine.timeline == before)
     #expect(bench.snapshot.state.timeline == state.timeline)
     #expect(bench.takeAlives().count == 1)
@@ -305,11 +305,9 @@ import Testing
     edited.setTempo(150, at: bench.now)
     bench.handle(
       .commit(
-        Commit(
-          timeline: edited.timeline, startStop: nil, at: bench.now, session: captured.session,
-          audioSequence: 9)))
+        SessionChange(
+          timeline: edited.timeline, startStop: nil, at: bench.now, session: captured.session.rawValue)))
     #expect(bench.snapshot.sessionTimeline == stranger.state.timeline)
-    #expect(bench.snapshot.audioSequence == 9)
     #expect(bench.machine.counters.staleCommits == 1)
   }
 
@@ -325,7 +323,8 @@ import Testing
     edited.setTempo(150, at: bench.now)
     bench.handle(
       .commit(
-        Commit(timeline: edited.timeline, startStop: nil, at: bench.now, session: captured.session)))
+        SessionChange(
+          timeline: edited.timeline, startStop: nil, at: bench.now, session: captured.session.rawValue)))
     #expect(bench.snapshot.state.tempo == 150)
   }
 

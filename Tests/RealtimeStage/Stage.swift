@@ -53,7 +53,7 @@ import JACKHost
     settings.pulse.rate = .twentyFour
     exchange = AudioExchange(session: session, settings: settings)
     host = try JACKHost(name: "tactus", server: nil, exchange: exchange)
-    host.timebaseWish = .master
+    host.wantsTimebase = true
     hand = try Hand()
     try host.start(at: now)
     exchange.publish(nextBank())

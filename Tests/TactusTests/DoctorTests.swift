@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import JACKHost
 import JSON5
 import TestSupport
 import Testing
 
+@testable import JACKHost
 @testable import tactus
 
 private func survey(

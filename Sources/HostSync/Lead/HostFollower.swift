@@ -12,7 +12,7 @@ import Choices
 ///
 /// A bigger distance is not chased with the tempo: alone in the session, or if the user says "I am the clock",
 /// the session's grid is moved; otherwise the host is launched in phase (`Launch`) and the distance only shown.
-public struct HostFollower: BitwiseCopyable {
+struct HostFollower: BitwiseCopyable {
   /// Microseconds between two proposals.
   static let shortestPause: Double = 50_000
   /// Smaller changes of tempo are noise (beats per minute).
@@ -43,7 +43,7 @@ public struct HostFollower: BitwiseCopyable {
   static let moment: Double = 2e6
 
   /// Host less session, smoothed, in microseconds: positive when the host is ahead.
-  public private(set) var phaseError = 0.0
+  private(set) var phaseError = 0.0
   /// A correction is under way: the session's tempo is not the host's.
   var isCorrecting: Bool { correctedBy != nil }
 

@@ -11,7 +11,7 @@ import BeatMath
 /// smoothed over. Cycles that only we missed move nothing: the frame counter counts them.
 ///
 /// No clock is read here, and the frames of other cycles are only used as distances.
-public struct CycleTimes: BitwiseCopyable {
+struct CycleTimes: BitwiseCopyable {
   private enum Source: BitwiseCopyable { case jack, wakes }
 
   /// Microseconds between the two: they agree; they differ, if for many cycles, for a lazy scheduler is late now and then;
@@ -50,19 +50,17 @@ public struct CycleTimes: BitwiseCopyable {
   private(set) var isBack = false
 
   /// Frames since the cycle before, those of lost cycles included; 0 in the first, or if the counter is new.
-  public private(set) var passedFrames: Int64 = 0
+  private(set) var passedFrames: Int64 = 0
   /// Frames of the cycle before.
-  public private(set) var previousFrames: Int64 = 0
-  public private(set) var lostCycles: UInt64 = 0
-  public private(set) var insanePairs: UInt64 = 0
-  public private(set) var bridgedCycles: UInt64 = 0
-  public private(set) var stalls: UInt64 = 0
+  private(set) var previousFrames: Int64 = 0
+  private(set) var lostCycles: UInt64 = 0
+  private(set) var insanePairs: UInt64 = 0
+  private(set) var bridgedCycles: UInt64 = 0
+  private(set) var stalls: UInt64 = 0
   /// No cycle was lost before this one and no new line begun: what the cycle shows belongs to its time.
   private(set) var isSound = false
   /// JACK's time for frame 0 less ours.
-  public private(set) var filterError = 0.0
-
-  public init() {}
+  private(set) var filterError = 0.0
 
   /// Microseconds per frame over many cycles, on Link's clock as far as it matters: for latencies, which may be
   /// many buffers long.
@@ -92,7 +90,7 @@ public struct CycleTimes: BitwiseCopyable {
   }
 
   /// The time of each frame of this cycle as it passes through JACK, on Link's clock. Once a cycle. [audio]
-  public mutating func line(of cycle: borrowing Cycle) -> FrameLine {
+  mutating func line(of cycle: borrowing Cycle) -> FrameLine {
     let nominal = 1e6 / Double(max(1, cycle.sampleRate))
     let isFreewheeling = cycle.isFreewheeling
     previousFrames = Int64(frames)

@@ -7,11 +7,6 @@ public struct FrameLine: Sendable, BitwiseCopyable {
   public var start: Double
   public var frameMicros: Double
 
-  public init(start: Double, frameMicros: Double) {
-    self.start = start
-    self.frameMicros = frameMicros
-  }
-
   public func time(atFrame frame: Double) -> Double { start + frame * frameMicros }
 
   public func frame(at time: Double) -> Double { (time - start) / frameMicros }

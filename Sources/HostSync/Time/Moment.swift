@@ -2,8 +2,7 @@
 
 /// When and where a cycle is, so that the control thread can say the same of those to come.
 public struct Moment: Sendable, BitwiseCopyable {
-  /// JACK's running number of frame 0, and the transport's frame there.
-  public var number: UInt32 = 0
+  /// The transport's frame at frame 0.
   public var frame: UInt32 = 0
   public var frames: UInt32 = 0
   /// When the frames are heard through the physical outputs, on Link's clock, with the slope of many cycles: the one of
@@ -21,7 +20,7 @@ public struct Moment: Sendable, BitwiseCopyable {
 extension Moment {
   init(_ now: borrowing Now) {
     self.init(
-      number: now.number, frame: now.transport.frame, frames: now.frames,
+      frame: now.transport.frame, frames: now.frames,
       heard: FrameLine(start: now.heard.start, frameMicros: now.frameMicros), due: now.line.start,
       beatMicros: now.grid.beatMicros, sampleRate: now.sampleRate)
   }

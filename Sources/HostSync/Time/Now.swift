@@ -8,13 +8,11 @@ import Choices
 struct Now: BitwiseCopyable {
   let frames: UInt32
   let sampleRate: UInt32
-  /// JACK's running number of frame 0.
-  let number: UInt32
   let isFreewheeling: Bool
   let transport: Transport
   let latencies: PerPort<UInt32>
   let settings: Settings
-  let relocation: Relocation
+  let relocation: Relocation?
   let session: SessionState
   /// Neither this cycle's time nor the one before's was lost.
   let isSound: Bool
@@ -36,7 +34,6 @@ struct Now: BitwiseCopyable {
     self.isSound = isSound
     frames = cycle.frames
     sampleRate = cycle.sampleRate
-    number = cycle.times.frame
     isFreewheeling = cycle.isFreewheeling
     transport = cycle.transport
     latencies = cycle.latencies

@@ -9,16 +9,6 @@ public import Choices
 /// and beat that the transport shows the one that we wrote? Whoever displaced us keeps it: we follow, say so,
 /// and wait for an explicit word.
 public struct Mastership {
-  public enum Wish: Equatable, Sendable {
-    case master
-    case nobody
-
-    /// With `.auto` it is for whoever is there to take it; else it is asked for or not.
-    public init(_ lead: Lead, isAsked: Bool, shown: Timebase) {
-      self = (lead == .auto ? shown != .foreign : isAsked) ? .master : .nobody
-    }
-  }
-
   public enum Standing: Equatable, Sendable {
     /// We do not want it.
     case uninvolved
@@ -68,42 +58,47 @@ public struct Mastership {
     doubtedSince = nil
   }
 
+  /// Whether we are to be master: with `.auto` it is for whoever is there to take it; else it is asked for or not.
+  public static func isWanted(_ lead: Lead, isAsked: Bool, shown: Timebase) -> Bool {
+    lead == .auto ? shown != .foreign : isAsked
+  }
+
   /// One look. What it returns is to be done at once; an `ask` is then reported with `asked`. [control]
   ///
   /// - Parameters:
   ///   - calls: how often our callback was called so far.
   ///   - cycles: how many audio cycles there were.
   public mutating func step(
-    _ wish: Wish, _ report: Report, calls: UInt, cycles: UInt, at now: Micros
+    isWanted: Bool, _ report: Report, calls: UInt, cycles: UInt, at now: Micros
   ) -> Action {
     defer {
       lastCalls = calls
       lastCycles = cycles
     }
-    switch (wish, standing) {
-    case (.master, .uninvolved):
+    switch (isWanted, standing) {
+    case (true, .uninvolved):
       return .ask(conditionally: true)
-    case (.nobody, .master), (.nobody, .asked):
+    case (false, .master), (false, .asked):
       // jack2 relocates everybody when the master leaves while rolling.
       guard !report.isRolling else { return .nothing }
       standing = .uninvolved
       return .release
-    case (.nobody, .uninvolved), (.nobody, .follower), (.nobody, .vacant):
+    case (false, .uninvolved), (false, .follower), (false, .vacant):
       standing = .uninvolved
       return .nothing
-    case (.master, .asked):
+    case (true, .asked):
       if calls != callsWhenAsked {
         standing = .master
       } else if now - askedAt > Self.patience {
         standing = .follower
       }
       return .nothing
-    case (.master, .master):
+    case (true, .master):
       return watch(report, isCalled: calls != lastCalls || cycles == lastCycles, at: now)
-    case (.master, .follower):
+    case (true, .follower):
       if isSustained(report.timebase == .none, at: now) { standing = .vacant }
       return .nothing
-    case (.master, .vacant):
+    case (true, .vacant):
       if isSustained(report.timebase == .foreign, at: now) { standing = .follower }
       return .nothing
     }

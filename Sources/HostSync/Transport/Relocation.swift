@@ -9,25 +9,21 @@ import BeatMath
 public struct Relocation: Sendable, BitwiseCopyable {
   /// The first that rolls.
   public var place: SongPlace
-  /// When that frame is heard, on Link's clock: at a cycle's start. Long ago: there is no relocation.
+  /// When that frame is heard, on Link's clock: at a cycle's start.
   public var heardAt: Double
   /// When JACK has to be asked for it, on Link's clock.
   public var askAt: Double
-
-  /// Longer than this no relocation is held: the others' time, for which it was asked for earlier, and JACK's cycles.
-  static let longestHold: Double = OthersTake.longest + 1e6
-  /// Frame and place belong together as long as this around the moment.
-  static let memory: Double = longestHold + 500_000
-
-  public init() {
-    self.init(SongPlace(), heardAt: -1e18, askAt: -1e18)
-  }
 
   public init(_ place: SongPlace, heardAt: Double, askAt: Double) {
     self.place = place
     self.heardAt = heardAt
     self.askAt = askAt
   }
+
+  /// Longer than this no relocation is held: the others' time, for which it was asked for earlier, and JACK's cycles.
+  static let longestHold: Double = OthersTake.longest + 1e6
+  /// Frame and place belong together as long as this around the moment.
+  static let memory: Double = longestHold + 500_000
 
   /// Whether the transport has to wait for its cycle.
   func holds(_ now: borrowing Now) -> Bool {

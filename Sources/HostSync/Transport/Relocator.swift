@@ -35,10 +35,8 @@ public struct Relocator: Sendable {
   /// No bar or quantum is longer than this: 64 beats at 20 a minute.
   static let farthest = 192e6
 
-  public var correction = Correction.off
-  /// Lags below this are not corrected.
-  public var correctAbove = Micros(3000)
-  public var meter = Meter()
+  /// Whether and above which lag a host is corrected, and where its bars are.
+  public var choices = Settings()
   /// Corrections asked for so far.
   public private(set) var corrections: UInt64 = 0
 
@@ -71,7 +69,7 @@ public struct Relocator: Sendable {
 
   public mutating func step(_ now: Report, at time: Micros) -> Step {
     if case .none = errand, isCorrectionDue(now, at: time) {
-      errand = .correct(bar: Relocation.nextBar(now, beatsPerBar: meter.beats))
+      errand = .correct(bar: Relocation.nextBar(now, beatsPerBar: choices.meter.beats))
     }
     if case .stop(let step, let beat) = errand { return stop(now, step: step, at: beat, time) }
     // Anew each time: clocks are known better the nearer it comes, and the session may move.
@@ -129,18 +127,18 @@ public struct Relocator: Sendable {
   private mutating func postpone(_ now: Report) {
     switch errand {
     case .none, .stop: break
-    case .correct: errand = .correct(bar: Relocation.nextBar(now, beatsPerBar: meter.beats))
+    case .correct: errand = .correct(bar: Relocation.nextBar(now, beatsPerBar: choices.meter.beats))
     case .locate(let place, let step, _):
       errand = .locate(place, step: step, at: Appointment(now, place, step: step))
     }
   }
 
   private mutating func isCorrectionDue(_ now: Report, at time: Micros) -> Bool {
-    guard correction == .locate, now.isRolling, now.timebase == .ours else {
+    guard choices.correction == .locate, now.isRolling, now.timebase == .ours else {
       laggingSince = nil
       return false
     }
-    guard abs(now.hostLag) > Double(correctAbove.count), abs(now.hostLag) < Self.farthest else {
+    guard abs(now.hostLag) > Double(choices.correctAbove.count), abs(now.hostLag) < Self.farthest else {
       laggingSince = nil
       if let nextCorrection, time >= nextCorrection { tries = 0 }
       return false

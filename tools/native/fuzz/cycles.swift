@@ -53,7 +53,7 @@ final class Stage {
   var enter: () -> Void = {}, leave: () -> Void = {}
   private var sync = HostSync()
   private var relocator = Relocator()
-  private var relocation = Relocation()
+  private var relocation: Relocation?
   private var now = 1e9
   private var number: UInt32 = 0
   private static let longest: UInt32 = 8192
@@ -74,7 +74,7 @@ final class Stage {
     settings.syncsStartStop = input.chance(2)
     settings.click.isOn = true
     settings.clock.when = input.chance(2) ? .always : .rolling
-    if input.chance(2) { relocator.correction = .locate }
+    if input.chance(2) { relocator.choices.correction = .locate }
   }
 
   var moment: Micros { Micros(rounding: now) }
