@@ -98,7 +98,6 @@ extension LinkSession {
     gateways.remove(at: place)
     peers.removeAll(on: id)
     abandonMeasurements(on: id)
-    dropEmptySessions()
   }
 
   /// After what the spacing still held back: a change that is made just before we leave holds for those who stay.

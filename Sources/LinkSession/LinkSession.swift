@@ -61,7 +61,6 @@ public struct LinkSession: Sendable {
 
   var gateways: [OpenGateway] = []
   var peers = Peers()
-  var others = OtherSessions()
   var measurements: [Measurement] = []
   /// Whose clock is our session's, as far as we are concerned.
   var clock: ClockOrigin
@@ -166,7 +165,7 @@ public struct LinkSession: Sendable {
   /// How full the tables are; `Limits` says how full they can get.
   public var load: Load {
     Load(
-      gateways: gateways.count, sightings: peers.count, sessions: others.table.count,
+      gateways: gateways.count, sightings: peers.count, sessions: peers.sessions.compared,
       measurements: measurements.count)
   }
 
@@ -198,7 +197,6 @@ public struct LinkSession: Sendable {
     for place in gateways.indices { sayGoodbye(on: place) }
     gateways.removeAll()
     peers.clear()
-    others = OtherSessions()
     measurements.removeAll()
     nextRemeasurement = nil
     isEnabled = false
@@ -213,9 +211,7 @@ public struct LinkSession: Sendable {
   /// What every input ends with: the peers are counted, a session that everybody left is founded anew, the state is
   /// sent, and changes are reported.
   private mutating func settle() {
-    dropEmptySessions()
     startWaitingMeasurements()
-    dropEmptySessions()
     let count = peers.members(of: session)
     if count != reported.peers {
       reported.peers = count

@@ -119,8 +119,7 @@ extension [Double] {
 extension LinkSession {
   /// Starts what waits in line, as far as the limit allows.
   mutating func startWaitingMeasurements() {
-    while measurements.count < Limits.measurements, let session = others.nextWaiting() {
-      others.began(session)
+    while measurements.count < Limits.measurements, let session = peers.sessions.takeWaiting() {
       measure(session)
     }
   }

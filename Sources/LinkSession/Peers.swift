@@ -36,7 +36,7 @@ extension Sighting {
 
 /// Who is out there, and what they say (facts: link 7.2).
 ///
-/// Every question asked for each packet is answered without walking the table: a census per session keeps count of
+/// Every question asked for each packet is answered without walking the table: each session keeps count of
 /// who announces it and of the distinct timelines and start/stop states they announce.
 struct Peers: Sendable {
   enum Seen {
@@ -49,24 +49,17 @@ struct Peers: Sendable {
 
   private(set) var nodes: [NodeID: [Sighting]] = [:]
   private(set) var count = 0
-  private var census: [SessionID: Census] = [:]
+  var sessions = SessionTable()
   private var hosts: [Address: Host] = [:]
-  /// Sessions that lost their last member since this was last asked.
-  private var emptied: [SessionID] = []
   /// In uptime; no peer can be silent for too long before this.
   private(set) var nextPrune: Micros?
   private var nextClearance = Micros.zero
 
   /// How many different peers announce `session`, however many ways each is seen.
-  func members(of session: SessionID) -> Int { census[session]?.members ?? 0 }
+  func members(of session: SessionID) -> Int { sessions[session]?.members ?? 0 }
 
   /// What its members say, each different one once.
-  func timelines(of session: SessionID) -> [Timeline] { census[session]?.timelines.values ?? [] }
-
-  mutating func takeEmptied() -> [SessionID] {
-    defer { emptied.removeAll(keepingCapacity: true) }
-    return emptied
-  }
+  func timelines(of session: SessionID) -> [Timeline] { sessions[session]?.timelines.values ?? [] }
 
   /// News is what nobody in that session, as far as we remember, has said before.
   mutating func see(
@@ -98,7 +91,7 @@ struct Peers: Sendable {
     nodes[state.node, default: []].append(sighting)
     count += 1
     hosts[source, default: Host(lastFollowed: now)].sightings += 1
-    census[state.session, default: Census()].add(state, isNewMember: isNewMember)
+    sessions.add(state, isNewMember: isNewMember)
     return news
   }
 
@@ -112,23 +105,23 @@ struct Peers: Sendable {
     let staysMember = announces(state.node, state.session)
     nodes[state.node]![place].state = state
     if old.session != state.session { nodes[state.node]![place].avoidedUntil = .zero }
-    census[state.session, default: Census()].add(state, isNewMember: !staysMember)
+    sessions.add(state, isNewMember: !staysMember)
     leave(old)
     return news
   }
 
   private func newness(of state: PeerState) -> Seen {
-    guard let census = census[state.session] else { return .news(timeline: true, startStop: true) }
+    guard let known = sessions[state.session] else { return .news(timeline: true, startStop: true) }
     return .news(
-      timeline: !census.timelines.contains(state.timeline),
-      startStop: !census.startStops.contains(state.startStop))
+      timeline: !known.timelines.contains(state.timeline),
+      startStop: !known.startStops.contains(state.startStop))
   }
 
   private func hasRoom(for session: SessionID, from source: Address, in own: SessionID) -> Bool {
     guard count < Limits.sightings, hasRoom(from: source) else { return false }
     if session == own { return true }
-    return count - (census[own]?.sightings ?? 0) < Limits.foreignSightings
-      && (census[session] != nil || census.count < Limits.sessions)
+    return count - (sessions[own]?.sightings ?? 0) < Limits.foreignSightings
+      && (sessions[session] != nil || sessions.count < Limits.sessions)
   }
 
   private func hasRoom(from source: Address) -> Bool {
@@ -147,14 +140,9 @@ struct Peers: Sendable {
     nodes[node]?.contains { $0.state.session == session } ?? false
   }
 
-  /// Takes a state that its sighting no longer has out of the census.
+  /// Its sighting says something else now, or is gone.
   private mutating func leave(_ old: PeerState) {
-    let remains = announces(old.node, old.session)
-    census[old.session]?.remove(old, isLastOfNode: !remains)
-    if census[old.session]?.sightings == 0 {
-      census[old.session] = nil
-      emptied.append(old.session)
-    }
+    sessions.remove(old, isLastOfNode: !announces(old.node, old.session))
   }
 
   private mutating func leave(_ source: Address) {
@@ -206,7 +194,7 @@ struct Peers: Sendable {
 
   /// Everybody who announces `session`, so that their next word is news again.
   mutating func forget(_ session: SessionID) {
-    guard census[session] != nil else { return }
+    guard sessions[session] != nil else { return }
     removeAll { $0.state.session == session }
   }
 
@@ -227,8 +215,8 @@ struct Peers: Sendable {
 
   /// After a local change we expect everybody in our session to follow: whoever says something else is news.
   mutating func expect(_ timeline: Timeline, in session: SessionID) {
-    guard census[session] != nil else { return }
-    census[session]!.timelines.replaceAll(by: timeline)
+    guard sessions[session] != nil else { return }
+    sessions.expect(timeline, in: session)
     for index in nodes.values.indices {
       for place in nodes.values[index].indices where nodes.values[index][place].state.session == session {
         nodes.values[index][place].state.timeline = timeline

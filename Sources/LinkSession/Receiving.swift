@@ -56,7 +56,6 @@ extension LinkSession {
     case .refused:
       counters.crowdedOut += 1
     case .news(let isTimelineNews, let isStartStopNews):
-      dropEmptySessions()
       // In this order: the timeline may lead us into the session that the start/stop is then judged by.
       if isTimelineNews { consider(state.timeline, of: state.session) }
       if isStartStopNews { consider(state.startStop, of: state.session) }
@@ -92,9 +91,8 @@ extension LinkSession {
 
   mutating func meetDeadlines() {
     if let prune = peers.nextPrune, prune <= uptime.now { peers.prune(at: uptime.now) }
-    dropEmptySessions()
     repeatUnansweredPings()
-    others.reconsider(at: uptime.now)
+    peers.sessions.reconsider(at: uptime.now)
     remeasure()
     if gateways.contains(where: { $0.nextAlive <= uptime.now }) { chooseGuide() }
     for place in gateways.indices where gateways[place].nextAlive <= uptime.now { announce(on: place) }
@@ -111,7 +109,7 @@ extension LinkSession {
     for gateway in gateways { consider(gateway.nextAlive) }
     for measurement in measurements { consider(measurement.deadline) }
     consider(peers.nextPrune)
-    consider(others.nextReconsideration)
+    consider(peers.sessions.nextReconsideration)
     consider(nextRemeasurement)
     return earliest
   }

@@ -28,7 +28,7 @@ import Testing
       }
     }
     #expect(bench.machine.peers.count <= Limits.sightings)
-    #expect(bench.machine.others.table.count <= Limits.sessions)
+    #expect(bench.machine.load.sessions <= Limits.sessions)
     #expect(bench.machine.measurements.count <= Limits.measurements)
     #expect(bench.machine.counters.crowdedOut > 0)
     for friend in friends {
@@ -65,7 +65,7 @@ import Testing
       if number % 1_000 == 0 { bench.sent = [] }
     }
     #expect(bench.machine.peers.count == 0)
-    #expect(bench.machine.others.table.isEmpty)
+    #expect(bench.machine.load.sessions == 0)
   }
 
   @Test func aFloodOfQuestionsIsAnsweredAtABoundedRate() {

@@ -205,7 +205,7 @@ import Testing
     bench.meet(Stranger(7))
     bench.handle(.gatewayClosed(Bench.gateway.id))
     #expect(bench.machine.measurements.isEmpty)
-    #expect(bench.machine.others.table.isEmpty)
+    #expect(bench.machine.load.sessions == 0)
   }
 
   @Test func endpointsThatNobodyCanHaveAreNotPinged() {

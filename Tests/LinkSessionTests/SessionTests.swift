@@ -262,7 +262,7 @@ import Testing
     bench.answerPings(as: stranger)
     #expect(bench.snapshot.session == bench.snapshot.node)
     #expect(bench.machine.measurements.isEmpty)
-    #expect(bench.machine.others.table.isEmpty)
+    #expect(bench.machine.load.sessions == 0)
   }
 
   @Test func peersAreCountedByTheSessionTheyAnnounce() {

@@ -1,28 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
-import LinkWire
-
-/// Who announces one session, and what they say of it.
-struct Census: Sendable {
-  var members = 0
-  var sightings = 0
-  var timelines = Tally<Timeline>()
-  var startStops = Tally<SessionStartStop>()
-
-  mutating func add(_ state: PeerState, isNewMember: Bool) {
-    members += isNewMember ? 1 : 0
-    sightings += 1
-    timelines.add(state.timeline)
-    startStops.add(state.startStop)
-  }
-
-  mutating func remove(_ state: PeerState, isLastOfNode: Bool) {
-    members -= isLastOfNode ? 1 : 0
-    sightings -= 1
-    timelines.remove(state.timeline)
-    startStops.remove(state.startStop)
-  }
-}
 
 /// How often each of a few values occurs. Usually there is one; there are never more than sightings.
 struct Tally<Value: Equatable & Sendable>: Sendable {
