@@ -112,9 +112,12 @@ final class Studio {
 
   private func prepareFarewell() {
     LastResort.prepare { [view, desk, keeper, link, surface] in
+      // First: the view's or the surface's thread may hang.
+      keeper.close(at: Link.clock(), taking: desk.lasting)
       view?.close()
       desk.connect(nil)
       surface?.close()
+      // What was chosen meanwhile.
       keeper.close(at: Link.clock(), taking: desk.lasting)
       link.isEnabled = false
     }
@@ -180,7 +183,7 @@ final class Studio {
   /// What was chosen: to the state file, and to the session manager when it asks for it.
   private func keep(_ host: JACKHost) {
     keeper.note(desk.takeLasting().map { configuration.taking($0) }, at: Link.clock())
-    var chosen: Configuration { configuration.taking(desk.state) }
+    var chosen: Configuration { configuration.taking(desk.lasting) }
     project?.look(chosen, host: host, links: links(news.peers), at: Link.clock())
     if Signals.isSaveDue() {
       keeper.hurry(at: Link.clock())
@@ -195,7 +198,9 @@ final class Studio {
       bridge = StartStopBridge()
       return
     }
-    if let starts = bridge.wants(isPlaying: isPlaying, isMoving: report.isMoving) {
+    let starts = bridge.wants(
+      isPlaying: isPlaying, isMoving: report.isMoving, isFreewheeling: exchange.isFreewheeling)
+    if let starts {
       host.command(starts ? .play : state.stopCommand)
     }
   }

@@ -66,6 +66,9 @@ struct AnnouncementTests {
     let controller = try OtherController(.pythonosc, for: studio.port)
     controller.send("/tactus/click i:1")
     #expect(studio.wait { studio.commands == [.set("click", .flag(true))] })
+    let missing = Notice.missing("not announced: there is no /nowhere/avahi-publish here")
+    #expect(studio.wait { studio.notices.contains(missing) })
+    #expect(studio.notices.count { $0 == missing } == 1, "for both services once")
   }
 
   @Test("A service's name fits its 63 bytes")

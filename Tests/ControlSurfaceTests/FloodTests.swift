@@ -76,9 +76,6 @@ struct FloodTests {
       }
       while let letter = inbox.next(at: now) {
         inbox.charge(cost, for: letter, at: now)
-        if letter.peer == host(5), now - waiting[0] > Micros(100_000) {
-          print("LATE", now, now - waiting[0], cost, packet.count, inbox.count, waiting.count)
-        }
         if letter.peer == host(5) { longest = max(longest, now - waiting.removeFirst()) }
       }
     }

@@ -171,6 +171,33 @@ struct QueryTests {
     #expect(Cost.ours.perSecond + Cost.strangers.perSecond + Cost.queriesPerSecond <= 100_000)
   }
 
+  @Test("Eight clients that ask for the tree all the time get what the budget allows, and no more")
+  func budget() throws {
+    var settings = SurfaceSettings.loopback
+    settings.query = 0
+    let studio = try Studio(settings)
+    defer { studio.close() }
+    let port = try #require(studio.surface.queryEndpoint).port
+    let clients = try (0..<QueryServer.hostLimit).map { _ in try open(port) }
+    defer { for client in clients { close(client) } }
+    let request = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    let requests = Array(String(repeating: request, count: 300).utf8)
+    for client in clients { send(client, requests, requests.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT)) }
+    var buffer = [UInt8](repeating: 0, count: 1 << 20)
+    var bytes = 0
+    let start = ContinuousClock.now
+    while start.duration(to: .now) < .seconds(2) {
+      for client in clients { bytes += max(0, recv(client, &buffer, buffer.count, Int32(MSG_DONTWAIT))) }
+      usleep(1000)
+    }
+    let elapsed = start.duration(to: .now) / .seconds(1)
+    let tree = answer("/").body.utf8.count
+    let cost = Double(Cost.query(asking: request.utf8.count, telling: tree))
+    let allowed = (Double(Cost.queriesAtOnce) + Double(Cost.queriesPerSecond) * elapsed) / cost
+    let answers = Double(bytes) / Double(tree)
+    #expect(answers > 1 && answers <= allowed + 2, "\(answers) answers, \(allowed) allowed")
+  }
+
   @Test("A real HTTP client reads the whole tree, as JSON, and it holds every row that can be set or asked")
   func realClient() throws {
     var settings = SurfaceSettings.loopback

@@ -179,16 +179,24 @@ struct RealClientTests {
     let missing = Notice.missing("no OSC: 198.51.100.1 is no address of this machine")
     #expect(studio.notices == [missing])
     #expect(studio.surface.endpoints.map(\.address) == [.loopback])
+    #expect(studio.surface.queryEndpoint?.address == .loopback, "beside the address that is there")
     let controller = try OtherController(.pythonosc, for: studio.port)
     for round in 1...2 {
       _ = try await ChildProcess.run(["ip", "address", "add", "198.51.100.1/32", "dev", "lo"])
       let come = Endpoint(late, port: UInt16(studio.port))
-      #expect(studio.wait { studio.surface.endpoints.first == come && studio.surface.queryEndpoint != nil })
+      #expect(
+        studio.wait {
+          studio.surface.endpoints.first == come && studio.surface.queryEndpoint?.address == late
+        })
       #expect(studio.notices.contains(.opened("OSC: \(come)")))
       controller.child.send("198.51.100.1 \(come.port) /tactus/click/subdivision i:\(round)")
       #expect(studio.wait { studio.commands.last == .set("click/subdivision", .whole(round)) })
       _ = try await ChildProcess.run(["ip", "address", "delete", "198.51.100.1/32", "dev", "lo"])
-      #expect(studio.wait { studio.surface.endpoints.count == 1 && studio.notices.last == missing })
+      #expect(
+        studio.wait {
+          studio.surface.endpoints.count == 1 && studio.surface.queryEndpoint?.address == .loopback
+        })
+      #expect(studio.notices.count { $0 == missing } == round + 1)
     }
   }
 

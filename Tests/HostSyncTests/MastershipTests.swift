@@ -183,11 +183,18 @@ struct SessionWishTests {
   @Test("Only a change of the session starts or stops the transport, if that has not done it itself")
   func startStop() {
     var bridge = StartStopBridge()
-    #expect(bridge.wants(isPlaying: true, isMoving: false) == nil)
-    #expect(bridge.wants(isPlaying: true, isMoving: false) == nil)
-    #expect(bridge.wants(isPlaying: false, isMoving: false) == nil)
-    #expect(bridge.wants(isPlaying: true, isMoving: false) == true)
-    #expect(bridge.wants(isPlaying: false, isMoving: true) == false)
-    #expect(bridge.wants(isPlaying: true, isMoving: true) == nil)
+    func wants(_ isPlaying: Bool, moving isMoving: Bool, freewheeling isFreewheeling: Bool = false) -> Bool? {
+      bridge.wants(isPlaying: isPlaying, isMoving: isMoving, isFreewheeling: isFreewheeling)
+    }
+    #expect(wants(true, moving: false) == nil && wants(true, moving: false) == nil)
+    #expect(wants(false, moving: false) == nil)
+    #expect(wants(true, moving: false) == true)
+    #expect(wants(false, moving: true) == false)
+    #expect(wants(true, moving: true) == nil)
+    // A peer stops, starts and stops while a song is exported: the export goes on, and the last word holds after it.
+    #expect(wants(false, moving: true, freewheeling: true) == nil)
+    #expect(wants(true, moving: false, freewheeling: true) == nil)
+    #expect(wants(false, moving: true, freewheeling: true) == nil)
+    #expect(wants(false, moving: true) == false)
   }
 }

@@ -83,7 +83,9 @@ struct StrangerTests {
 
   /// Numbers at, just below and just above every limit there is, and far beyond.
   static let edges: [Int64] = {
-    let limits: [Int64] = [1, 500_000, 120_000_000, 100_000_000_000_000, 4_000_000_000_000_000, 1 << 62]
+    let limits: [Int64] = [
+      1, 500_000, 5_000_000, 120_000_000, 100_000_000_000_000, 1 << 54, 1 << 61, 1 << 62, .max - 1 << 51,
+    ]
     return [0, .min, .max] + limits.flatMap { limit in [limit - 1, limit, limit + 1, -limit] }
   }()
 

@@ -26,7 +26,11 @@ func helpIsComplete() {
 @Test(
   "A word that is none of the commands is answered with what was probably meant",
   arguments: [
-    (["--click", "rolling"], "there is no command \"rolling\""),
+    (
+      ["--click", "rolling"],
+      "there is no command \"rolling\": do you mean \"--click --click-when=rolling\"?"
+    ),
+    (["--click", "bouncing"], "there is no command \"bouncing\""),
     (["-o", "9000"], "there is no command \"9000\": do you mean \"--osc=9000\"?"),
     (["--no-tui", "--osc-query", "8o80"], "there is no command \"8o80\": do you mean \"--osc-query=8o80\"?"),
     (["--click", "status"], "\"status\" comes first: tactus status"),
@@ -75,6 +79,10 @@ func oscChoice() throws {
   let fixed = try settings("-o9001")
   #expect(fixed.isPortFixed && fixed.listen.first?.port == 9001)
   #expect(try settings("--osc=9001", "--osc").isPortFixed == false)
+  // What this machine reaches itself by stays, whether it has that address or not.
+  let listen = try settings("--osc-listen=10.9.9.9").listen.map(\.address)
+  #expect(
+    listen.first == .v4(0x0a09_0909) && listen.dropFirst().allSatisfy(\.isLoopback) && listen.count == 3)
 }
 
 @Test("What an option reads is what it would have to be told to store it")

@@ -36,6 +36,12 @@ struct StudioNewsTests {
     #expect(news.lines(.init(corrections: 1)) == [back])
   }
 
+  @Test("Lost MIDI is said once for as long as it goes on")
+  mutating func lostMIDI() {
+    let lines = [0, 3, 7, 7, 8].map { news.lines(.init(lostMIDI: $0)).count }
+    #expect(lines == [0, 1, 0, 0, 1])
+  }
+
   @Test("A MIDI clock that leads is said when it is found, lost or our own")
   mutating func clock() {
     func of(_ clock: SurfaceState.MIDIClockIn) -> StudioNews.Sight { .init(midiClock: clock) }

@@ -361,7 +361,7 @@ struct TerminalTests {
     #expect(colours.contains { coloured.contains($0) })
   }
 
-  @Test("A terminal that is closed ends the program, and one that hangs holds nothing up")
+  @Test("A terminal that is closed ends the program")
   func hangUp() async throws {
     let stage = try await LabStage()
     var terminal: Terminal? = try await start(stage, 80, 24)

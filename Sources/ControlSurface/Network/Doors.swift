@@ -113,9 +113,9 @@ final class Doors {
         addresses[index] = door(endpoint.address, .failure(failure), now: addresses[index])
       }
     }
-    let hadQuery = query != nil
+    let before = query?.endpoint
     openQuery()
-    if !hadQuery, let query { notice(.opened("OSCQuery: http://\(query.endpoint)/")) }
+    if let query, query.endpoint != before { notice(.opened("OSCQuery: http://\(query.endpoint)/")) }
     announce(at: now)
     return true
   }
@@ -167,16 +167,16 @@ final class Doors {
     return failure
   }
 
-  /// Beside the first address.
+  /// Beside the first address that is there.
   private func openQuery() {
-    guard let wanted = settings.query, let first = addresses.first?.thing else {
+    guard let wanted = settings.query, let address = endpoints.first?.address else {
       queryDoor = Door()
       return
     }
-    guard query == nil else { return }
+    guard query?.endpoint.address != address else { return }
+    queryDoor.thing = nil
     do throws(OpenFailure) {
-      let server = try QueryServer(
-        Endpoint(first.socket.endpoint.address, port: wanted), settings: settings)
+      let server = try QueryServer(Endpoint(address, port: wanted), settings: settings)
       queryDoor = Door(thing: server)
     } catch {
       queryDoor.failure = told("no OSCQuery: \(error)", after: queryDoor.failure)

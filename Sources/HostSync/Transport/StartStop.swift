@@ -31,8 +31,10 @@ public struct StartStopBridge {
 
   public init() {}
 
-  /// true: start; false: stop; nil: nothing is to be done, because nothing changed or the transport does it already.
-  public mutating func wants(isPlaying: Bool, isMoving: Bool) -> Bool? {
+  /// true: start; false: stop; nil: nothing is to be done, because nothing changed or the transport does it already. While
+  /// the server freewheels nobody starts or stops an export; what changed meanwhile counts when time is real again.
+  public mutating func wants(isPlaying: Bool, isMoving: Bool, isFreewheeling: Bool) -> Bool? {
+    guard !isFreewheeling else { return nil }
     defer { wasPlaying = isPlaying }
     guard let wasPlaying, wasPlaying != isPlaying, isMoving != isPlaying else { return nil }
     return isPlaying

@@ -27,8 +27,12 @@ struct OptionParser<Settings> {
     let before = arguments[place - 1]
     let isShort = before.hasPrefix("-") && !before.hasPrefix("--")
     let option = options.first { isShort ? $0.short == before.last : "--\($0.long)" == before }
-    guard let option, option.takes?.bare != nil else { return nil }
-    return "--\(option.long)=\(word.shortened)"
+    guard let option else { return nil }
+    if option.takes?.bare != nil { return "--\(option.long)=\(word.shortened)" }
+    // "--click rolling": when it is heard is the choice beside it.
+    let when = options.first { $0.long == option.long + "-when" }
+    guard let when, when.takes?.allowed.list.contains(word) == true else { return nil }
+    return "--\(option.long) --\(when.long)=\(word)"
   }
 
   private mutating func read(
