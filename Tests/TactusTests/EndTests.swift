@@ -195,15 +195,19 @@ struct EndTests {
   @Test("What is said to every tactus that plays ends none that only asks")
   func asking() async throws {
     let stage = try await LabStage("--no-server")
-    // Somebody who never answers: that its question has come is how we know that it has begun.
+    // It begins when it holds or ignores them; that is before it asks anybody, and here nobody answers.
     let script = """
       import os, signal, socket, subprocess, sys
       os.setsid()
       nobody = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
       nobody.bind(("127.0.0.1", 0))
       child = subprocess.Popen([sys.argv[1], "status", f"--osc={nobody.getsockname()[1]}"], stderr=subprocess.DEVNULL)
-      nobody.recvfrom(4096)
-      for signal in signal.SIGUSR1, signal.SIGHUP: os.kill(child.pid, signal)
+      def begun():
+          lines = dict(line.split(":", 1) for line in open(f"/proc/{child.pid}/status"))
+          return all((int(lines["SigBlk"], 16) | int(lines["SigIgn"], 16)) & 1 << n - 1 for n in ASKED)
+      ASKED = signal.SIGUSR1, signal.SIGHUP
+      while not begun(): pass
+      for asked in ASKED: os.kill(child.pid, asked)
       print(child.wait())
       """
     let done = try await ChildProcess.run(stage.command(["python3", "-c", script, program]))
