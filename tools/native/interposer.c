@@ -99,20 +99,13 @@ typedef int (*process_fn)(uint32_t, void *);
 typedef int (*sync_fn)(int, void *, void *);
 typedef void (*timebase_fn)(int, uint32_t, void *, int, void *);
 
-#define CLIENTS 32
-static struct client {
-    process_fn process; void *process_arg;
-    sync_fn sync; void *sync_arg;
-    timebase_fn timebase; void *timebase_arg;
-    void *handle;
-} clients[CLIENTS];
+// What the program gave for a callback; kept for good, as JACK may still call the one before.
+struct given { void *callback, *argument, *handle; };
 
-static struct client *client_of(void *handle) {
-    for (int i = 0; i < CLIENTS - 1; i++) {
-        if (clients[i].handle == handle) return &clients[i];
-        if (!clients[i].handle) { clients[i].handle = handle; return &clients[i]; }
-    }
-    return &clients[CLIENTS - 1];
+static struct given *given(void *handle, void *callback, void *argument) {
+    struct given *place = malloc(sizeof *place);
+    if (place) *place = (struct given){callback, argument, handle};
+    return place;
 }
 
 static void *click_port, *click_client;
@@ -131,58 +124,49 @@ static inline void leave(void) {
 static void *(*real_port_get_buffer)(void *, uint32_t);
 
 static int guarded_process(uint32_t frames, void *arg) {
-    struct client *client = arg;
+    struct given *theirs = arg;
     enter();
-    int result = client->process(frames, client->process_arg);
+    int result = ((process_fn)theirs->callback)(frames, theirs->argument);
     leave();
     report->cycles++;
-    float *samples = click_port && client->handle == click_client ? real_port_get_buffer(click_port, frames) : NULL;
+    float *samples = click_port && theirs->handle == click_client ? real_port_get_buffer(click_port, frames) : NULL;
     for (uint32_t i = 0; samples && i < frames; i++)
         if (samples[i] != 0) { report->audible++; break; }
     return result;
 }
 
 static int guarded_sync(int state, void *position, void *arg) {
-    struct client *client = arg;
+    struct given *theirs = arg;
     enter();
-    int result = client->sync(state, position, client->sync_arg);
+    int result = ((sync_fn)theirs->callback)(state, position, theirs->argument);
     leave();
     report->syncs++;
     return result;
 }
 
 static void guarded_timebase(int state, uint32_t frames, void *position, int is_new, void *arg) {
-    struct client *client = arg;
+    struct given *theirs = arg;
     enter();
-    client->timebase(state, frames, position, is_new, client->timebase_arg);
+    ((timebase_fn)theirs->callback)(state, frames, position, is_new, theirs->argument);
     leave();
     report->timebases++;
 }
 
 static void *next(const char *name) { return dlsym(RTLD_NEXT, name); }
 
-int jack_set_process_callback(void *handle, process_fn process, void *arg) {
-    int (*real)(void *, process_fn, void *) = next("jack_set_process_callback");
-    struct client *client = client_of(handle);
-    client->process = process;
-    client->process_arg = arg;
-    return real(handle, process ? guarded_process : NULL, client);
+int jack_set_process_callback(void *handle, void *process, void *arg) {
+    int (*real)(void *, void *, void *) = next("jack_set_process_callback");
+    return real(handle, process ? guarded_process : NULL, given(handle, process, arg));
 }
 
-int jack_set_sync_callback(void *handle, sync_fn sync, void *arg) {
-    int (*real)(void *, sync_fn, void *) = next("jack_set_sync_callback");
-    struct client *client = client_of(handle);
-    client->sync = sync;
-    client->sync_arg = arg;
-    return real(handle, sync ? guarded_sync : NULL, client);
+int jack_set_sync_callback(void *handle, void *sync, void *arg) {
+    int (*real)(void *, void *, void *) = next("jack_set_sync_callback");
+    return real(handle, sync ? guarded_sync : NULL, given(handle, sync, arg));
 }
 
-int jack_set_timebase_callback(void *handle, int conditional, timebase_fn timebase, void *arg) {
-    int (*real)(void *, int, timebase_fn, void *) = next("jack_set_timebase_callback");
-    struct client *client = client_of(handle);
-    client->timebase = timebase;
-    client->timebase_arg = arg;
-    return real(handle, conditional, timebase ? guarded_timebase : NULL, client);
+int jack_set_timebase_callback(void *handle, int conditional, void *timebase, void *arg) {
+    int (*real)(void *, int, void *, void *) = next("jack_set_timebase_callback");
+    return real(handle, conditional, timebase ? guarded_timebase : NULL, given(handle, timebase, arg));
 }
 
 void *jack_port_register(void *handle, const char *name, const char *type, unsigned long flags, unsigned long size) {
@@ -195,9 +179,7 @@ void *jack_port_register(void *handle, const char *name, const char *type, unsig
 int jack_client_close(void *handle) {
     int (*real)(void *) = next("jack_client_close");
     if (handle == click_client) click_port = NULL;
-    int result = real(handle);
-    for (int i = 0; i < CLIENTS; i++) if (clients[i].handle == handle) clients[i].handle = (void *)-1;
-    return result;
+    return real(handle);
 }
 
 static unsigned char *(*real_midi_event_reserve)(void *, uint32_t, size_t);

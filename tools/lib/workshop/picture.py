@@ -17,8 +17,9 @@ from .peers.driver import Peer
 COLUMNS, ROWS = 80, 24
 BACKGROUND, FOREGROUND = (22, 24, 29), (230, 230, 230)
 COLOURS = {2: (127, 209, 139), 3: (217, 178, 95), 6: (95, 184, 217), 8: (125, 130, 140), 9: (255, 107, 104), 11: (255, 180, 84)}
+SHADES = {"\u2588": "7", "\u2592": "48;2;67;70;75", "\u2591": "48;2;44;47;54"}  # as backgrounds
 PAGE = """<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-size="{char_height}"
- font-family="DejaVu Sans Mono, Menlo, Consolas, monospace">
+ font-family="DejaVu Sans Mono, Menlo, Consolas, monospace" xml:space="preserve">
 <!-- SPDX-License-Identifier: GPL-2.0-or-later; made by tools/picture -->
 <style>{styles}</style><defs>{lines}</defs>{chrome}
 <g transform="translate({terminal_x}, {terminal_y})">{backgrounds}{matrix}</g>
@@ -73,12 +74,13 @@ def scene(program: str) -> tuple[str, bool]:
 
 
 def picture(screen: str) -> str:
-    """As SVG. Full blocks become backgrounds, so that no font leaves gaps between them."""
+    """As SVG. Blocks become backgrounds, so that no font leaves gaps between them."""
     from rich import console, terminal_theme, text
     colours = [COLOURS.get(number, FOREGROUND) for number in range(16)]
     recorder = console.Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
     for line in screen.split("\n")[:ROWS]:
-        blocks = re.sub("\u2588+", lambda found: f"\x1b[7m{' ' * len(found[0])}\x1b[27m", line)
+        blocks = re.sub("\u2588+|\u2592+|\u2591+",
+                        lambda found: f"\x1b[{SHADES[found[0][0]]}m{' ' * len(found[0])}\x1b[27;49m", line)
         recorder.print(text.Text.from_ansi(blocks), no_wrap=True, crop=True)
     theme = terminal_theme.TerminalTheme(BACKGROUND, FOREGROUND, colours[:8], colours[8:])
     return str(recorder.export_svg(title="tactus", theme=theme, code_format=PAGE))
