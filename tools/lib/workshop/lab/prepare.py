@@ -9,6 +9,7 @@ from .. import build
 from ..common import LIB, TOOLS, module, package_list, shell
 from .kernel import fail
 
+LIBRARIES = ("JACK-Client", "LinkPython", "pexpect", "python-osc")  # of tools/lib/python.txt: what the peers are made of
 SERVERS: dict[str | None, list[tuple[str, str]]] = {
     None: [], "jackd": [("jackd", "jackd2")],
     "pipewire": [("pipewire", "pipewire"), ("pw-jack", "pipewire-jack"), ("pw-cli", "pipewire-bin")]}
@@ -33,12 +34,12 @@ def needed(server: str | None, command: list[str]) -> None:
 
 
 def reference_python() -> str | None:
-    """The Python that can import the reference library in the wanted version. The list has more on it; the rest is not
-    ours to miss."""
+    """The Python that can import the reference library, and the others, in the wanted versions. The list has more on it; the rest
+    is not ours to miss."""
     environment = os.path.join(TOOLS, ".venv")
     try:
         with open(os.path.join(LIB, "python.txt")) as want, open(os.path.join(environment, "installed.txt")) as have:
-            ours, there = ({line for line in file if line.startswith("LinkPython")} for file in (want, have))
+            ours, there = ({line for line in file if line.startswith(LIBRARIES)} for file in (want, have))
     except OSError:
         return None
     return os.path.join(environment, "bin", "python") if ours == there else None

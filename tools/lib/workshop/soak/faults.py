@@ -12,6 +12,7 @@ import struct
 import subprocess
 import time
 import urllib.request
+from collections.abc import Callable
 from typing import Any
 
 from .. import build
@@ -178,28 +179,24 @@ class Faults(evening.Evening):
     def length(self, seconds: float) -> float:
         return 30.0 if self.plan["long"] else seconds
 
-    def fault_interface(self) -> None:
-        """Down, for longer than anybody remembers a silent peer; up."""
-        seconds = self.length(8)
-        trouble.interface("down")
-        # The listener and tactus have to find each other on the loopback.
-        self.excuses.give(self.now(), seconds + 1, "phase", "peers")
+    def disturbed(self, seconds: float, begin: Callable[[], object], end: Callable[[], object], **excuses: float) -> None:
+        begin()
+        self.trouble.excuse(self.now(), seconds, **excuses)
         self.meanwhile(seconds)
-        trouble.interface("up")
+        end()
+
+    def fault_interface(self) -> None:
+        """Down, for longer than anybody remembers a silent peer; the listener and tactus have to find each other on the loopback."""
+        self.disturbed(self.length(8), lambda: trouble.interface("down"), lambda: trouble.interface("up"), phase=1, peers=1)
 
     def fault_address(self) -> None:
-        trouble.readdress(trouble.WIRE, "10.77.0.99/24")
-        self.excuses.give(self.now(), 4, "phase", "peers")
-        self.meanwhile(3)
-        trouble.readdress("10.77.0.99/24", trouble.WIRE)
+        other = "10.77.0.99/24"
+        self.disturbed(3, lambda: trouble.readdress(trouble.WIRE, other), lambda: trouble.readdress(other, trouble.WIRE),
+                       phase=1, peers=1)
 
     def fault_cut(self) -> None:
         """Host 1 and its listener play on, host 2 as well."""
-        seconds = self.length(8)
-        trouble.lab("wire", "cut", "2")
-        self.excuses.give(self.now(), seconds + 1, "peers")
-        self.meanwhile(seconds)
-        trouble.lab("wire", "heal")
+        self.disturbed(self.length(8), lambda: trouble.lab("wire", "cut", "2"), lambda: trouble.lab("wire", "heal"), peers=1)
 
     def fault_crash(self) -> Outcome:
         """All others are killed, and come back with other tempos in mind."""
