@@ -13,4 +13,5 @@
 // and the audio thread must survive every one of them.
 //
 // Way in: `SessionState` for what users see, `Timeline` and `Phase` for how it is computed, `ClientSession` for
-// how it is shared. All functions: thread-safe (plain values) and real-time-safe [any].
+// how it is shared. All functions: thread-safe (plain values) and
+// real-time-safe [any]; those that an audio thread calls are marked, and the compiler checks them.

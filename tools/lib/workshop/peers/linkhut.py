@@ -16,7 +16,9 @@ from .lines import Fields
 
 #                     enabled     peers     quantum   sync      state       tempo       beats
 STATUS = re.compile(rb"(yes|no) +\| (\d+) +\| (\d+) +\| (yes|no) +\[(\w+)\] +\| ([\d.]+) +\| (-?[\d.]+) +\|")
-REACTS_WITHIN = 2.0  # seconds from a key to its effect on the status line
+# Seconds from a key to its effect on the status line. Play and stop are obeyed in LinkHut's audio cycle, which a loaded
+# machine's JACK may hold for as long as it likes.
+REACTS_WITHIN = 10.0
 
 
 class LinkHut:
