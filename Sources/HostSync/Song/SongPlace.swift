@@ -3,13 +3,8 @@
 /// A frame of JACK's transport, and the song's beat there: known by other means than the tempo, since somebody chose it
 /// or we send the transport there.
 public struct SongPlace: Sendable, BitwiseCopyable {
-  public var frame: UInt32
-  public var beat: Double
-
-  public init(frame: UInt32 = 0, beat: Double = 0) {
-    self.frame = frame
-    self.beat = beat
-  }
+  public var frame: UInt32 = 0
+  public var beat = 0.0
 
   /// Microseconds from another frame to this place; negative behind it.
   func micros(from frame: UInt32, frameMicros: Double) -> Double {

@@ -14,12 +14,6 @@ public struct Relocation: Sendable, BitwiseCopyable {
   /// When JACK has to be asked for it, on Link's clock.
   public var askAt: Double
 
-  public init(_ place: SongPlace, heardAt: Double, askAt: Double) {
-    self.place = place
-    self.heardAt = heardAt
-    self.askAt = askAt
-  }
-
   /// Longer than this no relocation is held: the others' time, for which it was asked for earlier, and JACK's cycles.
   static let longestHold: Double = OthersTake.longest + 1e6
   /// Frame and place belong together as long as this around the moment.
@@ -57,7 +51,7 @@ extension Relocation {
     let start = hasRoom ? whole * moment.cycleMicros : Double(Int64(rounding: ahead)) * moment.cycleMicros
     let before = hasRoom ? UInt32(clamping: preRoll) : 0
     return Relocation(
-      place.moved(
+      place: place.moved(
         to: place.frame &- before, frameMicros: moment.heard.frameMicros, beatMicros: moment.beatMicros),
       heardAt: moment.heard.start + start,
       askAt: moment.due + start - Reposition.cycles * moment.cycleMicros - asking - now.othersTake)
