@@ -70,7 +70,8 @@ extension LinkSession {
     }
     let lead = time - ghost.ghost(atHost: now)
     let look = nextLook(isDoubtful: Belief.isAtTheBorder(lead))
-    guard Belief.isBetter(target, olderBy: lead, than: session, looks: peers.sessions.looks(at: target)) else {
+    guard Belief.isBetter(target, olderBy: lead, than: session, looks: peers.sessions.looks(at: target))
+    else {
       peers.sessions.keep(target, reconsiderAt: look)
       return
     }
