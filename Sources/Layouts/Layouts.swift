@@ -71,7 +71,7 @@ struct Control {
     min(frame.height * 0.4, 1.35 * frame.width / Double(max(text.count, 2)), 32)
   }
 
-  var row: Node? { Table.standard.rows.first { $0.path == path } }
+  var row: Node? { Table.standard.row(path) }
   var isSent: Bool {
     switch kind {
     case .push, .toggle, .fader: true
@@ -103,7 +103,7 @@ extension Page {
     _ path: String, _ caption: String, _ frame: Area, _ color: Color = .plain,
     range: ClosedRange<Double>? = nil, inWholeSteps: Bool = false
   ) {
-    guard let row = Table.standard.rows.first(where: { $0.path == path }) else {
+    guard let row = Table.standard.row(path) else {
       preconditionFailure("no row \(path)")
     }
     let kind: Control.Kind

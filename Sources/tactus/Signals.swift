@@ -11,9 +11,8 @@ import Synchronization
 /// not answer, and whoever asks twice is obeyed (`LastResort`).
 struct Signals {
   private static let wakeUp = SIGUSR2
-  private static let stop = Atomic(false)
-  private static let reload = Atomic(false)
-  private static let save = Atomic(false)
+  /// What was asked for, and nobody has looked yet.
+  private static let asked = Mutex<Set<Int32>>([])
   private var set = sigset_t()
 
   /// The first thing that the program does: until it knows what it is, nothing may kill it that is not meant to. Nor is it
@@ -90,23 +89,14 @@ struct Signals {
     if LastResort.isEndAsked { return true }
     var limit = timespec(tv_sec: milliseconds / 1000, tv_nsec: milliseconds % 1000 * 1_000_000)
     var set = set
-    switch sigtimedwait(&set, nil, &limit) {
-    case SIGTSTP: Self.stop.store(true, ordering: .relaxed)
-    case SIGUSR1: Self.save.store(true, ordering: .relaxed)
-    case SIGHUP: Self.reload.store(true, ordering: .relaxed)
-    default: break
-    }
+    let signal = sigtimedwait(&set, nil, &limit)
+    if signal > 0, signal != Self.wakeUp { Self.asked.withLock { _ = $0.insert(signal) } }
     return LastResort.isEndAsked
   }
 
-  /// Whether Ctrl-Z has come; asked once.
-  static func isStopDue() -> Bool { stop.exchange(false, ordering: .relaxed) }
-
-  /// Whether somebody has changed the configuration and says so; asked once.
-  static func isReloadDue() -> Bool { reload.exchange(false, ordering: .relaxed) }
-
-  /// Whether what is to be remembered must be written now; asked once.
-  static func isSaveDue() -> Bool { save.exchange(false, ordering: .relaxed) }
+  /// Whether Ctrl-Z (SIGTSTP) has come, or somebody has changed the configuration and says so (SIGHUP), or wants what is
+  /// to be remembered written now (SIGUSR1); asked once.
+  static func isDue(_ signal: Int32) -> Bool { asked.withLock { $0.remove(signal) != nil } }
 
   /// Stops the program as everybody stops who is told to; returns when it goes on.
   static func stopHere() {

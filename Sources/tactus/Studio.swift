@@ -3,6 +3,7 @@ import Choices
 import BeatMath
 import ClickSounds
 import ControlSurface
+import Glibc
 import HostSync
 import JACKHost
 import Link
@@ -137,8 +138,8 @@ final class Studio {
   }
 
   private func look(after host: JACKHost) {
-    if Signals.isStopDue() { pause(host) }
-    if Signals.isReloadDue() { reload(host) }
+    if Signals.isDue(SIGTSTP) { pause(host) }
+    if Signals.isDue(SIGHUP) { reload(host) }
     hear(host.step(at: Link.clock()), of: host)
     let report = host.report
     let session = link.snapshot
@@ -185,7 +186,7 @@ final class Studio {
     keeper.note(desk.takeLasting().map { configuration.taking($0) }, at: Link.clock())
     var chosen: Configuration { configuration.taking(desk.lasting) }
     project?.look(chosen, host: host, links: links(news.peers), at: Link.clock())
-    if Signals.isSaveDue() {
+    if Signals.isDue(SIGUSR1) {
       keeper.hurry(at: Link.clock())
       project?.save(chosen, host: host)
     }
@@ -300,7 +301,7 @@ final class Studio {
           LastResort.takeLeave()
           return nil
         }
-        if Signals.isStopDue() { pause(nil) }
+        if Signals.isDue(SIGTSTP) { pause(nil) }
       }
     }
   }

@@ -57,20 +57,15 @@ struct StudioNews {
 
   /// Of the sequencer whose MIDI clock leads.
   private mutating func line(_ midiClock: SurfaceState.MIDIClockIn) -> String? {
-    switch (midiClock, clock) {
-    case (.off, _), (.silent, _):
-      clock = .nothing
-      return nil
-    case (.locked(let tempo), .nothing), (.locked(let tempo), .lost), (.locked(let tempo), .echo):
-      clock = .locked
-      return "MIDI clock leads: \(tempo.beatsPerMinute) BPM"
-    case (.lost, .nothing), (.lost, .locked), (.lost, .echo):
-      clock = .lost
-      return "MIDI clock lost; its tempo stays"
-    case (.echo, .nothing), (.echo, .locked), (.echo, .lost):
-      clock = .echo
-      return "the MIDI clock that leads is our own, which comes back: disconnect one way"
-    case (.acquiring, _), (.locked, .locked), (.lost, .lost), (.echo, .echo): return nil
-    }
+    let (new, line): (Clock, String?) =
+      switch midiClock {
+      case .off, .silent: (.nothing, nil)
+      case .acquiring: (clock, nil)
+      case .locked(let tempo): (.locked, "MIDI clock leads: \(tempo.beatsPerMinute) BPM")
+      case .lost: (.lost, "MIDI clock lost; its tempo stays")
+      case .echo: (.echo, "the MIDI clock that leads is our own, which comes back: disconnect one way")
+      }
+    defer { clock = new }
+    return new == clock ? nil : line
   }
 }

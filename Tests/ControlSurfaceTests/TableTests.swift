@@ -156,7 +156,7 @@ struct TableTests {
   func aliases() {
     for alias in Aliases.all {
       switch alias.meaning {
-      case .row(let path), .press(let path, _): #expect(Table.standard.id(path) != nil, "\(alias.address)")
+      case .row(let path), .press(let path, _): #expect(Table.standard.row(path) != nil, "\(alias.address)")
       case .verb, .ardourSurface: break
       }
     }

@@ -218,7 +218,10 @@ struct TerminalTests {
     let stage = try await LabStage()
     let gate = try ScratchFolder()
     let terminal = try await Terminal(in: stage, columns: 80, rows: 24)
-    try await terminal.enter("until [ -e \(gate.path)/open ]; do sleep 0.05; done; \(program)")
+    try await terminal.enter(
+      "printf 'it %s\\n' waits; until [ -e \(gate.path)/open ]; do sleep 0.05; done; \(program)")
+    // Before that the shell might take the key for itself.
+    try await terminal.see("it waits")
     try await terminal.type("?")
     // The terminal's echo: it waits there now.
     try await terminal.look(for: "the key") { $0.split(separator: "\n").last == "?" }

@@ -102,7 +102,7 @@ enum Aliases {
     let last = path.utf8.lastIndex(of: UInt8(ascii: "/")).map(path.utf8.index(after:)) ?? path.startIndex
     guard path[last...].hasPrefix("set_") else { return nil }
     let row = String(path[..<last] + path[last...].dropFirst(4))
-    return table.id(row) == nil ? nil : Alias(address, .row(row))
+    return table.place(of: row) == nil ? nil : Alias(address, .row(row))
   }
 
   /// The addresses at which a dialect is told a row.
@@ -130,12 +130,12 @@ extension SurfaceMachine {
   ) throws(Refusal) {
     switch alias.meaning {
     case .row(let path):
-      guard let id = table.id(path) else { return }
-      try obey(id.index, arguments, from: peer, at: time, dialect: alias.dialect)
+      guard let row = table.place(of: path) else { return }
+      try obey(row, arguments, from: peer, at: time, dialect: alias.dialect)
     case .press(let path, let value):
-      guard let id = table.id(path) else { return }
+      guard let row = table.place(of: path) else { return }
       if let number = arguments.first?.number, number < 0.5 { return }
-      try obey(id.index, [value], from: peer, at: time, dialect: alias.dialect)
+      try obey(row, [value], from: peer, at: time, dialect: alias.dialect)
     case .verb(let verb):
       try obey(verb, arguments, from: peer, dialect: alias.dialect)
     case .ardourSurface:

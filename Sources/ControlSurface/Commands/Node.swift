@@ -46,11 +46,6 @@ public struct Node: Sendable {
   public var typeTags: String { String(parameters.map(\.tag)) }
 }
 
-/// A row of the table, by its place: small enough to go through a queue.
-public struct NodeID: Hashable, Sendable, BitwiseCopyable {
-  public let index: Int
-}
-
 /// What a subscriber asks to be told.
 public struct Group: OptionSet, Hashable, Sendable {
   public let rawValue: UInt8

@@ -33,11 +33,10 @@ extension Table {
   }
 
   private func objection(to target: Target, ofKey isKey: Bool) -> String? {
-    guard let id = id(target.path) else {
+    guard let row = row(target.path) else {
       let hint = nearest(to: target.path).map { "; did you mean \($0)?" } ?? ""
       return "no such address: \(printable(target.path, limit: 64))\(hint)"
     }
-    let row = row(id)
     switch row.kind {
     case .value, .trigger, .order: break
     case .reading, .feed, .verb, .answer: return "\(row.path) is nothing to set"

@@ -7,7 +7,7 @@ extension Table {
   public func message(_ words: [String]) throws(Refusal) -> Message {
     guard let first = words.first else { throw Refusal(.unknownAddress, "a command is missing") }
     let path = Self.path(of: first) ?? first
-    guard let row = rows.first(where: { $0.path == path }) else {
+    guard let row = row(path) else {
       if first.hasPrefix("/"), Aliases.find(first, in: self) != nil {
         return Message(first, arguments: words.dropFirst().map { argument($0, as: nil) })
       }

@@ -38,8 +38,9 @@ public struct Table: Sendable {
 
   public var choices: [Choice] { rows.compactMap(\.choice) }
 
-  public func id(_ path: String) -> NodeID? { places[path].map(NodeID.init(index:)) }
-  public func row(_ id: NodeID) -> Node { rows[id.index] }
+  /// Of a row in `rows`.
+  func place(of path: String) -> Int? { places[path] }
+  public func row(_ path: String) -> Node? { places[path].map { rows[$0] } }
 
   /// The existing address that a mistyped one most resembles, if any does.
   func nearest(to path: String) -> String? { path.nearest(among: paths) }

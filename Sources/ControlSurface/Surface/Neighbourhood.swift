@@ -85,8 +85,7 @@ extension SurfaceMachine {
 
   /// Only a surface says this: no button and no fader sends text or several numbers to a read-out.
   private func isTold(_ message: Message) -> Bool {
-    guard let path = Table.path(of: message.address), let id = table.id(path) else { return false }
-    let row = table.row(id)
+    guard let row = Table.path(of: message.address).flatMap(table.row) else { return false }
     switch row.kind {
     case .answer: return true
     case .reading, .feed:

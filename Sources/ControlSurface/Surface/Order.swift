@@ -50,21 +50,14 @@ public enum Notice: Hashable, Sendable {
 
   /// What anybody on the network can make us say is said seldom, for there is other news to read: so many of a kind at once,
   /// then so many a minute.
-  enum Pace: CaseIterable, Hashable {
+  enum Pace: Hashable {
     case refused, malformed, guests, strangers
 
-    var atOnce: Double {
+    var bucket: (atOnce: Double, perMinute: Double) {
       switch self {
-      case .refused, .malformed: 8
-      case .guests: 40
-      case .strangers: 1
-      }
-    }
-
-    var perMinute: Double {
-      switch self {
-      case .refused, .malformed, .guests: 6
-      case .strangers: 1
+      case .refused, .malformed: (8, 6)
+      case .guests: (40, 6)
+      case .strangers: (1, 1)
       }
     }
   }

@@ -22,9 +22,7 @@ extension SurfaceMachine {
       return try dispatchPattern(message.address, arguments, from: peer, at: time)
     }
     guard let path = Table.path(of: message.address) else { throw .unknown }
-    if let id = table.id(path) {
-      return try obey(id.index, arguments, from: peer, at: time)
-    }
+    if let row = table.place(of: path) { return try obey(row, arguments, from: peer, at: time) }
     // A controller that can send but one number writes the rest into the address.
     if path.hasPrefix("subscribe/") || path.hasPrefix("unsubscribe/") {
       let parts = path.split(separator: "/")

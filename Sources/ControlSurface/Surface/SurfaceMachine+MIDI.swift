@@ -42,19 +42,18 @@ extension SurfaceMachine {
   private mutating func move(
     _ target: Target, _ message: MIDIMessage, isPress: Bool, at time: Micros
   ) {
-    let arguments = table.id(target.path).flatMap {
-      table.row($0).arguments(for: message, target, isPress: isPress, faderRange: reading.own.faderRange)
-    }
+    let arguments = table.row(target.path)?.arguments(
+      for: message, target, isPress: isPress, faderRange: reading.own.faderRange)
     if let arguments { say(arguments, to: target, from: .midi, at: time) }
   }
 
   private mutating func say(
     _ arguments: [Argument], to target: Target, from hand: Peer, at time: Micros
   ) {
-    guard let id = table.id(target.path) else { return }
+    guard let row = table.place(of: target.path) else { return }
     allowance = Allowance()
     do throws(Refusal) {
-      try obey(id.index, arguments, from: hand, at: time)
+      try obey(row, arguments, from: hand, at: time)
     } catch {
       refuse(error, Table.address(target.path), to: hand)
     }

@@ -87,7 +87,8 @@ struct SurfaceMachine {
   /// For the person at the terminal.
   mutating func note(_ notice: Notice) {
     if let pace = notice.pace {
-      var bucket = news[pace] ?? TokenBucket(perSecond: pace.perMinute / 60, capacity: pace.atOnce, at: now)
+      let (atOnce, perMinute) = pace.bucket
+      var bucket = news[pace] ?? TokenBucket(perSecond: perMinute / 60, capacity: atOnce, at: now)
       let isSaid = bucket.take(at: now)
       news[pace] = bucket
       guard isSaid else { return }
@@ -287,7 +288,7 @@ struct SurfaceMachine {
     return next
   }
 
-  var tempoRow: Int { table.id("tempo")?.index ?? 0 }
+  var tempoRow: Int { table.place(of: "tempo") ?? 0 }
 }
 
 /// Who asked for something, and by which row.

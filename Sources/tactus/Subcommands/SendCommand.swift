@@ -49,7 +49,7 @@ struct SendCommand: Conversing {
   }
 
   private func tell(_ message: Message) {
-    let row = Table.path(of: message.address).flatMap(Table.standard.id).map(Table.standard.row)
+    let row = Table.path(of: message.address).flatMap(Table.standard.row)
     switch (row?.kind, message.arguments) {
     // One of many, as midi/list is answered: a line each.
     case (.answer, let arguments) where arguments.count == 2:
