@@ -93,11 +93,11 @@ struct EchoWatch: BitwiseCopyable {
   /// Start or Continue: a sequencer's begins anew, our own means nothing.
   mutating func hearCommand(at time: Double) {
     doubtful = nil
-    for index in 0..<8 where mayBeOurs(time - commands[index]) { doubtful = time }
+    for index in 0..<8 where Self.mayBeOurs(time - commands[index]) { doubtful = time }
     if doubtful == nil { isEcho = false }
   }
 
-  private func mayBeOurs(_ way: Double) -> Bool { way >= Self.soonest && way <= Self.longestWay }
+  private static func mayBeOurs(_ way: Double) -> Bool { way >= Self.soonest && way <= Self.longestWay }
 
   /// There is silence, and whoever comes next is somebody else. Their Start may have come already.
   mutating func hearNothing() {
@@ -132,7 +132,7 @@ struct EchoWatch: BitwiseCopyable {
   /// It has a tempo of its own, that is not what we sent.
   var hasOwnTempo: Bool { moved >= Self.confirmations }
 
-  // MARK: the comparison
+  // MARK: the comparison. It changes nothing, and says that it might: read as a value, 5 KB were copied for each delay.
 
   /// One delay a clock: they take turns.
   private mutating func compare() {
@@ -143,11 +143,11 @@ struct EchoWatch: BitwiseCopyable {
     }
     lag += 1
     var few = pair
-    guard let near = fit(&few, 0, Self.few), near.noise <= limit(near.spacing) else { return }
+    guard let near = fit(&few, 0, Self.few), near.noise <= Self.limit(near.spacing) else { return }
     let wanted = max(Self.few, Int(Self.window / interval(Self.few)))
     let count = min(min(comparable, wanted), longest(near.spacing))
     var all = pair
-    guard let fit = fit(&all, 0, count), fit.noise <= limit(fit.spacing) else { return }
+    guard let fit = fit(&all, 0, count), fit.noise <= Self.limit(fit.spacing) else { return }
     // White: what is left is jitter, and no delay that moves.
     guard fit.noise <= 1.4 * fit.roughness + 60 * 60 else { return }
     let noise = max(fit.noise, Self.grain * Self.grain)
@@ -166,13 +166,13 @@ struct EchoWatch: BitwiseCopyable {
       for index in 0..<8 {
         let way = time - commands[index]
         let off = way - fit.delay
-        if mayBeOurs(way), off * off <= tolerated { isEcho = true }
+        if Self.mayBeOurs(way), off * off <= tolerated { isEcho = true }
       }
     }
   }
 
   /// What came in last and what was sent so many clocks before it; nil: that is too long ago, or nothing was sent.
-  private func pair(_ lag: Int) -> Pair? {
+  private mutating func pair(_ lag: Int) -> Pair? {
     guard heardCount > 0 else { return nil }
     var number = sentCount - 1
     // Sent later in the same buffer.
@@ -182,34 +182,34 @@ struct EchoWatch: BitwiseCopyable {
     return Pair(number: number, delay: delay(0, number))
   }
 
-  private func isKept(_ number: Int) -> Bool { number >= 0 && number > sentCount - 1024 }
+  private mutating func isKept(_ number: Int) -> Bool { number >= 0 && number > sentCount - 1024 }
 
   /// From a clock that was sent to one that came in, the newest being 0.
-  private func delay(_ index: Int, _ number: Int) -> Double {
+  private mutating func delay(_ index: Int, _ number: Int) -> Double {
     Double(heard[(heardCount - 1 - index) & 127] &- sent[number & 1023])
   }
 
   /// Microseconds from one that is kept of what came in to the next, lately.
-  private func interval(_ count: Int) -> Double {
+  private mutating func interval(_ count: Int) -> Double {
     let first = heard[(heardCount - count) & 127]
     return Double(heard[(heardCount - 1) & 127] &- first) / Double(count - 1)
   }
 
   /// Of what came in, as far as what was sent is kept.
-  private func longest(_ spacing: Double) -> Int {
+  private mutating func longest(_ spacing: Double) -> Int {
     let kept = Self.mostSent * spacing / interval(Self.leastMoved)
     return kept < Double(Self.most) ? max(Self.leastMoved, Int(kept)) : Self.most
   }
 
   /// Squared: beyond it two clocks don't go together. Between two that are near, anything goes with either.
-  private func limit(_ spacing: Double) -> Double {
+  private static func limit(_ spacing: Double) -> Double {
     let limit = min(Self.jitter, 0.2 * spacing)
     return limit * limit
   }
 
   /// Whether it has moved as this tempo would have in the latest clocks, against each delay of what we sent. A cable or a
   /// period that changes moves it, too, but only once: so it must be so in both halves.
-  private func hasMoved(as tempo: Double, against session: Double) -> Bool {
+  private mutating func hasMoved(as tempo: Double, against session: Double) -> Bool {
     let share = abs(tempo / session - 1)
     guard share > 1e-5, heardCount >= Self.leastMoved else { return false }
     let longest = longest(2.5e6 / session)
@@ -219,15 +219,17 @@ struct EchoWatch: BitwiseCopyable {
     while var pair = pair(lag) {
       guard heardCount >= count else { return false }
       let newer = fit(&pair, 0, count / 2)
-      if let newer, isOurs(newer, share) { return false }
-      if newer != nil, let older = fit(&pair, count / 2, count / 2), isOurs(older, share) { return false }
+      if let newer, Self.isOurs(newer, share) { return false }
+      if newer != nil, let older = fit(&pair, count / 2, count / 2), Self.isOurs(older, share) {
+        return false
+      }
       lag += 1
     }
     return true
   }
 
   /// It goes together, and moves by less than half of what is claimed, or than its jitter could seem to.
-  private func isOurs(_ fit: Fit, _ share: Double) -> Bool {
+  private static func isOurs(_ fit: Fit, _ share: Double) -> Bool {
     // What only jitters goes together, too: a machine that wakes up late is no other clock. What bends is smooth.
     let near = 0.2 * fit.spacing
     let isWhite = fit.noise <= 1.4 * fit.roughness + 60 * 60
@@ -244,7 +246,7 @@ struct EchoWatch: BitwiseCopyable {
 
   /// Lays a stretch of what came in over what was sent, newest first, from a pair on; afterwards that is the next one.
   /// nil: so much was not sent, or one clock sent would stand for many that came.
-  private func fit(_ pair: inout Pair, _ first: Int, _ count: Int) -> Fit? {
+  private mutating func fit(_ pair: inout Pair, _ first: Int, _ count: Int) -> Fit? {
     var sums = Sums()
     let origin = pair.number
     let base = sent[origin & 1023]
