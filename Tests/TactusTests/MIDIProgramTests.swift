@@ -34,7 +34,8 @@ struct MIDIProgramTests {
     #expect(await tactus.status() == 0)
     // What was learned is there again.
     let again = try ChildProcess(stage.command([program, "--tempo=100"]))
-    try await again.awaitLine(beginning: "OSC: ")
+    // Joining, it takes the session's tempo for what it was told before.
+    try await again.awaitLine(beginning: "OSC: ", "1 Link")
     #expect(try await stage.run("oscsend", "localhost", "20809", "/tactus/tempo", "f", "90").status == 0)
     try await linkhut.wait("tempo", "90")
     try await connect("keys:out", in: stage)

@@ -81,10 +81,12 @@ func fullDisk() async throws {
 }
 
 extension ChildProcess {
-  /// What else it says meanwhile is other tests' business.
-  func awaitLine(beginning start: String) async throws {
+  /// In whichever order. What else it says meanwhile is other tests' business.
+  func awaitLine(beginning starts: String...) async throws {
+    var missing = starts
     while let line = try await line() {
-      if line.hasPrefix(start) { return }
+      missing.removeAll { line.hasPrefix($0) }
+      if missing.isEmpty { return }
     }
     throw Failure.ended(status: await status(), errors: saidOnErrors)
   }

@@ -17,7 +17,7 @@ extension Lab {
   /// Is this process inside a lab, so that it may open sockets and JACK clients?
   public static var isHere: Bool {
     guard let directory = getenv("LAB_DIR") else { return false }
-    return access(String(cString: directory) + "/environment-1.json", R_OK) == 0
+    return access(String(cString: directory) + "/host-1", R_OK) == 0
   }
 }
 
@@ -25,14 +25,16 @@ extension Lab {
 /// however that ends: what keeps it up is the other end of a pipe.
 public final class LabStage: Sendable {
   private let holder: ChildProcess
+  /// `tools/lab at` without its start in Python: tests put hundreds of programs on the stage.
+  private let entry: String
 
   /// - Parameter options: of `tools/lab`, for instance `"--hosts", "2", "--wire", "loss=5%"`.
   public init(_ options: String...) async throws {
-    holder = try ChildProcess([Lab.tool] + options + ["--", "cat"])
-    holder.send("ready")
-    guard try await holder.line(within: .seconds(60)) == "ready" else {
+    holder = try ChildProcess([Lab.tool] + options + ["--", "sh", "-c", "echo \"$LAB_AT\"; exec cat"])
+    guard let entry = try await holder.line(within: .seconds(60)) else {
       throw ChildProcess.Failure.ended(status: await holder.status(), errors: holder.saidOnErrors)
     }
+    self.entry = entry
   }
 
   deinit {
@@ -45,7 +47,7 @@ public final class LabStage: Sendable {
 
   /// The command that runs COMMAND on a host of this lab.
   public func command(on host: Int = 1, _ command: [String]) -> [String] {
-    [Lab.tool, "at", "\(identifier)", "on", "\(host)"] + command
+    [entry, "\(identifier)", "\(host)"] + command
   }
 
   public func run(on host: Int = 1, _ arguments: String...) async throws -> ChildProcess.Finished {

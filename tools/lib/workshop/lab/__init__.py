@@ -3,7 +3,6 @@
 virtual cable), screen (a display), prepare (what is installed). Built on kernel, and on nothing that is built on them."""
 
 import os
-import sys
 
 from ..common import LAB, Number, read_words
 from .kernel import fail
@@ -55,7 +54,7 @@ def main(words: list[str]) -> None:
     """What a word needs is imported with it: a lab is there in 50 ms."""
     word, rest = words[0] if words else "", words[1:]
     inside = os.environ.get("LAB_DIR", "")
-    if inside and not os.path.exists(os.path.join(inside, "environment-1.json")):
+    if inside and not os.path.exists(os.path.join(inside, "host-1")):
         inside = ""  # a left-over variable of a lab that is gone, or that is not ours
     if word in ("on", "wire", "plug", "unplug", "screen") and not inside:
         fail(f"{word}: only inside a lab: tools/lab --hosts 2 -- sh -c '$LAB {word} ...'", 2)
@@ -77,7 +76,7 @@ def main(words: list[str]) -> None:
         screen.run(rest)
     elif word == "peer" and inside:
         from . import prepare
-        peer(prepare.peer_command(rest))
+        prepare.become_peer(rest)
     else:
         from . import stage
         options = read_words("lab", USAGE, [] if word == "peer" else words, OPTIONS, is_prefix=True)
@@ -85,9 +84,3 @@ def main(words: list[str]) -> None:
             fail(f"--name {options.name}: 1 to 32 characters, no /", 2)
         options.server = None if options.no_server else "pipewire" if options.pipewire else "jackd"
         stage.enter(options, [LAB, *words] if word == "peer" else options.words, nested=bool(inside))
-
-
-def peer(driver: list[str]) -> None:
-    """This process becomes the driver, so its id is the peer's."""
-    sys.stdout.flush()
-    os.execv(driver[0], driver)

@@ -3,7 +3,6 @@
 with it every host has loopback and an interface wire0, whose other end is a port of the wire."""
 
 import contextlib
-import json
 import os
 import re
 import signal
@@ -13,6 +12,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import NoReturn
 
+from .. import build as compiled
 from . import kernel, wire
 from .kernel import fail
 
@@ -125,17 +125,16 @@ def build(options: SimpleNamespace, environment: Environment, wire_program: str 
             plug(host, "wire0", f"10.77.0.{host.number}/24", MULTICAST4)
         if options.wire:
             wire.set_quality(options.wire.split())
-    with open(f"{SHARED}/hosts.json", "w") as file:
-        json.dump({str(h.number): {"net": h.net, "mounts": h.mounts} for h in everyone}, file)
     return everyone
 
 
 def publish(everyone: list[Host]) -> None:
-    """What a program needs to know to live on a host, for those who come later."""
+    """What a program needs to know to live on a host, for those who come later (native/at.c)."""
     for host in everyone:
-        mine = {key: value for key, value in host.environment.items() if os.environ.get(key) != value}
-        with open(f"{SHARED}/environment-{host.number}.json", "w") as file:
-            json.dump(mine, file)
+        mine = [f"{key}={value}" for key, value in host.environment.items() if os.environ.get(key) != value]
+        place = f"{-1 if host.net is None else host.net} {host.mounts}"
+        with open(f"{SHARED}/host-{host.number}", "w") as file:
+            file.write("".join(f"{text}\0" for text in [place, *mine]))
 
 
 def make(number: int, options: SimpleNamespace, environment: Environment) -> Host:
@@ -195,61 +194,32 @@ def plug(host: Host, interface: str, address: str, multicast: str | None = None)
 
 # The commands that run inside a lab.
 
-def find(word: str, needs_wire_for: str | None = None) -> Host:
+def find(word: str, needs_wire_for: str) -> Host:
     """Host number WORD of the lab around us; its namespaces are held by process 1."""
-    with open(os.path.join(os.environ["LAB_DIR"], "hosts.json")) as file:
-        known = json.load(file)
+    shared = os.environ["LAB_DIR"]
+    known = sorted(name[5:] for name in os.listdir(shared) if name.startswith("host-"))
     if word not in known:
         fail(f"no host {word} here; there are: {' '.join(known)}", 2)
-    with open(os.path.join(os.environ["LAB_DIR"], f"environment-{word}.json")) as file:
-        environment = dict(os.environ, **json.load(file))
-    if known[word]["net"] is None:
-        if needs_wire_for:
-            fail(f"{needs_wire_for}: {NO_WIRE}", 2)
-        return Host(1, environment)
-    net, mounts = (os.open(f"/proc/1/fd/{known[word][kind]}", os.O_RDONLY | os.O_CLOEXEC) for kind in ("net", "mounts"))
-    return Host(int(word), environment, net, mounts)
+    with open(f"{shared}/host-{word}") as file:
+        place, *mine = file.read().split("\0")[:-1]
+    if place.startswith("-1"):
+        fail(f"{needs_wire_for}: {NO_WIRE}", 2)
+    net, mounts = (os.open(f"/proc/1/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC) for fd in place.split())
+    return Host(int(word), dict(os.environ, **dict(text.split("=", 1) for text in mine)), net, mounts)
 
 
 def run_on(words: list[str]) -> None:
     if len(words) < 2:
         fail("usage: $LAB on K COMMAND...", 2)
-    host, here = find(words[0]), os.getcwd()
-    host.enter()
-    become(words[1:], host.environment, here)
+    os.execv(compiled.native("at"), ["lab", "0", *words])
 
 
 def run_at(words: list[str]) -> None:
     """From outside, by the process id of a running lab: one more process in it. It dies with us, and with the lab."""
-    usage = "usage: tools/lab at PID [on K] COMMAND...; PID is that of a running tools/lab"
     if len(words) < 2 or not words[0].isdigit():
-        fail(usage, 2)
-    lab, command, number = words[0], words[1:], "1"
-    if command[0] == "on" and len(command) > 2:
-        number, command = command[1], command[2:]
-    first = [pid for pid, parent in parents().items() if parent == int(lab)]
-    here, spaces = os.getcwd(), []
-    try:
-        for kind in ("user", "mnt", "net", "ipc", "pid"):
-            theirs = f"/proc/{first[0]}/ns/{kind}"
-            if not os.path.samestat(os.stat(theirs), os.stat(f"/proc/self/ns/{kind}")):
-                spaces.append(os.open(theirs, os.O_RDONLY | os.O_CLOEXEC))
-        for space in spaces:
-            kernel.setns(space)
-    except (IndexError, OSError) as error:
-        fail(f"cannot enter lab {lab}: {error}\n     {usage}", 2)
-    child = os.fork()
-    if child == 0:
-        kernel.die_with_parent()
-        os.environ["LAB_DIR"] = SHARED
-        if not os.path.exists(f"{SHARED}/hosts.json"):
-            fail(f"{lab} is not a lab", 2)
-        host = find(number)
-        host.enter()
-        become(command, host.environment, here)
-    for forwarded in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
-        signal.signal(forwarded, lambda received, _: os.kill(child, received))
-    sys.exit(shell_status(os.waitpid(child, 0)[1]))
+        fail("usage: tools/lab at PID [on K] COMMAND...; PID is that of a running tools/lab", 2)
+    host, command = (words[2], words[3:]) if words[1] == "on" and len(words) > 3 else ("1", words[1:])
+    os.execv(compiled.native("at"), ["lab", words[0], host, *command])
 
 
 def shell_status(status: int) -> int:

@@ -41,7 +41,7 @@ def times(address: str) -> tuple[float, float]:
 
 
 def measure() -> None:
-    one, two = hosts.find("1", "wire"), hosts.find("2")
+    one, two = hosts.find("1", "wire"), hosts.find("2", "wire")
     servers = [echo(one, "10.77.0.1"), echo(two, "10.77.0.2")]
     try:
         one.enter()

@@ -2,6 +2,7 @@
 """What the lab needs from the machine: Debian packages, built helpers, a Python environment with the reference library
 (tools/.venv). All is made at first use, outside of the namespaces: inside there is no way to the network any more."""
 
+import importlib
 import os
 import shutil
 
@@ -45,18 +46,19 @@ def reference_python() -> str | None:
     return os.path.join(environment, "bin", "python") if ours == there else None
 
 
-def peer_command(words: list[str]) -> list[str]:
-    """A real Link peer, JACK's transport, a drum machine or an OSC controller, driven by lines."""
+def become_peer(words: list[str]) -> None:
+    """This process: a real Link peer, JACK's transport, a drum machine or an OSC controller, driven by lines."""
+    if len(words) != 1 or words[0] not in PEERS:
+        fail(f"usage: tools/lab peer {'|'.join(PEERS)}", 2)
     if words == ["drums"]:
-        return [build.native("drums")]
-    if words == ["reference"]:
+        os.execv(build.native("drums"), words)
+    elif words == ["reference"]:
         python = reference_python()
         if python is None:
             fail("the reference library is not installed and a lab has no way to PyPI: run 'tools/lab prepare' outside")
-        return module("peers.reference", python=[python, "-I"])
-    if words in (["linkhut"], ["jack"], ["controller"]):
-        return module("peers." + {"jack": "transport"}.get(words[0], words[0]))
-    fail(f"usage: tools/lab peer {'|'.join(PEERS)}", 2)
+        os.execv(python, module("peers.reference", python=[python, "-I"]))
+    else:
+        importlib.import_module("workshop.peers." + {"jack": "transport"}.get(words[0], words[0])).main([])
 
 
 def everything() -> None:
@@ -64,6 +66,6 @@ def everything() -> None:
     programs([("ip", "iproute2"), ("tmux", "tmux"), LINKHUT, *SERVERS["jackd"], *SERVERS["pipewire"]])
     shell("need_venv")
     shell("need_packages", *package_list("host_packages"))
-    for name in ("wire", "sequencer", "drums"):
+    for name in ("at", "wire", "sequencer", "drums"):
         build.native(name)
     build.listener()

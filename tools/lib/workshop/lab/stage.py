@@ -28,7 +28,7 @@ SI_KERNEL = 0x80  # the sender was the terminal: COMMAND got it as well
 def enter(options: SimpleNamespace, command: list[str], nested: bool) -> NoReturn:
     if not nested:
         prepare.needed(options.server, command)
-    wire_program = build.native("wire") if options.hosts else None
+    wire_program, at = build.native("wire") if options.hosts else None, build.native("at")
     signal.pthread_sigmask(signal.SIG_BLOCK, ENDING + (signal.SIGCHLD,))
     new_namespace_for_children()
     alive, held = os.pipe()
@@ -45,7 +45,7 @@ def enter(options: SimpleNamespace, command: list[str], nested: bool) -> NoRetur
         os.close(alive)
         status = 125
         try:
-            status = inside(options, command, wire_program)
+            status = inside(options, command, wire_program, at)
         except SystemExit as end:
             status = end.code if isinstance(end.code, int) else 125
         except OSError as error:
@@ -119,7 +119,7 @@ def outside(child: int, grace: float) -> int:
             deadline = time.monotonic()
 
 
-def inside(options: SimpleNamespace, command: list[str], wire_program: str | None) -> int:
+def inside(options: SimpleNamespace, command: list[str], wire_program: str | None, at: str) -> int:
     """Process 1: set the stage, run COMMAND, reap everything, return COMMAND's status."""
     try:
         kernel.unshare(kernel.NEWNS | kernel.NEWNET | kernel.NEWIPC)
@@ -135,7 +135,7 @@ def inside(options: SimpleNamespace, command: list[str], wire_program: str | Non
         if key not in ("DBUS_SESSION_BUS_ADDRESS", "PULSE_SERVER", "PIPEWIRE_REMOTE", "JACK_DEFAULT_SERVER")
     }
     environment.update({
-        "LAB": LAB, "LAB_DIR": SHARED, "LAB_HOST": "1", "LAB_HOSTS": str(max(1, options.hosts)),
+        "LAB": LAB, "LAB_AT": at, "LAB_DIR": SHARED, "LAB_HOST": "1", "LAB_HOSTS": str(max(1, options.hosts)),
         "JACK_NO_START_SERVER": "1", "JACK_NO_AUDIO_RESERVATION": "1",
     })
     everyone = hosts.build(options, environment, wire_program)

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// build: cc
+// One more process in a running lab, on one of its hosts: what `tools/lab at` and `$LAB on` become, and tests begin by the
+// hundred. The stage has left in its shared directory what it needs to know: host-K, "NET MOUNTS" (process 1's descriptors of
+// its namespaces, -1 where they are process 1's own) and the environment, each ended by a zero.
+//
+// usage: at LAB HOST COMMAND...; LAB is the process id of a running tools/lab, or 0: the lab around us
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SHARED "/dev/shm/.lab"
+
+static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+static pid_t child;
+
+static void die(int status, const char *what, const char *name, const char *why) {
+  fprintf(stderr, "lab: %s%s%s%s\n", what, name, *why ? ": " : "", why);
+  _exit(status);
+}
+
+// The lab's process 1: the only child of `tools/lab`.
+static int first_child(int parent) {
+  DIR *all = opendir("/proc");
+  struct dirent *entry;
+  int found = 0;
+  while (!found && all && (entry = readdir(all))) {
+    char path[64], text[512];
+    if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
+    snprintf(path, sizeof path, "/proc/%.20s/stat", entry->d_name);
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t count = file < 0 ? -1 : read(file, text, sizeof text - 1);
+    close(file);
+    text[count > 0 ? count : 0] = 0;
+    const char *name_end = strrchr(text, ')');
+    int its_parent;
+    if (name_end && sscanf(name_end, ") %*c %d", &its_parent) == 1 && its_parent == parent) found = atoi(entry->d_name);
+  }
+  if (all) closedir(all);
+  return found;
+}
+
+static void enter_lab(const char *lab) {
+  static const char *kinds[] = {"user", "mnt", "net", "ipc", "pid"};
+  enum { COUNT = sizeof kinds / sizeof *kinds };
+  int spaces[COUNT], first = first_child(atoi(lab));
+  for (int i = 0; i < COUNT; i++) {
+    char path[64], own[64];
+    struct stat theirs, ours;
+    snprintf(path, sizeof path, "/proc/%d/ns/%s", first, kinds[i]);
+    snprintf(own, sizeof own, "/proc/self/ns/%s", kinds[i]);
+    if (stat(path, &theirs) < 0 || stat(own, &ours) < 0) die(2, "cannot enter lab ", lab, strerror(errno));
+    spaces[i] = -1;
+    if (theirs.st_ino == ours.st_ino && theirs.st_dev == ours.st_dev) continue;
+    spaces[i] = open(path, O_RDONLY | O_CLOEXEC);
+    if (spaces[i] < 0) die(2, "cannot enter lab ", lab, strerror(errno));
+  }
+  for (int i = 0; i < COUNT; i++)
+    if (spaces[i] >= 0 && setns(spaces[i], 0) < 0) die(2, "cannot enter lab ", lab, strerror(errno));
+}
+
+static void enter_space(int descriptor) {
+  char path[64];
+  snprintf(path, sizeof path, "/proc/1/fd/%d", descriptor);
+  int space = open(path, O_RDONLY | O_CLOEXEC);
+  if (space < 0 || setns(space, 0) < 0) die(125, path, "", strerror(errno));
+}
+
+static void enter_host(const char *host) {
+  char path[64];
+  snprintf(path, sizeof path, SHARED "/host-%.20s", host);
+  FILE *file = fopen(path, "r");
+  if (!file) die(2, "no such host in the lab: ", host, "");
+  char *text = NULL;
+  size_t room = 0;
+  int net, mounts;
+  if (getdelim(&text, &room, 0, file) < 0 || sscanf(text, "%d %d", &net, &mounts) != 2) die(125, path, " is damaged", "");
+  // The strings stay: putenv wants them.
+  for (char *entry = NULL; room = 0, getdelim(&entry, &room, 0, file) > 0; entry = NULL) putenv(entry);
+  fclose(file);
+  if (net < 0) return;
+  enter_space(net);
+  enter_space(mounts);
+}
+
+static void become(char **command, const char *here) {
+  if (chdir(here) < 0) die(126, here, "", strerror(errno));
+  for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, NULL);
+  execvp(command[0], command);
+  die(errno == ENOENT ? 127 : 126, command[0], "", strerror(errno));
+}
+
+static void pass_on(int number) { kill(child, number); }
+
+int main(int count, char **words) {
+  if (count < 4) die(2, "usage: at LAB HOST COMMAND...", "", "");
+  const char *lab = words[1], *host = words[2];
+  char here[4096];
+  if (!getcwd(here, sizeof here)) strcpy(here, "/");
+  if (atoi(lab) == 0) {
+    enter_host(host);
+    become(words + 3, here);
+  }
+  enter_lab(lab);
+  child = fork();
+  if (child == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    putenv("LAB_DIR=" SHARED);
+    if (access(SHARED, F_OK) < 0) die(2, lab, " is not a lab", "");
+    enter_host(host);
+    become(words + 3, here);
+  }
+  for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++) signal(passed_on[i], pass_on);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
