@@ -7,10 +7,12 @@ let asAWhole: [SwiftSetting] = [
   .unsafeFlags(["-disable-batch-mode", "-whole-module-optimization", "-num-threads", "2"])
 ]
 
-/// The tests play days of audio in these: optimised in debug, too. Not what other packages use: those refuse such flags.
+/// The tests play days of audio and of networks in these: optimised in debug, too.
 let optimised: [SwiftSetting] = [
   .unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))
 ]
+/// Of what other packages use not there: they refuse such flags.
+let optimisedHere = Context.packageDirectory.contains("/checkouts/") ? [] : optimised
 
 let package = Package(
   name: "tactus",
@@ -20,7 +22,7 @@ let package = Package(
     .library(name: "Link", targets: ["Link"]),
   ],
   targets: [
-    .target(name: "BeatMath"),
+    .target(name: "BeatMath", swiftSettings: optimisedHere),
     .target(name: "Addresses"),
     .target(name: "Linux", dependencies: ["Addresses", "BeatMath"]),
     .target(
@@ -34,12 +36,14 @@ let package = Package(
     .target(
       name: "JACKHost", dependencies: ["BeatMath", "CJACK", "Choices", "Handoff", "HostSync", "Linux"],
       swiftSettings: asAWhole),
-    .target(name: "LinkWire", dependencies: ["Addresses", "BeatMath"]),
-    .target(name: "LinkSession", dependencies: ["BeatMath", "LinkWire"]),
+    .target(name: "LinkWire", dependencies: ["Addresses", "BeatMath"], swiftSettings: optimisedHere),
+    .target(name: "LinkSession", dependencies: ["BeatMath", "LinkWire"], swiftSettings: optimisedHere),
     .target(
       name: "Link", dependencies: ["Addresses", "BeatMath", "Handoff", "LinkSession", "LinkWire", "Linux"]),
     // A virtual network and clocks around many sessions: for LinkSimulator and for the tests.
-    .target(name: "LinkWorld", dependencies: ["BeatMath", "LinkSession", "LinkWire"]),
+    .target(
+      name: "LinkWorld", dependencies: ["BeatMath", "LinkSession", "LinkWire"],
+      swiftSettings: asAWhole + optimised),
     // A studio with a JACK server in such a world, and who listens to it.
     .target(
       name: "StudioDay", dependencies: ["BeatMath", "Choices", "HostSync", "LinkSession", "LinkWorld"],
@@ -54,7 +58,8 @@ let package = Package(
     .target(name: "JSON5"),
     .systemLibrary(name: "CLiblo", pkgConfig: "liblo", providers: [.apt(["liblo-dev"])]),
     .target(name: "MIDIControl"),
-    .target(name: "OSC", dependencies: ["Addresses", "CLiblo", "Linux"]),
+    .target(
+      name: "OSC", dependencies: ["Addresses", "CLiblo", "Linux"], swiftSettings: asAWhole + optimised),
     .target(
       name: "ControlSurface",
       dependencies: ["Addresses", "BeatMath", "Choices", "JSON5", "Linux", "MIDIControl", "OSC"]),
@@ -65,8 +70,8 @@ let package = Package(
     // The reference implementation, for comparison in tests only; empty without Debian's ableton-link-dev.
     .target(
       name: "LinkOracle", path: "Tests/LinkOracle",
-      cxxSettings: [.define("LINK_PLATFORM_LINUX", to: "1")]),
-    .testTarget(name: "TidyTests", dependencies: ["TestSupport"]),
+      cxxSettings: [.define("LINK_PLATFORM_LINUX", to: "1"), .unsafeFlags(["-O2"])]),
+    .testTarget(name: "TidyTests", dependencies: ["TestSupport"], swiftSettings: optimised),
     .testTarget(
       name: "TactusTests",
       dependencies: [
