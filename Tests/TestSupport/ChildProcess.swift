@@ -134,7 +134,8 @@ public final class ChildProcess: @unchecked Sendable {
       case .end: return nil
       case .silence:
         guard ContinuousClock.now < deadline else { throw silence(of: limit) }
-        try await Task.sleep(for: Self.pause)
+        try Task.checkCancellation()
+        await Doorbell.wait(for: output, until: min(deadline, .now + Self.slice))
       }
     }
   }
@@ -222,7 +223,9 @@ public final class ChildProcess: @unchecked Sendable {
 
   private static let spawning = Mutex(())
   private static let patience = Duration.seconds(120)
-  private static let pause = Duration.milliseconds(2)
+  private static let pause = Duration.milliseconds(5)
+  /// So often who waits for a line looks whether the test was given up.
+  private static let slice = Duration.seconds(1)
 
   private static func pipe() throws -> (read: CInt, write: CInt) {
     var ends: [CInt] = [0, 0]
