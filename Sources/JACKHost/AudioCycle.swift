@@ -17,6 +17,8 @@ struct AudioCycle: ~Copyable {
   private var outputs: Outputs
   private var sampleRate: UInt32
   private var frames: UInt32 = 0
+  /// When the last cycle woke up, in microseconds, and its first frame.
+  private var last: (wake: UInt64, frame: UInt32) = (.max, 0)
   /// What was counted before this server and this sample rate.
   private var before: Report
 
@@ -48,7 +50,9 @@ struct AudioCycle: ~Copyable {
       if port.isAudible { outputs[port] = source.audio(source.ports[port], frames) }
       number += 1
     }
-    sync.run(source.cycle(frames, sampleRate: sampleRate), into: &outputs)
+    let cycle = source.cycle(frames, sampleRate: sampleRate)
+    noteLateness(cycle.times)
+    sync.run(cycle, into: &outputs)
     write(to: source.buffer(source.ports[.clock], frames))
     readControl(control)
     // Full means that nobody looks: the rest stays for the next cycle.
@@ -58,6 +62,18 @@ struct AudioCycle: ~Copyable {
     outputs.report.countOn(from: before)
     source.shared.pointee.report.publish(outputs.report)
     source.shared.pointee.cycles.wrappingAdd(1, ordering: .relaxed)
+  }
+
+  /// The driver slept far too long, and no frames passed by: the control thread counts that, if JACK's own word for it
+  /// says nothing new.
+  private mutating func noteLateness(_ times: RawTimes) {
+    let period = UInt64(frames) * 1_000_000 / UInt64(max(1, sampleRate))
+    if last.wake < times.wakeMicros, times.frame &- last.frame == frames,
+      times.wakeMicros - last.wake > 2 * period + 20_000
+    {
+      source.shared.pointee.board.post(.lateness)
+    }
+    last = (times.wakeMicros, times.frame)
   }
 
   /// Whether the transport may roll in the next cycle.

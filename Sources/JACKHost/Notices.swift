@@ -15,6 +15,8 @@ struct Notices: OptionSet, Sendable {
   static let freewheel = Notices(rawValue: 16)
   /// Ports came or went, and perhaps their clients with them.
   static let clients = Notices(rawValue: 32)
+  /// The driver was late, by the audio thread's own look.
+  static let lateness = Notices(rawValue: 64)
 }
 
 /// Where JACK's notification callbacks leave word. They run in threads of libjack's, on PipeWire perhaps in

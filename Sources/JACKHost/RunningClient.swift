@@ -25,6 +25,9 @@ final class RunningClient {
   private var wishNumber: UInt32
   /// How late the driver was at its last xrun.
   private var lastDelay: Float
+  /// What the audio thread has seen before this was counted already.
+  private var nextLateness = Micros.zero
+  private static let latenessSpacing = Micros(60_000)
   private var hasLeft = false
   private(set) var clocks = ClockComparison()
   private var nextClockPair: Micros
@@ -100,7 +103,7 @@ final class RunningClient {
   /// Clocks, and latencies if anything may have moved them. True if the latencies are others than before.
   func step(at now: Micros, notices: Notices) -> Bool {
     if now >= nextClockPair { compareClocks(at: now) }
-    countXruns()
+    countXruns(at: now, wasLate: notices.contains(.lateness))
     if notices.contains(.clients) { askForPatience() }
     if !notices.isDisjoint(with: [.period, .sampleRate]) {
       recomputations = Self.recomputeAfter.map { now + $0 }
@@ -121,10 +124,11 @@ final class RunningClient {
     return latencies != before
   }
 
-  /// Nobody is late twice by the same fraction of a microsecond.
-  private func countXruns() {
+  /// jackd tells of the last one in whole microseconds, so that two may look like one; then the audio thread has seen it.
+  private func countXruns(at now: Micros, wasLate: Bool) {
     let delay = jack_get_xrun_delayed_usecs(client.handle)
-    guard delay != lastDelay else { return }
+    guard delay != lastDelay || wasLate && now >= nextLateness else { return }
+    nextLateness = now + Self.latenessSpacing
     lastDelay = delay
     shared.pointee.board.countXrun()
   }

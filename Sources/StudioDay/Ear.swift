@@ -41,6 +41,8 @@ struct Ear {
   static let leap = (beats: 0.25, micros: 10_000.0)
   /// In beats.
   static let longestSilence = 2.5
+  /// In microseconds: JACK's own filter, by its own numbers.
+  static let settling = 4_000_000.0
 
   private let promise: Promise
   private let perBeat: Double
@@ -118,7 +120,9 @@ struct Ear {
     lag.micros *= max(1, beats.period / self.beats.period)
     let isLeap =
       abs(moved) >= Self.leap.beats || (beats.period == self.beats.period && micros >= Self.leap.micros)
-    if isLeap { excuseJump(beats) } else { fallBehind(by: micros) }
+    // What it moved past waits, too, until half the usual distance from the last one is over.
+    let wait = max(0, lastHeard + beats.period / perBeat / 2 - start)
+    if isLeap { excuseJump(beats) } else { fallBehind(by: micros + wait) }
   }
 
   private mutating func excuseJump(_ beats: SessionBeats) {
@@ -134,11 +138,14 @@ struct Ear {
     lag.until = max(lag.until, start) + 2 * lag.micros + beats.period / perBeat
   }
 
-  /// After an export, or a server that died: from here on each is heard, and nothing from before excuses anything.
+  /// After an export, or a server that died: from here on each is heard, and nothing from before excuses anything, but a late
+  /// first wake-up may do for a moment.
   ///
   /// - Parameter lateness: of the first wake-up. Nobody knows of it yet, and what is due within it may be missed.
   mutating func comeBack(at time: Double, beats: SessionBeats, lateness: Double) {
-    (end, gaps, silence, lag, jumpUntil) = (nil, [], 0, (0, -.infinity), -.infinity)
+    // A filter that begins with a late wake-up takes a while to find the time.
+    lag = (lateness, time + Self.settling)
+    (end, gaps, silence, jumpUntil) = (nil, [], 0, -.infinity)
     let first = beats.beat(at: time) * perBeat
     func micros(_ numbers: Double) -> Double { numbers / perBeat * beats.period }
     // One that is due in this very moment may have been missed.

@@ -16,11 +16,14 @@ extension Player {
   func meetFate() {
     if Int.random(in: 0..<rig.cyclesPerExport, using: &dice) == 0 { return beginFreewheel() }
     let isStarting = if case .starting = transport.state { true } else { false }
-    let isMeant = rig.diesIn.map { $0 == .waiting ? isStarting : isReleased } ?? false
+    // Not again before a launch has lived: it is to be seen that it does.
+    let hasStarted = receiver.starts != startsAtDeath
+    let isMeant = hasStarted && rig.diesIn.map { $0 == .waiting ? isStarting : isReleased } ?? false
     // It waits for a bar or so, and is released for a cycle or two.
     let cycles = isMeant ? (isStarting ? 100 : 2) : isStarting ? 2_000 : rig.cyclesPerDeath
     guard Int.random(in: 0..<cycles, using: &dice) == 0 else { return }
     deaths.count += 1
+    startsAtDeath = receiver.starts
     if isStarting || isMeant { deaths.inLaunches += 1 }
     isReleased = false
     sync = HostSync()

@@ -65,6 +65,7 @@ final class Player {
   var isBack = false
   var exports = (count: 0, hours: 0.0, clicks: 0)
   var deaths = (count: 0, inLaunches: 0)
+  var startsAtDeath = -1
   /// It was let go in this cycle, and rolls in the next.
   var isReleased = false
   private(set) var cycles = 0

@@ -126,7 +126,9 @@ struct ProgramOnServerTests {
       stage.command(["sh", "-c", "exec jackd --no-realtime -n late -d dummy >/dev/null 2>&1"]))
     let line = try await child.line()
     #expect(line?.hasPrefix("JACK server \"late\"") == true)
-    #expect(child.saidOnErrors == "tactus: no JACK server called \"late\" is running; waiting for it\n")
+    // libjack's database complains when two programs open it at one moment; that is not ours to say.
+    let said = child.saidOnErrors.split(separator: "\n").filter { !$0.hasPrefix("BDB") }
+    #expect(said == ["tactus: no JACK server called \"late\" is running; waiting for it"])
     for process in [child, impatient] {
       process.signal(SIGTERM)
       #expect(await process.status() == 0)

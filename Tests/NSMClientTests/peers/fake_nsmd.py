@@ -29,9 +29,10 @@ def heard(address, arguments, types, source):
     global client
     if address == "/ended":
         return show(f"ended {arguments[0]}")
+    if address == "/nsm/server/announce":
+        client = source  # before it is shown: whoever reads of it may write at once
     show(" ".join([address, *(f"{tag}:{value}" for tag, value in zip(types, arguments))]))
     if address == "/nsm/server/announce":
-        client = source
         if greeting == "refuse":
             server.send(client, "/error", address, ("i", -3), "not today")
         elif greeting != "silent":
