@@ -134,8 +134,9 @@ struct Ear {
   }
 
   private mutating func fallBehind(by micros: Double) {
-    lag.micros += micros
-    lag.until = max(lag.until, start) + 2 * lag.micros + beats.period / perBeat
+    // More than a beat behind is a jump, and it catches up at twice the speed: nothing adds up for ever.
+    lag.micros = min(lag.micros + micros, beats.period)
+    lag.until = start + 2 * lag.micros + beats.period / perBeat
   }
 
   /// After an export, or a server that died: from here on each is heard, and nothing from before excuses anything, but a late
