@@ -29,14 +29,14 @@ def heard(address, arguments, types, source):
     global client
     if address == "/ended":
         return show(f"ended {arguments[0]}")
+    # Before it is shown: whoever reads of it may have us say something at once, and this comes first.
     if address == "/nsm/server/announce":
-        client = source  # before it is shown: whoever reads of it may write at once
-    show(" ".join([address, *(f"{tag}:{value}" for tag, value in zip(types, arguments))]))
-    if address == "/nsm/server/announce":
+        client = source
         if greeting == "refuse":
             server.send(client, "/error", address, ("i", -3), "not today")
         elif greeting != "silent":
             server.send(client, "/reply", address, "welcome", "fake manager", ":server-control:broadcast:optional-gui:")
+    show(" ".join([address, *(f"{tag}:{value}" for tag, value in zip(types, arguments))]))
 
 
 server = liblo.ServerThread(proto=liblo.UDP)
