@@ -11,7 +11,7 @@ let asAWhole: [SwiftSetting] = [
 let optimised: [SwiftSetting] = [
   .unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))
 ]
-/// Of what other packages use not there: they refuse such flags.
+/// In what other packages use, where it is a checkout of theirs, not: SwiftPM refuses such flags there.
 let optimisedHere = Context.packageDirectory.contains("/checkouts/") ? [] : optimised
 
 let package = Package(

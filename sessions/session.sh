@@ -4,11 +4,12 @@
 #
 #   needs PROGRAM PACKAGE    ends with a line that says what to install, if there is no such program
 #   own FILE                 a copy of the session's file among the musician's own, made at the first start: its path
-#   beside COMMAND...        starts a program beside tactus, in the background; it stays open when tactus ends
+#   beside COMMAND...        starts a program beside tactus, in the background; it stays open when tactus ends, and tactus
+#                            says when it has ended itself
 #   new_to_ardour            Ardour preferences for JACK, if there are none of any kind yet
 #   output_latency           of the sound card, in milliseconds
 #   lead_again               takes JACK's timebase back, once, from the program beside us that takes it while it loads
-#   play [OPTION]...         becomes tactus with the session's tactus.json5; what was given to the start script wins
+#   play [OPTION]...         becomes tactus with the musician's own tactus.json5; what was given to the start script wins
 #
 # TACTUS_PROGRAM: the tactus to run. Else the one in PATH, else the checkout's own.
 set -euo pipefail
@@ -35,7 +36,7 @@ if ! "$tactus" --probe </dev/null >/dev/null 2>&1; then
     pw-jack "$tactus" --probe </dev/null >/dev/null 2>&1; then
     TACTUS_UNDER_PW=1 exec pw-jack "$(readlink -f "${BASH_SOURCE[1]}")" "$@" # PipeWire: for all of us
   fi
-  status=69 stop "no JACK server: start it, or PipeWire, then this again"
+  status=69 stop "no JACK server: start it, or PipeWire, then start this session again"
 fi
 
 needs() {
@@ -57,8 +58,11 @@ rate() {
 
 beside() {
   mkdir -p "$(dirname "$log")"
-  # A session of its own: the terminal's Ctrl-C is for tactus, and unsaved work is not.
-  setsid -f "$@" >"$log" 2>&1 </dev/null
+  # A session of its own: the terminal's Ctrl-C is for tactus, and unsaved work is not. tactus, which this shell becomes,
+  # tells when it ends.
+  setsid env --default-signal=INT,QUIT "$@" >"$log" 2>&1 </dev/null &
+  export TACTUS_BESIDE="$! ${1##*/} $log"
+  echo "session $name: the messages of ${1##*/} go to $log" >&2
 }
 
 # Ardour asks for everything at its first start; a later start asks for the audio system all the same, unless it is told
@@ -109,7 +113,7 @@ output_latency() {
 lead_again() {
   (
     while sleep 1 && kill -0 $$; do # $$ becomes tactus
-      "$tactus" status --json | grep -Eq '"jack/timebase/str": *"another client"' || continue
+      "$tactus" status --json | grep -Eq '"jack/timebase/str": *"(another client|.* \(probably\))"' || continue
       sleep 1 # it may still be loading
       "$tactus" send takeover && exit
     done
@@ -117,6 +121,6 @@ lead_again() {
 }
 
 play() {
-  exec "$tactus" --config "$session/tactus.json5" "$@" "${extra[@]}"
+  exec "$tactus" --config "$(own tactus.json5)" "$@" "${extra[@]}"
 }
 extra=("$@")

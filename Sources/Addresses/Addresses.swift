@@ -2,3 +2,127 @@
 
 // IP addresses as values, and who is a neighbour, for Link and for OSC. What the system has to say of them, and how they
 // are written, is `Linux`.
+
+/// An IP address. IPv4 sorts before IPv6, then by number, then by scope: the order of Link's gateways.
+public enum Address: Hashable, Sendable, BitwiseCopyable {
+  /// First byte most significant.
+  case v4(UInt32)
+  /// First byte most significant; `scope` is the interface's index, needed for link-local ones, 0 if unknown.
+  /// It is never on the wire: the receiver of the packet knows it.
+  case v6(high: UInt64, low: UInt64, scope: UInt32)
+
+  /// IPv4 loopback, all of 127/8, or ::1.
+  public var isLoopback: Bool {
+    switch self {
+    case .v4(let bits): bits >> 24 == 127
+    case .v6(let high, let low, _): high == 0 && low == 1
+    }
+  }
+
+  /// fe80::/10.
+  public var isIPv6LinkLocal: Bool {
+    switch self {
+    case .v4: false
+    case .v6(let high, _, _): high >> 54 == 0xfe80 >> 6
+    }
+  }
+
+  public var isIPv6: Bool {
+    switch self {
+    case .v4: false
+    case .v6: true
+    }
+  }
+
+  /// 0 for IPv4.
+  public var scope: UInt32 {
+    switch self {
+    case .v4: 0
+    case .v6(_, _, let scope): scope
+    }
+  }
+
+  /// 127.0.0.1.
+  public static let loopback = Address.v4(0x7f00_0001)
+
+  /// 0.0.0.0 or ::, all addresses of the family.
+  public var isEvery: Bool {
+    switch self {
+    case .v4(let bits): bits == 0
+    case .v6(let high, let low, _): high == 0 && low == 0
+    }
+  }
+
+  /// 0 for IPv6.
+  package var v4Bits: UInt32 {
+    switch self {
+    case .v4(let bits): bits
+    case .v6: 0
+    }
+  }
+
+  /// The same address, reached through the interface `scope`; IPv4 has none and stays.
+  public func scoped(_ scope: UInt32) -> Address {
+    switch self {
+    case .v4: self
+    case .v6(let high, let low, _): .v6(high: high, low: low, scope: scope)
+    }
+  }
+}
+
+extension Address: Comparable {
+  public static func < (left: Address, right: Address) -> Bool {
+    switch (left, right) {
+    case (.v4(let a), .v4(let b)): a < b
+    case (.v4, .v6): true
+    case (.v6, .v4): false
+    case (.v6(let a, let b, let c), .v6(let d, let e, let f)): (a, b, c) < (d, e, f)
+    }
+  }
+}
+
+/// Where a datagram comes from or goes to.
+public struct Endpoint: Hashable, Comparable, Sendable, BitwiseCopyable {
+  public var address: Address
+  public var port: UInt16
+
+  @_noLocks @_noAllocation
+  public init(_ address: Address, port: UInt16) {
+    self.address = address
+    self.port = port
+  }
+
+  public static func < (left: Endpoint, right: Endpoint) -> Bool {
+    (left.address, left.port) < (right.address, right.port)
+  }
+}
+
+/// A network, or one address: 192.168.1.0/24. Scopes don't count.
+public struct AddressRange: Hashable, Sendable {
+  private let address: Address
+  private let bits: Int
+
+  package var isIPv6: Bool { address.isIPv6 }
+
+  /// nil: the address has not so many bits.
+  public init?(_ address: Address, bits: Int) {
+    guard (0...(address.isIPv6 ? 128 : 32)).contains(bits) else { return nil }
+    self.address = address
+    self.bits = bits
+  }
+
+  public init(_ address: Address) {
+    self.address = address
+    bits = address.isIPv6 ? 128 : 32
+  }
+
+  public func contains(_ other: Address) -> Bool {
+    switch (address, other) {
+    case (.v4(let ours), .v4(let other)): (ours ^ other) >> UInt32(32 - bits) == 0
+    case (.v6(let high, let low, _), .v6(let otherHigh, let otherLow, _)):
+      (high ^ otherHigh) >> UInt64(64 - min(bits, 64)) == 0
+        && (low ^ otherLow) >> UInt64(128 - max(bits, 64)) == 0
+    case (.v4, .v6), (.v6, .v4): false
+    }
+  }
+}

@@ -9,7 +9,7 @@ public struct SessionChange: Hashable, Sendable, BitwiseCopyable {
   public var at: Micros
   /// The session that the edited timeline belongs to; 0 if that is of no concern.
   public var session: UInt64
-  /// The audio thread's commits are counted, and whoever works them in says how far it is; 0 for others.
+  /// The audio thread's commits are counted, and the thread that works them in says how far it is; 0 for others.
   public var sequence: UInt64
 
   @_noLocks @_noAllocation

@@ -8,9 +8,8 @@ public import BeatMath
 /// The choices that matter inside a cycle. Changed whole; every field takes effect in the next cycle.
 public struct Settings: Hashable, Sendable, BitwiseCopyable {
   public var meter = Meter()
-  /// Beats after which the session's grid repeats, for launches and for bars while nothing rolls. Not the meter.
-  /// Whole; 0: none.
-  public var quantum = 4.0
+  /// Whole; 0: none. nil: as long as the meter's bar.
+  public var ownQuantum: Double?
   public var click = ClickSettings()
   public var clock = ClockSettings()
   public var pulse = PulseSettings()
@@ -36,6 +35,20 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
   public init() {
     offsets[.click2] = nil
     offsets[.run] = nil
+  }
+
+  /// Beats after which the session's grid repeats, for launches and for bars while nothing rolls.
+  public var quantum: Double {
+    @_noLocks @_noAllocation get { ownQuantum ?? Double(meter.beats) }
+    set { ownQuantum = newValue }
+  }
+
+  /// Beats of the count-in, as whole bars.
+  public var countIn: Beats {
+    @_noLocks @_noAllocation get {
+      Beats(
+        micros: Int64(min(LaunchSettings.mostCountIn, max(0, launch.countIn))) &* meter.beats &* 1_000_000)
+    }
   }
 
   /// The offset that holds for this port.
@@ -106,8 +119,6 @@ public struct ClickSettings: Hashable, Sendable, BitwiseCopyable {
   public var subdivision: Int32 = 1
   /// Empty: the bar's first beat accented, then beats, subdivisions softer.
   public var pattern = Pattern()
-  /// While a launch waits, the beats before the song's first one sound too.
-  public var countsIn = false
 
   public init() {}
 }
@@ -168,9 +179,16 @@ public enum Alignment: UInt8, Sendable, BitwiseCopyable {
 public struct LaunchSettings: Hashable, Sendable, BitwiseCopyable {
   public var moment = LaunchMoment.bar
   public var alignment = Alignment.nearest
+  public static var mostCountIn: Int32 {
+    @_noLocks @_noAllocation get { 4 }
+  }
+  /// Whole bars of clicks before a start, which waits for them; up to `mostCountIn`. Not when it waits for nothing, and as much as is left
+  /// of them when a peer has said when it starts.
+  public var countIn: Int32 = 0
   /// A transport that waits longer looks broken; and JACK's own timeout must be longer.
   public var longestWait = Micros(30_000_000)
 
+  /// With the count-in, too.
   public static var longestWaitAllowed: Micros {
     @_noLocks @_noAllocation get { Micros(60_000_000) }
   }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+public import Choices
+public import HostSync
 
 // ClickSounds: what a click sounds like, as samples at the server's rate, in memory that the audio thread may read.
 //
@@ -9,3 +11,54 @@
 // sound is the frame at which it is heard.
 //
 // Way in: `RenderedBank`, made from a `ClickSound` and, in the place of any of its three sounds, a `SoundFile`.
+
+/// Three sounds in memory that does not move. Keep it until `Report.oldestBank` has passed its number: the audio
+/// thread reads from it until then.
+public final class RenderedBank: Sendable {
+  // Written once, in `init`; only read afterwards.
+  nonisolated(unsafe) private let samples: UnsafeMutableBufferPointer<Float>
+  nonisolated(unsafe) public let bank: SoundBank
+
+  /// `number` grows with each bank that is published. A file takes the place of its built-in sound.
+  public convenience init(
+    _ sound: ClickSound, files: SoundFiles = SoundFiles(), sampleRate: Int, number: UInt32
+  ) {
+    let recipes = sound.recipes
+    let rate = max(1, sampleRate)
+    func samples(_ file: SoundFile?, _ recipe: Recipe) -> [Float] {
+      file?.samples(at: rate) ?? recipe.rendered(sampleRate: Double(rate))
+    }
+    self.init(
+      accent: samples(files.accent, recipes.accent), beat: samples(files.beat, recipes.beat),
+      subdivision: samples(files.subdivision, recipes.subdivision), number: number)
+  }
+
+  init(accent: [Float], beat: [Float], subdivision: [Float], number: UInt32) {
+    samples = .allocate(capacity: accent.count + beat.count + subdivision.count)
+    _ = samples.initialize(from: accent + beat + subdivision)
+    let memory = UnsafeBufferPointer(samples)
+    func part(_ start: Int, _ count: Int) -> Sound {
+      Sound(UnsafeBufferPointer(rebasing: memory[start..<start + count]))
+    }
+    bank = SoundBank(
+      number: number, accent: part(0, accent.count), beat: part(accent.count, beat.count),
+      subdivision: part(accent.count + beat.count, subdivision.count))
+  }
+
+  deinit {
+    samples.deallocate()
+  }
+}
+
+/// The sounds of a click that are the user's own.
+public struct SoundFiles: Equatable, Sendable {
+  public var accent: SoundFile?
+  public var beat: SoundFile?
+  public var subdivision: SoundFile?
+
+  public init(accent: SoundFile? = nil, beat: SoundFile? = nil, subdivision: SoundFile? = nil) {
+    self.accent = accent
+    self.beat = beat
+    self.subdivision = subdivision
+  }
+}

@@ -73,12 +73,6 @@ public final class OSCSurface: Sendable {
   deinit { close() }
 }
 
-/// What a hand did without OSC.
-enum Touch: Sendable {
-  case midi(MIDIMessage)
-  case key([Target])
-}
-
 /// What other threads leave for the surface's.
 final class Shared: Sendable {
   struct Mailbox {
@@ -88,7 +82,7 @@ final class Shared: Sendable {
     var counters = SurfaceCounters()
     var endpoints: [Endpoint] = []
     var queryEndpoint: Endpoint?
-    var touches: [(touch: Touch, time: Micros)] = []
+    var hands = Hands(at: Clocks.read().host)
   }
 
   let mailbox: Mutex<Mailbox>
@@ -111,22 +105,8 @@ final class Shared: Sendable {
   }
 
   func receive(_ touch: Touch, at time: Micros) {
-    mailbox.withLock { mailbox in
-      if mailbox.touches.count < Limits.touches {
-        mailbox.touches.append((touch, time))
-      } else {
-        mailbox.counters.touchesLost += 1
-      }
-    }
+    mailbox.withLock { $0.hands.put(touch, at: time) }
     bell.signal()
-  }
-
-  func takeTouches() -> [(touch: Touch, time: Micros)] {
-    mailbox.withLock { mailbox in
-      let waiting = mailbox.touches
-      mailbox.touches.removeAll(keepingCapacity: true)
-      return waiting
-    }
   }
 
   /// nil: nothing new.

@@ -31,7 +31,7 @@ public import Synchronization
     unsafe ends.deallocate()
   }
 
-  /// The blocks of memory behind it, for whoever wants to keep them from being paged out. [any]
+  /// The blocks of memory behind it, for its owner to keep them from being paged out. [any]
   public func forEachBlock(_ body: (UnsafeRawBufferPointer) -> Void) {
     unsafe body(UnsafeRawBufferPointer(UnsafeBufferPointer(start: slots, count: 3)))
     unsafe body(UnsafeRawBufferPointer(UnsafeBufferPointer(start: ends, count: 2 * Self.cacheLine)))

@@ -38,7 +38,7 @@ public import Synchronization
     @inlinable get { refusals.load(ordering: .relaxed) }
   }
 
-  /// The block of memory behind it, for whoever wants to keep it from being paged out. [any]
+  /// The block of memory behind it, for its owner to keep it from being paged out. [any]
   public func forEachBlock(_ body: (UnsafeRawBufferPointer) -> Void) {
     unsafe body(UnsafeRawBufferPointer(UnsafeBufferPointer(start: slots, count: capacity)))
   }

@@ -16,7 +16,7 @@ public struct Cycle: BitwiseCopyable {
   /// From JACK's clock to Link's.
   public var clock: ClockMap
   /// Published by the network thread; its timeline is in Link's host time. Only `Freeze` may look.
-  fileprivate var session: SessionState
+  fileprivate var session: SessionView
   public var settings: Settings
   public var sounds: SoundBank
   /// The server runs as fast as it can: its times mean nothing, and the session is left alone.
@@ -27,7 +27,7 @@ public struct Cycle: BitwiseCopyable {
   @_noLocks @_noAllocation
   public init(
     frames: UInt32, sampleRate: UInt32, times: RawTimes, transport: Transport, latencies: PerPort<UInt32>,
-    clock: ClockMap, session: SessionState, settings: Settings, sounds: SoundBank,
+    clock: ClockMap, session: SessionView, settings: Settings, sounds: SoundBank,
     isFreewheeling: Bool = false, relocation: Relocation? = nil
   ) {
     self.frames = frames
@@ -47,14 +47,14 @@ public struct Cycle: BitwiseCopyable {
 /// The session as a callback may see it. A freewheeling server's time says nothing about the session, so that stays as it
 /// was, in all of it, until time is real again.
 struct Freeze: BitwiseCopyable {
-  private var frozen: SessionState?
+  private var frozen: SessionView?
   /// What is exported counts from its own frames: so many microseconds later than the session's are its beats.
   private var shift = 0.0
   /// How much later than through JACK other clients are heard: latencies are for ears, and JACK takes connections away in
   /// the middle of an export.
   private var delay = 0.0
 
-  mutating func session(of cycle: borrowing Cycle) -> SessionState {
+  mutating func session(of cycle: borrowing Cycle) -> SessionView {
     guard cycle.isFreewheeling else {
       frozen = nil
       shift = 0

@@ -63,7 +63,7 @@ public struct HostSync: ~Copyable {
     gridWatch.update(now.grid, heard: now.heard, passed: times.passedFrames, isCut: now.isCut)
     if gridWatch.isJump { song.rebase(by: gridWatch.movedBeats, now) }
     startSong(now)
-    song.follow(now, at: here, lostFrames: lost)
+    song.follow(now, at: here, lostFrames: lost, leads: timebase.isForeign || now.settings.lead == .midi)
     render(now, cycle.sounds, into: &outputs)
     propose(now, into: &outputs)
     report(now, cycle, into: &outputs)
@@ -87,7 +87,8 @@ public struct HostSync: ~Copyable {
     }
     let here = song.position(atFrame: now.transport.frame, meaning: timebase.position(now), beat: 0)
     let leader = timebase.isForeign ? .none : clockIn.leader(now, launch.start, songBeat: Beats(here))
-    return launch.mayRoll(now, Launch.Question(songBeat: Beats(here), leader: leader))
+    return launch.mayRoll(
+      now, Launch.Question(songBeat: Beats(here), leader: leader, isSessions: startStop.isObeying))
   }
 
   /// What the timebase master writes for the cycle that comes after this one, asked after `run` and about the same. `nextFrame`
@@ -202,6 +203,7 @@ extension HostSync {
     }
     outputs.report.oldestBank = min(
       click1.oldestBank(cycle.sounds.number), click2.oldestBank(cycle.sounds.number))
+    startStop.report(into: &outputs.report)
     follower.report(into: &outputs.report)
     clockIn.report(now, into: &outputs.report)
   }

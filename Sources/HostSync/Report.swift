@@ -29,6 +29,7 @@ public struct Report: Sendable, BitwiseCopyable {
   /// How long other slow clients have been seen to take for a start, in microseconds.
   public var othersTake = 0.0
   /// What the control thread shall ask of the transport.
+  public var startStop = StartStopWish()
   public var wish = TransportWish()
   /// How far a host that counts frames is behind the session, in microseconds; 0 while nothing rolls or a host leads.
   public var hostLag = 0.0
@@ -77,5 +78,6 @@ extension Report {
     movedLaunches &+= before.movedLaunches
     tempoRequests &+= before.tempoRequests
     wish.number &+= before.wish.number
+    startStop.number &+= before.startStop.number
   }
 }

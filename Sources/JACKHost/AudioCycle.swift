@@ -19,7 +19,7 @@ struct AudioCycle: ~Copyable {
   private var frames: UInt32 = 0
   /// When the last cycle woke up, in microseconds, and its first frame.
   private var last: (wake: UInt64, frame: UInt32) = (.max, 0)
-  /// What was counted before this server and this sample rate.
+  /// What the report begins with: counted before this server and this sample rate, and at the ports since.
   private var before: Report
 
   init(

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
 public import Choices
-public import HostSync
 import Glibc
 import Handoff
+public import HostSync
 import Synchronization
 
 /// What crosses between the audio thread and everybody else. Only `let`s: atomics and handoffs, each with one
 /// writer and one reader.
 struct SharedState: ~Copyable, Sendable {
   // Into the audio thread.
-  let session: Latest<SessionState>
+  let session: Latest<SessionView>
   let settings: Latest<Settings>
   let sounds = Latest(SoundBank())
   let clockMap = Latest(ClockMap.identity)
@@ -20,6 +20,8 @@ struct SharedState: ~Copyable, Sendable {
   let report = Latest(Report())
   let control = SPSCQueue<ControlMessage>(capacity: 256)
   let proposals = SPSCQueue<Proposal>(capacity: 64)
+  /// The number of the last start or stop that was taken. Only for the thread that takes and publishes.
+  let startStopsTaken = Atomic<UInt32>(0)
   let cycles = Atomic<UInt>(0)
   /// How often JACK asked us, as timebase master, for bar and beat.
   let timebaseCalls = Atomic<UInt>(0)
@@ -27,7 +29,7 @@ struct SharedState: ~Copyable, Sendable {
   let board = NoticeBoard()
 
   init(session: SessionState, settings: Settings) {
-    self.session = Latest(session)
+    self.session = Latest(SessionView(session, startStopsTaken: 0))
     self.settings = Latest(settings)
   }
 }
@@ -65,7 +67,10 @@ public final class AudioExchange: Sendable {
   }
 
   /// Takes effect in the next cycle. [network]
-  public func publish(_ session: SessionState) { shared.pointee.session.publish(session) }
+  public func publish(_ session: SessionState) {
+    let taken = shared.pointee.startStopsTaken.load(ordering: .relaxed)
+    shared.pointee.session.publish(SessionView(session, startStopsTaken: taken))
+  }
 
   /// Takes effect in the next cycle. [control]
   public func publish(_ settings: Settings) { shared.pointee.settings.publish(settings) }
@@ -80,8 +85,15 @@ public final class AudioExchange: Sendable {
   /// The next message that came in through `control`, oldest first. [control]
   public func nextControlMessage() -> ControlMessage? { shared.pointee.control.pop() }
 
-  /// What the audio thread wants changed in the session, oldest first. Whoever takes one commits it. [network]
-  public func nextProposal() -> Proposal? { shared.pointee.proposals.pop() }
+  /// What the audio thread wants changed in the session, oldest first. The caller commits what it takes, and publishes the session
+  /// after it even if that did not change. [network]
+  public func nextProposal() -> Proposal? {
+    let proposal = shared.pointee.proposals.pop()
+    if let proposal, case .playing = proposal.change {
+      shared.pointee.startStopsTaken.store(proposal.number, ordering: .relaxed)
+    }
+    return proposal
+  }
 
   /// Audio cycles so far. [any]
   public var cycleCount: Int { Int(clamping: shared.pointee.cycles.load(ordering: .relaxed)) }
@@ -89,5 +101,26 @@ public final class AudioExchange: Sendable {
   /// How often the driver was late. [any]
   public var xrunCount: Int { Int(clamping: shared.pointee.board.xrunCount) }
 
-  public var isFreewheeling: Bool { shared.pointee.board.isFreewheeling }
+  var isFreewheeling: Bool { shared.pointee.board.isFreewheeling }
+}
+
+/// A MIDI message that came in through `control`, and when. What it means is not judged here.
+public struct ControlMessage: Sendable, BitwiseCopyable {
+  /// Machine control's locate has 13 bytes.
+  static var longest: Int { 16 }
+
+  /// On Link's clock.
+  public private(set) var moment: Micros
+  private var count: UInt8
+  private var storage = InlineArray<16, UInt8>(repeating: 0)
+
+  /// `count` at most `longest`.
+  init(_ bytes: UnsafePointer<UInt8>, count: Int, at moment: Micros) {
+    self.moment = moment
+    self.count = UInt8(truncatingIfNeeded: min(count, Self.longest))
+    for index in 0..<Int(self.count) { storage[index] = bytes[index] }
+  }
+
+  /// [control]
+  public var bytes: [UInt8] { (0..<Int(count)).map { storage[$0] } }
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import CJACK
+import Linux
 
 /// Both clocks read at the same moment, as nearly as a thread can.
 struct ClockPair: Sendable {
@@ -15,7 +17,7 @@ struct ClockPair: Sendable {
 /// The line between JACK's clock and Link's, from pairs of readings taken again and again.
 ///
 /// The newest few seconds count: NTP bends CLOCK_MONOTONIC, which is PipeWire's clock, against Link's
-/// CLOCK_MONOTONIC_RAW by up to 500 ppm, and bends it anew whenever it likes (facts: jack 2).
+/// CLOCK_MONOTONIC_RAW by up to 500 ppm, and changes how much whenever it likes (facts: jack 2).
 struct ClockComparison {
   static let interval = Micros(100_000)
   static let limit = 32
@@ -30,14 +32,10 @@ struct ClockComparison {
 
   private var pairs: [ClockPair] = []
   private(set) var map = ClockMap.identity
-  private(set) var rejectedCount = 0
   private(set) var jumpCount = 0
 
   mutating func add(_ pair: ClockPair) {
-    guard pair.bracket <= Self.widestBracket || pairs.isEmpty else {
-      rejectedCount += 1
-      return
-    }
+    guard pair.bracket <= Self.widestBracket || pairs.isEmpty else { return }
     if !pairs.isEmpty {
       let error = pair.link - map.link(fromJACK: pair.jack)
       if error > Self.jump || error < -Self.jump {
@@ -72,5 +70,26 @@ struct ClockComparison {
     let skew = max(-Self.steepest, min(Self.steepest, common / spread))
     let offset = base + Micros(rounding: meanOffset - skew * meanTime)
     return ClockMap(jackAnchor: newest.jack, linkAnchor: newest.jack + offset, skew: skew)
+  }
+}
+
+extension ClockPair {
+  private static let attempts = 5
+
+  /// Reads link, jack, link a few times and keeps the tightest. A client must be open: without one
+  /// jack_get_time crashes. [control]
+  static func read() -> ClockPair {
+    var best = readOnce()
+    for _ in 1..<attempts where best.bracket.count > 0 {
+      let pair = readOnce()
+      if pair.bracket < best.bracket { best = pair }
+    }
+    return best
+  }
+
+  private static func readOnce() -> ClockPair {
+    let before = HostClock.micros()
+    let jack = Micros(Int64(truncatingIfNeeded: jack_get_time()))
+    return ClockPair(jack: jack, before: before, after: HostClock.micros())
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import CJACK
 import Choices
+import CJACK
 import HostSync
 
 /// Where a cycle comes from: JACK's answers, its ports' buffers, and what the other threads published.
@@ -49,5 +49,37 @@ struct CycleSource {
 
   func audio(_ port: OpaquePointer?, _ frames: UInt32) -> AudioBuffer {
     AudioBuffer(buffer(port, frames)?.assumingMemoryBound(to: Float.self), frames: frames)
+  }
+}
+
+extension jack_position_t {
+  mutating func set(_ bbt: BBT) {
+    bar = bbt.bar
+    beat = bbt.beat
+    tick = bbt.tick
+    bar_start_tick = bbt.barStartTick
+    beats_per_bar = bbt.beatsPerBar
+    beat_type = bbt.beatType
+    ticks_per_beat = bbt.ticksPerBeat
+    beats_per_minute = bbt.beatsPerMinute
+  }
+}
+
+extension Transport {
+  init(state: jack_transport_state_t, position: jack_position_t, bbtAge: UInt32 = 0) {
+    let known: State =
+      switch state {
+      case JackTransportStopped: .stopped
+      case JackTransportRolling, JackTransportLooping: .rolling
+      default: .starting  // Starting, and jack2's "net starting"
+      }
+    var bbt: BBT?
+    if position.valid.rawValue & JackPositionBBT.rawValue != 0 {
+      bbt = BBT(
+        bar: position.bar, beat: position.beat, tick: position.tick, barStartTick: position.bar_start_tick,
+        beatsPerBar: position.beats_per_bar, beatType: position.beat_type,
+        ticksPerBeat: position.ticks_per_beat, beatsPerMinute: position.beats_per_minute)
+    }
+    self.init(state: known, frame: position.frame, bbt: bbt, bbtAge: bbtAge)
   }
 }

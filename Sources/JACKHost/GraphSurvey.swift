@@ -10,8 +10,8 @@ public struct GraphSurvey: Equatable, Sendable {
   }
 
   public var server: ServerDescription
-  /// Without the one that looks.
-  public var clients: [String]
+  /// The clients that are a tactus, whatever their names, without the one that looks.
+  public var tactus: [String]
   /// What plays: the sound card's and the MIDI devices' ports.
   public var outputs: [PhysicalPort]
   public var physicalInputs: [String]
@@ -23,10 +23,6 @@ extension GraphSurvey {
   /// Joins the server for a moment, without ports. [control]
   public init(lookingAt server: String?) throws(JACKError) {
     let client = try JACKClient(name: "tactus-looks", server: server)
-    var seen: Set<String> = []
-    let clients = (client.ports(JackPortIsInput) + client.ports(JackPortIsOutput))
-      .compactMap { $0.split(separator: ":").first.map(String.init) }
-      .filter { $0 != client.name && seen.insert($0).inserted }
     let midi = Set(client.ports(JackPortIsInput, JackPortIsPhysical, type: JACK_DEFAULT_MIDI_TYPE))
     let outputs = client.ports(JackPortIsInput, JackPortIsPhysical).map { name in
       var range = jack_latency_range_t()
@@ -38,7 +34,7 @@ extension GraphSurvey {
     var position = jack_position_t()
     jack_transport_query(client.handle, &position)
     self.init(
-      server: client.description, clients: clients, outputs: outputs,
+      server: client.description, tactus: client.neighbours.sorted(), outputs: outputs,
       physicalInputs: client.ports(JackPortIsOutput, JackPortIsPhysical, type: JACK_DEFAULT_AUDIO_TYPE),
       showsBars: position.valid.rawValue & JackPositionBBT.rawValue != 0)
   }

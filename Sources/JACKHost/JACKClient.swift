@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Choices
 import CJACK
+import Glibc
 
 /// What can be said about a server once a client is open on it.
 public struct ServerDescription: Equatable, Sendable {
@@ -100,6 +102,18 @@ public final class JACKClient {
     return portNames(jack_get_ports(handle, nil, type, bits))
   }
 
+  func exists(port name: String) -> Bool { jack_port_by_name(handle, name) != nil }
+
+  /// The other clients that have our ports: each is a tactus.
+  var neighbours: Set<String> {
+    let clients = portNames(jack_get_ports(handle, ":\(Port.run.name)$", nil, 0))
+      .map { String($0.dropLast(Port.run.name.count + 1)) }
+    return Set(
+      clients.filter { other in
+        other != name && Port.registered.allSatisfy { exists(port: "\(other):\($0.name)") }
+      })
+  }
+
   public var description: ServerDescription {
     ServerDescription(
       server: server, clientName: name, implementation: .loaded,
@@ -121,3 +135,55 @@ private func silenceLibjack() {
 }
 
 private func ignoreMessage(_ text: UnsafePointer<CChar>?) {}
+
+/// Of several tactus one at a time: jack2 is not made for two at once.
+///
+/// It keeps properties in a database without anybody who settles who waits for whom: two programs that remove theirs at one
+/// moment can wait for each other for ever. And a program that closes a client reads no news any more from before jackd hears of
+/// it: when 33 have come meanwhile, and a change of a property is one for everybody, jackd waits for ever to have the last
+/// one read, and all its clients with it. Six that end together on a busy machine were enough.
+struct ServerTurn {
+  /// A program that has it so long will not let go; nothing here is worth waiting for longer.
+  private static let patience = 200
+  /// Who shares the server shares this folder.
+  private let folder: Int32
+
+  /// Nil: it did not come.
+  init?() {
+    folder = open("/dev/shm", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    for _ in 0..<Self.patience {
+      if flock(folder, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK { return }
+      usleep(10_000)
+    }
+    close(folder)
+    return nil
+  }
+
+  func end() { close(folder) }
+}
+
+/// Who is likely to be timebase master, if another client is: JACK tells nobody who it is.
+enum ProbableMaster {
+  /// Programs that can be; their clients may have more behind the name.
+  private static let programs = [
+    "ardour", "mixbus", "hydrogen", "qtractor", "sooperlooper", "carla", "rosegarden", "muse", "non-timeline",
+    "seq24",
+    "seq66", "klick", "gtklick", "jack_transport_link", "jack-link",
+  ]
+
+  /// The only one of them, or the only other tactus. Nil: there is none or there are several, or one that has no ports.
+  static func name(ofPorts ports: [String], neighbours: Set<String>) -> String? {
+    let clients = Set(ports.compactMap { $0.split(separator: ":").first.map(String.init) })
+    let candidates = clients.filter { neighbours.contains($0) || isKnown($0) }
+    return candidates.count == 1 ? candidates.first : nil
+  }
+
+  /// "Hydrogen", "hydrogen-01", "Qtractor"; no "musescore".
+  private static func isKnown(_ client: String) -> Bool {
+    let name = client.lowercased()
+    return programs.contains { program in
+      guard name.hasPrefix(program) else { return false }
+      return name.dropFirst(program.count).first.map { !$0.isLetter } ?? true
+    }
+  }
+}

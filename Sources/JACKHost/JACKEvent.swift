@@ -17,6 +17,17 @@ public enum JACKEvent: Equatable, Sendable {
   case periodChanged(frames: Int)
   case sampleRateChanged(Int)
   case freewheel(Bool)
-  case latenciesChanged(PortLatencies)
   case timebase(Mastership.Standing)
+}
+
+/// What can be asked of JACK's transport, by anyone at any time.
+public enum TransportCommand: Equatable, Sendable {
+  case play
+  case stop
+  /// On the session's next beat that is a multiple of `step`; asked again, or with nothing rolling, at once.
+  case stopOn(step: Double)
+  case locate(frame: UInt32)
+  /// A locate that keeps to the session's grid while the transport rolls: frame and song beat of the place, and the
+  /// beats after which it may be heard (0: at once).
+  case jump(frame: UInt32, beat: Double, step: Double)
 }

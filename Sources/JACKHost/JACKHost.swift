@@ -40,11 +40,15 @@ public final class JACKHost {
   public var relocator = Relocator()
   /// So many more steps soon: a start may need something of JACK before the report says that it waits.
   private var haste = 0
+  /// Who may have the timebase that is not ours; nil where that can't be guessed.
+  public var probableMaster: String? { guess ?? nil }
+  /// nil: nobody else has it.
+  private var guess: String??
   /// The server as it is, or was when it was last there.
   public private(set) var server: ServerDescription
   /// It was started for us.
   public private(set) var serverWasStarted: Bool
-  /// Whoever lets us go on wants it back that ended when we stepped out.
+  /// The server ended when we stepped out, and is to be started again when we go on.
   private var mayStart = false
 
   /// Joins a running server. `server` nil is JACK's default; `mayStart`: if none runs, one may be started, now and not
@@ -59,6 +63,11 @@ public final class JACKHost {
     self.exchange = exchange
     self.server = client.description
     state = .open(client)
+  }
+
+  /// Another tactus has the name that this one asked for. Before `start`.
+  public func isSecond(as name: String) -> Bool {
+    if case .open(let client) = state { client.neighbours.contains(name) } else { false }
   }
 
   /// Registers the ports and lets the audio thread run.
@@ -88,7 +97,7 @@ public final class JACKHost {
 extension JACKHost {
   /// Whether there is an active client on a server that answers now.
   public var isRunning: Bool {
-    if case .running(let running) = state { !running.isSilent } else { false }
+    if case .running(let running) = state { !running.watchdog.isSilent } else { false }
   }
 
   /// What the last cycle told; without a server, that nothing rolls.
@@ -147,11 +156,11 @@ extension JACKHost {
     return Micros(20_000)
   }
 
-  /// Becomes timebase master in place of whoever is.
+  /// Becomes timebase master in place of any other.
   public func takeTimebase(at now: Micros) {
     wantsTimebase = true
-    if case .running(let running) = state, running.isPrompt {
-      Question.ask { running.takeTimebase(at: now) }
+    if case .running(let running) = state, running.watchdog.isPrompt {
+      Question.ask { running.askForTimebase(conditionally: false, at: now) }
     }
   }
 
@@ -186,7 +195,7 @@ extension JACKHost {
     }
   }
 
-  /// Of a server that hesitates nothing is asked: it might never answer, and whoever asks would wait.
+  /// Of a server that hesitates nothing is asked: it might never answer, and we would wait.
   private func watch(_ running: RunningClient, at now: Micros) -> [JACKEvent] {
     switch running.watch(exchange.report(), at: now) {
     case .nothing: break
@@ -200,16 +209,17 @@ extension JACKHost {
       state = .lost(nextTry: now)
       return [.stoodStill(gap)]
     }
-    guard running.isPrompt else { return [] }
+    guard running.watchdog.isPrompt else { return [] }
     return Question.ask { look(after: running, exchange.shared.pointee.board.take(), at: now) }
   }
 
   private func look(after running: RunningClient, _ notices: Notices, at now: Micros) -> [JACKEvent] {
     var events: [JACKEvent] = []
-    if running.step(at: now, notices: notices) { events.append(.latenciesChanged(running.latencies)) }
+    running.step(at: now, notices: notices)
     patchbay.step(on: running, graphChanged: notices.contains(.graph), at: now)
     let report = exchange.report()
     running.lookAfterTimebase(isWanted: wantsTimebase, report, at: now)
+    guessMaster(on: running, report, graphChanged: !notices.isDisjoint(with: [.graph, .clients]))
     running.fulfil(
       report.wish, showing: report.timebase == .ours ? bbt(of: Beats(report.wish.place.beat), report) : nil)
     relocate(on: running, report, at: now)
@@ -226,6 +236,14 @@ extension JACKHost {
     if server.sampleRate != before.sampleRate { events.append(.sampleRateChanged(server.sampleRate)) }
     if notices.contains(.freewheel) { events.append(.freewheel(exchange.isFreewheeling)) }
     return events
+  }
+
+  private func guessMaster(on running: RunningClient, _ report: Report, graphChanged: Bool) {
+    if report.timebase != .foreign {
+      guess = nil
+    } else if graphChanged || guess == nil {
+      guess = .some(running.probableMaster)
+    }
   }
 
   private func relocate(on running: RunningClient, _ report: Report, at now: Micros) {
@@ -255,6 +273,8 @@ extension JACKHost {
   /// jackd 1.9.21 may wait for a stopped client for ever, and then everybody waits for jackd.
   public func stepOut(at now: Micros) {
     guard case .running(let running) = state else { return }
+    // A cable that has just been plugged in is found again, too.
+    Question.ask { patchbay.step(on: running, graphChanged: true, at: now) }
     leave(running)
     departure?.wait(atMost: Self.partingTime)
     // It ended with us, if nobody else was there.
@@ -279,6 +299,6 @@ extension JACKHost {
     serverWasStarted = client.serverWasStarted
     patchbay.serverReturned(at: now)
     Question.ask { patchbay.step(on: running, graphChanged: true, at: now) }
-    return [.serverReturned(server), .latenciesChanged(running.latencies)]
+    return [.serverReturned(server)]
   }
 }

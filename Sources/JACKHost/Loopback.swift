@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import CJACK
 import Glibc
+import Synchronization
 
 /// Plays clicks into an output and records what comes back at an input: how long that takes, beside what JACK says.
 ///
@@ -81,4 +82,125 @@ public final class Loopback {
     guard isOver else { return [] }
     return clicks.returns(in: Array(tape.pointee.recording))
   }
+}
+
+/// What the audio thread of a `Loopback` works on: nothing but memory that was there before. [audio]
+struct LoopbackTape: ~Copyable {
+  private let output: OpaquePointer
+  private let input: OpaquePointer
+  private let click: UnsafeMutableBufferPointer<Float>
+  let recording: UnsafeMutableBufferPointer<Float>
+  private let spacing: Int
+  private var place = 0
+  let isPlaying = Atomic(false)
+  let isOver = Atomic(false)
+
+  init(output: OpaquePointer, input: OpaquePointer, clicks: LoopbackClicks, frames: Int) {
+    self.output = output
+    self.input = input
+    spacing = clicks.spacing
+    click = .allocate(capacity: clicks.signal.count)
+    _ = click.initialize(from: clicks.signal)
+    recording = .allocate(capacity: frames)
+    recording.initialize(repeating: 0)
+  }
+
+  /// [control]
+  mutating func free() {
+    click.deallocate()
+    recording.deallocate()
+  }
+
+  mutating func run(_ frames: UInt32) {
+    guard let out = jack_port_get_buffer(output, frames)?.assumingMemoryBound(to: Float.self),
+      let heard = jack_port_get_buffer(input, frames)?.assumingMemoryBound(to: Float.self)
+    else { return }
+    let plays = isPlaying.load(ordering: .acquiring)
+    var frame = 0
+    while frame < Int(frames) {
+      out[frame] = 0
+      if plays, place < recording.count {
+        let phase = place % spacing
+        if phase < click.count { out[frame] = click[phase] }
+        recording[place] = heard[frame]
+        place += 1
+      }
+      frame += 1
+    }
+    if place == recording.count { isOver.store(true, ordering: .releasing) }
+  }
+}
+
+@_noLocks @_noAllocation
+func playAndRecord(_ frames: UInt32, _ context: UnsafeMutableRawPointer?) -> Int32 {
+  context?.assumingMemoryBound(to: LoopbackTape.self).pointee.run(frames)
+  return 0
+}
+
+/// The click of a loop-back test, and how it is found again in a recording, through loudspeakers and noise.
+public struct LoopbackClicks: Sendable {
+  public struct Return: Equatable, Sendable {
+    /// Frames from the click to its return.
+    public var delay: Int
+    /// Of the recording there: 1 is as loud as it can be.
+    public var peak: Double
+  }
+
+  /// Below it is something else, or noise.
+  static let leastLikeness = 0.5
+  /// Quieter than -60 dB is no cable and no loudspeaker.
+  static let leastPeak = 0.001
+
+  public let signal: [Float]
+  /// From click to click; a return is looked for until the next one.
+  public let spacing: Int
+
+  public init(sampleRate: Int) {
+    spacing = sampleRate / 2
+    // 5 ms of noise, softened at the ends: like nothing else, and like itself at one place only.
+    let count = max(160, sampleRate / 200)
+    var register: UInt32 = 0xACE1
+    signal = (0..<count).map { frame in
+      let bit = (register ^ (register >> 2) ^ (register >> 3) ^ (register >> 5)) & 1
+      register = (register >> 1) | (bit << 15)
+      let edge = min(frame + 1, count - frame, count / 8 + 1)
+      return (bit == 1 ? 0.5 : -0.5) * Float(edge) / Float(count / 8 + 1)
+    }
+  }
+
+  /// Whatever is not found is nil. The last click, whose return might be cut off, is left out.
+  public func returns(in recording: [Float]) -> [Return?] {
+    let starts = stride(from: 0, to: recording.count - spacing - signal.count + 1, by: spacing)
+    return starts.map { find(in: recording, from: $0) }
+  }
+
+  private func find(in recording: [Float], from start: Int) -> Return? {
+    let own = signal.reduce(0) { $0 + $1 * $1 }.squareRoot()
+    return recording.withUnsafeBufferPointer { heard in
+      signal.withUnsafeBufferPointer { click in
+        var energy: Float = 0
+        for frame in start..<start + click.count { energy += heard[frame] * heard[frame] }
+        var best = (delay: 0, likeness: Float(0))
+        for delay in 0..<spacing {
+          let from = start + delay
+          if energy > Self.leastEnergy {
+            var sum: Float = 0
+            for frame in 0..<click.count { sum += heard[from + frame] * click[frame] }
+            // A cable may turn the polarity around.
+            let likeness = abs(sum) / (own * energy.squareRoot())
+            if likeness > best.likeness { best = (delay, likeness) }
+          }
+          let (old, new) = (heard[from], from + click.count < heard.count ? heard[from + click.count] : 0)
+          energy = max(0, energy - old * old + new * new)
+        }
+        let place = start + best.delay
+        let peak = heard[place..<place + click.count].reduce(0) { max($0, abs($1)) }
+        guard Double(best.likeness) >= Self.leastLikeness, Double(peak) >= Self.leastPeak else { return nil }
+        return Return(delay: best.delay, peak: Double(peak))
+      }
+    }
+  }
+
+  /// Rounding leaves a little where there is silence.
+  private static let leastEnergy: Float = 1e-9
 }

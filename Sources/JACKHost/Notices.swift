@@ -13,7 +13,7 @@ struct Notices: OptionSet, Sendable {
   /// Ports or connections came or went.
   static let graph = Notices(rawValue: 8)
   static let freewheel = Notices(rawValue: 16)
-  /// Ports came or went, and perhaps their clients with them.
+  /// Ports or clients came or went.
   static let clients = Notices(rawValue: 32)
   /// The driver was late, by the audio thread's own look.
   static let lateness = Notices(rawValue: 64)
@@ -90,6 +90,8 @@ struct NoticeBoard: ~Copyable, Sendable {
     jack_set_sample_rate_callback(client, noteSampleRate, context)
     jack_set_port_connect_callback(client, noteConnection, context)
     jack_set_port_registration_callback(client, noteRegistration, context)
+    // Of a client that leaves jack2 tells the ports while they are still there, and then only this.
+    jack_set_client_registration_callback(client, noteClient, context)
     jack_set_graph_order_callback(client, noteOrder, context)
   }
 
@@ -100,6 +102,7 @@ struct NoticeBoard: ~Copyable, Sendable {
     jack_set_sample_rate_callback(client, nil, nil)
     jack_set_port_connect_callback(client, nil, nil)
     jack_set_port_registration_callback(client, nil, nil)
+    jack_set_client_registration_callback(client, nil, nil)
     jack_set_graph_order_callback(client, nil, nil)
   }
 }
@@ -154,7 +157,38 @@ private func noteRegistration(
 }
 
 @_noLocks @_noAllocation
+private func noteClient(
+  _ name: UnsafePointer<CChar>?, _ registered: Int32, _ context: UnsafeMutableRawPointer?
+) {
+  shared(context).pointee.board.post(.clients)
+}
+
+@_noLocks @_noAllocation
 private func noteOrder(_ context: UnsafeMutableRawPointer?) -> Int32 {
   shared(context).pointee.board.post(.graph)
   return 0
+}
+
+/// A few words from a C string, held without a heap, so that they can cross threads. Longer ones are cut.
+struct ShortText: BitwiseCopyable, Sendable, CustomStringConvertible {
+  static let limit = 120
+
+  private var bytes = InlineArray<120, UInt8>(repeating: 0)
+  private var count = 0
+
+  init() {}
+
+  init(_ text: UnsafePointer<CChar>?) {
+    guard let text else { return }
+    while count < Self.limit, text[count] != 0 {
+      bytes[count] = UInt8(bitPattern: text[count])
+      count += 1
+    }
+  }
+
+  var description: String {
+    var text: [UInt8] = []
+    for index in 0..<count { text.append(bytes[index]) }
+    return String(decoding: text, as: UTF8.self)
+  }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+public import Choices
 
 /// Keeps our connections in mind while there is a server, and makes them again when it has returned.
 struct Patchbay {
@@ -63,16 +64,74 @@ struct Patchbay {
   mutating func step(on client: RunningClient, graphChanged: Bool, at now: Micros) {
     guard isLookDue(graphChanged: graphChanged, at: now) else { return }
     // What is made once is not made again: if it is cut after that, somebody wanted it so.
-    for connection in missing where client.exists(port: connection.other) && client.connect(connection) {
+    for connection in missing where client.client.exists(port: connection.other) && client.connect(connection)
+    {
       missing.remove(connection)
     }
-    for connection in wished where client.exists(port: connection.other) && client.connect(connection) {
+    for connection in wished where client.client.exists(port: connection.other) && client.connect(connection)
+    {
       wished.remove(connection)
     }
     if !standing.wanted.isEmpty {
       standing.step(client.portsSeen, client: client.client.name, connect: client.connect(from:to:))
     }
     if now >= restoreUntil { missing = [] }
-    memory.observe(client.connections, at: now, portExists: client.exists(port:))
+    memory.observe(client.connections, at: now, portExists: client.client.exists(port:))
   }
+}
+
+/// One of our ports connected with a port of someone else, by names: handles die with the server.
+public struct Connection: Hashable, Sendable {
+  public let port: Port
+  /// The other port with its client, for instance `system:playback_1`.
+  public let other: String
+
+  public init(port: Port, other: String) {
+    self.port = port
+    self.other = other
+  }
+}
+
+/// Which connections our ports have, so that they can be made again after the server was gone.
+///
+/// A connection is forgotten only if it stays cut while both of its ports exist: that was somebody's wish.
+/// If the other port is gone as well, its program or the whole server is going down, and it may come back.
+struct ConnectionMemory {
+  /// A server that shuts down in order cuts first and unregisters after; no user can tell this from now.
+  static let forgetAfter = Micros(1_000_000)
+  static let limit = 512
+
+  private(set) var remembered: Set<Connection> = []
+  private(set) var refusedCount = 0
+  private var cutSince: [Connection: Micros] = [:]
+
+  mutating func observe(_ present: Set<Connection>, at now: Micros, portExists: (String) -> Bool) {
+    for connection in present where !remembered.contains(connection) {
+      if remembered.count < Self.limit {
+        remembered.insert(connection)
+      } else {
+        refusedCount += 1
+      }
+    }
+    for connection in remembered {
+      if present.contains(connection) || !portExists(connection.other) {
+        cutSince[connection] = nil
+      } else if let since = cutSince[connection] {
+        if now - since >= Self.forgetAfter {
+          cutSince[connection] = nil
+          remembered.remove(connection)
+        }
+      } else {
+        cutSince[connection] = now
+      }
+    }
+  }
+
+  /// The server is gone: nothing that was seen missing lately counts as cut by the user.
+  mutating func serverLost() {
+    cutSince = [:]
+  }
+
+  /// Whether a cut is still being judged, so that somebody has to look again.
+  var isUndecided: Bool { !cutSince.isEmpty }
 }

@@ -21,7 +21,9 @@ final class RunningClient {
 
   private(set) var latencies = PortLatencies.zero
   private var mastership: Mastership
-  private var watchdog = Watchdog()
+  /// Clients that have our ports: each is a tactus.
+  private var neighbours: Set<String> = []
+  private(set) var watchdog = Watchdog()
   private var wishNumber: UInt32
   /// How late the driver was at its last xrun.
   private var lastDelay: Float
@@ -63,7 +65,7 @@ final class RunningClient {
     cycle.deallocate()
   }
 
-  /// Once. Nothing of it is of any use afterwards; a server that does not answer keeps whoever calls this. [any]
+  /// Once. Nothing of it is of any use afterwards; a server that does not answer keeps the caller waiting. [any]
   func leave() {
     guard !hasLeft else { return }
     hasLeft = true
@@ -91,20 +93,30 @@ final class RunningClient {
     let code = jack_activate(client.handle)
     guard code == 0 else { throw .activationRefused(code: code) }
     readLatencies(at: now)
+    neighbours = client.neighbours
+  }
+
+  private func watchNeighbours(at now: Micros) {
+    let there = client.neighbours
+    if !there.isSuperset(of: neighbours) { mastership.neighbourLeft(at: now) }
+    neighbours = there
   }
 
   /// A held start must be over before the server loses patience with slow clients. That is one number for the whole
-  /// server: whoever leaves puts back what is usual, and who stays asks again.
+  /// server: a client that leaves puts the usual number back, and one that stays sets its own again.
   private func askForPatience() {
     let longest = LaunchSettings.longestWaitAllowed + Micros(5_000_000)
     jack_set_sync_timeout(client.handle, implementation.syncTimeout(longest))
   }
 
-  /// Clocks, and latencies if anything may have moved them. True if the latencies are others than before.
-  func step(at now: Micros, notices: Notices) -> Bool {
+  /// Clocks, and latencies if anything may have moved them.
+  func step(at now: Micros, notices: Notices) {
     if now >= nextClockPair { compareClocks(at: now) }
     countXruns(at: now, wasLate: notices.contains(.lateness))
-    if notices.contains(.clients) { askForPatience() }
+    if notices.contains(.clients) {
+      askForPatience()
+      watchNeighbours(at: now)
+    }
     if !notices.isDisjoint(with: [.period, .sampleRate]) {
       recomputations = Self.recomputeAfter.map { now + $0 }
     }
@@ -114,14 +126,13 @@ final class RunningClient {
       // Our ports keep the old period's latency until somebody asks for this (facts: jack 9).
       jack_recompute_total_latencies(client.handle)
     }
-    let before = latencies
     if due || notices.contains(.graph) || now >= nextPhysical {
       readLatencies(at: now)
     } else {
+      let before = latencies
       latencies.readOwn(ports)
-      if latencies != before { shared.pointee.latencies.publish(latencies.longest) }
+      if latencies != before { shared.pointee.latencies.publish(latencies.frames) }
     }
-    return latencies != before
   }
 
   /// jackd tells of the last one in whole microseconds, so that two may look like one; then the audio thread has seen it.
@@ -135,7 +146,7 @@ final class RunningClient {
 
   private func readLatencies(at now: Micros) {
     latencies = .read(client: client.handle, ports: ports, implementation: implementation)
-    shared.pointee.latencies.publish(latencies.longest)
+    shared.pointee.latencies.publish(latencies.frames)
     nextPhysical = now + Self.physicalInterval
   }
 
@@ -147,11 +158,6 @@ final class RunningClient {
 }
 
 extension RunningClient {
-  /// JACK does not answer.
-  var isSilent: Bool { watchdog.isSilent }
-  /// What is asked now is answered.
-  var isPrompt: Bool { watchdog.isPrompt }
-
   func watch(_ report: Report, at now: Micros) -> Watchdog.Finding {
     watchdog.look(
       cycles: shared.pointee.cycles.load(ordering: .relaxed), of: report.moment.cycleMicros, at: now,
@@ -172,12 +178,8 @@ extension RunningClient {
     }
   }
 
-  /// Whoever is master: we take its place.
-  func takeTimebase(at now: Micros) {
-    askForTimebase(conditionally: false, at: now)
-  }
-
-  private func askForTimebase(conditionally: Bool, at now: Micros) {
+  /// - Parameter conditionally: else in place of any other master.
+  func askForTimebase(conditionally: Bool, at now: Micros) {
     let code = jack_set_timebase_callback(client.handle, conditionally ? 1 : 0, writeTimebase, cycle)
     mastership.asked(wasRefused: code != 0, at: now)
   }
@@ -242,6 +244,12 @@ extension RunningClient {
       speakers: client.ports(JackPortIsInput, JackPortIsPhysical, type: JACK_DEFAULT_AUDIO_TYPE))
   }
 
+  /// Of a timebase that is not ours.
+  var probableMaster: String? {
+    ProbableMaster.name(
+      ofPorts: client.ports(JackPortIsOutput) + client.ports(JackPortIsInput), neighbours: neighbours)
+  }
+
   /// Something is connected that may send keys and pedals.
   var isPlayed: Bool { jack_port_connected(ports[.control]) > 0 }
 
@@ -249,8 +257,6 @@ extension RunningClient {
     let result = jack_connect(client.handle, output, input)
     return result == 0 || result == EEXIST
   }
-
-  func exists(port name: String) -> Bool { jack_port_by_name(client.handle, name) != nil }
 
   /// True if the two are connected afterwards.
   func connect(_ connection: Connection) -> Bool {

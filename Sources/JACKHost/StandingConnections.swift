@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+public import Choices
 
 /// A connection that is to be there whenever both of its ports are.
 public enum StandingConnection: Hashable, Sendable {
@@ -72,6 +73,13 @@ struct StandingConnections {
       if !forward.0.isEmpty, !forward.1.isEmpty { return [forward] }
       return [(seen.outputs.filter(other.matches), seen.inputs.filter(one.matches))]
     }
+  }
+}
+
+extension Port {
+  /// Whether a name without a client, in which `*` stands for anything, is one of ours.
+  public static func isOurs(_ pattern: String) -> Bool {
+    registered.contains { PortPattern(pattern, client: "").matches(":" + $0.name) }
   }
 }
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Glibc
+import Linux
+import Synchronization
 
 /// Whether JACK still answers, judged by what is seen: audio cycles, and our own looks at them.
 ///
-/// A server that was stopped says nothing, and whoever asks it for something waits as long as it is silent. So nothing is
+/// A server that was stopped says nothing, and each question to it waits as long as it is silent. So nothing is
 /// asked of one that has not just had a cycle. And when it is we who were stopped (a debugger, a freezer), jackd has given
 /// us up or waits for us: then we leave it and come back.
 struct Watchdog {
@@ -56,5 +59,67 @@ struct Watchdog {
     let wasSilent = isSilent
     isSilent = silence >= Self.longestSilence
     return isSilent == wasSilent ? .nothing : isSilent ? .silence : .answer
+  }
+}
+
+/// What the control thread asks of libjack, any of which may wait for ever: of a server that was stopped a moment ago
+/// nobody knows it yet. libjack knows one server at a time, so there is one of these, and other threads may look at it.
+public enum Question {
+  /// On Link's clock; 0: nothing is asked.
+  private static let since = Atomic<Int64>(0)
+  /// How long answers were waited for so far.
+  private static let waited = Atomic<Int64>(0)
+
+  /// [any]
+  public static var isOpen: Bool { since.load(ordering: .relaxed) != 0 }
+
+  /// The server has had time enough. [any]
+  public static var isUnanswered: Bool {
+    let since = since.load(ordering: .relaxed)
+    return since != 0 && HostClock.micros().count - since >= Watchdog.longestSilence.count
+  }
+
+  static var totalWait: Micros { Micros(waited.load(ordering: .relaxed)) }
+
+  /// One within another is part of it. [control]
+  static func ask<Answer, Failure: Error>(_ question: () throws(Failure) -> Answer) throws(Failure) -> Answer
+  {
+    guard !isOpen else { return try question() }
+    let start = HostClock.micros().count
+    since.store(start, ordering: .relaxed)
+    defer {
+      waited.wrappingAdd(HostClock.micros().count - start, ordering: .relaxed)
+      since.store(0, ordering: .relaxed)
+    }
+    return try question()
+  }
+}
+
+/// Leaves a server, on a thread of its own: one that does not answer never lets us go. [control]
+///
+/// Until it is done nothing else may be asked of libjack, which knows one server at a time.
+final class Departure: @unchecked Sendable {
+  private let client: RunningClient
+  /// What the client's audio thread holds stays as long as it does.
+  private let exchange: AudioExchange
+  private let done = Atomic(false)
+
+  init(_ client: RunningClient, exchange: AudioExchange) {
+    self.client = client
+    self.exchange = exchange
+    if let thread = try? Thread("departure", { [self] in run() }) { thread.detach() } else { run() }
+  }
+
+  var isDone: Bool { done.load(ordering: .acquiring) }
+
+  /// Waits for it, but not for ever.
+  func wait(atMost limit: Micros) {
+    let end = HostClock.micros() + limit
+    while !isDone, HostClock.micros() < end { usleep(1_000) }
+  }
+
+  private func run() {
+    client.leave()
+    done.store(true, ordering: .releasing)
   }
 }

@@ -44,3 +44,46 @@ extension String {
     return String(safe) + (unicodeScalars.count > 40 ? "..." : "")
   }
 }
+
+extension Double {
+  /// As JSON5 writes numbers; nil: that is none.
+  init?(json5 text: String) {
+    var digits = Substring(text)
+    let isNegative = digits.hasPrefix("-")
+    if isNegative || digits.hasPrefix("+") { digits.removeFirst() }
+    guard let magnitude = Self.magnitude(digits) else { return nil }
+    self = isNegative ? -magnitude : magnitude
+  }
+
+  private static func magnitude(_ text: Substring) -> Double? {
+    if text == "Infinity" { return .infinity }
+    if text == "NaN" { return .nan }
+    if text.hasPrefix("0x") || text.hasPrefix("0X") {
+      let digits = text.dropFirst(2)
+      guard !digits.isEmpty else { return nil }
+      var value = 0.0
+      for digit in digits {
+        guard digit.isASCII, let worth = digit.hexDigitValue else { return nil }
+        value = value * 16 + Double(worth)
+      }
+      return value
+    }
+    // Digits with a point and an exponent, and nothing else that Double(_:) takes.
+    var mantissa = text
+    if let e = text.firstIndex(where: { $0 == "e" || $0 == "E" }) {
+      var exponent = text[text.index(after: e)...]
+      if exponent.hasPrefix("+") || exponent.hasPrefix("-") { exponent.removeFirst() }
+      guard !exponent.isEmpty, exponent.utf8.allSatisfy(isDigit) else { return nil }
+      mantissa = text[..<e]
+    }
+    let parts = mantissa.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count <= 2, parts.allSatisfy({ $0.utf8.allSatisfy(isDigit) }),
+      parts.contains(where: { !$0.isEmpty }), parts[0] == "0" || !parts[0].hasPrefix("0")
+    else { return nil }
+    let whole = parts[0].isEmpty ? "0" : parts[0]
+    let fraction = parts.count > 1 && !parts[1].isEmpty ? "." + parts[1] : ""
+    return Double(whole + fraction + text[mantissa.endIndex...])
+  }
+
+  private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+}

@@ -57,7 +57,10 @@ struct Reader {
     case "[": value = .array(try array(depth: depth))
     case "\"", "'": value = .string(try string())
     case "+", "-", ".", "0"..."9", "I", "N": value = try number()
-    case _ where first.startsName: value = try word()
+    case _ where first.startsName: value = try word(isFirst: depth == 0)
+    case "~":
+      let text = takeWhole()
+      throw unquoted(text)
     default: throw fault("a value was expected, not \(first.shown)")
     }
     return JSON5.Element(value: value, line: start)
@@ -67,21 +70,31 @@ struct Reader {
     try descend(depth)
     advance()
     var members: [JSON5.Member] = []
-    var names: Set<String> = []
+    var lines: [String: Int] = [:]
     while true {
       try skipSpace()
       if take("}") { return members }
       let start = line
       let name = try name()
-      guard names.insert(name).inserted else {
-        throw JSON5.Fault(line: start, text: "\"\(name.shortened)\" a second time")
+      if let before = lines.updateValue(start, forKey: name) {
+        throw JSON5.Fault(line: start, text: "\"\(name.shortened)\" is there twice, first in line \(before)")
       }
       try skipSpace()
-      guard take(":") else { throw fault("a colon was expected after \"\(name.shortened)\"" + found) }
+      guard take(":") else {
+        if next == "-" {
+          throw fault("\"\(name.shortened)\(takeWhole().shortened)\" needs its quotes, for the dash in it")
+        }
+        throw fault("a colon was expected after \"\(name.shortened)\"" + found)
+      }
+      try skipSpace()
+      if next == "}" || next == "," { throw fault("the value of \"\(name.shortened)\" is missing") }
       members.append(JSON5.Member(name: name, line: start, element: try element(depth: depth + 1)))
       try skipSpace()
       guard take(",") else {
         if take("}") { return members }
+        if let next, next.startsName || next == "\"" || next == "'" {
+          throw fault("a comma is missing before \(takeWhole().shortened)")
+        }
         throw fault("a comma or } was expected" + found)
       }
     }
@@ -130,14 +143,32 @@ struct Reader {
     return String(name)
   }
 
-  private mutating func word() throws(JSON5.Fault) -> JSON5 {
+  private mutating func word(isFirst: Bool) throws(JSON5.Fault) -> JSON5 {
+    let start = line
     let word = takeWord()
     switch word {
     case "null": return .null
     case "true": return .boolean(true)
     case "false": return .boolean(false)
-    default: throw fault("\(word.shortened) is no value; text needs quotes around it")
+    default:
+      try skipSpace()
+      guard isFirst, next == ":" else { throw unquoted(word, line: start) }
+      throw JSON5.Fault(line: start, text: "a { is missing before \"\(word.shortened)\"")
     }
+  }
+
+  private func unquoted(_ text: String, line: Int? = nil) -> JSON5.Fault {
+    JSON5.Fault(line: line ?? self.line, text: "\(text.shortened) is no value; text needs quotes around it")
+  }
+
+  /// Up to what may follow a value or a name: what somebody wrote without quotes.
+  private mutating func takeWhole() -> String {
+    var whole = String.UnicodeScalarView()
+    while let scalar = next, !scalar.isSpace, !",:{}[]".unicodeScalars.contains(scalar) {
+      whole.append(scalar)
+      advance()
+    }
+    return String(whole)
   }
 
   private mutating func takeWord() -> String {
@@ -156,6 +187,11 @@ struct Reader {
     while let scalar = next, scalar.continuesName || scalar == "+" || scalar == "-" || scalar == "." {
       written.unicodeScalars.append(scalar)
       advance()
+    }
+    // 7/8, and no comment.
+    if next == "/", place + 1 < text.count, text[place + 1] != "/", text[place + 1] != "*" {
+      written += takeWhole()
+      throw unquoted(written)
     }
     guard let value = Double(json5: written) else { throw fault("\(written.shortened) is not a number") }
     return .number(value, written: written)
@@ -258,7 +294,8 @@ struct Reader {
       }
       throw JSON5.Fault(line: start, text: "a comment without its closing */")
     } else {
-      throw fault("a value was expected, not /")
+      let rest = takeWhole()
+      throw rest.isEmpty ? fault("a value was expected, not /") : unquoted("/" + rest)
     }
   }
 

@@ -33,7 +33,6 @@ struct Area: Equatable {
       Area(x: x, y: y + share, width: width, height: height - share)
     )
   }
-
 }
 
 /// Columns and rows of an area.

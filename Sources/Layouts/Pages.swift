@@ -79,7 +79,7 @@ extension Layout {
     let at = Grid(area, columns: 4, rows: 10)
     let size = isWide ? 28 : 16
     page.add("click", "CLICK", at(0, 0, 2, 1.5), .switchedOn)
-    page.add("click/countin", "COUNT IN", at(2, 0, 2, 1.5), .switchedOn)
+    page.add("count/in", "COUNT-IN BARS", at(2, 0, 2, 1.5))
     page.add("click/when/always", "ALWAYS", at(0, 1.5, 2, 1.5))
     page.add("click/when/rolling", "ROLLING", at(2, 1.5, 2, 1.5))
     page.add("click/volume", "VOLUME", at(0, 3, 4, 1.5), .go)

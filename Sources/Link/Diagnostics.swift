@@ -2,6 +2,7 @@
 import Glibc
 public import LinkSession
 import Linux
+import Synchronization
 
 /// How the network is doing, for a person who asks why there are no peers.
 public struct Diagnostics: Sendable {
@@ -27,5 +28,21 @@ public struct Diagnostics: Sendable {
     failedSends = engine.gateways.reduce(0) { $0 + $1.failedSends }
     strangers = engine.strangers
     counters = engine.session.counters
+  }
+}
+
+/// What any thread, the audio thread too, may ask without waiting.
+final class LinkStatus: Sendable {
+  let isEnabled = Atomic(false)
+  let isActive = Atomic(true)
+  let isStartStopSyncEnabled = Atomic(false)
+  let peerCount = Atomic(0)
+  let isConnected = Atomic(false)
+  /// On the network it would be, and is not: `Diagnostics.failure` says why.
+  let isMute = Atomic(false)
+
+  func update(_ snapshot: SessionSnapshot) {
+    peerCount.store(snapshot.peerCount, ordering: .relaxed)
+    isConnected.store(snapshot.isEnabled && snapshot.peerCount > 0, ordering: .relaxed)
   }
 }

@@ -83,7 +83,9 @@ extension Engine {
     feed(.commit(change), at: now)
   }
 
+  /// What the audio thread committed before is told, or not, as it was before.
   mutating func enableStartStopSync(_ isOn: Bool, at now: Micros) {
+    collectAudioChanges(at: now)
     feed(.enableStartStopSync(isOn), at: now)
   }
 
@@ -188,7 +190,7 @@ extension Engine {
     }
   }
 
-  /// The host clock stands still in sleep and the session does not: its clock must be measured anew.
+  /// The host clock stands still in sleep and the session does not: its clock must be measured again.
   private mutating func noticeSleep(at now: Micros) {
     let total = HostClock.sleptMicros()
     defer { slept = total }
@@ -216,7 +218,8 @@ extension Engine {
     lastScan = now
     nextScan = now + Self.scanPeriod
     guard let interfaces = Interface.up()?.filter(\.isRunning) else {
-      failure = gateways.isEmpty ? SystemFailure(call: "getifaddrs", code: errno) : nil
+      // Without a descriptor to ask with, what is known stays so.
+      if gateways.isEmpty { failure = SystemFailure(call: "getifaddrs", code: errno) }
       return
     }
     neighbours = Neighbourhood(interfaces)

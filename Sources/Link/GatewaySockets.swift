@@ -11,7 +11,7 @@ final class GatewaySockets: Sendable {
   let local: LocalAddress
   /// Where peers find our answers to pings.
   let measurementEndpoint: Endpoint
-  /// A send failed in a way that only opening anew can mend.
+  /// A send failed in a way that only opening again can mend.
   var isBroken: Bool { broken.load(ordering: .relaxed) }
   var failedSends: Int { failures.load(ordering: .relaxed) }
 
@@ -72,7 +72,7 @@ final class GatewaySockets: Sendable {
     failures.add(1, ordering: .relaxed)
     switch code {
     case ENODEV, ENXIO, EADDRNOTAVAIL, ENETDOWN, EBADF: broken.store(true, ordering: .relaxed)
-    // What a peer wrote of itself may be out of reach, and a firewall or a full queue are no reason to start anew.
+    // What a peer wrote of itself may be out of reach, and a firewall or a full queue are no reason to start over.
     default: break
     }
   }

@@ -199,7 +199,7 @@ public final class Link: Sendable {
   // without a lock, and not for what happened before it was set. A call that is under way on that thread while
   // another sets a new one is finished. It should not take long: the network waits for it.
 
-  /// Called with the session's tempo in BPM when it has changed, whoever changed it. A steady value, to be shown.
+  /// Called with the session's tempo in BPM when anybody has changed it. A steady value, to be shown.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   public func onTempo(_ body: (@Sendable (Double) -> Void)?) {

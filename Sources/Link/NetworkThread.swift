@@ -74,7 +74,7 @@ final class NetworkThread: Sendable {
     return result
   }
 
-  /// Makes the thread look at everything anew. [any but audio]
+  /// Makes the thread look at everything again. [any but audio]
   func wake() { wakeUp.signal() }
 
   private func run() {

@@ -112,10 +112,11 @@ enum Belief {
     Micros(Int64(min(timeToLive, Wire.timeToLive)) * 1_000_000)
   }
 
-  /// Whether a word under a known name is somebody else's: from another host, while the one that we know still
-  /// speaks. A peer that has two addresses on our wire says everything from both.
+  /// Whether a word under a known name is somebody else's: from another host, while the one that we know is there. Who stalls
+  /// for a while must not lose its name, and everybody its clock, to an attacker who waits for that. A peer that has two addresses
+  /// on our wire says everything from both.
   static func isForged(from source: Address, of known: Sighting, at now: Micros) -> Bool {
-    source != known.source && now - known.heard < Limits.crowdedExpiry
+    source != known.source && now < known.expiry
   }
 
   /// Where a peer can be measured, if it says so: all its sockets are bound to one address (facts: link 3.7), so

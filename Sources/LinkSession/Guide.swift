@@ -2,17 +2,17 @@
 import BeatMath
 import LinkWire
 
-/// Whoever told us a time, and how often its clock had jumped by then. Somebody else may have told it under that name, but
+/// Who told us a time, and how often its clock had jumped by then. Somebody else may have told it under that name, but
 /// not from there.
 struct Source: Equatable, Sendable {
   let node: NodeID
   let endpoint: Endpoint?
-  let jumps: UInt8
+  let jumps: UInt32
 
-  init(_ state: PeerState) {
-    node = state.node
-    endpoint = state.measurement
-    jumps = state.clock?.jumps ?? 0
+  init(_ sighting: Sighting) {
+    node = sighting.state.node
+    endpoint = sighting.endpoint
+    jumps = sighting.state.clock?.jumps ?? 0
   }
 }
 
@@ -22,7 +22,7 @@ struct Source: Equatable, Sendable {
 /// ring, they would be a clock of their own that drifts away from the session's. The reference's peers ask the founder, or
 /// the lowest id that they see (facts: link 4.5), which is one clock on one wire while the founder is there, and none along
 /// a chain of wires. So ours say in their state whose clock they tell the time by and how many measurements lie between
-/// (`ClockOrigin`), and each asks whoever is nearest to the best clock: a tree, whatever the wires.
+/// (`ClockOrigin`), and each asks the peer that is nearest to the best clock: a tree, whatever the wires.
 ///
 /// The best clock is the founder's, then one that seems to be, then that of the lowest id. A clock whose owner is gone is passed from peer to peer
 /// with more steps each time, until it is out of reach.
@@ -31,27 +31,27 @@ struct Guide {
   let origin: ClockOrigin
   /// It was asked in vain lately.
   let isAvoided: Bool
-  /// Its clock is ours, or one that goes round in a circle.
+  /// Its clock is ours, which we do not doubt, or one that goes round in a circle.
   fileprivate let isFollower: Bool
-  /// Among several ways to one peer, the first is taken.
-  fileprivate let gateway: Int
+  /// Among several ways to one peer, the one by which it told us the time, else the first: its name may be another's on the others.
+  fileprivate let way: Int
 
   private var hasFoundersClock: Bool { origin.root == sighting.state.session }
 
-  /// Whoever doubts its own clock asks anybody; else one that did not answer is waited for, rather than to follow in a circle.
+  /// A peer that doubts its own clock asks anybody, a founder its followers first; else one that did not answer is waited for, rather than to follow in a circle.
   fileprivate func isBetter(than other: Guide, toDoubters: Bool) -> Bool {
     if toDoubters && isAvoided != other.isAvoided { return other.isAvoided }
     if isFollower != other.isFollower { return other.isFollower }
     if isAvoided != other.isAvoided { return other.isAvoided }
     if hasFoundersClock != other.hasFoundersClock { return hasFoundersClock }
     if !hasFoundersClock && origin.isInferred != other.origin.isInferred { return origin.isInferred }
-    return (origin.root, origin.steps, sighting.state.node, gateway)
-      < (other.origin.root, other.origin.steps, other.sighting.state.node, other.gateway)
+    return (origin.root, origin.steps, sighting.state.node, way)
+      < (other.origin.root, other.origin.steps, other.sighting.state.node, other.way)
   }
 
   /// Whether its clock is better than that of `node`, which is in the same session.
   fileprivate func leads(_ node: NodeID) -> Bool {
-    guard !isFollower, node != sighting.state.session else { return false }
+    guard !isFollower, origin.root != node, node != sighting.state.session else { return false }
     return hasFoundersClock || origin.isInferred || origin.root < node
   }
 }
@@ -68,17 +68,20 @@ extension LinkSession {
       let origin = origin(of: sighting, isUsher: sighting.state.node == usher, isLowest: isLowest)
       let candidate = Guide(
         sighting: sighting, origin: origin, isAvoided: sighting.isAvoided(at: uptime.now),
-        isFollower: isOurs && (origin.root == node || origin.steps >= Limits.clockSteps), gateway: place)
+        isFollower: isOurs && (origin.root == node && !isClockDoubted || origin.steps >= Limits.clockSteps),
+        way: Source(sighting) == source ? -1 : place)
       if best.map({ candidate.isBetter(than: $0, toDoubters: isClockDoubted) }) ?? true { best = candidate }
     }
     return best
   }
 
-  /// What was said long ago may not be so any more, and who says it is gone as a rule.
+  /// What was said long ago may not be so any more, and who says it is gone as a rule. But the peer that told us the time is followed while
+  /// its name is kept: its clock is ours, and who stalls for a while must not lose it to a liar.
   private func origin(of sighting: Sighting, isUsher: Bool, isLowest: Bool) -> ClockOrigin {
     var origin =
       Belief.origin(of: sighting.state) ?? inferredOrigin(of: sighting, isUsher: isUsher, isLowest: isLowest)
-    if uptime.now - sighting.heard >= Limits.crowdedExpiry { origin.steps = Limits.clockSteps }
+    let end = Source(sighting) == source ? sighting.expiry : sighting.heard + Limits.crowdedExpiry
+    if uptime.now >= end { origin.steps = Limits.clockSteps }
     return origin
   }
 
@@ -104,7 +107,7 @@ extension LinkSession {
       clock = origin
       revision += 1
     }
-    let asked = best.map { Source($0.sighting.state) }
+    let asked = best.map { Source($0.sighting) }
     guard asked != guide else { return }
     guide = asked
     if asked != nil && asked != source { remeasureSoon() }

@@ -51,8 +51,10 @@ public enum Limits {
   public static var longestSilence: Micros { Micros(1_000_000) }
   /// Own earlier node ids whose late datagrams are recognised.
   public static var formerNodes: Int { 8 }
-  /// No session is older: three years. Who has been in one for so long begins a new one.
+  /// No session is older: three years. Who has been in one for so long goes on in the next, which is younger by half of that: older
+  /// than what newcomers bring, and what is started in it is later than what nobody ever started.
   public static var farthestTime: Micros { Micros(100_000_000_000_000) }
+  static var yearsLeftBehind: Micros { Micros(50_000_000_000_000) }
   /// No beat is farther from zero: what 64 bits hold, without what three years at `horizonTempo` add.
   public static var farthestBeat: Beats { Beats(micros: .max - 1 << 51) }
   /// The limit on beats grows at this tempo, which is above the highest, so that nothing that was within it leaves it.
@@ -68,7 +70,7 @@ public enum Limits {
   public static var remeasureSpread: Micros { Micros(5_000_000) }
   /// A clock is passed on by so many peers at most; what comes from farther goes round in a circle.
   public static var clockSteps: UInt8 { 6 }
-  /// Whoever has somebody else to ask waits so long before it does, and so much longer, at random, for each member: with a
+  /// A peer that has another to ask waits so long before it does, and so much longer, at random, for each member: with a
   /// thousand, not all ask one at once.
   public static var guideSettles: Micros { Micros(500_000) }
   public static var remeasureSpacing: Micros { Micros(50_000) }

@@ -67,7 +67,9 @@ public struct LinkSession: Sendable {
   /// Whom we ask for it; nobody if it is ours.
   var guide: Source?
   /// Who told us the time last.
-  var source: Source?
+  var source: Source? { didSet { hasSourceFailed = false } }
+  /// It did not answer when it was asked last, though it spoke.
+  var hasSourceFailed = false
   /// Who brought us into our session, while it is there.
   var usher: NodeID?
   var nextRemeasurement: Micros?
@@ -138,7 +140,7 @@ public struct LinkSession: Sendable {
     settle()
   }
 
-  /// Publishes first: whoever is told of an event finds it in the published state.
+  /// Publishes first: a listener that is told of an event finds it in the published state.
   public mutating func nextOutput() -> Output {
     if isPublishDue {
       isPublishDue = false
@@ -208,17 +210,12 @@ public struct LinkSession: Sendable {
     isPublishDue = true
   }
 
-  /// What every input ends with: the peers are counted, a session that everybody left is founded anew, the state is
+  /// What every input ends with: the peers are counted, a session that everybody left is founded again, the state is
   /// sent, and changes are reported.
   private mutating func settle() {
     startWaitingMeasurements()
     let count = peers.members(of: session)
-    if count != reported.peers {
-      reported.peers = count
-      isPublishDue = true
-      emit(.event(.peers(count)))
-      if count == 0 { startOwnSession() }
-    }
+    if tellPeers(count) && count == 0 { startOwnSession() }
     if timeline.tempo.beatsPerMinute != reported.tempo {
       reported.tempo = timeline.tempo.beatsPerMinute
       emit(.event(.tempo(reported.tempo)))
@@ -231,5 +228,15 @@ public struct LinkSession: Sendable {
       isBroadcastDue = false
       broadcast()
     }
+  }
+
+  /// Whether it is another number than before.
+  @discardableResult
+  mutating func tellPeers(_ count: Int) -> Bool {
+    guard count != reported.peers else { return false }
+    reported.peers = count
+    isPublishDue = true
+    emit(.event(.peers(count)))
+    return true
   }
 }

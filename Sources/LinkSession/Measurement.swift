@@ -127,13 +127,13 @@ extension LinkSession {
   /// A running measurement of the same session is replaced.
   mutating func measure(_ target: SessionID) {
     let asked = guide(to: target)?.sighting
-    guard let asked, let endpoint = asked.state.measurement else {
+    guard let asked, let endpoint = asked.endpoint else {
       measurementFailed(of: target, node: asked?.state.node)
       return
     }
     measurements.removeAll { $0.session == target }
     var measurement = Measurement(
-      of: target, from: Source(asked.state), gateway: asked.gateway, endpoint: endpoint,
+      of: target, from: Source(asked), gateway: asked.gateway, endpoint: endpoint,
       uptime: uptime.now)
     send(measurement.open(at: now), for: measurement)
     measurements.append(measurement)

@@ -17,6 +17,11 @@ struct Sighting {
   /// In uptime. It did not answer when it was asked for its session's time, or told one that can't be: until then it is
   /// asked only if there is nobody else.
   var avoidedUntil = Micros.zero
+  /// Where it has answered. Anybody can write another place into a packet in its name, so that one goes as long as it answers.
+  var proven: Endpoint?
+
+  /// Where it is asked for the time, if it can be.
+  var endpoint: Endpoint? { proven ?? state.measurement }
 }
 
 extension Sighting {
@@ -74,6 +79,7 @@ struct Peers: Sendable {
         guard hasRoom(from: source) else { return .refused }
         leave(known.source)
         nodes[state.node]![place].avoidedUntil = .zero
+        nodes[state.node]![place].proven = nil
         hosts[source, default: Host(lastFollowed: now)].sightings += 1
       }
       nextPrune = min(prune, nextPrune ?? prune)
@@ -170,7 +176,7 @@ struct Peers: Sendable {
   /// A ByeBye counts only from where the peer last spoke: anybody can write another's name on one.
   ///
   /// In our own session it is believed after a moment, unless the peer speaks again. Versions before 3.1.2 say it four times a second on
-  /// the loopback gateway, which they close and open anew whenever they fail to answer another host through it
+  /// the loopback gateway, which they close and open again whenever they fail to answer another host through it
   /// (facts: link 3.6, 3.7). Who forgot them at once would lose a session that only the two of them are in, and
   /// whatever tempo it was given.
   mutating func takeByeBye(
@@ -198,9 +204,21 @@ struct Peers: Sendable {
     removeAll { $0.state.session == session }
   }
 
-  /// Is not asked until then while there is anybody else to ask.
+  /// It answered there.
+  mutating func prove(_ node: NodeID, on gateway: GatewayID, at endpoint: Endpoint) {
+    guard let place = nodes[node]?.firstIndex(where: { $0.gateway == gateway }) else { return }
+    nodes[node]![place].proven = endpoint
+  }
+
+  /// Is not asked until then while there is anybody else to ask. Who did not answer where it used to, and says that it is elsewhere
+  /// now, is asked there first.
   mutating func avoid(_ node: NodeID, until time: Micros) {
-    for place in nodes[node]?.indices ?? 0..<0 { nodes[node]![place].avoidedUntil = time }
+    for place in nodes[node]?.indices ?? 0..<0 {
+      let sighting = nodes[node]![place]
+      let hasMoved = sighting.proven != nil && sighting.proven != sighting.state.measurement
+      nodes[node]![place].proven = nil
+      if !hasMoved { nodes[node]![place].avoidedUntil = time }
+    }
   }
 
   mutating func clear() {
@@ -213,7 +231,7 @@ struct Peers: Sendable {
     nextPrune = earliest.map { max($0 + Rules.expiryGrace, now + Limits.pruneSpacing) }
   }
 
-  /// After a local change we expect everybody in our session to follow: whoever says something else is news.
+  /// After a local change we expect everybody in our session to follow: a peer that says something else is news.
   mutating func expect(_ timeline: Timeline, in session: SessionID) {
     guard sessions[session] != nil else { return }
     sessions.expect(timeline, in: session)

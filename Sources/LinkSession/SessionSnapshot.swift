@@ -15,19 +15,21 @@ public struct SessionSnapshot: Hashable, Sendable, BitwiseCopyable {
   public var peerCount: Int
   public var isEnabled: Bool
   public var isStartStopSyncEnabled: Bool
-  /// The last of an audio thread's commits that is worked in; whoever works them in counts them.
+  /// The last of an audio thread's commits that is worked in; the thread that works them in counts them.
   public var audioSequence: UInt64 = 0
 }
 
-/// Randomness from a seed (SplitMix64): enough to draw ids and to keep peers from moving in step.
-struct Dice: RandomNumberGenerator, Sendable {
-  private var state: UInt64
+/// Randomness that a seed repeats (SplitMix64): enough to draw ids, to keep peers from moving in step, and for simulations.
+public struct Dice: RandomNumberGenerator, Sendable {
+  @usableFromInline var state: UInt64
 
-  init(seed: UInt64) {
+  @inlinable
+  public init(seed: UInt64) {
     state = seed
   }
 
-  mutating func next() -> UInt64 {
+  @inlinable
+  public mutating func next() -> UInt64 {
     state &+= 0x9e37_79b9_7f4a_7c15
     var mixed = state
     mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9

@@ -16,6 +16,7 @@ extension LinkSession {
 
   mutating func measurementSucceeded(_ done: Measurement, _ map: GhostMap) {
     counters.measurementsDone += 1
+    peers.prove(done.source.node, on: done.gateway, at: done.endpoint)
     if done.session == session {
       follow(done.source, map)
     } else if peers.sessions[done.session]?.standing != nil {
@@ -34,6 +35,7 @@ extension LinkSession {
       let fitting = claims.first(where: { Belief.isPlausible($0, at: time) })
     else {
       counters.implausible += 1
+      avoid(told.node)
       measurementFailed(of: session, node: told.node)
       // Nobody tells a time that our timeline fits: it is we who are wrong.
       if hasAskedAll(session) { startOwnSession() }
@@ -83,13 +85,22 @@ extension LinkSession {
     counters.measurementsFailed += 1
     if target == session {
       // Next time somebody else is asked, if there is anybody. If there is not, our clock is as good as any.
-      if let node { avoid(node) }
+      if let node, !isExcused(node) { avoid(node) }
       if hasAskedAll(target) { isClockDoubted = false }
       let retry = uptime.now + (isClockDoubted ? Rules.pingTimeout : Limits.remeasureRetry)
       nextRemeasurement = nextRemeasurement.map { $0 < retry ? $0 : retry }
     } else {
       peers.forget(target)
     }
+  }
+
+  /// Who told us the time may fail once, and as long as it says nothing at all: it is stalled, and an attacker who waits for that told
+  /// another time. The reference never asks anybody else while the founder is there.
+  private mutating func isExcused(_ node: NodeID) -> Bool {
+    guard node == source?.node, !isClockDoubted else { return false }
+    if peers.nodes[node]?.allSatisfy({ uptime.now - $0.heard > Limits.farewellGrace }) ?? true { return true }
+    defer { hasSourceFailed = true }
+    return !hasSourceFailed
   }
 
   /// The old session's start/stop is not carried over and the new one's is not taken until it changes (8.3).
@@ -129,7 +140,7 @@ extension LinkSession {
     measure(session)
   }
 
-  /// Whoever makes us begin anew all the time must not keep us from coming to an end.
+  /// A peer that makes us start over all the time must not keep us from coming to an end.
   private var isAskingGuide: Bool {
     guard let guide else { return false }
     return measurements.contains { $0.session == session && $0.source.node == guide.node }
@@ -168,35 +179,67 @@ extension LinkSession {
   /// stepped, three years): we leave it. All its members do, and find together again.
   mutating func leaveAbsurdSession() {
     let time = ghost.ghost(atHost: now)
-    guard !Belief.isPlausible(age: time) || !Belief.isPlausible(timeline, at: time) else { return }
-    startOwnSession()
+    if time > Limits.farthestTime, Belief.isPlausible(age: time - Limits.yearsLeftBehind) {
+      startNextSession()
+    } else if !Belief.isPlausible(age: time) || !Belief.isPlausible(timeline, at: time) {
+      startOwnSession()
+    }
   }
 
   /// A new session of our own that goes on where we are, so that nothing is heard of it (facts: link 7.6).
   mutating func startOwnSession() {
+    var beatsNow = timeline.exactBeats(at: ghost.ghost(atHost: now))
+    if isFar(beatsNow) { beatsNow = Beats(micros: beatsNow.micros % Timeline.round.micros) }
+    begin(
+      nil, Timeline(tempo: timeline.tempo, beatOrigin: beatsNow, timeOrigin: .zero),
+      GhostMap(startingAt: now), .unset)
+  }
+
+  /// A session that got too old goes on in one that all its members know: by the same clock, some years less, with the same
+  /// timeline. They come there within milliseconds, and what one of them set or started meanwhile is everybody's there.
+  private mutating func startNextSession() {
+    let years = Limits.yearsLeftBehind
+    let beat = timeline.exactBeats(at: Limits.farthestTime)
+    let rounds = isFar(beat) ? beat - Beats(micros: beat.micros % Timeline.round.micros) : .zero
+    let next = Timeline(
+      tempo: timeline.tempo, beatOrigin: timeline.beatOrigin - rounds, timeOrigin: timeline.timeOrigin - years
+    )
+    // What was started long ago is not news for a peer that has joined since.
+    var started = SessionStartStop.unset
+    if startStop.timestamp > Limits.farthestTime - Limits.startStopLead {
+      started = startStop
+      started.beats = started.beats - rounds
+      started.timestamp = started.timestamp - years
+    }
+    var dice = Dice(seed: session.rawValue)
+    begin(NodeID(using: &dice), next, GhostMap(intercept: ghost.intercept - years), started)
+  }
+
+  private func isFar(_ beat: Beats) -> Bool { beat > Limits.beatsCarriedOn || beat < -Limits.beatsCarriedOn }
+
+  /// Of our own, unless another is named; nobody that we know is in it.
+  private mutating func begin(
+    _ target: SessionID?, _ new: Timeline, _ map: GhostMap, _ started: SessionStartStop
+  ) {
     counters.resets += 1
     // Whom we leave behind, and who may leave as we do, need not wait until we expire.
     if peers.members(of: session) > 0 { for place in gateways.indices { sayGoodbye(on: place) } }
     remember(node)
     node = NodeID(using: &dice)
-    var beatsNow = timeline.exactBeats(at: ghost.ghost(atHost: now))
-    if beatsNow > Limits.beatsCarriedOn || beatsNow < -Limits.beatsCarriedOn {
-      beatsNow = Beats(micros: beatsNow.micros % Timeline.round.micros)
-    }
     if formerSessions.count == Limits.formerNodes { formerSessions.removeFirst() }
     formerSessions.append(session)
-    session = node
+    session = target ?? node
     measurements.removeAll()
     peers.clear()
+    tellPeers(0)
     usher = nil
     guide = nil
     source = nil
     clock = ClockOrigin(root: node, steps: 0)
     isClockDoubted = false
     nextRemeasurement = nil
-    startStop = .unset
-    apply(
-      Timeline(tempo: timeline.tempo, beatOrigin: beatsNow, timeOrigin: .zero), GhostMap(startingAt: now))
+    startStop = started
+    apply(new, map)
     revision += 1
     isBroadcastDue = true
     isPublishDue = true

@@ -29,7 +29,7 @@ extension LinkSession {
     isPublishDue = true
   }
 
-  /// Whoever said it may be ahead of us by seconds. To our own users it was said now at the latest, so that what they do
+  /// The peer that said it may be ahead of us by seconds. To our own users it was said now at the latest, so that what they do
   /// next is later.
   private mutating func followStartStop() {
     clientStartStop = startStop.client(on: timeline, by: ghost)

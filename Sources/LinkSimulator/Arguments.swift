@@ -18,29 +18,15 @@ struct Arguments: Sendable {
   var jobs = 1
   var peers: ClosedRange<Int>?
   var svg: String?
-  var hours: Double?
-  var isNight = false
-  var sampleRate: Int?
-  var frames: Int?
-  var plant: Plant?
-  /// For one world; in a campaign they are the worst that is drawn.
-  var loss: Double?
-  var delay: Micros?
-  var jitter: Micros?
-  var reordering: Double?
-  var duplication: Double?
-  var drift: Double?
-  var arrival: Micros?
-  var turmoil: Micros?
-  var watch: Micros?
-  var edits: Double?
-  var churn: Double?
-  var partitions: Int?
-  var clockSteps: Int?
-  var hostility: Double?
-  var doubleHomed: Double?
-  var wires: Int?
-  var references: Int?
+  /// For one world, and the worst that is drawn for one of many.
+  private var trouble = Scenario(seed: 1)
+  private var worst = Scenario.Severity()
+  /// Of one of many; nil: as usual.
+  private var turmoil: Micros?
+  private var watch: Micros?
+  private var day = Day.Plan(seed: 1)
+  /// What has to be typed to see one of many again, besides its seed.
+  private var replayed: [String] = []
 
   static let help = """
     LinkSimulator: many Link peers on a virtual network, from a seed.
@@ -104,7 +90,7 @@ struct Arguments: Sendable {
       }
       if word == "--day" || word == "--night" {
         arguments.task = .day
-        arguments.isNight = word == "--night"
+        arguments.day.isNight = word == "--night"
         continue
       }
       guard index < words.count else {
@@ -120,54 +106,60 @@ struct Arguments: Sendable {
     let isTaken: Bool
     switch option {
     case "--seed":
-      isTaken = set(\.seed, UInt64(value))
+      isTaken = set(UInt64(value), \.seed)
     case "--replay":
-      isTaken = set(\.seed, UInt64(value))
+      isTaken = set(UInt64(value), \.seed)
       isSeedGiven = true
       if task == .one { task = .many }
     case "--runs":
-      isTaken = set(\.runs, whole(value, in: 1...10_000_000))
+      isTaken = set(whole(value, in: 1...10_000_000), \.runs)
       task = .many
-    case "--jobs": isTaken = set(\.jobs, whole(value, in: 1...64))
+    case "--jobs": isTaken = set(whole(value, in: 1...64), \.jobs)
     case "--peers": isTaken = takePeers(value)
     case "--svg":
       svg = value
       isTaken = !value.isEmpty
-    case "--hours": isTaken = set(\.hours, number(value, in: 0.05...1000))
-    case "--rate": isTaken = set(\.sampleRate, whole(value, in: 8_000...384_000))
-    case "--frames": isTaken = set(\.frames, whole(value, in: 16...8_192))
-    case "--plant": isTaken = set(\.plant, Plant(rawValue: value))
-    case "--loss": isTaken = set(\.loss, number(value, in: 0...100).map { $0 / 100 })
-    case "--reordering": isTaken = set(\.reordering, number(value, in: 0...100).map { $0 / 100 })
-    case "--duplication": isTaken = set(\.duplication, number(value, in: 0...100).map { $0 / 100 })
-    case "--two-wires": isTaken = set(\.doubleHomed, number(value, in: 0...100).map { $0 / 100 })
-    case "--delay": isTaken = set(\.delay, millis(value))
-    case "--jitter": isTaken = set(\.jitter, millis(value))
-    case "--drift": isTaken = set(\.drift, number(value, in: 0...10_000))
-    case "--arrival": isTaken = set(\.arrival, seconds(value))
-    case "--turmoil": isTaken = set(\.turmoil, seconds(value))
-    case "--watch": isTaken = set(\.watch, seconds(value))
-    case "--edits": isTaken = set(\.edits, number(value, in: 0...1000))
-    case "--wires": isTaken = set(\.wires, whole(value, in: 1...16))
-    case "--references": isTaken = set(\.references, whole(value, in: 0...100))
-    case "--churn": isTaken = set(\.churn, number(value, in: 0...1000))
-    case "--hostility": isTaken = set(\.hostility, number(value, in: 0...1000))
-    case "--partitions": isTaken = set(\.partitions, whole(value, in: 0...1000))
-    case "--steps": isTaken = set(\.clockSteps, whole(value, in: 0...1000))
+    case "--hours":
+      isTaken = set(number(value, in: 0.05...1000).map { Micros(rounding: $0 * 3_600e6) }, \.day.length)
+    case "--rate": isTaken = set(whole(value, in: 8_000...384_000).map { UInt32($0) }, \.day.sampleRate)
+    case "--frames": isTaken = set(whole(value, in: 16...8_192).map { UInt32($0) }, \.day.frames)
+    case "--plant": isTaken = set(Plant(rawValue: value).map(Optional.some), \.day.plant)
+    case "--loss": isTaken = set(percent(value), \.trouble.conditions.loss, \.worst.loss)
+    case "--reordering": isTaken = set(percent(value), \.trouble.conditions.reordering)
+    case "--duplication": isTaken = set(percent(value), \.trouble.conditions.duplication)
+    case "--two-wires": isTaken = set(percent(value), \.trouble.doubleHomed)
+    case "--delay": isTaken = set(millis(value), \.trouble.conditions.delay)
+    case "--jitter": isTaken = set(millis(value), \.trouble.conditions.jitter, \.worst.jitter)
+    case "--drift": isTaken = set(number(value, in: 0...10_000), \.trouble.drift, \.worst.drift)
+    case "--arrival": isTaken = set(seconds(value), \.trouble.arrival)
+    case "--turmoil": isTaken = set(seconds(value), \.trouble.turmoil) && set(trouble.turmoil, \.turmoil)
+    case "--watch": isTaken = set(seconds(value), \.trouble.watch) && set(trouble.watch, \.watch)
+    case "--edits": isTaken = set(number(value, in: 0...1000), \.trouble.edits)
+    case "--wires": isTaken = set(whole(value, in: 1...16), \.trouble.wires, \.worst.wires)
+    case "--references": isTaken = set(whole(value, in: 0...100), \.trouble.references)
+    case "--churn": isTaken = set(number(value, in: 0...1000), \.trouble.churn)
+    case "--hostility":
+      isTaken = set(number(value, in: 0...1000), \.trouble.hostility)
+      worst.isHostile = trouble.hostility > 0
+    case "--partitions": isTaken = set(whole(value, in: 0...1000), \.trouble.partitions)
+    case "--steps":
+      isTaken = set(whole(value, in: 0...1000), \.trouble.clockSteps)
+      worst.stepsClocks = trouble.clockSteps > 0
     default: return Refusal(text: "\(option) is not an option")
     }
+    if Self.ofMany.contains(option) { replayed += [option, value] }
     return isTaken ? nil : Refusal(text: "\(option): \(value) is not possible")
   }
 
-  private mutating func set<Value>(_ field: WritableKeyPath<Arguments, Value>, _ value: Value?) -> Bool {
-    guard let value else { return false }
-    self[keyPath: field] = value
-    return true
-  }
+  /// Options by which one of many is drawn.
+  private static let ofMany = [
+    "--peers", "--loss", "--jitter", "--drift", "--wires", "--turmoil", "--watch", "--hostility", "--steps",
+  ]
 
-  private mutating func set<Value>(_ field: WritableKeyPath<Arguments, Value?>, _ value: Value?) -> Bool {
-    self[keyPath: field] = value
-    return value != nil
+  private mutating func set<Value>(_ value: Value?, _ fields: WritableKeyPath<Arguments, Value>...) -> Bool {
+    guard let value else { return false }
+    for field in fields { self[keyPath: field] = value }
+    return true
   }
 
   private mutating func takePeers(_ value: String) -> Bool {
@@ -176,6 +168,8 @@ struct Arguments: Sendable {
       high <= 10_000
     else { return false }
     peers = low...high
+    worst.peers = low...high
+    day.peers = high
     return true
   }
 
@@ -186,6 +180,8 @@ struct Arguments: Sendable {
   private func number(_ text: String, in range: ClosedRange<Double>) -> Double? {
     Double(text).flatMap { range.contains($0) ? $0 : nil }
   }
+
+  private func percent(_ text: String) -> Double? { number(text, in: 0...100).map { $0 / 100 } }
 
   private func millis(_ text: String) -> Micros? {
     number(text, in: 0...60_000).map { Micros(rounding: $0 * 1_000) }
@@ -199,50 +195,20 @@ struct Arguments: Sendable {
 extension Arguments {
   /// The one world that was described.
   func scenario(peers count: Int) -> Scenario {
-    var scenario = Scenario(seed: seed)
-    scenario.peers = count
-    scenario.conditions.loss = loss ?? 0
-    scenario.conditions.delay = delay ?? scenario.conditions.delay
-    scenario.conditions.jitter = jitter ?? .zero
-    scenario.conditions.reordering = reordering ?? 0
-    scenario.conditions.duplication = duplication ?? 0
-    scenario.drift = drift ?? 0
-    scenario.arrival = arrival ?? scenario.arrival
-    scenario.turmoil = turmoil ?? scenario.turmoil
-    scenario.watch = watch ?? scenario.watch
-    scenario.edits = edits ?? 0
-    scenario.churn = churn ?? 0
-    scenario.partitions = partitions ?? 0
-    scenario.clockSteps = clockSteps ?? 0
-    scenario.hostility = hostility ?? 0
-    scenario.doubleHomed = doubleHomed ?? 0
-    scenario.wires = wires ?? 1
-    scenario.references = references ?? 0
+    var scenario = trouble
+    (scenario.seed, scenario.peers) = (seed, count)
     return scenario
   }
 
   /// One day.
   var dayPlan: Day.Plan {
-    var plan = Day.Plan(seed: seed)
-    if let hours { plan.length = Micros(rounding: hours * 3_600e6) }
-    if let peers { plan.peers = peers.upperBound }
-    if let sampleRate { plan.sampleRate = UInt32(sampleRate) }
-    if let frames { plan.frames = UInt32(frames) }
-    plan.isNight = isNight
-    plan.plant = plant
+    var plan = day
+    plan.seed = seed
     return plan
   }
 
   /// One of many worlds.
   func drawn(_ seed: UInt64) -> Scenario {
-    var worst = Scenario.Severity()
-    worst.peers = peers ?? worst.peers
-    worst.loss = loss ?? worst.loss
-    worst.jitter = jitter ?? worst.jitter
-    worst.drift = drift ?? worst.drift
-    worst.isHostile = (hostility ?? 0) > 0
-    worst.wires = wires ?? worst.wires
-    worst.stepsClocks = (clockSteps ?? 0) > 0
     var scenario = Scenario.drawn(from: seed, upTo: worst)
     scenario.turmoil = turmoil ?? scenario.turmoil
     scenario.watch = watch ?? scenario.watch
@@ -251,16 +217,6 @@ extension Arguments {
 
   /// What to type to see this world again.
   func replay(_ seed: UInt64) -> String {
-    var words = ["LinkSimulator --replay \(seed)"]
-    if let peers { words.append("--peers \(peers.lowerBound)-\(peers.upperBound)") }
-    if let loss { words.append("--loss \((loss * 100).rounded(toPlaces: 3))") }
-    if let jitter { words.append("--jitter \(jitter.millis)") }
-    if let drift { words.append("--drift \(drift.rounded(toPlaces: 3))") }
-    if let wires { words.append("--wires \(wires)") }
-    if let turmoil { words.append("--turmoil \(turmoil.seconds)") }
-    if let watch { words.append("--watch \(watch.seconds)") }
-    if (hostility ?? 0) > 0 { words.append("--hostility 1") }
-    if (clockSteps ?? 0) > 0 { words.append("--steps 1") }
-    return words.joined(separator: " ")
+    (["LinkSimulator --replay \(seed)"] + replayed).joined(separator: " ")
   }
 }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+@_exported public import Addresses
 import BeatMath
 
 /// The header alone. What follows may still be broken.
@@ -71,10 +72,10 @@ private func read(_ entry: Entry, of reader: Reader, into state: inout PeerState
       port: reader.uint16(at: start &+ 16))
   case .clock:
     // Somebody else's entry may bear our name.
-    guard entry.size == 11 else { return }
+    guard entry.size == 14 else { return }
     state.clock = ClockOrigin(
       root: NodeID(rawValue: reader.uint64(at: start)), steps: reader.uint8(at: start &+ 8),
-      jumps: reader.uint8(at: start &+ 9), isInferred: reader.uint8(at: start &+ 10) != 0)
+      jumps: reader.uint32(at: start &+ 9), isInferred: reader.uint8(at: start &+ 13) != 0)
   case .hostTime, .ghostTime, .previousGhostTime, nil: return
   }
 }
@@ -140,7 +141,7 @@ func encode(_ state: PeerState, kind: DiscoveryHeader.Kind, ttl: UInt8) -> Packe
     packet.append(measurement: endpoint)
   }
   if let clock = state.clock {
-    packet.append(key: .clock, size: 11)
+    packet.append(key: .clock, size: 14)
     packet.append(clock.root.rawValue)
     packet.append(clock.steps)
     packet.append(clock.jumps)
@@ -177,5 +178,23 @@ extension Packet {
       append(low)
     }
     append(endpoint.port)
+  }
+}
+
+extension Endpoint {
+  public static let discoveryPort: UInt16 = 20808
+  /// 224.76.78.75, to which every peer announces itself.
+  public static let discoveryGroupV4 = Endpoint(.v4(0xe04c_4e4b), port: discoveryPort)
+  /// ff12::8080; to be scoped to the interface it leaves by.
+  public static let discoveryGroupV6 = Endpoint(
+    .v6(high: 0xff12_0000_0000_0000, low: 0x8080, scope: 0), port: discoveryPort)
+
+  /// The group that a gateway with this address announces itself to.
+  public static func discoveryGroup(for gateway: Address) -> Endpoint {
+    switch gateway {
+    case .v4: discoveryGroupV4
+    case .v6(_, _, let scope):
+      Endpoint(discoveryGroupV6.address.scoped(scope), port: discoveryPort)
+    }
   }
 }

@@ -34,13 +34,13 @@ public struct PeerState: Hashable, Sendable, BitwiseCopyable {
 public struct ClockOrigin: Hashable, Sendable, BitwiseCopyable {
   public var root: NodeID
   public var steps: UInt8
-  /// Counts, and wraps: whoever asked before this changed has to ask again.
-  public var jumps: UInt8
+  /// Counts, so far that it never comes round to what somebody has seen: a peer that asked before this changed has to ask again.
+  public var jumps: UInt32
   /// The root is a peer of the reference's, which says nothing of its clock, and seems to have the founder's.
   public var isInferred: Bool
 
   @_noLocks @_noAllocation
-  public init(root: NodeID, steps: UInt8, jumps: UInt8 = 0, isInferred: Bool = false) {
+  public init(root: NodeID, steps: UInt8, jumps: UInt32 = 0, isInferred: Bool = false) {
     self.root = root
     self.steps = steps
     self.jumps = jumps

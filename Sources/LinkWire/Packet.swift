@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A datagram ready to be sent, without heap memory: the longest that we ever send is 138 bytes.
+/// A datagram ready to be sent, without heap memory: the longest that we ever send is 141 bytes.
 public struct Packet: Sendable, BitwiseCopyable {
-  public static let capacity = 138
+  public static let capacity = 141
 
-  var storage = InlineArray<138, UInt8>(repeating: 0)
+  var storage = InlineArray<141, UInt8>(repeating: 0)
   public private(set) var count = 0
 
   @_noLocks @_noAllocation
@@ -26,7 +26,7 @@ public struct Packet: Sendable, BitwiseCopyable {
 
   @_noLocks @_noAllocation
   mutating func append(_ byte: UInt8) {
-    guard count < 138 else { return }
+    guard count < 141 else { return }
     storage[count] = byte
     count &+= 1
   }

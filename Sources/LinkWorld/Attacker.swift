@@ -8,7 +8,7 @@ import LinkWire
 /// It has read our source and knows the numbers, but asks none of it what is plausible: its numbers are its own. It
 /// hears all that is sent, and so knows sessions, timelines and clocks as any peer can.
 final class Attacker: Guest {
-  private var dice: WorldDice
+  private var dice: Dice
   private let end: Micros
   private var heard: [(bytes: [UInt8], source: Int, channel: Channel)] = []
   /// Where it is itself on the network, one address a wire.
@@ -19,7 +19,7 @@ final class Attacker: Guest {
   private static let memory = 200
 
   init(seed: UInt64, until end: Micros) {
-    dice = WorldDice(seed: seed)
+    dice = Dice(seed: seed)
     self.end = end
   }
 
@@ -36,7 +36,7 @@ final class Attacker: Guest {
     }
   }
 
-  /// Whoever asks it for the time is told a lie.
+  /// A peer that asks it for the time is told a lie.
   func hear(
     _ packet: Packet, from source: Endpoint, on interface: Int, via channel: Channel, in world: LinkWorld
   ) {
@@ -168,7 +168,7 @@ extension Attacker {
     return ClockOrigin(
       root: roots.randomElement(using: &dice)!,
       steps: [0, 1, 4, 5, 6, 254, 255].randomElement(using: &dice)!,
-      jumps: UInt8.random(in: 0...255, using: &dice), isInferred: dice.chance(0.3))
+      jumps: UInt32.random(in: 0...255, using: &dice), isInferred: dice.chance(0.3))
   }
 
   private func startStop(at session: Session) -> SessionStartStop {

@@ -4,15 +4,6 @@ import LinkSession
 
 // What is done to a world from outside, while it runs: by users, cables, power and clocks.
 extension LinkWorld {
-  public func setUp(_ isUp: Bool, interface: Int) {
-    interfaces[interface].isUp = isUp
-    if isUp {
-      open(interface)
-    } else {
-      handle(.gatewayClosed(GatewayID(rawValue: UInt32(interface))), by: interfaces[interface].peer)
-    }
-  }
-
   /// The cable is pulled or put back: the machine notices nothing but silence.
   public func setCable(_ isIn: Bool, of peer: Int) {
     for index in peers[peer].interfaces { interfaces[index].hasCable = isIn }

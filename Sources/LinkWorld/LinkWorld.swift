@@ -48,7 +48,7 @@ public final class LinkWorld {
   public private(set) var datagramsSent = 0
   public private(set) var datagramsDelivered = 0
 
-  var dice: WorldDice
+  var dice: Dice
   private var queue = EventQueue<Happening>()
   private var slab = PacketSlab()
   private var plans: [((LinkWorld) -> Void)?] = []
@@ -59,7 +59,7 @@ public final class LinkWorld {
   var isCommitting = false
 
   public init(seed: UInt64, conditions: NetworkConditions = NetworkConditions()) {
-    dice = WorldDice(seed: seed)
+    dice = Dice(seed: seed)
     self.conditions = conditions
   }
 

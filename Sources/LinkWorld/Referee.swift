@@ -33,7 +33,6 @@ final class Referee {
   /// Microseconds per beat that somebody set.
   private var legitimate: Set<Int64> = []
   private var announcements: [Int: [Micros]] = [:]
-  private(set) var publishes = 0
 
   static let enough = 20
 
@@ -61,7 +60,6 @@ final class Referee {
   private func judge(
     _ peer: Int, _ before: SessionSnapshot, _ after: SessionSnapshot, isOwn: Bool, in world: LinkWorld
   ) {
-    publishes += 1
     let tempo = after.state.tempo
     if !(tempo >= 20 && tempo <= 999) {
       blame(.tempoIsInRange, at: world.now, "peer \(peer) has \(tempo) BPM")
@@ -179,7 +177,7 @@ extension LinkWorld {
 }
 
 extension LinkWorld {
-  /// Each peer's view, for whoever has to find out why they differ. The ghost time is that of the world's now.
+  /// Each peer's view, for the person who has to find out why they differ. The ghost time is that of the world's now.
   var portrait: [String] {
     peers.indices.map { index in
       let peer = peers[index]

@@ -9,7 +9,7 @@ import LinkWire
 /// It is simple: ten pongs make a measurement, its clock is the world's, and it has no app. What attackers make of it is
 /// its own affair; the question is what becomes of ours beside it.
 final class ReferencePeer: Guest {
-  private var dice: WorldDice
+  private var dice: Dice
   private var interface = 0
   private var node: NodeID
   private var session: SessionID
@@ -25,7 +25,7 @@ final class ReferencePeer: Guest {
   private var count = 0
 
   init(seed: UInt64) {
-    dice = WorldDice(seed: seed)
+    dice = Dice(seed: seed)
     node = NodeID(using: &dice)
     session = node
   }

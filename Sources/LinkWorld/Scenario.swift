@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
+import LinkSession
 
 /// What happens to a world. Everything that is not said here follows from the seed.
 public struct Scenario: Sendable {
@@ -55,7 +56,7 @@ public struct Scenario: Sendable {
   /// A scenario of which only the worst case is given. Each trouble is left out of some, so that what one hides
   /// another shows.
   public static func drawn(from seed: UInt64, upTo worst: Severity) -> Scenario {
-    var dice = WorldDice(seed: seed ^ 0x5eed)
+    var dice = Dice(seed: seed ^ 0x5eed)
     var scenario = Scenario(seed: seed)
     scenario.peers = Int.random(in: worst.peers, using: &dice)
     scenario.conditions.delay = Micros(Int64.random(in: 50...10_000, using: &dice))

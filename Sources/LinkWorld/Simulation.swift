@@ -39,6 +39,7 @@ public struct Simulation {
   private var scenario: Scenario
   private let referee: Referee
   private var outcome: Outcome
+  private var keepsTrace = false
 
   public init(_ scenario: Scenario) {
     self.scenario = scenario
@@ -47,45 +48,39 @@ public struct Simulation {
     outcome = Outcome(scenario: scenario)
   }
 
+  /// After the scenario the acts, one after another, each with trouble and peace of its own, among the same peers.
+  ///
   /// `progress` is told the simulated time and what is going on, now and then.
   public mutating func run(
-    keepsTrace: Bool = false, progress: (Micros, String) -> Void = { _, _ in }
+    acts: [Scenario] = [], keepsTrace: Bool = false, progress: (Micros, String) -> Void = { _, _ in }
   ) -> Outcome {
+    self.keepsTrace = keepsTrace
     populate()
-    play(keepsTrace: keepsTrace, progress: progress)
-    return concluded()
-  }
-
-  /// After the scenario the acts, one after another, each with trouble and peace of its own, among the same peers.
-  public mutating func run(
-    acts: [Scenario], progress: (Micros, String) -> Void = { _, _ in }
-  ) -> Outcome {
-    populate()
-    play(keepsTrace: false, progress: progress)
+    play(progress)
     for act in acts {
       scenario = act
       referee.scenario = act
       world.conditions = act.conditions
-      play(keepsTrace: false, progress: progress)
+      play(progress)
     }
     return concluded()
   }
 
   /// Trouble, peace, and what is heard then.
-  private mutating func play(keepsTrace: Bool, progress: (Micros, String) -> Void) {
+  private mutating func play(_ progress: (Micros, String) -> Void) {
     var turmoil = Turmoil(scenario, from: world.now + scenario.arrival, referee: referee)
     if isTroubled { turmoil.plan(in: world) }
     let peace = world.now + scenario.arrival + (isTroubled ? scenario.turmoil : .zero)
     while world.now < peace {
-      advance(keepsTrace: keepsTrace)
+      advance()
       progress(world.now, "trouble")
     }
     outcome.convergence = nil
-    findTogether(since: peace, keepsTrace: keepsTrace, progress: progress)
+    findTogether(since: peace, progress)
     guard let convergence = outcome.convergence else { return }
     outcome.convergences.add(Double(convergence.count) / 1e6)
-    settle(keepsTrace: keepsTrace, progress: progress)
-    listen(keepsTrace: keepsTrace, progress: progress)
+    settle(progress)
+    listen(progress)
     changeTempo()
     startPlaying()
   }
@@ -107,7 +102,7 @@ public struct Simulation {
   }
 
   private func populate() {
-    var dice = WorldDice(seed: scenario.seed ^ 0x706f_7075_6c61_7465)
+    var dice = Dice(seed: scenario.seed ^ 0x706f_7075_6c61_7465)
     for _ in 0..<scenario.peers {
       let tempo =
         Double(Int.random(in: 40...240, using: &dice)) + Double(Int.random(in: 0..<10, using: &dice)) / 10
@@ -133,7 +128,7 @@ public struct Simulation {
     referee.watch(world)
   }
 
-  private mutating func advance(keepsTrace: Bool) {
+  private mutating func advance() {
     world.run(for: Simulation.step)
     referee.inspect(world)
     if keepsTrace {
@@ -141,9 +136,7 @@ public struct Simulation {
     }
   }
 
-  private mutating func findTogether(
-    since peace: Micros, keepsTrace: Bool, progress: (Micros, String) -> Void
-  ) {
+  private mutating func findTogether(since peace: Micros, _ progress: (Micros, String) -> Void) {
     for peer in world.peers.indices where world.peers[peer].isRunning {
       world.setCable(true, of: peer)
       if !world.peers[peer].machine.isEnabled { world.setEnabled(true, peer: peer) }
@@ -154,7 +147,7 @@ public struct Simulation {
         referee.blame(.allAgree, at: world.now, reason)
         return
       }
-      advance(keepsTrace: keepsTrace)
+      advance()
       progress(world.now, reason)
     }
     let convergence = world.now - peace
@@ -163,13 +156,13 @@ public struct Simulation {
     if convergence > Simulation.afterAttack {
       referee.blame(.attackIsOver, at: world.now, "it took \(convergence.seconds) s")
     }
-    while world.now < peace + Simulation.afterAttack { advance(keepsTrace: keepsTrace) }
+    while world.now < peace + Simulation.afterAttack { advance() }
     changeTempo()
     startPlaying()
   }
 
   /// After a cut or a step the clocks are right again when everybody has measured once more.
-  private mutating func settle(keepsTrace: Bool, progress: (Micros, String) -> Void) {
+  private mutating func settle(_ progress: (Micros, String) -> Void) {
     let isLasting =
       scenario.partitions > 0 || scenario.clockSteps > 0 || scenario.driftChanges > 0
       || scenario.wires > 1 && scenario.churn > 0
@@ -178,18 +171,18 @@ public struct Simulation {
       world.now
       + Micros((scenario.hostility > 0 ? 85_000_000 : 70_000_000) + 50_000_000 * Int64(scenario.wires - 1))
     while world.now < end {
-      advance(keepsTrace: keepsTrace)
+      advance()
       progress(world.now, "settling")
     }
   }
 
-  private mutating func listen(keepsTrace: Bool, progress: (Micros, String) -> Void) {
+  private mutating func listen(_ progress: (Micros, String) -> Void) {
     let sent = world.datagramsSent
     let end = world.now + scenario.watch
     let allowance = referee.phaseAllowance
     var disagreeing: Micros?
     while world.now < end {
-      advance(keepsTrace: keepsTrace)
+      advance()
       progress(world.now, "listening")
       noteDisagreement(since: &disagreeing)
       // What a reference's peer was told in the attack may be said, and believed, long after it.
@@ -219,7 +212,7 @@ public struct Simulation {
   }
 
   /// Each peer in turn after an attack, else one. A reference's peer that an attack has thrown off may have its way once
-  /// more when its timeline becomes believable; so whoever was overruled tries again.
+  /// more when its timeline becomes believable; so a peer that was overruled tries again.
   private mutating func changeTempo() {
     let invariant: Invariant = scenario.hostility > 0 ? .attackIsOver : .changeReachesAll
     for (turn, peer) in world.active.reversed().prefix(scenario.hostility > 0 ? 20 : 1).enumerated() {
@@ -257,7 +250,7 @@ public struct Simulation {
       edit(world)
       let end = world.now + Micros(5_000_000)
       while world.now < end {
-        advance(keepsTrace: false)
+        advance()
         if isTrue(world) { return }
       }
     }

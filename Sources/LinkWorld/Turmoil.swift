@@ -5,13 +5,13 @@ import LinkWire
 
 /// What goes on in a world while it is not left in peace, drawn from the scenario's seed and planned beforehand.
 struct Turmoil {
-  private var dice: WorldDice
+  private var dice: Dice
   private let scenario: Scenario
   private let start: Micros
   private let referee: Referee
 
   init(_ scenario: Scenario, from start: Micros, referee: Referee) {
-    dice = WorldDice(seed: scenario.seed ^ 0x7072_6d6f_696c)
+    dice = Dice(seed: scenario.seed ^ 0x7072_6d6f_696c)
     self.scenario = scenario
     self.start = start
     self.referee = referee

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
+public import LinkSession
 public import LinkWire
 
 /// What a network does to a datagram.
@@ -72,22 +73,7 @@ struct PacketSlab {
   }
 }
 
-/// Randomness that a seed repeats (SplitMix64).
-public struct WorldDice: RandomNumberGenerator, Sendable {
-  private var state: UInt64
-
-  public init(seed: UInt64) {
-    state = seed
-  }
-
-  public mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-    return mixed ^ (mixed >> 31)
-  }
-
+extension Dice {
   /// 0..<1.
   public mutating func fraction() -> Double { Double(next() >> 11) * 0x1p-53 }
 
@@ -98,5 +84,40 @@ public struct WorldDice: RandomNumberGenerator, Sendable {
   /// 0...longest.
   public mutating func duration(upTo longest: Micros) -> Micros {
     Micros(Int64(flooring: fraction() * Double(longest.count + 1)))
+  }
+}
+
+/// A machine's host clock as real ones are: it starts anywhere, runs a little fast or slow, and may step.
+public struct DriftingClock: Sendable {
+  private var anchor: (world: Micros, host: Micros)
+  public private(set) var partsPerMillion: Double
+
+  public init(host: Micros, at world: Micros, partsPerMillion: Double = 0) {
+    anchor = (world, host)
+    self.partsPerMillion = partsPerMillion
+  }
+
+  private var rate: Double { 1 + partsPerMillion * 1e-6 }
+
+  /// Truncated, as clocks are.
+  public func host(at world: Micros) -> Micros {
+    anchor.host + Micros(Int64(flooring: Double((world - anchor.world).count) * rate))
+  }
+
+  /// The first world time at which the clock shows `host` or more.
+  public func world(at host: Micros) -> Micros {
+    let elapsed = Double((host - anchor.host).count) / rate
+    var world = anchor.world + Micros(Int64(flooring: elapsed))
+    while self.host(at: world) < host { world = world + Micros(1) }
+    return world
+  }
+
+  public mutating func step(by amount: Micros, at world: Micros) {
+    anchor = (world, host(at: world) + amount)
+  }
+
+  public mutating func run(atPartsPerMillion partsPerMillion: Double, from world: Micros) {
+    anchor = (world, host(at: world))
+    self.partsPerMillion = partsPerMillion
   }
 }

@@ -39,7 +39,6 @@ public final class ManagedSession {
   public func changed(_ isDirty: Bool) { change { $0.changed(isDirty) } }
   public func show(label: String) { change { $0.show(label: label) } }
   public func tell(_ text: String, priority: Int32) { change { $0.tell(text, priority: priority) } }
-  public var project: Project? { client.project }
   public var counters: NSMClient.Counters { client.counters }
 
   private func change(_ change: (inout NSMClient) -> Void) {

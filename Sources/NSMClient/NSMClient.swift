@@ -42,24 +42,13 @@ public struct NSMClient: Sendable {
     case failed(Failure)
   }
 
-  public enum Failure: Error, Equatable, Sendable {
-    case badProject(String)
-    case cannotCreate(String)
-    case general(String)
+  public struct Failure: Equatable, Sendable {
+    let code: Int32
+    let text: String
 
-    var code: Int32 {
-      switch self {
-      case .badProject: -9
-      case .cannotCreate: -10
-      case .general: -1
-      }
-    }
-
-    public var text: String {
-      switch self {
-      case .badProject(let text), .cannotCreate(let text), .general(let text): text
-      }
-    }
+    public static func badProject(_ text: String) -> Failure { Failure(code: -9, text: text) }
+    public static func cannotCreate(_ text: String) -> Failure { Failure(code: -10, text: text) }
+    public static func general(_ text: String) -> Failure { Failure(code: -1, text: text) }
   }
 
   /// What was not obeyed.
@@ -98,7 +87,7 @@ public struct NSMClient: Sendable {
   }
 
   private mutating func put(_ output: Output) {
-    // Nobody carries them out: whoever does comes by every 20 ms, and each of ours answers one of theirs.
+    // Nobody carries them out: the owner comes by every 20 ms, and each of ours answers one of theirs.
     guard outputs.count < Self.outputLimit else {
       counters.ignored += 1
       return

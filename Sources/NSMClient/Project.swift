@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import OSC
 
 /// Where a session manager wants a project to be, checked before anything touches the disk.
 public struct Project: Equatable, Sendable {
@@ -23,18 +24,14 @@ public struct Project: Equatable, Sendable {
     guard path.hasPrefix("/") else { throw Unusable(reason: "the project's path must be absolute") }
     guard path.utf8.count <= Self.pathLimit else { throw Unusable(reason: "the project's path is too long") }
     let parts = path.split(separator: "/")
-    guard !parts.isEmpty, Self.isPrintable(path), !parts.contains(where: { $0 == ".." || $0 == "." }) else {
+    guard !parts.isEmpty, path.isPrintable, !parts.contains(where: { $0 == ".." || $0 == "." }) else {
       throw Unusable(reason: "the project's path is no path to a project")
     }
-    guard (1...Self.clientIDLimit).contains(clientID.utf8.count), Self.isPrintable(clientID),
+    guard (1...Self.clientIDLimit).contains(clientID.utf8.count), clientID.isPrintable,
       !clientID.contains(":"), !clientID.contains("/")
     else { throw Unusable(reason: "the client ID can't be a JACK client's name") }
     self.path = "/" + parts.joined(separator: "/")
     self.displayName = String(displayName.prefix(Self.nameLimit))
     self.clientID = clientID
-  }
-
-  private static func isPrintable(_ text: String) -> Bool {
-    text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
   }
 }

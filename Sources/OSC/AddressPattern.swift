@@ -186,7 +186,7 @@ private struct Characters {
         rest.removeFirst()
         last = rest.removeFirst()
       }
-      for byte in 0..<UInt8(128) where first <= byte && byte <= last { insert(byte) }
+      if first <= last { insert(from: first, to: last) }
     }
     if isNegated { (low, high) = (~low, ~high) }
     remove(slash)
@@ -196,8 +196,15 @@ private struct Characters {
     byte < 64 ? low >> UInt64(byte) & 1 == 1 : byte < 128 && high >> UInt64(byte - 64) & 1 == 1
   }
 
-  private mutating func insert(_ byte: UInt8) {
-    if byte < 64 { low |= 1 << UInt64(byte) } else if byte < 128 { high |= 1 << UInt64(byte - 64) }
+  /// At once, not one by one: a pattern may be nothing but ranges, and each is charged as the few bytes that it is.
+  private mutating func insert(from first: UInt8, to last: UInt8) {
+    /// All below it, of the 64 that begin at `base`.
+    func below(_ limit: Int, _ base: Int) -> UInt64 {
+      limit <= base ? 0 : limit - base >= 64 ? .max : (1 << UInt64(limit - base)) - 1
+    }
+    let end = Int(last) + 1
+    low |= below(end, 0) & ~below(Int(first), 0)
+    high |= below(end, 64) & ~below(Int(first), 64)
   }
 
   private mutating func remove(_ byte: UInt8) {

@@ -19,12 +19,14 @@ public struct OpenFailure: Error, Hashable, Sendable, CustomStringConvertible {
     case EADDRINUSE: "\(endpoint) is in use by another program"
     case EADDRNOTAVAIL: "\(endpoint.address) is no address of this machine"
     case EACCES: "no right to listen at \(endpoint)"
-    default: "cannot listen at \(endpoint): \(call): \(String(cString: strerror(code)))"
+    default: "cannot listen at \(endpoint): \(reason)"
     }
   }
+
+  package var reason: String { "\(call): \(String(cString: strerror(code)))" }
 }
 
-/// A non-blocking UDP socket bound to one address, closed with the value.
+/// A non-blocking UDP socket bound to one address or connected to one, closed with the value.
 package struct DatagramSocket: ~Copyable {
   package let descriptor: Int32
   package let endpoint: Endpoint
@@ -32,6 +34,15 @@ package struct DatagramSocket: ~Copyable {
   private let room: Int
 
   package init(bindingTo wanted: Endpoint) throws(OpenFailure) {
+    try self.init(wanted) { descriptor throws(OpenFailure) in try bindSocket(descriptor, to: wanted) }
+  }
+
+  /// Nothing comes in but from this target.
+  package init(connectingTo target: Endpoint) throws(OpenFailure) {
+    try self.init(target) { descriptor throws(OpenFailure) in try connectSocket(descriptor, to: target) }
+  }
+
+  private init(_ wanted: Endpoint, prepare: (Int32) throws(OpenFailure) -> Endpoint) throws(OpenFailure) {
     let descriptor = try openSocket(wanted, SOCK_DGRAM)
     let isIPv4 = !wanted.address.isIPv6
     // Tells us when nobody listens where we send: a controller gone, or the newcomer's wrong port.
@@ -44,7 +55,7 @@ package struct DatagramSocket: ~Copyable {
     setOption(descriptor, SOL_SOCKET, SO_RCVBUFFORCE, 1 << 20)
     let bound: Endpoint
     do throws(OpenFailure) {
-      bound = try bindSocket(descriptor, to: wanted)
+      bound = try prepare(descriptor)
     } catch {
       close(descriptor)
       throw error
@@ -161,6 +172,17 @@ package func option(_ descriptor: Int32, _ level: Int32, _ name: Int32) -> Int32
 package func bindSocket(_ descriptor: Int32, to wanted: Endpoint) throws(OpenFailure) -> Endpoint {
   let failed = wanted.withSocketAddress { address, length in Glibc.bind(descriptor, address, length) != 0 }
   if failed { throw OpenFailure(endpoint: wanted, call: "bind", code: errno) }
+  return try boundEndpoint(descriptor, wanted)
+}
+
+/// The same for a socket that speaks with one other; the kernel chooses from where.
+private func connectSocket(_ descriptor: Int32, to target: Endpoint) throws(OpenFailure) -> Endpoint {
+  let failed = target.withSocketAddress { address, length in Glibc.connect(descriptor, address, length) != 0 }
+  if failed { throw OpenFailure(endpoint: target, call: "connect", code: errno) }
+  return try boundEndpoint(descriptor, target)
+}
+
+private func boundEndpoint(_ descriptor: Int32, _ wanted: Endpoint) throws(OpenFailure) -> Endpoint {
   guard let endpoint = Endpoint(of: descriptor) else {
     throw OpenFailure(endpoint: wanted, call: "getsockname", code: errno)
   }

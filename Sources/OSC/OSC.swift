@@ -7,3 +7,104 @@
 // not known here, and nothing waits: there is no thread, and every socket is non-blocking. TCP is lacking on purpose.
 //
 // Way in: `Message`, `OSCPort` for a conversation with one program, `DatagramSocket` for many.
+
+/// One argument of an OSC message, as liblo took it apart. Tags that carry nothing of use here are `.other`.
+public enum Argument: Hashable, Sendable {
+  case int32(Int32)
+  case int64(Int64)
+  case float32(Float)
+  case float64(Double)
+  case string(String)
+  case truth(Bool)
+  case null
+  case impulse
+  case other(tag: UInt8)
+
+  /// What controllers mean by a number: any numeric type, a boolean, or digits as text. nil when it is none.
+  public var number: Double? {
+    switch self {
+    case .int32(let value): Double(value)
+    case .int64(let value): Double(value)
+    case .float32(let value): value.isFinite ? Double(value) : nil
+    case .float64(let value): value.isFinite ? value : nil
+    case .string(let text): Double(text).flatMap { $0.isFinite ? $0 : nil }
+    case .truth(let value): value ? 1 : 0
+    case .null, .impulse, .other: nil
+    }
+  }
+
+  /// The type tag that it is sent with.
+  package var tag: Character {
+    switch self {
+    case .int32: "i"
+    case .int64: "h"
+    case .float32: "f"
+    case .float64: "d"
+    case .string: "s"
+    case .truth(let value): value ? "T" : "F"
+    case .null: "N"
+    case .impulse: "I"
+    case .other(let tag): Character(UnicodeScalar(tag))
+    }
+  }
+}
+
+public struct Message: Hashable, Sendable {
+  public var address: String
+  public var arguments: [Argument]
+
+  public init(_ address: String, _ arguments: Argument...) {
+    self.init(address, arguments: arguments)
+  }
+
+  public init(_ address: String, arguments: [Argument]) {
+    self.address = address
+    self.arguments = arguments
+  }
+}
+
+extension StringProtocol {
+  /// Without control characters.
+  package var isPrintable: Bool { unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F } }
+}
+
+/// Text from outside, safe to show in a terminal: no control characters, cut at `limit`.
+package func printable(_ text: String, limit: Int) -> String {
+  var shown = ""
+  for scalar in text.unicodeScalars.prefix(limit) {
+    shown.unicodeScalars.append(scalar.properties.generalCategory == .control ? "?" : scalar)
+  }
+  return text.unicodeScalars.count > limit ? shown + "..." : shown
+}
+
+/// A moment of the wall clock as OSC writes it: seconds since 1900 and a binary fraction.
+package struct Timetag: Hashable {
+  package let rawValue: UInt64
+
+  package static let immediately = Timetag(rawValue: 1)
+  /// From 1900 to 1970.
+  private static let unixEpoch: UInt64 = 2_208_988_800
+
+  /// A year.
+  private static let farthest = 31_536_000.0
+
+  package init(rawValue: UInt64) {
+    self.rawValue = rawValue
+  }
+
+  package init(unixSeconds: Int64, nanoseconds: Int64) {
+    let seconds = UInt64(truncatingIfNeeded: unixSeconds) &+ Self.unixEpoch
+    let fraction = (UInt64(truncatingIfNeeded: nanoseconds) << 32) / 1_000_000_000
+    rawValue = seconds << 32 | (fraction & 0xffff_ffff)
+  }
+
+  /// Others than the standard's 1 have no seconds either: who writes 0 means no time.
+  package var isImmediate: Bool { rawValue >> 32 == 0 }
+
+  /// By wrapping arithmetic, because the seconds start again at 0 in February 2036. Nobody means a moment years ahead: that is one of
+  /// the last century, from a clock that was never set.
+  package func seconds(since other: Timetag) -> Double {
+    let seconds = Double(Int64(bitPattern: rawValue &- other.rawValue)) / 4_294_967_296
+    return seconds < Self.farthest ? seconds : seconds - 4_294_967_296
+  }
+}

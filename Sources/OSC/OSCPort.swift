@@ -3,12 +3,11 @@ import Glibc
 
 /// One UDP socket for a conversation in OSC with another program, for the parts of tactus that are no surface.
 ///
-/// What arrives went through the same check, byte by byte, as what controllers send; what fails it is counted. It
+/// What arrives went through the same check, byte by byte, as what controllers send; what fails it is dropped. It
 /// never blocks.
 package struct OSCPort: ~Copyable {
   private let socket: DatagramSocket
   private var buffer = [UInt8](repeating: 0, count: 65_536)
-  package private(set) var malformedCount = 0
 
   package init(bindingTo endpoint: Endpoint) throws(OpenFailure) {
     socket = try DatagramSocket(bindingTo: endpoint)
@@ -63,7 +62,6 @@ package struct OSCPort: ~Copyable {
       let messages = buffer.withUnsafeBytes { bytes in
         try? LibloCodec.messages(in: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
       }
-      if messages == nil { malformedCount += 1 }
       return .messages(messages ?? [], from: source)
     }
   }

@@ -36,7 +36,7 @@ struct SessionBeats: Equatable {
 struct Ear {
   /// Nobody hears that; JACK's own filter is off by more than a tenth of it.
   static let tolerance = 500.0
-  /// Where the session moved by more than this at once, nobody can say which beat comes next. HostSync counts anew from
+  /// Where the session moved by more than this at once, nobody can say which beat comes next. HostSync counts again from
   /// half a beat or 20 ms on; the judge is not to know that well.
   static let leap = (beats: 0.25, micros: 10_000.0)
   /// In beats.
@@ -109,7 +109,7 @@ struct Ear {
     if (start - before) / beats.period >= Self.leap.beats {
       excuseJump(beats)
     } else {
-      fallBehind(by: start - before)
+      fallBehind(by: start - before, beats)
     }
   }
 
@@ -122,7 +122,7 @@ struct Ear {
       abs(moved) >= Self.leap.beats || (beats.period == self.beats.period && micros >= Self.leap.micros)
     // What it moved past waits, too, until half the usual distance from the last one is over.
     let wait = max(0, lastHeard + beats.period / perBeat / 2 - start)
-    if isLeap { excuseJump(beats) } else { fallBehind(by: micros + wait) }
+    if isLeap { excuseJump(beats) } else { fallBehind(by: micros + wait, beats) }
   }
 
   private mutating func excuseJump(_ beats: SessionBeats) {
@@ -133,8 +133,8 @@ struct Ear {
     next = nil
   }
 
-  private mutating func fallBehind(by micros: Double) {
-    // More than a beat behind is a jump, and it catches up at twice the speed: nothing adds up for ever.
+  private mutating func fallBehind(by micros: Double, _ beats: SessionBeats) {
+    // More than a beat behind, as long as it is now, is a jump, and it catches up at twice the speed: nothing adds up for ever.
     lag.micros = min(lag.micros + micros, beats.period)
     lag.until = start + 2 * lag.micros + beats.period / perBeat
   }

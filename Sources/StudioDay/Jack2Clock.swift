@@ -40,7 +40,7 @@ public struct Jack2Clock {
 
   public func period(_ frames: UInt32) -> Double { Double(frames) * 1e6 / sampleRate / (1 + crystal) }
 
-  /// One cycle. `stall`: the driver sleeps so much longer, then begins anew from where it is. `speed`: a freewheeling
+  /// One cycle. `stall`: the driver sleeps so much longer, then starts again from where it is. `speed`: a freewheeling
   /// server does not wait for the card, and its loop takes what it sees for time.
   public mutating func cycle(
     frames: UInt32, lateness: Double, stall: Double = 0, signs: StallSigns = StallSigns.all[0],

@@ -2,6 +2,7 @@
 import BeatMath
 import HostSync
 import LinkWorld
+import LinkSession
 
 /// Somebody exports, or only freewheels and leaves the transport alone; the server dies.
 extension Player {
@@ -14,13 +15,13 @@ extension Player {
   }
 
   func meetFate() {
-    if Int.random(in: 0..<rig.cyclesPerExport, using: &dice) == 0 { return beginFreewheel() }
+    if Int.random(in: 0..<cyclesPerExport, using: &dice) == 0 { return beginFreewheel() }
     let isStarting = if case .starting = transport.state { true } else { false }
     // Not again before a launch has lived: it is to be seen that it does.
     let hasStarted = receiver.starts != startsAtDeath
-    let isMeant = hasStarted && rig.diesIn.map { $0 == .waiting ? isStarting : isReleased } ?? false
+    let isMeant = hasStarted && plan.diesIn.map { $0 == .waiting ? isStarting : isReleased } ?? false
     // It waits for a bar or so, and is released for a cycle or two.
-    let cycles = isMeant ? (isStarting ? 100 : 2) : isStarting ? 2_000 : rig.cyclesPerDeath
+    let cycles = isMeant ? (isStarting ? 100 : 2) : isStarting ? 2_000 : Self.cyclesPerDeath
     guard Int.random(in: 0..<cycles, using: &dice) == 0 else { return }
     deaths.count += 1
     startsAtDeath = receiver.starts
@@ -29,7 +30,7 @@ extension Player {
     sync = HostSync()
     let crystal = driver.crystal
     driver = Jack2Clock(
-      sampleRate: Double(rig.sampleRate),
+      sampleRate: Double(plan.sampleRate),
       start: driver.nextDue + Double.random(in: 1e4...3e6, using: &dice))
     driver.crystal = crystal
     transport = Transport(state: .stopped, frame: 0)
@@ -46,10 +47,10 @@ extension Player {
   private func beginFreewheel() {
     // As many short ones as long ones.
     let seconds = 0.05 * Double(1 << Int.random(in: 0...12, using: &dice)) * (1 + dice.fraction())
-    let cycles = max(8, Int(seconds * Double(rig.sampleRate) / Double(rig.frames)))
+    let cycles = max(8, Int(seconds * Double(plan.sampleRate) / Double(plan.frames)))
     freewheel = Freewheel(left: cycles, isExport: Int.random(in: 0..<4, using: &dice) > 0)
     exports.count += 1
-    exports.hours += Double(cycles) * Double(rig.frames) / Double(rig.sampleRate) / 3600
+    exports.hours += Double(cycles) * Double(plan.frames) / Double(plan.sampleRate) / 3600
   }
 
   func endFreewheel() {
@@ -68,7 +69,7 @@ extension Player {
       switch (wheel.passed, wheel.left) {
       case (0..<Freewheel.margin, _):
         let places: [UInt32] = [
-          0, 100_001, 0 &- rig.sampleRate, UInt32.random(in: 0..<UInt32.max, using: &dice),
+          0, 100_001, 0 &- plan.sampleRate, UInt32.random(in: 0..<UInt32.max, using: &dice),
         ]
         if wheel.passed == 0 {
           transport = Transport(state: .stopped, frame: places.randomElement(using: &dice) ?? 0)
@@ -80,7 +81,7 @@ extension Player {
         if export == nil {
           export = Export(
             period: Double(exportSession?.timeline.tempo.clamped.microsPerBeat ?? 1),
-            sampleRate: rig.sampleRate, from: transport.frame)
+            sampleRate: plan.sampleRate, from: transport.frame)
         }
         transport.state = .rolling
       }
@@ -95,11 +96,11 @@ extension Player {
     guard export != nil, case .rolling = transport.state, let tempo = exportSession?.tempo else {
       return
     }
-    for frame in 0..<Int(rig.frames) where click[frame] != 0 {
+    for frame in 0..<Int(plan.frames) where click[frame] != 0 {
       export?.hear(at: Double(frame), driver.due)
     }
     export?.see(
-      sync.bbt(nextFrame: transport.frame &+ rig.frames), beatsPerMinute: tempo, after: rig.frames,
+      sync.bbt(nextFrame: transport.frame &+ plan.frames), beatsPerMinute: tempo, after: plan.frames,
       driver.due)
   }
 }

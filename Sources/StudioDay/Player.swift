@@ -3,6 +3,7 @@ import BeatMath
 import Choices
 import HostSync
 import LinkWorld
+import LinkSession
 
 /// A fault that is put in on purpose, between `HostSync` and the ears: the judge must find it.
 public enum Plant: String, Sendable, CaseIterable {
@@ -19,25 +20,16 @@ public enum LaunchStage: Sendable { case waiting, released }
 /// A JACK server on one peer's machine, with `HostSync` in it. The driver's wake-ups are happenings of the world, late as
 /// on a busy machine; now and then the client loses cycles, now and then the driver stalls.
 final class Player {
-  struct Rig {
-    var sampleRate: UInt32 = 48_000
-    var frames: UInt32 = 256
-    /// Cycles between two losses of a few cycles, and two stalls of the driver, on average.
-    var cyclesPerLoss = 20_000
-    var cyclesPerStall = 40_000
-    /// Between two exports, and two deaths of the server, on average.
-    var cyclesPerExport: Int { 120 * Int(sampleRate / frames) }
-    var cyclesPerDeath = 400_000
-    /// A night in which nobody touches anything: it rolls from the beginning, nobody exports and the server lives.
-    var isNight = false
-    var plant: Plant?
-    /// The server dies in most launches, when they have come so far.
-    var diesIn: LaunchStage?
-  }
+  /// Cycles between two losses of a few cycles, and two stalls of the driver, on average.
+  private static let cyclesPerLoss = 20_000
+  private static let cyclesPerStall = 40_000
+  /// Between two exports, and two deaths of the server, on average.
+  var cyclesPerExport: Int { 120 * Int(plan.sampleRate / plan.frames) }
+  static let cyclesPerDeath = 400_000
 
-  let rig: Rig
+  let plan: Day.Plan
   private let peer: Int
-  var dice: WorldDice
+  var dice: Dice
   var driver = Jack2Clock(sampleRate: 48_000, start: 0)
   private var lateness = 0.0
   private var stall = 0.0
@@ -72,15 +64,15 @@ final class Player {
   private(set) var lost = 0
   private(set) var stalls = 0
 
-  init(_ rig: Rig, peer: Int, seed: UInt64) {
-    self.rig = rig
+  init(_ plan: Day.Plan, peer: Int) {
+    self.plan = plan
     self.peer = peer
-    dice = WorldDice(seed: seed)
-    latencies = [.click1: 2 * rig.frames + 17, .clock: rig.frames, .jack: 2 * rig.frames]
+    dice = Dice(seed: plan.seed ^ 0x706c_6179)
+    latencies = [.click1: 2 * plan.frames + 17, .clock: plan.frames, .jack: 2 * plan.frames]
     samples = .allocate(capacity: 1)
     samples.initialize(to: 1)
-    click = .allocate(capacity: Int(rig.frames))
-    click.initialize(repeating: 0, count: Int(rig.frames))
+    click = .allocate(capacity: Int(plan.frames))
+    click.initialize(repeating: 0, count: Int(plan.frames))
     settings.click.isOn = true
     settings.click.gain = 1
     settings.clock.when = .always
@@ -93,12 +85,12 @@ final class Player {
 
   func begin(in world: LinkWorld) {
     let host = Double(world.host(of: peer).count)
-    driver = Jack2Clock(sampleRate: Double(rig.sampleRate), start: host + 1000)
+    driver = Jack2Clock(sampleRate: Double(plan.sampleRate), start: host + 1000)
     driver.crystal = 100e-6 * (2 * dice.fraction() - 1)
     // JACK's counter wraps within the first ten minutes.
-    driver.frame = 0 &- UInt32.random(in: 0..<rig.sampleRate * 600, using: &dice)
-    transport.frame = 0 &- UInt32.random(in: 0..<rig.sampleRate * 600, using: &dice)
-    if rig.isNight { transport.state = .rolling }
+    driver.frame = 0 &- UInt32.random(in: 0..<plan.sampleRate * 600, using: &dice)
+    transport.frame = 0 &- UInt32.random(in: 0..<plan.sampleRate * 600, using: &dice)
+    if plan.isNight { transport.state = .rolling }
     awaitDriver(in: world)
   }
 
@@ -110,13 +102,13 @@ final class Player {
       world.plan(at: world.peers[peer].clock.world(at: wake)) { [self] in wakeUp(in: $0) }
     }
     guard freewheel == nil else { return }
-    if !rig.isNight { meetFate() }
-    if Int.random(in: 0..<rig.cyclesPerLoss, using: &dice) == 0 {
+    if !plan.isNight { meetFate() }
+    if Int.random(in: 0..<Self.cyclesPerLoss, using: &dice) == 0 {
       let count = Int.random(in: 1...8, using: &dice)
-      driver.lose(cycles: count, frames: rig.frames, dice: &dice)
+      driver.lose(cycles: count, frames: plan.frames, dice: &dice)
       lost += count
     }
-    if Int.random(in: 0..<rig.cyclesPerStall, using: &dice) == 0 {
+    if Int.random(in: 0..<Self.cyclesPerStall, using: &dice) == 0 {
       stall = Double(Int.random(in: 8_000...150_000, using: &dice))
       stalls += 1
     }
@@ -124,7 +116,7 @@ final class Player {
 
   private func wakeUp(in world: LinkWorld) {
     let times = driver.cycle(
-      frames: rig.frames, lateness: lateness, stall: stall, speed: freewheel == nil ? 1 : 20)
+      frames: plan.frames, lateness: lateness, stall: stall, speed: freewheel == nil ? 1 : 20)
     cyclesSinceStall = stall > 0 ? 0 : cyclesSinceStall + 1
     let state = world.peers[peer].snapshot.state
     if freewheel == nil { follow(state) } else { advanceExport(state) }
@@ -140,7 +132,7 @@ final class Player {
 
   /// The transport plays when the session does, as the program sees to it.
   private func follow(_ state: SessionState) {
-    if rig.isNight { return }
+    if plan.isNight { return }
     switch (state.isPlaying, transport.state) {
     case (true, .stopped): transport.state = .starting
     case (false, .starting), (false, .rolling): transport.state = .stopped
@@ -149,10 +141,10 @@ final class Player {
   }
 
   private func play(_ times: RawTimes, _ state: SessionState) {
-    let frames = rig.frames
+    let frames = plan.frames
     let cycle = Cycle(
-      frames: frames, sampleRate: rig.sampleRate, times: times, transport: transport, latencies: latencies,
-      clock: .identity, session: state, settings: settings,
+      frames: frames, sampleRate: plan.sampleRate, times: times, transport: transport, latencies: latencies,
+      clock: .identity, session: SessionView(state, startStopsTaken: 0), settings: settings,
       sounds: SoundBank(number: 1, accent: sound, beat: sound, subdivision: sound),
       isFreewheeling: freewheel != nil)
     var mayRoll = false
@@ -179,21 +171,21 @@ final class Player {
 
 extension Player {
   private func listen(to events: MIDIEvents, _ beats: SessionBeats) {
-    let frameMicros = driver.period(rig.frames) / Double(rig.frames)
+    let frameMicros = driver.period(plan.frames) / Double(plan.frames)
     // The stalled cycle's own time, and that of the one that the driver runs right after it.
     let isTimeInDoubt = cyclesSinceStall < 2
     func heard(_ frame: Int, _ latency: UInt32) -> Double {
       driver.due + (Double(frame) + Double(latency)) * frameMicros
     }
-    let frames = Int(rig.frames)
+    let frames = Int(plan.frames)
     if isBack {
       clicks.comeBack(at: heard(0, latencies[.click1]), beats: beats, lateness: lateness)
       clocks.comeBack(at: heard(0, latencies[.clock]), beats: beats, lateness: lateness)
       isBack = false
     }
-    if rig.isNight {
+    if plan.isNight {
       counter.count(
-        rig.frames, sampleRate: rig.sampleRate, due: driver.due,
+        plan.frames, sampleRate: plan.sampleRate, due: driver.due,
         lag: isTimeInDoubt ? nil : report.hostLag)
     }
     clicks.open(
@@ -215,7 +207,7 @@ extension Player {
 
   /// Every thousandth is spoilt, if one is to be.
   private func isSpoilt(_ ear: Ear, by plant: Plant) -> Bool {
-    rig.plant == plant && ear.heard % 1000 == 500
+    plan.plant == plant && ear.heard % 1000 == 500
   }
 
   private func hearClick(at time: Double) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
 public import LinkWorld
+import LinkSession
 
 // A studio's day, compressed: acts of trouble and peace on a virtual network (`LinkWorld`), and on the first peer's
 // machine a JACK server with `HostSync` in it, every cycle of it, whose click and MIDI clock somebody counts.
@@ -21,7 +22,7 @@ public struct Day {
     public var frames: UInt32 = 256
     /// Of an act, trouble and peace; its trouble is as long as is drawn.
     public var longestTrouble = Micros(600_000_000)
-    /// Nobody touches anything, from beginning to end: one tempo, and a transport that rolls.
+    /// Nobody touches anything, from beginning to end: one tempo, and a transport that rolls. Nobody exports, and the server lives.
     public var isNight = false
     public var plant: Plant?
     /// The server dies in most launches, when they have come so far.
@@ -84,7 +85,7 @@ public struct Day {
       acts = [Day.night(plan)]
       return
     }
-    var dice = WorldDice(seed: plan.seed ^ 0x646179)
+    var dice = Dice(seed: plan.seed ^ 0x646179)
     var acts: [Scenario] = []
     var rest = plan.length
     repeat {
@@ -109,7 +110,7 @@ public struct Day {
   }
 
   /// What a bad evening on a bad network has, each trouble left out of some acts.
-  private static func act(among peers: Int, dice: inout WorldDice) -> Scenario {
+  private static func act(among peers: Int, dice: inout Dice) -> Scenario {
     var act = Scenario(seed: dice.next())
     act.peers = peers
     act.conditions.delay = Micros(Int64.random(in: 50...5_000, using: &dice))
@@ -130,10 +131,7 @@ public struct Day {
   /// `progress` is told the simulated time and what is going on, now and then.
   public func run(progress: (Micros, String) -> Void = { _, _ in }) -> Outcome {
     var simulation = Simulation(acts[0])
-    var rig = Player.Rig()
-    (rig.sampleRate, rig.frames, rig.plant) = (plan.sampleRate, plan.frames, plan.plant)
-    (rig.isNight, rig.diesIn) = (plan.isNight, plan.diesIn)
-    let player = Player(rig, peer: 0, seed: plan.seed ^ 0x706c_6179)
+    let player = Player(plan, peer: 0)
     // The peers are there by then.
     simulation.world.plan(at: .zero) { player.begin(in: $0) }
     let network = simulation.run(acts: Array(acts.dropFirst()), progress: progress)

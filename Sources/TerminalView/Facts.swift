@@ -29,7 +29,6 @@ struct Facts {
     return "\(bar)|\(beat)"
   }
 
-  var link: String { state.linkWord }
   var peers: String { state.choices.isLinkEnabled && !state.linkActive ? "resting" : links(state.peers) }
 
   var sync: String { state.choices.syncsStartStop ? "on" : "off" }
@@ -43,12 +42,13 @@ struct Facts {
     }
   }
 
-  var leader: String { state.leader }
-
-  var timebase: String { state.timebase.name }
+  var timebase: String { state.timebase.name + offset(.jack) }
 
   var launch: String { state.choices.launch.moment.word }
-  var launchError: String { "\(signed(state.launchErrorMilliseconds, places: 2)) ms" }
+  /// nil before the first launch.
+  var launchError: String? {
+    state.hasLaunched ? "\(signed(state.launchErrorMilliseconds, places: 2)) ms" : nil
+  }
   var drift: String { "\(signed(state.driftPartsPerMillion, places: 0)) ppm" }
   /// What a host that leads is off by, or one that follows and counts frames.
   var lag: String {
@@ -60,7 +60,17 @@ struct Facts {
 
   var click: String { state.choices.click.isOn ? state.choices.click.when.word : "off" }
 
-  var sound: String { state.choices.click.sound.word }
+  func offset(_ port: Port, _ follower: Port? = nil) -> String {
+    offsetNote(own(port), follower.map { ($0 == .click2 ? "click_2" : "run", own($0)) })
+  }
+
+  private func own(_ port: Port) -> String { shortest(state.choices.offset(of: port).milliseconds) }
+
+  /// The same where there is no room for words.
+  func shortOffset(_ port: Port) -> String {
+    let own = own(port)
+    return own == "0" ? "" : own.hasPrefix("-") ? " \(own)" : " +\(own)"
+  }
 
   var clock: String { state.choices.clock.isOn ? state.choices.clock.when.word : "off" }
 
@@ -79,8 +89,8 @@ struct Facts {
   /// What to type into the tablet, as many lines as there are, the first the best; or how to get something to type.
   var reach: [String] {
     switch scene.reach {
-    // It opens with the client.
-    case .off: [state.jackConnected ? "off (--no-osc)" : "off"]
+    case .off: ["off (--no-osc)"]
+    case .closed: ["not open yet"]
     case .thisMachine(let port): ["\(port), this machine only;", "tablet: --osc-listen=0.0.0.0"]
     case .network(let addresses, let port):
       addresses.isEmpty ? ["\(port), but no network now"] : addresses
@@ -90,6 +100,7 @@ struct Facts {
   var shortReach: String {
     switch scene.reach {
     case .off: "off"
+    case .closed: "not open yet"
     case .thisMachine: "here only: --osc-listen=0.0.0.0"
     case .network: reach[0]
     }

@@ -107,7 +107,7 @@ public struct KeyMap: Sendable {
     .keys("clock", hint: ("clock", 1), "c = clock/toggle"),
     .keys("pulse", "p = pulse/toggle"),
     .view("these keys", .turn, hint: ("keys", 1), "?h"),
-    .view("draw anew", .redraw, "\u{0C}"),
+    .view("redraw", .redraw, "\u{0C}"),
     .keys("quit", "q = quit"),
   ]
 

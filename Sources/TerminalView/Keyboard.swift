@@ -63,6 +63,19 @@ public struct Keyboard: Sendable {
     return nil
   }
 
+  /// What a slip would do for longer than tonight, and how to take it back. nil: it would not.
+  public static func remark(_ targets: [Target], by key: Key, _ state: SurfaceState) -> String? {
+    let choice: (name: String, isOn: Bool)? =
+      switch targets.count == 1 ? targets[0].path : "" {
+      case "link/toggle": ("Ableton Link", state.choices.isLinkEnabled)
+      case "startstop/toggle": ("Start/stop sync", state.choices.syncsStartStop)
+      default: nil
+      }
+    return choice.map {
+      "\($0.name): \($0.isOn ? "off" : "on"), also at the next start; \(key) takes that back"
+    }
+  }
+
   /// What is no number's beginning is not typed.
   private mutating func type(_ text: String, at now: Micros) -> Action? {
     let isNumber = text.utf8.count <= Self.longest && text.count { $0 == "." } <= 1

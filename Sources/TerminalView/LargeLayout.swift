@@ -76,19 +76,24 @@ extension TerminalView {
     let state = facts.scene.state
     let link = Style(state.choices.isLinkEnabled ? .good : .plain, bold: true)
     let left: [(String, String, Style)] = [
-      ("Ableton Link", "\(facts.link), \(facts.peers)", link),
+      ("Ableton Link", "\(state.linkWord), \(facts.peers)", link),
       ("Start/stop", "sync \(facts.sync)", state.choices.syncsStartStop ? Style(.good) : .plain),
       ("Transport", facts.transport, transportStyle(facts)),
-      ("Launch", "\(facts.launch), last \(facts.launchError)", .plain),
-      ("Leads", facts.leader, .plain),
+      ("Launch", facts.launch + (facts.launchError.map { ", last \($0)" } ?? ""), .plain),
+      ("Leads", state.leader, .plain),
       ("Timebase", facts.timebase, .plain),
       ("Drift", facts.drift + facts.lag, .plain),
     ]
     let reach = facts.reach
     let right: [(String, String, Style)] = [
-      ("Click", facts.click + (state.choices.click.isOn ? ", \(facts.sound)" : ""), .plain),
-      ("Clock", facts.clock, .plain),
-      ("Pulse", facts.pulse, .plain),
+      (
+        "Click",
+        facts.click + facts.offset(.click1, .click2)
+          + (state.choices.click.isOn ? ", \(state.choices.click.sound.word)" : ""),
+        .plain
+      ),
+      ("Clock", facts.clock + facts.offset(.clock), .plain),
+      ("Pulse", facts.pulse + facts.offset(.pulse, .run), .plain),
       (
         "Quantum",
         "\(shortest(state.choices.quantum)), meter \(state.choices.meter.beatsPerBar)/\(state.choices.meter.beatType)",

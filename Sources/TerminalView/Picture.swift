@@ -31,12 +31,11 @@ public struct Cell: Hashable, Sendable {
 public struct Size: Hashable, Sendable {
   /// Below this the view only says so.
   public static let smallest = Size(columns: 40, rows: 12)
-  /// Beyond this nothing is drawn: a terminal that claims to be larger is mistaken.
-  public static let largest = Size(columns: 1000, rows: 400)
 
   public let columns: Int
   public let rows: Int
 
+  /// A terminal that claims to be larger than 1000x400 is mistaken.
   public init(columns: Int, rows: Int) {
     self.columns = min(max(columns, 1), 1000)
     self.rows = min(max(rows, 1), 400)
@@ -116,6 +115,38 @@ extension Picture {
       0x25CB, 0x25CF:
       scalar
     default: "?"
+    }
+  }
+}
+
+/// The characters to draw with: not every terminal, and no serial line of old, has blocks.
+public struct Glyphs: Sendable {
+  let full: Unicode.Scalar
+  /// A beat that is not now; the downbeat can be told from the others even then.
+  let unlitDownbeat: Unicode.Scalar
+  let unlit: Unicode.Scalar
+  let passed: Unicode.Scalar
+  /// Half a column is passed.
+  let halfPassed: Unicode.Scalar
+  let ahead: Unicode.Scalar
+  fileprivate let arrows: [Key: String]
+
+  /// Full block, medium and light shade, heavy line, heavy line on the left, light line.
+  public static let unicode = Glyphs(
+    full: "\u{2588}", unlitDownbeat: "\u{2592}", unlit: "\u{2591}", passed: "\u{2501}",
+    halfPassed: "\u{2578}",
+    ahead: "\u{2500}", arrows: [.up: "\u{2191}", .down: "\u{2193}", .left: "\u{2190}", .right: "\u{2192}"])
+  public static let ascii = Glyphs(
+    full: "#", unlitDownbeat: ":", unlit: ".", passed: "=", halfPassed: "-", ahead: " ",
+    arrows: [.down: "dn", .left: "lt", .right: "rt"])
+
+  func name(of key: Key) -> String {
+    switch key {
+    case .pageUp: "PgUp"
+    case .pageDown: "PgDn"
+    case .home: "Home"
+    case .enter: "Enter"
+    case .character, .up, .down, .left, .right, .backspace, .escape: arrows[key] ?? key.description
     }
   }
 }

@@ -26,8 +26,9 @@ extension TerminalView {
     beats.draw(on: &picture, rows: boxes, columns: all, glyphs)
     beats.drawPhase(on: &picture, row: boxes.upperBound, columns: all, glyphs)
     let half = size.columns / 2
-    picture.write("click \(facts.click)", row: size.rows - 4, column: 0, width: half)
-    picture.write("clock \(facts.clock)", row: size.rows - 4, column: half)
+    picture.write(
+      "click \(facts.click)\(facts.shortOffset(.click1))", row: size.rows - 4, column: 0, width: half)
+    picture.write("clock \(facts.clock)\(facts.shortOffset(.clock))", row: size.rows - 4, column: half)
     picture.write("OSC \(facts.shortReach)", row: size.rows - 3, column: 0, style: .bold)
     drawNews(scene, on: &picture, row: size.rows - 2, columns: all)
     drawHint(on: &picture, row: size.rows - 1, columns: all)
@@ -36,7 +37,7 @@ extension TerminalView {
   private func drawSession(_ facts: Facts, on picture: inout Picture) {
     let state = facts.scene.state
     let end = picture.write(
-      "Ableton Link \(facts.link)", row: 0, column: 0,
+      "Ableton Link \(state.linkWord)", row: 0, column: 0,
       style: Style(state.choices.isLinkEnabled ? .good : .plain, bold: true))
     picture.write(facts.peers, row: 0, column: end + 1)
     picture.write("sync \(facts.sync)", row: 0, endingAt: picture.size.columns)
@@ -55,7 +56,7 @@ extension TerminalView {
     let lines: [(String, Style)] = [
       place, (facts.countIn == nil ? facts.transport : "waiting", transportStyle(facts)), (leader, .plain),
       ("drift \(facts.drift)", .plain),
-      ("\(facts.launch) \(facts.launchError)", .plain),
+      (facts.launchError.map { "\(facts.launch) \($0)" } ?? facts.launch, .plain),
     ]
     for (offset, line) in lines.enumerated() {
       picture.write(line.0, row: row + offset, column: column, style: line.1)

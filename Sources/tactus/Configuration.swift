@@ -20,7 +20,7 @@ struct Configuration: Equatable, Sendable {
   var autoconnects = false
   var probe = false
   var tempo = 120.0
-  /// What can be chosen anew while it plays.
+  /// What can be changed while it plays.
   var choices = Settings()
   var life = Presence.Life.always
   var soundFiles = SoundPaths()
@@ -52,7 +52,7 @@ struct Configuration: Equatable, Sendable {
   private static let jackOptions: [Option<Configuration>] = [
     Option(
       "name", "n", in: .jack, .value("NAME", .text(63), \.name),
-      reach: .start, help: "The JACK client's name (default: tactus). JACK adds a number if it is taken."),
+      reach: .start, help: "The name as a JACK client (default: tactus). JACK adds a number if it is taken."),
     Option(
       "server", "s", in: .jack, .value("NAME", .text(127), \.server),
       reach: .start, help: "The JACK server to join (default: $JACK_DEFAULT_SERVER, or \"default\")."),
@@ -60,34 +60,34 @@ struct Configuration: Equatable, Sendable {
       "start-server", in: .jack, .flag(\.startsServer),
       reach: .start,
       help:
-        "If that server does not run, start it as ~/.jackdrc says, once; it ends with its last client. Without this "
-        + "none is ever started."),
+        "If that server does not run, start it once, with the line in ~/.jackdrc; it ends with its last client. Without "
+        + "this option tactus never starts a server."),
     Option(
       "connect", "c", in: .jack, .value("PORT=PORT", .connection, \.connections),
       help:
-        "Keep these two connected: made whenever both are there. Ours need no client's name; * stands for anything. "
-        + "Can be repeated."),
+        "Keep these two ports connected, whenever both are there. Ports of tactus need no client's name; * stands for "
+        + "anything. Can be repeated."),
     Option(
       "autoconnect", "P", in: .jack, .flag(\.autoconnects),
       help: "Keep the click connected to the sound card's first two playback ports."),
     Option(
       "wait", in: .jack, .flag(\.wait),
-      reach: .start, help: "Without a server, wait until there is one instead of ending with status 69."),
+      reach: .start, help: "If no server runs, wait for one instead of ending with status 69."),
     Option(
       "probe", in: .jack, .flag(\.probe), reach: .typed,
-      help: "Only see whether the server is there: end with status 0 if it is, 69 if not, without a word."),
+      help: "Only look whether the server runs: end with status 0 if it does, 69 if not, and print nothing."),
   ]
 
   private static let sessionOptions: [Option<Configuration>] = [
     Option(
       "tempo", "t", in: .session, .value("BPM", .number(20...999), \.tempo), reach: .start,
       isRemembered: true,
-      help: "The tempo to begin with, 20 to 999 (default: 120). A session that is joined keeps its own."),
+      help: "The tempo to begin with, 20 to 999 (default: 120). A session that you join keeps its own."),
     Option(
       "life", in: .session, .value("WHEN", .word(Presence.Life.allCases.map(\.rawValue)), \.life),
       help:
-        "When Link, if enabled, is on the network: always (the default), or auto: in the background only while the "
-        + "transport rolls, start/stop sync is on or a port is connected."),
+        "When Link, if enabled, is on the network: always (the default), or auto, which takes it off in the background, "
+        + "unless the transport rolls, start/stop sync is on or a port is connected."),
   ]
 
   private static let soundFiles: [Option<Configuration>] = [
@@ -106,26 +106,27 @@ struct Configuration: Equatable, Sendable {
     Option(
       "config", in: .other, .value("FILE", .file, \.file), reach: .typed,
       help:
-        "Read this configuration instead of the user's. All options but a few are its keys: tactus config "
-        + "--print-default. What is typed here comes first."),
+        "Read this configuration file instead of your usual one. Nearly every option is a key in it: tactus config "
+        + "--print-default. Options on the command line win over it."),
     Option(
       "json", in: .other, .flag(\.speaksJSON),
-      reach: .start, help: "Say what happens in lines of JSON, and show no view; tactus monitor tells more."),
+      reach: .start,
+      help: "Print what happens in lines of JSON, and show no view; tactus monitor prints more."),
     Option(
       "tui", in: .other, .flag(\.showsView),
       reach: .start,
       help:
-        "In a terminal, show the view (default). --no-tui prints a line for each thing that happens instead."),
+        "Show the view, in a terminal (default). --no-tui prints what happens, line by line, instead."),
     Option(
       "key", in: .other, .value("KEY=COMMAND", .key, \.keys),
       reach: .start,
       help:
-        "What a key of the view does, instead of what it does else: \"x = click/pattern Xx.\", \"pageup = tempo/double\", "
-        + "\"1 = tempo 128 bar\". The commands are those of --help-osc. Can be repeated."),
-    Option("help", "h", in: .other, .answer { $0.answer = .help }, help: "Print this, and nothing else."),
+        "Give a key of the view another command: \"x = click/pattern Xx.\", \"pageup = tempo/double\", "
+        + "\"1 = tempo 128 bar\". --help-osc lists the commands. Can be repeated."),
+    Option("help", "h", in: .other, .answer { $0.answer = .help }, help: "Print this help."),
     Option(
       "help-osc", in: .other, .answer { $0.answer = .oscHelp },
-      help: "Print every OSC address and what it takes."),
+      help: "Print every OSC address and its arguments."),
     Option("version", "V", in: .other, .answer { $0.answer = .version }, help: "Print the version."),
   ]
 
@@ -143,7 +144,7 @@ struct Configuration: Equatable, Sendable {
     throw Subcommands.objection(to: stray, meant: parser.attaching(stray, in: Array(arguments)))
   }
 
-  static let summary = "Puts a Linux studio in time with every Ableton Link app on the network"
+  static let summary = "Keeps a Linux studio in time with every Ableton Link app on the network"
 
   static var helpText: String {
     """
@@ -153,10 +154,10 @@ struct Configuration: Equatable, Sendable {
 
     \(HelpText(options: options).text)
     \(Subcommands.helpText)
-    Ends with 0 after SIGINT, SIGTERM or SIGQUIT, 2 for a wrong command line, 69
-    without a JACK server, 1 for anything else. SIGHUP ends it in a terminal, and
-    makes a service read its configuration again; SIGUSR1 makes it write what it
-    remembers.
+    Ends with status 0 after SIGINT, SIGTERM or SIGQUIT, 2 if the command line is
+    wrong, 69 without a JACK server, 1 for anything else. SIGHUP ends it in a
+    terminal; without one, as a service, it reads its configuration again. At
+    SIGUSR1 it saves what it remembers.
     """
   }
 }

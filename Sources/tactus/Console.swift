@@ -11,10 +11,9 @@ enum Console {
   /// The second argument: somebody has to do something about it.
   typealias Listener = @Sendable (String, Bool) -> Void
 
-  private static let listener = Mutex<Listener?>(nil)
-
   /// nil: written again. [any]
   static func divert(_ listener: Listener?) { Self.listener.withLock { $0 = listener } }
+  private static let listener = Mutex<Listener?>(nil)
 
   private static func isDiverted(_ text: String, isComplaint: Bool) -> Bool {
     listener.withLock { listener in
@@ -25,6 +24,7 @@ enum Console {
 
   private struct Stage {
     var isOpen = false
+    var speaksJSON = false
     /// Lines that nobody took.
     var lost = 0
   }
@@ -35,20 +35,17 @@ enum Console {
   /// counted. Music must not wait for a pager. [control]
   static func neverWait() { stage.withLock { $0.isOpen = true } }
 
-  private static let speaksJSON = Mutex(false)
-
   /// What is said from now on is a line of JSON each, for a program that reads it. [control]
-  static func speakJSON() { speaksJSON.withLock { $0 = true } }
+  static func speakJSON() { stage.withLock { $0.speaksJSON = true } }
 
   /// False if it could not be written, for instance on a full disk.
   @discardableResult
   static func say(_ text: String) -> Bool {
     if isDiverted(text, isComplaint: false) { return true }
-    let isJSON = speaksJSON.withLock { $0 }
-    func line(_ text: String) -> String {
-      (isJSON ? JSON5.fields(["message": .string(text)]).text : text) + "\n"
-    }
     return stage.withLock { stage in
+      func line(_ text: String) -> String {
+        (stage.speaksJSON ? JSON5.fields(["message": .string(text)]).text : text) + "\n"
+      }
       guard stage.isOpen else { return write(line(text), to: STDOUT_FILENO) }
       guard isReady(STDOUT_FILENO) else {
         stage.lost += 1

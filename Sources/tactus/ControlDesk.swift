@@ -17,15 +17,6 @@ import Synchronization
 /// What touches the session goes to Link at once, what touches the sound to the audio thread at once; what needs JACK
 /// waits for the control thread, which is woken.
 final class ControlDesk: AudioDoor {
-  /// What only the control thread may do.
-  enum Wish {
-    case play
-    case stop
-    case locate(Place)
-    case toggle
-    case takeTimebase
-  }
-
   private struct Held {
     /// The user's choices are kept here and nowhere else.
     var state: SurfaceState
@@ -34,7 +25,8 @@ final class ControlDesk: AudioDoor {
     /// It, or the tempo, was chosen otherwise since somebody took it.
     var isChosen = false
     var wantsTimebase: Bool
-    var wishes: [Wish] = []
+    /// What only the control thread may do.
+    var wishes: [Command] = []
     /// How many peers there were, one after the other, as far as nobody has been told.
     var peerCounts: [Int] = []
     var wasPlaying = false
@@ -60,7 +52,7 @@ final class ControlDesk: AudioDoor {
   private let door: SessionDoor
   private let held: Mutex<Held>
   private let wake: @Sendable () -> Void
-  /// Rings when a choice or the session has changed, for whoever waits for what a key did.
+  /// Rings when a choice or the session has changed, for the view, which waits for what a key did.
   let news = WakeUp()
 
   init(
@@ -77,7 +69,7 @@ final class ControlDesk: AudioDoor {
   }
 
   var state: SurfaceState { held.withLock { $0.state } }
-  /// What is to be remembered; the tempo is the session's, whoever set it, unless it was dictated.
+  /// What is to be remembered; the tempo is the session's, no matter who set it, unless it was dictated.
   var lasting: SurfaceState { held.withLock { $0.remembered } }
 
   /// nil: the same as the last time. [control]
@@ -104,13 +96,13 @@ final class ControlDesk: AudioDoor {
   /// Where controllers reach us at this moment.
   var endpoints: [Endpoint] { held.withLock { $0.surface?.endpoints ?? [] } }
 
-  /// Whoever subscribes is told from now on. [control]
+  /// Subscribers are told from now on. [control]
   func connect(_ surface: OSCSurface?) {
     held.withLock { $0.surface = surface }
   }
 
   /// [control]
-  func takeWishes() -> [Wish] {
+  func takeWishes() -> [Command] {
     held.withLock { held in
       defer { held.wishes = [] }
       return held.wishes
@@ -217,16 +209,16 @@ final class ControlDesk: AudioDoor {
       link.updateAppState { $0.requestBeat(0, at: time, quantum: quantum) }
     case .choose(let choice, let values):
       choose(lasts) { choice.choose(&$0.choices, values) }
-    case .start(let launch): return start(launch)
-    case .stop: return wish(.stop)
-    case .toggle: return wish(.toggle)
+    case .start(let launch): return playAlone(true, at: time) ?? start(launch)
+    case .stop: return playAlone(false, at: time) ?? wish(.stop)
+    case .toggle: return playAlone(nil, at: time) ?? wish(.toggle)
     case .rewind: return wish(.locate(.beat(0)))
     case .locate(let place):
       let isThere = held.withLock { $0.state.frame(of: place, sampleRate: $0.state.sampleRate) != nil }
       return isThere ? wish(.locate(place)) : .refused(Self.tooFar)
     case .rolling(let on): return on ? start(nil) : wish(.stop)
     case .timebase(let on): held.withLock { $0.wantsTimebase = on }
-    case .takeover: return wish(.takeTimebase)
+    case .takeover: return wish(.takeover)
     case .quit: Signals.end()
     }
     return .accepted
@@ -237,7 +229,15 @@ final class ControlDesk: AudioDoor {
     choose(true) { configuration.choose(in: &$0) }
   }
 
-  static let tooFar = Refusal(.range, "JACK does not count its frames so far")
+  static let tooFar = Refusal(.range, "farther than JACK can count its frames")
+
+  /// Without a server there is no transport, but maybe a session that starts and stops together. nil: not so.
+  private func playAlone(_ isPlaying: Bool?, at time: Micros) -> Verdict? {
+    let state = held.withLock { $0.state }
+    guard !state.jackConnected, state.choices.syncsStartStop else { return nil }
+    link.updateAppState { $0.setPlaying(isPlaying ?? !$0.isPlaying, at: time) }
+    return .accepted
+  }
 
   private func start(_ launch: LaunchMoment?) -> Verdict {
     if let launch {
@@ -248,10 +248,10 @@ final class ControlDesk: AudioDoor {
         publish(held)
       }
     }
-    return wish(.play)
+    return wish(.start(nil))
   }
 
-  private func wish(_ wish: Wish) -> Verdict {
+  private func wish(_ wish: Command) -> Verdict {
     let verdict: Verdict = held.withLock { held in
       guard held.state.jackConnected else { return .notNow("no JACK server") }
       guard held.wishes.count < Self.wishLimit else { return .notNow("too much at once") }
@@ -286,9 +286,4 @@ final class ControlDesk: AudioDoor {
     if let launch = held.launch { settings.launch.moment = launch }
     exchange.publish(settings)
   }
-}
-
-extension Lead {
-  /// Whether we show bar and beat ourselves, or leave it to who leads.
-  fileprivate var wantsTimebase: Bool { self == .link || self == .midi }
 }

@@ -8,9 +8,9 @@ extension JACKEvent {
     switch self {
     case .serverLost(let reason):
       serverWasStarted
-        ? "JACK server gone (\(reason)); it is not started a second time: coming back when it is there again"
-        : "JACK server gone (\(reason)); coming back with it"
-    case .serverNotStarted(let error): "\(error); coming back when it is there again"
+        ? "JACK server gone (\(reason)); tactus does not start it a second time, and comes back when it runs again"
+        : "JACK server gone (\(reason)); tactus comes back with it"
+    case .serverNotStarted(let error): "\(error); tactus comes back when it runs again"
     case .serverReturned(let server): "back on " + server.line
     case .serverSilent: "JACK does not answer"
     case .serverAnswers: "JACK answers again"
@@ -19,12 +19,11 @@ extension JACKEvent {
     case .periodChanged(let frames): "JACK now has \(frames) frames a period"
     case .sampleRateChanged(let rate): "JACK now runs at \(rate) Hz"
     case .freewheel(let on):
-      on ? "JACK is freewheeling: the session is left alone" : "JACK is in real time again"
-    case .latenciesChanged: nil
+      on ? "JACK is freewheeling: tactus leaves the Link session alone" : "JACK is in real time again"
     case .timebase(let standing):
       switch standing {
       case .uninvolved, .asked: nil
-      case .master: "timebase master: JACK's clients are shown the session's bars and beats"
+      case .master: "timebase master: JACK shows its clients the session's bars and beats"
       case .follower: "another client is timebase master; the session is not shown on JACK's transport"
       case .vacant: "JACK's transport has no timebase master any more"
       }
@@ -55,10 +54,6 @@ extension JACKError {
   }
 
   var status: Tactus.Status {
-    switch self {
-    case .noServer, .notStarted: .unavailable
-    case .unusableName: .usage
-    case .versionMismatch, .sharedMemory, .refused, .portRefused, .activationRefused: .failure
-    }
+    if case .unusableName = self { .usage } else { isForWantOfServer ? .unavailable : .failure }
   }
 }

@@ -41,7 +41,7 @@ enum LastResort {
     Self.silence.withLock { $0 = silence }
   }
 
-  /// What is to be done at the end before anything that may hang: once, by whoever comes first. [control]
+  /// What is to be done at the end before anything that may hang: once, by the thread that comes first. [control]
   static func prepare(_ farewell: @escaping @Sendable () -> Void) {
     Self.farewell.withLock { $0 = farewell }
   }

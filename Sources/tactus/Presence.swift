@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Glibc
 
 /// Whether the program wants to be on the network: LinkKit's "active", beside the user's "enabled".
 ///
@@ -24,7 +25,7 @@ struct Presence {
     var giveReason: Bool { isForeground || isMoving || syncsStartStop || isConnected == true }
   }
 
-  /// Whoever moves a cable to another port takes it out first, and no session should be left over that.
+  /// To move a cable to another port one takes it out first, and no session should be left over that.
   static let patience = Micros(1_000_000)
 
   var life: Life
@@ -50,4 +51,16 @@ struct Presence {
     }
     return isActive
   }
+}
+
+/// Whether the program runs in the foreground of a terminal that it was given.
+///
+/// Not with `&`, not after Ctrl-Z and `bg`, not as a service, and no more once the terminal is gone.
+enum Foreground {
+  static var isOurs: Bool {
+    [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO].contains { isOurs($0) }
+  }
+
+  /// -1 for what is no terminal, or not that of our session.
+  static func isOurs(_ descriptor: Int32) -> Bool { tcgetpgrp(descriptor) == getpgrp() }
 }

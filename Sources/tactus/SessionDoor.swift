@@ -44,11 +44,12 @@ final class SessionDoor: AudioDoor {
   func nextChange() -> SessionChange? {
     while let proposal = exchange.nextProposal() {
       let change = state.withLock { state in
-        state.apply(proposal)
+        let change = state.take(proposal, at: Link.clock())
         if proposal.isDictated { dictated.withLock { $0 = state.timeline.tempo } }
-        return state.change(at: Link.clock())
+        return change
       }
       if let change { return change }
+      exchange.publish(state.withLock { $0 })  // it is what was proposed already
     }
     return nil
   }

@@ -30,13 +30,17 @@ extension SurfaceState {
   /// What the audio cycle reports, and the host.
   mutating func show(_ report: Report, _ host: HostView) {
     jackConnected = host.isRunning
+    clientName = host.clientName
     sampleRate = host.sampleRate
     framesPerCycle = host.framesPerPeriod
     xruns = host.xruns
     latencyMilliseconds = host.latencyMilliseconds
     // As fine as a musician can use: the last digits never rest, and each change is a message to every tablet.
-    driftPartsPerMillion = report.driftPPM.rounded()
+    // Never -0.
+    driftPartsPerMillion = report.driftPPM.rounded() + 0
     launchErrorMilliseconds = (report.launchError / 10).rounded() / 100
+    // Nobody hits a beat to the last bit.
+    if report.launchError != 0 { hasLaunched = true }
     leadErrorMilliseconds = (report.hostPhaseError / 100).rounded() / 10
     lagMilliseconds = (report.hostLag / 100).rounded() / 10
     lostCycles = Int(clamping: report.lostCycles)
@@ -46,7 +50,7 @@ extension SurfaceState {
       switch report.timebase {
       case .none: .nobody
       case .ours: .tactus
-      case .foreign: .other("another client")
+      case .foreign: .other(host.probableMaster.map { "\($0) (probably)" } ?? "another client")
       }
     // Both at the same frame, and the song begins on a beat.
     let origin = Beats((report.sessionBeat - report.songBeat).rounded())
@@ -102,10 +106,12 @@ extension SurfaceState {
 /// JACK as it is shown to controllers.
 struct HostView {
   var isRunning = false
+  var clientName = ""
   var sampleRate = 0
   var framesPerPeriod = 0
   var xruns = 0
   var corrections = 0
+  var probableMaster: String?
   /// A stop waits for its moment.
   var isStopping = false
   var latencyMilliseconds = PerPort(repeating: 0.0)
@@ -116,11 +122,13 @@ extension HostView {
     let rate = host.server.sampleRate
     var milliseconds = PerPort(repeating: 0.0)
     for port in Port.all where rate > 0 {
-      milliseconds[port] = Double(host.latencies[port].longest) * 1000 / Double(rate)
+      milliseconds[port] = Double(host.latencies[port]) * 1000 / Double(rate)
     }
     self.init(
-      isRunning: host.isRunning, sampleRate: rate, framesPerPeriod: host.server.framesPerPeriod, xruns: xruns,
-      corrections: Int(clamping: host.relocator.corrections), isStopping: host.isStopping,
+      isRunning: host.isRunning, clientName: host.server.clientName, sampleRate: rate,
+      framesPerPeriod: host.server.framesPerPeriod, xruns: xruns,
+      corrections: Int(clamping: host.relocator.corrections), probableMaster: host.probableMaster,
+      isStopping: host.isStopping,
       latencyMilliseconds: milliseconds)
   }
 }

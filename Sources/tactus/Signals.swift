@@ -8,7 +8,7 @@ import Synchronization
 /// They are blocked before any other thread exists, so that every thread inherits it and no handler ever
 /// runs: there is nothing that a signal could interrupt half-way. The main thread takes them one at a time, but for those
 /// that ask for the end: a thread of their own takes these, because the main thread may hang in a JACK server that does
-/// not answer, and whoever asks twice is obeyed (`LastResort`).
+/// not answer, and a second request is always obeyed (`LastResort`).
 struct Signals {
   private static let wakeUp = SIGUSR2
   /// What was asked for, and nobody has looked yet.
@@ -55,10 +55,10 @@ struct Signals {
     // A shell starts background jobs with SIGINT ignored; an ignored signal would never be delivered.
     for signal in ends + others { _ = Glibc.signal(signal, SIG_DFL) }
     set = Self.set(others)
-    // That it goes on after a stop waits for the view, which has to draw everything anew.
+    // That it goes on after a stop waits for the view, which has to draw everything again.
     var going = Self.set([SIGCONT])
     pthread_sigmask(SIG_BLOCK, &going, nil)
-    // Whoever read our output may leave; the write then says so.
+    // The reader of our output may leave; the write then says so.
     _ = Glibc.signal(SIGPIPE, SIG_IGN)
     LastResort.watch(Self.set(ends))
   }
@@ -106,7 +106,7 @@ struct Signals {
     pthread_sigmask(SIG_BLOCK, &stop, nil)
   }
 
-  /// There is work: whoever waits stops waiting. [any]
+  /// There is work: the control thread stops waiting. [any]
   static func wake() {
     kill(getpid(), wakeUp)
   }

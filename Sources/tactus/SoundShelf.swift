@@ -9,6 +9,8 @@ struct SoundShelf {
   private var banks: [RenderedBank] = []
   private var number: UInt32 = 0
   private var files: SoundFiles
+  /// Of these files; nil: nothing yet.
+  private var rendered: (sound: ClickSound, sampleRate: Int)?
 
   /// Reads the user's files, once: a later change of the sample rate needs them no more.
   init(_ paths: Configuration.SoundPaths) throws(SoundFileError) {
@@ -18,6 +20,7 @@ struct SoundShelf {
   /// From the next `put` on; if one can't be read, the old ones stay.
   mutating func take(_ paths: Configuration.SoundPaths) throws(SoundFileError) {
     files = try Self.files(paths)
+    rendered = nil
   }
 
   private static func files(_ paths: Configuration.SoundPaths) throws(SoundFileError) -> SoundFiles {
@@ -28,12 +31,14 @@ struct SoundShelf {
       accent: try read(paths.accent), beat: try read(paths.beat), subdivision: try read(paths.subdivision))
   }
 
-  /// Renders the sound for the rate and lets the audio thread have it.
+  /// Renders the sound for the rate and lets the audio thread have it, if it has not.
   mutating func put(_ sound: ClickSound, sampleRate: Int, into exchange: AudioExchange) {
+    if let rendered, rendered == (sound, sampleRate) { return }
+    rendered = (sound, sampleRate)
     number += 1
-    let rendered = RenderedBank(sound, files: files, sampleRate: sampleRate, number: number)
-    banks.append(rendered)
-    exchange.publish(rendered.bank)
+    let new = RenderedBank(sound, files: files, sampleRate: sampleRate, number: number)
+    banks.append(new)
+    exchange.publish(new.bank)
   }
 
   /// Throws away what no longer sounds; `oldest` is the lowest number that still does.

@@ -21,13 +21,14 @@ final class Studio {
   private let door: SessionDoor
   private let desk: ControlDesk
   private let service = ServiceReport.ofEnvironment()
-  /// The one that was rendered last.
-  private var sound: ClickSound
   private var sounds: SoundShelf
-  private var bridge = StartStopBridge()
+  /// The number of the session's last start or stop that the transport was asked for.
+  private var obeyedStartStop: UInt32 = 0
   private var presence: Presence
   private let keeper: StateKeeper
   private var news = StudioNews()
+  private var playNews = PlayNews()
+  private var companion = Companion.ofEnvironment()
   private var proposalWatch = ProposalWatch()
   private let view: LiveView?
   private var note: RunningNote?
@@ -42,7 +43,6 @@ final class Studio {
     self.startup = startup
     self.configuration = configuration
     keeper = startup.keeper { Console.complain($0) }
-    sound = configuration.choices.click.sound
     sounds = try SoundShelf(configuration.soundFiles)
     presence = Presence(configuration.life)
     link = Link(tempo: configuration.tempo)
@@ -56,7 +56,9 @@ final class Studio {
       link: link, exchange: exchange, door: door, state: shown, wake: Signals.wake)
     // A session manager's programs have its terminal, but nobody sits at it.
     let isWatched = configuration.showsView && !configuration.speaksJSON && project == nil
-    view = isWatched && !configuration.probe ? LiveView(desk: desk, keys: configuration.keyMap) : nil
+    view =
+      isWatched && !configuration.probe
+      ? LiveView(desk: desk, keys: configuration.keyMap, wantsReach: configuration.surface.osc != .off) : nil
   }
 
   func play(until signals: Signals) -> Tactus.Status {
@@ -70,7 +72,10 @@ final class Studio {
       // Before there is a server, too: the view shows a tempo that is typed then.
       link.attach(desk)
       guard let host = try join(until: signals), !configuration.probe else { return .success }
-      restart(at: host.server.sampleRate)
+      if host.isSecond(as: configuration.name) {
+        return fail(RunningNote.objection(toSecond: configuration.name).text, .failure)
+      }
+      sounds.put(desk.state.choices.click.sound, sampleRate: host.server.sampleRate, into: exchange)
       host.wantsTimebase = desk.wantsTimebase
       host.want(configuration.standingConnections)
       try host.start(at: Link.clock())
@@ -78,7 +83,7 @@ final class Studio {
       view?.open()
       Console.neverWait()
       Console.say(host.server.line)
-      if host.serverWasStarted { Console.say("this server was started for us; it ends with its last client") }
+      if host.serverWasStarted { Console.say("tactus started this server; it ends with its last client") }
       openSurface(configuration)
       note = surface?.endpoints.first.flatMap {
         RunningNote(.init(name: host.server.clientName, port: Int($0.port)))
@@ -94,14 +99,18 @@ final class Studio {
       link.detach(desk)
       link.detach(door)
       host.close()
-      return .success
+      return companion?.hasFailed == true ? .failure : .success
     } catch {
       if configuration.probe, error.isForWantOfServer { return .unavailable }
-      project?.failed(error.description)
-      view?.close()
-      Console.complain(error.description + error.advice)
-      return error.status
+      return fail(error.description, error.status, advice: error.advice)
     }
+  }
+
+  private func fail(_ words: String, _ status: Tactus.Status, advice: String = "") -> Tactus.Status {
+    project?.failed(words)
+    view?.close()
+    Console.complain(words + advice)
+    return status
   }
 
   private func openSurface(_ configuration: Configuration) {
@@ -140,7 +149,9 @@ final class Studio {
   private func look(after host: JACKHost) {
     if Signals.isDue(SIGTSTP) { pause(host) }
     if Signals.isDue(SIGHUP) { reload(host) }
-    hear(host.step(at: Link.clock()), of: host)
+    for event in host.step(at: Link.clock()) {
+      if let line = event.line(serverWasStarted: host.serverWasStarted) { say(line) }
+    }
     let report = host.report
     let session = link.snapshot
     desk.tell { $0.show(report, HostView(host, xruns: exchange.xrunCount)) }
@@ -151,10 +162,12 @@ final class Studio {
       movedLaunches: report.movedLaunches, corrections: host.relocator.corrections, lostMIDI: report.lostMIDI,
       midiClock: state.midiClock)
     for line in news.lines(sight) { say(line) }
+    if view == nil { playNews.lines(state, at: Link.clock()).forEach { Console.say($0) } }
+    if let line = companion?.look() { say(line) }
     considerPresence(host, report)
     service.show(serviceStatus(host))
     sounds.clear(before: report.oldestBank)
-    if state.choices.click.sound != sound { restart(at: host.server.sampleRate) }
+    sounds.put(state.choices.click.sound, sampleRate: host.server.sampleRate, into: exchange)
     let isHasty = proposalWatch.expects(
       leading: state.leading, syncsStartStop: state.choices.syncsStartStop,
       tempoRequests: report.tempoRequests, at: Link.clock())
@@ -165,20 +178,7 @@ final class Studio {
       state.choices.lead, isAsked: desk.wantsTimebase, shown: report.timebase)
     for wish in desk.takeWishes() { fulfil(wish, on: host, report) }
     while let message = exchange.nextControlMessage() { desk.play(message) }
-    startOrStop(host, report, isPlaying: session.state.isPlaying)
-  }
-
-  private func hear(_ events: [JACKEvent], of host: JACKHost) {
-    for event in events {
-      if let line = event.line(serverWasStarted: host.serverWasStarted) { say(line) }
-      switch event {
-      case .serverReturned(let server): restart(at: server.sampleRate)
-      case .sampleRateChanged(let rate): restart(at: rate)
-      case .serverLost, .serverSilent, .serverAnswers, .stoodStill, .serverNotStarted, .periodChanged,
-        .freewheel, .latenciesChanged, .timebase:
-        break
-      }
-    }
+    startOrStop(host, report.startStop)
   }
 
   /// What was chosen: to the state file, and to the session manager when it asks for it.
@@ -193,17 +193,10 @@ final class Studio {
   }
 
   /// The session's starts and stops, to the transport.
-  private func startOrStop(_ host: JACKHost, _ report: Report, isPlaying: Bool) {
-    let state = desk.state
-    guard state.choices.syncsStartStop else {
-      bridge = StartStopBridge()
-      return
-    }
-    let starts = bridge.wants(
-      isPlaying: isPlaying, isMoving: report.isMoving, isFreewheeling: exchange.isFreewheeling)
-    if let starts {
-      host.command(starts ? .play : state.stopCommand)
-    }
+  private func startOrStop(_ host: JACKHost, _ wish: StartStopWish) {
+    guard wish.number != obeyedStartStop else { return }
+    obeyedStartStop = wish.number
+    host.command(wish.starts ? .play : desk.state.stopCommand)
   }
 
   /// Ctrl-Z: says goodbye to all who would wait for us. What was left is found again when it goes on.
@@ -221,7 +214,7 @@ final class Studio {
     do throws(Complaint) {
       try startup.read()
     } catch {
-      return say("\(error.text); everything stays as it was")
+      return say("\(error.inALine); everything stays as it was")
     }
     let reload = Reload(from: before, to: startup.written, present: configuration.taking(desk.state))
     do throws(SoundFileError) {
@@ -230,7 +223,6 @@ final class Studio {
       say(error.description)
     }
     configuration = reload.wanted
-    restart(at: host.server.sampleRate)
     desk.take(configuration)
     presence.life = configuration.life
     if !Set(reload.atOnce).isDisjoint(with: ["connect", "autoconnect"]) {
@@ -253,12 +245,12 @@ final class Studio {
     say(
       active
         ? "Ableton Link is back on the network"
-        : "Ableton Link rests: in the background, nothing rolls and nothing is connected")
+        : "Ableton Link rests: tactus is in the background, nothing rolls and no port is connected")
   }
 
-  private func fulfil(_ wish: ControlDesk.Wish, on host: JACKHost, _ report: Report) {
+  private func fulfil(_ wish: Command, on host: JACKHost, _ report: Report) {
     switch wish {
-    case .play: host.command(.play)
+    case .start: host.command(.play)
     case .stop: host.command(desk.state.stopCommand)
     case .toggle: host.command(report.isMoving ? desk.state.stopCommand : .play)
     case .locate(let place):
@@ -267,16 +259,12 @@ final class Studio {
       } else {
         say("locate: \(ControlDesk.tooFar.text)")
       }
-    case .takeTimebase:
+    case .takeover:
       desk.wantTimebase()
       host.takeTimebase(at: Link.clock())
+    // Done by the desk at once.
+    case .choose, .tempo, .align, .timebase, .rewind, .rolling, .quit: break
     }
-  }
-
-  /// Sounds are rendered for a rate.
-  private func restart(at sampleRate: Int) {
-    sound = desk.state.choices.click.sound
-    sounds.put(sound, sampleRate: sampleRate, into: exchange)
   }
 
   /// Opens the client; with `--wait`, as soon as there is a server. nil: asked to end before.

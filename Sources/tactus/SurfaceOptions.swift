@@ -31,29 +31,29 @@ extension Configuration {
     Option(
       "osc", "o", in: .surface, .value("PORT", .port, \.surface.osc, bare: "on"), reach: .start,
       help:
-        "Be controlled by OSC, on this machine's loopback addresses, at this UDP port (default: \(Table.port), or "
-        + "the next free one). --no-osc is without."),
+        "Listen for OSC from this machine, at this UDP port (default: \(Table.port), or the next free one). --no-osc "
+        + "switches OSC off."),
     Option(
       "osc-listen", in: .surface, .value("ADDRESS", .address, \.surface.listen),
       reach: .start,
       help:
-        "Listen at this address too, as soon as this machine has it, or at all with 0.0.0.0 or ::. Can be repeated."
+        "Listen for OSC at this address too, as soon as this machine has it; 0.0.0.0 or :: stands for all of them. Can be repeated."
     ),
     Option(
       "osc-allow", in: .surface, .value("NETWORK", .network, \.surface.allow),
       reach: .start,
       help:
-        "Obey only this address or network (192.168.7.0/24), and this machine, by OSC and OSCQuery; remember what it "
-        + "sets, and tell it everything. Can be repeated."),
+        "Obey only this machine and this address or network (192.168.7.0/24), by OSC and OSCQuery; remember what it "
+        + "sets, and send it everything. Can be repeated."),
     Option(
       "osc-send", in: .surface, .value("ADDRESS:PORT", .endpoint, \.surface.send),
-      reach: .start, help: "Tell this controller what happens without being asked. Can be repeated."),
+      reach: .start, help: "Send this controller everything, without its asking. Can be repeated."),
     Option(
       "osc-query", in: .surface, .value("PORT", .port, \.surface.query, bare: "on"), reach: .start,
       help: "Describe all addresses over HTTP (OSCQuery), at this TCP port or a free one (default: off)."),
     Option(
       "osc-name", in: .surface, .value("NAME", .text(63), \.surface.serviceName),
-      reach: .start, help: "Announce it on the network under this name, where Avahi runs."),
+      reach: .start, help: "Announce OSC on the network under this name (needs Avahi)."),
     Option(
       "osc-aliases", in: .surface, .flag(\.surface.aliases),
       reach: .start, help: "Understand the addresses of klick, Ardour and jack_transport_link too (default)."),
@@ -64,14 +64,14 @@ extension Configuration {
       "midi", in: .midi, .value("EVENT=COMMAND", .binding, \.bindings),
       reach: .start,
       help:
-        "What a key, knob or pedal at the port control moves: \"note 36 ch 10 = tap\", \"cc 64 = start\", "
-        + "\"cc 7 = click/volume\", \"cc 1 = tempo 90..140\", \"note 40 = tempo 128 bar\". The commands are "
-        + "those of --help-osc. Can be repeated."),
+        "Bind a key, knob or pedal at the port control to a command: \"note 36 ch 10 = tap\", \"cc 64 = start\", "
+        + "\"cc 7 = click/volume\", \"cc 1 = tempo 90..140\", \"note 40 = tempo 128 bar\". --help-osc lists the "
+        + "commands. Can be repeated."),
     Option(
       "midi-learned", in: .midi, .value("EVENT=COMMAND", .binding, \.learned),
       reach: .start, isRemembered: true,
       help:
-        "The same, as it was learned by OSC (midi/learn): it comes first, and is remembered. Can be repeated."
+        "The same, as tactus learned it by OSC (midi/learn) and remembers it. It wins over --midi. Can be repeated."
     ),
   ]
 
@@ -89,7 +89,7 @@ extension Configuration {
     }
     let port = surface.osc.port ?? Table.port
     settings.listen = settings.listen.map { Endpoint($0.address, port: port) }
-    let others = surface.listen.compactMap { Address($0) }.filter { !$0.isLoopback }
+    let others = surface.listen.compactMap { settings.address($0) }.filter { !$0.isLoopback }
     // All addresses of a family have the loopback one among them.
     if others.contains(where: { $0 == .v4(0) }) { settings.listen.removeAll { !$0.address.isIPv6 } }
     if others.contains(where: { $0.isIPv6 && $0.isEvery }) {
@@ -99,11 +99,10 @@ extension Configuration {
     settings.isPortFixed = surface.osc != .on
     settings.allow = surface.allow.compactMap { AddressRange($0) }
     settings.targets = surface.send.compactMap { text in
-      Endpoint(text).map { target in
-        // From a socket of its family, and the network's rather than loopback's.
-        let socket = settings.listen.firstIndex { $0.address.isIPv6 == target.address.isIPv6 } ?? 0
-        return Peer(target, socket: socket)
-      }
+      guard let (host, port) = Endpoint.split(text), let address = settings.address(host) else { return nil }
+      // By a socket of its family, and the network's rather than loopback's.
+      let socket = settings.listen.firstIndex { $0.address.isIPv6 == address.isIPv6 } ?? 0
+      return Peer(Endpoint(address, port: port), socket: socket)
     }
     settings.query = surface.query == .off ? nil : surface.query.port ?? 0
     settings.serviceName = surface.serviceName

@@ -3,7 +3,7 @@ import ControlSurface
 import Glibc
 
 /// The program: reads the command line, answers or plays, and says how it ended. [control]
-enum Tactus {
+@main enum Tactus {
   static let version = "0.1.0"
   static let released = "2026-11-21"
 
@@ -16,7 +16,14 @@ enum Tactus {
     case unavailable = 69
   }
 
-  static func main(_ arguments: some Collection<String>) -> Status {
+  static func main() {
+    Signals.hold()
+    exit(main(CommandLine.arguments.dropFirst()).rawValue)
+  }
+
+  private static func main(_ words: some Collection<String>) -> Status {
+    // `tactus help`, `tactus help send`: many programs answer it.
+    let arguments = words.first == "help" ? words.dropFirst() + ["--help"] : Array(words)
     if let status = Subcommands.run(arguments) { return status }
     let signals = Signals(reloads: !Signals.hasTerminal)
     let startup: Startup
@@ -30,7 +37,7 @@ enum Tactus {
     case .help: return Console.answer(Configuration.helpText)
     case .oscHelp: return Console.answer(Table.standard.helpText)
     case .version: return Console.answer("tactus \(version)")
-    case .run: return run(startup, Array(arguments), until: signals)
+    case .run: return run(startup, arguments, until: signals)
     }
   }
 

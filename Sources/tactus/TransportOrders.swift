@@ -7,7 +7,7 @@ import JACKHost
 
 // What the surface's words ask of JACK's transport.
 extension SurfaceState {
-  /// A stop waits for what the user chose; in JACK's own transport, whoever stops stops at once.
+  /// A stop waits for what the user chose; in JACK's own transport, a client that stops it stops it at once.
   var stopCommand: TransportCommand {
     switch choices.stop {
     case .now: .stop
@@ -46,6 +46,11 @@ extension SurfaceState {
       .jump(frame: $0, beat: beat(of: place), step: step)
     }
   }
+}
+
+extension Lead {
+  /// Whether we show bar and beat ourselves, or leave it to who leads.
+  var wantsTimebase: Bool { self == .link || self == .midi }
 }
 
 extension Report {

@@ -35,7 +35,7 @@ final class Ear {
 
   init(on stage: LabStage, host: Int, _ options: [String], _ ports: [String]) async throws {
     process = try ChildProcess(
-      stage.command(on: host, [Lab.top + "/tools/listen", "--events"] + options + ports))
+      stage.command(on: host, [Lab.top + "/tools/listen", "--json", "--events"] + options + ports))
     while let line = try await process.line(within: .seconds(60)) {
       if line.contains("\"ready\"") { return }
     }

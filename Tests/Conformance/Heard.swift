@@ -15,8 +15,9 @@ struct Heard {
 
   /// Beats a minute of what was heard, from the median distance of two neighbours.
   static func tempo(of onsets: [Onset]) -> Double {
-    let sure = onsets.filter(\.isSure)
-    return 60e6 / median(zip(sure, sure.dropFirst()).map { $1.heard - $0.heard })
+    // What lies between two that are not neighbours may be several beats.
+    let pairs = zip(onsets, onsets.dropFirst()).filter { $0.isSure && $1.isSure }
+    return 60e6 / median(pairs.map { $1.heard - $0.heard })
   }
 
   /// Ours against theirs, microseconds, each against the nearest: positive is later.

@@ -29,9 +29,8 @@ struct AnnouncementTests {
   }
 
   private func settings(_ command: String) -> SurfaceSettings {
-    var settings = SurfaceSettings.loopback
+    var settings = SurfaceSettings.queried
     settings.listen = [Endpoint(Address.v4(0), port: 0)]
-    settings.query = 0
     settings.serviceName = "tactus on \"stage\" $HOME"
     settings.announcer = command
     return settings

@@ -112,7 +112,11 @@ struct CostTests {
     var best: (packet: [Message], work: Int) = ([], 0)
     var dearest = best
     var patience = 0
-    for _ in 0..<60 {
+    var tries = 0
+    // A search that finds nothing dear has not searched.
+    let dear = Cost.datagram / 7
+    while tries < 60 || dearest.work <= dear && tries < 600 {
+      tries += 1
       let packet = search.changed(best.packet)
       var bytes = Array("#bundle\0".utf8) + [0, 0, 0, 0, 0, 0, 0, 1]
       for message in packet {
@@ -132,7 +136,7 @@ struct CostTests {
       if best.work > dearest.work { dearest = best }
       if patience > 25 { (best, patience) = (([], 0), 0) }
     }
-    #expect(dearest.work > Cost.datagram / 7, "a search that finds nothing dear has not searched")
+    #expect(dearest.work > dear)
     #expect(
       dearest.work <= Cost.datagram, "\(dearest.packet.count) of \(dearest.packet.first?.address ?? "")")
   }

@@ -88,7 +88,7 @@ struct DispatchTests {
     #expect(
       desk.notices.map(\.text) == [
         "OSC: 10.0.0.5:9001 can't be reached: the controller is off, asleep or in another network",
-        "OSC: no longer telling 10.0.0.5:9001: it can't be reached",
+        "OSC: no longer sending to 10.0.0.5:9001: it can't be reached",
       ])
     #expect(desk.errors == [] && desk.machine.subscribers.isEmpty)
   }
@@ -106,7 +106,7 @@ struct DispatchTests {
       desk.wait(1)
     }
     let lines = desk.notices.map(\.text)
-    #expect(lines.contains { $0.hasPrefix("OSC: telling 10.0.0.5:9001") })
+    #expect(lines.contains { $0.hasPrefix("OSC: sending to 10.0.0.5:9001") })
     #expect(lines.filter { $0.contains("not an OSC packet") }.count == 13)
     #expect(lines.filter { $0.contains("20 to 999 BPM") }.count == 13)
     // Who sent it is told all the same.

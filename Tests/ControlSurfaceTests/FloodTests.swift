@@ -42,7 +42,7 @@ struct FloodTests {
           #expect(!served(&inbox, at: now, cost: cost).isEmpty)
         }
       }
-      #expect(inbox.count == Limits.inbox)
+      #expect(inbox.count == SurfaceLimits.inbox)
       inbox.put(ping + [0, 0, 0, 0], from: source(200), standing: standing, at: now)
       let start = now
       var before = 0
@@ -155,7 +155,7 @@ struct FloodTests {
       now = now + Micros(10_000)
     }
     for source in 0..<3000 { inbox.put(dear, from: host(source), standing: .stranger, at: now) }
-    #expect(inbox.count == Limits.inbox)
+    #expect(inbox.count == SurfaceLimits.inbox)
     inbox.put(ping, from: host(5000), standing: .stranger, at: now)
     #expect(inbox.next(at: now)?.datagram == ping)
   }
@@ -165,12 +165,12 @@ struct FloodTests {
   )
   func oneShortMessageEach() {
     var inbox = Inbox()
-    for number in 1...Limits.inbox + 500 {
+    for number in 1...SurfaceLimits.inbox + 500 {
       inbox.put(ping, from: port(number), standing: .stranger, at: .zero)
     }
-    #expect(inbox.count == Limits.inbox && inbox.dropped == 500)
+    #expect(inbox.count == SurfaceLimits.inbox && inbox.dropped == 500)
     inbox.put(ping, from: host(5), standing: .stranger, at: .zero)
-    #expect(inbox.count == Limits.inbox && inbox.dropped == 501)
+    #expect(inbox.count == SurfaceLimits.inbox && inbox.dropped == 501)
     // Beside the one that was in turn already.
     let next = [inbox.next(at: .zero), inbox.next(at: .zero)].compactMap { $0?.peer }
     // Whoever makes room is of the crowd: the first of it is there still.
@@ -186,7 +186,7 @@ struct FloodTests {
       now = now + Micros(250)
       _ = served(&inbox, at: now, cost: Cost.datagram)
     }
-    #expect(inbox.count == Limits.inbox)
+    #expect(inbox.count == SurfaceLimits.inbox)
     inbox.put(ping, from: host(9000), standing: .stranger, at: now)
     #expect((inbox.deadline ?? .zero) - now <= Micros(4000))
     #expect(inbox.next(at: inbox.deadline ?? .zero)?.datagram == ping)
@@ -247,11 +247,11 @@ struct FloodTests {
       }
       now = now + Micros(1400)
       #expect(sent == taken + inbox.dropped + inbox.count)
-      #expect(inbox.count <= Limits.inbox && inbox.bytes <= Limits.inboxBytes)
+      #expect(inbox.count <= SurfaceLimits.inbox && inbox.bytes <= SurfaceLimits.inboxBytes)
     }
     #expect(taken > 500 && inbox.dropped > 500)
     // What nobody looks at in time is not obeyed any more.
-    now = now + Limits.patience + Micros(1)
+    now = now + SurfaceLimits.patience + Micros(1)
     #expect(inbox.next(at: now) == nil && inbox.isEmpty && inbox.bytes == 0)
   }
 
@@ -261,16 +261,16 @@ struct FloodTests {
   func crowd() {
     var desk = Desk()
     for round in 0..<4 {
-      for source in 0..<Limits.sources + 500 {
+      for source in 0..<SurfaceLimits.sources + 500 {
         if source % 100 == 0 { desk.now = desk.now + Micros(1000) }
         desk.send("/tactus/tempo", .string("banana"), from: host(source))
       }
       if round == 0 { desk.forget() }
     }
-    #expect(desk.machine.rates.count <= Limits.sources)
+    #expect(desk.machine.rates.count <= SurfaceLimits.sources)
     let crowded = desk.errors.count
     // Five a second from each that is remembered, and five from all others together; less than half a second passed.
-    #expect(crowded <= 6 * Limits.sources)
+    #expect(crowded <= 6 * SurfaceLimits.sources)
     desk.forget()
     desk.send("/tactus/ping", from: Desk.local)
     #expect(desk.told("pong").count == 1)

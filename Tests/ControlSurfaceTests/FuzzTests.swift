@@ -83,8 +83,8 @@ struct FuzzTests {
       desk.send(bytes: mutator.packet(), from: source)
       desk.machine.tick(clocks: desk.clocks)
       if round % 100 == 0 { desk.forget() }
-      #expect(desk.machine.subscribers.count <= Limits.subscribers)
-      #expect(desk.machine.agenda.count <= Limits.agenda)
+      #expect(desk.machine.subscribers.count <= SurfaceLimits.subscribers)
+      #expect(desk.machine.agenda.count <= SurfaceLimits.agenda)
       #expect((20...999).contains(desk.program.state.tempo.beatsPerMinute))
     }
     #expect(desk.machine.counters.malformed > 100 && desk.machine.counters.messages > 100)

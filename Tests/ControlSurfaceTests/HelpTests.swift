@@ -16,7 +16,7 @@ struct HelpTests {
       }
     }
     for row in Table.standard.rows {
-      #expect(Table.sections.filter { $0.kinds.contains(row.kind) }.count == 1)
+      #expect(Table.sections.filter { $0.kind == row.kind }.count == 1)
     }
     for line in help.split(separator: "\n") where !line.hasPrefix("  ") || line.hasPrefix("      ") {
       #expect(line.count <= 80, "\(line)")

@@ -30,9 +30,8 @@ struct NeighbourTests {
     ] {
       try other.ip(words)
     }
-    var settings = SurfaceSettings.loopback
+    var settings = SurfaceSettings.queried
     settings.listen = [Endpoint(.v4(0), port: 0)]
-    settings.query = 0
     studio = try home.perform { [settings] in try Studio(settings) }
     port = studio.surface.endpoints[0].port
   }

@@ -221,6 +221,17 @@ struct PedalTests {
     #expect((20...999).contains(desk.program.state.tempo.beatsPerMinute))
     #expect(desk.machine.counters.midi > 1000)
   }
+
+  @Test("More than anybody can play is lost, and that is said once a minute")
+  func touchesLost() {
+    var desk = desk()
+    var hands = Hands(at: .zero)
+    for _ in 0..<SurfaceLimits.touches + 3 { hands.put(.key([]), at: .zero) }
+    #expect(hands.takeLost() == 3 && hands.takeLost() == 0)
+    for _ in 0..<100 { desk.machine.note(.touchesLost) }
+    desk.drain()
+    #expect(desk.notices == [.touchesLost])
+  }
 }
 
 extension Desk {

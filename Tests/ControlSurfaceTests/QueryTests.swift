@@ -119,8 +119,10 @@ struct QueryTests {
     return text
   }
 
-  private func open(_ port: UInt16) throws -> Int32 {
+  private func open(_ port: UInt16, from own: Address = .loopback) throws -> Int32 {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    let unbound = Endpoint(own, port: 0).withSocketAddress { bind(descriptor, $0, $1) }
+    try #require(unbound == 0)
     var patience = timeval(tv_sec: 20, tv_usec: 0)
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     let failed = Endpoint(.loopback, port: port).withSocketAddress { connect(descriptor, $0, $1) }
@@ -130,9 +132,8 @@ struct QueryTests {
 
   @Test("Who is asked by whatever address tells that one; twenty idle connections lock nobody out")
   func addressesAndCrowds() throws {
-    var settings = SurfaceSettings.loopback
+    var settings = SurfaceSettings.queried
     settings.listen = [Endpoint(Address.v4(0), port: 0)]
-    settings.query = 0
     let studio = try Studio(settings)
     defer { studio.close() }
     let port = try #require(studio.surface.queryEndpoint).port
@@ -145,11 +146,36 @@ struct QueryTests {
     #expect(answer.contains("\"OSC_PORT\":\(studio.port)"))
   }
 
-  @Test("Requests in a row, in one packet or byte by byte, are each answered, in their order")
-  func pipelined() throws {
+  @Test(
+    "The seventeenth client takes the place of the one that has been silent for longest, and of nobody who asked"
+  )
+  func seventeen() throws {
     var settings = SurfaceSettings.loopback
+    settings.listen = [Endpoint(Address.v4(0), port: 0)]
     settings.query = 0
     let studio = try Studio(settings)
+    defer { studio.close() }
+    let port = try #require(studio.surface.queryEndpoint).port
+    var clients: [Int32] = []
+    defer { for client in clients { close(client) } }
+    func ask(_ client: Int) -> Bool {
+      self.ask(clients[client], "GET /tactus/tempo?VALUE HTTP/1.1\r\nHost: localhost\r\n\r\n", answers: 1)
+        .contains("[120.0]")
+    }
+    #expect(QueryServer.connectionLimit == 16)
+    for number in 0..<16 {
+      // From three addresses, so that no one of them has too many.
+      clients.append(try open(port, from: .v4(0x7f00_0001 + UInt32(number % 3))))
+      if number != 5 { #expect(ask(number)) }
+    }
+    clients.append(try open(port, from: .v4(0x7f00_0009)))
+    #expect(ask(16))
+    for number in 0..<16 { #expect(ask(number) == (number != 5), "client \(number)") }
+  }
+
+  @Test("Requests in a row, in one packet or byte by byte, are each answered, in their order")
+  func pipelined() throws {
+    let studio = try Studio(.queried)
     defer { studio.close() }
     let client = try open(try #require(studio.surface.queryEndpoint).port)
     defer { close(client) }
@@ -168,14 +194,14 @@ struct QueryTests {
     let answer = answer("/")
     let cost = Cost.query(asking: 40, telling: answer.body.utf8.count)
     #expect(cost > 100 && cost <= Cost.request)
-    #expect(Cost.ours.perSecond + Cost.strangers.perSecond + Cost.queriesPerSecond <= 100_000)
+    #expect(
+      Cost.ours.perSecond + Cost.strangers.perSecond + Cost.hands.perSecond + Cost.queriesPerSecond <= 100_000
+    )
   }
 
   @Test("Eight clients that ask for the tree all the time get what the budget allows, and no more")
   func budget() throws {
-    var settings = SurfaceSettings.loopback
-    settings.query = 0
-    let studio = try Studio(settings)
+    let studio = try Studio(.queried)
     defer { studio.close() }
     let port = try #require(studio.surface.queryEndpoint).port
     let clients = try (0..<QueryServer.hostLimit).map { _ in try open(port) }
@@ -200,9 +226,7 @@ struct QueryTests {
 
   @Test("A real HTTP client reads the whole tree, as JSON, and it holds every row that can be set or asked")
   func realClient() throws {
-    var settings = SurfaceSettings.loopback
-    settings.query = 0
-    let studio = try Studio(settings)
+    let studio = try Studio(.queried)
     defer { studio.close() }
     let port = try #require(studio.surface.queryEndpoint).port
     let here = #filePath

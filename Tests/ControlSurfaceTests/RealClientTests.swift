@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Addresses
 import BeatMath
 import Glibc
 import OSC
@@ -49,6 +50,60 @@ struct RealClientTests {
     #expect(seen.isSuperset(of: ["/tactus/tempo", "/tactus/link", "/tactus/click/volume", "/tactus/update"]))
   }
 
+  @Test("A target of the configuration is told, though the first address to listen at is missing")
+  func targetWithoutFirstAddress() throws {
+    var settings = SurfaceSettings.loopback
+    settings.listen = [Endpoint(.v4(0x0a09_0909), port: 0), Endpoint(.loopback, port: 0)]
+    var ear = try OSCPort(bindingTo: Endpoint(.loopback, port: 0))
+    settings.targets = [Peer(ear.endpoint, socket: 0)]
+    let studio = try Studio(settings)
+    defer { studio.close() }
+    studio.change { $0.peers = 3 }
+    var told: [Message] = []
+    while case .messages(let messages, _) = ear.hear(withinMilliseconds: 10_000) {
+      told = messages.filter { $0.address == "/tactus/peers/str" && $0.arguments == [.string("3 Links")] }
+      if !told.isEmpty { break }
+    }
+    #expect(told.count == 1)
+  }
+
+  @Test("A target where we do not listen is told from a socket by which nobody else comes in")
+  func targetElsewhere() throws {
+    var settings = SurfaceSettings.loopback
+    settings.listen = [Endpoint(Address.v6(high: 0, low: 1, scope: 0), port: 0)]
+    var ear = try OSCPort(bindingTo: Endpoint(.loopback, port: 0))
+    settings.targets = [Peer(ear.endpoint)]
+    let studio = try Studio(settings)
+    defer { studio.close() }
+    guard case .messages(_, let source) = ear.hear(withinMilliseconds: 10_000) else {
+      Issue.record("nothing was sent")
+      return
+    }
+    let stranger = try OSCPort(bindingTo: Endpoint(.loopback, port: 0))
+    for _ in 1...3 { stranger.send(Message("/tactus/tempo", .float32(99)), to: source) }
+    ear.send(Message("/tactus/tempo", .float32(93)), to: source)
+    #expect(studio.wait { studio.state.tempo == Tempo(93) })
+    #expect(studio.orders.count == 1)
+  }
+
+  @Test("The way to a named controller is looked for again only if something has changed")
+  func knownWay() throws {
+    let ear = try OSCPort(bindingTo: Endpoint(.loopback, port: 0))
+    var way = Way(to: ear.endpoint)
+    var interfaces = [Interface(index: 1, addresses: [.loopback])]
+    func look(_ listening: [Endpoint?] = []) -> Bool {
+      way.look(listening: listening, interfaces: interfaces, .loopback)
+    }
+    #expect(look() && way.own != nil)
+    #expect(!look() && !look())
+    interfaces.append(Interface(index: 2, addresses: [.v4(0x0a09_0909)]))
+    #expect(look() && !look())
+    way.doubt()
+    #expect(look() && !look())
+    let here = Endpoint(.loopback, port: 9)
+    #expect(look([here]) && !look([here]) && way.own == nil && way.listener == 0)
+  }
+
   @Test(
     "Other libraries' controllers subscribe, set, ask, and are told",
     arguments: OtherController.Library.allCases)
@@ -73,10 +128,41 @@ struct RealClientTests {
     controller.send("/tactus/ping s:hello")
     let pong = try controller.hear("/tactus/pong")
     #expect(
-      pong?.hasPrefix("/tactus/pong s:tactus s:test i:\(studio.port) h:") == true
+      pong?.hasPrefix("/tactus/pong s:tactus s:test i:\(studio.port) d:") == true
         && pong?.hasSuffix("s:hello") == true)
     controller.send("/tactus/unsubscribe i:\(controller.port)")
     #expect(try controller.hear("/tactus/tempo/str") == "/tactus/tempo/str s: ")
+  }
+
+  /// As it stands on the page, but for the port.
+  @Test("The page's subscribers say what they are told", arguments: ["python", "supercollider"])
+  func subscribersOfThePage(language: String) throws {
+    let studio = try Studio()
+    defer { studio.close() }
+    let docs = try #require(fopen("\(OtherController.folder)/../../docs/osc.md", "r"))
+    defer { fclose(docs) }
+    var bytes = [UInt8](repeating: 0, count: 65_536)
+    let length = fread(&bytes, 1, bytes.count, docs)
+    let page = String(decoding: bytes.prefix(length), as: UTF8.self)
+    let code = page.split(separator: "```\(language)\n").last?.split(separator: "```").first
+    let scratch = try ScratchFolder()
+    let script = try scratch.write(
+      String(try #require(code)).replacing("20809", with: "\(studio.port)"), to: "subscriber.scd")
+    // sclang has a browser in it, which asks for a display, and as root for leave.
+    let sclang = [
+      "env", "QT_QPA_PLATFORM=offscreen", "QTWEBENGINE_DISABLE_SANDBOX=1", "HOME=\(scratch.path)", "sclang",
+      "-D",
+    ]
+    let subscriber = try ChildProcess(
+      (language == "python" ? [OtherController.python] : sclang) + [script])
+    studio.change {
+      $0.timeline = Timeline(tempo: Tempo(128), beatOrigin: .zero, timeOrigin: Clocks.read().host)
+    }
+    var said: [String] = []
+    // In whichever beat it subscribes: the bar stays the first while nothing rolls, and its second beat comes again.
+    while said.last?.contains("bar 1, beat 2") != true, let line = try subscriber.line() { said.append(line) }
+    #expect(said.contains { $0.hasPrefix("128.0") && $0.contains(" BPM, session beat ") }, "\(said)")
+    #expect(said.last?.contains("bar 1, beat 2") == true)
   }
 
   @Test("A bundle of another library waits for its timetag", arguments: OtherController.Library.allCases)
@@ -149,8 +235,7 @@ struct RealClientTests {
 
   @Test("A busy OSCQuery port is waited for, and nothing else with it")
   func busyQueryPort() throws {
-    var settings = SurfaceSettings.loopback
-    settings.query = 0
+    var settings = SurfaceSettings.queried
     let first = try Studio(settings)
     settings.query = try #require(first.surface.queryEndpoint).port
     let second = try Studio(settings)
@@ -171,9 +256,8 @@ struct RealClientTests {
     .enabled(if: Lab.isHere, "needs tools/lab --no-server"))
   func lateAddress() async throws {
     let late = Address.v4(0xc633_6401)
-    var settings = SurfaceSettings.loopback
+    var settings = SurfaceSettings.queried
     settings.listen = [Endpoint(late, port: 0), Endpoint(.loopback, port: 0)]
-    settings.query = 0
     let studio = try Studio(settings)
     defer { studio.close() }
     let missing = Notice.missing("no OSC: 198.51.100.1 is no address of this machine")

@@ -92,6 +92,13 @@ extension SurfaceSettings {
     settings.version = "test"
     return settings
   }
+
+  /// With OSCQuery beside it.
+  static var queried: SurfaceSettings {
+    var settings = loopback
+    settings.query = 0
+    return settings
+  }
 }
 
 /// A controller made with another OSC library.
@@ -102,12 +109,11 @@ final class OtherController {
   let port: Int
   let surfacePort: Int
 
+  static let folder = #filePath[..<(#filePath.lastIndex(of: "/") ?? #filePath.startIndex)]
+  static let python = "\(folder)/../../tools/.venv/bin/python"
+
   init(_ library: Library, for surfacePort: Int) throws {
-    let here = #filePath
-    let folder = here[..<(here.lastIndex(of: "/") ?? here.startIndex)]
-    child = try ChildProcess([
-      "\(folder)/../../tools/.venv/bin/python", "\(folder)/peers/osc_peer.py", library.rawValue,
-    ])
+    child = try ChildProcess([Self.python, "\(Self.folder)/peers/osc_peer.py", library.rawValue])
     let first = try child.line(within: .seconds(60)) ?? ""
     port = Int(first.split(separator: " ").last ?? "") ?? 0
     self.surfacePort = surfacePort

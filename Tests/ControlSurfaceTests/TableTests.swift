@@ -109,7 +109,7 @@ struct TableTests {
         case .number(let range, _): .float32(Float(min(max(1, range.lowerBound), range.upperBound)))
         case .whole(let range, _): .int32(Int32(range.lowerBound))
         case .text: .string("tempo")
-        case .fader, .flag, .word, .exact, .micros: .float32(1)
+        case .fader, .flag, .word, .exact: .float32(1)
         }
       }
       desk.send(bytes: LibloCodec.encode(Message("/tactus/" + row.path, arguments: arguments)))
@@ -126,6 +126,21 @@ struct TableTests {
         #expect(desk.program.commands.count == 1, "\(row.path) \(press)")
       }
     }
+  }
+
+  @Test("The quantum is the meter's bar until it is set, and whoever shows it is told")
+  func quantum() {
+    var desk = Desk()
+    desk.send("/tactus/subscribe", .int32(9000))
+    desk.forget()
+    desk.send("/tactus/meter", .int32(7), .int32(8))
+    desk.wait(1)
+    #expect(desk.told("quantum").last == [.int32(7)])
+    desk.send("/tactus/quantum", .int32(4))
+    desk.send("/tactus/meter", .int32(5), .int32(4))
+    desk.wait(1)
+    #expect(desk.told("meter").last == [.int32(5), .int32(4)])
+    #expect(desk.told("quantum").last == [.int32(4)])
   }
 
   @Test("Every feed is told during a launch, and nothing else is")
@@ -177,7 +192,7 @@ struct TableTests {
     case .whole(let range, _): return [[.int32(Int32(range.lowerBound))], [.int32(Int32(range.upperBound))]]
     case .flag: return [[.float32(1)], [.float32(0)]]
     case .word(let words): return words.map { [.string($0)] }
-    case .text, .exact, .micros: return []
+    case .text, .exact: return []
     }
   }
 
@@ -195,7 +210,7 @@ struct TableTests {
     case .flag: return [[.float32(-1)], [.int32(2)]]
     case .word(let words): return [[.int32(Int32(words.count))], [.float32(-1)]]
     case .text(let limit): return [[.string(String(repeating: "X", count: limit + 1))]]
-    case .fader, .exact, .micros: return []
+    case .fader, .exact: return []
     }
   }
 }

@@ -40,14 +40,14 @@ struct TimeTests {
     desk.send(bytes: bundle(desk.timetag(in: 61), Message("/tactus/click", .float32(1))))
     #expect(desk.errors == ["click: 61 s ahead; at most 60"])
     desk.forget()
-    for _ in 1...Limits.agenda {
+    for _ in 1...SurfaceLimits.agenda {
       desk.send(bytes: bundle(desk.timetag(in: 30), Message("/tactus/click", .float32(1))), from: Desk.local)
     }
     #expect(desk.errors.isEmpty)
     desk.send(bytes: bundle(desk.timetag(in: 30), Message("/tactus/click", .float32(1))), from: Desk.local)
-    #expect(desk.errorCodes == [4] && desk.machine.agenda.count == Limits.agenda)
+    #expect(desk.errorCodes == [4] && desk.machine.agenda.count == SurfaceLimits.agenda)
     desk.wait(31)
-    #expect(desk.program.commands.count == Limits.agenda && desk.machine.agenda.count == 0)
+    #expect(desk.program.commands.count == SurfaceLimits.agenda && desk.machine.agenda.count == 0)
   }
 
   @Test("However many strangers fill the places for later, this machine and others find some")
@@ -147,7 +147,8 @@ struct TimeTests {
     // Another session is joined, which began just now.
     desk.update { $0.timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: Micros(0)) }
     desk.wait(1)
-    #expect(desk.errors.count == 1 && desk.errors[0].hasPrefix("tempo: the session counts its beats anew"))
+    #expect(
+      desk.errors.count == 1 && desk.errors[0].hasPrefix("tempo: the session now counts its beats otherwise"))
     desk.wait(3600 * 8)
     #expect(desk.program.commands == [])
     // The longest bar of all is waited for.
@@ -264,12 +265,12 @@ struct TimeTests {
     desk.wait(30)
     guard case .float64(let tempo)? = desk.told("timeline").last?[0],
       case .float64(let beat)? = desk.told("timeline").last?[1],
-      case .int64(let at)? = desk.told("timeline").last?[2]
+      case .float64(let at)? = desk.told("timeline").last?[2]
     else {
       Issue.record("no timeline")
       return
     }
-    let later = Micros(at + 60_000_000)
+    let later = Micros(rounding: at + 60_000_000)
     let computed = beat + 60 * tempo / 60
     #expect(abs(computed - desk.program.state.sessionBeats(at: later).value) < 0.001 * tempo / 60)
     // At each change and each bar.

@@ -100,21 +100,21 @@ struct TrustTests {
   func fairness() {
     var desk = desk()
     let greedy = Address.v4(0x0a00_0009)
-    for port in 1...UInt16(Limits.subscribers) {
+    for port in 1...UInt16(SurfaceLimits.subscribers) {
       desk.send("/tactus/subscribe", from: Peer(Endpoint(greedy, port: port)))
       desk.wait(0.01)
     }
-    #expect(desk.machine.subscribers.count == Limits.subscribers)
+    #expect(desk.machine.subscribers.count == SurfaceLimits.subscribers)
     desk.send("/tactus/subscribe", from: Peer(Endpoint(greedy, port: 999)))
     #expect(desk.errorCodes == [5])
     desk.send("/tactus/subscribe", .int32(9000))
     #expect(desk.told("subscribed", to: Endpoint(Desk.tablet.endpoint.address, port: 9000)).count == 1)
     // However often it asks again, no more than its share comes back.
-    for port in 1...UInt16(Limits.subscribers) {
+    for port in 1...UInt16(SurfaceLimits.subscribers) {
       desk.send("/tactus/subscribe", from: Peer(Endpoint(greedy, port: port)))
     }
     #expect(desk.machine.subscribers.contains { $0.target.endpoint.address == Desk.tablet.endpoint.address })
-    #expect(desk.machine.subscribers.count == Limits.subscribers)
+    #expect(desk.machine.subscribers.count == SurfaceLimits.subscribers)
   }
 
   @Test("A display of a paired controller, a configured one, and one that sends now and then are never dark")
@@ -138,7 +138,7 @@ struct TrustTests {
     desk.wait(0.1)
     #expect(Set(desk.sent.map(\.to.port)) == [9000, 9001, 20809])
     // Gone is who no longer listens.
-    for _ in 1...Limits.unreachable {
+    for _ in 1...SurfaceLimits.unreachable {
       desk.machine.unreachable(
         Endpoint(Desk.tablet.endpoint.address, port: 9000), isThere: true, clocks: desk.clocks)
     }
@@ -252,7 +252,7 @@ struct TrustTests {
       }
       let told = desk.datagrams.reduce(0) { $0 + $1.bytes.count }
       #expect(
-        Double(told) < Limits.unprovenBytes + Double(sent) * Limits.unprovenFactor + 1000,
+        Double(told) < SurfaceLimits.unprovenBytes + Double(sent) * SurfaceLimits.unprovenFactor + 1000,
         "\(talk): \(told) for \(sent)")
     }
   }

@@ -17,7 +17,7 @@ struct EnduranceTests {
 
   @Test func `half a minute of a set with commands, peers and faults is in order`() async throws {
     let done = try await soak("0.01", "--seed", "20808")
-    #expect(done.status == 0 && done.output.contains("nothing was violated"), "\(done.output)\(done.errors)")
+    #expect(done.status == 0 && done.output.contains("nothing was violated"), "\(end(of: done))")
   }
 
   /// `tools/soak --fault`: each fault in turn, and after each the session, the click and the clock are right again. Each
@@ -29,34 +29,35 @@ struct EnduranceTests {
     ])
   func `after every fault all is right again, in the same session`(faults: String) async throws {
     let done = try await soak("--fault", faults, "--seed", "20808")
-    #expect(done.status == 0 && done.output.contains("all is right after"), "\(done.output)\(done.errors)")
+    #expect(done.status == 0 && done.output.contains("all is right after"), "\(end(of: done))")
   }
 
   @Test func `PipeWire that is killed and comes back finds us in the session, on the beat`() async throws {
     let done = try await soak("--fault", "server", "--pipewire", "--seed", "20808")
-    #expect(done.status == 0 && done.output.contains("all is right after"), "\(done.output)\(done.errors)")
+    #expect(done.status == 0 && done.output.contains("all is right after"), "\(end(of: done))")
   }
 
   @Test func `a hostile machine on the wire costs no click, and all agree again when it has gone`()
     async throws
   {
     let done = try await soak("0.01", "--hostile", "--seed", "3")
-    #expect(done.status == 0 && done.output.contains("nothing was violated"), "\(done.output)\(done.errors)")
+    #expect(done.status == 0 && done.output.contains("nothing was violated"), "\(end(of: done))")
   }
 
   @Test(
     arguments: [
       ("click", ["1 missing"]), ("leak", ["kilobytes: never less than"]),
       // Whichever comes first: it is not counted as a peer, or does not hear of a tempo in time.
-      ("network", ["peers; there are", "missing"]),
+      ("network", ["peers; there are", "missing", "doubled", "off the beat"]),
     ])
   func `a skipped click, a leaked buffer and a stalled network thread are found`(
     plant: String, words: [String]
   ) async throws {
-    let done = try await soak("0.01", "--calm", "--seed", "3", "--plant", plant)
-    #expect(done.status == 1)
+    // It ends when something is found; a click that is left out in a lost cycle is held against nobody, the next one is.
+    let done = try await soak("0.04", "--calm", "--seed", "3", "--plant", plant)
+    #expect(done.status == 1, "\(end(of: done))")
     let moment = done.output.split(separator: "\n").first { $0.hasPrefix("broken after ") } ?? ""
-    #expect(words.contains { moment.contains($0) }, "\(done.output)\(done.errors)")
+    #expect(words.contains { moment.contains($0) }, "\(end(of: done))")
   }
 
   @Test func `what cannot be meant ends with 2 before anything is started`() async throws {
@@ -65,6 +66,11 @@ struct EnduranceTests {
       #expect(done.status == 2 && done.errors.hasPrefix("soak: "), "\(words)")
     }
   }
+}
+
+/// The last lines, the last first: a report keeps the beginning of what it is given.
+private func end(of done: ChildProcess.Finished) -> String {
+  (done.output + done.errors).split(separator: "\n").suffix(12).reversed().joined(separator: "\n")
 }
 
 private let program = Lab.top + "/.build/release/tactus"

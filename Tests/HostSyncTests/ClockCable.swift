@@ -124,6 +124,8 @@ final class ClockCable {
     studio.play(frames)
     played += length / 1e6
     for proposal in studio.proposals {
+      // What the transport does changes neither tempo nor grid.
+      if case .playing = proposal.change { continue }
       proposals.append(proposal.change)
       committed.append((start + length + 3_000, proposal))
     }

@@ -7,13 +7,18 @@ import Testing
 @testable import HostSync
 
 struct CycleTimesTests {
+  private final class Stalls { var seen = 0 }
+  private let stalls = Stalls()
+
   /// Feeds one cycle's times and gives the line's error at frame 0 against the truth, in microseconds.
   private func error(
     _ times: inout CycleTimes, _ clock: inout Jack2Clock, frames: UInt32, lateness: Double, stall: Double = 0,
     signs: Jack2Clock.StallSigns = .all[0]
   ) -> Double {
     let raw = clock.cycle(frames: frames, lateness: lateness, stall: stall, signs: signs)
+    let wasSound = times.isSound
     let line = times.line(of: Cycle(times: raw, frames: frames, sampleRate: UInt32(clock.sampleRate)))
+    if wasSound, !times.isSound, times.passedFrames == times.previousFrames { stalls.seen += 1 }
     return line.start - clock.due
   }
 
@@ -26,7 +31,7 @@ struct CycleTimesTests {
       let line = times.line(of: Cycle(times: raw, frames: 256, sampleRate: 48000))
       #expect(line.start == Double(raw.currentMicros))
     }
-    #expect(times.bridgedCycles == 0 && times.insanePairs == 0 && times.stalls == 0)
+    #expect(times.bridgedCycles == 0)
   }
 
   @Test(
@@ -39,6 +44,7 @@ struct CycleTimesTests {
       var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
       clock.crystal = 80e-6
       var times = CycleTimes()
+      stalls.seen = 0
       let perSecond = Int(48000 / frames)
       for _ in 0..<5 * perSecond {
         _ = error(&times, &clock, frames: frames, lateness: dice.lateness())
@@ -50,7 +56,7 @@ struct CycleTimesTests {
         worst = max(worst, abs(error(&times, &clock, frames: frames, lateness: dice.lateness())))
       }
       #expect(worst < 500, "signs \(signs)")
-      #expect(times.stalls == 1)
+      #expect(stalls.seen == 1)
       #expect(abs(times.filterError) < 150, "JACK's own has come back after 40 s")
       let bridged = times.bridgedCycles
       _ = error(&times, &clock, frames: frames, lateness: dice.lateness())
@@ -65,6 +71,7 @@ struct CycleTimesTests {
       var dice = Dice(seed: seed)
       var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
       var times = CycleTimes()
+      stalls.seen = 0
       let perSecond = Int(48000 / frames)
       _ = error(&times, &clock, frames: frames, lateness: lateness + 47)
       for _ in 0..<40 + perSecond / 4 {
@@ -92,7 +99,7 @@ struct CycleTimesTests {
         jacksWorst = max(jacksWorst, abs(times.filterError))
       }
     }
-    #expect(times.stalls == 5 && times.insanePairs >= 5)
+    #expect(stalls.seen == 5)
     #expect(jacksWorst > 25_000, "JACK's own line is that far off: the test is a test")
   }
 
@@ -111,7 +118,7 @@ struct CycleTimesTests {
       if sinceStall >= 2 { worst = max(worst, abs(off)) }
     }
     #expect(worst < 500)
-    #expect(times.stalls > 100)
+    #expect(stalls.seen > 100)
   }
 
   @Test func cyclesThatWeMissedMoveNothing() {
@@ -125,7 +132,7 @@ struct CycleTimesTests {
         #expect(abs(error(&times, &clock, frames: 256, lateness: dice.lateness())) < 150)
       }
     }
-    #expect(times.lostCycles == 70 && times.stalls == 0 && times.bridgedCycles == 0)
+    #expect(times.lostCycles == 70 && times.bridgedCycles == 0)
   }
 
   @Test func lazySchedulingIsNotAStall() {
@@ -140,7 +147,7 @@ struct CycleTimesTests {
       errors.append(abs(error(&times, &clock, frames: 256, lateness: lateness)))
     }
     errors.sort()
-    #expect(times.stalls == 0)
+    #expect(stalls.seen == 0)
     #expect(errors[errors.count / 2] < 800 && errors[errors.count - 1] < 1500)
   }
 
@@ -152,7 +159,7 @@ struct CycleTimesTests {
       for _ in 0..<3000 {
         #expect(abs(error(&times, &clock, frames: frames, lateness: dice.lateness())) < 4000)
       }
-      #expect(times.stalls == 0 && times.insanePairs == 0)
+      #expect(stalls.seen == 0)
     }
   }
 
@@ -165,7 +172,7 @@ struct CycleTimesTests {
         #expect(abs(error(&times, &clock, frames: frames, lateness: dice.lateness())) < 250)
       }
     }
-    #expect(times.lostCycles == 0 && times.stalls == 0)
+    #expect(times.lostCycles == 0 && stalls.seen == 0)
   }
 
   @Test func theFrameCounterMayWrap() {
@@ -204,11 +211,20 @@ struct CycleTimesTests {
   /// a cycle that wakes up late is one that wakes up late.
   @Test(arguments: [300.0, 900, 2500])
   func afterAFreewheelALateWakeUpMovesNothing(lateness: Double) {
+    #expect(reversedPairs(afterAFreewheelOf: 500, lateness: lateness) > 20)
+  }
+
+  /// After a short one the pair looks sound, and is milliseconds off.
+  @Test func afterAShortFreewheelJACKsPairIsNotBelieved() {
+    for cycles in 1..<100 { _ = reversedPairs(afterAFreewheelOf: cycles, lateness: 900) }
+  }
+
+  private func reversedPairs(afterAFreewheelOf cycles: Int, lateness: Double) -> Int {
     var dice = Dice(seed: 11)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     var times = CycleTimes()
     for _ in 0..<400 { _ = error(&times, &clock, frames: 256, lateness: dice.lateness()) }
-    for _ in 0..<500 {
+    for _ in 0..<cycles {
       var cycle = Cycle(
         times: clock.cycle(frames: 256, lateness: 20, speed: 20), frames: 256, sampleRate: 48000)
       cycle.isFreewheeling = true
@@ -220,12 +236,12 @@ struct CycleTimesTests {
       let raw = clock.cycle(frames: 256, lateness: late)
       if raw.nextMicros < raw.currentMicros { reversed += 1 }
       let line = times.line(of: Cycle(times: raw, frames: 256, sampleRate: 48000))
-      #expect(abs(line.start - clock.due) < 100, "cycle \(cycle)")
+      #expect(abs(line.start - clock.due) < 100, "cycle \(cycle) after \(cycles) of a freewheel")
     }
-    #expect(reversed > 20, "\(reversed)")
+    return reversed
   }
 
-  @Test func aPairThatIsMissingOrAbsurdIsReplacedAndCounted() {
+  @Test func aPairThatIsMissingOrAbsurdIsReplaced() {
     var dice = Dice(seed: 8)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     var times = CycleTimes()
@@ -239,7 +255,7 @@ struct CycleTimesTests {
       let line = times.line(of: Cycle(times: raw, frames: 256, sampleRate: 48000))
       #expect(abs(line.start - clock.due) < 250 && abs(line.frameMicros - 1e6 / 48000) < 0.1)
     }
-    #expect(times.insanePairs == 4)
+    #expect(times.bridgedCycles == 4)
   }
 
   @Test func theClockMapCarriesTheLineOver() {
@@ -258,9 +274,11 @@ extension Cycle {
     self.init(
       frames: frames, sampleRate: sampleRate, times: times, transport: Transport(state: .stopped, frame: 0),
       latencies: PerPort(repeating: 0), clock: .identity,
-      session: SessionState(
-        timeline: Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: Micros(beatZero)),
-        startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: false),
+      session: SessionView(
+        SessionState(
+          timeline: Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: Micros(beatZero)),
+          startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: false),
+        startStopsTaken: 0),
       settings: Settings(), sounds: SoundBank())
   }
 }

@@ -130,6 +130,7 @@ struct FakeTransport {
   private func now(_ heard: Double, isSound: Bool = true) -> Now {
     var choices = Settings()
     choices.launch = settings
+    choices.syncsStartStop = notBefore != nil
     choices.quantum = quantum.value
     return Now(
       SessionState(beatZero: origin, tempo: bpm, playing: notBefore), heard: heard,

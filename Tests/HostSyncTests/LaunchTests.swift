@@ -147,7 +147,6 @@ import Testing
     jack.pressPlay()
     jack.run(seconds: 12)
     #expect(try #require(jack.rolledAt) - asked < 10.1e6)
-    #expect(jack.launch.shortened == 1)
     #expect(abs(try #require(jack.launchError)) <= jack.period / 2 + 1)
     #expect(try #require(jack.songOrigin).phase(in: Beats(1)) == .zero)
   }

@@ -55,19 +55,6 @@ struct LaunchedSongTests {
     }
   }
 
-  @Test func aCountInIsHeardWhileTheTransportWaits() {
-    let studio = studio(tempo: 120)
-    studio.settings.click.countsIn = true
-    studio.play(seconds: 2.1)
-    press(studio)
-    studio.play(seconds: 3)
-    let grid = Grid(studio.timeline)
-    // Pressed after beat 4: 5, 6 and 7 count in, 8 is the bar.
-    #expect(studio.clicks.map { grid.beat(at: $0.heard).rounded() } == [5, 6, 7, 8, 9, 10])
-    #expect(studio.clicks.map(\.value) == [0.5, 0.5, 0.5, 1, 0.5, 0.5])
-    #expect(abs(studio.report.songBeat - (studio.report.sessionBeat - 8)) < 1e-6)
-  }
-
   @Test func theSongBeatCountsUpToZeroWhileItWaits() {
     let studio = studio(tempo: 120)
     studio.play(seconds: 2.1)

@@ -110,6 +110,33 @@ private struct Stage {
     #expect(stage.mastership.standing == .master)
   }
 
+  @Test(arguments: [0, 300, 5000])
+  func `what a tactus that left had becomes ours, before its bars are gone or shortly after`(wait: Int) {
+    var stage = Stage()
+    stage.master = .foreign
+    stage.refuses = true
+    stage.run(milliseconds: 500)
+    stage.refuses = false
+    if wait == 0 { stage.mastership.neighbourLeft(at: stage.now) }
+    stage.master = .none
+    stage.run(milliseconds: wait)
+    stage.mastership.neighbourLeft(at: stage.now)
+    stage.run(milliseconds: 500)
+    #expect(stage.mastership.standing == .master)
+  }
+
+  @Test func `one that left long ago had not what somebody gives up now`() {
+    var stage = Stage()
+    stage.master = .foreign
+    stage.refuses = true
+    stage.run(milliseconds: 500)
+    stage.mastership.neighbourLeft(at: stage.now)
+    stage.run(milliseconds: 2500)
+    stage.master = .none
+    stage.run(milliseconds: 500)
+    #expect(stage.mastership.standing == .vacant)
+  }
+
   @Test func oneCycleOfNonsenseAfterALocateIsNoDisplacement() {
     var stage = Stage()
     stage.run(milliseconds: 1000)
@@ -178,23 +205,5 @@ struct SessionWishTests {
         #expect(Mastership.isWanted(.auto, isAsked: isAsked, shown: shown) == wanted)
       }
     }
-  }
-
-  @Test("Only a change of the session starts or stops the transport, if that has not done it itself")
-  func startStop() {
-    var bridge = StartStopBridge()
-    func wants(_ isPlaying: Bool, moving isMoving: Bool, freewheeling isFreewheeling: Bool = false) -> Bool? {
-      bridge.wants(isPlaying: isPlaying, isMoving: isMoving, isFreewheeling: isFreewheeling)
-    }
-    #expect(wants(true, moving: false) == nil && wants(true, moving: false) == nil)
-    #expect(wants(false, moving: false) == nil)
-    #expect(wants(true, moving: false) == true)
-    #expect(wants(false, moving: true) == false)
-    #expect(wants(true, moving: true) == nil)
-    // A peer stops, starts and stops while a song is exported: the export goes on, and the last word holds after it.
-    #expect(wants(false, moving: true, freewheeling: true) == nil)
-    #expect(wants(true, moving: false, freewheeling: true) == nil)
-    #expect(wants(false, moving: true, freewheeling: true) == nil)
-    #expect(wants(false, moving: true) == false)
   }
 }

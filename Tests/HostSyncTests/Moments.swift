@@ -14,7 +14,8 @@ extension Now {
     let cycle = Cycle(
       frames: frames, sampleRate: 48_000,
       times: RawTimes(frame: 0, wakeMicros: 0, isPairValid: false, currentMicros: 0, nextMicros: 0),
-      transport: transport, latencies: PerPort(repeating: 0), clock: .identity, session: session,
+      transport: transport, latencies: PerPort(repeating: 0), clock: .identity,
+      session: SessionView(session, startStopsTaken: 0),
       settings: settings, sounds: SoundBank())
     var freeze = Freeze()
     self.init(

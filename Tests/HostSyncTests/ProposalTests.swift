@@ -61,6 +61,36 @@ struct ProposalTests {
     #expect(studio.proposals.isEmpty)
   }
 
+  /// On a busy machine several are taken at once, and the last may be what the session was before them all.
+  @Test func `there and back again is two changes`() throws {
+    let timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: .zero)
+    let start = ClientStartStop(isPlaying: true, time: Micros(8), timestamp: .zero)
+    var state = SessionState(timeline: timeline, startStop: start, isConnected: true, session: 7)
+    let changes: [Proposal.Change] = [
+      .playing(false), .playing(true), .tempo(130), .tempo(120), .forceBeat(1, quantum: 4),
+      .forceBeat(0, quantum: 4),
+    ]
+    for (number, change) in changes.enumerated() {
+      let proposal = Proposal(change, at: Micros(8))
+      let first = state.take(proposal, at: Micros(Int64(100 + number)))
+      let again = state.take(proposal, at: Micros(200))
+      let taken = try #require(first, "\(change)")
+      #expect(taken.at == Micros(Int64(100 + number)) && taken.session == 7)
+      #expect(again == nil, "twice is once: \(change)")
+      if case .playing(let isPlaying) = change {
+        #expect(taken.timeline == nil && taken.startStop?.isPlaying == isPlaying)
+      } else {
+        #expect(taken.timeline == state.timeline && taken.startStop == nil)
+      }
+    }
+    #expect(state.isPlaying && abs(state.tempo - 120) < 0.001)
+    // Within one microsecond, too.
+    let stamps = [false, true].map {
+      state.take(Proposal(.playing($0), at: Micros(9)), at: Micros(300))?.startStop?.timestamp
+    }
+    #expect(stamps == [Micros(300), Micros(301)])
+  }
+
   @Test func `the newest of each kind stays, in the order in which they were told`() {
     var proposals = Proposals()
     let moments = (0..<5).map { Micros(Int64($0)) }

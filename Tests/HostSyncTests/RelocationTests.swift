@@ -58,6 +58,42 @@ struct RelocationTests {
     #expect(studio.report.hostLag == 0)
   }
 
+  /// The bars go to where the host is, while nothing plays; the starts' own errors do not add up either.
+  @Test func aStopAndAStartMendWhatAHostLags() {
+    let studio = rolling()
+    studio.settings.launch.alignment = .nearest
+    for round in 0..<6 {
+      if round % 2 == 0 { studio.play(256, stall: 60_000) }
+      studio.play(seconds: 2.9)
+      #expect(round % 2 != 0 || truth(studio) > 50_000)
+      // A tempo change leaves the lag.
+      if round == 5 { studio.setTempo(90) }
+      let lag = studio.report.hostLag, beat = studio.report.songBeat
+      studio.transport.state = .stopped
+      studio.play(256)
+      let back = (beat - studio.report.songBeat) * studio.report.moment.beatMicros
+      #expect(abs(back - lag) < 10_000)
+      studio.play(seconds: 0.5)
+      if round < 5 { #expect(abs(truth(studio)) < 1) }
+      studio.transport.state = .starting
+      while !studio.report.isRolling { studio.play(256) }
+      studio.play(seconds: 0.3)
+      #expect(abs(studio.report.hostLag) < 3_000)
+      if round < 5 { #expect(abs(truth(studio)) < 3_000) }
+    }
+  }
+
+  /// Its song, and not our frames, says where it goes on.
+  @Test func besideASequencerThatLeadsAStopMovesNoBar() {
+    let studio = rolling()
+    studio.play(256, stall: 60_000)
+    studio.play(seconds: 3)
+    studio.settings.lead = .midi
+    studio.transport.state = .stopped
+    studio.play(seconds: 0.1)
+    #expect(truth(studio) > 50_000)
+  }
+
   @Test func withCorrectionOffNothingIsEverLocated() {
     let studio = rolling()
     studio.play(256, stall: 60_000)

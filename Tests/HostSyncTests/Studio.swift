@@ -64,6 +64,11 @@ final class Studio {
   private(set) var told: [Proposal] = []
   /// Nobody takes them.
   var refusesProposals = false
+  /// The session plays.
+  var isPlaying = false
+  /// It takes our starts and stops at once; if not, whoever plays the network says how many it has.
+  var takesStartStops = true
+  var startStopsTaken: UInt32 = 0
   /// What the present cycle's frame 0 is: the truth, without a port's latency.
   private(set) var due = 0.0
 
@@ -138,9 +143,11 @@ final class Studio {
     let cycle = Cycle(
       frames: frames, sampleRate: sampleRate, times: times, transport: transport, latencies: latencies,
       clock: .identity,
-      session: SessionState(
-        timeline: timeline, startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero),
-        isConnected: false), settings: settings, sounds: bank, isFreewheeling: isFreewheeling,
+      session: SessionView(
+        SessionState(
+          timeline: timeline, startStop: ClientStartStop(isPlaying: isPlaying, time: .zero, timestamp: .zero),
+          isConnected: false), startStopsTaken: startStopsTaken), settings: settings, sounds: bank,
+      isFreewheeling: isFreewheeling,
       relocation: relocation)
     if asksBeforeRolling, case .starting = transport.state {
       mayRoll = sync.mayRoll(cycle)
@@ -156,6 +163,9 @@ final class Studio {
     proposals = []
     while !refusesProposals, let proposal = outputs.proposals.first {
       proposals.append(proposal)
+      if takesStartStops, case .playing(let plays) = proposal.change {
+        (isPlaying, startStopsTaken) = (plays, proposal.number)
+      }
       outputs.proposals.removeFirst()
     }
     told += proposals

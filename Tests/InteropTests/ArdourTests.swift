@@ -74,7 +74,7 @@ struct ArdourTests {
         // Bar 2: there is room for a start that is exact to the frame.
         try await transport.ask("locate 96000")
         try await player.press(.play, tablet, in: stage)
-        let clicks = try await ears.listen(for: .seconds(4), fromTheFirstWithin: 30)
+        let clicks = try await ears.listen(forIntervals: 6)
         try await tablet.wait("playing", "true")
         let bars = try await barDistance(transport, tablet, framesPerBeat: 24_000)
         var slower: [Ears.Event]?
@@ -83,7 +83,7 @@ struct ArdourTests {
           let relocations = try await transport.ask("status")["relocations"]?.number
           try await tablet.ask("tempo 97")
           try await transport.wait("tempo", "97")
-          slower = try await ears.listen(for: .seconds(3))
+          slower = try await ears.listen(forIntervals: 4)
           #expect(try await transport.ask("status")["relocations"]?.number == relocations)
         }
         try await player.press(.stop, tablet, in: stage)
@@ -94,7 +94,6 @@ struct ArdourTests {
         try await transport.wait("tempo", "120")
         return (clicks, bars, slower)
       }
-      #expect(clicks.count >= 7)
       #expect(abs(clicks.interval - 500) < 0.1, "\(clicks.interval)")
       #expect(abs(clicks.lateness) < 3, "\(clicks.map(\.late))")
       #expect(abs(bars) < 0.05)
@@ -188,14 +187,13 @@ struct ArdourTests {
       try await Player.ardour.press(.play, tablet, in: stage)
       try await tablet.wait("playing", "true", seconds: 30)
       try await tablet.wait("tempo", "150", seconds: 40)
-      let clicks = try await ears.listen(for: .seconds(4), fromTheFirstWithin: 10)
+      let clicks = try await ears.listen(forIntervals: 8)
       let bars = try await barDistance(transport, tablet, framesPerBeat: 19_200)
       try await Player.ardour.press(.stop, tablet, in: stage)
       try await tablet.wait("playing", "false")
       #expect(try await ears.hearSilence(within: 20))
       return (clicks, bars)
     }
-    #expect(clicks.count >= 9)
     #expect(abs(clicks.interval - 400) < 0.1, "\(clicks.interval)")
     #expect(abs(clicks.lateness) < 3, "\(clicks.map(\.late))")
     #expect(abs(bars) < 0.05)

@@ -36,7 +36,7 @@ import Testing
       try await scene.tablet.ask("tempo \(tempo)")
       try await scene.transport.wait("tempo", "\(tempo)")
       let clicks = try await Interop.undisturbed(in: scene.stage) {
-        try await ears.listen(for: .seconds(6), fromTheFirstWithin: 30)
+        try await ears.listen(forIntervals: 10)
       }
       #expect(abs(clicks.interval - 60_000 / tempo) < 1, "\(clicks.interval)")
       // It rounds to JACK's ticks and knows no latency of its own port: ours is in the bars that we show.
@@ -61,9 +61,8 @@ import Testing
       #expect(try await ears.hearSilence(within: 20))
       try await scene.transport.ask("locate 0")
       try await scene.tablet.ask("play")
-      return try await ears.listen(for: .seconds(6), fromTheFirstWithin: 30).filter { $0.bytes == nil }
+      return try await ears.listen(forIntervals: 200).filter { $0.bytes == nil }
     }
-    #expect(clocks.count > 200)
     #expect(abs(clocks.interval - 60_000 / 124 / 24) < 0.05, "\(clocks.interval)")
     // It counts frames from the start on: half a period for the start, and the tick of the place that it began from.
     #expect(abs(clocks.lateness) < 3.5, "\(clocks.lateness)")

@@ -103,27 +103,39 @@ import Testing
     try await they.ask("tempo 120")
     try await transport.wait("tempo", "120")
     var waits: [Double] = []
-    for _ in 0..<5 {
+    for _ in 0..<12 where waits.count < 5 {
       // The session's next bar line; the press comes 60 ms before it.
       let now = try await PeerStatus(they.ask("beat"))
       let bar = Int64(((4 - now.phase) * 500_000).rounded()) + now.time + 2_000_000
       try await Task.sleep(for: .microseconds(bar - 60_000 - (try await PeerStatus(they.ask("clock")).time)))
       let pressed = try await PeerStatus(they.ask("clock")).time
+      // A machine that sleeps at the press, or between it and the bar, proves nothing.
+      var moment = ContinuousClock.now
+      var longestSleep = Duration.zero
+      let end = moment + .microseconds(bar - pressed)
       try await they.ask("play")
+      repeat {
+        longestSleep = max(longestSleep, moment.duration(to: .now))
+        moment = .now
+        try await Task.sleep(for: .milliseconds(1))
+      } while moment < end
       try await transport.wait("playing", "true")
       let shown = try await PeerStatus(transport.ask("beat"))
       // What is heard at the transport's frame 0.
       let began =
         Double(shown.time) + (shown.fields["latency"]?.number ?? 0) - (shown.fields["frame"]?.number ?? 0)
         / 0.048
-      // A machine that was asleep at the press proves nothing.
-      if pressed < bar - 40_000 { waits.append((began - Double(bar)) / 1_000) }
+      if pressed < bar - 40_000, longestSleep < .milliseconds(15) {
+        waits.append((began - Double(bar)) / 1_000)
+      }
       try await they.ask("stop")
       try await transport.wait("playing", "false")
       try await transport.ask("locate 0")
     }
-    if let middle = waits.isEmpty ? nil : Optional(waits.sorted()[waits.count / 2]) {
-      #expect(abs(middle) < 20, "\(waits) ms after the bar")
+    if waits.count > 2 {
+      #expect(abs(waits.sorted()[waits.count / 2]) < 20, "\(waits) ms after the bar")
+    } else {
+      notJudged("a peer's start a moment before the bar: the machine slept")
     }
     program.signal(SIGTERM)
     #expect(await program.status() == 0)

@@ -23,9 +23,8 @@ import Testing
         #expect(try await ears.hearSilence(within: 20))
         try await transport.ask("locate \(Int((bar * 4 * 60 / tempo * 48_000).rounded()))")
         try await tablet.ask("play")
-        return try await ears.listen(for: .seconds(6), fromTheFirstWithin: 30)
+        return try await ears.listen(forIntervals: 8)
       }
-      #expect(kicks.count >= 8)
       // Between them nothing else is heard, and the song's first beat is the bar's.
       #expect(abs(kicks.interval - 60_000 / tempo) < 0.1, "\(kicks.interval)")
       #expect(abs(kicks.lateness) < (bar == 0 ? 3 : 0.5), "\(kicks.map(\.late))")

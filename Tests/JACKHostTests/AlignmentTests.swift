@@ -28,7 +28,7 @@ extension JACKHostTests {
     middle: Double, jitter: Double
   ) {
     let period = Double(live.session.timeline.tempo.microsPerBeat)
-    let physical = Micros(Int64(live.host.latencies[.jack].longest) * 1_000_000 / 48_000)
+    let physical = Micros(Int64(live.host.latencies[.jack]) * 1_000_000 / 48_000)
     let late = cycles.filter(\.isRolling).map { cycle in
       let heard = live.host.clockMap.link(fromJACK: Micros(Int64(cycle.due))) + physical
       let away = live.session.timeline.beats(at: heard).value - Double(cycle.frame) * Self.frame / period
@@ -219,7 +219,7 @@ extension JACKHostTests {
     let watch = try TransportWatch(server)
     let errors = try await measure(5) { round in
       watch.play()
-      try await live.run { watch.last.isRolling }
+      try await live.run { watch.last.isRolling && live.exchange.report().isRolling }
       try await live.run(for: Int64(50 + 90 * round))
       let before = live.exchange.report()
       live.host.command(.stopOn(step: 4))
@@ -234,7 +234,7 @@ extension JACKHostTests {
     // A cycle is 0.027 beats; asking is not the audio thread's part, and PipeWire takes its time.
     #expect(median(errors) <= 0.1, "\(errors) beats")
     watch.play()
-    try await live.run { watch.last.isRolling }
+    try await live.run { watch.last.isRolling && live.exchange.report().isRolling }
     live.host.command(.stopOn(step: 4))
     live.host.command(.stopOn(step: 4))
     #expect(!live.host.isStopping)
@@ -273,31 +273,34 @@ extension JACKHostTests {
       watch.tempo = 133 - 2 * Double(step)
       try await live.run(for: 25)
     }
-    // Until what the ramp cost is made good: for a moment there has been nothing to correct.
-    var busy = HostClock.micros()
-    var told = 0
-    try await live.run {
-      if live.proposals.count != told || abs(live.session.tempo - 93) >= 0.01 { busy = HostClock.micros() }
-      told = live.proposals.count
-      return HostClock.micros() - busy > Micros(400_000)
+    for _ in 0..<3 {
+      // Until what the ramp cost is made good: for a moment there has been nothing to correct.
+      var busy = HostClock.micros()
+      var told = 0
+      try await live.run {
+        if live.proposals.count != told || abs(live.session.tempo - 93) >= 0.01 { busy = HostClock.micros() }
+        told = live.proposals.count
+        return HostClock.micros() - busy > Micros(400_000)
+      }
+      let commits = live.proposals.count
+      let before = live.exchange.report()
+      watch.forget()
+      try await live.run(for: 1_500)
+      // The truth of the host, cycle by cycle, not what the follower thinks.
+      let late = watch.collected.filter { $0.isRolling && $0.isValid }.map { cycle in
+        let age = TestServer.isPipeWire ? Double(cycle.frames) * Self.frame : 0
+        let physical = Double(live.host.latencies[.jack]) * Self.frame
+        let heard = live.host.clockMap.link(fromJACK: Micros(Int64(cycle.due) + Int64(physical - age)))
+        let away = live.session.timeline.beats(at: heard).value - cycle.beats - 0.5 / Double(ticks)
+        return (away - 4 * (away / 4).rounded()) * 60e6 / 93
+      }.sorted()
+      guard live.exchange.report().isQuiet(since: before) else { continue }
+      try #require(late.count > 100)
+      #expect(live.proposals.count == commits, "an echo: \(live.proposals.dropFirst(commits))")
+      #expect(abs(live.session.tempo - 93) < 0.01)
+      return #expect(abs(late[late.count / 2]) < 1_000, "\(late[late.count / 2]) us")
     }
-    let commits = live.proposals.count
-    let before = live.exchange.report()
-    watch.forget()
-    try await live.run(for: 1_500)
-    // The truth of the host, cycle by cycle, not what the follower thinks.
-    let late = watch.collected.filter { $0.isRolling && $0.isValid }.map { cycle in
-      let age = TestServer.isPipeWire ? Double(cycle.frames) * Self.frame : 0
-      let physical = Double(live.host.latencies[.jack].longest) * Self.frame
-      let heard = live.host.clockMap.link(fromJACK: Micros(Int64(cycle.due) + Int64(physical - age)))
-      let away = live.session.timeline.beats(at: heard).value - cycle.beats - 0.5 / Double(ticks)
-      return (away - 4 * (away / 4).rounded()) * 60e6 / 93
-    }.sorted()
-    try #require(late.count > 100)
-    guard live.exchange.report().isQuiet(since: before) else { return notJudged(#function) }
-    #expect(live.proposals.count == commits, "an echo: \(live.proposals.dropFirst(commits))")
-    #expect(abs(live.session.tempo - 93) < 0.01)
-    #expect(abs(late[late.count / 2]) < 1_000, "\(late[late.count / 2]) us")
+    notJudged(#function)
   }
 
   @Test func `when the server dies while it rolls the session goes on, and the next start is on its bar`()
@@ -312,9 +315,9 @@ extension JACKHostTests {
     }
     server.end(SIGKILL)
     try await live.run { !live.host.isRunning }
-    let before = live.session
+    let (before, told) = (live.session, live.proposals.count)
     try await live.run(for: 300)
-    #expect(live.session == before && live.proposals.isEmpty)
+    #expect(live.session == before && live.proposals.count == told)
     try await server.start()
     let back = try await live.run { live.host.isRunning }
     #expect(back < Micros(3_000_000))

@@ -31,6 +31,8 @@ final class Listener {
   private let client: JACKClient
   private let ear: UnsafeMutablePointer<Ear>
   private var stretch: [HeardCycle] = []
+  /// Clicks and losses of cycles since then.
+  private(set) var clickCount = 0, lossCount = 0
 
   init(_ server: TestServer) throws {
     client = try JACKClient(name: "listener", server: server.name)
@@ -52,6 +54,7 @@ final class Listener {
   func forget() {
     while ear.pointee.cycles.pop() != nil {}
     stretch = []
+    (clickCount, lossCount) = (0, 0)
   }
 
   /// How many clicks were heard since then.
@@ -68,8 +71,12 @@ final class Listener {
   /// such clicks are left out, and so is everything before a lost cycle.
   func onsets(sampleRate: Int) -> [Micros] {
     while let cycle = ear.pointee.cycles.pop() {
-      if let last = stretch.last, last.frame &+ last.frames != cycle.frame { stretch = [] }
+      if let last = stretch.last, last.frame &+ last.frames != cycle.frame {
+        stretch = []
+        lossCount += 1
+      }
       stretch.append(cycle)
+      if cycle.onset >= 0 { clickCount += 1 }
     }
     guard let first = stretch.first else { return [] }
     let microsPerFrame = 1e6 / Double(sampleRate)

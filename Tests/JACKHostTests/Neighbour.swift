@@ -19,7 +19,8 @@ final class Neighbour {
     var amplifier: OpaquePointer
     var keys: OpaquePointer
     var periods: UInt32 = 3
-    var note: UInt8 = 0
+    var ticks = 0
+    var note: UInt8 = 1
   }
 
   init(_ server: TestServer) throws {
@@ -39,6 +40,12 @@ final class Neighbour {
   deinit {
     jack_deactivate(client.handle)
     context.deallocate()
+  }
+
+  /// So many messages that say nothing in each cycle, instead of its note.
+  var ticks: Int {
+    get { context.pointee.ticks }
+    set { context.pointee.ticks = newValue }
   }
 
   @discardableResult
@@ -69,10 +76,12 @@ final class Neighbour {
     let state = context!.assumingMemoryBound(to: Context.self)
     guard let buffer = jack_port_get_buffer(state.pointee.keys, frames) else { return }
     jack_midi_clear_buffer(buffer)
-    guard let bytes = jack_midi_event_reserve(buffer, 5, 3) else { return }
+    for _ in 0..<state.pointee.ticks { jack_midi_event_reserve(buffer, 5, 1)?.pointee = 0xFE }
+    guard state.pointee.ticks == 0, let bytes = jack_midi_event_reserve(buffer, 5, 3) else { return }
     bytes[0] = 0x90
     bytes[1] = 60
-    bytes[2] = 1
+    bytes[2] = state.pointee.note
+    state.pointee.note = state.pointee.note % 127 + 1
   }
 
   fileprivate static func tell(_ mode: jack_latency_callback_mode_t, _ context: UnsafeMutableRawPointer?) {

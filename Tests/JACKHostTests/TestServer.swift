@@ -31,8 +31,9 @@ final class TestServer {
   }()
 
   let name: String
-  let period = 256
-  let rate = 48_000
+  /// As it is started; the next start may be with others.
+  var period = 256
+  var rate = 48_000
   private var child: pid_t = 0
   private let directory: String
 

@@ -20,7 +20,7 @@ extension JACKHostTests {
 
   /// How far the session is ahead of what was shown when it was heard, in ticks: between 0 and 1, the tick is cut off.
   private func ticksAhead(_ cycles: [SeenCycle], _ live: LiveHost) -> [Double] {
-    let physical = Micros(Int64(live.host.latencies[.jack].longest) * 1_000_000 / 48_000)
+    let physical = Micros(Int64(live.host.latencies[.jack]) * 1_000_000 / 48_000)
     return cycles.map { cycle in
       let heard = live.host.clockMap.link(fromJACK: Micros(Int64(cycle.due))) + physical
       let away = live.session.timeline.beats(at: heard).value - cycle.beats

@@ -181,15 +181,20 @@ extension Bench {
   }
 
   /// The pong that the stranger sends now for a ping.
-  mutating func pong(_ ping: (host: Micros, previousGhost: Micros), from stranger: Stranger) {
+  mutating func pong(
+    _ ping: (host: Micros, previousGhost: Micros), from stranger: Stranger,
+    on gateway: Gateway = Bench.gateway
+  ) {
     let packet = makePong(
       session: stranger.state.session, ghost: stranger.ghost.ghost(atHost: now), host: ping.host,
       previousGhost: ping.previousGhost)
-    hear(bytes: packet, from: stranger.state.measurement!, via: .measurement)
+    hear(bytes: packet, from: stranger.state.measurement!, on: gateway, via: .measurement)
   }
 
   /// Answers all pings to the stranger, and those that the answers bring about; no time passes.
-  mutating func answerPings(as stranger: Stranger, atMost limit: Int = 200) {
+  mutating func answerPings(
+    as stranger: Stranger, atMost limit: Int = 200, on gateway: Gateway = Bench.gateway
+  ) {
     var answered = 0
     while answered < limit {
       let pings = sent.filter {
@@ -198,7 +203,7 @@ extension Bench {
       guard !pings.isEmpty else { return }
       sent.removeAll { $0.destination == .endpoint(stranger.state.measurement!) && $0.ping != nil }
       for ping in pings {
-        pong(ping.ping!, from: stranger)
+        pong(ping.ping!, from: stranger, on: gateway)
         answered += 1
       }
     }
@@ -215,4 +220,13 @@ func makePong(session: SessionID, ghost: Micros, host: Micros, previousGhost: Mi
   bytes += entry("__ht", UInt64(bitPattern: host.count))
   if previousGhost != .zero { bytes += entry("_pgt", UInt64(bitPattern: previousGhost.count)) }
   return bytes
+}
+
+extension Source {
+  init(_ stranger: Stranger) {
+    self.init(
+      Sighting(
+        gateway: Bench.gateway.id, source: stranger.source.address, state: stranger.state,
+        claim: stranger.state.timeline, heard: .zero, expiry: .zero))
+  }
 }

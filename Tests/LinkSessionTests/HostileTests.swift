@@ -152,7 +152,7 @@ import Testing
 
   @Test(arguments: 0..<8 as Range<UInt64>)
   func randomAndWoundedPacketsNeverBreakTheBeat(seed: UInt64) {
-    var dice = WorldDice(seed: seed)
+    var dice = Dice(seed: seed)
     var bench = Bench(seed: seed)
     bench.handle(.enableStartStopSync(true))
     var pool: [[UInt8]] = []

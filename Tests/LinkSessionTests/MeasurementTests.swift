@@ -10,7 +10,7 @@ import Testing
 
   private func measurement(at host: Micros = Micros(1_234_567_890)) -> Measurement {
     var measurement = Measurement(
-      of: session, from: Source(Stranger(session.rawValue).state), gateway: GatewayID(rawValue: 1),
+      of: session, from: Source(Stranger(session.rawValue)), gateway: GatewayID(rawValue: 1),
       endpoint: Endpoint(.v4(0x0a00_0002), port: 50_000), uptime: .zero)
     _ = measurement.open(at: host)
     return measurement
@@ -27,7 +27,8 @@ import Testing
     _ = running.hear(
       pong(ghost: 988_754, host: 1_234_568_890, previousGhost: 987_654), at: Micros(1_234_569_890),
       uptime: .zero)
-    #expect(running.points == [-1_233_580_736, 988_754 - 1_234_569_390, 988_204 - 1_234_568_890])
+    let all: [Double] = [-1_233_580_736, 988_754 - 1_234_569_390, 988_204 - 1_234_568_890]
+    #expect(running.points == all)
   }
 
   @Test func theMedianIsTheMiddleOrTheMeanOfTheTwoMiddleOnes() {
@@ -251,15 +252,15 @@ import Testing
     #expect(Set(gaps).count > 1)
   }
 
-  @Test func afterAFailureAnotherMemberIsAskedFiveSecondsLater() {
+  @Test func afterTwoFailuresAnotherMemberIsAskedFiveSecondsLater() {
     var bench = Bench()
     let founder = Stranger(7)
     let other = Stranger(9, session: 7)
     bench.meet(founder)
     bench.answerPings(as: founder)
     var asked: [LinkSession.Destination] = []
-    for _ in 1...38 {
-      bench.wait(1_000_000)
+    for _ in 1...170 {
+      bench.wait(250_000)
       bench.meet(founder)
       bench.meet(other)
       for ping in bench.takeSent() where ping.ping != nil && asked.last != ping.destination {

@@ -39,6 +39,21 @@ import Testing
     #expect(outcome.violations.isEmpty, "\(outcome.scenario)")
   }
 
+  /// Between its visits it is silent for as long as it takes to agree; the names that it had are then nobody's, or expired.
+  @Test(arguments: [3, 4, 8] as [UInt64])
+  func anAttackerThatComesBackThreeTimesFindsThemOfOneMind(seed: UInt64) {
+    let first = world(seed, isHostile: true, wires: 3, turmoil: 4_000_000)
+    let acts = (1...3 as ClosedRange<UInt64>).map { visit in
+      var act = first
+      act.seed = seed | visit << 32
+      return act
+    }
+    var simulation = Simulation(first)
+    let outcome = simulation.run(acts: acts)
+    #expect(outcome.violations.isEmpty, "\(outcome.scenario)")
+    #expect(outcome.convergences.count == 4)
+  }
+
   /// Liars told each half of a session another time, an hour apart, on 3 wires.
   @Test(arguments: [529] as [UInt64])
   func aSessionThatWasToldTwoTimesIsOneAgain(seed: UInt64) {
@@ -114,7 +129,7 @@ import Testing
 
   @Test func eventsComeInTheOrderOfTheirTimesAndThenOfTheirArrival() {
     var queue = EventQueue<Int>()
-    var dice = WorldDice(seed: 3)
+    var dice = Dice(seed: 3)
     let times = (0..<500).map { _ in Int64.random(in: 0...40, using: &dice) }
     for (event, time) in times.enumerated() { queue.put(event, at: Micros(time)) }
     let expected = times.enumerated().sorted { ($0.element, $0.offset) < ($1.element, $1.offset) }

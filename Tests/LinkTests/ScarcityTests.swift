@@ -54,14 +54,21 @@ struct ScarcityTests {
     let other = try PrivateNetwork()
     try network.cable("wire0", to: other, "wire0")
     try other.ip("link set wire0 up")
-    try network.ip("addr add 10.0.0.1/24 dev wire0")
-    try network.ip("link set wire0 up")
-    try tellsOfItsLoneliness(try begin("--nofile=\(descriptors):1024", in: network))
+    // It comes when the other is open: of two that are there at once the lower address comes first.
+    try tellsOfItsLoneliness(try begin("--nofile=\(descriptors):1024", in: network)) {
+      usleep(300_000)
+      try network.ip("addr add 10.0.0.1/24 dev wire0")
+      try network.ip("link set wire0 up")
+    }
   }
 
-  private func tellsOfItsLoneliness(_ poor: ChildProcess) throws {
+  private func tellsOfItsLoneliness(_ poor: ChildProcess, then next: () throws -> Void = {}) throws {
     #expect(try ask(poor, "enable on")["ok"] == .boolean(true))
+    try next()
     #expect(try ask(poor, "wait mute on 10")["ok"] == .boolean(true))
+    // And a look around for which there is no descriptor changes nothing.
+    usleep(300_000)
+    #expect(try ask(poor, "status")["mute"] == .boolean(true))
     _ = try ChildProcess.run(["prlimit", "--pid", "\(poor.identifier)", "--nofile=1024"])
     #expect(try ask(poor, "wait mute off 15")["ok"] == .boolean(true))
     poor.closeInput()

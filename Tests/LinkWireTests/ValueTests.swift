@@ -46,7 +46,7 @@ struct ValueTests {
     var state = WorkedExampleTests.state
     state.measurement = Endpoint(.v6(high: 0xfe80 << 48, low: 5, scope: 0), port: 54_321)
     #expect(encodeAlive(state).count == 119)
-    state.clock = ClockOrigin(root: NodeID(rawValue: .max), steps: 255, jumps: 1, isInferred: true)
+    state.clock = ClockOrigin(root: NodeID(rawValue: .max), steps: 255, jumps: .max, isInferred: true)
     let packet = encodeAlive(state)
     #expect(packet.count == Packet.capacity)
     guard case .alive(let read, ttl: 5) = try packet.withUnsafeBytes({ try decodeDiscovery($0) }) else {

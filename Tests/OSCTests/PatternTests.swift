@@ -116,4 +116,20 @@ struct PatternTests {
     let pieces = ["a", "/", "*", "[", "]", "{", "}", ",", "!", "-"]
     #expect(wrong(all(pieces, upTo: 4).map { "/" + $0 }, ["/", "/a", "/aa", "/a/a", "/-", "/aaa/a"]) == [])
   }
+
+  @Test("A range in brackets holds what lies between its ends, whatever they are")
+  func ranges() {
+    let ends: [UInt8] = [1, 45, 63, 64, 65, 126, 127].filter { $0 != UInt8(ascii: "-") }
+    for (first, last) in ends.flatMap({ first in ends.map { (first, $0) } }) {
+      func letter(_ byte: UInt8) -> String { String(UnicodeScalar(byte)) }
+      for not in ["", "!"] {
+        var pattern = AddressPattern("/[\(not)\(letter(first))-\(letter(last))]")
+        let found = (UInt8(1)..<128).filter { pattern.matches("/" + letter($0)) }
+        let meant = (UInt8(1)..<128).filter {
+          (first <= $0 && $0 <= last) != (not == "!") && $0 != UInt8(ascii: "/")
+        }
+        #expect(found == meant, "\(not)\(first)-\(last)")
+      }
+    }
+  }
 }

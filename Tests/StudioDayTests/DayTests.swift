@@ -86,6 +86,20 @@ struct EarTests {
     return ear
   }
 
+  /// Clocks at these times, in buffers of 256 frames of which seven are lost; the tempo changes with one of them.
+  private func ear(
+    clocks: [Double], from fast: SessionBeats, to slow: SessionBeats, atBuffer change: Int
+  ) -> Ear {
+    var ear = Ear(.oneClock, perBeat: 24, closest: 0.4)
+    for buffer in 0..<400 where !(120..<127).contains(buffer) {
+      let start = Double(buffer) * 16_000 / 3
+      ear.open(
+        from: start, to: start + 16_000 / 3, beats: buffer < change ? fast : slow, isTimeInDoubt: false)
+      for clock in clocks where clock >= start && clock < start + 16_000 / 3 { ear.hear(at: clock) }
+    }
+    return ear
+  }
+
   private let even = (0..<8).map { Double($0) * 500_000 }
 
   @Test func evenClicksAreRight() {
@@ -129,13 +143,7 @@ struct EarTests {
     clocks += (0..<7).map { 690_411 + Double($0) * 9_921 }
     clocks += (111..<200).map { slow.time(of: Double($0) / 24) }
     if isOneMissing { clocks.remove(at: 107) }
-    var ear = Ear(.oneClock, perBeat: 24, closest: 0.4)
-    for buffer in 0..<400 where !(120..<127).contains(buffer) {
-      let start = Double(buffer) * 16_000 / 3
-      ear.open(
-        from: start, to: start + 16_000 / 3, beats: buffer < 128 ? fast : slow, isTimeInDoubt: false)
-      for clock in clocks where clock >= start && clock < start + 16_000 / 3 { ear.hear(at: clock) }
-    }
+    let ear = ear(clocks: clocks, from: fast, to: slow, atBuffer: 128)
     #expect(ear.complaints.all.map(\.promise) == (isOneMissing ? [.oneClock] : []), "\(ear.complaints.all)")
   }
 
@@ -157,6 +165,19 @@ struct EarTests {
       for clock in clocks where clock >= start && clock < start + 5000 { ear.hear(at: clock) }
     }
     #expect(ear.complaints.all.isEmpty == (later == 0), "\(ear.complaints.all)")
+  }
+
+  /// From 693 BPM to 93 in the middle of lost cycles: what is behind is more than a beat was, and less than one is now.
+  @Test(arguments: [false, true])
+  func clocksThatWereLostAsASlowerTempoBeganMayBeLateByTheNewBeat(isOneMissing: Bool) {
+    let fast = SessionBeats(origin: 0, period: 86_580)
+    let slow = SessionBeats(origin: 656_000 - fast.beat(at: 656_000) * 645_161, period: 645_161)
+    var clocks = (0..<178).map { fast.time(of: Double($0) / 24) }
+    clocks += (0..<10).map { 677_334 + Double($0) * 13_441 }
+    clocks += (188..<250).map { slow.time(of: Double($0) / 24) }
+    if isOneMissing { clocks.remove(at: 180) }
+    let ear = ear(clocks: clocks, from: fast, to: slow, atBuffer: 120)
+    #expect(ear.complaints.all.map(\.promise) == (isOneMissing ? [.oneClock] : []), "\(ear.complaints.all)")
   }
 
   @Test func aJumpOfTheSessionExcusesABeatAndNoMore() {

@@ -18,14 +18,14 @@ struct ConfigurationFileTests {
       // Not JSON5.
       ("// nothing\n{", "2: a } is missing at the end"),
       ("{tempo: 120", "1: a comma or } was expected before the end"),
-      ("{\n  tempo: 120\n  quantum: 4\n}", "3: a comma or } was expected, not q"),
+      ("{\n  tempo: 120\n  quantum: 4\n}", "3: a comma is missing before quantum"),
       ("{\n  bpm = 120\n}", "2: a colon was expected after \"bpm\", not ="),
-      ("tempo: 120", "1: tempo is no value; text needs quotes around it"),
+      ("tempo: 120", "1: a { is missing before \"tempo\""),
       ("{lead: host}", "1: host is no value; text needs quotes around it"),
-      ("{start-server: true}", "1: a colon was expected after \"start\", not -"),
+      ("{start-server: true}", "1: \"start-server\" needs its quotes, for the dash in it"),
       ("{name: \"tac\ntus\"}", "1: text without its closing \""),
-      ("{tempo: 120, tempo: 121}", "1: \"tempo\" a second time"),
-      ("{tempo: 120, 'tempo': 120}", "1: \"tempo\" a second time"),
+      ("{tempo: 120, tempo: 121}", "1: \"tempo\" is there twice, first in line 1"),
+      ("{tempo: 120, 'tempo': 120}", "1: \"tempo\" is there twice, first in line 1"),
       ("{tempo: 120,50}", "1: a name or } was expected, not 5"),
       ("{} {}", "1: something behind the end: {"),
       // Not a configuration.
@@ -61,6 +61,29 @@ struct ConfigurationFileTests {
       (
         "{key: ['x = tempo/tipp']}",
         "1: \"key\": \"x = tempo/tipp\": no such address: tempo/tipp; did you mean tempo/tap?"
+      ),
+      (
+        "{midi: ['nte 36 ch 2 = tap']}",
+        "1: \"midi\": \"nte 36 ch 2 = tap\": no such event: do you mean \"note 36 ch 2\"?"
+      ),
+      ("{midi: ['cc 64']}", "1: \"midi\": \"cc 64\": say what it does: \"cc 64 = start\""),
+      (
+        "{connect: ['ped*=control']}",
+        "1: \"connect\": \"ped*=control\": \"ped*\" is no port of tactus (click_1, click_2, clock, pulse, run or control); "
+          + "write another program's as PROGRAM:PORT"
+      ),
+      (
+        "{connect: ['a:b=contrl']}",
+        "1: \"connect\": \"a:b=contrl\": \"contrl\" is no port of tactus (click_1, click_2, clock, pulse, run or control); "
+          + "write another program's as PROGRAM:PORT"
+      ),
+      (
+        "{midi: ['mmc plya = start']}",
+        "1: \"midi\": \"mmc plya = start\": no such event: do you mean \"mmc play\"?"
+      ),
+      (
+        "{midi: ['cc 7 = volme']}",
+        "1: \"midi\": \"cc 7 = volme\": no such address: volme; did you mean click/volume?"
       ),
       ("{midi: ['note 1 = tempo 5']}", "1: \"midi\": \"note 1 = tempo 5\": tempo: 20 to 999 BPM, not 5"),
       (
@@ -127,6 +150,36 @@ struct ConfigurationFileTests {
     } catch {
       #expect(error.text == "/home/ada/config.json5:" + line)
     }
+  }
+
+  @Test("All mistakes of a file are said at once, as many as somebody reads")
+  func allAtOnce() {
+    func complaint(_ text: String) -> String? {
+      do throws(Complaint) { _ = try read(text) } catch { return error.text }
+      return nil
+    }
+    let file = "/home/ada/config.json5:"
+    #expect(
+      complaint(
+        """
+        {
+          tmepo: 120,
+          meter: '4',
+          tempo: 130,
+          click: 'sometimes',
+          midi: ['nte 36 = tap', 'note 36 = tap', 'note 37 = tempo 5'],
+          quantum: 65,
+        }
+        """) == """
+          \(file)2: unknown key "tmepo": do you mean "tempo"?
+          \(file)3: "meter" takes 1 to 64 beats and their unit, such as 4/4 or 7/8, not "4"
+          \(file)5: "click" takes true or false, not "sometimes"
+          \(file)6: "midi": "nte 36 = tap": no such event: do you mean "note 36"?
+          \(file)6: "midi": "note 37 = tempo 5": tempo: 20 to 999 BPM, not 5
+          \(file)7: "quantum" takes a whole number from 0 to 64, not 65
+          """)
+    let many = complaint("{" + (1...30).map { "k\($0): 1" }.joined(separator: ",") + "}")
+    #expect(many?.split(separator: "\n").count == 21 && many?.hasSuffix("\nand 10 more") == true)
   }
 
   @Test(

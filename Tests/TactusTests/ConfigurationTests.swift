@@ -54,6 +54,7 @@ func defaults() throws {
   "A word that is no command gets the nearest one, and one that stands too late its place",
   arguments: [
     (["play"], "there is no command \"play\""),
+    (["tempo", "120"], "there is no command \"tempo\": do you mean \"send tempo\"?"),
     (["completoins"], "there is no command \"completoins\": do you mean \"completions\"?"),
     (["compl"], "there is no command \"compl\": do you mean \"completions\"?"),
     (["--wait", "completions"], "\"completions\" comes first: tactus completions"),

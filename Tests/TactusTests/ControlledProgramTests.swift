@@ -62,12 +62,13 @@ struct ControlledProgramTests {
     #expect(program.saidOnErrors == "")
   }
 
-  @Test("Without a server a start is refused with the reason, and the session can still be played with")
-  func withoutServer() async throws {
-    let stage = try await LabStage("--no-server")
+  /// A tactus that had a JACK server, and a tablet that is told that it has gone.
+  private func whoseServerEnded(on stage: LabStage, _ options: String...) async throws -> (
+    ChildProcess, Tablet
+  ) {
     let server = try ChildProcess(
       stage.command(["jackd", "--no-realtime", "-n", "stage", "-d", "dummy"]))
-    let program = try ChildProcess(stage.command([program, "--wait", "--server=stage"]))
+    let program = try ChildProcess(stage.command([program, "--wait", "--server=stage"] + options))
     try await program.awaitLine(beginning: "OSC: ")
     let tablet = try await Tablet(in: stage)
     tablet.send("subscribe i:\(tablet.port)")
@@ -75,6 +76,13 @@ struct ControlledProgramTests {
     server.signal(SIGTERM)
     await server.status()
     try await tablet.hear("status s:no JACK server")
+    return (program, tablet)
+  }
+
+  @Test("Without a server a start is refused with the reason, and the session can still be played with")
+  func withoutServer() async throws {
+    let stage = try await LabStage("--no-server")
+    let (program, tablet) = try await whoseServerEnded(on: stage)
     tablet.send("start")
     try await tablet.hear("error s:start: no JACK server s:/tactus/start i:4")
     tablet.send("tempo f:88.0")
@@ -82,6 +90,70 @@ struct ControlledProgramTests {
     program.signal(SIGTERM)
     #expect(await program.status() == 0)
     try await tablet.hear("bye")
+  }
+
+  @Test("Without a server a session that starts and stops together is started and stopped all the same")
+  func withoutTransport() async throws {
+    let stage = try await LabStage("--no-server")
+    let (program, tablet) = try await whoseServerEnded(on: stage, "--startstop")
+    for (command, playing) in [("start", 1), ("stop", 0), ("toggle", 1), ("toggle", 0)] {
+      tablet.send(command)
+      try await tablet.hear("playing f:\(playing).0")
+    }
+    program.signal(SIGTERM)
+    #expect(await program.status() == 0)
+  }
+
+  @Test(
+    "A controller on another machine is told, and what cannot be reached is said, though nobody listens there"
+  )
+  func toldElsewhere() async throws {
+    let stage = try await LabStage("--hosts", "2")
+    let ear = try ChildProcess(stage.command(on: 2, ["stdbuf", "-oL", "oscdump", "-L", "9000"]))
+    try await Task.sleep(for: .milliseconds(300))
+    let tactus = try ChildProcess(
+      stage.command([program, "--osc-send=10.77.0.2:9000", "--osc-send=10.99.0.2:9000"]))
+    try await tactus.awaitLine(beginning: "OSC: ")
+    var told = ""
+    while !told.contains("/tactus/tempo "), let line = try await ear.line(within: .seconds(20)) {
+      told = line
+    }
+    #expect(told.contains("/tactus/tempo f 120"), "\(told)")
+    let lacks = "no OSC can be sent to 10.99.0.2:9000: connect: Network is unreachable"
+    #expect(try await stage.run(program, "status").output.contains("; " + lacks))
+    let doctor = try await stage.run(program, "doctor").output.split { $0 == " " || $0 == "\n" }
+    #expect(doctor.joined(separator: " ").contains("! tactus: lacks a part of OSC: " + lacks), "\(doctor)")
+    tactus.signal(SIGTERM)
+    #expect(await tactus.status() == 0)
+    #expect(tactus.saidOnErrors == "tactus: \(lacks); trying again\n")
+  }
+
+  @Test("An interface that comes later is waited for")
+  func lateInterface() async throws {
+    let stage = try await LabStage()
+    let listen =
+      "import socket as s; a = s.socket(s.AF_INET6, s.SOCK_DGRAM); a.bind(('::', 9009)); print('ready', flush=True); "
+      + "a.recv(9999); print('told', flush=True)"
+    let ear = try ChildProcess(stage.command(["python3", "-c", listen]))
+    try await ear.awaitLine(beginning: "ready")
+    let tactus = try ChildProcess(
+      stage.command([program, "--osc-listen=fe80::7%late0", "--osc-send=[fe80::8%late0]:9009"]))
+    try await tactus.awaitLine(beginning: "OSC: 127.0.0.1:20809")
+    for words in [
+      "link add late0 type veth peer name late1", "link set late1 up", "link set late0 up",
+      "addr add fe80::8/64 dev late1 nodad", "addr add fe80::7/64 dev late0 nodad",
+    ] {
+      let done = try await ChildProcess.run(
+        stage.command(["ip"] + words.split(separator: " ").map(String.init)))
+      #expect(done.status == 0, "\(done)")
+    }
+    try await tactus.awaitLine(beginning: "OSC: [fe80::7%")
+    try await ear.awaitLine(beginning: "told")
+    tactus.signal(SIGTERM)
+    #expect(await tactus.status() == 0)
+    for part in ["cannot listen at [fe80::7]:20809", "no OSC can be sent to [fe80::8]:9009"] {
+      #expect(tactus.saidOnErrors.contains("\(part): interface late0: No such device; trying again\n"))
+    }
   }
 
   @Test("Nobody reads what it prints: it is controlled all the same")
@@ -104,6 +176,11 @@ struct ControlledProgramTests {
     for (option, words) in [
       ("--osc-listen=stage", "address"), ("--osc-allow=10.0.0.0/40", "network"),
       ("--osc-send=10.0.0.1", "port"),
+      ("--osc-listen=fe80::1", "the interface is missing: fe80::1%eth0"),
+      ("--osc-send=[fe80::1]:9", "the interface is missing"), ("--osc-send=[fe80::1%a/b]:9", "port"),
+      ("--osc-listen=224.0.0.1", "no address of one machine"),
+      ("--osc-listen=255.255.255.255", "no address of one machine"),
+      ("--osc-listen=ff02::1%lo", "no address"),
       ("--osc=0", "1 to 65535"), ("--osc=99999", "1 to 65535"),
     ] {
       let done = try await ChildProcess.run([program, option])

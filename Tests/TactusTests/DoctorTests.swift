@@ -1,21 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 import JSON5
+import OSC
 import TestSupport
 import Testing
 
+@testable import ControlSurface
 @testable import JACKHost
 @testable import tactus
 
 private func survey(
-  clients: [String] = [], latency: UInt32 = 512, isRealtime: Bool = true, showsBars: Bool = false
+  tactus: [String] = [], latency: UInt32 = 512, isRealtime: Bool = true,
+  showsBars: Bool = false
 ) -> GraphSurvey {
   GraphSurvey(
     server: ServerDescription(
       server: "default", clientName: "tactus-looks", implementation: .jack2(version: "1.9.21"),
       sampleRate: 48000,
       framesPerPeriod: 256, isRealtime: isRealtime),
-    clients: clients,
+    tactus: tactus,
     outputs: [
       .init(name: "system:playback_1", isMIDI: false, latencyFrames: latency),
       .init(name: "system:midi_playback_1", isMIDI: true, latencyFrames: 0),
@@ -30,34 +33,71 @@ private func bad(_ findings: [Finding]) -> [String] {
 struct DoctorJudgementTests {
   @Test("A healthy server is good news only; a port of a MIDI device without latency is no illness")
   func healthy() {
-    let findings = JACKExamination.judge(survey(clients: ["tactus", "hydrogen"]))
+    let findings = JACKExamination.judge(survey(tactus: ["tactus"]))
     #expect(findings.allSatisfy { $0.grade == .good }, "\(findings)")
     #expect(findings[0].words == "jack2 1.9.21, server \"default\", 48000 Hz, 256 frames a period, real time")
-    #expect(findings[1].words == "JACK tells 512 frames (10.6 ms) to the sound card's outputs")
+    #expect(findings[1].words == "JACK reports 512 frames (10.6 ms) for the sound card's outputs")
   }
 
   @Test("What is wrong with a server is named, each with what to do")
   func ill() {
     let findings = JACKExamination.judge(
-      survey(clients: ["jack_link", "ardour"], latency: 0, isRealtime: false))
+      survey(latency: 0, isRealtime: false))
     let words = bad(findings)
-    #expect(words.count == 3)
+    #expect(words.count == 2)
     #expect(words[0].hasSuffix("not real time: every busy program can make it stutter"))
-    #expect(words[1] == "Latency: system:playback_1 says that there is no latency, and there always is some")
-    #expect(
-      words[2] == "Company: jack_link is between Link and JACK as well: two bridges pull at one transport")
+    #expect(words[1] == "Latency: JACK reports none for system:playback_1, and there always is some")
     #expect(findings.filter { $0.grade == .bad }.allSatisfy { $0.remedy != nil })
   }
 
   @Test("Another timebase master is worth a note, unless it is tactus")
   func timebase() {
-    func grade(_ clients: [String], _ shows: Bool) -> Finding.Grade? {
-      JACKExamination.judge(survey(clients: clients, showsBars: shows)).first { $0.topic == "Timebase" }?
-        .grade
+    func grade(_ tactus: [String], _ shows: Bool) -> Finding.Grade? {
+      JACKExamination.judge(survey(tactus: tactus, showsBars: shows)).first {
+        $0.topic == "Timebase"
+      }?.grade
     }
-    #expect(grade(["klick"], true) == .note)
-    #expect(grade(["klick"], false) == .good)
-    #expect(grade(["tactus"], true) == .good)
+    #expect(grade([], true) == .note)
+    #expect(grade([], false) == .good)
+    #expect(grade(["stage"], true) == .good)
+  }
+
+  @Test("A client is judged by what it does: LinkHut that clicks is in nobody's way, a foreign master is")
+  func company() {
+    let beside = JACKExamination.judge(
+      survey(tactus: ["tactus"], showsBars: true))
+    #expect(beside.allSatisfy { $0.grade == .good }, "\(beside)")
+    func told(
+      _ lead: String, _ master: String, name: String = "tactus", click: Float = 0, isAlone: Bool = true,
+      ours: String? = nil
+    ) -> [Finding] {
+      let values: [(String, [Argument])] = [
+        ("status", [.string("stopped")]), ("lead", [.string(lead)]), ("jack/name", [.string(name)]),
+        ("jack/timebase/str", [.string(master)]), ("clock/offset", [.float32(-8)]),
+        ("click/offset", [.float32(click)]),
+      ]
+      return DoctorCommand.judge(
+        ToldValues(values.map { (Table.standard.row($0.0)!, $0.1) }), port: 20809, isAlone: isAlone,
+        master: ours)
+    }
+    #expect(told("link", "tactus").map(\.grade) == [.good, .note])
+    let late = told("link", "tactus").last
+    #expect(late?.words == "sends later than JACK's latencies say: clock/offset -8 ms")
+    #expect(late?.remedy?.hasSuffix("tactus check, or tactus send clock/offset 0.") == true)
+    let both = told("link", "tactus", name: "stage", click: 5, isAlone: false).last
+    #expect(both?.words.hasPrefix("stage sends earlier (below 0: later) than") == true)
+    #expect(
+      both?.remedy?.hasSuffix(
+        "tactus send --name=stage click/offset 0, tactus send --name=stage clock/offset 0.") == true)
+    let sibling = told("link", "another client", name: "stage", isAlone: false, ours: "tactus").last
+    #expect(sibling == .good("tactus", "stage leaves bars and beats to tactus, which is timebase master"))
+    let foreign = told("link", "klick (probably)", name: "stage", isAlone: false).last
+    #expect(foreign?.remedy?.hasPrefix("tactus send --name=stage takeover") == true)
+    #expect(bad(told("auto", "another client")) == [] && bad(told("link", "nobody")) == [])
+    #expect(
+      bad(told("link", "another client")) == [
+        "tactus: leads with the session, but another client is timebase master: JACK's programs get its bars and tempo"
+      ])
   }
 
   @Test("Without a server it says how to come by one, and how PipeWire is used")
@@ -84,7 +124,7 @@ struct DoctorJudgementTests {
     let findings = MachineExamination.judge(facts)
     #expect(
       bad(findings) == [
-        "Real time: you may not have it: every busy program can make the sound stutter",
+        "Real time: this user may not have it: every busy program can make the sound stutter",
         "Memory: only 8192 KiB may be locked: under pressure the sound waits for the disk",
         "Clock: hpet is slow to read, and it is read all the time",
       ])
@@ -118,7 +158,7 @@ struct DoctorJudgementTests {
       name: "lo", address: "127.0.0.1", isLoopback: true, outcome: .notSent(errno: ENETUNREACH))
     #expect(NetworkExamination.judge([loopback]).map(\.grade) == [.note])
     let peers = Interface(name: "eth0", address: address, outcome: .heard, peers: ["a", "b"])
-    #expect(judge(peers)?.words.hasSuffix("so are 2 other peers") == true)
+    #expect(judge(peers)?.words.hasSuffix("; 2 other peers were heard") == true)
   }
 
   @Test("A finding fits a terminal, and its remedy stands below it")
@@ -148,17 +188,17 @@ struct ExaminingProgramTests {
     let stage = try await LabStage("--hosts", "2")
     let alone = try await findings(stage)
     #expect(
-      alone.text.contains("+ Network wire0: 10.77.0.1: what Link sends is heard; nobody else was"),
+      alone.text.contains("+ Network wire0: 10.77.0.1: Link gets through; no other peer was heard"),
       "\(alone)")
     let peer = try LabPeer(.reference, in: stage, on: 2)
     try await peer.ask("enable on")
     let together = try await findings(stage)
-    #expect(together.text.contains("what Link sends is heard; so is 1 other peer"), "\(together)")
+    #expect(together.text.contains("Link gets through; 1 other peer was heard"), "\(together)")
     // The doctor's packet is nothing to a peer.
     try await peer.wait("peers", "0", seconds: 3)
     // Link says itself on which interface it sends.
     _ = try await stage.run("ip", "route", "del", "224.0.0.0/4")
-    #expect(try await findings(stage).text.contains("so is 1 other peer"))
+    #expect(try await findings(stage).text.contains("; 1 other peer was heard"))
   }
 
   @Test(
@@ -177,8 +217,8 @@ struct ExaminingProgramTests {
     let input = "\(chain) in { type filter hook input priority 0; }"
     let closed = "\(chain) in { type filter hook input priority 0; policy drop; }"
     let output = "\(chain) out { type filter hook output priority 0; }"
-    let keptOut = "wire0: 10.77.0.1: what Link sends does not come in again: a firewall keeps it out"
-    let heard = "wire0: 10.77.0.1: what Link sends is heard"
+    let keptOut = "wire0: 10.77.0.1: Link's packets do not come back in: a firewall blocks them"
+    let heard = "wire0: 10.77.0.1: Link gets through"
 
     let one = try await wall(input, "add rule inet wall in udp dport 20808 drop")
     #expect(one.status == 1 && one.text.contains("! Network \(keptOut)"), "\(one)")
@@ -189,7 +229,7 @@ struct ExaminingProgramTests {
     ]
     let usual = try await wall(closed, own[0], own[1])
     #expect(usual.text.contains("! Network \(keptOut)"), "\(usual)")
-    #expect(usual.text.contains("+ Network lo: 127.0.0.1: what Link sends is heard"), "\(usual)")
+    #expect(usual.text.contains("+ Network lo: 127.0.0.1: Link gets through"), "\(usual)")
     // What the remedy asks for.
     let mended = try await wall(
       closed, own[0], own[1], "add rule inet wall in ip saddr 10.77.0.0/24 udp dport 1-65535 accept")
@@ -199,7 +239,7 @@ struct ExaminingProgramTests {
       let shut = try await wall(output, "add rule inet wall out udp dport 20808 \(verb)")
       #expect(shut.status == 1, "\(shut)")
       #expect(
-        shut.text.contains("! Network wire0: 10.77.0.1: a firewall forbids to send to Link's group"),
+        shut.text.contains("! Network wire0: 10.77.0.1: a firewall blocks packets to Link's group"),
         "\(shut)")
     }
     let open = try await wall()
@@ -209,7 +249,9 @@ struct ExaminingProgramTests {
     #expect(deaf.text.contains("-> As root: ip link set wire0 multicast on"), "\(deaf)")
     _ = try await stage.run("ip", "link", "set", "wire0", "down")
     let cut = try await findings(stage)
-    #expect(cut.text.contains("Network: there is none: only the Link apps of this machine"), "\(cut)")
+    #expect(
+      cut.text.contains("Network: there is none: tactus reaches only the Link apps of this machine"), "\(cut)"
+    )
   }
 
   @Test("It finds a missing server, another timebase master, and the tactus that runs; for programs as JSON")
@@ -274,21 +316,27 @@ struct ExaminingProgramTests {
     #expect(abs(offset - error) < 0.01)
     let said = try await stage.run(program, "send", "click/2/offset").output
     #expect(abs((Double(said.dropLast()) ?? .nan) - offset) < 0.001, "\(said)")
+    // The second port's own, which a new offset for both ends.
+    #expect(try await stage.run(program, "send", "click/2/offset", "3.25").status == 0)
     child.signal(SIGTERM)
     #expect(await child.status() == 0)
     let remembered = try await stage.run(program, "config").output
     #expect(remembered.contains("click-offset \(JSON5.text(offset))\n") || offset == 0, "\(remembered)")
     // Without a tactus that runs it is kept for the next one; half of it, if nobody says otherwise.
-    _ = try await stage.run(program, "config", "--forget")
+    #expect(remembered.contains("click-2-offset 3.25\n"), "\(remembered)")
     let later = try await ChildProcess.run(stage.command([program, "check", "--set"] + cable))
     #expect(
       later.status == 0 && later.output.contains("clicks came back from loopback:playback_1"), "\(later)")
-    #expect(later.errors.hasPrefix("tactus: tactus will have --click-offset=") || offset == 0)
+    #expect(later.errors.hasPrefix("tactus: tactus will use --click-offset=") || offset == 0)
+    let kept = try await stage.run(program, "config").output
+    #expect(!kept.contains("click-2-offset 3.25"), "\(kept)")
     // No cable, no port.
     let silent = try await stage.run(
       program, "check", "--server=stage", "--output=system:playback_1", "--input=loopback:capture_2",
       "--seconds=2")
-    #expect(silent.status == 1 && silent.errors.contains("0 came back: is there a cable"), "\(silent)")
+    #expect(
+      silent.status == 1 && silent.errors.contains(": 0 of ")
+        && silent.errors.contains("clicks came back: is there a cable"), "\(silent)")
     let missing = try await stage.run(program, "check", "--server=stage", "-i", "system:nowhere")
     #expect(
       missing.status == 1

@@ -44,6 +44,41 @@ struct MIDIProgramTests {
     #expect(await again.status() == 0)
   }
 
+  @Test(
+    "A pedal is listed, kept connected whenever it is there, and seen when it is touched",
+    arguments: [false, true])
+  func keepsThePedal(onPipeWire: Bool) async throws {
+    let stage = onPipeWire ? try await LabStage("--pipewire") : try await LabStage()
+    let tactus = try ChildProcess(
+      stage.command([program, "--midi=note 60 = tempo 133 now", "--connect=Foot*:out=control"]))
+    try await tactus.awaitLine(beginning: "OSC: ")
+    func send(_ word: String) async throws -> String {
+      try await stage.run(program, "send", word).output
+    }
+    let bindings = try await send("midi/list").split(separator: "\n").map(String.init)
+    #expect(bindings.first == "note 60 = tempo 133 now (configured)")
+    #expect(bindings.contains("start = rewind, start (standard)"))
+    #expect(bindings.allSatisfy { $0.contains(" = ") && $0.hasSuffix(")") })
+    // It is switched on, off and on again.
+    for time in 1...2 {
+      #expect(try await stage.run(program, "send", "tempo", "100").status == 0)
+      let pedal = try ChildProcess(stage.command(["jack_midiseq", "Footswitch", "20000", "0", "60", "4000"]))
+      for _ in 0..<100 where try await send("tempo") != "133\n" {
+        try await Task.sleep(for: .milliseconds(100))
+      }
+      #expect(try await send("tempo") == "133\n", "\(time)")
+      #expect(try await send("midi/last") == "note 60 ch 1\n")
+      // The server lets a client of the same name in when it has seen that the old one has gone.
+      pedal.signal(SIGKILL)
+      await pedal.status()
+      for _ in 0..<100 where try await stage.run("jack_lsp").output.contains("Foot") {
+        try await Task.sleep(for: .milliseconds(100))
+      }
+    }
+    tactus.signal(SIGTERM)
+    #expect(await tactus.status() == 0)
+  }
+
   @Test("A sequencer's clock leads the session, and keeps its tempo when it is lost")
   func clockLeads() async throws {
     let stage = try await LabStage()

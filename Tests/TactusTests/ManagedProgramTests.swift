@@ -29,6 +29,16 @@ struct ManagedProgramTests {
       })
   }
 
+  @Test("A manager that never says what to open is waited for, and that is said")
+  func neverOpens() async throws {
+    let stage = try await LabStage()
+    let mute = try manage(stage, try ScratchFolder())
+    try await mute.awaitLine(beginning: "out: tactus: the session manager has not said what to open; waiting")
+    #expect(try await clients(stage) == ["system"])
+    mute.send("term")
+    try await mute.awaitLine(beginning: "ended 0")
+  }
+
   @Test("Opened, played with, saved and ended by its manager, and found again as it was, connections and all")
   func twoEvenings() async throws {
     let stage = try await LabStage()

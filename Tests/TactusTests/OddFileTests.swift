@@ -69,7 +69,7 @@ struct OddFileTests {
     keeper.close(at: .zero)
     #expect(
       notices.all == [
-        "what tactus remembers can't be written: \(path("state.json5")): \(words); the file stays as it was"
+        "the remembered choices can't be written: \(path("state.json5")): \(words); the file stays as it was"
       ])
     #expect(folder.names == ["state.json5"])
     var found = stat()

@@ -142,7 +142,9 @@ struct ProgramOnServerTests {
     let busy = try (0..<4).map { _ in try ChildProcess(["sh", "-c", "while :; do :; done"]) }
     defer { for loop in busy { loop.signal(SIGKILL) } }
     for _ in 0..<4 {
-      let programs = try (0..<6).map { _ in try ChildProcess(stage.command([program, "--no-osc"])) }
+      let programs = try (0..<6).map {
+        try ChildProcess(stage.command([program, "--no-osc", "--name=player \($0)"]))
+      }
       for program in programs {
         let line = try await program.line()
         #expect(line?.hasPrefix("JACK server ") == true, "\(line ?? "") \(program.saidOnErrors)")

@@ -45,7 +45,7 @@ struct ReloadTests {
        link: false, life: 'auto', 'startstop': true, lead: 'auto', 'lead-grid': true, launch: 'now',
        'launch-align': 'exact', 'stop-when': 'bar', 'drift-correct': 'locate', 'drift-above': 5, click: true,
        'click-when': 'rolling', 'click-sound': 'bell', 'accent-file': '/a', 'beat-file': '/b', 'subdivision-file': '/c',
-       'click-pattern': 'Xx.', 'click-subdivision': 2, 'click-gain': 2, 'click-countin': true, clock: false,
+       'click-pattern': 'Xx.', 'click-subdivision': 2, 'click-gain': 2, 'count-in': 2, clock: false,
        'clock-when': 'always', 'clock-settle': 50, pulse: false, 'pulse-rate': '24', 'click-offset': 1, 'click-2-offset': 2, 'clock-offset': 3,
        'pulse-offset': 4, 'run-offset': 5, 'jack-offset': 6, json: true, tui: false}
       """)
@@ -151,10 +151,10 @@ struct SignalledProgramTests {
     let stage = try await LabStage()
     let home = try ScratchFolder()
     let child = try await start(stage, home, "setsid", "--wait")
-    #expect(try await ask(stage, "click/offset", "12.5") == "")
+    #expect(try await ask(stage, "click/offset", "12.5") == "click/offset is 12.5 ms now\n")
     // A fader that never rests.
     try await signal(stage, "USR1")
-    try await child.awaitComplaint("what was chosen is saved")
+    try await child.awaitComplaint("your choices are saved")
     try await signal(stage, "KILL")
     await child.status()
     #expect(try home.text(of: "tactus/state.json5").contains("\"click-offset\": {\"is\": 12.5"))

@@ -52,7 +52,34 @@ struct RememberingProgramTests {
     try await transport.wait("tempo", "88")
     again.signal(SIGTERM)
     #expect(await again.status() == 0)
-    #expect(try await shell(stage, "$1 config --forget && $1 config").output.hasSuffix("state.json5\n"))
+    #expect(
+      try await shell(stage, "$1 config --forget && $1 config").output.hasSuffix("state.json5 (none yet)\n"))
+  }
+
+  @Test("What is forgotten while it plays stays forgotten, whatever it still has when it ends")
+  func forgottenWhilePlaying() async throws {
+    let stage = try await LabStage()
+    let child = try ChildProcess(stage.command([program]))
+    try await child.awaitLine(beginning: "OSC: ")
+    let remembered = """
+      $1 send startstop 1; $1 send click/offset 5
+      for n in $(seq 200); do grep -q click-offset $XDG_STATE_HOME/tactus/state.json5 && exit; sleep 0.05; done; exit 1
+      """
+    #expect(try await shell(stage, remembered).status == 0)
+    let forgotten = try await shell(stage, "$1 config --forget")
+    #expect(
+      forgotten.status == 0
+        && forgotten.errors
+          == "tactus: forgotten for the next start; the running tactus keeps its values until it ends\n"
+    )
+    // It still has it, and what is chosen from now on is all that is remembered.
+    #expect(
+      try await shell(stage, "$1 send click/offset; $1 send clock/offset 2").output
+        == "5\nclock/offset is 2 ms now\n")
+    child.signal(SIGTERM)
+    #expect(await child.status() == 0)
+    let left = try await shell(stage, "$1 config")
+    #expect(left.output.hasSuffix("state.json5\n  clock-offset 2\n"), "\(left)")
   }
 
   @Test("A full disk is one warning; the session goes on, and the old memory stays whole")

@@ -7,7 +7,7 @@ import Testing
 @Suite("tools/run", .serialized)
 struct RunScriptTests {
   private static let announcement =
-    "no JACK server: started a private one without sound; start yours and restart me to be heard\n"
+    "no JACK server: tactus runs on a private one without sound; to hear it, start your server, then tactus again\n"
 
   private func run(on stage: LabStage, _ options: String..., without variable: String = "NONE") -> [String] {
     stage.command(["env", "-u", variable, "TACTUS_PROGRAM=\(program)", Lab.top + "/tools/run"] + options)
@@ -83,6 +83,40 @@ struct RunScriptTests {
     #expect(try await left(on: stage) == "")
   }
 
+  @Test("A first build and one after a change are announced, and nothing is where there is nothing to build")
+  func building() async throws {
+    let scratch = try ScratchFolder()
+    for file in ["run", "lib/packages.sh"] {
+      let text = try await ChildProcess.run(["cat", "\(Lab.top)/tools/\(file)"]).output
+      try scratch.write(text, to: "clone/tools/" + file)
+    }
+    try scratch.write("// swift-tools-version: 6.2", to: "clone/Package.swift")
+    try scratch.write("1", to: "clone/Sources/tactus/main.swift")
+    // A compiler that takes no time, and a program that has nothing to do.
+    let built = "clone/.build/release/tactus"
+    let swift = try scratch.write(
+      "#!/bin/sh\n[ \"$1\" = --version ] && { echo Swift version 9.9; exit; }\nmkdir -p \(scratch.path)/clone/.build/release\n"
+        + "echo built >>\(scratch.path)/log; echo '#!/bin/sh' >\(scratch.path)/\(built); chmod 755 \(scratch.path)/\(built)\n",
+      to: "bin/swift")
+    #expect(chmod(swift, 0o755) == 0)
+    func run() async throws -> String {
+      let done = try await ChildProcess.run([
+        "sh", "-c", "PATH=$1/bin:$PATH exec bash $1/clone/tools/run", "sh", scratch.path,
+      ])
+      #expect(done.status == 0, "\(done)")
+      return done.errors
+    }
+    #expect(try await run() == "building tactus; the first time takes some minutes\n")
+    // With nothing new the compiler is not even asked: on a terminal it would compile again what a pipe had it compile.
+    #expect(try await run() == "")
+    #expect(try await ChildProcess.run(["cat", scratch.path + "/log"]).output == "built\n")
+    let later = try await ChildProcess.run([
+      "touch", "-d", "+1 minute", scratch.path + "/clone/Sources/tactus/main.swift",
+    ])
+    #expect(later.status == 0)
+    #expect(try await run() == "building tactus again: its sources have changed\n")
+  }
+
   @Test("Help, version and mistakes start no server")
   func answers() async throws {
     let stage = try await LabStage("--no-server")
@@ -90,6 +124,9 @@ struct RunScriptTests {
     #expect(version.status == 0 && version.output.hasPrefix("tactus ") && version.errors == "")
     let help = try await ChildProcess.run(run(on: stage, "--help"))
     #expect(help.status == 0 && help.output.hasPrefix("Usage: tactus") && help.errors == "")
+    #expect(try await ChildProcess.run(run(on: stage, "help")).output == help.output)
+    let send = try await ChildProcess.run(run(on: stage, "help", "send"))
+    #expect(send.status == 0 && send.output.hasPrefix("Usage: tactus send"))
     let mistake = try await ChildProcess.run(run(on: stage, "--nonsense"))
     #expect(mistake.status == 2 && mistake.errors.hasPrefix("tactus: unknown option"))
   }

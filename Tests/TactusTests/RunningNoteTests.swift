@@ -25,6 +25,18 @@ struct RunningNoteTests {
     #expect(RunningNote(one, in: "/nowhere/at/all") == nil)
   }
 
+  @Test("Without its variable the user's directory is found where systemd makes it")
+  func place() throws {
+    let scratch = try ScratchFolder()
+    let users = scratch.path
+    #expect(RunningNote.folder("/run/me", ofUsers: users) == "/run/me/tactus")
+    for variable in [nil, "", "here"] { #expect(RunningNote.folder(variable, ofUsers: users) == nil) }
+    #expect(mkdir("\(users)/\(geteuid())", 0o700) == 0)
+    for variable in [nil, "", "here"] {
+      #expect(RunningNote.folder(variable, ofUsers: users) == "\(users)/\(geteuid())/tactus")
+    }
+  }
+
   @Test("What a crash left is taken away, and what is no note is nobody")
   func leftovers() throws {
     let scratch = try ScratchFolder()
@@ -67,12 +79,40 @@ struct RunningNoteTests {
     #expect(port(Whereabouts(port: 9, name: "x"), one) == "9")
   }
 
+  @Test("A second start says that one runs, where, and what to do; it and a session start nothing")
+  func second() async throws {
+    let stage = try await LabStage()
+    let first = try ChildProcess(stage.command([program]))
+    try await first.awaitLine(beginning: "timebase master")
+    let line =
+      "tactus: tactus runs already, as JACK client \"tactus\", OSC port 20809: tactus status says how it is, "
+      + "tactus send quit ends it; "
+    let again = try await stage.run(program, "--click")
+    #expect(again.status == 1 && again.output == "", "\(again)")
+    #expect(again.errors == line + "--name=NAME starts a second one beside it\n")
+    let session = try await stage.run(program, "session", "start", "modular")
+    #expect(session.status == 1, "\(session)")
+    #expect(session.errors == line + "-- --name=NAME starts a second one beside it\n")
+    // Where no note is found (cron, sudo), JACK knows it.
+    let blind = try await stage.run("env", "-u", "XDG_RUNTIME_DIR", program)
+    #expect(blind.status == 1, "\(blind)")
+    #expect(blind.errors.hasPrefix("tactus: tactus runs already, as JACK client \"tactus\""), "\(blind)")
+    // Whoever means it has two; when the one that has the timebase leaves, the other takes it.
+    let meant = try ChildProcess(stage.command([program, "--name=second"]))
+    try await meant.awaitLine(beginning: "another client is timebase master")
+    first.signal(SIGTERM)
+    #expect(await first.status() == 0)
+    try await meant.awaitLine(beginning: "timebase master")
+    meant.signal(SIGTERM)
+    #expect(await meant.status() == 0)
+  }
+
   @Test("Two that run are each found by name, and one alone without, whatever its port")
   func programs() async throws {
     let stage = try await LabStage()
     let first = try ChildProcess(stage.command([program]))
     try await first.awaitLine(beginning: "OSC: 127.0.0.1:20809")
-    let second = try ChildProcess(stage.command([program, "--launch=now"]))
+    let second = try ChildProcess(stage.command([program, "--launch=now", "--name=tactus-01"]))
     try await second.awaitLine(beginning: "OSC: ")
     func launch(_ options: String...) async throws -> String {
       try await ChildProcess.run(stage.command([program, "send", "launch"] + options)).output
@@ -83,6 +123,11 @@ struct RunningNoteTests {
     let doctor = try await stage.run(program, "doctor").output
     #expect(
       doctor.contains("runs, controlled at OSC port 20809") && doctor.contains("tactus-01 runs, controlled"))
+    // One of the two has the timebase, and both are ours.
+    #expect(!doctor.contains("takeover") && doctor.contains("leaves bars and beats to tactus"), "\(doctor)")
+    let wanted = try await stage.run(program, "doctor", "--name=nobody")
+    #expect(
+      wanted.status == 1 && wanted.output.contains("!  tactus: no tactus called \"nobody\""), "\(wanted)")
     first.signal(SIGTERM)
     #expect(await first.status() == 0)
     #expect(try await launch() == "now\n")

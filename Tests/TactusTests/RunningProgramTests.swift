@@ -20,6 +20,36 @@ struct RunningProgramTests {
     return Dictionary(uniqueKeysWithValues: members.map { ($0.name, $0.element.value.text) })
   }
 
+  @Test("Whose timebase it is, as far as the names on the server tell")
+  func probableMaster() async throws {
+    let stage = try await LabStage()
+    let listen = [Lab.top + "/tools/listen", "--no-link", "--json", "--name"]
+    let hydrogen = try ChildProcess(
+      stage.command(listen + ["Hydrogen", "--timebase", "120", "system:capture_1"]))
+    try await hydrogen.awaitLine(beginning: "{\"type\":\"ready\"")
+    let child = try await start(stage)
+    func master() async throws -> String {
+      try await stage.run(program, "send", "jack/timebase/str").output
+    }
+    func becomes(_ words: String) async throws {
+      for _ in 0..<60 where try await master() != words + "\n" {
+        try await Task.sleep(for: .milliseconds(50))
+      }
+      #expect(try await master() == words + "\n")
+    }
+    try await becomes("Hydrogen (probably)")
+    let ardour = try ChildProcess(stage.command(listen + ["ardour", "system:capture_1"]))
+    try await becomes("another client")
+    ardour.send("end")
+    await ardour.status()
+    try await becomes("Hydrogen (probably)")
+    hydrogen.send("end")
+    await hydrogen.status()
+    try await becomes("nobody")
+    child.signal(SIGTERM)
+    #expect(await child.status() == 0)
+  }
+
   @Test("Values are asked and set from a terminal, and what is refused says why and ends with 1")
   func send() async throws {
     let stage = try await LabStage()
@@ -32,6 +62,11 @@ struct RunningProgramTests {
       (["meter"], "[4, 4]\n"),
       (["launch", "beat"], ""), (["launch"], "beat\n"), (["link"], "true\n"), (["start", "now"], ""),
       (["/jacklink/bpm", "99"], ""), (["tempo/str"], "99.00\n"),
+      (["clock/offset", "8"], "clock/offset is 8 ms now\n"),
+      (["clock/offset", "0"], "clock/offset is 0 ms now\n"),
+      (["startstop", "on"], "startstop is on now\n"), (["startstop", "off"], "startstop is off now\n"),
+      (["midi/learn", "tap"], "touch the key, knob or pedal for tempo/tap now\n"),
+      (["midi/learn", ""], "nothing is learned now\n"), (["quantum", "8.0"], ""), (["quantum", "4"], ""),
     ] {
       let done = try await ChildProcess.run(stage.command([program, "send"] + words))
       #expect(done.status == 0 && done.output == output && done.errors == "", "\(words): \(done)")
@@ -41,10 +76,16 @@ struct RunningProgramTests {
     // What the table knows to be wrong is not even sent.
     for (words, line) in [
       (["tempoo", "5"], "there is no tempoo: do you mean tempo?"),
+      (["midi/lern", "tap"], "there is no midi/lern: do you mean midi/learn?"),
+      (["learn", "tap"], "there is no learn: do you mean midi/learn?"),
+      (["click/1/offset", "0"], "there is no click/1/offset: do you mean click/offset?"),
       (["tempo", "5"], "tempo takes 20 to 999 BPM, not 5"),
       (["tempo", "fast"], "tempo takes a number, 20 to 999 BPM, not \"fast\""),
       (["lead", "me"], "lead takes one of link, host, auto, midi, not \"me\""),
-      (["peers", "3"], "peers takes is told, and cannot be set"),
+      (["quantum", "4.5"], "quantum takes a whole number, 0 to 64 beats, not 4.5"),
+      (["quantum", "65"], "quantum takes a whole number, 0 to 64 beats, not 65"),
+      (["peers", "3"], "peers can only be read"),
+      (["beat"], "beat is sent to subscribers of the group beat: tactus monitor beat prints it"),
       (["meter", "4"], "meter takes 2 arguments: "),
       (["quantum", "4", "4"], "quantum takes at most 1 argument, not 2"), ([], "a command is missing"),
     ] {
@@ -95,15 +136,39 @@ struct RunningProgramTests {
     let nobody = try await stage.run(program, "status")
     #expect(nobody.status == 69 && nobody.output == "")
     #expect(nobody.errors.split(separator: "\n").count == 1)
-    let child = try await start(stage, "--tempo=97.5", "--osc=9123", "--meter=7/8", "--click")
+    let child = try await start(
+      stage, "--tempo=97.5", "--osc=9123", "--meter=7/8", "--click", "--click-offset=50.67",
+      "--clock-offset=-8", "--click-2-offset=3")
     let wrongPort = try await stage.run(program, "status", "-o", "9124")
     #expect(wrongPort.status == 69)
     #expect(try await stage.run(program, "status").status == 0)
     let done = try await stage.run(program, "status", "-o", "9123")
     #expect(done.status == 0)
-    #expect(done.output.contains("Tempo            97.50 BPM, 7/8, quantum 4\n"), "\(done.output)")
+    #expect(done.output.contains("Tempo            97.50 BPM, 7/8, quantum 7\n"), "\(done.output)")
     #expect(done.output.contains("Ableton Link     Enabled, No Links\n"))
-    #expect(done.output.contains("Click            always\n"))
+    for line in [
+      "Transport        stopped; a start waits for the next bar", "JACK             client \"tactus\", ",
+      "Click            always, offset 50.67 ms, offset of click_2 3 ms\n",
+      "MIDI clock       while the transport rolls, offset -8 ms\n", "Pulses           1 a beat\n",
+      "OSC              127.0.0.1:9123",
+    ] {
+      #expect(done.output.contains(line), "\(line)\n\(done.output)")
+    }
+    let doctor = try await stage.run(program, "doctor").output.split { $0 == " " || $0 == "\n" }
+      .joined(separator: " ")
+    #expect(
+      doctor.contains(
+        "tactus: sends earlier (below 0: later) than JACK's latencies say: click/offset 50.67 ms, click/2/offset 3 ms, "
+          + "clock/offset -8 ms"), "\(doctor)")
+    // Without a place for notes only the usual port is known, and that is said.
+    let blind = try await stage.run("env", "XDG_RUNTIME_DIR=", program, "status")
+    #expect(blind.status == 69 && blind.errors.contains("(XDG_RUNTIME_DIR is not set, so that"), "\(blind)")
+    #expect(try await stage.run(program, "send", "start", "now").status == 0)
+    var rolling = ""
+    for _ in 0..<50 where !rolling.contains("Transport        rolling\n") {
+      rolling = try await stage.run(program, "status").output
+    }
+    #expect(rolling.contains("Transport        rolling\n"), "\(rolling)")
     let json = try fields(try await stage.run(program, "status", "--json", "--osc=9123").output)
     #expect(json["tempo"] == "97.5" && json["link"] == "true" && json["meter"] == "[7, 8]")
     #expect(json["jack/timebase/str"] == "\"tactus\"" && json["update"] == nil)

@@ -29,7 +29,7 @@ struct StudioNewsTests {
   @Test("Counters are said when they grow, not when they begin again")
   mutating func counters() {
     let moved = "another JACK client was not ready: the start moves to the next boundary"
-    let back = "the host had drifted from the session: located it back"
+    let back = "the DAW had drifted from the session: tactus moved it back"
     #expect(news.lines(.init(movedLaunches: 2, corrections: 1)) == [moved, back])
     #expect(news.lines(.init(movedLaunches: 2, corrections: 1)).isEmpty)
     #expect(news.lines(.init()).isEmpty)
@@ -50,8 +50,60 @@ struct StudioNewsTests {
     #expect(news.lines(of(.locked(Tempo(121)))).isEmpty && news.lines(of(.acquiring)).isEmpty)
     #expect(news.lines(of(.lost)) == ["MIDI clock lost; its tempo stays"])
     #expect(news.lines(of(.lost)).isEmpty)
-    #expect(news.lines(of(.echo)).first?.contains("is our own") == true)
+    #expect(news.lines(of(.echo)).first?.contains("is tactus's own") == true)
     #expect(news.lines(of(.off)).isEmpty)
     #expect(news.lines(of(.locked(Tempo(90)))) == ["MIDI clock leads: 90.0 BPM"])
+  }
+}
+
+@Suite("Without a view each thing that happens to the music is a line")
+struct PlayNewsTests {
+  private var news = PlayNews()
+  private var state = SurfaceState()
+  private var now = Micros.zero
+
+  init() {
+    state.jackConnected = true
+    state.status = "stopped"
+  }
+
+  private mutating func lines(
+    after milliseconds: Int64 = 20, _ change: (inout SurfaceState) -> Void = { _ in }
+  )
+    -> [String]
+  {
+    now = now + Micros(milliseconds * 1000)
+    change(&state)
+    return news.lines(state, at: now)
+  }
+
+  @Test("Starts and stops")
+  mutating func transport() {
+    #expect(lines().isEmpty && lines().isEmpty)
+    #expect(lines { $0.status = "starts on the bar" } == ["starts on the bar"])
+    #expect(lines { $0.status = "rolling" } == ["rolling"])
+    #expect(lines().isEmpty)
+    #expect(lines { $0.status = "stopped" } == ["stopped"])
+    // The server's comings and goings have lines of their own.
+    #expect(lines { ($0.status, $0.jackConnected) = ("no JACK server", false) }.isEmpty)
+    #expect(lines { ($0.status, $0.jackConnected) = ("stopped", true) }.isEmpty)
+  }
+
+  @Test("The tempo, once a fader rests")
+  mutating func tempo() {
+    func set(_ tempo: Double) -> (inout SurfaceState) -> Void { { $0.timeline.tempo = Tempo(tempo) } }
+    #expect(lines().isEmpty)
+    for step in 0..<20 { #expect(lines(after: 100, set(121 + Double(step))).isEmpty) }
+    #expect(lines(after: 480).isEmpty && lines() == ["tempo 140.00 BPM"] && lines(after: 5000).isEmpty)
+    // There and back is nothing.
+    #expect(lines(set(141)).isEmpty && lines(set(140)).isEmpty && lines(after: 5000).isEmpty)
+  }
+
+  @Test("Who leads, but for a MIDI clock, which has lines of its own")
+  mutating func leader() {
+    #expect(lines().isEmpty)
+    #expect(lines { $0.leading = .host } == ["another client leads"])
+    #expect(lines { $0.leading = .link } == ["Ableton Link leads"])
+    #expect(lines { $0.leading = .midi }.isEmpty && lines { $0.leading = .link }.isEmpty)
   }
 }

@@ -16,6 +16,15 @@ struct TerminalTests {
     return terminal
   }
 
+  /// The same, with a JACK server still to come.
+  private func startWaiting(_ command: String) async throws -> (LabStage, Terminal) {
+    let stage = try await LabStage("--no-server")
+    let terminal = try await Terminal(in: stage, columns: 80, rows: 24)
+    try await terminal.enter(command)
+    try await terminal.see("Ableton Link", "no JACK server", "waiting for it")
+    return (stage, terminal)
+  }
+
   @Test(
     "At every size everything is on the screen, keys do what they say, and a peer comes with a notice",
     arguments: [(40, 12), (80, 24), (132, 43)])
@@ -48,7 +57,7 @@ struct TerminalTests {
     try await linkhut.wait("playing", "false")
     try await terminal.see("stopped")
     try await terminal.press("m", "c", "s")
-    try await terminal.see("sync off")
+    try await terminal.see("sync off", "Start/stop sync: off, also at")
     try await terminal.press("a")
     try await terminal.see("Disabled", "No Links")
     try await linkhut.wait("peers", "0", seconds: 3)
@@ -63,6 +72,22 @@ struct TerminalTests {
     try await terminal.see("Enabled")
     try await terminal.press("q")
     #expect(try await terminal.isSane())
+  }
+
+  @Test("From its first moment the view never says that OSC is off while it opens")
+  func firstMoments() async throws {
+    let stage = try await LabStage()
+    let terminal = try await Terminal(in: stage, columns: 80, rows: 24, environment: ["LC_ALL=C.UTF-8"])
+    let folder = try ScratchFolder()
+    for start in 1...4 {
+      let record = "\(folder.path)/\(start)"
+      try await terminal.enter("script --quiet --flush --command '\(program)' \(record)")
+      try await terminal.see("OSC", "this machine only")
+      try await terminal.press("q")
+      #expect(try await terminal.isSane())
+      let all = try folder.text(of: "\(start)")
+      #expect(all.contains("this machine only") && !all.contains("--no-osc"), "start \(start)")
+    }
   }
 
   @Test("A key that the user bound, a typed tempo and taps, without OSC")
@@ -102,10 +127,7 @@ struct TerminalTests {
 
   @Test("Keys are obeyed while there is no JACK server yet, and what they chose is remembered")
   func keysWithoutServer() async throws {
-    let stage = try await LabStage("--no-server")
-    let terminal = try await Terminal(in: stage, columns: 80, rows: 24)
-    try await terminal.enter("\(program) --wait --server=never")
-    try await terminal.see("Ableton Link", "no JACK server")
+    let (stage, terminal) = try await startWaiting("\(program) --wait --server=never")
     try await terminal.press("s")
     try await terminal.see("sync on")
     try await terminal.press("1", "3", "1", "Enter", "?")
@@ -174,14 +196,15 @@ struct TerminalTests {
     try await linkhut.ask("enable on")
     try await linkhut.wait("peers", "1")
     #expect(try await stage.run("jack_connect", "tactus:click_1", "system:playback_1").status == 0)
-    try await Task.sleep(for: .milliseconds(300))
     try await terminal.press("C-z")
     try await terminal.see("Stopped")
     try await linkhut.wait("peers", "0", seconds: 3)
     #expect(try await stage.run("jack_lsp").output.contains("tactus") == false)
     try await terminal.enter("clear; fg")
     try await terminal.see("Ableton Link", "1 Link", "stopped")
-    #expect(try await stage.run("jack_lsp", "-c", "tactus:click_1").output.contains("system:playback_1"))
+    let isConnected =
+      "for i in $(seq 50); do jack_lsp -c tactus:click_1 | grep system:playback_1 && exit; sleep 0.1; done; exit 1"
+    #expect(try await stage.run("sh", "-c", isConnected).status == 0)
     try await terminal.press("q")
     #expect(try await terminal.isSane())
   }
@@ -233,11 +256,8 @@ struct TerminalTests {
 
   @Test("What a library said just before a crash is on the shell's screen afterwards")
   func lastWords() async throws {
-    let stage = try await LabStage("--no-server")
-    let terminal = try await Terminal(in: stage, columns: 80, rows: 24)
     // A shell without job control: it does not mind that the program is stopped.
-    try await terminal.enter("sh -c '\(program) --wait; echo it ended'")
-    try await terminal.see("Ableton Link", "no JACK server")
+    let (stage, terminal) = try await startWaiting("sh -c '\(program) --wait; echo it ended'")
     // The message comes while nobody can read it, and the thread that would read it is the one that crashes.
     let crash = """
       import ctypes, os, signal, subprocess, time
@@ -278,10 +298,7 @@ struct TerminalTests {
 
   @Test("Stopped by force and gone on, everything is drawn anew, and the shell gets its own terminal back")
   func stoppedByForce() async throws {
-    let stage = try await LabStage("--no-server")
-    let terminal = try await Terminal(in: stage, columns: 80, rows: 24)
-    try await terminal.enter("\(program) --wait")
-    try await terminal.see("Ableton Link", "no JACK server")
+    let (stage, terminal) = try await startWaiting("\(program) --wait")
     #expect(try await stage.run("pkill", "-STOP", "-x", "tactus").status == 0)
     try await Task.sleep(for: .milliseconds(500))
     try await terminal.enter("reset -Q; clear")
@@ -315,10 +332,7 @@ struct TerminalTests {
 
   @Test("While there is no server yet, the view waits with --wait")
   func waiting() async throws {
-    let stage = try await LabStage("--no-server")
-    let terminal = try await Terminal(in: stage, columns: 80, rows: 24)
-    try await terminal.enter("\(program) --wait --server=stage")
-    try await terminal.see("Ableton Link", "no JACK server", "waiting for it")
+    let (stage, terminal) = try await startWaiting("\(program) --wait --server=stage")
     let server = try ChildProcess(
       stage.command(["jackd", "--no-realtime", "-n", "stage", "-d", "dummy"]))
     try await terminal.see("JACK 48000 Hz", "stopped")

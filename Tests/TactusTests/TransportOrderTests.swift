@@ -21,6 +21,15 @@ struct TransportOrderTests {
     #expect((state.command(toGoTo: place, Report(), sampleRate: 48_000) == nil) == (frame == nil))
   }
 
+  @Test("No drift is 0, not -0")
+  func noDrift() {
+    var state = SurfaceState()
+    var report = Report()
+    report.driftPPM = -0.3
+    state.show(report, HostView())
+    #expect(state.driftPartsPerMillion.sign == .plus)
+  }
+
   @Test("At 192 kHz a day is too long")
   func fastCard() {
     #expect(SurfaceState().frame(of: .seconds(86_400), sampleRate: 192_000) == nil)

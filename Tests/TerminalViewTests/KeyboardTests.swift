@@ -308,6 +308,20 @@ struct KeyboardTests {
     #expect(Scenes.text(scene, 40, 12).hasSuffix("5_ BPM  tempo: 20 to 999 BPM, not 5"))
   }
 
+  @Test(
+    "What a slip changes for the next start, too, is said with the key that takes it back; nothing else is")
+  func remarks() {
+    var state = SurfaceState()
+    func remark(_ key: Key) -> String? { Keyboard.remark(KeyMap().targets(of: key), by: key, state) }
+    #expect(remark(.character("a")) == "Ableton Link: off, also at the next start; a takes that back")
+    #expect(remark(.character("s")) == "Start/stop sync: on, also at the next start; s takes that back")
+    state.choices.isLinkEnabled = false
+    #expect(remark(.character("a"))?.hasPrefix("Ableton Link: on,") == true)
+    for key: Key in [.character("m"), .character("c"), .character(" "), .character("t"), .up] {
+      #expect(remark(key) == nil)
+    }
+  }
+
   @Test("What the program refuses is a complaint in its own words")
   func complaint() {
     var desk = Desk()

@@ -20,6 +20,7 @@ struct PictureTests {
       $0.choices.clock.isOn = true
       $0.driftPartsPerMillion = -12
       $0.launchErrorMilliseconds = 0.27
+      $0.hasLaunched = true
     }
     scene.reach = .network(["192.168.7.5:20809"], port: 20809)
     scene.news = News("back on JACK server", at: scene.now - Micros(10_000_000))
@@ -84,6 +85,7 @@ struct PictureTests {
     #expect(lit(2_000_000) == [0])
     // While stopped the row is the session's quantum, while rolling the song's meter.
     #expect(lit(3_000_000) { $0.choices.quantum = 8 } == [6])
+    #expect(lit(3_000_000) { $0.choices.meter = Meter(beatsPerBar: 7, beatType: 8) } == [6])
     #expect(
       lit(3_000_000) {
         $0.choices.quantum = 8
@@ -129,6 +131,31 @@ struct PictureTests {
     }
   }
 
+  @Test("Every offset that is not 0 is beside its output; before the first launch there is no last one")
+  func offsets() {
+    let plain = Scenes.text(Scenes.scene { $0.choices.click.isOn = true }, 80, 24)
+    #expect(!plain.contains("offset") && !plain.contains("last") && !plain.contains("0.00"), "\(plain)")
+    let scene = Scenes.scene {
+      $0.choices.click.isOn = true
+      $0.choices.clock.isOn = true
+      $0.choices.offsets[.click1] = .milliseconds(50.67)
+      $0.choices.offsets[.clock] = .milliseconds(-8)
+      $0.choices.offsets[.pulse] = .milliseconds(1.5)
+      $0.choices.offsets[.run] = Micros(0)
+      $0.choices.offsets[.jack] = .milliseconds(-10.7)
+      $0.hasLaunched = true
+    }
+    let text = Scenes.text(scene, 80, 24)
+    for words in [
+      "rolling, offset 50.67 ms", "rolling, offset -8 ms", "off, offset 1.5 ms, run 0 ms",
+      "tactus, offset -10.7 ms", "last +0.00 ms",
+    ] {
+      #expect(text.contains(words), "\(words)\n\(text)")
+    }
+    let small = Scenes.text(scene, 40, 12)
+    #expect(small.contains("click rolling +50.67") && small.contains("clock rolling -8"), "\(small)")
+  }
+
   @Test("Without a server, with another leader, disabled or at rest, it says so")
   func otherStates() {
     for (words, change) in [
@@ -169,6 +196,11 @@ struct PictureTests {
     #expect(Scenes.text(scene, 40, 12).contains("--osc-listen=0.0.0.0"))
     scene.reach = .network([], port: 20809)
     #expect(Scenes.text(scene, 80, 24).contains("no network"))
+    scene.reach = .closed
+    for (columns, rows) in [(80, 24), (40, 12)] {
+      #expect(Scenes.text(scene, columns, rows).contains("not open yet"))
+      #expect(!Scenes.text(scene, columns, rows).contains("--no-osc"))
+    }
     scene.reach = .off
     #expect(Scenes.text(scene, 80, 24).contains("--no-osc"))
   }

@@ -23,6 +23,7 @@ peer_packages=(
   zsh fish                        # read the completions
   tmux                            # a terminal for the tests of the terminal view
   avahi-daemon avahi-utils dbus  # the network's directory, for whoever looks for us
+  supercollider-language          # runs the subscriber in docs/osc.md
   nftables                        # a firewall for the doctor to find
   procps                          # ps and pkill, to see what is left behind
 )
@@ -39,7 +40,7 @@ die() {
 need_packages() {
   local missing=() package log
   command -v dpkg-query >/dev/null || {
-    echo "not a Debian system: please see to it that there is something like $*" >&2
+    echo "not a Debian system: please install by hand what corresponds to $*" >&2
     return 0
   }
   for package; do
@@ -54,7 +55,7 @@ need_packages() {
   else
     tail -n 15 "$log" >&2
     rm -f "$log"
-    die "could not install them; with the rights to: apt-get install ${missing[*]}"
+    die "could not install them; as root: apt-get install ${missing[*]}"
   fi
 }
 

@@ -6,7 +6,6 @@
 //
 // usage: at LAB HOST COMMAND...; LAB is the process id of a running tools/lab, or 0: the lab around us
 #define _GNU_SOURCE
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -14,8 +13,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,43 +29,22 @@ static void die(int status, const char *what, const char *name, const char *why)
 }
 
 // The lab's process 1: the only child of `tools/lab`.
-static int first_child(int parent) {
-  DIR *all = opendir("/proc");
-  struct dirent *entry;
+static int first_child(int lab) {
+  char path[64];
   int found = 0;
-  while (!found && all && (entry = readdir(all))) {
-    char path[64], text[512];
-    if (entry->d_name[0] < '1' || entry->d_name[0] > '9') continue;
-    snprintf(path, sizeof path, "/proc/%.20s/stat", entry->d_name);
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t count = file < 0 ? -1 : read(file, text, sizeof text - 1);
-    close(file);
-    text[count > 0 ? count : 0] = 0;
-    const char *name_end = strrchr(text, ')');
-    int its_parent;
-    if (name_end && sscanf(name_end, ") %*c %d", &its_parent) == 1 && its_parent == parent) found = atoi(entry->d_name);
-  }
-  if (all) closedir(all);
+  snprintf(path, sizeof path, "/proc/%d/task/%d/children", lab, lab);
+  FILE *file = fopen(path, "re");
+  if (file && fscanf(file, "%d", &found) != 1) found = 0;
+  if (file) fclose(file);
   return found;
 }
 
 static void enter_lab(const char *lab) {
-  static const char *kinds[] = {"user", "mnt", "net", "ipc", "pid"};
-  enum { COUNT = sizeof kinds / sizeof *kinds };
-  int spaces[COUNT], first = first_child(atoi(lab));
-  for (int i = 0; i < COUNT; i++) {
-    char path[64], own[64];
-    struct stat theirs, ours;
-    snprintf(path, sizeof path, "/proc/%d/ns/%s", first, kinds[i]);
-    snprintf(own, sizeof own, "/proc/self/ns/%s", kinds[i]);
-    if (stat(path, &theirs) < 0 || stat(own, &ours) < 0) die(2, "cannot enter lab ", lab, strerror(errno));
-    spaces[i] = -1;
-    if (theirs.st_ino == ours.st_ino && theirs.st_dev == ours.st_dev) continue;
-    spaces[i] = open(path, O_RDONLY | O_CLOEXEC);
-    if (spaces[i] < 0) die(2, "cannot enter lab ", lab, strerror(errno));
-  }
-  for (int i = 0; i < COUNT; i++)
-    if (spaces[i] >= 0 && setns(spaces[i], 0) < 0) die(2, "cannot enter lab ", lab, strerror(errno));
+  const int spaces = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWPID, first = first_child(atoi(lab));
+  const int process = first ? pidfd_open(first, 0) : -1;
+  // Nobody can enter the user namespace that he is in.
+  if (process < 0 || (setns(process, spaces | CLONE_NEWUSER) < 0 && setns(process, spaces) < 0))
+    die(2, "cannot enter lab ", lab, strerror(first ? errno : ENOENT));
 }
 
 static void enter_space(int descriptor) {

@@ -79,7 +79,7 @@ func disturb(_ stage: Stage) {
     stage.sounds = SoundBank(number: 1, accent: sound, beat: sound, subdivision: sound)
     stage.settings.clock.when = .always
     stage.settings.pulse.rate = .fortyEight
-    stage.settings.click.countsIn = true
+    stage.settings.launch.countIn = 1
     stage.enter = rtsanEnter
     stage.leave = {
       if stage.tally.cycles == 1_000 { plant() }

@@ -2,8 +2,8 @@
 // build: cc
 // The lab's wire: an Ethernet switch in user space that can be as bad as a real network, the same way every time.
 //
-// usage: wire SOCKET STATE. At the SOCK_SEQPACKET socket one request, "HOST", with a packet socket (SCM_RIGHTS) that is bound to
-// the switch's end of that host's cable; the answer is ok, or what is wrong. STATE is a file in memory: how the wire is, which
+// usage: wire LISTENER STATE. LISTENER is the descriptor of a SOCK_SEQPACKET socket, at which comes one request, "HOST", with a
+// packet socket (SCM_RIGHTS) that is bound to the switch's end of that host's cable; the answer is ok, or what is wrong. STATE is a file in memory: how the wire is, which
 // tools/lib/workshop/lab/wire.py writes, and what it has counted, which that shows.
 //
 // Every decision about the n-th datagram of a kind (UDP over IPv4, UDP over IPv6, the rest) from one host to
@@ -14,7 +14,6 @@
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -22,18 +21,17 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/timerfd.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { HOSTS = 33, PORTS = 128, MACS = 256, QUEUE = 16384, FRAME = 2048, BURST = 64 };
+enum { HOSTS = 33, PORTS = 128, QUEUE = 16384, FRAME = 2048, BURST = 64 };
 enum { UDP4, UDP6, OTHER, KINDS };
 enum { LOSS, DUPLICATE, REORDER, JITTER, LANES };
 static const int64_t REORDER_GAP = 3000000;  // ns that a reordered frame is late by: time for others to overtake
 
 typedef struct { double loss, duplicate, reorder; int64_t delay, jitter, cut; } Quality;
 typedef struct { uint64_t frames, lost, duplicated, reordered, cut, overflow, unsent, seen[KINDS]; } Count;
-typedef struct { int fd, host; } Port;
+typedef struct { int fd, host; uint8_t address[6]; } Port;  // what its cable's other end last sent from
 typedef struct Late { struct Late *next; int64_t due; int port, from, size; uint8_t bytes[]; } Late;
 
 // As wire.py has it.
@@ -44,11 +42,9 @@ static struct {
 } *state;
 static Port ports[PORTS];
 static int port_count;
-static struct { uint8_t address[6]; int port; } macs[MACS];
-static int mac_count;
 static Late *queue;  // of late frames, by due time; with equal delays they keep their order
 static int queued;
-static int epoll, timer, listener;
+static int epoll, timer;
 
 static int64_t now(void) {
   struct timespec t;
@@ -123,16 +119,10 @@ static void pass(int from, int port, int kind, const uint8_t *frame, int size) {
   }
 }
 
-static int port_of(const uint8_t *mac) {
-  for (int i = 0; i < mac_count; i++)
-    if (memcmp(macs[i].address, mac, 6) == 0) return i;
+static int port_of(const uint8_t *address) {
+  for (int port = 0; port < port_count; port++)
+    if (ports[port].fd >= 0 && memcmp(ports[port].address, address, 6) == 0) return port;
   return -1;
-}
-
-static void learn(const uint8_t *mac, int port) {
-  int i = port_of(mac);
-  if (i < 0 && mac_count < MACS) memcpy(macs[i = mac_count++].address, mac, 6);
-  if (i >= 0) macs[i].port = port;
 }
 
 static int kind_of(const uint8_t *frame, int size) {
@@ -143,9 +133,9 @@ static int kind_of(const uint8_t *frame, int size) {
 
 static void forward(int in, const uint8_t *frame, int size) {
   int kind = kind_of(frame, size), known = frame[0] & 1 ? -1 : port_of(frame);
-  learn(frame + 6, in);
+  memcpy(ports[in].address, frame + 6, 6);
   for (int out = 0; out < port_count; out++)
-    if (out != in && ports[out].fd >= 0 && (known < 0 || macs[known].port == out))
+    if (out != in && ports[out].fd >= 0 && (known < 0 || known == out))
       pass(ports[in].host, out, kind, frame, size);
 }
 
@@ -154,9 +144,6 @@ static void close_port(int port) {
   close(ports[port].fd);
   ports[port].fd = -1;
   state->cables[ports[port].host]--;
-  for (int i = 0; i < mac_count;)
-    if (macs[i].port == port) macs[i] = macs[--mac_count];
-    else i++;
   for (Late *late = queue; late; late = late->next)
     if (late->port == port) late->port = -1;  // the slot may be taken by another host before they are due
 }
@@ -178,7 +165,7 @@ static const char *plug(int number, int fd) {
   while (slot < port_count && ports[slot].fd >= 0) slot++;
   if (slot == PORTS) return "no: too many ports";
   if (slot == port_count) port_count++;
-  ports[slot] = (Port){fd, number};
+  ports[slot] = (Port){.fd = fd, .host = number};
   state->cables[number]++;
   struct epoll_event event = {.events = EPOLLIN, .data.u32 = (uint32_t)slot};
   epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event);
@@ -208,13 +195,7 @@ int main(int count, char *arguments[]) {
   int file = open(arguments[2], O_RDWR | O_CLOEXEC);
   state = mmap(NULL, sizeof *state, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (state == MAP_FAILED) return 2;
-  struct sockaddr_un address = {.sun_family = AF_UNIX};
-  snprintf(address.sun_path, sizeof address.sun_path, "%s", arguments[1]);
-  listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-  if (bind(listener, (struct sockaddr *)&address, sizeof address) < 0 || listen(listener, 64) < 0) {
-    perror("wire");
-    return 1;
-  }
+  const int listener = atoi(arguments[1]);
   // A wire that waits for its turn is a slow wire. Where it is not allowed it is as slow as the machine makes it.
   sched_setscheduler(0, SCHED_FIFO, &(struct sched_param){.sched_priority = 5});
   prctl(PR_SET_TIMERSLACK, 1);

@@ -97,6 +97,13 @@ public enum Section: String, CaseIterable, Sendable {
   case midi = "Control by MIDI"
   case surface = "Control by OSC"
   case other = "Other"
+
+  /// Those that have any, with what they have.
+  package static func groups<Member>(
+    _ members: [Member], by section: (Member) -> Section
+  ) -> [(Section, [Member])] {
+    allCases.map { one in (one, members.filter { section($0) == one }) }.filter { !$0.1.isEmpty }
+  }
 }
 
 extension Choice {
@@ -114,8 +121,9 @@ extension Choice {
   }
 
   static let quantum = Choice(
-    "quantum", \.quantum, "Length of the grid that peers share: a start waits for it. 0: none.",
-    within: .whole(0...64, unit: "beats"), in: .session, letter: "q")
+    "quantum", \.ownQuantum,
+    "The grid that peers share, one bar of the meter until you set it: a start waits for a multiple of this many beats; 0 is no grid.",
+    within: .whole(0...64, unit: "beats"), in: .session, letter: "q", holding: { [.number($0.quantum)] })
 }
 
 /// 20 rather than 20.0.

@@ -72,9 +72,10 @@ extension Micros: Choosable {
   public init(_ values: [Value]) { self = .milliseconds(values[0].number) }
 }
 
-extension Optional: Choosable where Wrapped == Micros {
+extension Optional: Choosable where Wrapped: Choosable {
+  public static var parameters: [Parameter] { Wrapped.parameters }
   public var values: [Value]? { self?.values }
-  public init(_ values: [Value]) { self = Micros(values) }
+  public init(_ values: [Value]) throws(Refusal) { self = try Wrapped(values) }
 }
 
 extension Meter: Choosable {

@@ -23,7 +23,7 @@ public enum Command: Hashable, Sendable {
   case align
   /// true: become timebase master if nobody is; false: give it up.
   case timebase(Bool)
-  /// Become timebase master whoever is.
+  /// Become timebase master, in place of any other.
   case takeover
 
   case quit

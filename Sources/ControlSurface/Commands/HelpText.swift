@@ -4,28 +4,30 @@
 extension Table {
   struct Section {
     let title: String
-    let kinds: [Node.Kind]
+    let kind: Node.Kind
     let note: String
   }
 
   static let sections = [
     Section(
-      title: "Values", kinds: [.value],
-      note: "Send one to set it; subscribers are told when it changes; send it without arguments to ask."),
-    Section(
-      title: "Triggers", kinds: [.trigger],
+      title: "Values", kind: .value,
       note:
-        "Fire without an argument, on true, an impulse or a number from 0.5 on. A release, 0, does nothing. "
-        + "Those with a state are told it, so that a button lights up."),
-    Section(title: "Orders", kinds: [.order], note: "Send them with their argument."),
+        "Send an address with its arguments to set the value, without arguments to ask for it. Subscribers get it when it "
+        + "changes."),
     Section(
-      title: "Read-outs", kinds: [.reading], note: "Told when they change; send one without arguments to ask."
-    ),
+      title: "Triggers", kind: .trigger,
+      note:
+        "Send them without an argument, with true, an impulse, or a number from 0.5 on. 0, a button's release, does nothing. "
+        + "Subscribers get the state of those that have one, so that a button lights up."),
+    Section(title: "Orders", kind: .order, note: "Send them with their argument."),
     Section(
-      title: "Feeds", kinds: [.feed],
-      note: "Told at musical moments to those who subscribed the group, named in brackets."),
-    Section(title: "Conversation", kinds: [.verb], note: "Said to the surface itself."),
-    Section(title: "Answers", kinds: [.answer], note: "Said by the surface, to one controller."),
+      title: "Read-outs", kind: .reading,
+      note: "Subscribers get them when they change; send one without arguments to ask for it."),
+    Section(
+      title: "Feeds", kind: .feed,
+      note: "Sent at musical moments to those who subscribed to the group in brackets."),
+    Section(title: "Conversation", kind: .verb, note: "Send them to talk to the control surface itself."),
+    Section(title: "Answers", kind: .answer, note: "tactus sends them to one controller."),
   ]
 
   /// A row, as people read it.
@@ -50,7 +52,7 @@ extension Table {
 
   /// Addresses that differ in a number alone are one line: `beat/1` to `beat/16`.
   func lines(_ section: Section) -> [Line] {
-    rows.filter { section.kinds.contains($0.kind) && (!$0.path.hasPrefix("beat/") || $0.path == "beat/1") }
+    rows.filter { section.kind == $0.kind && (!$0.path.hasPrefix("beat/") || $0.path == "beat/1") }
       .map(Line.init)
   }
 
@@ -58,9 +60,9 @@ extension Table {
   public var helpText: String {
     var text = """
       OSC addresses, below /\(Self.root), by UDP to port \(Self.port).
-      Numbers are taken in every type that a controller may send (i h f d, T F, digits
-      as text); what is told has the type in the list. Patterns (* ? [] {} //) set and
-      ask values. A bundle with a time ahead, at most \(brief(Limits.horizonSeconds)) s, waits for it.
+      Send numbers in any OSC type (i h f d, T F, digits as text); tactus sends the
+      type in the list. Patterns (* ? [] {} //) set values and ask for them. A bundle
+      waits for its timetag, if that is at most \(brief(SurfaceLimits.horizonSeconds)) s ahead.
 
       """
     for section in Self.sections {
@@ -86,7 +88,16 @@ extension Table {
       }
       text += "\n"
     }
-    return text + "### Neighbours' addresses\n\n| address | means |\n| --- | --- |\n" + Aliases.markdown
+    return text + """
+      ### Addresses of klick, Ardour and jack_transport_link
+
+      tactus understands these, too, unless you start it with `--no-osc-aliases`. Those marked *sent* are what a controller
+      gets that subscribed as it would with klick or Ardour.
+
+      | address | means |
+      | --- | --- |
+
+      """ + Aliases.markdown
   }
 
   /// The man page tactus-osc(7), in mdoc's older sister, which every `man` reads.
@@ -100,11 +111,11 @@ extension Table {
       listens for OSC messages, by default on UDP port \(Self.port) of the loopback addresses.
       All addresses below begin with
       .BR /\(Self.root)/ .
-      Numbers are taken in every type that a controller may send.
-      Whoever subscribes is told what changes, at the same addresses.
-      There is no authentication in OSC: whoever reaches a listening address is obeyed, unless
+      Send numbers in any OSC type.
+      Subscribers get what changes, at the same addresses.
+      OSC has no passwords: tactus obeys everybody on its own networks who reaches a listening address, unless
       .B \\-\\-osc\\-allow
-      says otherwise.
+      names those that it obeys.
 
       """
     for section in Self.sections {
@@ -129,7 +140,7 @@ extension Aliases {
     all.map { alias in
       let meaning =
         switch alias.meaning {
-        case .row(let path): "`\(path)`" + (alias.isTold ? alias.isTaken ? ", told too" : ", told" : "")
+        case .row(let path): "`\(path)`" + (alias.isTold ? alias.isTaken ? ", *sent* too" : ", *sent*" : "")
         case .press(let path, let value): "`\(path)` \(value.words)"
         case .verb(let verb): "`\(verb.rawValue)`"
         case .ardourSurface: "`subscribe`; the port is the seventh parameter"

@@ -14,9 +14,8 @@ public enum Parameter: Sendable {
   /// Told as string; taken as the word or its place in the list.
   case word([String])
   case text(limit: Int)
-  /// Told as float64 and int64, for programs: no range to check.
+  /// Told as float64, for programs: no range to check.
   case exact(unit: String)
-  case micros
 
   public var tag: Character {
     switch self {
@@ -24,14 +23,12 @@ public enum Parameter: Sendable {
     case .whole: "i"
     case .word, .text: "s"
     case .exact: "d"
-    case .micros: "h"
     }
   }
 
   public var unit: String {
     switch self {
     case .number(_, let unit), .whole(_, let unit), .exact(let unit): unit
-    case .micros: "us"
     case .fader, .flag, .word, .text: ""
     }
   }
@@ -47,7 +44,6 @@ public enum Parameter: Sendable {
     case .word(let words): words.joined(separator: ", ")
     case .text(let limit): "text, at most \(limit) bytes"
     case .exact: unit
-    case .micros: "microseconds"
     }
   }
 
@@ -59,7 +55,6 @@ public enum Parameter: Sendable {
     case .word(let words): .string(words[value.whole])
     case .text: .string(value.text)
     case .exact: .float64(value.number)
-    case .micros: .int64(Int64(saturating: value.number))
     }
   }
 
@@ -70,18 +65,21 @@ public enum Parameter: Sendable {
     case .whole: "\(value.whole)"
     case .word(let words): words[value.whole]
     case .text: value.text
-    case .number, .fader, .exact, .micros: shortest(value.number)
+    case .number, .fader, .exact: shortest(value.number)
     }
   }
 
-  /// nil: that is none, or nobody types it.
+  /// nil: that is none, or nobody types it. Of options and of `tactus send` alike.
   public func value(of text: String) -> Value? {
     switch self {
     case .number(let range, _): Double(text).flatMap { range.contains($0) ? .number($0) : nil }
-    case .whole(let range, _): Int(text).flatMap { range.contains($0) ? .whole($0) : nil }
+    case .whole(let range, _):
+      Int(text.hasSuffix(".0") ? text.dropLast(2) : text[...]).flatMap {
+        range.contains($0) ? .whole($0) : nil
+      }
     case .word(let words): words.firstIndex(of: text).map { .word($0) }
     case .text: text.isEmpty ? nil : .text(text)
-    case .flag, .fader, .exact, .micros: nil
+    case .flag, .fader, .exact: nil
     }
   }
 
@@ -120,7 +118,7 @@ public enum Parameter: Sendable {
       guard case .string(let text) = argument else { throw .type("text, not \(argument.words)") }
       guard text.utf8.count <= limit else { throw .range("at most \(limit) bytes of text") }
       return .text(text)
-    case .exact, .micros:
+    case .exact:
       return .number(try number(argument))
     }
   }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+import OSC
 
 // Words for people: in lines, for roff, counted, and meant but mistyped.
 
@@ -74,7 +76,62 @@ package func slips(from word: String, to other: String) -> Int {
   return last[b.count]
 }
 
+/// What is sent earlier or later than its latency says, beside its output: `, offset 50.67 ms`, and what the port that follows
+/// it has otherwise; nothing for none.
+package func offsetNote(_ own: String, _ follower: (name: String, offset: String)? = nil) -> String {
+  let other = follower.flatMap { $0.offset == own ? nil : ", \($0.name) \($0.offset) ms" } ?? ""
+  return (own == "0" ? "" : ", offset \(own) ms") + other
+}
+
 /// As Ableton's guidelines want the number of peers to be shown.
 package func links(_ peers: Int) -> String {
   peers == 0 ? "No Links" : peers == 1 ? "1 Link" : "\(peers) Links"
+}
+
+extension Argument {
+  /// For error messages: what was sent, in the sender's eyes.
+  var words: String {
+    switch self {
+    case .int32(let value): "\(value)"
+    case .int64(let value): "\(value)"
+    case .float32(let value): "\(value)"
+    case .float64(let value): "\(value)"
+    case .string(let text): "\"\(printable(text, limit: 40))\""
+    case .truth(let value): value ? "true" : "false"
+    case .null: "nil"
+    case .impulse: "impulse"
+    case .other(let tag): "an argument of type \(printable(String(UnicodeScalar(tag)), limit: 1))"
+    }
+  }
+}
+
+/// A number with at most `decimals` places, without a locale: musicians abroad see the same as at home.
+package func fixed(_ value: Double, _ decimals: Int) -> String {
+  guard value.isFinite, value.magnitude < 1e12 else { return "-" }
+  var scale: Int64 = 1
+  for _ in 0..<decimals { scale *= 10 }
+  let scaled = Int64((value.magnitude * Double(scale)).rounded())
+  let sign = value < 0 && scaled > 0 ? "-" : ""
+  guard decimals > 0 else { return "\(sign)\(scaled)" }
+  return "\(sign)\(scaled / scale).\(padded(scaled % scale, decimals))"
+}
+
+/// A whole number with leading zeros.
+func padded(_ value: Int64, _ width: Int) -> String {
+  let digits = "\(value.magnitude)"
+  let zeros = String(repeating: "0", count: max(0, width - digits.utf8.count))
+  return (value < 0 ? "-" : "") + zeros + digits
+}
+
+extension Tempo {
+  /// The shortest decimal that acts the same: what comes from a peer is 60e6/540541 for somebody's 111.
+  public var shortest: Double {
+    var scale = 1.0
+    while scale <= 1e6 {
+      let rounded = (beatsPerMinute * scale).rounded() / scale
+      if Tempo(rounded).microsPerBeat == microsPerBeat { return Tempo(rounded).clamped.beatsPerMinute }
+      scale *= 10
+    }
+    return beatsPerMinute
+  }
 }

@@ -28,7 +28,8 @@ extension Node {
       }
       return [value, toggle]
     case .word(let words):
-      let next = trigger("\(path)/next", "The next \(path), after the last the first.") { _, it in
+      let next = trigger("\(path)/next", "Sets \(path) to its next value; after the last comes the first.") {
+        _, it in
         .command(.choose(choice, [.word((it.holding(choice)[0].whole + 1) % words.count)]))
       }
       return [value, next]
@@ -37,7 +38,7 @@ extension Node {
             "\(path)/\(word)", "Sets \(path) to \(word).", lit: { $0.holding(choice) == [.word(place)] }
           ) { _, _ in .command(.choose(choice, [.word(place)])) }
         }
-    case .number, .fader, .whole, .text, .exact, .micros: return [value]
+    case .number, .fader, .whole, .text, .exact: return [value]
     }
   }
 

@@ -24,6 +24,7 @@ public struct SurfaceState: Hashable, Sendable {
 
   // the host
   public var jackConnected = false
+  public var clientName = ""
   public var timebase = Timebase.nobody
   public var sampleRate = 0
   public var framesPerCycle = 0
@@ -36,6 +37,8 @@ public struct SurfaceState: Hashable, Sendable {
   // read-outs
   public var driftPartsPerMillion = 0.0
   public var launchErrorMilliseconds = 0.0
+  /// There was a launch, so that its error means something.
+  public var hasLaunched = false
   public var leadErrorMilliseconds = 0.0
   /// A host that counts frames, behind the session.
   public var lagMilliseconds = 0.0

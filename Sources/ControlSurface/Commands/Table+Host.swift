@@ -6,25 +6,26 @@ extension Table {
   static let transport: [Node] =
     [
       .flag(
-        "playing", "The session plays. Setting it starts or stops, as launch says.",
+        "playing",
+        "The session plays. 1 starts it, 0 stops it; launch and stop/when say at which moment.",
         read: { $0.state.playing },
         write: { $0 ? .start(nil) : .stop }),
       .trigger(
-        "start", "Start, as launch says or as the argument does.", optional: [when],
+        "start", "Starts, at the moment that launch or the argument says.", optional: [when],
         lit: { $0.state.isMoving }
       ) { values, _ in .command(.start(values.first.map { LaunchMoment.allCases[$0.whole] })) },
-      .trigger("stop", "Stop.", lit: { !$0.state.isMoving }) { _, _ in .command(.stop) },
-      .trigger("toggle", "Start, or stop.", lit: { $0.state.isMoving }) { _, _ in .command(.toggle) },
-      .trigger("rewind", "Back to the first bar.") { _, _ in .command(.rewind) },
-      .order("locate", [.number(0...1e6, unit: "beats")], "Go to this song beat; the first is 0.") {
+      .trigger("stop", "Stops.", lit: { !$0.state.isMoving }) { _, _ in .command(.stop) },
+      .trigger("toggle", "Starts or stops.", lit: { $0.state.isMoving }) { _, _ in .command(.toggle) },
+      .trigger("rewind", "Goes back to the first bar.") { _, _ in .command(.rewind) },
+      .order("locate", [.number(0...1e6, unit: "beats")], "Goes to this song beat; the first is 0.") {
         values, _ in
         .command(.locate(.beat(values[0].number)))
       },
-      .order("locate/bar", [.whole(1...1_000_000)], "Go to this bar; the first is 1.") {
+      .order("locate/bar", [.whole(1...1_000_000)], "Goes to this bar; the first is 1.") {
         values, _ in
         .command(.locate(.bar(values[0].whole)))
       },
-      .order("locate/time", [.number(0...86_400, unit: "s")], "Go to this time.") { values, _ in
+      .order("locate/time", [.number(0...86_400, unit: "s")], "Goes to this time.") { values, _ in
         .command(.locate(.seconds(values[0].number)))
       },
     ]
@@ -32,38 +33,44 @@ extension Table {
       of:
         Choice(
           "record", \.records,
-          "The wish to record: told to all, and sent to DAWs as MIDI machine control through clock.",
+          "Record: shown on all controllers, and sent to DAWs as MIDI machine control through the port clock.",
           in: .session, isMomentary: true),
       Choice(
         "launch", \.launch.moment,
-        "What a start waits for: nothing, the next beat, or the bar, which is the quantum while nothing rolls.",
+        "What a start waits for: a multiple of the quantum (bar), the next beat (beat), or nothing (now).",
         in: .session),
       Choice(
+        "count/in", \.launch.countIn,
+        "Click this many whole bars before a start, which waits for them, also with the click off. A Link peer's start "
+          + "has a fixed time: you hear the bars that are left. With launch now, none.",
+        within: .whole(0...Int(LaunchSettings.mostCountIn), unit: "bars"), in: .session),
+      Choice(
         "launch/align", \.launch.alignment,
-        "How near to its beat a start is: in the nearest cycle, or to the frame, for which the transport is sent back "
-          + "by less than a period first.",
+        "How exactly a start meets its beat: in the nearest audio cycle (nearest), or to the frame (exact), for which "
+          + "tactus first moves the transport back by less than a period.",
         in: .session),
       Choice(
         "stop/when", \.stop,
-        "What a stop that tactus is asked for waits for. Asked again, it stops at once.", in: .session))
+        "When tactus stops after your key, pedal or OSC command: at once (now), or at the next beat or bar. A second command stops at once.",
+        in: .session))
 
   static let drift: [Node] =
     Node.rows(
       of:
         Choice(
           "drift/correct", \.correction,
-          "What is done when a DAW has drifted from the session while it rolls: nothing, or a locate at the next bar, "
-            + "which is heard as a gap.",
+          "What tactus does about a rolling DAW that has drifted from the session: nothing (off), or move it back at the "
+            + "next bar (locate), which you hear as a gap.",
           in: .session),
       Choice(
-        "drift/above", \.correctAbove, "Drifts below this are not corrected.",
+        "drift/above", \.correctAbove, "Correct only a drift above this.",
         within: .number(0.5...1000, unit: "ms"), in: .session))
     + [
-      .measured("drift/lag", "ms", "How far a host that counts frames is behind the session.") {
+      .measured("drift/lag", "ms", "How far a DAW that counts frames is behind the session.") {
         $0.state.lagMilliseconds
       },
-      .count("drift/corrections", "", "Corrections since the start.") { $0.state.corrections },
-      .count("launch/moved", "", "Starts that moved on because another JACK client was not ready.") {
+      .count("drift/corrections", "", "Drift corrections since tactus started.") { $0.state.corrections },
+      .count("launch/moved", "", "Starts that came later because another JACK client was not ready.") {
         $0.state.movedLaunches
       },
     ]
@@ -71,45 +78,57 @@ extension Table {
   static let host: [Node] =
     Node.rows(
       of: .offset(
-        "jack/offset", .jack, "The same for the bar and beat shown to other JACK clients, and for launches."))
+        "jack/offset", .jack,
+        "Show other JACK clients the bar and beat this much earlier, and start them this much earlier."))
     + [
       .flag(
-        "jack/rolling", "JACK transport rolls. Setting it starts or stops, as launch says.",
+        "jack/rolling",
+        "JACK's transport rolls. 1 starts it, 0 stops it; launch and stop/when say at which moment.",
         read: { $0.state.isRolling }, write: { .rolling($0) }),
       .flag(
-        "jack/timebase", "We are JACK's timebase master. 1 asks for it if nobody has it, 0 gives it up.",
+        "jack/timebase",
+        "tactus is JACK's timebase master. 1 makes it master if nobody else is, 0 gives the timebase up.",
         read: { $0.state.timebase == .tactus }, write: { .timebase($0) }),
-      .label("jack/timebase/str", "Who is timebase master.") { $0.state.timebase.name },
-      .trigger("takeover", "Become timebase master, whoever is.") { _, _ in .command(.takeover) },
+      .label(
+        "jack/timebase/str",
+        "Who is timebase master. JACK does not name another client, so (probably) marks a guess."
+      ) { $0.state.timebase.name },
+      .trigger("takeover", "Takes the timebase, also from another program.") { _, _ in .command(.takeover) },
+      .label("jack/name", "The name of tactus as a JACK client.") { $0.state.clientName },
       .reading("jack/connected", .flag, "The JACK server is there.") { .flag($0.state.jackConnected) },
       .count("jack/rate", "Hz", "Sample rate.") { $0.state.sampleRate },
       .count("jack/period", "frames", "Frames in a cycle.") { $0.state.framesPerCycle },
-      .count("jack/xruns", "", "How often JACK's driver was late since the start.") { $0.state.xruns },
-      .count("jack/lost", "", "Cycles that passed without us since the start.") { $0.state.lostCycles },
+      .count("jack/xruns", "", "How often JACK's driver was late since tactus started.") { $0.state.xruns },
+      .count("jack/lost", "", "Audio cycles that tactus missed since it started.") { $0.state.lostCycles },
       latency(.jack),
     ]
 
   static let readings: [Node] = [
-    .measured("drift", "ppm", "The sound card's crystal against the session.") {
+    .measured("drift", "ppm", "How much faster the sound card runs than the session's time.") {
       $0.state.driftPartsPerMillion
     },
-    .measured("launch/error", "ms", "How far the last launch was from the grid.") {
+    .measured("launch/error", "ms", "How far the last start was from its beat; positive: late.") {
       $0.state.launchErrorMilliseconds
     },
-    .measured("lead/error", "ms", "Phase between a leading host and the session.") {
+    .measured("lead/error", "ms", "How far a leading host and the session are apart.") {
       $0.state.leadErrorMilliseconds
     },
-    .label("status", "One line: where we are.") { $0.state.status },
-    .label("message", "The last news: peers come and go, JACK is back.") { $0.state.message },
-    .label("osc/str", "Where it can be reached by OSC, and what is missing and looked for.") { $0.own.reach },
+    .label("status", "What the transport does, in a word or a line.") { $0.state.status },
+    .label("message", "The last message, for instance that a peer came or that JACK is back.") {
+      $0.state.message
+    },
+    .label("osc/str", "Where tactus listens for OSC, and the addresses that it still waits for.") {
+      $0.own.reach
+    },
     .label("version", "The program's version.") { $0.version },
-    .count("subscribers", "", "Controllers that are being told.") { $0.own.subscribers },
-    .count("errors", "", "Messages that were refused since the start.") { $0.own.errors },
+    .count("subscribers", "", "Controllers that are subscribed now.") { $0.own.subscribers },
+    .count("errors", "", "Messages that tactus refused since it started.") { $0.own.errors },
     quit,
   ]
 
   private static let quit: Node = {
-    var quit = Node.trigger("quit", "End the program. From the same machine only.") { _, _ in .command(.quit)
+    var quit = Node.trigger("quit", "Ends tactus. Only the same machine may send it.") { _, _ in
+      .command(.quit)
     }
     quit.reach = .thisMachine
     return quit
@@ -118,13 +137,15 @@ extension Table {
   static func latency(_ port: Port) -> Node {
     let (path, what) =
       switch port {
-      case .click1: ("click/1", "What leaves click_1")
-      case .click2: ("click/2", "What leaves click_2")
-      case .clock: ("clock", "MIDI clock")
-      case .jack: ("jack", "The bar and beat of other JACK clients")
-      case .pulse, .run, .control: ("\(port)", "What leaves \(port)")
+      case .click1: ("click/1", "the port click_1")
+      case .click2: ("click/2", "the port click_2")
+      case .clock: ("clock", "the port clock")
+      case .jack: ("jack", "the sound card's outputs, by which other JACK clients play")
+      case .pulse, .run, .control: ("\(port)", "the port \(port)")
       }
-    return .measured("\(path)/latency", "ms", "\(what): the latency that JACK tells, compensated.") {
+    return .measured(
+      "\(path)/latency", "ms", "The latency that JACK reports for \(what); tactus makes up for it."
+    ) {
       $0.state.latencyMilliseconds[port]
     }
   }

@@ -6,23 +6,25 @@ extension Table {
   static let midi: [Node] = [
     .value(
       "midi/learn", [.text(limit: 128)],
-      "The address, with arguments if you like, that the next key, knob or pedal at the control port is bound "
-        + "to. Empty: none.",
+      "An address, with arguments if you like: the next key, knob or pedal that you touch is bound to it. Empty: none "
+        + "is.",
       read: { [.text($0.own.lesson)] }, write: { values, _ in .learn(values[0].text) }),
-    .label("midi/learned", "What was learned last, as it would be written down.") { $0.own.learned },
+    .label("midi/learned", "The binding that was learned last, as --midi takes it.") { $0.own.learned },
     .label("midi/last", "The last key, knob or pedal that came in.") { $0.own.lastEvent },
-    .count("midi/bound", "", "How many keys, knobs and pedals were learned.") { $0.own.learnedCount },
+    .count("midi/bound", "", "How many bindings of keys, knobs and pedals were learned.") {
+      $0.own.learnedCount
+    },
     .order(
       "midi/forget", [.text(limit: 128)],
       "Forgets what was learned for an event (note 36 ch 10), for an address, or all of it (all)."
     ) { values, _ in .forget(values[0].text) },
-    .verb(.midiList, [], "Tells the asker every binding, as midi/binding."),
+    .verb(.midiList, [], "tactus sends you every binding, as midi/binding."),
     .answer(
       "midi/binding", [.text(limit: 255), .text(limit: 16)],
-      "A key, knob or pedal and what it moves; learned, configured or standard."),
+      "A key, knob or pedal and what it does; then learned, configured or standard."),
   ]
 
-  /// Why these can't be bound; nil if they can. For whoever reads a user's choices.
+  /// Why these can't be bound; nil if they can. For the readers of a user's choices.
   ///
   /// - Parameter isKey: A key is on this machine, and has no place like a knob's.
   public func objection(to targets: [Target], ofKey isKey: Bool = false) -> String? {
@@ -76,7 +78,7 @@ extension Node {
     guard kind == .value, parameters.count == 1 else { return false }
     switch parameters[0] {
     case .number, .fader, .whole, .flag, .word: return true
-    case .text, .exact, .micros: return false
+    case .text, .exact: return false
     }
   }
 }

@@ -9,7 +9,8 @@ extension Table {
   static let tempo: [Node] = [
     .value(
       "tempo", [.number(tempoRange, unit: "BPM")],
-      "The session's tempo. A second argument, beat or bar, makes the change wait for it.", optional: [when],
+      "The session's tempo. With beat or bar as a second argument, the change waits for the next one.",
+      optional: [when],
       read: { [.number($0.state.tempo.beatsPerMinute)] },
       write: { values, _ in
         .tempo(values[0].number, values.count > 1 ? LaunchMoment.allCases[values[1].whole] : .now)
@@ -29,14 +30,14 @@ extension Table {
         guard values[0].number < values[1].number else { throw .range("the lower end first") }
         return .faderRange(values[0].number...values[1].number)
       }),
-    .label("tempo/str", "The tempo for a label.") { fixed($0.state.tempo.beatsPerMinute, 2) },
-    .trigger("tempo/tap", "Tap the tempo: the median of the last taps, from the second tap on.") { _, _ in
+    .label("tempo/str", "The tempo as text, for a label.") { fixed($0.state.tempo.beatsPerMinute, 2) },
+    .trigger("tempo/tap", "Tap the tempo: from the second tap on, the median of your last taps.") { _, _ in
       .tap
     },
     .trigger("tempo/up", "Faster by tempo/step.") { _, it in moved(it, by: it.own.tempoStep) },
     .trigger("tempo/down", "Slower by tempo/step.") { _, it in moved(it, by: -it.own.tempoStep) },
     .value(
-      "tempo/step", [.number(0.01...20, unit: "BPM")], "By how much tempo/up and tempo/down move.",
+      "tempo/step", [.number(0.01...20, unit: "BPM")], "How much tempo/up and tempo/down change the tempo.",
       read: { [.number($0.own.tempoStep)] }, write: { values, _ in .tempoStep(values[0].number) }),
     .order("tempo/nudge", [.number(-200...200, unit: "BPM")], "Faster or slower by this much.") {
       values, it in
@@ -50,28 +51,33 @@ extension Table {
     Node.rows(
       of:
         Choice(
-          "link", \.isLinkEnabled, "Ableton Link: be in the session, if anybody else is.", in: .session,
+          "link", \.isLinkEnabled, "Ableton Link: play in one session with the Link apps on the network.",
+          in: .session,
           isRemembered: true),
       Choice(
         "startstop", \.syncsStartStop,
-        "Start and stop JACK's transport with the session's peers, and they with it.", in: .session,
+        "Link's start/stop sync: JACK's transport and the session's peers start and stop together.",
+        in: .session,
         isRemembered: true),
       .quantum,
       Choice(
-        "meter", \.meter, "Beats in a bar, and the note that is a beat (1, 2, 4, 8, 16, 32).", in: .session,
+        "meter", \.meter,
+        "Beats in a bar, and the note of one beat (1, 2, 4, 8, 16 or 32). In 7/8, 143 BPM means 143 eighths a minute.",
+        in: .session,
         letter: "m", written: ("N/UNIT", "1 to 64 beats and their unit, such as 4/4 or 7/8")),
       Choice(
         "lead", \.lead,
-        "Who says what beat it is: the Link session (we are timebase master), another JACK client (host), that client "
-          + "while there is one (auto), or a sequencer's MIDI clock at control (midi).",
+        "Where tempo and beat come from: the Link session (link), JACK's timebase master (host), that master while there "
+          + "is one and else the session (auto), or a sequencer's MIDI clock at the port control (midi).",
         in: .session),
       Choice(
         "lead/grid", \.hostIsTheClock,
-        "When a host leads, move the whole session's grid to its beat, not only its tempo.", in: .session))
+        "When a host or a MIDI clock leads, move the whole session's grid to its beat, not only the tempo.",
+        in: .session))
     + [
       .order(
         "quantum/nudge", [.whole(-64...64, unit: "beats")],
-        "A longer or shorter grid; the shortest is one beat."
+        "Lengthens or shortens the quantum; the shortest is one beat."
       ) { values, it in
         let quantum = Choice.quantum.holding(it.state.choices)[0].whole + values[0].whole
         return .command(.choose(.quantum, [.whole(min(max(quantum, 1), 64))]))
@@ -79,15 +85,15 @@ extension Table {
       .label("link/str", "Enabled or Disabled.") { $0.state.linkWord },
       .reading(
         "link/active", .flag,
-        "The program wants the network: always, or as --life=auto decides. Off is no peer."
+        "tactus takes part in Link: always, or as --life=auto decides. 0: it rests and has no peers."
       ) { .flag($0.state.linkActive) },
       .count("peers", "", "Other peers in the session.") { $0.state.peers },
-      .label("peers/str", "The same in words.") { links($0.state.peers) },
+      .label("peers/str", "The same as text: No Links, 1 Link, 2 Links.") { links($0.state.peers) },
       .trigger("align", "Makes this moment beat 0, as far as the session allows.") { _, _ in .command(.align)
       },
       .label("lead/str", "Who leads at this moment.") { $0.state.leader },
       .label(
-        "lead/midi/str", "The MIDI clock at the control port: off, silent, acquiring, locked, lost, echo."
+        "lead/midi/str", "The MIDI clock at the port control: off, silent, acquiring, locked, lost or echo."
       ) {
         $0.state.midiClock.word
       },

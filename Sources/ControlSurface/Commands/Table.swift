@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import OSC
 
 /// The one table of commands and state values. Dispatch, replies, help, man page, OSCQuery and the layouts are made
 /// from it; nothing is settable, askable or told that is not a row here.
@@ -43,5 +44,56 @@ public struct Table: Sendable {
   public func row(_ path: String) -> Node? { places[path].map { rows[$0] } }
 
   /// The existing address that a mistyped one most resembles, if any does.
-  func nearest(to path: String) -> String? { path.nearest(among: paths) }
+  func nearest(to path: String) -> String? {
+    // The first of two ports has no number: click/offset is for both, click/2/offset for the second alone.
+    let unnumbered = path.split(separator: "/").filter { $0 != "1" }.joined(separator: "/")
+    guard row(unnumbered) == nil else { return unnumbered }
+    return path.nearest(among: paths) ?? ending(like: path)
+  }
+
+  /// The only one that ends with such a word: midi/learn for learn, click/volume for volme.
+  private func ending(like word: String) -> String? {
+    let endings = paths.map { String($0.split(separator: "/").last ?? "") }
+    guard !word.contains("/"), let end = word.nearest(among: endings) else { return nil }
+    let found = zip(paths, endings).filter { $0.1 == end }
+    return found.count == 1 ? found[0].0 : nil
+  }
+}
+
+// Commands as somebody types them: `tempo 131.5`, `start bar`, `/tactus/click/gain 0.5`.
+extension Table {
+  /// The message that the words mean, checked as the surface will check it. Neighbours' addresses are passed on.
+  public func message(_ words: [String]) throws(Refusal) -> Message {
+    guard let first = words.first else { throw Refusal(.unknownAddress, "a command is missing") }
+    let path = Self.path(of: first) ?? first
+    guard let row = row(path) else {
+      if first.hasPrefix("/"), Aliases.find(first, in: self) != nil {
+        return Message(first, arguments: words.dropFirst().map { argument($0, as: nil) })
+      }
+      let hint = nearest(to: path).map { ": do you mean \($0)?" } ?? ""
+      throw Refusal(.unknownAddress, "there is no \(printable(path, limit: 80))" + hint)
+    }
+    let parameters = row.kind == .trigger ? row.optional : row.parameters + row.optional
+    // A fader may be between two whole numbers; who types such a number means it.
+    for (word, parameter) in zip(words.dropFirst(), parameters) where row.isWritable {
+      if case .whole = parameter, parameter.value(of: word) == nil, let number = Double(word) {
+        throw .range("a whole number, \(parameter.allowed), not \(brief(number))")
+      }
+    }
+    let arguments = words.dropFirst().enumerated().map { index, word in
+      argument(word, as: index < parameters.count ? parameters[index] : nil)
+    }
+    if !(arguments.isEmpty && row.isReadable && row.kind != .trigger) { _ = try row.accept(arguments) }
+    return Message(Self.address(path), arguments: arguments)
+  }
+
+  private func argument(_ word: String, as parameter: Parameter?) -> Argument {
+    switch parameter {
+    case .text: return .string(word)
+    case .number, .fader, .whole, .flag, .word, .exact, nil: break
+    }
+    if let number = Int32(word) { return .int32(number) }
+    if let number = Double(word), number.isFinite { return .float64(number) }
+    return .string(word)
+  }
 }

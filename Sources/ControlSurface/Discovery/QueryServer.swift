@@ -75,7 +75,7 @@ final class QueryServer {
     let now = Clocks.read().host
     let whole = budget.left(at: now)
     accept(near, at: now)
-    // Whoever was served goes to the end.
+    // A connection that was served goes to the end.
     for _ in connections.indices {
       let left = budget.left(at: now)
       guard left >= Double(Cost.request), whole - left < Double(Cost.request) else { break }

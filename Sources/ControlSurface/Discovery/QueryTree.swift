@@ -173,7 +173,7 @@ struct QueryTree {
     case .fader, .flag: object([("MIN", "0.0"), ("MAX", "1.0")])
     case .whole(let range, _): object([("MIN", "\(range.lowerBound)"), ("MAX", "\(range.upperBound)")])
     case .word(let words): object([("VALS", list(words.map(JSON5.quoted)))])
-    case .text, .exact, .micros: "{}"
+    case .text, .exact: "{}"
     }
   }
 
@@ -215,7 +215,7 @@ extension Parameter {
   var clips: Bool {
     switch self {
     case .fader: true
-    case .number, .whole, .flag, .word, .text, .exact, .micros: false
+    case .number, .whole, .flag, .word, .text, .exact: false
     }
   }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Addresses
 import BeatMath
 import Glibc
+import Linux
 import OSC
 
 /// Where the surface can be reached: its addresses, OSCQuery, and its entry in the network's directory.
@@ -18,12 +20,6 @@ final class Doors {
   private struct Door<Thing> {
     var thing: Thing?
     var failure: String?
-  }
-
-  /// A socket may not be copied, an array's element must be.
-  private final class SocketBox {
-    let socket: DatagramSocket
-    init(_ endpoint: Endpoint) throws(OpenFailure) { socket = try DatagramSocket(bindingTo: endpoint) }
   }
 
   /// The same for what is announced.
@@ -44,6 +40,10 @@ final class Doors {
   let settings: SurfaceSettings
   private let notice: @Sendable (Notice) -> Void
   private var addresses: [Door<SocketBox>] = []
+  private var ways: [Way]
+  /// The numbers of the named controllers, and of those that are at another address than was written.
+  private let named: [Peer: Int]
+  private var moved: [Endpoint: Int] = [:]
   private var queryDoor = Door<QueryServer>()
   private var entries: [Announcement.Service: Door<Entry>] = [:]
   private var due = Micros.zero
@@ -51,13 +51,16 @@ final class Doors {
 
   init(_ settings: SurfaceSettings, notice: @escaping @Sendable (Notice) -> Void) {
     self.notice = notice
+    ways = settings.targets.map { Way(to: $0.endpoint) }
+    named = Dictionary(
+      settings.targets.enumerated().map { ($0.element, $0.offset) }, uniquingKeysWith: { first, _ in first })
     let hosts = settings.listen.map(\.address)
     let wanted = settings.listen.first?.port ?? 0
     var port = wanted
-    var tries = Self.open(hosts, port: port)
+    var tries = Self.open(hosts, port: port, settings)
     while !settings.isPortFixed, wanted != 0, port != 0, tries.contains(where: Self.isTaken) {
       port = port - wanted < Self.nextPorts && port < UInt16.max ? port + 1 : 0
-      tries = Self.open(hosts, port: port)
+      tries = Self.open(hosts, port: port, settings)
     }
     for case .success(let box) in tries { port = box.socket.endpoint.port }
     var settings = settings
@@ -65,13 +68,25 @@ final class Doors {
     self.settings = settings
     if wanted != 0, port != wanted { notice(.portTaken(wanted, instead: port)) }
     for (host, result) in zip(hosts, tries) { addresses.append(door(host, result, now: Door())) }
+    openWays()
     openQuery()
   }
 
   // MARK: what is there
 
-  var count: Int { addresses.count }
-  func descriptor(_ index: Int) -> Int32? { addresses[index].thing?.socket.descriptor }
+  /// Listening sockets, then those of controllers that have one of their own.
+  var count: Int { addresses.count + ways.count }
+  func descriptor(_ index: Int) -> Int32? { box(index)?.socket.descriptor }
+
+  private func box(_ index: Int) -> SocketBox? {
+    index < addresses.count ? addresses[index].thing : ways[index - addresses.count].own
+  }
+
+  /// What comes in by a controller's own socket is from that controller.
+  func peer(_ source: Endpoint, at index: Int) -> Peer {
+    if index >= addresses.count { return settings.targets[index - addresses.count] }
+    return moved[source].map { settings.targets[$0] } ?? Peer(source, socket: index)
+  }
 
   var endpoints: [Endpoint] { addresses.compactMap { $0.thing?.socket.endpoint } }
   var query: QueryServer? { queryDoor.thing }
@@ -80,21 +95,33 @@ final class Doors {
   var words: String {
     let open = endpoints.map(\.description) + (query.map { ["http://\($0.endpoint)/"] } ?? [])
     let entries = self.entries.values.compactMap(\.failure)
-    let missing = addresses.compactMap(\.failure) + [queryDoor.failure].compactMap { $0 } + Set(entries)
+    let unreached = ways.compactMap(\.failure)
+    let missing =
+      addresses.compactMap(\.failure) + unreached + [queryDoor.failure].compactMap { $0 } + Set(entries)
     return ((open.isEmpty ? [] : [open.joined(separator: ", ")]) + missing).joined(separator: "; ")
   }
 
   func receive(_ index: Int, into buffer: UnsafeMutableRawBufferPointer) -> DatagramSocket.Received {
-    addresses[index].thing?.socket.receive(into: buffer) ?? .nothing
+    box(index)?.socket.receive(into: buffer) ?? .nothing
   }
 
   func nextUnreachable(_ index: Int) -> (target: Endpoint, isThere: Bool)? {
-    addresses[index].thing?.socket.nextUnreachable()
+    guard let (target, isThere) = box(index)?.socket.nextUnreachable() else { return nil }
+    return (peer(target, at: index).endpoint, isThere)
   }
 
   func send(_ bytes: [UInt8], to peer: Peer, standing: Standing) {
     guard addresses.indices.contains(peer.socket) else { return }
-    addresses[peer.socket].thing?.socket.send(bytes, to: peer.endpoint, leaving: standing.leaves)
+    let number = named[peer]
+    let way = number.map { ways[$0] }
+    // While its own is missing, another of its family will do.
+    let door =
+      way?.own ?? addresses[way?.listener ?? peer.socket].thing
+      ?? addresses.lazy.compactMap(\.thing).first {
+        $0.socket.endpoint.address.isIPv6 == peer.endpoint.address.isIPv6
+      }
+    let isSent = door?.socket.send(bytes, to: way?.there ?? peer.endpoint, leaving: standing.leaves)
+    if isSent == false, let number { ways[number].doubt() }
   }
 
   // MARK: what comes and goes
@@ -106,13 +133,15 @@ final class Doors {
     for index in addresses.indices {
       let endpoint = settings.listen[index]
       if addresses[index].thing == nil {
-        let found = Self.open([endpoint.address], port: endpoint.port)
+        let found = Self.open([endpoint.address], port: endpoint.port, settings)
         addresses[index] = door(endpoint.address, found[0], now: addresses[index])
         if let opened = addresses[index].thing { notice(.opened("OSC: \(opened.socket.endpoint)")) }
-      } else if let failure = Self.loss(of: endpoint.address) {
+      } else if let here = addresses[index].thing?.socket.endpoint.address, let failure = Self.loss(of: here)
+      {
         addresses[index] = door(endpoint.address, .failure(failure), now: addresses[index])
       }
     }
+    openWays()
     let before = query?.endpoint
     openQuery()
     if let query, query.endpoint != before { notice(.opened("OSCQuery: http://\(query.endpoint)/")) }
@@ -120,11 +149,29 @@ final class Doors {
     return true
   }
 
-  private static func open(_ hosts: [Address], port: UInt16) -> [Result<SocketBox, OpenFailure>] {
+  private func openWays() {
+    guard !ways.isEmpty else { return }
+    let listening = addresses.map { $0.thing?.socket.endpoint }
+    let interfaces = Interface.up() ?? []
+    for index in ways.indices {
+      let before = ways[index].failure
+      ways[index].look(listening: listening, interfaces: interfaces, settings)
+      let now = ways[index].failure
+      if let now, now != before { notice(.missing(now)) }
+      if before != nil, now == nil { notice(.opened("OSC: sending to \(ways[index].there)")) }
+    }
+    let elsewhere = ways.enumerated().filter { $0.element.there != $0.element.target }
+    moved = Dictionary(
+      elsewhere.map { ($0.element.there, $0.offset) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  private static func open(
+    _ hosts: [Address], port: UInt16, _ settings: SurfaceSettings
+  ) -> [Result<SocketBox, OpenFailure>] {
     var port = port
     return hosts.map { host in
       do throws(OpenFailure) {
-        let box = try SocketBox(Endpoint(host, port: port))
+        let box = try SocketBox(settings.present(Endpoint(host, port: port)))
         port = box.socket.endpoint.port
         return .success(box)
       } catch {

@@ -67,7 +67,8 @@ final class SurfaceLoop {
       let ours = 1..<watched.count
       let asked = doors.query?.watch(&watched, at: now) ?? machine.deadline
       let turn = inbox.deadline.map { $0 <= now ? now : max($0, begun + Self.pace) } ?? machine.deadline
-      let isReady = wait(until: min(machine.deadline, min(asked, turn)), from: now)
+      let hands = shared.mailbox.withLock { $0.hands.deadline } ?? machine.deadline
+      let isReady = wait(until: min(machine.deadline, asked, turn, hands), from: now)
       let isOther = watched.indices.contains { watched[$0].revents != 0 && !ours.contains($0) }
       guard isReady, !inbox.isEmpty, !isOther else { return }
       for index in 0..<doors.count { read(from: index) }
@@ -91,13 +92,8 @@ final class SurfaceLoop {
   private func step() -> Bool {
     shared.bell.drain()
     takeState()
-    for (touch, time) in shared.takeTouches() {
-      switch touch {
-      case .midi(let message): machine.receive(message, at: time, clocks: Clocks.read())
-      case .key(let targets): machine.press(targets, at: time, clocks: Clocks.read())
-      }
-      drain()
-    }
+    if shared.mailbox.withLock({ $0.hands.takeLost() }) > 0 { machine.note(.touchesLost) }
+    obeyHands()
     if doors.look(at: Clocks.read().host) { tellWhere() }
     for index in 0..<doors.count { read(from: index) }
     lookAtInbox()
@@ -105,12 +101,27 @@ final class SurfaceLoop {
     drain()
     doors.query?.serve(machine.reading, near: machine.neighbourhood)
     return shared.mailbox.withLock { mailbox in
-      let lost = mailbox.counters.touchesLost
       mailbox.counters = machine.counters
       mailbox.counters.tooFast += inbox.dropped
       mailbox.counters.subscribers = machine.guests
-      mailbox.counters.touchesLost = lost
       return mailbox.isClosing
+    }
+  }
+
+  private func obeyHands() {
+    var cost = 0
+    while cost < Cost.datagram {
+      let clocks = Clocks.read()
+      guard let turn = shared.mailbox.withLock({ $0.hands.next(at: clocks.host) }) else { return }
+      // Together they are woken for once.
+      var spent = cost == 0 ? Cost.letter : 0
+      switch turn.touch {
+      case .midi(let message): spent += machine.receive(message, at: turn.time, clocks: clocks)
+      case .key(let targets): spent += machine.press(targets, at: turn.time, clocks: clocks)
+      }
+      shared.mailbox.withLock { $0.hands.charge(spent, at: clocks.host) }
+      cost += spent
+      drain()
     }
   }
 
@@ -124,7 +135,7 @@ final class SurfaceLoop {
     for _ in 0..<Self.readBatch {
       switch doors.receive(index, into: buffer) {
       case .datagram(let count, let source):
-        let peer = Peer(source, socket: index)
+        let peer = doors.peer(source, at: index)
         inbox.put(
           UnsafeRawBufferPointer(rebasing: buffer[..<count]), from: peer,
           standing: machine.standing(of: peer),

@@ -5,7 +5,7 @@ import OSC
 /// What waits for its time: messages of bundles with a future timetag, and tempos that were asked for on a beat.
 ///
 /// Bounded. It keeps each sender's address, which liblo's own queue does not. The wall clock may step while
-/// something waits, so the moment is computed anew whenever the clocks are read.
+/// something waits, so the moment is computed again whenever the clocks are read.
 struct Agenda {
   enum Due {
     case wall(Timetag)
@@ -39,7 +39,7 @@ struct Agenda {
 
   /// false when there is no room.
   mutating func add(_ entry: Entry, standing: Standing, clocks: Clocks, state: SurfaceState) -> Bool {
-    guard entries.count < Limits.agenda, standing == .known || hasRoom(forAnother: entry.peer) else {
+    guard entries.count < SurfaceLimits.agenda, standing == .known || hasRoom(forAnother: entry.peer) else {
       return false
     }
     var entry = entry
@@ -54,16 +54,17 @@ struct Agenda {
 
   private func hasRoom(forAnother peer: Peer) -> Bool {
     let others = entries.filter { !$0.isKnown }
-    return others.count < Limits.agendaOfOthers
-      && others.count { $0.peer.endpoint.address == peer.endpoint.address } < Limits.agendaOfOthers / 2
+    return others.count < SurfaceLimits.agendaOfOthers
+      && others.count { $0.peer.endpoint.address == peer.endpoint.address } < SurfaceLimits.agendaOfOthers / 2
   }
 
-  /// Returns what is not waited for any more: the session counts its beats anew, and the one that was meant is far away.
+  /// Returns what is not waited for any more: the session counts its beats otherwise, and the one that was meant is far away.
   mutating func readClocks(_ clocks: Clocks, state: SurfaceState) -> [Entry] {
     var lost: [Entry] = []
     for index in entries.indices.reversed() {
       entries[index].time = Self.time(of: entries[index].due, clocks: clocks, state: state)
-      guard case .beats = entries[index].due, entries[index].time > entries[index].asked + Limits.appointment
+      guard case .beats = entries[index].due,
+        entries[index].time > entries[index].asked + SurfaceLimits.appointment
       else { continue }
       lost.append(entries.remove(at: index))
     }

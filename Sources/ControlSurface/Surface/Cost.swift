@@ -14,9 +14,12 @@ enum Cost {
     let atOnce: Double
   }
 
-  /// For this machine, whom the user named, and whoever is being told.
+  /// For this machine, those whom the user named, and subscribers.
   static let ours = Share(perSecond: 40_000, atOnce: 14_000)
   static let strangers = Share(perSecond: 20_000, atOnce: 6000)
+
+  /// For keys, knobs and pedals: more than a MIDI cable carries, if each message comes alone.
+  static let hands = Share(perSecond: 15_000, atOnce: 6000)
 
   static let queriesPerSecond = 25_000.0
   static let queriesAtOnce = 5000.0
@@ -25,6 +28,8 @@ enum Cost {
   static let letter = 40
   /// To obey a plain message, or to tell one value.
   static let message = 4
+  /// To look at what a hand did; what it moves costs a message each.
+  static let touch = 2
   /// To answer it with one message.
   static let answer = 3
   /// Bytes checked and taken apart in a microsecond.

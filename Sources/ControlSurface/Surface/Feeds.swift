@@ -105,18 +105,18 @@ struct Feeds {
       due.append(Self.timeline(state, at: now))
     }
     if audience.contains(.phase), now >= phaseDue {
-      phaseDue = max(phaseDue + Limits.phaseInterval, now)
+      phaseDue = max(phaseDue + SurfaceLimits.phaseInterval, now)
       due += phaseFeeds(state, at: now)
     }
     if audience.contains(.position), now >= positionDue {
-      positionDue = max(positionDue + Limits.positionInterval, now)
+      positionDue = max(positionDue + SurfaceLimits.positionInterval, now)
       for feed in Self.position(state, at: now) where toldPosition[feed.path] != feed.arguments {
         toldPosition[feed.path] = feed.arguments
         due.append(feed)
       }
     }
     if audience.contains(.heartbeat), now >= heartbeatDue {
-      heartbeatDue = max(heartbeatDue + Limits.heartbeatInterval, now)
+      heartbeatDue = max(heartbeatDue + SurfaceLimits.heartbeatInterval, now)
       isHeartbeatOn.toggle()
       due.append(Feed("heartbeat", .heartbeat, lit: isHeartbeatOn))
     }
@@ -218,6 +218,7 @@ struct Feeds {
   private static func timeline(_ state: SurfaceState, at now: Micros) -> Feed {
     Feed(
       "timeline", .exact, .float64(state.tempo.beatsPerMinute),
-      .float64(state.sessionBeats(at: now).value), .int64(now.count), .float64(state.choices.quantum))
+      .float64(state.sessionBeats(at: now).value), .float64(Double(now.count)),
+      .float64(state.choices.quantum))
   }
 }

@@ -21,7 +21,7 @@ struct Inbox {
     let place: Double
     let number: Int
 
-    var size: Int { Limits.letter + datagram.count }
+    var size: Int { SurfaceLimits.letter + datagram.count }
 
     static func < (left: Letter, right: Letter) -> Bool {
       (left.place, left.number) < (right.place, right.number)

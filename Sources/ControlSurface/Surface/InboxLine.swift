@@ -2,8 +2,8 @@
 import BeatMath
 import OSC
 
-/// Whoever has cost least comes first, host by host, so that a flood waits for everybody else, from however many ports it comes; the
-/// turns of one host go to its ports in the same way. When it is full, whoever asks for most makes room.
+/// The sender that has cost least comes first, host by host, so that a flood waits for everybody else, from however many ports it comes; the
+/// turns of one host go to its ports in the same way. When it is full, the host that asks for most makes room.
 ///
 /// Bounded in number, in bytes, and in what all together may cost.
 struct InboxLine {
@@ -41,7 +41,9 @@ struct InboxLine {
     let expected = Cost.expected(datagram)
     let isKnown = memory.know(peer, at: now)
     let (isRegular, place) = stand(of: peer, isKnown: isKnown, expected)
-    while count >= Limits.inbox || bytes + Limits.letter + datagram.count > Limits.inboxBytes {
+    while count >= SurfaceLimits.inbox
+      || bytes + SurfaceLimits.letter + datagram.count > SurfaceLimits.inboxBytes
+    {
       guard makeRoom(for: peer.host, expected, at: place, isRegular: isRegular) else {
         dropped += 1
         return
@@ -93,7 +95,7 @@ struct InboxLine {
 
   mutating func next(at now: Micros) -> Inbox.Letter? {
     while let turn = turns.first {
-      while let first = hosts[turn.host]?.first, now - first.came > Limits.patience {
+      while let first = hosts[turn.host]?.first, now - first.came > SurfaceLimits.patience {
         _ = drop(hosts[turn.host]?.dropFirst())
       }
       guard let first = hosts[turn.host]?.first else {

@@ -4,7 +4,7 @@ import OSC
 
 // Who is obeyed, and whose word outlives the program. OSC has no passwords: addresses are all that there is.
 extension SurfaceSettings {
-  /// By OSC and by HTTP. Whoever listens at all addresses means those of the own networks, unless it says more.
+  /// By OSC and by HTTP. A surface that listens at all addresses obeys its own networks, unless `allow` says more.
   func obeys(_ host: Address, at listening: Address?, near: Neighbourhood) -> Bool {
     guard allow.isEmpty else { return near.isOwn(host) || allow.contains { $0.contains(host) } }
     return listening?.isEvery != true || near.contains(host)
@@ -15,7 +15,7 @@ extension SurfaceSettings {
 enum Standing: Comparable {
   /// Of these there may be thousands, for any source can be forged.
   case stranger
-  /// Is being told, as one of `Limits.subscribers` at most, and may not hear us.
+  /// Is being told, as one of `SurfaceLimits.subscribers` at most, and may not hear us.
   case guest
   /// This machine, whom its user named, and who has shown that it hears us.
   case known

@@ -35,6 +35,8 @@ public enum Notice: Hashable, Sendable {
   case nobodyListens(Endpoint)
   case noWay(Endpoint)
   case learned(MIDIBinding)
+  /// Keys, knobs and pedals that came faster than they could be looked at.
+  case touchesLost
   /// From outside the networks that are obeyed: those that --osc-allow names, or the own ones.
   case stranger(Address, areNamed: Bool)
   case anotherTactus(Endpoint)
@@ -48,16 +50,16 @@ public enum Notice: Hashable, Sendable {
   case missing(String)
   case portTaken(UInt16, instead: UInt16)
 
-  /// What anybody on the network can make us say is said seldom, for there is other news to read: so many of a kind at once,
-  /// then so many a minute.
+  /// What anybody on the network or a mad pedal can make us say is said seldom, for there is other news to read: so many of a
+  /// kind at once, then so many a minute.
   enum Pace: Hashable {
-    case refused, malformed, guests, strangers
+    case refused, malformed, guests, strangers, touches
 
     var bucket: (atOnce: Double, perMinute: Double) {
       switch self {
       case .refused, .malformed: (8, 6)
       case .guests: (40, 6)
-      case .strangers: (1, 1)
+      case .strangers, .touches: (1, 1)
       }
     }
   }
@@ -69,6 +71,7 @@ public enum Notice: Hashable, Sendable {
       .portTaken:
       nil
     case .refused: .refused
+    case .touchesLost: .touches
     case .malformed: .malformed
     case .subscribed, .left, .nobodyListens, .noWay, .anotherTactus, .unproven, .notRemembered: .guests
     case .stranger: .strangers
@@ -90,22 +93,23 @@ public enum Notice: Hashable, Sendable {
     case .refused(let refusal, let address, let source):
       "OSC from \(source): \(printable(address, limit: 80)): \(refusal.text)"
     case .malformed(let reason, let source): "OSC from \(source): not an OSC packet (\(reason))"
-    case .subscribed(let target, let groups): "OSC: telling \(target): \(groups)"
-    case .left(let target, let why): "OSC: no longer telling \(target): \(why)"
+    case .subscribed(let target, let groups): "OSC: sending to \(target): \(groups)"
+    case .left(let target, let why): "OSC: no longer sending to \(target): \(why)"
     case .nobodyListens(let target):
       "OSC: nobody listens at \(target): set the controller's receive port to \(target.port)"
     case .noWay(let target):
       "OSC: \(target) can't be reached: the controller is off, asleep or in another network"
     case .learned(let binding): "MIDI: learned \(binding)"
+    case .touchesLost: "MIDI and keys: too many at once, some are lost"
     case .stranger(let host, let areNamed):
       "OSC from \(host) is not obeyed: it is \(areNamed ? "not named" : "on none of this machine's networks")"
         + "; --osc-allow=\(host) allows it"
     case .anotherTactus(let source):
-      "OSC: \(source) tells what it shows, as another tactus does: it is not obeyed"
+      "OSC: \(source) sends what it only shows, as another tactus does: it is not obeyed"
     case .unproven(let target):
-      "OSC: \(target) may not hear us, and is told less; --osc-allow=\(target.address) tells it everything"
+      "OSC: \(target) has not shown that it hears tactus, and gets less; --osc-allow=\(target.address) sends it everything"
     case .notRemembered(let path, let host):
-      "OSC: \(path), as \(host) set it, is not remembered; --osc-allow=\(host) remembers it"
+      "OSC: tactus does not remember \(path), which \(host) set; with --osc-allow=\(host) it does"
     case .opened(let words): words
     case .missing(let why): "\(why); trying again"
     case .portTaken(let port, let other): "port \(port) is in use by another program: OSC takes \(other)"
@@ -119,8 +123,6 @@ public struct SurfaceCounters: Hashable, Sendable {
   public var messages = 0
   /// Keys, knobs and pedals.
   public var midi = 0
-  /// Of those that nobody fetched in time.
-  public var touchesLost = 0
   public var commands = 0
   public var refused = 0
   public var malformed = 0
@@ -159,6 +161,8 @@ public struct SurfaceSettings: Sendable {
   public var version = ""
   /// The addresses of klick, Ardour and jack_transport_link work too.
   public var aliases = true
+  /// Numbers that stand for interfaces that were not there at the start, as scopes in `listen` and `targets`, and their names.
+  public var awaited: [UInt32: String] = [:]
   /// Controllers that are told without asking.
   public var targets: [Peer] = []
   public var targetGroups: Group = [.state, .beat, .position]

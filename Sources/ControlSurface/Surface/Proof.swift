@@ -15,7 +15,7 @@ extension SurfaceMachine {
 
   /// Beats and positions leave half of it to the values, which are told whole or not at all.
   mutating func mayBeFed(_ peer: Peer) -> Bool {
-    hears(peer) || rates.left(for: peer.endpoint.address, at: now) > Limits.unprovenBytes / 2
+    hears(peer) || rates.left(for: peer.endpoint.address, at: now) > SurfaceLimits.unprovenBytes / 2
   }
 
   /// The same for the same address as long as the program runs, and nobody else's guess: the hash has this process' own key.
@@ -66,19 +66,20 @@ struct Tellers {
   /// Whether what it says is not to be obeyed at this moment.
   mutating func silences(_ source: Endpoint, at now: Micros) -> Bool {
     guard let teller = tellers[source] else { return false }
-    guard teller.isKnown else { return now - teller.asked < Limits.suspicion }
+    guard teller.isKnown else { return now - teller.asked < SurfaceLimits.suspicion }
     tellers[source] =
-      now - teller.heard < Limits.silence ? Teller(asked: teller.asked, heard: now, isKnown: true) : nil
+      now - teller.heard < SurfaceLimits.silence
+      ? Teller(asked: teller.asked, heard: now, isKnown: true) : nil
     return tellers[source] != nil
   }
 
   /// Whether it is to be asked, and waited for: one forged packet must not silence anybody for longer than that.
   mutating func suspect(_ source: Endpoint, at now: Micros) -> Bool {
     if let teller = tellers[source] {
-      guard !teller.isKnown, now - teller.asked >= Limits.suspicionInterval else { return false }
-    } else if tellers.count >= Limits.subscribers {
+      guard !teller.isKnown, now - teller.asked >= SurfaceLimits.suspicionInterval else { return false }
+    } else if tellers.count >= SurfaceLimits.subscribers {
       guard let oldest = tellers.filter({ !$0.value.isKnown }).min(by: { $0.value.asked < $1.value.asked }),
-        now - oldest.value.asked >= Limits.suspicion
+        now - oldest.value.asked >= SurfaceLimits.suspicion
       else { return false }
       tellers[oldest.key] = nil
     }

@@ -29,7 +29,7 @@ extension SurfaceMachine {
     }
     let port = settings.listen.first?.port ?? 0
     let answer: [Argument] = [
-      .string(Table.root), .string(settings.version), .int32(Int32(port)), .int64(now.count),
+      .string(Table.root), .string(settings.version), .int32(Int32(port)), .float64(Double(now.count)),
     ]
     reply(
       Message(Table.address("pong"), arguments: answer + arguments.prefix(4).filter(\.isSendable)),
@@ -67,12 +67,12 @@ extension SurfaceMachine {
       subscribers[index].heard = now
       confirm(index)
       // To heal what Wi-Fi lost; of a stranger nobody knows whether there is any.
-      let isDue = hears(target) && now >= (subscribers[index].dumped ?? .zero) + Limits.dumpInterval
+      let isDue = hears(target) && now >= (subscribers[index].dumped ?? .zero) + SurfaceLimits.dumpInterval
       if changed || isDue { dump(to: index) }
       return
     }
-    if subscribers.count >= Limits.subscribers, !makeRoom(for: peer.endpoint.address) {
-      throw .refused("\(Limits.subscribers) controllers are being told already")
+    if subscribers.count >= SurfaceLimits.subscribers, !makeRoom(for: peer.endpoint.address) {
+      throw .refused("\(SurfaceLimits.subscribers) controllers are subscribed already")
     }
     subscribers.append(
       Subscriber(
@@ -103,14 +103,14 @@ extension SurfaceMachine {
       candidates.min { subscribers[$0].heard < subscribers[$1].heard }
     }
     if let idle = longest(guests), now - subscribers[idle].heard > Micros(60_000_000) {
-      leave(idle, why: "silent for longest, and another one came")
+      leave(idle, why: "it was silent longest, and another controller came")
       return true
     }
     let hosts = Dictionary(grouping: guests) { subscribers[$0].target.endpoint.address }
     guard let most = hosts.values.max(by: { $0.count < $1.count }),
       most.count > (hosts[newcomer]?.count ?? 0) + 1, let index = longest(most)
     else { return false }
-    leave(index, why: "its host has \(most.count), and another one came")
+    leave(index, why: "its host has \(most.count) subscriptions, and another controller came")
     return true
   }
 
@@ -170,7 +170,7 @@ extension SurfaceMachine {
     self.clocks = clocks
     guard let index = subscribers.firstIndex(where: { $0.target.endpoint == target }) else { return }
     subscribers[index].refusals += 1
-    guard subscribers[index].refusals == Limits.unreachable else { return }
+    guard subscribers[index].refusals == SurfaceLimits.unreachable else { return }
     let subscriber = subscribers[index]
     note(isThere ? .nobodyListens(target) : .noWay(target))
     if isThere, subscriber.source != subscriber.target {
@@ -190,7 +190,7 @@ extension SurfaceMachine {
     counters.refused += 1
     _ = allowance.take(Cost.refusal)
     reading.own.errors += 1
-    comparisonDue = comparisonDue ?? now + Limits.flushInterval
+    comparisonDue = comparisonDue ?? now + SurfaceLimits.flushInterval
     guard rates.mayBeToldOff(peer.endpoint, at: now) else { return }
     // Looked for here, where it is said: it takes longer than all the rest. Strangers are advised as one.
     let advised = standing(of: peer) == .stranger ? .v4(0) : peer.host

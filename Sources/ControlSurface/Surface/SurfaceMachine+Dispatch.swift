@@ -203,7 +203,7 @@ extension SurfaceMachine {
 
   private mutating func expect(_ tempo: Double) {
     reading.own.expectedTempo = tempo
-    expectationEnds = now + Limits.expectation
+    expectationEnds = now + SurfaceLimits.expectation
   }
 
   mutating func commit(_ tempo: Double, _ asker: Asker, at time: Micros) {

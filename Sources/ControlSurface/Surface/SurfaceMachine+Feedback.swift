@@ -65,7 +65,7 @@ extension SurfaceMachine {
     let target = subscribers[index].target
     guard mayBeTold(target, bytes: datagrams.reduce(0) { $0 + $1.count }) else {
       counters.withheld += datagrams.count
-      subscribers[index].nextFlush = now + Limits.unprovenInterval
+      subscribers[index].nextFlush = now + SurfaceLimits.unprovenInterval
       noteUnproven(index)
       return false
     }
@@ -126,7 +126,6 @@ extension SurfaceMachine {
         case .whole: .int32(0)
         case .word, .text: .string(" ")
         case .exact: .float64(0)
-        case .micros: .int64(0)
         }
       }
       packets.append(LibloCodec.encode(Message(Table.address(row.path), arguments: blank)))

@@ -5,26 +5,33 @@ import OSC
 
 // Pedals, knobs and the terminal's keys: other controllers, which move the same rows.
 extension SurfaceMachine {
-  /// A key of the terminal view was pressed.
-  mutating func press(_ targets: [Target], at time: Micros, clocks: Clocks) {
+  /// A key of the terminal view was pressed; what that cost.
+  @discardableResult
+  mutating func press(_ targets: [Target], at time: Micros, clocks: Clocks) -> Int {
     self.clocks = clocks
+    allowance = Allowance()
     for target in targets { say(target.arguments.map { .string($0) }, to: target, from: .keys, at: time) }
+    let cost = Cost.touch + allowance.spent
     advance()
+    return cost
   }
 
-  /// `time` is when it came in at the port, which is more exact than when it was fetched: taps count from then.
-  mutating func receive(_ message: MIDIMessage, at time: Micros, clocks: Clocks) {
+  /// `time` is when it came in at the port, which is more exact than when it was fetched: taps count from then. What it cost.
+  @discardableResult
+  mutating func receive(_ message: MIDIMessage, at time: Micros, clocks: Clocks) -> Int {
     self.clocks = clocks
+    allowance = Allowance()
     counters.midi += 1
     if lastEvent != message.event {
       lastEvent = message.event
       reading.own.lastEvent = message.event.description
-      comparisonDue = comparisonDue ?? now + Limits.flushInterval
+      comparisonDue = comparisonDue ?? now + SurfaceLimits.flushInterval
     }
     let isPress = levels.isPress(message)
     switch midi.receive(message) {
     case .nothing: break
     case .learned(let binding):
+      _ = allowance.take(Cost.learning)
       note(.learned(binding))
       learnedChanged(binding.description)
     case .full:
@@ -36,7 +43,9 @@ extension SurfaceMachine {
       if isStandard, reading.state.isMoving, message.event.isStart { break }
       for target in targets { move(target, message, isPress: isPress, at: time) }
     }
+    let cost = Cost.touch + allowance.spent
     advance()
+    return cost
   }
 
   private mutating func move(
@@ -51,8 +60,8 @@ extension SurfaceMachine {
     _ arguments: [Argument], to target: Target, from hand: Peer, at time: Micros
   ) {
     guard let row = table.place(of: target.path) else { return }
-    allowance = Allowance()
     do throws(Refusal) {
+      try allowance.spend(Cost.message)
       try obey(row, arguments, from: hand, at: time)
     } catch {
       refuse(error, Table.address(target.path), to: hand)
@@ -152,7 +161,7 @@ extension Node {
       return [.float64(target.value(at: level, in: target.range ?? own))]
     case .word(let words):
       return [.int32(Int32(clamping: min(words.count - 1, Int(level * Double(words.count)))))]
-    case .flag, .text, .exact, .micros: return nil
+    case .flag, .text, .exact: return nil
     }
   }
 }

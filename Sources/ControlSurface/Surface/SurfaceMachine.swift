@@ -182,9 +182,10 @@ struct SurfaceMachine {
   }
 
   private mutating func schedule(_ message: Message, _ timetag: Timetag, wait: Double, from peer: Peer) {
-    guard wait <= Limits.horizonSeconds else {
+    guard wait <= SurfaceLimits.horizonSeconds else {
       refuse(
-        .refused("\(brief(wait)) s ahead; at most \(brief(Limits.horizonSeconds))"), message.address, to: peer
+        .refused("\(brief(wait)) s ahead; at most \(brief(SurfaceLimits.horizonSeconds))"), message.address,
+        to: peer
       )
       return
     }
@@ -240,7 +241,7 @@ struct SurfaceMachine {
   private mutating func readClocks() {
     for entry in agenda.readClocks(clocks, state: reading.state) {
       refuse(
-        Refusal(.notNow, "the session counts its beats anew, and the bar that was meant is far away"),
+        Refusal(.notNow, "the session now counts its beats otherwise, and that bar is far away"),
         Table.address("tempo"), to: entry.peer)
     }
   }
@@ -270,9 +271,9 @@ struct SurfaceMachine {
     flush()
   }
 
-  /// When to come back, if nothing happens before. At least once a second, to read the wall clock anew.
+  /// When to come back, if nothing happens before. At least once a second, to read the wall clock again.
   var deadline: Micros {
-    var next = now + Limits.heartbeatInterval
+    var next = now + SurfaceLimits.heartbeatInterval
     func consider(_ time: Micros?) {
       if let time, time < next { next = time }
     }

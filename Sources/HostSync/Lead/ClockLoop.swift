@@ -9,7 +9,7 @@ import BeatMath
 /// counted all the same; one too many is not.
 ///
 /// A clock that is out of place is not believed until it is seen what came of it (`ClockDoubt.swift`): clocks at
-/// another pace begin the loop anew without losing count; clocks at the same pace, after a pause of half a clock, move the
+/// another pace restart the loop without losing count; clocks at the same pace, after a pause of half a clock, move the
 /// beat and leave the tempo; and a single one that was late leaves both.
 public struct ClockLoop: BitwiseCopyable {
   public enum State: UInt8, Sendable, BitwiseCopyable {
@@ -193,7 +193,7 @@ public struct ClockLoop: BitwiseCopyable {
     if settled > 24 { state = .locked } else if settled == 0 { state = .acquiring }
   }
 
-  /// Begins anew from the last so many clocks, if they make a line.
+  /// Starts again from the last so many clocks, if they make a line.
   private mutating func seed(_ count: Int) {
     guard let line = line(through: count) else { return }
     begin(at: line, count)

@@ -90,7 +90,7 @@ struct EchoWatch: BitwiseCopyable {
     self.ahead = ahead + cycle
   }
 
-  /// Start or Continue: a sequencer's begins anew, our own means nothing.
+  /// Start or Continue: a sequencer's count starts again, our own means nothing.
   mutating func hearCommand(at time: Double) {
     doubtful = nil
     for index in 0..<8 where Self.mayBeOurs(time - commands[index]) { doubtful = time }
@@ -99,7 +99,7 @@ struct EchoWatch: BitwiseCopyable {
 
   private static func mayBeOurs(_ way: Double) -> Bool { way >= Self.soonest && way <= Self.longestWay }
 
-  /// There is silence, and whoever comes next is somebody else. Their Start may have come already.
+  /// There is silence, and the next clock is another sequencer's. Their Start may have come already.
   mutating func hearNothing() {
     isEcho = false
     heardCount = 0
@@ -132,7 +132,9 @@ struct EchoWatch: BitwiseCopyable {
   /// It has a tempo of its own, that is not what we sent.
   var hasOwnTempo: Bool { moved >= Self.confirmations }
 
-  // MARK: the comparison. It changes nothing, and says that it might: read as a value, 5 KB were copied for each delay.
+  // MARK: the comparison
+
+  // Its questions change nothing and are `mutating` all the same: else the compiler copies these 5 KB for each of them.
 
   /// One delay a clock: they take turns.
   private mutating func compare() {

@@ -99,7 +99,7 @@ struct HostFollower: BitwiseCopyable {
     }
     goneSince = nil
     let factor = Self.factor(for: shownTempo)
-    // Whoever joins a session takes its tempo (TEMPO-2): the host's counts again when the host changes it.
+    // A peer that joins a session takes its tempo (TEMPO-2): the host's counts again when the host changes it.
     if now.session.isConnected && !wasConnected { owesTempo = false }
     wasConnected = now.session.isConnected
     if line.readTempo(shownTempo * factor) { owesTempo = true }

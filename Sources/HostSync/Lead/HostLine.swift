@@ -57,7 +57,7 @@ struct HostLine: BitwiseCopyable {
   /// The tempo that the session needs to stay with the host.
   var pace: Double { tempo * (1 + drift) }
 
-  /// There is no host any more; the crystal is the sound card's, whoever comes next.
+  /// There is no host any more; the crystal is the sound card's, no matter who comes next.
   mutating func forget() {
     tempo = 0
     tempoBefore = 0

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What whoever leads shows for a moment: a timebase master's bar and beat, or what a sequencer's clock amounts to.
+/// What the leader shows for a moment: a timebase master's bar and beat, or what a sequencer's clock amounts to.
 struct LeaderReading: BitwiseCopyable {
   enum Shown: BitwiseCopyable {
     case nothing

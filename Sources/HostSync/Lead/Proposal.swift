@@ -6,7 +6,7 @@ public struct Proposal: Hashable, Sendable, BitwiseCopyable {
   public enum Change: Hashable, Sendable, BitwiseCopyable {
     /// Beats per minute from the moment on.
     case tempo(Double)
-    /// The session's grid moves so that this beat falls on the moment: for whoever is the clock.
+    /// The session's grid moves so that this beat falls on the moment: for a leader that is the clock.
     case forceBeat(Double, quantum: Double)
     case playing(Bool)
   }
@@ -16,11 +16,27 @@ public struct Proposal: Hashable, Sendable, BitwiseCopyable {
   public var moment: Micros
   /// A leading host or MIDI clock wants it: nobody's own choice.
   public var isDictated: Bool
+  /// Starts and stops are counted: `SessionView` says how many the session has taken.
+  public var number: UInt32
 
-  public init(_ change: Change, at moment: Micros, isDictated: Bool = false) {
+  public init(_ change: Change, at moment: Micros, isDictated: Bool = false, number: UInt32 = 0) {
     self.change = change
     self.moment = moment
     self.isDictated = isDictated
+    self.number = number
+  }
+}
+
+/// The session as it is given to the audio thread.
+public struct SessionView: Sendable, BitwiseCopyable {
+  public var state: SessionState
+  /// The last of our starts and stops that was put into it: what it says since then is no older than that.
+  public var startStopsTaken: UInt32
+
+  @_noLocks @_noAllocation
+  public init(_ state: SessionState, startStopsTaken: UInt32) {
+    self.state = state
+    self.startStopsTaken = startStopsTaken
   }
 }
 
@@ -69,6 +85,17 @@ extension Proposal {
 }
 
 extension SessionState {
+  /// What a proposal changes, to be committed; nil if nothing. The next one counts from after it, so that there and back again
+  /// is two changes, each later than the start or stop before it: the session drops one that is not. [network]
+  public mutating func take(_ proposal: Proposal, at now: Micros) -> SessionChange? {
+    apply(proposal)
+    let change = change(at: max(now, startStop.timestamp + Micros(1)))
+    self = SessionState(
+      timeline: timeline, startStop: change?.startStop ?? startStop, isConnected: isConnected,
+      session: session)
+    return change
+  }
+
   /// The edit that a proposal asks for, before it is committed. [network]
   public mutating func apply(_ proposal: Proposal) {
     switch proposal.change {

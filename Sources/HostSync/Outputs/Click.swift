@@ -10,10 +10,8 @@ struct Click: BitwiseCopyable {
   private var wasOn = false
   /// When the last one was heard: a click that the session's jump puts right behind it is left out.
   private var lastTime = -Double.infinity
-  /// The boundaries were counted anew, and none has sounded since.
+  /// The boundaries were counted again, and none has sounded since.
   private var isAfterJump = false
-
-  var stolen: UInt64 { voices.stolen }
 
   mutating func oldestBank(_ present: UInt32) -> UInt32 { voices.oldestBank(present) }
 
@@ -26,7 +24,7 @@ struct Click: BitwiseCopyable {
     let wasSilent = voices.isSilent
     if wasSilent { gain = wanted }
     var hasBegun = false
-    let isOn = isWanted(settings.click, song: song)
+    let isOn = isWanted(settings, song: song)
     if wasOn && !isOn { voices.fadeAll(frames: 10 * millisecond) }
     wasOn = isOn
     voices.play(into: buffer)
@@ -36,7 +34,7 @@ struct Click: BitwiseCopyable {
     while let tick = ticker.take(from: window) {
       let beat = Double(tick.number) / Double(perBeat)
       let time = window.grid.time(of: beat)
-      guard isDue(beat: beat, time: time, click: settings.click, song: song) else { continue }
+      guard isDue(beat: beat, time: time, settings, song: song) else { continue }
       // A quarter beat: closer than any subdivision of sense, further than any correction.
       if isAfterJump && time - lastTime < window.grid.beatMicros / 4 { continue }
       isAfterJump = false
@@ -52,14 +50,17 @@ struct Click: BitwiseCopyable {
   }
 
   /// Whether anything may sound in this cycle; when that ends, voices are faded.
-  private func isWanted(_ click: ClickSettings, song: Song) -> Bool {
-    click.isOn && (click.when == .always || song.isWaiting || song.isRolling)
+  private func isWanted(_ settings: Settings, song: Song) -> Bool {
+    let click = settings.click
+    return click.isOn && (click.when == .always || song.isRolling)
+      || song.isWaiting && (click.isOn || settings.countIn > .zero)
   }
 
-  private func isDue(beat: Double, time: Double, click: ClickSettings, song: Song) -> Bool {
-    click.isOn
-      && (click.when == .always || song.contains(beat: beat, time: time)
-        || (song.isWaiting && click.countsIn))
+  /// The count-in sounds with the click off, too: it was asked for by itself.
+  private func isDue(beat: Double, time: Double, _ settings: Settings, song: Song) -> Bool {
+    let click = settings.click
+    if click.isOn, click.when == .always || song.contains(beat: beat, time: time) { return true }
+    return song.isWaiting && beat < song.startBeat && beat > song.startBeat - settings.countIn.value - 1e-6
   }
 
   /// `tick` counts from the song's first beat, or without a song from the session's: bars are those of either.

@@ -6,7 +6,7 @@ public struct Outputs: ~Copyable {
   private var buffers = PerPort(repeating: AudioBuffer.none)
   public var events = MIDIEvents()
   public var report = Report()
-  /// What the session should change to. Whoever takes one removes it; the others stay.
+  /// What the session should change to. The reader that takes one removes it; the others stay.
   public var proposals = Proposals()
 
   public init() {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Choices
 
-/// Mono samples at the server's rate. Whoever made them keeps them.
+/// Mono samples at the server's rate. Their maker keeps them.
 public struct Sound: BitwiseCopyable {
   let samples: UnsafePointer<Float>?
   let count: Int

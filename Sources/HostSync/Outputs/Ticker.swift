@@ -26,7 +26,7 @@ struct Ticker: BitwiseCopyable {
   private var end = 0.0
   private var taken = 0
 
-  /// Prepares for a buffer; true if the boundaries had to be counted anew.
+  /// Prepares for a buffer; true if the boundaries had to be counted again.
   mutating func open(_ window: Window, perBeat wanted: Int64) -> Bool {
     let first = window.firstBeat
     let isNew = perBeat == 0 || window.isJump || abs(first - end) >= 0.5

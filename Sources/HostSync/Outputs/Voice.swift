@@ -52,7 +52,6 @@ struct Voices: BitwiseCopyable {
   private var slots = InlineArray<16, Voice>(repeating: Voice())
   /// Behind so many slots none sounds. Most cycles are between two clicks and look at none.
   private var used = 0
-  private(set) var stolen: UInt64 = 0
 
   var isSilent: Bool { used == 0 }
 
@@ -90,10 +89,7 @@ struct Voices: BitwiseCopyable {
       if slots[index].isFading { continue }
       if oldest < 0 || slots[index].played > slots[oldest].played { oldest = index }
     }
-    if sounding >= Self.crowd && oldest >= 0 {
-      slots[oldest].fade(frames: fade)
-      stolen &+= 1
-    }
+    if sounding >= Self.crowd && oldest >= 0 { slots[oldest].fade(frames: fade) }
     guard free < Self.capacity else { return }
     slots[free] = Voice(sound, bank: bank)
     slots[free].play(into: buffer, from: frame)

@@ -54,8 +54,9 @@ struct Song: BitwiseCopyable {
     report.songBeat = isRolling || isWaiting ? songBeat(of: report.sessionBeat) : standing
   }
 
-  /// Follows the transport through one cycle. `here` is the song's beat that its frame means by itself.
-  mutating func follow(_ now: borrowing Now, at here: Double, lostFrames: Int64) {
+  /// Follows the transport through one cycle. `here` is the song's beat that its frame means by itself. Where a song stops that nobody
+  /// `leads`, it goes back to the beat that a host that counts frames has there, and so does the next start.
+  mutating func follow(_ now: borrowing Now, at here: Double, lostFrames: Int64, leads: Bool = false) {
     let transport = now.transport
     let beat = now.grid.beat(at: now.heard.start)
     let entry = entry(now, at: here, lostFrames: lostFrames)
@@ -63,7 +64,12 @@ struct Song: BitwiseCopyable {
     if now.isFreewheeling, isWaiting { cancel() }
     switch transport.state {
     case .stopped:
-      stand(transport, here: here, beat: beat)
+      var late = 0.0
+      if isRolling, !leads, !now.isFreewheeling {
+        followLag(now, beat: beat)
+        late = lag.micros / now.grid.beatMicros
+      }
+      stand(transport, here: here, beat: beat - late)
       leave(at: now.heard.start)
       if isWaiting { cancel() }
     case .starting:
@@ -75,12 +81,16 @@ struct Song: BitwiseCopyable {
         lag.begin(frame: transport.frame, beat: entry)
       }
       standingFrame = nil
-      lag.follow(
-        frame: transport.frame, beat: songBeat(of: beat), beatMicros: now.grid.beatMicros,
-        nominalPerFrame: 1e6 / Double(now.sampleRate))
+      followLag(now, beat: beat)
     }
     lastFrame = transport.frame
     lastFrames = now.frames
+  }
+
+  private mutating func followLag(_ now: borrowing Now, beat: Double) {
+    lag.follow(
+      frame: now.transport.frame, beat: songBeat(of: beat), beatMicros: now.grid.beatMicros,
+      nominalPerFrame: 1e6 / Double(now.sampleRate))
   }
 
   /// The position at which the song is entered in this cycle, by a start or a locate; nil: it is not.

@@ -54,9 +54,7 @@ struct CycleTimes: BitwiseCopyable {
   /// Frames of the cycle before.
   private(set) var previousFrames: Int64 = 0
   private(set) var lostCycles: UInt64 = 0
-  private(set) var insanePairs: UInt64 = 0
   private(set) var bridgedCycles: UInt64 = 0
-  private(set) var stalls: UInt64 = 0
   /// No cycle was lost before this one and no new line begun: what the cycle shows belongs to its time.
   private(set) var isSound = false
   /// JACK's time for frame 0 less ours.
@@ -116,9 +114,10 @@ struct CycleTimes: BitwiseCopyable {
 
   private mutating func restart(nominal: Double) {
     isStarted = false
+    // JACK's loop took the freewheel for time, and is now off by as much as that ran ahead.
+    source = wasFreewheeling ? .wakes : .jack
     wasFreewheeling = false
     crystal = nominal
-    source = .jack
     isBlending = false
     filter.restart()
   }
@@ -147,7 +146,7 @@ struct CycleTimes: BitwiseCopyable {
     sampleRate = cycle.sampleRate
   }
 
-  /// Another buffer size, or a counter that began anew: what was known about the crystal stays.
+  /// Another buffer size, or a counter that started again: what was known about the crystal stays.
   private mutating func resume() {
     filter.restart()
     source = .jack
@@ -157,7 +156,6 @@ struct CycleTimes: BitwiseCopyable {
 
   private mutating func measure(_ times: RawTimes, frames: UInt32, nominal: Double) {
     let pair = Pair(times, frames: frames, nominal: nominal)
-    if !pair.isSane { insanePairs &+= 1 }
     // Under an xrun jack2 puts the true wake-up into `current`, so the fallback is good just then.
     let wake = times.wakeMicros > 0 ? Double(times.wakeMicros) : pair.current
     // Only the driver's xruns turn the pair over; a client's leave it alone. After a freewheel it may stay so for many cycles.
@@ -173,8 +171,6 @@ struct CycleTimes: BitwiseCopyable {
     filterError = pair.current - own
     switch verdict {
     case .stalled:
-      // jack2's dummy driver follows a stall with a cycle that is early by a period: one stall, two corrections.
-      if !wasStalled { stalls &+= 1 }
       source = .wakes
       agreeing = 0
       line = FrameLine(start: own, frameMicros: crystal)

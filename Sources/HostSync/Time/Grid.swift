@@ -32,7 +32,7 @@ struct Window: BitwiseCopyable {
   let frames: Int
   /// What the session's time moved by since the last cycle, in microseconds: events may be late by as much.
   let correction: Double
-  /// The session's beat is not where it was expected: boundaries are to be counted anew.
+  /// The session's beat is not where it was expected: boundaries are to be counted again.
   let isJump: Bool
   /// What came before has no time on this line (`Now.isCut`).
   var isCut = false

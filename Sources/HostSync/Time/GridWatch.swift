@@ -18,7 +18,7 @@ struct GridWatch: BitwiseCopyable {
   private var isStarted = false
 
   /// `heard` is when frame 0 is heard through the physical outputs, `passed` the frames since the last cycle's; `isCut`: time
-  /// began anew (`Now.isCut`), and no boundary before it is one of those to come.
+  /// started again (`Now.isCut`), and no boundary before it is one of those to come.
   mutating func update(_ next: Grid, heard: FrameLine, passed: Int64, isCut: Bool = false) {
     let beat = next.beat(at: heard.start)
     isJump = false

@@ -14,6 +14,7 @@ struct Now: BitwiseCopyable {
   let settings: Settings
   let relocation: Relocation?
   let session: SessionState
+  let startStopsTaken: UInt32
   /// Neither this cycle's time nor the one before's was lost.
   let isSound: Bool
   /// The session's own beats.
@@ -23,7 +24,7 @@ struct Now: BitwiseCopyable {
   /// When the cycle's frames pass through JACK, and when they are heard through the physical outputs.
   let line: FrameLine
   let heard: FrameLine
-  /// Time is cut here: it is real again after a freewheel, or an export begins. Whoever keeps a time, and not a beat's number,
+  /// Time is cut here: it is real again after a freewheel, or an export begins. A part that keeps a time, and not a beat's number,
   /// forgets it.
   private(set) var isCut: Bool
 
@@ -39,7 +40,9 @@ struct Now: BitwiseCopyable {
     latencies = cycle.latencies
     settings = cycle.settings
     relocation = cycle.relocation
-    session = freeze.session(of: cycle)
+    let view = freeze.session(of: cycle)
+    session = view.state
+    startStopsTaken = view.startStopsTaken
     grid = freeze.grid(of: session)
     self.frameMicros = frameMicros
     self.line = line

@@ -21,7 +21,7 @@ struct WakeFilter: BitwiseCopyable {
 
   enum Verdict: BitwiseCopyable {
     case steady
-    /// Time began anew with this wake-up or shortly before.
+    /// Time started again with this wake-up or shortly before.
     case stalled
   }
 

@@ -2,7 +2,7 @@
 import BeatMath
 import Choices
 
-/// When the transport starts to roll: on the session's grid, whoever pressed play.
+/// When the transport starts to roll: on the session's grid, no matter who pressed play.
 ///
 /// JACK asks slow-sync clients in every Starting cycle whether they are ready; a yes in cycle m makes cycle m+1
 /// the first that rolls. So the start is held until the cycle whose successor is heard nearest to the wanted
@@ -53,6 +53,8 @@ struct Launch: BitwiseCopyable {
     var songBeat: Beats
     /// The song that a sequencer has begun already.
     var leader: Leader
+    /// The session has said when it starts.
+    var isSessions = false
   }
 
   private(set) var stage = Stage.idle
@@ -63,8 +65,6 @@ struct Launch: BitwiseCopyable {
   /// Where the last start was moved to, which may come after it rolled.
   private var lastMove: Start.Move?
 
-  /// Launches whose wait was cut short because it had become too long.
-  private(set) var shortened: UInt64 = 0
   /// Launches that were moved to a later boundary because another client was not ready.
   private(set) var moved: UInt64 = 0
   /// The start position's distance from the wanted moment, in microseconds; late is positive.
@@ -96,10 +96,8 @@ struct Launch: BitwiseCopyable {
   /// The sync callback's answer: true lets the transport roll in the next cycle. [audio]
   mutating func mayRoll(_ now: borrowing Now, _ question: Question) -> Bool {
     guard case .starting = now.transport.state else { return true }
-    let cuts = start?.cuts ?? 0
     let (next, mayRoll) = asked(now, question)
     take(next)
-    if let start, start.cuts > cuts { shortened &+= 1 }
     return mayRoll
   }
 
@@ -248,10 +246,22 @@ extension Now {
 
   var launchesExactly: Bool { if case .exact = settings.launch.alignment { true } else { false } }
 
-  var longestWait: Double {
-    Double(min(settings.launch.longestWait.count, LaunchSettings.longestWaitAllowed.count))
+  func longestWait(after countIn: Beats) -> Double {
+    let wait = Double(settings.launch.longestWait.count) + countIn.value * grid.beatMicros
+    return min(wait, Double(LaunchSettings.longestWaitAllowed.count))
+  }
+
+  /// How much later than JACK's position the last click port is heard: its window is as much ahead.
+  var clicksAhead: Double {
+    max(0, max(delay(.click1), delay(.click2)) - delay(.jack))
+  }
+
+  private func delay(_ port: Port) -> Double {
+    Double(latencies[port]) * frameMicros + Double(settings.offset(of: port).count)
   }
 
   /// A start that a peer asked for does not happen before this moment.
-  var notBefore: Double? { session.isPlaying ? Double(session.timeOfPlaying.count) : nil }
+  var notBefore: Double {
+    settings.syncsStartStop && session.isPlaying ? Double(session.timeOfPlaying.count) : -.infinity
+  }
 }

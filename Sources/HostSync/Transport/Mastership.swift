@@ -6,8 +6,8 @@ public import Choices
 ///
 /// Any client may take the timebase without a word to the old master; PipeWire even says yes to a conditional
 /// wish and then does nothing (facts: jack 5). So: is our callback called while it should be, and is the bar
-/// and beat that the transport shows the one that we wrote? Whoever displaced us keeps it: we follow, say so,
-/// and wait for an explicit word.
+/// and beat that the transport shows the one that we wrote? A client that displaced us keeps it: we follow, say so,
+/// and wait for an explicit word. Only from a tactus that leaves it is inherited: nobody chose between those two.
 public struct Mastership {
   public enum Standing: Equatable, Sendable {
     /// We do not want it.
@@ -30,6 +30,8 @@ public struct Mastership {
   static let patience = Micros(400_000)
   /// One cycle after a locate shows nonsense; longer than this is somebody else's word.
   static let doubt = Micros(150_000)
+  /// So long after a tactus has left, a timebase that becomes vacant was its own.
+  static let inheritance = Micros(2_000_000)
   /// A tempo that moves while the transport stands is shown at most so often.
   static let refreshInterval = Micros(50_000)
 
@@ -39,6 +41,8 @@ public struct Mastership {
   private var lastCalls: UInt
   private var lastCycles: UInt = 0
   private var refreshedAt = Micros.zero
+  /// When a tactus beside us left the server.
+  private var neighbourLeftAt: Micros?
   /// Since when the observations speak against the present standing.
   private var doubtedSince: Micros?
 
@@ -58,7 +62,14 @@ public struct Mastership {
     doubtedSince = nil
   }
 
-  /// Whether we are to be master: with `.auto` it is for whoever is there to take it; else it is asked for or not.
+  /// Another tactus has left the server.
+  public mutating func neighbourLeft(at now: Micros) { neighbourLeftAt = now }
+
+  private func inherits(at now: Micros) -> Bool {
+    neighbourLeftAt.map { now - $0 < Self.inheritance } ?? false
+  }
+
+  /// Whether we are to be master: with `.auto` we leave it to any client that takes it; else it is asked for or not.
   public static func isWanted(_ lead: Lead, isAsked: Bool, shown: Timebase) -> Bool {
     lead == .auto ? shown != .foreign : isAsked
   }
@@ -96,7 +107,13 @@ public struct Mastership {
     case (true, .master):
       return watch(report, isCalled: calls != lastCalls || cycles == lastCycles, at: now)
     case (true, .follower):
-      if isSustained(report.timebase == .none, at: now) { standing = .vacant }
+      // What is uninvolved asks at the next look.
+      if isSustained(report.timebase == .none, at: now) {
+        standing = inherits(at: now) ? .uninvolved : .vacant
+      }
+      return .nothing
+    case (true, .vacant) where inherits(at: now):
+      standing = .uninvolved
       return .nothing
     case (true, .vacant):
       if isSustained(report.timebase == .foreign, at: now) { standing = .follower }
@@ -109,7 +126,7 @@ public struct Mastership {
       standing = report.timebase == .none ? .vacant : .follower
       return .nothing
     }
-    // While the transport stands nobody calls the master; asking anew makes JACK do it (facts: jack 5).
+    // While the transport stands nobody calls the master; asking again makes JACK do it (facts: jack 5).
     guard !report.isRolling, report.tempo != report.shownTempo, now - refreshedAt >= Self.refreshInterval,
       doubtedSince == nil
     else { return .nothing }

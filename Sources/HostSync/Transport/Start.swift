@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 
 /// A start under way: which place of the song falls on which beat of the session, and from where the transport rolls for it.
 ///
@@ -9,8 +10,7 @@ struct Start: BitwiseCopyable {
   struct Move: BitwiseCopyable {
     var frame: UInt32
     /// When it was moved, and when the start was asked for.
-    var moment: Double
-    var askedAt: Double
+    var moment, askedAt: Double
   }
 
   /// Two wishes are this far apart: other clients look for the place each time.
@@ -36,11 +36,12 @@ struct Start: BitwiseCopyable {
   /// The session's beat that the place shall fall on.
   private(set) var target = Beats.zero
   /// The grid that `target` was chosen from, and the one that the user wants; a shortened wait parts them.
-  private(set) var step: Beats
-  private(set) var wantedStep: Beats
+  private(set) var step, wantedStep: Beats
   /// When the transport could have rolled if nobody had waited.
   let askedAt: Double
   private(set) var isExact: Bool
+  /// Beats that are counted in before it; nothing for a peer's start, whose time is fixed.
+  private var countIn: Beats
   /// The song is entered where a sequencer is in it.
   private(set) var isChasing = false
   /// Where the transport is to be sent, or was.
@@ -49,15 +50,15 @@ struct Start: BitwiseCopyable {
   private var wasAt: UInt32?
   private(set) var move: Move?
   private var moves = 0
-  /// How often this launch was put off because it would not have been exact, and how often its wait was cut short.
+  /// How often this launch was put off because it would not have been exact.
   private var retries = 0
-  private(set) var cuts = 0
 
   init(_ now: borrowing Now, _ question: Launch.Question, askedAt: Double) {
     place = SongPlace(frame: now.transport.frame, beat: question.songBeat.value)
     step = now.launchStep
     wantedStep = step
     isExact = now.launchesExactly
+    countIn = question.isSessions ? .zero : now.settings.countIn
     self.askedAt = askedAt
   }
 
@@ -131,18 +132,20 @@ extension Start {
     if case .playing(let origin, let framesPerBeat) = question.leader {
       return chase(now, question, othersTake, origin, framesPerBeat)
     }
-    var earliest = now.rollsAt + ahead(now) - now.cycleMicros / 2 + lead
+    var earliest = max(now.notBefore, now.rollsAt + ahead(now) - now.cycleMicros / 2 + lead)
     if isExact, hasRoom(now) {
       // A quarter of a cycle, so that rounding the target doesn't make it too soon.
       earliest = max(earliest, now.rollsAt + preparation(now, othersTake) + now.cycleMicros / 4)
     }
-    if let notBefore = now.notBefore { earliest = max(earliest, notBefore) }
+    if countIn > .zero {
+      earliest = max(earliest, askedAt + now.clicksAhead + countIn.value * now.grid.beatMicros)
+    }
     target = Beats(now.grid.beat(at: earliest)).nextMatchingPhase(of: songBeat, quantum: step)
   }
 
   /// Chooses another beat where this one was missed or would be worse. True: the moment to let go has come.
   mutating func update(_ now: borrowing Now, _ question: Launch.Question, _ othersTake: Double) -> Bool {
-    let limit = askedAt + now.longestWait
+    let limit = askedAt + now.longestWait(after: countIn)
     guard step > .zero else { return true }
     if case .unsettled = question.leader { return now.rollsAt > limit }
     if isChasing, !isThere(now) {
@@ -154,10 +157,10 @@ extension Start {
     let isMissed = rolls >= targetTime(now) + Self.latest * now.cycleMicros
     let isElsewhere = isAnotherSessions(now, othersTake)
     if isMissed || isElsewhere { choose(now, question, othersTake) }
-    if targetTime(now) > limit, step > Self.beat {
-      // The bar is too far away for a held transport; the next beat is the next best thing.
-      cuts += 1
-      step = Self.beat
+    while targetTime(now) > limit, countIn > .zero || step > Self.beat {
+      // Too far away for a held transport: fewer bars of count-in are the next best thing, then the next beat.
+      if countIn == .zero { step = Self.beat }
+      countIn = max(.zero, countIn - Beats(micros: now.settings.meter.beats &* 1_000_000))
       choose(now, question, othersTake)
     }
     if now.rollsAt > limit { return true }
@@ -170,10 +173,8 @@ extension Start {
 
   /// The target is farther away than any that would be chosen now: we have joined a session whose numbers are smaller.
   private func isAnotherSessions(_ now: borrowing Now, _ othersTake: Double) -> Bool {
-    var latest =
-      now.rollsAt + max(0, ahead(now)) + preparation(now, othersTake) + now.cycleMicros
-    if let notBefore = now.notBefore { latest = max(latest, notBefore) }
-    return target.value > now.grid.beat(at: latest) + max(step.value, 1)
+    let latest = now.rollsAt + max(0, ahead(now)) + preparation(now, othersTake) + now.cycleMicros
+    return target.value > now.grid.beat(at: max(now.notBefore, latest)) + max(step.value, 1) + countIn.value
   }
 
   /// The start is due and would not be exact: the place did not come in time, or the driver stalled after it. Once or

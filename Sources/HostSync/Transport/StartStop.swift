@@ -2,41 +2,59 @@
 import BeatMath
 import Choices
 
-/// Somebody started or stopped the transport: the session is told, unless it knows.
+/// What the session asks of the transport: the control thread does it, once for each number.
+public struct StartStopWish: Sendable, BitwiseCopyable {
+  public internal(set) var number: UInt32 = 0
+  public internal(set) var starts = false
+}
+
+/// The transport's starts and stops are told to the session, and the session's to the transport. What the session says before it
+/// has taken our last word may be our own words coming back, one after the other, and moves nothing; what it says after that is a
+/// peer's. That is counted and not timed: nobody knows how long our words are under way.
 struct StartStop: BitwiseCopyable {
   private var wasRunning = false
-  /// The start or stop that was told and that the session does not show yet.
-  private var told: Bool?
+  /// nil: its first sight starts nothing.
+  private var wasPlaying: Bool?
+  /// The number of the start or stop that was told last, and which it was; nil: what was told before us is not ours.
+  private var toldNumber: UInt32?
+  private var told = false
+  private(set) var wish = StartStopWish()
+  /// The session started it, and it has not been stopped since.
+  private(set) var isObeying = false
 
-  /// A held start is told for the boundary that it waits for, so that peers choose the same one.
+  /// A held start is told for the boundary that it waits for, so that peers choose the same one. While the server freewheels nobody is
+  /// told, and nobody starts or stops an export; what changed meanwhile, here or there, counts when time is real again. With sync off
+  /// our own state in the session follows all the same, which tells nobody: so it is true when sync is switched on.
   mutating func follow(_ now: borrowing Now, _ start: Start?) -> Proposal? {
+    guard !now.isFreewheeling else { return nil }
     var runs = true
     if case .stopped = now.transport.state { runs = false }
     let isChange = runs != wasRunning
     wasRunning = runs
-    if told == now.session.isPlaying { told = nil }
-    let isKnown = if let told { told == runs } else { now.session.isPlaying == runs }
-    guard isChange, !isKnown, now.settings.syncsStartStop, !now.isFreewheeling else { return nil }
-    told = runs
+    if isChange, !runs { isObeying = false }
+    let taken = now.startStopsTaken
+    let number = toldNumber ?? taken
+    let isAnswered = Int32(bitPattern: taken &- number) >= 0
+    let isPlaying = now.session.isPlaying
+    guard isChange, (isAnswered ? isPlaying : told) != runs else {
+      if isAnswered { obey(now.settings.syncsStartStop ? isPlaying : nil, runs: runs) }
+      return nil
+    }
+    toldNumber = number &+ 1
+    (told, wasPlaying) = (runs, runs)
     var due = now.heard.start
     if let start { due = max(due, now.grid.time(of: start.target.value)) }
-    return Proposal(.playing(runs), at: Micros(rounding: due))
+    return Proposal(.playing(runs), at: Micros(rounding: due), number: number &+ 1)
   }
-}
 
-/// The other way: what the session's starts and stops ask of the transport. Only a change counts: joining a session that plays
-/// starts nothing.
-public struct StartStopBridge {
-  private var wasPlaying: Bool?
-
-  public init() {}
-
-  /// true: start; false: stop; nil: nothing is to be done, because nothing changed or the transport does it already. While
-  /// the server freewheels nobody starts or stops an export; what changed meanwhile counts when time is real again.
-  public mutating func wants(isPlaying: Bool, isMoving: Bool, isFreewheeling: Bool) -> Bool? {
-    guard !isFreewheeling else { return nil }
+  /// Only a change of the session's counts, and only if the transport has not done it itself. nil: sync is off.
+  private mutating func obey(_ isPlaying: Bool?, runs: Bool) {
     defer { wasPlaying = isPlaying }
-    guard let wasPlaying, wasPlaying != isPlaying, isMoving != isPlaying else { return nil }
-    return isPlaying
+    guard let isPlaying, let wasPlaying, wasPlaying != isPlaying, isPlaying != runs else { return }
+    wish.starts = isPlaying
+    isObeying = isPlaying
+    wish.number &+= 1
   }
+
+  mutating func report(into report: inout Report) { report.startStop = wish }
 }

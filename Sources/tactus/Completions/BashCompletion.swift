@@ -9,7 +9,7 @@ enum BashCompletion {
     return """
       # bash completion for tactus
       _tactus_ports() {
-        # Readline begins anew at each = and colon: what stands before them must not be offered again.
+        # Readline begins again at each = and colon: what stands before them must not be offered again.
         local so_far=${COMP_LINE:0:COMP_POINT} port client
         so_far=${so_far##*[ =]}
         client=${so_far%"${so_far##*:}"}

@@ -4,11 +4,6 @@ import JACKHost
 
 /// JACK or PipeWire, what it tells of latency, and who else is there.
 enum JACKExamination {
-  /// Programs that put JACK and Link together, by the names under which they are clients.
-  static let bridges = [
-    "jack_link", "jack-link", "jacklink", "jack_transport_link", "LinkHut", "Carabiner", "linkjack",
-  ]
-
   static func findings(server: String?) -> [Finding] {
     do {
       return judge(try GraphSurvey(lookingAt: server))
@@ -60,7 +55,7 @@ enum JACKExamination {
   private static func latencies(_ survey: GraphSurvey) -> [Finding] {
     let audio = survey.outputs.filter { !$0.isMIDI }
     guard !audio.isEmpty else {
-      return [.note("Latency", "the server has no sound card's ports: nothing can be heard directly")]
+      return [.note("Latency", "the server has no ports of a sound card, so you hear nothing directly")]
     }
     let silent = audio.filter { $0.latencyFrames == 0 }.map(\.name)
     guard !silent.isEmpty else {
@@ -69,30 +64,20 @@ enum JACKExamination {
       return [
         .good(
           "Latency",
-          "JACK tells \(longest) frames (\(tenths / 10).\(tenths % 10) ms) to the sound card's outputs")
+          "JACK reports \(longest) frames (\(tenths / 10).\(tenths % 10) ms) for the sound card's outputs")
       ]
     }
     return [
       .bad(
         "Latency",
-        "\(silent.joined(separator: ", ")) says that there is no latency, and there always is some",
+        "JACK reports none for \(silent.joined(separator: ", ")), and there always is some",
         mend: "tactus check measures it with a cable from an output to an input, and --set makes up for it.")
     ]
   }
 
   private static func company(_ survey: GraphSurvey) -> [Finding] {
-    let others = survey.clients.filter { client in
-      bridges.contains { client.lowercased().hasPrefix($0.lowercased()) }
-    }
-    let ours = survey.clients.filter { $0 == "tactus" || $0.hasPrefix("tactus-") }
+    let ours = survey.tactus
     var findings: [Finding] = []
-    if !others.isEmpty {
-      findings.append(
-        .bad(
-          "Company",
-          "\(others.joined(separator: ", ")) is between Link and JACK as well: two bridges pull at one transport",
-          mend: "End it, or start tactus with --lead=host."))
-    }
     if ours.count > 1 {
       findings.append(
         .note("Company", "\(ours.count) tactus are on this server: \(ours.joined(separator: ", "))"))
@@ -110,7 +95,6 @@ enum JACKExamination {
   }
 
   private static var pipeWireRuns: Bool {
-    guard let directory = getenv("XDG_RUNTIME_DIR") else { return false }
-    return access(String(cString: directory) + "/pipewire-0", F_OK) == 0
+    Environment.text("XDG_RUNTIME_DIR").map { access($0 + "/pipewire-0", F_OK) == 0 } ?? false
   }
 }

@@ -51,15 +51,15 @@ enum MachineExamination {
   }
 
   private static let limits =
-    "Join the group that may (sudo usermod -aG audio $USER), see that /etc/security/limits.d gives it "
-    + "\"rtprio 95\" and \"memlock unlimited\" (on Debian: sudo dpkg-reconfigure -p high jackd2), and log in anew."
+    "Join the group audio (sudo usermod -aG audio $USER), make sure that /etc/security/limits.d gives it "
+    + "\"rtprio 95\" and \"memlock unlimited\" (on Debian: sudo dpkg-reconfigure -p high jackd2), and log in again."
 
   private static func realtime(_ facts: Facts) -> Finding {
     facts.mayBeRealtime
       ? .good(
         "Real time", "granted" + (facts.priorityLimit > 0 ? ", up to priority \(facts.priorityLimit)" : ""))
       : .bad(
-        "Real time", "you may not have it: every busy program can make the sound stutter", mend: limits)
+        "Real time", "this user may not have it: every busy program can make the sound stutter", mend: limits)
   }
 
   private static func memory(_ facts: Facts) -> Finding {

@@ -115,7 +115,7 @@ enum NetworkExamination {
       outside.isEmpty
       ? [
         .note(
-          "Network", "there is none: only the Link apps of this machine can be reached",
+          "Network", "there is none: tactus reaches only the Link apps of this machine",
           mend: "Plug in a cable or join a Wi-Fi network; tactus notices by itself.")
       ] : []
     return nowhere + interfaces.compactMap(judge)
@@ -127,9 +127,9 @@ enum NetworkExamination {
     case .heard:
       let peers = interface.peers.count
       let words =
-        "\(interface.address): what Link sends is heard"
+        "\(interface.address): Link gets through"
         + (peers == 0
-          ? "; nobody else was" : "; so \(peers == 1 ? "is 1 other peer" : "are \(peers) other peers")")
+          ? "; no other peer was heard" : "; \(peers) other \(peers == 1 ? "peer was" : "peers were") heard")
       if !interface.hasMulticast, !interface.isLoopback {
         return .note(
           topic, words + ". But the interface is set to be without multicast, and some network cards obey",
@@ -141,7 +141,7 @@ enum NetworkExamination {
         mend: "On stage a cable is steadier.")
     case .notHeard:
       return .bad(
-        topic, "\(interface.address): what Link sends does not come in again: a firewall keeps it out",
+        topic, "\(interface.address): Link's packets do not come back in: a firewall blocks them",
         mend:
           "Let UDP from the local network in, at least to 224.76.78.75 port 20808, and to the free ports that Link "
           + "measures with: sudo ufw allow proto udp from \(network(of: interface.address)), or put the interface into "
@@ -154,7 +154,7 @@ enum NetworkExamination {
         mend: "As root: ip route add 224.0.0.0/4 dev \(interface.name)")
     case .notSent(let code) where code == EPERM || code == EACCES:
       return .bad(
-        topic, "\(interface.address): a firewall forbids to send to Link's group",
+        topic, "\(interface.address): a firewall blocks packets to Link's group",
         mend: "Let UDP to 224.76.78.75 port 20808 out.")
     case .notSent(let code), .noSocket(let code):
       let hint = interface.hasMulticast ? "" : ", and the interface has no multicast"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Choices
 import ControlSurface
 import HostSync
 import JACKHost
@@ -33,7 +34,7 @@ struct Allowed: Sendable {
     self.init(words, kind, list: list, judge: { accepts($0) ? nil : "" })
   }
 
-  private init(
+  init(
     _ words: String, _ kind: Kind = .text, list: [String] = [],
     judge: @escaping @Sendable (String) -> String?
   ) {
@@ -52,7 +53,7 @@ struct Allowed: Sendable {
     case .whole(let range, _):
       self.init("a whole number from \(range.lowerBound) to \(range.upperBound)", .whole, accepts: accepts)
     case .word(let words): self.init(words.inWords, .word, list: words, accepts: accepts)
-    case .flag, .fader, .text, .exact, .micros: self.init(parameter.allowed, accepts: accepts)
+    case .flag, .fader, .text, .exact: self.init(parameter.allowed, accepts: accepts)
     }
   }
 
@@ -82,22 +83,25 @@ extension Allowed {
   /// Printable, not empty, at most so many bytes.
   static func text(_ limit: Int) -> Allowed {
     Allowed("1 to \(limit) bytes of printable text") {
-      isPrintable($0) && (1...limit).contains($0.utf8.count)
+      $0.isPrintable && (1...limit).contains($0.utf8.count)
     }
   }
 
   /// Absolute, or from where the program was started.
   static let file = Allowed("the path of a file", .file) {
-    isPrintable($0) && (1...4096).contains($0.utf8.count)
+    $0.isPrintable && (1...4096).contains($0.utf8.count)
   }
-  static let address = Allowed("an address such as 192.168.7.2 or ::1") { Address($0) != nil }
   static let network = Allowed("an address or a network such as 192.168.7.0/24") { AddressRange($0) != nil }
-  static let endpoint = Allowed("an address and a port such as 192.168.7.20:9000") {
-    Endpoint($0).map { $0.port > 0 } == true
-  }
-  static let connection = Allowed("two JACK ports such as click_1=system:playback_1", .connection) {
-    StandingConnection($0) != nil
-  }
+  static let connection = Allowed(
+    "two JACK ports such as click_1=system:playback_1", .connection,
+    judge: { text in
+      guard case .ports(let one, let other)? = StandingConnection(text) else { return "" }
+      guard let wrong = [one, other].first(where: { !$0.contains(":") && !Port.isOurs($0) }) else {
+        return nil
+      }
+      return "\"\(wrong.shortened)\" is no port of tactus (\(Port.registered.map(\.name).inWords)); "
+        + "write another program's as PROGRAM:PORT"
+    })
   static let port = Allowed("a port from 1 to 65535, on or off", .port, list: ["on", "off"]) {
     ["on", "off"].contains($0) || Int($0).map((1...65_535).contains) == true
   }
@@ -113,7 +117,9 @@ extension Allowed {
   private static func judge<Event>(
     _ text: String, as _: Binding<Event>.Type, ofKey isKey: Bool
   ) -> String? {
-    guard let (_, targets) = Binding<Event>.split(text) else { return "" }
+    guard let (_, targets) = Binding<Event>.split(text) else {
+      return isKey ? "" : text.split(separator: "=").first.flatMap { MIDIEventName.objection(to: $0) } ?? ""
+    }
     guard let binding = Binding<Event>(text) else {
       guard let wrong = targets.first(where: { Target($0) == nil }) else {
         return "at most \(Target.limit) addresses"
@@ -121,10 +127,6 @@ extension Allowed {
       return "\"\(String(wrong).shortened)\" is no address with its arguments"
     }
     return Table.standard.objection(to: binding.targets, ofKey: isKey)
-  }
-
-  private static func isPrintable(_ text: String) -> Bool {
-    text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
   }
 }
 
@@ -157,6 +159,24 @@ extension Allowed {
   }
 }
 
+extension MIDIEventName {
+  private static let names = ["note", "cc", "program", "bend", "start", "continue", "stop", "mmc"]
+
+  /// Why this is none, where a letter or two are to blame; nil where nobody knows what was meant.
+  fileprivate static func objection(to text: Substring) -> String? {
+    var words = text.lowercased().split { $0 == " " }.map(String.init)
+    guard let first = words.first, let name = first.nearest(among: names) else { return nil }
+    words[0] = name
+    if name == "mmc" {
+      let command = words.dropFirst().joined(separator: " ")
+      words[1...] = [command.nearest(among: MIDIMachineCommand.allCases.map(\.rawValue)) ?? command]
+    }
+    guard let meant = MIDIEventName(words.joined(separator: " ")) else { return nil }
+    if MIDIEventName(String(text)) != nil { return "say what it does: \"\(meant) = start\"" }
+    return "no such event: do you mean \"\(meant)\"?"
+  }
+}
+
 extension [String] {
   /// "link, host or auto"
   var inWords: String {
@@ -169,8 +189,78 @@ extension StandingConnection {
   init?(_ text: String) {
     let parts = text.split(separator: "=", omittingEmptySubsequences: false)
     guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty && $0.utf8.count <= 320 }),
-      text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })
+      text.isPrintable
     else { return nil }
     self = .ports(String(parts[0]), String(parts[1]))
+  }
+}
+
+/// An address as options have it: its interface may come later.
+private struct WrittenAddress {
+  let address: Address
+  /// Of one that is not there now.
+  var interface: String?
+
+  init?(_ text: String) {
+    if let known = Address(text) {
+      address = known
+      return
+    }
+    let parts = text.split(separator: "%", omittingEmptySubsequences: false)
+    // Linux: at most 15 bytes, without slash or space.
+    guard parts.count == 2, let bare = Address(parts[0]), bare.isIPv6LinkLocal,
+      (1...15).contains(parts[1].utf8.count),
+      parts[1].utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != UInt8(ascii: "/") }),
+      UInt32(parts[1]) == nil
+    else { return nil }
+    address = bare
+    interface = String(parts[1])
+  }
+
+  var objection: String? {
+    guard address.isIPv6LinkLocal, address.scope == 0, interface == nil else { return nil }
+    return "the interface is missing: \(address)%eth0"
+  }
+}
+
+extension SurfaceSettings {
+  /// An interface that is not there has a number that stands for it.
+  mutating func address(_ text: String) -> Address? {
+    guard let written = WrittenAddress(text) else { return nil }
+    guard let name = written.interface else { return written.address }
+    let known = awaited.first { $0.value == name }?.key
+    let number = known ?? UInt32.max - UInt32(awaited.count)
+    awaited[number] = name
+    return written.address.scoped(number)
+  }
+}
+
+extension Allowed {
+  /// Where to listen.
+  static let address = Allowed(
+    "an address such as 192.168.7.2 or ::1",
+    judge: { text in
+      guard let written = WrittenAddress(text) else { return "" }
+      return written.objection ?? (written.address.isOfMany ? "it is no address of one machine" : nil)
+    })
+
+  /// Where to send.
+  static let endpoint = Allowed(
+    "an address and a port such as 192.168.7.20:9000",
+    judge: { text in
+      guard let (host, port) = Endpoint.split(text), port > 0, let written = WrittenAddress(host) else {
+        return ""
+      }
+      return written.objection
+    })
+}
+
+extension Address {
+  /// Of a group (multicast), or of everybody (broadcast).
+  fileprivate var isOfMany: Bool {
+    switch self {
+    case .v4(let bits): bits >> 28 == 14 || bits == UInt32.max
+    case .v6(let high, _, _): high >> 56 == 0xff
+    }
   }
 }

@@ -8,13 +8,9 @@ struct HelpText {
   private let column = 26
 
   var text: String {
-    Section.allCases.compactMap(section).joined(separator: "\n")
-  }
-
-  private func section(_ section: Section) -> String? {
-    let members = options.filter { $0.section == section }
-    guard !members.isEmpty else { return nil }
-    return "\(section.rawValue):\n" + members.map(entry).joined()
+    Section.groups(options, by: \.section)
+      .map { section, members in "\(section.rawValue):\n" + members.map(entry).joined() }
+      .joined(separator: "\n")
   }
 
   private func entry(_ option: any OptionOutline) -> String {
@@ -30,5 +26,25 @@ struct HelpText {
   func spelling(of option: any OptionOutline) -> String {
     let value = option.takes.map { $0.bare == nil ? "=\($0.placeholder)" : "[=\($0.placeholder)]" } ?? ""
     return (option.short.map { "-\($0), " } ?? "    ") + "--" + option.long + value
+  }
+}
+
+/// The program's command line, or that of one of its commands, for those who describe it.
+struct CommandOutline: Sendable {
+  /// nil: the program itself.
+  var name: String?
+  var summary = ""
+  var operands = ""
+  var description = ""
+  var operandWords: [String] = []
+  let options: [any OptionOutline]
+
+  static let program = CommandOutline(options: Configuration.options)
+  static let commands = Subcommands.all.map { outline(of: $0) }
+
+  private static func outline<Command: Subcommand>(of command: Command.Type) -> CommandOutline {
+    CommandOutline(
+      name: command.name, summary: command.summary, operands: command.operands,
+      description: command.description, operandWords: command.operandWords, options: command.allOptions)
   }
 }

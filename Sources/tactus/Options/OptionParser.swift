@@ -9,6 +9,8 @@ struct OptionParser<Settings> {
   let options: [Option<Settings>]
   /// Those that add up and were there already: the first takes the place of what a file says, the rest are added.
   private var lists: Set<String> = []
+  /// `--help` or its like was among them.
+  private(set) var isAnswered = false
 
   init(options: [Option<Settings>]) {
     self.options = options
@@ -35,19 +37,19 @@ struct OptionParser<Settings> {
     return "--\(option.long) --\(when.long)=\(word)"
   }
 
-  private mutating func read(
+  mutating func read(
     _ arguments: some Sequence<String>, into settings: inout Settings
   ) throws(Complaint) -> [String] {
     var rest = Array(arguments)[...]
     var operands: [String] = []
-    while let argument = rest.popFirst() {
+    while !isAnswered, let argument = rest.popFirst() {
       if argument == "--" {
         operands += rest
         break
       } else if argument.hasPrefix("--") {
-        if try parseLong(argument, &rest, &settings) { break }
+        try parseLong(argument, &rest, &settings)
       } else if argument.hasPrefix("-"), argument != "-", !Self.isNumber(argument) {
-        if try parseBundle(argument, &rest, &settings) { break }
+        try parseBundle(argument, &rest, &settings)
       } else {
         operands.append(argument)
       }
@@ -60,10 +62,10 @@ struct OptionParser<Settings> {
     argument.dropFirst().first.map { "0123456789.".contains($0) } == true && Double(argument) != nil
   }
 
-  /// `--long`, `--long=value`, `--no-long`. True: stop reading.
+  /// `--long`, `--long=value`, `--no-long`.
   private mutating func parseLong(
     _ argument: String, _ rest: inout ArraySlice<String>, _ settings: inout Settings
-  ) throws(Complaint) -> Bool {
+  ) throws(Complaint) {
     let parts = argument.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     let name = String(parts[0])
     let attached = parts.count > 1 ? String(parts[1]) : nil
@@ -74,18 +76,17 @@ struct OptionParser<Settings> {
       let off = option.off
     {
       guard attached == nil else { throw Complaint("--\(name) takes no value", .mistyped) }
-      off(&settings)
-      return false
+      return off(&settings)
     }
     throw Complaint("unknown option \"--\(name.shortened)\"" + hint(for: name), .mistyped)
   }
 
-  /// `-a`, `-ab`, `-n NAME`, `-nNAME`, `-anNAME`. True: stop reading.
+  /// `-a`, `-ab`, `-n NAME`, `-nNAME`, `-anNAME`.
   private mutating func parseBundle(
     _ argument: String, _ rest: inout ArraySlice<String>, _ settings: inout Settings
-  ) throws(Complaint) -> Bool {
+  ) throws(Complaint) {
     var letters = argument.dropFirst()
-    while let letter = letters.popFirst() {
+    while !isAnswered, let letter = letters.popFirst() {
       guard let option = options.first(where: { $0.short == letter }) else {
         // "-name" is a long option with a dash too few more often than five short ones.
         let whole = String(argument.dropFirst())
@@ -99,21 +100,20 @@ struct OptionParser<Settings> {
         attached = String(letters)
         letters = ""
       }
-      if try apply(option, spelt: "-\(letter)", attached: attached, &rest, &settings) { return true }
+      try apply(option, spelt: "-\(letter)", attached: attached, &rest, &settings)
     }
-    return false
   }
 
   private mutating func apply(
     _ option: Option<Settings>, spelt name: String, attached: String?, _ rest: inout ArraySlice<String>,
     _ settings: inout Settings
-  ) throws(Complaint) -> Bool {
+  ) throws(Complaint) {
     if attached != nil, option.takes == nil { throw Complaint("\(name) takes no value", .mistyped) }
     switch option.form {
     case .flag(let place): settings[keyPath: place] = true
     case .answer(let ask):
       ask(&settings)
-      return true
+      isAnswered = true
     case .value(let value):
       guard let text = attached ?? value.takes.bare ?? rest.popFirst() else {
         throw Complaint("\(name) needs a value: \(name) \(value.takes.placeholder)", .mistyped)
@@ -122,7 +122,6 @@ struct OptionParser<Settings> {
       if value.takes.repeats, lists.insert(option.long).inserted { value.clear(&settings) }
       value.store(&settings, text)
     }
-    return false
   }
 
   private func check(_ text: String, _ allowed: Allowed, spelt name: String) throws(Complaint) {

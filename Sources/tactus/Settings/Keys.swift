@@ -16,7 +16,7 @@ struct Keys<Settings> {
     }
   }
 
-  /// What the document of that name says.
+  /// What the document of that name says. All that is wrong with it is said at once, a line each.
   func apply(
     _ document: JSON5.Element, of path: String, to settings: inout Settings
   ) throws(Complaint) {
@@ -24,13 +24,16 @@ struct Keys<Settings> {
       throw Complaint(
         path, line: document.line, "holds \(document.value.kind) instead of { key: value, ... }")
     }
+    var mistakes: [Complaint] = []
     for member in members {
       guard let option = options.first(where: { $0.long == member.name }) else {
         let text = "unknown key \"\(member.name.shortened)\"" + hint(for: member.name)
-        throw Complaint(path, line: member.line, text)
+        mistakes.append(Complaint(path, line: member.line, text))
+        continue
       }
-      try apply(member.element, of: path, to: option, of: &settings)
+      mistakes += apply(member.element, of: path, to: option, of: &settings)
     }
+    if !mistakes.isEmpty { throw Complaint(mistakes) }
   }
 
   private func hint(for name: String) -> String {
@@ -44,8 +47,8 @@ struct Keys<Settings> {
 
   private func apply(
     _ element: JSON5.Element, of path: String, to option: Option<Settings>, of settings: inout Settings
-  ) throws(Complaint) {
-    if element.value == .null { return }
+  ) -> [Complaint] {
+    if element.value == .null { return [] }
     func complaint(_ element: JSON5.Element, _ words: String) -> Complaint {
       Complaint(
         path, line: element.line, "\"\(option.long)\" takes \(words), not \(Self.shown(element.value))")
@@ -57,18 +60,27 @@ struct Keys<Settings> {
       }
       throw Complaint(path, line: element.line, "\"\(option.long)\": \"\(text.shortened)\": \(why)")
     }
+    func collect(_ elements: [JSON5.Element], _ take: (JSON5.Element) throws(Complaint) -> Void)
+      -> [Complaint]
+    {
+      elements.compactMap { element in
+        do throws(Complaint) { try take(element) } catch { return error }
+        return nil
+      }
+    }
     switch option.form {
-    case .answer: break
+    case .answer: return []
     case .flag(let place):
-      guard case .boolean(let on) = element.value else { throw complaint(element, "true or false") }
+      guard case .boolean(let on) = element.value else { return [complaint(element, "true or false")] }
       settings[keyPath: place] = on
+      return []
     case .value(let value) where value.takes.repeats:
       let words = value.takes.allowed.words
       guard case .array(let elements) = element.value else {
-        throw complaint(element, "a list [...], each of it \(words)")
+        return [complaint(element, "a list [...], each of it \(words)")]
       }
       value.clear(&settings)
-      for element in elements {
+      return collect(elements) { element throws(Complaint) in
         value.store(&settings, try text(element, value.takes.allowed, "a list, each of it \(words)"))
       }
     case .value(let value):
@@ -77,8 +89,11 @@ struct Keys<Settings> {
       case (.boolean(false), _?, let off?): off(&settings)
       case (_, let bare, let off):
         let flags = bare == nil ? "" : off == nil ? " or true" : ", true or false"
-        value.store(&settings, try text(element, value.takes.allowed, value.takes.allowed.words + flags))
+        return collect([element]) { element throws(Complaint) in
+          value.store(&settings, try text(element, value.takes.allowed, value.takes.allowed.words + flags))
+        }
       }
+      return []
     }
   }
 
@@ -110,4 +125,62 @@ struct Keys<Settings> {
 extension String {
   /// What a stranger wrote, as far as it fits in a line, without what a terminal would obey.
   var shortened: String { printable(self, limit: 60) }
+}
+
+/// What the user chose by hand, in JSON5. It is read and never written.
+enum ConfigurationFile {
+  static let keys = Keys(Configuration.options)
+
+  /// - Parameter orPipe: what was typed may be one.
+  static func read(
+    _ path: String, orPipe: Bool = false, into configuration: inout Configuration
+  ) throws(Complaint) {
+    try apply(
+      WholeFile.read(path, limit: JSON5.Limits().bytes, orPipe: orPipe), from: path, to: &configuration)
+  }
+
+  static func apply(
+    _ bytes: [UInt8], from path: String, to configuration: inout Configuration
+  ) throws(Complaint) {
+    try keys.apply(JSON5.document(bytes, from: path), of: path, to: &configuration)
+  }
+
+  /// A configuration that says what this one says, with every key and its words: `tactus config --print-default`, and
+  /// what a session's folder is given.
+  static func text(of configuration: Configuration, heading: String) -> String {
+    var text = comment(heading, margin: "") + "{\n"
+    for (section, members) in Section.groups(keys.options, by: \.section) {
+      text += "  // \(section.rawValue)\n\n"
+      for option in members {
+        text += comment(option.help, margin: "  ") + comment(allowed(option), margin: "  ")
+        text += "  \(key(option.long)): \(keys.value(of: option, in: configuration).text),\n\n"
+      }
+    }
+    return text.dropLast() + "}"
+  }
+
+  private static func key(_ name: String) -> String { name.contains("-") ? JSON5.quoted(name) : name }
+
+  private static func allowed(_ option: Option<Configuration>) -> String {
+    guard let takes = option.takes else { return "Allowed: true or false." }
+    let words = takes.allowed.words
+    if takes.repeats { return "Allowed: a list, each of it \(words)." }
+    guard let bare = takes.bare else { return "Allowed: \(words)." }
+    return "Allowed: \(words); true is \(bare)" + (option.off == nil ? "." : ", false is off.")
+  }
+
+  private static func comment(_ words: String, margin: String) -> String {
+    words.wrapped(to: 77 - margin.count).map { "\(margin)// \($0)\n" }.joined()
+  }
+}
+
+extension JSON5 {
+  /// A file that says nothing means nothing, as `{}` does.
+  static func document(_ bytes: [UInt8], from path: String) throws(Complaint) -> Element {
+    do throws(Fault) {
+      return try readIfAny(bytes) ?? Element(value: .object([]), line: 1)
+    } catch {
+      throw Complaint(path, line: error.line, error.text)
+    }
+  }
 }

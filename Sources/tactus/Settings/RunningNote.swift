@@ -6,12 +6,21 @@ import JSON5
 /// that has another port than the usual.
 ///
 /// Its writer holds a lock on it as long as it lives; a note that nobody holds is left from a crash, and is taken away
-/// by whoever finds it.
+/// by the command that finds it.
 final class RunningNote {
   struct Content: Equatable {
     /// As JACK knows it.
     var name: String
     var port: Int
+  }
+
+  /// Why no second one is started under this name: the two would pull at one transport, and nobody asked for both. JACK
+  /// knows that it is there; where its OSC is, a note tells, if there is a place for one.
+  static func objection(toSecond name: String, named option: String = "--name=NAME") -> Complaint {
+    let port = all().first { $0.name == name }.map { ", OSC port \($0.port)" } ?? ""
+    return Complaint(
+      "tactus runs already, as JACK client \"\(name.shortened)\"\(port): tactus status says how it is, "
+        + "tactus send quit ends it; \(option) starts a second one beside it")
   }
 
   private static let ending = ".json5"
@@ -44,10 +53,14 @@ final class RunningNote {
     close(file)
   }
 
-  /// `$XDG_RUNTIME_DIR/tactus`; a variable that is empty or no absolute path counts as not set.
-  static var folder: String? {
-    guard let directory = Environment.text("XDG_RUNTIME_DIR"), directory.hasPrefix("/") else { return nil }
-    return directory + "/tactus"
+  static var folder: String? { folder(Environment.text("XDG_RUNTIME_DIR")) }
+
+  /// `$XDG_RUNTIME_DIR/tactus`; where it is empty, no absolute path or not set (sudo, cron), systemd's directory for the
+  /// user, if there is one.
+  static func folder(_ variable: String?, ofUsers users: String = "/run/user") -> String? {
+    if let variable, variable.hasPrefix("/") { return variable + "/tactus" }
+    let usual = "\(users)/\(geteuid())"
+    return access(usual, W_OK) == 0 ? usual + "/tactus" : nil
   }
 
   /// Of all that run, by their ports.

@@ -42,18 +42,31 @@ final class StateKeeper: Sendable {
   }
 
   /// Now, without waiting for anything to rest; when it is done, that is said.
-  func hurry(at now: Micros) { held.withLock { $0.hurry(at: now) } }
+  func hurry(at now: Micros) {
+    held.withLock { held in
+      if let writing = held.writing { held.finish(writing, at: now) }
+      held.notBefore = now
+      held.isAsked = true
+      if held.changedFirst == nil { held.tellWhoAsked() } else { held.begin() }
+    }
+  }
 
   /// The configuration says something else, and so this is what holds: nobody chose it while we played.
   func configured(_ configuration: Configuration, file: Configuration) {
-    held.withLock { $0.configured(configuration, file: file) }
+    held.withLock { ($0.noted, $0.file) = (configuration, file) }
   }
 
   /// Writes what is left.
   ///
   /// - Parameter state: what holds at the end, if that was not noted yet.
   func close(at now: Micros, taking state: SurfaceState? = nil) {
-    held.withLock { $0.close(at: now, taking: state) }
+    held.withLock { held in
+      if let state { held.note(held.noted.taking(state), at: now) }
+      if let writing = held.writing { held.finish(writing, at: now) }
+      guard held.changedFirst != nil, held.path != nil else { return }
+      held.begin()
+      if let writing = held.writing { held.finish(writing, at: now) }
+    }
   }
 }
 
@@ -89,24 +102,12 @@ private struct Held {
     begin()
   }
 
-  mutating func hurry(at now: Micros) {
-    if let writing { finish(writing, at: now) }
-    notBefore = now
-    isAsked = true
-    if changedFirst == nil { tellWhoAsked() } else { begin() }
-  }
-
-  private mutating func tellWhoAsked() {
-    if isAsked { notice("what was chosen is saved") }
+  mutating func tellWhoAsked() {
+    if isAsked { notice("your choices are saved") }
     isAsked = false
   }
 
-  mutating func configured(_ configuration: Configuration, file: Configuration) {
-    noted = configuration
-    self.file = file
-  }
-
-  private mutating func begin() {
+  mutating func begin() {
     changedFirst = nil
     guard let path else { return }
     writing = Writing(choices, besides: known, to: path, keepsPredecessor: !hasWritten)
@@ -114,12 +115,12 @@ private struct Held {
     choices = UserState()
   }
 
-  private mutating func finish(_ done: Writing, at now: Micros) {
+  mutating func finish(_ done: Writing, at now: Micros) {
     writing = nil
     switch done.join() {
     case nil:
       hasWritten = true
-      if hasFailed { notice("what tactus remembers can be written again") }
+      if hasFailed { notice("the remembered choices can be written again") }
       hasFailed = false
       tellWhoAsked()
     case let failure?:
@@ -127,20 +128,12 @@ private struct Held {
       choices = done.choices
       choices.take(later)
       if !hasFailed {
-        notice("what tactus remembers can't be written: \(failure.text); the file stays as it was")
+        notice("the remembered choices can't be written: \(failure.text); the file stays as it was")
       }
       hasFailed = true
       changedFirst = changedFirst ?? now
       notBefore = now + StateKeeper.retry
     }
-  }
-
-  mutating func close(at now: Micros, taking state: SurfaceState?) {
-    if let state { note(noted.taking(state), at: now) }
-    if let writing { finish(writing, at: now) }
-    guard changedFirst != nil, path != nil else { return }
-    begin()
-    if let writing { finish(writing, at: now) }
   }
 }
 

@@ -3,8 +3,8 @@ import JSON5
 
 /// What tactus remembers from one run to the next: choices that were made while it played.
 ///
-/// The newest word wins: a remembered value holds until the configuration says something else than it did when the
-/// value was remembered. What the command line says is about one run, and is not remembered.
+/// A remembered choice wins over the configuration until its key is edited there. The command line is about one run, and is
+/// not remembered.
 struct UserState: Equatable {
   static let keys = Keys(Configuration.options.filter(\.isRemembered))
 

@@ -112,7 +112,7 @@ enum WholeFile {
     }
   }
 
-  /// Makes the text anew from what is there (nil: nothing), while no other tactus does the same.
+  /// Makes the new text from what is there (nil: nothing), while no other tactus does the same.
   static func change(
     _ path: String, limit: Int, _ body: ([UInt8]?) throws(Complaint) -> String
   ) throws(Complaint) {

@@ -12,33 +12,32 @@ struct CheckCommand: Conversing {
   static let name = "check"
   static let summary = "Measure the sound card's latency through a cable"
   static let description = """
-    Plays clicks into an output and records them from an input (a cable between the two, or
-    a microphone at the loudspeaker), and says how much longer than JACK's latencies that
-    took. Half of it is taken to be on the way out, unless --share says otherwise; --set
-    makes it the click's offset, in the tactus that runs and for the next time.
+    Connect an output of the sound card to an input, or hold a microphone to the loudspeaker.
+    tactus check plays clicks, records them, and says how much later they came back than JACK
+    knows. It takes half of that to be on the way out; --share says otherwise. --set makes this
+    the click's offset, in the running tactus and for its next start.
     """
   static let options: [Option<CheckCommand>] =
     [
       Option(
         "input", "i", in: .other, .value("PORT", .text(320), \.input),
-        help: "The port to record, for instance system:capture_1 (default: the sound card's first)."),
+        help: "The port to record from, for instance system:capture_1 (default: the sound card's first)."),
       Option(
         "output", "p", in: .other, .value("PORT", .text(320), \.output),
         help: "The port to play into, for instance system:playback_1 (default: the sound card's first)."),
       Option(
         "seconds", in: .other, .value("N", .whole(2...60), \.seconds),
-        help: "How long; two clicks a second (default: 5)."),
+        help: "How long to play; two clicks a second (default: 5)."),
       Option(
         "share", in: .other, .value("PERCENT", .number(0...100), \.share),
-        help: "How much of the error is on the way out (default: 50)."),
-      Option("set", in: .other, .flag(\.sets), help: "Make that the click's offset."),
-      Option("json", in: .other, .flag(\.json), help: "One line of JSON."),
+        help: "How much of the error to count for the way out (default: 50)."),
+      Option("set", in: .other, .flag(\.sets), help: "Make the result the click's offset."),
+      Option("json", in: .other, .flag(\.json), help: "Print one line of JSON."),
       Option(
         "server", "s", in: .other, .value("NAME", .text(127), \.server),
         help: "The JACK server (default: as configured)."),
     ] + whereaboutsOptions
 
-  var asksForHelp = false
   var input: String?
   var output: String?
   var seconds = 5
@@ -97,7 +96,7 @@ struct CheckCommand: Conversing {
       if (try? running.values()) != nil {
         let message = Message(Table.address("click/offset"), .float64(offset))
         if case .refused(let text) = try running.ask(message) { throw Complaint(text) }
-        Console.complain("the running tactus now has \(option), and will the next time")
+        Console.complain("the running tactus now uses \(option), and will at its next start")
         return .success
       }
     } catch {
@@ -105,13 +104,15 @@ struct CheckCommand: Conversing {
     }
     let startup = try Startup([])
     var configuration = startup.configuration
-    configuration.choices.offsets[.click1] = .milliseconds(offset)
+    // As the running one would: the second port's own goes with it.
+    Table.standard.choices.first { $0.path == "click/offset" }?.choose(
+      &configuration.choices, [.number(offset)])
     let failure = Mutex<String?>(nil)
     let keeper = startup.keeper { text in failure.withLock { $0 = text } }
     keeper.note(configuration, at: Link.clock())
     keeper.close(at: Link.clock())
     if let failure = failure.withLock({ $0 }) { throw Complaint(failure) }
-    Console.complain("tactus will have \(option) the next time")
+    Console.complain("tactus will use \(option) at its next start")
     return .success
   }
 }
@@ -135,7 +136,7 @@ extension CheckCommand {
       found = delays.count
       guard rate > 0, found * 2 > clicks, let first = delays.first, let last = delays.last else {
         throw Complaint(
-          "of \(returns.count) clicks \(delays.count) came back: is there a cable from the output to the input, and "
+          "\(delays.count) of \(returns.count) clicks came back: is there a cable from the output to the input, and "
             + "is the level up?")
       }
       let milliseconds = 1000 / Double(rate)

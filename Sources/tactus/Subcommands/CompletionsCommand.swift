@@ -7,11 +7,9 @@ struct CompletionsCommand: Subcommand {
   static let operands = "SHELL"
   static let operandWords = Shell.allCases.map(\.rawValue)
   static let description = """
-    Prints what makes the shell complete tactus's commands, options and their values:
-    eval "$(tactus completions bash)" now, or a file where the shell looks for them.
+    Prints a script with which the shell completes tactus's commands, options and values. Use
+    it at once with eval "$(tactus completions bash)", or save it where the shell looks for it.
     """
-
-  var asksForHelp = false
 
   enum Shell: String, CaseIterable {
     case bash, zsh, fish
@@ -19,8 +17,7 @@ struct CompletionsCommand: Subcommand {
 
   func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
     guard operands.count == 1, let shell = Shell(rawValue: operands[0]) else {
-      let given = operands.isEmpty ? "" : ", not \"\(operands.joined(separator: " "))\""
-      throw Complaint("takes \(Self.operandWords.inWords)" + given, .mistyped)
+      throw Self.objection(to: operands)
     }
     let text =
       switch shell {

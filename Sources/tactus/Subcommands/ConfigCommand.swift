@@ -6,8 +6,8 @@ struct ConfigCommand: Subcommand {
   static let name = "config"
   static let summary = "Show, check or explain the configuration"
   static let description = """
-    Says which configuration is read and what is wrong with it, and which choices hold
-    because they were made while tactus played.
+    Shows which configuration file tactus reads, what is wrong with it, and which choices
+    tactus remembers from earlier runs.
     """
   static let options: [Option<ConfigCommand>] = [
     Option(
@@ -18,12 +18,11 @@ struct ConfigCommand: Subcommand {
       help: "Print a configuration with every key, its meaning and its default."),
     Option(
       "print", in: .other, .flag(\.prints),
-      help: "Print what holds now, remembered choices included, as a configuration."),
+      help: "Print what tactus would start with, remembered choices included, as a configuration."),
     Option(
-      "forget", in: .other, .flag(\.forgets), help: "Forget what was chosen while tactus played."),
+      "forget", in: .other, .flag(\.forgets), help: "Forget the remembered choices."),
   ]
 
-  var asksForHelp = false
   var file: String?
   var printsDefault = false
   var prints = false
@@ -51,8 +50,8 @@ struct ConfigCommand: Subcommand {
 
   private static func heading(_ words: String) -> String {
     "A configuration of tactus \(Tactus.version), in JSON5, for ~/.config/tactus/config.json5. \(words) "
-      + "null stands for what holds without the key. What is typed on the command line comes first, then what was "
-      + "chosen while tactus played, if that is newer than what stands here."
+      + "null means: as if the key were not here. Options on the command line win over this file; so does a choice that "
+      + "tactus remembers, until you edit its key here."
   }
 
   private func overview(_ startup: Startup) -> String {
@@ -63,13 +62,16 @@ struct ConfigCommand: Subcommand {
     case (nil, let path?): lines.append("configuration: none; it would be \(path)")
     case (nil, nil): lines.append("configuration: none, and no place for one: HOME is not set")
     }
-    lines.append(
-      "remembered: " + (startup.places.state ?? "nothing, there is no place for it: HOME is not set"))
+    let state = startup.places.state.map { access($0, F_OK) == 0 ? $0 : $0 + " (none yet)" }
+    lines.append("remembered: " + (state ?? "nothing, there is no place for it: HOME is not set"))
     for (key, value) in startup.remembered { lines.append("  \(key) \(value.text)") }
     return lines.joined(separator: "\n")
   }
 
   private func forget(_ startup: Startup) -> Tactus.Status {
+    if !RunningNote.all().isEmpty {
+      Console.complain("forgotten for the next start; the running tactus keeps its values until it ends")
+    }
     guard let path = startup.places.state, unlink(path) != 0, errno != ENOENT else { return .success }
     Console.complain(Complaint(path, code: errno).text)
     return .failure

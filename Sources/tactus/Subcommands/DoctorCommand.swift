@@ -8,18 +8,17 @@ struct DoctorCommand: Conversing {
   static let summary = "Look for what is wrong with JACK, the network and this machine"
   static let description = """
     Looks at JACK or PipeWire, latencies, real-time limits, the clock, and whether Link gets
-    through on each network interface; says what is wrong and how to mend it. Ends with 0 if
-    nothing is, else with 1. It sends one packet to Link's group that no peer takes notice of.
+    through on each network interface; says what is wrong and how to mend it. Ends with status
+    0 if nothing is wrong, else 1. It sends one packet to Link's group, which peers ignore.
     """
   static let options: [Option<DoctorCommand>] =
     [
       Option(
         "server", "s", in: .other, .value("NAME", .text(127), \.server),
         help: "The JACK server to look at (default: as configured)."),
-      Option("json", in: .other, .flag(\.json), help: "One line of JSON."),
+      Option("json", in: .other, .flag(\.json), help: "Print one line of JSON."),
     ] + whereaboutsOptions
 
-  var asksForHelp = false
   var server: String?
   var json = false
   var whereabouts = Whereabouts()
@@ -45,32 +44,134 @@ struct DoctorCommand: Conversing {
   private func configuration() -> [Finding] {
     do {
       return try Startup([]).notices.map {
-        .bad("Memory of choices", $0, mend: "Nothing has to be done; it begins anew.")
+        .bad("Memory of choices", $0, mend: "You need do nothing; tactus starts a new file.")
       }
     } catch {
-      return [.bad("Configuration", error.text, mend: "Mend that line; tactus does not start with it.")]
+      return [.bad("Configuration", error.text, mend: "Correct that line; tactus does not start with it.")]
     }
   }
 
   /// All that run, unless one is meant.
   private func running() -> [Finding] {
-    let notes = whereabouts == Whereabouts() ? RunningNote.all() : []
-    return notes.count > 1
-      ? notes.map { running(at: Whereabouts(port: $0.port), $0.name) } : [running(at: whereabouts, "tactus")]
+    let all = RunningNote.all().map { Whereabouts(port: $0.port) }
+    let isMeant = whereabouts != Whereabouts()
+    // A tactus that is timebase master is in no other's way.
+    let master =
+      all.count < 2
+      ? nil
+      : all.lazy.compactMap { try? Self.ask($0).told }.first {
+        $0.isOn("jack/timebase")
+      }
+    return (isMeant || all.count < 2 ? [whereabouts] : all).flatMap { place in
+      do throws(Complaint) {
+        let (told, port) = try Self.ask(place)
+        return Self.judge(told, port: port, isAlone: all.count < 2, master: master?.words("jack/name"))
+      } catch {
+        return [
+          isMeant
+            ? .bad("tactus", error.text, mend: "tactus doctor without --name and --osc lists all that run.")
+            : .note("tactus", error.text)
+        ]
+      }
+    }
   }
 
-  private func running(at place: Whereabouts, _ name: String) -> Finding {
+  private static func ask(_ place: Whereabouts) throws(Complaint) -> (told: ToldValues, port: Int) {
+    var running = try RunningTactus(place)
     do throws(Complaint) {
-      var running = try RunningTactus(place)
-      guard let values = try? running.values() else {
-        return .note("tactus", "does not run, or not with OSC at port \(running.port)")
-      }
-      let status = values.first { $0.row.path == "status" }.map { JSON5($0.arguments, of: $0.row).text } ?? ""
-      return .good(
-        "tactus",
-        "\(name == "tactus" ? "" : name + " ")runs, controlled at OSC port \(running.port): \(status)")
+      return (ToldValues(try running.values()), running.port)
     } catch {
-      return .note("tactus", error.text)
+      throw Complaint("does not run, or not with OSC at port \(running.port)", .unavailable)
     }
+  }
+
+  /// What a tactus says of itself. `master`: the one of ours that is timebase master.
+  static func judge(_ told: ToldValues, port: Int, isAlone: Bool = true, master: String? = nil) -> [Finding] {
+    let name = told.words("jack/name")
+    let (topic, who) = ("tactus", name == "tactus" ? "" : name + " ")
+    let send = "tactus send " + (isAlone ? "" : name.contains(" ") ? "'--name=\(name)' " : "--name=\(name) ")
+    var findings: [Finding] = [
+      .good(topic, "\(who)runs, controlled at OSC port \(port): \"\(told.words("status"))\"")
+    ]
+    // First where it listens, then what is missing.
+    findings += told.words("osc/str").split(separator: ";").dropFirst().map {
+      .bad(topic, who + "lacks a part of OSC:\($0)", mend: "tactus tries again every two seconds.")
+    }
+    let offsets = told.offsets
+    if !offsets.isEmpty {
+      let signs = Set(offsets.map { $0.value.hasPrefix("-") })
+      let when = signs == [true] ? "later" : signs == [false] ? "earlier" : "earlier (below 0: later)"
+      let list = offsets.map { "\($0.path) \($0.value) ms" }.joined(separator: ", ")
+      let cure = offsets.map { "\(send)\($0.path) 0" }.joined(separator: ", ")
+      findings.append(
+        .note(
+          topic, "\(who)sends \(when) than JACK's latencies say: \(list)",
+          mend: "If you no longer need that, measure again with tactus check, or \(cure)."))
+    }
+    // What it does is what counts, no matter which it is: a bridge that only clicks is in nobody's way.
+    let other = told.words("jack/timebase/str")
+    guard told.words("lead") == "link", !["tactus", "nobody", "?"].contains(other) else { return findings }
+    findings.append(
+      master.map { .good(topic, "\(who)leaves bars and beats to \($0), which is timebase master") }
+        ?? .bad(
+          topic,
+          "\(who)leads with the session, but \(other) is timebase master: JACK's programs get its bars and tempo",
+          mend: "\(send)takeover takes its place; with --lead=auto tactus follows it instead."))
+    return findings
+  }
+}
+
+/// One thing that the doctor looked at, in words for a musician.
+struct Finding: Equatable {
+  enum Grade: String {
+    case good
+    /// Worth knowing, nothing to mend.
+    case note
+    /// It will be heard or seen, sooner or later.
+    case bad
+  }
+
+  let grade: Grade
+  let topic: String
+  let words: String
+  /// What to do.
+  var remedy: String?
+
+  static func good(_ topic: String, _ words: String) -> Finding {
+    Finding(grade: .good, topic: topic, words: words)
+  }
+
+  static func note(_ topic: String, _ words: String, mend remedy: String? = nil) -> Finding {
+    Finding(grade: .note, topic: topic, words: words, remedy: remedy)
+  }
+
+  static func bad(_ topic: String, _ words: String, mend remedy: String) -> Finding {
+    Finding(grade: .bad, topic: topic, words: words, remedy: remedy)
+  }
+
+  /// ```
+  /// !  Latency: system:playback_1 says that it has none
+  ///    tactus check measures it ...
+  /// ```
+  var text: String {
+    let mark =
+      switch grade {
+      case .good: "+"
+      case .note: " "
+      case .bad: "!"
+      }
+    let margin = "   "
+    var lines = "\(topic): \(words)".wrapped(to: 77)
+    if let remedy {
+      lines += remedy.wrapped(to: 73).enumerated().map { ($0.offset == 0 ? "-> " : "   ") + $0.element }
+    }
+    return mark + "  " + lines.joined(separator: "\n" + margin)
+  }
+
+  var json: JSON5 {
+    .fields([
+      "grade": .string(grade.rawValue), "topic": .string(topic), "words": .string(words),
+      "remedy": remedy.map { .string($0) } ?? .null,
+    ])
   }
 }

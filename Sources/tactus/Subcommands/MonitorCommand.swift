@@ -10,9 +10,9 @@ struct MonitorCommand: Conversing {
   static let operands = "[GROUP]..."
   static let operandWords = Group.names.map(\.name) + ["all"]
   static let description = """
-    The first line has all values, as status --json; then one for each change, with what
-    changed at once. GROUP: state (the default), beat, phase, position, heartbeat, exact
-    or all. Ends with 0 when tactus ends or at Ctrl-C, 69 if none runs.
+    The first line has all values, as tactus status --json prints them; each further line
+    has what changed at one moment. GROUP is state (the default), beat, phase, position,
+    heartbeat, exact or all. Ends with status 0 at Ctrl-C or when tactus ends, 69 if none runs.
     """
   static let options: [Option<MonitorCommand>] = whereaboutsOptions
 
@@ -20,12 +20,11 @@ struct MonitorCommand: Conversing {
   private static let lease: Int32 = 15
   private static let renewal = Duration.seconds(5)
 
-  var asksForHelp = false
   var whereabouts = Whereabouts()
 
   func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
     for word in operands where !Self.operandWords.contains(word) {
-      throw Complaint("takes \(Self.operandWords.inWords), not \"\(word)\"", .mistyped)
+      throw Self.objection(to: [word])
     }
     let signals = Signals()
     let groups = operands.isEmpty ? ["state"] : operands

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Choices
 import ControlSurface
 import JSON5
 import OSC
@@ -32,8 +33,11 @@ struct RunningTactus: ~Copyable {
   }
 
   var nobody: Complaint {
-    Complaint(
-      "no tactus answers at OSC port \(port) of this machine; start it, or say which port with --osc=PORT",
+    let blind =
+      RunningNote.folder == nil
+      ? " (XDG_RUNTIME_DIR is not set, so that one at another port can't be found by itself)" : ""
+    return Complaint(
+      "no tactus answers at OSC port \(port) of this machine\(blind); start it, or say which port with --osc=PORT",
       .unavailable)
   }
 
@@ -125,5 +129,92 @@ extension JSON5 {
     case .truth(let value): self = .boolean(value)
     case .null, .impulse, .other: self = .null
     }
+  }
+}
+
+/// What the user says of where the tactus is that a command speaks with; nothing, if only one runs.
+struct Whereabouts: Equatable, Sendable {
+  /// Of its OSC; 0: not said.
+  var port = 0
+  var name: String?
+
+  /// - Parameter running: the notes of all that run.
+  func port(of running: [RunningNote.Content]) throws(Complaint) -> Int {
+    if port > 0 { return port }
+    if let name {
+      guard let found = running.first(where: { $0.name == name }) else {
+        let others = running.isEmpty ? "" : "; there is \(Self.list(running))"
+        throw Complaint("no tactus called \"\(name.shortened)\" runs here" + others, .unavailable)
+      }
+      return found.port
+    }
+    let usual = Self.usualPort
+    // Without a note it may run all the same: there is not always a place for one.
+    if running.isEmpty || running.contains(where: { $0.port == usual }) { return usual }
+    guard running.count == 1 else {
+      throw Complaint("several run here: \(Self.list(running)); say which with --name=NAME", .unavailable)
+    }
+    return running[0].port
+  }
+
+  /// As configured, as far as the configuration can be read.
+  private static var usualPort: Int {
+    Int((try? Startup([]).configuration.surface.osc.port) ?? Table.port)
+  }
+
+  private static func list(_ all: [RunningNote.Content]) -> String {
+    all.map { "\($0.name.shortened) (OSC port \($0.port))" }.joined(separator: ", ")
+  }
+}
+
+/// A command that speaks with a tactus that runs.
+protocol Conversing: Subcommand {
+  var whereabouts: Whereabouts { get set }
+}
+
+extension Conversing {
+  static var whereaboutsOptions: [Option<Self>] {
+    [
+      Option(
+        "osc", "o", in: .other, .value("PORT", .whole(1...65_535), \.whereabouts.port),
+        help: "The OSC port of the running tactus (default: that of the one that runs, or as configured)."),
+      Option(
+        "name", "n", in: .other, .value("NAME", .text(63), \.whereabouts.name),
+        help: "Which tactus, by its JACK name, if several run."),
+    ]
+  }
+}
+
+/// What a running tactus told, as people read it.
+struct ToldValues {
+  private let known: [String: (row: Node, arguments: [Argument])]
+
+  init(_ values: [(row: Node, arguments: [Argument])]) {
+    known = Dictionary(values.map { ($0.row.path, $0) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// On and off, text without quotes.
+  func words(_ path: String) -> String {
+    guard let (row, arguments) = known[path] else { return "?" }
+    switch JSON5(arguments, of: row) {
+    case .boolean(let on): return on ? "on" : "off"
+    case .string(let text): return text
+    case .array(let elements): return elements.map(\.value.text).joined(separator: "/")
+    case .null, .number, .object: return JSON5(arguments, of: row).text
+    }
+  }
+
+  func isOn(_ path: String) -> Bool { words(path) == "on" }
+
+  func offset(_ path: String, _ follower: (path: String, port: String)? = nil) -> String {
+    offsetNote(words(path), follower.map { ("offset of \($0.port)", words($0.path)) })
+  }
+
+  /// All that are not 0, in milliseconds.
+  var offsets: [(path: String, value: String)] {
+    Table.standard.choices.map(\.path).filter {
+      $0.hasSuffix("offset") && known[$0] != nil && words($0) != "0"
+    }
+    .map { ($0, words($0)) }
   }
 }

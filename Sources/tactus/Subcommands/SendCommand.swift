@@ -6,17 +6,20 @@ import OSC
 /// `tactus send tempo 131.5`: any command of the surface, for scripts and for hands that are at a terminal.
 struct SendCommand: Conversing {
   static let name = "send"
-  static let summary = "Send a command to the tactus that runs, or ask it a value"
+  static let summary = "Send the running tactus a command, or ask it for a value"
   static let operands = "COMMAND [VALUE]..."
-  static let operandWords = Table.standard.rows.filter { $0.isWritable || $0.isReadable }.map(\.path)
+  static let operandWords = Table.standard.rows.filter { row in
+    if case .verb = row.kind { return row.parameters.isEmpty }
+    return row.isWritable || row.isReadable
+  }.map(\.path)
   static let description = """
-    Sends a command of the OSC surface (tactus --help-osc lists them), by its name or its
-    address: tactus send tempo 131.5, tactus send start bar. A value's name alone asks for
-    it. Ends with 0 if it was obeyed, 1 if it was refused, 69 if no tactus runs.
+    Sends one of the commands that tactus --help-osc lists, by its name or its address:
+    tactus send tempo 131.5, tactus send start bar. The name of a value alone prints the
+    value, and midi/list all keys, knobs and pedals. Ends with status 0 if tactus obeyed, 1
+    if it refused, 69 if none runs.
     """
   static let options: [Option<SendCommand>] = whereaboutsOptions
 
-  var asksForHelp = false
   var whereabouts = Whereabouts()
 
   func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
@@ -25,9 +28,7 @@ struct SendCommand: Conversing {
     do throws(Refusal) {
       message = try Table.standard.message(operands)
     } catch {
-      let name = operands[0].shortened
-      throw Complaint(
-        error.code == .unknownAddress ? error.text : "\(name) takes \(error.text)", .mistyped)
+      throw Complaint(Self.objection(to: operands[0], error), .mistyped)
     }
     var running = try RunningTactus(whereabouts)
     if message.address == Table.address("quit") { return try quit(&running, message) }
@@ -35,7 +36,38 @@ struct SendCommand: Conversing {
     case .refused(let text): throw Complaint(text)
     case .accepted(let told):
       for message in told { tell(message) }
+      if !message.arguments.isEmpty { try confirm(message.address, &running) }
       return .success
+    }
+  }
+
+  /// What nobody hears or sees at once, and what outlives the program: what holds now.
+  private func confirm(_ address: String, _ running: inout RunningTactus) throws(Complaint) {
+    guard let row = Table.path(of: address).flatMap(Table.standard.row),
+      row.path == "midi/learn"
+        || Table.standard.choices.contains(where: { $0.path == row.path && $0.isRemembered }),
+      case .accepted(let told) = try running.ask(Message(address)),
+      let arguments = told.first(where: { $0.address == address })?.arguments
+    else { return }
+    let words = ToldValues([(row, arguments)]).words(row.path)
+    if row.path == "midi/learn" {
+      Console.say(words.isEmpty ? "nothing is learned now" : "touch the key, knob or pedal for \(words) now")
+    } else {
+      let unit = row.parameters[0].unit
+      Console.say("\(row.path) is \(words)\(unit.isEmpty ? "" : " " + unit) now")
+    }
+  }
+
+  private static func objection(to name: String, _ refusal: Refusal) -> String {
+    guard refusal.code != .unknownAddress else { return refusal.text }
+    let row = Table.standard.row(Table.path(of: name) ?? name)
+    switch row?.kind {
+    // What it says of itself is a sentence.
+    case .reading, .answer: return "\(name.shortened) \(refusal.text)"
+    case .feed:
+      return
+        "\(name.shortened) \(refusal.text): tactus monitor \(row.map { $0.group.words } ?? "all") prints it"
+    case .value, .trigger, .order, .verb, nil: return "\(name.shortened) takes \(refusal.text)"
     }
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import ControlSurface
 import Glibc
+import JACKHost
 
 /// `tactus session list` and `tactus session start NAME`: the folders of `sessions/`, each a studio that works as it is.
 struct SessionCommand: Subcommand {
@@ -9,16 +10,17 @@ struct SessionCommand: Subcommand {
   static let operands = "list | start NAME [-- OPTION...]"
   static let operandWords = ["list", "start"]
   static let description = """
-    list names the sessions that come with tactus. start runs one: the programs that belong to it, and
-    tactus, with the options behind --. What each does is in its README.
+    list names the sessions that come with tactus. start NAME starts one: its programs, and tactus
+    with the options that you give after --. It first copies the session's files, tactus.json5 among
+    them, to ~/.local/share/tactus/sessions/NAME; change them there. Ends with status 1 if the
+    program beside tactus failed. Each session's README says what it does.
     """
-
-  var asksForHelp = false
 
   func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
     guard let shelf = SessionShelf.found(from: Self.thisProgram) else {
-      Console.complain("session: no sessions beside this program; tools/install puts them there")
-      return .failure
+      throw Complaint(
+        "session: no sessions beside this program; tools/install puts them there, and in a clone "
+          + "tools/run session start NAME finds them")
     }
     switch (operands.first, operands.count) {
     case ("list", 1): return Console.answer(shelf.list)
@@ -28,7 +30,13 @@ struct SessionCommand: Subcommand {
         let hint = name.nearest(among: shelf.names).map { ": do you mean \"\($0)\"?" }
         throw Complaint("there is no session \"\(name)\"" + (hint ?? "; tactus session list"), .mistyped)
       }
-      return Self.become(start, Array(operands.dropFirst(2)))
+      let options = Array(operands.dropFirst(2))
+      // Before its DAW is there.
+      let wanted = (try? Configuration(arguments: options)) ?? Configuration()
+      if let survey = try? GraphSurvey(lookingAt: wanted.server), survey.tactus.contains(wanted.name) {
+        throw RunningNote.objection(toSecond: wanted.name, named: "-- --name=NAME")
+      }
+      return Self.become(start, options)
     case ("start", _): throw Complaint("start takes a name; tactus session list", .mistyped)
     default: throw Complaint("takes list or start", .mistyped)
     }

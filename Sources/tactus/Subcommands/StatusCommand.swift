@@ -6,19 +6,19 @@ import OSC
 /// `tactus status`: how things are, once.
 struct StatusCommand: Conversing {
   static let name = "status"
-  static let summary = "Say how the tactus that runs is doing"
+  static let summary = "Show how the running tactus is doing"
   static let description = """
-    Asks the tactus that runs on this machine, over OSC. Ends with 69 if none does.
+    Asks the tactus that runs on this machine, over OSC, and shows offsets that are not 0
+    beside their outputs. Ends with status 69 if none runs.
     """
   static let options: [Option<StatusCommand>] =
     [
       Option(
         "json", in: .other, .flag(\.json),
-        help: "All values in one line of JSON, named as their OSC addresses."
+        help: "Print all values in one line of JSON, named as their OSC addresses."
       )
     ] + whereaboutsOptions
 
-  var asksForHelp = false
   var json = false
   var whereabouts = Whereabouts()
 
@@ -33,37 +33,44 @@ struct StatusCommand: Conversing {
   }
 
   static func text(_ values: [(row: Node, arguments: [Argument])]) -> String {
-    let known = Dictionary(values.map { ($0.row.path, $0) }, uniquingKeysWith: { first, _ in first })
-    /// As people read it: on and off, text without quotes.
-    func say(_ path: String) -> String {
-      guard let (row, arguments) = known[path] else { return "?" }
-      switch JSON5(arguments, of: row) {
-      case .boolean(let on): return on ? "on" : "off"
-      case .string(let text): return text
-      case .array(let elements): return elements.map(\.value.text).joined(separator: "/")
-      case .null, .number, .object: return JSON5(arguments, of: row).text
-      }
+    let told = ToldValues(values)
+    func say(_ path: String) -> String { told.words(path) }
+    func runs(_ path: String) -> String {
+      guard told.isOn(path) else { return "off" }
+      return say("\(path)/when") == "rolling" ? "while the transport rolls" : say("\(path)/when")
     }
-    let isThere = say("jack/connected") == "on"
+    let isThere = told.isOn("jack/connected")
     let lines: [(String, String)] = [
       ("Tempo", "\(say("tempo/str")) BPM, \(say("meter")), quantum \(say("quantum"))"),
       ("Ableton Link", "\(say("link/str")), \(say("peers/str"))"),
       ("Start/stop sync", say("startstop")),
       ("Leads", say("lead/str") + (say("lead") == "link" ? "" : ", as --lead=\(say("lead")) says")),
-      ("Transport", "\(say("status")); a start waits for the \(say("launch"))"),
+      ("Transport", say("status") + launch(told)),
       (
         "JACK",
         isThere
-          ? "\(say("jack/rate")) Hz, \(say("jack/period")) frames, xruns: \(say("jack/xruns"))" : "no server"
+          ? "client \"\(say("jack/name"))\", \(say("jack/rate")) Hz, \(say("jack/period")) frames, "
+            + "xruns: \(say("jack/xruns"))" : "no server"
       ),
-      ("Timebase master", say("jack/timebase/str")),
-      ("Click", say("click") == "on" ? say("click/when") : "off"),
-      ("MIDI clock", say("clock")), ("Pulses", say("pulse") == "on" ? "\(say("pulse/rate")) a beat" : "off"),
+      ("Timebase master", say("jack/timebase/str") + told.offset("jack/offset")),
+      ("Click", runs("click") + told.offset("click/offset", ("click/2/offset", "click_2"))),
+      ("MIDI clock", runs("clock") + told.offset("clock/offset")),
+      (
+        "Pulses",
+        (told.isOn("pulse") ? "\(say("pulse/rate")) a beat" : "off")
+          + told.offset("pulse/offset", ("run/offset", "run"))
+      ),
       ("Drift", "\(say("drift")) ppm"), ("OSC", say("osc/str")),
       ("Last message", say("message")),
     ]
     let width = (lines.map(\.0.count).max() ?? 0) + 2
     return lines.map { name, words in name.padded(to: width) + (words.isEmpty ? "-" : words) }
       .joined(separator: "\n")
+  }
+  /// Only a stopped transport has something to say.
+  private static func launch(_ told: ToldValues) -> String {
+    guard told.words("status") == "stopped" else { return "" }
+    let moment = told.words("launch")
+    return moment == "now" ? "; a start waits for nothing" : "; a start waits for the next \(moment)"
   }
 }

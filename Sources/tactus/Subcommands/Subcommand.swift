@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import ControlSurface
 
 /// What `tactus WORD` does other than play. The type's values hold what its options say.
 ///
@@ -18,8 +19,6 @@ protocol Subcommand: Sendable {
   static var options: [Option<Self>] { get }
 
   init()
-  /// The frame's: only help was asked for.
-  var asksForHelp: Bool { get set }
   func run(_ operands: [String]) throws(Complaint) -> Tactus.Status
 }
 
@@ -29,7 +28,13 @@ extension Subcommand {
   static var options: [Option<Self>] { [] }
 
   static var allOptions: [Option<Self>] {
-    options + [Option("help", "h", in: .other, .answer { $0.asksForHelp = true }, help: "Print this.")]
+    options + [Option("help", "h", in: .other, .answer { _ in }, help: "Print this help.")]
+  }
+
+  /// To operands that are none of its words.
+  static func objection(to operands: [String]) -> Complaint {
+    let given = operands.isEmpty ? "" : ", not \"\(operands.joined(separator: " "))\""
+    return Complaint("takes \(operandWords.inWords)" + given, .mistyped)
   }
 
   static var helpText: String {
@@ -45,8 +50,9 @@ extension Subcommand {
   static func run(arguments: some Sequence<String>) -> Tactus.Status {
     do throws(Complaint) {
       var command = Self()
-      let words = try OptionParser(options: allOptions).parse(arguments, into: &command)
-      if command.asksForHelp { return Console.answer(helpText) }
+      var parser = OptionParser(options: allOptions)
+      let words = try parser.read(arguments, into: &command)
+      if parser.isAnswered { return Console.answer(helpText) }
       if operands.isEmpty, let stray = words.first {
         throw Complaint("takes no \"\(stray)\"", .mistyped)
       }
@@ -57,5 +63,43 @@ extension Subcommand {
         error.kind == .mistyped ? "\(name): \(error.text)\nTry 'tactus \(name) --help'." : error.text)
       return error.status
     }
+  }
+}
+
+/// The words that may stand first on the command line.
+enum Subcommands {
+  /// In the order in which help lists them.
+  static let all: [any Subcommand.Type] = [
+    StatusCommand.self, MonitorCommand.self, SendCommand.self, DoctorCommand.self, CheckCommand.self,
+    ConfigCommand.self, SessionCommand.self,
+    ManCommand.self, CompletionsCommand.self,
+  ]
+
+  static func named(_ name: String) -> (any Subcommand.Type)? { all.first { $0.name == name } }
+
+  /// nil: the word names none of them, and is nothing else either.
+  static func run(_ arguments: some Collection<String>) -> Tactus.Status? {
+    guard let name = arguments.first, let command = named(name) else { return nil }
+    Signals.release()
+    return command.run(arguments: arguments.dropFirst())
+  }
+
+  /// What is wrong with a word that is no option.
+  ///
+  /// - Parameter meant: an option that it may belong to.
+  static func objection(to word: String, meant: String? = nil) -> Complaint {
+    if named(word) != nil { return Complaint("\"\(word)\" comes first: tactus \(word)", .mistyped) }
+    let command = Table.standard.row(word).map { _ in "send \(word)" }
+    let hint = (meant ?? command ?? word.nearest(among: all.map { $0.name })).map {
+      ": do you mean \"\($0)\"?"
+    }
+    return Complaint("there is no command \"\(word.shortened)\"" + (hint ?? ""), .mistyped)
+  }
+
+  /// The list in the program's help.
+  static var helpText: String {
+    let column = 2 + (all.map { $0.name.count }.max() ?? 0) + 2
+    return "Commands:\n"
+      + all.map { "  \($0.name)".padded(to: column) + $0.summary + "\n" }.joined()
   }
 }

@@ -4,6 +4,7 @@ import ControlSurface
 import Glibc
 import Link
 import Linux
+import OSC
 import Synchronization
 import TerminalView
 
@@ -12,8 +13,8 @@ import TerminalView
 ///
 /// A thread of its own, because the beat must not wait: not for a JACK server that has died, not for the control
 /// thread, and nobody waits for a terminal at the end of a slow line. It is on the screen only while the program is in
-/// the terminal's foreground; in the background nothing is drawn or read, and lines are printed again. Whoever reads there all
-/// the same is told so, and not stopped: signals don't come to a thread of ours.
+/// the terminal's foreground; in the background nothing is drawn or read, and lines are printed again. A read there
+/// all the same is refused, and does not stop us: signals don't come to a thread of ours.
 final class LiveView: Sendable {
   private enum Cover {
     case off, asked, on
@@ -32,15 +33,17 @@ final class LiveView: Sendable {
 
   fileprivate let desk: ControlDesk
   fileprivate let keys: KeyMap
+  fileprivate let wantsReach: Bool
   // The thread's alone as soon as it runs.
   nonisolated(unsafe) fileprivate let device: TerminalDevice
   private let held = Mutex(Held())
 
   /// nil where there is nothing to draw on.
-  init?(desk: ControlDesk, keys: KeyMap) {
+  init?(desk: ControlDesk, keys: KeyMap, wantsReach: Bool) {
     guard Self.isPossible, let device = TerminalDevice() else { return nil }
     self.desk = desk
     self.keys = keys
+    self.wantsReach = wantsReach
     self.device = device
   }
 
@@ -129,7 +132,8 @@ private final class Performance {
   private var reader = KeyReader()
   private var keyboard: Keyboard
   private var pressed = Micros.zero
-  private var reach = Reach.off
+  private var reach = Reach.closed
+  private var endpoints: [Endpoint] = []
   private var nextReach = Micros.zero
   private var isGone = false
 
@@ -186,9 +190,11 @@ private final class Performance {
 
   private func draw() {
     let now = Link.clock()
-    if now >= nextReach {
+    let endpoints = live.desk.endpoints
+    if now >= nextReach || endpoints != self.endpoints {
       nextReach = now + Self.reachInterval
-      reach = Reach(live.desk.endpoints)
+      self.endpoints = endpoints
+      reach = Reach(endpoints, isWanted: live.wantsReach)
     }
     device.flush()
     guard device.isReady else { return }
@@ -247,8 +253,11 @@ private final class Performance {
 
   private func press(_ key: Key, at now: Micros) {
     pressed = now
-    switch keyboard.press(key, live.desk.state, at: now) {
-    case .press(let targets): live.desk.press(targets, at: now)
+    let state = live.desk.state
+    switch keyboard.press(key, state, at: now) {
+    case .press(let targets):
+      live.desk.press(targets, at: now)
+      if let remark = Keyboard.remark(targets, by: key, state) { live.tell(remark, isComplaint: false) }
     case .redraw: frame.forget()
     case .say(let text): live.tell(text, isComplaint: true)
     case nil: break

@@ -6,9 +6,9 @@ import TerminalView
 
 extension Reach {
   /// What a tablet on the network can send to, if the surface listens at these.
-  init(_ endpoints: [Endpoint]) {
+  init(_ endpoints: [Endpoint], isWanted: Bool) {
     guard let first = endpoints.first else {
-      self = .off
+      self = isWanted ? .closed : .off
       return
     }
     let port = Int(first.port)

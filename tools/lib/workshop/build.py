@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What is compiled: the native helpers (tools/native) into the user's cache, each once per version; and tactus."""
 
+import contextlib
 import functools
 import glob
 import hashlib
@@ -21,12 +22,10 @@ PACKAGES = {"jack/jack.h": "libjack-jackd2-dev", "ableton/Link.hpp": "ableton-li
 def cache() -> str:
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     path = os.path.join(base, "tactus", "native")
-    try:
+    with contextlib.suppress(OSError):
         os.makedirs(path, exist_ok=True)
         if os.access(path, os.W_OK):
             return path
-    except OSError:
-        pass
     path = f"/var/tmp/tactus-native-{os.geteuid()}"  # a user without a home
     os.makedirs(path, mode=0o700, exist_ok=True)
     if os.stat(path).st_uid != os.geteuid():
@@ -70,6 +69,20 @@ def need_for(text: str, compiler: str) -> None:
         common.shell("need_packages", *wanted)
 
 
+def swift_files(module: str) -> list[str]:
+    return sorted(glob.glob(f"{common.ROOT}/Sources/{module}/**/*.swift", recursive=True))
+
+
+def swift_module(name: str, files: Sequence[str], folder: str, *flags: str) -> str:
+    """Compiled on its own, beside those that it imports; its object file, once per folder."""
+    made = f"{folder}/{name}.o"
+    command = ["swiftc", "-swift-version", "6", "-O", "-wmo", "-parse-as-library", "-package-name", "tactus", *flags, "-I", folder,
+               "-module-name", name, "-emit-module", "-emit-module-path", f"{folder}/{name}.swiftmodule", "-c", "-o", made, *files]
+    if not os.path.exists(made) and not common.succeeds(command):
+        common.fail("tools", f"{name} does not compile", 1)
+    return made
+
+
 @functools.cache
 def product(name: str, *options: str, folder: str = "release", package: str = common.ROOT) -> str:
     """A product of a Swift package, built for release. In a lab there is no network: it was built outside."""
@@ -78,7 +91,7 @@ def product(name: str, *options: str, folder: str = "release", package: str = co
     if not common.is_in_lab():
         common.shell("need_swift")
         command = ["swift", "build", "--package-path", package, "--scratch-path", scratch, "-c", "release", "--product", name,
-                   "--quiet", *options]
+                   "--quiet", "--no-color-diagnostics", *options]
         if not common.succeeds(command):
             common.fail("tools", f"{name} does not build", 1)
     if not os.access(program, os.X_OK):

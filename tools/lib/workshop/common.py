@@ -3,6 +3,7 @@
 
 import json
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -129,8 +130,7 @@ def write_json(target: str | None, figures: object) -> None:
     if target == "-":
         sys.stdout.write(text)
     elif target:
-        with open(target, "w") as file:
-            file.write(text)
+        pathlib.Path(target).write_text(text)
 
 
 def git(*words: str) -> str:
@@ -141,8 +141,7 @@ def git(*words: str) -> str:
 
 def machine() -> str:
     """The kind of machine, said honestly: figures of a virtual one are not those of a studio's computer."""
-    with open("/proc/cpuinfo") as file:
-        text = file.read()
+    text = pathlib.Path("/proc/cpuinfo").read_text()
     model = re.search(r"model name\s*: (.*)", text)
     virtual = " in a virtual machine" if re.search(r"^flags.*\bhypervisor\b", text, re.MULTILINE) else ""
     return f"{os.cpu_count()} cores of {model.group(1) if model else 'unknown'}{virtual}"

@@ -24,17 +24,17 @@ INTRODUCTION = """\
 # Conformance
 
 Ableton publishes a test plan for apps that speak Link: 16 cases, which any app is expected to pass. `tools/conformance` plays
-them with the real program against Ableton's LinkHut (Debian's build, Link 3.0.6: its keys are pressed, its status line is
-read, its sound is recorded) and writes this page; nothing of it is written by hand. `tools/test` plays them too.
+them with the real program against Ableton's LinkHut (Debian's build, Link 3.0.6) and writes this page; nothing of it is written by
+hand. It presses LinkHut's keys, reads its status line and records its sound. `tools/test` plays the cases, too.
 
-What tactus does is judged by its sound: `tools/listen` records its click beside LinkHut's and, once it has joined the session as
-a third peer (Ableton's own library), says how far each is from the beat. Times of two hosts are of one clock, so
-both can be compared. "ours from LinkHut's" is the distance of the two sounds, which the plan allows to be 3 ms.
+tactus is judged by its sound: `tools/listen` records its click beside LinkHut's, joins the session as a third peer (with Ableton's
+own library), and says how far each click is from the beat. The times of two hosts come from one clock, so they can be
+compared. "ours from LinkHut's" is the distance of the two sounds; the plan allows 3 ms.
 
-In JACK's terms: the app plays when JACK's transport rolls; its screen is touched by OSC; it is in the foreground while a
-controller shows it; a port that is connected is what a place in an Audiobus or IAA session is; a route is the chain of
-ports to the loudspeaker. Where a machine is too busy, LinkHut or the reference may themselves be off for seconds: a stretch in
-which not two of the three agree is repeated, eight times at most, and then fails.
+The plan is for apps with a screen. Here the app plays when JACK's transport rolls; OSC takes the place of its screen; it is in the
+foreground while a controller shows it; a connected port takes the place of an Audiobus or IAA session; a route is the chain of
+ports to the loudspeaker. On a busy machine LinkHut or the reference may themselves be off for seconds: a stretch in
+which no two of the three agree is repeated, at most eight times, and then fails.
 """
 
 

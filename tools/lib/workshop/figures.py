@@ -4,6 +4,7 @@
 import io
 import json
 import os
+import pathlib
 import statistics
 from typing import Any
 
@@ -55,8 +56,8 @@ def write(figure: Any, path: str) -> None:
     rules = "".join(f'[style*="{what}: {light}"] {{ {what}: {dark} !important }} ' for light, dark in DARK.items()
                     for what in ("fill", "stroke"))
     head, rest = text.getvalue().split("<defs>", 1)
-    with open(path, "w") as file:
-        file.write(f"{head}<style>@media (prefers-color-scheme: dark) {{ {rules}}}</style>\n <defs>{rest}")
+    style = f"<style>@media (prefers-color-scheme: dark) {{ {rules}}}</style>"
+    pathlib.Path(path).write_text(f"{head}{style}\n <defs>{rest}")
 
 
 def lines(measured: Line, scene: str, kind: str) -> list[Line]:
@@ -165,8 +166,7 @@ def draw(source: str, target: str) -> None:
         if not os.path.exists(path):
             print(f"{name}.svg: not drawn, there is no {path}")
             continue
-        with open(path) as file:
-            measured = json.load(file)
+        measured = json.loads(pathlib.Path(path).read_text())
         try:
             write(picture(measured), os.path.join(target, name + ".svg"))
             print(f"{name}.svg")

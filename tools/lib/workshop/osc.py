@@ -8,9 +8,8 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from pythonosc.osc_bundle import OscBundle
-from pythonosc.osc_message import OscMessage
 from pythonosc.osc_message_builder import OscMessageBuilder
+from pythonosc.osc_packet import OscPacket
 
 HOST = ("127.0.0.1", 20809)
 
@@ -29,12 +28,8 @@ def bundle(packets: Sequence[bytes], timetag: int = 1) -> bytes:
 
 def messages(packet: bytes) -> Iterator[tuple[str, list[Any]]]:
     """Address and arguments of each message in a packet of ours."""
-    if OscBundle.dgram_is_bundle(packet):
-        for part in OscBundle(packet):
-            yield from messages(part.dgram)
-    else:
-        parsed = OscMessage(packet)
-        yield parsed.address, parsed.params
+    for each in OscPacket(packet).messages:
+        yield each.message.address, each.message.params
 
 
 def raw_clock() -> float:

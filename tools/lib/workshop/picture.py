@@ -4,6 +4,7 @@ lab, with Ableton's LinkHut in the session and the transport rolling. TACTUS_PRO
 
 import io
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -99,6 +100,5 @@ def main(words: list[str]) -> None:
         print("picture: this machine lost cycles; once more", file=sys.stderr)
         time.sleep(2)
     drawn = picture(screen)
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(drawn)
+    pathlib.Path(path).write_text(drawn, encoding="utf-8")
     print(f"{path}: {len(drawn)} bytes")

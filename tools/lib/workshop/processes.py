@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What the kernel says of processes: their share of the processors, their memory, what they did not read in time."""
 
+import contextlib
 import os
+import pathlib
 import time
 from collections.abc import Callable
 
@@ -26,11 +28,7 @@ def used(process: int) -> int:
 
 def switches(process: int) -> dict[str, int]:
     """How often each thread waited for something."""
-    found = {}
-    for thread in threads(process):
-        with open(f"/proc/{process}/task/{thread}/status") as file:
-            found[thread] = next(int(line.split()[1]) for line in file if line.startswith("voluntary_ctxt_switches:"))
-    return found
+    return {thread: status(f"{process}/task/{thread}", "voluntary_ctxt_switches") for thread in threads(process)}
 
 
 def percent(process: int, sleep: Callable[[], object]) -> float:
@@ -47,7 +45,7 @@ def busiest(process: int, work: Callable[[], object]) -> str:
     return max(threads(process), key=lambda thread: schedule(process, thread)[0] - before.get(thread, 0))
 
 
-def status(process: int, field: str) -> int:
+def status(process: int | str, field: str) -> int:
     """A number of /proc's status; RssAnon: kilobytes of its own, what can leak."""
     with open(f"/proc/{process}/status") as file:
         return next(int(line.split()[1]) for line in file if line.startswith(field + ":"))
@@ -83,11 +81,8 @@ def quiet() -> str:
 def server() -> int:
     """jackd or PipeWire of this host: each host sees all processes, so it is found by where it is."""
     for entry in os.listdir("/proc"):
-        try:
-            with open(f"/proc/{entry}/comm") as file:
-                if file.read().strip() in ("jackd", "pipewire") and \
-                        os.readlink(f"/proc/{entry}/ns/net") == os.readlink("/proc/self/ns/net"):
-                    return int(entry)
-        except OSError:
-            pass  # no process, or one that has just ended
+        with contextlib.suppress(OSError):  # no process, or one that has just ended
+            name = pathlib.Path("/proc", entry, "comm").read_text().strip()
+            if name in ("jackd", "pipewire") and os.path.samefile(f"/proc/{entry}/ns/net", "/proc/self/ns/net"):
+                return int(entry)
     raise SystemExit("no JACK server runs on this host")

@@ -77,6 +77,7 @@ final class Stage {
     if input.chance(2) { relocator.choices.correction = .locate }
   }
 
+  private var startStopsTaken: UInt32 = 0
   var moment: Micros { Micros(rounding: now) }
 
   deinit { samples.deallocate() }
@@ -96,7 +97,7 @@ final class Stage {
       latencies: [
         .click1: frames, .clock: frames, .jack: UInt32(input.byte()) * 16, .control: UInt32(input.byte()),
       ],
-      clock: .identity, session: session, settings: settings, sounds: sounds,
+      clock: .identity, session: SessionView(session, startStopsTaken: startStopsTaken), settings: settings, sounds: sounds,
       isFreewheeling: input.chance(50), relocation: relocation)
     enter()
     for index in 0..<received.count { sync.receive(received[index]) }
@@ -154,7 +155,7 @@ final class Stage {
     case .tempo(let tempo): precondition(tempo > 10 && tempo < 2000, "proposes \(tempo) BPM")
     case .forceBeat(let beat, let quantum):
       precondition(beat.isFinite && quantum.isFinite, "proposes beat \(beat)")
-    case .playing: break
+    case .playing: startStopsTaken = proposal.number
     }
     session.apply(proposal)
     precondition((19.999...999.001).contains(session.tempo), "the session has \(session.tempo) BPM")

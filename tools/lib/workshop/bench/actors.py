@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The programs of a scene, and how long their process callbacks take."""
 
-import array
-import mmap
 import os
 import statistics
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy
+
 from .. import build, listening
 from ..common import say
 from ..listening.recorder import CYCLE, ONSET, Recorder
+from ..listening.wall import Array
 from ..peers import driver
 
 Figures = dict[str, Any]
@@ -23,27 +24,23 @@ def timed() -> dict[str, str]:
 
 
 class Times:
-    """Of the callbacks of a process, from now on."""
+    """Of the callbacks of a process, from now on or since it began."""
 
-    def __init__(self, process: int) -> None:
+    def __init__(self, process: int, from_now: bool = True) -> None:
         self.process, self.skip = process, 0
-        self.skip = len(self.calls()[0])
+        self.skip = len(self.calls()) if from_now else 0
 
-    def calls(self) -> tuple[Sequence[int], Sequence[int]]:
-        with open(f"{TIMES}.{self.process}", "rb") as file:
-            log = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
-        values = array.array("I", log[8:8 + 8 * int.from_bytes(log[:8], "little")])
-        return values[0::2][self.skip:], values[1::2][self.skip:]
+    def calls(self) -> Array:
+        """Of each call the nanoseconds that passed, and those of the processor."""
+        log = numpy.memmap(f"{TIMES}.{self.process}", "u4", "r")
+        return log[2:2 + 2 * int(log[0])].reshape(-1, 2)[self.skip:]
 
-    def figures(self) -> dict[str, object]:
-        def of(values: Sequence[int]) -> dict[str, float]:
-            ordered = sorted(values)
-            at = {name: ordered[min(len(ordered) - 1, int(len(ordered) * part))] / 1000
-                  for name, part in (("median", 0.5), ("p99", 0.99), ("p99.9", 0.999))}
-            return {**at, "max": ordered[-1] / 1000}
-
-        elapsed, cpu = self.calls()
-        return {"calls": len(elapsed), "elapsed_us": of(elapsed), "cpu_us": of(cpu)}
+    def figures(self) -> Figures:
+        micros = numpy.sort(self.calls(), axis=0) / 1000
+        places = {"median": 0.5, "p99": 0.99, "p99.9": 0.999, "max": 1.0}
+        elapsed, cpu = ({name: float(column[min(len(column) - 1, int(len(column) * part))]) for name, part in places.items()}
+                        for column in micros.T)
+        return {"calls": len(micros), "elapsed_us": elapsed, "cpu_us": cpu}
 
 
 def tactus(program: str, *options: str, environment: Mapping[str, str] | None = None) -> driver.Program:

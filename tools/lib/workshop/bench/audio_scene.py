@@ -2,9 +2,12 @@
 """What happens inside of the lab: the programs are started, join one Link session, play; tools/listen judges them.
 Prints JSON lines."""
 
+import collections
 import contextlib
 import json
 import os
+import pathlib
+import re
 import signal
 import subprocess
 import time
@@ -149,15 +152,9 @@ def callback(scene: Scene) -> None:
 
 def not_finished() -> dict[str, int]:
     """Whom jackd found late, and how often."""
-    counts: dict[str, int] = {}
-    path = os.path.join(os.environ.get("LAB_DIR", ""), "jackd-1.log")
-    if os.path.exists(path):
-        with open(path, errors="replace") as file:
-            for line in file:
-                if "was not finished" in line and "client = " in line:
-                    name = line.split("client = ")[1].split()[0]
-                    counts[name] = counts.get(name, 0) + 1
-    return counts
+    log = pathlib.Path(os.environ["LAB_DIR"], "jackd-1.log")
+    text = log.read_text(errors="replace") if log.exists() else ""
+    return collections.Counter(re.findall(r"client = (\S+).* was not finished", text))
 
 
 def main(words: list[str]) -> None:

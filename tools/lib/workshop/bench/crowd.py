@@ -42,10 +42,7 @@ def cost(kind: str | list[str], count: int, seconds: float) -> tuple[float, int]
     crowd = None
     if count:
         crowd = subprocess.Popen([LAB, "on", "2", *module("bench.crowd", str(count))])
-        for _ in range(100):
-            if peer.ask("status")["peers"] >= count:
-                break
-            time.sleep(0.1)
+        peer.ask(f"wait peers {count} 10", may_refuse=True)
     time.sleep(1)
     percent = processes.percent(peer.pid, lambda: time.sleep(seconds))
     counted = peer.ask("status")["peers"]

@@ -8,6 +8,7 @@ AREA.json and summary.txt, and --charts the pictures (default: DIR).
   --only ...  these areas and their charts"""
 
 import os
+import pathlib
 import subprocess
 import sys
 import time
@@ -54,7 +55,6 @@ def main(words: list[str]) -> int:
             print(line, flush=True)
     charts.main([options.out, options.charts or options.out])
     summary.append(f"all: {(time.monotonic() - began) / 60:.1f} minutes")
-    with open(os.path.join(options.out, "summary.txt"), "w") as file:
-        file.write("\n".join(summary) + "\n")
+    pathlib.Path(options.out, "summary.txt").write_text("\n".join(summary) + "\n")
     print(f"{summary[-1]}\ntexts and figures: {options.out}")
     return 0 if went_well else 1

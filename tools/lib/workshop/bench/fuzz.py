@@ -9,8 +9,8 @@ the configuration: as many documents, starting from one with all that the langua
 at the port "control" (1,000,000 streams: the map of keys and knobs, the clock that leads, the audio cycle), with bbt for
 the bars and beats that other JACK clients show and ask for (1,000,000 series, through the audio cycle)."""
 
-import glob
 import os
+import pathlib
 import re
 import struct
 import subprocess
@@ -58,8 +58,7 @@ CORPUS = {
 
 def captured() -> list[bytes]:
     """The packets of a capture of real peers."""
-    with open(f"{ROOT}/Tests/LinkWireTests/captured.pcap", "rb") as file:
-        data = file.read()
+    data = pathlib.Path(ROOT, "Tests/LinkWireTests/captured.pcap").read_bytes()
     seen, at = set(), 24
     while at + 16 <= len(data):
         size = struct.unpack_from("<I", data, at + 8)[0]
@@ -70,16 +69,11 @@ def captured() -> list[bytes]:
 
 
 def compiled(subject: Subject, work: str) -> str:
-    sources = {module: sorted(glob.glob(f"{ROOT}/Sources/{module}/**/*.swift", recursive=True)) for module in subject.modules}
+    sources = {module: build.swift_files(module) for module in subject.modules}
     sources["Fuzz"] = [f"{HARNESS}/{name}.swift" for name in subject.harness]
-    for module, files in sources.items():
-        if subprocess.run(["swiftc", "-swift-version", "6", "-O", "-wmo", "-parse-as-library", "-package-name", "tactus", SANITIZE, "-module-name", module,
-                           "-emit-module", "-emit-module-path", f"{work}/{module}.swiftmodule", "-I", work, "-c", "-o",
-                           f"{work}/{module}.o", *files], check=False).returncode != 0:
-            fail("bench fuzz", f"{module} does not compile", 1)
+    objects = [build.swift_module(name, files, work, SANITIZE) for name, files in sources.items()]
     # The linker warns of a hundred symbols of the sanitizer's own.
-    linked = subprocess.run(["swiftc", SANITIZE, *(f"{work}/{module}.o" for module in sources), "-o", f"{work}/fuzz"],
-                            check=False, capture_output=True, text=True)
+    linked = subprocess.run(["swiftc", SANITIZE, *objects, "-o", f"{work}/fuzz"], check=False, capture_output=True, text=True)
     if linked.returncode != 0:
         fail("bench fuzz", f"the harness does not link\n{linked.stderr}", 1)
     return f"{work}/fuzz"
@@ -97,8 +91,7 @@ def measure(options: Any) -> tuple[object, bool]:
         program = compiled(subject, work)
         os.mkdir(f"{work}/corpus")
         for number, seed in enumerate(CORPUS.get(name) or captured()):
-            with open(f"{work}/corpus/{number}", "wb") as file:
-                file.write(seed)
+            pathlib.Path(work, "corpus", str(number)).write_bytes(seed)
         runs = options.runs or (subject.quick_runs if options.quick else subject.runs)
         # Without it a crash would wait for Swift's backtracer. The runtime leaks what it keeps for good.
         environment = dict(os.environ, SWIFT_BACKTRACE="enable=no", ASAN_OPTIONS="detect_leaks=0")

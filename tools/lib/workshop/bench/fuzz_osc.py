@@ -24,6 +24,7 @@ options:
   --fast SECONDS     how long without waiting (5)
   --json FILE"""
 
+import contextlib
 import os
 import random
 import subprocess
@@ -159,12 +160,10 @@ class Echo(Attack):
     def ping(self) -> None:
         began, word = time.perf_counter(), str(len(self.elapsed)).encode()
         self.sock.sendto(word, ECHO)
-        try:
+        with contextlib.suppress(TimeoutError):
             while self.sock.recv(64) != word:
                 pass
             self.elapsed.append((time.perf_counter() - began) * 1000)
-        except TimeoutError:
-            pass
 
     def end(self) -> Figures:
         self.stop()

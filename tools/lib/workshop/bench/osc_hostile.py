@@ -135,14 +135,14 @@ class Flood(Attack):
 
 
 class Trees(Attack):
-    """Clients who ask for the whole tree 300 times in a row, read the answers, and begin anew. Counts megabytes."""
+    """Eight clients who ask for the whole tree 300 times in a row, read the answers, and begin anew. Counts megabytes."""
 
-    def __init__(self, port: int, clients: int = 8) -> None:
+    def __init__(self, port: int) -> None:
         super().__init__()
-        self.port, self.clients = port, clients
+        self.port = port
 
     def run(self) -> None:
-        workers = [threading.Thread(target=self.client) for _ in range(self.clients)]
+        workers = [threading.Thread(target=self.client) for _ in range(8)]
         for worker in workers:
             worker.start()
         workers[0].join()

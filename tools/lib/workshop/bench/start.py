@@ -22,7 +22,7 @@ from typing import Any
 
 import jack
 
-from .. import build, link
+from .. import build, link, osc
 from ..common import shell
 from ..peers import driver
 from .actors import middle
@@ -82,8 +82,7 @@ def starts(programs: Sequence[Program], rounds: int) -> dict[str, list[float]]:
     found: dict[str, list[float]] = {program.name: [] for program in programs}
     for number in range(rounds):
         for program in programs if number % 2 == 0 else reversed(programs):
-            while select.select([sock], [], [], 0)[0]:
-                sock.recv(2048)
+            osc.came(sock)
             program.start()
             found[program.name].append(round(program.first_packet(sock), 1))
             program.drain(0.1)
@@ -106,8 +105,7 @@ def wakes(tactus: str, home: str, rounds: int) -> list[float]:
         program.wait_for(rests)
         # Not in step with anything of its own.
         time.sleep(0.1 + 0.0137 * number)
-        while select.select([sock], [], [], 0)[0]:
-            sock.recv(2048)
+        osc.came(sock)
         began = time.monotonic()
         hand.connect(*ports)
         while select.select([sock], [], [], PATIENCE)[0] and not sock.recv(2048).startswith(link.DISCOVERY[:-1]):

@@ -4,13 +4,11 @@ with it every host has loopback and an interface wire0, whose other end is a por
 
 import contextlib
 import os
+import pathlib
 import re
-import signal
 import subprocess
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
-from typing import NoReturn
 
 from .. import build as compiled
 from . import kernel, wire
@@ -33,54 +31,44 @@ class Host:
             kernel.setns(self.net)
             kernel.setns(self.mounts)  # also moves to the root directory
 
+    def publish(self) -> None:
+        """What a program needs to know to live on this host (native/at.c)."""
+        mine = [f"{key}={value}" for key, value in self.environment.items() if os.environ.get(key) != value]
+        place = f"{-1 if self.net is None else self.net} {self.mounts}"
+        pathlib.Path(SHARED, f"host-{self.number}").write_text("".join(f"{text}\0" for text in [place, *mine]))
+
     def spawn(self, command: list[str], environment: Environment | None = None, log: str | None = None) -> int:
         """A process of this host; its id. Started in the caller's directory, all signals at their defaults."""
-        here = os.getcwd()
-        pid = os.fork()
-        if pid != 0:
-            return pid
-        self.enter()
-        become(command, environment or self.environment, here, log)
+        self.publish()
+        streams = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+                   (os.POSIX_SPAWN_OPEN, 1, log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644),
+                   (os.POSIX_SPAWN_DUP2, 1, 2)] if log else []
+        return os.posix_spawn(self.environment["LAB_AT"], ["lab", "0", str(self.number), *command],
+                              environment or self.environment, file_actions=streams)
 
 
-def become(command: list[str], environment: Environment, directory: str | None = None, log: str | None = None) -> NoReturn:
-    """Turn this process into COMMAND, or end with the shell's 126 or 127."""
+def own_spaces() -> list[int]:
+    return [os.open(f"/proc/self/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC) for kind in ("net", "mnt")]
+
+
+@contextlib.contextmanager
+def elsewhere(enter: Callable[[], object]) -> Iterator[None]:
+    """This process in the namespaces that it enters so, and back again."""
+    here, home = os.getcwd(), own_spaces()
     try:
-        if log is not None:
-            sink = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-            for source, target in ((os.open("/dev/null", os.O_RDONLY), 0), (sink, 1), (sink, 2)):
-                os.dup2(source, target)
-        if directory is not None:
-            os.chdir(directory)
-        for number in range(1, signal.NSIG):
-            if number not in (signal.SIGKILL, signal.SIGSTOP, 32, 33):
-                signal.signal(number, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_SETMASK, ())
-        os.execvpe(command[0], command, environment)
-    except OSError as error:
-        sys.stderr.write(f"lab: {command[0]}: {error.strerror}\n")
-        sys.stderr.flush()
-        os._exit(127 if isinstance(error, FileNotFoundError) else 126)
+        enter()
+        yield
+    finally:
+        for space in home:
+            kernel.setns(space)
+            os.close(space)
+        os.chdir(here)
 
 
 def ip(script: str) -> None:
     done = subprocess.run(["ip", "-batch", "-"], check=False, input=script, text=True, capture_output=True)
     if done.returncode != 0:
         raise OSError(None, f"ip: {done.stderr.strip()}")
-
-
-def in_child(what: str, work: Callable[[], object]) -> int:
-    """Does WORK in a process that ends with it; its id."""
-    child = os.fork()
-    if child == 0:
-        try:
-            work()
-            os._exit(0)
-        except OSError as error:
-            sys.stderr.write(f"lab: {what}: {error}\n")
-            sys.stderr.flush()
-            os._exit(125)
-    return child
 
 
 def fresh_shm() -> None:
@@ -128,38 +116,14 @@ def build(options: SimpleNamespace, environment: Environment, wire_program: str 
     return everyone
 
 
-def publish(everyone: list[Host]) -> None:
-    """What a program needs to know to live on a host, for those who come later (native/at.c)."""
-    for host in everyone:
-        mine = [f"{key}={value}" for key, value in host.environment.items() if os.environ.get(key) != value]
-        place = f"{-1 if host.net is None else host.net} {host.mounts}"
-        with open(f"{SHARED}/host-{host.number}", "w") as file:
-            file.write("".join(f"{text}\0" for text in [place, *mine]))
-
-
 def make(number: int, options: SimpleNamespace, environment: Environment) -> Host:
-    """Host NUMBER: a short-lived child makes its namespaces, we hold them by descriptors."""
-    ready_out, ready_in = os.pipe()
-    go_out, go_in = os.pipe()
-
-    def found() -> None:
-        kernel.unshare(kernel.NEWNET | kernel.NEWNS | kernel.NEWIPC)
+    """Host NUMBER: namespaces that only we hold, by descriptors."""
+    with elsewhere(lambda: kernel.unshare(kernel.NEWNET | kernel.NEWNS)):
         fresh_shm()
         os.mkdir(RUNTIME, 0o700)
         sysctl("accept_dad", 0)  # link-local addresses are usable at once
         loopback(False)
-        os.write(ready_in, b"+")
-        os.read(go_out, 1)
-
-    child = in_child(f"host {number}", found)
-    os.close(ready_in)
-    if os.read(ready_out, 1) != b"+":
-        fail(f"host {number} could not be made")
-    net, mounts = (os.open(f"/proc/{child}/ns/{kind}", os.O_RDONLY | os.O_CLOEXEC) for kind in ("net", "mnt"))
-    os.write(go_in, b"+")
-    os.waitpid(child, 0)
-    for fd in (ready_out, go_out, go_in):
-        os.close(fd)
+        net, mounts = own_spaces()
     mine = dict(environment, LAB_HOST=str(number))
     if options.server != "pipewire":  # its libjack has one server and its own idea of names
         mine["JACK_DEFAULT_SERVER"] = f"{options.name}-{number}"
@@ -182,14 +146,9 @@ def plug(host: Host, interface: str, address: str, multicast: str | None = None)
               f"link set {interface} up\naddr add {address} brd + dev {interface}\n")
     if multicast:
         script += f"route add {multicast} dev {interface}\n"
-
-    def furnish() -> None:
-        host.enter()
+    with elsewhere(host.enter):
         kernel.no_offload(interface)
         ip(script)
-
-    if os.waitpid(in_child(f"host {host.number}", furnish), 0)[1] != 0:
-        fail(f"{interface} of host {host.number} could not be made")
 
 
 # The commands that run inside a lab.
@@ -200,8 +159,7 @@ def find(word: str, needs_wire_for: str) -> Host:
     known = sorted(name[5:] for name in os.listdir(shared) if name.startswith("host-"))
     if word not in known:
         fail(f"no host {word} here; there are: {' '.join(known)}", 2)
-    with open(f"{shared}/host-{word}") as file:
-        place, *mine = file.read().split("\0")[:-1]
+    place, *mine = pathlib.Path(shared, f"host-{word}").read_text().split("\0")[:-1]
     if place.startswith("-1"):
         fail(f"{needs_wire_for}: {NO_WIRE}", 2)
     net, mounts = (os.open(f"/proc/1/fd/{fd}", os.O_RDONLY | os.O_CLOEXEC) for fd in place.split())
@@ -220,24 +178,6 @@ def run_at(words: list[str]) -> None:
         fail("usage: tools/lab at PID [on K] COMMAND...; PID is that of a running tools/lab", 2)
     host, command = (words[2], words[3:]) if words[1] == "on" and len(words) > 3 else ("1", words[1:])
     os.execv(compiled.native("at"), ["lab", words[0], host, *command])
-
-
-def shell_status(status: int) -> int:
-    code = os.waitstatus_to_exitcode(status)
-    return 128 - code if code < 0 else code
-
-
-def parents() -> dict[int, int]:
-    """Every process that we can see, and its parent."""
-    found = {}
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                with open(f"/proc/{entry}/stat", "rb") as file:
-                    found[int(entry)] = int(file.read().rpartition(b")")[2].split()[1])
-            except OSError:
-                pass
-    return found
 
 
 def plug_command(words: list[str]) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The few Linux calls that Python 3.11 does not have; and how the lab says that it failed."""
 
+import contextlib
 import ctypes
 import fcntl
 import os
@@ -73,7 +74,5 @@ def no_offload(interface: str) -> None:
         for feature in (0x17, 0x15, 0x1F, 0x24, 0x2C):  # ETHTOOL_STXCSUM, SRXCSUM, STSO, SGSO, SGRO
             value = ctypes.create_string_buffer(struct.pack("II", feature, 0))
             request = struct.pack("16sP16x", interface.encode(), ctypes.addressof(value))
-            try:
+            with contextlib.suppress(OSError):  # a feature that this device does not have is off already
                 fcntl.ioctl(any_socket, _SIOCETHTOOL, request)
-            except OSError:
-                pass  # a feature that this device does not have is off already

@@ -5,11 +5,11 @@ that leads nowhere where the kernel has none. This process becomes COMMAND; the 
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 
 from .. import build
-from . import hosts
 from .kernel import fail
 
 SIZE = "1280x900x24"
@@ -26,7 +26,12 @@ def run(command: list[str]) -> None:
     if not os.path.exists("/dev/snd/seq"):
         others = os.environ.get("LD_PRELOAD")
         environment["LD_PRELOAD"] = build.native("sequencer") + (f":{others}" if others else "")
-    hosts.become(command, environment)
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        os.execvpe(command[0], command, environment)
+    except OSError as error:
+        fail(f"{command[0]}: {error.strerror}", 127 if isinstance(error, FileNotFoundError) else 126)
 
 
 def display() -> str:

@@ -6,8 +6,11 @@ PID namespace: when it ends, for whatever reason, the kernel kills every process
 its parent, so even kill -9 of the lab leaves nothing. Mounts, interfaces and shared memory belong to the
 namespaces and go with the last process. Nothing is ever written outside."""
 
+import contextlib
 import errno
+import glob
 import os
+import pathlib
 import signal
 import sys
 import time
@@ -37,11 +40,9 @@ def enter(options: SimpleNamespace, command: list[str], nested: bool) -> NoRetur
         kernel.die_with_parent()
         os.close(held)
         os.set_blocking(alive, False)
-        try:
+        with contextlib.suppress(BlockingIOError):
             if os.read(alive, 1) == b"":
                 os._exit(125)  # the parent died before we could be bound to it
-        except BlockingIOError:
-            pass
         os.close(alive)
         status = 125
         try:
@@ -70,8 +71,7 @@ def new_namespace_for_children() -> None:
     try:
         kernel.unshare(kernel.NEWUSER | kernel.NEWPID)
         for path, text in (("setgroups", "deny"), ("uid_map", f"0 {user} 1"), ("gid_map", f"0 {group} 1")):
-            with open(f"/proc/self/{path}", "w") as file:
-                file.write(text)
+            pathlib.Path("/proc/self", path).write_text(text)
     except OSError as error:
         fail(f"needs root or user namespaces, and has neither ({error.strerror}).\n" + how_to_enable())
 
@@ -79,8 +79,7 @@ def new_namespace_for_children() -> None:
 def how_to_enable() -> str:
     def value(name: str) -> str | None:
         try:
-            with open("/proc/sys/" + name) as file:
-                return file.read().strip()
+            return pathlib.Path("/proc/sys", name).read_text().strip()
         except OSError:
             return None
 
@@ -109,7 +108,7 @@ def outside(child: int, grace: float) -> int:
         if info.si_signo == signal.SIGCHLD:
             pid, status = os.waitpid(child, os.WNOHANG)
             if pid == child:
-                return hosts.shell_status(status)
+                return shell_status(status)
         elif info.si_signo == signal.SIGINT and info.si_code == SI_KERNEL:
             pass  # Ctrl-C is COMMAND's business: a shell or a prompt in the lab survives it
         elif not sent:
@@ -140,7 +139,8 @@ def inside(options: SimpleNamespace, command: list[str], wire_program: str | Non
     })
     everyone = hosts.build(options, environment, wire_program)
     servers.start(options, everyone)
-    hosts.publish(everyone)
+    for host in everyone:
+        host.publish()
     ended = {}
     command_pid = everyone[0].spawn(command or [os.environ.get("SHELL", "/bin/sh")])
     for number in ENDING:
@@ -150,19 +150,21 @@ def inside(options: SimpleNamespace, command: list[str], wire_program: str | Non
     while command_pid not in ended:
         pid, status = os.waitpid(-1, 0)
         ended[pid] = status
-    return hosts.shell_status(ended[command_pid])
+    return shell_status(ended[command_pid])
+
+
+def shell_status(status: int) -> int:
+    code = os.waitstatus_to_exitcode(status)
+    return 128 - code if code < 0 else code
 
 
 def signal_tree(root: int, number: int) -> None:
     """To COMMAND and all that it started: a shell would wait for its child before it minds its own signal."""
-    parents = hosts.parents()
-    doomed, grew = {root}, True
-    while grew:
-        more = {pid for pid, parent in parents.items() if parent in doomed} - doomed
-        doomed |= more
-        grew = bool(more)
-    for pid in sorted(doomed, reverse=True):
-        try:
-            os.kill(pid, number)
-        except ProcessLookupError:
-            pass
+    family = [root]
+    for process in family:  # it grows
+        for path in glob.glob(f"/proc/{process}/task/*/children"):
+            with contextlib.suppress(OSError), open(path) as file:
+                family += map(int, file.read().split())
+    for process in reversed(family):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, number)

@@ -6,9 +6,9 @@ import array
 import ctypes
 import mmap
 import os
+import pathlib
 import re
 import socket
-import time
 from collections.abc import Iterator
 from typing import NoReturn
 
@@ -43,15 +43,12 @@ def state() -> State:
 
 
 def start(path: str) -> None:
-    with open(STATE, "wb") as file:
-        file.write(bytes(State(seed=1)))
-    if os.fork() == 0:
-        os.execv(path, [path, SOCKET, STATE])
-    for _ in range(500):
-        if os.path.exists(SOCKET):
-            return
-        time.sleep(0.002)
-    fail("the wire did not start")
+    pathlib.Path(STATE).write_bytes(bytes(State(seed=1)))
+    with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(SOCKET)
+        listener.listen(64)
+        listener.set_inheritable(True)
+        os.posix_spawn(path, [path, str(listener.fileno()), STATE], os.environ)
 
 
 def connect(host: int, interface: str) -> None:
@@ -61,12 +58,7 @@ def connect(host: int, interface: str) -> None:
         cable.setsockopt(263, 23, 1)  # SOL_PACKET, IGNORE_OUTGOING
         cable.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
         cable.bind((interface, 3))  # ETH_P_ALL
-        for _ in range(100):
-            try:
-                wire.connect(SOCKET)
-                break
-            except ConnectionRefusedError:  # bound, but not yet listening
-                time.sleep(0.002)
+        wire.connect(SOCKET)
         wire.sendmsg([str(host).encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [cable.fileno()]))])
         answer = wire.recv(64).decode()
     if answer != "ok":

@@ -3,10 +3,11 @@
 
 Listens to JACK output ports (audio: onsets; MIDI: clock) and compares each onset with the beat that the reference Link
 library, running in this program as a peer of its own, computes for the moment it is heard. N onsets are expected in a
-beat (audio 1, MIDI 24). JSON lines on standard output.
+beat (audio 1, MIDI 24). Prints a line for each port: how many onsets there were, and how far from the beat.
 
   --for S          listen S seconds, then report and end (without it: commands, see below)
   --events         a line for every onset and clock, not only the summaries
+  --json           everything as JSON, an object a line: docs/benchmarks.md
   --tempo BPM      of our Link peer when it is alone (120)
   --quantum N      (4)
   --latency N      pretend that our inputs are heard N frames later (default: as late as the hardware)
@@ -42,6 +43,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from .. import build
 from ..common import Number, choices, fail, number, read_words
 from ..peers import driver
+from . import words
 from .judge import Judge
 from .judge import number as rounded
 from .recorder import Deaf, Recorder, Recording
@@ -52,7 +54,7 @@ UNRIPE, REMEMBERED = 1.0, 15  # seconds
 NEWS_TAKE = 900e3  # three Alives that come late or not at all, on a busy machine
 MOST_PORTS = 16
 OPTIONS = {
-    "--for": Number(0.0, 0.1, 1e5, float), "--events": False, "--tempo": Number(120, 20, 999, float),
+    "--for": Number(0.0, 0.1, 1e5, float), "--events": False, "--json": False, "--tempo": Number(120, 20, 999, float),
     "--quantum": Number(4, 1, 64, float), "--latency": Number(-1, 0, 1e6), "--song": Number(0, 1, 2000, float),
     "--timebase": Number(0, 1, 2000, float), "--exact": Number(None, -1e6, 1e6, float), "--clock": "jack",
     "--through": Number(-1, 0, 1e6), "--no-link": False, "--name": "ear", "--start-stop": False}
@@ -61,10 +63,10 @@ OPTIONS = {
 class Ear:
     """The recorder and the judge. What is found is said, where there is somebody to say it to."""
 
-    def __init__(self, words: Sequence[str], say: Callable[[Message], object] = lambda message: None,
+    def __init__(self, arguments: Sequence[str], say: Callable[[Message], object] = lambda message: None,
                  environment: Mapping[str, str] | None = None) -> None:
         self.say = say
-        self.options = options = read_words("listen", __doc__, list(words), OPTIONS)
+        self.options = options = read_words("listen", __doc__, list(arguments), OPTIONS)
         choices("listen", "--clock", options.clock, ["jack", "wall"])
         ports = [port.rpartition("@") if "@" in port else (port, "", "") for port in options.words]
         self.ports = [(name, int(number("listen", "@", count, Number(0, 1, 96), "Try 'tools/listen --help'")) if at else 0)
@@ -174,6 +176,13 @@ def say(message: Message) -> None:
     sys.stdout.write(json.dumps(message, separators=(",", ":")) + "\n")
 
 
+def in_words(quantum: float) -> Callable[[Message], None]:
+    def say_it(message: Message) -> None:
+        if (line := words.line(message, quantum)) is not None:
+            sys.stdout.write(line + "\n")
+    return say_it
+
+
 def lines(process: "subprocess.Popen[bytes]", seconds: float) -> Iterator[str]:
     """Of standard input, until it ends, or the time or the recorder does."""
     end, pending = time.monotonic() + (seconds or 1e9), b""
@@ -189,18 +198,19 @@ def lines(process: "subprocess.Popen[bytes]", seconds: float) -> Iterator[str]:
             yield line.decode(errors="replace")
 
 
-def main(words: list[str]) -> int:
+def main(arguments: list[str]) -> int:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    if words[:1] == ["--build"]:
+    if arguments[:1] == ["--build"]:
         print(build.native("record"))
         return 0
-    ear = Ear(words, say)
+    ear = Ear(arguments)
+    ear.say = say if ear.options.json else in_words(ear.options.quantum)
     try:
         ear.ready()
         sys.stdout.flush()
         for line in lines(ear.process, getattr(ear.options, "for")):
             if (answer := ear.tell(line)).get("type") in ("peers", "looked"):
-                say(answer)
+                ear.say(answer)
             sys.stdout.flush()
         return ear.end()
     except (Deaf, BrokenPipeError) as problem:

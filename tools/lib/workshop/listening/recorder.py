@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """native/record, and what it has written down since a section began."""
 
-import queue
 import subprocess
-import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy
 
 from .. import build
+from ..peers import driver
 from .wall import Array
 
 CYCLE, TORN, ONSET, MIDI, WAKE, CLOCK, LATENCY, MARK = range(8)
@@ -25,14 +24,11 @@ class Deaf(RuntimeError):
     """The listener says nothing, or has ended."""
 
 
-class Recorder:
-    """The process. What it writes is read by a thread: a pipe that is full would hold it up."""
+class Recorder(driver.Child):
+    """The process: a line of words first, then records."""
 
     def __init__(self, words: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
-        self.process = subprocess.Popen([build.native("record"), *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        env=environment)
-        self.inbox: queue.Queue[Any] = queue.Queue()
-        threading.Thread(target=self.read, daemon=True).start()
+        super().__init__([build.native("record"), *words], text=False, stdin=subprocess.PIPE, env=environment)
 
     def read(self) -> None:
         pipe: Any = self.process.stdout
@@ -44,26 +40,13 @@ class Recorder:
             rest = (rest + chunk)[whole:]
         self.inbox.put(None)
 
-    def next(self, seconds: float) -> Any:
-        try:
-            found = self.inbox.get(timeout=seconds)
-        except queue.Empty:
-            raise Deaf("the listener is silent") from None
-        if found is None:
-            raise Deaf("the listener ended")
+    def next(self, seconds: float | None = None) -> Any:
+        if (found := super().next(seconds)) is None:
+            raise Deaf("the listener is silent")
         return found
 
-    def tell(self, line: str) -> None:
-        assert self.process.stdin
-        try:
-            self.process.stdin.write(line.encode() + b"\n")
-            self.process.stdin.flush()
-        except BrokenPipeError:
-            pass  # it has said why
-
     def end(self) -> None:
-        self.process.kill()
-        self.process.wait()
+        self.kill()
 
     def until_mark(self, seconds: float) -> Array:
         found = [NONE]

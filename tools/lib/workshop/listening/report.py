@@ -55,7 +55,9 @@ class Report:
         yield {"type": "summary", "section": self.section, "port": source.name, "per_beat": source.per_beat,
                "heard": len(judged), "missing": beats(gaps.missing, source.per_beat),
                "doubled": beats(gaps.doubled, source.per_beat), "lost_in_stalls": gaps.excused,
-               "latency": round(self.latency(port)), "by_jack": statistics(settled["error"]),
+               "latency": round(self.latency(port)),
+               "interval": number(numpy.median(numpy.diff(judged["frame"])) * 1e6 / self.judge.heard.rate) if len(judged) > 1 else None,
+               "by_jack": statistics(settled["error"]),
                "by_wall": statistics(sure["wall_error"]),
                "wall_over_500us": int((numpy.abs(sure["wall_error"]) > 500).sum()), "beyond_a_frame": int((~within).sum())}
         if source.is_midi:
@@ -79,13 +81,15 @@ class Report:
                "latest_beat": number(known["beat"][-1], 6) if len(known) else None}
 
     def events(self, source: Source, judged: Array) -> Iterator[Message]:
-        peaks = self.judge.heard.events["value"]
+        heard, peaks = self.judge.heard, self.judge.heard.events["value"]
         for j in judged:
-            is_onset = self.judge.heard.events["kind"][j["event"]] == ONSET
+            unbroken = min(j["cycle"] - j["since_stall"] + 1, len(heard.frames) - 1)
+            is_onset = heard.events["kind"][j["event"]] == ONSET
             yield {"type": "onset" if is_onset else "clock", "section": self.section, "port": source.name,
                    "frame": int(j["frame"]), "heard": number(j["jack"]), "heard_by_wall": number(j["wall"]),
                    "beat": number(j["beat"], 6), "error": number(j["error"]), "wall_error": number(j["wall_error"]),
-                   "since_stall": int(j["since_stall"]), "quiet": bool(j["quiet"]), "steady": bool(j["steady"]),
+                   "since_stall": int(j["since_stall"]), "unbroken_from": int(heard.frames[unbroken]),
+                   "quiet": bool(j["quiet"]), "steady": bool(j["steady"]),
                    **({"peak": number(peaks[j["event"]], 3)} if is_onset else {})}
 
     def messages(self, port: int, source: Source) -> Iterator[Message]:

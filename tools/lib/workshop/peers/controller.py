@@ -8,6 +8,7 @@ import struct
 import time
 
 from .. import osc
+from ..bench.osc_hostile import Flood
 from . import lines
 from .lines import Fields
 
@@ -28,6 +29,7 @@ class Stamped(osc.Controller):
 
 class Hand:
     pause = 0.0
+    enemy: Flood | None = None
 
     def __init__(self) -> None:
         self.controller = Stamped()
@@ -72,11 +74,16 @@ class Hand:
             if number % 50 == 0:
                 time.sleep(0.01)
 
+    def flood(self, count: str, path: str) -> None:
+        self.enemy = Flood(osc.bundle([osc.message("/tactus/" + path, None)] * int(count)))
+        self.enemy.start()
+
     def status(self) -> Fields:
         return {"port": self.controller.port}
 
     def leave(self) -> None:
-        pass
+        if self.enemy:
+            self.enemy.stop()
 
 
 def main(_: list[str]) -> None:

@@ -21,9 +21,9 @@ class Child:
     def __init__(self, command: Sequence[str], marks: tuple[str, ...] = ("",), hear: Callable[[str], object] = lambda line: None,
                  **how: Any) -> None:
         self.marks, self.hear = marks, hear
-        self.process = subprocess.Popen(command, text=True, **{"stdout": subprocess.PIPE, **how})
+        self.process = subprocess.Popen(command, **{"text": True, "stdout": subprocess.PIPE, **how})
         self.pid = self.process.pid
-        self.inbox: queue.Queue[str | None] = queue.Queue()
+        self.inbox: queue.Queue[Any] = queue.Queue()
         if self.process.stdout:
             threading.Thread(target=self.read, daemon=True).start()
 
@@ -37,15 +37,16 @@ class Child:
     def next(self, seconds: float | None = None) -> str | None:
         """None: it has ended, or is silent for so long."""
         with contextlib.suppress(queue.Empty):
-            if (line := self.inbox.get(timeout=seconds)) is not None:
+            line: str | None = self.inbox.get(timeout=seconds)
+            if line is not None:
                 return line
             self.inbox.put(None)  # for whoever asks again
         return None
 
-    def write(self, line: str) -> None:
+    def tell(self, line: str) -> None:
         assert self.process.stdin
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
+        with contextlib.suppress(BrokenPipeError):  # it has said why
+            os.write(self.process.stdin.fileno(), f"{line}\n".encode())
 
     def kill(self) -> None:
         self.process.kill()
@@ -63,8 +64,7 @@ class Peer(Child):
 
     def tell(self, line: str) -> None:
         self.owed += 1
-        with contextlib.suppress(BrokenPipeError):
-            self.write(line)
+        super().tell(line)
 
     def ask(self, line: str, may_refuse: bool = False, seconds: float | None = None) -> dict[str, Any]:
         self.tell(line)

@@ -27,6 +27,7 @@ HELP = {
     "master BPM [TICKS]": "become JACK's timebase master, with so many ticks a beat (960); tempo then sets it (jack)",
     "ramp BPM SECONDS": "as master, come to a tempo in so long (jack)",
     "slow MILLISECONDS": "need so long before each start, as a DAW with a disk does (jack)",
+    "flip COUNT HERTZ": "play, stop, play and so on, so often (jack)",
     "count": "from now on count the starts and locates of the transport (jack)",
     "key KEYS": "press keys (LinkHut)", "locate FRAME": "move the transport (jack)",
     "say PATH [TAGS ARGUMENT...]": "/tactus/PATH (controller, and so the next)",
@@ -36,6 +37,7 @@ HELP = {
     "toggle PATH COUNT": "on and off at random moments; sent: \"TIME ON; ...\"",
     "fade FROM TO HERTZ SECONDS": "tempo/fader, and once more at TO",
     "crowd COUNT": "a packet that is no OSC from each of so many other ports",
+    "flood COUNT PATH": "a bundle of so many, 4000 times a second from sixteen ports, until it quits",
     "help": "this", "quit": "leave the session and end",
 }
 _BOOLEANS = {"on": True, "off": False, "true": True, "false": False}

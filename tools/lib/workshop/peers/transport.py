@@ -87,6 +87,12 @@ class Transport:
     def stop(self) -> None:
         self.client.transport_stop()
 
+    def flip(self, count: str, hertz: str) -> None:
+        began = time.monotonic()
+        for turn in range(int(count)):
+            time.sleep(max(0, began + turn / float(hertz) - time.monotonic()))
+            (self.stop if turn % 2 else self.play)()
+
     def locate(self, word: str) -> None:
         self.client.transport_locate(int(word))
 

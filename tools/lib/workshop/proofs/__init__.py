@@ -10,7 +10,6 @@ know nothing of each other, and that each of them fails when such a sin is plant
                 each (8), while everything around it changes: Link peers, OSC, transport, connections, periods
 Without names, all. Ends with 0 if every proof held and every planted sin was found."""
 
-import glob
 import os
 import pathlib
 import re
@@ -28,7 +27,6 @@ from . import reach
 # only if it says so: what it missed, and how much was planted.
 Missed = tuple[list[str], int]
 PLANTS = ["MALLOC", "FREE", "LOCK", "CLOCK", "WRITE", "FUTEX"]
-EMBEDDED = ["swiftc", "-swift-version", "6", "-parse-as-library", "-O", "-wmo"]
 
 
 def run(command: Sequence[str], **environment: str) -> "subprocess.CompletedProcess[str]":
@@ -36,20 +34,10 @@ def run(command: Sequence[str], **environment: str) -> "subprocess.CompletedProc
                           env={**os.environ, **environment})
 
 
-def must(command: Sequence[str]) -> None:
-    done = run(command)
-    if done.returncode != 0:
-        sys.exit(f"prove-realtime: {' '.join(command[:6])} ... failed\n{done.stdout[-3000:]}")
-
-
 # ---- the compiler's annotations
 
-def swift_files(name: str) -> list[str]:
-    return sorted(glob.glob(f"{ROOT}/Sources/{name}/**/*.swift", recursive=True))
-
-
 def host_source() -> str:
-    return "".join(pathlib.Path(path).read_text() for path in swift_files("JACKHost"))
+    return "".join(pathlib.Path(path).read_text() for path in build.swift_files("JACKHost"))
 
 
 def callbacks() -> list[str]:
@@ -74,7 +62,7 @@ def prove_annotations(_: str) -> list[str]:
     wrong = annotated(names)
     # Both: a function of another module may be accepted in one and rejected in the other.
     for configuration in ["debug", "release"]:
-        done = run(["swift", "build", "--package-path", ROOT, "-c", configuration, "--product", "tactus"])
+        done = run(["swift", "build", "--package-path", ROOT, "-c", configuration, "--product", "tactus", "--no-color-diagnostics"])
         if done.returncode != 0:
             wrong.append(f"the {configuration} build is refused:\n{done.stdout[-2000:]}")
     print(f"  {len(names)} callbacks given to libjack, all marked; debug and release builds pass the checks")
@@ -118,18 +106,14 @@ def counter_reach(scratch: str) -> Missed:
 # ---- RealtimeSanitizer
 
 def play(scratch: str, *flags: str) -> "subprocess.CompletedProcess[str]":
-    objects = []
-    for name in ["BeatMath", "Choices", "HostSync"]:
-        sources = swift_files(name)
-        target = f"{scratch}/{name}.o"
-        if not os.path.exists(target):
-            must([*EMBEDDED, "-I", scratch, "-module-name", name, "-emit-module", "-emit-module-path",
-                  f"{scratch}/{name}.swiftmodule", "-c", *sources, "-o", target])
-        objects.append(target)
+    modules = ["BeatMath", "Choices", "HostSync"]
+    objects = [build.swift_module(name, build.swift_files(name), scratch) for name in modules]
     program = f"{scratch}/play"
-    must([*EMBEDDED, "-I", scratch, *flags, f"{build.NATIVE}/play.swift",
-          f"{build.NATIVE}/fuzz/cycles.swift", *objects, "-o", program,
-          "-Xclang-linker", "-fsanitize=realtime"])
+    done = run(["swiftc", "-swift-version", "6", "-parse-as-library", "-O", "-wmo", "-I", scratch, *flags,
+                f"{build.NATIVE}/play.swift", f"{build.NATIVE}/fuzz/cycles.swift", *objects, "-o", program,
+                "-Xclang-linker", "-fsanitize=realtime"])
+    if done.returncode != 0:
+        sys.exit(f"prove-realtime: the hour of cycles does not compile\n{done.stdout[-3000:]}")
     return run([program], RTSAN_OPTIONS="halt_on_error=true")
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which functions a callback can reach in the finished machine code, and what they call outside of the program."""
 
+import pathlib
 import re
 import subprocess
 from collections.abc import Iterable, Iterator
@@ -18,8 +19,7 @@ class Reach:
 
 def allow_list(shim: str) -> set[str]:
     """The names marked RT_SAFE in CJACK's shim."""
-    with open(shim) as file:
-        text = re.sub(r"//[^\n]*|^#[^\n]*", "", file.read(), flags=re.MULTILINE)
+    text = re.sub(r"//[^\n]*|^#[^\n]*", "", pathlib.Path(shim).read_text(), flags=re.MULTILINE)
     return {re.findall(r"(\w+)\s*\(", declaration)[0] for declaration in re.findall(r"[^;{}]*?RT_SAFE;", text)}
 
 

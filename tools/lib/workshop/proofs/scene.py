@@ -21,7 +21,7 @@ WORDS = {
 NUMBERS = {
     "tempo": (60, 240), "quantum": (1, 8), "click/volume": (0.4, 1), "click/sound": (0, 3), "click/subdivision": (1, 4),
     "click/offset": (-20, 20), "click/2/offset": (-20, 20), "clock/offset": (-20, 20), "pulse/offset": (-20, 20),
-    "run/offset": (-20, 20), "jack/offset": (-20, 20), "clock/when": (0, 1), "click/countin": (0, 1),
+    "run/offset": (-20, 20), "jack/offset": (-20, 20), "clock/when": (0, 1), "count/in": (0, 1),
     "launch/exact": (0, 1), "tempo/fader": (0, 1), "no/such/thing": (0, 1), "tempo/range": (-9, 9),
 }
 TRIGGERS = ["tempo/tap", "tempo/up", "tempo/down", "stop", "toggle", "rewind", "align", "takeover"]
@@ -56,7 +56,7 @@ class Talker(threading.Thread):
 def main(words: list[str]) -> int:
     preload, seconds, program, stage = words
     said: list[str] = []
-    tactus = driver.Program([program, "--click", "--clock-when=always", "--pulse-rate=24", "--click-subdivision=2", "--startstop", "--click-countin"],
+    tactus = driver.Program([program, "--click", "--clock-when=always", "--pulse-rate=24", "--click-subdivision=2", "--startstop", "--count-in=1"],
                             dict(os.environ, LD_PRELOAD=preload), ("OSC: ",), said.append, errors=subprocess.STDOUT)
     peer = driver.Peer("reference")
     for line in ("enable on", "sync on", "wait peers 1 20"):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The programs of the evening: tactus, the listener, peers on the second host, somebody with an OSC controller."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -80,10 +81,8 @@ class Controller(osc.Controller):
         self.raw(osc.message("/tactus/" + path, None, *values))
 
     def raw(self, datagram: bytes) -> None:
-        try:
+        with contextlib.suppress(OSError):  # nobody listens: that is for the questions to find out
             self.sock.sendto(datagram, self.address)
-        except OSError:
-            pass  # nobody listens: that is for the questions to find out
         self.drain()
 
     def drain(self) -> None:

@@ -8,6 +8,7 @@
   war        two that want other tempos, each later than the other; prints the last word's, in microseconds per beat
 """
 
+import contextlib
 import random
 import select
 import socket
@@ -45,10 +46,8 @@ class Enemy:
         self.timeline = struct.unpack(">qqq", found.get(b"tmln", struct.pack(">qqq", 500000, 0, 0)))
 
     def say(self, packet: bytes) -> None:
-        try:
+        with contextlib.suppress(OSError):  # the wire is down: somebody else's doing
             self.out.sendto(packet, link.GROUP)
-        except OSError:
-            pass  # the wire is down: somebody else's doing
 
     def pretend(self, node: bytes, port: int, session: bytes | None = None, timeline: tuple[int, ...] | None = None) -> None:
         self.say(link.alive(node, session or self.session, struct.pack(">qqq", *(timeline or self.timeline)),

@@ -3,19 +3,20 @@
 everything must become right again: all are counted, all have one tempo, the old one, the reference peer's beat goes on
 where it would have been, and four seconds of clicks and clocks are complete and in phase."""
 
-import array
 import json
-import mmap
 import os
+import pathlib
 import signal
-import struct
 import subprocess
 import time
 import urllib.request
 from collections.abc import Callable
 from typing import Any
 
+import numpy
+
 from .. import build
+from ..bench import actors
 from . import evening, invariants, trouble
 
 PATIENCE = 60.0  # seconds until all must be right again; a crashed peer alone is remembered for up to seven
@@ -24,11 +25,8 @@ CLEAN = 4  # seconds in a row in which nothing is wrong
 CLICKS = 3  # that must have been judged in them
 TEMPO = 107.3
 APART = 0.02  # beats between the hosts, eleven milliseconds
-CLOCKS, CALLBACK, DISK = "/dev/shm/clocks", "/dev/shm/callback", "/dev/shm/disk"
-HOUR = 3600 * 10**9
+CLOCKS, DISK = "/dev/shm/clocks", "/dev/shm/disk"
 CALLBACK_LIMIT = 0.1  # of the period: what the audio thread may need of the processor
-
-
 # Attacks of which no more is said: what they excuse. Forgers send 4,000 a second, and not one is to be believed: not a click is.
 ATTACKS: dict[str, list[str]] = {"strangers": [], "byes": ["phase"], "broken": ["phase"], "forgers": []}
 Outcome = tuple[float | None, bool]  # the tempo afterwards (None: any), and whether it is the same session
@@ -36,17 +34,13 @@ Outcome = tuple[float | None, bool]  # the tempo afterwards (None: any), and whe
 
 class Faults(evening.Evening):
     def begin(self) -> None:
-        with open(CLOCKS, "w+b") as shared:
-            shared.write(bytes(16))
-            shared.flush()
-            self.clocks = mmap.mmap(shared.fileno(), 16)
-        self.preload = {"CLOCKS": CLOCKS, "LD_PRELOAD": build.native("clocks")}
+        self.clocks = numpy.memmap(CLOCKS, "i8", "w+", shape=2)  # how far they are set, and slept, in nanoseconds
         subprocess.run(["sh", "-c", f"mkdir {DISK} && mount -t tmpfs -o size=64k none {DISK}"], check=True)
         others = [self.environment.get("LD_PRELOAD", ""), build.native("clocks"), build.native("callback_time")]
-        self.environment |= {"CLOCKS": CLOCKS, "CALLBACK_TIME": CALLBACK, "XDG_STATE_HOME": DISK, "LD_PRELOAD": " ".join(others)}
+        self.environment |= {"CLOCKS": CLOCKS, "CALLBACK_TIME": actors.TIMES, "XDG_STATE_HOME": DISK, "LD_PRELOAD": " ".join(others)}
         self.said: list[str] = []
         if not self.plan["pipewire"]:
-            self.ears_environment = self.preload
+            self.ears_environment = {"CLOCKS": CLOCKS, "LD_PRELOAD": build.native("clocks")}
             self.another_server()  # one whose clocks can be set
         super().begin()
 
@@ -57,7 +51,7 @@ class Faults(evening.Evening):
 
     def set_clocks(self, wall: int = 0, slept: int = 0) -> None:
         """Seconds slept stay slept."""
-        struct.pack_into("qq", self.clocks, 0, wall, struct.unpack_from("qq", self.clocks)[1] - slept)
+        self.clocks[:] = wall, self.clocks[1] - slept
 
     def play(self) -> None:
         # What the disk is to keep later is worth keeping: not what is so anyway.
@@ -113,10 +107,9 @@ class Faults(evening.Evening):
 
     def wrong(self, ports: dict[str, invariants.Heard], where: invariants.Heard, tempo: float | None) -> tuple[str | None, int]:
         """The first thing that is not as it should be, and how many clicks and clocks were heard to be in phase."""
-        if where["peers"] != self.expected_peers():
-            return f"the listener sees {where['peers']} peers; there are {self.expected_peers()}", 0
-        if (counted := self.value("peers")) != self.expected_peers():
-            return f"tactus counts {counted} peers; there are {self.expected_peers()}", 0
+        for who, counted in {"the listener": where["peers"], "tactus": self.value("peers")}.items():
+            if counted != self.expected_peers():
+                return f"{who} counts {counted} peers; there are {self.expected_peers()}", 0
         tempos = {"the listener": where["tempo"], "tactus": self.value("tempo")}
         tempos |= {peer.kind: peer.ask("status")["tempo"] for peer in self.peers}
         for who, value in tempos.items():
@@ -140,12 +133,11 @@ class Faults(evening.Evening):
 
     def apart(self, heard: invariants.Heard) -> float:
         """A click's beat here and on the other host, whose clocks nobody touches: the listener has our clock, right or wrong."""
-        moment = round(heard["latest"] - struct.unpack_from("qq", self.clocks)[1] / 1000)
-        there = [peer for peer in self.peers if peer.kind == "reference"]
-        if not there:
-            return 0.0
-        difference: float = (there[0].ask(f"beat {moment}")["phase"] - heard["latest_beat"]) % 4
-        return min(difference, 4 - difference)
+        for peer in self.peers:
+            if peer.kind == "reference":
+                there = peer.ask(f"beat {round(heard['latest'] - int(self.clocks[1]) / 1000)}")["phase"]
+                return float(abs((there - heard["latest_beat"] + 2) % 4 - 2))
+        return 0.0
 
     def value(self, path: str) -> Any:
         try:
@@ -164,15 +156,12 @@ class Faults(evening.Evening):
     def audio_thread_was_quick(self) -> None:
         """By the processor's own account: no load of other programs. The longest of all can be an interrupt's, or another
         virtual machine's, so all but one in a thousand are judged."""
-        with open(f"{CALLBACK}.{self.tactus.pid}", "rb") as file:
-            count = struct.unpack("Q", file.read(8))[0]
-            calls = array.array("I", file.read(8 * count))
-        spent = sorted(calls[1::2])
-        median, most = spent[count // 2] / 1000, spent[count * 999 // 1000] / 1000
-        print(f"audio thread: {count} cycles, {median:.1f} us of the processor in the median, {most:.1f} in 99.9 % of all, "
-              f"{spent[-1] / 1000:.0f} at most")
-        if most > CALLBACK_LIMIT * 256 / 48000 * 1e6:
-            raise invariants.Violation(f"the audio thread needed {most:.0f} us of the processor in a cycle")
+        figures = actors.Times(self.tactus.pid, from_now=False).figures()
+        spent = figures["cpu_us"]
+        print(f"audio thread: {figures['calls']} cycles, {spent['median']:.1f} us of the processor in the median, "
+              f"{spent['p99.9']:.1f} in 99.9 % of all, {spent['max']:.0f} at most")
+        if spent["p99.9"] > CALLBACK_LIMIT * 256 / 48000 * 1e6:
+            raise invariants.Violation(f"the audio thread needed {spent['p99.9']:.0f} us of the processor in a cycle")
 
     # Faults of the network.
 
@@ -200,13 +189,12 @@ class Faults(evening.Evening):
 
     def fault_crash(self) -> Outcome:
         """All others are killed, and come back with other tempos in mind."""
-        kinds = [peer.kind for peer in self.peers]
-        for peer in self.peers:
+        gone, self.peers = self.peers, []
+        for peer in gone:
             peer.crash()
-        self.peers.clear()
         self.right(TEMPO)
-        for kind in kinds:
-            self.join(kind)
+        for peer in gone:
+            self.join(peer.kind)
         return TEMPO, False  # who could tell has gone
 
     # Faults of the machine.
@@ -219,8 +207,7 @@ class Faults(evening.Evening):
 
     def another_server(self) -> None:
         """The server is killed, and started again as it was."""
-        with open(f"/proc/{self.server}/cmdline") as first, open(f"/proc/{self.server}/environ") as second:
-            command, words = first.read().split("\0")[:-1], second.read().split("\0")[:-1]
+        command, words = (pathlib.Path(f"/proc/{self.server}/{name}").read_text().split("\0")[:-1] for name in ("cmdline", "environ"))
         os.kill(self.server, signal.SIGKILL)
         time.sleep(1)
         environment = dict(entry.split("=", 1) for entry in words) | self.ears_environment
@@ -257,7 +244,7 @@ class Faults(evening.Evening):
 
     def fault_clock(self) -> None:
         """Somebody sets the wall clock back an hour, and forward again."""
-        self.set_clocks(wall=-HOUR)
+        self.set_clocks(wall=-3600 * 10**9)
         self.meanwhile(6)
         self.right(TEMPO)
         self.set_clocks()
@@ -272,21 +259,17 @@ class Faults(evening.Evening):
         if len([line for line in self.said if "can't be written" in line]) != 1:
             raise invariants.Violation(f"a full disk must be one warning: {self.said}")
         os.unlink(f"{DISK}/full")
-        self.meanwhile(9)  # it is tried again every ten seconds
-        for _ in range(10):
-            if any("can be written again" in line for line in self.said):
-                break
+        end = self.now() + 19  # it is tried again every ten seconds
+        while self.now() < end and not any("can be written again" in line for line in self.said):
             self.meanwhile(1)
-        with open(f"{DISK}/tactus/state.json5") as file:
-            if "\"startstop\"" not in file.read():
-                raise invariants.Violation("what was chosen when there was no room was not kept")
+        if "\"startstop\"" not in pathlib.Path(DISK, "tactus/state.json5").read_text():
+            raise invariants.Violation("what was chosen when there was no room was not kept")
         self.controller.send("startstop", 0)
 
     # Somebody on the wire means harm: enemy.py says how.
 
     def attacked(self, kind: str, *excuses: str) -> tuple[str, int]:
-        enemy = trouble.send_enemy(kind, self.length(4), self.plan["seed"])
-        most = 0
+        enemy, most = trouble.send_enemy(kind, self.length(4), self.plan["seed"]), 0
         while enemy.poll() is None:
             self.excuses.give(self.now(), 3, "peers", *excuses)
             self.meanwhile(1)
@@ -296,8 +279,7 @@ class Faults(evening.Evening):
 
     def fault_crowd(self) -> None:
         """Two hundred peers at once, and as suddenly they have gone."""
-        _, most = self.attacked("crowd")
-        if most < 200:
+        if (most := self.attacked("crowd")[1]) < 200:
             raise invariants.Violation(f"of 200 peers {most} were counted")
 
     def fault_liars(self) -> Outcome:
@@ -307,8 +289,7 @@ class Faults(evening.Evening):
 
     def fault_war(self) -> Outcome:
         """The protocol has it that the word on the latest beat stands, whoever said it: the last one, for all."""
-        said, _ = self.attacked("war", "phase", "click", "clock")
-        return 60e6 / int(said), False
+        return 60e6 / int(self.attacked("war", "phase", "click", "clock")[0]), False
 
 
 def main(words: list[str]) -> None:

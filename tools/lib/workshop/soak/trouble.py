@@ -37,12 +37,6 @@ def send_enemy(kind: str, seconds: float, seed: int) -> "subprocess.Popen[str]":
     return subprocess.Popen([LAB, "on", "2", *module("soak.enemy", kind, str(seconds), str(seed))], stdout=subprocess.PIPE, text=True)
 
 
-def later(seconds: float, what: Callable[[], object]) -> None:
-    timer = threading.Timer(seconds, what)
-    timer.daemon = True
-    timer.start()
-
-
 class Show(Protocol):
     """Whom the trouble is made for."""
     controller: cast.Controller
@@ -86,15 +80,17 @@ class Trouble:
         for what, more in excuses.items():
             self.evening.excuses.give(now, seconds + more, what)
 
-    def during(self, line: str, now: float, seconds: float, spare: float, begin: Callable[[], object], end: Callable[[], object],
-               **excuses: float) -> bool:
+    def during(self, what: str, line: str, now: float, seconds: float, spare: float, begin: Callable[[], object],
+               end: Callable[[], object], **excuses: float) -> str | None:
         """A fault that ends, if its line is free, and the next one there comes later."""
         if not self.free(line, now, seconds + spare):
-            return False
+            return None
         begin()
-        later(seconds, end)
+        timer = threading.Timer(seconds, end)
+        timer.daemon = True
+        timer.start()
         self.excuse(now, seconds, **excuses)
-        return True
+        return what
 
     # Music.
 
@@ -142,7 +138,7 @@ class Trouble:
         settings: list[tuple[str, Any]] = [
             ("quantum", float(dice.choice([1, 2, 3, 4, 8, 16]))), ("launch", dice.choice(["now", "beat", "bar"])),
             ("click/volume", round(dice.uniform(0.3, 1), 2)), ("click/pattern", dice.choice(["", "Xxxx", "Xx", "XxXx"])),
-            ("click/countin", dice.random() < 0.5), ("pulse/rate", dice.choice(["bar", "1", "4", "24", "48"])),
+            ("count/in", dice.choice([0, 0, 1, 2])), ("pulse/rate", dice.choice(["bar", "1", "4", "24", "48"])),
             ("pulse", dice.random() < 0.8), ("clock/settle", float(dice.randrange(1, 300))),
             ("startstop", dice.random() < 0.5), ("record", dice.random() < 0.5), ("lead", dice.choice(["link", "auto"])),
             ("tempo/step", 0.5)]
@@ -222,48 +218,46 @@ class Trouble:
         seconds = self.dice.choice([0.06, 0.3, 1.2]) if victim == "tactus" else 0.06
         process = self.evening.tactus.pid if victim == "tactus" else self.evening.server
         # What is due while nobody computes is not heard; after it, clocks are made up for, clicks are not.
-        is_stopped = self.during("stop", now, seconds, 6, lambda: os.kill(process, signal.SIGSTOP),
-                                 lambda: os.kill(process, signal.SIGCONT), click=4, clock=4, phase=4, osc=4)
-        return f"{victim} stopped for {seconds} s" if is_stopped else None
+        return self.during(f"{victim} stopped for {seconds} s", "stop", now, seconds, 6, lambda: os.kill(process, signal.SIGSTOP),
+                           lambda: os.kill(process, signal.SIGCONT), click=4, clock=4, phase=4, osc=4)
 
-    def wire(self, now: float, seconds: float, *words: str) -> bool:
+    def wire(self, what: str, now: float, seconds: float, *words: str) -> str | None:
         """The wire is bad for so long, and then perfect. News may come late, and those who are cut off come back by
         themselves."""
-        return self.during("wire", now, seconds, 10, lambda: lab("wire", *words),
+        return self.during(what, "wire", now, seconds, 10, lambda: lab("wire", *words),
                            lambda: lab("wire", "heal" if words[0] == "cut" else "clear"), phase=4, peers=15)
 
     def bad_wire(self, now: float) -> str | None:
         seconds, loss, jitter = self.dice.uniform(2, 10), self.dice.randrange(2, 20), self.dice.randrange(0, 6)
-        is_bad = self.wire(now, seconds, f"loss={loss}%", "delay=1ms", f"jitter={jitter}ms", "duplicate=2%", "reorder=2%")
-        return f"{loss} % lost, {jitter} ms of jitter for {seconds:.1f} s" if is_bad else None
+        return self.wire(f"{loss} % lost, {jitter} ms of jitter for {seconds:.1f} s", now, seconds,
+                         f"loss={loss}%", "delay=1ms", f"jitter={jitter}ms", "duplicate=2%", "reorder=2%")
 
     def cut_wire(self, now: float) -> str | None:
         seconds = self.dice.choice([1.0, 4.0, self.dice.uniform(6, 30)])
-        return f"cut for {seconds:.1f} s" if self.wire(now, seconds, "cut", "2") else None
+        return self.wire(f"cut for {seconds:.1f} s", now, seconds, "cut", "2")
 
     def interface_down(self, now: float) -> str | None:
         seconds = self.dice.uniform(0.5, 8)
-        is_down = self.during("wire", now, seconds, 16, lambda: interface("down"), lambda: interface("up"), phase=6, peers=20)
-        return f"the interface is down for {seconds:.1f} s" if is_down else None
+        return self.during(f"the interface is down for {seconds:.1f} s", "wire", now, seconds, 16, lambda: interface("down"),
+                           lambda: interface("up"), phase=6, peers=20)
 
     def other_address(self, now: float) -> str | None:
         seconds, other = self.dice.uniform(3, 8), f"10.77.0.{self.dice.randrange(50, 250)}/24"
-        is_other = self.during("wire", now, seconds, 16, lambda: readdress(WIRE, other), lambda: readdress(other, WIRE),
-                               phase=6, peers=20)
-        return f"the address is {other} for {seconds:.1f} s" if is_other else None
+        return self.during(f"the address is {other} for {seconds:.1f} s", "wire", now, seconds, 16,
+                           lambda: readdress(WIRE, other), lambda: readdress(other, WIRE), phase=6, peers=20)
 
     def osc_flood(self, now: float) -> str | None:
         packets = [osc.message("/tactus/click/volume", None, self.dice.uniform(0.3, 1)), osc.message("/tactus/nowhere", None, 1),
                    self.dice.randbytes(100)]
         # One host's packets are limited together.
-        return "4000 OSC packets at once" if self.flood(now, packets, osc.HOST, osc=5) else None
+        return self.flood("4000 OSC packets at once", now, packets, osc.HOST, osc=5)
 
     def link_flood(self, now: float) -> str | None:
         packets = [link.DISCOVERY + bytes([self.dice.randrange(1, 4), 5, 0, 0]) + self.dice.randbytes(self.dice.randrange(4, 400))
                    for _ in range(40)]
-        return "4000 broken Link packets at once" if self.flood(now, packets, link.GROUP) else None
+        return self.flood("4000 broken Link packets at once", now, packets, link.GROUP)
 
-    def flood(self, now: float, packets: Sequence[bytes], target: tuple[str, int], **excuses: float) -> bool:
+    def flood(self, what: str, now: float, packets: Sequence[bytes], target: tuple[str, int], **excuses: float) -> str | None:
         def send() -> None:
             with osc.speaker() as sender, contextlib.suppress(OSError):
                 for number in range(4000):
@@ -271,7 +265,7 @@ class Trouble:
                     if number % 50 == 49:
                         time.sleep(0.01)
 
-        return self.during("flood", now, 0, 8, threading.Thread(target=send, daemon=True).start, lambda: None, **excuses)
+        return self.during(what, "flood", now, 0, 8, threading.Thread(target=send, daemon=True).start, lambda: None, **excuses)
 
     def enemy(self, now: float) -> str | None:
         """Somebody on the wire means harm. While he counts as a peer anybody may count him, and his tempo is a tempo."""
@@ -286,6 +280,5 @@ class Trouble:
     def link_off(self, now: float) -> str | None:
         """Alone tactus plays on, in nobody's time but its own."""
         seconds, send = self.dice.uniform(1, 4), self.evening.controller.send
-        is_off = self.during("link", now, seconds, 15, lambda: send("link", 0), lambda: send("link", 1),
-                             click=6, clock=6, phase=6, peers=10)
-        return f"link off for {seconds:.1f} s" if is_off else None
+        return self.during(f"link off for {seconds:.1f} s", "link", now, seconds, 15, lambda: send("link", 0),
+                           lambda: send("link", 1), click=6, clock=6, phase=6, peers=10)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Choices
 import ControlSurface
 
 /// What changed between two looks, in lines for the musician who may have wondered about it.
@@ -43,7 +45,7 @@ struct StudioNews {
       lines.append("another JACK client was not ready: the start moves to the next boundary")
     }
     if sight.corrections > before.corrections {
-      lines.append("the host had drifted from the session: located it back")
+      lines.append("the DAW had drifted from the session: tactus moved it back")
     }
     let losesMore = sight.lostMIDI > before.lostMIDI
     if losesMore, !losesMIDI {
@@ -63,9 +65,44 @@ struct StudioNews {
       case .acquiring: (clock, nil)
       case .locked(let tempo): (.locked, "MIDI clock leads: \(tempo.beatsPerMinute) BPM")
       case .lost: (.lost, "MIDI clock lost; its tempo stays")
-      case .echo: (.echo, "the MIDI clock that leads is our own, which comes back: disconnect one way")
+      case .echo:
+        (
+          .echo,
+          "the MIDI clock that leads is tactus's own, which comes back: disconnect its way out or its way in"
+        )
       }
     defer { clock = new }
     return new == clock ? nil : line
+  }
+}
+
+/// What happens to the music, in lines for who has no view: starts, stops, the tempo, who leads.
+struct PlayNews {
+  /// A hand that moves a fader has come to rest.
+  static let rest = Micros(500_000)
+
+  private var before: SurfaceState?
+  private var tempo: Tempo?
+  private var movedAt = Micros.zero
+
+  mutating func lines(_ state: SurfaceState, at now: Micros) -> [String] {
+    defer { before = state }
+    guard let before else {
+      tempo = state.tempo
+      return []
+    }
+    var lines: [String] = []
+    // What comes and goes with the server has lines of its own.
+    if state.status != before.status, state.jackConnected, before.jackConnected { lines.append(state.status) }
+    // So has a MIDI clock.
+    if state.leading != before.leading, state.leading == .host || before.leading == .host {
+      lines.append("\(state.leading == .host ? "another client" : state.leader) leads")
+    }
+    if state.tempo != before.tempo { movedAt = now }
+    if state.tempo != tempo, now - movedAt >= Self.rest {
+      tempo = state.tempo
+      lines.append("tempo \(fixed(state.tempo.beatsPerMinute, 2)) BPM")
+    }
+    return lines
   }
 }

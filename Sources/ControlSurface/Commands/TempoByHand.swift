@@ -3,7 +3,7 @@ import BeatMath
 
 /// A tempo from taps: the median of the last intervals, so that one clumsy tap changes nothing.
 struct Taps {
-  /// A longer pause begins anew; 20 BPM is one tap in 3 s.
+  /// After a longer pause the first tap counts again; 20 BPM is one tap in 3 s.
   static let pause = Micros(3_200_000)
   static let intervalLimit = 7
   /// An interval this much off the median is a new tempo, not a clumsy tap.
@@ -39,4 +39,38 @@ struct Taps {
     guard let upper = sorted.dropFirst(sorted.count / 2).first else { return nil }
     return sorted.count % 2 == 1 ? upper : (upper + sorted[sorted.count / 2 - 1]) / 2
   }
+}
+
+/// A fader sends hundreds of tempos a second, and each one that goes to the session goes to every peer: at most 20 a
+/// second pass, the first at once, and the last always.
+struct TempoGate<Asker> {
+  static var interval: Micros { Micros(50_000) }
+
+  private var last: Micros?
+  private var held: (tempo: Double, asker: Asker)?
+
+  /// The tempo to pass on now, if one may pass.
+  mutating func offer(
+    _ tempo: Double, from asker: Asker, at now: Micros
+  ) -> (tempo: Double, asker: Asker)? {
+    held = (tempo, asker)
+    return due(at: now)
+  }
+
+  mutating func due(at now: Micros) -> (tempo: Double, asker: Asker)? {
+    guard let waiting = held, now >= deadline ?? now else { return nil }
+    held = nil
+    last = now
+    return waiting
+  }
+
+  /// When the held one passes.
+  var deadline: Micros? {
+    guard held != nil else { return nil }
+    guard let last else { return nil }
+    return last + Self.interval
+  }
+
+  /// A tempo set for a beat or a bar takes the place of what a fader still had to say.
+  mutating func drop() { held = nil }
 }

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+
+/// The program that a session's start script has put beside us. The script became us, so that it is our child, and its end
+/// is ours to see. [control]
+struct Companion {
+  private let process: pid_t
+  private let name: String
+  private let log: String
+  private var hasEnded = false
+  private(set) var hasFailed = false
+
+  /// As `sessions/session.sh` writes it: its process, its name, where its messages go.
+  init?(_ text: String?) {
+    let parts = text?.split(separator: " ", maxSplits: 2) ?? []
+    guard parts.count == 3, let process = pid_t(parts[0]), process > 0 else { return nil }
+    self.process = process
+    name = String(parts[1])
+    log = String(parts[2])
+  }
+
+  static func ofEnvironment() -> Companion? { Companion(Environment.text("TACTUS_BESIDE")) }
+
+  /// Once, when it has ended: that it did, how, and what to read.
+  mutating func look() -> String? {
+    var status: Int32 = 0
+    guard !hasEnded else { return nil }
+    let found = waitpid(process, &status, WNOHANG)
+    guard found != 0 else { return nil }
+    hasEnded = true
+    // No child of ours: the variable is somebody else's.
+    guard found == process else { return nil }
+    let (signal, code) = (status & 0x7F, status >> 8 & 0xFF)
+    hasFailed = status != 0
+    let how = signal != 0 ? " by signal \(signal)" : code != 0 ? " with status \(code)" : ""
+    return "\(name) has ended\(how); its messages are in \(log)"
+  }
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Testing
+
+@testable import HostSync
+
+/// The transport's starts and stops and the session's, both ways.
+struct StartStopTests {
+  private func studio() -> Studio {
+    let studio = Studio(tempo: 120)
+    studio.settings.syncsStartStop = true
+    return studio
+  }
+
+  /// What the transport is asked for when the session says this, and stands or rolls as it is told.
+  private func asked(_ studio: Studio, _ isPlaying: Bool, rolling: Bool? = nil) -> Bool? {
+    studio.isPlaying = isPlaying
+    if let rolling { studio.transport.state = rolling ? .rolling : .stopped }
+    let number = studio.report.startStop.number
+    studio.play(seconds: 1)
+    let wish = studio.report.startStop
+    return wish.number == number ? nil : wish.starts
+  }
+
+  @Test func `only a change of the session starts or stops the transport, if that has not done it itself`() {
+    let studio = studio()
+    #expect(asked(studio, true) == nil && asked(studio, true) == nil)
+    #expect(asked(studio, false) == nil)
+    #expect(asked(studio, true) == true)
+    #expect(asked(studio, true, rolling: true) == nil)
+    #expect(asked(studio, false) == false)
+    #expect(asked(studio, false, rolling: false) == nil)
+    #expect(asked(studio, true, rolling: true) == nil)
+    #expect(studio.told.isEmpty)
+    studio.settings.syncsStartStop = false
+    #expect(asked(studio, false) == nil)
+    studio.settings.syncsStartStop = true
+    #expect(asked(studio, false) == nil)
+  }
+
+  @Test func `a peer stops, starts and stops while a song is exported: the last word holds after it`() {
+    let studio = studio()
+    #expect(asked(studio, true, rolling: true) == nil)
+    studio.isFreewheeling = true
+    for isPlaying in [false, true, false] { #expect(asked(studio, isPlaying) == nil) }
+    studio.isFreewheeling = false
+    #expect(asked(studio, false) == false)
+  }
+
+  /// As an attacker may say them, in every cycle of the export; the song that is exported has its tempo and its clicks all the same.
+  @Test(arguments: 1...6 as ClosedRange<UInt64>)
+  func `a storm of starts, stops and tempos moves nothing while a song is exported`(seed: UInt64) {
+    var dice = Dice(seed: seed)
+    let studio = studio()
+    studio.settings.click.when = .rolling
+    for _ in 0..<8 {
+      studio.play(seconds: 1)
+      studio.isFreewheeling = true
+      studio.play(256)
+      let (number, tempo, isPlaying) = (studio.report.startStop.number, studio.report.tempo, studio.isPlaying)
+      studio.transport = Transport(state: .rolling, frame: 0)
+      let before = studio.clicks.count
+      for _ in 0..<900 {
+        studio.isPlaying = Bool.random(using: &dice)
+        studio.setTempo(Double.random(in: 20...999, using: &dice))
+        studio.play(256)
+        #expect(studio.report.startStop.number == number && studio.report.tempo == tempo)
+      }
+      let beats = Int((Double(900 * 256) / 48_000 * tempo / 60).rounded(.up))
+      #expect((beats - 1...beats + 1).contains(studio.clicks.count - before))
+      studio.transport.state = .stopped
+      studio.play(256)
+      studio.isFreewheeling = false
+      studio.play(seconds: 1)
+      let isAsked = studio.isPlaying && !isPlaying
+      #expect(studio.report.startStop.number == number &+ (isAsked ? 1 : 0) && studio.told.isEmpty)
+      if isAsked { studio.transport.state = .rolling }
+      studio.play(seconds: 1)
+      studio.isPlaying = false
+      studio.play(seconds: 1)
+      studio.transport.state = .stopped
+      studio.play(seconds: 1)
+    }
+  }
+
+  /// Its time runs faster than the network's, on which our word is still under way.
+  @Test func `our own word that comes back after an export moves nothing`() {
+    let studio = studio()
+    studio.takesStartStops = false
+    studio.play(seconds: 1)
+    studio.transport.state = .rolling
+    studio.play(256)
+    #expect(studio.told.map(\.change) == [.playing(true)])
+    studio.isFreewheeling = true
+    studio.play(seconds: 20)
+    studio.transport.state = .stopped
+    studio.play(256)
+    studio.isFreewheeling = false
+    studio.startStopsTaken = studio.told[0].number
+    #expect(asked(studio, true) == nil)
+    #expect(studio.told.map(\.change) == [.playing(true), .playing(false)])
+    studio.startStopsTaken = studio.told[1].number
+    #expect(asked(studio, false) == nil)
+    #expect(asked(studio, true) == true)
+  }
+
+  @Test(arguments: [true, false])
+  func `what the transport did while a song was exported is told after it, once`(rolls: Bool) {
+    let studio = studio()
+    studio.transport.state = rolls ? .stopped : .rolling
+    studio.isPlaying = !rolls
+    studio.play(seconds: 1)
+    studio.isFreewheeling = true
+    studio.play(seconds: 1)
+    for state in [Transport.State.rolling, .stopped, rolls ? .rolling : .stopped] {
+      studio.transport.state = state
+      studio.play(seconds: 5)
+    }
+    #expect(studio.told.isEmpty)
+    studio.isFreewheeling = false
+    #expect(asked(studio, !rolls) == nil)
+    #expect(studio.told.map(\.change) == [.playing(rolls)])
+    #expect(asked(studio, rolls) == nil && asked(studio, !rolls) == !rolls)
+  }
+
+  /// Only LinkSession knows that with sync off nobody else hears of it.
+  @Test func `with sync off the session knows what the transport does and moves nothing`() {
+    let studio = studio()
+    studio.isPlaying = true
+    studio.transport.state = .rolling
+    studio.play(seconds: 1)
+    studio.settings.syncsStartStop = false
+    studio.play(seconds: 1)
+    #expect(studio.told.isEmpty)
+    studio.transport.state = .stopped
+    studio.play(256)
+    #expect(studio.told.map(\.change) == [.playing(false)])
+    #expect(asked(studio, false) == nil && asked(studio, true) == nil)
+    studio.settings.syncsStartStop = true
+    #expect(asked(studio, true) == nil && asked(studio, false) == nil)
+    studio.transport.state = .rolling
+    studio.play(256)
+    #expect(studio.told.last?.change == .playing(true))
+  }
+
+  /// The session shows what it was told some cycles later, or much later; meanwhile the transport is elsewhere.
+  @Test(arguments: [1, 2, 5, 20, 700]) func `our own words that come back move nothing`(delay: Int) {
+    var dice = Dice(seed: UInt64(delay))
+    let studio = studio()
+    studio.takesStartStops = false
+    var shown = [(isPlaying: Bool, taken: UInt32)](repeating: (false, 0), count: delay)
+    for cycle in 0..<800 + delay {
+      if cycle < 600, Bool.random(using: &dice) {
+        studio.transport.state = studio.transport.state == .stopped ? .rolling : .stopped
+      }
+      studio.play(256)
+      var next = shown[delay - 1]
+      for proposal in studio.proposals {
+        if case .playing(let plays) = proposal.change { next = (plays, proposal.number) }
+      }
+      shown.append(next)
+      (studio.isPlaying, studio.startStopsTaken) = shown.removeFirst()
+      #expect(studio.report.startStop.number == 0, "cycle \(cycle)")
+    }
+    #expect(studio.told.count > 60)
+    #expect(studio.isPlaying == (studio.transport.state == .rolling))
+  }
+
+  @Test(arguments: [0.05, 0.5]) func `a peer that is later than we is obeyed all the same`(seconds: Double) {
+    let studio = studio()
+    studio.play(seconds: 1)
+    studio.transport.state = .rolling
+    studio.play(256)
+    #expect(studio.proposals.map(\.change) == [.playing(true)])
+    #expect(asked(studio, true) == nil)
+    studio.transport.state = .stopped
+    studio.play(256)
+    studio.isPlaying = false
+    studio.play(seconds: seconds)
+    #expect(asked(studio, true) == true)
+  }
+
+  /// Its word was stamped later than ours, which the session never shows.
+  @Test func `a peer that overrules us at once is obeyed`() {
+    let studio = studio()
+    studio.takesStartStops = false
+    studio.play(seconds: 1)
+    studio.transport.state = .rolling
+    studio.play(seconds: 3)
+    #expect(studio.told.count == 1 && studio.report.startStop.number == 0)
+    studio.startStopsTaken = studio.told[0].number
+    #expect(asked(studio, false) == false)
+    #expect(asked(studio, false, rolling: false) == nil)
+    #expect(asked(studio, true) == true)
+  }
+
+  /// The audio cycle begins anew with each server: what the one before told is not its own, also what is still under way.
+  @Test func `after a new server the session is obeyed as before`() {
+    let studio = studio()
+    for number in [7, .max - 1, .max] as [UInt32] {
+      studio.sync = HostSync()
+      studio.takesStartStops = false
+      studio.startStopsTaken = number
+      studio.transport.state = .stopped
+      studio.play(256)
+      #expect(asked(studio, false) == nil)
+      studio.startStopsTaken = number &+ 1
+      #expect(asked(studio, true) == true)
+      studio.takesStartStops = true
+      studio.transport.state = .rolling
+      studio.play(256)
+      for rolls in [false, true] {
+        studio.transport.state = rolls ? .rolling : .stopped
+        studio.play(256)
+        #expect(studio.told.last?.change == .playing(rolls) && studio.isPlaying == rolls)
+      }
+      #expect(asked(studio, false) == false)
+    }
+  }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkWire
+import Testing
+
+@testable import LinkSession
+
+/// A member of our session with the lowest id of all and a clock of its own: whoever loses the founder for a while must not
+/// take it. The reference asks the founder until it has expired, and nobody when it does not answer.
+@Suite struct LiarTests {
+  /// What a liar may say of its clock; nothing, as the reference's peers do, too.
+  private static let claims: [ClockOrigin?] = [
+    nil, ClockOrigin(root: NodeID(rawValue: 1), steps: 0),
+    ClockOrigin(root: NodeID(rawValue: 1), steps: 0, isInferred: true),
+    ClockOrigin(root: NodeID(rawValue: 7), steps: 1), ClockOrigin(root: NodeID(rawValue: 7), steps: 5),
+  ]
+
+  private let founder: Stranger
+  private var liar: Stranger
+  private var bench = Bench()
+
+  init() {
+    founder = Stranger(7)
+    liar = Stranger(1, session: 7)
+    liar.ghost.intercept = founder.ghost.intercept + Micros(250_000)
+    bench.meet(founder)
+    bench.answerPings(as: founder)
+  }
+
+  /// For so many quarters of a second these speak, and answer. Returns whether the founder's clock was kept all the time.
+  private mutating func listen(to speakers: [Stranger], quarters: Int, answering: [Stranger]? = nil) -> Bool {
+    var isKept = true
+    for _ in 0..<quarters {
+      for speaker in speakers { bench.meet(speaker) }
+      for _ in 0..<10 {
+        bench.wait(25_000)
+        for speaker in answering ?? speakers { bench.answerPings(as: speaker) }
+      }
+      isKept = isKept && bench.machine.ghost == founder.ghost
+    }
+    return isKept
+  }
+
+  /// At all times of a round of measurements: the silence may be when the founder is to be asked.
+  @Test(arguments: claims) mutating func aFounderThatFallsSilentForAWhileIsNotReplaced(claim: ClockOrigin?) {
+    liar.state.clock = claim
+    for quarters in [6, 8, 12, 18] {
+      for _ in 0..<8 {
+        #expect(listen(to: [founder, liar], quarters: 9))
+        #expect(listen(to: [liar], quarters: quarters), "silent for \(quarters) quarters of a second")
+      }
+    }
+    #expect(listen(to: [founder, liar], quarters: 160))
+    #expect(bench.snapshot.session == NodeID(rawValue: 7))
+  }
+
+  /// It is drowned by a flood of pings just when we ask.
+  @Test(arguments: claims) mutating func aFounderThatSpeaksAndDoesNotAnswerForAWhileIsNotReplaced(
+    claim: ClockOrigin?
+  ) {
+    liar.state.clock = claim
+    for _ in 0..<20 {
+      #expect(listen(to: [founder, liar], quarters: 9))
+      #expect(listen(to: [founder, liar], quarters: 8, answering: [liar]))
+    }
+  }
+
+  /// When it has gone for good somebody else is asked, whoever that is, as the reference does; and the founder as soon as it is back.
+  @Test(arguments: claims) mutating func aFounderThatIsBackIsFollowedAgain(claim: ClockOrigin?) {
+    liar.state.clock = claim
+    _ = listen(to: [founder, liar], quarters: 20)
+    _ = listen(to: [liar], quarters: 60)
+    #expect(bench.machine.ghost == liar.ghost)
+    _ = listen(to: [founder, liar], quarters: 16)
+    #expect(bench.machine.ghost == founder.ghost)
+    #expect(listen(to: [founder, liar], quarters: 120))
+  }
+
+  /// It comes and goes, once in its own name and once in the founder's.
+  @Test(arguments: claims) mutating func aLiarThatComesBackAgainAndAgainChangesNothing(claim: ClockOrigin?) {
+    liar.state.clock = claim
+    var impostor = liar
+    impostor.state.node = founder.state.node
+    for round in 0..<15 {
+      #expect(listen(to: [founder, liar, impostor], quarters: 3 + round % 9))
+      if round % 2 == 0 { bench.hear(liar.byeBye, from: liar.source) }
+      #expect(listen(to: [founder], quarters: 1 + round))
+    }
+  }
+
+  /// The founder is on both of our wires, and a liar on one of them: in a name of its own, or in the founder's.
+  @Test(arguments: [UInt64(1), 7]) mutating func aLiarOnOneOfTwoWiresIsNotAskedWhileTheFounderIsSilent(
+    name: UInt64
+  ) {
+    bench = Bench()
+    bench.handle(.gatewayOpened(Bench.secondGateway))
+    liar.state.node = NodeID(rawValue: name)
+    bench.meet(founder, on: Bench.secondGateway)
+    bench.answerPings(as: founder, on: Bench.secondGateway)
+    for quarter in 0..<240 {
+      if quarter % 24 < 8 { bench.meet(founder, on: Bench.secondGateway) }
+      bench.meet(liar)
+      bench.wait(250_000)
+      if quarter % 24 < 8 { bench.answerPings(as: founder, on: Bench.secondGateway) }
+      bench.answerPings(as: liar)
+      #expect(bench.machine.ghost == founder.ghost, "after \(quarter) quarters of a second")
+    }
+  }
+
+  /// Its clock may have stood still meanwhile, as in a suspend: its followers know the session's, and the lowest id does not.
+  @Test(
+    arguments: [nil, ClockOrigin(root: NodeID(rawValue: 1), steps: 0)] as [ClockOrigin?], [0, 7_000_000])
+  mutating func aFounderThatStalledAsksItsFollowersForTheTime(claim: ClockOrigin?, stoodStill: Int64) {
+    bench = Bench()
+    var follower = Stranger(30, memberOf: bench)
+    follower.state.clock = ClockOrigin(root: bench.snapshot.node, steps: 1)
+    liar = Stranger(1, memberOf: bench)
+    liar.state.clock = claim
+    liar.ghost.intercept = liar.ghost.intercept + Micros(250_000)
+    _ = listen(to: [follower, liar], quarters: 8)
+    #expect(bench.machine.ghost == follower.ghost)
+    bench.now = bench.now + Micros(3_000_000)
+    follower.ghost.intercept = follower.ghost.intercept + Micros(stoodStill)
+    for quarter in 0..<40 {
+      _ = listen(to: [follower, liar], quarters: 1)
+      #expect(quarter < 2 || bench.machine.ghost == follower.ghost, "after \(quarter) quarters of a second")
+    }
+    #expect(bench.machine.counters.clockSteps == 1 && bench.machine.clock.steps == 0)
+  }
+}
