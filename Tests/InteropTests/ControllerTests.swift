@@ -42,10 +42,17 @@ import Testing
     try await scene.controller.ask("say tempo f 174")
     let ears = try await Ears("tactus:click_1", in: scene.stage)
     try await scene.controller.ask("subscribe beat exact")
+    let waits = try #require(ProcessorWaits(of: scene.program.identifier, thread: "osc"))
+    // A beat that was told while its thread waited for a processor is the machine's.
+    func isOnTime(_ beat: [Double]) -> Bool {
+      waits.waited(from: beat[0] - 20_000, to: beat[0]).map { $0 < 300 } ?? false
+    }
     let (clicks, said) = try await Interop.undisturbed(in: scene.stage) {
       scene.controller.send("told 12")
       let clicks = try await ears.listen(for: .seconds(13)).filter(\.isSure)
       return (clicks, try await scene.controller.answer(to: "told", within: .seconds(20)))
+    } where: { _, said in
+      self.told(said, "beat").count(where: isOnTime) > 15
     }
     let lines = told(said, "timeline")
     // From a message of a second and more before.
@@ -54,7 +61,7 @@ import Testing
       let beats = line[2] + (click.heard - line[3]) * line[1] / 60e6
       return abs(beats - beats.rounded()) * 60_000 / line[1]
     }
-    let lateness = told(said, "beat").compactMap { beat in
+    let lateness = told(said, "beat").filter(isOnTime).compactMap { beat in
       clicks.map { (beat[0] - $0.heard) / 1000 }.min { abs($0) < abs($1) }
     }.filter { abs($0) < 100 }
     #expect(misses.count > 15 && lateness.count > 15, "\(misses.count) \(lateness.count)")

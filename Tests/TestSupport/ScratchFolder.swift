@@ -19,7 +19,10 @@ public final class ScratchFolder: Sendable {
   deinit { _ = try? ChildProcess.run(["rm", "-rf", path]) as ChildProcess.Finished }
 
   /// The names in it, sorted.
-  public var names: [String] {
+  public var names: [String] { Self.names(in: path) }
+
+  /// The names in any folder, sorted.
+  static func names(in path: String) -> [String] {
     guard let directory = opendir(path) else { return [] }
     defer { closedir(directory) }
     var names: [String] = []
