@@ -12,6 +12,8 @@ public struct Diagnostics: Sendable {
   public var addresses: [String]
   /// Addresses that could not be used, and why; tried again every few seconds.
   public var refusals: [String]
+  /// Where the other peers in our session are, one for each; a machine with two Link apps is there twice.
+  public var peers: [String]
   /// Datagrams that the system would not send, on the gateways that are open now.
   public var failedSends: Int
   /// Datagrams that came from outside of the networks of this machine, and were not looked at.
@@ -25,6 +27,7 @@ public struct Diagnostics: Sendable {
     refusals = engine.refused.map { local, failure in
       "\(local.address): \(failure.description)"
     }
+    peers = engine.session.peerAddresses.map(\.description)
     failedSends = engine.gateways.reduce(0) { $0 + $1.failedSends }
     strangers = engine.strangers
     counters = engine.session.counters

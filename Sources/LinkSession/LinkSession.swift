@@ -84,6 +84,8 @@ public struct LinkSession: Sendable {
   /// Host time of the input being worked on.
   var now: Micros
   public internal(set) var counters = Counters()
+  /// Where the others in our session are, one for each.
+  package var peerAddresses: [Address] { peers.addresses(of: session) }
 
   /// Of what a packet of ours says, so that it is encoded once.
   var revision: UInt64 = 0

@@ -63,6 +63,11 @@ struct Peers: Sendable {
   /// How many different peers announce `session`, however many ways each is seen.
   func members(of session: SessionID) -> Int { sessions[session]?.members ?? 0 }
 
+  /// Where its members are, each once, however many ways it is seen.
+  func addresses(of session: SessionID) -> [Address] {
+    nodes.values.compactMap { $0.first { $0.state.session == session }?.source }.sorted()
+  }
+
   /// What its members say, each different one once.
   func timelines(of session: SessionID) -> [Timeline] { sessions[session]?.timelines.values ?? [] }
 

@@ -106,3 +106,21 @@ struct PlayNews {
     return lines
   }
 }
+
+/// Where the peers are, looked up when their number changes and once a second, for one may come as another goes.
+struct PeerList {
+  static let interval = Micros(1_000_000)
+
+  private var addresses: [String] = []
+  private var count = 0
+  private var due = Micros.zero
+
+  mutating func look(at now: Micros, count: Int, _ ask: () -> [String]) -> [String] {
+    if count != self.count || (count > 0 && now >= due) {
+      addresses = count > 0 ? ask() : []
+      self.count = count
+      due = now + Self.interval
+    }
+    return addresses
+  }
+}

@@ -26,6 +26,7 @@ final class Studio {
   private var obeyedStartStop: UInt32 = 0
   private var presence: Presence
   private let keeper: StateKeeper
+  private var peerList = PeerList()
   private var news = StudioNews()
   private var playNews = PlayNews()
   private var companion = Companion.ofEnvironment()
@@ -154,7 +155,11 @@ final class Studio {
     }
     let report = host.report
     let session = link.snapshot
-    desk.tell { $0.show(report, HostView(host, xruns: exchange.xrunCount)) }
+    let addresses = peerList.look(at: Link.clock(), count: session.peerCount) { link.diagnostics.peers }
+    desk.tell {
+      $0.show(report, HostView(host, xruns: exchange.xrunCount))
+      $0.peerAddresses = addresses
+    }
     let state = desk.state
     let sight = StudioNews.Sight(
       peerCounts: desk.takePeerCounts() + [session.peerCount], isResting: !presence.isActive,

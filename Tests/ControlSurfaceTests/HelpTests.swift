@@ -23,6 +23,14 @@ struct HelpTests {
     }
   }
 
+  @Test("What is there several times is said once with its number, and what does not fit is counted")
+  func tallies() {
+    #expect(tally([]) == "")
+    #expect(tally(["10.0.0.2", "10.0.0.7", "10.0.0.2"]) == "10.0.0.2 (2), 10.0.0.7")
+    #expect(tally(["a", "b", "b", "c"], limit: 6) == "a and 3 more")
+    #expect(tally((0..<500).map { "10.0.0.\($0)" }).utf8.count <= 240)
+  }
+
   @Test("man reads the man page without a warning")
   func manPage() throws {
     let scratch = try ScratchFolder()

@@ -31,8 +31,8 @@ final class Listener {
   private let client: JACKClient
   private let ear: UnsafeMutablePointer<Ear>
   private var stretch: [HeardCycle] = []
-  /// Clicks and losses of cycles since then.
-  private(set) var clickCount = 0, lossCount = 0
+  /// Cycles, clicks and losses of cycles since it forgot.
+  private(set) var cycleCount = 0, clickCount = 0, lossCount = 0
 
   init(_ server: TestServer) throws {
     client = try JACKClient(name: "listener", server: server.name)
@@ -54,7 +54,7 @@ final class Listener {
   func forget() {
     while ear.pointee.cycles.pop() != nil {}
     stretch = []
-    (clickCount, lossCount) = (0, 0)
+    (cycleCount, clickCount, lossCount) = (0, 0, 0)
   }
 
   /// How many clicks were heard since then.
@@ -76,6 +76,7 @@ final class Listener {
         lossCount += 1
       }
       stretch.append(cycle)
+      cycleCount += 1
       if cycle.onset >= 0 { clickCount += 1 }
     }
     guard let first = stretch.first else { return [] }

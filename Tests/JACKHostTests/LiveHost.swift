@@ -94,6 +94,7 @@ final class LiveHost {
   /// How far the next clicks are heard from the session's beats, in microseconds; late is positive.
   func clickErrors(_ listener: Listener, count: Int) async throws -> [Int64] {
     listener.forget()
+    let cycles = exchange.cycleCount
     var errors: [Int64] = []
     let deadline = HostClock.micros() + Micros(29_000_000)
     try await run {
@@ -109,7 +110,11 @@ final class LiveHost {
     if errors.count < count {
       let (clicks, losses) = (listener.clickCount, listener.lossCount)
       try #require(
-        clicks > count && losses > 10, "\(clicks) clicks were heard, and \(losses) times cycles were lost")
+        clicks > count && losses > 10,
+        """
+        \(clicks) clicks were heard, and \(losses) times cycles were lost; \(exchange.cycleCount - cycles) cycles played, \
+        \(listener.cycleCount) heard; freewheel: \(exchange.isFreewheeling); \(events.suffix(6))
+        """)
       try Test.cancel("not judged: cycles were lost \(losses) times")
     }
     return errors

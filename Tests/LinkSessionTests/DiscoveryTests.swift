@@ -18,6 +18,17 @@ import Testing
     #expect(state.measurement == Bench.gateway.measurement)
   }
 
+  @Test func theMembersOfTheSessionAreListedWhereTheyAreAndTheOthersAreNot() {
+    var bench = Bench()
+    for name: UInt64 in [9, 7] { bench.meet(Stranger(name, memberOf: bench)) }
+    var neighbour = Stranger(11, memberOf: bench)
+    neighbour.source = Endpoint(Stranger(7).source.address, port: 40_001)
+    bench.meet(neighbour)
+    bench.meet(Stranger(8))
+    let here = { (name: UInt64) in Stranger(name).source.address }
+    #expect(bench.machine.peerAddresses == [here(7), here(7), here(9)])
+  }
+
   @Test func whenNothingChangesAnAliveGoesOutEvery250Milliseconds() {
     var bench = Bench()
     let start = bench.now

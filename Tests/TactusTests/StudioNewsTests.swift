@@ -18,6 +18,23 @@ struct StudioNewsTests {
     #expect(news.lines(.init(peerCounts: [0])).isEmpty)
   }
 
+  @Test("Where the peers are is asked when their number changes and once a second, and never without any")
+  func list() {
+    var list = PeerList()
+    var asked = 0
+    func look(_ time: Int64, _ count: Int) -> [String] {
+      list.look(at: Micros(time), count: count) {
+        asked += 1
+        return ["look \(asked)"]
+      }
+    }
+    #expect(look(0, 0) == [] && asked == 0)
+    #expect(look(100, 1) == ["look 1"] && look(999_999, 1) == ["look 1"])
+    #expect(look(1_000_000, 2) == ["look 2"])
+    #expect(look(2_000_000, 2) == ["look 3"])
+    #expect(look(2_000_001, 0) == [] && look(9_000_000, 0) == [] && asked == 3)
+  }
+
   @Test("A network that is lost is said with its reason, and that it is back")
   mutating func network() {
     let lost = "Link can't be on the network (no more threads); trying again"

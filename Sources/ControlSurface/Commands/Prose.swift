@@ -83,6 +83,27 @@ package func offsetNote(_ own: String, _ follower: (name: String, offset: String
   return (own == "0" ? "" : ", offset \(own) ms") + other
 }
 
+/// "10.0.0.2, 10.0.0.7 (2)", in the order in which they come, and how many more there are if that is too long for a read-out.
+package func tally(_ names: [String], limit: Int = 220) -> String {
+  var counts: [(name: String, count: Int)] = []
+  for name in names {
+    if let place = counts.firstIndex(where: { $0.name == name }) {
+      counts[place].count += 1
+    } else {
+      counts.append((name, 1))
+    }
+  }
+  var text = ""
+  for (index, (name, count)) in counts.enumerated() {
+    let next = (index == 0 ? "" : ", ") + (count > 1 ? "\(name) (\(count))" : name)
+    guard text.utf8.count + next.utf8.count <= limit else {
+      return text + " and \(counts[index...].reduce(0) { $0 + $1.count }) more"
+    }
+    text += next
+  }
+  return text
+}
+
 /// As Ableton's guidelines want the number of peers to be shown.
 package func links(_ peers: Int) -> String {
   peers == 0 ? "No Links" : peers == 1 ? "1 Link" : "\(peers) Links"

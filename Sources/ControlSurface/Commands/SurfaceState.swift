@@ -9,6 +9,8 @@ public struct SurfaceState: Hashable, Sendable {
   // the session
   public var timeline: Timeline
   public var peers = 0
+  /// Where they are, one for each.
+  public var peerAddresses: [String] = []
   /// The program wants the network, where the user wants Link.
   public var linkActive = true
   /// The session's start/stop state.

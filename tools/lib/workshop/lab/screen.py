@@ -36,17 +36,22 @@ def run(command: list[str]) -> None:
 
 def display() -> str:
     """Starts an X server and says its name once it takes programs. Its socket is abstract and so belongs to this
-    host's network; a socket or a lock in /tmp would be seen by every lab on the machine."""
-    ours, theirs = os.pipe()
+    host's network; a socket or a lock in /tmp would be seen by every lab on the machine. Its keymap is compiled in /tmp all
+    the same, in a file of its number: of two that start at once in two labs one may fail, and is started again."""
     if not shutil.which("Xvfb"):
         fail("Xvfb is not installed and a lab has no way to Debian: run 'tools/lab prepare' outside")
-    server = subprocess.Popen(
-        ["setpriv", "--pdeathsig", "KILL", "Xvfb", "-displayfd", str(theirs), "-screen", "0", SIZE, "-nolisten", "tcp",
-         "-nolisten", "unix", "-nolock", "-noreset"],
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, pass_fds=[theirs])
-    os.close(theirs)
-    with os.fdopen(ours) as answer:
-        number = answer.readline().strip()
-    if not number:
-        fail(f"Xvfb did not start: {server.stderr.read().strip() if server.stderr else ''}")
-    return f":{number}"
+    for _ in range(3):
+        ours, theirs = os.pipe()
+        server = subprocess.Popen(
+            ["setpriv", "--pdeathsig", "KILL", "Xvfb", "-displayfd", str(theirs), "-screen", "0", SIZE, "-nolisten", "tcp",
+             "-nolisten", "unix", "-nolock", "-noreset"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, pass_fds=[theirs])
+        os.close(theirs)
+        with os.fdopen(ours) as answer:
+            number = answer.readline().strip()
+        if number:
+            return f":{number}"
+        words = server.communicate()[1].strip()
+        if "keymap" not in words:
+            break
+    fail(f"Xvfb did not start: {words}")
