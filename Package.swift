@@ -9,6 +9,14 @@ let optimised: [SwiftSetting] = [
 /// In what other packages use, where it is a checkout of theirs, not: SwiftPM refuses such flags there.
 let optimisedHere = Context.packageDirectory.contains("/checkouts/") ? [] : optimised
 
+/// What a browser is sent; `PageFiles` has the same list with their types.
+let page = [
+  "app.js", "awake.js", "awake.mp4", "click.js", "clock.js", "controls.js", "desk.js", "device.js",
+  "hands.js", "icon.svg", "index.html", "look.js", "pairing.js", "pattern.js", "play.js", "sections.js",
+  "session.js", "socket.js",
+  "style.css", "tabs.js", "trouble.js",
+]
+
 let package = Package(
   name: "tactus",
   products: [
@@ -47,7 +55,7 @@ let package = Package(
       name: "tactus",
       dependencies: [
         "Addresses", "BeatMath", "Choices", "ClickSounds", "ControlSurface", "HostSync", "JACKHost", "JSON5",
-        "Link", "LinkSession", "Linux", "MIDIControl", "NSMClient", "OSC", "TerminalView",
+        "Link", "LinkSession", "Linux", "MIDIControl", "NSMClient", "OSC", "QRCode", "TerminalView", "Web",
       ]),
     .target(name: "JSON5"),
     .systemLibrary(name: "CLiblo", pkgConfig: "liblo", providers: [.apt(["liblo-dev"])]),
@@ -57,8 +65,20 @@ let package = Package(
     .target(
       name: "ControlSurface",
       dependencies: ["Addresses", "BeatMath", "Choices", "JSON5", "Linux", "MIDIControl", "OSC"]),
+    .systemLibrary(
+      name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+    .systemLibrary(name: "CWslay", providers: [.apt(["libwslay-dev"])]),
+    .target(
+      name: "Web",
+      dependencies: [
+        "Addresses", "BeatMath", "CMicrohttpd", "CWslay", "ControlSurface", "JSON5", "Linux", "OSC",
+      ],
+      resources: page.map { .embedInCode("Page/\($0)") }),
+    .systemLibrary(name: "CQRencode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
+    .target(name: "QRCode", dependencies: ["CQRencode"]),
     .target(name: "NSMClient", dependencies: ["BeatMath", "Linux", "OSC"]),
-    .target(name: "TerminalView", dependencies: ["BeatMath", "Choices", "ControlSurface", "MIDIControl"]),
+    .target(
+      name: "TerminalView", dependencies: ["BeatMath", "Choices", "ControlSurface", "MIDIControl", "QRCode"]),
     // Writes the layouts for tablets and phones (tools/layouts).
     .executableTarget(name: "Layouts", dependencies: ["ControlSurface", "JSON5", "TerminalView"]),
     // The reference implementation, for comparison in tests only; empty without Debian's ableton-link-dev.
@@ -69,10 +89,12 @@ let package = Package(
     .testTarget(
       name: "TactusTests",
       dependencies: [
-        "BeatMath", "Choices", "ControlSurface", "JSON5", "MIDIControl", "OSC", "TestSupport", "tactus",
-      ]),
+        "BeatMath", "Choices", "ControlSurface", "JSON5", "MIDIControl", "OSC", "TestSupport", "Web",
+        "tactus",
+      ],
+      exclude: ["peers"]),
     .testTarget(name: "JSON5Tests", dependencies: ["JSON5", "TestSupport"]),
-    .target(name: "TestSupport", path: "Tests/TestSupport"),
+    .target(name: "TestSupport", path: "Tests/TestSupport", exclude: ["camera.py"]),
     .testTarget(name: "LabTests", dependencies: ["TestSupport"]),
     // JACKHost with all its ports at work and a life around it, for tools/prove-realtime.
     .executableTarget(
@@ -83,6 +105,7 @@ let package = Package(
     .testTarget(name: "InteropTests", dependencies: ["TestSupport", "link-peer", "tactus"]),
     .testTarget(
       name: "ConformanceTests", dependencies: ["TestSupport", "tactus"], path: "Tests/Conformance"),
+    .testTarget(name: "PageTests", dependencies: ["TestSupport", "tactus"]),
     .testTarget(name: "EnduranceTests", dependencies: ["TestSupport"]),
     .testTarget(
       name: "ClickSoundsTests",
@@ -112,7 +135,16 @@ let package = Package(
       exclude: ["peers"]),
     .testTarget(
       name: "TerminalViewTests",
-      dependencies: ["BeatMath", "Choices", "ControlSurface", "MIDIControl", "TerminalView", "TestSupport"]),
+      dependencies: [
+        "BeatMath", "Choices", "ControlSurface", "MIDIControl", "QRCode", "TerminalView", "TestSupport",
+      ]),
+    .testTarget(name: "QRCodeTests", dependencies: ["QRCode"]),
+    .testTarget(
+      name: "WebTests",
+      dependencies: [
+        "Addresses", "BeatMath", "ControlSurface", "JSON5", "Linux", "OSC", "TestSupport", "Web",
+      ],
+      exclude: ["peers"]),
     .testTarget(name: "BeatMathTests", dependencies: ["BeatMath", "LinkOracle", "TestSupport"]),
     .testTarget(
       name: "LinkTests",

@@ -31,6 +31,8 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
   public var syncsStartStop = false
   /// The wish to record. JACK's transport has no word for it; machine control has, and DAWs obey it (Ardour, Qtractor).
   public var records = false
+  /// The page for browsers can be reached from the networks that this machine is on.
+  public var opensPage = false
 
   public init() {
     offsets[.click2] = nil

@@ -18,7 +18,7 @@ import Synchronization
 ///     surface.update { $0.peers = 2 }
 ///     surface.close()
 public final class OSCSurface: Sendable {
-  private let shared: Shared
+  let shared: Shared
   private let thread: Mutex<Thread?>
 
   /// Opens what can be opened and starts the thread, which looks after the rest.
@@ -42,8 +42,6 @@ public final class OSCSurface: Sendable {
 
   /// Where it listens at this moment; the first is the one to tell people.
   public var endpoints: [Endpoint] { shared.mailbox.withLock { $0.endpoints } }
-  /// Where OSCQuery answers, if it does.
-  public var queryEndpoint: Endpoint? { shared.mailbox.withLock { $0.queryEndpoint } }
 
   /// The controllers are told what differs. [any]
   public func update(_ change: (inout SurfaceState) -> Void) {
@@ -81,16 +79,32 @@ final class Shared: Sendable {
     var isClosing = false
     var counters = SurfaceCounters()
     var endpoints: [Endpoint] = []
-    var queryEndpoint: Endpoint?
     var hands = Hands(at: Clocks.read().host)
+    var mail = BrowserMail()
+    /// To browsers.
+    var post: (@Sendable ([UInt8], Peer) -> Void)?
+    var web = WebReach()
+    var isElsewhere = false
+    /// As values were at the last look.
+    var reading: Reading
+
+    init(_ reading: Reading) {
+      state = reading.state
+      self.reading = reading
+    }
+
+    mutating func takeElsewhere() -> Bool {
+      defer { isElsewhere = false }
+      return isElsewhere
+    }
   }
 
   let mailbox: Mutex<Mailbox>
   /// Rings where the surface's thread waits: look at the mailbox.
   let bell = WakeUp()
 
-  init(_ state: SurfaceState) {
-    mailbox = Mutex(Mailbox(state: state))
+  init(_ state: SurfaceState, version: String) {
+    mailbox = Mutex(Mailbox(Reading(state: state, own: SurfaceMemory(), version: version)))
     try? bell.open()
   }
 

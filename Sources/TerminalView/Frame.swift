@@ -76,13 +76,15 @@ public struct Frame {
   }
 
   /// The sixteen colours that every terminal has, as its owner likes them.
-  private static func code(of style: Style, coloured: Bool) -> String {
+  static func code(of style: Style, coloured: Bool) -> String {
     var code = "\u{1B}[0"
     if style.isBold { code += ";1" }
     if style.isInverse { code += ";7" }
+    // Of 256 colours the two that no theme changes; and never without.
+    if style.colour == .code { code += ";38;5;16;48;5;231" }
     if coloured {
       switch style.colour {
-      case .plain: break
+      case .plain, .code: break
       case .downbeat: code += ";93"
       case .beat: code += ";36"
       case .good: code += ";32"

@@ -47,7 +47,7 @@ public typealias KeyBinding = Binding<Key>
 public struct KeyMap: Sendable {
   /// What no address says: it is about the view.
   enum Own: Sendable {
-    case turn, redraw, tempo
+    case turn, code, redraw, tempo
   }
 
   public struct Row: Sendable {
@@ -106,6 +106,8 @@ public struct KeyMap: Sendable {
     .keys("click", hint: ("click", 1), "m = click/toggle"),
     .keys("clock", hint: ("clock", 1), "c = clock/toggle"),
     .keys("pulse", "p = pulse/toggle"),
+    .view("QR code", .code, hint: ("page", 1), "w"),
+    .keys("open page", "o = web/open/toggle"),
     .view("these keys", .turn, hint: ("keys", 1), "?h"),
     .view("redraw", .redraw, "\u{0C}"),
     .keys("quit", "q = quit"),

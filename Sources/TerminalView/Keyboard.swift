@@ -55,13 +55,17 @@ public struct Keyboard: Sendable {
     }
     if key == .escape { page = .playing }
     switch keys.own(key) {
-    case .turn: page = page == .keys ? .playing : .keys
+    case .turn: turn(to: .keys)
+    case .code: turn(to: .code)
     case .tempo: return type("\(key)", at: now)
     case .redraw: return .redraw
     case nil: return press(keys.targets(of: key), state, at: now)
     }
     return nil
   }
+
+  /// There, and with the same key back.
+  private mutating func turn(to other: Scene.Page) { page = page == other ? .playing : other }
 
   /// What a slip would do for longer than tonight, and how to take it back. nil: it would not.
   public static func remark(_ targets: [Target], by key: Key, _ state: SurfaceState) -> String? {

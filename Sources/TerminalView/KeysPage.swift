@@ -10,13 +10,15 @@ extension TerminalView {
     let place = facts.countIn.map { "count-in \($0)" } ?? facts.position
     let end = picture.write("\(facts.tempo) BPM  \(place)", row: 0, column: 0, style: .bold)
     BeatRow(scene).draw(on: &picture, rows: 0..<1, columns: end + 2..<max(end + 3, size.columns), glyphs)
-    let room = size.rows - 3
+    // The gap below the title goes first.
+    let top = keys.rows.count > 2 * (size.rows - 3) ? 1 : 2
+    let room = size.rows - 1 - top
     let width = size.columns / 2
     for (index, row) in keys.rows.prefix(2 * room).enumerated() {
       let column = index / room * width
       picture.write(
-        row.keys(named: glyphs.name(of:)), row: 2 + index % room, column: column, style: .bold)
-      picture.write(row.words, row: 2 + index % room, column: column + 10, width: width - 10)
+        row.keys(named: glyphs.name(of:)), row: top + index % room, column: column, style: .bold)
+      picture.write(row.words, row: top + index % room, column: column + 10, width: width - 10)
     }
     drawNews(scene, on: &picture, row: size.rows - 1, columns: 0..<size.columns)
   }

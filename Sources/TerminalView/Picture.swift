@@ -4,6 +4,8 @@
 public struct Style: Hashable, Sendable {
   public enum Colour: UInt8, Sendable {
     case plain, downbeat, beat, good, warning, alarm, quiet
+    /// Black on white, in whatever colours the terminal is: a camera has to read it.
+    case code
   }
 
   public var colour = Colour.plain
@@ -129,16 +131,19 @@ public struct Glyphs: Sendable {
   /// Half a column is passed.
   let halfPassed: Unicode.Scalar
   let ahead: Unicode.Scalar
+  /// nil: there are none.
+  let halves: HalfBlocks?
   fileprivate let arrows: [Key: String]
 
   /// Full block, medium and light shade, heavy line, heavy line on the left, light line.
   public static let unicode = Glyphs(
     full: "\u{2588}", unlitDownbeat: "\u{2592}", unlit: "\u{2591}", passed: "\u{2501}",
     halfPassed: "\u{2578}",
-    ahead: "\u{2500}", arrows: [.up: "\u{2191}", .down: "\u{2193}", .left: "\u{2190}", .right: "\u{2192}"])
+    ahead: "\u{2500}", halves: HalfBlocks(),
+    arrows: [.up: "\u{2191}", .down: "\u{2193}", .left: "\u{2190}", .right: "\u{2192}"])
   public static let ascii = Glyphs(
     full: "#", unlitDownbeat: ":", unlit: ".", passed: "=", halfPassed: "-", ahead: " ",
-    arrows: [.down: "dn", .left: "lt", .right: "rt"])
+    halves: nil, arrows: [.down: "dn", .left: "lt", .right: "rt"])
 
   func name(of key: Key) -> String {
     switch key {

@@ -32,6 +32,7 @@ public struct TerminalView: Sendable {
     }
     switch scene.page {
     case .keys: drawKeys(scene, on: &picture)
+    case .code: drawCodePage(scene, on: &picture)
     case .playing:
       if size.columns >= Self.large.columns && size.rows >= Self.large.rows {
         drawLarge(scene, on: &picture)
@@ -69,6 +70,8 @@ public struct Scene: Sendable {
     case playing
     /// What the keys do.
     case keys
+    /// The page for browsers, and how to get there.
+    case code
   }
 
   public var state: SurfaceState
@@ -80,6 +83,8 @@ public struct Scene: Sendable {
   public var earlierNews: News?
   public var page = Page.playing
   public var typed: Keyboard.Typed?
+  /// What pairs a browser with us, as it is typed. nil: there is no page.
+  public var pairingCode: String?
 
   public init(state: SurfaceState, now: Micros) {
     self.state = state

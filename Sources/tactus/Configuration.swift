@@ -46,7 +46,7 @@ struct Configuration: Equatable, Sendable {
 
   static func options(of table: Table) -> [Option<Configuration>] {
     jackOptions + sessionOptions + table.choices.filter { !$0.isMomentary }.map { Option($0) } + soundFiles
-      + midiOptions + surfaceOptions + answers
+      + midiOptions + surfaceOptions + pageOptions + answers
   }
 
   private static let jackOptions: [Option<Configuration>] = [

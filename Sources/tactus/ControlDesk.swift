@@ -277,7 +277,7 @@ final class ControlDesk: AudioDoor {
     news.signal()
     if now.isLinkEnabled != before.isLinkEnabled { link.isEnabled = now.isLinkEnabled }
     if now.syncsStartStop != before.syncsStartStop { link.isStartStopSyncEnabled = now.syncsStartStop }
-    if now.click.sound != before.click.sound { wake() }
+    if now.click.sound != before.click.sound || now.opensPage != before.opensPage { wake() }
   }
 
   /// With the lock held: of many threads that may publish, one at a time is the one writer.

@@ -34,6 +34,7 @@ final class Studio {
   private let view: LiveView?
   private var note: RunningNote?
   private var surface: OSCSurface?
+  private let page: PageServer
 
   /// nil: no session manager.
   private let project: ManagedProject?
@@ -44,6 +45,8 @@ final class Studio {
     self.startup = startup
     self.configuration = configuration
     keeper = startup.keeper { Console.complain($0) }
+    let secrets = SecretFile(SecretFile.path()) { Console.complain($0) }
+    page = PageServer(secrets)
     sounds = try SoundShelf(configuration.soundFiles)
     presence = Presence(configuration.life)
     link = Link(tempo: configuration.tempo)
@@ -59,7 +62,10 @@ final class Studio {
     let isWatched = configuration.showsView && !configuration.speaksJSON && project == nil
     view =
       isWatched && !configuration.probe
-      ? LiveView(desk: desk, keys: configuration.keyMap, wantsReach: configuration.surface.osc != .off) : nil
+      ? LiveView(
+        desk: desk, keys: configuration.keyMap, wantsReach: configuration.surface.osc != .off,
+        secrets: secrets)
+      : nil
   }
 
   func play(until signals: Signals) -> Tactus.Status {
@@ -116,17 +122,29 @@ final class Studio {
 
   private func openSurface(_ configuration: Configuration) {
     desk.connect(nil)
+    page.close()
     surface?.close()
     surface = OSCSurface.open(configuration, for: desk)
+    page.open(configuration, at: surface)
+    lookAtPage()
     prepareFarewell()
   }
 
+  private func lookAtPage() {
+    guard let (reach, lacks, isNew) = page.look(isOpen: desk.state.choices.opensPage, at: Link.clock()) else {
+      return
+    }
+    desk.tell { ($0.page, $0.pageLacks) = (reach, lacks) }
+    if isNew, reach != .off { say("Page: \(reach.words)") }
+  }
+
   private func prepareFarewell() {
-    LastResort.prepare { [view, desk, keeper, link, surface] in
+    LastResort.prepare { [view, desk, keeper, link, surface, page] in
       // First: the view's or the surface's thread may hang.
       keeper.close(at: Link.clock(), taking: desk.lasting)
       view?.close()
       desk.connect(nil)
+      page.close()
       surface?.close()
       // What was chosen meanwhile.
       keeper.close(at: Link.clock(), taking: desk.lasting)
@@ -169,6 +187,7 @@ final class Studio {
     for line in news.lines(sight) { say(line) }
     if view == nil { playNews.lines(state, at: Link.clock()).forEach { Console.say($0) } }
     if let line = companion?.look() { say(line) }
+    lookAtPage()
     considerPresence(host, report)
     service.show(serviceStatus(host))
     sounds.clear(before: report.oldestBank)

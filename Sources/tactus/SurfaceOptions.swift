@@ -3,6 +3,7 @@ import ControlSurface
 import MIDIControl
 import OSC
 import TerminalView
+import Web
 
 /// Where and to whom the control surface listens, as the command line says it.
 struct SurfaceChoice: Equatable, Sendable {
@@ -13,6 +14,8 @@ struct SurfaceChoice: Equatable, Sendable {
   var query = PortChoice.off
   var serviceName: String?
   var aliases = true
+  var web = PortChoice.off
+  var webListen: [String] = []
 }
 
 /// Whether to be reached, and at which port: on is the usual one, or a free one.
@@ -59,6 +62,19 @@ extension Configuration {
       reach: .start, help: "Understand the addresses of klick, Ardour and jack_transport_link too (default)."),
   ]
 
+  static let pageOptions: [Option<Configuration>] = [
+    Option(
+      "web", in: .page, .value("PORT", .port, \.surface.web, bare: "on"), reach: .start,
+      help:
+        "Serve a page for browsers on this machine, at this TCP port (default: off; without a port \(WebSettings.port), or "
+        + "the next free one), and OSCQuery beside it."),
+    Option(
+      "web-listen", in: .page, .value("ADDRESS", .address, \.surface.webListen), reach: .start,
+      help:
+        "Serve the page at this address too, as soon as this machine has it; 0.0.0.0 or :: stands for all of them. Can be repeated."
+    ),
+  ]
+
   static let midiOptions: [Option<Configuration>] = [
     Option(
       "midi", in: .midi, .value("EVENT=COMMAND", .binding, \.bindings),
@@ -76,6 +92,24 @@ extension Configuration {
   ]
 
   var keyMap: KeyMap { KeyMap(keys.compactMap { KeyBinding($0) }) }
+
+  var webSettings: WebSettings {
+    var settings = WebSettings()
+    settings.name = name
+    settings.version = Tactus.version
+    settings.allow = surface.allow.compactMap { AddressRange($0) }
+    settings.query = surface.osc == .off || surface.query == .off ? nil : surface.query.port ?? 0
+    settings.isAnnounced = surface.serviceName != nil
+    settings.isPortFixed = surface.web.port != nil
+    settings.isOpen = choices.opensPage
+    guard surface.web != .off || settings.isOpen else { return settings }
+    let port = surface.web.port ?? WebSettings.port
+    var hosts = surface.webListen.compactMap { Address($0) }.filter { !$0.isLoopback }
+    let families = hosts.filter(\.isEvery).map(\.isIPv6)
+    hosts += [Address.loopback, .v6(high: 0, low: 1, scope: 0)].filter { !families.contains($0.isIPv6) }
+    settings.listen = hosts.map { Endpoint($0, port: port) }
+    return settings
+  }
 
   /// Without any address when OSC is not wanted: keys and pedals work all the same.
   var surfaceSettings: SurfaceSettings {
@@ -104,7 +138,6 @@ extension Configuration {
       let socket = settings.listen.firstIndex { $0.address.isIPv6 == address.isIPv6 } ?? 0
       return Peer(Endpoint(address, port: port), socket: socket)
     }
-    settings.query = surface.query == .off ? nil : surface.query.port ?? 0
     settings.serviceName = surface.serviceName
     settings.aliases = surface.aliases
     return settings
@@ -116,6 +149,8 @@ extension Configuration {
   var keysAlone: Configuration {
     var keys = self
     keys.surface.osc = .off
+    keys.surface.web = .off
+    keys.choices.opensPage = false
     return keys
   }
 }
@@ -136,7 +171,6 @@ extension OSCSurface {
       if !surface.endpoints.isEmpty {
         Console.say("OSC: " + surface.endpoints.map(\.description).joined(separator: ", "))
       }
-      if let query = surface.queryEndpoint { Console.say("OSCQuery: http://\(query)/") }
       return surface
     } catch {
       Console.complain("no control surface: \(error)")

@@ -29,32 +29,34 @@ struct AnnouncementTests {
   }
 
   private func settings(_ command: String) -> SurfaceSettings {
-    var settings = SurfaceSettings.queried
+    var settings = SurfaceSettings.loopback
     settings.listen = [Endpoint(Address.v4(0), port: 0)]
     settings.serviceName = "tactus on \"stage\" $HOME"
     settings.announcer = command
     return settings
   }
 
-  @Test("OSC and OSCQuery are announced under their ports, and no longer when the surface closes")
+  @Test("OSC, OSCQuery and the page are announced under their ports, and no longer when the surface closes")
   func announced() throws {
     let folder = "/tmp/tactus-avahi-\(getpid())"
     let studio = try Studio(settings(try fakeAvahi(folder)))
     defer { studio.close() }
-    #expect(
-      studio.wait { contents("\(folder)/_osc._udp") != nil && contents("\(folder)/_oscjson._tcp") != nil })
+    studio.surface.tell(WebReach(queryPort: 8080, pagePort: 80))
+    let files = ["_osc._udp", "_oscjson._tcp", "_http._tcp"]
+    #expect(studio.wait { files.allSatisfy { contents("\(folder)/\($0)") != nil } })
+    let page = contents("\(folder)/_http._tcp") ?? ""
     let osc = contents("\(folder)/_osc._udp") ?? ""
     let query = contents("\(folder)/_oscjson._tcp") ?? ""
     let name = "tactus on \"stage\" $HOME"
     #expect(osc.hasPrefix("-f|-s|\(name)|_osc._udp|\(studio.port)|txtvers=1|version=1.1|types=ifsTFhdNI|"))
-    #expect(
-      query.hasPrefix("-f|-s|\(name)|_oscjson._tcp|\(studio.surface.queryEndpoint?.port ?? 0)|txtvers=1|"))
+    #expect(query.hasPrefix("-f|-s|\(name)|_oscjson._tcp|8080|txtvers=1|"))
+    #expect(page.hasPrefix("-f|-s|\(name)|_http._tcp|80|path=/|"))
     studio.close()
-    for line in [osc, query] {
+    for line in [osc, query, page] {
       let process = pid_t(line.split(separator: "|").last ?? "") ?? 0
       #expect(process > 1 && studio.wait { kill(process, 0) != 0 })
     }
-    for file in ["_osc._udp", "_oscjson._tcp", "avahi-publish"] { unlink("\(folder)/\(file)") }
+    for file in files + ["avahi-publish"] { unlink("\(folder)/\(file)") }
     rmdir(folder)
   }
 
@@ -62,6 +64,7 @@ struct AnnouncementTests {
   func withoutAvahi() throws {
     let studio = try Studio(settings("/nowhere/avahi-publish"))
     defer { studio.close() }
+    studio.surface.tell(WebReach(queryPort: 8080))
     let controller = try OtherController(.pythonosc, for: studio.port)
     controller.send("/tactus/click i:1")
     #expect(studio.wait { studio.commands == [.set("click", .flag(true))] })

@@ -14,6 +14,11 @@ extension SurfaceSettings {
   }
 }
 
+extension Node {
+  /// Somebody of whom it is taken.
+  var sender: Peer { reach == .anyone ? Desk.tablet : Desk.local }
+}
+
 /// A surface, a program and controllers, in one virtual time. No socket is open.
 struct Desk {
   static let epoch: Int64 = 1_700_000_000

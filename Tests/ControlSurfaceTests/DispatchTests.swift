@@ -236,6 +236,23 @@ struct DispatchTests {
     #expect(desk.program.state.tempo == Tempo(120))
   }
 
+  @Test(
+    "A tap counts from the moment that its sender names on our clock, if it is past, and not by a second",
+    arguments: [(early: 0.0, tempo: 120.0), (early: -0.5, tempo: 100), (early: 1.2, tempo: 100)])
+  func tapsByMoment(_ scene: (early: Double, tempo: Double)) {
+    var desk = Desk()
+    desk.wait(5)
+    let start = desk.now
+    for index in 0..<5 {
+      // They come 0.6 s after one another.
+      let made = start + Micros(Int64(index) * 500_000)
+      desk.now = start + Micros(Int64(index) * 600_000)
+      desk.send(
+        "/tactus/tempo/tap", .float32(1), .int64((made - Micros(rounding: scene.early * 1e6)).count))
+    }
+    #expect(desk.program.state.tempo == Tempo(scene.tempo))
+  }
+
   @Test("A blob is refused with an error by whoever answers, too", arguments: ["ping", "query"])
   func blob(verb: String) {
     var desk = Desk()
@@ -275,6 +292,22 @@ struct DispatchTests {
     var plain = Desk(settings)
     plain.send("/klick/simple/set_tempo", .float32(90))
     #expect(plain.program.commands.isEmpty && plain.errorCodes == [1])
+  }
+
+  @Test("Who may reach the page is this machine's to say, by whatever address it is said")
+  func openPage() {
+    var settings = SurfaceSettings.paired
+    settings.aliases = true
+    var desk = Desk(settings)
+    for address in ["web/open", "web/open/toggle", "web/*", "web/op?n"] {
+      desk.send("/tactus/\(address)", .float32(1))
+      #expect(desk.orders.isEmpty && desk.errorCodes == [5], "\(address)")
+      desk.forget()
+    }
+    desk.send("/tactus/web/open", .float32(1), from: Desk.local)
+    #expect(desk.program.state.choices.opensPage)
+    desk.send("/tactus/web/open/toggle", from: Desk.local)
+    #expect(!desk.program.state.choices.opensPage)
   }
 
   @Test("quit is obeyed from this machine only")

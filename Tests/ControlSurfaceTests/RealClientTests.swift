@@ -233,53 +233,28 @@ struct RealClientTests {
     #expect(patient.wait { patient.commands == [.set("click", .flag(true))] })
   }
 
-  @Test("A busy OSCQuery port is waited for, and nothing else with it")
-  func busyQueryPort() throws {
-    var settings = SurfaceSettings.queried
-    let first = try Studio(settings)
-    settings.query = try #require(first.surface.queryEndpoint).port
-    let second = try Studio(settings)
-    defer { second.close() }
-    let query = Endpoint(.loopback, port: settings.query ?? 0)
-    #expect(second.notices == [.missing("no OSCQuery: \(query) is in use by another program")])
-    #expect(second.surface.endpoints.count == 1 && second.surface.queryEndpoint == nil)
-    let controller = try OtherController(.pythonosc, for: second.port)
-    controller.send("/tactus/osc/str")
-    #expect(try controller.hear("source:/tactus/osc/str")?.contains("no OSCQuery") == true)
-    first.close()
-    #expect(second.wait { second.surface.queryEndpoint == query })
-    #expect(second.notices.last == .opened("OSCQuery: http://\(query)/"))
-  }
-
   @Test(
     "An address that the machine gets later is listened at then, and again whenever it returns",
     .enabled(if: Lab.isHere, "needs tools/lab --no-server"))
   func lateAddress() async throws {
     let late = Address.v4(0xc633_6401)
-    var settings = SurfaceSettings.queried
+    var settings = SurfaceSettings.loopback
     settings.listen = [Endpoint(late, port: 0), Endpoint(.loopback, port: 0)]
     let studio = try Studio(settings)
     defer { studio.close() }
     let missing = Notice.missing("no OSC: 198.51.100.1 is no address of this machine")
     #expect(studio.notices == [missing])
     #expect(studio.surface.endpoints.map(\.address) == [.loopback])
-    #expect(studio.surface.queryEndpoint?.address == .loopback, "beside the address that is there")
     let controller = try OtherController(.pythonosc, for: studio.port)
     for round in 1...2 {
       _ = try await ChildProcess.run(["ip", "address", "add", "198.51.100.1/32", "dev", "lo"])
       let come = Endpoint(late, port: UInt16(studio.port))
-      #expect(
-        studio.wait {
-          studio.surface.endpoints.first == come && studio.surface.queryEndpoint?.address == late
-        })
+      #expect(studio.wait { studio.surface.endpoints.first == come })
       #expect(studio.notices.contains(.opened("OSC: \(come)")))
       controller.child.send("198.51.100.1 \(come.port) /tactus/click/subdivision i:\(round)")
       #expect(studio.wait { studio.commands.last == .set("click/subdivision", .whole(round)) })
       _ = try await ChildProcess.run(["ip", "address", "delete", "198.51.100.1/32", "dev", "lo"])
-      #expect(
-        studio.wait {
-          studio.surface.endpoints.count == 1 && studio.surface.queryEndpoint?.address == .loopback
-        })
+      #expect(studio.wait { studio.surface.endpoints.count == 1 })
       #expect(studio.notices.count { $0 == missing } == round + 1)
     }
   }

@@ -92,13 +92,6 @@ extension SurfaceSettings {
     settings.version = "test"
     return settings
   }
-
-  /// With OSCQuery beside it.
-  static var queried: SurfaceSettings {
-    var settings = loopback
-    settings.query = 0
-    return settings
-  }
 }
 
 /// A controller made with another OSC library.

@@ -51,7 +51,8 @@ struct TableTests {
         desk.send("/tactus/tempo/nudge", .float32(0.5))  // not at any end to begin with
         desk.wait(1)
         desk.forget()
-        desk.send(bytes: LibloCodec.encode(Message("/tactus/" + row.path, arguments: arguments)))
+        desk.send(
+          bytes: LibloCodec.encode(Message("/tactus/" + row.path, arguments: arguments)), from: row.sender)
         desk.wait(0.3)
         // Start and rolling are true from the launch on.
         desk.wait(3)
@@ -77,7 +78,8 @@ struct TableTests {
       for arguments in outside(row) {
         var desk = Desk()
         let before = row.read?(desk.machine.reading)
-        desk.send(bytes: LibloCodec.encode(Message("/tactus/" + row.path, arguments: arguments)))
+        desk.send(
+          bytes: LibloCodec.encode(Message("/tactus/" + row.path, arguments: arguments)), from: row.sender)
         #expect(desk.errorCodes == [3], "\(row.path) \(arguments)")
         #expect(desk.program.commands.isEmpty, "\(row.path) \(arguments)")
         #expect(desk.told(row.path).last == before, "\(row.path) \(arguments)")
@@ -93,7 +95,8 @@ struct TableTests {
       let wrong: Argument = if case .text = first { .float32(7) } else { .string("banana") }
       desk.send(
         bytes: LibloCodec.encode(
-          Message("/tactus/" + row.path, arguments: Array(repeating: wrong, count: row.parameters.count))))
+          Message("/tactus/" + row.path, arguments: Array(repeating: wrong, count: row.parameters.count))),
+        from: row.sender)
       #expect(desk.errorCodes == [2], "\(row.path)")
       #expect(desk.program.commands.isEmpty, "\(row.path)")
     }
@@ -112,17 +115,18 @@ struct TableTests {
         case .fader, .flag, .word, .exact: .float32(1)
         }
       }
-      desk.send(bytes: LibloCodec.encode(Message("/tactus/" + row.path, arguments: arguments)))
+      desk.send(
+        bytes: LibloCodec.encode(Message("/tactus/" + row.path, arguments: arguments)), from: row.sender)
       #expect(desk.program.commands.count == 1, "\(row.path): \(desk.errors)")
       guard row.kind == .trigger else { continue }
       for release in [Argument.float32(0), .int32(0), .truth(false), .float32(.nan), .null, .float32(0.49)] {
         desk.forget()
-        desk.send("/tactus/" + row.path, release)
+        desk.send("/tactus/" + row.path, release, from: row.sender)
         #expect(desk.program.commands.isEmpty && desk.errors.isEmpty, "\(row.path) \(release)")
       }
       for press in [Argument.impulse, .truth(true), .int64(1), .float64(0.5), .string("1")] {
         var desk = Desk()
-        desk.send("/tactus/" + row.path, press)
+        desk.send("/tactus/" + row.path, press, from: row.sender)
         #expect(desk.program.commands.count == 1, "\(row.path) \(press)")
       }
     }

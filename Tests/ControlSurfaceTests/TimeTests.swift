@@ -276,4 +276,21 @@ struct TimeTests {
     // At each change and each bar.
     #expect((16...19).contains(desk.told("timeline").count))
   }
+
+  @Test("The exact group is told what the song does, and the beat where it begins or stands")
+  func song() {
+    var desk = Desk()
+    desk.send("/tactus/subscribe", .string("exact"))
+    #expect(desk.told("song").last == [.string("stopped"), .float64(0)])
+    desk.update { $0.transport = .waiting(origin: Beats(8)) }
+    desk.wait(0.01)
+    #expect(desk.told("song").last == [.string("waiting"), .float64(8)])
+    desk.update { $0.transport = .rolling(origin: Beats(8)) }
+    desk.wait(0.01)
+    #expect(desk.told("song").last == [.string("rolling"), .float64(8)])
+    desk.update { $0.transport = .stopped(at: Beats(2.5)) }
+    desk.wait(0.01)
+    #expect(desk.told("song").last == [.string("stopped"), .float64(2.5)])
+    #expect(desk.told("song").count == desk.told("timeline").count)
+  }
 }

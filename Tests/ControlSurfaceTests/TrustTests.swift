@@ -292,7 +292,7 @@ struct TrustTests {
     desk.forget()
     desk.wait(60)
     desk.send("/tactus/subscribe")
-    #expect(desk.notices == [.subscribed(Desk.tablet.endpoint, groups: "state")])
+    #expect(desk.notices == [.subscribed(Desk.tablet, groups: "state")])
   }
 
   @Test(

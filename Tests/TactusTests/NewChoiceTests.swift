@@ -98,8 +98,9 @@ struct NewChoiceTests {
     _ = send(Message("/tactus/pulse/when/always"))
     #expect(state.choices.pulse.when == .always)
     #expect(table.objection(to: try #require(MIDIBinding("note 1 = pulse/when rolling")).targets) == nil)
-    let tree = QueryTree(osc: Endpoint(.loopback, port: 1), table: table)
-    let answer = tree.answer(path: "/tactus/pulse/when", query: nil, machine.reading)
+    let answer = QueryTree(table: table).answer(
+      path: "/tactus/pulse/when", query: nil, SurfaceSnapshot(reading: machine.reading),
+      at: QueryTree.Place(web: 1))
     #expect(answer.status == 200 && answer.body.contains("\"VALS\":[\"always\",\"rolling\"]"))
   }
 

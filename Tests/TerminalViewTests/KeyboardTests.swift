@@ -165,7 +165,7 @@ struct KeyboardTests {
       }
     }
     // A row that was written wrong would be short of keys.
-    #expect(keys.count == 35)
+    #expect(keys.count == 37)
   }
 
   @Test("A binding is a key and addresses, written and read")
@@ -328,7 +328,7 @@ struct KeyboardTests {
     desk.press(.character(" "))
     #expect(desk.commands == [.toggle])
     let notice = Notice.refused(
-      Refusal(.notNow, "no JACK server"), address: "/tactus/toggle", from: Peer.keys.endpoint)
+      Refusal(.notNow, "no JACK server"), address: "/tactus/toggle", from: Peer.keys)
     #expect(notice.text == "no JACK server" && notice.isComplaint && notice.pace == nil)
   }
 }

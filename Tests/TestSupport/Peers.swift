@@ -15,6 +15,8 @@ public final class LabPeer: Sendable {
     case drums
     /// A controller of tactus by OSC (`peers/controller.py`); no Link.
     case controller
+    /// A real Chromium without a window (`peers/browser.py`); no Link.
+    case browser
     /// Any other program that speaks the same protocol.
     case program([String])
   }
@@ -37,6 +39,7 @@ public final class LabPeer: Sendable {
       case .jack: [Lab.tool, "peer", "jack"]
       case .drums: [Lab.tool, "peer", "drums"]
       case .controller: [Lab.tool, "peer", "controller"]
+      case .browser: [Lab.tool, "peer", "browser"]
       case .program(let command): command
       }
     process = try ChildProcess(stage.command(on: host, command))

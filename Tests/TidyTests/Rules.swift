@@ -26,25 +26,27 @@ enum Rules {
     "ControlSurface": [
       "Addresses", "BeatMath", "Choices", "Glibc", "JSON5", "Linux", "MIDIControl", "OSC", "Synchronization",
     ],
-    "TerminalView": ["BeatMath", "Choices", "ControlSurface", "MIDIControl"],
+    "TerminalView": ["BeatMath", "Choices", "ControlSurface", "MIDIControl", "QRCode"],
+    "QRCode": ["CQRencode"],
     "MIDIControl": [],
     "Layouts": ["ControlSurface", "Glibc", "JSON5", "TerminalView"],
     "NSMClient": ["BeatMath", "Glibc", "Linux", "OSC"],
     "tactus": [
       "Addresses", "BeatMath", "Choices", "ClickSounds", "ControlSurface", "FoundationEssentials", "Glibc",
       "Handoff", "HostSync", "JACKHost", "JSON5", "Link", "LinkSession", "Linux", "MIDIControl", "NSMClient",
-      "OSC",
-      "Synchronization",
-      "TerminalView",
+      "OSC", "QRCode", "Synchronization", "TerminalView", "Web",
     ],
-    "CJACK": [], "CLiblo": [], "CSndfile": [],
+    "Web": [
+      "Addresses", "BeatMath", "CMicrohttpd", "CWslay", "ControlSurface", "Glibc", "JSON5", "Linux", "OSC",
+      "Synchronization",
+    ],
+    "CJACK": [], "CLiblo": [], "CMicrohttpd": [], "CQRencode": [], "CSndfile": [], "CWslay": [],
   ]
 
   static let pureModules: Set = [
     "Addresses", "BeatMath", "LinkWire", "LinkSession", "LinkWorld", "Choices", "HostSync", "Handoff",
     "JSON5",
-    "MIDIControl",
-    "StudioDay", "TerminalView",
+    "MIDIControl", "QRCode", "StudioDay", "TerminalView",
   ]
 
   static let topLevel: Set = [

@@ -4,14 +4,16 @@
 #
 #   need_packages PACKAGE...   Debian packages; those that are missing are named and installed
 #   need_swift                 a toolchain new enough for Package.swift, or a line that says where to get it
-#   need_venv                  tools/.venv with tools/lib/python.txt, the peers that come from PyPI
+#   need_venv                  tools/.venv with tools/lib/python.txt and python-alone.txt, what comes from PyPI
 
 tools=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 # shellcheck disable=SC2034 # for who sources this
 root=$(dirname "$tools")
 
 # shellcheck disable=SC2034
-build_packages=(g++ git libjack-jackd2-dev liblo-dev libsndfile1-dev pkg-config)
+build_packages=(
+  g++ git libjack-jackd2-dev liblo-dev libmicrohttpd-dev libqrencode-dev libsndfile1-dev libwslay-dev pkg-config
+)
 # shellcheck disable=SC2034
 peer_packages=(
   ableton-link-utils              # LinkHut
@@ -24,7 +26,9 @@ peer_packages=(
   tmux                            # a terminal for the tests of the terminal view
   avahi-daemon avahi-utils dbus  # the network's directory, for whoever looks for us
   supercollider-language          # runs the subscriber in docs/osc.md
+  python3-zbar                    # reads the QR code, as a phone's camera does
   nftables                        # a firewall for the doctor to find
+  chromium                        # somebody's phone, for the page
   procps                          # ps and pkill, to see what is left behind
 )
 # The programs of Tests/InteropTests that follow or lead JACK's transport, and the display for those with windows:
@@ -93,16 +97,17 @@ need_swift() {
 
 # Debian's own python, whatever else is first in PATH: the peers are wheels for it.
 need_venv() {
-  local venv=$tools/.venv list=$tools/lib/python.txt
+  local venv=$tools/.venv list=$tools/lib/python.txt alone=$tools/lib/python-alone.txt
   need_packages python3 python3-venv
-  cmp -s "$list" "$venv/installed.txt" && return 0
+  cat "$list" "$alone" | cmp -s - "$venv/installed.txt" && return 0
   (
     flock 9 # somebody else may be making it
-    cmp -s "$list" "$venv/installed.txt" && exit 0
-    echo "making tools/.venv: $(grep -v '^#' "$list" | tr '\n' ' ')" >&2
+    cat "$list" "$alone" | cmp -s - "$venv/installed.txt" && exit 0
+    echo "making tools/.venv: $(cat "$list" "$alone" | grep -v '^#' | tr '\n' ' ')" >&2
     rm -rf "$venv"
-    if /usr/bin/python3 -m venv "$venv" && "$venv/bin/pip" install -q -r "$list" </dev/null >&2; then
-      cp "$list" "$venv/installed.txt"
+    if /usr/bin/python3 -m venv "$venv" && "$venv/bin/pip" install -q -r "$list" </dev/null >&2 &&
+      "$venv/bin/pip" install -q --no-deps -r "$alone" </dev/null >&2; then
+      cat "$list" "$alone" >"$venv/installed.txt"
     else
       die "could not make tools/.venv"
     fi

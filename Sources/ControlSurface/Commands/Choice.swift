@@ -21,6 +21,8 @@ public struct Choice: Sendable {
   public let isRemembered: Bool
   /// For this run alone: neither an option nor a key.
   public let isMomentary: Bool
+  /// Of whom it is taken.
+  let reach: Node.Reach
   /// In the settings. nil: it has no value of its own.
   public let read: @Sendable (Settings) -> [Value]?
   /// As a file or an option sets it.
@@ -45,7 +47,8 @@ public struct Choice: Sendable {
     _ path: String, _ place: WritableKeyPath<Settings, T> & Sendable, _ words: String,
     within parameter: Parameter? = nil, in section: Section, letter: Character? = nil,
     written: (placeholder: String, allowed: String)? = nil, isRemembered: Bool = false,
-    isMomentary: Bool = false, holding: (@Sendable (Settings) -> [Value])? = nil,
+    isMomentary: Bool = false, from reach: Node.Reach = .anyone,
+    holding: (@Sendable (Settings) -> [Value])? = nil,
     taking: @escaping @Sendable (inout Settings) -> Void = { _ in }
   ) {
     self.path = path
@@ -56,6 +59,7 @@ public struct Choice: Sendable {
     self.written = written
     self.isRemembered = isRemembered
     self.isMomentary = isMomentary
+    self.reach = reach
     let write: @Sendable (inout Settings, [Value]) -> Void = { settings, values in
       if let value = try? T(values) { settings[keyPath: place] = value }
     }
@@ -96,6 +100,7 @@ public enum Section: String, CaseIterable, Sendable {
   case outputs = "Click, clock and pulses"
   case midi = "Control by MIDI"
   case surface = "Control by OSC"
+  case page = "The page in browsers"
   case other = "Other"
 
   /// Those that have any, with what they have.

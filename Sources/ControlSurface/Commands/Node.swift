@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
 import Choices
 import OSC
 
@@ -114,7 +115,8 @@ enum Intent {
   case command(Command)
   /// To be given to the program at most 20 times a second.
   case tempo(Double, LaunchMoment)
-  case tap
+  /// When it was made, if the sender knows.
+  case tap(Micros?)
   case faderRange(ClosedRange<Double>)
   case tempoStep(Double)
   case learn(String)

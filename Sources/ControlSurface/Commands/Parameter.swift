@@ -172,7 +172,7 @@ public enum Value: Hashable, Sendable {
 public struct Refusal: Error, Hashable, Sendable {
   public enum Code: Int32, Sendable {
     case unknownAddress = 1
-    case type, range, notNow, refused, malformed
+    case type, range, notNow, refused, malformed, notPaired
   }
 
   public let code: Code
@@ -184,6 +184,7 @@ public struct Refusal: Error, Hashable, Sendable {
   }
 
   static let unknown = Refusal(.unknownAddress, "no such address")
+  static let notPaired = Refusal(.notPaired, "not paired: scan the code, then this browser may change things")
   static func type(_ text: String) -> Refusal { Refusal(.type, text) }
   static func range(_ text: String) -> Refusal { Refusal(.range, text) }
   static func refused(_ text: String) -> Refusal { Refusal(.refused, text) }

@@ -9,7 +9,7 @@ extension Node {
 
   /// The address of a choice. For buttons, a flag has a trigger below it that switches it, and a word one for each, lit while it
   /// is chosen, and one that goes through them.
-  static func rows(of choice: Choice) -> [Node] {
+  private static func valueAndButtons(of choice: Choice) -> [Node] {
     let path = choice.path
     let parameters = choice.parameters
     var value = Node.value(path, parameters, choice.words) {
@@ -43,6 +43,14 @@ extension Node {
   }
 
   static func rows(of choices: Choice...) -> [Node] { choices.flatMap { rows(of: $0) } }
+
+  static func rows(of choice: Choice) -> [Node] {
+    valueAndButtons(of: choice).map { row in
+      var row = row
+      row.reach = choice.reach
+      return row
+    }
+  }
 
   /// The same choice as another kind of fader has it.
   static func face(

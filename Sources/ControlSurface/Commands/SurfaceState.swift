@@ -33,6 +33,10 @@ public struct SurfaceState: Hashable, Sendable {
   public var xruns = 0
   public var lostCycles = 0
 
+  public var page = PageReach.off
+  /// Why it is not where it should be.
+  public var pageLacks: [String] = []
+
   // outputs
   public var latencyMilliseconds = PerPort(repeating: 0.0)
 

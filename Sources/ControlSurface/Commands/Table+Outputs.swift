@@ -100,6 +100,10 @@ extension Table {
         ], .exact,
         "The tempo, a session beat, the moment of that beat, and the quantum; at each change and each bar. "
           + "The moment is a time of CLOCK_MONOTONIC_RAW; the answer to ping has its present value."),
+      .feed(
+        "song", [.word(["stopped", "waiting", "rolling"]), .exact(unit: "beats")], .exact,
+        "What the song does, and where it is: the session beat at which it is at its beat 0, ahead while it waits for its start; "
+          + "stopped, the song beat at which it stands. It comes with timeline."),
     ]
 
   static let conversation: [Node] = [
@@ -128,9 +132,9 @@ extension Table {
       "Port, groups and seconds of your subscription."),
     .answer("update", [.flag], "1 before all values are sent, 0 after them."),
     .answer(
-      "error", [.text(limit: 255), .text(limit: 255), .whole(1...6)],
+      "error", [.text(limit: 255), .text(limit: 255), .whole(1...7)],
       "What was wrong, with which address, and a code: 1 address, 2 type or count, 3 range, 4 not now, 5 refused, "
-        + "6 malformed."),
+        + "6 malformed, 7 not paired."),
     .answer("bye", [], "tactus ends."),
   ]
 }

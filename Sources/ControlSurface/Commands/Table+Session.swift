@@ -31,8 +31,13 @@ extension Table {
         return .faderRange(values[0].number...values[1].number)
       }),
     .label("tempo/str", "The tempo as text, for a label.") { fixed($0.state.tempo.beatsPerMinute, 2) },
-    .trigger("tempo/tap", "Tap the tempo: from the second tap on, the median of your last taps.") { _, _ in
-      .tap
+    .trigger(
+      "tempo/tap",
+      "Tap the tempo: from the second tap on, the median of your last taps. A program that knows our clock by ping adds the "
+        + "moment of the tap (CLOCK_MONOTONIC_RAW), so that the way here does not count.",
+      optional: [.exact(unit: "microseconds")]
+    ) { values, _ in
+      .tap(values.first.map { Micros(rounding: $0.number) })
     },
     .trigger("tempo/up", "Faster by tempo/step.") { _, it in moved(it, by: it.own.tempoStep) },
     .trigger("tempo/down", "Slower by tempo/step.") { _, it in moved(it, by: -it.own.tempoStep) },

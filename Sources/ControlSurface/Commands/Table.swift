@@ -8,7 +8,7 @@ import OSC
 /// files.
 public struct Table: Sendable {
   public static let standard = Table(
-    session + tempo + transport + drift + click + clock + pulse + host + midi + readings + feeds
+    session + tempo + transport + drift + click + clock + pulse + host + midi + page + readings + feeds
       + conversation)
 
   /// Below which all addresses lie.

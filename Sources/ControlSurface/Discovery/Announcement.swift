@@ -8,12 +8,13 @@ import OSC
 /// closes, as it does however we end. Without Avahi nothing is announced, and nothing else is missing.
 struct Announcement: ~Copyable {
   enum Service: CaseIterable {
-    case osc, oscQuery
+    case osc, oscQuery, page
 
     var words: [String] {
       switch self {
       case .osc: ["_osc._udp", "txtvers=1", "version=1.1", "types=ifsTFhdNI"]
       case .oscQuery: ["_oscjson._tcp", "txtvers=1"]
+      case .page: ["_http._tcp", "path=/"]
       }
     }
   }

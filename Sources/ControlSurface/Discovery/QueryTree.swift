@@ -4,17 +4,16 @@ import OSC
 
 /// OSCQuery: the table as a tree that a controller can read to build its own page. Pure: a request in, an answer out. All of it
 /// but the values is written once.
-struct QueryTree {
-  private let port: UInt16
+package struct QueryTree: Sendable {
   private let top: Branch
   private let shown: [Node]
 
   private static let attributes = [
-    "FULL_PATH", "CONTENTS", "TYPE", "ACCESS", "VALUE", "RANGE", "DESCRIPTION", "UNIT", "CLIPMODE",
+    "FULL_PATH", "CONTENTS", "TYPE", "ACCESS", "VALUE", "RANGE", "DESCRIPTION", "UNIT", "CLIPMODE", "TAGS",
   ]
 
   /// A node and what is below it.
-  private struct Branch {
+  private struct Branch: Sendable {
     var name: String
     var row: Node?
     /// As JSON; the value, which is nil, is looked up when it is told.
@@ -22,9 +21,8 @@ struct QueryTree {
     var branches: [Branch] = []
   }
 
-  init(osc: Endpoint, table: Table = .standard) {
+  package init(table: Table = .standard) {
     shown = table.rows.filter { $0.kind != .verb && $0.kind != .answer }
-    port = osc.port
     var below = Branch(name: Table.root)
     for row in shown {
       Self.insert(row, row.path.split(separator: "/")[...], into: &below)
@@ -34,15 +32,28 @@ struct QueryTree {
     self.top = top
   }
 
-  struct Answer: Equatable {
-    var status: Int
-    var type = "application/json"
-    var body = ""
+  package struct Answer: Equatable {
+    package var status: Int
+    package var type = "application/json"
+    package var body = ""
   }
 
-  /// `host` is our address as the asker reached it.
-  func answer(path: String, query: String?, _ reading: Reading, at host: Address = .loopback) -> Answer {
-    if query == "HOST_INFO" { return Answer(status: 200, body: hostInfo(host)) }
+  /// Our address as the asker reached it, and our ports. nil: no OSC.
+  package struct Place {
+    let host: Address
+    let osc: UInt16?
+    let web: UInt16
+
+    package init(host: Address = .loopback, osc: UInt16? = Table.port, web: UInt16) {
+      self.host = host
+      self.osc = osc
+      self.web = web
+    }
+  }
+
+  package func answer(path: String, query: String?, _ snapshot: SurfaceSnapshot, at place: Place) -> Answer {
+    let reading = snapshot.reading
+    if query == "HOST_INFO" { return Answer(status: 200, body: hostInfo(place)) }
     guard let branch = branch(at: path) else { return Answer(status: 404) }
     var body = ""
     switch query {
@@ -64,12 +75,15 @@ struct QueryTree {
     return Answer(status: 200, body: body)
   }
 
-  private func hostInfo(_ host: Address) -> String {
-    let extensions = Self.attributes.dropFirst(3).map { ($0, "true") } + [("LISTEN", "false")]
-    return Self.object([
-      ("NAME", JSON5.quoted(Table.root)), ("EXTENSIONS", Self.object(extensions)),
-      ("OSC_IP", JSON5.quoted("\(host)")), ("OSC_PORT", "\(port)"), ("OSC_TRANSPORT", JSON5.quoted("UDP")),
-    ])
+  private func hostInfo(_ place: Place) -> String {
+    let extensions = (Self.attributes.dropFirst(3) + ["LISTEN", "IGNORE"]).map { ($0, "true") }
+    let host = JSON5.quoted("\(place.host)")
+    let osc = place.osc.map {
+      [("OSC_IP", host), ("OSC_PORT", "\($0)"), ("OSC_TRANSPORT", JSON5.quoted("UDP"))]
+    }
+    return Self.object(
+      [("NAME", JSON5.quoted(Table.root)), ("EXTENSIONS", Self.object(extensions))] + (osc ?? [])
+        + [("WS_IP", host), ("WS_PORT", "\(place.web)")])
   }
 
   private static func insert(_ row: Node, _ names: ArraySlice<Substring>, into branch: inout Branch) {
@@ -95,6 +109,10 @@ struct QueryTree {
         add("UNIT", list(row.parameters.map { JSON5.quoted($0.unit) }))
       }
       add("CLIPMODE", list(row.parameters.map { $0.clips ? "\"both\"" : "\"none\"" }))
+      // A switch, a trigger and a number have the same type, and may have the same range.
+      let isSwitch =
+        row.kind != .trigger && row.parameters.contains { if case .flag = $0 { true } else { false } }
+      add("TAGS", list((["\(row.kind)"] + (isSwitch ? ["switch"] : [])).map(JSON5.quoted)))
     }
     for index in branch.branches.indices {
       describe(&branch.branches[index], at: "\(path)/\(branch.branches[index].name)")

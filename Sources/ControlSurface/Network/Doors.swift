@@ -5,7 +5,7 @@ import Glibc
 import Linux
 import OSC
 
-/// Where the surface can be reached: its addresses, OSCQuery, and its entry in the network's directory.
+/// Where the surface can be reached: its addresses, and its entries in the network's directory.
 ///
 /// Each of them is optional: it opens, fails and returns alone, and says so. An address may come after us (DHCP, a cable)
 /// or go, another program may hold a port for a while; all are looked at again, every two seconds.
@@ -44,7 +44,6 @@ final class Doors {
   /// The numbers of the named controllers, and of those that are at another address than was written.
   private let named: [Peer: Int]
   private var moved: [Endpoint: Int] = [:]
-  private var queryDoor = Door<QueryServer>()
   private var entries: [Announcement.Service: Door<Entry>] = [:]
   private var due = Micros.zero
   private var announcementDue = Micros.zero
@@ -69,7 +68,6 @@ final class Doors {
     if wanted != 0, port != wanted { notice(.portTaken(wanted, instead: port)) }
     for (host, result) in zip(hosts, tries) { addresses.append(door(host, result, now: Door())) }
     openWays()
-    openQuery()
   }
 
   // MARK: what is there
@@ -89,15 +87,13 @@ final class Doors {
   }
 
   var endpoints: [Endpoint] { addresses.compactMap { $0.thing?.socket.endpoint } }
-  var query: QueryServer? { queryDoor.thing }
 
   /// For people: where, and what is missing.
   var words: String {
-    let open = endpoints.map(\.description) + (query.map { ["http://\($0.endpoint)/"] } ?? [])
+    let open = endpoints.map(\.description)
     let entries = self.entries.values.compactMap(\.failure)
     let unreached = ways.compactMap(\.failure)
-    let missing =
-      addresses.compactMap(\.failure) + unreached + [queryDoor.failure].compactMap { $0 } + Set(entries)
+    let missing = addresses.compactMap(\.failure) + unreached + Set(entries)
     return ((open.isEmpty ? [] : [open.joined(separator: ", ")]) + missing).joined(separator: "; ")
   }
 
@@ -127,7 +123,7 @@ final class Doors {
   // MARK: what comes and goes
 
   /// true: something was looked at again.
-  func look(at now: Micros) -> Bool {
+  func look(at now: Micros, web: WebReach) -> Bool {
     guard now >= due else { return false }
     due = now + Self.interval
     for index in addresses.indices {
@@ -142,10 +138,7 @@ final class Doors {
       }
     }
     openWays()
-    let before = query?.endpoint
-    openQuery()
-    if let query, query.endpoint != before { notice(.opened("OSCQuery: http://\(query.endpoint)/")) }
-    announce(at: now)
+    announce(web, at: now)
     return true
   }
 
@@ -214,28 +207,13 @@ final class Doors {
     return failure
   }
 
-  /// Beside the first address that is there.
-  private func openQuery() {
-    guard let wanted = settings.query, let address = endpoints.first?.address else {
-      queryDoor = Door()
-      return
-    }
-    guard query?.endpoint.address != address else { return }
-    queryDoor.thing = nil
-    do throws(OpenFailure) {
-      let server = try QueryServer(Endpoint(address, port: wanted), settings: settings)
-      queryDoor = Door(thing: server)
-    } catch {
-      queryDoor.failure = told("no OSCQuery: \(error)", after: queryDoor.failure)
-    }
-  }
-
   /// Nobody on the network could use what listens on loopback alone.
-  private func announce(at now: Micros) {
+  private func announce(_ web: WebReach, at now: Micros) {
     guard settings.serviceName != nil else { return }
     let port = endpoints.first { !$0.address.isLoopback }?.port
     keep(.osc, port: port, at: now)
-    keep(.oscQuery, port: port == nil ? nil : query?.endpoint.port, at: now)
+    keep(.oscQuery, port: port == nil ? nil : web.queryPort, at: now)
+    keep(.page, port: web.pagePort, at: now)
     if now >= announcementDue { announcementDue = now + Self.announcementInterval }
   }
 

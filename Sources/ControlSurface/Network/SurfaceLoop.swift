@@ -31,7 +31,7 @@ final class SurfaceLoop {
     self.notice = notice
     self.handler = handler
     keep = settings.keep
-    shared = Shared(state)
+    shared = Shared(state, version: doors.settings.version)
     machine = SurfaceMachine(doors.settings, state: state, clocks: Clocks.read())
     buffer = .allocate(byteCount: 65_536, alignment: 8)
     tellWhere()
@@ -40,11 +40,10 @@ final class SurfaceLoop {
   deinit { buffer.deallocate() }
 
   private func tellWhere() {
-    machine.reach(doors.words, near: Interface.up().map(Neighbourhood.init), clocks: Clocks.read())
-    shared.mailbox.withLock { mailbox in
-      mailbox.endpoints = doors.endpoints
-      mailbox.queryEndpoint = doors.query?.endpoint
-    }
+    let web = shared.mailbox.withLock { $0.web }
+    let words = [doors.words, web.words].filter { !$0.isEmpty }.joined(separator: "; ")
+    machine.reach(words, near: Interface.up().map(Neighbourhood.init), clocks: Clocks.read())
+    shared.mailbox.withLock { $0.endpoints = doors.endpoints }
   }
 
   func run() {
@@ -64,13 +63,15 @@ final class SurfaceLoop {
         guard let descriptor = doors.descriptor(index) else { continue }
         watched.append(pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0))
       }
-      let ours = 1..<watched.count
-      let asked = doors.query?.watch(&watched, at: now) ?? machine.deadline
       let turn = inbox.deadline.map { $0 <= now ? now : max($0, begun + Self.pace) } ?? machine.deadline
       let hands = shared.mailbox.withLock { $0.hands.deadline } ?? machine.deadline
-      let isReady = wait(until: min(machine.deadline, asked, turn, hands), from: now)
-      let isOther = watched.indices.contains { watched[$0].revents != 0 && !ours.contains($0) }
-      guard isReady, !inbox.isEmpty, !isOther else { return }
+      let isReady = wait(until: min(machine.deadline, turn, hands), from: now)
+      guard isReady, !inbox.isEmpty else { return }
+      if watched[0].revents != 0 {
+        guard shared.hasOnlyMail else { return }
+        shared.bell.drain()
+        takeMail()
+      }
       for index in 0..<doors.count { read(from: index) }
     }
   }
@@ -94,17 +95,35 @@ final class SurfaceLoop {
     takeState()
     if shared.mailbox.withLock({ $0.hands.takeLost() }) > 0 { machine.note(.touchesLost) }
     obeyHands()
-    if doors.look(at: Clocks.read().host) { tellWhere() }
+    let isElsewhere = shared.mailbox.withLock { $0.takeElsewhere() }
+    if doors.look(at: Clocks.read().host, web: shared.mailbox.withLock { $0.web }) || isElsewhere {
+      tellWhere()
+    }
+    takeMail()
     for index in 0..<doors.count { read(from: index) }
     lookAtInbox()
     machine.tick(clocks: Clocks.read())
     drain()
-    doors.query?.serve(machine.reading, near: machine.neighbourhood)
     return shared.mailbox.withLock { mailbox in
       mailbox.counters = machine.counters
-      mailbox.counters.tooFast += inbox.dropped
+      mailbox.counters.tooFast += inbox.dropped + mailbox.mail.dropped
+      mailbox.reading = machine.reading
       mailbox.counters.subscribers = machine.guests
       return mailbox.isClosing
+    }
+  }
+
+  /// What browsers said, to where all else waits for its turn; and who has gone.
+  private func takeMail() {
+    for item in shared.mailbox.withLock({ $0.mail.take() }) {
+      switch item {
+      case .packet(let bytes, let peer):
+        machine.browsers.insert(peer)
+        inbox.put(bytes, from: peer, standing: machine.standing(of: peer), at: Clocks.read().host)
+      case .gone(let peer):
+        machine.gone(peer, clocks: Clocks.read())
+        drain()
+      }
     }
   }
 
@@ -165,8 +184,10 @@ final class SurfaceLoop {
   /// The program's news once for all orders together: comparing everything that is told costs more than an order.
   private func drain() {
     var isOrdered = false
+    let post = shared.mailbox.withLock { $0.post }
     while let output = machine.nextOutput() {
       switch output {
+      case .send(let bytes, let peer) where peer.isBrowser: post?(bytes, peer)
       case .send(let bytes, let peer):
         doors.send(bytes, to: peer, standing: machine.standing(of: peer))
       case .order(let order):

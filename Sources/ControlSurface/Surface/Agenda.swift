@@ -113,9 +113,19 @@ public struct Clocks: Sendable {
 public struct Peer: Hashable, Sendable {
   public var endpoint: Endpoint
   public var socket: Int
+  /// nil: it speaks by datagrams, or has no address.
+  let browser: Browser?
 
   public init(_ endpoint: Endpoint, socket: Int = 0) {
     self.endpoint = endpoint
     self.socket = socket
+    browser = nil
+  }
+
+  /// A browser's connection, and from where it came.
+  package init(_ browser: Browser, at endpoint: Endpoint) {
+    self.endpoint = endpoint
+    self.browser = browser
+    socket = -1
   }
 }

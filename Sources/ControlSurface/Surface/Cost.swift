@@ -5,7 +5,7 @@ import OSC
 /// timed: the same packet costs the same on every machine and in every test.
 ///
 /// One datagram may cost `datagram` and no more; what is left of it then is refused. All of them together cost a tenth of a
-/// core at most, HTTP included.
+/// core at most.
 enum Cost {
   static let datagram = 450
   struct Share {
@@ -20,9 +20,6 @@ enum Cost {
 
   /// For keys, knobs and pedals: more than a MIDI cable carries, if each message comes alone.
   static let hands = Share(perSecond: 15_000, atOnce: 6000)
-
-  static let queriesPerSecond = 25_000.0
-  static let queriesAtOnce = 5000.0
 
   /// To fetch it and come back.
   static let letter = 40
@@ -49,12 +46,6 @@ enum Cost {
   static let patternSteps = 16
 
   static func telling(_ count: Int) -> Int { 10 + count / 2 }
-
-  /// The most that one request by HTTP may cost.
-  static let request = 600
-
-  /// The whole tree is some 50 kB.
-  static func query(asking bytes: Int, telling answer: Int) -> Int { 20 + bytes / 32 + answer / 200 }
 
   /// What a message that is to be obeyed later may cost then; its sender pays before.
   static func later(_ message: Message) -> Int {

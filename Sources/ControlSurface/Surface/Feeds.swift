@@ -102,7 +102,7 @@ struct Feeds {
     lightsDue = false
     if audience.contains(.exact), timelineDue {
       timelineDue = false
-      due.append(Self.timeline(state, at: now))
+      due += Self.exact(state, at: now)
     }
     if audience.contains(.phase), now >= phaseDue {
       phaseDue = max(phaseDue + SurfaceLimits.phaseInterval, now)
@@ -135,7 +135,7 @@ struct Feeds {
     }
     if groups.contains(.phase) { feeds += Self.countIn(state, at: now) }
     if groups.contains(.position) { feeds += Self.position(state, at: now) }
-    if groups.contains(.exact) { feeds.append(Self.timeline(state, at: now)) }
+    if groups.contains(.exact) { feeds += Self.exact(state, at: now) }
     return feeds
   }
 
@@ -215,10 +215,19 @@ struct Feeds {
     return time.count < 0 ? "-" + text : text
   }
 
-  private static func timeline(_ state: SurfaceState, at now: Micros) -> Feed {
-    Feed(
-      "timeline", .exact, .float64(state.tempo.beatsPerMinute),
-      .float64(state.sessionBeats(at: now).value), .float64(Double(now.count)),
-      .float64(state.choices.quantum))
+  private static func exact(_ state: SurfaceState, at now: Micros) -> [Feed] {
+    let (word, beats) =
+      switch state.transport {
+      case .stopped(let position): ("stopped", position)
+      case .waiting(let origin): ("waiting", origin)
+      case .rolling(let origin): ("rolling", origin)
+      }
+    return [
+      Feed(
+        "timeline", .exact, .float64(state.tempo.beatsPerMinute),
+        .float64(state.sessionBeats(at: now).value), .float64(Double(now.count)),
+        .float64(state.choices.quantum)),
+      Feed("song", .exact, .string(word), .float64(beats.value)),
+    ]
   }
 }

@@ -4,8 +4,8 @@ import OSC
 
 // Who is obeyed, and whose word outlives the program. OSC has no passwords: addresses are all that there is.
 extension SurfaceSettings {
-  /// By OSC and by HTTP. A surface that listens at all addresses obeys its own networks, unless `allow` says more.
-  func obeys(_ host: Address, at listening: Address?, near: Neighbourhood) -> Bool {
+  /// By OSC and by OSCQuery. A surface that listens at all addresses obeys its own networks, unless `allow` says more.
+  package func obeys(_ host: Address, at listening: Address?, near: Neighbourhood) -> Bool {
     guard allow.isEmpty else { return near.isOwn(host) || allow.contains { $0.contains(host) } }
     return listening?.isEvery != true || near.contains(host)
   }
@@ -33,17 +33,21 @@ enum Standing: Comparable {
 extension SurfaceMachine {
   func standing(of peer: Peer) -> Standing {
     if isPaired(peer) { return .known }
-    let own = subscribers.filter { $0.target.endpoint.address == peer.endpoint.address }
+    let own = subscribers.filter { $0.target.isKin(of: peer) }
+    if peer.isBrowser { return own.isEmpty ? .stranger : .guest }
     return own.contains(where: \.hears) ? .known : own.isEmpty ? .stranger : .guest
   }
 
   func obeys(_ peer: Peer) -> Bool {
+    // Who may connect has been judged where it did.
+    if peer.isBrowser { return browsers.contains(peer) }
     let listening = settings.listen.indices.contains(peer.socket) ? settings.listen[peer.socket].address : nil
     return settings.obeys(peer.endpoint.address, at: listening, near: neighbourhood)
   }
 
   /// This machine, and the controllers that its user named. What others set holds as long as the program runs.
   func isPaired(_ peer: Peer) -> Bool {
+    if let browser = peer.browser { return browser.isPaired }
     let host = peer.endpoint.address
     return peer == .midi || peer == .keys || neighbourhood.isOwn(host)
       || settings.allow.contains { $0.contains(host) }

@@ -27,10 +27,10 @@ public enum Verdict: Sendable {
 
 /// News for the person at the terminal.
 public enum Notice: Hashable, Sendable {
-  case refused(Refusal, address: String, from: Endpoint)
+  case refused(Refusal, address: String, from: Peer)
   case malformed(String, from: Endpoint)
-  case subscribed(Endpoint, groups: String)
-  case left(Endpoint, why: String)
+  case subscribed(Peer, groups: String)
+  case left(Peer, why: String)
   /// The newcomer's wrong port.
   case nobodyListens(Endpoint)
   case noWay(Endpoint)
@@ -67,7 +67,7 @@ public enum Notice: Hashable, Sendable {
   /// nil: the user's own doing.
   var pace: Pace? {
     switch self {
-    case .refused(_, _, Peer.midi.endpoint), .refused(_, _, Peer.keys.endpoint), .learned, .opened, .missing,
+    case .refused(_, _, .midi), .refused(_, _, .keys), .learned, .opened, .missing,
       .portTaken:
       nil
     case .refused: .refused
@@ -80,21 +80,25 @@ public enum Notice: Hashable, Sendable {
 
   /// Something that somebody might mend, or has just asked for.
   public var isComplaint: Bool {
-    if case .refused(_, _, Peer.keys.endpoint) = self { return true }
+    if case .refused(_, _, .keys) = self { return true }
     if case .missing = self { return true }
     return false
   }
 
   public var text: String {
     switch self {
-    case .refused(let refusal, _, Peer.keys.endpoint): refusal.text
-    case .refused(let refusal, let address, Peer.midi.endpoint):
+    case .refused(let refusal, _, .keys): refusal.text
+    case .refused(let refusal, let address, .midi):
       "MIDI: \(printable(address, limit: 80)): \(refusal.text)"
     case .refused(let refusal, let address, let source):
-      "OSC from \(source): \(printable(address, limit: 80)): \(refusal.text)"
+      "\(source.words): \(printable(address, limit: 80)): \(refusal.text)"
     case .malformed(let reason, let source): "OSC from \(source): not an OSC packet (\(reason))"
-    case .subscribed(let target, let groups): "OSC: sending to \(target): \(groups)"
-    case .left(let target, let why): "OSC: no longer sending to \(target): \(why)"
+    case .subscribed(let target, let groups):
+      target.isBrowser
+        ? "\(target.words) is here: \(groups)" : "OSC: sending to \(target.endpoint): \(groups)"
+    case .left(let target, let why):
+      target.isBrowser
+        ? "\(target.words) left: \(why)" : "OSC: no longer sending to \(target.endpoint): \(why)"
     case .nobodyListens(let target):
       "OSC: nobody listens at \(target): set the controller's receive port to \(target.port)"
     case .noWay(let target):
@@ -148,8 +152,6 @@ public struct SurfaceSettings: Sendable {
   ]
   /// The port was asked for by name: if it is taken, it is waited for. Else the next free one is taken.
   public var isPortFixed = false
-  /// The TCP port on which OSCQuery answers, beside the first address; 0 picks a free one, nil is without.
-  public var query: UInt16?
   /// How we are announced on the network; nil: not.
   public var serviceName: String?
   /// Avahi's command that does it.

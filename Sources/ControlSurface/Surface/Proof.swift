@@ -6,7 +6,8 @@ import OSC
 // not named by the user is sent a word that only a listener can know, and told little until it comes back.
 extension SurfaceMachine {
   func hears(_ peer: Peer) -> Bool {
-    isPaired(peer) || subscribers.contains { $0.target == peer && $0.hears }
+    // Nobody has a connection in another's name.
+    peer.isBrowser || isPaired(peer) || subscribers.contains { $0.target == peer && $0.hears }
   }
 
   mutating func mayBeTold(_ peer: Peer, bytes: Int) -> Bool {
@@ -32,7 +33,7 @@ extension SurfaceMachine {
   }
 
   mutating func hearProof(_ arguments: [Argument], from peer: Peer) throws(Refusal) {
-    let own = subscribers.indices.filter { subscribers[$0].target.endpoint.address == peer.endpoint.address }
+    let own = subscribers.indices.filter { subscribers[$0].target.isKin(of: peer) }
     guard case .string(let text)? = arguments.first,
       let index = own.first(where: { proof(of: subscribers[$0].target.endpoint) == text })
     else { throw Refusal(.notNow, "no subscription was sent this") }

@@ -3,28 +3,28 @@ import BeatMath
 import OSC
 
 /// How much one source may still send.
-struct TokenBucket {
-  let perSecond: Double
-  let capacity: Double
+package struct TokenBucket {
+  package let perSecond: Double
+  package let capacity: Double
   private var tokens: Double
   private var last: Micros
 
-  init(perSecond: Double, capacity: Double, at now: Micros) {
+  package init(perSecond: Double, capacity: Double, at now: Micros) {
     self.perSecond = perSecond
     self.capacity = capacity
     tokens = capacity
     last = now
   }
 
-  mutating func take(_ amount: Double = 1, at now: Micros) -> Bool {
+  package mutating func take(_ amount: Double = 1, at now: Micros) -> Bool {
     guard has(amount, at: now) else { return false }
     tokens -= amount
     return true
   }
 
-  mutating func has(_ amount: Double, at now: Micros) -> Bool { left(at: now) >= amount }
+  package mutating func has(_ amount: Double, at now: Micros) -> Bool { left(at: now) >= amount }
 
-  mutating func left(at now: Micros) -> Double {
+  package mutating func left(at now: Micros) -> Double {
     tokens = min(capacity, tokens + max(0, Double((now - last).count)) / 1e6 * perSecond)
     last = now
     return tokens
@@ -35,12 +35,12 @@ struct TokenBucket {
   }
 
   /// Whether it is there or not.
-  mutating func spend(_ amount: Double, at now: Micros) {
+  package mutating func spend(_ amount: Double, at now: Micros) {
     tokens = left(at: now) - amount
   }
 
   /// When so much will be there.
-  func time(of amount: Double) -> Micros {
+  package func time(of amount: Double) -> Micros {
     last + Micros(rounding: (max(0, amount - tokens) / perSecond * 1e6).rounded(.up))
   }
 }

@@ -3,6 +3,7 @@ import BeatMath
 
 /// Every bound of the surface, in one place.
 enum SurfaceLimits {
+  /// Controllers, and as many browsers beside them.
   static let subscribers = 16
   /// Messages that wait for their time; so many of those are whose word may be anybody's, and half as many of one host's.
   static let agenda = 256
@@ -23,6 +24,8 @@ enum SurfaceLimits {
   static let dumpInterval = Micros(2_000_000)
   /// A tempo asked for is the ground for the next nudge until the session shows it, or so long.
   static let expectation = Micros(2_000_000)
+  /// A tap counts from when it was made, if that is not longer ago.
+  static let lateTap = Micros(1_000_000)
   /// Sources whose rates are remembered, and for how long after their last word.
   static let sources = 1024
   static let sourceMemory = Micros(1_000_000)
@@ -48,6 +51,8 @@ enum SurfaceLimits {
   static let suspicionInterval = Micros(60_000_000)
   /// Keys, knobs and pedals that wait for the surface's thread.
   static let touches = 256
+  /// The same of one browser's packets.
+  static let browserPackets = 512
   /// "Nobody listens there", this often in a row, ends a subscription.
   static let unreachable = 3
 }

@@ -53,9 +53,9 @@ extension SurfaceMachine {
   {
     try allowance.spend(Cost.picture)
     let wish = try SubscriptionWish(arguments, from: peer.endpoint)
-    let target = Peer(
-      Endpoint(peer.endpoint.address, port: wish.port ?? peer.endpoint.port), socket: peer.socket)
-    let lease = wish.lease.map { Micros(Int64($0) * 1_000_000) }
+    let target = try self.target(of: wish, from: peer)
+    // A browser's lasts as long as its connection.
+    let lease = peer.isBrowser ? .longest : wish.lease.map { Micros(Int64($0) * 1_000_000) }
     let groups = wish.groups ?? (dialect == .ardour ? [.state, .position, .heartbeat] : .state)
     // A controller shows what its own dialect says: the same target under another one is the same controller.
     if let index = subscribers.firstIndex(where: { $0.target == target }) {
@@ -71,14 +71,15 @@ extension SurfaceMachine {
       if changed || isDue { dump(to: index) }
       return
     }
-    if subscribers.count >= SurfaceLimits.subscribers, !makeRoom(for: peer.endpoint.address) {
-      throw .refused("\(SurfaceLimits.subscribers) controllers are subscribed already")
+    let others = subscribers.count { $0.target.isBrowser == peer.isBrowser }
+    if others >= SurfaceLimits.subscribers, !makeRoom(for: peer) {
+      throw .refused("\(SurfaceLimits.subscribers) \(peer.kind)s are subscribed already")
     }
     subscribers.append(
       Subscriber(
         target: target, source: peer, groups: groups, dialect: dialect, lease: lease, heard: now,
         nextFlush: now))
-    note(.subscribed(target.endpoint, groups: groups.words))
+    note(.subscribed(target, groups: groups.words))
     countSubscribers()
     confirm(subscribers.count - 1)
     dump(to: subscribers.count - 1)
@@ -87,7 +88,7 @@ extension SurfaceMachine {
   private mutating func confirm(_ index: Int) {
     let subscriber = subscribers[index]
     guard subscriber.dialect == .own else { return }
-    let lease = (subscriber.lease?.count ?? 0) / 1_000_000
+    let lease = subscriber.target.isBrowser ? 0 : (subscriber.lease?.count ?? 0) / 1_000_000
     send(
       Message(
         Table.address("subscribed"), .int32(Int32(subscriber.target.endpoint.port)),
@@ -97,8 +98,11 @@ extension SurfaceMachine {
 
   /// The one silent for longest goes, if it has been silent for a while; else one of the host that has the most, if that is
   /// more than the newcomer's will have.
-  private mutating func makeRoom(for newcomer: Address) -> Bool {
-    let guests = subscribers.indices.filter { !settings.targets.contains(subscribers[$0].target) }
+  private mutating func makeRoom(for newcomer: Peer) -> Bool {
+    let guests = subscribers.indices.filter {
+      let target = subscribers[$0].target
+      return target.isBrowser == newcomer.isBrowser && !settings.targets.contains(target)
+    }
     func longest(_ candidates: [Int]) -> Int? {
       candidates.min { subscribers[$0].heard < subscribers[$1].heard }
     }
@@ -108,7 +112,7 @@ extension SurfaceMachine {
     }
     let hosts = Dictionary(grouping: guests) { subscribers[$0].target.endpoint.address }
     guard let most = hosts.values.max(by: { $0.count < $1.count }),
-      most.count > (hosts[newcomer]?.count ?? 0) + 1, let index = longest(most)
+      most.count > (hosts[newcomer.endpoint.address]?.count ?? 0) + 1, let index = longest(most)
     else { return false }
     leave(index, why: "its host has \(most.count) subscriptions, and another controller came")
     return true
@@ -117,20 +121,34 @@ extension SurfaceMachine {
   private mutating func unsubscribe(_ arguments: [Argument], from peer: Peer) throws(Refusal) {
     try allowance.spend(Cost.picture)
     let wish = try SubscriptionWish(arguments, from: peer.endpoint)
-    let port = wish.port
+    let target = try self.target(of: wish, from: peer)
     guard
       let index = subscribers.firstIndex(where: {
-        $0.target.endpoint.address == peer.endpoint.address
-          && (port.map { [target = $0.target] port in target.endpoint.port == port } ?? ($0.source == peer))
+        guard $0.target.isBrowser == peer.isBrowser else { return false }
+        return wish.port == nil ? $0.source == peer : $0.target.endpoint == target.endpoint
       })
     else { throw Refusal(.notNow, "not subscribed") }
     leave(index, why: "unsubscribed")
   }
 
+  /// To whom it goes: a browser is told through its own connection.
+  private func target(of wish: SubscriptionWish, from peer: Peer) throws(Refusal) -> Peer {
+    guard peer.isBrowser else {
+      return Peer(Endpoint(peer.endpoint.address, port: wish.port ?? peer.endpoint.port), socket: peer.socket)
+    }
+    guard wish.port == nil else { throw .refused("a browser is told through its own connection: no port") }
+    guard browsers.contains(peer) else { throw .refused("this connection has ended") }
+    return peer
+  }
+
   mutating func leave(_ index: Int, why: String) {
     clear(index)
-    let target = subscribers[index].target.endpoint
-    subscribers.remove(at: index)
+    drop(index, why: why)
+  }
+
+  /// Without a word to it.
+  mutating func drop(_ index: Int, why: String) {
+    let target = subscribers.remove(at: index).target
     note(.left(target, why: why))
     countSubscribers()
   }
@@ -145,8 +163,7 @@ extension SurfaceMachine {
 
   /// Any word from a host keeps its subscriptions alive.
   mutating func heard(from peer: Peer) {
-    for index in subscribers.indices where subscribers[index].target.endpoint.address == peer.endpoint.address
-    {
+    for index in subscribers.indices where subscribers[index].target.isKin(of: peer) {
       subscribers[index].heard = now
       if subscribers[index].source == peer { subscribers[index].refusals = 0 }
     }
@@ -168,7 +185,8 @@ extension SurfaceMachine {
   /// The kernel heard that what we sent did not arrive: at that machine nobody listens, or there is no way to it.
   mutating func unreachable(_ target: Endpoint, isThere: Bool, clocks: Clocks) {
     self.clocks = clocks
-    guard let index = subscribers.firstIndex(where: { $0.target.endpoint == target }) else { return }
+    guard let index = subscribers.firstIndex(where: { $0.target.endpoint == target && !$0.target.isBrowser })
+    else { return }
     subscribers[index].refusals += 1
     guard subscribers[index].refusals == SurfaceLimits.unreachable else { return }
     let subscriber = subscribers[index]
@@ -180,9 +198,7 @@ extension SurfaceMachine {
         to: subscriber.source, at: subscriber.source)
     }
     if settings.targets.contains(subscriber.target) { return }
-    subscribers.remove(at: index)
-    note(.left(target, why: isThere ? "nobody listens" : "it can't be reached"))
-    countSubscribers()
+    drop(index, why: isThere ? "nobody listens" : "it can't be reached")
   }
 
   /// One clear error, to the sender alone; at most five a second.
@@ -204,7 +220,7 @@ extension SurfaceMachine {
         Table.address("error"), .string("\(name): \(refusal.text)"), .string(shown),
         .int32(refusal.code.rawValue)),
       to: target ?? answerTarget(for: peer))
-    note(.refused(refusal, address: shown, from: peer.endpoint))
+    note(.refused(refusal, address: shown, from: peer))
   }
 
   /// The end: every controller is cleared and told so.
@@ -219,8 +235,9 @@ extension SurfaceMachine {
 
   /// Where someone listens: as a subscription of theirs says, else where they sent from.
   func answerTarget(for peer: Peer) -> Peer {
+    if peer.isBrowser { return peer }
     if let own = subscribers.first(where: { $0.source == peer }) { return own.target }
-    let neighbours = subscribers.filter { $0.target.endpoint == peer.endpoint }
+    let neighbours = subscribers.filter { $0.target.endpoint == peer.endpoint && !$0.target.isBrowser }
     return neighbours.first?.target ?? peer
   }
 

@@ -114,6 +114,7 @@ extension SurfaceMachine {
     guard row.kind != .answer else { return }
     let intent: Intent
     do throws(Refusal) {
+      if let browser = peer.browser, !browser.isPaired { throw .notPaired }
       guard row.reach == .anyone || peer.endpoint.address.isLoopback else {
         throw .refused("only from the same machine")
       }
@@ -158,8 +159,8 @@ extension SurfaceMachine {
       let beats = reading.state.next(launch, after: time)
       try postpone(
         Agenda.Entry(due: .beats(beats), task: .tempo(tempo), peer: asker.peer, cost: Cost.message))
-    case .tap:
-      guard let tempo = taps.tap(at: time) else { return }
+    case .tap(let made):
+      guard let tempo = taps.tap(at: momentOfTap(made, or: time)) else { return }
       expect(tempo)
       if let (tempo, asker) = gate.offer(tempo, from: asker, at: now) { commit(tempo, asker, at: now) }
     case .faderRange(let range):
@@ -178,6 +179,12 @@ extension SurfaceMachine {
       try forget(text)
     case .verb: break
     }
+  }
+
+  /// As a late bundle: a second ago at most, and never ahead.
+  private func momentOfTap(_ made: Micros?, or time: Micros) -> Micros {
+    guard let made, made <= now, made > now - SurfaceLimits.lateTap else { return time }
+    return made
   }
 
   /// It sounds as it should, and will not tomorrow: better said today.

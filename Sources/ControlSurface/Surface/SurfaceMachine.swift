@@ -29,6 +29,8 @@ struct SurfaceMachine {
   private var news: [Notice.Pace: TokenBucket] = [:]
   var feeds: Feeds
   var neighbourhood = Neighbourhood()
+  /// Whose connections are open, of those that have said something.
+  var browsers: Set<Peer> = []
   var tellers = Tellers()
   var midi: MIDIMap
   var levels = KnobLevels()
@@ -123,7 +125,7 @@ struct SurfaceMachine {
     }
     rates.hear(peer.endpoint.address, bytes: bytes.count, at: now)
     let messages = decode(parts, of: bytes, from: peer)
-    guard !isTelling(peer, messages.map(\.message)) else { return allowance.spent }
+    guard peer.isBrowser || !isTelling(peer, messages.map(\.message)) else { return allowance.spent }
     heard(from: peer)
     for (message, timetag) in messages {
       guard allowance.left >= Cost.refusal else {

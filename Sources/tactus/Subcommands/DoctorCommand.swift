@@ -97,6 +97,7 @@ struct DoctorCommand: Conversing {
     findings += told.words("osc/str").split(separator: ";").dropFirst().map {
       .bad(topic, who + "lacks a part of OSC:\($0)", mend: "tactus tries again every two seconds.")
     }
+    findings += page(told, who, send)
     let offsets = told.offsets
     if !offsets.isEmpty {
       let signs = Set(offsets.map { $0.value.hasPrefix("-") })
@@ -118,6 +119,42 @@ struct DoctorCommand: Conversing {
           "\(who)leads with the session, but \(other) is timebase master: JACK's programs get its bars and tempo",
           mend: "\(send)takeover takes its place; with --lead=auto tactus follows it instead."))
     return findings
+  }
+}
+
+extension DoctorCommand {
+  /// Where phones find the page.
+  private static func page(_ told: ToldValues, _ who: String, _ send: String) -> [Finding] {
+    let topic = "Page"
+    let lacks = told.words("web/str").split(separator: ";").dropFirst().map {
+      Finding.bad(topic, "\(who)is missing somewhere:\($0)", mend: "tactus tries again every two seconds.")
+    }
+    return lacks + reach(told, who, send)
+  }
+
+  private static func reach(_ told: ToldValues, _ who: String, _ send: String) -> [Finding] {
+    let topic = "Page"
+    return switch PageReach(told: told.words("web/str")) {
+    case .off:
+      [
+        .note(
+          topic, "\(who)shows none",
+          mend: "\(send)web/open 1 opens one for phones, tactus web shows how to get there.")
+      ]
+    case .closed:
+      [.bad(topic, "\(who)can't open it yet", mend: "tactus says why when it begins, and tries again.")]
+    case .thisMachine(let address):
+      [
+        .good(
+          topic, "\(who)shows it to this machine alone, at \(address); \(send)web/open 1 opens it to phones")
+      ]
+    case .network([]):
+      [.note(topic, "\(who)would show it to phones, but there is no network")]
+    case .network(let addresses):
+      [.good(topic, "\(who)shows it at \(addresses.joined(separator: ", ")); tactus web has a QR code")]
+    // Of an older tactus.
+    case nil: []
+    }
   }
 }
 

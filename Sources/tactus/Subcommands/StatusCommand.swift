@@ -60,7 +60,7 @@ struct StatusCommand: Conversing {
         (told.isOn("pulse") ? "\(say("pulse/rate")) a beat" : "off")
           + told.offset("pulse/offset", ("run/offset", "run"))
       ),
-      ("Drift", "\(say("drift")) ppm"), ("OSC", say("osc/str")),
+      ("Drift", "\(say("drift")) ppm"), ("OSC", say("osc/str")), ("Page", say("web/str")),
       ("Last message", say("message")),
     ]
     let width = (lines.map(\.0.count).max() ?? 0) + 2

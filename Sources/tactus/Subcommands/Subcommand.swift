@@ -70,8 +70,8 @@ extension Subcommand {
 enum Subcommands {
   /// In the order in which help lists them.
   static let all: [any Subcommand.Type] = [
-    StatusCommand.self, MonitorCommand.self, SendCommand.self, DoctorCommand.self, CheckCommand.self,
-    ConfigCommand.self, SessionCommand.self,
+    StatusCommand.self, WebCommand.self, MonitorCommand.self, SendCommand.self, DoctorCommand.self,
+    CheckCommand.self, ConfigCommand.self, SessionCommand.self,
     ManCommand.self, CompletionsCommand.self,
   ]
 

@@ -34,16 +34,18 @@ final class LiveView: Sendable {
   fileprivate let desk: ControlDesk
   fileprivate let keys: KeyMap
   fileprivate let wantsReach: Bool
+  fileprivate let secrets: SecretFile
   // The thread's alone as soon as it runs.
   nonisolated(unsafe) fileprivate let device: TerminalDevice
   private let held = Mutex(Held())
 
   /// nil where there is nothing to draw on.
-  init?(desk: ControlDesk, keys: KeyMap, wantsReach: Bool) {
+  init?(desk: ControlDesk, keys: KeyMap, wantsReach: Bool, secrets: SecretFile) {
     guard Self.isPossible, let device = TerminalDevice() else { return nil }
     self.desk = desk
     self.keys = keys
     self.wantsReach = wantsReach
+    self.secrets = secrets
     self.device = device
   }
 
@@ -203,6 +205,7 @@ private final class Performance {
     scene.page = keyboard.page
     scene.typed = keyboard.typed(at: now)
     scene.reach = reach
+    scene.pairingCode = live.secrets.known?.groups
     frame.draw(view.picture(of: scene, size: device.size))
     device.write(frame.bytes)
   }

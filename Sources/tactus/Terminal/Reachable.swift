@@ -24,10 +24,12 @@ extension Reach {
     self = .network(shown.map(\.description), port: port)
   }
 
-  /// Of the interfaces that run, loopback left out, and what needs a scope: nobody types that.
-  private static func addresses(ofFamilyOf host: Address) -> [Address] {
+  /// Of the interfaces that run, loopback left out, and what needs a scope: nobody types that. Those of real hardware come first: no
+  /// phone is on a bridge for containers.
+  static func addresses(ofFamilyOf host: Address) -> [Address] {
     var found: [Address] = []
-    for ours in (Interface.up() ?? []).filter(\.isRunning).flatMap(\.addresses)
+    let running = (Interface.up() ?? []).filter(\.isRunning)
+    for ours in (running.filter(\.isMakers) + running.filter { !$0.isMakers }).flatMap(\.addresses)
     where ours.isIPv6 == host.isIPv6 && !ours.isLoopback && !ours.isIPv6LinkLocal && !found.contains(ours) {
       found.append(ours)
     }

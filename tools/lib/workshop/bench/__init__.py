@@ -40,6 +40,8 @@ AREAS = {
     "idle": Area("wake-ups, processor and memory while nobody does anything." + QUICK, []),
     "link": Area("the library beside Ableton's: capture in the callback, allocations, joining." + QUICK),
     "osc": Area("how soon the control surface acts and tells, and what that costs.", [], SEED),
+    "page": Area("the page for phones in Chromium: its beat, changes, load, click, and what pages cost the OSC surface.", None,
+                 {"--only": None, **TACTUS}),
     "peers": Area("joining and agreement beside the reference library, on good wires and bad." + QUICK),
     "start": Area("start-up to the first Link packet." + QUICK, []),
 }

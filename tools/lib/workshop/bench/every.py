@@ -20,7 +20,7 @@ from . import charts, fuzz_osc, link
 # What is about microseconds comes first; what only loads the machine, last. Some are shorter here than
 # alone: rounds of joining, packets for the fuzzers.
 PLAN: dict[str, list[str]] = {
-    "link": [], "start": [], "idle": [], "crowd": [], "audio": [], "host": [], "osc": [], "forgers": [],
+    "link": [], "start": [], "idle": [], "crowd": [], "audio": [], "host": [], "osc": [], "page": [], "forgers": [],
     "peers": ["--quick"], "fuzz": ["--quick"], "fuzz-osc": ["--quick"]}
 
 

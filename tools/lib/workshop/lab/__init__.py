@@ -37,6 +37,7 @@ inside, $LAB is this program:
   $LAB peer jack               JACK's transport      }
   $LAB peer drums              a drum machine        }
   $LAB peer controller         OSC, to tactus        }
+  $LAB peer browser            Chromium, no window   }
   $LAB screen COMMAND...       a program with windows, on a display that nobody sees and with a fresh HOME
 
 anywhere:

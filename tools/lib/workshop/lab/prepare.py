@@ -2,6 +2,7 @@
 """What the lab needs from the machine: Debian packages, built helpers, a Python environment with the reference library
 (tools/.venv). All is made at first use, outside of the namespaces: inside there is no way to the network any more."""
 
+import glob
 import importlib
 import os
 import shutil
@@ -15,7 +16,8 @@ SERVERS: dict[str | None, list[tuple[str, str]]] = {
     None: [], "jackd": [("jackd", "jackd2")],
     "pipewire": [("pipewire", "pipewire"), ("pw-jack", "pipewire-jack"), ("pw-cli", "pipewire-bin")]}
 LINKHUT = ("LinkHut", "ableton-link-utils")
-PEERS = ("linkhut", "reference", "jack", "drums", "controller")
+CHROMIUM = ("chromium", "chromium")
+PEERS = ("linkhut", "reference", "jack", "drums", "controller", "browser")
 
 
 def programs(wanted: list[tuple[str, str]]) -> None:
@@ -29,8 +31,8 @@ def needed(server: str | None, command: list[str]) -> None:
     """Before a lab starts."""
     programs([("ip", "iproute2"), *SERVERS[server]])
     if "peer" in command:
-        programs([LINKHUT])
-        if reference_python() is None:
+        programs([CHROMIUM] if "browser" in command else [LINKHUT])
+        if reference_python() is None or ("browser" in command and not axe()):
             shell("need_venv")
 
 
@@ -46,8 +48,14 @@ def reference_python() -> str | None:
     return os.path.join(environment, "bin", "python") if ours == there else None
 
 
+def axe() -> str | None:
+    """The accessibility checker that pages are judged by."""
+    found = glob.glob(os.path.join(TOOLS, ".venv/lib/*/site-packages/axe_playwright_python/axe.min.js"))
+    return found[0] if found else None
+
+
 def become_peer(words: list[str]) -> None:
-    """This process: a real Link peer, JACK's transport, a drum machine or an OSC controller, driven by lines."""
+    """This process: a real Link peer, JACK's transport, a drum machine, an OSC controller or a browser, driven by lines."""
     if len(words) != 1 or words[0] not in PEERS:
         fail(f"usage: tools/lab peer {'|'.join(PEERS)}", 2)
     if words == ["drums"]:
@@ -63,7 +71,7 @@ def become_peer(words: list[str]) -> None:
 
 def everything() -> None:
     """tools/lab prepare"""
-    programs([("ip", "iproute2"), ("tmux", "tmux"), LINKHUT, *SERVERS["jackd"], *SERVERS["pipewire"]])
+    programs([("ip", "iproute2"), ("tmux", "tmux"), LINKHUT, CHROMIUM, *SERVERS["jackd"], *SERVERS["pipewire"]])
     shell("need_venv")
     shell("need_packages", *package_list("host_packages"))
     for name in ("at", "wire", "sequencer", "drums"):

@@ -8,6 +8,7 @@ ends the peer as quit does."""
 import json
 import sys
 import time
+from collections.abc import Callable
 from typing import Any, Protocol
 
 HELP = {
@@ -38,6 +39,22 @@ HELP = {
     "fade FROM TO HERTZ SECONDS": "tempo/fader, and once more at TO",
     "crowd COUNT": "a packet that is no OSC from each of so many other ports",
     "flood COUNT PATH": "a bundle of so many, 4000 times a second from sixteen ports, until it quits",
+    "page NUMBER": "what follows is about this page (browser, and so the next); each has its own cookies",
+    "open ADDRESS [SECONDS]": "until it has loaded", "reload [SECONDS]": "the same again",
+    "size WIDTH HEIGHT [touched]": "of the screen, and whether it is touched",
+    "media FEATURE VALUE": "what the user wants: prefers-reduced-motion, prefers-color-scheme",
+    "click TARGET": "what a mouse does", "hold TARGET SECONDS": "down, and up again later", "tap TARGET": "what a finger does",
+    "drag TARGET RIGHT [DOWN [STEPS]]": "by so many pixels",
+    "press NAME...": "keys: Tab, Shift+Tab, Enter, Space, ArrowUp, t", "type TEXT": "where the keyboard is",
+    "fill TARGET TEXT": "instead of what is there, and Enter", "choose TARGET VALUE": "of a list",
+    "text TARGET": "what is to be read there", "value TARGET": "of a field", "attribute TARGET NAME": "of an element",
+    "exists TARGET": "how many, shown or not", "evaluate EXPRESSION": "in the page",
+    "until EXPRESSION [SECONDS]": "it is true in the page, 15 seconds at most unless said",
+    "focus": "where the keyboard is", "names ROLE": "what a screen reader has of it",
+    "screenshot FILE [whole]": "as PNG", "axe": "what axe-core finds wrong",
+    "complaints": "errors of the page since they were asked for",
+    "traffic": "bytes and frames of the page", "paint": "milliseconds until it was to be seen, and loaded",
+    "frames SECONDS EXPRESSION": "of each frame's time T: \"TIME VALUE DRAWN; ...\"",
     "help": "this", "quit": "leave the session and end",
 }
 _BOOLEANS = {"on": True, "off": False, "true": True, "false": False}
@@ -104,9 +121,13 @@ def answer(peer: Player, words: list[str]) -> Fields | None:
     return result
 
 
-def serve(peer: Player) -> None:
+def serve(peer: Player, split: Callable[[str], list[str]] = str.split) -> None:
     for line in sys.stdin:
-        words = line.split()
+        try:
+            words = split(line)
+        except ValueError as problem:  # a quote that is not closed
+            print(json.dumps({"ok": False, "error": f"{line.strip()}: {problem}"}), flush=True)
+            continue
         if not words:
             continue
         if words[0] == "quit":
@@ -119,5 +140,5 @@ def serve(peer: Player) -> None:
         except (IndexError, TypeError):  # too few or too many words
             usage = next(usage for usage in HELP if usage.split()[0] == words[0])
             result = {"ok": False, "error": f"{line.strip()}: not {usage} as this peer can do it; try help"}
-        print(json.dumps(result), flush=True)
+        print(json.dumps(result, ensure_ascii=False), flush=True)
     peer.leave()

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import ControlSurface
+public import QRCode
+
+// Where phones find the page: a code for their cameras, and the same to type.
+extension TerminalView {
+  /// Beside the code, and below it where that fits better.
+  private static let textWidth = 30
+  private static let textRows = 3
+
+  func drawCodePage(_ scene: Scene, on picture: inout Picture) {
+    let facts = Facts(scene)
+    let size = picture.size
+    let place = facts.countIn.map { "count-in \($0)" } ?? facts.position
+    let end = picture.write("\(facts.tempo) BPM  \(place)", row: 0, column: 0, style: .bold)
+    BeatRow(scene).draw(on: &picture, rows: 0..<1, columns: end + 2..<max(end + 3, size.columns), glyphs)
+    drawNews(scene, on: &picture, row: size.rows - 1, columns: 0..<size.columns)
+    let room = 1..<size.rows - 1
+    guard let code = code(of: scene) else {
+      return write(words(scene, problem: nil), on: &picture, rows: room, columns: 0..<size.columns)
+    }
+    let beside = Size(columns: size.columns - Self.textWidth - 2, rows: room.count)
+    let above = Size(columns: size.columns, rows: room.count - Self.textRows)
+    if let drawn = drawing(of: code, within: beside) {
+      picture.put(drawn, row: room.lowerBound, column: 0)
+      write(
+        words(scene, problem: nil), on: &picture, rows: room,
+        columns: drawn.size.columns + 2..<size.columns)
+    } else if let drawn = drawing(of: code, within: above) {
+      picture.put(drawn, row: room.lowerBound, column: 0)
+      let below = room.lowerBound + drawn.size.rows..<room.upperBound
+      write(words(scene, problem: nil), on: &picture, rows: below, columns: 0..<size.columns)
+    } else {
+      let least = leastSize(of: code)
+      let problem =
+        "The QR code needs \(least.columns)x\(least.rows + 2 + Self.textRows); this is \(size.columns)x\(size.rows)."
+      write(words(scene, problem: problem), on: &picture, rows: room, columns: 0..<size.columns)
+    }
+  }
+
+  /// nil: no phone could get there.
+  private func code(of scene: Scene) -> QRCode? {
+    guard case .network(let addresses) = scene.state.page, let address = addresses.first,
+      let code = scene.pairingCode
+    else { return nil }
+    return QRCode(Self.pairingAddress(address, code))
+  }
+
+  /// What a camera reads: the fragment never leaves the browser.
+  public static func pairingAddress(_ address: String, _ code: String) -> String {
+    "\(address)#\(code.split(separator: "-").joined())"
+  }
+
+  private func words(_ scene: Scene, problem: String?) -> [(text: String, style: Style)] {
+    let addresses = scene.state.page.addresses.map { ($0, Style.bold) }
+    let code = scene.pairingCode.map { [("Code  \($0)", Style.plain)] } ?? []
+    func quiet(_ lines: String...) -> [(String, Style)] { lines.map { ($0, .quiet) } }
+    let lock = key(of: "web/open/toggle").map { $0 + " " } ?? "tactus send web/open 1 "
+    switch scene.state.page {
+    case .off:
+      return [
+        ("No browser can open the page yet.", .plain), ("", .plain),
+        ("\(lock)opens it to the networks here.", .bold),
+      ]
+    case .closed: return [("The page is not open yet.", .plain)]
+    case .thisMachine:
+      return [("Only this machine can open the page:", .plain)] + addresses + code
+        + [("", .plain), ("\(lock)opens it to the networks here.", .bold)]
+    case .network([]): return [("The page is open, but there is no network now.", .plain)]
+    case .network:
+      let closing =
+        scene.state.choices.opensPage ? quiet("", "\(lock)closes it.") : []
+      return addresses + code
+        + (problem.map { [($0, .plain)] } ?? quiet("Point a phone at this: it is", "paired by that."))
+        + quiet("Who sees this code can change", "what the page can change.") + closing
+    }
+  }
+
+  private func key(of path: String) -> String? {
+    keys.rows.flatMap(\.bindings).first { $0.targets.map(\.path) == [path] }.map { glyphs.name(of: $0.event) }
+  }
+
+  private func write(
+    _ lines: [(text: String, style: Style)], on picture: inout Picture, rows: Range<Int>, columns: Range<Int>
+  ) {
+    for (row, line) in zip(rows, lines) {
+      picture.write(line.text, row: row, column: columns.lowerBound, width: columns.count, style: line.style)
+    }
+  }
+}
+
+// The code itself.
+extension TerminalView {
+  /// With as much light around it as there is room for. nil: it does not fit.
+  public func drawing(of code: QRCode, within room: Size) -> Picture? {
+    (QRCode.leastMargin...QRCode.margin).reversed().lazy.map { size(of: code, margin: $0) }.enumerated()
+      .first { $0.element.columns <= room.columns && $0.element.rows <= room.rows }
+      .map { draw(code, margin: QRCode.margin - $0.offset, size: $0.element) }
+  }
+
+  public func leastSize(of code: QRCode) -> Size { size(of: code, margin: QRCode.leastMargin) }
+
+  /// A character is twice as high as wide: with half blocks two squares, without them half of one.
+  private func size(of code: QRCode, margin: Int) -> Size {
+    let across = code.size + 2 * margin
+    return glyphs.halves == nil
+      ? Size(columns: 2 * across, rows: across) : Size(columns: across, rows: (across + 1) / 2)
+  }
+
+  private func draw(_ code: QRCode, margin: Int, size: Size) -> Picture {
+    var picture = Picture(size)
+    for row in 0..<size.rows {
+      for column in 0..<size.columns {
+        picture[row, column] =
+          if let halves = glyphs.halves {
+            halves.cell(
+              upper: code.isDark(row: 2 * row - margin, column: column - margin),
+              lower: code.isDark(row: 2 * row + 1 - margin, column: column - margin))
+          } else {
+            Cell(style: Style(.code, inverse: code.isDark(row: row - margin, column: column / 2 - margin)))
+          }
+      }
+    }
+    return picture
+  }
+}
+
+/// Two squares above each other in one character, dark on light.
+struct HalfBlocks: Sendable {
+  let both: Unicode.Scalar = "\u{2588}"
+  let upper: Unicode.Scalar = "\u{2580}"
+  let lower: Unicode.Scalar = "\u{2584}"
+
+  func cell(upper isUpper: Bool, lower isLower: Bool) -> Cell {
+    let scalar: Unicode.Scalar =
+      switch (isUpper, isLower) {
+      case (true, true): both
+      case (true, false): upper
+      case (false, true): lower
+      case (false, false): " "
+      }
+    return Cell(scalar: scalar, style: Style(.code))
+  }
+}
+
+extension Picture {
+  mutating func put(_ other: Picture, row: Int, column: Int) {
+    for line in 0..<other.size.rows {
+      for place in 0..<other.size.columns { self[row + line, column + place] = other[line, place] }
+    }
+  }
+
+  /// For a terminal that scrolls: each line with its styles, which end with it.
+  public var lines: [String] {
+    (0..<size.rows).map { row in
+      var text = ""
+      var pen: Style?
+      for column in 0..<size.columns {
+        let cell = self[row, column]
+        if cell.style != pen { text += Frame.code(of: cell.style, coloured: true) }
+        pen = cell.style
+        text.unicodeScalars.append(cell.scalar)
+      }
+      return text + "\u{1B}[0m"
+    }
+  }
+}

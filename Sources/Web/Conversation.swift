@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import ControlSurface
+import OSC
+
+/// From what a browser says to packets for the surface, and back.
+enum Conversation {
+  enum Word {
+    case packet([UInt8])
+    /// It was told so.
+    case fault
+  }
+
+  static func words(_ heard: WebSocket.Heard, _ socket: WebSocket, at now: Micros) -> [Word] {
+    switch heard {
+    case .binary(let bytes):
+      socket.form = socket.form ?? .binary
+      return [.packet(bytes)]
+    case .text(let bytes) where bytes.first == UInt8(ascii: "{"):
+      socket.form = socket.form ?? .binary
+      return listen(bytes, socket, at: now)
+    case .text(let bytes):
+      socket.form = socket.form ?? .text
+      return lines(bytes, socket, at: now)
+    }
+  }
+
+  private static func lines(_ bytes: [UInt8], _ socket: WebSocket, at now: Micros) -> [Word] {
+    var packets: [[UInt8]] = []
+    var faults: [Word] = []
+    for line in bytes.split(separator: UInt8(ascii: "\n"))
+    where !line.allSatisfy({ $0 == 0x20 || $0 == 0x0d }) {
+      do throws(JSONLine.Fault) {
+        packets.append(LibloCodec.encode(try JSONLine.message(line)))
+      } catch {
+        refuse(error, socket, at: now)
+        faults.append(.fault)
+      }
+    }
+    return Bundle.pack(packets).map { .packet($0) } + faults
+  }
+
+  /// One clear error, as the surface would say it.
+  private static func refuse(_ fault: JSONLine.Fault, _ socket: WebSocket, at now: Micros) {
+    guard socket.errors.take(at: now) else { return }
+    let shown = printable(fault.address, limit: 80)
+    let message = Message(
+      Table.address("error"), .string("\(shown.isEmpty ? "this line" : shown): \(fault.words)"),
+      .string(shown),
+      .int32(Refusal.Code.malformed.rawValue))
+    tell(message, socket)
+  }
+
+  private static func tell(_ message: Message, _ socket: WebSocket) {
+    switch socket.form ?? .text {
+    case .text: socket.send(Array(JSONLine.text(message).utf8), .text)
+    case .binary: socket.send(LibloCodec.encode(message), .binary)
+    }
+  }
+
+  private static func listen(_ bytes: [UInt8], _ socket: WebSocket, at now: Micros) -> [Word] {
+    guard let (command, path) = Listening.wish(bytes), ["LISTEN", "IGNORE"].contains(command) else {
+      refuse(JSONLine.Fault(words: "LISTEN and IGNORE are understood"), socket, at: now)
+      return [.fault]
+    }
+    guard let row = Listening.row(path) else {
+      refuse(JSONLine.Fault(words: "nothing there can be listened to", address: path), socket, at: now)
+      return [.fault]
+    }
+    if command == "LISTEN" { socket.listened.insert(path) } else { socket.listened.remove(path) }
+    let groups = Listening.groups(of: socket.listened)
+    var messages: [Message] = []
+    if groups != socket.groups {
+      socket.groups = groups
+      messages.append(
+        groups.isEmpty
+          ? Message(Table.address("unsubscribe")) : Message(Table.address("subscribe"), .string(groups.words))
+      )
+    }
+    // What it is now.
+    if command == "LISTEN", row.isReadable { messages.append(Message(path)) }
+    return Bundle.pack(messages.map(LibloCodec.encode)).map { .packet($0) }
+  }
+
+  // MARK: to the browser
+
+  private static func messages(_ packet: [UInt8]) -> [Message] {
+    packet.withUnsafeBytes { (try? LibloCodec.messages(in: $0)) ?? [] }
+  }
+
+  static func lines(_ packet: [UInt8]) -> [UInt8] {
+    Array(messages(packet).map(JSONLine.text).joined(separator: "\n").utf8)
+  }
+
+  static func filtered(_ packet: [UInt8], _ listened: Set<String>, _ form: WebSocket.Form) -> [[UInt8]] {
+    let messages = Listening.filtered(messages(packet), listened)
+    guard !messages.isEmpty else { return [] }
+    switch form {
+    case .text: return [Array(messages.map(JSONLine.text).joined(separator: "\n").utf8)]
+    // Of a program that listens few take bundles apart.
+    case .binary: return messages.map(LibloCodec.encode)
+    }
+  }
+}

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The page: puts the parts together, and says how the connection is.
+import { Awake } from "./awake.js";
+import { PhoneClick } from "./click.js";
+import { Clock } from "./clock.js";
+import { $, Desk, short, tell, toast } from "./desk.js";
+import { pair, secretInAddress, words } from "./pairing.js";
+import { Play } from "./play.js";
+import { Sections } from "./sections.js";
+import { Session } from "./session.js";
+import { Connection } from "./socket.js";
+import { startTabs, show as showTab } from "./tabs.js";
+import { Trouble } from "./trouble.js";
+
+const alone = 10_000;
+
+const desk = new Desk();
+const session = new Session();
+const clock = new Clock();
+const click = new PhoneClick(clock, session);
+const awake = new Awake();
+const play = new Play(desk, session, clock);
+let lostAt = null;
+let drawn = null;
+
+function message(path, values) {
+	if (path === "timeline") {
+		const before = session.timeline;
+		const isOther = !before || Math.abs(session.beatAt(values[2]) - values[1]) > 0.02;
+		session.setTimeline(values);
+		if (isOther || before.tempo !== values[0]) click.revise(isOther);
+	} else if (path === "song") {
+		session.setSong(values);
+		click.revise(false);
+	} else if (path === "meter") {
+		session.meter = values[0];
+	} else if (path === "error") {
+		// Two arguments are for people: what was wrong, and with which address.
+		const [what, where] = values;
+		toast(`${String(where).replace("/tactus/", "")}: ${what}`);
+		if (/pair/.test(what) && values[2] === 5) setPaired(false);
+		return;
+	} else if (path === "bye") {
+		toast("tactus has ended.");
+		return;
+	} else if (path === "proof") {
+		connection.put("proof", values);
+		return;
+	}
+	desk.take(path, values);
+}
+
+function setPaired(isPaired) {
+	desk.isPaired = isPaired;
+	document.body.dataset.paired = String(isPaired);
+	sayConnection();
+}
+
+// One line below the head, for as long as something is to be said.
+function sayConnection() {
+	const banner = $("connection");
+	const { state } = connection;
+	const away = lostAt === null ? 0 : performance.now() - lostAt;
+	const shown = state === "lost" && away > alone ? "alone" : state;
+	const text = {
+		connecting: "Looking for tactus …",
+		stale: "tactus does not answer. The beat goes on from this device's clock; nothing you touch is sent.",
+		lost: session.timeline ? "Connection lost. The beat goes on from this device's clock; nothing you touch is sent." : "tactus is not there yet.",
+		alone: "Alone: no tactus for ten seconds. This beat is only this device's own.",
+		live: desk.isPaired ? "" : "Watching only. To change things, scan the code that tactus shows.",
+	}[shown];
+	if (document.body.dataset.connection !== shown && shown !== "connecting") {
+		tell({ live: "Connected.", stale: "", lost: "Connection lost.", alone: "Alone." }[shown] || "");
+	}
+	document.body.dataset.connection = shown;
+	if (banner.textContent !== text) banner.textContent = text;
+	banner.hidden = text === "";
+}
+
+const connection = new Connection({
+	session({ paired, name }) {
+		$("name").textContent = name || "tactus";
+		document.title = name || "tactus";
+		setPaired(paired === true);
+	},
+	message,
+	pong(sent, host, heard) {
+		clock.add(sent, host / 1000, heard);
+	},
+	state(state) {
+		if (state === "live") {
+			if (lostAt !== null) clock.renew();
+			lostAt = null;
+			sections.build();
+			setTimeout(() => play.connected(), 300);
+		} else if (state === "lost") {
+			lostAt ??= performance.now();
+		}
+		sayConnection();
+	},
+	lost(paths) {
+		const names = [...new Set(paths)].slice(0, 3).join(", ");
+		toast(`The connection went just then: ${names} may not have arrived.`);
+	},
+});
+desk.connection = connection;
+
+const sections = new Sections({ desk, session, clock, connection, click, awake, play });
+const trouble = new Trouble(desk, (found) => {
+	const box = $("trouble");
+	box.hidden = found.length === 0;
+	box.textContent = found.length > 1 ? `${found[0].words} And ${found.length - 1} more.` : found[0]?.words ?? "";
+	sections.showTrouble(found);
+});
+sections.trouble = trouble;
+$("trouble").addEventListener("click", () => {
+	showTab("link");
+	$("link").scrollTop = 0;
+});
+startTabs();
+
+desk.watch("peers/str", ([text]) => {
+	const isNews = $("peers").textContent !== text && $("peers").textContent !== "…";
+	$("peers").textContent = text;
+	if (isNews) tell(text);
+});
+desk.watch("lead/str", ([text]) => ($("leader").textContent = text === "Ableton Link" ? "Link leads" : `${text} leads`));
+for (const path of ["click/pattern", "click/subdivision", "click/when", "meter"]) {
+	desk.watch(path, ([value]) => {
+		const name = path.split("/")[1];
+		if (name) click.settings[name] = value;
+		click.revise(path !== "click/when");
+	});
+}
+
+setInterval(() => {
+	sayConnection();
+	const error = clock.errorAt(performance.now());
+	const text = error === null ? "" : `±${error < 10 ? short(error, 1) : short(error, 0)} ms`;
+	if ($("accuracy").textContent !== text) $("accuracy").textContent = text;
+	if (connection.isLive) sections.build();
+}, 1000);
+
+function frame() {
+	requestAnimationFrame(frame);
+	const at = performance.now();
+	const host = clock.hostAt(at);
+	if (host === null || !session.timeline) return;
+	const moment = session.at(host);
+	play.draw(moment);
+	sections.draw(moment);
+	drawn = { beat: moment.session, at };
+}
+requestAnimationFrame(frame);
+
+// What the address of the QR code carried is exchanged, then the socket opens anew with the cookie.
+async function pairByAddress() {
+	const secret = secretInAddress();
+	if (!secret) return;
+	const outcome = await pair(secret);
+	toast(words[outcome]);
+	if (outcome === "paired") connection.renew();
+}
+addEventListener("hashchange", pairByAddress);
+pairByAddress();
+
+// For tests and the curious; nothing in it changes anything. Times are performance.now()'s milliseconds, beats the session's, but
+// shownAt: the song's while it moves. clock.offset leads to tactus' milliseconds; clock.error is a bound.
+const onHost = (at, fn) => {
+	const host = clock.hostAt(at);
+	return host === null || !session.timeline ? null : fn(host);
+};
+window.tactus = Object.freeze({
+	beatAt: (at) => onHost(at, (host) => session.beatAt(host)),
+	shownAt: (at) => onHost(at, (host) => session.at(host).shown),
+	get drawn() {
+		return drawn;
+	},
+	get clock() {
+		const at = performance.now();
+		return { offset: clock.offsetAt(at), drift: (clock.line?.lean ?? 0) * 1e6, error: clock.errorAt(at), roundTrip: clock.roundTrip, samples: clock.samples.length };
+	},
+	get state() {
+		return {
+			connection: document.body.dataset.connection,
+			paired: desk.isPaired,
+			values: Object.fromEntries(desk.values),
+			timeline: { ...session.timeline },
+			song: { ...session.song },
+		};
+	},
+	get click() {
+		return { isOn: click.isOn, missed: click.missed, offset: click.offset, scheduled: click.scheduled.map(({ beat, heardAt }) => ({ beat, heardAt })) };
+	},
+});

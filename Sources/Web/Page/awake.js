@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Keeps the screen on. Over plain HTTP no browser gives a wake lock, but none darkens a screen on which a video plays: a silent one,
+// under the whole page, because browsers take no notice of small ones.
+import { on } from "./hands.js";
+
+export class Awake {
+	isWanted = false;
+	video = null;
+
+	constructor() {
+		on(document, "visibilitychange", () => this.play());
+		// Where a video may only begin at a touch.
+		on(window, "pointerdown keydown", () => this.play());
+	}
+
+	get isPlaying() {
+		return this.video !== null && !this.video.paused;
+	}
+
+	want(isWanted) {
+		this.isWanted = isWanted;
+		if (isWanted) this.play();
+		else this.video?.pause();
+	}
+
+	async play() {
+		if (!this.isWanted || document.hidden || this.isPlaying) return;
+		this.video = await (this.film ??= film());
+		this.video?.play().catch(() => {});
+	}
+}
+
+// As a blob: some browsers want parts of a file that comes over HTTP.
+async function film() {
+	const video = document.createElement("video");
+	Object.assign(video, { muted: true, loop: true, playsInline: true });
+	video.setAttribute("aria-hidden", "true");
+	video.className = "awake";
+	try {
+		video.src = URL.createObjectURL(await (await fetch("awake.mp4")).blob());
+	} catch {
+		return null;
+	}
+	// The loop of some browsers lets the screen dim; a seek does not.
+	on(video, "timeupdate", () => {
+		if (video.currentTime > video.duration - 0.4) video.currentTime = 0;
+	});
+	document.body.prepend(video);
+	return video;
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// This device as a click: placed on the audio clock ahead, and taken back and placed anew when the session changes, so that none is
+// missing and none comes twice.
+import { on } from "./hands.js";
+import { letterOf, modulo } from "./session.js";
+
+const ahead = 0.6; // seconds that are placed
+const aheadHidden = 2.6; // a page in the background gets its timers once a second
+const late = 0.03; // a click that a change made late by this much is still played
+const step = 50;
+
+export class PhoneClick {
+	isOn = false;
+	isMuted = false;
+	volume = 0.8;
+	offset = 0; // milliseconds earlier
+	settings = { pattern: "", subdivision: 1, when: "always" };
+	scheduled = [];
+	missed = 0;
+	readings = [];
+	lastBeat = -Infinity;
+
+	constructor(clock, session) {
+		Object.assign(this, { clock, session });
+		on(document, "visibilitychange", () => this.context?.state !== "running" && this.isOn && this.context?.resume());
+	}
+
+	// Only in answer to a touch or a key: browsers let no page sound by itself.
+	async turn(isOn) {
+		this.isOn = isOn;
+		if (!isOn) {
+			this.takeBack(-Infinity);
+			clearInterval(this.timer);
+			await this.context?.suspend();
+			return;
+		}
+		this.context ??= this.prepare();
+		await this.context.resume();
+		this.readings = [];
+		this.lastBeat = -Infinity;
+		clearInterval(this.timer);
+		this.timer = setInterval(() => this.place(), step);
+	}
+
+	prepare() {
+		const context = new AudioContext({ latencyHint: "interactive" });
+		this.gain = context.createGain();
+		this.gain.connect(context.destination);
+		this.sounds = { X: blip(context, 1760, 1), x: blip(context, 1174, 0.7) };
+		return context;
+	}
+
+	// The audio clock's reading when something is heard at this browser's time.
+	audioTime(local) {
+		return (local + this.base - this.offset) / 1000;
+	}
+
+	localTime(audio) {
+		return audio * 1000 - this.base + this.offset;
+	}
+
+	read() {
+		const { context } = this;
+		const stamp = context.getOutputTimestamp?.();
+		const base =
+			stamp && stamp.performanceTime > 0 && stamp.contextTime > 0
+				? stamp.contextTime * 1000 - stamp.performanceTime
+				: (context.currentTime - (context.outputLatency || context.baseLatency || 0)) * 1000 - performance.now();
+		// Another output, or a sleep: what was read before is of no use.
+		if (this.readings.length > 0 && Math.abs(base - this.readings[this.readings.length - 1]) > 40) this.readings = [];
+		this.readings.push(base);
+		if (this.readings.length > 40) this.readings.shift();
+		this.base = middle(this.readings);
+	}
+
+	get isWanted() {
+		return this.settings.when === "always" || this.session.isMoving;
+	}
+
+	place() {
+		const { context, session, clock } = this;
+		if (!session.timeline || clock.hostAt(performance.now()) === null || context.state !== "running") return;
+		this.read();
+		if (this.readings.length < 3) return;
+		this.gain.gain.value = this.isMuted ? 0 : this.volume;
+		const now = context.currentTime;
+		this.scheduled = this.scheduled.filter((one) => one.at > now - 1);
+		if (!this.isWanted) return;
+		const until = now + (document.hidden ? aheadHidden : ahead);
+		const each = this.settings.subdivision;
+		const from = session.beatAt(clock.hostAt(this.localTime(now - late))) - session.origin;
+		for (let slot = Math.ceil(from * each - 1e-6); ; slot += 1) {
+			const beat = session.origin + slot / each;
+			const at = this.audioTime(clock.localOf(session.momentOf(beat)));
+			if (at > until) return;
+			if (beat < this.lastBeat + 0.25 / each) continue;
+			// Nobody was here to place it.
+			if (this.lastBeat > -Infinity && beat > this.lastBeat + 1.5 / each) this.missed += Math.round((beat - this.lastBeat) * each) - 1;
+			this.lastBeat = beat;
+			const letter = letterOf(this.settings.pattern, modulo(slot, session.barLength * each));
+			if (this.sounds[letter]) this.sound(letter, beat, Math.max(at, now));
+		}
+	}
+
+	sound(letter, beat, at) {
+		const node = this.context.createBufferSource();
+		node.buffer = this.sounds[letter];
+		node.connect(this.gain);
+		node.start(at);
+		this.scheduled.push({ node, beat, at, heardAt: this.localTime(at) });
+	}
+
+	// The session, the clock or the pattern is otherwise now. `isOther`: the beats are counted from elsewhere.
+	revise(isOther = false) {
+		if (!this.isOn || !this.context) return;
+		this.takeBack(this.context.currentTime + 0.004);
+		const kept = this.scheduled[this.scheduled.length - 1];
+		if (isOther || !kept) this.lastBeat = -Infinity;
+		else this.lastBeat = Math.min(this.lastBeat, kept.beat);
+		this.place();
+	}
+
+	takeBack(from) {
+		for (const one of this.scheduled) if (one.at >= from) one.node.stop();
+		this.scheduled = this.scheduled.filter((one) => one.at < from);
+	}
+}
+
+// A short tone with a sharp beginning.
+function blip(context, frequency, level) {
+	const rate = context.sampleRate;
+	const buffer = context.createBuffer(1, Math.ceil(rate * 0.06), rate);
+	const samples = buffer.getChannelData(0);
+	for (let n = 0; n < samples.length; n += 1) {
+		const time = n / rate;
+		samples[n] = level * Math.sin(2 * Math.PI * frequency * time + Math.PI / 2) * Math.exp(-time * 70);
+	}
+	return buffer;
+}
+
+// How late one hears this device, by tapping: first with the sound in the room, then with this device. What the finger and the
+// glass add is in both, and falls out.
+export class Calibration {
+	static taps = 8;
+	static unused = 2;
+	steps = [[], []];
+	step = 0;
+
+	constructor(clock, session) {
+		Object.assign(this, { clock, session });
+	}
+
+	get left() {
+		return Calibration.taps - this.steps[this.step].length;
+	}
+
+	// `at`: this browser's time. true when the step is complete.
+	tap(at) {
+		const { session, clock } = this;
+		const beat = session.beatAt(clock.hostAt(at));
+		const off = beat - Math.round(beat);
+		this.steps[this.step].push((off * 60e3) / session.timeline.tempo);
+		return this.left === 0;
+	}
+
+	// Milliseconds by which this device has to be earlier than it was.
+	get result() {
+		const [room, device] = this.steps.map((taps) => middle(taps.slice(Calibration.unused)));
+		return (device ?? 0) - (room ?? 0);
+	}
+}
+
+function middle(values) {
+	if (values.length === 0) return null;
+	const sorted = values.slice().sort((a, b) => a - b);
+	const half = sorted.length >> 1;
+	return sorted.length % 2 ? sorted[half] : (sorted[half] + sorted[half - 1]) / 2;
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What the page knows and how it speaks: the last value of each address, who wants to hear of it, and orders, which are never lost
+// in silence.
+
+export const $ = (id) => document.getElementById(id);
+
+export class Desk {
+	values = new Map();
+	watchers = new Map();
+	isPaired = true;
+	connection = null;
+
+	// fn(values, path) with what is known now, and whenever it changes.
+	watch(path, fn) {
+		if (!this.watchers.has(path)) this.watchers.set(path, new Set());
+		this.watchers.get(path).add(fn);
+		if (this.values.has(path)) fn(this.values.get(path), path);
+	}
+
+	take(path, values) {
+		this.values.set(path, values);
+		for (const fn of this.watchers.get(path) ?? []) fn(values, path);
+	}
+
+	value(path, otherwise) {
+		return this.values.get(path)?.[0] ?? otherwise;
+	}
+
+	// true: it is on its way. `by`: the control that was touched, which shows a refusal.
+	order(path, values = [], by = null) {
+		const why = !this.isPaired
+			? "Watching only: scan the code that tactus shows to change things."
+			: !this.connection?.isLive
+				? "Not connected: nothing was changed."
+				: null;
+		if (why === null && this.connection.send(path, values)) return true;
+		refuse(by, why ?? "Not connected: nothing was changed.");
+		return false;
+	}
+}
+
+const toasts = [];
+
+// Seen for a while, and read out once.
+export function toast(text) {
+	const place = $("toasts");
+	if (toasts.at(-1)?.textContent === text && toasts.at(-1).isConnected) return;
+	const box = document.createElement("p");
+	box.className = "toast";
+	box.textContent = text;
+	place.append(box);
+	toasts.push(box);
+	while (toasts.length > 3) toasts.shift().remove();
+	setTimeout(() => box.remove(), 4500);
+	tell(text);
+}
+
+let telling = 0;
+let toldLast = "";
+
+// For screen readers: the newest only, and not more often than one can listen.
+export function tell(text) {
+	clearTimeout(telling);
+	telling = setTimeout(() => {
+		const place = $("said");
+		place.textContent = text === toldLast ? `${text}\u00a0` : text;
+		toldLast = place.textContent;
+	}, 350);
+}
+
+export function refuse(element, words) {
+	toast(words);
+	if (!element) return;
+	element.classList.remove("refused");
+	void element.offsetWidth;
+	element.classList.add("refused");
+	setTimeout(() => element.classList.remove("refused"), 1200);
+}
+
+// What this browser remembers by itself; some do not let it.
+export const memory = {
+	get(name, otherwise) {
+		try {
+			return JSON.parse(localStorage.getItem(`tactus ${name}`)) ?? otherwise;
+		} catch {
+			return otherwise;
+		}
+	},
+	set(name, value) {
+		try {
+			localStorage.setItem(`tactus ${name}`, JSON.stringify(value));
+		} catch {
+			// Then it holds until the page is closed.
+		}
+	},
+};
+
+// "kind.its classes", attributes or properties, children.
+export function make(kind, attributes = {}, ...children) {
+	const [name, classes = ""] = kind.split(".");
+	const element = document.createElement(name);
+	element.className = classes;
+	for (const [name, value] of Object.entries(attributes)) {
+		if (name in element && typeof value !== "string") element[name] = value;
+		else element.setAttribute(name, value);
+	}
+	element.append(...children);
+	return element;
+}
+
+// At most two digits behind the point, none for nothing.
+export function short(number, digits = 2) {
+	return String(Number(Number(number).toFixed(digits))).replace("-", "−");
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// The page for the stage: tempo, beat, transport. Everything that moves is drawn from the clock, frame by frame.
+import { $, memory, refuse, tell, toast } from "./desk.js";
+import { held, on, struck, whileHeld } from "./hands.js";
+
+const bend = 0.03; // how much push and pull change the tempo
+const calm = matchMedia("(prefers-reduced-motion: reduce)");
+
+export class Play {
+	isLocked = memory.get("lock", false);
+	bent = null;
+	taps = 0;
+	was = {};
+
+	// clock: for the moment of a tap.
+	constructor(desk, session, clock) {
+		Object.assign(this, { desk, session, clock });
+		this.tempo();
+		this.hands();
+		this.transport();
+		this.locks();
+	}
+
+	// Typed.
+	tempo() {
+		const box = $("tempo");
+		const show = () => {
+			const tempo = this.desk.value("tempo");
+			if (box.dataset.typed) return;
+			box.value = tempo === undefined ? "–" : String(Number(tempo.toFixed(2)));
+			box.classList.toggle("long", box.value.length > 5);
+			if (document.activeElement === box) box.select();
+		};
+		this.desk.watch("tempo", show);
+		on(box, "focus", () => box.select());
+		on(box, "blur", () => {
+			const text = box.dataset.typed && box.value;
+			delete box.dataset.typed;
+			if (text !== undefined) this.type(text);
+			show();
+		});
+		on(box, "input", () => (box.dataset.typed = "yes"));
+		on(box, "keydown", (event) => {
+			if (event.key === "Escape") delete box.dataset.typed;
+			if (event.key === "Enter" || event.key === "Escape") box.blur();
+			const turn = { ArrowUp: "tempo/up", ArrowDown: "tempo/down" }[event.key];
+			if (!turn) return;
+			event.preventDefault();
+			delete box.dataset.typed;
+			this.desk.order(turn, [1], box);
+		});
+	}
+
+	type(text) {
+		const tempo = Number(text.trim().replace(",", "."));
+		if (!(tempo >= 20 && tempo <= 999)) return refuse($("tempo"), `${text.trim() || "Nothing"} is no tempo: 20 to 999 BPM.`);
+		this.desk.order("tempo", [tempo], $("tempo"));
+	}
+
+	// Plus and minus, tapped, pushed and pulled.
+	hands() {
+		whileHeld($("tempo-up"), () => this.desk.order("tempo/up", [1], $("tempo-up")));
+		whileHeld($("tempo-down"), () => this.desk.order("tempo/down", [1], $("tempo-down")));
+		const press = (id, path, values = [1]) => $(id).addEventListener("click", () => this.desk.order(path, values, $(id)));
+		press("half", "tempo/half");
+		press("double", "tempo/double");
+		press("quantum-down", "quantum/nudge", [-1]);
+		press("quantum-up", "quantum/nudge", [1]);
+		this.desk.watch("quantum", ([beats]) => ($("quantum").value = beats === 0 ? "none" : beats));
+		struck($("tap"), (at) => this.tap(at));
+		held($("push"), (isHeld) => this.bendBy(isHeld ? 1 + bend : 0, $("push")));
+		held($("pull"), (isHeld) => this.bendBy(isHeld ? 1 - bend : 0, $("pull")));
+	}
+
+	// `at`: this browser's time, of the touch and not of its handling.
+	tap(at) {
+		const pad = $("tap");
+		const host = this.clock.hostAt(at);
+		if (!this.desk.order("tempo/tap", host === null ? [1] : [1, Math.round(host)], pad)) return;
+		this.taps = at - (this.lastTap ?? 0) > 3200 ? 1 : this.taps + 1;
+		this.lastTap = at;
+		$("tap-told").textContent = this.taps < 2 ? "again, in time" : `${this.taps} taps`;
+		clearTimeout(this.tapTimer);
+		this.tapTimer = setTimeout(() => ($("tap-told").textContent = "the tempo"), 3200);
+		pad.classList.remove("struck");
+		void pad.offsetWidth;
+		pad.classList.add("struck");
+	}
+
+	// Faster or slower while held, to meet a drummer; then the tempo of before, unless somebody chose another meanwhile.
+	bendBy(factor, button) {
+		button.classList.toggle("held", factor !== 0);
+		if (factor !== 0) {
+			if (this.bent) return;
+			const tempo = this.desk.value("tempo");
+			if (tempo === undefined) return;
+			const to = Math.min(999, Math.max(20, Number((tempo * factor).toFixed(2))));
+			if (this.desk.order("tempo", [to], button)) this.bent = { from: Number(tempo.toFixed(4)), to };
+		} else if (this.bent) {
+			const { from, to } = this.bent;
+			const now = this.desk.value("tempo");
+			const isOurs = Math.abs(now - to) < 0.01 || Math.abs(now - from) < 0.01;
+			if (!isOurs) this.bent = null;
+			else if (this.desk.order("tempo", [from], button)) this.bent = null;
+		}
+	}
+
+	// A release that was refused is made up for, if the tempo is still ours.
+	connected() {
+		const button = this.bent && $("push");
+		if (button && !$("push").classList.contains("held") && !$("pull").classList.contains("held")) this.bendBy(0, button);
+	}
+
+	transport() {
+		const toggle = $("toggle");
+		struck(toggle, () => this.desk.order("toggle", [1], toggle));
+		$("rewind").addEventListener("click", () => this.desk.order("rewind", [1], $("rewind")));
+		for (const [id, path, read] of [["launch", "launch", String], ["count-in", "count/in", Number]]) {
+			const box = $(id);
+			this.desk.watch(path, ([value]) => (box.value = String(value)));
+			on(box, "change", () => {
+				if (!this.desk.order(path, [read(box.value)], box)) box.value = String(this.desk.value(path));
+			});
+		}
+		const show = () => {
+			const { state } = this.session.song;
+			const stops = String(this.desk.value("status", "")).startsWith("stops") ? this.desk.value("status") : "";
+			toggle.dataset.song = state;
+			toggle.querySelector("use").setAttribute("href", state === "stopped" ? "#i-start" : "#i-stop");
+			if (state !== "waiting") $("toggle-word").textContent = state === "stopped" ? "Start" : "Stop";
+			const told = state === "stopped" ? this.whenStarted() : state === "waiting" ? "to the start · stop" : stops;
+			$("toggle-told").textContent = told;
+			if (state !== this.was.state && this.was.state) {
+				tell({ stopped: "Stopped.", waiting: "Waiting to start.", rolling: "Playing." }[state]);
+			}
+			if (state !== this.was.state) this.wait = this.was.left = 0;
+			this.was.state = state;
+		};
+		for (const path of ["song", "status", "launch", "count/in", "jack/connected"]) this.desk.watch(path, show);
+	}
+
+	whenStarted() {
+		if (this.desk.value("jack/connected") === 0) return "no JACK server";
+		const launch = this.desk.value("launch", "bar");
+		const bars = this.desk.value("count/in", 0);
+		if (launch === "now") return "at once";
+		return bars > 0 ? `after ${bars} bar${bars > 1 ? "s" : ""}` : `on the ${launch}`;
+	}
+
+	// A sleeve does not unlock: it takes half a second of holding, or a key.
+	locks() {
+		const lock = $("lock");
+		const show = () => {
+			lock.setAttribute("aria-pressed", String(this.isLocked));
+			lock.querySelector("use").setAttribute("href", this.isLocked ? "#i-lock" : "#i-open");
+			this.applyLock();
+			memory.set("lock", this.isLocked);
+		};
+		const turn = (isLocked) => {
+			this.isLocked = isLocked;
+			show();
+			tell(isLocked ? "Tempo and quantum are locked." : "Tempo and quantum are open.");
+		};
+		let timer = 0;
+		let hasTurned = false;
+		held(lock, (isHeld, { type }) => {
+			if (!isHeld) {
+				lock.classList.remove("opening");
+				clearTimeout(timer);
+				if (!hasTurned) toast("Hold the lock for half a second to open it.");
+				return;
+			}
+			hasTurned = type !== "pointerdown" || !this.isLocked;
+			if (hasTurned) return turn(!this.isLocked);
+			lock.classList.add("opening");
+			timer = setTimeout(() => {
+				lock.classList.remove("opening");
+				hasTurned = true;
+				turn(false);
+			}, 500);
+		});
+		show();
+	}
+
+	// Also what was built later, in the other sections.
+	applyLock(within = document) {
+		for (const control of within.querySelectorAll("[data-locks]")) {
+			if (control.id === "tempo") control.readOnly = this.isLocked;
+			else control.disabled = this.isLocked;
+		}
+	}
+
+	// A frame. Nothing is touched that is as it was.
+	draw(moment) {
+		const { was } = this;
+		const row = $("beats");
+		if (was.length !== moment.length) this.rebuild(row, moment.length);
+		const slow = calm.matches;
+		if (was.beat !== moment.beat) {
+			for (let n = 0; n < row.children.length; n += 1) {
+				const list = row.children[n].classList;
+				list.toggle("now", n === moment.beat);
+				list.toggle("past", n < moment.beat);
+			}
+			row.dataset.beat = moment.beat + 1;
+			$("beat-number").textContent = moment.beat + 1;
+			was.beat = moment.beat;
+		}
+		const glow = slow ? 1 : Math.round((1 - 0.62 * moment.part) * 50) / 50;
+		if (was.glow !== glow || was.glowing !== moment.beat) {
+			row.children[moment.beat]?.style.setProperty("--glow", glow);
+			[was.glow, was.glowing] = [glow, moment.beat];
+		}
+		const phase = (slow ? moment.beat + 1 : moment.inBar) / moment.length;
+		if (was.phase !== phase) $("phase").style.transform = `scaleX(${phase.toFixed(4)})`;
+		was.phase = phase;
+		if (was.bar !== moment.bar) $("bar").textContent = was.bar = moment.bar;
+		this.drawWait(moment.wait);
+	}
+
+	drawWait(wait) {
+		const left = Math.ceil(wait);
+		if (wait > 0) this.wait = Math.max(this.wait || 0, wait);
+		if (this.was.left !== left) {
+			this.was.left = left;
+			if (left > 0) $("toggle-word").textContent = left;
+		}
+		const filled = wait > 0 && this.wait > 0 ? 1 - wait / this.wait : 0;
+		if (this.was.filled !== filled) $("toggle").querySelector(".fill").style.transform = `scaleX(${filled.toFixed(3)})`;
+		this.was.filled = filled;
+	}
+
+	rebuild(row, length) {
+		row.replaceChildren();
+		for (let n = 0; n < length; n += 1) {
+			const beat = document.createElement("div");
+			beat.className = n === 0 ? "beat first" : "beat";
+			const number = document.createElement("span");
+			number.textContent = n + 1;
+			beat.append(number);
+			row.append(beat);
+		}
+		const columns = length <= 8 ? length : length > 32 ? 16 : length % 6 ? 8 : 6;
+		row.style.setProperty("--columns", columns);
+		row.className = length > 24 ? "most" : length > 8 ? "many" : "";
+		this.was = { state: this.was.state, length };
+	}
+}

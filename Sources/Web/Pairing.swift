@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import Addresses
+public import BeatMath
+
+/// Who may change something: browsers that have shown the secret's code once, and show its token from then on.
+///
+/// Its attacker is on the same network, and can do two things: guess, and keep the owner out by guessing. Against the first there
+/// is the length of the code; the five wrong tries a minute only keep him from making noise. They are counted so that the
+/// second does not work: each neighbour has five of his own, and of those all together can only use five after their
+/// first. So a phone that comes with the right code at its first try is let in, whoever else guesses, from however many addresses.
+public struct Pairing: Sendable {
+  public static let wrongTries = 5
+  public static let period = Micros(60_000_000)
+  /// Whose tries are remembered, more than a usual network has; after so many others somebody is new again.
+  static let neighbours = 1024
+
+  public enum Answer: Hashable, Sendable {
+    /// With what the browser shows from now on.
+    case paired(token: String)
+    case wrong
+    /// Seconds until the next try.
+    case tooMany(wait: Int)
+  }
+
+  /// From which pages of others try, wherever they are shown.
+  static let elsewhere = Address.v6(high: .max, low: .max, scope: 0)
+
+  public private(set) var secret: Secret
+  /// Since the start.
+  public private(set) var wrong = 0
+  public private(set) var refused = 0
+  private var all = Tries()
+  private var each: [Neighbour: Tries] = [:]
+
+  public init(_ secret: Secret) { self.secret = secret }
+
+  /// All who were paired are strangers.
+  public mutating func forget(for secret: Secret) { self.secret = secret }
+
+  /// A try to pair.
+  ///
+  /// - Parameter code: as it came, of any length.
+  public mutating func answer(_ code: some Collection<UInt8>, from address: Address, at now: Micros) -> Answer
+  {
+    let neighbour = Neighbour(address)
+    var own = each[neighbour] ?? Tries()
+    own.pass(at: now)
+    all.pass(at: now)
+    if let free = own.free ?? (own.isFirst ? nil : all.free) {
+      refused += 1
+      return .tooMany(wait: Int(max(1, (free - now).count / 1_000_000 + 1)))
+    }
+    guard let letters = Secret.canonical(code), letters.equals(secret.code.utf8) else {
+      wrong += 1
+      if !own.isFirst { all.add(at: now) }
+      own.add(at: now)
+      remember(own, of: neighbour)
+      return .wrong
+    }
+    return .paired(token: secret.token)
+  }
+
+  /// Whether a browser shows the token: the value of its cookie.
+  public func isPaired(token: some Sequence<UInt8>) -> Bool { secret.token.utf8.equals(token.prefix(64)) }
+
+  private mutating func remember(_ tries: Tries, of neighbour: Neighbour) {
+    if each.count >= Self.neighbours, each[neighbour] == nil,
+      let oldest = each.min(by: { $0.value.latest < $1.value.latest })?.key
+    {
+      each[oldest] = nil
+    }
+    each[neighbour] = tries
+  }
+}
+
+/// Wrong ones of the last minute, the oldest first.
+private struct Tries: Sendable {
+  private var times: [Micros] = []
+
+  mutating func pass(at now: Micros) { times.removeAll { now - $0 >= Pairing.period } }
+  mutating func add(at now: Micros) { times.append(now) }
+
+  var isFirst: Bool { times.isEmpty }
+  var latest: Micros { times.last ?? .zero }
+  /// When there is one again. nil: there is one.
+  var free: Micros? { times.count < Pairing.wrongTries ? nil : times[0] + Pairing.period }
+}
+
+/// Who shares an allowance: an address; in IPv6, where everybody has as many as he likes, a network of 64 bits.
+private struct Neighbour: Hashable, Sendable {
+  let high: UInt64
+  let isIPv6: Bool
+
+  init(_ address: Address) {
+    switch address {
+    case .v4(let bits): (high, isIPv6) = (UInt64(bits), false)
+    case .v6(let high, let low, _):
+      // IPv4 seen through a socket of IPv6.
+      let isMapped = high == 0 && low >> 32 == 0xffff
+      (self.high, isIPv6) = isMapped ? (low & 0xffff_ffff, false) : (high, true)
+    }
+  }
+}

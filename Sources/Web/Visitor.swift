@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Addresses
+import BeatMath
+import Glibc
+
+/// One TCP connection, from when it was taken until it is closed.
+final class Visitor {
+  enum Door: Sendable {
+    case page, query
+  }
+
+  let number: Int
+  let descriptor: Int32
+  let endpoint: Endpoint
+  /// Our own address, as it was reached.
+  let reached: Endpoint
+  let door: Door
+  /// What it does, and since when.
+  private(set) var since: Micros
+  private(set) var isAnswered = true
+  private(set) var hasAsked = false
+  /// It speaks WebSocket now.
+  var socket: WebSocket?
+  /// Whose code it had in the address of its socket.
+  var shown: Secret?
+  /// It has been told to go.
+  private(set) var isEnding = false
+
+  init(
+    _ number: Int, _ descriptor: Int32, from endpoint: Endpoint, at reached: Endpoint, _ door: Door,
+    now: Micros
+  ) {
+    self.number = number
+    self.descriptor = descriptor
+    self.endpoint = endpoint
+    self.reached = reached
+    self.door = door
+    since = now
+  }
+
+  /// Whose costs are its costs: this machine has many names.
+  var host: Address { endpoint.address.isLoopback ? .loopback : endpoint.address }
+
+  /// A request has come, whole.
+  func asks(at now: Micros) {
+    hasAsked = true
+    isAnswered = false
+    since = now
+  }
+
+  /// Its answer has gone.
+  func rests(at now: Micros) {
+    isAnswered = true
+    since = now
+  }
+
+  /// When it has been too slow: whoever sends a byte now and then as well as who sends nothing.
+  var deadline: Micros {
+    if let socket { return socket.deadline }
+    return since
+      + Micros(Int64(isAnswered ? (hasAsked ? WebLimits.idle : WebLimits.firstWord) : WebLimits.answer))
+  }
+
+  /// The library sees the end of it, and closes it.
+  func end() {
+    guard !isEnding else { return }
+    isEnding = true
+    shutdown(descriptor, Int32(SHUT_RDWR))
+  }
+}
+
+/// All connections, and who makes room when there are too many.
+struct Crowd {
+  private(set) var visitors: [Int: Visitor] = [:]
+  private var counted = 0
+
+  mutating func nextNumber() -> Int {
+    counted += 1
+    return counted
+  }
+
+  mutating func add(_ visitor: Visitor) { visitors[visitor.number] = visitor }
+  mutating func remove(_ number: Int) { visitors[number] = nil }
+
+  /// Those who were told to go are not closed at once: nobody is taken before they are.
+  var takesMore: Bool { visitors.count < WebLimits.connections + WebLimits.leaving }
+
+  private var present: [Visitor] { visitors.values.filter { !$0.isEnding } }
+
+  /// A newcomer takes the place of the one that has been idle for longest, those first that never asked for anything; of its
+  /// own, when its address has many. Sockets stay before all others, and those of paired browsers before the rest. False: there
+  /// is no room.
+  func makeRoom(for host: Address) -> Bool {
+    let own = present.filter { $0.endpoint.address == host }
+    let isOwnFull = own.count >= WebLimits.ofOneHost
+    guard isOwnFull || present.count >= WebLimits.connections else { return true }
+    let crowd = (isOwnFull ? own : present).filter { $0.socket?.peer.isPairedBrowser != true }
+    guard let idle = crowd.min(by: { Self.rank($0) < Self.rank($1) }) else { return false }
+    idle.end()
+    return true
+  }
+
+  private static func rank(_ visitor: Visitor) -> (Int, Int, Micros) {
+    (visitor.socket == nil ? 0 : 1, visitor.hasAsked ? 1 : 0, visitor.since)
+  }
+
+  /// When the next one has been too slow.
+  var deadline: Micros? { present.map(\.deadline).min() }
+
+  /// Those who have been.
+  func late(at now: Micros) -> [Visitor] { present.filter { $0.deadline <= now } }
+}

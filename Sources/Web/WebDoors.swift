@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Addresses
+import BeatMath
+import ControlSurface
+import Glibc
+import Linux
+import OSC
+
+/// Where browsers can come in. Each address opens, fails and returns alone, and says so; all are looked at again, every two seconds.
+final class WebDoors {
+  static let interval = Micros(2_000_000)
+  /// If the usual port is taken, so many after it are tried before any free one.
+  static let nextPorts: UInt16 = 16
+
+  final class Door {
+    let descriptor: Int32
+    let endpoint: Endpoint
+    let kind: Visitor.Door
+
+    init(_ wanted: Endpoint, _ kind: Visitor.Door) throws(OpenFailure) {
+      descriptor = try openSocket(wanted, SOCK_STREAM)
+      setOption(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
+      do throws(OpenFailure) {
+        endpoint = try bindSocket(descriptor, to: wanted)
+        guard listen(descriptor, 64) == 0 else {
+          throw OpenFailure(endpoint: wanted, call: "listen", code: errno)
+        }
+      } catch {
+        Glibc.close(descriptor)
+        throw error
+      }
+      self.kind = kind
+    }
+
+    deinit { Glibc.close(descriptor) }
+  }
+
+  private struct Place {
+    let host: Address
+    var door: Door?
+    var failure: String?
+  }
+
+  private let settings: WebSettings
+  private let notice: (Notice) -> Void
+  private var places: [Place] = []
+  private var query = Place(host: .loopback)
+  /// That all addresses have.
+  private var port: UInt16
+  private var isOpenToNetworks = false
+  private var due = Micros.zero
+  private var hasLooked = false
+
+  init(_ settings: WebSettings, notice: @escaping (Notice) -> Void) {
+    self.settings = settings
+    self.notice = notice
+    port = settings.listen.first?.port ?? WebSettings.port
+    isOpenToNetworks = settings.isOpen
+    places = wanted.map { Place(host: $0) }
+    choosePort()
+  }
+
+  var doors: [Door] { places.compactMap(\.door) + (query.door.map { [$0] } ?? []) }
+  var servesPage: Bool { !places.isEmpty }
+  var endpoints: [Endpoint] { places.compactMap { $0.door?.endpoint } }
+  var queryEndpoint: Endpoint? { query.door?.endpoint }
+
+  /// Of OSCQuery, for people: where it is, or why it is not there.
+  var words: String { queryEndpoint.map { "http://\($0)/" } ?? query.failure ?? "" }
+
+  /// Why the page is not where it should be.
+  var missing: [String] { places.compactMap(\.failure) }
+
+  /// What is served beyond this machine.
+  var announced: (query: UInt16?, page: UInt16?) {
+    let page = endpoints.first { !$0.address.isLoopback }?.port
+    return (queryEndpoint?.port ?? page, settings.isAnnounced ? page : nil)
+  }
+
+  /// All addresses of a family have each of them.
+  private var wanted: [Address] {
+    let hosts = settings.listen.map(\.address)
+    guard isOpenToNetworks, !hosts.isEmpty, !hosts.contains(.v4(0)) else { return hosts }
+    return [.v4(0)] + hosts.filter { $0.isIPv6 }
+  }
+
+  private func choosePort() {
+    guard !settings.isPortFixed, port != 0 else { return }
+    let first = port
+    while let taken = wanted.first(where: { Self.isTaken(Endpoint($0, port: port)) }) {
+      _ = taken
+      port = port - first < Self.nextPorts && port < UInt16.max ? port + 1 : 0
+      if port == 0 { return }
+    }
+  }
+
+  private static func isTaken(_ endpoint: Endpoint) -> Bool {
+    do throws(OpenFailure) {
+      _ = try Door(endpoint, .page)
+      return false
+    } catch {
+      return error.code == EADDRINUSE
+    }
+  }
+
+  // MARK: what comes and goes
+
+  /// At once. True: that is otherwise than before.
+  func open(toNetworks isOpen: Bool) -> Bool {
+    guard isOpen != isOpenToNetworks else { return false }
+    isOpenToNetworks = isOpen
+    let before = places
+    places = wanted.map { host in before.first { $0.host == host } ?? Place(host: host) }
+    due = .zero
+    return true
+  }
+
+  /// Whether the page is to be reached at this address of ours.
+  func wants(_ reached: Address) -> Bool {
+    wanted.contains {
+      $0 == reached || ($0.isEvery && $0.isIPv6 == reached.isIPv6) || ($0.isLoopback && reached.isLoopback)
+    }
+  }
+
+  var deadline: Micros? { places.isEmpty && settings.query == nil ? nil : due }
+
+  /// true: something was looked at again.
+  func look(at now: Micros, beside surface: Address?) -> Bool {
+    guard let due = deadline, now >= due else { return false }
+    self.due = now + Self.interval
+    defer { hasLooked = true }
+    for index in places.indices { look(at: &places[index]) }
+    lookAtQuery(surface)
+    return true
+  }
+
+  private func look(at place: inout Place) {
+    if let door = place.door {
+      guard Self.isLost(door.endpoint.address) else { return }
+      place.door = nil
+    }
+    do throws(OpenFailure) {
+      let door = try Door(Endpoint(place.host, port: port), .page)
+      port = door.endpoint.port
+      (place.door, place.failure) = (door, nil)
+    } catch {
+      // Nobody asked for IPv6's loopback, and a machine may be without.
+      let isMissed =
+        !(place.host.isLoopback && place.host.isIPv6)
+        || (error.code != EAFNOSUPPORT && error.code != EADDRNOTAVAIL)
+      if isMissed { place.failure = told("no page: \(error)", after: place.failure) }
+    }
+  }
+
+  /// Beside the first address that the surface has.
+  private func lookAtQuery(_ address: Address?) {
+    guard let wanted = settings.query, let address else {
+      query.door = nil
+      return
+    }
+    guard query.door?.endpoint.address != address else { return }
+    query.door = nil
+    do throws(OpenFailure) {
+      let door = try Door(Endpoint(address, port: wanted), .query)
+      if hasLooked { notice(.opened("OSCQuery: http://\(door.endpoint)/")) }
+      (query.door, query.failure) = (door, nil)
+    } catch {
+      query.failure = told("no OSCQuery: \(error)", after: query.failure)
+    }
+  }
+
+  private func told(_ failure: String, after earlier: String?) -> String {
+    if failure != earlier { notice(.missing(failure)) }
+    return failure
+  }
+
+  /// Whether this machine no longer has the address. A socket alone would not tell.
+  private static func isLost(_ host: Address) -> Bool {
+    guard !host.isLoopback, !host.isEvery else { return false }
+    do throws(OpenFailure) {
+      _ = try DatagramSocket(bindingTo: Endpoint(host, port: 0))
+      return false
+    } catch {
+      return error.code == EADDRNOTAVAIL
+    }
+  }
+}

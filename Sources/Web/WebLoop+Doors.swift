@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Addresses
+import BeatMath
+import ControlSurface
+import Glibc
+import Linux
+import OSC
+
+// Who comes in, and who does not.
+extension WebLoop {
+  func accept(at now: Micros) {
+    guard now >= acceptingAgain else { return }
+    for door in doors.doors {
+      while budget.hasRequests(at: now), crowd.takesMore, let descriptor = next(at: door, now) {
+        budget.chargeRequests(WebLimits.accept, at: now)
+        counters.connections += 1
+        setNonBlocking(descriptor.socket)
+        guard let reached = Endpoint(of: descriptor.socket), serves(descriptor.source.address, at: door)
+        else {
+          counters.strangers += 1
+          Glibc.close(descriptor.socket)
+          continue
+        }
+        let visitor = Visitor(
+          crowd.nextNumber(), descriptor.socket, from: descriptor.source, at: reached, door.kind, now: now)
+        guard crowd.makeRoom(for: visitor.endpoint.address) else {
+          counters.crowded += 1
+          Glibc.close(descriptor.socket)
+          continue
+        }
+        setOption(descriptor.socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+        crowd.add(visitor)
+        // It closes what it does not take.
+        if server?.take(visitor) != true { crowd.remove(visitor.number) }
+      }
+    }
+  }
+
+  private func next(at door: WebDoors.Door, _ now: Micros) -> (socket: Int32, source: Endpoint)? {
+    var address = sockaddr_storage()
+    var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
+    let descriptor = withUnsafeMutableBytes(of: &address) { raw in
+      Glibc.accept(door.descriptor, raw.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length)
+    }
+    guard descriptor >= 0 else {
+      // Out of descriptors: it is there still, and poll would spin on it.
+      if errno == EMFILE || errno == ENFILE { acceptingAgain = now + Micros(1_000_000) }
+      return nil
+    }
+    guard let source = withUnsafeBytes(of: address, { Endpoint(socketAddress: $0.baseAddress!) }) else {
+      Glibc.close(descriptor)
+      return nil
+    }
+    return (descriptor, source)
+  }
+
+  /// The page serves the networks that this machine is on; what OSC's port obeys is OSCQuery's, too.
+  private func serves(_ host: Address, at door: WebDoors.Door) -> Bool {
+    var rules = SurfaceSettings()
+    if door.kind == .query { rules.allow = settings.allow }
+    return rules.obeys(host, at: door.endpoint.address, near: near)
+  }
+}

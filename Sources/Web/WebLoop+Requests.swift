@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import ControlSurface
+import Linux
+import OSC
+
+// What is asked by HTTP, and a socket's beginning.
+extension WebLoop: HTTPAnswering {
+  func refusal(_ request: Request, from visitor: Visitor) -> Response? {
+    counters.requests += 1
+    guard let refusal = answers.refusal(request, at: visitor.door) else { return nil }
+    if refusal.status == 403 { counters.foreign += 1 }
+    return guarded(refusal)
+  }
+
+  func mayAsk(_ visitor: Visitor) -> Bool { budget.has(visitor.host, at: HostClock.micros()) }
+
+  func answer(_ request: Request, body: [UInt8], from visitor: Visitor) -> Response {
+    let begun = Budget.spent()
+    let now = HostClock.micros()
+    defer { budget.charge(visitor.host, Budget.spent() - begun, at: now) }
+    if Handshake.isAsked(request) { return guarded(welcome(request, from: visitor, at: now)) }
+    let isPaired = isPaired(request)
+    return guarded(
+      answers.answer(request, body: body, from: visitor, surface, isPaired: isPaired) { code in
+        heedSecret(at: now)
+        return pairing.answer(code, from: visitor.host, at: now)
+      })
+  }
+
+  private func isPaired(_ request: Request) -> Bool {
+    guard let token = request.token else { return false }
+    heedSecret(at: HostClock.micros())
+    return pairing.isPaired(token: token.utf8)
+  }
+
+  private func guarded(_ response: Response) -> Response {
+    guard response.status != 101 else { return response }
+    var response = response
+    response.headers += Answers.guards
+    return response
+  }
+
+  private func welcome(_ request: Request, from visitor: Visitor, at now: Micros) -> Response {
+    guard request.path == "/osc" || request.path == "/" else { return Response(404, "the socket is /osc\n") }
+    guard let accept = Handshake.accept(request) else {
+      var response = Response(426, "WebSocket, version 13\n")
+      response.headers = [("Sec-WebSocket-Version", "13")]
+      return response
+    }
+    if let code = request.socketCode {
+      heedSecret(at: now)
+      // A page from elsewhere has its own wrong tries: it must not use up those of whom it was shown to.
+      let from = request.isFromOurPage ? visitor.host : Pairing.elsewhere
+      let answer = pairing.answer(code.utf8, from: from, at: now)
+      guard case .paired = answer else { return Answers.paired(answer) }
+      visitor.shown = pairing.secret
+    }
+    var response = Response(101)
+    response.headers = [("Upgrade", "websocket"), ("Sec-WebSocket-Accept", accept)]
+    return response
+  }
+
+  func upgraded(_ visitor: Visitor, _ request: Request, handle: OpaquePointer, early: [UInt8]) {
+    let isPaired = isPaired(request) || visitor.shown == pairing.secret
+    let browser = Browser(number: visitor.number, isPaired: isPaired)
+    let peer = Peer(browser, at: visitor.endpoint)
+    guard
+      let socket = WebSocket(
+        peer, visitor.descriptor, handle: handle, early: early, at: HostClock.micros())
+    else { return visitor.end() }
+    visitor.socket = socket
+    shared.mailbox.withLock { $0.outboxes[visitor.number] = WebShared.Outbox() }
+  }
+
+  func gone(_ visitor: Visitor) {
+    forget(visitor)
+    crowd.remove(visitor.number)
+  }
+}

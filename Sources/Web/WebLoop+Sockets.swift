@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import ControlSurface
+import Glibc
+import OSC
+
+// What the surface tells browsers, and what they say to it.
+extension WebLoop {
+  /// What the surface has told browsers, in the form in which each speaks.
+  func deliver(at now: Micros) {
+    var lines: [[UInt8]: [UInt8]] = [:]
+    for (number, outbox) in shared.takePosts() {
+      guard let visitor = crowd.visitors[number], let socket = visitor.socket, let form = socket.form else {
+        continue
+      }
+      for packet in outbox.packets {
+        counters.sent += 1
+        switch (form, socket.listened.isEmpty) {
+        case (.binary, true): socket.send(packet, .binary)
+        case (.text, true):
+          let text = lines[packet] ?? Conversation.lines(packet)
+          lines[packet] = text
+          socket.send(text, .text)
+        case (let form, false):
+          for part in Conversation.filtered(packet, socket.listened, form) { socket.send(part, form) }
+        }
+      }
+      socket.write()
+      if outbox.isOver || socket.isSlow {
+        counters.slow += 1
+        end(visitor)
+      }
+    }
+  }
+
+  func listenToSockets(at now: Micros) {
+    for (index, visitor) in watchedSockets.enumerated() {
+      guard let socket = visitor.socket else { continue }
+      let events = watched[index + 2].revents
+      if events & Int16(POLLOUT) != 0 { socket.write() }
+      let isThere = events & Int16(POLLIN | POLLHUP | POLLERR) != 0 || socket.hasEarly
+      if isThere, mayListen(to: visitor, at: now) {
+        let begun = Budget.spent()
+        for heard in socket.read(at: now) { converse(heard, with: visitor, socket, at: now) }
+        socket.write()
+        let cost = Budget.spent() - begun
+        budget.chargeMessages(cost, at: now)
+        billed += cost
+        budget.charge(visitor.host, cost, at: now)
+      }
+      if socket.isOver {
+        if socket.isSlow { counters.slow += 1 }
+        end(visitor)
+      }
+    }
+  }
+
+  private func converse(_ heard: WebSocket.Heard, with visitor: Visitor, _ socket: WebSocket, at now: Micros)
+  {
+    for word in Conversation.words(heard, socket, at: now) {
+      switch word {
+      case .packet(let packet):
+        if surface.receive(packet, from: socket.peer) { counters.received += 1 }
+      case .fault: counters.malformed += 1
+      }
+    }
+  }
+}

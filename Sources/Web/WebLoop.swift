@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Addresses
+import BeatMath
+import ControlSurface
+import Glibc
+import Linux
+import OSC
+
+/// The server's thread: wait for its sockets, its bell and the next deadline, and see to what came.
+final class WebLoop {
+  let settings: WebSettings
+  let shared: WebShared
+  let surface: OSCSurface
+  let doors: WebDoors
+  let answers: Answers
+  /// The one that holds; asked often, for it may change at any moment.
+  let secret: @Sendable () -> Secret
+  var secretDue = Micros.zero
+  var pairing: Pairing
+  var server: HTTPServer?
+  var crowd = Crowd()
+  var counters = WebCounters()
+  var budget = Budget(at: HostClock.micros())
+  var near = Neighbourhood()
+  var acceptingAgain = Micros.zero
+  /// Of the thread's time: at the last turn's end, and what of this turn is paid or goes to those who are told.
+  private var turned = 0.0
+  var billed = 0.0
+  var watched: [pollfd] = []
+  /// What each place in `watched` is, from the third on.
+  var watchedSockets: [Visitor] = []
+
+  init(
+    _ settings: WebSettings, secret: @escaping @Sendable () -> Secret, surface: OSCSurface,
+    notice: @escaping @Sendable (Notice) -> Void
+  ) {
+    self.settings = settings
+    self.secret = secret
+    shared = WebShared(isOpenToNetworks: settings.isOpen)
+    pairing = Pairing(secret())
+    self.surface = surface
+    doors = WebDoors(settings, notice: notice)
+    answers = Answers(settings)
+    server = HTTPServer(for: self)
+    _ = lookAround()
+  }
+
+  func run() {
+    while !lookAround() {
+      rest()
+      let now = HostClock.micros()
+      let begun = Budget.spent()
+      deliver(at: now)
+      billed += Budget.spent() - begun
+      listenToSockets(at: now)
+      serveRequests(at: now)
+      accept(at: now)
+      sendAway(at: now)
+      billTurn(at: now)
+    }
+    close()
+  }
+
+  /// What it takes to look, to wait and to find pays who woke us.
+  private func billTurn(at now: Micros) {
+    let spent = Budget.spent()
+    defer { (turned, billed) = (spent, 0) }
+    let cost = spent - turned - billed
+    let sockets = watched.dropFirst(2).prefix(watchedSockets.count)
+    if sockets.contains(where: { $0.revents & Int16(POLLIN) != 0 }) {
+      budget.chargeMessages(cost, at: now)
+    } else if watched[0].revents == 0 || watched.dropFirst().contains(where: { $0.revents != 0 }) {
+      budget.chargeRequests(cost, at: now)
+    }
+  }
+
+  // MARK: what others left
+
+  /// true: the end.
+  func lookAround() -> Bool {
+    shared.bell.drain()
+    let now = HostClock.micros()
+    let (isClosing, isOpen) = shared.mailbox.withLock { ($0.isClosing, $0.isOpenToNetworks) }
+    if doors.open(toNetworks: isOpen) { sendStrangersAway() }
+    if doors.look(at: now, beside: surface.endpoints.first?.address) {
+      near = Interface.up().map(Neighbourhood.init) ?? near
+      let announced = doors.announced
+      surface.tell(WebReach(words: doors.words, queryPort: announced.query, pagePort: announced.page))
+    }
+    if now >= secretDue { heedSecret(at: now) }
+    counters.wrongSecrets = pairing.wrong + pairing.refused
+    counters.microseconds = Int(Budget.spent())
+    counters.open = crowd.visitors.count
+    counters.sockets = crowd.visitors.values.count { $0.socket != nil }
+    shared.mailbox.withLock { mailbox in
+      mailbox.endpoints = doors.endpoints
+      mailbox.queryEndpoint = doors.queryEndpoint
+      mailbox.missing = doors.missing
+      mailbox.counters = counters
+    }
+    return isClosing
+  }
+
+  /// Who came in by a door that is closed now.
+  func sendStrangersAway() {
+    for visitor in crowd.visitors.values where visitor.door == .page && !doors.wants(visitor.reached.address)
+    {
+      visitor.socket?.sayGoodbye(1001)
+      end(visitor)
+    }
+  }
+
+  /// With another secret all who were paired are strangers, and what they have open ends.
+  func heedSecret(at now: Micros) {
+    secretDue = now + WebLimits.secretInterval
+    let secret = secret()
+    guard secret != pairing.secret else { return }
+    pairing.forget(for: secret)
+    for visitor in crowd.visitors.values where visitor.socket?.peer.isPairedBrowser == true {
+      visitor.socket?.sayGoodbye(1008)
+      end(visitor)
+    }
+  }
+
+  func close() {
+    for visitor in crowd.visitors.values {
+      visitor.socket?.sayGoodbye(1001)
+      end(visitor)
+    }
+    server?.close()
+    server = nil
+    shared.mailbox.withLock { mailbox in
+      mailbox.endpoints = []
+      mailbox.queryEndpoint = nil
+    }
+  }
+
+  // MARK: waiting
+
+  func rest() {
+    let now = HostClock.micros()
+    watched.removeAll(keepingCapacity: true)
+    watchedSockets.removeAll(keepingCapacity: true)
+    watched.append(pollfd(fd: shared.bell.descriptor, events: Int16(POLLIN), revents: 0))
+    let mayServe = budget.hasRequests(at: now)
+    watched.append(pollfd(fd: mayServe ? server?.descriptor ?? -1 : -1, events: Int16(POLLIN), revents: 0))
+    var again = budget.deadline(at: now)
+    for visitor in crowd.visitors.values {
+      guard let socket = visitor.socket else { continue }
+      var events: Int16 = socket.wantsToWrite ? Int16(POLLOUT) : 0
+      if mayListen(to: visitor, at: now) {
+        events |= Int16(POLLIN)
+        if socket.hasEarly { again = now }
+      } else {
+        let time = max(socket.mayReadAgain(at: now), now + Budget.pace)
+        again = min(again ?? time, time)
+      }
+      // poll tells of an end whether it is asked or not, again and again.
+      watched.append(pollfd(fd: events == 0 ? -1 : socket.descriptor, events: events, revents: 0))
+      watchedSockets.append(visitor)
+    }
+    if mayServe, crowd.takesMore, now >= acceptingAgain {
+      for door in doors.doors {
+        watched.append(pollfd(fd: door.descriptor, events: Int16(POLLIN), revents: 0))
+      }
+    }
+    let patience = mayServe ? server?.patience.map { now + Micros(Int64($0) * 1000) } : nil
+    let deadline = [again, patience, crowd.deadline, doors.deadline, doors.servesPage ? secretDue : nil]
+      .compactMap { $0 }.min()
+    let milliseconds = deadline.map { Int32(clamping: max(0, ($0 - now).count + 999) / 1000) } ?? -1
+    poll(&watched, nfds_t(watched.count), milliseconds)
+  }
+
+  func mayListen(to visitor: Visitor, at now: Micros) -> Bool {
+    guard let socket = visitor.socket else { return false }
+    return socket.mayRead(at: now) && budget.hasMessages(at: now) && budget.has(visitor.host, at: now)
+  }
+
+  func serveRequests(at now: Micros) {
+    let begun = Budget.spent()
+    server?.resume()
+    if budget.hasRequests(at: now) { server?.run() }
+    let cost = Budget.spent() - begun
+    budget.chargeRequests(cost, at: now)
+    billed += cost
+  }
+
+  // MARK: the end of a connection
+
+  func sendAway(at now: Micros) {
+    for visitor in crowd.late(at: now) {
+      if let socket = visitor.socket, !socket.isGone(at: now) { continue }
+      counters.late += 1
+      end(visitor)
+    }
+  }
+
+  func end(_ visitor: Visitor) {
+    forget(visitor)
+    visitor.end()
+  }
+
+  /// Its socket; the surface forgets it, too.
+  func forget(_ visitor: Visitor) {
+    guard let socket = visitor.socket, let number = socket.peer.browserNumber else { return }
+    visitor.socket = nil
+    shared.mailbox.withLock { mailbox in
+      mailbox.outboxes[number] = nil
+      mailbox.full.remove(number)
+    }
+    if socket.form != nil { surface.leave(socket.peer) }
+  }
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import JSON5
+import Synchronization
+import Web
+
+/// The page's secret, on the disk: the file is what holds. Whoever puts another one there, as `tactus web --forget` does, has
+/// unpaired all browsers, of every tactus of this user; each looks at it often, and whenever somebody wants to change something.
+///
+/// Always in the user's own folder, never in a session's, which people copy and give away. Whatever is wrong with it: there is a
+/// secret, if need be for this run alone.
+final class SecretFile: Sendable {
+  private static let longest = 4096
+
+  private struct Held {
+    var secret: Secret?
+    /// Of the file that it came from; nil: not looked yet, or there was none.
+    var stamp: Stamp?
+    /// The last look was in vain, and nothing has changed since.
+    var isHopeless = false
+  }
+
+  private let path: String?
+  private let notice: @Sendable (String) -> Void
+  private let held = Mutex(Held())
+
+  /// - Parameter path: nil: it is for this run alone.
+  init(_ path: String?, notice: @escaping @Sendable (String) -> Void) {
+    self.path = path
+    self.notice = notice
+  }
+
+  /// Beside what tactus remembers.
+  static func path(in places: Places = .ofThisUser) -> String? {
+    places.state.flatMap { state in state.lastIndex(of: "/").map { state[...$0] + "pairing.json5" } }
+  }
+
+  /// The one that holds at this moment; the disk may take its time. [web]
+  func look() -> Secret {
+    held.withLock { held in
+      let stamp = path.flatMap(Stamp.init)
+      if let secret = held.secret, stamp == held.stamp, stamp != nil || held.isHopeless || path == nil {
+        return secret
+      }
+      let secret = path.map { take($0, stamp) } ?? (.fresh(), false)
+      held.secret = secret.value
+      held.isHopeless = !secret.isKept
+      held.stamp = path.flatMap(Stamp.init)
+      return secret.value
+    }
+  }
+
+  /// As it was at the last look. nil: there was none. [any]
+  var known: Secret? { held.withLock { $0.secret } }
+
+  private func take(_ path: String, _ stamp: Stamp?) -> (value: Secret, isKept: Bool) {
+    if let stamp {
+      do throws(Complaint) {
+        return (try Self.read(path, stamp), true)
+      } catch {
+        notice("\(error.text): all browsers have to pair again")
+      }
+    }
+    do throws(Complaint) {
+      return (stamp == nil ? try Self.begin(path) : try Self.renew(path), true)
+    } catch {
+      notice("the page's secret can't be kept: \(error.text); browsers are paired until tactus ends")
+      return (.fresh(), false)
+    }
+  }
+
+  /// As it is now.
+  static func read(_ path: String) throws(Complaint) -> Secret {
+    guard let stamp = Stamp(path) else { throw Complaint(path, code: errno) }
+    return try read(path, stamp)
+  }
+
+  private static func read(_ path: String, _ stamp: Stamp) throws(Complaint) -> Secret {
+    let bytes = try WholeFile.read(path, limit: longest)
+    guard let secret = Secret(file: bytes) else {
+      throw Complaint("\(path) is not as tactus wrote it", .unreadable)
+    }
+    guard !stamp.isOpenToOthers else { throw Complaint("\(path): others could read it", .unreadable) }
+    return secret
+  }
+
+  /// A new one in its place, whatever is there.
+  static func renew(_ path: String) throws(Complaint) -> Secret {
+    let secret = Secret.fresh()
+    try WholeFile.write(secret.file, to: path)
+    return secret
+  }
+
+  /// Another tactus may have been as fast; then it is its secret.
+  private static func begin(_ path: String) throws(Complaint) -> Secret {
+    var secret = Secret.fresh()
+    try WholeFile.change(path, limit: longest) { bytes throws(Complaint) in
+      if let other = bytes.flatMap(Secret.init(file:)) { secret = other }
+      return secret.file
+    }
+    return secret
+  }
+}
+
+extension Secret {
+  fileprivate static func fresh() -> Secret {
+    var chance = SystemRandomNumberGenerator()
+    return Secret(using: &chance)
+  }
+
+  fileprivate var file: String {
+    "// Who has this can change everything that tactus' page can change. tactus web --forget makes a new one.\n"
+      + JSON5.fields(["code": .string(groups), "token": .string(token)]).text + "\n"
+  }
+
+  fileprivate init?(file bytes: [UInt8]) {
+    guard case .object(let members)? = try? JSON5.read(bytes).value else { return nil }
+    let fields = Dictionary(
+      members.map { ($0.name, $0.element.value) }, uniquingKeysWith: { first, _ in first })
+    guard case .string(let code)? = fields["code"], case .string(let token)? = fields["token"] else {
+      return nil
+    }
+    self.init(code: code, token: token)
+  }
+}
+
+/// By which a file is known to be the same: one that is put in its place is another.
+private struct Stamp: Equatable {
+  private let device: dev_t
+  private let number: ino_t
+  private let seconds: Int
+  private let nanoseconds: Int
+  private let mode: mode_t
+
+  init?(_ path: String) {
+    var found = stat()
+    guard stat(path, &found) == 0 else { return nil }
+    (device, number, mode) = (found.st_dev, found.st_ino, found.st_mode)
+    (seconds, nanoseconds) = (found.st_ctim.tv_sec, found.st_ctim.tv_nsec)
+  }
+
+  var isOpenToOthers: Bool { mode & 0o077 != 0 }
+}

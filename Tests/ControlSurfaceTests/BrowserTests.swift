@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import OSC
+import Testing
+
+@testable import ControlSurface
+
+@Suite("Browsers at the surface")
+struct BrowserTests {
+  static func phone(_ number: Int, isPaired: Bool = true, host: UInt32 = 0x0a00_0007) -> Peer {
+    Peer(
+      Browser(number: number, isPaired: isPaired),
+      at: Endpoint(.v4(host), port: UInt16(30_000 + number)))
+  }
+
+  static func desk(_ browsers: Peer...) -> Desk {
+    var desk = Desk()
+    for browser in browsers { desk.machine.browsers.insert(browser) }
+    return desk
+  }
+
+  @Test(
+    "A paired browser's word is as good as this machine's, and is remembered; it gets no proof to send back")
+  func paired() {
+    let phone = Self.phone(1)
+    var desk = Self.desk(phone)
+    desk.send("/tactus/click", .int32(1), from: phone)
+    #expect(desk.program.commands == [.set("click", .flag(true))] && desk.orders.map(\.isPaired) == [true])
+    desk.send("/tactus/subscribe", .string("state"), from: phone)
+    #expect(desk.told("proof").isEmpty && desk.told("tempo") == [[.float32(120)]])
+    #expect(desk.told("subscribed") == [[.int32(30_001), .string("state"), .int32(0)]])
+    #expect(desk.machine.standing(of: phone) == .known)
+    desk.send("/tactus/midi/learn", .string("tap"), from: phone)
+    #expect(desk.errors.isEmpty)
+  }
+
+  @Test("One that is not paired may watch everything and change nothing, alone or by a pattern, now or later")
+  func watching() {
+    let phone = Self.phone(1, isPaired: false)
+    var desk = Self.desk(phone)
+    desk.send("/tactus/subscribe", .string("state beat exact"), from: phone)
+    #expect(desk.told("tempo") == [[.float32(120)]] && !desk.told("timeline").isEmpty)
+    for read in ["ping", "query", "tempo", "midi/list", "unsubscribe"] {
+      desk.send("/tactus/\(read)", from: phone)
+    }
+    #expect(desk.errors.isEmpty && desk.told("pong").count == 1)
+    for row in Table.standard.rows where row.isWritable && row.kind != .verb {
+      desk.forget()
+      desk.wait(1)
+      desk.forget()
+      desk.send(Table.address(row.path), .int32(1), from: phone)
+      #expect(desk.errorCodes == [Refusal.Code.notPaired.rawValue], "\(row.path)")
+      #expect(desk.errors.first?.contains("not paired") == true)
+    }
+    desk.wait(1)
+    desk.send("/tactus/*", .int32(1), from: phone)
+    desk.send("/klick/metro/start", from: phone)
+    desk.send(bytes: Self.later("/tactus/tempo", .float32(99), desk.timetag(in: 0.5)), from: phone)
+    desk.wait(1)
+    #expect(desk.program.commands.isEmpty)
+  }
+
+  private static func later(_ address: String, _ argument: Argument, _ timetag: UInt64) -> [UInt8] {
+    let message = LibloCodec.encode(Message(address, argument))
+    return Array("#bundle\0".utf8) + withUnsafeBytes(of: timetag.bigEndian) { Array($0) }
+      + sizeWord(message.count) + message
+  }
+
+  @Test("What it subscribed lasts as long as its connection, however long it is silent, and no longer")
+  func connection() {
+    let phone = Self.phone(1, isPaired: false)
+    var desk = Self.desk(phone)
+    desk.send("/tactus/subscribe", .string("state"), .int32(5), from: phone)
+    desk.wait(7300)
+    desk.forget()
+    desk.update { $0.peers = 3 }
+    desk.wait(0.1)
+    #expect(desk.told("peers") == [[.int32(3)]])
+    // What it asked for later comes when it has gone: nobody is there to be told.
+    desk.send(
+      bytes: Self.later("/tactus/subscribe", .string("state"), desk.timetag(in: 0.5)), from: phone)
+    desk.machine.gone(phone, clocks: desk.clocks)
+    desk.drain()
+    desk.forget()
+    desk.wait(1)
+    desk.update { $0.peers = 4 }
+    desk.wait(1)
+    #expect(desk.told("peers").isEmpty && desk.machine.subscribers.isEmpty)
+    desk.send("/tactus/tempo", from: phone)
+    #expect(desk.told("tempo").isEmpty, "a packet that was still waiting")
+  }
+
+  @Test(
+    "Its port is its connection: a datagram from the same number neither ends nor moves what it subscribed")
+  func sameNumber() {
+    let phone = Self.phone(1)
+    let tablet = Peer(phone.endpoint)
+    var desk = Self.desk(phone)
+    desk.send("/tactus/subscribe", .string("state"), from: phone)
+    desk.send("/tactus/unsubscribe", from: tablet)
+    desk.send("/tactus/unsubscribe", .int32(30_001), from: tablet)
+    desk.send("/tactus/unsubscribe/30001", from: tablet)
+    desk.machine.unreachable(phone.endpoint, isThere: true, clocks: desk.clocks)
+    desk.machine.unreachable(phone.endpoint, isThere: true, clocks: desk.clocks)
+    desk.machine.unreachable(phone.endpoint, isThere: true, clocks: desk.clocks)
+    #expect(desk.machine.subscribers.map(\.target) == [phone])
+    desk.send("/tactus/subscribe", .int32(9000), from: phone)
+    #expect(desk.errors.last?.contains("own connection") == true)
+    #expect(desk.machine.subscribers.map(\.target) == [phone])
+  }
+
+  @Test(
+    "Sixteen phones beside sixteen controllers; the seventeenth of one host makes that one's oldest leave")
+  func sixteen() {
+    let phones = (1...16).map { Self.phone($0, host: 0x0a00_0100 + UInt32($0)) }
+    var desk = Desk()
+    for phone in phones { desk.machine.browsers.insert(phone) }
+    for number in 1...16 {
+      desk.send("/tactus/subscribe", from: Peer(Endpoint(.v4(0x0a00_0200 + UInt32(number)), port: 9000)))
+    }
+    for phone in phones { desk.send("/tactus/subscribe", from: phone) }
+    #expect(desk.machine.subscribers.count == 32 && desk.errors.isEmpty)
+    let another = Self.phone(17)
+    desk.machine.browsers.insert(another)
+    desk.send("/tactus/subscribe", from: another)
+    #expect(desk.errors.last?.contains("16 browsers are subscribed already") == true)
+  }
+
+  @Test("Two phones on one fader: neither is moved under its finger, both end where the last hand left it")
+  func oneFader() {
+    let (left, right) = (Self.phone(1), Self.phone(2))
+    var desk = Self.desk(left, right)
+    for phone in [left, right] { desk.send("/tactus/subscribe", .string("state"), from: phone) }
+    desk.wait(1)
+    desk.forget()
+    for step in 1...20 {
+      desk.send("/tactus/click/volume", .float32(0.3 + Float(step) / 100), from: left)
+      desk.wait(0.02)
+      desk.send("/tactus/click/volume", .float32(0.9 - Float(step) / 100), from: right)
+      desk.wait(0.02)
+      // Before it was touched there, it moved.
+      if step == 1 { desk.forget() }
+    }
+    #expect(desk.told("click/volume").isEmpty, "moved under a finger")
+    desk.wait(0.5)
+    for phone in [left, right] {
+      #expect(desk.told("click/volume", to: phone.endpoint) == [[.float32(0.9 - 0.2)]])
+    }
+  }
+}

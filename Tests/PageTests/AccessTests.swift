@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+import Testing
+
+/// For those who do not see it, do not use a mouse, or have it small.
+@Suite struct AccessTests {
+  static let screens = [
+    (name: "phone", width: 390, height: 844), (name: "small-phone", width: 320, height: 568),
+    (name: "tablet", width: 820, height: 1180), (name: "laptop", width: 1366, height: 768),
+  ]
+
+  /// PAGE_PICTURES names a folder that keeps what each view looked like.
+  private static let pictures = getenv("PAGE_PICTURES").map { String(cString: $0) }
+
+  @Test(arguments: ["dark", "light"])
+  func `axe-core finds nothing in any view at any size`(scheme: String) async throws {
+    let visit = try await Visit()
+    try await visit.ask("media prefers-color-scheme \(scheme)")
+    try await visit.arrive()
+    for screen in Self.screens {
+      try await visit.ask("size \(screen.width) \(screen.height)\(screen.width < 1000 ? " touched" : "")")
+      for view in ["play", "sound", "link", "all"] {
+        try await visit.show(view)
+        let found = try await visit.ask("axe")
+        #expect(
+          found["count"] == .number(0), "\(screen.name), \(view), \(scheme): \(visit.text(found["findings"]))"
+        )
+        if let pictures = Self.pictures {
+          try await visit.ask("screenshot \(pictures)/page-\(screen.name)-\(view)-\(scheme).png")
+        }
+      }
+    }
+    try await visit.end()
+  }
+
+  @Test func `everything can be done with the keyboard alone, and it is always seen where it is`()
+    async throws
+  {
+    let visit = try await Visit()
+    try await visit.ask("size 1366 768")
+    try await visit.arrive()
+    // Around once: every control of the view comes, each with an outline, and the way leads out again.
+    var met: [String] = []
+    for _ in 0..<80 {
+      try await visit.ask("press Tab")
+      let place = try await visit.value("focus")
+      if place.isEmpty || place == met.first { break }
+      met.append(place)
+      let ring = try await visit.evaluate(
+        "(() => { const at = document.activeElement, how = getComputedStyle(at), round = at.closest('label') ?? at; return how.outlineStyle !== 'none' || how.boxShadow !== 'none' || getComputedStyle(round).outlineStyle !== 'none' })()"
+      )
+      #expect(ring == "true", "\(place) does not show that the keyboard is there")
+    }
+    for control in ["#tempo", "#tempo-up", "#tap", "#toggle", "#lock"] {
+      #expect(met.contains(control), "\(control) is not on the way: \(met)")
+    }
+    // The tempo, by its name, typed; then start and stop.
+    try await visit.ask("evaluate \"document.querySelector('#tempo').focus(), 0\"")
+    try await visit.ask("press Control+a")
+    try await visit.ask("type 131")
+    try await visit.ask("press Enter")
+    try await visit.until("tempo", is: "131")
+    try await visit.ask("evaluate \"document.querySelector('#toggle').focus(), 0\"")
+    try await visit.ask("press Enter")
+    try await visit.until("document.querySelector('#toggle').dataset.song !== 'stopped'")
+    try await visit.ask("press Space")
+    try await visit.until("document.querySelector('#toggle').dataset.song === 'stopped'")
+    // The tabs are one stop, the arrows go through them.
+    try await visit.ask("size 390 844")
+    try await visit.ask("evaluate \"document.querySelector('#tab-play').focus(), 0\"")
+    try await visit.ask("press ArrowRight")
+    try await visit.until("document.querySelector('#sound').checkVisibility()")
+    try await visit.ask("press End")
+    try await visit.until("document.querySelector('#all').checkVisibility()")
+    try await visit.ask("press Home")
+    try await visit.until("document.querySelector('#play').checkVisibility()")
+    try await visit.end()
+  }
+
+  @Test func `what a sleeve could touch is locked, and opens for who means it`() async throws {
+    let visit = try await Visit()
+    try await visit.ask("size 390 844 touched")
+    try await visit.arrive()
+    try await visit.ask("tap #lock")
+    try await visit.until("document.querySelector('#lock').getAttribute('aria-pressed') === 'true'")
+    _ = try? await visit.browser.ask("tap #tempo-up", within: .seconds(60))
+    _ = try? await visit.browser.ask("tap #double", within: .seconds(60))
+    try await visit.until("tempo", is: "120")
+    // A tap is not enough.
+    try await visit.ask("tap #lock")
+    try await visit.until("document.querySelector('#lock').getAttribute('aria-pressed') === 'true'")
+    try await visit.ask("hold #lock 1")
+    try await visit.until("document.querySelector('#lock').getAttribute('aria-pressed') === 'false'")
+    try await visit.ask("tap #double")
+    try await visit.until("tempo", is: "240")
+    try await visit.end()
+  }
+
+  @Test func `who wants less motion has less, and a screen reader is told what happens`() async throws {
+    let visit = try await Visit()
+    try await visit.ask("media prefers-reduced-motion reduce")
+    try await visit.arrive()
+    let moving = try await visit.evaluate(
+      "document.getAnimations().filter((each) => each.playState === 'running').length")
+    #expect(moving == "0")
+    #expect(
+      try await visit.evaluate(
+        "document.querySelector('#said').computedRole ?? document.querySelector('#said').getAttribute('role')"
+      ) == "status")
+    try await visit.ask("click #toggle")
+    try await visit.until("document.querySelector('#said').textContent !== ''")
+    let names = try await visit.value("names button")
+    #expect(
+      !names.split(separator: ";", omittingEmptySubsequences: false).contains {
+        $0.allSatisfy(\.isWhitespace)
+      }, "\(names)")
+    try await visit.end()
+  }
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import TestSupport
+import Testing
+
+@Suite struct PairingTests {
+  @Test func `the address in the QR code opens the page and pairs it, and the secret does not stay in sight`()
+    async throws
+  {
+    let visit = try await Visit()
+    try await visit.arrive()
+    #expect(try await visit.evaluate("location.hash") == "")
+    #expect(try await visit.evaluate("document.cookie") == "", "scripts can read the pairing")
+    // The view opens with what is true now.
+    try await visit.until("tempo", is: "120")
+    #expect(try await visit.value("value #tempo").hasPrefix("120"))
+    // Paired it stays, also without the fragment and after a reload.
+    try await visit.arrive(unpaired: false)
+    try await visit.ask("open \(visit.address)")
+    try await visit.until("document.body.dataset.paired === 'true'")
+    try await visit.ask("reload")
+    try await visit.until("document.body.dataset.paired === 'true'")
+    try await visit.end()
+  }
+
+  @Test func `whoever is not paired sees everything and changes nothing, and is told`() async throws {
+    let visit = try await Visit()
+    try await visit.arrive(unpaired: true)
+    try await visit.send("tempo", "133")
+    try await visit.until("tempo", is: "133")
+    try await visit.ask("press Escape")
+    _ = try? await visit.browser.ask("fill #tempo 99", within: .seconds(60))
+    try await visit.until("tempo", is: "133")
+    #expect(try await visit.tells("tempo").contains("133"))
+    try await visit.end()
+  }
+
+  @Test func `a wrong secret does not pair, and tactus web --forget unpairs who was`() async throws {
+    let visit = try await Visit()
+    try await visit.ask("open \(visit.address)#AAAA-BBBB-CCCC-DDDD")
+    try await visit.until("document.body.dataset.connection === 'live'")
+    try await visit.until("document.body.dataset.paired === 'false'")
+    _ = try await visit.ask("complaints")  // 403, as the console shows it
+    try await visit.arrive()
+    let forgotten = try await visit.stage.run(Visit.program, "web", "--forget")
+    #expect(forgotten.status == 0, "\(forgotten.errors)")
+    try await visit.until("document.body.dataset.paired === 'false'", seconds: 60)
+    try await visit.end()
+  }
+
+  @Test
+  func `the first view is one that a phone can use: nothing is cut off, nothing has to be scrolled sideways`()
+    async throws
+  {
+    let visit = try await Visit()
+    for (width, height) in [(320, 568), (390, 844), (820, 1180), (1366, 768)] {
+      try await visit.ask("size \(width) \(height)\(width < 1000 ? " touched" : "")")
+      try await visit.arrive()
+      for view in ["play", "sound", "link", "all"] {
+        try await visit.show(view)
+        #expect(
+          try await visit.evaluate("document.scrollingElement.scrollWidth <= innerWidth") == "true",
+          "\(view) at \(width)")
+      }
+    }
+    try await visit.end()
+  }
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import TestSupport
+import Testing
+
+@Suite struct PlayTests {
+  @Test func `the tempo is typed, stepped, doubled, halved and bent, and the session follows`() async throws {
+    let visit = try await Visit()
+    let peer = try LabPeer(.reference, in: visit.stage)
+    try await peer.ask("enable on")
+    try await visit.arrive()
+    try await peer.wait("peers", "1")
+    try await visit.until("peers", is: "1")
+    try await visit.ask("fill #tempo 128.5")
+    try await peer.wait("tempo", "128.5")
+    try await visit.ask("click #tempo-up")
+    try await peer.wait("tempo", "129.5")
+    try await visit.ask("click #tempo-down")
+    try await visit.ask("click #tempo-down")
+    try await peer.wait("tempo", "127.5")
+    // Held, it goes on by itself.
+    try await visit.ask("hold #tempo-up 1.5")
+    try await visit.until("tactus.state.values.tempo[0] > 129")
+    try await visit.ask("fill #tempo 64")
+    try await peer.wait("tempo", "64")
+    try await visit.ask("click #double")
+    try await peer.wait("tempo", "128")
+    try await visit.ask("click #half")
+    try await peer.wait("tempo", "64")
+    // Bent while it is held, and then as before.
+    for way in ["push", "pull"] {
+      try await visit.ask(
+        "evaluate \"globalThis.seen = new Set(), setInterval(() => seen.add(Math.sign(tactus.state.values.tempo[0] - 64)), 5), 0\""
+      )
+      try await visit.ask("hold #\(way) 0.6")
+      try await peer.wait("tempo", "64")
+      try await visit.until("seen.has(\(way == "push" ? 1 : -1))")
+    }
+    // What others set is shown.
+    try await peer.ask("tempo 171.25")
+    try await visit.until("document.querySelector('#tempo').value.startsWith('171.25')")
+    try await visit.end()
+  }
+
+  @Test func `what is no tempo is refused in sight, and the shown one is true`() async throws {
+    let visit = try await Visit()
+    try await visit.arrive()
+    for nonsense in ["5000", "0", "banana", "-1", "1e9"] {
+      try await visit.ask("fill #tempo \(nonsense)")
+      try await visit.ask("press Escape")
+      try await visit.until("Number(document.querySelector('#tempo').value) === tactus.state.values.tempo[0]")
+    }
+    let tempo = Double(try await visit.evaluate("tactus.state.values.tempo[0]")) ?? 0
+    #expect((20...999).contains(tempo))
+    try await visit.end()
+  }
+
+  @Test func `the tempo is tapped with a finger`() async throws {
+    let visit = try await Visit()
+    try await visit.ask("size 390 844 touched")
+    try await visit.arrive()
+    // Whatever the pace of this machine: the tempo is that of the taps, as the page itself timed them.
+    try await visit.ask(
+      "evaluate \"globalThis.taps = [], document.querySelector('#tap').addEventListener('pointerdown', (e) => taps.push(e.timeStamp)), 0\""
+    )
+    for _ in 0..<9 { try await visit.ask("tap #tap") }
+    try await visit.until("taps.length === 9")
+    let gaps = try await visit.evaluate(
+      "taps.slice(1).map((at, n) => at - taps[n]).sort((a, b) => a - b).filter((_, n) => n === 0 || n === 7).join()"
+    )
+    .split(separator: ",").compactMap { Double($0) }
+    try #require(gaps.count == 2)
+    let (fast, slow) = (60_000 / gaps[0], 60_000 / gaps[1])
+    try await visit.until("tactus.state.values.tempo[0] !== 120")
+    let tempo = Double(try await visit.evaluate("tactus.state.values.tempo[0]")) ?? 0
+    #expect(tempo >= min(999, slow) * 0.9 && tempo <= max(20, fast) * 1.1, "\(tempo), \(slow) to \(fast)")
+    try await visit.end()
+  }
+
+  @Test func `a start waits for the bar, is shown to wait, and stops again, with LinkHut beside`()
+    async throws
+  {
+    let visit = try await Visit("--startstop")
+    let linkhut = try LabPeer(.linkhut, in: visit.stage)
+    for line in ["enable on", "sync on"] { try await linkhut.ask(line) }
+    try await visit.arrive()
+    try await linkhut.wait("peers", "1")
+    try await linkhut.ask("tempo 60")
+    try await visit.until("tempo", is: "60")
+    try await visit.ask("choose #launch bar")
+    try await visit.until("launch", is: "bar")
+    // In which order the states come.
+    try await visit.ask(
+      "evaluate \"globalThis.songs = [], new MutationObserver(() => { const now = document.querySelector('#toggle').dataset.song; if ((songs.at(-1) ?? 'stopped') !== now) songs.push(now) }).observe(document.querySelector('#toggle'), {attributeFilter: ['data-song']}), 0\""
+    )
+    // Just after a bar's beginning: there is something to wait for.
+    try await visit.until("((tactus.beatAt(performance.now()) % 4) + 4) % 4 < 1")
+    try await visit.ask("click #toggle")
+    try await visit.until("songs.at(-1) === 'rolling'")
+    let songs = try await visit.evaluate("songs.join()")
+    #expect(songs == "waiting,rolling", "\(songs)")
+    try await linkhut.wait("playing", "true")
+    try await visit.ask("click #toggle")
+    try await visit.until("songs.at(-1) === 'stopped'")
+    try await linkhut.wait("playing", "false")
+    // And from the other side.
+    try await linkhut.ask("play")
+    try await visit.until("songs.at(-1) === 'rolling'")
+    try await linkhut.ask("stop")
+    try await visit.until("songs.at(-1) === 'stopped'")
+    try await visit.end()
+  }
+
+  @Test func `the beat row goes through the bar in its order, at the session's beat`() async throws {
+    let visit = try await Visit()
+    let peer = try LabPeer(.reference, in: visit.stage)
+    try await peer.ask("enable on")
+    try await visit.arrive()
+    try await peer.wait("peers", "1")
+    try await visit.ask("click #toggle")
+    try await visit.until("document.querySelector('#toggle').dataset.song === 'rolling'")
+    try await visit.ask(
+      "evaluate \"globalThis.beats = [], new MutationObserver(() => { const now = Number(document.querySelector('#beats').dataset.beat); if (beats.at(-1) !== now) beats.push(now) }).observe(document.querySelector('#beats'), {attributeFilter: ['data-beat']}), 0\""
+    )
+    try await visit.until("beats.length > 12", seconds: 60)
+    let beats = try await visit.evaluate("beats.slice(0, 12).join()").split(separator: ",").compactMap {
+      Int($0)
+    }
+    for (beat, next) in zip(beats, beats.dropFirst()) { #expect(next == beat % 4 + 1, "\(beats)") }
+    // Half of a beat at most, whatever the machine does: a bar off, or a clock of its own, is more.
+    let time = try await PeerStatus(peer.ask("clock")).time
+    let seen = try await visit.ask("frames 0.2 tactus.beatAt(T)")
+    let first =
+      visit.text(seen["value"]).split(separator: ";").first?.split(separator: " ").compactMap { Double($0) }
+      ?? []
+    try #require(first.count == 3)
+    #expect(abs(first[0] - Double(time)) < 30e6, "the page's clock is not ours")
+    let phase = try await PeerStatus(peer.ask("beat \(Int64(first[0]))")).phase
+    let off = (first[1] - phase).truncatingRemainder(dividingBy: 4)
+    #expect(min(abs(off), 4 - abs(off)) < 0.5, "\(first), \(phase)")
+    try await visit.end()
+  }
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import TestSupport
+import Testing
+
+/// What happens on a stage.
+@Suite struct TroubleTests {
+  @Test func `a tactus that is killed and started again is found again, with all that is true then`()
+    async throws
+  {
+    let visit = try await Visit()
+    try await visit.arrive()
+    try await visit.ask("fill #tempo 97")
+    try await visit.until("tempo", is: "97")
+    await visit.kill()
+    try await visit.until("document.body.dataset.connection !== 'live'")
+    // The beat goes on meanwhile.
+    let before = Double(try await visit.evaluate("tactus.beatAt(performance.now())")) ?? .nan
+    try await visit.until("tactus.beatAt(performance.now()) > \(before)")
+    try await visit.restart()
+    try await visit.until("document.body.dataset.connection === 'live'")
+    try await visit.until("document.body.dataset.paired === 'true'")
+    let tempo = try await visit.tells("tempo")
+    try await visit.until("'\(tempo)'.includes(String(Math.round(tactus.state.values.tempo[0])))")
+    try await visit.ask("fill #tempo 141")
+    try await visit.until("tempo", is: "141")
+    try await visit.end()
+  }
+
+  @Test func `after a cut the page is back by itself; what was touched meanwhile is refused in sight`()
+    async throws
+  {
+    let visit = try await Visit(isFar: true)
+    try await visit.arrive()
+    try await visit.stage.wire("cut", "2")
+    try await visit.until("document.body.dataset.connection !== 'live'")
+    try await visit.ask(
+      "evaluate \"globalThis.told = 0, new MutationObserver(() => told++).observe(document.querySelector('#toasts'), {childList: true}), 0\""
+    )
+    try await visit.ask("click #tempo-up")
+    try await visit.until("told > 0 || document.querySelector('#tempo-up').disabled")
+    // The session goes on without it.
+    try await visit.send("tempo", "88")
+    try await visit.until("document.body.dataset.connection === 'alone'", seconds: 60)
+    try await visit.stage.wire("heal")
+    try await visit.until("document.body.dataset.connection === 'live'", seconds: 60)
+    try await visit.until("tempo", is: "88")
+    try await visit.end()
+  }
+
+  @Test func `two phones that move the same fader end alike, and do not go on by themselves`() async throws {
+    let visit = try await Visit()
+    for page in 1...2 {
+      try await visit.ask("page \(page)")
+      try await visit.arrive()
+      try await visit.show("sound")
+    }
+    let fader = "\"[data-address='click/volume'] input[type=range]\""
+    for round in 0..<4 {
+      for page in [1, 2] {
+        try await visit.ask("page \(page)")
+        try await visit.ask("drag \(fader) \((round + page) % 2 == 0 ? 60 : -60) 0 20")
+      }
+    }
+    // Nobody touches it any more: it comes to rest, in the same place on both and at tactus.
+    let deadline = ContinuousClock.now + .seconds(30)
+    var places: [Double] = []
+    repeat {
+      places = [
+        try await visit.tells("click/volume").split(separator: " ").last.flatMap { Double($0) } ?? .nan
+      ]
+      for page in [1, 2] {
+        try await visit.ask("page \(page)")
+        places.append(Double(try await visit.value("value \(fader)")) ?? .nan)
+      }
+    } while !places.allSatisfy { abs($0 - places[0]) < 0.01 } && ContinuousClock.now < deadline
+    #expect(places.allSatisfy { abs($0 - places[0]) < 0.01 }, "tactus, and the two: \(places)")
+    try await visit.send("click/volume", "0.25")
+    for page in [1, 2] {
+      try await visit.ask("page \(page)")
+      try await visit.until(
+        "Math.abs(document.querySelector('[data-address=\\\"click/volume\\\"] input[type=range]').value - 0.25) < 0.02"
+      )
+      try await visit.isWithoutComplaints()
+    }
+    try await visit.end()
+  }
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+import Testing
+
+/// tactus with its page, and somebody with a browser: a real Chromium, which is touched, typed into and looked at. Nobody asserts
+/// how long anything took: what is to come is waited for, what is in the end is judged.
+final class Visit {
+  static let program: String = {
+    var path = [UInt8](repeating: 0, count: 4096)
+    let size = readlink("/proc/self/exe", &path, path.count)
+    let parts = String(decoding: path[..<max(0, size)], as: UTF8.self).split(
+      separator: "/", omittingEmptySubsequences: false)
+    return parts.dropLast().joined(separator: "/") + "/tactus"
+  }()
+
+  let stage: LabStage
+  let browser: LabPeer
+  private let options: [String]
+  private let isFar: Bool
+  private(set) var tactus: ChildProcess
+  /// What the QR code says: where the page is, and in the fragment the secret.
+  private(set) var invitation = ""
+  var address: String { String(invitation.prefix { $0 != "#" }) }
+
+  /// - Parameter isFar: the browser is another machine, at the other end of the wire.
+  init(_ options: String..., isFar: Bool = false) async throws {
+    self.isFar = isFar
+    self.options = options + (isFar ? ["--web-listen=10.77.0.1"] : [])
+    stage = isFar ? try await LabStage("--hosts", "2") : try await LabStage()
+    tactus = try await Self.start(self.options, in: stage)
+    invitation = try await Self.invitation(in: stage)
+    browser = try LabPeer(.browser, in: stage, on: isFar ? 2 : 1)
+  }
+
+  private static func start(_ options: [String], in stage: LabStage) async throws -> ChildProcess {
+    let tactus = try ChildProcess(stage.command([program, "--web"] + options))
+    while let line = try await tactus.line(within: .seconds(40)) {
+      if line.hasPrefix("Page: ") { return tactus }
+    }
+    throw ChildProcess.Failure.ended(status: await tactus.status(), errors: tactus.saidOnErrors)
+  }
+
+  private static func invitation(in stage: LabStage) async throws -> String {
+    let deadline = ContinuousClock.now + .seconds(40)
+    while true {
+      let said = try await stage.run(program, "web")
+      let words = said.output.split { $0 == " " || $0 == "\n" }
+      if let found = words.first(where: { $0.hasPrefix("http://") && $0.contains("#") }) {
+        return String(found)
+      }
+      guard ContinuousClock.now < deadline else {
+        throw ChildProcess.Failure.ended(status: said.status, errors: said.output + said.errors)
+      }
+    }
+  }
+
+  /// As after a power cut: the same tactus, at the same address, without a goodbye.
+  func kill() async {
+    tactus.signal(SIGKILL)
+    await tactus.status()
+  }
+
+  func restart() async throws {
+    tactus = try await Self.start(options, in: stage)
+  }
+
+  func end() async throws {
+    try await isWithoutComplaints()
+    try await browser.quit()
+    tactus.signal(SIGTERM)
+    #expect(await tactus.status() == 0)
+  }
+
+  // What a visitor does.
+
+  /// Points the phone at the code.
+  func arrive(unpaired: Bool = false) async throws {
+    try await ask("open \(unpaired ? address : invitation)")
+    try await until("document.body.dataset.connection === 'live'")
+    try await until("document.body.dataset.paired === '\(!unpaired)'")
+  }
+
+  @discardableResult
+  func ask(_ line: String) async throws -> LabPeer.Fields {
+    try await browser.ask(line, within: .seconds(90))
+  }
+
+  func until(_ expression: String, seconds: Int = 30) async throws {
+    try await browser.ask("until \"\(expression)\" \(seconds)", within: .seconds(seconds + 60))
+  }
+
+  func value(_ line: String) async throws -> String {
+    switch try await ask(line)["value"] {
+    case .text(let text)?: text
+    case .number(let number)?: number == number.rounded() ? "\(Int(number))" : "\(number)"
+    case .boolean(let flag)?: "\(flag)"
+    case .null?, nil: ""
+    }
+  }
+
+  func evaluate(_ expression: String) async throws -> String { try await value("evaluate \"\(expression)\"") }
+
+  /// The page's view of an address, the first argument.
+  func until(_ path: String, is value: String, seconds: Int = 30) async throws {
+    try await until("String(tactus.state.values['\(path)']?.[0]) === '\(value)'", seconds: seconds)
+  }
+
+  /// By its tab; on a wide screen Play is always there.
+  func show(_ view: String) async throws {
+    if view == "play", try await evaluate("document.querySelector('#play').checkVisibility()") == "true" {
+      return
+    }
+    try await ask("click #tab-\(view)")
+    try await until("document.querySelector('#\(view)').checkVisibility()")
+  }
+
+  /// What its console had to say: a script that failed, something that the page's own policy forbids.
+  func isWithoutComplaints(_ location: SourceLocation = #_sourceLocation) async throws {
+    let heard = try await ask("complaints")
+    // While tactus is away, the browser says so itself.
+    let lines = text(heard["value"]).split(separator: "\n").filter {
+      !$0.contains("net::ERR_") && !$0.contains("WebSocket")
+    }
+    #expect(lines.isEmpty, "\(lines)", sourceLocation: location)
+  }
+
+  func text(_ field: FlatJSON?) -> String { if case .text(let text)? = field { text } else { "" } }
+
+  // What tactus itself says, and others of it.
+
+  /// Asked by `tactus send`: not through the page.
+  func tells(_ path: String) async throws -> String {
+    try await stage.run(Self.program, "send", path).output.trimmed
+  }
+
+  func send(_ words: String...) async throws {
+    let done = try await ChildProcess.run(stage.command([Self.program, "send"] + words))
+    #expect(done.status == 0, "\(words): \(done.errors)")
+  }
+}
+
+extension String {
+  var trimmed: String {
+    var rest = self[...]
+    while rest.last?.isWhitespace == true { rest.removeLast() }
+    return String(rest.drop { $0.isWhitespace })
+  }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import QRCode
+import Testing
+
+@Suite("QR codes")
+struct QRCodeTests {
+  /// The three large squares in which every code has its corners.
+  private func hasCorner(_ code: QRCode, row: Int, column: Int) -> Bool {
+    (0..<7).allSatisfy { y in
+      (0..<7).allSatisfy { x in
+        let ring = max(abs(x - 3), abs(y - 3))
+        return code.isDark(row: row + y, column: column + x) == (ring != 2)
+      }
+    }
+  }
+
+  @Test(
+    "An address has three corners, and light around it",
+    arguments: ["http://192.168.7.20:20880/#K7QM3XPA9BCDEFGH", "a", String(repeating: "x", count: 512)])
+  func corners(text: String) throws {
+    let code = try #require(QRCode(text))
+    #expect(hasCorner(code, row: 0, column: 0))
+    #expect(hasCorner(code, row: 0, column: code.size - 7))
+    #expect(hasCorner(code, row: code.size - 7, column: 0))
+    for place in [-1, code.size, .min, .max] {
+      #expect(!code.isDark(row: place, column: 0) && !code.isDark(row: 0, column: place))
+    }
+  }
+
+  @Test("The longest address of IPv4 with its secret has 29 squares, which with its light fits 80x24")
+  func size() {
+    #expect(QRCode("http://192.168.100.100:20880/#K7QM3XPA9BCDEFGH")?.size == 29)
+  }
+
+  @Test("What no code can hold makes none", arguments: ["", "a\0b", String(repeating: "x", count: 513)])
+  func impossible(text: String) {
+    #expect(QRCode(text) == nil)
+  }
+}

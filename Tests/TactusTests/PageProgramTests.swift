@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+import Testing
+
+/// The page as its user opens it, and the phone that comes by its code.
+@Suite("The page, opened and paired with", .serialized)
+struct PageProgramTests {
+  private let page = "http://10.77.0.1:20880/"
+
+  private func start(_ stage: LabStage, _ options: String...) async throws -> ChildProcess {
+    let tactus = try ChildProcess(stage.command([program] + options))
+    try await tactus.awaitLine(beginning: options.isEmpty ? "OSC: " : "Page: ")
+    return tactus
+  }
+
+  private func end(_ tactus: ChildProcess) async {
+    tactus.signal(SIGTERM)
+    #expect(await tactus.status() == 0)
+    #expect(tactus.saidOnErrors == "")
+  }
+
+  private func code(_ stage: LabStage) async throws -> String {
+    let said = try await stage.run(program, "web").output
+    let line = said.split(separator: "\n").first { $0.hasPrefix("Code  ") }
+    return String(try #require(line, "\(said)").dropFirst(6))
+  }
+
+  @Test(
+    "o opens it, w shows its code, a camera reads it and is paired by it; o closes it, and the phone is gone")
+  func byKey() async throws {
+    let stage = try await LabStage("--hosts", "2")
+    let terminal = try await Terminal(in: stage, columns: 80, rows: 24)
+    try await terminal.enter(program)
+    try await terminal.see("Ableton Link", "Enabled")
+    let phone = try Phone(in: stage, on: 2)
+    #expect(try await phone.ask("session \(page)").hasPrefix("unreachable"))
+    try await terminal.press("w")
+    try await terminal.see("o opens it to the networks here.")
+    try await terminal.press("o")
+    let screen = try await terminal.see(page, "Code  ", "o closes it.", "█")
+    let read = try Camera.read(screen: screen)
+    let parts = try #require(read.first, "\(screen)").split(separator: "#").map(String.init)
+    #expect(parts.first == page && parts.count == 2)
+
+    #expect(try await phone.ask("session \(page)").contains("\"paired\":false"))
+    #expect(try await phone.ask("pair \(page) \(parts[1])") == "204")
+    #expect(try await phone.ask("session \(page)").contains("\"paired\":true"))
+    #expect(try await phone.ask("connect \(page)") == "connected")
+    phone.say("[\"/tactus/tempo\", 133]")
+    try await terminal.see("133.00 BPM")
+    // The code that is typed is the same one.
+    #expect(try await code(stage).filter { $0 != "-" } == parts[1])
+
+    try await terminal.press("o")
+    _ = try await phone.hear("closed")
+    #expect(try await phone.ask("session \(page)").hasPrefix("unreachable"))
+    try await terminal.press("w", "q")
+    #expect(try await terminal.isSane())
+  }
+
+  @Test("tactus web says where it is, or what to do, and ends accordingly")
+  func command() async throws {
+    let stage = try await LabStage("--hosts", "2")
+    let nobody = try await stage.run(program, "web")
+    #expect(nobody.status == 69 && nobody.output == "")
+    let off = try await start(stage)
+    let closed = try await stage.run(program, "web")
+    #expect(closed.status == 1 && closed.errors.contains("tactus send web/open 1"), "\(closed)")
+    #expect(try await stage.run(program, "status").output.contains("\nPage             off\n"))
+    await end(off)
+
+    let here = try await start(stage, "--web")
+    let alone = try await stage.run(program, "web").output
+    #expect(
+      alone.contains("Page  http://127.0.0.1:20880/\n") && alone.contains("Only this machine can open it"))
+    #expect(
+      try await stage.run(program, "status").output.contains("http://127.0.0.1:20880/, this machine only"))
+    #expect(try await stage.run(program, "send", "web/open", "1").status == 0)
+    try await here.awaitLine(beginning: "Page: \(page)")
+    let open = try await stage.run(program, "web").output
+    #expect(open.contains("Page  \(page)\n") && open.contains("Both  \(page)#"), "\(open)")
+    #expect(try await stage.run(program, "doctor").output.contains("Page: shows it at \(page)"))
+    await end(here)
+    // What was opened by hand is closed at the next start.
+    let again = try await start(stage, "--web")
+    #expect(try await stage.run(program, "web").output.contains("Only this machine"))
+    await end(again)
+    // What an option says is not.
+    let always = try await start(stage, "--web-open")
+    #expect(try await stage.run(program, "web").output.contains("Page  \(page)\n"))
+    await end(always)
+  }
+
+  @Test("At a terminal tactus web draws the code, where there is room for it")
+  func drawn() async throws {
+    let stage = try await LabStage("--hosts", "2")
+    let tactus = try await start(stage, "--web-open")
+    let terminal = try await Terminal(in: stage, columns: 80, rows: 30)
+    try await terminal.enter("clear; \(program) web")
+    let screen = try await terminal.see("Both  \(page)#")
+    let code = try await code(stage).filter { $0 != "-" }
+    #expect(try Camera.read(screen: screen) == ["\(page)#\(code)"])
+    try await terminal.resize(40, 12)
+    try await terminal.enter("clear; \(program) web")
+    try await terminal.see("The QR code needs a terminal of 33x18")
+    await end(tactus)
+  }
+
+  @Test(
+    "tactus web --forget ends what paired phones have open, and voids cookies and code, whether tactus runs or not"
+  )
+  func forget() async throws {
+    let stage = try await LabStage()
+    let here = "http://127.0.0.1:20880/"
+    let first = try await start(stage, "--web")
+    let phone = try Phone(in: stage)
+    let before = try await code(stage)
+    #expect(try await phone.ask("pair \(here) \(before)") == "204")
+    #expect(try await phone.ask("connect \(here)") == "connected")
+    let watcher = try Phone(in: stage)
+    #expect(try await watcher.ask("connect \(here)") == "connected")
+    watcher.say("[\"/tactus/subscribe\"]")
+    _ = try await watcher.hear("/tactus/update\",0")
+    #expect(try await stage.run(program, "web", "--forget").status == 0)
+    _ = try await phone.hear("closed")
+    #expect(try await phone.ask("session \(here)").contains("\"paired\":false"))
+    #expect(try await phone.ask("pair \(here) \(before)") == "403")
+    // Who only watches goes on.
+    #expect(try await stage.run(program, "send", "tempo", "97").status == 0)
+    _ = try await watcher.hear("[\"/tactus/tempo\",97]")
+    let after = try await code(stage)
+    #expect(after != before)
+    #expect(try await phone.ask("pair \(here) \(after)") == "204")
+    await end(first)
+
+    let second = try await start(stage, "--web")
+    #expect(try await phone.ask("session \(here)").contains("\"paired\":true"))
+    await end(second)
+    #expect(try await stage.run(program, "web", "--forget").status == 0)
+    let third = try await start(stage, "--web")
+    #expect(try await phone.ask("session \(here)").contains("\"paired\":false"))
+    await end(third)
+  }
+
+  @Test(
+    "The code in a socket's address pairs a program, and a page from anywhere; without it a page is refused")
+  func socketCode() async throws {
+    let stage = try await LabStage()
+    let here = "http://127.0.0.1:20880/"
+    let tactus = try await start(stage, "--web")
+    let code = try await code(stage)
+    let program = try Phone(in: stage)
+    #expect(try await program.ask("connect \(here) \(code)") == "connected")
+    program.say("[\"/tactus/tempo\", 111]")
+    program.say("[\"/tactus/tempo\"]")
+    _ = try await program.hear("[\"/tactus/tempo\",111]")
+    let watcher = try Phone(in: stage)
+    #expect(try await watcher.ask("connect \(here)") == "connected")
+    watcher.say("[\"/tactus/tempo\", 99]")
+    #expect(try await watcher.hear("/tactus/error").contains("not paired"))
+    let site = try Phone(in: stage)
+    #expect(try await site.ask("connect \(here) \(code) https://strudel.cc") == "connected")
+    // Six wrong ones of a page from elsewhere keep nobody else of this machine out.
+    for number in 0..<6 {
+      let answer = try await site.ask("connect \(here) AAAA-BBBB-CCCC-DDD\(number) https://evil.example")
+      #expect(answer == (number < 5 ? "refused 403" : "refused 429"))
+    }
+    #expect(try await program.ask("pair \(here) \(code)") == "204")
+    await end(tactus)
+  }
+
+  @Test("A secret that is damaged or open to others is said, and the page has a new one")
+  func damaged() async throws {
+    let stage = try await LabStage()
+    let file = "$XDG_STATE_HOME/tactus/pairing.json5"
+    let written = try await stage.run(
+      "sh", "-c", "mkdir -p $XDG_STATE_HOME/tactus && echo '{code: 7' > \(file) && chmod 600 \(file)")
+    #expect(written.status == 0)
+    let tactus = try await start(stage, "--web")
+    #expect(try await code(stage).count == 19)
+    #expect(try await stage.run("sh", "-c", "stat -c %a \(file)").output == "600\n")
+    tactus.signal(SIGTERM)
+    #expect(await tactus.status() == 0)
+    #expect(
+      tactus.saidOnErrors.hasSuffix(
+        "pairing.json5 is not as tactus wrote it: all browsers have to pair again\n"))
+  }
+
+  @Test("The page's example in Python says what it is told", arguments: ["python"])
+  func documented(language: String) async throws {
+    let stage = try await LabStage()
+    let tactus = try await start(stage, "--web")
+    let here = String(#filePath)
+    let root = here[..<(here.firstRange(of: "/Tests/")?.lowerBound ?? here.startIndex)]
+    let page = try String(contentsOf: "\(root)/docs/page.md")
+    let example = try #require(page.split(separator: "```\(language)\n").last?.split(separator: "```").first)
+    let scratch = try ScratchFolder()
+    let script = try scratch.write(
+      String(example).replacing("K7QM-3XPA-9BCD-EFGH", with: try await code(stage)), to: "example.py")
+    let child = try ChildProcess(stage.command(["\(root)/tools/.venv/bin/python", script]))
+    var said: [String] = []
+    while said.last?.hasSuffix("beat 2") != true, let line = try await child.line(within: .seconds(30)) {
+      said.append(line)
+    }
+    #expect(said.contains { $0.hasPrefix("128.00 BPM, session beat ") }, "\(said) \(child.saidOnErrors)")
+    #expect(said.last?.hasSuffix("beat 2") == true, "\(said) \(child.saidOnErrors)")
+    child.signal(SIGTERM)
+    await end(tactus)
+  }
+}
+
+extension String {
+  /// A page of the documentation.
+  fileprivate init(contentsOf path: String) throws {
+    let file = try #require(fopen(path, "r"))
+    defer { fclose(file) }
+    var bytes = [UInt8](repeating: 0, count: 131_072)
+    let count = fread(&bytes, 1, bytes.count, file)
+    self.init(decoding: bytes.prefix(count), as: UTF8.self)
+  }
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import TestSupport
+
+/// A phone in the stage's network: it pairs, has a cookie and a socket, and says what it hears.
+struct Phone {
+  let child: ChildProcess
+
+  init(in stage: LabStage, on host: Int = 1) throws {
+    let here = String(#filePath)
+    let folder = here[..<(here.lastIndex(of: "/") ?? here.startIndex)]
+    child = try ChildProcess(
+      stage.command(on: host, ["\(folder)/../../tools/.venv/bin/python", "\(folder)/peers/phone.py"]))
+  }
+
+  func ask(_ line: String) async throws -> String {
+    child.send(line)
+    return try await child.line(within: .seconds(40)) ?? "(gone)"
+  }
+
+  func say(_ message: String) { child.send("say " + message) }
+
+  /// Skips what is told before that.
+  func hear(_ text: String) async throws -> String {
+    while let line = try await child.line(within: .seconds(30)) {
+      if line.contains(text) { return line }
+    }
+    throw ChildProcess.Failure.ended(status: -1, errors: "never told \(text)")
+  }
+}

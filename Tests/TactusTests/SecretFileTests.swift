@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import Synchronization
+import TestSupport
+import Testing
+import Web
+
+@testable import tactus
+
+@Suite("The page's secret on the disk")
+struct SecretFileTests {
+  private final class Notices: Sendable {
+    let all = Mutex<[String]>([])
+    var texts: [String] { all.withLock { $0 } }
+  }
+
+  private let scratch: ScratchFolder
+  private let path: String
+  private let notices = Notices()
+
+  init() throws {
+    scratch = try ScratchFolder()
+    path = scratch.path + "/state/tactus/pairing.json5"
+  }
+
+  private func file(_ path: String?) -> SecretFile {
+    SecretFile(path) { [notices] text in notices.all.withLock { $0.append(text) } }
+  }
+
+  private var mode: mode_t {
+    var found = stat()
+    return stat(path, &found) == 0 ? found.st_mode & 0o777 : 0
+  }
+
+  @Test("The first look makes one, for the user alone; every other tactus has the same")
+  func first() throws {
+    let one = file(path)
+    #expect(one.known == nil)
+    let secret = one.look()
+    #expect(one.look() == secret && one.known == secret && mode == 0o600)
+    #expect(file(path).look() == secret)
+    #expect(try SecretFile.read(path) == secret)
+    #expect(notices.texts.isEmpty)
+  }
+
+  @Test("Who forgets puts a new one there, and every tactus has that at its next look")
+  func forgetting() throws {
+    let (one, other) = (file(path), file(path))
+    let before = one.look()
+    #expect(other.look() == before)
+    let after = try SecretFile.renew(path)
+    #expect(after != before && one.look() == after && other.look() == after && mode == 0o600)
+    #expect(notices.texts.isEmpty)
+    // Taking the file away is forgetting, too.
+    #expect(unlink(path) == 0)
+    let third = one.look()
+    #expect(third != after && other.look() == third)
+  }
+
+  @Test(
+    "What is not as we wrote it is said, and a new one is in its place",
+    arguments: [
+      "", "{", "\0\u{FFFD}", "{code: 7, token: true}", "{code: \"K7QM-3XPA-9BCD-EFGH\"}",
+      "{code: \"K7QM-3XPA-9BCD-EFGH\", token: \"\"}", String(repeating: "[", count: 10_000),
+    ])
+  func broken(text: String) throws {
+    try scratch.write(text, to: "state/tactus/pairing.json5")
+    #expect(chmod(path, 0o600) == 0)
+    let secret = file(path).look()
+    #expect(notices.texts == ["\(path) is not as tactus wrote it: all browsers have to pair again"])
+    #expect(file(path).look() == secret && notices.texts.count == 1)
+  }
+
+  @Test("One that others could read is not believed any more")
+  func openToOthers() throws {
+    let before = file(path).look()
+    #expect(chmod(path, 0o640) == 0)
+    let after = file(path).look()
+    #expect(after != before && mode == 0o600)
+    #expect(notices.texts == ["\(path): others could read it: all browsers have to pair again"])
+  }
+
+  @Test("Where none can be written there is one all the same, it stays the same, and that is said once")
+  func unwritable() throws {
+    try scratch.write("", to: "state")
+    let one = file(path)
+    let secret = one.look()
+    for _ in 0..<3 { #expect(one.look() == secret) }
+    #expect(notices.texts.count == 1)
+    #expect(notices.texts[0].contains("can't be kept") && notices.texts[0].contains("until tactus ends"))
+    // A folder in its place is not ours to take away.
+    let folder = scratch.path + "/pairing.json5"
+    #expect(mkdir(folder, 0o700) == 0)
+    #expect(file(folder).look() != secret && notices.texts.count == 3)
+    #expect(throws: Complaint.self) { try SecretFile.renew(folder) }
+  }
+
+  @Test("Without a place it is for this run alone")
+  func nowhere() {
+    let one = file(nil)
+    #expect(one.look() == one.look() && one.look() != file(nil).look())
+    #expect(notices.texts.isEmpty)
+  }
+
+  @Test("It is beside what the user's tactus remembers, not in a session's folder")
+  func place() {
+    let places = Places { ["HOME": "/home/me"][$0] }
+    #expect(SecretFile.path(in: places) == "/home/me/.local/state/tactus/pairing.json5")
+    #expect(SecretFile.path(in: Places { _ in nil }) == nil)
+  }
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import QRCode
+import TestSupport
+import Testing
+
+@testable import ControlSurface
+@testable import TerminalView
+
+@Suite("The QR code's page")
+struct CodePageTests {
+  private static let address = "http://192.168.100.100:20880/"
+  private static let code = "K7QM-3XPA-9BCD-EFGH"
+  private static let both = "http://192.168.100.100:20880/#K7QM3XPA9BCDEFGH"
+
+  private func scene(_ page: PageReach = .network([address]), isOpen: Bool = true) -> Scene {
+    var scene = Scenes.scene {
+      $0.page = page
+      $0.choices.opensPage = isOpen
+    }
+    scene.page = .code
+    scene.pairingCode = Self.code
+    return scene
+  }
+
+  /// As a dark terminal shows it, four dots by two a character.
+  private func dots(_ picture: Picture) -> [[Bool]] {
+    func isDark(_ cell: Cell, upper: Bool) -> Bool {
+      guard cell.style.colour == .code else { return true }
+      switch cell.scalar {
+      case "\u{2588}": return true
+      case "\u{2580}": return upper
+      case "\u{2584}": return !upper
+      default: return cell.style.isInverse
+      }
+    }
+    return (0..<picture.size.rows).flatMap { row in
+      (0..<4).map { dot in
+        (0..<picture.size.columns).flatMap { column in
+          Array(repeating: isDark(picture[row, column], upper: dot < 2), count: 2)
+        }
+      }
+    }
+  }
+
+  private func picture(_ columns: Int, _ rows: Int, _ glyphs: Glyphs = .unicode) -> Picture {
+    TerminalView(glyphs: glyphs).picture(of: scene(), size: Size(columns: columns, rows: rows))
+  }
+
+  @Test(
+    "A camera reads address and secret from a dark terminal, wherever there is room for them",
+    arguments: [(80, 24), (132, 43), (65, 19), (40, 25)])
+  func read(columns: Int, rows: Int) throws {
+    let picture = picture(columns, rows)
+    #expect(try Camera.read(dots(picture)) == [Self.both])
+    #expect(picture.text.contains(Self.code) && picture.text.contains(Self.address))
+  }
+
+  @Test("Without half blocks it is drawn with spaces, where there is room for them")
+  func ascii() throws {
+    #expect(try Camera.read(dots(picture(110, 40, .ascii))) == [Self.both])
+    let small = picture(80, 24, .ascii).text
+    #expect(small.contains("The QR code needs 66x38; this is 80x24.") && small.contains(Self.address))
+  }
+
+  @Test(
+    "Where it does not fit there are its size and, to type, address and code",
+    arguments: [Glyphs.unicode, .ascii])
+  func tooSmall(glyphs: Glyphs) {
+    let picture = picture(40, 12, glyphs)
+    let text = picture.text
+    #expect(text.contains("The QR code needs "))
+    #expect(text.contains(Self.address) && text.contains(Self.code) && !text.contains("~"))
+    #expect(!(0..<12).contains { row in (0..<40).contains { picture[row, $0].style.colour == .code } })
+  }
+
+  @Test("It says what to press where phones can't reach it, and draws no code that leads nowhere")
+  func words() {
+    func text(_ page: PageReach) -> String {
+      TerminalView(glyphs: .unicode).picture(of: scene(page), size: Size(columns: 80, rows: 24)).text
+    }
+    let here = text(.thisMachine("http://127.0.0.1:20880/"))
+    #expect(here.contains("http://127.0.0.1:20880/") && here.contains("o opens it to the networks"))
+    #expect(text(.off).contains("o opens it to the networks") && text(.closed).contains("not open yet"))
+    #expect(text(.network([])).contains("no network now"))
+    for page in [PageReach.off, .closed, .network([]), .thisMachine("http://127.0.0.1:20880/")] {
+      #expect(!text(page).contains("\u{2580}"))
+    }
+    // An option that opened it is not undone by the key.
+    let size = Size(columns: 80, rows: 24)
+    #expect(TerminalView(glyphs: .unicode).picture(of: scene(), size: size).text.contains("o closes it."))
+    #expect(
+      !TerminalView(glyphs: .unicode).picture(of: scene(isOpen: false), size: size).text.contains(
+        "o closes it."))
+  }
+
+  @Test("Black on white is what is sent, in a colourless terminal too")
+  func styles() {
+    var frame = Frame(coloured: false)
+    frame.draw(picture(80, 24))
+    let bytes = String(decoding: frame.bytes, as: UTF8.self)
+    #expect(bytes.contains("\u{1B}[0;38;5;16;48;5;231m"))
+    let lines = picture(80, 24).lines
+    #expect(lines.count == 24 && lines.allSatisfy { $0.hasSuffix("\u{1B}[0m") })
+  }
+
+  @Test("w shows it and leaves it, Esc leaves it, and ? changes to the keys")
+  func keys() {
+    var keyboard = Keyboard()
+    let state = SurfaceState()
+    func press(_ key: Key) -> Scene.Page {
+      #expect(keyboard.press(key, state, at: .zero) == nil)
+      return keyboard.page
+    }
+    #expect(press(.character("w")) == .code)
+    #expect(press(.character("w")) == .playing)
+    #expect(press(.character("w")) == .code)
+    #expect(press(.character("?")) == .keys)
+    #expect(press(.character("w")) == .code)
+    #expect(press(.escape) == .playing)
+  }
+
+  @Test("Where the page is, is read from its words again")
+  func reach() {
+    for page in [
+      PageReach.off, .closed, .network([]), .thisMachine("http://127.0.0.1:20880/"),
+      .network(["http://192.168.7.20:20880/"]),
+      .network(["http://192.168.7.20:20880/", "http://[fd00::7]:20880/"]),
+    ] {
+      #expect(PageReach(told: page.words) == page)
+    }
+    #expect(PageReach(told: "?") == nil && PageReach(told: "") == nil)
+  }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import ControlSurface
+import Glibc
+import Linux
+import OSC
+import TestSupport
+import Testing
+
+@testable import Web
+
+@Suite("Where browsers come in")
+struct DoorTests {
+  @Test("A busy OSCQuery port is waited for, and nothing else with it")
+  func busyQueryPort() throws {
+    var settings = WebSettings.queryAlone
+    let first = try PageStudio(settings)
+    settings.query = try #require(first.web.queryEndpoint).port
+    settings.listen = [Endpoint(.loopback, port: 0)]
+    let second = try PageStudio(settings)
+    defer { second.close() }
+    let query = Endpoint(.loopback, port: settings.query ?? 0)
+    #expect(second.notices == [.missing("no OSCQuery: \(query) is in use by another program")])
+    #expect(second.web.queryEndpoint == nil && second.web.endpoints.count == 1)
+    let phone = try Phone(second.port)
+    #expect(
+      second.wait {
+        phone.say("[\"/tactus/osc/str\"]")
+        return (try? phone.line("[\"/tactus/osc/str\"")?.contains("no OSCQuery")) == true
+      })
+    first.close()
+    #expect(second.wait { second.web.queryEndpoint == query })
+    #expect(second.notices.last == .opened("OSCQuery: http://\(query)/"))
+  }
+
+  @Test("If another program has the usual port, the next one is taken; one that was chosen is waited for")
+  func takenPort() throws {
+    let first = try PageStudio()
+    var settings = WebSettings.page
+    settings.listen = [Endpoint(.loopback, port: first.port)]
+    let second = try PageStudio(settings)
+    defer { second.close() }
+    let port = try #require(second.web.endpoints.first?.port)
+    #expect(port > first.port && port <= first.port + WebDoors.nextPorts)
+    settings.isPortFixed = true
+    let third = try PageStudio(settings)
+    defer { third.close() }
+    #expect(third.web.endpoints.isEmpty && third.notices.count == 1)
+    let wanted = Endpoint(.loopback, port: first.port)
+    first.close()
+    #expect(third.wait { third.web.endpoints == [wanted] })
+    #expect(try Caller(wanted.port).ask("/session").status == 200)
+  }
+
+  @Test(
+    "An address that the machine gets later is served then, and again whenever it returns",
+    .enabled(if: Lab.isHere, "needs tools/lab --no-server"))
+  func lateAddress() throws {
+    let network = try PrivateNetwork()
+    let late = Address.v4(0xc633_6401)
+    try network.perform {
+      var settings = WebSettings.page
+      settings.query = 0
+      settings.listen = [Endpoint(late, port: 0), Endpoint(.loopback, port: 0)]
+      let studio = try PageStudio(
+        settings, surface: [Endpoint(late, port: 0), Endpoint(.loopback, port: 0)])
+      defer { studio.close() }
+      #expect(studio.web.endpoints.map(\.address) == [.loopback])
+      #expect(studio.web.queryEndpoint?.address == .loopback, "beside the address that is there")
+      for _ in 1...2 {
+        _ = try ChildProcess.run(["ip", "address", "add", "198.51.100.1/32", "dev", "lo"])
+        #expect(studio.wait { studio.web.endpoints.map(\.address) == [late, .loopback] })
+        #expect(studio.wait { studio.web.queryEndpoint?.address == late })
+        let caller = try Caller(studio.port, from: .v4(0), to: late)
+        #expect(try caller.ask("/session", host: "198.51.100.1:\(studio.port)").status == 200)
+        #expect(try caller.ask("/session", host: "198.51.100.2:\(studio.port)").status == 403)
+        _ = try ChildProcess.run(["ip", "address", "delete", "198.51.100.1/32", "dev", "lo"])
+        #expect(studio.wait { studio.web.endpoints.map(\.address) == [.loopback] })
+        #expect(studio.wait { studio.web.queryEndpoint?.address == .loopback })
+      }
+    }
+  }
+
+  @Test(
+    "Open to the networks, it serves neighbours and nobody whom a router brings; closed again, it sends them away",
+    .enabled(if: Lab.isHere, "needs tools/lab --no-server"))
+  func neighbours() throws {
+    let (here, near, far) = (Address.v4(0x0a32_0001), Address.v4(0x0a32_0002), Address.v4(0xcb00_7107))
+    let (home, other) = (try PrivateNetwork(), try PrivateNetwork())
+    try home.cable("wire", to: other, "cable")
+    for words in ["addr add 10.50.0.1/24 dev wire", "link set wire up", "route add 203.0.113.0/24 dev wire"] {
+      try home.ip(words)
+    }
+    for words in [
+      "addr add 10.50.0.2/24 dev cable", "addr add 203.0.113.7/32 dev cable", "link set cable up",
+    ] {
+      try other.ip(words)
+    }
+    let studio = try home.perform {
+      var settings = WebSettings.page
+      settings.query = 0
+      return try PageStudio(settings, surface: [Endpoint(.v4(0), port: 0)])
+    }
+    defer { studio.close() }
+    let query = try #require(studio.web.queryEndpoint).port
+    try other.perform { [port = studio.port] in
+      let host = "10.50.0.1"
+      #expect(try Caller(query, from: near, to: here).ask("/tactus/tempo?VALUE", host: host).status == 200)
+      #expect(try Caller(query, from: far, to: here).isSentAway())
+      #expect(throws: (any Error).self, "closed") { try Caller(port, from: near, to: here) }
+      studio.web.open(toNetworks: true)
+      #expect(studio.wait { studio.web.endpoints.first?.address == .v4(0) })
+      let neighbour = try Caller(port, from: near, to: here)
+      #expect(try neighbour.ask("/session", host: host).status == 200)
+      #expect(try Caller(port, from: far, to: here).isSentAway())
+      studio.web.open(toNetworks: false)
+      #expect(neighbour.isSentAway())
+      #expect(studio.wait { studio.web.endpoints.map(\.address) == [.loopback] })
+    }
+    #expect(studio.web.counters.strangers == 2)
+  }
+}

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import ControlSurface
+import Glibc
+import OSC
+import TestSupport
+import Testing
+
+@testable import Web
+
+@Suite("The page and OSCQuery by HTTP")
+struct HTTPTests {
+  @Test("The page, its files and who one is, under guards that let it load nothing else")
+  func page() throws {
+    let studio = try PageStudio()
+    defer { studio.close() }
+    let caller = try Caller(studio.port)
+    let page = try caller.ask("/", "Accept: text/html,application/xhtml+xml\r\n")
+    #expect(page.status == 200 && page.body.hasPrefix("<!DOCTYPE html>"))
+    for wanted in [
+      "Content-Security-Policy: default-src 'none';", "X-Content-Type-Options: nosniff",
+      "X-Frame-Options: DENY",
+      "Referrer-Policy: no-referrer", "Cache-Control: no-store", "frame-ancestors 'none'",
+      "Content-Type: text/html",
+    ] {
+      #expect(page.head.contains(wanted), "\(wanted)")
+    }
+    for word in ["unsafe", "*", "http:"] { #expect(!page.head.contains(word)) }
+    #expect(try caller.ask("/style.css").head.contains("text/css"))
+    #expect(
+      try caller.ask("/session").body == "{\"paired\":false,\"name\":\"tactus\",\"version\":\"test\"}\n")
+    #expect(try caller.ask("/session", Phone.cookie).body.contains("\"paired\":true"))
+    for path in ["/nothing", "/../etc/passwd", "/%2e%2e/x", "/Page/index.html"] {
+      #expect(try caller.ask(path).status == 404, "\(path)")
+    }
+  }
+
+  @Test("Programs that ask for the tree get it where browsers get the page")
+  func root() throws {
+    let studio = try PageStudio()
+    defer { studio.close() }
+    let caller = try Caller(studio.port)
+    #expect(try caller.ask("/").body.hasPrefix("{\"FULL_PATH\":\"/\""))
+    #expect(
+      try caller.ask("/?HOST_INFO", "Accept: text/html\r\n").body.contains("\"WS_PORT\":\(studio.port)"))
+    #expect(try caller.ask("/tactus/tempo?VALUE", "Accept: text/html\r\n").body == "{\"VALUE\":[120.0]}")
+    studio.change { $0.timeline.tempo = Tempo(99) }
+    #expect(studio.wait { (try? caller.ask("/tactus/tempo?VALUE").body) == "{\"VALUE\":[99.0]}" })
+  }
+
+  @Test("Pairing: the code gets a cookie that no script reads; five wrong tries a minute; only from the page")
+  func pairing() throws {
+    let studio = try PageStudio()
+    defer { studio.close() }
+    let caller = try Caller(studio.port)
+    let origin = "Origin: http://localhost\r\n"
+    let paired = try caller.ask("/pair", origin, method: "POST", body: PageStudio.secret.code)
+    #expect(paired.status == 204)
+    #expect(paired.head.contains("Set-Cookie: tactus=\(PageStudio.secret.token); "))
+    for word in ["HttpOnly", "SameSite=Strict", "Path=/"] { #expect(paired.head.contains(word)) }
+    func status(_ headers: String, _ body: String) throws -> Int {
+      try Caller(studio.port).ask("/pair", headers, method: "POST", body: body).status
+    }
+    #expect(try status("", PageStudio.secret.code) == 403)
+    #expect(try status("Origin: http://evil.example\r\n", PageStudio.secret.code) == 403)
+    #expect(try status(origin, String(repeating: "A", count: 5000)) == 413)
+    #expect(studio.web.counters.wrongSecrets == 0)
+    for _ in 1...5 { #expect(try status(origin, "FEDCBA9876543210") == 403) }
+    #expect(try status(origin, "FEDCBA9876543210") == 429)
+    #expect(try status(origin, PageStudio.secret.code) == 429, "who guesses does not win by the last guess")
+    #expect(studio.wait { studio.web.counters.wrongSecrets == 7 })
+  }
+
+  @Test("What is not asked of us, or not as one asks, is refused")
+  func refused() throws {
+    let studio = try PageStudio()
+    defer { studio.close() }
+    for (request, status) in [
+      ("GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n", 403),
+      ("GET / HTTP/1.1\r\nHost: evil.example\r\nHost: localhost\r\n\r\n", 400),
+      ("GET http://evil.example/ HTTP/1.1\r\nHost: localhost\r\n\r\n", 403),
+      ("GET http://localhost/tactus/tempo HTTP/1.1\r\nHost: evil.example\r\n\r\n", 200),
+      ("GET / HTTP/1.1\r\n\r\n", 400),
+      ("GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhello", 413),
+      ("PUT / HTTP/1.1\r\nHost: localhost\r\n\r\n", 405), ("POST / HTTP/1.1\r\nHost: localhost\r\n\r\n", 405),
+      ("OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
+      ("GET /osc HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\n\r\n", 426),
+      (Phone.request("/session"), 404), (Phone.request("/osc", "Origin: http://evil.example\r\n"), 403),
+      (Phone.request().replacing("Host: localhost", with: "Host: evil.example"), 403),
+      ("GET / HTTP/1.1\r\nHost: localhost\r\nX: " + String(repeating: "a", count: 20_000) + "\r\n\r\n", 431),
+    ] {
+      let caller = try Caller(studio.port)
+      caller.send(request)
+      #expect(try caller.answer().status == status, "\(request.prefix(90))")
+    }
+    #expect(studio.wait { studio.web.counters.foreign == 4 })
+  }
+
+  // MARK: OSCQuery's own port
+
+  @Test("At OSCQuery's own port there is no page, no pairing and nobody's name")
+  func queryAlone() throws {
+    let studio = try PageStudio(.queryAlone)
+    defer { studio.close() }
+    #expect(studio.web.endpoints.isEmpty)
+    let caller = try Caller(try #require(studio.web.queryEndpoint).port)
+    #expect(try caller.ask("/", "Accept: text/html\r\n").body.hasPrefix("{\"FULL_PATH\":\"/\""))
+    #expect(try caller.ask("/session").status == 404 && caller.ask("/page.js").status == 404)
+    #expect(try caller.ask("/pair", "Origin: http://localhost\r\n", method: "POST", body: "x").status == 405)
+  }
+
+  @Test("Who is asked by whatever address tells that one; a hundred idle connections lock nobody out")
+  func addressesAndCrowds() throws {
+    let studio = try PageStudio(.queryAlone, surface: [Endpoint(Address.v4(0), port: 0)])
+    defer { studio.close() }
+    let port = try #require(studio.web.queryEndpoint).port
+    let idle = try (0..<100).map { _ in try Caller(port) }
+    let answer = try Caller(port).ask("/?HOST_INFO")
+    #expect(answer.body.contains("\"OSC_IP\":\"127.0.0.1\""))
+    #expect(answer.body.contains("\"OSC_PORT\":\(studio.surface.endpoints[0].port)"))
+    #expect(answer.body.contains("\"WS_IP\":\"127.0.0.1\"") && idle.count == 100)
+  }
+
+  @Test(
+    "One more than there is room for takes the place of the one that has been silent for longest, and of nobody who asked"
+  )
+  func full() throws {
+    let studio = try PageStudio(.queryAlone, surface: [Endpoint(Address.v4(0), port: 0)])
+    defer { studio.close() }
+    let port = try #require(studio.web.queryEndpoint).port
+    var callers: [Caller] = []
+    func ask(_ caller: Int) -> Bool {
+      (try? callers[caller].ask("/tactus/tempo?VALUE").body.contains("[120.0]")) == true
+    }
+    for number in 0..<WebLimits.connections {
+      // From four addresses, so that no one of them has too many.
+      callers.append(try Caller(port, from: .v4(0x7f00_0001 + UInt32(number % 4))))
+      if number != 5 { #expect(ask(number)) }
+    }
+    callers.append(try Caller(port, from: .v4(0x7f00_0009)))
+    #expect(ask(WebLimits.connections))
+    for number in 0..<WebLimits.connections { #expect(ask(number) == (number != 5), "caller \(number)") }
+  }
+
+  @Test("Requests in a row, in one packet or byte by byte, are each answered, in their order")
+  func pipelined() throws {
+    let studio = try PageStudio(.queryAlone)
+    defer { studio.close() }
+    let caller = try Caller(try #require(studio.web.queryEndpoint).port)
+    let paths = ["/tactus/te%6Dpo?VALUE", "/tactus/click?FULL_PATH", "/tactus/peers?ACCESS"]
+    let requests = paths.map { "GET \($0) HTTP/1.1\r\nHost: localhost\r\n\r\n" }.joined()
+    let wanted = ["{\"VALUE\":[120.0]}", "{\"FULL_PATH\":\"/tactus/click\"}", "{\"ACCESS\":1}"]
+    caller.send(requests)
+    for body in wanted { #expect(try caller.answer().body == body) }
+    for byte in requests.utf8 { caller.send([byte]) }
+    for body in wanted { #expect(try caller.answer().body == body) }
+  }
+
+  @Test("A real HTTP client reads the whole tree, as JSON, and it holds every row that can be set or asked")
+  func realClient() throws {
+    let studio = try PageStudio(.queryAlone)
+    defer { studio.close() }
+    let port = try #require(studio.web.queryEndpoint).port
+    let here = #filePath
+    let folder = here[..<(here.lastIndex(of: "/") ?? here.startIndex)]
+    let reader = try ChildProcess.run(["/usr/bin/python3", "\(folder)/peers/oscquery_reader.py", "\(port)"])
+    #expect(reader.status == 0, "\(reader.errors)")
+    let lines = Set(reader.output.split(separator: "\n").map(String.init))
+    for row in Table.standard.rows where row.kind != .verb && row.kind != .answer {
+      #expect(lines.contains("node /tactus/\(row.path) \(row.typeTags)"), "\(row.path)")
+    }
+    #expect(lines.contains("osc \(studio.surface.endpoints[0].port) UDP"))
+    #expect(lines.contains("value 120.0"))
+    #expect(lines.contains("statuses 404 204 400 405 403"))
+    #expect(lines.contains("page yes"))
+    #expect(lines.contains("after garbage 200"))
+  }
+}

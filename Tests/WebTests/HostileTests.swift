@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import ControlSurface
+import Glibc
+import OSC
+import TestSupport
+import Testing
+
+@testable import Web
+
+/// What must never do harm: refused, counted, bounded, and everybody else is served meanwhile.
+@Suite("Hostile browsers")
+struct HostileTests {
+  /// Somebody honest is there, too, and is answered.
+  private func isServed(_ phone: Phone) throws -> Bool {
+    phone.say("[\"/tactus/ping\"]")
+    return try phone.line("[\"/tactus/pong\"") != nil
+  }
+
+  static let frames: [(what: String, bytes: [UInt8], code: UInt16)] = [
+    ("without a mask", Phone.frame([0x5b], opcode: 1, isMasked: false), 1002),
+    ("a ping in pieces", Phone.frame([1], opcode: 9, isLast: false), 1002),
+    ("a ping of 126 bytes", Phone.frame([UInt8](repeating: 0, count: 126), opcode: 9), 1002),
+    ("a reserved bit", [0xc1, 0x80, 0, 0, 0, 0], 1002),
+    ("an unknown kind", Phone.frame([1], opcode: 3), 1002),
+    ("a rest without a beginning", Phone.frame([1], opcode: 0), 1002),
+    ("no UTF-8", Phone.frame([0x5b, 0xff], opcode: 1), 1007),
+    ("too much", Phone.frame([UInt8](repeating: 0x20, count: 20_000), opcode: 1), 1009),
+    (
+      "far too much, announced",
+      [0x82, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 2, 3, 4, 0, 0],
+      1009
+    ),
+    ("a length longer than it need be", [0x82, 0xfe, 0, 1, 0, 0, 0, 0, 1], 1002),
+    (
+      "too much in pieces",
+      (0..<3).flatMap {
+        Phone.frame([UInt8](repeating: 0x20, count: 8000), opcode: $0 == 0 ? 1 : 0, isLast: false)
+      }, 1009
+    ),
+  ]
+
+  @Test(
+    "A frame that may not be ends its own connection and no other", arguments: 0..<HostileTests.frames.count)
+  func wrongFrames(_ number: Int) throws {
+    let studio = try PageStudio()
+    defer { studio.close() }
+    let honest = try Phone(studio.port)
+    let hostile = try Phone(studio.port)
+    hostile.say("[\"/tactus/subscribe\"]")
+    #expect(try hostile.line("[\"/tactus/update\",0]") != nil)
+    let (what, bytes, code) = Self.frames[number]
+    hostile.caller.send(bytes)
+    // wslay ends some without a word.
+    let farewell = try hostile.farewell()
+    #expect(farewell == code || farewell == nil, "\(what): \(farewell.map { "\($0)" } ?? "none")")
+    #expect(hostile.caller.isSentAway(), "\(what)")
+    #expect(studio.wait { studio.web.counters.sockets == 1 && studio.surface.counters.subscribers == 0 })
+    #expect(try isServed(honest), "\(what)")
+  }
+
+  @Test("Whatever bytes come, before and after the handshake, nobody else notices")
+  func garbage() throws {
+    let studio = try PageStudio()
+    defer { studio.close() }
+    let honest = try Phone(studio.port)
+    var dice = Dice(seed: 11)
+    let starts = [
+      "", "GET / HTTP/1.1\r\n", "POST /pair HTTP/1.1\r\nHost: localhost\r\nOrigin: http://localhost\r\n",
+      "GET /osc",
+    ]
+    for round in 0..<300 {
+      let caller = try Caller(studio.port)
+      var bytes = Array(starts.randomElement(using: &dice)!.utf8)
+      if round % 3 == 0 { bytes = Array(Phone.request().utf8) }
+      for _ in 0..<Int.random(in: 0..<300, using: &dice) {
+        bytes.append(UInt8.random(in: 0...255, using: &dice))
+      }
+      caller.send(bytes)
+    }
+    #expect(studio.wait { studio.web.counters.open == 1 })
+    #expect(try isServed(honest))
+    #expect(studio.commands.isEmpty)
+  }
+
+  @Test("A thousand connections: so many have room as may, nobody who is paired leaves, and memory stays")
+  func thousand() throws {
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    limit.rlim_cur = min(limit.rlim_max, 8192)
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    let studio = try PageStudio()
+    defer { studio.close() }
+    let honest = try Phone(studio.port)
+    honest.say("[\"/tactus/subscribe\",\"state\"]")
+    #expect(try honest.line("[\"/tactus/update\",0]") != nil)
+    var callers: [Caller] = []
+    for number in 0..<1000 {
+      let caller = try Caller(studio.port, from: .v4(0x7f00_0101 + UInt32(number % 200)))
+      caller.send(number % 2 == 0 ? "GET / HTTP/1.1\r\nHost: loc" : Phone.request())
+      callers.append(caller)
+    }
+    #expect(studio.wait { studio.web.counters.connections == 1001 })
+    #expect(studio.web.counters.open <= WebLimits.connections + WebLimits.leaving)
+    #expect(try isServed(honest))
+    studio.change { $0.peers = 2 }
+    #expect(try honest.line("[\"/tactus/peers\",") == "[\"/tactus/peers\",2]")
+    callers = []
+    #expect(studio.wait { studio.web.counters.open == 1 })
+  }
+
+  @Test("Who sends his request a byte at a time is sent away in time, however busy he seems")
+  func slowLoris() throws {
+    let studio = try PageStudio()
+    defer { studio.close() }
+    let honest = try Phone(studio.port)
+    let slow = try (0..<40).map { _ in try Caller(studio.port) }
+    for caller in slow { caller.send("GET / HTTP/1.1\r\nX: ") }
+    #expect(
+      studio.wait(seconds: 40) {
+        for caller in slow { caller.send([0x61]) }
+        return studio.web.counters.late >= 40
+      })
+    for caller in slow { #expect(caller.isSentAway()) }
+    #expect(try isServed(honest))
+  }
+
+  @Test("A connection's time is counted from its last answer, not from its last byte")
+  func deadlines() {
+    let now = Micros(1_000_000)
+    let visitor = Visitor(
+      1, -1, from: Endpoint(.loopback, port: 1), at: Endpoint(.loopback, port: 2), .page, now: now)
+    #expect(visitor.deadline == now + Micros(10_000_000))
+    visitor.asks(at: now + Micros(1))
+    #expect(visitor.deadline == now + Micros(30_000_001))
+    visitor.rests(at: now + Micros(5))
+    #expect(visitor.deadline == now + Micros(30_000_005))
+  }
+
+  @Test("Who does not take what he is told leaves when a quarter of a megabyte waits, and is counted")
+  func slowReader() throws {
+    let studio = try PageStudio()
+    defer { studio.close() }
+    let slow = try Phone(studio.port)
+    let honest = try Phone(studio.port)
+    for phone in [slow, honest] { phone.say("[\"/tactus/subscribe\",\"state\"]") }
+    for phone in [slow, honest] { #expect(try phone.line("[\"/tactus/update\",0]") != nil) }
+    var room: Int32 = 4096
+    setsockopt(slow.caller.descriptor, SOL_SOCKET, SO_RCVBUF, &room, 4)
+    let packet = LibloCodec.encode(Message("/tactus/message", .string(String(repeating: "x", count: 200))))
+    let peer = Peer(Browser(number: 1, isPaired: true), at: Endpoint(.loopback, port: 1))
+    for round in 0..<200 {
+      for _ in 0..<100 { studio.web.shared.post(packet, to: peer) }
+      if studio.wait(seconds: 0.02, until: { studio.web.counters.slow > 0 }) { break }
+      #expect(round < 199)
+    }
+    #expect(studio.wait { studio.web.counters.slow == 1 && studio.surface.counters.subscribers == 1 })
+    #expect(try isServed(honest))
+  }
+
+  @Test("Eight that ask for the tree all the time, and a flood of messages, cost a tenth of a core at most")
+  func budget() throws {
+    let studio = try PageStudio()
+    defer { studio.close() }
+    let honest = try Phone(studio.port)
+    let callers = try (0..<8).map { _ in try Caller(studio.port) }
+    let talker = try Phone(studio.port)
+    let requests = Array(String(repeating: "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", count: 50).utf8)
+    let flood = Array(
+      (0..<200).map { _ in Phone.frame(Array("[\"/tactus/ping\"]".utf8), opcode: 1) }.joined())
+    let flags = Int32(MSG_DONTWAIT)
+    var buffer = [UInt8](repeating: 0, count: 1 << 20)
+    let before = studio.web.counters
+    let start = ContinuousClock.now
+    while start.duration(to: .now) < .seconds(3) {
+      for caller in callers {
+        caller.send(requests, flags)
+        while recv(caller.descriptor, &buffer, buffer.count, flags) > 0 {}
+      }
+      talker.caller.send(flood, flags)
+      while recv(talker.caller.descriptor, &buffer, buffer.count, flags) > 0 {}
+      usleep(1000)
+    }
+    let elapsed = Double(start.duration(to: .now) / .seconds(1)) * 1e6
+    let after = studio.web.counters
+    let cost = Double(after.microseconds - before.microseconds)
+    #expect(after.requests > before.requests + 3 && after.received > before.received + 100)
+    // What may be saved up for a burst comes on top.
+    #expect(cost < elapsed / 10 + 100_000, "\(cost / elapsed) of a core")
+    #expect(try isServed(honest))
+  }
+}

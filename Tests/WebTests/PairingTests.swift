@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Addresses
+import BeatMath
+import TestSupport
+import Testing
+
+@testable import Web
+
+@Suite("Pairing")
+struct PairingTests {
+  private let owner = Address.v4(0xc0a8_0714)
+  private let second = Micros(1_000_000)
+
+  private func fresh(_ seed: UInt64 = 1) -> Secret {
+    var chance = Dice(seed: seed)
+    return Secret(using: &chance)
+  }
+
+  private func guesser(_ number: Int) -> Address { .v4(0x0a00_0000 + UInt32(number)) }
+
+  @Test("The code as it was scanned, and as people type it")
+  func typed() {
+    let secret = fresh()
+    var pairing = Pairing(secret)
+    let lower = secret.groups.lowercased()
+    for text in [
+      secret.code, secret.groups, lower, " \(secret.code)\r\n", lower.replacing("-", with: " "),
+      secret.code.replacing("0", with: "o").replacing("1", with: "l"),
+      secret.code.replacing("0", with: "O").replacing("1", with: "I"),
+    ] {
+      #expect(
+        pairing.answer(Array(text.utf8), from: owner, at: .zero) == .paired(token: secret.token), "\(text)")
+    }
+    #expect(pairing.wrong == 0)
+  }
+
+  @Test("Every letter counts, of the code and of the token")
+  func everyLetter() {
+    let secret = fresh()
+    var other: [UInt8] { Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8) }
+    for place in 0..<16 {
+      var code = Array(secret.code.utf8)
+      code[place] = other.first { $0 != code[place] }!
+      var pairing = Pairing(secret)
+      #expect(pairing.answer(code, from: owner, at: .zero) == .wrong)
+    }
+    let pairing = Pairing(secret)
+    #expect(pairing.isPaired(token: secret.token.utf8))
+    for place in 0..<32 {
+      var token = Array(secret.token.utf8)
+      token[place] ^= 1
+      #expect(!pairing.isPaired(token: token))
+    }
+    for token in [
+      "", String(secret.token.dropLast()), secret.token + "0", secret.code, secret.token.lowercased(),
+    ] {
+      #expect(!pairing.isPaired(token: token.utf8), "\(token)")
+    }
+  }
+
+  @Test("Nonsense of any length is wrong, and so is nothing", arguments: [0, 1, 15, 17, 64, 65, 100_000])
+  func nonsense(length: Int) {
+    var pairing = Pairing(fresh())
+    #expect(
+      pairing.answer(Array(repeating: UInt8(ascii: "A"), count: length), from: owner, at: .zero) == .wrong)
+    #expect(pairing.answer([0xff, 0, 0x80], from: owner, at: .zero) == .wrong)
+  }
+
+  @Test("After five wrong tries in a minute not even the right one counts, until the first is a minute old")
+  func limit() {
+    let secret = fresh()
+    var pairing = Pairing(secret)
+    for number in 0..<5 {
+      #expect(pairing.answer([], from: owner, at: Micros(Int64(number) * 1_000_000)) == .wrong)
+    }
+    let right = Array(secret.code.utf8)
+    #expect(pairing.answer(right, from: owner, at: Micros(5_000_000)) == .tooMany(wait: 56))
+    #expect(pairing.answer(right, from: owner, at: Micros(59_999_999)) == .tooMany(wait: 1))
+    #expect(pairing.answer(right, from: owner, at: Micros(60_000_000)) == .paired(token: secret.token))
+    #expect(pairing.wrong == 5 && pairing.refused == 2)
+  }
+
+  @Test("Right ones are not counted")
+  func right() {
+    let secret = fresh()
+    var pairing = Pairing(secret)
+    for _ in 0..<100 {
+      #expect(pairing.answer(Array(secret.code.utf8), from: owner, at: .zero) == .paired(token: secret.token))
+    }
+  }
+
+  @Test("Guessers at a thousand addresses, day and night, do not keep out a phone with the right code")
+  func lockOut() {
+    let secret = fresh()
+    var pairing = Pairing(secret)
+    var now = Micros.zero
+    var tried = 0
+    for round in 0..<2000 {
+      now = now + Micros(100_000)
+      for number in 0..<10 {
+        if pairing.answer([1], from: guesser((round * 10 + number) % 1000), at: now) == .wrong { tried += 1 }
+      }
+      guard round % 100 == 0 else { continue }
+      var copy = pairing
+      #expect(copy.answer(Array(secret.code.utf8), from: owner, at: now) == .paired(token: secret.token))
+    }
+    // In each of four minutes a first try of everyone, and five of all together.
+    #expect(tried <= 4 * (1000 + 5))
+  }
+
+  @Test("All together have five wrong tries a minute beyond each one's first")
+  func together() {
+    var pairing = Pairing(fresh())
+    var wrong = 0
+    for _ in 0..<10 {
+      for number in 0..<20 where pairing.answer([1], from: guesser(number), at: .zero) == .wrong {
+        wrong += 1
+      }
+    }
+    #expect(wrong == 20 + 5)
+    // Who mistyped once has a new first try after a minute, whatever the others do.
+    var copy = pairing
+    #expect(copy.answer([1], from: guesser(0), at: Micros(60_000_000)) == .wrong)
+  }
+
+  @Test("One with a whole network of IPv6 is one neighbour, and IPv4 is the same through either socket")
+  func neighbours() {
+    var pairing = Pairing(fresh())
+    var wrong = 0
+    for number in 0..<100 {
+      let address = Address.v6(high: 0xfd00_0000_0000_0001, low: UInt64(number), scope: 0)
+      if pairing.answer([1], from: address, at: .zero) == .wrong { wrong += 1 }
+    }
+    #expect(wrong == 5)
+    for number in 0..<5 {
+      let address =
+        number % 2 == 0 ? owner : Address.v6(high: 0, low: 0xffff_c0a8_0714, scope: 0)
+      _ = pairing.answer([1], from: address, at: Micros(60_000_000))
+    }
+    guard case .tooMany = pairing.answer([1], from: owner, at: Micros(60_000_000)) else {
+      Issue.record("six wrong tries")
+      return
+    }
+  }
+
+  @Test("After forgetting, code and cookies of before are worth nothing")
+  func forgetting() {
+    let (before, after) = (fresh(1), fresh(2))
+    var pairing = Pairing(before)
+    pairing.forget(for: after)
+    #expect(!pairing.isPaired(token: before.token.utf8) && pairing.isPaired(token: after.token.utf8))
+    #expect(pairing.answer(Array(before.code.utf8), from: owner, at: .zero) == .wrong)
+  }
+
+  @Test("A secret has eighty bits of chance, each letter all five; its token has a hundred and sixty others")
+  func chance() {
+    var chance = Dice(seed: 7)
+    var seen = Array(repeating: Set<Character>(), count: 48)
+    for _ in 0..<600 {
+      let secret = Secret(using: &chance)
+      for (place, letter) in (secret.code + secret.token).enumerated() { seen[place].insert(letter) }
+    }
+    #expect(seen.allSatisfy { $0.count == 32 })
+    #expect(fresh(1) != fresh(2) && fresh(1).code != String(fresh(1).token.prefix(16)))
+  }
+
+  @Test("Written down it is read again, and anything else is not")
+  func written() {
+    let secret = fresh()
+    #expect(Secret(code: secret.groups, token: secret.token) == secret)
+    #expect(Secret(code: String(secret.code.dropLast()), token: secret.token) == nil)
+    #expect(Secret(code: secret.code, token: "") == nil)
+    #expect(Secret(code: "U" + secret.code.dropFirst(), token: secret.token) == nil)
+    #expect(secret.groups.count == 19 && secret.groups.count { $0 == "-" } == 3)
+  }
+}

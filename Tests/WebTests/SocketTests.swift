@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+
+import ControlSurface
+import Linux
+import OSC
+import TestSupport
+import Testing
+
+@testable import Web
+
+@Suite("The socket")
+struct SocketTests {
+  @Test("A paired browser sets, asks and is told in lines of JSON, and its ping comes back with the clock")
+  func lines() throws {
+    let studio = try PageStudio()
+    defer { studio.close() }
+    let phone = try Phone(studio.port, headers: "Origin: http://localhost\r\n")
+    #expect(
+      phone.head.contains("101 ") && phone.head.contains("Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")
+    )
+    phone.say("[\"/tactus/ping\", 7, \"x\"]")
+    let before = HostClock.micros().count
+    let pong = try #require(try phone.line("[\"/tactus/pong\""))
+    let parts = pong.dropLast().split(separator: ",")
+    #expect(parts.suffix(2).elementsEqual(["7", "\"x\""]) && parts.count == 7)
+    #expect(abs((Int64(parts[4]) ?? 0) - before) < 60_000_000)
+    phone.say("[\"/tactus/subscribe\",\"state exact\"]")
+    #expect(try phone.line("[\"/tactus/tempo\",") == "[\"/tactus/tempo\",120]")
+    #expect(try phone.line("[\"/tactus/timeline\",120,") != nil)
+    phone.say("[\"/tactus/click\",true]\n[\"/tactus/tempo\",99.5]\n")
+    #expect(try phone.line("[\"/tactus/tempo\",99") == "[\"/tactus/tempo\",99.5]")
+    #expect(studio.commands.contains(.tempo(Tempo(99.5))) && studio.commands.count == 2)
+    phone.say("[\"/tactus/tempo\",5000]")
+    #expect(try phone.line("[\"/tactus/error\"")?.hasSuffix("\"/tactus/tempo\",3]") == true)
+    phone.say("[\"/tactus/nonsense\"")
+    #expect(try phone.line("[\"/tactus/error\"")?.hasSuffix(",6]") == true)
+    #expect(studio.wait { studio.web.counters.malformed == 1 })
+  }
+
+  @Test("The same in packets of OSC, of which several may be in a bundle")
+  func packets() throws {
+    let studio = try PageStudio()
+    defer { studio.close() }
+    let phone = try Phone(studio.port)
+    let click = LibloCodec.encode(Message("/tactus/click", .int32(1)))
+    let ask = LibloCodec.encode(Message("/tactus/tempo"))
+    for packet in Bundle.pack([click, ask]) { phone.caller.send(Phone.frame(packet, opcode: 2)) }
+    #expect(try phone.message("/tactus/tempo") == Message("/tactus/tempo", .float32(120)))
+    #expect(studio.commands.count == 1)
+    // Then JSON is understood, too, and answered as it began.
+    phone.say("[\"/tactus/peers\"]")
+    #expect(try phone.message("/tactus/peers") == Message("/tactus/peers", .int32(0)))
+  }
+
+  @Test(
+    "Without the cookie it watches, and what it would change is refused in words; a new secret ends what was paired"
+  )
+  func strangers() throws {
+    let studio = try PageStudio()
+    defer { studio.close() }
+    let watcher = try Phone(studio.port, isPaired: false)
+    let owner = try Phone(studio.port)
+    watcher.say("[\"/tactus/subscribe\"]\n[\"/tactus/tempo\",99]")
+    #expect(try watcher.line("[\"/tactus/error\"")?.contains("not paired") == true)
+    owner.say("[\"/tactus/click\",1]")
+    #expect(studio.wait { studio.commands.count == 1 })
+    studio.forget()
+    #expect(try owner.farewell() == 1008)
+    studio.change { $0.peers = 3 }
+    #expect(
+      try watcher.line("[\"/tactus/peers\",") == "[\"/tactus/peers\",3]", "who watches goes on watching")
+    let late = try Phone(studio.port)
+    late.say("[\"/tactus/click\",0]")
+    #expect(try late.line("[\"/tactus/error\"")?.contains("not paired") == true)
+    #expect(studio.commands.count == 1)
+  }
+
+  @Test("LISTEN tells one value when it changes, IGNORE no longer, and nothing else is told")
+  func listening() throws {
+    let studio = try PageStudio(.queryAlone)
+    defer { studio.close() }
+    let port = try #require(studio.web.queryEndpoint).port
+    let reader = try Phone(port, path: "/", isPaired: false)
+    reader.say("{\"COMMAND\":\"LISTEN\",\"DATA\":\"/tactus/peers\"}")
+    #expect(try reader.hear().payload == LibloCodec.encode(Message("/tactus/peers", .int32(0))))
+    studio.change {
+      $0.choices.click.isOn = true
+      $0.peers = 1
+    }
+    var seen: [Message] = []
+    while seen.last != Message("/tactus/peers", .int32(1)) {
+      seen += try reader.hear().payload.withUnsafeBytes { try LibloCodec.messages(in: $0) }
+    }
+    #expect(seen.allSatisfy { $0.address == "/tactus/peers" })
+    reader.say("{\"COMMAND\":\"LISTEN\",\"DATA\":\"/tactus/beat\"}")
+    #expect(try reader.message("/tactus/beat") != nil)
+    reader.say("{\"COMMAND\":\"IGNORE\",\"DATA\":\"/tactus/peers\"}")
+    reader.say("{\"COMMAND\":\"IGNORE\",\"DATA\":\"/tactus/beat\"}")
+    reader.say(Message("/tactus/ping", .int32(1)))
+    #expect(try reader.message("/tactus/pong") != nil)
+    studio.change { $0.peers = 2 }
+    reader.say(Message("/tactus/ping", .int32(2)))
+    #expect(try reader.message("/tactus/peers", limit: 1) == nil)
+    for command in [
+      "{\"COMMAND\":\"LISTEN\",\"DATA\":\"/nothing\"}", "{\"COMMAND\":\"DANCE\",\"DATA\":\"/\"}", "{",
+    ] {
+      reader.say(command)
+      #expect(try reader.message("/tactus/error")?.arguments.last == .int32(6), "\(command)")
+    }
+  }
+
+  @Test("Sixteen phones see what one of them does; who hangs up is no longer told")
+  func sixteen() throws {
+    let studio = try PageStudio()
+    defer { studio.close() }
+    var phones = try (0..<16).map { _ in try Phone(studio.port) }
+    for phone in phones { phone.say("[\"/tactus/subscribe\",\"state\"]") }
+    for phone in phones { #expect(try phone.line("[\"/tactus/update\",0]") != nil) }
+    #expect(studio.wait { studio.surface.counters.subscribers == 16 })
+    phones[3].say("[\"/tactus/tempo\",77]")
+    for phone in phones { #expect(try phone.line("[\"/tactus/tempo\",77") != nil) }
+    phones.removeLast(12)
+    #expect(studio.wait { studio.surface.counters.subscribers == 4 && studio.web.counters.sockets == 4 })
+  }
+
+  @Test("At the end browsers are told, and the sockets close as they should")
+  func goodbye() throws {
+    let studio = try PageStudio()
+    let phone = try Phone(studio.port)
+    phone.say("[\"/tactus/subscribe\"]")
+    #expect(try phone.line("[\"/tactus/update\",0]") != nil)
+    studio.close()
+    #expect(try phone.farewell() == 1001)
+    #expect(phone.caller.isSentAway())
+    #expect(studio.web.endpoints.isEmpty)
+  }
+}

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""What happens inside of the lab: tactus with its page, a browser, somebody else in the session. Prints JSON lines."""
+
+import json
+import os
+import random
+import re
+import subprocess
+import time
+from statistics import median
+from typing import Any
+
+from .. import listening, osc, processes
+from ..common import LAB, say
+from ..peers import driver
+from .osc import spread, under
+from .osc_hostile import Surface
+from .page_crowd import Pages, Vandal
+
+Scene = dict[str, Any]
+LIVE = "document.body.dataset.connection === 'live'"
+PAIRED = "document.body.dataset.paired === 'true'"
+WARM = 12  # seconds after which the page knows its clock
+SETTLED = 3
+
+
+class Stage:
+    """tactus on host 1; the browser at the end of the wire, if there is one."""
+
+    def __init__(self, scene: Scene, *options: str, has_browser: bool = True) -> None:
+        self.is_far = scene.get("hosts", 1) > 1
+        listens = ["--web-listen=10.77.0.1"] if self.is_far else []
+        self.tactus = driver.Program([scene["tactus"], "--name", "tactus", "--web", *listens, *options], marks=("OSC: ",))
+        self.tactus.wait_for("OSC: ")
+        deadline = time.monotonic() + 20
+        while not (found := re.search(r"http://[^\s/:]+:(\d+)/?#\S+", subprocess.run(
+                [scene["tactus"], "web"], check=False, capture_output=True, text=True).stdout)):
+            if time.monotonic() > deadline:
+                raise SystemExit("tactus web shows no address")
+            time.sleep(0.1)
+        self.invitation, self.port = found[0], int(found[1])
+        self.browser = driver.Peer("browser", 2 if self.is_far else None) if has_browser else None
+
+    def ask(self, line: str, seconds: float = 120) -> dict[str, Any]:
+        assert self.browser
+        return self.browser.ask(line, seconds=seconds)
+
+    def arrive(self) -> None:
+        self.ask(f"open {self.invitation}")
+        self.ask(f'until "{LIVE}"')
+        self.ask(f'until "{PAIRED}"')
+
+    def end(self) -> None:
+        if self.browser:
+            self.browser.end()
+        self.tactus.end()
+
+
+def reference(count: int = 1) -> driver.Peer:
+    peer = driver.Peer("reference")
+    for line in ("enable on", f"wait peers {count} 20"):
+        peer.ask(line)
+    return peer
+
+
+def wire(*words: str) -> None:
+    subprocess.run([LAB, "wire", *words], check=True, stdout=subprocess.DEVNULL)
+
+
+def samples(text: str) -> list[list[str]]:
+    return [part.split(" ") for part in text.split("; ")]
+
+
+def beat(scene: Scene) -> None:
+    """In each frame: the beat that the page has for that frame's time, against the session's at the same moment."""
+    stage = Stage(scene)
+    peer = reference()
+    peer.ask(f"tempo {scene['tempo']}")
+    if scene["jitter"]:
+        wire(f"jitter={scene['jitter']}ms")
+    stage.arrive()
+    time.sleep(WARM)
+    found = stage.ask(f"frames {scene['seconds']} tactus.beatAt(T)")
+    errors, late = [], []
+    for at, shown, drawn in samples(found["value"]):
+        truth = peer.ask(f"beat {at}")["beat"]
+        off = (float(shown) - truth + 2) % 4 - 2
+        errors.append(off * 60e3 / scene["tempo"])
+        late.append((float(drawn) - float(at)) / 1000)
+    clock = json.loads(stage.ask('evaluate "JSON.stringify(tactus.clock)"')["value"])
+    say({"type": "beat", "off_ms": spread([abs(error) for error in errors]), "median_ms": round(median(errors), 3),
+         "own_estimate_ms": clock.get("error"), "round_trip_ms": clock.get("roundTrip"),
+         "drawn_after_ms": round(median(late), 3)})
+    peer.end()
+    stage.end()
+
+
+def change(scene: Scene) -> None:
+    """From a peer's new tempo to the message at the page, and to the first frame that shows it."""
+    stage = Stage(scene)
+    peer = reference()
+    stage.arrive()
+    time.sleep(2)
+    assert stage.browser
+    stage.ask("evaluate \"globalThis.heard = [], setInterval(() => { const now = tactus.state.timeline?.tempo ?? tactus.state.timeline?.[0];"
+              " if (heard.at(-1)?.[1] !== now) heard.push([performance.now(), now]) }, 1), 0\"")
+    seconds = scene["rounds"] * 0.5 + 2
+    stage.browser.tell(f"frames {seconds} \"document.querySelector('#tempo').value\"")
+    asked = []
+    time.sleep(0.5)
+    for turn in range(scene["rounds"]):
+        time.sleep(random.uniform(0.3, 0.45))
+        tempo = 100 + turn
+        asked.append((peer.ask("clock")["time"], tempo))
+        peer.ask(f"tempo {tempo}")
+    line = stage.browser.next(seconds + 60)
+    stage.browser.owed -= 1
+    frames = [(float(at), re.match(r"[0-9.]*", shown)) for at, shown, *_ in samples(json.loads(line or "{}")["value"])]
+    # The two clocks have no name in common but the browser's own: a frame of it, and the page's time in it.
+    now = samples(stage.ask("frames 0.05 T")["value"])[0]
+    origin = float(now[0]) - float(now[1]) * 1000
+    heard = [(origin + at * 1000, tempo) for at, tempo in json.loads(stage.ask('evaluate "JSON.stringify(heard)"')["value"])]
+    shown = [next(((at - when) / 1000 for at, value in frames if at >= when and value and value[0] and float(value[0]) == tempo), None)
+             for when, tempo in asked]
+    told = [next(((at - when) / 1000 for at, value in heard if at >= when and abs(value - tempo) < 0.01), None) for when, tempo in asked]
+    say({"type": "change", "told_ms": spread([each for each in told if each is not None]),
+         "shown_ms": spread([each for each in shown if each is not None]), "asked": len(asked)})
+    peer.end()
+    stage.end()
+
+
+def load(scene: Scene) -> None:
+    """A phone that was never here, again and again; then one that stays, and what it costs."""
+    stage = Stage(scene)
+    paints, loads, sizes = [], [], []
+    for number in range(1, scene["rounds"] + 1):
+        stage.ask(f"page {number}")
+        stage.arrive()
+        paint, traffic = stage.ask("paint"), stage.ask("traffic")
+        paints.append(paint["contentful"])
+        loads.append(paint["loaded"])
+        sizes.append(traffic["http_in"])
+        stage.ask("open about:blank")
+    time.sleep(SETTLED)
+    blank = share(stage, scene["seconds"])
+    stage.arrive()
+    costs = {}
+    for state in ("stopped", "rolling"):
+        if state == "rolling":
+            stage.ask(f'until "{LIVE}"')
+            stage.ask("click #toggle")
+            stage.ask("until \"document.querySelector('#toggle').dataset.song === 'rolling'\"")
+        time.sleep(SETTLED)  # the first snapshot, the first pings
+        before, began, used = stage.ask("traffic"), time.monotonic(), processes.used(stage.tactus.pid)
+        costs[state] = {"browser_percent": round(share(stage, scene["seconds"]) - blank, 1)}
+        seconds, after = time.monotonic() - began, stage.ask("traffic")
+        costs[state] |= {f"socket_{way}_bytes_per_second": round((after[f"socket_{way}"] - before[f"socket_{way}"]) / seconds)
+                         for way in ("in", "out")}
+        costs[state]["tactus_percent"] = round((processes.used(stage.tactus.pid) - used) / seconds / 1e7, 2)
+    say({"type": "load", "first_paint_ms": spread(paints), "loaded_ms": spread(loads), "page_bytes": round(median(sizes)), **costs})
+    stage.end()
+
+
+def share(stage: Stage, seconds: float) -> float:
+    """Of one core: all processes of the browser."""
+    before, began = stage.ask("status")["seconds"], time.monotonic()
+    time.sleep(seconds)
+    used: float = stage.ask("status")["seconds"] - before
+    return used / (time.monotonic() - began) * 100
+
+
+def surface(scene: Scene) -> None:
+    """An OSC controller's pings: alone, beside sixteen pages, and beside one that means harm."""
+    stage = Stage(scene, has_browser=False)
+    controller = osc.Controller()
+    thread = Surface(stage.tactus.pid)
+    alone = [controller.ping() or 2000.0 for _ in range(scene["pings"])]
+    say({"type": "surface", "beside": "nobody", "ping_ms": spread(alone)})
+    for name, crowd in (("sixteen pages", Pages(stage.port, 16)), ("a hostile page", Vandal(stage.port))):
+        memory = processes.status(stage.tactus.pid, "RssAnon")
+        figures = under(crowd, thread, scene["seconds"])
+        say({"type": "surface", "beside": name, **figures, "grown_kb": processes.status(stage.tactus.pid, "RssAnon") - memory})
+        crowd.stop()
+        time.sleep(1)
+    stage.end()
+
+
+def click(scene: Scene) -> None:
+    """The phone as a click, heard at the browser's own port: with what the browser says of its latency; then calibrated, as the
+    page's slider is set by whoever hears it early or late."""
+    with open(os.environ["LAB_DIR"] + "/pulse.log", "w") as log:
+        server = subprocess.Popen(["pipewire-pulse"], stdout=log, stderr=log)
+    stage = Stage(scene)
+    stage.arrive()
+    stage.ask("click #tab-sound")
+    stage.ask("click #phone-click")
+    connect()
+    heard: list[dict[str, Any]] = []
+    ear = listening.Ear(["Chromium:output_FL"], heard.append)
+    ear.wait_for_peers(1)
+    time.sleep(WARM)
+    for section, seconds, tempos in scene["sections"]:
+        ear.tell(f"section {section}")
+        for tempo in tempos or [None]:
+            if tempo:
+                ear.tell(f"tempo {tempo} half")
+            time.sleep(seconds / max(1, len(tempos)))
+        ear.tell("report")
+        for line in heard:
+            say(line)
+        off = [line["by_jack"]["median"] for line in heard if line["type"] == "summary" and line["by_jack"]["n"]]
+        say({"type": "phone", "section": section, **json.loads(stage.ask(
+            'evaluate "JSON.stringify({missed: tactus.click.missed, clock_ms: tactus.clock.error})"')["value"])})
+        heard.clear()
+        if section == "uncalibrated" and off:
+            stage.ask(f"fill #phone-offset {off[0] / 1000:.1f}")
+            time.sleep(2)
+    ear.end()
+    stage.end()
+    server.terminate()
+    server.wait()
+
+
+def connect() -> None:
+    """What a session manager does on a desktop: the browser's stream gets its ports, and a way to the sink."""
+    deadline = time.monotonic() + 30
+    while True:
+        nodes = subprocess.run(["pw-cli", "ls", "Node"], check=True, capture_output=True, text=True).stdout
+        found = re.search(r"id (\d+),(?:(?!\bid \d+,).)*node\.name = \"Chromium\"", nodes, re.DOTALL)
+        if found:
+            break
+        if time.monotonic() > deadline:
+            raise SystemExit("the browser does not play")
+        time.sleep(0.1)
+    shape = ("{ direction: Output, mode: dsp, monitor: false, format: { mediaType: audio, mediaSubtype: raw, format: F32P, "
+             "rate: 48000, channels: 2, position: [ FL, FR ] } }")
+    subprocess.run(["pw-cli", "s", found[1], "PortConfig", shape], check=True, stdout=subprocess.DEVNULL)
+    for side in ("FL", "FR"):
+        while subprocess.run(["pw-link", f"Chromium:output_{side}", f"system:playback_{side}"], check=False,
+                             stderr=subprocess.DEVNULL).returncode:
+            if time.monotonic() > deadline:
+                raise SystemExit("the browser's port cannot be connected")
+            time.sleep(0.1)
+
+
+def main(words: list[str]) -> None:
+    scene = json.loads(words[0])
+    {"beat": beat, "change": change, "load": load, "surface": surface, "click": click}[scene["kind"]](scene)
+
+
