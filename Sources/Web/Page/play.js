@@ -92,16 +92,20 @@ export class Play {
 		button.classList.toggle("held", factor !== 0);
 		if (factor !== 0) {
 			if (this.bent) return;
-			const tempo = this.desk.value("tempo");
-			if (tempo === undefined) return;
+			const shown = this.desk.value("tempo");
+			if (shown === undefined) return;
+			// Pushed and at once pulled: the bent tempo is still shown.
+			const tempo = this.wasBent && Math.abs(shown - this.wasBent.to) < 0.01 ? this.wasBent.from : shown;
 			const to = Math.min(999, Math.max(20, Number((tempo * factor).toFixed(2))));
 			if (this.desk.order("tempo", [to], button)) this.bent = { from: Number(tempo.toFixed(4)), to };
 		} else if (this.bent) {
 			const { from, to } = this.bent;
 			const now = this.desk.value("tempo");
-			const isOurs = Math.abs(now - to) < 0.01 || Math.abs(now - from) < 0.01;
-			if (!isOurs) this.bent = null;
-			else if (this.desk.order("tempo", [from], button)) this.bent = null;
+			const isOurs = [from, to, this.wasBent?.to].some((tempo) => Math.abs(now - tempo) < 0.01);
+			if (isOurs && !this.desk.order("tempo", [from], button)) return;
+			this.wasBent = isOurs ? this.bent : null;
+			this.bent = null;
+			setTimeout(() => (this.wasBent = null), 1000);
 		}
 	}
 

@@ -5,7 +5,7 @@ import { $, make } from "./desk.js";
 import { card, pageCard, phoneClickCard } from "./device.js";
 import { on } from "./hands.js";
 import { patternEditor } from "./pattern.js";
-import { askDoctor, findingElement } from "./trouble.js";
+import { findingElement } from "./trouble.js";
 
 // Title: address Name, address Name. What has no title is made by a function of that name.
 const soundCards = `
@@ -91,16 +91,9 @@ export class Sections {
 
 	troubleCard() {
 		this.findings = make("ul", { id: "findings" });
-		const ask = make("button.action", { id: "doctor" }, "Ask the doctor");
-		const doctor = make("ul", { id: "doctor-findings" });
-		on(ask, "click", async () => {
-			ask.disabled = true;
-			const findings = await askDoctor();
-			ask.disabled = false;
-			doctor.replaceChildren(...(findings ?? [{ grade: "note", words: "Run tactus doctor in a terminal on that computer: it looks at JACK, the network and the machine." }]).map(findingElement));
-		});
+		const more = make("p.line", {}, "tactus doctor, in a terminal on that computer, looks at JACK, the network and the machine.");
 		this.showTrouble(this.trouble?.found ?? []);
-		return card("What is wrong", [this.findings, make("div.row line", {}, ask), doctor], "trouble-card");
+		return card("What is wrong", [this.findings, more], "trouble-card");
 	}
 
 	showTrouble(found) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What is wrong, in plain words: from what tactus tells, and from its doctor where it has one.
+// What is wrong, in plain words, from what tactus tells.
 import { make } from "./desk.js";
 
 const recent = 60_000;
@@ -63,19 +63,8 @@ export class Trouble {
 	}
 }
 
-export function findingElement({ grade, topic, words, remedy }) {
-	const text = make("span", {}, topic ? `${topic}: ${words}` : words);
+export function findingElement({ grade, words, remedy }) {
+	const text = make("span", {}, words);
 	if (remedy) text.append(make("small", {}, remedy));
 	return make(`li.finding ${grade}`, {}, text);
-}
-
-// null: this tactus' doctor does not come to browsers.
-export async function askDoctor() {
-	try {
-		const answer = await fetch("/doctor", { cache: "no-store" });
-		if (!answer.ok) return null;
-		return (await answer.json()).findings ?? null;
-	} catch {
-		return null;
-	}
 }
