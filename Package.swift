@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import PackageDescription
 
-/// The tests play days of audio and of networks in these: optimised in debug, too.
+/// The tests play days of audio and of networks in these, and crowds of browsers: optimised in debug, too.
 let optimised: [SwiftSetting] = [
   .unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))
 ]
@@ -57,7 +57,7 @@ let package = Package(
         "Addresses", "BeatMath", "Choices", "ClickSounds", "ControlSurface", "HostSync", "JACKHost", "JSON5",
         "Link", "LinkSession", "Linux", "MIDIControl", "NSMClient", "OSC", "QRCode", "TerminalView", "Web",
       ]),
-    .target(name: "JSON5"),
+    .target(name: "JSON5", swiftSettings: optimised),
     .systemLibrary(name: "CLiblo", pkgConfig: "liblo", providers: [.apt(["liblo-dev"])]),
     .target(name: "MIDIControl"),
     .target(
@@ -73,7 +73,7 @@ let package = Package(
       dependencies: [
         "Addresses", "BeatMath", "CMicrohttpd", "CWslay", "ControlSurface", "JSON5", "Linux", "OSC",
       ],
-      resources: page.map { .embedInCode("Page/\($0)") }),
+      resources: page.map { .embedInCode("Page/\($0)") }, swiftSettings: optimised),
     .systemLibrary(name: "CQRencode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
     .target(name: "QRCode", dependencies: ["CQRencode"]),
     .target(name: "NSMClient", dependencies: ["BeatMath", "Linux", "OSC"]),

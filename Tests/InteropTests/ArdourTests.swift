@@ -209,7 +209,7 @@ struct ArdourTests {
       "ardour-leader", at: 98, showing: 120, files: [".config/ardour7/instant.xml": Self.memoryWarning])
     let ports = try await session.stage.run("jack_lsp", "-c", "ardour:Master/audio_out 1").output
     #expect(ports.contains("system:playback_1"), "\(ports)")
-    #expect(try await transport.ask("status")["bbt"] == .boolean(true))
+    try await transport.wait("bbt", "true", seconds: 15)
     #expect(await session.end() == 0)
   }
 }

@@ -34,19 +34,30 @@ import Testing
     try await older.ask("enable on")
     try await newer.ask("tempo 123")
     try await older.ask("wait enabled on")
-    let before = try await older.status()
+    let before = try await origin(of: older, tempo: 117)
     // Which session is older is a question of half a second at least.
     try await Task.sleep(for: .milliseconds(700))
     try await newer.ask("enable on")
     try await newer.wait("peers", "1")
     try await older.wait("peers", "1")
     try await newer.wait("tempo", "117")
-    let after = try await older.status()
-    #expect(abs(after.tempo - 117) < 0.001)
-    let promised = before.beat + Double(after.time - before.time) / 60e6 * after.tempo
-    #expect(abs(promised - after.beat) < older.tolerance(with: older, tempo: 117))
-    let distance = try await newer.phaseDistance(to: older)
-    #expect(abs(distance) < newer.tolerance(with: older, tempo: 117))
+    #expect(abs(try await older.status().tempo - 117) < 0.001)
+    let after = try await origin(of: older, tempo: 117)
+    #expect(abs(after - before) < older.tolerance(with: older, tempo: 117))
+    var distances: [Double] = []
+    for _ in 0..<5 { distances.append(try await newer.phaseDistance(to: older)) }
+    #expect(abs(Interop.median(distances)) < newer.tolerance(with: older, tempo: 117), "\(distances)")
+  }
+
+  /// Where its beats were at the clock's zero, the median of five looks: on a busy machine LinkHut may show what was true a
+  /// while before.
+  private func origin(of peer: LabPeer, tempo: Double) async throws -> Double {
+    var origins: [Double] = []
+    for _ in 0..<5 {
+      let status = try await peer.status()
+      origins.append(status.beat - Double(status.time) / 60e6 * tempo)
+    }
+    return Interop.median(origins)
   }
 
   @Test func `alone, switching on and off changes neither tempo nor beat`() async throws {
