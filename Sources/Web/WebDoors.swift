@@ -8,10 +8,6 @@ import OSC
 
 /// Where browsers can come in. Each address opens, fails and returns alone, and says so; all are looked at again, every two seconds.
 final class WebDoors {
-  static let interval = Micros(2_000_000)
-  /// If the usual port is taken, so many after it are tried before any free one.
-  static let nextPorts: UInt16 = 16
-
   final class Door {
     let descriptor: Int32
     let endpoint: Endpoint
@@ -87,10 +83,8 @@ final class WebDoors {
   private func choosePort() {
     guard !settings.isPortFixed, port != 0 else { return }
     let first = port
-    while let taken = wanted.first(where: { Self.isTaken(Endpoint($0, port: port)) }) {
-      _ = taken
-      port = port - first < Self.nextPorts && port < UInt16.max ? port + 1 : 0
-      if port == 0 { return }
+    while port != 0, wanted.contains(where: { Self.isTaken(Endpoint($0, port: port)) }) {
+      port = Doorway.port(after: port, wanted: first)
     }
   }
 
@@ -127,7 +121,7 @@ final class WebDoors {
   /// true: something was looked at again.
   func look(at now: Micros, beside surface: Address?) -> Bool {
     guard let due = deadline, now >= due else { return false }
-    self.due = now + Self.interval
+    self.due = now + Doorway.interval
     defer { hasLooked = true }
     for index in places.indices { look(at: &places[index]) }
     lookAtQuery(surface)
@@ -136,7 +130,7 @@ final class WebDoors {
 
   private func look(at place: inout Place) {
     if let door = place.door {
-      guard Self.isLost(door.endpoint.address) else { return }
+      guard Doorway.loss(of: door.endpoint.address) != nil else { return }
       place.door = nil
     }
     do throws(OpenFailure) {
@@ -144,11 +138,9 @@ final class WebDoors {
       port = door.endpoint.port
       (place.door, place.failure) = (door, nil)
     } catch {
-      // Nobody asked for IPv6's loopback, and a machine may be without.
-      let isMissed =
-        !(place.host.isLoopback && place.host.isIPv6)
-        || (error.code != EAFNOSUPPORT && error.code != EADDRNOTAVAIL)
-      if isMissed { place.failure = told("no page: \(error)", after: place.failure) }
+      if Doorway.isMissed(place.host, error) {
+        place.failure = told("no page: \(error)", after: place.failure)
+      }
     }
   }
 
@@ -172,16 +164,5 @@ final class WebDoors {
   private func told(_ failure: String, after earlier: String?) -> String {
     if failure != earlier { notice(.missing(failure)) }
     return failure
-  }
-
-  /// Whether this machine no longer has the address. A socket alone would not tell.
-  private static func isLost(_ host: Address) -> Bool {
-    guard !host.isLoopback, !host.isEvery else { return false }
-    do throws(OpenFailure) {
-      _ = try DatagramSocket(bindingTo: Endpoint(host, port: 0))
-      return false
-    } catch {
-      return error.code == EADDRNOTAVAIL
-    }
   }
 }

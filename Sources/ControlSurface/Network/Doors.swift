@@ -10,11 +10,8 @@ import OSC
 /// Each of them is optional: it opens, fails and returns alone, and says so. An address may come after us (DHCP, a cable)
 /// or go, another program may hold a port for a while; all are looked at again, every two seconds.
 final class Doors {
-  static let interval = Micros(2_000_000)
   /// A program that has ended is not started again at once.
   static let announcementInterval = Micros(30_000_000)
-  /// If the usual port is taken, so many after it are tried before any free one.
-  static let nextPorts: UInt16 = 16
 
   /// What can be there or not, and why it is not.
   private struct Door<Thing> {
@@ -58,7 +55,7 @@ final class Doors {
     var port = wanted
     var tries = Self.open(hosts, port: port, settings)
     while !settings.isPortFixed, wanted != 0, port != 0, tries.contains(where: Self.isTaken) {
-      port = port - wanted < Self.nextPorts && port < UInt16.max ? port + 1 : 0
+      port = Doorway.port(after: port, wanted: wanted)
       tries = Self.open(hosts, port: port, settings)
     }
     for case .success(let box) in tries { port = box.socket.endpoint.port }
@@ -125,14 +122,15 @@ final class Doors {
   /// true: something was looked at again.
   func look(at now: Micros, web: WebReach) -> Bool {
     guard now >= due else { return false }
-    due = now + Self.interval
+    due = now + Doorway.interval
     for index in addresses.indices {
       let endpoint = settings.listen[index]
       if addresses[index].thing == nil {
         let found = Self.open([endpoint.address], port: endpoint.port, settings)
         addresses[index] = door(endpoint.address, found[0], now: addresses[index])
         if let opened = addresses[index].thing { notice(.opened("OSC: \(opened.socket.endpoint)")) }
-      } else if let here = addresses[index].thing?.socket.endpoint.address, let failure = Self.loss(of: here)
+      } else if let here = addresses[index].thing?.socket.endpoint.address,
+        let failure = Doorway.loss(of: here)
       {
         addresses[index] = door(endpoint.address, .failure(failure), now: addresses[index])
       }
@@ -177,28 +175,14 @@ final class Doors {
     if case .failure(let failure) = result { failure.code == EADDRINUSE } else { false }
   }
 
-  /// Nil while this machine has the address. A socket alone would not tell.
-  private static func loss(of host: Address) -> OpenFailure? {
-    guard !host.isLoopback, !host.isEvery else { return nil }
-    do throws(OpenFailure) {
-      _ = try DatagramSocket(bindingTo: Endpoint(host, port: 0))
-      return nil
-    } catch {
-      return error.code == EADDRNOTAVAIL ? error : nil
-    }
-  }
-
   private func door(
     _ host: Address, _ result: Result<SocketBox, OpenFailure>, now door: Door<SocketBox>
   ) -> Door<SocketBox> {
     switch result {
     case .success(let box): return Door(thing: box)
     case .failure(let failure):
-      // Nobody asked for IPv6's loopback, and a machine may be without.
-      let isMissed =
-        !host.isLoopback || !host.isIPv6
-        || (failure.code != EAFNOSUPPORT && failure.code != EADDRNOTAVAIL)
-      return Door(failure: isMissed ? told("no OSC: \(failure)", after: door.failure) : nil)
+      return Door(
+        failure: Doorway.isMissed(host, failure) ? told("no OSC: \(failure)", after: door.failure) : nil)
     }
   }
 

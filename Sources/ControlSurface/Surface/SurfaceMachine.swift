@@ -63,7 +63,7 @@ struct SurfaceMachine {
       subscribers.append(
         Subscriber(
           target: target, source: target, groups: settings.targetGroups, dialect: .own,
-          lease: Micros(Int64.max / 4), heard: clocks.host, nextFlush: clocks.host))
+          lease: .longest, heard: clocks.host, nextFlush: clocks.host))
     }
     for index in subscribers.indices { dump(to: index) }
   }
