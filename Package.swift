@@ -9,14 +9,6 @@ let optimised: [SwiftSetting] = [
 /// In what other packages use, where it is a checkout of theirs, not: SwiftPM refuses such flags there.
 let optimisedHere = Context.packageDirectory.contains("/checkouts/") ? [] : optimised
 
-/// What a browser is sent; `PageFiles` has the same list with their types.
-let page = [
-  "app.js", "awake.js", "awake.mp4", "click.js", "clock.js", "controls.js", "desk.js", "device.js",
-  "hands.js", "icon.svg", "index.html", "look.js", "pairing.js", "pattern.js", "play.js", "sections.js",
-  "session.js", "socket.js",
-  "style.css", "tabs.js", "trouble.js",
-]
-
 let package = Package(
   name: "tactus",
   products: [
@@ -67,13 +59,15 @@ let package = Package(
       dependencies: ["Addresses", "BeatMath", "Choices", "JSON5", "Linux", "MIDIControl", "OSC"]),
     .systemLibrary(
       name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+    // The page's files as bytes.
+    .target(name: "CPage"),
     .systemLibrary(name: "CWslay", providers: [.apt(["libwslay-dev"])]),
     .target(
       name: "Web",
       dependencies: [
-        "Addresses", "BeatMath", "CMicrohttpd", "CWslay", "ControlSurface", "JSON5", "Linux", "OSC",
+        "Addresses", "BeatMath", "CMicrohttpd", "CPage", "CWslay", "ControlSurface", "JSON5", "Linux", "OSC",
       ],
-      resources: page.map { .embedInCode("Page/\($0)") }, swiftSettings: optimised),
+      exclude: ["Page"], swiftSettings: optimised),
     .systemLibrary(name: "CQRencode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
     .target(name: "QRCode", dependencies: ["CQRencode"]),
     .target(name: "NSMClient", dependencies: ["BeatMath", "Linux", "OSC"]),
@@ -154,6 +148,7 @@ let package = Package(
       name: "LinkSessionTests", dependencies: ["BeatMath", "LinkSession", "LinkWire", "LinkWorld"]),
   ],
   swiftLanguageModes: [.v6],
+  cLanguageStandard: .gnu2x,
   cxxLanguageStandard: .cxx17
 )
 

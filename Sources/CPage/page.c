@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Everything that a browser is sent, as it lies in Sources/Web/Page. In C: its compiler takes a file as it is, in no time, and
+// builds again when that file changes; SwiftPM's own way cost twenty seconds of each build.
+#include "CPage.h"
+
+static const unsigned char index_html[] = {
+#embed "../Web/Page/index.html"
+};
+static const unsigned char style_css[] = {
+#embed "../Web/Page/style.css"
+};
+static const unsigned char icon_svg[] = {
+#embed "../Web/Page/icon.svg"
+};
+static const unsigned char awake_mp4[] = {
+#embed "../Web/Page/awake.mp4"
+};
+static const unsigned char app_js[] = {
+#embed "../Web/Page/app.js"
+};
+static const unsigned char awake_js[] = {
+#embed "../Web/Page/awake.js"
+};
+static const unsigned char click_js[] = {
+#embed "../Web/Page/click.js"
+};
+static const unsigned char clock_js[] = {
+#embed "../Web/Page/clock.js"
+};
+static const unsigned char controls_js[] = {
+#embed "../Web/Page/controls.js"
+};
+static const unsigned char desk_js[] = {
+#embed "../Web/Page/desk.js"
+};
+static const unsigned char device_js[] = {
+#embed "../Web/Page/device.js"
+};
+static const unsigned char hands_js[] = {
+#embed "../Web/Page/hands.js"
+};
+static const unsigned char look_js[] = {
+#embed "../Web/Page/look.js"
+};
+static const unsigned char pairing_js[] = {
+#embed "../Web/Page/pairing.js"
+};
+static const unsigned char pattern_js[] = {
+#embed "../Web/Page/pattern.js"
+};
+static const unsigned char play_js[] = {
+#embed "../Web/Page/play.js"
+};
+static const unsigned char sections_js[] = {
+#embed "../Web/Page/sections.js"
+};
+static const unsigned char session_js[] = {
+#embed "../Web/Page/session.js"
+};
+static const unsigned char socket_js[] = {
+#embed "../Web/Page/socket.js"
+};
+static const unsigned char tabs_js[] = {
+#embed "../Web/Page/tabs.js"
+};
+static const unsigned char trouble_js[] = {
+#embed "../Web/Page/trouble.js"
+};
+
+#define SCRIPT "text/javascript; charset=utf-8"
+
+static const struct page_file files[] = {
+  {"/", "text/html; charset=utf-8", index_html, sizeof index_html},
+  {"/style.css", "text/css; charset=utf-8", style_css, sizeof style_css},
+  {"/icon.svg", "image/svg+xml", icon_svg, sizeof icon_svg},
+  {"/awake.mp4", "video/mp4", awake_mp4, sizeof awake_mp4},
+  {"/app.js", SCRIPT, app_js, sizeof app_js},
+  {"/awake.js", SCRIPT, awake_js, sizeof awake_js},
+  {"/click.js", SCRIPT, click_js, sizeof click_js},
+  {"/clock.js", SCRIPT, clock_js, sizeof clock_js},
+  {"/controls.js", SCRIPT, controls_js, sizeof controls_js},
+  {"/desk.js", SCRIPT, desk_js, sizeof desk_js},
+  {"/device.js", SCRIPT, device_js, sizeof device_js},
+  {"/hands.js", SCRIPT, hands_js, sizeof hands_js},
+  {"/look.js", SCRIPT, look_js, sizeof look_js},
+  {"/pairing.js", SCRIPT, pairing_js, sizeof pairing_js},
+  {"/pattern.js", SCRIPT, pattern_js, sizeof pattern_js},
+  {"/play.js", SCRIPT, play_js, sizeof play_js},
+  {"/sections.js", SCRIPT, sections_js, sizeof sections_js},
+  {"/session.js", SCRIPT, session_js, sizeof session_js},
+  {"/socket.js", SCRIPT, socket_js, sizeof socket_js},
+  {"/tabs.js", SCRIPT, tabs_js, sizeof tabs_js},
+  {"/trouble.js", SCRIPT, trouble_js, sizeof trouble_js},
+};
+
+const struct page_file *page_file_at(size_t number) {
+  return number < sizeof files / sizeof files[0] ? &files[number] : NULL;
+}
