@@ -184,7 +184,7 @@ extension Engine {
       buffer.withUnsafeBytes { bytes in
         session.receive(
           UnsafeRawBufferPointer(rebasing: bytes[..<received.count]), from: received.from, on: gateway.id,
-          via: GatewaySockets.channel(at: socket), at: now)
+          via: GatewaySockets.channel(at: socket), waited: received.waited, at: now)
       }
       drain()
     }

@@ -72,6 +72,7 @@ struct UDPSocket: ~Copyable, Sendable {
       try socket.set(
         Int32(IPPROTO_IPV6), IPV6_MULTICAST_IF, Int32(bitPattern: local.interface), "IPV6_MULTICAST_IF")
     }
+    try? socket.noteArrivals()
     try socket.bind(to: Endpoint(local.address, port: 0))
     return socket
   }
@@ -100,6 +101,8 @@ struct UDPSocket: ~Copyable, Sendable {
     var from: Endpoint
     /// Which it came through; 0 if the kernel does not say, as for IPv6, where a neighbour's scope says it.
     var interface: UInt32
+    /// For how long it had lain here unread; 0 if the kernel does not say.
+    var waited: Micros
   }
 
   /// The next datagram. Nil if there is none now.
@@ -122,32 +125,43 @@ struct UDPSocket: ~Copyable, Sendable {
             return nil
           }
           let said = UnsafeRawBufferPointer(rebasing: notes[..<min(notes.count, message.msg_controllen)])
-          return Arrival(count: count, from: from, interface: Self.interface(in: said))
+          let note = Self.read(said)
+          return Arrival(
+            count: count, from: from, interface: note.interface, waited: HostClock.since(note.arrived))
         }
       }
     }
   }
 
-  /// The interface in what the kernel notes beside a datagram; of `CMSG_NXTHDR` and its like Swift knows nothing.
-  private static func interface(in notes: UnsafeRawBufferPointer) -> UInt32 {
+  /// What the kernel notes beside a datagram; of `CMSG_NXTHDR` and its like Swift knows nothing.
+  private static func read(_ notes: UnsafeRawBufferPointer) -> (interface: UInt32, arrived: timespec?) {
     let word = MemoryLayout<Int>.size
+    var found = (interface: 0 as UInt32, arrived: timespec?.none)
     var place = 0
-    while place + word + 12 <= notes.count {
+    while place + word + 8 < notes.count {
       let length = notes.loadUnaligned(fromByteOffset: place, as: Int.self)
+      guard length > word + 8, length <= notes.count - place else { break }
       let level = notes.loadUnaligned(fromByteOffset: place + word, as: Int32.self)
       let kind = notes.loadUnaligned(fromByteOffset: place + word + 4, as: Int32.self)
-      // struct in_pktinfo begins with it.
-      if level == Int32(IPPROTO_IP) && kind == IP_PKTINFO {
-        return notes.loadUnaligned(fromByteOffset: place + word + 8, as: UInt32.self)
+      let value = UnsafeRawBufferPointer(rebasing: notes[(place + word + 8)..<(place + length)])
+      // struct in_pktinfo begins with the interface.
+      if level == Int32(IPPROTO_IP) && kind == IP_PKTINFO && value.count >= 4 {
+        found.interface = value.loadUnaligned(as: UInt32.self)
+      } else if level == SOL_SOCKET && kind == SO_TIMESTAMPNS && value.count >= MemoryLayout<timespec>.size {
+        found.arrived = value.loadUnaligned(as: timespec.self)
       }
-      guard length > 0, length < notes.count else { break }
       place += (length + word - 1) / word * word
     }
-    return 0
+    return found
   }
 
   private func noteInterfaces() throws(SystemFailure) {
     try set(Int32(IPPROTO_IP), IP_PKTINFO, Int32(1), "IP_PKTINFO")
+  }
+
+  /// The moment at which it reached this machine: whoever reads it may have had to wait for a processor.
+  private func noteArrivals() throws(SystemFailure) {
+    try set(SOL_SOCKET, SO_TIMESTAMPNS, Int32(1), "SO_TIMESTAMPNS")
   }
 
   /// For what comes while this thread has to wait for a processor: a tempo that is lost in a flood of other packets

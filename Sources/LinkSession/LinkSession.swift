@@ -125,9 +125,10 @@ public struct LinkSession: Sendable {
     settle()
   }
 
+  /// `waited`: for how long the datagram had lain unread.
   public mutating func receive(
     _ bytes: UnsafeRawBufferPointer, from source: Endpoint, on gateway: GatewayID, via channel: Channel,
-    at now: Micros
+    waited: Micros = .zero, at now: Micros
   ) {
     advance(to: now)
     counters.received += 1
@@ -137,7 +138,7 @@ public struct LinkSession: Sendable {
     }
     switch channel {
     case .discovery: receiveDiscovery(bytes, from: source, on: place)
-    case .measurement: receiveMeasurement(bytes, from: source, on: place)
+    case .measurement: receiveMeasurement(bytes, from: source, on: place, waited: waited)
     }
     settle()
   }

@@ -6,7 +6,7 @@ import LinkWire
 /// (facts: link 4.3).
 ///
 /// Each pong compares the peer's time with the middle of our round trip, and from the second on our time with the
-/// middle of the peer's. The answer is the median. A pong counts only if it comes from the peer we asked and repeats
+/// middle of the peer's. A datagram's way ends where the kernel has it, not where a busy machine lets us read it. The answer is the median. A pong counts only if it comes from the peer we asked and repeats
 /// a ping that it has not answered yet: duplicates, replays and strangers change nothing.
 ///
 /// The reference gives up after five lost datagrams in all, and so can hardly ever join over a network that loses
@@ -15,6 +15,8 @@ struct Measurement {
   struct Ping: Equatable {
     let host: Micros
     let previousGhost: Micros?
+    /// For how long the pong that it follows had lain unread: the peer's middle is that of our whole stay.
+    var waited = Micros.zero
   }
 
   enum Step {
@@ -66,28 +68,29 @@ struct Measurement {
     return ping
   }
 
-  /// `now` is host time, the moment the pong was received.
-  mutating func hear(_ pong: Pong, at now: Micros, uptime: Micros) -> Step {
+  /// `now` is host time; the pong has been here since `waited` before.
+  mutating func hear(_ pong: Pong, waited: Micros = .zero, at now: Micros, uptime: Micros) -> Step {
     let answered = outstanding.firstIndex {
       $0.host == pong.host && ($0.previousGhost ?? .zero) == pong.previousGhost
     }
     guard let answered else { return .stray }
-    outstanding.remove(at: answered)
+    let ping = outstanding.remove(at: answered)
     pongs += 1
     guard pong.session == session, pongs <= Limits.pongs else { return .failed }
-    let next = ask(Ping(host: now, previousGhost: pong.ghost))
-    add(pong, at: now)
+    let next = ask(Ping(host: now, previousGhost: pong.ghost, waited: waited))
+    add(pong, to: ping, at: now - waited)
     retriesInARow = 0
     deadline = uptime + Rules.pingTimeout
     return points.count > Rules.pointTarget ? .finished(result, next) : .ask(next)
   }
 
-  private mutating func add(_ pong: Pong, at now: Micros) {
+  private mutating func add(_ pong: Pong, to ping: Ping, at arrival: Micros) {
     guard pong.ghost != .zero, pong.host != .zero else { return }
     let ghost = Double(pong.ghost.count)
-    points.append(ghost - (Double(pong.host.count) + Double(now.count)) / 2)
+    points.append(ghost - (Double(pong.host.count) + Double(arrival.count)) / 2)
     guard pong.previousGhost != .zero else { return }
-    points.append((Double(pong.previousGhost.count) + ghost) / 2 - Double(pong.host.count))
+    let middle = Double(ping.host.count) - Double(ping.waited.count) / 2
+    points.append((Double(pong.previousGhost.count) + ghost) / 2 - middle)
   }
 
   /// What to do when nothing came until the deadline.
@@ -146,10 +149,10 @@ extension LinkSession {
         on: measurement.gateway, via: .measurement))
   }
 
-  mutating func hear(_ pong: Pong, from source: Endpoint, on gateway: GatewayID) {
+  mutating func hear(_ pong: Pong, from source: Endpoint, on gateway: GatewayID, waited: Micros) {
     for place in measurements.indices
     where measurements[place].gateway == gateway && measurements[place].endpoint == source {
-      switch measurements[place].hear(pong, at: now, uptime: uptime.now) {
+      switch measurements[place].hear(pong, waited: waited, at: now, uptime: uptime.now) {
       case .stray:
         continue
       case .ask(let ping):

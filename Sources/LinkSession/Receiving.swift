@@ -69,7 +69,11 @@ extension LinkSession {
     }
   }
 
-  mutating func receiveMeasurement(_ bytes: UnsafeRawBufferPointer, from source: Endpoint, on place: Int) {
+  /// A ping is answered with the middle of its stay here, so that the asker's middle is the same moment however long we kept
+  /// it; a pong's way ends when it gets here.
+  mutating func receiveMeasurement(
+    _ bytes: UnsafeRawBufferPointer, from source: Endpoint, on place: Int, waited: Micros
+  ) {
     do throws(DecodingFailure) {
       switch try decodeMeasurement(bytes) {
       case .ping(let echo):
@@ -79,10 +83,11 @@ extension LinkSession {
           counters.unanswered += 1
           return
         }
-        let pong = encodePong(session: session, ghost: ghost.ghost(atHost: now), echoing: echo)
+        let middle = now - Micros(waited.count / 2)
+        let pong = encodePong(session: session, ghost: ghost.ghost(atHost: middle), echoing: echo)
         emit(.send(pong, to: .endpoint(source), on: gateways[place].gateway.id, via: .measurement))
       case .pong(let pong):
-        hear(pong, from: source, on: gateways[place].gateway.id)
+        hear(pong, from: source, on: gateways[place].gateway.id, waited: waited)
       }
     } catch {
       counters.malformed += 1

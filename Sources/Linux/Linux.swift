@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 package import BeatMath
-internal import Glibc
+package import Glibc
 
 // What several modules ask of the system, in one place: Link's clock (`HostClock`), the machine's addresses and how they
 // are written (`Interface.up`, `Address.init(_:)`), threads (`Thread`), and a wake-up for one that waits (`WakeUp`). It decides nothing.
@@ -18,6 +18,19 @@ package enum HostClock {
   package static func sleptMicros() -> Int64 {
     read(CLOCK_BOOTTIME) &- read(CLOCK_MONOTONIC)
   }
+
+  /// How long ago that was by the wall's clock, which is the one that the kernel notes arrivals by. Zero if it was not noted,
+  /// or if that clock has been set since.
+  package static func since(_ moment: timespec?) -> Micros {
+    guard let moment, let seconds = Int64(exactly: moment.tv_sec), (0..<1 << 40).contains(seconds) else {
+      return .zero
+    }
+    let age = read(CLOCK_REALTIME) &- (seconds &* 1_000_000 &+ Int64(moment.tv_nsec) / 1000)
+    return (0..<longestWait).contains(age) ? Micros(age) : .zero
+  }
+
+  /// No datagram that still matters has waited longer.
+  private static var longestWait: Int64 { 1_000_000 }
 
   // clock_gettime is served by the vDSO, in the process: no lock, no allocation, no system call.
   @_semantics("no_performance_analysis")

@@ -86,9 +86,11 @@ struct Bench {
 
   mutating func hear(
     bytes: [UInt8], from source: Endpoint, on gateway: Gateway = Bench.gateway,
-    via channel: Channel = .discovery
+    via channel: Channel = .discovery, waited: Micros = .zero
   ) {
-    bytes.withUnsafeBytes { machine.receive($0, from: source, on: gateway.id, via: channel, at: now) }
+    bytes.withUnsafeBytes {
+      machine.receive($0, from: source, on: gateway.id, via: channel, waited: waited, at: now)
+    }
     drain()
   }
 
@@ -128,6 +130,14 @@ extension Bench.Sent {
   }
 
   /// Of a ping, the host time and the previous ghost time.
+  var pong: Pong? {
+    guard channel == .measurement, case .pong(let pong)? = try? packet.withUnsafeBytes(decodeMeasurement)
+    else {
+      return nil
+    }
+    return pong
+  }
+
   var ping: (host: Micros, previousGhost: Micros)? {
     guard channel == .measurement else { return nil }
     return packet.withUnsafeBytes { bytes in

@@ -57,6 +57,42 @@ import Testing
     #expect(bench.machine.ghost == stranger.ghost)
   }
 
+  @Test(
+    "On a machine that lets us read late, a clock is measured as well as on an idle one",
+    arguments: [0, 3_000, 40_000] as [Int64])
+  func late(_ mostMicros: Int64) {
+    var bench = Bench()
+    let stranger = Stranger(7, intercept: 12_345_678)
+    bench.meet(stranger)
+    var dice = Dice(seed: UInt64(mostMicros) + 1)
+    while bench.machine.counters.measurementsDone == 0,
+      let sent = bench.takeSent().last(where: { $0.ping != nil })
+    {
+      bench.now = bench.now + Micros(100)
+      let pong = makePong(
+        session: stranger.state.session, ghost: stranger.ghost.ghost(atHost: bench.now),
+        host: sent.ping!.host,
+        previousGhost: sent.ping!.previousGhost)
+      let waited = Micros(Int64(dice.next() % UInt64(mostMicros + 1)))
+      bench.now = bench.now + Micros(100) + waited
+      bench.hear(bytes: pong, from: stranger.state.measurement!, via: .measurement, waited: waited)
+    }
+    #expect(bench.machine.counters.measurementsDone == 1)
+    #expect(abs((bench.machine.ghost.ghost(atHost: .zero) - stranger.ghost.ghost(atHost: .zero)).count) <= 1)
+  }
+
+  @Test func `A ping that was read late is answered with the middle of its stay`() throws {
+    var bench = Bench()
+    let asker = Stranger(7, memberOf: bench)
+    bench.meet(asker)
+    _ = bench.takeSent()
+    let ping = encodePing(host: Micros(1), previousGhost: nil)
+    let bytes = ping.withUnsafeBytes { Array($0) }
+    bench.hear(bytes: bytes, from: asker.state.measurement!, via: .measurement, waited: Micros(9_000))
+    let pong = try #require(bench.takeSent().compactMap(\.pong).first)
+    #expect(pong.ghost == bench.machine.ghost.ghost(atHost: bench.now - Micros(4_500)))
+  }
+
   @Test func anUnreachablePeerCostsSixPingsAndIsTriedAgainWhenItSpeaksAgain() {
     var bench = Bench()
     let start = bench.now

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Glibc
 import LinkWire
+import Linux
 import TestSupport
 import Testing
 
 @testable import Link
 
-/// More at once than a thread that waits for its processor can read.
+/// What a thread meets that had to wait for its processor.
 @Suite(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
 struct BurstTests {
   @Test func fourHundredPacketsThatNobodyHasReadYetAreNotLost() throws {
@@ -23,5 +26,24 @@ struct BurstTests {
       }
     }
     #expect(heard == 400)
+  }
+
+  @Test func `A ping that nobody could read yet says for how long it waited`() throws {
+    let waited = try PrivateNetwork().perform {
+      let loopback = LocalAddress(address: .v4(0x7f00_0001), interface: 1)
+      let listener = try UDPSocket.sending(from: loopback)
+      let sender = try UDPSocket.sending(from: loopback)
+      _ = sender.send(encodeByeBye(NodeID(rawValue: 1)), to: try listener.localEndpoint())
+      usleep(30_000)
+      return withUnsafeTemporaryAllocation(byteCount: 64, alignment: 8) { listener.receive(into: $0)?.waited }
+    }
+    #expect(try #require(waited) >= Micros(29_000))
+  }
+
+  @Test func `A moment that cannot be is no moment`() {
+    #expect(HostClock.since(nil) == .zero)
+    for seconds in [Int.min, -1, 0, Int.max / 2, Int.max] {
+      #expect(HostClock.since(timespec(tv_sec: seconds, tv_nsec: 0)) == .zero)
+    }
   }
 }
