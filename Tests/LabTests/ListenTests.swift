@@ -22,7 +22,8 @@ import Testing
 
   /// Without its numbers, signs, ports and plurals, and without that remark.
   private func shape(_ line: String) -> String {
-    let words = line.replacing(remark, with: "").split(separator: " ").enumerated().map { place, word -> String in
+    let words = line.replacing(remark, with: "").split(separator: " ").enumerated().map {
+      place, word -> String in
       if place == 0, word.hasSuffix(":") { return "PORT:" }
       let bare = word.drop { "+-".contains($0) }
       guard bare.first?.isNumber == true else { return String(word) }

@@ -37,10 +37,10 @@ enum Rules {
       "OSC", "QRCode", "Synchronization", "TerminalView", "Web",
     ],
     "Web": [
-      "Addresses", "BeatMath", "CMicrohttpd", "CWslay", "ControlSurface", "Glibc", "JSON5", "Linux", "OSC",
-      "Synchronization",
+      "Addresses", "BeatMath", "CMicrohttpd", "CPage", "CWslay", "ControlSurface", "Glibc", "JSON5", "Linux",
+      "OSC", "Synchronization",
     ],
-    "CJACK": [], "CLiblo": [], "CMicrohttpd": [], "CQRencode": [], "CSndfile": [], "CWslay": [],
+    "CJACK": [], "CLiblo": [], "CMicrohttpd": [], "CPage": [], "CQRencode": [], "CSndfile": [], "CWslay": [],
   ]
 
   static let pureModules: Set = [
