@@ -5,7 +5,6 @@
 // sends it lines, and judges: on standard output a line with rate, period, which ports are MIDI, and JACK's version;
 // then records.
 #include <poll.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstring>

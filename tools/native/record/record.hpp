@@ -3,6 +3,7 @@
 #pragma once
 #include <jack/jack.h>
 #include <jack/ringbuffer.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cmath>
@@ -93,7 +94,11 @@ struct SharedLine {
 class Client {
  public:
   bool open(const std::string& name) {
-    client = jack_client_open(name.c_str(), JackNoStartServer, nullptr);
+    // libjack gives up while a busy jackd has not taken what it asked for ("Cannot start channel").
+    for (int tries = 0; !client && tries < 10; ++tries) {
+      if (tries > 0) usleep(200'000);
+      client = jack_client_open(name.c_str(), JackNoStartServer, nullptr);
+    }
     if (!client) return false;
     rate = jack_get_sample_rate(client);
     const auto call = [](jack_nframes_t frames, void* self) {
