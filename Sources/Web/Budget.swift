@@ -8,6 +8,11 @@ import Glibc
 ///
 /// Measured, unlike the surface's costs: here a library does most of the work, and nothing of music waits for this thread.
 struct Budget {
+  /// Who pays. What paired browsers say has a purse of its own: no crowd of strangers empties it.
+  enum Purse: CaseIterable {
+    case requests, strangers, paired
+  }
+
   private struct Share {
     let perSecond: Double
     let atOnce: Double
@@ -16,21 +21,24 @@ struct Budget {
     }
   }
 
-  private static let requests = Share(perSecond: 40_000, atOnce: 60_000)
-  private static let messages = Share(perSecond: 30_000, atOnce: 30_000)
-  /// Of either, what those at one address may have.
+  private static func share(of purse: Purse) -> Share {
+    switch purse {
+    case .requests: Share(perSecond: 40_000, atOnce: 60_000)
+    case .strangers: Share(perSecond: 10_000, atOnce: 10_000)
+    case .paired: Share(perSecond: 20_000, atOnce: 20_000)
+    }
+  }
+  /// Of any, what those at one address may have.
   private static let host = Share(perSecond: 20_000, atOnce: 40_000)
   private static let hostLimit = 256
   /// How often is looked again while somebody has to wait: looking costs, too.
   static let pace = Micros(10_000)
 
-  private var requests: TokenBucket
-  private var messages: TokenBucket
+  private var purses: [Purse: TokenBucket]
   private var hosts: [Address: TokenBucket] = [:]
 
   init(at now: Micros) {
-    requests = Self.requests.bucket(at: now)
-    messages = Self.messages.bucket(at: now)
+    purses = Dictionary(uniqueKeysWithValues: Purse.allCases.map { ($0, Self.share(of: $0).bucket(at: now)) })
   }
 
   /// Of this thread.
@@ -40,13 +48,10 @@ struct Budget {
     return Double(time.tv_sec) * 1e6 + Double(time.tv_nsec) / 1000
   }
 
-  mutating func hasRequests(at now: Micros) -> Bool { requests.has(1, at: now) }
-  mutating func hasMessages(at now: Micros) -> Bool { messages.has(1, at: now) }
-
+  mutating func has(_ purse: Purse, at now: Micros) -> Bool { purses[purse]?.has(1, at: now) ?? true }
   mutating func has(_ host: Address, at now: Micros) -> Bool { hosts[host]?.has(1, at: now) ?? true }
 
-  mutating func chargeRequests(_ cost: Double, at now: Micros) { requests.spend(cost, at: now) }
-  mutating func chargeMessages(_ cost: Double, at now: Micros) { messages.spend(cost, at: now) }
+  mutating func charge(_ purse: Purse, _ cost: Double, at now: Micros) { purses[purse]?.spend(cost, at: now) }
 
   mutating func charge(_ host: Address, _ cost: Double, at now: Micros) {
     if hosts[host] == nil, hosts.count >= Self.hostLimit {
@@ -64,8 +69,9 @@ struct Budget {
   /// When something that has to wait now may go on.
   mutating func deadline(at now: Micros) -> Micros? {
     var waits: [Micros] = []
-    if !hasRequests(at: now) { waits.append(requests.time(of: 1)) }
-    if !hasMessages(at: now) { waits.append(messages.time(of: 1)) }
+    for purse in Purse.allCases where !has(purse, at: now) {
+      waits += purses[purse].map { [$0.time(of: 1)] } ?? []
+    }
     for host in hosts.keys where !has(host, at: now) { waits += hosts[host].map { [$0.time(of: 1)] } ?? [] }
     return waits.min().map { max($0, now + Self.pace) }
   }

@@ -21,6 +21,8 @@ final class Visitor {
   private(set) var hasAsked = false
   /// It speaks WebSocket now.
   var socket: WebSocket?
+  /// When it was listened to last.
+  var heard = Micros.zero
   /// Whose code it had in the address of its socket.
   var shown: Secret?
   /// It has been told to go.
@@ -37,6 +39,9 @@ final class Visitor {
     self.door = door
     since = now
   }
+
+  /// What pays for its words.
+  var purse: Budget.Purse { socket?.peer.isPairedBrowser == true ? .paired : .strangers }
 
   /// Whose costs are its costs: this machine has many names.
   var host: Address { endpoint.address.isLoopback ? .loopback : endpoint.address }

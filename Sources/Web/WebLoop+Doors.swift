@@ -11,8 +11,8 @@ extension WebLoop {
   func accept(at now: Micros) {
     guard now >= acceptingAgain else { return }
     for door in doors.doors {
-      while budget.hasRequests(at: now), crowd.takesMore, let descriptor = next(at: door, now) {
-        budget.chargeRequests(WebLimits.accept, at: now)
+      while budget.has(.requests, at: now), crowd.takesMore, let descriptor = next(at: door, now) {
+        budget.charge(.requests, WebLimits.accept, at: now)
         counters.connections += 1
         setNonBlocking(descriptor.socket)
         guard let reached = Endpoint(of: descriptor.socket), serves(descriptor.source.address, at: door)

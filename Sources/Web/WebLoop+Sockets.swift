@@ -38,13 +38,16 @@ extension WebLoop {
       guard let socket = visitor.socket else { continue }
       let events = watched[index + 2].revents
       if events & Int16(POLLOUT) != 0 { socket.write() }
-      let isThere = events & Int16(POLLIN | POLLHUP | POLLERR) != 0 || socket.hasEarly
+      // Who had to wait was not asked, and comes before all requests.
+      let hadToWait = watched[index + 2].events & Int16(POLLIN) == 0
+      let isThere = events & Int16(POLLIN | POLLHUP | POLLERR) != 0 || socket.hasEarly || hadToWait
       if isThere, mayListen(to: visitor, at: now) {
+        visitor.heard = now
         let begun = Budget.spent()
         for heard in socket.read(at: now) { converse(heard, with: visitor, socket, at: now) }
         socket.write()
         let cost = Budget.spent() - begun
-        budget.chargeMessages(cost, at: now)
+        budget.charge(visitor.purse, cost, at: now)
         billed += cost
         budget.charge(visitor.host, cost, at: now)
       }

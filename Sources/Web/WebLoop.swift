@@ -66,11 +66,12 @@ final class WebLoop {
     let spent = Budget.spent()
     defer { (turned, billed) = (spent, 0) }
     let cost = spent - turned - billed
-    let sockets = watched.dropFirst(2).prefix(watchedSockets.count)
-    if sockets.contains(where: { $0.revents & Int16(POLLIN) != 0 }) {
-      budget.chargeMessages(cost, at: now)
+    let callers = zip(watchedSockets, watched.dropFirst(2)).filter { $1.revents & Int16(POLLIN) != 0 }
+      .map { $0.0 }
+    if let caller = callers.first(where: { $0.purse == .strangers }) ?? callers.first {
+      budget.charge(caller.purse, cost, at: now)
     } else if watched[0].revents == 0 || watched.dropFirst().contains(where: { $0.revents != 0 }) {
-      budget.chargeRequests(cost, at: now)
+      budget.charge(.requests, cost, at: now)
     }
   }
 
@@ -142,10 +143,10 @@ final class WebLoop {
     watched.removeAll(keepingCapacity: true)
     watchedSockets.removeAll(keepingCapacity: true)
     watched.append(pollfd(fd: shared.bell.descriptor, events: Int16(POLLIN), revents: 0))
-    let mayServe = budget.hasRequests(at: now)
+    let mayServe = budget.has(.requests, at: now)
     watched.append(pollfd(fd: mayServe ? server?.descriptor ?? -1 : -1, events: Int16(POLLIN), revents: 0))
     var again = budget.deadline(at: now)
-    for visitor in crowd.visitors.values {
+    for visitor in turns() {
       guard let socket = visitor.socket else { continue }
       var events: Int16 = socket.wantsToWrite ? Int16(POLLOUT) : 0
       if mayListen(to: visitor, at: now) {
@@ -171,17 +172,22 @@ final class WebLoop {
     poll(&watched, nfds_t(watched.count), milliseconds)
   }
 
+  /// Who was not heard for longest is listened to first: what there is to spend goes to all in turn.
+  private func turns() -> [Visitor] {
+    crowd.visitors.values.filter { $0.socket != nil }.sorted { $0.heard < $1.heard }
+  }
+
   func mayListen(to visitor: Visitor, at now: Micros) -> Bool {
     guard let socket = visitor.socket else { return false }
-    return socket.mayRead(at: now) && budget.hasMessages(at: now) && budget.has(visitor.host, at: now)
+    return socket.mayRead(at: now) && budget.has(visitor.purse, at: now) && budget.has(visitor.host, at: now)
   }
 
   func serveRequests(at now: Micros) {
     let begun = Budget.spent()
     server?.resume()
-    if budget.hasRequests(at: now) { server?.run() }
+    if budget.has(.requests, at: now) { server?.run() }
     let cost = Budget.spent() - begun
-    budget.chargeRequests(cost, at: now)
+    budget.charge(.requests, cost, at: now)
     billed += cost
   }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Addresses
 import BeatMath
 import ControlSurface
 import Glibc
@@ -158,27 +159,60 @@ struct HostileTests {
     #expect(try isServed(honest))
   }
 
+  /// As much as goes at once of something that is sent again and again, and not a byte between.
+  private final class Flood {
+    let caller: Caller
+    private let bytes: [UInt8]
+    private var rest: ArraySlice<UInt8> = []
+
+    init(_ caller: Caller, _ bytes: [UInt8]) {
+      self.caller = caller
+      self.bytes = bytes
+    }
+
+    static func ofRequests(_ caller: Caller) -> Flood {
+      Flood(
+        caller, Array(String(repeating: "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", count: 50).utf8))
+    }
+
+    static func ofMessages(_ phone: Phone) -> Flood {
+      let frame = Phone.frame(Array("[\"/tactus/ping\"]".utf8), opcode: 1)
+      return Flood(phone.caller, Array((0..<200).map { _ in frame }.joined()))
+    }
+
+    static func ofNonsense(_ phone: Phone) -> Flood {
+      Flood(phone.caller, Phone.frame(Array(String(repeating: "x\n", count: 4000).utf8), opcode: 1))
+    }
+
+    func goOn() {
+      while true {
+        if rest.isEmpty { rest = bytes[...] }
+        let sent = caller.send(Array(rest), Int32(MSG_DONTWAIT))
+        guard sent > 0 else { return }
+        rest = rest.dropFirst(sent)
+      }
+    }
+
+    func takeAnswers() {
+      var buffer = [UInt8](repeating: 0, count: 1 << 20)
+      while recv(caller.descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT)) > 0 {}
+    }
+  }
+
   @Test("Eight that ask for the tree all the time, and a flood of messages, cost a tenth of a core at most")
   func budget() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let honest = try Phone(studio.port)
-    let callers = try (0..<8).map { _ in try Caller(studio.port) }
-    let talker = try Phone(studio.port)
-    let requests = Array(String(repeating: "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", count: 50).utf8)
-    let flood = Array(
-      (0..<200).map { _ in Phone.frame(Array("[\"/tactus/ping\"]".utf8), opcode: 1) }.joined())
-    let flags = Int32(MSG_DONTWAIT)
-    var buffer = [UInt8](repeating: 0, count: 1 << 20)
+    var floods = try (0..<8).map { _ in Flood.ofRequests(try Caller(studio.port)) }
+    floods.append(.ofMessages(try Phone(studio.port)))
     let before = studio.web.counters
     let start = ContinuousClock.now
     while start.duration(to: .now) < .seconds(3) {
-      for caller in callers {
-        caller.send(requests, flags)
-        while recv(caller.descriptor, &buffer, buffer.count, flags) > 0 {}
+      for flood in floods {
+        flood.goOn()
+        flood.takeAnswers()
       }
-      talker.caller.send(flood, flags)
-      while recv(talker.caller.descriptor, &buffer, buffer.count, flags) > 0 {}
       usleep(1000)
     }
     let elapsed = Double(start.duration(to: .now) / .seconds(1)) * 1e6
@@ -188,5 +222,54 @@ struct HostileTests {
     // What may be saved up for a burst comes on top.
     #expect(cost < elapsed / 10 + 100_000, "\(cost / elapsed) of a core")
     #expect(try isServed(honest))
+  }
+
+  @Test("Whoever floods from the same address, and takes no answers, does not keep a phone from being heard")
+  func floodBeside() throws {
+    let studio = try PageStudio()
+    defer { studio.close() }
+    let honest = try Phone(studio.port)
+    let callers = try (0..<24).map { _ in try Caller(studio.port) }
+    let floods = callers.map(Flood.ofRequests) + [.ofMessages(try Phone(studio.port, isPaired: false))]
+    for _ in 0..<30 {
+      for flood in floods { flood.goOn() }
+      #expect(try isServed(honest))
+    }
+  }
+
+  @Test(
+    "A crowd of strangers that floods from many addresses does not keep a paired phone from being heard",
+    .enabled(if: Lab.isHere, "needs tools/lab --no-server"))
+  func crowd() throws {
+    let (home, other) = (try PrivateNetwork(), try PrivateNetwork())
+    try home.cable("wire", to: other, "cable")
+    try home.ip("addr add 10.50.0.1/24 dev wire")
+    try home.ip("link set wire up")
+    for number in 2...32 { try other.ip("addr add 10.50.0.\(number)/24 dev cable") }
+    try other.ip("link set cable up")
+    let studio = try home.perform {
+      let studio = try PageStudio(surface: [Endpoint(.v4(0), port: 0)])
+      studio.web.open(toNetworks: true)
+      return studio
+    }
+    defer { studio.close() }
+    #expect(studio.wait { studio.web.endpoints.first?.address == .v4(0) })
+    try other.perform { [port = studio.port] in
+      let (here, first) = (Address.v4(0x0a32_0001), UInt32(0x0a32_0002))
+      // Between those who come before it and after it.
+      func strangers(_ numbers: Range<UInt32>) throws -> [Flood] {
+        try numbers.map {
+          .ofNonsense(try Phone(port, isPaired: false, from: .v4(first + $0), to: here))
+        }
+      }
+      var floods = try strangers(0..<15)
+      let honest = try Phone(port, from: .v4(first + 30), to: here)
+      floods += try strangers(15..<30)
+      for _ in 0..<40 {
+        for flood in floods { flood.goOn() }
+        honest.say("[\"/tactus/ping\"]")
+        #expect(try honest.line("[\"/tactus/pong\"") != nil)
+      }
+    }
   }
 }

@@ -203,9 +203,9 @@ final class Phone {
 
   init(
     _ port: UInt16, path: String = "/osc", isPaired: Bool = true, headers: String = "",
-    from own: Address = .loopback
+    from own: Address = .loopback, to there: Address = .loopback
   ) throws {
-    caller = try Caller(port, from: own)
+    caller = try Caller(port, from: own, to: there)
     caller.send(Self.request(path, (isPaired ? Self.cookie : "") + headers))
     head = try caller.answer().head
   }
