@@ -43,6 +43,7 @@ struct Answers {
       return body.count > WebLimits.body ? Response(413, "too long\n") : Self.paired(pair(body))
     }
     if request.path == "/session" { return session(isPaired) }
+    if request.path == "/doctor" { return Response(403, "only for paired browsers\n") }
     // OSCQuery's programs ask here, too, and have no use for the page.
     let isRootOfTree = request.path == "/" && (request.query != nil || !request.wantsPage)
     if !isRootOfTree, let file = PageFiles.response(request.path) { return file }
@@ -64,6 +65,13 @@ struct Answers {
       "{\"paired\":\(isPaired),\"name\":\(JSON5.quoted(settings.name)),\"version\":\(JSON5.quoted(settings.version))}\n"
     )
     response.type = "application/json"
+    return response
+  }
+
+  static func examined(_ report: [UInt8]?) -> Response {
+    guard let report else { return Response(503, "the doctor did not come back\n") }
+    var response = Response(200)
+    (response.type, response.body) = ("application/json", report)
     return response
   }
 

@@ -22,8 +22,8 @@ struct Response {
 protocol HTTPAnswering: AnyObject {
   /// Before the body, which is taken for `POST` alone. nil: go on.
   func refusal(_ request: Request, from visitor: Visitor) -> Response?
-  /// Whether its host has something left to spend; else it waits.
-  func mayAsk(_ visitor: Visitor) -> Bool
+  /// Whether its host has something left to spend, and the answer is there; else it waits.
+  func mayAsk(_ request: Request, from visitor: Visitor) -> Bool
   func answer(_ request: Request, body: [UInt8], from visitor: Visitor) -> Response
   /// It speaks WebSocket from now on, and has said so much already.
   func upgraded(_ visitor: Visitor, _ request: Request, handle: OpaquePointer, early: [UInt8])
@@ -36,7 +36,7 @@ final class HTTPServer {
   private unowned let answerer: any HTTPAnswering
   private var arriving: Visitor?
   private var isClosing = false
-  private var waiting: [(connection: OpaquePointer, visitor: Visitor)] = []
+  private var waiting: [(connection: OpaquePointer, exchange: Exchange)] = []
 
   /// One request.
   private final class Exchange {
@@ -82,7 +82,7 @@ final class HTTPServer {
   /// Those that had to wait, as far as they may ask now.
   func resume() {
     // Judged once: by the next look another one may ask.
-    let may = waiting.map { answerer.mayAsk($0.visitor) || $0.visitor.isEnding }
+    let may = waiting.map { mayGoOn($0.exchange) }
     for (entry, may) in zip(waiting, may) where may { MHD_resume_connection(entry.connection) }
     waiting = zip(waiting, may).filter { !$0.1 }.map(\.0)
   }
@@ -135,13 +135,17 @@ final class HTTPServer {
       if exchange.body.count <= WebLimits.body { exchange.body += body.prefix(WebLimits.body + 1) }
       return .YES
     }
-    guard isClosing || answerer.mayAsk(exchange.visitor) || exchange.visitor.isEnding else {
-      waiting.append((connection, exchange.visitor))
+    guard mayGoOn(exchange) else {
+      waiting.append((connection, exchange))
       MHD_suspend_connection(connection)
       return .YES
     }
     return send(
       answerer.answer(exchange.request, body: exchange.body, from: exchange.visitor), on: connection, place)
+  }
+
+  private func mayGoOn(_ exchange: Exchange) -> Bool {
+    isClosing || exchange.visitor.isEnding || answerer.mayAsk(exchange.request, from: exchange.visitor)
   }
 
   private func send(_ answer: Response, on connection: OpaquePointer, _ place: UnsafeMutableRawPointer)

@@ -14,6 +14,8 @@ enum PageFiles {
     return files
   }()
 
+  static var paths: [String] { files.keys.sorted() }
+
   static func response(_ path: String) -> Response? {
     guard let file = files[path] else { return nil }
     var response = Response(200)

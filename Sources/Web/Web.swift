@@ -19,11 +19,13 @@ public final class Web: Sendable {
   private let thread: Mutex<Thread?>
 
   /// Opens what can be opened and starts the thread, which looks after the rest and calls `notice`, and, again and again, `secret`.
+  ///
+  /// - Parameter doctor: finds out what is wrong, as JSON, for paired browsers; it may take its time, on a thread of its own.
   public init(
     _ settings: WebSettings, secret: @escaping @Sendable () -> Secret, surface: OSCSurface,
-    notice: @escaping @Sendable (Notice) -> Void
+    doctor: @escaping @Sendable () -> [UInt8]?, notice: @escaping @Sendable (Notice) -> Void
   ) throws(OpenFailure) {
-    let loop = WebLoop(settings, secret: secret, surface: surface, notice: notice)
+    let loop = WebLoop(settings, secret: secret, surface: surface, doctor: doctor, notice: notice)
     shared = loop.shared
     self.surface = surface
     do throws(SystemFailure) {

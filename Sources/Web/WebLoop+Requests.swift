@@ -13,13 +13,22 @@ extension WebLoop: HTTPAnswering {
     return guarded(refusal)
   }
 
-  func mayAsk(_ visitor: Visitor) -> Bool { budget.has(visitor.host, at: HostClock.micros()) }
+  func mayAsk(_ request: Request, from visitor: Visitor) -> Bool {
+    let now = HostClock.micros()
+    return budget.has(visitor.host, at: now) && (!wantsDoctor(request, visitor) || doctor.hasReport(at: now))
+  }
+
+  /// A visit costs the machine more than a request: only for those who may change it.
+  private func wantsDoctor(_ request: Request, _ visitor: Visitor) -> Bool {
+    visitor.door == .page && request.path == "/doctor" && isPaired(request)
+  }
 
   func answer(_ request: Request, body: [UInt8], from visitor: Visitor) -> Response {
     let begun = Budget.spent()
     let now = HostClock.micros()
     defer { budget.charge(visitor.host, Budget.spent() - begun, at: now) }
     if Handshake.isAsked(request) { return guarded(welcome(request, from: visitor, at: now)) }
+    if wantsDoctor(request, visitor) { return guarded(Answers.examined(doctor.report)) }
     let isPaired = isPaired(request)
     return guarded(
       answers.answer(request, body: body, from: visitor, surface, isPaired: isPaired) { code in

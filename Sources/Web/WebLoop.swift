@@ -13,6 +13,7 @@ final class WebLoop {
   let surface: OSCSurface
   let doors: WebDoors
   let answers: Answers
+  let doctor: Doctor
   /// The one that holds; asked often, for it may change at any moment.
   let secret: @Sendable () -> Secret
   var secretDue = Micros.zero
@@ -32,7 +33,7 @@ final class WebLoop {
 
   init(
     _ settings: WebSettings, secret: @escaping @Sendable () -> Secret, surface: OSCSurface,
-    notice: @escaping @Sendable (Notice) -> Void
+    doctor examine: @escaping @Sendable () -> [UInt8]?, notice: @escaping @Sendable (Notice) -> Void
   ) {
     self.settings = settings
     self.secret = secret
@@ -41,6 +42,7 @@ final class WebLoop {
     self.surface = surface
     doors = WebDoors(settings, notice: notice)
     answers = Answers(settings)
+    doctor = Doctor(examine, bell: shared.bell)
     server = HTTPServer(for: self)
     _ = lookAround()
   }

@@ -44,7 +44,9 @@ final class PageServer: Sendable {
     let settings = configuration.webSettings
     guard let surface, !settings.listen.isEmpty || settings.query != nil else { return nil }
     do throws(OpenFailure) {
-      let web = try Web(settings, secret: { [secrets] in secrets.look() }, surface: surface) { notice in
+      let web = try Web(
+        settings, secret: { [secrets] in secrets.look() }, surface: surface, doctor: DoctorVisit.report
+      ) { notice in
         if notice.isComplaint { Console.complain(notice.text) } else { Console.say(notice.text) }
       }
       if let query = web.queryEndpoint { Console.say("OSCQuery: http://\(query)/") }

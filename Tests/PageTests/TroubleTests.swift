@@ -26,6 +26,29 @@ import Testing
     try await visit.end()
   }
 
+  @Test func `what is said when the connection goes moves nothing that a finger may be on`() async throws {
+    let visit = try await Visit()
+    let places =
+      "['tempo-down', 'tempo-up', 'pull', 'push', 'lock', 'quantum-down', 'quantum-up', 'tap', 'toggle', 'rewind'].map((id) => Object.values(document.getElementById(id).getBoundingClientRect().toJSON()).map(Math.round).join(' ')).join()"
+    for size in ["320 568 touched", "390 844 touched", "820 1180 touched", "1366 768"] {
+      try await visit.ask("size \(size)")
+      try await visit.arrive()
+      try await visit.until("document.querySelector('#connection').hidden")
+      let before = try await visit.evaluate(places)
+      await visit.kill()
+      try await visit.until(
+        "document.body.dataset.connection === 'lost' && !document.querySelector('#connection').hidden")
+      #expect(try await visit.evaluate(places) == before, "\(size)")
+      #expect(
+        try await visit.evaluate(
+          "document.querySelector('#beats').getBoundingClientRect().height > 12 && document.querySelector('#connection').checkVisibility()"
+        ) == "true", "\(size)")
+      try await visit.restart()
+      try await visit.until("document.body.dataset.connection === 'live'")
+    }
+    try await visit.end()
+  }
+
   @Test func `after a cut the page is back by itself; what was touched meanwhile is refused in sight`()
     async throws
   {

@@ -86,6 +86,22 @@ final class Visit {
     try await browser.ask(line, within: .seconds(90))
   }
 
+  /// What somebody does who sees that the page is connected; and again, when it says that nothing was changed: a browser that has
+  /// to wait for its processor may take tactus for lost.
+  func touch(_ line: String) async throws {
+    for _ in 1...10 {
+      try await until("document.body.dataset.connection === 'live'", seconds: 60)
+      try await ask("evaluate \"document.querySelector('#toasts').replaceChildren(), 0\"")
+      try await ask(line)
+      if try await evaluate("document.querySelector('#toasts').textContent.includes('Not connected')")
+        == "false"
+      {
+        return
+      }
+    }
+    Issue.record("\(line) was refused again and again")
+  }
+
   func until(_ expression: String, seconds: Int = 30) async throws {
     try await browser.ask("until \"\(expression)\" \(seconds)", within: .seconds(seconds + 60))
   }

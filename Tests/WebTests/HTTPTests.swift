@@ -3,6 +3,7 @@ import BeatMath
 import ControlSurface
 import Glibc
 import OSC
+import Synchronization
 import TestSupport
 import Testing
 
@@ -33,6 +34,58 @@ struct HTTPTests {
     for path in ["/nothing", "/../etc/passwd", "/%2e%2e/x", "/Page/index.html"] {
       #expect(try caller.ask(path).status == 404, "\(path)")
     }
+  }
+
+  @Test(
+    "The page is below a hundred kilobytes in all, asks no other host, and needs no browser of these five years"
+  )
+  func size() throws {
+    #expect(PageFiles.paths.reduce(0) { $0 + (PageFiles.response($1)?.body.count ?? 0) } < 100_000)
+    // What Safari 15.1, Firefox 94 and Chrome 96 of November 2021 do not have.
+    let tooNew = [
+      ".at(-", ".findLast", ".toSorted(", ".toReversed(", ".with(", "structuredClone", "Object.hasOwn",
+      ":has(", "@layer", "@container", "color-mix(", "<dialog", "(?<=", "(?<!", "requestSubmit",
+      "Array.fromAsync",
+    ]
+    for path in PageFiles.paths where path != "/awake.mp4" {
+      let text = String(decoding: PageFiles.response(path)?.body ?? [], as: UTF8.self)
+      for word in tooNew { #expect(!text.contains(word), "\(path): \(word)") }
+      let elsewhere = text.replacing("http://www.w3.org/", with: "")
+      for word in ["http://", "https://", "//cdn", "@import"] {
+        #expect(!elsewhere.contains(word), "\(path): \(word)")
+      }
+    }
+  }
+
+  @Test("The doctor comes to paired browsers, once for all who ask, and nobody else waits for him")
+  func doctor() throws {
+    let practice = Mutex((visits: 0, isDone: false))
+    let studio = try PageStudio(doctor: {
+      let number = practice.withLock { practice in
+        practice.visits += 1
+        return practice.visits
+      }
+      while !practice.withLock({ $0.isDone }) { usleep(1000) }
+      return number == 1 ? Array("{\"wrong\":0}".utf8) : nil
+    })
+    defer { studio.close() }
+    #expect(try Caller(studio.port).ask("/doctor").status == 403)
+    let patients = try (0..<3).map { _ in try Caller(studio.port) }
+    for patient in patients {
+      patient.send("GET /doctor HTTP/1.1\r\nHost: localhost\r\n\(Phone.cookie)\r\n")
+    }
+    #expect(studio.wait { practice.withLock { $0.visits } == 1 })
+    #expect(try Caller(studio.port).ask("/session").status == 200)
+    #expect(try Phone(studio.port).head.contains("101 "))
+    practice.withLock { $0.isDone = true }
+    for patient in patients {
+      let answer = try patient.answer()
+      #expect(answer.status == 200 && answer.body == "{\"wrong\":0}")
+    }
+    #expect(practice.withLock { $0.visits } == 1)
+    // Later he comes again; where he has not come back, that is said.
+    #expect(studio.wait { (try? patients[0].ask("/doctor", Phone.cookie).status) == 503 })
+    #expect(practice.withLock { $0.visits } == 2)
   }
 
   @Test("Programs that ask for the tree get it where browsers get the page")

@@ -30,8 +30,10 @@ final class PageStudio: Sendable {
   let surface: OSCSurface
   let web: Web
 
-  init(_ settings: WebSettings = .page, surface listening: [Endpoint] = [Endpoint(.loopback, port: 0)]) throws
-  {
+  init(
+    _ settings: WebSettings = .page, surface listening: [Endpoint] = [Endpoint(.loopback, port: 0)],
+    doctor: @escaping @Sendable () -> [UInt8]? = { nil }
+  ) throws {
     let start = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: HostClock.micros())
     let box = Box(SurfaceState(timeline: start))
     self.box = box
@@ -54,7 +56,9 @@ final class PageStudio: Sendable {
         surface?.update { $0 = state }
         return .accepted
       })
-    web = try Web(settings, secret: { box.shelf.withLock { $0.secret } }, surface: surface) { notice in
+    web = try Web(
+      settings, secret: { box.shelf.withLock { $0.secret } }, surface: surface, doctor: doctor
+    ) { notice in
       box.shelf.withLock { $0.notices.append(notice) }
     }
     box.shelf.withLock { [surface] in $0.surface = surface }

@@ -13,6 +13,7 @@ import { startTabs, show as showTab } from "./tabs.js";
 import { Trouble } from "./trouble.js";
 
 const alone = 10_000;
+const notPaired = 7; // an error's code
 
 const desk = new Desk();
 const session = new Session();
@@ -21,7 +22,6 @@ const click = new PhoneClick(clock, session);
 const awake = new Awake();
 const play = new Play(desk, session, clock);
 let lostAt = null;
-let drawn = null;
 
 function message(path, values) {
 	if (path === "timeline") {
@@ -35,10 +35,8 @@ function message(path, values) {
 	} else if (path === "meter") {
 		session.meter = values[0];
 	} else if (path === "error") {
-		// Two arguments are for people: what was wrong, and with which address.
-		const [what, where] = values;
-		toast(`${String(where).replace("/tactus/", "")}: ${what}`);
-		if (/pair/.test(what) && values[2] === 5) setPaired(false);
+		toast(values[0]);
+		if (values[2] === notPaired) setPaired(false);
 		return;
 	} else if (path === "bye") {
 		toast("tactus has ended.");
@@ -64,8 +62,8 @@ function sayConnection() {
 	const shown = state === "lost" && away > alone ? "alone" : state;
 	const text = {
 		connecting: "Looking for tactus …",
-		stale: "tactus does not answer. The beat goes on from this device's clock; nothing you touch is sent.",
-		lost: session.timeline ? "Connection lost. The beat goes on from this device's clock; nothing you touch is sent." : "tactus is not there yet.",
+		stale: "No answer. The beat goes on by itself; nothing you touch is sent.",
+		lost: session.timeline ? "Connection lost. The beat goes on by itself; nothing you touch is sent." : "tactus is not there yet.",
 		alone: "Alone: no tactus for ten seconds. This beat is only this device's own.",
 		live: desk.isPaired ? "" : "Watching only. To change things, scan the code that tactus shows.",
 	}[shown];
@@ -149,11 +147,10 @@ function frame() {
 	const moment = session.at(host);
 	play.draw(moment);
 	sections.draw(moment);
-	drawn = { beat: moment.session, at };
 }
 requestAnimationFrame(frame);
 
-// What the address of the QR code carried is exchanged, then the socket opens anew with the cookie.
+// Exchanged, then the socket opens anew with the cookie.
 async function pairByAddress() {
 	const secret = secretInAddress();
 	if (!secret) return;
@@ -164,32 +161,19 @@ async function pairByAddress() {
 addEventListener("hashchange", pairByAddress);
 pairByAddress();
 
-// For tests and the curious; nothing in it changes anything. Times are performance.now()'s milliseconds, beats the session's, but
-// shownAt: the song's while it moves. clock.offset leads to tactus' milliseconds; clock.error is a bound.
-const onHost = (at, fn) => {
-	const host = clock.hostAt(at);
-	return host === null || !session.timeline ? null : fn(host);
-};
+// For tests and the curious; nothing in it changes anything. Times are performance.now()'s milliseconds, beats the session's.
 window.tactus = Object.freeze({
-	beatAt: (at) => onHost(at, (host) => session.beatAt(host)),
-	shownAt: (at) => onHost(at, (host) => session.at(host).shown),
-	get drawn() {
-		return drawn;
+	beatAt(at) {
+		const host = clock.hostAt(at);
+		return host === null || !session.timeline ? null : session.beatAt(host);
 	},
 	get clock() {
-		const at = performance.now();
-		return { offset: clock.offsetAt(at), drift: (clock.line?.lean ?? 0) * 1e6, error: clock.errorAt(at), roundTrip: clock.roundTrip, samples: clock.samples.length };
+		return { error: clock.errorAt(performance.now()), roundTrip: clock.roundTrip };
 	},
 	get state() {
-		return {
-			connection: document.body.dataset.connection,
-			paired: desk.isPaired,
-			values: Object.fromEntries(desk.values),
-			timeline: { ...session.timeline },
-			song: { ...session.song },
-		};
+		return { values: Object.fromEntries(desk.values), timeline: session.timeline };
 	},
 	get click() {
-		return { isOn: click.isOn, missed: click.missed, offset: click.offset, scheduled: click.scheduled.map(({ beat, heardAt }) => ({ beat, heardAt })) };
+		return { missed: click.missed, offset: click.offset };
 	},
 });

@@ -107,7 +107,7 @@ export class PhoneClick {
 		node.buffer = this.sounds[letter];
 		node.connect(this.gain);
 		node.start(at);
-		this.scheduled.push({ node, beat, at, heardAt: this.localTime(at) });
+		this.scheduled.push({ node, beat, at });
 	}
 
 	// The session, the clock or the pattern is otherwise now. `isOther`: the beats are counted from elsewhere.
@@ -141,8 +141,8 @@ function blip(context, frequency, level) {
 // How late one hears this device, by tapping: first with the sound in the room, then with this device. What the finger and the
 // glass add is in both, and falls out.
 export class Calibration {
-	static taps = 8;
-	static unused = 2;
+	static taps = 24;
+	static unused = 4;
 	steps = [[], []];
 	step = 0;
 
@@ -157,21 +157,34 @@ export class Calibration {
 	// `at`: this browser's time. true when the step is complete.
 	tap(at) {
 		const { session, clock } = this;
-		const beat = session.beatAt(clock.hostAt(at));
-		const off = beat - Math.round(beat);
-		this.steps[this.step].push((off * 60e3) / session.timeline.tempo);
+		const taps = this.steps[this.step];
+		this.length = 60e3 / session.timeline.tempo;
+		// Beside the one before: the late half of them is not early for the next beat.
+		taps.push(near(session.beatAt(clock.hostAt(at)) * this.length, taps[taps.length - 1] ?? 0, this.length));
 		return this.left === 0;
 	}
 
-	// Milliseconds by which this device has to be earlier than it was.
-	get result() {
-		const [room, device] = this.steps.map((taps) => middle(taps.slice(Calibration.unused)));
-		return (device ?? 0) - (room ?? 0);
+	// Milliseconds by which this device, early by `offset`, has to be early: from -1/4 to 3/4 of a beat.
+	result(offset) {
+		const [room, device] = this.steps.map((taps) => steady(taps.slice(Calibration.unused)));
+		return near(offset + device - room, this.length / 4, this.length);
 	}
 }
 
+// So many whole lengths away, it is nearest to the place.
+function near(value, place, length) {
+	return value - Math.round((value - place) / length) * length;
+}
+
+// The mean without the furthest: a finger is always a little off, and seldom far.
+function steady(values) {
+	const sorted = values.slice().sort((a, b) => a - b);
+	const cut = sorted.length >> 3;
+	const most = sorted.slice(cut, sorted.length - cut);
+	return most.reduce((sum, value) => sum + value, 0) / Math.max(1, most.length);
+}
+
 function middle(values) {
-	if (values.length === 0) return null;
 	const sorted = values.slice().sort((a, b) => a - b);
 	const half = sorted.length >> 1;
 	return sorted.length % 2 ? sorted[half] : (sorted[half] + sorted[half - 1]) / 2;

@@ -3,7 +3,7 @@
 //
 // tactus reads its clock, `host`, between `sent` and `heard` of ours. The way there makes host - sent too large, the way back host - heard
 // too small: the smallest of the one and the largest of the other are the walls of a corridor; its middle is the difference of the
-// clocks, half its width the bound of the error. Slow ways, as Wi-Fi's, do no harm. The clocks' rates differ, so the corridor may lean.
+// clocks, half its width the bound of the error. The clocks' rates differ, so it may lean.
 
 export const limits = {
 	samples: 90,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // One control for each row of tactus' table, made from what OSCQuery says of it: type, range, unit and words.
-import { make, refuse, short, tell } from "./desk.js";
+import { make, refuse, short } from "./desk.js";
 import { on, whileHeld } from "./hands.js";
 
 const hold = 1000; // a control is not moved under the finger, nor so soon after
@@ -172,7 +172,7 @@ function numberBox(parameter, label) {
 	});
 }
 
-// Typed; with plus and minus if it is whole, with a fader if its range can be overlooked, which sends at most thirty times a second.
+// Typed; with plus and minus if it is whole, with a fader if its range is small, which sends thirty times a second at most.
 function numeric(desk, row, { id, name, shows }) {
 	const [parameter] = row.parameters;
 	const { least, most, unit, kind } = parameter;
@@ -266,23 +266,14 @@ function trigger(desk, row, { name }) {
 	const box = make("button.action", { "aria-label": name, "data-control": "" }, verb(row.path));
 	if (row.value) desk.watch(row.path, ([value]) => box.classList.toggle("lit", value >= 0.5));
 	on(box, "click", () => {
-		if (row.path === "quit" && !box.classList.contains("sure")) {
-			box.classList.add("sure");
-			box.textContent = "Really end tactus?";
-			tell("Press again to end tactus.");
-			setTimeout(() => {
-				box.classList.remove("sure");
-				box.textContent = verb(row.path);
-			}, 3000);
-			return;
-		}
+		if (row.path === "quit" && !confirm("Really end tactus?")) return;
 		desk.order(row.path, [1], box);
 	});
 	return box;
 }
 
 function verb(path) {
-	const word = path.split("/").at(-1);
+	const word = path.slice(path.lastIndexOf("/") + 1);
 	return word[0].toUpperCase() + word.slice(1);
 }
 

@@ -26,16 +26,16 @@ export class Desk {
 		return this.values.get(path)?.[0] ?? otherwise;
 	}
 
-	// true: it is on its way. `by`: the control that was touched, which shows a refusal.
-	order(path, values = [], by = null) {
-		const why = !this.isPaired
-			? "Watching only: scan the code that tactus shows to change things."
-			: !this.connection?.isLive
-				? "Not connected: nothing was changed."
-				: null;
-		if (why === null && this.connection.send(path, values)) return true;
-		refuse(by, why ?? "Not connected: nothing was changed.");
+	// false: that is said. `by`: the control that was touched, which shows it.
+	mayOrder(by = null) {
+		if (this.isPaired && this.connection.isLive) return true;
+		refuse(by, this.isPaired ? "Not connected: nothing was changed." : "Watching only: scan the code that tactus shows to change things.");
 		return false;
+	}
+
+	// true: it is on its way.
+	order(path, values = [], by = null) {
+		return this.mayOrder(by) && this.connection.send(path, values);
 	}
 }
 
@@ -44,7 +44,8 @@ const toasts = [];
 // Seen for a while, and read out once.
 export function toast(text) {
 	const place = $("toasts");
-	if (toasts.at(-1)?.textContent === text && toasts.at(-1).isConnected) return;
+	const last = toasts[toasts.length - 1];
+	if (last?.isConnected && last.textContent === text) return;
 	const box = document.createElement("p");
 	box.className = "toast";
 	box.textContent = text;
@@ -58,7 +59,7 @@ export function toast(text) {
 let telling = 0;
 let toldLast = "";
 
-// For screen readers: the newest only, and not more often than one can listen.
+// For screen readers: the newest only.
 export function tell(text) {
 	clearTimeout(telling);
 	telling = setTimeout(() => {

@@ -2,7 +2,7 @@
 // What belongs to this phone and not to tactus: its own click, its screen, how it looks, whether it is paired.
 import { Calibration } from "./click.js";
 import { make, memory, short, tell, toast } from "./desk.js";
-import { on, struck } from "./hands.js";
+import { on, struck, whileHeld } from "./hands.js";
 
 function line(name, help, ...controls) {
 	const id = `d${name.replace(/\W+/g, "-").toLowerCase()}`;
@@ -11,7 +11,7 @@ function line(name, help, ...controls) {
 		"div",
 		{ class: "row" },
 		make("div.line", {}, make("span.name", { id }, name), ...controls),
-		...(help ? [make("p.help", {}, help)] : []),
+		help && make("p.help", {}, help),
 	);
 }
 
@@ -25,7 +25,7 @@ function toggle(id, isOn, fn) {
 	return box;
 }
 
-// A fader with its number beside it.
+// A fader with its number beside it, and with what moves it by one.
 function slide(name, help, id, [min, max, step], value, write, fn) {
 	const box = make("input", { type: "range", id, min: String(min), max: String(max), step: String(step), value: String(value) });
 	const told = make("output.value");
@@ -37,7 +37,13 @@ function slide(name, help, id, [min, max, step], value, write, fn) {
 	};
 	on(box, "input", () => set(box.value));
 	const row = line(name, help, box);
-	row.firstChild.append(make("span.slide", {}, box, told));
+	const by = (one, sign, words) => {
+		const button = make("button", { "aria-label": `${name}: ${words}` }, sign);
+		whileHeld(button, () => set(Number(box.value) + one));
+		return button;
+	};
+	const steps = max > 1 ? [by(-1, "−", "less"), by(1, "+", "more")] : [];
+	row.firstChild.append(make("span.slide counter", {}, ...steps.slice(0, 1), box, ...steps.slice(1), told));
 	set(value);
 	return { row, set };
 }
@@ -82,7 +88,7 @@ function calibration(click, clock, session, set) {
 	};
 	const end = () => {
 		box.hidden = true;
-		start.hidden = false;
+		start.parentNode.hidden = false;
 		click.isMuted = false;
 		run = null;
 	};
@@ -98,7 +104,7 @@ function calibration(click, clock, session, set) {
 		run = new Calibration(clock, session);
 		click.isMuted = true;
 		box.hidden = false;
-		start.hidden = true;
+		start.parentNode.hidden = true;
 		say();
 		tell("Tap with the sound in the room. This phone is silent meanwhile.");
 	});
@@ -108,7 +114,7 @@ function calibration(click, clock, session, set) {
 		const isComplete = run.tap(at);
 		if (!isComplete) return say();
 		if (run.step === 0) return next();
-		const value = Math.round((click.offset + run.result) * 2) / 2;
+		const value = Math.round(run.result(click.offset) * 2) / 2;
 		end();
 		set(value);
 		toast(`This phone now clicks ${short(value, 1)} ms earlier.`);
@@ -138,7 +144,7 @@ export function pageCard(clock, connection, awake) {
 	});
 	awake.want(memory.get("awake", true));
 	return card("This page", [
-		line("The beat is known to", "Half the difference between the quickest ways to tactus and back; drawn frames and the ear's distance come on top.", sure),
+		line("The beat is known to", "Half the quickest way to tactus and back; the screen and the ear come on top.", sure),
 		line("Way to tactus and back", "", way),
 		line(
 			"The screen stays on",

@@ -48,7 +48,7 @@ export function struck(element, fn) {
 	held(element, (isHeld, event) => isHeld && fn(event.timeStamp));
 }
 
-// Once, and again and again while held, faster after a while. fn returns false: no more.
+// Again and again while held, faster after a while. fn returns false: no more.
 export function whileHeld(element, fn) {
 	let timer = 0;
 	let count = 0;

@@ -9,6 +9,8 @@ const calm = matchMedia("(prefers-reduced-motion: reduce)");
 export class Play {
 	isLocked = memory.get("lock", false);
 	bent = null;
+	orderedAt = -Infinity;
+	toldAt = 0;
 	taps = 0;
 	was = {};
 
@@ -31,7 +33,10 @@ export class Play {
 			box.classList.toggle("long", box.value.length > 5);
 			if (document.activeElement === box) box.select();
 		};
-		this.desk.watch("tempo", show);
+		this.desk.watch("tempo", () => {
+			this.toldAt = performance.now();
+			show();
+		});
 		on(box, "focus", () => box.select());
 		on(box, "blur", () => {
 			const text = box.dataset.typed && box.value;
@@ -47,21 +52,21 @@ export class Play {
 			if (!turn) return;
 			event.preventDefault();
 			delete box.dataset.typed;
-			this.desk.order(turn, [1], box);
+			this.change(turn, [1], box);
 		});
 	}
 
 	type(text) {
 		const tempo = Number(text.trim().replace(",", "."));
 		if (!(tempo >= 20 && tempo <= 999)) return refuse($("tempo"), `${text.trim() || "Nothing"} is no tempo: 20 to 999 BPM.`);
-		this.desk.order("tempo", [tempo], $("tempo"));
+		this.change("tempo", [tempo], $("tempo"));
 	}
 
 	// Plus and minus, tapped, pushed and pulled.
 	hands() {
-		whileHeld($("tempo-up"), () => this.desk.order("tempo/up", [1], $("tempo-up")));
-		whileHeld($("tempo-down"), () => this.desk.order("tempo/down", [1], $("tempo-down")));
-		const press = (id, path, values = [1]) => $(id).addEventListener("click", () => this.desk.order(path, values, $(id)));
+		whileHeld($("tempo-up"), () => this.change("tempo/up", [1], $("tempo-up")));
+		whileHeld($("tempo-down"), () => this.change("tempo/down", [1], $("tempo-down")));
+		const press = (id, path, values = [1]) => $(id).addEventListener("click", () => this.change(path, values, $(id)));
 		press("half", "tempo/half");
 		press("double", "tempo/double");
 		press("quantum-down", "quantum/nudge", [-1]);
@@ -76,7 +81,7 @@ export class Play {
 	tap(at) {
 		const pad = $("tap");
 		const host = this.clock.hostAt(at);
-		if (!this.desk.order("tempo/tap", host === null ? [1] : [1, Math.round(host)], pad)) return;
+		if (!this.change("tempo/tap", host === null ? [1] : [1, Math.round(host)], pad)) return;
 		this.taps = at - (this.lastTap ?? 0) > 3200 ? 1 : this.taps + 1;
 		this.lastTap = at;
 		$("tap-told").textContent = this.taps < 2 ? "again, in time" : `${this.taps} taps`;
@@ -87,25 +92,31 @@ export class Play {
 		pad.classList.add("struck");
 	}
 
+	// An order for the tempo: until it is told back, the shown one is of before.
+	change(path, values, by) {
+		if (path.startsWith("tempo")) this.orderedAt = performance.now();
+		return this.desk.order(path, values, by);
+	}
+
 	// Faster or slower while held, to meet a drummer; then the tempo of before, unless somebody chose another meanwhile.
 	bendBy(factor, button) {
 		button.classList.toggle("held", factor !== 0);
+		clearTimeout(this.bendTimer);
+		const tempo = this.desk.value("tempo");
 		if (factor !== 0) {
-			if (this.bent) return;
-			const shown = this.desk.value("tempo");
-			if (shown === undefined) return;
-			// Pushed and at once pulled: the bent tempo is still shown.
-			const tempo = this.wasBent && Math.abs(shown - this.wasBent.to) < 0.01 ? this.wasBent.from : shown;
+			if (this.bent || tempo === undefined) return;
+			const ago = performance.now() - this.orderedAt;
+			if (ago < 120 || (ago < 1000 && this.toldAt < this.orderedAt)) {
+				this.bendTimer = setTimeout(() => this.bendBy(factor, button), 30);
+				return;
+			}
 			const to = Math.min(999, Math.max(20, Number((tempo * factor).toFixed(2))));
-			if (this.desk.order("tempo", [to], button)) this.bent = { from: Number(tempo.toFixed(4)), to };
+			if (this.change("tempo", [to], button)) this.bent = { from: Number(tempo.toFixed(4)), to };
 		} else if (this.bent) {
 			const { from, to } = this.bent;
-			const now = this.desk.value("tempo");
-			const isOurs = [from, to, this.wasBent?.to].some((tempo) => Math.abs(now - tempo) < 0.01);
-			if (isOurs && !this.desk.order("tempo", [from], button)) return;
-			this.wasBent = isOurs ? this.bent : null;
+			const isOurs = Math.abs(tempo - from) < 0.01 || Math.abs(tempo - to) < 0.01;
+			if (isOurs && !this.change("tempo", [from], button)) return;
 			this.bent = null;
-			setTimeout(() => (this.wasBent = null), 1000);
 		}
 	}
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Sound, Link and All settings, made from the table's rows.
 import { buttonOf, lineOf, rowsOf } from "./controls.js";
-import { $, make } from "./desk.js";
+import { $, make, refuse, tell } from "./desk.js";
 import { card, pageCard, phoneClickCard } from "./device.js";
 import { on } from "./hands.js";
 import { patternEditor } from "./pattern.js";
@@ -91,9 +91,25 @@ export class Sections {
 
 	troubleCard() {
 		this.findings = make("ul", { id: "findings" });
-		const more = make("p.line", {}, "tactus doctor, in a terminal on that computer, looks at JACK, the network and the machine.");
+		const ask = make("button.action", { id: "ask-doctor" }, "Ask the doctor");
+		const found = make("ul", { id: "doctor" });
+		on(ask, "click", () => this.askDoctor(ask, found));
 		this.showTrouble(this.trouble?.found ?? []);
-		return card("What is wrong", [this.findings, more], "trouble-card");
+		const head = make("div.line", {}, make("span.name", {}, "JACK, network, machine"), ask);
+		return card("What is wrong", [this.findings, make("div.row", {}, head, found)]);
+	}
+
+	async askDoctor(button, place) {
+		if (!this.desk.mayOrder(button)) return;
+		button.disabled = true;
+		try {
+			const { findings } = await (await fetch("/doctor")).json();
+			place.replaceChildren(...findings.map(findingElement));
+			tell(`${findings.filter(({ grade }) => grade === "bad").length} wrong.`);
+		} catch {
+			refuse(button, "The doctor did not come back.");
+		}
+		button.disabled = false;
 	}
 
 	showTrouble(found) {
@@ -127,11 +143,14 @@ export class Sections {
 			for (const row of box.querySelectorAll(".row")) {
 				const isFound = words.every((word) => row.textContent.toLowerCase().includes(word) || row.dataset.address.includes(word));
 				row.hidden = !isFound;
-				here += isFound && !row.closest("details") ? 1 : 0;
+				here += isFound;
 			}
 			const details = box.querySelector("details");
-			if (details) details.hidden = words.length > 0 && !details.querySelector(".row:not([hidden])");
-			box.hidden = here === 0 && (!details || details.hidden);
+			if (details) {
+				details.hidden = !details.querySelector(".row:not([hidden])");
+				details.open = words.length > 0;
+			}
+			box.hidden = here === 0;
 			count += here;
 		}
 		$("found").textContent = words.length === 0 ? "" : count === 0 ? "Nothing has these words." : `${count} found`;

@@ -47,7 +47,6 @@ export class Session {
 		const { state, beats } = this.song;
 		const song = this.isMoving ? shown : beats;
 		return {
-			session,
 			shown,
 			length,
 			inBar,
@@ -63,7 +62,7 @@ export function modulo(value, length) {
 	return ((value % length) + length) % length;
 }
 
-// One letter for each click of the bar, as tactus reads click/pattern: fewer letters repeat, and begin again with each bar.
+// One letter for each click of the bar; fewer letters repeat, and begin again with each bar.
 export function letterOf(pattern, slot) {
 	if (!pattern) return slot === 0 ? "X" : "x";
 	return pattern[slot % pattern.length];

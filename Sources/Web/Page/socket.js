@@ -10,7 +10,10 @@ const timing = {
 	stale: 1300, // without an answer for so long, nothing is sent any more
 	dead: 2600, // and the connection is given up
 	burst: 10,
+	knock: 6500,
 };
+// Its fetch waits for the connection of one that was given up, for many seconds; its sockets do not.
+const isChromium = /Chrome\//.test(navigator.userAgent);
 
 export class Connection {
 	state = "connecting";
@@ -18,6 +21,7 @@ export class Connection {
 	timer = 0;
 	lastHeard = 0;
 	lastPing = 0;
+	misses = 0;
 	// Sent since the last ping that was answered: these may not have arrived.
 	unanswered = [];
 
@@ -40,13 +44,14 @@ export class Connection {
 		const number = (this.number = (this.number ?? 0) + 1);
 		const patience = new AbortController();
 		const bell = setTimeout(() => patience.abort(), timing.probe);
+		if (isChromium && this.misses > 4) this.knock();
 		try {
 			const answer = await fetch("/session", { signal: patience.signal, cache: "no-store" });
 			if (!answer.ok) throw new Error(answer.statusText);
 			const session = await answer.json();
 			if (number !== this.number) return;
 			this.hears.session(session);
-			this.connect();
+			if (!this.socket) this.connect();
 		} catch {
 			if (number === this.number) this.later();
 		} finally {
@@ -54,8 +59,19 @@ export class Connection {
 		}
 	}
 
+	knock() {
+		const socket = new WebSocket(`ws://${location.host}/osc`);
+		socket.onopen = () => {
+			if (this.socket) return socket.close();
+			this.connect(socket);
+			socket.onopen();
+		};
+		setTimeout(() => this.socket !== socket && socket.close(), timing.knock);
+	}
+
 	later() {
 		clearTimeout(this.timer);
+		this.misses += 1;
 		// Sixteen phones do not come all at once.
 		const wait = document.hidden ? timing.hidden : timing.again * (0.75 + Math.random() / 2);
 		this.timer = setTimeout(() => this.open(), wait);
@@ -66,13 +82,12 @@ export class Connection {
 		else if (!this.socket) this.open();
 	}
 
-	connect() {
-		const socket = new WebSocket(`ws://${location.host}/osc`);
+	connect(socket = new WebSocket(`ws://${location.host}/osc`)) {
 		this.socket = socket;
 		this.began = performance.now();
 		socket.onopen = () => {
 			this.lastHeard = performance.now();
-			this.lastPing = 0;
+			this.lastPing = this.misses = 0;
 			this.put("subscribe", ["state exact"]);
 			for (let n = 0; n < timing.burst; n += 1) setTimeout(() => this.socket === socket && this.ping(), n * n * 9);
 			this.become("live");

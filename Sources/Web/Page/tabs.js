@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Play, Sound, Link, All. On a wide screen Play stays, and the others are beside it.
+// On a wide screen Play stays, and the others are beside it.
 import { $ } from "./desk.js";
 import { on } from "./hands.js";
 
@@ -16,6 +16,8 @@ export function show(name) {
 		tab.tabIndex = one === current ? 0 : -1;
 		$(one).hidden = one !== current && !(wide.matches && one === "play");
 	}
+	// Where it comes and goes without moving what is under a finger.
+	($("play").hidden ? document.querySelector("header") : document.querySelector(".beat-box")).append($("news"));
 }
 
 export function startTabs() {

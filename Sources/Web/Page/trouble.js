@@ -18,7 +18,7 @@ export class Trouble {
 		setInterval(() => this.look(), 5000);
 	}
 
-	// Counters since the start say little: what matters is the last minute.
+	// What matters is the last minute.
 	count(path, count) {
 		const one = this.counted.get(path) ?? { last: count, times: [] };
 		if (count > one.last) one.times.push([performance.now(), count - one.last]);
@@ -63,8 +63,8 @@ export class Trouble {
 	}
 }
 
-export function findingElement({ grade, words, remedy }) {
-	const text = make("span", {}, words);
+export function findingElement({ grade, topic, words, remedy }) {
+	const text = make("span", {}, topic ? `${topic}: ${words}` : words);
 	if (remedy) text.append(make("small", {}, remedy));
 	return make(`li.finding ${grade}`, {}, text);
 }

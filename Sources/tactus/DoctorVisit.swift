@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+
+/// `tactus doctor` as a program of its own, for who asks over the network: it may hang where JACK's server does, and looks at
+/// JACK as any newcomer sees it.
+enum DoctorVisit {
+  private static let patience: Int32 = 20_000
+  private static let longest = 65_536
+  private static let mostDescriptors: Int32 = 1024
+
+  /// What `--json` says; nil: nothing in time. Waits for it.
+  static func report() -> [UInt8]? {
+    var ends: [Int32] = [-1, -1]
+    guard pipe(&ends) == 0 else { return nil }
+    // No connection of ours is to outlive us in it, whoever opened it.
+    for descriptor in 3..<mostDescriptors { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+    let child = start(writing: ends[1])
+    close(ends[1])
+    defer { close(ends[0]) }
+    guard let child else { return nil }
+    let heard = read(ends[0])
+    // Whoever hangs in the kernel ends when it lets go.
+    kill(child, SIGKILL)
+    var status: Int32 = 0
+    while waitpid(child, &status, 0) < 0, errno == EINTR {}
+    return heard
+  }
+
+  private static func start(writing end: Int32) -> pid_t? {
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+    posix_spawn_file_actions_adddup2(&actions, end, STDOUT_FILENO)
+    posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    var (all, none) = (sigset_t(), sigset_t())
+    sigfillset(&all)
+    sigemptyset(&none)
+    posix_spawnattr_setsigdefault(&attributes, &all)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
+    let words = ["tactus", "doctor", "--json"]
+    let arguments = words.map { strdup($0) } + [nil]
+    defer {
+      for argument in arguments { free(argument) }
+      posix_spawn_file_actions_destroy(&actions)
+      posix_spawnattr_destroy(&attributes)
+    }
+    var child: pid_t = 0
+    return posix_spawn(&child, "/proc/self/exe", &actions, &attributes, arguments, environ) == 0 ? child : nil
+  }
+
+  /// Until its end.
+  private static func read(_ end: Int32) -> [UInt8]? {
+    var heard: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 8192)
+    while heard.count < longest {
+      var place = pollfd(fd: end, events: Int16(POLLIN), revents: 0)
+      guard poll(&place, 1, patience) > 0 else { return nil }
+      let count = Glibc.read(end, &chunk, chunk.count)
+      guard count > 0 else { return heard.isEmpty ? nil : heard }
+      heard += chunk[..<count]
+    }
+    return nil
+  }
+}

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import TestSupport
+import Testing
+
+/// What belongs to the phone itself, and what the page says of tactus.
+@Suite struct DeviceTests {
+  /// Of somebody whose finger is 30 ms early, in milliseconds: what the phone is late by, and what the page makes of it.
+  private static func calibrated(_ late: Double, early offset: Double, at tempo: Double) -> String {
+    """
+    import('/click.js').then(({Calibration}) => { \
+    const session = { timeline: { tempo: \(tempo) }, beatAt: (host) => host / 60e6 * \(tempo) }, clock = { hostAt: (at) => at * 1000 }; \
+    const run = new Calibration(clock, session), length = 60e3 / \(tempo); \
+    let beat = 100; \
+    for (const late of [0, \(late) - \(offset)]) { \
+      for (let done = false; !done; beat += 1) done = run.tap(beat * length + late - 30 + (beat * 37 % 41) - 20); \
+      run.step += 1 } \
+    return run.result(\(offset)) })
+    """
+  }
+
+  @Test func `a calibration by tapping finds how late a phone is, up to three quarters of a beat`()
+    async throws
+  {
+    let visit = try await Visit()
+    try await visit.arrive()
+    for (late, offset, tempo) in [
+      (0.0, 0.0, 120.0), (35, 0, 120), (-60, 0, 120), (250, 0, 120), (360, 0, 120), (200, 200, 120),
+      (200, 30, 173.5),
+      (12, 200, 60), (600, 0, 60),
+    ] {
+      let found = Double(try await visit.evaluate(Self.calibrated(late, early: offset, at: tempo))) ?? .nan
+      #expect(abs(found - late) < 5, "\(late) ms, \(offset) ms early, at \(tempo) BPM: \(found)")
+    }
+    try await visit.end()
+  }
+
+  @Test
+  func `the phone's offset is set by its buttons, its fader and the keyboard, and is still there tomorrow`()
+    async throws
+  {
+    let visit = try await Visit()
+    try await visit.ask("size 390 844 touched")
+    try await visit.arrive()
+    try await visit.show("sound")
+    try await visit.ask("tap \"@button:Earlier by: more\"")
+    try await visit.until("tactus.click.offset === 1")
+    try await visit.ask("tap \"@button:Earlier by: less\"")
+    try await visit.until("tactus.click.offset === 0")
+    try await visit.ask("evaluate \"document.querySelector('#phone-offset').focus(), 0\"")
+    try await visit.ask("press ArrowRight")
+    try await visit.until("tactus.click.offset === 0.5")
+    try await visit.ask("drag #phone-offset 30")
+    try await visit.until("tactus.click.offset > 20")
+    let offset = try await visit.evaluate("tactus.click.offset")
+    try await visit.ask("reload")
+    try await visit.until("tactus.click.offset === \(offset)")
+    try await visit.end()
+  }
+
+  @Test func `the doctor is asked from the page, by who is paired`() async throws {
+    let visit = try await Visit()
+    try await visit.arrive(unpaired: true)
+    try await visit.show("link")
+    try await visit.ask("click #ask-doctor")
+    try await visit.until("document.querySelector('#toasts').textContent.includes('scan the code')")
+    try await visit.arrive()
+    try await visit.show("link")
+    try await visit.touch("click #ask-doctor")
+    try await visit.until("document.querySelectorAll('#doctor li').length > 3", seconds: 60)
+    let told = try await visit.evaluate("document.querySelector('#doctor').textContent")
+    for word in ["JACK: ", "Network", "tactus: runs"] { #expect(told.contains(word), "\(told)") }
+    try await visit.end()
+  }
+
+  @Test func `what tactus refuses is said once, with its address, and the control shows what is true`()
+    async throws
+  {
+    let visit = try await Visit()
+    try await visit.ask("size 1366 768")
+    try await visit.arrive()
+    try await visit.show("all")
+    try await visit.until("document.querySelectorAll('#all [data-address]').length > 50")
+    let pattern = "\"[data-address='click/pattern'] input\""
+    try await visit.touch("fill \(pattern) xqx")
+    try await visit.until("document.querySelector('#toasts').textContent.startsWith('click/pattern: ')")
+    #expect(
+      try await visit.evaluate("document.querySelector('#toasts').textContent.split('click/pattern').length")
+        == "2")
+    // What was typed stays to be corrected, as long as the keyboard is there.
+    try await visit.ask("press Tab")
+    try await visit.until(
+      "document.querySelector('#all [data-address=\\\"click/pattern\\\"] input').value === ''")
+    try await visit.end()
+  }
+}
