@@ -79,6 +79,14 @@ class Browser:
     def tap(self, target: str) -> None:
         self.now.tap(target)
 
+    def strike(self, target: str, *moments: str) -> None:
+        """With a finger that is already above it, at these moments of Link's clock."""
+        _, x, y = self.now.place(target)
+        for moment in map(float, moments):
+            time.sleep(max(0, moment / 1e6 - time.clock_gettime(time.CLOCK_MONOTONIC_RAW)))
+            self.now.touch("touchStart", (x, y))
+            self.now.touch("touchEnd")
+
     def drag(self, target: str, right: str, down: str = "0", steps: str = "10") -> None:
         self.now.drag(target, float(right), float(down), int(steps))
 

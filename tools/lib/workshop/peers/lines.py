@@ -44,6 +44,7 @@ HELP = {
     "size WIDTH HEIGHT [touched]": "of the screen, and whether it is touched",
     "media FEATURE VALUE": "what the user wants: prefers-reduced-motion, prefers-color-scheme",
     "click TARGET": "what a mouse does", "hold TARGET SECONDS": "down, and up again later", "tap TARGET": "what a finger does",
+    "strike TARGET TIME...": "at these times",
     "drag TARGET RIGHT [DOWN [STEPS]]": "by so many pixels",
     "press NAME...": "keys: Tab, Shift+Tab, Enter, Space, ArrowUp, t", "type TEXT": "where the keyboard is",
     "fill TARGET TEXT": "instead of what is there, and Enter", "choose TARGET VALUE": "of a list",
