@@ -42,7 +42,7 @@ extension Table {
       Choice(
         "count/in", \.launch.countIn,
         "Click this many whole bars before a start, which waits for them, also with the click off. A Link peer's start "
-          + "has a fixed time: you hear the bars that are left. With launch now, none.",
+          + "has a fixed time: you hear the bars that are left until then. With launch now there is no count-in.",
         within: .whole(0...Int(LaunchSettings.mostCountIn), unit: "bars"), in: .session),
       Choice(
         "launch/align", \.launch.alignment,

@@ -32,7 +32,7 @@ extension Table {
       ),
       .offset(
         "click/2/offset", .click2,
-        "The same for click_2 alone. It follows the click's offset until you set it, and again when you change that."
+        "The same for click_2 alone. Until you set it, and again after you change the click's offset, it is the same as that."
       ))
     + [
       .face(
@@ -66,7 +66,7 @@ extension Table {
       .offset("pulse/offset", .pulse, "Send the pulses and the run gate this much earlier."),
       .offset(
         "run/offset", .run,
-        "The same for the run gate alone. It follows the pulses' offset until you set it, and again when you change that."
+        "The same for the run gate alone. Until you set it, and again after you change the pulses' offset, it is the same as that."
       ))
     + [latency(.pulse), latency(.run)]
 

@@ -67,7 +67,7 @@ extension Table {
       .quantum,
       Choice(
         "meter", \.meter,
-        "Beats in a bar, and the note of one beat (1, 2, 4, 8, 16 or 32). In 7/8, 143 BPM means 143 eighths a minute.",
+        "Beats in a bar, and the note of one beat (1, 2, 4, 8, 16 or 32). BPM counts these notes: in 7/8, 143 BPM means 143 eighths a minute; for 143 quarters set 286.",
         in: .session,
         letter: "m", written: ("N/UNIT", "1 to 64 beats and their unit, such as 4/4 or 7/8")),
       Choice(
