@@ -97,6 +97,15 @@ public struct Endpoint: Hashable, Comparable, Sendable, BitwiseCopyable {
   }
 }
 
+/// One local address in use. The caller opens its sockets, names it, and then tells the machine.
+public struct GatewayID: Hashable, Sendable, BitwiseCopyable {
+  public var rawValue: UInt32
+
+  public init(rawValue: UInt32) {
+    self.rawValue = rawValue
+  }
+}
+
 /// A network, or one address: 192.168.1.0/24. Scopes don't count.
 public struct AddressRange: Hashable, Sendable {
   private let address: Address

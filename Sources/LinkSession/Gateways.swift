@@ -2,15 +2,6 @@
 import BeatMath
 public import LinkWire
 
-/// One local address in use. The caller opens its two sockets, names it, and then tells the machine.
-public struct GatewayID: Hashable, Sendable, BitwiseCopyable {
-  public var rawValue: UInt32
-
-  public init(rawValue: UInt32) {
-    self.rawValue = rawValue
-  }
-}
-
 /// Which of a gateway's sockets a datagram came in by, or goes out by.
 public enum Channel: Hashable, Sendable, BitwiseCopyable {
   case discovery, measurement

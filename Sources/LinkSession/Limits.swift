@@ -95,8 +95,6 @@ public enum Limits {
   /// When there is no room for a newcomer, who has been silent for so long has to go, and another host may take
   /// its name; real peers speak four times a second, most invented ones once.
   public static var crowdedExpiry: Micros { Micros(1_500_000) }
-  /// If we run this much later than we asked for, we were stopped, and peers had no chance to be heard.
-  public static var oversleep: Micros { Micros(1_000_000) }
   /// Outputs that wait when a caller does not drain them.
   public static var outputs: Int { 4096 }
 }

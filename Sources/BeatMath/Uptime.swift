@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
 
 /// Time for deadlines: like the host clock, but it never goes back and never runs while we were stopped.
 ///
 /// A host clock that steps back must not freeze our Alives, and a machine that was suspended must not declare all
 /// its peers dead before it has listened to them. Ghost times and beats use the host clock itself.
-struct Uptime {
-  private(set) var now = Micros.zero
+package struct Uptime: Sendable {
+  package private(set) var now = Micros.zero
   private var host: Micros
 
-  init(host: Micros) {
+  package init(host: Micros) {
     self.host = host
   }
 
+  /// If we run this much later than we asked for, we were stopped, and nobody had a chance to be heard.
+  private static var oversleep: Micros { Micros(1_000_000) }
+
   /// Returns whether the clock jumped. `deadline` is when we had asked to be run.
-  mutating func advance(toHost time: Micros, deadline: Micros?) -> Bool {
+  package mutating func advance(toHost time: Micros, deadline: Micros?) -> Bool {
     let elapsed = time - host
     host = time
     guard elapsed >= .zero else { return true }
@@ -22,19 +24,19 @@ struct Uptime {
       now = now + elapsed
       return false
     }
-    let longest = (deadline > now ? deadline - now : .zero) + Limits.oversleep
+    let longest = (deadline > now ? deadline - now : .zero) + Uptime.oversleep
     now = now + (elapsed < longest ? elapsed : longest)
     return elapsed > longest
   }
 
   /// The host time of a deadline.
-  func host(of deadline: Micros) -> Micros {
+  package func host(of deadline: Micros) -> Micros {
     deadline > now ? host + (deadline - now) : host
   }
 }
 
 /// So many per second and no more: a bucket that refills with time.
-struct Allowance {
+package struct Allowance: Sendable {
   private let perSecond: Int
   private var available: Micros
   private var refilled: Micros
@@ -42,13 +44,13 @@ struct Allowance {
   /// In units of a microsecond's worth: one event costs a million divided by the rate.
   private var cost: Micros { Micros(1_000_000 / Int64(perSecond)) }
 
-  init(perSecond: Int, at now: Micros) {
+  package init(perSecond: Int, at now: Micros) {
     self.perSecond = perSecond
     available = Micros(1_000_000)
     refilled = now
   }
 
-  mutating func take(at now: Micros) -> Bool {
+  package mutating func take(at now: Micros) -> Bool {
     let filled = available + (now - refilled)
     available = filled < Micros(1_000_000) ? filled : Micros(1_000_000)
     refilled = now
