@@ -143,7 +143,8 @@ let package = Package(
     .testTarget(
       name: "LinkTests",
       dependencies: ["Addresses", "BeatMath", "Link", "LinkSession", "LinkWire", "Linux", "TestSupport"]),
-    .testTarget(name: "LinkWireTests", dependencies: ["LinkWire", "BeatMath"], exclude: ["captured.pcap"]),
+    .testTarget(
+      name: "LinkWireTests", dependencies: ["LinkWire", "BeatMath"], exclude: ["audio", "captured.pcap"]),
     .testTarget(
       name: "LinkSessionTests", dependencies: ["BeatMath", "LinkSession", "LinkWire", "LinkWorld"]),
   ],

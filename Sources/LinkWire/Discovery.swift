@@ -64,19 +64,23 @@ private func read(_ entry: Entry, of reader: Reader, into state: inout PeerState
       timestamp: Micros(reader.int64(at: start &+ 9)))
   case .measurementV4:
     guard entry.size == 6 else { throw .wrongEntrySize }
-    state.measurement = Endpoint(.v4(reader.uint32(at: start)), port: reader.uint16(at: start &+ 4))
+    state.measurement = reader.endpointV4(at: start)
   case .measurementV6:
     guard entry.size == 18 else { throw .wrongEntrySize }
-    state.measurement = Endpoint(
-      .v6(high: reader.uint64(at: start), low: reader.uint64(at: start &+ 8), scope: 0),
-      port: reader.uint16(at: start &+ 16))
+    state.measurement = reader.endpointV6(at: start)
+  case .audioV4:
+    guard entry.size == 6 else { throw .wrongEntrySize }
+    state.audio = reader.endpointV4(at: start)
+  case .audioV6:
+    guard entry.size == 18 else { throw .wrongEntrySize }
+    state.audio = reader.endpointV6(at: start)
   case .clock:
     // Somebody else's entry may bear our name.
     guard entry.size == 14 else { return }
     state.clock = ClockOrigin(
       root: NodeID(rawValue: reader.uint64(at: start)), steps: reader.uint8(at: start &+ 8),
       jumps: reader.uint32(at: start &+ 9), isInferred: reader.uint8(at: start &+ 13) != 0)
-  case .hostTime, .ghostTime, .previousGhostTime, nil: return
+  case .hostTime, .ghostTime, .previousGhostTime, .peerName, .channels, .channelByes, .channel, nil: return
   }
 }
 
@@ -138,7 +142,10 @@ func encode(_ state: PeerState, kind: DiscoveryHeader.Kind, ttl: UInt8) -> Packe
   packet.append(state.startStop.beats.micros)
   packet.append(state.startStop.timestamp.count)
   if let endpoint = state.measurement {
-    packet.append(measurement: endpoint)
+    packet.append(endpoint, v4: .measurementV4, v6: .measurementV6)
+  }
+  if let endpoint = state.audio {
+    packet.append(endpoint, v4: .audioV4, v6: .audioV6)
   }
   if let clock = state.clock {
     packet.append(key: .clock, size: 14)
@@ -167,13 +174,13 @@ extension Packet {
   }
 
   @_noLocks @_noAllocation
-  fileprivate mutating func append(measurement endpoint: Endpoint) {
+  fileprivate mutating func append(_ endpoint: Endpoint, v4: EntryKey, v6: EntryKey) {
     switch endpoint.address {
     case .v4(let bits):
-      append(key: .measurementV4, size: 6)
+      append(key: v4, size: 6)
       append(bits)
     case .v6(let high, let low, _):
-      append(key: .measurementV6, size: 18)
+      append(key: v6, size: 18)
       append(high)
       append(low)
     }

@@ -30,7 +30,10 @@ private func read(_ entry: Entry, of reader: Reader, into pong: inout Pong) thro
   case .ghostTime: pong.ghost = try readTime(entry, of: reader)
   case .hostTime: pong.host = try readTime(entry, of: reader)
   case .previousGhostTime: pong.previousGhost = try readTime(entry, of: reader)
-  case .timeline, .startStop, .measurementV4, .measurementV6, .clock, nil: return
+  case .timeline, .startStop, .measurementV4, .measurementV6, .clock, .audioV4, .audioV6, .peerName,
+    .channels,
+    .channelByes, .channel, nil:
+    return
   }
 }
 

@@ -15,11 +15,13 @@ public struct PeerState: Hashable, Sendable, BitwiseCopyable {
   public var measurement: Endpoint?
   /// Only tactus says it; the reference's peers skip it.
   public var clock: ClockOrigin?
+  /// Where its audio socket is reached, while it takes part in Link Audio; an IPv6 one comes without a scope.
+  public var audio: Endpoint?
 
   @_noLocks @_noAllocation
   public init(
     node: NodeID, session: SessionID, timeline: Timeline, startStop: SessionStartStop,
-    measurement: Endpoint?, clock: ClockOrigin? = nil
+    measurement: Endpoint?, clock: ClockOrigin? = nil, audio: Endpoint? = nil
   ) {
     self.node = node
     self.session = session
@@ -27,6 +29,7 @@ public struct PeerState: Hashable, Sendable, BitwiseCopyable {
     self.startStop = startStop
     self.measurement = measurement
     self.clock = clock
+    self.audio = audio
   }
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// A datagram ready to be sent, without heap memory: the longest that we ever send is 141 bytes.
+/// A datagram of discovery or measurement ready to be sent, without heap memory. The longest that we ever send has 167 bytes:
+/// the state of a peer with two IPv6 endpoints and whose clock it has.
 public struct Packet: Sendable, BitwiseCopyable {
-  public static let capacity = 141
+  public static let capacity = 167
 
-  var storage = InlineArray<141, UInt8>(repeating: 0)
+  var storage = InlineArray<167, UInt8>(repeating: 0)
   public private(set) var count = 0
 
   @_noLocks @_noAllocation
@@ -26,7 +27,8 @@ public struct Packet: Sendable, BitwiseCopyable {
 
   @_noLocks @_noAllocation
   mutating func append(_ byte: UInt8) {
-    guard count < 141 else { return }
+    assert(count < 167, "a message that does not fit its packet")
+    guard count < 167 else { return }
     storage[count] = byte
     count &+= 1
   }

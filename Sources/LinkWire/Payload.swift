@@ -4,7 +4,7 @@
 /// Four ASCII characters, the first in the most significant byte (facts: link 1.1).
 enum EntryKey {
   case timeline, session, startStop, measurementV4, measurementV6, hostTime, ghostTime, previousGhostTime,
-    clock
+    clock, audioV4, audioV6, peerName, channels, channelByes, channel
 
   @_noLocks @_noAllocation
   init?(code: UInt32) {
@@ -18,6 +18,12 @@ enum EntryKey {
     case 0x5f5f_6774: self = .ghostTime
     case 0x5f70_6774: self = .previousGhostTime
     case 0x7463_6c6b: self = .clock
+    case 0x6165_7034: self = .audioV4
+    case 0x6165_7036: self = .audioV6
+    case 0x5f5f_7069: self = .peerName
+    case 0x6175_6361: self = .channels
+    case 0x6175_6362: self = .channelByes
+    case 0x6368_6964: self = .channel
     default: return nil
     }
   }
@@ -34,6 +40,12 @@ enum EntryKey {
       case .ghostTime: 0x5f5f_6774  // __gt
       case .previousGhostTime: 0x5f70_6774  // _pgt
       case .clock: 0x7463_6c6b  // tclk, an entry of our own
+      case .audioV4: 0x6165_7034  // aep4
+      case .audioV6: 0x6165_7036  // aep6
+      case .peerName: 0x5f5f_7069  // __pi
+      case .channels: 0x6175_6361  // auca
+      case .channelByes: 0x6175_6362  // aucb
+      case .channel: 0x6368_6964  // chid
       }
     }
   }
@@ -98,5 +110,17 @@ struct Reader {
   @_noLocks @_noAllocation
   func int64(at offset: Int) -> Int64 {
     Int64(bitPattern: uint64(at: offset))
+  }
+
+  @_noLocks @_noAllocation
+  func endpointV4(at offset: Int) -> Endpoint {
+    Endpoint(.v4(uint32(at: offset)), port: uint16(at: offset &+ 4))
+  }
+
+  /// Without a scope.
+  @_noLocks @_noAllocation
+  func endpointV6(at offset: Int) -> Endpoint {
+    Endpoint(
+      .v6(high: uint64(at: offset), low: uint64(at: offset &+ 8), scope: 0), port: uint16(at: offset &+ 16))
   }
 }

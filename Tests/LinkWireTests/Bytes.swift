@@ -21,6 +21,10 @@ extension Packet {
   var array: [UInt8] { withUnsafeBytes { Array($0) } }
 }
 
+extension AudioPacket {
+  var array: [UInt8] { withUnsafeBytes { Array($0) } }
+}
+
 /// The decoders over bytes that end exactly where their allocation ends, so that a sanitizer sees over-reads.
 func decodeDiscovery(_ bytes: [UInt8]) throws -> DiscoveryMessage {
   try borrowing(bytes) { try LinkWire.decodeDiscovery($0) }
@@ -32,6 +36,12 @@ func decodeDiscoveryHeader(_ bytes: [UInt8]) throws -> DiscoveryHeader {
 
 func decodeMeasurement(_ bytes: [UInt8]) throws -> MeasurementMessage {
   try borrowing(bytes) { try LinkWire.decodeMeasurement($0) }
+}
+
+/// What it gives out is looked at while the bytes are there.
+@discardableResult
+func decodingAudio<Result>(_ bytes: [UInt8], _ look: (AudioMessage) throws -> Result) throws -> Result {
+  try borrowing(bytes) { try look(LinkWire.decodeAudio($0)) }
 }
 
 private func borrowing<Result>(

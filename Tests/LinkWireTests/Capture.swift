@@ -4,14 +4,20 @@ import Glibc
 /// Real packets between LinkHut 3.0.6 and the reference library, recorded on loopback: the UDP payloads of
 /// `captured.pcap` in their order.
 enum Capture {
-  static let datagrams: [[UInt8]] = {
-    let path = #filePath.replacing("Capture.swift", with: "captured.pcap")
-    guard let file = fopen(path, "rb") else { return [] }
+  static let datagrams = payloads(of: "captured.pcap")
+  /// Link Audio between two peers of the reference library (4.0) on loopback, thinned out: two channels of sound that are taken, left
+  /// and taken again, or change their tempo, and sixty channels that come and go.
+  static let audio = ["mono-resubscribed", "stereo-tempo", "sixty-channels"].map {
+    payloads(of: "audio/\($0).pcap")
+  }
+
+  private static func payloads(of name: String) -> [[UInt8]] {
+    guard let file = fopen(#filePath.replacing("Capture.swift", with: name), "rb") else { return [] }
     defer { fclose(file) }
-    var contents = [UInt8](repeating: 0, count: 1 << 20)
+    var contents = [UInt8](repeating: 0, count: 1 << 22)
     contents.removeSubrange(fread(&contents, 1, contents.count, file)...)
     return payloads(in: contents)
-  }()
+  }
 
   /// libpcap, little-endian: a header of 24 bytes, then per packet 16 bytes with its length at 8.
   private static func payloads(in contents: [UInt8]) -> [[UInt8]] {

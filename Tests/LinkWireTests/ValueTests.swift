@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import LinkWire
 import Testing
+
+@testable import LinkWire
 
 struct ValueTests {
   @Test func nodesAreOrderedByTheirFirstBytesFirst() {
@@ -41,11 +42,15 @@ struct ValueTests {
     #expect(Address.v4(0x7f00_0001).isLoopback)
   }
 
-  /// The longest that we ever send: on an IPv6 gateway, with whose clock is ours.
+  /// The longest that we ever send: on an IPv6 gateway, with audio and whose clock is ours. Whoever adds an entry makes room for
+  /// it: `Packet` stops the program that writes beyond its end, in debug.
   @Test func theLongestStateFitsAndIsReadAsItWasWritten() throws {
     var state = WorkedExampleTests.state
-    state.measurement = Endpoint(.v6(high: 0xfe80 << 48, low: 5, scope: 0), port: 54_321)
+    let v6 = Address.v6(high: 0xfe80 << 48, low: .max, scope: 0)
+    state.measurement = Endpoint(v6, port: 54_321)
     #expect(encodeAlive(state).count == 119)
+    state.audio = Endpoint(v6, port: 54_322)
+    #expect(encodeAlive(state).count == 145)
     state.clock = ClockOrigin(root: NodeID(rawValue: .max), steps: 255, jumps: .max, isInferred: true)
     let packet = encodeAlive(state)
     #expect(packet.count == Packet.capacity)
@@ -53,7 +58,14 @@ struct ValueTests {
       Issue.record("not an Alive")
       return
     }
-    #expect(read.measurement == state.measurement && read.clock == state.clock)
+    #expect(read.measurement == state.measurement && read.clock == state.clock && read.audio == state.audio)
+  }
+
+  @Test func aMessageThatDoesNotFitStopsTheProgram() async {
+    await #expect(processExitsWith: .failure) {
+      var packet = Packet(copying: UnsafeRawBufferPointer(start: nil, count: 0))
+      for _ in 0...Packet.capacity { packet?.append(0 as UInt8) }
+    }
   }
 
   /// Compiles only if nothing in it can allocate or lock: the compiler follows the annotations through.

@@ -62,12 +62,17 @@ struct WorkedExampleTests {
     #expect(try decodeDiscovery(packet) == .alive(state, ttl: 5))
   }
 
-  @Test func aLinkAudioEndpointIsSkipped() throws {
+  @Test func aLinkAudioEndpointStandsBehindTheOther() throws {
+    var state = Self.state
+    state.timeline.tempo = Tempo(microsPerBeat: 486_027)
+    state.audio = Endpoint(.v4(0xc0a8_0117), port: 54_322)
     let v4 = Self.alive + entry("aep4", bytes("c0a80117 d432"))
-    #expect(v4.count == 121)
-    #expect(try decodeDiscovery(v4) == decodeDiscovery(Self.alive))
-    let v6 = Self.alive + entry("aep6", [UInt8](repeating: 9, count: 18))
-    #expect(try decodeDiscovery(v6) == decodeDiscovery(Self.alive))
+    #expect(v4.count == 121 && encodeAlive(state).array == v4)
+    #expect(try decodeDiscovery(v4) == .alive(state, ttl: 5))
+    state.audio = Endpoint(.v6(high: 0xfe80 << 48, low: 0x8080, scope: 0), port: 6780)
+    let v6 = Self.alive + entry("aep6", bytes("fe800000000000000000000000008080 1a7c"))
+    #expect(encodeAlive(state).array == v6)
+    #expect(try decodeDiscovery(v6) == .alive(state, ttl: 5))
   }
 
   @Test func thePeersOfLinkOneSaidNothingOfStartAndStop() throws {

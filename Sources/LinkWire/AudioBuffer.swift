@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+
+/// What all chunks of a datagram have in common.
+public struct AudioFormat: Hashable, Sendable, BitwiseCopyable {
+  public var channel: ChannelID
+  /// Whose beats its chunks begin at.
+  public var session: SessionID
+  public var sampleRate: Int
+  /// 1 or 2; the samples of a frame stand beside each other.
+  public var channelCount: Int
+
+  @_noLocks @_noAllocation
+  public init(channel: ChannelID, session: SessionID, sampleRate: Int, channelCount: Int) {
+    self.channel = channel
+    self.session = session
+    self.sampleRate = sampleRate
+    self.channelCount = channelCount
+  }
+
+  /// What is heard and sent; a card with another rate does not exist.
+  public static var slowest: Int { @_noLocks @_noAllocation get { 8_000 } }
+  public static var fastest: Int { @_noLocks @_noAllocation get { 384_000 } }
+}
+
+/// A datagram of audio, read in place: it holds only while the bytes do that it was decoded from (facts: link-audio 5).
+public struct AudioBuffer: BitwiseCopyable {
+  public let format: AudioFormat
+  /// 1 or more.
+  public let chunkCount: Int
+  /// Of all chunks together.
+  public let frameCount: Int
+  private let reader: Reader
+
+  static var codec: UInt8 { @_noLocks @_noAllocation get { 1 } }
+  /// A stretch of audio without a seam: so many frames from a beat on.
+  public struct Chunk: Hashable, Sendable, BitwiseCopyable {
+    /// Its sender's chunks are numbered from 1 on.
+    public var number: UInt64
+    public var frames: Int
+    /// The session's beat of the first frame.
+    public var begin: Beats
+    public var tempo: Tempo
+
+    @_noLocks @_noAllocation
+    public init(number: UInt64, frames: Int, begin: Beats, tempo: Tempo) {
+      self.number = number
+      self.frames = frames
+      self.begin = begin
+      self.tempo = tempo
+    }
+  }
+
+  /// What stands before the samples of so many chunks.
+  @_noLocks @_noAllocation
+  public static func headSize(chunks: Int) -> Int { frameSize &+ chunkSize &* chunks }
+
+  /// Without the chunks and the samples: the header, two ids, how many chunks, codec, rate, channels and how many bytes.
+  private static var frameSize: Int { @_noLocks @_noAllocation get { 48 } }
+  private static var chunkSize: Int { @_noLocks @_noAllocation get { 26 } }
+  private static var firstChunk: Int { @_noLocks @_noAllocation get { 40 } }
+
+  /// Of a datagram whose header was read.
+  @_noLocks @_noAllocation
+  init(_ reader: Reader) throws(DecodingFailure) {
+    let size = reader.bytes.count
+    guard size >= AudioBuffer.frameSize else { throw .brokenPayload }
+    chunkCount = Int(reader.uint32(at: 36))
+    guard chunkCount >= 1, chunkCount <= (size &- AudioBuffer.frameSize) / AudioBuffer.chunkSize
+    else { throw .wrongChunkCount }
+    self.reader = reader
+    let after = AudioBuffer.firstChunk &+ AudioBuffer.chunkSize &* chunkCount
+    format = AudioFormat(
+      channel: NodeID(rawValue: reader.uint64(at: 20)), session: NodeID(rawValue: reader.uint64(at: 28)),
+      sampleRate: Int(reader.uint32(at: after &+ 1)), channelCount: Int(reader.uint8(at: after &+ 5)))
+    guard reader.uint8(at: after) == AudioBuffer.codec else { throw .unknownCodec }
+    guard format.sampleRate >= AudioFormat.slowest, format.sampleRate <= AudioFormat.fastest
+    else { throw .wrongSampleRate }
+    guard format.channelCount == 1 || format.channelCount == 2 else { throw .wrongChannelCount }
+    var frames = 0
+    var index = 0
+    while index < chunkCount {
+      let start = AudioBuffer.firstChunk &+ AudioBuffer.chunkSize &* index
+      let count = Int(reader.uint16(at: start &+ 8))
+      guard count >= 1, count <= Wire.maximumChunkFrames else { throw .wrongChunkSize }
+      guard reader.int64(at: start &+ 18) > 0 else { throw .impossibleTempo }
+      frames &+= count
+      index &+= 1
+    }
+    frameCount = frames
+    let audioSize = Int(reader.uint16(at: after &+ 6))
+    guard audioSize == frames &* format.channelCount &* 2, size &- after &- 8 == audioSize
+    else { throw .wrongAudioSize }
+  }
+
+  /// The chunk at `index`; the last one beyond. Its samples follow those of the chunks before.
+  @_noLocks @_noAllocation
+  public func chunk(at index: Int) -> Chunk {
+    let place = Swift.max(0, Swift.min(index, chunkCount &- 1))
+    let start = AudioBuffer.firstChunk &+ AudioBuffer.chunkSize &* place
+    return Chunk(
+      number: reader.uint64(at: start), frames: Int(reader.uint16(at: start &+ 8)),
+      begin: Beats(micros: reader.int64(at: start &+ 10)),
+      tempo: Tempo(microsPerBeat: reader.int64(at: start &+ 18)))
+  }
+
+  /// All samples, the most significant byte first.
+  public var samples: UnsafeRawBufferPointer {
+    @_noLocks @_noAllocation get {
+      let start = AudioBuffer.headSize(chunks: chunkCount)
+      return UnsafeRawBufferPointer(rebasing: reader.bytes[start...])
+    }
+  }
+
+  /// The sample at `index`, 0 outside.
+  @_noLocks @_noAllocation
+  public func sample(at index: Int) -> Int16 {
+    guard index >= 0 && index < frameCount &* format.channelCount else { return 0 }
+    let start = AudioBuffer.headSize(chunks: chunkCount)
+    return Int16(bitPattern: reader.uint16(at: start &+ 2 &* index))
+  }
+}
+
+/// Writes all of a datagram of audio but its samples, and says where those go, the most significant byte first: behind
+/// `AudioBuffer.headSize`, and the datagram ends with them. nil if a receiver would not take it, or there is no room.
+@_noLocks @_noAllocation
+public func encodeAudioBuffer(
+  _ format: AudioFormat, from node: NodeID, chunks: UnsafeBufferPointer<AudioBuffer.Chunk>,
+  into datagram: UnsafeMutableRawBufferPointer
+) -> UnsafeMutableRawBufferPointer? {
+  var frames = 0
+  var index = 0
+  while index < chunks.count {
+    let count = chunks[index].frames
+    guard count >= 1, count <= Wire.maximumChunkFrames, chunks[index].tempo.microsPerBeat > 0 else {
+      return nil
+    }
+    frames &+= count
+    index &+= 1
+  }
+  let start = AudioBuffer.headSize(chunks: chunks.count)
+  let size = frames &* format.channelCount &* 2
+  guard chunks.count >= 1, format.channelCount == 1 || format.channelCount == 2,
+    format.sampleRate >= AudioFormat.slowest, format.sampleRate <= AudioFormat.fastest,
+    start &+ size <= Swift.min(datagram.count, Wire.maximumAudioMessageSize)
+  else { return nil }
+  var head = AudioPacket(.audio, ttl: 0, from: node)
+  head.append(format.channel.rawValue)
+  head.append(format.session.rawValue)
+  head.append(UInt64(truncatingIfNeeded: chunks.count), size: 4)
+  index = 0
+  while index < chunks.count {
+    let chunk = chunks[index]
+    head.append(chunk.number)
+    head.append(UInt64(truncatingIfNeeded: chunk.frames), size: 2)
+    head.append(UInt64(bitPattern: chunk.begin.micros))
+    head.append(UInt64(bitPattern: chunk.tempo.microsPerBeat))
+    index &+= 1
+  }
+  head.append(AudioBuffer.codec)
+  head.append(UInt64(truncatingIfNeeded: format.sampleRate), size: 4)
+  head.append(UInt8(truncatingIfNeeded: format.channelCount))
+  head.append(UInt64(truncatingIfNeeded: size), size: 2)
+  head.copy(to: datagram)
+  return UnsafeMutableRawBufferPointer(rebasing: datagram[start..<(start &+ size)])
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// A datagram of an audio socket ready to be sent, without heap memory; those that carry audio are made in their sender's
+/// memory, by `encodeAudioBuffer`.
+public struct AudioPacket: Sendable, BitwiseCopyable {
+  var storage = InlineArray<1200, UInt8>(repeating: 0)
+  public private(set) var count = 0
+
+  @_noLocks @_noAllocation
+  init(_ kind: AudioKind, ttl: UInt8 = Wire.timeToLive, from node: NodeID) {
+    append(Wire.audioProtocol)
+    append(UInt64(kind.code), size: 1)
+    append(UInt64(ttl), size: 1)
+    append(0, size: 2)
+    append(node.rawValue)
+  }
+
+  /// Any bytes, for those who forge packets; nil if they are too many.
+  public init?(copying bytes: UnsafeRawBufferPointer) {
+    guard bytes.count <= 1200 else { return nil }
+    for byte in bytes { append(byte) }
+  }
+
+  public func withUnsafeBytes<Result, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    try Swift.withUnsafeBytes(of: storage) { (bytes) throws(Failure) in
+      try body(UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+    }
+  }
+
+  @_noLocks @_noAllocation
+  mutating func append(_ byte: UInt8) {
+    assert(count < 1200, "a message that does not fit its packet")
+    guard count < 1200 else { return }
+    storage[count] = byte
+    count &+= 1
+  }
+
+  /// The most significant byte first.
+  @_noLocks @_noAllocation
+  mutating func append(_ value: UInt64, size: Int = 8) {
+    var left = size
+    while left > 0 {
+      left &-= 1
+      append(UInt8(truncatingIfNeeded: value >> UInt64(truncatingIfNeeded: 8 &* left)))
+    }
+  }
+
+  @_noLocks @_noAllocation
+  fileprivate mutating func append(key: EntryKey, size: Int) {
+    append(UInt64(key.code), size: 4)
+    append(UInt64(truncatingIfNeeded: size), size: 4)
+  }
+
+  @_noLocks @_noAllocation
+  fileprivate mutating func append(text: UnsafeRawBufferPointer) {
+    append(UInt64(truncatingIfNeeded: text.count), size: 4)
+    var index = 0
+    while index < text.count {
+      append(text[index])
+      index &+= 1
+    }
+  }
+
+  @_noLocks @_noAllocation
+  func copy(to bytes: UnsafeMutableRawBufferPointer) {
+    var index = 0
+    while index < Swift.min(count, bytes.count) {
+      bytes[index] = storage[index]
+      index &+= 1
+    }
+  }
+
+  /// Puts a number where one was left out.
+  @_noLocks @_noAllocation
+  fileprivate mutating func write(_ value: Int, at place: Int) {
+    storage[place] = UInt8(truncatingIfNeeded: value >> 24)
+    storage[place &+ 1] = UInt8(truncatingIfNeeded: value >> 16)
+    storage[place &+ 2] = UInt8(truncatingIfNeeded: value >> 8)
+    storage[place &+ 3] = UInt8(truncatingIfNeeded: value)
+  }
+}
+
+/// An announcement in the making: channels are added until one does not fit, which then begins the next.
+public struct AnnouncementWriter {
+  private var packet: AudioPacket
+  private let ping: AudioEcho?
+  private var hasPing: Bool {
+    @_noLocks @_noAllocation get {
+      if case .some = ping { true } else { false }
+    }
+  }
+  private let listStart: Int
+  private var channelCount = 0
+
+  /// Names longer than a name may be are cut. Only the first of a long list has a ping.
+  @_noLocks @_noAllocation
+  public init(from node: NodeID, in session: SessionID, named name: UnsafeRawBufferPointer, ping: AudioEcho?)
+  {
+    self.ping = ping
+    packet = AudioPacket(.announcement, from: node)
+    packet.append(key: .session, size: 8)
+    packet.append(session.rawValue)
+    let size = Wire.nameSize(name)
+    packet.append(key: .peerName, size: 4 &+ size)
+    packet.append(text: UnsafeRawBufferPointer(rebasing: name[..<size]))
+    listStart = packet.count
+    packet.append(key: .channels, size: 4)
+    packet.append(0, size: 4)
+  }
+
+  /// Whether there was room for it.
+  @_noLocks @_noAllocation
+  public mutating func add(_ channel: ChannelID, named name: UnsafeRawBufferPointer) -> Bool {
+    let size = Wire.nameSize(name)
+    var room = Wire.discoveryHeaderSize &+ Wire.announcementRoom
+    if hasPing { room &-= 16 }
+    guard packet.count &+ 12 &+ size <= room else { return false }
+    packet.append(text: UnsafeRawBufferPointer(rebasing: name[..<size]))
+    packet.append(channel.rawValue)
+    channelCount &+= 1
+    return true
+  }
+
+  @_noLocks @_noAllocation
+  public consuming func finish() -> AudioPacket {
+    packet.write(packet.count &- listStart &- 8, at: listStart &+ 4)
+    packet.write(channelCount, at: listStart &+ 8)
+    if let ping {
+      packet.append(key: .hostTime, size: 8)
+      packet.append(ping.rawValue)
+    }
+    return packet
+  }
+}
+
+extension AudioPacket {
+  /// Farewells to the first of these channels, as many as fit: at most `Wire.maximumByes`.
+  @_noLocks @_noAllocation
+  public static func byes(_ channels: UnsafeBufferPointer<ChannelID>, from node: NodeID) -> AudioPacket {
+    let count = Swift.min(channels.count, Wire.maximumByes)
+    var packet = AudioPacket(.byes, from: node)
+    packet.append(key: .channelByes, size: 4 &+ 8 &* count)
+    packet.append(UInt64(truncatingIfNeeded: count), size: 4)
+    var index = 0
+    while index < count {
+      packet.append(channels[index].rawValue)
+      index &+= 1
+    }
+    return packet
+  }
+
+  /// What came with an announcement, back to where that came from.
+  @_noLocks @_noAllocation
+  public static func pong(_ echo: AudioEcho, from node: NodeID) -> AudioPacket {
+    var packet = AudioPacket(.pong, from: node)
+    packet.append(key: .hostTime, size: 8)
+    packet.append(echo.rawValue)
+    return packet
+  }
+
+  @_noLocks @_noAllocation
+  public static func request(
+    _ channel: ChannelID, from node: NodeID, ttl: UInt8 = Wire.timeToLive
+  ) -> AudioPacket {
+    var packet = AudioPacket(.request, ttl: ttl, from: node)
+    packet.append(key: .channel, size: 8)
+    packet.append(channel.rawValue)
+    return packet
+  }
+
+  @_noLocks @_noAllocation
+  public static func stop(_ channel: ChannelID, from node: NodeID) -> AudioPacket {
+    var packet = AudioPacket(.stop, ttl: 0, from: node)
+    packet.append(key: .channel, size: 8)
+    packet.append(channel.rawValue)
+    return packet
+  }
+}
