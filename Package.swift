@@ -33,6 +33,9 @@ let package = Package(
     .target(name: "LinkWire", dependencies: ["Addresses", "BeatMath"], swiftSettings: optimisedHere),
     .target(name: "LinkSession", dependencies: ["BeatMath", "LinkWire"], swiftSettings: optimisedHere),
     .target(
+      name: "LinkAudioSession", dependencies: ["Addresses", "BeatMath", "LinkWire"],
+      swiftSettings: optimisedHere),
+    .target(
       name: "Link", dependencies: ["Addresses", "BeatMath", "Handoff", "LinkSession", "LinkWire", "Linux"]),
     // A virtual network and clocks around many sessions: for LinkSimulator and for the tests.
     .target(
@@ -146,6 +149,9 @@ let package = Package(
     .testTarget(
       name: "LinkWireTests", dependencies: ["LinkWire", "BeatMath"], exclude: ["audio", "captured.pcap"]),
     .testTarget(
+      name: "LinkAudioSessionTests", dependencies: ["Addresses", "BeatMath", "LinkAudioSession", "LinkWire"],
+      swiftSettings: optimised),
+    .testTarget(
       name: "LinkSessionTests", dependencies: ["BeatMath", "LinkSession", "LinkWire", "LinkWorld"]),
   ],
   swiftLanguageModes: [.v6],
@@ -159,7 +165,8 @@ let asAWhole = SwiftSetting.unsafeFlags([
   "-disable-batch-mode", "-whole-module-optimization", "-num-threads", "2",
 ])
 let forOthers: Set = [
-  "Addresses", "BeatMath", "Handoff", "Link", "LinkOracle", "LinkSession", "LinkWire", "Linux",
+  "Addresses", "BeatMath", "Handoff", "Link", "LinkAudioSession", "LinkOracle", "LinkSession", "LinkWire",
+  "Linux",
 ]
 for target in package.targets where target.type != .system && !forOthers.contains(target.name) {
   target.swiftSettings = (target.swiftSettings ?? []) + [asAWhole]

@@ -10,6 +10,7 @@ enum Rules {
     "Linux": ["Addresses", "BeatMath", "Glibc", "Synchronization"],
     "LinkWire": ["Addresses", "BeatMath"],
     "LinkSession": ["BeatMath", "LinkWire"],
+    "LinkAudioSession": ["Addresses", "BeatMath", "LinkWire"],
     "LinkWorld": ["BeatMath", "LinkSession", "LinkWire"],
     "Choices": ["BeatMath"],
     "HostSync": ["BeatMath", "Choices"],
@@ -44,9 +45,9 @@ enum Rules {
   ]
 
   static let pureModules: Set = [
-    "Addresses", "BeatMath", "LinkWire", "LinkSession", "LinkWorld", "Choices", "HostSync", "Handoff",
-    "JSON5",
-    "MIDIControl", "QRCode", "StudioDay", "TerminalView",
+    "Addresses", "BeatMath", "LinkWire", "LinkAudioSession", "LinkSession", "LinkWorld", "Choices",
+    "HostSync",
+    "Handoff", "JSON5", "MIDIControl", "QRCode", "StudioDay", "TerminalView",
   ]
 
   static let topLevel: Set = [

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkWire
+import Testing
+
+@testable import LinkAudioSession
+
+/// facts: link-audio 3.1 to 3.4, and what is said to whom.
+struct AnnouncementTests {
+  @Test func nothingIsSaidToNobody() {
+    var bench = Bench()
+    _ = bench.addSink("kick")
+    bench.wait(10_000_000)
+    #expect(bench.sent.isEmpty && bench.deadline == nil)
+  }
+
+  @Test func aPeerIsToldOfOurChannelsAsSoonAsItAnswers() {
+    var bench = Bench()
+    _ = bench.addSink("kick")
+    _ = bench.addSink("snare")
+    let peer = Stranger(1)
+    bench.see(peer)
+    #expect(bench.takeSent().map(\.said) == [.announcement([], pings: true)])
+    bench.wait(3_000)
+    bench.see(peer)
+    #expect(bench.sent.isEmpty, "it is known")
+    bench.wait(97_000)
+    #expect(bench.sent.map(\.said) == [.announcement([], pings: true)])
+    bench.answerPings(as: peer)
+    #expect(bench.sent.map(\.said).last == .announcement(["kick", "snare"], pings: true))
+    #expect(bench.sent.count == 2)
+  }
+
+  @Test func whoOnlyListensAnnouncesItselfToo() {
+    var bench = Bench()
+    let peer = Stranger(1)
+    bench.meet(peer)
+    bench.sent = []
+    bench.wait(5_000_000, with: [peer])
+    #expect(bench.machine.counters.unproven == 0)
+    #expect(bench.machine.peers.map(\.id) == [peer.node])
+  }
+
+  @Test func announcementsComeEvery250Milliseconds() {
+    var bench = Bench()
+    _ = bench.addSink("kick")
+    let peer = Stranger(1)
+    bench.meet(peer)
+    bench.wait(1_000_000, with: [peer])
+    var times: [Micros] = []
+    for _ in 0..<40 {
+      let before = bench.sent.count
+      bench.wait(50_000)
+      if bench.sent.count > before { times.append(bench.sent[before].at) }
+      bench.answerPings(as: peer)
+    }
+    for (first, second) in zip(times, times.dropFirst()) { #expect((second - first).count == 250_000) }
+    #expect(times.count == 8)
+  }
+
+  /// The reference says them with its next announcement.
+  @Test func aChangeIsSaidWithin50Milliseconds() {
+    var bench = Bench()
+    let kick = bench.addSink("kick")
+    let peer = Stranger(1)
+    bench.meet(peer)
+    bench.wait(1_000_000, with: [peer])
+    func change(_ change: (inout Bench) -> Void) -> [Said] {
+      bench.wait(60_000, with: [peer])
+      bench.sent = []
+      change(&bench)
+      bench.wait(50_000)
+      defer { bench.answerPings(as: peer) }
+      return bench.sent.map(\.said)
+    }
+    #expect(change { _ = $0.addSink("snare") } == [.announcement(["kick", "snare"], pings: true)])
+    #expect(
+      change {
+        $0.machine.renameSink(kick, to: "Kick", at: $0.now)
+        $0.drain()
+      } == [.announcement(["Kick", "snare"], pings: true)])
+    #expect(change { $0.handle(.name("elsewhere")) } == [.announcement(["Kick", "snare"], pings: true)])
+    #expect(
+      change { $0.handle(.identity(node: NodeID(rawValue: 5), session: Bench.session)) }
+        == [.announcement(["Kick", "snare"], pings: true)])
+    // A hundred changes are not a hundred announcements.
+    bench.sent = []
+    let before = bench.now
+    for index in 0..<100 {
+      bench.machine.renameSink(kick, to: "\(index)", at: bench.now)
+      bench.drain()
+      bench.wait(1_000)
+    }
+    #expect(bench.sent.count <= 1 + Int((bench.now - before).count / 50_000))
+  }
+
+  @Test func sixtyChannelsAreSplitAndOnlyTheFirstPartPings() {
+    var bench = Bench()
+    let peer = Stranger(1)
+    for number in 0..<60 { _ = bench.addSink("many \(number)") }
+    bench.see(peer)
+    bench.answerPings(as: peer)
+    let said = bench.takeSent().dropFirst()
+    #expect(said.count == 2 && said.allSatisfy { $0.packet.count <= 1196 })
+    var names: [String] = []
+    for (index, part) in said.enumerated() {
+      guard case .announcement(let channels, let pings) = part.said else {
+        Issue.record("not an announcement")
+        return
+      }
+      names += channels
+      #expect(pings == (index == 0))
+    }
+    #expect(names == (0..<60).map { "many \($0)" })
+  }
+
+  @Test func everyPingIsAnsweredToWhereItCameFrom() {
+    var bench = Bench()
+    let stranger = Stranger(9)
+    bench.hear(stranger.announcement(ping: AudioEcho(rawValue: 123_456)), from: stranger.endpoint)
+    #expect(bench.takeSent(to: stranger.endpoint).map(\.said) == [.pong(123_456)])
+    bench.hear(stranger.announcement(), from: stranger.endpoint)
+    #expect(bench.sent.isEmpty)
+    let peer = Stranger(1)
+    bench.meet(peer)
+    bench.sent = []
+    bench.hear(peer.announcement(ping: AudioEcho(rawValue: 7)), from: peer.endpoint)
+    #expect(bench.takeSent().map(\.said) == [.pong(7)])
+  }
+
+  @Test func aPongMakesAWayGood() {
+    var bench = Bench()
+    let peer = Stranger(1)
+    bench.see(peer)
+    #expect(bench.machine.peers.isEmpty)
+    bench.wait(2_000)
+    bench.answerPings(as: peer)
+    #expect(bench.machine.peers.map(\.metrics.roundTrip) == [2_000])
+    #expect(bench.machine.peers[0].metrics.jitter == 9_000)
+    #expect(bench.machine.peers[0].metrics.quality == 500.0 / 9_001)
+    bench.wait(5_000_000, with: [peer])
+    #expect(bench.machine.peers[0].metrics.jitter == 0, "ten equal ones")
+  }
+
+  @Test func qualityIsWhatTheReferenceComputes() {
+    var trips = RoundTrips()
+    #expect(trips.metrics == AudioMetrics(roundTrip: 0, jitter: 0) && trips.metrics.quality == 0)
+    for time in [100, 300] as [Int64] { trips.add(Micros(time)) }
+    #expect(trips.metrics.roundTrip == 200 && trips.metrics.jitter == 100 + 8_000)
+    #expect(trips.metrics.quality == 5_000.0 / 8_101)
+    for time in 1...10 as ClosedRange<Int64> { trips.add(Micros(time)) }
+    #expect(trips.metrics.roundTrip == 5.5 && trips.metrics.jitter == 8.25.squareRoot())
+    for _ in 0..<10 { trips.add(.zero) }
+    #expect(trips.metrics.quality == 1_000_000, "no clock is faster than a microsecond")
+  }
+
+  @Test func aPeerThatStopsOrLeavesIsToldNothing() {
+    for leaves in 0..<3 {
+      var bench = Bench()
+      _ = bench.addSink("kick")
+      let peer = Stranger(1)
+      bench.meet(peer)
+      bench.wait(1_000_000, with: [peer])
+      switch leaves {
+      case 0: bench.handle(.peerSeen(peer.node, session: peer.session, audio: nil, on: Bench.gateway))
+      case 1: bench.handle(.peerGone(peer.node, on: Bench.gateway))
+      default:
+        let other = NodeID(rawValue: 77)
+        bench.handle(.peerSeen(peer.node, session: other, audio: peer.endpoint, on: Bench.gateway))
+      }
+      bench.sent = []
+      bench.wait(3_000_000)
+      #expect(bench.sent.isEmpty)
+      #expect(bench.machine.peers.isEmpty)
+    }
+  }
+
+  @Test func whoJoinsOurSessionIsToldAtOnceAndSoAreAllWhoseSessionWeJoin() {
+    var bench = Bench()
+    _ = bench.addSink("kick")
+    var peer = Stranger(1)
+    let theirs = NodeID(rawValue: 99)
+    peer.session = theirs
+    bench.see(peer)
+    #expect(bench.sent.isEmpty)
+    peer.session = Bench.session
+    bench.see(peer)
+    #expect(bench.sent.count == 1)
+    var second = Stranger(2)
+    second.session = theirs
+    bench.see(second)
+    bench.sent = []
+    bench.handle(.identity(node: Bench.node, session: theirs))
+    #expect(bench.sent.map(\.endpoint) == [second.endpoint])
+  }
+
+  @Test func aPeerThatMovedIsFollowedAndItsOldSocketForgotten() {
+    var bench = Bench()
+    let kick = bench.addSink("kick")
+    let peer = Stranger(1)
+    var moved = peer
+    moved.endpoint.port = 4_001
+    bench.meet(peer)
+    bench.hear(.request(kick, from: peer.node), from: peer.endpoint)
+    #expect(bench.routes[kick] == [AudioRoute(Bench.gateway, peer.endpoint)])
+    bench.see(moved)
+    #expect(
+      bench.routes[kick] == [AudioRoute(Bench.gateway, peer.endpoint)], "until the new one has answered")
+    bench.answerPings(as: moved)
+    #expect(bench.routes[kick] == [AudioRoute(Bench.gateway, moved.endpoint)])
+    bench.sent = []
+    bench.wait(1_000_000, with: [moved])
+    #expect(bench.takeSent(to: peer.endpoint).isEmpty)
+  }
+
+  @Test func aWordThatAPeerIsElsewhereDoesNotPartUsFromIt() {
+    var bench = Bench()
+    let kick = bench.addSink("kick")
+    let peer = Stranger(1)
+    var forged = peer
+    forged.endpoint = Endpoint(.v4(0x0a00_0166), port: 6_666)
+    bench.meet(peer)
+    bench.hear(.request(kick, from: peer.node), from: peer.endpoint)
+    for _ in 0..<100 {
+      bench.see(forged)
+      bench.wait(125_000, with: [peer])
+      bench.see(peer)
+      bench.wait(125_000, with: [peer])
+      bench.hear(.request(kick, from: peer.node), from: peer.endpoint)
+    }
+    #expect(bench.routes[kick] == [AudioRoute(Bench.gateway, peer.endpoint)] && bench.routeChanges == 1)
+  }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkWire
+
+/// A peer that behaves as the reference library does, its faults included (facts: link-audio 3 and 7): it announces on a timer only, keeps
+/// a request of whoever has not announced himself without an address, asks every five seconds, and forgets listeners without channels
+/// whenever any channel goes.
+struct ReferencePeer {
+  struct Channel {
+    let peer: NodeID
+    var until: Int64
+  }
+
+  struct Entry {
+    var endpoint: Endpoint?
+    var until: Int64
+  }
+
+  let node: NodeID
+  let session: SessionID
+  let name: String
+  /// Its own channel; nobody's for who only listens.
+  let channel: ChannelID?
+  var receivers: [(node: NodeID, endpoint: Endpoint)] = []
+  var channels: [ChannelID: Channel] = [:]
+  var handlers: [NodeID: Endpoint] = [:]
+  var requests: [ChannelID: Int64] = [:]
+  var entries: [NodeID: Entry] = [:]
+  var nextAnnouncement: Int64?
+  var out: [(packet: AudioPacket, to: Endpoint)] = []
+
+  mutating func see(_ peer: NodeID, at endpoint: Endpoint, now: Int64) {
+    if !receivers.contains(where: { $0.endpoint == endpoint }) { receivers.append((peer, endpoint)) }
+    if nextAnnouncement == nil { nextAnnouncement = now }
+  }
+
+  /// Everything that time brings. Its prune timer is a second late.
+  mutating func run(at now: Int64) {
+    if let due = nextAnnouncement, due <= now {
+      for receiver in receivers { out.append((announcement(at: now), receiver.endpoint)) }
+      nextAnnouncement = now + 250_000
+    }
+    for (id, due) in requests.sorted(by: { $0.key < $1.key }) where due <= now {
+      ask(for: id)
+      requests[id] = now + 5_000_000
+    }
+    for (id, channel) in channels where channel.until + 1_000_000 <= now { forget(id) }
+    entries = entries.filter { $0.value.until + 1_000_000 > now }
+  }
+
+  private func announcement(at now: Int64) -> AudioPacket {
+    var text = name
+    var writer = text.withUTF8 {
+      AnnouncementWriter(
+        from: node, in: session, named: UnsafeRawBufferPointer($0),
+        ping: AudioEcho(rawValue: UInt64(bitPattern: now + 1_750_000_000_000_000)))
+    }
+    if let channel { _ = text.withUTF8 { writer.add(channel, named: UnsafeRawBufferPointer($0)) } }
+    return writer.finish()
+  }
+
+  private mutating func ask(for id: ChannelID) {
+    guard let peer = channels[id]?.peer, let endpoint = handlers[peer] else { return }
+    out.append((.request(id, from: node), endpoint))
+  }
+
+  /// And with it the addresses of all who have none.
+  private mutating func forget(_ id: ChannelID) {
+    channels[id] = nil
+    requests[id] = nil
+    let owners = Set(channels.values.map(\.peer))
+    handlers = handlers.filter { owners.contains($0.key) }
+  }
+
+  /// Whether it was audio of a channel that is taken.
+  mutating func hear(_ bytes: UnsafeRawBufferPointer, from source: Endpoint, at now: Int64) -> ChannelID? {
+    guard let datagram = try? decodeAudio(bytes) else { return nil }
+    switch datagram.body {
+    case .announcement(let announcement):
+      if let echo = announcement.ping { out.append((.pong(echo, from: node), source)) }
+      guard receivers.contains(where: { $0.endpoint == source }) else { return nil }
+      if handlers[datagram.node] == nil { handlers[datagram.node] = source }
+      for listed in announcement.channels {
+        let isNew = channels[listed.channel] == nil
+        channels[listed.channel] = Channel(peer: datagram.node, until: now + 5_000_000)
+        guard isNew else { continue }
+        // The app takes whatever appears.
+        ask(for: listed.channel)
+        requests[listed.channel] = now + 5_000_000
+      }
+    case .byes(let ids): for index in 0..<ids.count where channels[ids[index]] != nil { forget(ids[index]) }
+    case .pong: break
+    case .request(let id):
+      guard id == channel else { return nil }
+      entries[datagram.node] = Entry(
+        endpoint: handlers[datagram.node], until: now + Int64(datagram.timeToLive) * 1_000_000)
+    case .stop(let id): if id == channel { entries[datagram.node] = nil }
+    case .audio(let buffer): return requests[buffer.format.channel] == nil ? nil : buffer.format.channel
+    }
+    return nil
+  }
+}
