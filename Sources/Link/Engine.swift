@@ -266,6 +266,7 @@ extension Engine {
       case .event(let event):
         events.append(event)
         if events.count > Self.eventLimit { events = events.newestOfEachKind }
+      case .audioPeer: break  // of gateways with an audio socket only: here are none
       case .sleep(let until):
         deadline = until
         return

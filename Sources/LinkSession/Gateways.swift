@@ -24,6 +24,8 @@ public struct Gateway: Hashable, Sendable, BitwiseCopyable {
 /// A gateway and what it has sent.
 struct OpenGateway {
   let gateway: Gateway
+  /// Where our audio socket on this address is reached, while we take part in Link Audio.
+  var audio: Endpoint?
   /// In uptime; of the last Alive or Response.
   var lastState: Micros?
   private var lastAlive: Micros?
@@ -134,7 +136,7 @@ extension LinkSession {
     }
     let state = PeerState(
       node: node, session: session, timeline: timeline, startStop: startStop,
-      measurement: gateways[place].gateway.measurement, clock: clock)
+      measurement: gateways[place].gateway.measurement, clock: clock, audio: gateways[place].audio)
     let alive = encodeAlive(state)
     let response = encodeResponse(state)
     gateways[place].encoded = (revision, alive, response)

@@ -21,6 +21,8 @@ public struct LinkSession: Sendable {
     /// Only while enabled. After a `gatewayClosed` the same address gets a new id.
     case gatewayOpened(Gateway)
     case gatewayClosed(GatewayID)
+    /// Our audio socket beside this gateway's is open and reached there; nil: closed. Closing the gateway closes it, too.
+    case audioSocket(Endpoint?, on: GatewayID)
     /// On: found a session, then gateways may be opened. Off: says goodbye and forgets all gateways.
     case enable(Bool)
     case enableStartStopSync(Bool)
@@ -34,6 +36,9 @@ public struct LinkSession: Sendable {
     /// What audio and app threads are to see from now on.
     case publish(SessionSnapshot)
     case event(Event)
+    /// Of a gateway with an audio socket: first of all who is there, then of each change. After a gateway closed or all was switched
+    /// off, nobody is there any more, without a word of each.
+    case audioPeer(AudioSighting)
     /// At rest until then; nil if only an input can change anything.
     case sleep(until: Micros?)
   }
@@ -117,6 +122,7 @@ public struct LinkSession: Sendable {
     case .deadline: meetDeadlines()
     case .gatewayOpened(let gateway): open(gateway)
     case .gatewayClosed(let id): close(id)
+    case .audioSocket(let endpoint, let id): setAudioSocket(endpoint, on: id)
     case .enable(let isOn): enable(isOn)
     case .enableStartStopSync(let isOn): enableStartStopSync(isOn)
     case .commit(let change): commit(change)
@@ -217,6 +223,7 @@ public struct LinkSession: Sendable {
   /// sent, and changes are reported.
   private mutating func settle() {
     startWaitingMeasurements()
+    tellAudioPeers()
     let count = peers.members(of: session)
     if tellPeers(count) && count == 0 { startOwnSession() }
     if timeline.tempo.beatsPerMinute != reported.tempo {

@@ -59,6 +59,8 @@ struct Peers: Sendable {
   /// In uptime; no peer can be silent for too long before this.
   private(set) var nextPrune: Micros?
   private var nextClearance = Micros.zero
+  /// Who takes part in Link Audio, or no more: what changed since it was taken.
+  private var audioNews: [AudioSighting] = []
 
   /// How many different peers announce `session`, however many ways each is seen.
   func members(of session: SessionID) -> Int { sessions[session]?.members ?? 0 }
@@ -100,6 +102,7 @@ struct Peers: Sendable {
       gateway: gateway, source: source, state: state, claim: claim, heard: now, expiry: expiry)
     let isNewMember = !announces(state.node, state.session)
     nodes[state.node, default: []].append(sighting)
+    if state.audio != nil { audioNews.append(AudioSighting(sighting)) }
     count += 1
     hosts[source, default: Host(lastFollowed: now)].sightings += 1
     sessions.add(state, isNewMember: isNewMember)
@@ -115,6 +118,9 @@ struct Peers: Sendable {
     let news = newness(of: state)
     let staysMember = announces(state.node, state.session)
     nodes[state.node]![place].state = state
+    if old.audio != state.audio || (state.audio != nil && old.session != state.session) {
+      audioNews.append(AudioSighting(nodes[state.node]![place]))
+    }
     if old.session != state.session { nodes[state.node]![place].avoidedUntil = .zero }
     sessions.add(state, isNewMember: !staysMember)
     leave(old)
@@ -167,6 +173,23 @@ struct Peers: Sendable {
     count -= 1
     leave(gone.source)
     leave(gone.state)
+    if gone.state.audio != nil {
+      var farewell = AudioSighting(gone)
+      farewell.endpoint = nil
+      audioNews.append(farewell)
+    }
+  }
+
+  mutating func takeAudioNews() -> [AudioSighting] {
+    guard !audioNews.isEmpty else { return [] }
+    defer { audioNews = [] }
+    return audioNews
+  }
+
+  /// In their order.
+  func audioSightings(on gateway: GatewayID) -> [AudioSighting] {
+    nodes.values.joined().filter { $0.gateway == gateway && $0.state.audio != nil }.map { AudioSighting($0) }
+      .sorted { $0.node < $1.node }
   }
 
   private mutating func removeAll(where isGone: (Sighting) -> Bool) {

@@ -28,6 +28,8 @@ extension LinkSession {
     let gateway = gateways[place].gateway
     var state = state
     state.measurement = Belief.measurable(state.measurement, from: source.address, on: gateway)
+    // It, too, is on the host that speaks.
+    state.audio = Belief.measurable(state.audio, from: source.address, on: gateway)
     let isOurs = state.session == session
     let time = ghost.ghost(atHost: now)
     // Whom we can't measure we can't join either.

@@ -165,6 +165,7 @@ public final class LinkWorld {
         onPublish?(peer, before, snapshot, isCommitting)
       case .event(let event):
         peers[peer].events.append((now, event))
+      case .audioPeer: break  // no peer here has an audio socket
       case .sleep(let deadline):
         sleep(peer, until: deadline)
         return

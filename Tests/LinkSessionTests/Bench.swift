@@ -19,6 +19,7 @@ struct Bench {
   var sent: [Sent] = []
   var events: [LinkSession.Event] = []
   var published: [SessionSnapshot] = []
+  var audioPeers: [AudioSighting] = []
   var deadline: Micros?
 
   static let gateway = Gateway(
@@ -56,6 +57,7 @@ struct Bench {
           Sent(packet: packet, destination: destination, gateway: gateway, channel: channel, at: now))
       case .publish(let snapshot): published.append(snapshot)
       case .event(let event): events.append(event)
+      case .audioPeer(let sighting): audioPeers.append(sighting)
       case .sleep(let until):
         deadline = until
         return
