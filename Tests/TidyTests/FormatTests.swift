@@ -44,7 +44,7 @@ private func hasNothingToSay(_ checker: String, _ words: [String]) throws {
 @Test(
   "The harnesses in Swift fit the modules of today",
   arguments: [
-    ["fuzz/fuzz"], ["fuzz/json5"], ["fuzz/midi", "fuzz/cycles"], ["fuzz/bbt", "fuzz/cycles"],
+    ["fuzz/fuzz"], ["fuzz/audio"], ["fuzz/json5"], ["fuzz/midi", "fuzz/cycles"], ["fuzz/bbt", "fuzz/cycles"],
     ["play", "fuzz/cycles"],
   ])
 func harnessesCompile(harness: [String]) async throws {

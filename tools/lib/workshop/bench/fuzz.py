@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""tools/bench fuzz [packets|json5|midi|bbt] [--quick] [--runs N] [--seed N] [--json FILE]
+"""tools/bench fuzz [packets|audio|json5|midi|bbt] [--quick] [--runs N] [--seed N] [--json FILE]
 
 Feeds 10,000,000 mutated packets (--quick: 200,000; --runs: as many as you say) to LinkWire's decoders, and to a
 LinkSession as if they came from the network, under libFuzzer and the address sanitizer. Starts from real captured
 packets. Fails on a crash, an over-read, or a packet that is another one after being written and read again; the
-packet is then in a file that libFuzzer names, and the seed repeats the run. With json5 the same for the reader of
+packet is then in a file that libFuzzer names, and the seed repeats the run. With audio the same for Link Audio's messages and a
+LinkAudioSession that believes their senders. With json5 the same for the reader of
 the configuration: as many documents, starting from one with all that the language has. With midi for what comes in
 at the port "control" (1,000,000 streams: the map of keys and knobs, the clock that leads, the audio cycle), with bbt for
 the bars and beats that other JACK clients show and ask for (1,000,000 series, through the audio cycle)."""
@@ -37,6 +38,7 @@ class Subject(NamedTuple):
 
 SUBJECTS = {
     "packets": Subject(["Addresses", "BeatMath", "LinkWire", "LinkSession"], ["fuzz"], "packets", 600, 10_000_000, 200_000),
+    "audio": Subject(["Addresses", "BeatMath", "LinkWire", "LinkAudioSession"], ["audio"], "messages", 1250, 10_000_000, 200_000),
     "json5": Subject(["JSON5"], ["json5"], "documents", 4000, 10_000_000, 200_000),
     "midi": Subject(["BeatMath", "Choices", "HostSync", "MIDIControl"], ["midi", "cycles"], "streams", 160, 1_000_000, 50_000),
     "bbt": Subject(["BeatMath", "Choices", "HostSync"], ["bbt", "cycles"], "series", 400, 1_000_000, 50_000),
@@ -56,15 +58,20 @@ CORPUS = {
 }
 
 
-def captured() -> list[bytes]:
-    """The packets of a capture of real peers."""
-    data = pathlib.Path(ROOT, "Tests/LinkWireTests/captured.pcap").read_bytes()
-    seen, at = set(), 24
-    while at + 16 <= len(data):
-        size = struct.unpack_from("<I", data, at + 8)[0]
-        frame = data[at + 16:at + 16 + size]
-        seen.add(frame[14 + (frame[14] & 15) * 4 + 8:])
-        at += 16 + size
+CAPTURES = {"packets": ["captured"], "audio": ["audio/mono-resubscribed", "audio/stereo-tempo", "audio/sixty-channels"]}
+
+
+def captured(name: str) -> list[bytes]:
+    """The packets of captures of real peers."""
+    seen = set()
+    for capture in CAPTURES[name]:
+        data = pathlib.Path(ROOT, f"Tests/LinkWireTests/{capture}.pcap").read_bytes()
+        at = 24
+        while at + 16 <= len(data):
+            size = struct.unpack_from("<I", data, at + 8)[0]
+            frame = data[at + 16:at + 16 + size]
+            seen.add(frame[14 + (frame[14] & 15) * 4 + 8:])
+            at += 16 + size
     return sorted(seen)
 
 
@@ -90,7 +97,7 @@ def measure(options: Any) -> tuple[object, bool]:
     with tempfile.TemporaryDirectory() as work:
         program = compiled(subject, work)
         os.mkdir(f"{work}/corpus")
-        for number, seed in enumerate(CORPUS.get(name) or captured()):
+        for number, seed in enumerate(CORPUS.get(name) or captured(name)):
             pathlib.Path(work, "corpus", str(number)).write_bytes(seed)
         runs = options.runs or (subject.quick_runs if options.quick else subject.runs)
         # Without it a crash would wait for Swift's backtracer. The runtime leaks what it keeps for good.
