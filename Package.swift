@@ -24,6 +24,7 @@ let package = Package(
       name: "Handoff", swiftSettings: [.strictMemorySafety(), .treatAllWarnings(as: .error)]),
     .target(name: "Choices", dependencies: ["BeatMath"], swiftSettings: optimised),
     .target(name: "HostSync", dependencies: ["BeatMath", "Choices"], swiftSettings: optimised),
+    .target(name: "LinkAudioPath", dependencies: ["BeatMath"], swiftSettings: optimised),
     .systemLibrary(name: "CSndfile", pkgConfig: "sndfile", providers: [.apt(["libsndfile1-dev"])]),
     .target(name: "ClickSounds", dependencies: ["CSndfile", "Choices", "HostSync"]),
     // Where the review of every C call on the audio thread happens: Sources/CJACK/shim.h.
@@ -111,6 +112,9 @@ let package = Package(
     .testTarget(name: "HandoffTests", dependencies: ["Handoff"]),
     .testTarget(
       name: "HostSyncTests", dependencies: ["BeatMath", "Choices", "HostSync", "StudioDay", "TestSupport"]),
+    .testTarget(
+      name: "LinkAudioPathTests", dependencies: ["BeatMath", "LinkAudioPath", "TestSupport"],
+      swiftSettings: optimised),
     .testTarget(name: "StudioDayTests", dependencies: ["BeatMath", "LinkWorld", "StudioDay"]),
     .testTarget(
       name: "JACKHostTests",

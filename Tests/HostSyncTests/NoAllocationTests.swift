@@ -18,7 +18,8 @@ struct NoAllocationTests {
     let result = try ChildProcess.run([tool], within: Self.patience)
     #expect(result.status == 0, "\(result.errors)")
     #expect(
-      result.output == ["BeatMath", "Choices", "HostSync"].map { "\($0): allocates nothing\n" }.joined())
+      result.output
+        == ["BeatMath", "LinkAudioPath", "Choices", "HostSync"].map { "\($0): allocates nothing\n" }.joined())
   }
 
   @Test func aPlantedAllocationIsFound() throws {

@@ -14,6 +14,7 @@ enum Rules {
     "LinkWorld": ["BeatMath", "LinkSession", "LinkWire"],
     "Choices": ["BeatMath"],
     "HostSync": ["BeatMath", "Choices"],
+    "LinkAudioPath": ["BeatMath"],
     "StudioDay": ["BeatMath", "Choices", "HostSync", "LinkSession", "LinkWorld"],
     "ClickSounds": ["CSndfile", "Choices", "Glibc", "HostSync"],
     "Handoff": ["Synchronization"],
@@ -45,9 +46,8 @@ enum Rules {
   ]
 
   static let pureModules: Set = [
-    "Addresses", "BeatMath", "LinkWire", "LinkAudioSession", "LinkSession", "LinkWorld", "Choices",
-    "HostSync",
-    "Handoff", "JSON5", "MIDIControl", "QRCode", "StudioDay", "TerminalView",
+    "Addresses", "BeatMath", "LinkWire", "LinkAudioPath", "LinkAudioSession", "LinkSession", "LinkWorld",
+    "Choices", "HostSync", "Handoff", "JSON5", "MIDIControl", "QRCode", "StudioDay", "TerminalView",
   ]
 
   static let topLevel: Set = [

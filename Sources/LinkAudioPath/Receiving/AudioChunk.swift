@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+
+/// What the network thread says about a chunk that arrived; its samples lie behind it in the same slot, interleaved, as
+/// floats. It belongs to the channel and fits its datagram; whether it makes sense is judged by `Playout`.
+public struct AudioChunk: Sendable, BitwiseCopyable {
+  /// Of both channels together: what fits into the largest datagram.
+  public static var mostSamples: Int { 563 }
+
+  /// The session that the stamp's beats are of.
+  public var session: UInt64
+  public var number: UInt64
+  /// In microbeats.
+  public var begin: Int64
+  public var microsPerBeat: Int64
+  /// Host time at which it came in.
+  public var arrival: Int64
+  public var sampleRate: UInt32
+  public var frames: UInt16
+  public var channels: UInt8
+
+  @_noLocks @_noAllocation
+  public init(
+    session: UInt64, number: UInt64, begin: Int64, microsPerBeat: Int64, arrival: Int64, sampleRate: UInt32,
+    frames: UInt16, channels: UInt8
+  ) {
+    self.session = session
+    self.number = number
+    self.begin = begin
+    self.microsPerBeat = microsPerBeat
+    self.arrival = arrival
+    self.sampleRate = sampleRate
+    self.frames = frames
+    self.channels = channels
+  }
+
+  /// Its frames at its nominal rate, in microbeats, rounded as the reference rounds when it reckons where its next chunk
+  /// begins.
+  func nominalMicrobeats(frames: Int64) -> Int64 {
+    Int64(rounding: Double(frames) / Double(max(1, sampleRate)) * 1e12 / Double(max(1, microsPerBeat)))
+  }
+
+  func isAlike(_ other: AudioChunk) -> Bool {
+    sampleRate == other.sampleRate && channels == other.channels && session == other.session
+  }
+
+  func isSound(samples: Int) -> Bool {
+    guard channels == 1 || channels == 2, frames > 0 else { return false }
+    let count = Int(frames) * Int(channels)
+    return count <= Self.mostSamples && samples >= count && sampleRate >= 8000 && sampleRate <= 192_000
+  }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+
+// A period goes out: which place of the stream is heard at its first frame, and at the one behind its last?
+
+extension Playout {
+  /// A stream that says nothing for so long is over, in microseconds.
+  static var patience: Double { 2e6 }
+  /// How fast the delay grows, and shrinks, while something sounds: 3.5 and 0.9 cents.
+  static var growth: Double { 0.002 }
+  static var shrinkage: Double { 0.0005 }
+  /// Below this nobody hears a step.
+  static var silence: Float { 0.0005 }
+  /// So much is taken from the delay in one silent period at most, in microseconds.
+  static var longestSkip: Double { 20_000 }
+
+  /// Fills an output's period. `right` may be missing: then `left` is both channels' mean. A mono stream is heard on both.
+  /// [audio]
+  @_noLocks @_noAllocation
+  public mutating func render(
+    _ hearing: Hearing, left: UnsafeMutablePointer<Float>, right: UnsafeMutablePointer<Float>?
+  ) {
+    guard hearing.frames > 0, hearing.frames <= Self.mostFrames else { return }
+    left.update(repeating: 0, count: hearing.frames)
+    right?.update(repeating: 0, count: hearing.frames)
+    guard hearing.isUsable else { return }
+    attend(hearing)
+    if isOpen && hearing.start - heardOfAt > Self.patience + delayNow { close() }
+    if isOpen, let last, isSeated(hearing) {
+      let seat = loop.place(at: hearing.heard - delayNow)
+      let first = changeDelay(hearing) ? head.place : seat
+      let end = loop.place(at: hearing.heard + hearing.micros - delayNow)
+      head.aim(from: first, to: end, frames: hearing.frames, micros: hearing.micros)
+      play(hearing, last, left: left, right: right)
+    }
+    addTail(hearing, left: left, right: right)
+    tell(hearing, left: left, right: right)
+  }
+
+  /// The playhead is in its place, or goes there now. False as long as it only listens.
+  private mutating func isSeated(_ hearing: Hearing) -> Bool {
+    if isListening {
+      if isAdaptive && hearing.start - openedAt < Playout.listening { return false }
+      isListening = false
+      isChosenAnew = true
+    }
+    if isChosenAnew || !isAdaptive { delayNow = delayWanted(hearing) }
+    isChosenAnew = false
+    let place = loop.place(at: hearing.heard - delayNow)
+    if head.isPlaying {
+      if abs(head.place - place) * loop.frameMicros <= Playhead.farthest { return true }
+      fadeOut()
+      figures.reseats &+= 1
+    }
+    sit(at: place)
+    return true
+  }
+
+  private mutating func sit(at place: Double) {
+    head.sit(at: place, sampleRate: outputRate)
+    concealment.restart(at: Int64(flooring: place) - Int64(reach.half) + 1)
+  }
+
+  /// Towards the adaptive delay that is wanted, so that nobody hears it. True if the playhead was moved for it.
+  private mutating func changeDelay(_ hearing: Hearing) -> Bool {
+    guard isAdaptive else { return false }
+    let wanted = delayWanted(hearing)
+    if wanted > delayNow {
+      delayNow = min(wanted, delayNow + hearing.micros * Self.growth)
+    } else if wanted < delayNow - 500 {
+      if skipSilence(to: wanted, hearing) { return true }
+      delayNow = max(wanted, delayNow - hearing.micros * Self.shrinkage)
+    }
+    return false
+  }
+
+  /// Where nothing sounds, nobody hears that some of it is left out.
+  private mutating func skipSilence(to wanted: Double, _ hearing: Hearing) -> Bool {
+    guard peak < Self.silence, !tail.isSounding else { return false }
+    let next = max(wanted, delayNow - Self.longestSkip)
+    let place = loop.place(at: hearing.heard - next)
+    let end = Int64(flooring: place + hearing.micros / loop.frameMicros) + Int64(reach.half) + 2
+    guard ring.isSilent(Int64(flooring: head.place)..<end, below: Self.silence) else { return false }
+    delayNow = next
+    sit(at: place)
+    return true
+  }
+
+  private mutating func play(
+    _ hearing: Hearing, _ chunk: AudioChunk, left: UnsafeMutablePointer<Float>,
+    right: UnsafeMutablePointer<Float>?
+  ) {
+    let interpolator = Interpolator(kernel: kernel, reach: reach, isStereo: chunk.channels == 2)
+    let base = Int64(flooring: head.place)
+    let start = head.place - Double(base)
+    let end = base + Int64(flooring: start + head.step * Double(hearing.frames))
+    concealment.complete(&ring, to: end + Int64(reach.half) + 2, sampleRate: chunk.sampleRate)
+    for frame in 0..<hearing.frames {
+      let offset = start + head.step * Double(frame)
+      let whole = Int64(saturating: offset)
+      let value = interpolator.value(ring, at: base + whole, offset - Double(whole)) * head.gain()
+      if let right {
+        left[frame] = value.x
+        right[frame] = value.y
+      } else {
+        left[frame] = (value.x + value.y) / 2
+      }
+    }
+    head.advance(frames: hearing.frames)
+  }
+
+  private mutating func addTail(
+    _ hearing: Hearing, left: UnsafeMutablePointer<Float>, right: UnsafeMutablePointer<Float>?
+  ) {
+    var frame = 0
+    while tail.isSounding && frame < hearing.frames {
+      let value = tail.take()
+      if let right {
+        left[frame] += value.x
+        right[frame] += value.y
+      } else {
+        left[frame] += (value.x + value.y) / 2
+      }
+      frame += 1
+    }
+  }
+}

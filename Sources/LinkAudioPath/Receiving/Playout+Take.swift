@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+
+// A chunk comes in: is it of this stream, and where in it does it belong?
+
+extension Playout {
+  /// Stamps that are wrong by less move the line; by more, the samples (a cycle was lost there), in frames.
+  static var roundingFrames: Double { 64 }
+  /// And by more than this it is not this stream, in microseconds.
+  static var longestGap: Double { 250_000 }
+  /// So many missing chunks in a row are still a gap.
+  static var mostMissing: Int64 { 4096 }
+
+  /// Where a chunk belongs, and when its first sample was at its beat, if somebody knows.
+  struct Seat: BitwiseCopyable {
+    var place: Int64
+    var stamp: Double?
+    /// The stream goes on with it.
+    var isNewest: Bool
+  }
+
+  /// `samples` holds at least the chunk's, interleaved. [audio]
+  @_noLocks @_noAllocation
+  public mutating func take(
+    _ chunk: AudioChunk, samples: UnsafeBufferPointer<Float>, _ hearing: Hearing
+  ) {
+    guard hearing.isUsable else { return }
+    attend(hearing)
+    guard chunk.isSound(samples: samples.count), chunk.session == hearing.grid.session else {
+      figures.refused &+= 1
+      return
+    }
+    if isOpen, let last, chunk.isAlike(last) {
+      if let known = journal.entry(chunk.number) {
+        // A sender that began again may use a number once more, for another time.
+        if known.frames == Int64(chunk.frames) && isNear(chunk, known.place, hearing) {
+          figures.duplicated &+= 1
+          return
+        }
+      } else if let seat = seat(for: chunk, hearing), hasRoom(seat, chunk, hearing) {
+        candidate = nil
+        accept(chunk, samples, at: seat, hearing)
+        return
+      }
+    }
+    audition(chunk, samples, hearing)
+  }
+
+  /// Whether a stamp fits a place, as far as that can be said.
+  private func isNear(_ chunk: AudioChunk, _ place: Int64, _ hearing: Hearing) -> Bool {
+    let expected = loop.time(at: place)
+    guard let stamp = grids.time(of: chunk, expected: expected, at: hearing.start) else { return true }
+    return abs(stamp - expected) <= Self.longestGap
+  }
+
+  private func seat(for chunk: AudioChunk, _ hearing: Hearing) -> Seat? {
+    let distance = journal.distance(of: chunk.number)
+    if distance <= 0 { return seatBetween(chunk, hearing) }
+    guard distance <= Self.mostMissing, let newest = journal.entry(journal.newest) else { return nil }
+    let counted = newest.end &+ (distance - 1) * newest.frames
+    let expected = loop.time(at: counted)
+    guard let stamp = grids.time(of: chunk, expected: expected, at: hearing.start) else {
+      // Nobody here knows its tempo yet: its number says enough.
+      return distance < Int64(Journal.capacity) ? Seat(place: counted, stamp: nil, isNewest: true) : nil
+    }
+    let wrong = (stamp - expected) / loop.frameMicros
+    guard abs(wrong) * loop.frameMicros <= Self.longestGap else { return nil }
+    var place = counted
+    if distance == 1 ? abs(wrong) > Self.roundingFrames : journal.alike < 8 || abs(wrong) > 8 {
+      place = stampedPlace(of: chunk, stamp, after: newest, hearing)
+    }
+    guard Double(place &- newest.end) * loop.frameMicros <= 4 * Self.longestGap else { return nil }
+    return Seat(place: place, stamp: stamp, isNewest: true)
+  }
+
+  /// Where a stamp says that it is, counted from the last stamp, not from the line: both have the sender's error.
+  private func stampedPlace(
+    of chunk: AudioChunk, _ stamp: Double, after newest: Journal.Entry, _ hearing: Hearing
+  ) -> Int64 {
+    if let last, last.microsPerBeat == chunk.microsPerBeat {
+      let passed = grids.time(
+        of: last, expected: loop.time(at: newest.place), at: hearing.start)
+      if let passed { return newest.place &+ Int64(rounding: (stamp - passed) / loop.frameMicros) }
+    }
+    return Int64(rounding: loop.place(at: stamp))
+  }
+
+  /// One that was overtaken: it lies between its neighbours.
+  private func seatBetween(_ chunk: AudioChunk, _ hearing: Hearing) -> Seat? {
+    guard journal.distance(of: chunk.number) > -Int64(Journal.capacity) else { return nil }
+    let place: Int64
+    if let before = journal.entry(chunk.number &- 1) {
+      place = before.end
+    } else if let after = journal.entry(chunk.number &+ 1) {
+      place = after.place &- Int64(chunk.frames)
+    } else {
+      guard let stamp = grids.time(of: chunk, expected: nil, at: hearing.start) else { return nil }
+      place = Int64(rounding: loop.place(at: stamp))
+    }
+    guard isNear(chunk, place, hearing) else { return nil }
+    return Seat(place: place, stamp: nil, isNewest: false)
+  }
+
+  /// What is not played yet must not be written over.
+  private func hasRoom(_ seat: Seat, _ chunk: AudioChunk, _ hearing: Hearing) -> Bool {
+    let now = head.isPlaying ? head.place : loop.place(at: hearing.heard - delayNow)
+    let ahead = Double(seat.place) + Double(chunk.frames) - now
+    return abs(ahead) < Double(ring.longestAhead)
+  }
+
+  private mutating func accept(
+    _ chunk: AudioChunk, _ samples: UnsafeBufferPointer<Float>, at seat: Seat, _ hearing: Hearing
+  ) {
+    figures.received &+= 1
+    if seat.isNewest {
+      figures.lost &+= UInt64(max(0, journal.distance(of: chunk.number) - 1))
+      if let stamp = seat.stamp { measure(chunk, at: seat.place, stamp) } else { runs.cut() }
+      last = chunk
+    } else if figures.lost > 0 {
+      figures.lost &-= 1
+    }
+    journal.add(chunk.number, at: seat.place, frames: Int64(chunk.frames))
+    noteArrival(chunk, at: seat, hearing)
+    var first = seat.place
+    if head.isPlaying && seat.place < concealment.mark {
+      figures.late &+= 1
+      if !waitLonger(for: seat.place, hearing) { first = concealment.mark }
+    }
+    ring.write(
+      samples, channels: Int(chunk.channels), frames: Int(chunk.frames), at: seat.place, from: first,
+      fade: Int(chunk.sampleRate) / 400)
+  }
+
+  /// The stamp moves the line, if it says something.
+  private mutating func measure(_ chunk: AudioChunk, at place: Int64, _ stamp: Double) {
+    guard let last, let newest = journal.entry(journal.newest), last.microsPerBeat == chunk.microsPerBeat
+    else {
+      runs.cut()
+      return loop.measure(at: place, stamp)
+    }
+    let missing = journal.distance(of: chunk.number) - 1
+    if missing == 0 && place != newest.end {
+      // Samples are missing in the stream itself: its numbers don't tell, its stamps do.
+      runs.cut()
+      return loop.measure(at: place, stamp)
+    }
+    let reckoned = last.begin &+ chunk.nominalMicrobeats(frames: place &- newest.place)
+    let micros = Double(place &- newest.place) * loop.frameMicros
+    switch runs.read(chunk.begin &- reckoned, missing: missing, micros: micros) {
+    case .plain: loop.measure(at: place, stamp)
+    case .reckoned: break
+    case .anew(let isFirst):
+      if isFirst { loop.restart(at: place, stamp) } else { loop.measure(at: place, stamp) }
+    case .corrected(let microbeats):
+      loop.step(by: Double(microbeats) * 1e-6 * Double(chunk.microsPerBeat))
+      loop.measure(at: place, stamp)
+    }
+  }
+
+  private mutating func noteArrival(_ chunk: AudioChunk, at seat: Seat, _ hearing: Hearing) {
+    let time = loop.time(at: seat.place)
+    var arrival = Double(chunk.arrival)
+    // A time that can't be is not believed.
+    if abs(arrival - hearing.start) > 2e6 { arrival = hearing.start }
+    let offset = arrival - time
+    heardOfAt = hearing.start
+    if figures.received > 1 {
+      let change = abs(offset - lastOffset) / 1000
+      figures.jitter += (min(change, 1000) - figures.jitter) / 16
+    }
+    lastOffset = offset
+    figures.arrivalOffset = offset / 1000
+    // What came too late for any delay says nothing about the one that is needed.
+    let needed = offset + hearing.micros + hearing.latencyMicros + lookahead
+    if needed <= longestAdaptive(hearing) { lateness.add(offset, at: hearing.start) }
+  }
+
+  /// A chunk came after it was needed: from now on chunks are waited for so long. False if that is not wanted, or of no use.
+  private mutating func waitLonger(for place: Int64, _ hearing: Hearing) -> Bool {
+    guard isAdaptive else { return false }
+    let needed = hearing.heard - loop.time(at: place) + lookahead
+    let wanted = max(needed, delayWanted(hearing))
+    guard needed > delayNow, wanted <= longestAdaptive(hearing) else { return false }
+    fadeOut()
+    head.stop()
+    delayNow = wanted
+    figures.reseats &+= 1
+    return true
+  }
+
+  /// A chunk of no stream that is played. Two that follow each other, in time, are a new one: of the first alone nobody knows
+  /// whether it is old (facts of the reference: after a pause up to a second comes stamped in the past).
+  private mutating func audition(
+    _ chunk: AudioChunk, _ samples: UnsafeBufferPointer<Float>, _ hearing: Hearing
+  ) {
+    guard let stamp = grids.time(of: chunk, expected: nil, at: hearing.start),
+      isInTime(stamp, chunk, hearing)
+    else {
+      figures.refused &+= 1
+      candidate = nil
+      return
+    }
+    defer { candidate = chunk }
+    guard let first = candidate, first.isAlike(chunk),
+      let earlier = grids.time(of: first, expected: stamp, at: hearing.start)
+    else { return }
+    let distance = Int64(bitPattern: chunk.number &- first.number)
+    let frames = Double(distance) * Double(first.frames)
+    let wrong = stamp - earlier - frames * 1e6 / Double(chunk.sampleRate)
+    let tolerance = Double(distance) * Self.roundingFrames * 1e6 / Double(chunk.sampleRate)
+    guard distance > 0, distance <= 8, abs(wrong) <= tolerance else { return }
+    open(chunk, samples, at: stamp, hearing)
+    candidate = nil
+  }
+
+  private mutating func isInTime(_ stamp: Double, _ chunk: AudioChunk, _ hearing: Hearing) -> Bool {
+    let room = Double(ring.longestAhead) * 1e6 / Double(chunk.sampleRate)
+    let late = hearing.heard - stamp
+    let wanted = delayWanted(hearing)
+    let longest =
+      isAdaptive ? Playout.longestWait + hearing.latencyMicros + 2 * hearing.micros : wanted
+    return late <= longest && wanted - late <= room
+  }
+
+  private mutating func open(
+    _ chunk: AudioChunk, _ samples: UnsafeBufferPointer<Float>, at stamp: Double, _ hearing: Hearing
+  ) {
+    close()
+    ring.begin()
+    isOpen = true
+    isListening = true
+    last = nil
+    outputRate = hearing.sampleRate
+    reach = Reach(streamRate: chunk.sampleRate, outputRate: outputRate)
+    loop = StampLoop(place: ring.end, time: stamp, sampleRate: chunk.sampleRate)
+    runs = StampRuns()
+    lateness = Lateness()
+    openedAt = hearing.start
+    figures.streams &+= 1
+    figures.sampleRate = chunk.sampleRate
+    figures.channels = chunk.channels
+    journal.begin(chunk.number, at: ring.end, frames: Int64(chunk.frames))
+    accept(chunk, samples, at: Seat(place: ring.end, stamp: nil, isNewest: true), hearing)
+    last = chunk
+  }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+
+/// One received channel: chunks in, an output's frames out, each sample at its beat plus the delay.
+///
+/// In each period of the audio thread: `take` every chunk that has come, then `render`, both with the period's `Hearing`.
+/// In a period without a true time (the server freewheels) only take. [audio], except for `init`.
+public struct Playout: ~Copyable {
+  /// Of a period.
+  public static var mostFrames: Int { 8192 }
+  /// The length of the adaptive delay has an end, in microseconds, beside the port's latency and two periods: a network
+  /// that is worse is left to the user.
+  static var longestWait: Double { 300_000 }
+  /// How long is listened before the first sound, to learn how late chunks come.
+  static var listening: Double { 25_000 }
+
+  /// What the user chose; a change is heard at once, crossfaded.
+  public var delay = PlayoutDelay.standard {
+    didSet { if !delay.isSame(as: oldValue) { isChosenAnew = true } }
+  }
+  public internal(set) var figures = PlayoutFigures()
+
+  let kernel: Kernel
+  var ring: Ring
+  var tail: Tail
+  var grids = Grids()
+  var lateness = Lateness()
+  var candidate: AudioChunk?
+  var head = Playhead()
+  var concealment = Concealment()
+  /// What `head` goes by, in microseconds.
+  var delayNow = 0.0
+  var isChosenAnew = false
+  /// Of the last period.
+  var peak: Float = 0
+
+  // The stream, while `isOpen`.
+  var isOpen = false
+  /// It has not been heard yet.
+  var isListening = false
+  var journal = Journal()
+  var loop = StampLoop()
+  var runs = StampRuns()
+  /// The newest chunk by its number.
+  var last: AudioChunk?
+  var reach = Reach(streamRate: 1, outputRate: 1)
+  var outputRate: UInt32 = 0
+  var openedAt = 0.0
+  var heardOfAt = -Double.infinity
+  var lastOffset = 0.0
+
+  /// The memory for so many frames of a stream: the longest delay, and 8192. Raised to a power of two, from 65,536 on. [any]
+  public static func bytes(frames: Int) -> Int { Tail.bytes + Ring.bytes(frames: frames) }
+
+  /// `memory` has `bytes(frames:)`, lies as a float may lie, and outlives it, as the kernel's does. [any]
+  public init(in memory: UnsafeMutableRawPointer, frames: Int, kernel: Kernel) {
+    self.kernel = kernel
+    tail = Tail(in: memory)
+    ring = Ring(in: memory + Tail.bytes, frames: frames)
+  }
+
+  /// The session's grid as it is now, and what it means for the stream.
+  mutating func attend(_ hearing: Hearing) {
+    let moved = grids.follow(hearing.grid, at: hearing.start)
+    guard isOpen, let last else { return }
+    if last.session != hearing.grid.session { return close() }
+    if moved != 0 { loop.step(by: moved) }
+    if hearing.sampleRate != outputRate {
+      outputRate = hearing.sampleRate
+      reach = Reach(streamRate: last.sampleRate, outputRate: outputRate)
+    }
+  }
+
+  /// The stream ends here; what is sounding fades out.
+  mutating func close() {
+    fadeOut()
+    head.stop()
+    isOpen = false
+    candidate = nil
+  }
+
+  /// What is sounding goes on for some milliseconds, below what comes instead.
+  mutating func fadeOut() {
+    guard isOpen, head.isPlaying, let last else { return }
+    let frames = min(Tail.frames, Int(outputRate / Playhead.fades))
+    let end = head.place + head.step * Double(frames)
+    concealment.complete(&ring, to: Int64(flooring: end) + Int64(reach.half) + 2, sampleRate: last.sampleRate)
+    let level = head.presentGain
+    let from = head
+    let (ring, interpolator) = (
+      ring, Interpolator(kernel: kernel, reach: reach, isStereo: last.channels == 2)
+    )
+    tail.begin(frames: frames) { frame in
+      let place = from.place + from.step * Double(frame)
+      let whole = Int64(flooring: place)
+      let fade = level * (1 - Float(frame + 1) / Float(frames + 1))
+      return interpolator.value(ring, at: whole, place - Double(whole)) * fade
+    }
+  }
+
+  /// When a place is needed to be there at the latest, before its time: the kernel looks ahead.
+  var lookahead: Double { Double(reach.half + 1) * loop.frameMicros }
+
+  /// The longest delay for which the ring has room, in microseconds.
+  func longestDelay(_ hearing: Hearing) -> Double {
+    Double(ring.longestAhead) * loop.frameMicros - hearing.micros
+  }
+
+  func longestAdaptive(_ hearing: Hearing) -> Double {
+    min(longestDelay(hearing), Playout.longestWait + hearing.latencyMicros + 2 * hearing.micros)
+  }
+
+  /// What the user chose, in microseconds; of the adaptive delay what is needed.
+  mutating func delayWanted(_ hearing: Hearing) -> Double {
+    let longest = longestDelay(hearing)
+    switch delay {
+    case .adaptive(let least):
+      let needed = lateness.allowance() + hearing.micros + hearing.latencyMicros + lookahead + 500
+      let most = longestAdaptive(hearing)
+      return min(most, max(needed, least >= 0 ? min(least, most) : 0))
+    case .fixed(let micros):
+      return micros >= 0 ? min(longest, micros) : 0
+    case .beats(let beats):
+      // In whole beats also where the ring is too short for all of them.
+      let room = Int64(flooring: longest / hearing.grid.beatMicros)
+      return Double(max(0, min(Int64(beats), room))) * hearing.grid.beatMicros
+    }
+  }
+
+  var isAdaptive: Bool { if case .adaptive = delay { true } else { false } }
+
+  /// What there is to tell. Once a period.
+  mutating func tell(
+    _ hearing: Hearing, left: UnsafeMutablePointer<Float>, right: UnsafeMutablePointer<Float>?
+  ) {
+    peak = 0
+    for frame in 0..<hearing.frames {
+      peak = max(peak, abs(left[frame]))
+      if let right { peak = max(peak, abs(right[frame])) }
+    }
+    let fall = Float(max(0, 1 - 2.3 * hearing.micros / 1e6))
+    figures.level = max(peak, figures.level > 1e-6 ? figures.level * fall : 0)
+    figures.isReceiving = hearing.start - heardOfAt < 500_000
+    figures.isPlaying = isOpen
+    figures.concealed = concealment.concealed
+    figures.dropouts = concealment.dropouts
+    figures.delay = isOpen ? delayNow / 1000 : 0
+    figures.senderPPM = isOpen ? loop.ppm : 0
+    let frames = Double(ring.end) - head.place
+    figures.buffered = isOpen && head.isPlaying ? max(0, frames * loop.frameMicros / 1000) : 0
+  }
+}

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// Makes a stream whole before it is played: what is missing at its time goes on as it was, for a short while, and fades;
+/// what comes after blends in. All of it in the ring, in place, so that whoever plays it knows of no gaps.
+struct Concealment: BitwiseCopyable {
+  /// So long a gap is filled in, in seconds; longer it is silence.
+  static var longest: Double { 0.02 }
+
+  /// Up to here all is whole. What was before has been heard.
+  private(set) var mark: Int64 = 0
+  private(set) var concealed: UInt64 = 0
+  private(set) var dropouts: UInt64 = 0
+  /// The gap that is being filled: where it begins.
+  private var start: Int64 = 0
+  private var isInGap = false
+  /// Frames still to be blended from what was made up into what came.
+  private var blend: Int64 = 0
+  private var period: Int64 = 0
+  /// From the last sample before the gap to the one that is repeated: it fades in a millisecond, so there is no step.
+  private var step = SIMD2<Float>(repeating: 0)
+
+  init() {}
+
+  /// Playing goes on elsewhere, and fades in there.
+  mutating func restart(at place: Int64) {
+    mark = place
+    isInGap = false
+    blend = 0
+  }
+
+  /// [audio]
+  mutating func complete(_ ring: inout Ring, to limit: Int64, sampleRate: UInt32) {
+    let fade = Int64(sampleRate) / 400
+    let long = Int64(Double(sampleRate) * Self.longest)
+    while mark < limit {
+      if ring.state(mark) != Ring.State.missing {
+        if isInGap { leave(blend: fade, long: long) }
+        if blend > 0 {
+          let share = Float(blend) / Float(fade + 1)
+          let made = extrapolated(ring, long: long)
+          ring.put(ring.sample(mark) * (1 - share) + made * share, at: mark)
+          blend -= 1
+        }
+      } else {
+        if !isInGap { enter(ring, sampleRate: sampleRate) }
+        ring.fill(extrapolated(ring, long: long), at: mark)
+      }
+      mark += 1
+    }
+  }
+
+  private mutating func leave(blend fade: Int64, long: Int64) {
+    isInGap = false
+    blend = fade
+    if mark &- start > long && start > Int64.min { dropouts &+= 1 }
+  }
+
+  private mutating func enter(_ ring: Ring, sampleRate: UInt32) {
+    isInGap = true
+    start = mark
+    period = Self.period(of: ring, before: mark, sampleRate: sampleRate)
+    guard period > 0 else {
+      // Before a stream's first sample there is nothing to go on with, and nothing is missed.
+      step = ring.state(mark - 1) == Ring.State.missing ? SIMD2(repeating: 0) : ring.sample(mark - 1)
+      if mark < ring.floor { start = .min } else { concealed &+= 1 }
+      return
+    }
+    concealed &+= 1
+    step = ring.sample(mark - 1) - ring.sample(mark - 1 - period)
+  }
+
+  /// What would be at `mark` if the last period went on.
+  private func extrapolated(_ ring: Ring, long: Int64) -> SIMD2<Float> {
+    let age = mark &- start
+    guard start != .min, age >= 0, age < long else { return SIMD2(repeating: 0) }
+    let level = min(1, 2 * Float(long - age) / Float(long))
+    let join = max(0, 1 - Float(age) * 20 / Float(long))
+    guard period > 0 else { return step * join }
+    let phase = age % period
+    let place = start - period + phase
+    var sample = ring.sample(place)
+    // Its last quarter leads over to its beginning.
+    let quarter = period / 4
+    if phase >= period - quarter {
+      let share = Float(phase - (period - quarter) + 1) / Float(quarter + 1)
+      sample = sample * (1 - share) + ring.sample(place - period) * share
+    }
+    return (sample + step * join) * level
+  }
+
+  /// The length after which what comes before a place is most like itself; 0 if there is too little of it.
+  ///
+  /// Looked for on some 12,000 points a second: 150 lengths of 2.5 to 15 ms by 60 points.
+  private static func period(of ring: Ring, before place: Int64, sampleRate: UInt32) -> Int64 {
+    let stride = max(1, Int64(sampleRate) / 12_000)
+    let longest = Int64(sampleRate) * 15 / 1000
+    let window = Int64(sampleRate) / 200
+    // Twice: the last quarter is blended with what came before.
+    guard place - 2 * longest - window >= ring.floor, place <= ring.end else { return 0 }
+    var best = Int64(sampleRate) / 400
+    var highest: Float = 0
+    var length = best
+    while length <= longest {
+      let likeness = likeness(ring, place, length, window, stride)
+      if likeness > highest {
+        highest = likeness
+        best = length
+      }
+      length += stride
+    }
+    let coarse = best
+    for length in max(1, coarse - stride)..<coarse + stride {
+      let likeness = likeness(ring, place, length, window, stride)
+      if likeness > highest {
+        highest = likeness
+        best = length
+      }
+    }
+    return best
+  }
+
+  /// The square of the correlation, with its sign.
+  private static func likeness(
+    _ ring: Ring, _ place: Int64, _ length: Int64, _ window: Int64, _ stride: Int64
+  ) -> Float {
+    var product: Float = 0
+    var power: Float = 1e-9
+    var here = place - window
+    while here < place {
+      let now = ring.sample(here)
+      let then = ring.sample(here - length)
+      product += (now * then).sum()
+      power += (then * then).sum()
+      here += stride
+    }
+    return product * abs(product) / power
+  }
+}

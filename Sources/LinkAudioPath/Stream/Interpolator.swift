@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+
+/// The stream's value between its samples.
+struct Interpolator: BitwiseCopyable {
+  let kernel: Kernel
+  let reach: Reach
+  let isStereo: Bool
+
+  /// At `place + fraction`; `fraction` is 0...1.
+  @inline(__always)
+  func value(_ ring: Ring, at place: Int64, _ fraction: Double) -> SIMD2<Float> {
+    reach.scale == 1 ? near(ring, place, fraction) : wide(ring, place, fraction)
+  }
+
+  @inline(__always)
+  private func near(_ ring: Ring, _ place: Int64, _ fraction: Double) -> SIMD2<Float> {
+    let phase = fraction * Double(Kernel.phases)
+    let row = min(Kernel.phases - 1, max(0, Int(truncatingIfNeeded: Int64(saturating: phase))))
+    let share = SIMD8<Float>(repeating: Float(phase - Double(row)))
+    let taps = UnsafeRawPointer(kernel.rows + row * Kernel.taps)
+    let first = ring.index(place - Int64(Kernel.half) + 1)
+    let left = UnsafeRawPointer(ring.left + first)
+    let right = UnsafeRawPointer(ring.right + first)
+    var leftSum = SIMD8<Float>(repeating: 0)
+    var rightSum = SIMD8<Float>(repeating: 0)
+    var byte = 0
+    while byte < Kernel.taps * 4 {
+      let tap = taps.loadUnaligned(fromByteOffset: byte, as: SIMD8<Float>.self)
+      let next = taps.loadUnaligned(fromByteOffset: byte + Kernel.taps * 4, as: SIMD8<Float>.self)
+      let weight = tap + (next - tap) * share
+      leftSum += weight * left.loadUnaligned(fromByteOffset: byte, as: SIMD8<Float>.self)
+      if isStereo { rightSum += weight * right.loadUnaligned(fromByteOffset: byte, as: SIMD8<Float>.self) }
+      byte += 32
+    }
+    let sum = leftSum.sum()
+    return SIMD2(sum, isStereo ? rightSum.sum() : sum)
+  }
+
+  /// The kernel stretched: its taps lie anywhere on the curve.
+  @inline(never)
+  private func wide(_ ring: Ring, _ place: Int64, _ fraction: Double) -> SIMD2<Float> {
+    let first = ring.index(place - Int64(reach.half) + 1)
+    let density = reach.scale * Double(Kernel.phases)
+    var sum = SIMD2<Float>(repeating: 0)
+    for tap in 0..<2 * reach.half {
+      let distance = abs(Double(tap - reach.half + 1) - fraction) * density
+      let index = Int(truncatingIfNeeded: Int64(saturating: distance))
+      if index >= Kernel.half * Kernel.phases { continue }
+      let low = kernel.curve[index]
+      let weight = low + (kernel.curve[index + 1] - low) * Float(distance - Double(index))
+      sum += SIMD2(ring.left[first + tap], ring.right[first + tap]) * weight
+    }
+    return sum * Float(reach.scale)
+  }
+}

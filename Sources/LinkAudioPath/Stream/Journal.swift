@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// The places of the last chunks, by their numbers. Numbers wrap.
+struct Journal: BitwiseCopyable {
+  struct Entry: BitwiseCopyable {
+    var number: UInt64 = 0
+    var place: Int64 = 0
+    /// 0: nothing here yet.
+    var frames: Int64 = 0
+
+    var end: Int64 { place &+ frames }
+  }
+
+  /// Older ones are strangers: no network puts a packet 128 places later.
+  static var capacity: Int { 128 }
+
+  private var entries = InlineArray<128, Entry>(repeating: Entry())
+  private(set) var newest: UInt64 = 0
+  /// So many of the last had the same length, one after another.
+  private(set) var alike = 0
+
+  init() {}
+
+  func entry(_ number: UInt64) -> Entry? {
+    let entry = entries[Int(truncatingIfNeeded: number % 128)]
+    return entry.frames > 0 && entry.number == number ? entry : nil
+  }
+
+  /// How much newer a number is than the newest.
+  func distance(of number: UInt64) -> Int64 { Int64(bitPattern: number &- newest) }
+
+  mutating func begin(_ number: UInt64, at place: Int64, frames: Int64) {
+    self = Journal()
+    newest = number &- 1
+    add(number, at: place, frames: frames)
+  }
+
+  mutating func add(_ number: UInt64, at place: Int64, frames: Int64) {
+    if distance(of: number) > 0 {
+      if let last = entry(newest), last.frames == frames { alike = min(alike + 1, 1000) } else { alike = 0 }
+      newest = number
+    }
+    entries[Int(truncatingIfNeeded: number % 128)] = Entry(number: number, place: place, frames: frames)
+  }
+}

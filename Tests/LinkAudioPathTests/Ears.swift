@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// What was heard, kept: to be held against a tone, or looked through for steps.
+final class Recording {
+  private(set) var samples: [Float] = []
+  var isOn = false
+
+  func listen(_ time: Double, _ value: SIMD2<Float>) { if isOn { samples.append(value.x) } }
+
+  /// Signal to noise, in decibels: what is left when the tone that is in it is taken away. `cycles` per frame, to a few parts
+  /// per million: the fit finds the pitch, too (four parameters, as IEEE 1057 has it).
+  func signalToNoise(cycles: Double) -> Double {
+    var cycles = cycles
+    let half = samples.count / 2
+    for _ in 0..<4 {
+      let before = Tone(fittedTo: samples[..<half], cycles: cycles)
+      let after = Tone(fittedTo: samples[half...], cycles: cycles)
+      cycles += before.turns(to: after) / Double(half)
+    }
+    let fit = Tone(fittedTo: samples[...], cycles: cycles)
+    return decibels(fit.power / max(fit.rest(of: samples[...]), 1e-30))
+  }
+
+  /// The tone's level against full scale, in decibels.
+  func level(cycles: Double) -> Double { decibels(2 * Tone(fittedTo: samples[...], cycles: cycles).power) }
+
+  /// The highest difference between one step and the next: a click is a high one, a tone below 1 kHz has none.
+  var roughest: Float {
+    var worst: Float = 0
+    for index in 2..<samples.count {
+      worst = max(worst, abs(samples[index] - 2 * samples[index - 1] + samples[index - 2]))
+    }
+    return worst
+  }
+}
+
+/// A tone of a known pitch, fitted by least squares.
+struct Tone {
+  private let step: Double
+  private var sine = 0.0
+  private var cosine = 0.0
+
+  init(fittedTo samples: ArraySlice<Float>, cycles: Double) {
+    step = cycles
+    var (ss, cc, sc, sv, cv) = (0.0, 0.0, 0.0, 0.0, 0.0)
+    for (index, sample) in zip(samples.indices, samples) {
+      let (s, c) = turn(Double(index) * step)
+      ss += s * s
+      cc += c * c
+      sc += s * c
+      sv += s * Double(sample)
+      cv += c * Double(sample)
+    }
+    let determinant = ss * cc - sc * sc
+    sine = (sv * cc - cv * sc) / determinant
+    cosine = (cv * ss - sv * sc) / determinant
+  }
+
+  /// Mean squares.
+  var power: Double { (sine * sine + cosine * cosine) / 2 }
+
+  /// By how much another's phase is ahead, if that is little.
+  func turns(to other: Tone) -> Double {
+    let across = sine * other.cosine - cosine * other.sine
+    return across / (sine * other.sine + cosine * other.cosine) / (2 * Double.pi)
+  }
+
+  func rest(of samples: ArraySlice<Float>) -> Double {
+    var sum = 0.0
+    for (index, sample) in zip(samples.indices, samples) {
+      let (s, c) = turn(Double(index) * step)
+      let error = Double(sample) - sine * s - cosine * c
+      sum += error * error
+    }
+    return sum / Double(samples.count)
+  }
+}
+
+/// Sine and cosine of a number of whole turns.
+func turn(_ cycles: Double) -> (sine: Double, cosine: Double) {
+  let angle = (cycles - cycles.rounded()) * 2 * Double.pi
+  var (sine, cosine, term) = (angle, 1.0, 1.0)
+  var number = 1.0
+  term = angle
+  while number < 40 {
+    term *= -angle * angle / ((number + 1) * (number + 2))
+    sine += term
+    number += 2
+  }
+  term = 1
+  number = 0
+  while number < 40 {
+    term *= -angle * angle / ((number + 1) * (number + 2))
+    cosine += term
+    number += 2
+  }
+  return (sine, cosine)
+}
+
+/// Ten times the decimal logarithm.
+func decibels(_ ratio: Double) -> Double {
+  guard ratio > 0 else { return -.infinity }
+  // Of the exponent, and of the rest by a series.
+  let exponent = Double(ratio.exponent)
+  let x = (ratio.significand - 1) / (ratio.significand + 1)
+  var (sum, power) = (0.0, x)
+  for number in stride(from: 1.0, to: 60, by: 2) {
+    sum += power / number
+    power *= x * x
+  }
+  return 10 * (exponent * 0.693147180559945 + 2 * sum) / 2.302585092994046
+}

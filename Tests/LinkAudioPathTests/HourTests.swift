@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import LinkAudioPath
+import Testing
+
+/// An hour, at 8 kHz because only beats are looked at; a frame is one of 48 kHz all the same.
+struct HourTests {
+  static let frame = 1e6 / 48_000
+
+  @Test(arguments: [(100.0, -100.0), (-100.0, 100.0)])
+  func `for an hour, with cards 200 ppm apart, each click is at its beat to the frame`(
+    sender: Double, receiver: Double
+  ) {
+    let world = World(
+      ExactSender(Card(rate: 8000, ppm: sender), period: 64),
+      output: Card(rate: 8000, ppm: receiver, start: 777))
+    world.period = 64
+    world.delay = .fixed(40_000)
+    let clicks = Clicks(width: 400)
+    clicks.origin = world.grid.origin
+    clicks.delay = { 40_000 }
+    clicks.since = 1e6
+    world.sound = clicks.sound
+    world.listen = clicks.listen
+    world.play(seconds: 3600)
+    let errors = clicks.errors.map { $0 / Self.frame }
+    print(
+      "an hour at \(sender) and \(receiver) ppm: \(errors.count) clicks,", spread(errors), "frames late;",
+      "\(world.figures.dropouts) dropouts; the sender is said to run \(world.figures.senderPPM) ppm fast")
+    #expect(errors.count >= 7190)
+    #expect(errors.allSatisfy { abs($0) <= 1 })
+    #expect(clicks.stray == 0)
+    #expect(world.figures.dropouts == 0 && world.figures.concealed == 0 && world.figures.reseats == 0)
+    #expect(abs(world.figures.senderPPM - sender) < 0.1)
+  }
+
+  @Test(arguments: [(100.0, -100.0), (0, 100), (-100, 0)])
+  func `a sender that reckons its stamps is followed by those that are true`(
+    sender: Double, receiver: Double
+  ) {
+    let world = World(
+      ReferenceSender(Card(rate: 48_000, ppm: sender)), output: Card(rate: 48_000, ppm: receiver, start: 777))
+    world.delay = .fixed(40_000)
+    let clicks = Clicks()
+    clicks.origin = world.grid.origin
+    clicks.delay = { 40_000 }
+    clicks.since = 15e6
+    world.sound = clicks.sound
+    world.listen = clicks.listen
+    world.play(seconds: 60)
+    let errors = clicks.errors.map { $0 / Self.frame }
+    print(
+      "the reference's stamps, \(sender) and \(receiver) ppm:", spread(errors), "frames late;",
+      "\(world.figures.senderPPM) ppm")
+    #expect(errors.count >= 88)
+    #expect(errors.allSatisfy { abs($0) <= 1 })
+    #expect(world.figures.concealed == 0 && world.figures.reseats == 0)
+  }
+}
+
+/// The median of some figures, and from where to where they go.
+func spread(_ figures: [Double]) -> String {
+  guard let first = figures.min(), let last = figures.max() else { return "none" }
+  let median = figures.sorted()[figures.count / 2]
+  return "\(rounded(median)) (\(rounded(first)) to \(rounded(last)))"
+}
+
+func rounded(_ figure: Double) -> Double { (figure * 1000).rounded() / 1000 }

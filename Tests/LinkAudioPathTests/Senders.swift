@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkAudioPath
+
+/// A chunk on its way, and when it leaves.
+struct Packet {
+  var chunk: AudioChunk
+  var samples: [Float]
+  var leaves: Double
+}
+
+/// A sound card: when each of its frames is, on the world's clock in microseconds.
+struct Card {
+  var rate: Double
+  var ppm = 0.0
+  /// When frame 0 is.
+  var start = 0.0
+
+  var frameMicros: Double { 1e6 / rate / (1 + ppm * 1e-6) }
+  func time(of frame: Double) -> Double { start + frame * frameMicros }
+}
+
+/// A program that sends what it hears, period by period.
+protocol Sender {
+  var card: Card { get }
+  var period: Int { get }
+  /// The next period: what it sounds like at a time, and the session's grid then.
+  mutating func play(_ sound: (Double) -> SIMD2<Float>, grid: SessionGrid) -> [Packet]
+}
+
+/// tactus: each period has its stamp, from its own line.
+struct ExactSender: Sender {
+  var card: Card
+  var period = 256
+  var channels = 1
+  /// Of its clock against the session's, in microseconds: it is measured anew now and then.
+  var clockError = 0.0
+  /// The next frame.
+  var frame = 0
+  private var chunker = Chunker(seed: 1)
+
+  init(_ card: Card, period: Int = 256, channels: Int = 1) {
+    self.card = card
+    self.period = period
+    self.channels = channels
+  }
+
+  mutating func play(_ sound: (Double) -> SIMD2<Float>, grid: SessionGrid) -> [Packet] {
+    var samples: [Float] = []
+    samples.reserveCapacity(period * channels)
+    for index in 0..<period {
+      let value = sound(card.time(of: Double(frame + index)))
+      samples.append(value.x)
+      if channels == 2 { samples.append(value.y) }
+    }
+    let start = card.time(of: Double(frame)) + clockError
+    let part = SentPeriod(
+      session: grid.session,
+      begin: grid.stamp(
+        ofFrame: 0, start: start, frameMicros: card.frameMicros, captureFrames: 0, offset: 0),
+      end: grid.stamp(
+        ofFrame: period, start: start, frameMicros: card.frameMicros, captureFrames: 0, offset: 0),
+      microsPerBeat: Int64(grid.beatMicros), sampleRate: UInt32(card.rate), frames: UInt16(period),
+      channels: UInt8(channels))
+    frame += period
+    let leaves = card.time(of: Double(frame)) + 200
+    var packets: [Packet] = []
+    samples.withUnsafeBufferPointer { samples in
+      chunker.add(part, samples: samples) { packets += $0.packets(leaves: leaves) }
+    }
+    chunker.flush { packets += $0.packets(leaves: leaves) }
+    return packets
+  }
+}
+
+extension AudioDatagram {
+  func packets(leaves: Double) -> [Packet] {
+    var found: [Packet] = []
+    var next = 0
+    for index in 0..<chunkCount {
+      let chunk = chunks[index]
+      let count = Int(chunk.frames) * Int(channels)
+      found.append(
+        Packet(
+          chunk: AudioChunk(
+            session: session, number: chunk.number, begin: chunk.begin, microsPerBeat: chunk.microsPerBeat,
+            arrival: 0, sampleRate: sampleRate, frames: chunk.frames, channels: channels),
+          samples: (next..<next + count).map { Float(samples[$0]) / 32768 }, leaves: leaves))
+      next += count
+    }
+    return found
+  }
+}
+
+/// As the reference does it: a cache of 251 or 125 frames that outlives everything; a stamp only when it is empty at a
+/// buffer's start, reckoned from there on at the nominal rate, each step rounded.
+struct ReferenceSender: Sender {
+  var card: Card
+  var period = 256
+  var channels = 1
+  var frame = 0
+  var number: UInt64 = 0
+  private var cache: [Float] = []
+  private var begin: Int64 = 0
+  private var beatMicros = 500_000.0
+  private var session: UInt64 = 0
+
+  init(_ card: Card, period: Int = 256, channels: Int = 1) {
+    self.card = card
+    self.period = period
+    self.channels = channels
+  }
+
+  /// A cycle that its program missed: its card goes on, its stream does not.
+  mutating func loseCycle() { frame += period }
+
+  mutating func play(_ sound: (Double) -> SIMD2<Float>, grid: SessionGrid) -> [Packet] {
+    let most = channels == 1 ? 251 : 125
+    var packets: [Packet] = []
+    let stamp = grid.microbeats(at: card.time(of: Double(frame)))
+    let leaves = card.time(of: Double(frame + period)) + 500
+    if cache.isEmpty || grid.beatMicros != beatMicros && stamp != begin + cached {
+      if !cache.isEmpty { packets.append(emit(leaves: leaves)) }
+      begin = stamp
+      beatMicros = grid.beatMicros
+      session = grid.session
+    }
+    for index in 0..<period {
+      let value = sound(card.time(of: Double(frame + index)))
+      cache.append(value.x)
+      if channels == 2 { cache.append(value.y) }
+      if cache.count == most * channels {
+        packets.append(emit(leaves: leaves))
+        cache.removeAll(keepingCapacity: true)
+      }
+    }
+    frame += period
+    return packets
+  }
+
+  /// Of the cached frames, in microbeats.
+  private var cached: Int64 {
+    Int64((Double(cache.count / channels) / card.rate * 1e12 / beatMicros).rounded())
+  }
+
+  private mutating func emit(leaves: Double) -> Packet {
+    number += 1
+    let packet = Packet(
+      chunk: AudioChunk(
+        session: session, number: number, begin: begin, microsPerBeat: Int64(beatMicros), arrival: 0,
+        sampleRate: UInt32(card.rate), frames: UInt16(cache.count / channels), channels: UInt8(channels)),
+      samples: cache.map { ($0 * 32768).rounded() / 32768 }, leaves: leaves)
+    begin += cached
+    cache.removeAll(keepingCapacity: true)
+    return packet
+  }
+}

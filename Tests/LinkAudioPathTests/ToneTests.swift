@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import LinkAudioPath
+import Testing
+
+/// Tones from one rate to another: floats, so that only the interpolator is judged.
+struct ToneTests {
+  private func recording(_ hertz: Double, from rate: Double, to output: Double, amplitude: Double = 0.9)
+    -> Recording
+  {
+    let world = World(FloatSender(Card(rate: rate, ppm: 30)), output: Card(rate: output, start: 321.7))
+    world.delay = .fixed(40_000)
+    world.sound = { time in
+      let level = Float(turn(time * hertz / 1e6).sine * amplitude)
+      return SIMD2(level, level)
+    }
+    let recording = Recording()
+    world.listen = recording.listen
+    world.play(seconds: 8)
+    recording.isOn = true
+    world.play(seconds: 0.5)
+    return recording
+  }
+
+  @Test(
+    arguments: [
+      (44_100.0, 48_000.0), (48_000, 44_100), (48_000, 48_000), (96_000, 48_000), (44_100, 96_000),
+    ],
+    [100.0, 1000, 5000, 10_000, 15_000, 18_000])
+  func `a tone comes through with less than -90 dB of anything else`(rates: (Double, Double), hertz: Double) {
+    let heard = recording(hertz, from: rates.0, to: rates.1)
+    let ratio = heard.signalToNoise(cycles: hertz / rates.1)
+    print("\(rates.0) to \(rates.1), \(hertz) Hz:", ratio, "dB, level", heard.level(cycles: hertz / rates.1))
+    #expect(ratio >= 90)
+  }
+}
+
+/// As `ExactSender`, without the wire's sixteen bits.
+struct FloatSender: Sender {
+  var card: Card
+  var period = 256
+  var frame = 0
+  var number: UInt64 = 0
+
+  init(_ card: Card) { self.card = card }
+
+  mutating func play(_ sound: (Double) -> SIMD2<Float>, grid: SessionGrid) -> [Packet] {
+    number += 1
+    let samples = (0..<period).map { sound(card.time(of: Double(frame + $0))).x }
+    let begin = grid.microbeats(at: card.time(of: Double(frame)))
+    frame += period
+    return [
+      Packet(
+        chunk: AudioChunk(
+          session: grid.session, number: number, begin: begin, microsPerBeat: Int64(grid.beatMicros),
+          arrival: 0, sampleRate: UInt32(card.rate), frames: UInt16(period), channels: 1),
+        samples: samples, leaves: card.time(of: Double(frame)) + 200)
+    ]
+  }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkAudioPath
+import TestSupport
+
+/// A `Playout` with its memory.
+final class Receiver {
+  /// One table for all, as in the program.
+  nonisolated(unsafe) static let kernel = Kernel(in: .allocate(capacity: Kernel.floats))
+
+  private let memory: UnsafeMutableRawPointer
+  var playout: Playout
+  private let left: UnsafeMutablePointer<Float> = .allocate(capacity: Playout.mostFrames)
+  private let right: UnsafeMutablePointer<Float> = .allocate(capacity: Playout.mostFrames)
+
+  init(frames: Int = 65_536) {
+    memory = .allocate(byteCount: Playout.bytes(frames: frames), alignment: 64)
+    playout = Playout(in: memory, frames: frames, kernel: Self.kernel)
+  }
+
+  deinit {
+    memory.deallocate()
+    left.deallocate()
+    right.deallocate()
+  }
+
+  func take(_ packet: Packet, _ hearing: Hearing) {
+    packet.samples.withUnsafeBufferPointer { playout.take(packet.chunk, samples: $0, hearing) }
+  }
+
+  func render(_ hearing: Hearing, _ listen: (Int, SIMD2<Float>) -> Void) {
+    playout.render(hearing, left: left, right: right)
+    for frame in 0..<hearing.frames { listen(frame, SIMD2(left[frame], right[frame])) }
+  }
+}
+
+/// A sender, a network and a receiver, each with its own crystal, and a session. Its clock counts microseconds.
+final class World<Source: Sender> {
+  var sender: Source
+  var network = Network()
+  var card: Card
+  var period = 256
+  var latency = 5000.0
+  /// As the session is now; what it was is remembered by whoever needs it.
+  var grid = SessionGrid(session: 1, origin: 123_456.7, beatMicros: 500_000)
+  /// As the sender sees it, where that differs.
+  var senderGrid: SessionGrid?
+  let receiver: Receiver
+  /// Of the output.
+  var frame = 0
+  var sound: (Double) -> SIMD2<Float> = { _ in SIMD2(0, 0) }
+  /// Hears each frame and the time at which it is heard.
+  var listen: (Double, SIMD2<Float>) -> Void = { _, _ in }
+  /// Looks at each packet before it is taken; false: nobody gets it.
+  var inspect: (inout Packet) -> Bool = { _ in true }
+  private var sent = 0.0
+
+  init(_ sender: Source, output: Card, frames: Int = 65_536) {
+    self.sender = sender
+    card = output
+    receiver = Receiver(frames: frames)
+    sent = sender.card.start
+  }
+
+  var now: Double { card.time(of: Double(frame)) }
+  var figures: PlayoutFigures { receiver.playout.figures }
+  var delay: PlayoutDelay {
+    get { receiver.playout.delay }
+    set { receiver.playout.delay = newValue }
+  }
+
+  func step() {
+    let start = now
+    while sent <= start {
+      let packets = sender.play(sound, grid: senderGrid ?? grid)
+      for packet in packets { network.send(packet) }
+      sent += Double(sender.period) * sender.card.frameMicros
+    }
+    let hearing = Hearing(
+      frames: period, sampleRate: UInt32(card.rate), start: start, frameMicros: card.frameMicros,
+      latencyMicros: latency, grid: grid)
+    for packet in network.receive(until: start) {
+      var packet = packet
+      if inspect(&packet) { receiver.take(packet, hearing) }
+    }
+    receiver.render(hearing) { index, value in
+      listen(start + latency + Double(index) * card.frameMicros, value)
+    }
+    frame += period
+  }
+
+  func play(seconds: Double) {
+    let end = now + seconds * 1e6
+    while now < end { step() }
+  }
+}
+
+/// A click on each beat, and an ear that knows where each of them came.
+final class Clicks {
+  /// The bell of a click, in microseconds.
+  let width: Double
+  var origin = 0.0
+  var beatMicros = 500_000.0
+  /// When it is to be heard after its beat.
+  var delay: () -> Double = { 0 }
+  /// From this time on the ear listens.
+  var since = 0.0
+  private var found: [Int: (energy: Double, moment: Double)] = [:]
+  /// Energy that belongs to no click.
+  private(set) var stray = 0.0
+
+  init(width: Double = 150) { self.width = width }
+
+  func sound(at time: Double) -> SIMD2<Float> {
+    let beats = (time - origin) / beatMicros
+    let apart = (beats - beats.rounded()) * beatMicros / width
+    guard abs(apart) < 6 else { return SIMD2(0, 0) }
+    // e to the -x²/2, by squaring ten times.
+    var value = 1 - apart * apart / 2 / 1024
+    for _ in 0..<10 { value *= value }
+    let level = Float(value * 0.5)
+    return SIMD2(level, level)
+  }
+
+  func listen(_ time: Double, _ value: SIMD2<Float>) {
+    guard abs(value.x) > 0.001, time > since else { return }
+    let heard = time - delay()
+    let beat = ((heard - origin) / beatMicros).rounded()
+    let apart = heard - origin - beat * beatMicros
+    let energy = Double(value.x * value.x)
+    guard abs(apart) < 20_000 else {
+      stray += energy
+      return
+    }
+    let before = found[Int(beat)] ?? (0, 0)
+    found[Int(beat)] = (before.energy + energy, before.moment + energy * apart)
+  }
+
+  /// Of each click how many microseconds it was late, in order; those at the edges of listening are left out.
+  var errors: [Double] {
+    found.sorted { $0.key < $1.key }.dropFirst().dropLast().map { $0.value.moment / $0.value.energy }
+  }
+
+  var beats: [Int] { found.keys.sorted().dropFirst().dropLast() }
+}
