@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
 
 /// What was heard, kept: to be held against a tone, or looked through for steps.
 final class Recording {
@@ -23,6 +24,17 @@ final class Recording {
 
   /// The tone's level against full scale, in decibels.
   func level(cycles: Double) -> Double { decibels(2 * Tone(fittedTo: samples[...], cycles: cycles).power) }
+
+  /// In frames.
+  var longestSilence: Int {
+    var longest = 0
+    var length = 0
+    for sample in samples {
+      length = abs(sample) < 1e-4 ? length + 1 : 0
+      longest = max(longest, length)
+    }
+    return longest
+  }
 
   /// The highest difference between one step and the next: a click is a high one, a tone below 1 kHz has none.
   var roughest: Float {
@@ -79,34 +91,7 @@ struct Tone {
 /// Sine and cosine of a number of whole turns.
 func turn(_ cycles: Double) -> (sine: Double, cosine: Double) {
   let angle = (cycles - cycles.rounded()) * 2 * Double.pi
-  var (sine, cosine, term) = (angle, 1.0, 1.0)
-  var number = 1.0
-  term = angle
-  while number < 40 {
-    term *= -angle * angle / ((number + 1) * (number + 2))
-    sine += term
-    number += 2
-  }
-  term = 1
-  number = 0
-  while number < 40 {
-    term *= -angle * angle / ((number + 1) * (number + 2))
-    cosine += term
-    number += 2
-  }
-  return (sine, cosine)
+  return (sin(angle), cos(angle))
 }
 
-/// Ten times the decimal logarithm.
-func decibels(_ ratio: Double) -> Double {
-  guard ratio > 0 else { return -.infinity }
-  // Of the exponent, and of the rest by a series.
-  let exponent = Double(ratio.exponent)
-  let x = (ratio.significand - 1) / (ratio.significand + 1)
-  var (sum, power) = (0.0, x)
-  for number in stride(from: 1.0, to: 60, by: 2) {
-    sum += power / number
-    power *= x * x
-  }
-  return 10 * (exponent * 0.693147180559945 + 2 * sum) / 2.302585092994046
-}
+func decibels(_ ratio: Double) -> Double { 10 * log10(ratio) }

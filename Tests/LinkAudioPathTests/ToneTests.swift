@@ -15,17 +15,17 @@ struct ToneTests {
     }
     let recording = Recording()
     world.listen = recording.listen
-    world.play(seconds: 8)
+    world.play(seconds: 6)
     recording.isOn = true
-    world.play(seconds: 0.5)
+    world.play(seconds: 0.25)
     return recording
   }
 
   @Test(
     arguments: [
-      (44_100.0, 48_000.0), (48_000, 44_100), (48_000, 48_000), (96_000, 48_000), (44_100, 96_000),
+      (44_100.0, 48_000.0), (48_000, 44_100), (48_000, 48_000), (96_000, 48_000),
     ],
-    [100.0, 1000, 5000, 10_000, 15_000, 18_000])
+    [100.0, 1000, 10_000, 18_000])
   func `a tone comes through with less than -90 dB of anything else`(rates: (Double, Double), hertz: Double) {
     let heard = recording(hertz, from: rates.0, to: rates.1)
     let ratio = heard.signalToNoise(cycles: hertz / rates.1)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Glibc
 import LinkAudioPath
 import TestSupport
 
@@ -41,6 +42,9 @@ final class World<Source: Sender> {
   var card: Card
   var period = 256
   var latency = 5000.0
+  /// What JACK's times of a cycle are wrong by, either way, in microseconds.
+  var wobble = 0.0
+  private var dice = Dice(seed: 11)
   /// As the session is now; what it was is remembered by whoever needs it.
   var grid = SessionGrid(session: 1, origin: 123_456.7, beatMicros: 500_000)
   /// As the sender sees it, where that differs.
@@ -53,6 +57,8 @@ final class World<Source: Sender> {
   var listen: (Double, SIMD2<Float>) -> Void = { _, _ in }
   /// Looks at each packet before it is taken; false: nobody gets it.
   var inspect: (inout Packet) -> Bool = { _ in true }
+  /// Of the frame that is listened to, in microseconds.
+  private(set) var delayHeard = 0.0
   private var sent = 0.0
 
   init(_ sender: Source, output: Card, frames: Int = 65_536) {
@@ -76,14 +82,22 @@ final class World<Source: Sender> {
       for packet in packets { network.send(packet) }
       sent += Double(sender.period) * sender.card.frameMicros
     }
+    let error = wobble > 0 ? Double.random(in: -wobble...wobble, using: &dice) : 0
     let hearing = Hearing(
-      frames: period, sampleRate: UInt32(card.rate), start: start, frameMicros: card.frameMicros,
+      frames: period, sampleRate: UInt32(card.rate), start: start + error, frameMicros: card.frameMicros,
       latencyMicros: latency, grid: grid)
+    let micros = Double(period) * card.frameMicros
     for packet in network.receive(until: start) {
       var packet = packet
       if inspect(&packet) { receiver.take(packet, hearing) }
     }
+    let before = figures.delay * 1000
     receiver.render(hearing) { index, value in
+      // A small change is spread over the period, a large one is made at its beginning.
+      let after = receiver.playout.figures.delay * 1000
+      let change = after - before
+      let share = Double(index) / Double(period)
+      delayHeard = abs(change) < 0.003 * micros ? before + change * share : after
       listen(start + latency + Double(index) * card.frameMicros, value)
     }
     frame += period
@@ -115,10 +129,7 @@ final class Clicks {
     let beats = (time - origin) / beatMicros
     let apart = (beats - beats.rounded()) * beatMicros / width
     guard abs(apart) < 6 else { return SIMD2(0, 0) }
-    // e to the -x²/2, by squaring ten times.
-    var value = 1 - apart * apart / 2 / 1024
-    for _ in 0..<10 { value *= value }
-    let level = Float(value * 0.5)
+    let level = Float(exp(-apart * apart / 2) * 0.5)
     return SIMD2(level, level)
   }
 
@@ -136,10 +147,16 @@ final class Clicks {
     found[Int(beat)] = (before.energy + energy, before.moment + energy * apart)
   }
 
-  /// Of each click how many microseconds it was late, in order; those at the edges of listening are left out.
+  /// Of each click how many microseconds it was late, in order; those at the edges of listening are left out, and those of
+  /// which a part was lost.
   var errors: [Double] {
-    found.sorted { $0.key < $1.key }.dropFirst().dropLast().map { $0.value.moment / $0.value.energy }
+    let all = found.sorted { $0.key < $1.key }.dropFirst().dropLast().map(\.value)
+    let usual = all.map(\.energy).sorted()[all.count / 2]
+    let whole = all.filter { abs($0.energy / usual - 1) < 0.02 }
+    damaged = all.count - whole.count
+    return whole.map { $0.moment / $0.energy }
   }
 
-  var beats: [Int] { found.keys.sorted().dropFirst().dropLast() }
+  /// Of the last `errors`.
+  private(set) var damaged = 0
 }

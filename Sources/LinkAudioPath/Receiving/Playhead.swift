@@ -7,9 +7,11 @@ struct Playhead: BitwiseCopyable {
   static var farthest: Double { 2000 }
   /// How fast it may run to reach its place: 0.9 cents.
   static var haste: Double { 0.0005 }
-  /// What the cycles' times are uncertain by, in microseconds: that is not followed, only its mean.
+  /// So far, in microseconds, it may be wrong and be in no haste: the calm is the time in which it makes that up.
   static var uncertainty: Double { 1 }
   static var calm: Double { 20e6 }
+  /// How long the cycles' times are averaged for it: each for itself is wrong by more.
+  static var average: Double { 250_000 }
   /// A crossfade, as a part of a second.
   static var fades: UInt32 { 250 }
 
@@ -17,6 +19,8 @@ struct Playhead: BitwiseCopyable {
   private(set) var place = 0.0
   /// Stream frames per output frame, in the last period.
   private(set) var step = 1.0
+  /// How far it is ahead of where it should be, on average, in stream frames.
+  private var ahead = 0.0
   /// Frames until it has faded in, of so many.
   private var fadeLeft = 0
   private var fadeFrames = 1
@@ -28,21 +32,22 @@ struct Playhead: BitwiseCopyable {
 
   mutating func sit(at place: Double, sampleRate: UInt32) {
     self.place = place
+    ahead = 0
     isPlaying = true
     fadeFrames = max(1, Int(sampleRate / Self.fades))
     fadeLeft = fadeFrames
   }
 
-  /// A period whose frames should lie from `first` to `end`. What is wrong at its beginning is made up in it as far as that
-  /// is not heard: a few microseconds within seconds, so that the jitter of the cycles' times is no jitter of the sound;
-  /// more of it sooner.
+  /// A period whose frames should lie from `first` to `end`. What is wrong is made up in it as far as that is not heard: a
+  /// few microseconds within seconds, so that the jitter of the cycles' times is no jitter of the sound; more of it sooner.
   mutating func aim(from first: Double, to end: Double, frames: Int, micros: Double) {
-    let wrong = place - first
     let length = end - first
-    let distance = wrong * micros / max(1, length) / Self.uncertainty
+    ahead += (place - first - ahead) * min(1, micros / Self.average)
+    let distance = ahead * micros / max(1, length) / Self.uncertainty
     let share = min(1, micros / Self.calm * (1 + distance * distance))
     let most = Self.haste * abs(length)
-    let made = min(most, max(-most, wrong * share))
+    let made = min(most, max(-most, ahead * share))
+    ahead -= made
     step = (length - made) / Double(frames)
   }
 
@@ -52,13 +57,17 @@ struct Playhead: BitwiseCopyable {
   @inline(__always)
   mutating func gain() -> Float {
     guard fadeLeft > 0 else { return 1 }
-    let gain = 1 - Float(fadeLeft) / Float(fadeFrames)
+    let gain = presentGain
     fadeLeft -= 1
     return gain
   }
 
   /// The same without going on.
-  var presentGain: Float { fadeLeft > 0 ? 1 - Float(fadeLeft) / Float(fadeFrames) : 1 }
+  var presentGain: Float { fadeLeft > 0 ? Self.curve(1 - Float(fadeLeft) / Float(fadeFrames)) : 1 }
+
+  /// From 0 to 1 without a bend at its ends; of two that cross, one is what the other leaves.
+  @inline(__always)
+  static func curve(_ part: Float) -> Float { part * part * (3 - 2 * part) }
 }
 
 /// The end of what was played, on its way out: computed at once, when its stream is still there.

@@ -6,6 +6,9 @@ import BeatMath
 extension Playout {
   /// A stream that says nothing for so long is over, in microseconds.
   static var patience: Double { 2e6 }
+  /// A cycle that begins so much later than the last ended comes after lost ones, in microseconds: what was played broke off
+  /// anyway.
+  static var lostTime: Double { 400 }
   /// How fast the delay grows, and shrinks, while something sounds: 3.5 and 0.9 cents.
   static var growth: Double { 0.002 }
   static var shrinkage: Double { 0.0005 }
@@ -35,6 +38,7 @@ extension Playout {
     }
     addTail(hearing, left: left, right: right)
     tell(hearing, left: left, right: right)
+    nextStart = hearing.start + hearing.micros
   }
 
   /// The playhead is in its place, or goes there now. False as long as it only listens.
@@ -47,8 +51,9 @@ extension Playout {
     if isChosenAnew || !isAdaptive { delayNow = delayWanted(hearing) }
     isChosenAnew = false
     let place = loop.place(at: hearing.heard - delayNow)
+    let isCut = abs(hearing.start - nextStart) > Self.lostTime
     if head.isPlaying {
-      if abs(head.place - place) * loop.frameMicros <= Playhead.farthest { return true }
+      if abs(head.place - place) * loop.frameMicros <= Playhead.farthest && !isCut { return true }
       fadeOut()
       figures.reseats &+= 1
     }

@@ -8,6 +8,8 @@ extension Playout {
   static var roundingFrames: Double { 64 }
   /// And by more than this it is not this stream, in microseconds.
   static var longestGap: Double { 250_000 }
+  /// A clock that is measured anew steps by less, in microseconds.
+  static var farthestStep: Double { 5000 }
   /// So many missing chunks in a row are still a gap.
   static var mostMissing: Int64 { 4096 }
 
@@ -73,11 +75,12 @@ extension Playout {
     return Seat(place: place, stamp: stamp, isNewest: true)
   }
 
-  /// Where a stamp says that it is, counted from the last stamp, not from the line: both have the sender's error.
+  /// Where a stamp says that it is, counted from the last stamp, not from the line: both have the sender's error. One that
+  /// mostly reckons has none in a stamp behind a jump.
   private func stampedPlace(
     of chunk: AudioChunk, _ stamp: Double, after newest: Journal.Entry, _ hearing: Hearing
   ) -> Int64 {
-    if let last, last.microsPerBeat == chunk.microsPerBeat {
+    if let last, last.microsPerBeat == chunk.microsPerBeat, !runs.isReckoner {
       let passed = grids.time(
         of: last, expected: loop.time(at: newest.place), at: hearing.start)
       if let passed { return newest.place &+ Int64(rounding: (stamp - passed) / loop.frameMicros) }
@@ -139,21 +142,21 @@ extension Playout {
       return loop.measure(at: place, stamp)
     }
     let missing = journal.distance(of: chunk.number) - 1
-    if missing == 0 && place != newest.end {
-      // Samples are missing in the stream itself: its numbers don't tell, its stamps do.
+    let residual = chunk.begin &- last.begin &- chunk.nominalMicrobeats(frames: place &- newest.place)
+    let beatMicros = Double(chunk.microsPerBeat) * 1e-6
+    if missing == 0 && place != newest.end || abs(Double(residual) * beatMicros) > Self.farthestStep {
+      // Samples are missing in the stream itself, or somebody moved the session's beats: this stamp does not go on from
+      // the last.
       runs.cut()
       return loop.measure(at: place, stamp)
     }
-    let reckoned = last.begin &+ chunk.nominalMicrobeats(frames: place &- newest.place)
     let micros = Double(place &- newest.place) * loop.frameMicros
-    switch runs.read(chunk.begin &- reckoned, missing: missing, micros: micros) {
+    switch runs.read(residual, missing: missing, micros: micros) {
     case .plain: loop.measure(at: place, stamp)
     case .reckoned: break
     case .anew(let isFirst):
       if isFirst { loop.restart(at: place, stamp) } else { loop.measure(at: place, stamp) }
-    case .corrected(let microbeats):
-      loop.step(by: Double(microbeats) * 1e-6 * Double(chunk.microsPerBeat))
-      loop.measure(at: place, stamp)
+    case .corrected: loop.step(by: stamp - loop.time(at: place))
     }
   }
 
@@ -171,8 +174,10 @@ extension Playout {
     lastOffset = offset
     figures.arrivalOffset = offset / 1000
     // What came too late for any delay says nothing about the one that is needed.
-    let needed = offset + hearing.micros + hearing.latencyMicros + lookahead
-    if needed <= longestAdaptive(hearing) { lateness.add(offset, at: hearing.start) }
+    let wait = offset + hearing.micros
+    if wait + hearing.latencyMicros + lookahead <= longestAdaptive(hearing) {
+      lateness.add(wait, at: hearing.start)
+    }
   }
 
   /// A chunk came after it was needed: from now on chunks are waited for so long. False if that is not wanted, or of no use.

@@ -31,6 +31,8 @@ public struct Playout: ~Copyable {
   /// What `head` goes by, in microseconds.
   var delayNow = 0.0
   var isChosenAnew = false
+  /// When the next period begins, if no cycle is lost.
+  var nextStart = 0.0
   /// Of the last period.
   var peak: Float = 0
 
@@ -93,7 +95,7 @@ public struct Playout: ~Copyable {
     tail.begin(frames: frames) { frame in
       let place = from.place + from.step * Double(frame)
       let whole = Int64(flooring: place)
-      let fade = level * (1 - Float(frame + 1) / Float(frames + 1))
+      let fade = level * (1 - Playhead.curve(Float(frame + 1) / Float(frames + 1)))
       return interpolator.value(ring, at: whole, place - Double(whole)) * fade
     }
   }
@@ -115,7 +117,7 @@ public struct Playout: ~Copyable {
     let longest = longestDelay(hearing)
     switch delay {
     case .adaptive(let least):
-      let needed = lateness.allowance() + hearing.micros + hearing.latencyMicros + lookahead + 500
+      let needed = lateness.allowance() + hearing.latencyMicros + lookahead + 500
       let most = longestAdaptive(hearing)
       return min(most, max(needed, least >= 0 ? min(least, most) : 0))
     case .fixed(let micros):

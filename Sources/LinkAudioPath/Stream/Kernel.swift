@@ -18,7 +18,9 @@ public struct Kernel: BitwiseCopyable {
   private static var beta: Double { 10.06 }
 
   /// How many floats its memory holds.
-  public static var floats: Int { (phases + 1) * taps + half * phases + 2 }
+  public static var floats: Int { (phases + 1) * taps + outwards }
+  /// Of the curve: a stretched kernel's first and last taps lie behind its end, where it is zero.
+  private static var outwards: Int { (half + 2) * phases }
 
   /// A row of taps for each phase, which sum up to 1.
   let rows: UnsafePointer<Float>
@@ -28,8 +30,8 @@ public struct Kernel: BitwiseCopyable {
   /// Fills the table: some milliseconds. [any]
   public init(in memory: UnsafeMutablePointer<Float>) {
     rows = UnsafePointer(memory)
-    let outwards = memory + (Self.phases + 1) * Self.taps
-    curve = UnsafePointer(outwards)
+    let middle = memory + (Self.phases + 1) * Self.taps
+    curve = UnsafePointer(middle)
     for phase in 0...Self.phases {
       let row = memory + phase * Self.taps
       let shift = Double(phase) / Double(Self.phases)
@@ -39,8 +41,8 @@ public struct Kernel: BitwiseCopyable {
         row[tap] = Float(Self.value(at: Double(tap - Self.half + 1) - shift) / sum)
       }
     }
-    for index in 0..<Self.half * Self.phases + 2 {
-      outwards[index] = Float(Self.value(at: Double(index) / Double(Self.phases)))
+    for index in 0..<Self.outwards {
+      middle[index] = Float(Self.value(at: Double(index) / Double(Self.phases)))
     }
   }
 

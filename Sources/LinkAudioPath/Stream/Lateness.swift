@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// How long after their beats chunks arrive: the latest and the earliest of the last half minute.
+/// How long after their beats chunks can be played at the latest: they arrive, and wait for a period to begin. The longest
+/// and the shortest of the last half minute.
 struct Lateness: BitwiseCopyable {
   /// Seconds.
   static var memory: Int { 32 }
@@ -13,8 +14,8 @@ struct Lateness: BitwiseCopyable {
 
   init() {}
 
-  /// `offset` is an arrival less its beat, in microseconds.
-  mutating func add(_ offset: Double, at time: Double) {
+  /// `wait` is an arrival less its beat, and a period, in microseconds.
+  mutating func add(_ wait: Double, at time: Double) {
     let present = Int64(flooring: time / 1e6)
     if count == 0 || present &- second < 0 || present &- second > 32 {
       latest = InlineArray(repeating: -.infinity)
@@ -26,8 +27,8 @@ struct Lateness: BitwiseCopyable {
       latest[slot] = -.infinity
       earliest[slot] = .infinity
     }
-    latest[slot] = max(latest[slot], offset)
-    earliest[slot] = min(earliest[slot], offset)
+    latest[slot] = max(latest[slot], wait)
+    earliest[slot] = min(earliest[slot], wait)
     count = min(count + 1, 1_000_000)
   }
 

@@ -89,9 +89,9 @@ struct Ring: BitwiseCopyable {
     return true
   }
 
-  /// Another stream begins, behind this one.
+  /// Another stream begins. Its places are small numbers again, however many streams there were.
   mutating func begin() {
-    end = end &+ capacity
+    end = capacity
     floor = end
   }
 

@@ -14,6 +14,9 @@ struct StampLoop: BitwiseCopyable {
   /// No card is further from its nominal rate.
   static var farthest: Double { 0.001 }
 
+  /// A stamp that is further off is of no more weight, in microseconds.
+  static var largest: Double { 2000 }
+
   private var place = 0.0
   private var time = 0.0
   private(set) var frameMicros = 20.0
@@ -54,7 +57,7 @@ struct StampLoop: BitwiseCopyable {
     self.place = Double(place)
     time += elapsed
     age = min(age + elapsed, max(Self.memory, 8 * elapsed))
-    let error = stamp - time
+    let error = min(Self.largest, max(-Self.largest, stamp - time))
     // The weights of a straight line through as many points as fit into its age.
     let count = age / elapsed
     time += error * 2 * (2 * count + 1) / ((count + 1) * (count + 2))

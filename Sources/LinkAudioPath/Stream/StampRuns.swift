@@ -13,20 +13,20 @@ struct StampRuns: BitwiseCopyable {
     case reckoned
     /// Stamped anew, by a sender that mostly reckons; the first time it is seen as such, or again.
     case anew(isFirst: Bool)
-    /// The sender's clock was corrected by so many microbeats.
-    case corrected(Int64)
+    /// The sender's clock was corrected: no crystal changed.
+    case corrected
   }
 
   /// In microbeats: roundings are less.
   static var rounding: Int64 { 3 }
   /// A run of so many equal steps is reckoned.
   static var runOfReckoner: Int { 32 }
-  /// A reckoner that does not stamp anew for so long is none (its buffers would be of 1500 frames), in microseconds.
-  static var patience: Double { 10e6 }
+  /// A reckoner that does not stamp anew for so long is none (its buffers would be of 5700 frames), in microseconds.
+  static var patience: Double { 30e6 }
 
   private var run = 0
   private var step: Int64 = 0
-  private var isReckoner = false
+  private(set) var isReckoner = false
   private var silence = 0.0
   private var interval = 0.0
 
@@ -37,7 +37,7 @@ struct StampRuns: BitwiseCopyable {
   mutating func read(_ residual: Int64, missing: Int64, micros: Double) -> Word {
     silence += micros
     if abs(residual) > Self.rounding &+ missing {
-      return jump(residual)
+      return jump()
     }
     if missing == 0 && residual != step {
       // A step of another size: stamped anew each time.
@@ -50,14 +50,14 @@ struct StampRuns: BitwiseCopyable {
     return isReckoner ? .reckoned : .plain
   }
 
-  private mutating func jump(_ residual: Int64) -> Word {
+  private mutating func jump() -> Word {
     defer {
       interval = silence
       silence = 0
       run = 0
     }
     if isReckoner { return .anew(isFirst: false) }
-    guard run >= Self.runOfReckoner else { return .corrected(residual) }
+    guard run >= Self.runOfReckoner else { return .corrected }
     isReckoner = true
     return .anew(isFirst: true)
   }
