@@ -56,6 +56,19 @@ struct NetworkTests {
     #expect(clicks.stray == 0)
   }
 
+  @Test func `a fixed delay that is too short stays what it is, and says so`() {
+    let world = world()
+    world.delay = .fixed(36_000)
+    world.network.jitter = 30_000
+    let (errors, clicks) = clicks(world, delay: 36_000, seconds: 40)
+    print(
+      "36 ms against 30 ms of jitter:", spread(errors), "frames late, \(clicks.damaged) damaged;",
+      world.figures)
+    #expect(world.figures.delay == 36 && world.figures.reseats == 0 && world.figures.streams == 1)
+    #expect(world.figures.late > 500 && world.figures.lost < 8)
+    #expect(errors.count > 10 && errors.allSatisfy { abs($0) <= 1 })
+  }
+
   @Test(arguments: [0.01, 0.05])
   func `what is lost is filled in and moves nothing`(loss: Double) {
     let whole = world(channels: 2)

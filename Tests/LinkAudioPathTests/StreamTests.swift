@@ -198,6 +198,51 @@ struct StreamTests {
     #expect(recording.roughest < 1.03 * smooth(1000))
   }
 
+  @Test(arguments: [300.0, -300, 1200])
+  func `no step of a clock is made up faster than by a twentieth of a per cent`(step: Double) {
+    let world = World(FloatSender(Card(rate: 48_000, ppm: 40)), output: Card(rate: 48_000, start: 777))
+    world.delay = .fixed(40_000)
+    // Its value tells the time.
+    world.sound = { time in SIMD2(Float(time / 20e6), 0) }
+    let recording = Recording()
+    world.listen = recording.listen
+    world.play(seconds: 5)
+    recording.isOn = true
+    world.senderGrid = world.grid
+    world.grid.origin += step
+    world.play(seconds: 8)
+    let speeds = stride(from: 0, to: recording.samples.count - 2400, by: 2400).map { first in
+      Double(recording.samples[first + 2400] - recording.samples[first]) * 20e6 / 50_000
+    }
+    print("a step of \(step) us: speeds of", spread(speeds.map { ($0 - 1) * 1e6 }), "ppm")
+    #expect(speeds.allSatisfy { abs($0 - 1) < 0.0006 })
+    #expect(speeds.contains { abs($0 - 1) > 0.0001 })
+    #expect(world.figures.reseats == 0)
+  }
+
+  @Test(arguments: [0.5, 3, 100])
+  func `time that makes a leap is no trouble`(seconds: Double) {
+    let world = world()
+    let clicks = Clicks()
+    clicks.origin = world.grid.origin
+    clicks.delay = { world.delayHeard }
+    clicks.since = 2e6
+    world.sound = clicks.sound
+    world.listen = clicks.listen
+    world.play(seconds: 5)
+    world.frame += Int(seconds * 48_000)
+    // All that was sent meanwhile comes at once.
+    world.play(seconds: 10)
+    world.frame -= Int(seconds * 48_000)
+    world.play(seconds: seconds + 10)
+    let errors = clicks.errors.map { $0 / Self.frame }
+    print(
+      "a leap of \(seconds) s and back:", spread(errors), "frames late, \(clicks.damaged) damaged;",
+      world.figures)
+    #expect(errors.count >= 40 && errors.allSatisfy { abs($0) <= 1 })
+    #expect(clicks.damaged <= 4)
+  }
+
   @Test func `the jitter of the cycles' times is no jitter of the sound`() {
     let world = world()
     world.sound = tone(1000)

@@ -138,7 +138,7 @@ struct TempoTests {
     world.listen = recording.listen
     world.play(seconds: 4)
     recording.isOn = true
-    for moved in [171_000.0, -233_000, 3_000_000] {
+    for moved in [171_000.0, -233_000, 3_000_000, 5000, -17_000] {
       world.senderGrid = world.grid
       world.grid.origin += moved
       world.play(seconds: 0.1)

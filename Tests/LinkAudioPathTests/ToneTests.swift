@@ -32,6 +32,16 @@ struct ToneTests {
     print("\(rates.0) to \(rates.1), \(hertz) Hz:", ratio, "dB, level", heard.level(cycles: hertz / rates.1))
     #expect(ratio >= 90)
   }
+
+  @Test(arguments: [(48_000.0, 44_100.0, 23_600.0), (96_000, 48_000, 26_000), (96_000, 44_100, 40_000)])
+  func `what an output cannot have does not come back as another tone`(
+    from: Double, to: Double, hertz: Double
+  ) {
+    let heard = recording(hertz, from: from, to: to)
+    let power = heard.samples.reduce(0.0) { $0 + Double($1 * $1) } / Double(heard.samples.count)
+    print("\(hertz) Hz, \(from) to \(to): \(decibels(2 * power)) dB")
+    #expect(decibels(2 * power) < -90)
+  }
 }
 
 /// As `ExactSender`, without the wire's sixteen bits.

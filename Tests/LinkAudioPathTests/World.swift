@@ -151,6 +151,7 @@ final class Clicks {
   /// which a part was lost.
   var errors: [Double] {
     let all = found.sorted { $0.key < $1.key }.dropFirst().dropLast().map(\.value)
+    guard !all.isEmpty else { return [] }
     let usual = all.map(\.energy).sorted()[all.count / 2]
     let whole = all.filter { abs($0.energy / usual - 1) < 0.02 }
     damaged = all.count - whole.count

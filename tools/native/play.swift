@@ -3,8 +3,8 @@ import BeatMath
 import Choices
 import HostSync
 
-// An hour of audio cycles, with everything on and everything changing, for RealtimeSanitizer: what fuzz/cycles.swift does
-// between enter and leave must not allocate, lock or make a system call.
+// An hour of audio cycles, with everything on and everything changing, for RealtimeSanitizer: what fuzz/cycles.swift and
+// channel.swift do between enter and leave must not allocate, lock or make a system call.
 
 @_silgen_name("__rtsan_ensure_initialized") func rtsanInitialise()
 @_silgen_name("__rtsan_realtime_enter") func rtsanEnter()
@@ -89,6 +89,13 @@ func disturb(_ stage: Stage) {
       disturb(stage)
       playing { stage.play(&$0) }
     }
+    var channel = Channel()
+    var time = 1e9
+    while time < 1e9 + 600e6 { time = channel.play(from: time) }
+    let heard = channel.figures
+    print(
+      "\(heard.received) chunks of \(heard.streams) streams received, \(heard.concealed) gaps concealed,",
+      "\(heard.reseats) reseats")
     print(
       "\(stage.tally.cycles) cycles, \(stage.tally.clicked) with a click, \(stage.tally.messages) MIDI messages played,",
       "\(stage.tally.waits) cycles of a held start, \(stage.tally.bars) of a song past its first bar")

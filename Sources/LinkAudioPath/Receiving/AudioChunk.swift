@@ -5,7 +5,7 @@ import BeatMath
 /// floats. It belongs to the channel and fits its datagram; whether it makes sense is judged by `Playout`.
 public struct AudioChunk: Sendable, BitwiseCopyable {
   /// Of both channels together: what fits into the largest datagram.
-  public static var mostSamples: Int { 563 }
+  public static var mostSamples: Int { @inlinable @_noLocks @_noAllocation get { 563 } }
 
   /// The session that the stamp's beats are of.
   public var session: UInt64

@@ -50,7 +50,9 @@ public enum PlayoutDelay: Sendable, BitwiseCopyable {
   case beats(Int)
 
   /// What a wire needs.
-  public static var standard: PlayoutDelay { .adaptive(least: 20_000) }
+  public static var standard: PlayoutDelay {
+    @_noLocks @_noAllocation get { .adaptive(least: 20_000) }
+  }
 
   func isSame(as other: PlayoutDelay) -> Bool {
     switch (self, other) {

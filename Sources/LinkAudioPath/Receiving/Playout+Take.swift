@@ -119,7 +119,7 @@ extension Playout {
       figures.lost &+= UInt64(max(0, journal.distance(of: chunk.number) - 1))
       if let stamp = seat.stamp { measure(chunk, at: seat.place, stamp) } else { runs.cut() }
       last = chunk
-    } else if figures.lost > 0 {
+    } else if figures.lost > 0 && seat.place >= ring.floor {
       figures.lost &-= 1
     }
     journal.add(chunk.number, at: seat.place, frames: Int64(chunk.frames))

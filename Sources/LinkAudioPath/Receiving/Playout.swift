@@ -4,19 +4,24 @@ import BeatMath
 /// One received channel: chunks in, an output's frames out, each sample at its beat plus the delay.
 ///
 /// In each period of the audio thread: `take` every chunk that has come, then `render`, both with the period's `Hearing`.
-/// In a period without a true time (the server freewheels) only take. [audio], except for `init`.
+/// While the server freewheels its periods have no true time: then throw the chunks away, and call neither; afterwards it
+/// finds its place again. [audio], except for `init`.
 public struct Playout: ~Copyable {
   /// Of a period.
-  public static var mostFrames: Int { 8192 }
+  public static var mostFrames: Int { @inlinable @_noLocks @_noAllocation get { 8192 } }
   /// The length of the adaptive delay has an end, in microseconds, beside the port's latency and two periods: a network
   /// that is worse is left to the user.
   static var longestWait: Double { 300_000 }
   /// How long is listened before the first sound, to learn how late chunks come.
-  static var listening: Double { 25_000 }
+  static var listening: Double { 36_000 }
 
   /// What the user chose; a change is heard at once, crossfaded.
-  public var delay = PlayoutDelay.standard {
-    didSet { if !delay.isSame(as: oldValue) { isChosenAnew = true } }
+  public var delay: PlayoutDelay {
+    @_noLocks @_noAllocation get { chosen }
+    @_noLocks @_noAllocation set {
+      if !newValue.isSame(as: chosen) { isChosenAnew = true }
+      chosen = newValue
+    }
   }
   public internal(set) var figures = PlayoutFigures()
 
@@ -28,9 +33,10 @@ public struct Playout: ~Copyable {
   var candidate: AudioChunk?
   var head = Playhead()
   var concealment = Concealment()
+  private var chosen = PlayoutDelay.standard
+  var isChosenAnew = false
   /// What `head` goes by, in microseconds.
   var delayNow = 0.0
-  var isChosenAnew = false
   /// When the next period begins, if no cycle is lost.
   var nextStart = 0.0
   /// Of the last period.

@@ -4,8 +4,9 @@
 struct Grids: BitwiseCopyable {
   /// How long one is remembered, in microseconds.
   static var memory: Double { 2e6 }
-  /// More than this at an unchanged tempo is not a correction of the session's clock but another grid.
-  static var largestCorrection: Double { 20_000 }
+  /// More than this at an unchanged tempo is not a correction of the session's clock: somebody moved the beats, and what is on
+  /// its way was stamped before.
+  static var largestCorrection: Double { 1500 }
 
   private(set) var now = SessionGrid(session: 0, origin: 0, beatMicros: 0)
   private var former = InlineArray<4, SessionGrid>(

@@ -43,6 +43,6 @@ struct Lateness: BitwiseCopyable {
       first = min(first, earliest[index])
     }
     let spread = last - first
-    return last + max(1000, spread / (2 + Double(count) / 16))
+    return last + max(1000, spread / (1.2 + Double(count) / 12))
   }
 }

@@ -5,7 +5,7 @@ Proves that the audio thread never allocates, frees, locks, waits or makes a sys
 know nothing of each other, and that each of them fails when such a sin is planted:
   annotations   the compiler checks every function that a JACK callback can reach
   reach         a walk over the release program's machine code finds only the C calls that CJACK's shim allows
-  rtsan         HostSync plays an hour under RealtimeSanitizer
+  rtsan         HostSync plays an hour, LinkAudioPath ten minutes under RealtimeSanitizer
   interposer    the release program runs under a watch of its audio thread, on jackd and on PipeWire, N seconds
                 each (8), while everything around it changes: Link peers, OSC, transport, connections, periods
 Without names, all. Ends with 0 if every proof held and every planted sin was found."""
@@ -106,12 +106,12 @@ def counter_reach(scratch: str) -> Missed:
 # ---- RealtimeSanitizer
 
 def play(scratch: str, *flags: str) -> "subprocess.CompletedProcess[str]":
-    modules = ["BeatMath", "Choices", "HostSync"]
+    modules = ["BeatMath", "Choices", "HostSync", "LinkAudioPath"]
     objects = [build.swift_module(name, build.swift_files(name), scratch) for name in modules]
     program = f"{scratch}/play"
-    done = run(["swiftc", "-swift-version", "6", "-parse-as-library", "-O", "-wmo", "-I", scratch, *flags,
-                f"{build.NATIVE}/play.swift", f"{build.NATIVE}/fuzz/cycles.swift", *objects, "-o", program,
-                "-Xclang-linker", "-fsanitize=realtime"])
+    sources = [f"{build.NATIVE}/{name}.swift" for name in ["play", "channel", "fuzz/cycles"]]
+    done = run(["swiftc", "-swift-version", "6", "-parse-as-library", "-O", "-wmo", "-I", scratch, *flags, *sources, *objects,
+                "-o", program, "-Xclang-linker", "-fsanitize=realtime"])
     if done.returncode != 0:
         sys.exit(f"prove-realtime: the hour of cycles does not compile\n{done.stdout[-3000:]}")
     return run([program], RTSAN_OPTIONS="halt_on_error=true")
@@ -119,7 +119,8 @@ def play(scratch: str, *flags: str) -> "subprocess.CompletedProcess[str]":
 
 def prove_rtsan(scratch: str) -> list[str]:
     done = play(scratch)
-    print("  " + (done.stdout.strip().splitlines() or ["nothing was played"])[-1])
+    for line in (done.stdout.strip().splitlines() or ["nothing was played"])[-2:]:
+        print("  " + line)
     return [] if done.returncode == 0 else [done.stdout[-3000:]]
 
 
