@@ -55,7 +55,7 @@ extension Playout {
     return abs(stamp - expected) <= Self.longestGap
   }
 
-  private func seat(for chunk: AudioChunk, _ hearing: Hearing) -> Seat? {
+  private mutating func seat(for chunk: AudioChunk, _ hearing: Hearing) -> Seat? {
     let distance = journal.distance(of: chunk.number)
     if distance <= 0 { return seatBetween(chunk, hearing) }
     guard distance <= Self.mostMissing, let newest = journal.entry(journal.newest) else { return nil }
@@ -89,7 +89,7 @@ extension Playout {
   }
 
   /// One that was overtaken: it lies between its neighbours.
-  private func seatBetween(_ chunk: AudioChunk, _ hearing: Hearing) -> Seat? {
+  private mutating func seatBetween(_ chunk: AudioChunk, _ hearing: Hearing) -> Seat? {
     guard journal.distance(of: chunk.number) > -Int64(Journal.capacity) else { return nil }
     let place: Int64
     if let before = journal.entry(chunk.number &- 1) {

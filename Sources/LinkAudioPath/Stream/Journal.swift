@@ -21,13 +21,14 @@ struct Journal: BitwiseCopyable {
 
   init() {}
 
-  func entry(_ number: UInt64) -> Entry? {
+  /// `mutating` although it only reads: otherwise all of them would be copied for the call.
+  mutating func entry(_ number: UInt64) -> Entry? {
     let entry = entries[Int(truncatingIfNeeded: number % 128)]
     return entry.frames > 0 && entry.number == number ? entry : nil
   }
 
   /// How much newer a number is than the newest.
-  func distance(of number: UInt64) -> Int64 { Int64(bitPattern: number &- newest) }
+  mutating func distance(of number: UInt64) -> Int64 { Int64(bitPattern: number &- newest) }
 
   mutating func begin(_ number: UInt64, at place: Int64, frames: Int64) {
     self = Journal()
