@@ -51,4 +51,28 @@ struct PeriodTests {
     #expect(errors.allSatisfy { abs($0) <= 17 } && errors.filter { abs($0) > 1 }.count <= 6)
     #expect(clicks.damaged <= 3 && world.figures.streams == 1)
   }
+
+  @Test(arguments: [8000.0, 192_000], [8000.0, 48_000, 192_000])
+  func `whatever the rates of sender and receiver, a low tone is heard`(sent: Double, heard: Double) {
+    for period in [64, 8192] {
+      let world = World(
+        ExactSender(Card(rate: sent, ppm: 80), channels: 2), output: Card(rate: heard, start: 777),
+        frames: 524_288)
+      world.period = period
+      world.sound = { time in
+        let level = Float(turn(time * 200 / 1e6).sine * 0.5)
+        return SIMD2(level, -level)
+      }
+      let recording = Recording()
+      world.listen = recording.listen
+      let settled = 2 * Double(period) / heard + 1
+      world.play(seconds: 4 * settled)
+      recording.isOn = true
+      world.play(seconds: 0.2)
+      let ratio = recording.signalToNoise(cycles: 200 / heard)
+      print("\(sent) to \(heard), periods of \(period): \(ratio) dB;", world.figures.delay, "ms")
+      #expect(ratio > 80)
+      #expect(world.figures.concealed == 0)
+    }
+  }
 }
