@@ -182,7 +182,7 @@ class Browser:
 
     def frames(self, seconds: str, expression: str) -> Fields:
         """For each frame "TIME VALUE DRAWN; ...", the times on Link's clock."""
-        found: list[list[Any]] = self.now.evaluate(SAMPLER % (float(seconds) * 1000, expression))
+        found: list[list[Any]] = self.now.evaluate(SAMPLER % (float(seconds) * 1000, expression), float(seconds))
         origin = self.now.origin()
         return {"value": "; ".join(f"{origin + 1000 * at:.0f} {value} {origin + 1000 * drawn:.0f}" for at, value, drawn in found)}
 

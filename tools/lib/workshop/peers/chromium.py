@@ -76,7 +76,7 @@ class Chromium:
         for box in list(self.waiting.values()):
             box.put({"error": {"message": "Chromium has ended"}})
 
-    def ask(self, method: str, session: str = "", **parameters: Any) -> Fields:
+    def ask(self, method: str, session: str = "", patience: float = PATIENCE, /, **parameters: Any) -> Fields:
         number, box = next(self.numbers), queue.Queue[Fields]()
         self.waiting[number] = box
         asked = {"id": number, "method": method, "params": parameters, **({"sessionId": session} if session else {})}
@@ -85,7 +85,7 @@ class Chromium:
             while whole:
                 whole = whole[os.write(self.to, whole):]
         try:
-            answer = box.get(timeout=PATIENCE)
+            answer = box.get(timeout=patience)
         except queue.Empty:
             raise Refused(f"{method}: Chromium does not answer") from None
         if "error" in answer:

@@ -10,7 +10,7 @@ import re
 import time
 from typing import Any
 
-from .chromium import Chromium, Fields
+from .chromium import PATIENCE, Chromium, Fields
 from .lines import Refused
 
 NAMED = re.compile(r"@(?:(?P<role>[a-z]+):)?(?P<name>.+)", re.DOTALL)
@@ -57,8 +57,8 @@ class Page:
         for domain in ("Page", "Runtime", "Network", "Log", "DOM", "Accessibility", "Performance"):
             self.ask(f"{domain}.enable")
 
-    def ask(self, method: str, **parameters: Any) -> Fields:
-        return self.browser.ask(method, self.session, **parameters)
+    def ask(self, method: str, patience: float = PATIENCE, /, **parameters: Any) -> Fields:
+        return self.browser.ask(method, self.session, patience, **parameters)
 
     # What it tells by itself.
 
@@ -84,8 +84,9 @@ class Page:
 
     # What is there.
 
-    def evaluate(self, expression: str) -> Any:
-        found = self.ask("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True, userGesture=True)
+    def evaluate(self, expression: str, seconds: float = 0) -> Any:
+        """It may take so long."""
+        found = self.ask("Runtime.evaluate", seconds + PATIENCE, expression=expression, returnByValue=True, awaitPromise=True, userGesture=True)
         if "exceptionDetails" in found:
             details = found["exceptionDetails"]
             raise Refused(details.get("exception", {}).get("description", details["text"]))
