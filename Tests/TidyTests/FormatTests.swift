@@ -46,6 +46,8 @@ private func hasNothingToSay(_ checker: String, _ words: [String]) throws {
   arguments: [
     ["fuzz/fuzz"], ["fuzz/audio"], ["fuzz/json5"], ["fuzz/midi", "fuzz/cycles"], ["fuzz/bbt", "fuzz/cycles"],
     ["play", "channel", "fuzz/cycles"],
+    ["fuzz/web"]
+      + ["JSONLine", "Request", "Handshake", "Secret"].map { "../../Sources/Web/\($0)" },
   ])
 func harnessesCompile(harness: [String]) async throws {
   let tests = CommandLine.arguments[0]

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""tools/bench fuzz [packets|audio|json5|midi|bbt] [--quick] [--runs N] [--seed N] [--json FILE]
+"""tools/bench fuzz [packets|audio|json5|web|midi|bbt] [--quick] [--runs N] [--seed N] [--json FILE]
 
 Feeds 10,000,000 mutated packets (--quick: 200,000; --runs: as many as you say) to LinkWire's decoders, and to a
 LinkSession as if they came from the network, under libFuzzer and the address sanitizer. Starts from real captured
 packets. Fails on a crash, an over-read, or a packet that is another one after being written and read again; the
 packet is then in a file that libFuzzer names, and the seed repeats the run. With audio the same for Link Audio's messages and a
 LinkAudioSession that believes their senders. With json5 the same for the reader of
-the configuration: as many documents, starting from one with all that the language has. With midi for what comes in
+the configuration: as many documents, starting from one with all that the language has; with web for what browsers send: a line
+of a socket, a request's head, a code. With midi for what comes in
 at the port "control" (1,000,000 streams: the map of keys and knobs, the clock that leads, the audio cycle), with bbt for
 the bars and beats that other JACK clients show and ask for (1,000,000 series, through the audio cycle)."""
 
@@ -25,11 +26,12 @@ from ..common import ROOT, choices, fail, shell
 
 HARNESS = os.path.join(build.NATIVE, "fuzz")
 SANITIZE = "-sanitize=address,fuzzer"
+SYSTEM = ["-I", f"{ROOT}/Sources"]  # the C libraries of modules, as Swift sees them
 
 
 class Subject(NamedTuple):
     modules: list[str]
-    harness: list[str]
+    harness: list[str]  # of tools/native/fuzz, or a file of Sources
     things: str
     longest: int
     runs: int  # as many as six to ten minutes allow: a series is played through a hundred cycles
@@ -40,11 +42,18 @@ SUBJECTS = {
     "packets": Subject(["Addresses", "BeatMath", "LinkWire", "LinkSession"], ["fuzz"], "packets", 600, 10_000_000, 200_000),
     "audio": Subject(["Addresses", "BeatMath", "LinkWire", "LinkAudioSession"], ["audio"], "messages", 1250, 10_000_000, 200_000),
     "json5": Subject(["JSON5"], ["json5"], "documents", 4000, 10_000_000, 200_000),
+    "web": Subject(["Addresses", "BeatMath", "Linux", "JSON5", "OSC"],
+                   ["web", *(f"{ROOT}/Sources/Web/{name}" for name in ("JSONLine", "Request", "Handshake", "Secret"))],
+                   "inputs", 600, 10_000_000, 200_000),
     "midi": Subject(["BeatMath", "Choices", "HostSync", "MIDIControl"], ["midi", "cycles"], "streams", 160, 1_000_000, 50_000),
     "bbt": Subject(["BeatMath", "Choices", "HostSync"], ["bbt", "cycles"], "series", 400, 1_000_000, 50_000),
 }
 CHOICES = b"\1" * 16  # what a stage is set to
 CORPUS = {
+    "web": [b'\0["/tactus/tempo", 128.5e0, -1, "\\u00e9\\ud83c\\udfb5\\n", true, false, null]',
+            (b"\1GET http://stage.local:20880/osc?K7QM-3XPA\nHost: stage.local:20880\nOrigin: http://stage.local:20880\nUpgrade: websocket\n"
+             b"Connection: keep-alive, Upgrade\nSec-WebSocket-Version: 13\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\n"
+             b"Cookie: a=b; tactus=0123456789ABCDEF"), b"\2o123-4567 89ab-cdef\r\n"],
     "json5": [(rb"""// a
 { a: [1, .5, 0xff, -Infinity, NaN, 1e3,], 'b': "\u00e9\ud83c\udfb5\
 \x41\n", /* c */ "c": {d: null, $e: true, """ + "été: false}, }\n".encode())],
@@ -77,8 +86,8 @@ def captured(name: str) -> list[bytes]:
 
 def compiled(subject: Subject, work: str) -> str:
     sources = {module: build.swift_files(module) for module in subject.modules}
-    sources["Fuzz"] = [f"{HARNESS}/{name}.swift" for name in subject.harness]
-    objects = [build.swift_module(name, files, work, SANITIZE) for name, files in sources.items()]
+    sources["Fuzz"] = [os.path.join(HARNESS, f"{name}.swift") for name in subject.harness]
+    objects = [build.swift_module(name, files, work, SANITIZE, *SYSTEM) for name, files in sources.items()]
     # The linker warns of a hundred symbols of the sanitizer's own.
     linked = subprocess.run(["swiftc", SANITIZE, *objects, "-o", f"{work}/fuzz"], check=False, capture_output=True, text=True)
     if linked.returncode != 0:
