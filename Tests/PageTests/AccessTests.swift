@@ -57,14 +57,15 @@ import Testing
     }
     // The tempo, by its name, typed; then start and stop.
     try await visit.ask("evaluate \"document.querySelector('#tempo').focus(), 0\"")
+    try await visit.until("document.body.dataset.connection === 'live'")
     try await visit.ask("press Control+a")
     try await visit.ask("type 131")
     try await visit.ask("press Enter")
     try await visit.until("tempo", is: "131")
     try await visit.ask("evaluate \"document.querySelector('#toggle').focus(), 0\"")
-    try await visit.ask("press Enter")
+    try await visit.touch("press Enter")
     try await visit.until("document.querySelector('#toggle').dataset.song !== 'stopped'")
-    try await visit.ask("press Space")
+    try await visit.touch("press Space")
     try await visit.until("document.querySelector('#toggle').dataset.song === 'stopped'")
     // The tabs are one stop, the arrows go through them.
     try await visit.ask("size 390 844")
@@ -92,7 +93,7 @@ import Testing
     try await visit.until("document.querySelector('#lock').getAttribute('aria-pressed') === 'true'")
     try await visit.ask("hold #lock 1")
     try await visit.until("document.querySelector('#lock').getAttribute('aria-pressed') === 'false'")
-    try await visit.ask("tap #double")
+    try await visit.touch("tap #double")
     try await visit.until("tempo", is: "240")
     try await visit.end()
   }
@@ -108,7 +109,7 @@ import Testing
       try await visit.evaluate(
         "document.querySelector('#said').computedRole ?? document.querySelector('#said').getAttribute('role')"
       ) == "status")
-    try await visit.ask("click #toggle")
+    try await visit.touch("click #toggle")
     try await visit.until("document.querySelector('#said').textContent !== ''")
     let names = try await visit.value("names button")
     #expect(

@@ -72,7 +72,7 @@ import Testing
       try await visit.ask(
         "evaluate \"globalThis.before = JSON.stringify(tactus.state.values['\(path)'] ?? null), 0\"")
       do {
-        try await visit.ask(order)
+        try await visit.touch(order)
         try await visit.until(
           "JSON.stringify(tactus.state.values['\(path)'] ?? null) !== before", seconds: 10)
       } catch {

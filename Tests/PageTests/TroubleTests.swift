@@ -9,7 +9,7 @@ import Testing
   {
     let visit = try await Visit()
     try await visit.arrive()
-    try await visit.ask("fill #tempo 97")
+    try await visit.touch("fill #tempo 97")
     try await visit.until("tempo", is: "97")
     await visit.kill()
     try await visit.until("document.body.dataset.connection !== 'live'")
@@ -21,7 +21,7 @@ import Testing
     try await visit.until("document.body.dataset.paired === 'true'")
     let tempo = try await visit.tells("tempo")
     try await visit.until("'\(tempo)'.includes(String(Math.round(tactus.state.values.tempo[0])))")
-    try await visit.ask("fill #tempo 141")
+    try await visit.touch("fill #tempo 141")
     try await visit.until("tempo", is: "141")
     try await visit.end()
   }
