@@ -4,8 +4,7 @@
 import { on } from "./hands.js";
 import { letterOf, modulo } from "./session.js";
 
-const ahead = 0.6; // seconds that are placed
-const aheadHidden = 2.6; // a page in the background gets its timers once a second
+const ahead = 2.6; // seconds that are placed: a page in the background, or on a busy device, gets its timers once a second
 const late = 0.03; // a click that a change made late by this much is still played
 const step = 50;
 
@@ -86,7 +85,7 @@ export class PhoneClick {
 		const now = context.currentTime;
 		this.scheduled = this.scheduled.filter((one) => one.at > now - 1);
 		if (!this.isWanted) return;
-		const until = now + (document.hidden ? aheadHidden : ahead);
+		const until = now + ahead;
 		const each = this.settings.subdivision;
 		const from = session.beatAt(clock.hostAt(this.localTime(now - late))) - session.origin;
 		for (let slot = Math.ceil(from * each - 1e-6); ; slot += 1) {
