@@ -25,6 +25,9 @@ let package = Package(
     .target(name: "Choices", dependencies: ["BeatMath"], swiftSettings: optimised),
     .target(name: "HostSync", dependencies: ["BeatMath", "Choices"], swiftSettings: optimised),
     .target(name: "LinkAudioPath", dependencies: ["BeatMath"], swiftSettings: optimised),
+    // A channel between an audio thread and the network.
+    .target(
+      name: "AudioLanes", dependencies: ["BeatMath", "Handoff", "LinkAudioPath"], swiftSettings: optimised),
     .systemLibrary(name: "CSndfile", pkgConfig: "sndfile", providers: [.apt(["libsndfile1-dev"])]),
     .target(name: "ClickSounds", dependencies: ["CSndfile", "Choices", "HostSync"]),
     // Where the review of every C call on the audio thread happens: Sources/CJACK/shim.h.
@@ -38,6 +41,13 @@ let package = Package(
       swiftSettings: optimisedHere),
     .target(
       name: "Link", dependencies: ["Addresses", "BeatMath", "Handoff", "LinkSession", "LinkWire", "Linux"]),
+    .target(
+      name: "LinkAudio",
+      dependencies: [
+        "Addresses", "AudioLanes", "BeatMath", "Link", "LinkAudioPath", "LinkAudioSession", "LinkSession",
+        "LinkWire", "Linux",
+      ],
+      swiftSettings: optimised),
     // A virtual network and clocks around many sessions: for LinkSimulator and for the tests.
     .target(
       name: "LinkWorld", dependencies: ["BeatMath", "LinkSession", "LinkWire"],
@@ -99,7 +109,10 @@ let package = Package(
       name: "RealtimeStage", dependencies: ["BeatMath", "CJACK", "Choices", "HostSync", "JACKHost"],
       path: "Tests/RealtimeStage"),
     // Our Link as a program, to stand where a reference peer could.
-    .executableTarget(name: "link-peer", dependencies: ["Link"], path: "Tests/LinkPeer"),
+    .executableTarget(
+      name: "link-peer",
+      dependencies: ["AudioLanes", "Link", "LinkAudio", "LinkAudioPath", "LinkWire", "Linux"],
+      path: "Tests/LinkPeer"),
     .testTarget(name: "InteropTests", dependencies: ["TestSupport", "link-peer", "tactus"]),
     .testTarget(
       name: "ConformanceTests", dependencies: ["TestSupport", "tactus"], path: "Tests/Conformance"),
@@ -150,6 +163,7 @@ let package = Package(
     .testTarget(
       name: "LinkTests",
       dependencies: ["Addresses", "BeatMath", "Link", "LinkSession", "LinkWire", "Linux", "TestSupport"]),
+    .testTarget(name: "LinkAudioTests", dependencies: ["TestSupport", "link-peer"]),
     .testTarget(
       name: "LinkWireTests", dependencies: ["LinkWire", "BeatMath"], exclude: ["audio", "captured.pcap"]),
     .testTarget(

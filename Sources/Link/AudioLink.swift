@@ -2,8 +2,8 @@
 public import BeatMath
 import Handoff
 internal import LinkSession
-import LinkWire
-import Linux
+internal import LinkWire
+internal import Linux
 import Synchronization
 
 /// Link for an audio callback: capture, ask, edit, commit, without lock, allocation or system call.

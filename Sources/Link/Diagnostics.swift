@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 public import LinkSession
-import Linux
+internal import Linux
 import Synchronization
 
 /// How the network is doing, for a person who asks why there are no peers.

@@ -2,8 +2,8 @@
 internal import BeatMath
 import Glibc
 internal import LinkSession
-import LinkWire
-import Linux
+internal import LinkWire
+internal import Linux
 
 /// The machine, its sockets and who listens to it: everything that is behind the lock.
 ///
@@ -29,6 +29,10 @@ struct Engine: Sendable {
   private let watch = AddressWatch()
   private var neighbours = Neighbourhood()
   private var doors: [Door] = []
+  /// Who takes part in Link Audio, and what it was told last.
+  private var audio: (any AudioListener)?
+  private var toldGateways: [AudioGateway] = []
+  private var toldIdentity: (node: NodeID, session: SessionID)?
   private var look = CommitLook()
   private let status: LinkStatus
   private var lastScan: Micros?
@@ -72,6 +76,7 @@ extension Engine {
     guard !isWanted && session.isEnabled else { return }
     collectAudioChanges(at: now)
     feed(.enable(false), at: now)
+    tellAudio()
   }
 
   /// Whether the network thread has something to do that no deadline and no datagram tells it.
@@ -97,6 +102,37 @@ extension Engine {
   mutating func detach(_ door: any AudioDoor, at now: Micros) {
     collectAudioChanges(at: now)
     doors.removeAll { $0.door === door }
+  }
+
+  mutating func listen(_ listener: any AudioListener) {
+    audio = listener
+    (toldGateways, toldIdentity) = ([], nil)
+    tellAudio()
+  }
+
+  mutating func stopListening(at now: Micros) {
+    audio = nil
+    for gateway in gateways { feed(.audioSocket(nil, on: gateway.id), at: now) }
+  }
+
+  /// Where our audio socket of a gateway is, now; of one that has gone meanwhile it means nothing.
+  mutating func setAudioSocket(_ endpoint: Endpoint?, on gateway: GatewayID, at now: Micros) {
+    feed(.audioSocket(endpoint, on: gateway), at: now)
+  }
+
+  /// What has changed for who takes part in Link Audio.
+  private mutating func tellAudio() {
+    guard let audio else { return }
+    let identity = (snapshot.node, snapshot.session)
+    if toldIdentity.map({ $0 != identity }) ?? true {
+      toldIdentity = identity
+      audio.hear(node: identity.0, session: identity.1)
+    }
+    let gateways = session.isEnabled ? gateways.map { AudioGateway(id: $0.id, local: $0.local) } : []
+    if gateways != toldGateways {
+      toldGateways = gateways
+      audio.hear(gateways)
+    }
   }
 
   /// Works in what audio threads have committed since; then `snapshot` is all there is to know.
@@ -157,6 +193,7 @@ extension Engine {
       now = HostClock.micros()
     }
     if let deadline, deadline <= now { feed(.deadline, at: now) }
+    tellAudio()
   }
 
   mutating func takeEvents() -> [LinkSession.Event] {
@@ -167,6 +204,7 @@ extension Engine {
   /// Says goodbye and closes everything.
   mutating func shutDown(at now: Micros) {
     want(false, at: now)
+    tellAudio()
     closeAll()
     doors.removeAll()
     events.removeAll()
@@ -263,10 +301,11 @@ extension Engine {
         self.snapshot = snapshot
         status.update(snapshot)
         for door in doors { publish(to: door) }
+        tellAudio()
       case .event(let event):
         events.append(event)
         if events.count > Self.eventLimit { events = events.newestOfEachKind }
-      case .audioPeer: break  // of gateways with an audio socket only: here are none
+      case .audioPeer(let sighting): audio?.hear(sighting)
       case .sleep(let until):
         deadline = until
         return

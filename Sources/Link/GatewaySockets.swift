@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 internal import LinkSession
-import LinkWire
-import Linux
+internal import LinkWire
+internal import Linux
 import Synchronization
 
 /// One local address on the network: the sockets behind a `LinkSession` gateway (facts: link 3.7).

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+package import Addresses
 @_exported public import BeatMath
 package import LinkSession
-import LinkWire
-import Linux
+internal import LinkWire
+internal import Linux
 import Synchronization
 
 /// A peer in an Ableton Link session: tempo, beat, phase and start/stop in common with every Link program on the
@@ -165,6 +166,28 @@ public final class Link: Sendable {
   /// Thread-safe: yes. Real-time-safe: no.
   package func detach(_ door: any AudioDoor) {
     network.withEngine { engine, now in engine.detach(door, at: now) }
+  }
+
+  /// Connects who takes part in Link Audio: it is told at once what there is, and then each change. One at a time. Kept until
+  /// `stopListening`.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no.
+  package func listen(_ listener: any AudioListener) {
+    network.withEngine { engine, _ in engine.listen(listener) }
+  }
+
+  /// Says that our audio sockets are closed.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no.
+  package func stopListening() {
+    network.withEngine { engine, now in engine.stopListening(at: now) }
+  }
+
+  /// The peers hear of it at once, and the listener of all who have such a socket. Nil: it is closed.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no.
+  package func setAudioSocket(_ endpoint: Endpoint?, on gateway: GatewayID) {
+    network.withEngine { engine, now in engine.setAudioSocket(endpoint, on: gateway, at: now) }
   }
 
   /// Everything about the session, for a view or a test.

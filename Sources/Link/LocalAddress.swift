@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import Addresses
+internal import Addresses
 import Glibc
 
 // Which addresses of this machine are used: decided by values alone.

@@ -2,7 +2,7 @@
 internal import BeatMath
 import Glibc
 internal import LinkSession
-import Linux
+internal import Linux
 import Synchronization
 
 /// Link's one thread: waits on the sockets, lets the engine work, delivers events. It outlives the `Link` by as

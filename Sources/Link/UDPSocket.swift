@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import LinkWire
-import Linux
+internal import LinkWire
+internal import Linux
 
 /// A non-blocking UDP socket, closed with the value.
 struct UDPSocket: ~Copyable, Sendable {
@@ -77,6 +77,18 @@ struct UDPSocket: ~Copyable, Sendable {
     return socket
   }
 
+  /// From and to this address, at a port of its own, in bursts.
+  static func forAudio(on local: LocalAddress) throws(SystemFailure) -> UDPSocket {
+    let socket = try UDPSocket(for: local.address)
+    if local.address.isIPv6 {
+      try socket.set(Int32(IPPROTO_IPV6), IPV6_V6ONLY, Int32(1), "IPV6_V6ONLY")
+    }
+    socket.makeRoom()
+    try? socket.noteArrivals()
+    try socket.bind(to: Endpoint(local.address, port: 0))
+    return socket
+  }
+
   /// Where it is bound.
   func localEndpoint() throws(SystemFailure) -> Endpoint {
     guard let endpoint = Endpoint(of: descriptor) else {
@@ -87,11 +99,13 @@ struct UDPSocket: ~Copyable, Sendable {
 
   /// 0, or the `errno`.
   func send(_ packet: Packet, to endpoint: Endpoint) -> Int32 {
-    packet.withUnsafeBytes { bytes in
-      endpoint.withSocketAddress { address, size in
-        sendto(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL), address, size) >= 0
-          ? 0 : errno
-      }
+    packet.withUnsafeBytes { send($0, to: endpoint) }
+  }
+
+  /// 0, or the `errno`.
+  func send(_ bytes: UnsafeRawBufferPointer, to endpoint: Endpoint) -> Int32 {
+    endpoint.withSocketAddress { address, size in
+      sendto(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL), address, size) >= 0 ? 0 : errno
     }
   }
 

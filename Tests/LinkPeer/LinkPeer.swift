@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
 import Link
+import LinkAudioPath
 
 /// `link-peer`: the library `Link` as a program without sound, driven by the lines of `tools/lib/workshop/peers/lines.py`, so that
 /// it can take the place of a reference peer in any experiment. Commands on standard input, a line of flat JSON for
@@ -40,6 +41,9 @@ struct Refusal: Error {
 struct Driver {
   let link: Link
   var quantum = 4.0
+  private var studio: Studio?
+
+  init(link: Link) { self.link = link }
 
   mutating func answer(_ verb: String, _ words: [String]) throws(Refusal) -> [String] {
     switch (verb, words.count) {
@@ -54,10 +58,37 @@ struct Driver {
     case ("time", 1):
       let when = link.captureAppState().time(atBeat: try number(words[0]), quantum: quantum)
       return ["\"time\": \(when.count)"]
+    case ("audio", 1...4): return try audio(words)
+    case ("take", 1...2):
+      let delay = words.count > 1 ? PlayoutDelay.fixed(try number(words[1]) * 1000) : .standard
+      return try hasStudio().take(words[0], delay: delay)
+    case ("send", 1...2): try hasStudio().send(words[0], channels: words.count)
+    case ("unsend", 1): try hasStudio().unsend(words[0])
+    case ("release", 0): try hasStudio().release()
+    case ("channels", 0): return try hasStudio().channels
+    case ("heard", 0): return try hasStudio().heard()
+    case ("health", 0): return try hasStudio().health
     case ("wait", 2...3): return try wait(words[0], words[1], words.count > 2 ? number(words[2]) : 10)
     default: try edit(verb, words)
     }
     return []
+  }
+
+  /// `audio NAME [RATE [PPM]]` begins, `audio on` and `audio off` switch it afterwards.
+  private mutating func audio(_ words: [String]) throws(Refusal) -> [String] {
+    if let studio {
+      studio.switchAudio(try onOrOff(words[0]))
+      return []
+    }
+    let rate = words.count > 1 ? UInt32(try number(words[1])) : 48_000
+    let ppm = words.count > 2 ? try number(words[2]) : 0
+    studio = try? Studio(link, named: words[0], sampleRate: rate, ppm: ppm)
+    return []
+  }
+
+  private func hasStudio() throws(Refusal) -> Studio {
+    guard let studio else { throw Refusal("audio NAME comes first") }
+    return studio
   }
 
   private func edit(_ verb: String, _ words: [String]) throws(Refusal) {

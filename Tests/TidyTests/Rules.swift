@@ -15,6 +15,12 @@ enum Rules {
     "Choices": ["BeatMath"],
     "HostSync": ["BeatMath", "Choices"],
     "LinkAudioPath": ["BeatMath"],
+    "AudioLanes": ["BeatMath", "Handoff", "LinkAudioPath", "Synchronization"],
+    "LinkAudio": [
+      "Addresses", "AudioLanes", "BeatMath", "Glibc", "Link", "LinkAudioPath", "LinkAudioSession",
+      "LinkSession",
+      "LinkWire", "Linux", "Synchronization",
+    ],
     "StudioDay": ["BeatMath", "Choices", "HostSync", "LinkSession", "LinkWorld"],
     "ClickSounds": ["CSndfile", "Choices", "Glibc", "HostSync"],
     "Handoff": ["Synchronization"],

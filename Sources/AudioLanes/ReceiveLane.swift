@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Handoff
+public import LinkAudioPath
+
+/// From a channel of somebody else to an output, each sample at its beat plus the delay.
+public final class ReceiveLane: Sendable {
+  // At one address for their whole life: the audio thread holds them.
+  nonisolated(unsafe) private let shared: UnsafeMutablePointer<ReceiveShared>
+  nonisolated(unsafe) private let playout: UnsafeMutablePointer<Playout>
+  nonisolated(unsafe) private let memory: UnsafeMutableRawBufferPointer
+
+  /// A third of a second of stereo datagrams.
+  static let slots = 256
+  /// In front of the samples.
+  static let headBytes = 48
+  /// What a delay is counted in at most: of a faster stream the longest is shorter.
+  private static let streamRate = 48_000.0
+
+  /// With room for a delay of so many seconds; anything up to a second costs the same.
+  public init(longestDelay seconds: Double = 1) {
+    let frames = Int(max(0, min(60, seconds)) * Self.streamRate) + 8192
+    shared = .allocate(capacity: 1)
+    shared.initialize(
+      to: ReceiveShared(
+        queue: SlotQueue(
+          slots: Self.slots, bytes: Self.headBytes + AudioChunk.mostSamples * MemoryLayout<Float>.stride)))
+    memory = .allocate(byteCount: Playout.bytes(frames: frames), alignment: 64)
+    playout = .allocate(capacity: 1)
+    playout.initialize(to: Playout(in: memory.baseAddress!, frames: frames, kernel: Self.kernel))
+  }
+
+  deinit {
+    playout.deinitialize(count: 1)
+    playout.deallocate()
+    memory.deallocate()
+    shared.deinitialize(count: 1)
+    shared.deallocate()
+  }
+
+  /// One for all, for ever.
+  nonisolated(unsafe) private static let kernel = Kernel(
+    in: UnsafeMutablePointer<Float>.allocate(capacity: Kernel.floats))
+
+  /// For the audio thread; good for as long as this lane lives.
+  public var audio: ReceiveEnd { ReceiveEnd(shared: shared, playout: playout) }
+
+  /// A place for a chunk, the samples behind it as floats; false if the audio thread has not taken any for long. [network]
+  @discardableResult
+  public func put(_ chunk: AudioChunk, _ write: (UnsafeMutableBufferPointer<Float>) -> Void) -> Bool {
+    let count = Int(chunk.frames) * Int(chunk.channels)
+    guard count <= AudioChunk.mostSamples, let slot = shared.pointee.queue.reserve() else { return false }
+    slot.storeBytes(of: chunk, as: AudioChunk.self)
+    let samples = (slot.baseAddress! + Self.headBytes).assumingMemoryBound(to: Float.self)
+    write(UnsafeMutableBufferPointer(start: samples, count: count))
+    shared.pointee.queue.commit()
+    return true
+  }
+
+  /// As of the last period. One thread only. [control]
+  public func figures() -> PlayoutFigures { shared.pointee.figures.read() }
+
+  /// The memory that the audio thread touches. [any]
+  public func forEachBlock(_ body: (UnsafeRawBufferPointer) -> Void) {
+    body(UnsafeRawBufferPointer(start: shared, count: MemoryLayout<ReceiveShared>.size))
+    body(UnsafeRawBufferPointer(start: playout, count: MemoryLayout<Playout>.size))
+    body(UnsafeRawBufferPointer(memory))
+    shared.pointee.queue.forEachBlock(body)
+    shared.pointee.figures.forEachBlock(body)
+  }
+}
+
+struct ReceiveShared: ~Copyable {
+  let queue: SlotQueue
+  let figures = Latest(PlayoutFigures())
+}
+
+/// The audio thread's end of a `ReceiveLane`. One thread at a time may use it.
+public struct ReceiveEnd: @unchecked Sendable, BitwiseCopyable {
+  let shared: UnsafeMutablePointer<ReceiveShared>
+  let playout: UnsafeMutablePointer<Playout>
+
+  /// Fills an output's period. Without `right`, `left` is the mean of both. [audio, real-time-safe]
+  @_noLocks @_noAllocation
+  public func render(
+    _ hearing: Hearing, delay: PlayoutDelay, left: UnsafeMutablePointer<Float>,
+    right: UnsafeMutablePointer<Float>?
+  ) {
+    playout.pointee.delay = delay
+    var taken = 0
+    while taken < ReceiveLane.slots, let slot = shared.pointee.queue.front() {
+      let chunk = slot.load(as: AudioChunk.self)
+      let samples = (slot.baseAddress! + ReceiveLane.headBytes).assumingMemoryBound(to: Float.self)
+      let count = min(AudioChunk.mostSamples, Int(chunk.frames) &* Int(chunk.channels))
+      playout.pointee.take(chunk, samples: UnsafeBufferPointer(start: samples, count: count), hearing)
+      shared.pointee.queue.release()
+      taken &+= 1
+    }
+    playout.pointee.render(hearing, left: left, right: right)
+    shared.pointee.figures.publish(playout.pointee.figures)
+  }
+
+  /// In a period without a time of its own, as when a server freewheels: silence, and what comes meanwhile is left out.
+  /// [audio, real-time-safe]
+  @_noLocks @_noAllocation
+  public func skip(frames: Int, left: UnsafeMutablePointer<Float>, right: UnsafeMutablePointer<Float>?) {
+    var skipped = 0
+    while skipped < ReceiveLane.slots, let _ = shared.pointee.queue.front() {
+      shared.pointee.queue.release()
+      skipped &+= 1
+    }
+    for frame in 0..<max(0, frames) {
+      left[frame] = 0
+      if let right { right[frame] = 0 }
+    }
+  }
+}

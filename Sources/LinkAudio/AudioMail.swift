@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Addresses
+import Link
+import LinkSession
+import LinkWire
+import Linux
+import Synchronization
+
+/// From Link's thread to ours: what it knows of the network. Of each thing the newest only, so it is bounded however long
+/// nobody takes it.
+final class AudioMail: AudioListener {
+  struct Letters {
+    var gateways: [AudioGateway]?
+    var identity: (node: NodeID, session: SessionID)?
+    var sightings: [AudioSighting] = []
+    /// There were more sightings than can be kept: everybody has to be told again.
+    var isOverrun = false
+
+    fileprivate var isEmpty: Bool { gateways == nil && identity == nil && sightings.isEmpty && !isOverrun }
+  }
+
+  private struct Box {
+    var letters = Letters()
+    /// Where in `letters.sightings` each peer is, by its id and our gateway.
+    var places: [Sight: Int] = [:]
+  }
+
+  private struct Sight: Hashable {
+    let node: NodeID
+    let gateway: GatewayID
+  }
+
+  static let limit = 4096
+  private let box = Mutex(Box())
+  private let wakeUp: WakeUp
+
+  init(_ wakeUp: WakeUp) {
+    self.wakeUp = wakeUp
+  }
+
+  func hear(_ gateways: [AudioGateway]) { put { $0.letters.gateways = gateways } }
+
+  func hear(node: NodeID, session: SessionID) { put { $0.letters.identity = (node, session) } }
+
+  func hear(_ sighting: AudioSighting) {
+    put { box in
+      let sight = Sight(node: sighting.node, gateway: sighting.gateway)
+      if let place = box.places[sight] {
+        box.letters.sightings[place] = sighting
+      } else if box.letters.sightings.count < Self.limit {
+        box.places[sight] = box.letters.sightings.count
+        box.letters.sightings.append(sighting)
+      } else {
+        box.letters.isOverrun = true
+      }
+    }
+  }
+
+  func take() -> Letters {
+    box.withLock { box in
+      let letters = box.letters
+      if !letters.isEmpty { box = Box() }
+      return letters
+    }
+  }
+
+  private func put(_ change: (inout sending Box) -> Void) {
+    let wasEmpty = box.withLock { box in
+      let wasEmpty = box.letters.isEmpty
+      change(&box)
+      return wasEmpty
+    }
+    if wasEmpty { wakeUp.signal() }
+  }
+}

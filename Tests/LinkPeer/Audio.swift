@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import AudioLanes
+import Glibc
+import Link
+import LinkAudio
+import LinkAudioPath
+import LinkAudioSession
+import LinkWire
+
+/// The peer's part in Link Audio: channels with a pulse on every beat, and one of others in its ear.
+final class Studio {
+  private let link: Link
+  private let audio: LinkAudio
+  private let card: Card
+  private var sent: [(name: String, lane: SendLane, sink: AudioSink)] = []
+  private var taken: (lane: ReceiveLane, source: AudioSource)?
+
+  init(_ link: Link, named name: String, sampleRate: UInt32, ppm: Double) throws {
+    self.link = link
+    audio = LinkAudio(link, peerName: name)
+    audio.isEnabled = true
+    card = try Card(link, sampleRate: sampleRate, ppm: ppm)
+  }
+
+  deinit {
+    card.end()
+    // The card's thread has let go of the lanes when it has seen that.
+    usleep(50_000)
+  }
+
+  func switchAudio(_ isOn: Bool) { audio.isEnabled = isOn }
+
+  func send(_ name: String, channels: Int) throws(Refusal) {
+    let lane = SendLane(channels: channels)
+    guard let sink = audio.publish(lane, as: name) else { throw Refusal("too many channels") }
+    sent.append((name, lane, sink))
+    card.send(sent.map(\.lane.audio))
+  }
+
+  func unsend(_ name: String) {
+    card.send(sent.filter { $0.name != name }.map(\.lane.audio))
+    sent.removeAll { $0.name == name }
+  }
+
+  var channels: [String] {
+    let names = audio.channels.map { "\($0.peerName)/\($0.name)" }
+    return ["\"count\": \(names.count)", "\"names\": \"\(names.joined(separator: " "))\""]
+  }
+
+  /// Waits for the channel to be there, takes it, and says how long it took until there was sound of it.
+  func take(_ name: String, delay: PlayoutDelay) throws(Refusal) -> [String] {
+    let limit = Link.clock().count + 10_000_000
+    var found: AudioChannel?
+    while found == nil, Link.clock().count < limit {
+      found = audio.channels.first { "\($0.peerName)/\($0.name)" == name }
+      if found == nil { usleep(1000) }
+    }
+    guard let channel = found else { throw Refusal("\(name) did not come") }
+    let lane = ReceiveLane()
+    card.play(lane.audio, delay)
+    let begin = Link.clock().count
+    guard let source = audio.subscribe(lane, to: channel.id) else { throw Refusal("too many sources") }
+    taken = (lane, source)
+    while !lane.figures().isPlaying, Link.clock().count < limit { usleep(1000) }
+    guard lane.figures().isPlaying else { throw Refusal("\(name) is not heard") }
+    return ["\"milliseconds\": \(Double(Link.clock().count - begin) / 1000)"]
+  }
+
+  func release() {
+    card.play(nil, .standard)
+    taken = nil
+  }
+
+  /// Of the pulses since this was asked last, in frames from the beat.
+  func heard() throws(Refusal) -> [String] {
+    guard let taken else { throw Refusal("no channel is taken") }
+    let heard = card.takeHeard().sorted()
+    let figures = taken.lane.figures()
+    let places =
+      heard.isEmpty
+      ? []
+      : [
+        "\"median\": \(heard[heard.count / 2])", "\"least\": \(heard[0])",
+        "\"most\": \(heard[heard.count - 1])",
+      ]
+    return [
+      "\"pulses\": \(heard.count)", "\"receiving\": \(figures.isReceiving)",
+      "\"playing\": \(figures.isPlaying)",
+      "\"received\": \(figures.received)", "\"lost\": \(figures.lost)", "\"late\": \(figures.late)",
+      "\"dropouts\": \(figures.dropouts)", "\"concealed\": \(figures.concealed)",
+      "\"streams\": \(figures.streams)", "\"delay\": \(figures.delay)", "\"jitter\": \(figures.jitter)",
+      "\"connected\": \(taken.source.isConnected)",
+    ] + places
+  }
+
+  var health: [String] {
+    let health = audio.diagnostics
+    return [
+      "\"listeners\": \(sent.map(\.sink.listenerCount).reduce(0, +))", "\"ways\": \(health.load.receivers)",
+      "\"received\": \(health.counters.received)", "\"malformed\": \(health.counters.malformed)",
+      "\"unwanted\": \(health.counters.unwantedAudio)", "\"unknown\": \(health.counters.unknownSender)",
+      "\"forged\": \(health.counters.forgedAudio)", "\"overflows\": \(health.overflows)",
+      "\"refused\": \(sent.map(\.lane.refusedCount).reduce(0, +))",
+    ]
+  }
+}

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import AudioLanes
+import Glibc
+import Link
+import LinkAudioPath
+import Linux
+import Synchronization
+
+/// A sound card that nobody has: its periods lie exactly where they should, and its thread runs each as soon as it can.
+///
+/// What it sends is a short pulse on every beat, to a fraction of a frame; of what it plays it notes where pulses are.
+final class Card: Sendable {
+  static let frames = 256
+  let sampleRate: UInt32
+  private let frameMicros: Double
+  private let link: Link
+  private let state = Mutex(State())
+
+  struct State {
+    var sent: [SendEnd] = []
+    var played: (end: ReceiveEnd, delay: PlayoutDelay)?
+    var ear = Ear()
+    var isOver = false
+  }
+
+  init(_ link: Link, sampleRate: UInt32, ppm: Double = 0) throws {
+    self.link = link
+    self.sampleRate = sampleRate
+    frameMicros = 1e6 / Double(sampleRate) * (1 + ppm * 1e-6)
+    _ = try Thread("card") { [self] in run() }
+  }
+
+  func send(_ ends: [SendEnd]) { state.withLock { $0.sent = ends } }
+
+  func play(_ end: ReceiveEnd?, _ delay: PlayoutDelay) {
+    state.withLock {
+      $0.played = end.map { ($0, delay) }
+      $0.ear = Ear()
+    }
+  }
+
+  /// What was heard since this was asked last, in frames from the beat and the delay.
+  func takeHeard() -> [Double] {
+    state.withLock { state in
+      defer { state.ear.heard.removeAll() }
+      return state.ear.heard
+    }
+  }
+
+  func end() { state.withLock { $0.isOver = true } }
+
+  private func run() {
+    let origin = Double(Link.clock().count)
+    var left = [Float](repeating: 0, count: Self.frames)
+    var right = left
+    var number = 0
+    while true {
+      let start = origin + Double(number * Self.frames) * frameMicros
+      let wait = start - Double(Link.clock().count)
+      if wait > 0 { usleep(UInt32(wait)) }
+      let grid = SessionGrid(link.captureAppState())
+      let isOver = state.withLock { state in
+        send(state, grid, start, &left)
+        play(&state, grid, start, &left, &right)
+        return state.isOver
+      }
+      if isOver { return }
+      number += 1
+    }
+  }
+
+  private func send(_ state: State, _ grid: SessionGrid, _ start: Double, _ buffer: inout [Float]) {
+    guard !state.sent.isEmpty else { return }
+    for frame in 0..<Self.frames {
+      let beat = (start + Double(frame) * frameMicros - grid.origin) / grid.beatMicros
+      let away = (beat - beat.rounded()) * grid.beatMicros / Pulse.micros
+      buffer[frame] = Pulse.value(at: away)
+    }
+    let recording = Recording(
+      frames: Self.frames, sampleRate: sampleRate, start: start, frameMicros: frameMicros, captureFrames: 0,
+      offset: 0, grid: grid)
+    for end in state.sent { end.send(recording, left: buffer, right: nil) }
+  }
+
+  private func play(
+    _ state: inout State, _ grid: SessionGrid, _ start: Double, _ left: inout [Float], _ right: inout [Float]
+  ) {
+    guard let (end, delay) = state.played else { return }
+    let hearing = Hearing(
+      frames: Self.frames, sampleRate: sampleRate, start: start, frameMicros: frameMicros, latencyMicros: 0,
+      grid: grid)
+    left.withUnsafeMutableBufferPointer { left in
+      right.withUnsafeMutableBufferPointer { right in
+        end.render(hearing, delay: delay, left: left.baseAddress!, right: right.baseAddress!)
+      }
+    }
+    let late =
+      switch delay {
+      case .fixed(let micros): micros
+      case .beats, .adaptive: 0.0
+      }
+    for frame in 0..<Self.frames {
+      let time = start + Double(frame) * frameMicros
+      guard let middle = state.ear.hear(left[frame], at: time) else { continue }
+      let beat = (middle - late - grid.origin) / grid.beatMicros
+      state.ear.heard.append((beat - beat.rounded()) * grid.beatMicros / frameMicros)
+    }
+  }
+}
+
+/// Half a period of a cosine squared: its middle can be found to a hundredth of a frame.
+enum Pulse {
+  /// From its middle to its end.
+  static let micros = 600.0
+
+  /// `away` from its middle, in its own half lengths.
+  static func value(at away: Double) -> Float {
+    abs(away) >= 1 ? 0 : Float(0.25 * (1 + cos(away * .pi)))
+  }
+}
+
+/// Where pulses are in what is played.
+struct Ear {
+  var heard: [Double] = []
+  private var mass = 0.0
+  private var moment = 0.0
+  private var quiet = 0
+
+  /// The middle of a pulse that has just ended.
+  mutating func hear(_ sample: Float, at time: Double) -> Double? {
+    let loud = Double(abs(sample))
+    if loud > 0.01 {
+      if mass == 0 { moment = 0 }
+      mass += loud
+      moment += loud * time
+      quiet = 0
+    } else if mass > 0 {
+      quiet += 1
+    }
+    guard quiet == 16 else { return nil }
+    defer { (mass, moment, quiet) = (0, 0, 0) }
+    // Not a shred of one.
+    return mass > 5 ? moment / mass : nil
+  }
+}
