@@ -33,7 +33,10 @@ let package = Package(
     // Where the review of every C call on the audio thread happens: Sources/CJACK/shim.h.
     .systemLibrary(name: "CJACK", pkgConfig: "jack", providers: [.apt(["libjack-jackd2-dev"])]),
     .target(
-      name: "JACKHost", dependencies: ["BeatMath", "CJACK", "Choices", "Handoff", "HostSync", "Linux"]),
+      name: "JACKHost",
+      dependencies: [
+        "AudioLanes", "BeatMath", "CJACK", "Choices", "Handoff", "HostSync", "LinkAudioPath", "Linux",
+      ]),
     .target(name: "LinkWire", dependencies: ["Addresses", "BeatMath"], swiftSettings: optimisedHere),
     .target(name: "LinkSession", dependencies: ["BeatMath", "LinkWire"], swiftSettings: optimisedHere),
     .target(
@@ -60,8 +63,9 @@ let package = Package(
     .executableTarget(
       name: "tactus",
       dependencies: [
-        "Addresses", "BeatMath", "Choices", "ClickSounds", "ControlSurface", "HostSync", "JACKHost", "JSON5",
-        "Link", "LinkSession", "Linux", "MIDIControl", "NSMClient", "OSC", "QRCode", "TerminalView", "Web",
+        "Addresses", "AudioLanes", "BeatMath", "Choices", "ClickSounds", "ControlSurface", "HostSync",
+        "JACKHost", "JSON5", "Link", "LinkAudio", "LinkAudioSession", "LinkSession", "LinkWire", "Linux",
+        "MIDIControl", "NSMClient", "OSC", "QRCode", "TerminalView", "Web",
       ]),
     .target(name: "JSON5", swiftSettings: optimised),
     .systemLibrary(name: "CLiblo", pkgConfig: "liblo", providers: [.apt(["liblo-dev"])]),
@@ -132,7 +136,8 @@ let package = Package(
     .testTarget(
       name: "JACKHostTests",
       dependencies: [
-        "BeatMath", "CJACK", "Choices", "Handoff", "HostSync", "JACKHost", "Linux", "TestSupport",
+        "AudioLanes", "BeatMath", "CJACK", "Choices", "Handoff", "HostSync", "JACKHost", "Linux",
+        "TestSupport",
       ]),
     .testTarget(
       name: "ControlSurfaceTests",

@@ -33,6 +33,7 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
   public var records = false
   /// The page for browsers can be reached from the networks that this machine is on.
   public var opensPage = false
+  public var audio = AudioSettings()
 
   public init() {
     offsets[.click2] = nil
@@ -202,4 +203,35 @@ public struct LaunchSettings: Hashable, Sendable, BitwiseCopyable {
 /// should be, at the next bar line.
 public enum Correction: UInt8, Sendable, BitwiseCopyable {
   case off, locate
+}
+
+/// Channels of audio between the session's peers.
+public struct AudioSettings: Hashable, Sendable, BitwiseCopyable {
+  public var isOn = false
+  /// How much later than at its beat a channel is heard.
+  public var delay = AudioDelay.auto
+  /// What comes in at our inputs was played earlier than JACK's latencies say, by this.
+  public var sendOffset = Micros(0)
+  /// What we play is heard later than JACK's latencies say, by this.
+  public var receiveOffset = Micros(0)
+
+  public init() {}
+}
+
+public enum AudioDelay: Hashable, Sendable, BitwiseCopyable {
+  /// As short as the network allows.
+  case auto
+  case time(Micros)
+  case beats(Int32)
+  case bars(Int32)
+
+  public static var longest: Micros {
+    @_noLocks @_noAllocation get { Micros(2_000_000) }
+  }
+  public static var mostBeats: Int32 {
+    @_noLocks @_noAllocation get { 16 }
+  }
+  public static var mostBars: Int32 {
+    @_noLocks @_noAllocation get { 4 }
+  }
 }

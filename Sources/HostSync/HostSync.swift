@@ -113,6 +113,18 @@ public struct HostSync: ~Copyable {
     return shown
   }
 
+  /// By what time and beat the last `run` went; nil: nothing was run yet. [audio]
+  @_noLocks @_noAllocation
+  public mutating func passing() -> Passing? {
+    guard let now = last else { return nil }
+    return Passing(
+      frames: Int(now.frames), sampleRate: now.sampleRate, start: now.line.start,
+      frameMicros: now.frameMicros,
+      session: now.session.session, origin: now.grid.origin, beatMicros: now.grid.beatMicros,
+      isFreewheeling: now.isFreewheeling, settings: now.settings.audio,
+      beatsPerBar: Int32(now.settings.meter.beats))
+  }
+
   /// A message that came in through `control` and belongs to a sequencer's clock. Before `run`. [audio]
   @_noLocks @_noAllocation
   public mutating func receive(_ event: MIDIEvent) { received.insert(event) }

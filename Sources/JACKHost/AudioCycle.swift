@@ -19,6 +19,7 @@ struct AudioCycle: ~Copyable {
   private var frames: UInt32 = 0
   /// When the last cycle woke up, in microseconds, and its first frame.
   private var last: (wake: UInt64, frame: UInt32) = (.max, 0)
+  private var channels = ChannelTable()
   /// What the report begins with: counted before this server and this sample rate, and at the ports since.
   private var before: Report
 
@@ -54,6 +55,7 @@ struct AudioCycle: ~Copyable {
     noteLateness(cycle.times)
     sync.run(cycle, into: &outputs)
     write(to: source.buffer(source.ports[.clock], frames))
+    carryChannels(frames)
     readControl(control)
     // Full means that nobody looks: the rest stays for the next cycle.
     while let proposal = outputs.proposals.first, source.shared.pointee.proposals.push(proposal) {
@@ -62,6 +64,25 @@ struct AudioCycle: ~Copyable {
     outputs.report.countOn(from: before)
     source.shared.pointee.report.publish(outputs.report)
     source.shared.pointee.cycles.wrappingAdd(1, ordering: .relaxed)
+  }
+
+  /// Sound of others on its way to our outputs, and of ours to them.
+  private mutating func carryChannels(_ frames: UInt32) {
+    if let table = source.shared.pointee.channels.readIfNew() {
+      channels = table
+      source.shared.pointee.channelsSeen.store(table.number, ordering: .releasing)
+    }
+    guard channels.sentCount > 0 || channels.receivedCount > 0, let passing = sync.passing() else { return }
+    var place = 0
+    while place < channels.receivedCount {
+      channels.received[place].play(passing, frames)
+      place += 1
+    }
+    place = 0
+    while place < channels.sentCount {
+      channels.sent[place].record(passing, frames)
+      place += 1
+    }
   }
 
   /// The driver slept far too long, and no frames passed by: the control thread counts that, if JACK's own word for it

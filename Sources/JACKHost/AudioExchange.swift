@@ -16,6 +16,7 @@ struct SharedState: ~Copyable, Sendable {
   let clockMap = Latest(ClockMap.identity)
   let latencies = Latest(PerPort<UInt32>(repeating: 0))
   let relocation = Latest(Relocation?.none)
+  let channels = Latest(ChannelTable())
   // Out of it.
   let report = Latest(Report())
   let control = SPSCQueue<ControlMessage>(capacity: 256)
@@ -23,6 +24,8 @@ struct SharedState: ~Copyable, Sendable {
   /// The number of the last start or stop that was taken. Only for the thread that takes and publishes.
   let startStopsTaken = Atomic<UInt32>(0)
   let cycles = Atomic<UInt>(0)
+  /// The number of the table of channels that the audio thread goes by: it has let go of all before.
+  let channelsSeen = Atomic<UInt32>(0)
   /// How often JACK asked us, as timebase master, for bar and beat.
   let timebaseCalls = Atomic<UInt>(0)
   // From libjack's notification threads to both sides.
@@ -61,6 +64,7 @@ public final class AudioExchange: Sendable {
     shared.pointee.clockMap.forEachBlock(lock)
     shared.pointee.latencies.forEachBlock(lock)
     shared.pointee.relocation.forEachBlock(lock)
+    shared.pointee.channels.forEachBlock(lock)
     shared.pointee.report.forEachBlock(lock)
     shared.pointee.control.forEachBlock(lock)
     shared.pointee.proposals.forEachBlock(lock)

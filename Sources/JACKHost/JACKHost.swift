@@ -33,6 +33,8 @@ public final class JACKHost {
   /// We are leaving a server, which may take its time.
   private var departure: Departure?
   private var patchbay = Patchbay()
+  private var channels: [AudioChannelPorts] = []
+  private var areChannelsDue = false
   private var standing = Mastership.Standing.uninvolved
   /// Whether we want to be timebase master. Takes effect in the next step.
   public var wantsTimebase = false
@@ -169,6 +171,16 @@ extension JACKHost {
   @discardableResult
   public func wish(for connections: Set<Connection>) -> Bool { patchbay.wish(for: connections) }
 
+  /// Ports for these channels and no others, on this server and on the next.
+  public func carry(_ channels: [AudioChannelPorts]) {
+    self.channels = channels
+    if case .running(let running) = state, running.watchdog.isPrompt {
+      Question.ask { running.carry(channels) }
+    } else {
+      areChannelsDue = true
+    }
+  }
+
   /// Keeps these up: made whenever both ports have come, also with another server.
   public func want(_ connections: [StandingConnection]) { patchbay.want(connections) }
 
@@ -216,6 +228,10 @@ extension JACKHost {
   private func look(after running: RunningClient, _ notices: Notices, at now: Micros) -> [JACKEvent] {
     var events: [JACKEvent] = []
     running.step(at: now, notices: notices)
+    if areChannelsDue {
+      areChannelsDue = false
+      running.carry(channels)
+    }
     patchbay.step(on: running, graphChanged: notices.contains(.graph), at: now)
     let report = exchange.report()
     running.lookAfterTimebase(isWanted: wantsTimebase, report, at: now)
@@ -297,6 +313,7 @@ extension JACKHost {
     state = .running(running)
     server = client.description
     serverWasStarted = client.serverWasStarted
+    areChannelsDue = !channels.isEmpty
     patchbay.serverReturned(at: now)
     Question.ask { patchbay.step(on: running, graphChanged: true, at: now) }
     return [.serverReturned(server)]

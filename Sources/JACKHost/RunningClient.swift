@@ -15,6 +15,7 @@ final class RunningClient {
 
   let client: JACKClient
   private let ports: PortHandles
+  private let channels: ChannelPorts
   private let shared: UnsafePointer<SharedState>
   private let cycle: UnsafeMutablePointer<AudioCycle>
   private let implementation = JACKImplementation.loaded
@@ -41,6 +42,7 @@ final class RunningClient {
     self.client = client
     self.shared = shared
     ports = try PortHandles(registeringOn: client.handle)
+    channels = ChannelPorts(client: client.handle, shared: shared)
     nextClockPair = now
     nextPhysical = now
     lastDelay = jack_get_xrun_delayed_usecs(client.handle)
@@ -72,6 +74,7 @@ final class RunningClient {
     if !shared.pointee.board.isShutDown {
       // What patchbays were told goes before the ports do.
       ports.forget(on: client.handle)
+      channels.forget()
       jack_set_sync_timeout(client.handle, implementation.usualSyncTimeout)
     }
     jack_deactivate(client.handle)
@@ -109,8 +112,11 @@ final class RunningClient {
     jack_set_sync_timeout(client.handle, implementation.syncTimeout(longest))
   }
 
+  func carry(_ wanted: [AudioChannelPorts]) { channels.carry(wanted) }
+
   /// Clocks, and latencies if anything may have moved them.
   func step(at now: Micros, notices: Notices) {
+    channels.step()
     if now >= nextClockPair { compareClocks(at: now) }
     countXruns(at: now, wasLate: notices.contains(.lateness))
     if notices.contains(.clients) {

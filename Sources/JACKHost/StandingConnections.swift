@@ -85,15 +85,25 @@ extension Port {
 
 /// The name of a port, in which `*` stands for anything.
 struct PortPattern {
-  private let parts: [Substring]
+  private let name: NamePattern
 
   /// Without a colon it is a port of this client.
   init(_ text: String, client: String) {
-    parts = (text.contains(":") ? text : "\(client):\(text)")
-      .split(separator: "*", omittingEmptySubsequences: false)
+    name = NamePattern(text.contains(":") ? text : "\(client):\(text)")
   }
 
-  func matches(_ name: String) -> Bool {
+  func matches(_ name: String) -> Bool { self.name.matches(name) }
+}
+
+/// A name, in which `*` stands for anything.
+public struct NamePattern: Sendable {
+  private let parts: [Substring]
+
+  public init(_ text: String) {
+    parts = text.split(separator: "*", omittingEmptySubsequences: false)
+  }
+
+  public func matches(_ name: String) -> Bool {
     guard let first = parts.first, let last = parts.last, parts.count > 1 else {
       return name == parts.joined()
     }

@@ -31,6 +31,13 @@ struct Facts {
 
   var peers: String { state.choices.isLinkEnabled && !state.linkActive ? "resting" : links(state.peers) }
 
+  /// nil while Link Audio is off.
+  var audio: String? {
+    guard state.choices.audio.isOn else { return nil }
+    let received = state.audio.channels.count { !$0.isSent }
+    return "\(state.audio.channels.count - received) sent, \(received) received"
+  }
+
   var sync: String { state.choices.syncsStartStop ? "on" : "off" }
 
   var transport: String {

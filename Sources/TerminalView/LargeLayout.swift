@@ -101,7 +101,8 @@ extension TerminalView {
       ),
       ("OSC", reach[0], Style(bold: true)),
       ("", reach.count > 1 ? reach[1] : "", Style(bold: true)),
-      ("", reach.count > 2 ? reach[2] : "", Style(bold: true)),
+      facts.audio.map { ("Audio", $0, Style(.good)) }
+        ?? ("", reach.count > 2 ? reach[2] : "", Style(bold: true)),
     ]
     for (index, lines) in [left, right].enumerated() {
       let column = columns.lowerBound + index * (half + 1)

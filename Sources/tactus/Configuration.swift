@@ -30,6 +30,9 @@ struct Configuration: Equatable, Sendable {
   /// What knobs and pedals move: `MIDIBinding` as text.
   var bindings: [String] = []
   var learned: [String] = []
+  /// Channels of Link Audio: `SentText` and `ReceivedText`.
+  var sends: [String] = []
+  var receives: [String] = []
 
   enum Answer: Sendable {
     case run, help, oscHelp, version
@@ -45,8 +48,8 @@ struct Configuration: Equatable, Sendable {
   static let options = options(of: .standard)
 
   static func options(of table: Table) -> [Option<Configuration>] {
-    jackOptions + sessionOptions + table.choices.filter { !$0.isMomentary }.map { Option($0) } + soundFiles
-      + midiOptions + surfaceOptions + pageOptions + answers
+    jackOptions + sessionOptions + table.choices.filter { !$0.isMomentary }.map { Option($0) } + audioOptions
+      + soundFiles + midiOptions + surfaceOptions + pageOptions + answers
   }
 
   private static let jackOptions: [Option<Configuration>] = [

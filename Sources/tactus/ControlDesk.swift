@@ -219,8 +219,35 @@ final class ControlDesk: AudioDoor {
     case .rolling(let on): return on ? start(nil) : wish(.stop)
     case .timebase(let on): held.withLock { $0.wantsTimebase = on }
     case .takeover: return wish(.takeover)
+    case .channel(let order, let isOn): return change(order, isOn: isOn, lasts: lasts)
     case .quit: Signals.end()
     }
+    return .accepted
+  }
+
+  /// Channels of Link Audio, one more or one less.
+  private func change(_ order: AudioChannelOrder, isOn: Bool, lasts: Bool) -> Verdict {
+    let place: WritableKeyPath<SurfaceState, [String]>
+    let line: String
+    let isSame: (String) -> Bool
+    switch order {
+    case .send(let text):
+      guard let sent = SentText(text) else { return .refused(Refusal(.range, SentText.allowed.words)) }
+      (place, line) = (\.sends, text)
+      isSame = { SentText($0)?.name == sent.name }
+    case .receive(let text):
+      guard ReceivedText(text) != nil else { return .refused(Refusal(.range, ReceivedText.allowed.words)) }
+      (place, line) = (\.receives, text)
+      isSame = { $0 == text }
+    }
+    let lines = state[keyPath: place]
+    guard isOn || lines.contains(where: isSame) else { return .notNow("there is no such channel") }
+    let others = lines.filter { !isSame($0) }
+    guard !isOn || others.count < AudioChannelPorts.limit else {
+      return .notNow("\(AudioChannelPorts.limit) are all there can be")
+    }
+    choose(lasts) { $0[keyPath: place] = isOn ? others + [line] : others }
+    wake()
     return .accepted
   }
 
@@ -277,7 +304,11 @@ final class ControlDesk: AudioDoor {
     news.signal()
     if now.isLinkEnabled != before.isLinkEnabled { link.isEnabled = now.isLinkEnabled }
     if now.syncsStartStop != before.syncsStartStop { link.isStartStopSyncEnabled = now.syncsStartStop }
-    if now.click.sound != before.click.sound || now.opensPage != before.opensPage { wake() }
+    if now.click.sound != before.click.sound || now.opensPage != before.opensPage
+      || now.audio.isOn != before.audio.isOn
+    {
+      wake()
+    }
   }
 
   /// With the lock held: of many threads that may publish, one at a time is the one writer.

@@ -16,6 +16,8 @@ extension Configuration {
     new.choices = state.choices
     new.tempo = (state.chosenTempo ?? state.tempo).clamped.shortest
     new.learned = state.learned
+    new.sends = state.sends
+    new.receives = state.receives
     return new
   }
 
@@ -23,6 +25,8 @@ extension Configuration {
   func choose(in state: inout SurfaceState) {
     state.choices = choices
     state.learned = learned
+    state.sends = sends
+    state.receives = receives
   }
 }
 

@@ -35,6 +35,7 @@ final class Studio {
   private var note: RunningNote?
   private var surface: OSCSurface?
   private let page: PageServer
+  private let channels: ChannelDesk
 
   /// nil: no session manager.
   private let project: ManagedProject?
@@ -50,6 +51,7 @@ final class Studio {
     sounds = try SoundShelf(configuration.soundFiles)
     presence = Presence(configuration.life)
     link = Link(tempo: configuration.tempo)
+    channels = ChannelDesk(link, name: configuration.name)
     let state = link.captureAppState()
     var shown = SurfaceState(timeline: state.timeline)
     configuration.choose(in: &shown)
@@ -103,6 +105,7 @@ final class Studio {
       service.stopping()
       note = nil
       LastResort.takeLeave()
+      channels.farewell()
       link.detach(desk)
       link.detach(door)
       host.close()
@@ -139,7 +142,7 @@ final class Studio {
   }
 
   private func prepareFarewell() {
-    LastResort.prepare { [view, desk, keeper, link, surface, page] in
+    LastResort.prepare { [view, desk, keeper, link, surface, page, leaveChannels = channels.farewell] in
       // First: the view's or the surface's thread may hang.
       keeper.close(at: Link.clock(), taking: desk.lasting)
       view?.close()
@@ -148,6 +151,7 @@ final class Studio {
       surface?.close()
       // What was chosen meanwhile.
       keeper.close(at: Link.clock(), taking: desk.lasting)
+      leaveChannels()
       link.isEnabled = false
     }
   }
@@ -196,6 +200,7 @@ final class Studio {
       leading: state.leading, syncsStartStop: state.choices.syncsStartStop,
       tempoRequests: report.tempoRequests, at: Link.clock())
     if door.hasten(isHasty) { link.look() }
+    look(atChannelsOf: host, state)
     keep(host)
     host.relocator.choices = state.choices
     host.wantsTimebase = Mastership.isWanted(
@@ -203,6 +208,17 @@ final class Studio {
     for wish in desk.takeWishes() { fulfil(wish, on: host, report) }
     while let message = exchange.nextControlMessage() { desk.play(message) }
     startOrStop(host, report.startStop)
+  }
+
+  private func look(atChannelsOf host: JACKHost, _ state: SurfaceState) {
+    if channels.look(at: Link.clock(), state, on: host) { host.want(standingConnections) }
+    guard let (shown, news) = channels.figures(at: Link.clock()) else { return }
+    desk.tell { $0.audio = shown }
+    news.forEach { say($0) }
+  }
+
+  private var standingConnections: [StandingConnection] {
+    configuration.standingConnections + channels.connections
   }
 
   /// What was chosen: to the state file, and to the session manager when it asks for it.
@@ -250,7 +266,7 @@ final class Studio {
     desk.take(configuration)
     presence.life = configuration.life
     if !Set(reload.atOnce).isDisjoint(with: ["connect", "autoconnect"]) {
-      host.want(configuration.standingConnections)
+      host.want(standingConnections)
     }
     keeper.configured(configuration.taking(desk.lasting), file: startup.file)
     say(reload.line)
@@ -287,7 +303,7 @@ final class Studio {
       desk.wantTimebase()
       host.takeTimebase(at: Link.clock())
     // Done by the desk at once.
-    case .choose, .tempo, .align, .timebase, .rewind, .rolling, .quit: break
+    case .choose, .tempo, .align, .timebase, .rewind, .rolling, .channel, .quit: break
     }
   }
 

@@ -49,6 +49,10 @@ struct FakeProgram {
     case .align: state.timeline.beatOrigin = .zero
     case .timebase(let on): state.timebase = on ? .tactus : .nobody
     case .takeover: state.timebase = .tactus
+    case .channel(.send(let text), let isOn):
+      state.sends = state.sends.filter { $0 != text } + (isOn ? [text] : [])
+    case .channel(.receive(let text), let isOn):
+      state.receives = state.receives.filter { $0 != text } + (isOn ? [text] : [])
     case .quit: quit = true
     }
   }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct SessionFolderTests {
   private static let folders = [
     "ardour-follower", "ardour-leader", "hardware-only", "hydrogen", "modular", "qtractor", "tablet",
-    "two-laptops",
+    "tracks-from-there", "two-laptops",
   ]
 
   private func tactus(_ words: String...) async throws -> ChildProcess.Finished {

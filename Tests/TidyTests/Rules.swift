@@ -29,7 +29,10 @@ enum Rules {
       "Addresses", "BeatMath", "Glibc", "Handoff", "LinkSession", "LinkWire", "Linux", "Synchronization",
     ],
     "LinkSimulator": ["BeatMath", "Glibc", "LinkSession", "LinkWire", "LinkWorld", "StudioDay"],
-    "JACKHost": ["BeatMath", "CJACK", "Choices", "Glibc", "Handoff", "HostSync", "Linux", "Synchronization"],
+    "JACKHost": [
+      "AudioLanes", "BeatMath", "CJACK", "Choices", "Glibc", "Handoff", "HostSync", "LinkAudioPath", "Linux",
+      "Synchronization",
+    ],
     "OSC": ["Addresses", "CLiblo", "Glibc", "Linux"],
     "ControlSurface": [
       "Addresses", "BeatMath", "Choices", "Glibc", "JSON5", "Linux", "MIDIControl", "OSC", "Synchronization",
@@ -40,9 +43,10 @@ enum Rules {
     "Layouts": ["ControlSurface", "Glibc", "JSON5", "TerminalView"],
     "NSMClient": ["BeatMath", "Glibc", "Linux", "OSC"],
     "tactus": [
-      "Addresses", "BeatMath", "Choices", "ClickSounds", "ControlSurface", "FoundationEssentials", "Glibc",
-      "Handoff", "HostSync", "JACKHost", "JSON5", "Link", "LinkSession", "Linux", "MIDIControl", "NSMClient",
-      "OSC", "QRCode", "Synchronization", "TerminalView", "Web",
+      "Addresses", "AudioLanes", "BeatMath", "Choices", "ClickSounds", "ControlSurface",
+      "FoundationEssentials", "Glibc", "Handoff", "HostSync", "JACKHost", "JSON5", "Link", "LinkAudio",
+      "LinkAudioSession", "LinkSession", "LinkWire", "Linux", "MIDIControl", "NSMClient", "OSC", "QRCode",
+      "Synchronization", "TerminalView", "Web",
     ],
     "Web": [
       "Addresses", "BeatMath", "CMicrohttpd", "CPage", "CWslay", "ControlSurface", "Glibc", "JSON5", "Linux",

@@ -26,7 +26,16 @@ public enum Command: Hashable, Sendable {
   /// Become timebase master, in place of any other.
   case takeover
 
+  /// Send or receive a channel, or no longer.
+  case channel(AudioChannelOrder, isOn: Bool)
+
   case quit
+}
+
+/// A channel of Link Audio as its user writes it: a line of `--send` or `--receive`. To end a sent one its name is enough.
+public enum AudioChannelOrder: Hashable, Sendable {
+  case send(String)
+  case receive(String)
 }
 
 public enum Place: Hashable, Sendable, BitwiseCopyable {

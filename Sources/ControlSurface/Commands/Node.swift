@@ -127,6 +127,7 @@ enum Intent {
 enum Verb: String, Sendable, CaseIterable {
   case ping, query, subscribe, unsubscribe
   case midiList = "midi/list"
+  case audioList = "audio/list"
   case proof
 }
 

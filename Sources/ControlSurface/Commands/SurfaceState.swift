@@ -23,6 +23,10 @@ public struct SurfaceState: Hashable, Sendable {
   public var chosenTempo: Tempo?
   /// What keys, knobs and pedals were taught, as text.
   public var learned: [String] = []
+  /// Channels of Link Audio that the user wants, as `--send` and `--receive` take them.
+  public var sends: [String] = []
+  public var receives: [String] = []
+  public var audio = ShownAudio()
 
   // the host
   public var jackConnected = false

@@ -8,7 +8,8 @@ import OSC
 /// files.
 public struct Table: Sendable {
   public static let standard = Table(
-    session + tempo + transport + drift + click + clock + pulse + host + midi + page + readings + feeds
+    session + audio + tempo + transport + drift + click + clock + pulse + host + midi + page + readings
+      + feeds
       + conversation)
 
   /// Below which all addresses lie.

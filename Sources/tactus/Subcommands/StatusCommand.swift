@@ -40,33 +40,45 @@ struct StatusCommand: Conversing {
       return say("\(path)/when") == "rolling" ? "while the transport rolls" : say("\(path)/when")
     }
     let isThere = told.isOn("jack/connected")
-    let lines: [(String, String)] = [
-      ("Tempo", "\(say("tempo/str")) BPM, \(say("meter")), quantum \(say("quantum"))"),
-      ("Ableton Link", "\(say("link/str")), \(say("peers/str"))"),
-      ("Start/stop sync", say("startstop")),
-      ("Leads", say("lead/str") + (say("lead") == "link" ? "" : ", as --lead=\(say("lead")) says")),
-      ("Transport", say("status") + launch(told)),
-      (
-        "JACK",
-        isThere
-          ? "client \"\(say("jack/name"))\", \(say("jack/rate")) Hz, \(say("jack/period")) frames, "
-            + "xruns: \(say("jack/xruns"))" : "no server"
-      ),
-      ("Timebase master", say("jack/timebase/str") + told.offset("jack/offset")),
-      ("Click", runs("click") + told.offset("click/offset", ("click/2/offset", "click_2"))),
-      ("MIDI clock", runs("clock") + told.offset("clock/offset")),
-      (
-        "Pulses",
-        (told.isOn("pulse") ? "\(say("pulse/rate")) a beat" : "off")
-          + told.offset("pulse/offset", ("run/offset", "run"))
-      ),
-      ("Drift", "\(say("drift")) ppm"), ("OSC", say("osc/str")), ("Page", say("web/str")),
-      ("Last message", say("message")),
-    ]
+    let lines: [(String, String)] =
+      [
+        ("Tempo", "\(say("tempo/str")) BPM, \(say("meter")), quantum \(say("quantum"))"),
+        ("Ableton Link", "\(say("link/str")), \(say("peers/str"))"),
+        ("Start/stop sync", say("startstop")),
+        ("Leads", say("lead/str") + (say("lead") == "link" ? "" : ", as --lead=\(say("lead")) says")),
+        ("Transport", say("status") + launch(told)),
+        (
+          "JACK",
+          isThere
+            ? "client \"\(say("jack/name"))\", \(say("jack/rate")) Hz, \(say("jack/period")) frames, "
+              + "xruns: \(say("jack/xruns"))" : "no server"
+        ),
+        ("Timebase master", say("jack/timebase/str") + told.offset("jack/offset")),
+        ("Click", runs("click") + told.offset("click/offset", ("click/2/offset", "click_2"))),
+        ("MIDI clock", runs("clock") + told.offset("clock/offset")),
+        (
+          "Pulses",
+          (told.isOn("pulse") ? "\(say("pulse/rate")) a beat" : "off")
+            + told.offset("pulse/offset", ("run/offset", "run"))
+        ),
+      ] + audio(told) + [
+        ("Drift", "\(say("drift")) ppm"), ("OSC", say("osc/str")), ("Page", say("web/str")),
+        ("Last message", say("message")),
+      ]
     let width = (lines.map(\.0.count).max() ?? 0) + 2
     return lines.map { name, words in name.padded(to: width) + (words.isEmpty ? "-" : words) }
       .joined(separator: "\n")
   }
+
+  private static func audio(_ told: ToldValues) -> [(String, String)] {
+    guard told.isOn("link/audio") else { return [("Link Audio", "off")] }
+    return [
+      ("Link Audio", "on, delay \(told.words("link/audio/delay"))"),
+      ("Sent channels", told.words("audio/sent")), ("Received channels", told.words("audio/received")),
+      ("Offered channels", told.words("audio/offered")),
+    ]
+  }
+
   /// Only a stopped transport has something to say.
   private static func launch(_ told: ToldValues) -> String {
     guard told.words("status") == "stopped" else { return "" }

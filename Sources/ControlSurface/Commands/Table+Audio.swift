@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Choices
+import OSC
+
+// Link Audio: channels of sound between the session's peers.
+extension Table {
+  static let audio: [Node] =
+    Node.rows(
+      of: Choice(
+        "link/audio", \.audio.isOn,
+        "Link Audio: send channels of sound to the session's peers (--send) and play theirs (--receive).",
+        in: .audio, isRemembered: true),
+      Choice(
+        "link/audio/delay", \.audio.delay,
+        "How much later than at its beat a received channel is heard: as little as the network allows, or always so many "
+          + "milliseconds, beats or bars.",
+        within: .text(limit: 16), in: .audio, written: ("auto|MS|Nbeats|Nbars", AudioDelay.allowed),
+        isRemembered: true),
+      Choice(
+        "link/audio/send/offset", \.audio.sendOffset,
+        "What comes in was played so much earlier than JACK's latencies say.",
+        within: .number(-500...500, unit: "ms"), in: .audio, isRemembered: true),
+      Choice(
+        "link/audio/receive/offset", \.audio.receiveOffset,
+        "What is received is heard so much later than JACK's latencies say, and sent to the port that much earlier.",
+        within: .number(-500...500, unit: "ms"), in: .audio, isRemembered: true))
+    + [
+      // Else whoever may send a tablet's messages could listen to this machine's microphones.
+      .ofThisMachine(
+        "audio/send",
+        "Makes a channel for the peers, as --send does: NAME, NAME=PORT or NAME=PORT,PORT. Only this machine can."
+      ) { .channel(.send($0), isOn: true) },
+      .ofThisMachine("audio/send/end", "Takes the channel of this NAME away. Only this machine can.") {
+        .channel(.send($0), isOn: false)
+      },
+      .order(
+        "audio/receive", [.text(limit: AudioChannelText.longest)],
+        "Plays a channel, as --receive does: PEER/CHANNEL, with * for anything."
+      ) { values, _ in .command(.channel(.receive(values[0].text), isOn: true)) },
+      .order(
+        "audio/receive/end", [.text(limit: AudioChannelText.longest)],
+        "Plays what was taken by these words no longer."
+      ) { values, _ in .command(.channel(.receive(values[0].text), isOn: false)) },
+      .label("audio/offered", "What can be received: PEER/CHANNEL, one after the other.") {
+        list($0.state.audio.offered)
+      },
+      .label("audio/sent", "The channels that are sent, and to how many peers.") {
+        list($0.state.audio.channels.filter(\.isSent).map { "\($0.name) (\($0.listeners))" })
+      },
+      .label("audio/received", "The channels that are received, and how each is doing.") {
+        list($0.state.audio.channels.filter { !$0.isSent }.map { "\($0.name) (\($0.health))" })
+      },
+      .count("audio/dropouts", "", "Gaps in received channels that were too long to be filled in.") {
+        $0.state.audio.channels.reduce(0) { $0 + $1.dropouts }
+      },
+      .count("audio/lost", "", "Pieces of received channels that never came.") {
+        $0.state.audio.channels.reduce(0) { $0 + $1.lost }
+      },
+      .count("audio/late", "", "Pieces of received channels that came too late.") {
+        $0.state.audio.channels.reduce(0) { $0 + $1.late }
+      },
+      .verb(.audioList, [], "tactus sends you every channel, as audio/channel."),
+      .answer(
+        "audio/channel",
+        [
+          .text(limit: 255), .word(["sent", "received"]), .text(limit: 64), .number(0...1e6, unit: "ms"),
+          .number(0...1e6, unit: "ms"), .number(0...1e6, unit: "ms"), .number(-1e6...1e6, unit: "ms"),
+          .number(-200...20, unit: "dB"), .whole(0...1_000_000, unit: "Hz"),
+          .whole(0...Int(Int32.max)), .whole(0...Int(Int32.max)), .whole(0...Int(Int32.max)),
+        ],
+        "A channel: its name, sent or received, how it is doing, delay, buffer, jitter, how long after its beat sound arrives, "
+          + "level, sample rate, dropouts, lost and late pieces."),
+    ]
+
+  private static func list(_ words: [String]) -> String {
+    words.isEmpty ? "none" : printable(words.joined(separator: ", "), limit: 250)
+  }
+}
+
+extension Node {
+  fileprivate static func ofThisMachine(
+    _ path: String, _ words: String, _ command: @escaping @Sendable (String) -> Command
+  ) -> Node {
+    var row = order(path, [.text(limit: AudioChannelText.longest)], words) { values, _ in
+      .command(command(values[0].text))
+    }
+    row.reach = .thisMachine
+    return row
+  }
+}
+
+/// How the channels are written down.
+public enum AudioChannelText {
+  /// Two ports of JACK and a name.
+  public static var longest: Int { 255 }
+}
+
+/// A channel as it is shown.
+public struct ShownChannel: Hashable, Sendable {
+  /// Of a received one with its peer's.
+  public var name: String
+  public var isSent: Bool
+  public var listeners = 0
+  /// "plays", "waits for it"
+  public var health = ""
+  public var delayMilliseconds = 0.0
+  public var bufferMilliseconds = 0.0
+  public var jitterMilliseconds = 0.0
+  public var arrivalMilliseconds = 0.0
+  public var decibels = -90.0
+  public var sampleRate = 0
+  public var dropouts = 0
+  public var lost = 0
+  public var late = 0
+
+  public init(name: String, isSent: Bool) {
+    self.name = name
+    self.isSent = isSent
+  }
+}
+
+/// Link Audio as it is shown.
+public struct ShownAudio: Hashable, Sendable {
+  public var offered: [String] = []
+  public var channels: [ShownChannel] = []
+
+  public init() {}
+}
+
+extension AudioDelay: Choosable {
+  static let allowed =
+    "auto, milliseconds up to \(shortest(longest.milliseconds)), 1 to \(mostBeats) beats as in 4beats, or 1 to \(mostBars) bars as in 2bars"
+
+  public var values: [Value]? { [.text(word)] }
+
+  public var word: String {
+    switch self {
+    case .auto: "auto"
+    case .time(let micros): shortest(micros.milliseconds)
+    case .beats(let count): count == 1 ? "1beat" : "\(count)beats"
+    case .bars(let count): count == 1 ? "1bar" : "\(count)bars"
+    }
+  }
+
+  public init(_ values: [Value]) throws(Refusal) {
+    let text = values[0].text
+    func count(before unit: String, most: Int32) -> Int32? {
+      let units = [unit, unit + "s"]
+      guard let found = units.first(where: { text.hasSuffix($0) }),
+        let number = Int32(text.dropLast(found.count)),
+        (1...most).contains(number)
+      else { return nil }
+      return number
+    }
+    if text == "auto" {
+      self = .auto
+    } else if let beats = count(before: "beat", most: Self.mostBeats) {
+      self = .beats(beats)
+    } else if let bars = count(before: "bar", most: Self.mostBars) {
+      self = .bars(bars)
+    } else if let milliseconds = Double(text),
+      text.utf8.allSatisfy({ (0x2E...0x39).contains($0) && $0 != 0x2F }),
+      (0...Self.longest.milliseconds).contains(milliseconds)
+    {
+      self = .time(.milliseconds(milliseconds))
+    } else {
+      throw .range(Self.allowed)
+    }
+  }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import AudioLanes
+import Choices
+import CJACK
+import HostSync
+import LinkAudioPath
+
+/// The channels as the audio thread has them: handed over whole, and never changed there. [audio]
+struct ChannelTable: BitwiseCopyable {
+  static var limit: Int { 32 }
+
+  /// Counts the tables.
+  var number: UInt32 = 0
+  var sentCount = 0
+  var receivedCount = 0
+  var sent = InlineArray<32, SentPorts>(repeating: SentPorts())
+  var received = InlineArray<32, ReceivedPorts>(repeating: ReceivedPorts())
+}
+
+/// One channel of ours: what comes in at these ports goes into its lane.
+struct SentPorts: BitwiseCopyable {
+  var end: SendEnd?
+  var left: OpaquePointer?
+  /// nil: mono.
+  var right: OpaquePointer?
+  /// JACK's capture latency.
+  var latency: UInt32 = 0
+
+  func record(_ passing: Passing, _ frames: UInt32) {
+    guard let end, end.isWanted, !passing.isFreewheeling, let left = floats(left, frames) else { return }
+    let recording = Recording(
+      frames: passing.frames, sampleRate: passing.sampleRate, start: passing.start,
+      frameMicros: passing.frameMicros, captureFrames: Double(latency),
+      offset: -Double(passing.settings.sendOffset.count), grid: SessionGrid(passing))
+    end.send(recording, left: UnsafePointer(left), right: floats(right, frames).map { UnsafePointer($0) })
+  }
+}
+
+/// One channel of somebody else, which its lane brings to these ports.
+struct ReceivedPorts: BitwiseCopyable {
+  var end: ReceiveEnd?
+  var left: OpaquePointer?
+  var right: OpaquePointer?
+  /// JACK's playback latency.
+  var latency: UInt32 = 0
+
+  func play(_ passing: Passing, _ frames: UInt32) {
+    guard let left = floats(left, frames), let right = floats(right, frames) else { return }
+    guard let end, !passing.isFreewheeling else {
+      end?.skip(frames: Int(frames), left: left, right: right)
+      return
+    }
+    let hearing = Hearing(
+      frames: passing.frames, sampleRate: passing.sampleRate, start: passing.start,
+      frameMicros: passing.frameMicros,
+      latencyMicros: Double(latency) * passing.frameMicros + Double(passing.settings.receiveOffset.count),
+      grid: SessionGrid(passing))
+    end.render(hearing, delay: PlayoutDelay(passing), left: left, right: right)
+  }
+}
+
+private func floats(_ port: OpaquePointer?, _ frames: UInt32) -> UnsafeMutablePointer<Float>? {
+  guard let port else { return nil }
+  return jack_port_get_buffer(port, frames)?.assumingMemoryBound(to: Float.self)
+}
+
+extension SessionGrid {
+  fileprivate init(_ passing: Passing) {
+    self.init(session: passing.session, origin: passing.origin, beatMicros: passing.beatMicros)
+  }
+}
+
+extension PlayoutDelay {
+  fileprivate init(_ passing: Passing) {
+    switch passing.settings.delay {
+    case .auto: self = .standard
+    case .time(let micros): self = .fixed(Double(micros.count))
+    case .beats(let beats): self = .beats(Int(beats))
+    case .bars(let bars): self = .beats(Int(bars) * Int(passing.beatsPerBar))
+    }
+  }
+}

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import AudioLanes
+import BeatMath
+import Choices
+import ControlSurface
+import Glibc
+import JACKHost
+import Link
+import LinkAudio
+import LinkAudioSession
+import LinkWire
+import Linux
+import Synchronization
+
+/// Between Link Audio and JACK, which do not know each other: what is to be sent and received becomes lanes, with a channel of
+/// the session at one end and ports at the other. [control]
+final class ChannelDesk {
+  fileprivate struct Sent {
+    let text: SentText
+    let lane: SendLane
+    let sink: AudioSink
+  }
+
+  /// A channel by its name: its ports stay while its peer goes and comes back.
+  fileprivate struct Taken {
+    let name: String
+    /// Of its peer's current run.
+    var channel: ChannelID?
+    var lane: ReceiveLane?
+    var source: AudioSource?
+    var room = 0.0
+    var wasThere = false
+  }
+
+  private let link: Link
+  private let peerName: String
+  /// Made when it is wanted for the first time.
+  private var audio: LinkAudio?
+  private let offers = Offers()
+  private var sent: [Sent] = []
+  private var taken: [Taken] = []
+  private var carried: [(name: String, lane: ObjectIdentifier?)] = []
+  private var nextLook = Micros.zero
+  private(set) var shown = ShownAudio()
+  /// What our inputs are to be connected with.
+  private(set) var connections: [StandingConnection] = []
+
+  private static let lookPeriod = Micros(500_000)
+
+  init(_ link: Link, name: String) {
+    self.link = link
+    peerName = name + (hostName.map { "@" + $0 } ?? "")
+  }
+
+  /// What the session's channels and the user's wishes ask for now; whether `connections` are others.
+  func look(at now: Micros, _ state: SurfaceState, on host: JACKHost) -> Bool {
+    let isOn = state.choices.audio.isOn
+    guard isOn || audio?.isEnabled == true else { return false }
+    let audio = start()
+    if audio.isEnabled != isOn { audio.isEnabled = isOn }
+    if !isOn { offers.list.withLock { $0 = [] } }
+    send(isOn ? state.sends.compactMap { SentText($0) } : [], audio)
+    receive(isOn ? state.receives.compactMap { ReceivedText($0) } : [], state, audio)
+    return carry(on: host)
+  }
+
+  /// How the channels are, twice a second; nil: not yet. And what there is to say about it.
+  func figures(at now: Micros) -> (shown: ShownAudio, news: [String])? {
+    guard now >= nextLook, audio != nil else { return nil }
+    nextLook = now + Self.lookPeriod
+    var shown = ShownAudio()
+    shown.offered = offers.list.withLock { $0 }.map(\.fullName)
+    shown.channels = sent.map(\.shown) + taken.map(\.shown)
+    var news: [String] = []
+    for place in taken.indices {
+      let isThere = taken[place].source?.isConnected == true
+      if isThere != taken[place].wasThere {
+        news.append("Link Audio: \(taken[place].name) \(isThere ? "is here" : "has gone")")
+      }
+      taken[place].wasThere = isThere
+    }
+    self.shown = shown
+    return (shown, news)
+  }
+
+  /// Says goodbye. [any]
+  var farewell: @Sendable () -> Void { { [offers] in offers.audio.withLock { $0 }?.isEnabled = false } }
+
+  private func start() -> LinkAudio {
+    if let audio { return audio }
+    let audio = LinkAudio(link, peerName: peerName)
+    audio.onChannels { [offers] list in offers.list.withLock { $0 = list } }
+    offers.audio.withLock { $0 = audio }
+    self.audio = audio
+    return audio
+  }
+
+  private func send(_ wanted: [SentText], _ audio: LinkAudio) {
+    var names: Set<String> = []
+    let wanted = wanted.filter { names.insert($0.name).inserted }.prefix(AudioChannelPorts.limit)
+    guard sent.map(\.text) != Array(wanted) else { return }
+    sent = wanted.compactMap { text in
+      if let same = sent.first(where: { $0.text == text }) { return same }
+      let lane = SendLane(channels: text.isMono ? 1 : 2)
+      lane.forEachBlock { mlock($0.baseAddress, $0.count) }
+      return audio.publish(lane, as: text.name).map { Sent(text: text, lane: lane, sink: $0) }
+    }
+  }
+
+  private func receive(_ wanted: [ReceivedText], _ state: SurfaceState, _ audio: LinkAudio) {
+    let offered = offers.list.withLock { $0 }
+    taken.removeAll { one in !wanted.contains { $0.matches(one.name) } }
+    let names = wanted.filter(\.isExact).map(\.text) + offered.map(\.fullName)
+    for name in names where taken.count < AudioChannelPorts.limit {
+      guard wanted.contains(where: { $0.matches(name) }), !taken.contains(where: { $0.name == name }) else {
+        continue
+      }
+      taken.append(Taken(name: name))
+    }
+    let room = state.choices.audio.delay.room(state)
+    for place in taken.indices {
+      // Of two with one name the one that is taken stays.
+      let same = offered.filter { $0.fullName == taken[place].name }.map(\.id)
+      let known = taken[place].channel
+      let there = known.flatMap { same.contains($0) ? $0 : nil } ?? same.first ?? known
+      guard let channel = there, channel != known || room > taken[place].room else { continue }
+      let lane = ReceiveLane(longestDelay: room)
+      lane.forEachBlock { mlock($0.baseAddress, $0.count) }
+      taken[place].source = audio.subscribe(lane, to: channel)
+      (taken[place].channel, taken[place].lane, taken[place].room) = (channel, lane, room)
+    }
+  }
+
+  private func carry(on host: JACKHost) -> Bool {
+    var names: Set<String> = []
+    func unique(_ name: String) -> String {
+      var candidate = name
+      var number = 2
+      while !names.insert(candidate).inserted {
+        candidate = "\(name)-\(number)"
+        number += 1
+      }
+      return candidate
+    }
+    let sends = sent.map { one in
+      AudioChannelPorts(
+        name: unique("send_" + one.text.name.forPort), pretty: "Send \(one.text.name)", lane: .send(one.lane))
+    }
+    let receives = taken.sorted { $0.name < $1.name }.map { one in
+      AudioChannelPorts(name: unique(one.name.forPort), pretty: one.name, lane: .receive(one.lane))
+    }
+    let now = (sends + receives).map { ($0.name, $0.identity) }
+    guard now.count != carried.count || !zip(now, carried).allSatisfy({ $0 == $1 }) else { return false }
+    carried = now
+    host.carry(sends + receives)
+    let before = connections
+    connections = zip(sent, sends).flatMap { one, ports in
+      zip(ports.portNames, one.text.ports).map { .ports($0, $1) }
+    }
+    return connections != before
+  }
+
+  private final class Offers: Sendable {
+    let list = Mutex([AudioChannel]())
+    let audio = Mutex(LinkAudio?.none)
+  }
+}
+
+extension ChannelDesk.Sent {
+  fileprivate var shown: ShownChannel {
+    var shown = ShownChannel(name: text.name, isSent: true)
+    shown.listeners = sink.listenerCount
+    shown.health = shown.listeners == 0 ? "nobody listens" : "\(shown.listeners) listen"
+    return shown
+  }
+}
+
+extension ChannelDesk.Taken {
+  fileprivate var shown: ShownChannel {
+    var shown = ShownChannel(name: name, isSent: false)
+    let figures = lane?.figures() ?? .init()
+    shown.health =
+      source?.isConnected != true
+      ? "is not there" : !figures.isReceiving ? "sends nothing" : figures.isPlaying ? "plays" : "begins"
+    func rounded(_ value: Double) -> Double { (value * 10).rounded() / 10 + 0 }
+    shown.delayMilliseconds = rounded(figures.delay)
+    shown.bufferMilliseconds = figures.buffered.rounded()
+    shown.jitterMilliseconds = rounded(figures.jitter)
+    shown.arrivalMilliseconds = rounded(figures.arrivalOffset)
+    shown.decibels = figures.level > 0 ? max(-90, (20 * log10(Double(figures.level))).rounded()) : -90
+    shown.sampleRate = Int(figures.sampleRate)
+    shown.dropouts = Int(clamping: figures.dropouts)
+    shown.lost = Int(clamping: figures.lost)
+    shown.late = Int(clamping: figures.late)
+    return shown
+  }
+}
+
+extension AudioChannel {
+  fileprivate var fullName: String { "\(peerName)/\(name)" }
+}
+
+extension AudioChannelPorts {
+  fileprivate var identity: ObjectIdentifier? {
+    switch lane {
+    case .send(let lane): ObjectIdentifier(lane)
+    case .receive(let lane): lane.map { ObjectIdentifier($0) }
+    }
+  }
+}
+
+extension AudioDelay {
+  /// How many seconds a lane must have room for: twice what it is at this tempo, since tempos change.
+  fileprivate func room(_ state: SurfaceState) -> Double {
+    let beat = Double(state.tempo.clamped.microsPerBeat) / 1e6
+    let seconds =
+      switch self {
+      case .auto: 0.5
+      case .time(let micros): Double(micros.count) / 1e6
+      case .beats(let count): Double(count) * beat
+      case .bars(let count): Double(count) * Double(state.choices.meter.beats) * beat
+      }
+    // In powers of two, so that a moving tempo does not ask for another one all the time.
+    var room = 1.0
+    while room < seconds * 1.2, room < 60 { room *= 2 }
+    return room
+  }
+}

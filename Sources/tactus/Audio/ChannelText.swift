@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import ControlSurface
+import JACKHost
+
+/// A channel of ours as `--send` has it: a name, and where its sound comes from.
+struct SentText: Equatable {
+  let name: String
+  /// Full names of JACK ports; one for mono, none for whatever somebody connects.
+  let ports: [String]
+  let isMono: Bool
+
+  /// "Drums", "Vocals=mono", "Bass=ardour:Bass/audio_out 1", "Drums=ardour:Drums/audio_out 1,ardour:Drums/audio_out 2"
+  init?(_ text: String) {
+    let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+    guard let name = parts.first, (1...64).contains(name.utf8.count), text.isPrintable,
+      text.utf8.count <= AudioChannelText.longest
+    else { return nil }
+    self.name = name
+    guard parts.count > 1, parts[1] != "mono" else {
+      ports = []
+      isMono = parts.count > 1
+      return
+    }
+    ports = parts[1].split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+    isMono = ports.count == 1
+    guard (1...2).contains(ports.count), ports.allSatisfy({ $0.contains(":") && !$0.hasPrefix(":") }) else {
+      return nil
+    }
+  }
+
+  static let allowed = Allowed("a name, or as in Bass=mono, Bass=PORT and Drums=PORT,PORT") {
+    SentText($0) != nil
+  }
+}
+
+/// Channels of others as `--receive` has them.
+struct ReceivedText: Equatable {
+  let text: String
+
+  init?(_ text: String) {
+    guard text.isPrintable, text.contains("/"), (3...AudioChannelText.longest).contains(text.utf8.count)
+    else {
+      return nil
+    }
+    self.text = text
+  }
+
+  /// Of one channel alone, whether it is there or not.
+  var isExact: Bool { !text.contains("*") }
+
+  func matches(_ channel: String) -> Bool { NamePattern(text).matches(channel) }
+
+  static let allowed = Allowed("PEER/CHANNEL, where * stands for anything") { ReceivedText($0) != nil }
+}
+
+extension String {
+  /// As part of a port's name: JACK's own are short, a colon ends a client's, and some programs take a slash for a folder.
+  var forPort: String {
+    var text = ""
+    for character in self {
+      let isPlain = character.isLetter || character.isNumber || "-.+".contains(character)
+      text.append(isPlain ? character : "_")
+      if text.utf8.count > 60 { break }
+    }
+    return text
+  }
+}
+
+extension Configuration {
+  static let audioOptions: [Option<Configuration>] = [
+    Option(
+      "send", in: .audio, .value("NAME[=PORT,PORT]", SentText.allowed, \.sends), isRemembered: true,
+      help:
+        "With --link-audio, a channel for the session's peers. Its sound comes in at the ports send_NAME_l and _r, which are "
+        + "kept connected to these two ports of other programs, if any; with one port, or as NAME=mono, it is mono. Can be "
+        + "repeated."),
+    Option(
+      "receive", in: .audio, .value("PEER/CHANNEL", ReceivedText.allowed, \.receives), isRemembered: true,
+      help:
+        "With --link-audio, play this channel of a peer at ports of its own; * stands for anything: */* is all there are, up "
+        + "to \(AudioChannelPorts.limit). Can be repeated."),
+  ]
+}

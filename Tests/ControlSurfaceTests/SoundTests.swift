@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Choices
+import OSC
+import Testing
+
+@testable import ControlSurface
+
+@Suite("Link Audio's channels")
+struct SoundTests {
+  @Test(
+    "A delay is auto, milliseconds, beats or bars",
+    arguments: [
+      ("auto", AudioDelay.auto), ("0", .time(.zero)), ("37.5", .time(Micros(37_500))), ("1beat", .beats(1)),
+      ("16beats", .beats(16)), ("1bar", .bars(1)), ("4bars", .bars(4)),
+    ])
+  func delay(text: String, delay: AudioDelay) throws {
+    #expect(try AudioDelay([.text(text)]) == delay)
+    #expect(delay.word == text)
+  }
+
+  @Test(
+    "Nothing else is a delay",
+    arguments: [
+      "", "2001", "-1", "nan", "0x10", "1e2", "0beats", "17beats", "5bars", "beats", "1 bar", "1/2",
+    ])
+  func noDelay(text: String) {
+    #expect(throws: Refusal.self) { try AudioDelay([.text(text)]) }
+  }
+
+  @Test("A tablet takes channels, and cannot make this machine send its microphone")
+  func reach() {
+    var desk = Desk(.paired)
+    desk.send("/tactus/audio/receive", .string("*/*"))
+    desk.send("/tactus/audio/send", .string("Ears=system:capture_1"))
+    #expect(desk.program.state.receives == ["*/*"])
+    #expect(desk.program.state.sends.isEmpty)
+    desk.send("/tactus/audio/send", .string("Drums"), from: Desk.local)
+    #expect(desk.program.state.sends == ["Drums"])
+    desk.send("/tactus/audio/receive/end", .string("*/*"))
+    #expect(desk.program.state.receives.isEmpty)
+  }
+
+  @Test("Who asks for the channels is told all of each, between two updates")
+  func list() {
+    var desk = Desk()
+    var channel = ShownChannel(name: "Studio/Drums", isSent: false)
+    channel.health = "plays"
+    channel.delayMilliseconds = 20
+    channel.dropouts = 3
+    desk.update { $0.audio.channels = [ShownChannel(name: "Voice", isSent: true), channel] }
+    desk.send("/tactus/audio/list", from: Desk.local)
+    let told = desk.sent.map(\.message).filter { $0.address == "/tactus/audio/channel" }
+    #expect(told.map(\.arguments.first) == [.string("Voice"), .string("Studio/Drums")])
+    #expect(told.last?.arguments.count == Table.standard.row("audio/channel")?.parameters.count)
+    #expect(told.last?.arguments[9] == .int32(3))
+  }
+}

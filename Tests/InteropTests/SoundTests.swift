@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+import Testing
+
+/// Link Audio between two machines with JACK: ports, their sound, and what is done with them.
+@Suite struct SoundTests {
+  private func tactus(_ options: String..., on stage: LabStage, host: Int) async throws -> ChildProcess {
+    let program = try ChildProcess(
+      stage.command(
+        on: host,
+        [
+          "env", "XDG_STATE_HOME=/dev/shm/.lab/state-\(host)", Interop.directoryOfTests + "/tactus",
+          "--link-audio",
+        ]
+          + options))
+    try await program.awaitLine(beginning: "JACK server")
+    return program
+  }
+
+  /// The names of tactus's ports on a host that have one of these in them, once there are so many.
+  private func ports(
+    with texts: String..., count: Int, on stage: LabStage, host: Int = 2
+  ) async throws -> [String] {
+    var found: [String] = []
+    for _ in 0..<300 {
+      let lines = try await stage.run(on: host, "jack_lsp").output.split(separator: "\n").map(String.init)
+      found = lines.filter { line in line.hasPrefix("tactus:") && texts.contains { line.contains($0) } }
+      if found.count == count { return found }
+      try await Task.sleep(for: .milliseconds(100))
+    }
+    return found
+  }
+
+  private func say(_ words: String..., on stage: LabStage, host: Int) async throws -> Bool {
+    let command = stage.command(on: host, [Interop.directoryOfTests + "/tactus", "send"] + words)
+    return try await ChildProcess.run(command).status == 0
+  }
+
+  @Test func `a click that goes to another machine sounds there with its own, a beat later`() async throws {
+    let stage = try await LabStage("--hosts", "2")
+    let there = try await tactus(
+      "--click", "--click-pattern=x", "--send=Click=tactus:click_1", on: stage, host: 1)
+    let here = try await tactus(
+      "--click", "--click-pattern=x", "--link-audio-delay=1beat", "--receive=*/Click", on: stage, host: 2)
+    let received = try await ports(with: "Click_l", count: 1, on: stage)
+    #expect(received.count == 1)
+    let recorder = Lab.top + "/tools/lib/workshop/listening/apart.py"
+    let apart = try await Interop.undisturbed(in: stage) {
+      let heard = try await stage.run(
+        on: 2, "/usr/bin/python3", recorder, "8", "tactus:click_1", received.first ?? "")
+      return FlatJSON.object(heard.output) ?? [:]
+    } where: {
+      ($0["count"]?.number ?? 0) >= 10
+    }
+    // Both clicks lie on whole frames.
+    #expect(abs(apart["median"]?.number ?? .infinity) <= 1)
+    for program in [there, here] {
+      program.signal(SIGINT)
+      #expect(await program.status() == 0)
+    }
+  }
+
+  @Test func `ports come and go with the channels that are wanted, and stay while a peer is away`()
+    async throws
+  {
+    let stage = try await LabStage("--hosts", "2")
+    let there = try await tactus("--send=Drums", "--send=Voice=mono", on: stage, host: 1)
+    let here = try await tactus(on: stage, host: 2)
+    #expect(try await ports(with: "send_", count: 3, on: stage, host: 1).count == 3)
+    #expect(try await say("audio/receive", "*/*", on: stage, host: 2))
+    let four = try await ports(with: "Drums", "Voice", count: 4, on: stage)
+    #expect(four.count == 4)
+    #expect(try await say("audio/send/end", "Voice", on: stage, host: 1))
+    #expect(try await ports(with: "send_", count: 2, on: stage, host: 1).count == 2)
+    #expect(try await !say("audio/send/end", "Voice", on: stage, host: 1))
+    // Its ports have cables, and it may come back.
+    let connected = try await stage.run(on: 2, "jack_connect", four.first ?? "", "system:playback_1")
+    #expect(connected.status == 0)
+    there.signal(SIGINT)
+    #expect(await there.status() == 0)
+    try await Task.sleep(for: .seconds(1))
+    let back = try await tactus("--send=Drums", "--send=Voice=mono", on: stage, host: 1)
+    #expect(try await ports(with: "Drums", "Voice", count: 4, on: stage) == four)
+    let cables = try await stage.run(on: 2, "jack_lsp", "-c", "playback_1")
+    #expect(cables.output.contains(four.first ?? "-"))
+    #expect(try await say("link/audio", "0", on: stage, host: 2))
+    #expect(try await ports(with: "Drums", "Voice", count: 0, on: stage).isEmpty)
+    for program in [back, here] {
+      program.signal(SIGINT)
+      #expect(await program.status() == 0)
+    }
+    // What was taken is remembered.
+    let again = try await tactus(on: stage, host: 2)
+    let state = try await stage.run(on: 2, "cat", "/dev/shm/.lab/state-2/tactus/state.json5").output
+    #expect(state.contains("\"receive\": {\"is\": [\"*/*\"]"))
+    again.signal(SIGINT)
+    #expect(await again.status() == 0)
+  }
+
+  @Test func `in the session tracks-from-there each machine has the other's channel at its ports`()
+    async throws
+  {
+    let stage = try await LabStage("--hosts", "2")
+    let sessions = [
+      try await StartedSession("tracks-from-there", in: stage, host: 1),
+      try await StartedSession("tracks-from-there", in: stage, host: 2),
+    ]
+    for host in 1...2 {
+      // Two to send, two of the other's.
+      #expect(try await ports(with: "Tracks", count: 4, on: stage, host: host).count == 4)
+    }
+    for session in sessions { #expect(await session.end() == 0) }
+  }
+}

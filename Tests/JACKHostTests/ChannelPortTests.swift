@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import AudioLanes
+import BeatMath
+import Glibc
+import Testing
+
+@testable import JACKHost
+
+extension JACKHostTests {
+  private static func voice(_ lane: SendLane) -> AudioChannelPorts {
+    AudioChannelPorts(name: "send_Voice", pretty: "Send Voice", lane: .send(lane))
+  }
+
+  private static func drums(_ lane: ReceiveLane?) -> AudioChannelPorts {
+    AudioChannelPorts(name: "Studio_Drums", pretty: "Studio/Drums", lane: .receive(lane))
+  }
+
+  @Test func `a channel's ports keep their cables while its lane changes, and go with the channel`()
+    async throws
+  {
+    let server = try await TestServer()
+    let live = try LiveHost(server)
+    let neighbour = try Neighbour(server)
+    live.host.carry([Self.voice(SendLane(channels: 1)), Self.drums(nil)])
+    let ours = { neighbour.ports.filter { $0.contains("Voice") || $0.contains("Drums") } }
+    try await live.run { ours().count == 3 }
+    #expect(ours() == ["tactus:send_Voice", "tactus:Studio_Drums_l", "tactus:Studio_Drums_r"])
+    #expect(neighbour.property("pretty-name", of: "tactus:Studio_Drums_r") == "Studio/Drums right")
+    #expect(neighbour.connect("tactus:Studio_Drums_l", Neighbour.amplifier))
+    weak var old: ReceiveLane?
+    do {
+      let lane = ReceiveLane()
+      old = lane
+      live.host.carry([Self.voice(SendLane(channels: 1)), Self.drums(lane)])
+    }
+    try await live.run(for: 200)
+    #expect(old != nil)
+    live.host.carry([Self.drums(ReceiveLane())])
+    try await live.run { ours().count == 2 && old == nil }
+    #expect(neighbour.connections(of: "tactus:Studio_Drums_l") == [Neighbour.amplifier])
+    live.host.carry([])
+    try await live.run { ours().isEmpty }
+  }
+
+  @Test func `what comes in at a channel's port is in its lane, stamped one period after the other`()
+    async throws
+  {
+    let server = try await TestServer()
+    let live = try LiveHost(server)
+    let lane = SendLane(channels: 2)
+    live.host.carry([Self.drums(nil), AudioChannelPorts(name: "send_Mix", pretty: "Mix", lane: .send(lane))])
+    try await live.run(for: 300)
+    var frames = 0
+    lane.drain { period, _ in frames += Int(period.frames) }
+    #expect(frames == 0)
+    lane.isWanted = true
+    var gaps: [Int64] = []
+    var last: Int64?
+    for _ in 0..<10 {
+      try await live.run(for: 100)
+      lane.drain { period, _ in
+        frames += Int(period.frames)
+        if let last { gaps.append(abs(period.begin - last)) }
+        last = period.end
+      }
+    }
+    #expect(frames > 10_000)
+    // Half of a frame is 21 microbeats at 120 BPM. Lost cycles are gaps.
+    #expect(gaps.count { $0 <= 5 } * 10 >= gaps.count * 8)
+  }
+
+  @Test func `channels have their ports on the server that comes back, too`() async throws {
+    let server = try await TestServer()
+    let live = try LiveHost(server)
+    live.host.carry([Self.voice(SendLane(channels: 1)), Self.drums(ReceiveLane())])
+    try await live.run(for: 300)
+    server.end(SIGTERM)
+    try await live.run { !live.host.isRunning }
+    live.host.carry([Self.drums(ReceiveLane())])
+    try await server.start()
+    try await live.run { live.host.isRunning }
+    let neighbour = try Neighbour(server)
+    let ours = { neighbour.ports.filter { $0.contains("Voice") || $0.contains("Drums") } }
+    try await live.run { ours() == ["tactus:Studio_Drums_l", "tactus:Studio_Drums_r"] }
+  }
+}
