@@ -110,7 +110,8 @@ let package = Package(
     .testTarget(name: "LabTests", dependencies: ["TestSupport"]),
     // JACKHost with all its ports at work and a life around it, for tools/prove-realtime.
     .executableTarget(
-      name: "RealtimeStage", dependencies: ["BeatMath", "CJACK", "Choices", "HostSync", "JACKHost"],
+      name: "RealtimeStage",
+      dependencies: ["AudioLanes", "BeatMath", "CJACK", "Choices", "HostSync", "JACKHost", "LinkAudioPath"],
       path: "Tests/RealtimeStage"),
     // Our Link as a program, to stand where a reference peer could.
     .executableTarget(

@@ -8,7 +8,7 @@ import JACKHost
 
 /// A life for the audio thread: every output at work, and in random order all that can happen around it. The
 /// session changes its tempo and jumps, settings and sounds change, the transport starts, stops and locates,
-/// ports are connected and cut, notes come in, the period changes. `RealtimeStage SECONDS [SEED]`, or, for a tactus
+/// ports are connected and cut, notes come in, the period changes, and channels of Link Audio come and go. `RealtimeStage SECONDS [SEED]`, or, for a tactus
 /// that is there already, `RealtimeStage hand SECONDS [SEED]`.
 ///
 /// It asserts nothing: whoever watches the audio thread does (tools/prove-realtime).
@@ -16,6 +16,7 @@ import JACKHost
   private let exchange: AudioExchange
   private let host: JACKHost
   private let hand: Hand
+  private var wires = Wires()
   private let sounds = [Self.sound(of: 480, pitch: 40), Self.sound(of: 4_800, pitch: 24)]
   private var session: SessionState
   private var settings = Settings()
@@ -63,7 +64,9 @@ import JACKHost
   private mutating func turn() {
     _ = host.step(at: Self.linkTime())
     while exchange.nextControlMessage() != nil {}
-    switch dice.draw(below: 9) {
+    wires.carry(at: Self.linkTime(), &dice)
+    if dice.draw(below: 25) == 0 { wires.change(on: host, &dice) }
+    switch dice.draw(below: 12) {
     case 0: session.setTempo(Double(60 + dice.draw(below: 240)), at: Self.linkTime())
     case 1: session.forceBeat(Double(dice.draw(below: 64)), at: Self.linkTime(), quantum: 4)
     case 2:
@@ -73,6 +76,7 @@ import JACKHost
     case 4: settings.click.pattern = Pattern("X.xx.".utf8.prefix(dice.draw(below: 6))) ?? Pattern()
     case 5: settings.meter = Meter(beatsPerBar: Int32(1 + dice.draw(below: 8)))
     case 6: exchange.publish(nextBank())
+    case 7: settings.audio.delay = [.auto, .time(Micros(50_000)), .beats(1), .bars(1)][dice.draw(below: 4)]
     default: hand.act(&dice)
     }
     exchange.publish(session)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Inside a lab: proofs.scene PRELOAD SECONDS PROGRAM STAGE. Runs the real tactus with PRELOAD, everything on, and a life
-around it: a peer of Ableton's own library that changes the tempo, starts and stops, somebody at JACK's controls (STAGE hand) who
-connects, cuts, starts, stops, locates, and plays notes, and 200 OSC messages a second: everything that reaches the audio thread
-and some nonsense. Says how much of an answer came."""
+around it: a peer of Ableton's own library that changes the tempo, starts and stops, another tactus that sends it channels of
+sound and plays its own, somebody at JACK's controls (STAGE hand) who connects, cuts, starts, stops, locates, and plays notes, and
+200 OSC messages a second: everything that reaches the audio thread and some nonsense. Says how much of an answer came."""
 
 import os
 import random
@@ -16,7 +16,8 @@ from ..peers import driver
 dice = random.Random(1)
 WORDS = {
     "click/pattern": ["Xxxx", "X.x.", "", "Xx"], "pulse/rate": ["bar", "1", "2", "4", "24", "48"],
-    "launch": ["now", "beat", "bar"], "lead": ["link", "host", "auto"], "start": ["now", "beat", "bar"],
+    "audio/send": ["One", "Two=mono"], "audio/send/end": ["One", "Two"], "audio/receive": ["*/*"], "audio/receive/end": ["*/*"],
+    "link/audio/delay": ["auto", "50", "1beat", "2bars"], "launch": ["now", "beat", "bar"], "lead": ["link", "host", "auto"], "start": ["now", "beat", "bar"],
 }
 NUMBERS = {
     "tempo": (60, 240), "quantum": (1, 8), "click/volume": (0.4, 1), "click/sound": (0, 3), "click/subdivision": (1, 4),
@@ -56,10 +57,14 @@ class Talker(threading.Thread):
 def main(words: list[str]) -> int:
     preload, seconds, program, stage = words
     said: list[str] = []
-    tactus = driver.Program([program, "--click", "--clock-when=always", "--pulse-rate=24", "--click-subdivision=2", "--startstop", "--count-in=1"],
+    tactus = driver.Program([program, "--click", "--clock-when=always", "--pulse-rate=24", "--click-subdivision=2", "--startstop", "--count-in=1",
+                             "--link-audio", "--send=Click=tactus:click_1,tactus:click_2", "--receive=*/*"],
                             dict(os.environ, LD_PRELOAD=preload), ("OSC: ",), said.append, errors=subprocess.STDOUT)
+    other = driver.Program([program, "--name=other", "--no-tui", "--no-osc", "--link-audio", "--send=There=other:click_1", "--click",
+                            "--receive=*/*"], driver.without_choices("/dev/shm/other"), ("JACK server",))
+    other.wait_for("JACK server")
     peer = driver.Peer("reference")
-    for line in ("enable on", "sync on", "wait peers 1 20"):
+    for line in ("enable on", "sync on", "wait peers 2 20"):
         peer.ask(line)
     talker = Talker()
     hand = subprocess.Popen([stage, "hand", seconds])
@@ -74,6 +79,7 @@ def main(words: list[str]) -> int:
         peer.ask("force 0")
     talker.is_over = True
     talker.join()
+    other.end()
     if status := tactus.end():
         print("\n".join(said[-5:]))
     print(f"OSC: {talker.sent} messages sent, {talker.heard} heard")
