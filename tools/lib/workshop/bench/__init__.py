@@ -39,6 +39,7 @@ AREAS = {
     "host": Area("JACK's transport against the session: bar and beat beside a naive bridge, starts.", None, TACTUS),
     "idle": Area("wake-ups, processor and memory while nobody does anything." + QUICK, []),
     "link": Area("the library beside Ableton's: capture in the callback, allocations, joining." + QUICK),
+    "link-audio": Area("channels of sound between two machines: joining, places, bad wires, cost." + QUICK, ["--hosts", "2"]),
     "osc": Area("how soon the control surface acts and tells, and what that costs.", [], SEED),
     "page": Area("the page for phones in Chromium: its beat, changes, load, click, and what pages cost the OSC surface.", None,
                  {"--only": None, **TACTUS}),
