@@ -113,6 +113,15 @@ extension JACKHost {
     if case .running(let running) = state { running.isConnected } else { nil }
   }
 
+  /// Whether somebody can hear the click. nil without a server.
+  public var isClickConnected: Bool? {
+    if case .running(let running) = state {
+      running.isConnected(.click1) || running.isConnected(.click2)
+    } else {
+      nil
+    }
+  }
+
   public var latencies: PortLatencies {
     if case .running(let running) = state { running.latencies } else { .zero }
   }

@@ -241,7 +241,9 @@ extension RunningClient {
   }
 
   /// Looked up in what the server shares with us, so it may be asked often.
-  var isConnected: Bool { Port.registered.contains { jack_port_connected(ports[$0]) > 0 } }
+  var isConnected: Bool { Port.registered.contains(where: isConnected) }
+
+  func isConnected(_ port: Port) -> Bool { jack_port_connected(ports[port]) > 0 }
 
   /// Everybody's ports.
   var portsSeen: StandingConnections.Seen {

@@ -14,7 +14,7 @@ extension TerminalView {
     let place = facts.countIn.map { "count-in \($0)" } ?? facts.position
     let end = picture.write("\(facts.tempo) BPM  \(place)", row: 0, column: 0, style: .bold)
     BeatRow(scene).draw(on: &picture, rows: 0..<1, columns: end + 2..<max(end + 3, size.columns), glyphs)
-    drawNews(scene, on: &picture, row: size.rows - 1, columns: 0..<size.columns)
+    drawNews(scene, on: &picture, rows: size.rows - 1..<size.rows, columns: 0..<size.columns)
     let room = 1..<size.rows - 1
     guard let code = code(of: scene) else {
       return write(words(scene, problem: nil), on: &picture, rows: room, columns: 0..<size.columns)
@@ -54,25 +54,23 @@ extension TerminalView {
   private func words(_ scene: Scene, problem: String?) -> [(text: String, style: Style)] {
     let addresses = scene.state.page.addresses.map { ($0, Style.bold) }
     let code = scene.pairingCode.map { [("Code  \($0)", Style.plain)] } ?? []
-    func quiet(_ lines: String...) -> [(String, Style)] { lines.map { ($0, .quiet) } }
-    let lock = key(of: "web/open/toggle").map { $0 + " " } ?? "tactus send web/open 1 "
+    let back = keys.key(for: .code).map { "\(glyphs.name(of: $0)) or Esc: back." } ?? "Esc: back."
+    let lock = key(of: "web/open/toggle") ?? "tactus send web/open \(scene.state.choices.opensPage ? 0 : 1)"
+    let opening = [
+      ("", Style.plain), ("\(lock): open it to this machine's networks.", .bold), (back, .plain),
+    ]
     switch scene.state.page {
-    case .off:
-      return [
-        ("No browser can open the page yet.", .plain), ("", .plain),
-        ("\(lock)opens it to the networks here.", .bold),
-      ]
-    case .closed: return [("The page is not open yet.", .plain)]
-    case .thisMachine:
-      return [("Only this machine can open the page:", .plain)] + addresses + code
-        + [("", .plain), ("\(lock)opens it to the networks here.", .bold)]
-    case .network([]): return [("The page is open, but there is no network now.", .plain)]
+    case .off: return [("The page is closed.", .plain)] + opening
+    case .closed: return [("The page is not open yet.", .plain), (back, .plain)]
+    case .thisMachine: return [("Only this machine can open the page:", .plain)] + addresses + code + opening
+    case .network([]):
+      return [("The page is open, but there is no network now.", .plain), (back, .plain)]
     case .network:
       let closing =
-        scene.state.choices.opensPage ? quiet("", "\(lock)closes it.") : []
-      return addresses + code
-        + (problem.map { [($0, .plain)] } ?? quiet("Point a phone at this: it is", "paired by that."))
-        + quiet("Who sees this code can change", "what the page can change.") + closing
+        scene.state.choices.opensPage ? [("\(lock): close the page to everybody.", Style.plain)] : []
+      return addresses + code + [(back, .plain)] + closing
+        + [(problem ?? "Point a phone's camera here: that pairs it.", problem == nil ? .quiet : .plain)]
+        + [("Whoever sees this code can change what the page can.", .quiet)]
     }
   }
 
@@ -83,8 +81,13 @@ extension TerminalView {
   private func write(
     _ lines: [(text: String, style: Style)], on picture: inout Picture, rows: Range<Int>, columns: Range<Int>
   ) {
-    for (row, line) in zip(rows, lines) {
-      picture.write(line.text, row: row, column: columns.lowerBound, width: columns.count, style: line.style)
+    let wrapped = lines.flatMap { line in
+      // What fits stays as it is, with its spaces.
+      (line.text.unicodeScalars.count <= columns.count ? [line.text] : line.text.wrapped(to: columns.count))
+        .map { ($0, line.style) }
+    }
+    for (row, line) in zip(rows, wrapped) {
+      picture.write(line.0, row: row, column: columns.lowerBound, width: columns.count, style: line.1)
     }
   }
 }

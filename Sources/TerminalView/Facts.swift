@@ -49,7 +49,40 @@ struct Facts {
     }
   }
 
-  var timebase: String { state.timebase.name + offset(.jack) }
+  var timebase: String { state.master + offset(.jack) }
+
+  /// Who leads, in as many columns as there are.
+  func leads(within columns: Int) -> String {
+    let note = state.leadNote
+    return note.unicodeScalars.count <= columns ? note : state.shortLeadNote
+  }
+
+  /// The page in browsers, likewise.
+  func page(within columns: Int) -> String {
+    switch state.page {
+    case .off: return "off"
+    case .closed: return "not open yet"
+    case .thisMachine(let address): return "\(Self.typed(address)), here only"
+    case .network(let addresses):
+      guard let best = addresses.first else { return "open, but no network now" }
+      let whole = "open at \(best)"
+      return whole.unicodeScalars.count <= columns ? whole : "open at \(Self.typed(best))"
+    }
+  }
+
+  /// As browsers take it, too.
+  private static func typed(_ address: String) -> String {
+    String((address.hasPrefix("http://") ? address.dropFirst(7) : address[...]).prefix { $0 != "/" })
+  }
+
+  var shortPage: String {
+    switch state.page {
+    case .off: "page off"
+    case .closed, .network([]): "page not open"
+    case .thisMachine: "page here"
+    case .network: "page open"
+    }
+  }
 
   var launch: String { state.choices.launch.moment.word }
   /// nil before the first launch.
@@ -66,6 +99,19 @@ struct Facts {
   var leadError: String { "\(signed(state.leadErrorMilliseconds, places: 1)) ms" }
 
   var click: String { state.choices.click.isOn ? state.choices.click.when.word : "off" }
+
+  /// All of it, and the sound as far as there is room.
+  func click(within columns: Int) -> String {
+    guard state.choices.click.isOn else { return click + offset(.click1, .click2) }
+    let start = click + offset(.click1, .click2)
+    let end = state.isClickLost ? ", not connected" : ""
+    let whole = "\(start), \(state.choices.click.sound.word)\(end)"
+    return state.isClickLost && whole.unicodeScalars.count > columns ? start + end : whole
+  }
+
+  var shortClick: String {
+    state.isClickLost ? "click not connected" : "click \(click)\(shortOffset(.click1))"
+  }
 
   func offset(_ port: Port, _ follower: Port? = nil) -> String {
     offsetNote(own(port), follower.map { ($0 == .click2 ? "click_2" : "run", own($0)) })

@@ -52,23 +52,26 @@ public struct KeyMap: Sendable {
 
   public struct Row: Sendable {
     public let words: String
+    /// The same where there is room for ten letters; nil: `words` are as short.
+    var brief: String?
     public internal(set) var bindings: [KeyBinding]
     var own: Own?
     /// Words for the hint at the bottom, and with how many of its keys.
     var hint: (words: String, keys: Int)?
 
     fileprivate static func keys(
-      _ words: String, hint: (words: String, keys: Int)? = nil, _ bindings: String...
+      _ words: String, brief: String? = nil, hint: (words: String, keys: Int)? = nil, _ bindings: String...
     ) -> Row {
-      Row(words: words, bindings: bindings.compactMap { KeyBinding($0) }, hint: hint)
+      Row(words: words, brief: brief, bindings: bindings.compactMap { KeyBinding($0) }, hint: hint)
     }
 
     fileprivate static func view(
-      _ words: String, _ own: Own, hint: (words: String, keys: Int)? = nil, _ keys: String
+      _ words: String, brief: String? = nil, _ own: Own, hint: (words: String, keys: Int)? = nil,
+      _ keys: String
     ) -> Row {
       Row(
-        words: words, bindings: keys.unicodeScalars.map { KeyBinding(.character($0), []) }, own: own,
-        hint: hint)
+        words: words, brief: brief, bindings: keys.unicodeScalars.map { KeyBinding(.character($0), []) },
+        own: own, hint: hint)
     }
 
     /// The keys in a line.
@@ -92,7 +95,7 @@ public struct KeyMap: Sendable {
 
   public static let standard: [Row] = [
     .keys("start/stop", hint: ("start", 1), "space = toggle"),
-    .keys("tap tempo", hint: ("tap", 1), "t = tempo/tap", "enter = tempo/tap"),
+    .keys("tap tempo", hint: ("tap", 1), "t = tempo/tap"),
     .keys("1 BPM", hint: ("tempo", 2), "up = tempo/nudge 1", "down = tempo/nudge -1"),
     .keys("1 BPM", "+ = tempo/nudge 1", "= = tempo/nudge 1", "- = tempo/nudge -1"),
     .keys("0.1 BPM", "left = tempo/nudge -0.1", "right = tempo/nudge 0.1"),
@@ -100,15 +103,15 @@ public struct KeyMap: Sendable {
     .view("set tempo", .tempo, "0123456789"),
     .keys("rewind", "home = rewind"),
     .keys("quantum", "[ = quantum/nudge -1", "] = quantum/nudge 1"),
-    .keys("who leads", "l = lead/next"),
+    .keys("switch who leads", brief: "next lead", "l = lead/next"),
     .keys("Link", hint: ("Link", 1), "a = link/toggle"),
     .keys("sync", hint: ("sync", 1), "s = startstop/toggle"),
     .keys("click", hint: ("click", 1), "m = click/toggle"),
     .keys("clock", hint: ("clock", 1), "c = clock/toggle"),
     .keys("pulse", "p = pulse/toggle"),
-    .view("QR code", .code, hint: ("page", 1), "w"),
-    .keys("open page", "o = web/open/toggle"),
-    .view("these keys", .turn, hint: ("keys", 1), "?h"),
+    .view("QR code, and back", brief: "QR code", .code, hint: ("page", 1), "w"),
+    .keys("open or close the page", brief: "open page", "o = web/open/toggle"),
+    .view("these keys, and back", brief: "these keys", .turn, hint: ("keys", 1), "?h"),
     .view("redraw", .redraw, "\u{0C}"),
     .keys("quit", "q = quit"),
   ]
@@ -126,6 +129,19 @@ public struct KeyMap: Sendable {
         return row.bindings.isEmpty ? nil : row
       }
   }
+
+  /// The key as it is bound; with Caps Lock on, a capital that nobody bound is its small letter.
+  func bound(_ key: Key) -> Key? {
+    if isBound(key) { return key }
+    guard case .character(let letter) = key, ("A"..."Z").contains(letter) else { return nil }
+    let small = Key.character(Unicode.Scalar(UInt8(letter.value | 0x20)))
+    return isBound(small) ? small : nil
+  }
+
+  private func isBound(_ key: Key) -> Bool { rows.contains { $0.bindings.contains { $0.event == key } } }
+
+  /// The first key that does this.
+  func key(for own: Own) -> Key? { rows.first { $0.own == own }?.bindings.first?.event }
 
   func own(_ key: Key) -> Own? { rows.first { $0.bindings.contains { $0.event == key } }?.own }
 

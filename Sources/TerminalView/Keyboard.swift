@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
+import Choices
 public import ControlSurface
 public import MIDIControl
 
@@ -53,7 +54,11 @@ public struct Keyboard: Sendable {
       case .character, .up, .down, .left, .right, .pageUp, .pageDown, .home: typing = nil
       }
     }
-    if key == .escape { page = .playing }
+    if key == .escape {
+      page = .playing
+      return nil
+    }
+    guard let key = keys.bound(key) else { return .say(unbound(key)) }
     switch keys.own(key) {
     case .turn: turn(to: .keys)
     case .code: turn(to: .code)
@@ -64,19 +69,36 @@ public struct Keyboard: Sendable {
     return nil
   }
 
+  private func unbound(_ key: Key) -> String {
+    if key == .enter { return "Enter sets a tempo that is typed, and none is" }
+    return "no key \(key)" + (keys.key(for: .turn).map { "; \($0) lists them" } ?? "")
+  }
+
   /// There, and with the same key back.
   private mutating func turn(to other: Scene.Page) { page = page == other ? .playing : other }
 
-  /// What a slip would do for longer than tonight, and how to take it back. nil: it would not.
+  /// What a slip would do for longer than tonight, and how to take it back; and who is to lead from now on, which nothing else
+  /// shows. nil: neither.
   public static func remark(_ targets: [Target], by key: Key, _ state: SurfaceState) -> String? {
+    let path = targets.count == 1 ? targets[0].path : ""
+    if path == "lead/next" { return leads(after: state.choices.lead, key) }
     let choice: (name: String, isOn: Bool)? =
-      switch targets.count == 1 ? targets[0].path : "" {
+      switch path {
       case "link/toggle": ("Ableton Link", state.choices.isLinkEnabled)
       case "startstop/toggle": ("Start/stop sync", state.choices.syncsStartStop)
       default: nil
       }
     return choice.map {
       "\($0.name): \($0.isOn ? "off" : "on"), also at the next start; \(key) takes that back"
+    }
+  }
+
+  private static func leads(after lead: Lead, _ key: Key) -> String {
+    switch lead {
+    case .link: "Leads: host, the JACK program that is timebase master; \(key) goes on to auto"
+    case .host: "Leads: auto, JACK's timebase master or else Link; \(key) goes on to midi"
+    case .auto: "Leads: midi, a MIDI clock at the port control; \(key) goes on to link"
+    case .midi: "Leads: link, the Ableton Link session; \(key) goes on to host"
     }
   }
 

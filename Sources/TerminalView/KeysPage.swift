@@ -18,9 +18,10 @@ extension TerminalView {
       let column = index / room * width
       picture.write(
         row.keys(named: glyphs.name(of:)), row: top + index % room, column: column, style: .bold)
-      picture.write(row.words, row: top + index % room, column: column + 10, width: width - 10)
+      let brief = row.words.unicodeScalars.count > width - 11 ? row.brief : nil
+      picture.write(brief ?? row.words, row: top + index % room, column: column + 10, width: width - 10)
     }
-    drawNews(scene, on: &picture, row: size.rows - 1, columns: 0..<size.columns)
+    drawNews(scene, on: &picture, rows: size.rows - 1..<size.rows, columns: 0..<size.columns)
   }
 
   /// As many keys as fit, the last of them what shows all.

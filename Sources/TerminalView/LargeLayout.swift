@@ -34,11 +34,14 @@ extension TerminalView {
     beats.drawPhase(on: &picture, row: boxes.upperBound, columns: inside, glyphs)
     let top = boxes.upperBound + 2
     drawFacts(facts, on: &picture, row: top, columns: inside)
-    if let earlier = scene.earlierNews, top + Self.factRows < size.rows - 3 {
+    // The rows that nothing else has; above them one stays empty.
+    let free = min(top + Self.factRows + 1, size.rows - 2)..<size.rows - 1
+    let used = drawNews(scene, on: &picture, rows: free, columns: inside)
+    if let earlier = scene.earlierNews, free.count > used {
       picture.write(
-        earlier.text, row: size.rows - 3, column: inside.lowerBound, width: inside.count, style: .quiet)
+        earlier.text, row: free.upperBound - used - 1, column: inside.lowerBound, width: inside.count,
+        style: .quiet)
     }
-    drawNews(scene, on: &picture, row: size.rows - 2, columns: inside)
     drawHint(on: &picture, row: size.rows - 1, columns: inside)
   }
 
@@ -80,7 +83,7 @@ extension TerminalView {
       ("Start/stop", "sync \(facts.sync)", state.choices.syncsStartStop ? Style(.good) : .plain),
       ("Transport", facts.transport, transportStyle(facts)),
       ("Launch", facts.launch + (facts.launchError.map { ", last \($0)" } ?? ""), .plain),
-      ("Leads", state.leader, .plain),
+      ("Leads", facts.leads(within: half - Self.label - 2), .plain),
       ("Timebase", facts.timebase, .plain),
       ("Drift", facts.drift + facts.lag, .plain),
     ]
@@ -88,8 +91,7 @@ extension TerminalView {
     let right: [(String, String, Style)] = [
       (
         "Click",
-        facts.click + facts.offset(.click1, .click2)
-          + (state.choices.click.isOn ? ", \(state.choices.click.sound.word)" : ""),
+        facts.click(within: half - 9),
         .plain
       ),
       ("Clock", facts.clock + facts.offset(.clock), .plain),
@@ -100,9 +102,9 @@ extension TerminalView {
         .plain
       ),
       ("OSC", reach[0], Style(bold: true)),
-      ("", reach.count > 1 ? reach[1] : "", Style(bold: true)),
       facts.audio.map { ("Audio", $0, Style(.good)) }
-        ?? ("", reach.count > 2 ? reach[2] : "", Style(bold: true)),
+        ?? ("", reach.count > 1 ? reach[1] : "", Style(bold: true)),
+      ("Page", facts.page(within: half - 9), Style(bold: state.page.isOpen)),
     ]
     for (index, lines) in [left, right].enumerated() {
       let column = columns.lowerBound + index * (half + 1)
@@ -124,11 +126,23 @@ extension TerminalView {
     }
   }
 
-  func drawNews(_ scene: Scene, on picture: inout Picture, row: Int, columns: Range<Int>) {
-    guard let news = scene.news else { return }
+  /// In the last of these rows, and as many above it as its words need. Returns how many those are.
+  @discardableResult
+  func drawNews(_ scene: Scene, on picture: inout Picture, rows: Range<Int>, columns: Range<Int>) -> Int {
+    guard let news = scene.news, !rows.isEmpty else { return 0 }
     let isFresh = scene.now - news.time < News.fresh
     let style = Style(news.isComplaint ? .alarm : .plain, bold: news.isComplaint, inverse: isFresh)
-    let text = isFresh ? " \(news.text) " : news.text
-    picture.write(text, row: row, column: columns.lowerBound, width: columns.count, style: style)
+    let room = columns.count - (isFresh ? 2 : 0)
+    var lines = news.text.unicodeScalars.count <= room ? [news.text] : news.text.wrapped(to: room)
+    if lines.count > rows.count {
+      // What is too long for them all ends in a mark.
+      lines = lines.prefix(rows.count - 1) + [lines[(rows.count - 1)...].joined(separator: " ")]
+    }
+    for (row, line) in zip(rows.suffix(lines.count), lines) {
+      picture.write(
+        isFresh ? " \(line) " : line, row: row, column: columns.lowerBound, width: columns.count, style: style
+      )
+    }
+    return lines.count
   }
 }

@@ -26,11 +26,14 @@ extension TerminalView {
     beats.draw(on: &picture, rows: boxes, columns: all, glyphs)
     beats.drawPhase(on: &picture, row: boxes.upperBound, columns: all, glyphs)
     let half = size.columns / 2
-    picture.write(
-      "click \(facts.click)\(facts.shortOffset(.click1))", row: size.rows - 4, column: 0, width: half)
+    picture.write(facts.shortClick, row: size.rows - 4, column: 0, width: half)
     picture.write("clock \(facts.clock)\(facts.shortOffset(.clock))", row: size.rows - 4, column: half)
-    picture.write("OSC \(facts.shortReach)", row: size.rows - 3, column: 0, style: .bold)
-    drawNews(scene, on: &picture, row: size.rows - 2, columns: all)
+    let end = picture.write("OSC \(facts.shortReach)", row: size.rows - 3, column: 0, style: .bold)
+    let page = facts.shortPage
+    if end + 2 + page.unicodeScalars.count <= size.columns {
+      picture.write(page, row: size.rows - 3, endingAt: size.columns, style: .bold)
+    }
+    drawNews(scene, on: &picture, rows: size.rows - 2..<size.rows - 1, columns: all)
     drawHint(on: &picture, row: size.rows - 1, columns: all)
   }
 
@@ -47,9 +50,10 @@ extension TerminalView {
     let place: (String, Style) =
       facts.countIn.map { ("count-in \($0)", Style(.downbeat, bold: true, inverse: true)) }
       ?? ("bar \(facts.position)", .bold)
+    let lead = facts.scene.state.choices.lead
     let leader =
       switch facts.scene.state.leading {
-      case .link, .auto: "Link leads"
+      case .link, .auto: lead == .link ? "Link leads" : lead == .midi ? "Link, no clock" : "Link, no host"
       case .host: "JACK leads"
       case .midi: "MIDI leads"
       }

@@ -70,7 +70,7 @@ final class PageServer: Sendable {
       let isWanted = held.configuration?.surface.web != .off || isOpen
       let reach = isWanted ? PageReach(endpoints) : .off
       defer { held.told = reach }
-      return (reach, held.web?.missing ?? [], reach != held.told)
+      return (reach, held.web?.missing ?? [], reach != held.told ?? .off)
     }
   }
 

@@ -39,6 +39,7 @@ extension SurfaceState {
     framesPerCycle = host.framesPerPeriod
     xruns = host.xruns
     latencyMilliseconds = host.latencyMilliseconds
+    isClickConnected = host.isClickConnected
     // As fine as a musician can use: the last digits never rest, and each change is a message to every tablet.
     // Never -0.
     driftPartsPerMillion = report.driftPPM.rounded() + 0
@@ -56,6 +57,7 @@ extension SurfaceState {
       case .ours: .tactus
       case .foreign: .other(host.probableMaster.map { "\($0) (probably)" } ?? "another client")
       }
+    leavesTimebase = report.timebase == .ours && !host.wantsTimebase
     // Both at the same frame, and the song begins on a beat.
     let origin = Beats((report.sessionBeat - report.songBeat).rounded())
     transport =
@@ -116,9 +118,11 @@ struct HostView {
   var xruns = 0
   var corrections = 0
   var probableMaster: String?
+  var wantsTimebase = true
   /// A stop waits for its moment.
   var isStopping = false
   var latencyMilliseconds = PerPort(repeating: 0.0)
+  var isClickConnected = false
 }
 
 extension HostView {
@@ -132,7 +136,8 @@ extension HostView {
       isRunning: host.isRunning, clientName: host.server.clientName, sampleRate: rate,
       framesPerPeriod: host.server.framesPerPeriod, xruns: xruns,
       corrections: Int(clamping: host.relocator.corrections), probableMaster: host.probableMaster,
+      wantsTimebase: host.wantsTimebase,
       isStopping: host.isStopping,
-      latencyMilliseconds: milliseconds)
+      latencyMilliseconds: milliseconds, isClickConnected: host.isClickConnected ?? false)
   }
 }

@@ -138,7 +138,7 @@ final class Studio {
       return
     }
     desk.tell { ($0.page, $0.pageLacks) = (reach, lacks) }
-    if isNew, reach != .off { say("Page: \(reach.words)") }
+    if isNew { say("Page: \(reach == .off ? "closed" : reach.words)") }
   }
 
   private func prepareFarewell() {

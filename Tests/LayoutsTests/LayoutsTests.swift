@@ -19,7 +19,7 @@ struct LayoutsTests {
     }
     for ((path, table), line) in zip(
       Files.pages,
-      ["| `tempo` | f: 20 to 999 BPM; [s: now, beat, bar] |", "| `t` `enter` | tap tempo (tempo/tap) |"])
+      ["| `tempo` | f: 20 to 999 BPM; [s: now, beat, bar] |", "| `t` | tap tempo (tempo/tap) |"])
     {
       let page = String(decoding: try #require(Files.read("\(Self.top)/\(path)")), as: UTF8.self)
       #expect(Files.documentation(page, with: table) == page, "\(path) is out of date: run tools/layouts")

@@ -36,9 +36,9 @@ struct PageProgramTests {
     let phone = try Phone(in: stage, on: 2)
     #expect(try await phone.ask("session \(page)").hasPrefix("unreachable"))
     try await terminal.press("w")
-    try await terminal.see("o opens it to the networks here.")
+    try await terminal.see("The page is closed.", "o: open it to this machine's networks.", "w or Esc: back.")
     try await terminal.press("o")
-    let screen = try await terminal.see(page, "Code  ", "o closes it.", "█")
+    let screen = try await terminal.see(page, "Code  ", "o: close the page", "█")
     let read = try Camera.read(screen: screen)
     let parts = try #require(read.first, "\(screen)").split(separator: "#").map(String.init)
     #expect(parts.first == page && parts.count == 2)
@@ -55,7 +55,13 @@ struct PageProgramTests {
     try await terminal.press("o")
     _ = try await phone.hear("closed")
     #expect(try await phone.ask("session \(page)").hasPrefix("unreachable"))
-    try await terminal.press("w", "q")
+    try await terminal.see("Page: closed")
+    try await terminal.press("w")
+    try await terminal.see("Page     off", "Page: closed")
+    // Who leads next is said, and shown where it stays.
+    try await terminal.press("l")
+    try await terminal.see("Leads: host, the JACK program", "Link (host: none yet)")
+    try await terminal.press("q")
     #expect(try await terminal.isSane())
   }
 

@@ -50,6 +50,52 @@ struct RunningProgramTests {
     #expect(await child.status() == 0)
   }
 
+  @Test(
+    "A host that is to lead gets the timebase: at once, or when the transport stops, and status says which")
+  func givenUp() async throws {
+    let stage = try await LabStage()
+    let child = try await start(stage)
+    func shows(_ words: String...) async throws {
+      var status = ""
+      for _ in 0..<60 {
+        status = try await stage.run(program, "status").output
+        if words.allSatisfy({ status.contains($0) }) { return }
+        try await Task.sleep(for: .milliseconds(50))
+      }
+      Issue.record("no \(words) in\n\(status)")
+    }
+    func send(_ words: String...) async throws {
+      let done = try await ChildProcess.run(stage.command([program, "send"] + words))
+      #expect(done.status == 0, "\(words): \(done)")
+    }
+    try await shows("Timebase master  tactus\n")
+    try await send("start", "now")
+    try await shows("Transport        rolling")
+    try await send("lead", "host")
+    try await shows("Timebase master  tactus until it stops\n", "Ableton Link (lead host: no host yet)\n")
+    try await send("stop")
+    try await shows("Timebase master  nobody\n")
+    try await send("start", "now")
+    try await shows("Timebase master  nobody\n", "Transport        rolling")
+    child.signal(SIGTERM)
+    #expect(await child.status() == 0)
+  }
+
+  @Test("A click that plays for nobody is said until somebody hears it")
+  func unheardClick() async throws {
+    let stage = try await LabStage()
+    let child = try await start(stage, "--click")
+    #expect(
+      try await stage.run(program, "status").output.contains("\nClick            always, not connected\n"))
+    #expect(try await stage.run("jack_connect", "tactus:click_1", "system:playback_1").status == 0)
+    for _ in 0..<60 where try await stage.run(program, "send", "click/connected").output != "true\n" {
+      try await Task.sleep(for: .milliseconds(50))
+    }
+    #expect(try await stage.run(program, "status").output.contains("\nClick            always\n"))
+    child.signal(SIGTERM)
+    #expect(await child.status() == 0)
+  }
+
   @Test("Values are asked and set from a terminal, and what is refused says why and ends with 1")
   func send() async throws {
     let stage = try await LabStage()

@@ -56,6 +56,19 @@ struct CodePageTests {
     #expect(picture.text.contains(Self.code) && picture.text.contains(Self.address))
   }
 
+  @Test("Beside the code it says how to leave, what the code is for and who may see it, word for word")
+  func leaving() {
+    let size = Size(columns: 80, rows: 24)
+    let lines = TerminalView(glyphs: .unicode).picture(of: scene(), size: size).text.split(separator: "\n")
+    let beside = lines.map { line in line.split { "\u{2580}\u{2584}\u{2588}".contains($0) }.last ?? "" }
+    let words = beside.joined(separator: " ").split(separator: " ").joined(separator: " ")
+    #expect(
+      words.contains(
+        "w or Esc: back. o: close the page to everybody. Point a phone's camera here: that pairs it. "
+          + "Whoever sees this code can change what the page can."), "\(words)")
+    #expect(picture(40, 25).text.contains("w or Esc: back."))
+  }
+
   @Test("Without half blocks it is drawn with spaces, where there is room for them")
   func ascii() throws {
     #expect(try Camera.read(dots(picture(110, 40, .ascii))) == [Self.both])
@@ -80,18 +93,21 @@ struct CodePageTests {
       TerminalView(glyphs: .unicode).picture(of: scene(page), size: Size(columns: 80, rows: 24)).text
     }
     let here = text(.thisMachine("http://127.0.0.1:20880/"))
-    #expect(here.contains("http://127.0.0.1:20880/") && here.contains("o opens it to the networks"))
-    #expect(text(.off).contains("o opens it to the networks") && text(.closed).contains("not open yet"))
-    #expect(text(.network([])).contains("no network now"))
+    let opens = "o: open it to this machine's networks."
+    #expect(here.contains("http://127.0.0.1:20880/") && here.contains(opens))
+    #expect(text(.off).contains(opens) && text(.off).contains("The page is closed."))
+    #expect(text(.closed).contains("not open yet") && text(.network([])).contains("no network now"))
     for page in [PageReach.off, .closed, .network([]), .thisMachine("http://127.0.0.1:20880/")] {
+      #expect(text(page).contains("w or Esc: back."))
       #expect(!text(page).contains("\u{2580}"))
     }
     // An option that opened it is not undone by the key.
     let size = Size(columns: 80, rows: 24)
-    #expect(TerminalView(glyphs: .unicode).picture(of: scene(), size: size).text.contains("o closes it."))
+    #expect(
+      TerminalView(glyphs: .unicode).picture(of: scene(), size: size).text.contains("o: close the page"))
     #expect(
       !TerminalView(glyphs: .unicode).picture(of: scene(isOpen: false), size: size).text.contains(
-        "o closes it."))
+        "o: close"))
   }
 
   @Test("Black on white is what is sent, in a colourless terminal too")

@@ -205,6 +205,92 @@ struct PictureTests {
     #expect(Scenes.text(scene, 80, 24).contains("--no-osc"))
   }
 
+  @Test("Who leads is said with what was chosen, in every mode otherwise, as far as there is room")
+  func leads() {
+    for (lead, clock, leading, words, brief) in [
+      (Lead.link, .off, Lead.link, "Ableton Link", "Link leads"),
+      (.host, .off, .link, "Ableton Link (lead host: no host yet)", "Link, no host"),
+      (.auto, .off, .link, "Ableton Link (lead auto: no host yet)", "Link, no host"),
+      (.auto, .off, .host, "ardour (lead auto)", "JACK leads"),
+      (.midi, .silent, .link, "Ableton Link (lead midi: no clock yet)", "Link, no clock"),
+      (.midi, .lost, .link, "Ableton Link (lead midi: clock lost)", "Link, no clock"),
+      (.midi, .echo, .link, "Ableton Link (lead midi: own clock)", "Link, no clock"),
+      (.midi, .locked(Tempo(120)), .midi, "MIDI clock (lead midi)", "MIDI leads"),
+    ] as [(Lead, SurfaceState.MIDIClockIn, Lead, String, String)] {
+      let scene = Scenes.scene {
+        ($0.choices.lead, $0.midiClock, $0.leading) = (lead, clock, leading)
+        if leading == .host { $0.timebase = .other("ardour") }
+      }
+      #expect(Scenes.text(scene, 132, 43).contains(words), "\(words)")
+      #expect(Scenes.text(scene, 40, 12).contains(brief), "\(brief)")
+      for columns in [76, 80] {
+        let row = Scenes.text(scene, columns, 24).split(separator: "\n").first { $0.contains("Leads") } ?? ""
+        #expect(!row.contains("~") && (lead == .link || row.contains("\(lead)")), "\(row)")
+      }
+    }
+  }
+
+  @Test("A click that plays for nobody is said, one that is off or heard is not")
+  func unheard() {
+    func texts(_ change: @escaping (inout SurfaceState) -> Void) -> [String] {
+      let scene = Scenes.scene {
+        $0.choices.click.isOn = true
+        $0.choices.click.when = .always
+        $0.isClickConnected = false
+        change(&$0)
+      }
+      return PictureTests.sizes.map { Scenes.text(scene, $0.0, $0.1) }
+    }
+    #expect(texts { _ in }.allSatisfy { $0.contains("not connected") })
+    #expect(texts { _ in }[1].contains("always, beep, not connected"))
+    #expect(
+      texts { $0.choices.offsets[.click1] = .milliseconds(50.67) }[1].contains("offset 50.67 ms, ~") == false)
+    for change in [
+      { $0.choices.click.isOn = false }, { $0.isClickConnected = true }, { $0.jackConnected = false },
+    ] as [(inout SurfaceState) -> Void] {
+      #expect(texts(change).allSatisfy { !$0.contains("not connected") })
+    }
+  }
+
+  @Test("Where browsers find the page is beside where tablets find OSC")
+  func page() {
+    for (page, words, brief) in [
+      (PageReach.off, "off", "page off"), (.closed, "not open yet", "page not open"),
+      (.thisMachine("http://127.0.0.1:20880/"), "127.0.0.1:20880, here only", "page here"),
+      (.network([]), "open, but no network now", "page not open"),
+      (
+        .network(["http://192.168.100.120:20880/", "http://studio.local:20880/"]),
+        "open at 192.168.100.120:20880", "page open"
+      ),
+    ] {
+      let scene = Scenes.scene { $0.page = page }
+      let row = Scenes.text(scene, 80, 24).split(separator: "\n").first { $0.contains(" Page ") } ?? ""
+      #expect(row.hasSuffix("Page     \(words)"), "\(row)")
+      #expect(Scenes.text(scene, 40, 12).contains(brief), "\(brief)")
+    }
+    let wide = Scenes.text(Scenes.scene { $0.page = .network(["http://10.0.0.7:20880/"]) }, 132, 43)
+    #expect(wide.contains("open at http://10.0.0.7:20880/"))
+  }
+
+  @Test(
+    "A message that is too long for its row goes on in the free ones, and ends in a mark where there are none"
+  )
+  func longNews() {
+    var scene = Scenes.scene()
+    let words = "this is what a complaint with many words says"
+    scene.news = News((1...3).map { "\($0) \(words)" }.joined(separator: " "), at: scene.now)
+    scene.earlierNews = News("JACK server gone", at: .zero)
+    let text = Scenes.text(scene, 80, 25)
+    let read = text.split(separator: "\n").suffix(4).dropLast().joined(separator: " ")
+      .split(separator: " ").joined(separator: " ")
+    #expect(read.hasSuffix("1 \(words) 2 \(words) 3 \(words)"), "\(text)")
+    #expect(!text.contains("~") && text.contains("Drift") && text.contains("? keys"))
+    #expect(Scenes.text(scene, 40, 12).contains("~"))
+    for rows in 23...60 {
+      for columns in [76, 80, 200] { #expect(Scenes.text(scene, columns, rows).contains("Drift")) }
+    }
+  }
+
   @Test("News stands out for two seconds and stays until the next")
   func news() {
     var scene = Scenes.scene()

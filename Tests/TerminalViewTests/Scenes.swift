@@ -15,6 +15,7 @@ enum Scenes {
     state.jackConnected = true
     state.sampleRate = 48_000
     state.framesPerCycle = 256
+    state.isClickConnected = true
     state.timebase = .tactus
     change(&state)
     return Scene(state: state, now: state.time(atSessionBeats: Beats(beat)))

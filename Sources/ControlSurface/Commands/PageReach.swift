@@ -18,6 +18,10 @@ public enum PageReach: Hashable, Sendable {
     }
   }
 
+  public var isOpen: Bool {
+    if case .network = self { true } else { false }
+  }
+
   static let here = ", this machine only"
 
   /// Read again by `init(told:)`.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
+import Choices
 import OSC
 
 // Words for people: in lines, for roff, counted, and meant but mistyped.
@@ -81,6 +82,26 @@ package func slips(from word: String, to other: String) -> Int {
 package func offsetNote(_ own: String, _ follower: (name: String, offset: String)? = nil) -> String {
   let other = follower.flatMap { $0.offset == own ? nil : ", \($0.name) \($0.offset) ms" } ?? ""
   return (own == "0" ? "" : ", offset \(own) ms") + other
+}
+
+/// Who leads, and beside it what was chosen, where that is not the session: `Ableton Link (lead host: no host yet)`.
+///
+/// - Parameters:
+///   - lead: the choice, as its word.
+///   - clock: what `lead/midi/str` says.
+package func leadNote(_ leader: String, lead: String, clock: String, isShort: Bool = false) -> String {
+  guard lead != Lead.link.word else { return leader }
+  let missing: (long: String, short: String)? =
+    switch (leader.hasSuffix("Link"), lead, clock) {
+    case (false, _, _): nil
+    case (true, Lead.midi.word, "lost"): ("clock lost", "lost")
+    case (true, Lead.midi.word, "echo"): ("own clock", "own clock")
+    case (true, Lead.midi.word, "acquiring"): ("clock comes", "comes")
+    case (true, Lead.midi.word, _): ("no clock yet", "none yet")
+    case (true, _, _): ("no host yet", "none yet")
+    }
+  let why = missing.map { ": " + (isShort ? $0.short : $0.long) } ?? ""
+  return "\(leader) (\(isShort ? "" : "lead ")\(lead)\(why))"
 }
 
 /// "10.0.0.2, 10.0.0.7 (2)", in the order in which they come, and how many more there are if that is too long for a read-out.

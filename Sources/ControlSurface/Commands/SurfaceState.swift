@@ -32,6 +32,8 @@ public struct SurfaceState: Hashable, Sendable {
   public var jackConnected = false
   public var clientName = ""
   public var timebase = Timebase.nobody
+  /// It is ours and nobody wants that any more: JACK would move everybody if its master left while they roll.
+  public var leavesTimebase = false
   public var sampleRate = 0
   public var framesPerCycle = 0
   public var xruns = 0
@@ -43,6 +45,7 @@ public struct SurfaceState: Hashable, Sendable {
 
   // outputs
   public var latencyMilliseconds = PerPort(repeating: 0.0)
+  public var isClickConnected = false
 
   // read-outs
   public var driftPartsPerMillion = 0.0
@@ -60,6 +63,9 @@ public struct SurfaceState: Hashable, Sendable {
   public init(timeline: Timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: .zero)) {
     self.timeline = timeline
   }
+
+  /// It plays, and nobody hears it.
+  public var isClickLost: Bool { choices.click.isOn && jackConnected && !isClickConnected }
 
   public var tempo: Tempo { timeline.tempo }
 

@@ -92,7 +92,7 @@ extension Table {
       .label(
         "jack/timebase/str",
         "Who is timebase master. JACK does not name another client, so (probably) marks a guess."
-      ) { $0.state.timebase.name },
+      ) { $0.state.master },
       .trigger("takeover", "Takes the timebase, also from another program.") { _, _ in .command(.takeover) },
       .label("jack/name", "The name of tactus as a JACK client.") { $0.state.clientName },
       .reading("jack/connected", .flag, "The JACK server is there.") { .flag($0.state.jackConnected) },

@@ -43,6 +43,9 @@ extension Table {
         of: gain, "click/volume/db", .number(-90...6.0206, unit: "dB"),
         "The same in decibels; -90 is silence.",
         shows: Volume.decibels, means: Volume.gain(decibels:)),
+      .reading("click/connected", .flag, "One of the click's ports is connected: somebody can hear it.") {
+        .flag($0.state.isClickConnected)
+      },
       latency(.click1), latency(.click2),
     ]
 

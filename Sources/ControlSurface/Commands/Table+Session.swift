@@ -133,11 +133,32 @@ extension SurfaceState {
 
   package var leader: String {
     switch leading {
-    case .link, .auto: "Ableton Link"
+    case .link, .auto: Self.link
     case .host: timebase.name
     case .midi: "MIDI clock"
     }
   }
+}
+
+extension SurfaceState {
+  /// `Ableton Link (lead host: no host yet)`
+  package var leadNote: String {
+    ControlSurface.leadNote(leader, lead: choices.lead.word, clock: midiClock.word)
+  }
+
+  /// `Link (host: none yet)`
+  package var shortLeadNote: String {
+    ControlSurface.leadNote(
+      leader == Self.link ? "Link" : leader, lead: choices.lead.word, clock: midiClock.word, isShort: true)
+  }
+
+  fileprivate static let link = "Ableton Link"
+}
+
+extension SurfaceState {
+  package static let leavingMaster = "tactus until it stops"
+
+  package var master: String { timebase == .tactus && leavesTimebase ? Self.leavingMaster : timebase.name }
 }
 
 extension SurfaceState.Timebase {

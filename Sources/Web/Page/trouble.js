@@ -48,7 +48,7 @@ export class Trouble {
 		if (leads === "midi" && /^(silent|lost)/.test(midi)) say(`The MIDI clock that is to lead is ${midi}.`, "Connect a sequencer to the port control, and start it.");
 		if (leads === "midi" && midi.startsWith("echo")) say("The MIDI clock that is to lead is tactus' own.", "Take the cable from clock to control away.");
 		const master = String(value("jack/timebase/str", ""));
-		if (leads === "link" && !["", "tactus", "nobody"].includes(master)) {
+		if (leads === "link" && !["", "nobody"].includes(master) && !master.startsWith("tactus")) {
 			say(`The session leads, but ${master} is timebase master: JACK's programs get its bars and tempo.`, "Take the timebase over, or let auto lead.");
 		}
 		// What is open comes first; behind a semicolon, what is missing.

@@ -40,12 +40,13 @@ struct StatusCommand: Conversing {
       return say("\(path)/when") == "rolling" ? "while the transport rolls" : say("\(path)/when")
     }
     let isThere = told.isOn("jack/connected")
+    let isUnheard = isThere && told.isOn("click") && say("click/connected") == "off"
     let lines: [(String, String)] =
       [
         ("Tempo", "\(say("tempo/str")) BPM, \(say("meter")), quantum \(say("quantum"))"),
         ("Ableton Link", "\(say("link/str")), \(say("peers/str"))"),
         ("Start/stop sync", say("startstop")),
-        ("Leads", say("lead/str") + (say("lead") == "link" ? "" : ", as --lead=\(say("lead")) says")),
+        ("Leads", leadNote(say("lead/str"), lead: say("lead"), clock: say("lead/midi/str"))),
         ("Transport", say("status") + launch(told)),
         (
           "JACK",
@@ -54,7 +55,11 @@ struct StatusCommand: Conversing {
               + "xruns: \(say("jack/xruns"))" : "no server"
         ),
         ("Timebase master", say("jack/timebase/str") + told.offset("jack/offset")),
-        ("Click", runs("click") + told.offset("click/offset", ("click/2/offset", "click_2"))),
+        (
+          "Click",
+          runs("click") + (isUnheard ? ", not connected" : "")
+            + told.offset("click/offset", ("click/2/offset", "click_2"))
+        ),
         ("MIDI clock", runs("clock") + told.offset("clock/offset")),
         (
           "Pulses",
