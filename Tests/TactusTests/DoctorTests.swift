@@ -68,19 +68,23 @@ struct DoctorJudgementTests {
       survey(tactus: ["tactus"], showsBars: true))
     #expect(beside.allSatisfy { $0.grade == .good }, "\(beside)")
     func told(
-      _ lead: String, _ master: String, name: String = "tactus", click: Float = 0, isAlone: Bool = true,
-      ours: String? = nil
+      _ lead: String, _ master: String, name: String = "tactus", click: Float = 0, plays: Bool = false,
+      isAlone: Bool = true, ours: String? = nil
     ) -> [Finding] {
       let values: [(String, [Argument])] = [
         ("status", [.string("stopped")]), ("lead", [.string(lead)]), ("jack/name", [.string(name)]),
         ("jack/timebase/str", [.string(master)]), ("clock/offset", [.float32(-8)]),
-        ("click/offset", [.float32(click)]),
+        ("click/offset", [.float32(click)]), ("click", [.float32(plays ? 1 : 0)]),
+        ("jack/connected", [.float32(1)]), ("click/connected", [.float32(0)]),
       ]
       return DoctorCommand.judge(
         ToldValues(values.map { (Table.standard.row($0.0)!, $0.1) }), port: 20809, isAlone: isAlone,
         master: ours)
     }
     #expect(told("link", "tactus").map(\.grade) == [.good, .note])
+    let unheard = told("link", "tactus", plays: true)[1]
+    #expect(unheard.words == "plays the click, but its ports are not connected: nobody hears it")
+    #expect(unheard.grade == .note && unheard.remedy?.contains("--autoconnect") == true)
     let late = told("link", "tactus").last
     #expect(late?.words == "sends later than JACK's latencies say: clock/offset -8 ms")
     #expect(late?.remedy?.hasSuffix("tactus check, or tactus send clock/offset 0.") == true)
@@ -159,6 +163,32 @@ struct DoctorJudgementTests {
     #expect(NetworkExamination.judge([loopback]).map(\.grade) == [.note])
     let peers = Interface(name: "eth0", address: address, outcome: .heard, peers: ["a", "b"])
     #expect(judge(peers)?.words.hasSuffix("; 2 other peers were heard") == true)
+  }
+
+  @Test("Nothing wrong does not hide what is worth knowing")
+  func summary() {
+    let good = Finding.good("JACK", "there")
+    let network = NetworkExamination.judge([])
+    #expect(DoctorCommand.summary([good]) == "Nothing is wrong.")
+    #expect(
+      DoctorCommand.summary([good] + network + [.note("Page", "off"), .note("Page", "off")])
+        == "Nothing is wrong; to note: Network, Page.")
+    #expect(DoctorCommand.summary([.bad("JACK", "gone", mend: "x")] + network) == "One thing is wrong.")
+  }
+
+  @Test("Linux's table of sockets is read line by line, and no other line is one")
+  func sockets() {
+    let table = """
+        sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops
+       12: 0100007F:5149 00000000:0000 07 00000000:00000000 00:00000000 00000000  1000        0 26482 2 0000 0
+       13: 00000000000000000000000001000000:FFFF 00000000000000000000000000000000:0000 07 0:0 00:0 0 0 0 7 2 0 0
+       14: nonsense
+      """
+    #expect(
+      OwnPorts.sockets(Array(table.utf8)) == [
+        .init(port: 0x5149, inode: "26482"), .init(port: 65_535, inode: "7"),
+      ])
+    #expect(OwnPorts.ofProgram(at: 0) == [])
   }
 
   @Test("A finding fits a terminal, and its remedy stands below it")
@@ -268,6 +298,18 @@ struct ExaminingProgramTests {
     #expect(text.contains("not real time: every"), "\(text)")
     #expect(text.contains("+ Timebase: bars and beats are shown on JACK's transport"), "\(text)")
     #expect(text.contains("+ tactus: runs, controlled at OSC port 20809: \"stopped\""), "\(text)")
+    // It hears that tactus, and does not take it for another; the other at its side it does.
+    let status = try await stage.run(program, "status").output
+    #expect(
+      status.contains("Enabled, No Links")
+        && text.contains("127.0.0.1: Link gets through; no other peer was heard"), "\(text)")
+    let second = try ChildProcess(stage.command([program, "--server=stage", "--name=second"]))
+    try await second.awaitLine(beginning: "OSC: ")
+    try await second.awaitLine(beginning: "1 Link")
+    let both = try await findings(stage, "-s", "stage").text
+    #expect(both.contains("127.0.0.1: Link gets through; 1 other peer was heard"), "\(both)")
+    second.signal(SIGTERM)
+    #expect(await second.status() == 0)
     child.signal(SIGTERM)
     #expect(await child.status() == 0)
     let klick = try ChildProcess(

@@ -86,7 +86,7 @@ struct PageProgramTests {
     try await here.awaitLine(beginning: "Page: \(page)")
     let open = try await stage.run(program, "web").output
     #expect(open.contains("Page  \(page)\n") && open.contains("Both  \(page)#"), "\(open)")
-    #expect(try await stage.run(program, "doctor").output.contains("Page: shows it at \(page)"))
+    #expect(try await stage.run(program, "doctor").output.contains("Page: open at \(page)"))
     await end(here)
     // What was opened by hand is closed at the next start.
     let again = try await start(stage, "--web")

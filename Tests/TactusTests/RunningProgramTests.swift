@@ -87,11 +87,13 @@ struct RunningProgramTests {
     let child = try await start(stage, "--click")
     #expect(
       try await stage.run(program, "status").output.contains("\nClick            always, not connected\n"))
+    #expect(try await stage.run(program, "doctor").output.contains("its ports are not connected"))
     #expect(try await stage.run("jack_connect", "tactus:click_1", "system:playback_1").status == 0)
     for _ in 0..<60 where try await stage.run(program, "send", "click/connected").output != "true\n" {
       try await Task.sleep(for: .milliseconds(50))
     }
     #expect(try await stage.run(program, "status").output.contains("\nClick            always\n"))
+    #expect(try await !stage.run(program, "doctor").output.contains("its ports are not connected"))
     child.signal(SIGTERM)
     #expect(await child.status() == 0)
   }

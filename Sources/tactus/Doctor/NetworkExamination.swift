@@ -22,7 +22,7 @@ enum NetworkExamination {
     var hasMulticast = true
     var isWireless = false
     var outcome: Outcome
-    /// Who else was heard there in the meantime.
+    /// Who else was heard there in the meantime, the tactus that runs here left out.
     var peers: [String] = []
   }
 
@@ -31,13 +31,17 @@ enum NetworkExamination {
   /// Two of the announcements that every peer sends.
   private static let patience = Duration.milliseconds(600)
 
-  static var interfaces: [Interface] {
+  /// - Parameter own: the ports of the tactus that runs here, which is no other peer.
+  static func interfaces(own: Set<UInt16>) -> [Interface] {
     let running = (Addresses.Interface.up() ?? []).filter(\.isRunning)
     let all = running.flatMap { found in found.addresses.filter { !$0.isIPv6 }.map { (found, $0) } }
-    return all.prefix(64).map(examine)
+    let us = Set(all.flatMap { address in own.map { Endpoint(address.1, port: $0) } })
+    return all.prefix(64).map { examine($0.0, $0.1, besides: us) }
   }
 
-  private static func examine(_ found: Addresses.Interface, _ ours: Address) -> Interface {
+  private static func examine(
+    _ found: Addresses.Interface, _ ours: Address, besides us: Set<Endpoint>
+  ) -> Interface {
     let address = ours.v4Bits
     var interface = Interface(
       name: found.name, address: ours.description, isLoopback: found.isLoopback,
@@ -60,7 +64,7 @@ enum NetworkExamination {
       interface.outcome = .notSent(errno: failure)
       return interface
     }
-    listen(on: descriptor, for: nonce, own: address, &interface)
+    listen(on: descriptor, for: nonce, besides: us, &interface)
     return interface
   }
 
@@ -89,7 +93,7 @@ enum NetworkExamination {
   }
 
   private static func listen(
-    on descriptor: Int32, for nonce: [UInt8], own: UInt32, _ interface: inout Interface
+    on descriptor: Int32, for nonce: [UInt8], besides us: Set<Endpoint>, _ interface: inout Interface
   ) {
     let deadline = ContinuousClock.now + patience
     var buffer = [UInt8](repeating: 0, count: 2048)
@@ -102,7 +106,7 @@ enum NetworkExamination {
       let bytes = buffer[..<count]
       if bytes.elementsEqual(nonce) {
         interface.outcome = .heard
-      } else if bytes.starts(with: Array("_asdp_v".utf8)), peers.count < 256 {
+      } else if bytes.starts(with: Array("_asdp_v".utf8)), !us.contains(source), peers.count < 256 {
         peers.insert("\(source)")
       }
     }

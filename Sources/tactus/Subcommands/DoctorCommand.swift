@@ -28,17 +28,30 @@ struct DoctorCommand: Conversing {
     let configured = (try? Startup([]).configuration.server) ?? nil
     findings += JACKExamination.findings(server: server ?? configured)
     findings += MachineExamination.judge(MachineExamination.facts)
-    findings += NetworkExamination.judge(NetworkExamination.interfaces)
+    findings += NetworkExamination.judge(NetworkExamination.interfaces(own: ownPorts))
     findings += running()
     let bad = findings.count { $0.grade == .bad }
-    let summary =
-      bad == 0 ? "Nothing is wrong." : bad == 1 ? "One thing is wrong." : "\(bad) things are wrong."
     let text =
       json
       ? JSON5.fields(["wrong": .of(bad), "findings": .list(findings.map(\.json))]).text
-      : findings.map(\.text).joined(separator: "\n") + "\n" + summary
+      : findings.map(\.text).joined(separator: "\n") + "\n" + Self.summary(findings)
     guard Console.say(text) else { return .failure }
     return bad == 0 ? .success : .failure
+  }
+
+  /// "Nothing is wrong; to note: Network, Page."
+  static func summary(_ findings: [Finding]) -> String {
+    let bad = findings.count { $0.grade == .bad }
+    guard bad == 0 else { return bad == 1 ? "One thing is wrong." : "\(bad) things are wrong." }
+    let topics = findings.filter { $0.grade == .note }.map(\.topic)
+    let each = topics.indices.filter { !topics[..<$0].contains(topics[$0]) }.map { topics[$0] }
+    return "Nothing is wrong" + (each.isEmpty ? "." : "; to note: \(each.joined(separator: ", ")).")
+  }
+
+  /// Of the tactus that is meant, or of one of those that run: it hears the others as peers, and so does the doctor.
+  private var ownPorts: Set<UInt16> {
+    let all = RunningNote.all()
+    return OwnPorts.ofProgram(at: (try? whereabouts.port(of: all)) ?? all.first?.port ?? 0)
   }
 
   private func configuration() -> [Finding] {
@@ -97,6 +110,14 @@ struct DoctorCommand: Conversing {
     findings += told.words("osc/str").split(separator: ";").dropFirst().map {
       .bad(topic, who + "lacks a part of OSC:\($0)", mend: "tactus tries again every two seconds.")
     }
+    if told.isOn("click"), told.isOn("jack/connected"), told.words("click/connected") == "off" {
+      findings.append(
+        .note(
+          topic, "\(who)plays the click, but its ports are not connected: nobody hears it",
+          mend:
+            "Connect click_1 in a patchbay such as QjackCtl, start tactus with --autoconnect, or \(send)click 0."
+        ))
+    }
     findings += page(told, who, send)
     let offsets = told.offsets
     if !offsets.isEmpty {
@@ -111,7 +132,9 @@ struct DoctorCommand: Conversing {
     }
     // What it does is what counts, no matter which it is: a bridge that only clicks is in nobody's way.
     let other = told.words("jack/timebase/str")
-    guard told.words("lead") == "link", !["tactus", "nobody", "?"].contains(other) else { return findings }
+    guard told.words("lead") == "link",
+      !["tactus", SurfaceState.leavingMaster, "nobody", "?"].contains(other)
+    else { return findings }
     findings.append(
       master.map { .good(topic, "\(who)leaves bars and beats to \($0), which is timebase master") }
         ?? .bad(
@@ -126,8 +149,9 @@ extension DoctorCommand {
   /// Where phones find the page.
   private static func page(_ told: ToldValues, _ who: String, _ send: String) -> [Finding] {
     let topic = "Page"
+    let who = who.isEmpty ? "" : "\(who.dropLast()): "
     let lacks = told.words("web/str").split(separator: ";").dropFirst().map {
-      Finding.bad(topic, "\(who)is missing somewhere:\($0)", mend: "tactus tries again every two seconds.")
+      Finding.bad(topic, "\(who)missing somewhere:\($0)", mend: "tactus tries again every two seconds.")
     }
     return lacks + reach(told, who, send)
   }
@@ -138,20 +162,20 @@ extension DoctorCommand {
     case .off:
       [
         .note(
-          topic, "\(who)shows none",
+          topic, "\(who)off",
           mend: "\(send)web/open 1 opens one for phones, tactus web shows how to get there.")
       ]
     case .closed:
-      [.bad(topic, "\(who)can't open it yet", mend: "tactus says why when it begins, and tries again.")]
+      [.bad(topic, "\(who)not open yet", mend: "tactus says why when it begins, and tries again.")]
     case .thisMachine(let address):
       [
         .good(
-          topic, "\(who)shows it to this machine alone, at \(address); \(send)web/open 1 opens it to phones")
+          topic, "\(who)open at \(address), to this machine alone; \(send)web/open 1 opens it to phones")
       ]
     case .network([]):
-      [.note(topic, "\(who)would show it to phones, but there is no network")]
+      [.note(topic, "\(who)open, but there is no network for phones")]
     case .network(let addresses):
-      [.good(topic, "\(who)shows it at \(addresses.joined(separator: ", ")); tactus web has a QR code")]
+      [.good(topic, "\(who)open at \(addresses.joined(separator: ", ")); tactus web has a QR code")]
     // Of an older tactus.
     case nil: []
     }
