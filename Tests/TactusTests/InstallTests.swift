@@ -26,6 +26,7 @@ struct InstallTests {
     let done = try await install("--prefix", "/usr", into: destination)
     #expect(done.status == 0 && done.output == "installed tactus 0.1.0 below \(destination)/usr\n")
     let files = try await tree(destination)
+    let count = files.count { access($0 + "/.", F_OK) != 0 }
     for path in [
       "bin/tactus", "share/man/man1/tactus.1.gz", "share/man/man7/tactus-osc.7.gz",
       "share/bash-completion/completions/tactus", "share/zsh/vendor-completions/_tactus",
@@ -37,7 +38,12 @@ struct InstallTests {
     #expect(try await install("--prefix=/usr", into: destination).status == 0)
     let others = ["\(destination)/usr/share/man/man1/other.1", "\(destination)/usr/share/tactus/mine"]
     #expect(try await ChildProcess.run(["touch"] + others).status == 0)
-    #expect(try await install("--uninstall", "--prefix", "/usr", into: destination).status == 0)
+    let removed = try await install("--uninstall", "--prefix", "/usr", into: destination)
+    #expect(removed.status == 0)
+    #expect(
+      removed.output.hasPrefix("removed tactus and its \(count) files from \(destination)/usr\n"),
+      "\(removed)")
+    #expect(removed.output.contains("your own files stay: ~/.config/tactus, ~/.local/state/tactus"))
     #expect(try await tree(destination).filter { !others.contains($0) && access($0 + "/.", F_OK) != 0 } == [])
     #expect(try await ChildProcess.run(["rm"] + others).status == 0)
 
@@ -82,5 +88,6 @@ struct InstallTests {
       #expect(done.status == 1 && done.errors.hasPrefix("install: "), "\(prefix): \(done)")
     }
     #expect(try await install("--nonsense").status == 1)
+    #expect(try await install("--help").output.contains("TACTUS_PROGRAM=FILE"))
   }
 }
