@@ -109,7 +109,7 @@ enum JSONLine {
     }
 
     private mutating func word(_ word: String, _ meaning: Argument) throws(Fault) -> Argument {
-      guard bytes[at...].starts(with: word.utf8) else { throw Fault(words: "did you mean \(word)?") }
+      guard bytes[at...].starts(with: word.utf8) else { throw Fault(words: "do you mean \(word)?") }
       at += word.utf8.count
       return meaning
     }

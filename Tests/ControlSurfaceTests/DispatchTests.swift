@@ -35,13 +35,13 @@ struct DispatchTests {
   func mistyped() {
     var desk = Desk()
     desk.send("/tactus/temp", .float32(120))
-    #expect(desk.errors == ["temp: no such address; did you mean /tactus/tempo?"])
+    #expect(desk.errors == ["temp: no such address; do you mean /tactus/tempo?"])
     desk.forget()
     desk.send("/tempo", .float32(120))
-    #expect(desk.errors == ["/tempo: no such address; did you mean /tactus/tempo?"])
+    #expect(desk.errors == ["/tempo: no such address; do you mean /tactus/tempo?"])
     desk.forget()
     desk.send("/live/tempo", .float32(120))
-    #expect(desk.errors == ["/live/tempo: no such address; did you mean /tactus/tempo?"])
+    #expect(desk.errors == ["/live/tempo: no such address; do you mean /tactus/tempo?"])
     #expect(desk.errorCodes == [1])
   }
 

@@ -163,7 +163,7 @@ struct PedalTests {
   @Test(
     "What can't be bound is refused when it is said, with the reason",
     arguments: [
-      ("tempo/tipp", "did you mean tempo/tap?"), ("peers", "nothing to set"), ("quit", "quit"),
+      ("tempo/tipp", "do you mean tempo/tap?"), ("peers", "nothing to set"), ("quit", "quit"),
       ("locate", "needs its arguments"),
       ("tempo 5", "20 to 999"), ("cc 7", "no such address"), ("tempo 10..90", "20 to 999"),
       ("click/pattern", "needs"),
@@ -187,8 +187,11 @@ struct PedalTests {
   @Test(
     "Arguments that a row never takes are found when they are read, not at the press",
     arguments: [
-      ("note 1 = click/pattern abc", "click/pattern: only the letters X, x and ."),
-      ("note 1 = start, click/pattern Xx?", "click/pattern: only the letters X, x and ."),
+      ("note 1 = click/pattern abc", "click/pattern: only the letters X (accent), x (beat) and . (silence)"),
+      (
+        "note 1 = start, click/pattern Xx?",
+        "click/pattern: only the letters X (accent), x (beat) and . (silence)"
+      ),
       ("note 1 = meter 4 5", "meter: 5 is no unit; 1, 2, 4, 8, 16 or 32"),
       ("note 1 = click/pattern Xx.", nil),
       // Whether it can be obeyed then is seen then.

@@ -242,7 +242,7 @@ struct RealClientTests {
     settings.listen = [Endpoint(late, port: 0), Endpoint(.loopback, port: 0)]
     let studio = try Studio(settings)
     defer { studio.close() }
-    let missing = Notice.missing("no OSC: 198.51.100.1 is no address of this machine")
+    let missing = Notice.missing("OSC: not at 198.51.100.1, which is no address of this machine (yet)")
     #expect(studio.notices == [missing])
     #expect(studio.surface.endpoints.map(\.address) == [.loopback])
     let controller = try OtherController(.pythonosc, for: studio.port)

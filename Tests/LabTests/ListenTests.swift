@@ -18,7 +18,7 @@ import Testing
   }
 
   /// What `tools/listen` adds where JACK's clock was disturbed.
-  private let remark = ", to 0.2 ms: JACK's clock has not settled yet"
+  private let remark = " (exact to 0.2 ms only: JACK's clock has not settled yet)"
 
   /// Without its numbers, signs, ports and plurals, and without that remark.
   private func shape(_ line: String) -> String {

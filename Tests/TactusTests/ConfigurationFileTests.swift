@@ -60,11 +60,14 @@ struct ConfigurationFileTests {
       // Bindings, in the words of the table.
       (
         "{key: ['x = tempo/tipp']}",
-        "1: \"key\": \"x = tempo/tipp\": no such address: tempo/tipp; did you mean tempo/tap?"
+        "1: \"key\": \"x = tempo/tipp\": no such address: tempo/tipp; do you mean tempo/tap?"
       ),
       (
         "{midi: ['nte 36 ch 2 = tap']}",
         "1: \"midi\": \"nte 36 ch 2 = tap\": no such event: do you mean \"note 36 ch 2\"?"
+      ),
+      (
+        "{midi: ['cc 7 ch 17 = tap']}", "1: \"midi\": \"cc 7 ch 17 = tap\": a channel is 1 to 16, not 17"
       ),
       ("{midi: ['cc 64']}", "1: \"midi\": \"cc 64\": say what it does: \"cc 64 = start\""),
       (
@@ -83,7 +86,7 @@ struct ConfigurationFileTests {
       ),
       (
         "{midi: ['cc 7 = volme']}",
-        "1: \"midi\": \"cc 7 = volme\": no such address: volme; did you mean click/volume?"
+        "1: \"midi\": \"cc 7 = volme\": no such address: volme; do you mean click/volume?"
       ),
       ("{midi: ['note 1 = tempo 5']}", "1: \"midi\": \"note 1 = tempo 5\": tempo: 20 to 999 BPM, not 5"),
       (

@@ -40,7 +40,7 @@ struct RememberingProgramTests {
     #expect(shown.errors == "")
     #expect(
       shown.output == """
-        configuration: /dev/shm/config/tactus/config.json5
+        configuration: /dev/shm/config/tactus/config.json5, nothing wrong with it
         remembered: /dev/shm/state/tactus/state.json5
           tempo 88
           startstop true

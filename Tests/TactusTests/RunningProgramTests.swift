@@ -131,6 +131,7 @@ struct RunningProgramTests {
       (["tempo", "fast"], "tempo takes a number, 20 to 999 BPM, not \"fast\""),
       (["lead", "me"], "lead takes one of link, host, auto, midi, not \"me\""),
       (["quantum", "4.5"], "quantum takes a whole number, 0 to 64 beats, not 4.5"),
+      (["tempo", "120,5"], "tempo takes a number, 20 to 999 BPM, not \"120,5\": write 120.5"),
       (["quantum", "65"], "quantum takes a whole number, 0 to 64 beats, not 65"),
       (["peers", "3"], "peers can only be read"),
       (["beat"], "beat is sent to subscribers of the group beat: tactus monitor beat prints it"),

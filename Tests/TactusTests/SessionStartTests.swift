@@ -39,6 +39,22 @@ struct SessionStartTests {
     #expect(await mine.status() == 0)
   }
 
+  @Test(
+    "start takes one name, and says where options for tactus go",
+    arguments: [
+      (["hydrogen", "ardour-leader"], "start takes one name, and no \"ardour-leader\""),
+      (["hydrogen", "--no-tui"], "unknown option \"--no-tui\""),
+    ])
+  func oneName(words: [String], complaint: String) async throws {
+    let done = try await ChildProcess.run([program, "session", "start"] + words)
+    #expect(done.status == 2 && done.output == "")
+    #expect(
+      done.errors.hasPrefix(
+        "tactus: session: \(complaint); options for tactus go after --: tactus session start NAME -- OPTION\n"
+      ),
+      "\(done.errors)")
+  }
+
   @Test("A program without sessions beside it names the way in a clone")
   func alone() async throws {
     let scratch = try ScratchFolder()

@@ -121,7 +121,7 @@ struct TerminalTests {
     try await terminal.enter("clear; \(program) --key 'x = tempo/tipp'")
     // The line is longer than this terminal, which leaves out spaces at its edge.
     try await terminal.look(for: "the reason") {
-      $0.filter { !$0.isWhitespace }.contains("nosuchaddress:tempo/tipp;didyoumeantempo/tap?")
+      $0.filter { !$0.isWhitespace }.contains("nosuchaddress:tempo/tipp;doyoumeantempo/tap?")
     }
   }
 

@@ -192,8 +192,8 @@ struct KeyboardTests {
   @Test(
     "What a key can't say is found when it is read",
     arguments: [
-      ("x = tempo/tipp", "no such address: tempo/tipp; did you mean tempo/tap?"),
-      ("x = click/pattern abc", "click/pattern: only the letters X, x and ."),
+      ("x = tempo/tipp", "no such address: tempo/tipp; do you mean tempo/tap?"),
+      ("x = click/pattern abc", "click/pattern: only the letters X (accent), x (beat) and . (silence)"),
       ("x = tempo 5", "tempo: 20 to 999 BPM, not 5"), ("x = click", "click needs its arguments: 0 or 1"),
       ("x = tempo 60..90", "tempo: a key has no range, only a value"),
       ("x = peers", "peers is nothing to set"),

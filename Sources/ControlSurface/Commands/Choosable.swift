@@ -92,7 +92,9 @@ extension Pattern: Choosable {
   public static var parameters: [Parameter] { [.text(limit: longest)] }
   public var values: [Value]? { count == 0 ? nil : [.text(letters)] }
   public init(_ values: [Value]) throws(Refusal) {
-    guard let pattern = Pattern(values[0].text.utf8) else { throw .range("only the letters X, x and .") }
+    guard let pattern = Pattern(values[0].text.utf8) else {
+      throw .range("only the letters X (accent), x (beat) and . (silence)")
+    }
     self = pattern
   }
 

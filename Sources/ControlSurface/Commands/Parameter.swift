@@ -124,8 +124,17 @@ public enum Parameter: Sendable {
   }
 
   private func number(_ argument: Argument) throws(Refusal) -> Double {
-    guard let number = argument.number else { throw .type("a number, \(allowed), not \(argument.words)") }
+    guard let number = argument.number else {
+      throw .type("a number, \(allowed), not \(argument.words)" + pointed(argument))
+    }
     return number
+  }
+
+  /// Half of Europe writes a comma.
+  private func pointed(_ argument: Argument) -> String {
+    guard case .string(let text) = argument, text.contains(",") else { return "" }
+    let pointed = String(text.map { $0 == "," ? "." : $0 })
+    return Double(pointed)?.isFinite == true ? ": write \(printable(pointed, limit: 40))" : ""
   }
 
   private func flag(_ argument: Argument) throws(Refusal) -> Bool {

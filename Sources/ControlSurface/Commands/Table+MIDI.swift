@@ -36,7 +36,7 @@ extension Table {
 
   private func objection(to target: Target, ofKey isKey: Bool) -> String? {
     guard let row = row(target.path) else {
-      let hint = nearest(to: target.path).map { "; did you mean \($0)?" } ?? ""
+      let hint = nearest(to: target.path).map { "; do you mean \($0)?" } ?? ""
       return "no such address: \(printable(target.path, limit: 64))\(hint)"
     }
     switch row.kind {

@@ -20,7 +20,7 @@ extension Table {
       gain,
       Choice(
         "click/pattern", \.click.pattern,
-        "One letter for each click of the bar: X accent, x plain, . silent. Fewer letters repeat, and begin again with each bar. "
+        "One letter for each click of the bar: X accent, x beat, . silence. Fewer letters repeat, and begin again with each bar. "
           + "Empty: accent on the bar's first beat.",
         in: .outputs, written: ("LETTERS", "up to 64 letters: X accent, x beat, . silence"),
         holding: { [.text($0.click.pattern.letters)] }),

@@ -182,12 +182,17 @@ final class Doors {
     case .success(let box): return Door(thing: box)
     case .failure(let failure):
       return Door(
-        failure: Doorway.isMissed(host, failure) ? told("no OSC: \(failure)", after: door.failure) : nil)
+        failure: Doorway.isMissed(host, failure) ? told(Self.words(failure), after: door.failure) : nil)
     }
   }
 
+  private static func words(_ failure: OpenFailure) -> String {
+    failure.code == EADDRNOTAVAIL
+      ? "not at \(failure.endpoint.address), which is no address of this machine (yet)" : "no OSC: \(failure)"
+  }
+
   private func told(_ failure: String, after earlier: String?) -> String {
-    if failure != earlier { notice(.missing(failure)) }
+    if failure != earlier { notice(.missing(failure.hasPrefix("not ") ? "OSC: \(failure)" : failure)) }
     return failure
   }
 

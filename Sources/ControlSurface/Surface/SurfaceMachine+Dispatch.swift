@@ -41,7 +41,7 @@ extension SurfaceMachine {
     if let slash = path.firstIndex(of: "/"), Table.path(of: address) == nil, table.nearest(to: path) == nil {
       path = String(path[path.index(after: slash)...])
     }
-    return table.nearest(to: path).map { "; did you mean \(Table.address($0))?" } ?? ""
+    return table.nearest(to: path).map { "; do you mean \(Table.address($0))?" } ?? ""
   }
 
   /// Without arguments a pattern asks; with them it sets every value that it matches. It fires no trigger: nobody
@@ -197,7 +197,8 @@ extension SurfaceMachine {
     reply(
       Message(
         Table.address("message"),
-        .string("\(row.path) holds until tactus ends: --osc-allow=\(host) remembers it")),
+        .string(
+          "\(row.path) holds until tactus ends: start tactus with --osc-allow=\(host) to have it remembered")),
       to: answerTarget(for: asker.peer))
     note(.notRemembered(row.path, from: host))
   }

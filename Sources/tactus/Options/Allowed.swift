@@ -167,6 +167,11 @@ extension MIDIEventName {
     var words = text.lowercased().split { $0 == " " }.map(String.init)
     guard let first = words.first, let name = first.nearest(among: names) else { return nil }
     words[0] = name
+    if let place = words.firstIndex(where: { ["ch", "channel"].contains($0) }), place + 1 < words.count,
+      let channel = Int(words[place + 1]), !(1...16).contains(channel)
+    {
+      return "a channel is 1 to 16, not \(channel)"
+    }
     if name == "mmc" {
       let command = words.dropFirst().joined(separator: " ")
       words[1...] = [command.nearest(among: MIDIMachineCommand.allCases.map(\.rawValue)) ?? command]

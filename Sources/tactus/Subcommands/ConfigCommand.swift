@@ -58,7 +58,7 @@ struct ConfigCommand: Subcommand {
     var lines: [String] = []
     let shown = file ?? Places.ofThisUser.presentConfiguration
     switch (shown, startup.places.configuration) {
-    case (let path?, _): lines.append("configuration: \(path)")
+    case (let path?, _): lines.append("configuration: \(path), nothing wrong with it")
     case (nil, let path?): lines.append("configuration: none; it would be \(path)")
     case (nil, nil): lines.append("configuration: none, and no place for one: HOME is not set")
     }

@@ -57,7 +57,7 @@ enum ManualPage {
     .B tactus
     is a JACK client that keeps a Linux studio in time with every Ableton Link app on the network.
     It shows the session's bars and beats on JACK's transport, starts programs on the bar, plays a click, sends
-    MIDI clock and pulses, and follows or leads other programs. You control it in its terminal, by MIDI or over OSC.
+    MIDI clock and pulses, and follows or leads other programs. You control it in its terminal, on its page in a browser (tactus web), by MIDI or over OSC.
     It takes latencies into account, so that you hear everything together.
     .PP
     Without a command it plays until you end it.

@@ -9,6 +9,7 @@ struct SessionCommand: Subcommand {
   static let summary = "Start a ready-made studio, with a DAW, synths or a tablet"
   static let operands = "list | start NAME [-- OPTION...]"
   static let operandWords = ["list", "start"]
+  static let optionHint = "options for tactus go after --: tactus session start NAME -- OPTION"
   static let description = """
     list names the sessions that come with tactus. start NAME starts one: its programs, and tactus
     with the options that you give after --. It first copies the session's files, tactus.json5 among
@@ -31,6 +32,9 @@ struct SessionCommand: Subcommand {
         throw Complaint("there is no session \"\(name)\"" + (hint ?? "; tactus session list"), .mistyped)
       }
       let options = Array(operands.dropFirst(2))
+      if let stray = options.first, !stray.hasPrefix("-") {
+        throw Complaint("start takes one name, and no \"\(stray.shortened)\"; \(Self.optionHint)", .mistyped)
+      }
       // Before its DAW is there.
       let wanted = (try? Configuration(arguments: options)) ?? Configuration()
       if let survey = try? GraphSurvey(lookingAt: wanted.server), survey.tactus.contains(wanted.name) {

@@ -15,6 +15,8 @@ protocol Subcommand: Sendable {
   static var operandWords: [String] { get }
   /// Above the options in its own help.
   static var description: String { get }
+  /// Where options go that it does not have; empty: nowhere.
+  static var optionHint: String { get }
   /// Without `--help`.
   static var options: [Option<Self>] { get }
 
@@ -25,6 +27,7 @@ protocol Subcommand: Sendable {
 extension Subcommand {
   static var operands: String { "" }
   static var operandWords: [String] { [] }
+  static var optionHint: String { "" }
   static var options: [Option<Self>] { [] }
 
   static var allOptions: [Option<Self>] {
@@ -51,7 +54,12 @@ extension Subcommand {
     do throws(Complaint) {
       var command = Self()
       var parser = OptionParser(options: allOptions)
-      let words = try parser.read(arguments, into: &command)
+      let words: [String]
+      do throws(Complaint) {
+        words = try parser.read(arguments, into: &command)
+      } catch {
+        throw optionHint.isEmpty ? error : Complaint("\(error.text); \(optionHint)", .mistyped)
+      }
       if parser.isAnswered { return Console.answer(helpText) }
       if operands.isEmpty, let stray = words.first {
         throw Complaint("takes no \"\(stray)\"", .mistyped)

@@ -28,7 +28,7 @@ def summary(message: Message, count: int) -> str:
     thing = "MIDI clock" if message.get("per_beat") == 24 else "onset"
     doubled = f", {len(message['doubled'])} doubled" if message["doubled"] else ""
     by_jack, by_wall = message["by_jack"], message["by_wall"]
-    found, clock = (by_jack, "") if 2 * by_jack["n"] >= count else (by_wall, ", to 0.2 ms: JACK's clock has not settled yet")
+    found, clock = (by_jack, "") if 2 * by_jack["n"] >= count else (by_wall, " (exact to 0.2 ms only: JACK's clock has not settled yet)")
     interval = message.get("interval")
     tempo = f" at {60e6 / interval / message['per_beat']:.2f} BPM" if interval else ""
     words = f"{port}: {plural(count, thing)}{tempo}, {len(message['missing'])} missing{doubled}"
