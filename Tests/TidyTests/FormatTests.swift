@@ -53,8 +53,11 @@ func harnessesCompile(harness: [String]) async throws {
   let tests = CommandLine.arguments[0]
   let products = tests.prefix(upTo: try #require(tests.lastIndex(of: "/")))
   let sources = harness.map { "\(Repository.root)/tools/native/\($0).swift" }
+  // As SwiftPM names it: by its folder.
+  let package = try #require(Repository.root.split(separator: "/").last).lowercased()
   let command = [
     "swiftc", "-swift-version", "6", "-typecheck", "-parse-as-library", "-I", "\(products)/Modules",
+    "-I", "\(Repository.root)/Sources/CLiblo", "-package-name", package,
   ]
   let done = try await ChildProcess.run(command + sources, within: .seconds(120))
   #expect(done.status == 0, "\(done.errors)")
