@@ -45,7 +45,7 @@ import Testing
       const box = row.querySelector('input:not([type=range])'), fader = row.querySelector('input[type=range]');
       if (fader && !box) return 'drag ' + quoted(' input[type=range]') + ' ' + (fader.value > (Number(fader.min) + Number(fader.max)) / 2 ? -40 : 40);
       if (!box) return 'nothing';
-      if (isNaN(Number(box.value)) || box.value === '') return 'fill ' + quoted(' input') + ' Xx.x';
+      if (isNaN(Number(box.value)) || box.value === '') return 'fill ' + quoted(' input') + (path === 'link/audio/delay' ? ' 35' : ' Xx.x');
       const { MIN, MAX } = table.get(path).RANGE[0], value = Number(box.value), up = value + (MAX > 20 ? 2 : 1);
       return 'fill ' + quoted(' input:not([type=range])') + ' ' + (up <= MAX ? up : value - 1) };
     """
