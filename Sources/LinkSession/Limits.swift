@@ -43,6 +43,8 @@ public enum Limits {
   public static var pongs: Int { 250 }
   /// A measurement that falls silent with at least so many points counts with what it has.
   public static var enoughPoints: Int { 20 }
+  /// What a thread needs to read a datagram on a machine that is not busy, at most.
+  public static var wakeUp: Micros { Micros(500) }
   /// Responses and pongs a gateway sends in a second; a thousand peers need 4,000 Responses.
   public static var responsesPerSecond: Int { 8_000 }
   public static var pongsPerSecond: Int { 50_000 }

@@ -72,10 +72,12 @@ extension LinkSession {
   }
 
   /// A ping is answered with the middle of its stay here, so that the asker's middle is the same moment however long we kept
-  /// it; a pong's way ends when it gets here.
+  /// it; a pong's way ends when it gets here. But every peer's thread needs a moment to wake up, and what both sides need
+  /// cancels: only a longer wait is taken off.
   mutating func receiveMeasurement(
     _ bytes: UnsafeRawBufferPointer, from source: Endpoint, on place: Int, waited: Micros
   ) {
+    let waited = waited < Limits.wakeUp ? .zero : waited
     do throws(DecodingFailure) {
       switch try decodeMeasurement(bytes) {
       case .ping(let echo):

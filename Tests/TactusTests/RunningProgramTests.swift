@@ -197,7 +197,7 @@ struct RunningProgramTests {
     #expect(done.output.contains("Ableton Link     Enabled, No Links\n"))
     for line in [
       "Transport        stopped; a start waits for the next bar", "JACK             client \"tactus\", ",
-      "Click            always, offset 50.67 ms, offset of click_2 3 ms\n",
+      "Click            always, not connected, offset 50.67 ms, offset of click_2 3 ms\n",
       "MIDI clock       while the transport rolls, offset -8 ms\n", "Pulses           1 a beat\n",
       "OSC              127.0.0.1:9123",
     ] {

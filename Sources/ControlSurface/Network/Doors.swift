@@ -188,11 +188,12 @@ final class Doors {
 
   private static func words(_ failure: OpenFailure) -> String {
     failure.code == EADDRNOTAVAIL
-      ? "not at \(failure.endpoint.address), which is no address of this machine (yet)" : "no OSC: \(failure)"
+      ? "OSC: not at \(failure.endpoint.address), which is no address of this machine (yet)"
+      : "no OSC: \(failure)"
   }
 
   private func told(_ failure: String, after earlier: String?) -> String {
-    if failure != earlier { notice(.missing(failure.hasPrefix("not ") ? "OSC: \(failure)" : failure)) }
+    if failure != earlier { notice(.missing(failure)) }
     return failure
   }
 
