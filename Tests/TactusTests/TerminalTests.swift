@@ -348,13 +348,18 @@ struct TerminalTests {
     for command in [
       "\(program) --no-tui", "TERM=dumb \(program)", "env -u TERM \(program)", "\(program) | cat",
     ] {
-      try await terminal.enter("clear; \(command)")
+      // What the last one said must not be taken for this one's.
+      try await terminal.enter("clear")
+      try await terminal.look(for: "an empty screen") { !$0.contains("JACK server") }
+      try await terminal.enter(command)
       try await terminal.see("JACK server \"lab\"", "OSC: ", "timebase master")
       #expect(try await terminal.isTaken() == false)
       try await terminal.press("C-c")
       try await terminal.prompt()
     }
-    try await terminal.enter("clear; \(program) &")
+    try await terminal.enter("clear")
+    try await terminal.look(for: "an empty screen") { !$0.contains("JACK server") }
+    try await terminal.enter("\(program) &")
     try await terminal.see("JACK server \"lab\"", "OSC: ", "timebase master")
     try await Task.sleep(for: .milliseconds(500))
     #expect(try await terminal.isTaken() == false)
