@@ -20,6 +20,16 @@ public enum JACKEvent: Equatable, Sendable {
   case timebase(Mastership.Standing)
 }
 
+extension ServerDescription {
+  /// What a server changes under its clients.
+  func changes(since before: Self) -> [JACKEvent] {
+    var events: [JACKEvent] = []
+    if framesPerPeriod != before.framesPerPeriod { events.append(.periodChanged(frames: framesPerPeriod)) }
+    if sampleRate != before.sampleRate { events.append(.sampleRateChanged(sampleRate)) }
+    return events
+  }
+}
+
 /// What can be asked of JACK's transport, by anyone at any time.
 public enum TransportCommand: Equatable, Sendable {
   case play

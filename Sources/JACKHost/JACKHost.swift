@@ -38,14 +38,10 @@ public final class JACKHost {
   private var standing = Mastership.Standing.uninvolved
   /// Whether we want to be timebase master. Takes effect in the next step.
   public var wantsTimebase = false
-  /// What is done about a host that drifts.
-  public var relocator = Relocator()
+  private var transport = TransportControl()
   /// So many more steps soon: a start may need something of JACK before the report says that it waits.
   private var haste = 0
-  /// Who may have the timebase that is not ours; nil where that can't be guessed.
-  public var probableMaster: String? { guess ?? nil }
-  /// nil: nobody else has it.
-  private var guess: String??
+  private var guess = MasterGuess()
   /// The server as it is, or was when it was last there.
   public private(set) var server: ServerDescription
   /// It was started for us.
@@ -126,37 +122,24 @@ extension JACKHost {
     if case .running(let running) = state { running.latencies } else { .zero }
   }
 
-  /// Without a server that answers there is no transport, and this does nothing.
-  public func command(_ command: TransportCommand) {
-    guard case .running(let running) = state, isRunning else { return }
-    let wasStopping = relocator.isStopping
-    relocator.cancel()
-    let report = exchange.report()
-    switch command {
-    case .stopOn(let step) where report.isRolling && step > 0 && !wasStopping:
-      relocator.stop(step: step, from: report)
-    case .jump(let frame, let beat, let step) where report.isRolling && report.timebase == .ours:
-      relocator.locate(frame: frame, beat: beat, step: step, from: report)
-    case .locate(let frame), .jump(let frame, _, _): locate(frame, on: running, report)
-    case .play, .stop, .stopOn: Question.ask { running.command(command) }
-    }
-    haste = Self.hastySteps
+  /// What is done about a host that drifts.
+  public var relocator: Relocator {
+    get { transport.relocator }
+    set { transport.relocator = newValue }
   }
 
-  /// Another master knows its bars better than we do.
-  private func locate(_ frame: UInt32, on running: RunningClient, _ report: Report) {
-    let seconds = Double(frame) / Double(max(1, server.sampleRate))
-    let there = bbt(of: Beats(seconds * report.tempo / 60), report)
-    Question.ask { running.locate(frame, showing: report.timebase == .foreign ? nil : there) }
-  }
-
-  /// How we show a place in the song.
-  private func bbt(of beat: Beats, _ report: Report) -> BBT {
-    BBT(song: beat, meter: relocator.choices.meter, beatsPerMinute: report.tempo)
-  }
+  /// Who may have the timebase that is not ours; nil where that can't be guessed.
+  public var probableMaster: String? { guess.name }
 
   /// A stop waits for its beat.
   public var isStopping: Bool { relocator.isStopping }
+
+  /// Without a server that answers there is no transport, and this does nothing.
+  public func command(_ command: TransportCommand) {
+    guard case .running(let running) = state, isRunning else { return }
+    transport.command(command, on: running, exchange.report(), sampleRate: server.sampleRate)
+    haste = Self.hastySteps
+  }
 
   /// How soon `step` wants to be called again.
   public var patience: Micros {
@@ -221,7 +204,7 @@ extension JACKHost {
     switch running.watch(exchange.report(), at: now) {
     case .nothing: break
     case .silence:
-      relocator.cancel()
+      transport.relocator.cancel()
       return [.serverSilent]
     case .answer:
       return [.serverAnswers]
@@ -244,41 +227,17 @@ extension JACKHost {
     patchbay.step(on: running, graphChanged: notices.contains(.graph), at: now)
     let report = exchange.report()
     running.lookAfterTimebase(isWanted: wantsTimebase, report, at: now)
-    guessMaster(on: running, report, graphChanged: !notices.isDisjoint(with: [.graph, .clients]))
-    running.fulfil(
-      report.wish, showing: report.timebase == .ours ? bbt(of: Beats(report.wish.place.beat), report) : nil)
-    relocate(on: running, report, at: now)
+    guess.look(at: running, report, graphChanged: !notices.isDisjoint(with: [.graph, .clients]))
+    transport.step(on: running, report, sampleRate: server.sampleRate, at: now)
     if running.standing != standing {
       standing = running.standing
       events.append(.timebase(standing))
     }
     guard !notices.isDisjoint(with: [.period, .sampleRate, .freewheel]) else { return events }
-    let before = server
-    server = running.client.description
-    if server.framesPerPeriod != before.framesPerPeriod {
-      events.append(.periodChanged(frames: server.framesPerPeriod))
-    }
-    if server.sampleRate != before.sampleRate { events.append(.sampleRateChanged(server.sampleRate)) }
+    events += running.description.changes(since: server)
+    server = running.description
     if notices.contains(.freewheel) { events.append(.freewheel(exchange.isFreewheeling)) }
     return events
-  }
-
-  private func guessMaster(on running: RunningClient, _ report: Report, graphChanged: Bool) {
-    if report.timebase != .foreign {
-      guess = nil
-    } else if graphChanged || guess == nil {
-      guess = .some(running.probableMaster)
-    }
-  }
-
-  private func relocate(on running: RunningClient, _ report: Report, at now: Micros) {
-    switch relocator.step(report, at: now) {
-    case .nothing: break
-    case .locate(let frame): locate(frame, on: running, report)
-    case .stop: running.command(.stop)
-    case .relocate(let relocation):
-      running.relocate(relocation, showing: bbt(of: Beats(relocation.place.beat), report))
-    }
   }
 
   private func lose(_ running: RunningClient, at now: Micros) -> [JACKEvent] {
@@ -289,7 +248,7 @@ extension JACKHost {
 
   private func leave(_ running: RunningClient) {
     patchbay.serverLost()
-    relocator.cancel()
+    transport.relocator.cancel()
     standing = .uninvolved
     departure = Departure(running, exchange: exchange)
   }

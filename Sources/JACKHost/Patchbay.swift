@@ -64,19 +64,13 @@ struct Patchbay {
   mutating func step(on client: RunningClient, graphChanged: Bool, at now: Micros) {
     guard isLookDue(graphChanged: graphChanged, at: now) else { return }
     // What is made once is not made again: if it is cut after that, somebody wanted it so.
-    for connection in missing where client.client.exists(port: connection.other) && client.connect(connection)
-    {
-      missing.remove(connection)
-    }
-    for connection in wished where client.client.exists(port: connection.other) && client.connect(connection)
-    {
-      wished.remove(connection)
-    }
+    for connection in missing where client.connect(connection) { missing.remove(connection) }
+    for connection in wished where client.connect(connection) { wished.remove(connection) }
     if !standing.wanted.isEmpty {
-      standing.step(client.portsSeen, client: client.client.name, connect: client.connect(from:to:))
+      standing.step(client.portsSeen, client: client.name, connect: client.connect(from:to:))
     }
     if now >= restoreUntil { missing = [] }
-    memory.observe(client.connections, at: now, portExists: client.client.exists(port:))
+    memory.observe(client.connections, at: now, portExists: client.exists(port:))
   }
 }
 

@@ -13,7 +13,7 @@ final class RunningClient {
   /// A new period is told before every driver has corrected its own ports.
   private static let recomputeAfter = [Micros(0), Micros(50_000), Micros(500_000)]
 
-  let client: JACKClient
+  private let client: JACKClient
   private let ports: PortHandles
   private let channels: ChannelPorts
   private let shared: UnsafePointer<SharedState>
@@ -230,6 +230,12 @@ extension RunningClient {
     locate(relocation.place.frame, showing: bbt)
   }
 
+  var name: String { client.name }
+
+  var description: ServerDescription { client.description }
+
+  func exists(port name: String) -> Bool { client.exists(port: name) }
+
   var connections: Set<Connection> {
     var found: Set<Connection> = []
     for port in Port.registered {
@@ -266,9 +272,10 @@ extension RunningClient {
     return result == 0 || result == EEXIST
   }
 
-  /// True if the two are connected afterwards.
+  /// True if both ports are there, and connected afterwards.
   func connect(_ connection: Connection) -> Bool {
-    let ours = client.name + ":" + connection.port.name
+    guard exists(port: connection.other) else { return false }
+    let ours = name + ":" + connection.port.name
     return connection.port.isOutput
       ? connect(from: ours, to: connection.other) : connect(from: connection.other, to: ours)
   }
