@@ -22,13 +22,13 @@ public struct Diagnostics: Sendable {
   public var counters: Counters
 
   init(_ engine: borrowing Engine, _ failure: SystemFailure?) {
-    self.failure = (failure ?? engine.failure)?.description
-    addresses = engine.gateways.sorted { $0.local < $1.local }.map { $0.local.address.description }
-    refusals = engine.refused.map { local, failure in
+    self.failure = (failure ?? engine.gateways.failure)?.description
+    addresses = engine.gateways.all.sorted { $0.local < $1.local }.map { $0.local.address.description }
+    refusals = engine.gateways.refused.map { local, failure in
       "\(local.address): \(failure.description)"
     }
     peers = engine.session.peerAddresses.map(\.description)
-    failedSends = engine.gateways.reduce(0) { $0 + $1.failedSends }
+    failedSends = engine.gateways.all.reduce(0) { $0 + $1.failedSends }
     strangers = engine.strangers
     counters = engine.session.counters
   }

@@ -11,13 +11,7 @@ internal import Linux
 /// waits on them; any of them may send. Events wait here for the network thread to deliver them without the lock.
 struct Engine: Sendable {
   private(set) var session: LinkSession
-  private(set) var gateways: [GatewaySockets] = []
-  /// Addresses that could not be opened, and why; tried again at each scan.
-  private(set) var refused: [(LocalAddress, SystemFailure)] = []
-  /// Why there is no gateway at all, or none but to this machine itself.
-  private(set) var failure: SystemFailure? {
-    didSet { status.isMute.store(failure != nil, ordering: .relaxed) }
-  }
+  private(set) var gateways: Gateways
   /// Datagrams from outside of our networks: not looked at.
   private(set) var strangers = 0
   private(set) var events: [LinkSession.Event] = []
@@ -26,8 +20,6 @@ struct Engine: Sendable {
   /// Enabled and active: on the network, as far as our user is concerned.
   private(set) var isWanted = false
 
-  private let watch = AddressWatch()
-  private var neighbours = Neighbourhood()
   private var doors: [Door] = []
   /// Who takes part in Link Audio, and what it was told last.
   private var audio: (any AudioListener)?
@@ -35,9 +27,6 @@ struct Engine: Sendable {
   private var toldIdentity: (node: NodeID, session: SessionID)?
   private var look = CommitLook()
   private let status: LinkStatus
-  private var lastScan: Micros?
-  private var nextScan: Micros?
-  private var nextGateway: UInt32 = 0
   private var slept: Int64
   private var buffer = [UInt8](repeating: 0, count: Wire.maximumMessageSize + 1)
 
@@ -47,11 +36,6 @@ struct Engine: Sendable {
     var workedIn: UInt64 = 0
   }
 
-  /// How often the machine's addresses are looked up, whatever the kernel announces (facts: link 3.6).
-  static var scanPeriod: Micros { Micros(5_000_000) }
-  /// And no more often than this, however many changes it announces, or sockets break as soon as they are opened.
-  static var scanSpacing: Micros { Micros(50_000) }
-  static var repairSpacing: Micros { Micros(1_000_000) }
   /// At most so many datagrams are taken from a socket in one turn, so that no flood keeps the others waiting.
   static var datagramsPerTurn: Int { 64 }
   static var changesPerTurn: Int { 1024 }
@@ -61,6 +45,7 @@ struct Engine: Sendable {
   init(tempo: Tempo, seed: UInt64, at now: Micros, status: LinkStatus) {
     session = LinkSession(tempo: tempo, seed: seed, at: now)
     snapshot = session.snapshot
+    gateways = Gateways(status)
     self.status = status
     slept = HostClock.sleptMicros()
     drain()
@@ -81,7 +66,7 @@ extension Engine {
 
   /// Whether the network thread has something to do that no deadline and no datagram tells it.
   var needsTurn: Bool {
-    !events.isEmpty || isWanted != session.isEnabled || (!session.isEnabled && !gateways.isEmpty)
+    !events.isEmpty || isWanted != session.isEnabled || (!session.isEnabled && !gateways.all.isEmpty)
   }
 
   mutating func commit(_ change: SessionChange, at now: Micros) {
@@ -112,7 +97,7 @@ extension Engine {
 
   mutating func stopListening(at now: Micros) {
     audio = nil
-    for gateway in gateways { feed(.audioSocket(nil, on: gateway.id), at: now) }
+    for gateway in gateways.all { feed(.audioSocket(nil, on: gateway.id), at: now) }
   }
 
   /// Where our audio socket of a gateway is, now; of one that has gone meanwhile it means nothing.
@@ -128,7 +113,7 @@ extension Engine {
       toldIdentity = identity
       audio.hear(node: identity.0, session: identity.1)
     }
-    let gateways = session.isEnabled ? gateways.map { AudioGateway(id: $0.id, local: $0.local) } : []
+    let gateways = session.isEnabled ? gateways.all.map { AudioGateway(id: $0.id, local: $0.local) } : []
     if gateways != toldGateways {
       toldGateways = gateways
       audio.hear(gateways)
@@ -156,8 +141,8 @@ extension Engine {
 extension Engine {
   /// What to wait for: our own descriptors first, then three for each gateway.
   func waitList(wakeUp: Int32) -> [pollfd] {
-    var list = [wakeUp, watch.descriptor].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-    for gateway in gateways {
+    var list = [wakeUp, gateways.watch.descriptor].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+    for gateway in gateways.all {
       list += gateway.descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
     }
     return list
@@ -166,13 +151,13 @@ extension Engine {
   /// When to wake up without being woken; nil for never.
   mutating func nextWake(at now: Micros) -> Micros? {
     let nextLook = look.next(doors.map(\.door.pace), hasPeers: snapshot.peerCount > 0, at: now)
-    return [deadline, nextScan, nextLook].compactMap(\.self).min()
+    return [deadline, gateways.nextScan, nextLook].compactMap(\.self).min()
   }
 
   /// One turn of the network thread. `ready` is `waitList` after the wait.
   mutating func work(_ ready: [pollfd], at now: Micros) {
     // Datagrams first, and each with its own time: pings are measurements.
-    for (place, gateway) in gateways.enumerated() {
+    for (place, gateway) in gateways.all.enumerated() {
       for socket in 0..<GatewaySockets.socketCount {
         let index = 2 + place * GatewaySockets.socketCount + socket
         if index < ready.count, ready[index].revents != 0 { receive(from: gateway, socket: socket) }
@@ -181,14 +166,12 @@ extension Engine {
     var now = HostClock.micros()
     noticeSleep(at: now)
     collectAudioChanges(at: now)
-    if !session.isEnabled { closeAll() }
+    if !session.isEnabled { gateways.closeAll() }
     if isWanted && !session.isEnabled {
       feed(.enable(true), at: now)
-      nextScan = now
+      gateways.begin(at: now)
     }
-    if watch.drain() { hastenScan(at: now, spacing: Self.scanSpacing) }
-    if gateways.contains(where: \.isBroken) { hastenScan(at: now, spacing: Self.repairSpacing) }
-    if let nextScan, nextScan <= now {
+    if gateways.isScanDue(at: now) {
       scan(at: now)
       now = HostClock.micros()
     }
@@ -205,7 +188,7 @@ extension Engine {
   mutating func shutDown(at now: Micros) {
     want(false, at: now)
     tellAudio()
-    closeAll()
+    gateways.closeAll()
     doors.removeAll()
     events.removeAll()
   }
@@ -214,7 +197,7 @@ extension Engine {
     for _ in 0..<Self.datagramsPerTurn {
       let received = buffer.withUnsafeMutableBytes { gateway.receive(fromSocket: socket, into: $0) }
       guard let received else { return }
-      guard neighbours.contains(received.from.address, through: received.interface) else {
+      guard gateways.neighbours.contains(received.from.address, through: received.interface) else {
         strangers += 1
         continue
       }
@@ -234,56 +217,20 @@ extension Engine {
     defer { slept = total }
     if total - slept > 100_000 {
       feed(.clockDisturbed, at: now)
-      hastenScan(at: now, spacing: Self.scanSpacing)
+      gateways.hastenScan(at: now)
     }
   }
 
-  /// Only while there is a scan to come, which is while we are on the network.
-  private mutating func hastenScan(at now: Micros, spacing: Micros) {
-    let earliest = lastScan.map { max($0 + spacing, now) } ?? now
-    nextScan = nextScan.map { min($0, earliest) }
-  }
-
-  private mutating func closeAll() {
-    gateways.removeAll()
-    refused.removeAll()
-    failure = nil
-    nextScan = nil
-  }
-
-  /// Closes gateways whose address has gone or whose sockets are broken, opens those that are missing.
   private mutating func scan(at now: Micros) {
-    lastScan = now
-    nextScan = now + Self.scanPeriod
-    guard let interfaces = Interface.up()?.filter(\.isRunning) else {
-      // Without a descriptor to ask with, what is known stays so.
-      if gateways.isEmpty { failure = SystemFailure(call: "getifaddrs", code: errno) }
-      return
-    }
-    neighbours = Neighbourhood(interfaces)
-    let (used, left) = LocalAddress.gateways(on: interfaces, limit: Limits.gateways)
-    for gateway in gateways where gateway.isBroken || !used.contains(gateway.local) {
+    guard let addresses = gateways.lookUp(at: now) else { return }
+    for gateway in gateways.stale(beside: addresses) {
+      // First, so that it says goodbye.
       feed(.gatewayClosed(gateway.id), at: now)
-      gateways.removeAll { $0 === gateway }
+      gateways.close(gateway)
     }
-    refused = left.map { ($0, SystemFailure(call: "too many addresses", code: ENOBUFS)) }
-    for local in used where !gateways.contains(where: { $0.local == local }) {
-      do throws(SystemFailure) {
-        nextGateway &+= 1
-        let gateway = try GatewaySockets(local, id: GatewayID(rawValue: nextGateway))
-        gateways.append(gateway)
-        feed(.gatewayOpened(gateway.description), at: HostClock.micros())
-      } catch {
-        refused.append((local, error))
-      }
+    for gateway in gateways.open(addresses) {
+      feed(.gatewayOpened(gateway.description), at: HostClock.micros())
     }
-    failure = reason
-  }
-
-  /// Why we are on no network: of what was refused, the first, unless a gateway leads further than this machine.
-  private var reason: SystemFailure? {
-    let isOut = gateways.contains { !$0.local.isLoopback }
-    return isOut ? nil : refused.first { !$0.0.isLoopback || gateways.isEmpty }?.1
   }
 
   private mutating func feed(_ input: LinkSession.Input, at now: Micros) {
@@ -296,7 +243,7 @@ extension Engine {
     while true {
       switch session.nextOutput() {
       case .send(let packet, let destination, let id, let channel):
-        gateways.first { $0.id == id }?.send(packet, to: destination, via: channel)
+        gateways.all.first { $0.id == id }?.send(packet, to: destination, via: channel)
       case .publish(let snapshot):
         self.snapshot = snapshot
         status.update(snapshot)
