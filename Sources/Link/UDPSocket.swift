@@ -11,6 +11,8 @@ struct UDPSocket: ~Copyable, Sendable {
     let kind = Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue) | Int32(SOCK_CLOEXEC.rawValue)
     descriptor = socket(address.isIPv6 ? AF_INET6 : AF_INET, kind, 0)
     guard descriptor >= 0 else { throw SystemFailure(call: "socket", code: errno) }
+    // Without it the socket would take IPv4 packets too.
+    if address.isIPv6 { try set(Int32(IPPROTO_IPV6), IPV6_V6ONLY, Int32(1), "IPV6_V6ONLY") }
   }
 
   deinit {
@@ -38,8 +40,6 @@ struct UDPSocket: ~Copyable, Sendable {
       request.imr_ifindex = Int32(bitPattern: local.interface)
       try socket.set(Int32(IPPROTO_IP), IP_ADD_MEMBERSHIP, request, "IP_ADD_MEMBERSHIP")
     case .v6:
-      // Without it the socket would take IPv4 packets too.
-      try socket.set(Int32(IPPROTO_IPV6), IPV6_V6ONLY, Int32(1), "IPV6_V6ONLY")
       // Linux 4.20 has it; before, IPv6 peers may show up on several gateways, which does no harm.
       try? socket.set(Int32(IPPROTO_IPV6), ipv6MulticastAll, Int32(0), "IPV6_MULTICAST_ALL")
       try socket.bind(to: .discoveryGroup(for: local.address))
@@ -55,7 +55,7 @@ struct UDPSocket: ~Copyable, Sendable {
 
   /// Sends from this address and a port of its own, to the group through this address's interface.
   static func sending(from local: LocalAddress) throws(SystemFailure) -> UDPSocket {
-    let socket = try UDPSocket(for: local.address)
+    let socket = try ownPort(on: local)
     // Two programs on one machine find each other on the loopback gateway, not on the others.
     let loops: Int32 = local.isLoopback ? 1 : 0
     switch local.address {
@@ -67,23 +67,22 @@ struct UDPSocket: ~Copyable, Sendable {
       try socket.set(Int32(IPPROTO_IP), IP_MULTICAST_IF, interface, "IP_MULTICAST_IF")
       try socket.noteInterfaces()
     case .v6:
-      try socket.set(Int32(IPPROTO_IPV6), IPV6_V6ONLY, Int32(1), "IPV6_V6ONLY")
       try socket.set(Int32(IPPROTO_IPV6), IPV6_MULTICAST_LOOP, loops, "IPV6_MULTICAST_LOOP")
       try socket.set(
         Int32(IPPROTO_IPV6), IPV6_MULTICAST_IF, Int32(bitPattern: local.interface), "IPV6_MULTICAST_IF")
     }
-    try? socket.noteArrivals()
-    try socket.bind(to: Endpoint(local.address, port: 0))
     return socket
   }
 
   /// From and to this address, at a port of its own, in bursts.
   static func forAudio(on local: LocalAddress) throws(SystemFailure) -> UDPSocket {
-    let socket = try UDPSocket(for: local.address)
-    if local.address.isIPv6 {
-      try socket.set(Int32(IPPROTO_IPV6), IPV6_V6ONLY, Int32(1), "IPV6_V6ONLY")
-    }
+    let socket = try ownPort(on: local)
     socket.makeRoom()
+    return socket
+  }
+
+  private static func ownPort(on local: LocalAddress) throws(SystemFailure) -> UDPSocket {
+    let socket = try UDPSocket(for: local.address)
     try? socket.noteArrivals()
     try socket.bind(to: Endpoint(local.address, port: 0))
     return socket
