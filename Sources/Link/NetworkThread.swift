@@ -89,7 +89,7 @@ final class NetworkThread: Sendable {
       plannedWake.store(wake?.count ?? .max, ordering: .relaxed)
       return (engine.waitList(wakeUp: wakeUp.descriptor), wake)
     }
-    poll(&list, nfds_t(list.count), milliseconds(from: now, until: wake))
+    wait(for: &list, from: now, until: wake)
     wakeUp.drain()
     let events = engine.withLock { engine in
       plannedWake.store(0, ordering: .relaxed)
@@ -97,13 +97,6 @@ final class NetworkThread: Sendable {
       return engine.takeEvents()
     }
     deliver(events)
-  }
-
-  /// Rounded up: a deadline that is not quite there would only cost another turn.
-  private func milliseconds(from now: Micros, until wake: Micros?) -> Int32 {
-    guard let wake else { return -1 }
-    let wait = (wake - now).count
-    return wait <= 0 ? 0 : Int32(clamping: (wait + 999) / 1000)
   }
 
   /// Without any lock: a callback may call everything there is.

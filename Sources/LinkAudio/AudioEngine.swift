@@ -159,8 +159,11 @@ extension AudioEngine {
       (sockets.node, sockets.session) = identity
       feed(.identity(node: identity.node, session: identity.session), at: now)
     }
-    if letters.isOverrun { known.removeAll() }
-    if letters.isOverrun { considerGateways(at: now) }
+    if letters.isOverrun {
+      // Of sockets that close and open again Link tells everything once more.
+      known.removeAll()
+      considerGateways(at: now)
+    }
     if let gateways = letters.gateways {
       known = gateways
       considerGateways(at: now)

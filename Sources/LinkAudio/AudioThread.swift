@@ -83,19 +83,12 @@ final class AudioThread: Sendable {
       let wake = [engine.nextWake, drain].compactMap(\.self).min()
       return (engine.waitList(wakeUp: wakeUp.descriptor), wake)
     }
-    poll(&list, nfds_t(list.count), milliseconds(from: now, until: wake))
+    wait(for: &list, from: now, until: wake)
     if list[0].revents != 0 { wakeUp.drain() }
     let news = engine.withLock { engine in
       engine.work(list, mail.take())
       return engine.takeNews()
     }
     if let news, !isStopping.load(ordering: .acquiring) { callback.withLock { $0 }?(news) }
-  }
-
-  /// Rounded up: a deadline that is not quite there would only cost another turn.
-  private func milliseconds(from now: Micros, until wake: Micros?) -> Int32 {
-    guard let wake else { return -1 }
-    let wait = (wake - now).count
-    return wait <= 0 ? 0 : Int32(clamping: (wait + 999) / 1000)
   }
 }

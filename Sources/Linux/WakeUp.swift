@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-internal import Glibc
+package import BeatMath
+package import Glibc
 import Synchronization
 
 /// What the system refused: the call that failed and its `errno`.
@@ -13,6 +14,13 @@ package struct SystemFailure: Error, CustomStringConvertible {
   }
 
   package var description: String { "\(call): \(String(cString: strerror(code)))" }
+}
+
+/// Waits until one of these has something to say, but not beyond `deadline`; nil: for ever. Whole milliseconds, rounded up: a
+/// deadline that is not quite there would only cost another turn.
+package func wait(for watched: inout [pollfd], from now: Micros, until deadline: Micros?) {
+  let milliseconds = deadline.map { Int32(clamping: max(0, ($0 - now).count + 999) / 1000) } ?? -1
+  poll(&watched, nfds_t(watched.count), milliseconds)
 }
 
 /// A line to oneself: what one thread writes wakes the other from its wait.

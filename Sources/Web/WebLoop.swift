@@ -170,8 +170,7 @@ final class WebLoop {
     let patience = mayServe ? server?.patience.map { now + Micros(Int64($0) * 1000) } : nil
     let deadline = [again, patience, crowd.deadline, doors.deadline, doors.servesPage ? secretDue : nil]
       .compactMap { $0 }.min()
-    let milliseconds = deadline.map { Int32(clamping: max(0, ($0 - now).count + 999) / 1000) } ?? -1
-    poll(&watched, nfds_t(watched.count), milliseconds)
+    Linux.wait(for: &watched, from: now, until: deadline)
   }
 
   /// Who was not heard for longest is listened to first: what there is to spend goes to all in turn.
