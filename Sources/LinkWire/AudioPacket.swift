@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 /// A datagram of an audio socket ready to be sent, without heap memory; those that carry audio are made in their sender's
-/// memory, by `encodeAudioBuffer`.
+/// memory, by `encodeAudioBuffer`. Not one generic type with `Packet`: of generic calls the compiler does not know that they
+/// take no lock and no memory.
 public struct AudioPacket: Sendable, BitwiseCopyable {
   var storage = InlineArray<1200, UInt8>(repeating: 0)
   public private(set) var count = 0
