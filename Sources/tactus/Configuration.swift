@@ -34,6 +34,9 @@ struct Configuration: Equatable, Sendable {
   var sends: [String] = []
   var receives: [String] = []
 
+  /// In a terminal, if there is one that can show it.
+  var wantsView: Bool { showsView && !speaksJSON && !probe }
+
   enum Answer: Sendable {
     case run, help, oscHelp, version
   }

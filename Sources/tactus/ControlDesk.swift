@@ -30,9 +30,7 @@ final class ControlDesk: AudioDoor {
     /// How many peers there were, one after the other, as far as nobody has been told.
     var peerCounts: [Int] = []
     var wasPlaying = false
-    /// A start that asked for another moment than the setting says, until it is over.
-    var launch: LaunchMoment?
-    var launchWasSeen = false
+    var launch: AskedLaunch?
     var surface: OSCSurface?
 
     var remembered: SurfaceState {
@@ -122,20 +120,13 @@ final class ControlDesk: AudioDoor {
     held.withLock { held in
       let before = held.state
       change(&held.state)
-      if held.launch != nil { forgetLaunch(&held) }
+      held.launch?.look(at: held.state.transport)
+      if held.launch?.isOver == true {
+        held.launch = nil
+        publish(held)
+      }
       guard held.state != before else { return }
       held.surface?.update { [state = held.state] in $0 = state }
-    }
-  }
-
-  private func forgetLaunch(_ held: inout Held) {
-    switch held.state.transport {
-    case .waiting: held.launchWasSeen = true
-    case .stopped where !held.launchWasSeen: break
-    case .stopped, .rolling:
-      held.launch = nil
-      held.launchWasSeen = false
-      publish(held)
     }
   }
 
@@ -225,28 +216,14 @@ final class ControlDesk: AudioDoor {
     return .accepted
   }
 
-  /// Channels of Link Audio, one more or one less.
   private func change(_ order: AudioChannelOrder, isOn: Bool, lasts: Bool) -> Verdict {
-    let place: WritableKeyPath<SurfaceState, [String]>
-    let line: String
-    let isSame: (String) -> Bool
-    switch order {
-    case .send(let text):
-      guard let sent = SentText(text) else { return .refused(Refusal(.range, SentText.allowed.words)) }
-      (place, line) = (\.sends, text)
-      isSame = { SentText($0)?.name == sent.name }
-    case .receive(let text):
-      guard ReceivedText(text) != nil else { return .refused(Refusal(.range, ReceivedText.allowed.words)) }
-      (place, line) = (\.receives, text)
-      isSame = { $0 == text }
+    do throws(Refusal) {
+      var state = state
+      try state.change(order, isOn: isOn)
+    } catch {
+      return .refused(error)
     }
-    let lines = state[keyPath: place]
-    guard isOn || lines.contains(where: isSame) else { return .notNow("there is no such channel") }
-    let others = lines.filter { !isSame($0) }
-    guard !isOn || others.count < AudioChannelPorts.limit else {
-      return .notNow("\(AudioChannelPorts.limit) are all there can be")
-    }
-    choose(lasts) { $0[keyPath: place] = isOn ? others + [line] : others }
+    choose(lasts) { try? $0.change(order, isOn: isOn) }
     wake()
     return .accepted
   }
@@ -270,8 +247,7 @@ final class ControlDesk: AudioDoor {
     if let launch {
       held.withLock { held in
         guard held.state.jackConnected else { return }
-        held.launch = launch
-        held.launchWasSeen = false
+        held.launch = AskedLaunch(launch)
         publish(held)
       }
     }
@@ -314,7 +290,7 @@ final class ControlDesk: AudioDoor {
   /// With the lock held: of many threads that may publish, one at a time is the one writer.
   private func publish(_ held: Held) {
     var settings = held.state.choices
-    if let launch = held.launch { settings.launch.moment = launch }
+    if let launch = held.launch { settings.launch.moment = launch.moment }
     exchange.publish(settings)
   }
 }

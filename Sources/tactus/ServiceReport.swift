@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import ControlSurface
 import Glibc
+import JACKHost
 
 /// What systemd is told of a service with `Type=notify`: one datagram each time, to the socket that `NOTIFY_SOCKET`
 /// names. Without one, or if it is gone, nothing happens. [control]
@@ -63,5 +65,13 @@ final class ServiceReport {
           descriptor, text, text.count, Int32(MSG_DONTWAIT) | Int32(MSG_NOSIGNAL), address, length)
       }
     }
+  }
+}
+
+extension SurfaceState {
+  /// "1 Link, rolling on 48000 Hz, 256 frames": what changes now and then, not what changes all the time.
+  func serviceStatus(on server: ServerDescription?, peers: Int) -> String {
+    guard let server else { return "\(links(peers)), waiting for the JACK server to return" }
+    return "\(links(peers)), \(status) on \(server.sampleRate) Hz, \(server.framesPerPeriod) frames"
   }
 }

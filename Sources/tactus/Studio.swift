@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import Choices
 import BeatMath
+import Choices
 import ClickSounds
 import ControlSurface
 import Glibc
@@ -22,8 +22,7 @@ final class Studio {
   private let desk: ControlDesk
   private let service = ServiceReport.ofEnvironment()
   private var sounds: SoundShelf
-  /// The number of the session's last start or stop that the transport was asked for.
-  private var obeyedStartStop: UInt32 = 0
+  private var orders = TransportOrders()
   private var presence: Presence
   private let keeper: StateKeeper
   private var peerList = PeerList()
@@ -61,13 +60,8 @@ final class Studio {
     desk = ControlDesk(
       link: link, exchange: exchange, door: door, state: shown, wake: Signals.wake)
     // A session manager's programs have its terminal, but nobody sits at it.
-    let isWatched = configuration.showsView && !configuration.speaksJSON && project == nil
-    view =
-      isWatched && !configuration.probe
-      ? LiveView(
-        desk: desk, keys: configuration.keyMap, wantsReach: configuration.surface.osc != .off,
-        secrets: secrets)
-      : nil
+    let isWatched = configuration.wantsView && project == nil
+    view = isWatched ? LiveView(configuration, desk: desk, secrets: secrets) : nil
   }
 
   func play(until signals: Signals) -> Tactus.Status {
@@ -156,11 +150,8 @@ final class Studio {
     }
   }
 
-  /// "1 Link, rolling on 48000 Hz, 256 frames": what changes now and then, not what changes all the time.
   private func serviceStatus(_ host: JACKHost) -> String {
-    guard host.isRunning else { return "\(links(news.peers)), waiting for the JACK server to return" }
-    return
-      "\(links(news.peers)), \(desk.state.status) on \(host.server.sampleRate) Hz, \(host.server.framesPerPeriod) frames"
+    desk.state.serviceStatus(on: host.isRunning ? host.server : nil, peers: news.peers)
   }
 
   private func say(_ line: String) {
@@ -205,9 +196,8 @@ final class Studio {
     host.relocator.choices = state.choices
     host.wantsTimebase = Mastership.isWanted(
       state.choices.lead, isAsked: desk.wantsTimebase, shown: report.timebase)
-    for wish in desk.takeWishes() { fulfil(wish, on: host, report) }
     while let message = exchange.nextControlMessage() { desk.play(message) }
-    startOrStop(host, report.startStop)
+    orders.carryOut(desk, on: host, report).forEach(say)
   }
 
   private func look(atChannelsOf host: JACKHost, _ state: SurfaceState) {
@@ -232,13 +222,6 @@ final class Studio {
     }
   }
 
-  /// The session's starts and stops, to the transport.
-  private func startOrStop(_ host: JACKHost, _ wish: StartStopWish) {
-    guard wish.number != obeyedStartStop else { return }
-    obeyedStartStop = wish.number
-    host.command(wish.starts ? .play : desk.state.stopCommand)
-  }
-
   /// Ctrl-Z: says goodbye to all who would wait for us. What was left is found again when it goes on.
   private func pause(_ host: JACKHost?) {
     view?.cover()
@@ -250,24 +233,21 @@ final class Studio {
 
   /// What the configuration says otherwise than before holds from now on; if it is wrong, nothing does.
   private func reload(_ host: JACKHost) {
-    let before = startup.written
+    let reload: Reload
     do throws(Complaint) {
-      try startup.read()
+      reload = try startup.reload(present: configuration.taking(desk.state))
     } catch {
       return say("\(error.inALine); everything stays as it was")
     }
-    let reload = Reload(from: before, to: startup.written, present: configuration.taking(desk.state))
+    configuration = reload.wanted
     do throws(SoundFileError) {
-      try sounds.take(reload.wanted.soundFiles)
+      try sounds.take(configuration.soundFiles)
     } catch {
       say(error.description)
     }
-    configuration = reload.wanted
     desk.take(configuration)
     presence.life = configuration.life
-    if !Set(reload.atOnce).isDisjoint(with: ["connect", "autoconnect"]) {
-      host.want(standingConnections)
-    }
+    if reload.movesConnections { host.want(standingConnections) }
     keeper.configured(configuration.taking(desk.lasting), file: startup.file)
     say(reload.line)
   }
@@ -286,25 +266,6 @@ final class Studio {
       active
         ? "Ableton Link is back on the network"
         : "Ableton Link rests: tactus is in the background, nothing rolls and no port is connected")
-  }
-
-  private func fulfil(_ wish: Command, on host: JACKHost, _ report: Report) {
-    switch wish {
-    case .start: host.command(.play)
-    case .stop: host.command(desk.state.stopCommand)
-    case .toggle: host.command(report.isMoving ? desk.state.stopCommand : .play)
-    case .locate(let place):
-      if let order = desk.state.command(toGoTo: place, report, sampleRate: host.server.sampleRate) {
-        host.command(order)
-      } else {
-        say("locate: \(ControlDesk.tooFar.text)")
-      }
-    case .takeover:
-      desk.wantTimebase()
-      host.takeTimebase(at: Link.clock())
-    // Done by the desk at once.
-    case .choose, .tempo, .align, .timebase, .rewind, .rolling, .channel, .quit: break
-    }
   }
 
   /// Opens the client; with `--wait`, as soon as there is a server. nil: asked to end before.

@@ -4,8 +4,63 @@ import Choices
 import ControlSurface
 import HostSync
 import JACKHost
+import Link
 
-// What the surface's words ask of JACK's transport.
+/// What JACK's transport is asked for: by the surface's users, and by the session's starts and stops. [control]
+struct TransportOrders {
+  /// The number of the session's last start or stop that the transport was asked for.
+  private var obeyedStartStop: UInt32 = 0
+
+  /// Returns what is to be said of it.
+  mutating func carryOut(_ desk: ControlDesk, on host: JACKHost, _ report: Report) -> [String] {
+    let lines = desk.takeWishes().compactMap { fulfil($0, of: desk, on: host, report) }
+    let wish = report.startStop
+    if wish.number != obeyedStartStop {
+      obeyedStartStop = wish.number
+      host.command(wish.starts ? .play : desk.state.stopCommand)
+    }
+    return lines
+  }
+
+  private func fulfil(
+    _ wish: Command, of desk: ControlDesk, on host: JACKHost, _ report: Report
+  ) -> String? {
+    switch wish {
+    case .start: host.command(.play)
+    case .stop: host.command(desk.state.stopCommand)
+    case .toggle: host.command(report.isMoving ? desk.state.stopCommand : .play)
+    case .locate(let place):
+      let order = desk.state.command(toGoTo: place, report, sampleRate: host.server.sampleRate)
+      guard let order else { return "locate: \(ControlDesk.tooFar.text)" }
+      host.command(order)
+    case .takeover:
+      desk.wantTimebase()
+      host.takeTimebase(at: Link.clock())
+    // Done by the desk at once.
+    case .choose, .tempo, .align, .timebase, .rewind, .rolling, .channel, .quit: break
+    }
+    return nil
+  }
+}
+
+/// A start that asked for another moment than the setting says, until it is over.
+struct AskedLaunch {
+  let moment: LaunchMoment
+  private var wasSeen = false
+  private(set) var isOver = false
+
+  init(_ moment: LaunchMoment) { self.moment = moment }
+
+  mutating func look(at transport: SurfaceState.Transport) {
+    switch transport {
+    case .waiting: wasSeen = true
+    case .stopped where !wasSeen: break
+    case .stopped, .rolling: isOver = true
+    }
+  }
+}
+
+// What the surface's words mean to it.
 extension SurfaceState {
   /// A stop waits for what the user chose; in JACK's own transport, a client that stops it stops it at once.
   var stopCommand: TransportCommand {

@@ -53,6 +53,34 @@ struct ReceivedText: Equatable {
   static let allowed = Allowed("PEER/CHANNEL, where * stands for anything") { ReceivedText($0) != nil }
 }
 
+extension SurfaceState {
+  /// One channel of Link Audio more or less.
+  mutating func change(_ order: AudioChannelOrder, isOn: Bool) throws(Refusal) {
+    switch order {
+    case .send(let text):
+      guard let sent = SentText(text) else { throw Refusal(.range, SentText.allowed.words) }
+      sends = try changed(sends, text, isOn: isOn) { SentText($0)?.name == sent.name }
+    case .receive(let text):
+      guard ReceivedText(text) != nil else { throw Refusal(.range, ReceivedText.allowed.words) }
+      receives = try changed(receives, text, isOn: isOn) { $0 == text }
+    }
+  }
+
+  private func changed(
+    _ lines: [String], _ line: String, isOn: Bool, isSame: (String) -> Bool
+  ) throws(Refusal) -> [String] {
+    guard isOn || lines.contains(where: isSame) else {
+      throw Refusal(.notNow, "there is no such channel")
+    }
+    let others = lines.filter { !isSame($0) }
+    guard isOn else { return others }
+    guard others.count < AudioChannelPorts.limit else {
+      throw Refusal(.notNow, "\(AudioChannelPorts.limit) are all there can be")
+    }
+    return others + [line]
+  }
+}
+
 extension String {
   /// As part of a port's name: JACK's own are short, a colon ends a client's, and some programs take a slash for a folder.
   var forPort: String {

@@ -44,6 +44,13 @@ struct Startup {
     file = found
   }
 
+  /// Reads them again while tactus plays. `present`: what holds, no matter who chose it.
+  mutating func reload(present: Configuration) throws(Complaint) -> Reload {
+    let before = written
+    try read()
+    return Reload(from: before, to: written, present: present)
+  }
+
   private static func typed(
     _ arguments: some Sequence<String>, over configuration: Configuration
   ) throws(Complaint) -> Configuration {
@@ -102,6 +109,9 @@ struct Reload: Equatable {
       }
     }
   }
+
+  /// What is kept connected is otherwise.
+  var movesConnections: Bool { !Set(atOnce).isDisjoint(with: ["connect", "autoconnect"]) }
 
   var line: String {
     var parts = atOnce.isEmpty ? [] : ["\(atOnce.joined(separator: ", ")) changed"]

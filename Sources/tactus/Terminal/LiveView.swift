@@ -40,11 +40,11 @@ final class LiveView: Sendable {
   private let held = Mutex(Held())
 
   /// nil where there is nothing to draw on.
-  init?(desk: ControlDesk, keys: KeyMap, wantsReach: Bool, secrets: SecretFile) {
+  init?(_ configuration: Configuration, desk: ControlDesk, secrets: SecretFile) {
     guard Self.isPossible, let device = TerminalDevice() else { return nil }
     self.desk = desk
-    self.keys = keys
-    self.wantsReach = wantsReach
+    keys = configuration.keyMap
+    wantsReach = configuration.surface.osc != .off
     self.secrets = secrets
     self.device = device
   }
@@ -226,7 +226,7 @@ private final class Performance {
       pollfd(fd: errors.descriptor, events: Int16(POLLIN), revents: 0),
       pollfd(fd: isCurious ? live.desk.news.descriptor : -1, events: Int16(POLLIN), revents: 0),
     ]
-    poll(&watched, 3, Int32(clamping: max(0, until - now.count + 999) / 1000))
+    Linux.wait(for: &watched, from: now, until: Micros(until))
     let then = Link.clock()
     if watched[0].revents != 0 { readKeys(at: then) }
     if watched[1].revents != 0, let text = errors.take() { live.tell(text, isComplaint: true) }
