@@ -135,6 +135,19 @@ struct DispatchTests {
     #expect(desk.machine.counters.refused == 200)
   }
 
+  @Test("Packets that nobody had time to look at are told with the errors, each once")
+  func leftOut() {
+    var desk = Desk()
+    desk.send("/tactus/subscribe")
+    desk.send("/tactus/nonsense")
+    for total in [3, 3, 7] {
+      desk.machine.leftOut(total)
+      desk.wait(1)
+    }
+    #expect(desk.told("errors").last == [.int32(8)], "\(desk.told("errors"))")
+    #expect(desk.machine.counters.refused == 1 && desk.machine.counters.leftOut == 7)
+  }
+
   @Test("Two programs of our kind never answer each other's answers")
   func noLoop() {
     var desk = Desk()

@@ -122,7 +122,9 @@ extension Table {
     },
     .label("version", "The program's version.") { $0.version },
     .count("subscribers", "", "Controllers that are subscribed now.") { $0.own.subscribers },
-    .count("errors", "", "Messages that tactus refused since it started.") { $0.own.errors },
+    .count(
+      "errors", "", "Messages that tactus refused, and packets too many to be looked at, since it started."
+    ) { $0.own.errors },
     quit,
   ]
 

@@ -102,11 +102,11 @@ final class SurfaceLoop {
     takeMail()
     for index in 0..<doors.count { read(from: index) }
     lookAtInbox()
+    machine.leftOut(inbox.dropped + shared.mailbox.withLock { $0.mail.dropped })
     machine.tick(clocks: Clocks.read())
     drain()
     return shared.mailbox.withLock { mailbox in
       mailbox.counters = machine.counters
-      mailbox.counters.tooFast += inbox.dropped + mailbox.mail.dropped
       mailbox.reading = machine.reading
       mailbox.counters.subscribers = machine.guests
       return mailbox.isClosing

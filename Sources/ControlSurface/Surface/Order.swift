@@ -132,14 +132,11 @@ public struct SurfaceCounters: Hashable, Sendable {
   public var malformed = 0
   /// From addresses that are not allowed.
   public var strangers = 0
-  /// Left out, because all together ask for more than we give.
-  public var tooFast = 0
-  public var agendaFull = 0
+  /// Not looked at, because all together ask for more than we give.
+  public var leftOut = 0
   /// Places of patterns that were looked at.
   public var patternSteps = 0
   public var sent = 0
-  /// Datagrams that were not sent, because their host has been told enough for one that may not hear us.
-  public var withheld = 0
   /// Controllers that asked to be told, and are.
   public var subscribers = 0
 }

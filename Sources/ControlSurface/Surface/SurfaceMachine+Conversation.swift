@@ -202,6 +202,14 @@ extension SurfaceMachine {
     drop(index, why: isThere ? "nobody listens" : "it can't be reached")
   }
 
+  /// Packets that were not even looked at, since more came than are: so many since the start.
+  mutating func leftOut(_ total: Int) {
+    guard total != counters.leftOut else { return }
+    reading.own.errors += total - counters.leftOut
+    counters.leftOut = total
+    comparisonDue = comparisonDue ?? now + SurfaceLimits.flushInterval
+  }
+
   /// One clear error, to the sender alone; at most five a second.
   mutating func refuse(_ refusal: Refusal, _ address: String, to peer: Peer, at target: Peer? = nil) {
     counters.refused += 1
@@ -249,10 +257,7 @@ extension SurfaceMachine {
   }
 
   mutating func sendPacket(_ bytes: [UInt8], to peer: Peer) {
-    guard mayBeTold(peer, bytes: bytes.count) else {
-      counters.withheld += 1
-      return
-    }
+    guard mayBeTold(peer, bytes: bytes.count) else { return }
     put(packet: bytes, to: peer)
   }
 

@@ -64,7 +64,6 @@ extension SurfaceMachine {
   private mutating func tell(_ datagrams: [[UInt8]], to index: Int) -> Bool {
     let target = subscribers[index].target
     guard mayBeTold(target, bytes: datagrams.reduce(0) { $0 + $1.count }) else {
-      counters.withheld += datagrams.count
       subscribers[index].nextFlush = now + SurfaceLimits.unprovenInterval
       noteUnproven(index)
       return false

@@ -160,7 +160,6 @@ struct SurfaceMachine {
   }
 
   private mutating func refuseRest(from peer: Peer) {
-    counters.tooFast += 1
     refuse(.tooMuch, "/\(Table.root)", to: peer)
   }
 
@@ -204,7 +203,6 @@ struct SurfaceMachine {
     let isThere = agenda.add(
       entry, standing: standing(of: entry.peer), clocks: clocks, state: reading.state)
     guard !isThere else { return }
-    counters.agendaFull += 1
     throw Refusal(.notNow, "too many messages wait already")
   }
 
