@@ -189,6 +189,10 @@ struct RestlessHandTests {
     }
     #expect(Double(tempo).map { abs($0 - 144) <= 0.01 } == true, "\(tempo)")
     flood.closeInput()
+    let forgotten = try await stage.run(program, "send", "midi/forget", "tap")
+    #expect(forgotten.status == 0 && forgotten.output == "tap is forgotten\n", "\(forgotten)")
+    let again = try await stage.run(program, "send", "midi/forget", "all")
+    #expect(again.status == 1 && again.output == "", "\(again)")
     tactus.signal(SIGTERM)
     #expect(await tactus.status() == 0)
   }

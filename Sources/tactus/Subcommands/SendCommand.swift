@@ -36,14 +36,21 @@ struct SendCommand: Conversing {
     case .refused(let text): throw Complaint(text)
     case .accepted(let told):
       for message in told { tell(message) }
-      if !message.arguments.isEmpty { try confirm(message.address, &running) }
+      if !message.arguments.isEmpty { try confirm(message, &running) }
       return .success
     }
   }
 
   /// What nobody hears or sees at once, and what outlives the program: what holds now.
-  private func confirm(_ address: String, _ running: inout RunningTactus) throws(Complaint) {
-    guard let row = Table.path(of: address).flatMap(Table.standard.row),
+  private func confirm(_ message: Message, _ running: inout RunningTactus) throws(Complaint) {
+    let address = message.address
+    guard let row = Table.path(of: address).flatMap(Table.standard.row) else { return }
+    if row.path == "midi/forget" {
+      let event = JSON5(message.arguments, of: row).words
+      Console.say(event == "all" ? "all that was learned is forgotten" : "\(event) is forgotten")
+      return
+    }
+    guard
       row.path == "midi/learn"
         || Table.standard.choices.contains(where: { $0.path == row.path && $0.isRemembered }),
       case .accepted(let told) = try running.ask(Message(address)),
