@@ -51,6 +51,9 @@ static const unsigned char pattern_js[] = {
 static const unsigned char play_js[] = {
 #embed "../Web/Page/play.js"
 };
+static const unsigned char rows_js[] = {
+#embed "../Web/Page/rows.js"
+};
 static const unsigned char sections_js[] = {
 #embed "../Web/Page/sections.js"
 };
@@ -86,6 +89,7 @@ static const struct page_file files[] = {
   {"/pairing.js", SCRIPT, pairing_js, sizeof pairing_js},
   {"/pattern.js", SCRIPT, pattern_js, sizeof pattern_js},
   {"/play.js", SCRIPT, play_js, sizeof play_js},
+  {"/rows.js", SCRIPT, rows_js, sizeof rows_js},
   {"/sections.js", SCRIPT, sections_js, sizeof sections_js},
   {"/session.js", SCRIPT, session_js, sizeof session_js},
   {"/socket.js", SCRIPT, socket_js, sizeof socket_js},

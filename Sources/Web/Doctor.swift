@@ -34,7 +34,7 @@ final class Doctor: Sendable {
     return practice.withLock { !$0.isOut }
   }
 
-  /// nil: he did not come back.
+  /// nil: it did not finish.
   var report: [UInt8]? { practice.withLock { $0.report } }
 
   private func sendFor() {

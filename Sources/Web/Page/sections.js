@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Sound, Link and All settings, made from the table's rows.
-import { buttonOf, lineOf, rowsOf } from "./controls.js";
+import { lineOf } from "./controls.js";
 import { $, make, refuse, tell } from "./desk.js";
 import { card, pageCard, phoneClickCard } from "./device.js";
 import { on } from "./hands.js";
 import { patternEditor } from "./pattern.js";
+import { buttonOf, rowsOf } from "./rows.js";
 import { findingElement } from "./trouble.js";
 
 // Title: address Name, address Name. What has no title is made by a function of that name.
@@ -107,7 +108,7 @@ export class Sections {
 			place.replaceChildren(...findings.map(findingElement));
 			tell(`${findings.filter(({ grade }) => grade === "bad").length} wrong.`);
 		} catch {
-			refuse(button, "The doctor did not come back.");
+			refuse(button, "The doctor did not finish.");
 		}
 		button.disabled = false;
 	}
