@@ -27,7 +27,7 @@ let package = Package(
     .target(name: "LinkAudioPath", dependencies: ["BeatMath"], swiftSettings: optimised),
     // A channel between an audio thread and the network.
     .target(
-      name: "AudioLanes", dependencies: ["BeatMath", "Handoff", "LinkAudioPath"], swiftSettings: optimised),
+      name: "AudioLanes", dependencies: ["Handoff", "LinkAudioPath"], swiftSettings: optimised),
     .systemLibrary(name: "CSndfile", pkgConfig: "sndfile", providers: [.apt(["libsndfile1-dev"])]),
     .target(name: "ClickSounds", dependencies: ["CSndfile", "Choices", "HostSync"]),
     // Where the review of every C call on the audio thread happens: Sources/CJACK/shim.h.

@@ -143,3 +143,12 @@ struct Ear {
     return mass > 5 ? moment / mass : nil
   }
 }
+
+extension SessionGrid {
+  /// The beats of a captured state: its timeline has the session's beat 0 as its origin (facts: link 7.5).
+  fileprivate init(_ state: SessionState) {
+    self.init(
+      session: state.session, origin: Double(state.timeline.timeOrigin.count),
+      beatMicros: Double(state.timeline.tempo.clamped.microsPerBeat))
+  }
+}
