@@ -95,3 +95,17 @@ func turn(_ cycles: Double) -> (sine: Double, cosine: Double) {
 }
 
 func decibels(_ ratio: Double) -> Double { 10 * log10(ratio) }
+
+/// A sine of half the full level, on both channels.
+func tone(_ hertz: Double = 440) -> (Double) -> SIMD2<Float> {
+  { time in
+    let level = Float(turn(time * hertz / 1e6).sine * 0.5)
+    return SIMD2(level, level)
+  }
+}
+
+/// The roughness of that tone by itself: the square of its pitch per frame.
+func smooth(_ hertz: Double = 440) -> Float {
+  let step = 2 * Double.pi * hertz / 48_000
+  return Float(0.5 * step * step)
+}

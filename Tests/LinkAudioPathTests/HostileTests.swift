@@ -5,7 +5,6 @@ import Testing
 
 /// Packets that somebody made to do harm, among those of a channel that is heard.
 struct HostileTests {
-  private static let frame = 1e6 / 48_000
   private static let numbers: [Int64] = [
     0, 1, -1, .max, .min, .max - 1, .min + 1, 1 << 53, -(1 << 53), 1 << 62, -(1 << 62), 1_000_000, -1_000_000,
   ]
@@ -13,12 +12,7 @@ struct HostileTests {
   private func world() -> (World<ExactSender>, Clicks) {
     let world = World(ExactSender(Card(rate: 48_000, ppm: 40)), output: Card(rate: 48_000, start: 777))
     world.latency = 2 * 256 / 48_000 * 1e6
-    let clicks = Clicks()
-    clicks.origin = world.grid.origin
-    clicks.delay = { world.delayHeard }
-    clicks.since = 1e6
-    world.sound = clicks.sound
-    world.listen = clicks.listen
+    let clicks = world.clicks(from: 1e6)
     return (world, clicks)
   }
 
@@ -61,7 +55,7 @@ struct HostileTests {
       return check(&packet)
     }
     world.play(seconds: 20)
-    let errors = clicks.errors.map { $0 / Self.frame }
+    let errors = clicks.framesLate
     print(
       "a flood of seed \(seed):", spread(errors), "frames late, \(clicks.damaged) damaged;", world.figures)
     #expect(isFlood && world.figures.refused > 10_000)
@@ -104,7 +98,7 @@ struct HostileTests {
       return true
     }
     world.play(seconds: 10)
-    #expect(clicks.errors.allSatisfy { abs($0) / Self.frame <= 1 })
+    #expect(clicks.framesLate.allSatisfy { abs($0) <= 1 })
     #expect(world.figures.streams == 1 && world.figures.refused == 0)
     #expect(world.figures.received > 3500)
   }
@@ -114,14 +108,9 @@ struct HostileTests {
     let world = World(
       ExactSender(Card(rate: 48_000, ppm: 40, start: start)), output: Card(rate: 48_000, start: start + 777))
     world.grid.origin = start - 98_765
-    let clicks = Clicks()
-    clicks.origin = world.grid.origin
-    clicks.delay = { world.delayHeard }
-    clicks.since = start + 2e6
-    world.sound = clicks.sound
-    world.listen = clicks.listen
+    let clicks = world.clicks(from: start + 2e6)
     world.play(seconds: 10)
-    let errors = clicks.errors.map { $0 / Self.frame }
+    let errors = clicks.framesLate
     print("a clock at \(start):", spread(errors), "frames late;", world.figures.concealed)
     // After 285 years its microseconds are all that a Double holds.
     let most = abs(start) > 1e15 ? 3.0 : 1

@@ -4,8 +4,6 @@ import Testing
 
 /// An hour, at 8 kHz because only beats are looked at; a frame is one of 48 kHz all the same.
 struct HourTests {
-  static let frame = 1e6 / 48_000
-
   @Test(arguments: [(100.0, -100.0), (-100.0, 100.0)])
   func `for an hour, with cards 200 ppm apart, each click is at its beat to the frame`(
     sender: Double, receiver: Double
@@ -15,14 +13,9 @@ struct HourTests {
       output: Card(rate: 8000, ppm: receiver, start: 777))
     world.period = 64
     world.delay = .fixed(40_000)
-    let clicks = Clicks(width: 400)
-    clicks.origin = world.grid.origin
-    clicks.delay = { 40_000 }
-    clicks.since = 1e6
-    world.sound = clicks.sound
-    world.listen = clicks.listen
+    let clicks = world.clicks(width: 400, from: 1e6) { 40_000 }
     world.play(seconds: 3600)
-    let errors = clicks.errors.map { $0 / Self.frame }
+    let errors = clicks.framesLate
     print(
       "an hour at \(sender) and \(receiver) ppm: \(errors.count) clicks,", spread(errors), "frames late;",
       "\(world.figures.dropouts) dropouts; the sender is said to run \(world.figures.senderPPM) ppm fast")
@@ -40,14 +33,9 @@ struct HourTests {
     let world = World(
       ReferenceSender(Card(rate: 48_000, ppm: sender)), output: Card(rate: 48_000, ppm: receiver, start: 777))
     world.delay = .fixed(40_000)
-    let clicks = Clicks()
-    clicks.origin = world.grid.origin
-    clicks.delay = { 40_000 }
-    clicks.since = 8e6
-    world.sound = clicks.sound
-    world.listen = clicks.listen
+    let clicks = world.clicks(from: 8e6) { 40_000 }
     world.play(seconds: 30)
-    let errors = clicks.errors.map { $0 / Self.frame }
+    let errors = clicks.framesLate
     print(
       "the reference's stamps, \(sender) and \(receiver) ppm:", spread(errors), "frames late;",
       "\(world.figures.senderPPM) ppm")

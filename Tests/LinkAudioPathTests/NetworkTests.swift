@@ -4,8 +4,6 @@ import Testing
 
 /// What networks do to packets, and what is heard of it.
 struct NetworkTests {
-  private static let frame = 1e6 / 48_000
-
   private func world(channels: Int = 1, rate: Double = 48_000) -> World<ExactSender> {
     let world = World(
       ExactSender(Card(rate: rate, ppm: 40), channels: channels),
@@ -19,14 +17,11 @@ struct NetworkTests {
   private func clicks(_ world: World<ExactSender>, delay: Double?, from: Double = 4, seconds: Double)
     -> (errors: [Double], clicks: Clicks)
   {
-    let clicks = Clicks(width: world.card.rate < 10_000 ? 400 : 150)
-    clicks.origin = world.grid.origin
-    clicks.delay = { delay ?? world.delayHeard }
-    clicks.since = from * 1e6
-    world.sound = clicks.sound
-    world.listen = clicks.listen
+    let clicks = world.clicks(width: world.card.rate < 10_000 ? 400 : 150, from: from * 1e6) {
+      delay ?? world.delayHeard
+    }
     world.play(seconds: seconds)
-    return (clicks.errors.map { $0 / Self.frame }, clicks)
+    return (clicks.framesLate, clicks)
   }
 
   @Test(arguments: [48_000.0, 44_100], [1, 2])
@@ -101,13 +96,11 @@ struct NetworkTests {
     torn.play(seconds: 2)
     recording.isOn = true
     torn.play(seconds: 12)
-    // The tone itself: the square of its pitch per frame.
-    let smooth = Float(0.5 * (2 * Double.pi * 440 / 48_000) * (2 * Double.pi * 440 / 48_000))
     print(
       "1 % of a tone lost: \(recording.signalToNoise(cycles: 440.0 / 48_000 / 0.99998)) dB,",
-      "roughest \(recording.roughest / smooth) times the tone")
+      "roughest \(recording.roughest / smooth()) times the tone")
     #expect(torn.figures.concealed > 50)
-    #expect(recording.roughest < 3 * smooth)
+    #expect(recording.roughest < 3 * smooth())
   }
 
   @Test func `what is overtaken, or comes twice, is put where it belongs, once`() {
@@ -130,12 +123,7 @@ struct NetworkTests {
       ExactSender(Card(rate: 44_100, ppm: 25), period: 128), output: Card(rate: 48_000, start: 777))
     move.period = 128
     move.latency = 5333
-    let clicks = Clicks()
-    clicks.origin = move.grid.origin
-    clicks.delay = { move.delayHeard }
-    clicks.since = 4e6
-    move.sound = clicks.sound
-    move.listen = clicks.listen
+    let clicks = move.clicks(from: 4e6)
     move.play(seconds: 10)
     let usual = move.figures.delay
     move.network.stall = move.now...move.now + 92_000
@@ -145,7 +133,7 @@ struct NetworkTests {
     move.play(seconds: 5)
     let twice = move.figures
     move.play(seconds: 50)
-    let errors = clicks.errors.map { $0 / Self.frame }
+    let errors = clicks.framesLate
     print("92 ms of nothing: from \(usual) to \(once.delay) ms,", once, "and again:", twice)
     print("at last \(move.figures.delay) ms;", spread(errors), "frames late, \(clicks.damaged) damaged")
     #expect(usual <= 21)

@@ -5,8 +5,6 @@ import Testing
 
 /// Periods of every length, at both ends.
 struct PeriodTests {
-  private static let frame = 1e6 / 48_000
-
   @Test(arguments: [16, 256, 8192], [16, 1000, 8192])
   func `whatever the periods of sender and receiver, clicks are at their beats`(sent: Int, heard: Int) {
     let world = World(
@@ -14,14 +12,9 @@ struct PeriodTests {
     )
     world.period = heard
     world.latency = Double(2 * heard) / 48_000 * 1e6
-    let clicks = Clicks()
-    clicks.origin = world.grid.origin
-    clicks.delay = { world.delayHeard }
-    clicks.since = 8e6
-    world.sound = clicks.sound
-    world.listen = clicks.listen
+    let clicks = world.clicks(from: 8e6)
     world.play(seconds: 16)
-    let errors = clicks.errors.map { $0 / Self.frame }
+    let errors = clicks.framesLate
     print("periods of \(sent) and \(heard):", spread(errors), "frames late;", world.figures)
     #expect(errors.count >= 12 && errors.allSatisfy { abs($0) <= 1 })
     #expect(world.figures.concealed == 0 && world.figures.late == 0 && clicks.damaged == 0)
@@ -31,19 +24,14 @@ struct PeriodTests {
     let world = World(
       ExactSender(Card(rate: 48_000, ppm: 80)), output: Card(rate: 48_000, ppm: -20, start: 777))
     world.latency = 2 * 1024 / 48_000 * 1e6
-    let clicks = Clicks()
-    clicks.origin = world.grid.origin
-    clicks.delay = { world.delayHeard }
-    clicks.since = 5e6
-    world.sound = clicks.sound
-    world.listen = clicks.listen
+    let clicks = world.clicks(from: 5e6)
     var dice = Dice(seed: 8)
     for _ in 0..<300 {
       world.period = [16, 64, 100, 256, 1024].randomElement(using: &dice)!
       world.play(seconds: 0.1)
       if Int.random(in: 0..<20, using: &dice) == 0 { world.frame += world.period }
     }
-    let errors = clicks.errors.map { $0 / Self.frame }
+    let errors = clicks.framesLate
     print(
       "changing periods, lost cycles:", spread(errors), "frames late, \(clicks.damaged) damaged;",
       world.figures)

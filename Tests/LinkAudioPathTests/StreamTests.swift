@@ -4,26 +4,11 @@ import Testing
 
 /// Streams that begin, end, begin again, and those that are none.
 struct StreamTests {
-  private static let frame = 1e6 / 48_000
-
   private func world(ppm: Double = 40, channels: Int = 1) -> World<ExactSender> {
     let world = World(
       ExactSender(Card(rate: 48_000, ppm: ppm), channels: channels), output: Card(rate: 48_000, start: 777))
     world.latency = 2 * 256 / 48_000 * 1e6
     return world
-  }
-
-  private func tone(_ hertz: Double = 440) -> (Double) -> SIMD2<Float> {
-    { time in
-      let level = Float(turn(time * hertz / 1e6).sine * 0.5)
-      return SIMD2(level, level)
-    }
-  }
-
-  /// The roughness of a tone by itself.
-  private func smooth(_ hertz: Double = 440) -> Float {
-    let step = 2 * Double.pi * hertz / 48_000
-    return Float(0.5 * step * step)
   }
 
   @Test(arguments: [0.0, 0.7, 1.9], [PlayoutDelay.standard, .fixed(20_000)])
@@ -92,12 +77,7 @@ struct StreamTests {
 
   @Test func `four seconds that come late from a cache are not heard, nor is a chunk of an old session`() {
     let world = World(ReferenceSender(Card(rate: 48_000, ppm: 30)), output: Card(rate: 48_000, start: 777))
-    let clicks = Clicks()
-    clicks.origin = world.grid.origin
-    clicks.delay = { world.delayHeard }
-    clicks.since = 2e6
-    world.sound = clicks.sound
-    world.listen = clicks.listen
+    let clicks = world.clicks(from: 2e6)
     world.play(seconds: 10)
     // Nobody listens for four seconds; 0.83 s of what was before them were in a queue.
     var queue: [Packet] = []
@@ -125,7 +105,7 @@ struct StreamTests {
     world.network.send(old)
     let before = world.figures
     world.play(seconds: 10)
-    let errors = clicks.errors.map { $0 / Self.frame }
+    let errors = clicks.framesLate
     print("four stale seconds:", spread(errors), "frames late;", world.figures)
     #expect(clicks.stray == 0)
     #expect(world.figures.refused >= before.refused + 100)
@@ -136,12 +116,7 @@ struct StreamTests {
 
   @Test func `a silent sender that comes back plays on in its place`() {
     let world = world()
-    let clicks = Clicks()
-    clicks.origin = world.grid.origin
-    clicks.delay = { world.delayHeard }
-    clicks.since = 2e6
-    world.sound = clicks.sound
-    world.listen = clicks.listen
+    let clicks = world.clicks(from: 2e6)
     for pause in [0.05, 0.2, 0.6, 3.0, 30] {
       world.play(seconds: 4)
       let until = world.now + pause * 1e6
@@ -149,7 +124,7 @@ struct StreamTests {
       world.play(seconds: pause)
     }
     world.play(seconds: 4)
-    let errors = clicks.errors.map { $0 / Self.frame }
+    let errors = clicks.framesLate
     print("pauses:", spread(errors), "frames late;", world.figures)
     #expect(errors.allSatisfy { abs($0) <= 1 })
     #expect(clicks.stray == 0)
@@ -158,17 +133,12 @@ struct StreamTests {
 
   @Test func `a cycle that the sender lost is a gap in its place, and all the rest stays`() {
     let world = world()
-    let clicks = Clicks()
-    clicks.origin = world.grid.origin
-    clicks.delay = { world.delayHeard }
-    clicks.since = 2e6
-    world.sound = clicks.sound
-    world.listen = clicks.listen
+    let clicks = world.clicks(from: 2e6)
     for _ in 0..<20 {
       world.play(seconds: 1.7)
       world.sender.frame += 256
     }
-    let errors = clicks.errors.map { $0 / Self.frame }
+    let errors = clicks.framesLate
     print("twenty lost cycles:", spread(errors), "frames late, \(clicks.damaged) damaged;", world.figures)
     #expect(errors.allSatisfy { abs($0) <= 1 })
     #expect(clicks.damaged <= 3)
@@ -223,19 +193,14 @@ struct StreamTests {
   @Test(arguments: [0.5, 3, 100])
   func `time that makes a leap is no trouble`(seconds: Double) {
     let world = world()
-    let clicks = Clicks()
-    clicks.origin = world.grid.origin
-    clicks.delay = { world.delayHeard }
-    clicks.since = 2e6
-    world.sound = clicks.sound
-    world.listen = clicks.listen
+    let clicks = world.clicks(from: 2e6)
     world.play(seconds: 5)
     world.frame += Int(seconds * 48_000)
     // All that was sent meanwhile comes at once.
     world.play(seconds: 10)
     world.frame -= Int(seconds * 48_000)
     world.play(seconds: seconds + 10)
-    let errors = clicks.errors.map { $0 / Self.frame }
+    let errors = clicks.framesLate
     print(
       "a leap of \(seconds) s and back:", spread(errors), "frames late, \(clicks.damaged) damaged;",
       world.figures)
@@ -253,14 +218,9 @@ struct StreamTests {
     recording.isOn = true
     world.play(seconds: 0.5)
     let ratio = recording.signalToNoise(cycles: 1000.0 / 48_000)
-    let clicks = Clicks()
-    clicks.origin = world.grid.origin
-    clicks.delay = { world.delayHeard }
-    clicks.since = world.now + 1e6
-    world.sound = clicks.sound
-    world.listen = clicks.listen
+    let clicks = world.clicks(from: world.now + 1e6)
     world.play(seconds: 20)
-    let errors = clicks.errors.map { $0 / Self.frame }
+    let errors = clicks.framesLate
     print("5 us of wobble: a tone in 16 bits with \(ratio) dB;", spread(errors), "frames late")
     #expect(ratio > 80)
     #expect(errors.allSatisfy { abs($0) <= 1 })
@@ -271,14 +231,9 @@ struct StreamTests {
     let world = world()
     world.senderGrid = world.grid
     world.senderGrid!.origin += early
-    let clicks = Clicks()
-    clicks.origin = world.grid.origin
-    clicks.delay = { world.delayHeard - early }
-    clicks.since = 2e6
-    world.sound = clicks.sound
-    world.listen = clicks.listen
+    let clicks = world.clicks(from: 2e6) { world.delayHeard - early }
     world.play(seconds: 10)
-    let errors = clicks.errors.map { $0 / Self.frame }
+    let errors = clicks.framesLate
     print("early by \(early / -1000) ms:", spread(errors), "frames late;", world.figures)
     #expect(errors.count > 10 && errors.allSatisfy { abs($0) <= 1 })
     #expect(world.figures.concealed == 0 && world.figures.delay == 20)
@@ -289,18 +244,13 @@ struct StreamTests {
     let world = World(
       ReferenceSender(Card(rate: 48_000, ppm: 60), channels: channels),
       output: Card(rate: 48_000, ppm: -60, start: 777))
-    let clicks = Clicks()
-    clicks.origin = world.grid.origin
-    clicks.delay = { world.delayHeard }
-    clicks.since = 10e6
-    world.sound = clicks.sound
-    world.listen = clicks.listen
+    let clicks = world.clicks(from: 10e6)
     world.play(seconds: 10)
     for _ in 0..<5 {
       world.sender.loseCycle()
       world.play(seconds: 7)
     }
-    let errors = clicks.errors.map { $0 / Self.frame }
+    let errors = clicks.framesLate
     let right = errors.filter { abs($0) <= 1 }.count
     print(
       "the reference lost five cycles: \(right) of \(errors.count) clicks in their places,", spread(errors),
@@ -319,14 +269,9 @@ struct StreamTests {
     world.network.loss = 0.03
     world.network.jitter = 8000
     world.network.doubles = 0.05
-    let clicks = Clicks()
-    clicks.origin = world.grid.origin
-    clicks.delay = { world.delayHeard }
-    clicks.since = 10e6
-    world.sound = clicks.sound
-    world.listen = clicks.listen
+    let clicks = world.clicks(from: 10e6)
     world.play(seconds: 40)
-    let errors = clicks.errors.map { $0 / Self.frame }
+    let errors = clicks.framesLate
     print(
       "the reference, 3 % lost:", spread(errors), "frames late, \(clicks.damaged) damaged;", world.figures)
     #expect(errors.count > 40 && errors.allSatisfy { abs($0) <= 1.5 })

@@ -4,8 +4,6 @@ import Testing
 
 /// The session's tempo changes, and its beats jump, while a channel is heard.
 struct TempoTests {
-  private static let frame = 1e6 / 48_000
-
   private func world(frames: Int = 65_536) -> World<ExactSender> {
     let world = World(
       ExactSender(Card(rate: 48_000, ppm: 40)), output: Card(rate: 48_000, ppm: -30, start: 777),
@@ -20,19 +18,12 @@ struct TempoTests {
     return SessionGrid(session: grid.session, origin: time - beat * beatMicros, beatMicros: beatMicros)
   }
 
-  private func tone(_ time: Double) -> SIMD2<Float> {
-    let level = Float(turn(time * 440 / 1e6).sine * 0.5)
-    return SIMD2(level, level)
-  }
-
-  private let smooth = Float(0.5 * (2 * Double.pi * 440 / 48_000) * (2 * Double.pi * 440 / 48_000))
-
   @Test(arguments: [0.0, 30_000, -30_000])
   func `with a delay in milliseconds a change of tempo is not heard, whoever learns of it first`(
     ahead: Double
   ) {
     let world = world()
-    world.sound = tone
+    world.sound = tone()
     let recording = Recording()
     world.listen = recording.listen
     world.play(seconds: 4)
@@ -50,27 +41,22 @@ struct TempoTests {
       world.senderGrid = nil
       world.play(seconds: 2)
     }
-    print("tempo changes, \(ahead / 1000) ms ahead:", world.figures, recording.roughest / smooth)
+    print("tempo changes, \(ahead / 1000) ms ahead:", world.figures, recording.roughest / smooth())
     #expect(world.figures.streams == 1 && world.figures.concealed == 0 && world.figures.reseats == 0)
     // The dither of 16 bits is a tenth of it.
-    #expect(recording.roughest < 1.15 * smooth)
+    #expect(recording.roughest < 1.15 * smooth())
   }
 
   @Test func `with a delay in milliseconds clicks stay where they were, over a ramp of tempo`() {
     let world = world()
-    let clicks = Clicks()
-    clicks.origin = world.grid.origin
-    clicks.delay = { world.delayHeard }
-    clicks.since = 2e6
-    world.sound = clicks.sound
-    world.listen = clicks.listen
+    let clicks = world.clicks(from: 2e6)
     world.play(seconds: 4)
     for step in 0..<200 {
       world.grid = turned(world.grid, at: world.now, to: 500_000 - Double(step) * 1000)
       world.play(seconds: 0.05)
     }
     world.play(seconds: 4)
-    let errors = clicks.errors.map { $0 / Self.frame }
+    let errors = clicks.framesLate
     print("a ramp of tempo:", spread(errors), "frames late;", world.figures)
     #expect(errors.count >= 30 && errors.allSatisfy { abs($0) <= 1 })
     #expect(world.figures.concealed == 0 && world.figures.streams == 1)
@@ -80,12 +66,7 @@ struct TempoTests {
   func `a delay of four beats is four beats again after a change of tempo`(beatMicros: Double) {
     let world = world(frames: 262_144)
     world.delay = .beats(4)
-    let before = Clicks()
-    before.origin = world.grid.origin
-    before.delay = { 4 * 500_000 }
-    before.since = 3.5e6
-    world.sound = before.sound
-    world.listen = before.listen
+    let before = world.clicks(from: 3.5e6) { 4 * 500_000 }
     world.play(seconds: 12)
     let change = world.now
     let grid = turned(world.grid, at: change, to: beatMicros)
@@ -98,7 +79,7 @@ struct TempoTests {
     world.sound = { time in time < change ? before.sound(at: time) : after.sound(at: time) }
     world.listen = after.listen
     world.play(seconds: 20)
-    let errors = (before.errors + after.errors).map { $0 / Self.frame }
+    let errors = before.framesLate + after.framesLate
     print("four beats of \(beatMicros) us:", spread(errors), "frames late;", world.figures)
     #expect(errors.count >= 40 && errors.allSatisfy { abs($0) <= 1 })
     #expect(world.figures.streams == 1 && world.figures.reseats == 1 && world.figures.concealed == 0)
@@ -107,7 +88,7 @@ struct TempoTests {
 
   @Test func `the step to another delay is crossfaded`() {
     let world = world(frames: 262_144)
-    world.sound = tone
+    world.sound = tone()
     let recording = Recording()
     world.listen = recording.listen
     world.play(seconds: 6)
@@ -115,9 +96,9 @@ struct TempoTests {
     for delay in [PlayoutDelay.fixed(150_000), .beats(4), .beats(1), .fixed(60_000), .standard] {
       world.delay = delay
       world.play(seconds: 3)
-      print(world.figures.delay, world.figures.reseats, recording.roughest / smooth)
+      print(world.figures.delay, world.figures.reseats, recording.roughest / smooth())
     }
-    #expect(recording.roughest < 3 * smooth)
+    #expect(recording.roughest < 3 * smooth())
     #expect(recording.longestSilence < 10)
     #expect(world.figures.reseats == 5 && world.figures.delay < 25)
   }
@@ -125,7 +106,7 @@ struct TempoTests {
   @Test func `beats for which there is no room are as many as there is room for`() {
     let world = world()
     world.delay = .beats(16)
-    world.sound = tone
+    world.sound = tone()
     world.play(seconds: 6)
     #expect(world.figures.delay == 1000)
     #expect(world.figures.isPlaying && world.figures.level > 0.4)
@@ -133,7 +114,7 @@ struct TempoTests {
 
   @Test func `somebody moves the session's beats, and what is heard goes on`() {
     let world = world()
-    world.sound = tone
+    world.sound = tone()
     let recording = Recording()
     world.listen = recording.listen
     world.play(seconds: 4)
@@ -145,9 +126,9 @@ struct TempoTests {
       world.senderGrid = nil
       world.play(seconds: 3)
     }
-    print("moved beats:", world.figures, recording.roughest / smooth)
+    print("moved beats:", world.figures, recording.roughest / smooth())
     #expect(world.figures.streams == 1 && world.figures.concealed == 0)
     // The dither of 16 bits is a tenth of it.
-    #expect(recording.roughest < 1.15 * smooth)
+    #expect(recording.roughest < 1.15 * smooth())
   }
 }

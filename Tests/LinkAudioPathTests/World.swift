@@ -103,6 +103,17 @@ final class World<Source: Sender> {
     frame += period
   }
 
+  /// The sender plays clicks from now on, each to be heard that long after its beat; what comes after `start` is listened to.
+  func clicks(width: Double = 150, from start: Double, delay: (() -> Double)? = nil) -> Clicks {
+    let clicks = Clicks(width: width)
+    clicks.origin = grid.origin
+    clicks.delay = delay ?? { [unowned self] in delayHeard }
+    clicks.since = start
+    sound = clicks.sound
+    listen = clicks.listen
+    return clicks
+  }
+
   func play(seconds: Double) {
     let end = now + seconds * 1e6
     while now < end { step() }
@@ -158,6 +169,9 @@ final class Clicks {
     damaged = all.count - whole.count
     return whole.map { $0.moment / $0.energy }
   }
+
+  /// The same in frames of 48 kHz.
+  var framesLate: [Double] { errors.map { $0 / (1e6 / 48_000) } }
 
   /// Of the last `errors`.
   private(set) var damaged = 0

@@ -224,4 +224,13 @@ extension Bench {
     answerPings(as: stranger)
     hear(stranger.announcement(), from: stranger.endpoint, on: gateway)
   }
+
+  /// A peer is met, and its channel taken.
+  mutating func takeChannel() -> (peer: Stranger, channel: ChannelID, source: SourceID) {
+    var peer = Stranger(1)
+    let channel = peer.add("a", id: 1)
+    let source = subscribe(channel)
+    meet(peer)
+    return (peer, channel, source)
+  }
 }

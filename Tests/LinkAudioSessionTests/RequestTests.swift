@@ -27,10 +27,7 @@ struct RequestTests {
   @Test func anAnnouncementWithAllWeHaveIsSaidBeforeTheFirstRequest() {
     var bench = Bench()
     _ = bench.addSink("ours")
-    var peer = Stranger(1)
-    let channel = peer.add("a", id: 1)
-    _ = bench.subscribe(channel)
-    bench.meet(peer)
+    let (peer, channel, _) = bench.takeChannel()
     let said = bench.sent.map(\.said)
     let request = said.firstIndex(of: .request(channel, ttl: 5))
     let announcement = said.firstIndex(of: .announcement(["ours"], pings: true))
@@ -39,10 +36,7 @@ struct RequestTests {
 
   @Test func itIsAskedQuicklyUntilThereIsAudioAndSeldomThen() {
     var bench = Bench()
-    var peer = Stranger(1)
-    let channel = peer.add("a", id: 1)
-    let source = bench.subscribe(channel)
-    bench.meet(peer)
+    let (peer, channel, source) = bench.takeChannel()
     bench.sent = []
     bench.wait(600_000, with: [peer])
     #expect(
@@ -72,10 +66,7 @@ struct RequestTests {
 
   @Test func aReleasedChannelIsStoppedAndItsAudioIsNobodys() {
     var bench = Bench()
-    var peer = Stranger(1)
-    let channel = peer.add("a", id: 1)
-    let source = bench.subscribe(channel)
-    bench.meet(peer)
+    let (peer, channel, source) = bench.takeChannel()
     #expect(bench.hear(peer.audio(channel), from: peer.endpoint) == source)
     bench.sent = []
     bench.release(source)
@@ -104,10 +95,7 @@ struct RequestTests {
 
   @Test func audioOfAnotherSessionIsNotPlayed() {
     var bench = Bench()
-    var peer = Stranger(1)
-    let channel = peer.add("a", id: 1)
-    let source = bench.subscribe(channel)
-    bench.meet(peer)
+    let (peer, channel, source) = bench.takeChannel()
     #expect(bench.hear(peer.audio(channel, session: NodeID(rawValue: 8)), from: peer.endpoint) == nil)
     #expect(bench.machine.counters.foreignAudio == 1)
     #expect(bench.hear(peer.audio(channel), from: peer.endpoint) == source)
@@ -117,10 +105,7 @@ struct RequestTests {
 
   @Test func audioIsGivenOutWithoutAnythingElseToDo() {
     var bench = Bench()
-    var peer = Stranger(1)
-    let channel = peer.add("a", id: 1)
-    let source = bench.subscribe(channel)
-    bench.meet(peer)
+    let (peer, channel, source) = bench.takeChannel()
     let frames = peer.audio(channel).withUnsafeBytes { bytes -> Int? in
       let taken = bench.machine.receive(bytes, from: peer.endpoint, on: Bench.gateway, at: bench.now)
       return taken?.source == source ? taken?.buffer.frameCount : nil
@@ -134,10 +119,7 @@ struct RequestTests {
 
   @Test func underANewIdTheOldSubscriptionIsStopped() {
     var bench = Bench()
-    var peer = Stranger(1)
-    let channel = peer.add("a", id: 1)
-    _ = bench.subscribe(channel)
-    bench.meet(peer)
+    let (peer, channel, _) = bench.takeChannel()
     bench.sent = []
     let reborn = NodeID(rawValue: 0x6e65_77)
     bench.handle(.identity(node: reborn, session: Bench.session))
@@ -187,10 +169,7 @@ struct RequestTests {
 
   @Test func aChannelThatComesBackIsTakenAgain() {
     var bench = Bench()
-    var peer = Stranger(1)
-    let channel = peer.add("a", id: 1)
-    let source = bench.subscribe(channel)
-    bench.meet(peer)
+    let (peer, channel, source) = bench.takeChannel()
     [channel].withUnsafeBufferPointer { _ = bench.hear(.byes($0, from: peer.node), from: peer.endpoint) }
     #expect(bench.senders[source] == [])
     bench.sent = []

@@ -282,18 +282,8 @@ struct RunningProgramTests {
     var server = try ChildProcess(jackd)
     let child = try await start(
       stage, "--wait", "--server=stage", "-P", "-c", "run=system:playback_2", "--connect=pulse=late:*")
-    func wires(_ port: String) async throws -> Set<String> {
-      let done = try await stage.run("jack_lsp", "-s", "stage", "-c", port)
-      return Set(
-        done.output.split(separator: "\n").filter { $0.hasPrefix(" ") }.map { String($0.dropFirst(3)) })
-    }
     func wait(_ port: String, for others: Set<String>) async throws {
-      var seen = try await wires(port)
-      for _ in 0..<100 {
-        if seen == others { return }
-        try await Task.sleep(for: .milliseconds(50))
-        seen = try await wires(port)
-      }
+      let seen = try await stage.cables(of: port, server: "stage") { $0 == others }
       #expect(seen == others, "\(port)")
     }
     for _ in 0..<2 {
@@ -304,7 +294,7 @@ struct RunningProgramTests {
         stage.command([program, "--server=stage", "--name=late", "--osc=9124", "--no-link"]))
       try await late.awaitLine(beginning: "OSC: ")
       // Its only input is MIDI, and there is no such cable: what can't be connected does no harm.
-      #expect(try await wires("tactus:pulse") == [])
+      #expect(try await stage.cables(of: "tactus:pulse", server: "stage") == [])
       late.signal(SIGTERM)
       #expect(await late.status() == 0)
       server.signal(SIGTERM)
