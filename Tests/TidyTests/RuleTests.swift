@@ -41,10 +41,10 @@ func allowedImports() {
   #expect(Rules.importsAreAllowed(file("import Glibc\nimport Testing", at: "Tests/A/A.swift")).isEmpty)
 }
 
-@Test("A file of 401 lines is too long, one of 400 is not")
+@Test("A file of 301 lines is too long, one of 300 is not")
 func lengths() {
-  #expect(Rules.fileIsShort(file(String(repeating: "\n", count: 400))).isEmpty)
-  #expect(Rules.fileIsShort(file(String(repeating: "\n", count: 401))).count == 1)
+  #expect(Rules.fileIsShort(file(String(repeating: "\n", count: 300))).isEmpty)
+  #expect(Rules.fileIsShort(file(String(repeating: "\n", count: 301))).count == 1)
 }
 
 @Test(

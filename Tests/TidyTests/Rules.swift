@@ -64,7 +64,7 @@ enum Rules {
     "Package.swift", "Sources", "Tests", "README.md", "sessions", "tools", "docs", "LICENSE",
   ]
 
-  static let fileLineLimit = 400
+  static let fileLineLimit = 300
 
   static func importsAreAllowed(_ file: SourceText) -> [String] {
     guard file.path.hasSuffix(".swift") else { return [] }
