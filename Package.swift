@@ -188,10 +188,14 @@ let package = Package(
 let asAWhole = SwiftSetting.unsafeFlags([
   "-disable-batch-mode", "-whole-module-optimization", "-num-threads", "2",
 ])
+/// Nobody waits for the interface of tests, so it is not made ahead by a second reading of them; of what helps a debugger, they keep
+/// the lines.
+let asTests = SwiftSetting.unsafeFlags(["-no-emit-module-separately-wmo", "-gline-tables-only"])
 let forOthers: Set = [
   "Addresses", "BeatMath", "Handoff", "Link", "LinkAudioSession", "LinkOracle", "LinkSession", "LinkWire",
   "Linux",
 ]
 for target in package.targets where target.type != .system && !forOthers.contains(target.name) {
   target.swiftSettings = (target.swiftSettings ?? []) + [asAWhole]
+  if target.type == .test { target.swiftSettings?.append(asTests) }
 }
