@@ -131,7 +131,10 @@ let package = Package(
     .testTarget(
       name: "HostSyncTests", dependencies: ["BeatMath", "Choices", "HostSync", "StudioDay", "TestSupport"]),
     .testTarget(
-      name: "LinkAudioPathTests", dependencies: ["BeatMath", "LinkAudioPath", "TestSupport"],
+      name: "LinkAudioPathTests",
+      dependencies: [
+        "Addresses", "BeatMath", "LinkAudioPath", "LinkAudioSession", "LinkWire", "TestSupport",
+      ],
       swiftSettings: optimised),
     .testTarget(name: "StudioDayTests", dependencies: ["BeatMath", "LinkWorld", "StudioDay"]),
     .testTarget(
@@ -170,13 +173,13 @@ let package = Package(
       name: "LinkTests",
       dependencies: ["Addresses", "BeatMath", "Link", "LinkSession", "LinkWire", "Linux", "TestSupport"]),
     .testTarget(name: "LinkAudioTests", dependencies: ["TestSupport", "link-peer"]),
-    .testTarget(
-      name: "LinkWireTests", dependencies: ["LinkWire", "BeatMath"], exclude: ["audio", "captured.pcap"]),
+    .testTarget(name: "LinkWireTests", dependencies: ["BeatMath", "LinkWire", "TestSupport"]),
     .testTarget(
       name: "LinkAudioSessionTests", dependencies: ["Addresses", "BeatMath", "LinkAudioSession", "LinkWire"],
       swiftSettings: optimised),
     .testTarget(
-      name: "LinkSessionTests", dependencies: ["BeatMath", "LinkSession", "LinkWire", "LinkWorld"]),
+      name: "LinkSessionTests",
+      dependencies: ["BeatMath", "LinkSession", "LinkWire", "LinkWorld", "TestSupport"]),
   ],
   swiftLanguageModes: [.v6],
   cLanguageStandard: .gnu2x,

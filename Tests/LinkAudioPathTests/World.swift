@@ -14,10 +14,16 @@ final class Receiver {
   private let left: UnsafeMutablePointer<Float> = .allocate(capacity: Playout.mostFrames)
   private let right: UnsafeMutablePointer<Float> = .allocate(capacity: Playout.mostFrames)
 
+  private let frames: Int
+
   init(frames: Int = 65_536) {
+    self.frames = frames
     memory = .allocate(byteCount: Playout.bytes(frames: frames), alignment: 64)
     playout = Playout(in: memory, frames: frames, kernel: Self.kernel)
   }
+
+  /// As one that has heard nothing yet.
+  func forget() { playout = Playout(in: memory, frames: frames, kernel: Self.kernel) }
 
   deinit {
     memory.deallocate()

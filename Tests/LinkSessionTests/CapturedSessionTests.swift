@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import Glibc
 import LinkWire
+import TestSupport
 import Testing
 
 @testable import LinkSession
@@ -17,39 +17,14 @@ import Testing
   }
 
   private static let recording: [Datagram] = {
-    let path = #filePath.replacing(
-      "LinkSessionTests/CapturedSessionTests.swift", with: "LinkWireTests/captured.pcap")
-    guard let file = fopen(path, "rb") else { return [] }
-    defer { fclose(file) }
-    var contents = [UInt8](repeating: 0, count: 1 << 20)
-    contents.removeSubrange(fread(&contents, 1, contents.count, file)...)
-    return datagrams(in: contents)
+    let recorded = CapturedDatagram.recorded(as: "linkhut")
+    return recorded.map { datagram in
+      Datagram(
+        at: Micros(datagram.time - recorded[0].time + 60_000_000),
+        source: Endpoint(.v4(datagram.source.address), port: datagram.source.port),
+        isToGroup: datagram.destination.address == 0xe04c_4e4b, bytes: datagram.bytes)
+    }
   }()
-
-  /// libpcap, little-endian: seconds, microseconds, length; Ethernet, IPv4, UDP.
-  private static func datagrams(in contents: [UInt8]) -> [Datagram] {
-    func little(_ at: Int) -> Int { (0..<4).reduce(0) { $0 | Int(contents[at + $1]) << (8 * $1) } }
-    func big(_ at: Int, _ count: Int) -> UInt32 {
-      (0..<count).reduce(0) { $0 << 8 | UInt32(contents[at + $1]) }
-    }
-    var result: [Datagram] = []
-    var position = 24
-    let start = little(position)
-    while position + 16 <= contents.count {
-      let length = little(position + 8)
-      let internet = position + 16 + 14
-      let udp = internet + Int(contents[internet] & 15) * 4
-      result.append(
-        Datagram(
-          at: Micros(Int64(little(position) - start) * 1_000_000 + Int64(little(position + 4)) + 60_000_000),
-          source: Endpoint(
-            .v4(big(internet + 12, 4)), port: UInt16(truncatingIfNeeded: big(udp, 2))),
-          isToGroup: big(internet + 16, 4) == 0xe04c_4e4b,
-          bytes: Array(contents[(udp + 8)..<(position + 16 + length)])))
-      position += 16 + length
-    }
-    return result
-  }
 
   /// What each measurement endpoint's pongs say of its clock, for each session that it answered for.
   private func clocks() -> [Endpoint: [SessionID: GhostMap]] {

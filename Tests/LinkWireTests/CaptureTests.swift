@@ -9,17 +9,14 @@ struct CaptureTests {
     var counts = [Int: Int]()
     for datagram in Capture.datagrams {
       counts[datagram.count, default: 0] += 1
-      if datagram[1] == UInt8(ascii: "a") {
-        #expect(encode(try decodeDiscovery(datagram)).array == datagram)
-      } else {
-        #expect(try reencodedMeasurement(datagram) == datagram)
-      }
+      #expect(try Self.rewritten(datagram) == datagram)
     }
     #expect(Capture.datagrams.count == 360)
     #expect(Set(counts.keys) == [20, 25, 41, 57, 73, 107])
   }
 
-  func reencodedMeasurement(_ datagram: [UInt8]) throws -> [UInt8] {
+  static func rewritten(_ datagram: [UInt8]) throws -> [UInt8] {
+    if datagram[1] == UInt8(ascii: "a") { return encode(try decodeDiscovery(datagram)).array }
     switch try decodeMeasurement(datagram) {
     case .ping(let echo):
       // A ping is its echo after nine bytes; the host time in it must be what our encoder would write.

@@ -30,6 +30,7 @@ peer_packages=(
   nftables                        # a firewall for the doctor to find
   chromium                        # somebody's phone, for the page
   procps                          # ps and pkill, to see what is left behind
+  xz-utils                        # unpacks what was recorded of real peers
 )
 # The programs of Tests/InteropTests that follow or lead JACK's transport, and the display for those with windows:
 # 170 MB to fetch on a bare Debian, half a minute; everything else that tests need is 130 MB.

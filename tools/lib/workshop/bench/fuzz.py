@@ -11,6 +11,7 @@ of a socket, a request's head, a code. With midi for what comes in
 at the port "control" (1,000,000 streams: the map of keys and knobs, the clock that leads, the audio cycle), with bbt for
 the bars and beats that other JACK clients show and ask for (1,000,000 series, through the audio cycle)."""
 
+import lzma
 import os
 import pathlib
 import re
@@ -67,21 +68,27 @@ CORPUS = {
 }
 
 
-CAPTURES = {"packets": ["captured"], "audio": ["audio/mono-resubscribed", "audio/stereo-tempo", "audio/sixty-channels"]}
+CAPTURES = {"packets": ["linkhut.pcap"],
+            "audio": ["mono-resubscribed.pcap.xz", "stereo-tempo.pcap.xz", "sixty-channels.pcap.xz"]}
+OF_A_KIND = 200
 
 
 def captured(name: str) -> list[bytes]:
-    """The packets of captures of real peers."""
-    seen = set()
+    """The packets of captures of real peers; of thousands that are alike, some."""
+    seen = dict[tuple[bytes, int], set[bytes]]()
     for capture in CAPTURES[name]:
-        data = pathlib.Path(ROOT, f"Tests/LinkWireTests/{capture}.pcap").read_bytes()
+        data = pathlib.Path(ROOT, "Tests", "captures", capture).read_bytes()
+        data = lzma.decompress(data) if capture.endswith(".xz") else data
         at = 24
         while at + 16 <= len(data):
             size = struct.unpack_from("<I", data, at + 8)[0]
             frame = data[at + 16:at + 16 + size]
-            seen.add(frame[14 + (frame[14] & 15) * 4 + 8:])
+            packet = frame[14 + (frame[14] & 15) * 4 + 8:]
+            alike = seen.setdefault((packet[:9], len(packet)), set())
+            if len(alike) < OF_A_KIND:
+                alike.add(packet)
             at += 16 + size
-    return sorted(seen)
+    return sorted(packet for alike in seen.values() for packet in alike)
 
 
 def compiled(subject: Subject, work: str) -> str:
