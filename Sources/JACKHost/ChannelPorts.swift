@@ -34,6 +34,15 @@ public struct AudioChannelPorts: Sendable {
     }
   }
 
+  /// Whether some channel has a port of this name, as far as that can be said of one that is not there.
+  public static func canHavePort(_ name: String) -> Bool {
+    (1...200).contains(name.utf8.count) && !name.contains(":")
+      && (name.hasPrefix(AudioChannelPorts.sentPrefix) || name.hasSuffix("_l") || name.hasSuffix("_r"))
+  }
+
+  /// Of the names of ports of what we send.
+  public static var sentPrefix: String { "send_" }
+
   fileprivate var isSent: Bool { if case .send = lane { true } else { false } }
 }
 
@@ -111,6 +120,11 @@ final class ChannelPorts {
     let before = open.map(\.latency)
     readLatencies()
     if open.map(\.latency) != before { publish() }
+  }
+
+  /// Without the client's name, and libjack's handles.
+  var named: [(String, OpaquePointer?)] {
+    open.flatMap { zip($0.channel.portNames, $0.handles).map { ($0, $1) } }
   }
 
   /// What patchbays were told goes before the ports do.

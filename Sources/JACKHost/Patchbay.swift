@@ -70,26 +70,35 @@ struct Patchbay {
       standing.step(client.portsSeen, client: client.name, connect: client.connect(from:to:))
     }
     if now >= restoreUntil { missing = [] }
+    let returned = memory.takeReturned(portExists: client.exists(port:))
+    if !returned.isEmpty {
+      missing.formUnion(returned)
+      restoreUntil = now + Self.restoreFor
+    }
     memory.observe(client.connections, at: now, portExists: client.exists(port:))
   }
 }
 
-/// One of our ports connected with a port of someone else, by names: handles die with the server.
+/// One of our ports connected with a port of someone else, by names: handles die with the server, and channels' ports come and
+/// go.
 public struct Connection: Hashable, Sendable {
-  public let port: Port
+  /// Of ours, without its client.
+  public let port: String
   /// The other port with its client, for instance `system:playback_1`.
   public let other: String
 
-  public init(port: Port, other: String) {
+  public init(port: String, other: String) {
     self.port = port
     self.other = other
   }
+
+  public init(port: Port, other: String) { self.init(port: port.name, other: other) }
 }
 
 /// Which connections our ports have, so that they can be made again after the server was gone.
 ///
 /// A connection is forgotten only if it stays cut while both of its ports exist: that was somebody's wish.
-/// If the other port is gone as well, its program or the whole server is going down, and it may come back.
+/// If one of them is gone as well, its program, its channel or the whole server is going down, and it may come back.
 struct ConnectionMemory {
   /// A server that shuts down in order cuts first and unregisters after; no user can tell this from now.
   static let forgetAfter = Micros(1_000_000)
@@ -98,7 +107,10 @@ struct ConnectionMemory {
   private(set) var remembered: Set<Connection> = []
   private(set) var refusedCount = 0
   private var cutSince: [Connection: Micros] = [:]
+  /// Remembered, and our own port is gone.
+  private var parted: Set<Connection> = []
 
+  /// `portExists` is asked for other programs' ports by their full names, and for ours without the client's.
   mutating func observe(_ present: Set<Connection>, at now: Micros, portExists: (String) -> Bool) {
     for connection in present where !remembered.contains(connection) {
       if remembered.count < Self.limit {
@@ -107,8 +119,9 @@ struct ConnectionMemory {
         refusedCount += 1
       }
     }
+    parted = remembered.filter { !portExists($0.port) }
     for connection in remembered {
-      if present.contains(connection) || !portExists(connection.other) {
+      if present.contains(connection) || !portExists(connection.other) || !portExists(connection.port) {
         cutSince[connection] = nil
       } else if let since = cutSince[connection] {
         if now - since >= Self.forgetAfter {
@@ -119,6 +132,13 @@ struct ConnectionMemory {
         cutSince[connection] = now
       }
     }
+  }
+
+  /// What a port of ours had before it went, once it is back: nobody cut that.
+  mutating func takeReturned(portExists: (String) -> Bool) -> Set<Connection> {
+    let returned = parted.filter { portExists($0.port) }
+    parted.subtract(returned)
+    return returned
   }
 
   /// The server is gone: nothing that was seen missing lately counts as cut by the user.

@@ -234,13 +234,11 @@ extension RunningClient {
 
   var description: ServerDescription { client.description }
 
-  func exists(port name: String) -> Bool { client.exists(port: name) }
-
   var connections: Set<Connection> {
     var found: Set<Connection> = []
-    for port in Port.registered {
-      for other in portNames(jack_port_get_all_connections(client.handle, ports[port])) {
-        found.insert(Connection(port: port, other: other))
+    for (name, handle) in Port.registered.map({ ($0.name, ports[$0]) }) + channels.named {
+      for other in portNames(jack_port_get_all_connections(client.handle, handle)) {
+        found.insert(Connection(port: name, other: other))
       }
     }
     return found
@@ -272,11 +270,18 @@ extension RunningClient {
     return result == 0 || result == EEXIST
   }
 
-  /// True if both ports are there, and connected afterwards.
+  /// True if the two are there, and connected afterwards.
   func connect(_ connection: Connection) -> Bool {
-    guard exists(port: connection.other) else { return false }
-    let ours = name + ":" + connection.port.name
-    return connection.port.isOutput
-      ? connect(from: ours, to: connection.other) : connect(from: connection.other, to: ours)
+    let ours = fullName(of: connection.port)
+    guard client.exists(port: connection.other), let handle = jack_port_by_name(client.handle, ours) else {
+      return false
+    }
+    let isOutput = UInt32(jack_port_flags(handle)) & JackPortIsOutput.rawValue != 0
+    return isOutput ? connect(from: ours, to: connection.other) : connect(from: connection.other, to: ours)
   }
+
+  /// Without a colon it is one of ours.
+  func exists(port name: String) -> Bool { client.exists(port: fullName(of: name)) }
+
+  private func fullName(of port: String) -> String { port.contains(":") ? port : client.name + ":" + port }
 }

@@ -197,10 +197,9 @@ struct SessionFolder: Equatable {
   }
 
   func write(_ connections: Set<Connection>) throws(Complaint) {
-    let lines = Port.registered.compactMap { port -> String? in
+    let lines = Set(connections.map(\.port)).sorted().map { port in
       let others = connections.filter { $0.port == port }.map(\.other).sorted()
-      guard !others.isEmpty else { return nil }
-      return "  \(JSON5.quoted(port.name)): [\(others.map(JSON5.quoted).joined(separator: ", "))],\n"
+      return "  \(JSON5.quoted(port)): [\(others.map(JSON5.quoted).joined(separator: ", "))],\n"
     }
     let words =
       "// What the ports of tactus are connected with in this session. Made again as soon as it is there.\n"
@@ -222,16 +221,18 @@ struct SessionFolder: Equatable {
     }
     var found: Set<Connection> = []
     for member in members {
-      guard let port = Port.registered.first(where: { $0.name == member.name }) else {
-        throw Complaint(path, line: member.line, "tactus has no port \(JSON5.quoted(member.name))")
+      let port = member.name
+      guard Port.registered.contains(where: { $0.name == port }) || AudioChannelPorts.canHavePort(port) else {
+        throw Complaint(path, line: member.line, "tactus has no port \(JSON5.quoted(port))")
       }
       guard case .array(let others) = member.element.value else {
-        throw Complaint(path, line: member.line, "\"\(port.name)\" takes a list of ports")
+        throw Complaint(path, line: member.line, "\(JSON5.quoted(port)) takes a list of ports")
       }
       for other in others {
         guard case .string(let name) = other.value, isPortName(name) else {
           throw Complaint(
-            path, line: other.line, "\"\(port.name)\" takes names of ports, such as \"system:playback_1\"")
+            path, line: other.line,
+            "\(JSON5.quoted(port)) takes names of ports, such as \"system:playback_1\"")
         }
         found.insert(Connection(port: port, other: name))
       }

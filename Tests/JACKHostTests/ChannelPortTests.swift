@@ -69,6 +69,38 @@ extension JACKHostTests {
     #expect(gaps.count { $0 <= 5 } * 10 >= gaps.count * 8)
   }
 
+  @Test func `a channel's cables are there again after the server, and after the channel, came back`()
+    async throws
+  {
+    let server = try await TestServer()
+    let live = try LiveHost(server)
+    let channels = [Self.voice(SendLane(channels: 1)), Self.drums(ReceiveLane())]
+    live.host.carry(channels)
+    do {
+      let neighbour = try Neighbour(server)
+      try await live.run { neighbour.ports.contains("tactus:Studio_Drums_r") }
+      #expect(neighbour.connect("tactus:Studio_Drums_l", Neighbour.amplifier))
+      #expect(neighbour.connect("system:capture_1", "tactus:send_Voice"))
+      try await live.run { live.host.connections.count == 2 }
+    }
+    server.end(SIGTERM)
+    try await live.run { !live.host.isRunning }
+    try await server.start()
+    try await live.run { live.host.isRunning }
+    let neighbour = try Neighbour(server)
+    let drums = { neighbour.connections(of: "tactus:Studio_Drums_l") }
+    try await live.run { drums() == [Neighbour.amplifier] }
+    try await live.run { neighbour.connections(of: "tactus:send_Voice") == ["system:capture_1"] }
+    // Nobody takes it any more, and then somebody does: what is remembered waits for it.
+    live.host.carry([channels[0]])
+    try await live.run { !neighbour.ports.contains("tactus:Studio_Drums_l") }
+    try await live.run(for: 1_500)
+    live.host.carry(channels)
+    try await live.run { drums() == [Neighbour.amplifier] }
+    neighbour.disconnect("tactus:Studio_Drums_l", Neighbour.amplifier)
+    try await live.run { live.host.connections.count == 1 }
+  }
+
   @Test func `channels have their ports on the server that comes back, too`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)

@@ -41,6 +41,18 @@ import Testing
     #expect(memory.remembered == [synth])
   }
 
+  @Test func `what a port of ours had is wanted again when it is back, once`() {
+    let drums = Connection(port: "Studio_Drums_l", other: "ardour:in")
+    var memory = memory(of: [left, drums])
+    let isThere = { (port: String) in port != "Studio_Drums_l" }
+    memory.observe([left], at: Micros(10), portExists: isThere)
+    memory.observe([left], at: Micros(10) + second + second, portExists: isThere)
+    #expect(memory.takeReturned(portExists: isThere) == [])
+    #expect(memory.takeReturned { _ in true } == [drums])
+    #expect(memory.takeReturned { _ in true } == [])
+    #expect(memory.remembered == [left, drums])
+  }
+
   @Test func `a server that cuts everything before it goes makes us forget nothing`() {
     var memory = memory(of: [left, synth])
     memory.observe([], at: second, portExists: { _ in true })

@@ -28,6 +28,8 @@ struct SessionFolderTests {
         Connection(port: .click1, other: "system:playback_1"),
         Connection(port: .click1, other: "a b:\"c\" \\ 'd'"),
         Connection(port: .control, other: "a2j:Müllers Keys [20] (capture): Keys 1"),
+        Connection(port: "send_Vocals", other: "ardour:Vocals/audio_out 1"),
+        Connection(port: "Studio_Drums_l", other: "ardour:Drums/audio_in 1"),
       ]
       try folder.write(connections)
       #expect(try folder.readConnections() == connections)
