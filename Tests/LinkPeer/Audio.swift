@@ -14,6 +14,7 @@ final class Studio {
   private let card: Card
   private var sent: [(name: String, lane: SendLane, sink: AudioSink)] = []
   private var taken: (lane: ReceiveLane, source: AudioSource)?
+  private var others: [(lane: ReceiveLane, source: AudioSource)] = []
 
   init(_ link: Link, named name: String, sampleRate: UInt32, ppm: Double) throws {
     self.link = link
@@ -64,6 +65,27 @@ final class Studio {
     while !lane.figures().isPlaying, Link.clock().count < limit { usleep(1000) }
     guard lane.figures().isPlaying else { throw Refusal("\(name) is not heard") }
     return ["\"milliseconds\": \(Double(Link.clock().count - begin) / 1000)"]
+  }
+
+  /// Every channel that there is, and how many they are.
+  func takeAll() -> [String] {
+    others = audio.channels.compactMap { channel in
+      let lane = ReceiveLane()
+      return audio.subscribe(lane, to: channel.id).map { (lane, $0) }
+    }
+    card.playBeside(others.map(\.lane.audio))
+    return ["\"count\": \(others.count)"]
+  }
+
+  func sendTone() { card.sendTone() }
+
+  /// What is played in so many seconds, into a file of floats.
+  func record(to path: String, seconds: Double) throws(Refusal) {
+    let frames = card.keep(Int(seconds * Double(card.sampleRate)))
+    guard let file = fopen(path, "we") else { throw Refusal("\(path) cannot be written") }
+    defer { fclose(file) }
+    let written = frames.withUnsafeBytes { fwrite($0.baseAddress, 1, $0.count, file) }
+    guard written == frames.count * MemoryLayout<Float>.stride else { throw Refusal("\(path) is not whole") }
   }
 
   func release() {

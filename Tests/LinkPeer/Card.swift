@@ -8,7 +8,8 @@ import Synchronization
 
 /// A sound card that nobody has: its periods lie exactly where they should, and its thread runs each as soon as it can.
 ///
-/// What it sends is a short pulse on every beat, to a fraction of a frame; of what it plays it notes where pulses are.
+/// What it sends is a short pulse on every beat, to a fraction of a frame, or a tone; of what it plays it notes where pulses
+/// are, and keeps as much as it is asked to.
 final class Card: Sendable {
   static let frames = 256
   let sampleRate: UInt32
@@ -19,7 +20,13 @@ final class Card: Sendable {
   struct State {
     var sent: [SendEnd] = []
     var played: (end: ReceiveEnd, delay: PlayoutDelay)?
+    /// Played, and heard by nobody.
+    var others: [ReceiveEnd] = []
     var ear = Ear()
+    var isTone = false
+    /// What was played, and how much of it is wanted.
+    var kept: [Float] = []
+    var wanted = 0
     var isOver = false
   }
 
@@ -39,12 +46,24 @@ final class Card: Sendable {
     }
   }
 
+  func playBeside(_ ends: [ReceiveEnd]) { state.withLock { $0.others = ends } }
+
   /// What was heard since this was asked last, in frames from the beat and the delay.
   func takeHeard() -> [Double] {
     state.withLock { state in
       defer { state.ear.heard.removeAll() }
       return state.ear.heard
     }
+  }
+
+  /// 1 kHz, nearly full scale, instead of pulses.
+  func sendTone() { state.withLock { $0.isTone = true } }
+
+  /// So many frames of what it plays from now on.
+  func keep(_ frames: Int) -> [Float] {
+    state.withLock { ($0.kept, $0.wanted) = ([], frames) }
+    while state.withLock({ $0.kept.count < $0.wanted && !$0.isOver }) { usleep(10_000) }
+    return state.withLock { $0.kept }
   }
 
   func end() { state.withLock { $0.isOver = true } }
@@ -72,7 +91,12 @@ final class Card: Sendable {
   private func send(_ state: State, _ grid: SessionGrid, _ start: Double, _ buffer: inout [Float]) {
     guard !state.sent.isEmpty else { return }
     for frame in 0..<Self.frames {
-      let beat = (start + Double(frame) * frameMicros - grid.origin) / grid.beatMicros
+      let time = start + Double(frame) * frameMicros
+      if state.isTone {
+        buffer[frame] = Float(0.99 * sin(time.truncatingRemainder(dividingBy: 1000) / 1000 * 2 * .pi))
+        continue
+      }
+      let beat = (time - grid.origin) / grid.beatMicros
       let away = (beat - beat.rounded()) * grid.beatMicros / Pulse.micros
       buffer[frame] = Pulse.value(at: away)
     }
@@ -85,15 +109,23 @@ final class Card: Sendable {
   private func play(
     _ state: inout State, _ grid: SessionGrid, _ start: Double, _ left: inout [Float], _ right: inout [Float]
   ) {
-    guard let (end, delay) = state.played else { return }
     let hearing = Hearing(
       frames: Self.frames, sampleRate: sampleRate, start: start, frameMicros: frameMicros, latencyMicros: 0,
       grid: grid)
     left.withUnsafeMutableBufferPointer { left in
       right.withUnsafeMutableBufferPointer { right in
+        for end in state.others {
+          end.render(hearing, delay: .standard, left: left.baseAddress!, right: right.baseAddress!)
+        }
+      }
+    }
+    guard let (end, delay) = state.played else { return }
+    left.withUnsafeMutableBufferPointer { left in
+      right.withUnsafeMutableBufferPointer { right in
         end.render(hearing, delay: delay, left: left.baseAddress!, right: right.baseAddress!)
       }
     }
+    if state.kept.count < state.wanted { state.kept += left.prefix(state.wanted - state.kept.count) }
     let late =
       switch delay {
       case .fixed(let micros): micros

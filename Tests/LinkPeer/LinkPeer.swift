@@ -64,6 +64,9 @@ struct Driver {
       return try hasStudio().take(words[0], delay: delay)
     case ("send", 1...2): try hasStudio().send(words[0], channels: words.count)
     case ("unsend", 1): try hasStudio().unsend(words[0])
+    case ("takeall", 0): return try hasStudio().takeAll()
+    case ("tone", 0): try hasStudio().sendTone()
+    case ("record", 2): try hasStudio().record(to: words[0], seconds: number(words[1]))
     case ("release", 0): try hasStudio().release()
     case ("channels", 0): return try hasStudio().channels
     case ("heard", 0): return try hasStudio().heard()

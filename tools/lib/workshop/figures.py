@@ -156,7 +156,27 @@ def crowd(measured: Line) -> Any:
     return figure
 
 
-PICTURES = [("clicks", "audio", clicks), ("clock", "audio", clock), ("bbt", "host", bbt), ("crowd", "crowd", crowd)]
+def link_audio(measured: Line) -> Any:
+    """From the earliest to the latest sound of each stretch, with the median."""
+    rows = [*measured["places"].items(), *((f"JACK, {name}", found) for name, found in measured["jack"].items())]
+    rows = [(name, found) for name, found in rows if found["median"] is not None]
+    figure, (axis,) = panels("A channel of another machine: how far from its beat and the chosen delay",
+                             "range and median of all its sounds; through JACK each click lies on a whole frame, there and here", "late by",
+                             min(1, len(rows)))
+    legend(figure, [(OURS, "tactus")])
+    for place, (_, found) in enumerate(rows):
+        axis.bar(place, found["most"] - found["least"], 0.5, bottom=found["least"], color=OURS, alpha=0.6)
+        axis.hlines(found["median"], place - 0.3, place + 0.3, color=OURS, linewidth=2)
+    axis.set_yscale("symlog", linthresh=1)
+    axis.set_yticks([-100, -10, -1, -0.5, 0, 0.5, 1, 10, 100], ["-100 frames", "-10", "-1 frame", "", "0", "", "1 frame", "10", "100 frames"])
+    axis.minorticks_off()
+    axis.axhline(0, color=TEXT, linewidth=0.8)
+    axis.set_xticks(range(len(rows)), [name.replace(" of ", "\nof ").replace("1 % ", "\n1 % ").replace(", ", ",\n") for name, _ in rows])
+    return figure
+
+
+PICTURES = [("clicks", "audio", clicks), ("clock", "audio", clock), ("bbt", "host", bbt), ("crowd", "crowd", crowd),
+            ("link-audio", "link-audio", link_audio)]
 
 
 def draw(source: str, target: str) -> None:

@@ -39,11 +39,12 @@ AREAS = {
     "host": Area("JACK's transport against the session: bar and beat beside a naive bridge, starts.", None, TACTUS),
     "idle": Area("wake-ups, processor and memory while nobody does anything." + QUICK, []),
     "link": Area("the library beside Ableton's: capture in the callback, allocations, joining." + QUICK),
-    "link-audio": Area("channels of sound between two machines: joining, places, bad wires, cost." + QUICK, ["--hosts", "2"]),
+    "link-audio": Area("channels of sound between two machines: joining, places, bad wires, cost.", ["--hosts", "3"],
+                       {"--only": None, "--minutes": Number(10.0, 0, kind=float)}),
     "osc": Area("how soon the control surface acts and tells, and what that costs.", [], SEED),
     "page": Area("the page for phones in Chromium: its beat, changes, load, click, and what pages cost the OSC surface.", None,
                  {"--only": None, **TACTUS}),
-    "peers": Area("joining and agreement beside the reference library, on good wires and bad." + QUICK),
+    "peers": Area("joining and agreement beside the reference library, on good wires and bad.", None, {"--channels": Number(0, 0, 32)}),
     "start": Area("start-up to the first Link packet." + QUICK, []),
 }
 

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""tools/bench peers: joining and agreement beside the reference library, on good wires and bad. [--quick] [--json FILE]
+"""tools/bench peers: joining and agreement beside the reference library, on good wires and bad.
+usage: tools/bench peers [--quick] [--channels N] [--json FILE]
 
 Our Link and the reference library (PyPI) as two programs that join a reference peer's session, in turn and in the
 same run: how long from being enabled until the other is seen, and how far the beat is then from the founder's. On
-one host, on two, and on a wire that loses datagrams. About 5 minutes."""
+one host, on two, and on a wire that loses datagrams. About 5 minutes. With --channels, two more programs in the session,
+one on each side, send each other so many stereo channels of Link Audio meanwhile."""
 
 import json
 import time
@@ -30,11 +32,30 @@ def distance(a: float, b: float) -> float:
     return ((a - b + QUANTUM / 2) % QUANTUM - QUANTUM / 2) * 60e6 / TEMPO
 
 
-def scene(program: str, host: int, rounds: int) -> dict[str, Any]:
+def stream(program: str, host: int, channels: int) -> list[driver.Peer]:
+    """Two that send each other so many stereo channels."""
+    streaming = [driver.Peer([program], each) for each in (1, host)]
+    for number, peer in enumerate(streaming):
+        peer.ask("enable on")
+        peer.ask(f"audio S{number}")
+        for channel in range(channels):
+            peer.ask(f"send C{channel} stereo")
+    for peer in streaming:
+        peer.ask("wait peers 2 20")
+        while peer.ask("channels")["count"] < channels:
+            time.sleep(0.1)
+        peer.ask("takeall")
+    while any(peer.ask("health")["listeners"] < channels for peer in streaming):
+        time.sleep(0.1)
+    return streaming
+
+
+def scene(program: str, host: int, rounds: int, channels: int = 0) -> dict[str, Any]:
     founder = driver.Peer("reference", 1)
     peers = {"ours": driver.Peer([program], host), "reference": driver.Peer("reference", host)}
     figures: dict[str, Any] = {name: {"join_ms": [], "error_us": [], "not_joined": 0} for name in peers}
     founder.ask("enable on")
+    streaming = stream(program, host, channels) if channels else []
     for turn in range(rounds):
         # One joiner at a time, so that each meets the same: one older peer.
         for name in sorted(peers, reverse=turn % 2 == 1):
@@ -42,7 +63,7 @@ def scene(program: str, host: int, rounds: int) -> dict[str, Any]:
             # The founder's session must be the older one by far more than the half second that the rule asks for.
             time.sleep(0.7)
             peer.ask("enable on")
-            answer = peer.ask(f"wait peers 1 {PATIENCE}", may_refuse=True)
+            answer = peer.ask(f"wait peers {1 + len(streaming)} {PATIENCE}", may_refuse=True)
             if answer["ok"]:
                 figures[name]["join_ms"].append(answer["waited"] * 1000)
                 instant = founder.ask("clock")["time"]
@@ -51,7 +72,9 @@ def scene(program: str, host: int, rounds: int) -> dict[str, Any]:
                 figures[name]["not_joined"] += 1
             peer.ask("enable off")
             # The goodbye may be lost like everything else; silence is noticed after five seconds and more.
-            founder.ask("wait peers 0 20")
+            founder.ask(f"wait peers {len(streaming)} 20")
+    for peer in streaming:
+        peer.end()
     return figures
 
 
@@ -69,7 +92,7 @@ def measure(options: Any) -> tuple[object, bool]:
     for name, hosts, wire, rounds, few in SCENES:
         count = few if options.quick else rounds
         status, lines = play(["--no-server", "--hosts", str(hosts), *(["--wire", wire] if wire else [])], "bench.peers",
-                             {"program": build.product("link-peer"), "host": hosts, "rounds": count})
+                             {"program": build.product("link-peer"), "host": hosts, "rounds": count, "channels": options.channels})
         if status != 0:
             fail("bench peers", f"{name}: ended with {status}", 1)
         results.append({**lines[0], "name": name})
