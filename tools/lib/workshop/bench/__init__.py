@@ -28,6 +28,7 @@ AREAS = {
     "all": Area("every area, one after the other, each on a quiet machine; then the charts."),
     "audio": Area("what tactus and LinkHut play, judged against the reference Link library.", None,
                   {"--only": None, "--endurance": Number(0.0, 0, kind=float), **TACTUS}),
+    "audio-forgers": Area("a channel of sound while another machine attacks who plays it." + QUICK, ["--hosts", "3"]),
     "charts": Area("pictures (SVG) of what the other areas measured, from their JSON."),
     "crowd": Area("what many peers cost our Link and the reference library." + QUICK, ["--no-server", "--hosts", "2"]),
     "forgers": Area("clicks and tempo while another machine forges 4,000 Link datagrams a second, beside LinkHut." + QUICK,
