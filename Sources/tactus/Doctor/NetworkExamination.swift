@@ -142,13 +142,13 @@ enum NetworkExamination {
       guard interface.isWireless else { return .good(topic, words) }
       return .note(
         topic, words + ". Wi-Fi may delay packets by tens of milliseconds",
-        mend: "On stage a cable is steadier.")
+        mend: "On stage a cable is steadier; for Link Audio over Wi-Fi a delay of a beat or a bar is.")
     case .notHeard:
       return .bad(
         topic, "\(interface.address): Link's packets do not come back in: a firewall blocks them",
         mend:
           "Let UDP from the local network in, at least to 224.76.78.75 port 20808, and to the free ports that Link "
-          + "measures with: sudo ufw allow proto udp from \(network(of: interface.address)), or put the interface into "
+          + "measures with and Link Audio comes in at: sudo ufw allow proto udp from \(network(of: interface.address)), or put the interface into "
           + "firewalld's zone \"home\" or \"trusted\".")
     case .notSent(let code) where code == ENETUNREACH || code == ENETDOWN:
       // Loopback has no way for multicast on most machines, and Link needs none there if there is a network.
