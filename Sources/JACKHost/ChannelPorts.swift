@@ -17,11 +17,14 @@ public struct AudioChannelPorts: Sendable {
   /// What patchbays show.
   public var pretty: String
   public var lane: Lane
+  /// Of what is received; nil: that of all.
+  public var delay: AudioDelay?
 
-  public init(name: String, pretty: String, lane: Lane) {
+  public init(name: String, pretty: String, lane: Lane, delay: AudioDelay? = nil) {
     self.name = name
     self.pretty = pretty
     self.lane = lane
+    self.delay = delay
   }
 
   public static var limit: Int { ChannelTable.limit }
@@ -193,7 +196,7 @@ final class ChannelPorts {
         table.sentCount += 1
       case .receive(let lane) where table.receivedCount < ChannelTable.limit:
         table.received[table.receivedCount] = ReceivedPorts(
-          end: lane?.audio, left: left, right: right, latency: one.latency)
+          end: lane?.audio, left: left, right: right, latency: one.latency, delay: one.channel.delay)
         table.receivedCount += 1
       case .send, .receive: break
       }

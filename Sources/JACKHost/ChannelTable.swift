@@ -43,6 +43,8 @@ struct ReceivedPorts: BitwiseCopyable {
   var right: OpaquePointer?
   /// JACK's playback latency.
   var latency: UInt32 = 0
+  /// nil: that of the settings.
+  var delay: AudioDelay?
 
   func play(_ passing: Passing, _ frames: UInt32) {
     guard let left = floats(left, frames), let right = floats(right, frames) else { return }
@@ -55,7 +57,8 @@ struct ReceivedPorts: BitwiseCopyable {
       frameMicros: passing.frameMicros,
       latencyMicros: Double(latency) * passing.frameMicros + Double(passing.settings.receiveOffset.count),
       grid: SessionGrid(passing))
-    end.render(hearing, delay: PlayoutDelay(passing), left: left, right: right)
+    end.render(
+      hearing, delay: PlayoutDelay(delay ?? passing.settings.delay, passing), left: left, right: right)
   }
 }
 
@@ -71,8 +74,8 @@ extension SessionGrid {
 }
 
 extension PlayoutDelay {
-  fileprivate init(_ passing: Passing) {
-    switch passing.settings.delay {
+  fileprivate init(_ delay: AudioDelay, _ passing: Passing) {
+    switch delay {
     case .auto: self = .standard
     case .time(let micros): self = .fixed(Double(micros.count))
     case .beats(let beats): self = .beats(Int(beats))

@@ -219,6 +219,13 @@ public struct AudioChannel: Hashable, Sendable {
   public var name: String
   public var peer: NodeID
   public var peerName: String
+
+  public init(id: ChannelID, name: String, peer: NodeID, peerName: String) {
+    self.id = id
+    self.name = name
+    self.peer = peer
+    self.peerName = peerName
+  }
 }
 
 /// A channel that we take, as a small number: free ones are used again.

@@ -36,11 +36,12 @@ extension Table {
       },
       .order(
         "audio/receive", [.text(limit: AudioChannelText.longest)],
-        "Plays a channel, as --receive does: PEER/CHANNEL, with * for anything."
+        "Plays a channel, as --receive does: PEER/CHANNEL, with * for anything, and =DELAY behind it for a delay of its own, as "
+          + "in Studio/Drums=1bar. The same again changes that."
       ) { values, _ in .command(.channel(.receive(values[0].text), isOn: true)) },
       .order(
         "audio/receive/end", [.text(limit: AudioChannelText.longest)],
-        "Plays what was taken by these words no longer."
+        "Plays what was taken by this name no longer."
       ) { values, _ in .command(.channel(.receive(values[0].text), isOn: false)) },
       .label("audio/offered", "What can be received: PEER/CHANNEL, one after the other.") {
         list($0.state.audio.offered)
@@ -49,7 +50,7 @@ extension Table {
         list($0.state.audio.channels.filter(\.isSent).map { "\($0.name) (\($0.listeners))" })
       },
       .label("audio/received", "The channels that are received, and how each is doing.") {
-        list($0.state.audio.channels.filter { !$0.isSent }.map { "\($0.name) (\($0.health))" })
+        list($0.state.audio.channels.filter { !$0.isSent }.map { "\($0.name) (\($0.told))" })
       },
       .count("audio/dropouts", "", "Gaps in received channels that were too long to be filled in.") {
         $0.state.audio.channels.reduce(0) { $0 + $1.dropouts }
@@ -113,6 +114,11 @@ public struct ShownChannel: Hashable, Sendable {
   public var dropouts = 0
   public var lost = 0
   public var late = 0
+
+  /// How it is doing, and how late it is heard.
+  var told: String {
+    delayMilliseconds > 0 ? "\(health), \(shortest(delayMilliseconds)) ms" : health
+  }
 
   public init(name: String, isSent: Bool) {
     self.name = name

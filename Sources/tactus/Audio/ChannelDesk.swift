@@ -29,6 +29,8 @@ final class ChannelDesk {
     var lane: ReceiveLane?
     var source: AudioSource?
     var room = 0.0
+    /// Its own.
+    var delay: AudioDelay?
     var wasThere = false
   }
 
@@ -37,9 +39,12 @@ final class ChannelDesk {
   /// Made when it is wanted for the first time.
   private var audio: LinkAudio?
   private let offers = Offers()
+  private var names = ChannelNames()
+  /// As named at the last look.
+  private var offered: [ChannelNames.Named] = []
   private var sent: [Sent] = []
   private var taken: [Taken] = []
-  private var carried: [(name: String, lane: ObjectIdentifier?)] = []
+  private var carried: [(name: String, lane: ObjectIdentifier?, delay: AudioDelay?)] = []
   private var nextLook = Micros.zero
   private(set) var shown = ShownAudio()
   /// What our inputs are to be connected with.
@@ -58,7 +63,9 @@ final class ChannelDesk {
     guard isOn || audio?.isEnabled == true else { return false }
     let audio = start()
     if audio.isEnabled != isOn { audio.isEnabled = isOn }
-    if !isOn { offers.list.withLock { $0 = [] } }
+    if !isOn { offers.news.withLock { $0 = [] } }
+    // There may be a thousand.
+    if let news = offers.takeNews() { offered = names.names(of: news, at: now) }
     send(isOn ? state.sends.compactMap { SentText($0) } : [], audio)
     receive(isOn ? state.receives.compactMap { ReceivedText($0) } : [], state, audio)
     return carry(on: host)
@@ -69,7 +76,7 @@ final class ChannelDesk {
     guard now >= nextLook, audio != nil else { return nil }
     nextLook = now + Self.lookPeriod
     var shown = ShownAudio()
-    shown.offered = offers.list.withLock { $0 }.map(\.fullName)
+    shown.offered = offered.map(\.name)
     shown.channels = sent.map(\.shown) + taken.map(\.shown)
     var news: [String] = []
     for place in taken.indices {
@@ -89,7 +96,7 @@ final class ChannelDesk {
   private func start() -> LinkAudio {
     if let audio { return audio }
     let audio = LinkAudio(link, peerName: peerName)
-    audio.onChannels { [offers] list in offers.list.withLock { $0 = list } }
+    audio.onChannels { [offers] list in offers.news.withLock { $0 = list } }
     offers.audio.withLock { $0 = audio }
     self.audio = audio
     return audio
@@ -108,21 +115,21 @@ final class ChannelDesk {
   }
 
   private func receive(_ wanted: [ReceivedText], _ state: SurfaceState, _ audio: LinkAudio) {
-    let offered = offers.list.withLock { $0 }
     taken.removeAll { one in !wanted.contains { $0.matches(one.name) } }
-    let names = wanted.filter(\.isExact).map(\.text) + offered.map(\.fullName)
+    let names = wanted.filter(\.isExact).map(\.name) + offered.map(\.name)
     for name in names where taken.count < AudioChannelPorts.limit {
       guard wanted.contains(where: { $0.matches(name) }), !taken.contains(where: { $0.name == name }) else {
         continue
       }
       taken.append(Taken(name: name))
     }
-    let room = state.choices.audio.delay.room(state)
     for place in taken.indices {
-      // Of two with one name the one that is taken stays.
-      let same = offered.filter { $0.fullName == taken[place].name }.map(\.id)
+      let words = wanted.filter { $0.matches(taken[place].name) }
+      // Who names one channel means that one, whatever is said of all.
+      taken[place].delay = (words.first(where: \.isExact) ?? words.first)?.delay
+      let room = (taken[place].delay ?? state.choices.audio.delay).room(state)
       let known = taken[place].channel
-      let there = known.flatMap { same.contains($0) ? $0 : nil } ?? same.first ?? known
+      let there = offered.first { $0.name == taken[place].name }?.id ?? known
       guard let channel = there, channel != known || room > taken[place].room else { continue }
       let lane = ReceiveLane(longestDelay: room)
       lane.forEachBlock { mlock($0.baseAddress, $0.count) }
@@ -144,12 +151,14 @@ final class ChannelDesk {
     }
     let sends = sent.map { one in
       AudioChannelPorts(
-        name: unique("send_" + one.text.name.forPort), pretty: "Send \(one.text.name)", lane: .send(one.lane))
+        name: unique(AudioChannelPorts.sentPrefix + one.text.name.forPort), pretty: "Send \(one.text.name)",
+        lane: .send(one.lane))
     }
     let receives = taken.sorted { $0.name < $1.name }.map { one in
-      AudioChannelPorts(name: unique(one.name.forPort), pretty: one.name, lane: .receive(one.lane))
+      AudioChannelPorts(
+        name: unique(one.name.forPort), pretty: one.name, lane: .receive(one.lane), delay: one.delay)
     }
-    let now = (sends + receives).map { ($0.name, $0.identity) }
+    let now = (sends + receives).map { ($0.name, $0.identity, $0.delay) }
     guard now.count != carried.count || !zip(now, carried).allSatisfy({ $0 == $1 }) else { return false }
     carried = now
     host.carry(sends + receives)
@@ -161,8 +170,16 @@ final class ChannelDesk {
   }
 
   private final class Offers: Sendable {
-    let list = Mutex([AudioChannel]())
+    /// The whole list, if it is another one.
+    let news = Mutex([AudioChannel]?.none)
     let audio = Mutex(LinkAudio?.none)
+
+    func takeNews() -> [AudioChannel]? {
+      news.withLock { news in
+        defer { news = nil }
+        return news
+      }
+    }
   }
 }
 
@@ -194,10 +211,6 @@ extension ChannelDesk.Taken {
     shown.late = Int(clamping: figures.late)
     return shown
   }
-}
-
-extension AudioChannel {
-  fileprivate var fullName: String { "\(peerName)/\(name)" }
 }
 
 extension AudioChannelPorts {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Choices
 import ControlSurface
 import JACKHost
 
@@ -35,22 +36,29 @@ struct SentText: Equatable {
 
 /// Channels of others as `--receive` has them.
 struct ReceivedText: Equatable {
-  let text: String
+  /// PEER/CHANNEL.
+  let name: String
+  /// Else that of `--link-audio-delay`.
+  let delay: AudioDelay?
 
+  /// "Studio/Drums", "Studio/*", "Studio/Drums=1bar"
   init?(_ text: String) {
-    guard text.isPrintable, text.contains("/"), (3...AudioChannelText.longest).contains(text.utf8.count)
-    else {
-      return nil
-    }
-    self.text = text
+    guard text.isPrintable, (3...AudioChannelText.longest).contains(text.utf8.count) else { return nil }
+    // A channel's own name may have such a sign: what follows it is a delay only if it can be one.
+    let parts = text.split(separator: "=", omittingEmptySubsequences: false)
+    delay = parts.count > 1 ? try? AudioDelay([.text(String(parts[parts.count - 1]))]) : nil
+    name = delay == nil ? text : parts.dropLast().joined(separator: "=")
+    guard name.contains("/") else { return nil }
   }
 
   /// Of one channel alone, whether it is there or not.
-  var isExact: Bool { !text.contains("*") }
+  var isExact: Bool { !name.contains("*") }
 
-  func matches(_ channel: String) -> Bool { NamePattern(text).matches(channel) }
+  func matches(_ channel: String) -> Bool { NamePattern(name).matches(channel) }
 
-  static let allowed = Allowed("PEER/CHANNEL, where * stands for anything") { ReceivedText($0) != nil }
+  static let allowed = Allowed(
+    "PEER/CHANNEL, where * stands for anything, or as in PEER/CHANNEL=1bar"
+  ) { ReceivedText($0) != nil }
 }
 
 extension SurfaceState {
@@ -61,8 +69,8 @@ extension SurfaceState {
       guard let sent = SentText(text) else { throw Refusal(.range, SentText.allowed.words) }
       sends = try changed(sends, text, isOn: isOn) { SentText($0)?.name == sent.name }
     case .receive(let text):
-      guard ReceivedText(text) != nil else { throw Refusal(.range, ReceivedText.allowed.words) }
-      receives = try changed(receives, text, isOn: isOn) { $0 == text }
+      guard let received = ReceivedText(text) else { throw Refusal(.range, ReceivedText.allowed.words) }
+      receives = try changed(receives, text, isOn: isOn) { ReceivedText($0)?.name == received.name }
     }
   }
 
@@ -103,9 +111,11 @@ extension Configuration {
         + "kept connected to these two ports of other programs, if any; with one port, or as NAME=mono, it is mono. Can be "
         + "repeated."),
     Option(
-      "receive", in: .audio, .value("PEER/CHANNEL", ReceivedText.allowed, \.receives), isRemembered: true,
+      "receive", in: .audio, .value("PEER/CHANNEL[=DELAY]", ReceivedText.allowed, \.receives),
+      isRemembered: true,
       help:
         "With --link-audio, play this channel of a peer at ports of its own; * stands for anything: */* is all there are, up "
-        + "to \(AudioChannelPorts.limit). Can be repeated."),
+        + "to \(AudioChannelPorts.limit). With a delay of its own, if that shall not be --link-audio-delay's. Can be repeated."
+    ),
   ]
 }

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkAudioSession
+import LinkWire
+
+/// What we call the channels of others: PEER/CHANNEL, each once. Of two that are called the same the later one is PEER 2/CHANNEL.
+///
+/// A program that was started anew comes back under a new id while the old one is not given up yet: it gets its name when that
+/// goes. Two that are really two keep theirs.
+struct ChannelNames {
+  struct Named: Equatable {
+    let name: String
+    let id: ChannelID
+  }
+
+  private struct Known {
+    let base: String
+    var name: String
+    let since: Micros
+  }
+
+  /// Silent peers are given up after five seconds and one.
+  private static let patience = Micros(10_000_000)
+
+  private var known: [ChannelID: Known] = [:]
+
+  mutating func names(of offered: [AudioChannel], at now: Micros) -> [Named] {
+    let present = Set(offered.map(\.id))
+    let gone = known.keys.filter { !present.contains($0) }
+    for id in gone { known[id] = nil }
+    var used = Set(known.values.map(\.name))
+    let waiting = gone.isEmpty ? [] : known.sorted { $0.value.since < $1.value.since }
+    for (id, one) in waiting
+    where one.name != one.base && now - one.since < Self.patience && used.insert(one.base).inserted {
+      known[id]?.name = one.base
+      used.remove(one.name)
+    }
+    return offered.map { channel in
+      let base = "\(channel.peerName)/\(channel.name)"
+      if let same = known[channel.id], same.base == base { return Named(name: same.name, id: channel.id) }
+      var name = base
+      var number = 2
+      while !used.insert(name).inserted {
+        name = "\(channel.peerName) \(number)/\(channel.name)"
+        number += 1
+      }
+      known[channel.id] = Known(base: base, name: name, since: now)
+      return Named(name: name, id: channel.id)
+    }
+  }
+}

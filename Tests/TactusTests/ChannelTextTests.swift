@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Choices
+import Testing
+
+@testable import tactus
+
+/// What users write behind --send and --receive.
+struct ChannelTextTests {
+  @Test(
+    arguments: [
+      ("Studio/Drums", "Studio/Drums", nil), ("Studio/*=1bar", "Studio/*", .bars(1)),
+      ("Studio/Drums=150", "Studio/Drums", .time(Micros(150_000))), ("*/*=auto", "*/*", .auto),
+      // Signs that belong to names.
+      ("Studio/a=b", "Studio/a=b", nil), ("Studio/a=b=4beats", "Studio/a=b", .beats(4)),
+      ("Studio/Drums=", "Studio/Drums=", nil), ("Studio/Drums=0bars", "Studio/Drums=0bars", nil),
+    ] as [(String, String, AudioDelay?)])
+  func `a channel is taken by its name, and with a delay of its own if that is one`(
+    text: String, name: String, delay: AudioDelay?
+  ) throws {
+    let received = try #require(ReceivedText(text))
+    #expect(received.name == name)
+    #expect(received.delay == delay)
+  }
+
+  @Test(arguments: ["", "Drums", "=1bar", "Drums=1bar", "a/\u{7}", String(repeating: "x/", count: 200)])
+  func `what names no channel is refused`(text: String) {
+    #expect(ReceivedText(text) == nil)
+  }
+}
