@@ -37,6 +37,13 @@ struct Presence {
     isActive = life == .always
   }
 
+  /// To be said when it has changed.
+  var line: String {
+    isActive
+      ? "Ableton Link is back on the network"
+      : "Ableton Link rests: tactus is in the background, nothing rolls and no port is connected"
+  }
+
   /// Returns `isActive`. A reason counts at once, the lack of any when it has lasted.
   mutating func judge(_ signs: Signs, at now: Micros) -> Bool {
     if life == .always || signs.giveReason {

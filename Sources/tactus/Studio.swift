@@ -87,6 +87,8 @@ final class Studio {
       Console.neverWait()
       Console.say(host.server.line)
       if host.serverWasStarted { Console.say("tactus started this server; it ends with its last client") }
+      // Who asks as soon as there is somebody to ask is not told that there is no server.
+      show(host.report, of: host)
       openSurface(configuration)
       note = surface?.endpoints.first.flatMap {
         RunningNote(.init(name: host.server.clientName, port: Int($0.port)))
@@ -160,6 +162,13 @@ final class Studio {
     project?.tell(line)
   }
 
+  private func show(_ report: Report, of host: JACKHost, peers: [String] = []) {
+    desk.tell {
+      $0.show(report, HostView(host, xruns: exchange.xrunCount))
+      $0.peerAddresses = peers
+    }
+  }
+
   private func look(after host: JACKHost) {
     if Signals.isDue(SIGTSTP) { pause(host) }
     if Signals.isDue(SIGHUP) { reload(host) }
@@ -169,10 +178,7 @@ final class Studio {
     let report = host.report
     let session = link.snapshot
     let addresses = peerList.look(at: Link.clock(), count: session.peerCount) { link.diagnostics.peers }
-    desk.tell {
-      $0.show(report, HostView(host, xruns: exchange.xrunCount))
-      $0.peerAddresses = addresses
-    }
+    show(report, of: host, peers: addresses)
     let state = desk.state
     let sight = StudioNews.Sight(
       peerCounts: desk.takePeerCounts() + [session.peerCount], isResting: !presence.isActive,
@@ -262,10 +268,7 @@ final class Studio {
     guard active != link.isActive else { return }
     link.isActive = active
     desk.tell { $0.linkActive = active }
-    say(
-      active
-        ? "Ableton Link is back on the network"
-        : "Ableton Link rests: tactus is in the background, nothing rolls and no port is connected")
+    say(presence.line)
   }
 
   /// Opens the client; with `--wait`, as soon as there is a server. nil: asked to end before.
