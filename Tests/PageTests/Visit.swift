@@ -31,6 +31,7 @@ final class Visit {
     tactus = try await Self.start(self.options, in: stage)
     invitation = try await Self.invitation(in: stage)
     browser = try LabPeer(.browser, in: stage, on: isFar ? 2 : 1)
+    try await browser.ask("calm", within: .seconds(60))
   }
 
   private static func start(_ options: [String], in stage: LabStage) async throws -> ChildProcess {

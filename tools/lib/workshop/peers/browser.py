@@ -33,9 +33,10 @@ SAMPLER = """new Promise((done) => { const found = [], end = performance.now() +
 
 
 class Browser:
-    pause = 0.02
+    pause = 0.05
 
     def __init__(self) -> None:
+        self.is_calm = False
         self.by_session: dict[str, Page] = {}
         self.pages: list[Page] = []
         self.chromium = Chromium(self.hear)
@@ -53,8 +54,16 @@ class Browser:
             self.pages.append(page)
             page.begin()
             page.size(390, 844, False)
+            if self.is_calm:
+                page.calm()
         self.now = self.pages[int(number) - 1]
         return {"pages": len(self.pages)}
+
+    def calm(self) -> None:
+        """For who judges no frames: sixty of them a second are most of what a page costs that nobody touches."""
+        self.is_calm = True
+        for page in self.pages:
+            page.calm()
 
     def open(self, address: str, seconds: str = "20") -> None:
         self.now.open(address, float(seconds))

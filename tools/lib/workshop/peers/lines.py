@@ -41,6 +41,7 @@ HELP = {
     "flood COUNT PATH": "a bundle of so many, 4000 times a second from sixteen ports, until it quits",
     "page NUMBER": "what follows is about this page (browser, and so the next); each has its own cookies",
     "open ADDRESS [SECONDS]": "until it has loaded", "reload [SECONDS]": "the same again",
+    "calm": "pages opened from now on draw a dozen frames a second, instead of 60",
     "size WIDTH HEIGHT [touched]": "of the screen, and whether it is touched",
     "media FEATURE VALUE": "what the user wants: prefers-reduced-motion, prefers-color-scheme",
     "click TARGET": "what a mouse does", "hold TARGET SECONDS": "down, and up again later", "tap TARGET": "what a finger does",

@@ -28,7 +28,7 @@ PLACE = """async function() {
   if (!there || !(this.contains(there) || there.contains(this)) || there.matches("body, html, main, section"))
     this.scrollIntoView({block: "center", inline: "center", behavior: "instant"});
   for (let last = "", still = 0, n = 0; still < 2 && n < 120; n += 1) {
-    await new Promise((done) => requestAnimationFrame(done));
+    await new Promise((done) => (globalThis.eachFrame ?? requestAnimationFrame)(done));
     still = where() === last ? still + 1 : 0;
     last = where();
   }
@@ -40,6 +40,9 @@ PLACE = """async function() {
     || labels.some((label) => label.contains(top)));
   return {x, y, width: box.width, height: box.height, hit: Boolean(hit), top: names(top), disabled: Boolean(this.disabled)};
 }"""
+# The page draws so often; what is pointed at is looked at in each frame as before.
+CALM = """globalThis.eachFrame = requestAnimationFrame;
+globalThis.requestAnimationFrame = (draw) => setTimeout(() => eachFrame(draw), 60)"""
 SHOWN = "function() { return this.checkVisibility({checkOpacity: true, checkVisibilityCSS: true}) }"
 
 
@@ -197,6 +200,10 @@ class Page:
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=2 if is_touched else 1,
                  mobile=is_touched)
         self.ask("Emulation.setTouchEmulationEnabled", enabled=is_touched)
+
+    def calm(self) -> None:
+        """From the next address on."""
+        self.ask("Page.addScriptToEvaluateOnNewDocument", source=CALM)
 
     def screenshot(self, path: str, is_whole: bool) -> None:
         picture = self.ask("Page.captureScreenshot", format="png", captureBeyondViewport=is_whole)
