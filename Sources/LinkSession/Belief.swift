@@ -29,6 +29,11 @@ enum Belief {
     age >= -Rules.joinTolerance && age <= Limits.farthestTime
   }
 
+  /// Whether a machine may have been up for so long: what is added to it must fit.
+  static func isPossible(hostTime: Micros) -> Bool {
+    hostTime >= -Limits.farthestTime && hostTime <= Limits.farthestTime
+  }
+
   // MARK: Timelines
 
   /// Whether a timeline can be believed at any time: all that can be said of a session that was not measured.

@@ -13,17 +13,22 @@ public struct Gateway: Hashable, Sendable, BitwiseCopyable {
   public var address: Address
   /// Where this gateway's measurement socket is reached: it answers pings there and sends ours.
   public var measurement: Endpoint
+  /// A wire to another relay; only for a machine that is one.
+  public var far: FarWire?
 
-  public init(id: GatewayID, address: Address, measurement: Endpoint) {
+  public init(id: GatewayID, address: Address, measurement: Endpoint, far: FarWire? = nil) {
     self.id = id
     self.address = address
     self.measurement = measurement
+    self.far = far
   }
 }
 
 /// A gateway and what it has sent.
 struct OpenGateway {
   let gateway: Gateway
+  /// Of a far one.
+  var farClock: FarClock?
   /// Where our audio socket on this address is reached, while we take part in Link Audio.
   var audio: Endpoint?
   /// In uptime; of the last Alive or Response.
@@ -39,6 +44,7 @@ struct OpenGateway {
 
   init(_ gateway: Gateway, at now: Micros) {
     self.gateway = gateway
+    farClock = gateway.far.map { _ in FarClock(at: now) }
     nextAlive = now
     responses = Allowance(perSecond: Limits.responsesPerSecond, at: now)
     pongs = Allowance(perSecond: Limits.pongsPerSecond, at: now)
@@ -74,13 +80,16 @@ extension LinkSession {
     gateways.firstIndex { $0.gateway.id == gateway }
   }
 
-  /// Sorted by address: among several ways to one peer, the first is the one that is measured.
+  /// Sorted by address, the far ones last: among several ways to one peer, the first is the one that is measured.
   mutating func open(_ gateway: Gateway) {
-    guard isEnabled, index(of: gateway.id) == nil, gateways.count < Limits.gateways else {
+    guard isEnabled, index(of: gateway.id) == nil, gateways.count < Limits.gateways,
+      gateway.far == nil || isRelay
+    else {
       counters.crowdedOut += 1
       return
     }
-    let place = gateways.firstIndex { gateway.address < $0.gateway.address } ?? gateways.count
+    func rank(_ gateway: Gateway) -> (Int, Address) { (gateway.far == nil ? 0 : 1, gateway.address) }
+    let place = gateways.firstIndex { rank(gateway) < rank($0.gateway) } ?? gateways.count
     gateways.insert(OpenGateway(gateway, at: uptime.now), at: place)
     announce(on: place)
   }
@@ -136,7 +145,8 @@ extension LinkSession {
     }
     let state = PeerState(
       node: node, session: session, timeline: timeline, startStop: startStop,
-      measurement: gateways[place].gateway.measurement, clock: clock, audio: gateways[place].audio)
+      measurement: gateways[place].gateway.far == nil ? gateways[place].gateway.measurement : nil,
+      clock: clock, audio: gateways[place].audio)
     let alive = encodeAlive(state)
     let response = encodeResponse(state)
     gateways[place].encoded = (revision, alive, response)

@@ -61,7 +61,7 @@ extension LinkSession {
   func guide(to target: SessionID) -> Guide? {
     let isOurs = target == session
     let usher = isOurs && peers.isBetweenWires(session) ? usher : nil
-    let isLowest = isOurs && peers.isLowest(node, in: session)
+    let isLowest = isOurs && peers.isLowest(node, in: session, notCounting: isFar)
     var best: Guide?
     for sighting in peers.nodes.values.joined() where sighting.state.session == target {
       guard let place = index(of: sighting.gateway) else { continue }
@@ -90,7 +90,9 @@ extension LinkSession {
   private func inferredOrigin(of sighting: Sighting, isUsher: Bool, isLowest: Bool) -> ClockOrigin {
     ClockOrigin(
       root: sighting.state.node, steps: 0,
-      isInferred: isUsher || isLowest && peers.isIndependent(sighting, at: uptime.now))
+      // Whoever does not see the founder asks a relay, whoever brought it in.
+      isInferred: (isUsher && !isRelay)
+        || (isUsher || isLowest) && peers.isIndependent(sighting, at: uptime.now))
   }
 
   /// Looks around, four times a second: whose clock is ours from now on?

@@ -92,6 +92,24 @@ public enum Limits {
   public static var farewellGrace: Micros { Micros(300_000) }
   /// Who did not ask us for the time for so long has somebody else to ask: half as long again as the period of measurements.
   public static var independence: Micros { Micros(45_000_000) }
+  /// A relay is asked for its clock this often, and this often while it does not answer; so often our clock is moved.
+  public static var farPings: Micros { Micros(50_000) }
+  public static var farLook: Micros { Micros(250_000) }
+  /// Its answers that are remembered: almost two minutes of them.
+  public static var farExchanges: Int { 2048 }
+  /// With so many the clock is good enough to join a session by.
+  public static var farEnough: Int { 64 }
+  /// Pings to it that may still be answered: those of the last six seconds.
+  public static var farOutstanding: Int { 128 }
+  /// So many answers in a row that cannot be: one of the clocks has stepped.
+  public static var farContradictions: Int { 16 }
+  /// Who has not answered for so long is not waited for.
+  public static var farSilence: Micros { Micros(5_000_000) }
+  /// A corrected clock runs faster or slower by one part in so many, which nobody hears: 120 BPM are
+  /// 119.88 for so long.
+  public static var farSlew: Int64 { 1_000 }
+  /// After so much of it our followers are told.
+  public static var farNews: Micros { Micros(2_000) }
   /// Expired peers are looked for at most this often.
   public static var pruneSpacing: Micros { Micros(50_000) }
   /// When there is no room for a newcomer, who has been silent for so long has to go, and another host may take

@@ -12,8 +12,8 @@ public import LinkWire
 /// rest, and only then is what it says complete.
 ///
 /// The way in: `receive` and `handle` are all that happens to it; `Peers` is who is out there, `Sessions` whom we
-/// join, `Measurement` how a clock is measured, `Timing` what a timeline or a start does to us, `Gateways` when we
-/// speak, `Limits` what nobody can make it do. The rules are those of the protocol's fact sheet, sections 3, 4, 7, 8.
+/// join, `Measurement` how a clock is measured (`Relay` and `FarClock`: one in another room), `Timing` what a timeline or a
+/// start does to us, `Gateways` when we speak, `Limits` what nobody can make it do. The rules are those of the protocol's fact sheet, sections 3, 4, 7, 8.
 public struct LinkSession: Sendable {
   public enum Input: Sendable {
     /// The time that `.sleep` named has come. Early or late does no harm.
@@ -78,6 +78,13 @@ public struct LinkSession: Sendable {
   /// Who brought us into our session, while it is there.
   var usher: NodeID?
   var nextRemeasurement: Micros?
+  /// Between rooms, and named so: lower than everybody else in its own.
+  let isRelay: Bool
+  /// Sessions whose time another relay will tell us with its next answer.
+  var awaited: [SessionID] = []
+  /// When our clock was last moved towards a relay's, in uptime, and how many microseconds since our followers were told.
+  var steered = Micros.zero
+  var slewed: Int64 = 0
   /// It may have lost touch with the session's, even if we are the session's reference.
   var isClockDoubted = false
   var formerNodes: [NodeID] = []
@@ -100,10 +107,11 @@ public struct LinkSession: Sendable {
   private var outputs: [Output] = []
   private var outputHead = 0
 
-  /// Disabled, alone, stopped; the beat runs from `now` on. The same seed gives the same ids.
-  public init(tempo: Tempo, seed: UInt64, at now: Micros) {
+  /// Disabled, alone, stopped; the beat runs from `now` on. The same seed gives the same ids. Only a relay may open far gateways.
+  public init(tempo: Tempo, seed: UInt64, isRelay: Bool = false, at now: Micros) {
     dice = Dice(seed: seed)
-    node = NodeID(using: &dice)
+    self.isRelay = isRelay
+    node = isRelay ? NodeID(ofRelayUsing: &dice) : NodeID(using: &dice)
     session = node
     clock = ClockOrigin(root: node, steps: 0)
     let tempo = tempo.clamped
@@ -142,6 +150,8 @@ public struct LinkSession: Sendable {
       counters.closedGateway += 1
       return
     }
+    // Wherever the other relay has moved to.
+    let source = gateways[place].gateway.far?.relay ?? source
     switch channel {
     case .discovery: receiveDiscovery(bytes, from: source, on: place)
     case .measurement: receiveMeasurement(bytes, from: source, on: place, waited: waited)
@@ -192,6 +202,7 @@ public struct LinkSession: Sendable {
     self.now = now
     if uptime.advance(toHost: now, deadline: nextDeadline) {
       counters.clockSteps += 1
+      for place in gateways.indices { gateways[place].farClock?.forget() }
       doubtClock()
     }
     leaveAbsurdSession()
@@ -209,6 +220,7 @@ public struct LinkSession: Sendable {
     gateways.removeAll()
     peers.clear()
     measurements.removeAll()
+    awaited.removeAll()
     nextRemeasurement = nil
     isEnabled = false
   }

@@ -130,6 +130,7 @@ extension LinkSession {
   /// A running measurement of the same session is replaced.
   mutating func measure(_ target: SessionID) {
     let asked = guide(to: target)?.sighting
+    if let asked, isFar(asked.gateway) { return awaitRelay(target, asked) }
     guard let asked, let endpoint = asked.endpoint else {
       measurementFailed(of: target, node: asked?.state.node)
       return
@@ -195,5 +196,8 @@ extension LinkSession {
     let lost = measurements.filter { $0.gateway == gateway }
     measurements.removeAll { $0.gateway == gateway }
     for measurement in lost { measurementFailed(of: measurement.session, node: measurement.source.node) }
+    let waiting = awaited
+    awaited = []
+    for session in waiting { measure(session) }
   }
 }

@@ -278,10 +278,16 @@ struct Peers: Sendable {
     hosts[peer.source].map { now - $0.lastFollowed > Limits.independence } ?? false
   }
 
-  func isLowest(_ node: NodeID, in session: SessionID) -> Bool {
+  func isLowest(_ node: NodeID, in session: SessionID, notCounting isFar: (GatewayID) -> Bool) -> Bool {
     nodes.allSatisfy { other, sightings in
-      node < other || !sightings.contains { $0.state.session == session }
+      node < other || !sightings.contains { $0.state.session == session && !isFar($0.gateway) }
     }
+  }
+
+  /// Who spoke last through it of those in that session.
+  func latest(on gateway: GatewayID, in session: SessionID) -> Sighting? {
+    nodes.values.lazy.joined().filter { $0.gateway == gateway && $0.state.session == session }
+      .max { ($0.heard, $1.state.node) < ($1.heard, $0.state.node) }
   }
 
   /// Whether we see members of it through more than one gateway.

@@ -27,9 +27,14 @@ extension LinkSession {
   private mutating func see(_ state: PeerState, ttl: UInt8, from source: Endpoint, on place: Int) {
     let gateway = gateways[place].gateway
     var state = state
-    state.measurement = Belief.measurable(state.measurement, from: source.address, on: gateway)
-    // It, too, is on the host that speaks.
-    state.audio = Belief.measurable(state.audio, from: source.address, on: gateway)
+    if let far = gateway.far {
+      state.measurement = far.relay
+      state.audio = nil
+    } else {
+      state.measurement = Belief.measurable(state.measurement, from: source.address, on: gateway)
+      // It, too, is on the host that speaks.
+      state.audio = Belief.measurable(state.audio, from: source.address, on: gateway)
+    }
     let isOurs = state.session == session
     let time = ghost.ghost(atHost: now)
     // Whom we can't measure we can't join either.
@@ -82,6 +87,7 @@ extension LinkSession {
       switch try decodeMeasurement(bytes) {
       case .ping(let echo):
         peers.noteQuestion(from: source.address, at: uptime.now)
+        guard gateways[place].gateway.far == nil else { return answerRelay(echo, waited: waited, on: place) }
         guard !isClockDoubted else { return }
         guard gateways[place].pongs.take(at: uptime.now) else {
           counters.unanswered += 1
@@ -91,6 +97,7 @@ extension LinkSession {
         let pong = encodePong(session: session, ghost: ghost.ghost(atHost: middle), echoing: echo)
         emit(.send(pong, to: .endpoint(source), on: gateways[place].gateway.id, via: .measurement))
       case .pong(let pong):
+        guard gateways[place].gateway.far == nil else { return hearRelay(pong, waited: waited, on: place) }
         hear(pong, from: source, on: gateways[place].gateway.id, waited: waited)
       }
     } catch {
@@ -101,6 +108,7 @@ extension LinkSession {
   mutating func meetDeadlines() {
     if let prune = peers.nextPrune, prune <= uptime.now { peers.prune(at: uptime.now) }
     repeatUnansweredPings()
+    pingRelays()
     peers.sessions.reconsider(at: uptime.now)
     remeasure()
     if gateways.contains(where: { $0.nextAlive <= uptime.now }) { chooseGuide() }
@@ -115,7 +123,10 @@ extension LinkSession {
       guard let deadline else { return }
       if earliest.map({ deadline < $0 }) ?? true { earliest = deadline }
     }
-    for gateway in gateways { consider(gateway.nextAlive) }
+    for gateway in gateways {
+      consider(gateway.nextAlive)
+      consider(gateway.farClock?.nextPing)
+    }
     for measurement in measurements { consider(measurement.deadline) }
     consider(peers.nextPrune)
     consider(peers.sessions.nextReconsideration)

@@ -25,7 +25,7 @@ extension LinkSession {
   }
 
   /// Somebody told us our own session's time.
-  private mutating func follow(_ told: Source, _ map: GhostMap) {
+  mutating func follow(_ told: Source, _ map: GhostMap) {
     // Meanwhile it is by our own that everybody goes.
     guard isClockDoubted || guide != nil else { return }
     let time = map.ghost(atHost: now)
@@ -56,7 +56,7 @@ extension LinkSession {
   }
 
   /// Whether another session is better than ours, now that we know its time.
-  private mutating func weigh(_ target: SessionID, _ map: GhostMap, by told: Source) {
+  mutating func weigh(_ target: SessionID, _ map: GhostMap, by told: Source) {
     let time = map.ghost(atHost: now)
     // Of what its members say, the latest that can be: one of them may say something else for good.
     let believed = peers.timelines(of: target).filter { Belief.isPlausible($0, at: time) }
@@ -225,11 +225,12 @@ extension LinkSession {
     // Whom we leave behind, and who may leave as we do, need not wait until we expire.
     if peers.members(of: session) > 0 { for place in gateways.indices { sayGoodbye(on: place) } }
     remember(node)
-    node = NodeID(using: &dice)
+    node = isRelay ? NodeID(ofRelayUsing: &dice) : NodeID(using: &dice)
     if formerSessions.count == Limits.formerNodes { formerSessions.removeFirst() }
     formerSessions.append(session)
     session = target ?? node
     measurements.removeAll()
+    awaited.removeAll()
     peers.clear()
     tellPeers(0)
     usher = nil

@@ -18,6 +18,8 @@ struct Arguments: Sendable {
   var jobs = 1
   var peers: ClosedRange<Int>?
   var svg: String?
+  /// Many worlds of rooms far apart.
+  private var isFar = false
   /// For one world, and the worst that is drawn for one of many.
   private var trouble = Scenario(seed: 1)
   private var worst = Scenario.Severity()
@@ -67,6 +69,7 @@ struct Arguments: Sendable {
       --hostility R     floods, forgeries, replays, wounded packets per second; in many worlds, any turns them on
       --two-wires P     per cent of peers with two addresses
       --wires N         a chain of wires, with a peer on each two neighbours (1; worst of many 1)
+      --far             rooms far apart, and a relay in each: up to three, 1 to 250 ms each way, jitter to 40 ms, loss to 10 %, cuts
       --references N    peers that believe what the reference believes; of many, some worlds with attackers have them
 
     Exit status: 0 if every invariant was kept, 1 if not, 2 if the options make no sense.
@@ -91,6 +94,12 @@ struct Arguments: Sendable {
       if word == "--day" || word == "--night" {
         arguments.task = .day
         arguments.day.isNight = word == "--night"
+        continue
+      }
+      if word == "--far" {
+        arguments.isFar = true
+        if arguments.task == .one { arguments.task = .many }
+        arguments.replayed.append(word)
         continue
       }
       guard index < words.count else {
@@ -209,7 +218,7 @@ extension Arguments {
 
   /// One of many worlds.
   func drawn(_ seed: UInt64) -> Scenario {
-    var scenario = Scenario.drawn(from: seed, upTo: worst)
+    var scenario = isFar ? Scenario.rooms(from: seed, upTo: worst) : Scenario.drawn(from: seed, upTo: worst)
     scenario.turmoil = turmoil ?? scenario.turmoil
     scenario.watch = watch ?? scenario.watch
     return scenario

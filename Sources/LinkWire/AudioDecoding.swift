@@ -72,6 +72,7 @@ private struct AudioEntries {
       guard entry.size == 8 else { throw .wrongEntrySize }
       channel = NodeID(rawValue: reader.uint64(at: entry.start))
     case .timeline, .startStop, .measurementV4, .measurementV6, .ghostTime, .previousGhostTime, .clock,
+      .relayTime,
       .audioV4, .audioV6, nil:
       return
     }

@@ -80,7 +80,9 @@ private func read(_ entry: Entry, of reader: Reader, into state: inout PeerState
     state.clock = ClockOrigin(
       root: NodeID(rawValue: reader.uint64(at: start)), steps: reader.uint8(at: start &+ 8),
       jumps: reader.uint32(at: start &+ 9), isInferred: reader.uint8(at: start &+ 13) != 0)
-  case .hostTime, .ghostTime, .previousGhostTime, .peerName, .channels, .channelByes, .channel, nil: return
+  case .hostTime, .ghostTime, .previousGhostTime, .relayTime, .peerName, .channels, .channelByes, .channel,
+    nil:
+    return
   }
 }
 

@@ -30,6 +30,9 @@ private func read(_ entry: Entry, of reader: Reader, into pong: inout Pong) thro
   case .ghostTime: pong.ghost = try readTime(entry, of: reader)
   case .hostTime: pong.host = try readTime(entry, of: reader)
   case .previousGhostTime: pong.previousGhost = try readTime(entry, of: reader)
+  case .relayTime:
+    // Somebody else's entry may bear our name.
+    if entry.size == 8 { pong.relay = try readTime(entry, of: reader) }
   case .timeline, .startStop, .measurementV4, .measurementV6, .clock, .audioV4, .audioV6, .peerName,
     .channels,
     .channelByes, .channel, nil:
@@ -59,9 +62,11 @@ public func encodePing(host: Micros, previousGhost: Micros?) -> Packet {
   return packet
 }
 
-/// The answer to a ping: our session, our ghost time now, and the ping's bytes.
+/// The answer to a ping: our session, our ghost time now, and the ping's bytes. A relay tells another its host time, too.
 @_noLocks @_noAllocation
-public func encodePong(session: SessionID, ghost: Micros, echoing echo: EchoPayload) -> Packet {
+public func encodePong(
+  session: SessionID, ghost: Micros, relay host: Micros? = nil, echoing echo: EchoPayload
+) -> Packet {
   var packet = Packet()
   packet.append(Wire.measurementProtocol)
   packet.append(2 as UInt8)
@@ -69,6 +74,10 @@ public func encodePong(session: SessionID, ghost: Micros, echoing echo: EchoPayl
   packet.append(session.rawValue)
   packet.append(key: .ghostTime, size: 8)
   packet.append(ghost.count)
+  if let host {
+    packet.append(key: .relayTime, size: 8)
+    packet.append(host.count)
+  }
   var index = 0
   while index < echo.count {
     packet.append(echo.byte(at: index))

@@ -139,12 +139,17 @@ public struct Pong: Hashable, Sendable, BitwiseCopyable {
   public var host: Micros
   /// The ghost time of the pong before, as our ping carried it.
   public var previousGhost: Micros
+  /// The answering peer's own host time when it answered: only a relay says it, to another.
+  public var relay: Micros
 
   @_noLocks @_noAllocation
-  public init(session: SessionID, ghost: Micros, host: Micros, previousGhost: Micros) {
+  public init(
+    session: SessionID, ghost: Micros, host: Micros, previousGhost: Micros, relay: Micros = .zero
+  ) {
     self.session = session
     self.ghost = ghost
     self.host = host
     self.previousGhost = previousGhost
+    self.relay = relay
   }
 }

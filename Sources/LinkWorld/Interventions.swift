@@ -28,7 +28,8 @@ extension LinkWorld {
   /// The power is back: the same machine on the same wires, with nothing of what it knew.
   public func reboot(_ peer: Int, tempo: Double) {
     guard !peers[peer].isRunning else { return }
-    peers[peer].machine = LinkSession(tempo: Tempo(tempo), seed: dice.next(), at: host(of: peer))
+    peers[peer].machine = LinkSession(
+      tempo: Tempo(tempo), seed: dice.next(), isRelay: peers[peer].isRelay, at: host(of: peer))
     peers[peer].snapshot = peers[peer].machine.snapshot
     peers[peer].isRunning = true
     for index in peers[peer].interfaces { interfaces[index].isUp = true }

@@ -27,6 +27,7 @@ public final class LinkWorld {
     public internal(set) var events: [(at: Micros, LinkSession.Event)] = []
     /// False after it was pulled out of the world without a goodbye.
     public internal(set) var isRunning = true
+    let isRelay: Bool
     var wakeAt: Micros?
   }
 
@@ -53,10 +54,15 @@ public final class LinkWorld {
   private var slab = PacketSlab()
   private var plans: [((LinkWorld) -> Void)?] = []
   private var freePlans: [Int32] = []
+  /// Of those segments that are wires between rooms.
+  var farConditions: [Int: FarConditions] = [:]
   private var segments: [[Int]] = []
   private var endpoints: [Endpoint: Int] = [:]
   private(set) var guests: [Int: any Guest] = [:]
   var isCommitting = false
+
+  /// What holds for ours and for those that play by the reference's rules.
+  var references: [ReferencePeer] { guests.keys.sorted().compactMap { guests[$0] as? ReferencePeer } }
 
   public init(seed: UInt64, conditions: NetworkConditions = NetworkConditions()) {
     dice = Dice(seed: seed)
@@ -66,11 +72,11 @@ public final class LinkWorld {
   /// A disabled machine without an address. Its host clock shows `host` now.
   @discardableResult
   public func addPeer(
-    tempo: Double = 120, host: Micros = Micros(1_000_000), partsPerMillion: Double = 0
+    tempo: Double = 120, host: Micros = Micros(1_000_000), partsPerMillion: Double = 0, isRelay: Bool = false
   ) -> Int {
     let clock = DriftingClock(host: host, at: now, partsPerMillion: partsPerMillion)
-    let machine = LinkSession(tempo: Tempo(tempo), seed: dice.next(), at: host)
-    peers.append(Peer(machine: machine, clock: clock, snapshot: machine.snapshot))
+    let machine = LinkSession(tempo: Tempo(tempo), seed: dice.next(), isRelay: isRelay, at: host)
+    peers.append(Peer(machine: machine, clock: clock, snapshot: machine.snapshot, isRelay: isRelay))
     drain(peers.count - 1)
     return peers.count - 1
   }
@@ -110,7 +116,7 @@ public final class LinkWorld {
   func open(_ index: Int) {
     let gateway = Gateway(
       id: GatewayID(rawValue: UInt32(index)), address: interfaces[index].address,
-      measurement: interfaces[index].measurement)
+      measurement: interfaces[index].measurement, far: farWire(of: index))
     handle(.gatewayOpened(gateway), by: interfaces[index].peer)
   }
 
@@ -218,14 +224,15 @@ public final class LinkWorld {
   private func transmit(
     _ slot: Int32, from sender: Int, to target: Int, onto channel: Channel, via outgoing: Channel = .discovery
   ) {
+    let far = farConditions[interfaces[sender].segment]
     guard interfaces[target].isUp, interfaces[target].hasCable,
       interfaces[target].part == interfaces[sender].part,
-      interfaces[target].segment == interfaces[sender].segment, !dice.chance(conditions.loss)
+      interfaces[target].segment == interfaces[sender].segment, !dice.chance(far?.loss ?? conditions.loss)
     else { return }
     let copies = dice.chance(conditions.duplication) ? 2 : 1
     for _ in 0..<copies {
-      var delay = conditions.delay
-      if conditions.jitter > .zero { delay = delay + dice.duration(upTo: conditions.jitter) }
+      var delay = far?.delay(isThere: sender < target, &dice) ?? conditions.delay
+      if far == nil && conditions.jitter > .zero { delay = delay + dice.duration(upTo: conditions.jitter) }
       if dice.chance(conditions.reordering) { delay = delay + dice.duration(upTo: conditions.holdUp) }
       slab.retain(slot)
       let flags: UInt8 = (channel == .measurement ? 1 : 0) | (outgoing == .measurement ? 2 : 0)

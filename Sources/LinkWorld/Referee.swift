@@ -116,13 +116,53 @@ final class Referee {
   /// asymmetry, and has drifted since. Without the founder, peers measure each other in a chain of two; along a chain of
   /// wires, as many as there are.
   var phaseAllowance: Double {
+    if let rooms = scenario.rooms { return allowance(between: rooms) }
     let asymmetry = Double(scenario.conditions.asymmetry.count)
     let apart = 2 * scenario.drift * 1e-6 * 65e6
     return (2 * asymmetry + 2 * apart + 50) * Double(scenario.wires)
   }
 }
 
+extension Referee {
+  /// Between the relays half of what the ways there and back differ by, and a millisecond, whatever the jitter. Everybody else measures by
+  /// Link's rules, every 30 seconds; and so does the relay in the founder's room.
+  private func allowance(between rooms: Rooms) -> Double {
+    let far = rooms.wires.map { Double($0.asymmetry.count) / 2 + 1000 }.reduce(0, +)
+    let jitter = Double(scenario.conditions.asymmetry.count) / 2 + 50
+    let apart = 2 * scenario.drift * 1e-6 * 35e6
+    return far + 3 * (jitter + apart)
+  }
+}
+
 extension LinkWorld {
+  /// The same for those that play by the reference's rules, against the first of ours.
+  var disagreementOfReferences: String? {
+    guard let first = active.first else { return nil }
+    let leader = peers[first].snapshot
+    for (index, reference) in references.enumerated() {
+      if reference.session != leader.session { return "reference \(index) is in another session" }
+      let (a, b) = (leader.sessionTimeline, reference.timeline)
+      if a.tempo.microsPerBeat != b.tempo.microsPerBeat || a.beatOrigin != b.beatOrigin
+        || a.timeOrigin != b.timeOrigin
+      {
+        return "reference \(index) has a different timeline"
+      }
+    }
+    return nil
+  }
+
+  func phaseErrorsOfReferences() -> [Double] {
+    guard let first = active.first else { return [] }
+    let state = peers[first].snapshot.state
+    let phase = state.phase(at: host(of: first), quantum: 4)
+    return references.map { reference in
+      var apart = reference.phase(at: now) - phase
+      if apart > 2 { apart -= 4 }
+      if apart < -2 { apart += 4 }
+      return apart * Double(state.timeline.tempo.microsPerBeat)
+    }
+  }
+
   /// The peers that are switched on.
   public var active: [Int] {
     peers.indices.filter { peers[$0].isRunning && peers[$0].machine.isEnabled }

@@ -12,8 +12,8 @@ final class ReferencePeer: Guest {
   private var dice: Dice
   private var interface = 0
   private var node: NodeID
-  private var session: SessionID
-  private var timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: .zero)
+  private(set) var session: SessionID
+  private(set) var timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: .zero)
   private var startStop = SessionStartStop.unset
   private var ghost = GhostMap(intercept: .zero)
   private var peers: [NodeID: (state: PeerState, expiry: Micros)] = [:]
@@ -36,6 +36,12 @@ final class ReferencePeer: Guest {
       reset(in: world)
       tick(world)
     }
+  }
+
+  /// The beat that it hears now, with a phase to a bar of four.
+  func phase(at now: Micros) -> Double {
+    let beat = timeline.beats(at: ghost.ghost(atHost: now)).value
+    return beat - (beat / 4).rounded(.down) * 4
   }
 
   private func reset(in world: LinkWorld) {
@@ -114,6 +120,10 @@ final class ReferencePeer: Guest {
     let members = peers.values.map(\.state).filter { $0.session == target && $0.measurement != nil }
     let founder = members.first { $0.node == target }
     guard let asked = founder ?? members.min(by: { $0.node < $1.node }) else { return }
+    // It has one measurement at a time; the one that gives way is made when that session is heard again.
+    if let interrupted = measurement?.session, interrupted != session, interrupted != target {
+      others[interrupted] = nil
+    }
     measurement = (target, asked.measurement!, [], 0, world.now)
     askAgain(world)
   }

@@ -35,6 +35,8 @@ public struct Scenario: Sendable {
   public var wires = 1
   /// Peers that play by the reference's rules, and believe what it believes.
   public var references = 0
+  /// Far apart; then there are no `wires`, and the first peers are the relays.
+  public var rooms: Rooms?
 
   public init(seed: UInt64) {
     self.seed = seed
@@ -110,6 +112,7 @@ extension Scenario: CustomStringConvertible {
     if hostility > 0 { parts.append("\(hostility.rounded(toPlaces: 1)) attacks/s") }
     if wires > 1 { parts.append("\(wires) wires") }
     if references > 0 { parts.append("\(references) reference peers") }
+    if let rooms { parts.append(rooms.description) }
     if doubleHomed > 0 { parts.append("\(doubleHomed.percent) % on two wires") }
     return parts.joined(separator: ", ")
   }

@@ -98,10 +98,38 @@ public struct Simulation {
 
   private var isTroubled: Bool {
     scenario.edits > 0 || scenario.churn > 0 || scenario.partitions > 0 || scenario.clockSteps > 0
-      || scenario.hostility > 0 || scenario.crashes > 0 || scenario.driftChanges > 0
+      || scenario.rooms != nil || scenario.hostility > 0 || scenario.crashes > 0 || scenario.driftChanges > 0
+  }
+
+  /// The relays first, one for each room, then everybody else where chance puts them.
+  private func populate(_ rooms: Rooms) {
+    var dice = Dice(seed: scenario.seed ^ 0x706f_7075_6c61_7465)
+    referee.permit(tempo: 120)
+    for peer in 0..<scenario.peers {
+      world.addPeer(
+        tempo: Double(Int.random(in: 40...240, using: &dice)),
+        host: Micros(Int64.random(in: 1_000_000...1_000_000_000_000, using: &dice)),
+        partsPerMillion: scenario.drift * (2 * dice.fraction() - 1), isRelay: peer < rooms.count)
+      let room = peer < rooms.count ? peer : Int.random(in: 0..<rooms.count, using: &dice)
+      world.plug(peer, intoSegment: 2 * room)
+      if peer >= rooms.count && dice.chance(scenario.doubleHomed) {
+        world.plug(peer, intoSegment: 2 * room + 1)
+      }
+      if dice.chance(0.5) { world.handle(.enableStartStopSync(true), by: peer) }
+      world.plan(at: world.now + dice.duration(upTo: scenario.arrival)) { $0.setEnabled(true, peer: peer) }
+    }
+    for (wire, conditions) in rooms.wires.enumerated() {
+      world.join(0, wire + 1, bySegment: scenario.segment(ofFarWire: wire), conditions)
+    }
+    for _ in 0..<scenario.references {
+      let room = Int.random(in: 0..<rooms.count, using: &dice)
+      ReferencePeer(seed: dice.next()).start(in: world, onWire: 2 * room, within: scenario.arrival)
+    }
+    referee.watch(world)
   }
 
   private func populate() {
+    if let rooms = scenario.rooms { return populate(rooms) }
     var dice = Dice(seed: scenario.seed ^ 0x706f_7075_6c61_7465)
     for _ in 0..<scenario.peers {
       let tempo =
@@ -132,7 +160,7 @@ public struct Simulation {
     world.run(for: Simulation.step)
     referee.inspect(world)
     if keepsTrace {
-      outcome.trace.append((Double(world.now.count) / 1e6, world.phaseErrors()))
+      outcome.trace.append((Double(world.now.count) / 1e6, phaseErrors()))
     }
   }
 
@@ -142,7 +170,7 @@ public struct Simulation {
       if !world.peers[peer].machine.isEnabled { world.setEnabled(true, peer: peer) }
     }
     for interface in world.interfaces.indices { world.place(interface, inPart: 0) }
-    while let reason = world.disagreement() {
+    while let reason = disagreement() {
       if world.now - peace > Simulation.patience {
         referee.blame(.allAgree, at: world.now, reason)
         return
@@ -161,15 +189,25 @@ public struct Simulation {
     startPlaying()
   }
 
+  /// Between rooms the reference's peers are to be of one mind with ours.
+  private func disagreement() -> String? {
+    world.disagreement() ?? (scenario.rooms == nil ? nil : world.disagreementOfReferences)
+  }
+
+  private func phaseErrors() -> [Double] {
+    world.phaseErrors() + (scenario.rooms == nil ? [] : world.phaseErrorsOfReferences())
+  }
+
   /// After a cut or a step the clocks are right again when everybody has measured once more.
   private mutating func settle(_ progress: (Micros, String) -> Void) {
     let isLasting =
       scenario.partitions > 0 || scenario.clockSteps > 0 || scenario.driftChanges > 0
-      || scenario.wires > 1 && scenario.churn > 0
+      || scenario.wires > 1 && scenario.churn > 0 || scenario.rooms != nil
     guard isLasting || scenario.crashes > 0 || scenario.hostility > 0 else { return }
     let end =
       world.now
       + Micros((scenario.hostility > 0 ? 85_000_000 : 70_000_000) + 50_000_000 * Int64(scenario.wires - 1))
+      + Micros(scenario.rooms == nil ? 0 : 40_000_000)
     while world.now < end {
       advance()
       progress(world.now, "settling")
@@ -187,7 +225,7 @@ public struct Simulation {
       noteDisagreement(since: &disagreeing)
       // What a reference's peer was told in the attack may be said, and believed, long after it.
       if scenario.references > 0 && disagreeing != nil { continue }
-      for error in world.phaseErrors() {
+      for error in phaseErrors() {
         outcome.phaseErrors.add(abs(error))
         if abs(error) > allowance {
           let text = error.rounded(toPlaces: 0)
@@ -202,7 +240,7 @@ public struct Simulation {
 
   /// A datagram that was overtaken by its sender's goodbye brings it back to life until it expires.
   private func noteDisagreement(since start: inout Micros?) {
-    guard let reason = world.disagreement() else {
+    guard let reason = disagreement() else {
       start = nil
       return
     }

@@ -30,6 +30,10 @@ struct Turmoil {
     for _ in 0..<count(perSecond: scenario.driftChanges) { planDrift(in: world) }
     for _ in 0..<scenario.partitions { planPartition(in: world) }
     for _ in 0..<scenario.clockSteps { planStep(in: world) }
+    if let rooms = scenario.rooms {
+      for _ in 0..<rooms.cuts { planCut(of: rooms, for: Micros(30_000_000), in: world) }
+      for _ in 0..<rooms.moves { planCut(of: rooms, for: Micros(2_000_000), in: world) }
+    }
     if scenario.hostility > 0 {
       let attacker = Attacker(seed: dice.next(), until: start + scenario.turmoil)
       attacker.listen(to: world)
@@ -102,6 +106,15 @@ struct Turmoil {
     world.plan(at: healed) { world in
       for interface in world.interfaces.indices { world.place(interface, inPart: 0) }
     }
+  }
+
+  /// The machine notices nothing of a move: whoever carries its datagrams finds the other relay again.
+  private mutating func planCut(of rooms: Rooms, for longest: Micros, in world: LinkWorld) {
+    let segment = scenario.segment(ofFarWire: Int.random(in: 0..<rooms.wires.count, using: &dice))
+    let cut = moment()
+    let healed = min(cut + dice.duration(upTo: longest), start + scenario.turmoil)
+    world.plan(at: cut) { $0.setWhole(false, segment: segment) }
+    world.plan(at: healed) { $0.setWhole(true, segment: segment) }
   }
 
   private mutating func planStep(in world: LinkWorld) {

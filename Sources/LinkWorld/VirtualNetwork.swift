@@ -34,6 +34,10 @@ public struct Interface: Sendable {
   public let segment: Int
   /// Who is in one part hears nobody in another: a partition. All are in part 0 when the network is whole.
   public var part = 0
+  /// The interface at the other end of a far wire.
+  public var farEnd: Int?
+  /// What its relay knows of the asymmetry.
+  public var correction = Micros.zero
   public var isUp = true
   public var hasCable = true
 }

@@ -44,6 +44,19 @@ struct MeasurementRuleTests {
     #expect(try readPong([]) == empty)
   }
 
+  @Test func aRelayTellsAnotherItsHostTimeAndNobodyElseMinds() throws {
+    guard case .ping(let echo) = try decodeMeasurement(Self.ping + entry("__ht", bytes(of: 5))) else {
+      Issue.record("not a ping")
+      return
+    }
+    let answer = encodePong(session: NodeID(rawValue: 7), ghost: Micros(-3), relay: Micros(-9), echoing: echo)
+    let told = Pong(
+      session: NodeID(rawValue: 7), ghost: Micros(-3), host: Micros(5), previousGhost: .zero,
+      relay: Micros(-9))
+    #expect(try readPong(Array(answer.array[9...])) == told)
+    #expect(try readPong(entry("trht", [1, 2, 3])).relay == .zero)
+  }
+
   @Test func aMalformedPongIsRefused() {
     #expect(throws: DecodingFailure.brokenPayload) { try readPong([1, 2, 3]) }
     for key in ["__gt", "__ht", "_pgt"] {

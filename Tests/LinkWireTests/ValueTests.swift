@@ -24,6 +24,15 @@ struct ValueTests {
     #expect(seen == Set(33...126))
   }
 
+  @Test func aRelaysNameIsPrintableAndLowerThanEverybodyElses() {
+    var generator = MutationTests.Seeded(state: 2)
+    for _ in 0..<1_000 {
+      let relay = NodeID(ofRelayUsing: &generator)
+      #expect(relay.rawValue >> 56 == 0x20)
+      #expect(relay < NodeID(using: &generator))
+    }
+  }
+
   @Test func addressesAreOrderedFourBeforeSixThenByNumberThenByScope() {
     let ordered: [Address] = [
       .v4(0x7f00_0001), .v4(0xc0a8_0001), .v4(0xffff_ffff), .v6(high: 0, low: 1, scope: 9),

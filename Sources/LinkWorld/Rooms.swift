@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+import LinkSession
+import LinkWire
+
+/// What the wire between two rooms does to a datagram.
+public struct FarConditions: Sendable {
+  /// What every datagram takes from the first room to the other, and back.
+  public var there = Micros(30_000)
+  public var back = Micros(30_000)
+  /// Each for itself takes longer: evenly up to this, or by Pareto's law this much on average, now and then very much longer.
+  public var jitter = Micros.zero
+  public var isPareto = false
+  public var loss = 0.0
+
+  public init() {}
+
+  /// By how much the two rooms must be wrong about each other, since nobody can measure it.
+  public var asymmetry: Micros { Micros(abs((there - back).count)) }
+
+  func delay(isThere: Bool, _ dice: inout Dice) -> Micros {
+    let least = isThere ? there : back
+    guard jitter > .zero else { return least }
+    guard isPareto else { return least + dice.duration(upTo: jitter) }
+    // With 2 for its exponent the mean is the scale, and the variance has no end.
+    let more = 1 / (1 - dice.fraction()).squareRoot() - 1
+    return least + Micros(rounding: min(more * Double(jitter.count), 5e6))
+  }
+}
+
+/// Rooms far apart, each with a wire and peers of its own; the first one's relay has a far wire to each of the others'.
+public struct Rooms: Sendable {
+  /// One for each room but the first.
+  public var wires: [FarConditions] = []
+  /// Cuts of a far wire, and moves of a relay to another address: it is not heard for a moment.
+  public var cuts = 0
+  public var moves = 0
+
+  public init() {}
+
+  public var count: Int { wires.count + 1 }
+
+  /// The worst that may be drawn: what the world's networks do to people who play over them.
+  static func drawn(using dice: inout Dice) -> Rooms {
+    var rooms = Rooms()
+    for _ in 0..<(dice.chance(0.4) ? 2 : 1) {
+      var wire = FarConditions()
+      wire.there = Micros(Int64.random(in: 1_000...250_000, using: &dice))
+      wire.back = wire.there
+      if dice.chance(0.3) { wire.back = Micros(Int64.random(in: 1_000...250_000, using: &dice)) }
+      if dice.chance(0.7) { wire.jitter = dice.duration(upTo: Micros(40_000)) }
+      wire.isPareto = dice.chance(0.4)
+      if dice.chance(0.7) { wire.loss = 0.1 * dice.fraction() }
+      rooms.wires.append(wire)
+    }
+    if dice.chance(0.5) { rooms.cuts = Int.random(in: 1...3, using: &dice) }
+    if dice.chance(0.3) { rooms.moves = Int.random(in: 1...3, using: &dice) }
+    return rooms
+  }
+}
+
+extension Scenario {
+  /// Rooms far apart, of which only the worst case is given. Within a room the network is a good one.
+  public static func rooms(from seed: UInt64, upTo worst: Severity) -> Scenario {
+    var dice = Dice(seed: seed ^ 0xfa12)
+    var scenario = Scenario(seed: seed)
+    let rooms = Rooms.drawn(using: &dice)
+    scenario.rooms = rooms
+    scenario.peers = rooms.count + Int.random(in: 0...4 * rooms.count, using: &dice)
+    scenario.conditions.delay = Micros(Int64.random(in: 50...1_000, using: &dice))
+    if dice.chance(0.5) { scenario.conditions.jitter = dice.duration(upTo: Micros(300)) }
+    if dice.chance(0.3) { scenario.conditions.loss = 0.02 * dice.fraction() }
+    if dice.chance(0.8) { scenario.drift = min(worst.drift, 20) * dice.fraction() }
+    if dice.chance(0.6) { scenario.references = Int.random(in: 1...2 * rooms.count, using: &dice) }
+    if dice.chance(0.5) { scenario.edits = dice.fraction() }
+    if dice.chance(0.3) { scenario.churn = 0.3 * dice.fraction() }
+    if dice.chance(0.2) { scenario.doubleHomed = 0.3 * dice.fraction() }
+    scenario.arrival = dice.duration(upTo: Micros(5_000_000))
+    return scenario
+  }
+
+  /// The far wires lie behind all others: each room has two of its own, for peers with two addresses.
+  func segment(ofFarWire wire: Int) -> Int { 2 * (rooms?.count ?? 0) + wire }
+}
+
+extension LinkWorld {
+  /// A far wire between the two, which must be relays.
+  func join(_ first: Int, _ second: Int, bySegment segment: Int, _ conditions: FarConditions) {
+    farConditions[segment] = conditions
+    let ends = [first, second].map { plug($0, intoSegment: segment) }
+    interfaces[ends[0]].farEnd = ends[1]
+    interfaces[ends[1]].farEnd = ends[0]
+  }
+
+  /// The other relay, as the machine knows it.
+  func farWire(of interface: Int) -> FarWire? {
+    interfaces[interface].farEnd.map {
+      FarWire(relay: interfaces[$0].measurement, correction: interfaces[interface].correction)
+    }
+  }
+
+  /// Cuts a far wire, or heals it.
+  func setWhole(_ isWhole: Bool, segment: Int) {
+    let ends = interfaces.indices.filter { interfaces[$0].segment == segment && interfaces[$0].farEnd != nil }
+    for (place, end) in ends.enumerated() { self.place(end, inPart: isWhole ? 0 : place + 1) }
+  }
+}
+
+extension Rooms: CustomStringConvertible {
+  public var description: String {
+    let wires = wires.map { wire in
+      "\(wire.there.millis)/\(wire.back.millis) ms"
+        + (wire.jitter > .zero ? " + \(wire.jitter.millis) ms\(wire.isPareto ? " Pareto" : "")" : "")
+        + (wire.loss > 0 ? ", loss \(wire.loss.percent) %" : "")
+    }
+    return "\(count) rooms: " + wires.joined(separator: "; ") + ", \(cuts) cuts, \(moves) moves"
+  }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkSession
+import LinkWire
+import Testing
+
+@testable import LinkWorld
+
+/// Rooms far apart, each with a relay, peers of ours and peers by the reference's rules.
+@Suite struct RoomTests {
+  private func wire(_ there: Int64, _ back: Int64, jitter: Int64 = 0, loss: Double = 0) -> FarConditions {
+    var wire = FarConditions()
+    (wire.there, wire.back) = (Micros(there), Micros(back))
+    (wire.jitter, wire.loss) = (Micros(jitter), loss)
+    return wire
+  }
+
+  private func outcome(
+    _ wires: [FarConditions], seed: UInt64 = 1, peers: Int = 10, references: Int = 4, cuts: Int = 0
+  ) -> (Simulation.Outcome, Simulation) {
+    var scenario = Scenario(seed: seed)
+    var rooms = Rooms()
+    rooms.wires = wires
+    rooms.cuts = cuts
+    (scenario.rooms, scenario.peers, scenario.references) = (rooms, peers, references)
+    scenario.drift = 10
+    scenario.turmoil = Micros(30_000_000)
+    var simulation = Simulation(scenario)
+    return (simulation.run(), simulation)
+  }
+
+  @Test func twoRoomsOfFiveHaveOneBeat() {
+    let (outcome, _) = outcome([wire(60_000, 60_000, jitter: 20_000, loss: 0.02)])
+    #expect(outcome.violations.isEmpty)
+  }
+
+  @Test func aQuarterOfASecondEachWayIsAsGood() {
+    let (outcome, _) = outcome([wire(250_000, 250_000, loss: 0.1)])
+    #expect(outcome.violations.isEmpty)
+  }
+
+  @Test func roomsDisagreeByHalfOfWhatOneWayTakesLonger() throws {
+    let (outcome, _) = outcome([wire(60_000, 20_000)])
+    #expect(outcome.violations.isEmpty)
+    let worst = try #require(outcome.phaseErrors.maximum)
+    #expect(worst > 19_000 && worst < 22_000)
+  }
+
+  @Test func threeRoomsMeetInTheMiddleOne() {
+    let (outcome, _) = outcome(
+      [wire(20_000, 20_000, jitter: 5_000), wire(90_000, 90_000)], peers: 12, references: 6)
+    #expect(outcome.violations.isEmpty)
+  }
+
+  @Test func aCutHealsWithoutAJump() {
+    let (outcome, simulation) = outcome([wire(40_000, 40_000, jitter: 4_000)], cuts: 2)
+    #expect(outcome.violations.isEmpty)
+    #expect(simulation.world.peers.allSatisfy { $0.machine.counters.outputsDropped == 0 })
+  }
+
+  @Test(arguments: 1...6 as ClosedRange<UInt64>)
+  func worldsDrawnFromASeedKeepEveryInvariant(seed: UInt64) {
+    var simulation = Simulation(Scenario.rooms(from: seed, upTo: Scenario.Severity()))
+    let outcome = simulation.run()
+    #expect(outcome.violations.isEmpty, "\(outcome.scenario)")
+  }
+
+  /// Everything that a relay sends, in rooms and between them.
+  @Test func noEndpointOfOneRoomIsEverSaidInTheOther() {
+    let world = LinkWorld(seed: 3)
+    for room in 0...1 {
+      let relay = world.addPeer(isRelay: true)
+      world.plug(relay, intoSegment: 2 * room)
+    }
+    for room in 0...1 { world.plug(world.addPeer(), intoSegment: 2 * room) }
+    world.join(0, 1, bySegment: 8, wire(30_000, 30_000))
+    var (said, far) = (0, 0)
+    world.onSend = { packet, sender, _, channel in
+      guard channel == .discovery, let message = packet.withUnsafeBytes({ try? decodeDiscovery($0) }) else {
+        return
+      }
+      switch message {
+      case .alive(let state, _), .response(let state, _):
+        let isFar = world.interfaces[sender].farEnd != nil
+        #expect(state.measurement == (isFar ? nil : world.interfaces[sender].measurement))
+        (said, far) = (said + 1, far + (isFar ? 1 : 0))
+      case .byeBye: return
+      }
+    }
+    for peer in 0...3 { world.setEnabled(true, peer: peer) }
+    world.run(for: Micros(20_000_000))
+    #expect(said > 400 && far > 100)
+    #expect(world.disagreement() == nil)
+  }
+
+  @Test func aPeerThatIsNoRelayOpensNoFarGateway() {
+    let world = LinkWorld(seed: 4)
+    world.addPeer()
+    world.addPeer(isRelay: true)
+    world.join(0, 1, bySegment: 0, wire(1_000, 1_000))
+    for peer in 0...1 { world.setEnabled(true, peer: peer) }
+    world.run(for: Micros(5_000_000))
+    #expect(world.peers[0].machine.load.gateways == 0)
+    #expect(world.peers[1].machine.load.gateways == 1)
+  }
+
+  @Test func aKnownAsymmetryIsTakenOffOnEitherSide() {
+    for side in 0...1 {
+      let world = LinkWorld(seed: 5)
+      for room in 0...1 { world.plug(world.addPeer(isRelay: true), intoSegment: 2 * room) }
+      world.join(0, 1, bySegment: 8, wire(50_000, 10_000))
+      // From the first room to the other it takes 40 ms longer.
+      let end = world.peers[side].interfaces[1]
+      world.interfaces[end].correction = Micros(side == 0 ? 20_000 : -20_000)
+      for peer in 0...1 { world.setEnabled(true, peer: peer) }
+      world.run(for: Micros(60_000_000))
+      #expect(world.disagreement() == nil)
+      #expect(world.phaseErrors().allSatisfy { abs($0) < 500 }, "\(world.phaseErrors())")
+    }
+  }
+}
