@@ -132,6 +132,14 @@ public struct ClockSettings: Hashable, Sendable, BitwiseCopyable {
   public var when = RunsWhen.rolling
   /// What a receiver gets between a song position and Continue, if the grid leaves room for it.
   public var settle = Micros(100_000)
+  /// Clocks a beat, 6...96: 24, or a multiple or a part of it for a machine that shall play faster or slower.
+  public var perBeat: Int32 = 24
+  /// Start, Stop and Continue; else clocks alone.
+  public var sendsTransport = true
+  /// Song position and Continue; else a start in the middle of a song is a Start on its next bar.
+  public var sendsPosition = true
+  /// Off, the receiver is stopped, alone. On again while the song rolls, it is started with the next bar.
+  public var plays = true
 
   public init() {}
 }

@@ -32,6 +32,8 @@ public struct HostSync: ~Copyable {
   private var click2 = Click()
   private var clock = MIDIClock()
   private var pulse = Pulse()
+  /// The user's own outputs.
+  private var rack = OutputRack()
   private var startStop = StartStop()
   private var follower = HostFollower()
   private var clockIn = ClockIn()
@@ -125,6 +127,23 @@ public struct HostSync: ~Copyable {
       beatsPerBar: Int32(now.settings.meter.beats))
   }
 
+  /// What one of the user's own outputs plays, after `run` and about the same cycle: into its buffer, or as its messages. [audio]
+  @_noLocks @_noAllocation
+  public mutating func play(
+    _ output: borrowing OutputSlot, at place: Int, into buffer: AudioBuffer, _ events: inout MIDIEvents
+  ) {
+    buffer.clear()
+    events.removeAll()
+    guard let now = last else { return }
+    rack.play(
+      output, at: place, now, window: window(now, output.latency, output.settings.offset), song: song,
+      passed: times.passedFrames, into: buffer, &events)
+  }
+
+  /// How a clock among them is doing. [audio]
+  @_noLocks @_noAllocation
+  public mutating func clockFigures(at place: Int) -> ClockFigures { rack.figures(at: place) }
+
   /// A message that came in through `control` and belongs to a sequencer's clock. Before `run`. [audio]
   @_noLocks @_noAllocation
   public mutating func receive(_ event: MIDIEvent) { received.insert(event) }
@@ -165,12 +184,13 @@ extension HostSync {
       settings: settings, bank: bank, sampleRate: now.sampleRate)
     pulse.render(
       into: outputs[.pulse], window: window(now, .pulse), song: song,
-      settings: now.settings, passed: times.passedFrames, sampleRate: now.sampleRate)
+      gate: settings.pulse.gate, beatsPerBar: settings.meter.beats, passed: times.passedFrames,
+      sampleRate: now.sampleRate)
     RunGate.render(into: outputs[.run], window: window(now, .run), song: song)
     clock.run(
       into: &outputs.events, window: window(now, .clock), song: song,
       transport: now.transport, settings: now.settings.clock, isSilenced: now.isFreewheeling,
-      passed: times.passedFrames)
+      passed: times.passedFrames, beatsPerBar: settings.meter.beats)
     if now.settings.records != wasRecording {
       wasRecording = now.settings.records
       let command = wasRecording ? MIDI.recordStrobe : MIDI.recordExit
@@ -180,9 +200,13 @@ extension HostSync {
 
   @inline(__always)
   private func window(_ now: borrowing Now, _ port: Port) -> Window {
+    window(now, now.latencies[port], now.settings.offset(of: port))
+  }
+
+  @inline(__always)
+  private func window(_ now: borrowing Now, _ latency: UInt32, _ offset: Micros) -> Window {
     Window(
-      line: now.heard(through: now.latencies[port], now.settings.offset(of: port)), grid: now.grid,
-      frames: Int(now.frames),
+      line: now.heard(through: latency, offset), grid: now.grid, frames: Int(now.frames),
       correction: gridWatch.correction, isJump: gridWatch.isJump, isCut: now.isCut)
   }
 

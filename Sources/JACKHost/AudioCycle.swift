@@ -6,20 +6,23 @@ import HostSync
 
 /// What only the audio thread touches while a client is active: `HostSync` and the way to its cycle.
 ///
-/// It is 7 KB, and Swift copies a value whole for a call that borrows it. So what changes nothing here is a method of
+/// It is 30 KB, and Swift copies a value whole for a call that borrows it. So what changes nothing here is a method of
 /// the small `CycleSource`, or `mutating`.
 struct AudioCycle: ~Copyable {
   /// At most so many messages are taken from `control` in one cycle.
   private static var controlLimit: UInt32 { 256 }
 
-  private let source: CycleSource
-  private var sync: HostSync
+  let source: CycleSource
+  var sync: HostSync
   private var outputs: Outputs
   private var sampleRate: UInt32
   private var frames: UInt32 = 0
   /// When the last cycle woke up, in microseconds, and its first frame.
   private var last: (wake: UInt64, frame: UInt32) = (.max, 0)
   private var channels = ChannelTable()
+  var own = OutputTable()
+  var ownEvents = MIDIEvents()
+  var figures = OutputFigures()
   /// What the report begins with: counted before this server and this sample rate, and at the ports since.
   private var before: Report
 
@@ -54,7 +57,8 @@ struct AudioCycle: ~Copyable {
     let cycle = source.cycle(frames, sampleRate: sampleRate)
     noteLateness(cycle.times)
     sync.run(cycle, into: &outputs)
-    write(to: source.buffer(source.ports[.clock], frames))
+    countLost(source.write(outputs.events, to: source.ports[.clock], frames))
+    playOutputs(frames)
     carryChannels(frames)
     readControl(control)
     // Full means that nobody looks: the rest stays for the next cycle.
@@ -119,18 +123,7 @@ struct AudioCycle: ~Copyable {
     source.shared.pointee.timebaseCalls.wrappingAdd(1, ordering: .relaxed)
   }
 
-  private mutating func write(to buffer: UnsafeMutableRawPointer?) {
-    guard let buffer else { return }
-    jack_midi_clear_buffer(buffer)
-    for index in 0..<outputs.events.count {
-      let event = outputs.events[index]
-      guard let bytes = jack_midi_event_reserve(buffer, event.frame, Int(event.count)) else {
-        before.lostMIDI &+= UInt64(outputs.events.count - index)
-        return
-      }
-      for place in 0..<Int(event.count) { bytes[place] = event.byte(place) }
-    }
-  }
+  mutating func countLost(_ count: Int) { before.lostMIDI &+= UInt64(count) }
 
   /// A sequencer's clock, for the cycle itself.
   private mutating func hearClock(_ buffer: UnsafeMutableRawPointer?) {

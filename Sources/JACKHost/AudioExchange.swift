@@ -17,8 +17,10 @@ struct SharedState: ~Copyable, Sendable {
   let latencies = Latest(PerPort<UInt32>(repeating: 0))
   let relocation = Latest(Relocation?.none)
   let channels = Latest(ChannelTable())
+  let outputs = Latest(OutputTable())
   // Out of it.
   let report = Latest(Report())
+  let figures = Latest(OutputFigures())
   let control = SPSCQueue<ControlMessage>(capacity: 256)
   let proposals = SPSCQueue<Proposal>(capacity: 64)
   /// The number of the last start or stop that was taken. Only for the thread that takes and publishes.
@@ -26,6 +28,8 @@ struct SharedState: ~Copyable, Sendable {
   let cycles = Atomic<UInt>(0)
   /// The number of the table of channels that the audio thread goes by: it has let go of all before.
   let channelsSeen = Atomic<UInt32>(0)
+  /// The same for the table of the user's own outputs.
+  let outputsSeen = Atomic<UInt32>(0)
   /// How often JACK asked us, as timebase master, for bar and beat.
   let timebaseCalls = Atomic<UInt>(0)
   // From libjack's notification threads to both sides.
@@ -65,6 +69,8 @@ public final class AudioExchange: Sendable {
     shared.pointee.latencies.forEachBlock(lock)
     shared.pointee.relocation.forEachBlock(lock)
     shared.pointee.channels.forEachBlock(lock)
+    shared.pointee.outputs.forEachBlock(lock)
+    shared.pointee.figures.forEachBlock(lock)
     shared.pointee.report.forEachBlock(lock)
     shared.pointee.control.forEachBlock(lock)
     shared.pointee.proposals.forEachBlock(lock)

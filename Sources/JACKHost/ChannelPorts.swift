@@ -204,8 +204,3 @@ final class ChannelPorts {
     shared.pointee.channels.publish(table)
   }
 }
-
-extension UInt32 {
-  /// As numbers that wrap.
-  fileprivate func isAfter(_ other: UInt32) -> Bool { Int32(bitPattern: self &- other) > 0 }
-}

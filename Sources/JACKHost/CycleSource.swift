@@ -47,6 +47,20 @@ struct CycleSource {
     jack_port_get_buffer(port, frames)
   }
 
+  /// A cycle's messages into a port's buffer; how many it did not take.
+  func write(_ events: borrowing MIDIEvents, to port: OpaquePointer?, _ frames: UInt32) -> Int {
+    guard let buffer = buffer(port, frames) else { return 0 }
+    jack_midi_clear_buffer(buffer)
+    for index in 0..<events.count {
+      let event = events[index]
+      guard let bytes = jack_midi_event_reserve(buffer, event.frame, Int(event.count)) else {
+        return events.count - index
+      }
+      for place in 0..<Int(event.count) { bytes[place] = event.byte(place) }
+    }
+    return 0
+  }
+
   func audio(_ port: OpaquePointer?, _ frames: UInt32) -> AudioBuffer {
     AudioBuffer(buffer(port, frames)?.assumingMemoryBound(to: Float.self), frames: frames)
   }

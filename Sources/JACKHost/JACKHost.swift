@@ -35,6 +35,8 @@ public final class JACKHost {
   private var patchbay = Patchbay()
   private var channels: [AudioChannelPorts] = []
   private var areChannelsDue = false
+  private var outputs: [OwnOutput] = []
+  private var areOutputsDue = false
   private var standing = Mastership.Standing.uninvolved
   /// Whether we want to be timebase master. Takes effect in the next step.
   public var wantsTimebase = false
@@ -93,10 +95,10 @@ public final class JACKHost {
 }
 
 extension JACKHost {
+  private var running: RunningClient? { if case .running(let running) = state { running } else { nil } }
+
   /// Whether there is an active client on a server that answers now.
-  public var isRunning: Bool {
-    if case .running(let running) = state { !running.watchdog.isSilent } else { false }
-  }
+  public var isRunning: Bool { running.map { !$0.watchdog.isSilent } ?? false }
 
   /// What the last cycle told; without a server, that nothing rolls.
   public var report: Report { isRunning ? exchange.report() : exchange.report().atRest }
@@ -105,22 +107,12 @@ extension JACKHost {
   var isLeaving: Bool { departure.map { !$0.isDone } ?? false }
 
   /// Whether any of our ports is connected with anything. nil without a server: then nobody can say.
-  public var isConnected: Bool? {
-    if case .running(let running) = state { running.isConnected } else { nil }
-  }
+  public var isConnected: Bool? { running?.isConnected }
 
   /// Whether somebody can hear the click. nil without a server.
-  public var isClickConnected: Bool? {
-    if case .running(let running) = state {
-      running.isConnected(.click1) || running.isConnected(.click2)
-    } else {
-      nil
-    }
-  }
+  public var isClickConnected: Bool? { running.map { $0.isConnected(.click1) || $0.isConnected(.click2) } }
 
-  public var latencies: PortLatencies {
-    if case .running(let running) = state { running.latencies } else { .zero }
-  }
+  public var latencies: PortLatencies { running?.latencies ?? .zero }
 
   /// What is done about a host that drifts.
   public var relocator: Relocator {
@@ -173,6 +165,19 @@ extension JACKHost {
     }
   }
 
+  /// Ports for these outputs of the user's own and no others, on this server and on the next.
+  public func carry(outputs: [OwnOutput]) {
+    self.outputs = outputs
+    if case .running(let running) = state, running.watchdog.isPrompt {
+      Question.ask { running.carry(outputs: outputs) }
+    } else {
+      areOutputsDue = true
+    }
+  }
+
+  /// Those of them that have a port, by their names.
+  public var outputPorts: [String: OwnOutputPort] { running?.outputPorts ?? [:] }
+
   /// Keeps these up: made whenever both ports have come, also with another server.
   public func want(_ connections: [StandingConnection]) { patchbay.want(connections) }
 
@@ -180,9 +185,7 @@ extension JACKHost {
   public var connections: Set<Connection> { patchbay.known }
 
   /// From JACK's clock to Link's, as the audio thread has it.
-  public var clockMap: ClockMap {
-    if case .running(let running) = state { running.clocks.map } else { .identity }
-  }
+  public var clockMap: ClockMap { running?.clocks.map ?? .identity }
 
   /// One look at everything that changes slowly, and what came of it. `now` is on Link's clock. Never blocks
   /// for longer than the server takes to answer.
@@ -223,6 +226,10 @@ extension JACKHost {
     if areChannelsDue {
       areChannelsDue = false
       running.carry(channels)
+    }
+    if areOutputsDue {
+      areOutputsDue = false
+      running.carry(outputs: outputs)
     }
     patchbay.step(on: running, graphChanged: notices.contains(.graph), at: now)
     let report = exchange.report()
@@ -282,6 +289,7 @@ extension JACKHost {
     server = client.description
     serverWasStarted = client.serverWasStarted
     areChannelsDue = !channels.isEmpty
+    areOutputsDue = !outputs.isEmpty
     patchbay.serverReturned(at: now)
     Question.ask { patchbay.step(on: running, graphChanged: true, at: now) }
     return [.serverReturned(server)]

@@ -51,6 +51,16 @@ extension PortLatencies {
     frames(of: ports[port], port.isOutput ? JackPlaybackLatency : JackCaptureLatency)
   }
 
+  /// Of one of the user's own outputs, with what a bridge behind it does not say.
+  static func toEar(
+    _ port: OpaquePointer, isMIDI: Bool, client: OpaquePointer, _ implementation: JACKImplementation
+  ) -> UInt32 {
+    let known = frames(of: port, JackPlaybackLatency)
+    guard isMIDI else { return known }
+    return known
+      &+ unreportedMIDILatency(client: client, port: port, known: known, implementation: implementation)
+  }
+
   private static func frames(of port: OpaquePointer?, _ mode: JackLatencyCallbackMode) -> UInt32 {
     var range = jack_latency_range_t()
     jack_port_get_latency_range(port, mode, &range)

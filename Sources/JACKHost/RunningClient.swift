@@ -16,6 +16,7 @@ final class RunningClient {
   private let client: JACKClient
   private let ports: PortHandles
   private let channels: ChannelPorts
+  private let outputs: OutputPorts
   private let shared: UnsafePointer<SharedState>
   private let cycle: UnsafeMutablePointer<AudioCycle>
   private let implementation = JACKImplementation.loaded
@@ -43,6 +44,7 @@ final class RunningClient {
     self.shared = shared
     ports = try PortHandles(registeringOn: client.handle)
     channels = ChannelPorts(client: client.handle, shared: shared)
+    outputs = OutputPorts(client: client.handle, shared: shared, implementation: implementation)
     nextClockPair = now
     nextPhysical = now
     lastDelay = jack_get_xrun_delayed_usecs(client.handle)
@@ -75,6 +77,7 @@ final class RunningClient {
       // What patchbays were told goes before the ports do.
       ports.forget(on: client.handle)
       channels.forget()
+      outputs.forget()
       jack_set_sync_timeout(client.handle, implementation.usualSyncTimeout)
     }
     jack_deactivate(client.handle)
@@ -114,9 +117,14 @@ final class RunningClient {
 
   func carry(_ wanted: [AudioChannelPorts]) { channels.carry(wanted) }
 
+  func carry(outputs wanted: [OwnOutput]) { outputs.carry(wanted) }
+
+  var outputPorts: [String: OwnOutputPort] { outputs.shown }
+
   /// Clocks, and latencies if anything may have moved them.
   func step(at now: Micros, notices: Notices) {
     channels.step()
+    outputs.step()
     if now >= nextClockPair { compareClocks(at: now) }
     countXruns(at: now, wasLate: notices.contains(.lateness))
     if notices.contains(.clients) {
@@ -236,7 +244,7 @@ extension RunningClient {
 
   var connections: Set<Connection> {
     var found: Set<Connection> = []
-    for (name, handle) in Port.registered.map({ ($0.name, ports[$0]) }) + channels.named {
+    for (name, handle) in Port.registered.map({ ($0.name, ports[$0]) }) + channels.named + outputs.named {
       for other in portNames(jack_port_get_all_connections(client.handle, handle)) {
         found.insert(Connection(port: name, other: other))
       }
@@ -245,7 +253,7 @@ extension RunningClient {
   }
 
   /// Looked up in what the server shares with us, so it may be asked often.
-  var isConnected: Bool { Port.registered.contains(where: isConnected) }
+  var isConnected: Bool { Port.registered.contains(where: isConnected) || outputs.isConnected }
 
   func isConnected(_ port: Port) -> Bool { jack_port_connected(ports[port]) > 0 }
 

@@ -132,6 +132,15 @@ struct Facts {
     return state.choices.pulse.rate == .bar ? "one a bar" : "\(state.choices.pulse.rate.word) a beat"
   }
 
+  /// The user's own outputs, each clock with what it does; nil: there are none.
+  var outputs: String? {
+    guard !state.outputs.isEmpty else { return nil }
+    return state.outputs.map { output in
+      let doing = state.outputHealth[output.name]?.state ?? ""
+      return output.name + (doing.isEmpty ? "" : " \(doing)")
+    }.joined(separator: ", ")
+  }
+
   var server: String {
     guard state.jackConnected else { return "not there" }
     return "\(state.sampleRate) Hz, \(state.framesPerCycle) frames"

@@ -5,8 +5,9 @@ import ControlSurface
 // From 76x23 on: everything has its name, and what there is room for goes into the size of the digits.
 extension TerminalView {
   /// Rows beside the digits and the beats: title, gaps, phase, seven facts, message, keys.
-  private static let otherRows = 15
-  private static let factRows = 7
+  private func otherRows(_ facts: Facts) -> Int { 8 + factRows(facts) }
+  /// And one for the user's own outputs, if there are any.
+  private func factRows(_ facts: Facts) -> Int { facts.outputs == nil ? 7 : 8 }
   private static let label = 12
 
   func drawLarge(_ scene: Scene, on picture: inout Picture) {
@@ -34,8 +35,15 @@ extension TerminalView {
     beats.drawPhase(on: &picture, row: boxes.upperBound, columns: inside, glyphs)
     let top = boxes.upperBound + 2
     drawFacts(facts, on: &picture, row: top, columns: inside)
+    if let outputs = facts.outputs {
+      let row = top + factRows(facts) - 1
+      picture.write("Outputs", row: row, column: inside.lowerBound, style: .quiet)
+      picture.write(
+        outputs, row: row, column: inside.lowerBound + Self.label + 2, width: inside.count - Self.label - 2,
+        style: .plain)
+    }
     // The rows that nothing else has; above them one stays empty.
-    let free = min(top + Self.factRows + 1, size.rows - 2)..<size.rows - 1
+    let free = min(top + factRows(facts) + 1, size.rows - 2)..<size.rows - 1
     let used = drawNews(scene, on: &picture, rows: free, columns: inside)
     if let earlier = scene.earlierNews, free.count > used {
       picture.write(
@@ -58,7 +66,7 @@ extension TerminalView {
   private func digits(_ facts: Facts, _ size: Size) -> (tempo: BigText, position: BigText, beats: Int) {
     var tempo = BigText(text: facts.tempo)
     var position = BigText(text: facts.countIn.map { "-\($0)" } ?? facts.position)
-    let spare = size.rows - Self.otherRows
+    let spare = size.rows - otherRows(facts)
     let room = size.columns - 20
     for scale in 2...40 {
       var wider = tempo

@@ -9,7 +9,7 @@ import OSC
 /// What each request gets: the page, who one is, the pairing, OSCQuery. It has no socket.
 struct Answers {
   private let settings: WebSettings
-  private let tree = QueryTree()
+  private var tree = QueryTree()
   private let machine = hostName ?? ""
 
   init(_ settings: WebSettings) { self.settings = settings }
@@ -34,7 +34,7 @@ struct Answers {
     }
   }
 
-  func answer(
+  mutating func answer(
     _ request: Request, body: [UInt8], from visitor: Visitor, _ surface: OSCSurface, isPaired: Bool,
     pair: ([UInt8]) -> Pairing.Answer
   ) -> Response {
@@ -50,10 +50,12 @@ struct Answers {
     return query(request, from: visitor, surface)
   }
 
-  private func query(_ request: Request, from visitor: Visitor, _ surface: OSCSurface) -> Response {
+  private mutating func query(_ request: Request, from visitor: Visitor, _ surface: OSCSurface) -> Response {
+    let snapshot = surface.snapshot
+    tree.follow(snapshot)
     let place = QueryTree.Place(
       host: visitor.reached.address, osc: surface.endpoints.first?.port, web: visitor.reached.port)
-    let answer = tree.answer(path: request.path, query: request.query, surface.snapshot, at: place)
+    let answer = tree.answer(path: request.path, query: request.query, snapshot, at: place)
     var response = Response(answer.status, answer.body)
     response.type = answer.type
     return response

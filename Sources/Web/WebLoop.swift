@@ -12,7 +12,7 @@ final class WebLoop {
   let shared: WebShared
   let surface: OSCSurface
   let doors: WebDoors
-  let answers: Answers
+  var answers: Answers
   let doctor: Doctor
   /// The one that holds; asked often, for it may change at any moment.
   let secret: @Sendable () -> Secret

@@ -33,6 +33,8 @@ struct Configuration: Equatable, Sendable {
   /// Channels of Link Audio: `SentText` and `ReceivedText`.
   var sends: [String] = []
   var receives: [String] = []
+  /// The user's own outputs: `NamedOutput` as text.
+  var outputs: [String] = []
 
   /// In a terminal, if there is one that can show it.
   var wantsView: Bool { showsView && !speaksJSON && !probe }
@@ -52,6 +54,7 @@ struct Configuration: Equatable, Sendable {
 
   static func options(of table: Table) -> [Option<Configuration>] {
     jackOptions + sessionOptions + table.choices.filter { !$0.isMomentary }.map { Option($0) } + audioOptions
+      + outputOptions
       + soundFiles + midiOptions + surfaceOptions + pageOptions + answers
   }
 

@@ -49,7 +49,7 @@ final class ControlDesk: AudioDoor {
   private let exchange: AudioExchange
   private let door: SessionDoor
   private let held: Mutex<Held>
-  private let wake: @Sendable () -> Void
+  let wake: @Sendable () -> Void
   /// Rings when a choice or the session has changed, for the view, which waits for what a key did.
   let news = WakeUp()
 
@@ -211,6 +211,8 @@ final class ControlDesk: AudioDoor {
     case .timebase(let on): held.withLock { $0.wantsTimebase = on }
     case .takeover: return wish(.takeover)
     case .channel(let order, let isOn): return change(order, isOn: isOn, lasts: lasts)
+    case .output(let output): return put(output, lasts: lasts)
+    case .removeOutput(let name): return removeOutput(name, lasts: lasts)
     case .quit: Signals.end()
     }
     return .accepted
@@ -266,7 +268,7 @@ final class ControlDesk: AudioDoor {
   }
 
   /// A choice reaches the audio thread before this returns.
-  private func choose(_ lasts: Bool, _ change: (inout SurfaceState) -> Void) {
+  func choose(_ lasts: Bool, _ change: (inout SurfaceState) -> Void) {
     let (before, now) = held.withLock { held in
       let before = held.state.choices
       change(&held.state)

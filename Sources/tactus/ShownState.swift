@@ -18,6 +18,7 @@ extension Configuration {
     new.learned = state.learned
     new.sends = state.sends
     new.receives = state.receives
+    new.outputs = state.outputs.map(\.text)
     return new
   }
 
@@ -27,6 +28,7 @@ extension Configuration {
     state.learned = learned
     state.sends = sends
     state.receives = receives
+    state.outputs = ownOutputs(as: state.outputs)
   }
 }
 
@@ -40,6 +42,7 @@ extension SurfaceState {
     xruns = host.xruns
     latencyMilliseconds = host.latencyMilliseconds
     isClickConnected = host.isClickConnected
+    outputHealth = host.outputHealth
     // As fine as a musician can use: the last digits never rest, and each change is a message to every tablet.
     // Never -0.
     driftPartsPerMillion = report.driftPPM.rounded() + 0
@@ -123,6 +126,7 @@ struct HostView {
   var isStopping = false
   var latencyMilliseconds = PerPort(repeating: 0.0)
   var isClickConnected = false
+  var outputHealth: [String: OutputHealth] = [:]
 }
 
 extension HostView {
@@ -138,6 +142,7 @@ extension HostView {
       corrections: Int(clamping: host.relocator.corrections), probableMaster: host.probableMaster,
       wantsTimebase: host.wantsTimebase,
       isStopping: host.isStopping,
-      latencyMilliseconds: milliseconds, isClickConnected: host.isClickConnected ?? false)
+      latencyMilliseconds: milliseconds, isClickConnected: host.isClickConnected ?? false,
+      outputHealth: OutputHealth.all(on: host))
   }
 }

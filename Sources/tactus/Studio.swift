@@ -35,6 +35,7 @@ final class Studio {
   private var surface: OSCSurface?
   private let page: PageServer
   private let channels: ChannelDesk
+  private var outputs = CarriedOutputs()
 
   /// nil: no session manager.
   private let project: ManagedProject?
@@ -82,6 +83,7 @@ final class Studio {
       host.wantsTimebase = desk.wantsTimebase
       host.want(configuration.standingConnections)
       try host.start(at: Link.clock())
+      outputs.carry(desk.state.outputs, on: host)
       link.attach(door)
       view?.open()
       Console.neverWait()
@@ -198,6 +200,7 @@ final class Studio {
       tempoRequests: report.tempoRequests, at: Link.clock())
     if door.hasten(isHasty) { link.look() }
     look(atChannelsOf: host, state)
+    outputs.carry(state.outputs, on: host)
     keep(host)
     host.relocator.choices = state.choices
     host.wantsTimebase = Mastership.isWanted(

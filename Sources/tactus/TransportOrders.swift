@@ -37,7 +37,7 @@ struct TransportOrders {
       desk.wantTimebase()
       host.takeTimebase(at: Link.clock())
     // Done by the desk at once.
-    case .choose, .tempo, .align, .timebase, .rewind, .rolling, .channel, .quit: break
+    case .choose, .tempo, .align, .timebase, .rewind, .rolling, .channel, .output, .removeOutput, .quit: break
     }
     return nil
   }

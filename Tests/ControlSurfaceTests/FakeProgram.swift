@@ -53,6 +53,9 @@ struct FakeProgram {
       state.sends = state.sends.filter { $0 != text } + (isOn ? [text] : [])
     case .channel(.receive(let text), let isOn):
       state.receives = state.receives.filter { $0 != text } + (isOn ? [text] : [])
+    case .output(let output):
+      state.outputs = state.outputs.filter { $0.name != output.name } + [output]
+    case .removeOutput(let name): state.outputs.removeAll { $0.name == name }
     case .quit: quit = true
     }
   }

@@ -111,7 +111,7 @@ struct TableTests {
         switch parameter {
         case .number(let range, _): .float32(Float(min(max(1, range.lowerBound), range.upperBound)))
         case .whole(let range, _): .int32(Int32(range.lowerBound))
-        case .text: .string("tempo")
+        case .text: .string(row.path == "out/add" ? "drums=clock" : "tempo")
         case .fader, .flag, .word, .exact: .float32(1)
         }
       }

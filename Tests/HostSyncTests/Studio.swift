@@ -57,6 +57,12 @@ final class Studio {
   /// Rising edges, and how long each lasted.
   private(set) var pulses: [(onset: Onset, width: Int)] = []
   private(set) var runEdges: [Onset] = []
+  /// The user's own outputs, what each sent, and where its level changed.
+  var rack: [OutputSlot] = []
+  private(set) var rackMessages: [[Message]] = []
+  private(set) var rackEdges: [[Onset]] = []
+  private var rackLevels: [Float] = []
+  private var rackEvents = MIDIEvents()
   private(set) var report = Report()
   /// What the last cycle proposed and the network thread took.
   private(set) var proposals: [Proposal] = []
@@ -159,6 +165,7 @@ final class Studio {
     outputs[.run] = AudioBuffer(run, frames: frames)
     sync.run(cycle, into: &outputs)
     listen(frames: Int(frames), events: outputs.events)
+    playRack(frames: frames)
     report = outputs.report
     proposals = []
     while !refusesProposals, let proposal = outputs.proposals.first {
@@ -230,6 +237,30 @@ final class Studio {
       let run = buffers[2 * Self.longest + index]
       if run != lastRun { runEdges.append(onset(index, run, latencies[.run])) }
       lastRun = run
+    }
+  }
+
+  private func playRack(frames: UInt32) {
+    while rackMessages.count < rack.count {
+      rackMessages.append([])
+      rackEdges.append([])
+      rackLevels.append(0)
+    }
+    for (place, output) in rack.enumerated() {
+      sync.play(output, at: place, into: AudioBuffer(buffers, frames: frames), &rackEvents)
+      #expect(rackEvents.dropped == 0)
+      for index in 0..<rackEvents.count {
+        let event = rackEvents[index]
+        #expect(event.frame < frames)
+        rackMessages[place].append(
+          Message(
+            frame: frame + Int(event.frame), heard: onset(Int(event.frame), 0, output.latency).heard,
+            event: event))
+      }
+      for index in 0..<Int(frames) where buffers[index] != rackLevels[place] {
+        rackLevels[place] = buffers[index]
+        rackEdges[place].append(onset(index, buffers[index], output.latency))
+      }
     }
   }
 

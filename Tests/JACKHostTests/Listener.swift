@@ -16,7 +16,7 @@ struct HeardCycle: BitwiseCopyable, Sendable {
   var onset: Int32 = -1
 }
 
-/// An ear at the end of `click_1`. It judges by the wall: after a stall or a new period JACK's own idea of when a
+/// An ear at the end of `click_1`, or another port. It judges by the wall: after a stall or a new period JACK's own idea of when a
 /// frame is due is wrong for seconds, so the line from frames to time is laid under the wake-ups.
 final class Listener {
   /// A click is over when it has been silent so long.
@@ -34,7 +34,7 @@ final class Listener {
   /// Cycles, clicks and losses of cycles since it forgot.
   private(set) var cycleCount = 0, clickCount = 0, lossCount = 0
 
-  init(_ server: TestServer) throws {
+  init(_ server: TestServer, at port: String = "click_1") throws {
     client = try JACKClient(name: "listener", server: server.name)
     let input = jack_port_register(
       client.handle, "ear", JACK_DEFAULT_AUDIO_TYPE, UInt(JackPortIsInput.rawValue), 0)
@@ -42,7 +42,7 @@ final class Listener {
     ear.initialize(to: Ear(client: client.handle, input: try #require(input)))
     jack_set_process_callback(client.handle, listen, ear)
     #expect(jack_activate(client.handle) == 0)
-    #expect(jack_connect(client.handle, "tactus:click_1", "listener:ear") == 0)
+    #expect(jack_connect(client.handle, "tactus:\(port)", "listener:ear") == 0)
   }
 
   deinit {

@@ -8,7 +8,8 @@ import JACKHost
 
 /// A life for the audio thread: every output at work, and in random order all that can happen around it. The
 /// session changes its tempo and jumps, settings and sounds change, the transport starts, stops and locates,
-/// ports are connected and cut, notes come in, the period changes, and channels of Link Audio come and go. `RealtimeStage SECONDS [SEED]`, or, for a tactus
+/// ports are connected and cut, notes come in, the period changes, channels of Link Audio and outputs of the
+/// user's own come and go. `RealtimeStage SECONDS [SEED]`, or, for a tactus
 /// that is there already, `RealtimeStage hand SECONDS [SEED]`.
 ///
 /// It asserts nothing: whoever watches the audio thread does (tools/prove-realtime).
@@ -21,6 +22,7 @@ import JACKHost
   private var session: SessionState
   private var settings = Settings()
   private var bank: UInt32 = 0
+  private var outputs: [OwnOutput] = []
   private var dice: Dice
 
   static func main() throws {
@@ -76,12 +78,32 @@ import JACKHost
     case 4: settings.click.pattern = Pattern("X.xx.".utf8.prefix(dice.draw(below: 6))) ?? Pattern()
     case 5: settings.meter = Meter(beatsPerBar: Int32(1 + dice.draw(below: 8)))
     case 6: exchange.publish(nextBank())
+    case 8: changeOutputs()
     case 7: settings.audio.delay = [.auto, .time(Micros(50_000)), .beats(1), .bars(1)][dice.draw(below: 4)]
     default: hand.act(&dice)
     }
     exchange.publish(session)
     exchange.publish(settings)
     usleep(20_000)
+  }
+
+  /// Sixteen at most times: one has other settings, has gone, or is back.
+  private mutating func changeOutputs() {
+    let number = dice.draw(below: 20)
+    outputs.removeAll { $0.name == "own_\(number)" }
+    if outputs.count < 16 || dice.draw(below: 4) > 0 {
+      let kinds = [OutputKind.clock, .clock, .pulse, .run, .reset]
+      var settings = OutputSettings(kinds[dice.draw(below: kinds.count)])
+      settings.offset = Micros(Int64(dice.draw(below: 60_000)) - 30_000)
+      settings.clock.when = .always
+      settings.clock.perBeat = [6, 24, 96][dice.draw(below: 3)]
+      settings.clock.plays = dice.draw(below: 3) > 0
+      settings.clock.sendsPosition = dice.draw(below: 2) > 0
+      settings.gate.rate = [Rate(96), Rate(7, in: 3), Rate(isInBars: true)][dice.draw(below: 3)]
+      settings.gate.isInverted = dice.draw(below: 2) > 0
+      outputs.append(OwnOutput(name: "own_\(number)", settings: settings))
+    }
+    host.carry(outputs: outputs)
   }
 
   private mutating func nextBank() -> SoundBank {

@@ -400,3 +400,30 @@ struct PictureTests {
 extension String {
   var capitalizedFirst: String { prefix(1).uppercased() + dropFirst() }
 }
+
+@Suite("A user's own outputs in the view")
+struct OwnOutputPictureTests {
+  @Test(
+    "They have a line of their own, and every other fact keeps its place",
+    arguments: [(76, 23), (80, 24), (200, 60)])
+  func outputs(columns: Int, rows: Int) throws {
+    func scene(_ texts: String...) throws -> Scene {
+      var outputs: [NamedOutput] = []
+      for text in texts { outputs.append(try NamedOutput(text)) }
+      return Scenes.scene(beat: 9) {
+        $0.outputs = outputs
+        var health = OutputHealth()
+        health.state = "waits"
+        $0.outputHealth["drums"] = health
+      }
+    }
+    let none = try Scenes.text(scene(), columns, rows)
+    #expect(!none.contains("Outputs"))
+    let text = try Scenes.text(scene("drums=clock", "ppq=pulse rate=24"), columns, rows)
+    let line = try #require(text.split(separator: "\n").first { $0.contains("Outputs") })
+    #expect(line.contains("drums waits, ppq"))
+    for fact in ["Ableton Link", "Start/stop", "Timebase", "Drift", "Quantum", "OSC", "Page", "? "] {
+      #expect(text.contains(fact) || !none.contains(fact), "\(fact)")
+    }
+  }
+}

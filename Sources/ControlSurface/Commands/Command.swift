@@ -29,7 +29,24 @@ public enum Command: Hashable, Sendable {
   /// Send or receive a channel, or no longer.
   case channel(AudioChannelOrder, isOn: Bool)
 
+  /// One of the user's own outputs: a new one, or one that is there with other settings.
+  case output(NamedOutput)
+  case removeOutput(String)
+
   case quit
+}
+
+extension Command {
+  /// Whether outputs may come or go by it.
+  var isOfOutputs: Bool {
+    switch self {
+    case .output, .removeOutput: true
+    case .choose, .start, .stop, .toggle, .rewind, .locate, .rolling, .tempo, .align, .timebase, .takeover,
+      .channel,
+      .quit:
+      false
+    }
+  }
 }
 
 /// A channel of Link Audio as its user writes it: a line of `--send` or `--receive`. To end a sent one its name is enough.

@@ -38,6 +38,8 @@ public struct Node: Sendable {
   var reach = Reach.anyone
   /// The choice that it is the address of.
   var choice: Choice?
+  /// The user's own output that it belongs to.
+  var output: String?
   var read: (@Sendable (Reading) -> [Argument])?
   var write: (@Sendable ([Value], Reading) throws(Refusal) -> Intent)?
 

@@ -27,6 +27,10 @@ public struct SurfaceState: Hashable, Sendable {
   public var sends: [String] = []
   public var receives: [String] = []
   public var audio = ShownAudio()
+  /// The outputs that the user has added.
+  public var outputs: [NamedOutput] = []
+  /// How they are doing, by their names.
+  public var outputHealth: [String: OutputHealth] = [:]
 
   // the host
   public var jackConnected = false

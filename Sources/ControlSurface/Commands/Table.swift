@@ -8,7 +8,8 @@ import OSC
 /// files.
 public struct Table: Sendable {
   public static let standard = Table(
-    session + audio + tempo + transport + drift + click + clock + pulse + host + midi + page + readings
+    session + audio + tempo + transport + drift + click + clock + pulse + ownOutputs + host + midi + page
+      + readings
       + feeds
       + conversation)
 
@@ -68,6 +69,10 @@ extension Table {
     guard let first = words.first else { throw Refusal(.unknownAddress, "a command is missing") }
     let path = Self.path(of: first) ?? first
     guard let row = row(path) else {
+      // Whoever runs knows what outputs there are.
+      if Self.isOwnOutput(path) {
+        return Message(Self.address(path), arguments: words.dropFirst().map { argument($0, as: nil) })
+      }
       if first.hasPrefix("/"), Aliases.find(first, in: self) != nil {
         return Message(first, arguments: words.dropFirst().map { argument($0, as: nil) })
       }

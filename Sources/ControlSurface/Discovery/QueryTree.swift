@@ -7,6 +7,9 @@ import OSC
 package struct QueryTree: Sendable {
   private let top: Branch
   private let shown: [Node]
+  private let table: Table
+  /// Of the user's own outputs that are in it.
+  private let outputs: [String]
 
   private static let attributes = [
     "FULL_PATH", "CONTENTS", "TYPE", "ACCESS", "VALUE", "RANGE", "DESCRIPTION", "UNIT", "CLIPMODE", "TAGS",
@@ -21,7 +24,12 @@ package struct QueryTree: Sendable {
     var branches: [Branch] = []
   }
 
-  package init(table: Table = .standard) {
+  package init(table: Table = .standard) { self.init(table, with: []) }
+
+  private init(_ base: Table, with own: [NamedOutput]) {
+    let table = base.with(own)
+    self.table = base
+    outputs = Table.shape(of: own)
     shown = table.rows.filter { $0.kind != .verb && $0.kind != .answer }
     var below = Branch(name: Table.root)
     for row in shown {
@@ -30,6 +38,12 @@ package struct QueryTree: Sendable {
     var top = Branch(name: "", branches: [below])
     Self.describe(&top, at: "")
     self.top = top
+  }
+
+  /// Outputs come and go while tactus runs.
+  package mutating func follow(_ snapshot: SurfaceSnapshot) {
+    let own = snapshot.reading.state.outputs
+    if Table.shape(of: own) != outputs { self = QueryTree(table, with: own) }
   }
 
   package struct Answer: Equatable {

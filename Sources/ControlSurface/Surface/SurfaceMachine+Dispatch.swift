@@ -144,6 +144,7 @@ extension SurfaceMachine {
   private mutating func carryOut(_ intent: Intent, _ asker: Asker, at time: Micros) throws(Refusal) {
     switch intent {
     case .command(let command):
+      if table.rows[asker.row].output == nil, command.isOfOutputs { try allowance.spend(Cost.reshaping) }
       remindOfPairing(asker)
       order(command, asker, at: time)
     case .tempo(let tempo, .now):
@@ -230,6 +231,7 @@ extension SurfaceMachine {
     case .accepted: return
     case .refused(let refusal):
       let peer = order.asker.peer
+      guard order.asker.row < table.rows.count else { return }
       if case .tempo = order.command { reading.own.expectedTempo = nil }
       tell([order.asker.row], to: answerTarget(for: peer), framed: false)
       refuse(refusal, Table.address(table.rows[order.asker.row].path), to: peer)

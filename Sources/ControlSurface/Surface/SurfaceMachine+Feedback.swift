@@ -16,6 +16,19 @@ extension SurfaceMachine {
     }
   }
 
+  /// Outputs came or went, and their rows with them, which lie behind all others.
+  mutating func reshape() {
+    table = settings.table.with(reading.state.outputs)
+    let kept = settings.table.rows.count
+    told = told.prefix(kept) + table.rows[kept...].map { [reading] in $0.read?(reading) ?? [] }
+    encoded = encoded.prefix(kept) + Array(repeating: nil, count: table.rows.count - kept)
+    for index in subscribers.indices {
+      subscribers[index].dirty = subscribers[index].dirty.filter { $0 < kept }
+      subscribers[index].held = subscribers[index].held.filter { $0.key < kept }
+      for row in kept..<table.rows.count { subscribers[index].mark(row) }
+    }
+  }
+
   /// The row's message, encoded once for all who are told.
   mutating func packet(_ row: Int) -> [UInt8] {
     if let known = encoded[row] { return known }

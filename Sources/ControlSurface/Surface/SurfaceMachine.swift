@@ -17,7 +17,7 @@ struct SurfaceMachine {
   }
 
   let settings: SurfaceSettings
-  let table: Table
+  var table: Table
   var clocks: Clocks
   var reading: Reading
   var counters = SurfaceCounters()
@@ -56,7 +56,7 @@ struct SurfaceMachine {
     feeds = Feeds(state: state, at: clocks.host)
     midi = MIDIMap(configured: settings.bindings, learned: settings.learned)
     reading.own.learnedCount = midi.learned.count
-    table = settings.table
+    table = settings.table.with(state.outputs)
     told = table.rows.map { [reading] in $0.read?(reading) ?? [] }
     encoded = Array(repeating: nil, count: table.rows.count)
     for target in settings.targets {
@@ -212,6 +212,7 @@ struct SurfaceMachine {
     guard state != reading.state else { return }
     let before = reading.state
     reading.state = state
+    if Table.shape(of: state.outputs) != Table.shape(of: before.outputs) { reshape() }
     if state.tempo != before.tempo, let expected = reading.own.expectedTempo,
       abs(expected - state.tempo.beatsPerMinute) < 0.001
     {

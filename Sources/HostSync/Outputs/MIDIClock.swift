@@ -10,7 +10,7 @@ import Choices
 /// finest place that MIDI can name. A new position while running is Stop, position, Continue (facts: jack
 /// 13). A tempo change is nothing special: the clocks are where the beats are.
 struct MIDIClock: BitwiseCopyable {
-  static let perBeat: Int64 = 24
+  /// What a receiver takes for a sixteenth, whatever that is to the song.
   static let perSixteenth: Int64 = 6
   /// Of the first clock after a song position, in microseconds: three bytes take one millisecond on a wire, and
   /// a sequencer has to find the place.
@@ -36,7 +36,13 @@ struct MIDIClock: BitwiseCopyable {
   }
 
   private var pacer = Pacer()
+  private var perBeat: Int64 = 24
   private var plan: Plan?
+  /// It was let play again in the middle of a song: it counts from a bar line of its own, until the song stops.
+  private var isAlone = false
+  private var wasLetPlay = true
+  /// What went out.
+  private(set) var figures = ClockFigures()
   private var followedRun: UInt64 = 0
   private var standingFrame: UInt32?
   private var pendingPosition: Double?
@@ -45,23 +51,38 @@ struct MIDIClock: BitwiseCopyable {
   /// One buffer. `isSilenced`: freewheeling, when a receiver could not follow.
   mutating func run(
     into events: inout MIDIEvents, window: Window, song: Song, transport: Transport, settings: ClockSettings,
-    isSilenced: Bool, passed: Int64
+    isSilenced: Bool, passed: Int64, beatsPerBar: Int64
   ) {
     framesSincePosition = min(.max / 2, framesSincePosition &+ passed)
-    let isNew = pacer.open(window, perBeat: Self.perBeat, passed: passed)
+    figures.age(by: passed)
+    let wanted = Int64(min(96, max(6, settings.perBeat)))
+    let isOtherRate = wanted != perBeat
+    perBeat = wanted
+    let isNew = pacer.open(window, perBeat: perBeat, passed: passed) || isOtherRate
     let isOn = settings.isOn && !isSilenced
-    let ending = stopIfDue(into: &events, window: window, song: song, isOn: isOn, isNew: isNew)
-    if isOn {
-      if plan == nil && (song.isWaiting || song.isRolling) {
-        plan = makePlan(into: &events, window: window, song: song, settle: settings.settle)
+    let mayPlay = isOn && settings.plays
+    let ending = stopIfDue(
+      into: &events, window: window, song: song, isOn: mayPlay && settings.sendsTransport, isNew: isNew)
+    let isMoving = song.isWaiting || song.isRolling
+    isAlone = isMoving && (isAlone || mayPlay && !wasLetPlay && song.isRolling)
+    wasLetPlay = settings.plays
+    if mayPlay, settings.sendsTransport {
+      if plan == nil && isMoving {
+        plan = makePlan(
+          into: &events, window: window, song: song, settings: settings, beatsPerBar: beatsPerBar)
         followedRun = song.run
       }
-      followStanding(into: &events, window: window, song: song, transport: transport)
+      if settings.sendsPosition {
+        followStanding(into: &events, window: window, song: song, transport: transport)
+      }
       sendCommandIfDue(into: &events, window: window)
     } else {
       standingFrame = nil
     }
-    sendClocks(into: &events, window: window, ending: ending, always: isOn && settings.when == .always)
+    figures.state = plan.map { $0.isSent ? .plays : .waits } ?? .rests
+    sendClocks(
+      into: &events, window: window, ending: ending, always: isOn && settings.when == .always,
+      song: mayPlay && !settings.sendsTransport ? song : nil)
   }
 
   /// Ends what the receiver plays, if the song ended or is elsewhere now.
@@ -81,37 +102,48 @@ struct MIDIClock: BitwiseCopyable {
   }
 
   private mutating func makePlan(
-    into events: inout MIDIEvents, window: Window, song: Song, settle: Micros
+    into events: inout MIDIEvents, window: Window, song: Song, settings: ClockSettings, beatsPerBar: Int64
   ) -> Plan {
     let now = window.line.start
     let startTime = max(now, window.grid.time(of: song.startBeat))
     let start = song.songBeat(of: window.grid.beat(at: startTime))
-    let downbeat = song.origin &* Self.perBeat
+    let downbeat = song.origin &* perBeat
     let frameInBeats = window.line.frameMicros / window.grid.beatMicros
     if start <= frameInBeats && pacer.next <= downbeat {
       return Plan(first: downbeat, command: MIDI.start, earliest: now)
     }
-    let sixteenth = resumption(window: window, song: song, start: startTime, settle: Double(settle.count))
+    if isAlone || !settings.sendsPosition {
+      let soonest = song.songBeat(of: window.grid.beat(at: max(startTime, now + Self.wireMargin)))
+      let bar = 0 &- Int64(flooring: 0 - soonest / Double(beatsPerBar))
+      return Plan(
+        first: (song.origin &+ bar &* beatsPerBar) &* perBeat, command: MIDI.start, earliest: now)
+    }
+    let sixteenth = resumption(
+      window: window, song: song, start: startTime, settle: Double(settings.settle.count))
     sendPosition(sixteenth, into: &events)
     return Plan(
       first: downbeat &+ sixteenth &* Self.perSixteenth, command: MIDI.resume,
       earliest: now + Self.shortestSettle)
   }
 
+  private var sixteenthsPerBeat: Double { Double(perBeat) / Double(Self.perSixteenth) }
+
   /// The sixteenth of the song to go on from: the first that leaves the receiver its time to settle; if Continue
   /// would come too late for that one, the last that is in time; at least the next that is possible at all.
   private func resumption(window: Window, song: Song, start: Double, settle: Double) -> Int64 {
     let now = window.line.start
     let soonest = max(start, now + Self.shortestSettle + Self.wireMargin)
-    let halfClock = window.grid.beatMicros / Double(2 * Self.perBeat)
+    let halfClock = window.grid.beatMicros / Double(2 * perBeat)
     let patience = max(Self.longestWait, settle + Self.longestWait)
     let latest = start + (settle > Self.longestWait ? patience : Self.longestWait)
-    let first = Ticker.number(atOrAfter: song.songBeat(of: window.grid.beat(at: soonest)), perBeat: 4)
+    let first =
+      0 &- Int64(flooring: 0 - song.songBeat(of: window.grid.beat(at: soonest)) * sixteenthsPerBeat)
     var best = first
-    // At 999 BPM 10 sixteenths are 150 ms.
+    // At 999 BPM 10 sixteenths are 150 ms, 40 of a machine that plays four times as fast.
     for step in 0..<64 {
       let candidate = first &+ Int64(step)
-      let command = window.grid.time(of: Double(song.origin) + Double(candidate) / 4) - halfClock
+      let command =
+        window.grid.time(of: Double(song.origin) + Double(candidate) / sixteenthsPerBeat) - halfClock
       guard command <= latest else { break }
       best = candidate
       if command >= now + settle { break }
@@ -131,7 +163,7 @@ struct MIDIClock: BitwiseCopyable {
     if let standingFrame, standingFrame != transport.frame { pendingPosition = song.standing }
     standingFrame = transport.frame
     if let position = pendingPosition, Double(framesSincePosition) * window.line.frameMicros >= 20_000 {
-      sendPosition(Int64(rounding: position * 4), into: &events)
+      sendPosition(Int64(rounding: position * sixteenthsPerBeat), into: &events)
       pendingPosition = nil
     }
   }
@@ -145,7 +177,7 @@ struct MIDIClock: BitwiseCopyable {
 
   private mutating func sendCommandIfDue(into events: inout MIDIEvents, window: Window) {
     guard let current = plan, !current.isSent else { return }
-    let first = window.frame(of: Double(current.first) / Double(Self.perBeat))
+    let first = window.frame(of: Double(current.first) / Double(perBeat))
     let wanted = max(first - pacer.spacing(in: window) / 2, window.line.frame(at: current.earliest))
     let frame = Window.nearest(min(first, wanted))
     guard frame < window.frames else { return }
@@ -154,15 +186,22 @@ struct MIDIClock: BitwiseCopyable {
   }
 
   private mutating func sendClocks(
-    into events: inout MIDIEvents, window: Window, ending: Ending?, always: Bool
+    into events: inout MIDIEvents, window: Window, ending: Ending?, always: Bool, song: Song?
   ) {
     for _ in 0..<Ticker.limit {
+      // What finds no room here is in the next buffer.
+      guard events.hasRoom else { return }
       var isHeard = always
+      if let song, !isHeard {
+        let beat = Double(pacer.next) / Double(perBeat)
+        isHeard = song.contains(beat: beat, time: window.grid.time(of: beat))
+      }
       if let plan, pacer.next >= plan.first { isHeard = true }
       let frame = pacer.frame(in: window)
       if let ending, let frame, pacer.next >= ending.first, frame < ending.frame { isHeard = true }
       if isHeard {
         guard let frame else { return }
+        figures.count(framesOff: abs(Double(frame) - pacer.exactPlace(in: window)), window)
         pacer.use(in: window)
         events.insert(MIDIEvent(frame: UInt32(frame), status: MIDI.clock))
       } else {
@@ -170,5 +209,43 @@ struct MIDIClock: BitwiseCopyable {
         pacer.pass()
       }
     }
+  }
+}
+
+/// How a clock is doing.
+public struct ClockFigures: Sendable, BitwiseCopyable {
+  public enum State: UInt8, Sendable, BitwiseCopyable {
+    case rests
+    /// For the beat on which it is started.
+    case waits
+    case plays
+  }
+
+  /// In frames: ten seconds at 48 kHz.
+  private static let memory: Int64 = 480_000
+
+  public internal(set) var state = State.rests
+  public private(set) var sent: UInt64 = 0
+  /// More than a frame from their place: made up for, after cycles that were lost or a session that moved.
+  public private(set) var madeUp: UInt64 = 0
+  private var worst: (now: Float, before: Float) = (0, 0)
+  private var age: Int64 = 0
+
+  public init() {}
+
+  /// The largest distance of a clock from its place in the last ten to twenty seconds, in microseconds.
+  public var jitter: Float { max(worst.now, worst.before) }
+
+  mutating func count(framesOff: Double, _ window: Window) {
+    sent &+= 1
+    if framesOff > 1 { madeUp &+= 1 }
+    worst.now = max(worst.now, Float(framesOff * window.line.frameMicros))
+  }
+
+  mutating func age(by frames: Int64) {
+    age += frames
+    guard age >= Self.memory else { return }
+    worst = (0, worst.now)
+    age = 0
   }
 }

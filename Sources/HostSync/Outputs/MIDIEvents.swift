@@ -89,12 +89,15 @@ public struct MIDIEvents: BitwiseCopyable {
 
   public init() {}
 
+  var hasRoom: Bool { count < Self.capacity }
+
   /// `index` below `count`.
   public subscript(index: Int) -> MIDIEvent {
     @inlinable @_noLocks @_noAllocation get { slots[index] }
   }
 
-  mutating func removeAll() {
+  @_noLocks @_noAllocation
+  public mutating func removeAll() {
     count = 0
     dropped = 0
   }

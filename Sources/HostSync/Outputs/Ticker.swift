@@ -10,8 +10,8 @@ import BeatMath
 struct Ticker: BitwiseCopyable {
   /// Late by so much is still better than not at all; a correction of the session's time adds to it.
   static let patience: Double = 5000
-  /// More boundaries than 8192 frames at 999 BPM hold at 48 per beat.
-  static let limit: Int = 192
+  /// More boundaries than 8192 frames at 999 BPM hold at 96 per beat.
+  static let limit: Int = 320
 
   struct Tick: BitwiseCopyable {
     var number: Int64

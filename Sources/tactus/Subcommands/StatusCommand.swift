@@ -66,6 +66,7 @@ struct StatusCommand: Conversing {
           (told.isOn("pulse") ? "\(say("pulse/rate")) a beat" : "off")
             + told.offset("pulse/offset", ("run/offset", "run"))
         ),
+        ("Own outputs", say("out/list")),
       ] + audio(told) + [
         ("Drift", "\(say("drift")) ppm"), ("OSC", say("osc/str")), ("Page", say("web/str")),
         ("Last message", say("message")),

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Choices
+import OSC
+
+// The user's own outputs. Each has addresses of its own, out/NAME/..., from its arrival to its end.
+extension Table {
+  static let ownOutputs: [Node] = [
+    .order(
+      "out/add", [.text(limit: NamedOutput.longest)],
+      "Adds an output with a port of its own, or gives one other settings: \(NamedOutput.allowed)."
+    ) { values, _ throws(Refusal) in
+      .command(.output(try NamedOutput(values[0].text)))
+    },
+    .order("out/remove", [.text(limit: 32)], "Takes the output of this NAME away, with its port.") {
+      values, _ in
+      .command(.removeOutput(values[0].text))
+    },
+    .label("out/list", "Your own outputs, and how each is doing.") { it in
+      let words = it.state.outputs.map { output -> String in
+        let doing = it.state.outputHealth[output.name]?.words ?? "no port"
+        return "\(output.name) (\(doing)\(offsetNote(shortest(output.settings.offset.milliseconds))))"
+      }
+      return words.isEmpty ? "none" : printable(words.joined(separator: ", "), limit: 250)
+    },
+  ]
+
+  /// With these outputs' addresses behind all others.
+  func with(_ outputs: [NamedOutput]) -> Table {
+    Table(rows.filter { $0.output == nil } + outputs.flatMap(Node.rows(of:)))
+  }
+
+  /// An address of some output, whether it is there or not. `isSet`: one that can be set.
+  static func isOwnOutput(_ path: String, isSet: Bool = false) -> Bool {
+    let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+    guard parts.count == 3, parts[0] == "out", NamedOutput.isName(parts[1]) else { return false }
+    return OutputKind.allCases.contains { kind in
+      Node.rows(of: NamedOutput(name: parts[1], settings: OutputSettings(kind))).contains {
+        $0.path == path && ($0.isWritable || !isSet)
+      }
+    }
+  }
+
+  /// What tells two of these tables apart.
+  static func shape(of outputs: [NamedOutput]) -> [String] {
+    outputs.map { "\($0.name) \($0.settings.kind.word)" }
+  }
+}
+
+extension Node {
+  fileprivate static func rows(of output: NamedOutput) -> [Node] {
+    let name = output.name
+    let standard = output.settings
+    @Sendable func present(_ it: Reading) -> OutputSettings {
+      it.state.outputs.first { $0.name == name }?.settings ?? standard
+    }
+    @Sendable func health(_ it: Reading) -> OutputHealth { it.state.outputHealth[name] ?? OutputHealth() }
+    var rows = OutputChoice.all(of: standard.kind).map { choice in
+      Node.value("out/\(name)/\(choice.path)", [choice.parameter], choice.words) {
+        [choice.get(present($0))]
+      } write: { values, it throws(Refusal) in
+        var changed = present(it)
+        try choice.set(&changed, values[0])
+        return .command(.output(NamedOutput(name: name, settings: changed)))
+      }
+    }
+    rows.append(
+      .measured("out/\(name)/latency", "ms", "From this port to the ear, as JACK has it.") {
+        health($0).latencyMilliseconds
+      })
+    if case .clock = standard.kind {
+      rows += [
+        .label("out/\(name)/state", "What this machine does: rests, waits for its beat, or plays.") {
+          health($0).state
+        },
+        .measured(
+          "out/\(name)/jitter", "us",
+          "The largest distance of a clock from its place, of the last ten to twenty seconds."
+        ) { health($0).jitterMicros },
+        .count(
+          "out/\(name)/madeup", "clocks",
+          "Clocks that were sent more than a frame off their place, to make up for cycles that were lost."
+        ) { health($0).madeUp },
+      ]
+    }
+    for place in rows.indices { rows[place].output = name }
+    return rows
+  }
+}
+
+/// How an output is doing, as it is shown.
+public struct OutputHealth: Hashable, Sendable {
+  /// "waits", "plays"; empty of one that is no clock.
+  public var state = ""
+  public var jitterMicros = 0.0
+  public var madeUp = 0
+  public var latencyMilliseconds = 0.0
+  /// "clock plays, 12 us"
+  public var words = ""
+
+  public init() {}
+}

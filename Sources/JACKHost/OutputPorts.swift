@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import CJACK
+public import Choices
+public import HostSync
+
+/// An output of the user's own that JACK shall have a port for.
+public struct OwnOutput: Hashable, Sendable {
+  /// The port's.
+  public var name: String
+  public var settings: OutputSettings
+
+  public init(name: String, settings: OutputSettings) {
+    self.name = name
+    self.settings = settings
+  }
+
+  fileprivate var isMIDI: Bool { if case .clock = settings.kind { true } else { false } }
+}
+
+/// One that JACK has, and how it is doing.
+public struct OwnOutputPort: Sendable {
+  public let output: OwnOutput
+  /// Frames from it to the ear.
+  public let latency: UInt32
+  /// Of a clock.
+  public let figures: ClockFigures?
+}
+
+/// Those ports of one stay on a server. An output keeps its place in the table as long as it is there, and so the audio thread
+/// its memory of it; a port that is taken away lives until the audio thread has let go of it. [control]
+final class OutputPorts {
+  private struct Open {
+    var output: OwnOutput
+    let handle: OpaquePointer
+    let place: Int
+    let number: UInt32
+    var latency: UInt32 = 0
+  }
+
+  private struct Leaving {
+    let handle: OpaquePointer
+    /// The first table without it.
+    let table: UInt32
+  }
+
+  private let client: OpaquePointer
+  private let shared: UnsafePointer<SharedState>
+  private let implementation: JACKImplementation
+  private var open: [Open] = []
+  private var leaving: [Leaving] = []
+  private var number: UInt32
+  private var count: UInt32 = 0
+  private var wanted: [OwnOutput] = []
+
+  /// Before the client is active.
+  init(client: OpaquePointer, shared: UnsafePointer<SharedState>, implementation: JACKImplementation) {
+    self.client = client
+    self.shared = shared
+    self.implementation = implementation
+    number = shared.pointee.outputsSeen.load(ordering: .acquiring)
+    publish()
+  }
+
+  /// Makes what is missing, takes away what is not wanted any more, and gives the others their settings. What JACK refuses is
+  /// tried again when ports have gone.
+  func carry(_ wanted: [OwnOutput]) {
+    self.wanted = wanted
+    let stays = open.filter { one in
+      wanted.contains { $0.name == one.output.name && $0.isMIDI == one.output.isMIDI }
+    }
+    for gone in open where !stays.contains(where: { $0.number == gone.number }) {
+      leaving.append(Leaving(handle: gone.handle, table: number &+ 1))
+    }
+    open = stays
+    var fresh: [Open] = []
+    for output in wanted.prefix(OutputTable.limit) {
+      if let place = open.firstIndex(where: { $0.output.name == output.name }) {
+        open[place].output = output
+      } else if let one = register(output) {
+        open.append(one)
+        fresh.append(one)
+      }
+    }
+    describe(fresh)
+    readLatencies()
+    publish()
+  }
+
+  /// Latencies that may have changed, and ports that nobody has any more.
+  func step() {
+    let seen = shared.pointee.outputsSeen.load(ordering: .acquiring)
+    let over = leaving.filter { !$0.table.isAfter(seen) }.map(\.handle)
+    forget(over)
+    for handle in over { jack_port_unregister(client, handle) }
+    leaving.removeAll { !$0.table.isAfter(seen) }
+    // A name may be free again.
+    if !over.isEmpty, open.count < wanted.count { return carry(wanted) }
+    let before = open.map(\.latency)
+    readLatencies()
+    if open.map(\.latency) != before { publish() }
+  }
+
+  /// What patchbays were told goes before the ports do.
+  func forget() { forget(open.map(\.handle)) }
+
+  var isConnected: Bool { open.contains { jack_port_connected($0.handle) > 0 } }
+
+  var named: [(String, OpaquePointer)] { open.map { ($0.output.name, $0.handle) } }
+
+  /// By their names.
+  var shown: [String: OwnOutputPort] {
+    let all = open.contains(where: \.output.isMIDI) ? shared.pointee.figures.read() : OutputFigures()
+    return Dictionary(
+      open.map { one in
+        let figures = one.output.isMIDI ? all.places[one.place] : nil
+        return (one.output.name, OwnOutputPort(output: one.output, latency: one.latency, figures: figures))
+      }, uniquingKeysWith: { first, _ in first })
+  }
+
+  /// jack2 keeps properties after their port is gone and gives its number to the next one.
+  private func forget(_ handles: [OpaquePointer]) {
+    guard !handles.isEmpty, let turn = ServerTurn() else { return }
+    defer { turn.end() }
+    for handle in handles { jack_remove_properties(client, jack_port_uuid(handle)) }
+  }
+
+  private func describe(_ fresh: [Open]) {
+    guard !fresh.isEmpty, let turn = ServerTurn() else { return }
+    defer { turn.end() }
+    for one in fresh {
+      let subject = jack_port_uuid(one.handle)
+      func set(_ key: String, _ value: String) {
+        jack_set_property(client, subject, "http://jackaudio.org/metadata/" + key, value, "text/plain")
+      }
+      let kind = one.output.isMIDI ? "MIDI clock" : "\(one.output.settings.kind)"
+      set("pretty-name", "\(one.output.name) (\(kind))")
+      set("port-group", one.output.isMIDI ? "midi" : "gates")
+      if one.output.isMIDI { set("event-types", "MIDI") } else { set("signal-type", "CV") }
+    }
+  }
+
+  private func register(_ output: OwnOutput) -> Open? {
+    let taken = Set(open.map(\.place))
+    guard let place = (0..<OutputTable.limit).first(where: { !taken.contains($0) }) else { return nil }
+    let type = output.isMIDI ? JACK_DEFAULT_MIDI_TYPE : JACK_DEFAULT_AUDIO_TYPE
+    let flags = JackPortIsOutput.rawValue | JackPortIsTerminal.rawValue
+    guard let handle = jack_port_register(client, output.name, type, UInt(flags), 0) else { return nil }
+    count &+= 1
+    return Open(output: output, handle: handle, place: place, number: count)
+  }
+
+  private func readLatencies() {
+    for place in open.indices {
+      open[place].latency = PortLatencies.toEar(
+        open[place].handle, isMIDI: open[place].output.isMIDI, client: client, implementation)
+    }
+  }
+
+  private func publish() {
+    number &+= 1
+    var table = OutputTable()
+    table.number = number
+    for one in open {
+      let slot = OutputSlot(number: one.number, settings: one.output.settings, latency: one.latency)
+      table.places[one.place] = OutputPlace(port: one.handle, slot: slot)
+      table.used = max(table.used, one.place + 1)
+    }
+    shared.pointee.outputs.publish(table)
+  }
+}
+
+extension UInt32 {
+  /// As numbers that wrap.
+  func isAfter(_ other: UInt32) -> Bool { Int32(bitPattern: self &- other) > 0 }
+}

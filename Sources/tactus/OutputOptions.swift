@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Choices
+import ControlSurface
+import HostSync
+import JACKHost
+import Link
+import OSC
+
+// The user's own outputs, between what is written down, what JACK has, and what is shown.
+extension Configuration {
+  static let outputOptions: [Option<Configuration>] = [
+    Option(
+      "out", in: .outputs,
+      .value(
+        "NAME=KIND ...",
+        Allowed(
+          NamedOutput.allowed,
+          judge: { text in
+            do throws(Refusal) {
+              _ = try NamedOutput(text)
+              return nil
+            } catch {
+              return error.text == NamedOutput.allowed ? "" : error.text
+            }
+          }), \.outputs), isRemembered: true,
+      help:
+        "An output of your own with a port NAME, beside those that are always there: a clock, a pulse, a run gate or a reset, up "
+        + "to \(OutputSettings.limit) of them, each with settings: \"drums=clock offset=4 rate=2\", \"ppq=pulse rate=24 level=0.5\". "
+        + "docs/outputs.md lists them. Can be repeated.")
+  ]
+
+  /// Of two with one name the first. Whether one plays is nothing that is written.
+  func ownOutputs(as present: [NamedOutput]) -> [NamedOutput] {
+    var names: Set<String> = []
+    return outputs.compactMap { text -> NamedOutput? in
+      guard var output = try? NamedOutput(text), names.insert(output.name).inserted else { return nil }
+      if let same = present.first(where: { $0.name == output.name }) {
+        output.settings.clock.plays = same.settings.clock.plays
+      }
+      return output
+    }.prefix(OutputSettings.limit).map(\.self)
+  }
+}
+
+/// The user's own outputs as JACK has them. [control]
+struct CarriedOutputs {
+  /// Ports that come and go are felt by the whole server: nobody needs more than four such changes a second.
+  private static let pause = Micros(250_000)
+
+  private var carried: [OwnOutput] = []
+  private var nextChange = Micros.zero
+
+  mutating func carry(_ outputs: [NamedOutput], on host: JACKHost) {
+    let wanted = outputs.map { OwnOutput(name: $0.name, settings: $0.settings) }
+    guard wanted != carried else { return }
+    let now = Link.clock()
+    if wanted.map(\.name) != carried.map(\.name) {
+      guard now >= nextChange else { return }
+      nextChange = now + Self.pause
+    }
+    carried = wanted
+    host.carry(outputs: wanted)
+  }
+}
+
+extension ControlDesk {
+  /// A new output, or one that is there with other settings. [any]
+  func put(_ output: NamedOutput, lasts: Bool) -> Verdict {
+    let present = state.outputs
+    let isNew = !present.contains { $0.name == output.name }
+    guard !isNew || present.count < OutputSettings.limit else {
+      return .notNow("\(OutputSettings.limit) are all there can be")
+    }
+    choose(lasts) { state in
+      if let place = state.outputs.firstIndex(where: { $0.name == output.name }) {
+        state.outputs[place] = output
+      } else {
+        state.outputs.append(output)
+      }
+    }
+    wake()
+    return .accepted
+  }
+
+  /// [any]
+  func removeOutput(_ name: String, lasts: Bool) -> Verdict {
+    guard state.outputs.contains(where: { $0.name == name }) else {
+      return .notNow("there is no such output")
+    }
+    choose(lasts) { $0.outputs.removeAll { $0.name == name } }
+    wake()
+    return .accepted
+  }
+}
+
+extension OutputHealth {
+  /// Of those that have a port.
+  static func all(on host: JACKHost) -> [String: OutputHealth] {
+    let rate = Double(max(1, host.server.sampleRate))
+    return host.outputPorts.mapValues { port in
+      var health = OutputHealth()
+      health.latencyMilliseconds = Double(port.latency) * 1000 / rate
+      health.words = port.output.settings.kind.word
+      guard let clock = port.figures else { return health }
+      health.state = "\(clock.state)"
+      // As coarse as an ear is: each change is a message to every tablet.
+      health.jitterMicros = (Double(clock.jitter) / 10).rounded() * 10
+      health.madeUp = Int(clamping: clock.madeUp)
+      health.words += " \(clock.state)" + (clock.sent == 0 ? "" : ", \(Int(health.jitterMicros)) us")
+      if clock.madeUp > 0 { health.words += ", \(clock.madeUp) made up" }
+      return health
+    }
+  }
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Choices
+import MIDIControl
+import OSC
+import Testing
+
+@testable import ControlSurface
+
+@Suite("A user's own outputs")
+struct OwnOutputTests {
+  @Test(
+    "What is written down is what is read, and the shortest way to say it",
+    arguments: [
+      "drums=clock", "drums=clock offset=4 rate=1/2 when=always transport=no",
+      "x=clock rate=4 position=no settle=20",
+      "mod-1=pulse rate=3/4", "mod=pulse offset=-2.5 rate=1/64bars when=rolling width=1 level=0.5 invert=yes",
+      "R=reset rate=start", "R=reset", "R=reset rate=1/4bars", "gate_2=run level=0.8 invert=yes",
+    ])
+  func text(text: String) throws {
+    let output = try NamedOutput(text)
+    #expect(output.text == text)
+    #expect(try NamedOutput(output.text) == output)
+  }
+
+  @Test(
+    "What is wrong with a line is said",
+    arguments: [
+      ("", "NAME=KIND"), ("drums", "NAME=KIND"), ("drums=klock", "not klock"),
+      ("clock=clock", "another name"),
+      ("add=pulse", "another name"), ("send_x=run", "another name"), ("a/b=run", "letters"),
+      ("a b=run", "NAME=KIND"),
+      ("=run", "letters"), ("d=clock offset=501", "-500 to 500"), ("d=clock width=3", "not width=3"),
+      ("d=clock rate=5", "1/4 to 4"), ("d=clock rate=1/0", "1/4 to 4"), ("d=clock rate=24/7", "1/4 to 4"),
+      ("p=pulse rate=97", "up to 96"), ("p=pulse rate=1/65", "up to 96"), ("p=pulse rate=0", "up to 96"),
+      ("p=pulse rate=1/", "up to 96"), ("p=pulse rate=-1", "up to 96"), ("p=pulse level=2", "0.01 to 1"),
+      ("p=pulse invert=maybe", "yes or no"), ("d=clock offset", "not offset"),
+      ("d=clock rate=2147483648/2", "1/4 to 4"),
+      (String(repeating: "x", count: 33) + "=run", "letters"),
+    ])
+  func wrong(text: String, words: String) {
+    do throws(Refusal) {
+      _ = try NamedOutput(text)
+      Issue.record("taken: \(text)")
+    } catch {
+      #expect(error.text.contains(words), "\(error.text)")
+    }
+  }
+
+  @Test("It has addresses of its own from its arrival to its end, which set it, ask it and tell of it")
+  func addresses() throws {
+    var desk = Desk(.paired)
+    desk.send("/tactus/out/drums/offset", .float32(4))
+    #expect(desk.program.state.outputs.isEmpty)
+    desk.send("/tactus/out/add", .string("drums=clock"))
+    desk.send("/tactus/out/add", .string("mod=pulse rate=24"))
+    desk.send("/tactus/out/drums/offset", .float32(4))
+    desk.send("/tactus/out/drums/rate", .string("1/2"))
+    desk.send("/tactus/out/drums/play", .int32(0))
+    desk.send("/tactus/out/mod/rate", .string("7/8"))
+    let drums = try #require(desk.program.state.outputs.first { $0.name == "drums" })
+    #expect(
+      drums.settings.offset == Micros(4000) && drums.settings.clock.perBeat == 12
+        && !drums.settings.clock.plays)
+    #expect(drums.text == "drums=clock offset=4 rate=1/2")
+    #expect(desk.program.state.outputs.map(\.text).contains("mod=pulse rate=7/8"))
+    desk.send("/tactus/out/mod/position", .int32(0))
+    desk.send("/tactus/out/remove", .string("drums"))
+    #expect(desk.program.state.outputs.map(\.name) == ["mod"])
+    #expect(
+      desk.machine.table.row("out/drums/offset") == nil && desk.machine.table.row("out/mod/level") != nil)
+    #expect(desk.machine.told.count == desk.machine.table.rows.count)
+    #expect(desk.machine.encoded.count == desk.machine.table.rows.count)
+  }
+
+  @Test("Thirty-two of them can be asked for all at once, and OSCQuery knows them as they come and go")
+  func many() throws {
+    var desk = Desk(.paired)
+    for number in 0..<32 { desk.send("/tactus/out/add", .string("c\(number)=clock offset=\(number)")) }
+    #expect(desk.program.state.outputs.count == 32)
+    var tree = QueryTree()
+    var snapshot = SurfaceSnapshot(reading: desk.machine.reading)
+    tree.follow(snapshot)
+    let place = QueryTree.Place(web: 1)
+    let answer = tree.answer(path: "/tactus/out/c31/offset", query: "VALUE", snapshot, at: place)
+    #expect(answer.body == "{\"VALUE\":[31.0]}")
+    desk.send("/tactus/out/remove", .string("c31"))
+    snapshot = SurfaceSnapshot(reading: desk.machine.reading)
+    tree.follow(snapshot)
+    #expect(tree.answer(path: "/tactus/out/c31/offset", query: nil, snapshot, at: place).status == 404)
+    #expect(tree.answer(path: "/tactus/tempo", query: nil, snapshot, at: place).status == 200)
+  }
+
+  @Test("Who makes them come and go as fast as it can pays for it, and costs no more than it may")
+  func flood() throws {
+    var desk = Desk(.paired)
+    var spent = 0
+    for turn in 0..<200 {
+      desk.send(
+        turn % 2 == 0 ? "/tactus/out/add" : "/tactus/out/remove", .string(turn % 2 == 0 ? "x=clock" : "x"))
+      spent += desk.cost
+    }
+    #expect(spent >= 200 * Cost.reshaping)
+    // A setting of one that is there is a message like any other.
+    desk.send("/tactus/out/add", .string("y=clock"))
+    desk.send("/tactus/out/y/offset", .float32(3))
+    #expect(desk.cost < 20 && desk.program.state.outputs.last?.settings.offset == Micros(3000))
+  }
+
+  @Test("A pedal may be bound to one before it is there, and tactus send writes to one without knowing it")
+  func unknown() throws {
+    let target = try #require(Target("out/drums/play"))
+    #expect(Table.standard.objection(to: [target]) == nil)
+    let wrong = try #require(Target("out/drums/plya"))
+    #expect(Table.standard.objection(to: [wrong]) != nil)
+    #expect(
+      try Table.standard.message(["out/drums/offset", "4.5"])
+        == Message("/tactus/out/drums/offset", .float64(4.5)))
+    #expect(throws: Refusal.self) { try Table.standard.message(["out/drums/ofset", "4.5"]) }
+  }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Choices
+import Glibc
+import Testing
+
+@testable import JACKHost
+
+extension JACKHostTests {
+  private static func clock(_ name: String, _ change: (inout OutputSettings) -> Void = { _ in }) -> OwnOutput
+  {
+    var settings = OutputSettings(.clock)
+    settings.clock.when = .always
+    change(&settings)
+    return OwnOutput(name: name, settings: settings)
+  }
+
+  private static func gate(_ name: String, _ kind: OutputKind = .pulse) -> OwnOutput {
+    OwnOutput(name: name, settings: OutputSettings(kind))
+  }
+
+  @Test func `an own output's port comes, keeps its cable while its settings change, and goes`() async throws
+  {
+    let server = try await TestServer()
+    let live = try LiveHost(server)
+    let neighbour = try Neighbour(server)
+    let ours = { neighbour.ports.filter { $0.contains("own_") } }
+    live.host.carry(outputs: [Self.clock("own_drums"), Self.gate("own_ppq")])
+    try await live.run { ours().count == 2 }
+    #expect(Set(ours()) == ["tactus:own_drums", "tactus:own_ppq"])
+    #expect(neighbour.property("pretty-name", of: "tactus:own_drums") == "own_drums (MIDI clock)")
+    #expect(neighbour.property("signal-type", of: "tactus:own_ppq") == "CV")
+    #expect(neighbour.connect("tactus:own_ppq", Neighbour.amplifier))
+    try await live.run { live.clocks("own_drums") > 48 }
+    var louder = Self.gate("own_ppq")
+    louder.settings.gate.level = 0.5
+    live.host.carry(outputs: [louder])
+    try await live.run { ours() == ["tactus:own_ppq"] }
+    #expect(neighbour.connections(of: "tactus:own_ppq") == [Neighbour.amplifier])
+    #expect(live.host.outputPorts.keys.sorted() == ["own_ppq"])
+    live.host.carry(outputs: [])
+    try await live.run { ours().isEmpty }
+  }
+
+  @Test func `its cable comes back with it, after it was taken away and with another server`() async throws {
+    let server = try await TestServer()
+    let live = try LiveHost(server)
+    let (mod, top) = (Self.gate("own_ppq"), Self.gate("own_top", .reset))
+    do {
+      let neighbour = try Neighbour(server)
+      let isThere = { neighbour.ports.contains("tactus:own_ppq") }
+      live.host.carry(outputs: [mod, top])
+      try await live.run { isThere() }
+      #expect(neighbour.connect("tactus:own_ppq", Neighbour.amplifier))
+      try await live.run(for: 300)
+      live.host.carry(outputs: [top])
+      try await live.run { !isThere() }
+      try await live.run(for: 1500)
+      live.host.carry(outputs: [top, mod])
+      try await live.run { isThere() && neighbour.connections(of: "tactus:own_ppq") == [Neighbour.amplifier] }
+    }
+    let cable = Connection(port: "own_ppq", other: Neighbour.amplifier)
+    try await live.run(for: 1500)
+    #expect(live.host.connections == [cable])
+    server.end(SIGTERM)
+    try await live.run { !live.host.isRunning }
+    try await server.start()
+    try await live.run { live.host.isRunning }
+    let neighbour = try Neighbour(server)
+    try await live.run { neighbour.connections(of: "tactus:own_ppq") == [Neighbour.amplifier] }
+  }
+
+  @Test func `a name that another kind of port had is free again as soon as that has gone`() async throws {
+    let server = try await TestServer()
+    let live = try LiveHost(server)
+    let neighbour = try Neighbour(server)
+    live.host.carry(outputs: [Self.gate("own_box")])
+    try await live.run { neighbour.ports.contains("tactus:own_box") }
+    live.host.carry(outputs: [Self.clock("own_box")])
+    try await live.run { live.clocks("own_box") > 24 }
+  }
+
+  @Test func `thirty-two of them play beside each other, and what comes out is on their beats`() async throws
+  {
+    let server = try await TestServer()
+    let live = try LiveHost(server)
+    let neighbour = try Neighbour(server)
+    let many = (0..<32).map { $0 % 2 == 0 ? Self.gate("own_\($0)") : Self.clock("own_\($0)") }
+    live.host.carry(outputs: many)
+    try await live.run { neighbour.ports.count { $0.contains("own_") } == 32 }
+    live.host.carry(outputs: many + [Self.gate("own_32")])
+    try await live.run {
+      stride(from: 1, to: 32, by: 2).allSatisfy { live.clocks("own_\($0)") > 96 }
+    }
+    #expect(!neighbour.ports.contains("tactus:own_32"))
+    let listener = try Listener(server, at: "own_0")
+    let errors = try await live.clickErrors(listener, count: 12).sorted()
+    #expect(abs(errors[errors.count / 2]) < 500, "\(errors)")
+  }
+}
+
+extension LiveHost {
+  /// How many clocks this output has sent.
+  fileprivate func clocks(_ name: String) -> UInt64 { host.outputPorts[name]?.figures?.sent ?? 0 }
+}

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Choices
+import ControlSurface
+import Glibc
+import TestSupport
+import Testing
+
+@testable import tactus
+
+@Suite("A user's own outputs, in the program", .serialized)
+struct OwnOutputProgramTests {
+  @Test("They are options and keys of the file, the first of two with one name, and a wrong one is said")
+  func written() throws {
+    var configuration = try Configuration(arguments: [
+      "--out=drums=clock offset=4", "--out", "x=run", "--out=drums=reset",
+    ])
+    var state = SurfaceState()
+    configuration.choose(in: &state)
+    #expect(state.outputs.map(\.text) == ["drums=clock offset=4", "x=run"])
+    #expect(throws: Complaint.self) { try Configuration(arguments: ["--out=drums=klock"]) }
+    try ConfigurationFile.apply(
+      Array("{ out: ['ppq=pulse rate=24'] }".utf8), from: "file", to: &configuration)
+    configuration.choose(in: &state)
+    #expect(state.outputs.map(\.text) == ["ppq=pulse rate=24"])
+    do throws(Complaint) {
+      try ConfigurationFile.apply(
+        Array("{ out: ['a=run',\n 'b=clock width=3'] }".utf8), from: "file", to: &configuration)
+      Issue.record("taken")
+    } catch {
+      #expect(error.text.contains("width=3") && error.text.contains("2"), "\(error.text)")
+    }
+  }
+
+  @Test("What was added by hand is there the next time, and plays")
+  func remembered() throws {
+    var configuration = Configuration()
+    var state = SurfaceState()
+    configuration.choose(in: &state)
+    var drums = try NamedOutput("drums=clock rate=2")
+    drums.settings.clock.plays = false
+    state.outputs = [drums]
+    let chosen = configuration.taking(state)
+    var memory = UserState()
+    let isNew = memory.remember(chosen, since: configuration, over: configuration)
+    #expect(isNew)
+    try UserState(Array(memory.text.utf8), from: "state").apply(to: &configuration, over: Configuration())
+    var later = SurfaceState()
+    configuration.choose(in: &later)
+    #expect(later.outputs.map(\.text) == ["drums=clock rate=2"] && later.outputs[0].settings.clock.plays)
+    // A configuration that is read again starts nobody.
+    configuration.choose(in: &state)
+    #expect(state.outputs.map(\.settings.clock.plays) == [false])
+  }
+
+  @Test(
+    "A tablet adds one, stops it and starts it with the next bar, and takes it away, while the rest rolls on")
+  func tablet() async throws {
+    let stage = try await LabStage()
+    let running = try ChildProcess(stage.command([program, "--out=bass=clock when=always"]))
+    try await running.awaitLine(beginning: "OSC: 127.0.0.1:20809")
+    let tablet = try await Tablet(in: stage)
+    tablet.send("subscribe i:\(tablet.port)")
+    try await tablet.hear("out/bass/state s:rests")
+    tablet.send("out/add s:drums=clock")
+    try await tablet.hear("out/drums/rate s:1")
+    tablet.send("start s:now")
+    try await tablet.hear("out/drums/state s:plays")
+    tablet.send("out/drums/play i:0")
+    try await tablet.hear("out/drums/state s:rests")
+    tablet.send("out/drums/play i:1")
+    try await tablet.hear("out/drums/state s:plays")
+    tablet.send("out/drums/offset f:600.0")
+    try await tablet.hear("error s:out/drums/offset: -500 to 500 ms, not 600 s:/tactus/out/drums/offset i:3")
+    tablet.send("out/add s:clock=clock")
+    _ = try await tablet.hear(beginning: "error s:out/add: tactus has ports")
+    let ports = try await ChildProcess.run(stage.command(["jack_lsp"]))
+    #expect(ports.output.contains("tactus:drums\n") && ports.output.contains("tactus:bass\n"))
+    tablet.send("out/remove s:drums")
+    tablet.send("out/remove s:drums")
+    try await tablet.hear("error s:out/remove: there is no such output s:/tactus/out/remove i:4")
+    let status = try await ChildProcess.run(stage.command([program, "status"]))
+    #expect(status.output.contains("bass (clock plays"), "\(status.output)")
+    tablet.send("quit f:1.0")
+    #expect(await running.status() == 0)
+    #expect(running.saidOnErrors == "")
+  }
+}
