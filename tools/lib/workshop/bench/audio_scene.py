@@ -23,6 +23,10 @@ Scene = dict[str, Any]
 PORTS = ("LinkHut:out_1", "tactus:click_1", "tactus:clock")
 # The control of a scene with stalls: a click of the listener's own, timed by the wake-ups of its own cycle.
 CONTROL = ("--exact", "0", "--clock", "wall")
+# A studio's own outputs: eight clocks with offsets of their own, six pulses, a reset and a run gate.
+STUDIO = ([f"--out=clock-{n}=clock offset={3 * n - 10} when=always" for n in range(8)]
+          + [f"--out=pulse-{n}=pulse rate={rate}" for n, rate in enumerate(("24", "4", "3/2", "1/bar", "96", "1/64bars"))]
+          + ["--out=top=reset", "--out=gate=run"])
 
 
 @contextlib.contextmanager
@@ -137,6 +141,9 @@ def callback(scene: Scene) -> None:
         # They do nothing, or add in a register for some microseconds: what takes longer is the machine's doing.
         least = {name: driver.Program([build.native("least"), *words], environment)
                  for name, words in (("nothing", []), ("5 us of adding", ["adding", "5"]))}
+        studio = driver.Program([scene["tactus"], "--name=studio", "--click", "--clock-when=always", "--no-osc", *STUDIO],
+                                environment)
+        running["tactus, 16 more outputs"] = studio.pid
         ear.tell("tempo 187.3")
         ear.tell("roll")
         time.sleep(2.5)
@@ -146,7 +153,7 @@ def callback(scene: Scene) -> None:
         for name, found in times.items():
             say({"type": "callback", "program": name, **found.figures()})
         say({"type": "not_finished", "programs": not_finished()})
-        for program in least.values():
+        for program in (studio, *least.values()):
             program.end()
 
 
