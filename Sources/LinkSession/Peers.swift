@@ -284,12 +284,6 @@ struct Peers: Sendable {
     }
   }
 
-  /// Who spoke last through it of those in that session.
-  func latest(on gateway: GatewayID, in session: SessionID) -> Sighting? {
-    nodes.values.lazy.joined().filter { $0.gateway == gateway && $0.state.session == session }
-      .max { ($0.heard, $1.state.node) < ($1.heard, $0.state.node) }
-  }
-
   /// Whether we see members of it through more than one gateway.
   func isBetweenWires(_ session: SessionID) -> Bool {
     let seen = nodes.values.lazy.joined().filter { $0.state.session == session }.map(\.gateway)

@@ -127,3 +127,11 @@ extension LinkSession {
     apply(timeline, GhostMap(intercept: ghost.intercept + Micros(step)))
   }
 }
+
+extension Peers {
+  /// Who spoke last through it of those in that session.
+  func latest(on gateway: GatewayID, in session: SessionID) -> Sighting? {
+    nodes.values.lazy.joined().filter { $0.gateway == gateway && $0.state.session == session }
+      .max { ($0.heard, $1.state.node) < ($1.heard, $0.state.node) }
+  }
+}

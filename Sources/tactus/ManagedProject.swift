@@ -222,8 +222,9 @@ struct SessionFolder: Equatable {
     var found: Set<Connection> = []
     for member in members {
       let port = member.name
-      guard Port.registered.contains(where: { $0.name == port }) || AudioChannelPorts.canHavePort(port)
-        || NamedOutput.isName(port)
+      guard
+        Port.registered.contains(where: { $0.name == port }) || AudioChannelPorts.canHavePort(port)
+          || NamedOutput.isName(port)
       else {
         throw Complaint(path, line: member.line, "tactus has no port \(JSON5.quoted(port))")
       }

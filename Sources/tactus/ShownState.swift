@@ -146,3 +146,13 @@ extension HostView {
       outputHealth: OutputHealth.all(on: host))
   }
 }
+
+extension ControlDesk {
+  /// [control]
+  func show(_ report: Report, _ host: HostView, peers: [String] = []) {
+    tell {
+      $0.show(report, host)
+      $0.peerAddresses = peers
+    }
+  }
+}

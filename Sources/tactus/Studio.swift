@@ -81,7 +81,7 @@ final class Studio {
       }
       sounds.put(desk.state.choices.click.sound, sampleRate: host.server.sampleRate, into: exchange)
       host.wantsTimebase = desk.wantsTimebase
-      host.want(configuration.standingConnections)
+      wantConnections(of: host)
       try host.start(at: Link.clock())
       outputs.carry(desk.state.outputs, on: host)
       link.attach(door)
@@ -90,7 +90,7 @@ final class Studio {
       Console.say(host.server.line)
       if host.serverWasStarted { Console.say("tactus started this server; it ends with its last client") }
       // Who asks as soon as there is somebody to ask is not told that there is no server.
-      show(host.report, of: host)
+      desk.show(host.report, HostView(host, xruns: exchange.xrunCount))
       openSurface(configuration)
       note = surface?.endpoints.first.flatMap {
         RunningNote(.init(name: host.server.clientName, port: Int($0.port)))
@@ -164,13 +164,6 @@ final class Studio {
     project?.tell(line)
   }
 
-  private func show(_ report: Report, of host: JACKHost, peers: [String] = []) {
-    desk.tell {
-      $0.show(report, HostView(host, xruns: exchange.xrunCount))
-      $0.peerAddresses = peers
-    }
-  }
-
   private func look(after host: JACKHost) {
     if Signals.isDue(SIGTSTP) { pause(host) }
     if Signals.isDue(SIGHUP) { reload(host) }
@@ -180,7 +173,7 @@ final class Studio {
     let report = host.report
     let session = link.snapshot
     let addresses = peerList.look(at: Link.clock(), count: session.peerCount) { link.diagnostics.peers }
-    show(report, of: host, peers: addresses)
+    desk.show(report, HostView(host, xruns: exchange.xrunCount), peers: addresses)
     let state = desk.state
     let sight = StudioNews.Sight(
       peerCounts: desk.takePeerCounts() + [session.peerCount], isResting: !presence.isActive,
@@ -210,14 +203,14 @@ final class Studio {
   }
 
   private func look(atChannelsOf host: JACKHost, _ state: SurfaceState) {
-    if channels.look(at: Link.clock(), state, on: host) { host.want(standingConnections) }
+    if channels.look(at: Link.clock(), state, on: host) { wantConnections(of: host) }
     guard let (shown, news) = channels.figures(at: Link.clock()) else { return }
     desk.tell { $0.audio = shown }
     news.forEach { say($0) }
   }
 
-  private var standingConnections: [StandingConnection] {
-    configuration.standingConnections + channels.connections
+  private func wantConnections(of host: JACKHost) {
+    host.want(configuration.standingConnections + channels.connections)
   }
 
   /// What was chosen: to the state file, and to the session manager when it asks for it.
@@ -256,7 +249,7 @@ final class Studio {
     }
     desk.take(configuration)
     presence.life = configuration.life
-    if reload.movesConnections { host.want(standingConnections) }
+    if reload.movesConnections { wantConnections(of: host) }
     keeper.configured(configuration.taking(desk.lasting), file: startup.file)
     say(reload.line)
   }
