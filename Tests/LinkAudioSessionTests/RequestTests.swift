@@ -27,7 +27,7 @@ struct RequestTests {
   @Test func anAnnouncementWithAllWeHaveIsSaidBeforeTheFirstRequest() {
     var bench = Bench()
     _ = bench.addSink("ours")
-    let (peer, channel, _) = bench.takeChannel()
+    let (_, channel, _) = bench.takeChannel()
     let said = bench.sent.map(\.said)
     let request = said.firstIndex(of: .request(channel, ttl: 5))
     let announcement = said.firstIndex(of: .announcement(["ours"], pings: true))
@@ -119,7 +119,7 @@ struct RequestTests {
 
   @Test func underANewIdTheOldSubscriptionIsStopped() {
     var bench = Bench()
-    let (peer, channel, _) = bench.takeChannel()
+    let (_, channel, _) = bench.takeChannel()
     bench.sent = []
     let reborn = NodeID(rawValue: 0x6e65_77)
     bench.handle(.identity(node: reborn, session: Bench.session))
