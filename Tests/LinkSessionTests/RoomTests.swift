@@ -93,6 +93,27 @@ import Testing
     #expect(world.disagreement() == nil)
   }
 
+  /// In the middle room the reference's peers ask the lower of its two relays, whichever of them is nearer to the founder.
+  @Test(arguments: 1...6 as ClosedRange<UInt64>)
+  func aRoomWithTwoRelaysPassesTheFoundersClockOn(seed: UInt64) {
+    let world = LinkWorld(seed: seed)
+    for room in [0, 1, 1, 2] {
+      world.plug(world.addPeer(partsPerMillion: Double(room) * 10, isRelay: true), intoSegment: room)
+    }
+    world.join(0, 1, bySegment: 8, wire(30_000, 30_000, jitter: 10_000))
+    world.join(2, 3, bySegment: 9, wire(80_000, 80_000, jitter: 10_000, loss: 0.05))
+    for room in 0...2 { world.plug(world.addPeer(), intoSegment: room) }
+    for room in 0...2 {
+      ReferencePeer(seed: seed << 8 + UInt64(room)).start(in: world, onWire: room, within: Micros(20_000_000))
+    }
+    for peer in world.peers.indices { world.setEnabled(true, peer: peer) }
+    world.run(for: Micros(180_000_000))
+    #expect(world.disagreement() == nil && world.disagreementOfReferences == nil)
+    let errors = world.phaseErrors() + world.phaseErrorsOfReferences()
+    // Two far wires, and 20 ppm between measurements.
+    #expect(errors.allSatisfy { abs($0) < 3_500 }, "\(errors)")
+  }
+
   @Test func aPeerThatIsNoRelayOpensNoFarGateway() {
     let world = LinkWorld(seed: 4)
     world.addPeer()
