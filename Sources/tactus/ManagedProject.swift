@@ -84,7 +84,9 @@ final class ManagedProject {
     let present = Saved(configuration: Self.nameless(configuration), connections: host.connections)
     do throws(Complaint) {
       try folder.write(present.configuration)
-      try folder.write(present.connections)
+      // An output that was taken away has no cables where it is not.
+      let outputs = present.configuration.outputNames
+      try folder.write(present.connections.filter { SessionFolder.mayHavePort($0.port, outputs) })
       saved = present
       return .done
     } catch {
@@ -164,7 +166,7 @@ extension ManagedProject {
         isCreating = false
       }
       let startup = try Startup(arguments, places: folder.places)
-      let connections = try folder.readConnections()
+      let connections = try folder.readConnections(startup.configuration.outputNames)
       Console.say("session: \(printable(project.displayName, limit: 60)), in \(folder.path)")
       return ManagedProject(session, folder: folder, startup: startup, connections: connections)
     } catch {
@@ -206,14 +208,19 @@ struct SessionFolder: Equatable {
     try WholeFile.write(words + "{\n" + lines.joined() + "}\n", to: self.connections)
   }
 
-  /// None, if there is no such file.
-  func readConnections() throws(Complaint) -> Set<Connection> {
+  /// None, if there is no such file. `outputs`: the names of the user's own.
+  func readConnections(_ outputs: Set<String> = []) throws(Complaint) -> Set<Connection> {
     guard let bytes = try WholeFile.readIfAny(connections, limit: JSON5.Limits().bytes) else { return [] }
-    return try Self.connections(in: JSON5.document(bytes, from: connections), of: connections)
+    return try Self.connections(in: JSON5.document(bytes, from: connections), of: connections, outputs)
+  }
+
+  fileprivate static func mayHavePort(_ name: String, _ outputs: Set<String>) -> Bool {
+    Port.registered.contains { $0.name == name } || outputs.contains(name)
+      || AudioChannelPorts.canHavePort(name)
   }
 
   private static func connections(
-    in document: JSON5.Element, of path: String
+    in document: JSON5.Element, of path: String, _ outputs: Set<String>
   ) throws(Complaint) -> Set<Connection> {
     guard case .object(let members) = document.value else {
       throw Complaint(
@@ -222,10 +229,7 @@ struct SessionFolder: Equatable {
     var found: Set<Connection> = []
     for member in members {
       let port = member.name
-      guard
-        Port.registered.contains(where: { $0.name == port }) || AudioChannelPorts.canHavePort(port)
-          || NamedOutput.isName(port)
-      else {
+      guard mayHavePort(port, outputs) else {
         throw Complaint(path, line: member.line, "tactus has no port \(JSON5.quoted(port))")
       }
       guard case .array(let others) = member.element.value else {

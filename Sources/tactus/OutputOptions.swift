@@ -30,6 +30,8 @@ extension Configuration {
         + "docs/outputs.md lists them. Can be repeated.")
   ]
 
+  var outputNames: Set<String> { Set(outputs.compactMap { try? NamedOutput($0).name }) }
+
   /// Of two with one name the first. Whether one plays is nothing that is written.
   func ownOutputs(as present: [NamedOutput]) -> [NamedOutput] {
     var names: Set<String> = []

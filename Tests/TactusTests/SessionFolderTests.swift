@@ -36,6 +36,16 @@ struct SessionFolderTests {
     }
   }
 
+  @Test("A user's own outputs have their cables in it, as long as they are there")
+  func ownOutputs() throws {
+    try inScratch { folder in
+      let cable = Connection(port: "drums", other: "system:midi_playback_1")
+      try folder.write([cable])
+      #expect(try folder.readConnections(["drums"]) == [cable])
+      #expect(throws: Complaint.self) { try folder.readConnections() }
+    }
+  }
+
   @Test(
     "Connections that make no sense are refused with file, line and reason",
     arguments: [
