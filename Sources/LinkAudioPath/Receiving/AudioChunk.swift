@@ -34,6 +34,8 @@ public struct AudioChunk: Sendable, BitwiseCopyable {
     self.channels = channels
   }
 
+  var stamp: Stamp { Stamp(begin: begin, microsPerBeat: microsPerBeat) }
+
   /// Its frames at its nominal rate, in microbeats, rounded as the reference rounds when it reckons where its next chunk
   /// begins.
   func nominalMicrobeats(frames: Int64) -> Int64 {
@@ -49,4 +51,11 @@ public struct AudioChunk: Sendable, BitwiseCopyable {
     let count = Int(frames) * Int(channels)
     return count <= Self.mostSamples && samples >= count && sampleRate >= 8000 && sampleRate <= 192_000
   }
+}
+
+/// The beat of a chunk's first frame, and the tempo then.
+struct Stamp: BitwiseCopyable {
+  /// In microbeats.
+  var begin: Int64
+  var microsPerBeat: Int64
 }

@@ -51,7 +51,7 @@ extension Playout {
   /// Whether a stamp fits a place, as far as that can be said.
   private func isNear(_ chunk: AudioChunk, _ place: Int64, _ hearing: Hearing) -> Bool {
     let expected = loop.time(at: place)
-    guard let stamp = grids.time(of: chunk, expected: expected, at: hearing.start) else { return true }
+    guard let stamp = grids.time(of: chunk.stamp, expected: expected, at: hearing.start) else { return true }
     return abs(stamp - expected) <= Self.longestGap
   }
 
@@ -61,47 +61,56 @@ extension Playout {
     guard distance <= Self.mostMissing, let newest = journal.entry(journal.newest) else { return nil }
     let counted = newest.end &+ (distance - 1) * newest.frames
     let expected = loop.time(at: counted)
-    guard let stamp = grids.time(of: chunk, expected: expected, at: hearing.start) else {
+    guard let stamp = grids.time(of: chunk.stamp, expected: expected, at: hearing.start) else {
       // Nobody here knows its tempo yet: its number says enough.
       return distance < Int64(Journal.capacity) ? Seat(place: counted, stamp: nil, isNewest: true) : nil
     }
-    let wrong = (stamp - expected) / loop.frameMicros
-    guard abs(wrong) * loop.frameMicros <= Self.longestGap else { return nil }
-    var place = counted
-    if distance == 1 ? abs(wrong) > Self.roundingFrames : journal.alike < 8 || abs(wrong) > 8 {
-      place = stampedPlace(of: chunk, stamp, after: newest, hearing)
-    }
+    guard abs(stamp - expected) <= Self.longestGap else { return nil }
+    let tolerance = distance == 1 ? Self.roundingFrames : countedFrames
+    let place = place(of: chunk, stamp, by: newest, counted, within: tolerance, hearing)
     guard Double(place &- newest.end) * loop.frameMicros <= 4 * Self.longestGap else { return nil }
     return Seat(place: place, stamp: stamp, isNewest: true)
   }
 
-  /// Where a stamp says that it is, counted from the last stamp, not from the line: both have the sender's error. One that
-  /// mostly reckons has none in a stamp behind a jump.
-  private func stampedPlace(
-    of chunk: AudioChunk, _ stamp: Double, after newest: Journal.Entry, _ hearing: Hearing
+  /// Counted from another chunk, unless its stamp says that it is further off: held against the other's, and against the
+  /// line.
+  ///
+  /// Against the line alone it says too little. When our own clock was measured anew, the line is wrong for many seconds, and
+  /// by all of that a chunk would lie apart from its neighbours. Two stamps have that in common, and the sender's error; one
+  /// that mostly reckons has none of it in a stamp behind a jump, but in that before.
+  private func place(
+    of chunk: AudioChunk, _ stamp: Double, by known: Journal.Entry, _ counted: Int64, within frames: Double,
+    _ hearing: Hearing
   ) -> Int64 {
-    if let last, last.microsPerBeat == chunk.microsPerBeat, !runs.isReckoner {
-      let passed = grids.time(
-        of: last, expected: loop.time(at: newest.place), at: hearing.start)
-      if let passed { return newest.place &+ Int64(rounding: (stamp - passed) / loop.frameMicros) }
+    let onLine = Int64(rounding: loop.place(at: stamp))
+    var stamped = onLine
+    if known.stamp.microsPerBeat == chunk.microsPerBeat,
+      let other = grids.time(of: known.stamp, expected: loop.time(at: known.place), at: hearing.start)
+    {
+      stamped = known.place &+ Int64(rounding: (stamp - other) / loop.frameMicros)
     }
-    return Int64(rounding: loop.place(at: stamp))
+    let apart = min(abs(Double(stamped &- counted)), abs(Double(onLine &- counted)))
+    if apart <= frames { return counted }
+    return runs.isReckoner ? onLine : stamped
   }
+
+  /// So far chunks that are not here may be counted wrong, in frames: they are as long as the others, if all of those are.
+  private var countedFrames: Double { journal.alike < 8 ? 0 : 8 }
 
   /// One that was overtaken: it lies between its neighbours.
   private mutating func seatBetween(_ chunk: AudioChunk, _ hearing: Hearing) -> Seat? {
-    guard journal.distance(of: chunk.number) > -Int64(Journal.capacity) else { return nil }
-    let place: Int64
-    if let before = journal.entry(chunk.number &- 1) {
-      place = before.end
-    } else if let after = journal.entry(chunk.number &+ 1) {
-      place = after.place &- Int64(chunk.frames)
-    } else {
-      guard let stamp = grids.time(of: chunk, expected: nil, at: hearing.start) else { return nil }
-      place = Int64(rounding: loop.place(at: stamp))
+    guard journal.distance(of: chunk.number) > -Int64(Journal.capacity),
+      let known = journal.nearest(to: chunk.number)
+    else { return nil }
+    let distance = Int64(bitPattern: chunk.number &- known.number)
+    var seat = known.end &+ (distance - 1) * known.frames
+    if distance < 0 { seat = known.place &- Int64(chunk.frames) &+ (distance + 1) * known.frames }
+    let stamp = grids.time(of: chunk.stamp, expected: loop.time(at: seat), at: hearing.start)
+    if abs(distance) > 1, let stamp {
+      seat = place(of: chunk, stamp, by: known, seat, within: countedFrames, hearing)
     }
-    guard isNear(chunk, place, hearing) else { return nil }
-    return Seat(place: place, stamp: nil, isNewest: false)
+    guard isNear(chunk, seat, hearing) else { return nil }
+    return Seat(place: seat, stamp: nil, isNewest: false)
   }
 
   /// What is not played yet must not be written over.
@@ -122,7 +131,7 @@ extension Playout {
     } else if figures.lost > 0 && seat.place >= ring.floor {
       figures.lost &-= 1
     }
-    journal.add(chunk.number, at: seat.place, frames: Int64(chunk.frames))
+    journal.add(chunk, at: seat.place)
     noteArrival(chunk, at: seat, hearing)
     var first = seat.place
     if head.isPlaying && seat.place < concealment.mark {
@@ -198,7 +207,7 @@ extension Playout {
   private mutating func audition(
     _ chunk: AudioChunk, _ samples: UnsafeBufferPointer<Float>, _ hearing: Hearing
   ) {
-    guard let stamp = grids.time(of: chunk, expected: nil, at: hearing.start),
+    guard let stamp = grids.time(of: chunk.stamp, expected: nil, at: hearing.start),
       isInTime(stamp, chunk, hearing)
     else {
       figures.refused &+= 1
@@ -207,7 +216,7 @@ extension Playout {
     }
     defer { candidate = chunk }
     guard let first = candidate, first.isAlike(chunk),
-      let earlier = grids.time(of: first, expected: stamp, at: hearing.start)
+      let earlier = grids.time(of: first.stamp, expected: stamp, at: hearing.start)
     else { return }
     let distance = Int64(bitPattern: chunk.number &- first.number)
     let frames = Double(distance) * Double(first.frames)
@@ -244,7 +253,7 @@ extension Playout {
     figures.streams &+= 1
     figures.sampleRate = chunk.sampleRate
     figures.channels = chunk.channels
-    journal.begin(chunk.number, at: ring.end, frames: Int64(chunk.frames))
+    journal.begin(chunk, at: ring.end)
     accept(chunk, samples, at: Seat(place: ring.end, stamp: nil, isNewest: true), hearing)
     last = chunk
   }

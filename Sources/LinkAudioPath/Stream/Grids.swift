@@ -35,15 +35,15 @@ struct Grids: BitwiseCopyable {
 
   /// When a stamp's beat is, on the grid of its tempo; of several the one that is nearest to what is expected, and without
   /// an expectation the newest. Nil: nobody here knows of that tempo (yet).
-  func time(of chunk: AudioChunk, expected: Double?, at present: Double) -> Double? {
+  func time(of stamp: Stamp, expected: Double?, at present: Double) -> Double? {
     var best: Double?
     var newest = -Double.infinity
-    if Self.fits(chunk, now) {
-      best = now.time(of: chunk.begin)
+    if Self.fits(stamp, now) {
+      best = now.time(of: stamp.begin)
       newest = .infinity
     }
-    for index in 0..<4 where until[index] > present && Self.fits(chunk, former[index]) {
-      let time = former[index].time(of: chunk.begin)
+    for index in 0..<4 where until[index] > present && Self.fits(stamp, former[index]) {
+      let time = former[index].time(of: stamp.begin)
       let isBetter: Bool
       if let expected, let best {
         isBetter = abs(time - expected) < abs(best - expected)
@@ -59,7 +59,7 @@ struct Grids: BitwiseCopyable {
   }
 
   /// Others may round a tempo to the other side.
-  private static func fits(_ chunk: AudioChunk, _ grid: SessionGrid) -> Bool {
-    abs(Double(chunk.microsPerBeat) - grid.beatMicros) <= 1
+  private static func fits(_ stamp: Stamp, _ grid: SessionGrid) -> Bool {
+    abs(Double(stamp.microsPerBeat) - grid.beatMicros) <= 1
   }
 }

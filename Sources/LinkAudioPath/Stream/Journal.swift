@@ -7,6 +7,7 @@ struct Journal: BitwiseCopyable {
     var place: Int64 = 0
     /// 0: nothing here yet.
     var frames: Int64 = 0
+    var stamp = Stamp(begin: 0, microsPerBeat: 0)
 
     var end: Int64 { place &+ frames }
   }
@@ -30,17 +31,28 @@ struct Journal: BitwiseCopyable {
   /// How much newer a number is than the newest.
   mutating func distance(of number: UInt64) -> Int64 { Int64(bitPattern: number &- newest) }
 
-  mutating func begin(_ number: UInt64, at place: Int64, frames: Int64) {
-    self = Journal()
-    newest = number &- 1
-    add(number, at: place, frames: frames)
+  /// Of those that are known the one whose number is next to this.
+  mutating func nearest(to number: UInt64) -> Entry? {
+    for distance in 1..<UInt64(Self.capacity) {
+      if let before = entry(number &- distance) { return before }
+      if let after = entry(number &+ distance) { return after }
+    }
+    return nil
   }
 
-  mutating func add(_ number: UInt64, at place: Int64, frames: Int64) {
-    if distance(of: number) > 0 {
+  mutating func begin(_ chunk: AudioChunk, at place: Int64) {
+    self = Journal()
+    newest = chunk.number &- 1
+    add(chunk, at: place)
+  }
+
+  mutating func add(_ chunk: AudioChunk, at place: Int64) {
+    let frames = Int64(chunk.frames)
+    if distance(of: chunk.number) > 0 {
       if let last = entry(newest), last.frames == frames { alike = min(alike + 1, 1000) } else { alike = 0 }
-      newest = number
+      newest = chunk.number
     }
-    entries[Int(truncatingIfNeeded: number % 128)] = Entry(number: number, place: place, frames: frames)
+    entries[Int(truncatingIfNeeded: chunk.number % 128)] = Entry(
+      number: chunk.number, place: place, frames: frames, stamp: chunk.stamp)
   }
 }
