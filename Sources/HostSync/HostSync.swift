@@ -56,12 +56,14 @@ public struct HostSync: ~Copyable {
     guard cycle.frames > 0, cycle.sampleRate > 0 else { return }
     timebase.read(cycle.transport.bbt)
     let line = times.line(of: cycle)
-    var now = Now(
+    var begun = Now(
       cycle, &freeze, line: line, frameMicros: times.steadyFrameMicros,
       isSound: times.isSound, isBack: times.isBack)
-    let here = timebase.position(now)
+    let here = timebase.position(begun)
     let lost = max(0, times.passedFrames &- times.previousFrames)
-    if let entry = song.entry(now, at: here, lostFrames: lost) { now.enterSong(at: entry, &freeze) }
+    if let entry = song.entry(begun, at: here, lostFrames: lost) { begun.enterSong(at: entry, &freeze) }
+    // Of a variable each call below would get a copy of its own.
+    let now = begun
     gridWatch.update(now.grid, heard: now.heard, passed: times.passedFrames, isCut: now.isCut)
     if gridWatch.isJump { song.rebase(by: gridWatch.movedBeats, now) }
     startSong(now)
@@ -175,22 +177,21 @@ extension HostSync {
 
   /// What is heard: each port for its own latency.
   private mutating func render(_ now: borrowing Now, _ bank: SoundBank, into outputs: inout Outputs) {
-    let settings = now.settings
     click1.render(
       into: outputs[.click1], window: window(now, .click1), song: song,
-      settings: settings, bank: bank, sampleRate: now.sampleRate)
+      settings: now.settings, bank: bank, sampleRate: now.sampleRate)
     click2.render(
       into: outputs[.click2], window: window(now, .click2), song: song,
-      settings: settings, bank: bank, sampleRate: now.sampleRate)
+      settings: now.settings, bank: bank, sampleRate: now.sampleRate)
     pulse.render(
       into: outputs[.pulse], window: window(now, .pulse), song: song,
-      gate: settings.pulse.gate, beatsPerBar: settings.meter.beats, passed: times.passedFrames,
+      gate: now.settings.pulse.gate, beatsPerBar: now.settings.meter.beats, passed: times.passedFrames,
       sampleRate: now.sampleRate)
     RunGate.render(into: outputs[.run], window: window(now, .run), song: song)
     clock.run(
       into: &outputs.events, window: window(now, .clock), song: song,
       transport: now.transport, settings: now.settings.clock, isSilenced: now.isFreewheeling,
-      passed: times.passedFrames, beatsPerBar: settings.meter.beats)
+      passed: times.passedFrames, beatsPerBar: now.settings.meter.beats)
     if now.settings.records != wasRecording {
       wasRecording = now.settings.records
       let command = wasRecording ? MIDI.recordStrobe : MIDI.recordExit
