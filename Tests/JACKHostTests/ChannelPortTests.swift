@@ -76,12 +76,17 @@ extension JACKHostTests {
     let live = try LiveHost(server)
     let channels = [Self.voice(SendLane(channels: 1)), Self.drums(ReceiveLane())]
     live.host.carry(channels)
+    let microphone = "system:capture_1"
+    let hasMicrophone: Bool
     do {
       let neighbour = try Neighbour(server)
       try await live.run { neighbour.ports.contains("tactus:Studio_Drums_r") }
       #expect(neighbour.connect("tactus:Studio_Drums_l", Neighbour.amplifier))
-      #expect(neighbour.connect("system:capture_1", "tactus:send_Voice"))
-      try await live.run { live.host.connections.count == 2 }
+      // PipeWire's server here has a speaker alone.
+      hasMicrophone = neighbour.ports.contains(microphone)
+      #expect(hasMicrophone != TestServer.isPipeWire)
+      if hasMicrophone { #expect(neighbour.connect(microphone, "tactus:send_Voice")) }
+      try await live.run { live.host.connections.count == (hasMicrophone ? 2 : 1) }
     }
     server.end(SIGTERM)
     try await live.run { !live.host.isRunning }
@@ -90,7 +95,9 @@ extension JACKHostTests {
     let neighbour = try Neighbour(server)
     let drums = { neighbour.connections(of: "tactus:Studio_Drums_l") }
     try await live.run { drums() == [Neighbour.amplifier] }
-    try await live.run { neighbour.connections(of: "tactus:send_Voice") == ["system:capture_1"] }
+    try await live.run {
+      neighbour.connections(of: "tactus:send_Voice") == (hasMicrophone ? [microphone] : [])
+    }
     // Nobody takes it any more, and then somebody does: what is remembered waits for it.
     live.host.carry([channels[0]])
     try await live.run { !neighbour.ports.contains("tactus:Studio_Drums_l") }

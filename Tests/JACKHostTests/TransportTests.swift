@@ -79,10 +79,15 @@ extension JACKHostTests {
     watch.play()
     try await live.run { watch.last.isRolling }
     watch.forget()
+    // Where this thread had to wait for its processor, a tempo was set late for the moment about which it turns.
+    var latest = Micros.zero
     for tempo in [120, 60, 187.3] + (0..<47).map({ 60 + Double($0 * 37 % 200) }) {
-      live.edit { $0.setTempo(tempo, at: HostClock.micros()) }
+      let moment = HostClock.micros()
+      live.edit { $0.setTempo(tempo, at: moment) }
+      latest = max(latest, HostClock.micros() - moment)
       try await live.run(for: 30)
     }
+    let tolerance = 0.1 + Double(latest.count) / 1e6 * 200 / 60
     watch.collect()
     #expect(watch.seen.allSatisfy { $0.isRolling })
     for (cycle, next) in zip(watch.seen, watch.seen.dropFirst()) {
@@ -92,7 +97,7 @@ extension JACKHostTests {
       // A tempo turns about the moment when it is set, which is some 16 ms before what is shown is heard: by so
       // much, and no more, the session's own beat moves.
       let moved = next.beats - cycle.beats - Double(passed) / 48_000 * cycle.beatsPerMinute / 60
-      #expect(abs(moved) < 0.1, "\(cycle) \(next)")
+      #expect(abs(moved) < tolerance, "\(latest) late; \(cycle) \(next)")
     }
   }
 

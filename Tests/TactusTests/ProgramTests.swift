@@ -146,8 +146,8 @@ struct ProgramOnServerTests {
         try ChildProcess(stage.command([program, "--no-osc", "--name=player \($0)"]))
       }
       for program in programs {
-        let line = try await program.line()
-        #expect(line?.hasPrefix("JACK server ") == true, "\(line ?? "") \(program.saidOnErrors)")
+        // A server on a busy machine may not answer at first.
+        try await program.awaitLine(beginning: "JACK server ")
       }
       for program in programs { program.signal(SIGTERM) }
       for program in programs { #expect(await program.status() == 0, "\(program.saidOnErrors)") }
