@@ -100,8 +100,11 @@ extension JACKHost {
   /// Whether there is an active client on a server that answers now.
   public var isRunning: Bool { running.map { !$0.watchdog.isSilent } ?? false }
 
-  /// What the last cycle told; without a server, that nothing rolls.
-  public var report: Report { isRunning ? exchange.report() : exchange.report().atRest }
+  /// What the last cycle told; without one of this server, that nothing rolls: the last server's may have been rolling.
+  public var report: Report {
+    let hasCycled = running?.watchdog.hasCycled ?? false
+    return isRunning && hasCycled ? exchange.report() : exchange.report().atRest
+  }
 
   /// A server that was to be left has not let us go yet.
   var isLeaving: Bool { departure.map { !$0.isDone } ?? false }

@@ -7,7 +7,8 @@ struct Patchbay {
   /// Other programs come back after the server, and some take their time.
   private static let restoreFor = Micros(30_000_000)
   private static let restoreInterval = Micros(100_000)
-  /// A port that has just come may not be ready for a connection yet.
+  /// After a change, for so long: a port that has just come may not be ready for a connection, and what was cut may still look
+  /// connected.
   private static let settling = Micros(2_000_000)
 
   private var memory = ConnectionMemory()
@@ -48,13 +49,13 @@ struct Patchbay {
     nextLook = now
   }
 
-  /// JACK says when ports and connections change: where nothing does, nobody looks.
+  /// JACK says when ports and connections change, jack2 a cycle or more before that can be seen. Where nothing does, nobody
+  /// looks.
   mutating func isLookDue(graphChanged: Bool, at now: Micros) -> Bool {
     let isChange = graphChanged || isNew
     isNew = false
     if isChange { settledAt = now + Self.settling }
-    let isWaiting = !wished.isEmpty || !standing.wanted.isEmpty
-    let isBusy = memory.isUndecided || !missing.isEmpty || (isWaiting && now < settledAt)
+    let isBusy = memory.isUndecided || !missing.isEmpty || now < settledAt
     guard isChange || (isBusy && now >= nextLook) else { return false }
     nextLook = now + Self.restoreInterval
     return true

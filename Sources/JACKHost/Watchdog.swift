@@ -34,6 +34,8 @@ struct Watchdog {
   private(set) var isSilent = false
   /// It has just had a cycle: what is asked now is answered.
   private(set) var isPrompt = false
+  /// It has had a cycle since the first look.
+  private(set) var hasCycled = false
 
   /// One look, every 20 ms or so. `cycle`: a cycle's microseconds, 0 if unknown. `waited`: how long in all JACK was waited
   /// for, which is no standstill of ours.
@@ -53,7 +55,10 @@ struct Watchdog {
       // If the audio thread went on meanwhile, only this thread was busy.
       if lost > Self.longestGap, Double(passed) * cycle < Double(lost.count) / 2 { return .standstill(lost) }
     }
-    if passed > 0 { lastCycle = time }
+    if passed > 0 {
+      lastCycle = time
+      hasCycled = true
+    }
     let silence = time - lastCycle
     isPrompt = silence <= Self.hesitation + Micros(rounding: 3 * min(cycle, 400_000))
     let wasSilent = isSilent

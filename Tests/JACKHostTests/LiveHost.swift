@@ -36,11 +36,11 @@ final class LiveHost {
 
   /// Steps every 10 ms until `isDone`, for 30 s at most. How long it took.
   @discardableResult
-  func run(until isDone: () -> Bool) async throws -> Micros {
+  func run(at place: SourceLocation = #_sourceLocation, until isDone: () -> Bool) async throws -> Micros {
     let start = HostClock.micros()
     while !isDone() {
       if HostClock.micros() - start > Micros(30_000_000) {
-        Issue.record("waited for 30 s in vain")
+        Issue.record("waited for 30 s in vain", sourceLocation: place)
         break
       }
       events += host.step(at: HostClock.micros())

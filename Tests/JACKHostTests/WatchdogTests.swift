@@ -28,6 +28,15 @@ private struct Watch {
 }
 
 @Suite struct WatchdogTests {
+  @Test func `what an earlier server's cycles told is not this one's, which has had none yet`() {
+    var watch = Watch(cycles: 4_711, isServerStopped: true)
+    watch.run(milliseconds: 200)
+    #expect(!watch.watchdog.hasCycled)
+    watch.isServerStopped = false
+    watch.run(milliseconds: 20)
+    #expect(watch.watchdog.hasCycled)
+  }
+
   @Test func `a silent server is noticed before two seconds are over, once, and so is its return`() {
     var watch = Watch()
     watch.run(milliseconds: 1_000)
@@ -110,5 +119,15 @@ private struct Watch {
     #expect(isDue)
     #expect(looks(1, from: 7_200_100_000) > 1)
     #expect(looks(3_600, from: 7_260_000_000) == 0)
+  }
+
+  @Test func `after a change it is looked again, since what was cut may still look connected`() {
+    var patchbay = Patchbay()
+    let isDue = patchbay.isLookDue(graphChanged: true, at: Micros(1_000_000))
+    #expect(isDue)
+    var looks = 0
+    for step in 1...200 as ClosedRange<Int64>
+    where patchbay.isLookDue(graphChanged: false, at: Micros(1_000_000 + step * 20_000)) { looks += 1 }
+    #expect((2...20).contains(looks), "\(looks)")
   }
 }
