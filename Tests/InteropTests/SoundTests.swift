@@ -46,7 +46,7 @@ import Testing
     let received = try await ports(with: "Click_l", count: 1, on: stage)
     #expect(received.count == 1)
     let recorder = Lab.top + "/tools/lib/workshop/listening/apart.py"
-    let apart = try await Interop.undisturbed(in: stage) {
+    let apart = try await Interop.undisturbed(in: stage, on: 1...2) {
       let heard = try await stage.run(
         on: 2, "/usr/bin/python3", recorder, "8", "tactus:click_1", received.first ?? "")
       return FlatJSON.object(heard.output) ?? [:]
