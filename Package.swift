@@ -6,32 +6,43 @@ import PackageDescription
 let optimised: [SwiftSetting] = [
   .unsafeFlags(["-O", "-assert-config", "Debug"], .when(configuration: .debug))
 ]
-/// In what other packages use, where it is a checkout of theirs, not: SwiftPM refuses such flags there.
-let optimisedHere = Context.packageDirectory.contains("/checkouts/") ? [] : optimised
+/// Whether another package's build looks at this: SwiftPM refuses such flags there.
+let isCheckout = Context.packageDirectory.contains("/checkouts/")
+let optimisedHere = isCheckout ? [] : optimised
+/// What is released runs where no Swift is.
+let runtimeInside = LinkerSetting.unsafeFlags(["-static-stdlib"], .when(configuration: .release))
+/// There the compiler looks at one file at a time in debug, and cannot follow the audio thread to the next.
+let fileByFile: [SwiftSetting] = isCheckout ? [.define("APART", .when(configuration: .debug))] : []
+/// SwiftPM looks for the C libraries of all targets, also of those that nobody wants, and warns of each that is missing.
+func found(_ name: String) -> String? { isCheckout ? nil : name }
 
 let package = Package(
   name: "tactus",
   products: [
     .executable(name: "tactus", targets: ["tactus"]),
-    .library(name: "BeatMath", targets: ["BeatMath"]),
     .library(name: "Link", targets: ["Link"]),
+    .library(name: "LinkCore", targets: ["BeatMath", "LinkSession", "LinkWire", "LinkWorld"]),
+    .library(name: "LinkAudio", targets: ["LinkAudio"]),
   ],
   targets: [
-    .target(name: "BeatMath", swiftSettings: optimisedHere),
+    // Who rounds needs libm, and names no module that would bring it.
+    .target(
+      name: "BeatMath", swiftSettings: optimisedHere, linkerSettings: [.linkedLibrary("m")]),
     .target(name: "Addresses"),
     .target(name: "Linux", dependencies: ["Addresses", "BeatMath"]),
     .target(
       name: "Handoff", swiftSettings: [.strictMemorySafety(), .treatAllWarnings(as: .error)]),
     .target(name: "Choices", dependencies: ["BeatMath"], swiftSettings: optimised),
     .target(name: "HostSync", dependencies: ["BeatMath", "Choices"], swiftSettings: optimised),
-    .target(name: "LinkAudioPath", dependencies: ["BeatMath"], swiftSettings: optimised),
+    .target(
+      name: "LinkAudioPath", dependencies: ["BeatMath"], swiftSettings: optimisedHere + fileByFile),
     // A channel between an audio thread and the network.
     .target(
-      name: "AudioLanes", dependencies: ["Handoff", "LinkAudioPath"], swiftSettings: optimised),
-    .systemLibrary(name: "CSndfile", pkgConfig: "sndfile", providers: [.apt(["libsndfile1-dev"])]),
+      name: "AudioLanes", dependencies: ["Handoff", "LinkAudioPath"], swiftSettings: optimisedHere),
+    .systemLibrary(name: "CSndfile", pkgConfig: found("sndfile"), providers: [.apt(["libsndfile1-dev"])]),
     .target(name: "ClickSounds", dependencies: ["CSndfile", "Choices", "HostSync"]),
     // Where the review of every C call on the audio thread happens: Sources/CJACK/shim.h.
-    .systemLibrary(name: "CJACK", pkgConfig: "jack", providers: [.apt(["libjack-jackd2-dev"])]),
+    .systemLibrary(name: "CJACK", pkgConfig: found("jack"), providers: [.apt(["libjack-jackd2-dev"])]),
     .target(
       name: "JACKHost",
       dependencies: [
@@ -43,18 +54,23 @@ let package = Package(
       name: "LinkAudioSession", dependencies: ["Addresses", "BeatMath", "LinkWire"],
       swiftSettings: optimisedHere),
     .target(
-      name: "Link", dependencies: ["Addresses", "BeatMath", "Handoff", "LinkSession", "LinkWire", "Linux"]),
+      name: "Link",
+      dependencies: ["Addresses", "BeatMath", "FarLink", "Handoff", "LinkSession", "LinkWire", "Linux"]),
     .target(
       name: "LinkAudio",
       dependencies: [
         "Addresses", "AudioLanes", "BeatMath", "Link", "LinkAudioPath", "LinkAudioSession", "LinkSession",
         "LinkWire", "Linux",
       ],
-      swiftSettings: optimised),
+      swiftSettings: optimisedHere),
+    // The wire between two rooms, and its ciphers.
+    .target(name: "FarLink", dependencies: ["Addresses", "BeatMath"], swiftSettings: optimisedHere),
+    .systemLibrary(name: "CSodium", pkgConfig: found("libsodium"), providers: [.apt(["libsodium-dev"])]),
+    .target(name: "Sodium", dependencies: ["CSodium", "FarLink"]),
     // A virtual network and clocks around many sessions: for LinkSimulator and for the tests.
     .target(
       name: "LinkWorld", dependencies: ["BeatMath", "LinkSession", "LinkWire"],
-      swiftSettings: optimised),
+      swiftSettings: optimisedHere),
     // A studio with a JACK server in such a world, and who listens to it.
     .target(
       name: "StudioDay", dependencies: ["BeatMath", "Choices", "HostSync", "LinkSession", "LinkWorld"],
@@ -65,18 +81,22 @@ let package = Package(
       dependencies: [
         "Addresses", "AudioLanes", "BeatMath", "Choices", "ClickSounds", "ControlSurface", "HostSync",
         "JACKHost", "JSON5", "Link", "LinkAudio", "LinkAudioSession", "LinkSession", "LinkWire", "Linux",
-        "MIDIControl", "NSMClient", "OSC", "QRCode", "TerminalView", "Web",
-      ]),
+        "FarLink", "MIDIControl", "NSMClient", "OSC", "QRCode", "Sodium", "TerminalView", "Web",
+      ],
+      linkerSettings: isCheckout ? [] : [runtimeInside]),
     .target(name: "JSON5", swiftSettings: optimised),
-    .systemLibrary(name: "CLiblo", pkgConfig: "liblo", providers: [.apt(["liblo-dev"])]),
+    .systemLibrary(name: "CLiblo", pkgConfig: found("liblo"), providers: [.apt(["liblo-dev"])]),
     .target(name: "MIDIControl"),
     .target(
       name: "OSC", dependencies: ["Addresses", "CLiblo", "Linux"], swiftSettings: optimised),
     .target(
       name: "ControlSurface",
-      dependencies: ["Addresses", "BeatMath", "Choices", "JSON5", "Linux", "MIDIControl", "OSC"]),
+      dependencies: [
+        "Addresses", "Arithmetic", "BeatMath", "Choices", "JSON5", "Linux", "MIDIControl", "OSC",
+      ]),
+    .target(name: "Arithmetic"),
     .systemLibrary(
-      name: "CMicrohttpd", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
+      name: "CMicrohttpd", pkgConfig: found("libmicrohttpd"), providers: [.apt(["libmicrohttpd-dev"])]),
     // The page's files as bytes.
     .target(name: "CPage"),
     .systemLibrary(name: "CWslay", providers: [.apt(["libwslay-dev"])]),
@@ -86,7 +106,8 @@ let package = Package(
         "Addresses", "BeatMath", "CMicrohttpd", "CPage", "CWslay", "ControlSurface", "JSON5", "Linux", "OSC",
       ],
       exclude: ["Page"], swiftSettings: optimised),
-    .systemLibrary(name: "CQRencode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
+    .systemLibrary(
+      name: "CQRencode", pkgConfig: found("libqrencode"), providers: [.apt(["libqrencode-dev"])]),
     .target(name: "QRCode", dependencies: ["CQRencode"]),
     .target(name: "NSMClient", dependencies: ["BeatMath", "Linux", "OSC"]),
     .target(
@@ -126,10 +147,15 @@ let package = Package(
     .testTarget(
       name: "ClickSoundsTests",
       dependencies: ["CSndfile", "Choices", "ClickSounds", "HostSync", "TestSupport"]),
+    .testTarget(name: "ArithmeticTests", dependencies: ["Arithmetic"]),
     .testTarget(name: "MIDIControlTests", dependencies: ["MIDIControl"]),
     .testTarget(name: "HandoffTests", dependencies: ["Handoff"]),
+    // libltc's decoder.
+    .systemLibrary(name: "CLTC", path: "Tests/CLTC"),
+    .target(name: "TimecodeReader", dependencies: ["CLTC"], path: "Tests/TimecodeReader"),
     .testTarget(
-      name: "HostSyncTests", dependencies: ["BeatMath", "Choices", "HostSync", "StudioDay", "TestSupport"]),
+      name: "HostSyncTests",
+      dependencies: ["BeatMath", "Choices", "HostSync", "StudioDay", "TestSupport", "TimecodeReader"]),
     .testTarget(
       name: "LinkAudioPathTests",
       dependencies: [
@@ -141,7 +167,7 @@ let package = Package(
       name: "JACKHostTests",
       dependencies: [
         "AudioLanes", "BeatMath", "CJACK", "Choices", "Handoff", "HostSync", "JACKHost", "Linux",
-        "TestSupport",
+        "TestSupport", "TimecodeReader",
       ]),
     .testTarget(
       name: "ControlSurfaceTests",
@@ -172,7 +198,11 @@ let package = Package(
     .testTarget(
       name: "LinkTests",
       dependencies: ["Addresses", "BeatMath", "Link", "LinkSession", "LinkWire", "Linux", "TestSupport"]),
-    .testTarget(name: "LinkAudioTests", dependencies: ["TestSupport", "link-peer"]),
+    .testTarget(
+      name: "FarLinkTests", dependencies: ["Addresses", "BeatMath", "FarLink", "Sodium"],
+      swiftSettings: optimised),
+    .testTarget(name: "SodiumTests", dependencies: ["FarLink", "Sodium", "TestSupport"]),
+    .testTarget(name: "LinkAudioTests", dependencies: ["LinkAudio", "TestSupport", "link-peer"]),
     .testTarget(name: "LinkWireTests", dependencies: ["BeatMath", "LinkWire", "TestSupport"]),
     .testTarget(
       name: "LinkAudioSessionTests", dependencies: ["Addresses", "BeatMath", "LinkAudioSession", "LinkWire"],
@@ -195,10 +225,11 @@ let asAWhole = SwiftSetting.unsafeFlags([
 /// the lines.
 let asTests = SwiftSetting.unsafeFlags(["-no-emit-module-separately-wmo", "-gline-tables-only"])
 let forOthers: Set = [
-  "Addresses", "BeatMath", "Handoff", "Link", "LinkAudioSession", "LinkOracle", "LinkSession", "LinkWire",
-  "Linux",
+  "Addresses", "BeatMath", "FarLink", "Handoff", "Link", "LinkAudioSession", "LinkOracle", "LinkSession",
+  "LinkWire", "Linux",
 ]
-for target in package.targets where target.type != .system && !forOthers.contains(target.name) {
+for target in package.targets where !isCheckout && target.type != .system && !forOthers.contains(target.name)
+{
   target.swiftSettings = (target.swiftSettings ?? []) + [asAWhole]
   if target.type == .test { target.swiftSettings?.append(asTests) }
 }

@@ -46,6 +46,14 @@ public enum Address: Hashable, Sendable, BitwiseCopyable {
   public static let loopback = Address.v4(0x7f00_0001)
 
   /// 0.0.0.0 or ::, all addresses of the family.
+  /// Of a group (multicast), or of everybody (broadcast).
+  package var isOfMany: Bool {
+    switch self {
+    case .v4(let bits): bits >> 28 == 14 || bits == UInt32.max
+    case .v6(let high, _, _): high >> 56 == 0xff
+    }
+  }
+
   public var isEvery: Bool {
     switch self {
     case .v4(let bits): bits == 0

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Handoff
-public import LinkAudioPath
+@_exported public import LinkAudioPath
 
 /// From a channel of somebody else to an output, each sample at its beat plus the delay.
 public final class ReceiveLane: Sendable {
@@ -46,7 +46,7 @@ public final class ReceiveLane: Sendable {
 
   /// A place for a chunk, the samples behind it as floats; false if the audio thread has not taken any for long. [network]
   @discardableResult
-  public func put(_ chunk: AudioChunk, _ write: (UnsafeMutableBufferPointer<Float>) -> Void) -> Bool {
+  package func put(_ chunk: AudioChunk, _ write: (UnsafeMutableBufferPointer<Float>) -> Void) -> Bool {
     let count = Int(chunk.frames) * Int(chunk.channels)
     guard count <= AudioChunk.mostSamples, let slot = shared.pointee.queue.reserve() else { return false }
     slot.storeBytes(of: chunk, as: AudioChunk.self)
@@ -60,7 +60,7 @@ public final class ReceiveLane: Sendable {
   public func figures() -> PlayoutFigures { shared.pointee.figures.read() }
 
   /// The memory that the audio thread touches. [any]
-  public func forEachBlock(_ body: (UnsafeRawBufferPointer) -> Void) {
+  package func forEachBlock(_ body: (UnsafeRawBufferPointer) -> Void) {
     body(UnsafeRawBufferPointer(start: shared, count: MemoryLayout<ReceiveShared>.size))
     body(UnsafeRawBufferPointer(start: playout, count: MemoryLayout<Playout>.size))
     body(UnsafeRawBufferPointer(memory))

@@ -5,6 +5,7 @@ import Synchronization
 
 /// One period of an input, and the session's beats in it.
 public struct Recording: Sendable, BitwiseCopyable {
+  /// In the period; of more than 8192 the rest is left out.
   public var frames: Int
   /// Nominal, of the input.
   public var sampleRate: UInt32
@@ -16,8 +17,10 @@ public struct Recording: Sendable, BitwiseCopyable {
   public var captureFrames: Double
   /// What the user says that the sound is early by, in microseconds.
   public var offset: Double
+  /// The session's beats, as they were captured for this period.
   public var grid: SessionGrid
 
+  /// To be made anew for each period, from the line that the program's own beats come from. Real-time-safe.
   @_noLocks @_noAllocation
   public init(
     frames: Int, sampleRate: UInt32, start: Double, frameMicros: Double, captureFrames: Double,
@@ -43,7 +46,7 @@ public struct Recording: Sendable, BitwiseCopyable {
   fileprivate func period(_ first: Int, _ end: Int, channels: UInt8) -> SentPeriod {
     SentPeriod(
       session: grid.session, begin: stamp(first), end: stamp(end),
-      microsPerBeat: Int64(grid.beatMicros), sampleRate: sampleRate,
+      microsPerBeat: Int64(rounding: grid.beatMicros), sampleRate: sampleRate,
       frames: UInt16(truncatingIfNeeded: end &- first), channels: channels)
   }
 }
@@ -62,6 +65,9 @@ public final class SendLane: Sendable {
   /// In front of the samples.
   fileprivate static let headBytes = 48
 
+  /// Of 1 or 2 channels; their memory is taken here.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no.
   public init(channels: Int) {
     channelCount = max(1, min(2, channels))
     shared = .allocate(capacity: 1)
@@ -81,7 +87,7 @@ public final class SendLane: Sendable {
   public var audio: SendEnd { SendEnd(shared: shared, channelCount: channelCount) }
 
   /// Somebody listens. The audio thread leaves nothing here before. [network]
-  public var isWanted: Bool {
+  package var isWanted: Bool {
     get { shared.pointee.isWanted.load(ordering: .relaxed) }
     set { shared.pointee.isWanted.store(newValue, ordering: .relaxed) }
   }
@@ -90,7 +96,7 @@ public final class SendLane: Sendable {
   public var refusedCount: Int { Int(clamping: shared.pointee.queue.refusedCount) }
 
   /// Everything that waits, oldest first. [network]
-  public func drain(_ body: (SentPeriod, UnsafeBufferPointer<Float>) -> Void) {
+  package func drain(_ body: (SentPeriod, UnsafeBufferPointer<Float>) -> Void) {
     // Bounded: an audio thread that is faster than this is drained the next time.
     for _ in 0..<shared.pointee.queue.capacity {
       guard let slot = shared.pointee.queue.front() else { return }
@@ -103,7 +109,7 @@ public final class SendLane: Sendable {
   }
 
   /// The memory that the audio thread touches. [any]
-  public func forEachBlock(_ body: (UnsafeRawBufferPointer) -> Void) {
+  package func forEachBlock(_ body: (UnsafeRawBufferPointer) -> Void) {
     body(UnsafeRawBufferPointer(start: shared, count: MemoryLayout<SendShared>.size))
     shared.pointee.queue.forEachBlock(body)
   }

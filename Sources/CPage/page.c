@@ -42,17 +42,14 @@ static const unsigned char hands_js[] = {
 static const unsigned char look_js[] = {
 #embed "../Web/Page/look.js"
 };
-static const unsigned char pairing_js[] = {
-#embed "../Web/Page/pairing.js"
+static const unsigned char named_js[] = {
+#embed "../Web/Page/named.js"
 };
 static const unsigned char pattern_js[] = {
 #embed "../Web/Page/pattern.js"
 };
 static const unsigned char play_js[] = {
 #embed "../Web/Page/play.js"
-};
-static const unsigned char rows_js[] = {
-#embed "../Web/Page/rows.js"
 };
 static const unsigned char sections_js[] = {
 #embed "../Web/Page/sections.js"
@@ -86,10 +83,9 @@ static const struct page_file files[] = {
   {"/device.js", SCRIPT, device_js, sizeof device_js},
   {"/hands.js", SCRIPT, hands_js, sizeof hands_js},
   {"/look.js", SCRIPT, look_js, sizeof look_js},
-  {"/pairing.js", SCRIPT, pairing_js, sizeof pairing_js},
+  {"/named.js", SCRIPT, named_js, sizeof named_js},
   {"/pattern.js", SCRIPT, pattern_js, sizeof pattern_js},
   {"/play.js", SCRIPT, play_js, sizeof play_js},
-  {"/rows.js", SCRIPT, rows_js, sizeof rows_js},
   {"/sections.js", SCRIPT, sections_js, sizeof sections_js},
   {"/session.js", SCRIPT, session_js, sizeof session_js},
   {"/socket.js", SCRIPT, socket_js, sizeof socket_js},

@@ -46,12 +46,14 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
     set { ownQuantum = newValue }
   }
 
-  /// Beats of the count-in, as whole bars.
+  /// What a start waits for, the longest count-in of all outputs.
   public var countIn: Beats {
-    @_noLocks @_noAllocation get {
-      Beats(
-        micros: Int64(min(LaunchSettings.mostCountIn, max(0, launch.countIn))) &* meter.beats &* 1_000_000)
-    }
+    @_noLocks @_noAllocation get { countIn(bars: max(launch.countIn, launch.othersCountIn)) }
+  }
+
+  @_noLocks @_noAllocation
+  public func countIn(bars: Int32) -> Beats {
+    Beats(micros: Int64(min(LaunchSettings.mostCountIn, max(0, bars))) &* meter.beats &* 1_000_000)
   }
 
   /// The offset that holds for this port.
@@ -196,6 +198,8 @@ public struct LaunchSettings: Hashable, Sendable, BitwiseCopyable {
   /// Whole bars of clicks before a start, which waits for them; up to `mostCountIn`. Not when it waits for nothing, and as much as is left
   /// of them when a peer has said when it starts.
   public var countIn: Int32 = 0
+  /// The longest that one of the user's own outputs wants.
+  public var othersCountIn: Int32 = 0
   /// A transport that waits longer looks broken; and JACK's own timeout must be longer.
   public var longestWait = Micros(30_000_000)
 

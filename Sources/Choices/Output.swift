@@ -11,6 +11,22 @@ public enum OutputKind: UInt8, Sendable, BitwiseCopyable {
   case run
   /// A pulse when the song starts, and more of them while it plays.
   case reset
+  /// A click with a sound, a level and a pattern of its own.
+  case click
+  /// Linear timecode, as sound.
+  case ltc
+  /// MIDI timecode.
+  case mtc
+
+  /// Its port's type.
+  public var isMIDI: Bool {
+    @_noLocks @_noAllocation get {
+      switch self {
+      case .clock, .mtc: true
+      case .pulse, .run, .reset, .click, .ltc: false
+      }
+    }
+  }
 }
 
 /// How often: so many times in so many beats, or bars.
@@ -38,16 +54,28 @@ public struct OutputSettings: Hashable, Sendable, BitwiseCopyable {
   public var offset = Micros(0)
   /// Of a clock.
   public var clock = ClockSettings()
-  /// Of the others.
+  /// Of a clock's machine.
+  public var programs = Programs()
+  /// Of a pulse, a run gate, a reset.
   public var gate = GateSettings()
+  /// Of a click, which is on as long as it is there.
+  public var click = ClickSettings()
+  /// Bars of clicks at this port before a start, which waits for them; up to `LaunchSettings.mostCountIn`.
+  public var countIn: Int32 = 0
+  /// Of timecode.
+  public var timecode = TimecodeSettings()
 
   public init(_ kind: OutputKind) {
     self.kind = kind
+    click.isOn = true
     if case .reset = kind {
       gate.rate = Rate(isInBars: true)
       gate.when = .rolling
     }
   }
+
+  /// Bars that a start waits for it.
+  public var longestCountIn: Int32 { if case .click = kind { countIn } else { 0 } }
 
   /// So many there can be.
   public static let limit = 32
@@ -64,6 +92,8 @@ public struct GateSettings: Hashable, Sendable, BitwiseCopyable {
   public var level: Float = 1
   /// High at rest, low for the pulse.
   public var isInverted = false
+  /// Edges where they belong between two frames, not at the nearest.
+  public var isFine = false
 
   @_noLocks @_noAllocation
   public init() {}
@@ -72,14 +102,13 @@ public struct GateSettings: Hashable, Sendable, BitwiseCopyable {
 extension PulseSettings {
   /// The port `pulse`.
   public var gate: GateSettings {
-    @_noLocks @_noAllocation get { asGate }
-  }
-
-  private var asGate: GateSettings {
-    var gate = GateSettings()
-    gate.isOn = isOn
-    gate.when = when
-    gate.rate = rate.perBeat.map { Rate(Int32(truncatingIfNeeded: $0)) } ?? Rate(isInBars: true)
-    return gate
+    @_noLocks @_noAllocation get {
+      var gate = GateSettings()
+      gate.isOn = isOn
+      gate.when = when
+      gate.rate = Rate(isInBars: true)
+      if let perBeat = rate.perBeat { gate.rate = Rate(Int32(truncatingIfNeeded: perBeat)) }
+      return gate
+    }
   }
 }

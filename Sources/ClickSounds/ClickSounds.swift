@@ -18,10 +18,14 @@ public final class RenderedBank: Sendable {
   // Written once, in `init`; only read afterwards.
   nonisolated(unsafe) private let samples: UnsafeMutableBufferPointer<Float>
   nonisolated(unsafe) public let bank: SoundBank
+  /// The sounds that need no file, each in its own memory, if they are wanted.
+  private let builtIn: [RenderedBank]
+  nonisolated(unsafe) private let builtInBanks: UnsafeMutableBufferPointer<SoundBank>
 
-  /// `number` grows with each bank that is published. A file takes the place of its built-in sound.
+  /// `number` grows with each bank that is published. A file takes the place of its built-in sound. `all`: with each of the
+  /// built-in sounds beside it, without files.
   public convenience init(
-    _ sound: ClickSound, files: SoundFiles = SoundFiles(), sampleRate: Int, number: UInt32
+    _ sound: ClickSound, files: SoundFiles = SoundFiles(), sampleRate: Int, number: UInt32, all: Bool = false
   ) {
     let recipes = sound.recipes
     let rate = max(1, sampleRate)
@@ -30,23 +34,34 @@ public final class RenderedBank: Sendable {
     }
     self.init(
       accent: samples(files.accent, recipes.accent), beat: samples(files.beat, recipes.beat),
-      subdivision: samples(files.subdivision, recipes.subdivision), number: number)
+      subdivision: samples(files.subdivision, recipes.subdivision), number: number,
+      builtIn: all
+        ? (0..<UInt8.max).lazy.map(ClickSound.init(rawValue:)).prefix { $0 != nil }.compactMap(\.self)
+          .map { RenderedBank($0, sampleRate: rate, number: number) } : [])
   }
 
-  init(accent: [Float], beat: [Float], subdivision: [Float], number: UInt32) {
+  init(
+    accent: [Float], beat: [Float], subdivision: [Float], number: UInt32, builtIn: [RenderedBank] = []
+  ) {
+    self.builtIn = builtIn
+    builtInBanks = .allocate(capacity: builtIn.count)
+    _ = builtInBanks.initialize(from: builtIn.map(\.bank))
     samples = .allocate(capacity: accent.count + beat.count + subdivision.count)
     _ = samples.initialize(from: accent + beat + subdivision)
     let memory = UnsafeBufferPointer(samples)
     func part(_ start: Int, _ count: Int) -> Sound {
       Sound(UnsafeBufferPointer(rebasing: memory[start..<start + count]))
     }
-    bank = SoundBank(
+    var bank = SoundBank(
       number: number, accent: part(0, accent.count), beat: part(accent.count, beat.count),
       subdivision: part(accent.count + beat.count, subdivision.count))
+    if !builtIn.isEmpty { bank.builtIn = UnsafePointer(builtInBanks.baseAddress) }
+    self.bank = bank
   }
 
   deinit {
     samples.deallocate()
+    builtInBanks.deallocate()
   }
 }
 

@@ -32,18 +32,20 @@ public struct HostSync: ~Copyable {
   private var click2 = Click()
   private var clock = MIDIClock()
   private var pulse = Pulse()
-  /// The user's own outputs.
-  private var rack = OutputRack()
   private var startStop = StartStop()
   private var follower = HostFollower()
-  private var clockIn = ClockIn()
   private var tempoRequest = TempoRequest()
-  /// A sequencer's clock, start, stop and position, as they came in for the next `run`.
-  private var received = MIDIEvents()
   /// What the last `run` went by; what is asked after it goes by the same.
   private var last: Now?
+  private var bank = SoundBank()
   private var wasRecording = false
   private var lostMIDI: UInt64 = 0
+  // The large ones, of which most cycles touch little, behind what each cycle needs: a page that is not touched costs nothing.
+  private var clockIn = ClockIn()
+  /// A sequencer's clock, start, stop and position, as they came in for the next `run`.
+  private var received = MIDIEvents()
+  /// The user's own outputs.
+  private var rack = OutputRack()
 
   @_noLocks @_noAllocation
   public init() {}
@@ -68,7 +70,8 @@ public struct HostSync: ~Copyable {
     if gridWatch.isJump { song.rebase(by: gridWatch.movedBeats, now) }
     startSong(now)
     song.follow(now, at: here, lostFrames: lost, leads: timebase.isForeign || now.settings.lead == .midi)
-    render(now, cycle.sounds, into: &outputs)
+    bank = cycle.sounds
+    render(now, into: &outputs)
     propose(now, into: &outputs)
     report(now, cycle, into: &outputs)
     last = now
@@ -139,7 +142,7 @@ public struct HostSync: ~Copyable {
     guard let now = last else { return }
     rack.play(
       output, at: place, now, window: window(now, output.latency, output.settings.offset), song: song,
-      passed: times.passedFrames, into: buffer, &events)
+      passed: times.passedFrames, bank, into: buffer, &events)
   }
 
   /// How a clock among them is doing. [audio]
@@ -176,22 +179,25 @@ extension HostSync {
   }
 
   /// What is heard: each port for its own latency.
-  private mutating func render(_ now: borrowing Now, _ bank: SoundBank, into outputs: inout Outputs) {
+  private mutating func render(_ now: borrowing Now, into outputs: inout Outputs) {
+    let click = now.settings.click
+    let countIn = now.settings.countIn(bars: now.settings.launch.countIn)
+    let beatsPerBar = now.settings.meter.beats
     click1.render(
-      into: outputs[.click1], window: window(now, .click1), song: song,
-      settings: now.settings, bank: bank, sampleRate: now.sampleRate)
+      into: outputs[.click1], window: window(now, .click1), song: song, click: click, countIn: countIn,
+      beatsPerBar: beatsPerBar, bank: bank, sampleRate: now.sampleRate)
     click2.render(
-      into: outputs[.click2], window: window(now, .click2), song: song,
-      settings: now.settings, bank: bank, sampleRate: now.sampleRate)
+      into: outputs[.click2], window: window(now, .click2), song: song, click: click, countIn: countIn,
+      beatsPerBar: beatsPerBar, bank: bank, sampleRate: now.sampleRate)
     pulse.render(
       into: outputs[.pulse], window: window(now, .pulse), song: song,
-      gate: now.settings.pulse.gate, beatsPerBar: now.settings.meter.beats, passed: times.passedFrames,
+      gate: now.settings.pulse.gate, beatsPerBar: beatsPerBar, passed: times.passedFrames,
       sampleRate: now.sampleRate)
     RunGate.render(into: outputs[.run], window: window(now, .run), song: song)
     clock.run(
       into: &outputs.events, window: window(now, .clock), song: song,
       transport: now.transport, settings: now.settings.clock, isSilenced: now.isFreewheeling,
-      passed: times.passedFrames, beatsPerBar: now.settings.meter.beats)
+      passed: times.passedFrames, beatsPerBar: beatsPerBar)
     if now.settings.records != wasRecording {
       wasRecording = now.settings.records
       let command = wasRecording ? MIDI.recordStrobe : MIDI.recordExit
@@ -215,7 +221,7 @@ extension HostSync {
   private mutating func propose(_ now: borrowing Now, into outputs: inout Outputs) {
     outputs.proposals.add(startStop.follow(now, launch.start))
     outputs.proposals.add(follower.follow(now, isLeading: timebase.leads(now)))
-    outputs.proposals.add(clockIn.follow(now, received, sent: outputs.events))
+    outputs.proposals.add(clockIn.follow(now, &received, sent: &outputs.events))
     if !now.isFreewheeling, let tempo = tempoRequest.take() {
       outputs.proposals.add(Proposal(.tempo(tempo), at: Micros(rounding: now.heard.start)))
     }
@@ -239,7 +245,9 @@ extension HostSync {
       outputs.report.hostLag = song.lag.micros
     }
     outputs.report.oldestBank = min(
-      click1.oldestBank(cycle.sounds.number), click2.oldestBank(cycle.sounds.number))
+      min(click1.oldestBank(bank.number), click2.oldestBank(bank.number)), rack.takeOldestBank())
+    outputs.report.clockJitter = clock.figures.jitter
+    outputs.report.pulseJitter = pulse.jitter.micros
     startStop.report(into: &outputs.report)
     follower.report(into: &outputs.report)
     clockIn.report(now, into: &outputs.report)

@@ -50,6 +50,10 @@ public struct Report: Sendable, BitwiseCopyable {
   /// It is our own, which comes back.
   public var isClockInEcho = false
 
+  /// The largest distance of a clock and of a pulse from its place, of the last ten to twenty seconds, in microseconds.
+  public var clockJitter: Float = 0
+  public var pulseJitter: Float = 0
+
   /// The lowest number of a sound bank that still sounds.
   public var oldestBank: UInt32 = 0
 
@@ -64,20 +68,39 @@ extension Report {
   public var atRest: Report {
     var report = Report()
     report.tempo = tempo
-    report.countOn(from: self)
+    report.countOn(from: counts)
     return report
   }
 
-  /// The counters go on from where they were with another sample rate, or another server. So do a wish's numbers, each of
-  /// which is fulfilled once.
+  /// What goes on counting with another sample rate, or another server: the counters, and a wish's numbers, each of which is
+  /// fulfilled once.
+  public struct Counts: BitwiseCopyable {
+    public var lostMIDI: UInt64
+    fileprivate let lostCycles: UInt64
+    fileprivate let bridgedCycles: UInt64
+    fileprivate let movedLaunches: UInt64
+    fileprivate let tempoRequests: UInt64
+    fileprivate let wish: UInt32
+    fileprivate let startStop: UInt32
+  }
+
+  public var counts: Counts {
+    @_noLocks @_noAllocation get {
+      Counts(
+        lostMIDI: lostMIDI, lostCycles: lostCycles, bridgedCycles: bridgedCycles,
+        movedLaunches: movedLaunches, tempoRequests: tempoRequests, wish: wish.number,
+        startStop: startStop.number)
+    }
+  }
+
   @_noLocks @_noAllocation
-  public mutating func countOn(from before: Report) {
+  public mutating func countOn(from before: Counts) {
     lostMIDI &+= before.lostMIDI
     lostCycles &+= before.lostCycles
     bridgedCycles &+= before.bridgedCycles
     movedLaunches &+= before.movedLaunches
     tempoRequests &+= before.tempoRequests
-    wish.number &+= before.wish.number
-    startStop.number &+= before.startStop.number
+    wish.number &+= before.wish
+    startStop.number &+= before.startStop
   }
 }

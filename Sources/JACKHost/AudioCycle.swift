@@ -6,7 +6,7 @@ import HostSync
 
 /// What only the audio thread touches while a client is active: `HostSync` and the way to its cycle.
 ///
-/// It is 30 KB, and Swift copies a value whole for a call that borrows it. So what changes nothing here is a method of
+/// It is 70 KB, and Swift copies a value whole for a call that borrows it. So what changes nothing here is a method of
 /// the small `CycleSource`, or `mutating`.
 struct AudioCycle: ~Copyable {
   /// At most so many messages are taken from `control` in one cycle.
@@ -19,18 +19,20 @@ struct AudioCycle: ~Copyable {
   private var frames: UInt32 = 0
   /// When the last cycle woke up, in microseconds, and its first frame.
   private var last: (wake: UInt64, frame: UInt32) = (.max, 0)
+  /// What the report begins with: counted before this server and this sample rate, and at the ports since.
+  private var before: Report.Counts
   private var channels = ChannelTable()
   var own = OutputTable()
   var ownEvents = MIDIEvents()
   var figures = OutputFigures()
-  /// What the report begins with: counted before this server and this sample rate, and at the ports since.
-  private var before: Report
+  /// Frames since they were told.
+  var figuresAge: UInt32 = 0
 
   init(
     client: OpaquePointer, ports: PortHandles, shared: UnsafePointer<SharedState>, sampleRate: UInt32,
     after before: Report
   ) {
-    self.before = before
+    self.before = before.counts
     source = CycleSource(client: client, ports: ports, shared: shared)
     self.sampleRate = sampleRate
     sync = HostSync()
@@ -40,12 +42,7 @@ struct AudioCycle: ~Copyable {
 
   mutating func run(_ frames: UInt32) {
     let rate = source.shared.pointee.board.sampleRate
-    if rate != sampleRate {
-      // All that was remembered counted in frames of another length.
-      sampleRate = rate
-      sync = HostSync()
-      before = outputs.report
-    }
+    if rate != sampleRate { restart(rate) }
     self.frames = frames
     let control = source.buffer(source.ports[.control], frames)
     hearClock(control)
@@ -68,6 +65,15 @@ struct AudioCycle: ~Copyable {
     outputs.report.countOn(from: before)
     source.shared.pointee.report.publish(outputs.report)
     source.shared.pointee.cycles.wrappingAdd(1, ordering: .relaxed)
+  }
+
+  /// All that was remembered counted in frames of another length. Apart, so that a new `HostSync` has no place in the frame of each
+  /// cycle, which would lie tens of kilobytes away from what libjack has just used of the stack.
+  @inline(never)
+  private mutating func restart(_ rate: UInt32) {
+    sampleRate = rate
+    sync = HostSync()
+    before = outputs.report.counts
   }
 
   /// Sound of others on its way to our outputs, and of ours to them.

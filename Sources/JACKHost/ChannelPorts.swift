@@ -33,18 +33,14 @@ public struct AudioChannelPorts: Sendable {
   public var portNames: [String] {
     switch lane {
     case .send(let lane) where lane.channelCount == 1: [name]
-    case .send, .receive: [name + "_l", name + "_r"]
+    case .send, .receive: ["\(name)\(ChannelPortName.left)", "\(name)\(ChannelPortName.right)"]
     }
   }
 
   /// Whether some channel has a port of this name, as far as that can be said of one that is not there.
   public static func canHavePort(_ name: String) -> Bool {
-    (1...200).contains(name.utf8.count) && !name.contains(":")
-      && (name.hasPrefix(AudioChannelPorts.sentPrefix) || name.hasSuffix("_l") || name.hasSuffix("_r"))
+    (1...200).contains(name.utf8.count) && !name.contains(":") && ChannelPortName.isOne(name.utf8)
   }
-
-  /// Of the names of ports of what we send.
-  public static var sentPrefix: String { "send_" }
 
   fileprivate var isSent: Bool { if case .send = lane { true } else { false } }
 }
@@ -62,26 +58,17 @@ final class ChannelPorts {
     }
   }
 
-  private struct Leaving {
-    /// Keeps the lane.
-    let channel: AudioChannelPorts
-    let handles: [OpaquePointer]
-    /// The first table without it.
-    let table: UInt32
-  }
-
   private let client: OpaquePointer
   private let shared: UnsafePointer<SharedState>
   private var open: [Open] = []
-  private var leaving: [Leaving] = []
-  private var number: UInt32
+  private var leaving: LeavingPorts
   private var wanted: [AudioChannelPorts] = []
 
   /// Before the client is active.
   init(client: OpaquePointer, shared: UnsafePointer<SharedState>) {
     self.client = client
     self.shared = shared
-    number = shared.pointee.channelsSeen.load(ordering: .acquiring)
+    leaving = LeavingPorts(client: client, seen: shared.pointee.channelsSeen.load(ordering: .acquiring))
     publish()
   }
 
@@ -94,16 +81,14 @@ final class ChannelPorts {
     for channel in wanted {
       if let place = left.firstIndex(where: { $0.channel.name == channel.name && $0.hasPorts(of: channel) }) {
         var same = left.remove(at: place)
-        leaving.append(Leaving(channel: same.channel, handles: [], table: number &+ 1))
+        leaving.leave([], keeping: same.channel.lane)
         same.channel = channel
         kept.append(same)
       } else if let handles = register(channel) {
         fresh.append(Open(channel: channel, handles: handles))
       }
     }
-    for gone in left {
-      leaving.append(Leaving(channel: gone.channel, handles: gone.handles, table: number &+ 1))
-    }
+    for gone in left { leaving.leave(gone.handles, keeping: gone.channel.lane) }
     describe(fresh)
     open = kept + fresh
     readLatencies()
@@ -112,14 +97,8 @@ final class ChannelPorts {
 
   /// Latencies that may have changed, and lanes that nobody has any more.
   func step() {
-    let seen = shared.pointee.channelsSeen.load(ordering: .acquiring)
-    let over = leaving.filter { !$0.table.isAfter(seen) }.flatMap(\.handles)
-    forget(over)
-    for handle in over { jack_port_unregister(client, handle) }
-    let wereLeaving = leaving.count
-    leaving.removeAll { !$0.table.isAfter(seen) }
-    // A name may be free again.
-    if leaving.isEmpty, wereLeaving > 0, open.count < wanted.count { return carry(wanted) }
+    let areNamesFree = leaving.letGo(seen: shared.pointee.channelsSeen.load(ordering: .acquiring))
+    if areNamesFree, open.count < wanted.count { return carry(wanted) }
     let before = open.map(\.latency)
     readLatencies()
     if open.map(\.latency) != before { publish() }
@@ -131,30 +110,17 @@ final class ChannelPorts {
   }
 
   /// What patchbays were told goes before the ports do.
-  func forget() { forget(open.flatMap(\.handles)) }
-
-  /// jack2 keeps properties after their port is gone and gives its number to the next one.
-  private func forget(_ handles: [OpaquePointer]) {
-    guard !handles.isEmpty, let turn = ServerTurn() else { return }
-    defer { turn.end() }
-    for handle in handles { jack_remove_properties(client, jack_port_uuid(handle)) }
-  }
+  func forget() { PortProperties(client: client).forget(open.flatMap(\.handles)) }
 
   private func describe(_ fresh: [Open]) {
-    guard !fresh.isEmpty, let turn = ServerTurn() else { return }
-    defer { turn.end() }
-    for one in fresh {
-      for (place, handle) in one.handles.enumerated() {
-        let side = one.handles.count == 1 ? "" : place == 0 ? " left" : " right"
-        let subject = jack_port_uuid(handle)
-        func set(_ key: String, _ value: String) {
-          jack_set_property(client, subject, "http://jackaudio.org/metadata/" + key, value, "text/plain")
+    PortProperties(client: client).describe(
+      fresh.flatMap { one in
+        one.handles.enumerated().map { place, handle in
+          let side = one.handles.count == 1 ? "" : place == 0 ? " left" : " right"
+          let pretty = one.channel.pretty
+          return (handle, ["pretty-name": pretty + side, "port-group": pretty, "signal-type": "AUDIO"])
         }
-        set("pretty-name", one.channel.pretty + side)
-        set("port-group", one.channel.pretty)
-        set("signal-type", "AUDIO")
-      }
-    }
+      })
   }
 
   private func register(_ channel: AudioChannelPorts) -> [OpaquePointer]? {
@@ -183,9 +149,8 @@ final class ChannelPorts {
   }
 
   private func publish() {
-    number &+= 1
     var table = ChannelTable()
-    table.number = number
+    table.number = leaving.nextNumber()
     for one in open {
       let left = one.handles.first
       let right = one.handles.count > 1 ? one.handles[1] : nil

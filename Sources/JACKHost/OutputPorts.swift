@@ -14,7 +14,17 @@ public struct OwnOutput: Hashable, Sendable {
     self.settings = settings
   }
 
-  fileprivate var isMIDI: Bool { if case .clock = settings.kind { true } else { false } }
+  /// In what patchbays show: its kind, group and signal.
+  fileprivate var shown: (kind: String, group: String, signal: String) {
+    switch settings.kind {
+    case .clock: ("MIDI clock", "midi", "MIDI")
+    case .mtc: ("MIDI timecode", "midi", "MIDI")
+    case .pulse, .run, .reset: ("\(settings.kind)", "gates", "CV")
+    case .click: ("click", "click", "AUDIO")
+    case .ltc: ("timecode", "timecode", "AUDIO")
+    }
+  }
+  fileprivate var isMIDI: Bool { settings.kind.isMIDI }
 }
 
 /// One that JACK has, and how it is doing.
@@ -35,20 +45,15 @@ final class OutputPorts {
     let place: Int
     let number: UInt32
     var latency: UInt32 = 0
-  }
 
-  private struct Leaving {
-    let handle: OpaquePointer
-    /// The first table without it.
-    let table: UInt32
+    var isClock: Bool { if case .clock = output.settings.kind { true } else { false } }
   }
 
   private let client: OpaquePointer
   private let shared: UnsafePointer<SharedState>
   private let implementation: JACKImplementation
   private var open: [Open] = []
-  private var leaving: [Leaving] = []
-  private var number: UInt32
+  private var leaving: LeavingPorts
   private var count: UInt32 = 0
   private var wanted: [OwnOutput] = []
 
@@ -57,7 +62,7 @@ final class OutputPorts {
     self.client = client
     self.shared = shared
     self.implementation = implementation
-    number = shared.pointee.outputsSeen.load(ordering: .acquiring)
+    leaving = LeavingPorts(client: client, seen: shared.pointee.outputsSeen.load(ordering: .acquiring))
     publish()
   }
 
@@ -69,7 +74,7 @@ final class OutputPorts {
       wanted.contains { $0.name == one.output.name && $0.isMIDI == one.output.isMIDI }
     }
     for gone in open where !stays.contains(where: { $0.number == gone.number }) {
-      leaving.append(Leaving(handle: gone.handle, table: number &+ 1))
+      leaving.leave([gone.handle])
     }
     open = stays
     var fresh: [Open] = []
@@ -88,20 +93,15 @@ final class OutputPorts {
 
   /// Latencies that may have changed, and ports that nobody has any more.
   func step() {
-    let seen = shared.pointee.outputsSeen.load(ordering: .acquiring)
-    let over = leaving.filter { !$0.table.isAfter(seen) }.map(\.handle)
-    forget(over)
-    for handle in over { jack_port_unregister(client, handle) }
-    leaving.removeAll { !$0.table.isAfter(seen) }
-    // A name may be free again.
-    if !over.isEmpty, open.count < wanted.count { return carry(wanted) }
+    let areNamesFree = leaving.letGo(seen: shared.pointee.outputsSeen.load(ordering: .acquiring))
+    if areNamesFree, open.count < wanted.count { return carry(wanted) }
     let before = open.map(\.latency)
     readLatencies()
     if open.map(\.latency) != before { publish() }
   }
 
   /// What patchbays were told goes before the ports do.
-  func forget() { forget(open.map(\.handle)) }
+  func forget() { PortProperties(client: client).forget(open.map(\.handle)) }
 
   var isConnected: Bool { open.contains { jack_port_connected($0.handle) > 0 } }
 
@@ -109,34 +109,26 @@ final class OutputPorts {
 
   /// By their names.
   var shown: [String: OwnOutputPort] {
-    let all = open.contains(where: \.output.isMIDI) ? shared.pointee.figures.read() : OutputFigures()
+    let all = open.contains(where: \.isClock) ? shared.pointee.figures.read() : OutputFigures()
     return Dictionary(
       open.map { one in
-        let figures = one.output.isMIDI ? all.places[one.place] : nil
+        let figures = one.isClock ? all.places[one.place] : nil
         return (one.output.name, OwnOutputPort(output: one.output, latency: one.latency, figures: figures))
       }, uniquingKeysWith: { first, _ in first })
   }
 
-  /// jack2 keeps properties after their port is gone and gives its number to the next one.
-  private func forget(_ handles: [OpaquePointer]) {
-    guard !handles.isEmpty, let turn = ServerTurn() else { return }
-    defer { turn.end() }
-    for handle in handles { jack_remove_properties(client, jack_port_uuid(handle)) }
-  }
-
   private func describe(_ fresh: [Open]) {
-    guard !fresh.isEmpty, let turn = ServerTurn() else { return }
-    defer { turn.end() }
-    for one in fresh {
-      let subject = jack_port_uuid(one.handle)
-      func set(_ key: String, _ value: String) {
-        jack_set_property(client, subject, "http://jackaudio.org/metadata/" + key, value, "text/plain")
-      }
-      let kind = one.output.isMIDI ? "MIDI clock" : "\(one.output.settings.kind)"
-      set("pretty-name", "\(one.output.name) (\(kind))")
-      set("port-group", one.output.isMIDI ? "midi" : "gates")
-      if one.output.isMIDI { set("event-types", "MIDI") } else { set("signal-type", "CV") }
-    }
+    PortProperties(client: client).describe(
+      fresh.map { one in
+        let shown = one.output.shown
+        return (
+          one.handle,
+          [
+            "pretty-name": "\(one.output.name) (\(shown.kind))", "port-group": shown.group,
+            one.output.isMIDI ? "event-types" : "signal-type": shown.signal,
+          ]
+        )
+      })
   }
 
   private func register(_ output: OwnOutput) -> Open? {
@@ -157,9 +149,8 @@ final class OutputPorts {
   }
 
   private func publish() {
-    number &+= 1
     var table = OutputTable()
-    table.number = number
+    table.number = leaving.nextNumber()
     for one in open {
       let slot = OutputSlot(number: one.number, settings: one.output.settings, latency: one.latency)
       table.places[one.place] = OutputPlace(port: one.handle, slot: slot)
@@ -167,9 +158,4 @@ final class OutputPorts {
     }
     shared.pointee.outputs.publish(table)
   }
-}
-
-extension UInt32 {
-  /// As numbers that wrap.
-  func isAfter(_ other: UInt32) -> Bool { Int32(bitPattern: self &- other) > 0 }
 }

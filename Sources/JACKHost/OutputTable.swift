@@ -19,7 +19,6 @@ struct OutputPlace: BitwiseCopyable {
   var port: OpaquePointer?
   var slot = OutputSlot(number: 0, settings: OutputSettings(.pulse))
 
-  var isClock: Bool { if case .clock = slot.settings.kind { true } else { false } }
 }
 
 /// How each clock among them is doing.
@@ -40,16 +39,27 @@ extension AudioCycle {
       play(at: place, frames)
       place += 1
     }
+    figuresAge &+= frames
+    // Nobody looks more often than the control thread.
+    if figuresAge >= source.shared.pointee.board.sampleRate / 50 { tellFigures() }
+  }
+
+  private mutating func tellFigures() {
+    figuresAge = 0
+    var place = 0
+    while place < own.used {
+      figures.places[place] = sync.clockFigures(at: place)
+      place += 1
+    }
     source.shared.pointee.figures.publish(figures)
   }
 
   private mutating func play(at place: Int, _ frames: UInt32) {
     let port = own.places[place].port
     guard port != nil else { return }
-    if own.places[place].isClock {
+    if own.places[place].slot.settings.kind.isMIDI {
       sync.play(own.places[place].slot, at: place, into: .none, &ownEvents)
       countLost(source.write(ownEvents, to: port, frames))
-      figures.places[place] = sync.clockFigures(at: place)
     } else {
       sync.play(own.places[place].slot, at: place, into: source.audio(port, frames), &ownEvents)
     }

@@ -7,6 +7,11 @@ public enum StandingConnection: Hashable, Sendable {
   case ports(String, String)
   /// The click on the first two playback ports of the sound card.
   case clickToSpeakers
+
+  /// The name of an output of the user's own that stands for its port, `out/NAME`; nil: it is none.
+  public static func ownOutput(_ end: String) -> String? {
+    end.hasPrefix("out/") && !end.contains(":") ? String(end.dropFirst(4)) : nil
+  }
 }
 
 /// Makes the standing connections: each pair once whenever both of its ports have come, so that what a hand cuts stays
@@ -89,7 +94,8 @@ struct PortPattern {
 
   /// Without a colon it is a port of this client.
   init(_ text: String, client: String) {
-    name = NamePattern(text.contains(":") ? text : "\(client):\(text)")
+    let ours = StandingConnection.ownOutput(text) ?? text
+    name = NamePattern(text.contains(":") ? text : "\(client):\(ours)")
   }
 
   func matches(_ name: String) -> Bool { self.name.matches(name) }

@@ -8,39 +8,47 @@ import Synchronization
 
 /// Link for an audio callback: capture, ask, edit, commit, without lock, allocation or system call.
 ///
-/// A plain value to put into the callback's context. It belongs to one thread at a time, the audio thread, and is
-/// good for as long as the `Link` that gave it: keep that alive until the callback has ended for good.
+/// There is one for a `Link`, which cannot be copied: put it into the callback's context. It belongs to one thread at a time, the
+/// audio thread. It may outlive its `Link`, and is then alone.
 ///
 /// The audio thread can't wake Link's thread, which would be a system call. Link's thread looks for commits
 /// instead, every 5 ms while there are peers: until then they are not on the network. That delays the news, not
 /// the music: a change says at which time it holds, and the audio thread itself sees it at once.
-public struct AudioLink: Sendable, BitwiseCopyable {
-  nonisolated(unsafe) let shared: UnsafePointer<AudioShared>
-  nonisolated(unsafe) let own: UnsafeMutablePointer<AudioOwn>
+public struct AudioLink: ~Copyable, Sendable {
+  /// Keeps the memory behind the two pointers, and is not touched otherwise: who counts references is not the audio thread.
+  private let room: AudioRoom
+  nonisolated(unsafe) private let shared: UnsafePointer<AudioShared>
+  nonisolated(unsafe) private let own: UnsafeMutablePointer<AudioOwn>
 
-  @_noLocks @_noAllocation
-  init(shared: UnsafePointer<AudioShared>, own: UnsafeMutablePointer<AudioOwn>) {
-    self.shared = shared
-    self.own = own
+  /// nil: another has been given out.
+  init?(_ room: AudioRoom) {
+    guard
+      room.isTaken.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing).exchanged
+    else { return nil }
+    self.room = room
+    shared = UnsafePointer(room.shared)
+    own = room.own
   }
+
+  deinit { room.isTaken.store(false, ordering: .releasing) }
 
   /// The session as this thread shall see it now. For a second after a commit of its own, it sees its own values
   /// whatever the network says. [audio, real-time-safe]
   @_noLocks @_noAllocation
-  public func captureAudioState() -> SessionState {
+  public mutating func captureAudioState() -> SessionState {
     takeNews() ? own.pointee.captured : capture(at: HostClock.micros())
   }
 
   /// The same, with the clock read by the caller. [audio, real-time-safe]
   @_noLocks @_noAllocation
-  public func captureAudioState(at now: Micros) -> SessionState {
+  public mutating func captureAudioState(at now: Micros) -> SessionState {
     takeNews() ? own.pointee.captured : capture(at: now)
   }
 
   /// Whether the last capture still holds: nothing was published, and we changed nothing of late. So it is in
   /// nearly every cycle, and then not even the clock is needed.
   @_noLocks @_noAllocation
-  private func takeNews() -> Bool {
+  private mutating func takeNews() -> Bool {
     shared.pointee.captures.store(
       shared.pointee.captures.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
     if let new = shared.pointee.session.readIfNew() {
@@ -51,7 +59,7 @@ public struct AudioLink: Sendable, BitwiseCopyable {
   }
 
   @_noLocks @_noAllocation
-  private func capture(at now: Micros) -> SessionState {
+  private mutating func capture(at now: Micros) -> SessionState {
     own.pointee.captured = own.pointee.session.capture(
       own.pointee.published.state, workedIn: own.pointee.published.audioSequence, at: now)
     own.pointee.isSettled = own.pointee.session.isSettled(at: now)
@@ -62,14 +70,14 @@ public struct AudioLink: Sendable, BitwiseCopyable {
   /// many commits wait to be taken: then nothing has changed, here or there. [audio, real-time-safe]
   @discardableResult
   @_noLocks @_noAllocation
-  public func commitAudioState(_ state: SessionState) -> Bool {
+  public mutating func commitAudioState(_ state: SessionState) -> Bool {
     commitAudioState(state, at: HostClock.micros())
   }
 
   /// The same, with the clock read by the caller. [audio, real-time-safe]
   @discardableResult
   @_noLocks @_noAllocation
-  public func commitAudioState(_ state: SessionState, at now: Micros) -> Bool {
+  public mutating func commitAudioState(_ state: SessionState, at now: Micros) -> Bool {
     let before = own.pointee.session
     let change = own.pointee.session.commit(state, at: now, isEnabled: own.pointee.published.isEnabled)
     guard let change else { return true }
@@ -119,8 +127,10 @@ struct AudioOwn: BitwiseCopyable {
 
 /// The memory behind an `AudioLink`, at fixed addresses.
 final class AudioRoom: AudioDoor {
-  nonisolated(unsafe) private let shared: UnsafeMutablePointer<AudioShared>
-  nonisolated(unsafe) private let own: UnsafeMutablePointer<AudioOwn>
+  nonisolated(unsafe) let shared: UnsafeMutablePointer<AudioShared>
+  nonisolated(unsafe) let own: UnsafeMutablePointer<AudioOwn>
+  /// Whether an `AudioLink` uses it.
+  let isTaken = Atomic(false)
   private let lastCaptures = Atomic<UInt>(0)
 
   init(_ snapshot: SessionSnapshot) {
@@ -135,8 +145,6 @@ final class AudioRoom: AudioDoor {
     shared.deallocate()
     own.deallocate()
   }
-
-  var handle: AudioLink { AudioLink(shared: shared, own: own) }
 
   func publish(_ snapshot: SessionSnapshot) { shared.pointee.session.publish(snapshot) }
 

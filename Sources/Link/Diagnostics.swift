@@ -27,7 +27,7 @@ public struct Diagnostics: Sendable {
     refusals = engine.gateways.refused.map { local, failure in
       "\(local.address): \(failure.description)"
     }
-    peers = engine.session.peerAddresses.map(\.description)
+    peers = engine.session.peerAddresses.map { engine.far?.place(of: $0) ?? $0.description }
     failedSends = engine.gateways.all.reduce(0) { $0 + $1.failedSends }
     strangers = engine.strangers
     counters = engine.session.counters

@@ -10,8 +10,10 @@ internal import Linux
 /// App threads and the network thread take turns with it. Only the network thread opens and closes sockets and
 /// waits on them; any of them may send. Events wait here for the network thread to deliver them without the lock.
 struct Engine: Sendable {
-  private(set) var session: LinkSession
-  private(set) var gateways: Gateways
+  var session: LinkSession
+  var gateways: Gateways
+  /// To other rooms; nil: nobody wants any.
+  var far: FarWires?
   /// Datagrams from outside of our networks: not looked at.
   private(set) var strangers = 0
   private(set) var events: [LinkSession.Event] = []
@@ -42,10 +44,13 @@ struct Engine: Sendable {
   /// Waiting events; nobody fetches them only while a callback blocks. Of more, each kind's newest is told.
   static var eventLimit: Int { 64 }
 
-  init(tempo: Tempo, seed: UInt64, at now: Micros, status: LinkStatus) {
-    session = LinkSession(tempo: tempo, seed: seed, at: now)
+  init(
+    _ configuration: Link.Configuration, seed: UInt64, far: FarSettings?, at now: Micros, status: LinkStatus
+  ) {
+    session = LinkSession(tempo: Tempo(configuration.tempo), seed: seed, isRelay: far != nil, at: now)
+    self.far = far.map { FarWires($0) }
     snapshot = session.snapshot
-    gateways = Gateways(status)
+    gateways = Gateways(status, interfaces: configuration.interfaces)
     self.status = status
     slept = HostClock.sleptMicros()
     drain()
@@ -61,12 +66,14 @@ extension Engine {
     guard !isWanted && session.isEnabled else { return }
     collectAudioChanges(at: now)
     feed(.enable(false), at: now)
+    far?.hangUp(at: now)
     tellAudio()
   }
 
   /// Whether the network thread has something to do that no deadline and no datagram tells it.
   var needsTurn: Bool {
-    !events.isEmpty || isWanted != session.isEnabled || (!session.isEnabled && !gateways.all.isEmpty)
+    !events.isEmpty || isWanted != session.isEnabled
+      || (!session.isEnabled && (!gateways.all.isEmpty || far?.isOpen == true))
   }
 
   mutating func commit(_ change: SessionChange, at now: Micros) {
@@ -106,7 +113,7 @@ extension Engine {
   }
 
   /// What has changed for who takes part in Link Audio.
-  private mutating func tellAudio() {
+  mutating func tellAudio() {
     guard let audio else { return }
     let identity = (snapshot.node, snapshot.session)
     if toldIdentity.map({ $0 != identity }) ?? true {
@@ -139,19 +146,19 @@ extension Engine {
 
 // What the network thread does.
 extension Engine {
-  /// What to wait for: our own descriptors first, then three for each gateway.
+  /// What to wait for: our own descriptors first, then three for each gateway, then those of other rooms.
   func waitList(wakeUp: Int32) -> [pollfd] {
     var list = [wakeUp, gateways.watch.descriptor].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
     for gateway in gateways.all {
       list += gateway.descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
     }
-    return list
+    return list + (far?.descriptors ?? []).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
   }
 
   /// When to wake up without being woken; nil for never.
   mutating func nextWake(at now: Micros) -> Micros? {
     let nextLook = look.next(doors.map(\.door.pace), hasPeers: snapshot.peerCount > 0, at: now)
-    return [deadline, gateways.nextScan, nextLook].compactMap(\.self).min()
+    return [deadline, gateways.nextScan, nextLook, far?.nextWake].compactMap(\.self).min()
   }
 
   /// One turn of the network thread. `ready` is `waitList` after the wait.
@@ -163,19 +170,20 @@ extension Engine {
         if index < ready.count, ready[index].revents != 0 { receive(from: gateway, socket: socket) }
       }
     }
-    var now = HostClock.micros()
+    receiveFromFar(ready.dropFirst(2 + gateways.all.count * GatewaySockets.socketCount))
+    let now = HostClock.micros()
     noticeSleep(at: now)
     collectAudioChanges(at: now)
-    if !session.isEnabled { gateways.closeAll() }
+    if !session.isEnabled {
+      gateways.closeAll()
+      far?.close()
+    }
     if isWanted && !session.isEnabled {
       feed(.enable(true), at: now)
       gateways.begin(at: now)
     }
-    if gateways.isScanDue(at: now) {
-      scan(at: now)
-      now = HostClock.micros()
-    }
     if let deadline, deadline <= now { feed(.deadline, at: now) }
+    if session.isEnabled { lookAfterFar(at: now) }
     tellAudio()
   }
 
@@ -189,6 +197,7 @@ extension Engine {
     want(false, at: now)
     tellAudio()
     gateways.closeAll()
+    far?.close()
     doors.removeAll()
     events.removeAll()
   }
@@ -221,29 +230,21 @@ extension Engine {
     }
   }
 
-  private mutating func scan(at now: Micros) {
-    guard let addresses = gateways.lookUp(at: now) else { return }
-    for gateway in gateways.stale(beside: addresses) {
-      // First, so that it says goodbye.
-      feed(.gatewayClosed(gateway.id), at: now)
-      gateways.close(gateway)
-    }
-    for gateway in gateways.open(addresses) {
-      feed(.gatewayOpened(gateway.description), at: HostClock.micros())
-    }
-  }
-
-  private mutating func feed(_ input: LinkSession.Input, at now: Micros) {
+  mutating func feed(_ input: LinkSession.Input, at now: Micros) {
     session.handle(input, at: now)
     drain()
   }
 
   /// To be called after each thing that happens to the session.
-  private mutating func drain() {
+  mutating func drain() {
     while true {
       switch session.nextOutput() {
       case .send(let packet, let destination, let id, let channel):
-        gateways.all.first { $0.id == id }?.send(packet, to: destination, via: channel)
+        if far?.owns(id) == true {
+          far?.send(packet, on: id, via: channel, at: HostClock.micros())
+        } else {
+          gateways.all.first { $0.id == id }?.send(packet, to: destination, via: channel)
+        }
       case .publish(let snapshot):
         self.snapshot = snapshot
         status.update(snapshot)
@@ -264,17 +265,5 @@ extension Engine {
     var snapshot = snapshot
     snapshot.audioSequence = door.workedIn
     door.door.publish(snapshot)
-  }
-}
-
-extension [LinkSession.Event] {
-  /// In their order.
-  var newestOfEachKind: [LinkSession.Event] {
-    let newest = [
-      lastIndex { if case .tempo = $0 { true } else { false } },
-      lastIndex { if case .startStop = $0 { true } else { false } },
-      lastIndex { if case .peers = $0 { true } else { false } },
-    ]
-    return newest.compactMap { $0 }.sorted().map { self[$0] }
   }
 }

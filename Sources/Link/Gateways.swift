@@ -21,6 +21,8 @@ struct Gateways: Sendable {
   let watch = AddressWatch()
 
   private let status: LinkStatus
+  /// The interfaces to be on, by name; nil: all.
+  let allowed: Set<String>?
   private var lastScan: Micros?
   private var number: UInt32 = 0
 
@@ -30,7 +32,10 @@ struct Gateways: Sendable {
   static var scanSpacing: Micros { Micros(50_000) }
   static var repairSpacing: Micros { Micros(1_000_000) }
 
-  init(_ status: LinkStatus) { self.status = status }
+  init(_ status: LinkStatus, interfaces allowed: Set<String>?) {
+    self.status = status
+    self.allowed = allowed
+  }
 
   /// We are on the network from now on.
   mutating func begin(at now: Micros) { nextScan = now }
@@ -54,45 +59,48 @@ struct Gateways: Sendable {
     nextScan = nextScan.map { min($0, earliest) }
   }
 
-  /// The addresses to be on. nil: without a descriptor to ask with, what is known stays so.
-  mutating func lookUp(at now: Micros) -> [LocalAddress]? {
+  /// The next look is under way.
+  mutating func beginScan(at now: Micros) {
     lastScan = now
     nextScan = now + Self.scanPeriod
-    guard let interfaces = Interface.up()?.filter(\.isRunning) else {
-      if all.isEmpty { failure = SystemFailure(call: "getifaddrs", code: errno) }
-      return nil
-    }
-    neighbours = Neighbourhood(interfaces)
-    let (used, left) = LocalAddress.gateways(on: interfaces, limit: Limits.gateways)
-    refused = left.map { ($0, SystemFailure(call: "too many addresses", code: ENOBUFS)) }
-    return Array(used)
   }
 
-  /// Those whose address has gone or whose sockets are broken.
-  func stale(beside addresses: [LocalAddress]) -> [GatewaySockets] {
-    all.filter { $0.isBroken || !addresses.contains($0.local) }
+  mutating func learn(_ reason: SystemFailure) {
+    if all.isEmpty { failure = reason }
+  }
+
+  /// Takes over what a look around has found. Those that are to be closed now.
+  mutating func learn(_ found: AddressScan.Found) -> [GatewaySockets] {
+    neighbours = found.neighbours
+    refused = found.left.map { ($0, SystemFailure(call: "too many addresses", code: ENOBUFS)) }
+    return all.filter { $0.isBroken || !found.used.contains($0.local) }
   }
 
   mutating func close(_ gateway: GatewaySockets) { all.removeAll { $0 === gateway } }
 
-  /// Those that were missing.
-  mutating func open(_ addresses: [LocalAddress]) -> [GatewaySockets] {
-    var opened: [GatewaySockets] = []
-    for local in addresses where !all.contains(where: { $0.local == local }) {
-      do throws(SystemFailure) {
-        number &+= 1
-        opened.append(try GatewaySockets(local, id: GatewayID(rawValue: number)))
-      } catch {
-        refused.append((local, error))
+  /// Where a gateway is missing, and the name that it will have.
+  mutating func missing(of addresses: ArraySlice<LocalAddress>) -> [(LocalAddress, GatewayID)] {
+    addresses.filter { local in !all.contains { $0.local == local } }.map { local in
+      number &+= 1
+      return (local, GatewayID(rawValue: number))
+    }
+  }
+
+  mutating func take(_ opened: [AddressScan.Opened]) {
+    for one in opened {
+      switch one {
+      case .open(let gateway): all.append(gateway)
+      case .refused(let local, let reason): refused.append((local, reason))
       }
     }
-    all += opened
     failure = reason
-    return opened
   }
 
   /// Why we are on no network: of what was refused, the first, unless a gateway leads further than this machine.
   private var reason: SystemFailure? {
+    if all.isEmpty, refused.isEmpty, allowed != nil {
+      return SystemFailure(call: "none of the chosen interfaces", code: ENODEV)
+    }
     let isOut = all.contains { !$0.local.isLoopback }
     return isOut ? nil : refused.first { !$0.0.isLoopback || all.isEmpty }?.1
   }

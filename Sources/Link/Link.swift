@@ -20,7 +20,7 @@ import Synchronization
 ///     state.setTempo(126, at: Link.clock())
 ///     link.commitAppState(state)
 ///
-/// and in the audio callback through ``audio``. All times are host times at output: when the sample is *heard*.
+/// and in the audio callback through ``takeAudio()``. All times are host times at output: when the sample is *heard*.
 ///
 /// The invariant: the audio thread touches `AudioLink` and the calls marked real-time-safe, which never wait;
 /// everything else takes a lock for as long as a datagram is worked on. Callbacks come on Link's own thread.
@@ -29,23 +29,36 @@ import Synchronization
 /// does, `GatewaySockets` the network; the protocol itself is `LinkSession`.
 public final class Link: Sendable {
   private let status = LinkStatus()
-  private let network: NetworkThread
+  let network: NetworkThread
   private let room: AudioRoom
   private let isRoomAttached = Atomic(false)
 
-  /// Where the tempo asked for is not a number.
-  private static var usualTempo: Double { 120 }
-
-  /// An instance on its own, disabled, with a beat that starts at 0 now. The tempo is clamped to 20...999 BPM.
+  /// An instance on its own, disabled, with a beat that starts at 0 now.
   ///
   /// Where there is no thread or descriptor to be had it works alone, says so in ``diagnostics``, and tries again
   /// whenever it is asked something.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
-  public init(tempo: Double) {
+  public convenience init(configuration: Configuration) throws(ConfigurationError) {
+    try configuration.check()
+    self.init(configuration, far: nil)
+  }
+
+  /// The same on all interfaces, with a tempo that is clamped to 20...999 BPM; 120 if it is not a number.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no.
+  public convenience init(tempo: Double) {
+    self.init(Configuration(tempo: tempo), far: nil)
+  }
+
+  /// With far settings: as a relay between this room and others.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no.
+  package init(_ configuration: Configuration, far: FarSettings?) {
+    var configuration = configuration
+    if configuration.tempo.isNaN { configuration.tempo = Configuration().tempo }
     var generator = SystemRandomNumberGenerator()
-    let tempo = tempo.isNaN ? Link.usualTempo : tempo
-    network = NetworkThread(tempo: Tempo(tempo), seed: generator.next(), status: status)
+    network = NetworkThread(configuration, seed: generator.next(), far: far, status: status)
     room = AudioRoom(network.engine.withLock { $0.snapshot })
     network.startIfNeeded(at: HostClock.micros())
   }
@@ -142,12 +155,13 @@ public final class Link: Sendable {
     }
   }
 
-  /// Link for the audio callback. One thread at a time may use it.
+  /// Link for the audio callback. There is one: nil while somebody has it. Whoever lets it go gives it back.
   ///
-  /// Thread-safe: yes. Real-time-safe: no: fetch it before the audio starts.
-  public var audio: AudioLink {
+  /// Thread-safe: yes. Real-time-safe: no: take it before the audio starts.
+  public func takeAudio() -> AudioLink? {
+    guard let audio = AudioLink(room) else { return nil }
     if !isRoomAttached.exchange(true, ordering: .acquiringAndReleasing) { attach(room) }
-    return room.handle
+    return audio
   }
 
   /// Connects a part that has an audio thread and handoffs of its own. Kept until `detach`.
@@ -210,6 +224,15 @@ public final class Link: Sendable {
     network.withEngine { engine, _ in Diagnostics(engine, network.failure) }
   }
 
+  /// The other rooms; nil: none are wanted.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no, it may wait.
+  package var farReport: FarReport? {
+    network.withEngine { engine, now in
+      engine.far?.report { engine.session.farMeasure(of: $0, at: now) }
+    }
+  }
+
   private func considerNetwork() {
     network.withEngine { engine, now in
       // Read inside the lock: of two threads that change their mind at once, the last one's view is whole.
@@ -226,27 +249,27 @@ public final class Link: Sendable {
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   public func onTempo(_ body: (@Sendable (Double) -> Void)?) {
-    network.callbacks.withLock { $0.tempo = body }
+    network.audience.parts.withLock { $0.tempo.callback = body }
   }
 
   /// Called when this client starts or stops: by its own doing, or with start/stop sync by a peer's.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   public func onStartStop(_ body: (@Sendable (Bool) -> Void)?) {
-    network.callbacks.withLock { $0.startStop = body }
+    network.audience.parts.withLock { $0.startStop.callback = body }
   }
 
   /// Called with the number of peers in our session when it has changed.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   public func onPeers(_ body: (@Sendable (Int) -> Void)?) {
-    network.callbacks.withLock { $0.peers = body }
+    network.audience.parts.withLock { $0.peers.callback = body }
   }
 
   /// Called when the first peer has come and when the last has gone, also when Link was disabled meanwhile.
   ///
   /// Thread-safe: yes. Real-time-safe: no.
   public func onConnection(_ body: (@Sendable (Bool) -> Void)?) {
-    network.callbacks.withLock { $0.connection = body }
+    network.audience.parts.withLock { $0.connection.callback = body }
   }
 }

@@ -9,7 +9,7 @@ import Synchronization
 /// long as it takes to say goodbye.
 final class NetworkThread: Sendable {
   let engine: Mutex<Engine>
-  let callbacks = Mutex(Callbacks())
+  let audience = Audience()
   let status: LinkStatus
   private let wakeUp = WakeUp()
   private let isStopping = Atomic(false)
@@ -18,9 +18,9 @@ final class NetworkThread: Sendable {
   /// When the thread will wake by itself; 0 while it does not wait, `Int64.max` for never.
   private let plannedWake = Atomic<Int64>(0)
 
-  init(tempo: Tempo, seed: UInt64, status: LinkStatus) {
+  init(_ configuration: Link.Configuration, seed: UInt64, far: FarSettings?, status: LinkStatus) {
     self.status = status
-    engine = Mutex(Engine(tempo: tempo, seed: seed, at: HostClock.micros(), status: status))
+    engine = Mutex(Engine(configuration, seed: seed, far: far, at: HostClock.micros(), status: status))
   }
 
   /// Where threads or descriptors have run out, Link works without a network until one of its calls has more luck.
@@ -59,6 +59,7 @@ final class NetworkThread: Sendable {
     isStopping.store(true, ordering: .releasing)
     wakeUp.signal()
     start.withLock { $0.thread }?.join()
+    audience.end()
   }
 
   /// For app threads: whatever `body` leaves to be done by the network thread is done at once. [app, may block]
@@ -91,40 +92,28 @@ final class NetworkThread: Sendable {
     }
     wait(for: &list, from: now, until: wake)
     wakeUp.drain()
-    let events = engine.withLock { engine in
+    let isScanDue = engine.withLock { engine in
       plannedWake.store(0, ordering: .relaxed)
       engine.work(list, at: HostClock.micros())
-      return engine.takeEvents()
+      return engine.beginScan(at: HostClock.micros())
     }
-    deliver(events)
+    if isScanDue { scan() }
+    deliver(engine.withLock { $0.takeEvents() })
   }
 
-  /// Without any lock: a callback may call everything there is.
+  /// Without the lock as far as the system is asked: app threads do not wait for that.
+  private func scan() {
+    do throws(SystemFailure) {
+      let found = try AddressScan.look(on: engine.withLock { $0.gateways.allowed })
+      let missing = engine.withLock { $0.learn(found, at: HostClock.micros()) }
+      let opened = missing.map { AddressScan.open($0, as: $1) }
+      engine.withLock { $0.take(opened) }
+    } catch {
+      engine.withLock { $0.learn(error) }
+    }
+  }
+
   private func deliver(_ events: [LinkSession.Event]) {
-    for event in events {
-      if isStopping.load(ordering: .acquiring) { return }
-      switch event {
-      case .tempo(let tempo):
-        callbacks.withLock { $0.tempo }?(tempo)
-      case .startStop(let isPlaying):
-        callbacks.withLock { $0.startStop }?(isPlaying)
-      case .peers(let count):
-        callbacks.withLock { $0.peers }?(count)
-        let connection = callbacks.withLock { callbacks in
-          let changed = callbacks.wasConnected != (count > 0)
-          callbacks.wasConnected = count > 0
-          return changed ? callbacks.connection : nil
-        }
-        connection?(count > 0)
-      }
-    }
+    for event in events where !isStopping.load(ordering: .acquiring) { audience.tell(event) }
   }
-}
-
-struct Callbacks {
-  var tempo: (@Sendable (Double) -> Void)?
-  var startStop: (@Sendable (Bool) -> Void)?
-  var peers: (@Sendable (Int) -> Void)?
-  var connection: (@Sendable (Bool) -> Void)?
-  fileprivate var wasConnected = false
 }

@@ -81,6 +81,15 @@ struct UDPSocket: ~Copyable, Sendable {
     return socket
   }
 
+  /// To and from wherever the system has a way.
+  static func anywhere(_ endpoint: Endpoint) throws(SystemFailure) -> UDPSocket {
+    let socket = try UDPSocket(for: endpoint.address)
+    try? socket.noteArrivals()
+    socket.makeRoom()
+    try socket.bind(to: endpoint)
+    return socket
+  }
+
   private static func ownPort(on local: LocalAddress) throws(SystemFailure) -> UDPSocket {
     let socket = try UDPSocket(for: local.address)
     try? socket.noteArrivals()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 @_exported public import AudioLanes
 @_exported public import Link
-public import LinkAudioSession
+@_exported public import LinkAudioSession
 public import LinkWire
 import Linux
 
@@ -21,10 +21,12 @@ import Linux
 ///     let sink = audio.publish(lane, as: "Drums")          // until `sink` is given up
 ///     let source = audio.subscribe(played, to: channel.id)  // of `channels`
 ///
+/// Both sides name times and beats by a `SessionGrid`, made from a captured state. <doc:FirstChannels> has all of it.
+///
 /// The invariant: what audio threads do with lanes waits for nobody. Everything else here takes a lock for as long as a
 /// datagram is worked on, and never Link's: the two have a thread and sockets each, so that streams do not disturb pings.
 ///
-/// Way in: this file is the app's side; `AudioThread` is the loop, `AudioEngine` what it does, `AudioMail` what `Link` tells
+/// Way in: this file and `AudioDiagnostics` are the app's side; `AudioThread` is the loop, `AudioEngine` what it does, `AudioMail` what `Link` tells
 /// it; the protocol is `LinkAudioSession`, samples are `LinkAudioPath`'s.
 public final class LinkAudio: Sendable {
   private let link: Link
@@ -98,8 +100,13 @@ public final class LinkAudio: Sendable {
   }
 }
 
-/// A channel of ours. Given up with its last reference; before, `lane` must not be.
+/// The name of a channel on the network, for as long as it lives.
+public typealias ChannelID = LinkWire.ChannelID
+
+/// A channel of ours: given up, with a goodbye to its listeners, when its last reference goes. It keeps its lane; so must you,
+/// as long as the audio thread has the lane's end.
 public final class AudioSink: Sendable {
+  /// As others ask for it.
   public let id: ChannelID
   private let thread: AudioThread
 
@@ -111,16 +118,22 @@ public final class AudioSink: Sendable {
   deinit { thread.change { engine, now in engine.unpublish(id, at: now) } }
 
   /// What is beyond 256 bytes is cut.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no.
   public func rename(to name: String) {
     thread.change { engine, now in engine.rename(id, to: name, at: now) }
   }
 
   /// How many peers it is sent to now.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no.
   public var listenerCount: Int { thread.ask { $0.listenerCount(of: id) } }
 }
 
-/// A channel of somebody else that we take. Given up with its last reference.
+/// A channel of somebody else that we take: given up when its last reference goes. It keeps its lane; so must you, as long as
+/// the audio thread has the lane's end.
 public final class AudioSource: Sendable {
+  /// What was subscribed to.
   public let channel: ChannelID
   private let lane: ReceiveLane
   private let id: SourceID
@@ -135,30 +148,8 @@ public final class AudioSource: Sendable {
 
   deinit { thread.change { engine, now in engine.release(id, lane, at: now) } }
 
-  /// Whether its channel is there.
+  /// Whether its channel is there. Whether it is heard say the lane's figures.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no.
   public var isConnected: Bool { thread.ask { $0.isConnected(id) } }
-}
-
-/// How Link Audio is doing.
-public struct AudioDiagnostics: Sendable {
-  /// Why it is not on the network where it should be; nil is good.
-  public var failure: String?
-  /// The ways to the peers that take part, with round trip and jitter.
-  public var peers: [AudioPeer]
-  /// Datagrams that the system would not send.
-  public var failedSends: Int
-  /// Chunks that found no room: their audio thread does not run.
-  public var overflows: Int
-  /// What was received and what was dropped.
-  public var counters: AudioCounters
-  public var load: AudioLoad
-
-  init(_ engine: borrowing AudioEngine, _ failure: SystemFailure?) {
-    self.failure = (failure ?? engine.failure)?.description
-    peers = engine.machine.peers
-    failedSends = engine.failedSends
-    overflows = engine.overflows
-    counters = engine.machine.counters
-    load = engine.machine.load
-  }
 }

@@ -3,12 +3,14 @@ import BeatMath
 
 /// A session's beats against the host's time, as one audio period sees them.
 public struct SessionGrid: Sendable, BitwiseCopyable {
+  /// Which session it is: `SessionState.session`.
   public var session: UInt64
   /// Host time of the session's beat 0, in microseconds with their fraction.
   public var origin: Double
   /// Microseconds per beat: whole, as Link's tempo acts.
   public var beatMicros: Double
 
+  /// From a program that has a timeline of its own; `SessionGrid(state)` of `LinkAudio` is for all others. Real-time-safe.
   @_noLocks @_noAllocation
   public init(session: UInt64, origin: Double, beatMicros: Double) {
     self.session = session
@@ -18,11 +20,11 @@ public struct SessionGrid: Sendable, BitwiseCopyable {
 
   /// When a stamp's beat is. Every stamp gives a number, but not one that is near.
   @inlinable @_noLocks @_noAllocation
-  public func time(of microbeats: Int64) -> Double { origin + Double(microbeats) * 1e-6 * beatMicros }
+  package func time(of microbeats: Int64) -> Double { origin + Double(microbeats) * 1e-6 * beatMicros }
 
   /// The session's beat at a time, in whole microbeats.
   @inlinable @_noLocks @_noAllocation
-  public func microbeats(at time: Double) -> Int64 { Int64(rounding: (time - origin) / beatMicros * 1e6) }
+  package func microbeats(at time: Double) -> Int64 { Int64(rounding: (time - origin) / beatMicros * 1e6) }
 
   /// The beat of one frame of an input's period: when it was at the microphone, not when it passed through JACK.
   ///
@@ -30,7 +32,7 @@ public struct SessionGrid: Sendable, BitwiseCopyable {
   /// user says that the sound is early by, in microseconds. Made anew for each period, from the line that the click uses.
   /// [audio]
   @inlinable @_noLocks @_noAllocation
-  public func stamp(
+  package func stamp(
     ofFrame frame: Int, start: Double, frameMicros: Double, captureFrames: Double, offset: Double
   ) -> Int64 {
     microbeats(at: start + (Double(frame) - captureFrames) * frameMicros + offset)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import Addresses
-import BeatMath
-import LinkWire
+internal import Addresses
+internal import BeatMath
+internal import LinkWire
 
 /// The channels of others, as they announced them.
 ///

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import Addresses
-import BeatMath
-import LinkWire
+internal import Addresses
+internal import BeatMath
+internal import LinkWire
 
 // What others say, but for audio (facts: link-audio 3.3 to 3.7).
 extension LinkAudioSession {
@@ -88,6 +88,11 @@ extension LinkAudioSession {
   }
 
   private mutating func hear(_ echo: AudioEcho, from place: Int) {
+    let receiver = receivers[place]
+    guard !receivers.contains(where: { $0.isRival(of: receiver) && $0.isAnswering(at: uptime.now) }) else {
+      counters.unproven &+= 1
+      return
+    }
     switch receivers[place].hear(echo, at: uptime.now) {
     case .stray: counters.strayPongs &+= 1
     case .provenAgain: areWaysDue = true

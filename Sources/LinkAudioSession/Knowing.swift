@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import Addresses
-import BeatMath
+internal import Addresses
+internal import BeatMath
 public import LinkWire
 
 /// A socket of ours, and what it may still send to those whom we do not know.
@@ -23,17 +23,19 @@ struct OpenAudioGateway: Sendable {
 
 /// Somebody in our session who takes part in Link Audio, sends he something or not.
 public struct AudioPeer: Hashable, Sendable {
+  /// Link's.
   public var id: NodeID
   /// As it calls itself; empty until it did.
   public var name: String
   /// Where it is reached.
-  public var route: AudioRoute
+  package var route: AudioRoute
+  /// How good the way there is.
   public var metrics: AudioMetrics
 }
 
 extension LinkAudioSession {
   /// Those who answer us, by their names.
-  public var peers: [AudioPeer] {
+  package var peers: [AudioPeer] {
     receivers.filter { $0.isChosen }
       .map { AudioPeer(id: $0.node, name: $0.name, route: $0.route, metrics: $0.roundTrips.metrics) }
       .sorted { ($0.name, $0.id) < ($1.name, $1.id) }

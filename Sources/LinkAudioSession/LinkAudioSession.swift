@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import Addresses
-public import BeatMath
+package import Addresses
+package import BeatMath
 public import LinkWire
 
 // Link Audio as a machine: who is told of our channels, whose channels there are, who is sent what, and from whom audio is
@@ -17,8 +17,8 @@ public import LinkWire
 // `AudioLimits` what nobody can make it do. The rules are those of facts: link-audio 3.
 
 /// **After every `handle`, and after a `receive` that returned nil, call `nextOutput` until it says `.sleep`.**
-public struct LinkAudioSession: Sendable {
-  public enum Input: Sendable {
+package struct LinkAudioSession: Sendable {
+  package enum Input: Sendable {
     /// The time that `.sleep` named has come. Early or late does no harm.
     case deadline
     /// On: then gateways may be opened. Off: says goodbye and forgets gateways and peers; sinks and sources stay.
@@ -35,7 +35,7 @@ public struct LinkAudioSession: Sendable {
     case peerGone(NodeID, on: GatewayID)
   }
 
-  public enum Output: Sendable {
+  package enum Output: Sendable {
     case send(AudioPacket, to: Endpoint, on: GatewayID)
     /// Who is sent the audio of this sink from now on; nobody: it need not be made.
     case routes([AudioRoute], of: ChannelID)
@@ -47,7 +47,7 @@ public struct LinkAudioSession: Sendable {
     case sleep(until: Micros?)
   }
 
-  public internal(set) var isEnabled = false
+  package internal(set) var isEnabled = false
   var node: NodeID
   var session: SessionID
   var name = ""
@@ -65,7 +65,7 @@ public struct LinkAudioSession: Sendable {
   var uptime: Uptime
   /// What was last asked for, in uptime.
   private var promised: Micros?
-  public internal(set) var counters = AudioCounters()
+  package internal(set) var counters = AudioCounters()
 
   var areWaysDue = false
   var areSendersDue = false
@@ -79,7 +79,7 @@ public struct LinkAudioSession: Sendable {
 
   /// Disabled, without channels. Ids of channels and what others have to repeat come from the secret: 128 bits that nobody can
   /// know. The same secret gives the same.
-  public init(secret: (UInt64, UInt64), node: NodeID, session: SessionID, at now: Micros) {
+  package init(secret: (UInt64, UInt64), node: NodeID, session: SessionID, at now: Micros) {
     dice = SecretDice(secret)
     self.node = node
     self.session = session
@@ -88,7 +88,7 @@ public struct LinkAudioSession: Sendable {
     announcements = Allowance(perSecond: AudioLimits.allAnnouncementsPerSecond, at: uptime.now)
   }
 
-  public mutating func handle(_ input: Input, at now: Micros) {
+  package mutating func handle(_ input: Input, at now: Micros) {
     advance(to: now)
     switch input {
     case .deadline: break
@@ -106,7 +106,7 @@ public struct LinkAudioSession: Sendable {
 
   /// Whatever came in through a gateway's socket. Audio that a source waits for is returned for its path, and changes nothing
   /// that has to be said or done: then there are no outputs to take. The buffer is a view of the bytes.
-  public mutating func receive(
+  package mutating func receive(
     _ bytes: UnsafeRawBufferPointer, from source: Endpoint, on gateway: GatewayID, at now: Micros
   ) -> (source: SourceID, buffer: AudioBuffer)? {
     advance(to: now)
@@ -134,7 +134,7 @@ public struct LinkAudioSession: Sendable {
     return nil
   }
 
-  public mutating func nextOutput() -> Output {
+  package mutating func nextOutput() -> Output {
     if outputHead < outputs.count {
       outputHead += 1
       return outputs[outputHead - 1]
@@ -199,28 +199,32 @@ public struct LinkAudioSession: Sendable {
 }
 
 /// Through which socket of ours to, or from, which of others'.
-public struct AudioRoute: Hashable, Comparable, Sendable, BitwiseCopyable {
-  public var gateway: GatewayID
-  public var endpoint: Endpoint
+package struct AudioRoute: Hashable, Comparable, Sendable, BitwiseCopyable {
+  package var gateway: GatewayID
+  package var endpoint: Endpoint
 
-  public init(_ gateway: GatewayID, _ endpoint: Endpoint) {
+  package init(_ gateway: GatewayID, _ endpoint: Endpoint) {
     self.gateway = gateway
     self.endpoint = endpoint
   }
 
-  public static func < (left: AudioRoute, right: AudioRoute) -> Bool {
+  package static func < (left: AudioRoute, right: AudioRoute) -> Bool {
     (left.gateway.rawValue, left.endpoint) < (right.gateway.rawValue, right.endpoint)
   }
 }
 
 /// A channel that somebody else in our session sends.
 public struct AudioChannel: Hashable, Sendable {
+  /// By which it is subscribed to; another one when its program opens it again.
   public var id: ChannelID
+  /// As its program calls it; two may have one name.
   public var name: String
+  /// Whose it is, by Link's id.
   public var peer: NodeID
+  /// As its peer calls itself.
   public var peerName: String
 
-  public init(id: ChannelID, name: String, peer: NodeID, peerName: String) {
+  package init(id: ChannelID, name: String, peer: NodeID, peerName: String) {
     self.id = id
     self.name = name
     self.peer = peer
@@ -229,10 +233,10 @@ public struct AudioChannel: Hashable, Sendable {
 }
 
 /// A channel that we take, as a small number: free ones are used again.
-public struct SourceID: Hashable, Sendable, BitwiseCopyable {
-  public var rawValue: Int
+package struct SourceID: Hashable, Sendable, BitwiseCopyable {
+  package var rawValue: Int
 
-  public init(rawValue: Int) {
+  package init(rawValue: Int) {
     self.rawValue = rawValue
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import Addresses
-import BeatMath
-import LinkWire
+internal import Addresses
+internal import BeatMath
+internal import LinkWire
 
 /// One way to a peer: an endpoint that it is said to have, behind one of our gateways.
 ///
@@ -20,6 +20,7 @@ struct Receiver: Sendable {
   var supersededUntil: Micros?
   /// It has answered, and may be believed until then.
   private(set) var provenUntil: Micros?
+  private var answered: Micros?
   /// Of the ways to its peer, the one that is used.
   var isChosen = false
 
@@ -47,6 +48,16 @@ struct Receiver: Sendable {
   var wasPinged: Bool { !pings.isEmpty }
 
   func isProven(at now: Micros) -> Bool { provenUntil.map { now < $0 } ?? false }
+
+  /// It was believed a moment ago, and that its peer is elsewhere can't be true.
+  func isAnswering(at now: Micros) -> Bool {
+    answered.map { now < $0 + AudioLimits.answering } ?? false
+  }
+
+  /// Another socket of the same peer behind the same gateway: a peer has one.
+  func isRival(of other: Receiver) -> Bool {
+    node == other.node && route.gateway == other.route.gateway && route != other.route
+  }
 
   func deadline(in session: SessionID) -> Micros? {
     var earliest = self.session == session ? nextAnnouncement : nil
@@ -96,6 +107,8 @@ struct Receiver: Sendable {
     unanswered = 0
     let wasProven = isProven(at: now)
     provenUntil = now + AudioLimits.proof
+    answered = now
+    if supersededUntil != nil { supersededUntil = now + AudioRules.lifetime }
     if !wasProven { nextAnnouncement = now }
     return wasProven ? .provenAgain : .proven
   }
@@ -116,6 +129,7 @@ public struct AudioMetrics: Hashable, Sendable, BitwiseCopyable {
   /// Microseconds, and up to 10,000 more while there are only a few.
   public var jitter: Double
 
+  /// More is better; 0 without any.
   public var quality: Double { roundTrip > 0 ? 1_000_000 / roundTrip / (1 + jitter) : 0 }
 
   /// Whether this way is worth leaving the other. Not by `quality`, which ten microseconds of jitter halve: two equally good

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import Addresses
-public import BeatMath
-public import LinkWire
+internal import Addresses
+package import BeatMath
+package import LinkWire
 
 /// A channel of ours, and who wants it.
 struct Sink: Sendable {
@@ -31,7 +31,7 @@ extension LinkAudioSession {
 
   /// Opens a channel of ours, also while disabled; nil: there are too many. What is beyond 256 bytes of its name is cut. Has
   /// outputs, like `handle`.
-  public mutating func addSink(named name: String, at now: Micros) -> ChannelID? {
+  package mutating func addSink(named name: String, at now: Micros) -> ChannelID? {
     advance(to: now)
     defer { settle() }
     guard sinks.count < AudioLimits.sinks else {
@@ -45,7 +45,7 @@ extension LinkAudioSession {
   }
 
   /// Has outputs, like `handle`.
-  public mutating func renameSink(_ id: ChannelID, to name: String, at now: Micros) {
+  package mutating func renameSink(_ id: ChannelID, to name: String, at now: Micros) {
     advance(to: now)
     guard let place = sinks.firstIndex(where: { $0.id == id }) else { return }
     sinks[place].name = name.cutToName
@@ -54,7 +54,7 @@ extension LinkAudioSession {
   }
 
   /// Its farewell is said at once. Has outputs, like `handle`.
-  public mutating func removeSink(_ id: ChannelID, at now: Micros) {
+  package mutating func removeSink(_ id: ChannelID, at now: Micros) {
     advance(to: now)
     guard let place = sinks.firstIndex(where: { $0.id == id }) else { return }
     let sink = sinks.remove(at: place)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import Addresses
-public import BeatMath
-public import LinkWire
+internal import Addresses
+package import BeatMath
+package import LinkWire
 
 /// A channel that we take: where its audio may come from, and when it is asked for again.
 struct Source: Sendable {
@@ -72,7 +72,7 @@ struct Source: Sendable {
 extension LinkAudioSession {
   /// Takes a channel, whether it is there or not: it is asked for when it is. A channel is taken once; again it is the same
   /// source. nil: there are too many. Has outputs, like `handle`.
-  public mutating func subscribe(to channel: ChannelID, at now: Micros) -> SourceID? {
+  package mutating func subscribe(to channel: ChannelID, at now: Micros) -> SourceID? {
     advance(to: now)
     defer { settle() }
     if let taken = sources.firstIndex(where: { $0?.channel == channel }) { return SourceID(rawValue: taken) }
@@ -92,7 +92,7 @@ extension LinkAudioSession {
   }
 
   /// Has outputs, like `handle`.
-  public mutating func release(_ id: SourceID, at now: Micros) {
+  package mutating func release(_ id: SourceID, at now: Micros) {
     advance(to: now)
     guard sources.indices.contains(id.rawValue) else { return }
     stop(id.rawValue)
@@ -101,7 +101,7 @@ extension LinkAudioSession {
   }
 
   /// What a source's channel was told to be when it was taken.
-  public func channel(of id: SourceID) -> ChannelID? {
+  package func channel(of id: SourceID) -> ChannelID? {
     sources.indices.contains(id.rawValue) ? sources[id.rawValue]?.channel : nil
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import Addresses
-import BeatMath
-import LinkWire
+internal import Addresses
+internal import BeatMath
+internal import LinkWire
 
 // What we say, and when (facts: link-audio 3.2, 3.6).
 extension LinkAudioSession {

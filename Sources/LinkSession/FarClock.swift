@@ -37,8 +37,8 @@ struct FarClock {
   /// What the samples of the best network are off by, in microseconds; and how many of the fastest show how much faster one could have been.
   private static let grain = 100.0
   private static let fastFew = 3
-  /// One more of thousands changes nothing.
-  private static let refit = 4
+  /// A new line is drawn when this part of the samples is new: one more of thousands changes nothing.
+  private static let refit = 64
   /// How far two crystals are apart, as long as we know nothing.
   private static let usualSlope = 50e-6
   /// More than a wandering crystal and a bent line can explain.
@@ -48,6 +48,7 @@ struct FarClock {
   private var next = 0
   private var origin: (host: Micros, offset: Micros)?
   private var line: Line?
+  private var sinceFit = 0
   private var contradictions = 0
   private var outstanding: [Micros] = []
   private let opened: Micros
@@ -121,7 +122,8 @@ struct FarClock {
       exchanges[next] = exchange
     }
     next = (next + 1) % Limits.farExchanges
-    if !isReady || next % FarClock.refit == 0 { line = fitted() }
+    sinceFit += 1
+    if !isReady || sinceFit >= exchanges.count / FarClock.refit { line = fitted() }
   }
 
   private func contradicts(_ exchange: Exchange, _ line: Line) -> Bool {
@@ -130,7 +132,8 @@ struct FarClock {
   }
 
   /// The weighted line of least squares; its slope begins at none.
-  private func fitted() -> Line {
+  private mutating func fitted() -> Line {
+    sinceFit = 0
     let trips = exchanges.map(\.roundTrip).sorted()
     let (fastest, slowest) = (trips[0], trips[(trips.count - 1) / 4])
     let grain = FarClock.grain + (trips[min(FarClock.fastFew, trips.count - 1)] - fastest) / 2

@@ -143,9 +143,10 @@ extension LinkSession {
     if let encoded = gateways[place].encoded, encoded.revision == revision {
       return (encoded.alive, encoded.response)
     }
+    let gateway = gateways[place].gateway
     let state = PeerState(
-      node: node, session: session, timeline: timeline, startStop: startStop,
-      measurement: gateways[place].gateway.far == nil ? gateways[place].gateway.measurement : nil,
+      node: node, session: session, timeline: gateway.far?.there(timeline) ?? timeline, startStop: startStop,
+      measurement: gateway.far == nil ? gateway.measurement : nil,
       clock: clock, audio: gateways[place].audio)
     let alive = encodeAlive(state)
     let response = encodeResponse(state)

@@ -29,6 +29,7 @@ extension LinkSession {
     var state = state
     if let far = gateway.far {
       state.measurement = far.relay
+      state.timeline = far.here(state.timeline)
       state.audio = nil
     } else {
       state.measurement = Belief.measurable(state.measurement, from: source.address, on: gateway)

@@ -15,10 +15,24 @@ public struct FarWire: Hashable, Sendable, BitwiseCopyable {
   /// How much earlier than measured the other room is. Where the way there is known to take longer than the way back, half of the
   /// difference. Either side may set it, and what both set adds up with opposite signs.
   public var correction: Micros
+  /// So many beats later than ours is the other room's grid: what is beat 16 here is heard there as 12, if it is 4. Sound that takes so long on
+  /// its way is then in time where it arrives. Either side may set it, and what both set adds up with opposite signs.
+  ///
+  /// Both rooms are in one session and have one tempo all the same. A start is for a beat, and so is heard there that much later.
+  public var distance: Beats
 
-  public init(relay: Endpoint, correction: Micros = .zero) {
+  public init(relay: Endpoint, correction: Micros = .zero, distance: Beats = .zero) {
     self.relay = relay
     self.correction = correction
+    self.distance = distance
+  }
+
+  /// A timeline of ours, as the other room counts; and back. The other room may say anything: what is wrapped around is not believed.
+  func there(_ timeline: Timeline) -> Timeline { shifted(timeline, to: timeline.beatOrigin - distance) }
+  func here(_ timeline: Timeline) -> Timeline { shifted(timeline, to: timeline.beatOrigin + distance) }
+
+  private func shifted(_ timeline: Timeline, to beat: Beats) -> Timeline {
+    Timeline(tempo: timeline.tempo, beatOrigin: beat, timeOrigin: timeline.timeOrigin)
   }
 }
 

@@ -5,7 +5,7 @@ import StudioDay
 
 /// What the user asked for.
 struct Arguments: Sendable {
-  enum Task { case help, one, many, growth, day }
+  enum Task { case help, one, many, growth, day, fiveNodes }
 
   struct Refusal: Error {
     let text: String
@@ -41,6 +41,8 @@ struct Arguments: Sendable {
     A day:            LinkSimulator --day [--hours 24] [--seed 7] [--peers 6] [--plant FAULT]
                       Trouble and peace in turn; on the first peer's machine a JACK server with tactus's audio cycle,
                       whose every click and MIDI clock is counted.
+    Five nodes:       LinkSimulator --five-nodes [--runs 10] [--seed 7]
+                      X. Riley's table of 2018, with the reference's rules and with relays and far wires.
     A night:          LinkSimulator --night [--hours 13] [--rate 192000] [--frames 1024]
                       The same while nobody touches anything: one tempo, and a transport that rolls.
 
@@ -87,8 +89,8 @@ struct Arguments: Sendable {
         arguments.task = .help
         return .success(arguments)
       }
-      if word == "--growth" {
-        arguments.task = .growth
+      if word == "--growth" || word == "--five-nodes" {
+        arguments.task = word == "--growth" ? .growth : .fiveNodes
         continue
       }
       if word == "--day" || word == "--night" {
@@ -122,7 +124,7 @@ struct Arguments: Sendable {
       if task == .one { task = .many }
     case "--runs":
       isTaken = set(whole(value, in: 1...10_000_000), \.runs)
-      task = .many
+      if task != .fiveNodes { task = .many }
     case "--jobs": isTaken = set(whole(value, in: 1...64), \.jobs)
     case "--peers": isTaken = takePeers(value)
     case "--svg":

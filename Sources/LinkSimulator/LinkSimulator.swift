@@ -23,6 +23,7 @@ struct LinkSimulator {
       case .one: exit(World.run(arguments) ? 0 : 1)
       case .many: exit(await Campaign.run(arguments) ? 0 : 1)
       case .day: exit(StudioDayReport.run(arguments) ? 0 : 1)
+      case .fiveNodes: exit(FiveNodesTable.run(arguments) ? 0 : 1)
       case .growth: exit(World.growth(arguments) ? 0 : 1)
       }
     }

@@ -56,6 +56,8 @@ public final class LinkWorld {
   private var freePlans: [Int32] = []
   /// Of those segments that are wires between rooms.
   var farConditions: [Int: FarConditions] = [:]
+  /// Instead of `conditions`: how long a datagram takes from one interface to another now; nil: it does not come there.
+  var path: ((_ sender: Int, _ target: Int, _ dice: inout Dice) -> Micros?)?
   private var segments: [[Int]] = []
   private var endpoints: [Endpoint: Int] = [:]
   private(set) var guests: [Int: any Guest] = [:]
@@ -232,6 +234,10 @@ public final class LinkWorld {
     let copies = dice.chance(conditions.duplication) ? 2 : 1
     for _ in 0..<copies {
       var delay = far?.delay(isThere: sender < target, &dice) ?? conditions.delay
+      if let path {
+        guard let taken = path(sender, target, &dice) else { return }
+        delay = taken
+      }
       if far == nil && conditions.jitter > .zero { delay = delay + dice.duration(upTo: conditions.jitter) }
       if dice.chance(conditions.reordering) { delay = delay + dice.duration(upTo: conditions.holdUp) }
       slab.retain(slot)

@@ -23,8 +23,11 @@ final class ReferencePeer: Guest {
     (session: SessionID, endpoint: Endpoint, points: [Double], tries: Int, asked: Micros)?
   private var nextRemeasurement: Micros?
   private var count = 0
+  /// Says at once what is new, and not with its next Alive only.
+  private let isPrompt: Bool
 
-  init(seed: UInt64) {
+  init(seed: UInt64, isPrompt: Bool = false) {
+    self.isPrompt = isPrompt
     dice = Dice(seed: seed)
     node = NodeID(using: &dice)
     session = node
@@ -42,6 +45,18 @@ final class ReferencePeer: Guest {
   func phase(at now: Micros) -> Double {
     let beat = timeline.beats(at: ghost.ghost(atHost: now)).value
     return beat - (beat / 4).rounded(.down) * 4
+  }
+
+  /// Its user wants another tempo, from now on.
+  func set(tempo: Double, in world: LinkWorld) {
+    let time = ghost.ghost(atHost: world.now)
+    let beat = max(timeline.beats(at: time), timeline.beatOrigin + Beats(micros: 1))
+    timeline = Timeline(tempo: Tempo(tempo), beatOrigin: beat, timeOrigin: time).clamped
+    say(in: world)
+  }
+
+  private func say(in world: LinkWorld) {
+    world.send(encodeAlive(state(world)), from: interface, to: .group, via: .discovery)
   }
 
   private func reset(in world: LinkWorld) {
@@ -73,7 +88,7 @@ final class ReferencePeer: Guest {
       nextRemeasurement = world.now + Micros(30_000_000)
       measure(session, in: world)
     }
-    world.send(encodeAlive(state(world)), from: interface, to: .group, via: .discovery)
+    say(in: world)
     world.plan(at: world.now + Micros(250_000)) { [self] in tick($0) }
   }
 
@@ -105,7 +120,10 @@ final class ReferencePeer: Guest {
   private func see(_ state: PeerState, _ ttl: UInt8, in world: LinkWorld) {
     peers[state.node] = (state, world.now + Micros(Int64(ttl) * 1_000_000))
     if state.session == session {
-      if state.timeline.beatOrigin > timeline.beatOrigin { timeline = state.timeline.clamped }
+      if state.timeline.beatOrigin > timeline.beatOrigin {
+        timeline = state.timeline.clamped
+        if isPrompt { say(in: world) }
+      }
       if state.startStop.timestamp > startStop.timestamp { startStop = state.startStop }
     } else if let known = others[state.session] {
       if state.timeline.beatOrigin > known.beatOrigin { others[state.session] = state.timeline }

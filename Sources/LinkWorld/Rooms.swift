@@ -95,7 +95,9 @@ extension LinkWorld {
   /// The other relay, as the machine knows it.
   func farWire(of interface: Int) -> FarWire? {
     interfaces[interface].farEnd.map {
-      FarWire(relay: interfaces[$0].measurement, correction: interfaces[interface].correction)
+      FarWire(
+        relay: interfaces[$0].measurement, correction: interfaces[interface].correction,
+        distance: interfaces[interface].distance)
     }
   }
 

@@ -38,6 +38,8 @@ public struct Interface: Sendable {
   public var farEnd: Int?
   /// What its relay knows of the asymmetry.
   public var correction = Micros.zero
+  /// How much later the other room's grid is, as its relay wants it.
+  public var distance = Beats.zero
   public var isUp = true
   public var hasCable = true
 }

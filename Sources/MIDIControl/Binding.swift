@@ -72,7 +72,9 @@ public struct Target: Hashable, Sendable, CustomStringConvertible {
     let allowed = path.utf8.allSatisfy { (0x21...0x7e).contains($0) && !"#*,?[]{}\"=".utf8.contains($0) }
     guard !path.isEmpty, allowed, !path.hasPrefix("/") else { return nil }
     path = Self.short[path] ?? path
-    guard words.count == 2, let dots = words[1].firstRange(of: "..") else {
+    // A click's pattern has points, too: X..x is no range.
+    let isPattern = words.count == 2 && words[1].utf8.allSatisfy { "Xx.".utf8.contains($0) }
+    guard words.count == 2, !isPattern, let dots = words[1].firstRange(of: "..") else {
       self.init(path: path, arguments: Array(words.dropFirst()))
       guard description.utf8.count <= Self.longest else { return nil }
       return

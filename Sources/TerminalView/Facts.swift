@@ -29,7 +29,10 @@ struct Facts {
     return "\(bar)|\(beat)"
   }
 
-  var peers: String { state.choices.isLinkEnabled && !state.linkActive ? "resting" : links(state.peers) }
+  var peers: String {
+    guard !state.choices.isLinkEnabled || state.linkActive else { return "resting" }
+    return links(state.peers) + (state.far.short.map { ", \($0)" } ?? "")
+  }
 
   /// nil while Link Audio is off.
   var audio: String? {
@@ -115,6 +118,12 @@ struct Facts {
 
   func offset(_ port: Port, _ follower: Port? = nil) -> String {
     offsetNote(own(port), follower.map { ($0 == .click2 ? "click_2" : "run", own($0)) })
+  }
+
+  /// How far what goes out was from its place lately.
+  func jitter(_ port: Port) -> String {
+    let micros = state.jitterMicros[port]
+    return micros == 0 ? "" : ", within \(shortest(micros)) us"
   }
 
   private func own(_ port: Port) -> String { shortest(state.choices.offset(of: port).milliseconds) }

@@ -102,8 +102,8 @@ extension TerminalView {
         facts.click(within: half - 9),
         .plain
       ),
-      ("Clock", facts.clock + facts.offset(.clock), .plain),
-      ("Pulse", facts.pulse + facts.offset(.pulse, .run), .plain),
+      ("Clock", facts.clock + facts.offset(.clock) + facts.jitter(.clock), .plain),
+      ("Pulse", facts.pulse + facts.offset(.pulse, .run) + facts.jitter(.pulse), .plain),
       (
         "Quantum",
         "\(shortest(state.choices.quantum)), meter \(state.choices.meter.beatsPerBar)/\(state.choices.meter.beatType)",

@@ -79,10 +79,13 @@ struct Answers {
 
   static func paired(_ answer: Pairing.Answer) -> Response {
     switch answer {
-    case .paired(let token):
+    case .paired(let secret):
       var response = Response(204)
       response.headers = [
-        ("Set-Cookie", "tactus=\(token); Max-Age=31536000; Path=/; HttpOnly; SameSite=Strict")
+        (
+          "Set-Cookie",
+          "\(secret.cookie)=\(secret.token); Max-Age=31536000; Path=/; HttpOnly; SameSite=Strict"
+        )
       ]
       return response
     case .wrong: return Response(403, "this is not the code\n")

@@ -7,12 +7,26 @@ enum PageFiles {
     var files: [String: (type: String, bytes: [UInt8])] = [:]
     var number = 0
     while let file = page_file_at(number)?.pointee {
-      let bytes = [UInt8](UnsafeBufferPointer(start: file.bytes, count: file.count))
-      files[String(cString: file.name)] = (String(cString: file.type), bytes)
+      let (name, bytes) = (
+        String(cString: file.name), UnsafeBufferPointer(start: file.bytes, count: file.count)
+      )
+      files[name] = (
+        String(cString: file.type), name.hasSuffix(".js") ? withoutComments(bytes) : Array(bytes)
+      )
       number += 1
     }
     return files
   }()
+
+  /// What stands in lines of its own for whoever reads the source. The lines stay, so that a browser's messages name the right ones.
+  private static func withoutComments(_ script: some Collection<UInt8>) -> [UInt8] {
+    let newline = UInt8(ascii: "\n")
+    let lines = script.split(separator: newline, omittingEmptySubsequences: false)
+    return Array(
+      lines.map { line in
+        line.drop { $0 == UInt8(ascii: "\t") }.starts(with: "//".utf8) ? [] : Array(line)
+      }.joined(separator: CollectionOfOne(newline)))
+  }
 
   static var paths: [String] { files.keys.sorted() }
 

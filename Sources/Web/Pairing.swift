@@ -16,7 +16,7 @@ public struct Pairing: Sendable {
 
   public enum Answer: Hashable, Sendable {
     /// With what the browser shows from now on.
-    case paired(token: String)
+    case paired(Secret)
     case wrong
     /// Seconds until the next try.
     case tooMany(wait: Int)
@@ -57,7 +57,7 @@ public struct Pairing: Sendable {
       remember(own, of: neighbour)
       return .wrong
     }
-    return .paired(token: secret.token)
+    return .paired(secret)
   }
 
   /// Whether a browser shows the token: the value of its cookie.

@@ -48,11 +48,14 @@ struct Request: Equatable {
 
   var wantsPage: Bool { headers["accept", default: ""].contains("text/html") }
 
-  /// The value of our cookie.
-  var token: String? {
+  /// Some tactus has paired this browser, perhaps another one.
+  var showsCookie: Bool { headers["cookie", default: ""].contains(Secret.cookies) }
+
+  /// What the browser shows under this name; of two the first, so that a request is one try.
+  func cookie(_ name: String) -> Substring? {
     for part in headers["cookie", default: ""].split(separator: ";") {
       let pair = part.drop { $0 == " " }.split(separator: "=", maxSplits: 1)
-      if pair.count == 2, pair[0] == "tactus" { return String(pair[1]) }
+      if pair.count == 2, pair[0] == name { return pair[1] }
     }
     return nil
   }

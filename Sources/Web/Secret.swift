@@ -27,6 +27,11 @@ public struct Secret: Hashable, Sendable {
     (self.code, self.token) = (String(decoding: code, as: UTF8.self), String(decoding: token, as: UTF8.self))
   }
 
+  static let cookies = "tactus-"
+  /// A browser shows its cookies to every port of a machine. So each secret's has a name of its own, and who pairs with somebody
+  /// else's tactus there stays paired with this one. The name says no more than the cookie does.
+  var cookie: String { Self.cookies + token.prefix(6) }
+
   /// As people read it: in groups of four.
   public var groups: String {
     stride(from: 0, to: Self.codeLetters, by: 4).map { start in

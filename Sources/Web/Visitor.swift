@@ -66,6 +66,14 @@ final class Visitor {
       + Micros(Int64(isAnswered ? (hasAsked ? WebLimits.idle : WebLimits.firstWord) : WebLimits.answer))
   }
 
+  /// What its place means to it: nothing to who came and says nothing, little to who has got its answer. A browser comes with
+  /// half a dozen connections at once and asks a moment later: else each of them would put out the one before.
+  func claim(at now: Micros) -> Int {
+    if socket != nil { return 3 }
+    if hasAsked { return isAnswered ? 1 : 2 }
+    return now - since < WebLimits.grace ? 2 : 0
+  }
+
   /// The library sees the end of it, and closes it.
   func end() {
     guard !isEnding else { return }
@@ -92,21 +100,18 @@ struct Crowd {
 
   private var present: [Visitor] { visitors.values.filter { !$0.isEnding } }
 
-  /// A newcomer takes the place of the one that has been idle for longest, those first that never asked for anything; of its
-  /// own, when its address has many. Sockets stay before all others, and those of paired browsers before the rest. False: there
-  /// is no room.
-  func makeRoom(for host: Address) -> Bool {
+  /// A newcomer takes the place of the one that has been idle for longest; of its own, when its address has many. Sockets stay
+  /// before all others, and those of paired browsers before the rest. False: there is no room.
+  func makeRoom(for host: Address, at now: Micros) -> Bool {
     let own = present.filter { $0.endpoint.address == host }
     let isOwnFull = own.count >= WebLimits.ofOneHost
     guard isOwnFull || present.count >= WebLimits.connections else { return true }
     let crowd = (isOwnFull ? own : present).filter { $0.socket?.peer.isPairedBrowser != true }
-    guard let idle = crowd.min(by: { Self.rank($0) < Self.rank($1) }) else { return false }
+    guard let idle = crowd.min(by: { ($0.claim(at: now), $0.since) < ($1.claim(at: now), $1.since) }) else {
+      return false
+    }
     idle.end()
     return true
-  }
-
-  private static func rank(_ visitor: Visitor) -> (Int, Int, Micros) {
-    (visitor.socket == nil ? 0 : 1, visitor.hasAsked ? 1 : 0, visitor.since)
   }
 
   /// When the next one has been too slow.

@@ -23,7 +23,7 @@ extension WebLoop {
         }
         let visitor = Visitor(
           crowd.nextNumber(), descriptor.socket, from: descriptor.source, at: reached, door.kind, now: now)
-        guard crowd.makeRoom(for: visitor.endpoint.address) else {
+        guard crowd.makeRoom(for: visitor.endpoint.address, at: now) else {
           counters.crowded += 1
           Glibc.close(descriptor.socket)
           continue

@@ -38,9 +38,9 @@ extension WebLoop: HTTPAnswering {
   }
 
   private func isPaired(_ request: Request) -> Bool {
-    guard let token = request.token else { return false }
+    guard request.showsCookie else { return false }
     heedSecret(at: HostClock.micros())
-    return pairing.isPaired(token: token.utf8)
+    return request.cookie(pairing.secret.cookie).map { pairing.isPaired(token: $0.utf8) } ?? false
   }
 
   private func guarded(_ response: Response) -> Response {

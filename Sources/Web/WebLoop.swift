@@ -81,7 +81,6 @@ final class WebLoop {
 
   /// true: the end.
   func lookAround() -> Bool {
-    shared.bell.drain()
     let now = HostClock.micros()
     let (isClosing, isOpen) = shared.mailbox.withLock { ($0.isClosing, $0.isOpenToNetworks) }
     if doors.open(toNetworks: isOpen) { sendStrangersAway() }

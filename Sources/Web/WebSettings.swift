@@ -34,6 +34,8 @@ enum WebLimits {
   /// One that has asked for nothing yet, or of which something is still to come.
   static let firstWord = 10_000_000
   static let idle = 30_000_000
+  /// For so long nobody takes the place of one that came and has yet to ask.
+  static let grace = Micros(1_000_000)
   /// From the request's last byte to the answer's.
   static let answer = 30_000_000
   /// libmicrohttpd's memory for one: head, body and answer's head.

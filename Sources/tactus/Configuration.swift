@@ -2,6 +2,7 @@
 import Choices
 import ClickSounds
 import ControlSurface
+import Link
 
 /// What the person who starts the program can choose, and the options that choose it.
 struct Configuration: Equatable, Sendable {
@@ -20,10 +21,13 @@ struct Configuration: Equatable, Sendable {
   var autoconnects = false
   var probe = false
   var tempo = 120.0
+  /// Where Link is; none named: everywhere.
+  var interfaces: [String] = []
   /// What can be changed while it plays.
   var choices = Settings()
   var life = Presence.Life.always
   var soundFiles = SoundPaths()
+  var far = FarChoice()
   var surface = SurfaceChoice()
   /// What the keys of the terminal view do: `KeyBinding` as text.
   var keys: [String] = []
@@ -35,6 +39,8 @@ struct Configuration: Equatable, Sendable {
   var receives: [String] = []
   /// The user's own outputs: `NamedOutput` as text.
   var outputs: [String] = []
+  /// The set list: `SetSong` as text.
+  var songs: [String] = []
 
   /// In a terminal, if there is one that can show it.
   var wantsView: Bool { showsView && !speaksJSON && !probe }
@@ -53,9 +59,11 @@ struct Configuration: Equatable, Sendable {
   static let options = options(of: .standard)
 
   static func options(of table: Table) -> [Option<Configuration>] {
-    jackOptions + sessionOptions + table.choices.filter { !$0.isMomentary }.map { Option($0) } + audioOptions
+    jackOptions + sessionOptions + setOptions + farOptions
+      + table.choices.filter { !$0.isMomentary }.map { Option($0) }
+      + audioOptions
       + outputOptions
-      + soundFiles + midiOptions + surfaceOptions + pageOptions + answers
+      + soundFiles + midiOptions + surfaceOptions + outwardOptions + pageOptions + answers
   }
 
   private static let jackOptions: [Option<Configuration>] = [
@@ -74,8 +82,8 @@ struct Configuration: Equatable, Sendable {
     Option(
       "connect", "c", in: .jack, .value("PORT=PORT", .connection, \.connections),
       help:
-        "Keep these two ports connected, whenever both are there. Ports of tactus need no client's name; * stands for "
-        + "anything. Can be repeated."),
+        "Keep these two ports connected, whenever both are there. Ports of tactus need no client's name, an output of your own is "
+        + "out/NAME; * stands for anything. Can be repeated."),
     Option(
       "autoconnect", "P", in: .jack, .flag(\.autoconnects),
       help: "Keep the click connected to the sound card's first two playback ports."),
@@ -97,7 +105,17 @@ struct Configuration: Equatable, Sendable {
       help:
         "When Link, if enabled, is on the network: always (the default), or auto, which takes it off in the background, "
         + "unless the transport rolls, start/stop sync is on or a port is connected."),
+    Option(
+      "link-interface", in: .session, .value("NAME", .interface, \.interfaces), reach: .start,
+      help:
+        "Play with others on this network interface only, such as eth0 or wlan0, or lo for the programs of this machine (default: all). "
+        + "Can be repeated."),
   ]
+
+  /// What the Link session begins with.
+  var link: Link.Configuration {
+    Link.Configuration(tempo: tempo, interfaces: interfaces.isEmpty ? nil : Set(interfaces))
+  }
 
   private static let soundFiles: [Option<Configuration>] = [
     Option(

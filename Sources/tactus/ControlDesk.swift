@@ -213,6 +213,8 @@ final class ControlDesk: AudioDoor {
     case .channel(let order, let isOn): return change(order, isOn: isOn, lasts: lasts)
     case .output(let output): return put(output, lasts: lasts)
     case .removeOutput(let name): return removeOutput(name, lasts: lasts)
+    case .song(let song): return put(song, lasts: lasts)
+    case .removeSong(let title): return removeSong(title, lasts: lasts)
     case .quit: Signals.end()
     }
     return .accepted
@@ -291,7 +293,7 @@ final class ControlDesk: AudioDoor {
 
   /// With the lock held: of many threads that may publish, one at a time is the one writer.
   private func publish(_ held: Held) {
-    var settings = held.state.choices
+    var settings = held.state.heardChoices
     if let launch = held.launch { settings.launch.moment = launch.moment }
     exchange.publish(settings)
   }

@@ -17,16 +17,14 @@ extension Configuration {
         Allowed(
           NamedOutput.allowed,
           judge: { text in
-            do throws(Refusal) {
-              _ = try NamedOutput(text)
-              return nil
-            } catch {
-              return error.text == NamedOutput.allowed ? "" : error.text
+            Allowed.refusal { () throws(Refusal) in _ = try NamedOutput(text) }.map {
+              $0 == NamedOutput.allowed ? "" : $0
             }
           }), \.outputs), isRemembered: true,
       help:
-        "An output of your own with a port NAME, beside those that are always there: a clock, a pulse, a run gate or a reset, up "
-        + "to \(OutputSettings.limit) of them, each with settings: \"drums=clock offset=4 rate=2\", \"ppq=pulse rate=24 level=0.5\". "
+        "An output of your own with a port NAME, beside those that are always there: a clock, a pulse, a run gate, a reset, a click "
+        + "or timecode (ltc, mtc), up to \(OutputSettings.limit) of them, each with settings: \"drums=clock offset=4 rate=2\", "
+        + "\"ppq=pulse rate=24 level=0.5\". "
         + "docs/outputs.md lists them. Can be repeated.")
   ]
 
@@ -39,9 +37,19 @@ extension Configuration {
       guard var output = try? NamedOutput(text), names.insert(output.name).inserted else { return nil }
       if let same = present.first(where: { $0.name == output.name }) {
         output.settings.clock.plays = same.settings.clock.plays
+        output.settings.programs = same.settings.programs
       }
       return output
     }.prefix(OutputSettings.limit).map(\.self)
+  }
+}
+
+extension SurfaceState {
+  /// As the audio thread shall have them: a start waits for the longest count-in.
+  var heardChoices: Settings {
+    var settings = choices
+    settings.launch.othersCountIn = outputs.map(\.settings.longestCountIn).max() ?? 0
+    return settings
   }
 }
 
@@ -76,7 +84,10 @@ extension ControlDesk {
     }
     choose(lasts) { state in
       if let place = state.outputs.firstIndex(where: { $0.name == output.name }) {
+        // What was asked for is not asked for again.
+        let programs = state.outputs[place].settings.programs
         state.outputs[place] = output
+        if output.settings.programs.isEmpty { state.outputs[place].settings.programs = programs }
       } else {
         state.outputs.append(output)
       }
@@ -97,6 +108,9 @@ extension ControlDesk {
 }
 
 extension OutputHealth {
+  /// As coarse as an ear is: each change is a message to every tablet.
+  static func shown(jitter: Float) -> Double { (Double(jitter) / 10).rounded() * 10 }
+
   /// Of those that have a port.
   static func all(on host: JACKHost) -> [String: OutputHealth] {
     let rate = Double(max(1, host.server.sampleRate))
@@ -106,8 +120,7 @@ extension OutputHealth {
       health.words = port.output.settings.kind.word
       guard let clock = port.figures else { return health }
       health.state = "\(clock.state)"
-      // As coarse as an ear is: each change is a message to every tablet.
-      health.jitterMicros = (Double(clock.jitter) / 10).rounded() * 10
+      health.jitterMicros = shown(jitter: clock.jitter)
       health.madeUp = Int(clamping: clock.madeUp)
       health.words += " \(clock.state)" + (clock.sent == 0 ? "" : ", \(Int(health.jitterMicros)) us")
       if clock.madeUp > 0 { health.words += ", \(clock.madeUp) made up" }

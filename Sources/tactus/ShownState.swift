@@ -19,6 +19,7 @@ extension Configuration {
     new.sends = state.sends
     new.receives = state.receives
     new.outputs = state.outputs.map(\.text)
+    new.songs = state.songs.map(\.text)
     return new
   }
 
@@ -29,6 +30,7 @@ extension Configuration {
     state.sends = sends
     state.receives = receives
     state.outputs = ownOutputs(as: state.outputs)
+    state.songs = setList
   }
 }
 
@@ -51,6 +53,8 @@ extension SurfaceState {
     if report.launchError != 0 { hasLaunched = true }
     leadErrorMilliseconds = (report.hostPhaseError / 100).rounded() / 10
     lagMilliseconds = (report.hostLag / 100).rounded() / 10
+    jitterMicros[.clock] = OutputHealth.shown(jitter: report.clockJitter)
+    jitterMicros[.pulse] = OutputHealth.shown(jitter: report.pulseJitter)
     lostCycles = Int(clamping: report.lostCycles)
     movedLaunches = Int(clamping: report.movedLaunches)
     corrections = host.corrections

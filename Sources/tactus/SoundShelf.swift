@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Choices
 import ClickSounds
+import ControlSurface
 import HostSync
 import JACKHost
 
@@ -10,7 +11,7 @@ struct SoundShelf {
   private var number: UInt32 = 0
   private var files: SoundFiles
   /// Of these files; nil: nothing yet.
-  private var rendered: (sound: ClickSound, sampleRate: Int)?
+  private var rendered: (sound: ClickSound, sampleRate: Int, all: Bool)?
 
   /// Reads the user's files, once: a later change of the sample rate needs them no more.
   init(_ paths: Configuration.SoundPaths) throws(SoundFileError) {
@@ -31,12 +32,14 @@ struct SoundShelf {
       accent: try read(paths.accent), beat: try read(paths.beat), subdivision: try read(paths.subdivision))
   }
 
-  /// Renders the sound for the rate and lets the audio thread have it, if it has not.
-  mutating func put(_ sound: ClickSound, sampleRate: Int, into exchange: AudioExchange) {
-    if let rendered, rendered == (sound, sampleRate) { return }
-    rendered = (sound, sampleRate)
+  /// Renders the sounds for the rate and lets the audio thread have them, if it has not.
+  mutating func put(_ state: SurfaceState, sampleRate: Int, into exchange: AudioExchange) {
+    let sound = state.choices.click.sound
+    let all = state.outputs.contains { if case .click = $0.settings.kind { true } else { false } }
+    if let rendered, rendered == (sound, sampleRate, all) { return }
+    rendered = (sound, sampleRate, all)
     number += 1
-    let new = RenderedBank(sound, files: files, sampleRate: sampleRate, number: number)
+    let new = RenderedBank(sound, files: files, sampleRate: sampleRate, number: number, all: all)
     banks.append(new)
     exchange.publish(new.bank)
   }

@@ -29,6 +29,7 @@ final class Studio {
   private var news = StudioNews()
   private var playNews = PlayNews()
   private var companion = Companion.ofEnvironment()
+  private var rooms = RoomsWatch()
   private var proposalWatch = ProposalWatch()
   private let view: LiveView?
   private var note: RunningNote?
@@ -40,7 +41,9 @@ final class Studio {
   /// nil: no session manager.
   private let project: ManagedProject?
 
-  init(_ startup: Startup, in project: ManagedProject? = nil) throws(SoundFileError) {
+  init(_ startup: Startup, to rooms: FarSettings? = nil, in project: ManagedProject? = nil)
+    throws(SoundFileError)
+  {
     self.project = project
     let configuration = startup.configuration
     self.startup = startup
@@ -50,12 +53,12 @@ final class Studio {
     page = PageServer(secrets)
     sounds = try SoundShelf(configuration.soundFiles)
     presence = Presence(configuration.life)
-    link = Link(tempo: configuration.tempo)
+    link = Link(configuration.link, far: rooms)
     channels = ChannelDesk(link, name: configuration.name)
     let state = link.captureAppState()
     var shown = SurfaceState(timeline: state.timeline)
     configuration.choose(in: &shown)
-    exchange = AudioExchange(session: state, settings: shown.choices)
+    exchange = AudioExchange(session: state, settings: shown.heardChoices)
     door = SessionDoor(exchange: exchange, state: state)
     link.isStartStopSyncEnabled = configuration.choices.syncsStartStop
     desk = ControlDesk(
@@ -79,7 +82,7 @@ final class Studio {
       if host.isSecond(as: configuration.name) {
         return fail(RunningNote.objection(toSecond: configuration.name).text, .failure)
       }
-      sounds.put(desk.state.choices.click.sound, sampleRate: host.server.sampleRate, into: exchange)
+      sounds.put(desk.state, sampleRate: host.server.sampleRate, into: exchange)
       host.wantsTimebase = desk.wantsTimebase
       wantConnections(of: host)
       try host.start(at: Link.clock())
@@ -187,12 +190,13 @@ final class Studio {
     considerPresence(host, report)
     service.show(serviceStatus(host))
     sounds.clear(before: report.oldestBank)
-    sounds.put(state.choices.click.sound, sampleRate: host.server.sampleRate, into: exchange)
+    sounds.put(state, sampleRate: host.server.sampleRate, into: exchange)
     let isHasty = proposalWatch.expects(
       leading: state.leading, syncsStartStop: state.choices.syncsStartStop,
       tempoRequests: report.tempoRequests, at: Link.clock())
     if door.hasten(isHasty) { link.look() }
     look(atChannelsOf: host, state)
+    rooms.look(at: link, for: desk).forEach { say($0) }
     outputs.carry(state.outputs, on: host)
     keep(host)
     host.relocator.choices = state.choices

@@ -11,6 +11,7 @@ struct SurfaceChoice: Equatable, Sendable {
   var listen: [String] = []
   var allow: [String] = []
   var send: [String] = []
+  var out: [String] = []
   var query = PortChoice.off
   var serviceName: String?
   var aliases = true
@@ -117,6 +118,7 @@ extension Configuration {
     settings.version = Tactus.version
     settings.bindings = bindings.compactMap { MIDIBinding($0) }
     settings.learned = learned.compactMap { MIDIBinding($0) }
+    settings.outward = surface.out.compactMap { try? OutwardLine($0) }
     guard surface.osc != .off else {
       settings.listen = []
       return settings

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import ControlSurface
 import Glibc
+import Link
 
 /// The program: reads the command line, answers or plays, and says how it ended. [control]
 @main enum Tactus {
@@ -56,8 +57,16 @@ import Glibc
   {
     if startup.configuration.speaksJSON { Console.speakJSON() }
     for notice in startup.notices { Console.complain(notice) }
+    let rooms: FarSettings?
+    do throws(Complaint) {
+      rooms = try startup.configuration.probe ? nil : startup.configuration.farSettings()
+    } catch {
+      Console.complain(error.text)
+      project?.failed(error.text)
+      return .failure
+    }
     do {
-      return try Studio(startup, in: project).play(until: signals)
+      return try Studio(startup, to: rooms, in: project).play(until: signals)
     } catch {
       Console.complain(error.description)
       project?.failed(error.description)

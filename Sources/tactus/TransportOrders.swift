@@ -37,7 +37,9 @@ struct TransportOrders {
       desk.wantTimebase()
       host.takeTimebase(at: Link.clock())
     // Done by the desk at once.
-    case .choose, .tempo, .align, .timebase, .rewind, .rolling, .channel, .output, .removeOutput, .quit: break
+    case .choose, .tempo, .align, .timebase, .rewind, .rolling, .channel, .output, .removeOutput, .song,
+      .removeSong, .quit:
+      break
     }
     return nil
   }

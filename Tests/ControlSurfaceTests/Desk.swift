@@ -28,6 +28,8 @@ struct Desk {
   var sent: [(message: Message, to: Endpoint, at: Micros)] = []
   var datagrams: [(bytes: [UInt8], to: Endpoint)] = []
   var notices: [Notice] = []
+  /// To programs that did not ask.
+  var outward: [(message: Message, to: Endpoint, at: Micros)] = []
   var orders: [Order] = []
   var learned: [MIDIBinding] = []
   /// What the last datagram cost.
@@ -74,6 +76,10 @@ struct Desk {
               sent.append((message, peer.endpoint, now))
             }
           }
+        }
+      case .outward(let bytes, let target):
+        if let message = bytes.withUnsafeBytes({ LibloCodec.decode($0) }) {
+          outward.append((message, target, now))
         }
       case .order(let order):
         orders.append(order)
@@ -130,6 +136,7 @@ struct Desk {
   mutating func forget() {
     sent = []
     datagrams = []
+    outward = []
     notices = []
     orders = []
     program.commands = []

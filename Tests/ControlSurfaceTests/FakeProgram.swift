@@ -56,6 +56,13 @@ struct FakeProgram {
     case .output(let output):
       state.outputs = state.outputs.filter { $0.name != output.name } + [output]
     case .removeOutput(let name): state.outputs.removeAll { $0.name == name }
+    case .song(let song):
+      if let place = state.songs.firstIndex(where: { $0.title == song.title }) {
+        state.songs[place] = song
+      } else {
+        state.songs.append(song)
+      }
+    case .removeSong(let title): state.songs.removeAll { $0.title == title }
     case .quit: quit = true
     }
   }

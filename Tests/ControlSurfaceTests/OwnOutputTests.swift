@@ -16,6 +16,9 @@ struct OwnOutputTests {
       "x=clock rate=4 position=no settle=20",
       "mod-1=pulse rate=3/4", "mod=pulse offset=-2.5 rate=1/64bars when=rolling width=1 level=0.5 invert=yes",
       "R=reset rate=start", "R=reset", "R=reset rate=1/4bars", "gate_2=run level=0.8 invert=yes",
+      "drummer=click",
+      "drummer=click offset=2 when=rolling sound=bell level=0.8 subdivision=2 pattern=X.x countin=2",
+      "lamp=mtc fps=30", "tc=ltc fps=29.97df start=01:00:00:00 level=0.25",
     ])
   func text(text: String) throws {
     let output = try NamedOutput(text)
@@ -37,6 +40,10 @@ struct OwnOutputTests {
       ("p=pulse invert=maybe", "yes or no"), ("d=clock offset", "not offset"),
       ("d=clock rate=2147483648/2", "1/4 to 4"),
       (String(repeating: "x", count: 33) + "=run", "letters"),
+      ("d=click countin=5", "0 to 4"), ("d=click pattern=Xy", "only the letters"),
+      ("t=ltc fps=23.976", "24, 25, 29.97df"), ("t=mtc start=1:0:0:0", "01:00:00:00"),
+      ("t=mtc start=24:00:00:00", "01:00:00:00"), ("t=mtc start=00:00:00:30", "01:00:00:00"),
+      ("t=mtc level=1", "not level=1"),
     ])
   func wrong(text: String, words: String) {
     do throws(Refusal) {
@@ -117,5 +124,35 @@ struct OwnOutputTests {
       try Table.standard.message(["out/drums/offset", "4.5"])
         == Message("/tactus/out/drums/offset", .float64(4.5)))
     #expect(throws: Refusal.self) { try Table.standard.message(["out/drums/ofset", "4.5"]) }
+  }
+
+  @Test("Several program changes of one machine in one packet are all sent, and its other settings hold, too")
+  func programs() throws {
+    var desk = Desk(.paired)
+    desk.send("/tactus/out/add", .string("drums=clock"))
+    desk.press(
+      "out/drums/program 5 10, out/drums/program 1, out/drums/offset 3, out/drums/program 128 16")
+    let drums = desk.program.state.outputs[0].settings
+    var wanted = Programs()
+    wanted.ask(for: 4, channel: 9)
+    wanted.ask(for: 0, channel: 0)
+    wanted.ask(for: 127, channel: 15)
+    #expect(drums.programs == wanted && drums.offset == Micros(3000))
+    desk.send("/tactus/out/drums/program", .int32(129))
+    desk.send("/tactus/out/drums/program", .int32(1), .int32(17))
+    #expect(desk.errorCodes == [3, 3])
+  }
+
+  @Test("Two settings of one output in one packet both hold, and one that was refused does not")
+  func together() throws {
+    var desk = Desk(.paired)
+    desk.send("/tactus/out/add", .string("drums=clock"))
+    desk.press("out/drums/offset 3, out/drums/rate 2, out/drums/settle 20")
+    #expect(desk.program.state.outputs[0].text == "drums=clock offset=3 rate=2 settle=20")
+    desk.program.refuses = Refusal(.notNow, "no")
+    desk.press("out/drums/offset 4")
+    desk.program.refuses = nil
+    desk.press("out/drums/rate 1")
+    #expect(desk.program.state.outputs[0].text == "drums=clock offset=3 settle=20")
   }
 }

@@ -238,8 +238,9 @@ struct PedalTests {
 }
 
 extension Desk {
+  /// Of several at once, with commas between them.
   mutating func press(_ text: String) {
-    machine.press([text].compactMap { Target($0) }, at: now, clocks: clocks)
+    machine.press(text.split(separator: ",").compactMap { Target($0) }, at: now, clocks: clocks)
     drain()
   }
 

@@ -48,11 +48,26 @@ struct SoundTests {
     channel.health = "plays"
     channel.delayMilliseconds = 20
     channel.dropouts = 3
-    desk.update { $0.audio.channels = [ShownChannel(name: "Voice", isSent: true), channel] }
+    channel.takenBy = "*/*"
+    desk.update {
+      $0.audio.channels = [ShownChannel(name: "Voice", isSent: true), channel]
+      $0.audio.offered = ["Studio/Drums", "Studio/Bass"]
+    }
     desk.send("/tactus/audio/list", from: Desk.local)
     let told = desk.sent.map(\.message).filter { $0.address == "/tactus/audio/channel" }
-    #expect(told.map(\.arguments.first) == [.string("Voice"), .string("Studio/Drums")])
-    #expect(told.last?.arguments.count == Table.standard.row("audio/channel")?.parameters.count)
-    #expect(told.last?.arguments[9] == .int32(3))
+    #expect(
+      told.map(\.arguments.first) == [.string("Voice"), .string("Studio/Drums"), .string("Studio/Bass")])
+    #expect(told.map { $0.arguments[1] } == [.string("sent"), .string("received"), .string("offered")])
+    let row = Table.standard.row("audio/channel")
+    #expect(told.allSatisfy { $0.arguments.count == row?.parameters.count })
+    #expect(told[1].arguments[9] == .int32(3) && told[1].arguments.last == .string("*/*"))
+  }
+
+  @Test("Of a thousand channels that are offered some are told, and the answer fits into its packet's cost")
+  func crowd() {
+    var desk = Desk()
+    desk.update { $0.audio.offered = (0..<1000).map { "Studio/\($0)" } }
+    desk.send("/tactus/audio/list", from: Desk.local)
+    #expect(desk.sent.count { $0.message.address == "/tactus/audio/channel" } == SurfaceMachine.offersTold)
   }
 }

@@ -105,7 +105,9 @@ struct TableTests {
   @Test("Every order and trigger makes a command, and no trigger fires at a release")
   func triggers() {
     for row in Table.standard.rows where row.kind == .trigger || row.kind == .order {
-      guard !["tempo/tap", "quit", "midi/forget"].contains(row.path) else { continue }
+      // What a set does without songs, and what goes to other programs, have tests of their own.
+      guard !["tempo/tap", "quit", "midi/forget", "osc/send"].contains(row.path), !row.path.hasPrefix("set/")
+      else { continue }
       var desk = Desk()
       let arguments: [Argument] = row.parameters.map { parameter in
         switch parameter {

@@ -63,4 +63,21 @@ struct GateTests {
     #expect(abs(try #require(studio.runEdges.first).heard - start) <= 12)
     #expect(abs(try #require(studio.runEdges.last).heard - stop) <= 12)
   }
+
+  @Test func `how far clocks and pulses were from their places is told, and forgotten when it is over`() {
+    let studio = Studio(tempo: 120)
+    studio.listensToPulse = true
+    studio.settings.pulse.rate = .twentyFour
+    studio.settings.clock.when = .always
+    studio.play(seconds: 2)
+    let frame = Float(studio.microsPerFrame)
+    for jitter in [studio.report.clockJitter, studio.report.pulseJitter] {
+      #expect(jitter > 0 && jitter <= frame / 2 + 0.1)
+    }
+    for _ in 0..<12 { _ = studio.clock.idealCycle(frames: 256) }
+    studio.play(seconds: 2)
+    #expect(studio.report.clockJitter > 1000 && studio.report.pulseJitter > 1000)
+    studio.play(seconds: 25)
+    #expect(studio.report.clockJitter <= frame && studio.report.pulseJitter <= frame)
+  }
 }

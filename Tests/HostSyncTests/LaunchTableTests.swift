@@ -226,7 +226,7 @@ struct LaunchTableTests {
       #expect(rest.wish.number == told.wish.number, "what was asked for is not asked again: \(title)")
       var next = Report()
       Launch().report(into: &next)
-      next.countOn(from: told)
+      next.countOn(from: told.counts)
       #expect(next.wish.condition == .none && !next.isHolding, "with the next one: \(title)")
       #expect(next.wish.number == told.wish.number, "a wish of the next is another: \(title)")
     }

@@ -29,6 +29,22 @@ struct OneCycleTests {
     #expect(studio.report.clockInState == .lost)
   }
 
+  @Test(arguments: [10.0, -25])
+  func `the session follows a clock that leads so much earlier as its offset says, and its tempo stays`(
+    milliseconds: Double
+  ) {
+    let cable = ClockCable(.own { _ in 120 }, tempo: 120)
+    cable.send(MIDI.start)
+    cable.play(seconds: 20)
+    #expect(cable.studio.report.clockInState == .locked)
+    let before = Grid(cable.studio.timeline).beat(at: 2e9)
+    cable.studio.settings.offsets[.control] = Micros(rounding: milliseconds * 1000)
+    cable.play(seconds: 30)
+    let moved = Grid(cable.studio.timeline).beat(at: 2e9) - before
+    #expect(abs(cable.tempo - 120) < 0.001)
+    #expect(abs((moved - moved.rounded()) * 500 - milliseconds) < 1.5, "\(moved)")
+  }
+
   @Test func whoLeadsAgainBeginsAnew() {
     let studio = Studio(tempo: 100)
     studio.settings.lead = .midi

@@ -80,6 +80,44 @@ struct OwnOutputTests {
     return heard
   }
 
+  @Test func `program changes go to their machine once each, before a start, and no other hears them`() {
+    let studio = Studio(tempo: 120)
+    studio.rack = [Self.clock(1), Self.clock(2)]
+    studio.rack[0].settings.programs.ask(for: 9, channel: 9)
+    studio.rack[0].settings.programs.ask(for: 4, channel: 9)
+    studio.rack[0].settings.programs.ask(for: 127, channel: 0)
+    studio.transport.state = .starting
+    studio.play(256)
+    studio.transport.state = .rolling
+    func programs(_ place: Int) -> [[UInt8]] {
+      studio.rackMessages[place].map(\.event).filter { $0.count == 2 }.map { [$0.byte(0), $0.byte(1)] }
+    }
+    // The last of each channel.
+    #expect(programs(0) == [[0xC0, 127], [0xC9, 4]] && programs(1).isEmpty)
+    studio.play(seconds: 2, frames: 256)
+    #expect(programs(0).count == 2)
+    studio.rack[0].settings.programs.ask(for: 4, channel: 9)
+    studio.play(256)
+    #expect(programs(0).last == [0xC9, 4] && programs(0).count == 3)
+    // One that is put in its place again knows of none; nothing is sent for that.
+    studio.rack[0].settings.programs = Programs()
+    studio.play(seconds: 1, frames: 256)
+    #expect(programs(0).count == 3)
+  }
+
+  @Test func `all sixteen channels in one cycle arrive, and the night in which the count wraps loses none`() {
+    let studio = Studio(tempo: 300)
+    studio.rack = [Self.clock(1)]
+    for channel in 0..<16 { studio.rack[0].settings.programs.ask(for: UInt8(channel), channel: channel) }
+    studio.play(256)
+    #expect(studio.rackMessages[0].map(\.event).count { $0.count == 2 } == 16)
+    for turn in 0..<70_000 {
+      studio.rack[0].settings.programs.ask(for: UInt8(turn % 128), channel: 3)
+      if turn % 1000 == 999 { studio.play(64) }
+    }
+    #expect(studio.rackMessages[0].map(\.event).count { $0.count == 2 } == 16 + 70)
+  }
+
   @Test(arguments: [20, 120, 300], [64, 256, 1024])
   func `eight clocks with eight offsets are each on their own grid, through tempo changes`(
     tempo: Double, frames: UInt32

@@ -15,7 +15,7 @@ struct ReportTests {
     before.tempo = 133
     var after = Report()
     after.lostCycles = 2
-    after.countOn(from: before)
+    after.countOn(from: before.counts)
     #expect(after.lostCycles == 9 && after.wish.number == 1 && after.wish.condition == .none)
     let rest = before.atRest
     #expect(rest.lostCycles == 7 && !rest.isHolding && !rest.isWaiting && rest.tempo == 133)
@@ -33,7 +33,7 @@ struct ReportTests {
       }
       var after = Report()
       withUnsafeMutableBytes(of: &after) { bytes in for byte in bytes.indices { bytes[byte] = 0 } }
-      after.countOn(from: before)
+      after.countOn(from: before.counts)
       if withUnsafeBytes(of: after, { $0.contains { $0 != 0 } }) { counted += 1 }
     }
     // And the two wishes' numbers.

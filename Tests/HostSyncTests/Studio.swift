@@ -63,6 +63,8 @@ final class Studio {
   private(set) var rackEdges: [[Onset]] = []
   private var rackLevels: [Float] = []
   private var rackEvents = MIDIEvents()
+  /// Hears the first of them.
+  var listensToRack: ((UnsafeMutableBufferPointer<Float>) -> Void)?
   private(set) var report = Report()
   /// What the last cycle proposed and the network thread took.
   private(set) var proposals: [Proposal] = []
@@ -249,6 +251,7 @@ final class Studio {
     for (place, output) in rack.enumerated() {
       sync.play(output, at: place, into: AudioBuffer(buffers, frames: frames), &rackEvents)
       #expect(rackEvents.dropped == 0)
+      if place == 0 { listensToRack?(UnsafeMutableBufferPointer(start: buffers, count: Int(frames))) }
       for index in 0..<rackEvents.count {
         let event = rackEvents[index]
         #expect(event.frame < frames)

@@ -41,7 +41,8 @@ final class Speaker {
       let line = FrameLine(start: Double(output.count) * 1e6 / 48000, frameMicros: 1e6 / 48000)
       let window = Window(line: line, grid: grid, frames: frames, correction: 0, isJump: false)
       click.render(
-        into: audio, window: window, song: song, settings: settings,
+        into: audio, window: window, song: song, click: settings.click,
+        countIn: settings.countIn(bars: settings.launch.countIn), beatsPerBar: settings.meter.beats,
         bank: SoundBank(number: 7, accent: sound, beat: sound, subdivision: sound), sampleRate: 48000)
       output += UnsafeBufferPointer(start: buffer, count: frames)
     }

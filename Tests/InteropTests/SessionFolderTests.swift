@@ -7,7 +7,7 @@ import Testing
 @Suite struct SessionFolderTests {
   private static let folders = [
     "ardour-follower", "ardour-leader", "hardware-only", "hydrogen", "modular", "qtractor", "tablet",
-    "tracks-from-there", "two-laptops",
+    "tracks-from-there", "two-laptops", "two-rooms",
   ]
 
   private func tactus(_ words: String...) async throws -> ChildProcess.Finished {
@@ -143,6 +143,30 @@ import Testing
     for transport in transports { try await transport.wait("playing", "false") }
     #expect(await left.end() == 0)
     #expect(await right.end() == 0)
+  }
+
+  @Test func `two rooms: without a group that both hear, one calls the other and play on one starts both`()
+    async throws
+  {
+    let stage = try await LabStage("--hosts", "2", "--wire", "delay=60ms")
+    for host in 1...2 { try await stage.dropGroups(on: host, from: 3 - host) }
+    let folder = try ScratchFolder()
+    let key = try folder.write("2345-6789-abcd-efgh-jkmn-pqrs\n".utf8, to: "key")
+    chmod(key, 0o600)
+    let keyed = "--link-key=\(key)"
+    let one = try await StartedSession("two-rooms", options: ["--link-accept", keyed], in: stage, host: 1)
+    let other = try await StartedSession(
+      "two-rooms", options: ["--link-to=10.77.0.1", keyed], in: stage, host: 2)
+    try await one.awaitLine(with: "1 Link")
+    let transports = try (1...2).map { try LabPeer(.jack, in: stage, on: $0) }
+    try await transports[0].ask("play")
+    for transport in transports { try await transport.wait("playing", "true") }
+    try await transports[1].ask("stop")
+    for transport in transports { try await transport.wait("playing", "false") }
+    let doctor = try await stage.run(on: 2, Interop.directoryOfTests + "/tactus", "doctor", "--json").output
+    #expect(doctor.contains("Other rooms") && doctor.contains("without NAT"), "\(doctor)")
+    #expect(await one.end() == 0)
+    #expect(await other.end() == 0)
   }
 }
 

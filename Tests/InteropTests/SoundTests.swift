@@ -98,6 +98,29 @@ import Testing
     #expect(await again.status() == 0)
   }
 
+  @Test func `five machines have each other's clicks at their ports, and play them`() async throws {
+    let stage = try await LabStage("--hosts", "5")
+    var programs: [ChildProcess] = []
+    for host in 1...5 {
+      programs.append(
+        try await tactus(
+          "--click", "--send=Click=tactus:click_1", "--receive=*/Click", "--link-audio-delay=1beat",
+          on: stage, host: host))
+    }
+    for host in 1...5 {
+      let names = try await ports(with: "Click_l", count: 4, on: stage, host: host)
+      #expect(Set(names).count == 4)
+      var told = ""
+      for _ in 0..<100 where told.split(separator: "plays, 500 ms").count < 5 {
+        told = try await stage.run(on: host, Interop.directoryOfTests + "/tactus", "status").output
+        try await Task.sleep(for: .milliseconds(100))
+      }
+      #expect(told.split(separator: "plays, 500 ms").count == 5, "\(told)")
+    }
+    for program in programs { program.signal(SIGINT) }
+    for program in programs { #expect(await program.status() == 0) }
+  }
+
   @Test func `in the session tracks-from-there each machine has the other's channel at its ports`()
     async throws
   {

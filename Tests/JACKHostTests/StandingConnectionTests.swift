@@ -23,6 +23,16 @@ private struct Board {
 }
 
 @Suite struct StandingConnectionTests {
+  @Test func `an output of the user's own is out/NAME, from its coming on`() {
+    var board = Board()
+    board.standing.want([.ports("out/drums", "mixer:in 1"), .ports("mixer:in 2", "out/ppq*")])
+    board.step()
+    #expect(board.cables.isEmpty)
+    board.seen.outputs += ["tactus:drums", "tactus:ppq-2", "other:drums"]
+    board.step()
+    #expect(board.cables == ["tactus:drums > mixer:in 1", "tactus:ppq-2 > mixer:in 2"])
+  }
+
   @Test
   func `a connection is made when both ports are there, in either direction, ours with or without our name`()
   {

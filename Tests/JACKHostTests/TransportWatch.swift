@@ -13,6 +13,8 @@ struct SeenCycle: BitwiseCopyable, Sendable {
   /// The server's count of frames at the cycle's start, and JACK's time for it.
   var number: UInt32 = 0
   var due: UInt64 = 0
+  /// How long after that it was seen, in microseconds: a server that stood still catches up.
+  var late: Int64 = 0
   var frames: UInt32 = 0
   var state: UInt32 = 0
   /// The transport's frame.
@@ -134,7 +136,9 @@ final class TransportWatch {
     var start: UInt32 = 0, current: UInt64 = 0, next: UInt64 = 0, period: Float = 0
     jack_get_cycle_times(seat.pointee.client, &start, &current, &next, &period)
     let cycle = SeenCycle(
-      number: jack_last_frame_time(seat.pointee.client), due: current, frames: frames, state: state.rawValue,
+      number: jack_last_frame_time(seat.pointee.client), due: current,
+      late: Int64(jack_get_time()) - Int64(current),
+      frames: frames, state: state.rawValue,
       frame: position.frame, isValid: position.valid.rawValue & JackPositionBBT.rawValue != 0,
       bar: position.bar, beat: position.beat, tick: position.tick, beatsPerBar: position.beats_per_bar,
       beatsPerMinute: position.beats_per_minute, ticksPerBeat: position.ticks_per_beat,

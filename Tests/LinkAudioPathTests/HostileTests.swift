@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import LinkAudioPath
 import TestSupport
 import Testing
+
+@testable import LinkAudioPath
 
 /// Packets that somebody made to do harm, among those of a channel that is heard.
 struct HostileTests {
@@ -116,6 +117,78 @@ struct HostileTests {
     let most = abs(start) > 1e15 ? 3.0 : 1
     #expect(errors.count > 10 && errors.allSatisfy { abs($0) <= most })
     #expect(world.figures.concealed == 0)
+  }
+
+  /// To look for the period of a sound costs thousands of products, and a gap is one sample long here.
+  @Test func `a stream of which every second sample is missing is not looked through for each of them`() {
+    let receiver = Receiver()
+    let seconds = 2
+    for period in 0..<seconds * 48_000 / 256 {
+      let hearing = Hearing(
+        frames: 256, sampleRate: 48_000, start: Double(period * 256) / 0.048, frameMicros: 1 / 0.048,
+        latencyMicros: 5000, grid: SessionGrid(session: 1, origin: 0, beatMicros: 500_000))
+      for number in stride(from: period * 256, to: (period + 1) * 256, by: 2) {
+        let chunk = AudioChunk(
+          session: 1, number: UInt64(number), begin: Int64((Double(number) / 0.024).rounded()),
+          microsPerBeat: 500_000, arrival: Int64(hearing.start), sampleRate: 48_000, frames: 1, channels: 1)
+        let level = Float(turn(Double(number) / 109).sine * 0.5)
+        receiver.take(Packet(chunk: chunk, samples: [level], leaves: 0), hearing)
+      }
+      receiver.render(hearing) { _, value in #expect(abs(value.x) < 1.1) }
+    }
+    let searches = receiver.playout.concealment.searches
+    print("every second sample:", searches, "searches;", receiver.playout.figures)
+    #expect(receiver.playout.figures.concealed > 40_000)
+    #expect(searches <= UInt64(seconds * 400) && searches > 100)
+  }
+
+  @Test func `a stream that is another one with every second packet begins no more than once a period`() {
+    let receiver = Receiver()
+    for period in 0..<20 {
+      let hearing = Hearing(
+        frames: 256, sampleRate: 48_000, start: Double(period * 256) / 0.048, frameMicros: 1 / 0.048,
+        latencyMicros: 5000, grid: SessionGrid(session: 1, origin: 0, beatMicros: 500_000))
+      for packet in 0..<256 {
+        let number = period * 256 + packet
+        let chunk = AudioChunk(
+          session: 1, number: UInt64(number), begin: Int64((Double(number) / 0.024).rounded()),
+          microsPerBeat: 500_000, arrival: Int64(hearing.start),
+          sampleRate: packet / 2 % 2 == 0 ? 48_000 : 44_100, frames: 1, channels: 1)
+        receiver.take(Packet(chunk: chunk, samples: [0.5], leaves: 0), hearing)
+      }
+      receiver.render(hearing) { _, value in #expect(abs(value.x) < 1.1) }
+    }
+    print("another one all the time:", receiver.playout.figures)
+    #expect(receiver.playout.figures.streams > 5 && receiver.playout.figures.streams <= 20)
+  }
+
+  @Test func `lengths without end or sense are summed up in a hundred steps, and never wrongly trusted`() {
+    var dice = Dice(seed: 6)
+    var lengths = ChunkLengths(first: .max - 500)
+    var isTrusted = 0
+    for number in 0..<20_000 as Range<UInt64> {
+      lengths.add(Int64.random(in: 1...563, using: &dice), number: .max - 500 &+ number)
+      if lengths.areKnown { isTrusted += 1 }
+      #expect(lengths.sum(of: .max, from: number, usual: .max) != 0 || !lengths.areKnown)
+      let sum = lengths.sum(of: 128, from: number, usual: 10)
+      #expect(sum >= 128 && sum <= 128 * 563)
+    }
+    #expect(isTrusted == 0)
+    // A period of 2048 stereo frames, and one of 8192, whatever is lost of it.
+    for (frames, pieces) in [(2048, 17), (8192, 66)] {
+      lengths = ChunkLengths(first: .max - 5000)
+      func length(_ number: Int) -> Int64 {
+        Int64(frames * (number % pieces + 1) / pieces - frames * (number % pieces) / pieces)
+      }
+      for number in 0..<10_000 where Int.random(in: 0..<5, using: &dice) > 0 {
+        lengths.add(length(number), number: .max - 5000 &+ UInt64(number))
+      }
+      #expect(lengths.areKnown)
+      for count in 0..<120 {
+        let expected = (10_000..<10_000 + count).reduce(0) { $0 + length($1) }
+        #expect(lengths.sum(of: Int64(count), from: 4999, usual: 9) == expected)
+      }
+    }
   }
 
   @Test func `periods that cannot be are silent, and harmless`() {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Glibc
 import LinkAudioPath
+import TestSupport
 
 /// A chunk on its way, and when it leaves.
 struct Packet {
@@ -35,9 +37,12 @@ struct ExactSender: Sender {
   var channels = 1
   /// Of its clock against the session's, in microseconds: it is measured anew now and then.
   var clockError = 0.0
+  /// What each period's time is wrong by: the deviation of a normal distribution, in microseconds.
+  var noise = 0.0
   /// The next frame.
   var frame = 0
   private var chunker = Chunker(seed: 1)
+  private var dice = Dice(seed: 3)
 
   init(_ card: Card, period: Int = 256, channels: Int = 1) {
     self.card = card
@@ -61,7 +66,7 @@ struct ExactSender: Sender {
       samples.append(value.x)
       if channels == 2 { samples.append(value.y) }
     }
-    let start = card.time(of: Double(frame)) + clockError
+    let start = card.time(of: Double(frame)) + clockError + noise * dice.normal()
     let part = SentPeriod(
       session: grid.session,
       begin: grid.stamp(
@@ -78,6 +83,14 @@ struct ExactSender: Sender {
     }
     chunker.flush { packets += $0.packets(leaves: leaves) }
     return packets
+  }
+}
+
+extension Dice {
+  /// Of a normal distribution with a deviation of 1.
+  mutating func normal() -> Double {
+    let radius = (-2 * log(Double.random(in: 0x1p-53..<1, using: &self))).squareRoot()
+    return radius * turn(Double.random(in: 0..<1, using: &self)).cosine
   }
 }
 
@@ -106,6 +119,9 @@ struct ReferenceSender: Sender {
   var card: Card
   var period = 256
   var channels = 1
+  /// What the time of each buffer is wrong by, as above.
+  var noise = 0.0
+  private var dice = Dice(seed: 4)
   var frame = 0
   var number: UInt64 = 0
   private var cache: [Float] = []
@@ -125,7 +141,7 @@ struct ReferenceSender: Sender {
   mutating func play(_ sound: (Double) -> SIMD2<Float>, grid: SessionGrid) -> [Packet] {
     let most = channels == 1 ? 251 : 125
     var packets: [Packet] = []
-    let stamp = grid.microbeats(at: card.time(of: Double(frame)))
+    let stamp = grid.microbeats(at: card.time(of: Double(frame)) + noise * dice.normal())
     let leaves = card.time(of: Double(frame + period)) + 500
     if cache.isEmpty || grid.beatMicros != beatMicros && stamp != begin + cached {
       if !cache.isEmpty { packets.append(emit(leaves: leaves)) }

@@ -44,6 +44,34 @@ struct HostileTests {
     #expect(bench.machine.counters.strayPongs > 0)
   }
 
+  @Test func whoSaysThatAPeersSocketIsHisGetsNothingOfItsWhileItAnswers() {
+    var bench = Bench()
+    let kick = bench.addSink("kick")
+    let (peer, channel, source) = bench.takeChannel()
+    bench.hear(.request(kick, from: peer.node), from: peer.endpoint)
+    var thief = peer
+    thief.endpoint = Endpoint(.v4(0x0a00_0166), port: 6_666)
+    for round in 0..<300 {
+      bench.see(thief)
+      bench.wait(50_000, with: [peer, thief])
+      bench.hear(thief.announcement(), from: thief.endpoint)
+      bench.hear(.request(kick, from: peer.node), from: thief.endpoint)
+      #expect(bench.hear(thief.audio(channel), from: thief.endpoint) == nil)
+      [channel].withUnsafeBufferPointer {
+        _ = bench.hear(.byes($0, from: thief.node), from: thief.endpoint)
+      }
+      #expect(bench.hear(peer.audio(channel), from: peer.endpoint) == source)
+      if round % 5 == 0 {
+        // Its own word in discovery is lost in the noise.
+        bench.hear(peer.announcement(), from: peer.endpoint)
+        bench.hear(.request(kick, from: peer.node), from: peer.endpoint)
+      }
+    }
+    #expect(bench.routes[kick] == [AudioRoute(Bench.gateway, peer.endpoint)] && bench.routeChanges == 1)
+    #expect(bench.senders[source]?.map(\.endpoint) == [peer.endpoint])
+    #expect(bench.machine.load.receivers == 2 && bench.machine.counters.unproven > 100)
+  }
+
   @Test func aPongIsGoodOnceAndOnlySoon() {
     var bench = Bench()
     let peer = Stranger(1)

@@ -2,6 +2,7 @@
 import AudioLanes
 import Glibc
 import Link
+import LinkAudio
 import LinkAudioPath
 import Linux
 import Synchronization
@@ -173,14 +174,5 @@ struct Ear {
     defer { (mass, moment, quiet) = (0, 0, 0) }
     // Not a shred of one.
     return mass > 5 ? moment / mass : nil
-  }
-}
-
-extension SessionGrid {
-  /// The beats of a captured state: its timeline has the session's beat 0 as its origin (facts: link 7.5).
-  fileprivate init(_ state: SessionState) {
-    self.init(
-      session: state.session, origin: Double(state.timeline.timeOrigin.count),
-      beatMicros: Double(state.timeline.tempo.clamped.microsPerBeat))
   }
 }

@@ -139,4 +139,56 @@ import Testing
       #expect(world.phaseErrors().allSatisfy { abs($0) < 500 }, "\(world.phaseErrors())")
     }
   }
+
+  /// The beat of the session that each peer is at now.
+  private func beats(_ world: LinkWorld) -> [Double] {
+    world.peers.indices.map {
+      let snapshot = world.peers[$0].snapshot
+      return snapshot.sessionTimeline.beats(at: snapshot.ghost.ghost(atHost: world.host(of: $0))).value
+    }
+  }
+
+  /// Room 1 is so many beats later than room 0, whichever of the two relays was told.
+  @Test(arguments: [(0, 4), (1, -4), (0, 3)])
+  func aDistanceOfBeatsIsKeptThroughTempiStartsAndCuts(side: Int, distance: Int) throws {
+    let world = LinkWorld(seed: 6)
+    for room in 0...1 {
+      world.plug(world.addPeer(partsPerMillion: Double(room) * 20, isRelay: true), intoSegment: 2 * room)
+    }
+    for room in 0...1 { world.plug(world.addPeer(), intoSegment: 2 * room) }
+    world.join(0, 1, bySegment: 8, wire(60_000, 60_000, jitter: 10_000, loss: 0.02))
+    world.interfaces[world.peers[side].interfaces[1]].distance = Beats(Double(distance))
+    for peer in 0...3 {
+      world.handle(.enableStartStopSync(true), by: peer)
+      world.setEnabled(true, peer: peer)
+    }
+    let later = Double(abs(distance))
+    func check(_ what: Comment) {
+      let heard = beats(world)
+      for room in [(0, 2), (1, 3)] { #expect(abs(heard[room.0] - heard[room.1]) < 0.004, what) }
+      #expect(abs(heard[0] - heard[1] - later) < 0.004, what)
+    }
+    world.run(for: Micros(60_000_000))
+    check("after joining")
+    for (turn, peer) in [2, 3, 2].enumerated() {
+      let tempo = 90.0 + Double(turn) * 20
+      world.edit(peer) { $0.setTempo(tempo, at: $1) }
+      world.run(for: Micros(3_000_000))
+      #expect(world.peers.allSatisfy { abs($0.snapshot.state.tempo - tempo) < 0.001 })
+      check("at \(tempo)")
+    }
+    // What begins at a beat begins there at its own.
+    world.edit(2) { $0.setPlaying(true, at: $1) }
+    world.run(for: Micros(2_000_000))
+    #expect(world.peers.allSatisfy { $0.snapshot.state.isPlaying })
+    world.setWhole(false, segment: 8)
+    world.run(for: Micros(10_000_000))
+    world.edit(3) { $0.setTempo(111, at: $1) }
+    world.run(for: Micros(5_000_000))
+    world.setWhole(true, segment: 8)
+    world.run(for: Micros(30_000_000))
+    #expect(world.peers.allSatisfy { abs($0.snapshot.state.tempo - 111) < 0.001 })
+    check("after a cut")
+    #expect(Set(world.peers.map(\.snapshot.session)).count == 1)
+  }
 }

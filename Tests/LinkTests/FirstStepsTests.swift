@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import Glibc
 import Link
 import TestSupport
 import Testing
@@ -8,8 +7,8 @@ import Testing
 /// compiled and run.
 struct FirstStepsTests {
   // begin audio
-  struct Metronome {
-    let link: AudioLink
+  struct Metronome: ~Copyable {
+    var link: AudioLink
     let sampleRate: Double
     let quantum = 4.0
     var isRunning = false
@@ -45,7 +44,7 @@ struct FirstStepsTests {
     try follow(link)
     #expect(link.captureAppState().tempo == 121)
     #expect(!link.isEnabled)
-    var metronome = Metronome(link: link.audio, sampleRate: 48_000)
+    var metronome = Metronome(link: link.takeAudio()!, sampleRate: 48_000)
     let begin = link.captureAppState().timeOfPlaying
     var clicks: [Int] = []
     withUnsafeTemporaryAllocation(of: Float.self, capacity: 480) { frames in
@@ -87,28 +86,10 @@ struct FirstStepsTests {
     // end leave
   }
 
-  /// Lines of code, without indentation and without `link.isEnabled = true`, which opens sockets.
-  func code(_ text: some Sequence<Substring>) -> [String] {
-    text.map { String($0.drop { $0 == " " }) }.filter { !$0.isEmpty && $0 != "link.isEnabled = true" }
-  }
-
-  @Test(arguments: ["peer", "change", "audio", "start", "leave"])
-  func theArticlesCodeIsTheOneThatIsCompiledHere(mark: String) throws {
-    let article = try contents(Lab.top + "/Sources/Link/Link.docc/FirstSteps.md").split(
-      separator: "\n", omittingEmptySubsequences: false)
-    let start = try #require(article.firstIndex { $0.hasSuffix("FirstStepsTests.swift: \(mark) -->") })
-    let quoted = article[(start + 2)...].prefix { $0 != "```" }
-    let here = try contents(#filePath).split(separator: "\n", omittingEmptySubsequences: false)
-    let begin = try #require(here.firstIndex { $0.hasSuffix("// begin \(mark)") })
-    let compiled = here[(begin + 1)...].prefix { !$0.hasSuffix("// end \(mark)") }
-    #expect(!quoted.isEmpty && code(quoted) == code(compiled))
-  }
-
-  func contents(_ path: String) throws -> String {
-    let file = try #require(fopen(path, "r"))
-    defer { fclose(file) }
-    var bytes = [UInt8](repeating: 0, count: 1 << 16)
-    let count = fread(&bytes, 1, bytes.count, file)
-    return String(decoding: bytes[..<count], as: UTF8.self)
+  @Test func theArticlesCodeIsTheOneThatIsCompiledHere() throws {
+    let article = try Article(
+      "Sources/Link/Link.docc/FirstSteps.md", compiledIn: #filePath, leavingOut: ["link.isEnabled = true"])
+    #expect(article.marks == ["peer", "change", "audio", "start", "leave"])
+    for mark in article.marks { #expect(article.isCompiled(mark), "\(mark)") }
   }
 }

@@ -29,28 +29,50 @@ struct LonelyTests {
   @Test func aTempoThatIsNoNumberIsNobodysWish() {
     #expect(Link(tempo: .nan).captureAppState().tempo == 120)
     let link = Link(tempo: 100)
-    let audio = link.audio
+    var audio = link.takeAudio()!
     link.updateAppState { $0.setTempo(.nan, at: Link.clock()) }
     link.updateAppState { $0.timeline.tempo = Tempo(.nan) }
     var heard = audio.captureAudioState()
     heard.timeline.tempo = Tempo(.nan)
     audio.commitAudioState(heard)
-    #expect(audio.captureAudioState().tempo == 100 && link.captureAppState().tempo == 100)
+    let kept = audio.captureAudioState().tempo
+    #expect(kept == 100 && link.captureAppState().tempo == 100)
+  }
+
+  @Test func theAudioThreadsHandleIsGivenOnceAndAgainWhenItWasGivenBack() {
+    var link: Link? = Link(tempo: 100)
+    /// Takes it, sets a tempo, and gives it back; whether nobody else could have it meanwhile.
+    func set(_ tempo: Double) -> Bool {
+      guard var audio = link?.takeAudio() else { return false }
+      let isGivenTwice = if case .none = link?.takeAudio() { false } else { true }
+      var state = audio.captureAudioState()
+      state.setTempo(tempo, at: Link.clock())
+      return audio.commitAudioState(state) && !isGivenTwice
+    }
+    for tempo in [104.0, 105, 106] {
+      #expect(set(tempo) && link?.captureAppState().tempo == tempo)
+    }
+    // It may outlive the peer.
+    var last = link!.takeAudio()!
+    link = nil
+    let tempo = last.captureAudioState().tempo
+    #expect(tempo == 106)
   }
 
   @Test func aCommitIsSeenByTheNextCaptureOnEitherSide() {
     let link = Link(tempo: 100)
-    let audio = link.audio
+    var audio = link.takeAudio()!
     var state = link.captureAppState()
     state.setTempo(111, at: Link.clock())
     state.setPlaying(true, at: Link.clock())
     link.commitAppState(state)
     #expect(link.captureAppState().tempo == 111)
-    #expect(audio.captureAudioState().tempo == 111 && audio.captureAudioState().isPlaying)
     var heard = audio.captureAudioState()
+    #expect(heard.tempo == 111 && heard.isPlaying)
     heard.setTempo(112, at: Link.clock())
     audio.commitAudioState(heard)
-    #expect(audio.captureAudioState().tempo == 112)
+    heard = audio.captureAudioState()
+    #expect(heard.tempo == 112)
     #expect(link.captureAppState().tempo == 112)
     #expect(link.captureAppState().isPlaying)
   }
@@ -78,7 +100,7 @@ struct LonelyTests {
     let link = Link(tempo: 100)
     let heard = Log<Double>()
     link.onTempo { heard.append($0) }
-    let audio = link.audio
+    var audio = link.takeAudio()!
     var state = audio.captureAudioState()
     state.setTempo(101, at: Link.clock())
     audio.commitAudioState(state)
@@ -138,7 +160,7 @@ struct LonelyTests {
 
   @Test func tooManyUncollectedAudioCommitsAreRefusedAndChangeNothing() {
     let link = Link(tempo: 100)
-    let audio = link.audio
+    var audio = link.takeAudio()!
     // Within one turn of Link's thread more commits than the queue holds: those that were taken all arrive.
     var taken = 100.0
     var refused = 0
@@ -147,13 +169,15 @@ struct LonelyTests {
       state.setTempo(200 + Double(tempo % 500), at: Link.clock())
       if audio.commitAudioState(state) { taken = state.tempo } else { refused += 1 }
     }
-    #expect(audio.captureAudioState().tempo == taken)
+    let last = audio.captureAudioState().tempo
+    #expect(last == taken)
     #expect(link.captureAppState().tempo == taken)
     #expect(refused > 0)
   }
 
   @Test func ofTooManyEventsTheNewestOfEachKindIsTold() {
-    var engine = Engine(tempo: Tempo(100), seed: 1, at: Micros(1_000_000), status: LinkStatus())
+    var engine = Engine(
+      Link.Configuration(tempo: 100), seed: 1, far: nil, at: Micros(1_000_000), status: LinkStatus())
     for turn in 0..<5_000 {
       let now = Micros(1_000_001 + Int64(turn))
       var state = engine.snapshot.state
@@ -195,7 +219,6 @@ struct LonelyTests {
   @Test func manyThreadsMayCaptureAndCommitAtOnce() {
     let link = Link(tempo: 100)
     link.isStartStopSyncEnabled = true
-    let audio = link.audio
     let threads = (0..<3).map { number in
       Worker {
         for round in 0..<500 {
@@ -206,6 +229,7 @@ struct LonelyTests {
       }
     }
     let audioThread = Worker {
+      var audio = link.takeAudio()!
       for round in 0..<2_000 {
         var state = audio.captureAudioState()
         if round % 10 == 0 { state.setPlaying(round % 20 == 0, at: Link.clock()) }

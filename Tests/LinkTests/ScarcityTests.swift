@@ -87,7 +87,8 @@ struct ScarcityTests {
 
   @Test func whatIsMissingIsSaid() {
     let failure = SystemFailure(call: "pthread_create", code: EAGAIN)
-    let engine = Engine(tempo: Tempo(100), seed: 1, at: Micros(1), status: LinkStatus())
+    let engine = Engine(
+      Link.Configuration(tempo: 100), seed: 1, far: nil, at: Micros(1), status: LinkStatus())
     #expect(Diagnostics(engine, failure).failure == "pthread_create: Resource temporarily unavailable")
     #expect(Diagnostics(engine, nil).failure == nil)
   }

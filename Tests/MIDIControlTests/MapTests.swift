@@ -18,6 +18,7 @@ import Testing
     ("CC7=/tactus/click/volume", "cc 7 = click/volume"),
     ("pc 3 = tempo 128 bar", "program 3 = tempo 128 bar"),
     ("cc 1 = tempo 60..180", "cc 1 = tempo 60.0..180.0"),
+    ("note 1 = click/pattern X..x", "note 1 = click/pattern X..x"),
     ("cc 1 = tempo 180..60", "cc 1 = tempo 180.0..60.0"),
     ("mmc deferred play = start now", "mmc deferred play = start now"),
     ("bend ch 2 = volume", "bend ch 2 = click/volume"),

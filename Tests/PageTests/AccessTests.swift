@@ -34,6 +34,67 @@ import Testing
     try await visit.end()
   }
 
+  /// What is there only at times, on the phone that is most likely to be looked at then.
+  @Test(arguments: ["dark", "light"])
+  func `axe-core finds nothing in what comes and goes on a stage`(scheme: String) async throws {
+    let visit = try await Visit()
+    try await visit.ask("media prefers-color-scheme \(scheme)")
+    try await visit.ask("size 390 844 touched")
+    func look(_ state: String) async throws {
+      let found = try await visit.ask("axe")
+      #expect(found["count"] == .number(0), "\(state), \(scheme): \(visit.text(found["findings"]))")
+      if let pictures = Self.pictures {
+        try await visit.ask("screenshot \(pictures)/page-state-\(state)-\(scheme).png")
+      }
+    }
+    try await visit.arrive(unpaired: true)
+    try await look("watching")
+    try await visit.ask("click #tap")
+    try await visit.until("!!document.querySelector('.toast')")
+    try await look("refused")
+    try await visit.arrive()
+    // A MIDI clock is to lead, and there is none.
+    try await visit.send("lead", "midi")
+    try await visit.until("!document.querySelector('#trouble').hidden")
+    try await look("trouble")
+    try await visit.send("lead", "link")
+    // A bar that takes its time, and one with more beats than fit beside each other.
+    for (quantum, tempo) in [(16, 20), (7, 120)] {
+      try await visit.send("quantum", "\(quantum)")
+      try await visit.send("tempo", "\(tempo)")
+      try await visit.until("quantum", is: "\(quantum)")
+      try await visit.touch("click #toggle")
+      try await visit.until("document.querySelector('#toggle').dataset.song !== 'stopped'")
+      try await look("moving-\(quantum)")
+      if tempo > 100 {
+        try await visit.until("document.querySelector('#toggle').dataset.song === 'rolling'", seconds: 60)
+        try await look("rolling-\(quantum)")
+      }
+      try await visit.touch("click #toggle")
+      try await visit.until("document.querySelector('#toggle').dataset.song === 'stopped'")
+    }
+    try await visit.ask("tap #lock")
+    try await visit.until("document.querySelector('#lock').getAttribute('aria-pressed') === 'true'")
+    try await look("locked")
+    try await visit.show("sound")
+    try await visit.ask(
+      "evaluate \"document.querySelectorAll('#sound .ask').forEach((each) => each.click()), 0\"")
+    try await look("explained")
+    try await visit.ask("tap #phone-click")
+    try await visit.ask("tap #calibrate")
+    try await visit.until("document.querySelector('#calibrate-pad').checkVisibility()")
+    try await look("calibrating")
+    try await visit.show("play")
+    await visit.kill()
+    for state in ["lost", "alone"] {
+      try await visit.until("document.body.dataset.connection === '\(state)'", seconds: 60)
+      try await look(state)
+    }
+    try await visit.restart()
+    try await visit.until("document.body.dataset.connection === 'live'", seconds: 60)
+    try await visit.end()
+  }
+
   @Test func `everything can be done with the keyboard alone, and it is always seen where it is`()
     async throws
   {

@@ -6,18 +6,10 @@ import Testing
   @Test func `every row of the table is found, has a name and its words, and can be set from here`()
     async throws
   {
-    let visit = try await Visit()
-    try await visit.ask("size 1366 768")
-    try await visit.arrive()
-    try await visit.show("all")
-    // The table itself, as every OSCQuery browser gets it: what can be written there is here.
-    try await visit.ask(
-      """
-      evaluate "globalThis.leaves = (node) => Object.values(node.CONTENTS || {}).flatMap(leaves).concat(node.TYPE !== undefined && node.ACCESS & 2 ? [node] : []); \
-      fetch('/tactus').then((answer) => answer.json()).then((tree) => { globalThis.table = leaves(tree).map((n) => n.FULL_PATH.replace('/tactus/', '')); return table.length })"
-      """)
+    let visit = try await visit()
+    // What can be written there is here.
     let missing = try await visit.evaluate(
-      "table.filter((path) => !document.querySelector('#all [data-address=' + CSS.escape(path) + ']')).join()"
+      "[...table].filter(([path, node]) => node.ACCESS & 2 && !document.querySelector('#all [data-address=' + CSS.escape(path) + ']')).map(([path]) => path).join()"
     )
     #expect(missing == "", "rows without a place on the page")
     let mute = try await visit.evaluate(
@@ -27,9 +19,9 @@ import Testing
     try await visit.end()
   }
 
-  /// Those that take the page or the session away from under the test; `midi/learn` waits for a key.
-  private static let leftAlone: Set<String> = [
-    "web/open", "lead", "link", "midi/learn", "jack/timebase", "jack/rolling", "playing", "record",
+  /// Those that take the page or the session away from others come last.
+  private static let atTheEnd = [
+    "record", "playing", "jack/rolling", "jack/timebase", "lead", "link", "web/open",
   ]
 
   /// What somebody would do at a row's control to have it otherwise, as lines for the browser.
@@ -45,13 +37,15 @@ import Testing
       const box = row.querySelector('input:not([type=range])'), fader = row.querySelector('input[type=range]');
       if (fader && !box) return 'drag ' + quoted(' input[type=range]') + ' ' + (fader.value > (Number(fader.min) + Number(fader.max)) / 2 ? -40 : 40);
       if (!box) return 'nothing';
-      if (isNaN(Number(box.value)) || box.value === '') return 'fill ' + quoted(' input') + (path === 'link/audio/delay' ? ' 35' : ' Xx.x');
+      if (isNaN(Number(box.value)) || box.value === '') return 'fill ' + quoted(' input') + (({'link/audio/delay': ' 35', 'midi/learn': ' tap', 'set/song': ' Two'})[path] ?? ' Xx.x');
       const { MIN, MAX } = table.get(path).RANGE[0], value = Number(box.value), up = value + (MAX > 20 ? 2 : 1);
       return 'fill ' + quoted(' input:not([type=range])') + ' ' + (up <= MAX ? up : value - 1) };
     """
 
-  @Test func `whatever is set here is set there, of each kind of control`() async throws {
-    let visit = try await Visit()
+  /// The page with all settings in sight, as the table that every OSCQuery browser gets has them.
+  private func visit() async throws -> Visit {
+    let songs = ["One", "Two", "Three"].map { "--song=\($0) = click/offset 0" }
+    let visit = try await Visit(songs[0], songs[1], songs[2])
     try await visit.ask("size 1366 768")
     try await visit.arrive()
     try await visit.show("all")
@@ -59,25 +53,67 @@ import Testing
     try await visit.ask(
       #"evaluate "globalThis.leaves = (node) => Object.values(node.CONTENTS || {}).flatMap(leaves).concat(node.TYPE !== undefined ? [node] : []); fetch('/tactus').then((answer) => answer.json()).then((tree) => { globalThis.table = new Map(leaves(tree).map((n) => [n.FULL_PATH.replace('/tactus/', ''), n])); return table.size })""#
     )
+    return visit
+  }
+
+  private func rows(_ kind: String, _ visit: Visit) async throws -> [String] {
+    try await visit.evaluate(
+      "[...table].filter(([path, node]) => node.ACCESS & 2 && (node.TAGS ?? ['value'])[0] === '\(kind)').map(([path]) => path).join()"
+    ).split(separator: ",").map(String.init)
+  }
+
+  /// Does it, and waits until the page is told so.
+  private func set(_ path: String, by order: String, on visit: Visit, until isSet: String? = nil) async throws
+  {
+    let value = "JSON.stringify(tactus.state.values['\(path)'] ?? null)"
+    try await visit.ask("evaluate \"globalThis.before = \(value), 0\"")
+    do {
+      try await visit.touch(order)
+      try await visit.until(isSet ?? "\(value) !== before", seconds: 15)
+    } catch {
+      Issue.record("\(path) was not set from the page by \(order): \(error)")
+    }
+  }
+
+  @Test func `whatever is set here is set there, of each kind of control`() async throws {
+    let visit = try await visit()
     try await visit.ask(
       "evaluate \"\(Self.hand.split(separator: "\n").joined(separator: " ").replacing("\"", with: "\\\"")) 0\""
     )
-    let rows = try await visit.evaluate(
-      "[...table].filter(([path, node]) => node.ACCESS === 3 && (node.TAGS ?? ['value'])[0] === 'value').map(([path]) => path).join()"
-    )
-    .split(separator: ",").map(String.init).filter { !Self.leftAlone.contains($0) }
-    #expect(rows.count > 25, "\(rows)")
-    for path in rows {
-      let order = try await visit.evaluate("hand('\(path)')")
-      try await visit.ask(
-        "evaluate \"globalThis.before = JSON.stringify(tactus.state.values['\(path)'] ?? null), 0\"")
-      do {
-        try await visit.touch(order)
-        try await visit.until(
-          "JSON.stringify(tactus.state.values['\(path)'] ?? null) !== before", seconds: 10)
-      } catch {
-        Issue.record("\(path) was not set from the page by \(order): \(error)")
+    let rows = try await rows("value", visit)
+    #expect(rows.count > 35 && Self.atTheEnd.allSatisfy(rows.contains), "\(rows)")
+    for path in rows.filter({ !Self.atTheEnd.contains($0) }) + Self.atTheEnd {
+      try await set(path, by: visit.evaluate("hand('\(path)')"), on: visit)
+    }
+    try await visit.end()
+  }
+
+  @Test func `every button of the table does there what it says here`() async throws {
+    let visit = try await visit()
+    let buttons = try await rows("trigger", visit).filter { $0 != "quit" }
+    try await visit.ask(
+      "evaluate \"document.querySelectorAll('#all details').forEach((each) => each.open = true), 0\"")
+    #expect(buttons.count > 45, "\(buttons)")
+    // In the middle of the set there is a way on and a way back.
+    try await visit.send("set/go", "2")
+    try await visit.until("tactus.state.values['set/song'][0] === 'Two'")
+    for path in buttons {
+      let press = "click \"#all [data-address='\(path)'] button.action\""
+      let parts = path.split(separator: "/").map(String.init)
+      let (owner, word) = (parts.dropLast().joined(separator: "/"), parts.last ?? "")
+      switch word {
+      // Of the session's transport PlayTests knows more.
+      case "tap", "align", "start", "stop", "rewind", "takeover": try await visit.touch(press)
+      case _ where owner == "set": try await set("set/song", by: press, on: visit)
+      case "toggle" where owner.isEmpty: try await visit.touch(press)
+      case "toggle", "next", "up", "down", "half", "double": try await set(owner, by: press, on: visit)
+      default:
+        try await set(
+          owner, by: press, on: visit, until: "String(tactus.state.values['\(owner)'][0]) === '\(word)'")
       }
+      // Who leads says at which tempo, and alone there is no session.
+      if owner == "lead" { try await visit.send("lead", "link") }
+      if owner == "link" { try await visit.send("link", "1") }
     }
     try await visit.end()
   }

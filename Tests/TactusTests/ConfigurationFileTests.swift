@@ -73,12 +73,12 @@ struct ConfigurationFileTests {
       (
         "{connect: ['ped*=control']}",
         "1: \"connect\": \"ped*=control\": \"ped*\" is no port of tactus (click_1, click_2, clock, pulse, run or control); "
-          + "write another program's as PROGRAM:PORT"
+          + "write another program's as PROGRAM:PORT, an output of your own as out/NAME"
       ),
       (
         "{connect: ['a:b=contrl']}",
         "1: \"connect\": \"a:b=contrl\": \"contrl\" is no port of tactus (click_1, click_2, clock, pulse, run or control); "
-          + "write another program's as PROGRAM:PORT"
+          + "write another program's as PROGRAM:PORT, an output of your own as out/NAME"
       ),
       (
         "{midi: ['mmc plya = start']}",
@@ -136,6 +136,10 @@ struct ConfigurationFileTests {
       (
         "{'osc-allow': ['10.0.0.0/40']}",
         "1: \"osc-allow\" takes a list, each of it an address or a network such as 192.168.7.0/24, not \"10.0.0.0/40\""
+      ),
+      (
+        "{'link-interface': ['a/b']}",
+        "1: \"link-interface\" takes a list, each of it the name of a network interface such as eth0, not \"a/b\""
       ),
       (
         "{'osc-send': ['10.0.0.1']}",

@@ -92,6 +92,7 @@ func readingIsStoringBackwards() throws {
     "-nsolo", "-sstudio", "-t99.5", "-m7/8", "--click", "--pulse-rate=24", "--click-pattern=Xx.",
     "--osc=9001",
     "--osc-query", "--osc-allow=10.0.0.0/8", "--osc-allow=::1", "--accent-file=a.wav", "--clock-offset=-2.25",
+    "--link-interface=wlan0", "--link-interface=lo",
   ])
   for start in [try Configuration(arguments: []), changed] {
     var copy = try Configuration(arguments: [])
@@ -113,4 +114,13 @@ func readingIsStoringBackwards() throws {
     value.clear(&changed)
     #expect(value.read(changed) == [])
   }
+}
+
+@Test("Link is on the interfaces that were named, or on all")
+func namedInterfaces() throws {
+  #expect(try Configuration(arguments: []).link.interfaces == nil)
+  #expect(
+    try Configuration(arguments: ["--link-interface=wlan0", "--link-interface=lo"]).link.interfaces == [
+      "wlan0", "lo",
+    ])
 }

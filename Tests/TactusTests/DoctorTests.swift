@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Addresses
 import Glibc
 import JSON5
+import Linux
 import OSC
 import TestSupport
 import Testing
@@ -60,6 +62,43 @@ struct DoctorJudgementTests {
     #expect(grade([], true) == .note)
     #expect(grade([], false) == .good)
     #expect(grade(["stage"], true) == .good)
+  }
+
+  @Test(
+    "Another room that is there is good news: its time, its bound, what is lost, its key, and whether there is NAT"
+  )
+  func otherRooms() {
+    func told(_ rooms: String, _ more: [String: Argument] = [:]) -> [Finding] {
+      var values: [String: Argument] = [
+        "far/str": .string(rooms), "far/key": .string("k7qm"), "far/seen": .string(""),
+        "far/refused": .string(""),
+        "far/loss": .float32(2), "far/roundtrip": .float32(120),
+      ]
+      values.merge(more) { $1 }
+      return RoomsExamination.judge(
+        ToldValues(values.map { (Table.standard.row($0.key)!, [$0.value]) }), "",
+        own: [Address("192.168.1.5")!, Address("fd00::7%3") ?? Address("fd00::7")!])
+    }
+    #expect(told("none").isEmpty)
+    let fine = told("studio:20819 in 120 ms (±60 ms), 2 % lost", ["far/seen": .string("203.0.113.7:4711")])
+    #expect(fine.allSatisfy { $0.grade == .good && $0.topic == "Other rooms" } && fine.count == 3, "\(fine)")
+    #expect(fine[1].words.hasPrefix("key \"k7qm\"") && fine[2].words.contains("(NAT)"))
+    let plain = told(
+      "studio:20819 in 1 ms (±0.5 ms)", ["far/seen": .string("192.168.1.5:4711; [fd00::7]:4711")])
+    #expect(plain.last?.words.hasSuffix("without NAT") == true)
+    let silent = told(
+      "a:20819 does not answer: it is not there, or has another key; b:20819 is away",
+      ["far/refused": .string("203.0.113.9:5")])
+    #expect(silent.map(\.grade) == [.bad, .bad, .good, .note])
+    #expect(silent[0].remedy != nil && silent[3].words.contains("203.0.113.9:5"))
+    #expect(told("bind: Address already in use").first?.grade == .bad)
+    let poor = told(
+      "a:20819 in 620 ms (±310 ms), 12 % lost", ["far/loss": .float32(12), "far/roundtrip": .float32(620)])
+    #expect(poor.map(\.grade) == [.good, .note, .note, .good])
+    #expect(told("a:1 in 1 ms (±0.5 ms)", ["far/key": .string("")]).map(\.grade) == [.good, .note])
+    // Of so many that the text is cut off, the last is not taken for a fault.
+    let many = (0..<9).map { "room-\($0).example.org:20819 in 120 ms (±60 ms)" }.joined(separator: "; ")
+    #expect(told(String(many.prefix(247))).allSatisfy { $0.grade == .good })
   }
 
   @Test("A client is judged by what it does: LinkHut that clicks is in nobody's way, a foreign master is")

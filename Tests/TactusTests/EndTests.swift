@@ -175,10 +175,22 @@ struct EndTests {
       until jack_connect tactus:click_1 jack_delay:in; do sleep 0.1; done 2>/dev/null
       jack_connect jack_delay:out system:playback_1
       jack_connect tactus:click_2 system:playback_2
-      kill -STOP $(cat /dev/shm/tactus); sleep \(seconds); kill -CONT $(cat /dev/shm/tactus)
       """
     #expect(try await shell(stage, wires).status == 0)
-    try await child.awaitLine(beginning: "tactus stood still for ")
+    // Where the server had to wait for its processor as long, nobody was missed, and nothing is said: then once more.
+    func isMissed() async -> Bool {
+      while let line = try? await child.line(within: .seconds(8)) {
+        if line.hasPrefix("tactus stood still for ") { return true }
+      }
+      return false
+    }
+    var wasMissed = false
+    for _ in 0..<5 where !wasMissed {
+      let stop = "kill -STOP $(cat /dev/shm/tactus); sleep \(seconds); kill -CONT $(cat /dev/shm/tactus)"
+      #expect(try await shell(stage, stop).status == 0)
+      wasMissed = await isMissed()
+    }
+    #expect(wasMissed)
     try await child.awaitLine(beginning: "back on JACK server")
     let isWell = """
       for i in $(seq 50); do

@@ -112,4 +112,21 @@ struct LifeCycleTests {
     #expect(try await linkhut.status().peers == 1)
     await end(child)
   }
+
+  @Test(
+    "On an interface that is not there Link is on no network and says so; on one that is, it meets its peers")
+  func chosenInterface() async throws {
+    let stage = try await LabStage()
+    let linkhut = try LabPeer(.linkhut, in: stage)
+    try await linkhut.ask("enable on")
+    let nowhere = try ChildProcess(stage.command([program, "--link", "--link-interface=nowhere0"]))
+    try await nowhere.awaitLine(
+      beginning: "Link can't be on the network (none of the chosen interfaces: No such device)")
+    nowhere.signal(SIGTERM)
+    #expect(await nowhere.status() == 0)
+    let child = try ChildProcess(stage.command([program, "--link", "--link-interface=lo"]))
+    try await child.awaitLine(beginning: "1 Link")
+    try await linkhut.wait("peers", "1")
+    await end(child)
+  }
 }

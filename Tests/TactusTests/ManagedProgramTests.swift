@@ -98,6 +98,58 @@ struct ManagedProgramTests {
     try await second.awaitLine(beginning: "ended 0")
   }
 
+  @Test("Channels that are sent and received, and their cables, are there again the next evening")
+  func channels() async throws {
+    let stage = try await LabStage()
+    let home = try ScratchFolder()
+    let cables = [
+      ("system:capture_1", "tactus.nABCD:send_Drums_l"), ("tactus.nABCD:Studio_Keys_r", "system:playback_2"),
+    ]
+    func open() async throws -> ChildProcess {
+      let manager = try manage(stage, home)
+      try await manager.awaitLine(beginning: "out: session manager")
+      manager.send("open \(home.project) song tactus.nABCD")
+      try await manager.awaitLine(beginning: "/reply s:/nsm/client/open s:ready")
+      return manager
+    }
+    func say(_ address: String, _ type: String, _ value: String) async throws {
+      _ = try await stage.run("oscsend", "127.0.0.1", "20809", "/tactus/" + address, type, value)
+    }
+    func awaitPort(_ name: String) async throws {
+      for _ in 0..<100 where try await !stage.run("jack_lsp").output.contains(name + "\n") {
+        try await Task.sleep(for: .milliseconds(50))
+      }
+      #expect(try await stage.run("jack_lsp").output.contains(name + "\n"))
+    }
+    let first = try await open()
+    #expect(try await clients(stage).contains("tactus.nABCD"))
+    try await say("link/audio", "i", "1")
+    try await say("audio/send", "s", "Drums")
+    try await say("audio/send", "s", "Voice=mono")
+    // Nobody offers it tonight; its ports are there all the same.
+    try await say("audio/receive", "s", "Studio/Keys=1bar")
+    for (from, to) in cables {
+      try await awaitPort(from)
+      try await awaitPort(to)
+      #expect(try await stage.run("jack_connect", from, to).status == 0)
+      _ = try await stage.cables(of: from) { $0.contains(to) }
+    }
+    first.send("save")
+    try await first.awaitLine(beginning: "/reply s:/nsm/client/save s:saved")
+    first.send("term")
+    try await first.awaitLine(beginning: "ended 0")
+    let saved = try home.text(of: "sessions/song/tactus.nABCD/config.json5")
+    #expect(saved.contains("\"link-audio\": true") && saved.contains("Studio/Keys=1bar"), "\(saved)")
+
+    let second = try await open()
+    for (from, to) in cables {
+      #expect(try await stage.cables(of: from) { $0.contains(to) }.contains(to))
+    }
+    try await awaitPort("tactus.nABCD:send_Voice")
+    second.send("term")
+    try await second.awaitLine(beginning: "ended 0")
+  }
+
   @Test("A manager that refuses, says nothing or can't be there is no reason not to play")
   func alone() async throws {
     let stage = try await LabStage()

@@ -151,6 +151,15 @@ func topLevel() {
   #expect(Rules.topLevelIsKnown(["Sources", "scratch.txt", ".git", "README.md"]).count == 1)
 }
 
+@Test("What the libraries show is documented")
+func publicSymbols() {
+  let bare = "/// Good.\npublic struct A {\n  @inlinable\n  public var b: Int\n}"
+  #expect(Rules.librariesAreDocumented(file(bare, at: "Sources/LinkAudio/A.swift")).count == 1)
+  #expect(Rules.librariesAreDocumented(file(bare)).isEmpty)
+  let good = "public import Link\n/// Good.\n@_noLocks @_noAllocation\npublic func a() {}"
+  #expect(Rules.librariesAreDocumented(file(good, at: "Sources/AudioLanes/A.swift")).isEmpty)
+}
+
 @Test("A citation is found in the middle, at the end of a sentence, and across two lines of a comment")
 func citations() {
   let text = """

@@ -10,6 +10,8 @@ enum Rules {
     "Linux": ["Addresses", "BeatMath", "Glibc", "Synchronization"],
     "LinkWire": ["Addresses", "BeatMath"],
     "LinkSession": ["BeatMath", "LinkWire"],
+    "FarLink": ["Addresses", "BeatMath"],
+    "Sodium": ["CSodium", "FarLink", "Glibc"],
     "LinkAudioSession": ["Addresses", "BeatMath", "LinkWire"],
     "LinkWorld": ["BeatMath", "LinkSession", "LinkWire"],
     "Choices": ["BeatMath"],
@@ -26,7 +28,8 @@ enum Rules {
     "Handoff": ["Synchronization"],
     "JSON5": [],
     "Link": [
-      "Addresses", "BeatMath", "Glibc", "Handoff", "LinkSession", "LinkWire", "Linux", "Synchronization",
+      "Addresses", "BeatMath", "FarLink", "Glibc", "Handoff", "LinkSession", "LinkWire", "Linux",
+      "Synchronization",
     ],
     "LinkSimulator": ["BeatMath", "Glibc", "LinkSession", "LinkWire", "LinkWorld", "StudioDay"],
     "JACKHost": [
@@ -34,8 +37,10 @@ enum Rules {
       "Synchronization",
     ],
     "OSC": ["Addresses", "CLiblo", "Glibc", "Linux"],
+    "Arithmetic": [],
     "ControlSurface": [
-      "Addresses", "BeatMath", "Choices", "Glibc", "JSON5", "Linux", "MIDIControl", "OSC", "Synchronization",
+      "Addresses", "Arithmetic", "BeatMath", "Choices", "Glibc", "JSON5", "Linux", "MIDIControl", "OSC",
+      "Synchronization",
     ],
     "TerminalView": ["BeatMath", "Choices", "ControlSurface", "MIDIControl", "QRCode"],
     "QRCode": ["CQRencode"],
@@ -44,20 +49,24 @@ enum Rules {
     "NSMClient": ["BeatMath", "Glibc", "Linux", "OSC"],
     "tactus": [
       "Addresses", "AudioLanes", "BeatMath", "Choices", "ClickSounds", "ControlSurface",
-      "FoundationEssentials", "Glibc", "Handoff", "HostSync", "JACKHost", "JSON5", "Link", "LinkAudio",
+      "FarLink", "FoundationEssentials", "Glibc", "Handoff", "HostSync", "JACKHost", "JSON5", "Link",
+      "LinkAudio",
       "LinkAudioSession", "LinkSession", "LinkWire", "Linux", "MIDIControl", "NSMClient", "OSC", "QRCode",
-      "Synchronization", "TerminalView", "Web",
+      "Sodium", "Synchronization", "TerminalView", "Web",
     ],
     "Web": [
       "Addresses", "BeatMath", "CMicrohttpd", "CPage", "CWslay", "ControlSurface", "Glibc", "JSON5", "Linux",
       "OSC", "Synchronization",
     ],
-    "CJACK": [], "CLiblo": [], "CMicrohttpd": [], "CPage": [], "CQRencode": [], "CSndfile": [], "CWslay": [],
+    "CJACK": [], "CLiblo": [], "CMicrohttpd": [], "CPage": [], "CQRencode": [], "CSndfile": [], "CSodium": [],
+    "CWslay": [],
   ]
 
   static let pureModules: Set = [
-    "Addresses", "BeatMath", "LinkWire", "LinkAudioPath", "LinkAudioSession", "LinkSession", "LinkWorld",
-    "Choices", "HostSync", "Handoff", "JSON5", "MIDIControl", "QRCode", "StudioDay", "TerminalView",
+    "Addresses", "Arithmetic", "BeatMath", "FarLink", "LinkWire", "LinkAudioPath", "LinkAudioSession",
+    "LinkSession",
+    "LinkWorld", "Choices", "HostSync", "Handoff", "JSON5", "MIDIControl", "QRCode", "StudioDay",
+    "TerminalView",
   ]
 
   static let topLevel: Set = [
@@ -65,6 +74,22 @@ enum Rules {
   ]
 
   static let fileLineLimit = 300
+
+  /// What a program sees that uses the products `Link` and `LinkAudio`.
+  static let libraries: Set = ["Link", "LinkAudio", "AudioLanes", "LinkAudioPath", "LinkAudioSession"]
+
+  static func librariesAreDocumented(_ file: SourceText) -> [String] {
+    guard let module = file.module, libraries.contains(module), file.path.hasSuffix(".swift") else {
+      return []
+    }
+    let lines = file.lines.map { $0.drop { $0 == " " } }
+    return lines.indices.compactMap { place in
+      guard lines[place].hasPrefix("public "), !lines[place].hasPrefix("public import") else { return nil }
+      let before = lines[..<place].last { !$0.hasPrefix("@") }
+      return before?.hasPrefix("///") == true
+        ? nil : file.complaint(place + 1, "is public, and nothing says what it is")
+    }
+  }
 
   static func importsAreAllowed(_ file: SourceText) -> [String] {
     guard file.path.hasSuffix(".swift") else { return [] }
@@ -248,6 +273,6 @@ enum Rules {
   static let ofFiles: [@Sendable (SourceText) -> [String]] = [
     importsAreAllowed, fileIsShort, callbacksAreNamedFunctions, pureModulesStayPure, licenceComesFirst,
     nothingIsLeftForLater, exemptionsAreExplained, promisesAreExplained, namesSaySomething,
-    switchesAreComplete,
+    switchesAreComplete, librariesAreDocumented,
   ]
 }

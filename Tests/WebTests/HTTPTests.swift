@@ -41,6 +41,11 @@ struct HTTPTests {
   )
   func size() throws {
     #expect(PageFiles.paths.reduce(0) { $0 + (PageFiles.response($1)?.body.count ?? 0) } < 100_000)
+    // Comments stay in the source, and every line keeps its number.
+    let script = String(decoding: PageFiles.response("/app.js")?.body ?? [], as: UTF8.self)
+    #expect(!script.contains("\n//") && !script.contains("SPDX") && script.contains("import "))
+    let lines = try ChildProcess.run(["wc", "-l", Lab.top + "/Sources/Web/Page/app.js"]).output
+    #expect(lines.hasPrefix("\(script.count { $0 == "\n" }) "))
     // What Safari 15.1, Firefox 94 and Chrome 96 of November 2021 do not have.
     let tooNew = [
       ".at(-", ".findLast", ".toSorted(", ".toReversed(", ".with(", "structuredClone", "Object.hasOwn",
@@ -109,7 +114,7 @@ struct HTTPTests {
     let origin = "Origin: http://localhost\r\n"
     let paired = try caller.ask("/pair", origin, method: "POST", body: PageStudio.secret.code)
     #expect(paired.status == 204)
-    #expect(paired.head.contains("Set-Cookie: tactus=\(PageStudio.secret.token); "))
+    #expect(paired.head.contains("Set-Cookie: tactus-012345=\(PageStudio.secret.token); "))
     for word in ["HttpOnly", "SameSite=Strict", "Path=/"] { #expect(paired.head.contains(word)) }
     func status(_ headers: String, _ body: String) throws -> Int {
       try Caller(studio.port).ask("/pair", headers, method: "POST", body: body).status
@@ -122,6 +127,35 @@ struct HTTPTests {
     #expect(try status(origin, "FEDCBA9876543210") == 429)
     #expect(try status(origin, PageStudio.secret.code) == 429, "who guesses does not win by the last guess")
     #expect(studio.wait { studio.web.counters.wrongSecrets == 7 })
+  }
+
+  @Test(
+    "Two people's tactus on one machine: who pairs with both is paired with both, and a request is one try, however many cookies it has"
+  )
+  func twoOnOneMachine() throws {
+    let studios = try [PageStudio(), PageStudio()]
+    defer { for studio in studios { studio.close() } }
+    studios[1].forget()
+    let callers = try studios.map { try Caller($0.port) }
+    // A browser knows machines and names, and no ports.
+    var jar: [String: String] = [:]
+    func cookies() -> String { "Cookie: \(jar.map { "\($0.key)=\($0.value)" }.joined(separator: "; "))\r\n" }
+    for (studio, caller) in zip(studios, callers) {
+      let answer = try caller.ask(
+        "/pair", "Origin: http://localhost\r\n" + cookies(), method: "POST", body: studio.present.code)
+      let words = answer.head.split(separator: "Set-Cookie: ")[1].prefix { $0 != ";" }.split(separator: "=")
+      jar[String(words[0])] = String(words[1])
+    }
+    func arePaired(_ cookies: String) throws -> [Bool] {
+      try callers.map { try $0.ask("/session", cookies).body.contains("\"paired\":true") }
+    }
+    #expect(try arePaired(cookies()) == [true, true])
+    #expect(try arePaired(Phone.cookie) == [true, false])
+    let guesses = (0..<100).map { "tactus-012345=\($0)" }.joined(separator: "; ")
+    #expect(
+      try arePaired("Cookie: \(guesses); tactus-012345=\(PageStudio.secret.token)\r\n") == [false, false])
+    studios[0].forget()
+    #expect(try arePaired(cookies()) == [false, true])
   }
 
   @Test("What is not asked of us, or not as one asks, is refused")
@@ -190,6 +224,8 @@ struct HTTPTests {
       callers.append(try Caller(port, from: .v4(0x7f00_0001 + UInt32(number % 4))))
       if number != 5 { #expect(ask(number)) }
     }
+    // It has had the time to ask.
+    usleep(UInt32(WebLimits.grace.count))
     callers.append(try Caller(port, from: .v4(0x7f00_0009)))
     #expect(ask(WebLimits.connections))
     for number in 0..<WebLimits.connections { #expect(ask(number) == (number != 5), "caller \(number)") }

@@ -13,11 +13,6 @@ import Testing
 @Suite("Hostile browsers")
 struct HostileTests {
   /// Somebody honest is there, too, and is answered.
-  private func isServed(_ phone: Phone) throws -> Bool {
-    phone.say("[\"/tactus/ping\"]")
-    return try phone.line("[\"/tactus/pong\"") != nil
-  }
-
   static let frames: [(what: String, bytes: [UInt8], code: UInt16)] = [
     ("without a mask", Phone.frame([0x5b], opcode: 1, isMasked: false), 1002),
     ("a ping in pieces", Phone.frame([1], opcode: 9, isLast: false), 1002),
@@ -57,7 +52,7 @@ struct HostileTests {
     #expect(farewell == code || farewell == nil, "\(what): \(farewell.map { "\($0)" } ?? "none")")
     #expect(hostile.caller.isSentAway(), "\(what)")
     #expect(studio.wait { studio.web.counters.sockets == 1 && studio.surface.counters.subscribers == 0 })
-    #expect(try isServed(honest), "\(what)")
+    #expect(try honest.isServed(), "\(what)")
   }
 
   @Test("Whatever bytes come, before and after the handshake, nobody else notices")
@@ -80,8 +75,25 @@ struct HostileTests {
       caller.send(bytes)
     }
     #expect(studio.wait { studio.web.counters.open == 1 })
-    #expect(try isServed(honest))
+    #expect(try honest.isServed())
     #expect(studio.commands.isEmpty)
+  }
+
+  /// Behind one router, or of one browser that was opened again and again.
+  @Test("One more browser than have room at an address is served, and all of its six connections")
+  func newcomer() throws {
+    let studio = try PageStudio()
+    defer { studio.close() }
+    let before = try (0..<WebLimits.ofOneHost).map { _ in
+      let caller = try Caller(studio.port)
+      #expect(try caller.ask("/session").status == 200)
+      return caller
+    }
+    // As browsers do: all of them, and then the first word.
+    let newcomer = try (0..<6).map { _ in try Caller(studio.port) }
+    #expect(studio.wait { studio.web.counters.connections == WebLimits.ofOneHost + 6 })
+    for caller in newcomer { #expect((try? caller.ask("/session").status) == 200) }
+    #expect(before.count { (try? $0.ask("/session").status) == 200 } == WebLimits.ofOneHost - 6)
   }
 
   @Test("A thousand connections: so many have room as may, nobody who is paired leaves, and memory stays")
@@ -103,7 +115,7 @@ struct HostileTests {
     }
     #expect(studio.wait { studio.web.counters.connections == 1001 })
     #expect(studio.web.counters.open <= WebLimits.connections + WebLimits.leaving)
-    #expect(try isServed(honest))
+    #expect(try honest.isServed())
     studio.change { $0.peers = 2 }
     #expect(try honest.line("[\"/tactus/peers\",") == "[\"/tactus/peers\",2]")
     callers = []
@@ -123,7 +135,7 @@ struct HostileTests {
         return studio.web.counters.late >= 40
       })
     for caller in slow { #expect(caller.isSentAway()) }
-    #expect(try isServed(honest))
+    #expect(try honest.isServed())
   }
 
   @Test("A connection's time is counted from its last answer, not from its last byte")
@@ -156,11 +168,11 @@ struct HostileTests {
       #expect(round < 199)
     }
     #expect(studio.wait { studio.web.counters.slow == 1 && studio.surface.counters.subscribers == 1 })
-    #expect(try isServed(honest))
+    #expect(try honest.isServed())
   }
 
   /// As much as goes at once of something that is sent again and again, and not a byte between.
-  private final class Flood {
+  final class Flood {
     let caller: Caller
     private let bytes: [UInt8]
     private var rest: ArraySlice<UInt8> = []
@@ -182,6 +194,19 @@ struct HostileTests {
 
     static func ofNonsense(_ phone: Phone) -> Flood {
       Flood(phone.caller, Phone.frame(Array(String(repeating: "x\n", count: 4000).utf8), opcode: 1))
+    }
+
+    /// All of them, again and again; how long that was in microseconds.
+    static func threeSeconds(of floods: [Flood]) -> Double {
+      let start = ContinuousClock.now
+      while start.duration(to: .now) < .seconds(3) {
+        for flood in floods {
+          flood.goOn()
+          flood.takeAnswers()
+        }
+        usleep(1000)
+      }
+      return Double(start.duration(to: .now) / .seconds(1)) * 1e6
     }
 
     func goOn() {
@@ -207,21 +232,13 @@ struct HostileTests {
     var floods = try (0..<8).map { _ in Flood.ofRequests(try Caller(studio.port)) }
     floods.append(.ofMessages(try Phone(studio.port)))
     let before = studio.web.counters
-    let start = ContinuousClock.now
-    while start.duration(to: .now) < .seconds(3) {
-      for flood in floods {
-        flood.goOn()
-        flood.takeAnswers()
-      }
-      usleep(1000)
-    }
-    let elapsed = Double(start.duration(to: .now) / .seconds(1)) * 1e6
+    let elapsed = Flood.threeSeconds(of: floods)
     let after = studio.web.counters
     let cost = Double(after.microseconds - before.microseconds)
     #expect(after.requests > before.requests + 3 && after.received > before.received + 100)
     // What may be saved up for a burst comes on top.
     #expect(cost < elapsed / 10 + 100_000, "\(cost / elapsed) of a core")
-    #expect(try isServed(honest))
+    #expect(try honest.isServed())
   }
 
   @Test("Whoever floods from the same address, and takes no answers, does not keep a phone from being heard")
@@ -233,7 +250,7 @@ struct HostileTests {
     let floods = callers.map(Flood.ofRequests) + [.ofMessages(try Phone(studio.port, isPaired: false))]
     for _ in 0..<30 {
       for flood in floods { flood.goOn() }
-      #expect(try isServed(honest))
+      #expect(try honest.isServed())
     }
   }
 

@@ -74,6 +74,8 @@ final class PageStudio: Sendable {
   var commands: [Command] { box.shelf.withLock { $0.orders.map(\.command) } }
   var notices: [Notice] { box.shelf.withLock { $0.notices } }
 
+  var present: Secret { box.shelf.withLock { $0.secret } }
+
   /// As `tactus web --forget` does.
   func forget() {
     var dice = SystemRandomNumberGenerator()
@@ -201,7 +203,7 @@ final class Caller {
 /// A WebSocket client by hand, which can also do what none may.
 final class Phone {
   static let key = "dGhlIHNhbXBsZSBub25jZQ=="
-  static let cookie = "Cookie: a=b; tactus=\(PageStudio.secret.token)\r\n"
+  static let cookie = "Cookie: a=b; tactus-012345=\(PageStudio.secret.token)\r\n"
   let caller: Caller
   let head: String
 
@@ -250,6 +252,12 @@ final class Phone {
       }
       guard caller.hear() else { throw Silence() }
     }
+  }
+
+  /// A ping is answered.
+  func isServed() throws -> Bool {
+    say("[\"/tactus/ping\"]")
+    return try line("[\"/tactus/pong\"") != nil
   }
 
   /// The next lines, until one begins so.

@@ -29,7 +29,7 @@ struct PairingTests {
       secret.code.replacing("0", with: "O").replacing("1", with: "I"),
     ] {
       #expect(
-        pairing.answer(Array(text.utf8), from: owner, at: .zero) == .paired(token: secret.token), "\(text)")
+        pairing.answer(Array(text.utf8), from: owner, at: .zero) == .paired(secret), "\(text)")
     }
     #expect(pairing.wrong == 0)
   }
@@ -76,7 +76,7 @@ struct PairingTests {
     let right = Array(secret.code.utf8)
     #expect(pairing.answer(right, from: owner, at: Micros(5_000_000)) == .tooMany(wait: 56))
     #expect(pairing.answer(right, from: owner, at: Micros(59_999_999)) == .tooMany(wait: 1))
-    #expect(pairing.answer(right, from: owner, at: Micros(60_000_000)) == .paired(token: secret.token))
+    #expect(pairing.answer(right, from: owner, at: Micros(60_000_000)) == .paired(secret))
     #expect(pairing.wrong == 5 && pairing.refused == 2)
   }
 
@@ -85,7 +85,7 @@ struct PairingTests {
     let secret = fresh()
     var pairing = Pairing(secret)
     for _ in 0..<100 {
-      #expect(pairing.answer(Array(secret.code.utf8), from: owner, at: .zero) == .paired(token: secret.token))
+      #expect(pairing.answer(Array(secret.code.utf8), from: owner, at: .zero) == .paired(secret))
     }
   }
 
@@ -102,7 +102,7 @@ struct PairingTests {
       }
       guard round % 100 == 0 else { continue }
       var copy = pairing
-      #expect(copy.answer(Array(secret.code.utf8), from: owner, at: now) == .paired(token: secret.token))
+      #expect(copy.answer(Array(secret.code.utf8), from: owner, at: now) == .paired(secret))
     }
     // In each of four minutes a first try of everyone, and five of all together.
     #expect(tried <= 4 * (1000 + 5))

@@ -3,7 +3,9 @@
 # Sourced by the scripts in tools/: installs what they need. Needs only bash; talks on stderr.
 #
 #   need_packages PACKAGE...   Debian packages; those that are missing are named and installed
+#   tactus_version             prints the version that the sources say
 #   need_swift                 a toolchain new enough for Package.swift, or a line that says where to get it
+#   need_tactus                the release, built if it is not there or older than its sources; sets $program
 #   need_venv                  tools/.venv with tools/lib/python.txt and python-alone.txt, what comes from PyPI
 
 tools=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -12,7 +14,8 @@ root=$(dirname "$tools")
 
 # shellcheck disable=SC2034
 build_packages=(
-  g++ git libjack-jackd2-dev liblo-dev libmicrohttpd-dev libqrencode-dev libsndfile1-dev libwslay-dev pkg-config
+  g++ git libjack-jackd2-dev liblo-dev libmicrohttpd-dev libqrencode-dev libsndfile1-dev libsodium-dev
+  libwslay-dev pkg-config
 )
 # shellcheck disable=SC2034
 peer_packages=(
@@ -21,6 +24,8 @@ peer_packages=(
   jackd2 liblo-tools              # servers, oscsend and oscdump
   pipewire pipewire-bin pipewire-jack wireplumber
   gcc libc6-dev iproute2 python3 python3-numpy python3-venv # the lab
+  libasound2-dev                  # for the documentation's metronome
+  libltc-dev                      # reads the timecode that we send
   groff-base lua5.4 mandoc        # read the man pages, run the layouts' scripts
   zsh fish                        # read the completions
   tmux                            # a terminal for the tests of the terminal view
@@ -36,6 +41,10 @@ peer_packages=(
 # 170 MB to fetch on a bare Debian, half a minute; everything else that tests need is 130 MB.
 # shellcheck disable=SC2034
 host_packages=(hydrogen qtractor ardour klick jack-midi-clock xvfb xdotool)
+
+# What tools/package makes packages with, and looks at them.
+# shellcheck disable=SC2034
+packaging_packages=(debhelper dpkg-dev lintian desktop-file-utils appstream debootstrap)
 
 die() {
   echo "${0##*/}: $*" >&2
@@ -83,6 +92,10 @@ as_root() {
   fi
 }
 
+tactus_version() {
+  sed -n 's/.*static let version = "\(.*\)".*/\1/p' "$root/Sources/tactus/Tactus.swift"
+}
+
 need_swift() {
   local version
   # A toolchain from a tarball comes without the libraries that it is linked with.
@@ -94,6 +107,23 @@ need_swift() {
     6.[2-9] | 6.[1-9][0-9] | [7-9].* | [1-9][0-9].*) ;;
     *) die "needs Swift 6.2 or newer in PATH (found: ${version:-none}); see https://www.swift.org/install/linux" ;;
   esac
+}
+
+need_tactus() {
+  local news=''
+  need_packages "${build_packages[@]}"
+  program=$root/.build/release/tactus
+  if [ ! -x "$program" ]; then
+    news="building tactus; the first time takes some minutes"
+  elif [ -n "$(find "$root"/{Package.swift,Sources} -newer "$program" -print -quit)" ]; then
+    news="building tactus again: its sources have changed"
+  fi
+  [ -n "$news" ] || return 0
+  need_swift
+  echo "$news" >&2
+  # With colours on a terminal and none elsewhere each would compile everything again after the other.
+  swift build --package-path "$root" -c release --product tactus --quiet --no-color-diagnostics </dev/null >&2 || return
+  touch -c "$program" # what was edited may have changed nothing in it
 }
 
 # Debian's own python, whatever else is first in PATH: the peers are wheels for it.

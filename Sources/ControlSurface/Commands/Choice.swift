@@ -97,6 +97,7 @@ extension Choice: Hashable {
 public enum Section: String, CaseIterable, Sendable {
   case jack = "JACK"
   case session = "Session and transport"
+  case far = "Other rooms"
   case audio = "Link Audio"
   case outputs = "Click, clock and pulses"
   case midi = "Control by MIDI"

@@ -33,6 +33,10 @@ public enum Command: Hashable, Sendable {
   case output(NamedOutput)
   case removeOutput(String)
 
+  /// A song of the set list: a new one, or one that is there with other commands.
+  case song(SetSong)
+  case removeSong(String)
+
   case quit
 }
 
@@ -42,8 +46,7 @@ extension Command {
     switch self {
     case .output, .removeOutput: true
     case .choose, .start, .stop, .toggle, .rewind, .locate, .rolling, .tempo, .align, .timebase, .takeover,
-      .channel,
-      .quit:
+      .channel, .song, .removeSong, .quit:
       false
     }
   }

@@ -116,6 +116,14 @@ extension Table {
       OSC has no passwords: tactus obeys everybody on its own networks who reaches a listening address, unless
       .B \\-\\-osc\\-allow
       names those that it obeys.
+      .PP
+      The page takes the same messages through a WebSocket,
+      .IR ws://HOST:PORT/osc :
+      binary frames are OSC packets, and each line of a text frame is a message in JSON,
+      .BR ["/\(Self.root)/tempo",\\ 128] .
+      Changes there need the code of
+      .B tactus web
+      after a question mark, or a paired browser.
 
       """
     for section in Self.sections {

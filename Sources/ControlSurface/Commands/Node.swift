@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import Choices
+import MIDIControl
 import OSC
 
 /// One row of the table: an address below the root, what it takes and tells, and its words for people.
@@ -100,6 +101,12 @@ struct SurfaceMemory: Hashable, Sendable {
   var learnedCount = 0
   var lastEvent = ""
   var errors = 0
+  /// The song of the set list that was taken last, and the one that waits for its beat; empty: none.
+  var song = ""
+  var songWaiting = ""
+  /// The user's own outputs as they were asked for last, until the program shows them: of two settings at once each is the ground
+  /// on which the next stands.
+  var expectedOutputs: [String: OutputSettings] = [:]
 }
 
 /// What a row reads from.
@@ -123,6 +130,9 @@ enum Intent {
   case tempoStep(Double)
   case learn(String)
   case forget(String)
+  case outward(OutwardMessage)
+  /// A song of the set list, by its title.
+  case song(String, LaunchMoment)
   case verb(Verb)
 }
 
@@ -134,6 +144,14 @@ enum Verb: String, Sendable, CaseIterable {
 }
 
 extension Node {
+  /// What a target says to this row: several words are one text, where it takes one.
+  func said(by target: Target) -> [Argument] {
+    guard target.arguments.count > 1, parameters.count == 1, case .text = parameters[0], kind != .trigger,
+      kind != .value
+    else { return target.arguments.map { .string($0) } }
+    return [.string(target.arguments.joined(separator: " "))]
+  }
+
   /// The arguments as values of this row's parameters. nil: a trigger's release, which means nothing.
   func accept(_ arguments: [Argument]) throws(Refusal) -> [Value]? {
     switch kind {

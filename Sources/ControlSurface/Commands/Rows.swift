@@ -116,9 +116,13 @@ extension Node {
   }
 
   static func order(
-    _ path: String, _ parameters: [Parameter], _ words: String, write: @escaping Write
+    _ path: String, _ parameters: [Parameter], _ words: String, optional: [Parameter] = [],
+    from reach: Reach = .anyone, write: @escaping Write
   ) -> Node {
-    Node(path: path, kind: .order, parameters: parameters, words: words, write: write)
+    var order = Node(
+      path: path, kind: .order, parameters: parameters, optional: optional, words: words, write: write)
+    order.reach = reach
+    return order
   }
 
   static func feed(_ path: String, _ parameters: [Parameter], _ group: Group, _ words: String) -> Node {

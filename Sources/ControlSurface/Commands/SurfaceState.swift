@@ -27,10 +27,14 @@ public struct SurfaceState: Hashable, Sendable {
   public var sends: [String] = []
   public var receives: [String] = []
   public var audio = ShownAudio()
+  public var far = ShownFar()
   /// The outputs that the user has added.
   public var outputs: [NamedOutput] = []
   /// How they are doing, by their names.
   public var outputHealth: [String: OutputHealth] = [:]
+
+  /// The set list.
+  public var songs: [SetSong] = []
 
   // the host
   public var jackConnected = false
@@ -49,6 +53,8 @@ public struct SurfaceState: Hashable, Sendable {
 
   // outputs
   public var latencyMilliseconds = PerPort(repeating: 0.0)
+  /// Of the clock and the pulses, as coarse as an ear is.
+  public var jitterMicros = PerPort(repeating: 0.0)
   public var isClickConnected = false
 
   // read-outs

@@ -65,13 +65,16 @@ extension Table {
       .answer(
         "audio/channel",
         [
-          .text(limit: 255), .word(["sent", "received"]), .text(limit: 64), .number(0...1e6, unit: "ms"),
+          .text(limit: 255), .word(["sent", "received", "offered"]), .text(limit: 64),
+          .number(0...1e6, unit: "ms"),
           .number(0...1e6, unit: "ms"), .number(0...1e6, unit: "ms"), .number(-1e6...1e6, unit: "ms"),
           .number(-200...20, unit: "dB"), .whole(0...1_000_000, unit: "Hz"),
           .whole(0...Int(Int32.max)), .whole(0...Int(Int32.max)), .whole(0...Int(Int32.max)),
+          .text(limit: AudioChannelText.longest),
         ],
-        "A channel: its name, sent or received, how it is doing, delay, buffer, jitter, how long after its beat sound arrives, "
-          + "level, sample rate, dropouts, lost and late pieces."),
+        "A channel: its name, sent, received or offered and not received, how it is doing, delay, buffer, jitter, how long after "
+          + "its beat sound arrives, level, sample rate, dropouts, lost and late pieces, and as what it was taken: what "
+          + "audio/receive/end ends."),
     ]
 
   private static func list(_ words: [String]) -> String {
@@ -102,6 +105,8 @@ public struct ShownChannel: Hashable, Sendable {
   /// Of a received one with its peer's.
   public var name: String
   public var isSent: Bool
+  /// The words by which it was taken: it alone, or many: "*/*".
+  public var takenBy = ""
   public var listeners = 0
   /// "plays", "waits for it"
   public var health = ""
@@ -130,6 +135,12 @@ public struct ShownChannel: Hashable, Sendable {
 public struct ShownAudio: Hashable, Sendable {
   public var offered: [String] = []
   public var channels: [ShownChannel] = []
+
+  /// What is there and not received.
+  var waiting: [String] {
+    let received = Set(channels.filter { !$0.isSent }.map(\.name))
+    return offered.filter { !received.contains($0) }
+  }
 
   public init() {}
 }

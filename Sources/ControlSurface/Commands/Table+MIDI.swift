@@ -53,7 +53,7 @@ extension Table {
         guard !isKey else { return "\(row.path): a key has no range, only a value" }
         for end in [range.lowerBound, range.upperBound] { _ = try row.accept([.float64(end)]) }
       } else if !target.arguments.isEmpty {
-        try row.judge(target.arguments.map { .string($0) })
+        try row.judge(row.said(by: target))
       } else if row.kind != .trigger, isKey || !row.takesLevel {
         return "\(row.path) needs its arguments: \(row.parameters.map(\.allowed).joined(separator: "; "))"
       }

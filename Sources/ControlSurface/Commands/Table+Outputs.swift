@@ -59,7 +59,8 @@ extension Table {
       Choice(
         "clock/settle", \.clock.settle, "The time that a receiver gets between a song position and Continue.",
         within: .number(1...2000, unit: "ms"), in: .outputs),
-      .offset("clock/offset", .clock, "Send MIDI clock this much earlier.")) + [latency(.clock)]
+      .offset("clock/offset", .clock, "Send MIDI clock this much earlier."))
+    + [jitter(.clock, "clock"), latency(.clock)]
 
   static let pulse: [Node] =
     Node.rows(
@@ -71,7 +72,14 @@ extension Table {
         "run/offset", .run,
         "The same for the run gate alone. Until you set it, and again after you change the pulses' offset, it is the same as that."
       ))
-    + [latency(.pulse), latency(.run)]
+    + [jitter(.pulse, "pulse"), latency(.pulse), latency(.run)]
+
+  private static func jitter(_ port: Port, _ what: String) -> Node {
+    .measured(
+      "\(port)/jitter", "us",
+      "The largest distance of a \(what) from its place, of the last ten to twenty seconds."
+    ) { $0.state.jitterMicros[port] }
+  }
 
   /// Longest row of beat lights.
   static let beatLights = 16

@@ -51,7 +51,7 @@ extension Node {
     let name = output.name
     let standard = output.settings
     @Sendable func present(_ it: Reading) -> OutputSettings {
-      it.state.outputs.first { $0.name == name }?.settings ?? standard
+      it.own.expectedOutputs[name] ?? it.state.outputs.first { $0.name == name }?.settings ?? standard
     }
     @Sendable func health(_ it: Reading) -> OutputHealth { it.state.outputHealth[name] ?? OutputHealth() }
     var rows = OutputChoice.all(of: standard.kind).map { choice in
@@ -69,6 +69,16 @@ extension Node {
       })
     if case .clock = standard.kind {
       rows += [
+        .order(
+          "out/\(name)/program", [.whole(1...128)],
+          "Another sound for this machine: its number from 1, and its MIDI channel, 1 unless you say another.",
+          optional: [.whole(1...Programs.channels)]
+        ) { values, it in
+          var changed = present(it)
+          changed.programs.ask(
+            for: UInt8(clamping: values[0].whole - 1), channel: values.count > 1 ? values[1].whole - 1 : 0)
+          return .command(.output(NamedOutput(name: name, settings: changed)))
+        },
         .label("out/\(name)/state", "What this machine does: rests, waits for its beat, or plays.") {
           health($0).state
         },

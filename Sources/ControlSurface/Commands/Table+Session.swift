@@ -78,7 +78,10 @@ extension Table {
       Choice(
         "lead/grid", \.hostIsTheClock,
         "When a host or a MIDI clock leads, move the whole session's grid to its beat, not only the tempo.",
-        in: .session))
+        in: .session),
+      .offset(
+        "lead/midi/offset", .control,
+        "If the session is behind the sequencer whose MIDI clock leads: follow it this much earlier."))
     + [
       .order(
         "quantum/nudge", [.whole(-64...64, unit: "beats")],

@@ -15,6 +15,7 @@ final class SurfaceLoop {
 
   let shared: Shared
   private let doors: Doors
+  private let outward: OutwardSockets
   private var machine: SurfaceMachine
   private var watched: [pollfd] = []
   private var inbox = Inbox(at: Clocks.read().host)
@@ -28,6 +29,7 @@ final class SurfaceLoop {
     handler: @escaping @Sendable (Order) -> Verdict
   ) {
     doors = Doors(settings, notice: notice)
+    outward = OutwardSockets(notice: notice)
     self.notice = notice
     self.handler = handler
     keep = settings.keep
@@ -68,8 +70,8 @@ final class SurfaceLoop {
       let isReady = wait(until: min(machine.deadline, turn, hands), from: now)
       guard isReady, !inbox.isEmpty else { return }
       if watched[0].revents != 0 {
-        guard shared.hasOnlyMail else { return }
         shared.bell.drain()
+        guard shared.hasOnlyMail else { return }
         takeMail()
       }
       for index in 0..<doors.count { read(from: index) }
@@ -190,6 +192,7 @@ final class SurfaceLoop {
       case .send(let bytes, let peer) where peer.isBrowser: post?(bytes, peer)
       case .send(let bytes, let peer):
         doors.send(bytes, to: peer, standing: machine.standing(of: peer))
+      case .outward(let bytes, let target): outward.send(bytes, to: target)
       case .order(let order):
         let verdict = handler(order)
         machine.settle(order, verdict, clocks: Clocks.read())

@@ -16,6 +16,8 @@ struct Agenda {
   enum Task {
     case message(Message)
     case tempo(Double)
+    /// Of the set list.
+    case song(String)
   }
 
   struct Entry {
@@ -84,6 +86,10 @@ struct Agenda {
   /// A second tempo for a later beat takes the place of the first.
   mutating func dropTempos() {
     entries.removeAll { if case .tempo = $0.task { true } else { false } }
+  }
+
+  mutating func dropSongs() {
+    entries.removeAll { if case .song = $0.task { true } else { false } }
   }
 
   private static func time(of due: Due, clocks: Clocks, state: SurfaceState) -> Micros {

@@ -42,6 +42,10 @@ public enum Notice: Hashable, Sendable {
   case anotherTactus(Endpoint)
   /// Nobody named it, and it has not shown that it hears us.
   case unproven(Endpoint)
+  /// A song of the set list was taken.
+  case song(String)
+  /// What was to go to another program and did not.
+  case unsaid(String)
   /// What a controller that nobody named has set.
   case notRemembered(String, from: Address)
   /// A part of the surface that was missing is there.
@@ -53,12 +57,13 @@ public enum Notice: Hashable, Sendable {
   /// What anybody on the network or a mad pedal can make us say is said seldom, for there is other news to read: so many of a
   /// kind at once, then so many a minute.
   enum Pace: Hashable {
-    case refused, malformed, guests, strangers, touches
+    case refused, malformed, guests, strangers, touches, unsaid
 
     var bucket: (atOnce: Double, perMinute: Double) {
       switch self {
       case .refused, .malformed: (8, 6)
       case .guests: (40, 6)
+      case .unsaid: (4, 4)
       case .strangers, .touches: (1, 1)
       }
     }
@@ -67,11 +72,12 @@ public enum Notice: Hashable, Sendable {
   /// nil: the user's own doing.
   var pace: Pace? {
     switch self {
-    case .refused(_, _, .midi), .refused(_, _, .keys), .learned, .opened, .missing,
+    case .refused(_, _, .midi), .refused(_, _, .keys), .learned, .opened, .missing, .song,
       .portTaken:
       nil
     case .refused: .refused
     case .touchesLost: .touches
+    case .unsaid: .unsaid
     case .malformed: .malformed
     case .subscribed, .left, .nobodyListens, .noWay, .anotherTactus, .unproven, .notRemembered: .guests
     case .stranger: .strangers
@@ -104,6 +110,8 @@ public enum Notice: Hashable, Sendable {
     case .noWay(let target):
       "OSC: \(target) can't be reached: the controller is off, asleep or in another network"
     case .learned(let binding): "MIDI: learned \(binding)"
+    case .song(let title): "Song: \(title)"
+    case .unsaid(let why): "OSC out: \(printable(why, limit: 200))"
     case .touchesLost: "MIDI and keys: too many at once, some are lost"
     case .stranger(let host, let areNamed):
       "OSC from \(host) is not obeyed: it is \(areNamed ? "not named" : "on none of this machine's networks")"
@@ -137,6 +145,8 @@ public struct SurfaceCounters: Hashable, Sendable {
   /// Places of patterns that were looked at.
   public var patternSteps = 0
   public var sent = 0
+  /// Messages to programs that did not ask.
+  public var outward = 0
   /// Controllers that asked to be told, and are.
   public var subscribers = 0
 }
@@ -165,6 +175,8 @@ public struct SurfaceSettings: Sendable {
   /// Controllers that are told without asking.
   public var targets: [Peer] = []
   public var targetGroups: Group = [.state, .beat, .position]
+  /// What is said to programs that did not ask, and when.
+  public var outward: [OutwardLine] = []
   /// What keys, knobs and pedals move, as the user wrote it down, and as it was learned.
   public var bindings: [MIDIBinding] = []
   public var learned: [MIDIBinding] = []

@@ -146,6 +146,9 @@ extension SurfaceMachine {
     case .command(let command):
       if table.rows[asker.row].output == nil, command.isOfOutputs { try allowance.spend(Cost.reshaping) }
       remindOfPairing(asker)
+      if case .output(let output) = command, table.rows[asker.row].output != nil {
+        reading.own.expectedOutputs[output.name] = output.settings
+      }
       order(command, asker, at: time)
     case .tempo(let tempo, .now):
       // What we told, coming back: no news for the session. Told as float32, it is not the same to the last digit.
@@ -178,6 +181,10 @@ extension SurfaceMachine {
       try mayKeep(asker.peer)
       try allowance.spend(Cost.learning)
       try forget(text)
+    case .outward(let message):
+      try allowance.spend(Cost.answer)
+      try sayWhenAsked(message)
+    case .song(let title, let launch): try take(title, on: launch, asker, at: time)
     case .verb: break
     }
   }
@@ -233,6 +240,7 @@ extension SurfaceMachine {
       let peer = order.asker.peer
       guard order.asker.row < table.rows.count else { return }
       if case .tempo = order.command { reading.own.expectedTempo = nil }
+      if case .output(let output) = order.command { reading.own.expectedOutputs[output.name] = nil }
       tell([order.asker.row], to: answerTarget(for: peer), framed: false)
       refuse(refusal, Table.address(table.rows[order.asker.row].path), to: peer)
     }

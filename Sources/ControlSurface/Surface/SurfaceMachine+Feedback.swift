@@ -146,13 +146,17 @@ extension SurfaceMachine {
   }
 
   /// Whether anyone is told each group.
-  var audience: Group { subscribers.reduce(into: []) { $0.formUnion($1.groups) } }
+  var audience: Group { subscribers.reduce(into: outward.group) { $0.formUnion($1.groups) } }
 
   mutating func sendFeeds() {
     let audience = self.audience
     guard !audience.isEmpty else { return }
     let due = feeds.take(for: audience, state: reading.state, at: now)
     guard !due.isEmpty else { return }
+    if let beat = due.first(where: { $0.path == "beat" }) {
+      sayOutward(.beat)
+      if beat.arguments.first == .int32(1) { sayOutward(.bar) }
+    }
     for group in Group.names.map(\.group) {
       let messages = due.filter { $0.group == group }
       guard !messages.isEmpty else { continue }

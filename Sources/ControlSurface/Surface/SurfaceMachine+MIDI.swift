@@ -10,7 +10,10 @@ extension SurfaceMachine {
   mutating func press(_ targets: [Target], at time: Micros, clocks: Clocks) -> Int {
     self.clocks = clocks
     allowance = Allowance()
-    for target in targets { say(target.arguments.map { .string($0) }, to: target, from: .keys, at: time) }
+    for target in targets {
+      let words = table.row(target.path)?.said(by: target) ?? []
+      say(words, to: target, from: .keys, at: time)
+    }
     let cost = Cost.touch + allowance.spent
     advance()
     return cost
@@ -56,7 +59,7 @@ extension SurfaceMachine {
     if let arguments { say(arguments, to: target, from: .midi, at: time) }
   }
 
-  private mutating func say(
+  mutating func say(
     _ arguments: [Argument], to target: Target, from hand: Peer, at time: Micros
   ) {
     guard let row = table.place(of: target.path) else { return }
@@ -144,7 +147,7 @@ extension Node {
   fileprivate func arguments(
     for message: MIDIMessage, _ target: Target, isPress: Bool, faderRange: ClosedRange<Double>
   ) -> [Argument]? {
-    if !target.arguments.isEmpty { return isPress ? target.arguments.map { .string($0) } : nil }
+    if !target.arguments.isEmpty { return isPress ? said(by: target) : nil }
     if case .seconds(let seconds) = message.amount, kind == .order { return [.float64(seconds)] }
     guard kind != .trigger else { return isPress ? [] : nil }
     guard parameters.count == 1 else { return nil }

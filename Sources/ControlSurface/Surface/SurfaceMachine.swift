@@ -10,6 +10,8 @@ import OSC
 struct SurfaceMachine {
   enum Output {
     case send([UInt8], to: Peer)
+    /// To a program that did not ask.
+    case outward([UInt8], to: Endpoint)
     case order(Order)
     case notice(Notice)
     /// What was learned from a controller is otherwise now.
@@ -24,6 +26,9 @@ struct SurfaceMachine {
   var subscribers: [Subscriber] = []
   var agenda = Agenda()
   var gate = TempoGate<Asker>()
+  var outward: Outward
+  /// What a song says is being said.
+  var isTakingSong = false
   var taps = Taps()
   var rates: SourceRates
   private var news: [Notice.Pace: TokenBucket] = [:]
@@ -54,6 +59,7 @@ struct SurfaceMachine {
     reading = Reading(state: state, own: SurfaceMemory(), version: settings.version)
     rates = SourceRates()
     feeds = Feeds(state: state, at: clocks.host)
+    outward = Outward(settings.outward, at: clocks.host)
     midi = MIDIMap(configured: settings.bindings, learned: settings.learned)
     reading.own.learnedCount = midi.learned.count
     table = settings.table.with(state.outputs)
@@ -209,15 +215,19 @@ struct SurfaceMachine {
   /// The program's state, whole; what differs is told.
   mutating func update(_ state: SurfaceState, clocks: Clocks) {
     self.clocks = clocks
-    guard state != reading.state else { return }
+    reading.own.expectedOutputs = [:]
+    guard state != reading.state else { return sayWaiting() }
     let before = reading.state
     reading.state = state
+    sayWaiting()
     if Table.shape(of: state.outputs) != Table.shape(of: before.outputs) { reshape() }
     if state.tempo != before.tempo, let expected = reading.own.expectedTempo,
       abs(expected - state.tempo.beatsPerMinute) < 0.001
     {
       reading.own.expectedTempo = nil
     }
+    if state.tempo != before.tempo { outward.tempoChanged(at: now) }
+    if state.isRolling != before.isRolling { sayOutward(state.isRolling ? .start : .stop) }
     readClocks()
     tellChanges()
     feeds.stateChanged(from: before, to: state, at: now)
@@ -230,64 +240,6 @@ struct SurfaceMachine {
     neighbourhood = near ?? neighbourhood
     reading.own.reach = printable(words, limit: 255)
     tellChanges()
-  }
-
-  /// Time has passed.
-  mutating func tick(clocks: Clocks) {
-    self.clocks = clocks
-    readClocks()
-    advance()
-  }
-
-  private mutating func readClocks() {
-    for entry in agenda.readClocks(clocks, state: reading.state) {
-      refuse(
-        Refusal(.notNow, "the session now counts its beats otherwise, and that bar is far away"),
-        Table.address("tempo"), to: entry.peer)
-    }
-  }
-
-  /// All that is due by now.
-  mutating func advance() {
-    var cost = 0
-    while cost < Cost.datagram / 2, let entry = agenda.next(at: now) {
-      cost += entry.cost
-      allowance = Allowance(entry.cost)
-      switch entry.task {
-      case .message(let message): obey(message, from: entry.peer, at: entry.time)
-      case .tempo(let tempo): commit(tempo, Asker(peer: entry.peer, row: tempoRow), at: entry.time)
-      }
-    }
-    if let (tempo, asker) = gate.due(at: now) { commit(tempo, asker, at: now) }
-    if let end = expectationEnds, now >= end {
-      expectationEnds = nil
-      reading.own.expectedTempo = nil
-    }
-    if let due = comparisonDue, now >= due {
-      comparisonDue = nil
-      tellChanges()
-    }
-    expireSubscribers()
-    sendFeeds()
-    flush()
-  }
-
-  /// When to come back, if nothing happens before. At least once a second, to read the wall clock again.
-  var deadline: Micros {
-    var next = now + SurfaceLimits.heartbeatInterval
-    func consider(_ time: Micros?) {
-      if let time, time < next { next = time }
-    }
-    consider(agenda.deadline)
-    consider(gate.deadline)
-    consider(expectationEnds)
-    consider(comparisonDue)
-    for subscriber in subscribers {
-      consider(subscriber.deadline)
-      consider(subscriber.ends)
-    }
-    consider(feeds.deadline(for: audience, state: reading.state, at: now))
-    return next
   }
 
   var tempoRow: Int { table.place(of: "tempo") ?? 0 }

@@ -22,6 +22,9 @@ struct ClockIn: BitwiseCopyable {
   private var told = 0.0
   private var echo = EchoWatch()
   private var isInUse = false
+  /// Its user may know better than JACK when it was sent: it is so much further than what came in says. Not the clocks' own times are
+  /// moved, for a move by half a clock and more would be another clock.
+  private var offset = 0.0
 
   /// Our own clock comes back, and is what leads.
   var isEcho: Bool { echo.isEcho }
@@ -29,7 +32,7 @@ struct ClockIn: BitwiseCopyable {
   private var isRunning: Bool { loop.isRunning && !echo.mayBeEcho }
 
   /// What we sent through `clock` in this cycle, so many microseconds before it is heard. Before `hear`.
-  mutating func send(_ events: borrowing MIDIEvents, _ line: FrameLine, ahead: Double, frames: UInt32) {
+  mutating func send(_ events: inout MIDIEvents, _ line: FrameLine, ahead: Double, frames: UInt32) {
     echo.send(ahead: ahead, cycle: Double(frames) * line.frameMicros, at: line.start)
     for index in 0..<events.count {
       echo.send(events[index].status, at: line.time(atFrame: Double(events[index].frame)))
@@ -38,7 +41,7 @@ struct ClockIn: BitwiseCopyable {
 
   /// One cycle's messages: `arrived` has the times at which they were sent, `line` those at which they pass through JACK.
   mutating func hear(
-    _ events: borrowing MIDIEvents, _ arrived: FrameLine, passing line: FrameLine, frames: UInt32,
+    _ events: inout MIDIEvents, _ arrived: FrameLine, passing line: FrameLine, frames: UInt32,
     sessionTempo: Double
   ) {
     let jumps = loop.jumps
@@ -96,7 +99,7 @@ struct ClockIn: BitwiseCopyable {
   private func reading(_ now: borrowing Now) -> LeaderReading {
     var reading = LeaderReading(shown: .nothing, heard: now.heard.start, isRolling: isRunning)
     guard case .locked = loop.state, tempo > 0 else { return reading }
-    let beat = loop.isRunning ? max(0, loop.beat(at: reading.heard)) : 0
+    let beat = loop.isRunning ? max(0, loop.beat(at: reading.heard + offset)) : 0
     reading.shown = .beat(beat, tempo: tempo, ticksPerBeat: 1_000_000)
     return reading
   }
@@ -130,7 +133,7 @@ extension ClockIn {
     guard isChasing || songBeat == .zero else { return .none }
     let quantum = now.settings.quantum > 0 ? now.settings.quantum : 1
     let time = now.heard.start + now.cycleMicros
-    let played = loop.beat(at: time)
+    let played = loop.beat(at: time + offset)
     // Who presses play later wants the next bar.
     guard start != nil || played < quantum else { return .none }
     let away = now.grid.beat(at: time) - played
@@ -142,9 +145,10 @@ extension ClockIn {
     return now.mayForce && time - startedAt < Self.settling ? .unsettled : .none
   }
 
-  /// Carries the sequencer's tempo and beat into the session, if it is to lead.
+  /// Carries the sequencer's tempo and beat into the session, if it is to lead. The messages are only read, and `inout` so that a
+  /// kilobyte of each is not copied in every cycle.
   mutating func follow(
-    _ now: borrowing Now, _ received: borrowing MIDIEvents, sent: borrowing MIDIEvents
+    _ now: borrowing Now, _ received: inout MIDIEvents, sent: inout MIDIEvents
   ) -> Proposal? {
     guard case .midi = now.settings.lead, !now.isFreewheeling else {
       if isInUse { self = ClockIn() }
@@ -153,8 +157,11 @@ extension ClockIn {
     isInUse = true
     let ahead =
       now.heard(through: now.latencies[.clock], now.settings.offset(of: .clock)).start - now.line.start
-    send(sent, now.line, ahead: ahead, frames: now.frames)
-    hear(received, now.sent, passing: now.line, frames: now.frames, sessionTempo: now.session.tempo)
+    send(&sent, now.line, ahead: ahead, frames: now.frames)
+    hear(&received, now.sent, passing: now.line, frames: now.frames, sessionTempo: now.session.tempo)
+    let offset = Double(now.settings.offset(of: .control).count)
+    if offset != self.offset, loop.isRunning { follower.hostJumped() }
+    self.offset = offset
     return propose(now)
   }
 

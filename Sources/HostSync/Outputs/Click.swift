@@ -16,30 +16,31 @@ struct Click: BitwiseCopyable {
   mutating func oldestBank(_ present: UInt32) -> UInt32 { voices.oldestBank(present) }
 
   mutating func render(
-    into buffer: AudioBuffer, window: Window, song: Song, settings: Settings, bank: SoundBank,
-    sampleRate: UInt32
+    into buffer: AudioBuffer, window: Window, song: Song, click: ClickSettings, countIn: Beats,
+    beatsPerBar: Int64, bank: SoundBank, sampleRate: UInt32
   ) {
     let millisecond = Float(sampleRate) / 1000
-    let wanted = settings.click.gain > 0 ? min(8, settings.click.gain) : 0
+    let wanted = click.gain > 0 ? min(8, click.gain) : 0
     let wasSilent = voices.isSilent
     if wasSilent { gain = wanted }
     var hasBegun = false
-    let isOn = isWanted(settings, song: song)
+    let isOn = isWanted(click, countIn, song: song)
     if wasOn && !isOn { voices.fadeAll(frames: 10 * millisecond) }
     wasOn = isOn
     voices.play(into: buffer)
-    let perBeat = Int64(min(8, max(1, settings.click.subdivision)))
+    let perBeat = Int64(min(8, max(1, click.subdivision)))
     if ticker.open(window, perBeat: perBeat) { isAfterJump = true }
     if window.isCut { lastTime = -.infinity }
     while let tick = ticker.take(from: window) {
       let beat = Double(tick.number) / Double(perBeat)
       let time = window.grid.time(of: beat)
-      guard isDue(beat: beat, time: time, settings, song: song) else { continue }
+      guard isDue(beat: beat, time: time, click, countIn, song: song) else { continue }
       // A quarter beat: closer than any subdivision of sense, further than any correction.
       if isAfterJump && time - lastTime < window.grid.beatMicros / 4 { continue }
       isAfterJump = false
       let origin = song.contains(beat: beat, time: time) || song.isWaiting ? song.origin : 0
-      let accent = accent(of: tick.number &- origin &* perBeat, perBeat: perBeat, settings: settings)
+      let accent = Self.accent(
+        of: tick.number &- origin &* perBeat, perBeat: perBeat, beatsPerBar: beatsPerBar, click.pattern)
       if case .silent = accent { continue }
       voices.begin(
         bank.sound(for: accent), bank: bank.number, into: buffer, at: tick.frame, fade: 3 * millisecond)
@@ -50,23 +51,25 @@ struct Click: BitwiseCopyable {
   }
 
   /// Whether anything may sound in this cycle; when that ends, voices are faded.
-  private func isWanted(_ settings: Settings, song: Song) -> Bool {
-    let click = settings.click
-    return click.isOn && (click.when == .always || song.isRolling)
-      || song.isWaiting && (click.isOn || settings.countIn > .zero)
+  private func isWanted(_ click: ClickSettings, _ countIn: Beats, song: Song) -> Bool {
+    click.isOn && (click.when == .always || song.isRolling)
+      || song.isWaiting && (click.isOn || countIn > .zero)
   }
 
   /// The count-in sounds with the click off, too: it was asked for by itself.
-  private func isDue(beat: Double, time: Double, _ settings: Settings, song: Song) -> Bool {
-    let click = settings.click
+  private func isDue(
+    beat: Double, time: Double, _ click: ClickSettings, _ countIn: Beats, song: Song
+  ) -> Bool {
     if click.isOn, click.when == .always || song.contains(beat: beat, time: time) { return true }
-    return song.isWaiting && beat < song.startBeat && beat > song.startBeat - settings.countIn.value - 1e-6
+    return song.isWaiting && beat < song.startBeat && beat > song.startBeat - countIn.value - 1e-6
   }
 
   /// `tick` counts from the song's first beat, or without a song from the session's: bars are those of either.
-  private func accent(of tick: Int64, perBeat: Int64, settings: Settings) -> Accent {
-    let place = Ticker.floorRemainder(tick, settings.meter.beats &* perBeat)
-    if settings.click.pattern.count > 0 { return settings.click.pattern[place] }
+  private static func accent(
+    of tick: Int64, perBeat: Int64, beatsPerBar: Int64, _ pattern: Pattern
+  ) -> Accent {
+    let place = Ticker.floorRemainder(tick, beatsPerBar &* perBeat)
+    if pattern.count > 0 { return pattern[place] }
     if place == 0 { return .accent }
     return place % perBeat == 0 ? .beat : .subdivision
   }

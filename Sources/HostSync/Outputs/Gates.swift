@@ -5,20 +5,24 @@ import Choices
 /// Rectangular pulses on an audio port, for modular gear and sync boxes.
 struct Pulse: BitwiseCopyable {
   private var pacer = Pacer()
-  /// Frames of the last pulse that did not fit into its buffer.
-  private var remaining = 0
+  /// Where the last pulse ends, in this buffer or behind it.
+  private var end = -Double.infinity
   private var followedRun: UInt64 = 0
   /// Where the song starts, if that is to be marked and was not yet.
   private var mark: Double?
+  private(set) var jitter = Jitter()
 
   /// `marksStart`: a pulse at the song's start, too, wherever that is.
   mutating func render(
     into buffer: AudioBuffer, window: Window, song: Song, gate: GateSettings, beatsPerBar: Int64,
     marksStart: Bool = false, passed: Int64, sampleRate: UInt32
   ) {
+    jitter.age(by: passed)
     let rest = gate.isInverted ? gate.level : 0
     if rest != 0 { buffer.fill(0..<window.frames, with: rest) }
-    fill(0, remaining, of: buffer, window, gate)
+    let last = end
+    end = -.infinity
+    if last > -0.5 { fill(from: -0.5, to: last, of: buffer, window, gate) }
     guard gate.isOn else { return }
     let perBeat = Int64(max(1, gate.rate.count))
     let span = Int64(max(1, gate.rate.span)) &* (gate.rate.isInBars ? beatsPerBar : 1)
@@ -26,7 +30,8 @@ struct Pulse: BitwiseCopyable {
     // Two fifths, so that pulses that are catching up still have a gap between them.
     let spacing = pacer.spacing(in: window) * Double(span)
     let wanted = Double(gate.width.count) / 1e6 * Double(sampleRate)
-    let width = Int(Int64(rounding: max(1, min(wanted, 0.4 * spacing))))
+    let exact = max(1, min(wanted, 0.4 * spacing))
+    let width = gate.isFine ? exact : Double(Int64(rounding: exact))
     if marksStart { markStart(into: buffer, window, song, gate, width: width) }
     guard gate.rate.count > 0 else { return }
     for _ in 0..<Ticker.limit {
@@ -41,30 +46,49 @@ struct Pulse: BitwiseCopyable {
         pacer.pass()
         continue
       }
+      let place = gate.isFine ? pacer.place(in: window) : Double(frame)
+      jitter.count(framesOff: abs(place - pacer.exactPlace(in: window)), window)
+      let start = gate.isFine ? place : place - 0.5
       pacer.use(in: window)
-      fill(frame, width, of: buffer, window, gate)
+      fill(from: start, to: start + width, of: buffer, window, gate)
     }
   }
 
   private mutating func markStart(
-    into buffer: AudioBuffer, _ window: Window, _ song: Song, _ gate: GateSettings, width: Int
+    into buffer: AudioBuffer, _ window: Window, _ song: Song, _ gate: GateSettings, width: Double
   ) {
     if song.run != followedRun {
       followedRun = song.run
       mark = song.isRolling || song.isWaiting ? song.startBeat : nil
     }
     guard let start = mark else { return }
-    let frame = Window.nearest(window.frame(of: start))
+    let place = max(-0.5, window.frame(of: start))
+    let frame = Window.nearest(place)
     guard frame < window.frames else { return }
     mark = nil
-    fill(frame, width, of: buffer, window, gate)
+    let first = gate.isFine ? place : Double(frame) - 0.5
+    fill(from: first, to: first + width, of: buffer, window, gate)
   }
 
+  /// A frame stands for the time from half a frame before it to half a frame behind it, and has the share of the pulse that falls
+  /// into that. A filter, so that behind a converter the edge is where it belongs, and one that needs no frame but the nearest.
   private mutating func fill(
-    _ first: Int, _ count: Int, of buffer: AudioBuffer, _ window: Window, _ gate: GateSettings
+    from start: Double, to end: Double, of buffer: AudioBuffer, _ window: Window, _ gate: GateSettings
   ) {
-    buffer.fill(first..<first + count, with: gate.isInverted ? 0 : gate.level)
-    remaining = max(0, first + count - window.frames)
+    let first = Window.nearest(start)
+    let last = Window.nearest(end)
+    buffer.fill(first + 1..<max(first + 1, last), with: gate.value(1))
+    buffer.fill(first..<first + 1, with: gate.value(min(Double(first) + 0.5, end) - start))
+    let rest = end - (Double(last) - 0.5)
+    if last > first, rest > 0 { buffer.fill(last..<last + 1, with: gate.value(rest)) }
+    self.end = end - Double(window.frames)
+  }
+}
+
+extension GateSettings {
+  /// The level, `high` of 1 on the way from rest to the pulse.
+  fileprivate func value(_ high: Double) -> Float {
+    level * Float(isInverted ? 1 - high : high)
   }
 }
 

@@ -54,7 +54,7 @@ struct MIDIClock: BitwiseCopyable {
     isSilenced: Bool, passed: Int64, beatsPerBar: Int64
   ) {
     framesSincePosition = min(.max / 2, framesSincePosition &+ passed)
-    figures.age(by: passed)
+    figures.recent.age(by: passed)
     let wanted = Int64(min(96, max(6, settings.perBeat)))
     let isOtherRate = wanted != perBeat
     perBeat = wanted
@@ -221,31 +221,20 @@ public struct ClockFigures: Sendable, BitwiseCopyable {
     case plays
   }
 
-  /// In frames: ten seconds at 48 kHz.
-  private static let memory: Int64 = 480_000
-
   public internal(set) var state = State.rests
   public private(set) var sent: UInt64 = 0
   /// More than a frame from their place: made up for, after cycles that were lost or a session that moved.
   public private(set) var madeUp: UInt64 = 0
-  private var worst: (now: Float, before: Float) = (0, 0)
-  private var age: Int64 = 0
+  var recent = Jitter()
 
   public init() {}
 
-  /// The largest distance of a clock from its place in the last ten to twenty seconds, in microseconds.
-  public var jitter: Float { max(worst.now, worst.before) }
+  /// In microseconds.
+  public var jitter: Float { recent.micros }
 
   mutating func count(framesOff: Double, _ window: Window) {
     sent &+= 1
     if framesOff > 1 { madeUp &+= 1 }
-    worst.now = max(worst.now, Float(framesOff * window.line.frameMicros))
-  }
-
-  mutating func age(by frames: Int64) {
-    age += frames
-    guard age >= Self.memory else { return }
-    worst = (0, worst.now)
-    age = 0
+    recent.count(framesOff: framesOff, window)
   }
 }

@@ -3,11 +3,13 @@
 /// A complete message at a frame of the buffer; no running status (facts: jack 10).
 public struct MIDIEvent: Hashable, Sendable, BitwiseCopyable {
   public var frame: UInt32
-  /// 1, 3, or 6 for machine control.
+  /// 1, 2 or 3, 6 for machine control, 10 for a full frame of timecode.
   public var count: UInt8
   public var status: UInt8
   public var data1: UInt8
   public var data2: UInt8
+  public var data3: UInt8 = 0
+  public var data4: UInt8 = 0
 
   @_noLocks @_noAllocation
   public init(frame: UInt32, status: UInt8) {
@@ -28,6 +30,14 @@ public struct MIDIEvent: Hashable, Sendable, BitwiseCopyable {
     data2 = UInt8(truncatingIfNeeded: (position >> 7) & 0x7f)
   }
 
+  /// Another sound: numbers from 0, as MIDI has them.
+  @_noLocks @_noAllocation
+  public init(frame: UInt32, program: UInt8, channel: UInt8) {
+    self.init(frame: frame, status: MIDI.program | channel & 0x0f)
+    count = 2
+    data1 = program & 0x7f
+  }
+
   /// MIDI Machine Control, to every device.
   public init(frame: UInt32, machineControl command: UInt8) {
     self.frame = frame
@@ -42,22 +52,30 @@ public struct MIDIEvent: Hashable, Sendable, BitwiseCopyable {
   public func byte(_ place: Int) -> UInt8 {
     switch (count, place) {
     case (_, 0): status
-    case (6, 1), (6, 2): 0x7F  // real time, every device
+    case (6, 1), (6, 2), (10, 1), (10, 2): 0x7F  // real time, every device
     case (6, 3): 0x06  // machine control
     case (6, 4): data1
-    case (6, _): 0xF7
+    case (6, _), (10, 9): 0xF7
+    case (10, 3), (10, 4): 0x01  // timecode, full frame
+    case (10, 5): data1
+    case (10, 6): data2
+    case (10, 7): data3
+    case (10, 8): data4
     case (_, 1): data1
     case (_, _): data2
     }
   }
 }
 
-/// Status bytes of the MIDI 1.0 system messages that a clock is made of.
+/// Status bytes of the MIDI 1.0 messages that leave us.
 public enum MIDI {
   public static var exclusive: UInt8 { 0xF0 }
+  /// On the first channel.
+  static var program: UInt8 { @_noLocks @_noAllocation get { 0xC0 } }
   /// Machine control's commands.
   public static var recordStrobe: UInt8 { 0x06 }
   public static var recordExit: UInt8 { 0x07 }
+  public static var quarterFrame: UInt8 { 0xF1 }
   public static var songPosition: UInt8 { @_noLocks @_noAllocation get { 0xF2 } }
   public static var clock: UInt8 { 0xF8 }
   public static var start: UInt8 { 0xFA }

@@ -22,23 +22,30 @@ struct OutputRack: BitwiseCopyable {
   private struct Memory: BitwiseCopyable {
     var number: UInt32
     var clock = MIDIClock()
+    var programs = Programs()
     var pulse = Pulse()
+    var click = Click()
+    var ltc = LTC()
+    var mtc = MTC()
 
     init(number: UInt32 = 0) { self.number = number }
   }
 
+  /// Of all that sounds at these outputs, since the last cycle's report.
+  private var oldestBank = UInt32.max
   private var places = InlineArray<32, Memory>(repeating: Memory())
 
   @inline(__always)
   mutating func play(
     _ output: borrowing OutputSlot, at place: Int, _ now: borrowing Now, window: Window, song: Song,
-    passed: Int64, into buffer: AudioBuffer, _ events: inout MIDIEvents
+    passed: Int64, _ bank: SoundBank, into buffer: AudioBuffer, _ events: inout MIDIEvents
   ) {
     if places[place].number != output.number { places[place] = Memory(number: output.number) }
     let gate = output.settings.gate
     let beatsPerBar = now.settings.meter.beats
     switch output.settings.kind {
     case .clock:
+      if !now.isFreewheeling { change(output.settings.programs, at: place, &events) }
       places[place].clock.run(
         into: &events, window: window, song: song, transport: now.transport,
         settings: output.settings.clock, isSilenced: now.isFreewheeling, passed: passed,
@@ -50,7 +57,46 @@ struct OutputRack: BitwiseCopyable {
         marksStart: marksStart, passed: passed, sampleRate: now.sampleRate)
     case .run:
       RunGate.render(into: buffer, window: window, song: song, gate: gate)
+    case .click:
+      let click = output.settings.click
+      places[place].click.render(
+        into: buffer, window: window, song: song, click: click,
+        countIn: now.settings.countIn(bars: output.settings.countIn), beatsPerBar: beatsPerBar,
+        bank: bank.built(click.sound), sampleRate: now.sampleRate)
+      oldestBank = min(oldestBank, places[place].click.oldestBank(bank.number))
+    case .ltc:
+      guard now.isRolling else { return }
+      places[place].ltc.render(
+        into: buffer, timecode(output, now, window), output.settings.timecode, sampleRate: now.sampleRate)
+    case .mtc:
+      places[place].mtc.run(
+        into: &events, timecode(output, now, window), output.settings.timecode.rate, isRolling: now.isRolling,
+        isSilenced: now.isFreewheeling, passedMicros: Double(passed) * now.frameMicros)
     }
+  }
+
+  /// Before a start in the same cycle, so that the machine has its sound by then.
+  @inline(__always)
+  private mutating func change(_ programs: Programs, at place: Int, _ events: inout MIDIEvents) {
+    while let (channel, number) = programs.next(after: places[place].programs), events.hasRoom {
+      events.insert(MIDIEvent(frame: 0, program: number, channel: UInt8(truncatingIfNeeded: channel)))
+      places[place].programs.take(channel, from: programs)
+    }
+  }
+
+  @inline(__always)
+  private func timecode(_ output: borrowing OutputSlot, _ now: borrowing Now, _ window: Window)
+    -> TimecodePlace
+  {
+    TimecodePlace(
+      transportFrame: now.transport.frame, heard: now.heard, window: window, sampleRate: now.sampleRate,
+      output.settings.timecode)
+  }
+
+  /// The lowest number of a sound bank that sounded in the last cycle.
+  mutating func takeOldestBank() -> UInt32 {
+    defer { oldestBank = .max }
+    return oldestBank
   }
 
   func figures(at place: Int) -> ClockFigures { places[place].clock.figures }

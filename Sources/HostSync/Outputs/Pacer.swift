@@ -25,11 +25,12 @@ struct Pacer: BitwiseCopyable {
   /// The frame for the next boundary if it is used: never closer to the last one than half their distance.
   /// Nil if it belongs to a later buffer.
   func frame(in window: Window) -> Int? {
-    let frame = Window.nearest(pacedPlace(in: window))
+    let frame = Window.nearest(place(in: window))
     return frame < window.frames ? frame : nil
   }
 
-  private func pacedPlace(in window: Window) -> Double {
+  /// The same with its fraction.
+  func place(in window: Window) -> Double {
     max(-0.5, max(exactPlace(in: window), last - elapsed + spacing(in: window) / 2))
   }
 
@@ -40,7 +41,7 @@ struct Pacer: BitwiseCopyable {
 
   /// The next boundary is used, at the frame that was given.
   mutating func use(in window: Window) {
-    last = elapsed + pacedPlace(in: window)
+    last = elapsed + place(in: window)
     ticker.pass()
   }
 

@@ -28,6 +28,8 @@ public struct SoundBank: BitwiseCopyable {
   public var accent: Sound
   public var beat: Sound
   public var subdivision: Sound
+  /// What needs no file, one for each `ClickSound`, in the same memory; nil: nobody has asked for them.
+  public var builtIn: UnsafePointer<SoundBank>?
 
   public init(number: UInt32, accent: Sound, beat: Sound, subdivision: Sound) {
     self.number = number
@@ -39,6 +41,9 @@ public struct SoundBank: BitwiseCopyable {
   public init() {
     self.init(number: 0, accent: Sound(), beat: Sound(), subdivision: Sound())
   }
+
+  /// This one, until those that were asked for are there.
+  func built(_ sound: ClickSound) -> SoundBank { builtIn.map { $0[Int(sound.rawValue)] } ?? self }
 
   func sound(for accent: Accent) -> Sound {
     switch accent {

@@ -3,24 +3,24 @@ import BeatMath
 
 /// What the network thread says about a chunk that arrived; its samples lie behind it in the same slot, interleaved, as
 /// floats. It belongs to the channel and fits its datagram; whether it makes sense is judged by `Playout`.
-public struct AudioChunk: Sendable, BitwiseCopyable {
+package struct AudioChunk: Sendable, BitwiseCopyable {
   /// Of both channels together: what fits into the largest datagram.
-  public static var mostSamples: Int { @inlinable @_noLocks @_noAllocation get { 563 } }
+  package static var mostSamples: Int { @inlinable @_noLocks @_noAllocation get { 563 } }
 
   /// The session that the stamp's beats are of.
-  public var session: UInt64
-  public var number: UInt64
+  package var session: UInt64
+  package var number: UInt64
   /// In microbeats.
-  public var begin: Int64
-  public var microsPerBeat: Int64
+  package var begin: Int64
+  package var microsPerBeat: Int64
   /// Host time at which it came in.
-  public var arrival: Int64
-  public var sampleRate: UInt32
-  public var frames: UInt16
-  public var channels: UInt8
+  package var arrival: Int64
+  package var sampleRate: UInt32
+  package var frames: UInt16
+  package var channels: UInt8
 
   @_noLocks @_noAllocation
-  public init(
+  package init(
     session: UInt64, number: UInt64, begin: Int64, microsPerBeat: Int64, arrival: Int64, sampleRate: UInt32,
     frames: UInt16, channels: UInt8
   ) {

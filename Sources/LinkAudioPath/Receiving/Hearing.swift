@@ -2,6 +2,7 @@
 
 /// One period of an output, and the session's beats in it: what a `Playout` needs to know of the audio cycle.
 public struct Hearing: Sendable, BitwiseCopyable {
+  /// In the period; at most 8192.
   public var frames: Int
   /// Nominal, of the output.
   public var sampleRate: UInt32
@@ -11,8 +12,10 @@ public struct Hearing: Sendable, BitwiseCopyable {
   public var frameMicros: Double
   /// From there to the speaker: the port's playback latency, and what the user adds to it.
   public var latencyMicros: Double
+  /// The session's beats, as they were captured for this period.
   public var grid: SessionGrid
 
+  /// To be made anew for each period. Real-time-safe.
   @_noLocks @_noAllocation
   public init(
     frames: Int, sampleRate: UInt32, start: Double, frameMicros: Double, latencyMicros: Double,
@@ -54,6 +57,7 @@ public enum PlayoutDelay: Sendable, BitwiseCopyable {
     @_noLocks @_noAllocation get { .adaptive(least: 20_000) }
   }
 
+  @_noLocks @_noAllocation
   func isSame(as other: PlayoutDelay) -> Bool {
     switch (self, other) {
     case (.adaptive(let mine), .adaptive(let theirs)), (.fixed(let mine), .fixed(let theirs)): mine == theirs

@@ -19,8 +19,13 @@ extension Playout {
 
   /// Fills an output's period. `right` may be missing: then `left` is both channels' mean. A mono stream is heard on both.
   /// [audio]
-  @_noLocks @_noAllocation
-  public mutating func render(
+  #if APART
+    // Nobody can follow from here to other files, where they are compiled one by one; our own builds do.
+    @_semantics("no_performance_analysis")
+  #else
+    @_noLocks @_noAllocation
+  #endif
+  package mutating func render(
     _ hearing: Hearing, left: UnsafeMutablePointer<Float>, right: UnsafeMutablePointer<Float>?
   ) {
     guard hearing.frames > 0, hearing.frames <= Self.mostFrames else { return }

@@ -22,8 +22,13 @@ extension Playout {
   }
 
   /// `samples` holds at least the chunk's, interleaved. [audio]
-  @_noLocks @_noAllocation
-  public mutating func take(
+  #if APART
+    // Nobody can follow from here to other files, where they are compiled one by one; our own builds do.
+    @_semantics("no_performance_analysis")
+  #else
+    @_noLocks @_noAllocation
+  #endif
+  package mutating func take(
     _ chunk: AudioChunk, samples: UnsafeBufferPointer<Float>, _ hearing: Hearing
   ) {
     guard hearing.isUsable else { return }
@@ -59,14 +64,14 @@ extension Playout {
     let distance = journal.distance(of: chunk.number)
     if distance <= 0 { return seatBetween(chunk, hearing) }
     guard distance <= Self.mostMissing, let newest = journal.entry(journal.newest) else { return nil }
-    let counted = newest.end &+ (distance - 1) * newest.frames
+    let counted = newest.end &+ missing(distance - 1, after: newest)
     let expected = loop.time(at: counted)
     guard let stamp = grids.time(of: chunk.stamp, expected: expected, at: hearing.start) else {
       // Nobody here knows its tempo yet: its number says enough.
       return distance < Int64(Journal.capacity) ? Seat(place: counted, stamp: nil, isNewest: true) : nil
     }
     guard abs(stamp - expected) <= Self.longestGap else { return nil }
-    let tolerance = distance == 1 ? Self.roundingFrames : countedFrames
+    let tolerance = distance == 1 ? Self.roundingFrames : countedFrames()
     let place = place(of: chunk, stamp, by: newest, counted, within: tolerance, hearing)
     guard Double(place &- newest.end) * loop.frameMicros <= 4 * Self.longestGap else { return nil }
     return Seat(place: place, stamp: stamp, isNewest: true)
@@ -94,8 +99,16 @@ extension Playout {
     return runs.isReckoner ? onLine : stamped
   }
 
-  /// So far chunks that are not here may be counted wrong, in frames: they are as long as the others, if all of those are.
-  private var countedFrames: Double { journal.alike < 8 ? 0 : 8 }
+  /// Of chunks that are not here, their frames together.
+  private mutating func missing(_ count: Int64, after known: Journal.Entry) -> Int64 {
+    journal.lengths.sum(of: count, from: known.number &+ 1, usual: known.frames)
+  }
+
+  /// So far chunks that are not here may be counted wrong, in frames: nothing else is known of them if their lengths have no
+  /// pattern; if they have, a stamp knows less unless it is far beyond the noise.
+  private mutating func countedFrames() -> Double {
+    journal.lengths.areKnown ? max(8, noise.limit / loop.frameMicros) : 0
+  }
 
   /// One that was overtaken: it lies between its neighbours.
   private mutating func seatBetween(_ chunk: AudioChunk, _ hearing: Hearing) -> Seat? {
@@ -103,11 +116,14 @@ extension Playout {
       let known = journal.nearest(to: chunk.number)
     else { return nil }
     let distance = Int64(bitPattern: chunk.number &- known.number)
-    var seat = known.end &+ (distance - 1) * known.frames
-    if distance < 0 { seat = known.place &- Int64(chunk.frames) &+ (distance + 1) * known.frames }
+    var seat = known.end &+ missing(distance - 1, after: known)
+    if distance < 0 {
+      let between = journal.lengths.sum(of: -distance - 1, from: chunk.number &+ 1, usual: known.frames)
+      seat = known.place &- between &- Int64(chunk.frames)
+    }
     let stamp = grids.time(of: chunk.stamp, expected: loop.time(at: seat), at: hearing.start)
     if abs(distance) > 1, let stamp {
-      seat = place(of: chunk, stamp, by: known, seat, within: countedFrames, hearing)
+      seat = place(of: chunk, stamp, by: known, seat, within: countedFrames(), hearing)
     }
     guard isNear(chunk, seat, hearing) else { return nil }
     return Seat(place: seat, stamp: nil, isNewest: false)
@@ -146,26 +162,40 @@ extension Playout {
   /// The stamp moves the line, if it says something.
   private mutating func measure(_ chunk: AudioChunk, at place: Int64, _ stamp: Double) {
     guard let last, let newest = journal.entry(journal.newest), last.microsPerBeat == chunk.microsPerBeat
-    else {
-      runs.cut()
-      return loop.measure(at: place, stamp)
-    }
+    else { return begin(at: place, stamp) }
     let missing = journal.distance(of: chunk.number) - 1
     let residual = chunk.begin &- last.begin &- chunk.nominalMicrobeats(frames: place &- newest.place)
     let beatMicros = Double(chunk.microsPerBeat) * 1e-6
     if missing == 0 && place != newest.end || abs(Double(residual) * beatMicros) > Self.farthestStep {
       // Samples are missing in the stream itself, or somebody moved the session's beats: this stamp does not go on from
       // the last.
-      runs.cut()
-      return loop.measure(at: place, stamp)
+      return begin(at: place, stamp)
     }
-    let micros = Double(place &- newest.place) * loop.frameMicros
+    let frames = Double(place &- newest.place)
+    let micros = frames * loop.frameMicros
     switch runs.read(residual, missing: missing, micros: micros) {
-    case .plain: loop.measure(at: place, stamp)
-    case .reckoned: break
+    case .plain:
+      let beats = Double(chunk.begin &- last.begin)
+      judge(at: place, stamp, later: beats * beatMicros - micros, after: micros)
+    case .reckoned: noise.cut()
     case .anew(let isFirst):
       if isFirst { loop.restart(at: place, stamp) } else { loop.measure(at: place, stamp) }
-    case .corrected: loop.step(by: stamp - loop.time(at: place))
+    }
+  }
+
+  /// A stamp that says nothing about those before.
+  private mutating func begin(at place: Int64, _ stamp: Double) {
+    runs.cut()
+    noise.cut()
+    loop.measure(at: place, stamp)
+  }
+
+  /// One that is as good as any other: the line averages them, unless all of them are elsewhere now.
+  private mutating func judge(at place: Int64, _ stamp: Double, later micros: Double, after elapsed: Double) {
+    switch noise.read(micros, error: stamp - loop.time(at: place), micros: elapsed) {
+    case .fits: loop.measure(at: place, stamp)
+    case .apart: break
+    case .moved(let micros): loop.step(by: micros)
     }
   }
 
@@ -222,7 +252,9 @@ extension Playout {
     let frames = Double(distance) * Double(first.frames)
     let wrong = stamp - earlier - frames * 1e6 / Double(chunk.sampleRate)
     let tolerance = Double(distance) * Self.roundingFrames * 1e6 / Double(chunk.sampleRate)
-    guard distance > 0, distance <= 8, abs(wrong) <= tolerance else { return }
+    // A stream is worth a period at least: to begin one costs more than to go on.
+    let isJustBegun = isOpen && openedAt == hearing.start
+    guard distance > 0, distance <= 8, abs(wrong) <= tolerance, !isJustBegun else { return }
     open(chunk, samples, at: stamp, hearing)
     candidate = nil
   }
@@ -248,6 +280,7 @@ extension Playout {
     reach = Reach(streamRate: chunk.sampleRate, outputRate: outputRate)
     loop = StampLoop(place: ring.end, time: stamp, sampleRate: chunk.sampleRate)
     runs = StampRuns()
+    noise = StampNoise()
     lateness = Lateness()
     openedAt = hearing.start
     figures.streams &+= 1

@@ -6,9 +6,9 @@ import BeatMath
 /// In each period of the audio thread: `take` every chunk that has come, then `render`, both with the period's `Hearing`.
 /// While the server freewheels its periods have no true time: then throw the chunks away, and call neither; afterwards it
 /// finds its place again. [audio], except for `init`.
-public struct Playout: ~Copyable {
+package struct Playout: ~Copyable {
   /// Of a period.
-  public static var mostFrames: Int { @inlinable @_noLocks @_noAllocation get { 8192 } }
+  package static var mostFrames: Int { @inlinable @_noLocks @_noAllocation get { 8192 } }
   /// The length of the adaptive delay has an end, in microseconds, beside the port's latency and two periods: a network
   /// that is worse is left to the user.
   static var longestWait: Double { 300_000 }
@@ -16,14 +16,14 @@ public struct Playout: ~Copyable {
   static var listening: Double { 36_000 }
 
   /// What the user chose; a change is heard at once, crossfaded.
-  public var delay: PlayoutDelay {
+  package var delay: PlayoutDelay {
     @_noLocks @_noAllocation get { chosen }
     @_noLocks @_noAllocation set {
       if !newValue.isSame(as: chosen) { isChosenAnew = true }
       chosen = newValue
     }
   }
-  public internal(set) var figures = PlayoutFigures()
+  package internal(set) var figures = PlayoutFigures()
 
   let kernel: Kernel
   var ring: Ring
@@ -49,6 +49,7 @@ public struct Playout: ~Copyable {
   var journal = Journal()
   var loop = StampLoop()
   var runs = StampRuns()
+  var noise = StampNoise()
   /// The newest chunk by its number.
   var last: AudioChunk?
   var reach = Reach(streamRate: 1, outputRate: 1)
@@ -58,10 +59,10 @@ public struct Playout: ~Copyable {
   var lastOffset = 0.0
 
   /// The memory for so many frames of a stream: the longest delay, and 8192. Raised to a power of two, from 65,536 on. [any]
-  public static func bytes(frames: Int) -> Int { Tail.bytes + Ring.bytes(frames: frames) }
+  package static func bytes(frames: Int) -> Int { Tail.bytes + Ring.bytes(frames: frames) }
 
   /// `memory` has `bytes(frames:)`, lies as a float may lie, and outlives it, as the kernel's does. [any]
-  public init(in memory: UnsafeMutableRawPointer, frames: Int, kernel: Kernel) {
+  package init(in memory: UnsafeMutableRawPointer, frames: Int, kernel: Kernel) {
     self.kernel = kernel
     tail = Tail(in: memory)
     ring = Ring(in: memory + Tail.bytes, frames: frames)

@@ -18,14 +18,18 @@ public struct PlayoutFigures: Sendable, BitwiseCopyable {
   public var senderPPM = 0.0
   /// The highest peak, falling by 20 dB a second; 1 is full scale.
   public var level: Float = 0
+  /// The sender's, nominal; 0 before the first stream.
   public var sampleRate: UInt32 = 0
+  /// The sender's: 1 or 2.
   public var channels: UInt8 = 0
 
+  /// Chunks that were taken.
   public var received: UInt64 = 0
   /// By the numbers, never came.
   public var lost: UInt64 = 0
   /// Came, and had been needed before.
   public var late: UInt64 = 0
+  /// Came once more.
   public var duplicated: UInt64 = 0
   /// Not of this stream, session or time: left out.
   public var refused: UInt64 = 0
@@ -39,5 +43,5 @@ public struct PlayoutFigures: Sendable, BitwiseCopyable {
   public var streams: UInt64 = 0
 
   @_noLocks @_noAllocation
-  public init() {}
+  package init() {}
 }

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 /// What one datagram of a channel says: chunks, and their samples back to back. Its bytes are LinkWire's.
-public struct AudioDatagram: Sendable, BitwiseCopyable {
+package struct AudioDatagram: Sendable, BitwiseCopyable {
   /// As the reference's messages, which every receiver holds: 502 bytes of samples.
-  public static var mostSamples: Int { 251 }
+  package static var mostSamples: Int { 251 }
   /// Each costs 26 bytes; short periods share a datagram.
-  public static var mostChunks: Int { 8 }
+  package static var mostChunks: Int { 8 }
 
-  public struct Chunk: Sendable, BitwiseCopyable {
+  package struct Chunk: Sendable, BitwiseCopyable {
     /// One more than the chunk's before, in all of the sink's life; the first is 1.
-    public var number: UInt64
-    public var frames: UInt16
+    package var number: UInt64
+    package var frames: UInt16
     /// In microbeats.
-    public var begin: Int64
-    public var microsPerBeat: Int64
+    package var begin: Int64
+    package var microsPerBeat: Int64
   }
 
-  public internal(set) var session: UInt64 = 0
-  public internal(set) var sampleRate: UInt32 = 0
-  public internal(set) var channels: UInt8 = 1
-  public internal(set) var chunkCount: Int = 0
-  public internal(set) var sampleCount: Int = 0
-  public internal(set) var chunks = InlineArray<8, Chunk>(
+  package internal(set) var session: UInt64 = 0
+  package internal(set) var sampleRate: UInt32 = 0
+  package internal(set) var channels: UInt8 = 1
+  package internal(set) var chunkCount: Int = 0
+  package internal(set) var sampleCount: Int = 0
+  package internal(set) var chunks = InlineArray<8, Chunk>(
     repeating: Chunk(number: 0, frames: 0, begin: 0, microsPerBeat: 0))
   /// Interleaved, in the host's byte order.
-  public internal(set) var samples = InlineArray<251, Int16>(repeating: 0)
+  package internal(set) var samples = InlineArray<251, Int16>(repeating: 0)
 
   init() {}
 

@@ -5,16 +5,16 @@
 /// Every period begins a chunk of its own with the period's own stamp, so a stamp is never further from the truth than
 /// one rounding. A long period is cut evenly: of two datagrams with nearly the same length neither is lost more easily.
 /// Short periods share a datagram, as far as they are there when the queue is emptied: `flush` then.
-public struct Chunker: Sendable {
+package struct Chunker: Sendable {
   private var number: UInt64 = 0
   private var dither: Dither
   private var datagram = AudioDatagram()
 
-  public init(seed: UInt64) { dither = Dither(seed: seed) }
+  package init(seed: UInt64) { dither = Dither(seed: seed) }
 
   /// Takes a period and its interleaved samples. Datagrams that are full go to `send`; a period that is none (no frames,
   /// three channels, too few samples) is left out.
-  public mutating func add(
+  package mutating func add(
     _ period: SentPeriod, samples: UnsafeBufferPointer<Float>, send: (borrowing AudioDatagram) -> Void
   ) {
     let channels = Int(period.channels)
@@ -31,7 +31,7 @@ public struct Chunker: Sendable {
   }
 
   /// Sends what waits for more: there is none for now.
-  public mutating func flush(send: (borrowing AudioDatagram) -> Void) {
+  package mutating func flush(send: (borrowing AudioDatagram) -> Void) {
     guard datagram.chunkCount > 0 else { return }
     send(datagram)
     datagram.chunkCount = 0

@@ -2,22 +2,22 @@
 import BeatMath
 
 /// What the audio thread says about a period's samples, which lie behind it in the same slot, interleaved.
-public struct SentPeriod: Sendable, BitwiseCopyable {
+package struct SentPeriod: Sendable, BitwiseCopyable {
   /// The session that the stamp's beats are of.
-  public var session: UInt64
+  package var session: UInt64
   /// `SessionGrid.stamp` of its first frame, in microbeats.
-  public var begin: Int64
+  package var begin: Int64
   /// The stamp of the frame behind its last: within a period the sender's card counts, not its nominal rate.
-  public var end: Int64
-  public var microsPerBeat: Int64
-  public var sampleRate: UInt32
+  package var end: Int64
+  package var microsPerBeat: Int64
+  package var sampleRate: UInt32
   /// A period that is longer than a slot is cut, each part with its own stamps.
-  public var frames: UInt16
+  package var frames: UInt16
   /// 1 or 2.
-  public var channels: UInt8
+  package var channels: UInt8
 
   @_noLocks @_noAllocation
-  public init(
+  package init(
     session: UInt64, begin: Int64, end: Int64, microsPerBeat: Int64, sampleRate: UInt32, frames: UInt16,
     channels: UInt8
   ) {

@@ -16,6 +16,9 @@ struct Concealment: BitwiseCopyable {
   /// Frames still to be blended from what was made up into what came.
   private var blend: Int64 = 0
   private var period: Int64 = 0
+  /// Where that was looked for.
+  private var searched = Int64.min / 2
+  private(set) var searches: UInt64 = 0
   /// From the last sample before the gap to the one that is repeated: it fades in a millisecond, so there is no step.
   private var step = SIMD2<Float>(repeating: 0)
 
@@ -58,7 +61,12 @@ struct Concealment: BitwiseCopyable {
   private mutating func enter(_ ring: Ring, sampleRate: UInt32) {
     isInGap = true
     start = mark
-    period = Self.period(of: ring, before: mark, sampleRate: sampleRate)
+    // A stream of which every second sample is missing must not be looked through for each of them.
+    if mark < searched || mark &- searched >= Int64(sampleRate) / 400 {
+      period = Self.period(of: ring, before: mark, sampleRate: sampleRate)
+      searched = mark
+      searches &+= 1
+    }
     guard period > 0 else {
       // Before a stream's first sample there is nothing to go on with, and nothing is missed.
       step = ring.state(mark - 1) == Ring.State.missing ? SIMD2(repeating: 0) : ring.sample(mark - 1)

@@ -17,8 +17,7 @@ struct Journal: BitwiseCopyable {
 
   private var entries = InlineArray<128, Entry>(repeating: Entry())
   private(set) var newest: UInt64 = 0
-  /// So many of the last had the same length, one after another.
-  private(set) var alike = 0
+  var lengths = ChunkLengths()
 
   init() {}
 
@@ -43,15 +42,14 @@ struct Journal: BitwiseCopyable {
   mutating func begin(_ chunk: AudioChunk, at place: Int64) {
     self = Journal()
     newest = chunk.number &- 1
+    lengths = ChunkLengths(first: chunk.number)
     add(chunk, at: place)
   }
 
   mutating func add(_ chunk: AudioChunk, at place: Int64) {
     let frames = Int64(chunk.frames)
-    if distance(of: chunk.number) > 0 {
-      if let last = entry(newest), last.frames == frames { alike = min(alike + 1, 1000) } else { alike = 0 }
-      newest = chunk.number
-    }
+    if distance(of: chunk.number) > 0 { newest = chunk.number }
+    lengths.add(frames, number: chunk.number)
     entries[Int(truncatingIfNeeded: chunk.number % 128)] = Entry(
       number: chunk.number, place: place, frames: frames, stamp: chunk.stamp)
   }

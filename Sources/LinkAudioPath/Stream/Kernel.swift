@@ -9,7 +9,7 @@ import BeatMath
 ///
 /// Between two of the table's 256 phases it is a straight line, 95 dB good at half the rate and better below. Its maker
 /// keeps the memory, and one table serves all channels.
-public struct Kernel: BitwiseCopyable {
+package struct Kernel: BitwiseCopyable {
   /// Zeros to each side; so many frames to each side are needed of the stream.
   static var half: Int { 32 }
   static var taps: Int { 64 }
@@ -18,7 +18,7 @@ public struct Kernel: BitwiseCopyable {
   private static var beta: Double { 10.06 }
 
   /// How many floats its memory holds.
-  public static var floats: Int { (phases + 1) * taps + outwards }
+  package static var floats: Int { (phases + 1) * taps + outwards }
   /// Of the curve: a stretched kernel's first and last taps lie behind its end, where it is zero.
   private static var outwards: Int { (half + 2) * phases }
 
@@ -28,7 +28,7 @@ public struct Kernel: BitwiseCopyable {
   let curve: UnsafePointer<Float>
 
   /// Fills the table: some milliseconds. [any]
-  public init(in memory: UnsafeMutablePointer<Float>) {
+  package init(in memory: UnsafeMutablePointer<Float>) {
     rows = UnsafePointer(memory)
     let middle = memory + (Self.phases + 1) * Self.taps
     curve = UnsafePointer(middle)

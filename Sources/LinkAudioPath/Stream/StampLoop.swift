@@ -7,8 +7,9 @@
 /// as the straight line through all that there is and becomes slow as it gets to know more. What it says may step
 /// (`step`); what is heard does not: the playhead goes there slowly.
 struct StampLoop: BitwiseCopyable {
-  /// What is older counts for little, in microseconds.
+  /// What is older counts for little, in microseconds; but so many stamps are remembered, however seldom they come.
   static var memory: Double { 20e6 }
+  static var fewest: Double { 32 }
   /// As if for so long the nominal rate had been seen: the first stamps say little about a rate.
   static var prejudice: Double { 0.05e6 }
   /// No card is further from its nominal rate.
@@ -56,7 +57,7 @@ struct StampLoop: BitwiseCopyable {
     let elapsed = frames * frameMicros
     self.place = Double(place)
     time += elapsed
-    age = min(age + elapsed, max(Self.memory, 8 * elapsed))
+    age = min(age + elapsed, max(Self.memory, Self.fewest * elapsed))
     let error = min(Self.largest, max(-Self.largest, stamp - time))
     // The weights of a straight line through as many points as fit into its age.
     let count = age / elapsed

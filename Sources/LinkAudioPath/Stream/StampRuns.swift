@@ -13,8 +13,6 @@ struct StampRuns: BitwiseCopyable {
     case reckoned
     /// Stamped anew, by a sender that mostly reckons; the first time it is seen as such, or again.
     case anew(isFirst: Bool)
-    /// The sender's clock was corrected: no crystal changed.
-    case corrected
   }
 
   /// In microbeats: roundings are less.
@@ -39,13 +37,18 @@ struct StampRuns: BitwiseCopyable {
     if abs(residual) > Self.rounding &+ missing {
       return jump()
     }
-    if missing == 0 && residual != step {
-      // A step of another size: stamped anew each time.
-      if run > 0 { isReckoner = false }
-      step = residual
-      run = 0
+    // A step over chunks that are missing is of several roundings, and shows nothing.
+    if missing == 0 {
+      if residual != step {
+        // By chance a reckoner's new stamp may be no further off than a rounding.
+        if isReckoner && run >= Self.runOfReckoner { return jump() }
+        // A step of another size: stamped anew each time.
+        if run > 0 { isReckoner = false }
+        step = residual
+        run = 0
+      }
+      run = min(run + 1, 1_000_000)
     }
-    run = min(run + 1, 1_000_000)
     if silence > max(Self.patience, 3 * interval) { isReckoner = false }
     return isReckoner ? .reckoned : .plain
   }
@@ -57,7 +60,7 @@ struct StampRuns: BitwiseCopyable {
       run = 0
     }
     if isReckoner { return .anew(isFirst: false) }
-    guard run >= Self.runOfReckoner else { return .corrected }
+    guard run >= Self.runOfReckoner else { return .plain }
     isReckoner = true
     return .anew(isFirst: true)
   }

@@ -3,8 +3,7 @@
 import { Awake } from "./awake.js";
 import { PhoneClick } from "./click.js";
 import { Clock } from "./clock.js";
-import { $, Desk, short, tell, toast } from "./desk.js";
-import { pair, secretInAddress, words } from "./pairing.js";
+import { $, Desk, short, tell, toast, watching } from "./desk.js";
 import { Play } from "./play.js";
 import { Sections } from "./sections.js";
 import { Session } from "./session.js";
@@ -13,6 +12,7 @@ import { startTabs, show as showTab } from "./tabs.js";
 import { Trouble } from "./trouble.js";
 
 const alone = 10_000;
+const goesOn = "The beat goes on by itself; nothing you touch is sent.";
 const notPaired = 7; // an error's code
 
 const desk = new Desk();
@@ -31,7 +31,7 @@ function message(path, values) {
 		if (isOther || before.tempo !== values[0]) click.revise(isOther);
 	} else if (path === "song") {
 		session.setSong(values);
-		click.revise(false);
+		click.revise();
 	} else if (path === "meter") {
 		session.meter = values[0];
 	} else if (path === "error") {
@@ -62,10 +62,10 @@ function sayConnection() {
 	const shown = state === "lost" && away > alone ? "alone" : state;
 	const text = {
 		connecting: "Looking for tactus …",
-		stale: "No answer. The beat goes on by itself; nothing you touch is sent.",
-		lost: session.timeline ? "Connection lost. The beat goes on by itself; nothing you touch is sent." : "tactus is not there yet.",
+		stale: `No answer. ${goesOn}`,
+		lost: session.timeline ? `Connection lost. ${goesOn}` : "tactus is not there yet.",
 		alone: "Alone: no tactus for ten seconds. This beat is only this device's own.",
-		live: desk.isPaired ? "" : "Watching only. To change things, scan the code that tactus shows.",
+		live: desk.isPaired ? "" : watching,
 	}[shown];
 	if (document.body.dataset.connection !== shown && shown !== "connecting") {
 		tell({ live: "Connected.", stale: "", lost: "Connection lost.", alone: "Alone." }[shown] || "");
@@ -150,18 +150,28 @@ function frame() {
 }
 requestAnimationFrame(frame);
 
-// Exchanged, then the socket opens anew with the cookie.
+// The QR code carries a secret behind the #, which browsers send to nobody. It leaves the address, and is exchanged for a cookie, with
+// which the socket opens anew.
 async function pairByAddress() {
-	const secret = secretInAddress();
-	if (!secret) return;
-	const outcome = await pair(secret);
-	toast(words[outcome]);
-	if (outcome === "paired") connection.renew();
+	const body = location.hash.slice(1);
+	if (!body) return;
+	history.replaceState(null, "", location.pathname);
+	const outcome = await fetch("/pair", { method: "POST", body, headers: { "Content-Type": "text/plain" } }).then(
+		({ status }) => status,
+		() => 0,
+	);
+	const words = {
+		204: "Paired. This browser may now change everything.",
+		403: "That code is not valid any more. Scan the present one.",
+		429: "Too many wrong codes. Wait a minute, then scan again.",
+	};
+	toast(words[outcome] ?? "tactus did not answer. Scan the code again when it runs.");
+	if (outcome === 204) connection.renew();
 }
 addEventListener("hashchange", pairByAddress);
 pairByAddress();
 
-// For tests and the curious; nothing in it changes anything. Times are performance.now()'s milliseconds, beats the session's.
+// For tests and the curious. Times are performance.now()'s, beats the session's.
 window.tactus = Object.freeze({
 	beatAt(at) {
 		const host = clock.hostAt(at);

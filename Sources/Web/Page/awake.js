@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Keeps the screen on. Over plain HTTP no browser gives a wake lock, but none darkens a screen on which a video plays: a silent one,
-// under the whole page, because browsers take no notice of small ones.
+// as large as the page: small ones do not count.
 import { on } from "./hands.js";
 
 export class Awake {

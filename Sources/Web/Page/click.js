@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// This device as a click: placed on the audio clock ahead, and taken back and placed anew when the session changes, so that none is
-// missing and none comes twice.
+// This device as a click: placed on the audio clock ahead, and anew when the session changes; none is missing and none comes twice.
 import { on } from "./hands.js";
 import { letterOf, modulo } from "./session.js";
 

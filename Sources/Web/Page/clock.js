@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // tactus' clock as this browser knows it, from pings. Pure: times come in, nothing is read here.
 //
-// tactus reads its clock, `host`, between `sent` and `heard` of ours. The way there makes host - sent too large, the way back host - heard
-// too small: the smallest of the one and the largest of the other are the walls of a corridor; its middle is the difference of the
-// clocks, half its width the bound of the error. The clocks' rates differ, so it may lean.
+// tactus reads its clock, `host`, between `sent` and `heard` of ours: the smallest host - sent and the largest host - heard are the
+// walls of a corridor. Its middle is the difference of the clocks, half its width the bound of the error; their rates differ, so it may lean.
 
 export const limits = {
 	samples: 90,
@@ -27,8 +26,7 @@ function walls(samples, lean, at) {
 	return { upper, lower, width: upper - lower };
 }
 
-// The lean with the widest corridor; the width is concave, so thirds find it. A steep one must be worth it: else a few pings that were
-// quick by chance would turn the corridor.
+// The lean with the widest corridor, found by thirds. A steep one must be worth it: else a few quick pings would turn it.
 function bestLean(samples, at) {
 	if (samples[samples.length - 1].heard - samples[0].sent < limits.leanFrom) return 0;
 	const usual = Math.max(walls(samples, 0, at).width, 0) / limits.usualLean ** 2 / 4;
@@ -82,8 +80,11 @@ export class Clock {
 
 	offsetAt(now) {
 		if (!this.line) return null;
-		const rest = Math.max(0, 1 - (now - this.blendFrom) / limits.blend);
-		return this.line.offset + this.line.lean * (now - this.line.at) + this.blendBy * rest;
+		return this.line.offset + this.line.lean * (now - this.line.at) + this.blended(now);
+	}
+
+	blended(now) {
+		return this.blendBy * Math.max(0, 1 - (now - this.blendFrom) / limits.blend);
 	}
 
 	// tactus' time in microseconds; null before the first answer.
@@ -102,8 +103,7 @@ export class Clock {
 	// What the shown time may be off by, in milliseconds; it grows while nothing is heard.
 	errorAt(now) {
 		if (!this.line) return null;
-		const rest = Math.max(0, 1 - (now - this.blendFrom) / limits.blend);
-		return this.line.error + Math.abs(this.blendBy) * rest + Math.max(0, now - this.line.at) * 20e-6;
+		return this.line.error + Math.abs(this.blended(now)) + Math.max(0, now - this.line.at) * 20e-6;
 	}
 
 	// A new connection may be another machine; what is known holds until it has answered.

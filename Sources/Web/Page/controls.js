@@ -30,15 +30,16 @@ export function lineOf(desk, row, { name = row.path, open = false, shows = null 
 
 function controlOf(desk, row, about) {
 	if (row.kind === "trigger") return trigger(desk, row, about);
-	if (row.kind === "order") return order(desk, row, about);
-	if (row.kind !== "value") return reading(desk, row);
+	if (row.kind !== "value" && row.kind !== "order") return reading(desk, row);
 	const [first] = row.parameters;
-	if (row.parameters.length > 1) return several(desk, row, about);
+	if (row.kind === "order" || row.parameters.length > 1 || first.kind === "text") return several(desk, row, about);
 	if (first.kind === "flag") return flag(desk, row, about);
-	if (first.kind === "word") return first.words.length <= 4 ? segments(desk, row, about) : list(desk, row, about);
-	if (first.kind === "text") return text(desk, row, about);
+	if (first.kind === "word") return segments(desk, row, about);
 	return numeric(desk, row, about);
 }
+
+// What one touches, with its row's name.
+const control = (kind, id, more) => make(kind, { "aria-labelledby": id, "data-control": "", ...more });
 
 // Shows what tactus says, but never under the finger; then what it says last.
 function follow(desk, path, show) {
@@ -51,32 +52,28 @@ function follow(desk, path, show) {
 		else if (desk.values.has(path)) show(desk.values.get(path));
 	};
 	desk.watch(path, update);
-	return {
-		touch: () => {
-			until = performance.now() + hold;
-			update();
-		},
-		back: () => {
-			until = 0;
-			update();
-		},
+	const turn = (time) => {
+		until = time;
+		update();
 	};
-}
-
-// Sends it; a refusal puts the control back.
-function choose(desk, path, values, by, following) {
-	following.touch();
-	if (!desk.order(path, values, by)) following.back();
+	const back = () => turn(0);
+	const touch = () => turn(performance.now() + hold);
+	// A refusal puts the control back.
+	const choose = (values, by) => {
+		touch();
+		if (!desk.order(path, values, by)) back();
+	};
+	return { touch, choose, back };
 }
 
 function flag(desk, row, { id }) {
-	const box = make("button.switch", { role: "switch", "aria-checked": "false", "aria-labelledby": id, "data-control": "" });
+	const box = control("button.switch", id, { role: "switch", "aria-checked": "false" });
 	const show = (isOn) => box.setAttribute("aria-checked", String(isOn));
 	const following = follow(desk, row.path, ([value]) => show(value >= 0.5));
 	on(box, "click", () => {
 		const isOn = box.getAttribute("aria-checked") !== "true";
 		show(isOn);
-		choose(desk, row.path, [isOn ? 1 : 0], box, following);
+		following.choose([isOn ? 1 : 0], box);
 	});
 	return box;
 }
@@ -87,30 +84,15 @@ function segments(desk, row, { id }) {
 	const radios = row.parameters[0].words.map((word) => make("input", { type: "radio", name, value: word, "data-control": "" }));
 	const following = follow(desk, row.path, ([value]) => radios.forEach((one) => (one.checked = one.value === value)));
 	for (const one of radios) {
-		on(one, "change", () => choose(desk, row.path, [one.value], box, following));
+		on(one, "change", () => following.choose([one.value], box));
 		box.append(make("label", {}, one, make("span", {}, one.value)));
 	}
 	return box;
 }
 
-function list(desk, row, { id }) {
-	const box = make("select.box", { "aria-labelledby": id, "data-control": "" });
-	box.append(...row.parameters[0].words.map((word) => make("option", { value: word }, word)));
-	const following = follow(desk, row.path, ([value]) => (box.value = value));
-	on(box, "change", () => choose(desk, row.path, [box.value], box, following));
-	return box;
-}
-
-function text(desk, row, { id }) {
-	const box = make("input.box text", { type: "text", autocomplete: "off", spellcheck: "false", autocapitalize: "off", "aria-labelledby": id, "data-control": "" });
-	const following = follow(desk, row.path, ([value]) => document.activeElement !== box && (box.value = value));
-	on(box, "change", () => choose(desk, row.path, [box.value], box, following));
-	on(box, "blur", following.back);
-	return box;
-}
-
 // A number as it is typed; null if it is none or out of range, which is said.
 function typed(box, { least, most, unit, kind }) {
+	if (kind === "text") return box.value;
 	const value = Number(box.value.trim().replace(",", ".").replace("−", "-"));
 	const isGood = box.value.trim() !== "" && value >= least && value <= most && (kind !== "whole" || Number.isInteger(value));
 	if (isGood) return value;
@@ -118,18 +100,16 @@ function typed(box, { least, most, unit, kind }) {
 	return null;
 }
 
+const rounded = (value) => (typeof value === "number" ? Number(value.toFixed(3)) : value);
+
 function numberBox(parameter, label) {
-	return make("input", {
-		class: "box",
-		type: "text",
-		inputmode: parameter.least < 0 ? "text" : parameter.kind === "whole" ? "numeric" : "decimal",
-		autocomplete: "off",
-		"data-control": "",
-		...label,
-	});
+	const { kind, least } = parameter;
+	const isText = kind === "text";
+	const inputmode = isText || least < 0 ? "text" : kind === "whole" ? "numeric" : "decimal";
+	return make(isText ? "input.box text" : "input.box", { inputmode, autocomplete: "off", autocapitalize: "off", spellcheck: false, "data-control": "", ...label });
 }
 
-// Typed; with plus and minus if it is whole, with a fader if its range is small, which sends thirty times a second at most.
+// Typed; with plus and minus if it is whole or milliseconds; with a fader, which sends thirty times a second at most.
 function numeric(desk, row, { id, name, shows }) {
 	const [parameter] = row.parameters;
 	const { least, most, unit, kind } = parameter;
@@ -138,16 +118,16 @@ function numeric(desk, row, { id, name, shows }) {
 	const isFader = span <= 1; // its place says more than its number
 	const box = isFader ? make("output") : numberBox(parameter, { "aria-labelledby": id });
 	const parts = [box];
-	const range = !isWhole && span <= 1000 && make("input", { type: "range", min: String(least), max: String(most), step: "any", "aria-labelledby": id, "data-control": "" });
+	const range = !isWhole && span <= 1000 && control("input", id, { type: "range", min: String(least), max: String(most), step: span <= 1 ? "0.005" : span <= 200 ? "0.1" : "0.5" });
 	const show = (value) => {
 		if (range) range.value = value;
-		if (!isFader) document.activeElement !== box && (box.value = Number(value.toFixed(3)));
+		if (!isFader) document.activeElement !== box && (box.value = rounded(value));
 		else if (!shows) box.value = `${Math.round(value * 100)} %`;
 	};
 	const following = follow(desk, row.path, ([value]) => show(value));
 	const set = (value, by) => {
 		if (value < least || value > most) return false;
-		choose(desk, row.path, [value], by, following);
+		following.choose([value], by);
 		show(value);
 		return true;
 	};
@@ -159,7 +139,7 @@ function numeric(desk, row, { id, name, shows }) {
 		});
 		on(box, "blur", () => setTimeout(following.back, hold));
 	}
-	if (isWhole) {
+	if (isWhole || (range && unit === "ms")) {
 		const button = (sign, by, words) => {
 			const one = make("button", { "aria-label": `${name}: ${words}`, "data-control": "" }, sign);
 			whileHeld(one, () => {
@@ -173,24 +153,14 @@ function numeric(desk, row, { id, name, shows }) {
 		parts.push(button("+", 1, "more"));
 	}
 	if (range) {
-		parts.unshift(range);
 		let timer = 0;
-		const step = span <= 1 ? 0.005 : span <= 200 ? 0.1 : 0.5;
 		on(range, "input", () => {
-			// A finger means a round number.
-			show(Math.min(most, Math.max(least, Number((Math.round(range.value / step) * step).toFixed(4)))));
+			show(Number(range.value));
 			following.touch();
 			timer ||= setTimeout(() => {
 				timer = 0;
-				choose(desk, row.path, [Number(range.value)], range, following);
+				following.choose([Number(range.value)], range);
 			}, 33);
-		});
-		on(range, "keydown", (event) => {
-			const turn = { ArrowUp: 1, ArrowRight: 1, ArrowDown: -1, ArrowLeft: -1, PageUp: 10, PageDown: -10 }[event.key];
-			if (!turn) return;
-			event.preventDefault();
-			range.value = Number(range.value) + turn * 2 * step;
-			range.dispatchEvent(new Event("input"));
 		});
 	}
 	if (shows) {
@@ -200,54 +170,46 @@ function numeric(desk, row, { id, name, shows }) {
 		});
 	}
 	if (unit) parts.push(make("span.unit-after", {}, unit));
-	return make(range ? "span.slide" : "span.several counter", {}, ...parts);
+	return make("span.slide", {}, make("span.several counter", {}, ...parts), range || "");
 }
 
-// 7 and 8 for the meter, two tempos for a range: sent together.
+// A text; 7 and 8 for the meter, two tempos for a range: sent together. An order is sent by its button.
 function several(desk, row, { name }) {
-	const boxes = row.parameters.map((parameter, n) => numberBox(parameter, { "aria-label": `${name}, ${n + 1} of ${row.parameters.length}`, "data-argument": String(n) }));
-	const following = follow(desk, row.path, (values) =>
-		boxes.forEach((box, n) => document.activeElement !== box && (box.value = Number(Number(values[n]).toFixed(3)))),
+	const { path, parameters } = row;
+	const boxes = parameters.map((parameter, n) =>
+		numberBox(parameter, { "aria-label": parameters.length > 1 ? `${name}, ${n + 1} of ${parameters.length}` : name, "data-argument": String(n) }),
 	);
-	boxes.forEach((box, n) =>
-		on(box, "change", () => {
-			if (typed(box, row.parameters[n]) === null) return following.back();
-			const values = boxes.map((one) => Number(one.value.replace(",", ".")));
-			choose(desk, row.path, values, box, following);
-		}),
-	);
-	return make("span.several", {}, ...boxes);
+	const following =
+		row.kind === "value" &&
+		follow(desk, path, (values) => boxes.forEach((box, n) => document.activeElement !== box && (box.value = rounded(values[n]))));
+	const send = (by) => {
+		const values = boxes.map((box, n) => typed(box, parameters[n]));
+		if (values.includes(null)) following && following.back();
+		else if (following) following.choose(values, by);
+		else desk.order(path, values, by);
+	};
+	if (following) {
+		for (const box of boxes) {
+			on(box, "change", () => send(box));
+			on(box, "blur", following.back);
+		}
+		return make("span.several", {}, ...boxes);
+	}
+	const go = make("button.action", { "aria-label": `${name}: send`, "data-control": "" }, "Send");
+	on(go, "click", () => send(go));
+	for (const box of boxes) on(box, "keydown", (event) => event.key === "Enter" && go.click());
+	return make("span.several", {}, ...boxes, parameters[0]?.unit ?? "", go);
 }
 
 function trigger(desk, row, { name }) {
-	const box = make("button.action", { "aria-label": name, "data-control": "" }, verb(row.path));
+	const word = row.path.split("/").pop();
+	const box = make("button.action", { "aria-label": name, "data-control": "" }, word[0].toUpperCase() + word.slice(1));
 	if (row.value) desk.watch(row.path, ([value]) => box.classList.toggle("lit", value >= 0.5));
 	on(box, "click", () => {
 		if (row.path === "quit" && !confirm("Really end tactus?")) return;
 		desk.order(row.path, [1], box);
 	});
 	return box;
-}
-
-function verb(path) {
-	const word = path.slice(path.lastIndexOf("/") + 1);
-	return word[0].toUpperCase() + word.slice(1);
-}
-
-function order(desk, row, { name }) {
-	const boxes = row.parameters.map((parameter, n) =>
-		parameter.kind === "text"
-			? make("input.box text", { type: "text", "aria-label": name, "data-control": "", "data-argument": String(n) })
-			: numberBox(parameter, { "aria-label": `${name}${parameter.unit ? `, ${parameter.unit}` : ""}`, "data-argument": String(n) }),
-	);
-	const go = make("button.action", { "aria-label": `${name}: send`, "data-control": "" }, "Send");
-	on(go, "click", () => {
-		const values = boxes.map((box, n) => (row.parameters[n].kind === "text" ? box.value : typed(box, row.parameters[n])));
-		if (!values.includes(null)) desk.order(row.path, values, go);
-	});
-	for (const box of boxes) on(box, "keydown", (event) => event.key === "Enter" && go.click());
-	const unit = row.parameters[0]?.unit;
-	return make("span.several", {}, ...boxes, ...(unit ? [make("span.unit-after", {}, unit)] : []), go);
 }
 
 function reading(desk, row) {

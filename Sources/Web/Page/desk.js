@@ -2,6 +2,8 @@
 // What the page knows and how it speaks: the last value of each address, who wants to hear of it, and orders, which are never lost
 // in silence.
 
+export const watching = "Watching only. To change things, scan the code that tactus shows.";
+
 export const $ = (id) => document.getElementById(id);
 
 export class Desk {
@@ -17,6 +19,11 @@ export class Desk {
 		if (this.values.has(path)) fn(this.values.get(path), path);
 	}
 
+	// Whoever watches what is gone.
+	forget(isGone) {
+		for (const paths of [this.values, this.watchers]) for (const path of paths.keys()) if (isGone(path)) paths.delete(path);
+	}
+
 	take(path, values) {
 		this.values.set(path, values);
 		for (const fn of this.watchers.get(path) ?? []) fn(values, path);
@@ -29,7 +36,7 @@ export class Desk {
 	// false: that is said. `by`: the control that was touched, which shows it.
 	mayOrder(by = null) {
 		if (this.isPaired && this.connection.isLive) return true;
-		refuse(by, this.isPaired ? "Not connected: nothing was changed." : "Watching only: scan the code that tactus shows to change things.");
+		refuse(by, this.isPaired ? "Not connected: nothing was changed." : watching);
 		return false;
 	}
 
@@ -46,9 +53,7 @@ export function toast(text) {
 	const place = $("toasts");
 	const last = toasts[toasts.length - 1];
 	if (last?.isConnected && last.textContent === text) return;
-	const box = document.createElement("p");
-	box.className = "toast";
-	box.textContent = text;
+	const box = make("p.toast", {}, text);
 	place.append(box);
 	toasts.push(box);
 	while (toasts.length > 3) toasts.shift().remove();
@@ -109,7 +114,7 @@ export function make(kind, attributes = {}, ...children) {
 	return element;
 }
 
-// At most two digits behind the point, none for nothing.
+// Without digits for nothing.
 export function short(number, digits = 2) {
 	return String(Number(Number(number).toFixed(digits))).replace("-", "−");
 }

@@ -1,79 +1,55 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What belongs to this phone and not to tactus: its own click, its screen, how it looks, whether it is paired.
+// What is this device's and not tactus': its click, its screen, how it looks. Rows like tactus' own, at a desk of its own.
 import { Calibration } from "./click.js";
-import { make, memory, short, tell, toast } from "./desk.js";
-import { on, struck, whileHeld } from "./hands.js";
+import { lineOf } from "./controls.js";
+import { Desk, make, memory, short, tell, toast } from "./desk.js";
+import { on, struck } from "./hands.js";
 
-function line(name, help, ...controls) {
-	const id = `d${name.replace(/\W+/g, "-").toLowerCase()}`;
-	controls[0].setAttribute("aria-labelledby", id);
-	return make(
-		"div",
-		{ class: "row" },
-		make("div.line", {}, make("span.name", { id }, name), ...controls),
-		help && make("p.help", {}, help),
-	);
+// Nobody else is asked; what is chosen is kept by this browser.
+class Device extends Desk {
+	order(path, [value]) {
+		memory.set(path, value);
+		this.take(path, [value]);
+		return true;
+	}
+
+	line(path, name, words, value, parameter, kind = "value") {
+		this.take(path, [value]);
+		const line = lineOf(this, { path, kind, parameters: [parameter], words }, { name });
+		(line.querySelector("[type=range]") ?? line.querySelector("button:not(.ask),output,input")).id = path;
+		return line;
+	}
+
+	kept(path, name, words, value, parameter) {
+		return this.line(path, name, words, memory.get(path, value), parameter);
+	}
 }
 
-function toggle(id, isOn, fn) {
-	const box = make("button.switch", { role: "switch", id, "aria-checked": String(isOn) });
-	on(box, "click", () => {
-		const on = box.getAttribute("aria-checked") !== "true";
-		box.setAttribute("aria-checked", String(on));
-		fn(on);
-	});
-	return box;
-}
-
-// A fader with its number beside it, and with what moves it by one.
-function slide(name, help, id, [min, max, step], value, write, fn) {
-	const box = make("input", { type: "range", id, min: String(min), max: String(max), step: String(step), value: String(value) });
-	const told = make("output.value");
-	const set = (now) => {
-		box.value = now;
-		told.value = write(Number(box.value));
-		box.setAttribute("aria-valuetext", told.value);
-		fn(Number(box.value));
-	};
-	on(box, "input", () => set(box.value));
-	const row = line(name, help, box);
-	const by = (one, sign, words) => {
-		const button = make("button", { "aria-label": `${name}: ${words}` }, sign);
-		whileHeld(button, () => set(Number(box.value) + one));
-		return button;
-	};
-	const steps = max > 1 ? [by(-1, "−", "less"), by(1, "+", "more")] : [];
-	row.firstChild.append(make("span.slide counter", {}, ...steps.slice(0, 1), box, ...steps.slice(1), told));
-	set(value);
-	return { row, set };
-}
+const device = new Device();
+const flag = { kind: "flag" };
 
 export function phoneClickCard(click, clock, session) {
-	const keep = (name, value) => {
-		click[name] = value;
-		memory.set(`click ${name}`, value);
-		click.revise();
-	};
-	const offset = slide(
-		"Earlier by",
-		"If you hear this device late, send its click this much earlier. Bluetooth needs some 200 ms.",
-		"phone-offset",
-		[-100, 500, 0.5],
-		memory.get("click offset", 0),
-		(value) => `${short(value, 1)} ms`,
-		(value) => keep("offset", value),
-	);
-	const volume = slide("Its volume", "", "phone-volume", [0, 1, 0.01], memory.get("click volume", 0.8), (value) => `${Math.round(value * 100)} %`, (value) => keep("volume", value));
-	const power = toggle("phone-click", false, (on) => click.turn(on).catch(() => toast("This browser has no sound for a page.")));
-	return card("This phone as a click", [
-		line("This phone clicks", "It plays tactus' pattern by this device's own loudspeaker or headphones.", power),
-		volume.row,
-		offset.row,
-		calibration(click, clock, session, offset.set),
+	const card = cardOf("This phone as a click", [
+		device.line("phone-click", "This phone clicks", "It plays tactus' pattern by this device's own loudspeaker or headphones.", 0, flag),
+		device.kept("phone-volume", "Its volume", "", 0.8, { kind: "fader", least: 0, most: 1 }),
+		device.kept("phone-offset", "Earlier by", "If you hear this device late, send its click this much earlier. Bluetooth needs some 200 ms.", 0, {
+			kind: "number",
+			unit: "ms",
+			least: -100,
+			most: 500,
+		}),
+		calibration(click, clock, session),
 	]);
+	device.watch("phone-click", ([isOn]) => click.turn(isOn === 1).catch(() => toast("This browser has no sound for a page.")));
+	for (const name of ["volume", "offset"])
+		device.watch(`phone-${name}`, ([value]) => {
+			click[name] = value;
+			click.revise();
+		});
+	return card;
 }
 
-function calibration(click, clock, session, set) {
+function calibration(click, clock, session) {
 	const start = make("button.action", { id: "calibrate" }, "Calibrate by tapping");
 	const pad = make("button.pad calibrate-pad", { id: "calibrate-pad" }, make("b", {}, "Tap"), make("small"));
 	const skip = make("button.action", { id: "calibrate-skip" });
@@ -116,44 +92,32 @@ function calibration(click, clock, session, set) {
 		if (run.step === 0) return next();
 		const value = Math.round(run.result(click.offset) * 2) / 2;
 		end();
-		set(value);
+		device.order("phone-offset", [value]);
 		toast(`This phone now clicks ${short(value, 1)} ms earlier.`);
 	});
 	return row;
 }
 
-export function card(title, rows, id) {
-	return make("div.card", { ...(id ? { id } : {}) }, make("h3", {}, title), ...rows);
+export function cardOf(title, rows) {
+	return make("div.card", {}, make("h3", {}, title), ...rows);
 }
 
 // How the page sees tactus, and how it behaves.
 export function pageCard(clock, connection, awake) {
-	const way = make("output.value", { id: "round-trip" }, "–");
-	const sure = make("output.value", {}, "–");
-	setInterval(() => {
-		if (!way.offsetParent || !clock.line) return;
-		way.value = connection.isLive ? `${short(clock.roundTrip, 1)} ms` : "none";
-		sure.value = `±${short(clock.errorAt(performance.now()), 1)} ms`;
-	}, 500);
-	const look = make("select.box", { id: "look" });
-	look.append(make("option", { value: "" }, "as the device"), make("option", { value: "dark" }, "dark room"), make("option", { value: "light" }, "sunlight"));
-	look.value = memory.get("look", "");
-	on(look, "change", () => {
-		memory.set("look", look.value);
-		dispatchEvent(new Event("look"));
-	});
-	awake.want(memory.get("awake", true));
-	return card("This page", [
-		line("The beat is known to", "Half the quickest way to tactus and back; the screen and the ear come on top.", sure),
-		line("Way to tactus and back", "", way),
-		line(
-			"The screen stays on",
-			"",
-			toggle("stay-awake", awake.isWanted, (on) => {
-				memory.set("awake", on);
-				awake.want(on);
-			}),
-		),
-		line("Light", "", look),
+	const ms = { unit: "ms" };
+	const told = (path, name, words = "") => device.line(path, name, words, "", ms, "reading");
+	const card = cardOf("This page", [
+		told("known", "The beat is known to within", "Half the quickest way to tactus and back; the screen and the ear come on top."),
+		told("round-trip", "Way to tactus and back"),
+		device.kept("stay-awake", "The screen stays on", "", 1, flag),
+		device.kept("look", "Light", "", "as the device", { kind: "word", words: ["as the device", "dark room", "sunlight"] }),
 	]);
+	setInterval(() => {
+		if (!card.offsetParent || !clock.line) return;
+		device.take("round-trip", [connection.isLive ? Number(clock.roundTrip.toFixed(1)) : "none"]);
+		device.take("known", [Number(clock.errorAt(performance.now()).toFixed(1))]);
+	}, 500);
+	device.watch("stay-awake", ([isOn]) => awake.want(isOn === 1));
+	device.watch("look", () => dispatchEvent(new Event("look")));
+	return card;
 }

@@ -8,7 +8,7 @@
 		try {
 			look = JSON.parse(localStorage.getItem("tactus look"));
 		} catch {}
-		document.documentElement.dataset.theme = look || (light.matches ? "light" : "dark");
+		document.documentElement.dataset.theme = { "dark room": "dark", sunlight: "light" }[look] || (light.matches ? "light" : "dark");
 	};
 	light.addEventListener("change", dress);
 	addEventListener("look", dress);

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The page for the stage: tempo, beat, transport. Everything that moves is drawn from the clock, frame by frame.
-import { $, memory, refuse, tell, toast } from "./desk.js";
+import { $, make, memory, refuse, tell, toast } from "./desk.js";
 import { held, on, struck, whileHeld } from "./hands.js";
 
 const bend = 0.03; // how much push and pull change the tempo
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
+
+const bars = (count) => `${count} bar${count > 1 ? "s" : ""}`;
 
 export class Play {
 	isLocked = memory.get("lock", false);
@@ -29,7 +31,7 @@ export class Play {
 		const show = () => {
 			const tempo = this.desk.value("tempo");
 			if (box.dataset.typed) return;
-			box.value = tempo === undefined ? "–" : String(Number(tempo.toFixed(2)));
+			box.value = tempo === undefined ? "–" : Number(tempo.toFixed(2));
 			box.classList.toggle("long", box.value.length > 5);
 			if (document.activeElement === box) box.select();
 		};
@@ -66,7 +68,7 @@ export class Play {
 	hands() {
 		whileHeld($("tempo-up"), () => this.change("tempo/up", [1], $("tempo-up")));
 		whileHeld($("tempo-down"), () => this.change("tempo/down", [1], $("tempo-down")));
-		const press = (id, path, values = [1]) => $(id).addEventListener("click", () => this.change(path, values, $(id)));
+		const press = (id, path, values = [1]) => on($(id), "click", () => this.change(path, values, $(id)));
 		press("half", "tempo/half");
 		press("double", "tempo/double");
 		press("quantum-down", "quantum/nudge", [-1]);
@@ -129,12 +131,13 @@ export class Play {
 	transport() {
 		const toggle = $("toggle");
 		struck(toggle, () => this.desk.order("toggle", [1], toggle));
-		$("rewind").addEventListener("click", () => this.desk.order("rewind", [1], $("rewind")));
+		on($("rewind"), "click", () => this.desk.order("rewind", [1], $("rewind")));
+		for (let n = 1; n <= 4; n += 1) $("count-in").append(new Option(bars(n), n));
 		for (const [id, path, read] of [["launch", "launch", String], ["count-in", "count/in", Number]]) {
 			const box = $(id);
-			this.desk.watch(path, ([value]) => (box.value = String(value)));
+			this.desk.watch(path, ([value]) => (box.value = value));
 			on(box, "change", () => {
-				if (!this.desk.order(path, [read(box.value)], box)) box.value = String(this.desk.value(path));
+				if (!this.desk.order(path, [read(box.value)], box)) box.value = this.desk.value(path);
 			});
 		}
 		const show = () => {
@@ -157,9 +160,9 @@ export class Play {
 	whenStarted() {
 		if (this.desk.value("jack/connected") === 0) return "no JACK server";
 		const launch = this.desk.value("launch", "bar");
-		const bars = this.desk.value("count/in", 0);
+		const wait = this.desk.value("count/in", 0);
 		if (launch === "now") return "at once";
-		return bars > 0 ? `after ${bars} bar${bars > 1 ? "s" : ""}` : `on the ${launch}`;
+		return wait > 0 ? `after ${bars(wait)}` : `on the ${launch}`;
 	}
 
 	// A sleeve does not unlock: it takes half a second of holding, or a key.
@@ -248,12 +251,7 @@ export class Play {
 	rebuild(row, length) {
 		row.replaceChildren();
 		for (let n = 0; n < length; n += 1) {
-			const beat = document.createElement("div");
-			beat.className = n === 0 ? "beat first" : "beat";
-			const number = document.createElement("span");
-			number.textContent = n + 1;
-			beat.append(number);
-			row.append(beat);
+			row.append(make(n === 0 ? "div.beat first" : "div.beat", {}, make("span", {}, n + 1)));
 		}
 		const columns = length <= 8 ? length : length > 32 ? 16 : length % 6 ? 8 : 6;
 		row.style.setProperty("--columns", columns);

@@ -2,24 +2,28 @@
 // Sound, Link and All settings, made from the table's rows.
 import { lineOf } from "./controls.js";
 import { $, make, refuse, tell } from "./desk.js";
-import { card, pageCard, phoneClickCard } from "./device.js";
+import { channelList, outputList, outputOf, setList } from "./named.js";
+import { cardOf, pageCard, phoneClickCard } from "./device.js";
 import { on } from "./hands.js";
 import { patternEditor } from "./pattern.js";
-import { buttonOf, rowsOf } from "./rows.js";
 import { findingElement } from "./trouble.js";
 
-// Title: address Name, address Name. What has no title is made by a function of that name.
+// Title: address Name, address Name. A function makes what has no title.
 const soundCards = `
 Click: click Click, click/volume Volume, click/sound Sound, pattern, click/subdivision Clicks per beat, click/when It plays, count/in Count-in
 phone
-MIDI clock: clock MIDI clock, clock/when It is sent, clock/offset Earlier by, clock/settle Time to settle, clock/latency JACK's latency
-Pulses: pulse Pulses, pulse/rate Per beat, pulse/offset Earlier by, run/offset Run gate earlier by, pulse/latency JACK's latency, run/latency Run gate's latency
-In time with the room: click/offset Click earlier by, click/2/offset Second click earlier by, click/1/latency Click's latency, click/2/latency Second click's latency, jack/offset JACK earlier by, jack/latency Sound card's latency, jack/xruns Audio late, jack/lost Cycles missed`;
+MIDI clock: clock MIDI clock, clock/when It is sent, clock/offset Earlier by, clock/jitter Off its place by, clock/settle Time to settle
+Pulses: pulse Pulses, pulse/rate Per beat, pulse/offset Earlier by, pulse/jitter Off their place by, run/offset Run gate earlier by
+Your own outputs: outputs, out/add Add or change
+Set list: set, set/go Song number
+In time with the room: click/offset Click earlier by, click/2/offset Second click earlier by, jack/offset JACK earlier by, jack/latency Sound card's latency, jack/xruns Audio late, jack/lost Cycles missed`;
 
 const linkCards = `
 trouble
 Ableton Link: link Enabled, peers/str Session, peers/list Peers, startstop Start/stop sync, link/active On the network
-Who leads: lead/str Leads now, lead Lead, lead/grid Move the grid too, lead/midi/str MIDI clock, lead/error Apart by, jack/timebase/str Timebase master, takeover Timebase
+Link Audio: link/audio Sound of the peers, link/audio/delay Heard later by, channels
+Other rooms: far/str Rooms, far/roundtrip Round trip, far/bound Their beat is off by at most, far/loss Lost on the way, far/seen This room is seen there as, far/key Key, far/refused Called with another key
+Who leads: lead/str Leads now, lead Lead, lead/grid Move the grid too, lead/midi/str MIDI clock, lead/midi/offset Follow it earlier by, lead/error Apart by, jack/timebase/str Timebase master, takeover Timebase
 Bar: quantum Quantum, meter Meter, align Beat 0 is now
 Launch: launch Start on, count/in Count-in, stop/when Stop on, launch/align Exactly, launch/error Last start was off by, launch/moved Starts that came later
 Drift: drift Sound card's rate, drift/lag DAW is behind by, drift/correct Correct, drift/above Above, drift/corrections Corrections
@@ -27,12 +31,13 @@ page`;
 
 const groups = `Link: link startstop peers quantum meter align, Lead: lead, Tempo: tempo timeline, Launch: launch count,
 Transport: playing start stop toggle rewind locate record song, Drift: drift, Click: click, MIDI clock: clock, Pulses: pulse run,
-JACK: jack takeover, Keys and pedals: midi, Page: web`.split(/,\s/).map((line) => line.split(": "));
+Your own outputs: out, Set list: set, Link Audio: audio, Other rooms: far, JACK: jack takeover, Keys and pedals: midi, Page: web`.split(/,\s/).map((line) => line.split(": "));
 
 const groupOf = (path) => groups.find(([, words]) => words.split(" ").includes(path.split("/")[0]))?.[0] ?? "Program";
 
 export class Sections {
 	isBuilt = false;
+	outputs = "null"; // whose rows are shown
 	drawers = [];
 
 	// parts: desk, session, clock, connection, click, awake, play
@@ -53,6 +58,7 @@ export class Sections {
 			this.fill("sound", soundCards);
 			this.fill("link", linkCards);
 			this.fillAll(list);
+			this.desk.watch("out/list", ([text]) => this.followOutputs(text));
 			this.play.applyLock();
 			this.isBuilt = true;
 		} catch (error) {
@@ -66,12 +72,13 @@ export class Sections {
 		const place = $(id);
 		for (const line of cards.trim().split("\n")) {
 			const [title, rows] = line.split(": ");
-			place.append(rows ? card(title, rows.split(", ").flatMap((one) => this.line(one))) : this.special(title));
+			place.append(rows ? cardOf(title, rows.split(", ").flatMap((one) => this.line(one))) : this.special(title));
 		}
 	}
 
 	line(text) {
-		if (text === "pattern") return [this.pattern()];
+		const special = { pattern: () => this.pattern(), channels: () => channelList(this.desk), outputs: () => make("div.outputs"), set: () => setList(this.desk) }[text];
+		if (special) return [special()];
 		const [path, ...name] = text.split(" ");
 		const row = this.rows.get(path);
 		const shows = this.rows.has(`${path}/db`) ? `${path}/db` : null;
@@ -97,7 +104,7 @@ export class Sections {
 		on(ask, "click", () => this.askDoctor(ask, found));
 		this.showTrouble(this.trouble?.found ?? []);
 		const head = make("div.line", {}, make("span.name", {}, "JACK, network, machine"), ask);
-		return card("What is wrong", [this.findings, make("div.row", {}, head, found)]);
+		return cardOf("What is wrong", [this.findings, make("div.row", {}, head, found)]);
 	}
 
 	async askDoctor(button, place) {
@@ -122,17 +129,36 @@ export class Sections {
 		const place = $("rows");
 		const cards = new Map();
 		for (const row of list) {
-			if (row.kind === "feed" && !["timeline", "song"].includes(row.path)) continue;
+			if ((row.kind === "feed" && !["timeline", "song"].includes(row.path)) || outputOf(row.path)) continue;
 			const title = groupOf(row.path);
-			if (!cards.has(title)) cards.set(title, { lines: [], buttons: [] });
-			const isButton = buttonOf(row, this.rows) !== null;
-			cards.get(title)[isButton ? "buttons" : "lines"].push(lineOf(this.desk, row, { open: true }));
+			if (!cards.has(title)) {
+				const buttons = make("details", { hidden: true }, make("summary", {}, "Buttons, as for pedals and keys"));
+				cards.set(title, { box: cardOf(title, [buttons]), buttons });
+				place.append(cards.get(title).box);
+			}
+			const { buttons } = cards.get(title);
+			const line = lineOf(this.desk, row, { open: true });
+			if (row.kind === "trigger") buttons.append(line), (buttons.hidden = false);
+			else buttons.before(line);
 		}
-		for (const [title, { lines, buttons }] of cards) {
-			const box = card(title, lines);
-			if (buttons.length > 0) box.append(make("details", {}, make("summary", {}, "The same as buttons, for pedals and keys"), ...buttons));
-			place.append(box);
-		}
+		cards.get("Your own outputs")?.box.append(make("div.outputs"));
+	}
+
+	// They come and go, and with them their rows.
+	fillOutputs(list) {
+		this.desk.forget(outputOf);
+		for (const row of list) if (row.value && outputOf(row.path)) this.desk.take(row.path, row.value);
+		for (const place of document.querySelectorAll(".outputs")) place.replaceChildren(...outputList(this.desk, list));
+	}
+
+	// drums (clock rests), ppq (pulse)
+	async followOutputs(text) {
+		const names = String(text.match(/[\w-]+(?= \()/g));
+		if (this.outputs === names) return;
+		this.outputs = names;
+		const tree = await (await fetch("/tactus/out", { headers: { Accept: "application/json" } })).json();
+		this.fillOutputs(rowsOf(tree));
+		this.play.applyLock();
 	}
 
 	// Each word must be somewhere in the address or the help.
@@ -146,8 +172,7 @@ export class Sections {
 				row.hidden = !isFound;
 				here += isFound;
 			}
-			const details = box.querySelector("details");
-			if (details) {
+			for (const details of box.querySelectorAll("details")) {
 				details.hidden = !details.querySelector(".row:not([hidden])");
 				details.open = words.length > 0;
 			}
@@ -160,4 +185,27 @@ export class Sections {
 	draw(moment) {
 		for (const draw of this.drawers) draw(moment);
 	}
+}
+
+// tactus' table: the tree of GET /tactus as rows.
+function rowsOf(tree) {
+	const rows = [];
+	const visit = (node) => {
+		if (node.TYPE !== undefined) rows.push(rowOf(node));
+		for (const below of Object.values(node.CONTENTS ?? {})) visit(below);
+	};
+	visit(tree);
+	return rows;
+}
+
+function rowOf(node) {
+	const path = node.FULL_PATH.replace(/^\/tactus\//, "");
+	const parameters = [...node.TYPE].map((type, n) => {
+		const range = node.RANGE?.[n] ?? {};
+		const unit = node.UNIT?.[n] ?? "";
+		const number = node.CLIPMODE?.[n] === "both" ? "fader" : node.TAGS?.includes("switch") ? "flag" : "number";
+		const kind = range.VALS ? "word" : { s: "text", i: "whole" }[type] ?? number;
+		return { kind, unit, words: range.VALS, least: range.MIN, most: range.MAX };
+	});
+	return { path, kind: node.TAGS?.[0] ?? ["", "reading", "order", "value"][node.ACCESS], parameters, words: node.DESCRIPTION ?? "", value: node.VALUE };
 }

@@ -10,7 +10,7 @@ const timing = {
 	stale: 1300, // without an answer for so long, nothing is sent any more
 	dead: 2600, // and the connection is given up
 	burst: 10,
-	knock: 6500,
+	knock: 2600, // one keeps the next waiting
 };
 // Its fetch waits for the connection of one that was given up, for many seconds; its sockets do not.
 const isChromium = /Chrome\//.test(navigator.userAgent);
@@ -21,7 +21,7 @@ export class Connection {
 	timer = 0;
 	lastHeard = 0;
 	lastPing = 0;
-	misses = 0;
+	isStuck = false;
 	// Sent since the last ping that was answered: these may not have arrived.
 	unanswered = [];
 
@@ -44,7 +44,7 @@ export class Connection {
 		const number = (this.number = (this.number ?? 0) + 1);
 		const patience = new AbortController();
 		const bell = setTimeout(() => patience.abort(), timing.probe);
-		if (isChromium && this.misses > 4) this.knock();
+		if (isChromium && this.isStuck) this.knock();
 		try {
 			const answer = await fetch("/session", { signal: patience.signal, cache: "no-store" });
 			if (!answer.ok) throw new Error(answer.statusText);
@@ -53,7 +53,9 @@ export class Connection {
 			this.hears.session(session);
 			if (!this.socket) this.connect();
 		} catch {
-			if (number === this.number) this.later();
+			if (number !== this.number) return;
+			this.isStuck = patience.signal.aborted;
+			this.later();
 		} finally {
 			clearTimeout(bell);
 		}
@@ -71,7 +73,6 @@ export class Connection {
 
 	later() {
 		clearTimeout(this.timer);
-		this.misses += 1;
 		// Sixteen phones do not come all at once.
 		const wait = document.hidden ? timing.hidden : timing.again * (0.75 + Math.random() / 2);
 		this.timer = setTimeout(() => this.open(), wait);
@@ -87,7 +88,7 @@ export class Connection {
 		this.began = performance.now();
 		socket.onopen = () => {
 			this.lastHeard = performance.now();
-			this.lastPing = this.misses = 0;
+			this.lastPing = 0;
 			this.put("subscribe", ["state exact"]);
 			for (let n = 0; n < timing.burst; n += 1) setTimeout(() => this.socket === socket && this.ping(), n * n * 9);
 			this.become("live");

@@ -29,8 +29,10 @@ final class ChannelDesk {
     var lane: ReceiveLane?
     var source: AudioSource?
     var room = 0.0
+    /// What the user said, of it or of many.
+    var words: ReceivedText?
     /// Its own.
-    var delay: AudioDelay?
+    var delay: AudioDelay? { words?.delay }
     var wasThere = false
   }
 
@@ -126,7 +128,7 @@ final class ChannelDesk {
     for place in taken.indices {
       let words = wanted.filter { $0.matches(taken[place].name) }
       // Who names one channel means that one, whatever is said of all.
-      taken[place].delay = (words.first(where: \.isExact) ?? words.first)?.delay
+      taken[place].words = words.first(where: \.isExact) ?? words.first
       let room = (taken[place].delay ?? state.choices.audio.delay).room(state)
       let known = taken[place].channel
       let there = offered.first { $0.name == taken[place].name }?.id ?? known
@@ -151,7 +153,7 @@ final class ChannelDesk {
     }
     let sends = sent.map { one in
       AudioChannelPorts(
-        name: unique(AudioChannelPorts.sentPrefix + one.text.name.forPort), pretty: "Send \(one.text.name)",
+        name: unique("\(ChannelPortName.sent)\(one.text.name.forPort)"), pretty: "Send \(one.text.name)",
         lane: .send(one.lane))
     }
     let receives = taken.sorted { $0.name < $1.name }.map { one in
@@ -195,6 +197,7 @@ extension ChannelDesk.Sent {
 extension ChannelDesk.Taken {
   fileprivate var shown: ShownChannel {
     var shown = ShownChannel(name: name, isSent: false)
+    shown.takenBy = words?.text ?? ""
     let figures = lane?.figures() ?? .init()
     shown.health =
       source?.isConnected != true

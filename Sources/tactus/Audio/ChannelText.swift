@@ -36,6 +36,7 @@ struct SentText: Equatable {
 
 /// Channels of others as `--receive` has them.
 struct ReceivedText: Equatable {
+  let text: String
   /// PEER/CHANNEL.
   let name: String
   /// Else that of `--link-audio-delay`.
@@ -44,6 +45,7 @@ struct ReceivedText: Equatable {
   /// "Studio/Drums", "Studio/*", "Studio/Drums=1bar"
   init?(_ text: String) {
     guard text.isPrintable, (3...AudioChannelText.longest).contains(text.utf8.count) else { return nil }
+    self.text = text
     // A channel's own name may have such a sign: what follows it is a delay only if it can be one.
     let parts = text.split(separator: "=", omittingEmptySubsequences: false)
     delay = parts.count > 1 ? try? AudioDelay([.text(String(parts[parts.count - 1]))]) : nil

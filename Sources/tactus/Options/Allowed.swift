@@ -4,6 +4,7 @@ import ControlSurface
 import HostSync
 import JACKHost
 import JSON5
+import Link
 import MIDIControl
 import OSC
 import TerminalView
@@ -92,15 +93,22 @@ extension Allowed {
     $0.isPrintable && (1...4096).contains($0.utf8.count)
   }
   static let network = Allowed("an address or a network such as 192.168.7.0/24") { AddressRange($0) != nil }
+  static let interface = Allowed("the name of a network interface such as eth0") {
+    Link.Configuration.isInterfaceName($0)
+  }
   static let connection = Allowed(
     "two JACK ports such as click_1=system:playback_1", .connection,
     judge: { text in
       guard case .ports(let one, let other)? = StandingConnection(text) else { return "" }
-      guard let wrong = [one, other].first(where: { !$0.contains(":") && !Port.isOurs($0) }) else {
-        return nil
+      func isNone(_ name: String) -> Bool {
+        if let own = StandingConnection.ownOutput(name) {
+          return !NamedOutput.isName(own.map { $0 == "*" ? "x" : String($0) }.joined())
+        }
+        return !name.contains(":") && !Port.isOurs(name)
       }
+      guard let wrong = [one, other].first(where: isNone) else { return nil }
       return "\"\(wrong.shortened)\" is no port of tactus (\(Port.registered.map(\.name).inWords)); "
-        + "write another program's as PROGRAM:PORT"
+        + "write another program's as PROGRAM:PORT, an output of your own as out/NAME"
     })
   static let port = Allowed("a port from 1 to 65535, on or off", .port, list: ["on", "off"]) {
     ["on", "off"].contains($0) || Int($0).map((1...65_535).contains) == true
@@ -258,14 +266,4 @@ extension Allowed {
       }
       return written.objection
     })
-}
-
-extension Address {
-  /// Of a group (multicast), or of everybody (broadcast).
-  fileprivate var isOfMany: Bool {
-    switch self {
-    case .v4(let bits): bits >> 28 == 14 || bits == UInt32.max
-    case .v6(let high, _, _): high >> 56 == 0xff
-    }
-  }
 }

@@ -119,6 +119,7 @@ struct DoctorCommand: Conversing {
         ))
     }
     findings += page(told, who, send)
+    findings += RoomsExamination.judge(told, who)
     let offsets = told.offsets
     if !offsets.isEmpty {
       let signs = Set(offsets.map { $0.value.hasPrefix("-") })

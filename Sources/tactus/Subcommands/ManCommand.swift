@@ -75,6 +75,21 @@ enum ManualPage {
     .BR tactus\\-osc (7)
     with its arguments.
     \(keys)
+    .SH THE PAGE
+    The page is for every browser in the room: tempo, transport, the beat, and all settings.
+    .B o
+    in the view, or
+    .BR "tactus send web/open 1" ,
+    opens it to the networks of this machine;
+    .B w
+    in the view, or
+    .BR "tactus web" ,
+    shows its address, and a QR code that pairs a phone. With
+    .B \\-\\-web
+    it is there from the start, for this machine alone. Everybody who reaches it may watch; only paired browsers may
+    change something, until
+    .B tactus web \\-\\-forget
+    unpairs them all. It is plain HTTP: who can listen to an open Wi\\-Fi can read what a paired browser shows.
     .SH CONTROL BY OSC
     .BR tactus\\-osc (7)
     lists every address.
@@ -138,6 +153,9 @@ enum ManualPage {
     .I ~/.local/state/tactus/state.json5
     The choices that tactus remembers. It writes this file itself.
     .TP
+    .I ~/.local/state/tactus/pairing.json5
+    The secret that pairs browsers with the page.
+    .TP
     .I $XDG_RUNTIME_DIR/tactus/
     Here the commands find each running tactus.
     .TP
@@ -152,6 +170,9 @@ enum ManualPage {
     .TP
     .B tactus \\-\\-lead=auto \\-\\-startstop
     Let a DAW lead while it is timebase master, and start and stop with everyone.
+    .TP
+    .B tactus \\-\\-web\\-open \\-\\-click
+    With the page for every phone in the room.
     .TP
     .B tactus send start bar
     Start at the next bar.

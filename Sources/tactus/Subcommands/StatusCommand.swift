@@ -45,8 +45,13 @@ struct StatusCommand: Conversing {
       [
         ("Tempo", "\(say("tempo/str")) BPM, \(say("meter")), quantum \(say("quantum"))"),
         ("Ableton Link", "\(say("link/str")), \(say("peers/str"))"),
+        ("Other rooms", say("far/str")),
         ("Start/stop sync", say("startstop")),
-        ("Leads", leadNote(say("lead/str"), lead: say("lead"), clock: say("lead/midi/str"))),
+        (
+          "Leads",
+          leadNote(say("lead/str"), lead: say("lead"), clock: say("lead/midi/str"))
+            + told.offset("lead/midi/offset")
+        ),
         ("Transport", say("status") + launch(told)),
         (
           "JACK",
@@ -66,7 +71,7 @@ struct StatusCommand: Conversing {
           (told.isOn("pulse") ? "\(say("pulse/rate")) a beat" : "off")
             + told.offset("pulse/offset", ("run/offset", "run"))
         ),
-        ("Own outputs", say("out/list")),
+        ("Own outputs", say("out/list")), ("Set list", songs(told)),
       ] + audio(told) + [
         ("Drift", "\(say("drift")) ppm"), ("OSC", say("osc/str")), ("Page", say("web/str")),
         ("Last message", say("message")),
@@ -74,6 +79,13 @@ struct StatusCommand: Conversing {
     let width = (lines.map(\.0.count).max() ?? 0) + 2
     return lines.map { name, words in name.padded(to: width) + (words.isEmpty ? "-" : words) }
       .joined(separator: "\n")
+  }
+
+  private static func songs(_ told: ToldValues) -> String {
+    let (song, coming) = (told.words("set/song"), told.words("set/coming"))
+    guard !song.isEmpty || !coming.isEmpty else { return "none" }
+    let next = coming.isEmpty ? "the last one" : "then \(coming)"
+    return song.isEmpty ? next : "\(told.words("set/number")) \(song), \(next)"
   }
 
   private static func audio(_ told: ToldValues) -> [(String, String)] {

@@ -79,7 +79,7 @@ enum Subcommands {
   /// In the order in which help lists them.
   static let all: [any Subcommand.Type] = [
     StatusCommand.self, WebCommand.self, MonitorCommand.self, SendCommand.self, DoctorCommand.self,
-    CheckCommand.self, ConfigCommand.self, SessionCommand.self,
+    CheckCommand.self, FarKeyCommand.self, ConfigCommand.self, SessionCommand.self,
     ManCommand.self, CompletionsCommand.self,
   ]
 

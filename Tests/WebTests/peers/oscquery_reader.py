@@ -12,8 +12,14 @@ connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
 
 
 def get(path, method="GET", headers={}):
-    connection.request(method, path, headers=headers)
-    response = connection.getresponse()
+    try:
+        connection.request(method, path, headers=headers)
+        response = connection.getresponse()
+    except (http.client.RemoteDisconnected, ConnectionResetError):
+        # A server may close a connection that it has answered, for others: whoever wants more comes again, as browsers do.
+        connection.close()
+        connection.request(method, path, headers=headers)
+        response = connection.getresponse()
     return response.status, response.read().decode()
 
 

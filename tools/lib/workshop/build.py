@@ -109,11 +109,6 @@ def tactus(given: str | None = None) -> str:
     return os.path.abspath(given)
 
 
-def static_tactus() -> str:
-    """As tools/install installs it: Swift's runtime inside."""
-    return product("tactus", "--static-swift-stdlib", folder=".build-static")
-
-
 def enter_lab(name: str, words: Sequence[str], *options: str) -> None:
     """Goes on in a lab only: outside, the module ends as it does in a lab of its own."""
     if not common.is_in_lab():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """tools/first-minutes, inside of its lab and in the clone: README's steps in their order, in the same terminals: the click beside
-LinkHut, `session start` while that tactus still runs, Hydrogen on the bar and in the session's tempo, and `session start` again.
+LinkHut, the page on a phone, `session start` while that tactus still runs, Hydrogen on the bar and in the session's tempo, and `session start` again.
 Prints what is typed behind a $, and what the programs say. The status is 1 if something was off."""
 
 import os
@@ -11,10 +11,11 @@ import sys
 import time
 
 from .common import LAB
-from .peers.driver import Child
+from .peers.driver import Child, Peer
 
 TOLERATED = 3.0  # milliseconds
 TEMPO = 124
+BY_PHONE = 126
 SESSION = "tools/run session start hydrogen"
 
 
@@ -88,6 +89,34 @@ def click_beside_linkhut() -> tuple[Terminal, Terminal]:
     return tactus, linkhut
 
 
+def page_on_a_phone(linkhut: Terminal) -> None:
+    """What `o` and `w` in the view do; a browser in the lab opens the address that the code carries, with the size and touch of a phone."""
+    run("tools/run send web/open 1")
+    _, said = run("tools/run web")
+    invitation = re.search(r"^Both +(\S+)$", said, re.MULTILINE)
+    demand(f"tactus web shows an address with a code: {said}", invitation is not None)
+    assert invitation
+    phone = Peer("browser")
+    live = "document.body.dataset.connection === 'live' && document.body.dataset.paired === 'true'"
+
+    def touch(what: str, *lines: str) -> None:
+        print(f"[phone] {what}", flush=True)
+        for line in lines:
+            phone.ask(line, seconds=60)
+
+    phone.ask("size 390 844 touched")
+    touch("scans the QR code, and the page opens, paired", f"open {invitation[1]}", f'until "{live}" 60',
+          "until \"document.querySelector('#peers').textContent === '1 Link'\" 60")  # tools/listen has left
+    shown = phone.ask("text #peers")["value"], phone.ask("value #tempo")["value"]
+    print(f"[phone] shows: {shown[0]}, {shown[1]} BPM", flush=True)
+    demand(f"the phone shows the session: {shown}", shown == ("1 Link", f"{TEMPO}"))
+    for tempo in (BY_PHONE, TEMPO):
+        touch(f"tempo: {tempo}", f"fill #tempo {tempo}")
+        press(linkhut, f"shows {tempo} BPM", f"wait tempo {tempo} 20")
+    phone.end()
+    run("tools/run send web/open 0")
+
+
 def judge(ear: Terminal, summary: str) -> None:
     (bpm,), (median,) = numbers(r"at ([0-9.]+) BPM", summary), numbers(r"([-+0-9.]+) ms from the", summary)
     ear.until("Link peer")
@@ -126,6 +155,7 @@ def main(_: list[str]) -> int:
     os.environ["HOME"] = os.path.join(os.environ["LAB_DIR"], "musician")
     os.makedirs(os.environ["HOME"])
     first, linkhut = click_beside_linkhut()
+    page_on_a_phone(linkhut)
     # As README has it, in a second terminal: the first tactus still runs.
     is_refused()
     run("tools/run send quit")

@@ -58,7 +58,7 @@ private func request(_ bytes: ArraySlice<UInt8>) {
   }
   if !request.namesOrigin { precondition(request.isFromOurPage) }
   precondition(request.headers.count <= Request.heard.count)
-  precondition(request.token.map { !$0.contains(";") } ?? true, "a cookie of two")
+  precondition(request.cookie("tactus-012345").map { !$0.contains(";") } ?? true, "a cookie of two")
   if let accept = Handshake.accept(request) {
     precondition(accept.utf8.count == 28 && request.method == "GET", "an answer that is none")
   }

@@ -31,6 +31,8 @@ AREAS = {
     "audio-forgers": Area("a channel of sound while another machine attacks who plays it." + QUICK, ["--hosts", "3"]),
     "charts": Area("pictures (SVG) of what the other areas measured, from their JSON."),
     "crowd": Area("what many peers cost our Link and the reference library." + QUICK, ["--no-server", "--hosts", "2"]),
+    "far": Area("two rooms, each with LinkHut, joined by two tactus over a slow wire that loses: their clicks, a cut, what can be read.",
+                ["--hosts", "4"], {"--minutes": Number(10.0, 0, kind=float), **TACTUS}),
     "forgers": Area("clicks and tempo while another machine forges 4,000 Link datagrams a second, beside LinkHut." + QUICK,
                     ["--hosts", "2"]),
     "fuzz": Area("mutated packets, documents, MIDI, bars and beats into what reads them, under libFuzzer and the address sanitizer.",

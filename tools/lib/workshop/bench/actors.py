@@ -55,8 +55,8 @@ def ear(*options: object) -> listening.Ear:
 class Watch(Recorder):
     """Hears a port without Link: what came in each cycle, by JACK's clock, which is Link's on jackd."""
 
-    def __init__(self, port: str, silence: float = 0.005) -> None:
-        super().__init__([f"port={port}", "name=watch", "no_link=1", f"silence={silence}", "latency=0"])
+    def __init__(self, port: str, silence: float = 0.005, host: int | None = None) -> None:
+        super().__init__([f"port={port}", "name=watch", "no_link=1", f"silence={silence}", "latency=0"], host=host)
         self.next(30)
 
     def cycles(self) -> list[tuple[float, list[float]]]:

@@ -5,6 +5,8 @@ for a second who is there; then, against the audio sockets of VICTIM,
   crowd     invents peers of the session by the thousand that say they take part, all of them at its own socket
   flood     as many datagrams as it can: empty, cut, changed, audio that nobody asked for, requests by nobody and by others
   spoofer   sound of the channels that are there, in the session's beats, from its own socket, and channels with the same ids
+  twin      says in discovery that the channels' peer is where it is itself, answers all pings in its name, and sends sound, lists,
+            requests and goodbyes as that peer
   liar      a peer that answers every ping, has 4,000 channels whose names are no text, too long or others' every time, asks for
             everything thousands of times, says goodbye to everybody's channels and moves to another socket five times a second
 
@@ -154,6 +156,21 @@ class Enemy:
                 self.say(self.sound(ident, number))
                 if number % 50 == 0:
                     self.say(self.announcement([(name, ident)], self.dice.choice([self.node, *self.where])))
+            yield
+
+    def twin(self) -> Iterator[None]:
+        self.node = next(node for node, (address, _) in self.where.items() if address not in (self.victim, self.mine))
+        number = 0
+        while True:
+            number += 1
+            if number % 20 == 0:
+                self.appear(self.node, self.sockets[0])
+            for name, ident in self.channels or [(b"", self.name())]:
+                self.say(self.sound(ident, number))
+                if number % 50 == 0:
+                    self.say(self.announcement([(name, ident)], self.node))
+                    self.say(self.head(REQUEST, self.node) + link.entry(b"chid", ident))
+                    self.say(self.head(BYES, self.node) + link.entry(b"aucb", struct.pack(">I", 1) + ident))
             yield
 
     def liar(self) -> Iterator[None]:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """usage: tools/bench audio-forgers [-h] [--quick] [--json FILE]
 
-tools/bench audio-forgers: tactus plays a channel of another machine's tactus, a beat late, and a third machine attacks it in four ways
+tools/bench audio-forgers: tactus plays a channel of another machine's tactus, a beat late, and a third machine attacks it in five ways
 (tools/lib/workshop/bench/audio_enemy.py says how). Of each stretch, and of one without an attack:
 
     count, median, least, most   pulses of the channel against tactus's own click, in frames
@@ -26,7 +26,7 @@ from ..common import LAB, fail, module
 from .actors import Figures
 from .link_audio import APART, machine, on_second_host
 
-KINDS = ("crowd", "flood", "spoofer", "liar")
+KINDS = ("crowd", "flood", "spoofer", "twin", "liar")
 COUNTS = ("audio/dropouts", "audio/lost", "audio/late")
 # What an attacked process may keep, in MB, and what a click's place may move by, in frames: each lies on whole ones.
 GROWTH, MOVED = 16.0, 1.0

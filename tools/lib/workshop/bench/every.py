@@ -21,7 +21,7 @@ from . import charts, fuzz_osc, link
 # alone: rounds of joining, minutes of a bad wire, packets for the fuzzers.
 PLAN: dict[str, list[str]] = {
     "link": [], "start": [], "idle": [], "crowd": [], "link-audio": ["--minutes", "1"], "audio": [], "host": [], "osc": [], "page": [], "forgers": [],
-    "peers": ["--quick"], "fuzz": ["--quick"], "fuzz-osc": ["--quick"]}
+    "peers": ["--quick"], "far": ["--minutes", "2"], "fuzz": ["--quick"], "fuzz-osc": ["--quick"]}
 
 
 def measure(name: str, words: list[str], path: str) -> tuple[str, bool]:
@@ -43,7 +43,7 @@ def main(words: list[str]) -> int:
     only = choices("bench", "--only", options.only, list(PLAN))
     os.makedirs(options.out, exist_ok=True)
     # What the areas would build between two measurements.
-    for make in (build.tactus, build.static_tactus, fuzz_osc.program, link.program, lambda: build.product("link-peer"), build.lab):
+    for make in (build.tactus, fuzz_osc.program, link.program, lambda: build.product("link-peer"), build.lab):
         make()
     began, went_well = time.monotonic(), True
     summary = [f"{time.strftime('%d %B %Y', time.gmtime())}, {machine()}, commit {git('rev-parse', '--short', 'HEAD')}"]

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""tools/bench fuzz [packets|audio|json5|web|midi|bbt] [--quick] [--runs N] [--seed N] [--json FILE]
+"""tools/bench fuzz [packets|audio|far|json5|web|midi|bbt] [--quick] [--runs N] [--seed N] [--json FILE]
 
 Feeds 10,000,000 mutated packets (--quick: 200,000; --runs: as many as you say) to LinkWire's decoders, and to a
 LinkSession as if they came from the network, under libFuzzer and the address sanitizer. Starts from real captured
 packets. Fails on a crash, an over-read, or a packet that is another one after being written and read again; the
 packet is then in a file that libFuzzer names, and the seed repeats the run. With audio the same for Link Audio's messages and a
-LinkAudioSession that believes their senders. With json5 the same for the reader of
+LinkAudioSession that believes their senders. With far series of datagrams of a far wire (1,000,000): into FarLink with a cipher that
+seals nothing, so that what somebody with the key could send is reached, and from there into a session. With json5 the same for the reader of
 the configuration: as many documents, starting from one with all that the language has; with web for what browsers send: a line
 of a socket, a request's head, a code. With midi for what comes in
 at the port "control" (1,000,000 streams: the map of keys and knobs, the clock that leads, the audio cycle), with bbt for
@@ -42,6 +43,7 @@ class Subject(NamedTuple):
 SUBJECTS = {
     "packets": Subject(["Addresses", "BeatMath", "LinkWire", "LinkSession"], ["fuzz"], "packets", 600, 10_000_000, 200_000),
     "audio": Subject(["Addresses", "BeatMath", "LinkWire", "LinkAudioSession"], ["audio"], "messages", 1250, 10_000_000, 200_000),
+    "far": Subject(["Addresses", "BeatMath", "LinkWire", "LinkSession", "FarLink"], ["far"], "series", 2500, 1_000_000, 50_000),
     "json5": Subject(["JSON5"], ["json5"], "documents", 4000, 10_000_000, 200_000),
     "web": Subject(["Addresses", "BeatMath", "Linux", "JSON5", "OSC"],
                    ["web", *(f"{ROOT}/Sources/Web/{name}" for name in ("JSONLine", "Request", "Handshake", "Secret"))],
@@ -50,11 +52,26 @@ SUBJECTS = {
     "bbt": Subject(["BeatMath", "Choices", "HostSync"], ["bbt", "cycles"], "series", 400, 1_000_000, 50_000),
 }
 CHOICES = b"\1" * 16  # what a stage is set to
+SEAL = bytes(16)  # of the harness's cipher
+
+
+def series(*datagrams: bytes) -> bytes:
+    """As the harness of far wires reads them: odd, so that they find their way."""
+    return b"".join(struct.pack(">HB", len(each), 9) + each for each in datagrams)
+
+
+def far_wire(packets: list[bytes]) -> bytes:
+    """A hello, the word that proves it, a keep-alive that tells an address, and Link's own datagrams."""
+    hello = b"\1" + bytes(range(32)) + b"caller!!" + b"\0\0\0\7" + bytes(20) + SEAL
+    plain = [b"\0", b"\0\xcb\0\x71\7\x12\x34", *(bytes([2 if each[:8] == b"_link_v\1" else 1]) + each for each in packets), b"\3"]
+    return series(hello, *(b"\3\0\0\0\0" + struct.pack(">Q", number + 1) + each + SEAL for number, each in enumerate(plain)))
+
+
 CORPUS = {
     "web": [b'\0["/tactus/tempo", 128.5e0, -1, "\\u00e9\\ud83c\\udfb5\\n", true, false, null]',
             (b"\1GET http://stage.local:20880/osc?K7QM-3XPA\nHost: stage.local:20880\nOrigin: http://stage.local:20880\nUpgrade: websocket\n"
              b"Connection: keep-alive, Upgrade\nSec-WebSocket-Version: 13\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\n"
-             b"Cookie: a=b; tactus=0123456789ABCDEF"), b"\2o123-4567 89ab-cdef\r\n"],
+             b"Cookie: a=b; tactus-012345=0123456789ABCDEF"), b"\2o123-4567 89ab-cdef\r\n"],
     "json5": [(rb"""// a
 { a: [1, .5, 0xff, -Infinity, NaN, 1e3,], 'b': "\u00e9\ud83c\udfb5\
 \x41\n", /* c */ "c": {d: null, $e: true, """ + "été: false}, }\n".encode())],
@@ -91,6 +108,13 @@ def captured(name: str) -> list[bytes]:
     return sorted(packet for alike in seen.values() for packet in alike)
 
 
+def corpus(name: str) -> list[bytes]:
+    if name != "far":
+        return captured(name)
+    packets = captured("packets")
+    return [far_wire(packets[first:first + 6]) for first in range(0, len(packets), 6)]
+
+
 def compiled(subject: Subject, work: str) -> str:
     sources = {module: build.swift_files(module) for module in subject.modules}
     sources["Fuzz"] = [os.path.join(HARNESS, f"{name}.swift") for name in subject.harness]
@@ -113,7 +137,7 @@ def measure(options: Any) -> tuple[object, bool]:
     with tempfile.TemporaryDirectory() as work:
         program = compiled(subject, work)
         os.mkdir(f"{work}/corpus")
-        for number, seed in enumerate(CORPUS.get(name) or captured(name)):
+        for number, seed in enumerate(CORPUS.get(name) or corpus(name)):
             pathlib.Path(work, "corpus", str(number)).write_bytes(seed)
         runs = options.runs or (subject.quick_runs if options.quick else subject.runs)
         # Without it a crash would wait for Swift's backtracer. The runtime leaks what it keeps for good.

@@ -8,8 +8,9 @@ tools/bench link-audio: channels of sound from one machine to another, over a vi
               at 44.1 kHz, with cards that differ by 100 ppm, with 30 ms of jitter; and before, in and after a stretch of 1 % loss
     tone      1 kHz, nearly full scale, sent at 44.1 kHz and played at 48: signal to noise in dB, the 16 bits of the wire included, of
               a tenth of a second and of the whole, in which the sender's clock is followed
-    jack      through tactus and JACK: tactus's click through a sent and a received channel, one beat late, against its own click
-              over there, at equal rates and sent at 44.1 kHz; both clicks lie on whole frames. And the default delay there
+    jack      through tactus and JACK: tactus's click through a sent and a received channel, one beat late, at equal rates and
+              sent at 44.1 kHz: against the beat, by the straight line through its own clicks over there; and against each of
+              them, where two roundings to whole frames are in it. And the default delay there
     jitter    MIN minutes with 30 ms of jitter, one listener with 50 ms of delay and one with the default: gaps and pulses
     cost      of tactus with so many stereo channels in each direction: processor in % of a core, resident memory
     callback  its process callback with none and with 8 stereo channels in each direction, in microseconds
@@ -169,7 +170,8 @@ def on_second_host(*command: str) -> str:
 
 
 def through_jack(seconds: float, home: str, there: Environment) -> Figures:
-    click = ("--link-audio", "--click", "--click-pattern=x")
+    # A beat of 15376.4 frames: roundings do not repeat.
+    click = ("--link-audio", "--click", "--click-pattern=x", "--tempo=187.3")
     with machine(1, home, *click, "--send=Click=tactus:click_1", environment=there), \
             machine(2, home, *click, "--link-audio-delay=1beat", "--receive=*/Click"):
         time.sleep(8)
@@ -181,7 +183,8 @@ def through_jack(seconds: float, home: str, there: Environment) -> Figures:
         time.sleep(5)
         received = json.loads(on_second_host(build.tactus(), "status", "--json"))["audio/received"]
     delay = re.search(r"([0-9.]+) ms", str(received))
-    return found | {"default_delay_ms": float(delay[1]) if delay else None}
+    by_click = {f"{what}_by_click": found[what] for what in ("median", "least", "most")}
+    return {"count": found["count"], **found["beat"], **by_click, "default_delay_ms": float(delay[1]) if delay else None}
 
 
 def jitter(minutes: float) -> Figures:

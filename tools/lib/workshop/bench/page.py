@@ -5,7 +5,7 @@ The page for phones, in a real Chromium without a window, on the real program in
 
   beat     in each frame the beat that the page has for it, against the reference library's at the same moment; the browser is
            another machine. Once on a good wire, once with up to 40 ms of jitter on each frame of the network
-  change   from a peer's new tempo until the page has it, and until a frame shows it
+  change   from a peer's new tempo, and from the datagram that says so, until the page has it, and until a frame shows it
   load     first paint and bytes of a browser that was never here; then processor and bytes of a page that stays
   surface  an OSC controller's pings beside sixteen pages, and beside one that means harm
   click    the phone as a click, through PipeWire's PulseAudio door, judged by tools/listen; then through tempo changes
@@ -85,7 +85,9 @@ def held(result: Line) -> bool:
     limits = {"beat": ("off_ms", 20 if result["scene"].get("jitter") else 8), "change": ("told_ms", 50), "load": ("first_paint_ms", 300)}
     clicks = [line for line in result["lines"] if line["type"] == "summary" and line["section"] != "uncalibrated"]
     phone = [line for line in result["lines"] if line["type"] == "phone" and line["section"] != "uncalibrated"]
+    changes = [line for line in result["lines"] if line["type"] == "change"]
     return not result["status"] and all(line[limits[line["type"]][0]]["median"] < limits[line["type"]][1]
                                         for line in result["lines"] if line["type"] in limits) and (
-        all(abs(line["median_ms"] + line["late_ms"]) < 5 for line in phone)
+        all(line["after_datagram_ms"]["worst"] < 50 for line in changes)
+        and all(abs(line["median_ms"] + line["late_ms"]) < 5 for line in phone)
         and not any(line["missing"] or line["doubled"] for line in clicks))

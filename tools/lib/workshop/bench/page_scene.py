@@ -5,12 +5,15 @@ import json
 import os
 import random
 import re
+import socket
+import struct
 import subprocess
+import threading
 import time
 from statistics import median
 from typing import Any
 
-from .. import listening, osc, processes
+from .. import link, listening, osc, processes
 from ..common import LAB, say
 from ..peers import driver
 from .osc import spread, under
@@ -18,6 +21,7 @@ from .osc_hostile import Surface
 from .page_crowd import Pages, Vandal
 
 Scene = dict[str, Any]
+HOME = "10.77.0.1"  # host 1, on the wire
 LIVE = "document.body.dataset.connection === 'live'"
 PAIRED = "document.body.dataset.paired === 'true'"
 WARM = 12  # seconds after which the page knows its clock
@@ -30,7 +34,7 @@ class Stage:
 
     def __init__(self, scene: Scene, *options: str, has_browser: bool = True) -> None:
         self.is_far = scene.get("hosts", 1) > 1
-        listens = ["--web-listen=10.77.0.1"] if self.is_far else []
+        listens = [f"--web-listen={HOME}"] if self.is_far else []
         self.tactus = driver.Program([scene["tactus"], "--name", "tactus", "--web", *listens, *options], marks=("OSC: ",))
         self.tactus.wait_for("OSC: ")
         deadline = time.monotonic() + 20
@@ -96,10 +100,27 @@ def beat(scene: Scene) -> None:
     stage.end()
 
 
+def overhear(timelines: list[tuple[float, float]]) -> None:
+    """The tempos that peers of this machine announce by any of its interfaces, and when: what a peer is told to do it does in its
+    own time."""
+    sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock.bind(link.GROUP)
+    for own in ("127.0.0.1", HOME):
+        sock.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(link.GROUP[0]) + socket.inet_aton(own))
+    while True:
+        datagram = sock.recv(2000)
+        now = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW) / 1000
+        if (place := datagram.find(b"tmln")) >= 0:
+            timelines.append((now, 60e6 / struct.unpack_from(">q", datagram, place + 8)[0]))
+
+
 def change(scene: Scene) -> None:
-    """From a peer's new tempo to the message at the page, and to the first frame that shows it."""
+    """From a peer's new tempo, and from the datagram that says so, until the page has it; and until a frame shows it."""
     stage = Stage(scene)
     peer = reference()
+    timelines: list[tuple[float, float]] = []
+    threading.Thread(target=overhear, args=(timelines,), daemon=True).start()
     stage.arrive()
     time.sleep(2)
     assert stage.browser
@@ -123,8 +144,15 @@ def change(scene: Scene) -> None:
     heard = [(origin + at * 1000, tempo) for at, tempo in json.loads(stage.ask('evaluate "JSON.stringify(heard)"')["value"])]
     shown = [next(((at - when) / 1000 for at, value in frames if at >= when and value and value[0] and float(value[0]) == tempo), None)
              for when, tempo in asked]
-    told = [next(((at - when) / 1000 for at, value in heard if at >= when and abs(value - tempo) < 0.01), None) for when, tempo in asked]
+
+    def after(found: list[tuple[float, float]]) -> list[float | None]:
+        return [next(((at - when) / 1000 for at, value in found if at >= when and abs(value - tempo) < 0.01), None) for when, tempo in asked]
+
+    told, announced = after(heard), after(timelines)
+    late = [at - sent for at, sent in zip(told, announced) if at is not None and sent is not None]
     say({"type": "change", "told_ms": spread([each for each in told if each is not None]),
+         # What came before it came by an answer to tactus alone, which nobody overhears.
+         "after_datagram_ms": spread([each for each in late if each >= 0]),
          "shown_ms": spread([each for each in shown if each is not None]), "asked": len(asked)})
     peer.end()
     stage.end()

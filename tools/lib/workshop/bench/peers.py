@@ -4,8 +4,9 @@ usage: tools/bench peers [--quick] [--channels N] [--json FILE]
 
 Our Link and the reference library (PyPI) as two programs that join a reference peer's session, in turn and in the
 same run: how long from being enabled until the other is seen, and how far the beat is then from the founder's. On
-one host, on two, and on a wire that loses datagrams. About 5 minutes. With --channels, two more programs in the session,
-one on each side, send each other so many stereo channels of Link Audio meanwhile."""
+one host, on two, and on a wire that loses datagrams. About 5 minutes. With --channels, two more programs are in the session,
+one on each side, and every round is played twice, in turn: once they do nothing but keep Link's time, once they send each other so
+many stereo channels of Link Audio. About 12 minutes."""
 
 import json
 import time
@@ -32,50 +33,69 @@ def distance(a: float, b: float) -> float:
     return ((a - b + QUANTUM / 2) % QUANTUM - QUANTUM / 2) * 60e6 / TEMPO
 
 
-def stream(program: str, host: int, channels: int) -> list[driver.Peer]:
-    """Two that send each other so many stereo channels."""
-    streaming = [driver.Peer([program], each) for each in (1, host)]
-    for number, peer in enumerate(streaming):
+def company(program: str, host: int, channels: int) -> list[driver.Peer]:
+    """Two that can send each other so many stereo channels, and do."""
+    found = [driver.Peer([program], each) for each in (1, host)]
+    for number, peer in enumerate(found):
         peer.ask("enable on")
         peer.ask(f"audio S{number}")
         for channel in range(channels):
             peer.ask(f"send C{channel} stereo")
-    for peer in streaming:
+    for peer in found:
         peer.ask("wait peers 2 20")
         while peer.ask("channels")["count"] < channels:
             time.sleep(0.1)
         peer.ask("takeall")
-    while any(peer.ask("health")["listeners"] < channels for peer in streaming):
+    return found
+
+
+def stream(found: list[driver.Peer], channels: int) -> None:
+    """From now on they do, or do not."""
+    for peer in found:
+        peer.ask(f"audio {'on' if channels else 'off'}")
+    limit = time.monotonic() + 30
+    while any(peer.ask("health")["listeners"] != channels for peer in found):
+        if time.monotonic() > limit:
+            fail("bench peers", f"no {channels} channels in 30 s", 1)
         time.sleep(0.1)
-    return streaming
 
 
 def scene(program: str, host: int, rounds: int, channels: int = 0) -> dict[str, Any]:
     founder = driver.Peer("reference", 1)
     peers = {"ours": driver.Peer([program], host), "reference": driver.Peer("reference", host)}
-    figures: dict[str, Any] = {name: {"join_ms": [], "error_us": [], "not_joined": 0} for name in peers}
+    loads = [0, channels] if channels else [0]
+    figures: dict[str, Any] = {row(name, load): {"join_ms": [], "error_us": [], "not_joined": 0} for name in peers for load in loads}
     founder.ask("enable on")
-    streaming = stream(program, host, channels) if channels else []
-    for turn in range(rounds):
+    others = company(program, host, channels) if channels else []
+    for turn in range(rounds * len(loads)):
+        # Of two rounds that belong together each load is the first one as often as the other.
+        load = loads[(turn + turn // 2) % len(loads)]
+        if others:
+            stream(others, load)
         # One joiner at a time, so that each meets the same: one older peer.
-        for name in sorted(peers, reverse=turn % 2 == 1):
+        for name in sorted(peers, reverse=turn // len(loads) % 2 == 1):
+            found = figures[row(name, load)]
             peer = peers[name]
             # The founder's session must be the older one by far more than the half second that the rule asks for.
             time.sleep(0.7)
             peer.ask("enable on")
-            answer = peer.ask(f"wait peers {1 + len(streaming)} {PATIENCE}", may_refuse=True)
+            answer = peer.ask(f"wait peers {1 + len(others)} {PATIENCE}", may_refuse=True)
             if answer["ok"]:
-                figures[name]["join_ms"].append(answer["waited"] * 1000)
+                found["join_ms"].append(answer["waited"] * 1000)
                 instant = founder.ask("clock")["time"]
-                figures[name]["error_us"].append(distance(*(each.ask(f"beat {instant}")["phase"] for each in (peer, founder))))
+                found["error_us"].append(distance(*(each.ask(f"beat {instant}")["phase"] for each in (peer, founder))))
             else:
-                figures[name]["not_joined"] += 1
+                found["not_joined"] += 1
             peer.ask("enable off")
             # The goodbye may be lost like everything else; silence is noticed after five seconds and more.
-            founder.ask(f"wait peers {len(streaming)} 20")
-    for peer in streaming:
+            founder.ask(f"wait peers {len(others)} 20")
+    for peer in others:
         peer.end()
     return figures
+
+
+def row(name: str, channels: int) -> str:
+    return f"{name}, {channels} channels" if channels else name
 
 
 def main(words: list[str]) -> None:
@@ -97,9 +117,9 @@ def measure(options: Any) -> tuple[object, bool]:
             fail("bench peers", f"{name}: ended with {status}", 1)
         results.append({**lines[0], "name": name})
         print(f"{name}: {count} rounds")
-        for who in ("ours", "reference"):
-            joins, errors, late = (lines[0][who][key] for key in ("join_ms", "error_us", "not_joined"))
+        for who, figures in lines[0].items():
+            joins, errors, late = (figures[key] for key in ("join_ms", "error_us", "not_joined"))
             given_up = f", {late} not within {PATIENCE} s" if late else ""
-            print(f"  {who:<10} joined after {middle(joins, ' ms  ', 8, ' to ')}{given_up}")
-            print(f"  {'':<10} beat off by   {middle([abs(error) for error in errors], ' us  ', 8, ' to ')}", flush=True)
+            print(f"  {who:<22} joined after {middle(joins, ' ms  ', 8, ' to ')}{given_up}")
+            print(f"  {'':<22} beat off by   {middle([abs(error) for error in errors], ' us  ', 8, ' to ')}", flush=True)
     return results, True

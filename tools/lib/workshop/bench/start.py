@@ -118,7 +118,7 @@ def wakes(tactus: str, home: str, rounds: int) -> list[float]:
 
 def program(_: object = None) -> str:
     shell("need_packages", "ableton-link-utils")
-    return os.path.realpath(os.environ.get("TACTUS_PROGRAM") or build.static_tactus())
+    return os.path.realpath(os.environ.get("TACTUS_PROGRAM") or build.tactus())
 
 
 ready = program

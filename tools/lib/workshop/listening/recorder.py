@@ -8,6 +8,7 @@ from typing import Any
 import numpy
 
 from .. import build
+from ..common import LAB
 from ..peers import driver
 from .wall import Array
 
@@ -27,8 +28,9 @@ class Deaf(RuntimeError):
 class Recorder(driver.Child):
     """The process: a line of words first, then records."""
 
-    def __init__(self, words: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
-        super().__init__([build.native("record"), *words], text=False, stdin=subprocess.PIPE, env=environment)
+    def __init__(self, words: Sequence[str], environment: Mapping[str, str] | None = None, host: int | None = None) -> None:
+        place = [LAB, "on", str(host)] if host else []
+        super().__init__([*place, build.native("record"), *words], text=False, stdin=subprocess.PIPE, env=environment)
 
     def read(self) -> None:
         pipe: Any = self.process.stdout

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Inside a lab: proofs.scene PRELOAD SECONDS PROGRAM STAGE. Runs the real tactus with PRELOAD, everything on, and a life
 around it: a peer of Ableton's own library that changes the tempo, starts and stops, another tactus that sends it channels of
-sound and plays its own, somebody at JACK's controls (STAGE hand) who connects, cuts, starts, stops, locates, and plays notes, and
+sound and plays its own, and leaves and comes back, somebody at JACK's controls (STAGE hand) who connects, cuts, starts, stops, locates, and plays notes, and
 200 OSC messages a second: everything that reaches the audio thread and some nonsense. Says how much of an answer came."""
 
 import os
@@ -54,22 +54,32 @@ class Talker(threading.Thread):
 
 
 
+def another(program: str) -> driver.Program:
+    words = [program, "--name=other", "--no-tui", "--no-osc", "--link-audio", "--send=There=other:click_1", "--click", "--receive=*/*"]
+    return driver.Program(words, driver.without_choices("/dev/shm/other"), ("JACK server",))
+
+
 def main(words: list[str]) -> int:
     preload, seconds, program, stage = words
     said: list[str] = []
     tactus = driver.Program([program, "--click", "--clock-when=always", "--pulse-rate=24", "--click-subdivision=2", "--startstop", "--count-in=1",
                              "--link-audio", "--send=Click=tactus:click_1,tactus:click_2", "--receive=*/*"],
                             dict(os.environ, LD_PRELOAD=preload), ("OSC: ",), said.append, errors=subprocess.STDOUT)
-    other = driver.Program([program, "--name=other", "--no-tui", "--no-osc", "--link-audio", "--send=There=other:click_1", "--click",
-                            "--receive=*/*"], driver.without_choices("/dev/shm/other"), ("JACK server",))
+    other = another(program)
     other.wait_for("JACK server")
     peer = driver.Peer("reference")
     for line in ("enable on", "sync on", "wait peers 2 20"):
         peer.ask(line)
     talker = Talker()
     hand = subprocess.Popen([stage, "hand", seconds])
-    tempo = 90
+    tempo, rounds = 90, 0
     while hand.poll() is None:
+        rounds += 1
+        # Away for a round in four, with its channels.
+        if rounds % 4 == 2:
+            other.end()
+        elif rounds % 4 == 3:
+            other = another(program)
         tempo = (tempo * 7 + 13) % 200 + 60
         peer.ask(f"tempo {tempo}")
         time.sleep(0.3)
@@ -79,8 +89,9 @@ def main(words: list[str]) -> int:
         peer.ask("force 0")
     talker.is_over = True
     talker.join()
-    other.end()
+    if rounds % 4 != 2:
+        other.end()
     if status := tactus.end():
         print("\n".join(said[-5:]))
-    print(f"OSC: {talker.sent} messages sent, {talker.heard} heard")
+    print(f"OSC: {talker.sent} messages sent, {talker.heard} heard; the other tactus left {(rounds + 2) // 4} times")
     return status

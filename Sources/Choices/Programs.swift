@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// The sounds that a machine was asked for, one for each MIDI channel, and how often: the audio thread sends what it has not sent yet.
+public struct Programs: Hashable, Sendable, BitwiseCopyable {
+  /// Below 16.
+  public static let channels = 16
+
+  /// 0...127.
+  private var numbers = SIMD16<UInt8>()
+  /// 0: never. After 65535 comes 1.
+  private var asked = SIMD16<UInt16>()
+
+  @_noLocks @_noAllocation
+  public init() {}
+
+  /// Of these channels, some was asked for.
+  public var isEmpty: Bool { asked == SIMD16() }
+
+  /// - Parameters:
+  ///   - number: as MIDI has it, 0...127.
+  ///   - channel: the same, 0...15.
+  public mutating func ask(for number: UInt8, channel: Int) {
+    let place = channel & 15
+    numbers[place] = number & 0x7f
+    asked[place] = asked[place] == .max ? 1 : asked[place] + 1
+  }
+
+  /// The lowest channel on which something else was asked for than `sent` knows of.
+  @_noLocks @_noAllocation
+  public func next(after sent: Programs) -> (channel: Int, number: UInt8)? {
+    guard asked != sent.asked else { return nil }
+    for channel in 0..<Self.channels where asked[channel] != sent.asked[channel] && asked[channel] != 0 {
+      return (channel, numbers[channel])
+    }
+    return nil
+  }
+
+  /// What was asked for on this channel has been sent.
+  @_noLocks @_noAllocation
+  public mutating func take(_ channel: Int, from other: Programs) {
+    numbers[channel & 15] = other.numbers[channel & 15]
+    asked[channel & 15] = other.asked[channel & 15]
+  }
+}

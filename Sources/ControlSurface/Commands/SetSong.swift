@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import MIDIControl
+import OSC
+
+/// A song of the set list, and what is said when it is taken: `Opener = tempo 128, meter 4 4, click/pattern X..x, out/drums/play 1`.
+public struct SetSong: Hashable, Sendable {
+  /// As it is written.
+  public static let longest = 600
+  public static let longestTitle = 64
+  /// Addresses of one.
+  public static let mostTargets = 24
+  /// Songs of a set.
+  public static let limit = 128
+  public static let allowed =
+    "TITLE = COMMAND, COMMAND ... as in \"Opener = tempo 128, meter 4 4, click/pattern X..x\""
+
+  public let title: String
+  public let targets: [Target]
+
+  /// Why a text is none is told in the words of its part that is wrong.
+  public init(_ text: String) throws(Refusal) {
+    guard text.utf8.count <= Self.longest, text.isPrintable else {
+      throw .range("at most \(Self.longest) bytes of printable text")
+    }
+    guard let sign = text.firstIndex(of: "=") else { throw .range(Self.allowed) }
+    let title = text[..<sign].split(separator: " ").joined(separator: " ")
+    guard (1...Self.longestTitle).contains(title.utf8.count) else {
+      throw .range("a title has 1 to \(Self.longestTitle) bytes")
+    }
+    let parts = text[sign...].dropFirst().split(separator: ",", omittingEmptySubsequences: false)
+    guard parts.count <= Self.mostTargets else { throw .range("at most \(Self.mostTargets) commands") }
+    var targets: [Target] = []
+    for part in parts {
+      guard let target = Target(part) else {
+        throw .range("\"\(printable(String(part), limit: 60))\" is no address with its arguments")
+      }
+      // What takes a song must not take another.
+      guard !target.path.hasPrefix("set/") else {
+        throw .range("\(target.path): a song can't change the set")
+      }
+      targets.append(target)
+    }
+    if let objection = Table.standard.objection(to: targets, ofKey: true) { throw .range(objection) }
+    self.title = title
+    self.targets = targets
+  }
+
+  public var text: String { "\(title) = " + targets.map(\.description).joined(separator: ", ") }
+
+  /// What it asks for that waits for its bar itself: to be in time it is said before.
+  var arming: [Target] {
+    targets.filter { $0.path.hasPrefix("out/") && $0.path.hasSuffix("/play") && $0.arguments == ["1"] }
+  }
+
+  /// What saying it may cost.
+  var cost: Int {
+    targets.reduce(0) { $0 + (["out/add", "out/remove"].contains($1.path) ? Cost.reshaping : Cost.message) }
+  }
+}
+
+extension Reading {
+  /// Where the set is: at the song that waits, or the one that was taken last.
+  private var placeInSet: Int? {
+    let title = own.songWaiting.isEmpty ? own.song : own.songWaiting
+    return state.songs.firstIndex { $0.title == title }
+  }
+
+  /// 0: none was taken.
+  var songNumber: Int { (state.songs.firstIndex { $0.title == own.song } ?? -1) + 1 }
+
+  /// nil: there is none.
+  var songAfter: SetSong? {
+    let next = placeInSet.map { $0 + 1 } ?? 0
+    return state.songs.indices.contains(next) ? state.songs[next] : nil
+  }
+
+  func nextSong() throws(Refusal) -> SetSong {
+    guard let song = songAfter else {
+      throw Refusal(.notNow, state.songs.isEmpty ? "the set has no songs" : "that was the set's last song")
+    }
+    return song
+  }
+
+  func previousSong() throws(Refusal) -> SetSong {
+    guard let place = placeInSet, place > 0 else {
+      throw Refusal(
+        .notNow, state.songs.isEmpty ? "the set has no songs" : "nothing is before the first song")
+    }
+    return state.songs[place - 1]
+  }
+}

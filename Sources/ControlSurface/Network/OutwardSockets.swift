@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Addresses
+import OSC
+
+/// For what is said to programs that did not ask: a socket for each family, opened when it is needed. Whatever comes in there is
+/// nobody's wish, and nobody reads it.
+final class OutwardSockets {
+  /// Errors fetched after a message.
+  private static let batch = 8
+  /// Of more of them nobody is told.
+  private static let told = 64
+
+  private var sockets: [Bool: SocketBox] = [:]
+  private var deaf: Set<Endpoint> = []
+  private let notice: @Sendable (Notice) -> Void
+
+  init(notice: @escaping @Sendable (Notice) -> Void) { self.notice = notice }
+
+  func send(_ bytes: [UInt8], to target: Endpoint) {
+    let isIPv6 = target.address.isIPv6
+    let box: SocketBox
+    if let open = sockets[isIPv6] {
+      box = open
+    } else {
+      do throws(OpenFailure) {
+        box = try SocketBox(Endpoint(isIPv6 ? .v6(high: 0, low: 0, scope: 0) : .v4(0), port: 0))
+      } catch {
+        return complain(of: target, "\(target): \(error)")
+      }
+      sockets[isIPv6] = box
+    }
+    box.socket.send(bytes, to: target)
+    for _ in 0..<Self.batch {
+      guard let (target, isThere) = box.socket.nextUnreachable() else { return }
+      complain(of: target, isThere ? "nobody listens at \(target)" : "there is no way to \(target)")
+    }
+  }
+
+  /// Once for each.
+  private func complain(of target: Endpoint, _ words: String) {
+    guard deaf.count < Self.told, deaf.insert(target).inserted else { return }
+    notice(.unsaid(words))
+  }
+}

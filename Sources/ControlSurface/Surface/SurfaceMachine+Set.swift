@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Choices
+import MIDIControl
+import OSC
+
+// Songs of the set list: what each says, it says as the keys of this machine do, for its user wrote it here.
+extension SurfaceMachine {
+  /// At once or on a beat or bar. The last that is asked for holds.
+  mutating func take(_ title: String, on launch: LaunchMoment, _ asker: Asker, at time: Micros)
+    throws(Refusal)
+  {
+    // A song that took songs would never end.
+    guard !isTakingSong else { throw .refused("a song can't change the set") }
+    guard let song = song(title) else { throw Refusal(.notNow, "the set has no such song") }
+    try allowance.spend(song.cost)
+    agenda.dropSongs()
+    reading.own.songWaiting = ""
+    guard launch != .now else { return play(song, song.targets, at: time) }
+    // Each of these waits for its bar itself.
+    say(song.arming, at: time)
+    let beats = reading.state.next(launch, after: time)
+    defer { tellChanges() }
+    try postpone(Agenda.Entry(due: .beats(beats), task: .song(title), peer: asker.peer, cost: song.cost))
+    reading.own.songWaiting = title
+  }
+
+  /// The moment has come that it waited for.
+  mutating func play(_ title: String, at time: Micros) {
+    reading.own.songWaiting = ""
+    guard let song = song(title) else { return tellChanges() }
+    let said = song.arming
+    play(song, song.targets.filter { !said.contains($0) }, at: time)
+  }
+
+  private mutating func play(_ song: SetSong, _ targets: [Target], at time: Micros) {
+    // What a fader or another song still had to say about the tempo.
+    gate.drop()
+    agenda.dropTempos()
+    reading.own.song = song.title
+    note(.song(song.title))
+    say(targets, at: time)
+    tellChanges()
+  }
+
+  private mutating func say(_ targets: [Target], at time: Micros) {
+    isTakingSong = true
+    defer { isTakingSong = false }
+    // Whoever asked has paid.
+    let rest = allowance
+    defer { allowance = rest }
+    allowance = Allowance()
+    for target in targets { say(target, at: time) }
+  }
+
+  private mutating func say(_ target: Target, at time: Micros) {
+    guard let row = table.place(of: target.path) else {
+      return refuse(.unknown, Table.address(target.path), to: .keys)
+    }
+    say(table.rows[row].said(by: target), to: target, from: .keys, at: time)
+  }
+
+  private func song(_ title: String) -> SetSong? { reading.state.songs.first { $0.title == title } }
+}

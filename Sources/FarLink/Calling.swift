@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import Addresses
+public import BeatMath
+
+// The caller's half of a handshake.
+extension Switchboard {
+  /// Whom we call, and where that is by now. For a `number` that is called already only the addresses are new; an empty list stands for a name that leads nowhere.
+  public mutating func call(_ number: Int, at addresses: [Endpoint], at now: Micros) {
+    let addresses = Array(addresses.prefix(FarLimits.addresses))
+    if let place = lines.firstIndex(where: { $0.call == number }) {
+      lines[place].addresses = addresses
+    } else if lines.count(where: { $0.call != nil }) < FarLimits.lines {
+      var line = Line(newLine(), call: number, at: now)
+      line.addresses = addresses
+      let place = lines.firstIndex { ($0.call ?? .max) > number } ?? lines.count
+      lines.insert(line, at: place)
+    } else {
+      counters.crowdedOut += 1
+    }
+  }
+
+  /// Says hello, with a secret of its own each time.
+  mutating func call(_ place: Int, at now: Micros, using random: inout some RandomNumberGenerator) {
+    let secret = FarKey(using: &random)
+    let attempt = Line.Attempt(
+      introduction: Datagram.Introduction(name: name, index: freeIndex(using: &random)), secret: secret,
+      half: cipher.publicHalf(of: secret))
+    if lines[place].attempts.count == FarLimits.attempts { lines[place].attempts.removeFirst() }
+    lines[place].attempts.append(attempt)
+    let plain = attempt.introduction.bytes + [UInt8](repeating: 0, count: Datagram.helloFilling)
+    let header = [Datagram.Kind.hello.rawValue] + attempt.half.bytes
+    let hello = header + cipher.seal(plain, helloKey(attempt.half), number: 0, header: header)
+    emit(.send(hello, to: lines[place].nextAddress(at: now)))
+  }
+
+  /// Whoever was called has the key, if its answer opens: it is bound to the hello that was just made. The way there is proven by the next that comes.
+  mutating func hear(_ answer: Datagram.Answer, from sender: Endpoint, at now: Micros) {
+    guard
+      let place = lines.firstIndex(where: { $0.attempts.contains { $0.introduction.index == answer.index } }),
+      let attempt = lines[place].attempts.first(where: { $0.introduction.index == answer.index })
+    else {
+      counters.unasked += 1
+      return
+    }
+    let header = [Datagram.Kind.answer.rawValue] + answer.index.bigEndianBytes + answer.half.bytes
+    let key = answerKey(attempt.half, answer.half)
+    // The cheap question first: only who has the key costs us more.
+    guard let plain = cipher.open(answer.sealed, key, number: 0, header: header),
+      let theirs = Datagram.Introduction(plain)
+    else { return refuse(sender, at: now) }
+    guard let shared = cipher.shared(attempt.secret, with: answer.half) else {
+      return refuse(sender, at: now)
+    }
+    lines[place].attempts.removeAll { $0.introduction.index == answer.index }
+    let handshake = Handshake(
+      callerHalf: attempt.half, acceptorHalf: answer.half, caller: attempt.introduction, acceptor: theirs)
+    var keys = Keys(
+      handshake, shared: shared, key: self.key, areWeCaller: true, at: now, by: cipher)
+    guard let word = keys.seal([FarChannel.keepAlive.rawValue], by: cipher) else { return }
+    enlist(Candidate(keys: keys, name: theirs.name, peer: sender, line: lines[place].id))
+    emit(.send(word, to: sender))
+  }
+
+  func helloKey(_ half: FarKey) -> FarKey { cipher.derive(Purpose.hello.bytes + half.bytes, from: key) }
+
+  func answerKey(_ callerHalf: FarKey, _ acceptorHalf: FarKey) -> FarKey {
+    cipher.derive(Purpose.answer.bytes + callerHalf.bytes + acceptorHalf.bytes, from: key)
+  }
+
+  mutating func refuse(_ sender: Endpoint, at now: Micros) {
+    counters.refused += 1
+    refused = (sender, now)
+  }
+
+  /// The oldest makes room: a handshake that is meant takes one round trip.
+  mutating func enlist(_ candidate: Candidate) {
+    if candidates.count == FarLimits.candidates { candidates.removeFirst() }
+    candidates.append(candidate)
+  }
+
+  /// One that leads to no keys yet.
+  func freeIndex(using random: inout some RandomNumberGenerator) -> UInt32 {
+    while true {
+      let index = UInt32.random(in: .min ... .max, using: &random)
+      let isTaken =
+        candidates.contains { $0.keys.ourIndex == index }
+        || lines.contains { line in
+          line.current?.ourIndex == index || line.previous?.ourIndex == index
+            || line.attempts.contains { $0.introduction.index == index }
+        }
+      if !isTaken { return index }
+    }
+  }
+}

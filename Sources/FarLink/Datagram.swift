@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+internal import Addresses
+
+// The bytes of a far wire. Numbers have their most significant byte first.
+//
+//   hello    1, public half (32), sealed: name (8), index (4), nothing (20)             81 bytes
+//   answer   2, index of the hello (4), public half (32), sealed: name (8), index (4)   65 bytes
+//   sealed   3, index (4), number (8), sealed: channel (1), a datagram of Link's         30 to 542 bytes
+//
+// A keep-alive has no datagram of Link's, but where it is sent to: 4 or 16 bytes of an address, and a port (2).
+//
+// An index is chosen by the side that will read it, to find its keys by. A hello is longer than its answer, so that nobody can
+// have us send more than it sent itself.
+
+/// A datagram whose seal nobody has looked at yet.
+enum Datagram {
+  case hello(Hello)
+  case answer(Answer)
+  case sealed(SealedPayload)
+
+  struct Hello {
+    var half: FarKey
+    var sealed: [UInt8]
+  }
+
+  struct Answer {
+    var index: UInt32
+    var half: FarKey
+    var sealed: [UInt8]
+  }
+
+  struct SealedPayload {
+    var index: UInt32
+    var number: UInt64
+    var sealed: [UInt8]
+
+    var header: [UInt8] { [Kind.sealed.rawValue] + index.bigEndianBytes + number.bigEndianBytes }
+    var bytes: [UInt8] { header + sealed }
+  }
+
+  enum Kind: UInt8 {
+    case hello = 1
+    case answer, sealed
+  }
+
+  /// Who speaks, and by which index it wants to be spoken to.
+  struct Introduction {
+    var name: UInt64
+    var index: UInt32
+
+    static let size = 12
+
+    var bytes: [UInt8] { name.bigEndianBytes + index.bigEndianBytes }
+
+    init(name: UInt64, index: UInt32) {
+      self.name = name
+      self.index = index
+    }
+
+    init?(_ bytes: [UInt8]) {
+      guard bytes.count >= Introduction.size else { return nil }
+      name = UInt64(bigEndianBytes: bytes[0..<8])
+      index = UInt32(bigEndianBytes: bytes[8..<12])
+    }
+  }
+
+  /// Link's longest message.
+  static let longestPayload = 512
+  static let helloFilling = 20
+  static let helloSize = 1 + FarKey.size + Introduction.size + helloFilling + FarLimits.tag
+  static let answerSize = 1 + 4 + FarKey.size + Introduction.size + FarLimits.tag
+  static let sealedHeaderSize = 13
+  static let sealedSizes =
+    sealedHeaderSize + 1 + FarLimits.tag...sealedHeaderSize + 1 + longestPayload + FarLimits.tag
+
+  /// nil: no datagram of a far wire has this form.
+  init?(_ bytes: UnsafeRawBufferPointer) {
+    guard let kind = bytes.first.flatMap(Kind.init) else { return nil }
+    switch kind {
+    case .hello:
+      guard bytes.count == Datagram.helloSize, let half = FarKey(bytes[1..<33]) else { return nil }
+      self = .hello(Hello(half: half, sealed: [UInt8](bytes[33...])))
+    case .answer:
+      guard bytes.count == Datagram.answerSize, let half = FarKey(bytes[5..<37]) else { return nil }
+      self = .answer(
+        Answer(index: UInt32(bigEndianBytes: bytes[1..<5]), half: half, sealed: [UInt8](bytes[37...])))
+    case .sealed:
+      guard Datagram.sealedSizes.contains(bytes.count) else { return nil }
+      self = .sealed(
+        SealedPayload(
+          index: UInt32(bigEndianBytes: bytes[1..<5]), number: UInt64(bigEndianBytes: bytes[5..<13]),
+          sealed: [UInt8](bytes[13...])))
+    }
+  }
+}
+
+extension Endpoint {
+  /// As a keep-alive says it.
+  var told: [UInt8] {
+    switch address {
+    case .v4(let bits): bits.bigEndianBytes + port.bigEndianBytes
+    case .v6(let high, let low, _): high.bigEndianBytes + low.bigEndianBytes + port.bigEndianBytes
+    }
+  }
+
+  /// nil: a keep-alive says nothing like this.
+  init?(told bytes: ArraySlice<UInt8>) {
+    let (address, end) = (bytes.dropLast(2), bytes.suffix(2))
+    switch bytes.count {
+    case 6:
+      self.init(.v4(UInt32(bigEndianBytes: address)), port: UInt16(bigEndianBytes: end))
+    case 18:
+      let (high, low) = (UInt64(bigEndianBytes: address.prefix(8)), UInt64(bigEndianBytes: address.suffix(8)))
+      self.init(.v6(high: high, low: low, scope: 0), port: UInt16(bigEndianBytes: end))
+    default: return nil
+    }
+  }
+}
+
+extension FixedWidthInteger {
+  var bigEndianBytes: [UInt8] { withUnsafeBytes(of: bigEndian) { [UInt8]($0) } }
+
+  /// The caller knows that they are as many as this type has.
+  init(bigEndianBytes bytes: some Collection<UInt8>) {
+    self = bytes.reduce(0) { $0 << 8 | Self($1) }
+  }
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Addresses
+import BeatMath
+
+/// One other side, proven or called.
+struct Line: Sendable {
+  let id: LineID
+  /// Whom we call, and where it may be; nil: it called us.
+  let call: Int?
+  var addresses: [Endpoint] = []
+  /// Calls since it was heard last: each address has its turn.
+  var calls = 0
+  var attempts: [Attempt] = []
+  private var called: Micros?
+
+  /// The other program's life. Known once it is proven.
+  private(set) var peerName: UInt64?
+  private(set) var peer: Endpoint?
+  private(set) var current: Keys?
+  /// What was under way when the keys were changed is still heard.
+  private(set) var previous: Keys?
+  /// Datagrams that may be sent to `peer` until it is heard again: somebody may have pretended that it is there, and must not be able to have
+  /// a stranger showered.
+  private(set) var credit = 0
+  /// Where the other side sees us, and what we have told it of itself.
+  var seen: Endpoint?
+  var toldPeer: Endpoint?
+  private var proven: Micros?
+  private(set) var heard: Micros?
+  var keptAlive: Micros
+
+  init(_ id: LineID, call: Int?, at now: Micros) {
+    self.id = id
+    self.call = call
+    keptAlive = now
+  }
+
+  /// A caller's handshake under way.
+  struct Attempt: Sendable {
+    let introduction: Datagram.Introduction
+    let secret: FarKey
+    let half: FarKey
+  }
+
+  var isOpen: Bool { peerName != nil }
+
+  func isAway(at now: Micros) -> Bool { heard.map { now - $0 >= FarLimits.silence } ?? true }
+
+  var view: LineView {
+    let state: LineState =
+      if let heard, let proven { isSilent ? .away(since: heard) : .proven(since: proven) } else { .waiting }
+    return LineView(id: id, call: call, peer: peer, state: state, loss: current?.window.loss, seen: seen)
+  }
+
+  /// As of the last deadline.
+  private var isSilent = false
+
+  // MARK: What comes
+
+  /// The keys that another side has shown to have. What was agreed before goes on beside them for a moment.
+  mutating func adopt(_ candidate: Candidate, from sender: Endpoint, at now: Micros) {
+    let isThere = sender == peer && credit > 0
+    previous = current
+    current = candidate.keys
+    peerName = candidate.name
+    peer = sender
+    attempts.removeAll()
+    proven = proven.flatMap { isAway(at: now) ? nil : $0 } ?? now
+    // Who called is where it says as soon as it speaks again; whom we called has spoken twice from there.
+    credit = isThere || call != nil && candidate.peer == sender ? FarLimits.credit : 1
+    note(at: now)
+  }
+
+  /// Something under these keys has come: the address of the newest is where the other side is.
+  mutating func hear(_ keys: Keys, isCurrent: Bool, isNewest: Bool, from sender: Endpoint, at now: Micros) {
+    if isCurrent { current = keys } else { previous = keys }
+    note(at: now)
+    guard isCurrent, isNewest else { return }
+    credit = sender == peer ? FarLimits.credit : 1
+    peer = sender
+  }
+
+  private mutating func note(at now: Micros) {
+    if isSilent { proven = now }
+    heard = now
+    isSilent = false
+    calls = 0
+  }
+
+  /// It is somewhere else than we have told it, and has been heard there twice.
+  var owesSight: Bool { toldPeer != peer && credit > 1 }
+
+  func isOverlapping(at now: Micros) -> Bool {
+    current.map { now - $0.born < FarLimits.overlap } ?? false
+  }
+
+  // MARK: What goes
+
+  /// nil: there is nobody, or it was not heard for too long, or the keys are worn out.
+  mutating func seal(_ plain: [UInt8], by cipher: any FarCipher.Type, at now: Micros) -> [UInt8]? {
+    guard credit > 0, let datagram = current?.seal(plain, by: cipher) else { return nil }
+    credit -= 1
+    keptAlive = now
+    return datagram
+  }
+
+  // MARK: Deadlines
+
+  var deadlines: [Micros] {
+    var all: [Micros] = []
+    if let heard {
+      if !isSilent { all.append(heard + FarLimits.silence) }
+      if call == nil { all.append(heard + FarLimits.memory) }
+      if !isSilent { all.append(keptAlive + FarLimits.keepAlive) }
+    }
+    if let current { all.append(current.born + FarLimits.keyLife) }
+    if let due = callDue { all.append(due) }
+    return all
+  }
+
+  /// What is too old is gone.
+  mutating func letGo(at now: Micros) {
+    isSilent = heard != nil && isAway(at: now)
+    if !isOverlapping(at: now) { previous = nil }
+    if current?.isDead(at: now) ?? false { current = nil }
+  }
+
+  func isForgotten(at now: Micros) -> Bool {
+    guard call == nil, let heard else { return false }
+    return now - heard >= FarLimits.memory
+  }
+
+  func isKeepAliveDue(at now: Micros) -> Bool {
+    heard != nil && !isSilent && now - keptAlive >= FarLimits.keepAlive
+  }
+
+  func isCallDue(at now: Micros) -> Bool {
+    guard let due = callDue, due <= now else { return false }
+    return current.map { isSilent || $0.isOld(at: now) } ?? true
+  }
+
+  /// While nobody is there, and to renew the keys.
+  private var callDue: Micros? {
+    guard call != nil, !addresses.isEmpty || peer != nil else { return nil }
+    let next = called.map { $0 + (calls < FarLimits.eagerCalls ? FarLimits.callSpacing : FarLimits.patience) }
+    guard let current, !isSilent else { return next ?? keptAlive }
+    let renewal = current.sent >= FarLimits.renewalNumber ? current.born : current.born + FarLimits.renewal
+    return max(next ?? renewal, renewal)
+  }
+
+  /// Where to call now: where it was last, and where its name leads.
+  mutating func nextAddress(at now: Micros) -> Endpoint {
+    called = now
+    defer { calls += 1 }
+    let all = (peer.map { [$0] } ?? []) + addresses.filter { $0 != peer }
+    return all[calls % all.count]
+  }
+
+  package mutating func pretend(sent: UInt64) { current?.pretend(sent: sent) }
+}
+
+/// A handshake that only the other side's first word can complete.
+struct Candidate: Sendable {
+  var keys: Keys
+  let name: UInt64
+  let peer: Endpoint
+  /// Which of ours called; nil: we were called.
+  let line: LineID?
+}

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import Addresses
+public import BeatMath
+
+// What a datagram does.
+extension Switchboard {
+  public mutating func receive(
+    _ bytes: UnsafeRawBufferPointer, from sender: Endpoint, at now: Micros,
+    using random: inout some RandomNumberGenerator
+  ) {
+    counters.received += 1
+    switch Datagram(bytes) {
+    case .hello(let hello): hear(hello, from: sender, at: now, using: &random)
+    case .answer(let answer): hear(answer, from: sender, at: now)
+    case .sealed(let datagram): hear(datagram, from: sender, at: now)
+    case nil: counters.malformed += 1
+    }
+  }
+
+  // MARK: Who calls us
+
+  private mutating func hear(
+    _ hello: Datagram.Hello, from sender: Endpoint, at now: Micros,
+    using random: inout some RandomNumberGenerator
+  ) {
+    guard accepts else {
+      counters.unasked += 1
+      return
+    }
+    guard strangers.mayKnock(sender.address, at: now) else {
+      counters.flooded += 1
+      return
+    }
+    let header = [Datagram.Kind.hello.rawValue] + hello.half.bytes
+    guard let plain = cipher.open(hello.sealed, helloKey(hello.half), number: 0, header: header),
+      let theirs = Datagram.Introduction(plain)
+    else { return refuse(sender, at: now) }
+    // It has the key. Or somebody says again what it said, or what we said ourselves.
+    guard theirs.name != name else {
+      counters.reflected += 1
+      return
+    }
+    guard heardHellos.isNew(hello.half) else {
+      counters.replayed += 1
+      return
+    }
+    guard strangers.mayEnter(sender.address, at: now) else {
+      counters.flooded += 1
+      return
+    }
+    answer(hello, theirs, from: sender, at: now, using: &random)
+  }
+
+  private mutating func answer(
+    _ hello: Datagram.Hello, _ theirs: Datagram.Introduction, from sender: Endpoint, at now: Micros,
+    using random: inout some RandomNumberGenerator
+  ) {
+    let secret = FarKey(using: &random)
+    guard let shared = cipher.shared(secret, with: hello.half) else { return refuse(sender, at: now) }
+    let half = cipher.publicHalf(of: secret)
+    let ours = Datagram.Introduction(name: name, index: freeIndex(using: &random))
+    let handshake = Handshake(callerHalf: hello.half, acceptorHalf: half, caller: theirs, acceptor: ours)
+    let keys = Keys(handshake, shared: shared, key: key, areWeCaller: false, at: now, by: cipher)
+    enlist(Candidate(keys: keys, name: theirs.name, peer: sender, line: nil))
+    let header = [Datagram.Kind.answer.rawValue] + theirs.index.bigEndianBytes + half.bytes
+    let sealed = cipher.seal(ours.bytes, answerKey(hello.half, half), number: 0, header: header)
+    emit(.send(header + sealed, to: sender))
+  }
+
+  // MARK: Who is proven, or is now
+
+  private mutating func hear(_ datagram: Datagram.SealedPayload, from sender: Endpoint, at now: Micros) {
+    for place in lines.indices {
+      if let keys = lines[place].current, keys.ourIndex == datagram.index {
+        return hear(datagram, keys, isCurrent: true, on: place, from: sender, at: now)
+      }
+      if let keys = lines[place].previous, keys.ourIndex == datagram.index {
+        return hear(datagram, keys, isCurrent: false, on: place, from: sender, at: now)
+      }
+    }
+    guard let place = candidates.firstIndex(where: { $0.keys.ourIndex == datagram.index }) else {
+      counters.unasked += 1
+      return
+    }
+    var candidate = candidates[place]
+    guard let plain = open(datagram, &candidate.keys, from: sender, at: now) else { return }
+    candidates.remove(at: place)
+    guard now - candidate.keys.born < FarLimits.candidateLife,
+      let line = adopt(candidate, from: sender, at: now)
+    else { return }
+    deliver(plain.bytes, on: line, at: now)
+  }
+
+  private mutating func hear(
+    _ datagram: Datagram.SealedPayload, _ keys: Keys, isCurrent: Bool, on place: Int, from sender: Endpoint,
+    at now: Micros
+  ) {
+    var keys = keys
+    guard !keys.isDead(at: now), isCurrent || lines[place].isOverlapping(at: now),
+      let plain = open(datagram, &keys, from: sender, at: now)
+    else { return }
+    lines[place].hear(keys, isCurrent: isCurrent, isNewest: plain.isNewest, from: sender, at: now)
+    if lines[place].owesSight { keepAlive(place, at: now) }
+    deliver(plain.bytes, on: place, at: now)
+  }
+
+  private mutating func open(
+    _ datagram: Datagram.SealedPayload, _ keys: inout Keys, from sender: Endpoint, at now: Micros
+  ) -> (bytes: [UInt8], isNewest: Bool)? {
+    switch keys.open(datagram, by: cipher) {
+    case .plain(let bytes, let isNewest): return (bytes, isNewest)
+    case .replayed: counters.replayed += 1
+    case .forged: counters.forged += 1
+    }
+    return nil
+  }
+
+  /// The place of its line: of one that we called, of one that called before from wherever it was, or of a new one.
+  private mutating func adopt(_ candidate: Candidate, from sender: Endpoint, at now: Micros) -> Int? {
+    guard let place = place(for: candidate, at: now) else {
+      counters.crowdedOut += 1
+      return nil
+    }
+    // Of two handshakes under way the later one counts, whichever ends first.
+    guard lines[place].current.map({ $0.born <= candidate.keys.born }) ?? true else { return place }
+    let known = lines[place].peerName
+    lines[place].adopt(candidate, from: sender, at: now)
+    counters.handshakes += 1
+    if known != candidate.name {
+      if known != nil { emit(.closed(lines[place].id)) }
+      emit(.opened(lines[place].id))
+    }
+    // The caller waits for a first word under the new keys, and who was called for one that proves the way back.
+    keepAlive(place, at: now)
+    return place
+  }
+
+  private mutating func place(for candidate: Candidate, at now: Micros) -> Int? {
+    if let called = candidate.line { return lines.firstIndex { $0.id == called } }
+    if let known = lines.firstIndex(where: { $0.call == nil && $0.peerName == candidate.name }) {
+      return known
+    }
+    if lines.count(where: { $0.call == nil }) >= FarLimits.lines {
+      let away = lines.indices.filter { lines[$0].call == nil && lines[$0].isAway(at: now) }
+      guard let longest = away.min(by: { (lines[$0].heard ?? .zero) < (lines[$1].heard ?? .zero) }) else {
+        return nil
+      }
+      close(longest)
+    }
+    lines.append(Line(newLine(), call: nil, at: now))
+    return lines.count - 1
+  }
+
+  private mutating func deliver(_ plain: [UInt8], on place: Int, at now: Micros) {
+    guard let channel = plain.first.flatMap(FarChannel.init) else {
+      counters.malformed += 1
+      return
+    }
+    switch channel {
+    case .keepAlive: lines[place].seen = Endpoint(told: plain.dropFirst()) ?? lines[place].seen
+    case .discovery, .measurement: emit(.arrived([UInt8](plain.dropFirst()), channel, on: lines[place].id))
+    case .farewell: lines[place].call == nil ? close(place) : leave(place, at: now)
+    }
+  }
+
+  /// Whom we call is called on.
+  private mutating func leave(_ place: Int, at now: Micros) {
+    emit(.closed(lines[place].id))
+    var line = Line(lines[place].id, call: lines[place].call, at: now)
+    line.addresses = lines[place].addresses
+    lines[place] = line
+  }
+}

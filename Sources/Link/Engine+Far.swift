@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+internal import BeatMath
+import Glibc
+internal import LinkSession
+internal import Linux
+
+// What other rooms have to do with it.
+extension Engine {
+  mutating func receiveFromFar(_ ready: ArraySlice<pollfd>) {
+    for (place, descriptor) in ready.enumerated() where descriptor.revents != 0 {
+      carryOut(far?.receive(at: place, limit: Self.datagramsPerTurn) ?? [])
+    }
+  }
+
+  mutating func lookAfterFar(at now: Micros) {
+    far?.begin(at: now)
+    carryOut(far?.meetDeadlines(at: now) ?? [])
+  }
+
+  /// What other rooms say, and that they have come or gone.
+  private mutating func carryOut(_ events: [FarWires.Event]) {
+    for event in events {
+      let now = HostClock.micros()
+      switch event {
+      case .opened(let gateway): feed(.gatewayOpened(gateway), at: now)
+      case .closed(let id): feed(.gatewayClosed(id), at: now)
+      case .arrived(let bytes, let id, let channel, let waited):
+        guard let relay = far?.relay(of: id) else { continue }
+        bytes.withUnsafeBytes {
+          session.receive($0, from: relay, on: id, via: channel, waited: waited, at: now)
+        }
+        drain()
+      }
+    }
+  }
+}

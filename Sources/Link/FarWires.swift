@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+internal import Addresses
+internal import BeatMath
+internal import FarLink
+internal import LinkSession
+internal import LinkWire
+internal import Linux
+
+/// The wires to other rooms: two sockets, for IPv4 and IPv6, and the machine that seals what goes over them. Each line that is proven is a
+/// gateway of the session's, and stays one through a cut. [network]
+struct FarWires: Sendable {
+  enum Event {
+    case opened(Gateway)
+    case closed(GatewayID)
+    case arrived([UInt8], on: GatewayID, via: Channel, waited: Micros)
+  }
+
+  private struct Wire: Sendable {
+    let line: LineID
+    let gateway: Gateway
+  }
+
+  let settings: FarSettings
+  private var board: Switchboard?
+  private var sockets: [FarSocket] = []
+  private let names: FarNames
+  private let keyName: String?
+  private var wires: [Wire] = []
+  private var number: UInt32 = 0
+  private var nextTry: Micros?
+  private var nextLook: Micros?
+  private var random = SystemRandomNumberGenerator()
+  private(set) var failure: SystemFailure?
+  private var buffer = [UInt8](repeating: 0, count: 2048)
+
+  static var retry: Micros { Micros(1_000_000) }
+  /// No gateway of a local address has such a number.
+  private static var firstNumber: UInt32 { 1 << 31 }
+
+  init(_ settings: FarSettings) {
+    self.settings = settings
+    names = FarNames(settings.calls)
+    keyName = settings.isKeyPublic ? nil : settings.key.name(by: settings.cipher)
+  }
+
+  var isOpen: Bool { board != nil }
+
+  /// To be waited on: a socket at each place, and behind them the names.
+  var descriptors: [Int32] { isOpen ? sockets.map(\.descriptor) + [names.descriptor] : [] }
+
+  var nextWake: Micros? {
+    [nextTry, board?.nextDeadline, isOpen ? nextLook : nil].compactMap(\.self).min()
+  }
+
+  func owns(_ gateway: GatewayID) -> Bool { gateway.rawValue >= Self.firstNumber }
+
+  /// We are on the network. Where the port is somebody else's, it is tried again.
+  mutating func begin(at now: Micros) {
+    guard board == nil, nextTry.map({ $0 <= now }) ?? true else { return }
+    do throws(SystemFailure) {
+      sockets = try FarSocket.both(port: settings.port ?? 0)
+      (failure, nextTry) = (nil, nil)
+    } catch {
+      (failure, nextTry) = (error, now + Self.retry)
+      return
+    }
+    board = Switchboard(
+      key: settings.key, cipher: settings.cipher, accepts: settings.port != nil, using: &random, at: now)
+    nextLook = now
+  }
+
+  /// Tells all rooms that we leave; nothing is sent after it. Any thread.
+  mutating func hangUp(at now: Micros) {
+    board?.hangUp(at: now)
+    _ = flush(waited: .zero)
+    wires.removeAll()
+  }
+
+  mutating func close() {
+    board = nil
+    sockets.removeAll()
+    wires.removeAll()
+    (nextTry, nextLook, failure) = (nil, nil, nil)
+  }
+
+  /// What has come to the socket at this place of `descriptors`.
+  mutating func receive(at place: Int, limit: Int) -> [Event] {
+    guard board != nil, sockets.indices.contains(place) else { return [] }
+    var events: [Event] = []
+    for _ in 0..<limit {
+      let arrival = buffer.withUnsafeMutableBytes { sockets[place].receive(into: $0) }
+      guard let arrival else { break }
+      if settings.isKeyPublic, !arrival.from.address.isPrivate { continue }
+      let now = HostClock.micros()
+      buffer.withUnsafeBytes {
+        board?.receive(
+          UnsafeRawBufferPointer(rebasing: $0[..<arrival.count]), from: arrival.from, at: now, using: &random)
+      }
+      events += flush(waited: arrival.waited)
+    }
+    return events
+  }
+
+  mutating func meetDeadlines(at now: Micros) -> [Event] {
+    look(at: now)
+    if let due = board?.nextDeadline, due <= now { board?.meetDeadlines(at: now, using: &random) }
+    return flush(waited: .zero)
+  }
+
+  /// To the room at the other end, if it is there.
+  mutating func send(_ packet: Packet, on id: GatewayID, via channel: Channel, at now: Micros) {
+    guard let wire = wires.first(where: { $0.gateway.id == id }) else { return }
+    packet.withUnsafeBytes { board?.send($0, as: FarChannel(channel), on: wire.line, at: now) }
+    _ = flush(waited: .zero)
+  }
+
+  /// Of rooms that we call and do not hear: where are they now?
+  private mutating func look(at now: Micros) {
+    if let board, let due = nextLook, due <= now {
+      nextLook = now + Self.retry
+      let heard = board.views.filter(\.isProven).compactMap(\.call)
+      for number in settings.calls.indices where !heard.contains(number) { names.ask(number, at: now) }
+    }
+    for (number, addresses) in names.take() { board?.call(number, at: addresses, at: now) }
+  }
+
+  private mutating func flush(waited: Micros) -> [Event] {
+    var events: [Event] = []
+    while let output = board?.nextOutput() {
+      switch output {
+      case .send(let bytes, let endpoint):
+        let socket = sockets.first { $0.isIPv6 == endpoint.address.isIPv6 }
+        bytes.withUnsafeBytes { socket?.send($0, to: endpoint) }
+      case .opened(let line):
+        let wire = Wire(line: line, gateway: newGateway())
+        wires.append(wire)
+        events.append(.opened(wire.gateway))
+      case .closed(let line):
+        guard let place = wires.firstIndex(where: { $0.line == line }) else { continue }
+        events.append(.closed(wires.remove(at: place).gateway.id))
+      case .arrived(let bytes, let channel, let line):
+        guard let wire = wires.first(where: { $0.line == line }) else { continue }
+        events.append(
+          .arrived(
+            bytes, on: wire.gateway.id, via: channel == .measurement ? .measurement : .discovery,
+            waited: waited))
+      }
+    }
+    return events
+  }
+
+  /// The other relay's name for the session: of the addresses that lead nowhere (RFC 6666), one for each wire.
+  private mutating func newGateway() -> Gateway {
+    number &+= 1
+    let relay = Endpoint(.v6(high: 0x0100 << 48, low: UInt64(number), scope: 0), port: 1)
+    return Gateway(
+      id: GatewayID(rawValue: Self.firstNumber | number), address: relay.address, measurement: relay,
+      far: FarWire(relay: relay, correction: settings.correction, distance: settings.distance))
+  }
+
+  func relay(of id: GatewayID) -> Endpoint? { wires.first { $0.gateway.id == id }?.gateway.far?.relay }
+
+  /// Where somebody whom the session knows by a relay's name is; nil: it is none.
+  func place(of address: Address) -> String? {
+    guard let wire = wires.first(where: { $0.gateway.address == address }),
+      let view = board?.views.first(where: { $0.id == wire.line })
+    else { return nil }
+    return view.peer.map { "another room (\($0.address))" }
+  }
+
+  func report(_ measure: (GatewayID) -> FarMeasure?) -> FarReport {
+    var report = FarReport()
+    report.failure = failure?.description
+    report.refused = board?.refused?.from
+    report.key = keyName
+    report.counters = board?.counters ?? FarCounters()
+    let views = board?.views ?? []
+    let missing = settings.calls.indices.filter { number in !views.contains { $0.call == number } }
+    report.rooms = views.map { view in
+      let gateway = wires.first { $0.line == view.id }?.gateway.id
+      return FarRoom(
+        host: view.call.map { settings.calls[$0] }, peer: view.peer, state: .init(view.state),
+        roundTrip: gateway.flatMap(measure)?.roundTrip, loss: view.loss, correction: settings.correction,
+        distance: settings.distance, seen: view.seen)
+    }
+    report.rooms += missing.map { number in
+      FarRoom(
+        host: settings.calls[number], peer: nil, state: .waiting, roundTrip: nil, loss: nil,
+        correction: settings.correction, distance: settings.distance)
+    }
+    return report
+  }
+}
+
+extension LineView {
+  fileprivate var isProven: Bool { FarRoom.State(state) == .proven }
+}
+
+extension FarRoom.State {
+  fileprivate init(_ state: LineState) {
+    self =
+      switch state {
+      case .waiting: .waiting
+      case .proven: .proven
+      case .away: .away
+      }
+  }
+}
+
+extension FarChannel {
+  fileprivate init(_ channel: Channel) {
+    self = channel == .measurement ? .measurement : .discovery
+  }
+}
+
+/// A socket for all rooms, of one family.
+final class FarSocket: Sendable {
+  let isIPv6: Bool
+  private let socket: UDPSocket
+
+  private init(_ family: Address, port: UInt16) throws(SystemFailure) {
+    isIPv6 = family.isIPv6
+    socket = try .anywhere(Endpoint(family, port: port))
+  }
+
+  /// IPv4, and IPv6 where there is such a thing.
+  static func both(port: UInt16) throws(SystemFailure) -> [FarSocket] {
+    let first = try FarSocket(.v4(0), port: port)
+    let second = try? FarSocket(.v6(high: 0, low: 0, scope: 0), port: port)
+    return [first] + (second.map { [$0] } ?? [])
+  }
+
+  var descriptor: Int32 { socket.descriptor }
+
+  func receive(into buffer: UnsafeMutableRawBufferPointer) -> UDPSocket.Arrival? {
+    socket.receive(into: buffer)
+  }
+
+  func send(_ bytes: UnsafeRawBufferPointer, to endpoint: Endpoint) {
+    // What does not get away is lost, as on any wire.
+    _ = socket.send(bytes, to: endpoint)
+  }
+}
+
+extension Address {
+  /// Of networks that no router of the Internet leads to: at home, in a VPN, this machine's own.
+  var isPrivate: Bool {
+    switch self {
+    case .v4(let bits):
+      bits >> 24 == 10 || bits >> 20 == 0xac1 || bits >> 16 == 0xc0a8 || bits >> 22 == 0x6440 >> 6
+        || isLoopback
+        || bits >> 16 == 0xa9fe
+    case .v6(let high, _, _): high >> 57 == 0xfc >> 1 || isIPv6LinkLocal || isLoopback
+    }
+  }
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkWorld
+
+/// Riley's table, played with the reference's rules and with ours: in each cell the part of the time within 100 ms, and within one.
+enum FiveNodesTable {
+  private static let rows: [(name: String, delay: Micros, law: FiveNodes.Law)] =
+    [("none", .zero, .constant)]
+    + [48, 500].flatMap { millis in
+      FiveNodes.Law.allCases.map { ("\(millis) ms, \($0.rawValue)", Micros(millis * 1000), $0) }
+    }
+
+  static func run(_ arguments: Arguments) -> Bool {
+    let sides = [(name: "reference", isReference: true), (name: "far wires", isReference: false)]
+    let columns = FiveNodes.Topology.allCases.flatMap { topology in sides.map { (topology, $0) } }
+    print("| delay | " + columns.map { "\($0.rawValue), \($1.name)" }.joined(separator: " | ") + " |")
+    print("| --- |" + String(repeating: " ---: |", count: columns.count))
+    for row in rows {
+      let cells = columns.map { topology, side in
+        cell(FiveNodes(topology, row.delay, row.law), side.isReference, arguments)
+      }
+      print("| \(row.name) | " + cells.joined(separator: " | ") + " |")
+    }
+    return true
+  }
+
+  private static func cell(_ nodes: FiveNodes, _ isReference: Bool, _ arguments: Arguments) -> String {
+    var (hundred, one) = (0.0, 0.0)
+    for run in 0..<arguments.runs {
+      let shares = nodes.run(seed: arguments.seed &+ UInt64(run), byReference: isReference)
+      (hundred, one) = (hundred + shares.hundred, one + shares.one)
+    }
+    let runs = Double(arguments.runs)
+    return "\((100 * hundred / runs).rounded(toPlaces: 1)) / \((100 * one / runs).rounded(toPlaces: 1))"
+  }
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+import LinkSession
+
+/// The experiment of X. Riley's thesis ("Evaluating distributed time synchronization for musical applications using Ableton Link", 2018): five
+/// peers, of which not each hears each, new tempos now and then, and delays on all that the peers but the first send. They come for half a
+/// minute and go for half a minute. For what part of the time do all five hear the beat together?
+///
+/// Either all play by the reference's rules, on one wire; or all are relays, with a far wire wherever two hear each other.
+public struct FiveNodes: Sendable {
+  public enum Topology: String, CaseIterable, Sendable {
+    /// Each hears each; two pairs hear the one between them; each hears its neighbours.
+    case connected, bridge, line
+
+    func hear(_ first: Int, _ second: Int) -> Bool {
+      switch self {
+      case .connected: true
+      case .bridge: first == 2 || second == 2 || (first < 2) == (second < 2)
+      case .line: abs(first - second) == 1
+      }
+    }
+  }
+
+  public enum Law: String, CaseIterable, Sendable {
+    case constant, normal
+    case pareto = "Pareto"
+  }
+
+  public struct Shares: Sendable {
+    /// Of the time, the part in which no two of the five were farther apart: 100 ms, and one.
+    public var hundred = 0.0
+    public var one = 0.0
+  }
+
+  public var topology: Topology
+  public var delay: Micros
+  public var law: Law
+
+  public init(_ topology: Topology, _ delay: Micros, _ law: Law) {
+    (self.topology, self.delay, self.law) = (topology, delay, law)
+  }
+
+  private static let settled = Micros(10_000_000)
+  private static let length = Micros(180_000_000)
+  private static let spell = Micros(30_000_000)
+  private static let betweenTempos = Micros(10_000_000)
+  private static let step = Micros(50_000)
+
+  public func run(seed: UInt64, byReference isReference: Bool) -> Shares {
+    let world = LinkWorld(seed: seed)
+    let nodes = isReference ? references(in: world, seed) : relays(in: world, seed)
+    slow(world, nodes)
+    for node in nodes {
+      node.begin()
+      world.run(for: Micros(Self.settled.count / 5))
+    }
+    var (looks, hundred, one) = (0.0, 0.0, 0.0)
+    var dice = Dice(seed: seed ^ 0x7465_6d70_6f73)
+    var next = Self.betweenTempos
+    let start = Self.settled
+    while world.now - start < Self.length {
+      if world.now - start >= next {
+        next = next + Self.betweenTempos
+        let node = Int.random(in: 0..<5, using: &dice)
+        nodes[node].setTempo(Double(Int.random(in: 60...180, using: &dice)))
+      }
+      world.run(for: Self.step)
+      let apart = spread(nodes.map { $0.phase() }, microsPerBeat: nodes[0].microsPerBeat())
+      looks += 1
+      hundred += apart <= 100_000 ? 1 : 0
+      one += apart <= 1_000 ? 1 : 0
+    }
+    return Shares(hundred: hundred / looks, one: one / looks)
+  }
+
+  /// One of the five, whichever kind it is.
+  private struct Node {
+    let begin: () -> Void
+    let phase: () -> Double
+    let microsPerBeat: () -> Double
+    let setTempo: (Double) -> Void
+    let interfaces: [Int]
+  }
+
+  private func references(in world: LinkWorld, _ seed: UInt64) -> [Node] {
+    (0..<5).map { number in
+      let peer = ReferencePeer(seed: seed << 8 + UInt64(number), isPrompt: true)
+      return Node(
+        begin: { peer.start(in: world, onWire: 0, within: .zero) },
+        phase: { peer.phase(at: world.now) },
+        microsPerBeat: { Double(peer.timeline.tempo.microsPerBeat) },
+        setTempo: { peer.set(tempo: $0, in: world) }, interfaces: [number])
+    }
+  }
+
+  /// Crystals of ours differ, which the others are spared.
+  private func relays(in world: LinkWorld, _ seed: UInt64) -> [Node] {
+    for number in 0..<5 {
+      world.addPeer(
+        host: Micros(Int64(1 + number) * 1_000_000_000), partsPerMillion: Double(10 * number - 20),
+        isRelay: true)
+    }
+    var segment = 0
+    for first in 0..<5 {
+      for second in first + 1..<5 where topology.hear(first, second) {
+        world.join(first, second, bySegment: segment, FarConditions())
+        segment += 1
+      }
+    }
+    return (0..<5).map { peer in
+      Node(
+        begin: { world.setEnabled(true, peer: peer) },
+        phase: { world.peers[peer].snapshot.state.phase(at: world.host(of: peer), quantum: 4) },
+        microsPerBeat: { Double(world.peers[peer].snapshot.state.timeline.tempo.microsPerBeat) },
+        setTempo: { tempo in world.edit(peer) { $0.setTempo(tempo, at: $1) } },
+        interfaces: world.peers[peer].interfaces)
+    }
+  }
+
+  /// The first half minute is calm.
+  private func slow(_ world: LinkWorld, _ nodes: [Node]) {
+    let ends = nodes.enumerated().flatMap { node, its in its.interfaces.map { ($0, node) } }
+    let owners = Dictionary(uniqueKeysWithValues: ends)
+    let start = Self.settled
+    world.path = { [self, unowned world] sender, target, dice in
+      guard let from = owners[sender], let to = owners[target], topology.hear(from, to) else { return nil }
+      let spell = (world.now - start).count / Self.spell.count
+      let isSlow = world.now > start && spell % 2 == 1 && from != 0
+      return Micros(200) + (isSlow ? drawn(&dice) : .zero)
+    }
+  }
+
+  private func drawn(_ dice: inout Dice) -> Micros {
+    let mean = Double(delay.count)
+    switch law {
+    case .constant: return delay
+    // The sum of twelve even ones, a fifth of the mean wide.
+    case .normal:
+      let sum = (0..<12).reduce(-6.0) { sum, _ in sum + dice.fraction() }
+      return Micros(rounding: max(0, mean + mean / 5 * sum))
+    case .pareto:
+      return Micros(rounding: min(5e6, mean * (1 / (1 - dice.fraction()).squareRoot() - 1)))
+    }
+  }
+
+  /// The farthest two, the short way round the bar.
+  private func spread(_ phases: [Double], microsPerBeat: Double) -> Double {
+    var farthest = 0.0
+    for (place, phase) in phases.enumerated() {
+      for other in phases[..<place] {
+        let apart = abs(phase - other)
+        farthest = max(farthest, min(apart, 4 - apart))
+      }
+    }
+    return farthest * microsPerBeat
+  }
+}

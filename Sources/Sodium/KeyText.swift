@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+internal import CSodium
+public import FarLink
+
+/// A key as people hold it: words or letters that both rooms type.
+///
+/// Who records one hello can try words at home for as long as it likes. Argon2id makes each try cost 64 MB and a tenth of a second, and what is too
+/// short is refused: 25 letters that `tactus far-key` draws are 125 bits, which nobody tries; twenty that somebody thinks up are four
+/// words or more.
+public struct KeyText: Sendable {
+  public enum Refusal: Error, Hashable, Sendable {
+    /// Fewer letters and digits than this.
+    case tooShort(least: Int)
+    /// As `aaaa...`: hardly any two differ.
+    case tooEven
+    case tooLong(most: Int)
+    /// Argon2id did not get its 64 MB.
+    case noMemory
+  }
+
+  public static let least = 20
+  static let leastDifferent = 8
+  static let most = 1024
+
+  /// Without what is lost when it is read out aloud: small letters, and one hyphen for whatever stands between.
+  let text: [UInt8]
+
+  public init(_ typed: some StringProtocol) throws(Refusal) {
+    let separators: Set<Character> = [" ", "\t", "-", "_", "\n", "\r", "\r\n"]
+    guard typed.utf8.count <= KeyText.most else { throw .tooLong(most: KeyText.most) }
+    let words = typed.lowercased().split(whereSeparator: separators.contains)
+    let letters = words.joined()
+    guard letters.count >= KeyText.least else { throw .tooShort(least: KeyText.least) }
+    guard Set(letters).count >= KeyText.leastDifferent else { throw .tooEven }
+    text = [UInt8](words.joined(separator: "-").utf8)
+  }
+
+  /// As it is kept.
+  public var written: String { String(decoding: text, as: UTF8.self) }
+
+  /// A new one: five groups of five letters and digits, without those that are taken for another.
+  public static func drawn() -> String {
+    _ = Sodium.isReady
+    let alphabet = [Character]("23456789abcdefghjkmnpqrstuvwxyz0")
+    let groups = (0..<5).map { _ in
+      String((0..<5).map { _ in alphabet[Int(randombytes_uniform(UInt32(alphabet.count)))] })
+    }
+    return groups.joined(separator: "-")
+  }
+
+  /// Takes a tenth of a second, on purpose.
+  public func key() throws(Refusal) -> FarKey {
+    _ = Sodium.isReady
+    // The same on both sides, so it cannot be a random one.
+    let salt = [UInt8]("tactus far key 1".utf8)
+    var bytes = [UInt8](repeating: 0, count: FarKey.size)
+    let result = text.withUnsafeBytes { text in
+      crypto_pwhash(
+        &bytes, UInt64(bytes.count), text.baseAddress!.assumingMemoryBound(to: CChar.self),
+        UInt64(text.count), salt,
+        UInt64(crypto_pwhash_argon2id_OPSLIMIT_INTERACTIVE), Int(crypto_pwhash_argon2id_MEMLIMIT_INTERACTIVE),
+        crypto_pwhash_argon2id_ALG_ARGON2ID13)
+    }
+    guard result == 0, let key = FarKey(bytes) else { throw .noMemory }
+    return key
+  }
+}
+
+extension FarKey {
+  /// For a wire that others keep private, as a VPN's: whoever can reach it is one of us. The same in every room.
+  public static var ofNobody: FarKey {
+    Sodium.derive([UInt8]("no key".utf8), from: FarKey([UInt8](repeating: 0, count: FarKey.size))!)
+  }
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What comes and goes by its name: channels of Link Audio, the user's own outputs, and songs.
+import { lineOf } from "./controls.js";
+import { make, short } from "./desk.js";
+import { on } from "./hands.js";
+
+const button = (desk, verb, what, path, values) => {
+	const box = make("button.action", { "aria-label": `${verb} ${what}` }, verb);
+	on(box, "click", () => desk.order(path, values(), box));
+	return box;
+};
+
+const entry = (name, told, ...inside) => make("details.named", {}, make("summary", {}, make("b", {}, name), ...told), ...inside);
+
+// Asked for while somebody looks.
+export function channelList(desk) {
+	const list = make("div", { id: "channels" });
+	const shown = new Map();
+	let heard = null;
+	setInterval(() => {
+		if (!list.offsetParent || !desk.connection.isLive) return;
+		heard = new Map();
+		desk.connection.put("audio/list", []);
+	}, 1000);
+	desk.watch("audio/channel", (values) => heard?.set(values[1] + values[0], values));
+	desk.watch("update", ([begins]) => {
+		if (begins || !heard) return;
+		for (const [key, { box }] of shown) if (!heard.has(key)) shown.delete(key), box.remove();
+		for (const [key, values] of heard) {
+			if (!shown.has(key)) {
+				shown.set(key, channel(desk, values));
+				list.append(shown.get(key).box);
+			}
+			shown.get(key).tell(values);
+		}
+		heard = null;
+	});
+	return list;
+}
+
+function channel(desk, [name, kind]) {
+	if (kind === "offered") {
+		const take = button(desk, "Take", name, "audio/receive", () => [name]);
+		return { box: make("div.line", {}, make("span.name", {}, name), take), tell() {} };
+	}
+	const told = make("small");
+	if (kind === "sent") return { box: make("div.line", {}, make("span.name", {}, name), told), tell: (values) => (told.textContent = `sent: ${values[2]}`) };
+	const figures = make("p.help");
+	let taken = name;
+	const delay = make("input.box", { "aria-label": `Delay of ${name}`, placeholder: "as all" });
+	on(delay, "change", () => desk.order("audio/receive", [delay.value ? `${name}=${delay.value}` : name], delay));
+	const leave = button(desk, "Leave", name, "audio/receive/end", () => [taken]);
+	const tell = ([, , health, late, buffer, jitter, arrives, level, rate, dropouts, lost, behind, by]) => {
+		told.textContent = `${health}, ${short(level, 0)} dB`;
+		figures.textContent =
+			`${rate} Hz. Heard ${short(late, 1)} ms after its beat; arrives after ${short(arrives, 1)} ± ${short(jitter, 1)} ms; ` +
+			`buffer ${short(buffer, 0)} ms. ${dropouts} dropouts, ${lost} lost, ${behind} late.`;
+		taken = by;
+		const own = by.startsWith(`${name}=`) ? by.slice(name.length + 1) : "";
+		leave.textContent = own || by === name ? "Leave" : `Leave ${by}`;
+		if (document.activeElement !== delay) delay.value = own;
+	};
+	return { box: entry(name, [told], figures, make("div.line", {}, make("span.name", {}, "Delay: auto, ms, 1beat, 1bar"), delay, leave)), tell };
+}
+
+export const outputOf = (path) => /^out\/(.+)\//.exec(path)?.[1];
+
+// Each with its rows: offset, rate, play, jitter ...
+export function outputList(desk, rows) {
+	const outputs = new Map();
+	for (const row of rows) {
+		const name = outputOf(row.path);
+		if (!name) continue;
+		const path = (last) => `out/${name}/${last}`;
+		if (!outputs.has(name)) {
+			const words = { state: (state) => state, offset: (ms) => ms && `offset ${short(ms)} ms`, jitter: (us) => us && `within ${us} us` };
+			const told = Object.entries(words).map(([last, word]) => {
+				const text = make("small");
+				desk.watch(path(last), ([value]) => (text.textContent = word(value) || ""));
+				return text;
+			});
+			const box = entry(name, told, button(desk, "Take away", name, "out/remove", () => [name]));
+			outputs.set(name, box);
+		}
+		outputs.get(name).lastChild.before(lineOf(desk, row, { name: row.path.slice(path("").length) }));
+	}
+	return [...outputs.values()];
+}
+
+// The song that was taken, the one that comes, and the ways on.
+export function setList(desk) {
+	const told = (path, word) => {
+		const text = make("small");
+		desk.watch(path, ([title]) => (text.textContent = title ? `${word} ${title}` : ""));
+		return text;
+	};
+	const song = make("b");
+	desk.watch("set/song", ([title]) => (song.textContent = title || "No song yet"));
+	const go = (verb, what, path, ...on) => button(desk, verb, what, path, () => [1, ...on]);
+	const ways = [go("Back", "in the set", "set/previous"), go("Next", "song", "set/next"), go("Next on the bar", "song", "set/next", "bar")];
+	return make("div.row.set", {}, make("p.help", {}, song, " ", told("set/coming", "then"), " ", told("set/waits", "waits for its bar:")), make("div.line", {}, ...ways));
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import ControlSurface
+
+// The set list and the messages to other programs, as they are written down.
+extension Configuration {
+  static let setOptions: [Option<Configuration>] = [
+    Option(
+      "song", in: .session, .value("TITLE=COMMAND, ...", .song, \.songs), isRemembered: true,
+      help:
+        "A song of the set list, and what is said when it is taken: \"Opener = tempo 128, meter 4 4, click/pattern X..x\". "
+        + "set/next and set/previous take them, by pedal, page and OSC. Up to \(SetSong.limit); can be repeated."
+    )
+  ]
+
+  static let outwardOptions: [Option<Configuration>] = [
+    Option(
+      "osc-tell", in: .surface, .value("WHEN ADDRESS:PORT /address ...", .outward, \.surface.out),
+      reach: .start,
+      help:
+        "Send this OSC message to another program at each tempo, beat, bar, start or stop, with arithmetic in braces: "
+        + "\"tempo 192.168.7.9:10023 /fx/1/par/01 {60000 / bpm * 3/4}\". Up to \(OutwardLine.limit); can be repeated."
+    )
+  ]
+
+  /// Of two with one title the first.
+  var setList: [SetSong] {
+    var titles: Set<String> = []
+    return songs.compactMap { try? SetSong($0) }.filter { titles.insert($0.title).inserted }
+      .prefix(SetSong.limit).map(\.self)
+  }
+}
+
+extension Allowed {
+  static let song = Allowed(
+    SetSong.allowed, judge: { text in refusal { () throws(Refusal) in _ = try SetSong(text) } })
+  static let outward = Allowed(
+    OutwardLine.allowed, judge: { text in refusal { () throws(Refusal) in _ = try OutwardLine(text) } })
+
+  /// What reading it throws, in words.
+  static func refusal(_ read: () throws(Refusal) -> Void) -> String? {
+    do throws(Refusal) { try read() } catch { return error.text }
+    return nil
+  }
+}
+
+extension ControlDesk {
+  /// A new song at the set's end, or one that is there with other commands. [any]
+  func put(_ song: SetSong, lasts: Bool) -> Verdict {
+    let present = state.songs
+    guard present.count < SetSong.limit || present.contains(where: { $0.title == song.title }) else {
+      return .notNow("\(SetSong.limit) are all there can be")
+    }
+    choose(lasts) { state in
+      if let place = state.songs.firstIndex(where: { $0.title == song.title }) {
+        state.songs[place] = song
+      } else {
+        state.songs.append(song)
+      }
+    }
+    return .accepted
+  }
+
+  /// [any]
+  func removeSong(_ title: String, lasts: Bool) -> Verdict {
+    guard state.songs.contains(where: { $0.title == title }) else { return .notNow("there is no such song") }
+    choose(lasts) { $0.songs.removeAll { $0.title == title } }
+    return .accepted
+  }
+}

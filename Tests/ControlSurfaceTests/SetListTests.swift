@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Choices
+import MIDIControl
+import OSC
+import Testing
+
+@testable import ControlSurface
+
+@Suite("A set list")
+struct SetListTests {
+  private static let songs = [
+    "Opener = tempo 128, meter 4 4, quantum 4, click/pattern X..x",
+    "Slow One = tempo 72, meter 3 4, quantum 3, click/pattern Xxx, out/drums/play 0",
+    "Last = tempo 140, click/pattern Xxxx, out/drums/play 1, osc/send 192.168.7.9:10023 /load {bpm / 2} i{beats}",
+  ]
+
+  private func desk(_ bindings: String...) throws -> Desk {
+    var settings = SurfaceSettings.paired
+    settings.bindings = bindings.compactMap { MIDIBinding($0) }
+    #expect(settings.bindings.count == bindings.count)
+    var desk = Desk(settings)
+    let songs = try Self.songs.map { try SetSong($0) }
+    let drums = try NamedOutput("drums=clock")
+    desk.update {
+      $0.songs = songs
+      $0.outputs = [drums]
+    }
+    desk.forget()
+    return desk
+  }
+
+  @Test("A song is written as it is read")
+  func text() throws {
+    for text in Self.songs {
+      #expect(try SetSong(text).text == text)
+      #expect(try SetSong(SetSong(text).text) == SetSong(text))
+    }
+    #expect(try SetSong("  A   song, of two =tempo 100,tap").text == "A song, of two = tempo 100, tempo/tap")
+  }
+
+  @Test(
+    "What is wrong with a song is said",
+    arguments: [
+      ("", "TITLE = COMMAND"), ("Opener", "TITLE = COMMAND"), ("= tempo 100", "title has 1 to 64"),
+      ("A = tempo 1000", "20 to 999"), ("A = tmpo 100", "do you mean tempo"), ("A =", "is no address"),
+      ("A = tempo 100,", "is no address"), ("A = set/next", "can't change the set"),
+      ("A = tempo/tap, set/go 1", "can't change the set"), ("A = /tactus/set/next", "can't change the set"),
+      ("A = tempo 90..140", "no range"), ("A = peers", "nothing to set"),
+      ("A = click/volume", "needs its arguments"),
+      ("A = osc/send 1.2.3.4:5", "ADDRESS:PORT"), ("A = osc/send 1.2.3.4:5 /a {bmp}", "no bmp"),
+      ("A = out/drums/plya 1", "no such address"), ("A\u{7} = tap", "printable"),
+      (String(repeating: "x", count: 65) + " = tap", "title has 1 to 64"),
+      ("A = " + Array(repeating: "tap", count: 25).joined(separator: ","), "at most 24"),
+      ("A = " + String(repeating: " ", count: 600) + "tap", "at most 600"),
+    ])
+  func wrong(text: String, words: String) {
+    do throws(Refusal) {
+      _ = try SetSong(text)
+      Issue.record("taken: \(text)")
+    } catch {
+      #expect(error.text.contains(words), "\(error.text)")
+    }
+  }
+
+  @Test("A pedal goes through the set, at once, and stops at its ends")
+  func pedal() throws {
+    var desk = try desk("note 40 = set/next", "note 41 = set/previous")
+    desk.send("/tactus/subscribe", .string("state"))
+    desk.play([0x90, 41, 1])
+    #expect(desk.notices.map(\.text).contains { $0.contains("before the first song") })
+    desk.play([0x90, 40, 1])
+    desk.play([0x80, 40, 0])
+    desk.wait(0.1)
+    #expect(
+      desk.program.state.tempo == Tempo(128) && desk.program.state.choices.click.pattern.letters == "X..x")
+    #expect(
+      desk.told("set/song").last == [.string("Opener")]
+        && desk.told("set/coming").last == [.string("Slow One")])
+    desk.play([0x90, 40, 1])
+    desk.wait(0.1)
+    let state = desk.program.state
+    #expect(state.tempo == Tempo(72) && state.choices.meter.beatsPerBar == 3 && state.choices.quantum == 3)
+    #expect(!state.outputs[0].settings.clock.plays)
+    desk.play([0x90, 40, 1])
+    desk.wait(0.1)
+    #expect(
+      desk.program.state.outputs[0].settings.clock.plays && desk.told("set/coming").last == [.string("")])
+    // With the tempo and the meter that came before it in the line.
+    #expect(desk.outward.map(\.message) == [Message("/load", .float32(70), .int32(3))])
+    desk.forget()
+    desk.play([0x90, 40, 1])
+    #expect(desk.program.commands.isEmpty && desk.notices.map(\.text).contains { $0.contains("last song") })
+    desk.play([0x90, 41, 1])
+    desk.wait(0.1)
+    #expect(desk.program.state.tempo == Tempo(72) && desk.told("set/number").last == [.int32(2)])
+  }
+
+  @Test("On the bar it waits for the bar, and the tempo changes on that very beat")
+  func onTheBar() throws {
+    var desk = try desk()
+    desk.update { $0.transport = .rolling(origin: .zero) }
+    desk.now = desk.program.state.time(atSessionBeats: Beats(5.3))
+    desk.send("/tactus/subscribe", .string("state"))
+    desk.send("/tactus/set/next", .string("bar"))
+    #expect(desk.program.commands.isEmpty && desk.told("set/waits").last == [.string("Opener")])
+    let bar = desk.program.state.time(atSessionBeats: Beats(8))
+    desk.wait(1)
+    #expect(desk.program.commands.isEmpty)
+    desk.wait(1)
+    #expect(desk.program.state.tempo == Tempo(128) && desk.told("set/waits").last == [.string("")])
+    let order = try #require(desk.orders.first { $0.command == .tempo(Tempo(128)) })
+    #expect(abs((order.time - bar).count) <= 1)
+  }
+
+  @Test("Who presses twice before the bar skips a song, and who takes back stays where he is")
+  func twice() throws {
+    var desk = try desk()
+    desk.update { $0.transport = .rolling(origin: .zero) }
+    desk.send("/tactus/set/next", .string("bar"))
+    desk.send("/tactus/set/next", .string("bar"))
+    desk.wait(3)
+    #expect(
+      desk.program.state.tempo == Tempo(72) && desk.program.commands.count { $0 == .tempo(Tempo(128)) } == 0)
+    desk.send("/tactus/set/next", .string("bar"))
+    desk.send("/tactus/set/previous", .string("bar"))
+    desk.wait(4)
+    #expect(desk.program.state.tempo == Tempo(72))
+  }
+
+  @Test("A machine that a song starts on the bar starts with that bar, not with the one behind it")
+  func arming() throws {
+    var desk = try desk()
+    desk.update { $0.transport = .rolling(origin: .zero) }
+    desk.program.state.outputs[0].settings.clock.plays = false
+    desk.update { _ in }
+    desk.send("/tactus/set/song", .string("Last"), .string("bar"))
+    // It waits for the bar itself, and has been told.
+    #expect(desk.program.state.outputs[0].settings.clock.plays && desk.program.state.tempo == Tempo(120))
+    desk.wait(3)
+    #expect(desk.program.state.tempo == Tempo(140))
+    #expect(desk.program.commands.count { if case .output = $0 { true } else { false } } == 1)
+  }
+
+  @Test(
+    "A tablet takes a song by number or title, also one that says what only this machine may, for its user wrote it"
+  )
+  func tablet() throws {
+    var desk = try desk()
+    desk.send("/tactus/set/go", .int32(3))
+    desk.wait(0.1)
+    #expect(desk.program.state.tempo == Tempo(140) && desk.outward.count == 1)
+    desk.send("/tactus/set/go", .int32(4))
+    desk.send("/tactus/set/song", .string("Closer"))
+    #expect(desk.errors == ["set/go: the set has 3 songs", "set/song: the set has no Closer"])
+    desk.send("/tactus/set/add", .string("Evil = quit"))
+    desk.send("/tactus/set/remove", .string("Last"))
+    #expect(desk.program.state.songs.count == 3 && !desk.program.quit)
+    #expect(desk.errors.suffix(2).allSatisfy { $0.contains("only from the same machine") })
+  }
+
+  @Test("Songs come and go while it plays, and the set stays where it is")
+  func changes() throws {
+    var desk = try desk()
+    desk.send("/tactus/set/go", .int32(1))
+    desk.send("/tactus/set/add", .string("Encore = tempo 100"), from: Desk.local)
+    desk.send("/tactus/set/add", .string("Slow One = tempo 70"), from: Desk.local)
+    desk.send("/tactus/set/list", from: Desk.local)
+    #expect(desk.told("set/list").last == [.string("1 Opener, 2 Slow One, 3 Last, 4 Encore")])
+    desk.wait(0.1)
+    desk.send("/tactus/set/next")
+    desk.wait(0.1)
+    #expect(desk.program.state.tempo == Tempo(70))
+    desk.send("/tactus/set/remove", .string("Opener"), from: Desk.local)
+    desk.send("/tactus/set/next", .string("bar"))
+    desk.send("/tactus/set/remove", .string("Last"), from: Desk.local)
+    desk.wait(5)
+    #expect(desk.program.state.tempo == Tempo(70) && desk.machine.reading.own.songWaiting.isEmpty)
+  }
+}

@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Addresses
+import BeatMath
+import Sodium
+import Testing
+
+@testable import FarLink
+
+/// Two rooms and the wire between them, with nobody who means harm.
+struct LineTests {
+  @Test func `two that have one key can talk after two and a half round trips`() {
+    var world = FarWorld()
+    world.add()
+    world.add(accepts: true)
+    world.call(0, 1)
+    world.run(for: Micros(5 * 60_000 + 1_000))
+    #expect(world.isProven(0) && world.isProven(1))
+    #expect(world.sides[0].opened.count == 1 && world.sides[1].opened.count == 1)
+    world.send("from the caller", from: 0)
+    world.send("from the called", from: 1, as: .measurement)
+    world.run(for: Micros(100_000))
+    #expect(world.heard(by: 1) == ["from the caller"])
+    #expect(world.heard(by: 0) == ["from the called"])
+    #expect(world.sides[0].arrived.first?.channel == .measurement)
+  }
+
+  @Test func `with another key, nothing at all is answered`() {
+    var world = FarWorld()
+    world.add(key: FarWorld.anotherKey)
+    world.add(accepts: true)
+    world.call(0, 1)
+    world.run(for: Micros(60_000_000))
+    #expect(world.sides[1].sent.isEmpty)
+    #expect(world.sides[1].board.views.isEmpty)
+    #expect(world.sides[1].board.counters.refused > 30)
+    #expect(world.sides[1].board.refused?.from == world.sides[0].address)
+    #expect(world.sides[0].board.views[0].state == .waiting)
+  }
+
+  @Test func `who does not accept calls answers nobody`() {
+    var world = FarWorld()
+    world.add()
+    world.add()
+    world.call(0, 1)
+    world.run(for: Micros(10_000_000))
+    #expect(world.sides[1].sent.isEmpty && world.sides[1].board.counters.unasked > 5)
+  }
+
+  @Test(arguments: 1...20) func `a wire that loses every third datagram joins them all the same`(seed: Int) {
+    var world = FarWorld(seed: UInt64(seed))
+    (world.loss, world.jitter) = (0.33, 40_000)
+    world.add()
+    world.add(accepts: true)
+    world.call(0, 1)
+    world.run(for: Micros(30_000_000))
+    #expect(world.sides[0].opened.count == 1 && world.sides[1].opened.count == 1)
+  }
+
+  @Test func `while nothing is said, a router's hole is held open, and nobody is taken for gone`() {
+    var world = FarWorld.pair()
+    let start = world.recording.count
+    world.run(for: Micros(600_000_000))
+    #expect(world.isProven(0) && world.isProven(1))
+    #expect(world.sides.allSatisfy { $0.closed.isEmpty && $0.opened.count == 1 })
+    for side in 0..<2 {
+      let times = world.recording[start...].filter { $0.from == world.sides[side].address }.map(\.due)
+      let gaps = zip(times.dropFirst(), times).map { ($0 - $1).count }
+      #expect(gaps.max()! <= 2_000_000)
+      #expect(times.count <= 700)
+    }
+  }
+
+  @Test func `a cut is told and heals, and the line is the same`() {
+    var world = FarWorld.pair()
+    world.isCut = true
+    world.run(for: Micros(30_000_000))
+    guard case .away(let since) = world.sides[0].board.views[0].state else {
+      Issue.record("the cut was not told")
+      return
+    }
+    #expect(world.now - since >= Micros(28_000_000))
+    #expect(!world.isProven(1))
+    world.isCut = false
+    world.run(for: Micros(3_500_000))
+    #expect(world.isProven(0) && world.isProven(1))
+    #expect(world.sides.allSatisfy { $0.closed.isEmpty && $0.opened.count == 1 })
+    world.send("again", from: 0)
+    world.send("again", from: 1)
+    world.run(for: Micros(100_000))
+    #expect(world.heard(by: 0) == ["again"] && world.heard(by: 1) == ["again"])
+  }
+
+  @Test func `who called and stays away for ten minutes is forgotten`() {
+    var world = FarWorld.pair()
+    world.isCut = true
+    world.run(for: Micros(590_000_000))
+    #expect(world.sides[1].closed.isEmpty)
+    world.run(for: Micros(20_000_000))
+    #expect(world.sides[1].closed.count == 1 && world.sides[1].board.views.isEmpty)
+    #expect(world.sides[0].closed.isEmpty)
+  }
+
+  @Test(arguments: [0, 1]) func `a program that is started again is another, and found again`(side: Int) {
+    var world = FarWorld.pair()
+    world.restart(side, accepts: side == 1)
+    if side == 0 { world.call(0, 1) }
+    world.run(for: Micros(10_000_000))
+    #expect(world.isProven(0))
+    #expect(world.isProven(1, line: world.sides[1].board.views.count - 1))
+    if side == 1 {
+      #expect(world.sides[0].closed.count == 1 && world.sides[0].opened.count == 2)
+    } else {
+      #expect(world.sides[1].opened.count == 2)
+    }
+  }
+
+  @Test func `who leaves says so, and is called on`() {
+    var world = FarWorld.pair()
+    world.hangUp(1)
+    world.run(for: Micros(100_000))
+    #expect(world.sides[0].closed.count == 1 && world.sides[0].board.views[0].state == .waiting)
+    world.restart(1, accepts: true)
+    world.run(for: Micros(2_000_000))
+    #expect(world.isProven(0) && world.isProven(1))
+    world.hangUp(0)
+    world.run(for: Micros(100_000))
+    #expect(world.sides[1].board.views.isEmpty && world.sides[1].closed.count == 2)
+  }
+
+  @Test func `whoever moves is followed with its first word from there`() {
+    var world = FarWorld.pair()
+    for (moving, staying) in [(0, 1), (1, 0), (0, 1)] {
+      world.sides[moving].address.port += 1
+      world.send("here", from: moving)
+      world.run(for: Micros(100_000))
+      #expect(world.sides[staying].board.views[0].peer == world.sides[moving].address)
+      world.send("there", from: staying)
+      world.run(for: Micros(100_000))
+      #expect(world.heard(by: moving).last == "there")
+      // One word may be somebody's trick; with the next, the way is known.
+      world.run(for: Micros(1_500_000))
+    }
+    #expect(world.sides.allSatisfy { $0.opened.count == 1 })
+  }
+
+  @Test func `whoever moves during a cut is found where its name leads then`() {
+    var world = FarWorld.pair()
+    world.isCut = true
+    world.run(for: Micros(10_000_000))
+    world.sides[1].address = FarWorld.place(77)
+    world.isCut = false
+    world.run(for: Micros(10_000_000))
+    #expect(!world.isProven(0))
+    world.sides[0].board.call(0, at: [FarWorld.place(78), FarWorld.place(77)], at: world.now)
+    world.run(for: Micros(6_000_000))
+    #expect(world.isProven(0) && world.sides[0].board.views[0].peer == FarWorld.place(77))
+    #expect(world.sides[0].opened.count == 1)
+  }
+
+  @Test func `keys are renewed while it plays, and no datagram is lost by it`() {
+    var world = FarWorld.pair()
+    world.jitter = 30_000
+    var said = 0
+    let handshakes = world.sides[0].board.counters.handshakes
+    while world.now < Micros(3 * 3_600_000_000) {
+      said += 1
+      world.send("\(said)", from: 0)
+      world.send("\(said)", from: 1)
+      world.run(for: Micros(500_000))
+    }
+    #expect(world.sides[0].board.counters.handshakes - handshakes >= 5)
+    for side in 0..<2 {
+      #expect(world.heard(by: side) == (1...said).map(String.init))
+      #expect(world.sides[side].board.counters.unsent == 0)
+      #expect(world.sides[side].opened.count == 1)
+    }
+  }
+
+  @Test func `eight rooms call one, a ninth is refused until a place is free`() {
+    var world = FarWorld()
+    let hub = world.add(accepts: true)
+    for _ in 1...9 {
+      let room = world.add()
+      world.call(room, hub)
+      world.run(for: Micros(500_000))
+    }
+    #expect(world.sides[hub].board.views.count == FarLimits.lines)
+    #expect(!world.isProven(9) && world.sides[hub].board.counters.crowdedOut > 0)
+    for room in 1...8 { world.send("\(room)", from: room) }
+    world.run(for: Micros(100_000))
+    #expect(Set(world.heard(by: hub)) == Set((1...8).map(String.init)))
+    for line in 0..<8 { world.send("to \(line + 1)", from: hub, line: line) }
+    world.run(for: Micros(100_000))
+    for room in 1...8 { #expect(world.heard(by: room) == ["to \(room)"]) }
+    world.off = [world.sides[3].address]
+    world.run(for: Micros(12_000_000))
+    #expect(world.isProven(9))
+    #expect(world.sides[hub].closed.count == 1)
+  }
+
+  @Test func `one that accepts calls others, too`() {
+    var world = FarWorld()
+    for _ in 0..<3 { world.add(accepts: true) }
+    world.call(0, 1, number: 0)
+    world.call(0, 2, number: 1)
+    world.call(1, 2)
+    world.run(for: Micros(2_000_000))
+    #expect(world.sides.map(\.board.views.count) == [2, 2, 2])
+    #expect(world.sides.indices.allSatisfy { world.isProven($0) && world.isProven($0, line: 1) })
+  }
+
+  @Test func `after ninety years of one host clock it is as on the first day`() {
+    var world = FarWorld.pair(at: Micros(3_000_000_000_000_000))
+    #expect(world.isProven(0) && world.isProven(1))
+    // A night in which nobody ran us, and another ninety years.
+    for pause in [Int64(30_000_000_000), 3_000_000_000_000_000] {
+      world.now = world.now + Micros(pause)
+      world.run(for: Micros(10_000_000))
+      #expect(world.isProven(0))
+      world.send("awake", from: 0)
+      world.run(for: Micros(100_000))
+      #expect(world.heard(by: 1).last == "awake")
+    }
+  }
+
+  @Test func `before a key's numbers end it is renewed, and it never seals one more`() {
+    var world = FarWorld.pair()
+    let handshakes = world.sides[0].board.counters.handshakes
+    world.sides[0].board.lines[0].pretend(sent: FarLimits.renewalNumber - 1)
+    world.send("the last before", from: 0)
+    world.run(for: Micros(3_000_000))
+    #expect(world.sides[0].board.counters.handshakes > handshakes)
+    #expect(world.heard(by: 1) == ["the last before"])
+    // On a wire on which no handshake comes through.
+    world.sides[0].board.lines[0].pretend(sent: FarLimits.lastNumber - 2)
+    world.isCut = true
+    for word in ["one", "two", "three", "four"] { world.send(word, from: 0) }
+    let last = world.sides[0].sent.filter { $0.bytes[0] == 3 }.map { [UInt8]($0.bytes[5..<13]) }
+    #expect(last.max { $0.lexicographicallyPrecedes($1) } == FarLimits.lastNumber.bigEndianBytes)
+    #expect(Set(last.suffix(2)).count == 2 && world.sides[0].board.counters.unsent == 2)
+    world.isCut = false
+    world.run(for: Micros(3_000_000))
+    world.send("under new keys", from: 0)
+    world.run(for: Micros(100_000))
+    #expect(world.heard(by: 1).last == "under new keys")
+  }
+
+  @Test func `what is lost on the way is told`() throws {
+    var world = FarWorld.pair()
+    world.loss = 0.05
+    for _ in 0..<4000 {
+      world.send("x", from: 0)
+      world.run(for: Micros(50_000))
+    }
+    let loss = try #require(world.sides[1].board.views[0].loss)
+    #expect((0.03...0.07).contains(loss), "\(loss)")
+  }
+
+  @Test func `more than fits is not sent, and channels of our own are nobody's`() {
+    var world = FarWorld.pair()
+    world.send(String(repeating: "x", count: 512), from: 0)
+    world.send(String(repeating: "x", count: 513), from: 0)
+    world.send("", from: 0, as: .farewell)
+    world.run(for: Micros(100_000))
+    #expect(world.heard(by: 1).map(\.utf8.count) == [512] && world.isProven(1))
+    #expect(world.sides[0].board.counters.unsent == 2)
+  }
+
+  @Test func `each side is told where the other sees it, and again when it has moved`() {
+    var world = FarWorld.pair()
+    world.run(for: Micros(2_000_000))
+    for side in 0..<2 { #expect(world.sides[side].board.views[0].seen == world.sides[side].address) }
+    world.sides[0].address = FarWorld.place(90)
+    for _ in 0..<3 {
+      world.send("from elsewhere", from: 0)
+      world.run(for: Micros(300_000))
+    }
+    #expect(world.sides[0].board.views[0].seen == FarWorld.place(90))
+    let before = world.sides[1].sent.count
+    for _ in 0..<20 {
+      world.send("still there", from: 0)
+      world.run(for: Micros(10_000))
+    }
+    #expect(world.sides[1].sent.count == before)
+    let far = Endpoint(.v6(high: 0x2001_0db8 << 32, low: 7, scope: 0), port: 65_535)
+    #expect(Endpoint(told: far.told[...]) == far)
+    for count in [0, 1, 5, 7, 17, 19, 40] {
+      #expect(Endpoint(told: [UInt8](repeating: 1, count: count)[...]) == nil)
+    }
+  }
+
+  @Test func `what was under way when the keys changed is heard, and once only`() {
+    var world = FarWorld.pair()
+    let handshakes = world.sides[1].board.counters.handshakes
+    world.run(for: FarLimits.renewal - Micros(2_100_000))
+    world.loss = 1
+    world.send("held up", from: 0)
+    let held = world.sides[0].sent.last!
+    world.loss = 0
+    while world.sides[1].board.counters.handshakes == handshakes && world.now < Micros(4_000_000_000) {
+      world.run(for: Micros(10_000))
+    }
+    #expect(world.sides[1].board.counters.handshakes == handshakes + 1)
+    for _ in 0..<3 { world.inject(held.bytes, into: 1, from: held.from) }
+    #expect(world.heard(by: 1) == ["held up"])
+  }
+
+  @Test func `no secret of a handshake is kept once the other side is proven`() {
+    var world = FarWorld()
+    world.add()
+    world.add(accepts: true)
+    world.delay = Micros(700_000)
+    world.call(0, 1)
+    while world.sides[0].opened.isEmpty && world.now < Micros(60_000_000) { world.run(for: Micros(10_000)) }
+    #expect(world.isProven(0) && world.sides[0].board.lines[0].attempts.isEmpty)
+  }
+
+  @Test func `four letters tell one key from another, and nothing of it`() {
+    let names = [FarWorld.key, FarWorld.anotherKey].map { $0.name(by: Sodium.self) }
+    #expect(names[0] != names[1] && names.allSatisfy { $0.count == 4 })
+    #expect(FarWorld.key.name(by: Sodium.self) == names[0])
+  }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import CJACK
+import Choices
+import Glibc
+import Handoff
+import HostSync
+import Testing
+import TimecodeReader
+
+@testable import JACKHost
+
+extension JACKHostTests {
+  @Test func `timecode on the server is its transport's place, read by libltc and piece by piece`()
+    async throws
+  {
+    let server = try await TestServer()
+    let live = try LiveHost(server)
+    var ltc = OutputSettings(.ltc)
+    ltc.timecode.start = Timecode(hours: 1)
+    var mtc = OutputSettings(.mtc)
+    mtc.timecode.start = Timecode(hours: 1)
+    live.host.carry(outputs: [
+      OwnOutput(name: "own_tc", settings: ltc), OwnOutput(name: "own_lamp", settings: mtc),
+    ])
+    let tape = try Tape(server)
+    try await live.run { tape.connect("own_tc", "own_lamp") }
+    try await live.run(for: 500)
+    jack_transport_start(tape.client.handle)
+    try await live.run(for: 8_000)
+    jack_transport_stop(tape.client.handle)
+    let ports = live.host.outputPorts
+    let ahead = try #require(ports["own_tc"]).latency
+    let others = live.host.latencies[.jack]
+
+    let reader = LTCReader(samplesPerFrame: 1_920)
+    var places: [Double] = []
+    var quarters: [(place: Double, byte: UInt8)] = []
+    var full: [(place: Double, bytes: [UInt8])] = []
+    while let cycle = tape.next() {
+      let start = Double(cycle.transport) + Double(ahead) - Double(others)
+      for frame in 0..<Int(cycle.frames) { places.append(cycle.isRolling ? start + Double(frame) : -1) }
+      var samples = (0..<Int(cycle.frames)).map { cycle.samples[$0] }
+      samples.withUnsafeMutableBufferPointer { reader.read($0) }
+      if cycle.messageSize == 2 {
+        quarters.append((start + Double(cycle.messageFrame), cycle.message[1]))
+      } else if cycle.messageSize == 10 {
+        full.append((start, (0..<10).map { cycle.message[$0] }))
+      }
+    }
+    #expect(reader.frames.count > 100)
+    var judged = 0
+    for frame in reader.frames where places.indices.contains(frame.start) && places[frame.start] >= 0 {
+      let exact = places[frame.start] / 1_920
+      guard abs(exact - exact.rounded()) * 1_920 < 3.5 else { continue }
+      judged += 1
+      let number = 3_600 * frame.code.hours + 60 * frame.code.minutes + frame.code.seconds
+      #expect(number * 25 + frame.code.frames == 90_000 + Int(exact.rounded()))
+    }
+    // A stall of the server cuts a frame or two in pieces.
+    #expect(judged * 10 > reader.frames.count * 9)
+    #expect(quarters.count > 500)
+    let firsts = quarters.filter { $0.byte >> 4 == 0 }
+    let placed = firsts.filter { abs($0.place / 1_920 - ($0.place / 1_920).rounded()) * 1_920 <= 1 }
+    for first in placed {
+      let frame = Int((first.place / 1_920).rounded())
+      #expect(frame % 2 == 0 && first.byte & 0xF == UInt8(frame % 25 & 0xF))
+    }
+    // As of the frames above: what comes too late for a cycle is heard in another, or twice.
+    #expect(placed.count * 10 > firsts.count * 9)
+    // Where it stopped.
+    let last = try #require(full.last)
+    let frames = Int(last.place / 1_920)
+    #expect(last.bytes == [0xF0, 0x7F, 0x7F, 1, 1, 0x21, 0, UInt8(frames / 25), UInt8(frames % 25), 0xF7])
+  }
+}
+
+/// Keeps what two ports play, cycle by cycle, with the transport's place.
+private final class Tape {
+  struct Cycle: BitwiseCopyable, Sendable {
+    var transport: UInt32 = 0
+    var isRolling = false
+    var frames: UInt32 = 0
+    var samples = InlineArray<256, Float>(repeating: 0)
+    /// At most one comes in a cycle, for they are 10 ms apart.
+    var messageFrame: UInt32 = 0
+    var messageSize = 0
+    var message = InlineArray<10, UInt8>(repeating: 0)
+  }
+
+  fileprivate struct Deck: ~Copyable {
+    let client, sound, keys: OpaquePointer
+    let cycles = SPSCQueue<Cycle>(capacity: 1 << 12)
+  }
+
+  let client: JACKClient
+  private let deck: UnsafeMutablePointer<Deck>
+
+  init(_ server: TestServer) throws {
+    client = try JACKClient(name: "tape", server: server.name)
+    func port(_ name: String, _ type: String) -> OpaquePointer? {
+      jack_port_register(client.handle, name, type, UInt(JackPortIsInput.rawValue), 0)
+    }
+    deck = .allocate(capacity: 1)
+    deck.initialize(
+      to: Deck(
+        client: client.handle, sound: try #require(port("sound", JACK_DEFAULT_AUDIO_TYPE)),
+        keys: try #require(port("keys", JACK_DEFAULT_MIDI_TYPE))))
+    jack_set_process_callback(client.handle, recordTape, deck)
+    #expect(jack_activate(client.handle) == 0)
+  }
+
+  deinit {
+    jack_deactivate(client.handle)
+    deck.deinitialize(count: 1)
+    deck.deallocate()
+  }
+
+  /// True when both are.
+  func connect(_ sound: String, _ keys: String) -> Bool {
+    func isConnected(_ output: String, _ input: String) -> Bool {
+      [0, EEXIST].contains(jack_connect(client.handle, "tactus:\(output)", input))
+    }
+    return isConnected(sound, "tape:sound") && isConnected(keys, "tape:keys")
+  }
+
+  func next() -> Cycle? { deck.pointee.cycles.pop() }
+
+  fileprivate static func take(_ frames: UInt32, _ deck: UnsafeMutablePointer<Deck>) {
+    var position = jack_position_t()
+    var cycle = Cycle()
+    cycle.isRolling = jack_transport_query(deck.pointee.client, &position) == JackTransportRolling
+    cycle.transport = position.frame
+    cycle.frames = min(frames, 256)
+    guard let sound = jack_port_get_buffer(deck.pointee.sound, frames),
+      let keys = jack_port_get_buffer(deck.pointee.keys, frames)
+    else { return }
+    let samples = sound.assumingMemoryBound(to: Float.self)
+    for place in 0..<Int(cycle.frames) { cycle.samples[place] = samples[place] }
+    var event = jack_midi_event_t()
+    if jack_midi_get_event_count(keys) > 0, jack_midi_event_get(&event, keys, 0) == 0, event.size <= 10 {
+      cycle.messageFrame = event.time
+      cycle.messageSize = event.size
+      for place in 0..<event.size { cycle.message[place] = event.buffer[place] }
+    }
+    deck.pointee.cycles.push(cycle)
+  }
+}
+
+private func recordTape(_ frames: UInt32, _ context: UnsafeMutableRawPointer?) -> Int32 {
+  Tape.take(frames, context!.assumingMemoryBound(to: Tape.Deck.self))
+  return 0
+}

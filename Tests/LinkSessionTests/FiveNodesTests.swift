@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkWorld
+import Testing
+
+/// Riley's experiment, some cells of it.
+@Suite struct FiveNodesTests {
+  @Test(arguments: FiveNodes.Topology.allCases)
+  func withoutDelaysBothAreTogether(topology: FiveNodes.Topology) {
+    for isReference in [true, false] {
+      let shares = FiveNodes(topology, .zero, .constant).run(seed: 1, byReference: isReference)
+      #expect(shares.hundred > 0.95, "\(isReference)")
+    }
+  }
+
+  /// What the wire adds on one way for half a minute is half of it error to who measures then, and forgets what was before.
+  @Test(arguments: FiveNodes.Topology.allCases)
+  func delaysOnOneWayThatComeAndGoThrowTheReferenceOffAndNotUs(topology: FiveNodes.Topology) {
+    let nodes = FiveNodes(topology, Micros(48_000), .constant)
+    let ours = nodes.run(seed: 1, byReference: false)
+    let theirs = nodes.run(seed: 1, byReference: true)
+    #expect(ours.one > theirs.one && ours.hundred > 0.9 && ours.one > 0.8, "\(ours), \(theirs)")
+  }
+}

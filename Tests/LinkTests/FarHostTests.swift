@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Addresses
+import Linux
+import Testing
+
+@testable import Link
+
+struct FarHostTests {
+  @Test(arguments: [
+    ("studio.example.org", "studio.example.org", 20_819), ("studio:4711", "studio", 4711),
+    ("203.0.113.7", "203.0.113.7", 20_819), ("203.0.113.7:9", "203.0.113.7", 9),
+    ("2001:db8::1", "2001:db8::1", 20_819), ("[2001:db8::1]:4711", "2001:db8::1", 4711),
+  ])
+  func `a host is written with or without a port`(text: String, host: String, port: Int) throws {
+    let read = try #require(FarHost(text))
+    #expect(read.host == host && Int(read.port) == port)
+    #expect(FarHost(read.description) == read)
+  }
+
+  @Test(arguments: [
+    "", ":", "a b", "host:0", "host:65536", "host:x", "[2001:db8::1", "a/b", "--x y", "ho\u{0}st",
+  ])
+  func `what is no host is refused`(text: String) { #expect(FarHost(text) == nil) }
+
+  @Test func `without a key, only private addresses are heard`() {
+    let near = [
+      "10.1.2.3", "172.16.0.1", "172.31.255.1", "192.168.7.2", "100.64.0.1", "100.127.1.1", "127.0.0.1",
+      "169.254.1.1", "fd00::1", "fe80::1", "::1",
+    ]
+    let far = [
+      "8.8.8.8", "172.15.0.1", "172.32.0.1", "192.169.0.1", "100.63.0.1", "100.128.0.1", "11.0.0.1",
+      "2001:db8::1", "ff02::1",
+    ]
+    for text in near { #expect(Address(text)?.isPrivate == true, "\(text)") }
+    for text in far { #expect(Address(text)?.isPrivate == false, "\(text)") }
+  }
+}

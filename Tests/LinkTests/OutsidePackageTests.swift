@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+import Testing
+
+/// Somebody else's package takes Link by address and version, on a machine that has a compiler and nothing else of what tactus needs.
+@Suite struct OutsidePackageTests {
+  /// A repository with what is here as a commit, and a version.
+  private static let publish = """
+    mkdir "$1/tactus" && cd "$1/tactus"
+    tar -C "$2" --exclude './.build*' --exclude ./.git --exclude ./tools/.venv -c . | tar -x
+    git init -q . && git add -A . && git -c user.name=n -c user.email=e commit -qm n && git tag 0.1.0
+    cp -r "$2/Tests/Outside" "$1/outside"
+    """
+
+  /// No header and no .pc file of what tactus needs can be seen from here on.
+  private static let hide = """
+    cd "$1/outside" && mkdir "$1/nothing"
+    for place in /usr/include/jack /usr/include/lo /usr/include/wslay /usr/include/sodium /usr/lib/*/pkgconfig /usr/share/pkgconfig; do
+      [ ! -d "$place" ] || mount --bind "$1/nothing" "$place" || exit
+    done
+    for place in sndfile.h microhttpd.h qrencode.h sodium.h; do
+      [ ! -e "/usr/include/$place" ] || mount --bind /dev/null "/usr/include/$place" || exit
+    done
+    """
+
+  private func run(_ script: String, _ arguments: String..., in folder: ScratchFolder) async throws -> String
+  {
+    let ended = try await ChildProcess.run(
+      ["unshare", "--mount", "sh", "-ec", script, "sh", folder.path] + arguments,
+      environment: ["TACTUS_URL": "file://\(folder.path)/tactus"], within: .seconds(900))
+    #expect(ended.status == 0, "\(ended.output)\(ended.errors)")
+    #expect(!(ended.output + ended.errors).contains("warning"), "\(ended.output)\(ended.errors)")
+    return ended.output
+  }
+
+  @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"), arguments: ["debug", "release"])
+  func `another package builds Link by address and version, without warnings, JACK or liblo`(
+    configuration: String
+  ) async throws {
+    let folder = try ScratchFolder()
+    _ = try await run(Self.publish, Lab.top, in: folder)
+    _ = try await run(
+      Self.hide + "\nnice swift build --cache-path \"$1/cache\" -c \"$2\" 2>&1", configuration, in: folder)
+    let programs = "cd $1/outside/.build/\(configuration); "
+    let libraries = try await run(programs + "ldd follow rehearse send metronome", in: folder)
+    for other in ["jack", "liblo", "sndfile", "microhttpd", "wslay", "qrencode", "sodium"] {
+      #expect(!libraries.contains(other), "\(other)")
+    }
+    #expect(try await run(programs + "./follow", in: folder) == "98.0 BPM\n")
+    #expect(try await run(programs + "./send", in: folder) == "0 channels\n")
+    #expect(try await run(programs + "./rehearse", in: folder) == "90.0 and 90.0 BPM, 1 other\n")
+    // That it opens a card and plays to its end. Not when: ALSA's card that is none takes no time.
+    #expect(try await run(programs + "./metronome null 2", in: folder).hasSuffix(" clicks\n"))
+  }
+
+  @Test(arguments: [
+    ("MetronomeWithALSA", "metronome/Metronome.swift", ["import", "open", "failure", "loop"]),
+    ("SimulatedSession", "rehearse/Rehearse.swift", ["world", "ask"]),
+  ])
+  func `the code of the articles is what is compiled there`(article: String, program: String, marks: [String])
+    throws
+  {
+    let article = try Article(
+      "Sources/Link/Link.docc/\(article).md", compiledIn: Lab.top + "/Tests/Outside/Sources/" + program,
+      leavingOut: [])
+    #expect(article.marks == marks)
+    for mark in marks { #expect(article.isCompiled(mark), "\(mark)") }
+  }
+}

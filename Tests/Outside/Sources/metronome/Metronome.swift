@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// begin import
+import CALSA
+import Link
+// end import
+
+/// The article `MetronomeWithALSA` of Link's documentation, word for word between the marks. metronome DEVICE SECONDS plays so long, and
+/// says how many clicks there were.
+@main
+enum Program {
+  static func main() throws {
+    let arguments = CommandLine.arguments
+    // Not on the network: the machine that compiles this has one.
+    let link = Link(tempo: 120)
+    link.updateAppState { $0.setPlaying(true, at: Link.clock(), requestingBeat: 0, quantum: 4) }
+    let clicks = try play(link, device: arguments[1], seconds: Int(arguments[2]) ?? 1)
+    print("\(clicks) clicks")
+  }
+}
+
+func play(_ link: Link, device: String, seconds: Int) throws -> Int {
+  // begin open
+  var card: OpaquePointer?
+  let opened = snd_pcm_open(&card, device, SND_PCM_STREAM_PLAYBACK, 0)
+  guard opened == 0, let card else { throw ALSAFailure(code: opened) }
+  defer { snd_pcm_close(card) }
+  // One channel of floats, 48,000 a second, and 20 ms of them in the card.
+  let agreed = snd_pcm_set_params(
+    card, SND_PCM_FORMAT_FLOAT, SND_PCM_ACCESS_RW_INTERLEAVED, 1, 48_000, 1, 20_000)
+  guard agreed == 0 else { throw ALSAFailure(code: agreed) }
+  // end open
+  // begin loop
+  guard var audio = link.takeAudio() else { return 0 }
+  var samples = [Float](repeating: 0, count: 240)
+  var clicks = 0
+  var heard: Micros?
+  for _ in 0..<seconds * 200 {
+    // When the next sample is heard: now, and what is still in the card before it.
+    var waiting: snd_pcm_sframes_t = 0
+    snd_pcm_delay(card, &waiting)
+    let measured = Link.clock() + Micros(Int64(waiting) * 1_000_000 / 48_000)
+    // The card plays evenly, and we do not wake up evenly: a sixteenth of what is measured counts.
+    let expected = heard.map { $0 + Micros(5_000) } ?? measured
+    let isLost = abs(measured.count - expected.count) > 10_000
+    let begin = isLost ? measured : expected + Micros((measured - expected).count / 16)
+    heard = begin
+
+    let state = audio.captureAudioState()
+    var last = state.beat(at: begin - Micros(1), quantum: 4)
+    for index in samples.indices {
+      let beat = state.beat(at: begin + Micros(Int64(index) * 1_000_000 / 48_000), quantum: 4)
+      let isClick = beat >= 0 && beat.rounded(.down) != last.rounded(.down)
+      samples[index] = isClick ? 1 : 0
+      clicks += isClick ? 1 : 0
+      last = beat
+    }
+    let written = snd_pcm_writei(card, samples, snd_pcm_uframes_t(samples.count))
+    if written < 0 { snd_pcm_recover(card, Int32(written), 1) }
+  }
+  // end loop
+  return clicks
+}
+
+// begin failure
+struct ALSAFailure: Error, CustomStringConvertible {
+  var code: Int32
+  var description: String { String(cString: snd_strerror(code)) }
+}
+// end failure

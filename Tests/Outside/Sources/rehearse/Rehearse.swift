@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkSession
+import LinkWorld
+
+/// Two machines whose clocks have nothing in common, and a network that loses a tenth: what becomes of their tempos. The article
+/// `SimulatedSession` of Link's documentation, word for word between the marks.
+@main
+enum Rehearse {
+  static func main() {
+    // begin world
+    let world = LinkWorld(seed: 1)
+    world.conditions.loss = 0.1
+    for tempo in [90.0, 120] {
+      let peer = world.addPeer(
+        tempo: tempo, host: Micros(Int64(tempo) * 1_000_000), partsPerMillion: tempo - 100)
+      world.plug(peer)
+      world.setEnabled(true, peer: peer)
+      world.run(for: Micros(2_000_000))
+    }
+    // end world
+    // begin ask
+    world.run(for: Micros(20_000_000))
+    let tempos = world.peers.map { "\($0.snapshot.state.tempo.rounded())" }
+    print("\(tempos.joined(separator: " and ")) BPM, \(world.peers[0].snapshot.peerCount) other")
+    // end ask
+  }
+}

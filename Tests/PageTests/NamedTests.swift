@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+import Testing
+
+/// What comes and goes by its name: the peers' channels, and outputs of one's own.
+@Suite struct NamedTests {
+  @Test func `a channel of a peer is seen, taken, delayed and left from the page`() async throws {
+    let visit = try await Visit("--link-audio", "--name", "here")
+    let other = try ChildProcess(
+      visit.stage.command([Visit.program, "--link-audio", "--name", "there", "--send=Drums", "--no-tui"]))
+    try await visit.ask("size 390 844 touched")
+    try await visit.arrive()
+    try await visit.show("link")
+    let offered =
+      "[...document.querySelectorAll('#channels > .line')].find((e) => e.textContent.includes('/Drums'))"
+    let received =
+      "[...document.querySelectorAll('#channels details')].find((e) => e.textContent.includes('/Drums'))"
+    try await visit.until("!!\(offered)", seconds: 60)
+    #expect(try await visit.evaluate("\(offered).querySelector('button').ariaLabel").hasPrefix("Take there@"))
+    try await visit.touch("click \"#channels > .line button\"")
+    try await visit.until("\(received) && !\(offered)", seconds: 60)
+    #expect(try await visit.tells("audio/received").contains("/Drums"))
+    try await visit.ask("click \"#channels summary\"")
+    try await visit.until("\(received).textContent.includes('dropouts')")
+    let found = try await visit.ask("axe")
+    #expect(found["count"] == .number(0), "\(visit.text(found["findings"]))")
+    try await visit.touch("fill \"#channels details input\" 1bar")
+    try await visit.ask("press Tab")
+    try await visit.until("\(received).querySelector('input').value === '1bar'")
+    try await visit.until("\(received).querySelector('button').textContent === 'Leave'")
+    try await visit.touch("click \"#channels details button\"")
+    try await visit.until("\(offered) && !\(received)", seconds: 60)
+    other.signal(SIGTERM)
+    #expect(await other.status() == 0)
+    try await visit.until("!\(offered)", seconds: 60)
+    try await visit.end()
+  }
+
+  @Test func `what many were taken by is what is left, and the page says so`() async throws {
+    let visit = try await Visit("--link-audio", "--name", "here", "--receive=*/*")
+    let other = try ChildProcess(
+      visit.stage.command([Visit.program, "--link-audio", "--name", "there", "--send=Drums", "--no-tui"]))
+    try await visit.arrive()
+    try await visit.show("link")
+    try await visit.until(
+      "document.querySelector('#channels details button')?.textContent === 'Leave */*'", seconds: 60)
+    other.signal(SIGTERM)
+    #expect(await other.status() == 0)
+    try await visit.end()
+  }
+
+  @Test func `outputs of one's own come and go on the page, are stopped alone, and are found among all`()
+    async throws
+  {
+    let visit = try await Visit("--out=drums=clock offset=4 when=always")
+    try await visit.ask("size 390 844 touched")
+    try await visit.arrive()
+    try await visit.show("sound")
+    let told = "document.querySelector('#sound .outputs')?.textContent"
+    try await visit.until("\(told)?.includes('drums') && \(told).includes('offset 4 ms')")
+    try await visit.touch("fill \"#sound [data-address='out/add'] input\" \"ppq=pulse rate=24\"")
+    try await visit.touch("click \"#sound [data-address='out/add'] button.action\"")
+    try await visit.until("\(told).includes('ppq')")
+    try await visit.ask("click \"#sound .outputs summary\"")
+    try await visit.touch("click \"#sound [data-address='out/drums/play'] [role=switch]\"")
+    try await visit.until("out/drums/play", is: "0")
+    let found = try await visit.ask("axe")
+    #expect(found["count"] == .number(0), "\(visit.text(found["findings"]))")
+    try await visit.send("out/remove", "ppq")
+    try await visit.until("!\(told).includes('ppq') && \(told).includes('drums')")
+    try await visit.show("all")
+    try await visit.ask("fill #search drums")
+    try await visit.until(
+      "document.querySelector('#all [data-address=\\\"out/drums/offset\\\"]').checkVisibility()")
+    try await visit.end()
+  }
+
+  @Test func `offsets of clock and pulses have beside them how far off their places they were`() async throws
+  {
+    let visit = try await Visit("--clock", "--clock-when=always", "--pulse")
+    try await visit.arrive()
+    try await visit.show("sound")
+    for output in ["clock", "pulse"] {
+      try await visit.until(
+        "/^[0-9]+ us$/.test(document.querySelector('#sound [data-address=\\\"\(output)/jitter\\\"] output').value)"
+      )
+      let row = try await visit.evaluate(
+        "document.querySelector('#sound [data-address=\\\"\(output)/jitter\\\"]').previousElementSibling.dataset.address"
+      )
+      #expect(row == "\(output)/offset")
+    }
+    try await visit.end()
+  }
+}

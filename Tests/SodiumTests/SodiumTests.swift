@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import FarLink
+import Glibc
+import TestSupport
+import Testing
+
+@testable import Sodium
+
+/// The ciphers against what others compute, and keys as people write them.
+struct SodiumTests {
+  private func bytes(_ hex: String) -> [UInt8] {
+    let digits = [UInt8](hex.utf8).map { UInt8($0 < 0x61 ? $0 - 0x30 : $0 - 0x57) }
+    return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+  }
+
+  private func key(_ hex: String) -> FarKey { FarKey(bytes(hex))! }
+
+  @Test func `two secrets make what RFC 7748 (6.1) says`() throws {
+    let bob = key("5dab087e624a8a4b79e17f8b83800ee66f3bb1292618b6fd1c2f8b27ff88e0eb")
+    let alices = key("8520f0098930a754748b7ddcb43ef75a0dbf3a0d26381af4eba4a98eaa9b4e6a")
+    #expect(
+      Sodium.publicHalf(of: bob).bytes
+        == bytes("de9edb7d7b7dc1b4d35b61c2ece435373f8343c85b78674dadfc7e146f882b4f"))
+    #expect(
+      try #require(Sodium.shared(bob, with: alices)).bytes
+        == bytes("4a5d9d5ba4ce2de1728e3bf480350f25e07e21c947d19e3376f09b3c1e161742"))
+    // Halves with which everybody would have the same secret.
+    #expect(Sodium.shared(bob, with: FarKey([UInt8](repeating: 0, count: 32))!) == nil)
+    #expect(Sodium.shared(bob, with: FarKey([1] + [UInt8](repeating: 0, count: 31))!) == nil)
+  }
+
+  @Test func `keys are derived as Python's BLAKE2b does`() {
+    #expect(
+      Sodium.derive([UInt8]("tactus".utf8), from: FarKey((0..<32).map { UInt8($0) })!).bytes
+        == bytes("5e2b941bd38af3da9323ff112c2b5ea11da51a9164699236d10632c6b09fb09d"))
+  }
+
+  @Test(arguments: [0, 1, 30, 512]) func `only what was sealed so opens`(count: Int) throws {
+    let (one, other) = (FarKey((0..<32).map { UInt8($0) })!, FarKey((1..<33).map { UInt8($0) })!)
+    let plain = (0..<count).map { UInt8(truncatingIfNeeded: $0) }
+    let sealed = Sodium.seal(plain, one, number: 7, header: [3, 1])
+    #expect(sealed.count == count + FarLimits.tag)
+    #expect(Sodium.open(sealed, one, number: 7, header: [3, 1]) == plain)
+    #expect(Sodium.open(sealed, other, number: 7, header: [3, 1]) == nil)
+    #expect(Sodium.open(sealed, one, number: 8, header: [3, 1]) == nil)
+    #expect(Sodium.open(sealed, one, number: 7, header: [3, 2]) == nil)
+    for place in sealed.indices {
+      var forged = sealed
+      forged[place] ^= 0x40
+      #expect(Sodium.open(forged, one, number: 7, header: [3, 1]) == nil)
+    }
+    for short in 0..<sealed.count {
+      #expect(Sodium.open([UInt8](sealed.prefix(short)), one, number: 7, header: [3, 1]) == nil)
+    }
+  }
+
+  @Test func `a key does not tell what it is`() {
+    #expect("\(FarKey((65..<97).map { UInt8($0) })!)" == "a key")
+  }
+
+  // MARK: As people write it
+
+  @Test func `what two people write down differently is one key`() throws {
+    let written = [
+      "correct horse battery staple", "Correct-Horse  battery\tSTAPLE\n", " correct_horse-battery staple ",
+    ]
+    let keys = try written.map { try KeyText($0).key() }
+    #expect(keys[0] == keys[1] && keys[1] == keys[2])
+    let another = try KeyText("correct horse battery stable").key()
+    #expect(!(another == keys[0]))
+  }
+
+  @Test func `what is short or even is refused`() {
+    #expect(throws: KeyText.Refusal.tooShort(least: 20)) { try KeyText("nineteen letters as") }
+    #expect(throws: KeyText.Refusal.tooShort(least: 20)) { try KeyText("a - b - c - d - e - f - g - h") }
+    #expect(throws: KeyText.Refusal.tooShort(least: 20)) { try KeyText("") }
+    #expect(throws: KeyText.Refusal.tooEven) { try KeyText("abcabcabcabcabcabcabcabc") }
+    #expect(throws: KeyText.Refusal.tooLong(most: 1024)) {
+      try KeyText(String(repeating: "abcdefghi ", count: 200))
+    }
+  }
+
+  @Test func `those that are drawn are usable, all different, and easy to read`() throws {
+    let drawn = (0..<1000).map { _ in KeyText.drawn() }
+    #expect(Set(drawn).count == 1000)
+    for text in drawn {
+      #expect(text.utf8.count == 29 && text.split(separator: "-").count == 5)
+      #expect(!text.contains { "1lio".contains($0) } && text == text.lowercased())
+      // One in many millions would be too even.
+      _ = try KeyText(text)
+    }
+    // Each of the 32 is there.
+    #expect(Set(drawn.joined()).count == 33)
+  }
+
+  // MARK: In a file
+
+  @Test func `a file is written for us alone, is not written over, and is read back`() throws {
+    let directory = try ScratchFolder()
+    let path = directory.path + "/key"
+    umask(0)
+    try KeyFile.write("2345-6789-abcd-efgh-jkmn-pqrs", to: path)
+    var status = stat()
+    #expect(stat(path, &status) == 0 && status.st_mode & 0o777 == 0o600)
+    #expect(try KeyFile.read(path).key() == KeyText("2345-6789-abcd-efgh-jkmn-pqrs").key())
+    #expect(throws: KeyFile.Failure.system("open", EEXIST)) { try KeyFile.write("another", to: path) }
+  }
+
+  @Test(arguments: [0o644, 0o640, 0o604, 0o660, 0o610] as [mode_t])
+  func `a file that others may read is refused`(mode: mode_t) throws {
+    let directory = try ScratchFolder()
+    let path = directory.path + "/key"
+    try KeyFile.write("2345-6789-abcd-efgh-jkmn-pqrs", to: path)
+    chmod(path, mode)
+    #expect(throws: KeyFile.Failure.notPrivate(mode: mode)) { try KeyFile.read(path) }
+  }
+
+  @Test func `what is no file, not there or holds no key is told apart`() throws {
+    let directory = try ScratchFolder()
+    #expect(throws: KeyFile.Failure.system("open", ENOENT)) { try KeyFile.read(directory.path + "/none") }
+    #expect(throws: KeyFile.Failure.notAFile) { try KeyFile.read(directory.path) }
+    let pipe = directory.path + "/pipe"
+    mkfifo(pipe, 0o600)
+    #expect(throws: KeyFile.Failure.notAFile) { try KeyFile.read(pipe) }
+    try KeyFile.write("short", to: directory.path + "/short")
+    #expect(throws: KeyFile.Failure.unusable(.tooShort(least: 20))) {
+      try KeyFile.read(directory.path + "/short")
+    }
+  }
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import ControlSurface
+import Testing
+
+@testable import tactus
+
+struct FarNewsTests {
+  private func far(_ state: ShownRoom.State?, refused: String = "") -> ShownFar {
+    var far = ShownFar()
+    far.refused = refused
+    far.rooms =
+      state.map {
+        [
+          ShownRoom(
+            name: "studio:20819", state: $0, roundTripMilliseconds: nil, lossPercent: nil,
+            offsetMilliseconds: 0)
+        ]
+      } ?? []
+    return far
+  }
+
+  @Test func `a room that comes, is cut off, comes back and leaves is told, each once`() {
+    var news = FarNews()
+    var said: [String] = []
+    for state in [.waiting, .proven, .proven, .away, .away, .proven, nil, nil] as [ShownRoom.State?] {
+      said += news.lines(far(state), at: .zero)
+    }
+    #expect(
+      said == [
+        "The room at studio:20819 is there", "The room at studio:20819 is away; both play on",
+        "The room at studio:20819 is there", "The room at studio:20819 has left",
+      ])
+  }
+
+  @Test func `whoever knocks with other keys from many addresses fills no terminal`() {
+    var news = FarNews()
+    var said = 0
+    for second in 0..<600 {
+      said +=
+        news.lines(far(nil, refused: "203.0.113.7:\(second)"), at: Micros(Int64(second) * 1_000_000)).count
+    }
+    #expect(said == 10)
+  }
+}

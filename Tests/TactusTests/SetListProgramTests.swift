@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Choices
+import ControlSurface
+import TestSupport
+import Testing
+
+@testable import tactus
+
+@Suite("A set list and OSC to others, in the program", .serialized)
+struct SetListProgramTests {
+  @Test("Songs are options and keys of the file, the first of two with one title, and a wrong one is said")
+  func written() throws {
+    var configuration = try Configuration(arguments: [
+      "--song=Opener = tempo 128, meter 4 4", "--song", "B = tap", "--song=Opener = tempo 90",
+    ])
+    var state = SurfaceState()
+    configuration.choose(in: &state)
+    #expect(state.songs.map(\.text) == ["Opener = tempo 128, meter 4 4", "B = tempo/tap"])
+    #expect(throws: Complaint.self) { try Configuration(arguments: ["--song=A = set/next"]) }
+    do throws(Complaint) {
+      try ConfigurationFile.apply(
+        Array("{ song: ['A = tempo 100',\n 'B = tempo 1000'] }".utf8), from: "file", to: &configuration)
+      Issue.record("taken")
+    } catch {
+      #expect(error.text.contains("20 to 999") && error.text.contains("2"), "\(error.text)")
+    }
+    let reading = try Configuration(arguments: ["--osc-tell=tempo 192.168.7.9:10023 /t {60000 / bpm}"])
+    #expect(reading.surfaceSettings.outward.count == 1)
+    #expect(throws: Complaint.self) {
+      try Configuration(arguments: ["--osc-tell=tempo 192.168.7.9:10023 /t {bmp}"])
+    }
+  }
+
+  @Test("Songs that were added while it played are there the next time")
+  func remembered() throws {
+    var configuration = try Configuration(arguments: ["--song=A = tempo 100"])
+    var state = SurfaceState()
+    configuration.choose(in: &state)
+    state.songs.append(try SetSong("Encore = tempo 99, osc/send 10.0.0.2:9000 /x \"a b\" {bpm}"))
+    let chosen = configuration.taking(state)
+    var memory = UserState()
+    let isNew = memory.remember(chosen, since: configuration, over: configuration)
+    #expect(isNew)
+    try UserState(Array(memory.text.utf8), from: "state").apply(to: &configuration, over: configuration)
+    var later = SurfaceState()
+    configuration.choose(in: &later)
+    #expect(later.songs == state.songs)
+  }
+
+  @Test("What a song is put in a machine for is not said again when the machine gets other settings")
+  func programs() throws {
+    var configuration = try Configuration(arguments: ["--out=drums=clock"])
+    var state = SurfaceState()
+    configuration.choose(in: &state)
+    state.outputs[0].settings.programs.ask(for: 3, channel: 9)
+    let asked = state.outputs[0].settings.programs
+    configuration.choose(in: &state)
+    #expect(state.outputs[0].settings.programs == asked)
+    configuration = Configuration()
+    #expect(state.outputs[0].text == "drums=clock")
+  }
+
+  @Test("A tablet goes through the set, and a mixer is told its delay in time with each song")
+  func tablet() async throws {
+    let stage = try await LabStage()
+    let tablet = try await Tablet(in: stage)
+    let mixer = "127.0.0.1:\(tablet.port)"
+    let running = try ChildProcess(
+      stage.command([
+        program, "--out=drums=clock", "--song=Opener = tempo 125, click/pattern X..x, out/drums/program 5 10",
+        "--song=Slow One = tempo 75, meter 3 4, osc/send \(mixer) /tactus/load i{beats} \"slow one\"",
+        "--osc-tell=tempo \(mixer) /tactus/delay {60000 / bpm * 3/4}",
+        "--osc-tell=start \(mixer) /tactus/go true",
+      ]))
+    try await running.awaitLine(beginning: "OSC: 127.0.0.1:20809")
+    try await tablet.hear("delay f:375.0")
+    tablet.send("subscribe i:\(tablet.port)")
+    try await tablet.hear("set/coming s:Opener")
+    tablet.press("set/next")
+    try await tablet.hear("delay f:360.0")
+    // Asked for: what changed may have been told before.
+    tablet.send("click/pattern")
+    try await tablet.hear("click/pattern s:X..x")
+    tablet.send("start s:now")
+    try await tablet.hear("go T")
+    tablet.send("set/next s:bar")
+    try await tablet.hear("load i:3 s:slow one")
+    try await tablet.hear("delay f:600.0")
+    tablet.press("set/next")
+    _ = try await tablet.hear(beginning: "error s:set/next: that was the set's last song")
+    let added = try await ChildProcess.run(stage.command([program, "send", "set/add", "Encore = tempo 100"]))
+    #expect(added.status == 0, "\(added)")
+    try await tablet.hear("set/coming s:Encore")
+    let status = try await ChildProcess.run(stage.command([program, "status"]))
+    #expect(status.output.contains("2 Slow One, then Encore"), "\(status.output)")
+    tablet.send("quit f:1.0")
+    #expect(await running.status() == 0)
+    #expect(running.saidOnErrors == "")
+  }
+}

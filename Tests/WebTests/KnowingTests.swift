@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Addresses
+import ControlSurface
+import Glibc
+import Testing
+
+@testable import Web
+
+/// Attackers who have read the code, and stay within every single limit.
+@Suite("Who knows the limits")
+struct KnowingTests {
+  /// Shares of a core that a flood takes, for three seconds.
+  private func share(of floods: [HostileTests.Flood], at studio: PageStudio) -> Double {
+    let before = studio.web.counters.microseconds
+    let elapsed = HostileTests.Flood.threeSeconds(of: floods)
+    // What may be saved up for a burst is not counted.
+    return (Double(studio.web.counters.microseconds - before) - 100_000) / elapsed
+  }
+
+  @Test(
+    "The shortest questions with the longest answers cost a tenth of a core at most",
+    arguments: ["audio/list", "query\",\"*"])
+  func longAnswers(_ question: String) throws {
+    let studio = try PageStudio()
+    defer { studio.close() }
+    studio.change { $0.audio.offered = (0..<1000).map { "Studio/a channel with a name of its own \($0)" } }
+    let honest = try Phone(studio.port)
+    let frame = Phone.frame(Array("[\"/tactus/\(question)\"]".utf8), opcode: 1)
+    let floods = try (0..<8).map { _ in
+      HostileTests.Flood(
+        try Phone(studio.port, isPaired: false).caller, Array((0..<50).map { _ in frame }.joined()))
+    }
+    #expect(share(of: floods, at: studio) < 0.1)
+    #expect(try honest.isServed())
+  }
+
+  @Test("Requests full of cookies that are nearly ours cost a tenth of a core at most, and pair nobody")
+  func cookies() throws {
+    let studio = try PageStudio()
+    defer { studio.close() }
+    let honest = try Phone(studio.port)
+    // As many as the library has memory for.
+    let guesses = (0..<100).map { "tactus-012345=\($0)" }.joined(separator: "; ")
+    let request = "GET /session HTTP/1.1\r\nHost: localhost\r\nCookie: \(guesses)\r\n\r\n"
+    let floods = try (0..<8).map { _ in
+      HostileTests.Flood(try Caller(studio.port), Array(String(repeating: request, count: 10).utf8))
+    }
+    #expect(share(of: floods, at: studio) < 0.1)
+    #expect(try honest.isServed())
+    #expect(
+      try Caller(studio.port).ask("/session", "Cookie: \(guesses)\r\n").body.contains("\"paired\":false"))
+  }
+
+  @Test("Connections that come and say nothing, more than there is room for, do not keep a new browser out")
+  func silence() throws {
+    let studio = try PageStudio()
+    defer { studio.close() }
+    let honest = try Phone(studio.port)
+    var silent: [Caller] = []
+    for round in 0..<20 {
+      for number in 0..<30 {
+        let address = Address.v4(0x7f00_0002 + UInt32(number % 4))
+        if let caller = try? Caller(studio.port, from: address) { silent.append(caller) }
+      }
+      if silent.count > 300 { silent.removeFirst(silent.count - 300) }
+      // Half a dozen at once, as browsers do.
+      let newcomer = try (0..<6).map { _ in try Caller(studio.port, from: .v4(0x7f00_0100 + UInt32(round))) }
+      for caller in newcomer { #expect((try? caller.ask("/session").status) == 200, "round \(round)") }
+    }
+    #expect(try honest.isServed())
+  }
+}
