@@ -140,6 +140,15 @@ public final class ChildProcess: @unchecked Sendable {
     }
   }
 
+  /// The first line that begins so. What else it says before is other tests' business: on a busy machine the first words of
+  /// tactus can be that JACK does not answer.
+  public func line(beginning start: String) async throws -> String {
+    while let line = try await line() {
+      if line.hasPrefix(start) { return line }
+    }
+    throw Failure.ended(status: await status(), errors: saidOnErrors)
+  }
+
   /// The same on a thread that belongs to the caller alone.
   public func line(within limit: Duration = .seconds(30)) throws -> String? {
     let deadline = ContinuousClock.now + limit
