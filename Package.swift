@@ -185,7 +185,8 @@ let package = Package(
     .testTarget(
       name: "TerminalViewTests",
       dependencies: [
-        "BeatMath", "Choices", "ControlSurface", "MIDIControl", "QRCode", "TerminalView", "TestSupport",
+        "BeatMath", "Choices", "ControlSurface", "MIDIControl", "OSC", "QRCode", "TerminalView",
+        "TestSupport",
       ]),
     .testTarget(name: "QRCodeTests", dependencies: ["QRCode"]),
     .testTarget(

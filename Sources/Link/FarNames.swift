@@ -46,7 +46,7 @@ final class FarNames: Sendable {
     }
     guard let host else { return }
     let thread = try? Thread("names") { [self] in
-      let found = Self.resolve(host)
+      let found = Endpoint.named(host.host, port: host.port)
       names.withLock {
         $0[number].isAsked = false
         $0[number].found = found
@@ -66,23 +66,5 @@ final class FarNames: Sendable {
         return (number, found)
       }
     }
-  }
-
-  private static func resolve(_ host: FarHost) -> [Endpoint] {
-    var wanted = addrinfo()
-    wanted.ai_socktype = Int32(SOCK_DGRAM.rawValue)
-    var list: UnsafeMutablePointer<addrinfo>?
-    guard getaddrinfo(host.host, nil, &wanted, &list) == 0 else { return [] }
-    defer { freeaddrinfo(list) }
-    var found: [Endpoint] = []
-    var next = list
-    while let entry = next {
-      if let address = entry.pointee.ai_addr, var endpoint = Endpoint(socketAddress: address) {
-        endpoint.port = host.port
-        if !found.contains(endpoint) { found.append(endpoint) }
-      }
-      next = entry.pointee.ai_next
-    }
-    return found
   }
 }

@@ -36,10 +36,10 @@ package struct FarHost: Hashable, Sendable, CustomStringConvertible {
   package var port: UInt16
 
   /// `HOST`, `HOST:PORT`, `[IPV6]:PORT`, `IPV6`; nil: it is none of these.
-  package init?(_ text: some StringProtocol) {
+  package init?(_ text: some StringProtocol, usually port: UInt16 = FarSettings.usualPort) {
     let parts = Address(text) == nil ? Endpoint.split(text) : nil
     host = parts?.host ?? String(text)
-    port = parts?.port ?? FarSettings.usualPort
+    self.port = parts?.port ?? port
     let isName =
       (1...253).contains(host.utf8.count)
       && host.utf8.allSatisfy {
@@ -47,7 +47,7 @@ package struct FarHost: Hashable, Sendable, CustomStringConvertible {
           || $0 | 0x20 >= UInt8(ascii: "a") && $0 | 0x20 <= UInt8(ascii: "z")
           || [0x2D, 0x2E, 0x5F].contains($0)
       }
-    guard port > 0, isName || Address(host) != nil else { return nil }
+    guard self.port > 0, isName || Address(host) != nil else { return nil }
   }
 
   package var description: String {

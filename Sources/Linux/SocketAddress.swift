@@ -50,6 +50,25 @@ extension Endpoint {
     }
   }
 
+  /// Where the system's resolver finds this host, which may take half a minute; an address is its own answer.
+  package static func named(_ host: String, port: UInt16) -> [Endpoint] {
+    var wanted = addrinfo()
+    wanted.ai_socktype = Int32(SOCK_DGRAM.rawValue)
+    var list: UnsafeMutablePointer<addrinfo>?
+    guard getaddrinfo(host, nil, &wanted, &list) == 0 else { return [] }
+    defer { freeaddrinfo(list) }
+    var found: [Endpoint] = []
+    var next = list
+    while let entry = next {
+      if let address = entry.pointee.ai_addr, var endpoint = Endpoint(socketAddress: address) {
+        endpoint.port = port
+        if !found.contains(endpoint) { found.append(endpoint) }
+      }
+      next = entry.pointee.ai_next
+    }
+    return found
+  }
+
   /// Where a socket is bound; nil, and `errno`, if that cannot be told.
   package init?(of descriptor: Int32) {
     var storage = sockaddr_storage()

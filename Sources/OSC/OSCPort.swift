@@ -44,9 +44,13 @@ package struct OSCPort: ~Copyable {
   }
 
   /// The next datagram; waits for it.
-  package mutating func hear(withinMilliseconds limit: Int) -> Heard {
-    var wait = pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0)
-    guard poll(&wait, 1, Int32(clamping: limit)) > 0 else { return .nothing }
+  ///
+  /// - Parameter bell: whose sound ends the wait, too. -1: nobody's.
+  package mutating func hear(withinMilliseconds limit: Int, orAt bell: Int32 = -1) -> Heard {
+    var waits = [socket.descriptor, bell].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+    guard poll(&waits, nfds_t(waits.count), Int32(clamping: limit)) > 0, waits[0].revents != 0 else {
+      return .nothing
+    }
     let heard = receive()
     if case .nobody = heard { while socket.nextUnreachable() != nil {} }
     return heard

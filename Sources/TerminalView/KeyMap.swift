@@ -74,6 +74,10 @@ public struct KeyMap: Sendable {
         own: own, hint: hint)
     }
 
+    fileprivate var leaving: Row {
+      Row(words: "leave this view", brief: "leave", bindings: bindings, hint: ("leave", 1))
+    }
+
     /// The keys in a line.
     public func keys(named name: (Key) -> String) -> String {
       own == .tempo ? "0-9" : bindings.map { name($0.event) }.joined(separator: " ")
@@ -117,14 +121,18 @@ public struct KeyMap: Sendable {
   ]
 
   let rows: [Row]
+  /// What is shown runs elsewhere: it goes on when its view ends.
+  let isElsewhere: Bool
 
   /// A key that is configured has no other meaning.
-  public init(_ configured: [KeyBinding] = []) {
+  public init(_ configured: [KeyBinding] = [], isElsewhere: Bool = false) {
+    self.isElsewhere = isElsewhere
     let taken = Set(configured.map(\.event))
     rows =
       configured.map { Row(words: $0.targets.map(\.description).joined(separator: ", "), bindings: [$0]) }
       + Self.standard.compactMap { row in
         var row = row
+        if isElsewhere, row.bindings.contains(where: { $0.isQuit }) { row = row.leaving }
         row.bindings.removeAll { taken.contains($0.event) }
         return row.bindings.isEmpty ? nil : row
       }
@@ -148,4 +156,9 @@ public struct KeyMap: Sendable {
   func targets(of key: Key) -> [Target] {
     rows.flatMap(\.bindings).filter { $0.event == key }.flatMap(\.targets)
   }
+}
+
+extension KeyBinding {
+  /// It ends the program, or the view of one that runs elsewhere.
+  fileprivate var isQuit: Bool { targets.map(\.path) == ["quit"] }
 }

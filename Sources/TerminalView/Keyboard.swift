@@ -10,6 +10,8 @@ public enum Action: Hashable, Sendable {
   case press([Target])
   case redraw
   case say(String)
+  /// What is shown goes on; the view does not.
+  case leave
 }
 
 /// Keys as addresses of the control surface, and the little that is the view's own: its page, a tempo that is being typed, and
@@ -121,8 +123,10 @@ public struct Keyboard: Sendable {
   /// A sleeve on the keyboard ends no concert.
   private mutating func press(_ targets: [Target], _ state: SurfaceState, at now: Micros) -> Action? {
     guard !targets.isEmpty else { return nil }
+    let ends = targets.contains { $0.path == "quit" }
+    if ends, keys.isElsewhere { return .leave }
     if case .stopped = state.transport { return .press(targets) }
-    guard targets.contains(where: { $0.path == "quit" }) else { return .press(targets) }
+    guard ends else { return .press(targets) }
     if let askedToQuit, now - askedToQuit < Self.resolve { return .press(targets) }
     askedToQuit = now
     return .say("The transport rolls: once more ends tactus")

@@ -55,7 +55,10 @@ extension TerminalView {
 
   private func drawTitle(_ facts: Facts, on picture: inout Picture) {
     let size = picture.size
-    picture.write("tactus", row: 0, column: 2, style: .bold)
+    let end = picture.write("tactus", row: 0, column: 2, style: .bold)
+    if let place = facts.scene.place {
+      picture.write("at \(place)", row: 0, column: end + 1, width: size.columns / 2 - end - 2)
+    }
     let style = facts.scene.state.jackConnected ? Style.quiet : Style(.alarm, bold: true)
     let server =
       facts.scene.state.jackConnected ? "JACK \(facts.server), \(facts.xruns)" : "no JACK server"

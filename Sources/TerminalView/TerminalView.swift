@@ -81,6 +81,8 @@ public struct Scene: Sendable {
   public var news: News?
   /// The one before.
   public var earlierNews: News?
+  /// Where what is shown runs; nil: here.
+  public var place: String?
   public var page = Page.playing
   public var typed: Keyboard.Typed?
   /// What pairs a browser with us, as it is typed. nil: there is no page.

@@ -166,10 +166,22 @@ struct Configuration: Equatable, Sendable {
 
   /// The same over what holds already.
   mutating func read(_ arguments: some Sequence<String>) throws(Complaint) {
-    let parser = OptionParser(options: Self.options)
+    let parser = OptionParser(options: Self.options, takesOperands: false)
     guard let stray = try parser.parse(arguments, into: &self).first, answer == .run else { return }
-    throw Subcommands.objection(to: stray, meant: parser.attaching(stray, in: Array(arguments)))
+    throw Subcommands.objection(to: stray)
   }
+
+  /// What most people begin with; each is a command line that is taken.
+  static let examples = """
+    Examples:
+      tactus --click --autoconnect         hear the session's beat
+      tactus --click rolling --meter 7/8   only while the transport rolls, in 7/8
+      tactus --startstop                   start and stop with the Link apps
+      tactus --web                         a page for browsers; o opens it to phones
+      tactus --osc-listen 0.0.0.0          let tablets on the network control it
+      tactus view                          show the one that runs as a service
+
+    """
 
   static let summary = "Keeps a Linux studio in time with every Ableton Link app on the network"
 
@@ -179,6 +191,7 @@ struct Configuration: Equatable, Sendable {
            tactus COMMAND [OPTION]...
     \(summary).
 
+    \(examples)
     \(HelpText(options: options).text)
     \(Subcommands.helpText)
     Ends with status 0 after SIGINT, SIGTERM or SIGQUIT, 2 if the command line is

@@ -27,6 +27,8 @@ final class ControlDesk: AudioDoor {
     var wantsTimebase: Bool
     /// What only the control thread may do.
     var wishes: [Command] = []
+    /// nil: nobody asked; true: in place of whatever is there.
+    var asksToSave: Bool?
     /// How many peers there were, one after the other, as far as nobody has been told.
     var peerCounts: [Int] = []
     var wasPlaying = false
@@ -106,6 +108,9 @@ final class ControlDesk: AudioDoor {
       return held.wishes
     }
   }
+
+  /// [control]
+  func takeSaving() -> Bool? { held.withLock { $0.asksToSave.take() } }
 
   /// All of them: who leaves and comes back between two looks has left, and is told of. [control]
   func takePeerCounts() -> [Int] {
@@ -215,20 +220,11 @@ final class ControlDesk: AudioDoor {
     case .removeOutput(let name): return removeOutput(name, lasts: lasts)
     case .song(let song): return put(song, lasts: lasts)
     case .removeSong(let title): return removeSong(title, lasts: lasts)
+    case .save(let replacing):
+      held.withLock { $0.asksToSave = replacing || $0.asksToSave == true }
+      wake()
     case .quit: Signals.end()
     }
-    return .accepted
-  }
-
-  private func change(_ order: AudioChannelOrder, isOn: Bool, lasts: Bool) -> Verdict {
-    do throws(Refusal) {
-      var state = state
-      try state.change(order, isOn: isOn)
-    } catch {
-      return .refused(error)
-    }
-    choose(lasts) { try? $0.change(order, isOn: isOn) }
-    wake()
     return .accepted
   }
 

@@ -14,19 +14,19 @@ import Link
 final class Studio {
   private static let retry = 500
 
-  private var startup: Startup
-  private var configuration: Configuration
+  var startup: Startup
+  var configuration: Configuration
   private let link: Link
   private let exchange: AudioExchange
   private let door: SessionDoor
-  private let desk: ControlDesk
+  let desk: ControlDesk
   private let service = ServiceReport.ofEnvironment()
-  private var sounds: SoundShelf
+  var sounds: SoundShelf
   private var orders = TransportOrders()
-  private var presence: Presence
-  private let keeper: StateKeeper
+  var presence: Presence
+  let keeper: StateKeeper
   private var peerList = PeerList()
-  private var news = StudioNews()
+  var news = StudioNews()
   private var playNews = PlayNews()
   private var companion = Companion.ofEnvironment()
   private var rooms = RoomsWatch()
@@ -39,7 +39,7 @@ final class Studio {
   private var outputs = CarriedOutputs()
 
   /// nil: no session manager.
-  private let project: ManagedProject?
+  let project: ManagedProject?
 
   init(_ startup: Startup, to rooms: FarSettings? = nil, in project: ManagedProject? = nil)
     throws(SoundFileError)
@@ -65,7 +65,8 @@ final class Studio {
       link: link, exchange: exchange, door: door, state: shown, wake: Signals.wake)
     // A session manager's programs have its terminal, but nobody sits at it.
     let isWatched = configuration.wantsView && project == nil
-    view = isWatched ? LiveView(configuration, desk: desk, secrets: secrets) : nil
+    let own = OwnView(desk: desk, isReachWanted: configuration.surface.osc != .off, secrets: secrets)
+    view = isWatched ? LiveView(of: own, keys: configuration.keyMap()) : nil
   }
 
   func play(until signals: Signals) -> Tactus.Status {
@@ -161,7 +162,7 @@ final class Studio {
     desk.state.serviceStatus(on: host.isRunning ? host.server : nil, peers: news.peers)
   }
 
-  private func say(_ line: String) {
+  func say(_ line: String) {
     Console.say(line)
     desk.tell { $0.message = line }
     project?.tell(line)
@@ -213,19 +214,8 @@ final class Studio {
     news.forEach { say($0) }
   }
 
-  private func wantConnections(of host: JACKHost) {
+  func wantConnections(of host: JACKHost) {
     host.want(configuration.standingConnections + channels.connections)
-  }
-
-  /// What was chosen: to the state file, and to the session manager when it asks for it.
-  private func keep(_ host: JACKHost) {
-    keeper.note(desk.takeLasting().map { configuration.taking($0) }, at: Link.clock())
-    var chosen: Configuration { configuration.taking(desk.lasting) }
-    project?.look(chosen, host: host, links: links(news.peers), at: Link.clock())
-    if Signals.isDue(SIGUSR1) {
-      keeper.hurry(at: Link.clock())
-      project?.save(chosen, host: host)
-    }
   }
 
   /// Ctrl-Z: says goodbye to all who would wait for us. What was left is found again when it goes on.
@@ -235,27 +225,6 @@ final class Studio {
     host?.stepOut(at: Link.clock())
     Signals.stopHere()
     view?.uncover()
-  }
-
-  /// What the configuration says otherwise than before holds from now on; if it is wrong, nothing does.
-  private func reload(_ host: JACKHost) {
-    let reload: Reload
-    do throws(Complaint) {
-      reload = try startup.reload(present: configuration.taking(desk.state))
-    } catch {
-      return say("\(error.inALine); everything stays as it was")
-    }
-    configuration = reload.wanted
-    do throws(SoundFileError) {
-      try sounds.take(configuration.soundFiles)
-    } catch {
-      say(error.description)
-    }
-    desk.take(configuration)
-    presence.life = configuration.life
-    if reload.movesConnections { wantConnections(of: host) }
-    keeper.configured(configuration.taking(desk.lasting), file: startup.file)
-    say(reload.line)
   }
 
   /// Takes Link off the network while nobody could want it there, and back.

@@ -92,7 +92,10 @@ extension Configuration {
     ),
   ]
 
-  var keyMap: KeyMap { KeyMap(keys.compactMap { KeyBinding($0) }) }
+  /// - Parameter isElsewhere: for the view of another tactus, with this user's keys.
+  func keyMap(isElsewhere: Bool = false) -> KeyMap {
+    KeyMap(keys.compactMap { KeyBinding($0) }, isElsewhere: isElsewhere)
+  }
 
   var webSettings: WebSettings {
     var settings = WebSettings()

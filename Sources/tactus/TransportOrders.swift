@@ -38,7 +38,7 @@ struct TransportOrders {
       host.takeTimebase(at: Link.clock())
     // Done by the desk at once.
     case .choose, .tempo, .align, .timebase, .rewind, .rolling, .channel, .output, .removeOutput, .song,
-      .removeSong, .quit:
+      .removeSong, .save, .quit:
       break
     }
     return nil

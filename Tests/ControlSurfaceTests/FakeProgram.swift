@@ -63,6 +63,7 @@ struct FakeProgram {
         state.songs.append(song)
       }
     case .removeSong(let title): state.songs.removeAll { $0.title == title }
+    case .save: break
     case .quit: quit = true
     }
   }

@@ -114,7 +114,7 @@ func dashesAsValues() throws {
     (["-n"], "-n needs a value: -n NAME"),
     (["--name="], "--name takes 1 to 8 bytes of printable text, not \"\""),
     (["--name=123456789"], "--name takes 1 to 8 bytes of printable text, not \"123456789\""),
-    (["--loud=yes"], "--loud takes no value"),
+    (["--loud=yes"], "--loud takes on, off or no value, not \"yes\""),
     (["--no-loud=yes"], "--no-loud takes no value"),
     (["--help=all"], "--help takes no value"),
     (["-b", "120,5"], "-b takes a number from 20 to 999, with a point instead of a comma, not \"120,5\""),

@@ -34,7 +34,7 @@ private struct Desk {
     switch keyboard.press(key, state, at: now) {
     case .press(let targets): machine.press(targets, at: now, clocks: Self.clocks(at: now))
     case .say(let text): said.append(text)
-    case .redraw, nil: break
+    case .redraw, .leave, nil: break
     }
     drain()
   }

@@ -37,6 +37,9 @@ public enum Command: Hashable, Sendable {
   case song(SetSong)
   case removeSong(String)
 
+  /// What holds, into the configuration file; `replacing`: in place of one that somebody wrote.
+  case save(replacing: Bool)
+
   case quit
 }
 
@@ -46,7 +49,7 @@ extension Command {
     switch self {
     case .output, .removeOutput: true
     case .choose, .start, .stop, .toggle, .rewind, .locate, .rolling, .tempo, .align, .timebase, .takeover,
-      .channel, .song, .removeSong, .quit:
+      .channel, .song, .removeSong, .save, .quit:
       false
     }
   }

@@ -69,6 +69,9 @@ public struct SurfaceState: Hashable, Sendable {
   public var corrections = 0
   public var status = ""
   public var message = ""
+  /// What came of the last order to save, and of how many.
+  public var saved = ""
+  public var saves = 0
 
   public init(timeline: Timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: .zero)) {
     self.timeline = timeline

@@ -52,6 +52,12 @@ extension Table {
       .label("audio/received", "The channels that are received, and how each is doing.") {
         list($0.state.audio.channels.filter { !$0.isSent }.map { "\($0.name) (\($0.told))" })
       },
+      .count("audio/sent/count", "", "How many channels are sent.") {
+        $0.state.audio.channels.count(where: \.isSent)
+      },
+      .count("audio/received/count", "", "How many channels are received.") {
+        $0.state.audio.channels.count { !$0.isSent }
+      },
       .count("audio/dropouts", "", "Gaps in received channels that were too long to be filled in.") {
         $0.state.audio.channels.reduce(0) { $0 + $1.dropouts }
       },

@@ -45,6 +45,21 @@ public struct ShownFar: Hashable, Sendable {
 
   public init() {}
 
+  /// As far as `words` says it: which rooms, and whether they are heard.
+  init(told words: String) {
+    guard words != Self.none, words != " " else { return }
+    rooms = words.split(separator: ";").compactMap { text in
+      let text = text.drop { $0 == " " }
+      return ShownRoom.state(told: text).map {
+        ShownRoom(
+          name: String(text), state: $0, roundTripMilliseconds: nil, lossPercent: nil, offsetMilliseconds: 0)
+      }
+    }
+    if rooms.isEmpty { failure = words }
+  }
+
+  private static let none = "none"
+
   var heard: [ShownRoom] { rooms.filter { $0.state == .proven } }
 
   var seen: String {
@@ -62,7 +77,7 @@ public struct ShownFar: Hashable, Sendable {
 
   var words: String {
     if !failure.isEmpty { return printable(failure, limit: 250) }
-    return rooms.isEmpty ? "none" : printable(rooms.map(\.words).joined(separator: "; "), limit: 250)
+    return rooms.isEmpty ? Self.none : printable(rooms.map(\.words).joined(separator: "; "), limit: 250)
   }
 }
 

@@ -125,16 +125,25 @@ extension Table {
     .count(
       "errors", "", "Messages that tactus refused, and packets too many to be looked at, since it started."
     ) { $0.own.errors },
-    quit,
+    .label("save/str", "Which save was the last, and what came of it: where to, or why not.") {
+      "\($0.state.saves): \($0.state.saved)"
+    },
+    ofThisMachine(
+      "save",
+      "Writes what holds now into the configuration file, if there is none or tactus wrote it. Only the same machine may send it.",
+      .save(replacing: false)),
+    ofThisMachine(
+      "save/replace",
+      "The same in place of a file that you wrote, which is kept beside it. Only the same machine may send it.",
+      .save(replacing: true)),
+    ofThisMachine("quit", "Ends tactus. Only the same machine may send it.", .quit),
   ]
 
-  private static let quit: Node = {
-    var quit = Node.trigger("quit", "Ends tactus. Only the same machine may send it.") { _, _ in
-      .command(.quit)
-    }
-    quit.reach = .thisMachine
-    return quit
-  }()
+  private static func ofThisMachine(_ path: String, _ words: String, _ command: Command) -> Node {
+    var row = Node.trigger(path, words) { _, _ in .command(command) }
+    row.reach = .thisMachine
+    return row
+  }
 
   static func latency(_ port: Port) -> Node {
     let (path, what) =

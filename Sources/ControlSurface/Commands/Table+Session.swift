@@ -138,7 +138,7 @@ extension SurfaceState {
     switch leading {
     case .link, .auto: Self.link
     case .host: timebase.name
-    case .midi: "MIDI clock"
+    case .midi: Self.clock
     }
   }
 }
@@ -155,7 +155,8 @@ extension SurfaceState {
       leader == Self.link ? "Link" : leader, lead: choices.lead.word, clock: midiClock.word, isShort: true)
   }
 
-  fileprivate static let link = "Ableton Link"
+  static let link = "Ableton Link"
+  static let clock = "MIDI clock"
 }
 
 extension SurfaceState {
@@ -180,9 +181,25 @@ extension SurfaceState.MIDIClockIn {
     case .off: "off"
     case .silent: "silent"
     case .acquiring: "acquiring"
-    case .locked(let tempo): "locked, \(fixed(tempo.beatsPerMinute, 1)) BPM"
+    case .locked(let tempo): "\(Self.locked)\(fixed(tempo.beatsPerMinute, 1))\(Self.unit)"
     case .lost: "lost"
     case .echo: "echo"
     }
+  }
+
+  private static let locked = "locked, "
+  private static let unit = " BPM"
+
+  /// As `word` has it. nil: it is none of these.
+  init?(told word: String) {
+    let plain: [Self] = [.off, .silent, .acquiring, .lost, .echo]
+    if let plain = plain.first(where: { $0.word == word }) {
+      self = plain
+      return
+    }
+    guard word.hasPrefix(Self.locked), word.hasSuffix(Self.unit),
+      let tempo = Double(word.dropFirst(Self.locked.count).dropLast(Self.unit.count)), tempo.isFinite
+    else { return nil }
+    self = .locked(Tempo(tempo).clamped)
   }
 }

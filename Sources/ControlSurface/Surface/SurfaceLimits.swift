@@ -55,4 +55,6 @@ enum SurfaceLimits {
   static let browserPackets = 512
   /// "Nobody listens there", this often in a row, ends a subscription.
   static let unreachable = 3
+  /// Of another tactus: more than anybody has.
+  static let shownChannels = 1024
 }

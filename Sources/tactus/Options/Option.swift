@@ -99,8 +99,8 @@ enum Form<Settings>: Sendable {
 struct Takes: Sendable {
   let placeholder: String
   let allowed: Allowed
-  /// What the option means without a value, which then counts only if it is attached: `--osc[=PORT]`. If it can be `off`,
-  /// `--no-osc` is that.
+  /// What the option means without a value. Where words of their own have a meaning, a value then counts only if it is attached:
+  /// `--osc[=PORT]`. If it can be `off`, `--no-osc` is that.
   var bare: String?
   /// May be given several times, and the values add up.
   var repeats = false

@@ -7,13 +7,16 @@ import ControlSurface
 /// No abbreviations: a script that says `--wai` would break with the next option. The hint says the whole.
 struct OptionParser<Settings> {
   let options: [Option<Settings>]
+  /// A word that is no option has a meaning of its own, and is not the value of what may go without one.
+  private let takesOperands: Bool
   /// Those that add up and were there already: the first takes the place of what a file says, the rest are added.
   private var lists: Set<String> = []
   /// `--help` or its like was among them.
   private(set) var isAnswered = false
 
-  init(options: [Option<Settings>]) {
+  init(options: [Option<Settings>], takesOperands: Bool = true) {
     self.options = options
+    self.takesOperands = takesOperands
   }
 
   /// Sets what the arguments say and returns the operands.
@@ -21,20 +24,6 @@ struct OptionParser<Settings> {
   {
     var reading = self
     return try reading.read(arguments, into: &settings)
-  }
-
-  /// The word with the option before it, if that takes only what is attached: `--click=rolling` for `--click rolling`.
-  func attaching(_ word: String, in arguments: [String]) -> String? {
-    guard let place = arguments.firstIndex(of: word), place > 0 else { return nil }
-    let before = arguments[place - 1]
-    let isShort = before.hasPrefix("-") && !before.hasPrefix("--")
-    let option = options.first { isShort ? $0.short == before.last : "--\($0.long)" == before }
-    guard let option else { return nil }
-    if option.takes?.bare != nil { return "--\(option.long)=\(word.shortened)" }
-    // "--click rolling": when it is heard is the choice beside it.
-    let when = options.first { $0.long == option.long + "-when" }
-    guard let when, when.takes?.allowed.list.contains(word) == true else { return nil }
-    return "--\(option.long) --\(when.long)=\(word)"
   }
 
   mutating func read(
@@ -108,20 +97,64 @@ struct OptionParser<Settings> {
     _ option: Option<Settings>, spelt name: String, attached: String?, _ rest: inout ArraySlice<String>,
     _ settings: inout Settings
   ) throws(Complaint) {
-    if attached != nil, option.takes == nil { throw Complaint("\(name) takes no value", .mistyped) }
     switch option.form {
-    case .flag(let place): settings[keyPath: place] = true
+    case .flag(let place):
+      guard let word = attached ?? loose(rest, for: option) else {
+        settings[keyPath: place] = true
+        return
+      }
+      if attached == nil { rest.removeFirst() }
+      try choose(word, besides: option, at: place, spelt: name, &settings)
     case .answer(let ask):
+      if attached != nil { throw Complaint("\(name) takes no value", .mistyped) }
       ask(&settings)
       isAnswered = true
     case .value(let value):
-      guard let text = attached ?? value.takes.bare ?? rest.popFirst() else {
+      let apart = attached == nil && (value.takes.bare == nil || isWord(rest.first)) ? rest.popFirst() : nil
+      guard let text = attached ?? apart ?? value.takes.bare else {
         throw Complaint("\(name) needs a value: \(name) \(value.takes.placeholder)", .mistyped)
       }
       try check(text, value.takes.allowed, spelt: name)
       if value.takes.repeats, lists.insert(option.long).inserted { value.clear(&settings) }
       value.store(&settings, text)
     }
+  }
+
+  /// Can only belong to the option before it.
+  private func isWord(_ argument: String?) -> Bool {
+    guard !takesOperands, let argument else { return false }
+    return !argument.hasPrefix("-")
+  }
+
+  /// The word behind a switch, if it is one of its own or of the choices beside it.
+  private func loose(_ rest: ArraySlice<String>, for option: Option<Settings>) -> String? {
+    guard isWord(rest.first), let word = rest.first else { return nil }
+    return Self.switches.contains(word) || choice(of: word, beside: option) != nil ? word : nil
+  }
+
+  private static var switches: [String] { ["on", "off"] }
+
+  /// `--click rolling` means `--click --click-when=rolling`, `--pulse 24` the rate: the only choice that has this word.
+  private func choice(of word: String, beside option: Option<Settings>) -> OptionValue<Settings>? {
+    let found = options.compactMap { other -> OptionValue<Settings>? in
+      guard other.long.hasPrefix(option.long + "-"), case .value(let value) = other.form,
+        value.takes.allowed.list.contains(word)
+      else { return nil }
+      return value
+    }
+    return found.count == 1 ? found[0] : nil
+  }
+
+  private func choose(
+    _ word: String, besides option: Option<Settings>, at place: WritableKeyPath<Settings, Bool> & Sendable,
+    spelt name: String, _ settings: inout Settings
+  ) throws(Complaint) {
+    settings[keyPath: place] = word != "off"
+    if Self.switches.contains(word) { return }
+    guard let choice = choice(of: word, beside: option) else {
+      throw Complaint("\(name) takes on, off or no value, not \"\(word.shortened)\"", .mistyped)
+    }
+    choice.store(&settings, word)
   }
 
   private func check(_ text: String, _ allowed: Allowed, spelt name: String) throws(Complaint) {

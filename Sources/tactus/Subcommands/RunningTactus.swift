@@ -4,7 +4,7 @@ import ControlSurface
 import JSON5
 import OSC
 
-/// The tactus that runs on this machine, as `status`, `monitor`, `send` and `check` speak with it: over OSC.
+/// The tactus that runs on this machine, as `status`, `monitor`, `send`, `check` and `view` speak with it: over OSC.
 struct RunningTactus: ~Copyable {
   /// It looks after its surface many times a second, and may be on a busy machine.
   static let patience = 2000
@@ -14,25 +14,42 @@ struct RunningTactus: ~Copyable {
   /// It says itself that it runs there.
   private let isNoted: Bool
   var port: Int { Int(endpoint.port) }
+  /// nil: on this machine.
+  var place: String? { endpoint.address.isLoopback ? nil : endpoint.address.description }
 
   init(_ whereabouts: Whereabouts) throws(Complaint) {
     let running = RunningNote.all()
     let port = try whereabouts.port(of: running)
-    let opened = try Self.open()
+    let opened = try Self.open(.loopback)
     isNoted = running.contains { $0.port == port }
     endpoint = Endpoint(.loopback, port: UInt16(clamping: port))
     socket = opened
   }
 
-  private static func open() throws(Complaint) -> OSCPort {
+  /// On another machine.
+  init(at endpoint: Endpoint) throws(Complaint) {
+    let own: Address =
+      endpoint.address.isLoopback
+      ? .loopback : endpoint.address.isIPv6 ? .v6(high: 0, low: 0, scope: 0) : .v4(0)
+    socket = try Self.open(own)
+    self.endpoint = endpoint
+    isNoted = false
+  }
+
+  private static func open(_ own: Address) throws(Complaint) -> OSCPort {
     do throws(OpenFailure) {
-      return try OSCPort(bindingTo: Endpoint(.loopback, port: 0))
+      return try OSCPort(bindingTo: Endpoint(own, port: 0))
     } catch {
       throw Complaint(error.description, .unavailable)
     }
   }
 
   var nobody: Complaint {
+    guard place == nil else {
+      return Complaint(
+        "no tactus answers at \(endpoint): it has to run there, listen on its network (--osc-listen) and obey this machine "
+          + "(--osc-allow)", .unavailable)
+    }
     let blind =
       RunningNote.folder == nil
       ? " (XDG_RUNTIME_DIR is not set, so that one at another port can't be found by itself)" : ""
@@ -41,7 +58,7 @@ struct RunningTactus: ~Copyable {
       .unavailable)
   }
 
-  private var silence: Complaint {
+  var silence: Complaint {
     isNoted
       ? Complaint("the tactus at OSC port \(port) does not answer: it may be busy; try again", .unavailable)
       : nobody
@@ -49,9 +66,9 @@ struct RunningTactus: ~Copyable {
 
   func say(_ message: Message) { socket.send(message, to: endpoint) }
 
-  /// The next messages; nil if nothing came within the time.
-  mutating func hear(withinMilliseconds limit: Int) throws(Complaint) -> [Message]? {
-    switch socket.hear(withinMilliseconds: limit) {
+  /// The next messages; nil if nothing came within the time, or the bell rang.
+  mutating func hear(withinMilliseconds limit: Int, orAt bell: Int32 = -1) throws(Complaint) -> [Message]? {
+    switch socket.hear(withinMilliseconds: limit, orAt: bell) {
     case .messages(let messages, endpoint): return messages
     case .messages, .nothing: return nil
     case .nobody: throw nobody

@@ -78,8 +78,9 @@ extension Subcommand {
 enum Subcommands {
   /// In the order in which help lists them.
   static let all: [any Subcommand.Type] = [
-    StatusCommand.self, WebCommand.self, MonitorCommand.self, SendCommand.self, DoctorCommand.self,
-    CheckCommand.self, FarKeyCommand.self, ConfigCommand.self, SessionCommand.self,
+    StatusCommand.self, ViewCommand.self, WebCommand.self, MonitorCommand.self, SendCommand.self,
+    DoctorCommand.self,
+    CheckCommand.self, FarKeyCommand.self, ConfigCommand.self, SaveCommand.self, SessionCommand.self,
     ManCommand.self, CompletionsCommand.self,
   ]
 
@@ -93,12 +94,10 @@ enum Subcommands {
   }
 
   /// What is wrong with a word that is no option.
-  ///
-  /// - Parameter meant: an option that it may belong to.
-  static func objection(to word: String, meant: String? = nil) -> Complaint {
+  static func objection(to word: String) -> Complaint {
     if named(word) != nil { return Complaint("\"\(word)\" comes first: tactus \(word)", .mistyped) }
     let command = Table.standard.row(word).map { _ in "send \(word)" }
-    let hint = (meant ?? command ?? word.nearest(among: all.map { $0.name })).map {
+    let hint = (command ?? word.nearest(among: all.map { $0.name })).map {
       ": do you mean \"\($0)\"?"
     }
     return Complaint("there is no command \"\(word.shortened)\"" + (hint ?? ""), .mistyped)

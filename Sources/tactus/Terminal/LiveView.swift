@@ -31,21 +31,17 @@ final class LiveView: Sendable {
   /// So long the screen may take to be left; a terminal that hangs must not keep the program from stopping.
   private static let patience = 100
 
-  fileprivate let desk: ControlDesk
+  fileprivate let desk: any Viewed
   fileprivate let keys: KeyMap
-  fileprivate let wantsReach: Bool
-  fileprivate let secrets: SecretFile
   // The thread's alone as soon as it runs.
   nonisolated(unsafe) fileprivate let device: TerminalDevice
   private let held = Mutex(Held())
 
   /// nil where there is nothing to draw on.
-  init?(_ configuration: Configuration, desk: ControlDesk, secrets: SecretFile) {
+  init?(of desk: any Viewed, keys: KeyMap) {
     guard Self.isPossible, let device = TerminalDevice() else { return nil }
     self.desk = desk
-    keys = configuration.keyMap
-    wantsReach = configuration.surface.osc != .off
-    self.secrets = secrets
+    self.keys = keys
     self.device = device
   }
 
@@ -196,7 +192,7 @@ private final class Performance {
     if now >= nextReach || endpoints != self.endpoints {
       nextReach = now + Self.reachInterval
       self.endpoints = endpoints
-      reach = Reach(endpoints, isWanted: live.wantsReach)
+      reach = live.desk.reach
     }
     device.flush()
     guard device.isReady else { return }
@@ -205,7 +201,8 @@ private final class Performance {
     scene.page = keyboard.page
     scene.typed = keyboard.typed(at: now)
     scene.reach = reach
-    scene.pairingCode = live.secrets.known?.groups
+    scene.pairingCode = live.desk.pairingCode
+    scene.place = live.desk.place
     frame.draw(view.picture(of: scene, size: device.size))
     device.write(frame.bytes)
   }
@@ -263,6 +260,7 @@ private final class Performance {
       if let remark = Keyboard.remark(targets, by: key, state) { live.tell(remark, isComplaint: false) }
     case .redraw: frame.forget()
     case .say(let text): live.tell(text, isComplaint: true)
+    case .leave: Signals.end()
     case nil: break
     }
   }

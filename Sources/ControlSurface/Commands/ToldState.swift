@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+import Choices
+import MIDIControl
+public import OSC
+
+/// A tactus as it tells of itself over OSC: the rows of the table, read backwards, for who shows one that runs elsewhere.
+///
+/// Told are values and read-outs (the group `state`) and the two lines of `exact`. What was never told is as in a fresh state; what
+/// is no message of the table, or not as its row has it, changes nothing.
+public struct ToldState: Sendable {
+  public private(set) var state = SurfaceState()
+  /// How far its clock is ahead of this machine's; nothing on the same machine.
+  public var ahead = Micros.zero { didSet { if ahead != oldValue { place() } } }
+  private var timeline: (tempo: Double, beat: Double, moment: Double)?
+  /// Where it hears OSC, in its words.
+  public private(set) var reach = ""
+  private var health: [String: String] = [:]
+
+  public init() {}
+
+  /// What it says, believed as far as it can be so.
+  public mutating func take(_ message: Message) {
+    guard let path = Table.path(of: message.address) else { return }
+    if path.hasPrefix("out/"), takeOutput(path, message.arguments) { return }
+    guard let row = Table.standard.row(path) else { return }
+    if let choice = row.choice {
+      if let values = try? row.accept(message.arguments) { choice.write(&state.choices, values) }
+      return
+    }
+    if path == "timeline" {
+      let numbers = message.arguments.compactMap(\.number)
+      guard numbers.count >= 3, numbers.allSatisfy(\.isFinite) else { return }
+      timeline = (numbers[0], numbers[1], numbers[2])
+      place()
+    } else if path == "song" {
+      guard message.arguments.count == 2, case .string(let word) = message.arguments[0],
+        let beats = message.arguments[1].number
+      else { return }
+      takeSong(word, Beats(beats))
+    } else if case .string(let text)? = message.arguments.first {
+      take(path, text)
+    } else if let number = message.arguments.first?.number, number.isFinite {
+      take(path, number)
+    }
+  }
+
+  /// The line where this machine's clock has it. Beat 0 is the session's, as in what is told.
+  private mutating func place() {
+    guard let timeline else { return }
+    let tempo = Tempo(timeline.tempo).clamped
+    let moment = Micros(rounding: timeline.moment) - ahead
+    let line = Timeline(tempo: tempo, beatOrigin: Beats(timeline.beat), timeOrigin: moment)
+    state.timeline = Timeline(tempo: tempo, beatOrigin: .zero, timeOrigin: line.time(at: .zero))
+  }
+
+  private mutating func takeSong(_ word: String, _ beats: Beats) {
+    switch word {
+    case "stopped": state.transport = .stopped(at: beats)
+    case "waiting": state.transport = .waiting(origin: beats)
+    case "rolling": state.transport = .rolling(origin: beats)
+    default: break
+    }
+  }
+
+  private mutating func take(_ path: String, _ number: Double) {
+    let count = Int(Int64(saturating: min(max(number, 0), 1e9)))
+    switch path {
+    case "peers": state.peers = count
+    case "link/active": state.linkActive = number >= 0.5
+    case "jack/connected": state.jackConnected = number >= 0.5
+    case "jack/rate": state.sampleRate = count
+    case "jack/period": state.framesPerCycle = count
+    case "jack/xruns": state.xruns = count
+    case "audio/sent/count": takeChannels(count, areSent: true)
+    case "audio/received/count": takeChannels(count, areSent: false)
+    case "click/connected": state.isClickConnected = number >= 0.5
+    case "clock/jitter": state.jitterMicros[.clock] = number
+    case "pulse/jitter": state.jitterMicros[.pulse] = number
+    case "drift": state.driftPartsPerMillion = number
+    case "launch/error":
+      // A float32 says 0.12 as 0.11999999731779099.
+      state.launchErrorMilliseconds = (number * 100).rounded() / 100
+      if number != 0 { state.hasLaunched = true }
+    case "lead/error": state.leadErrorMilliseconds = number
+    case "drift/lag": state.lagMilliseconds = number
+    default: break
+    }
+  }
+
+  private mutating func take(_ path: String, _ text: String) {
+    switch path {
+    case "jack/name": state.clientName = text
+    case "jack/timebase/str":
+      state.leavesTimebase = text == SurfaceState.leavingMaster
+      state.timebase =
+        text == SurfaceState.Timebase.nobody.name
+        ? .nobody
+        : text == SurfaceState.Timebase.tactus.name || state.leavesTimebase ? .tactus : .other(text)
+    case "lead/str":
+      state.leading = text == SurfaceState.link ? .link : text == SurfaceState.clock ? .midi : .host
+    case "lead/midi/str": state.midiClock = SurfaceState.MIDIClockIn(told: text) ?? .off
+    case "far/str": state.far = ShownFar(told: text)
+    case "web/str": state.page = PageReach(told: text) ?? .off
+    case "status": state.status = text
+    case "message": state.message = text
+    case "osc/str": reach = text
+    case "out/list": takeOutputs(text)
+    default: break
+    }
+  }
+
+  /// How many there are is all that is shown of them.
+  private mutating func takeChannels(_ count: Int, areSent: Bool) {
+    state.audio.channels.removeAll { $0.isSent == areSent }
+    let channel = ShownChannel(name: "", isSent: areSent)
+    state.audio.channels += Array(repeating: channel, count: min(count, SurfaceLimits.shownChannels))
+  }
+
+  /// The names in `a (words), b (words)`.
+  private static func listed(_ text: String) -> [String] {
+    guard text != "none", text != " " else { return [] }
+    var names: [String] = []
+    var rest = text[...]
+    while let open = rest.firstRange(of: " (") {
+      names.append(String(rest[..<open.lowerBound]))
+      guard let next = rest[open.upperBound...].firstRange(of: "), ") else { break }
+      rest = rest[next.upperBound...]
+    }
+    return names
+  }
+
+  private mutating func takeOutputs(_ text: String) {
+    state.outputs = Self.listed(text).prefix(OutputSettings.limit).filter(NamedOutput.isName).map {
+      NamedOutput(name: $0, settings: OutputSettings(.clock))
+    }
+    showHealth()
+  }
+
+  /// `out/NAME/state`; what else is told of an output is not shown. False: it is about no output's own.
+  private mutating func takeOutput(_ path: String, _ arguments: [Argument]) -> Bool {
+    let parts = path.split(separator: "/").map(String.init)
+    guard parts.count == 3 else { return false }
+    guard parts[2] == "state", NamedOutput.isName(parts[1]), case .string(let doing)? = arguments.first else {
+      return true
+    }
+    guard health[parts[1]] != nil || health.count < OutputSettings.limit else { return true }
+    health[parts[1]] = doing
+    showHealth()
+    return true
+  }
+
+  private mutating func showHealth() {
+    let names = Set(state.outputs.map(\.name))
+    state.outputHealth = health.filter { names.contains($0.key) }.mapValues { doing in
+      var health = OutputHealth()
+      health.state = doing
+      return health
+    }
+  }
+}
+
+extension Table {
+  /// What a key says, as a message to a tactus that runs elsewhere; nil: it has no such address.
+  package func message(_ target: Target) -> Message? {
+    guard let row = row(target.path) else {
+      // Whoever runs knows what outputs there are.
+      return try? message([target.path] + target.arguments)
+    }
+    return Message(Table.address(target.path), arguments: row.said(by: target))
+  }
+}

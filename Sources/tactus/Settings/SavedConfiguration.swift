@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import JSON5
+
+/// `tactus save`: what holds, as the configuration of the next start. A file that somebody has written, or changed, is theirs: it is
+/// replaced only if they say so, and whatever was there before is kept beside it.
+enum SavedConfiguration {
+  static let heading =
+    "What held when tactus save wrote this, in JSON5: change what you like, or save again. null means: as if the key were not "
+    + "here. Options on the command line win over this file; so does a choice that tactus remembers, until you edit its key here."
+
+  /// How a run shows itself and begins is no choice for all of them.
+  private static let ofThisRun = ["json", "tui", "wait"]
+
+  static func before(_ path: String) -> String { path + ".before" }
+
+  /// - Parameters:
+  ///   - file: what the file says now.
+  ///   - replacing: also one that somebody has written.
+  /// - Returns: what is to be said of it.
+  static func write(
+    _ present: Configuration, over file: Configuration, to path: String?, replacing: Bool
+  ) throws(Complaint) -> String {
+    guard let path else { throw Complaint("there is no place for a configuration: HOME is not set") }
+    var configuration = present
+    for option in ConfigurationFile.keys.options where ofThisRun.contains(option.long) {
+      option.copy(from: file, to: &configuration)
+    }
+    let text = ConfigurationFile.text(of: configuration, heading: heading)
+    var note = ""
+    try WholeFile.change(path, limit: JSON5.Limits().bytes) { bytes throws(Complaint) in
+      guard let bytes, !bytes.isEmpty, bytes != Array(text.utf8) else { return text }
+      guard bytes.count <= JSON5.Limits().bytes, let earlier = String(validating: bytes, as: UTF8.self) else {
+        throw Complaint("\(path) is no configuration, and is left alone")
+      }
+      guard replacing || isOurs(bytes) else {
+        throw Complaint(
+          "\(path) was written by hand: tactus save --replace puts what holds now in its place, and keeps it as "
+            + "\(before(path)); tactus config --print shows it")
+      }
+      try WholeFile.write(earlier, to: before(path))
+      note = "; what was there is \(before(path)) now"
+      return text
+    }
+    return "saved to \(path)\(note)"
+  }
+
+  /// Every byte is as tactus would write what the file says.
+  private static func isOurs(_ bytes: [UInt8]) -> Bool {
+    var configuration = Configuration()
+    guard (try? ConfigurationFile.apply(bytes, from: "", to: &configuration)) != nil else { return false }
+    return bytes == Array(ConfigurationFile.text(of: configuration, heading: heading).utf8)
+  }
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import ControlSurface
+import Glibc
+import Link
+import Linux
+import OSC
+import TerminalView
+
+/// `tactus view`: the view of a tactus that runs without one, such as a service's, or on another machine.
+struct ViewCommand: Conversing {
+  static let name = "view"
+  static let summary = "Show a tactus that runs elsewhere, and play it by keys"
+  static let operands = "[ADDRESS[:PORT]]"
+  static let description = """
+    Shows the tactus that runs on this machine without a view, for instance as a service, or
+    the one at ADDRESS, which has to listen there (--osc-listen) and obeys your keys as those
+    of any controller. Its beat is shown at its time. q leaves the view; what it shows goes
+    on. Ends with status 69 if none answers.
+
+      tactus view
+      tactus view 192.168.7.20
+      tactus view studio.local:20810
+    """
+  static let options: [Option<ViewCommand>] = whereaboutsOptions
+
+  var whereabouts = Whereabouts()
+
+  func run(_ operands: [String]) throws(Complaint) -> Tactus.Status {
+    guard operands.count <= 1 else { throw Complaint("shows one tactus at a time", .mistyped) }
+    let running: RunningTactus
+    if let text = operands.first {
+      running = try find(text)
+    } else {
+      running = try RunningTactus(whereabouts)
+    }
+    let keys = (try? Startup([]).configuration)?.keyMap(isElsewhere: true) ?? KeyMap(isElsewhere: true)
+    let tactus = DistantTactus(at: running.place)
+    guard let view = LiveView(of: tactus, keys: keys) else {
+      throw Complaint(
+        "there is no terminal to show it in: tactus status prints it, tactus monitor prints each change")
+    }
+    let signals = Signals()
+    var visit = Visit(running, tactus)
+    try visit.begin(until: signals)
+    view.open()
+    defer { view.close() }
+    if let place = tactus.place { view.tell("the tactus at \(place)", isComplaint: false) }
+    while !signals.came(withinMilliseconds: 0) {
+      if Signals.isDue(SIGTSTP) {
+        view.cover()
+        Signals.stopHere()
+        view.uncover()
+      }
+      visit.step { view.tell($0, isComplaint: $1) }
+      guard !visit.isOver else {
+        view.close()
+        return Console.answer("tactus has ended")
+      }
+    }
+    visit.end()
+    return .success
+  }
+
+  private func find(_ text: String) throws(Complaint) -> RunningTactus {
+    guard whereabouts == Whereabouts() else {
+      throw Complaint("takes an address or --osc and --name, not both", .mistyped)
+    }
+    guard let host = FarHost(text, usually: Table.port) else {
+      throw Complaint("\"\(text.shortened)\" is no address of a machine", .mistyped)
+    }
+    guard let endpoint = Endpoint.named(host.host, port: host.port).first else {
+      throw Complaint("no machine called \"\(host.host.shortened)\" is known here", .unavailable)
+    }
+    return try RunningTactus(at: endpoint)
+  }
+}
+
+/// The conversation behind such a view: subscribed again and again, since a network may lose anything, and its clock asked for.
+private struct Visit: ~Copyable {
+  /// Renewed three times before it ends.
+  private static let lease: Int32 = 15
+  private static let renewal = Micros(5_000_000)
+  private static let question = Micros(1_000_000)
+  /// For an answer, at the beginning and later.
+  private static let patience = Micros(2_000_000)
+  private static let silence = Micros(6_000_000)
+
+  private var running: RunningTactus
+  private let tactus: DistantTactus
+  private var guess = ClockGuess()
+  private var renewed: Micros?
+  private var asked: (at: Micros, number: Int32) = (.zero, 0)
+  private var heard = Micros.zero
+  private var isSilent = false
+  private var lastMessage = ""
+  private(set) var isOver = false
+
+  init(_ running: consuming RunningTactus, _ tactus: DistantTactus) {
+    self.running = running
+    self.tactus = tactus
+  }
+
+  /// Until it has said something. [control]
+  mutating func begin(until signals: Signals) throws(Complaint) {
+    let deadline = Link.clock() + Self.patience
+    while heard == .zero, !signals.came(withinMilliseconds: 0) {
+      let now = Link.clock()
+      guard now < deadline else { throw running.place == nil ? running.silence : running.nobody }
+      speak(at: now)
+      guard let messages = try running.hear(withinMilliseconds: 100) else { continue }
+      take(messages) { _, _ in }
+    }
+  }
+
+  /// The next that it says, or a tenth of a second, or a key.
+  ///
+  /// - Parameter tell: a line for the view, and whether somebody has to do something about it.
+  mutating func step(_ tell: (String, Bool) -> Void) {
+    let now = Link.clock()
+    speak(at: now)
+    for order in tactus.takeOrders() { running.say(order) }
+    let messages: [Message]?
+    do throws(Complaint) {
+      messages = try running.hear(withinMilliseconds: 100, orAt: tactus.keys.descriptor)
+    } catch {
+      // The kernel knows at once that nobody is there any more; whether somebody comes back shows.
+      messages = nil
+      usleep(100_000)
+    }
+    tactus.keys.drain()
+    if let messages { return take(messages, tell) }
+    guard Link.clock() - heard > Self.silence else { return }
+    if !isSilent { tactus.isSilent() }
+    isSilent = true
+    tell("it does not answer; what is shown is old", true)
+  }
+
+  func end() { running.say(Message(Table.address("unsubscribe"))) }
+
+  private mutating func speak(at now: Micros) {
+    if renewed.map({ now - $0 >= Self.renewal }) ?? true {
+      renewed = now
+      running.say(
+        Message(Table.address("subscribe"), .int32(0), .string("state exact"), .int32(Self.lease)))
+    }
+    if now - asked.at >= Self.question {
+      asked = (now, asked.number &+ 1)
+      running.say(Message(Table.address("ping"), .int32(asked.number)))
+    }
+  }
+
+  private mutating func take(_ messages: [Message], _ tell: (String, Bool) -> Void) {
+    heard = Link.clock()
+    if isSilent { tell("it answers again", false) }
+    isSilent = false
+    for message in messages {
+      guard let path = Table.path(of: message.address) else { continue }
+      let text: String? = if case .string(let text)? = message.arguments.first { text } else { nil }
+      switch path {
+      case "bye": isOver = true
+      case "proof": running.say(message)
+      case "pong":
+        // Of an older question nobody knows any more when it was asked.
+        guard running.place != nil, message.arguments.count > 4, message.arguments[4] == .int32(asked.number),
+          let theirs = message.arguments[3].number
+        else { continue }
+        guess.take(asked: asked.at, answered: heard, theirs: theirs)
+      case "error": if let text { tell(text, true) }
+      case "message":
+        guard let text, text != " ", !text.isEmpty, text != lastMessage else { continue }
+        lastMessage = text
+        tell(text, false)
+      default: break
+      }
+    }
+    tactus.take(messages, ahead: guess.ahead)
+  }
+}

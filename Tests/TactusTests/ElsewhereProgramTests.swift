@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+import Testing
+
+@testable import tactus
+
+/// `tactus view` and `tactus save`: a tactus without a terminal, and somebody at another.
+@Suite("A tactus that runs as a service", .serialized)
+struct ElsewhereProgramTests {
+  private func serve(_ stage: LabStage, on host: Int = 1, _ options: String...) async throws -> ChildProcess {
+    let child = try ChildProcess(stage.command(on: host, [program] + options))
+    try await child.awaitLine(beginning: "OSC: ")
+    return child
+  }
+
+  @Test("Its view is opened from a terminal, takes keys, and is left without ending it")
+  func view() async throws {
+    let stage = try await LabStage()
+    let service = try await serve(stage)
+    let terminal = try await Terminal(in: stage, columns: 100, rows: 30)
+    try await terminal.enter("\(program) view")
+    try await terminal.see(
+      "Ableton Link", "Enabled, No Links", "JACK 48000 Hz", "stopped", "20809, this machine")
+    #expect(try await terminal.isTaken())
+    try await terminal.press("Up", "Up", "Right")
+    #expect(try await settles(stage, "tempo", "122.1\n"))
+    try await terminal.press("Space")
+    try await terminal.see("rolling")
+    #expect(try await settles(stage, "jack/rolling", "true\n"))
+    // Its own news, and what it refuses, arrive here.
+    try await terminal.press("s")
+    try await terminal.see("sync on")
+    try await terminal.press("9", "9", "9", "9", "Enter")
+    try await terminal.see("20 to 999 BPM")
+    try await terminal.press("Escape")
+    try await terminal.look(for: "no typed tempo") { !$0.contains("20 to 999 BPM") }
+    try await terminal.press("q")
+    #expect(try await terminal.isSane())
+    #expect(try await stage.run(program, "status").output.contains("Transport        rolling"))
+    // It ends while it is looked at.
+    try await terminal.enter("\(program) view")
+    try await terminal.see("rolling", "sync on")
+    #expect(try await stage.run(program, "send", "quit").status == 0)
+    try await terminal.see("tactus has ended")
+    #expect(await service.status() == 0)
+    try await terminal.enter("clear; \(program) view")
+    try await terminal.see("no tactus answers")
+    let nowhere = try await stage.run(program, "view")
+    #expect(nowhere.status == 69 || nowhere.errors.contains("no terminal"), "\(nowhere)")
+  }
+
+  @Test("It is viewed from another machine, which may change what a controller may")
+  func distant() async throws {
+    let stage = try await LabStage("--hosts", "2")
+    let service = try await serve(stage, on: 2, "--osc-listen=0.0.0.0")
+    let address = "10.77.0.2"
+    let terminal = try await Terminal(in: stage, columns: 100, rows: 30)
+    try await terminal.enter("\(program) view \(address)")
+    try await terminal.see("tactus at \(address)", "Enabled", "stopped", "\(address):20809")
+    try await terminal.press("Up")
+    #expect(try await settles(stage, on: 2, "tempo", "121\n"))
+    try await terminal.press("Space")
+    try await terminal.see("rolling")
+    // What only its own machine may.
+    try await terminal.press("o")
+    try await terminal.see("only from the same machine")
+    try await terminal.press("q")
+    try await terminal.prompt()
+    service.signal(SIGTERM)
+    #expect(await service.status() == 0)
+    try await terminal.enter("clear; \(program) view \(address)")
+    try await terminal.see("no tactus answers at \(address)")
+    try await terminal.enter("clear; \(program) view one two; \(program) view a/b")
+    try await terminal.see("shows one tactus at a time", "is no address of a machine")
+  }
+
+  private func settles(_ stage: LabStage, on host: Int = 1, _ path: String, _ value: String) async throws
+    -> Bool
+  {
+    for _ in 0..<100 {
+      if try await stage.run(on: host, program, "send", path).output == value { return true }
+      try await Task.sleep(for: .milliseconds(50))
+    }
+    return false
+  }
+
+  @Test("What holds is saved as the configuration, and nothing that a hand wrote is lost")
+  func save() async throws {
+    let stage = try await LabStage()
+    let home = try ScratchFolder()
+    let file = home.path + "/tactus/config.json5"
+    func run(_ words: String...) async throws -> ChildProcess.Finished {
+      try await ChildProcess.run(stage.command(["env", "XDG_CONFIG_HOME=\(home.path)", program] + words))
+    }
+    let child = try ChildProcess(
+      stage.command([
+        "env", "XDG_CONFIG_HOME=\(home.path)", program, "--no-tui", "--click", "rolling", "--autoconnect",
+        "--osc-name=stage",
+      ]))
+    try await child.awaitLine(beginning: "OSC: ")
+    #expect(try await run("send", "meter", "7", "8").status == 0)
+    #expect(try await run("send", "out/add", "drums=clock offset=4").status == 0)
+    let first = try await run("save")
+    #expect(first.status == 0 && first.output == "saved to \(file)\n", "\(first)")
+    let startup = try Startup([], places: Places(configuration: file, state: nil))
+    let saved = startup.configuration
+    #expect(saved.choices.click.isOn && saved.choices.click.when == .rolling && saved.autoconnects)
+    #expect(saved.choices.meter.beatsPerBar == 7 && saved.outputs == ["drums=clock offset=4"])
+    // How this run shows itself is no choice for all of them.
+    #expect(saved.showsView && saved.surface.serviceName == "stage")
+
+    // tactus wrote it: it may write it again.
+    #expect(try await run("send", "click/gain", "0.25").status == 0)
+    let second = try await run("save")
+    #expect(second.status == 0 && second.output.contains("what was there is \(file).before now"), "\(second)")
+    #expect(
+      try Startup([], places: Places(configuration: file, state: nil)).configuration.choices.click.gain
+        == 0.25
+    )
+
+    // A hand's is a hand's.
+    let mine = "{ // mine\n  tempo: 99 }\n"
+    try WholeFile.write(mine, to: file)
+    let refused = try await run("save")
+    #expect(refused.status == 1 && refused.output == "", "\(refused)")
+    #expect(
+      refused.errors.contains("was written by hand") && refused.errors.contains("--replace"), "\(refused)")
+    #expect(try WholeFile.read(file, limit: 1 << 20) == Array(mine.utf8))
+    let replaced = try await run("save", "--replace")
+    #expect(replaced.status == 0, "\(replaced)")
+    #expect(try WholeFile.read(file + ".before", limit: 1 << 20) == Array(mine.utf8))
+    #expect(
+      try Startup([], places: Places(configuration: file, state: nil)).configuration.choices.click.gain
+        == 0.25
+    )
+
+    // The disk says no: so does tactus, and goes on.
+    #expect(
+      try await stage.run("sh", "-c", "rm -r '\(home.path)/tactus' && touch '\(home.path)/tactus'").status
+        == 0)
+    let failed = try await run("save")
+    #expect(failed.status == 1 && failed.errors.contains("not saved: "), "\(failed)")
+    child.signal(SIGTERM)
+    #expect(await child.status() == 0)
+    let nobody = try await run("save")
+    #expect(nobody.status == 69, "\(nobody)")
+  }
+}
+
+@Test("Every example of the help is a command line that is taken")
+func examples() throws {
+  let lines = Configuration.examples.split(separator: "\n").dropFirst()
+  #expect(lines.count >= 5)
+  for line in lines {
+    let words =
+      line.prefix { _ in true }.split(separator: "  ").first.map { $0.split(separator: " ").map(String.init) }
+      ?? []
+    #expect(words.first == "tactus")
+    if let command = words.dropFirst().first, Subcommands.named(command) != nil { continue }
+    _ = try Configuration(arguments: words.dropFirst())
+  }
+}
