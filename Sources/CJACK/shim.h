@@ -37,6 +37,24 @@ jack_midi_data_t *jack_midi_event_reserve(void *, jack_nframes_t, size_t) RT_SAF
 uint32_t jack_midi_get_event_count(void *) RT_SAFE;
 int jack_midi_event_get(jack_midi_event_t *, void *, uint32_t) RT_SAFE;
 
+// The tick with its fraction, where the server's header has it: older ones have neither the field nor the bit.
+static inline void cjack_show_tick(jack_position_t *position, double tick) RT_SAFE;
+static inline void cjack_show_tick(jack_position_t *position, double tick) {
+#ifdef JACK_TICK_DOUBLE
+    position->tick_double = tick;
+    position->valid = (jack_position_bits_t)(position->valid | JackTickDouble);
+#endif
+}
+
+// Negative: it is not shown.
+static inline double cjack_shown_tick(const jack_position_t *position) RT_SAFE;
+static inline double cjack_shown_tick(const jack_position_t *position) {
+#ifdef JACK_TICK_DOUBLE
+    if (position->valid & JackTickDouble) return position->tick_double;
+#endif
+    return -1;
+}
+
 // jack_client_open is variadic, so Swift does not import it.
 static inline jack_client_t *cjack_client_open(const char *name, jack_options_t options,
                                                jack_status_t *status, const char *server) {

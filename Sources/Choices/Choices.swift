@@ -34,6 +34,8 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
   /// The page for browsers can be reached from the networks that this machine is on.
   public var opensPage = false
   public var audio = AudioSettings()
+  /// As timebase master, beside `tick`. Off: jack2 drops the locates of programs that send back the position that they read.
+  public var showsFineTicks = false
 
   public init() {
     offsets[.click2] = nil

@@ -115,7 +115,8 @@ public struct HostSync: ~Copyable {
     let position = song.position(atFrame: nextFrame, meaning: there, beat: now.grid.beat(at: next))
     let shown = BBT(
       song: Beats(position), meter: now.settings.meter, beatsPerMinute: now.session.tempo,
-      grace: Beats(Double(now.frames) * now.heard.frameMicros / now.grid.beatMicros))
+      grace: Beats(Double(now.frames) * now.heard.frameMicros / now.grid.beatMicros),
+      isFine: now.settings.showsFineTicks)
     timebase.published = shown
     return shown
   }

@@ -126,6 +126,7 @@ struct AudioCycle: ~Copyable {
     guard let bbt = sync.bbt(nextFrame: next, requested: isNew ? transport.bbt : nil) else { return }
     position.valid = JackPositionBBT
     position.set(bbt)
+    if let tick = bbt.fineTick { cjack_show_tick(&position, tick) }
     source.shared.pointee.timebaseCalls.wrappingAdd(1, ordering: .relaxed)
   }
 

@@ -93,6 +93,9 @@ extension Transport {
         bar: position.bar, beat: position.beat, tick: position.tick, barStartTick: position.bar_start_tick,
         beatsPerBar: position.beats_per_bar, beatType: position.beat_type,
         ticksPerBeat: position.ticks_per_beat, beatsPerMinute: position.beats_per_minute)
+      var shown = position
+      let tick = cjack_shown_tick(&shown)
+      if tick >= 0 { bbt?.fineTick = tick }
     }
     self.init(state: known, frame: position.frame, bbt: bbt, bbtAge: bbtAge)
   }

@@ -17,6 +17,7 @@ final class RunningClient {
   private let ports: PortHandles
   private let channels: ChannelPorts
   private let outputs: OutputPorts
+  private var tempo: TempoProperty
   private let shared: UnsafePointer<SharedState>
   private let cycle: UnsafeMutablePointer<AudioCycle>
   private let implementation = JACKImplementation.loaded
@@ -45,6 +46,7 @@ final class RunningClient {
     ports = try PortHandles(registeringOn: client.handle)
     channels = ChannelPorts(client: client.handle, shared: shared)
     outputs = OutputPorts(client: client.handle, shared: shared, implementation: implementation)
+    tempo = TempoProperty(client: client)
     nextClockPair = now
     nextPhysical = now
     lastDelay = jack_get_xrun_delayed_usecs(client.handle)
@@ -78,6 +80,7 @@ final class RunningClient {
       ports.forget(on: client.handle)
       channels.forget()
       outputs.forget()
+      tempo.forget()
       jack_set_sync_timeout(client.handle, implementation.usualSyncTimeout)
     }
     jack_deactivate(client.handle)
@@ -125,6 +128,7 @@ final class RunningClient {
   func step(at now: Micros, notices: Notices) {
     channels.step()
     outputs.step()
+    tempo.tell(shared.pointee.report.read().tempo, at: now)
     if now >= nextClockPair { compareClocks(at: now) }
     countXruns(at: now, wasLate: notices.contains(.lateness))
     if notices.contains(.clients) {

@@ -57,6 +57,22 @@ import Testing
     }
   }
 
+  @Test func aTickWithItsFractionIsReadBackToTheMillionthOfABeat() throws {
+    for micros in stride(from: Int64(0), to: 40_000_000, by: 12_345) {
+      let song = Beats(micros: micros)
+      let shown = BBT(song: song, meter: Meter(beatsPerBar: 7), beatsPerMinute: 97, isFine: true)
+      #expect(abs(try #require(shown.beats) - song.value) < 1e-9)
+      #expect(shown.fineTick.map { Int32($0) } == shown.tick)
+    }
+    // A stranger's that can't be the same place is none.
+    var odd = BBT(song: Beats(9.75), meter: Meter(), beatsPerMinute: 97)
+    let plain = odd.beats
+    for fine in [Double.nan, -1, 1e300, 1920, 12] {
+      odd.fineTick = fine
+      #expect(odd.beats == plain)
+    }
+  }
+
   @Test func nonsenseFromStrangersIsNoPosition() {
     let good = bbt(5.5)
     #expect(good.beats != nil)

@@ -23,6 +23,7 @@ struct SeenCycle: BitwiseCopyable, Sendable {
   var bar: Int32 = 0, beat: Int32 = 0, tick: Int32 = 0
   var beatsPerBar: Float = 0
   var beatsPerMinute = 0.0, ticksPerBeat = 0.0, barStartTick = 0.0
+  var fineTick: Double?
 
   var isRolling: Bool { state == JackTransportRolling.rawValue }
   var isStarting: Bool { state == JackTransportStarting.rawValue }
@@ -79,6 +80,14 @@ final class TransportWatch {
   func play() { jack_transport_start(client.handle) }
   func stop() { jack_transport_stop(client.handle) }
   func locate(_ frame: UInt32) { jack_transport_locate(client.handle, frame) }
+
+  /// As programs do that read the position, change the frame and send it back.
+  func locateByWhatIsShown(to frame: UInt32) {
+    var position = jack_position_t()
+    jack_transport_query(client.handle, &position)
+    position.frame = frame
+    #expect(jack_transport_reposition(client.handle, &position) == 0)
+  }
 
   /// Asks the timebase master for a tempo, as Giada does.
   func reposition(_ frame: UInt32, tempo: Double) {
@@ -142,7 +151,8 @@ final class TransportWatch {
       frame: position.frame, isValid: position.valid.rawValue & JackPositionBBT.rawValue != 0,
       bar: position.bar, beat: position.beat, tick: position.tick, beatsPerBar: position.beats_per_bar,
       beatsPerMinute: position.beats_per_minute, ticksPerBeat: position.ticks_per_beat,
-      barStartTick: position.bar_start_tick)
+      barStartTick: position.bar_start_tick,
+      fineTick: position.valid.rawValue & JackTickDouble.rawValue == 0 ? nil : position.tick_double)
     seat.pointee.cycles.push(cycle)
   }
 

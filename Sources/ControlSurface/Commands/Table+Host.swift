@@ -79,7 +79,12 @@ extension Table {
     Node.rows(
       of: .offset(
         "jack/offset", .jack,
-        "Show other JACK clients the bar and beat this much earlier, and start them this much earlier."))
+        "Show other JACK clients the bar and beat this much earlier, and start them this much earlier."),
+      Choice(
+        "jack/tick/double", \.showsFineTicks,
+        "As timebase master, show the tick with its fraction, too, for plugin hosts. Off by default: with it, jackd ignores "
+          + "the locates of programs that send back the position that they read.",
+        in: .jack))
     + [
       .flag(
         "jack/rolling",

@@ -13,11 +13,13 @@ public struct BBT: Hashable, Sendable, BitwiseCopyable {
   public var beatType: Float
   public var ticksPerBeat: Double
   public var beatsPerMinute: Double
+  /// The tick with its fraction; nil: it is not shown.
+  public var fineTick: Double?
 
   @_noLocks @_noAllocation
   public init(
     bar: Int32, beat: Int32, tick: Int32, barStartTick: Double, beatsPerBar: Float, beatType: Float,
-    ticksPerBeat: Double, beatsPerMinute: Double
+    ticksPerBeat: Double, beatsPerMinute: Double, fineTick: Double? = nil
   ) {
     self.bar = bar
     self.beat = beat
@@ -27,6 +29,7 @@ public struct BBT: Hashable, Sendable, BitwiseCopyable {
     self.beatType = beatType
     self.ticksPerBeat = ticksPerBeat
     self.beatsPerMinute = beatsPerMinute
+    self.fineTick = fineTick
   }
 }
 
@@ -39,7 +42,7 @@ extension BBT {
   /// Bars before the first do not exist for JACK's readers: Hydrogen refuses them and PipeWire rounds them to
   /// the wrong side. Up to `grace` before the song (a launch in the nearest cycle may be half a period early) it
   /// is the song's first tick; earlier than that, the first bar with the beat and tick that the session has.
-  public init(song: Beats, meter: Meter, beatsPerMinute: Double, grace: Beats = .zero) {
+  public init(song: Beats, meter: Meter, beatsPerMinute: Double, grace: Beats = .zero, isFine: Bool = false) {
     let barLength = Beats(micros: meter.beats &* 1_000_000)
     var position = song
     if position < .zero {
@@ -53,7 +56,9 @@ extension BBT {
       tick: Int32(truncatingIfNeeded: ticks),
       barStartTick: Double(bars) * Double(meter.beats &* Self.publishedTicksPerBeat),
       beatsPerBar: Float(meter.beats), beatType: Float(meter.beatType),
-      ticksPerBeat: Double(Self.publishedTicksPerBeat), beatsPerMinute: beatsPerMinute)
+      ticksPerBeat: Double(Self.publishedTicksPerBeat), beatsPerMinute: beatsPerMinute,
+      fineTick: isFine
+        ? Double((inBar % 1_000_000) &* Self.publishedTicksPerBeat) / 1_000_000 : nil)
   }
 
   /// Whether this is the other after its way through the server. jack2 brings it back to the bit; PipeWire carries
@@ -66,19 +71,28 @@ extension BBT {
   /// The song position that somebody else published, in beats, or nil if it makes no sense.
   ///
   /// Strangers write zero bars, NaN tempos and uninitialised memory (facts: jack 6, 7); in the cycle after
-  /// a plain locate even jack2 does. Half a tick is added because ticks are cut off, not rounded.
+  /// a plain locate even jack2 does. Half a tick is added because ticks are cut off, not rounded; a fine one is the place.
   public var beats: Double? {
     guard bar >= 1, beat >= 1, tick >= 0,
       beatsPerBar >= 1, beatsPerBar <= 256, Float(beat) < beatsPerBar + 1,
       ticksPerBeat >= 1, ticksPerBeat <= 1e6, Double(tick) < ticksPerBeat,
       beatsPerMinute >= 1, beatsPerMinute <= 9999
     else { return nil }
-    return Double(bar &- 1) * Double(beatsPerBar) + Double(beat &- 1) + (Double(tick) + 0.5) / ticksPerBeat
+    return Double(bar &- 1) * Double(beatsPerBar) + Double(beat &- 1)
+      + (knownFineTick ?? Double(tick) + 0.5) / ticksPerBeat
+  }
+
+  /// It must be the same place, nearly: some round the one and cut off the other.
+  private var knownFineTick: Double? {
+    guard let fineTick, fineTick >= 0, fineTick < ticksPerBeat, abs(fineTick - Double(tick)) <= 1 else {
+      return nil
+    }
+    return fineTick
   }
 
   /// `beats` for a transport that stands: it was sent there, and one is sent to a beat, not to somewhere behind it.
   var standingBeats: Double? {
     guard let beats else { return nil }
-    return tick == 0 ? beats - 0.5 / ticksPerBeat : beats
+    return tick == 0 && knownFineTick == nil ? beats - 0.5 / ticksPerBeat : beats
   }
 }

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import CJACK
+
+/// The session's tempo as a property of our client: jack_transport_link keeps it there, and RNBO's runner and patchbays read it. It
+/// is there before a transport rolls and whoever is timebase master. [control]
+struct TempoProperty {
+  static let key = "http://www.x37v.info/jack/metadata/bpm"
+  static let type = "https://www.w3.org/2001/XMLSchema#decimal"
+  /// Each change is told to every client of the server, so a ramp is told in steps.
+  private static let interval = Micros(500_000)
+
+  private let client: OpaquePointer
+  /// A number that the server has given us; nil: it has none, and nothing is told.
+  private let subject: jack_uuid_t?
+  private var told = 0.0
+  private var nextTime = Micros(0)
+
+  init(client: JACKClient) {
+    self.client = client.handle
+    var number: jack_uuid_t = 0
+    guard let text = jack_get_uuid_for_client_name(client.handle, client.name) else {
+      subject = nil
+      return
+    }
+    subject = jack_uuid_parse(text, &number) == 0 && number != 0 ? number : nil
+    jack_free(text)
+  }
+
+  /// In the steps that Link's tempo has: 120 and not 120.00000000000001.
+  mutating func tell(_ tempo: Double, at now: Micros) {
+    guard let subject, tempo > 0, tempo != told, now >= nextTime else { return }
+    nextTime = now + Self.interval
+    guard let turn = ServerTurn() else { return }
+    jack_set_property(client, subject, Self.key, tempo.description, Self.type)
+    turn.end()
+    told = tempo
+  }
+
+  /// jack2 keeps it after its client is gone, and gives the number to another.
+  func forget() {
+    guard let subject, told > 0, let turn = ServerTurn() else { return }
+    jack_remove_property(client, subject, Self.key)
+    turn.end()
+  }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import CJACK
+import Linux
+import Testing
+
+@testable import JACKHost
+
+/// What else of the tempo and the beat other clients can read.
+extension JACKHostTests {
+  /// As jack_transport_link's readers ask for it.
+  private func property(_ subject: jack_uuid_t) -> String? {
+    var value: UnsafeMutablePointer<CChar>?
+    var type: UnsafeMutablePointer<CChar>?
+    guard jack_get_property(subject, TempoProperty.key, &value, &type) == 0, let value else { return nil }
+    defer {
+      jack_free(value)
+      jack_free(type)
+    }
+    return "\(String(cString: value)) \(type.map { String(cString: $0) } ?? "")"
+  }
+
+  private func subject(_ client: JACKClient, named name: String) throws -> jack_uuid_t {
+    let text = try #require(jack_get_uuid_for_client_name(client.handle, name))
+    defer { jack_free(text) }
+    var number: jack_uuid_t = 0
+    #expect(jack_uuid_parse(text, &number) == 0)
+    return number
+  }
+
+  @Test func `the tempo is a property of our client until we leave`() async throws {
+    let server = try await TestServer()
+    let watch = try JACKClient(name: "reader", server: server.name)
+    let live = try LiveHost(server)
+    let subject = try subject(watch, named: "tactus")
+    for tempo in [120.0, 97.5, 140] {
+      live.edit { $0.setTempo(tempo, at: HostClock.micros()) }
+      var found: String?
+      try await live.run {
+        found = property(subject)
+        return found?.hasPrefix("\(live.session.tempo) ") ?? false
+      }
+      #expect(found?.hasSuffix(" https://www.w3.org/2001/XMLSchema#decimal") == true, "\(found ?? "none")")
+    }
+    live.host.close()
+    // PipeWire's libjack keeps what it has once read (0.3.65); a program that asks afterwards does not find it.
+    #expect(TestServer.isPipeWire || property(subject) == nil)
+  }
+
+  @Test func `the tick has its fraction for who wants it, and without that wish everybody's locates work`()
+    async throws
+  {
+    let server = try await TestServer()
+    let live = try LiveHost(server)
+    live.host.wantsTimebase = true
+    let watch = try TransportWatch(server)
+    try await live.run { live.standing == .master && watch.last.isValid }
+    #expect(watch.collected.allSatisfy { $0.fineTick == nil })
+    watch.locateByWhatIsShown(to: 480_000)
+    try await live.run { watch.last.frame == 480_000 }
+    live.change { $0.showsFineTicks = true }
+    guard !TestServer.isPipeWire else { return }
+    try await live.run(for: 100)
+    // Not on a tick. jack2 asks its master anew for a new position, or while it rolls.
+    live.host.command(.locate(frame: 480_007))
+    try await live.run { watch.last.frame == 480_007 && watch.last.fineTick != nil }
+    let last = watch.last
+    let fine = try #require(last.fineTick)
+    #expect(fine > Double(last.tick) && fine < Double(last.tick) + 1)
+    // The reason why nobody gets it unasked. Once jack2 obeys, it can be on by default.
+    watch.locateByWhatIsShown(to: 960_000)
+    try await live.run(for: 200)
+    #expect(watch.last.frame == 480_007)
+  }
+}
