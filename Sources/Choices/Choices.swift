@@ -36,6 +36,7 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
   public var audio = AudioSettings()
   /// As timebase master, beside `tick`. Off: jack2 drops the locates of programs that send back the position that they read.
   public var showsFineTicks = false
+  public var far = FarChoices()
 
   public init() {
     offsets[.click2] = nil

@@ -5,6 +5,17 @@ internal import LinkSession
 internal import Linux
 
 // What other rooms have to do with it.
+extension Link {
+  /// What is known of the ways to the other rooms, and how much later their grids are. The first comes in slowly, the second at once.
+  ///
+  /// Thread-safe: yes. Real-time-safe: no, it may wait.
+  package func setFar(correction: Micros, distance: Beats) {
+    network.withEngine { engine, now in
+      engine.setFar(correction: correction, distance: distance, at: now)
+    }
+  }
+}
+
 extension Engine {
   mutating func receiveFromFar(_ ready: ArraySlice<pollfd>) {
     for (place, descriptor) in ready.enumerated() where descriptor.revents != 0 {
@@ -15,6 +26,13 @@ extension Engine {
   mutating func lookAfterFar(at now: Micros) {
     far?.begin(at: now)
     carryOut(far?.meetDeadlines(at: now) ?? [])
+  }
+
+  /// What somebody chose while it plays.
+  mutating func setFar(correction: Micros, distance: Beats, at now: Micros) {
+    for id in far?.set(correction: correction, distance: distance) ?? [] {
+      feed(.farWire(correction: correction, distance: distance, on: id), at: now)
+    }
   }
 
   /// What other rooms say, and that they have come or gone.

@@ -69,6 +69,8 @@ package struct FarRoom: Hashable, Sendable {
   package var roundTrip: Micros?
   package var loss: Double?
   package var correction: Micros
+  /// What holds of it by now.
+  package var corrected: Micros
   package var distance: Beats
   /// Where it sees us, as it said itself.
   package var seen: Endpoint?

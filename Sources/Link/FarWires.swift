@@ -20,7 +20,7 @@ struct FarWires: Sendable {
     let gateway: Gateway
   }
 
-  let settings: FarSettings
+  private(set) var settings: FarSettings
   private var board: Switchboard?
   private var sockets: [FarSocket] = []
   private let names: FarNames
@@ -158,6 +158,12 @@ struct FarWires: Sendable {
       far: FarWire(relay: relay, correction: settings.correction, distance: settings.distance))
   }
 
+  /// What holds from now on, for rooms to come, too. Returns the gateways of those that are there.
+  mutating func set(correction: Micros, distance: Beats) -> [GatewayID] {
+    (settings.correction, settings.distance) = (correction, distance)
+    return wires.map(\.gateway.id)
+  }
+
   func relay(of id: GatewayID) -> Endpoint? { wires.first { $0.gateway.id == id }?.gateway.far?.relay }
 
   /// Where somebody whom the session knows by a relay's name is; nil: it is none.
@@ -177,16 +183,16 @@ struct FarWires: Sendable {
     let views = board?.views ?? []
     let missing = settings.calls.indices.filter { number in !views.contains { $0.call == number } }
     report.rooms = views.map { view in
-      let gateway = wires.first { $0.line == view.id }?.gateway.id
+      let measured = wires.first { $0.line == view.id }.flatMap { measure($0.gateway.id) }
       return FarRoom(
         host: view.call.map { settings.calls[$0] }, peer: view.peer, state: .init(view.state),
-        roundTrip: gateway.flatMap(measure)?.roundTrip, loss: view.loss, correction: settings.correction,
-        distance: settings.distance, seen: view.seen)
+        roundTrip: measured?.roundTrip, loss: view.loss, correction: settings.correction,
+        corrected: measured?.correction ?? settings.correction, distance: settings.distance, seen: view.seen)
     }
     report.rooms += missing.map { number in
       FarRoom(
         host: settings.calls[number], peer: nil, state: .waiting, roundTrip: nil, loss: nil,
-        correction: settings.correction, distance: settings.distance)
+        correction: settings.correction, corrected: settings.correction, distance: settings.distance)
     }
     return report
   }

@@ -6,6 +6,8 @@ import Linux
 public struct AudioDiagnostics: Sendable {
   /// Why it is not on the network where it should be; nil is good.
   public var failure: String?
+  /// How its thread has its turns on the processor.
+  public var urgency: AudioUrgency
   /// The ways to the peers that take part, with round trip and jitter.
   public var peers: [AudioPeer]
   /// Datagrams that the system would not send.
@@ -17,7 +19,8 @@ public struct AudioDiagnostics: Sendable {
   /// How full the tables are.
   public var load: AudioLoad
 
-  init(_ engine: borrowing AudioEngine, _ failure: SystemFailure?) {
+  init(_ engine: borrowing AudioEngine, _ failure: SystemFailure?, _ urgency: AudioUrgency) {
+    self.urgency = urgency
     self.failure = (failure ?? engine.failure)?.description
     peers = engine.machine.peers
     failedSends = engine.failedSends

@@ -15,6 +15,7 @@ final class AudioThread: Sendable {
   private let wakeUp = WakeUp()
   private let isStopping = Atomic(false)
   private let start = Mutex(Start())
+  private let told = Mutex(AudioUrgency.ordinary)
 
   /// Audio threads cannot wake us. While somebody listens, we look so often for what they left.
   private static let drainPeriod = Micros(2_000)
@@ -33,6 +34,8 @@ final class AudioThread: Sendable {
 
   /// Why there is no thread; nil if there is one.
   var failure: SystemFailure? { start.withLock { $0.failure } }
+
+  var urgency: AudioUrgency { told.withLock { $0 } }
 
   /// Starts the thread, which keeps this object alive and runs until `end`.
   func startIfNeeded() {
@@ -73,7 +76,12 @@ final class AudioThread: Sendable {
   }
 
   private func run() {
-    while !isStopping.load(ordering: .acquiring) { turn() }
+    var urgency = Urgency(at: HostClock.micros())
+    while !isStopping.load(ordering: .acquiring) {
+      told.withLock { $0 = urgency.state }
+      turn()
+      urgency.look(at: HostClock.micros())
+    }
   }
 
   private func turn() {

@@ -96,7 +96,8 @@ public final class LinkAudio: Sendable {
   /// Thread-safe: yes. Real-time-safe: no.
   public var diagnostics: AudioDiagnostics {
     let failure = thread.failure
-    return thread.ask { AudioDiagnostics($0, failure) }
+    let urgency = thread.urgency
+    return thread.ask { AudioDiagnostics($0, failure, urgency) }
   }
 }
 

@@ -90,23 +90,28 @@ enum Belief {
   ///
   /// Both sides measure, and at the very border each may find the other one better, or neither. So the border moves with
   /// each look at a session that stayed beside ours, and soon both are on the same side of it.
+  ///
+  /// The reference looks once, and its border stays where it is. With one of its peers in either session ours hardly moves: else we
+  /// leave for the older session for good where it stays in the one with the smaller id.
   static func isBetter(
-    _ other: SessionID, olderBy lead: Micros, than own: SessionID, looks: Int
+    _ other: SessionID, olderBy lead: Micros, than own: SessionID, looks: Int, isMixed: Bool = false
   ) -> Bool {
-    let border = border(afterLooks: looks)
+    let border = border(afterLooks: looks, step: isMixed ? Limits.mixedBorderStep : Limits.borderStep)
     if lead > border { return true }
-    return lead < border && lead > -border && other < own
+    // Where the reference's peers stay, ours go to them, whichever side of the border a clock's error puts them on.
+    let farther = isMixed ? Rules.joinTolerance + (Rules.joinTolerance - border) : border
+    return lead < border && lead > -farther && other < own
   }
 
   /// Whether peers may differ in which of two sessions is the better one.
   static func isAtTheBorder(_ lead: Micros) -> Bool {
     let age = Micros(abs(lead.count))
     return age < Rules.joinTolerance + Limits.borderStep
-      && age > border(afterLooks: .max) - Limits.borderStep
+      && age > border(afterLooks: .max, step: Limits.borderStep) - Limits.borderStep
   }
 
-  private static func border(afterLooks looks: Int) -> Micros {
-    Rules.joinTolerance - Micros(Limits.borderStep.count * Int64(min(looks, Limits.borderSteps)))
+  private static func border(afterLooks looks: Int, step: Micros) -> Micros {
+    Rules.joinTolerance - Micros(step.count * Int64(min(looks, Limits.borderSteps)))
   }
 
   // MARK: Peers

@@ -26,9 +26,12 @@ public struct Gateway: Hashable, Sendable, BitwiseCopyable {
 
 /// A gateway and what it has sent.
 struct OpenGateway {
-  let gateway: Gateway
+  private(set) var gateway: Gateway
   /// Of a far one.
   var farClock: FarClock?
+  /// Of what is wanted, what holds by now (`FarWire.correction`), and when it was moved there last, in uptime.
+  private(set) var correction = Micros.zero
+  private var corrected: Micros
   /// Where our audio socket on this address is reached, while we take part in Link Audio.
   var audio: Endpoint?
   /// In uptime; of the last Alive or Response.
@@ -45,9 +48,26 @@ struct OpenGateway {
   init(_ gateway: Gateway, at now: Micros) {
     self.gateway = gateway
     farClock = gateway.far.map { _ in FarClock(at: now) }
+    correction = gateway.far?.correction ?? .zero
+    corrected = now
     nextAlive = now
     responses = Allowance(perSecond: Limits.responsesPerSecond, at: now)
     pongs = Allowance(perSecond: Limits.pongsPerSecond, at: now)
+  }
+
+  mutating func setFarWire(correction: Micros, distance: Beats) {
+    gateway.far?.correction = correction
+    gateway.far?.distance = distance
+  }
+
+  /// Towards what is wanted, so slowly that whoever goes by it can follow as slowly as ever, even if the other side does the same. Only while
+  /// the other relay is heard: nobody could follow through a cut.
+  mutating func moveCorrection(at now: Micros) {
+    guard let wanted = gateway.far?.correction else { return }
+    let most = min((now - corrected).count, Limits.farLook.count) / Limits.farCorrectionSlew
+    guard most > 0 else { return }
+    corrected = now
+    correction = correction + Micros(max(-most, min((wanted - correction).count, most)))
   }
 
   /// Whether an Alive may go now; either way `nextAlive` says when to ask again (facts: link 3.2).

@@ -88,6 +88,8 @@ public enum Limits {
   /// How much the border between an older and an equally old session moves with each look.
   public static var borderStep: Micros { Micros(50_000) }
   public static var borderSteps: Int { 5 }
+  /// With peers of the reference's there it moves by no more than clocks are measured wrong by: theirs never moves.
+  public static var mixedBorderStep: Micros { Micros(2_000) }
   /// Who says goodbye and is heard again within this did not leave: a little more than the period of Alives.
   public static var farewellGrace: Micros { Micros(300_000) }
   /// Who did not ask us for the time for so long has somebody else to ask: half as long again as the period of measurements.
@@ -108,6 +110,8 @@ public enum Limits {
   /// A corrected clock runs faster or slower by one part in so many, which nobody hears: 120 BPM are
   /// 119.88 for so long.
   public static var farSlew: Int64 { 1_000 }
+  /// A correction that is chosen while it plays comes in this slowly: both sides together leave a fifth of `farSlew` for the crystals.
+  public static var farCorrectionSlew: Int64 { 2_500 }
   /// After so much of it our followers are told.
   public static var farNews: Micros { Micros(2_000) }
   /// Expired peers are looked for at most this often.

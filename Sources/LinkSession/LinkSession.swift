@@ -21,6 +21,9 @@ public struct LinkSession: Sendable {
     /// Only while enabled. After a `gatewayClosed` the same address gets a new id.
     case gatewayOpened(Gateway)
     case gatewayClosed(GatewayID)
+    /// What is known of the way to another room, and how much later its grid is to be, while it is open. The correction is slewed, never
+    /// stepped. A distance moves the beats of one of the two rooms forward, at once.
+    case farWire(correction: Micros, distance: Beats, on: GatewayID)
     /// Our audio socket beside this gateway's is open and reached there; nil: closed. Closing the gateway closes it, too.
     case audioSocket(Endpoint?, on: GatewayID)
     /// On: found a session, then gateways may be opened. Off: says goodbye and forgets all gateways.
@@ -130,6 +133,7 @@ public struct LinkSession: Sendable {
     case .deadline: meetDeadlines()
     case .gatewayOpened(let gateway): open(gateway)
     case .gatewayClosed(let id): close(id)
+    case .farWire(let correction, let distance, let id): setFarWire(correction, distance, on: id)
     case .audioSocket(let endpoint, let id): setAudioSocket(endpoint, on: id)
     case .enable(let isOn): enable(isOn)
     case .enableStartStopSync(let isOn): enableStartStopSync(isOn)

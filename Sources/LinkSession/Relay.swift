@@ -42,6 +42,8 @@ public struct FarMeasure: Hashable, Sendable, BitwiseCopyable {
   public var roundTrip: Micros
   /// The other relay's host clock ahead of ours.
   public var offset: Micros
+  /// Of `FarWire.correction`, what holds by now.
+  public var correction: Micros
 }
 
 extension LinkSession {
@@ -50,7 +52,16 @@ extension LinkSession {
     guard let place = index(of: gateway), let clock = gateways[place].farClock,
       let offset = clock.offset(at: now), let roundTrip = clock.roundTrip
     else { return nil }
-    return FarMeasure(roundTrip: roundTrip, offset: offset)
+    return FarMeasure(roundTrip: roundTrip, offset: offset, correction: gateways[place].correction)
+  }
+
+  mutating func setFarWire(_ correction: Micros, _ distance: Beats, on id: GatewayID) {
+    guard let place = index(of: id), let far = gateways[place].gateway.far else { return }
+    gateways[place].setFarWire(correction: correction, distance: distance)
+    guard distance != far.distance else { return }
+    // What we said is another timeline there now. What they said is another one here, as soon as they say it again.
+    revision += 1
+    isBroadcastDue = true
   }
 
   func isFar(_ gateway: GatewayID) -> Bool {
@@ -87,13 +98,14 @@ extension LinkSession {
     else { return }
     let middle = now - Micros(waited.count / 2)
     let pong = encodePong(
-      session: session, ghost: ghost.ghost(atHost: middle) + far.correction, relay: middle, echoing: echo)
+      session: session, ghost: ghost.ghost(atHost: middle) + gateways[place].correction, relay: middle,
+      echoing: echo)
     emit(.send(pong, to: .endpoint(far.relay), on: gateways[place].gateway.id, via: .measurement))
   }
 
   mutating func hearRelay(_ pong: Pong, waited: Micros, on place: Int) {
     let gateway = gateways[place].gateway
-    guard let far = gateway.far, Belief.isPlausible(age: pong.ghost), pong.relay != .zero,
+    guard gateway.far != nil, Belief.isPlausible(age: pong.ghost), pong.relay != .zero,
       Belief.isPossible(hostTime: pong.relay),
       gateways[place].farClock?.hear(host: pong.host, relay: pong.relay, at: now - waited, uptime: uptime.now)
         ?? false
@@ -101,8 +113,9 @@ extension LinkSession {
       counters.strayPongs += 1
       return
     }
+    gateways[place].moveCorrection(at: uptime.now)
     guard let offset = gateways[place].farClock?.offset(at: now) else { return }
-    let map = GhostMap(intercept: offset + (pong.ghost - pong.relay) - far.correction)
+    let map = GhostMap(intercept: offset + (pong.ghost - pong.relay) - gateways[place].correction)
     guard let relay = peers.latest(on: gateway.id, in: pong.session) else { return }
     let told = Source(relay)
     if pong.session == session {

@@ -72,7 +72,11 @@ extension LinkSession {
     }
     let lead = time - ghost.ghost(atHost: now)
     let look = nextLook(isDoubtful: Belief.isAtTheBorder(lead))
-    guard Belief.isBetter(target, olderBy: lead, than: session, looks: peers.sessions.looks(at: target))
+    let looks = peers.sessions.looks(at: target)
+    guard
+      Belief.isBetter(
+        target, olderBy: lead, than: session, looks: looks,
+        isMixed: peers.haveReference(in: [session, target]))
     else {
       peers.sessions.keep(target, reconsiderAt: look)
       return
@@ -249,5 +253,12 @@ extension LinkSession {
   private mutating func remember(_ node: NodeID) {
     if formerNodes.count == Limits.formerNodes { formerNodes.removeFirst() }
     formerNodes.append(node)
+  }
+}
+
+extension Peers {
+  /// Whether a peer of the reference's is in one of them: it says nothing of its clock (facts: link 1.1).
+  func haveReference(in sessions: [SessionID]) -> Bool {
+    nodes.values.lazy.joined().contains { $0.state.clock == nil && sessions.contains($0.state.session) }
   }
 }

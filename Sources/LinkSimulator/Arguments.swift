@@ -34,7 +34,7 @@ struct Arguments: Sendable {
     LinkSimulator: many Link peers on a virtual network, from a seed.
 
     One world:        LinkSimulator [--peers 1000] [--seed 7] [trouble] [--svg phase.svg]
-    Many worlds:      LinkSimulator --runs 10000 [--peers 2-16] [--jobs 2] [worst trouble]
+    Many worlds:      LinkSimulator --runs 10000 [--peers 2-16] [--jobs 2] [worst trouble] [--svg curves.svg]
                       Each world draws its own trouble, up to the worst that is given.
     One of the many:  LinkSimulator --replay 4711 [--peers 2-16] [worst trouble] [--svg phase.svg]
     What it costs:    LinkSimulator --growth [trouble]     2, 4, 8 ... 1000 peers
@@ -52,7 +52,7 @@ struct Arguments: Sendable {
       --turmoil S       seconds of trouble before peace (20)
       --watch S         seconds of peace that are listened to (10)
       --jobs N          worlds played at once (1)
-      --svg FILE        draw the phase error over time
+      --svg FILE        draw the phase error over time; of many worlds, how many had how much of it
       --hours H         how long the day is (24)
       --rate HZ, --frames N   of the JACK server (48000, 256)
       --plant FAULT     every thousandth is spoilt, which must be found: \(plants)

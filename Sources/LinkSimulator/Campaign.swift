@@ -11,6 +11,7 @@ enum Campaign {
     var p99s = Samples()
     var maxima = Samples()
     var rates = Samples()
+    var curves = Curves()
     var broken: [(seed: UInt64, violations: [Violation])] = []
     var datagrams = 0
     var simulated = 0.0
@@ -50,6 +51,10 @@ enum Campaign {
       }
     }
     report(tally, arguments, seconds: Console.seconds() - start)
+    if let file = arguments.svg, !tally.curves.write(to: file) {
+      Console.complain("LinkSimulator: cannot write \(file)")
+      return false
+    }
     return tally.broken.isEmpty
   }
 
@@ -62,6 +67,7 @@ enum Campaign {
     tally.simulated += Double(outcome.simulated.count) / 1e6
     tally.peers += outcome.scenario.peers
     tally.rates.add(outcome.calmRate)
+    tally.curves.add(outcome)
     if let convergence = outcome.convergence { tally.convergences.add(Double(convergence.count) / 1e6) }
     if let median = outcome.phaseErrors.median { tally.medians.add(median) }
     if let p99 = outcome.phaseErrors.quantile(0.99) { tally.p99s.add(p99) }
@@ -83,6 +89,9 @@ enum Campaign {
     print("phase error, median of each world: \(spread(tally.medians, Describe.micros))")
     print("phase error, p99 of each world:    \(spread(tally.p99s, Describe.micros))")
     print("phase error, maximum of each world: \(spread(tally.maxima, Describe.micros))")
+    for (name, errors) in tally.curves.kinds where tally.curves.kinds.count > 1 {
+      print("  \(name): \(errors.count) worlds, \(spread(errors, Describe.micros))")
+    }
     print("datagrams per peer and second: \(spread(tally.rates) { $0.rounded(toPlaces: 1) })")
     print(
       "cost: \(tally.processorSeconds.rounded(toPlaces: 0)) s of processor in \(seconds.rounded(toPlaces: 0)) s, "

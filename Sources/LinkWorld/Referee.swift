@@ -226,10 +226,13 @@ extension LinkWorld {
       let ghost = snapshot.ghost.ghost(atHost: host(of: index))
       let counters = peer.machine.counters
       return "peer \(index) \(snapshot.node) in \(snapshot.session), \(snapshot.peerCount) peers, "
-        + "ghost \(ghost.seconds) s, \(timeline.tempo.microsPerBeat) µs from beat \(timeline.beatOrigin.value) "
+        + "ghost \(ghost.count) µs, \(timeline.tempo.microsPerBeat) µs from beat \(timeline.beatOrigin.value) "
         + "at \(timeline.timeOrigin.seconds) s; \(counters.joins) joins, \(counters.resets) resets, "
         + "\(counters.measurementsDone) measured, \(counters.measurementsFailed) failed, "
         + "\(counters.implausible) implausible, \(counters.staleCommits) stale, \(counters.clockSteps) steps, \(peer.machine.load)"
     }
+      + references.enumerated().map { index, reference in
+        "reference \(index) in \(reference.session), ghost \(reference.time(at: now).count) µs"
+      }
   }
 }

@@ -41,6 +41,8 @@ final class ReferencePeer: Guest {
     }
   }
 
+  func time(at now: Micros) -> Micros { ghost.ghost(atHost: now) }
+
   /// The beat that it hears now, with a phase to a bar of four.
   func phase(at now: Micros) -> Double {
     let beat = timeline.beats(at: ghost.ghost(atHost: now)).value

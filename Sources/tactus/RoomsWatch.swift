@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 import ControlSurface
 import Link
 
@@ -7,9 +8,15 @@ import Link
 struct RoomsWatch {
   private var news = FarNews()
   private var looked = Micros.zero
+  private var told: (correction: Micros, distance: Beats)?
   private static let period = Micros(500_000)
 
-  mutating func look(at link: Link, for desk: ControlDesk) -> [String] {
+  mutating func look(at link: Link, _ choices: Settings, for desk: ControlDesk) -> [String] {
+    let wanted = (correction: choices.far.offset, distance: choices.far.distance.beats(in: choices.meter))
+    if told.map({ $0 != wanted }) ?? true {
+      told = wanted
+      link.setFar(correction: wanted.correction, distance: wanted.distance)
+    }
     guard Link.clock() - looked >= Self.period, let report = link.farReport else { return [] }
     looked = Link.clock()
     let shown = ShownFar(report)
@@ -31,7 +38,9 @@ extension ShownFar {
         state: .init(room.state),
         roundTripMilliseconds: room.roundTrip.map { (Double($0.count) / 100).rounded() / 10 },
         lossPercent: room.loss.map { ($0 * 1000).rounded() / 10 },
-        offsetMilliseconds: Double(room.correction.count) / 1000, distanceBeats: room.distance.value,
+        offsetMilliseconds: room.correction.milliseconds,
+        heldMilliseconds: (room.corrected.milliseconds * 10).rounded() / 10,
+        distanceBeats: room.distance.value,
         seen: room.seen.map { "\($0)" })
     }
   }

@@ -19,7 +19,7 @@ import Testing
   }
 
   /// Built beside the tests.
-  private static let program: String = {
+  static let program: String = {
     var path = [UInt8](repeating: 0, count: 4096)
     let size = readlink("/proc/self/exe", &path, path.count)
     let tests = String(decoding: path[..<max(0, size)], as: UTF8.self)

@@ -273,4 +273,18 @@ import Testing
     }
     #expect(bench.machine.ghost == founder.ghost)
   }
+
+  /// What a peer of the reference's that looks once decides, ours decide at each look.
+  @Test func besideTheReferencesPeersTheBorderHardlyMoves() {
+    let (low, high) = (NodeID(rawValue: 1), NodeID(rawValue: 2))
+    for looks in [0, 1, 5, 1_000] {
+      for lead in [-480_000, -499_000, 0, 480_000] as [Int64] {
+        #expect(Belief.isBetter(low, olderBy: Micros(lead), than: high, looks: looks, isMixed: true))
+        #expect(!Belief.isBetter(high, olderBy: Micros(lead), than: low, looks: looks, isMixed: true))
+      }
+      #expect(Belief.isBetter(high, olderBy: Micros(511_000), than: low, looks: looks, isMixed: true))
+      #expect(!Belief.isBetter(low, olderBy: Micros(-511_000), than: high, looks: looks, isMixed: true))
+    }
+    #expect(Belief.isBetter(high, olderBy: Micros(480_000), than: low, looks: 1))
+  }
 }

@@ -65,6 +65,13 @@ import Testing
     #expect(outcome.violations.isEmpty, "\(outcome.scenario)")
   }
 
+  /// Of ten thousand these had peers of the reference's that stayed in a session which all of ours had left.
+  @Test(arguments: [1052, 2103, 3330, 9655, 9870] as [UInt64])
+  func nobodyOfTheReferencesStaysBehindInASessionOfItsOwn(seed: UInt64) {
+    var simulation = Simulation(Scenario.rooms(from: seed, upTo: Scenario.Severity()))
+    #expect(simulation.run().violations.isEmpty)
+  }
+
   /// Everything that a relay sends, in rooms and between them.
   @Test func noEndpointOfOneRoomIsEverSaidInTheOther() {
     let world = LinkWorld(seed: 3)

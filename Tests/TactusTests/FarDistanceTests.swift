@@ -1,19 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
+import ControlSurface
 import Testing
 
 @testable import tactus
 
 struct FarDistanceTests {
+  private static let three = Meter(beatsPerBar: 3)
+
   @Test(arguments: [("4beats", 4.0), ("1beat", 1), ("2bars", 6), ("1bar", 3), ("0", 0), ("64bars", 192)])
   func `whole beats and bars are distances`(text: String, beats: Double) throws {
-    let distance = try #require(FarDistance(text))
-    #expect(distance.beats(inBarsOf: 3) == Beats(beats))
-    #expect(FarDistance(distance.texts[0])?.beats(inBarsOf: 3) == Beats(beats))
+    let distance = try FarDistance([.text(text)])
+    #expect(distance.beats(in: Self.three) == Beats(beats))
+    #expect(try FarDistance([.text(distance.word)]).beats(in: Self.three) == Beats(beats))
+    let configuration = try Configuration(arguments: ["--link-distance", text, "--link-offset=-2.5"])
+    #expect(configuration.choices.far.distance == distance)
+    #expect(configuration.choices.far.offset == Micros(-2_500))
   }
 
   @Test(arguments: [
     "", "4", "beats", "-1beat", "1.5beats", "65bars", "4 beats", "2barss", "99999999999999999999beats",
   ])
-  func `what is neither is refused`(text: String) { #expect(FarDistance(text) == nil) }
+  func `what is neither is refused`(text: String) {
+    #expect(throws: Refusal.self) { try FarDistance([.text(text)]) }
+    #expect(throws: Complaint.self) { try Configuration(arguments: ["--link-distance=\(text)"]) }
+  }
 }

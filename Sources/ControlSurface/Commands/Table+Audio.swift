@@ -67,6 +67,11 @@ extension Table {
       .count("audio/late", "", "Pieces of received channels that came too late.") {
         $0.state.audio.channels.reduce(0) { $0 + $1.late }
       },
+      .label(
+        "audio/thread",
+        "How Link Audio's own thread has its turns: in real time; ordinary, where this user may not have that; slowed, while more comes than "
+          + "may take the processor from others."
+      ) { $0.state.audio.thread.words },
       .verb(.audioList, [], "tactus sends you every channel, as audio/channel."),
       .answer(
         "audio/channel",
@@ -141,6 +146,20 @@ public struct ShownChannel: Hashable, Sendable {
 public struct ShownAudio: Hashable, Sendable {
   public var offered: [String] = []
   public var channels: [ShownChannel] = []
+  public var thread = Thread.off
+
+  public enum Thread: Sendable {
+    case off, realTime, ordinary, slowed
+
+    package var words: String {
+      switch self {
+      case .off: "off"
+      case .realTime: "real time"
+      case .ordinary: "ordinary"
+      case .slowed: "slowed"
+      }
+    }
+  }
 
   /// What is there and not received.
   var waiting: [String] {

@@ -1,9 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Choices
 import OSC
 
 // Other rooms: the session over a distance.
 extension Table {
-  static let far: [Node] = [
+  static let far: [Node] =
+    Node.rows(
+      of: Choice(
+        "link/offset", \.far.offset,
+        "The other rooms are so much earlier than measured: half of what the way there is known to take longer than the way back. "
+          + "Changed while it plays, it comes in by 0.4 ms a second.",
+        within: .number(-250...250, unit: "ms"), in: .far, isRemembered: true),
+      Choice(
+        "link/distance", \.far.distance,
+        "The grids of the other rooms are so much later: sound from here that takes that long is in time there. On one side only. "
+          + "Changed while it plays, the beats of one room go forward by as many at once.",
+        within: .text(limit: 16), in: .far, written: ("Nbeats|Nbars", FarDistance.allowed), isRemembered: true
+      ))
+    + ofRooms
+
+  private static let ofRooms: [Node] = [
     .count("far", "", "Other rooms that are heard. Their beat is in time; sound from there takes its way.") {
       $0.state.far.heard.count
     },
@@ -72,7 +88,9 @@ public struct ShownFar: Hashable, Sendable {
   package var short: String? {
     if !failure.isEmpty { return "no way to other rooms" }
     guard !rooms.isEmpty else { return nil }
-    return heard.isEmpty ? "no other room" : "\(heard.count) \(heard.count == 1 ? "room" : "rooms")"
+    guard let first = heard.first else { return "no other room" }
+    let later = first.distanceBeats == 0 ? "" : ", \(shortest(first.distanceBeats)) beats later"
+    return "\(heard.count) \(heard.count == 1 ? "room" : "rooms")\(later)"
   }
 
   var words: String {
@@ -91,8 +109,9 @@ public struct ShownRoom: Hashable, Sendable {
   public var state: State
   public var roundTripMilliseconds: Double?
   public var lossPercent: Double?
-  /// What somebody knows of the two ways.
+  /// What somebody knows of the two ways, and how much of it has come in by now.
   public var offsetMilliseconds: Double
+  public var heldMilliseconds: Double
   /// How much later its grid is.
   public var distanceBeats: Double
   /// Where it sees this machine.
@@ -100,15 +119,24 @@ public struct ShownRoom: Hashable, Sendable {
 
   public init(
     name: String, state: State, roundTripMilliseconds: Double?, lossPercent: Double?,
-    offsetMilliseconds: Double, distanceBeats: Double = 0, seen: String? = nil
+    offsetMilliseconds: Double, heldMilliseconds: Double? = nil, distanceBeats: Double = 0,
+    seen: String? = nil
   ) {
     self.name = name
     self.state = state
     self.roundTripMilliseconds = roundTripMilliseconds
     self.lossPercent = lossPercent
     self.offsetMilliseconds = offsetMilliseconds
+    self.heldMilliseconds = heldMilliseconds ?? offsetMilliseconds
     self.distanceBeats = distanceBeats
     self.seen = seen
+  }
+
+  private var offset: String {
+    guard heldMilliseconds == offsetMilliseconds else {
+      return ", offset \(shortest(heldMilliseconds)) of \(shortest(offsetMilliseconds)) ms"
+    }
+    return offsetMilliseconds == 0 ? "" : ", offset \(shortest(offsetMilliseconds)) ms"
   }
 
   private static let silence = "does not answer: it is not there, or has another key"
@@ -123,7 +151,6 @@ public struct ShownRoom: Hashable, Sendable {
     case .proven:
       guard let trip = roundTripMilliseconds else { return "\(name) \(ShownRoom.measuring)" }
       let loss = lossPercent.map { ", \(shortest($0)) % lost" } ?? ""
-      let offset = offsetMilliseconds == 0 ? "" : ", offset \(shortest(offsetMilliseconds)) ms"
       let distance = distanceBeats == 0 ? "" : ", \(shortest(distanceBeats)) beats later"
       return
         "\(name) in \(shortest(trip))\(ShownRoom.bound)\(shortest(trip / 2)) ms)\(loss)\(offset)\(distance)"
@@ -135,5 +162,31 @@ public struct ShownRoom: Hashable, Sendable {
     if words.hasSuffix(silence) { return .waiting }
     if words.hasSuffix(absence) { return .away }
     return words.contains(bound) || words.hasSuffix(measuring) ? .proven : nil
+  }
+}
+
+extension FarDistance: Choosable {
+  static let allowed = "0, or as 4beats or 2bars, up to \(most)"
+
+  public var values: [Value]? { [.text(word)] }
+
+  public var word: String {
+    switch self {
+    case .beats(0), .bars(0): "0"
+    case .beats(let count): count == 1 ? "1beat" : "\(count)beats"
+    case .bars(let count): count == 1 ? "1bar" : "\(count)bars"
+    }
+  }
+
+  public init(_ values: [Value]) throws(Refusal) {
+    let text = values[0].text
+    let digits = text.prefix { "0"..."9" ~= $0 }
+    guard let count = Int32(digits), (0...Self.most).contains(count) else { throw .range(Self.allowed) }
+    switch text.dropFirst(digits.count) {
+    case "beat", "beats": self = .beats(count)
+    case "bar", "bars": self = .bars(count)
+    case "" where count == 0: self = .beats(0)
+    default: throw .range(Self.allowed)
+    }
   }
 }

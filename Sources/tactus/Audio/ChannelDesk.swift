@@ -75,10 +75,11 @@ final class ChannelDesk {
 
   /// How the channels are, twice a second; nil: not yet. And what there is to say about it.
   func figures(at now: Micros) -> (shown: ShownAudio, news: [String])? {
-    guard now >= nextLook, audio != nil else { return nil }
+    guard now >= nextLook, let audio else { return nil }
     nextLook = now + Self.lookPeriod
     var shown = ShownAudio()
     shown.offered = offered.map(\.name)
+    shown.thread = .init(audio.diagnostics.urgency)
     shown.channels = sent.map(\.shown) + taken.map(\.shown)
     var news: [String] = []
     for place in taken.indices {
@@ -182,6 +183,17 @@ final class ChannelDesk {
         return news
       }
     }
+  }
+}
+
+extension ShownAudio.Thread {
+  fileprivate init(_ urgency: AudioUrgency) {
+    self =
+      switch urgency {
+      case .realTime: .realTime
+      case .ordinary: .ordinary
+      case .slowed: .slowed
+      }
   }
 }
 

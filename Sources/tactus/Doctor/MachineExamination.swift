@@ -50,7 +50,7 @@ enum MachineExamination {
     [realtime(facts), memory(facts), clock(facts)] + speed(facts)
   }
 
-  private static let limits =
+  static let limits =
     "Join the group audio (sudo usermod -aG audio $USER), make sure that /etc/security/limits.d gives it "
     + "\"rtprio 95\" and \"memlock unlimited\" (on Debian: sudo dpkg-reconfigure -p high jackd2), and log in again."
 

@@ -98,6 +98,29 @@ struct DoctorCommand: Conversing {
     }
   }
 
+  private static func audio(_ told: ToldValues, _ who: String) -> [Finding] {
+    guard told.isOn("link/audio") else { return [] }
+    switch told.words("audio/thread") {
+    case ShownAudio.Thread.realTime.words:
+      return [.good("Link Audio", "\(who)sends and receives channels in real time, after JACK")]
+    case ShownAudio.Thread.ordinary.words:
+      return [
+        .note(
+          "Link Audio",
+          "\(who)may not send and receive in real time: while other programs are busy, channels may have gaps",
+          mend: MachineExamination.limits)
+      ]
+    case ShownAudio.Thread.slowed.words:
+      return [
+        .note(
+          "Link Audio",
+          "\(who)gets more datagrams than may take the processor from other programs, and waits its turn",
+          mend: "Look for who sends so much: ss -uan, or tcpdump udp.")
+      ]
+    default: return []
+    }
+  }
+
   /// What a tactus says of itself. `master`: the one of ours that is timebase master.
   static func judge(_ told: ToldValues, port: Int, isAlone: Bool = true, master: String? = nil) -> [Finding] {
     let name = told.words("jack/name")
@@ -120,6 +143,7 @@ struct DoctorCommand: Conversing {
     }
     findings += page(told, who, send)
     findings += RoomsExamination.judge(told, who)
+    findings += audio(told, who)
     let offsets = told.offsets
     if !offsets.isEmpty {
       let signs = Set(offsets.map { $0.value.hasPrefix("-") })

@@ -91,7 +91,7 @@ struct StatusCommand: Conversing {
   private static func audio(_ told: ToldValues) -> [(String, String)] {
     guard told.isOn("link/audio") else { return [("Link Audio", "off")] }
     return [
-      ("Link Audio", "on, delay \(told.words("link/audio/delay"))"),
+      ("Link Audio", "on, delay \(told.words("link/audio/delay")), thread: \(told.words("audio/thread"))"),
       ("Sent channels", told.words("audio/sent")), ("Received channels", told.words("audio/received")),
       ("Offered channels", told.words("audio/offered")),
     ]

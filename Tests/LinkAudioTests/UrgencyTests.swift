@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import TestSupport
+import Testing
+
+@testable import LinkAudio
+
+/// Link Audio's thread comes before ordinary ones, where it may, and never for long if it is flooded.
+@Suite struct UrgencyTests {
+  /// Turns of a thread that gets its share of each millisecond, in parts of a thousand; whether its right was spent after each.
+  private func play(_ shares: [(milliseconds: Int64, share: Int64)]) -> [Bool] {
+    var (now, used) = (Micros(5_000_000), Micros(77))
+    var budget = UrgencyBudget(used: used, at: now)
+    return shares.flatMap { stretch in
+      (0..<stretch.milliseconds).map { _ in
+        now = now + Micros(1_000)
+        used = used + Micros(stretch.share)
+        budget.note(used: used, at: now)
+        return budget.isSpent
+      }
+    }
+  }
+
+  @Test func `thirty-two channels each way are within the budget for good`() {
+    #expect(!play([(60_000, 400)]).contains(true))
+  }
+
+  @Test func `a flood has the processor for a twentieth of a second, and then waits its turn`() {
+    let spent = play([(1_000, 20), (10_000, 1_000)])
+    let first = spent.firstIndex(of: true)
+    #expect(first.map { (1_040...1_100).contains($0) } == true)
+    #expect(!spent[(first ?? 0)...].contains(false))
+  }
+
+  @Test func `after the flood it comes first again, a second later`() {
+    let spent = play([(1_000, 20), (2_000, 1_000), (3_000, 20)])
+    let last = spent.lastIndex(of: true)
+    #expect(last.map { (3_900...4_300).contains($0) } == true)
+  }
+
+  /// As an ordinary thread it gets little, whatever there is to do, and so seems calm.
+  @Test func `who floods on has a twentieth of each second at most`() {
+    var (now, used) = (Micros.zero, Micros.zero)
+    var budget = UrgencyBudget(used: used, at: now)
+    var urgent = 0
+    for _ in 0..<60_000 {
+      now = now + Micros(1_000)
+      used = used + Micros(budget.isSpent ? 100 : 1_000)
+      urgent += budget.isSpent ? 0 : 1
+      budget.note(used: used, at: now)
+    }
+    #expect(urgent <= 60 * 60, "\(urgent) ms of a minute")
+  }
+
+  @Test func `a thread that slept for long was not busy`() {
+    var budget = UrgencyBudget(used: .zero, at: .zero)
+    budget.note(used: Micros(60_000), at: Micros(10_000_000))
+    #expect(!budget.isSpent)
+    budget.note(used: Micros(111_000), at: Micros(10_060_000))
+    #expect(budget.isSpent)
+  }
+
+  /// Of class and priority of Link Audio's thread in a program that is started so: "CLASS PRIORITY".
+  private func thread(_ prefix: [String]) async throws -> String {
+    let stage = try await LabStage("--no-server")
+    let peer = try LabPeer(.program(prefix + [ChannelTests.program]), in: stage, on: 1)
+    try await peer.ask("enable on")
+    try await peer.ask("audio Rack")
+    // Field 40 and 41 of a thread, counted behind the name's bracket.
+    let look = """
+      import glob
+      for path in glob.glob("/proc/[0-9]*/task/*/stat"):
+        text = open(path).read()
+        if "(link-audio)" in text:
+          fields = text.rsplit(")", 1)[1].split()
+          print(fields[38], fields[37])
+      """
+    let seen = try await stage.run(on: 1, "python3", "-c", look)
+    return seen.output.split(separator: "\n").first.map(String.init) ?? "none"
+  }
+
+  @Test func `the thread is in real time where it may be, and works where it may not`() async throws {
+    let stage = try await LabStage("--no-server")
+    let mayBe = try await stage.run(on: 1, "chrt", "--rr", "1", "true").status == 0
+    // SCHED_RR is 2, SCHED_OTHER 0, SCHED_IDLE 5.
+    #expect(try await thread(["chrt", "--other", "0"]) == (mayBe ? "2 1" : "0 0"))
+    #expect(
+      try await thread([
+        "chrt", "--other", "0", "setpriv", "--bounding-set", "-sys_nice", "--inh-caps", "-sys_nice",
+        "prlimit", "--rtprio=0",
+      ]) == "0 0")
+    #expect(try await thread(["chrt", "--idle", "0"]) == "5 0")
+  }
+}

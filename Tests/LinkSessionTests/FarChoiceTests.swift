@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkSession
+import LinkWire
+import Testing
+
+@testable import LinkWorld
+
+/// What is known of the way to another room, and how much later its grid is, changed while everybody plays.
+@Suite struct FarChoiceTests {
+  /// Two rooms with a relay and a peer each: relays 0 and 1, peers 2 and 3.
+  private func rooms(seed: UInt64, jitter: Int64 = 4_000) -> LinkWorld {
+    let world = LinkWorld(seed: seed)
+    for room in 0...1 {
+      world.plug(world.addPeer(partsPerMillion: Double(room) * 40 - 20, isRelay: true), intoSegment: 2 * room)
+    }
+    for room in 0...1 { world.plug(world.addPeer(), intoSegment: 2 * room) }
+    var wire = FarConditions()
+    (wire.there, wire.back) = (Micros(40_000), Micros(40_000))
+    wire.jitter = Micros(jitter)
+    world.join(0, 1, bySegment: 8, wire)
+    for peer in 0...3 { world.setEnabled(true, peer: peer) }
+    world.run(for: Micros(90_000_000))
+    return world
+  }
+
+  private func choose(correction: Int64 = 0, distance: Double = 0, at side: Int, in world: LinkWorld) {
+    let gateway = GatewayID(rawValue: UInt32(world.peers[side].interfaces[1]))
+    world.handle(
+      .farWire(correction: Micros(correction), distance: Beats(distance), on: gateway), by: side)
+  }
+
+  /// The beat of the session that each peer is at now.
+  private func beats(_ world: LinkWorld) -> [Double] {
+    world.peers.map { peer in
+      let snapshot = peer.snapshot
+      return snapshot.sessionTimeline.beats(at: snapshot.ghost.ghost(atHost: peer.clock.host(at: world.now)))
+        .value
+    }
+  }
+
+  /// How much later the second room is, in microseconds.
+  private func later(_ world: LinkWorld) -> Double {
+    let heard = beats(world)
+    return (heard[0] - heard[1]) * 500_000
+  }
+
+  /// The largest step of either relay against the other within a twentieth of a second.
+  private func largestStep(_ world: LinkWorld, seconds: Int) -> Double {
+    var (last, largest) = (later(world), 0.0)
+    for _ in 0..<seconds * 20 {
+      world.run(for: Micros(50_000))
+      let now = later(world)
+      largest = max(largest, abs(now - last))
+      last = now
+    }
+    return largest
+  }
+
+  @Test(arguments: [(0, 1.0), (1, -1)])
+  func `an offset that is set while it plays comes in slowly, from either side`(side: Int, sign: Double) {
+    let world = rooms(seed: 11)
+    let before = later(world)
+    #expect(abs(before) < 500)
+    choose(correction: 8_000, at: side, in: world)
+    #expect(largestStep(world, seconds: 10) < 400)
+    #expect(abs(later(world) - before) > 2_000 && abs(later(world) - before) < 5_500)
+    #expect(largestStep(world, seconds: 40) < 400)
+    #expect(abs(abs(later(world) - before) - 8_000) < 500)
+    // Of the two rooms, the other one is earlier.
+    #expect((later(world) - before) * sign < 0)
+    // Everybody else in the room came along.
+    let heard = beats(world)
+    for room in [(0, 2), (1, 3)] { #expect(abs(heard[room.0] - heard[room.1]) * 500_000 < 2_500) }
+    choose(correction: 0, at: side, in: world)
+    #expect(largestStep(world, seconds: 50) < 400)
+    #expect(abs(later(world) - before) < 500)
+  }
+
+  @Test func `the largest offsets on both sides at once are no jump either`() {
+    let world = rooms(seed: 12, jitter: 0)
+    let before = later(world)
+    choose(correction: 250_000, at: 0, in: world)
+    choose(correction: -250_000, at: 1, in: world)
+    #expect(largestStep(world, seconds: 700) < 400)
+    #expect(abs(abs(later(world) - before) - 500_000) < 1_000)
+  }
+
+  @Test func `an offset that comes in waits through a cut`() {
+    let world = rooms(seed: 13)
+    let before = later(world)
+    choose(correction: 200_000, at: 0, in: world)
+    world.run(for: Micros(2_000_000))
+    world.setWhole(false, segment: 8)
+    world.run(for: Micros(300_000_000))
+    // Two crystals, for five minutes without a word.
+    let drifted = abs(later(world) - before)
+    #expect(drifted < 15_000, "\(drifted)")
+    world.setWhole(true, segment: 8)
+    #expect(largestStep(world, seconds: 560) < 400)
+    #expect(abs(abs(later(world) - before) - 200_000) < 1_000)
+  }
+
+  /// A room's beats go forward, never back, and the beat stays where it is heard.
+  @Test(arguments: [0, 1])
+  func `a distance that is changed while it plays moves whole beats, and no beat`(side: Int) {
+    let world = rooms(seed: 14)
+    var phases: [(peer: Int, gap: Double)] = []
+    world.onPublish = { peer, before, after, _ in
+      let host = world.peers[peer].clock.host(at: world.now)
+      let moved =
+        (after.sessionTimeline.beats(at: after.ghost.ghost(atHost: host))
+        - before.sessionTimeline.beats(at: before.ghost.ghost(atHost: host))).value
+      phases.append((peer, abs(moved - moved.rounded())))
+      #expect(moved > -0.01)
+    }
+    for distance in [4.0, 1, 3, 0, 4096, 0] {
+      choose(distance: distance, at: side, in: world)
+      world.run(for: Micros(3_000_000))
+      let heard = beats(world)
+      let later = side == 0 ? heard[0] - heard[1] : heard[1] - heard[0]
+      #expect(abs(later - distance) < 0.01, "\(later) instead of \(distance)")
+      for room in [(0, 2), (1, 3)] { #expect(abs(heard[room.0] - heard[room.1]) < 0.01) }
+    }
+    #expect(phases.allSatisfy { $0.gap < 0.01 })
+    #expect(Set(world.peers.map(\.snapshot.session)).count == 1)
+    world.onPublish = nil
+    // A tempo holds in both as ever.
+    world.edit(3) { $0.setTempo(97, at: $1) }
+    world.run(for: Micros(3_000_000))
+    #expect(world.peers.allSatisfy { abs($0.snapshot.state.tempo - 97) < 0.001 })
+  }
+
+  @Test func `what is chosen for a wire that is gone, or is none, changes nothing`() {
+    let world = rooms(seed: 15)
+    let before = beats(world)
+    for gateway in [GatewayID(rawValue: UInt32(world.peers[0].interfaces[0])), GatewayID(rawValue: 999)] {
+      world.handle(.farWire(correction: Micros(9_000), distance: Beats(4), on: gateway), by: 0)
+    }
+    world.run(for: Micros(1_000_000))
+    for (now, then) in zip(beats(world), before) { #expect(abs(now - then - 2) < 0.01) }
+  }
+}
