@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import OSC
+import Synchronization
 import Testing
 
 @testable import ControlSurface
@@ -140,5 +141,16 @@ struct OutwardTests {
     } catch {
       #expect(error.text.contains(words), "\(error.text)")
     }
+  }
+
+  @Test("Where nothing can be sent to, that is said, once")
+  func noWay() throws {
+    let said = Mutex<[String]>([])
+    let sockets = OutwardSockets { notice in said.withLock { $0.append(notice.text) } }
+    // To all of a network: the kernel wants to be asked for that in other words.
+    let everybody = Endpoint(Address.v4(0x7FFF_FFFF), port: 9)
+    for _ in 1...3 { sockets.send(LibloCodec.encode(Message("/a")), to: everybody) }
+    #expect(
+      said.withLock { $0 } == ["OSC out: there is no way to 127.255.255.255:9: Permission denied"])
   }
 }

@@ -122,8 +122,13 @@ struct OwnOutputTests {
     #expect(Table.standard.objection(to: [wrong]) != nil)
     #expect(
       try Table.standard.message(["out/drums/offset", "4.5"])
-        == Message("/tactus/out/drums/offset", .float64(4.5)))
+        == Message("/tactus/out/drums/offset", .string("4.5")))
     #expect(throws: Refusal.self) { try Table.standard.message(["out/drums/ofset", "4.5"]) }
+    // A number would be a place in the list of words.
+    #expect(
+      try Table.standard.message(["out/lamp/fps", "25"]) == Message("/tactus/out/lamp/fps", .string("25")))
+    #expect(try Table.standard.message(["pulse/rate", "4"]) == Message("/tactus/pulse/rate", .string("4")))
+    #expect(try Table.standard.message(["tempo", "4e1"]) == Message("/tactus/tempo", .float64(40)))
   }
 
   @Test("Several program changes of one machine in one packet are all sent, and its other settings hold, too")

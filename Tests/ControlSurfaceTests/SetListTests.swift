@@ -177,4 +177,71 @@ struct SetListTests {
     desk.wait(5)
     #expect(desk.program.state.tempo == Tempo(70) && desk.machine.reading.own.songWaiting.isEmpty)
   }
+
+  @Test(
+    "A song may replace outputs and add several; a packet has room for one of these alone, and its sender pays"
+  )
+  func outputs() throws {
+    var desk = try desk()
+    let songs = try [
+      SetSong(
+        "Two = out/remove drums, out/add drums=clock rate=2, out/add a=pulse, out/add b=reset, tempo 77"),
+      SetSong("One = out/remove a, out/remove b, tempo 88"),
+    ]
+    desk.update { $0.songs = songs }
+    let both = bundle(1, Message("/tactus/set/go", .int32(1)), Message("/tactus/set/go", .int32(2)))
+    desk.send(bytes: both)
+    desk.wait(0.1)
+    #expect(desk.cost > 1600)
+    #expect(desk.program.state.outputs.map(\.name) == ["drums", "a", "b"])
+    #expect(
+      desk.program.state.outputs[0].settings.clock.perBeat == 48 && desk.program.state.tempo == Tempo(77))
+    #expect(desk.errors.count == 1 && desk.errors[0].contains("too much for one packet"))
+    desk.send("/tactus/set/go", .int32(2), .string("bar"))
+    desk.wait(4)
+    #expect(desk.program.state.outputs.map(\.name) == ["drums"] && desk.program.state.tempo == Tempo(88))
+  }
+
+  @Test("A pedal and a key may be bound to a song, whatever the set has when tactus starts")
+  func bound() throws {
+    for text in ["set/go 1", "set/go 128 bar", "set/song Opener"] {
+      let target = try #require(Target(text[...]))
+      #expect(Table.standard.objection(to: [target], ofKey: true) == nil, "\(text)")
+    }
+    let none = try #require(Target("set/go 129"))
+    #expect(Table.standard.objection(to: [none]) != nil)
+  }
+
+  @Test(
+    "Where the song that was taken is removed, the set goes on from its place; one that waits does not wait any longer"
+  )
+  func removed() throws {
+    var desk = try desk()
+    desk.send("/tactus/set/go", .int32(2))
+    desk.send("/tactus/set/remove", .string("Slow One"), from: Desk.local)
+    desk.send("/tactus/set/coming", from: Desk.local)
+    #expect(desk.told("set/coming").last == [.string("Last")])
+    desk.send("/tactus/set/add", .string("Encore = tempo 100"), from: Desk.local)
+    desk.send("/tactus/set/remove", .string("Opener"), from: Desk.local)
+    desk.send("/tactus/set/next")
+    desk.wait(0.1)
+    #expect(desk.program.state.tempo == Tempo(140))
+    desk.send("/tactus/set/next", .string("bar"))
+    desk.send("/tactus/set/remove", .string("Encore"), from: Desk.local)
+    #expect(desk.machine.reading.own.songWaiting == "")
+    desk.wait(4)
+    #expect(desk.program.state.tempo == Tempo(140))
+  }
+
+  @Test(
+    "What a song asks for in vain is said with its title and address, and no more of it than somebody reads")
+  func inVain() throws {
+    var desk = try desk()
+    desk.update { $0.outputs = [] }
+    desk.send("/tactus/set/song", .string("Slow One"))
+    #expect(
+      desk.notices.map(\.text) == ["Song: Slow One", "Song: Slow One: out/drums/play: no such address"])
+    for _ in 1...300 { desk.send("/tactus/set/song", .string("Slow One")) }
+    #expect(desk.notices.count < 60)
+  }
 }

@@ -104,6 +104,8 @@ struct SurfaceMemory: Hashable, Sendable {
   /// The song of the set list that was taken last, and the one that waits for its beat; empty: none.
   var song = ""
   var songWaiting = ""
+  /// Songs before the place of the one that was taken last, where that is gone.
+  var songsBehind = 0
   /// The user's own outputs as they were asked for last, until the program shows them: of two settings at once each is the ground
   /// on which the next stands.
   var expectedOutputs: [String: OutputSettings] = [:]

@@ -52,17 +52,31 @@ public struct SetSong: Hashable, Sendable {
     targets.filter { $0.path.hasPrefix("out/") && $0.path.hasSuffix("/play") && $0.arguments == ["1"] }
   }
 
-  /// What saying it may cost.
-  var cost: Int {
-    targets.reduce(0) { $0 + (["out/add", "out/remove"].contains($1.path) ? Cost.reshaping : Cost.message) }
+  /// What saying these may cost.
+  static func cost(of targets: [Target]) -> Int {
+    targets.reduce(0) { cost, target in
+      let isReshaping = ["out/add", "out/remove"].contains(target.path)
+      return cost + Cost.message + Cost.refusal + (isReshaping ? Cost.reshaping : 0)
+    }
+  }
+}
+
+extension SurfaceMemory {
+  /// Songs came or went: the set stays where it is, also where the song is gone that was taken last.
+  mutating func keepPlace(in songs: [SetSong], before: [SetSong]) {
+    let titles = Set(songs.map(\.title))
+    if !titles.contains(songWaiting) { songWaiting = "" }
+    let place = before.firstIndex { $0.title == song } ?? songsBehind
+    songsBehind = before.prefix(place).count { titles.contains($0.title) }
   }
 }
 
 extension Reading {
-  /// Where the set is: at the song that waits, or the one that was taken last.
-  private var placeInSet: Int? {
+  /// The songs before and behind the place where the set is: at the song that waits, or the one that was taken last. There may be none.
+  private var places: (before: Int, after: Int) {
     let title = own.songWaiting.isEmpty ? own.song : own.songWaiting
-    return state.songs.firstIndex { $0.title == title }
+    if let place = state.songs.firstIndex(where: { $0.title == title }) { return (place - 1, place + 1) }
+    return (own.songsBehind - 1, own.songsBehind)
   }
 
   /// 0: none was taken.
@@ -70,8 +84,7 @@ extension Reading {
 
   /// nil: there is none.
   var songAfter: SetSong? {
-    let next = placeInSet.map { $0 + 1 } ?? 0
-    return state.songs.indices.contains(next) ? state.songs[next] : nil
+    state.songs.indices.contains(places.after) ? state.songs[places.after] : nil
   }
 
   func nextSong() throws(Refusal) -> SetSong {
@@ -82,10 +95,10 @@ extension Reading {
   }
 
   func previousSong() throws(Refusal) -> SetSong {
-    guard let place = placeInSet, place > 0 else {
+    guard state.songs.indices.contains(places.before) else {
       throw Refusal(
         .notNow, state.songs.isEmpty ? "the set has no songs" : "nothing is before the first song")
     }
-    return state.songs[place - 1]
+    return state.songs[places.before]
   }
 }

@@ -20,7 +20,7 @@ extension Table {
       optional: [when]
     ) { values, it throws(Refusal) in
       guard it.state.songs.indices.contains(values[0].whole - 1) else {
-        throw .range("the set has \(it.state.songs.count) songs")
+        throw Refusal(.notNow, "the set has \(it.state.songs.count) songs")
       }
       return .song(it.state.songs[values[0].whole - 1].title, launch(values.dropFirst()))
     },
@@ -33,7 +33,7 @@ extension Table {
       read: { [.text($0.own.song)] },
       write: { values, it throws(Refusal) in
         guard it.state.songs.contains(where: { $0.title == values[0].text }) else {
-          throw .range("the set has no \(printable(values[0].text, limit: 40))")
+          throw Refusal(.notNow, "the set has no \(printable(values[0].text, limit: 40))")
         }
         return .song(values[0].text, launch(values.dropFirst()))
       }),

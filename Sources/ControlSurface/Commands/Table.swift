@@ -70,9 +70,9 @@ extension Table {
     guard let first = words.first else { throw Refusal(.unknownAddress, "a command is missing") }
     let path = Self.path(of: first) ?? first
     guard let row = row(path) else {
-      // Whoever runs knows what outputs there are.
+      // Whoever runs knows what outputs there are, and whether `4` is a number there or a word.
       if Self.isOwnOutput(path) {
-        return Message(Self.address(path), arguments: words.dropFirst().map { argument($0, as: nil) })
+        return Message(Self.address(path), arguments: words.dropFirst().map { .string($0) })
       }
       if first.hasPrefix("/"), Aliases.find(first, in: self) != nil {
         return Message(first, arguments: words.dropFirst().map { argument($0, as: nil) })
@@ -97,6 +97,8 @@ extension Table {
   private func argument(_ word: String, as parameter: Parameter?) -> Argument {
     switch parameter {
     case .text: return .string(word)
+    // A number would be a word's place in the list.
+    case .word(let words) where words.contains(word.lowercased()): return .string(word)
     case .number, .fader, .whole, .flag, .word, .exact, nil: break
     }
     if let number = Int32(word) { return .int32(number) }

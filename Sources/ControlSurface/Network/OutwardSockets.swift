@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Addresses
+import Glibc
 import OSC
 
 /// For what is said to programs that did not ask: a socket for each family, opened when it is needed. Whatever comes in there is
@@ -29,7 +30,9 @@ final class OutwardSockets {
       }
       sockets[isIPv6] = box
     }
-    box.socket.send(bytes, to: target)
+    if !box.socket.send(bytes, to: target), errno != EAGAIN {
+      complain(of: target, "there is no way to \(target): \(String(cString: strerror(errno)))")
+    }
     for _ in 0..<Self.batch {
       guard let (target, isThere) = box.socket.nextUnreachable() else { return }
       complain(of: target, isThere ? "nobody listens at \(target)" : "there is no way to \(target)")

@@ -76,6 +76,13 @@ struct Allowance {
     guard take(cost) else { throw .tooMuch }
   }
 
+  /// What is the user's own, however much it is: it takes all that is left, so that nothing comes behind it. Its sender pays the whole.
+  mutating func owe(_ cost: Int) throws(Refusal) {
+    guard left > 0 else { throw .tooMuch }
+    left = max(0, left - cost)
+    spent += cost
+  }
+
   /// All or nothing.
   mutating func take(_ cost: Int) -> Bool {
     guard cost <= left else { return false }

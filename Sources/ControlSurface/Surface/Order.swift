@@ -44,6 +44,8 @@ public enum Notice: Hashable, Sendable {
   case unproven(Endpoint)
   /// A song of the set list was taken.
   case song(String)
+  /// One of its commands was not obeyed.
+  case songRefused(String)
   /// What was to go to another program and did not.
   case unsaid(String)
   /// What a controller that nobody named has set.
@@ -57,12 +59,12 @@ public enum Notice: Hashable, Sendable {
   /// What anybody on the network or a mad pedal can make us say is said seldom, for there is other news to read: so many of a
   /// kind at once, then so many a minute.
   enum Pace: Hashable {
-    case refused, malformed, guests, strangers, touches, unsaid
+    case refused, malformed, guests, strangers, touches, unsaid, songs
 
     var bucket: (atOnce: Double, perMinute: Double) {
       switch self {
       case .refused, .malformed: (8, 6)
-      case .guests: (40, 6)
+      case .guests, .songs: (40, 6)
       case .unsaid: (4, 4)
       case .strangers, .touches: (1, 1)
       }
@@ -72,9 +74,9 @@ public enum Notice: Hashable, Sendable {
   /// nil: the user's own doing.
   var pace: Pace? {
     switch self {
-    case .refused(_, _, .midi), .refused(_, _, .keys), .learned, .opened, .missing, .song,
-      .portTaken:
+    case .refused(_, _, .midi), .refused(_, _, .keys), .learned, .opened, .missing, .portTaken:
       nil
+    case .song, .songRefused: .songs
     case .refused: .refused
     case .touchesLost: .touches
     case .unsaid: .unsaid
@@ -87,6 +89,7 @@ public enum Notice: Hashable, Sendable {
   /// Something that somebody might mend, or has just asked for.
   public var isComplaint: Bool {
     if case .refused(_, _, .keys) = self { return true }
+    if case .songRefused = self { return true }
     if case .missing = self { return true }
     return false
   }
@@ -110,7 +113,7 @@ public enum Notice: Hashable, Sendable {
     case .noWay(let target):
       "OSC: \(target) can't be reached: the controller is off, asleep or in another network"
     case .learned(let binding): "MIDI: learned \(binding)"
-    case .song(let title): "Song: \(title)"
+    case .song(let words), .songRefused(let words): "Song: \(words)"
     case .unsaid(let why): "OSC out: \(printable(why, limit: 200))"
     case .touchesLost: "MIDI and keys: too many at once, some are lost"
     case .stranger(let host, let areNamed):

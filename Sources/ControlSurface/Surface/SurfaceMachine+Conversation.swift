@@ -229,7 +229,11 @@ extension SurfaceMachine {
         Table.address("error"), .string("\(name): \(refusal.text)"), .string(shown),
         .int32(refusal.code.rawValue)),
       to: target ?? answerTarget(for: peer))
-    note(.refused(refusal, address: shown, from: peer))
+    if let songBeingSaid {
+      note(.songRefused("\(songBeingSaid): \(name): \(refusal.text)"))
+    } else {
+      note(.refused(refusal, address: shown, from: peer))
+    }
   }
 
   /// The end: every controller is cleared and told so.

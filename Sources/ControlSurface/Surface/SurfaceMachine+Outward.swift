@@ -59,7 +59,7 @@ extension SurfaceMachine {
 
   /// At once; or, of a song, when what it has set before holds.
   mutating func sayWhenAsked(_ message: OutwardMessage) throws(Refusal) {
-    guard isTakingSong else { return try say(message, tempo: reading.tempo) }
+    guard songBeingSaid != nil else { return try say(message, tempo: reading.tempo) }
     outward.waiting.append(message)
   }
 

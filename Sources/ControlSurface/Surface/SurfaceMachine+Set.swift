@@ -11,17 +11,18 @@ extension SurfaceMachine {
     throws(Refusal)
   {
     // A song that took songs would never end.
-    guard !isTakingSong else { throw .refused("a song can't change the set") }
+    guard songBeingSaid == nil else { throw .refused("a song can't change the set") }
     guard let song = song(title) else { throw Refusal(.notNow, "the set has no such song") }
-    try allowance.spend(song.cost)
+    let cost = SetSong.cost(of: song.targets)
+    try allowance.owe(cost)
     agenda.dropSongs()
     reading.own.songWaiting = ""
     guard launch != .now else { return play(song, song.targets, at: time) }
     // Each of these waits for its bar itself.
-    say(song.arming, at: time)
+    say(song.arming, of: song.title, at: time)
     let beats = reading.state.next(launch, after: time)
     defer { tellChanges() }
-    try postpone(Agenda.Entry(due: .beats(beats), task: .song(title), peer: asker.peer, cost: song.cost))
+    try postpone(Agenda.Entry(due: .beats(beats), task: .song(title), peer: asker.peer, cost: cost))
     reading.own.songWaiting = title
   }
 
@@ -39,17 +40,17 @@ extension SurfaceMachine {
     agenda.dropTempos()
     reading.own.song = song.title
     note(.song(song.title))
-    say(targets, at: time)
+    say(targets, of: song.title, at: time)
     tellChanges()
   }
 
-  private mutating func say(_ targets: [Target], at time: Micros) {
-    isTakingSong = true
-    defer { isTakingSong = false }
+  private mutating func say(_ targets: [Target], of title: String, at time: Micros) {
+    songBeingSaid = title
+    defer { songBeingSaid = nil }
     // Whoever asked has paid.
     let rest = allowance
     defer { allowance = rest }
-    allowance = Allowance()
+    allowance = Allowance(SetSong.cost(of: targets))
     for target in targets { say(target, at: time) }
   }
 

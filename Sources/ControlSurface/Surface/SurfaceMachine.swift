@@ -27,8 +27,8 @@ struct SurfaceMachine {
   var agenda = Agenda()
   var gate = TempoGate<Asker>()
   var outward: Outward
-  /// What a song says is being said.
-  var isTakingSong = false
+  /// The song whose commands are being said.
+  var songBeingSaid: String?
   var taps = Taps()
   var rates: SourceRates
   private var news: [Notice.Pace: TokenBucket] = [:]
@@ -219,6 +219,10 @@ struct SurfaceMachine {
     guard state != reading.state else { return sayWaiting() }
     let before = reading.state
     reading.state = state
+    if state.songs != before.songs {
+      reading.own.keepPlace(in: state.songs, before: before.songs)
+      if reading.own.songWaiting.isEmpty { agenda.dropSongs() }
+    }
     sayWaiting()
     if Table.shape(of: state.outputs) != Table.shape(of: before.outputs) { reshape() }
     if state.tempo != before.tempo, let expected = reading.own.expectedTempo,
