@@ -20,7 +20,10 @@ extension Configuration {
             Allowed.refusal { () throws(Refusal) in _ = try NamedOutput(text) }.map {
               $0 == NamedOutput.allowed ? "" : $0
             }
-          }), \.outputs), isRemembered: true,
+          }
+        ).listed(atMost: OutputSettings.limit) {
+          String(($0.split(separator: " ").first ?? "").prefix { $0 != "=" })
+        }, \.outputs), isRemembered: true,
       help:
         "An output of your own with a port NAME, beside those that are always there: a clock, a pulse, a run gate, a reset, a click "
         + "or timecode (ltc, mtc), up to \(OutputSettings.limit) of them, each with settings: \"drums=clock offset=4 rate=2\", "
@@ -30,17 +33,16 @@ extension Configuration {
 
   var outputNames: Set<String> { Set(outputs.compactMap { try? NamedOutput($0).name }) }
 
-  /// Of two with one name the first. Whether one plays is nothing that is written.
+  /// Whether one plays is nothing that is written.
   func ownOutputs(as present: [NamedOutput]) -> [NamedOutput] {
-    var names: Set<String> = []
-    return outputs.compactMap { text -> NamedOutput? in
-      guard var output = try? NamedOutput(text), names.insert(output.name).inserted else { return nil }
+    outputs.compactMap { text -> NamedOutput? in
+      guard var output = try? NamedOutput(text) else { return nil }
       if let same = present.first(where: { $0.name == output.name }) {
         output.settings.clock.plays = same.settings.clock.plays
         output.settings.programs = same.settings.programs
       }
       return output
-    }.prefix(OutputSettings.limit).map(\.self)
+    }
   }
 }
 

@@ -22,19 +22,16 @@ extension Configuration {
     )
   ]
 
-  /// Of two with one title the first.
-  var setList: [SetSong] {
-    var titles: Set<String> = []
-    return songs.compactMap { try? SetSong($0) }.filter { titles.insert($0.title).inserted }
-      .prefix(SetSong.limit).map(\.self)
-  }
+  var setList: [SetSong] { songs.compactMap { try? SetSong($0) } }
 }
 
 extension Allowed {
   static let song = Allowed(
-    SetSong.allowed, judge: { text in refusal { () throws(Refusal) in _ = try SetSong(text) } })
+    SetSong.allowed, judge: { text in refusal { () throws(Refusal) in _ = try SetSong(text) } }
+  ).listed(atMost: SetSong.limit) { SetSong.title(of: $0) }
   static let outward = Allowed(
-    OutwardLine.allowed, judge: { text in refusal { () throws(Refusal) in _ = try OutwardLine(text) } })
+    OutwardLine.allowed, judge: { text in refusal { () throws(Refusal) in _ = try OutwardLine(text) } }
+  ).listed(atMost: OutwardLine.limit)
 
   /// What reading it throws, in words.
   static func refusal(_ read: () throws(Refusal) -> Void) -> String? {

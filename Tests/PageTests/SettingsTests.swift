@@ -37,7 +37,8 @@ import Testing
       const box = row.querySelector('input:not([type=range])'), fader = row.querySelector('input[type=range]');
       if (fader && !box) return 'drag ' + quoted(' input[type=range]') + ' ' + (fader.value > (Number(fader.min) + Number(fader.max)) / 2 ? -40 : 40);
       if (!box) return 'nothing';
-      if (isNaN(Number(box.value)) || box.value === '') return 'fill ' + quoted(' input') + (({'link/audio/delay': ' 35', 'midi/learn': ' tap', 'set/song': ' Two'})[path] ?? ' Xx.x');
+      const words = {'link/audio/delay': ' 35', 'link/distance': ' 2beats', 'midi/learn': ' tap', 'set/song': ' Two'}[path];
+      if (words || isNaN(Number(box.value)) || box.value === '') return 'fill ' + quoted(' input') + (words ?? ' Xx.x');
       const { MIN, MAX } = table.get(path).RANGE[0], value = Number(box.value), up = value + (MAX > 20 ? 2 : 1);
       return 'fill ' + quoted(' input:not([type=range])') + ' ' + (up <= MAX ? up : value - 1) };
     """
@@ -104,6 +105,7 @@ import Testing
       switch word {
       // Of the session's transport PlayTests knows more.
       case "tap", "align", "start", "stop", "rewind", "takeover": try await visit.touch(press)
+      case _ where parts[0] == "save": try await set("save/str", by: press, on: visit)
       case _ where owner == "set": try await set("set/song", by: press, on: visit)
       case "toggle" where owner.isEmpty: try await visit.touch(press)
       case "toggle", "next", "up", "down", "half", "double": try await set(owner, by: press, on: visit)

@@ -10,15 +10,21 @@ import Testing
 
 @Suite("A user's own outputs, in the program", .serialized)
 struct OwnOutputProgramTests {
-  @Test("They are options and keys of the file, the first of two with one name, and a wrong one is said")
+  @Test("They are options and keys of the file, and a wrong one, a second of its name and a 33rd are said")
   func written() throws {
     var configuration = try Configuration(arguments: [
-      "--out=drums=clock offset=4", "--out", "x=run", "--out=drums=reset",
+      "--out=drums=clock offset=4", "--out", "x=run",
     ])
     var state = SurfaceState()
     configuration.choose(in: &state)
     #expect(state.outputs.map(\.text) == ["drums=clock offset=4", "x=run"])
     #expect(throws: Complaint.self) { try Configuration(arguments: ["--out=drums=klock"]) }
+    #expect(throws: Complaint.self) {
+      try Configuration(arguments: ["--out=drums=clock", "--out=x=run", "--out=drums=reset"])
+    }
+    let outputs = (0...OutputSettings.limit).map { "--out=x\($0)=run" }
+    #expect(try Configuration(arguments: Array(outputs.dropLast())).outputs.count == OutputSettings.limit)
+    #expect(throws: Complaint.self) { try Configuration(arguments: outputs) }
     try ConfigurationFile.apply(
       Array("{ out: ['ppq=pulse rate=24'] }".utf8), from: "file", to: &configuration)
     configuration.choose(in: &state)

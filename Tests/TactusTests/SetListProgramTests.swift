@@ -9,15 +9,29 @@ import Testing
 
 @Suite("A set list and OSC to others, in the program", .serialized)
 struct SetListProgramTests {
-  @Test("Songs are options and keys of the file, the first of two with one title, and a wrong one is said")
+  @Test(
+    "Songs are options and keys of the file; a wrong one, a second with its title and one too many are said")
   func written() throws {
     var configuration = try Configuration(arguments: [
-      "--song=Opener = tempo 128, meter 4 4", "--song", "B = tap", "--song=Opener = tempo 90",
+      "--song=Opener = tempo 128, meter 4 4", "--song", "B = tap",
     ])
     var state = SurfaceState()
     configuration.choose(in: &state)
     #expect(state.songs.map(\.text) == ["Opener = tempo 128, meter 4 4", "B = tempo/tap"])
     #expect(throws: Complaint.self) { try Configuration(arguments: ["--song=A = set/next"]) }
+    let words = refusals(of: ["--song=A = tempo 90", "--song=B = tap", "--song= A = tempo 91"])
+    #expect(words.contains("\" A = tempo 91\": A is there already"), "\(words)")
+    let songs = (0...SetSong.limit).map { "--song=S\($0) = tap" }
+    #expect(refusals(of: songs.dropLast()) == "" && refusals(of: songs).contains("128 are all there can be"))
+    let tells = (0...OutwardLine.limit).map { "--osc-tell=beat 10.0.0.2:\(9000 + $0) /b" }
+    #expect(refusals(of: tells.dropLast()) == "" && refusals(of: tells).contains("64 are all there can be"))
+    do throws(Complaint) {
+      try ConfigurationFile.apply(
+        Array("{ song: ['A = tempo 100',\n 'A = tempo 101'] }".utf8), from: "file", to: &configuration)
+      Issue.record("taken")
+    } catch {
+      #expect(error.text.contains("A is there already") && error.text.contains("2"), "\(error.text)")
+    }
     do throws(Complaint) {
       try ConfigurationFile.apply(
         Array("{ song: ['A = tempo 100',\n 'B = tempo 1000'] }".utf8), from: "file", to: &configuration)
@@ -30,6 +44,11 @@ struct SetListProgramTests {
     #expect(throws: Complaint.self) {
       try Configuration(arguments: ["--osc-tell=tempo 192.168.7.9:10023 /t {bmp}"])
     }
+  }
+
+  private func refusals(of arguments: some Sequence<String>) -> String {
+    do throws(Complaint) { _ = try Configuration(arguments: Array(arguments)) } catch { return error.text }
+    return ""
   }
 
   @Test("Songs that were added while it played are there the next time")

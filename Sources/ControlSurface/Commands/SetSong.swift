@@ -23,7 +23,7 @@ public struct SetSong: Hashable, Sendable {
       throw .range("at most \(Self.longest) bytes of printable text")
     }
     guard let sign = text.firstIndex(of: "=") else { throw .range(Self.allowed) }
-    let title = text[..<sign].split(separator: " ").joined(separator: " ")
+    let title = Self.title(of: text)
     guard (1...Self.longestTitle).contains(title.utf8.count) else {
       throw .range("a title has 1 to \(Self.longestTitle) bytes")
     }
@@ -43,6 +43,11 @@ public struct SetSong: Hashable, Sendable {
     if let objection = Table.standard.objection(to: targets, ofKey: true) { throw .range(objection) }
     self.title = title
     self.targets = targets
+  }
+
+  /// What is before the sign.
+  public static func title(of text: String) -> String {
+    text.prefix { $0 != "=" }.split(separator: " ").joined(separator: " ")
   }
 
   public var text: String { "\(title) = " + targets.map(\.description).joined(separator: ", ") }

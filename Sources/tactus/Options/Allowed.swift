@@ -27,6 +27,9 @@ struct Allowed: Sendable {
   let list: [String]
   /// Why a text is not allowed: nothing if it is, and no words if `words` say it all.
   let judge: @Sendable (String) -> String?
+  /// Why a text is not allowed beside others of its list; nil if it is.
+  private(set) var objectionBeside: @Sendable (_ text: String, _ others: [String]) -> String? = { _, _ in nil
+  }
 
   init(
     _ words: String, _ kind: Kind = .text, list: [String] = [],
@@ -64,6 +67,17 @@ struct Allowed: Sendable {
     } else {
       self.init(choice.parameters[0])
     }
+  }
+
+  /// Of a list: so many at most, each with a name of its own. No name: that does not matter.
+  func listed(atMost limit: Int, name: @escaping @Sendable (String) -> String? = { _ in nil }) -> Allowed {
+    var listed = self
+    listed.objectionBeside = { text, others in
+      if others.count >= limit { return "\(limit) are all there can be" }
+      guard let own = name(text), others.contains(where: { name($0) == own }) else { return nil }
+      return "\(printable(own, limit: 64)) is there already"
+    }
+    return listed
   }
 
   /// Why what somebody types is not allowed; nil if it is.

@@ -116,6 +116,9 @@ struct OptionParser<Settings> {
       }
       try check(text, value.takes.allowed, spelt: name)
       if value.takes.repeats, lists.insert(option.long).inserted { value.clear(&settings) }
+      if value.takes.repeats, let why = value.takes.allowed.objectionBeside(text, value.read(settings)) {
+        throw Complaint("\(name) \"\(text.shortened)\": \(why)", .mistyped)
+      }
       value.store(&settings, text)
     }
   }

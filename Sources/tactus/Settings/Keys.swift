@@ -81,7 +81,11 @@ struct Keys<Settings> {
       }
       value.clear(&settings)
       return collect(elements) { element throws(Complaint) in
-        value.store(&settings, try text(element, value.takes.allowed, "a list, each of it \(words)"))
+        let text = try text(element, value.takes.allowed, "a list, each of it \(words)")
+        if let why = value.takes.allowed.objectionBeside(text, value.read(settings)) {
+          throw Complaint(path, line: element.line, "\"\(option.long)\": \"\(text.shortened)\": \(why)")
+        }
+        value.store(&settings, text)
       }
     case .value(let value):
       switch (element.value, value.takes.bare, option.off) {
