@@ -136,6 +136,22 @@ struct MTCTests {
     #expect(receiver.odd <= 1)
   }
 
+  @Test(arguments: [0, 256, 3000] as [UInt32])
+  func `a transport that stands is told where it is, whenever the port is heard, and once`(latency: UInt32) {
+    var output = TimecodeTests.output(.mtc) { $0.rate = .fps25 }
+    output.latency = latency
+    let studio = TimecodeTests.studio(output)
+    studio.transport.frame = 1_920_000
+    studio.play(seconds: 0.5)
+    let standing = MTCReceiver(studio.rackMessages[0]).told
+    #expect(standing.map(\.code) == [Timecode(seconds: 40).counted], "\(standing)")
+    // Where it begins to roll it was told to be already.
+    guard latency < 1920 else { return }
+    studio.transport.state = .rolling
+    studio.play(seconds: 1)
+    #expect(MTCReceiver(studio.rackMessages[0]).told.filter(\.isFull).count == 1)
+  }
+
   @Test func `an export is silent, and a latency that changes moves the quarters and drops none`() {
     let studio = TimecodeTests.studio(TimecodeTests.output(.mtc) { _ in })
     studio.transport = Transport(state: .rolling, frame: 0)

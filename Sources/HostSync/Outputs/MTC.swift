@@ -24,7 +24,7 @@ struct MTC: BitwiseCopyable {
     isSilenced: Bool, passedMicros: Double
   ) {
     sinceTold += passedMicros
-    let here = Int64(flooring: place.start + 1e-6)
+    let here = Int64(flooring: place.transport + 1e-6)
     let first = 4 * place.place(atFrame: -0.5)
     if isSilenced || !isRolling || abs(first - end) > 1 { next = nil }
     guard !isSilenced else {
@@ -39,7 +39,8 @@ struct MTC: BitwiseCopyable {
       // What comes meanwhile would be taken for a part of it.
       end = 4 * place.place(atFrame: Double(place.frames) - 0.5)
       guard sinceTold >= Self.pause else { return }
-      events.insert(MIDIEvent(frame: 0, locate: Timecode(frame: here, rate), rate))
+      let told = isRolling ? Int64(flooring: place.start + 1e-6) : here
+      events.insert(MIDIEvent(frame: 0, locate: Timecode(frame: told, rate), rate))
       isTold = true
       sinceTold = 0
     }

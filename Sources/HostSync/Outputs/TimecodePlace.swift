@@ -6,6 +6,8 @@ import Choices
 struct TimecodePlace: BitwiseCopyable {
   /// At frame 0 of the buffer.
   let start: Double
+  /// The transport's own: where it stands it is, whenever that is heard.
+  let transport: Double
   /// From one frame of the buffer to the next.
   let perFrame: Double
   let frames: Int
@@ -16,8 +18,9 @@ struct TimecodePlace: BitwiseCopyable {
     perFrame = settings.rate.framesPerSecond / Double(max(1, sampleRate))
     // How much later than through them frame 0 is heard through this port.
     let ahead = (window.line.start - heard.start) / window.line.frameMicros
-    start =
-      (Double(transportFrame) + ahead) * perFrame + Double(settings.start.frame(settings.rate))
+    let beginning = Double(settings.start.frame(settings.rate))
+    start = (Double(transportFrame) + ahead) * perFrame + beginning
+    transport = Double(transportFrame) * perFrame + beginning
     frames = window.frames
   }
 
