@@ -37,6 +37,52 @@ struct StartStopTests {
     #expect(asked(studio, false) == nil)
   }
 
+  /// Who does what the report wishes is another thread, and JACK answers it some cycles later.
+  @Test(arguments: [0, 1, 3, 9, 40], [true, false])
+  func `a peer that changes its mind before the transport has moved is obeyed, and nobody is told otherwise`(
+    cycles: Int, carriesOutBoth: Bool
+  ) {
+    let studio = studio()
+    studio.play(seconds: 1)
+    for isStart in [true, false, true, false] {
+      // The wish, and its contrary before anything has happened.
+      let number = studio.report.startStop.number
+      for (count, isPlaying) in [isStart, !isStart].enumerated() {
+        studio.isPlaying = isPlaying
+        for _ in 0...cycles { studio.play(256) }
+        #expect(studio.report.startStop.starts == isPlaying)
+        #expect(studio.report.startStop.number == number &+ UInt32(count) &+ 1)
+      }
+      // Both are carried out, or the first never was.
+      for rolls in carriesOutBoth ? [isStart, !isStart] : [!isStart] {
+        studio.transport.state = rolls ? .rolling : .stopped
+        for _ in 0...cycles { studio.play(256) }
+      }
+      studio.play(seconds: 2)
+      #expect(studio.told.isEmpty && studio.isPlaying == !isStart)
+      #expect(studio.report.startStop.number == number &+ 2)
+      // To the other one, for the next round.
+      #expect(asked(studio, isStart) == isStart)
+      studio.transport.state = isStart ? .rolling : .stopped
+      studio.play(seconds: 1)
+      #expect(studio.told.isEmpty)
+    }
+  }
+
+  @Test func `a hand that does otherwise than was wished is told, at the latest a second later`() {
+    let studio = studio()
+    studio.play(seconds: 1)
+    #expect(asked(studio, true, rolling: true) == nil)
+    studio.isPlaying = false
+    studio.play(256)
+    #expect(!studio.report.startStop.starts)
+    studio.transport.state = .stopped
+    studio.play(256)
+    studio.transport.state = .rolling
+    studio.play(seconds: 1)
+    #expect(studio.told.map(\.change) == [.playing(true)])
+  }
+
   @Test func `a peer stops, starts and stops while a song is exported: the last word holds after it`() {
     let studio = studio()
     #expect(asked(studio, true, rolling: true) == nil)

@@ -19,6 +19,17 @@ struct StartStop: BitwiseCopyable {
   private var toldNumber: UInt32?
   private var told = false
   private(set) var wish = StartStopWish()
+  /// What the transport was asked for and has not done yet. Until then it is nobody else's doing what it does, and what it shall do counts,
+  /// not what it does: a stop that comes before it has started would be lost otherwise, and the start told as a hand's.
+  private var asked: Asked?
+
+  private struct Asked: BitwiseCopyable {
+    let starts: Bool
+    /// Microseconds: the control thread takes the wish within 20 ms, and a machine that stands still later. A stop may wait for its bar.
+    var left = 1_000_000.0
+    var hasMoved = false
+  }
+
   /// The session started it, and it has not been stopped since.
   private(set) var isObeying = false
 
@@ -29,8 +40,7 @@ struct StartStop: BitwiseCopyable {
     guard !now.isFreewheeling else { return nil }
     var runs = true
     if case .stopped = now.transport.state { runs = false }
-    let isChange = runs != wasRunning
-    wasRunning = runs
+    let isChange = isOthers(runs, cycleMicros: now.cycleMicros)
     if isChange, !runs { isObeying = false }
     let taken = now.startStopsTaken
     let number = toldNumber ?? taken
@@ -47,11 +57,30 @@ struct StartStop: BitwiseCopyable {
     return Proposal(.playing(runs), at: Micros(rounding: due), number: number &+ 1)
   }
 
+  /// Whether the transport was started or stopped, and not by our wish.
+  private mutating func isOthers(_ runs: Bool, cycleMicros: Double) -> Bool {
+    let isChange = runs != wasRunning
+    wasRunning = runs
+    guard let now = asked else { return isChange }
+    if isChange { asked?.hasMoved = true }
+    asked?.left -= cycleMicros
+    if isChange, runs == now.starts {
+      asked = nil
+    } else if now.left <= 0 {
+      asked = nil
+      return (isChange || now.hasMoved) && runs != now.starts
+    }
+    return false
+  }
+
   /// Only a change of the session's counts, and only if the transport has not done it itself. nil: sync is off.
   private mutating func obey(_ isPlaying: Bool?, runs: Bool) {
     defer { wasPlaying = isPlaying }
-    guard let isPlaying, let wasPlaying, wasPlaying != isPlaying, isPlaying != runs else { return }
+    guard let isPlaying, let wasPlaying, wasPlaying != isPlaying, isPlaying != (asked?.starts ?? runs) else {
+      return
+    }
     wish.starts = isPlaying
+    asked = Asked(starts: isPlaying)
     isObeying = isPlaying
     wish.number &+= 1
   }
