@@ -60,7 +60,7 @@ struct FloodTests {
   /// How long a ping waited at most, four times a second for four seconds beside so many packets a second; nil: one was lost.
   private func longest(
     beside flood: Int, of packet: [UInt8], costing cost: Int, from source: (Int) -> Peer,
-    standing: Standing
+    standing: Standing, of theirs: Standing = .stranger
   ) -> Micros? {
     var inbox = Inbox()
     var waiting: [Micros] = []
@@ -68,7 +68,7 @@ struct FloodTests {
     for millisecond in 0..<4000 {
       let now = Micros(Int64(millisecond) * 1000)
       for number in flood * millisecond / 1000..<flood * (millisecond + 1) / 1000 {
-        inbox.put(packet, from: source(number), standing: .stranger, at: now)
+        inbox.put(packet, from: source(number), standing: theirs, at: now)
       }
       if millisecond % 250 == 0 {
         inbox.put(ping, from: host(5), standing: standing, at: now)
@@ -95,6 +95,19 @@ struct FloodTests {
       let besideHosts = longest(
         beside: flood, of: packet, costing: cost, from: { host(100 + $0) }, standing: .guest)
       #expect(besideHosts == .zero, "\(String(describing: besideHosts))")
+    }
+  }
+
+  @Test("A controller is heard at once beside browsers that may only watch, are told everything, and flood")
+  func watchers() {
+    let browsers = (0..<8).map {
+      Peer(
+        Browser(number: $0, isPaired: false), at: Endpoint(Address.v4(0x0a00_0100), port: UInt16(4000 + $0)))
+    }
+    for (packet, cost) in [(dear, Cost.datagram), (dear, 150), (ping, Cost.message)] {
+      let found = longest(
+        beside: 4000, of: packet, costing: cost, from: { browsers[$0 % 8] }, standing: .guest, of: .guest)
+      #expect(found == .zero, "\(String(describing: found))")
     }
   }
 

@@ -26,6 +26,77 @@ import Testing
     try await visit.end()
   }
 
+  @Test func `another tactus at the same address is named, and changed only by who agrees to it`()
+    async throws
+  {
+    let visit = try await Visit("--name=one", "--web=20890")
+    try await visit.arrive()
+    try await visit.touch("fill #tempo 97")
+    try await visit.until("tempo", is: "97")
+    await visit.kill()
+    try await visit.restart("--name=two")
+    try await visit.until("!document.querySelector('#other').hidden", seconds: 60)
+    #expect(try await visit.value("text #other").contains("Here is two now, not one"))
+    #expect(try await visit.value("text #name") == "two")
+    try await visit.until("tactus.state.values.tempo?.[0] > 0")
+    let tempo = try await visit.tells("tempo")
+    try await visit.ask("click #double")
+    try await visit.until("document.querySelector('#toasts').textContent.includes('not one')")
+    #expect(try await visit.tells("tempo") == tempo)
+    try await visit.ask("click #other")
+    try await visit.until("document.querySelector('#other').hidden")
+    try await visit.touch("fill #tempo 141")
+    try await visit.until("tempo", is: "141")
+    try await visit.end()
+  }
+
+  @Test func `a tactus that came back at another address is looked for in words, and found by its code`()
+    async throws
+  {
+    let visit = try await Visit("--web=20890")
+    try await visit.arrive()
+    let before = visit.address
+    await visit.kill()
+    try await visit.restart("--web=20899")
+    #expect(visit.address != before)
+    try await visit.until("document.body.dataset.connection === 'alone'", seconds: 60)
+    #expect(try await visit.value("text #connection").contains("Scan its code"))
+    try await visit.arrive()
+    try await visit.touch("fill #tempo 141")
+    try await visit.until("tempo", is: "141")
+    // And its own address, typed, is as good: the browser is paired with this machine's.
+    try await visit.ask("open \(visit.address)")
+    try await visit.until("document.body.dataset.paired === 'true'")
+    try await visit.end()
+  }
+
+  @Test func `after tactus was renewed the page renews itself, unless it is somebody's click just then`()
+    async throws
+  {
+    let visit = try await Visit()
+    // What a newer one would say.
+    let renewed =
+      "globalThis.mark = 1, globalThis.theirs = fetch, globalThis.fetch = async (...words) => words[0] === '/session' ? new Response(JSON.stringify({...await (await theirs(...words)).json(), version: 'newer'})) : theirs(...words), 0"
+    try await visit.arrive()
+    try await visit.show("sound")
+    try await visit.ask("click #phone-click")
+    try await visit.ask("evaluate \"\(renewed)\"")
+    await visit.kill()
+    try await visit.until("document.body.dataset.connection === 'lost'")
+    try await visit.restart()
+    try await visit.until(
+      "document.querySelector('#toasts').textContent.includes('another version')", seconds: 60)
+    #expect(try await visit.evaluate("globalThis.mark") == "1")
+    try await visit.until("document.body.dataset.connection === 'live'")
+    try await visit.ask("click #phone-click")
+    await visit.kill()
+    try await visit.until("document.body.dataset.connection !== 'live'")
+    try await visit.restart()
+    try await visit.until("globalThis.mark === undefined && globalThis.tactus !== undefined", seconds: 60)
+    try await visit.until("document.body.dataset.connection === 'live'", seconds: 60)
+    try await visit.end()
+  }
+
   @Test func `what is said when the connection goes moves nothing that a finger may be on`() async throws {
     let visit = try await Visit()
     let places =

@@ -3,8 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// tactus with its page, and somebody with a browser: a real Chromium, which is touched, typed into and looked at. Nobody asserts
-/// how long anything took: what is to come is waited for, what is in the end is judged.
+/// tactus with its page, and somebody with a browser: a real Chromium unless said, which is touched, typed into and looked at. Nobody
+/// asserts how long anything took: what is to come is waited for, what is in the end is judged.
 final class Visit {
   static let program: String = {
     var path = [UInt8](repeating: 0, count: 4096)
@@ -24,14 +24,14 @@ final class Visit {
   var address: String { String(invitation.prefix { $0 != "#" }) }
 
   /// - Parameter isFar: the browser is another machine, at the other end of the wire.
-  init(_ options: String..., isFar: Bool = false) async throws {
+  init(_ options: String..., isFar: Bool = false, by kind: LabPeer.Kind = .browser) async throws {
     self.isFar = isFar
     self.options = options + (isFar ? ["--web-listen=10.77.0.1"] : [])
     stage = isFar ? try await LabStage("--hosts", "2") : try await LabStage()
     tactus = try await Self.start(self.options, in: stage)
     invitation = try await Self.invitation(in: stage)
-    browser = try LabPeer(.browser, in: stage, on: isFar ? 2 : 1)
-    try await browser.ask("calm", within: .seconds(60))
+    browser = try LabPeer(kind, in: stage, on: isFar ? 2 : 1)
+    if case .browser = kind { try await browser.ask("calm", within: .seconds(60)) }
   }
 
   private static func start(_ options: [String], in stage: LabStage) async throws -> ChildProcess {
@@ -62,12 +62,14 @@ final class Visit {
     await tactus.status()
   }
 
-  func restart() async throws {
-    tactus = try await Self.start(options, in: stage)
+  /// Perhaps with others than before, which win.
+  func restart(_ others: String...) async throws {
+    tactus = try await Self.start(options + others, in: stage)
+    if !others.isEmpty { invitation = try await Self.invitation(in: stage) }
   }
 
   func end() async throws {
-    try await isWithoutComplaints()
+    if case .browser = browser.kind { try await isWithoutComplaints() }
     try await browser.quit()
     tactus.signal(SIGTERM)
     #expect(await tactus.status() == 0)

@@ -17,6 +17,9 @@ public final class LabPeer: Sendable {
     case controller
     /// A real Chromium without a window (`peers/browser.py`); no Link.
     case browser
+    /// The other browsers (`peers/other_browser.py`): Firefox, and WebKitGTK, which is Safari's engine; no Link.
+    case firefox
+    case webkit
     /// Any other program that speaks the same protocol.
     case program([String])
   }
@@ -40,6 +43,8 @@ public final class LabPeer: Sendable {
       case .drums: [Lab.tool, "peer", "drums"]
       case .controller: [Lab.tool, "peer", "controller"]
       case .browser: [Lab.tool, "peer", "browser"]
+      case .firefox: [Lab.tool, "peer", "firefox"]
+      case .webkit: [Lab.tool, "peer", "webkit"]
       case .program(let command): command
       }
     process = try ChildProcess(stage.command(on: host, command))

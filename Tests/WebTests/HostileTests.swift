@@ -176,10 +176,14 @@ struct HostileTests {
     let caller: Caller
     private let bytes: [UInt8]
     private var rest: ArraySlice<UInt8> = []
+    /// For an answer, before it is sent again.
+    private let waits: Bool
+    private var isAnswered = true
 
-    init(_ caller: Caller, _ bytes: [UInt8]) {
+    init(_ caller: Caller, _ bytes: [UInt8], waits: Bool = false) {
       self.caller = caller
       self.bytes = bytes
+      self.waits = waits
     }
 
     static func ofRequests(_ caller: Caller) -> Flood {
@@ -211,7 +215,10 @@ struct HostileTests {
 
     func goOn() {
       while true {
-        if rest.isEmpty { rest = bytes[...] }
+        if rest.isEmpty {
+          guard isAnswered || !waits else { return }
+          (rest, isAnswered) = (bytes[...], false)
+        }
         let sent = caller.send(Array(rest), Int32(MSG_DONTWAIT))
         guard sent > 0 else { return }
         rest = rest.dropFirst(sent)
@@ -220,7 +227,7 @@ struct HostileTests {
 
     func takeAnswers() {
       var buffer = [UInt8](repeating: 0, count: 1 << 20)
-      while recv(caller.descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT)) > 0 {}
+      while recv(caller.descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT)) > 0 { isAnswered = true }
     }
   }
 

@@ -26,11 +26,14 @@ struct KnowingTests {
     studio.change { $0.audio.offered = (0..<1000).map { "Studio/a channel with a name of its own \($0)" } }
     let honest = try Phone(studio.port)
     let frame = Phone.frame(Array("[\"/tactus/\(question)\"]".utf8), opcode: 1)
-    let floods = try (0..<8).map { _ in
+    // As many as one address may have: each has its own allowance of packets.
+    let floods = try (0..<WebLimits.ofOneHost - 4).map { _ in
       HostileTests.Flood(
         try Phone(studio.port, isPaired: false).caller, Array((0..<50).map { _ in frame }.joined()))
     }
+    let before = studio.web.counters.received
     #expect(share(of: floods, at: studio) < 0.1)
+    #expect(studio.web.counters.received > before + 200)
     #expect(try honest.isServed())
   }
 
@@ -42,10 +45,13 @@ struct KnowingTests {
     // As many as the library has memory for.
     let guesses = (0..<100).map { "tactus-012345=\($0)" }.joined(separator: "; ")
     let request = "GET /session HTTP/1.1\r\nHost: localhost\r\nCookie: \(guesses)\r\n\r\n"
-    let floods = try (0..<8).map { _ in
-      HostileTests.Flood(try Caller(studio.port), Array(String(repeating: request, count: 10).utf8))
+    // One at a time: of what follows at once the library would have no memory left, and would send us away.
+    let floods = try (0..<WebLimits.ofOneHost - 4).map { _ in
+      HostileTests.Flood(try Caller(studio.port), Array(request.utf8), waits: true)
     }
+    let before = studio.web.counters.requests
     #expect(share(of: floods, at: studio) < 0.1)
+    #expect(studio.web.counters.requests > before + 200)
     #expect(try honest.isServed())
     #expect(
       try Caller(studio.port).ask("/session", "Cookie: \(guesses)\r\n").body.contains("\"paired\":false"))
@@ -67,6 +73,22 @@ struct KnowingTests {
       let newcomer = try (0..<6).map { _ in try Caller(studio.port, from: .v4(0x7f00_0100 + UInt32(round))) }
       for caller in newcomer { #expect((try? caller.ask("/session").status) == 200, "round \(round)") }
     }
+    #expect(try honest.isServed())
+  }
+
+  @Test("A new browser's half dozen of connections find room among those that asked once and stay")
+  func keptAlive() throws {
+    let studio = try PageStudio()
+    defer { studio.close() }
+    let honest = try Phone(studio.port)
+    var kept: [Caller] = []
+    for number in 0..<WebLimits.connections {
+      let caller = try Caller(studio.port, from: .v4(0x7f00_0002 + UInt32(number / 40)))
+      if (try? caller.ask("/session").status) == 200 { kept.append(caller) }
+    }
+    #expect(kept.count > WebLimits.connections / 2)
+    let newcomer = try (0..<6).map { _ in try Caller(studio.port, from: .v4(0x7f00_0100)) }
+    for caller in newcomer { #expect((try? caller.ask("/session").status) == 200) }
     #expect(try honest.isServed())
   }
 }

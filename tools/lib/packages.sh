@@ -34,6 +34,7 @@ peer_packages=(
   python3-zbar                    # reads the QR code, as a phone's camera does
   nftables                        # a firewall for the doctor to find
   chromium                        # somebody's phone, for the page
+  firefox-esr webkit2gtk-driver xvfb # other phones; WebKit is Safari's engine, and wants a display
   procps                          # ps and pkill, to see what is left behind
   xz-utils                        # unpacks what was recorded of real peers
 )

@@ -42,7 +42,8 @@ struct Inbox {
   mutating func put(
     _ datagram: UnsafeRawBufferPointer, from peer: Peer, standing: Standing, at now: Micros
   ) {
-    let isStrangers = standing == .stranger
+    // A browser that may only watch stays among them also when it is told something: it takes no turn of who may play.
+    let isStrangers = standing == .stranger || peer.isBrowser && !peer.isPairedBrowser
     lines[isStrangers ? 1 : 0].put(datagram, from: peer, isStrangers: isStrangers, at: now)
   }
 

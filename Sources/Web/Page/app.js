@@ -4,6 +4,7 @@ import { Awake } from "./awake.js";
 import { PhoneClick } from "./click.js";
 import { Clock } from "./clock.js";
 import { $, Desk, short, tell, toast, watching } from "./desk.js";
+import { on } from "./hands.js";
 import { Play } from "./play.js";
 import { Sections } from "./sections.js";
 import { Session } from "./session.js";
@@ -22,6 +23,8 @@ const click = new PhoneClick(clock, session);
 const awake = new Awake();
 const play = new Play(desk, session, clock);
 let lostAt = null;
+let known = null; // whose page this is, by name and version
+let met = null; // who answers now
 
 function message(path, values) {
 	if (path === "timeline") {
@@ -64,7 +67,7 @@ function sayConnection() {
 		connecting: "Looking for tactus …",
 		stale: `No answer. ${goesOn}`,
 		lost: session.timeline ? `Connection lost. ${goesOn}` : "tactus is not there yet.",
-		alone: "Alone: no tactus for ten seconds. This beat is only this device's own.",
+		alone: "Alone: this beat is only this device's own. Is tactus elsewhere now? Scan its code.",
 		live: desk.isPaired ? "" : watching,
 	}[shown];
 	if (document.body.dataset.connection !== shown && shown !== "connecting") {
@@ -73,12 +76,31 @@ function sayConnection() {
 	document.body.dataset.connection = shown;
 	if (banner.textContent !== text) banner.textContent = text;
 	banner.hidden = text === "";
+	$("other").hidden = desk.warning === "" || text !== "";
+	$("other").textContent = desk.warning;
 }
 
+// At one address there may be another tactus after a restart, or another version of it.
+function meet(name, version) {
+	met = { name, version };
+	known ??= met;
+	$("name").textContent = document.title = name;
+	desk.warning = name === known.name ? "" : `Here is ${name} now, not ${known.name}. Touch this line to go on with ${name}.`;
+	if (desk.warning) return tell(desk.warning);
+	if (version === known.version) return;
+	// A page that begins anew does not sound before it is touched.
+	if (!click.isOn) return location.reload();
+	toast("tactus has another version now: load this page again when its click may pause.");
+}
+on($("other"), "click", () => {
+	known = { name: met.name, version: known.version };
+	meet(met.name, met.version);
+	sayConnection();
+});
+
 const connection = new Connection({
-	session({ paired, name }) {
-		$("name").textContent = name || "tactus";
-		document.title = name || "tactus";
+	session({ paired, name, version }) {
+		meet(name || "tactus", version);
 		setPaired(paired === true);
 	},
 	message,

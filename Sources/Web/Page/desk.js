@@ -10,6 +10,8 @@ export class Desk {
 	values = new Map();
 	watchers = new Map();
 	isPaired = true;
+	// Why nothing is ordered although tactus hears it.
+	warning = "";
 	connection = null;
 
 	// fn(values, path) with what is known now, and whenever it changes.
@@ -35,8 +37,8 @@ export class Desk {
 
 	// false: that is said. `by`: the control that was touched, which shows it.
 	mayOrder(by = null) {
-		if (this.isPaired && this.connection.isLive) return true;
-		refuse(by, this.isPaired ? "Not connected: nothing was changed." : watching);
+		if (this.isPaired && this.connection.isLive && !this.warning) return true;
+		refuse(by, !this.isPaired ? watching : this.connection.isLive ? this.warning : "Not connected: nothing was changed.");
 		return false;
 	}
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The page for the stage: tempo, beat, transport. Everything that moves is drawn from the clock, frame by frame.
-import { $, make, memory, refuse, tell, toast } from "./desk.js";
+import { $, make, memory, refuse, short, tell, toast } from "./desk.js";
 import { held, on, struck, whileHeld } from "./hands.js";
 
 const bend = 0.03; // how much push and pull change the tempo
@@ -232,7 +232,7 @@ export class Play {
 		const phase = (slow ? moment.beat + 1 : moment.inBar) / moment.length;
 		if (was.phase !== phase) $("phase").style.transform = `scaleX(${phase.toFixed(4)})`;
 		was.phase = phase;
-		if (was.bar !== moment.bar) $("bar").textContent = was.bar = moment.bar;
+		if (was.bar !== moment.bar) $("bar").textContent = short((was.bar = moment.bar));
 		this.drawWait(moment.wait);
 	}
 

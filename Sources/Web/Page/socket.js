@@ -28,7 +28,7 @@ export class Connection {
 	// `hears`: session, message, pong, state and lost
 	constructor(hears) {
 		this.hears = hears;
-		on(window, "online", () => this.hurry());
+		on(window, "online pageshow", () => this.hurry());
 		on(document, "visibilitychange", () => !document.hidden && this.hurry());
 		setInterval(() => this.look(), 250);
 		this.open();

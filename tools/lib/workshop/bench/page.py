@@ -7,7 +7,7 @@ The page for phones, in a real Chromium without a window, on the real program in
            another machine. Once on a good wire, once with up to 40 ms of jitter on each frame of the network
   change   from a peer's new tempo, and from the datagram that says so, until the page has it, and until a frame shows it
   load     first paint and bytes of a browser that was never here; then processor and bytes of a page that stays
-  surface  an OSC controller's pings beside sixteen pages, and beside one that means harm
+  surface  an OSC controller's pings, alone, beside sixteen pages, and beside one that means harm; each beside an echo's
   click    the phone as a click, through PipeWire's PulseAudio door, judged by tools/listen; then through tempo changes
 
   --quick          less of everything
@@ -37,8 +37,8 @@ def scenes(options: Any) -> list[Line]:
         {"name": "change", "title": "a peer changes the tempo", "kind": "change", "hosts": 2, "rounds": 8 if few else 40},
         {"name": "load", "title": "load, bytes, processor", "kind": "load", "hosts": 2, "rounds": 3 if few else 12,
          "seconds": 3 if few else 10},
-        {"name": "surface", "title": "an OSC controller beside pages", "kind": "surface", "pings": 100 if few else 1000,
-         "seconds": 4 if few else 20},
+        {"name": "surface", "title": "an OSC controller beside pages", "kind": "surface", "hosts": 2,
+         "pings": 100 if few else 1000},
         {"name": "click", "title": "the phone as a click, PipeWire", "kind": "click", "pipewire": True,
          # Before a number, somebody calibrates who hears the port so many milliseconds late.
          "sections": [["uncalibrated", 8 if few else 20, [], None], ["calibrated", 10 if few else 150, [], 0],

@@ -16,9 +16,10 @@ from typing import Any
 from .. import link, listening, osc, processes
 from ..common import LAB, say
 from ..peers import driver
-from .osc import spread, under
+from .fuzz_osc import Echo
+from .osc import spread
 from .osc_hostile import Surface
-from .page_crowd import Pages, Vandal
+from .page_crowd import Crowd
 
 Scene = dict[str, Any]
 HOME = "10.77.0.1"  # host 1, on the wire
@@ -199,19 +200,36 @@ def share(stage: Stage, seconds: float) -> float:
 
 
 def surface(scene: Scene) -> None:
-    """An OSC controller's pings: alone, beside sixteen pages, and beside one that means harm."""
+    """An OSC controller's pings, all at the same pace, and beside each the same question to a process that only answers: alone, beside
+    sixteen pages of another machine, beside one that means harm, and alone again."""
     stage = Stage(scene, has_browser=False)
-    controller = osc.Controller()
-    thread = Surface(stage.tactus.pid)
-    alone = [controller.ping() or 2000.0 for _ in range(scene["pings"])]
-    say({"type": "surface", "beside": "nobody", "ping_ms": spread(alone)})
-    for name, crowd in (("sixteen pages", Pages(stage.port, 16)), ("a hostile page", Vandal(stage.port))):
-        memory = processes.status(stage.tactus.pid, "RssAnon")
-        figures = under(crowd, thread, scene["seconds"])
-        say({"type": "surface", "beside": name, **figures, "grown_kb": processes.status(stage.tactus.pid, "RssAnon") - memory})
-        crowd.stop()
-        time.sleep(1)
+    thread, here, echo = Surface(stage.tactus.pid), f"{HOME}:{stage.port}", Echo()
+    for name, words in (("nobody", []), ("sixteen pages", ["pages", here, "16"]), ("a hostile page", ["vandal", here]), ("nobody again", [])):
+        crowd = Crowd(*words) if words else None
+        time.sleep(SETTLED)
+        memory, figures = processes.status(stage.tactus.pid, "RssAnon"), pinged(stage.tactus.pid, thread, echo, scene["pings"])
+        say({"type": "surface", "beside": name, **figures, "grown_kb": processes.status(stage.tactus.pid, "RssAnon") - memory,
+             **({"bytes_per_second": crowd.per_second()} if crowd else {})})
+        if crowd:
+            crowd.end()
+    echo.stop()
     stage.end()
+
+
+def pinged(process: int, thread: Surface, echo: Echo, count: int) -> dict[str, Any]:
+    """Of pings that come after a rest, as a finger's do: those that follow each other find everything awake. And of the surface's
+    thread how much of a core it had, and for how long of that time it could have run but had none."""
+    controller, pings = osc.Controller(), []
+    echo.elapsed.clear()
+    began, (ran, waited) = time.perf_counter(), processes.schedule(process, thread.task)
+    for _ in range(count):
+        pings.append(controller.ping() or 2000.0)
+        time.sleep(0.01)
+        echo.ping()
+        time.sleep(0.01)
+    seconds, (ran_then, waited_then) = time.perf_counter() - began, processes.schedule(process, thread.task)
+    return {"ping_ms": spread(pings), "echo_ms": spread(echo.elapsed), "core_percent": round((ran_then - ran) / seconds / 1e7, 1),
+            "no_core_percent": round((waited_then - waited) / seconds / 1e7, 2)}
 
 
 def click(scene: Scene) -> None:

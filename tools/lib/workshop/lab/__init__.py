@@ -38,6 +38,8 @@ inside, $LAB is this program:
   $LAB peer drums              a drum machine        }
   $LAB peer controller         OSC, to tactus        }
   $LAB peer browser            Chromium, no window   }
+  $LAB peer firefox            Firefox, no window    }
+  $LAB peer webkit             WebKitGTK             }
   $LAB screen COMMAND...       a program with windows, on a display that nobody sees and with a fresh HOME
 
 anywhere:

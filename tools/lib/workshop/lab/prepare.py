@@ -4,6 +4,7 @@
 
 import glob
 import importlib
+import itertools
 import os
 import shutil
 
@@ -16,8 +17,9 @@ SERVERS: dict[str | None, list[tuple[str, str]]] = {
     None: [], "jackd": [("jackd", "jackd2")],
     "pipewire": [("pipewire", "pipewire"), ("pw-jack", "pipewire-jack"), ("pw-cli", "pipewire-bin")]}
 LINKHUT = ("LinkHut", "ableton-link-utils")
-CHROMIUM = ("chromium", "chromium")
-PEERS = ("linkhut", "reference", "jack", "drums", "controller", "browser")
+BROWSERS = {"browser": [("chromium", "chromium")], "firefox": [("firefox-esr", "firefox-esr")],
+            "webkit": [("WebKitWebDriver", "webkit2gtk-driver"), ("Xvfb", "xvfb")]}
+PEERS = ("linkhut", "reference", "jack", "drums", "controller", *BROWSERS)
 
 
 def programs(wanted: list[tuple[str, str]]) -> None:
@@ -31,7 +33,8 @@ def needed(server: str | None, command: list[str]) -> None:
     """Before a lab starts."""
     programs([("ip", "iproute2"), *SERVERS[server]])
     if "peer" in command:
-        programs([CHROMIUM] if "browser" in command else [LINKHUT])
+        asked = [pair for name in command for pair in BROWSERS.get(name, [])]
+        programs(asked or [LINKHUT])
         if reference_python() is None or ("browser" in command and not axe()):
             shell("need_venv")
 
@@ -66,12 +69,14 @@ def become_peer(words: list[str]) -> None:
             fail("the reference library is not installed and a lab has no way to PyPI: run 'tools/lab prepare' outside")
         os.execv(python, module("peers.reference", python=[python, "-I"]))
     else:
-        importlib.import_module("workshop.peers." + {"jack": "transport"}.get(words[0], words[0])).main([])
+        module_name = {"jack": "transport", "firefox": "other_browser", "webkit": "other_browser"}.get(words[0], words[0])
+        importlib.import_module(f"workshop.peers.{module_name}").main(words)
 
 
 def everything() -> None:
     """tools/lab prepare"""
-    programs([("ip", "iproute2"), ("tmux", "tmux"), LINKHUT, CHROMIUM, *SERVERS["jackd"], *SERVERS["pipewire"]])
+    programs([("ip", "iproute2"), ("tmux", "tmux"), LINKHUT, *SERVERS["jackd"], *SERVERS["pipewire"],
+              *itertools.chain(*BROWSERS.values())])
     shell("need_venv")
     shell("need_packages", *package_list("host_packages"))
     for name in ("at", "wire", "sequencer", "drums"):

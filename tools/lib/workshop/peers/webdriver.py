@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The other browsers, driven by the commands of W3C's WebDriver: Firefox through Marionette, its own way in, and WebKitGTK, which is
+Safari's engine, through its driver. Nothing of theirs goes anywhere but to the page: what Firefox would ask its makers is switched off."""
+
+import contextlib
+import http.client
+import itertools
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from typing import Any, ClassVar, Protocol
+
+from ..common import LAB
+from .lines import Refused
+
+Fields = dict[str, Any]
+START = 60.0  # seconds, on a busy machine
+ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+NOWHERE = "data:,"
+# No page, list, update, study or question of its own; a window that is behind another is drawn all the same.
+PREFERENCES: dict[str, bool | int | str] = {
+    "marionette.port": 0, "app.normandy.enabled": False, "app.update.disabledForTesting": True, "browser.aboutwelcome.enabled": False,
+    "browser.newtabpage.enabled": False, "browser.region.network.url": "", "browser.safebrowsing.update.enabled": False,
+    "browser.search.update": False, "browser.shell.checkDefaultBrowser": False, "browser.startup.homepage_override.mstone": "ignore",
+    "browser.startup.page": 0, "browser.topsites.contile.enabled": False, "captivedetect.canonicalURL": "",
+    "datareporting.healthreport.uploadEnabled": False, "datareporting.policy.dataSubmissionEnabled": False,
+    "dom.ipc.processCount": 1, "dom.min_background_timeout_value": 4, "extensions.getAddons.cache.enabled": False,
+    "extensions.systemAddon.update.enabled": False, "extensions.update.enabled": False, "geo.enabled": False,
+    "media.gmp-manager.updateEnabled": False, "network.captive-portal-service.enabled": False,
+    "network.connectivity-service.enabled": False, "network.dns.disablePrefetch": True, "network.prefetch-next": False,
+    "network.trr.mode": 5, "services.settings.server": NOWHERE, "signon.autofillForms": False, "toolkit.startup.max_resumed_crashes": -1,
+    "toolkit.telemetry.reportingpolicy.firstRun": False, "toolkit.telemetry.server": NOWHERE}
+
+
+class Driver(Protocol):
+    """A browser that takes WebDriver's commands; raises Refused."""
+
+    def ask(self, what: str, fields: Fields) -> Any: ...
+    def end(self) -> None: ...
+
+
+def program(command: list[str], home: str, **environment: str) -> subprocess.Popen[bytes]:
+    """In a group of its own, which ends with us; what it says goes to a file in its home."""
+    with open(f"{home}/log", "wb") as log:
+        return subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *command], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                start_new_session=True, env={**os.environ, "HOME": home, **environment})
+
+
+def stop(process: subprocess.Popen[bytes], home: str) -> None:
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(5)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    shutil.rmtree(home, ignore_errors=True)
+
+
+def new_home(name: str) -> str:
+    return tempfile.mkdtemp(prefix=f"{name}-", dir=os.environ["LAB_DIR"])
+
+
+class Firefox:
+    def __init__(self) -> None:
+        if not shutil.which("firefox-esr"):
+            raise SystemExit("browser: Firefox is not installed; tools/lab prepare installs it")
+        self.home, self.numbers, self.pending = new_home("firefox"), itertools.count(1), b""
+        profile = pathlib.Path(self.home, "profile")
+        profile.mkdir()
+        (profile / "user.js").write_text("".join(
+            f"user_pref({json.dumps(name)}, {json.dumps(value)});\n" for name, value in PREFERENCES.items()))
+        self.process = program(["firefox-esr", "--headless", "--marionette", "--no-remote", "--profile", str(profile), NOWHERE], self.home,
+                               MOZ_CRASHREPORTER_DISABLE="1", MOZ_REMOTE_SETTINGS_DEVTOOLS="1")
+        deadline, place = time.monotonic() + START, profile / "MarionetteActivePort"
+        while not (place.exists() and place.read_text()):
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise SystemExit("browser: Firefox did not start: " + pathlib.Path(self.home, "log").read_text()[-400:])
+            time.sleep(0.05)
+        self.sock = socket.create_connection(("127.0.0.1", int(place.read_text())), START)
+        self.sock.settimeout(START)
+        self.next()  # who it is
+        self.ask("NewSession", {"capabilities": {"alwaysMatch": {"acceptInsecureCerts": False}}})
+
+    def next(self) -> Any:
+        while True:
+            size, colon, rest = self.pending.partition(b":")
+            if colon and len(rest) >= int(size):
+                said, self.pending = rest[:int(size)], rest[int(size):]
+                return json.loads(said)
+            if not (more := self.sock.recv(1 << 20)):
+                raise Refused("Firefox has ended")
+            self.pending += more
+
+    def ask(self, what: str, fields: Fields) -> Any:
+        data = json.dumps([0, next(self.numbers), f"WebDriver:{what}", fields]).encode()
+        self.sock.sendall(b"%d:%s" % (len(data), data))
+        try:
+            _, _, problem, result = self.next()
+        except TimeoutError:
+            raise Refused(f"{what}: Firefox does not answer") from None
+        if problem:
+            raise Refused(f"{what}: {problem['message'].splitlines()[0]}")
+        return result.get("value", result) if isinstance(result, dict) else result
+
+    def end(self) -> None:
+        with contextlib.suppress(Refused, OSError):
+            data = json.dumps([0, 0, "Marionette:Quit", {"flags": ["eForceQuit"]}]).encode()
+            self.sock.sendall(b"%d:%s" % (len(data), data))
+            self.next()
+        stop(self.process, self.home)
+
+
+class WebKit:
+    # What the commands are called over HTTP; the others are asked with GET.
+    WAYS: ClassVar = {"Navigate": "url", "Refresh": "refresh", "ExecuteScript": "execute/sync", "FindElement": "element", "SetWindowRect": "window/rect",
+            "ElementClick": "element/{id}/click", "ElementSendKeys": "element/{id}/value", "PerformActions": "actions",
+            "SetTimeouts": "timeouts", "TakeScreenshot": "screenshot"}
+
+    def __init__(self) -> None:
+        if not shutil.which("WebKitWebDriver"):
+            raise SystemExit("browser: WebKit is not installed; tools/lab prepare installs webkit2gtk-driver")
+        self.home = new_home("webkit")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        # Its sandbox is a container in a container; there is no graphics card and no bus to be found.
+        self.process = program([LAB, "screen", "WebKitWebDriver", f"--port={self.port}"], self.home, NO_AT_BRIDGE="1",
+                               GSETTINGS_BACKEND="memory", WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS="1", WEBKIT_DISABLE_DMABUF_RENDERER="1",
+                               LIBGL_ALWAYS_SOFTWARE="1", DBUS_SESSION_BUS_ADDRESS="unix:path=/nowhere")
+        deadline = time.monotonic() + START
+        while True:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), 1):
+                break
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise SystemExit("browser: WebKit's driver did not start: " + pathlib.Path(self.home, "log").read_text()[-400:])
+            time.sleep(0.05)
+        browser = next(iter(pathlib.Path("/usr/lib").glob("*/webkit2gtk-4.*/MiniBrowser")), None)
+        options = {"webkitgtk:browserOptions": {"binary": str(browser), "args": ["--automation"]}}
+        self.session = self.request("POST", "", {"capabilities": {"alwaysMatch": options}})["sessionId"]
+
+    def request(self, method: str, path: str, fields: Fields | None = None) -> Any:
+        way = http.client.HTTPConnection("127.0.0.1", self.port, timeout=START)
+        try:
+            way.request(method, f"/session{path}", None if fields is None else json.dumps(fields), {"Content-Type": "application/json"})
+            value = json.loads(way.getresponse().read())["value"]
+        except (OSError, http.client.HTTPException, ValueError) as problem:
+            raise Refused(f"{path}: WebKit does not answer: {problem}") from None
+        finally:
+            way.close()
+        if isinstance(value, dict) and "error" in value:
+            raise Refused(f"{path}: {value['message'].splitlines()[0] if value['message'] else value['error']}")
+        return value
+
+    def ask(self, what: str, fields: Fields) -> Any:
+        path = f"/{self.session}/{self.WAYS[what].format(**fields)}"
+        return self.request("GET", path) if what == "TakeScreenshot" else self.request("POST", path, fields)
+
+    def end(self) -> None:
+        with contextlib.suppress(Refused):
+            self.request("DELETE", f"/{self.session}")
+        self.process.terminate()
+        stop(self.process, self.home)
