@@ -51,6 +51,9 @@ extension JACKHostTests {
     #expect(reader.frames.count > 100)
     var judged = 0
     for frame in reader.frames where places.indices.contains(frame.start) && places[frame.start] >= 0 {
+      let end = frame.start + 1_919
+      // A frame that the server cut has its beginning in one place, and its number in another.
+      guard places.indices.contains(end), places[end] == places[frame.start] + 1_919 else { continue }
       let exact = places[frame.start] / 1_920
       guard abs(exact - exact.rounded()) * 1_920 < 3.5 else { continue }
       judged += 1

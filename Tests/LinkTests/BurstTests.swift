@@ -29,15 +29,26 @@ struct BurstTests {
   }
 
   @Test func `A ping that nobody could read yet says for how long it waited`() throws {
-    let waited = try PrivateNetwork().perform {
+    let waits = try PrivateNetwork().perform {
       let loopback = LocalAddress(address: .v4(0x7f00_0001), interface: 1)
       let listener = try UDPSocket.sending(from: loopback)
       let sender = try UDPSocket.sending(from: loopback)
-      _ = sender.send(encodeByeBye(NodeID(rawValue: 1)), to: try listener.localEndpoint())
-      usleep(30_000)
-      return withUnsafeTemporaryAllocation(byteCount: 64, alignment: 8) { listener.receive(into: $0)?.waited }
+      let endpoint = try listener.localEndpoint()
+      var waits: [Micros] = []
+      // The kernel begins to stamp a moment after the machine's first socket has asked for it; what came before is stamped when it
+      // is read.
+      while waits.count < 20 && waits.last ?? .zero < Micros(29_000) {
+        _ = sender.send(encodeByeBye(NodeID(rawValue: 1)), to: endpoint)
+        usleep(30_000)
+        let received = withUnsafeTemporaryAllocation(byteCount: 64, alignment: 8) {
+          listener.receive(into: $0)
+        }
+        waits.append(try #require(received).waited)
+      }
+      return waits
     }
-    #expect(try #require(waited) >= Micros(29_000))
+    let last = try #require(waits.last)
+    #expect(last >= Micros(29_000), "\(waits)")
   }
 
   @Test func `A moment that cannot be is no moment`() {

@@ -110,8 +110,8 @@ def play(scratch: str, *flags: str) -> "subprocess.CompletedProcess[str]":
     objects = [build.swift_module(name, build.swift_files(name), scratch) for name in modules]
     program = f"{scratch}/play"
     sources = [f"{build.NATIVE}/{name}.swift" for name in ["play", "channel", "fuzz/cycles"]]
-    done = run(["swiftc", "-swift-version", "6", "-parse-as-library", "-O", "-wmo", "-I", scratch, *flags, *sources, *objects,
-                "-o", program, "-Xclang-linker", "-fsanitize=realtime"])
+    done = run(["swiftc", "-swift-version", "6", "-parse-as-library", "-O", "-wmo", "-package-name", "tactus", "-I", scratch, *flags,
+                *sources, *objects, "-o", program, "-Xclang-linker", "-fsanitize=realtime"])
     if done.returncode != 0:
         sys.exit(f"prove-realtime: the hour of cycles does not compile\n{done.stdout[-3000:]}")
     return run([program], RTSAN_OPTIONS="halt_on_error=true")
