@@ -86,18 +86,17 @@ private struct Tries: Sendable {
   var free: Micros? { times.count < Pairing.wrongTries ? nil : times[0] + Pairing.period }
 }
 
-/// Who shares an allowance: an address; in IPv6, where everybody has as many as he likes, a network of 64 bits.
+/// Who shares an allowance: an address. In IPv6 everybody on a network can have as many as he likes, and look at a first guess from
+/// each; but all phones have addresses of the same network, and one guesser would keep them out. The code is long enough for it.
 private struct Neighbour: Hashable, Sendable {
   let high: UInt64
-  let isIPv6: Bool
+  let low: UInt64
 
   init(_ address: Address) {
     switch address {
-    case .v4(let bits): (high, isIPv6) = (UInt64(bits), false)
-    case .v6(let high, let low, _):
-      // IPv4 seen through a socket of IPv6.
-      let isMapped = high == 0 && low >> 32 == 0xffff
-      (self.high, isIPv6) = isMapped ? (low & 0xffff_ffff, false) : (high, true)
+    case .v4(let bits): (high, low) = (0, 0xffff_0000_0000 | UInt64(bits))
+    // IPv4 seen through a socket of IPv6 is the same.
+    case .v6(let high, let low, _): (self.high, self.low) = (high, low)
     }
   }
 }

@@ -66,12 +66,13 @@ final class Visitor {
       + Micros(Int64(isAnswered ? (hasAsked ? WebLimits.idle : WebLimits.firstWord) : WebLimits.answer))
   }
 
-  /// What its place means to it: nothing to who came and says nothing, little to who has got its answer. A browser comes with
-  /// half a dozen connections at once and asks a moment later: else each of them would put out the one before.
+  /// What its place means to it: nothing to who came and says nothing, little to who has got its answer a while ago, some to who
+  /// watches, and most to who loads a page. A browser does that with half a dozen connections at once, of which each asks again
+  /// and again: else each would put out the one before.
   func claim(at now: Micros) -> Int {
-    if socket != nil { return 3 }
-    if hasAsked { return isAnswered ? 1 : 2 }
-    return now - since < WebLimits.grace ? 2 : 0
+    if socket != nil { return 2 }
+    if hasAsked, !isAnswered { return 3 }
+    return now - since < WebLimits.grace ? 3 : hasAsked ? 1 : 0
   }
 
   /// The library sees the end of it, and closes it.
@@ -100,17 +101,24 @@ struct Crowd {
 
   private var present: [Visitor] { visitors.values.filter { !$0.isEnding } }
 
-  /// A newcomer takes the place of the one that has been idle for longest; of its own, when its address has many. Sockets stay
-  /// before all others, and those of paired browsers before the rest. False: there is no room.
+  /// A newcomer takes the place of the one whose place means least; of its own, when its address has many. Those of paired browsers
+  /// stay. False: there is no room.
+  ///
+  /// Its attackers have some addresses, fill all places, and come back as often as they are put out. So whose address has more than
+  /// one browser needs gives way first, the one with most of them before all others: a phone that comes to pair keeps its few.
   func makeRoom(for host: Address, at now: Micros) -> Bool {
     let own = present.filter { $0.endpoint.address == host }
     let isOwnFull = own.count >= WebLimits.ofOneHost
     guard isOwnFull || present.count >= WebLimits.connections else { return true }
     let crowd = (isOwnFull ? own : present).filter { $0.socket?.peer.isPairedBrowser != true }
-    guard let idle = crowd.min(by: { ($0.claim(at: now), $0.since) < ($1.claim(at: now), $1.since) }) else {
-      return false
+    var more: [Address: Int] = [:]
+    for one in crowd { more[one.endpoint.address, default: -WebLimits.ofOneBrowser] += 1 }
+    func rank(_ one: Visitor) -> (isSilent: Int, fewer: Int, claim: Int, since: Micros) {
+      let claim = one.claim(at: now)
+      return (min(claim, 1), -max(0, more[one.endpoint.address] ?? 0), claim, one.since)
     }
-    idle.end()
+    guard let least = crowd.min(by: { rank($0) < rank($1) }) else { return false }
+    least.end()
     return true
   }
 

@@ -29,12 +29,14 @@ enum WebLimits {
   /// Connections, and how many of them from one address: sixteen phones, or sixteen pages of one browser, with what they load.
   static let connections = 128
   static let ofOneHost = 48
+  /// What one browser has at once: six for what it loads, its socket, and one that it tries beside it.
+  static let ofOneBrowser = 8
   /// Beside them, those that have been told to go.
   static let leaving = 16
   /// One that has asked for nothing yet, or of which something is still to come.
   static let firstWord = 10_000_000
   static let idle = 30_000_000
-  /// For so long nobody takes the place of one that came and has yet to ask.
+  /// For so long one that came has yet to ask, and one that was answered is about to ask for more.
   static let grace = Micros(1_000_000)
   /// From the request's last byte to the answer's.
   static let answer = 30_000_000

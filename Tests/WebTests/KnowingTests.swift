@@ -2,6 +2,7 @@
 import Addresses
 import ControlSurface
 import Glibc
+import TestSupport
 import Testing
 
 @testable import Web
@@ -90,5 +91,39 @@ struct KnowingTests {
     let newcomer = try (0..<6).map { _ in try Caller(studio.port, from: .v4(0x7f00_0100)) }
     for caller in newcomer { #expect((try? caller.ask("/session").status) == 200) }
     #expect(try honest.isServed())
+  }
+
+  @Test(
+    "Watchers at some addresses who take all places, and come back whenever they are put out, keep no new phone from pairing",
+    .enabled(if: Lab.isHere, "needs tools/lab --no-server"))
+  func watchers() throws {
+    let refused = try Neighbours.visit { studio in
+      let paired = try Phone(studio.port, from: Neighbours.theirs[0], to: Neighbours.tactus)
+      return try Watchers.crowd(Neighbours.theirs[1...4], studio.port) { crowd -> [String] in
+        guard studio.wait(until: { crowd.came > 2 * WebLimits.connections }) else { return ["the watchers"] }
+        let refused = try Neighbours.theirs[10..<20].flatMap { try pair(from: $0, with: studio) }
+        return try refused + (paired.isServed() ? [] : ["who was paired"])
+      }
+    }
+    #expect(refused == [])
+  }
+
+  /// As a browser does: all of its connections at once, and on each one file after the other. What did not work.
+  private func pair(from address: Address, with studio: PageStudio) throws -> [String] {
+    var refused: [String] = []
+    let callers = try (0..<6).map { _ in
+      try Caller(studio.port, from: address, to: Neighbours.tactus)
+    }
+    for path in ["/app.js", "/style.css", "/session"] {
+      for caller in callers where (try? caller.ask(path).status) != 200 {
+        refused.append("\(address): \(path)")
+      }
+    }
+    let answer = try? callers[0].ask(
+      "/pair", "Origin: http://localhost\r\n", method: "POST", body: PageStudio.secret.code)
+    if answer?.status != 204 { refused.append("\(address): the code") }
+    let phone = try? Phone(studio.port, from: address, to: Neighbours.tactus)
+    if (try? phone?.isServed()) != true { refused.append("\(address): a socket") }
+    return refused
   }
 }

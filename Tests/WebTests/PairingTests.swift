@@ -123,15 +123,23 @@ struct PairingTests {
     #expect(copy.answer([1], from: guesser(0), at: Micros(60_000_000)) == .wrong)
   }
 
-  @Test("One with a whole network of IPv6 is one neighbour, and IPv4 is the same through either socket")
+  @Test(
+    "A guesser with a whole network of IPv6 does not keep out a phone of the same network, and IPv4 is the same through either socket"
+  )
   func neighbours() {
-    var pairing = Pairing(fresh())
+    let secret = fresh()
+    var pairing = Pairing(secret)
+    func neighbour(_ number: UInt64) -> Address { .v6(high: 0xfe80_0000_0000_0000, low: number, scope: 3) }
     var wrong = 0
-    for number in 0..<100 {
-      let address = Address.v6(high: 0xfd00_0000_0000_0001, low: UInt64(number), scope: 0)
-      if pairing.answer([1], from: address, at: .zero) == .wrong { wrong += 1 }
+    for round in 0..<100 {
+      for number in 1...20 where pairing.answer([1], from: neighbour(UInt64(number)), at: .zero) == .wrong {
+        wrong += 1
+      }
+      var copy = pairing
+      let phone = copy.answer(Array(secret.code.utf8), from: neighbour(1000), at: .zero)
+      #expect(phone == .paired(secret), "round \(round)")
     }
-    #expect(wrong == 5)
+    #expect(wrong == 20 + 5)
     for number in 0..<5 {
       let address =
         number % 2 == 0 ? owner : Address.v6(high: 0, low: 0xffff_c0a8_0714, scope: 0)
