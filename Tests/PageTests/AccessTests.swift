@@ -95,6 +95,38 @@ import Testing
     try await visit.end()
   }
 
+  /// The least contrast of a beat's number with its ground, of many frames. axe does not look at what it is told to leave out.
+  private static let contrast = """
+    new Promise((done) => { \
+    const numbers = (colour) => colour.match(/[0-9.]+/g).map(Number).slice(0, 3); \
+    const light = (colour) => colour.map((part) => part / 255).map((part) => part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4) \
+    .reduce((sum, part, n) => sum + part * [0.2126, 0.7152, 0.0722][n], 0); \
+    let least = 99, count = 0; \
+    const look = () => { \
+    for (const cell of document.querySelectorAll('#beats .beat')) { \
+    const [own, above] = [getComputedStyle(cell), getComputedStyle(cell, '::before')], top = numbers(above.backgroundColor); \
+    const ground = numbers(own.backgroundColor).map((part, n) => part + Number(above.opacity) * (top[n] - part)); \
+    const [a, b] = [light(ground), light(numbers(own.color))]; \
+    least = Math.min(least, (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05)) } \
+    if ((count += 1) < 90) requestAnimationFrame(look); else done(least) }; \
+    requestAnimationFrame(look) })
+    """
+
+  @Test(arguments: ["dark", "light"])
+  func `a beat's number can be read in every light that its beat gives it`(scheme: String) async throws {
+    let visit = try await Visit("--tempo=60")
+    try await visit.ask("media prefers-color-scheme \(scheme)")
+    try await visit.ask("size 390 844 touched")
+    try await visit.arrive()
+    for quantum in [4, 12] {
+      try await visit.send("quantum", "\(quantum)")
+      try await visit.until("document.querySelectorAll('#beats .beat').length === \(quantum)")
+      let least = Double(try await visit.evaluate(Self.contrast)) ?? 0
+      #expect(least >= 4.5, "\(quantum) beats, \(scheme)")
+    }
+    try await visit.end()
+  }
+
   @Test func `everything can be done with the keyboard alone, and it is always seen where it is`()
     async throws
   {

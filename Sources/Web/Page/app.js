@@ -15,6 +15,8 @@ import { Trouble } from "./trouble.js";
 const alone = 10_000;
 const goesOn = "The beat goes on by itself; nothing you touch is sent.";
 const notPaired = 7; // an error's code
+const screenTurn = 1000 / 60; // milliseconds; some turn faster, and some browsers draw less often
+const longestFrame = 40; // a longer one was missed, or nobody looks
 
 const desk = new Desk();
 const session = new Session();
@@ -161,10 +163,15 @@ setInterval(() => {
 	if (connection.isLive) sections.build();
 }, 1000);
 
-function frame() {
+// What is drawn now is seen from the screen's next turn on, for as long as a frame lasts: it is of the middle of that time.
+let drawn = 0;
+let each = screenTurn;
+function frame(at) {
 	requestAnimationFrame(frame);
-	const at = performance.now();
-	const host = clock.hostAt(at);
+	const took = at - drawn;
+	drawn = at;
+	if (took > 2 && took < longestFrame) each += (took - each) / 16;
+	const host = clock.hostAt(at + Math.min(each, screenTurn) + each / 2);
 	if (host === null || !session.timeline) return;
 	const moment = session.at(host);
 	play.draw(moment);

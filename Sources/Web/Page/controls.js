@@ -14,7 +14,7 @@ export function lineOf(desk, row, { name = row.path, open = false, shows = null 
 	const id = `c${(number += 1)}`;
 	const head = make("span.name", {}, make("span", { id }, name));
 	const line = make("div.line", {}, head, controlOf(desk, row, { id, name, shows }));
-	const help = make("p.help", { id: `${id}-help`, hidden: !open }, row.words.replaceAll("--", "--\u2060"));
+	const help = make("p.help", { id: `${id}-help`, hidden: !open }, row.words.replaceAll("-", "-\u2060"));
 	if (!open && row.words) {
 		const ask = make("button.ask", { "aria-expanded": "false", "aria-controls": help.id, "aria-label": `About ${name}` });
 		on(ask, "click", () => {

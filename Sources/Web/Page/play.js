@@ -224,7 +224,8 @@ export class Play {
 			$("beat-number").textContent = moment.beat + 1;
 			was.beat = moment.beat;
 		}
-		const glow = slow ? 1 : Math.round((1 - 0.62 * moment.part) * 50) / 50;
+		// Never so dim that the number is lost on it.
+		const glow = slow ? 1 : Math.round((1 - 0.38 * Math.min(1, 2 * moment.part)) * 50) / 50;
 		if (was.glow !== glow || was.glowing !== moment.beat) {
 			row.children[moment.beat]?.style.setProperty("--glow", glow);
 			[was.glow, was.glowing] = [glow, moment.beat];
