@@ -17,7 +17,8 @@ enum Conversation {
       socket.form = socket.form ?? .binary
       return [.packet(bytes)]
     case .text(let bytes) where bytes.first == UInt8(ascii: "{"):
-      socket.form = socket.form ?? .binary
+      // Who listens as OSCQuery has it is told in packets; whoever only means to is answered in kind.
+      socket.form = socket.form ?? (Listening.wish(bytes) == nil ? .text : .binary)
       return listen(bytes, socket, at: now)
     case .text(let bytes):
       socket.form = socket.form ?? .text

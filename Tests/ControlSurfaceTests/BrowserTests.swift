@@ -126,6 +126,41 @@ struct BrowserTests {
     #expect(desk.errors.last?.contains("16 browsers are subscribed already") == true)
   }
 
+  @Test(
+    "Sixteen that only watch, from sixteen addresses, do not lock a paired phone out, and no watcher takes a paired one's place"
+  )
+  func crowded() {
+    func watcher(_ number: Int) -> Peer {
+      Self.phone(number, isPaired: false, host: 0x0a00_0100 + UInt32(number))
+    }
+    var desk = Desk()
+    for number in 1...16 { desk.machine.browsers.insert(watcher(number)) }
+    for number in 1...16 {
+      desk.send("/tactus/subscribe", from: watcher(number))
+      desk.wait(0.01)
+    }
+    let phone = Self.phone(99)
+    desk.machine.browsers.insert(phone)
+    desk.send("/tactus/subscribe", .string("state"), from: phone)
+    #expect(desk.machine.subscribers.map(\.target).contains(phone))
+    // Whom it cost its place is told so, and asks again in vain.
+    #expect(desk.errors == ["subscribe: a paired browser came, and there is room for 16"])
+    desk.wait(61)
+    for number in 2...16 { desk.send("/tactus/ping", from: watcher(number)) }
+    desk.send("/tactus/subscribe", from: watcher(1))
+    #expect(desk.errors.last?.contains("16 browsers are subscribed already") == true)
+    #expect(desk.machine.subscribers.map(\.target).contains(phone))
+    // One that has said nothing for a minute goes for another that watches.
+    desk.wait(61)
+    desk.send("/tactus/subscribe", from: watcher(1))
+    #expect(desk.machine.subscribers.map(\.target).contains(watcher(1)))
+    #expect(desk.machine.subscribers.map(\.target).contains(phone))
+    // What somebody said before the connection ended is nobody's.
+    desk.machine.gone(watcher(1), clocks: desk.clocks)
+    desk.send("/tactus/query", from: watcher(1))
+    #expect(desk.machine.counters.strangers == 0)
+  }
+
   @Test("Two phones on one fader: neither is moved under its finger, both end where the last hand left it")
   func oneFader() {
     let (left, right) = (Self.phone(1), Self.phone(2))

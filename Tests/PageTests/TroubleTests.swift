@@ -141,6 +141,36 @@ import Testing
     try await visit.end()
   }
 
+  @Test func `sixteen who only watch do not blind a paired phone, and who is blind says so and sees again`()
+    async throws
+  {
+    let visit = try await Visit()
+    try await visit.ask("page 2")
+    try await visit.arrive(unpaired: true)
+    // Everybody in the first row.
+    try await visit.ask(
+      "evaluate \"globalThis.told = 0, globalThis.crowd = Array.from({length: 15}, () => { const one = new WebSocket('ws://' + location.host + '/osc'); one.onopen = () => one.send(JSON.stringify(['/tactus/subscribe', 'state'])); one.onmessage = ({data}) => told += data.includes('/tactus/subscribed'); return one }), 0\""
+    )
+    try await visit.until("told === 15")
+    try await visit.ask("page 1")
+    try await visit.arrive()
+    try await visit.until("document.querySelectorAll('#beats .beat').length === 4")
+    try await visit.send("tempo", "99")
+    try await visit.until("tempo", is: "99")
+    // One more that only watches.
+    try await visit.ask("page 3")
+    try await visit.ask("open \(visit.address)")
+    try await visit.until("document.body.dataset.connection === 'deaf'")
+    #expect(try await visit.value("text #connection").contains("Too many watch"))
+    try await visit.ask("page 2")
+    try await visit.ask("evaluate \"crowd.forEach((one) => one.close()), 0\"")
+    try await visit.ask("page 3")
+    try await visit.until("document.body.dataset.connection === 'live'")
+    try await visit.send("tempo", "101")
+    try await visit.until("tempo", is: "101")
+    try await visit.end()
+  }
+
   @Test func `two phones that move the same fader end alike, and do not go on by themselves`() async throws {
     let visit = try await Visit()
     for page in 1...2 {

@@ -55,6 +55,8 @@ extension SurfaceMachine {
   }
 
   mutating func refuseStranger(_ peer: Peer) {
+    // What a connection said that has ended meanwhile.
+    guard !peer.isBrowser else { return }
     counters.strangers += 1
     note(.stranger(peer.endpoint.address, areNamed: !settings.allow.isEmpty))
   }

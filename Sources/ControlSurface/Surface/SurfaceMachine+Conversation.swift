@@ -98,25 +98,43 @@ extension SurfaceMachine {
   }
 
   /// The one silent for longest goes, if it has been silent for a while; else one of the host that has the most, if that is
-  /// more than the newcomer's will have.
+  /// more than the newcomer's will have. Browsers that only watch go before all that are paired, and put none of those out.
   private mutating func makeRoom(for newcomer: Peer) -> Bool {
-    let guests = subscribers.indices.filter {
-      let target = subscribers[$0].target
-      return target.isBrowser == newcomer.isBrowser && !settings.targets.contains(target)
+    func guests(_ isCandidate: (Peer) -> Bool) -> [Int] {
+      subscribers.indices.filter {
+        let target = subscribers[$0].target
+        return target.isBrowser == newcomer.isBrowser && !settings.targets.contains(target)
+          && isCandidate(target)
+      }
     }
     func longest(_ candidates: [Int]) -> Int? {
       candidates.min { subscribers[$0].heard < subscribers[$1].heard }
     }
+    if newcomer.isPairedBrowser, let watcher = longest(guests { !$0.isPairedBrowser }) {
+      giveUp(watcher, why: "a paired browser came, and there is room for \(SurfaceLimits.subscribers)")
+      return true
+    }
+    let guests = guests { newcomer.isPairedBrowser || !$0.isPairedBrowser }
     if let idle = longest(guests), now - subscribers[idle].heard > Micros(60_000_000) {
-      leave(idle, why: "it was silent longest, and another controller came")
+      giveUp(idle, why: "it was silent longest, and another \(newcomer.kind) came")
       return true
     }
     let hosts = Dictionary(grouping: guests) { subscribers[$0].target.endpoint.address }
     guard let most = hosts.values.max(by: { $0.count < $1.count }),
       most.count > (hosts[newcomer.endpoint.address]?.count ?? 0) + 1, let index = longest(most)
     else { return false }
-    leave(index, why: "its host has \(most.count) subscriptions, and another controller came")
+    giveUp(index, why: "its host has \(most.count) subscriptions, and another \(newcomer.kind) came")
     return true
+  }
+
+  /// For another. A browser is told so, for it stays; its values stay, too, as it says itself that they are old.
+  private mutating func giveUp(_ index: Int, why: String) {
+    let target = subscribers[index].target
+    guard target.isBrowser else { return leave(index, why: why) }
+    drop(index, why: why)
+    let (path, code) = (Table.address("subscribe"), Refusal.Code.refused.rawValue)
+    reply(
+      Message(Table.address("error"), .string("subscribe: \(why)"), .string(path), .int32(code)), to: target)
   }
 
   private mutating func unsubscribe(_ arguments: [Argument], from peer: Peer) throws(Refusal) {

@@ -64,16 +64,17 @@ function sayConnection() {
 	const banner = $("connection");
 	const { state } = connection;
 	const away = lostAt === null ? 0 : performance.now() - lostAt;
-	const shown = state === "lost" && away > alone ? "alone" : state;
+	const shown = state === "lost" && away > alone ? "alone" : state === "live" && connection.isDeaf ? "deaf" : state;
 	const text = {
 		connecting: "Looking for tactus …",
 		stale: `No answer. ${goesOn}`,
 		lost: session.timeline ? `Connection lost. ${goesOn}` : "tactus is not there yet.",
 		alone: "Alone: this beat is only this device's own. Is tactus elsewhere now? Scan its code.",
+		deaf: "Too many watch: nothing new is shown here before one of them leaves.",
 		live: desk.isPaired ? "" : watching,
 	}[shown];
 	if (document.body.dataset.connection !== shown && shown !== "connecting") {
-		tell({ live: "Connected.", stale: "", lost: "Connection lost.", alone: "Alone." }[shown] || "");
+		tell({ live: "Connected.", deaf: text, stale: "", lost: "Connection lost.", alone: "Alone." }[shown] || "");
 	}
 	document.body.dataset.connection = shown;
 	if (banner.textContent !== text) banner.textContent = text;

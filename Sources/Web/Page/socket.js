@@ -10,6 +10,7 @@ const timing = {
 	stale: 1300, // without an answer for so long, nothing is sent any more
 	dead: 2600, // and the connection is given up
 	burst: 10,
+	full: 2000, // between two wishes to be told what changes
 	knock: 2600, // one keeps the next waiting
 };
 // Its fetch waits for the connection of one that was given up, for many seconds; its sockets do not.
@@ -22,6 +23,7 @@ export class Connection {
 	lastHeard = 0;
 	lastPing = 0;
 	isStuck = false;
+	isDeaf = false;
 	// Sent since the last ping that was answered: these may not have arrived.
 	unanswered = [];
 
@@ -89,7 +91,7 @@ export class Connection {
 		socket.onopen = () => {
 			this.lastHeard = performance.now();
 			this.lastPing = 0;
-			this.put("subscribe", ["state exact"]);
+			this.subscribe();
 			for (let n = 0; n < timing.burst; n += 1) setTimeout(() => this.socket === socket && this.ping(), n * n * 9);
 			this.become("live");
 		};
@@ -102,6 +104,23 @@ export class Connection {
 		};
 	}
 
+	// Asked again until it is granted: too many may be told already, and a refusal may be lost.
+	subscribe() {
+		clearTimeout(this.again);
+		if (this.socket?.readyState !== WebSocket.OPEN) return;
+		this.put("subscribe", ["state exact"]);
+		this.again = setTimeout(() => this.subscribe(), timing.full);
+	}
+
+	// Deaf: what changes is told to others.
+	hear(isDeaf) {
+		clearTimeout(this.again);
+		if (isDeaf) this.again = setTimeout(() => this.subscribe(), timing.full);
+		if (this.isDeaf === isDeaf) return;
+		this.isDeaf = isDeaf;
+		this.hears.state(this.state);
+	}
+
 	take(line, heard) {
 		const [address, ...values] = JSON.parse(line);
 		const path = address.replace(/^\/tactus\//, "");
@@ -110,6 +129,8 @@ export class Connection {
 			const [sent, count] = String(values[4]).split(" ").map(Number);
 			this.unanswered = this.unanswered.filter((one) => one.count > count);
 			this.hears.pong(sent, values[3], heard);
+		} else if (path === "subscribed" || (path === "error" && values[1] === "/tactus/subscribe")) {
+			this.hear(path === "error");
 		} else {
 			this.hears.message(path, values);
 		}
@@ -157,6 +178,7 @@ export class Connection {
 	drop() {
 		const socket = this.socket;
 		this.socket = null;
+		this.isDeaf = false;
 		if (socket) {
 			socket.onopen = socket.onmessage = socket.onclose = null;
 			socket.close();
