@@ -4,6 +4,7 @@
 public struct SessionChange: Hashable, Sendable, BitwiseCopyable {
   /// In host time; nil if it was not changed.
   public var timeline: Timeline?
+  /// Nil: left as it was.
   public var startStop: ClientStartStop?
   /// Host time of the commit.
   public var at: Micros
@@ -12,6 +13,7 @@ public struct SessionChange: Hashable, Sendable, BitwiseCopyable {
   /// The audio thread's commits are counted, and the thread that works them in says how far it is; 0 for others.
   public var sequence: UInt64
 
+  /// With what is to be changed; nil for what is not.
   @_noLocks @_noAllocation
   public init(
     timeline: Timeline?, startStop: ClientStartStop?, at: Micros, session: UInt64 = 0, sequence: UInt64 = 0
@@ -50,10 +52,12 @@ public struct AudioSession: Sendable, BitwiseCopyable {
   @usableFromInline var timelineChanged: Micros?
   @usableFromInline var startStopChanged: Micros?
 
+  /// For so long after a commit an audio thread sees its own values, whatever the network says.
   public static var grace: Micros {
     @inlinable @_noLocks @_noAllocation get { Micros(1_000_000) }
   }
 
+  /// Nothing committed yet.
   @_noLocks @_noAllocation
   public init(_ shared: SessionState) {
     timeline = shared.timeline

@@ -4,8 +4,10 @@
 ///
 /// Sums wrap instead of trapping, so a forged packet can make a wrong number but not end the program.
 public struct Beats: Hashable, Comparable, Sendable, BitwiseCopyable {
+  /// How many, in millionths of a beat.
   public var micros: Int64
 
+  /// From millionths of a beat.
   @inlinable @_noLocks @_noAllocation
   public init(micros: Int64) {
     self.micros = micros
@@ -17,10 +19,12 @@ public struct Beats: Hashable, Comparable, Sendable, BitwiseCopyable {
     micros = Int64(rounding: value * 1e6)
   }
 
+  /// In beats.
   public var value: Double {
     @inlinable @_noLocks @_noAllocation get { Double(micros) / 1e6 }
   }
 
+  /// No beats.
   public static var zero: Beats {
     @inlinable @_noLocks @_noAllocation get { Beats(micros: 0) }
   }
@@ -41,12 +45,15 @@ public struct Beats: Hashable, Comparable, Sendable, BitwiseCopyable {
   @inlinable @_noLocks @_noAllocation
   public static func == (left: Beats, right: Beats) -> Bool { left.micros == right.micros }
 
+  /// Wraps instead of trapping.
   @inlinable @_noLocks @_noAllocation
   public static func + (left: Beats, right: Beats) -> Beats { Beats(micros: left.micros &+ right.micros) }
 
+  /// Wraps instead of trapping.
   @inlinable @_noLocks @_noAllocation
   public static func - (left: Beats, right: Beats) -> Beats { Beats(micros: left.micros &- right.micros) }
 
+  /// As many the other way.
   @_noLocks @_noAllocation
   public static prefix func - (beats: Beats) -> Beats { Beats(micros: 0 &- beats.micros) }
 }

@@ -4,8 +4,10 @@
 ///
 /// Which clock is said by the name of the value (`host`, `ghost`, `jack`). Sums wrap instead of trapping.
 public struct Micros: Hashable, Comparable, Sendable, BitwiseCopyable {
+  /// In microseconds.
   public var count: Int64
 
+  /// So many.
   @inlinable @_noLocks @_noAllocation
   public init(_ count: Int64) {
     self.count = count
@@ -17,6 +19,7 @@ public struct Micros: Hashable, Comparable, Sendable, BitwiseCopyable {
     count = Int64(rounding: value)
   }
 
+  /// No time, or where the clock began.
   public static var zero: Micros {
     @_noLocks @_noAllocation get { Micros(0) }
   }
@@ -37,12 +40,15 @@ public struct Micros: Hashable, Comparable, Sendable, BitwiseCopyable {
   @inlinable @_noLocks @_noAllocation
   public static func == (left: Micros, right: Micros) -> Bool { left.count == right.count }
 
+  /// Wraps instead of trapping.
   @inlinable @_noLocks @_noAllocation
   public static func + (left: Micros, right: Micros) -> Micros { Micros(left.count &+ right.count) }
 
+  /// Wraps instead of trapping.
   @inlinable @_noLocks @_noAllocation
   public static func - (left: Micros, right: Micros) -> Micros { Micros(left.count &- right.count) }
 
+  /// As long the other way.
   @_noLocks @_noAllocation
   public static prefix func - (time: Micros) -> Micros { Micros(0 &- time.count) }
 }

@@ -7,6 +7,7 @@
 public struct SessionState: Hashable, Sendable, BitwiseCopyable {
   /// In host time; its origin carries the session's grid.
   public var timeline: Timeline
+  /// Whether this client plays, and since when.
   public var startStop: ClientStartStop
   /// Whether there were peers when the state was captured: decides what `requestBeat` may do.
   public var isConnected: Bool
@@ -150,6 +151,7 @@ extension SessionState {
 }
 
 extension SessionState {
+  /// Whether this client plays, or will from ``timeOfPlaying`` on.
   public var isPlaying: Bool {
     @_noLocks @_noAllocation get { startStop.isPlaying }
   }

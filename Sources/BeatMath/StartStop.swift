@@ -2,10 +2,14 @@
 
 /// Whether the session plays, as peers tell each other: since which beat, and when (ghost time) the user asked.
 public struct SessionStartStop: Hashable, Sendable, BitwiseCopyable {
+  /// Started, or stopped.
   public var isPlaying: Bool
+  /// At which beat of the session.
   public var beats: Beats
+  /// When that was said, in the session's time: of two the later one counts.
   public var timestamp: Micros
 
+  /// As the session has it.
   @_noLocks @_noAllocation
   public init(isPlaying: Bool, beats: Beats, timestamp: Micros) {
     self.isPlaying = isPlaying
@@ -28,10 +32,14 @@ public struct SessionStartStop: Hashable, Sendable, BitwiseCopyable {
 
 /// Whether this client plays: from which host time on, and when (host time) that was committed.
 public struct ClientStartStop: Hashable, Sendable, BitwiseCopyable {
+  /// Started, or stopped.
   public var isPlaying: Bool
+  /// At which host time.
   public var time: Micros
+  /// When that was said, in host time: of two the later one counts.
   public var timestamp: Micros
 
+  /// As a client has it.
   @_noLocks @_noAllocation
   public init(isPlaying: Bool, time: Micros, timestamp: Micros) {
     self.isPlaying = isPlaying

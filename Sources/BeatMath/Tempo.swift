@@ -5,8 +5,10 @@
 /// Link keeps the Double for display and equality but calculates with the rounded integer, so that a peer
 /// that received 120.99994 agrees to the bit with the one that holds 121.
 public struct Tempo: Hashable, Sendable, BitwiseCopyable {
+  /// In BPM.
   public var beatsPerMinute: Double
 
+  /// In BPM, of any size: ``clamped`` is what a session takes.
   @_noLocks @_noAllocation
   public init(_ beatsPerMinute: Double) {
     self.beatsPerMinute = beatsPerMinute
@@ -23,10 +25,12 @@ public struct Tempo: Hashable, Sendable, BitwiseCopyable {
     @_noLocks @_noAllocation get { 20 }
   }
 
+  /// 999 BPM.
   public static var highest: Double {
     @_noLocks @_noAllocation get { 999 }
   }
 
+  /// Whole microseconds, as they go over the network.
   public var microsPerBeat: Int64 {
     @inlinable @_noLocks @_noAllocation get { Int64(rounding: 60e6 / beatsPerMinute) }
   }
@@ -46,11 +50,13 @@ public struct Tempo: Hashable, Sendable, BitwiseCopyable {
   @_noLocks @_noAllocation
   public static func == (left: Tempo, right: Tempo) -> Bool { left.beatsPerMinute == right.beatsPerMinute }
 
+  /// How many pass in this time.
   @inlinable @_noLocks @_noAllocation
   public func beats(in duration: Micros) -> Beats {
     Beats(Double(duration.count) / Double(microsPerBeat))
   }
 
+  /// How long so many take.
   @_noLocks @_noAllocation
   public func micros(in beats: Beats) -> Micros {
     Micros(rounding: beats.value * Double(microsPerBeat))

@@ -6,10 +6,14 @@
 /// quantisation grid in its origin: `timeOrigin` is the moment of session beat 0 and `beatOrigin` the client's
 /// beat then (facts: link 6).
 public struct Timeline: Hashable, Sendable, BitwiseCopyable {
+  /// How fast.
   public var tempo: Tempo
+  /// The beat at ``timeOrigin``.
   public var beatOrigin: Beats
+  /// When it was ``beatOrigin``.
   public var timeOrigin: Micros
 
+  /// Through a beat at a time.
   @_noLocks @_noAllocation
   public init(tempo: Tempo, beatOrigin: Beats, timeOrigin: Micros) {
     self.tempo = tempo
@@ -22,11 +26,13 @@ public struct Timeline: Hashable, Sendable, BitwiseCopyable {
     left.tempo == right.tempo && left.beatOrigin == right.beatOrigin && left.timeOrigin == right.timeOrigin
   }
 
+  /// Which beat is at this time.
   @inlinable @_noLocks @_noAllocation
   public func beats(at time: Micros) -> Beats {
     beatOrigin + tempo.beats(in: time - timeOrigin)
   }
 
+  /// When this beat is.
   @_noLocks @_noAllocation
   public func time(at beats: Beats) -> Micros {
     timeOrigin + tempo.micros(in: beats - beatOrigin)

@@ -24,6 +24,13 @@ import Testing
     done
     """
 
+  /// Five beats of four, one after the other, and a line more.
+  private static func isInOrder(_ lines: [Substring]) -> Bool {
+    guard let first = lines.first.flatMap({ Int($0.dropFirst("beat ".count)) }) else { return false }
+    return (1...4).contains(first)
+      && lines.dropLast().map(String.init) == (0..<5).map { "beat \((first - 1 + $0) % 4 + 1)" }
+  }
+
   private func run(_ script: String, _ arguments: String..., in folder: ScratchFolder) async throws -> String
   {
     let ended = try await ChildProcess.run(
@@ -47,7 +54,12 @@ import Testing
     for other in ["jack", "liblo", "sndfile", "microhttpd", "wslay", "qrencode", "sodium"] {
       #expect(!libraries.contains(other), "\(other)")
     }
-    #expect(try await run(programs + "./follow", in: folder) == "98.0 BPM\n")
+    // A machine that stalls for more than a beat makes it look for the next one: then again.
+    var said: [Substring] = []
+    for _ in 0..<3 where !Self.isInOrder(said) {
+      said = try await run(programs + "./follow", in: folder).split(separator: "\n")
+    }
+    #expect(Self.isInOrder(said) && said.last == "480.0 BPM", "\(said)")
     #expect(try await run(programs + "./send", in: folder) == "0 channels\n")
     #expect(try await run(programs + "./rehearse", in: folder) == "90.0 and 90.0 BPM, 1 other\n")
     // That it opens a card and plays to its end. Not when: ALSA's card that is none takes no time.
@@ -55,6 +67,7 @@ import Testing
   }
 
   @Test(arguments: [
+    ("FollowATempo", "follow/Follow.swift", ["import", "show", "beats"]),
     ("MetronomeWithALSA", "metronome/Metronome.swift", ["import", "open", "failure", "loop"]),
     ("SimulatedSession", "rehearse/Rehearse.swift", ["world", "ask"]),
   ])
