@@ -80,18 +80,35 @@ struct StudioNews {
 struct PlayNews {
   /// A hand that moves a fader has come to rest.
   static let rest = Micros(500_000)
+  /// A patchbay, or tactus itself with `--autoconnect`, has plugged in the click by then.
+  static let patience = Micros(3_000_000)
 
   private var before: SurfaceState?
+  private var clickLostSince: Micros?
+  private var saidClickIsLost = false
   private var tempo: Tempo?
   private var movedAt = Micros.zero
 
   mutating func lines(_ state: SurfaceState, at now: Micros) -> [String] {
     defer { before = state }
+    var lines: [String] = []
+    if state.isClickLost {
+      let since = clickLostSince ?? now
+      clickLostSince = since
+      if !saidClickIsLost, now - since >= Self.patience {
+        saidClickIsLost = true
+        lines.append(
+          "the click is connected to nothing: connect click_1 in a patchbay, or start tactus with --autoconnect"
+        )
+      }
+    } else {
+      clickLostSince = nil
+      saidClickIsLost = false
+    }
     guard let before else {
       tempo = state.tempo
-      return []
+      return lines
     }
-    var lines: [String] = []
     // What comes and goes with the server has lines of its own.
     if state.status != before.status, state.jackConnected, before.jackConnected { lines.append(state.status) }
     // So has a MIDI clock.

@@ -94,6 +94,22 @@ struct PlayNewsTests {
     return news.lines(state, at: now)
   }
 
+  @Test("A click that is connected to nothing is said once, and not while a patchbay may still be at it")
+  mutating func unheard() {
+    let line =
+      "the click is connected to nothing: connect click_1 in a patchbay, or start tactus with --autoconnect"
+    #expect(lines { $0.choices.click.isOn = true }.isEmpty)
+    #expect(lines(after: 2_900).isEmpty && lines(after: 200) == [line] && lines(after: 60_000).isEmpty)
+    // Plugged in and pulled again, or off and on: anew.
+    #expect(lines { $0.isClickConnected = true }.isEmpty)
+    #expect(lines { $0.isClickConnected = false }.isEmpty && lines(after: 3_000) == [line])
+    #expect(lines { $0.choices.click.isOn = false }.isEmpty && lines { $0.choices.click.isOn = true }.isEmpty)
+    #expect(lines(after: 2_900) { $0.isClickConnected = true }.isEmpty && lines(after: 9_000).isEmpty)
+    // Without a server nothing can be connected.
+    #expect(lines { $0.isClickConnected = false }.isEmpty)
+    #expect(lines(after: 1_000) { $0.jackConnected = false }.isEmpty && lines(after: 9_000).isEmpty)
+  }
+
   @Test("Starts and stops")
   mutating func transport() {
     #expect(lines().isEmpty && lines().isEmpty)
