@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+# shellcheck shell=bash
+# Sourced, behind lib/packages.sh: a clean Debian 12 below a folder, from where this machine's own Debian comes from.
+#
+#   clean_debian FOLDER        makes it with debootstrap; status 77 if there can be none, which says nothing of what is tried in it
+#   inside FOLDER COMMAND...   runs a command there, with nothing of this machine's environment
+#   get FOLDER PACKAGE...      installs Debian packages there
+#   passed WORDS               says what was seen
+
+none() {
+  echo "${0##*/}: $*" >&2
+  exit 77
+}
+
+passed() { echo "${0##*/}: $*"; }
+
+# What it said last, if it failed.
+quietly() {
+  local log status=0
+  log=$(mktemp)
+  "$@" >"$log" 2>&1 || status=$?
+  [ $status = 0 ] || tail -n 20 "$log" >&2
+  rm -f "$log"
+  return $status
+}
+
+inside() {
+  local folder=$1
+  shift
+  env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive HOME=/tmp TERM=dumb chroot "$folder" "$@"
+}
+
+get() {
+  local folder=$1
+  shift
+  quietly inside "$folder" apt-get -q -y --no-install-recommends install "$@" || die "apt-get install $*"
+}
+
+clean_debian() {
+  local folder=$1 mirror certificates=/etc/ssl/certs/ca-certificates.crt
+  [ "$(id -u)" = 0 ] || none "a clean root needs root"
+  # shellcheck disable=SC2016
+  mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Label: Debian' 'Component: main' | sort -u | head -n 1)
+  [ -n "$mirror" ] || none "this machine's apt knows no Debian to make a clean one from"
+  echo "${0##*/}: a clean Debian 12" >&2
+  quietly debootstrap --variant=minbase bookworm "$folder" "$mirror" || none "debootstrap failed"
+  echo force-unsafe-io >"$folder/etc/dpkg/dpkg.cfg.d/thrown-away" # no use waiting for the disk
+  [ ! -e $certificates ] || install -Dm 644 $certificates "$folder$certificates"
+  cp /etc/resolv.conf "$folder/etc/resolv.conf"
+  quietly inside "$folder" apt-get -q update || none "apt-get update"
+  inside "$folder" apt-get -q -y --download-only install man-db >/dev/null 2>&1 || none "its packages cannot be fetched"
+  [ -z "$(inside "$folder" sh -c 'command -v swift')" ] || die "the clean root has Swift"
+}
