@@ -41,6 +41,15 @@ struct Facts {
     return "\(state.audio.channels.count - received) sent, \(received) received"
   }
 
+  /// Link Audio's channels, and how those that are received are doing; nil: there are none.
+  var channels: String? {
+    guard state.choices.audio.isOn, !state.audio.channels.isEmpty else { return nil }
+    let isReceiving = state.audio.channels.contains { !$0.isSent }
+    let isSending = state.audio.channels.contains(where: \.isSent)
+    return [isReceiving ? state.audio.received : nil, isSending ? "sends \(state.audio.sent)" : nil]
+      .compactMap(\.self).joined(separator: "; ")
+  }
+
   var sync: String { state.choices.syncsStartStop ? "on" : "off" }
 
   var transport: String {

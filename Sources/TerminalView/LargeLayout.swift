@@ -6,8 +6,13 @@ import ControlSurface
 extension TerminalView {
   /// Rows beside the digits and the beats: title, gaps, phase, seven facts, message, keys.
   private func otherRows(_ facts: Facts) -> Int { 8 + factRows(facts) }
-  /// And one for the user's own outputs, if there are any.
-  private func factRows(_ facts: Facts) -> Int { facts.outputs == nil ? 7 : 8 }
+  private func factRows(_ facts: Facts) -> Int { 7 + ownRows(facts).count }
+  /// One for the user's own outputs and one for channels of sound, if there are any.
+  private func ownRows(_ facts: Facts) -> [(name: String, words: String)] {
+    [("Outputs", facts.outputs), ("Channels", facts.channels)].compactMap { name, words in
+      words.map { (name, $0) }
+    }
+  }
   private static let label = 12
 
   func drawLarge(_ scene: Scene, on picture: inout Picture) {
@@ -35,12 +40,12 @@ extension TerminalView {
     beats.drawPhase(on: &picture, row: boxes.upperBound, columns: inside, glyphs)
     let top = boxes.upperBound + 2
     drawFacts(facts, on: &picture, row: top, columns: inside)
-    if let outputs = facts.outputs {
-      let row = top + factRows(facts) - 1
-      picture.write("Outputs", row: row, column: inside.lowerBound, style: .quiet)
+    for (offset, line) in ownRows(facts).enumerated() {
+      let row = top + 7 + offset
+      picture.write(line.name, row: row, column: inside.lowerBound, style: .quiet)
       picture.write(
-        outputs, row: row, column: inside.lowerBound + Self.label + 2, width: inside.count - Self.label - 2,
-        style: .plain)
+        line.words, row: row, column: inside.lowerBound + Self.label + 2,
+        width: inside.count - Self.label - 2, style: .plain)
     }
     // The rows that nothing else has; above them one stays empty.
     let free = min(top + factRows(facts) + 1, size.rows - 2)..<size.rows - 1

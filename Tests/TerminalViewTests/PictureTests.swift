@@ -427,3 +427,36 @@ struct OwnOutputPictureTests {
     }
   }
 }
+
+@Suite("Link Audio in the view")
+struct ChannelPictureTests {
+  @Test(
+    "Channels have a line with how each is doing, beside that of outputs, and every other fact keeps its place",
+    arguments: [(76, 23), (80, 24), (200, 60)], [false, true])
+  func channels(size: (columns: Int, rows: Int), hasOutputs: Bool) throws {
+    func scene(_ channels: ShownChannel...) throws -> Scene {
+      let output = try NamedOutput("drums=clock")
+      return Scenes.scene(beat: 9) {
+        $0.choices.audio.isOn = true
+        $0.audio.channels = channels
+        if hasOutputs { $0.outputs = [output] }
+      }
+    }
+    var drums = ShownChannel(name: "Studio/Drums", isSent: false)
+    (drums.health, drums.delayMilliseconds, drums.dropouts) = ("plays", 20, 2)
+    var voice = ShownChannel(name: "Voice", isSent: true)
+    voice.listeners = 3
+    let none = try Scenes.text(scene(), size.columns, size.rows)
+    #expect(!none.contains("Channels"))
+    let text = try Scenes.text(scene(drums, voice), size.columns, size.rows)
+    let line = try #require(text.split(separator: "\n").first { $0.contains("Channels") })
+    #expect(line.contains("Studio/Drums (plays, 20 ms, 2 gaps); sends Voice (3)"))
+    let other = try Scenes.text(scene(voice), size.columns, size.rows)
+    #expect(other.contains("  sends Voice (3)"))
+    for fact in [
+      "Ableton Link", "Start/stop", "Timebase", "Drift", "Quantum", "OSC", "Audio", "Page", "? ", "Outputs",
+    ] {
+      #expect(text.contains(fact) || !none.contains(fact), "\(fact)")
+    }
+  }
+}

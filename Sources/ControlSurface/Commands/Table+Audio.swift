@@ -44,13 +44,13 @@ extension Table {
         "Plays what was taken by this name no longer."
       ) { values, _ in .command(.channel(.receive(values[0].text), isOn: false)) },
       .label("audio/offered", "What can be received: PEER/CHANNEL, one after the other.") {
-        list($0.state.audio.offered)
+        ShownAudio.list($0.state.audio.offered)
       },
       .label("audio/sent", "The channels that are sent, and to how many peers.") {
-        list($0.state.audio.channels.filter(\.isSent).map { "\($0.name) (\($0.listeners))" })
+        $0.state.audio.sent
       },
       .label("audio/received", "The channels that are received, and how each is doing.") {
-        list($0.state.audio.channels.filter { !$0.isSent }.map { "\($0.name) (\($0.told))" })
+        $0.state.audio.received
       },
       .count("audio/sent/count", "", "How many channels are sent.") {
         $0.state.audio.channels.count(where: \.isSent)
@@ -87,10 +87,6 @@ extension Table {
           + "its beat sound arrives, level, sample rate, dropouts, lost and late pieces, and as what it was taken: what "
           + "audio/receive/end ends."),
     ]
-
-  private static func list(_ words: [String]) -> String {
-    words.isEmpty ? "none" : printable(words.joined(separator: ", "), limit: 250)
-  }
 }
 
 extension Node {
@@ -131,9 +127,10 @@ public struct ShownChannel: Hashable, Sendable {
   public var lost = 0
   public var late = 0
 
-  /// How it is doing, and how late it is heard.
+  /// How it is doing, how late it is heard, and how often it was not.
   var told: String {
-    delayMilliseconds > 0 ? "\(health), \(shortest(delayMilliseconds)) ms" : health
+    let gaps = dropouts == 0 ? "" : dropouts == 1 ? ", 1 gap" : ", \(dropouts) gaps"
+    return (delayMilliseconds > 0 ? "\(health), \(shortest(delayMilliseconds)) ms" : health) + gaps
   }
 
   public init(name: String, isSent: Bool) {
@@ -147,6 +144,9 @@ public struct ShownAudio: Hashable, Sendable {
   public var offered: [String] = []
   public var channels: [ShownChannel] = []
   public var thread = Thread.off
+  /// What a tactus elsewhere says of its channels: it tells them in words alone.
+  var toldSent: String?
+  var toldReceived: String?
 
   public enum Thread: Sendable {
     case off, realTime, ordinary, slowed
@@ -159,6 +159,20 @@ public struct ShownAudio: Hashable, Sendable {
       case .slowed: "slowed"
       }
     }
+  }
+
+  /// Each channel that is sent, and to how many.
+  package var sent: String {
+    toldSent ?? Self.list(channels.filter(\.isSent).map { "\($0.name) (\($0.listeners))" })
+  }
+
+  /// Each that is received, and how it is doing.
+  package var received: String {
+    toldReceived ?? Self.list(channels.filter { !$0.isSent }.map { "\($0.name) (\($0.told))" })
+  }
+
+  static func list(_ words: [String]) -> String {
+    words.isEmpty ? "none" : printable(words.joined(separator: ", "), limit: 250)
   }
 
   /// What is there and not received.

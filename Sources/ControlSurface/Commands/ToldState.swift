@@ -106,11 +106,13 @@ public struct ToldState: Sendable {
     case "message": state.message = text
     case "osc/str": reach = text
     case "out/list": takeOutputs(text)
+    case "audio/sent": state.audio.toldSent = text
+    case "audio/received": state.audio.toldReceived = text
     default: break
     }
   }
 
-  /// How many there are is all that is shown of them.
+  /// How many there are; what is said of them comes in words.
   private mutating func takeChannels(_ count: Int, areSent: Bool) {
     state.audio.channels.removeAll { $0.isSent == areSent }
     let channel = ShownChannel(name: "", isSent: areSent)
