@@ -70,6 +70,10 @@ final class Card: Sendable {
   func end() { state.withLock { $0.isOver = true } }
 
   private func run() {
+    // As JACK's thread, where that is allowed: a card waits for nobody.
+    var urgency = sched_param()
+    urgency.sched_priority = 10
+    sched_setscheduler(0, SCHED_FIFO, &urgency)
     let origin = Double(Link.clock().count)
     var left = [Float](repeating: 0, count: Self.frames)
     var right = left

@@ -9,8 +9,8 @@ tools/bench link-audio: channels of sound from one machine to another, over a vi
     tone      1 kHz, nearly full scale, sent at 44.1 kHz and played at 48: signal to noise in dB, the 16 bits of the wire included, of
               a tenth of a second and of the whole, in which the sender's clock is followed
     jack      through tactus and JACK: tactus's click through a sent and a received channel, one beat late, at equal rates and
-              sent at 44.1 kHz: against the beat, by the straight line through its own clicks over there; and against each of
-              them, where two roundings to whole frames are in it. And the default delay there
+              sent at 44.1 kHz: against the beat, by a fine pulse of the tactus over there; how many of them are beyond a frame; and
+              against its own clicks, where two roundings to whole frames are in it. And the default delay there
     jitter    MIN minutes with 30 ms of jitter, one listener with 50 ms of delay and one with the default: gaps and pulses
     cost      of tactus with so many stereo channels in each direction: processor in % of a core, resident memory
     callback  its process callback with none and with 8 stereo channels in each direction, in microseconds
@@ -173,12 +173,12 @@ def through_jack(seconds: float, home: str, there: Environment) -> Figures:
     # A beat of 15376.4 frames: roundings do not repeat.
     click = ("--link-audio", "--click", "--click-pattern=x", "--tempo=187.3")
     with machine(1, home, *click, "--send=Click=tactus:click_1", environment=there), \
-            machine(2, home, *click, "--link-audio-delay=1beat", "--receive=*/Click"):
+            machine(2, home, *click, "--link-audio-delay=1beat", "--receive=*/Click", "--out=beat=pulse fine=yes"):
         time.sleep(8)
         ports = on_second_host("jack_lsp", "Click_l").split()
         if not ports:
             fail("bench link-audio", "the channel did not come", 1)
-        found: Figures = json.loads(on_second_host("/usr/bin/python3", APART, str(seconds), "tactus:click_1", ports[0]))
+        found: Figures = json.loads(on_second_host("/usr/bin/python3", APART, str(seconds), "tactus:click_1", ports[0], "tactus:beat"))
         on_second_host(build.tactus(), "send", "link/audio/delay", "auto")
         time.sleep(5)
         received = json.loads(on_second_host(build.tactus(), "status", "--json"))["audio/received"]

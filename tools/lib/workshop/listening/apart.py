@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""python3 apart.py SECONDS PORT OTHER: records both with jack_rec and prints, as JSON, how many frames the sounds of OTHER are
-behind the nearest of PORT, by the middles of their energy: a resampler rings before a sound begins, so its first frame says
-little. For sounds that are alike and not longer than a tenth of a second.
+"""python3 apart.py SECONDS PORT OTHER [PULSE]: records them with jack_rec and prints, as JSON, how many frames the sounds of
+OTHER are behind the nearest of PORT, by the middles of their energy: a resampler rings before a sound begins, so its first frame
+says little. For sounds that are alike and not longer than a tenth of a second.
 
-"beat": the same against the beat. tactus's own clicks lie on the frame next to it, so the straight line through eight of them to
-each side is the beat, if their number of frames is not a whole one and the roundings average out."""
+"beat": the same against the beat. tactus's own clicks lie on the frame next to it, and PULSE, a pulse with fine=yes and all of its level,
+says where between two frames it is. What the middle is behind a sound's first frame the sounds of PORT say."""
 
 import array
 import json
@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import wave
-from statistics import linear_regression, median
+from statistics import median
 
 LOUD, GAP = 400, 4800  # of 32767; frames
 
@@ -32,16 +32,20 @@ def middles(samples: "array.array[int]") -> list[float]:
     return found[1:]
 
 
-def on_line(place: float, near: list[float]) -> float | None:
-    """Where the beat is, by the sounds of PORT around it."""
-    nearest = min(range(len(near)), key=lambda number: abs(near[number] - place))
-    numbers = range(max(0, nearest - 8), min(len(near), nearest + 9))
-    if len(numbers) < 9:
-        return None
-    line = linear_regression(numbers, [near[number] for number in numbers])
-    wrong = max(abs(line.slope * number + line.intercept - near[number]) for number in numbers)
-    # Where the server lost a cycle there is no line.
-    return line.slope * nearest + line.intercept if wrong < 2 else None
+def first_frames(samples: "array.array[int]") -> list[int]:
+    """Of each sound that is whole. Between them PORT is silent."""
+    found, last = list[int](), 0
+    for frame, sample in enumerate(samples):
+        if sample:
+            if frame - last >= GAP:
+                found.append(frame)
+            last = frame
+    return found
+
+
+def beats(samples: "array.array[int]") -> list[float]:
+    """The pulse's first frame has the share of it that falls into the time from half a frame before to half a frame after."""
+    return [first + 0.5 - samples[first] / 32767 for first in first_frames(samples)]
 
 
 def record(seconds: str, ports: list[str]) -> list["array.array[int]"]:
@@ -58,12 +62,21 @@ def figures(gaps: list[float]) -> dict[str, float | None]:
             "most": round(max(gaps), 3) if gaps else None}
 
 
-def apart(seconds: float, port: str, other: str) -> dict[str, object]:
-    near, far = (middles(samples) for samples in record(str(seconds), [port, other]))
-    gaps = [min((middle - place for place in near), key=abs) for middle in far if near]
-    beats = [(middle, on_line(middle, near)) for middle in far if near]
-    return {"count": len(gaps), **figures(gaps), "beat": figures([middle - beat for middle, beat in beats if beat is not None])}
+def nearest(place: float, places: list[float]) -> float:
+    return min((place - other for other in places), key=abs)
+
+
+def apart(seconds: float, port: str, other: str, *pulse: str) -> dict[str, object]:
+    here, there, *pulses = record(str(seconds), [port, other, *pulse])
+    near, far = middles(here), middles(there)
+    found: dict[str, object] = {"count": len(far), **figures([nearest(place, near) for place in far if near])}
+    for edges in map(beats, pulses):
+        begins = [float(first) for first in first_frames(here)]
+        length = median(nearest(middle, begins) for middle in near)
+        gaps = [nearest(middle - length, edges) for middle in far]
+        found["beat"] = figures(gaps) | {"beyond": sum(abs(gap) > 1 for gap in gaps)}
+    return found
 
 
 if __name__ == "__main__":
-    print(json.dumps(apart(float(sys.argv[1]), sys.argv[2], sys.argv[3])))
+    print(json.dumps(apart(float(sys.argv[1]), *sys.argv[2:])))
