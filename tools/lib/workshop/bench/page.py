@@ -3,8 +3,9 @@
 
 The page for phones, in a real Chromium without a window, on the real program in a lab. About ten minutes.
 
-  beat     in each frame the beat that the page has for it, against the reference library's at the same moment; the browser is
-           another machine. Once on a good wire, once with up to 40 ms of jitter on each frame of the network
+  beat     in each frame the beat that the page has for it, against the reference library's at the same moment, and the beat that
+           it draws, against the reference's when that is seen; the browser is another machine. Once on a good wire, once with up to
+           40 ms of jitter on each frame of the network
   change   from a peer's new tempo, and from the datagram that says so, until the page has it, and until a frame shows it
   load     first paint and bytes of a browser that was never here; then processor and bytes of a page that stays
   surface  an OSC controller's pings, alone, beside sixteen pages, and beside one that means harm; each beside an echo's
@@ -89,5 +90,6 @@ def held(result: Line) -> bool:
     return not result["status"] and all(line[limits[line["type"]][0]]["median"] < limits[line["type"]][1]
                                         for line in result["lines"] if line["type"] in limits) and (
         all(line["after_datagram_ms"]["worst"] < 50 for line in changes)
+        and all(line["drawn_off_ms"]["median"] < limits["beat"][1] for line in result["lines"] if line["type"] == "beat")
         and all(abs(line["median_ms"] + line["late_ms"]) < 5 for line in phone)
         and not any(line["missing"] or line["doubled"] for line in clicks))

@@ -10,6 +10,7 @@ import struct
 import subprocess
 import threading
 import time
+from itertools import pairwise
 from statistics import median
 from typing import Any
 
@@ -78,7 +79,9 @@ def samples(text: str) -> list[list[str]]:
 
 
 def beat(scene: Scene) -> None:
-    """In each frame: the beat that the page has for that frame's time, against the session's at the same moment."""
+    """In each frame: the beat that the page has for that frame's time, against the session's at the same moment; and the beat that it
+    draws in it, against the session's in the middle of the time for which a screen shows that, which begins one turn later, or as late
+    as this browser had it there."""
     stage = Stage(scene)
     peer = reference()
     peer.ask(f"tempo {scene['tempo']}")
@@ -86,15 +89,25 @@ def beat(scene: Scene) -> None:
         wire(f"jitter={scene['jitter']}ms")
     stage.arrive()
     time.sleep(WARM)
-    found = stage.ask(f"frames {scene['seconds']} tactus.beatAt(T)")
+    found = samples(stage.ask(f"frames {scene['seconds']} \"tactus.beatAt(T) + ',' + document.querySelector('#phase').style.transform\"")["value"])
+    presented = median(map(float, stage.ask("presented")["value"].split()))
+    frame = median((float(after[0]) - float(before[0])) / 1000 for before, after in pairwise(found))
+    drawn_off: list[float] = []
+    seen_off: list[float] = []
     errors, late = [], []
-    for at, shown, drawn in samples(found["value"]):
-        truth = peer.ask(f"beat {at}")["beat"]
-        off = (float(shown) - truth + 2) % 4 - 2
-        errors.append(off * 60e3 / scene["tempo"])
+    for at, shown, drawn in found:
+        truth, (has, draws) = peer.ask(f"beat {at}")["beat"], shown.split(",")
+        beats_per_ms = scene["tempo"] / 60e3
+        errors.append(((float(has) - truth + 2) % 4 - 2) / beats_per_ms)
+        # The bar of the phase, of four beats.
+        phase = 4 * float(draws.removeprefix("scaleX(").removesuffix(")"))
+        for after, off in ((frame, drawn_off), (presented, seen_off)):
+            off.append(((phase - truth - (after + frame / 2) * beats_per_ms + 2) % 4 - 2) / beats_per_ms)
         late.append((float(drawn) - float(at)) / 1000)
     clock = json.loads(stage.ask('evaluate "JSON.stringify(tactus.clock)"')["value"])
     say({"type": "beat", "off_ms": spread([abs(error) for error in errors]), "median_ms": round(median(errors), 3),
+         "drawn_off_ms": spread([abs(error) for error in drawn_off]), "seen_median_ms": round(median(seen_off), 3),
+         "presented_after_ms": round(presented, 1), "frame_ms": round(frame, 2),
          "own_estimate_ms": clock.get("error"), "round_trip_ms": clock.get("roundTrip"),
          "drawn_after_ms": round(median(late), 3)})
     peer.end()

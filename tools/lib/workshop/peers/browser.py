@@ -30,6 +30,16 @@ SAMPLER = """new Promise((done) => { const found = [], end = performance.now() +
   const frame = (T) => { const value = (%s); found.push([T, value, performance.now()]);
     if (T < end) requestAnimationFrame(frame); else done(found) };
   requestAnimationFrame(frame) })"""
+# From a frame's time until what was drawn in it was on the screen, as the browser itself notes it, of twenty.
+PRESENTED = """new Promise((done) => { const began = {}, took = [];
+  new PerformanceObserver((list) => list.getEntries().forEach((each) => took.push(each.renderTime - began[each.identifier])))
+    .observe({type: "element"});
+  const draw = (T) => { const name = `probe ${Object.keys(began).length}`, probe = document.createElement("p");
+    began[name] = T; probe.textContent = name; probe.setAttribute("elementtiming", name); probe.style.position = "fixed";
+    document.body.append(probe); setTimeout(() => probe.remove(), 100);
+    if (Object.keys(began).length < 20) setTimeout(() => requestAnimationFrame(draw), 70 + 20 * Math.random());
+    else setTimeout(() => done(took), 500) };
+  requestAnimationFrame(draw) })"""
 
 
 class Browser:
@@ -194,6 +204,11 @@ class Browser:
         found: list[list[Any]] = self.now.evaluate(SAMPLER % (float(seconds) * 1000, expression), float(seconds))
         origin = self.now.origin()
         return {"value": "; ".join(f"{origin + 1000 * at:.0f} {value} {origin + 1000 * drawn:.0f}" for at, value, drawn in found)}
+
+    def presented(self) -> Fields:
+        """Milliseconds from a frame's time until it was seen, each."""
+        found: list[float] = self.now.evaluate(PRESENTED, 10)
+        return {"value": " ".join(f"{each:.1f}" for each in found)}
 
     def status(self) -> Fields:
         family = self.chromium.family()

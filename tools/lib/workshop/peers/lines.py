@@ -57,6 +57,7 @@ HELP = {
     "complaints": "errors of the page since they were asked for",
     "traffic": "bytes and frames of the page", "paint": "milliseconds until it was to be seen, and loaded",
     "frames SECONDS EXPRESSION": "of each frame's time T: \"TIME VALUE DRAWN; ...\"",
+    "presented": "milliseconds from a frame's time until it was seen, of twenty",
     "help": "this", "quit": "leave the session and end",
 }
 _BOOLEANS = {"on": True, "off": False, "true": True, "false": False}
