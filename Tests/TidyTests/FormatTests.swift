@@ -3,11 +3,15 @@ import Glibc
 import TestSupport
 import Testing
 
+/// They have what time the other tests leave.
+private let patience = Duration.seconds(900)
+
 @Test("swift format has nothing to say")
 func formatIsStrict() throws {
   let paths = ["Sources", "Tests", "Package.swift"].map { "\(Repository.root)/\($0)" }
   let done = try ChildProcess.run(
-    ["swift", "format", "lint", "--strict", "--recursive", "--parallel"] + paths)
+    ["swift", "format", "lint", "--strict", "--recursive", "--parallel"] + paths,
+    within: patience)
   #expect(done.status == 0, "swift format -i -r Sources Tests Package.swift\n\(done.errors)")
 }
 
@@ -35,7 +39,7 @@ private func hasNothingToSay(_ checker: String, _ words: [String]) throws {
   try #require(access(program, X_OK) == 0, "\(checker) is not in tools/.venv: run tools/lab prepare")
   // Its first line names the place where it was installed, which may have moved.
   let command = checker == "mypy" ? ["\(Repository.root)/tools/.venv/bin/python", "-m", checker] : [program]
-  let done = try ChildProcess.run(command + words)
+  let done = try ChildProcess.run(command + words, within: patience)
   #expect(done.status == 0, "\(checker):\n\(done.output)\(done.errors)")
 }
 
@@ -59,6 +63,6 @@ func harnessesCompile(harness: [String]) async throws {
     "swiftc", "-swift-version", "6", "-typecheck", "-parse-as-library", "-I", "\(products)/Modules",
     "-I", "\(Repository.root)/Sources/CLiblo", "-package-name", package,
   ]
-  let done = try await ChildProcess.run(command + sources, within: .seconds(120))
+  let done = try await ChildProcess.run(command + sources, within: patience)
   #expect(done.status == 0, "\(done.errors)")
 }

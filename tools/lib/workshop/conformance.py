@@ -78,7 +78,7 @@ def main(words: list[str]) -> int:
     shell("need_packages", *package_list("build_packages"), *package_list("peer_packages"))
     build.lab()
     build.tactus()
-    if not common.succeeds(["swift", "build", "--package-path", ROOT, "--build-tests"]):
+    if not common.succeeds(["swift", "build", "--package-path", ROOT, "--build-tests", "--no-color-diagnostics"]):
         common.fail("conformance", "the tests do not build", 1)
     commit = common.git("rev-parse", "--short=12", "HEAD") + (" and changes" if common.git("status", "--porcelain", "--", "Sources") else "")
     with tempfile.TemporaryDirectory() as records:
