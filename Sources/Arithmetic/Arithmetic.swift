@@ -2,7 +2,7 @@
 
 // Arithmetic: what a musician writes as `60000 / bpm * 3/4`, read once and computed at each beat.
 //
-// It lacks, on purpose: names of its own (whoever reads a formula says which there are), conditions, loops, anything that remembers.
+// It lacks, on purpose: names of its own (anyone who reads a formula says which there are), conditions, loops, anything that remembers.
 //
 // One invariant: whatever the text, reading it takes `longest` bytes and `deepest` brackets at most, computing it one pass
 // over its steps, and what comes out is a finite number or nil.

@@ -20,7 +20,7 @@ public struct Recording: Sendable, BitwiseCopyable {
   /// The session's beats, as they were captured for this period.
   public var grid: SessionGrid
 
-  /// To be made anew for each period, from the line that the program's own beats come from. Real-time-safe.
+  /// To be made again for each period, from the line that the program's own beats come from. Real-time-safe.
   @_noLocks @_noAllocation
   public init(
     frames: Int, sampleRate: UInt32, start: Double, frameMicros: Double, captureFrames: Double,
@@ -51,7 +51,7 @@ public struct Recording: Sendable, BitwiseCopyable {
   }
 }
 
-/// From an input to whoever listens to it.
+/// From an input to anyone who listens to it.
 public final class SendLane: Sendable {
   // At one address for its whole life: the audio thread holds it.
   nonisolated(unsafe) private let shared: UnsafeMutablePointer<SendShared>

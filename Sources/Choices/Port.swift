@@ -47,13 +47,13 @@ extension PerPort: ExpressibleByDictionaryLiteral where Value: ExpressibleByInte
 
 extension PerPort: Equatable where Value: Equatable {
   public static func == (left: PerPort, right: PerPort) -> Bool {
-    for number in 0..<7 where left.values[number] != right.values[number] { return false }
+    for number in left.values.indices where left.values[number] != right.values[number] { return false }
     return true
   }
 }
 
 extension PerPort: Hashable where Value: Hashable {
   public func hash(into hasher: inout Hasher) {
-    for number in 0..<7 { hasher.combine(values[number]) }
+    for number in values.indices { hasher.combine(values[number]) }
   }
 }

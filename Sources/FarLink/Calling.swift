@@ -33,7 +33,7 @@ extension Switchboard {
     emit(.send(hello, to: lines[place].nextAddress(at: now)))
   }
 
-  /// Whoever was called has the key, if its answer opens: it is bound to the hello that was just made. The way there is proven by the next that comes.
+  /// The side that was called has the key, if its answer opens: it is bound to the hello that was just made. The way there is proven by the next that comes.
   mutating func hear(_ answer: Datagram.Answer, from sender: Endpoint, at now: Micros) {
     guard
       let place = lines.firstIndex(where: { $0.attempts.contains { $0.introduction.index == answer.index } }),

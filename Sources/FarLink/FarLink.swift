@@ -13,7 +13,7 @@ public import BeatMath
 ///
 /// Every handshake makes new keys, from two secrets that nobody keeps. So nothing of an earlier life is worth anything in this one, and who
 /// learns the key later cannot read what was recorded. A handshake counts once something sealed with its keys has come: only then does
-/// anything change. Whoever has the key is trusted: it is one of the band.
+/// anything change. Anyone who has the key is trusted: it is one of the band.
 ///
 /// **After each call, take `nextOutput` until it is nil.**
 ///

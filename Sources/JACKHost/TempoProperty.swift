@@ -3,7 +3,7 @@ import BeatMath
 import CJACK
 
 /// The session's tempo as a property of our client: jack_transport_link keeps it there, and RNBO's runner and patchbays read it. It
-/// is there before a transport rolls and whoever is timebase master. [control]
+/// is there before a transport rolls and no matter who is timebase master. [control]
 struct TempoProperty {
   static let key = "http://www.x37v.info/jack/metadata/bpm"
   static let type = "https://www.w3.org/2001/XMLSchema#decimal"

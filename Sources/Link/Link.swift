@@ -155,7 +155,7 @@ public final class Link: Sendable {
     }
   }
 
-  /// Link for the audio callback. There is one: nil while somebody has it. Whoever lets it go gives it back.
+  /// Link for the audio callback. There is one: nil while somebody has it. Anyone who lets it go gives it back.
   ///
   /// Thread-safe: yes. Real-time-safe: no: take it before the audio starts.
   public func takeAudio() -> AudioLink? {

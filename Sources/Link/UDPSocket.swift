@@ -181,7 +181,7 @@ struct UDPSocket: ~Copyable, Sendable {
     try set(Int32(IPPROTO_IP), IP_PKTINFO, Int32(1), "IP_PKTINFO")
   }
 
-  /// The moment at which it reached this machine: whoever reads it may have had to wait for a processor.
+  /// The moment at which it reached this machine: anyone who reads it may have had to wait for a processor.
   private func noteArrivals() throws(SystemFailure) {
     try set(SOL_SOCKET, SO_TIMESTAMPNS, Int32(1), "SO_TIMESTAMPNS")
   }

@@ -3,7 +3,7 @@ public import AudioLanes
 public import Link
 
 extension SessionGrid {
-  /// The beats of a captured state, for what is sent and played in this period. Capture anew in each: stamps are only as good
+  /// The beats of a captured state, for what is sent and played in this period. Capture again in each: stamps are only as good
   /// as the state.
   ///
   /// Thread-safe: yes. Real-time-safe: yes.

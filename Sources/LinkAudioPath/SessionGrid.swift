@@ -29,7 +29,7 @@ public struct SessionGrid: Sendable, BitwiseCopyable {
   /// The beat of one frame of an input's period: when it was at the microphone, not when it passed through JACK.
   ///
   /// `start` and `frameMicros` are the period's line, `captureFrames` the port's capture latency, and `offset` what the
-  /// user says that the sound is early by, in microseconds. Made anew for each period, from the line that the click uses.
+  /// user says that the sound is early by, in microseconds. Made again for each period, from the line that the click uses.
   /// [audio]
   @inlinable @_noLocks @_noAllocation
   package func stamp(

@@ -40,7 +40,7 @@ package enum AudioLimits {
 
   /// An endpoint counts as its peer's for so long after it answered.
   package static var proof: Micros { Micros(5_000_000) }
-  /// Who answered so recently is where it says: that it has moved is not believed of it, whoever answers there.
+  /// Who answered so recently is where it says: that it has moved is not believed of it, no matter who answers there.
   package static var answering: Micros { Micros(1_000_000) }
   /// Pings to one endpoint that may still be answered.
   package static var outstandingPings: Int { 8 }

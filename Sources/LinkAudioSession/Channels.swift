@@ -5,7 +5,7 @@ internal import LinkWire
 
 /// The channels of others, as they announced them.
 ///
-/// A channel belongs to the peer that announced it first, for as long as that goes on: its id is no secret, and whoever copies
+/// A channel belongs to the peer that announced it first, for as long as that goes on: its id is no secret, and anyone who copies
 /// it gets nothing.
 struct Channels: Sendable {
   struct Way: Sendable {

@@ -66,7 +66,7 @@ extension LinkAudioSession {
     gateways.append(OpenAudioGateway(id, at: address, now: uptime.now))
   }
 
-  /// Whoever heard of our channels this way hears that they are gone: it may have another way to us. And whoever sends to it stops,
+  /// Anyone who heard of our channels this way hears that they are gone: it may have another way to us. And anyone who sends to it stops,
   /// until he is asked over another.
   mutating func close(_ id: GatewayID) {
     guard let place = index(of: id) else { return }

@@ -12,7 +12,7 @@ extension LinkAudioSession {
     }
   }
 
-  /// All our channels to who has answered. Others are only asked to: a list of a hundred channels to whoever somebody says
+  /// All our channels to who has answered. Others are only asked to: a list of a hundred channels to anyone of whom somebody says
   /// is a peer would make a weapon of us.
   private mutating func announce(to place: Int) {
     let isProven = receivers[place].isProven(at: uptime.now)
@@ -37,7 +37,7 @@ extension LinkAudioSession {
   }
 
   /// What the key of this entry promises is a time by our wall clock, which nobody but us has a use for. Ours reads like one, of
-  /// some year from 2005 to 2041, and is 50 bits that cannot be guessed: whoever repeats it got it, so it may be sent audio.
+  /// some year from 2005 to 2041, and is 50 bits that cannot be guessed: anyone who repeats it got it, so it may be sent audio.
   /// When it left is remembered here.
   private mutating func newEcho() -> AudioEcho {
     AudioEcho(rawValue: 1 << 50 | dice.next() >> 14)

@@ -20,7 +20,7 @@ public struct AudioSighting: Hashable, Sendable, BitwiseCopyable {
 }
 
 extension LinkSession {
-  /// The others hear of our socket at once, and whoever opened it of those who have one.
+  /// The others hear of our socket at once, and no matter which of those that have one opened it.
   mutating func setAudioSocket(_ endpoint: Endpoint?, on id: GatewayID) {
     guard let place = index(of: id), gateways[place].audio != endpoint else { return }
     let wasOpen = gateways[place].audio != nil

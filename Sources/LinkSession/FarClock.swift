@@ -9,7 +9,7 @@ import BeatMath
 /// The network only ever adds time, and what it adds on one way alone is half of it error. So the fastest quarter of two
 /// minutes counts, the faster the more, and a line through it: 100 ppm between two crystals are 6 ms a minute. A sample says within half of
 /// what its round trip took above the fastest how far the clocks are apart; if many in a row contradict the line, a clock has
-/// stepped and all begins anew. Nothing is repeated and nothing given up: pings go out in their rhythm for as long as the wire is there.
+/// stepped and all starts over. Nothing is repeated and nothing given up: pings go out in their rhythm for as long as the wire is there.
 struct FarClock {
   private struct Exchange {
     /// The middle of our round trip, in host time from the first ping on: small numbers, so that nothing is lost in a `Double`.

@@ -60,7 +60,7 @@ struct OpenGateway {
     gateway.far?.distance = distance
   }
 
-  /// Towards what is wanted, so slowly that whoever goes by it can follow as slowly as ever, even if the other side does the same. Only while
+  /// Towards what is wanted, so slowly that anyone who goes by it can follow as slowly as ever, even if the other side does the same. Only while
   /// the other relay is heard: nobody could follow through a cut.
   mutating func moveCorrection(at now: Micros) {
     guard let wanted = gateway.far?.correction else { return }

@@ -90,7 +90,7 @@ extension LinkSession {
   private func inferredOrigin(of sighting: Sighting, isUsher: Bool, isLowest: Bool) -> ClockOrigin {
     ClockOrigin(
       root: sighting.state.node, steps: 0,
-      // Whoever does not see the founder asks a relay, whoever brought it in.
+      // Anyone who does not see the founder asks a relay, no matter which brought it in.
       isInferred: (isUsher && !isRelay)
         || (isUsher || isLowest) && peers.isIndependent(sighting, at: uptime.now))
   }

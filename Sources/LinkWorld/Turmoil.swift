@@ -108,7 +108,7 @@ struct Turmoil {
     }
   }
 
-  /// The machine notices nothing of a move: whoever carries its datagrams finds the other relay again.
+  /// The machine notices nothing of a move: anyone who carries its datagrams finds the other relay again.
   private mutating func planCut(of rooms: Rooms, for longest: Micros, in world: LinkWorld) {
     let segment = scenario.segment(ofFarWire: Int.random(in: 0..<rooms.wires.count, using: &dice))
     let cut = moment()

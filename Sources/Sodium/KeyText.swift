@@ -67,7 +67,7 @@ public struct KeyText: Sendable {
 }
 
 extension FarKey {
-  /// For a wire that others keep private, as a VPN's: whoever can reach it is one of us. The same in every room.
+  /// For a wire that others keep private, as a VPN's: anyone who can reach it is one of us. The same in every room.
   public static var ofNobody: FarKey {
     Sodium.derive([UInt8]("no key".utf8), from: FarKey([UInt8](repeating: 0, count: FarKey.size))!)
   }

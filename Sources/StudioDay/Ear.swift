@@ -23,10 +23,10 @@ struct Complaints {
 /// The session's beats on the studio's own clock.
 struct SessionBeats: Equatable {
   var origin: Double
-  var period: Double
+  var beatMicros: Double
 
-  func beat(at time: Double) -> Double { (time - origin) / period }
-  func time(of beat: Double) -> Double { origin + beat * period }
+  func beat(at time: Double) -> Double { (time - origin) / beatMicros }
+  func time(of beat: Double) -> Double { origin + beat * beatMicros }
 }
 
 /// Hears one port and counts. It knows the session and which cycles were lost, nothing of `HostSync`.
@@ -49,7 +49,7 @@ struct Ear {
   /// After a jump, the next one is no closer than this part of the usual distance.
   private let closest: Double
   private var next: Double?
-  private var beats = SessionBeats(origin: 0, period: 500_000)
+  private var beats = SessionBeats(origin: 0, beatMicros: 500_000)
   private var start = 0.0
   private var end: Double?
   private var lastHeard = -Double.infinity
@@ -86,10 +86,10 @@ struct Ear {
       noteGap(from: before, to: start, beats)
       if beats != self.beats { noteMove(to: beats) }
     }
-    jumpPeriod = min(jumpPeriod, beats.period)
+    jumpPeriod = min(jumpPeriod, beats.beatMicros)
     self.beats = beats
     self.end = end
-    silence += (end - start) / beats.period
+    silence += (end - start) / beats.beatMicros
     if silence > Self.longestSilence {
       complaints.add(promise, at: end, "silent for more than \(Self.longestSilence) beats")
       silence = 0
@@ -106,7 +106,7 @@ struct Ear {
     gaps = gaps.suffix(3) + [gap]
     // A beat that fell into it is not heard, and the next is a beat later.
     if gap.upperBound.rounded(.down) >= gap.lowerBound { silence = min(silence, 1) }
-    if (start - before) / beats.period >= Self.leap.beats {
+    if (start - before) / beats.beatMicros >= Self.leap.beats {
       excuseJump(beats)
     } else {
       fallBehind(by: start - before, beats)
@@ -115,28 +115,29 @@ struct Ear {
 
   private mutating func noteMove(to beats: SessionBeats) {
     let moved = beats.beat(at: start) - self.beats.beat(at: start)
-    let micros = abs(moved) * max(beats.period, self.beats.period)
+    let micros = abs(moved) * max(beats.beatMicros, self.beats.beatMicros)
     // What is behind is behind by a number of beats, and those are longer now.
-    lag.micros *= max(1, beats.period / self.beats.period)
+    lag.micros *= max(1, beats.beatMicros / self.beats.beatMicros)
     let isLeap =
-      abs(moved) >= Self.leap.beats || (beats.period == self.beats.period && micros >= Self.leap.micros)
+      abs(moved) >= Self.leap.beats
+      || (beats.beatMicros == self.beats.beatMicros && micros >= Self.leap.micros)
     // What it moved past waits, too, until half the usual distance from the last one is over.
-    let wait = max(0, lastHeard + beats.period / perBeat / 2 - start)
+    let wait = max(0, lastHeard + beats.beatMicros / perBeat / 2 - start)
     if isLeap { excuseJump(beats) } else { fallBehind(by: micros + wait, beats) }
   }
 
   private mutating func excuseJump(_ beats: SessionBeats) {
     jumps += 1
-    jumpPeriod = min(beats.period, self.beats.period)
-    jumpUntil = start + beats.period
+    jumpPeriod = min(beats.beatMicros, self.beats.beatMicros)
+    jumpUntil = start + beats.beatMicros
     silence = min(silence, 1)
     next = nil
   }
 
   private mutating func fallBehind(by micros: Double, _ beats: SessionBeats) {
     // More than a beat behind, as long as it is now, is a jump, and it catches up at twice the speed: nothing adds up for ever.
-    lag.micros = min(lag.micros + micros, beats.period)
-    lag.until = start + 2 * lag.micros + beats.period / perBeat
+    lag.micros = min(lag.micros + micros, beats.beatMicros)
+    lag.until = start + 2 * lag.micros + beats.beatMicros / perBeat
   }
 
   /// After an export, or a server that died: from here on each is heard, and nothing from before excuses anything, but a late
@@ -148,7 +149,7 @@ struct Ear {
     lag = (lateness, time + Self.settling)
     (end, gaps, silence, jumpUntil) = (nil, [], 0, -.infinity)
     let first = beats.beat(at: time) * perBeat
-    func micros(_ numbers: Double) -> Double { numbers / perBeat * beats.period }
+    func micros(_ numbers: Double) -> Double { numbers / perBeat * beats.beatMicros }
     // One that is due in this very moment may have been missed.
     let isDue =
       micros(first - first.rounded(.down)) < 2 * Self.tolerance
@@ -224,7 +225,7 @@ struct Ear {
 
   private func place(at time: Double) -> String {
     let hundredths = (beats.beat(at: time) * 100).rounded() / 100
-    return "at beat \(hundredths) of \(Int((60e6 / beats.period).rounded())) BPM"
+    return "at beat \(hundredths) of \(Int((60e6 / beats.beatMicros).rounded())) BPM"
   }
 }
 

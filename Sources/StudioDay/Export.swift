@@ -12,8 +12,8 @@ struct Export {
   private(set) var clicks = 0
   private(set) var complaints = Complaints()
 
-  init(period: Double, sampleRate: UInt32, from frame: UInt32) {
-    beat = period * Double(sampleRate) / 1e6
+  init(beatMicros: Double, sampleRate: UInt32, from frame: UInt32) {
+    beat = beatMicros * Double(sampleRate) / 1e6
     place = Double(frame)
   }
 

@@ -80,7 +80,7 @@ extension Player {
       case (_, _):
         if export == nil {
           export = Export(
-            period: Double(exportSession?.timeline.tempo.clamped.microsPerBeat ?? 1),
+            beatMicros: Double(exportSession?.timeline.tempo.clamped.microsPerBeat ?? 1),
             sampleRate: plan.sampleRate, from: transport.frame)
         }
         transport.state = .rolling

@@ -155,7 +155,7 @@ final class Player {
     report = outputs.report
     let beats = SessionBeats(
       origin: Double(state.timeline.timeOrigin.count),
-      period: Double(state.timeline.tempo.clamped.microsPerBeat))
+      beatMicros: Double(state.timeline.tempo.clamped.microsPerBeat))
     if freewheel == nil {
       listen(to: outputs.events, beats)
     } else {

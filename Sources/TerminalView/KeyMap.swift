@@ -46,7 +46,7 @@ public typealias KeyBinding = Binding<Key>
 /// page, in the man page and in docs/keys.md.
 public struct KeyMap: Sendable {
   /// What no address says: it is about the view.
-  enum Own: Sendable {
+  enum ViewAction: Sendable {
     case turn, code, redraw, tempo
   }
 
@@ -55,7 +55,7 @@ public struct KeyMap: Sendable {
     /// The same where there is room for ten letters; nil: `words` are as short.
     var brief: String?
     public internal(set) var bindings: [KeyBinding]
-    var own: Own?
+    var viewAction: ViewAction?
     /// Words for the hint at the bottom, and with how many of its keys.
     var hint: (words: String, keys: Int)?
 
@@ -66,12 +66,12 @@ public struct KeyMap: Sendable {
     }
 
     fileprivate static func view(
-      _ words: String, brief: String? = nil, _ own: Own, hint: (words: String, keys: Int)? = nil,
+      _ words: String, brief: String? = nil, _ action: ViewAction, hint: (words: String, keys: Int)? = nil,
       _ keys: String
     ) -> Row {
       Row(
         words: words, brief: brief, bindings: keys.unicodeScalars.map { KeyBinding(.character($0), []) },
-        own: own, hint: hint)
+        viewAction: action, hint: hint)
     }
 
     fileprivate var leaving: Row {
@@ -80,7 +80,7 @@ public struct KeyMap: Sendable {
 
     /// The keys in a line.
     public func keys(named name: (Key) -> String) -> String {
-      own == .tempo ? "0-9" : bindings.map { name($0.event) }.joined(separator: " ")
+      viewAction == .tempo ? "0-9" : bindings.map { name($0.event) }.joined(separator: " ")
     }
 
     /// `tap tempo (tempo/tap)`; of several keys the addresses in their order, each once.
@@ -92,7 +92,7 @@ public struct KeyMap: Sendable {
 
     /// The same for a table in Markdown.
     public var markdown: String {
-      "| " + (own == .tempo ? "`0` to `9`" : bindings.map { "`\($0.event)`" }.joined(separator: " "))
+      "| " + (viewAction == .tempo ? "`0` to `9`" : bindings.map { "`\($0.event)`" }.joined(separator: " "))
         + " | \(meaning) |\n"
     }
   }
@@ -149,9 +149,11 @@ public struct KeyMap: Sendable {
   private func isBound(_ key: Key) -> Bool { rows.contains { $0.bindings.contains { $0.event == key } } }
 
   /// The first key that does this.
-  func key(for own: Own) -> Key? { rows.first { $0.own == own }?.bindings.first?.event }
+  func key(for action: ViewAction) -> Key? { rows.first { $0.viewAction == action }?.bindings.first?.event }
 
-  func own(_ key: Key) -> Own? { rows.first { $0.bindings.contains { $0.event == key } }?.own }
+  func viewAction(of key: Key) -> ViewAction? {
+    rows.first { $0.bindings.contains { $0.event == key } }?.viewAction
+  }
 
   func targets(of key: Key) -> [Target] {
     rows.flatMap(\.bindings).filter { $0.event == key }.flatMap(\.targets)

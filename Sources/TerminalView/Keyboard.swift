@@ -61,7 +61,7 @@ public struct Keyboard: Sendable {
       return nil
     }
     guard let key = keys.bound(key) else { return .say(unbound(key)) }
-    switch keys.own(key) {
+    switch keys.viewAction(of: key) {
     case .turn: turn(to: .keys)
     case .code: turn(to: .code)
     case .tempo: return type("\(key)", at: now)

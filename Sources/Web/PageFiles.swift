@@ -18,7 +18,7 @@ enum PageFiles {
     return files
   }()
 
-  /// What stands in lines of its own for whoever reads the source. The lines stay, so that a browser's messages name the right ones.
+  /// What stands in lines of its own for anyone who reads the source. The lines stay, so that a browser's messages name the right ones.
   private static func withoutComments(_ script: some Collection<UInt8>) -> [UInt8] {
     let newline = UInt8(ascii: "\n")
     let lines = script.split(separator: newline, omittingEmptySubsequences: false)

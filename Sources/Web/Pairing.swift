@@ -7,7 +7,7 @@ public import BeatMath
 /// Its attacker is on the same network, and can do two things: guess, and keep the owner out by guessing. Against the first there
 /// is the length of the code; the five wrong tries a minute only keep him from making noise. They are counted so that the
 /// second does not work: each neighbour has five of his own, and of those all together can only use five after their
-/// first. So a phone that comes with the right code at its first try is let in, whoever else guesses, from however many addresses.
+/// first. So a phone that comes with the right code at its first try is let in, no matter who else guesses, from however many addresses.
 public struct Pairing: Sendable {
   public static let wrongTries = 5
   public static let period = Micros(60_000_000)

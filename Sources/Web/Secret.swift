@@ -3,7 +3,7 @@
 /// What pairs a browser with us: a code that people see, scan or type, and the token that a paired browser shows from then
 /// on. Both are new at once.
 ///
-/// The code has 80 bits: whoever tries a thousand codes a second needs ten thousand times the age of the earth. It is written as
+/// The code has 80 bits: anyone who tries a thousand codes a second needs ten thousand times the age of the earth. It is written as
 /// Crockford's base 32, in which nothing looks like anything else.
 public struct Secret: Hashable, Sendable {
   /// Letters of five bits each.

@@ -59,7 +59,7 @@ final class Visitor {
     since = now
   }
 
-  /// When it has been too slow: whoever sends a byte now and then as well as who sends nothing.
+  /// When it has been too slow: anyone who sends a byte now and then as well as who sends nothing.
   var deadline: Micros {
     if let socket { return socket.deadline }
     return since

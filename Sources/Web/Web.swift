@@ -136,7 +136,7 @@ final class WebShared: Sendable {
     if isFirst { bell.signal() }
   }
 
-  /// Silences the bell first, and nobody else does: whoever rings from here on is heard. [web]
+  /// Silences the bell first, and nobody else does: anyone who rings from here on is heard. [web]
   func takePosts() -> [(number: Int, outbox: Outbox)] {
     bell.drain()
     return mailbox.withLock { mailbox in

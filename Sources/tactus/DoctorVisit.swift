@@ -4,7 +4,7 @@ import Glibc
 /// `tactus doctor` as a program of its own, for who asks over the network: it may hang where JACK's server does, and looks at
 /// JACK as any newcomer sees it.
 enum DoctorVisit {
-  private static let patience: Int32 = 20_000
+  private static let patienceMillis: Int32 = 20_000
   private static let longest = 65_536
   private static let mostDescriptors: Int32 = 1024
 
@@ -12,14 +12,14 @@ enum DoctorVisit {
   static func report() -> [UInt8]? {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else { return nil }
-    // No connection of ours is to outlive us in it, whoever opened it.
+    // No connection of ours is to outlive us in it, no matter who opened it.
     for descriptor in 3..<mostDescriptors { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
     let child = start(writing: ends[1])
     close(ends[1])
     defer { close(ends[0]) }
     guard let child else { return nil }
     let heard = read(ends[0])
-    // Whoever hangs in the kernel ends when it lets go.
+    // Anyone who hangs in the kernel ends when it lets go.
     kill(child, SIGKILL)
     var status: Int32 = 0
     while waitpid(child, &status, 0) < 0, errno == EINTR {}
@@ -57,7 +57,7 @@ enum DoctorVisit {
     var chunk = [UInt8](repeating: 0, count: 8192)
     while heard.count < longest {
       var place = pollfd(fd: end, events: Int16(POLLIN), revents: 0)
-      guard poll(&place, 1, patience) > 0 else { return nil }
+      guard poll(&place, 1, patienceMillis) > 0 else { return nil }
       let count = Glibc.read(end, &chunk, chunk.count)
       guard count > 0 else { return heard.isEmpty ? nil : heard }
       heard += chunk[..<count]

@@ -17,12 +17,12 @@ enum LastResort {
   /// may only be busy; and for any.
   private static let patienceWithTwo: Int64 = 2000
   private static let patienceUnheard: Int64 = 4000
-  private static let patience: Int64 = 10_000
+  private static let patienceMillis: Int64 = 10_000
   /// For what is done here; then SIGALRM ends it.
   private static let mercy: UInt32 = 2
 
   /// Between two looks at the main thread.
-  private static let interval = 500_000_000
+  private static let lookNanoseconds = 500_000_000
 
   private static let asked = Atomic(false)
   private static let isHeard = Atomic(false)
@@ -61,7 +61,7 @@ enum LastResort {
     asked.store(true, ordering: .releasing)
     Signals.wake()
     let first = now
-    var limit = first + patience
+    var limit = first + patienceMillis
     while now < limit, isHeard.load(ordering: .relaxed) || now < first + patienceUnheard {
       let rest = min(limit - now, 100)
       var wait = timespec(tv_sec: 0, tv_nsec: Int(rest) * 1_000_000)
@@ -79,7 +79,7 @@ enum LastResort {
 
   private static func awaitQuestion(_ ends: inout sigset_t) {
     var isSilent = false
-    var wait = timespec(tv_sec: 0, tv_nsec: interval)
+    var wait = timespec(tv_sec: 0, tv_nsec: lookNanoseconds)
     while sigtimedwait(&ends, nil, &wait) <= 0 {
       guard Question.isUnanswered != isSilent else { continue }
       isSilent.toggle()

@@ -60,7 +60,7 @@ extension ShownRoom.State {
 struct FarNews {
   private var states: [String: ShownRoom.State] = [:]
   private var refused = ""
-  /// Whoever may send a datagram here could fill the terminal with such lines.
+  /// Anyone who may send a datagram here could fill the terminal with such lines.
   private var nextRefusal = Micros.zero
   private static let refusalSpacing = Micros(60_000_000)
   private var failure = ""

@@ -14,7 +14,7 @@ struct WakeFilterTests {
         late.append(Double.random(in: 0..<400, using: &dice))
         let frame = Int64(cycle) * 64
         _ = filter.add(
-          wake: 5000 + Double(frame) * 20 + late[cycle], frame: frame, frameMicros: 20, period: 1280,
+          wake: 5000 + Double(frame) * 20 + late[cycle], frame: frame, frameMicros: 20, cycleMicros: 1280,
           hasStallSign: false)
         let window = late.suffix(12).sorted()
         let due = filter.due(atFrame: frame + 64, frameMicros: 20) - 5000 - Double(frame + 64) * 20

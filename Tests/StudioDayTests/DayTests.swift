@@ -75,7 +75,7 @@ struct EarTests {
   /// A click at each of these times, in buffers of 10 ms; some buffers are lost.
   private func ear(
     clicks: [Double], until end: Double = 4e6, lost: Range<Int> = 0..<0,
-    beats: (Double) -> SessionBeats = { _ in SessionBeats(origin: 0, period: 500_000) }
+    beats: (Double) -> SessionBeats = { _ in SessionBeats(origin: 0, beatMicros: 500_000) }
   ) -> Ear {
     var ear = Ear(.oneClick, perBeat: 1, closest: 0.25)
     for buffer in 0..<Int(end / 10_000) where !lost.contains(buffer) {
@@ -125,7 +125,7 @@ struct EarTests {
     // From 1.7 s on five times as fast, and 0.2 of a beat further: what it moved past may be late by 100 ms, a whole beat.
     let faster = { (time: Double) in
       SessionBeats(
-        origin: time < 1_700_000 ? 0 : 1_340_000, period: time < 1_700_000 ? 500_000 : 100_000)
+        origin: time < 1_700_000 ? 0 : 1_340_000, beatMicros: time < 1_700_000 ? 500_000 : 100_000)
     }
     let clicks = [0, 500_000, 1_000_000, 1_500_000] + (4..<30).map { 1_340_000 + Double($0) * 100_000 }
     let lost = clicks.filter { $0 != 1_840_000 }
@@ -137,8 +137,8 @@ struct EarTests {
 
   @Test(arguments: [false, true])
   func clocksThatCatchUpMayBeLaterWhereASlowerTempoComesBeforeTheyHave(isOneMissing: Bool) {
-    let fast = SessionBeats(origin: 0, period: 151_515)
-    let slow = SessionBeats(origin: 682_667 - 107.07 / 24 * 476_190, period: 476_190)
+    let fast = SessionBeats(origin: 0, beatMicros: 151_515)
+    let slow = SessionBeats(origin: 682_667 - 107.07 / 24 * 476_190, beatMicros: 476_190)
     var clocks = (0..<102).map { fast.time(of: Double($0) / 24) } + [677_334, 680_490]
     clocks += (0..<7).map { 690_411 + Double($0) * 9_921 }
     clocks += (111..<200).map { slow.time(of: Double($0) / 24) }
@@ -149,9 +149,10 @@ struct EarTests {
 
   /// From 185 BPM to 58, and 0.119 beats on: three clocks are behind, and the first of them waits for half the new distance.
   @Test(arguments: [0.0, 12_000]) func clocksThatASlowerTempoMovedPastKeepTheirDistance(later: Double) {
-    let fast = SessionBeats(origin: 0, period: 324_324)
+    let fast = SessionBeats(origin: 0, beatMicros: 324_324)
     let change = 12_970_000.0
-    let slow = SessionBeats(origin: change - (fast.beat(at: change) + 0.119) * 1_034_483, period: 1_034_483)
+    let slow = SessionBeats(
+      origin: change - (fast.beat(at: change) + 0.119) * 1_034_483, beatMicros: 1_034_483)
     let last = fast.time(of: 40 - 1 / 24)
     var clocks = (0..<960).map { fast.time(of: Double($0) / 24) }
     let half = 1_034_483.0 / 48
@@ -170,8 +171,8 @@ struct EarTests {
   /// From 693 BPM to 93 in the middle of lost cycles: what is behind is more than a beat was, and less than one is now.
   @Test(arguments: [false, true])
   func clocksThatWereLostAsASlowerTempoBeganMayBeLateByTheNewBeat(isOneMissing: Bool) {
-    let fast = SessionBeats(origin: 0, period: 86_580)
-    let slow = SessionBeats(origin: 656_000 - fast.beat(at: 656_000) * 645_161, period: 645_161)
+    let fast = SessionBeats(origin: 0, beatMicros: 86_580)
+    let slow = SessionBeats(origin: 656_000 - fast.beat(at: 656_000) * 645_161, beatMicros: 645_161)
     var clocks = (0..<178).map { fast.time(of: Double($0) / 24) }
     clocks += (0..<10).map { 677_334 + Double($0) * 13_441 }
     clocks += (188..<250).map { slow.time(of: Double($0) / 24) }
@@ -183,7 +184,7 @@ struct EarTests {
   @Test func aJumpOfTheSessionExcusesABeatAndNoMore() {
     // From 1.7 s on the session is elsewhere by 0.4 beats.
     let jumped = { (time: Double) in
-      SessionBeats(origin: time < 1_700_000 ? 0 : 200_000, period: 500_000)
+      SessionBeats(origin: time < 1_700_000 ? 0 : 200_000, beatMicros: 500_000)
     }
     let clicks =
       [0, 500_000, 1_000_000, 1_500_000, 2_200_000, 2_700_000, 3_200_000, 3_700_000] as [Double]
@@ -199,7 +200,7 @@ struct EarTests {
   @Test func aCorrectionLetsWhatItMovedPastBeLateByAsMuch() {
     let period = 500_001.0
     let small = { (time: Double) in
-      SessionBeats(origin: time < 1_498_000 ? 0 : -4_000, period: period)
+      SessionBeats(origin: time < 1_498_000 ? 0 : -4_000, beatMicros: period)
     }
     let rest = (4..<8).map { Double($0) * period - 4_000 }
     let first = (0..<3).map { Double($0) * period }

@@ -161,9 +161,9 @@ struct KeyboardTests {
       #expect(!row.words.isEmpty && !row.bindings.isEmpty)
       for binding in row.bindings {
         #expect(keys.insert(binding.event).inserted, "\(binding)")
-        #expect((row.own == nil) != binding.targets.isEmpty, "\(binding)")
+        #expect((row.viewAction == nil) != binding.targets.isEmpty, "\(binding)")
         #expect(Table.standard.objection(to: binding.targets, ofKey: true) == nil, "\(binding)")
-        if row.own == nil { #expect(KeyBinding(binding.description) == binding) }
+        if row.viewAction == nil { #expect(KeyBinding(binding.description) == binding) }
       }
     }
     // A row that was written wrong would be short of keys.

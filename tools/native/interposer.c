@@ -6,7 +6,7 @@
 // the audio thread is inside one of them. In there, each of these is a violation, counted by its kind and
 // written down with its stack:
 //   - a call to the allocator, a lock, a condition, a semaphore, a clock, or a Swift retain or release;
-//   - any system call, whoever makes it and however: the kernel hands those back as SIGSYS (Syscall User
+//   - any system call, no matter who makes it and however: the kernel hands those back as SIGSYS (Syscall User
 //     Dispatch), so this also sees the futex under a Swift Mutex and what happens inside libjack.
 // An uncontended lock that is inlined (a Swift Mutex) makes no system call: only the compiler's check sees it.
 //

@@ -26,7 +26,7 @@ extension Table {
         "What is received is heard so much later than JACK's latencies say, and sent to the port that much earlier.",
         within: .number(-500...500, unit: "ms"), in: .audio, isRemembered: true))
     + [
-      // Else whoever may send a tablet's messages could listen to this machine's microphones.
+      // Else anyone who may send a tablet's messages could listen to this machine's microphones.
       .ofThisMachine(
         "audio/send",
         "Makes a channel for the peers, as --send does: NAME, NAME=PORT or NAME=PORT,PORT. Only this machine can."

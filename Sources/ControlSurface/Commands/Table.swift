@@ -70,7 +70,7 @@ extension Table {
     guard let first = words.first else { throw Refusal(.unknownAddress, "a command is missing") }
     let path = Self.path(of: first) ?? first
     guard let row = row(path) else {
-      // Whoever runs knows what outputs there are, and whether `4` is a number there or a word.
+      // The running program knows what outputs there are, and whether `4` is a number there or a word.
       if Self.isOwnOutput(path) {
         return Message(Self.address(path), arguments: words.dropFirst().map { .string($0) })
       }

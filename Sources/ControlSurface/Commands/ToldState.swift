@@ -166,7 +166,7 @@ extension Table {
   /// What a key says, as a message to a tactus that runs elsewhere; nil: it has no such address.
   package func message(_ target: Target) -> Message? {
     guard let row = row(target.path) else {
-      // Whoever runs knows what outputs there are.
+      // The running program knows what outputs there are.
       return try? message([target.path] + target.arguments)
     }
     return Message(Table.address(target.path), arguments: row.said(by: target))

@@ -38,7 +38,7 @@ enum Cost {
   /// All values told, or a display cleared.
   static let picture = 120
   static let learning = 60
-  /// To make the table anew for an output that came or went.
+  /// To make the table again for an output that came or went.
   static let reshaping = 400
   /// To tell one.
   static let binding = 3

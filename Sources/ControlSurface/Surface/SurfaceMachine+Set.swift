@@ -47,7 +47,7 @@ extension SurfaceMachine {
   private mutating func say(_ targets: [Target], of title: String, at time: Micros) {
     songBeingSaid = title
     defer { songBeingSaid = nil }
-    // Whoever asked has paid.
+    // Anyone who asked has paid.
     let rest = allowance
     defer { allowance = rest }
     allowance = Allowance(SetSong.cost(of: targets))

@@ -32,7 +32,7 @@ public struct ClockLoop: BitwiseCopyable {
   static let longest: Double = 250_000
   /// Silence for so many clocks, and so many microseconds, is the end.
   static let patienceInClocks: Double = 6.5
-  static let patience: Double = 250_000
+  static let patienceMicros: Double = 250_000
   /// So many clocks in a row at another pace are another tempo, if the pace differs by so much of itself.
   static let otherPaceClocks: Int = 5
   static let otherPace: Double = 0.12
@@ -162,7 +162,7 @@ public struct ClockLoop: BitwiseCopyable {
     case .acquiring, .locked: break
     }
     let step = clockMicros > 0 ? clockMicros : Self.longest
-    guard time - last > max(Self.patience, Self.patienceInClocks * step) else { return }
+    guard time - last > max(Self.patienceMicros, Self.patienceInClocks * step) else { return }
     state = .lost
     clockMicros = 0
     recentCount = 0

@@ -85,9 +85,9 @@ struct HostLine: BitwiseCopyable {
   mutating func follow(_ shown: Double, ticksPerBeat: Double, at now: Double, isSound: Bool) {
     guard tempo > 0 else { return }
     let elapsed = now - moment
-    let period = 60e6 / tempo
+    let beatMicros = 60e6 / tempo
     moment = now
-    tick = period / ticksPerBeat
+    tick = beatMicros / ticksPerBeat
     guard averaged > 0, elapsed > 0, elapsed < Self.longestGap else {
       begin(shown, averaged: 1)
       return
@@ -96,7 +96,7 @@ struct HostLine: BitwiseCopyable {
     let tempoMeanwhile = tempoBefore > 0 ? (tempoBefore + tempo) / 2 : tempo
     beat += elapsed * tempoMeanwhile * (1 + leaning) / 60e6
     guard isSound else { return }
-    let away = (shown - beat) * period
+    let away = (shown - beat) * beatMicros
     if isStray(away) {
       if hasMoved(away) { begin(shown, averaged: elapsed) }
       return
@@ -104,7 +104,7 @@ struct HostLine: BitwiseCopyable {
     strays = 0
     agreeing = 0
     averaged = min(averaged + elapsed, Self.averagingTime)
-    beat += away / period * min(1, elapsed / averaged)
+    beat += away / beatMicros * min(1, elapsed / averaged)
     if learnsFrom > now + Self.settlingTime { learnsFrom = now + Self.settlingTime }
     guard now >= learnsFrom else { return }
     let learned = leaning + away * elapsed / (Self.averagingTime * Self.learningTime)

@@ -3,7 +3,7 @@ public import Choices
 
 /// One of the user's own outputs in this cycle.
 public struct OutputSlot: BitwiseCopyable {
-  /// Another number at the same place is another output, which begins anew.
+  /// Another number at the same place is another output, which starts over.
   public var number: UInt32
   public var settings: OutputSettings
   /// Frames until it is heard.

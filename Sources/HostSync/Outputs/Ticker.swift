@@ -9,7 +9,7 @@ import BeatMath
 /// late, and taken at once unless the delay could be heard for what it is.
 struct Ticker: BitwiseCopyable {
   /// Late by so much is still better than not at all; a correction of the session's time adds to it.
-  static let patience: Double = 5000
+  static let patienceMicros: Double = 5000
   /// More boundaries than 8192 frames at 999 BPM hold at 96 per beat.
   static let limit: Int = 320
 
@@ -69,7 +69,7 @@ struct Ticker: BitwiseCopyable {
     let chosen = beat >= next ? beat : last
     let delay = window.line.start - window.grid.time(of: Double(chosen) / Double(perBeat))
     next = last &+ 1
-    guard delay <= Self.patience + window.correction else { return nil }
+    guard delay <= Self.patienceMicros + window.correction else { return nil }
     if isCrowded(by: next, in: window) {
       // Two at once sound as one that is too loud: the one that is not a beat makes room.
       guard chosen % perBeat == 0 else { return nil }

@@ -166,7 +166,8 @@ struct CycleTimes: BitwiseCopyable {
     xruns = times.xruns
     promised = times.isPairValid ? Double(times.nextMicros) : 0
     let verdict = filter.add(
-      wake: wake, frame: frame, frameMicros: crystal, period: Double(frames) * crystal, hasStallSign: sign)
+      wake: wake, frame: frame, frameMicros: crystal, cycleMicros: Double(frames) * crystal,
+      hasStallSign: sign)
     let own = filter.due(atFrame: frame, frameMicros: crystal)
     filterError = pair.current - own
     switch verdict {
@@ -208,7 +209,7 @@ struct CycleTimes: BitwiseCopyable {
   }
 
   private mutating func follow(_ pair: Pair, own: Double, frames: UInt32, nominal: Double) {
-    let period = Double(frames) * crystal
+    let cycleMicros = Double(frames) * crystal
     let wanted: Double
     // How much of a difference is taken at once. JACK's own steps are a few microseconds and taken whole.
     var share = 1.0
@@ -218,14 +219,14 @@ struct CycleTimes: BitwiseCopyable {
       // A slope that would miss the next cycle by a tenth of a millisecond is the loop's trouble, not the card's.
       let bend = abs(pair.frameMicros - crystal) * Double(frames)
       line.frameMicros = bend < 100 ? pair.frameMicros : crystal
-      if isBlending { share = min(1, period / 20_000) }
-      let rate = crystal + (pair.frameMicros - crystal) * min(1, period / 20e6)
+      if isBlending { share = min(1, cycleMicros / 20_000) }
+      let rate = crystal + (pair.frameMicros - crystal) * min(1, cycleMicros / 20e6)
       crystal = min(nominal * 1.001, max(nominal * 0.999, rate))
     case .wakes:
       wanted = own
       line.frameMicros = crystal
       isBlending = true
-      if filter.count >= WakeFilter.trusted { share = min(1, period / 60_000) }
+      if filter.count >= WakeFilter.trusted { share = min(1, cycleMicros / 60_000) }
     }
     let step = wanted - line.start
     // Small steps are spread so that they are not heard; a big one must not take long.
@@ -245,8 +246,8 @@ private struct Pair: BitwiseCopyable {
 
   init(_ times: RawTimes, frames: UInt32, nominal: Double) {
     current = Double(times.currentMicros)
-    let length = Double(times.nextMicros) - current
-    frameMicros = length / Double(max(1, frames))
+    let pairMicros = Double(times.nextMicros) - current
+    frameMicros = pairMicros / Double(max(1, frames))
     isReversed = times.isPairValid && times.nextMicros < times.currentMicros
     isSane = times.isPairValid && frames > 0 && abs(frameMicros / nominal - 1) < 0.01
   }

@@ -33,7 +33,7 @@ struct WakeFilter: BitwiseCopyable {
 
   /// Takes the wake-up for `frame` in. `hasStallSign`: JACK let us know that the driver stalled.
   mutating func add(
-    wake: Double, frame: Int64, frameMicros: Double, period: Double, hasStallSign: Bool
+    wake: Double, frame: Int64, frameMicros: Double, cycleMicros: Double, hasStallSign: Bool
   ) -> Verdict {
     var verdict = Verdict.steady
     if count > 0 {
@@ -43,7 +43,7 @@ struct WakeFilter: BitwiseCopyable {
         lateRun = isSame ? lateRun + 1 : 1
         lastLateness = lateness
         // More than a period late twice, or four times by the same: no scheduler does that.
-        if hasStallSign || (isSame && (lateness > period || lateRun >= 4)) { verdict = .stalled }
+        if hasStallSign || (isSame && (lateness > cycleMicros || lateRun >= 4)) { verdict = .stalled }
       } else {
         lateRun = 0
         // Nobody wakes before time: the line was wrong. Or JACK says so.

@@ -72,7 +72,7 @@ public struct Relocator: Sendable {
       errand = .correct(bar: Relocation.nextBar(now, beatsPerBar: choices.meter.beats))
     }
     if case .stop(let step, let beat) = errand { return stop(now, step: step, at: beat, time) }
-    // Anew each time: clocks are known better the nearer it comes, and the session may move.
+    // Computed again each time: clocks are known better the nearer it comes, and the session may move.
     guard let plan = plan(now) else {
       cancel()
       return .nothing

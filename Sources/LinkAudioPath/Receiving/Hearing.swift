@@ -15,7 +15,7 @@ public struct Hearing: Sendable, BitwiseCopyable {
   /// The session's beats, as they were captured for this period.
   public var grid: SessionGrid
 
-  /// To be made anew for each period. Real-time-safe.
+  /// To be made again for each period. Real-time-safe.
   @_noLocks @_noAllocation
   public init(
     frames: Int, sampleRate: UInt32, start: Double, frameMicros: Double, latencyMicros: Double,

@@ -8,7 +8,7 @@ extension Playout {
   static var roundingFrames: Double { 64 }
   /// And by more than this it is not this stream, in microseconds.
   static var longestGap: Double { 250_000 }
-  /// A clock that is measured anew steps by less, in microseconds.
+  /// A clock that is measured again steps by less, in microseconds.
   static var farthestStep: Double { 5000 }
   /// So many missing chunks in a row are still a gap.
   static var mostMissing: Int64 { 4096 }
@@ -80,7 +80,7 @@ extension Playout {
   /// Counted from another chunk, unless its stamp says that it is further off: held against the other's, and against the
   /// line.
   ///
-  /// Against the line alone it says too little. When our own clock was measured anew, the line is wrong for many seconds, and
+  /// Against the line alone it says too little. When our own clock was measured again, the line is wrong for many seconds, and
   /// by all of that a chunk would lie apart from its neighbours. Two stamps have that in common, and the sender's error; one
   /// that mostly reckons has none of it in a stamp behind a jump, but in that before.
   private func place(

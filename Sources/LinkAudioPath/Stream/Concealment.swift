@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 /// Makes a stream whole before it is played: what is missing at its time goes on as it was, for a short while, and fades;
-/// what comes after blends in. All of it in the ring, in place, so that whoever plays it knows of no gaps.
+/// what comes after blends in. All of it in the ring, in place, so that anyone who plays it knows of no gaps.
 struct Concealment: BitwiseCopyable {
   /// So long a gap is filled in, in seconds; longer it is silence.
   static var longest: Double { 0.02 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// What a sender's stamps are wrong by, each for itself; and whether its clock was measured anew, so that all of them are
+/// What a sender's stamps are wrong by, each for itself; and whether its clock was measured again, so that all of them are
 /// elsewhere from then on.
 ///
 /// The sender's own stamps are asked, each against those before it, and not our clock, which moves for reasons of its own. A new

@@ -11,7 +11,7 @@ struct StampRuns: BitwiseCopyable {
     case plain
     /// Reckoned from the stamp before: says nothing.
     case reckoned
-    /// Stamped anew, by a sender that mostly reckons; the first time it is seen as such, or again.
+    /// Stamped for itself, by a sender that mostly reckons; the first time it is seen as such, or again.
     case anew(isFirst: Bool)
   }
 

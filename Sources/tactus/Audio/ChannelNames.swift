@@ -5,7 +5,7 @@ import LinkWire
 
 /// What we call the channels of others: PEER/CHANNEL, each once. Of two that are called the same the later one is PEER 2/CHANNEL.
 ///
-/// A program that was started anew comes back under a new id while the old one is not given up yet: it gets its name when that
+/// A program that was started again comes back under a new id while the old one is not given up yet: it gets its name when that
 /// goes. Two that are really two keep theirs.
 struct ChannelNames {
   struct Named: Equatable {

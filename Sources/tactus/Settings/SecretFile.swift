@@ -4,7 +4,7 @@ import JSON5
 import Synchronization
 import Web
 
-/// The page's secret, on the disk: the file is what holds. Whoever puts another one there, as `tactus web --forget` does, has
+/// The page's secret, on the disk: the file is what holds. Anyone who puts another one there, as `tactus web --forget` does, has
 /// unpaired all browsers, of every tactus of this user; each looks at it often, and whenever somebody wants to change something.
 ///
 /// Always in the user's own folder, never in a session's, which people copy and give away. Whatever is wrong with it: there is a

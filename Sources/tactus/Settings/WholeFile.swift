@@ -4,7 +4,7 @@ import Glibc
 /// Small files, read and written as a whole, without ever waiting for somebody.
 enum WholeFile {
   /// How long somebody may take who writes into a pipe that was typed, `--config <(...)`.
-  private static let patience: Int32 = 2000
+  private static let patienceMillis: Int32 = 2000
   /// How long another may take over its change, in hundredths of a second.
   private static let turn = 100
 
@@ -26,7 +26,7 @@ enum WholeFile {
         bytes += chunk[..<count]
       } else if errno == EAGAIN, orPipe {
         var wait = pollfd(fd: file, events: Int16(POLLIN), revents: 0)
-        guard poll(&wait, 1, patience) > 0 else {
+        guard poll(&wait, 1, patienceMillis) > 0 else {
           throw Complaint("\(path): a pipe that does not come to its end", .unreadable)
         }
       } else if errno != EINTR {

@@ -28,8 +28,8 @@ final class LiveView: Sendable {
     var thread: Thread?
   }
 
-  /// So long the screen may take to be left; a terminal that hangs must not keep the program from stopping.
-  private static let patience = 100
+  /// How often it is looked, every 5 ms, whether the screen was left; a terminal that hangs must not keep the program from stopping.
+  private static let longestCover = 100
 
   fileprivate let desk: any Viewed
   fileprivate let keys: KeyMap
@@ -75,7 +75,7 @@ final class LiveView: Sendable {
   /// The terminal is as it was when this returns, until `uncover`. [control]
   func cover() {
     held.withLock { $0.cover = .asked }
-    for _ in 0..<Self.patience {
+    for _ in 0..<Self.longestCover {
       guard held.withLock({ $0.thread != nil && $0.cover == .asked }) else { return }
       usleep(5_000)
     }

@@ -50,7 +50,7 @@ def native(name: str, *defines: str) -> str:
         command = [compiler, "-O2", "-Wall", *defines, "-o", fresh, source, *flags]
         if not common.succeeds(command):
             common.fail("tools", f"{source} does not compile", 125)
-        os.rename(fresh, product)  # whoever builds at the same time builds the same
+        os.rename(fresh, product)  # anyone who builds at the same time builds the same
     return product
 
 

@@ -56,7 +56,7 @@ class Terminal:
 
 def scene(program: str) -> tuple[str, bool]:
     """The screen, and whether no cycle was lost: that belongs to the machine and not to the picture."""
-    peer = Peer("linkhut")  # first: whoever joins JACK may cost the others a cycle
+    peer = Peer("linkhut")  # first: anyone who joins JACK may cost the others a cycle
     terminal = Terminal([program, "--click", "--startstop", "--osc-listen=0.0.0.0"])
     terminal.see("Enabled", "JACK 48000 Hz")
     for line in ("enable on", "sync on", "wait peers 1", "tempo 126"):

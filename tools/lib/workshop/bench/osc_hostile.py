@@ -135,7 +135,7 @@ class Flood(Attack):
 
 
 class Trees(Attack):
-    """Eight clients who ask for the whole tree 300 times in a row, read the answers, and begin anew. Counts megabytes."""
+    """Eight clients who ask for the whole tree 300 times in a row, read the answers, and start over. Counts megabytes."""
 
     def __init__(self, port: int) -> None:
         super().__init__()

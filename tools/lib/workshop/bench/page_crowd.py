@@ -68,7 +68,7 @@ def pages(here: str, count: str) -> None:
 
 
 def vandal(here: str) -> None:
-    """One browser that sends the dearest words as fast as they are taken, reads nothing, and begins anew when it is thrown out.
+    """One browser that sends the dearest words as fast as they are taken, reads nothing, and starts over when it is thrown out.
     Says the bytes that went out."""
     words = "\n".join([line("query", "*"), line("subscribe", "all"), line("/*/*/*"), line("tempo", 120), line("midi/list")] * 40)
     sent, telling = 0, Telling()

@@ -72,7 +72,7 @@ class Recording:
         self.cycles, self.frames, self.numbers = NONE, numpy.empty(0, "i8"), numpy.empty(0, "i8")
         self.torn = numpy.empty(0, "i8")
         self.events, self.event_numbers = NONE, numpy.empty(0, "i8")
-        self.wakes: Array = numpy.empty((3, 0))  # frame, time, whether JACK's times begin anew
+        self.wakes: Array = numpy.empty((3, 0))  # frame, time, whether JACK's times start over
 
     def add(self, records: Array) -> None:
         kind = records["kind"]

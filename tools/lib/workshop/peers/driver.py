@@ -40,7 +40,7 @@ class Child:
             line: str | None = self.inbox.get(timeout=seconds)
             if line is not None:
                 return line
-            self.inbox.put(None)  # for whoever asks again
+            self.inbox.put(None)  # for anyone who asks again
         return None
 
     def tell(self, line: str) -> None:

@@ -135,7 +135,7 @@ class Transport:
         if not self.mastership:
             raise lines.Refused("only a master has a tempo")
         self.mastership.come_to(float(word), float(seconds))
-        # While nothing rolls a master is only called if it asks anew.
+        # While nothing rolls a master is only called if it asks again.
         if seconds == "0":
             self.ask()
 

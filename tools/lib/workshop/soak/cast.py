@@ -42,7 +42,7 @@ class Tactus(driver.Program):
 
 
 class Peer(driver.Peer):
-    """LinkHut or the reference library on host 2. Whoever answers late must not hold up the evening."""
+    """LinkHut or the reference library on host 2. Anyone who answers late must not hold up the evening."""
 
     def __init__(self, kind: str) -> None:
         super().__init__(kind, 2, stderr=subprocess.DEVNULL, start_new_session=True)

@@ -54,7 +54,7 @@ class Enemy:
                             link.endpoint(MINE, port)))
 
     def forge(self) -> None:
-        """Nothing of it is a later word in the session that is there: whoever takes it for one is wrong."""
+        """Nothing of it is a later word in the session that is there: anyone who takes it for one is wrong."""
         session, beat = (self.session, self.dice.choice([0, -1, -2**63])) if self.dice.randrange(2) else (self.node(), self.dice.choice(EDGES))
         if self.dice.randrange(4) == 0:
             packet = self.dice.choice(self.heard)
@@ -84,7 +84,7 @@ class Enemy:
             time.sleep(0.005)
         if kind == "war":
             print(self.timeline[0], flush=True)
-        # Whoever made themselves peers leave.
+        # Those who made themselves peers leave.
         for node in self.founded + (self.crowd if kind == "crowd" else []):
             self.say(link.bye(node))
 

@@ -234,13 +234,13 @@ class Faults(evening.Evening):
             os.kill(process, signal.SIGSTOP)
         time.sleep(self.length(5))
         self.set_clocks(slept=time.monotonic_ns() - began)
-        # It judges by a clock that it has to find anew as well, and would not for half a minute.
+        # It judges by a clock that it has to find again as well, and would not for half a minute.
         self.ear.tell("link off")
         for process in sleepers:
             os.kill(process, signal.SIGCONT)
         time.sleep(1)
         self.ear.tell("link on")
-        self.right(TEMPO, 20)  # half a minute is what it takes to measure anew without knowing of the sleep
+        self.right(TEMPO, 20)  # half a minute is what it takes to measure again without knowing of the sleep
 
     def fault_clock(self) -> None:
         """Somebody sets the wall clock back an hour, and forward again."""
@@ -283,12 +283,12 @@ class Faults(evening.Evening):
             raise invariants.Violation(f"of 200 peers {most} were counted")
 
     def fault_liars(self) -> Outcome:
-        """Whoever lies well founds a session that is older than any: all go there, or all stay."""
+        """Anyone who lies well founds a session that is older than any: all go there, or all stay."""
         self.attacked("liars", "phase", "click", "clock")
         return None, False
 
     def fault_war(self) -> Outcome:
-        """The protocol has it that the word on the latest beat stands, whoever said it: the last one, for all."""
+        """The protocol has it that the word on the latest beat stands, no matter who said it: the last one, for all."""
         return 60e6 / int(self.attacked("war", "phase", "click", "clock")[0]), False
 
 
