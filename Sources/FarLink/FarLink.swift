@@ -42,6 +42,8 @@ public struct Switchboard: Sendable {
   public internal(set) var refused: (from: Endpoint, at: Micros)?
   public internal(set) var counters = FarCounters()
 
+  /// What came last is authentic, and somebody that called us is where it came from.
+  var isCallerHeard = false
   private var lastLine: UInt32 = 0
   private var outputs: [Output] = []
   private var outputHead = 0

@@ -4,17 +4,21 @@ public import BeatMath
 
 // What a datagram does.
 extension Switchboard {
+  /// Returns whether somebody that called us has shown with it that it is there: by which of our addresses it reaches us is known then.
+  @discardableResult
   public mutating func receive(
     _ bytes: UnsafeRawBufferPointer, from sender: Endpoint, at now: Micros,
     using random: inout some RandomNumberGenerator
-  ) {
+  ) -> Bool {
     counters.received += 1
+    isCallerHeard = false
     switch Datagram(bytes) {
     case .hello(let hello): hear(hello, from: sender, at: now, using: &random)
     case .answer(let answer): hear(answer, from: sender, at: now)
     case .sealed(let datagram): hear(datagram, from: sender, at: now)
     case nil: counters.malformed += 1
     }
+    return isCallerHeard
   }
 
   // MARK: Who calls us
@@ -100,6 +104,7 @@ extension Switchboard {
       let plain = open(datagram, &keys, from: sender, at: now)
     else { return }
     lines[place].hear(keys, isCurrent: isCurrent, isNewest: plain.isNewest, from: sender, at: now)
+    isCallerHeard = isCurrent && plain.isNewest && lines[place].call == nil
     if lines[place].owesSight { keepAlive(place, at: now) }
     deliver(plain.bytes, on: place, at: now)
   }
@@ -126,6 +131,7 @@ extension Switchboard {
     let known = lines[place].peerName
     lines[place].adopt(candidate, from: sender, at: now)
     counters.handshakes += 1
+    isCallerHeard = candidate.line == nil
     if known != candidate.name {
       if known != nil { emit(.closed(lines[place].id)) }
       emit(.opened(lines[place].id))

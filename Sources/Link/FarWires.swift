@@ -23,6 +23,7 @@ struct FarWires: Sendable {
   private(set) var settings: FarSettings
   private var board: Switchboard?
   private var sockets: [FarSocket] = []
+  private var ways = FarWays()
   private let names: FarNames
   private let keyName: String?
   private var wires: [Wire] = []
@@ -72,13 +73,14 @@ struct FarWires: Sendable {
   /// Tells all rooms that we leave; nothing is sent after it. Any thread.
   mutating func hangUp(at now: Micros) {
     board?.hangUp(at: now)
-    _ = flush(waited: .zero)
+    _ = flush()
     wires.removeAll()
   }
 
   mutating func close() {
     board = nil
     sockets.removeAll()
+    ways.forgetAll()
     wires.removeAll()
     (nextTry, nextLook, failure) = (nil, nil, nil)
   }
@@ -92,11 +94,14 @@ struct FarWires: Sendable {
       guard let arrival else { break }
       if settings.isKeyPublic, !arrival.from.address.isPrivate { continue }
       let now = HostClock.micros()
-      buffer.withUnsafeBytes {
+      let isCaller = buffer.withUnsafeBytes {
         board?.receive(
           UnsafeRawBufferPointer(rebasing: $0[..<arrival.count]), from: arrival.from, at: now, using: &random)
       }
-      events += flush(waited: arrival.waited)
+      if let own = arrival.to, isCaller ?? false, ways.own(for: arrival.from) != own {
+        ways.note(arrival.from, own)
+      }
+      events += flush(after: arrival)
     }
     return events
   }
@@ -104,14 +109,14 @@ struct FarWires: Sendable {
   mutating func meetDeadlines(at now: Micros) -> [Event] {
     look(at: now)
     if let due = board?.nextDeadline, due <= now { board?.meetDeadlines(at: now, using: &random) }
-    return flush(waited: .zero)
+    return flush()
   }
 
   /// To the room at the other end, if it is there.
   mutating func send(_ packet: Packet, on id: GatewayID, via channel: Channel, at now: Micros) {
     guard let wire = wires.first(where: { $0.gateway.id == id }) else { return }
     packet.withUnsafeBytes { board?.send($0, as: FarChannel(channel), on: wire.line, at: now) }
-    _ = flush(waited: .zero)
+    _ = flush()
   }
 
   /// Of rooms that we call and do not hear: where are they now?
@@ -124,13 +129,12 @@ struct FarWires: Sendable {
     for (number, addresses) in names.take() { board?.call(number, at: addresses, at: now) }
   }
 
-  private mutating func flush(waited: Micros) -> [Event] {
+  private mutating func flush(after arrival: UDPSocket.Arrival? = nil) -> [Event] {
     var events: [Event] = []
     while let output = board?.nextOutput() {
       switch output {
       case .send(let bytes, let endpoint):
-        let socket = sockets.first { $0.isIPv6 == endpoint.address.isIPv6 }
-        bytes.withUnsafeBytes { socket?.send($0, to: endpoint) }
+        send(bytes, to: endpoint, from: endpoint == arrival?.from ? arrival?.to : ways.own(for: endpoint))
       case .opened(let line):
         let wire = Wire(line: line, gateway: newGateway())
         wires.append(wire)
@@ -143,10 +147,16 @@ struct FarWires: Sendable {
         events.append(
           .arrived(
             bytes, on: wire.gateway.id, via: channel == .measurement ? .measurement : .discovery,
-            waited: waited))
+            waited: arrival?.waited ?? .zero))
       }
     }
     return events
+  }
+
+  private mutating func send(_ bytes: [UInt8], to endpoint: Endpoint, from own: Address?) {
+    guard let socket = sockets.first(where: { $0.isIPv6 == endpoint.address.isIPv6 }) else { return }
+    let isSent = bytes.withUnsafeBytes { socket.send($0, to: endpoint, from: own) }
+    if !isSent { ways.forget(endpoint) }
   }
 
   /// The other relay's name for the session: of the addresses that lead nowhere (RFC 6666), one for each wire.
@@ -216,35 +226,6 @@ extension FarRoom.State {
 extension FarChannel {
   fileprivate init(_ channel: Channel) {
     self = channel == .measurement ? .measurement : .discovery
-  }
-}
-
-/// A socket for all rooms, of one family.
-final class FarSocket: Sendable {
-  let isIPv6: Bool
-  private let socket: UDPSocket
-
-  private init(_ family: Address, port: UInt16) throws(SystemFailure) {
-    isIPv6 = family.isIPv6
-    socket = try .anywhere(Endpoint(family, port: port))
-  }
-
-  /// IPv4, and IPv6 where there is such a thing.
-  static func both(port: UInt16) throws(SystemFailure) -> [FarSocket] {
-    let first = try FarSocket(.v4(0), port: port)
-    let second = try? FarSocket(.v6(high: 0, low: 0, scope: 0), port: port)
-    return [first] + (second.map { [$0] } ?? [])
-  }
-
-  var descriptor: Int32 { socket.descriptor }
-
-  func receive(into buffer: UnsafeMutableRawBufferPointer) -> UDPSocket.Arrival? {
-    socket.receive(into: buffer)
-  }
-
-  func send(_ bytes: UnsafeRawBufferPointer, to endpoint: Endpoint) {
-    // What does not get away is lost, as on any wire.
-    _ = socket.send(bytes, to: endpoint)
   }
 }
 

@@ -85,6 +85,11 @@ struct UDPSocket: ~Copyable, Sendable {
   static func anywhere(_ endpoint: Endpoint) throws(SystemFailure) -> UDPSocket {
     let socket = try UDPSocket(for: endpoint.address)
     try? socket.noteArrivals()
+    if endpoint.address.isIPv6 {
+      try? socket.set(Int32(IPPROTO_IPV6), IPV6_RECVPKTINFO, Int32(1), "IPV6_RECVPKTINFO")
+    } else {
+      try? socket.noteInterfaces()
+    }
     socket.makeRoom()
     try socket.bind(to: endpoint)
     return socket
@@ -123,6 +128,8 @@ struct UDPSocket: ~Copyable, Sendable {
     var from: Endpoint
     /// Which it came through; 0 if the kernel does not say, as for IPv6, where a neighbour's scope says it.
     var interface: UInt32
+    /// Which of ours it was sent to; nil if the kernel does not say.
+    var to: Address?
     /// For how long it had lain here unread; 0 if the kernel does not say.
     var waited: Micros
   }
@@ -130,7 +137,8 @@ struct UDPSocket: ~Copyable, Sendable {
   /// The next datagram. Nil if there is none now.
   func receive(into buffer: UnsafeMutableRawBufferPointer) -> Arrival? {
     var storage = sockaddr_storage()
-    var notes = (0 as UInt64, 0 as UInt64, 0 as UInt64, 0 as UInt64, 0 as UInt64, 0 as UInt64)
+    // A time takes four of them, and where it came in four or five.
+    var notes = InlineArray<10, UInt64>(repeating: 0)
     return withUnsafeMutableBytes(of: &storage) { address in
       withUnsafeMutableBytes(of: &notes) { notes in
         var place = iovec(iov_base: buffer.baseAddress, iov_len: buffer.count)
@@ -149,16 +157,19 @@ struct UDPSocket: ~Copyable, Sendable {
           let said = UnsafeRawBufferPointer(rebasing: notes[..<min(notes.count, message.msg_controllen)])
           let note = Self.read(said)
           return Arrival(
-            count: count, from: from, interface: note.interface, waited: HostClock.since(note.arrived))
+            count: count, from: from, interface: note.interface, to: note.to,
+            waited: HostClock.since(note.arrived))
         }
       }
     }
   }
 
   /// What the kernel notes beside a datagram; of `CMSG_NXTHDR` and its like Swift knows nothing.
-  private static func read(_ notes: UnsafeRawBufferPointer) -> (interface: UInt32, arrived: timespec?) {
+  private static func read(
+    _ notes: UnsafeRawBufferPointer
+  ) -> (interface: UInt32, to: Address?, arrived: timespec?) {
     let word = MemoryLayout<Int>.size
-    var found = (interface: 0 as UInt32, arrived: timespec?.none)
+    var found = (interface: 0 as UInt32, to: Address?.none, arrived: timespec?.none)
     var place = 0
     while place + word + 8 < notes.count {
       let length = notes.loadUnaligned(fromByteOffset: place, as: Int.self)
@@ -166,15 +177,39 @@ struct UDPSocket: ~Copyable, Sendable {
       let level = notes.loadUnaligned(fromByteOffset: place + word, as: Int32.self)
       let kind = notes.loadUnaligned(fromByteOffset: place + word + 4, as: Int32.self)
       let value = UnsafeRawBufferPointer(rebasing: notes[(place + word + 8)..<(place + length)])
-      // struct in_pktinfo begins with the interface.
-      if level == Int32(IPPROTO_IP) && kind == IP_PKTINFO && value.count >= 4 {
-        found.interface = value.loadUnaligned(as: UInt32.self)
+      if level == Int32(IPPROTO_IP) && kind == IP_PKTINFO && value.count >= MemoryLayout<in_pktinfo>.size {
+        let place = value.loadUnaligned(as: in_pktinfo.self)
+        found.interface = UInt32(bitPattern: place.ipi_ifindex)
+        found.to = .v4(UInt32(bigEndian: place.ipi_spec_dst.s_addr))
+      } else if level == Int32(IPPROTO_IPV6) && kind == IPV6_PKTINFO && value.count >= 16 {
+        found.to = Address(ipv6: value)
       } else if level == SOL_SOCKET && kind == SO_TIMESTAMPNS && value.count >= MemoryLayout<timespec>.size {
         found.arrived = value.loadUnaligned(as: timespec.self)
       }
       place += (length + word - 1) / word * word
     }
     return found
+  }
+
+  /// 0, or the `errno`. `own`: the address of ours that it is to come from.
+  func send(_ bytes: UnsafeRawBufferPointer, to endpoint: Endpoint, from own: Address) -> Int32 {
+    var note = SourceNote(own)
+    return endpoint.withSocketAddress { address, size in
+      withUnsafeMutableBytes(of: &note) { note in
+        var place = iovec(
+          iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
+        return withUnsafeMutablePointer(to: &place) { place in
+          var message = msghdr()
+          message.msg_name = UnsafeMutableRawPointer(mutating: address)
+          message.msg_namelen = size
+          message.msg_iov = place
+          message.msg_iovlen = 1
+          message.msg_control = note.baseAddress
+          message.msg_controllen = SourceNote.size(own)
+          return sendmsg(descriptor, &message, Int32(MSG_NOSIGNAL)) >= 0 ? 0 : errno
+        }
+      }
+    }
   }
 
   private func noteInterfaces() throws(SystemFailure) {
@@ -211,3 +246,43 @@ struct UDPSocket: ~Copyable, Sendable {
 
 /// From linux/in6.h, which the system's own headers leave out.
 private let ipv6MulticastAll: Int32 = 29
+
+/// What is said to the kernel beside a datagram: from which of our addresses it is to leave.
+private struct SourceNote {
+  private var length: Int
+  private var level: Int32
+  private var kind: Int32
+  private var bytes = InlineArray<24, UInt8>(repeating: 0)
+
+  static func size(_ own: Address) -> Int { own.isIPv6 ? 40 : 32 }
+
+  init(_ own: Address) {
+    // An address, and the interface, which the kernel finds: in front of an IPv4 one, behind an IPv6 one.
+    switch own {
+    case .v4(let bits):
+      (length, level, kind) = (28, Int32(IPPROTO_IP), Int32(IP_PKTINFO))
+      store(bits.bigEndian, at: 4)
+    case .v6(let high, let low, let scope):
+      (length, level, kind) = (36, Int32(IPPROTO_IPV6), IPV6_PKTINFO)
+      store(high.bigEndian, at: 0)
+      store(low.bigEndian, at: 8)
+      store(scope, at: 16)
+    }
+  }
+
+  private mutating func store<Value: BitwiseCopyable>(_ value: Value, at place: Int) {
+    withUnsafeMutableBytes(of: &bytes) { $0.storeBytes(of: value, toByteOffset: place, as: Value.self) }
+  }
+}
+
+extension Address {
+  /// `struct in6_pktinfo`: of a link-local address the interface behind it is the scope.
+  fileprivate init(ipv6 bytes: UnsafeRawBufferPointer) {
+    let high = UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
+    let low = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+    let isLinkLocal = high >> 54 == 0xfe80 >> 6
+    let scope =
+      isLinkLocal && bytes.count >= 20 ? bytes.loadUnaligned(fromByteOffset: 16, as: UInt32.self) : 0
+    self = .v6(high: high, low: low, scope: scope)
+  }
+}

@@ -13,6 +13,8 @@ struct FarWorld {
     var opened: [LineID] = []
     var closed: [LineID] = []
     var sent: [Flight] = []
+    /// Of what came last: is it from where somebody that called is?
+    var isCallerHeard = false
   }
 
   struct Flight {
@@ -93,7 +95,9 @@ struct FarWorld {
 
   /// Straight into a machine, from wherever.
   mutating func inject(_ bytes: [UInt8], into side: Int, from: Endpoint) {
-    bytes.withUnsafeBytes { sides[side].board.receive($0, from: from, at: now, using: &dice) }
+    sides[side].isCallerHeard = bytes.withUnsafeBytes {
+      sides[side].board.receive($0, from: from, at: now, using: &dice)
+    }
     settle(side)
   }
 

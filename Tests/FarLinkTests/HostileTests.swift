@@ -47,6 +47,7 @@ struct HostileTests {
               replays += 1
               #expect(Standing(world, side) == before)
               #expect(world.sides[side].sent.count == sent)
+              #expect(!world.sides[side].isCallerHeard)
             }
           }
         }

@@ -56,6 +56,27 @@ struct LineTests {
     #expect(world.sides[0].opened.count == 1 && world.sides[1].opened.count == 1)
   }
 
+  @Test
+  func
+    `by which address a caller reaches us is learned from what is authentic, and new, and from nothing else`()
+  {
+    var world = FarWorld.pair()
+    world.send("here I am", from: 0)
+    world.run(for: Micros(100_000))
+    let word = world.delivered.last { $0.to == world.sides[1].address }!
+    #expect(world.sides[1].isCallerHeard)
+    var forged = word.bytes
+    forged[12] ^= 1
+    for bytes in [word.bytes, forged, [3], [UInt8](repeating: 1, count: 81), []] {
+      world.inject(bytes, into: 1, from: word.from)
+      #expect(!world.sides[1].isCallerHeard)
+    }
+    // Our own way to whom we call is the system's affair.
+    world.send("and I am here", from: 1)
+    world.run(for: Micros(100_000))
+    #expect(world.heard(by: 0).last == "and I am here" && !world.sides[0].isCallerHeard)
+  }
+
   @Test func `while nothing is said, a router's hole is held open, and nobody is taken for gone`() {
     var world = FarWorld.pair()
     let start = world.recording.count

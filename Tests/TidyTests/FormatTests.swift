@@ -48,7 +48,8 @@ private func hasNothingToSay(_ checker: String, _ words: [String]) throws {
 @Test(
   "The harnesses in Swift fit the modules of today",
   arguments: [
-    ["fuzz/fuzz"], ["fuzz/audio"], ["fuzz/json5"], ["fuzz/midi", "fuzz/cycles"], ["fuzz/bbt", "fuzz/cycles"],
+    ["fuzz/fuzz"], ["fuzz/audio"], ["fuzz/far"], ["fuzz/json5"], ["fuzz/midi", "fuzz/cycles"],
+    ["fuzz/bbt", "fuzz/cycles"],
     ["play", "channel", "fuzz/cycles"],
     ["fuzz/web"]
       + ["JSONLine", "Request", "Handshake", "Secret"].map { "../../Sources/Web/\($0)" },

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+import Testing
+
+/// Who listens on the far wire, and who speaks on it, without the key.
+@Suite struct FarEnemyTests {
+  /// Who records what goes between two addresses (`tools/lib/workshop/listening/secrecy.py`).
+  private func tap(_ far: FarStage, on host: Int, _ words: String...) throws -> ChildProcess {
+    let program = Lab.top + "/tools/lib/workshop/listening/secrecy.py"
+    return try ChildProcess(far.stage.command(on: host, ["/usr/bin/python3", program] + words))
+  }
+
+  private func said(_ process: ChildProcess) async throws -> [String: Double] {
+    let line = try #require(await process.line(within: .seconds(60)), "\(process.saidOnErrors)")
+    return try #require(FlatJSON.object(line)).compactMapValues(\.number)
+  }
+
+  @Test
+  func `who records the far wire has nothing that differs from chance, while a room's own wire can be read`()
+    async throws
+  {
+    let far = try await FarStage(hosts: 2)
+    let (wire, room) = (
+      try tap(far, on: 1, "40", "10.77.0.1", "10.77.0.2"),
+      try tap(far, on: 1, "40", "10.77.0.1", "224.76.78.75")
+    )
+    try await far.open(1, "--link-accept")
+    try await far.open(2, "--link-to=10.77.0.1")
+    try await far.meet(1, 2)
+    try await far.agree(on: 131, from: 1)
+    try await far.peers[2]?.ask("start 0")
+    try await far.peers[1]?.wait("playing", "on")
+    let (heard, control) = (try await said(wire), try await said(room))
+    print("on the far wire: \(heard); on the room's own: \(control)")
+    #expect(heard["datagrams", default: 0] > 1000)
+    #expect(heard["readable"] == 0)
+    // One place of some hundreds is 4 by chance.
+    #expect(heard["skew", default: 1e9] < 8)
+    #expect(control["datagrams", default: 0] > 10 && control["readable"] == control["datagrams"])
+  }
+
+  @Test func `whoever floods, forges and repeats on the far wire changes nothing and gets nothing`()
+    async throws
+  {
+    let far = try await FarStage(hosts: 3)
+    let recording = far.folder.path + "/recording"
+    try await far.stage.wire("from=1", "to=2", "delay=20ms")
+    try await far.open(1, "--link-accept")
+    let tap = try tap(far, on: 1, "12", "10.77.0.1", "10.77.0.2", recording)
+    try await far.open(2, "--link-to=10.77.0.1")
+    try await far.meet(1, 2)
+    try await far.agree(on: 131, from: 1)
+    _ = try await said(tap)
+    let before = try await state(far)
+    let program = Lab.top + "/tools/lib/workshop/soak/far_enemy.py"
+    let enemy = try ChildProcess(
+      far.stage.command(on: 3, ["/usr/bin/python3", program, "10.77.0.1", "20819", recording, "15", "4000"]))
+    var away: [String] = []
+    for _ in 0..<20 {
+      let rooms = try await far.told(1, "far/str")
+      if !rooms.contains("(±") { away.append(rooms) }
+      try await Task.sleep(for: .milliseconds(500))
+    }
+    let told = try await said(enemy)
+    let after = try await state(far)
+    let spent = (after.processor - before.processor) / (after.time - before.time)
+    print("far enemy: \(told); \(spent) of a core, \((after.memory - before.memory) / 1024) KiB more")
+    #expect(told["sent", default: 0] > 15_000 && told["recorded", default: 0] > 100)
+    // A hello that the wire swallowed may be answered once; none was.
+    #expect(told["answered"] == 0)
+    #expect(away.isEmpty, "\(away)")
+    #expect(try await far.told(1, "tempo").contains("131"))
+    #expect(after.memory - before.memory < 4 << 20)
+    try await far.agree(on: 97, from: 2)
+    #expect(abs(try await far.distance(1, 2)) < 5 + 10)
+  }
+
+  /// Of the first room's tactus: seconds of the processor, bytes of memory, and when.
+  private func state(_ far: FarStage) async throws -> (processor: Double, memory: Int, time: Double) {
+    // It is the child of who put it on its host.
+    let outer = try #require(far.tactus[1]).identifier
+    let children = try await ChildProcess.run(["cat", "/proc/\(outer)/task/\(outer)/children"]).output
+    let process = try #require(children.split(separator: " ").first.flatMap { Int32($0) })
+    let stat = try await ChildProcess.run(["cat", "/proc/\(process)/stat"]).output
+    let fields = stat.split(separator: ")").last?.split(separator: " ") ?? []
+    var now = timespec()
+    clock_gettime(CLOCK_MONOTONIC, &now)
+    // Behind the name: utime and stime are 12th and 13th, rss is 22nd.
+    let ticks = try #require(Double(fields[11])) + #require(Double(fields[12]))
+    return (
+      ticks / Double(sysconf(Int32(_SC_CLK_TCK))), try #require(Int(fields[21])) * 4096,
+      Double(now.tv_sec) + Double(now.tv_nsec) / 1e9
+    )
+  }
+}

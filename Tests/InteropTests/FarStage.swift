@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+
+/// Rooms far apart, each of one machine with a tactus and a peer of the reference's: no Link packet gets from one machine to another, all
+/// else does. Between the first two machines may stand a router.
+final class FarStage {
+  static let key = "2345-6789-abcd-efgh-jkmn-pqrs"
+
+  let stage: LabStage
+  let folder: ScratchFolder
+  private(set) var tactus: [Int: ChildProcess] = [:]
+  private(set) var peers: [Int: LabPeer] = [:]
+
+  init(hosts: Int) async throws {
+    folder = try ScratchFolder()
+    stage = try await LabStage("--hosts", "\(hosts)")
+    for host in 1...hosts {
+      try await run(
+        on: host,
+        "nft",
+        """
+        add table inet rooms
+        add chain inet rooms in { type filter hook input priority 0; }
+        add rule inet rooms in iifname "wire*" ip daddr 224.0.0.0/4 drop
+        add rule inet rooms in iifname "wire*" ip6 daddr ff00::/8 udp dport 20808 drop
+        """)
+    }
+  }
+
+  func run(on host: Int, _ command: String...) async throws {
+    let done = try await ChildProcess.run(stage.command(on: host, command))
+    guard done.status == 0 else {
+      throw ChildProcess.Failure.ended(status: done.status, errors: "\(command): \(done.errors)")
+    }
+  }
+
+  /// Opens a room. `key`: what is written into its file; nil: none at all.
+  func open(_ host: Int, _ words: String..., key: String? = FarStage.key) async throws {
+    var keyed = "--link-key=none"
+    if let key {
+      let path = try folder.write("\(key)\n".utf8, to: "key-\(host)")
+      chmod(path, 0o600)
+      keyed = "--link-key=\(path)"
+    }
+    let program = [Interop.directoryOfTests + "/tactus", "--no-tui", "--startstop", keyed]
+    tactus[host] = try ChildProcess(stage.command(on: host, program + words))
+    let peer = try LabPeer(.reference, in: stage, on: host)
+    try await peer.ask("enable on")
+    try await peer.ask("sync on")
+    peers[host] = peer
+  }
+
+  /// The value of an OSC address, as that machine's tactus tells it.
+  func told(_ host: Int, _ path: String) async throws -> String {
+    let said = try await stage.run(on: host, Interop.directoryOfTests + "/tactus", "send", path).output
+    return said.split(separator: "\n").first.map(String.init) ?? ""
+  }
+
+  /// Until that machine's tactus says of its other rooms what is wanted.
+  @discardableResult
+  func wait(_ host: Int, until isWanted: (String) -> Bool) async throws -> String {
+    let deadline = ContinuousClock.now + .seconds(40)
+    var last = ""
+    while ContinuousClock.now < deadline {
+      last = try await told(host, "far/str")
+      if isWanted(last) { return last }
+      try await Task.sleep(for: .milliseconds(200))
+    }
+    throw ChildProcess.Failure.ended(status: 0, errors: "the rooms of \(host): \(last)")
+  }
+
+  /// The clocks of the rooms are known to each other.
+  func meet(_ hosts: Int...) async throws {
+    for host in hosts { try await wait(host) { $0.contains("(±") } }
+  }
+
+  /// Whatever is set in one room is set in all others.
+  func agree(on tempo: Int, from host: Int) async throws {
+    guard let peer = peers[host] else { return }
+    try await peer.ask("tempo \(tempo)")
+    for (_, other) in peers { try await other.wait("tempo", "\(tempo)", seconds: 20) }
+  }
+
+  /// In milliseconds, the median of nine looks.
+  func distance(_ here: Int, _ there: Int) async throws -> Double {
+    guard let one = peers[here], let other = peers[there] else { return .nan }
+    var all: [Double] = []
+    for _ in 0..<9 { all.append(try await one.phaseDistance(to: other) * 60_000 / one.status().tempo) }
+    return Interop.median(all)
+  }
+
+  /// `host` leaves its wire to the others for one to a router, which translates its address and forgets a way after five seconds of silence.
+  func hide(_ host: Int, behind router: Int) async throws {
+    for each in [host, router] { try await run(on: router, Lab.tool, "plug", "\(each)", "wire1") }
+    // The lab has one wire for all: who has two plugs in it must not answer at the wrong one.
+    try await run(on: router, "sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv4.conf.all.arp_ignore=1")
+    try await run(
+      on: router, "nft",
+      """
+      add table ip nat
+      add chain ip nat post { type nat hook postrouting priority 100; }
+      add rule ip nat post oifname "wire0" masquerade random
+      """)
+    try await run(
+      on: router, "sysctl", "-qw", "net.netfilter.nf_conntrack_udp_timeout=5",
+      "net.netfilter.nf_conntrack_udp_timeout_stream=5")
+    // As the routers of homes do: nobody gets in unasked.
+    try await run(
+      on: router, "nft",
+      """
+      add table ip door
+      add chain ip door forward { type filter hook forward priority 0; policy drop; }
+      add rule ip door forward iifname "wire1" accept
+      add rule ip door forward ct state established accept
+      """)
+    try await run(on: host, "ip", "link", "set", "wire0", "down")
+    try await run(on: host, "ip", "route", "add", "default", "via", "10.77.1.\(router)")
+  }
+}
