@@ -91,16 +91,25 @@ enum Belief {
   /// Both sides measure, and at the very border each may find the other one better, or neither. So the border moves with
   /// each look at a session that stayed beside ours, and soon both are on the same side of it.
   ///
-  /// The reference looks once, and its border stays where it is. With one of its peers in either session ours hardly moves: else we
-  /// leave for the older session for good where it stays in the one with the smaller id.
+  /// The reference looks once, and its border stays where it is. With one of its peers in either session ours hardly moves, and towards the smaller
+  /// id: else we leave for the older session for good where it stays in the other.
   static func isBetter(
     _ other: SessionID, olderBy lead: Micros, than own: SessionID, looks: Int, isMixed: Bool = false
   ) -> Bool {
-    let border = border(afterLooks: looks, step: isMixed ? Limits.mixedBorderStep : Limits.borderStep)
+    let border =
+      isMixed
+      ? border(afterLooks: looks, step: -Limits.mixedBorderStep)
+      : border(afterLooks: looks, step: Limits.borderStep)
     if lead > border { return true }
-    // Where the reference's peers stay, ours go to them, whichever side of the border a clock's error puts them on.
-    let farther = isMixed ? Rules.joinTolerance + (Rules.joinTolerance - border) : border
-    return lead < border && lead > -farther && other < own
+    return lead < border && lead > -border && other < own
+  }
+
+  /// Whether peers of the reference's, each with its own error, may have taken either side for good: who is in the one with the smaller id
+  /// sees the other one's lead.
+  static func isStuck(olderBy lead: Micros, afterLooks looks: Int) -> Bool {
+    let most = Micros(Limits.mixedBorderStep.count * Int64(Limits.borderSteps))
+    return looks >= Limits.looksInVain && lead <= Rules.joinTolerance + most
+      && lead >= Rules.joinTolerance - most
   }
 
   /// Whether peers may differ in which of two sessions is the better one.

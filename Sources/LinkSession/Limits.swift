@@ -90,6 +90,10 @@ public enum Limits {
   public static var borderSteps: Int { 5 }
   /// With peers of the reference's there it moves by no more than clocks are measured wrong by: theirs never moves.
   public static var mixedBorderStep: Micros { Micros(2_000) }
+  /// After so many looks that changed nothing nobody will move any more.
+  static var looksInVain: Int { 12 }
+  /// So much older is the session in which all meet then: more than any of the two is older than the other.
+  static var leadOfMeeting: Micros { Micros(2_000_000) }
   /// Who says goodbye and is heard again within this did not leave: a little more than the period of Alives.
   public static var farewellGrace: Micros { Micros(300_000) }
   /// Who did not ask us for the time for so long has somebody else to ask: half as long again as the period of measurements.

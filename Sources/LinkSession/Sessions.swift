@@ -73,12 +73,10 @@ extension LinkSession {
     let lead = time - ghost.ghost(atHost: now)
     let look = nextLook(isDoubtful: Belief.isAtTheBorder(lead))
     let looks = peers.sessions.looks(at: target)
-    guard
-      Belief.isBetter(
-        target, olderBy: lead, than: session, looks: looks,
-        isMixed: peers.haveReference(in: [session, target]))
-    else {
+    let isMixed = peers.haveReference(in: [session, target])
+    guard Belief.isBetter(target, olderBy: lead, than: session, looks: looks, isMixed: isMixed) else {
       peers.sessions.keep(target, reconsiderAt: look)
+      if isMixed, session < target, Belief.isStuck(olderBy: lead, afterLooks: looks) { startMeeting() }
       return
     }
     peers.sessions.change(from: session, to: target, reconsiderAt: look)
@@ -217,6 +215,20 @@ extension LinkSession {
     }
     var dice = Dice(seed: session.rawValue)
     begin(NodeID(using: &dice), next, GhostMap(intercept: ghost.intercept - years), started)
+  }
+
+  /// Peers of the reference's look at another session once. Two sessions whose ages differ by just as much as it tolerates so stay side by side for good, some of
+  /// its peers in either. A session that is older than both brings all together: it goes on where we are, and its name follows from ours, so that whoever of
+  /// us begins it too is in the same.
+  private mutating func startMeeting() {
+    let lead = Limits.leadOfMeeting
+    guard Belief.isPlausible(age: ghost.ghost(atHost: now) + lead) else { return }
+    let next = Timeline(
+      tempo: timeline.tempo, beatOrigin: timeline.beatOrigin, timeOrigin: timeline.timeOrigin + lead)
+    var started = startStop
+    if started != .unset { started.timestamp = started.timestamp + lead }
+    var dice = Dice(seed: session.rawValue)
+    begin(NodeID(using: &dice), next, GhostMap(intercept: ghost.intercept + lead), started)
   }
 
   private func isFar(_ beat: Beats) -> Bool { beat > Limits.beatsCarriedOn || beat < -Limits.beatsCarriedOn }

@@ -286,5 +286,13 @@ import Testing
       #expect(!Belief.isBetter(low, olderBy: Micros(-511_000), than: high, looks: looks, isMixed: true))
     }
     #expect(Belief.isBetter(high, olderBy: Micros(480_000), than: low, looks: 1))
+    // Never both better, and never neither: we would go to and fro for good.
+    for looks in 0...7 {
+      for lead in stride(from: Int64(-520_000), through: 520_000, by: 333) {
+        let there = Belief.isBetter(high, olderBy: Micros(lead), than: low, looks: looks, isMixed: true)
+        let back = Belief.isBetter(low, olderBy: Micros(-lead), than: high, looks: looks, isMixed: true)
+        #expect(there != back, "\(lead) after \(looks) looks")
+      }
+    }
   }
 }
