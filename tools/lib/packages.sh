@@ -49,7 +49,7 @@ host_packages=(
 
 # What tools/package makes packages with, and looks at them.
 # shellcheck disable=SC2034
-packaging_packages=(debhelper dpkg-dev lintian desktop-file-utils appstream debootstrap makepkg libarchive-tools)
+packaging_packages=(debhelper dpkg-dev lintian desktop-file-utils appstream debootstrap makepkg libarchive-tools systemd-container)
 
 die() {
   echo "${0##*/}: $*" >&2
