@@ -60,7 +60,7 @@ private struct Room {
     now = now + later
     if let due = board.nextDeadline, due <= now { board.meetDeadlines(at: now, using: &random) }
     _ = drain()
-    datagram.withUnsafeBytes { board.receive($0, from: sender, at: now, using: &random) }
+    _ = datagram.withUnsafeBytes { board.receive($0, from: sender, at: now, using: &random) }
     let sent = drain()
     precondition(sent.count <= 3 && sent.allSatisfy { $0 < 600 }, "one datagram has many sent")
     if datagram.first == 1 { precondition(sent.reduce(0, +) < datagram.count || sent.isEmpty, "an answer longer than the hello") }
