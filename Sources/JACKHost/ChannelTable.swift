@@ -48,10 +48,13 @@ struct ReceivedPorts: BitwiseCopyable {
 
   func play(_ passing: Passing, _ frames: UInt32) {
     guard let left = floats(left, frames), let right = floats(right, frames) else { return }
-    guard let end, !passing.isFreewheeling else {
-      end?.skip(frames: Int(frames), left: left, right: right)
+    guard let end else {
+      // Its channel has gone: the server leaves in the buffers what was played last.
+      left.update(repeating: 0, count: Int(frames))
+      right.update(repeating: 0, count: Int(frames))
       return
     }
+    guard !passing.isFreewheeling else { return end.skip(frames: Int(frames), left: left, right: right) }
     let hearing = Hearing(
       frames: passing.frames, sampleRate: passing.sampleRate, start: passing.start,
       frameMicros: passing.frameMicros,

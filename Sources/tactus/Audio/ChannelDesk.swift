@@ -10,6 +10,7 @@ import LinkAudio
 import LinkAudioSession
 import LinkWire
 import Linux
+import OSC
 import Synchronization
 
 /// Between Link Audio and JACK, which do not know each other: what is to be sent and received becomes lanes, with a channel of
@@ -34,6 +35,8 @@ final class ChannelDesk {
     /// Its own.
     var delay: AudioDelay? { words?.delay }
     var wasThere = false
+    /// Since when nobody has offered it; nil: somebody does.
+    var goneSince: Micros?
   }
 
   private let link: Link
@@ -46,6 +49,9 @@ final class ChannelDesk {
   private var offered: [ChannelNames.Named] = []
   private var sent: [Sent] = []
   private var taken: [Taken] = []
+  /// What found no place, and whether the user knows of it.
+  private var crowdedOut: String?
+  private var isToldOfCrowd = false
   private var carried: [(name: String, lane: ObjectIdentifier?, delay: AudioDelay?)] = []
   private var nextLook = Micros.zero
   private(set) var shown = ShownAudio()
@@ -69,7 +75,7 @@ final class ChannelDesk {
     // There may be a thousand.
     if let news = offers.takeNews() { offered = names.names(of: news, at: now) }
     send(isOn ? state.sends.compactMap { SentText($0) } : [], audio)
-    receive(isOn ? state.receives.compactMap { ReceivedText($0) } : [], state, audio)
+    receive(isOn ? state.receives.compactMap { ReceivedText($0) } : [], state, audio, at: now)
     return carry(on: host)
   }
 
@@ -85,10 +91,18 @@ final class ChannelDesk {
     for place in taken.indices {
       let isThere = taken[place].source?.isConnected == true
       if isThere != taken[place].wasThere {
-        news.append("Link Audio: \(taken[place].name) \(isThere ? "is here" : "has gone")")
+        // Its name is a stranger's.
+        let name = printable(taken[place].name, limit: 200)
+        news.append("Link Audio: \(name) \(isThere ? "is here" : "has gone")")
       }
       taken[place].wasThere = isThere
     }
+    if let crowdedOut, !isToldOfCrowd {
+      let name = printable(crowdedOut, limit: 150)
+      news.append(
+        "Link Audio: \(AudioChannelPorts.limit) channels are received, there is no place for \(name)")
+    }
+    isToldOfCrowd = crowdedOut != nil
     self.shown = shown
     return (shown, news)
   }
@@ -117,11 +131,22 @@ final class ChannelDesk {
     }
   }
 
-  private func receive(_ wanted: [ReceivedText], _ state: SurfaceState, _ audio: LinkAudio) {
+  private func receive(
+    _ wanted: [ReceivedText], _ state: SurfaceState, _ audio: LinkAudio, at now: Micros
+  ) {
     taken.removeAll { one in !wanted.contains { $0.matches(one.name) } }
-    let names = wanted.filter(\.isExact).map(\.name) + offered.map(\.name)
-    for name in names where taken.count < AudioChannelPorts.limit {
+    for place in taken.indices {
+      let isOffered = offered.contains { $0.name == taken[place].name }
+      taken[place].goneSince = isOffered ? nil : taken[place].goneSince ?? now
+    }
+    crowdedOut = nil
+    let exact = wanted.filter(\.isExact).map(\.name)
+    for name in exact + offered.map(\.name) {
       guard wanted.contains(where: { $0.matches(name) }), !taken.contains(where: { $0.name == name }) else {
+        continue
+      }
+      guard makeRoom(keeping: exact) else {
+        crowdedOut = crowdedOut ?? name
         continue
       }
       taken.append(Taken(name: name))
@@ -138,6 +163,30 @@ final class ChannelDesk {
       lane.forEachBlock { mlock($0.baseAddress, $0.count) }
       taken[place].source = audio.subscribe(lane, to: channel)
       (taken[place].channel, taken[place].lane, taken[place].room) = (channel, lane, room)
+    }
+    // Last, so that its peer is not told to stop meanwhile.
+    leaveRenamed()
+  }
+
+  /// Whether there is a place for one more: else that goes which has been away the longest, unless the user named it. Cables that it had are
+  /// made again when it is back.
+  private func makeRoom(keeping exact: [String]) -> Bool {
+    guard taken.count >= AudioChannelPorts.limit else { return true }
+    let gone = taken.indices.filter { taken[$0].goneSince != nil && !exact.contains(taken[$0].name) }
+    guard let oldest = gone.min(by: { (taken[$0].goneSince ?? .zero) < (taken[$1].goneSince ?? .zero) })
+    else {
+      return false
+    }
+    taken.remove(at: oldest)
+    return true
+  }
+
+  /// A channel that has another name now, and is taken by that, sounds at its new ports alone.
+  private func leaveRenamed() {
+    for place in taken.indices where taken[place].goneSince != nil && taken[place].channel != nil {
+      let now = offered.first { $0.id == taken[place].channel }?.name
+      guard let now, taken.contains(where: { $0.name == now }) else { continue }
+      (taken[place].channel, taken[place].lane, taken[place].source, taken[place].room) = (nil, nil, nil, 0)
     }
   }
 
@@ -234,38 +283,5 @@ extension AudioChannelPorts {
     case .send(let lane): ObjectIdentifier(lane)
     case .receive(let lane): lane.map { ObjectIdentifier($0) }
     }
-  }
-}
-
-extension AudioDelay {
-  /// How many seconds a lane must have room for: twice what it is at this tempo, since tempos change.
-  fileprivate func room(_ state: SurfaceState) -> Double {
-    let beat = Double(state.tempo.clamped.microsPerBeat) / 1e6
-    let seconds =
-      switch self {
-      case .auto: 0.5
-      case .time(let micros): Double(micros.count) / 1e6
-      case .beats(let count): Double(count) * beat
-      case .bars(let count): Double(count) * Double(state.choices.meter.beats) * beat
-      }
-    // In powers of two, so that a moving tempo does not ask for another one all the time.
-    var room = 1.0
-    while room < seconds * 1.2, room < 60 { room *= 2 }
-    return room
-  }
-}
-
-extension ControlDesk {
-  /// [any]
-  func change(_ order: AudioChannelOrder, isOn: Bool, lasts: Bool) -> Verdict {
-    do throws(Refusal) {
-      var state = state
-      try state.change(order, isOn: isOn)
-    } catch {
-      return .refused(error)
-    }
-    choose(lasts) { try? $0.change(order, isOn: isOn) }
-    wake()
-    return .accepted
   }
 }

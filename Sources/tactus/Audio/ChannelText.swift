@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
 import Choices
 import ControlSurface
 import JACKHost
@@ -120,4 +121,37 @@ extension Configuration {
         + "to \(AudioChannelPorts.limit). With a delay of its own, if that shall not be --link-audio-delay's. Can be repeated."
     ),
   ]
+}
+
+extension AudioDelay {
+  /// How many seconds a lane must have room for: twice what it is at this tempo, since tempos change.
+  func room(_ state: SurfaceState) -> Double {
+    let beat = Double(state.tempo.clamped.microsPerBeat) / 1e6
+    let seconds =
+      switch self {
+      case .auto: 0.5
+      case .time(let micros): Double(micros.count) / 1e6
+      case .beats(let count): Double(count) * beat
+      case .bars(let count): Double(count) * Double(state.choices.meter.beats) * beat
+      }
+    // In powers of two, so that a moving tempo does not ask for another one all the time.
+    var room = 1.0
+    while room < seconds * 1.2, room < 60 { room *= 2 }
+    return room
+  }
+}
+
+extension ControlDesk {
+  /// [any]
+  func change(_ order: AudioChannelOrder, isOn: Bool, lasts: Bool) -> Verdict {
+    do throws(Refusal) {
+      var state = state
+      try state.change(order, isOn: isOn)
+    } catch {
+      return .refused(error)
+    }
+    choose(lasts) { try? $0.change(order, isOn: isOn) }
+    wake()
+    return .accepted
+  }
 }
