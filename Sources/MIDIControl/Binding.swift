@@ -26,7 +26,7 @@ public struct Binding<Event: LosslessStringConvertible & Hashable & Sendable>: H
     guard let first = text.firstIndex(where: { $0 != " " }),
       let sign = text[first...].dropFirst().firstIndex(of: "="), let event = Event(String(text[..<sign]))
     else { return nil }
-    return (event, text[sign...].dropFirst().split(separator: ",", omittingEmptySubsequences: false))
+    return (event, Target.split(text[sign...].dropFirst()))
   }
 
   public var description: String {
@@ -84,6 +84,15 @@ public struct Target: Hashable, Sendable, CustomStringConvertible {
     else { return nil }
     self.init(path: path, range: min(low, high)...max(low, high), isReversed: low > high)
     guard description.utf8.count <= Self.longest else { return nil }
+  }
+
+  /// What several are written as: a comma between them, and none that is part of a text in quotes.
+  package static func split(_ text: Substring) -> [Substring] {
+    var isQuoted = false
+    return text.split(omittingEmptySubsequences: false) { character in
+      if character == "\"" { isQuoted.toggle() }
+      return character == "," && !isQuoted
+    }
   }
 
   public var description: String {

@@ -80,8 +80,10 @@ public struct Keyboard: Sendable {
   private mutating func turn(to other: Scene.Page) { page = page == other ? .playing : other }
 
   /// What a slip would do for longer than tonight, and how to take it back; and who is to lead from now on, which nothing else
-  /// shows. nil: neither.
-  public static func remark(_ targets: [Target], by key: Key, _ state: SurfaceState) -> String? {
+  /// shows. nil: neither. `isKept`: what is chosen here holds at the next start, too; a tactus on another machine forgets it.
+  public static func remark(
+    _ targets: [Target], by key: Key, _ state: SurfaceState, isKept: Bool = true
+  ) -> String? {
     let path = targets.count == 1 ? targets[0].path : ""
     if path == "lead/next" { return leads(after: state.choices.lead, key) }
     let choice: (name: String, isOn: Bool)? =
@@ -91,7 +93,8 @@ public struct Keyboard: Sendable {
       default: nil
       }
     return choice.map {
-      "\($0.name): \($0.isOn ? "off" : "on"), also at the next start; \(key) takes that back"
+      let time = isKept ? "also at the next start" : "until that tactus ends"
+      return "\($0.name): \($0.isOn ? "off" : "on"), \(time); \(key) takes that back"
     }
   }
 

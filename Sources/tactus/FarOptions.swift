@@ -28,7 +28,7 @@ extension Configuration {
         "Let other rooms call, at this UDP port (default: off; without a port \(FarSettings.usualPort)). One of two rooms "
         + "must be reachable so."),
     Option(
-      "link-key", in: .far, .value("FILE", .file, \.far.key), reach: .start,
+      "link-key", in: .far, .value("FILE", .keyFile, \.far.key), reach: .start,
       help:
         "The key that all rooms have in common (default: what tactus far-key has made). none: no key, for a VPN; then only "
         + "private addresses are heard."),

@@ -195,7 +195,7 @@ struct SessionFolder: Equatable {
 
   func write(_ configuration: Configuration) throws(Complaint) {
     let text = ConfigurationFile.text(of: configuration, heading: Self.heading)
-    try WholeFile.write(text, to: self.configuration)
+    try WholeFile.write(text + "\n", to: self.configuration)
   }
 
   func write(_ connections: Set<Connection>) throws(Complaint) {

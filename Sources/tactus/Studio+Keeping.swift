@@ -30,7 +30,9 @@ extension Studio {
         words = "saved as the session has it"
       } else {
         words = try SavedConfiguration.write(
-          chosen, over: startup.file, to: startup.places.configuration, replacing: replacing)
+          chosen, over: startup.file, to: startup.places.configuration,
+          besides: RunningNote.all().map(\.name).filter { $0 != host.server.clientName },
+          replacing: replacing)
         // It says nothing new of what plays, so nothing is changed by it.
         try startup.read()
         keeper.configured(chosen, file: startup.file)

@@ -36,6 +36,13 @@ struct SetListTests {
       #expect(try SetSong(text).text == text)
       #expect(try SetSong(SetSong(text).text) == SetSong(text))
     }
+    // A comma of a text in quotes is the text's.
+    let said = try SetSong("A = osc/send 192.168.7.9:10023 /say \"one, two\" 3,tap")
+    #expect(said.targets.map(\.path) == ["osc/send", "tempo/tap"])
+    #expect(said.targets[0].arguments.joined(separator: " ") == "192.168.7.9:10023 /say \"one, two\" 3")
+    #expect(try SetSong(said.text) == said)
+    #expect(MIDIBinding("note 36 = osc/send 1.2.3.4:5 /a \"b,c\", tap")?.targets.count == 2)
+    #expect(throws: Refusal.self) { try SetSong("A = osc/send 192.168.7.9:10023 /say \"one, tap") }
     #expect(try SetSong("  A   song, of two =tempo 100,tap").text == "A song, of two = tempo 100, tempo/tap")
   }
 

@@ -213,6 +213,33 @@ struct ConfigurationFileTests {
     #expect(try read(ConfigurationFile.text(of: configuration, heading: "")) == configuration)
   }
 
+  @Test("A file is the same file from wherever tactus is started the next time")
+  func wholePaths() throws {
+    let typed = try Configuration(arguments: ["--accent-file=a.wav", "--link-key=none", "--config=my.json5"])
+    let here = try #require(typed.soundFiles.accent?.dropLast("/a.wav".count))
+    #expect(here.hasPrefix("/") && typed.far.key == "none" && typed.file == "\(here)/my.json5")
+    // What a file says is beside that file; what came through a pipe is from here.
+    let written = "{'accent-file': 'a.wav', 'link-key': 'keys/two', 'beat-file': '/b.wav'}"
+    let file = try read(written)
+    #expect(file.soundFiles.accent == "/home/ada/a.wav" && file.far.key == "/home/ada/keys/two")
+    #expect(file.soundFiles.beat == "/b.wav")
+    var piped = Configuration()
+    try ConfigurationFile.apply(Array(written.utf8), from: "/dev/null", to: &piped)
+    #expect(piped.soundFiles.accent == typed.soundFiles.accent)
+  }
+
+  @Test("A pattern may be empty in every way in which it can be said")
+  func emptyPattern() throws {
+    let plain = Configuration()
+    #expect(try Configuration(arguments: ["--click-pattern=Xx.", "--click-pattern="]) == plain)
+    #expect(try read("{'click-pattern': ''}") == plain)
+    for (option, key) in [("--link-audio-delay=", "link-audio-delay"), ("--link-distance=", "link-distance")]
+    {
+      #expect(throws: Complaint.self) { try Configuration(arguments: [option]) }
+      #expect(throws: Complaint.self) { try read("{'\(key)': ''}") }
+    }
+  }
+
   @Test("The ways to say a choice mean the same")
   func synonyms() throws {
     #expect(try read("{click: true}") == Configuration(arguments: ["--click"]))

@@ -38,12 +38,20 @@ struct ElsewhereProgramTests {
     try await terminal.press("q")
     #expect(try await terminal.isSane())
     #expect(try await stage.run(program, "status").output.contains("Transport        rolling"))
-    // It ends while it is looked at.
+    // It is started again while it is looked at.
     try await terminal.enter("\(program) view")
     try await terminal.see("rolling", "sync on")
     #expect(try await stage.run(program, "send", "quit").status == 0)
-    try await terminal.see("tactus has ended")
+    try await terminal.see("tactus has ended; this view goes on")
     #expect(await service.status() == 0)
+    let again = try await serve(stage, on: 1, "--tempo=77")
+    try await terminal.see("it answers again", "77.0", "stopped")
+    try await terminal.press("Space")
+    try await terminal.see("rolling")
+    try await terminal.press("q")
+    try await terminal.prompt()
+    again.signal(SIGTERM)
+    #expect(await again.status() == 0)
     try await terminal.enter("clear; \(program) view")
     try await terminal.see("no tactus answers")
     let nowhere = try await stage.run(program, "view")
@@ -112,12 +120,21 @@ struct ElsewhereProgramTests {
 
     // tactus wrote it: it may write it again.
     #expect(try await run("send", "click/gain", "0.25").status == 0)
-    let second = try await run("save")
-    #expect(second.status == 0 && second.output.contains("what was there is \(file).before now"), "\(second)")
+    let later = try await run("save")
+    #expect(later.status == 0 && later.output.contains("what was there is \(file).before now"), "\(later)")
     #expect(
       try Startup([], places: Places(configuration: file, state: nil)).configuration.choices.click.gain
         == 0.25
     )
+
+    // Of two that run, whose is it?
+    let second = try ChildProcess(
+      stage.command(["env", "XDG_CONFIG_HOME=\(home.path)", program, "--no-tui", "--name=two"]))
+    try await second.awaitLine(beginning: "OSC: ")
+    let doubtful = try await run("save", "--name=two")
+    #expect(doubtful.status == 1 && doubtful.errors.contains("tactus runs, too"), "\(doubtful)")
+    second.signal(SIGTERM)
+    #expect(await second.status() == 0)
 
     // A hand's is a hand's.
     let mine = "{ // mine\n  tempo: 99 }\n"

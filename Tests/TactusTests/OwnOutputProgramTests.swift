@@ -87,6 +87,20 @@ struct OwnOutputProgramTests {
     try await tablet.hear("error s:out/remove: there is no such output s:/tactus/out/remove i:4")
     let status = try await ChildProcess.run(stage.command([program, "status"]))
     #expect(status.output.contains("bass (clock plays"), "\(status.output)")
+    // A script sees its addresses like all others.
+    let all = try await ChildProcess.run(stage.command([program, "status", "--json"])).output
+    #expect(
+      all.contains("\"out/bass/state\": \"plays\"") && all.contains("\"out/bass/play\": true"), "\(all)")
+    #expect(!all.contains("out/drums"), "\(all)")
+    let monitor = try ChildProcess(stage.command([program, "monitor"]))
+    let first = try await monitor.line() ?? ""
+    #expect(first.contains("\"out/bass/offset\": 0"), "\(first)")
+    tablet.send("out/bass/offset f:4.0")
+    var next = ""
+    while !next.contains("out/bass/offset"), let line = try await monitor.line() { next = line }
+    #expect(next.contains("\"out/bass/offset\": 4"), "\(next)")
+    monitor.signal(SIGTERM)
+    #expect(await monitor.status() == 0)
     tablet.send("quit f:1.0")
     #expect(await running.status() == 0)
     #expect(running.saidOnErrors == "")

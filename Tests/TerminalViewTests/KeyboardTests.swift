@@ -341,6 +341,10 @@ struct KeyboardTests {
     var state = SurfaceState()
     func remark(_ key: Key) -> String? { Keyboard.remark(KeyMap().targets(of: key), by: key, state) }
     #expect(remark(.character("a")) == "Ableton Link: off, also at the next start; a takes that back")
+    // A tactus on another machine remembers nothing of a stranger's.
+    let there = Keyboard.remark(
+      KeyMap().targets(of: .character("a")), by: .character("a"), state, isKept: false)
+    #expect(there == "Ableton Link: off, until that tactus ends; a takes that back")
     #expect(remark(.character("s")) == "Start/stop sync: on, also at the next start; s takes that back")
     state.choices.isLinkEnabled = false
     #expect(remark(.character("a"))?.hasPrefix("Ableton Link: on,") == true)

@@ -78,7 +78,7 @@ public enum Parameter: Sendable {
         range.contains($0) ? .whole($0) : nil
       }
     case .word(let words): words.firstIndex(of: text).map { .word($0) }
-    case .text: text.isEmpty ? nil : .text(text)
+    case .text: .text(text)
     case .flag, .fader, .exact: nil
     }
   }

@@ -27,7 +27,7 @@ public struct SetSong: Hashable, Sendable {
     guard (1...Self.longestTitle).contains(title.utf8.count) else {
       throw .range("a title has 1 to \(Self.longestTitle) bytes")
     }
-    let parts = text[sign...].dropFirst().split(separator: ",", omittingEmptySubsequences: false)
+    let parts = Target.split(text[sign...].dropFirst())
     guard parts.count <= Self.mostTargets else { throw .range("at most \(Self.mostTargets) commands") }
     var targets: [Target] = []
     for part in parts {

@@ -37,7 +37,7 @@ extension Table {
   private func objection(to target: Target, ofKey isKey: Bool) -> String? {
     guard let row = row(target.path) else {
       // It may come when it plays.
-      if Self.isOwnOutput(target.path, isSet: true) { return nil }
+      if Self.ownOutput(target.path)?.isWritable == true { return nil }
       let hint = nearest(to: target.path).map { "; do you mean \($0)?" } ?? ""
       return "no such address: \(printable(target.path, limit: 64))\(hint)"
     }

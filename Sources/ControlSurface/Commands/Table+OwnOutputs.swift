@@ -29,15 +29,13 @@ extension Table {
     Table(rows.filter { $0.output == nil } + outputs.flatMap(Node.rows(of:)))
   }
 
-  /// An address of some output, whether it is there or not. `isSet`: one that can be set.
-  static func isOwnOutput(_ path: String, isSet: Bool = false) -> Bool {
+  /// An address of some output, whether it is there or not.
+  public static func ownOutput(_ path: String) -> Node? {
     let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-    guard parts.count == 3, parts[0] == "out", NamedOutput.isName(parts[1]) else { return false }
-    return OutputKind.allCases.contains { kind in
-      Node.rows(of: NamedOutput(name: parts[1], settings: OutputSettings(kind))).contains {
-        $0.path == path && ($0.isWritable || !isSet)
-      }
-    }
+    guard parts.count == 3, parts[0] == "out", NamedOutput.isName(parts[1]) else { return nil }
+    return OutputKind.allCases.lazy.compactMap { kind in
+      Node.rows(of: NamedOutput(name: parts[1], settings: OutputSettings(kind))).first { $0.path == path }
+    }.first
   }
 
   /// What tells two of these tables apart.

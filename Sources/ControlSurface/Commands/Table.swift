@@ -71,7 +71,7 @@ extension Table {
     let path = Self.path(of: first) ?? first
     guard let row = row(path) else {
       // The running program knows what outputs there are, and whether `4` is a number there or a word.
-      if Self.isOwnOutput(path) {
+      if Self.ownOutput(path) != nil {
         return Message(Self.address(path), arguments: words.dropFirst().map { .string($0) })
       }
       if first.hasPrefix("/"), Aliases.find(first, in: self) != nil {

@@ -88,6 +88,13 @@ struct Allowed: Sendable {
   }
 
   var isNumber: Bool { kind == .number || kind == .whole }
+
+  /// As it is kept: a path is the same file wherever tactus is started the next time.
+  ///
+  /// - Parameter document: the file that says it; nil: a command line does.
+  func kept(_ text: String, in document: String? = nil) -> String {
+    kind == .file && !list.contains(text) ? Places.absolute(text, beside: document) : text
+  }
 }
 
 extension Allowed {
@@ -102,9 +109,12 @@ extension Allowed {
     }
   }
 
-  /// Absolute, or from where the program was started.
-  static let file = Allowed("the path of a file", .file) {
-    $0.isPrintable && (1...4096).contains($0.utf8.count)
+  static let file = Allowed("the path of a file", .file, accepts: isPath)
+  /// Or the word for none.
+  static let keyFile = Allowed("the path of a file, or none", .file, list: ["none"], accepts: isPath)
+
+  private static func isPath(_ text: String) -> Bool {
+    text.isPrintable && (1...4096).contains(text.utf8.count)
   }
   static let network = Allowed("an address or a network such as 192.168.7.0/24") { AddressRange($0) != nil }
   static let interface = Allowed("the name of a network interface such as eth0") {

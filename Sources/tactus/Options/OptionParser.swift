@@ -119,7 +119,7 @@ struct OptionParser<Settings> {
       if value.takes.repeats, let why = value.takes.allowed.objectionBeside(text, value.read(settings)) {
         throw Complaint("\(name) \"\(text.shortened)\": \(why)", .mistyped)
       }
-      value.store(&settings, text)
+      value.store(&settings, value.takes.allowed.kept(text))
     }
   }
 

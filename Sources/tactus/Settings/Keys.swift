@@ -54,7 +54,7 @@ struct Keys<Settings> {
         path, line: element.line, "\"\(option.long)\" takes \(words), not \(Self.shown(element.value))")
     }
     func text(_ element: JSON5.Element, _ allowed: Allowed, _ words: String) throws(Complaint) -> String {
-      if let text = allowed.text(from: element.value) { return text }
+      if let text = allowed.text(from: element.value) { return allowed.kept(text, in: path) }
       guard case .string(let text) = element.value, let why = allowed.judge(text), !why.isEmpty else {
         throw complaint(element, words)
       }

@@ -36,6 +36,21 @@ struct Places: Equatable, Sendable {
 
   static var ofThisUser: Places { Places { name in Environment.text(name) } }
 
+  /// A path from the root. Beside a file where a file says it, and from where tactus was started where a command line or a
+  /// pipe does.
+  static func absolute(_ path: String, beside document: String? = nil) -> String {
+    guard !path.hasPrefix("/") else { return path }
+    var status = stat()
+    if let document, let end = document.lastIndex(of: "/"),
+      stat(document, &status) != 0 || status.st_mode & S_IFMT == S_IFREG
+    {
+      return absolute(String(document[...end])) + path
+    }
+    guard let folder = getcwd(nil, 0) else { return path }
+    defer { free(folder) }
+    return String(cString: folder) + "/" + path
+  }
+
   /// The first that is there, whatever it is: a link to nowhere is no reason to take the next. nil: none.
   var presentConfiguration: String? {
     ([configuration].compactMap(\.self) + defaults).first { path in

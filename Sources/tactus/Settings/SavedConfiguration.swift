@@ -16,17 +16,24 @@ enum SavedConfiguration {
 
   /// - Parameters:
   ///   - file: what the file says now.
-  ///   - replacing: also one that somebody has written.
+  ///   - others: the names of other tactus that run for this user, and may have the same file.
+  ///   - replacing: also one that somebody has written, or that is another one's, too.
   /// - Returns: what is to be said of it.
   static func write(
-    _ present: Configuration, over file: Configuration, to path: String?, replacing: Bool
+    _ present: Configuration, over file: Configuration, to path: String?, besides others: [String],
+    replacing: Bool
   ) throws(Complaint) -> String {
     guard let path else { throw Complaint("there is no place for a configuration: HOME is not set") }
+    guard replacing || others.isEmpty else {
+      throw Complaint(
+        "\(others[0]) runs, too, and \(path) is what a tactus starts with that is given no other: "
+          + "tactus save --name=\(present.name) --replace writes what this one has")
+    }
     var configuration = present
     for option in ConfigurationFile.keys.options where ofThisRun.contains(option.long) {
       option.copy(from: file, to: &configuration)
     }
-    let text = ConfigurationFile.text(of: configuration, heading: heading)
+    let text = Self.text(of: configuration)
     var note = ""
     try WholeFile.change(path, limit: JSON5.Limits().bytes) { bytes throws(Complaint) in
       guard let bytes, !bytes.isEmpty, bytes != Array(text.utf8) else { return text }
@@ -49,6 +56,10 @@ enum SavedConfiguration {
   private static func isOurs(_ bytes: [UInt8]) -> Bool {
     var configuration = Configuration()
     guard (try? ConfigurationFile.apply(bytes, from: "", to: &configuration)) != nil else { return false }
-    return bytes == Array(ConfigurationFile.text(of: configuration, heading: heading).utf8)
+    return bytes == Array(text(of: configuration).utf8)
+  }
+
+  private static func text(of configuration: Configuration) -> String {
+    ConfigurationFile.text(of: configuration, heading: heading) + "\n"
   }
 }

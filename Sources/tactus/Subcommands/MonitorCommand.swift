@@ -106,7 +106,7 @@ struct Changes {
     for message in messages {
       guard let path = Table.path(of: message.address) else { continue }
       if path == "update" { isDump = message.arguments.first?.number == 1 }
-      guard let row = Table.standard.row(path), row.kind != .answer else { continue }
+      guard let row = Table.standard.row(path) ?? Table.ownOutput(path), row.kind != .answer else { continue }
       let isNew = told[path] != message.arguments
       let isFirst = told.updateValue(message.arguments, forKey: path) == nil
       // A feed tells a moment: the same again is news.

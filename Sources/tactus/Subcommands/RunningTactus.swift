@@ -85,10 +85,17 @@ struct RunningTactus: ~Copyable {
         if message.address == Table.address("update"), message.arguments.first?.number == 0 {
           return Table.standard.rows.compactMap { row in
             row.kind == .answer ? nil : told[Table.address(row.path)].map { (row, $0) }
-          }
+          } + Self.outputs(in: told)
         }
         told[message.address] = message.arguments
       }
+    }
+  }
+
+  /// What it says of its own outputs, whose addresses only it knows.
+  private static func outputs(in told: [String: [Argument]]) -> [(row: Node, arguments: [Argument])] {
+    told.sorted { $0.key < $1.key }.compactMap { address, arguments in
+      Table.path(of: address).flatMap { Table.ownOutput($0) }.map { ($0, arguments) }
     }
   }
 

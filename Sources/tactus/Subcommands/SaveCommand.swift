@@ -9,8 +9,9 @@ struct SaveCommand: Conversing {
   static let description = """
     The running tactus writes its configuration file: everything that it was started with and
     that you have chosen since. What was there before is kept beside it as FILE.before. A file
-    that you have written or changed by hand is left alone, unless you say --replace. In a
-    session manager's session it saves that session. Ends with status 69 if none runs.
+    that you have written or changed by hand is left alone, unless you say --replace; so is
+    yours while a second tactus runs. In a session manager's session it saves that session.
+    Ends with status 69 if none runs.
 
       tactus --click rolling --autoconnect --meter=7/8
       tactus save

@@ -53,10 +53,6 @@ struct ViewCommand: Conversing {
         view.uncover()
       }
       visit.step { view.tell($0, isComplaint: $1) }
-      guard !visit.isOver else {
-        view.close()
-        return Console.answer("tactus has ended")
-      }
     }
     visit.end()
     return .success
@@ -84,7 +80,7 @@ private struct Visit: ~Copyable {
   private static let question = Micros(1_000_000)
   /// For an answer, at the beginning and later.
   private static let patience = Micros(2_000_000)
-  private static let silence = Micros(6_000_000)
+  private static let longestSilence = Micros(6_000_000)
 
   private var running: RunningTactus
   private let tactus: DistantTactus
@@ -92,9 +88,9 @@ private struct Visit: ~Copyable {
   private var renewed: Micros?
   private var asked: (at: Micros, number: Int32) = (.zero, 0)
   private var heard = Micros.zero
-  private var isSilent = false
+  /// Why nothing is heard; nil: something is.
+  private var silence: String?
   private var lastMessage = ""
-  private(set) var isOver = false
 
   init(_ running: consuming RunningTactus, _ tactus: DistantTactus) {
     self.running = running
@@ -130,10 +126,15 @@ private struct Visit: ~Copyable {
     }
     tactus.keys.drain()
     if let messages { return take(messages, tell) }
-    guard Link.clock() - heard > Self.silence else { return }
-    if !isSilent { tactus.isSilent() }
-    isSilent = true
-    tell("it does not answer; what is shown is old", true)
+    guard Link.clock() - heard > Self.longestSilence else { return }
+    fallSilent("it does not answer; what is shown is old")
+    tell(silence ?? "", true)
+  }
+
+  private mutating func fallSilent(_ why: String) {
+    guard silence == nil else { return }
+    silence = why
+    tactus.isSilent()
   }
 
   func end() { running.say(Message(Table.address("unsubscribe"))) }
@@ -152,13 +153,18 @@ private struct Visit: ~Copyable {
 
   private mutating func take(_ messages: [Message], _ tell: (String, Bool) -> Void) {
     heard = Link.clock()
-    if isSilent { tell("it answers again", false) }
-    isSilent = false
+    if silence != nil {
+      silence = nil
+      // It may be another one by now, which has nobody to tell anything to.
+      renewed = nil
+      tell("it answers again", false)
+    }
+    var hasEnded = false
     for message in messages {
       guard let path = Table.path(of: message.address) else { continue }
       let text: String? = if case .string(let text)? = message.arguments.first { text } else { nil }
       switch path {
-      case "bye": isOver = true
+      case "bye": hasEnded = true
       case "proof": running.say(message)
       case "pong":
         // Of an older question nobody knows any more when it was asked.
@@ -175,5 +181,8 @@ private struct Visit: ~Copyable {
       }
     }
     tactus.take(messages, ahead: guess.ahead)
+    guard hasEnded else { return }
+    fallSilent("tactus has ended; this view goes on when it is back, q leaves it")
+    tell(silence ?? "", true)
   }
 }

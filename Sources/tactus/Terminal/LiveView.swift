@@ -257,7 +257,8 @@ private final class Performance {
     switch keyboard.press(key, state, at: now) {
     case .press(let targets):
       live.desk.press(targets, at: now)
-      if let remark = Keyboard.remark(targets, by: key, state) { live.tell(remark, isComplaint: false) }
+      let remark = Keyboard.remark(targets, by: key, state, isKept: live.desk.place == nil)
+      if let remark { live.tell(remark, isComplaint: false) }
     case .redraw: frame.forget()
     case .say(let text): live.tell(text, isComplaint: true)
     case .leave: Signals.end()
