@@ -6,8 +6,9 @@ import Testing
 /// The folders of `sessions/` that need no DAW; those with one are in the suites of their DAWs.
 @Suite struct SessionFolderTests {
   private static let folders = [
-    "ardour-follower", "ardour-leader", "hardware-only", "hydrogen", "modular", "qtractor", "tablet",
-    "tracks-from-there", "two-laptops", "two-rooms",
+    "ardour-follower", "ardour-leader", "beside-live", "hardware-only", "hydrogen", "light-and-video",
+    "modular",
+    "qtractor", "tablet", "tracks-from-there", "two-laptops", "two-rooms",
   ]
 
   private func tactus(_ words: String...) async throws -> ChildProcess.Finished {
@@ -89,6 +90,75 @@ import Testing
     #expect(abs(pulses.lateness) < 1, "\(pulses.lateness)")
     let connections = try await stage.cables(of: "tactus:pulse")
     #expect(connections.contains("system:playback_2"), "\(connections)")
+    #expect(await session.end() == 0)
+  }
+
+  @Test
+  func `light and video: both kinds of timecode run while the transport rolls, by cables that are kept`()
+    async throws
+  {
+    let stage = try await LabStage()
+    let player = try ChildProcess(stage.command(["jack_midi_dump", "desk"]))
+    let session = try await StartedSession(
+      "light-and-video",
+      options: ["--connect=out/video=system:playback_2", "--connect=out/light=desk:*"], in: stage)
+    let transport = try LabPeer(.jack, in: stage)
+    for (port, other) in [("tactus:video", "system:playback_2"), ("tactus:light", "desk:input")] {
+      let cables = try await stage.cables(of: port) { $0.contains(other) }
+      #expect(cables.contains(other), "\(port): \(cables)")
+    }
+    let ears = try await Ears("tactus:video", in: stage)
+    #expect(try await ears.listen(for: .seconds(1)).isEmpty)
+    try await transport.ask("play")
+    try await transport.wait("playing", "true")
+    #expect(try await !ears.listen(for: .seconds(1), fromTheFirstWithin: 10).isEmpty)
+    // Eight quarter frames tell one place: f1 and what it is the part of.
+    var parts: Set<Character> = []
+    while parts.count < 8, let line = try await player.line(within: .seconds(20)) {
+      let words = line.lowercased().split(separator: " ")
+      if let place = words.firstIndex(of: "f1"), place + 1 < words.count, let part = words[place + 1].first {
+        parts.insert(part)
+      }
+    }
+    #expect(parts == Set("01234567"), "\(parts)")
+    player.signal(SIGTERM)
+    #expect(await session.end() == 0)
+  }
+
+  @Test
+  func
+    `beside Live: who crashes and comes back finds the session's tempo and beat, and a script knows of it`()
+    async throws
+  {
+    let stage = try await LabStage()
+    let session = try await StartedSession("beside-live", in: stage)
+    let program = Interop.directoryOfTests + "/tactus"
+    let probed = try await stage.run(program, "--probe")
+    #expect(probed.status == 0 && probed.output == "")
+    func peers() async throws -> String {
+      try await stage.run(program, "send", "peers").output.filter { $0 != "\n" }
+    }
+    #expect(try await peers() == "0")
+    var live = try LabPeer(.reference, in: stage)
+    try await live.ask("enable on")
+    try await live.wait("peers", "1")
+    try await live.ask("tempo 131")
+    let transport = try LabPeer(.jack, in: stage)
+    try await transport.wait("tempo", "131")
+    #expect(try await peers() == "1")
+    let before = try await PeerStatus(live.ask("clock"))
+    let there = try await PeerStatus(live.ask("beat \(before.time)"))
+    await live.kill()
+    try await session.awaitLine(with: "No Links")
+    live = try LabPeer(.reference, in: stage)
+    try await live.ask("enable on")
+    try await live.wait("peers", "1")
+    try await live.wait("tempo", "131")
+    // Whole beats of 60 / 131 s have gone by since.
+    let now = try await PeerStatus(live.ask("clock"))
+    let here = try await PeerStatus(live.ask("beat \(now.time)"))
+    let passed = Double(now.time - before.time) * 131 / 60e6
+    #expect(abs(Interop.distance(here.phase, there.phase + passed)) < 0.02)
     #expect(await session.end() == 0)
   }
 
