@@ -37,6 +37,7 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
   /// As timebase master, beside `tick`. Off: jack2 drops the locates of programs that send back the position that they read.
   public var showsFineTicks = false
   public var far = FarChoices()
+  public var bend = BendSettings()
 
   public init() {
     offsets[.click2] = nil

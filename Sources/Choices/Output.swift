@@ -27,6 +27,16 @@ public enum OutputKind: UInt8, Sendable, BitwiseCopyable {
       }
     }
   }
+
+  /// It tells where the transport is, and knows no beat.
+  public var isTimecode: Bool {
+    @_noLocks @_noAllocation get {
+      switch self {
+      case .ltc, .mtc: true
+      case .clock, .pulse, .run, .reset, .click: false
+      }
+    }
+  }
 }
 
 /// How often: so many times in so many beats, or bars.

@@ -26,8 +26,12 @@ public struct HostSync: ~Copyable {
   private var freeze = Freeze()
   private var timebase = TimebaseWatch()
   private var gridWatch = GridWatch()
+  private var bend = Bend()
   private var launch = Launch()
   private var song = Song()
+  private var bars = Bars()
+  /// Of the song's run that these are.
+  private var barsRun: UInt64 = 0
   private var click1 = Click()
   private var click2 = Click()
   private var clock = MIDIClock()
@@ -68,8 +72,12 @@ public struct HostSync: ~Copyable {
     let now = begun
     gridWatch.update(now.grid, heard: now.heard, passed: times.passedFrames, isCut: now.isCut)
     if gridWatch.isJump { song.rebase(by: gridWatch.movedBeats, now) }
+    if !now.isFreewheeling {
+      bend.follow(now.settings.bend, passed: Double(times.passedFrames) * now.frameMicros)
+    }
     startSong(now)
     song.follow(now, at: here, lostFrames: lost, leads: timebase.isForeign || now.settings.lead == .midi)
+    countBars(now)
     bank = cycle.sounds
     render(now, into: &outputs)
     propose(now, into: &outputs)
@@ -114,7 +122,7 @@ public struct HostSync: ~Copyable {
     let there = Song.beats(ofFrame: nextFrame, sampleRate: now.sampleRate, beatMicros: now.grid.beatMicros)
     let position = song.position(atFrame: nextFrame, meaning: there, beat: now.grid.beat(at: next))
     let shown = BBT(
-      song: Beats(position), meter: now.settings.meter, beatsPerMinute: now.session.tempo,
+      song: Beats(position), bars: bars, beatsPerMinute: now.session.tempo,
       grace: Beats(Double(now.frames) * now.heard.frameMicros / now.grid.beatMicros),
       isFine: now.settings.showsFineTicks)
     timebase.published = shown
@@ -141,8 +149,11 @@ public struct HostSync: ~Copyable {
     buffer.clear()
     events.removeAll()
     guard let now = last else { return }
+    // Timecode is the transport's, which nobody bends.
+    let ahead = output.settings.kind.isTimecode ? 0 : bend.ahead
     rack.play(
-      output, at: place, now, window: window(now, output.latency, output.settings.offset), song: song,
+      output, at: place, now, window: window(now, output.latency, output.settings.offset, ahead), song: song,
+      bars: bars,
       passed: times.passedFrames, bank, into: buffer, &events)
   }
 
@@ -179,26 +190,36 @@ extension HostSync {
     launch.observe(now)
   }
 
+  /// Another meter comes with the next bar line of a song that plays, and at once where none does.
+  private mutating func countBars(_ now: borrowing Now) {
+    let meter = now.settings.meter
+    if song.isRolling, song.run == barsRun {
+      bars.change(to: meter, at: song.songBeat(of: now.grid.beat(at: now.heard.start)))
+    } else {
+      bars = Bars(meter)
+      barsRun = song.run
+    }
+  }
+
   /// What is heard: each port for its own latency.
   private mutating func render(_ now: borrowing Now, into outputs: inout Outputs) {
     let click = now.settings.click
     let countIn = now.settings.countIn(bars: now.settings.launch.countIn)
-    let beatsPerBar = now.settings.meter.beats
     click1.render(
       into: outputs[.click1], window: window(now, .click1), song: song, click: click, countIn: countIn,
-      beatsPerBar: beatsPerBar, bank: bank, sampleRate: now.sampleRate)
+      bars: bars, bank: bank, sampleRate: now.sampleRate)
     click2.render(
       into: outputs[.click2], window: window(now, .click2), song: song, click: click, countIn: countIn,
-      beatsPerBar: beatsPerBar, bank: bank, sampleRate: now.sampleRate)
+      bars: bars, bank: bank, sampleRate: now.sampleRate)
     pulse.render(
       into: outputs[.pulse], window: window(now, .pulse), song: song,
-      gate: now.settings.pulse.gate, beatsPerBar: beatsPerBar, passed: times.passedFrames,
+      gate: now.settings.pulse.gate, bars: bars, passed: times.passedFrames,
       sampleRate: now.sampleRate)
     RunGate.render(into: outputs[.run], window: window(now, .run), song: song)
     clock.run(
       into: &outputs.events, window: window(now, .clock), song: song,
       transport: now.transport, settings: now.settings.clock, isSilenced: now.isFreewheeling,
-      passed: times.passedFrames, beatsPerBar: beatsPerBar)
+      passed: times.passedFrames, bars: bars)
     if now.settings.records != wasRecording {
       wasRecording = now.settings.records
       let command = wasRecording ? MIDI.recordStrobe : MIDI.recordExit
@@ -208,14 +229,17 @@ extension HostSync {
 
   @inline(__always)
   private func window(_ now: borrowing Now, _ port: Port) -> Window {
-    window(now, now.latencies[port], now.settings.offset(of: port))
+    window(now, now.latencies[port], now.settings.offset(of: port), bend.ahead)
   }
 
   @inline(__always)
-  private func window(_ now: borrowing Now, _ latency: UInt32, _ offset: Micros) -> Window {
-    Window(
-      line: now.heard(through: latency, offset), grid: now.grid, frames: Int(now.frames),
-      correction: gridWatch.correction, isJump: gridWatch.isJump, isCut: now.isCut)
+  private func window(
+    _ now: borrowing Now, _ latency: UInt32, _ offset: Micros, _ ahead: Double
+  ) -> Window {
+    let line = now.heard(through: latency, offset)
+    return Window(
+      line: now.isFreewheeling ? line : line.delayed(by: ahead), grid: now.grid, frames: Int(now.frames),
+      correction: gridWatch.correction + abs(bend.moved), isJump: gridWatch.isJump, isCut: now.isCut)
   }
 
   /// What the session should change to.
@@ -249,6 +273,8 @@ extension HostSync {
       min(click1.oldestBank(bank.number), click2.oldestBank(bank.number)), rack.takeOldestBank())
     outputs.report.clockJitter = clock.figures.jitter
     outputs.report.pulseJitter = pulse.jitter.micros
+    outputs.report.ahead = bend.ahead
+    outputs.report.bars = bars
     startStop.report(into: &outputs.report)
     follower.report(into: &outputs.report)
     clockIn.report(now, into: &outputs.report)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+public import Choices
 
 /// What one cycle has to tell: small, fixed, for a queue or a published value. Counters only grow.
 public struct Report: Sendable, BitwiseCopyable {
@@ -53,6 +54,10 @@ public struct Report: Sendable, BitwiseCopyable {
   /// The largest distance of a clock and of a pulse from its place, of the last ten to twenty seconds, in microseconds.
   public var clockJitter: Float = 0
   public var pulseJitter: Float = 0
+  /// Where the song's bars are.
+  public var bars = Bars()
+  /// How far our outputs are ahead of the session, by hand, in microseconds.
+  public var ahead = 0.0
 
   /// The lowest number of a sound bank that still sounds.
   public var oldestBank: UInt32 = 0

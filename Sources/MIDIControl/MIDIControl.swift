@@ -39,6 +39,8 @@ public struct MIDIMap: Sendable {
     case full
     /// `isStandard`: nobody chose it, it means this everywhere.
     case moves([Target], isStandard: Bool)
+    /// A wheel without ends: each target with the steps that it was turned by.
+    case turns([Target], steps: Int)
   }
 
   public mutating func receive(_ message: MIDIMessage) -> Outcome {
@@ -54,6 +56,12 @@ public struct MIDIMap: Sendable {
       // One that names its channel is more to the point than one for all.
       let found = layer.filter { $0.event == message.event }
       let all = found.isEmpty ? layer.filter { $0.event.matches(message.event) } : found
+      let wheels = layer.filter { message.steps(of: $0.event) != nil }
+      if let wheel = wheels.first(where: { $0.event.channel != nil }) ?? wheels.first, found.isEmpty,
+        let steps = message.steps(of: wheel.event)
+      {
+        return .turns(wheel.targets, steps: steps)
+      }
       if !all.isEmpty { return .moves(all.flatMap(\.targets), isStandard: isStandard) }
     }
     return .nothing

@@ -5,6 +5,8 @@ public struct MIDIEventName: Hashable, Sendable, BitwiseCopyable {
   public enum Kind: Hashable, Sendable, BitwiseCopyable {
     case note(UInt8)
     case controller(UInt8)
+    /// The same controller as a wheel without ends, which says by how many steps it was turned.
+    case jog(UInt8, JogCode)
     case program(UInt8)
     case bend
     case start, resume, stop
@@ -23,6 +25,28 @@ public struct MIDIEventName: Hashable, Sendable, BitwiseCopyable {
   /// A name without a channel stands for all of them.
   func matches(_ other: MIDIEventName) -> Bool {
     kind == other.kind && (channel == nil || channel == other.channel)
+  }
+
+  public var isJog: Bool { if case .jog = kind { true } else { false } }
+}
+
+/// How a wheel says in seven bits by how many steps it was turned.
+public enum JogCode: String, CaseIterable, Hashable, Sendable, BitwiseCopyable {
+  /// 1, 2 ... forward, 127, 126 ... back.
+  case signed = ""
+  /// 1, 2 ... forward, 65, 66 ... back, as Mackie's and most DAW controllers'.
+  case mackie
+  /// 65, 66 ... forward, 63, 62 ... back.
+  case offset
+
+  /// Forward above 0.
+  func steps(_ value: UInt8) -> Int {
+    let value = Int(value & 0x7F)
+    return switch self {
+    case .signed: value < 64 ? value : value - 128
+    case .mackie: value < 64 ? value : 64 - value
+    case .offset: value - 64
+    }
   }
 }
 
@@ -43,6 +67,11 @@ extension MIDIEventName: LosslessStringConvertible {
     case "cc":
       guard let value = number(0...119) else { return nil }
       kind = .controller(value)
+    case "jog":
+      guard let value = number(0...119) else { return nil }
+      let code = words.first.flatMap { $0.isEmpty ? nil : JogCode(rawValue: $0) }
+      if code != nil { words.removeFirst() }
+      kind = .jog(value, code ?? .signed)
     case "program", "pc":
       guard let value = number(0...127) else { return nil }
       kind = .program(value)
@@ -65,7 +94,7 @@ extension MIDIEventName: LosslessStringConvertible {
     guard words.isEmpty else { return nil }
     switch kind {
     case .start, .resume, .stop, .machine: guard channel == nil else { return nil }
-    case .note, .controller, .program, .bend: break
+    case .note, .controller, .jog, .program, .bend: break
     }
     self.init(kind, channel)
   }
@@ -75,6 +104,7 @@ extension MIDIEventName: LosslessStringConvertible {
       switch kind {
       case .note(let number): "note \(number)"
       case .controller(let number): "cc \(number)"
+      case .jog(let number, let code): code == .signed ? "jog \(number)" : "jog \(number) \(code.rawValue)"
       case .program(let number): "program \(number)"
       case .bend: "bend"
       case .start: "start"

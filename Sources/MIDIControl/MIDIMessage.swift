@@ -80,6 +80,15 @@ public struct MIDIMessage: Hashable, Sendable {
 
   private static func level(_ byte: UInt8) -> Double { Double(byte) / 127 }
 
+  /// By how many steps the wheel of this name was turned; nil: it is none, or stands.
+  func steps(of wheel: MIDIEventName) -> Int? {
+    guard case .jog(let number, let code) = wheel.kind, case .level(let level) = amount,
+      MIDIEventName(.controller(number), wheel.channel).matches(event)
+    else { return nil }
+    let steps = code.steps(UInt8(level * 127 + 0.5))
+    return steps == 0 ? nil : steps
+  }
+
   /// A button's half of the way down counts, a key's every touch.
   public var isPressed: Bool {
     switch amount {
@@ -88,7 +97,7 @@ public struct MIDIMessage: Hashable, Sendable {
     case .level(let level):
       switch event.kind {
       case .controller, .bend: level >= 0.5
-      case .note, .program, .start, .resume, .stop, .machine: true
+      case .note, .jog, .program, .start, .resume, .stop, .machine: true
       }
     }
   }
@@ -98,7 +107,7 @@ public struct MIDIMessage: Hashable, Sendable {
     switch event.kind {
     case .note, .program, .machine: amount != .release
     case .controller, .bend: amount != .level(0)
-    case .start, .resume, .stop: false
+    case .start, .resume, .stop, .jog: false
     }
   }
 }

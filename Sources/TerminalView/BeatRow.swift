@@ -14,11 +14,10 @@ struct BeatRow {
 
   init(_ scene: Scene) {
     let state = scene.state
-    count = state.shownBar
-    let length = Beats(Double(count))
-    let phase = state.shownBeats(at: scene.now).phase(in: length).value
+    count = state.shownBar(at: scene.now)
+    let phase = state.shownPlace(at: scene.now).inBar
     current = min(Int(phase), count - 1)
-    passed = phase / length.value
+    passed = phase / Double(count)
     isCountIn = if case .waiting = state.transport { true } else { false }
   }
 

@@ -22,11 +22,8 @@ struct Facts {
 
   /// Of the song: bars from 1, beats in the bar from 1.
   var position: String {
-    let beats = Double(state.choices.meter.beats)
-    let song = state.songBeats(at: scene.now)
-    let bar = Int64(flooring: song.value / beats) + 1
-    let beat = Int64(flooring: song.phase(in: Beats(beats)).value) + 1
-    return "\(bar)|\(beat)"
+    let place = state.bars.place(of: Int64(flooring: state.songBeats(at: scene.now).value))
+    return "\(place.bar + 1)|\(place.beat + 1)"
   }
 
   var peers: String {
@@ -104,6 +101,10 @@ struct Facts {
   var drift: String { "\(signed(state.driftPartsPerMillion, places: 0)) ppm" }
   /// What a host that leads is off by, or one that follows and counts frames.
   var lag: String {
+    // By hand: it says why nothing is where the session is.
+    if state.aheadMilliseconds != 0 {
+      return ", outputs \(signed(state.aheadMilliseconds, places: 1)) ms"
+    }
     if state.leading != .link { return ", phase \(leadError)" }
     return state.lagMilliseconds == 0 ? "" : ", lag \(signed(state.lagMilliseconds, places: 1)) ms"
   }

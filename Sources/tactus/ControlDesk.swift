@@ -200,6 +200,7 @@ final class ControlDesk: AudioDoor {
       case .link, .auto: break
       }
       link.updateAppState { $0.setTempo(tempo.beatsPerMinute, at: time) }
+    case .bend(let bend): choose(false) { $0.choices.bend = bend }
     case .align:
       let quantum = held.withLock { $0.state.choices.quantum }
       link.updateAppState { $0.requestBeat(0, at: time, quantum: quantum) }

@@ -25,7 +25,9 @@ extension Configuration {
 
   /// Everything that the surface can choose, as it is here.
   func choose(in state: inout SurfaceState) {
+    let bend = state.choices.bend
     state.choices = choices
+    state.choices.bend = bend
     state.learned = learned
     state.sends = sends
     state.receives = receives
@@ -53,6 +55,7 @@ extension SurfaceState {
     if report.launchError != 0 { hasLaunched = true }
     leadErrorMilliseconds = (report.hostPhaseError / 100).rounded() / 10
     lagMilliseconds = (report.hostLag / 100).rounded() / 10
+    aheadMilliseconds = (report.ahead / 100).rounded() / 10 + 0
     jitterMicros[.clock] = OutputHealth.shown(jitter: report.clockJitter)
     jitterMicros[.pulse] = OutputHealth.shown(jitter: report.pulseJitter)
     lostCycles = Int(clamping: report.lostCycles)
@@ -77,6 +80,7 @@ extension SurfaceState {
       } else {
         .stopped(at: Beats(report.songBeat))
       }
+    changedBars = report.isRolling && report.bars != Bars(choices.meter) ? report.bars : nil
     if !choices.syncsStartStop { playing = report.isMoving }
     leading = leader(report)
     midiClock = clockIn(report)

@@ -46,6 +46,7 @@ struct FakeProgram {
       state.transport = on ? .rolling(origin: state.next(.now, after: time)) : .stopped(at: .zero)
     case .tempo(let tempo):
       state.timeline = state.timeline.turned(to: tempo, at: time)
+    case .bend(let bend): state.choices.bend = bend
     case .align: state.timeline.beatOrigin = .zero
     case .timebase(let on): state.timebase = on ? .tactus : .nobody
     case .takeover: state.timebase = .tactus

@@ -27,6 +27,33 @@ struct OwnOutputTests {
   }
 
   @Test(
+    "What takes the pulses is said in one word, which stands for their settings",
+    arguments: [
+      ("v=pulse for=korg", "v=pulse rate=2 width=15"),
+      ("d=pulse for=din offset=3", "d=pulse offset=3 rate=24 width=1000"),
+      ("d=pulse for=din48", "d=pulse rate=48 width=1000"),
+      ("s=pulse fine=yes for=step", "s=pulse rate=4 fine=yes"),
+      ("s=pulse for=korg rate=4", "s=pulse rate=4 width=15"),
+      ("s=pulse invert=yes for=own", "s=pulse invert=yes"),
+    ])
+  func box(text: String, written: String) throws {
+    #expect(try NamedOutput(text).text == written)
+    var desk = Desk(.paired)
+    desk.send("/tactus/out/add", .string(text))
+    let name = String(text.prefix(1))
+    let word =
+      text.contains("rate")
+      ? "own"
+      : String(
+        text.split(separator: " ").compactMap {
+          $0.hasPrefix("for=") ? $0.dropFirst(4) : nil
+        }[0])
+    desk.forget()
+    desk.send("/tactus/out/\(name)/for")
+    #expect(desk.told("out/\(name)/for") == [[.string(word)]])
+  }
+
+  @Test(
     "What is wrong with a line is said",
     arguments: [
       ("", "NAME=KIND"), ("drums", "NAME=KIND"), ("drums=klock", "not klock"),

@@ -42,7 +42,7 @@ final class Speaker {
       let window = Window(line: line, grid: grid, frames: frames, correction: 0, isJump: false)
       click.render(
         into: audio, window: window, song: song, click: settings.click,
-        countIn: settings.countIn(bars: settings.launch.countIn), beatsPerBar: settings.meter.beats,
+        countIn: settings.countIn(bars: settings.launch.countIn), bars: Bars(settings.meter),
         bank: SoundBank(number: 7, accent: sound, beat: sound, subdivision: sound), sampleRate: 48000)
       output += UnsafeBufferPointer(start: buffer, count: frames)
     }

@@ -21,6 +21,8 @@ import Testing
     ("note 1 = click/pattern X..x", "note 1 = click/pattern X..x"),
     ("cc 1 = tempo 180..60", "cc 1 = tempo 180.0..60.0"),
     ("mmc deferred play = start now", "mmc deferred play = start now"),
+    ("jog 60 = bend/jog 2", "jog 60 = bend/jog 2"),
+    ("Jog 60 Mackie ch 1 = tempo/nudge 0.1", "jog 60 mackie ch 1 = tempo/nudge 0.1"),
     ("bend ch 2 = volume", "bend ch 2 = click/volume"),
     ("note36ch10=rewind,start", "note 36 ch 10 = rewind, start"), ("continue = toggle", "continue = toggle"),
   ])
@@ -36,7 +38,7 @@ import Testing
 
   @Test(arguments: [
     "", "=", "note = tap", "note 36", "note 36 =", "note 128 = tap", "note -1 = tap", "cc 120 = tap",
-    "cc 7 ch 17 = tap",
+    "cc 7 ch 17 = tap", "jog 120 = tap", "jog 60 wheel = tap", "jog = tap",
     "cc 7 ch 0 = tap", "start ch 1 = tap", "mmc fly = tap", "key 3 = tap", "note 36 37 = tap",
     "note 36 = /click/volume",
     "note 36 = a*b", "cc 1 = tempo 60..", "cc 1 = tempo nan..3", "note 36 = tap,",
@@ -133,5 +135,26 @@ import Testing
     map.learn(Target("stop"))
     if case .learned = map.receive(MIDIMessage([0x90, 5, 1])!) {} else { Issue.record("not learned again") }
     #expect(map.learned.count == MIDIMap.limit)
+  }
+
+  @Test(arguments: [
+    ("jog 60 = x 1", 1, 1), ("jog 60 = x 1", 63, 63), ("jog 60 = x 1", 127, -1), ("jog 60 = x 1", 65, -63),
+    ("jog 60 mackie = x 1", 2, 2), ("jog 60 mackie = x 1", 65, -1), ("jog 60 mackie = x 1", 127, -63),
+    ("jog 60 offset = x 1", 65, 1), ("jog 60 offset = x 1", 0, -64), ("jog 60 offset ch 1 = x 1", 63, -1),
+  ])
+  func `a wheel without ends says by how many steps it was turned`(text: String, value: Int, steps: Int)
+    throws
+  {
+    var map = MIDIMap(configured: [try binding(text)])
+    let turned = try #require(MIDIMessage([0xB0, 60, UInt8(value)]))
+    #expect(map.receive(turned) == .turns([Target("x 1")!], steps: steps))
+    #expect(map.receive(MIDIMessage([0xB0, 61, UInt8(value)])!) == .nothing)
+  }
+
+  @Test func `a wheel that stands moves nothing, and the same controller bound as a knob is one`() throws {
+    var map = MIDIMap(configured: [try binding("jog 60 = x 1")])
+    #expect(map.receive(MIDIMessage([0xB0, 60, 0])!) == .nothing)
+    var both = MIDIMap(configured: [try binding("jog 60 = x 1")], learned: [try binding("cc 60 = y")])
+    #expect(moved(both.receive(MIDIMessage([0xB0, 60, 5])!)) == ["y"])
   }
 }

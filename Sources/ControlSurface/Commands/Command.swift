@@ -19,6 +19,8 @@ public enum Command: Hashable, Sendable {
   case rolling(Bool)
 
   case tempo(Tempo)
+  /// Our outputs ahead of the session or behind it, by hand.
+  case bend(BendSettings)
   /// Put beat 0 here, as far as the session allows.
   case align
   /// true: become timebase master if nobody is; false: give it up.
@@ -48,7 +50,8 @@ extension Command {
   var isOfOutputs: Bool {
     switch self {
     case .output, .removeOutput: true
-    case .choose, .start, .stop, .toggle, .rewind, .locate, .rolling, .tempo, .align, .timebase, .takeover,
+    case .choose, .start, .stop, .toggle, .rewind, .locate, .rolling, .tempo, .bend, .align, .timebase,
+      .takeover,
       .channel, .song, .removeSong, .save, .quit:
       false
     }

@@ -91,6 +91,11 @@ public struct Group: OptionSet, Hashable, Sendable {
 struct SurfaceMemory: Hashable, Sendable {
   var faderRange = 60.0...180.0
   var tempoStep = 1.0
+  /// What a hand holds, and how much a button bends.
+  var bentPercent = 0.0
+  var bendStep = 3.0
+  /// Taps are a drummer's.
+  var followsTaps = false
   /// The tempo asked for last, until the session shows it: the ground on which the next nudge stands.
   var expectedTempo: Double?
   var subscribers = 0
@@ -130,6 +135,13 @@ enum Intent {
   case tap(Micros?)
   case faderRange(ClosedRange<Double>)
   case tempoStep(Double)
+  /// In per cent; 0 lets go.
+  case bend(Double)
+  case bendStep(Double)
+  /// In milliseconds.
+  case jog(Double)
+  case bendHome
+  case followTaps(Bool)
   case learn(String)
   case forget(String)
   case outward(OutwardMessage)

@@ -27,6 +27,14 @@ struct OutputChoice: Sendable {
     set = { settings, value throws(Refusal) in settings[keyPath: place] = try T([value]) }
   }
 
+  /// What a box wants, in one word: it stands for other settings, which are written.
+  private static let box = OutputChoice(
+    "for", [.pulse], \.gate.box,
+    "What takes the pulses: korg is a volca, SQ-1, electribe or Pocket Operator (2 a beat, 15 ms), step a sequencer that goes on by "
+      + "one sixteenth with each (4), din and din48 DIN sync (24 and 48 a beat, as wide as the gaps allow). Sets rate, width, when, level "
+      + "and invert; own: none of these.",
+    isWritten: false)
+
   static func all(of kind: OutputKind) -> [OutputChoice] { all.filter { $0.kinds.contains(kind) } }
 
   func text(_ settings: OutputSettings) -> String {
@@ -51,6 +59,7 @@ struct OutputChoice: Sendable {
   private static let timecodes: Set<OutputKind> = [.ltc, .mtc]
 
   private static let all: [OutputChoice] = [
+    box,
     OutputChoice(
       "offset", Set(OutputKind.allCases), \.offset, "Send it this much earlier.",
       within: .number(-500...500, unit: "ms")),

@@ -40,6 +40,42 @@ extension ClockSettings {
   }
 }
 
+/// Pulses as a kind of box takes them.
+enum PulseBox: UInt8, Word {
+  case own, korg, step, din, din48
+
+  /// nil: it says nothing.
+  fileprivate var gate: GateSettings? {
+    var gate = GateSettings()
+    switch self {
+    case .own: return nil
+    case .korg: (gate.rate, gate.width) = (Rate(2), Micros(15_000))
+    case .step: (gate.rate, gate.width) = (Rate(4), Micros(5_000))
+    case .din: (gate.rate, gate.width) = (Rate(24), Micros(1_000_000))
+    case .din48: (gate.rate, gate.width) = (Rate(48), Micros(1_000_000))
+    }
+    return gate
+  }
+}
+
+extension GateSettings {
+  /// The one that these settings are, with fine edges or without.
+  var box: PulseBox {
+    get {
+      PulseBox.allCases.first { box in
+        var gate = box.gate
+        gate?.isFine = isFine
+        return gate == self
+      } ?? .own
+    }
+    set {
+      guard var gate = newValue.gate else { return }
+      gate.isFine = isFine
+      self = gate
+    }
+  }
+}
+
 extension Rate: Choosable {
   static let allowed =
     "up to 96 a beat as in 4 or 3/2, so many in 1 to 64 beats or bars as in 1/bar and 3/8bars, or start"

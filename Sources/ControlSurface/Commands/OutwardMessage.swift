@@ -170,10 +170,7 @@ private func shown(_ text: some StringProtocol) -> String { printable(String(tex
 extension SurfaceState {
   /// In the order of `OutwardMessage.names`.
   fileprivate func outwardValues(tempo: Double, at now: Micros) -> [Double] {
-    let beats = shownBeats(at: now)
-    let bar = Double(shownBar)
-    let number = (beats.value / bar).rounded(.down)
-    let beat = beats.value.rounded(.down) - number * bar
-    return [tempo, beat + 1, number + 1, bar, choices.quantum]
+    let here = shownBars.place(of: Int64(flooring: shownBeats(at: now).value))
+    return [tempo, Double(here.beat + 1), Double(here.bar + 1), Double(shownBar(at: now)), choices.quantum]
   }
 }

@@ -60,11 +60,15 @@ public struct SurfaceState: Hashable, Sendable {
   // read-outs
   public var driftPartsPerMillion = 0.0
   public var launchErrorMilliseconds = 0.0
+  /// Where the bars of a song are whose meter has changed while it plays.
+  public var changedBars: Bars?
   /// There was a launch, so that its error means something.
   public var hasLaunched = false
   public var leadErrorMilliseconds = 0.0
   /// A host that counts frames, behind the session.
   public var lagMilliseconds = 0.0
+  /// Our outputs ahead of the session, by hand.
+  public var aheadMilliseconds = 0.0
   public var movedLaunches = 0
   public var corrections = 0
   public var status = ""
@@ -134,12 +138,29 @@ extension SurfaceState {
     }
   }
 
-  /// Session beats per bar as shown: the meter's while the song moves, else the quantum.
-  public var shownBar: Int {
+  /// The song's.
+  public var bars: Bars {
+    if case .rolling = transport, let changedBars { changedBars } else { Bars(choices.meter) }
+  }
+
+  /// The bars that are shown: the song's while it moves, else the quantum's.
+  public var shownBars: Bars {
     switch transport {
-    case .stopped: max(1, Int(Int64(saturating: choices.quantum)))
-    case .waiting, .rolling: Int(choices.meter.beats)
+    case .stopped: Bars(Meter(beatsPerBar: Int32(clamping: max(1, Int64(saturating: choices.quantum)))))
+    case .waiting, .rolling: bars
     }
+  }
+
+  /// The beat that is shown, and its place in the bar; both from 0, with their parts.
+  public func shownPlace(at time: Micros) -> (beat: Double, inBar: Double) {
+    let beat = shownBeats(at: time).value
+    let whole = Int64(flooring: beat)
+    return (beat, Double(shownBars.place(of: whole).beat) + beat - Double(whole))
+  }
+
+  /// Session beats of the bar that is shown at this moment.
+  public func shownBar(at time: Micros) -> Int {
+    Int(shownBars.meter(at: Int64(flooring: shownBeats(at: time).value)).beats)
   }
 
   /// The session beat at which something asked for now, on the beat or on the bar, happens.
@@ -152,7 +173,8 @@ extension SurfaceState {
     case (.beat, _): (grid, origin) = (Beats(1), .zero)
     case (.bar, .stopped): (grid, origin) = (Beats(choices.quantum), .zero)
     case (.bar, .waiting(let start)), (.bar, .rolling(let start)):
-      (grid, origin) = (Beats(Double(choices.meter.beats)), start)
+      // Beats are whole millionths: a hair before a line is not behind it.
+      return start + Beats(Double(bars.line(atOrAfter: (now - start).value)))
     }
     return now.nextMatchingPhase(of: origin, quantum: grid)
   }

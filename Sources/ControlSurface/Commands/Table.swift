@@ -8,7 +8,8 @@ import OSC
 /// files.
 public struct Table: Sendable {
   public static let standard = Table(
-    session + far + audio + tempo + transport + drift + click + clock + pulse + ownOutputs + set + host + midi
+    session + far + audio + tempo + bend + transport + drift + click + clock + pulse + ownOutputs + set + host
+      + midi
       + outward + page
       + readings
       + feeds

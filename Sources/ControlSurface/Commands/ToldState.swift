@@ -34,10 +34,13 @@ public struct ToldState: Sendable {
       timeline = (numbers[0], numbers[1], numbers[2])
       place()
     } else if path == "song" {
-      guard message.arguments.count == 2, case .string(let word) = message.arguments[0],
-        let beats = message.arguments[1].number
-      else { return }
+      let numbers = message.arguments.dropFirst().compactMap(\.number)
+      guard case .string(let word)? = message.arguments.first, let beats = numbers.first else { return }
       takeSong(word, Beats(beats))
+      state.changedBars = nil
+      guard numbers.count > 1, abs(numbers[1] - beats) < 1e12 else { return }
+      let from = Int64(flooring: numbers[1] - beats + 0.5)
+      state.changedBars = Bars(state.choices.meter, countedFrom: from)
     } else if case .string(let text)? = message.arguments.first {
       take(path, text)
     } else if let number = message.arguments.first?.number, number.isFinite {
@@ -84,6 +87,7 @@ public struct ToldState: Sendable {
       if number != 0 { state.hasLaunched = true }
     case "lead/error": state.leadErrorMilliseconds = number
     case "drift/lag": state.lagMilliseconds = number
+    case "bend/ahead": state.aheadMilliseconds = (number * 10).rounded() / 10
     default: break
     }
   }

@@ -39,7 +39,7 @@ struct Feeds {
 
   mutating func stateChanged(from old: SurfaceState, to new: SurfaceState, at now: Micros) {
     if old.timeline != new.timeline || old.choices.quantum != new.choices.quantum
-      || old.transport != new.transport
+      || old.transport != new.transport || old.bars != new.bars
     {
       timelineDue = true
     }
@@ -60,12 +60,11 @@ struct Feeds {
   }
 
   private static func bar(of beat: Int64, _ state: SurfaceState) -> Int64 {
-    Int64(flooring: Double(beat) / Double(state.shownBar))
+    state.shownBars.place(of: beat).bar
   }
 
   private static func beatInBar(_ beat: Int64, _ state: SurfaceState) -> Int {
-    let length = Int64(state.shownBar)
-    return Int((beat % length + length) % length)
+    Int(state.shownBars.place(of: beat).beat)
   }
 
   /// The next moment at which someone in the audience must be told something.
@@ -164,8 +163,7 @@ struct Feeds {
   }
 
   private mutating func phaseFeeds(_ state: SurfaceState, at now: Micros) -> [Feed] {
-    let length = Beats(Double(state.shownBar))
-    let phase = state.shownBeats(at: now).phase(in: length).value / length.value
+    let phase = state.shownPlace(at: now).inBar / Double(state.shownBar(at: now))
     let wait = Self.beatsToLaunch(state, at: now)
     var feeds = [Feed("phase", .phase, .float32(Float(finite: phase)))]
     if wait != 0 || toldCountIn != 0 { feeds += Self.countIn(state, at: now) }
@@ -190,15 +188,15 @@ struct Feeds {
   }
 
   private static func barNumber(_ song: Beats, _ state: SurfaceState) -> Int64 {
-    Int64(flooring: song.value / Double(state.choices.meter.beats)) &+ 1
+    state.bars.place(of: Int64(flooring: song.value)).bar &+ 1
   }
 
   private static func position(_ state: SurfaceState, at now: Micros) -> [Feed] {
     let song = state.songBeats(at: now)
     let bar = barNumber(song, state)
-    let inBar = song.phase(in: Beats(Double(state.choices.meter.beats)))
-    let beat = Int64(flooring: inBar.value)
-    let tick = Int64(flooring: (inBar.value - Double(beat)) * 1920)
+    let whole = Int64(flooring: song.value)
+    let beat = state.bars.place(of: whole).beat
+    let tick = Int64(flooring: (song.value - Double(whole)) * 1920)
     let text = "\(padded(bar, 3))|\(padded(beat &+ 1, 2))|\(padded(tick, 4))"
     return [
       Feed("position/bbt", .position, .string(text)),
@@ -227,7 +225,11 @@ struct Feeds {
         "timeline", .exact, .float64(state.tempo.beatsPerMinute),
         .float64(state.sessionBeats(at: now).value), .float64(Double(now.count)),
         .float64(state.choices.quantum)),
-      Feed("song", .exact, .string(word), .float64(beats.value)),
+      state.bars.first == 0
+        ? Feed("song", .exact, .string(word), .float64(beats.value))
+        : Feed(
+          "song", .exact, .string(word), .float64(beats.value),
+          .float64(beats.value + Double(state.bars.origin))),
     ]
   }
 }

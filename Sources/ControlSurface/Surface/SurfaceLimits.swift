@@ -26,6 +26,13 @@ enum SurfaceLimits {
   static let expectation = Micros(2_000_000)
   /// A tap counts from when it was made, if that is not longer ago.
   static let lateTap = Micros(1_000_000)
+  /// A hand that bends the beat and says nothing for so long has let go.
+  static let longestBend = Micros(20_000_000)
+  /// In per cent: less is let go.
+  static let leastBend = 0.05
+  /// As far as a jog wheel moves the session in one go, in microseconds; and less than this no drummer's beat is off.
+  static let farthestTurn = 1_000_000.0
+  static let leastTurn = 1000.0
   /// Sources whose rates are remembered, and for how long after their last word.
   static let sources = 1024
   static let sourceMemory = Micros(1_000_000)

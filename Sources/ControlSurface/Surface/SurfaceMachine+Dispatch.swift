@@ -163,6 +163,8 @@ extension SurfaceMachine {
       let beats = reading.state.next(launch, after: time)
       try postpone(
         Agenda.Entry(due: .beats(beats), task: .tempo(tempo), peer: asker.peer, cost: Cost.message))
+    case .tap(let made) where reading.own.followsTaps:
+      follow(tapAt: momentOfTap(made, or: time), asker)
     case .tap(let made):
       guard let tempo = taps.tap(at: momentOfTap(made, or: time)) else { return }
       expect(tempo)
@@ -172,6 +174,16 @@ extension SurfaceMachine {
       tellChanges()
     case .tempoStep(let step):
       reading.own.tempoStep = step
+      tellChanges()
+    case .bend(let percent): bend(percent, asker, at: time)
+    case .bendStep(let step):
+      reading.own.bendStep = step
+      tellChanges()
+    case .jog(let milliseconds): jog(milliseconds * 1000, asker, at: time)
+    case .bendHome: bendHome(asker, at: time)
+    case .followTaps(let follows):
+      reading.own.followsTaps = follows
+      drummer = Drummer()
       tellChanges()
     case .learn(let text):
       try mayKeep(asker.peer)
@@ -217,7 +229,7 @@ extension SurfaceMachine {
     throw .refused("name this controller with --osc-allow=\(peer.endpoint.address)")
   }
 
-  private mutating func expect(_ tempo: Double) {
+  mutating func expect(_ tempo: Double) {
     reading.own.expectedTempo = tempo
     expectationEnds = now + SurfaceLimits.expectation
   }
@@ -226,7 +238,7 @@ extension SurfaceMachine {
     order(.tempo(Tempo(tempo)), asker, at: time)
   }
 
-  private mutating func order(_ command: Command, _ asker: Asker, at time: Micros) {
+  mutating func order(_ command: Command, _ asker: Asker, at time: Micros) {
     counters.commands += 1
     put(.order(Order(command: command, time: time, asker: asker, isPaired: isPaired(asker.peer))))
   }

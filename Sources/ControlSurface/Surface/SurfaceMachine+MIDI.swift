@@ -45,6 +45,11 @@ extension SurfaceMachine {
       // A device that sends our own Start back can't start the song a second time.
       if isStandard, reading.state.isMoving, message.event.isStart { break }
       for target in targets { move(target, message, isPress: isPress, at: time) }
+    case .turns(let targets, let steps):
+      for target in targets {
+        guard let amount = target.amount(of: steps) else { continue }
+        say([.float64(amount)], to: target, from: .midi, at: time)
+      }
     }
     let cost = Cost.touch + allowance.spent
     advance()
@@ -110,6 +115,14 @@ extension SurfaceMachine {
   }
 }
 
+extension Target {
+  /// What so many steps of a wheel say: the one number that it has for each, times these.
+  fileprivate func amount(of steps: Int) -> Double? {
+    guard arguments.count == 1, let step = Double(arguments[0]), step.isFinite else { return nil }
+    return step * Double(steps)
+  }
+}
+
 extension Peer {
   /// Who speaks through the control port. Nothing can be sent there: what would be answered is for the terminal.
   static let midi = Peer(Endpoint(Address.v6(high: 0, low: 0, scope: 0), port: 0), socket: -1)
@@ -124,7 +137,7 @@ struct KnobLevels {
   /// A switch that sends the same high value again was pressed again; a pedal on its way never does.
   mutating func isPress(_ message: MIDIMessage) -> Bool {
     switch message.event.kind {
-    case .note, .program, .start, .resume, .stop, .machine: return message.isPressed
+    case .note, .jog, .program, .start, .resume, .stop, .machine: return message.isPressed
     case .controller, .bend: break
     }
     guard case .level(let level) = message.amount else { return false }
@@ -137,7 +150,7 @@ extension MIDIEventName {
   fileprivate var isStart: Bool {
     switch kind {
     case .start, .resume, .machine(.play), .machine(.deferredPlay): true
-    case .note, .controller, .program, .bend, .stop, .machine: false
+    case .note, .controller, .jog, .program, .bend, .stop, .machine: false
     }
   }
 }

@@ -35,6 +35,7 @@ extension SurfaceMachine {
       }
     }
     if let (tempo, asker) = gate.due(at: now) { commit(tempo, asker, at: now) }
+    endBend()
     if let end = expectationEnds, now >= end {
       expectationEnds = nil
       reading.own.expectedTempo = nil
@@ -57,6 +58,7 @@ extension SurfaceMachine {
     }
     consider(agenda.deadline)
     consider(gate.deadline)
+    consider(hand.ends)
     consider(outward.tempoDue)
     consider(expectationEnds)
     consider(comparisonDue)

@@ -30,6 +30,8 @@ struct SurfaceMachine {
   /// The song whose commands are being said.
   var songBeingSaid: String?
   var taps = Taps()
+  var drummer = Drummer()
+  var hand = BendingHand()
   var rates: SourceRates
   private var news: [Notice.Pace: TokenBucket] = [:]
   var feeds: Feeds

@@ -17,7 +17,7 @@ struct Click: BitwiseCopyable {
 
   mutating func render(
     into buffer: AudioBuffer, window: Window, song: Song, click: ClickSettings, countIn: Beats,
-    beatsPerBar: Int64, bank: SoundBank, sampleRate: UInt32
+    bars: Bars, bank: SoundBank, sampleRate: UInt32
   ) {
     let millisecond = Float(sampleRate) / 1000
     let wanted = click.gain > 0 ? min(8, click.gain) : 0
@@ -38,9 +38,10 @@ struct Click: BitwiseCopyable {
       // A quarter beat: closer than any subdivision of sense, further than any correction.
       if isAfterJump && time - lastTime < window.grid.beatMicros / 4 { continue }
       isAfterJump = false
-      let origin = song.contains(beat: beat, time: time) || song.isWaiting ? song.origin : 0
+      let isInSong = song.contains(beat: beat, time: time) || song.isWaiting
       let accent = Self.accent(
-        of: tick.number &- origin &* perBeat, perBeat: perBeat, beatsPerBar: beatsPerBar, click.pattern)
+        of: tick.number &- (isInSong ? song.origin : 0) &* perBeat, perBeat: perBeat,
+        bars: isInSong ? bars : Bars(bars.meter), click.pattern)
       if case .silent = accent { continue }
       voices.begin(
         bank.sound(for: accent), bank: bank.number, into: buffer, at: tick.frame, fade: 3 * millisecond)
@@ -66,9 +67,10 @@ struct Click: BitwiseCopyable {
 
   /// `tick` counts from the song's first beat, or without a song from the session's: bars are those of either.
   private static func accent(
-    of tick: Int64, perBeat: Int64, beatsPerBar: Int64, _ pattern: Pattern
+    of tick: Int64, perBeat: Int64, bars: Bars, _ pattern: Pattern
   ) -> Accent {
-    let place = Ticker.floorRemainder(tick, beatsPerBar &* perBeat)
+    let beat = Ticker.floorDivide(tick, perBeat)
+    let place = bars.place(of: beat).beat &* perBeat &+ (tick &- beat &* perBeat)
     if pattern.count > 0 { return pattern[place] }
     if place == 0 { return .accent }
     return place % perBeat == 0 ? .beat : .subdivision

@@ -14,7 +14,7 @@ struct Pulse: BitwiseCopyable {
 
   /// `marksStart`: a pulse at the song's start, too, wherever that is.
   mutating func render(
-    into buffer: AudioBuffer, window: Window, song: Song, gate: GateSettings, beatsPerBar: Int64,
+    into buffer: AudioBuffer, window: Window, song: Song, gate: GateSettings, bars: Bars,
     marksStart: Bool = false, passed: Int64, sampleRate: UInt32
   ) {
     jitter.age(by: passed)
@@ -25,10 +25,11 @@ struct Pulse: BitwiseCopyable {
     if last > -0.5 { fill(from: -0.5, to: last, of: buffer, window, gate) }
     guard gate.isOn else { return }
     let perBeat = Int64(max(1, gate.rate.count))
-    let span = Int64(max(1, gate.rate.span)) &* (gate.rate.isInBars ? beatsPerBar : 1)
+    let span = Int64(max(1, gate.rate.span))
+    let beats = span &* (gate.rate.isInBars ? bars.meter.beats : 1)
     _ = pacer.open(window, perBeat: perBeat, passed: passed)
     // Two fifths, so that pulses that are catching up still have a gap between them.
-    let spacing = pacer.spacing(in: window) * Double(span)
+    let spacing = pacer.spacing(in: window) * Double(beats)
     let wanted = Double(gate.width.count) / 1e6 * Double(sampleRate)
     let exact = max(1, min(wanted, 0.4 * spacing))
     let width = gate.isFine ? exact : Double(Int64(rounding: exact))
@@ -38,10 +39,13 @@ struct Pulse: BitwiseCopyable {
       guard let frame = pacer.frame(in: window) else { return }
       let beat = Double(pacer.next) / Double(perBeat)
       let isInSong = song.contains(beat: beat, time: window.grid.time(of: beat))
-      let origin = isInSong || song.isWaiting ? song.origin : 0
+      let countsSong = isInSong || song.isWaiting
+      let number = pacer.next &- (countsSong ? song.origin : 0) &* perBeat
       let isWanted =
         (isInSong || gate.when == .always)
-        && Ticker.floorRemainder(pacer.next &- origin &* perBeat, span) == 0
+        && Self.isDue(
+          number, perBeat: perBeat, span,
+          inBars: gate.rate.isInBars ? countsSong ? bars : Bars(bars.meter) : nil)
       guard isWanted else {
         pacer.pass()
         continue
@@ -52,6 +56,14 @@ struct Pulse: BitwiseCopyable {
       pacer.use(in: window)
       fill(from: start, to: start + width, of: buffer, window, gate)
     }
+  }
+
+  /// Whether one of so many parts of beats is one of so many in each span of beats, or of bars.
+  private static func isDue(_ number: Int64, perBeat: Int64, _ span: Int64, inBars bars: Bars?) -> Bool {
+    guard let bars else { return Ticker.floorRemainder(number, span) == 0 }
+    let beat = Ticker.floorDivide(number, perBeat)
+    let here = bars.place(of: beat, inBars: span)
+    return (here.beat &* perBeat &+ (number &- beat &* perBeat)) % here.length == 0
   }
 
   private mutating func markStart(

@@ -51,7 +51,7 @@ struct MIDIClock: BitwiseCopyable {
   /// One buffer. `isSilenced`: freewheeling, when a receiver could not follow.
   mutating func run(
     into events: inout MIDIEvents, window: Window, song: Song, transport: Transport, settings: ClockSettings,
-    isSilenced: Bool, passed: Int64, beatsPerBar: Int64
+    isSilenced: Bool, passed: Int64, bars: Bars
   ) {
     framesSincePosition = min(.max / 2, framesSincePosition &+ passed)
     figures.recent.age(by: passed)
@@ -69,7 +69,7 @@ struct MIDIClock: BitwiseCopyable {
     if mayPlay, settings.sendsTransport {
       if plan == nil && isMoving {
         plan = makePlan(
-          into: &events, window: window, song: song, settings: settings, beatsPerBar: beatsPerBar)
+          into: &events, window: window, song: song, settings: settings, bars: bars)
         followedRun = song.run
       }
       if settings.sendsPosition {
@@ -102,7 +102,7 @@ struct MIDIClock: BitwiseCopyable {
   }
 
   private mutating func makePlan(
-    into events: inout MIDIEvents, window: Window, song: Song, settings: ClockSettings, beatsPerBar: Int64
+    into events: inout MIDIEvents, window: Window, song: Song, settings: ClockSettings, bars: Bars
   ) -> Plan {
     let now = window.line.start
     let startTime = max(now, window.grid.time(of: song.startBeat))
@@ -114,9 +114,8 @@ struct MIDIClock: BitwiseCopyable {
     }
     if isAlone || !settings.sendsPosition {
       let soonest = song.songBeat(of: window.grid.beat(at: max(startTime, now + Self.wireMargin)))
-      let bar = 0 &- Int64(flooring: 0 - soonest / Double(beatsPerBar))
       return Plan(
-        first: (song.origin &+ bar &* beatsPerBar) &* perBeat, command: MIDI.start, earliest: now)
+        first: (song.origin &+ bars.line(atOrAfter: soonest)) &* perBeat, command: MIDI.start, earliest: now)
     }
     let sixteenth = resumption(
       window: window, song: song, start: startTime, settle: Double(settings.settle.count))

@@ -38,22 +38,21 @@ struct OutputRack: BitwiseCopyable {
   @inline(__always)
   mutating func play(
     _ output: borrowing OutputSlot, at place: Int, _ now: borrowing Now, window: Window, song: Song,
-    passed: Int64, _ bank: SoundBank, into buffer: AudioBuffer, _ events: inout MIDIEvents
+    bars: Bars, passed: Int64, _ bank: SoundBank, into buffer: AudioBuffer, _ events: inout MIDIEvents
   ) {
     if places[place].number != output.number { places[place] = Memory(number: output.number) }
     let gate = output.settings.gate
-    let beatsPerBar = now.settings.meter.beats
     switch output.settings.kind {
     case .clock:
       if !now.isFreewheeling { change(output.settings.programs, at: place, &events) }
       places[place].clock.run(
         into: &events, window: window, song: song, transport: now.transport,
         settings: output.settings.clock, isSilenced: now.isFreewheeling, passed: passed,
-        beatsPerBar: beatsPerBar)
+        bars: bars)
     case .pulse, .reset:
       let marksStart = if case .reset = output.settings.kind { true } else { false }
       places[place].pulse.render(
-        into: buffer, window: window, song: song, gate: gate, beatsPerBar: beatsPerBar,
+        into: buffer, window: window, song: song, gate: gate, bars: bars,
         marksStart: marksStart, passed: passed, sampleRate: now.sampleRate)
     case .run:
       RunGate.render(into: buffer, window: window, song: song, gate: gate)
@@ -61,7 +60,7 @@ struct OutputRack: BitwiseCopyable {
       let click = output.settings.click
       places[place].click.render(
         into: buffer, window: window, song: song, click: click,
-        countIn: now.settings.countIn(bars: output.settings.countIn), beatsPerBar: beatsPerBar,
+        countIn: now.settings.countIn(bars: output.settings.countIn), bars: bars,
         bank: bank.built(click.sound), sampleRate: now.sampleRate)
       oldestBank = min(oldestBank, places[place].click.oldestBank(bank.number))
     case .ltc:

@@ -37,28 +37,34 @@ extension BBT {
   /// Old PipeWire knows no other number, and every reader divides by it (facts: jack 7).
   public static var publishedTicksPerBeat: Int64 { 1920 }
 
+  /// With bars of one length from the song's start on.
+  public init(song: Beats, meter: Meter, beatsPerMinute: Double, grace: Beats = .zero, isFine: Bool = false) {
+    self.init(song: song, bars: Bars(meter), beatsPerMinute: beatsPerMinute, grace: grace, isFine: isFine)
+  }
+
   /// What we show as timebase master for a song position.
   ///
   /// Bars before the first do not exist for JACK's readers: Hydrogen refuses them and PipeWire rounds them to
   /// the wrong side. Up to `grace` before the song (a launch in the nearest cycle may be half a period early) it
   /// is the song's first tick; earlier than that, the first bar with the beat and tick that the session has.
-  public init(song: Beats, meter: Meter, beatsPerMinute: Double, grace: Beats = .zero, isFine: Bool = false) {
-    let barLength = Beats(micros: meter.beats &* 1_000_000)
+  public init(song: Beats, bars: Bars, beatsPerMinute: Double, grace: Beats = .zero, isFine: Bool = false) {
     var position = song
     if position < .zero {
+      let barLength = Beats(micros: bars.meter(at: 0).beats &* 1_000_000)
       position = position >= -grace ? .zero : position.phase(in: barLength)
     }
-    let bars = position.micros / barLength.micros
-    let inBar = position.micros % barLength.micros
-    let ticks = (inBar % 1_000_000) &* Self.publishedTicksPerBeat / 1_000_000
+    let whole = position.micros / 1_000_000
+    let part = position.micros % 1_000_000
+    let place = bars.place(of: whole)
+    let meter = bars.meter(at: whole)
     self.init(
-      bar: Int32(clamping: bars &+ 1), beat: Int32(truncatingIfNeeded: inBar / 1_000_000 &+ 1),
-      tick: Int32(truncatingIfNeeded: ticks),
-      barStartTick: Double(bars) * Double(meter.beats &* Self.publishedTicksPerBeat),
+      bar: Int32(clamping: place.bar &+ 1), beat: Int32(truncatingIfNeeded: place.beat &+ 1),
+      tick: Int32(truncatingIfNeeded: part &* Self.publishedTicksPerBeat / 1_000_000),
+      barStartTick: Double(whole &- place.beat) * Double(Self.publishedTicksPerBeat),
       beatsPerBar: Float(meter.beats), beatType: Float(meter.beatType),
       ticksPerBeat: Double(Self.publishedTicksPerBeat), beatsPerMinute: beatsPerMinute,
       fineTick: isFine
-        ? Double((inBar % 1_000_000) &* Self.publishedTicksPerBeat) / 1_000_000 : nil)
+        ? Double(part &* Self.publishedTicksPerBeat) / 1_000_000 : nil)
   }
 
   /// Whether this is the other after its way through the server. jack2 brings it back to the bit; PipeWire carries

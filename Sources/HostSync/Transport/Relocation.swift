@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 
 /// A place in the song, and the cycle in which a rolling transport shall be there: a locate that keeps time.
 ///
@@ -68,10 +69,9 @@ extension Relocation {
   }
 
   /// The song's first bar line that can be planned for.
-  static func nextBar(_ now: Report, beatsPerBar: Int64) -> Double {
+  static func nextBar(_ now: Report) -> Double {
     let soon = now.songBeat + (soonest(now) - now.moment.heard.start) / now.moment.beatMicros
-    let length = Double(max(1, beatsPerBar))
-    return -Double(Int64(flooring: -soon / length)) * length
+    return Double(now.bars.line(atOrAfter: soon))
   }
 }
 

@@ -69,7 +69,7 @@ public struct Relocator: Sendable {
 
   public mutating func step(_ now: Report, at time: Micros) -> Step {
     if case .none = errand, isCorrectionDue(now, at: time) {
-      errand = .correct(bar: Relocation.nextBar(now, beatsPerBar: choices.meter.beats))
+      errand = .correct(bar: Relocation.nextBar(now))
     }
     if case .stop(let step, let beat) = errand { return stop(now, step: step, at: beat, time) }
     // Computed again each time: clocks are known better the nearer it comes, and the session may move.
@@ -127,7 +127,7 @@ public struct Relocator: Sendable {
   private mutating func postpone(_ now: Report) {
     switch errand {
     case .none, .stop: break
-    case .correct: errand = .correct(bar: Relocation.nextBar(now, beatsPerBar: choices.meter.beats))
+    case .correct: errand = .correct(bar: Relocation.nextBar(now))
     case .locate(let place, let step, _):
       errand = .locate(place, step: step, at: Appointment(now, place, step: step))
     }

@@ -10,8 +10,8 @@ export class Session {
 		this.timeline = { tempo, beat, moment, quantum };
 	}
 
-	setSong([state, beats]) {
-		this.song = { state, beats };
+	setSong([state, beats, bars = beats]) {
+		this.song = { state, beats: bars };
 	}
 
 	// The session's beat at tactus' time, in microseconds.

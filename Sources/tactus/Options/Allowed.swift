@@ -158,6 +158,11 @@ extension Allowed {
       }
       return "\"\(String(wrong).shortened)\" is no address with its arguments"
     }
+    if let event = binding.event as? MIDIEventName, event.isJog,
+      let still = binding.targets.first(where: { $0.arguments.count != 1 || Double($0.arguments[0]) == nil })
+    {
+      return "\(still.path) needs what one step of the wheel is, as in bend/jog 2 and tempo/nudge 0.1"
+    }
     return Table.standard.objection(to: binding.targets, ofKey: isKey)
   }
 }
@@ -192,7 +197,7 @@ extension Allowed {
 }
 
 extension MIDIEventName {
-  private static let names = ["note", "cc", "program", "bend", "start", "continue", "stop", "mmc"]
+  private static let names = ["note", "cc", "jog", "program", "bend", "start", "continue", "stop", "mmc"]
 
   /// Why this is none, where a letter or two are to blame; nil where nobody knows what was meant.
   fileprivate static func objection(to text: Substring) -> String? {

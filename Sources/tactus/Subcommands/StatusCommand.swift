@@ -43,7 +43,11 @@ struct StatusCommand: Conversing {
     let isUnheard = isThere && told.isOn("click") && say("click/connected") == "off"
     let lines: [(String, String)] =
       [
-        ("Tempo", "\(say("tempo/str")) BPM, \(say("meter")), quantum \(say("quantum"))"),
+        (
+          "Tempo",
+          "\(say("tempo/str")) BPM, \(say("meter")), quantum \(say("quantum"))"
+            + (["0", "?"].contains(say("bend/ahead")) ? "" : ", our outputs \(say("bend/ahead")) ms ahead")
+        ),
         ("Ableton Link", "\(say("link/str")), \(say("peers/str"))"),
         ("Other rooms", say("far/str")),
         ("Start/stop sync", say("startstop")),

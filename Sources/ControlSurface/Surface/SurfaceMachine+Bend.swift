@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Choices
+
+/// A hand at the beat, and what it has moved so far.
+struct BendingHand {
+  /// The session's tempo while it moves that: before, and as it made it.
+  struct Moved {
+    var before: Double
+    var during: Double
+    /// Of what was turned, microseconds that are still to come from this moment on; nil: it is held.
+    var turning: (left: Double, since: Micros)?
+  }
+
+  /// What our outputs were told.
+  var outputs = BendSettings()
+  var session: Moved?
+  /// When a hand that says nothing any more is taken to have let go, or what was turned is there.
+  var ends: Micros?
+  var asker: Asker?
+}
+
+// Push and pull, a jog wheel, and a drummer who is followed.
+extension SurfaceMachine {
+  /// Nobody else is in the session, or the user says that we are the clock; and no host or sequencer leads it.
+  private var movesSession: Bool {
+    switch reading.state.leading {
+    case .host, .midi: false
+    case .link, .auto: reading.state.peers == 0 || reading.state.choices.hostIsTheClock
+    }
+  }
+
+  mutating func bend(_ percent: Double, _ asker: Asker, at time: Micros) {
+    defer { tellChanges() }
+    // The middle of a wheel is not always a number.
+    if abs(percent) < SurfaceLimits.leastBend { return letGo(at: time) }
+    if hand.outputs.percent == 0, movesSession || hand.session != nil {
+      let before = hand.session?.before ?? reading.tempo
+      move(from: before, by: percent, turning: nil, asker, at: time)
+      hand.ends = now + SurfaceLimits.longestBend
+    } else {
+      hand.outputs.percent = percent
+      bendOutputs(asker, at: time)
+      hand.ends = now + SurfaceLimits.longestBend
+    }
+    reading.own.bentPercent = percent
+  }
+
+  /// Faster or slower for a while than it was.
+  private mutating func move(
+    from before: Double, by percent: Double, turning: Double?, _ asker: Asker, at time: Micros
+  ) {
+    let during = Tempo(before * (1 + percent / 100)).clamped.beatsPerMinute
+    let isNews = hand.session?.during != during
+    hand.session = .init(before: before, during: during, turning: turning.map { ($0, time) })
+    hand.asker = asker
+    // By the session's own speed: at the end of the range a tenth is less.
+    if let turning { hand.ends = time + Micros(rounding: abs(turning / (during / before - 1))) }
+    if isNews { commit(during, asker, at: time) }
+  }
+
+  /// Exactly as before, unless somebody else has set a tempo meanwhile.
+  private mutating func letGo(at time: Micros) {
+    reading.own.bentPercent = 0
+    hand.ends = nil
+    let asker = hand.asker ?? Asker(peer: .keys, row: tempoRow)
+    if hand.outputs.percent != 0 {
+      hand.outputs.percent = 0
+      bendOutputs(asker, at: time)
+    }
+    guard let moved = hand.session else { return }
+    hand.session = nil
+    // Who lets go at once is told nothing of its own yet.
+    let ours = [moved.during, moved.before].map { Tempo($0).clamped.microsPerBeat }
+    if ours.contains(reading.state.tempo.clamped.microsPerBeat) { commit(moved.before, asker, at: time) }
+  }
+
+  private mutating func bendOutputs(_ asker: Asker, at time: Micros) {
+    hand.asker = asker
+    order(.bend(hand.outputs), asker, at: time)
+  }
+
+  /// A wheel was turned: forward by so many microseconds.
+  mutating func jog(_ micros: Double, _ asker: Asker, at time: Micros) {
+    // What is held goes on; it is the coarser of the two.
+    guard reading.own.bentPercent == 0 else { return }
+    guard movesSession || hand.session != nil else {
+      let farthest = Double(BendSettings.farthest.count)
+      let turned = Double(hand.outputs.turned.count) + min(farthest, max(-farthest, micros))
+      hand.outputs.turned = Micros(rounding: turned)
+      return bendOutputs(asker, at: time)
+    }
+    var left = micros
+    if let moved = hand.session, let turning = moved.turning {
+      left += turning.left - Double((time - turning.since).count) * (moved.during / moved.before - 1)
+    }
+    let farthest = SurfaceLimits.farthestTurn
+    left = min(farthest, max(-farthest, left))
+    guard abs(left) >= 1 else { return letGo(at: time) }
+    let share = BendSettings.most * (left < 0 ? -1 : 1)
+    move(from: hand.session?.before ?? reading.tempo, by: share, turning: left, asker, at: time)
+  }
+
+  mutating func bendHome(_ asker: Asker, at time: Micros) {
+    hand.outputs.returns &+= 1
+    bendOutputs(asker, at: time)
+  }
+
+  /// What was turned is there, or a hand has been silent for too long.
+  mutating func endBend() {
+    if let end = hand.ends, now >= end {
+      letGo(at: end)
+      tellChanges()
+    }
+  }
+
+  /// A tap of the drummer that is followed.
+  mutating func follow(tapAt moment: Micros, _ asker: Asker) {
+    guard let beat = drummer.tap(at: moment) else { return }
+    let tempo = Tempo((60e6 / beat.length * 100).rounded() / 100).clamped.beatsPerMinute
+    if hand.session != nil {
+      hand.session?.before = tempo
+    } else if abs(tempo - reading.tempo) >= 0.05 {
+      expect(tempo)
+      if let (tempo, asker) = gate.offer(tempo, from: asker, at: now) { commit(tempo, asker, at: now) }
+    }
+    // Where our outputs are at the drummer's beat: behind it above 0.
+    let ahead = reading.state.aheadMilliseconds * 1000 / beat.length
+    let ours = reading.state.sessionBeats(at: Micros(rounding: beat.time)).value + ahead
+    let behind = (ours.rounded() - ours) * beat.length
+    guard abs(behind) > SurfaceLimits.leastTurn else { return }
+    let most = beat.length * BendSettings.most / 200
+    jog(min(most, max(-most, behind)), asker, at: now)
+  }
+}

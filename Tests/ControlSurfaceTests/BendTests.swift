@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Choices
+import MIDIControl
+import OSC
+import Testing
+
+@testable import ControlSurface
+
+@Suite("Push, pull, a jog wheel, and a drummer who is followed")
+struct BendTests {
+  private func tempos(_ desk: Desk) -> [Double] {
+    desk.program.commands.compactMap { if case .tempo(let tempo) = $0 { tempo.beatsPerMinute } else { nil } }
+  }
+
+  private func bends(_ desk: Desk) -> [BendSettings] {
+    desk.program.commands.compactMap { if case .bend(let bend) = $0 { bend } else { nil } }
+  }
+
+  /// By how many milliseconds the session is ahead of where it was going.
+  private func moved(_ desk: Desk, from before: Timeline) -> Double {
+    let beats = desk.program.state.timeline.beats(at: desk.now).value - before.beats(at: desk.now).value
+    return beats * Double(before.tempo.microsPerBeat) / 1000
+  }
+
+  @Test("Alone, push moves the session for as long as it is held, and leaves exactly its tempo")
+  func alone() {
+    var desk = Desk()
+    let (start, present) = (desk.now, Tempo(121.37))
+    desk.update { $0.timeline = $0.timeline.turned(to: present, at: start) }
+    let before = desk.program.state.timeline
+    desk.send("/tactus/bend/push", .int32(1))
+    #expect(desk.told("bend/push").isEmpty)
+    desk.wait(2)
+    #expect(abs(desk.program.state.tempo.beatsPerMinute - 121.37 * 1.03) < 0.001)
+    desk.send("/tactus/bend/push", .int32(0))
+    #expect(desk.program.state.tempo == Tempo(121.37))
+    #expect(abs(moved(desk, from: before) - 60) < 0.1, "\(moved(desk, from: before))")
+    #expect(bends(desk).isEmpty)
+    // Faster than the program can tell of it.
+    let stale = desk.program.state
+    desk.forget()
+    desk.program.refuses = nil
+    desk.send("/tactus/bend", .float32(-5))
+    desk.machine.update(stale, clocks: desk.clocks)
+    desk.send("/tactus/bend", .float32(0))
+    #expect(tempos(desk).last == 121.37)
+  }
+
+  @Test("Among others only our own outputs are bent, unless we are the clock")
+  func amongOthers() {
+    var desk = Desk()
+    desk.update { $0.peers = 2 }
+    desk.send("/tactus/bend/pull", .int32(1))
+    desk.wait(1)
+    desk.send("/tactus/bend/pull", .int32(0))
+    #expect(tempos(desk).isEmpty && bends(desk).map(\.percent) == [-3, 0])
+    desk.forget()
+    desk.send("/tactus/bend/jog", .float32(12))
+    desk.send("/tactus/bend/jog", .float32(-2))
+    #expect(bends(desk).map(\.turned) == [Micros(12_000), Micros(10_000)])
+    desk.send("/tactus/bend/home")
+    #expect(bends(desk).last?.returns == 1)
+    desk.forget()
+    desk.update { $0.choices.hostIsTheClock = true }
+    desk.send("/tactus/bend/pull", .int32(1))
+    desk.wait(1)
+    desk.send("/tactus/bend/pull", .int32(0))
+    #expect(bends(desk).isEmpty && tempos(desk).count == 2 && tempos(desk)[1] == 120)
+  }
+
+  @Test("A tempo that somebody sets meanwhile stays when the hand lets go")
+  func overruled() {
+    var desk = Desk()
+    desk.send("/tactus/bend/push", .int32(1))
+    desk.wait(0.5)
+    let now = desk.now
+    desk.update { $0.timeline = $0.timeline.turned(to: Tempo(99), at: now) }
+    desk.send("/tactus/bend/push", .int32(0))
+    #expect(desk.program.state.tempo == Tempo(99))
+  }
+
+  @Test("A hand that is never heard again has let go after 20 seconds")
+  func lost() {
+    var desk = Desk()
+    desk.send("/tactus/bend", .float32(4))
+    desk.wait(19.9)
+    #expect(desk.program.state.tempo.beatsPerMinute > 124)
+    desk.wait(0.2)
+    #expect(desk.program.state.tempo == Tempo(120))
+    desk.update { $0.peers = 1 }
+    desk.send("/tactus/bend", .float32(4))
+    desk.wait(20.1)
+    #expect(bends(desk).map(\.percent) == [4, 0])
+  }
+
+  @Test(
+    "A wheel without ends turns the beat: alone by exactly so many milliseconds, in all three codes of its steps"
+  )
+  func wheel() {
+    var settings = SurfaceSettings()
+    settings.bindings = [
+      "jog 60 mackie = bend/jog 2", "jog 61 = tempo/nudge 0.1", "jog 62 offset ch 3 = bend/jog 1",
+    ]
+    .compactMap { MIDIBinding($0) }
+    #expect(settings.bindings.count == 3)
+    var desk = Desk(settings)
+    let before = desk.program.state.timeline
+    for _ in 0..<5 {
+      desk.play([0xB0, 60, 3])
+      desk.wait(0.013)
+    }
+    desk.wait(1)
+    #expect(desk.program.state.tempo == Tempo(120))
+    #expect(abs(moved(desk, from: before) - 30) < 0.05, "\(moved(desk, from: before))")
+    desk.play([0xB0, 60, 65 + 19])
+    desk.wait(0.1)
+    desk.play([0xB2, 62, 64 + 10])
+    desk.wait(1)
+    #expect(abs(moved(desk, from: before)) < 0.05, "\(moved(desk, from: before))")
+    desk.play([0xB0, 61, 5])
+    desk.play([0xB0, 61, 127])
+    desk.wait(0.2)
+    #expect(abs(desk.program.state.tempo.beatsPerMinute - 120.4) < 1e-6)
+    #expect(desk.errors.isEmpty)
+  }
+
+  @Test("A pitch wheel bends while it is held, and its middle lets go")
+  func pitchWheel() {
+    var settings = SurfaceSettings()
+    settings.bindings = [MIDIBinding("bend = bend -5..5")].compactMap { $0 }
+    var desk = Desk(settings)
+    desk.play([0xE0, 0x7F, 0x7F])
+    desk.wait(0.2)
+    #expect(abs(desk.program.state.tempo.beatsPerMinute - 126) < 0.001)
+    desk.play([0xE0, 0, 0x40])
+    desk.wait(0.2)
+    #expect(desk.program.state.tempo == Tempo(120))
+  }
+}
+
+@Suite("A drummer who is followed")
+struct DrummerTests {
+  /// Plays bars of taps: the tempo goes from one to another, each tap is off by up to `clumsy` milliseconds, and `says` what becomes of it.
+  private func play(
+    from first: Double, to last: Double, beats: Int, clumsy: Double, says: (Int) -> [Double] = { _ in [0] }
+  ) -> (worst: Double, tempo: Double) {
+    var drummer = Drummer()
+    var time = 1e6
+    var seed: UInt64 = 20
+    var worst = 0.0
+    var tempo = 0.0
+    for beat in 0..<beats {
+      for extra in says(beat) {
+        seed = seed &* 6_364_136_223_846_793_005 &+ 1
+        let off = (Double(seed >> 40) / Double(1 << 24) * 2 - 1) * clumsy * 1000
+        if let believed = drummer.tap(at: Micros(rounding: time + off + extra * 1000)) {
+          tempo = 60e6 / believed.length
+          let distance = (believed.time - time) / believed.length
+          if beat > 12 { worst = max(worst, abs(distance - distance.rounded()) * believed.length / 1000) }
+        }
+      }
+      time += 60e6 / (first + (last - first) * Double(beat) / Double(beats))
+    }
+    return (worst, tempo)
+  }
+
+  @Test("Somebody who taps within 10 ms is followed within 10 ms, and the tempo to half a beat a minute")
+  func steady() {
+    let (worst, tempo) = play(from: 118, to: 118, beats: 64, clumsy: 10)
+    #expect(worst < 10, "\(worst)")
+    #expect(abs(tempo - 118) < 0.5, "\(tempo)")
+  }
+
+  @Test("A tempo that grows by six beats a minute over 16 bars is followed")
+  func accelerando() {
+    let (worst, tempo) = play(from: 118, to: 124, beats: 64, clumsy: 8)
+    #expect(worst < 15, "\(worst)")
+    #expect(abs(tempo - 124) < 1, "\(tempo)")
+  }
+
+  @Test("Taps that are missing, doubled or beside the beat change nothing")
+  func faults() {
+    let (worst, tempo) = play(from: 97, to: 97, beats: 96, clumsy: 6) { beat in
+      switch beat % 16 {
+      case 5, 6, 11: []
+      case 9: [0, 35]
+      case 13: [0, 290]
+      default: [0]
+      }
+    }
+    #expect(worst < 10, "\(worst)")
+    #expect(abs(tempo - 97) < 0.5, "\(tempo)")
+  }
+
+  @Test("Another tempo after a pause, or for three taps in a row, is a beginning")
+  func again() {
+    var drummer = Drummer()
+    for beat in 0..<8 { _ = drummer.tap(at: Micros(Int64(beat) * 500_000)) }
+    var believed: Drummer.Beat?
+    for beat in 0..<12 { believed = drummer.tap(at: Micros(60_000_000 + Int64(beat) * 400_000)) }
+    #expect(abs((believed?.length ?? 0) - 400_000) < 1)
+    // Between the beats: half a beat late from now on.
+    for beat in 0..<8 { believed = drummer.tap(at: Micros(64_600_000 + Int64(beat) * 400_000)) ?? believed }
+    #expect(abs((believed?.time ?? 0) - 67_400_000) < 1)
+  }
+
+  @Test(
+    "Tempo and beat of the session come to the drummer's; taps that are no drummer's set the tempo as before")
+  func session() {
+    var desk = Desk()
+    desk.send("/tactus/tempo/follow", .int32(1))
+    var time = 2_137_000.0
+    for _ in 0..<48 {
+      desk.wait(max(0, (time - Double(desk.now.count)) / 1e6))
+      desk.send("/tactus/tempo/tap")
+      time += 60e6 / 104
+    }
+    #expect(abs(desk.program.state.tempo.beatsPerMinute - 104) < 0.1 || desk.machine.hand.session != nil)
+    desk.wait(1)
+    let beat = desk.program.state.sessionBeats(at: Micros(rounding: time - 60e6 / 104)).value
+    #expect(abs(beat - beat.rounded()) * 60_000 / 104 < 4, "\(beat)")
+    #expect(abs(desk.program.state.tempo.beatsPerMinute - 104) < 0.1)
+  }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Choices
+import Testing
+
+@testable import HostSync
+
+/// Our outputs pushed, pulled and turned by hand, beside a session that goes on as it is.
+struct BendTests {
+  private static func studio(tempo: Double = 120) -> Studio {
+    let studio = Studio(tempo: tempo)
+    var clock = OutputSettings(.clock)
+    clock.clock.when = .always
+    studio.rack = [OutputSlot(number: 1, settings: clock)]
+    studio.play(seconds: 2)
+    return studio
+  }
+
+  /// Of each clock in turn, how long before its place in the session it is heard, in milliseconds. The first is at beat 0.
+  private static func ahead(_ studio: Studio) -> [Double] {
+    let clocks = studio.rackMessages[0].filter { $0.event.status == MIDI.clock }
+    return clocks.enumerated().map { number, clock in
+      (Double(number) / 24 - studio.beat(at: clock.heard)) * Grid(studio.timeline).beatMicros / 1000
+    }
+  }
+
+  @Test(
+    "Held, clicks and clocks run ahead evenly; released, they keep that and the session's tempo, and none is missing",
+    arguments: [64 as UInt32, 256, 1024, 8192], [3.0, -3, 10, -10])
+  func held(frames: UInt32, percent: Double) {
+    let studio = Self.studio()
+    studio.settings.bend.percent = percent
+    studio.play(seconds: 4, frames: frames)
+    studio.settings.bend.percent = 0
+    let heldFor = studio.report.ahead / percent * 100 / 1e6
+    #expect(abs(heldFor - 4) < 0.5)
+    let before = studio.clicks.count
+    studio.play(seconds: 4, frames: frames)
+    let ahead = Self.ahead(studio)
+    let end = studio.report.ahead / 1000
+    #expect(abs(end - percent * heldFor * 10) < 0.01)
+    for clock in ahead.suffix(150) { #expect(abs(clock - end) < 0.0105, "\(clock) of \(end)") }
+    // It went there evenly: never by more than the share of the time between two clocks, and a frame.
+    let most = 2.5 + Double(frames) / 480
+    for (one, next) in zip(ahead, ahead.dropFirst()) {
+      #expect(abs(next - one) < most)
+    }
+    let clicks = studio.clicks.dropFirst(before)
+    for (one, next) in zip(clicks, clicks.dropFirst()) { #expect(abs(next.frame - one.frame - 24_000) <= 1) }
+    // One for each beat of ten seconds and of what was gained.
+    #expect(abs(Double(studio.clicks.count) - (20 + end / 500)) <= 1.5)
+  }
+
+  @Test("A wheel's turn is gone to by a tenth of the time, and home leads back to the session")
+  func turned() {
+    let studio = Self.studio()
+    studio.settings.bend.turned = Micros(30_000)
+    studio.play(seconds: 0.15)
+    #expect(studio.report.ahead > 10_000 && studio.report.ahead < 20_000)
+    studio.play(seconds: 0.2)
+    #expect(abs(studio.report.ahead - 30_000) < 1e-6)
+    studio.settings.bend.turned = Micros(-10_000)
+    studio.play(seconds: 1)
+    #expect(abs(studio.report.ahead + 10_000) < 1e-6)
+    #expect(Self.ahead(studio).suffix(20).allSatisfy { abs($0 + 10) < 0.0105 })
+    studio.settings.bend.returns += 1
+    studio.play(seconds: 1)
+    #expect(abs(studio.report.ahead) < 1e-6)
+    #expect(Self.ahead(studio).suffix(20).allSatisfy { abs($0) < 0.0105 })
+  }
+
+  @Test("However long it is held, no output is farther than two seconds from the session")
+  func bounded() {
+    let studio = Self.studio()
+    studio.settings.bend.percent = 10
+    studio.play(seconds: 30, frames: 1024)
+    #expect(studio.report.ahead == 2e6)
+    studio.settings.bend.percent = 0
+    studio.settings.bend.turned = Micros(5_000_000)
+    studio.play(seconds: 30, frames: 1024)
+    #expect(studio.report.ahead == 2e6)
+  }
+}
