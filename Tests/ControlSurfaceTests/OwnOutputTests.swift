@@ -53,6 +53,19 @@ struct OwnOutputTests {
     #expect(desk.told("out/\(name)/for") == [[.string(word)]])
   }
 
+  @Test("Other settings for a machine that was stopped do not start it")
+  func stopped() {
+    var desk = Desk(.paired)
+    desk.send("/tactus/out/add", .string("cab=clock"))
+    desk.send("/tactus/out/cab/play", .int32(0))
+    desk.send("/tactus/out/add", .string("cab=clock offset=1"))
+    let settings = desk.program.state.outputs[0].settings
+    #expect(settings.offset == Micros(1000) && !settings.clock.plays)
+    desk.send("/tactus/out/remove", .string("cab"))
+    desk.send("/tactus/out/add", .string("cab=clock"))
+    #expect(desk.program.state.outputs[0].settings.clock.plays)
+  }
+
   @Test(
     "What is wrong with a line is said",
     arguments: [

@@ -149,6 +149,32 @@ struct SetListTests {
     #expect(desk.program.commands.count { if case .output = $0 { true } else { false } } == 1)
   }
 
+  @Test("A song that is stepped over, or removed while it waits, starts no machine", arguments: [0, 1, 2])
+  func disarming(way: Int) throws {
+    var desk = try desk()
+    desk.update { $0.transport = .rolling(origin: .zero) }
+    desk.program.state.outputs[0].settings.clock.plays = false
+    desk.update { _ in }
+    desk.send("/tactus/set/song", .string("Last"), .string("bar"))
+    #expect(desk.program.state.outputs[0].settings.clock.plays)
+    switch way {
+    case 0: desk.send("/tactus/set/previous", .string("bar"))
+    case 1: desk.send("/tactus/set/song", .string("Opener"))
+    default: desk.update { $0.songs.removeLast() }
+    }
+    desk.wait(0.1)
+    #expect(!desk.program.state.outputs[0].settings.clock.plays)
+    desk.wait(4)
+    #expect(!desk.program.state.outputs[0].settings.clock.plays && desk.program.state.tempo != Tempo(140))
+    // One that played before goes on.
+    desk.program.state.outputs[0].settings.clock.plays = true
+    desk.update { $0.songs = try! Self.songs.map { try SetSong($0) } }
+    desk.send("/tactus/set/song", .string("Last"), .string("bar"))
+    desk.send("/tactus/set/song", .string("Opener"), .string("bar"))
+    desk.wait(4)
+    #expect(desk.program.state.outputs[0].settings.clock.plays)
+  }
+
   @Test(
     "A tablet takes a song by number or title, also one that says what only this machine may, for its user wrote it"
   )

@@ -109,6 +109,8 @@ struct SurfaceMemory: Hashable, Sendable {
   /// The song of the set list that was taken last, and the one that waits for its beat; empty: none.
   var song = ""
   var songWaiting = ""
+  /// Machines that rested and were told to start with the song that waits.
+  var outputsArmed: [String] = []
   /// Songs before the place of the one that was taken last, where that is gone.
   var songsBehind = 0
   /// The user's own outputs as they were asked for last, until the program shows them: of two settings at once each is the ground
@@ -124,6 +126,10 @@ struct Reading {
 
   var tempo: Double { own.expectedTempo ?? state.tempo.beatsPerMinute }
   func holding(_ choice: Choice) -> [Value] { choice.holding(state.choices) }
+  /// nil: there is no such output.
+  func settings(ofOutput name: String) -> OutputSettings? {
+    own.expectedOutputs[name] ?? state.outputs.first { $0.name == name }?.settings
+  }
 }
 
 /// What a row makes of its arguments.

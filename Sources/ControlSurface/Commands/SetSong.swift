@@ -70,10 +70,14 @@ extension SurfaceMemory {
   /// Songs came or went: the set stays where it is, also where the song is gone that was taken last.
   mutating func keepPlace(in songs: [SetSong], before: [SetSong]) {
     let titles = Set(songs.map(\.title))
-    if !titles.contains(songWaiting) { songWaiting = "" }
     let place = before.firstIndex { $0.title == song } ?? songsBehind
     songsBehind = before.prefix(place).count { titles.contains($0.title) }
   }
+}
+
+extension Target {
+  /// Of `out/NAME/...`.
+  var output: String { path.split(separator: "/").dropFirst().first.map(String.init) ?? "" }
 }
 
 extension Reading {

@@ -8,8 +8,13 @@ extension Table {
     .order(
       "out/add", [.text(limit: NamedOutput.longest)],
       "Adds an output with a port of its own, or gives one other settings: \(NamedOutput.allowed)."
-    ) { values, _ throws(Refusal) in
-      .command(.output(try NamedOutput(values[0].text)))
+    ) { values, it throws(Refusal) in
+      var output = try NamedOutput(values[0].text)
+      // Other settings start no machine that was stopped.
+      if let present = it.settings(ofOutput: output.name) {
+        output.settings.clock.plays = present.clock.plays
+      }
+      return .command(.output(output))
     },
     .order("out/remove", [.text(limit: 32)], "Takes the output of this NAME away, with its port.") {
       values, _ in
@@ -49,7 +54,7 @@ extension Node {
     let name = output.name
     let standard = output.settings
     @Sendable func present(_ it: Reading) -> OutputSettings {
-      it.own.expectedOutputs[name] ?? it.state.outputs.first { $0.name == name }?.settings ?? standard
+      it.settings(ofOutput: name) ?? standard
     }
     @Sendable func health(_ it: Reading) -> OutputHealth { it.state.outputHealth[name] ?? OutputHealth() }
     var rows = OutputChoice.all(of: standard.kind).map { choice in

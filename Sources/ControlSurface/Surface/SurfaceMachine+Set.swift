@@ -16,9 +16,12 @@ extension SurfaceMachine {
     let cost = SetSong.cost(of: song.targets)
     try allowance.owe(cost)
     agenda.dropSongs()
-    reading.own.songWaiting = ""
+    stopWaiting(at: time)
     guard launch != .now else { return play(song, song.targets, at: time) }
     // Each of these waits for its bar itself.
+    reading.own.outputsArmed = song.arming.map(\.output).filter {
+      reading.settings(ofOutput: $0)?.clock.plays == false
+    }
     say(song.arming, of: song.title, at: time)
     let beats = reading.state.next(launch, after: time)
     defer { tellChanges() }
@@ -26,9 +29,19 @@ extension SurfaceMachine {
     reading.own.songWaiting = title
   }
 
+  /// The song that waits does so no longer: what was told its machines ahead is taken back.
+  mutating func stopWaiting(at time: Micros) {
+    let armed = reading.own.outputsArmed
+    let title = reading.own.songWaiting
+    reading.own.songWaiting = ""
+    reading.own.outputsArmed = []
+    say(armed.map { Target(path: "out/\($0)/play", arguments: ["0"]) }, of: title, at: time)
+  }
+
   /// The moment has come that it waited for.
   mutating func play(_ title: String, at time: Micros) {
     reading.own.songWaiting = ""
+    reading.own.outputsArmed = []
     guard let song = song(title) else { return tellChanges() }
     let said = song.arming
     play(song, song.targets.filter { !said.contains($0) }, at: time)

@@ -15,7 +15,10 @@ extension SurfaceMachine {
   mutating func readClocks() {
     for entry in agenda.readClocks(clocks, state: reading.state) {
       var address = "tempo"
-      if case .song = entry.task { (address, reading.own.songWaiting) = ("set/next", "") }
+      if case .song = entry.task {
+        address = "set/next"
+        stopWaiting(at: now)
+      }
       refuse(
         Refusal(.notNow, "the session now counts its beats otherwise, and that bar is far away"),
         Table.address(address), to: entry.peer)

@@ -223,7 +223,10 @@ struct SurfaceMachine {
     reading.state = state
     if state.songs != before.songs {
       reading.own.keepPlace(in: state.songs, before: before.songs)
-      if reading.own.songWaiting.isEmpty { agenda.dropSongs() }
+      if !state.songs.contains(where: { $0.title == reading.own.songWaiting }) {
+        agenda.dropSongs()
+        stopWaiting(at: now)
+      }
     }
     sayWaiting()
     if Table.shape(of: state.outputs) != Table.shape(of: before.outputs) { reshape() }
