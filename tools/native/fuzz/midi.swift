@@ -64,6 +64,7 @@ private func hear(_ input: inout Bytes, _ map: inout MIDIMap, _ events: inout MI
   case .learned(let binding):
     precondition(MIDIBinding(binding.description) == binding, "what was learned can't be kept")
   case .moves(let targets, _): precondition(!targets.isEmpty)
+  case .turns(let targets, let steps): precondition(!targets.isEmpty && abs(steps) <= 64, "a wheel that spins")
   }
   if input.chance(16) { _ = map.forget("all") }
   precondition(map.learned.count <= MIDIMap.limit)
