@@ -35,7 +35,7 @@ package struct FarHost: Hashable, Sendable, CustomStringConvertible {
   package var host: String
   package var port: UInt16
 
-  /// `HOST`, `HOST:PORT`, `[IPV6]:PORT`, `IPV6`; nil: it is none of these.
+  /// `HOST`, `HOST:PORT`, `[IPV6]:PORT`, `IPV6`; nil: it is none of these, or no one machine's.
   package init?(_ text: some StringProtocol, usually port: UInt16 = FarSettings.usualPort) {
     let parts = Address(text) == nil ? Endpoint.split(text) : nil
     host = parts?.host ?? String(text)
@@ -47,7 +47,12 @@ package struct FarHost: Hashable, Sendable, CustomStringConvertible {
           || $0 | 0x20 >= UInt8(ascii: "a") && $0 | 0x20 <= UInt8(ascii: "z")
           || [0x2D, 0x2E, 0x5F].contains($0)
       }
-    guard self.port > 0, isName || Address(host) != nil else { return nil }
+    if let address = Address(host) {
+      guard !address.isEvery, !address.isOfMany, address != .v4(.max) else { return nil }
+    } else if !isName {
+      return nil
+    }
+    guard self.port > 0 else { return nil }
   }
 
   package var description: String {
@@ -58,7 +63,8 @@ package struct FarHost: Hashable, Sendable, CustomStringConvertible {
 
 /// Another room, for a person.
 package struct FarRoom: Hashable, Sendable {
-  package enum State: Hashable, Sendable { case waiting, proven, away }
+  /// `unknown`: its name leads nowhere.
+  package enum State: Hashable, Sendable { case unknown, waiting, proven, away }
 
   /// As it is called; nil: it called us.
   package var host: FarHost?

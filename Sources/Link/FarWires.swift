@@ -25,6 +25,8 @@ struct FarWires: Sendable {
   private var sockets: [FarSocket] = []
   private var ways = FarWays()
   private let names: FarNames
+  /// Those that we call whose names lead nowhere.
+  private var unknown: Set<Int> = []
   private let keyName: String?
   private var wires: [Wire] = []
   private var number: UInt32 = 0
@@ -126,7 +128,10 @@ struct FarWires: Sendable {
       let heard = board.views.filter(\.isProven).compactMap(\.call)
       for number in settings.calls.indices where !heard.contains(number) { names.ask(number, at: now) }
     }
-    for (number, addresses) in names.take() { board?.call(number, at: addresses, at: now) }
+    for (number, addresses) in names.take() {
+      if addresses.isEmpty { unknown.insert(number) } else { unknown.remove(number) }
+      board?.call(number, at: addresses, at: now)
+    }
   }
 
   private mutating func flush(after arrival: UDPSocket.Arrival? = nil) -> [Event] {
@@ -195,7 +200,9 @@ struct FarWires: Sendable {
     report.rooms = views.map { view in
       let measured = wires.first { $0.line == view.id }.flatMap { measure($0.gateway.id) }
       return FarRoom(
-        host: view.call.map { settings.calls[$0] }, peer: view.peer, state: .init(view.state),
+        host: view.call.map { settings.calls[$0] }, peer: view.peer,
+        state: view.state == .waiting && view.call.map(unknown.contains) == true
+          ? .unknown : .init(view.state),
         roundTrip: measured?.roundTrip, loss: view.loss, correction: settings.correction,
         corrected: measured?.correction ?? settings.correction, distance: settings.distance, seen: view.seen)
     }

@@ -50,6 +50,7 @@ extension ShownRoom.State {
   init(_ state: FarRoom.State) {
     self =
       switch state {
+      case .unknown: .unknown
       case .waiting: .waiting
       case .proven: .proven
       case .away: .away
@@ -72,14 +73,16 @@ struct FarNews {
     }
     for room in far.rooms where states[room.name] ?? .waiting != room.state {
       switch room.state {
+      case .unknown: lines.append("No address is known for the room \(room.name); tactus asks again")
       case .proven: lines.append("The room at \(room.name) is there")
       case .away: lines.append("The room at \(room.name) is away; both play on")
+      case .waiting where states[room.name] == .unknown: break
       case .waiting: lines.append("The room at \(room.name) has left")
       }
     }
     let names = Set(far.rooms.map(\.name))
     for (name, state) in states.sorted(by: { $0.key < $1.key })
-    where !names.contains(name) && state != .waiting {
+    where !names.contains(name) && [.proven, .away].contains(state) {
       lines.append("The room at \(name) has left")
     }
     if far.refused != refused, !far.refused.isEmpty, now >= nextRefusal {

@@ -120,6 +120,28 @@ struct SetListTests {
     #expect(abs((order.time - bar).count) <= 1)
   }
 
+  @Test(
+    "What a song says to a mixer with the bar goes by the song's own meter, and before the bar by the one that plays"
+  )
+  func meterInWords() throws {
+    var desk = try desk()
+    let songs = [try SetSong("Waltz = meter 3 4, osc/send 192.168.7.9:10023 /b i{beats} i{beat}")]
+    desk.update {
+      $0.songs = songs
+      $0.transport = .rolling(origin: .zero)
+      // As the audio thread told it last.
+      $0.changedBars = Bars(Meter())
+    }
+    desk.now = desk.program.state.time(atSessionBeats: Beats(5.3))
+    desk.send("/tactus/set/next", .string("bar"))
+    desk.wait(2)
+    #expect(desk.outward.map(\.message) == [Message("/b", .int32(3), .int32(1))])
+    desk.update { $0.choices.meter = Meter() }
+    desk.now = desk.program.state.time(atSessionBeats: Beats(14.2))
+    desk.send("/tactus/set/go", .int32(1))
+    #expect(desk.outward.last?.message == Message("/b", .int32(4), .int32(3)))
+  }
+
   @Test("Who presses twice before the bar skips a song, and who takes back stays where he is")
   func twice() throws {
     var desk = try desk()

@@ -19,6 +19,7 @@ struct FarHostTests {
 
   @Test(arguments: [
     "", ":", "a b", "host:0", "host:65536", "host:x", "[2001:db8::1", "a/b", "--x y", "ho\u{0}st",
+    "224.76.78.75", "255.255.255.255:20819", "0.0.0.0", "::", "[ff02::1]:20819",
   ])
   func `what is no host is refused`(text: String) { #expect(FarHost(text) == nil) }
 

@@ -105,6 +105,8 @@ import Testing
       switch word {
       // Of the session's transport PlayTests knows more.
       case "tap", "align", "start", "stop", "rewind", "takeover": try await visit.touch(press)
+      // Alone in a session nobody is ahead of it.
+      case "home": try await visit.touch(press)
       case _ where parts[0] == "save": try await set("save/str", by: press, on: visit)
       case _ where owner == "set": try await set("set/song", by: press, on: visit)
       case "toggle" where owner.isEmpty: try await visit.touch(press)

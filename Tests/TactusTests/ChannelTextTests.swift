@@ -13,7 +13,8 @@ struct ChannelTextTests {
       ("Studio/Drums=150", "Studio/Drums", .time(Micros(150_000))), ("*/*=auto", "*/*", .auto),
       // Signs that belong to names.
       ("Studio/a=b", "Studio/a=b", nil), ("Studio/a=b=4beats", "Studio/a=b", .beats(4)),
-      ("Studio/Drums=", "Studio/Drums=", nil), ("Studio/Drums=0bars", "Studio/Drums=0bars", nil),
+      ("Studio/Drums=", "Studio/Drums=", nil), ("Studio/Drums=-", "Studio/Drums=-", nil),
+      ("Studio/Drums=bars", "Studio/Drums=bars", nil),
     ] as [(String, String, AudioDelay?)])
   func `a channel is taken by its name, and with a delay of its own if that is one`(
     text: String, name: String, delay: AudioDelay?
@@ -23,7 +24,11 @@ struct ChannelTextTests {
     #expect(received.delay == delay)
   }
 
-  @Test(arguments: ["", "Drums", "=1bar", "Drums=1bar", "a/\u{7}", String(repeating: "x/", count: 200)])
+  @Test(arguments: [
+    "", "Drums", "=1bar", "Drums=1bar", "a/\u{7}", String(repeating: "x/", count: 200),
+    // Delays that cannot be are no names of channels.
+    "Studio/Drums=0bars", "Studio/Drums=20beats", "Studio/Drums=5000", "Studio/Drums=-5", "Studio/*=9bars=2x",
+  ])
   func `what names no channel is refused`(text: String) {
     #expect(ReceivedText(text) == nil)
   }

@@ -91,6 +91,15 @@ struct DoctorJudgementTests {
       ["far/refused": .string("203.0.113.9:5")])
     #expect(silent.map(\.grade) == [.bad, .bad, .good, .note])
     #expect(silent[0].remedy != nil && silent[3].words.contains("203.0.113.9:5"))
+    var nameless = ShownFar()
+    nameless.rooms = [
+      ShownRoom(
+        name: "studoi:20819", state: .unknown, roundTripMilliseconds: nil, lossPercent: nil,
+        offsetMilliseconds: 0)
+    ]
+    let lost = told(nameless.words)
+    #expect(lost.first?.grade == .bad && lost[0].words.contains("studoi:20819 has no address"))
+    #expect(lost[0].remedy?.contains("name") == true && lost[0].remedy?.contains("key") == false)
     #expect(told("bind: Address already in use").first?.grade == .bad)
     let poor = told(
       "a:20819 in 620 ms (±310 ms), 12 % lost", ["far/loss": .float32(12), "far/roundtrip": .float32(620)])

@@ -33,6 +33,16 @@ struct FarNewsTests {
       ])
   }
 
+  @Test func `a name that leads nowhere is told once, and that it leads somewhere is no news`() {
+    var news = FarNews()
+    var said: [String] = []
+    for state in [.unknown, .unknown, .waiting, .unknown, nil] as [ShownRoom.State?] {
+      said += news.lines(far(state), at: .zero)
+    }
+    #expect(
+      said == Array(repeating: "No address is known for the room studio:20819; tactus asks again", count: 2))
+  }
+
   @Test func `whoever knocks with other keys from many addresses fills no terminal`() {
     var news = FarNews()
     var said = 0

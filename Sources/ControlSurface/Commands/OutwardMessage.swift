@@ -170,7 +170,16 @@ private func shown(_ text: some StringProtocol) -> String { printable(String(tex
 extension SurfaceState {
   /// In the order of `OutwardMessage.names`.
   fileprivate func outwardValues(tempo: Double, at now: Micros) -> [Double] {
-    let here = shownBars.place(of: Int64(flooring: shownBeats(at: now).value))
-    return [tempo, Double(here.beat + 1), Double(here.bar + 1), Double(shownBar(at: now)), choices.quantum]
+    var bars = shownBars
+    // Beats are whole millionths: a hair before a line is behind it.
+    let beat = shownBeats(at: now).value + 1e-5
+    // A meter that was just chosen is heard from its line on, and the audio thread has not told it yet.
+    if isRolling { bars.change(to: choices.meter, at: beat) }
+    let whole = Int64(flooring: beat)
+    let here = bars.place(of: whole)
+    return [
+      tempo, Double(here.beat + 1), Double(here.bar + 1), Double(bars.meter(at: whole).beats),
+      choices.quantum,
+    ]
   }
 }

@@ -185,7 +185,7 @@ public struct ShownAudio: Hashable, Sendable {
 }
 
 extension AudioDelay: Choosable {
-  static let allowed =
+  package static let allowed =
     "auto, milliseconds up to \(shortest(longest.milliseconds)), 1 to \(mostBeats) beats as in 4beats, or 1 to \(mostBars) bars as in 2bars"
 
   public var values: [Value]? { [.text(word)] }

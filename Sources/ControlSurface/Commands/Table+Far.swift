@@ -101,7 +101,7 @@ public struct ShownFar: Hashable, Sendable {
 
 public struct ShownRoom: Hashable, Sendable {
   public enum State: Sendable {
-    case waiting, proven, away
+    case unknown, waiting, proven, away
   }
 
   /// As it was written, or where it called from.
@@ -139,6 +139,7 @@ public struct ShownRoom: Hashable, Sendable {
     return offsetMilliseconds == 0 ? "" : ", offset \(shortest(offsetMilliseconds)) ms"
   }
 
+  private static let nowhere = "has no address: is the name right, and is there a way to the Internet?"
   private static let silence = "does not answer: it is not there, or has another key"
   private static let absence = "is away"
   private static let measuring = "is there, its clock is being measured"
@@ -146,6 +147,7 @@ public struct ShownRoom: Hashable, Sendable {
 
   var words: String {
     switch state {
+    case .unknown: return "\(name) \(ShownRoom.nowhere)"
     case .waiting: return "\(name) \(ShownRoom.silence)"
     case .away: return "\(name) \(ShownRoom.absence)"
     case .proven:
@@ -159,6 +161,7 @@ public struct ShownRoom: Hashable, Sendable {
 
   /// Of a room as `words` has it, which is told by `far/str`; nil: these are of no room.
   package static func state(told words: some StringProtocol) -> State? {
+    if words.hasSuffix(nowhere) { return .unknown }
     if words.hasSuffix(silence) { return .waiting }
     if words.hasSuffix(absence) { return .away }
     return words.contains(bound) || words.hasSuffix(measuring) ? .proven : nil

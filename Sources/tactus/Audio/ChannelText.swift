@@ -47,9 +47,12 @@ struct ReceivedText: Equatable {
   init?(_ text: String) {
     guard text.isPrintable, (3...AudioChannelText.longest).contains(text.utf8.count) else { return nil }
     self.text = text
-    // A channel's own name may have such a sign: what follows it is a delay only if it can be one.
+    // A channel's own name may have such a sign: what follows it is a delay if it can be one, and none if it is only meant to be.
     let parts = text.split(separator: "=", omittingEmptySubsequences: false)
-    delay = parts.count > 1 ? try? AudioDelay([.text(String(parts[parts.count - 1]))]) : nil
+    let last = parts.count > 1 ? parts[parts.count - 1] : ""
+    delay = try? AudioDelay([.text(String(last))])
+    let isMeant = last.drop { "+-".contains($0) }.first?.isNumber ?? false
+    guard delay != nil || !isMeant else { return nil }
     name = delay == nil ? text : parts.dropLast().joined(separator: "=")
     guard name.contains("/") else { return nil }
   }
@@ -60,7 +63,7 @@ struct ReceivedText: Equatable {
   func matches(_ channel: String) -> Bool { NamePattern(name).matches(channel) }
 
   static let allowed = Allowed(
-    "PEER/CHANNEL, where * stands for anything, or as in PEER/CHANNEL=1bar"
+    "PEER/CHANNEL, where * stands for anything, or as in PEER/CHANNEL=1bar with a delay (\(AudioDelay.allowed))"
   ) { ReceivedText($0) != nil }
 }
 

@@ -26,6 +26,12 @@ enum RoomsExamination {
 
   private static func room(_ words: String, _ who: String) -> Finding {
     switch ShownRoom.state(told: words) {
+    case .unknown:
+      .bad(
+        topic, who + words,
+        mend:
+          "Write the other room's address, or its name as the other room knows it; tactus asks again every ten seconds."
+      )
     case .waiting:
       .bad(
         topic, who + words,
