@@ -111,7 +111,13 @@ import Testing
     #expect(try await ears.listen(for: .seconds(1)).isEmpty)
     try await transport.ask("play")
     try await transport.wait("playing", "true")
-    #expect(try await !ears.listen(for: .seconds(1), fromTheFirstWithin: 10).isEmpty)
+    // Once it has begun it is never silent, so it is heard to begin once.
+    var began = try await ears.report()
+    for _ in 0..<20 where began.isEmpty {
+      try await Task.sleep(for: .milliseconds(500))
+      began = try await ears.report()
+    }
+    #expect(!began.isEmpty)
     // Eight quarter frames tell one place: f1 and what it is the part of.
     var parts: Set<Character> = []
     while parts.count < 8, let line = try await player.line(within: .seconds(20)) {
