@@ -61,7 +61,7 @@ beside() {
   # A session of its own: the terminal's Ctrl-C is for tactus, and unsaved work is not. tactus, which this shell becomes,
   # tells when it ends.
   setsid env --default-signal=INT,QUIT "$@" >"$log" 2>&1 </dev/null &
-  export TACTUS_BESIDE="$! ${1##*/} $log"
+  export TACTUS_BESIDE="$$ $! ${1##*/} $log" # $$ becomes tactus
   echo "session $name: the messages of ${1##*/} go to $log" >&2
 }
 

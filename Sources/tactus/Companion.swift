@@ -10,13 +10,16 @@ struct Companion {
   private var hasEnded = false
   private(set) var hasFailed = false
 
-  /// As `sessions/session.sh` writes it: its process, its name, where its messages go.
-  init?(_ text: String?) {
-    let parts = text?.split(separator: " ", maxSplits: 2) ?? []
-    guard parts.count == 3, let process = pid_t(parts[0]), process > 0 else { return nil }
+  /// As `sessions/session.sh` writes it: our process, its process, its name, where its messages go. A tactus that a program
+  /// beside us starts finds the same words, and they are not about it.
+  init?(_ text: String?, of ours: pid_t = getpid()) {
+    let parts = text?.split(separator: " ", maxSplits: 3) ?? []
+    guard parts.count == 4, pid_t(parts[0]) == ours, let process = pid_t(parts[1]), process > 0 else {
+      return nil
+    }
     self.process = process
-    name = String(parts[1])
-    log = String(parts[2])
+    name = String(parts[2])
+    log = String(parts[3])
   }
 
   static func ofEnvironment() -> Companion? { Companion(Environment.text("TACTUS_BESIDE")) }
@@ -28,8 +31,11 @@ struct Companion {
     let found = waitpid(process, &status, WNOHANG)
     guard found != 0 else { return nil }
     hasEnded = true
-    // No child of ours: the variable is somebody else's.
-    guard found == process else { return nil }
+    guard found == process else {
+      // It ended while we were still the script, which has taken note of it.
+      hasFailed = true
+      return "\(name) ended at once; its messages are in \(log)"
+    }
     let (signal, code) = (status & 0x7F, status >> 8 & 0xFF)
     hasFailed = status != 0
     let how = signal != 0 ? " by signal \(signal)" : code != 0 ? " with status \(code)" : ""

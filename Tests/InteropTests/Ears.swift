@@ -26,7 +26,7 @@ final class Ears {
   private let process: ChildProcess
 
   /// Waits until the ports are there: programs with windows take long to start on a busy machine. Then until a session of
-  /// theirs is older for certain: of two that began within half a second of each other either one's tempo may win.
+  /// theirs is older for certain.
   init(_ ports: String..., in stage: LabStage, on host: Int = 1) async throws {
     let wait = "for i in $(seq 900); do jack_lsp | grep -Fxq \"$1\" && exit 0; sleep 0.1; done; exit 1"
     for port in ports {
@@ -37,7 +37,7 @@ final class Ears {
         throw ChildProcess.Failure.ended(status: there.status, errors: "\(name) never was there")
       }
     }
-    try await Task.sleep(for: .seconds(1))
+    try await Task.sleep(for: LabPeer.ageThatCounts)
     process = try ChildProcess(
       stage.command(on: host, [Lab.top + "/tools/listen", "--json", "--start-stop", "--events"] + ports))
     _ = try await process.line(within: .seconds(90))

@@ -59,11 +59,11 @@ final class FarStage {
 
   /// Until that machine's tactus says of its other rooms what is wanted.
   @discardableResult
-  func wait(_ host: Int, until isWanted: (String) -> Bool) async throws -> String {
+  func wait(_ host: Int, path: String = "far/str", until isWanted: (String) -> Bool) async throws -> String {
     let deadline = ContinuousClock.now + .seconds(40)
     var last = ""
     while ContinuousClock.now < deadline {
-      last = try await told(host, "far/str")
+      last = try await told(host, path)
       if isWanted(last) { return last }
       try await Task.sleep(for: .milliseconds(200))
     }

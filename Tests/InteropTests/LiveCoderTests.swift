@@ -26,7 +26,7 @@ private let hasSuperCollider = access("/usr/bin/scsynth", X_OK) == 0
       try await tablet.ask("enable on")
       try await tablet.ask("sync on")
       try await tablet.wait("peers", "1")
-      // Of two sessions that are less than half a second apart either may have been the one that counts.
+      // It may have been either's session that counts.
       try await tablet.ask("tempo 133")
       try await transport.wait("tempo", "133")
     }

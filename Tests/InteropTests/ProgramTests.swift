@@ -46,8 +46,7 @@ import Testing
     let stage = try await LabStage("--hosts", "2")
     let they = try LabPeer(.reference, in: stage, on: 1)
     try await they.ask("tempo 111")
-    try await they.ask("enable on")
-    try await Task.sleep(for: .milliseconds(700))
+    try await they.found()
     var studios: [(program: ChildProcess, transport: LabPeer)] = []
     for host in 1...2 {
       let transport = try LabPeer(.jack, in: stage, on: host)
@@ -91,8 +90,8 @@ import Testing
     program.signal(SIGKILL)
     #expect(await program.status() == 128 + SIGKILL)
     try await they.wait("peers", "0")
-    // Now alone, they count as a new session; the older one is told by half a second at least.
-    try await Task.sleep(for: .milliseconds(700))
+    // Now alone, they count as a new session.
+    try await Task.sleep(for: LabPeer.ageThatCounts)
     let again = try await tactus("--tempo=150", on: stage)
     try await they.wait("peers", "1")
     let transport = try LabPeer(.jack, in: stage)

@@ -11,7 +11,7 @@ import Testing
     for peer in older { try await peer.wait("peers", "1") }
     try await older[0].ask("tempo 101")
     try await older[1].wait("tempo", "101")
-    try await Task.sleep(for: .milliseconds(700))
+    try await Task.sleep(for: LabPeer.ageThatCounts)
     let newer = [try LabPeer(.reference, in: stage, on: 2), try LabPeer(Interop.ours, in: stage, on: 2)]
     for peer in newer { try await peer.ask("enable on") }
     for peer in newer { try await peer.wait("peers", "1") }

@@ -140,12 +140,15 @@ final class TransportWatch {
   }
 
   fileprivate static func look(_ frames: UInt32, _ seat: UnsafeMutablePointer<Seat>) {
+    let number = jack_last_frame_time(seat.pointee.client)
     var position = jack_position_t()
     let state = jack_transport_query(seat.pointee.client, &position)
     var start: UInt32 = 0, current: UInt64 = 0, next: UInt64 = 0, period: Float = 0
     jack_get_cycle_times(seat.pointee.client, &start, &current, &next, &period)
+    // PipeWire shows a client that is late what its driver is at by now: overtaken meanwhile, this is half of two cycles.
+    guard jack_last_frame_time(seat.pointee.client) == number else { return }
     let cycle = SeenCycle(
-      number: jack_last_frame_time(seat.pointee.client), due: current,
+      number: number, due: current,
       late: Int64(jack_get_time()) - Int64(current),
       frames: frames, state: state.rawValue,
       frame: position.frame, isValid: position.valid.rawValue & JackPositionBBT.rawValue != 0,

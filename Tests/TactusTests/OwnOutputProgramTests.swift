@@ -96,9 +96,12 @@ struct OwnOutputProgramTests {
     let first = try await monitor.line() ?? ""
     #expect(first.contains("\"out/bass/offset\": 0"), "\(first)")
     tablet.send("out/bass/offset f:4.0")
-    var next = ""
-    while !next.contains("out/bass/offset"), let line = try await monitor.line() { next = line }
-    #expect(next.contains("\"out/bass/offset\": 4"), "\(next)")
+    var next: [String] = []
+    while next.count < 20, next.last?.contains("out/bass/offset") != true, let line = try await monitor.line()
+    {
+      next.append(line)
+    }
+    #expect(next.last?.contains("\"out/bass/offset\": 4") == true, "\(next)")
     monitor.signal(SIGTERM)
     #expect(await monitor.status() == 0)
     tablet.send("quit f:1.0")

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import ControlSurface
 import Glibc
 import JSON5
+import OSC
 import TestSupport
 import Testing
 
@@ -276,6 +278,26 @@ struct RunningProgramTests {
     #expect(await monitor.status() == 0)
     let wrong = try await stage.run(program, "monitor", "beets")
     #expect(wrong.status == 2 && wrong.errors.contains("not \"beets\""))
+  }
+
+  @Test(
+    "What changes between the monitor's first line and its subscription is told, and what was told before is not"
+  )
+  func changes() {
+    let row = Table.standard.row("tempo")!
+    var changes = Changes(since: [(row, [.float32(120)])])
+    func dump(_ tempo: Float) -> [Message] {
+      [
+        Message(Table.address("update"), .int32(1)), Message(Table.address("tempo"), .float32(tempo)),
+        Message(Table.address("peers"), .int32(0)), Message(Table.address("update"), .int32(0)),
+      ]
+    }
+    #expect(changes.line(dump(121)) == "{\"tempo\": 121, \"peers\": 0}")
+    #expect(changes.line(dump(121)) == nil)
+    #expect(changes.line(dump(120)) == "{\"tempo\": 120}")
+    // A beat is news each time.
+    let beat = [Message(Table.address("beat"), .int32(1), .int32(1))]
+    #expect(changes.line(beat) != nil && changes.line(beat) != nil)
   }
 
   @Test("Connections are kept up, also with the next server, and the click finds the loudspeakers")

@@ -15,8 +15,11 @@ struct SessionStartTests {
     let stage = try await LabStage()
     let scratch = try ScratchFolder()
     try scratch.write("<jack_timebase_enabled>true", to: "home/.hydrogen/hydrogen.conf")
-    let daw = try scratch.write("#!/bin/sh\necho ouch >&2\nsleep 1\nexit 3\n", to: "bin/hydrogen")
-    #expect(chmod(daw, 0o755) == 0)
+    func daw(endsWith status: Int) -> String {
+      "#!/bin/sh\necho ouch >&2\nuntil [ -e \(scratch.path)/end\(status) ]; do sleep 0.1; done; exit \(status)\n"
+    }
+    let executable = try scratch.write(daw(endsWith: 3), to: "bin/hydrogen")
+    #expect(chmod(executable, 0o755) == 0)
     let command = [
       "sh", "-c", "HOME=$1/home XDG_STATE_HOME=$1/state PATH=$1/bin:$PATH exec $2 session start hydrogen",
       "sh",
@@ -24,6 +27,8 @@ struct SessionStartTests {
     ]
     let log = scratch.path + "/state/tactus/hydrogen.log"
     let session = try ChildProcess(stage.command(command))
+    try await session.awaitLine(beginning: "OSC: ")
+    try scratch.write("", to: "end3")
     try await session.awaitLine(beginning: "hydrogen has ended with status 3; its messages are in \(log)")
     #expect(session.saidOnErrors == "session hydrogen: the messages of hydrogen go to \(log)\n")
     #expect(try scratch.text(of: "state/tactus/hydrogen.log") == "ouch\n")
@@ -31,12 +36,41 @@ struct SessionStartTests {
     #expect(await session.status() == 1)
     // What the musician changes in the copy holds; a DAW that is closed is no failure.
     try scratch.write("{name: \"mine\"}", to: "home/.local/share/tactus/sessions/hydrogen/tactus.json5")
-    try scratch.write("#!/bin/sh\nexit 0\n", to: "bin/hydrogen")
+    try scratch.write(daw(endsWith: 0), to: "bin/hydrogen")
     let mine = try ChildProcess(stage.command(command))
     #expect(try await mine.line()?.hasSuffix("as \"mine\"") == true, "\(mine.saidOnErrors)")
+    try await mine.awaitLine(beginning: "OSC: ")
+    try scratch.write("", to: "end0")
     try await mine.awaitLine(beginning: "hydrogen has ended; ")
     mine.signal(SIGTERM)
     #expect(await mine.status() == 0)
+  }
+
+  @Test("A DAW that ends before tactus is there is told of all the same")
+  func endsAtOnce() async throws {
+    let stage = try await LabStage()
+    let scratch = try ScratchFolder()
+    let daw = try scratch.write("#!/bin/sh\necho ouch\n", to: "bin/daw")
+    #expect(chmod(daw, 0o755) == 0)
+    let script = try scratch.write(
+      ". \"$1/session.sh\"\nbeside daw\nwait $!\nexec \"$TACTUS_PROGRAM\" --no-tui\n", to: "start")
+    let session = try ChildProcess(
+      stage.command([
+        "env", "HOME=\(scratch.path)", "XDG_STATE_HOME=\(scratch.path)/state", "TACTUS_PROGRAM=\(program)",
+        "PATH=\(scratch.path)/bin:/usr/bin:/bin", "bash", script, Lab.top + "/sessions",
+      ]))
+    let log = scratch.path + "/state/tactus/\(scratch.path.split(separator: "/").last ?? "").log"
+    try await session.awaitLine(beginning: "daw ended at once; its messages are in \(log)")
+    session.signal(SIGTERM)
+    #expect(await session.status() == 1)
+  }
+
+  @Test("Words about a program beside another tactus are not ours")
+  func othersCompanion() {
+    #expect(Companion("1 2 daw /log", of: 1) != nil)
+    for words in ["1 2 daw /log", "7 0 daw /log", "7 daw /log", "", nil] {
+      #expect(Companion(words, of: 7) == nil, "\(words ?? "none")")
+    }
   }
 
   @Test(

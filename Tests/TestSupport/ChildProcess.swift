@@ -10,6 +10,8 @@ public final class ChildProcess: @unchecked Sendable {
   private let output: CInt
   private let errors: CInt
   private var pending: [UInt8] = []
+  /// The last lines of its output that were taken, for whoever asks why the next one did not come.
+  private var taken: [String] = []
   private var inputIsOpen = true
   private var ended: Int32?
 
@@ -170,8 +172,11 @@ public final class ChildProcess: @unchecked Sendable {
   private func hear(waiting milliseconds: Int32) -> Heard {
     while true {
       if let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
-        defer { pending.removeSubrange(...end) }
-        return .line(String(decoding: pending[..<end], as: UTF8.self))
+        let line = String(decoding: pending[..<end], as: UTF8.self)
+        pending.removeSubrange(...end)
+        if taken.count == 20 { taken.removeFirst() }
+        taken.append(line)
+        return .line(line)
       }
       var wait = pollfd(fd: output, events: Int16(POLLIN), revents: 0)
       guard poll(&wait, 1, milliseconds) > 0 else { return .silence }
@@ -187,7 +192,9 @@ public final class ChildProcess: @unchecked Sendable {
     }
   }
 
-  private func silence(of limit: Duration) -> Failure { .silent(after: limit, errors: saidOnErrors) }
+  private func silence(of limit: Duration) -> Failure {
+    .silent(after: limit, errors: saidOnErrors + taken.map { "> \($0)\n" }.joined())
+  }
 
   public func signal(_ number: CInt) {
     if ended == nil { kill(identifier, number) }

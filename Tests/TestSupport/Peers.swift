@@ -79,6 +79,17 @@ public final class LabPeer: Sendable {
     try await PeerStatus(ask("wait \(field) \(value) \(seconds)", within: .seconds(seconds + 10)))
   }
 
+  /// After so long a session is older for certain than any that begins then: of two that began within half a second of each
+  /// other the smaller id wins, and the reference begins its own up to half a second after it says that it is enabled
+  /// (facts: link 7.4, 9.3).
+  public static let ageThatCounts = Duration.milliseconds(1200)
+
+  /// Begins a session that is older than any that begins from now on.
+  public func found() async throws {
+    try await ask("enable on")
+    try await Task.sleep(for: Self.ageThatCounts)
+  }
+
   /// Leaves the session as users do, and ends.
   public func quit() async throws {
     try await ask("quit")

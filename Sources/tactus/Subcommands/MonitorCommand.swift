@@ -29,14 +29,15 @@ struct MonitorCommand: Conversing {
     let signals = Signals()
     let groups = operands.isEmpty ? ["state"] : operands
     var running = try RunningTactus(whereabouts)
-    guard Console.say(StatusCommand.json(try running.values())) else { return .failure }
+    let values = try running.values()
+    guard Console.say(StatusCommand.json(values)) else { return .failure }
+    var changes = Changes(since: values)
     let subscription = Message(
       Table.address("subscribe"), .int32(0), .string(groups.joined(separator: " ")),
       .int32(Self.lease))
     running.say(subscription)
     var renewed = ContinuousClock.now
     var heard = renewed
-    var changes = Changes()
     var held = HeldLines()
     while !signals.came(withinMilliseconds: 0) {
       let now = ContinuousClock.now
@@ -95,22 +96,23 @@ private struct HeldLines {
   }
 }
 
-/// What is new of all that is told: a renewed subscription is told everything again.
+/// What is new of all that is told: each renewal of a subscription is told everything again, and the first one what may have
+/// changed since it was asked for.
 struct Changes {
-  private var told: [String: [Argument]] = [:]
-  /// Within a dump of everything, which may come in several datagrams.
-  private var isDump = false
+  private var told: [String: [Argument]]
+
+  init(since values: [(row: Node, arguments: [Argument])]) {
+    told = Dictionary(values.map { ($0.row.path, $0.arguments) }) { _, last in last }
+  }
 
   mutating func line(_ messages: [Message]) -> String? {
     var fields: [(String, JSON5)] = []
     for message in messages {
       guard let path = Table.path(of: message.address) else { continue }
-      if path == "update" { isDump = message.arguments.first?.number == 1 }
       guard let row = Table.standard.row(path) ?? Table.ownOutput(path), row.kind != .answer else { continue }
-      let isNew = told[path] != message.arguments
-      let isFirst = told.updateValue(message.arguments, forKey: path) == nil
+      let before = told.updateValue(message.arguments, forKey: path)
       // A feed tells a moment: the same again is news.
-      guard row.kind == .feed || (isNew && !(isFirst && isDump)) else { continue }
+      guard row.kind == .feed || before != message.arguments else { continue }
       fields.append((path, JSON5(message.arguments, of: row)))
     }
     return fields.isEmpty ? nil : JSON5.fields(fields).text
