@@ -134,7 +134,7 @@ struct FarClock {
   /// The weighted line of least squares; its slope begins at none.
   private mutating func fitted() -> Line {
     sinceFit = 0
-    let trips = exchanges.map(\.roundTrip).sorted()
+    let trips = exchanges.map { $0.roundTrip }.sorted()
     let (fastest, slowest) = (trips[0], trips[(trips.count - 1) / 4])
     let grain = FarClock.grain + (trips[min(FarClock.fastFew, trips.count - 1)] - fastest) / 2
     var (weights, times, offsets) = (0.0, 0.0, 0.0)

@@ -255,7 +255,7 @@ struct Peers: Sendable {
 
   mutating func prune(at now: Micros) {
     removeAll { $0.expiry + Rules.expiryGrace <= now }
-    let earliest = nodes.values.lazy.flatMap { $0 }.map(\.expiry).min()
+    let earliest = nodes.values.lazy.flatMap { $0 }.map { $0.expiry }.min()
     nextPrune = earliest.map { max($0 + Rules.expiryGrace, now + Limits.pruneSpacing) }
   }
 
@@ -286,7 +286,7 @@ struct Peers: Sendable {
 
   /// Whether we see members of it through more than one gateway.
   func isBetweenWires(_ session: SessionID) -> Bool {
-    let seen = nodes.values.lazy.joined().filter { $0.state.session == session }.map(\.gateway)
+    let seen = nodes.values.lazy.joined().filter { $0.state.session == session }.map { $0.gateway }
     return seen.contains { $0 != seen.first }
   }
 }

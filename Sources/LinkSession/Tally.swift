@@ -4,7 +4,7 @@
 struct Tally<Value: Equatable & Sendable>: Sendable {
   private var entries: [(value: Value, count: Int)] = []
 
-  var values: [Value] { entries.map(\.value) }
+  var values: [Value] { entries.map { $0.value } }
 
   func contains(_ value: Value) -> Bool { entries.contains { $0.value == value } }
 

@@ -98,7 +98,7 @@ class Faults(evening.Evening):
                 self.say(f"not right yet: {found}")
                 wrong, clean, clicks = found, 0, 0
                 apart = apart + 1 if self.are_references_apart(self.where["peers"]) else 0
-                if apart == FOR_GOOD:
+                if apart and apart % FOR_GOOD == 0:
                     self.enter_anew()
             else:
                 clean, clicks = clean + 1, clicks + heard

@@ -3,27 +3,37 @@ import Glibc
 import TestSupport
 import Testing
 
-/// The whole modules compiled in a dialect that can't allocate: stricter than the annotations, which follow calls.
-struct NoAllocationTests {
+/// Whole modules compiled as Embedded Swift: without allocation, which is stricter than the annotations, which follow calls; and
+/// for machines without an operating system.
+struct EmbeddedTests {
   private var tool: String {
     var path = #filePath.split(separator: "/")
     path.removeLast(3)
-    return "/" + path.joined(separator: "/") + "/tools/lint-no-allocation"
+    return "/" + path.joined(separator: "/") + "/tools/lint-embedded"
   }
 
   /// The compiler has what time the other tests leave.
   private static let patience = Duration.seconds(900)
 
-  @Test func nothingInThePureRealTimeModulesCanAllocate() throws {
+  @Test
+  func `nothing in the pure real-time modules can allocate, and Link without I/O needs no operating system`()
+    throws
+  {
     let result = try ChildProcess.run([tool], within: Self.patience)
     #expect(result.status == 0, "\(result.errors)")
     let lines = ["", ", on aarch64-none-none-elf"].flatMap { machine in
       ["BeatMath", "LinkAudioPath", "Choices", "HostSync"].map { "\($0): allocates nothing\(machine)\n" }
     }
-    #expect(result.output == lines.joined())
+    let machines = ["arm64-apple-none-macho", "wasm32-unknown-none-wasm"]
+    let portable = machines.flatMap { machine in
+      ["BeatMath", "Addresses", "LinkWire", "LinkSession"].map {
+        "\($0): needs no operating system, on \(machine)\n"
+      }
+    }
+    #expect(result.output == (lines + portable).joined())
   }
 
-  @Test func aPlantedAllocationIsFound() throws {
+  @Test func `a planted allocation is found`() throws {
     var path = Array("/tmp/planted-XXXXXX.swift".utf8CString)
     let file = mkstemps(&path, 6)
     defer {
