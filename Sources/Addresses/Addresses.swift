@@ -27,6 +27,7 @@ public enum Address: Hashable, Sendable, BitwiseCopyable {
     }
   }
 
+  /// Which family it is of; a socket is for one of them.
   public var isIPv6: Bool {
     switch self {
     case .v4: false
@@ -45,7 +46,6 @@ public enum Address: Hashable, Sendable, BitwiseCopyable {
   /// 127.0.0.1.
   public static let loopback = Address.v4(0x7f00_0001)
 
-  /// 0.0.0.0 or ::, all addresses of the family.
   /// Of a group (multicast), or of everybody (broadcast).
   package var isOfMany: Bool {
     switch self {
@@ -54,6 +54,7 @@ public enum Address: Hashable, Sendable, BitwiseCopyable {
     }
   }
 
+  /// 0.0.0.0 or ::, all addresses of the family.
   public var isEvery: Bool {
     switch self {
     case .v4(let bits): bits == 0
@@ -91,9 +92,12 @@ extension Address: Comparable {
 
 /// Where a datagram comes from or goes to.
 public struct Endpoint: Hashable, Comparable, Sendable, BitwiseCopyable {
+  /// A machine's, or a group's.
   public var address: Address
+  /// As a number, in no network's order of bytes. 0: the system chooses one when a socket is bound.
   public var port: UInt16
 
+  /// A port at an address, whether anybody is there or not.
   @_noLocks @_noAllocation
   public init(_ address: Address, port: UInt16) {
     self.address = address
@@ -107,8 +111,10 @@ public struct Endpoint: Hashable, Comparable, Sendable, BitwiseCopyable {
 
 /// One local address in use. The caller opens its sockets, names it, and then tells the machine.
 public struct GatewayID: Hashable, Sendable, BitwiseCopyable {
+  /// Any number that no gateway of the same machine had before.
   public var rawValue: UInt32
 
+  /// A name for a gateway that is about to be opened.
   public init(rawValue: UInt32) {
     self.rawValue = rawValue
   }
@@ -128,11 +134,13 @@ public struct AddressRange: Hashable, Sendable {
     self.bits = bits
   }
 
+  /// That one address alone.
   public init(_ address: Address) {
     self.address = address
     bits = address.isIPv6 ? 128 : 32
   }
 
+  /// Whether the address is in it; one of the other family never is.
   public func contains(_ other: Address) -> Bool {
     switch (address, other) {
     case (.v4(let ours), .v4(let other)): (ours ^ other) >> UInt32(32 - bits) == 0

@@ -5,10 +5,13 @@ public import LinkWire
 /// Where a peer says that it takes part in Link Audio, as seen through one gateway (facts: link-audio 1). What comes of it is
 /// for `LinkAudioSession`.
 public struct AudioSighting: Hashable, Sendable, BitwiseCopyable {
+  /// The peer that says so.
   public var node: NodeID
+  /// The one that the peer is in, which may be another than ours.
   public var session: SessionID
   /// nil: it does not any more, or is gone.
   public var endpoint: Endpoint?
+  /// Ours, through which it was heard; a peer on two networks is seen once on each.
   public var gateway: GatewayID
 
   init(_ sighting: Sighting) {

@@ -4,10 +4,15 @@ public import LinkWire
 
 /// Which of a gateway's sockets a datagram came in by, or goes out by.
 public enum Channel: Hashable, Sendable, BitwiseCopyable {
-  case discovery, measurement
+  /// Who is there and what each has: Alives, Responses, ByeByes.
+  case discovery
+  /// Pings and pongs, by which a session's clock is measured.
+  case measurement
 }
 
+/// A local address of this machine that Link is on.
 public struct Gateway: Hashable, Sendable, BitwiseCopyable {
+  /// Never one that an earlier gateway had.
   public var id: GatewayID
   /// With the interface's scope, if it is a link-local one.
   public var address: Address
@@ -16,6 +21,7 @@ public struct Gateway: Hashable, Sendable, BitwiseCopyable {
   /// A wire to another relay; only for a machine that is one.
   public var far: FarWire?
 
+  /// With its sockets open already: the machine speaks as soon as it is told of it.
   public init(id: GatewayID, address: Address, measurement: Endpoint, far: FarWire? = nil) {
     self.id = id
     self.address = address

@@ -28,107 +28,108 @@ public enum Limits {
   public static var sightings: Int { 4096 }
   /// Of these, how many may belong to other sessions: the rest is kept for peers of our own, which therefore
   /// can't be crowded out by invented strangers.
-  public static var foreignSightings: Int { 2048 }
+  package static var foreignSightings: Int { 2048 }
   /// Of these, how many one host may claim to be.
-  public static var sightingsPerAddress: Int { 256 }
+  package static var sightingsPerAddress: Int { 256 }
   /// Other sessions remembered.
   public static var sessions: Int { 2048 }
   /// Other sessions measured at once; the rest wait in line.
-  public static var measurements: Int { 16 }
+  package static var measurements: Int { 16 }
   /// Pings of one measurement that may still be answered.
-  public static var outstandingPings: Int { 8 }
+  package static var outstandingPings: Int { 8 }
   /// Pings repeated in one measurement in all.
-  public static var retries: Int { 100 }
+  package static var retries: Int { 100 }
   /// Pongs of one measurement: those that carry no time add no point, and it must end all the same.
-  public static var pongs: Int { 250 }
+  package static var pongs: Int { 250 }
   /// A measurement that falls silent with at least so many points counts with what it has.
-  public static var enoughPoints: Int { 20 }
+  package static var enoughPoints: Int { 20 }
   /// What a thread needs to read a datagram on a machine that is not busy, at most.
-  public static var wakeUp: Micros { Micros(500) }
+  package static var wakeUp: Micros { Micros(500) }
   /// Responses and pongs a gateway sends in a second; a thousand peers need 4,000 Responses.
-  public static var responsesPerSecond: Int { 8_000 }
-  public static var pongsPerSecond: Int { 50_000 }
+  package static var responsesPerSecond: Int { 8_000 }
+  package static var pongsPerSecond: Int { 50_000 }
   /// Responses put the next Alive off, but not beyond this after the last: who is not heard for five seconds is
   /// forgotten.
-  public static var longestSilence: Micros { Micros(1_000_000) }
+  package static var longestSilence: Micros { Micros(1_000_000) }
   /// Own earlier node ids whose late datagrams are recognised.
-  public static var formerNodes: Int { 8 }
+  package static var formerNodes: Int { 8 }
   /// No session is older: three years. Who has been in one for so long goes on in the next, which is younger by half of that: older
   /// than what newcomers bring, and what is started in it is later than what nobody ever started.
-  public static var farthestTime: Micros { Micros(100_000_000_000_000) }
+  package static var farthestTime: Micros { Micros(100_000_000_000_000) }
   static var yearsLeftBehind: Micros { Micros(50_000_000_000_000) }
   /// No beat is farther from zero: what 64 bits hold, without what three years at `horizonTempo` add.
-  public static var farthestBeat: Beats { Beats(micros: .max - 1 << 51) }
+  package static var farthestBeat: Beats { Beats(micros: .max - 1 << 51) }
   /// The limit on beats grows at this tempo, which is above the highest, so that nothing that was within it leaves it.
   static var horizonTempo: Tempo { Tempo(1_000) }
   /// A session of our own that would begin farther from zero begins that many rounds nearer to it.
-  public static var beatsCarriedOn: Beats { Beats(micros: 100_000_000_000_000) }
+  package static var beatsCarriedOn: Beats { Beats(micros: 100_000_000_000_000) }
   /// A timeline begins where it was changed, or as far ahead of the session's beat as somebody says; not farther than
   /// has a time in 64 bits at the lowest tempo.
-  public static var timelineLead: Beats { Beats(micros: 1 << 61) }
+  package static var timelineLead: Beats { Beats(micros: 1 << 61) }
   /// A start or stop is stamped with the session's time; one from farther ahead would bar all later ones.
-  public static var startStopLead: Micros { Micros(5_000_000) }
+  package static var startStopLead: Micros { Micros(5_000_000) }
   /// How much sooner than the reference does we measure our session again, at random.
-  public static var remeasureSpread: Micros { Micros(5_000_000) }
+  package static var remeasureSpread: Micros { Micros(5_000_000) }
   /// A clock is passed on by so many peers at most; what comes from farther goes round in a circle.
-  public static var clockSteps: UInt8 { 6 }
+  package static var clockSteps: UInt8 { 6 }
   /// A peer that has another to ask waits so long before it does, and so much longer, at random, for each member: with a
   /// thousand, not all ask one at once.
-  public static var guideSettles: Micros { Micros(500_000) }
-  public static var remeasureSpacing: Micros { Micros(50_000) }
+  package static var guideSettles: Micros { Micros(500_000) }
+  package static var remeasureSpacing: Micros { Micros(50_000) }
   /// After a failure, it is tried again so soon; the reference waits for its next turn, and drifts.
-  public static var remeasureRetry: Micros { Micros(5_000_000) }
+  package static var remeasureRetry: Micros { Micros(5_000_000) }
   /// Two readings of our session's clock that differ by more are of two clocks: more than a poor network makes of one.
-  public static var clockTolerance: Micros { Micros(50_000) }
+  package static var clockTolerance: Micros { Micros(50_000) }
   /// A session that stays beside ours although one of the two should have yielded is measured again after this
   /// long, and up to twice as long, so that two peers do not do it together.
-  public static var reconsiderPeriod: Micros { Micros(2_000_000) }
+  package static var reconsiderPeriod: Micros { Micros(2_000_000) }
   /// The same where clocks cannot tell yet which of the two should have yielded.
-  public static var doubtfulPeriod: Micros { Micros(500_000) }
+  package static var doubtfulPeriod: Micros { Micros(500_000) }
   /// How much the border between an older and an equally old session moves with each look.
-  public static var borderStep: Micros { Micros(50_000) }
-  public static var borderSteps: Int { 5 }
+  package static var borderStep: Micros { Micros(50_000) }
+  package static var borderSteps: Int { 5 }
   /// With peers of the reference's there it moves by no more than clocks are measured wrong by: theirs never moves.
-  public static var mixedBorderStep: Micros { Micros(2_000) }
+  package static var mixedBorderStep: Micros { Micros(2_000) }
   /// After so many looks that changed nothing nobody will move any more.
   static var looksInVain: Int { 12 }
   /// So much older is the session in which all meet then: more than any of the two is older than the other.
   static var leadOfMeeting: Micros { Micros(2_000_000) }
   /// Who says goodbye and is heard again within this did not leave: a little more than the period of Alives.
-  public static var farewellGrace: Micros { Micros(300_000) }
+  package static var farewellGrace: Micros { Micros(300_000) }
   /// Who did not ask us for the time for so long has somebody else to ask: half as long again as the period of measurements.
-  public static var independence: Micros { Micros(45_000_000) }
+  package static var independence: Micros { Micros(45_000_000) }
   /// A relay is asked for its clock this often, and this often while it does not answer; so often our clock is moved.
-  public static var farPings: Micros { Micros(50_000) }
-  public static var farLook: Micros { Micros(250_000) }
+  package static var farPings: Micros { Micros(50_000) }
+  package static var farLook: Micros { Micros(250_000) }
   /// Its answers that are remembered: almost two minutes of them.
-  public static var farExchanges: Int { 2048 }
+  package static var farExchanges: Int { 2048 }
   /// With so many the clock is good enough to join a session by.
-  public static var farEnough: Int { 64 }
+  package static var farEnough: Int { 64 }
   /// Pings to it that may still be answered: those of the last six seconds.
-  public static var farOutstanding: Int { 128 }
+  package static var farOutstanding: Int { 128 }
   /// So many answers in a row that cannot be: one of the clocks has stepped.
-  public static var farContradictions: Int { 16 }
+  package static var farContradictions: Int { 16 }
   /// Who has not answered for so long is not waited for.
-  public static var farSilence: Micros { Micros(5_000_000) }
+  package static var farSilence: Micros { Micros(5_000_000) }
   /// A corrected clock runs faster or slower by one part in so many, which nobody hears: 120 BPM are
   /// 119.88 for so long.
-  public static var farSlew: Int64 { 1_000 }
+  package static var farSlew: Int64 { 1_000 }
   /// A correction that is chosen while it plays comes in this slowly: both sides together leave a fifth of `farSlew` for the crystals.
-  public static var farCorrectionSlew: Int64 { 2_500 }
+  package static var farCorrectionSlew: Int64 { 2_500 }
   /// After so much of it our followers are told.
-  public static var farNews: Micros { Micros(2_000) }
+  package static var farNews: Micros { Micros(2_000) }
   /// Expired peers are looked for at most this often.
-  public static var pruneSpacing: Micros { Micros(50_000) }
+  package static var pruneSpacing: Micros { Micros(50_000) }
   /// When there is no room for a newcomer, who has been silent for so long has to go, and another host may take
   /// its name; real peers speak four times a second, most invented ones once.
-  public static var crowdedExpiry: Micros { Micros(1_500_000) }
+  package static var crowdedExpiry: Micros { Micros(1_500_000) }
   /// Outputs that wait when a caller does not drain them.
   public static var outputs: Int { 4096 }
 }
 
 /// What was dropped, and why. Nothing in here is an error of ours.
 public struct Counters: Hashable, Sendable, BitwiseCopyable {
+  /// Datagrams that came in, whatever became of them.
   public var received = 0
   /// Not Link, broken, too long: refused by `LinkWire`.
   public var malformed = 0
@@ -146,23 +147,29 @@ public struct Counters: Hashable, Sendable, BitwiseCopyable {
   public var forged = 0
   /// A pong that answers no ping of ours.
   public var strayPongs = 0
+  /// Measurements of a session's clock that too few pongs came for.
   public var measurementsFailed = 0
+  /// Measurements of a session's clock that told its time.
   public var measurementsDone = 0
   /// Commits of an app or audio thread that belonged to a session which we had left by then, or were absurd.
   public var staleCommits = 0
+  /// Outputs beyond `Limits.outputs`, which the caller did not take in time.
   public var outputsDropped = 0
   /// The host clock went back, or we were not run for longer than we asked.
   public var clockSteps = 0
+  /// Sessions of others that we went over to.
   public var joins = 0
+  /// Sessions that we founded: when Link was switched on, when all others had left, when ours could not go on.
   public var resets = 0
 
+  /// All zero: nothing has happened yet.
   public init() {}
 }
 
 /// What is remembered at the moment.
-public struct Load: Hashable, Sendable {
-  public var gateways: Int
-  public var sightings: Int
-  public var sessions: Int
-  public var measurements: Int
+package struct Load: Hashable, Sendable {
+  package var gateways: Int
+  package var sightings: Int
+  package var sessions: Int
+  package var measurements: Int
 }

@@ -15,11 +15,13 @@ public import LinkWire
 /// join, `Measurement` how a clock is measured (`Relay` and `FarClock`: one in another room), `Timing` what a timeline or a
 /// start does to us, `Gateways` when we speak, `Limits` what nobody can make it do. The rules are those of the protocol's fact sheet, sections 3, 4, 7, 8.
 public struct LinkSession: Sendable {
+  /// What happens to a session, other than that a datagram comes.
   public enum Input: Sendable {
     /// The time that `.sleep` named has come. Early or late does no harm.
     case deadline
     /// Only while enabled. After a `gatewayClosed` the same address gets a new id.
     case gatewayOpened(Gateway)
+    /// Says goodbye there: its sockets have to stay open until the outputs are taken and sent.
     case gatewayClosed(GatewayID)
     /// What is known of the way to another room, and how much later its grid is to be, while it is open. The correction is slewed, never
     /// stepped. A distance moves the beats of one of the two rooms forward, at once.
@@ -28,16 +30,21 @@ public struct LinkSession: Sendable {
     case audioSocket(Endpoint?, on: GatewayID)
     /// On: found a session, then gateways may be opened. Off: says goodbye and forgets all gateways.
     case enable(Bool)
+    /// Whether starts and stops are shared. Nobody is told and nothing adopted before the next one.
     case enableStartStopSync(Bool)
+    /// What somebody changed in a captured state. What was meant for a session that we have left since is dropped.
     case commit(SessionChange)
     /// The host clock may have lost touch with the session's, as after a suspend: measure it now.
     case clockDisturbed
   }
 
+  /// What the caller has to do, in the order in which it comes.
   public enum Output: Sendable {
+    /// To be sent now, from that gateway's socket: pongs carry the time at which they were made.
     case send(Packet, to: Destination, on: GatewayID, via: Channel)
     /// What audio and app threads are to see from now on.
     case publish(SessionSnapshot)
+    /// To be told to the user. The state that was published before it has the change.
     case event(Event)
     /// Of a gateway with an audio socket: first of all who is there, then of each change. After a gateway closed or all was switched
     /// off, nobody is there any more, without a word of each.
@@ -46,14 +53,21 @@ public struct LinkSession: Sendable {
     case sleep(until: Micros?)
   }
 
+  /// Whom a datagram is for.
   public enum Destination: Hashable, Sendable {
+    /// Everybody on the gateway's network: `Endpoint.discoveryGroup(for:)` of its address.
     case group
+    /// One peer. A link-local address may come without a scope: it is then the gateway's.
     case endpoint(Endpoint)
   }
 
+  /// A change that its user should see.
   public enum Event: Hashable, Sendable {
+    /// The session's tempo, in beats per minute.
     case tempo(Double)
+    /// Whether this peer plays. It is told when the change comes in, which may be before the start is heard.
     case startStop(Bool)
+    /// How many others are in our session.
     case peers(Int)
   }
 
@@ -64,7 +78,9 @@ public struct LinkSession: Sendable {
   var startStop = SessionStartStop.unset
   var client: Timeline
   var clientStartStop: ClientStartStop
+  /// Whether it takes part: only then it hears, speaks and has gateways.
   public internal(set) var isEnabled = false
+  /// Whether starts and stops are shared with the peers.
   public internal(set) var isStartStopSyncEnabled = false
 
   var gateways: [OpenGateway] = []
@@ -98,6 +114,7 @@ public struct LinkSession: Sendable {
   var uptime: Uptime
   /// Host time of the input being worked on.
   var now: Micros
+  /// Since it was made; switching it off and on does not set them back.
   public internal(set) var counters = Counters()
   /// Where the others in our session are, one for each.
   package var peerAddresses: [Address] { peers.addresses(of: session) }
@@ -127,6 +144,7 @@ public struct LinkSession: Sendable {
     reported = (tempo.beatsPerMinute, false, 0)
   }
 
+  /// Something happens at the host time `now`, in microseconds. Take the outputs after it.
   public mutating func handle(_ input: Input, at now: Micros) {
     advance(to: now)
     switch input {
@@ -143,7 +161,7 @@ public struct LinkSession: Sendable {
     settle()
   }
 
-  /// `waited`: for how long the datagram had lain unread.
+  /// A datagram has come to the gateway's socket for `channel`. `waited`: for how long it had lain unread. Take the outputs after it.
   public mutating func receive(
     _ bytes: UnsafeRawBufferPointer, from source: Endpoint, on gateway: GatewayID, via channel: Channel,
     waited: Micros = .zero, at now: Micros
@@ -178,6 +196,7 @@ public struct LinkSession: Sendable {
     return .sleep(until: nextDeadline.map { uptime.host(of: $0) })
   }
 
+  /// The state as the next `publish` would tell it.
   public var snapshot: SessionSnapshot {
     SessionSnapshot(
       state: SessionState(
@@ -188,7 +207,7 @@ public struct LinkSession: Sendable {
   }
 
   /// How full the tables are; `Limits` says how full they can get.
-  public var load: Load {
+  package var load: Load {
     Load(
       gateways: gateways.count, sightings: peers.count, sessions: peers.sessions.compared,
       measurements: measurements.count)

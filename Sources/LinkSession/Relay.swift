@@ -21,6 +21,7 @@ public struct FarWire: Hashable, Sendable, BitwiseCopyable {
   /// Both rooms are in one session and have one tempo all the same. A start is for a beat, and so is heard there that much later.
   public var distance: Beats
 
+  /// Both rooms hear one beat at one time, unless a correction or a distance is given.
   public init(relay: Endpoint, correction: Micros = .zero, distance: Beats = .zero) {
     self.relay = relay
     self.correction = correction

@@ -6,14 +6,19 @@ public import LinkWire
 public struct SessionSnapshot: Hashable, Sendable, BitwiseCopyable {
   /// What a capture returns.
   public var state: SessionState
+  /// Our own id, until we found a session anew.
   public var node: NodeID
+  /// The session that we are in, by its founder's id.
   public var session: SessionID
   /// In ghost time, as peers are told it.
   public var sessionTimeline: Timeline
+  /// From this machine's host time to the session's ghost time.
   public var ghost: GhostMap
   /// Different peers in our session, ourselves not counted.
   public var peerCount: Int
+  /// Whether we take part; if not, the beat runs for us alone.
   public var isEnabled: Bool
+  /// Whether our starts and stops are the peers', and theirs ours.
   public var isStartStopSyncEnabled: Bool
   /// The last of an audio thread's commits that is worked in; the thread that works them in counts them.
   public var audioSequence: UInt64 = 0
@@ -23,6 +28,7 @@ public struct SessionSnapshot: Hashable, Sendable, BitwiseCopyable {
 public struct Dice: RandomNumberGenerator, Sendable {
   @usableFromInline var state: UInt64
 
+  /// With the same seed the same numbers come, on every machine.
   @inlinable
   public init(seed: UInt64) {
     state = seed

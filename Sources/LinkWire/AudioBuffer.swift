@@ -3,13 +3,16 @@ public import BeatMath
 
 /// What all chunks of a datagram have in common.
 public struct AudioFormat: Hashable, Sendable, BitwiseCopyable {
+  /// Which of its peer's channels is heard.
   public var channel: ChannelID
   /// Whose beats its chunks begin at.
   public var session: SessionID
+  /// Frames per second, from `slowest` to `fastest`.
   public var sampleRate: Int
   /// 1 or 2; the samples of a frame stand beside each other.
   public var channelCount: Int
 
+  /// Not checked here: `encodeAudioBuffer` refuses what no receiver would take.
   @_noLocks @_noAllocation
   public init(channel: ChannelID, session: SessionID, sampleRate: Int, channelCount: Int) {
     self.channel = channel
@@ -18,13 +21,15 @@ public struct AudioFormat: Hashable, Sendable, BitwiseCopyable {
     self.channelCount = channelCount
   }
 
-  /// What is heard and sent; a card with another rate does not exist.
+  /// Frames per second that are heard and sent; a card with another rate does not exist.
   public static var slowest: Int { @_noLocks @_noAllocation get { 8_000 } }
+  /// The highest of these rates.
   public static var fastest: Int { @_noLocks @_noAllocation get { 384_000 } }
 }
 
 /// A datagram of audio, read in place: it holds only while the bytes do that it was decoded from (facts: link-audio 5).
 public struct AudioBuffer: BitwiseCopyable {
+  /// Within the limits: what is not is refused when it is decoded.
   public let format: AudioFormat
   /// 1 or more.
   public let chunkCount: Int
@@ -37,11 +42,14 @@ public struct AudioBuffer: BitwiseCopyable {
   public struct Chunk: Hashable, Sendable, BitwiseCopyable {
     /// Its sender's chunks are numbered from 1 on.
     public var number: UInt64
+    /// 1 to `Wire.maximumChunkFrames`; each has a sample of every channel.
     public var frames: Int
     /// The session's beat of the first frame.
     public var begin: Beats
+    /// At which beats go on from its first frame; none of 0 is decoded or encoded.
     public var tempo: Tempo
 
+    /// Not checked here: `encodeAudioBuffer` refuses what no receiver would take.
     @_noLocks @_noAllocation
     public init(number: UInt64, frames: Int, begin: Beats, tempo: Tempo) {
       self.number = number

@@ -41,9 +41,12 @@ public struct AudioMessage: BitwiseCopyable {
   public var node: NodeID
   /// Seconds.
   public var timeToLive: UInt8
+  /// What it says, as the type in its header tells.
   public var body: Body
 
+  /// What peers say on their audio sockets.
   public enum Body: BitwiseCopyable {
+    /// Who the peer is, and what it sends to those who ask.
     case announcement(AudioAnnouncement)
     /// These channels are no more.
     case byes(ChannelIDs)
@@ -51,7 +54,9 @@ public struct AudioMessage: BitwiseCopyable {
     case pong(AudioEcho)
     /// Send me this channel, for as long as the message's time to live says.
     case request(ChannelID)
+    /// Send me this channel no longer.
     case stop(ChannelID)
+    /// Sound of a channel that we asked for.
     case audio(AudioBuffer)
   }
 
@@ -65,8 +70,10 @@ public struct AudioMessage: BitwiseCopyable {
 
 /// What an announcement may carry for its receiver to send back: a time, by its key, but only its sender need know which.
 public struct AudioEcho: Hashable, Sendable, BitwiseCopyable {
+  /// Eight bytes of which only their sender knows the meaning.
   public var rawValue: UInt64
 
+  /// Something to be sent back, for somebody who will know it again.
   @_noLocks @_noAllocation
   public init(rawValue: UInt64) {
     self.rawValue = rawValue
@@ -75,10 +82,13 @@ public struct AudioEcho: Hashable, Sendable, BitwiseCopyable {
 
 /// Who a peer is and what it sends. A long list comes in several of these, each with a part of the channels.
 public struct AudioAnnouncement: BitwiseCopyable {
+  /// The one that the peer is in, as it says.
   public var session: SessionID
   /// UTF-8, at most `Wire.maximumNameSize` bytes.
   public var peerName: UnsafeRawBufferPointer
+  /// Those in this datagram; the rest of a long list is in others.
   public var channels: ChannelList
+  /// To be sent back in a pong; nil: no answer is wanted.
   public var ping: AudioEcho?
 
   @_noLocks @_noAllocation
@@ -92,6 +102,7 @@ public struct AudioAnnouncement: BitwiseCopyable {
 
 /// One channel as its peer announces it.
 public struct ListedChannel: BitwiseCopyable {
+  /// By which it is asked for: two channels may have one name.
   public var channel: ChannelID
   /// UTF-8, at most `Wire.maximumNameSize` bytes.
   public var name: UnsafeRawBufferPointer
@@ -143,6 +154,7 @@ public struct ChannelList: Sequence, IteratorProtocol, BitwiseCopyable {
 
 /// Ids, one after the other.
 public struct ChannelIDs: BitwiseCopyable {
+  /// At most `Wire.maximumByes`.
   public let count: Int
   private let reader: Reader
 

@@ -5,6 +5,7 @@
 /// take no lock and no memory.
 public struct AudioPacket: Sendable, BitwiseCopyable {
   var storage = InlineArray<1200, UInt8>(repeating: 0)
+  /// Bytes, at most `Wire.maximumAudioMessageSize`.
   public private(set) var count = 0
 
   @_noLocks @_noAllocation
@@ -22,6 +23,7 @@ public struct AudioPacket: Sendable, BitwiseCopyable {
     for byte in bytes { append(byte) }
   }
 
+  /// What is to be sent; the bytes are there only while `body` runs.
   public func withUnsafeBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
@@ -124,6 +126,7 @@ public struct AnnouncementWriter {
     return true
   }
 
+  /// The datagram with the channels that were added.
   @_noLocks @_noAllocation
   public consuming func finish() -> AudioPacket {
     packet.write(packet.count &- listStart &- 8, at: listStart &+ 4)
@@ -161,6 +164,7 @@ extension AudioPacket {
     return packet
   }
 
+  /// Asks for a channel, for `ttl` seconds; who wants it longer asks again before.
   @_noLocks @_noAllocation
   public static func request(
     _ channel: ChannelID, from node: NodeID, ttl: UInt8 = Wire.timeToLive
@@ -171,6 +175,7 @@ extension AudioPacket {
     return packet
   }
 
+  /// Takes a request back: the channel is wanted no longer.
   @_noLocks @_noAllocation
   public static func stop(_ channel: ChannelID, from node: NodeID) -> AudioPacket {
     var packet = AudioPacket(.stop, ttl: 0, from: node)

@@ -191,6 +191,7 @@ extension Packet {
 }
 
 extension Endpoint {
+  /// UDP's port on which all peers hear the group.
   public static let discoveryPort: UInt16 = 20808
   /// 224.76.78.75, to which every peer announces itself.
   public static let discoveryGroupV4 = Endpoint(.v4(0xe04c_4e4b), port: discoveryPort)

@@ -6,6 +6,7 @@ public struct NodeID: Hashable, Comparable, Sendable, BitwiseCopyable {
   /// The first byte on the wire is the most significant.
   public var rawValue: UInt64
 
+  /// An id that somebody has already; a new one is drawn by `init(using:)`.
   @_noLocks @_noAllocation
   public init(rawValue: UInt64) {
     self.rawValue = rawValue

@@ -3,9 +3,11 @@
 /// A datagram of discovery or measurement ready to be sent, without heap memory. The longest that we ever send has 167 bytes:
 /// the state of a peer with two IPv6 endpoints and whose clock it has.
 public struct Packet: Sendable, BitwiseCopyable {
+  /// Bytes that it has room for.
   public static let capacity = 167
 
   var storage = InlineArray<167, UInt8>(repeating: 0)
+  /// Bytes of it that are sent, at most `capacity`.
   public private(set) var count = 0
 
   @_noLocks @_noAllocation
@@ -17,6 +19,7 @@ public struct Packet: Sendable, BitwiseCopyable {
     for byte in bytes { append(byte) }
   }
 
+  /// What is to be sent; the bytes are there only while `body` runs.
   public func withUnsafeBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {

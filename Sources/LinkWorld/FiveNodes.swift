@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import BeatMath
+import BeatMath
 import LinkSession
 
 /// The experiment of X. Riley's thesis ("Evaluating distributed time synchronization for musical applications using Ableton Link", 2018): five
@@ -7,8 +7,8 @@ import LinkSession
 /// minute and go for half a minute. For what part of the time do all five hear the beat together?
 ///
 /// Either all play by the reference's rules, on one wire; or all are relays, with a far wire wherever two hear each other.
-public struct FiveNodes: Sendable {
-  public enum Topology: String, CaseIterable, Sendable {
+package struct FiveNodes: Sendable {
+  package enum Topology: String, CaseIterable, Sendable {
     /// Each hears each; two pairs hear the one between them; each hears its neighbours.
     case connected, bridge, line
 
@@ -21,22 +21,22 @@ public struct FiveNodes: Sendable {
     }
   }
 
-  public enum Law: String, CaseIterable, Sendable {
+  package enum Law: String, CaseIterable, Sendable {
     case constant, normal
     case pareto = "Pareto"
   }
 
-  public struct Shares: Sendable {
+  package struct Shares: Sendable {
     /// Of the time, the part in which no two of the five were farther apart: 100 ms, and one.
-    public var hundred = 0.0
-    public var one = 0.0
+    package var hundred = 0.0
+    package var one = 0.0
   }
 
-  public var topology: Topology
-  public var delay: Micros
-  public var law: Law
+  package var topology: Topology
+  package var delay: Micros
+  package var law: Law
 
-  public init(_ topology: Topology, _ delay: Micros, _ law: Law) {
+  package init(_ topology: Topology, _ delay: Micros, _ law: Law) {
     (self.topology, self.delay, self.law) = (topology, delay, law)
   }
 
@@ -46,7 +46,7 @@ public struct FiveNodes: Sendable {
   private static let betweenTempos = Micros(10_000_000)
   private static let step = Micros(50_000)
 
-  public func run(seed: UInt64, byReference isReference: Bool) -> Shares {
+  package func run(seed: UInt64, byReference isReference: Bool) -> Shares {
     let world = LinkWorld(seed: seed)
     let nodes = isReference ? references(in: world, seed) : relays(in: world, seed)
     slow(world, nodes)

@@ -12,6 +12,7 @@ extension LinkWorld {
   /// Puts the interface on one side of a cut through its wire.
   public func place(_ interface: Int, inPart part: Int) { interfaces[interface].part = part }
 
+  /// Its user switches Link on, and a gateway opens at each address that is up; or off, with a goodbye.
   public func setEnabled(_ isEnabled: Bool, peer: Int) {
     handle(.enable(isEnabled), by: peer)
     guard isEnabled else { return }
@@ -37,11 +38,13 @@ extension LinkWorld {
     setEnabled(true, peer: peer)
   }
 
+  /// Its host clock jumps by so much, below zero back, as when somebody sets the time; its machine is not told.
   public func stepClock(of peer: Int, by amount: Micros) {
     peers[peer].clock.step(by: amount, at: now)
     schedule(peer)
   }
 
+  /// From now on its host clock runs faster than true time by so much, below zero slower, without a jump.
   public func setDrift(of peer: Int, partsPerMillion: Double) {
     peers[peer].clock.run(atPartsPerMillion: partsPerMillion, from: now)
     schedule(peer)

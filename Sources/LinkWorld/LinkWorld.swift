@@ -3,12 +3,6 @@ public import BeatMath
 public import LinkSession
 public import LinkWire
 
-/// Somebody on the wire who is not one of our peers: a reference's peer, an attacker.
-public protocol Guest: AnyObject {
-  func hear(
-    _ packet: Packet, from source: Endpoint, on interface: Int, via channel: Channel, in world: LinkWorld)
-}
-
 /// A small universe for `LinkSession` machines: one true time, a clock for each machine, wires between them.
 ///
 /// It has no sockets, no threads and no clock of this machine: everything that happens follows from the seed and
@@ -18,35 +12,28 @@ public protocol Guest: AnyObject {
 /// The invariant: time only moves in `run(until:)`, from one event to the next, and every machine is drained after
 /// every input.
 public final class LinkWorld {
-  public struct Peer {
-    public var machine: LinkSession
-    public var clock: DriftingClock
-    public internal(set) var interfaces: [Int] = []
-    /// What it published last.
-    public internal(set) var snapshot: SessionSnapshot
-    public internal(set) var events: [(at: Micros, LinkSession.Event)] = []
-    /// False after it was pulled out of the world without a goodbye.
-    public internal(set) var isRunning = true
-    let isRelay: Bool
-    var wakeAt: Micros?
-  }
-
   private enum Happening {
     case delivery(Delivery)
     case wake(Int32)
     case plan(Int32)
   }
 
+  /// True time since the world began, which none of its machines sees.
   public private(set) var now = Micros.zero
+  /// What every wire does; a change is for what is sent after it.
   public var conditions: NetworkConditions
+  /// By the numbers that `addPeer` returned; those without power stay.
   public internal(set) var peers: [Peer] = []
+  /// By the numbers that `plug` returned; those without power stay.
   public internal(set) var interfaces: [Interface] = []
   /// Called after each publish with the peer, the state before and after, and whether a commit caused it.
   public var onPublish:
     ((_ peer: Int, _ before: SessionSnapshot, _ after: SessionSnapshot, _ isOwn: Bool) -> Void)?
   /// Called for every datagram sent, before the network has its way with it.
   public var onSend: ((_ packet: Packet, _ from: Int, _ to: LinkSession.Destination, Channel) -> Void)?
+  /// By peers and guests since the world began; one to the group counts once.
   public private(set) var datagramsSent = 0
+  /// To enabled peers since the world began; one to the group counts for each that hears it.
   public private(set) var datagramsDelivered = 0
 
   var dice: Dice
@@ -66,15 +53,24 @@ public final class LinkWorld {
   /// What holds for ours and for those that play by the reference's rules.
   var references: [ReferencePeer] { guests.keys.sorted().compactMap { guests[$0] as? ReferencePeer } }
 
+  /// Nobody is in it yet. With the same seed and the same calls everything happens again.
   public init(seed: UInt64, conditions: NetworkConditions = NetworkConditions()) {
     dice = Dice(seed: seed)
     self.conditions = conditions
   }
 
-  /// A disabled machine without an address. Its host clock shows `host` now.
+  /// A disabled machine without an address. Its host clock shows `host` now. Returns its place in `peers`.
   @discardableResult
   public func addPeer(
-    tempo: Double = 120, host: Micros = Micros(1_000_000), partsPerMillion: Double = 0, isRelay: Bool = false
+    tempo: Double = 120, host: Micros = Micros(1_000_000), partsPerMillion: Double = 0
+  ) -> Int {
+    addPeer(tempo: tempo, host: host, partsPerMillion: partsPerMillion, isRelay: false)
+  }
+
+  /// A relay may be joined to others by far wires.
+  @discardableResult
+  package func addPeer(
+    tempo: Double = 120, host: Micros = Micros(1_000_000), partsPerMillion: Double = 0, isRelay: Bool
   ) -> Int {
     let clock = DriftingClock(host: host, at: now, partsPerMillion: partsPerMillion)
     let machine = LinkSession(tempo: Tempo(tempo), seed: dice.next(), isRelay: isRelay, at: host)
@@ -122,8 +118,10 @@ public final class LinkWorld {
     handle(.gatewayOpened(gateway), by: interfaces[index].peer)
   }
 
+  /// What the peer's host clock shows now, in microseconds.
   public func host(of peer: Int) -> Micros { peers[peer].clock.host(at: now) }
 
+  /// Something happens to the peer's machine now; nothing while its power is off.
   public func handle(_ input: LinkSession.Input, by peer: Int) {
     guard peers[peer].isRunning else { return }
     peers[peer].machine.handle(input, at: host(of: peer))
@@ -137,6 +135,7 @@ public final class LinkWorld {
     queue.put(.plan(place), at: time < now ? now : time)
   }
 
+  /// Everything due until then happens, in order; `now` is `end` after it.
   public func run(until end: Micros) {
     while let time = queue.nextTime, time <= end, let next = queue.take() {
       now = time
@@ -153,6 +152,7 @@ public final class LinkWorld {
     now = now < end ? end : now
   }
 
+  /// Everything due within so long happens, in order.
   public func run(for duration: Micros) { run(until: now + duration) }
 
   private func wake(_ peer: Int) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import BeatMath
+import BeatMath
 import LinkSession
 import LinkWire
 
 /// What must be true of every world, in a musician's words.
-public enum Invariant: String, Sendable, CaseIterable {
+package enum Invariant: String, Sendable, CaseIterable {
   case beatIsUnbroken = "nobody's beat jumps, unless its own app made it"
   case tempoIsInRange = "every tempo is within 20...999 BPM"
   case tempoIsSomebodys = "every tempo is one that somebody set"
@@ -17,12 +17,13 @@ public enum Invariant: String, Sendable, CaseIterable {
   case attackIsOver = "ten seconds after an attack any peer can set tempo and start, and all agree"
 }
 
-public struct Violation: Sendable, CustomStringConvertible {
-  public let invariant: Invariant
-  public let at: Micros
-  public let detail: String
+/// What was not true, and when.
+package struct Violation: Sendable, CustomStringConvertible {
+  package let invariant: Invariant
+  package let at: Micros
+  package let detail: String
 
-  public var description: String { "at \(at.seconds) s: not true that \(invariant.rawValue) (\(detail))" }
+  package var description: String { "at \(at.seconds) s: not true that \(invariant.rawValue) (\(detail))" }
 }
 
 /// Watches a world and writes down what must not be.

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import BeatMath
+import BeatMath
 import LinkSession
 import LinkWire
 
 /// What the wire between two rooms does to a datagram.
-public struct FarConditions: Sendable {
+package struct FarConditions: Sendable {
   /// What every datagram takes from the first room to the other, and back.
-  public var there = Micros(30_000)
-  public var back = Micros(30_000)
+  package var there = Micros(30_000)
+  package var back = Micros(30_000)
   /// Each for itself takes longer: evenly up to this, or by Pareto's law this much on average, now and then very much longer.
-  public var jitter = Micros.zero
-  public var isPareto = false
-  public var loss = 0.0
+  package var jitter = Micros.zero
+  package var isPareto = false
+  package var loss = 0.0
 
-  public init() {}
+  package init() {}
 
   /// By how much the two rooms must be wrong about each other, since nobody can measure it.
-  public var asymmetry: Micros { Micros(abs((there - back).count)) }
+  package var asymmetry: Micros { Micros(abs((there - back).count)) }
 
   func delay(isThere: Bool, _ dice: inout Dice) -> Micros {
     let least = isThere ? there : back
@@ -29,16 +29,16 @@ public struct FarConditions: Sendable {
 }
 
 /// Rooms far apart, each with a wire and peers of its own; the first one's relay has a far wire to each of the others'.
-public struct Rooms: Sendable {
+package struct Rooms: Sendable {
   /// One for each room but the first.
-  public var wires: [FarConditions] = []
+  package var wires: [FarConditions] = []
   /// Cuts of a far wire, and moves of a relay to another address: it is not heard for a moment.
-  public var cuts = 0
-  public var moves = 0
+  package var cuts = 0
+  package var moves = 0
 
-  public init() {}
+  package init() {}
 
-  public var count: Int { wires.count + 1 }
+  package var count: Int { wires.count + 1 }
 
   /// The worst that may be drawn: what the world's networks do to people who play over them.
   static func drawn(using dice: inout Dice) -> Rooms {
@@ -61,7 +61,7 @@ public struct Rooms: Sendable {
 
 extension Scenario {
   /// Rooms far apart, of which only the worst case is given. Within a room the network is a good one.
-  public static func rooms(from seed: UInt64, upTo worst: Severity) -> Scenario {
+  package static func rooms(from seed: UInt64, upTo worst: Severity) -> Scenario {
     var dice = Dice(seed: seed ^ 0xfa12)
     var scenario = Scenario(seed: seed)
     let rooms = Rooms.drawn(using: &dice)
@@ -109,7 +109,7 @@ extension LinkWorld {
 }
 
 extension Rooms: CustomStringConvertible {
-  public var description: String {
+  package var description: String {
     let wires = wires.map { wire in
       "\(wire.there.millis)/\(wire.back.millis) ms"
         + (wire.jitter > .zero ? " + \(wire.jitter.millis) ms\(wire.isPareto ? " Pareto" : "")" : "")

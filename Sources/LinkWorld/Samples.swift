@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
 /// Many measured values, of which the middle and the worst matter.
-public struct Samples: Sendable {
+package struct Samples: Sendable {
   private var values: [Double] = []
 
-  public init() {}
+  package init() {}
 
-  public var count: Int { values.count }
-  public var isEmpty: Bool { values.isEmpty }
-  public mutating func add(_ value: Double) { values.append(value) }
-  public mutating func add(_ other: Samples) { values += other.values }
+  package var count: Int { values.count }
+  package var isEmpty: Bool { values.isEmpty }
+  package mutating func add(_ value: Double) { values.append(value) }
+  package mutating func add(_ other: Samples) { values += other.values }
 
   /// The least value that `fraction` of all do not exceed; nil of nothing.
-  public func quantile(_ fraction: Double) -> Double? {
+  package func quantile(_ fraction: Double) -> Double? {
     guard !values.isEmpty else { return nil }
     let ordered = values.sorted()
     let place = Int((fraction * Double(ordered.count)).rounded(.up)) - 1
     return ordered[min(max(place, 0), ordered.count - 1)]
   }
 
-  public var median: Double? { quantile(0.5) }
-  public var maximum: Double? { values.max() }
+  package var median: Double? { quantile(0.5) }
+  package var maximum: Double? { values.max() }
 }

@@ -1,63 +1,63 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import BeatMath
+import BeatMath
 import LinkSession
 
 /// What happens to a world. Everything that is not said here follows from the seed.
-public struct Scenario: Sendable {
-  public var seed: UInt64
-  public var peers = 4
-  public var conditions = NetworkConditions()
+package struct Scenario: Sendable {
+  package var seed: UInt64
+  package var peers = 4
+  package var conditions = NetworkConditions()
   /// Clocks run fast or slow by up to this many parts per million.
-  public var drift = 0.0
+  package var drift = 0.0
   /// Peers are enabled one after another within this time.
-  public var arrival = Micros(5_000_000)
+  package var arrival = Micros(5_000_000)
   /// How long peers change tempo, start and stop, and whatever else is asked for below.
-  public var turmoil = Micros(20_000_000)
+  package var turmoil = Micros(20_000_000)
   /// The steady state is watched for this long.
-  public var watch = Micros(10_000_000)
+  package var watch = Micros(10_000_000)
   /// Tempo and start/stop changes per second, in all.
-  public var edits = 0.0
+  package var edits = 0.0
   /// Peers that leave, with a goodbye or without, or come back, per second.
-  public var churn = 0.0
+  package var churn = 0.0
   /// Peers whose power goes and comes back, per second. The first one is spared: it is the one that is listened to.
-  public var crashes = 0.0
+  package var crashes = 0.0
   /// Clocks that begin to run at another rate, per second.
-  public var driftChanges = 0.0
+  package var driftChanges = 0.0
   /// The wire is cut in two or three this many times during the turmoil, and healed.
-  public var partitions = 0
+  package var partitions = 0
   /// Clocks step, forwards or backwards by up to three seconds, this many times.
-  public var clockSteps = 0
+  package var clockSteps = 0
   /// Attacks per second: floods, forgeries, replays, wounded packets.
-  public var hostility = 0.0
+  package var hostility = 0.0
   /// The part of the peers that is on two wires.
-  public var doubleHomed = 0.0
+  package var doubleHomed = 0.0
   /// Wires in a row; on each two that follow each other there is a peer that is on both.
-  public var wires = 1
+  package var wires = 1
   /// Peers that play by the reference's rules, and believe what it believes.
-  public var references = 0
+  package var references = 0
   /// Far apart; then there are no `wires`, and the first peers are the relays.
-  public var rooms: Rooms?
+  package var rooms: Rooms?
 
-  public init(seed: UInt64) {
+  package init(seed: UInt64) {
     self.seed = seed
   }
 
   /// The worst that may be drawn.
-  public struct Severity: Sendable {
-    public var peers = 2...16
-    public var loss = 0.3
-    public var jitter = Micros(20_000)
-    public var drift = 100.0
-    public var isHostile = false
-    public var wires = 1
-    public var stepsClocks = false
+  package struct Severity: Sendable {
+    package var peers = 2...16
+    package var loss = 0.3
+    package var jitter = Micros(20_000)
+    package var drift = 100.0
+    package var isHostile = false
+    package var wires = 1
+    package var stepsClocks = false
 
-    public init() {}
+    package init() {}
   }
 
   /// A scenario of which only the worst case is given. Each trouble is left out of some, so that what one hides
   /// another shows.
-  public static func drawn(from seed: UInt64, upTo worst: Severity) -> Scenario {
+  package static func drawn(from seed: UInt64, upTo worst: Severity) -> Scenario {
     var dice = Dice(seed: seed ^ 0x5eed)
     var scenario = Scenario(seed: seed)
     scenario.peers = Int.random(in: worst.peers, using: &dice)
@@ -96,7 +96,7 @@ public struct Scenario: Sendable {
 }
 
 extension Scenario: CustomStringConvertible {
-  public var description: String {
+  package var description: String {
     var parts = ["\(peers) peers", "delay \(conditions.delay.millis) ms"]
     if conditions.loss > 0 { parts.append("loss \(conditions.loss.percent) %") }
     if conditions.jitter > .zero { parts.append("jitter \(conditions.jitter.millis) ms") }
@@ -119,15 +119,15 @@ extension Scenario: CustomStringConvertible {
 }
 
 extension Micros {
-  public var millis: String { (Double(count) / 1000).rounded(toPlaces: 2) }
-  public var seconds: String { (Double(count) / 1e6).rounded(toPlaces: 2) }
+  package var millis: String { (Double(count) / 1000).rounded(toPlaces: 2) }
+  package var seconds: String { (Double(count) / 1e6).rounded(toPlaces: 2) }
 }
 
 extension Double {
   var percent: String { (self * 100).rounded(toPlaces: 0) }
 
   /// Decimal notation with a point, whatever the locale.
-  public func rounded(toPlaces places: Int) -> String {
+  package func rounded(toPlaces places: Int) -> String {
     var scale: Int64 = 1
     for _ in 0..<places { scale *= 10 }
     let scaled = Int64(rounding: self * Double(scale))

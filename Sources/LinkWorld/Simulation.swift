@@ -1,47 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-public import BeatMath
+import BeatMath
 import LinkSession
 
 /// A scenario played from beginning to end: peers arrive, trouble, peace, and then what an audience would hear.
-public struct Simulation {
-  public struct Outcome: Sendable {
-    public let scenario: Scenario
-    public var violations: [Violation] = []
+package struct Simulation {
+  package struct Outcome: Sendable {
+    package let scenario: Scenario
+    package var violations: [Violation] = []
     /// From the beginning of peace until all agree; nil if they never do. Of several acts the last one's.
-    public var convergence: Micros?
+    package var convergence: Micros?
     /// The same of every act, in seconds.
-    public var convergences = Samples()
+    package var convergences = Samples()
     /// In peace, each peer against the first.
-    public var phaseErrors = Samples()
+    package var phaseErrors = Samples()
     /// The same over time: seconds since the world began, and per peer the distance from the first.
-    public var trace: [(second: Double, errors: [Double])] = []
-    public var datagramsSent = 0
-    public var datagramsDelivered = 0
-    public var measurements = 0
+    package var trace: [(second: Double, errors: [Double])] = []
+    package var datagramsSent = 0
+    package var datagramsDelivered = 0
+    package var measurements = 0
     /// Datagrams sent per peer and second while all was calm.
-    public var calmRate = 0.0
-    public var simulated = Micros.zero
+    package var calmRate = 0.0
+    package var simulated = Micros.zero
     /// Who thought what in the end, a line for each peer.
-    public var portrait: [String] = []
+    package var portrait: [String] = []
 
-    public var isKept: Bool { violations.isEmpty }
+    package var isKept: Bool { violations.isEmpty }
   }
 
   /// How long peers get to find together again. Measuring over a network that loses three in ten takes seconds and
   /// may fail; two sessions that should have merged and did not look at each other again after five to ten.
-  public static let patience = Micros(240_000_000)
+  package static let patience = Micros(240_000_000)
   private static let step = Micros(50_000)
   /// Time to live, grace, and a little.
   private static let expiry = Micros(6_500_000)
   private static let afterAttack = Micros(10_000_000)
 
-  public let world: LinkWorld
+  package let world: LinkWorld
   private var scenario: Scenario
   private let referee: Referee
   private var outcome: Outcome
   private var keepsTrace = false
 
-  public init(_ scenario: Scenario) {
+  package init(_ scenario: Scenario) {
     self.scenario = scenario
     world = LinkWorld(seed: scenario.seed, conditions: scenario.conditions)
     referee = Referee(scenario)
@@ -51,7 +51,7 @@ public struct Simulation {
   /// After the scenario the acts, one after another, each with trouble and peace of its own, among the same peers.
   ///
   /// `progress` is told the simulated time and what is going on, now and then.
-  public mutating func run(
+  package mutating func run(
     acts: [Scenario] = [], keepsTrace: Bool = false, progress: (Micros, String) -> Void = { _, _ in }
   ) -> Outcome {
     self.keepsTrace = keepsTrace

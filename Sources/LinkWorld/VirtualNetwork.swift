@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
-public import LinkSession
+import LinkSession
 public import LinkWire
 
 /// What a network does to a datagram.
@@ -13,10 +13,12 @@ public struct NetworkConditions: Sendable {
   public var jitter = Micros.zero
   /// The part that is held up for up to `holdUp` more: bursts of reordering.
   public var reordering = 0.0
+  /// The longest that `reordering` holds a datagram up.
   public var holdUp = Micros(30_000)
   /// The part that arrives twice.
   public var duplication = 0.0
 
+  /// A good cable: nothing is lost, and everything takes 200 µs.
   public init() {}
 
   /// How much the ways there and back can differ.
@@ -27,20 +29,25 @@ public struct NetworkConditions: Sendable {
 public struct Interface: Sendable {
   /// -1 if it is a guest's.
   public let peer: Int
+  /// Of 10/8; the world gives each interface its own.
   public let address: Address
+  /// Where its Alives come from and Responses to them go.
   public let discovery: Endpoint
+  /// Where its pings come from, and others' pings go.
   public let measurement: Endpoint
   /// Which wire it is plugged into.
   public let segment: Int
   /// Who is in one part hears nobody in another: a partition. All are in part 0 when the network is whole.
   public var part = 0
   /// The interface at the other end of a far wire.
-  public var farEnd: Int?
+  package var farEnd: Int?
   /// What its relay knows of the asymmetry.
-  public var correction = Micros.zero
+  package var correction = Micros.zero
   /// How much later the other room's grid is, as its relay wants it.
-  public var distance = Beats.zero
+  package var distance = Beats.zero
+  /// False while the power is off: nothing goes in or out.
   public var isUp = true
+  /// False while the cable is out: nothing goes in or out, and its machine is not told.
   public var hasCable = true
 }
 
@@ -81,14 +88,14 @@ struct PacketSlab {
 
 extension Dice {
   /// 0..<1.
-  public mutating func fraction() -> Double { Double(next() >> 11) * 0x1p-53 }
+  package mutating func fraction() -> Double { Double(next() >> 11) * 0x1p-53 }
 
-  public mutating func chance(_ probability: Double) -> Bool {
+  package mutating func chance(_ probability: Double) -> Bool {
     probability > 0 && fraction() < probability
   }
 
   /// 0...longest.
-  public mutating func duration(upTo longest: Micros) -> Micros {
+  package mutating func duration(upTo longest: Micros) -> Micros {
     Micros(Int64(flooring: fraction() * Double(longest.count + 1)))
   }
 }
@@ -96,8 +103,10 @@ extension Dice {
 /// A machine's host clock as real ones are: it starts anywhere, runs a little fast or slow, and may step.
 public struct DriftingClock: Sendable {
   private var anchor: (world: Micros, host: Micros)
+  /// How much faster than true time it runs; below zero, slower.
   public private(set) var partsPerMillion: Double
 
+  /// Shows `host` when it is `world` in the world.
   public init(host: Micros, at world: Micros, partsPerMillion: Double = 0) {
     anchor = (world, host)
     self.partsPerMillion = partsPerMillion
@@ -118,10 +127,12 @@ public struct DriftingClock: Sendable {
     return world
   }
 
+  /// Jumps by so much at that time of the world's; below zero, back.
   public mutating func step(by amount: Micros, at world: Micros) {
     anchor = (world, host(at: world) + amount)
   }
 
+  /// Goes on at another rate, from what it shows at that time of the world's.
   public mutating func run(atPartsPerMillion partsPerMillion: Double, from world: Micros) {
     anchor = (world, host(at: world))
     self.partsPerMillion = partsPerMillion

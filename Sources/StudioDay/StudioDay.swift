@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
-public import LinkWorld
+import LinkWorld
 import LinkSession
 
 // A studio's day, compressed: acts of trouble and peace on a virtual network (`LinkWorld`), and on the first peer's
@@ -58,7 +58,7 @@ public struct Day {
   }
 
   public struct Outcome: Sendable {
-    public var network: Simulation.Outcome
+    package var network: Simulation.Outcome
     public var acts = 0
     public var broken: [Broken] = []
     public var clicks = Heard()

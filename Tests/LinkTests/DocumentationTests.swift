@@ -22,6 +22,8 @@ import Testing
     for page in [
       "Link/data/documentation/link/firststeps", "Link/data/documentation/link/audiolink",
       "Link/data/documentation/beatmath/sessionstate", "LinkAudio/data/documentation/linkaudio/firstchannels",
+      "LinkCore/data/documentation/linkcore", "LinkCore/data/documentation/linksession/linksession",
+      "LinkCore/data/documentation/linkworld/linkworld",
     ] {
       #expect(try !folder.bytes(of: "pages/\(page).json").isEmpty)
     }
