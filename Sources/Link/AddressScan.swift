@@ -40,8 +40,8 @@ enum AddressScan {
 extension Engine {
   /// Whether it is time to look at the machine's addresses, which is done without the lock, in three steps: look, `learn`, open
   /// what it gives, `take`.
-  mutating func beginScan(at now: Micros) -> Bool {
-    guard gateways.isScanDue(at: now) else { return false }
+  mutating func beginScan(isNews: Bool, at now: Micros) -> Bool {
+    guard gateways.isScanDue(isNews: isNews, at: now) else { return false }
     gateways.beginScan(at: now)
     return true
   }

@@ -17,10 +17,8 @@ extension Link {
 }
 
 extension Engine {
-  mutating func receiveFromFar(_ ready: ArraySlice<pollfd>) {
-    for (place, descriptor) in ready.enumerated() where descriptor.revents != 0 {
-      carryOut(far?.receive(at: place, limit: Self.datagramsPerTurn) ?? [])
-    }
+  mutating func hearRooms(_ bytes: UnsafeRawBufferPointer, _ arrival: UDPSocket.Arrival) {
+    carryOut(far?.hear(bytes, arrival) ?? [])
   }
 
   mutating func lookAfterFar(at now: Micros) {

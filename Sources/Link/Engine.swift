@@ -7,8 +7,9 @@ internal import Linux
 
 /// The machine, its sockets and who listens to it: everything that is behind the lock.
 ///
-/// App threads and the network thread take turns with it. Only the network thread opens and closes sockets and
-/// waits on them; any of them may send. Events wait here for the network thread to deliver them without the lock.
+/// App threads and the network thread take turns with it, and none of them reads a socket or sends meanwhile: what comes in is read
+/// before, and what is to be sent waits in `outgoing` (see `NetworkThread.act`). Only the network thread opens and closes sockets
+/// and waits on them. Events wait here for it to deliver them without the lock.
 struct Engine: Sendable {
   var session: LinkSession
   var gateways: Gateways
@@ -30,7 +31,8 @@ struct Engine: Sendable {
   private var look = CommitLook()
   private let status: LinkStatus
   private var slept: Int64
-  private var buffer = [UInt8](repeating: 0, count: Wire.maximumMessageSize + 1)
+  /// In their order. As many as the session gives at once, from each thread that is here before they are taken.
+  private var outgoing: [Outgoing] = []
 
   /// A part with an audio thread of its own, and how many of its changes are worked in.
   private struct Door {
@@ -146,13 +148,10 @@ extension Engine {
 
 // What the network thread does.
 extension Engine {
-  /// What to wait for: our own descriptors first, then three for each gateway, then those of other rooms.
-  func waitList(wakeUp: Int32) -> [pollfd] {
-    var list = [wakeUp, gateways.watch.descriptor].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-    for gateway in gateways.all {
-      list += gateway.descriptors.map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
-    }
-    return list + (far?.descriptors ?? []).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+  /// The gateways' sockets, then those to other rooms.
+  var inlets: [Inlet] {
+    gateways.all.flatMap { gateway in (0..<GatewaySockets.socketCount).map { .near(gateway, socket: $0) } }
+      + (far?.inlets ?? [])
   }
 
   /// When to wake up without being woken; nil for never.
@@ -161,17 +160,8 @@ extension Engine {
     return [deadline, gateways.nextScan, nextLook, far?.nextWake].compactMap(\.self).min()
   }
 
-  /// One turn of the network thread. `ready` is `waitList` after the wait.
-  mutating func work(_ ready: [pollfd], at now: Micros) {
-    // Datagrams first, and each with its own time: pings are measurements.
-    for (place, gateway) in gateways.all.enumerated() {
-      for socket in 0..<GatewaySockets.socketCount {
-        let index = 2 + place * GatewaySockets.socketCount + socket
-        if index < ready.count, ready[index].revents != 0 { receive(from: gateway, socket: socket) }
-      }
-    }
-    receiveFromFar(ready.dropFirst(2 + gateways.all.count * GatewaySockets.socketCount))
-    let now = HostClock.micros()
+  /// What the network thread does in each turn when all that came in is heard.
+  mutating func work(at now: Micros) {
     noticeSleep(at: now)
     collectAudioChanges(at: now)
     if !session.isEnabled {
@@ -202,23 +192,36 @@ extension Engine {
     events.removeAll()
   }
 
-  private mutating func receive(from gateway: GatewaySockets, socket: Int) {
-    for _ in 0..<Self.datagramsPerTurn {
-      let received = buffer.withUnsafeMutableBytes { gateway.receive(fromSocket: socket, into: $0) }
-      guard let received else { return }
-      guard gateways.neighbours.contains(received.from.address, through: received.interface) else {
+  /// A datagram, with its own time: pings are measurements. It was read at `read`.
+  mutating func hear(
+    _ bytes: UnsafeRawBufferPointer, _ arrival: UDPSocket.Arrival, by inlet: Inlet, read: Micros
+  ) {
+    let now = HostClock.micros()
+    var arrival = arrival
+    arrival.waited = arrival.waited + (now - read)
+    switch inlet {
+    case .near(let gateway, let socket):
+      guard gateways.neighbours.contains(arrival.from.address, through: arrival.interface) else {
         strangers += 1
-        continue
+        return
       }
-      let now = HostClock.micros()
-      buffer.withUnsafeBytes { bytes in
-        session.receive(
-          UnsafeRawBufferPointer(rebasing: bytes[..<received.count]), from: received.from, on: gateway.id,
-          via: GatewaySockets.channel(at: socket), waited: received.waited, at: now)
-      }
+      session.receive(
+        bytes, from: arrival.from, on: gateway.id, via: GatewaySockets.channel(at: socket),
+        waited: arrival.waited, at: now)
       drain()
+    case .far: hearRooms(bytes, arrival)
+    case .names: break
     }
   }
+
+  /// What is to be sent, once.
+  mutating func takeOutgoing() -> [Outgoing] {
+    defer { outgoing = [] }
+    return outgoing + (far?.takeOutgoing() ?? [])
+  }
+
+  /// Whether something waits to be sent.
+  var hasOutgoing: Bool { !outgoing.isEmpty || far?.hasOutgoing == true }
 
   /// The host clock stands still in sleep and the session does not: its clock must be measured again.
   private mutating func noticeSleep(at now: Micros) {
@@ -243,7 +246,8 @@ extension Engine {
         if far?.owns(id) == true {
           far?.send(packet, on: id, via: channel, at: HostClock.micros())
         } else {
-          gateways.all.first { $0.id == id }?.send(packet, to: destination, via: channel)
+          guard let gateway = gateways.all.first(where: { $0.id == id }) else { continue }
+          outgoing.append(.near(packet, to: destination, via: channel, on: gateway))
         }
       case .publish(let snapshot):
         self.snapshot = snapshot

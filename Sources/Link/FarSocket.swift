@@ -20,6 +20,7 @@ final class FarSocket: Sendable {
     return [first] + (second.map { [$0] } ?? [])
   }
 
+  /// To be waited on.
   var descriptor: Int32 { socket.descriptor }
 
   func receive(into buffer: UnsafeMutableRawBufferPointer) -> UDPSocket.Arrival? {

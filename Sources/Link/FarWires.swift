@@ -34,7 +34,8 @@ struct FarWires: Sendable {
   private var nextLook: Micros?
   private var random = SystemRandomNumberGenerator()
   private(set) var failure: SystemFailure?
-  private var buffer = [UInt8](repeating: 0, count: 2048)
+  /// What is sealed, in its order.
+  private var outgoing: [Outgoing] = []
 
   static var retry: Micros { Micros(1_000_000) }
   /// No gateway of a local address has such a number.
@@ -48,8 +49,8 @@ struct FarWires: Sendable {
 
   var isOpen: Bool { board != nil }
 
-  /// To be waited on: a socket at each place, and behind them the names.
-  var descriptors: [Int32] { isOpen ? sockets.map(\.descriptor) + [names.descriptor] : [] }
+  /// To be waited on.
+  var inlets: [Inlet] { isOpen ? sockets.map { .far($0) } + [.names(names.descriptor)] : [] }
 
   var nextWake: Micros? {
     [nextTry, board?.nextDeadline, isOpen ? nextLook : nil].compactMap(\.self).min()
@@ -72,7 +73,7 @@ struct FarWires: Sendable {
     nextLook = now
   }
 
-  /// Tells all rooms that we leave; nothing is sent after it. Any thread.
+  /// Tells all rooms that we leave; nothing is said after it. Any thread.
   mutating func hangUp(at now: Micros) {
     board?.hangUp(at: now)
     _ = flush()
@@ -87,25 +88,27 @@ struct FarWires: Sendable {
     (nextTry, nextLook, failure) = (nil, nil, nil)
   }
 
-  /// What has come to the socket at this place of `descriptors`.
-  mutating func receive(at place: Int, limit: Int) -> [Event] {
-    guard board != nil, sockets.indices.contains(place) else { return [] }
-    var events: [Event] = []
-    for _ in 0..<limit {
-      let arrival = buffer.withUnsafeMutableBytes { sockets[place].receive(into: $0) }
-      guard let arrival else { break }
-      if settings.isKeyPublic, !arrival.from.address.isPrivate { continue }
-      let now = HostClock.micros()
-      let isCaller = buffer.withUnsafeBytes {
-        board?.receive(
-          UnsafeRawBufferPointer(rebasing: $0[..<arrival.count]), from: arrival.from, at: now, using: &random)
-      }
-      if let own = arrival.to, isCaller ?? false, ways.own(for: arrival.from) != own {
-        ways.note(arrival.from, own)
-      }
-      events += flush(after: arrival)
+  /// What has come to one of the sockets.
+  mutating func hear(_ bytes: UnsafeRawBufferPointer, _ arrival: UDPSocket.Arrival) -> [Event] {
+    guard board != nil, !settings.isKeyPublic || arrival.from.address.isPrivate else { return [] }
+    let isCaller = board?.receive(bytes, from: arrival.from, at: HostClock.micros(), using: &random)
+    if let own = arrival.to, isCaller ?? false, ways.own(for: arrival.from) != own {
+      ways.note(arrival.from, own)
     }
-    return events
+    return flush(after: arrival)
+  }
+
+  var hasOutgoing: Bool { !outgoing.isEmpty }
+
+  /// What is to be sent, once.
+  mutating func takeOutgoing() -> [Outgoing] {
+    defer { outgoing = [] }
+    return outgoing
+  }
+
+  /// There was no way to these from the address of ours by which they reach us: it may be gone.
+  mutating func forgetWays(to endpoints: [Endpoint]) {
+    for endpoint in endpoints { ways.forget(endpoint) }
   }
 
   mutating func meetDeadlines(at now: Micros) -> [Event] {
@@ -160,8 +163,7 @@ struct FarWires: Sendable {
 
   private mutating func send(_ bytes: [UInt8], to endpoint: Endpoint, from own: Address?) {
     guard let socket = sockets.first(where: { $0.isIPv6 == endpoint.address.isIPv6 }) else { return }
-    let isSent = bytes.withUnsafeBytes { socket.send($0, to: endpoint, from: own) }
-    if !isSent { ways.forget(endpoint) }
+    outgoing.append(.far(bytes, to: endpoint, own: own, by: socket))
   }
 
   /// The other relay's name for the session: of the addresses that lead nowhere (RFC 6666), one for each wire.

@@ -47,8 +47,9 @@ struct Gateways: Sendable {
     nextScan = nil
   }
 
-  mutating func isScanDue(at now: Micros) -> Bool {
-    if watch.drain() { hastenScan(at: now) }
+  /// `isNews`: the kernel has announced a change.
+  mutating func isScanDue(isNews: Bool, at now: Micros) -> Bool {
+    if isNews { hastenScan(at: now) }
     if all.contains(where: \.isBroken) { hastenScan(at: now, spacing: Self.repairSpacing) }
     return nextScan.map { $0 <= now } ?? false
   }

@@ -23,7 +23,7 @@ import Synchronization
 /// and in the audio callback through ``takeAudio()``. All times are host times at output: when the sample is *heard*.
 ///
 /// The invariant: the audio thread touches `AudioLink` and the calls marked real-time-safe, which never wait;
-/// everything else takes a lock for as long as a datagram is worked on. Callbacks come on Link's own thread.
+/// everything else takes a lock for as long as a datagram is worked on, and under it nothing is sent. Callbacks come on Link's own thread.
 ///
 /// Way in: this file is the app's side, `AudioLink` the audio thread's, `NetworkThread` the loop, `Engine` what it
 /// does, `GatewaySockets` the network; the protocol itself is `LinkSession`.

@@ -11,6 +11,9 @@ final class NetworkThread: Sendable {
   let engine: Mutex<Engine>
   let audience = Audience()
   let status: LinkStatus
+  /// Held while datagrams leave, so that they do in the order in which they were made. Who only asks the engine never waits for it, and
+  /// nobody who holds the engine's lock may take it.
+  let sending = Mutex(())
   private let wakeUp = WakeUp()
   private let isStopping = Atomic(false)
   private let isRunning = Atomic(false)
@@ -62,14 +65,16 @@ final class NetworkThread: Sendable {
     audience.end()
   }
 
-  /// For app threads: whatever `body` leaves to be done by the network thread is done at once. [app, may block]
+  /// For app threads: what `body` has to say is sent when this returns, and whatever it leaves to be done by the network thread is done
+  /// at once. [app, may block]
   func withEngine<Result>(_ body: (inout Engine, Micros) -> Result) -> Result {
-    let (result, wakes) = engine.withLock { engine in
+    let (result, speaks, wakes) = engine.withLock { engine in
       // The clock is read with the lock held, so that the machine never sees time run backwards.
       let result = body(&engine, HostClock.micros())
       let isDue = engine.deadline.map { $0.count < plannedWake.load(ordering: .relaxed) } ?? false
-      return (result, isDue || engine.needsTurn)
+      return (result, engine.hasOutgoing, isDue || engine.needsTurn)
     }
+    if speaks { act { _ in } }
     if wakes { wakeUp.signal() }
     startIfNeeded(at: HostClock.micros())
     return result
@@ -78,36 +83,69 @@ final class NetworkThread: Sendable {
   /// Makes the thread look at everything again. [any but audio]
   func wake() { wakeUp.signal() }
 
-  private func run() {
-    while !isStopping.load(ordering: .acquiring) { turn() }
-    engine.withLock { $0.shutDown(at: HostClock.micros()) }
+  /// Lets the engine do something, and then sends what it has to say, and before it what others have left. Nothing that is made here waits
+  /// for a lock on its way to the socket: a pong says what time it is.
+  private func act<Result: Sendable>(_ body: (inout Engine) -> Result) -> Result {
+    sending.withLock { _ in
+      let (result, datagrams) = engine.withLock { engine in (body(&engine), engine.takeOutgoing()) }
+      let lost = datagrams.compactMap { $0.leave() }
+      if !lost.isEmpty { engine.withLock { $0.far?.forgetWays(to: lost) } }
+      return result
+    }
   }
 
-  private func turn() {
+  private func run() {
+    var buffer = [UInt8](repeating: 0, count: Self.longestDatagram)
+    while !isStopping.load(ordering: .acquiring) { turn(&buffer) }
+    act { $0.shutDown(at: HostClock.micros()) }
+  }
+
+  /// More than any message has, and than a room's datagram.
+  private static var longestDatagram: Int { 2048 }
+
+  private func turn(_ buffer: inout [UInt8]) {
     let now = HostClock.micros()
-    var (list, wake) = engine.withLock { engine in
+    let (inlets, watch, wake) = engine.withLock { engine in
       let wake = engine.nextWake(at: now)
       plannedWake.store(wake?.count ?? .max, ordering: .relaxed)
-      return (engine.waitList(wakeUp: wakeUp.descriptor), wake)
+      return (engine.inlets, engine.gateways.watch, wake)
     }
+    let own = [wakeUp.descriptor, watch.descriptor]
+    var list = (own + inlets.map(\.descriptor)).map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
     wait(for: &list, from: now, until: wake)
+    plannedWake.store(0, ordering: .relaxed)
     wakeUp.drain()
-    let isScanDue = engine.withLock { engine in
-      plannedWake.store(0, ordering: .relaxed)
-      engine.work(list, at: HostClock.micros())
-      return engine.beginScan(at: HostClock.micros())
+    for (inlet, ready) in zip(inlets, list.dropFirst(own.count)) where ready.revents != 0 {
+      hear(inlet, &buffer)
+    }
+    let isNews = watch.drain()
+    let isScanDue = act { engine in
+      engine.work(at: HostClock.micros())
+      return engine.beginScan(isNews: isNews, at: HostClock.micros())
     }
     if isScanDue { scan() }
     deliver(engine.withLock { $0.takeEvents() })
+  }
+
+  /// Each datagram by itself: an app's call waits for one of them at most.
+  private func hear(_ inlet: Inlet, _ buffer: inout [UInt8]) {
+    for _ in 0..<Engine.datagramsPerTurn {
+      guard let arrival = buffer.withUnsafeMutableBytes({ inlet.receive(into: $0) }) else { return }
+      let read = HostClock.micros()
+      buffer.withUnsafeBytes { bytes in
+        let bytes = UnsafeRawBufferPointer(rebasing: bytes[..<arrival.count])
+        act { $0.hear(bytes, arrival, by: inlet, read: read) }
+      }
+    }
   }
 
   /// Without the lock as far as the system is asked: app threads do not wait for that.
   private func scan() {
     do throws(SystemFailure) {
       let found = try AddressScan.look(on: engine.withLock { $0.gateways.allowed })
-      let missing = engine.withLock { $0.learn(found, at: HostClock.micros()) }
+      let missing = act { $0.learn(found, at: HostClock.micros()) }
       let opened = missing.map { AddressScan.open($0, as: $1) }
-      engine.withLock { $0.take(opened) }
+      act { $0.take(opened) }
     } catch {
       engine.withLock { $0.learn(error) }
     }
