@@ -198,7 +198,10 @@ let package = Package(
     .testTarget(name: "BeatMathTests", dependencies: ["BeatMath", "LinkOracle", "TestSupport"]),
     .testTarget(
       name: "LinkTests",
-      dependencies: ["Addresses", "BeatMath", "Link", "LinkSession", "LinkWire", "Linux", "TestSupport"]),
+      dependencies: [
+        "Addresses", "BeatMath", "FarLink", "Link", "LinkSession", "LinkWire", "Linux", "Sodium",
+        "TestSupport",
+      ]),
     .testTarget(
       name: "FarLinkTests", dependencies: ["Addresses", "BeatMath", "FarLink", "Sodium"],
       swiftSettings: optimised),

@@ -7,13 +7,10 @@ extension Switchboard {
   /// Whom we call, and where that is by now. For a `number` that is called already only the addresses are new; an empty list stands for a name that leads nowhere.
   public mutating func call(_ number: Int, at addresses: [Endpoint], at now: Micros) {
     let addresses = Array(addresses.prefix(FarLimits.addresses))
-    if let place = lines.firstIndex(where: { $0.call == number }) {
-      lines[place].addresses = addresses
-    } else if lines.count(where: { $0.call != nil }) < FarLimits.lines {
-      var line = Line(newLine(), call: number, at: now)
-      line.addresses = addresses
-      let place = lines.firstIndex { ($0.call ?? .max) > number } ?? lines.count
-      lines.insert(line, at: place)
+    if let place = lines.firstIndex(where: { $0.hasCall(number) }) {
+      lines[place].lead(number, to: addresses)
+    } else if lines.reduce(0, { $0 + $1.calls.count }) < FarLimits.lines {
+      lines.append(Line(newLine(), [Line.Call(number: number, addresses: addresses)], at: now))
     } else {
       counters.crowdedOut += 1
     }

@@ -93,7 +93,11 @@ public struct Switchboard: Sendable {
   }
 
   /// How the lines are, for a person: those we call in their order, then those that called.
-  public var views: [LineView] { lines.map(\.view) }
+  public var views: [LineView] {
+    lines.map(\.view).sorted {
+      ($0.calls.first ?? .max, $0.id.rawValue) < ($1.calls.first ?? .max, $1.id.rawValue)
+    }
+  }
 
   public var nextDeadline: Micros? {
     lines.lazy.flatMap(\.deadlines).min()
@@ -165,6 +169,8 @@ public enum FarChannel: UInt8, Sendable {
 public enum LineState: Hashable, Sendable {
   /// Nobody has answered yet who has the key.
   case waiting
+  /// What was called is this program.
+  case ourselves
   case proven(since: Micros)
   /// Nothing has been heard since then.
   case away(since: Micros)
@@ -172,8 +178,8 @@ public enum LineState: Hashable, Sendable {
 
 public struct LineView: Hashable, Sendable {
   public var id: LineID
-  /// Which of those that we call it is; nil: it called.
-  public var call: Int?
+  /// Which of those that we call it is; none: it called.
+  public var calls: [Int]
   /// Where the other side was last.
   public var peer: Endpoint?
   public var state: LineState

@@ -9,6 +9,8 @@ struct Keys: Sendable {
   private let theirIndex: UInt32
   private let sealing: FarKey
   private let opening: FarKey
+  /// Whose call made them. Only the caller renews them in time, so that two that call each other do not do so at once.
+  let areWeCaller: Bool
   private(set) var sent: UInt64 = 0
   private(set) var window = ReplayWindow()
 
@@ -23,6 +25,7 @@ struct Keys: Sendable {
     let there = cipher.derive(Purpose.there.bytes + text, from: key)
     let back = cipher.derive(Purpose.back.bytes + text, from: key)
     born = now
+    self.areWeCaller = areWeCaller
     ourIndex = areWeCaller ? handshake.caller.index : handshake.acceptor.index
     theirIndex = areWeCaller ? handshake.acceptor.index : handshake.caller.index
     sealing = areWeCaller ? there : back
@@ -30,7 +33,11 @@ struct Keys: Sendable {
   }
 
   var isSpent: Bool { sent >= FarLimits.lastNumber }
-  func isOld(at now: Micros) -> Bool { now - born >= FarLimits.renewal || sent >= FarLimits.renewalNumber }
+  /// When there should be new ones.
+  var renewal: Micros {
+    guard sent < FarLimits.renewalNumber else { return born }
+    return born + (areWeCaller ? FarLimits.renewal : FarLimits.lateRenewal)
+  }
   func isDead(at now: Micros) -> Bool { now - born >= FarLimits.keyLife }
 
   /// nil: these keys have sealed as much as they may.

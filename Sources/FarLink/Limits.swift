@@ -27,6 +27,8 @@ public enum FarLimits {
   static var candidateLife: Micros { Micros(5_000_000) }
   /// The caller makes new keys after so long or so many datagrams; those of before are still read for a moment. Without new ones they end.
   public static var renewal: Micros { Micros(1_800_000_000) }
+  /// Who was called, and calls, too, does it only if the other side has not.
+  static var lateRenewal: Micros { Micros(3_600_000_000) }
   static var renewalNumber: UInt64 { 1 << 40 }
   static var overlap: Micros { Micros(5_000_000) }
   public static var keyLife: Micros { Micros(7_200_000_000) }

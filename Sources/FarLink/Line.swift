@@ -2,15 +2,16 @@
 import Addresses
 import BeatMath
 
-/// One other side, proven or called.
+/// One other side, proven or called. By however many names we call it, and whether or not it calls us, too, it has one line.
 struct Line: Sendable {
   let id: LineID
-  /// Whom we call, and where it may be; nil: it called us.
-  let call: Int?
-  var addresses: [Endpoint] = []
-  /// Calls since it was heard last: each address has its turn.
-  var calls = 0
+  /// Whom we call, and where it may be, in the order in which we were told to; empty: it called us.
+  private(set) var calls: [Call]
+  /// Hellos since it was heard last: each address has its turn.
+  private var hellos = 0
   var attempts: [Attempt] = []
+  /// How many of those there were when one came back to ourselves.
+  private var ownHello: Int?
   private var called: Micros?
 
   /// The other program's life. Known once it is proven.
@@ -29,11 +30,30 @@ struct Line: Sendable {
   private(set) var heard: Micros?
   var keptAlive: Micros
 
-  init(_ id: LineID, call: Int?, at now: Micros) {
+  init(_ id: LineID, _ calls: [Call] = [], at now: Micros) {
     self.id = id
-    self.call = call
+    self.calls = calls
     keptAlive = now
   }
+
+  struct Call: Sendable {
+    let number: Int
+    var addresses: [Endpoint]
+  }
+
+  func hasCall(_ number: Int) -> Bool { calls.contains { $0.number == number } }
+
+  mutating func lead(_ number: Int, to addresses: [Endpoint]) {
+    for place in calls.indices where calls[place].number == number { calls[place].addresses = addresses }
+  }
+
+  /// What these lead to has turned out to be the same program.
+  mutating func join(_ others: [Call]) {
+    calls = (calls + others).sorted { $0.number < $1.number }
+  }
+
+  /// One of our own hellos has come to us.
+  mutating func noteOwnHello() { ownHello = hellos }
 
   /// A caller's handshake under way.
   struct Attempt: Sendable {
@@ -48,8 +68,15 @@ struct Line: Sendable {
 
   var view: LineView {
     let state: LineState =
-      if let heard, let proven { isSilent ? .away(since: heard) : .proven(since: proven) } else { .waiting }
-    return LineView(id: id, call: call, peer: peer, state: state, loss: current?.window.loss, seen: seen)
+      if let heard, let proven {
+        isSilent ? .away(since: heard) : .proven(since: proven)
+      } else if let ownHello, hellos - ownHello < FarLimits.attempts {
+        .ourselves
+      } else {
+        .waiting
+      }
+    return LineView(
+      id: id, calls: calls.map(\.number), peer: peer, state: state, loss: current?.window.loss, seen: seen)
   }
 
   /// As of the last deadline.
@@ -67,7 +94,7 @@ struct Line: Sendable {
     attempts.removeAll()
     proven = proven.flatMap { isAway(at: now) ? nil : $0 } ?? now
     // Who called is where it says as soon as it speaks again; whom we called has spoken twice from there.
-    credit = isThere || call != nil && candidate.peer == sender ? FarLimits.credit : 1
+    credit = isThere || candidate.line != nil && candidate.peer == sender ? FarLimits.credit : 1
     note(at: now)
   }
 
@@ -84,7 +111,7 @@ struct Line: Sendable {
     if isSilent { proven = now }
     heard = now
     isSilent = false
-    calls = 0
+    (hellos, ownHello) = (0, nil)
   }
 
   /// It is somewhere else than we have told it, and has been heard there twice.
@@ -110,7 +137,7 @@ struct Line: Sendable {
     var all: [Micros] = []
     if let heard {
       if !isSilent { all.append(heard + FarLimits.silence) }
-      if call == nil { all.append(heard + FarLimits.memory) }
+      if calls.isEmpty { all.append(heard + FarLimits.memory) }
       if !isSilent { all.append(keptAlive + FarLimits.keepAlive) }
     }
     if let current { all.append(current.born + FarLimits.keyLife) }
@@ -126,7 +153,7 @@ struct Line: Sendable {
   }
 
   func isForgotten(at now: Micros) -> Bool {
-    guard call == nil, let heard else { return false }
+    guard calls.isEmpty, let heard else { return false }
     return now - heard >= FarLimits.memory
   }
 
@@ -136,24 +163,27 @@ struct Line: Sendable {
 
   func isCallDue(at now: Micros) -> Bool {
     guard let due = callDue, due <= now else { return false }
-    return current.map { isSilent || $0.isOld(at: now) } ?? true
+    return current.map { isSilent || now >= $0.renewal } ?? true
   }
 
   /// While nobody is there, and to renew the keys.
   private var callDue: Micros? {
-    guard call != nil, !addresses.isEmpty || peer != nil else { return nil }
-    let next = called.map { $0 + (calls < FarLimits.eagerCalls ? FarLimits.callSpacing : FarLimits.patience) }
+    guard calls.contains(where: { !$0.addresses.isEmpty }) || !calls.isEmpty && peer != nil else {
+      return nil
+    }
+    let next = called.map {
+      $0 + (hellos < FarLimits.eagerCalls ? FarLimits.callSpacing : FarLimits.patience)
+    }
     guard let current, !isSilent else { return next ?? keptAlive }
-    let renewal = current.sent >= FarLimits.renewalNumber ? current.born : current.born + FarLimits.renewal
-    return max(next ?? renewal, renewal)
+    return max(next ?? current.renewal, current.renewal)
   }
 
   /// Where to call now: where it was last, and where its name leads.
   mutating func nextAddress(at now: Micros) -> Endpoint {
     called = now
-    defer { calls += 1 }
-    let all = (peer.map { [$0] } ?? []) + addresses.filter { $0 != peer }
-    return all[calls % all.count]
+    defer { hellos += 1 }
+    let all = (peer.map { [$0] } ?? []) + calls.flatMap(\.addresses).filter { $0 != peer }
+    return all[hellos % all.count]
   }
 
   package mutating func pretend(sent: UInt64) { current?.pretend(sent: sent) }

@@ -42,6 +42,10 @@ extension Switchboard {
     // It has the key. Or somebody says again what it said, or what we said ourselves.
     guard theirs.name != name else {
       counters.reflected += 1
+      for place in lines.indices
+      where lines[place].attempts.contains(where: { $0.half.bytes == hello.half.bytes }) {
+        lines[place].noteOwnHello()
+      }
       return
     }
     guard heardHellos.isNew(hello.half) else {
@@ -104,7 +108,7 @@ extension Switchboard {
       let plain = open(datagram, &keys, from: sender, at: now)
     else { return }
     lines[place].hear(keys, isCurrent: isCurrent, isNewest: plain.isNewest, from: sender, at: now)
-    isCallerHeard = isCurrent && plain.isNewest && lines[place].call == nil
+    isCallerHeard = isCurrent && plain.isNewest && !keys.areWeCaller
     if lines[place].owesSight { keepAlive(place, at: now) }
     deliver(plain.bytes, on: place, at: now)
   }
@@ -126,8 +130,7 @@ extension Switchboard {
       counters.crowdedOut += 1
       return nil
     }
-    // Of two handshakes under way the later one counts, whichever ends first.
-    guard lines[place].current.map({ $0.born <= candidate.keys.born }) ?? true else { return place }
+    guard isBetter(candidate, than: lines[place], at: now) else { return place }
     let known = lines[place].peerName
     lines[place].adopt(candidate, from: sender, at: now)
     counters.handshakes += 1
@@ -141,20 +144,43 @@ extension Switchboard {
     return place
   }
 
-  private mutating func place(for candidate: Candidate, at now: Micros) -> Int? {
-    if let called = candidate.line { return lines.firstIndex { $0.id == called } }
-    if let known = lines.firstIndex(where: { $0.call == nil && $0.peerName == candidate.name }) {
-      return known
+  /// Of two handshakes under way the later one counts, whichever ends first; but of two calls that crossed that of the side with the lower
+  /// name: both sides know that, and when each made its keys only that side knows.
+  private func isBetter(_ candidate: Candidate, than line: Line, at now: Micros) -> Bool {
+    guard let current = line.current else { return true }
+    if line.peerName == candidate.name, current.areWeCaller != candidate.keys.areWeCaller,
+      now - current.born < FarLimits.overlap
+    {
+      return candidate.keys.areWeCaller == (name < candidate.name)
     }
-    if lines.count(where: { $0.call == nil }) >= FarLimits.lines {
-      let away = lines.indices.filter { lines[$0].call == nil && lines[$0].isAway(at: now) }
+    return current.born <= candidate.keys.born
+  }
+
+  private mutating func place(for candidate: Candidate, at now: Micros) -> Int? {
+    let known = lines.firstIndex { $0.peerName == candidate.name }
+    if let called = lines.firstIndex(where: { $0.id == candidate.line }) {
+      guard let known, known != called else { return called }
+      return join(called, known)
+    }
+    guard known == nil, candidate.line == nil else { return known }
+    if lines.count(where: \.calls.isEmpty) >= FarLimits.lines {
+      let away = lines.indices.filter { lines[$0].calls.isEmpty && lines[$0].isAway(at: now) }
       guard let longest = away.min(by: { (lines[$0].heard ?? .zero) < (lines[$1].heard ?? .zero) }) else {
         return nil
       }
       close(longest)
     }
-    lines.append(Line(newLine(), call: nil, at: now))
+    lines.append(Line(newLine(), at: now))
     return lines.count - 1
+  }
+
+  /// What we called is somebody whom we know already, because it called us, or by another of its names: one line will do.
+  private mutating func join(_ called: Int, _ known: Int) -> Int {
+    let calls = lines[called].calls
+    close(called)
+    let place = called < known ? known - 1 : known
+    lines[place].join(calls)
+    return place
   }
 
   private mutating func deliver(_ plain: [UInt8], on place: Int, at now: Micros) {
@@ -165,15 +191,14 @@ extension Switchboard {
     switch channel {
     case .keepAlive: lines[place].seen = Endpoint(told: plain.dropFirst()) ?? lines[place].seen
     case .discovery, .measurement: emit(.arrived([UInt8](plain.dropFirst()), channel, on: lines[place].id))
-    case .farewell: lines[place].call == nil ? close(place) : leave(place, at: now)
+    case .farewell: leave(place, at: now)
     }
   }
 
-  /// Whom we call is called on.
+  /// Whom we call is called on, each by itself: names that were one machine's may be two by now.
   private mutating func leave(_ place: Int, at now: Micros) {
-    emit(.closed(lines[place].id))
-    var line = Line(lines[place].id, call: lines[place].call, at: now)
-    line.addresses = lines[place].addresses
-    lines[place] = line
+    let calls = lines[place].calls
+    close(place)
+    for call in calls { lines.append(Line(newLine(), [call], at: now)) }
   }
 }

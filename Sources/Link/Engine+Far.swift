@@ -28,9 +28,7 @@ extension Engine {
 
   /// What somebody chose while it plays.
   mutating func setFar(correction: Micros, distance: Beats, at now: Micros) {
-    for id in far?.set(correction: correction, distance: distance) ?? [] {
-      feed(.farWire(correction: correction, distance: distance, on: id), at: now)
-    }
+    carryOut(far?.set(correction: correction, distance: distance) ?? [])
   }
 
   /// What other rooms say, and that they have come or gone.
@@ -40,6 +38,9 @@ extension Engine {
       switch event {
       case .opened(let gateway): feed(.gatewayOpened(gateway), at: now)
       case .closed(let id): feed(.gatewayClosed(id), at: now)
+      case .changed(let gateway):
+        guard let far = gateway.far else { continue }
+        feed(.farWire(correction: far.correction, distance: far.distance, on: gateway.id), at: now)
       case .arrived(let bytes, let id, let channel, let waited):
         guard let relay = far?.relay(of: id) else { continue }
         bytes.withUnsafeBytes {

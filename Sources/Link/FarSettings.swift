@@ -7,7 +7,7 @@ internal import Linux
 /// Which other rooms there are to be, and what is needed to talk to them.
 package struct FarSettings: Sendable {
   /// Rooms that we call.
-  package var calls: [FarHost]
+  package var calls: [FarCall]
   /// Where rooms may call us; nil: nowhere.
   package var port: UInt16?
   package var key: FarKey
@@ -19,7 +19,7 @@ package struct FarSettings: Sendable {
   /// How much later the grids of the other rooms are (`FarWire.distance`).
   package var distance = Beats.zero
 
-  package init(calls: [FarHost], port: UInt16?, key: FarKey, cipher: any FarCipher.Type) {
+  package init(calls: [FarCall], port: UInt16?, key: FarKey, cipher: any FarCipher.Type) {
     self.calls = calls
     self.port = port
     self.key = key
@@ -28,6 +28,28 @@ package struct FarSettings: Sendable {
 
   /// Where rooms are called, unless somebody says otherwise: next to Link's own port, and not it.
   package static var usualPort: UInt16 { 20_819 }
+}
+
+/// A room that is called, as people write it: `HOST`, or `HOST offset=3`.
+package struct FarCall: Hashable, Sendable {
+  package var host: FarHost
+  /// How much earlier than measured it is, beside what holds for all (`FarWire.correction`).
+  package var correction = Micros.zero
+
+  package static let farthest = 250.0
+
+  /// nil: it is not written so.
+  package init?(_ text: some StringProtocol) {
+    let words = text.split(separator: " ", omittingEmptySubsequences: false)
+    guard words.count <= 2, let host = FarHost(words[0]) else { return nil }
+    self.host = host
+    guard words.count == 2 else { return }
+    let beginning = "offset="
+    guard words[1].hasPrefix(beginning), let milliseconds = Double(words[1].dropFirst(beginning.count)),
+      abs(milliseconds) <= Self.farthest
+    else { return nil }
+    correction = Micros(rounding: milliseconds * 1000)
+  }
 }
 
 /// A host as people write it: a name or an address, and a port.
@@ -63,8 +85,8 @@ package struct FarHost: Hashable, Sendable, CustomStringConvertible {
 
 /// Another room, for a person.
 package struct FarRoom: Hashable, Sendable {
-  /// `unknown`: its name leads nowhere.
-  package enum State: Hashable, Sendable { case unknown, waiting, proven, away }
+  /// `unknown`: its name leads nowhere; `ourselves`: it leads to this program.
+  package enum State: Hashable, Sendable { case unknown, waiting, ourselves, proven, away }
 
   /// As it is called; nil: it called us.
   package var host: FarHost?

@@ -12,12 +12,14 @@ struct FarWires: Sendable {
   enum Event {
     case opened(Gateway)
     case closed(GatewayID)
+    /// Of an open one: another correction or distance.
+    case changed(Gateway)
     case arrived([UInt8], on: GatewayID, via: Channel, waited: Micros)
   }
 
   private struct Wire: Sendable {
     let line: LineID
-    let gateway: Gateway
+    var gateway: Gateway
   }
 
   private(set) var settings: FarSettings
@@ -43,7 +45,7 @@ struct FarWires: Sendable {
 
   init(_ settings: FarSettings) {
     self.settings = settings
-    names = FarNames(settings.calls)
+    names = FarNames(settings.calls.map(\.host))
     keyName = settings.isKeyPublic ? nil : settings.key.name(by: settings.cipher)
   }
 
@@ -112,9 +114,9 @@ struct FarWires: Sendable {
   }
 
   mutating func meetDeadlines(at now: Micros) -> [Event] {
-    look(at: now)
+    let events = look(at: now)
     if let due = board?.nextDeadline, due <= now { board?.meetDeadlines(at: now, using: &random) }
-    return flush()
+    return events + flush()
   }
 
   /// To the room at the other end, if it is there.
@@ -125,16 +127,19 @@ struct FarWires: Sendable {
   }
 
   /// Of rooms that we call and do not hear: where are they now?
-  private mutating func look(at now: Micros) {
+  private mutating func look(at now: Micros) -> [Event] {
+    var events: [Event] = []
     if let board, let due = nextLook, due <= now {
       nextLook = now + Self.retry
-      let heard = board.views.filter(\.isProven).compactMap(\.call)
+      events = retell()
+      let heard = board.views.filter(\.isProven).flatMap(\.calls)
       for number in settings.calls.indices where !heard.contains(number) { names.ask(number, at: now) }
     }
     for (number, addresses) in names.take() {
       if addresses.isEmpty { unknown.insert(number) } else { unknown.remove(number) }
       board?.call(number, at: addresses, at: now)
     }
+    return events
   }
 
   private mutating func flush(after arrival: UDPSocket.Arrival? = nil) -> [Event] {
@@ -144,7 +149,7 @@ struct FarWires: Sendable {
       case .send(let bytes, let endpoint):
         send(bytes, to: endpoint, from: endpoint == arrival?.from ? arrival?.to : ways.own(for: endpoint))
       case .opened(let line):
-        let wire = Wire(line: line, gateway: newGateway())
+        let wire = Wire(line: line, gateway: newGateway(of: calls(on: line)))
         wires.append(wire)
         events.append(.opened(wire.gateway))
       case .closed(let line):
@@ -167,18 +172,39 @@ struct FarWires: Sendable {
   }
 
   /// The other relay's name for the session: of the addresses that lead nowhere (RFC 6666), one for each wire.
-  private mutating func newGateway() -> Gateway {
+  private mutating func newGateway(of calls: [Int]) -> Gateway {
     number &+= 1
     let relay = Endpoint(.v6(high: 0x0100 << 48, low: UInt64(number), scope: 0), port: 1)
     return Gateway(
       id: GatewayID(rawValue: Self.firstNumber | number), address: relay.address, measurement: relay,
-      far: FarWire(relay: relay, correction: settings.correction, distance: settings.distance))
+      far: FarWire(relay: relay, correction: correction(of: calls), distance: settings.distance))
   }
 
-  /// What holds from now on, for rooms to come, too. Returns the gateways of those that are there.
-  mutating func set(correction: Micros, distance: Beats) -> [GatewayID] {
+  /// As which of those that we call this room is known.
+  private func calls(on line: LineID) -> [Int] { board?.views.first { $0.id == line }?.calls ?? [] }
+
+  private func correction(of calls: [Int]) -> Micros {
+    settings.correction + (calls.lazy.map { settings.calls[$0].correction }.first { $0 != .zero } ?? .zero)
+  }
+
+  /// What holds from now on, for rooms to come, too.
+  mutating func set(correction: Micros, distance: Beats) -> [Event] {
     (settings.correction, settings.distance) = (correction, distance)
-    return wires.map(\.gateway.id)
+    return retell()
+  }
+
+  /// The ways on which something else holds than before: somebody chose it, or who called us turned out to be whom we call.
+  private mutating func retell() -> [Event] {
+    var events: [Event] = []
+    for place in wires.indices {
+      var gateway = wires[place].gateway
+      gateway.far?.correction = correction(of: calls(on: wires[place].line))
+      gateway.far?.distance = settings.distance
+      guard gateway.far != wires[place].gateway.far else { continue }
+      wires[place].gateway = gateway
+      events.append(.changed(gateway))
+    }
+    return events
   }
 
   func relay(of id: GatewayID) -> Endpoint? { wires.first { $0.gateway.id == id }?.gateway.far?.relay }
@@ -198,20 +224,22 @@ struct FarWires: Sendable {
     report.key = keyName
     report.counters = board?.counters ?? FarCounters()
     let views = board?.views ?? []
-    let missing = settings.calls.indices.filter { number in !views.contains { $0.call == number } }
+    let missing = settings.calls.indices.filter { number in !views.contains { $0.calls.contains(number) } }
     report.rooms = views.map { view in
       let measured = wires.first { $0.line == view.id }.flatMap { measure($0.gateway.id) }
       return FarRoom(
-        host: view.call.map { settings.calls[$0] }, peer: view.peer,
-        state: view.state == .waiting && view.call.map(unknown.contains) == true
+        host: view.calls.first.map { settings.calls[$0].host }, peer: view.peer,
+        state: view.state == .waiting && !view.calls.isEmpty && unknown.isSuperset(of: view.calls)
           ? .unknown : .init(view.state),
-        roundTrip: measured?.roundTrip, loss: view.loss, correction: settings.correction,
-        corrected: measured?.correction ?? settings.correction, distance: settings.distance, seen: view.seen)
+        roundTrip: measured?.roundTrip, loss: view.loss, correction: correction(of: view.calls),
+        corrected: measured?.correction ?? correction(of: view.calls), distance: settings.distance,
+        seen: view.seen)
     }
     report.rooms += missing.map { number in
       FarRoom(
-        host: settings.calls[number], peer: nil, state: .waiting, roundTrip: nil, loss: nil,
-        correction: settings.correction, corrected: settings.correction, distance: settings.distance)
+        host: settings.calls[number].host, peer: nil, state: .waiting, roundTrip: nil, loss: nil,
+        correction: correction(of: [number]), corrected: correction(of: [number]),
+        distance: settings.distance)
     }
     return report
   }
@@ -226,6 +254,7 @@ extension FarRoom.State {
     self =
       switch state {
       case .waiting: .waiting
+      case .ourselves: .ourselves
       case .proven: .proven
       case .away: .away
       }

@@ -20,7 +20,8 @@ extension Configuration {
     Option(
       "link-to", in: .far, .value("HOST", .farHost, \.far.calls), reach: .start,
       help:
-        "Be in one session with the tactus at HOST or HOST:PORT, which accepts calls, wherever it is. Can be repeated."
+        "Be in one session with the tactus at HOST or HOST:PORT, which accepts calls, wherever it is. \"HOST offset=3\" is one that is "
+        + "3 ms earlier than measured, as --link-offset says it of all. Can be repeated."
     ),
     Option(
       "link-accept", in: .far, .value("PORT", .port, \.far.accept, bare: "on"), reach: .start,
@@ -40,7 +41,7 @@ extension Configuration {
     let key = try far.key == "none" ? FarKey.ofNobody : FarKeyFile.key(at: far.key)
     let port = far.accept == .off ? nil : far.accept.port ?? FarSettings.usualPort
     var settings = FarSettings(
-      calls: far.calls.compactMap { FarHost($0) }, port: port, key: key, cipher: Sodium.self)
+      calls: far.calls.compactMap { FarCall($0) }, port: port, key: key, cipher: Sodium.self)
     settings.isKeyPublic = far.key == "none"
     settings.correction = choices.far.offset
     settings.distance = choices.far.distance.beats(in: choices.meter)
@@ -49,7 +50,7 @@ extension Configuration {
 }
 
 extension Allowed {
-  static let farHost = Allowed("a host such as studio.example.org or 203.0.113.7:\(FarSettings.usualPort)") {
-    FarHost($0) != nil
-  }
+  static let farHost = Allowed(
+    "a host such as studio.example.org, 203.0.113.7:\(FarSettings.usualPort) or \"203.0.113.7 offset=3\" (milliseconds, up to \(Int(FarCall.farthest)))"
+  ) { FarCall($0) != nil }
 }

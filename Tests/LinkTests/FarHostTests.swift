@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Addresses
+import BeatMath
 import Linux
 import Testing
 
@@ -22,6 +23,20 @@ struct FarHostTests {
     "224.76.78.75", "255.255.255.255:20819", "0.0.0.0", "::", "[ff02::1]:20819",
   ])
   func `what is no host is refused`(text: String) { #expect(FarHost(text) == nil) }
+
+  @Test func `what is known of the way to one room is written behind its name`() {
+    let call = FarCall("studio:4711 offset=-2.5")
+    #expect(call?.host == FarHost("studio:4711") && call?.correction == Micros(-2500))
+    #expect(FarCall("[2001:db8::1]:9")?.correction == .zero)
+    #expect(FarCall("studio offset=250") != nil)
+    for text in [
+      "", " ", "studio ", "studio offset", "studio offset=", "studio offset=x", "studio offset=nan",
+      "studio offset=251", "studio offset=3 offset=3", "studio  offset=3", "offset=3", "224.0.0.1 offset=1",
+      "studio offset=3ms",
+    ] {
+      #expect(FarCall(text) == nil, "\(text)")
+    }
+  }
 
   @Test func `without a key, only private addresses are heard`() {
     let near = [

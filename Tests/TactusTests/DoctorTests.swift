@@ -100,6 +100,11 @@ struct DoctorJudgementTests {
     let lost = told(nameless.words)
     #expect(lost.first?.grade == .bad && lost[0].words.contains("studoi:20819 has no address"))
     #expect(lost[0].remedy?.contains("name") == true && lost[0].remedy?.contains("key") == false)
+    nameless.rooms[0].state = .ourselves
+    let own = told(nameless.words)
+    #expect(own.first?.words == "studoi:20819 is this tactus itself" && own[0].grade == .bad)
+    #expect(own[0].remedy?.contains("--link-to") == true && own[0].remedy?.contains("key") == false)
+    #expect(own[0].remedy?.contains("router") == false)
     #expect(told("bind: Address already in use").first?.grade == .bad)
     let poor = told(
       "a:20819 in 620 ms (±310 ms), 12 % lost", ["far/loss": .float32(12), "far/roundtrip": .float32(620)])

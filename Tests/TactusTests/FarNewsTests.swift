@@ -43,6 +43,18 @@ struct FarNewsTests {
       said == Array(repeating: "No address is known for the room studio:20819; tactus asks again", count: 2))
   }
 
+  @Test func `who calls itself is told so once, and nothing of routers or keys`() {
+    var news = FarNews()
+    var said: [String] = []
+    for state in [.waiting, .ourselves, .ourselves, .waiting, .proven] as [ShownRoom.State?] {
+      said += news.lines(far(state), at: .zero)
+    }
+    #expect(
+      said == [
+        "studio:20819 is this tactus itself, not another room", "The room at studio:20819 is there",
+      ])
+  }
+
   @Test func `whoever knocks with other keys from many addresses fills no terminal`() {
     var news = FarNews()
     var said = 0

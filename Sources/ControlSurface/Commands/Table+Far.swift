@@ -101,7 +101,7 @@ public struct ShownFar: Hashable, Sendable {
 
 public struct ShownRoom: Hashable, Sendable {
   public enum State: Sendable {
-    case unknown, waiting, proven, away
+    case unknown, waiting, ourselves, proven, away
   }
 
   /// As it was written, or where it called from.
@@ -141,6 +141,7 @@ public struct ShownRoom: Hashable, Sendable {
 
   private static let nowhere = "has no address: is the name right, and is there a way to the Internet?"
   private static let silence = "does not answer: it is not there, or has another key"
+  private static let itself = "is this tactus itself"
   private static let absence = "is away"
   private static let measuring = "is there, its clock is being measured"
   private static let bound = " ms (±"
@@ -149,6 +150,7 @@ public struct ShownRoom: Hashable, Sendable {
     switch state {
     case .unknown: return "\(name) \(ShownRoom.nowhere)"
     case .waiting: return "\(name) \(ShownRoom.silence)"
+    case .ourselves: return "\(name) \(ShownRoom.itself)"
     case .away: return "\(name) \(ShownRoom.absence)"
     case .proven:
       guard let trip = roundTripMilliseconds else { return "\(name) \(ShownRoom.measuring)" }
@@ -163,6 +165,7 @@ public struct ShownRoom: Hashable, Sendable {
   package static func state(told words: some StringProtocol) -> State? {
     if words.hasSuffix(nowhere) { return .unknown }
     if words.hasSuffix(silence) { return .waiting }
+    if words.hasSuffix(itself) { return .ourselves }
     if words.hasSuffix(absence) { return .away }
     return words.contains(bound) || words.hasSuffix(measuring) ? .proven : nil
   }

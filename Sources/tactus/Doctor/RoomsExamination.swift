@@ -32,6 +32,12 @@ enum RoomsExamination {
         mend:
           "Write the other room's address, or its name as the other room knows it; tactus asks again every ten seconds."
       )
+    case .ourselves:
+      .bad(
+        topic, who + words,
+        mend:
+          "Write the other room's address after --link-to. Only one of two rooms has to call; one that is called needs no --link-to."
+      )
     case .waiting:
       .bad(
         topic, who + words,

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Addresses
+import Linux
+import TestSupport
+import Testing
+
+@testable import Link
+
+struct FarSocketTests {
+  @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
+  func `where IPv6 is missing rooms come by IPv4, and without that nobody does`() throws {
+    try PrivateNetwork().perform {
+      let every = Endpoint(.v6(high: 0, low: 0, scope: 0), port: 20_819)
+      #expect(try FarSocket.both(port: 20_819).map(\.isIPv6) == [false, true])
+      // As if there were none: it cannot be had.
+      let other = try UDPSocket.anywhere(every)
+      let sockets = try FarSocket.both(port: 20_819)
+      #expect(sockets.map(\.isIPv6) == [false])
+      let caller = try FarSocket.both(port: 0)[0]
+      let there = Endpoint(.loopback, port: 20_819)
+      #expect([1 as UInt8, 2, 3].withUnsafeBytes { caller.send($0, to: there, from: nil) })
+      var buffer = [UInt8](repeating: 0, count: 64)
+      let arrival = buffer.withUnsafeMutableBytes { sockets[0].receive(into: $0) }
+      #expect(arrival?.count == 3 && arrival?.from.address == .loopback && arrival?.to == .loopback)
+      #expect(throws: SystemFailure.self) { try FarSocket.both(port: 20_819) }
+      _ = try other.localEndpoint()
+    }
+  }
+}

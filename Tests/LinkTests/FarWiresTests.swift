@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Addresses
+import BeatMath
+import FarLink
+import Glibc
+import LinkSession
+import Linux
+import Sodium
+import TestSupport
+import Testing
+
+@testable import Link
+
+/// Two ends of wires between rooms, through real sockets of a network of their own.
+struct FarWiresTests {
+  /// What the session of one end is told of the one room that it has.
+  private struct End {
+    var wires: FarWires
+    var far: FarWire?
+    var opened = 0
+
+    init(_ port: UInt16, calls: String...) {
+      wires = FarWires(
+        FarSettings(
+          calls: calls.compactMap { FarCall($0) }, port: port,
+          key: FarKey([UInt8](repeating: 7, count: 32))!, cipher: Sodium.self))
+      wires.begin(at: HostClock.micros())
+    }
+
+    mutating func turn() {
+      var events = wires.meetDeadlines(at: HostClock.micros())
+      for place in 0..<2 { events += wires.receive(at: place, limit: 20) }
+      for event in events {
+        switch event {
+        case .opened(let gateway):
+          far = gateway.far
+          opened += 1
+        case .changed(let gateway): far = gateway.far
+        case .closed, .arrived: break
+        }
+      }
+    }
+
+    var rooms: [FarRoom] { wires.report { _ in nil }.rooms }
+  }
+
+  /// Waits for what must come; how long it takes says nothing.
+  private func run(_ one: inout End, _ other: inout End, until isTrue: (End, End) -> Bool) -> Bool {
+    for _ in 0..<20_000 {
+      one.turn()
+      other.turn()
+      if isTrue(one, other) { return true }
+      usleep(1000)
+    }
+    return false
+  }
+
+  @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
+  func `what is known of the way to one room holds for it alone, beside what is said of all`() throws {
+    try PrivateNetwork().perform {
+      var here = End(20_821, calls: "127.0.0.1:20822 offset=3", "127.0.0.1:9 offset=-4")
+      var there = End(20_822)
+      #expect(run(&here, &there) { $0.far != nil && $1.far != nil })
+      #expect(here.far?.correction == Micros(3000) && there.far?.correction == .zero)
+      #expect(here.rooms.map(\.correction) == [Micros(3000), Micros(-4000)])
+      #expect(here.wires.set(correction: Micros(500), distance: Beats(4)).count == 1)
+      #expect(here.wires.set(correction: Micros(500), distance: Beats(4)).isEmpty)
+      #expect(here.rooms.map(\.correction) == [Micros(3500), Micros(-3500)])
+    }
+  }
+
+  @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
+  func `two that call each other are one room for both, with what each knows of the way`() throws {
+    try PrivateNetwork().perform {
+      var here = End(20_821, calls: "127.0.0.1:20822 offset=3")
+      // The other one comes first, and is known as who called until ours has been answered.
+      var there = End(20_822, calls: "127.0.0.1:20821")
+      #expect(
+        run(&there, &here) { there, here in
+          here.far?.correction == Micros(3000) && there.far != nil && here.rooms.count == 1
+            && there.rooms.count == 1
+        })
+      for end in [here, there] {
+        #expect(end.rooms.map(\.state) == [.proven] && end.rooms[0].host != nil && end.opened == 1)
+      }
+    }
+  }
+
+  @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
+  func `who calls itself, by whatever address, is told so`() throws {
+    try PrivateNetwork().perform {
+      var here = End(20_821, calls: "127.0.0.1:20821", "[::1]:20821", "localhost:20821")
+      var nobody = End(20_822)
+      #expect(run(&here, &nobody) { here, _ in here.rooms.allSatisfy { $0.state == .ourselves } })
+      #expect(here.opened == 0)
+    }
+  }
+}
