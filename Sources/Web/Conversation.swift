@@ -11,7 +11,10 @@ enum Conversation {
     case fault
   }
 
-  static func words(_ heard: WebSocket.Heard, _ socket: WebSocket, at now: Micros) -> [Word] {
+  static func words(
+    _ heard: WebSocket.Heard, _ socket: WebSocket, _ snapshot: @autoclosure () -> SurfaceSnapshot,
+    at now: Micros
+  ) -> [Word] {
     switch heard {
     case .binary(let bytes):
       socket.form = socket.form ?? .binary
@@ -19,7 +22,7 @@ enum Conversation {
     case .text(let bytes) where bytes.first == UInt8(ascii: "{"):
       // Who listens as OSCQuery has it is told in packets; whoever only means to is answered in kind.
       socket.form = socket.form ?? (Listening.wish(bytes) == nil ? .text : .binary)
-      return listen(bytes, socket, at: now)
+      return listen(bytes, socket, snapshot(), at: now)
     case .text(let bytes):
       socket.form = socket.form ?? .text
       return lines(bytes, socket, at: now)
@@ -59,17 +62,20 @@ enum Conversation {
     }
   }
 
-  private static func listen(_ bytes: [UInt8], _ socket: WebSocket, at now: Micros) -> [Word] {
+  private static func listen(
+    _ bytes: [UInt8], _ socket: WebSocket, _ snapshot: SurfaceSnapshot, at now: Micros
+  ) -> [Word] {
     guard let (command, path) = Listening.wish(bytes), ["LISTEN", "IGNORE"].contains(command) else {
       refuse(JSONLine.Fault(words: "LISTEN and IGNORE are understood"), socket, at: now)
       return [.fault]
     }
-    guard let row = Listening.row(path) else {
+    guard let (row, group) = Listening.row(path, in: snapshot) else {
       refuse(JSONLine.Fault(words: "nothing there can be listened to", address: path), socket, at: now)
       return [.fault]
     }
-    if command == "LISTEN" { socket.listened.insert(path) } else { socket.listened.remove(path) }
-    let groups = Listening.groups(of: socket.listened)
+    socket.isListener = true
+    socket.listened[path] = command == "LISTEN" ? group : nil
+    let groups = socket.listened.values.reduce(into: Group()) { $0.formUnion($1) }
     var messages: [Message] = []
     if groups != socket.groups {
       socket.groups = groups
@@ -93,7 +99,7 @@ enum Conversation {
     Array(messages(packet).map(JSONLine.text).joined(separator: "\n").utf8)
   }
 
-  static func filtered(_ packet: [UInt8], _ listened: Set<String>, _ form: WebSocket.Form) -> [[UInt8]] {
+  static func filtered(_ packet: [UInt8], _ listened: [String: Group], _ form: WebSocket.Form) -> [[UInt8]] {
     let messages = Listening.filtered(messages(packet), listened)
     guard !messages.isEmpty else { return [] }
     switch form {

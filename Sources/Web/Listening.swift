@@ -20,22 +20,15 @@ enum Listening {
     return (command, data)
   }
 
-  /// The row that can be told. nil: there is none at this path.
-  static func row(_ address: String) -> Node? {
-    guard let row = Table.path(of: address).flatMap({ Table.standard.row($0) }) else { return nil }
-    return row.isReadable || row.kind == .feed ? row : nil
-  }
-
-  static func groups(of addresses: Set<String>) -> Group {
-    addresses.reduce(into: []) { groups, address in
-      guard let row = row(address) else { return }
-      groups.formUnion(row.isReadable ? .state : row.group)
-    }
+  /// The row that can be told, and the group with which it is. nil: there is none at this path.
+  static func row(_ address: String, in snapshot: SurfaceSnapshot) -> (row: Node, group: Group)? {
+    guard let row = snapshot.row(address) else { return nil }
+    return row.isReadable ? (row, .state) : row.kind == .feed ? (row, row.group) : nil
   }
 
   /// What is left of a packet for one who listens to some rows only: those, and what is said to it alone.
-  static func filtered(_ messages: [Message], _ listened: Set<String>) -> [Message] {
-    messages.filter { listened.contains($0.address) || isForItself($0.address) }
+  static func filtered(_ messages: [Message], _ listened: [String: Group]) -> [Message] {
+    messages.filter { listened[$0.address] != nil || isForItself($0.address) }
   }
 
   private static func isForItself(_ address: String) -> Bool {

@@ -69,7 +69,7 @@ struct Request: Equatable {
     }
     if name.hasPrefix("["), name.hasSuffix("]") { return isOurs(Address(name.dropFirst().dropLast())) }
     let own = machine.lowercased().prefix { $0 != "." }
-    return name.isEmpty || isOurs(Address(name))
+    return isOurs(Address(name))
       || ["localhost", String(own), machine.lowercased(), own + ".local"].contains(name.lowercased())
   }
 

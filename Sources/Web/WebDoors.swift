@@ -40,7 +40,8 @@ final class WebDoors {
   private let settings: WebSettings
   private let notice: (Notice) -> Void
   private var places: [Place] = []
-  private var query = Place(host: .loopback)
+  /// Of OSCQuery without the page.
+  private var queries: [Place] = []
   /// That all addresses have.
   private var port: UInt16
   private var isOpenToNetworks = false
@@ -56,13 +57,15 @@ final class WebDoors {
     choosePort()
   }
 
-  var doors: [Door] { places.compactMap(\.door) + (query.door.map { [$0] } ?? []) }
+  var doors: [Door] { places.compactMap(\.door) + queries.compactMap(\.door) }
   var servesPage: Bool { !places.isEmpty }
   var endpoints: [Endpoint] { places.compactMap { $0.door?.endpoint } }
-  var queryEndpoint: Endpoint? { query.door?.endpoint }
+  var queryEndpoint: Endpoint? { queries.lazy.compactMap { $0.door?.endpoint }.first }
 
   /// Of OSCQuery, for people: where it is, or why it is not there.
-  var words: String { queryEndpoint.map { "http://\($0)/" } ?? query.failure ?? "" }
+  var words: String {
+    queryEndpoint.map { "http://\($0)/" } ?? queries.lazy.compactMap(\.failure).first ?? ""
+  }
 
   /// Why the page is not where it should be.
   var missing: [String] { places.compactMap(\.failure) }
@@ -144,20 +147,25 @@ final class WebDoors {
     }
   }
 
-  /// Beside the first address that the surface has.
+  /// Beside the first address that the surface has; and on this machine, where it is as well, at the same port.
   private func lookAtQuery(_ address: Address?) {
-    guard let wanted = settings.query, let address else {
-      query.door = nil
+    guard let port = settings.query, let address else {
+      queries = []
       return
     }
-    guard query.door?.endpoint.address != address else { return }
-    query.door = nil
-    do throws(OpenFailure) {
-      let door = try Door(Endpoint(address, port: wanted), .query)
-      if hasLooked { notice(.opened("OSCQuery: http://\(door.endpoint)/")) }
-      (query.door, query.failure) = (door, nil)
-    } catch {
-      query.failure = told("no OSCQuery: \(error)", after: query.failure)
+    let hosts = [.loopback, .v4(0)].contains(address) ? [address] : [address, .loopback]
+    if queries.map(\.host) != hosts {
+      queries = hosts.map { host in queries.first { $0.host == host } ?? Place(host: host) }
+    }
+    for index in queries.indices where queries[index].door == nil {
+      do throws(OpenFailure) {
+        let wanted = port == 0 ? queryEndpoint?.port ?? 0 : port
+        let door = try Door(Endpoint(hosts[index], port: wanted), .query)
+        if hasLooked { notice(.opened("OSCQuery: http://\(door.endpoint)/")) }
+        (queries[index].door, queries[index].failure) = (door, nil)
+      } catch {
+        queries[index].failure = told("no OSCQuery: \(error)", after: queries[index].failure)
+      }
     }
   }
 

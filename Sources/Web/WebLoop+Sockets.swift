@@ -15,13 +15,13 @@ extension WebLoop {
       }
       for packet in outbox.packets {
         counters.sent += 1
-        switch (form, socket.listened.isEmpty) {
-        case (.binary, true): socket.send(packet, .binary)
-        case (.text, true):
+        switch (form, socket.isListener) {
+        case (.binary, false): socket.send(packet, .binary)
+        case (.text, false):
           let text = lines[packet] ?? Conversation.lines(packet)
           lines[packet] = text
           socket.send(text, .text)
-        case (let form, false):
+        case (let form, true):
           for part in Conversation.filtered(packet, socket.listened, form) { socket.send(part, form) }
         }
       }
@@ -60,7 +60,7 @@ extension WebLoop {
 
   private func converse(_ heard: WebSocket.Heard, with visitor: Visitor, _ socket: WebSocket, at now: Micros)
   {
-    for word in Conversation.words(heard, socket, at: now) {
+    for word in Conversation.words(heard, socket, surface.snapshot, at: now) {
       switch word {
       case .packet(let packet):
         if surface.receive(packet, from: socket.peer) { counters.received += 1 }

@@ -24,7 +24,9 @@ final class WebSocket {
   /// As it spoke first.
   var form: Form?
   /// What it asked OSCQuery to be told, and the groups that this takes.
-  var listened: Set<String> = []
+  var listened: [String: Group] = [:]
+  /// From then on it is told nothing else.
+  var isListener = false
   var groups: Group = []
   var errors: TokenBucket
   private var packets: TokenBucket

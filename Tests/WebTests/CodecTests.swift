@@ -133,7 +133,8 @@ struct RequestTests {
   func rebinding() {
     for (host, isForUs) in [
       ("localhost:8080", true), ("192.168.1.2:1", true), ("[::1]:1", true), ("studio.local", true),
-      ("Studio", true), ("studio.lan:80", true), ("evil.example:80", false), ("", true), ("evil", false),
+      ("Studio", true), ("studio.lan:80", true), ("evil.example:80", false), ("", false), (":80", false),
+      ("evil", false),
       ("[::1]", true), ("[::1].evil.example", false), ("[::1]:evil", false),
       ("[evil]", false), ("localhost:80:80", false),
       ("wpad:8080", false), ("evil.local", false), ("studio.evil.example", false), ("studio.", false),

@@ -70,6 +70,12 @@ struct DoorTests {
         _ = try ChildProcess.run(["ip", "address", "add", "198.51.100.1/32", "dev", "lo"])
         #expect(studio.wait { studio.web.endpoints.map(\.address) == [late, .loopback] })
         #expect(studio.wait { studio.web.queryEndpoint?.address == late })
+        // On this machine itself it stays, at the same port.
+        let query = try #require(studio.web.queryEndpoint).port
+        #expect(try Caller(query).ask("/tactus/tempo?VALUE").status == 200)
+        #expect(
+          try Caller(query, from: .v4(0), to: late).ask("/tactus/tempo?VALUE", host: "198.51.100.1").status
+            == 200)
         let caller = try Caller(studio.port, from: .v4(0), to: late)
         #expect(try caller.ask("/session", host: "198.51.100.1:\(studio.port)").status == 200)
         #expect(try caller.ask("/session", host: "198.51.100.2:\(studio.port)").status == 403)

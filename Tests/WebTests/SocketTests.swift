@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-
 import ControlSurface
 import Linux
 import OSC
@@ -101,13 +100,41 @@ struct SocketTests {
     #expect(try reader.message("/tactus/pong") != nil)
     studio.change { $0.peers = 2 }
     reader.say(Message("/tactus/ping", .int32(2)))
-    #expect(try reader.message("/tactus/peers", limit: 1) == nil)
+    // Nor that all lights are out, as a controller is told that leaves.
+    #expect(try reader.hear().payload.starts(with: LibloCodec.encode(Message("/tactus/pong")).prefix(12)))
     for command in [
       "{\"COMMAND\":\"LISTEN\",\"DATA\":\"/nothing\"}", "{\"COMMAND\":\"DANCE\",\"DATA\":\"/\"}", "{",
     ] {
       reader.say(command)
       #expect(try reader.message("/tactus/error")?.arguments.last == .int32(6), "\(command)")
     }
+  }
+
+  @Test("Outputs of one's own are listened to like all else, from their arrival to their end")
+  func listeningToOwnOutputs() throws {
+    let studio = try PageStudio(.queryAlone)
+    defer { studio.close() }
+    let reader = try Phone(try #require(studio.web.queryEndpoint).port, path: "/", isPaired: false)
+    let listen = "{\"COMMAND\":\"LISTEN\",\"DATA\":\"/tactus/out/dr/offset\"}"
+    reader.say(listen)
+    #expect(try reader.message("/tactus/error") != nil)
+    let (early, late) = (try NamedOutput("dr=clock"), try NamedOutput("dr=clock offset=4"))
+    studio.change { $0.outputs = [early] }
+    let other = try Phone(try #require(studio.web.queryEndpoint).port, path: "/", isPaired: false)
+    #expect(studio.wait { studio.surface.snapshot.row("/tactus/out/dr/offset") != nil })
+    other.say(listen)
+    #expect(try other.hear().payload == LibloCodec.encode(Message("/tactus/out/dr/offset", .float32(0))))
+    studio.change { $0.outputs = [late] }
+    var seen: [Message] = []
+    while seen.last != Message("/tactus/out/dr/offset", .float32(4)) {
+      seen += try other.hear().payload.withUnsafeBytes { try LibloCodec.messages(in: $0) }
+    }
+    #expect(seen.allSatisfy { $0.address == "/tactus/out/dr/offset" })
+    // Of a clock, no pulse's address.
+    other.say("{\"COMMAND\":\"LISTEN\",\"DATA\":\"/tactus/out/dr/width\"}")
+    #expect(try other.message("/tactus/error") != nil)
+    studio.change { $0.outputs = [] }
+    #expect(studio.wait { studio.surface.snapshot.row("/tactus/out/dr/offset") == nil })
   }
 
   @Test("Sixteen phones see what one of them does; who hangs up is no longer told")

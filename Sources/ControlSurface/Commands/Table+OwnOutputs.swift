@@ -37,10 +37,24 @@ extension Table {
   /// An address of some output, whether it is there or not.
   public static func ownOutput(_ path: String) -> Node? {
     let parts = path.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
-    guard parts.count == 3, parts[0] == "out", NamedOutput.isName(parts[1]) else { return nil }
-    return OutputKind.allCases.lazy.compactMap { kind in
-      Node.rows(of: NamedOutput(name: parts[1], settings: OutputSettings(kind))).first { $0.path == path }
-    }.first
+    guard parts.count == 3, parts[0] == "out", let kind = kinds[parts[2]], NamedOutput.isName(parts[1]) else {
+      return nil
+    }
+    return row(path, of: [NamedOutput(name: parts[1], settings: OutputSettings(kind))])
+  }
+
+  /// The first kind of output with an address that ends so.
+  private static let kinds = Dictionary(
+    OutputKind.allCases.flatMap { kind in
+      Node.rows(of: NamedOutput(name: "x", settings: OutputSettings(kind))).map {
+        (String($0.path.dropFirst("out/x/".utf8.count)), kind)
+      }
+    }, uniquingKeysWith: { first, _ in first })
+
+  /// An address of one of these outputs.
+  static func row(_ path: String, of outputs: [NamedOutput]) -> Node? {
+    guard let output = outputs.first(where: { path.hasPrefix("out/\($0.name)/") }) else { return nil }
+    return Node.rows(of: output).first { $0.path == path }
   }
 
   /// What tells two of these tables apart.

@@ -19,6 +19,11 @@ package struct WebReach: Equatable, Sendable {
 /// All values at one moment.
 package struct SurfaceSnapshot: Sendable {
   let reading: Reading
+
+  /// The row at this address, if it is there at this moment.
+  package func row(_ address: String) -> Node? {
+    Table.path(of: address).flatMap { Table.standard.row($0) ?? Table.row($0, of: reading.state.outputs) }
+  }
 }
 
 extension OSCSurface {

@@ -56,6 +56,7 @@ private func request(_ bytes: ArraySlice<UInt8>) {
     let own = ["localhost", "stage"].contains { request.host.lowercased().hasPrefix($0) }
     precondition(own || request.host.contains(":"), "\(request.host) is another machine")
   }
+  precondition(!request.host.isEmpty || !request.isFor("stage"), "who names nobody means us")
   if !request.namesOrigin { precondition(request.isFromOurPage) }
   precondition(request.headers.count <= Request.heard.count)
   precondition(request.cookie("tactus-012345").map { !$0.contains(";") } ?? true, "a cookie of two")
