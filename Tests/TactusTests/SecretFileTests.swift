@@ -23,8 +23,8 @@ struct SecretFileTests {
     path = scratch.path + "/state/tactus/pairing.json5"
   }
 
-  private func file(_ path: String?) -> SecretFile {
-    SecretFile(path) { [notices] text in notices.all.withLock { $0.append(text) } }
+  private func file(_ path: String?, patience: Duration = .seconds(3600)) -> SecretFile {
+    SecretFile(path, patience: patience) { [notices] text in notices.all.withLock { $0.append(text) } }
   }
 
   private var mode: mode_t {
@@ -93,6 +93,39 @@ struct SecretFileTests {
     #expect(mkdir(folder, 0o700) == 0)
     #expect(file(folder).look() != secret && notices.texts.count == 3)
     #expect(throws: Complaint.self) { try SecretFile.renew(folder) }
+  }
+
+  @Test("One that could not be kept is kept as soon as it can be, and whoever was paired with it stays so")
+  func keptLater() throws {
+    try scratch.write("", to: "state")
+    let (one, hasty) = (file(path, patience: .zero), file(path))
+    let secret = one.look()
+    for _ in 0..<3 { #expect(one.look() == secret) }
+    #expect(throws: Complaint.self) { try WebCommand.secret(in: path) }
+    _ = hasty.look()
+    #expect(unlink(scratch.path + "/state") == 0)
+    #expect(one.look() == secret && notices.texts.count == 2)
+    #expect(try WebCommand.secret(in: path) == secret && mode == 0o600)
+    // And is everybody's from then on.
+    #expect(hasty.look() == secret)
+    // In place of a folder, and of a link to nowhere.
+    for name in ["folder", "link"] {
+      let place = scratch.path + "/" + name
+      #expect((name == "folder" ? mkdir(place, 0o700) : symlink("/nowhere/at/all", place)) == 0)
+      let other = file(place, patience: .zero)
+      let secret = other.look()
+      let said = notices.texts.count
+      #expect(other.look() == secret && notices.texts.count == said)
+      do throws(Complaint) {
+        _ = try WebCommand.secret(in: place)
+        Issue.record("there is none")
+      } catch {
+        #expect(error.text.hasPrefix(place) && error.text.contains("view"))
+      }
+      #expect(remove(place) == 0)
+      #expect(other.look() == secret)
+      #expect(try SecretFile.read(place) == secret && notices.texts.count == said)
+    }
   }
 
   @Test("Without a place it is for this run alone")

@@ -16,17 +16,23 @@ final class SecretFile: Sendable {
     var secret: Secret?
     /// Of the file that it came from; nil: not looked yet, or there was none.
     var stamp: Stamp?
-    /// The last look was in vain, and nothing has changed since.
-    var isHopeless = false
+    /// It could not be kept: when that was tried.
+    var tried: ContinuousClock.Instant?
   }
 
   private let path: String?
+  private let patience: Duration
   private let notice: @Sendable (String) -> Void
   private let held = Mutex(Held())
 
-  /// - Parameter path: nil: it is for this run alone.
-  init(_ path: String?, notice: @escaping @Sendable (String) -> Void) {
+  /// - Parameters:
+  ///   - path: nil: it is for this run alone.
+  ///   - patience: after which it is tried again to keep one that could not be kept.
+  init(
+    _ path: String?, patience: Duration = .seconds(10), notice: @escaping @Sendable (String) -> Void
+  ) {
     self.path = path
+    self.patience = patience
     self.notice = notice
   }
 
@@ -39,33 +45,42 @@ final class SecretFile: Sendable {
   func look() -> Secret {
     held.withLock { held in
       let stamp = path.flatMap(Stamp.init)
-      if let secret = held.secret, stamp == held.stamp, stamp != nil || held.isHopeless || path == nil {
-        return secret
-      }
-      let secret = path.map { take($0, stamp) } ?? (.fresh(), false)
-      held.secret = secret.value
-      held.isHopeless = !secret.isKept
+      let isDue = held.tried.map { ContinuousClock.now - $0 >= patience } ?? (stamp == nil)
+      if let secret = held.secret, path == nil || stamp == held.stamp && !isDue { return secret }
+      let secret = path.map { take($0, stamp, &held) } ?? .fresh()
+      held.secret = secret
       held.stamp = path.flatMap(Stamp.init)
-      return secret.value
+      return secret
     }
   }
 
   /// As it was at the last look. nil: there was none. [any]
   var known: Secret? { held.withLock { $0.secret } }
 
-  private func take(_ path: String, _ stamp: Stamp?) -> (value: Secret, isKept: Bool) {
+  private func take(_ path: String, _ stamp: Stamp?, _ held: inout Held) -> Secret {
+    let isNews = held.tried == nil || stamp != held.stamp
+    // One that could not be kept is kept as soon as it can be: who is paired with it stays so.
+    let secret = held.tried == nil ? .fresh() : held.secret ?? .fresh()
+    held.tried = nil
     if let stamp {
       do throws(Complaint) {
-        return (try Self.read(path, stamp), true)
+        return try Self.read(path, stamp)
       } catch {
-        notice("\(error.text): all browsers have to pair again")
+        if isNews { notice("\(error.text): all browsers have to pair again") }
       }
     }
     do throws(Complaint) {
-      return (stamp == nil ? try Self.begin(path) : try Self.renew(path), true)
+      if stamp == nil { return try Self.begin(path, with: secret) }
+      try WholeFile.write(secret.file, to: path)
+      return secret
     } catch {
-      notice("the page's secret can't be kept: \(error.text); browsers are paired until tactus ends")
-      return (.fresh(), false)
+      held.tried = .now
+      if isNews {
+        notice(
+          "the page's secret can't be kept: \(error.text); until it can, browsers are paired until tactus ends, and only the "
+            + "view shows the code (o)")
+      }
+      return secret
     }
   }
 
@@ -92,8 +107,8 @@ final class SecretFile: Sendable {
   }
 
   /// Another tactus may have been as fast; then it is its secret.
-  private static func begin(_ path: String) throws(Complaint) -> Secret {
-    var secret = Secret.fresh()
+  private static func begin(_ path: String, with secret: Secret) throws(Complaint) -> Secret {
+    var secret = secret
     try WholeFile.change(path, limit: longest) { bytes throws(Complaint) in
       if let other = bytes.flatMap(Secret.init(file:)) { secret = other }
       return secret.file

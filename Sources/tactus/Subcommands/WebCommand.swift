@@ -45,7 +45,18 @@ struct WebCommand: Conversing {
     guard let reach = PageReach(told: words), !reach.addresses.isEmpty else {
       throw Complaint(Self.help(words))
     }
-    return Console.answer(Self.text(reach, try SecretFile.read(path), Screen.ofThisTerminal))
+    return Console.answer(Self.text(reach, try Self.secret(in: path), Screen.ofThisTerminal))
+  }
+
+  /// The one that the tactus keeps there.
+  static func secret(in path: String) throws(Complaint) -> Secret {
+    do throws(Complaint) {
+      return try SecretFile.read(path)
+    } catch {
+      throw Complaint(
+        "\(error.text). tactus keeps the code in this file, and could not. As soon as what is in its way is gone, it does, within "
+          + "ten seconds; until then only the view of the tactus that runs shows the code (o)")
+    }
   }
 
   /// Why there is nothing to show, and what to do.
