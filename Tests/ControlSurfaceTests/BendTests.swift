@@ -61,6 +61,9 @@ struct BendTests {
     #expect(bends(desk).map(\.turned) == [Micros(12_000), Micros(10_000)])
     desk.send("/tactus/bend/home")
     #expect(bends(desk).last?.returns == 1)
+    desk.machine.hand.outputs.returns = .max
+    desk.send("/tactus/bend/home")
+    #expect(bends(desk).last?.returns == 0)
     desk.forget()
     desk.update { $0.choices.hostIsTheClock = true }
     desk.send("/tactus/bend/pull", .int32(1))
@@ -123,6 +126,19 @@ struct BendTests {
     desk.wait(0.2)
     #expect(abs(desk.program.state.tempo.beatsPerMinute - 120.4) < 1e-6)
     #expect(desk.errors.isEmpty)
+  }
+
+  @Test("However far a wheel is turned at once, the session goes no farther than a second, there and back")
+  func farthest() {
+    var desk = Desk()
+    let before = desk.program.state.timeline
+    for _ in 0..<5 { desk.send("/tactus/bend/jog", .float32(1000)) }
+    desk.wait(12)
+    #expect(desk.program.state.tempo == Tempo(120))
+    #expect(abs(moved(desk, from: before) - 1000) < 0.05, "\(moved(desk, from: before))")
+    for _ in 0..<5 { desk.send("/tactus/bend/jog", .float32(-1000)) }
+    desk.wait(12)
+    #expect(abs(moved(desk, from: before)) < 0.05, "\(moved(desk, from: before))")
   }
 
   @Test("A pitch wheel bends while it is held, and its middle lets go")
@@ -203,6 +219,27 @@ struct DrummerTests {
     // Between the beats: half a beat late from now on.
     for beat in 0..<8 { believed = drummer.tap(at: Micros(64_600_000 + Int64(beat) * 400_000)) ?? believed }
     #expect(abs((believed?.time ?? 0) - 67_400_000) < 1)
+  }
+
+  @Test("Eight beats may be missing, not nine; and no tap moves the tempo by more than one part in 25")
+  func limits() {
+    /// What is believed of the tap that comes after as many beats, so late, of somebody who is known.
+    func tap(after beats: Int64, late: Int64 = 0) -> Drummer.Beat? {
+      var drummer = Drummer()
+      for beat in 0..<16 { _ = drummer.tap(at: Micros(Int64(beat) * 500_000)) }
+      return drummer.tap(at: Micros((15 + beats) * 500_000 + late))
+    }
+    #expect(tap(after: 1)?.length == 500_000)
+    #expect(tap(after: Drummer.mostMissed)?.length == 500_000)
+    #expect(tap(after: Drummer.mostMissed + 1) == nil)
+    // The part by which a tempo changes is small by then; of one who is hardly known it is large.
+    var drummer = Drummer()
+    for beat in 0..<4 { _ = drummer.tap(at: Micros(Int64(beat) * 500_000)) }
+    let known = drummer.tap(at: Micros(4 * 500_000 + 124_000))
+    #expect(known?.length == 500_000 * (1 + Drummer.mostChange), "\(known?.length ?? 0)")
+    drummer = Drummer()
+    for beat in 0..<4 { _ = drummer.tap(at: Micros(Int64(beat) * 500_000)) }
+    #expect(drummer.tap(at: Micros(4 * 500_000 - 124_000))?.length == 500_000 * (1 - Drummer.mostChange))
   }
 
   @Test(

@@ -69,6 +69,19 @@ struct BendTests {
     #expect(Self.ahead(studio).suffix(20).allSatisfy { abs($0) < 0.0105 })
   }
 
+  @Test("After as many ways home as can be counted there is one more")
+  func manyReturns() {
+    let studio = Studio(tempo: 120)
+    studio.settings.bend.returns = .max
+    studio.play(seconds: 2)
+    studio.settings.bend.turned = Micros(20_000)
+    studio.play(seconds: 1)
+    #expect(abs(studio.report.ahead - 20_000) < 1e-6)
+    studio.settings.bend.returns &+= 1
+    studio.play(seconds: 1)
+    #expect(abs(studio.report.ahead) < 1e-6)
+  }
+
   @Test("However long it is held, no output is farther than two seconds from the session")
   func bounded() {
     let studio = Self.studio()

@@ -18,6 +18,19 @@ struct MeterTests {
     while studio.report.songBeat < beat { studio.play(frames) }
   }
 
+  /// A song whose meter is another from each of these beats on, heard to its end.
+  private static func song(_ changes: [(beat: Double, meter: Meter)], to end: Double) -> Studio {
+    let studio = Studio()
+    studio.settings.click.when = .rolling
+    roll(studio)
+    for (beat, meter) in changes {
+      play(studio, toBeat: beat)
+      studio.settings.meter = meter
+    }
+    play(studio, toBeat: end)
+    return studio
+  }
+
   /// The song's beats at which an accent was heard.
   private static func accents(_ studio: Studio) -> [Int] {
     studio.clicks.filter { $0.value == 1 }.map { Int((studio.beat(at: $0.heard) - origin(studio)).rounded()) }
@@ -54,14 +67,7 @@ struct MeterTests {
   @Test(
     "Asked for on a line, as a set list does, it holds from that line on; before the first it is the song's")
   func onTheLine() {
-    let studio = Studio()
-    studio.settings.click.when = .rolling
-    Self.roll(studio)
-    Self.play(studio, toBeat: 0.2)
-    studio.settings.meter = Meter(beatsPerBar: 3)
-    Self.play(studio, toBeat: 9.01)
-    studio.settings.meter = Meter(beatsPerBar: 5)
-    Self.play(studio, toBeat: 20)
+    let studio = Self.song([(0.2, Meter(beatsPerBar: 3)), (9.01, Meter(beatsPerBar: 5))], to: 20)
     #expect(Self.accents(studio) == [3, 6, 9, 14, 19])
   }
 
@@ -69,14 +75,7 @@ struct MeterTests {
     "A change that is taken back before its line has never been, and a new start counts in the new meter from its beginning"
   )
   func takenBack() {
-    let studio = Studio()
-    studio.settings.click.when = .rolling
-    Self.roll(studio)
-    Self.play(studio, toBeat: 5.5)
-    studio.settings.meter = Meter(beatsPerBar: 7)
-    Self.play(studio, toBeat: 6.5)
-    studio.settings.meter = Meter()
-    Self.play(studio, toBeat: 13)
+    let studio = Self.song([(5.5, Meter(beatsPerBar: 7)), (6.5, Meter())], to: 13)
     #expect(Self.accents(studio) == [4, 8, 12])
     #expect(studio.report.bars.place(of: 12).bar == 3 && studio.report.bars.place(of: 12).beat == 0)
     studio.settings.meter = Meter(beatsPerBar: 3)

@@ -37,12 +37,11 @@ extension SurfaceMachine {
     if hand.outputs.percent == 0, movesSession || hand.session != nil {
       let before = hand.session?.before ?? reading.tempo
       move(from: before, by: percent, turning: nil, asker, at: time)
-      hand.ends = now + SurfaceLimits.longestBend
     } else {
       hand.outputs.percent = percent
       bendOutputs(asker, at: time)
-      hand.ends = now + SurfaceLimits.longestBend
     }
+    hand.ends = now + SurfaceLimits.longestBend
     reading.own.bentPercent = percent
   }
 

@@ -34,6 +34,7 @@ extension SurfaceMachine {
     let armed = reading.own.outputsArmed
     let title = reading.own.songWaiting
     reading.own.songWaiting = ""
+    guard !armed.isEmpty else { return }
     reading.own.outputsArmed = []
     say(armed.map { Target(path: "out/\($0)/play", arguments: ["0"]) }, of: title, at: time)
   }
