@@ -84,6 +84,11 @@ public struct Timecode: Hashable, Sendable, BitwiseCopyable {
   }
 }
 
+extension Timecode {
+  /// Whether a frame has this number.
+  public func exists(at rate: TimecodeRate) -> Bool { self == Timecode(frame: frame(rate), rate) }
+}
+
 /// Timecode that follows the transport.
 public struct TimecodeSettings: Hashable, Sendable, BitwiseCopyable {
   public var rate = TimecodeRate.fps25

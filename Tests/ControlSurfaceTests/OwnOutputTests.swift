@@ -84,6 +84,11 @@ struct OwnOutputTests {
       ("t=ltc fps=23.976", "24, 25, 29.97df"), ("t=mtc start=1:0:0:0", "01:00:00:00"),
       ("t=mtc start=24:00:00:00", "01:00:00:00"), ("t=mtc start=00:00:00:30", "01:00:00:00"),
       ("t=mtc level=1", "not level=1"),
+      ("t=ltc start=23:59:59:25", "frames 00 to 24"), ("t=mtc fps=24 start=00:00:00:24", "frames 00 to 23"),
+      ("t=mtc start=00:01:00:01 fps=29.97df", "no start 00:01:00:01"),
+      ("d=clock offset=1 offset=2", "offset is there twice"),
+      ("d=clock play=yes play=yes", "play is there twice"),
+      ("p=pulse rate=start", "for a reset"),
     ])
   func wrong(text: String, words: String) {
     do throws(Refusal) {
@@ -92,6 +97,30 @@ struct OwnOutputTests {
     } catch {
       #expect(error.text.contains(words), "\(error.text)")
     }
+  }
+
+  @Test("A start of timecode that its rate does not have is refused, whichever of both is set last")
+  func start() {
+    var desk = Desk(.paired)
+    for taken in [
+      "29.97df start=00:10:00:00", "29.97df start=00:01:00:02", "29.97 start=00:01:00:00",
+      "30 start=23:59:59:29",
+    ] {
+      desk.send("/tactus/out/add", .string("t=ltc fps=" + taken))
+    }
+    #expect(
+      desk.errorCodes == [] && desk.program.state.outputs.map(\.text) == ["t=ltc fps=30 start=23:59:59:29"])
+    desk.send("/tactus/out/t/fps", .string("25"))
+    desk.send("/tactus/out/t/start", .string("00:01:00:00"))
+    desk.send("/tactus/out/t/fps", .string("29.97df"))
+    desk.send("/tactus/out/t/start", .string("00:20:00:00"))
+    desk.send("/tactus/out/t/fps", .string("29.97df"))
+    desk.send("/tactus/out/t/start", .string("00:21:00:01"))
+    #expect(desk.errorCodes == [3, 3, 3])
+    #expect(desk.program.state.outputs.map(\.text) == ["t=ltc fps=29.97df start=00:20:00:00"])
+    desk.send("/tactus/out/add", .string("p=pulse"))
+    desk.send("/tactus/out/p/rate", .string("start"))
+    #expect(desk.program.state.outputs.last?.text == "p=pulse" && desk.errorCodes.count == 4)
   }
 
   @Test("It has addresses of its own from its arrival to its end, which set it, ask it and tell of it")

@@ -32,6 +32,7 @@ public struct NamedOutput: Hashable, Sendable {
     }
     name = ends[0]
     settings = OutputSettings(kind)
+    var given: Set<String> = []
     for word in words.dropFirst() {
       let parts = word.split(separator: "=", maxSplits: 1).map(String.init)
       guard parts.count == 2, let choice = OutputChoice.all(of: kind).first(where: { $0.path == parts[0] })
@@ -41,8 +42,12 @@ public struct NamedOutput: Hashable, Sendable {
           "the settings of a \(kind.word) are \(known), each with = and a value, not \(printable(word, limit: 40))"
         )
       }
+      guard given.insert(choice.path).inserted else {
+        throw .range("\(choice.path) is there twice; say it once")
+      }
       try choice.set(&settings, text: parts[1])
     }
+    try settings.check()
   }
 
   /// With what is not as it is without saying it.
@@ -79,3 +84,22 @@ public struct NamedOutput: Hashable, Sendable {
 }
 
 extension OutputKind: Word {}
+
+extension OutputSettings {
+  /// Whether its settings, each of them right, go together.
+  func check() throws(Refusal) {
+    switch kind {
+    case .ltc, .mtc:
+      guard !timecode.start.exists(at: timecode.rate) else { return }
+      let why =
+        timecode.rate.isDrop
+        ? "leaves out frames 00 and 01 of each minute but every tenth"
+        : "has frames 00 to \(timecode.rate.numbers - 1)"
+      throw .range("there is no start \(timecode.start.word): fps \(timecode.rate.word) \(why)")
+    case .pulse:
+      guard gate.rate.count == 0 else { return }
+      throw .range("a pulse's rate is \(Rate.often); start is for a reset")
+    case .clock, .click, .run, .reset: return
+    }
+  }
+}

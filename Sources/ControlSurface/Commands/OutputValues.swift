@@ -77,8 +77,9 @@ extension GateSettings {
 }
 
 extension Rate: Choosable {
-  static let allowed =
-    "up to 96 a beat as in 4 or 3/2, so many in 1 to 64 beats or bars as in 1/bar and 3/8bars, or start"
+  static let often =
+    "up to 96 a beat as in 4 or 3/2, or so many in 1 to 64 beats or bars as in 1/bar and 3/8bars"
+  static let allowed = often + "; a reset's may be start"
 
   public static var parameters: [Parameter] { [.text(limit: 16)] }
   public var values: [Value]? { [.text(word)] }
@@ -135,11 +136,10 @@ extension TimecodeRate: Word {
 
 extension Timecode: Choosable {
   public static var parameters: [Parameter] { [.text(limit: 11)] }
-  public var values: [Value]? {
-    [
-      .text(
-        [hours, minutes, seconds, frames].map { ($0 < 10 ? "0" : "") + String($0) }.joined(separator: ":"))
-    ]
+  public var values: [Value]? { [.text(word)] }
+
+  var word: String {
+    [hours, minutes, seconds, frames].map { ($0 < 10 ? "0" : "") + String($0) }.joined(separator: ":")
   }
 
   /// Also with the semicolon that some write before a drop-frame's frames.

@@ -77,6 +77,7 @@ extension Node {
       } write: { values, it throws(Refusal) in
         var changed = present(it)
         try choice.set(&changed, values[0])
+        try changed.check()
         return .command(.output(NamedOutput(name: name, settings: changed)))
       }
     }
