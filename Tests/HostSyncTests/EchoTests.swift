@@ -111,6 +111,39 @@ struct EchoTests {
     }
   }
 
+  /// What makes a difference to what we send.
+  private enum Bend: CaseIterable {
+    case start, offset, tempo
+
+    func happen(to cable: ClockCable) {
+      switch self {
+      case .start: cable.start()
+      case .offset: cable.studio.settings.offsets[.clock] = Micros(-12_000)
+      case .tempo: cable.studio.setTempo(cable.tempo * 1.03)
+      }
+    }
+  }
+
+  @Test(arguments: [20.0, 120, 300], [0.0, 1_000])
+  func
+    `our own clock that comes back is noticed within two bars of the first thing by which it could be told`(
+      tempo: Double, jitter: Double
+    )
+  {
+    for bend in Bend.allCases {
+      for (seed, latency) in [(1, 0.0), (3, 25_000), (5, 200_000)] {
+        let cable = ClockCable(.thru(latency), tempo: tempo, seed: UInt64(seed))
+        cable.jitter = jitter
+        cable.play(seconds: max(3, 5 * 60 / tempo))
+        cable.look()
+        bend.happen(to: cable)
+        cable.play(seconds: 12 * 60 / cable.tempo)
+        let beats = (cable.noticedAfter ?? .infinity) * cable.tempo / 60
+        #expect(beats <= 8, "\(bend), \(latency) us: after \(beats) beats")
+      }
+    }
+  }
+
   @Test(arguments: [47.0, 120, 187.3], [0.0, 1_000])
   func `a sequencer at nearly the session's tempo is followed`(tempo: Double, jitter: Double) {
     for (seed, ppm) in [(1, 0.0), (2, 5), (3, -60), (4, 400)] {
