@@ -29,7 +29,15 @@ struct FarWiresTests {
 
     mutating func turn() {
       var events = wires.meetDeadlines(at: HostClock.micros())
-      for place in 0..<2 { events += wires.receive(at: place, limit: 20) }
+      var buffer = [UInt8](repeating: 0, count: 2048)
+      for inlet in wires.inlets {
+        while let arrival = buffer.withUnsafeMutableBytes({ inlet.receive(into: $0) }) {
+          events += buffer.withUnsafeBytes {
+            wires.hear(UnsafeRawBufferPointer(rebasing: $0[..<arrival.count]), arrival)
+          }
+        }
+      }
+      wires.forgetWays(to: wires.takeOutgoing().compactMap { $0.leave() })
       for event in events {
         switch event {
         case .opened(let gateway):
