@@ -98,6 +98,8 @@ public struct AudioCounters: Hashable, Sendable, BitwiseCopyable {
   public var strayPongs: UInt64 = 0
   /// A channel's id in the announcement or the farewell of another peer than the channel's.
   public var copiedChannels: UInt64 = 0
+  /// New names that were no UTF-8, and are shown with a sign in the place of what could not be read.
+  public var repairedNames: UInt64 = 0
   /// More gateways, peers, channels, sinks, sources or subscribers than the limits allow.
   public var crowdedOut: UInt64 = 0
   /// More in a second than `messagesPerSecond` and the three limits after it.

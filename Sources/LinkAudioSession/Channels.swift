@@ -21,7 +21,11 @@ struct Channels: Sendable {
     var ways: [Way]
   }
 
-  enum News { case nothing, changed, copied, refused }
+  enum News {
+    case nothing, changed, copied, refused
+    /// It has a name that it did not have before.
+    case renamed(PeersName)
+  }
 
   private var known: [ChannelID: Known] = [:]
   private var counts: [NodeID: Int] = [:]
@@ -40,10 +44,10 @@ struct Channels: Sendable {
       guard known.count < AudioLimits.channels, counts[peer, default: 0] < AudioLimits.channelsPerPeer
       else { return .refused }
       counts[peer, default: 0] += 1
+      let name = PeersName(listed.name)
       known[listed.channel] = Known(
-        name: String(decoding: listed.name, as: UTF8.self), peer: peer, session: session,
-        ways: [Way(route: route, until: until)])
-      return .changed
+        name: name.text, peer: peer, session: session, ways: [Way(route: route, until: until)])
+      return .renamed(name)
     }
     guard channel.peer == peer else { return .copied }
     var isNews = channel.session != session
@@ -54,11 +58,10 @@ struct Channels: Sendable {
       channel.ways.append(Way(route: route, until: until))
       isNews = true
     }
-    if !listed.name.elementsEqual(channel.name.utf8) {
-      channel.name = String(decoding: listed.name, as: UTF8.self)
-      isNews = true
-    }
+    let name = PeersName(listed.name, after: channel.name)
+    if let name { channel.name = name.text }
     known[listed.channel] = channel
+    if let name { return .renamed(name) }
     return isNews ? .changed : .nothing
   }
 

@@ -62,8 +62,9 @@ extension LinkAudioSession {
       counters.flooded &+= 1
       return
     }
-    if !announcement.peerName.elementsEqual(receiver.name.utf8) {
-      receivers[place].name = String(decoding: announcement.peerName, as: UTF8.self)
+    if let name = PeersName(announcement.peerName, after: receiver.name) {
+      receivers[place].name = name.text
+      if name.isRepaired { counters.repairedNames &+= 1 }
       noteChannels()
     }
     let until = uptime.now + AudioRules.lifetime
@@ -73,6 +74,9 @@ extension LinkAudioSession {
       {
       case .nothing: break
       case .changed: noteChannels()
+      case .renamed(let name):
+        if name.isRepaired { counters.repairedNames &+= 1 }
+        noteChannels()
       case .copied: counters.copiedChannels &+= 1
       case .refused: counters.crowdedOut &+= 1
       }
@@ -81,7 +85,7 @@ extension LinkAudioSession {
 
   private mutating func takeBye(_ id: ChannelID, of place: Int) {
     switch channels.takeBye(id, of: receivers[place].node, at: receivers[place].route) {
-    case .nothing, .refused: break
+    case .nothing, .renamed, .refused: break
     case .changed: noteChannels()
     case .copied: counters.copiedChannels &+= 1
     }

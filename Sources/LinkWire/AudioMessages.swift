@@ -84,7 +84,7 @@ public struct AudioEcho: Hashable, Sendable, BitwiseCopyable {
 public struct AudioAnnouncement: BitwiseCopyable {
   /// The one that the peer is in, as it says.
   public var session: SessionID
-  /// UTF-8, at most `Wire.maximumNameSize` bytes.
+  /// At most `Wire.maximumNameSize` bytes of UTF-8, which the sender may have cut within a character; nothing checks them.
   public var peerName: UnsafeRawBufferPointer
   /// Those in this datagram; the rest of a long list is in others.
   public var channels: ChannelList
@@ -104,7 +104,7 @@ public struct AudioAnnouncement: BitwiseCopyable {
 public struct ListedChannel: BitwiseCopyable {
   /// By which it is asked for: two channels may have one name.
   public var channel: ChannelID
-  /// UTF-8, at most `Wire.maximumNameSize` bytes.
+  /// At most `Wire.maximumNameSize` bytes of UTF-8, which the sender may have cut within a character; nothing checks them.
   public var name: UnsafeRawBufferPointer
 }
 

@@ -71,8 +71,6 @@ public enum DecodingFailure: Error, Hashable, Sendable, BitwiseCopyable, CaseIte
   case brokenList
   /// A name of more bytes than names may have.
   case nameTooLong
-  /// A name that is not UTF-8.
-  case nameNotText
   /// Audio without a chunk, or with more chunks than there are bytes.
   case wrongChunkCount
   /// A chunk of no frames, or of more than others can take.
