@@ -48,6 +48,13 @@ struct ReceivedPorts: BitwiseCopyable {
 
   func play(_ passing: Passing, _ frames: UInt32) {
     guard let left = floats(left, frames), let right = floats(right, frames) else { return }
+    fill(left, right, passing, frames)
+  }
+
+  func fill(
+    _ left: UnsafeMutablePointer<Float>, _ right: UnsafeMutablePointer<Float>, _ passing: Passing,
+    _ frames: UInt32
+  ) {
     guard let end else {
       // Its channel has gone: the server leaves in the buffers what was played last.
       left.update(repeating: 0, count: Int(frames))

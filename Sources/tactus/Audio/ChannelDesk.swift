@@ -22,21 +22,18 @@ final class ChannelDesk {
     let sink: AudioSink
   }
 
-  /// A channel by its name: its ports stay while its peer goes and comes back.
+  /// What sounds in a place.
   fileprivate struct Taken {
-    let name: String
-    /// Of its peer's current run.
+    var place: ChannelPlaces.Place
+    var name: String { place.name }
+    /// The channel that it was made for, and for how long a delay.
     var channel: ChannelID?
+    var room = 0.0
     var lane: ReceiveLane?
     var source: AudioSource?
-    var room = 0.0
-    /// What the user said, of it or of many.
-    var words: ReceivedText?
     /// Its own.
-    var delay: AudioDelay? { words?.delay }
+    var delay: AudioDelay? { place.words?.delay }
     var wasThere = false
-    /// Since when nobody has offered it; nil: somebody does.
-    var goneSince: Micros?
   }
 
   private let link: Link
@@ -45,12 +42,10 @@ final class ChannelDesk {
   private var audio: LinkAudio?
   private let offers = Offers()
   private var names = ChannelNames()
-  /// As named at the last look.
-  private var offered: [ChannelNames.Named] = []
+  private var places = ChannelPlaces()
   private var sent: [Sent] = []
   private var taken: [Taken] = []
-  /// What found no place, and whether the user knows of it.
-  private var crowdedOut: String?
+  /// The user knows of what found no place.
   private var isToldOfCrowd = false
   private var carried: [(name: String, lane: ObjectIdentifier?, delay: AudioDelay?)] = []
   private var nextLook = Micros.zero
@@ -72,10 +67,10 @@ final class ChannelDesk {
     let audio = start()
     if audio.isEnabled != isOn { audio.isEnabled = isOn }
     if !isOn { offers.news.withLock { $0 = [] } }
-    // There may be a thousand.
-    if let news = offers.takeNews() { offered = names.names(of: news, at: now) }
+    if let news = offers.takeNews() { places.offer(names.names(of: news, at: now), at: now) }
     send(isOn ? state.sends.compactMap { SentText($0) } : [], audio)
-    receive(isOn ? state.receives.compactMap { ReceivedText($0) } : [], state, audio, at: now)
+    places.want(isOn ? state.receives.compactMap { ReceivedText($0) } : [], at: now)
+    receive(state, audio)
     return carry(on: host)
   }
 
@@ -84,25 +79,17 @@ final class ChannelDesk {
     guard now >= nextLook, let audio else { return nil }
     nextLook = now + Self.lookPeriod
     var shown = ShownAudio()
-    shown.offered = offered.map(\.name)
+    shown.offered = places.offered.map(\.name)
     shown.thread = .init(audio.diagnostics.urgency)
     shown.channels = sent.map(\.shown) + taken.map(\.shown)
     var news: [String] = []
-    for place in taken.indices {
-      let isThere = taken[place].source?.isConnected == true
-      if isThere != taken[place].wasThere {
-        // Its name is a stranger's.
-        let name = printable(taken[place].name, limit: 200)
-        news.append("Link Audio: \(name) \(isThere ? "is here" : "has gone")")
-      }
-      taken[place].wasThere = isThere
+    for index in taken.indices {
+      let isThere = taken[index].source?.isConnected == true
+      if isThere != taken[index].wasThere { news.append(ChannelNews.presence(taken[index].name, isThere)) }
+      taken[index].wasThere = isThere
     }
-    if let crowdedOut, !isToldOfCrowd {
-      let name = printable(crowdedOut, limit: 150)
-      news.append(
-        "Link Audio: \(AudioChannelPorts.limit) channels are received, there is no place for \(name)")
-    }
-    isToldOfCrowd = crowdedOut != nil
+    if let name = places.crowdedOut, !isToldOfCrowd { news.append(ChannelNews.crowd(name)) }
+    isToldOfCrowd = places.crowdedOut != nil
     self.shown = shown
     return (shown, news)
   }
@@ -131,62 +118,24 @@ final class ChannelDesk {
     }
   }
 
-  private func receive(
-    _ wanted: [ReceivedText], _ state: SurfaceState, _ audio: LinkAudio, at now: Micros
-  ) {
-    taken.removeAll { one in !wanted.contains { $0.matches(one.name) } }
-    for place in taken.indices {
-      let isOffered = offered.contains { $0.name == taken[place].name }
-      taken[place].goneSince = isOffered ? nil : taken[place].goneSince ?? now
-    }
-    crowdedOut = nil
-    let exact = wanted.filter(\.isExact).map(\.name)
-    for name in exact + offered.map(\.name) {
-      guard wanted.contains(where: { $0.matches(name) }), !taken.contains(where: { $0.name == name }) else {
-        continue
+  private func receive(_ state: SurfaceState, _ audio: LinkAudio) {
+    let before = Dictionary(uniqueKeysWithValues: taken.map { ($0.name, $0) })
+    // Who leaves a channel that somebody else takes now goes last, so that its peer is not told to stop meanwhile.
+    defer { withExtendedLifetime(before) {} }
+    taken = places.places.map { place in
+      var one = before[place.name] ?? Taken(place: place)
+      one.place = place
+      let room = (one.delay ?? state.choices.audio.delay).room(state)
+      guard let channel = place.channel else {
+        (one.channel, one.lane, one.source, one.room) = (nil, nil, nil, 0)
+        return one
       }
-      guard makeRoom(keeping: exact) else {
-        crowdedOut = crowdedOut ?? name
-        continue
-      }
-      taken.append(Taken(name: name))
-    }
-    for place in taken.indices {
-      let words = wanted.filter { $0.matches(taken[place].name) }
-      // Who names one channel means that one, whatever is said of all.
-      taken[place].words = words.first(where: \.isExact) ?? words.first
-      let room = (taken[place].delay ?? state.choices.audio.delay).room(state)
-      let known = taken[place].channel
-      let there = offered.first { $0.name == taken[place].name }?.id ?? known
-      guard let channel = there, channel != known || room > taken[place].room else { continue }
+      guard channel != one.channel || room > one.room else { return one }
       let lane = ReceiveLane(longestDelay: room)
       lane.forEachBlock { mlock($0.baseAddress, $0.count) }
-      taken[place].source = audio.subscribe(lane, to: channel)
-      (taken[place].channel, taken[place].lane, taken[place].room) = (channel, lane, room)
-    }
-    // Last, so that its peer is not told to stop meanwhile.
-    leaveRenamed()
-  }
-
-  /// Whether there is a place for one more: else that goes which has been away the longest, unless the user named it. Cables that it had are
-  /// made again when it is back.
-  private func makeRoom(keeping exact: [String]) -> Bool {
-    guard taken.count >= AudioChannelPorts.limit else { return true }
-    let gone = taken.indices.filter { taken[$0].goneSince != nil && !exact.contains(taken[$0].name) }
-    guard let oldest = gone.min(by: { (taken[$0].goneSince ?? .zero) < (taken[$1].goneSince ?? .zero) })
-    else {
-      return false
-    }
-    taken.remove(at: oldest)
-    return true
-  }
-
-  /// A channel that has another name now, and is taken by that, sounds at its new ports alone.
-  private func leaveRenamed() {
-    for place in taken.indices where taken[place].goneSince != nil && taken[place].channel != nil {
-      let now = offered.first { $0.id == taken[place].channel }?.name
-      guard let now, taken.contains(where: { $0.name == now }) else { continue }
-      (taken[place].channel, taken[place].lane, taken[place].source, taken[place].room) = (nil, nil, nil, 0)
+      (one.channel, one.lane, one.room) = (channel, lane, room)
+      one.source = audio.subscribe(lane, to: channel)
+      return one
     }
   }
 
@@ -258,7 +207,7 @@ extension ChannelDesk.Sent {
 extension ChannelDesk.Taken {
   fileprivate var shown: ShownChannel {
     var shown = ShownChannel(name: name, isSent: false)
-    shown.takenBy = words?.text ?? ""
+    shown.takenBy = place.words?.text ?? ""
     let figures = lane?.figures() ?? .init()
     shown.health =
       source?.isConnected != true

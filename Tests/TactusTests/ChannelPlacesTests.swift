@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import JACKHost
+import LinkWire
+import Testing
+
+@testable import tactus
+
+/// Which channels of others have ports, while names come and go.
+struct ChannelPlacesTests {
+  private var places = ChannelPlaces()
+  private var second = Int64(0)
+  private static let limit = AudioChannelPorts.limit
+
+  private mutating func want(_ texts: String...) {
+    places.want(texts.compactMap { ReceivedText($0) }, at: Micros(second * 1_000_000))
+  }
+
+  /// A second later these are there.
+  private mutating func offer(_ channels: [(String, UInt64)]) {
+    second += 1
+    places.offer(
+      channels.map { ChannelNames.Named(name: $0.0, id: NodeID(rawValue: $0.1)) },
+      at: Micros(second * 1_000_000))
+  }
+
+  private var names: [String] { places.places.map(\.name) }
+
+  /// Those that sound, and of which channel.
+  private var sounding: [String: UInt64] {
+    var found: [String: UInt64] = [:]
+    for place in places.places { if let channel = place.channel { found[place.name] = channel.rawValue } }
+    return found
+  }
+
+  @Test mutating func `after an evening of names that came and went a new channel is still received`() {
+    want("*/*")
+    for take in 1...10 * UInt64(Self.limit) {
+      offer([("Studio/Take \(take)", take)])
+      #expect(names.count <= Self.limit && sounding["Studio/Take \(take)"] == take)
+      #expect(places.crowdedOut == nil)
+      if take % 3 == 0 { offer([]) }
+    }
+  }
+
+  @Test mutating func `whoever has been away the longest leaves, and nobody who is there`() {
+    want("*/*")
+    offer([("Studio/Stays", 1)])
+    for number in 2...UInt64(Self.limit) { offer([("Studio/Stays", 1), ("Studio/\(number)", number)]) }
+    #expect(names.count == Self.limit)
+    // Number 2 is back, so that number 3 has been away the longest.
+    offer([("Studio/Stays", 1), ("Studio/2", 2)])
+    offer([("Studio/Stays", 1), ("Studio/New", 100)])
+    #expect(names.contains("Studio/Stays") && names.contains("Studio/2") && names.contains("Studio/New"))
+    #expect(!names.contains("Studio/3") && names.contains("Studio/4"))
+    offer([("Studio/Stays", 1), ("Studio/New", 100), ("Studio/Newer", 101)])
+    #expect(!names.contains("Studio/4") && names.contains("Studio/5"))
+  }
+
+  @Test mutating func `a channel that the user named keeps its ports, however long it is away`() {
+    want("*/*", "Studio/Drums=1bar")
+    for take in 1...3 * UInt64(Self.limit) { offer([("Stage/Take \(take)", take)]) }
+    #expect(names.count == Self.limit && names.contains("Studio/Drums") && sounding["Studio/Drums"] == nil)
+    offer([("Studio/Drums", 7)])
+    #expect(sounding["Studio/Drums"] == 7)
+    #expect(places.places.first { $0.name == "Studio/Drums" }?.words?.delay == .bars(1))
+  }
+
+  @Test
+  mutating func
+    `where all are there, it is said what found no place, and it has one as soon as there is one`()
+  {
+    want("*/*")
+    var all = (1...UInt64(Self.limit)).map { ("Studio/\($0)", $0) }
+    offer(all)
+    #expect(names.count == Self.limit && places.crowdedOut == nil)
+    all += [("Studio/Late", 100), ("Studio/Later", 101)]
+    offer(all)
+    #expect(names.count == Self.limit && places.crowdedOut == "Studio/Late")
+    all.removeFirst()
+    offer(all)
+    #expect(sounding["Studio/Late"] == 100 && places.crowdedOut == "Studio/Later")
+    all.removeLast()
+    offer(all)
+    #expect(places.crowdedOut == nil)
+  }
+
+  @Test
+  mutating func
+    `a channel that is renamed sounds once, at its new ports, and again at the old ones when it is called so`()
+  {
+    want("*/*")
+    offer([("Studio/Tone", 1), ("Studio/Other", 2)])
+    offer([("Studio/Renamed", 1), ("Studio/Other", 2)])
+    #expect(sounding == ["Studio/Renamed": 1, "Studio/Other": 2])
+    #expect(names.contains("Studio/Tone"))
+    // Its peer, too.
+    offer([("Stage/Renamed", 1), ("Studio/Other", 2)])
+    #expect(sounding == ["Stage/Renamed": 1, "Studio/Other": 2])
+    offer([("Studio/Tone", 1), ("Studio/Other", 2)])
+    #expect(sounding == ["Studio/Tone": 1, "Studio/Other": 2])
+  }
+
+  @Test mutating func `a channel that was taken by its old name alone goes on there`() {
+    want("Studio/Tone")
+    offer([("Studio/Tone", 1)])
+    offer([("Studio/Renamed", 1)])
+    #expect(sounding == ["Studio/Tone": 1])
+    want("Studio/Tone", "Studio/Renamed")
+    #expect(sounding == ["Studio/Renamed": 1])
+  }
+
+  @Test mutating func `what is not wanted any more leaves, and another channel of the name is that name's`() {
+    want("Studio/*", "Stage/Voice")
+    offer([("Studio/Drums", 1), ("Studio/Bass", 2), ("Stage/Voice", 3), ("Stage/Noise", 4)])
+    #expect(sounding == ["Studio/Drums": 1, "Studio/Bass": 2, "Stage/Voice": 3])
+    offer([("Studio/Drums", 9)])
+    #expect(sounding == ["Studio/Drums": 9, "Studio/Bass": 2, "Stage/Voice": 3])
+    want("Stage/Voice")
+    #expect(names == ["Stage/Voice"])
+    want()
+    #expect(names.isEmpty)
+  }
+
+  @Test(arguments: [
+    "\u{1B}[2J\u{1B}[31mRED", "\u{1B}]0;PWNED\u{7} t", "new\nline", "cr\rX", "\u{9B}31m", "del\u{7F}",
+    "nul\0",
+    "x\nJACK server gone", String(repeating: "\u{1B}c", count: 300),
+  ])
+  func `a stranger's name writes nothing to the terminal but itself`(name: String) {
+    for said in [
+      ChannelNews.presence("Studio/\(name)", true), ChannelNews.presence("\(name)/Drums", false),
+      ChannelNews.crowd("Studio/\(name)"),
+    ] {
+      #expect(!said.unicodeScalars.contains { $0.properties.generalCategory == .control })
+      #expect(said.hasPrefix("Link Audio: ") && said.unicodeScalars.count < 300)
+    }
+    #expect(ChannelNews.presence("Studio/Bühne 🎹", true) == "Link Audio: Studio/Bühne 🎹 is here")
+  }
+}
