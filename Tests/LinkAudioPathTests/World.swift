@@ -50,6 +50,8 @@ final class World<Source: Sender> {
   var latency = 5000.0
   /// What JACK's times of a cycle are wrong by, either way, in microseconds.
   var wobble = 0.0
+  /// What they are wrong by at a time, slowly changing, and with them all that it plays of its own.
+  var wander: (Double) -> Double = { _ in 0 }
   private var dice = Dice(seed: 11)
   /// As the session is now; what it was is remembered by whoever needs it.
   var grid = SessionGrid(session: 1, origin: 123_456.7, beatMicros: 500_000)
@@ -88,7 +90,8 @@ final class World<Source: Sender> {
       for packet in packets { network.send(packet) }
       sent += Double(sender.period) * sender.card.frameMicros
     }
-    let error = wobble > 0 ? Double.random(in: -wobble...wobble, using: &dice) : 0
+    let wandered = wander(start)
+    let error = wandered + (wobble > 0 ? Double.random(in: -wobble...wobble, using: &dice) : 0)
     let hearing = Hearing(
       frames: period, sampleRate: UInt32(card.rate), start: start + error, frameMicros: card.frameMicros,
       latencyMicros: latency, grid: grid)
@@ -104,7 +107,7 @@ final class World<Source: Sender> {
       let change = after - before
       let share = Double(index) / Double(period)
       delayHeard = abs(change) < 0.003 * micros ? before + change * share : after
-      listen(start + latency + Double(index) * card.frameMicros, value)
+      listen(start + wandered + latency + Double(index) * card.frameMicros, value)
     }
     frame += period
   }

@@ -5,13 +5,6 @@ import BeatMath
 struct Playhead: BitwiseCopyable {
   /// Further from its place than this it goes there in one step, crossfaded; less is reached slowly.
   static var farthest: Double { 2000 }
-  /// How fast it may run to reach its place: 0.9 cents.
-  static var haste: Double { 0.0005 }
-  /// So far, in microseconds, it may be wrong and be in no haste: the calm is the time in which it makes that up.
-  static var uncertainty: Double { 1 }
-  static var calm: Double { 20e6 }
-  /// How long the cycles' times are averaged for it: each for itself is wrong by more.
-  static var average: Double { 250_000 }
   /// A crossfade, as a part of a second.
   static var fades: UInt32 { 250 }
 
@@ -19,8 +12,7 @@ struct Playhead: BitwiseCopyable {
   private(set) var place = 0.0
   /// Stream frames per output frame, in the last period.
   private(set) var step = 1.0
-  /// How far it is ahead of where it should be, on average, in stream frames.
-  private var ahead = 0.0
+  private var pursuit = Pursuit()
   /// Frames until it has faded in, of so many.
   private var fadeLeft = 0
   private var fadeFrames = 1
@@ -32,23 +24,19 @@ struct Playhead: BitwiseCopyable {
 
   mutating func sit(at place: Double, sampleRate: UInt32) {
     self.place = place
-    ahead = 0
+    pursuit.arrive()
     isPlaying = true
     fadeFrames = max(1, Int(sampleRate / Self.fades))
     fadeLeft = fadeFrames
   }
 
-  /// A period whose frames should lie from `first` to `end`. What is wrong is made up in it as far as that is not heard: a
-  /// few microseconds within seconds, so that the jitter of the cycles' times is no jitter of the sound; more of it sooner.
+  /// A period whose frames should lie from `first` to `end`. What is wrong is made up in it as far as that is not heard: the jitter
+  /// of the cycles' times is no jitter of the sound.
   mutating func aim(from first: Double, to end: Double, frames: Int, micros: Double) {
     let length = end - first
-    ahead += (place - first - ahead) * min(1, micros / Self.average)
-    let distance = ahead * micros / max(1, length) / Self.uncertainty
-    let share = min(1, micros / Self.calm * (1 + distance * distance))
-    let most = Self.haste * abs(length)
-    let made = min(most, max(-most, ahead * share))
-    ahead -= made
-    step = (length - made) / Double(frames)
+    let frameMicros = micros / max(1, length)
+    let made = pursuit.go((place - first) * frameMicros, micros: micros)
+    step = (length - made / frameMicros) / Double(frames)
   }
 
   mutating func advance(frames: Int) { place += step * Double(frames) }

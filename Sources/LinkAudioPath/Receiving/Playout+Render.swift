@@ -35,9 +35,13 @@ extension Playout {
     attend(hearing)
     if isOpen && hearing.start - heardOfAt > Self.patience + delayNow { close() }
     if isOpen, let last, isSeated(hearing) {
-      let seat = loop.place(at: hearing.heard - delayNow)
-      let first = changeDelay(hearing) ? head.place : seat
-      let end = loop.place(at: hearing.heard + hearing.micros - delayNow)
+      let seat = placeHeard(at: hearing.heard - delayNow)
+      let before = delayNow
+      let isMoved = changeDelay(hearing)
+      let first = isMoved ? head.place : seat
+      // Straight on: where the line bends, it is a matter of the playhead's haste.
+      let micros = hearing.micros + (isMoved ? 0 : before - delayNow)
+      let end = first + micros / course.frameMicros
       head.aim(from: first, to: end, frames: hearing.frames, micros: hearing.micros)
       play(hearing, last, left: left, right: right)
     }
@@ -55,10 +59,10 @@ extension Playout {
     }
     if isChosenAnew || !isAdaptive { delayNow = delayWanted(hearing) }
     isChosenAnew = false
-    let place = loop.place(at: hearing.heard - delayNow)
+    let place = placeHeard(at: hearing.heard - delayNow)
     let isCut = abs(hearing.start - nextStart) > Self.lostTime
     if head.isPlaying {
-      if abs(head.place - place) * loop.frameMicros <= Playhead.farthest && !isCut { return true }
+      if abs(head.place - place) * course.frameMicros <= Playhead.farthest && !isCut { return true }
       fadeOut()
       figures.reseats &+= 1
     }
@@ -88,8 +92,8 @@ extension Playout {
   private mutating func skipSilence(to wanted: Double, _ hearing: Hearing) -> Bool {
     guard peak < Self.silence, !tail.isSounding else { return false }
     let next = max(wanted, delayNow - Self.longestSkip)
-    let place = loop.place(at: hearing.heard - next)
-    let end = Int64(flooring: place + hearing.micros / loop.frameMicros) + Int64(reach.half) + 2
+    let place = placeHeard(at: hearing.heard - next)
+    let end = Int64(flooring: place + hearing.micros / course.frameMicros) + Int64(reach.half) + 2
     guard ring.isSilent(Int64(flooring: head.place)..<end, below: Self.silence) else { return false }
     delayNow = next
     sit(at: place)

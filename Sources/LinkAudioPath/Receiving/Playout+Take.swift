@@ -55,7 +55,7 @@ extension Playout {
 
   /// Whether a stamp fits a place, as far as that can be said.
   private func isNear(_ chunk: AudioChunk, _ place: Int64, _ hearing: Hearing) -> Bool {
-    let expected = loop.time(at: place)
+    let expected = course.time(at: place)
     guard let stamp = grids.time(of: chunk.stamp, expected: expected, at: hearing.start) else { return true }
     return abs(stamp - expected) <= Self.longestGap
   }
@@ -65,7 +65,7 @@ extension Playout {
     if distance <= 0 { return seatBetween(chunk, hearing) }
     guard distance <= Self.mostMissing, let newest = journal.entry(journal.newest) else { return nil }
     let counted = newest.end &+ missing(distance - 1, after: newest)
-    let expected = loop.time(at: counted)
+    let expected = course.time(at: counted)
     guard let stamp = grids.time(of: chunk.stamp, expected: expected, at: hearing.start) else {
       // Nobody here knows its tempo yet: its number says enough.
       return distance < Int64(Journal.capacity) ? Seat(place: counted, stamp: nil, isNewest: true) : nil
@@ -73,7 +73,7 @@ extension Playout {
     guard abs(stamp - expected) <= Self.longestGap else { return nil }
     let tolerance = distance == 1 ? Self.roundingFrames : countedFrames()
     let place = place(of: chunk, stamp, by: newest, counted, within: tolerance, hearing)
-    guard Double(place &- newest.end) * loop.frameMicros <= 4 * Self.longestGap else { return nil }
+    guard Double(place &- newest.end) * course.frameMicros <= 4 * Self.longestGap else { return nil }
     return Seat(place: place, stamp: stamp, isNewest: true)
   }
 
@@ -87,12 +87,12 @@ extension Playout {
     of chunk: AudioChunk, _ stamp: Double, by known: Journal.Entry, _ counted: Int64, within frames: Double,
     _ hearing: Hearing
   ) -> Int64 {
-    let onLine = Int64(rounding: loop.place(at: stamp))
+    let onLine = Int64(rounding: course.place(at: stamp))
     var stamped = onLine
     if known.stamp.microsPerBeat == chunk.microsPerBeat,
-      let other = grids.time(of: known.stamp, expected: loop.time(at: known.place), at: hearing.start)
+      let other = grids.time(of: known.stamp, expected: course.time(at: known.place), at: hearing.start)
     {
-      stamped = known.place &+ Int64(rounding: (stamp - other) / loop.frameMicros)
+      stamped = known.place &+ Int64(rounding: (stamp - other) / course.frameMicros)
     }
     let apart = min(abs(Double(stamped &- counted)), abs(Double(onLine &- counted)))
     if apart <= frames { return counted }
@@ -107,7 +107,7 @@ extension Playout {
   /// So far chunks that are not here may be counted wrong, in frames: nothing else is known of them if their lengths have no
   /// pattern; if they have, a stamp knows less unless it is far beyond the noise.
   private mutating func countedFrames() -> Double {
-    journal.lengths.areKnown ? max(8, noise.limit / loop.frameMicros) : 0
+    journal.lengths.areKnown ? max(8, noise.limit / course.frameMicros) : 0
   }
 
   /// One that was overtaken: it lies between its neighbours.
@@ -121,7 +121,7 @@ extension Playout {
       let between = journal.lengths.sum(of: -distance - 1, from: chunk.number &+ 1, usual: known.frames)
       seat = known.place &- between &- Int64(chunk.frames)
     }
-    let stamp = grids.time(of: chunk.stamp, expected: loop.time(at: seat), at: hearing.start)
+    let stamp = grids.time(of: chunk.stamp, expected: course.time(at: seat), at: hearing.start)
     if abs(distance) > 1, let stamp {
       seat = place(of: chunk, stamp, by: known, seat, within: countedFrames(), hearing)
     }
@@ -131,7 +131,7 @@ extension Playout {
 
   /// What is not played yet must not be written over.
   private func hasRoom(_ seat: Seat, _ chunk: AudioChunk, _ hearing: Hearing) -> Bool {
-    let now = head.isPlaying ? head.place : loop.place(at: hearing.heard - delayNow)
+    let now = head.isPlaying ? head.place : course.place(at: hearing.heard - delayNow)
     let ahead = Double(seat.place) + Double(chunk.frames) - now
     return abs(ahead) < Double(ring.longestAhead)
   }
@@ -172,14 +172,14 @@ extension Playout {
       return begin(at: place, stamp)
     }
     let frames = Double(place &- newest.place)
-    let micros = frames * loop.frameMicros
+    let micros = frames * course.frameMicros
     switch runs.read(residual, missing: missing, micros: micros) {
     case .plain:
       let beats = Double(chunk.begin &- last.begin)
       judge(at: place, stamp, later: beats * beatMicros - micros, after: micros)
     case .reckoned: noise.cut()
     case .anew(let isFirst):
-      if isFirst { loop.restart(at: place, stamp) } else { loop.measure(at: place, stamp) }
+      if isFirst { course.restart(at: place, stamp, &past) } else { course.measure(at: place, stamp, &past) }
     }
   }
 
@@ -187,20 +187,20 @@ extension Playout {
   private mutating func begin(at place: Int64, _ stamp: Double) {
     runs.cut()
     noise.cut()
-    loop.measure(at: place, stamp)
+    course.measure(at: place, stamp, &past)
   }
 
   /// One that is as good as any other: the line averages them, unless all of them are elsewhere now.
   private mutating func judge(at place: Int64, _ stamp: Double, later micros: Double, after elapsed: Double) {
-    switch noise.read(micros, error: stamp - loop.time(at: place), micros: elapsed) {
-    case .fits: loop.measure(at: place, stamp)
+    switch noise.read(micros, error: stamp - course.time(at: place), micros: elapsed) {
+    case .fits: course.follow(at: place, stamp, &past)
     case .apart: break
-    case .moved(let micros): loop.step(by: micros)
+    case .moved(let micros): course.step(by: micros)
     }
   }
 
   private mutating func noteArrival(_ chunk: AudioChunk, at seat: Seat, _ hearing: Hearing) {
-    let time = loop.time(at: seat.place)
+    let time = course.time(at: seat.place)
     var arrival = Double(chunk.arrival)
     // A time that can't be is not believed.
     if abs(arrival - hearing.start) > 2e6 { arrival = hearing.start }
@@ -222,7 +222,7 @@ extension Playout {
   /// A chunk came after it was needed: from now on chunks are waited for so long. False if that is not wanted, or of no use.
   private mutating func waitLonger(for place: Int64, _ hearing: Hearing) -> Bool {
     guard isAdaptive else { return false }
-    let needed = hearing.heard - loop.time(at: place) + lookahead
+    let needed = hearing.heard - course.time(at: place) + lookahead
     let wanted = max(needed, delayWanted(hearing))
     guard needed > delayNow, wanted <= longestAdaptive(hearing) else { return false }
     fadeOut()
@@ -278,7 +278,8 @@ extension Playout {
     last = nil
     outputRate = hearing.sampleRate
     reach = Reach(streamRate: chunk.sampleRate, outputRate: outputRate)
-    loop = StampLoop(place: ring.end, time: stamp, sampleRate: chunk.sampleRate)
+    past = Past()
+    course = Course(place: ring.end, time: stamp, sampleRate: chunk.sampleRate)
     runs = StampRuns()
     noise = StampNoise()
     lateness = Lateness()

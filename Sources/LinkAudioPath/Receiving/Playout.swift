@@ -47,7 +47,8 @@ package struct Playout: ~Copyable {
   /// It has not been heard yet.
   var isListening = false
   var journal = Journal()
-  var loop = StampLoop()
+  var course = Course()
+  var past = Past()
   var runs = StampRuns()
   var noise = StampNoise()
   /// The newest chunk by its number.
@@ -73,7 +74,7 @@ package struct Playout: ~Copyable {
     let moved = grids.follow(hearing.grid, at: hearing.start)
     guard isOpen, let last else { return }
     if last.session != hearing.grid.session { return close() }
-    if moved != 0 { loop.step(by: moved) }
+    if moved != 0 { course.shift(by: moved, &past) }
     if hearing.sampleRate != outputRate {
       outputRate = hearing.sampleRate
       reach = Reach(streamRate: last.sampleRate, outputRate: outputRate)
@@ -107,12 +108,17 @@ package struct Playout: ~Copyable {
     }
   }
 
+  /// Which place is at its beat at a time before now: by the stamps that there were around it.
+  mutating func placeHeard(at time: Double) -> Double {
+    past.place(at: time, frameMicros: course.frameMicros) ?? course.place(at: time)
+  }
+
   /// When a place is needed to be there at the latest, before its time: the kernel looks ahead.
-  var lookahead: Double { Double(reach.half + 1) * loop.frameMicros }
+  var lookahead: Double { Double(reach.half + 1) * course.frameMicros }
 
   /// The longest delay for which the ring has room, in microseconds.
   func longestDelay(_ hearing: Hearing) -> Double {
-    Double(ring.longestAhead) * loop.frameMicros - hearing.micros
+    Double(ring.longestAhead) * course.frameMicros - hearing.micros
   }
 
   func longestAdaptive(_ hearing: Hearing) -> Double {
@@ -154,8 +160,8 @@ package struct Playout: ~Copyable {
     figures.concealed = concealment.concealed
     figures.dropouts = concealment.dropouts
     figures.delay = isOpen ? delayNow / 1000 : 0
-    figures.senderPPM = isOpen ? loop.ppm : 0
+    figures.senderPPM = isOpen ? course.ppm : 0
     let frames = Double(ring.end) - head.place
-    figures.buffered = isOpen && head.isPlaying ? max(0, frames * loop.frameMicros / 1000) : 0
+    figures.buffered = isOpen && head.isPlaying ? max(0, frames * course.frameMicros / 1000) : 0
   }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 
-/// The line from a stream's places to time: when the sample of a place was at its beat, in host time, without any delay.
+/// The straight line from a stream's places to time that `Course` bends: the sender's crystal.
 ///
-/// Follows the sender's crystal by the stamps. Each stamp is a measurement, not a position: the line is a fit of second order
+/// Follows it by the stamps. Each stamp is a measurement, not a position: the line is a fit of second order
 /// with a memory, so it has no lag at a constant difference of the crystals, and a single stamp moves it by little. It begins
 /// as the straight line through all that there is and becomes slow as it gets to know more. What it says may step
 /// (`step`); what is heard does not: the playhead goes there slowly.

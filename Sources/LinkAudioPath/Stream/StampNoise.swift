@@ -18,8 +18,8 @@ struct StampNoise: BitwiseCopyable {
 
   /// Of a stamp that is nothing but noise, its distance in typical ones.
   static var widest: Double { 8 }
-  /// Less is no new measurement, in microseconds.
-  static var least: Double { 4 }
+  /// Less is no new measurement, in microseconds: a server's line jumps by so much, and comes back (`Course`).
+  static var least: Double { 50 }
   /// So many stamps, over so many microseconds, are enough: those of one long period are all wrong by the same.
   static var enough: Int { 8 }
   static var longEnough: Double { 40_000 }
