@@ -220,8 +220,8 @@ extension Engine {
     return outgoing + (far?.takeOutgoing() ?? [])
   }
 
-  /// Whether something waits to be sent.
-  var hasOutgoing: Bool { !outgoing.isEmpty || far?.hasOutgoing == true }
+  /// How much waits to be sent.
+  var outgoingCount: Int { outgoing.count + (far?.outgoingCount ?? 0) }
 
   /// The host clock stands still in sleep and the session does not: its clock must be measured again.
   private mutating func noticeSleep(at now: Micros) {

@@ -100,7 +100,7 @@ struct FarWires: Sendable {
     return flush(after: arrival)
   }
 
-  var hasOutgoing: Bool { !outgoing.isEmpty }
+  var outgoingCount: Int { outgoing.count }
 
   /// What is to be sent, once.
   mutating func takeOutgoing() -> [Outgoing] {

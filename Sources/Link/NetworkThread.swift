@@ -69,10 +69,12 @@ final class NetworkThread: Sendable {
   /// at once. [app, may block]
   func withEngine<Result>(_ body: (inout Engine, Micros) -> Result) -> Result {
     let (result, speaks, wakes) = engine.withLock { engine in
+      // What another thread has left is sent by that one.
+      let waiting = engine.outgoingCount
       // The clock is read with the lock held, so that the machine never sees time run backwards.
       let result = body(&engine, HostClock.micros())
       let isDue = engine.deadline.map { $0.count < plannedWake.load(ordering: .relaxed) } ?? false
-      return (result, engine.hasOutgoing, isDue || engine.needsTurn)
+      return (result, engine.outgoingCount > waiting, isDue || engine.needsTurn)
     }
     if speaks { act { _ in } }
     if wakes { wakeUp.signal() }

@@ -46,13 +46,13 @@ struct OutgoingTests {
       var workers: [Worker] = []
       // As if some other datagram took its time.
       link.network.sending.withLock { _ in
+        // Longer than what was said before holds the next back.
+        pause(milliseconds: 100)
         _ = heard(by: listener)
         workers.append(Worker { link.updateAppState { $0.setTempo(125, at: Link.clock()) } })
         workers.append(
           Worker { if eventually({ link.captureAppState().tempo == 125 }) { answered.append(125) } })
         #expect(eventually { answered.all == [125] })
-        // Longer than what was just said holds the next back.
-        pause(milliseconds: 100)
         #expect(heard(by: listener).isEmpty)
       }
       for worker in workers { worker.join() }
