@@ -51,6 +51,7 @@ struct Driver {
     case ("status", 0): return status()
     case ("clock", 0): return ["\"time\": \(Link.clock().count)"]
     case ("peers", 0): return ["\"peers\": \(link.peerCount)"]
+    case ("gateways", 0): return ["\"gateways\": \(link.diagnostics.addresses.count)"]
     case ("enable", 1): link.isEnabled = try onOrOff(words[0])
     case ("sync", 1): link.isStartStopSyncEnabled = try onOrOff(words[0])
     case ("quantum", 1): quantum = try number(words[0])

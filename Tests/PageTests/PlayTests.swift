@@ -127,14 +127,22 @@ import Testing
     try await peer.wait("peers", "1")
     try await visit.touch("click #toggle")
     try await visit.until("document.querySelector('#toggle').dataset.song === 'rolling'")
+    // The number that is shown, and the session's beat when it came.
     try await visit.ask(
-      "evaluate \"globalThis.beats = [], new MutationObserver(() => { const now = Number(document.querySelector('#beats').dataset.beat); if (beats.at(-1) !== now) beats.push(now) }).observe(document.querySelector('#beats'), {attributeFilter: ['data-beat']}), 0\""
+      "evaluate \"globalThis.beats = [], new MutationObserver(() => { const now = Number(document.querySelector('#beats').dataset.beat); if (beats.at(-1)?.[0] !== now) beats.push([now, tactus.beatAt(performance.now())]) }).observe(document.querySelector('#beats'), {attributeFilter: ['data-beat']}), 0\""
     )
     try await visit.until("beats.length > 12", seconds: 60)
-    let beats = try await visit.evaluate("beats.slice(0, 12).join()").split(separator: ",").compactMap {
-      Int($0)
+    let beats = try await visit.evaluate("beats.slice(0, 12).join(';')").split(separator: ";").map {
+      $0.split(separator: ",").compactMap { Double($0) }
     }
-    for (beat, next) in zip(beats, beats.dropFirst()) { #expect(next == beat % 4 + 1, "\(beats)") }
+    try #require(beats.count == 12 && beats.allSatisfy { $0.count == 2 })
+    // A full machine draws late, or leaves a beat out; the next number is still that beat's.
+    let off = zip(beats, beats.dropFirst()).map { before, next in
+      let turn = ((next[1] - before[1]) - (next[0] - before[0])).remainder(dividingBy: 4)
+      #expect(abs(turn) < 1, "\(beats)")
+      return abs(turn)
+    }
+    #expect(off.sorted()[off.count / 2] < 0.5, "\(beats)")
     // Half of a beat at most, whatever the machine does: a bar off, or a clock of its own, is more.
     let time = try await PeerStatus(peer.ask("clock")).time
     let seen = try await visit.ask("frames 0.2 tactus.beatAt(T)")
@@ -144,8 +152,7 @@ import Testing
     try #require(first.count == 3)
     #expect(abs(first[0] - Double(time)) < 30e6, "the page's clock is not ours")
     let phase = try await PeerStatus(peer.ask("beat \(Int64(first[0]))")).phase
-    let off = (first[1] - phase).truncatingRemainder(dividingBy: 4)
-    #expect(min(abs(off), 4 - abs(off)) < 0.5, "\(first), \(phase)")
+    #expect(abs((first[1] - phase).remainder(dividingBy: 4)) < 0.5, "\(first), \(phase)")
     try await visit.end()
   }
 }

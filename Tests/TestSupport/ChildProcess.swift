@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import Synchronization
 
 /// A program that a test starts: its standard input and output are ours, line by line; its standard error is kept.
 /// It ends with this object at the latest. For one task at a time.
@@ -32,11 +31,7 @@ public final class ChildProcess: @unchecked Sendable {
   /// - Parameter environment: added to ours; an empty value takes the variable away.
   public init(_ command: [String], environment: [String: String] = [:]) throws {
     Self.brokenPipesAreErrors
-    // Tests run side by side, and a pipe's end in somebody else's child would never see its own end: nobody spawns
-    // between the making of ours and their being marked close-on-exec.
-    let (toChild, fromChild, errors) = try Self.spawning.withLock { _ in
-      (try Self.pipe(), try Self.pipe(), try Self.scratchFile())
-    }
+    let (toChild, fromChild, errors) = (try Self.pipe(), try Self.pipe(), try Self.scratchFile())
     (input, output, self.errors) = (toChild.write, fromChild.read, errors)
     defer {
       close(toChild.read)
@@ -48,6 +43,9 @@ public final class ChildProcess: @unchecked Sendable {
     for (ours, theirs) in [(toChild.read, 0), (fromChild.write, 1), (errors, 2)] as [(CInt, CInt)] {
       posix_spawn_file_actions_adddup2(&actions, ours, theirs)
     }
+    // Nothing else that is open here, or was in who started us, is the child's: tests run side by side, a pipe's end in
+    // somebody else's child never sees its own end, and some count descriptors, or bind what was closed.
+    closeFrom(&actions, 3)
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
@@ -61,9 +59,7 @@ public final class ChildProcess: @unchecked Sendable {
     var child: pid_t = 0
     let failure = Self.withCStrings(command) { arguments in
       Self.withCStrings(Self.environment(changedBy: environment)) { variables in
-        Self.spawning.withLock { _ in
-          posix_spawnp(&child, command[0], &actions, &attributes, arguments, variables)
-        }
+        posix_spawnp(&child, command[0], &actions, &attributes, arguments, variables)
       }
     }
     identifier = child
@@ -237,7 +233,6 @@ public final class ChildProcess: @unchecked Sendable {
     return String(decoding: bytes[..<max(0, count)], as: UTF8.self)
   }
 
-  private static let spawning = Mutex(())
   private static let patience = Duration.seconds(120)
   private static let pause = Duration.milliseconds(5)
   /// So often who waits for a line looks whether the test was given up.
@@ -246,7 +241,6 @@ public final class ChildProcess: @unchecked Sendable {
   private static func pipe() throws -> (read: CInt, write: CInt) {
     var ends: [CInt] = [0, 0]
     guard Glibc.pipe(&ends) == 0 else { throw Failure.cannotStart("pipe", errno: errno) }
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     return (ends[0], ends[1])
   }
 
@@ -256,7 +250,6 @@ public final class ChildProcess: @unchecked Sendable {
     let file = mkstemp(&path)
     guard file >= 0 else { throw Failure.cannotStart("mkstemp", errno: errno) }
     unlink(path)
-    _ = fcntl(file, F_SETFD, FD_CLOEXEC)
     return file
   }
 
@@ -283,3 +276,9 @@ public final class ChildProcess: @unchecked Sendable {
     return body(copies + [nil])
   }
 }
+
+// GNU's, which the module Glibc does not show.
+@_silgen_name("posix_spawn_file_actions_addclosefrom_np")
+@discardableResult private func closeFrom(
+  _ actions: UnsafeMutablePointer<posix_spawn_file_actions_t>, _ first: CInt
+) -> CInt
