@@ -7,6 +7,7 @@ MIN minutes, and somebody listens to both. In the middle the wire is cut for 30 
 
     apart     how far each click of one room is from the nearest of the other, in milliseconds, in each tenth of the time: the median,
               and what nine in ten are within; those in the cut for themselves
+    one       seconds until two rooms that are both just there have one tempo; Link lets the older session win
     tempo     seconds from a key in one room to LinkHut's new tempo in the other, each way; start likewise
     healed    seconds from the end of the cut to the tempo that was set in it in the other room
     wire      datagrams and bytes between the two tactus, how many of them anybody could read, and by how many standard deviations
@@ -84,6 +85,22 @@ def reaches(what: str, key: str, here: driver.Peer, there: driver.Peer, value: s
     return round(time.monotonic() - began, 2)
 
 
+def one_session(here: driver.Peer, there: driver.Peer) -> float:
+    """Until then either room's tempo may win, and a key in the other is lost with its session."""
+    began = time.monotonic()
+    for peer in (here, there):
+        # The other room's players are not seen: the two relays are one another's.
+        peer.ask("wait peers 1 30")
+    there.ask("tempo 100")
+    while here.ask("status")["tempo"] != there.ask("status")["tempo"]:
+        if time.monotonic() > began + 60:
+            fail("bench far", "the two rooms did not become one session within a minute", 1)
+        time.sleep(0.05)
+    joined = round(time.monotonic() - began, 2)
+    reaches("tempo", "tempo 120", here, there, "120")
+    return joined
+
+
 class Clicks:
     """What is heard in both rooms."""
 
@@ -132,12 +149,9 @@ def scene(seconds: float, cut: float) -> Figures:
         peer.ask("sync on")
     listener = subprocess.Popen([LAB, "on", str(RELAYS[1]), "python3", secrecy.__file__, str(seconds), *(f"10.77.0.{host}" for host in RELAYS)],
                                 stdout=subprocess.PIPE, text=True)
-    for peer in players:
-        # The other room's players are not seen: the two relays are one another's.
-        peer.ask("wait peers 1 30")
-    time.sleep(6)
-    figures: Figures = {"tempo": [reaches("tempo", "tempo 121", here, there, "121"), reaches("tempo", "tempo 120", there, here, "120")],
-                        "start": [reaches("playing", "play", here, there, "on")]}
+    figures: Figures = {"one": tell("one session", {"seconds": one_session(here, there)})["seconds"]}
+    figures |= {"tempo": [reaches("tempo", "tempo 121", here, there, "121"), reaches("tempo", "tempo 120", there, here, "120")],
+                "start": [reaches("playing", "play", here, there, "on")]}
     figures["start"] += [reaches("playing", "stop", there, here, "off"), reaches("playing", "play", there, here, "on")]
     tell("keys", {what: figures[what] for what in ("tempo", "start")})
     clicks = Clicks()
