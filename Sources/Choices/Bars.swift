@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// Where a song's bars are, in beats from its start, also behind a change of meter: that comes with a bar line, and the bars before
+/// Where a song's bars are, in 32nds from its start, also behind a change of meter: that comes with a bar line, and the bars before
 /// it keep their numbers.
 ///
 /// Only the last change is known, which is what still sounds; whoever goes back behind it has bars of the earlier length as far as they
@@ -9,7 +9,7 @@ import BeatMath
 public struct Bars: Hashable, Sendable, BitwiseCopyable {
   /// Bars of one length, from a line on.
   private struct Stretch: Hashable, BitwiseCopyable {
-    /// The beat at which its first bar begins, and how many bars are before that.
+    /// Where its first bar begins, and how many bars are before that.
     var first: Int64 = 0
     var number: Int64 = 0
     var meter: Meter
@@ -40,55 +40,77 @@ public struct Bars: Hashable, Sendable, BitwiseCopyable {
   }
   /// Where its first bar would begin, had all been as long as they are now.
   public var origin: Int64 {
-    @_noLocks @_noAllocation get { present.first &- present.number &* present.meter.beats }
+    @_noLocks @_noAllocation get { present.first &- present.number &* present.meter.bar }
   }
 
-  /// Of the bar in which this beat is.
+  /// Of the bar in which this place is.
   @_noLocks @_noAllocation
-  public func meter(at beat: Int64) -> Meter { beat < present.first ? before.meter : present.meter }
+  public func meter(at place: Int64) -> Meter { place < present.first ? before.meter : present.meter }
 
-  /// Bar and beat of a beat, both from 0; bars before the song are below 0.
+  /// Bar, note and the rest in 32nds, all from 0; bars before the song are below 0.
   @_noLocks @_noAllocation
-  public func place(of beat: Int64) -> (bar: Int64, beat: Int64) {
-    let stretch = beat < present.first ? before : present
-    let length = stretch.meter.beats
-    let from = beat &- stretch.first
+  public func place(of place: Int64) -> (bar: Int64, note: Int64, rest: Int64) {
+    let stretch = place < present.first ? before : present
+    let length = stretch.meter.bar
+    let from = place &- stretch.first
     let bar = from / length &- (from % length < 0 ? 1 : 0)
-    return (stretch.number &+ bar, from &- bar &* length)
+    let inBar = from &- bar &* length
+    let note = inBar / stretch.meter.note
+    return (stretch.number &+ bar, note, inBar &- note &* stretch.meter.note)
   }
 
-  /// The first bar line that is not before this beat.
+  /// The same of any beat of the song's, with what has passed of the note, 0..<1.
+  public func place(at beat: Double) -> (bar: Int64, note: Int64, passed: Double) {
+    let whole = ThirtySeconds.before(beat)
+    let here = place(of: whole)
+    let passed = Double(here.rest) + (beat * Double(ThirtySeconds.perBeat) - Double(whole))
+    return (here.bar, here.note, passed / Double(meter(at: whole).note))
+  }
+
+  /// The first bar line that is not before this beat, in 32nds.
   @_noLocks @_noAllocation
   public func line(atOrAfter beat: Double) -> Int64 {
-    let whole = 0 &- Int64(flooring: 0 - beat)
-    let there = place(of: whole).beat
-    guard there > 0 else { return whole }
-    let next = whole &- there &+ meter(at: whole).beats
+    let whole = 0 &- ThirtySeconds.before(0 - beat)
+    let length = meter(at: whole)
+    let there = place(of: whole)
+    let inBar = there.note &* length.note &+ there.rest
+    guard inBar > 0 else { return whole }
+    let next = whole &- inBar &+ length.bar
     // A change cuts no bar, so its line is one of both.
     return whole < present.first ? min(next, present.first) : next
   }
 
-  /// Where this beat is in a group of so many bars, in beats from the group's first.
+  /// Where this place is in a group of so many bars, from the group's first, and how long that is.
   @_noLocks @_noAllocation
-  public func place(of beat: Int64, inBars span: Int64) -> (beat: Int64, length: Int64) {
-    let here = place(of: beat)
-    let length = meter(at: beat).beats
+  public func place(of place: Int64, inBars span: Int64) -> (place: Int64, length: Int64) {
+    let here = self.place(of: place)
+    let meter = meter(at: place)
     let within = here.bar % span
-    return ((within < 0 ? within &+ span : within) &* length &+ here.beat, span &* length)
+    let bars = (within < 0 ? within &+ span : within) &* meter.bar
+    return (bars &+ here.note &* meter.note &+ here.rest, span &* meter.bar)
   }
 
-  /// Another meter, from the line next to this beat on: the one that was passed less than half a beat ago, or else the next.
+  /// Into how many parts a beat has to be cut so that all of them, their notes, and a song that begins at `origin` fall on one: 1, 2, 4
+  /// or 8.
+  @_noLocks @_noAllocation
+  public func parts(songFrom origin: Int64) -> Int64 {
+    let all = present.first | present.meter.note | before.first | before.meter.note | origin
+    return ThirtySeconds.perBeat >> Int64(min(3, all.trailingZeroBitCount))
+  }
+
+  /// Another meter, from the line next to this beat on: the one that was passed less than half a note ago, or else the next.
   @_noLocks @_noAllocation
   public mutating func change(to meter: Meter, at beat: Double) {
     guard meter != present.meter else { return }
+    let half = ThirtySeconds.beats(present.meter.note) / 2
     // One that has not come yet, or just now, is another one.
-    guard beat >= Double(present.first) + 0.5 else {
+    guard beat >= ThirtySeconds.beats(present.first) + half else {
       present.meter = meter
       return
     }
     let next = line(atOrAfter: beat)
-    let last = next &- present.meter.beats
-    let line = Double(last) + 0.5 > beat && last >= present.first ? last : next
+    let last = next &- present.meter.bar
+    let line = ThirtySeconds.beats(last) + half > beat && last >= present.first ? last : next
     let number = place(of: line).bar
     if line > present.first { before = present }
     present = Stretch(first: line, number: number, meter: meter)

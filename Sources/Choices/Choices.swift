@@ -46,7 +46,7 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
 
   /// Beats after which the session's grid repeats, for launches and for bars while nothing rolls.
   public var quantum: Double {
-    @_noLocks @_noAllocation get { ownQuantum ?? Double(meter.beats) }
+    @_noLocks @_noAllocation get { ownQuantum ?? meter.length.value }
     set { ownQuantum = newValue }
   }
 
@@ -57,7 +57,7 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
 
   @_noLocks @_noAllocation
   public func countIn(bars: Int32) -> Beats {
-    Beats(micros: Int64(min(LaunchSettings.mostCountIn, max(0, bars))) &* meter.beats &* 1_000_000)
+    Beats(micros: Int64(min(LaunchSettings.mostCountIn, max(0, bars))) &* meter.length.micros)
   }
 
   /// The offset that holds for this port.
@@ -79,24 +79,6 @@ public enum Lead: UInt8, Sendable, BitwiseCopyable {
   case auto
   /// A sequencer's MIDI clock at `control`: its tempo and beat go into the session.
   case midi
-}
-
-/// How beats make bars.
-public struct Meter: Hashable, Sendable, BitwiseCopyable {
-  /// 1...64.
-  public var beatsPerBar: Int32
-  /// What JACK calls `beat_type`; no arithmetic depends on it: a beat is the session's beat.
-  public var beatType: Int32
-
-  public init(beatsPerBar: Int32 = 4, beatType: Int32 = 4) {
-    self.beatsPerBar = beatsPerBar
-    self.beatType = beatType
-  }
-
-  /// `beatsPerBar`, whatever was asked for, within 1...64.
-  public var beats: Int64 {
-    @_noLocks @_noAllocation get { Int64(min(64, max(1, beatsPerBar))) }
-  }
 }
 
 /// When a click or a clock that is on runs.

@@ -24,7 +24,7 @@ public enum FarDistance: Hashable, Sendable, BitwiseCopyable {
   public func beats(in meter: Meter) -> Beats {
     switch self {
     case .beats(let count): Beats(micros: Int64(count) * 1_000_000)
-    case .bars(let count): Beats(micros: Int64(count) * meter.beats * 1_000_000)
+    case .bars(let count): Beats(micros: Int64(count) * meter.length.micros)
     }
   }
 }

@@ -100,7 +100,8 @@ public struct HostSync: ~Copyable {
       launch.heldRelocation(now)
       return false
     }
-    let here = song.position(atFrame: now.transport.frame, meaning: timebase.position(now), beat: 0)
+    let here = song.position(
+      atFrame: now.transport.frame, meaning: timebase.position(now), beat: 0, grain: now.settings.meter.grain)
     let leader = timebase.isForeign ? .none : clockIn.leader(now, launch.start, songBeat: Beats(here))
     return launch.mayRoll(
       now, Launch.Question(songBeat: Beats(here), leader: leader, isSessions: startStop.isObeying))
@@ -114,13 +115,14 @@ public struct HostSync: ~Copyable {
     if !now.isFreewheeling {
       // What a former master left behind is no request to us.
       if let requested, timebase.wasOursLately {
-        tempoRequest.read(requested.beatsPerMinute, at: now.heard.start)
+        tempoRequest.read(requested.tempo, at: now.heard.start)
       }
       tempoRequest.show(now.session.tempo, at: now.heard.start)
     }
     let next = now.heard.time(atFrame: Double(now.frames))
     let there = Song.beats(ofFrame: nextFrame, sampleRate: now.sampleRate, beatMicros: now.grid.beatMicros)
-    let position = song.position(atFrame: nextFrame, meaning: there, beat: now.grid.beat(at: next))
+    let position = song.position(
+      atFrame: nextFrame, meaning: there, beat: now.grid.beat(at: next), grain: now.settings.meter.grain)
     let shown = BBT(
       song: Beats(position), bars: bars, beatsPerMinute: now.session.tempo,
       grace: Beats(Double(now.frames) * now.heard.frameMicros / now.grid.beatMicros),
@@ -138,7 +140,7 @@ public struct HostSync: ~Copyable {
       frameMicros: now.frameMicros,
       session: now.session.session, origin: now.grid.origin, beatMicros: now.grid.beatMicros,
       isFreewheeling: now.isFreewheeling, settings: now.settings.audio,
-      beatsPerBar: Int32(now.settings.meter.beats))
+      beatsPerBar: now.settings.meter.length.value)
   }
 
   /// What one of the user's own outputs plays, after `run` and about the same cycle: into its buffer, or as its messages. [audio]
@@ -182,7 +184,8 @@ extension HostSync {
       return
     }
     if let start = launch.start, case .starting = now.transport.state {
-      song.arm(startingAt: start.target.value, origin: Int64(rounding: (start.target - start.songBeat).value))
+      let origin = ThirtySeconds.nearest(to: (start.target - start.songBeat).value, grain: 1)
+      song.arm(startingAt: start.target.value, origin: origin)
     }
     song.landmark = launch.place(
       at: now.transport.frame, frameMicros: now.frameMicros, beatMicros: now.grid.beatMicros)

@@ -89,7 +89,10 @@ extension PlayoutDelay {
     case .auto: self = .standard
     case .time(let micros): self = .fixed(Double(micros.count))
     case .beats(let beats): self = .beats(Int(beats))
-    case .bars(let bars): self = .beats(Int(bars) * Int(passing.beatsPerBar))
+    case .bars(let bars):
+      let beats = Double(bars) * passing.beatsPerBar
+      let whole = Int(beats)
+      self = Double(whole) == beats ? .beats(whole) : .fixed(beats * passing.beatMicros)
     }
   }
 }

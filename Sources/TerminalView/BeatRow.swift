@@ -15,7 +15,7 @@ struct BeatRow {
   init(_ scene: Scene) {
     let state = scene.state
     count = state.shownBar(at: scene.now)
-    let phase = state.shownPlace(at: scene.now).inBar
+    let phase = state.shownPlace(at: scene.now)
     current = min(Int(phase), count - 1)
     passed = phase / Double(count)
     isCountIn = if case .waiting = state.transport { true } else { false }

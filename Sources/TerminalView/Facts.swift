@@ -14,16 +14,16 @@ struct Facts {
 
   var tempo: String { fixed(state.tempo.beatsPerMinute, 2) }
 
-  /// Whole beats until a held start; nil while none is held.
+  /// Whole notes of the meter until a held start; nil while none is held.
   var countIn: Int? {
     guard case .waiting = state.transport else { return nil }
-    return max(0, Int(clamping: -Int64(flooring: state.songBeats(at: scene.now).value)))
+    return Int(clamping: -Int64(flooring: -state.notesToLaunch(at: scene.now)))
   }
 
-  /// Of the song: bars from 1, beats in the bar from 1.
+  /// Of the song: bars from 1, notes in the bar from 1.
   var position: String {
-    let place = state.bars.place(of: Int64(flooring: state.songBeats(at: scene.now).value))
-    return "\(place.bar + 1)|\(place.beat + 1)"
+    let place = state.bars.place(at: state.songBeats(at: scene.now).value)
+    return "\(place.bar + 1)|\(place.note + 1)"
   }
 
   var peers: String {

@@ -68,8 +68,9 @@ extension SurfaceState {
       case .foreign: .other(host.probableMaster.map { "\($0) (probably)" } ?? "another client")
       }
     leavesTimebase = report.timebase == .ours && !host.wantsTimebase
-    // Both at the same frame, and the song begins on a beat.
-    let origin = Beats((report.sessionBeat - report.songBeat).rounded())
+    // Both at the same frame, and the song begins on a note.
+    let origin = Beats(
+      ThirtySeconds.beats(ThirtySeconds.nearest(to: report.sessionBeat - report.songBeat, grain: 1)))
     transport =
       if !host.isRunning {
         .stopped(at: .zero)

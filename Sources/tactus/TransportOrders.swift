@@ -84,7 +84,7 @@ extension SurfaceState {
   private func beat(of place: Place) -> Double {
     switch place {
     case .beat(let beat): beat
-    case .bar(let bar): Double(bar - 1) * Double(choices.meter.beats)
+    case .bar(let bar): Double(bar - 1) * choices.meter.length.value
     case .seconds(let seconds): seconds * 1e6 / Double(tempo.clamped.microsPerBeat)
     }
   }
@@ -119,10 +119,10 @@ extension Report {
     let beat: Double
     switch place {
     case .beat(let there): beat = there
-    case .bar(let bar): beat = Double(bar - 1) * Double(shown.beatsPerBar)
+    case .bar(let bar): beat = Double(bar - 1) * Double(shown.beatsPerBar) / shown.notesPerBeat
     case .seconds(let seconds): return Int64(rounding: seconds * sampleRate)
     }
-    let frames = (beat - here) * 60 / shown.beatsPerMinute * sampleRate
+    let frames = (beat - here) * 60 / shown.tempo * sampleRate
     return max(0, Int64(moment.frame) &+ Int64(rounding: frames))
   }
 }

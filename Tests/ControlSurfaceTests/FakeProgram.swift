@@ -39,7 +39,7 @@ struct FakeProgram {
     case .rewind: state.transport = .stopped(at: .zero)
     case .locate(.beat(let beat)): state.transport = .stopped(at: Beats(beat))
     case .locate(.bar(let bar)):
-      state.transport = .stopped(at: Beats(Double(bar - 1) * Double(state.choices.meter.beats)))
+      state.transport = .stopped(at: Beats(Double(bar - 1) * state.choices.meter.length.value))
     case .locate(.seconds(let seconds)):
       state.transport = .stopped(at: state.tempo.beats(in: Micros(rounding: seconds * 1e6)))
     case .rolling(let on):

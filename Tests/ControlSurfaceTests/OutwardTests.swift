@@ -63,6 +63,14 @@ struct OutwardTests {
     #expect(bars.prefix(2).map { $0 } == [[.int32(1), .float32(3)], [.int32(2), .float32(3)]])
     desk.update { $0.transport = .stopped(at: .zero) }
     #expect(desk.outward.last?.message == Message("/halt", .string("good night")))
+    desk.update { $0.choices.meter = .init(beatsPerBar: 7, beatType: 8) }
+    let later = desk.now + Micros(200_000)
+    desk.update { $0.transport = .waiting(origin: $0.next(.beat, after: later)) }
+    desk.forget()
+    desk.wait(5)
+    let sevens = desk.outward.filter { $0.message.address == "/bar" }.prefix(2)
+    #expect(sevens.map(\.message.arguments) == [[.int32(1), .float32(7)], [.int32(2), .float32(7)]])
+    #expect(abs((sevens[1].at - sevens[0].at).count - 1_750_000) <= 2)
   }
 
   @Test("Nobody pays for beats that nobody wants: without such a line the surface sleeps as before")

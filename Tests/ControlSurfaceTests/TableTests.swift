@@ -141,7 +141,13 @@ struct TableTests {
     desk.forget()
     desk.send("/tactus/meter", .int32(7), .int32(8))
     desk.wait(1)
-    #expect(desk.told("quantum").last == [.int32(7)])
+    #expect(desk.told("quantum").last == [.float32(3.5)])
+    for (steps, beats) in [(1, 4), (-1, 3)] as [(Int32, Int)] {
+      var other = Desk()
+      other.update { $0.choices.meter = Meter(beatsPerBar: 7, beatType: 8) }
+      other.send("/tactus/quantum/nudge", .int32(steps))
+      #expect(other.program.commands == [.set("quantum", .whole(beats))])
+    }
     desk.send("/tactus/quantum", .int32(4))
     desk.send("/tactus/meter", .int32(5), .int32(4))
     desk.wait(1)

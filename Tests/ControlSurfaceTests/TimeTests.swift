@@ -238,6 +238,59 @@ struct TimeTests {
       desk.told("position/bbt").last == [.string("001|02|0768")] || desk.told("position/bbt").count > 10)
   }
 
+  @Test("In eighths a beat is an eighth: seven a bar of three and a half beats, shown and counted in")
+  func eighths() {
+    var desk = Desk()
+    desk.update {
+      $0.timeline = Timeline(tempo: Tempo(60), beatOrigin: .zero, timeOrigin: Micros(0))
+      $0.choices.meter = Meter(beatsPerBar: 7, beatType: 8)
+    }
+    let first = (desk.program.state.sessionBeats(at: desk.now).value / 3.5).rounded(.up) * 3.5
+    desk.now = desk.program.state.time(atSessionBeats: Beats(first + 1.2))
+    desk.send("/tactus/subscribe", .string("beat phase exact"))
+    desk.wait(0.1)
+    #expect(desk.told("beat/3").last == [.float32(1)])
+    desk.forget()
+    desk.send("/tactus/start", .string("bar"))
+    desk.wait(4.95)
+    let beats = desk.sent.filter { $0.message.address == "/tactus/beat" }
+    let expected = [[4, 0], [5, 0], [6, 0], [7, 0], [1, 1], [2, 1], [3, 1], [4, 1], [5, 1], [6, 1]]
+    #expect(beats.map { $0.message.arguments.compactMap(\.number) } == expected.map { $0.map(Double.init) })
+    for (one, next) in zip(beats, beats.dropFirst()) {
+      #expect(abs((next.at - one.at).count - 500_000) <= 200)
+    }
+    var seen: [[Argument]] = []
+    for told in desk.told("countin/str") where seen.last != told { seen.append(told) }
+    #expect(seen == ["5", "4", "3", "2", "1", " "].map { [.string($0)] })
+    #expect(desk.told("song").last == [.string("rolling"), .float64(first + 3.5)])
+  }
+
+  @Test("A meter of other notes comes on its line, and tells where its bars are counted from")
+  func otherNotes() {
+    var desk = Desk()
+    desk.update {
+      $0.timeline = Timeline(tempo: Tempo(60), beatOrigin: .zero, timeOrigin: Micros(0))
+      $0.transport = .rolling(origin: .zero)
+    }
+    let bars = { (beat: Double) in (beat / 4).rounded(.down) }
+    let line = 4 * (bars(desk.program.state.sessionBeats(at: desk.now).value) + 1)
+    desk.now = desk.program.state.time(atSessionBeats: Beats(line - 0.7))
+    desk.send("/tactus/subscribe", .string("beat exact"))
+    desk.wait(0.1)
+    desk.forget()
+    desk.update {
+      var bars = $0.bars
+      $0.choices.meter = Meter(beatsPerBar: 7, beatType: 8)
+      bars.change(to: $0.choices.meter, at: line - 0.6)
+      $0.changedBars = bars
+    }
+    desk.wait(4.3)
+    let numbers = desk.told("beat").map { $0.compactMap(\.number) }
+    let bar = line / 4 + 1
+    #expect(numbers == (1...7).map { [Double($0), bar] } + [[1, bar + 1]])
+    #expect(desk.told("song").last?[2] == .float64(line - (bar - 1) * 3.5))
+  }
+
   @Test("Position is written as musicians know it, also before the start")
   func position() {
     var desk = Desk()
@@ -252,6 +305,14 @@ struct TimeTests {
     desk.update { $0.transport = .stopped(at: Beats(-0.5)) }
     desk.wait(0.2)
     #expect(desk.told("position/bbt").last == [.string("000|03|0960")])
+    desk.update {
+      $0.choices.meter = Meter(beatsPerBar: 7, beatType: 8)
+      $0.transport = .stopped(at: Beats(7.875))
+    }
+    desk.wait(0.2)
+    #expect(desk.told("position/bbt").last == [.string("003|02|1440")])
+    desk.update { $0.transport = .stopped(at: Beats(-0.5)) }
+    desk.wait(0.2)
     #expect(desk.told("position/time").last == [.string("-00:00:00.250")])
   }
 

@@ -92,4 +92,24 @@ import Testing
     extreme.bar = .max
     #expect(extreme.beats != nil)
   }
+
+  @Test(
+    "JACK's beats are the meter's notes, at their own tempo, and come back as the session's beats",
+    arguments: [1, 2, 4, 8, 16, 32] as [Int32])
+  func notes(unit: Int32) throws {
+    let meter = Meter(beatsPerBar: 7, beatType: unit)
+    for micros in stride(from: 0 as Int64, to: 40_000_000, by: 12_345) {
+      for isFine in [false, true] {
+        let song = Beats(micros: micros)
+        let shown = BBT(song: song, meter: meter, beatsPerMinute: 97, isFine: isFine)
+        #expect(shown.beatsPerBar == 7 && shown.beatType == Float(unit))
+        #expect(shown.beatsPerMinute == 97 * Double(unit) / 4 && shown.tempo == 97)
+        let read = try #require(shown.beats)
+        #expect(abs(read - song.value) * Double(unit) / 4 <= (isFine ? 1e-6 : 0.51 / 1920))
+        let note = Double(micros) / 1e6 * Double(unit) / 4
+        #expect(Int(shown.bar) - 1 == Int(note / 7) && Int(shown.beat) - 1 == Int(note) % 7)
+        #expect(shown.barStartTick == Double(Int(note / 7)) * 7 * 1920)
+      }
+    }
+  }
 }

@@ -18,6 +18,8 @@ private struct FakeHost {
   var losesOneIn = 0.0
   /// PipeWire carries the beat as a fraction and cuts ticks off a second time.
   var isPipeWire = false
+  /// Its bars are of so many of these notes.
+  var meter = Meter()
   var tempo: (Double) -> Double = { _ in 120 }
   /// What is shown, if it is not the truth.
   var shownTempo: ((Double) -> Double)?
@@ -82,6 +84,9 @@ private struct FakeHost {
   }
 
   private func present() -> BBT {
+    guard meter == Meter() else {
+      return BBT(song: Beats(beats), meter: meter, beatsPerMinute: tempo(played))
+    }
     let bar = (beats / 4).rounded(.down), inBar = beats - bar * 4
     var ticks = ((inBar - inBar.rounded(.down)) * ticksPerBeat).rounded(.down)
     if isPipeWire {
@@ -125,6 +130,18 @@ private struct FakeHost {
       #expect(host.commits.count == before, "\(tempo): \(host.commits.dropFirst(before))")
       #expect(abs(host.session.tempo - tempo) < 0.01)
     }
+  }
+
+  @Test(arguments: [8, 16, 2] as [Int32]) func aHostInOtherNotesHasASessionInQuartersOnItsBeat(unit: Int32) {
+    var host = FakeHost(sessionTempo: 97, seed: 3)
+    host.meter = Meter(beatsPerBar: 7, beatType: unit)
+    host.jitter = 40
+    host.run(seconds: 5)
+    let before = host.commits.count
+    #expect(before < 10)
+    host.run(seconds: 20) { #expect(abs($0.error) < 1000) }
+    #expect(host.commits.count == before)
+    #expect(abs(host.session.tempo - 120) < 0.01)
   }
 
   @Test(arguments: [960.0, 1920], [false, true])

@@ -8,7 +8,7 @@ import Testing
 @Suite struct LaunchTests {
   @Test func theTransportRollsInTheCycleNearestToTheBarWhenever() throws {
     for bpm in [20.0, 120, 187.3, 300] {
-      for quantum in [1.0, 4, 7] {
+      for quantum in [1.0, 3.5, 4, 7] {
         for press in 0..<40 {
           var jack = FakeTransport()
           jack.bpm = bpm

@@ -31,14 +31,21 @@ struct MeterTests {
     return studio
   }
 
-  /// The song's beats at which an accent was heard.
-  private static func accents(_ studio: Studio) -> [Int] {
-    studio.clicks.filter { $0.value == 1 }.map { Int((studio.beat(at: $0.heard) - origin(studio)).rounded()) }
+  /// The song's beats at which something was heard: an accent, or any click.
+  private static func accents(_ studio: Studio) -> [Double] {
+    beats(studio.clicks.filter { $0.value == 1 }, studio)
+  }
+
+  /// To a thousandth of a beat.
+  private static func beats(_ onsets: [Studio.Onset], _ studio: Studio) -> [Double] {
+    onsets.map { (1000 * (studio.beat(at: $0.heard) - origin(studio))).rounded() / 1000 }
   }
 
   private static func origin(_ studio: Studio) -> Double {
-    (studio.report.sessionBeat - studio.report.songBeat).rounded()
+    (8 * (studio.report.sessionBeat - studio.report.songBeat)).rounded() / 8
   }
+
+  private static let seven = Meter(beatsPerBar: 7, beatType: 8)
 
   @Test(
     "It comes with the next bar line, and the bars before keep their numbers",
@@ -50,14 +57,14 @@ struct MeterTests {
     studio.latencies[.click1] = 2400
     Self.roll(studio, frames: frames)
     Self.play(studio, toBeat: 9.3, frames: frames)
-    studio.settings.meter = Meter(beatsPerBar: 7, beatType: 8)
+    studio.settings.meter = Meter(beatsPerBar: 7)
     Self.play(studio, toBeat: 11.5, frames: frames)
     let before = studio.sync.bbt(nextFrame: studio.transport.frame)
     #expect(before?.bar == 3 && before?.beat == 4 && before?.beatsPerBar == 4)
     Self.play(studio, toBeat: 20.5, frames: frames)
     // Three bars of four, then one of seven.
     let after = studio.sync.bbt(nextFrame: studio.transport.frame)
-    #expect(after?.bar == 5 && after?.beat == 2 && after?.beatsPerBar == 7 && after?.beatType == 8)
+    #expect(after?.bar == 5 && after?.beat == 2 && after?.beatsPerBar == 7)
     #expect(after?.barStartTick == 19.0 * 1920)
     studio.settings.meter = Meter(beatsPerBar: 3)
     Self.play(studio, toBeat: 33, frames: frames)
@@ -77,7 +84,7 @@ struct MeterTests {
   func takenBack() {
     let studio = Self.song([(5.5, Meter(beatsPerBar: 7)), (6.5, Meter())], to: 13)
     #expect(Self.accents(studio) == [4, 8, 12])
-    #expect(studio.report.bars.place(of: 12).bar == 3 && studio.report.bars.place(of: 12).beat == 0)
+    #expect(studio.report.bars.place(at: 12).bar == 3 && studio.report.bars.place(at: 12).note == 0)
     studio.settings.meter = Meter(beatsPerBar: 3)
     studio.play(256)
     studio.transport.state = .stopped
@@ -114,5 +121,151 @@ struct MeterTests {
     let start = studio.rackMessages[2].first { $0.event.status == MIDI.start }
     let first = studio.rackMessages[2].first { $0.event.status == MIDI.clock }
     #expect(start != nil && abs(studio.beat(at: first?.heard ?? 0) - origin - 14) < 0.001)
+  }
+
+  @Test(
+    "A bar of seven eighths is three and a half beats long and clicks seven times, between bars of four quarters too",
+    arguments: [64 as UInt32, 256, 1024])
+  func eighths(frames: UInt32) {
+    let studio = Studio()
+    studio.settings.click.when = .rolling
+    studio.latencies[.click1] = 2400
+    Self.roll(studio, frames: frames)
+    Self.play(studio, toBeat: 5, frames: frames)
+    studio.settings.meter = Self.seven
+    Self.play(studio, toBeat: 9.2, frames: frames)
+    let rolling = studio.sync.bbt(nextFrame: studio.transport.frame)
+    // Two bars of four quarters, then 1.2 beats and a hair: the third eighth.
+    #expect(rolling?.bar == 3 && rolling?.beat == 3 && rolling?.beatsPerBar == 7 && rolling?.beatType == 8)
+    // All that was, in eighths, as a client reckons that has one length of a beat.
+    #expect(rolling?.barStartTick == 16.0 * 1920 && rolling?.beatsPerMinute == 240)
+    Self.play(studio, toBeat: 12, frames: frames)
+    studio.settings.meter = Meter()
+    Self.play(studio, toBeat: 23.5, frames: frames)
+    let sevens = stride(from: 8, to: 15, by: 0.5)
+    #expect(
+      Self.beats(studio.clicks, studio) == [1, 2, 3, 4, 5, 6, 7] + sevens
+        + stride(from: 15, through: 23, by: 1))
+    #expect(Self.accents(studio) == [4, 8, 11.5, 15, 19, 23])
+    #expect(studio.report.bars.place(at: 23.2).bar == 6)
+  }
+
+  @Test("A line between two beats is one: four quarters behind one bar of seven eighths click there")
+  func betweenBeats() {
+    let studio = Self.song([(0.1, Self.seven), (1.5, Meter()), (9, Self.seven)], to: 16)
+    #expect(Self.accents(studio) == [3.5, 7.5, 11.5, 15])
+    #expect(
+      Self.beats(studio.clicks, studio).filter { $0 < 12.2 }
+        == [0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9.5, 10.5, 11.5, 12])
+  }
+
+  @Test(
+    "Any bar of any note has as many clicks and subdivisions as it says, evenly, in as many beats as it lasts",
+    arguments: [1, 2, 4, 8, 16, 32] as [Int32])
+  func everyNote(unit: Int32) {
+    for count in [1, 3, 5, 7, 12] as [Int32] {
+      for each in [1, 2, 3] as [Int32] {
+        let studio = Studio(tempo: 60)
+        studio.settings.click.when = .rolling
+        studio.settings.click.subdivision = each
+        studio.settings.meter = Meter(beatsPerBar: count, beatType: unit)
+        let bar = 4 * Double(count) / Double(unit)
+        #expect(studio.settings.quantum == bar)
+        Self.roll(studio, frames: 64)
+        Self.play(studio, toBeat: 2 * bar + 0.01, frames: 64)
+        let heard = studio.clicks.filter { studio.beat(at: $0.heard) - Self.origin(studio) > -0.01 }
+        let places = Int(count * each)
+        let spacing = bar / Double(places)
+        // The song's first is in the cycle that started it.
+        let offset = 2 * places + 1 - heard.count
+        #expect(offset == 0 || offset == 1, "\(count)/\(unit) by \(each): \(heard.count)")
+        for (index, click) in heard.enumerated() {
+          let place = (index + offset) % places
+          #expect(click.value == (place == 0 ? 1 : place % Int(each) == 0 ? 0.5 : 0.25))
+          let beat = studio.beat(at: click.heard) - Self.origin(studio)
+          #expect(abs(beat - Double(index + offset) * spacing) < 0.0001)
+        }
+      }
+    }
+  }
+
+  @Test("A start falls on a bar of three and a half beats, and what plays is the song's, from half a beat on")
+  func halfABeat() throws {
+    let studio = Studio()
+    studio.asksBeforeRolling = true
+    studio.isMaster = true
+    studio.settings.meter = Self.seven
+    studio.settings.click.when = .rolling
+    studio.settings.launch.countIn = 1
+    var bar = OutputSettings(.pulse)
+    bar.gate.rate = Rate(isInBars: true)
+    var threes = OutputSettings(.pulse)
+    threes.gate.rate = Rate(3, in: 2, isInBars: true)
+    threes.gate.when = .rolling
+    studio.rack = [bar, threes].enumerated().map { OutputSlot(number: UInt32($0 + 1), settings: $1) }
+    studio.play(seconds: 3.2)
+    studio.transport.state = .starting
+    Self.play(studio, toBeat: 14.2)
+    // Pressed on beat 6.4, the count-in is a bar of its own.
+    #expect(Self.origin(studio) == 10.5)
+    let counted = Self.beats(studio.clicks, studio).filter { $0 < 0 }
+    #expect(counted == Array(stride(from: -3.5, to: 0, by: 0.5)))
+    #expect(Self.accents(studio) == [-3.5, 0, 3.5, 7, 10.5, 14])
+    let clocks = studio.messages.filter { $0.event.status == MIDI.clock }
+    let start = try #require(studio.messages.first { $0.event.status == MIDI.start })
+    #expect(start.heard < clocks[0].heard)
+    for (number, clock) in clocks.enumerated() {
+      #expect(abs(studio.beat(at: clock.heard) - 10.5 - Double(number) / 24) < 0.0001)
+    }
+    // 84 a bar.
+    #expect(clocks.count { studio.beat(at: $0.heard) < 10.5 + 7 - 0.01 } == 168)
+    func pulses(_ place: Int) -> [Double] {
+      Self.beats(studio.rackEdges[place].filter { $0.value > 0 }, studio).filter { $0 > -0.01 }
+    }
+    #expect(pulses(0) == [0, 3.5, 7, 10.5, 14])
+    #expect(pulses(1) == [0, 2.333, 4.667, 7, 9.333, 11.667, 14])
+    let shown = studio.sync.bbt(nextFrame: studio.transport.frame)
+    #expect(shown?.bar == 5 && shown?.beat == 1 && shown?.beatsPerMinute == 240 && shown?.tempo == 120)
+  }
+
+  @Test(
+    "A loop of one bar by a host keeps the bar, whether the session's bar begins on a beat or between two")
+  func loops() {
+    for beat in [7.0, 10.5] {
+      let studio = Studio()
+      studio.isMaster = true
+      studio.settings.meter = Self.seven
+      studio.settings.click.when = .rolling
+      studio.play(seconds: beat / 2 - Double(studio.frame) / 48_000)
+      let from = studio.report.sessionBeat
+      studio.transport.state = .rolling
+      for _ in 0..<4 {
+        studio.transport.frame = 0
+        while studio.transport.frame < 84_000 { studio.play(240) }
+      }
+      // The song was entered where a host that asks nobody did: 84000 frames later it is again.
+      #expect(abs(from - beat) < 0.02)
+      let accents = studio.clicks.filter { $0.value == 1 }.map {
+        (2 * studio.beat(at: $0.heard)).rounded() / 2
+      }
+      #expect(accents.allSatisfy { ($0 / 3.5).rounded() * 3.5 == $0 } && accents.count >= 3, "\(accents)")
+    }
+  }
+
+  @Test("A machine that is let play again in sevens begins on their line, also between two beats")
+  func letAgain() throws {
+    let studio = Studio()
+    var drums = OutputSettings(.clock)
+    drums.clock.plays = false
+    studio.rack = [OutputSlot(number: 1, settings: drums)]
+    studio.settings.meter = Self.seven
+    Self.roll(studio)
+    Self.play(studio, toBeat: 9)
+    drums.clock.plays = true
+    studio.rack[0] = OutputSlot(number: 1, settings: drums)
+    Self.play(studio, toBeat: 12)
+    let first = try #require(studio.rackMessages[0].first { $0.event.status == MIDI.clock })
+    #expect(studio.rackMessages[0].contains { $0.event.status == MIDI.start })
+    #expect(abs(studio.beat(at: first.heard) - Self.origin(studio) - 10.5) < 0.001)
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import CJACK
+import Choices
 import HostSync
 import Linux
 import Testing
@@ -19,12 +20,14 @@ extension JACKHostTests {
   }
 
   /// How far the session is ahead of what was shown when it was heard, in ticks: between 0 and 1, the tick is cut off.
-  private func ticksAhead(_ cycles: [SeenCycle], _ live: LiveHost) -> [Double] {
+  private func ticksAhead(_ cycles: [SeenCycle], _ live: LiveHost, perBeat: Double = 1, bar: Double = 4)
+    -> [Double]
+  {
     let physical = Micros(Int64(live.host.latencies[.jack]) * 1_000_000 / 48_000)
     return cycles.map { cycle in
       let heard = live.host.clockMap.link(fromJACK: Micros(Int64(cycle.due))) + physical
-      let away = live.session.timeline.beats(at: heard).value - cycle.beats
-      return (away - 4 * (away / 4).rounded()) * cycle.ticksPerBeat
+      let away = live.session.timeline.beats(at: heard).value * perBeat - cycle.beats
+      return (away - bar * (away / bar).rounded()) * cycle.ticksPerBeat
     }
   }
 
@@ -54,6 +57,42 @@ extension JACKHostTests {
       let tolerance = 60e-6 * tempo / 60 * 1920 + 0.1 + (TestServer.isPipeWire ? 0.5 : 0)
       for ticks in medians { #expect(abs(ticks - 0.5) < tolerance, "\(tempo) BPM: \(ticks) ticks") }
     }
+  }
+
+  @Test func `in seven eighths JACK's beats are eighths at their own tempo, and each has its click`()
+    async throws
+  {
+    let server = try await TestServer()
+    let live = try studio(server, tempo: 150)
+    live.change {
+      $0.meter = Meter(beatsPerBar: 7, beatType: 8)
+      $0.ownQuantum = nil
+      $0.click.when = .rolling
+    }
+    live.click(beatsPerMinute: 150)
+    let listener = try Listener(server)
+    let watch = try TransportWatch(server)
+    try await live.run { live.standing == .master }
+    watch.play()
+    try await live.run { watch.last.isRolling }
+    let medians = try await measure(1) { _ in
+      let before = live.exchange.report()
+      watch.forget()
+      try await live.run(for: 1_700)
+      let rolling = watch.collected.filter { $0.isRolling && $0.isValid }
+      try #require(rolling.count > 50)
+      #expect(rolling.allSatisfy { $0.beatsPerBar == 7 && abs($0.beatsPerMinute - 300) < 1e-9 })
+      #expect(Set(rolling.map(\.beat)) == Set(1...7))
+      let ahead = ticksAhead(rolling, live, perBeat: 2, bar: 7)
+      return (median(ahead), live.exchange.report().isQuiet(since: before))
+    }
+    let tolerance = 60e-6 * 300 / 60 * 1920 + 0.1 + (TestServer.isPipeWire ? 0.5 : 0)
+    for ticks in medians { #expect(abs(ticks - 0.5) < tolerance, "\(ticks) ticks") }
+    // As many on a quarter as between two, 200 ms from it.
+    let errors = try await live.clickErrors(listener, count: 9)
+    let off = errors.map { min(abs($0), abs(abs($0) - 200_000)) }.sorted()
+    #expect(off[off.count / 2] < 500, "\(errors) µs from a quarter")
+    #expect((4...5).contains(errors.prefix(9).count { abs($0) < 100_000 }))
   }
 
   @Test func `the server has its own patience with slow clients back once we have left`() async throws {

@@ -153,6 +153,20 @@ import Testing
     #expect(abs(first[0] - Double(time)) < 30e6, "the page's clock is not ours")
     let phase = try await PeerStatus(peer.ask("beat \(Int64(first[0]))")).phase
     #expect(abs((first[1] - phase).remainder(dividingBy: 4)) < 0.5, "\(first), \(phase)")
+    // Seven eighths: two of them in a beat of the session's.
+    try await visit.send("meter", "7", "8")
+    try await visit.until("quantum", is: "3.5")
+    try await visit.until("document.querySelectorAll('#beats .beat').length === 7")
+    try await visit.ask("evaluate \"beats.length = 0\"")
+    try await visit.until("beats.length > 15", seconds: 60)
+    let sevens = try await visit.evaluate("beats.slice(1, 16).join(';')").split(separator: ";").map {
+      $0.split(separator: ",").compactMap { Double($0) }
+    }
+    try #require(sevens.count == 15 && sevens.allSatisfy { $0.count == 2 })
+    let away = zip(sevens, sevens.dropFirst()).map { before, next in
+      abs((2 * (next[1] - before[1]) - (next[0] - before[0])).remainder(dividingBy: 7))
+    }
+    #expect(away.sorted()[away.count / 2] < 0.5, "\(sevens)")
     try await visit.end()
   }
 }

@@ -14,6 +14,8 @@ struct FarDistanceTests {
     let distance = try FarDistance([.text(text)])
     #expect(distance.beats(in: Self.three) == Beats(beats))
     #expect(try FarDistance([.text(distance.word)]).beats(in: Self.three) == Beats(beats))
+    let eighths = Meter(beatsPerBar: 3, beatType: 8)
+    #expect(distance.beats(in: eighths) == Beats(text.contains("bar") ? beats / 2 : beats))
     let configuration = try Configuration(arguments: ["--link-distance", text, "--link-offset=-2.5"])
     #expect(configuration.choices.far.distance == distance)
     #expect(configuration.choices.far.offset == Micros(-2_500))

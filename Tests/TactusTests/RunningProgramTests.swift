@@ -198,7 +198,7 @@ struct RunningProgramTests {
     #expect(try await stage.run(program, "status").status == 0)
     let done = try await stage.run(program, "status", "-o", "9123")
     #expect(done.status == 0)
-    #expect(done.output.contains("Tempo            97.50 BPM, 7/8, quantum 7\n"), "\(done.output)")
+    #expect(done.output.contains("Tempo            97.50 BPM, 7/8, quantum 3.5\n"), "\(done.output)")
     #expect(done.output.contains("Ableton Link     Enabled, No Links\n"))
     for line in [
       "Transport        stopped; a start waits for the next bar", "JACK             client \"tactus\", ",

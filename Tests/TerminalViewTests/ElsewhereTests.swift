@@ -39,6 +39,13 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
   { $0.choices.isLinkEnabled.toggle() },
   { $0.choices.meter = Meter(beatsPerBar: 7, beatType: 8) },
   {
+    $0.choices.meter = Meter(beatsPerBar: 7, beatType: 8)
+    $0.transport = .rolling(origin: Beats(-10.5))
+    var bars = Bars()
+    bars.change(to: $0.choices.meter, at: 3)
+    $0.changedBars = bars
+  },
+  {
     $0.timeline = Timeline(tempo: Tempo(133.33), beatOrigin: .zero, timeOrigin: Micros(777_777))
     $0.choices.ownQuantum = 3
   },

@@ -85,7 +85,16 @@ struct PictureTests {
     #expect(lit(2_000_000) == [0])
     // While stopped the row is the session's quantum, while rolling the song's meter.
     #expect(lit(3_000_000) { $0.choices.quantum = 8 } == [6])
-    #expect(lit(3_000_000) { $0.choices.meter = Meter(beatsPerBar: 7, beatType: 8) } == [6])
+    let seven = Meter(beatsPerBar: 7, beatType: 8)
+    #expect(lit(1_500_000) { $0.choices.meter = seven } == [6])
+    #expect(lit(1_499_999) { $0.choices.meter = seven } == [5])
+    #expect(lit(1_750_000) { $0.choices.meter = seven } == [0])
+    // A grid of one's own is in quarters.
+    #expect(
+      lit(1_500_000) {
+        $0.choices.meter = seven
+        $0.choices.quantum = 4
+      } == [3])
     #expect(
       lit(3_000_000) {
         $0.choices.quantum = 8

@@ -129,7 +129,7 @@ extension Choice {
 
   static let quantum = Choice(
     "quantum", \.ownQuantum,
-    "The grid that peers share, one bar of the meter until you set it: a start waits for a multiple of this many beats; 0 is no grid.",
+    "The grid that peers share, one bar of the meter until you set it (3.5 in 7/8): a start waits for a multiple of this many beats; 0 is no grid.",
     within: .whole(0...64, unit: "beats"), in: .session, letter: "q", holding: { [.number($0.quantum)] })
 }
 

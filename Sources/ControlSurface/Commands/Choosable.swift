@@ -79,7 +79,7 @@ extension Optional: Choosable where Wrapped: Choosable {
 }
 
 extension Meter: Choosable {
-  public static var parameters: [Parameter] { [.whole(1...64, unit: "beats"), .whole(1...32)] }
+  public static var parameters: [Parameter] { [.whole(1...64, unit: "notes"), .whole(1...32)] }
   public var values: [Value]? { [.whole(Int(beatsPerBar)), .whole(Int(beatType))] }
   public init(_ values: [Value]) throws(Refusal) {
     let unit = values[1].whole

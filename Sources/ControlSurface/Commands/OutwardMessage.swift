@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Arithmetic
 import BeatMath
+import Choices
 import Linux
 public import OSC
 
@@ -175,11 +176,8 @@ extension SurfaceState {
     let beat = shownBeats(at: now).value + 1e-5
     // A meter that was just chosen is heard from its line on, and the audio thread has not told it yet.
     if isRolling { bars.change(to: choices.meter, at: beat) }
-    let whole = Int64(flooring: beat)
-    let here = bars.place(of: whole)
-    return [
-      tempo, Double(here.beat + 1), Double(here.bar + 1), Double(bars.meter(at: whole).beats),
-      choices.quantum,
-    ]
+    let here = bars.place(at: beat)
+    let meter = bars.meter(at: ThirtySeconds.before(beat))
+    return [tempo, Double(here.note + 1), Double(here.bar + 1), Double(meter.beats), choices.quantum]
   }
 }

@@ -7,7 +7,7 @@ public enum Parameter: Sendable {
   case number(ClosedRange<Double>, unit: String = "")
   /// Like `number`, but what lies outside lands on the nearest end, as a fader's does.
   case fader
-  /// Told as int32; a fraction is rounded.
+  /// Told as int32; a fraction is rounded. What follows something else may be one, and is told as float32.
   case whole(ClosedRange<Int>, unit: String = "")
   /// Told as float32 0 or 1, so that buttons light up.
   case flag
@@ -51,7 +51,9 @@ public enum Parameter: Sendable {
   func argument(_ value: Value) -> Argument {
     switch self {
     case .number, .fader, .flag: .float32(Float(finite: value.number))
-    case .whole: .int32(Int32(clamping: value.whole))
+    case .whole:
+      value.number == value.number.rounded()
+        ? .int32(Int32(clamping: value.whole)) : .float32(Float(finite: value.number))
     case .word(let words): .string(words[value.whole])
     case .text: .string(value.text)
     case .exact: .float64(value.number)

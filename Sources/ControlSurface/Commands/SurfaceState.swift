@@ -146,21 +146,42 @@ extension SurfaceState {
   /// The bars that are shown: the song's while it moves, else the quantum's.
   public var shownBars: Bars {
     switch transport {
-    case .stopped: Bars(Meter(beatsPerBar: Int32(clamping: max(1, Int64(saturating: choices.quantum)))))
+    case .stopped where choices.quantum != choices.meter.length.value:
+      Bars(Meter(beatsPerBar: Int32(clamping: max(1, Int64(saturating: choices.quantum)))))
+    case .stopped: Bars(choices.meter)
     case .waiting, .rolling: bars
     }
   }
 
-  /// The beat that is shown, and its place in the bar; both from 0, with their parts.
-  public func shownPlace(at time: Micros) -> (beat: Double, inBar: Double) {
-    let beat = shownBeats(at: time).value
-    let whole = Int64(flooring: beat)
-    return (beat, Double(shownBars.place(of: whole).beat) + beat - Double(whole))
+  /// The place in the bar that is shown, in its notes from 0, with what has passed of one.
+  public func shownPlace(at time: Micros) -> Double {
+    let place = shownBars.place(at: shownBeats(at: time).value)
+    return Double(place.note) + place.passed
   }
 
-  /// Session beats of the bar that is shown at this moment.
-  public func shownBar(at time: Micros) -> Int {
-    Int(shownBars.meter(at: Int64(flooring: shownBeats(at: time).value)).beats)
+  /// Notes of the bar that is shown at this moment.
+  public func shownBar(at time: Micros) -> Int { Int(shownMeter(at: time).beats) }
+
+  private func shownMeter(at time: Micros) -> Meter {
+    shownBars.meter(at: ThirtySeconds.before(shownBeats(at: time).value))
+  }
+
+  /// Where the note began that is shown at this moment, in 32nds of what is shown.
+  func shownNote(at time: Micros) -> Int64 {
+    let here = ThirtySeconds.before(shownBeats(at: time).value)
+    return here &- shownBars.place(of: here).rest
+  }
+
+  /// When the next one begins, as a session beat.
+  public func nextShownNote(after time: Micros) -> Beats {
+    let next = shownNote(at: time) &+ shownMeter(at: time).note
+    return shownOrigin + Beats(micros: next &* ThirtySeconds.micros)
+  }
+
+  /// How long a start waits still, in notes of the meter; 0: none does.
+  public func notesToLaunch(at time: Micros) -> Double {
+    guard case .waiting = transport else { return 0 }
+    return max(0, -songBeats(at: time).value) * choices.meter.notesPerBeat
   }
 
   /// The session beat at which something asked for now, on the beat or on the bar, happens.
@@ -174,7 +195,7 @@ extension SurfaceState {
     case (.bar, .stopped): (grid, origin) = (Beats(choices.quantum), .zero)
     case (.bar, .waiting(let start)), (.bar, .rolling(let start)):
       // Beats are whole millionths: a hair before a line is not behind it.
-      return start + Beats(Double(bars.line(atOrAfter: (now - start).value)))
+      return start + Beats(micros: bars.line(atOrAfter: (now - start).value) &* ThirtySeconds.micros)
     }
     return now.nextMatchingPhase(of: origin, quantum: grid)
   }

@@ -88,7 +88,8 @@ extension Table {
     [
       .feed(
         "beat", [.whole(1...64), .whole(-1_000_000...1_000_000)], .beat,
-        "The beat in the bar, and the bar, at the moment you hear each beat. Bars before a launch are 0 and below."
+        "The beat in the bar, and the bar, at the moment you hear each beat: each note of the meter, seven in 7/8. "
+          + "Bars before a launch are 0 and below."
       )
     ]
     + (1...beatLights).map { .feed("beat/\($0)", [.flag], .beat, "Lit during beat \($0) of the bar.") }
@@ -96,7 +97,8 @@ extension Table {
       .feed("downbeat", [.flag], .beat, "Lit during the first beat of the bar."),
       .feed("phase", [.number(0...1)], .phase, "The place in the bar, at most 30 times a second."),
       .feed(
-        "countin", [.number(0...320, unit: "beats")], .phase, "Beats until the launch; 0 when there is none."),
+        "countin", [.number(0...320, unit: "beats")], .phase,
+        "Beats until the launch, notes of the meter; 0 when there is none."),
       .feed("countin/str", [.text(limit: 8)], .phase, "The same for a label: 4, 3, 2, 1."),
       .feed("position/bbt", [.text(limit: 32)], .position, "Bar|beat|tick, 1920 ticks a beat."),
       .feed(

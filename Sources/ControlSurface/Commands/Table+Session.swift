@@ -67,9 +67,10 @@ extension Table {
       .quantum,
       Choice(
         "meter", \.meter,
-        "Beats in a bar, and the note of one beat (1, 2, 4, 8, 16 or 32). BPM counts these notes: in 7/8, 143 BPM means 143 eighths a minute; for 143 quarters set 286.",
+        "Notes in a bar, and which (1, 2, 4, 8, 16 or 32, a whole to a 32nd). A beat is a quarter for all of Link, and BPM counts quarters: a "
+          + "bar of 7/8 is 3.5 beats long, and clicks seven times.",
         in: .session,
-        letter: "m", written: ("N/UNIT", "1 to 64 beats and their unit, such as 4/4 or 7/8")),
+        letter: "m", written: ("N/UNIT", "1 to 64 and the note, such as 4/4 or 7/8")),
       Choice(
         "lead", \.lead,
         "Where tempo and beat come from: the Link session (link), JACK's timebase master (host), that master while there "
@@ -87,7 +88,11 @@ extension Table {
         "quantum/nudge", [.whole(-64...64, unit: "beats")],
         "Lengthens or shortens the quantum; the shortest is one beat."
       ) { values, it in
-        let quantum = Choice.quantum.holding(it.state.choices)[0].whole + values[0].whole
+        // From a bar of 7/8 to the next whole beat.
+        let now = it.state.choices.quantum
+        let quantum =
+          Int(values[0].whole < 0 ? -Int64(flooring: -now) : Int64(flooring: now))
+          + values[0].whole
         return .command(.choose(.quantum, [.whole(min(max(quantum, 1), 64))]))
       },
       .label("link/str", "Enabled or Disabled.") { $0.state.linkWord },

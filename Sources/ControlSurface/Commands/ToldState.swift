@@ -24,6 +24,11 @@ public struct ToldState: Sendable {
     guard let path = Table.path(of: message.address) else { return }
     if path.hasPrefix("out/"), takeOutput(path, message.arguments) { return }
     guard let row = Table.standard.row(path) else { return }
+    if path == Choice.quantum.path, let beats = message.arguments.first?.number, beats != beats.rounded() {
+      // Nobody can have set it: it is a bar of the meter.
+      state.choices.ownQuantum = nil
+      return
+    }
     if let choice = row.choice {
       if let values = try? row.accept(message.arguments) { choice.write(&state.choices, values) }
       return
@@ -39,7 +44,7 @@ public struct ToldState: Sendable {
       takeSong(word, Beats(beats))
       state.changedBars = nil
       guard numbers.count > 1, abs(numbers[1] - beats) < 1e12 else { return }
-      let from = Int64(flooring: numbers[1] - beats + 0.5)
+      let from = ThirtySeconds.nearest(to: numbers[1] - beats, grain: 1)
       state.changedBars = Bars(state.choices.meter, countedFrom: from)
     } else if case .string(let text)? = message.arguments.first {
       take(path, text)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 import OSC
 
 /// What is told at musical moments rather than when a setting changes.
@@ -17,8 +18,10 @@ struct Feed {
   init(_ path: String, _ group: Group, lit: Bool) { self.init(path, group, .float32(lit ? 1 : 0)) }
 }
 
-/// When the next beat is heard, and what is to be told then. Everything asks the session's line; nothing counts ticks.
+/// When the next beat is heard, and what is to be told then. Everything asks the session's line; nothing counts ticks. What is told as a
+/// beat is a note of the meter.
 struct Feeds {
+  /// Where it began, in 32nds of what is shown.
   private var beat: Int64
   private var bar: Int64
   private var light: Int?
@@ -32,7 +35,7 @@ struct Feeds {
   private var toldCountIn: Double?
 
   init(state: SurfaceState, at now: Micros) {
-    beat = Int64(flooring: state.shownBeats(at: now).value)
+    beat = state.shownNote(at: now)
     bar = Self.bar(of: beat, state)
     (phaseDue, positionDue, heartbeatDue) = (now, now, now)
   }
@@ -49,11 +52,16 @@ struct Feeds {
   /// A launch or a stop gives the running beat another number; it is no new beat, but the lights may have to move.
   private mutating func renumber(from old: SurfaceState, to new: SurfaceState, at now: Micros) {
     let before = Self.beatInBar(beat, old)
+    let note = old.shownBars.meter(at: beat).note
     let moved = (old.shownOrigin - new.shownOrigin).micros
-    if moved % 1_000_000 == 0 {
-      beat &+= moved / 1_000_000
+    let there = beat &+ moved / ThirtySeconds.micros
+    if moved % ThirtySeconds.micros == 0, new.shownBars.place(of: there).rest == 0,
+      new.shownBars.meter(at: there).note == note
+    {
+      beat = there
     } else {
-      beat = Int64(flooring: new.shownBeats(at: now).value)
+      // Other notes.
+      beat = new.shownNote(at: now)
     }
     bar = Self.bar(of: beat, new)
     if Self.beatInBar(beat, new) != before { lightsDue = true }
@@ -64,7 +72,7 @@ struct Feeds {
   }
 
   private static func beatInBar(_ beat: Int64, _ state: SurfaceState) -> Int {
-    Int(state.shownBars.place(of: beat).beat)
+    Int(state.shownBars.place(of: beat).note)
   }
 
   /// The next moment at which someone in the audience must be told something.
@@ -72,10 +80,8 @@ struct Feeds {
     var next: Micros?
     func consider(_ time: Micros) { next = min(next ?? time, time) }
     if !audience.isDisjoint(with: [.beat, .exact]) {
-      let current = Int64(flooring: state.shownBeats(at: now).value)
       // The microsecond after the boundary; never so near that rounding could make us spin.
-      let boundary =
-        state.time(atSessionBeats: state.shownOrigin + Beats(micros: (current &+ 1) &* 1_000_000)) + Micros(1)
+      let boundary = state.time(atSessionBeats: state.nextShownNote(after: now)) + Micros(1)
       consider(max(boundary, now + Micros(100)))
     }
     if audience.contains(.exact), timelineDue { consider(now) }
@@ -88,7 +94,7 @@ struct Feeds {
   /// What is due now.
   mutating func take(for audience: Group, state: SurfaceState, at now: Micros) -> [Feed] {
     var due: [Feed] = []
-    let beat = Int64(flooring: state.shownBeats(at: now).value)
+    let beat = state.shownNote(at: now)
     let bar = Self.bar(of: beat, state)
     if beat != self.beat {
       let isNewBar = bar != self.bar
@@ -163,23 +169,16 @@ struct Feeds {
   }
 
   private mutating func phaseFeeds(_ state: SurfaceState, at now: Micros) -> [Feed] {
-    let phase = state.shownPlace(at: now).inBar / Double(state.shownBar(at: now))
-    let wait = Self.beatsToLaunch(state, at: now)
+    let phase = state.shownPlace(at: now) / Double(state.shownBar(at: now))
+    let wait = state.notesToLaunch(at: now)
     var feeds = [Feed("phase", .phase, .float32(Float(finite: phase)))]
     if wait != 0 || toldCountIn != 0 { feeds += Self.countIn(state, at: now) }
     toldCountIn = wait
     return feeds
   }
 
-  private static func beatsToLaunch(_ state: SurfaceState, at now: Micros) -> Double {
-    switch state.transport {
-    case .stopped, .rolling: 0
-    case .waiting: max(0, -state.songBeats(at: now).value)
-    }
-  }
-
   private static func countIn(_ state: SurfaceState, at now: Micros) -> [Feed] {
-    let wait = beatsToLaunch(state, at: now)
+    let wait = state.notesToLaunch(at: now)
     let text = wait > 0 ? "\(Int64(flooring: wait) &+ (wait > wait.rounded(.down) ? 1 : 0))" : " "
     return [
       Feed("countin", .phase, .float32(Float(finite: wait))),
@@ -188,16 +187,15 @@ struct Feeds {
   }
 
   private static func barNumber(_ song: Beats, _ state: SurfaceState) -> Int64 {
-    state.bars.place(of: Int64(flooring: song.value)).bar &+ 1
+    state.bars.place(at: song.value).bar &+ 1
   }
 
   private static func position(_ state: SurfaceState, at now: Micros) -> [Feed] {
     let song = state.songBeats(at: now)
     let bar = barNumber(song, state)
-    let whole = Int64(flooring: song.value)
-    let beat = state.bars.place(of: whole).beat
-    let tick = Int64(flooring: (song.value - Double(whole)) * 1920)
-    let text = "\(padded(bar, 3))|\(padded(beat &+ 1, 2))|\(padded(tick, 4))"
+    let place = state.bars.place(at: song.value)
+    let tick = Int64(flooring: place.passed * 1920)
+    let text = "\(padded(bar, 3))|\(padded(place.note &+ 1, 2))|\(padded(tick, 4))"
     return [
       Feed("position/bbt", .position, .string(text)),
       Feed("position/time", .position, .string(clock(state.tempo.micros(in: song)))),
@@ -229,7 +227,7 @@ struct Feeds {
         ? Feed("song", .exact, .string(word), .float64(beats.value))
         : Feed(
           "song", .exact, .string(word), .float64(beats.value),
-          .float64(beats.value + Double(state.bars.origin))),
+          .float64(beats.value + ThirtySeconds.beats(state.bars.origin))),
     ]
   }
 }

@@ -26,6 +26,6 @@ extension LeaderReading.Shown {
       self = .nonsense
       return
     }
-    self = .beat(beats, tempo: bbt.beatsPerMinute, ticksPerBeat: bbt.ticksPerBeat)
+    self = .beat(beats, tempo: bbt.tempo, ticksPerBeat: bbt.ticksPerBeat * bbt.notesPerBeat)
   }
 }

@@ -28,20 +28,23 @@ struct Click: BitwiseCopyable {
     if wasOn && !isOn { voices.fadeAll(frames: 10 * millisecond) }
     wasOn = isOn
     voices.play(into: buffer)
-    let perBeat = Int64(min(8, max(1, click.subdivision)))
-    if ticker.open(window, perBeat: perBeat) { isAfterJump = true }
+    let each = Int64(min(8, max(1, click.subdivision)))
+    let parts = bars.parts(songFrom: song.origin)
+    let perBeat = parts &* each
+    if ticker.open(window, perBeat: perBeat, whole: each) { isAfterJump = true }
     if window.isCut { lastTime = -.infinity }
     while let tick = ticker.take(from: window) {
       let beat = Double(tick.number) / Double(perBeat)
       let time = window.grid.time(of: beat)
       guard isDue(beat: beat, time: time, click, countIn, song: song) else { continue }
+      let isInSong = song.contains(beat: beat, time: time) || song.isWaiting
+      let accent = Self.accent(
+        of: tick.number &- (isInSong ? song.boundary(perBeat: perBeat) : 0), each: each, parts: parts,
+        bars: isInSong ? bars : Bars(bars.meter), click.pattern)
+      guard let accent else { continue }
       // A quarter beat: closer than any subdivision of sense, further than any correction.
       if isAfterJump && time - lastTime < window.grid.beatMicros / 4 { continue }
       isAfterJump = false
-      let isInSong = song.contains(beat: beat, time: time) || song.isWaiting
-      let accent = Self.accent(
-        of: tick.number &- (isInSong ? song.origin : 0) &* perBeat, perBeat: perBeat,
-        bars: isInSong ? bars : Bars(bars.meter), click.pattern)
       if case .silent = accent { continue }
       voices.begin(
         bank.sound(for: accent), bank: bank.number, into: buffer, at: tick.frame, fade: 3 * millisecond)
@@ -65,15 +68,23 @@ struct Click: BitwiseCopyable {
     return song.isWaiting && beat < song.startBeat && beat > song.startBeat - countIn.value - 1e-6
   }
 
-  /// `tick` counts from the song's first beat, or without a song from the session's: bars are those of either.
+  /// `tick` counts from the song's first beat, or without a song from the session's: bars are those of either. There are `parts` times
+  /// `each` of them in a beat, and `each` in a note of the meter; nil: it is none of those.
   private static func accent(
-    of tick: Int64, perBeat: Int64, bars: Bars, _ pattern: Pattern
-  ) -> Accent {
-    let beat = Ticker.floorDivide(tick, perBeat)
-    let place = bars.place(of: beat).beat &* perBeat &+ (tick &- beat &* perBeat)
-    if pattern.count > 0 { return pattern[place] }
-    if place == 0 { return .accent }
-    return place % perBeat == 0 ? .beat : .subdivision
+    of tick: Int64, each: Int64, parts: Int64, bars: Bars, _ pattern: Pattern
+  ) -> Accent? {
+    let part = Ticker.floorDivide(tick, each)
+    // All in parts of a beat instead of 32nds.
+    let length = ThirtySeconds.perBeat / parts
+    let here = part &* length
+    let place = bars.place(of: here)
+    let inNote = place.rest / length &* each &+ (tick &- part &* each)
+    let spacing = bars.meter(at: here).note / length
+    guard inNote % spacing == 0 else { return nil }
+    let slot = place.note &* each &+ inNote / spacing
+    if pattern.count > 0 { return pattern[slot] }
+    if slot == 0 { return .accent }
+    return slot % each == 0 ? .beat : .subdivision
   }
 
   /// Gain follows the user within 5 ms a unit, so that turning it makes no sound of its own.

@@ -24,12 +24,14 @@ struct Pulse: BitwiseCopyable {
     end = -.infinity
     if last > -0.5 { fill(from: -0.5, to: last, of: buffer, window, gate) }
     guard gate.isOn else { return }
-    let perBeat = Int64(max(1, gate.rate.count))
+    let count = Int64(max(1, gate.rate.count))
     let span = Int64(max(1, gate.rate.span))
-    let beats = span &* (gate.rate.isInBars ? bars.meter.beats : 1)
+    let parts = bars.parts(songFrom: song.origin)
+    let perBeat = parts &* count
+    let length = span &* (gate.rate.isInBars ? bars.meter.bar &* parts / ThirtySeconds.perBeat : parts)
     _ = pacer.open(window, perBeat: perBeat, passed: passed)
     // Two fifths, so that pulses that are catching up still have a gap between them.
-    let spacing = pacer.spacing(in: window) * Double(beats)
+    let spacing = pacer.spacing(in: window) * Double(length)
     let wanted = Double(gate.width.count) / 1e6 * Double(sampleRate)
     let exact = max(1, min(wanted, 0.4 * spacing))
     let width = gate.isFine ? exact : Double(Int64(rounding: exact))
@@ -40,11 +42,11 @@ struct Pulse: BitwiseCopyable {
       let beat = Double(pacer.next) / Double(perBeat)
       let isInSong = song.contains(beat: beat, time: window.grid.time(of: beat))
       let countsSong = isInSong || song.isWaiting
-      let number = pacer.next &- (countsSong ? song.origin : 0) &* perBeat
+      let number = pacer.next &- (countsSong ? song.boundary(perBeat: perBeat) : 0)
       let isWanted =
         (isInSong || gate.when == .always)
         && Self.isDue(
-          number, perBeat: perBeat, span,
+          number, count, parts: parts, span,
           inBars: gate.rate.isInBars ? countsSong ? bars : Bars(bars.meter) : nil)
       guard isWanted else {
         pacer.pass()
@@ -58,12 +60,15 @@ struct Pulse: BitwiseCopyable {
     }
   }
 
-  /// Whether one of so many parts of beats is one of so many in each span of beats, or of bars.
-  private static func isDue(_ number: Int64, perBeat: Int64, _ span: Int64, inBars bars: Bars?) -> Bool {
-    guard let bars else { return Ticker.floorRemainder(number, span) == 0 }
-    let beat = Ticker.floorDivide(number, perBeat)
-    let here = bars.place(of: beat, inBars: span)
-    return (here.beat &* perBeat &+ (number &- beat &* perBeat)) % here.length == 0
+  /// Whether one of `parts` times `count` in a beat is one of `count` in each span of beats, or of bars.
+  private static func isDue(_ number: Int64, _ count: Int64, parts: Int64, _ span: Int64, inBars bars: Bars?)
+    -> Bool
+  {
+    guard let bars else { return Ticker.floorRemainder(number, span &* parts) == 0 }
+    let part = Ticker.floorDivide(number, count)
+    let length = ThirtySeconds.perBeat / parts
+    let here = bars.place(of: part &* length, inBars: span)
+    return (here.place / length &* count &+ (number &- part &* count)) % (here.length / length) == 0
   }
 
   private mutating func markStart(

@@ -107,7 +107,8 @@ struct MIDIClock: BitwiseCopyable {
     let now = window.line.start
     let startTime = max(now, window.grid.time(of: song.startBeat))
     let start = song.songBeat(of: window.grid.beat(at: startTime))
-    let downbeat = song.origin &* perBeat
+    // The next clock where one of a slow machine is not on every note.
+    let downbeat = song.boundary(perBeat: perBeat)
     let frameInBeats = window.line.frameMicros / window.grid.beatMicros
     if start <= frameInBeats && pacer.next <= downbeat {
       return Plan(first: downbeat, command: MIDI.start, earliest: now)
@@ -115,7 +116,8 @@ struct MIDIClock: BitwiseCopyable {
     if isAlone || !settings.sendsPosition {
       let soonest = song.songBeat(of: window.grid.beat(at: max(startTime, now + Self.wireMargin)))
       return Plan(
-        first: (song.origin &+ bars.line(atOrAfter: soonest)) &* perBeat, command: MIDI.start, earliest: now)
+        first: song.boundary(at: bars.line(atOrAfter: soonest), perBeat: perBeat), command: MIDI.start,
+        earliest: now)
     }
     let sixteenth = resumption(
       window: window, song: song, start: startTime, settle: Double(settings.settle.count))
@@ -142,7 +144,7 @@ struct MIDIClock: BitwiseCopyable {
     for step in 0..<64 {
       let candidate = first &+ Int64(step)
       let command =
-        window.grid.time(of: Double(song.origin) + Double(candidate) / sixteenthsPerBeat) - halfClock
+        window.grid.time(of: song.originBeat + Double(candidate) / sixteenthsPerBeat) - halfClock
       guard command <= latest else { break }
       best = candidate
       if command >= now + settle { break }

@@ -10,8 +10,8 @@ import BeatMath
 struct Ticker: BitwiseCopyable {
   /// Late by so much is still better than not at all; a correction of the session's time adds to it.
   static let patienceMicros: Double = 5000
-  /// More boundaries than 8192 frames at 999 BPM hold at 96 per beat.
-  static let limit: Int = 320
+  /// More boundaries than 8192 frames at 999 BPM hold at 96 for each 32nd.
+  static let limit: Int = 2560
 
   struct Tick: BitwiseCopyable {
     var number: Int64
@@ -20,14 +20,18 @@ struct Ticker: BitwiseCopyable {
   }
 
   private(set) var perBeat: Int64 = 0
+  /// Of these parts is what counts most among them: a beat, or a note.
+  private var whole: Int64 = 1
   /// The next boundary to be taken.
   private(set) var next: Int64 = 0
   /// Where the last buffer ended, in beats.
   private var end = 0.0
   private var taken = 0
 
-  /// Prepares for a buffer; true if the boundaries had to be counted again.
-  mutating func open(_ window: Window, perBeat wanted: Int64) -> Bool {
+  /// Prepares for a buffer; true if the boundaries had to be counted again. `whole`: every how many of them one is never left out for
+  /// another; a beat.
+  mutating func open(_ window: Window, perBeat wanted: Int64, whole: Int64? = nil) -> Bool {
+    self.whole = whole ?? wanted
     let first = window.firstBeat
     let isNew = perBeat == 0 || window.isJump || abs(first - end) >= 0.5
     if isNew {
@@ -60,20 +64,20 @@ struct Ticker: BitwiseCopyable {
     return Tick(number: next, frame: frame)
   }
 
-  /// What should have sounded before this buffer. Of several boundaries only one is given: the last whole beat,
+  /// What should have sounded before this buffer. Of several boundaries only one is given: the last whole one,
   /// or else the last.
   private mutating func takeLate(from window: Window) -> Int64? {
     guard position(in: window) < -0.5 else { return nil }
     let last = max(next, Self.number(atOrAfter: window.firstBeat, perBeat: perBeat) &- 1)
-    let beat = Self.floorDivide(last, perBeat) &* perBeat
-    let chosen = beat >= next ? beat : last
+    let most = Self.floorDivide(last, whole) &* whole
+    let chosen = most >= next ? most : last
     let delay = window.line.start - window.grid.time(of: Double(chosen) / Double(perBeat))
     next = last &+ 1
     guard delay <= Self.patienceMicros + window.correction else { return nil }
     if isCrowded(by: next, in: window) {
-      // Two at once sound as one that is too loud: the one that is not a beat makes room.
-      guard chosen % perBeat == 0 else { return nil }
-      if next % perBeat != 0 { next = next &+ 1 }
+      // Two at once sound as one that is too loud: the one that counts less makes room.
+      guard chosen % whole == 0 else { return nil }
+      if next % whole != 0 { next = next &+ 1 }
     }
     return chosen
   }

@@ -42,7 +42,8 @@ extension BBT {
     self.init(song: song, bars: Bars(meter), beatsPerMinute: beatsPerMinute, grace: grace, isFine: isFine)
   }
 
-  /// What we show as timebase master for a song position.
+  /// What we show as timebase master for a song position. JACK's beats are the meter's notes, of which `beatsPerMinute` is not: that and
+  /// the position are in the session's beats, quarters.
   ///
   /// Bars before the first do not exist for JACK's readers: Hydrogen refuses them and PipeWire rounds them to
   /// the wrong side. Up to `grace` before the song (a launch in the nearest cycle may be half a period early) it
@@ -50,21 +51,37 @@ extension BBT {
   public init(song: Beats, bars: Bars, beatsPerMinute: Double, grace: Beats = .zero, isFine: Bool = false) {
     var position = song
     if position < .zero {
-      let barLength = Beats(micros: bars.meter(at: 0).beats &* 1_000_000)
-      position = position >= -grace ? .zero : position.phase(in: barLength)
+      position = position >= -grace ? .zero : position.phase(in: bars.meter(at: 0).length)
     }
-    let whole = position.micros / 1_000_000
-    let part = position.micros % 1_000_000
+    let whole = position.micros / ThirtySeconds.micros
     let place = bars.place(of: whole)
     let meter = bars.meter(at: whole)
+    let note = meter.note &* ThirtySeconds.micros
+    let part = place.rest &* ThirtySeconds.micros &+ position.micros % ThirtySeconds.micros
+    let start = whole &- place.rest &- place.note &* meter.note
     self.init(
-      bar: Int32(clamping: place.bar &+ 1), beat: Int32(truncatingIfNeeded: place.beat &+ 1),
-      tick: Int32(truncatingIfNeeded: part &* Self.publishedTicksPerBeat / 1_000_000),
-      barStartTick: Double(whole &- place.beat) * Double(Self.publishedTicksPerBeat),
+      bar: Int32(clamping: place.bar &+ 1), beat: Int32(truncatingIfNeeded: place.note &+ 1),
+      tick: Int32(truncatingIfNeeded: part &* Self.publishedTicksPerBeat / note),
+      barStartTick: Double(start) / Double(meter.note) * Double(Self.publishedTicksPerBeat),
       beatsPerBar: Float(meter.beats), beatType: Float(meter.beatType),
-      ticksPerBeat: Double(Self.publishedTicksPerBeat), beatsPerMinute: beatsPerMinute,
+      ticksPerBeat: Double(Self.publishedTicksPerBeat), beatsPerMinute: beatsPerMinute * meter.notesPerBeat,
       fineTick: isFine
-        ? Double(part &* Self.publishedTicksPerBeat) / 1_000_000 : nil)
+        ? Double(part &* Self.publishedTicksPerBeat) / Double(note) : nil)
+  }
+
+  /// Of its beats in one of the session's. What nobody can have meant is a quarter.
+  public var notesPerBeat: Double {
+    @_noLocks @_noAllocation get {
+      switch beatType {
+      case 1, 2, 8, 16, 32: Double(beatType) / 4
+      default: 1
+      }
+    }
+  }
+
+  /// In the session's beats a minute.
+  public var tempo: Double {
+    @_noLocks @_noAllocation get { beatsPerMinute / notesPerBeat }
   }
 
   /// Whether this is the other after its way through the server. jack2 brings it back to the bit; PipeWire carries
@@ -74,7 +91,7 @@ extension BBT {
     return abs(here - there) * other.ticksPerBeat < 2.5 && abs(beatsPerMinute - other.beatsPerMinute) < 1e-6
   }
 
-  /// The song position that somebody else published, in beats, or nil if it makes no sense.
+  /// The song position that somebody else published, in the session's beats, or nil if it makes no sense.
   ///
   /// Strangers write zero bars, NaN tempos and uninitialised memory (facts: jack 6, 7); in the cycle after
   /// a plain locate even jack2 does. Half a tick is added because ticks are cut off, not rounded; a fine one is the place.
@@ -84,8 +101,10 @@ extension BBT {
       ticksPerBeat >= 1, ticksPerBeat <= 1e6, Double(tick) < ticksPerBeat,
       beatsPerMinute >= 1, beatsPerMinute <= 9999
     else { return nil }
-    return Double(bar &- 1) * Double(beatsPerBar) + Double(beat &- 1)
+    let notes =
+      Double(bar &- 1) * Double(beatsPerBar) + Double(beat &- 1)
       + (knownFineTick ?? Double(tick) + 0.5) / ticksPerBeat
+    return notes / notesPerBeat
   }
 
   /// It must be the same place, nearly: some round the one and cut off the other.
@@ -99,6 +118,6 @@ extension BBT {
   /// `beats` for a transport that stands: it was sent there, and one is sent to a beat, not to somewhere behind it.
   var standingBeats: Double? {
     guard let beats else { return nil }
-    return tick == 0 && knownFineTick == nil ? beats - 0.5 / ticksPerBeat : beats
+    return tick == 0 && knownFineTick == nil ? beats - 0.5 / ticksPerBeat / notesPerBeat : beats
   }
 }

@@ -4,8 +4,8 @@ import Choices
 
 /// Where the song is: whether it plays, since which beat, and which beat is its first.
 ///
-/// Song beat = beat - origin; the origin is a whole number of beats, chosen at a start or a locate, so that the
-/// song is always in phase with the session and no tempo change moves it.
+/// Song beat = beat - origin; the origin is a whole number of beats, or of the meter's notes where those are shorter, chosen at a start
+/// or a locate, so that the song is always in phase with the session and no tempo change moves it.
 struct Song: BitwiseCopyable {
   enum Phase: BitwiseCopyable {
     case stopped
@@ -15,6 +15,7 @@ struct Song: BitwiseCopyable {
   }
 
   private(set) var phase = Phase.stopped
+  /// In 32nds of the session, on which all notes fall.
   private(set) var origin: Int64 = 0
   /// The beat from which on the song sounds; nothing before it belongs to it.
   private(set) var startBeat = Double.infinity
@@ -37,7 +38,15 @@ struct Song: BitwiseCopyable {
   var isRolling: Bool { if case .rolling = phase { true } else { false } }
   var isWaiting: Bool { if case .waiting = phase { true } else { false } }
 
-  func songBeat(of beat: Double) -> Double { beat - Double(origin) }
+  func songBeat(of beat: Double) -> Double { beat - originBeat }
+
+  /// The session's beat at which it is at its beat 0.
+  var originBeat: Double { ThirtySeconds.beats(origin) }
+
+  /// The boundary among `perBeat` a beat that is a place of the song's, in 32nds, or the next one.
+  func boundary(at place: Int64 = 0, perBeat: Int64) -> Int64 {
+    0 &- Ticker.floorDivide(0 &- (origin &+ place) &* perBeat, ThirtySeconds.perBeat)
+  }
 
   /// Whether a boundary at `beat`, heard at `time`, is part of the song.
   func contains(beat: Double, time: Double) -> Bool {
@@ -77,7 +86,7 @@ struct Song: BitwiseCopyable {
       leave(at: now.heard.start)
     case .rolling:
       if let entry {
-        enter(at: beat, position: entry)
+        enter(at: beat, position: entry, grain: now.settings.meter.grain)
         lag.begin(frame: transport.frame, beat: entry)
       }
       standingFrame = nil
@@ -127,11 +136,11 @@ struct Song: BitwiseCopyable {
 
   /// The song's beat at the start of the next cycle, if the transport's frame is `frame` then and the session's
   /// `beat`. A frame other than the next is a locate, which lands in phase with the session.
-  func position(atFrame frame: UInt32, meaning there: Double, beat: Double) -> Double {
+  func position(atFrame frame: UInt32, meaning there: Double, beat: Double, grain: Int64) -> Double {
     if isRolling, frame == lastFrame &+ lastFrames { return songBeat(of: beat) }
     if let landmark, landmark.frame == frame { return landmark.beat }
     guard isRolling else { return frame == standingFrame ? standing : there }
-    return beat - Double(Int64(rounding: beat - there))
+    return beat - ThirtySeconds.beats(ThirtySeconds.nearest(to: beat - there, grain: grain))
   }
 
   /// A start at `beat` of a song whose first beat is `origin`: from now on the song waits for it.
@@ -156,14 +165,14 @@ struct Song: BitwiseCopyable {
     run &+= 1
   }
 
-  private mutating func enter(at beat: Double, position: Double) {
+  private mutating func enter(at beat: Double, position: Double, grain: Int64) {
     // As agreed, or nearly (a start happens at the border of a cycle): the agreed beats stand.
     if isWaiting && abs(beat - startBeat) < 0.5 {
       phase = .rolling
       return
     }
     phase = .rolling
-    origin = Int64(rounding: beat - position)
+    origin = ThirtySeconds.nearest(to: beat - position, grain: grain)
     startBeat = beat
     run &+= 1
   }
@@ -177,12 +186,13 @@ struct Song: BitwiseCopyable {
   /// Another session, or a long stall, moved the session's beat by so much: the bar stays nearest to where it was, in
   /// phase with the new grid.
   mutating func rebase(by moved: Double, _ now: borrowing Now) {
-    let whole = max(1, Int64(rounding: now.settings.quantum))
-    let kept = Int64(rounding: moved / Double(whole)) &* whole
+    let quantum = now.settings.quantum
+    let whole = quantum > 0 ? max(1, ThirtySeconds.nearest(to: quantum, grain: 1)) : ThirtySeconds.perBeat
+    let kept = ThirtySeconds.nearest(to: moved, grain: whole)
     origin = origin &+ kept
-    startBeat += Double(Int64(rounding: moved))
+    startBeat += ThirtySeconds.beats(ThirtySeconds.nearest(to: moved, grain: now.settings.meter.grain))
     // Half a MIDI clock: less is the grid's own movement, more is another place in the song.
-    guard abs(moved - Double(kept)) > 1.0 / 48 else { return }
+    guard abs(moved - ThirtySeconds.beats(kept)) > 1.0 / 48 else { return }
     switch phase {
     case .stopped: break
     case .waiting, .rolling:

@@ -16,5 +16,6 @@ public struct Passing: BitwiseCopyable {
   public let beatMicros: Double
   public let isFreewheeling: Bool
   public let settings: AudioSettings
-  public let beatsPerBar: Int32
+  /// Of the session; of a bar of 7/8 there are 3.5.
+  public let beatsPerBar: Double
 }

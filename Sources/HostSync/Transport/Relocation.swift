@@ -71,7 +71,7 @@ extension Relocation {
   /// The song's first bar line that can be planned for.
   static func nextBar(_ now: Report) -> Double {
     let soon = now.songBeat + (soonest(now) - now.moment.heard.start) / now.moment.beatMicros
-    return Double(now.bars.line(atOrAfter: soon))
+    return ThirtySeconds.beats(now.bars.line(atOrAfter: soon))
   }
 }
 

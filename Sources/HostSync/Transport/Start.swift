@@ -160,7 +160,7 @@ extension Start {
     while targetTime(now) > limit, countIn > .zero || step > Self.beat {
       // Too far away for a held transport: fewer bars of count-in are the next best thing, then the next beat.
       if countIn == .zero { step = Self.beat }
-      countIn = max(.zero, countIn - Beats(micros: now.settings.meter.beats &* 1_000_000))
+      countIn = max(.zero, countIn - now.settings.meter.length)
       choose(now, question, othersTake)
     }
     if now.rollsAt > limit { return true }

@@ -65,7 +65,7 @@ struct TimebaseWatch: BitwiseCopyable {
       position = told
     }
     guard isStanding else { return position }
-    let whole = Double(Int64(rounding: position))
+    let whole = ThirtySeconds.beats(ThirtySeconds.nearest(to: position, grain: now.settings.meter.grain))
     // Half a frame, and what the arithmetic adds.
     let hair = 0.51e6 / Double(max(1, now.sampleRate)) / beatMicros
     return abs(position - whole) <= hair ? whole : position
@@ -75,6 +75,6 @@ struct TimebaseWatch: BitwiseCopyable {
   func report(_ now: borrowing Now, into report: inout Report) {
     report.timebase = master
     report.shown = now.transport.bbt
-    if let published { report.shownTempo = published.beatsPerMinute }
+    if let published { report.shownTempo = published.tempo }
   }
 }

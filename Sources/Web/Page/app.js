@@ -38,7 +38,7 @@ function message(path, values) {
 		session.setSong(values);
 		click.revise();
 	} else if (path === "meter") {
-		session.meter = values[0];
+		session.setMeter(values);
 	} else if (path === "error") {
 		toast(values[0]);
 		if (values[2] === notPaired) setPaired(false);

@@ -86,14 +86,15 @@ export class PhoneClick {
 		if (!this.isWanted) return;
 		const until = now + ahead;
 		const each = this.settings.subdivision;
+		const perBeat = session.notesPerBeat * each;
 		const from = session.beatAt(clock.hostAt(this.localTime(now - late))) - session.origin;
-		for (let slot = Math.ceil(from * each - 1e-6); ; slot += 1) {
-			const beat = session.origin + slot / each;
+		for (let slot = Math.ceil(from * perBeat - 1e-6); ; slot += 1) {
+			const beat = session.origin + slot / perBeat;
 			const at = this.audioTime(clock.localOf(session.momentOf(beat)));
 			if (at > until) return;
-			if (beat < this.lastBeat + 0.25 / each) continue;
+			if (beat < this.lastBeat + 0.25 / perBeat) continue;
 			// Nobody was here to place it.
-			if (this.lastBeat > -Infinity && beat > this.lastBeat + 1.5 / each) this.missed += Math.round((beat - this.lastBeat) * each) - 1;
+			if (this.lastBeat > -Infinity && beat > this.lastBeat + 1.5 / perBeat) this.missed += Math.round((beat - this.lastBeat) * perBeat) - 1;
 			this.lastBeat = beat;
 			const letter = letterOf(this.settings.pattern, modulo(slot, session.barLength * each));
 			if (this.sounds[letter]) this.sound(letter, beat, Math.max(at, now));

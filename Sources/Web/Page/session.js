@@ -5,6 +5,7 @@ export class Session {
 	timeline = null;
 	song = { state: "stopped", beats: 0 };
 	meter = 4;
+	unit = 4;
 
 	setTimeline([tempo, beat, moment, quantum]) {
 		this.timeline = { tempo, beat, moment, quantum };
@@ -12,6 +13,11 @@ export class Session {
 
 	setSong([state, beats, bars = beats]) {
 		this.song = { state, beats: bars };
+	}
+
+	setMeter([count, unit]) {
+		this.meter = count;
+		this.unit = unit;
 	}
 
 	// The session's beat at tactus' time, in microseconds.
@@ -29,23 +35,32 @@ export class Session {
 		return this.song.state !== "stopped";
 	}
 
-	// Where the count of the shown beats begins, and how many make a bar: the song's while it moves, else the session's own.
+	// Where the count of what is shown begins: the song's while it moves, else the session's own.
 	get origin() {
 		return this.isMoving ? this.song.beats : 0;
 	}
 
+	// A beat of the session's is a quarter. Shown are the notes of the meter; where a grid of its own is shown, quarters.
+	get showsMeter() {
+		return this.isMoving || !this.timeline || this.timeline.quantum === (this.meter * 4) / this.unit;
+	}
+
+	get notesPerBeat() {
+		return this.showsMeter ? this.unit / 4 : 1;
+	}
+
+	// How many of them make a bar.
 	get barLength() {
-		return Math.max(1, Math.trunc(this.isMoving ? this.meter : this.timeline?.quantum ?? this.meter));
+		return Math.max(1, Math.trunc(this.showsMeter ? this.meter : this.timeline.quantum));
 	}
 
 	// All that is drawn of a moment.
 	at(host) {
-		const session = this.beatAt(host);
-		const shown = session - this.origin;
+		const shown = (this.beatAt(host) - this.origin) * this.notesPerBeat;
 		const length = this.barLength;
 		const inBar = modulo(shown, length);
 		const { state, beats } = this.song;
-		const song = this.isMoving ? shown : beats;
+		const song = this.isMoving ? shown : (beats * this.unit) / 4;
 		return {
 			shown,
 			length,

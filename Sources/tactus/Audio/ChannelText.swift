@@ -135,7 +135,7 @@ extension AudioDelay {
       case .auto: 0.5
       case .time(let micros): Double(micros.count) / 1e6
       case .beats(let count): Double(count) * beat
-      case .bars(let count): Double(count) * Double(state.choices.meter.beats) * beat
+      case .bars(let count): Double(count) * state.choices.meter.length.value * beat
       }
     // In powers of two, so that a moving tempo does not ask for another one all the time.
     var room = 1.0

@@ -233,8 +233,7 @@ private final class Performance {
 
   private func nextBeat(after now: Micros) -> Micros {
     let state = live.desk.state
-    let beat = Int64(flooring: state.shownBeats(at: now).value) &+ 1
-    let time = state.time(atSessionBeats: state.shownOrigin + Beats(micros: beat &* 1_000_000))
+    let time = state.time(atSessionBeats: state.nextShownNote(after: now))
     // Never so near that rounding could make it spin.
     return max(time + Micros(1), now + Micros(1000))
   }

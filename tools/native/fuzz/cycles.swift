@@ -68,6 +68,7 @@ final class Stage {
       isConnected: input.chance(2))
     settings.quantum = [4, 1, 3, 7, 16, 0.5, 0, 64][Int(input.byte() % 8)]
     settings.meter.beatsPerBar = Int32(input.byte() % 64) + 1
+    settings.meter.beatType = 1 << Int32(input.byte() % 6)
     settings.launch.moment = [.bar, .beat, .now][Int(input.byte() % 3)]
     settings.launch.alignment = input.chance(2) ? .nearest : .exact
     settings.hostIsTheClock = input.chance(3)
@@ -97,7 +98,8 @@ final class Stage {
       latencies: [
         .click1: frames, .clock: frames, .jack: UInt32(input.byte()) * 16, .control: UInt32(input.byte()),
       ],
-      clock: .identity, session: SessionView(session, startStopsTaken: startStopsTaken), settings: settings, sounds: sounds,
+      clock: .identity, session: SessionView(session, startStopsTaken: startStopsTaken), settings: settings,
+      sounds: sounds,
       isFreewheeling: input.chance(50), relocation: relocation)
     enter()
     for index in 0..<received.count { sync.receive(received[index]) }
