@@ -220,6 +220,8 @@ struct RealClientTests {
     #expect(second.notices == [.portTaken(UInt16(first.port), instead: UInt16(second.port))])
 
     settings.isPortFixed = true
+    // The second has closed a socket there.
+    ChildProcess.waitForOthers()
     let patient = try Studio(settings)
     defer { patient.close() }
     #expect(patient.surface.endpoints == [settings.listen[0]])

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Addresses
-import Glibc
 import Linux
 import TestSupport
 import Testing
@@ -14,8 +13,9 @@ struct FarSocketTests {
       let every = Endpoint(.v6(high: 0, low: 0, scope: 0), port: 20_819)
       #expect(try FarSocket.both(port: 20_819).map(\.isIPv6) == [false, true])
       // As if there were none: it cannot be had.
-      let other = try patiently { try UDPSocket.anywhere(every) }
-      let sockets = try patiently { try FarSocket.both(port: 20_819) }
+      ChildProcess.waitForOthers()
+      let other = try UDPSocket.anywhere(every)
+      let sockets = try FarSocket.both(port: 20_819)
       #expect(sockets.map(\.isIPv6) == [false])
       let caller = try FarSocket.both(port: 0)[0]
       let there = Endpoint(.loopback, port: 20_819)
@@ -26,14 +26,5 @@ struct FarSocketTests {
       #expect(throws: SystemFailure.self) { try FarSocket.both(port: 20_819) }
       _ = try other.localEndpoint()
     }
-  }
-
-  /// A child that another test has just made, and that is not yet the program that it is to be, holds what we have closed.
-  private func patiently<Opened: ~Copyable>(_ open: () throws -> Opened) throws -> Opened {
-    for _ in 0..<500 {
-      if let opened = try? open() { return opened }
-      usleep(10_000)
-    }
-    return try open()
   }
 }

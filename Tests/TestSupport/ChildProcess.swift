@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
+import Synchronization
 
 /// A program that a test starts: its standard input and output are ours, line by line; its standard error is kept.
 /// It ends with this object at the latest. For one task at a time.
@@ -59,7 +60,9 @@ public final class ChildProcess: @unchecked Sendable {
     var child: pid_t = 0
     let failure = Self.withCStrings(command) { arguments in
       Self.withCStrings(Self.environment(changedBy: environment)) { variables in
-        posix_spawnp(&child, command[0], &actions, &attributes, arguments, variables)
+        Self.spawning.withLock { _ in
+          posix_spawnp(&child, command[0], &actions, &attributes, arguments, variables)
+        }
       }
     }
     identifier = child
@@ -233,10 +236,15 @@ public final class ChildProcess: @unchecked Sendable {
     return String(decoding: bytes[..<max(0, count)], as: UTF8.self)
   }
 
+  private static let spawning = Mutex(())
   private static let patience = Duration.seconds(120)
   private static let pause = Duration.milliseconds(5)
   /// So often who waits for a line looks whether the test was given up.
   private static let slice = Duration.seconds(1)
+
+  /// Until a child of another test is the program that it is to be, it holds what was open here, also what has been closed since: before
+  /// that is bound again.
+  public static func waitForOthers() { spawning.withLock { _ in } }
 
   private static func pipe() throws -> (read: CInt, write: CInt) {
     var ends: [CInt] = [0, 0]
