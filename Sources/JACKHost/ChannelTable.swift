@@ -84,7 +84,7 @@ extension SessionGrid {
 }
 
 extension PlayoutDelay {
-  fileprivate init(_ delay: AudioDelay, _ passing: Passing) {
+  init(_ delay: AudioDelay, _ passing: Passing) {
     switch delay {
     case .auto: self = .standard
     case .time(let micros): self = .fixed(Double(micros.count))

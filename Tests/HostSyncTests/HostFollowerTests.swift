@@ -18,8 +18,10 @@ private struct FakeHost {
   var losesOneIn = 0.0
   /// PipeWire carries the beat as a fraction and cuts ticks off a second time.
   var isPipeWire = false
-  /// Its bars are of so many of these notes.
+  /// Its bars are of so many of these notes, and its tempo counts them, or quarters.
   var meter = Meter()
+  var countsQuarters = false
+  private var unit = TempoUnit()
   var tempo: (Double) -> Double = { _ in 120 }
   /// What is shown, if it is not the truth.
   var shownTempo: ((Double) -> Double)?
@@ -85,7 +87,9 @@ private struct FakeHost {
 
   private func present() -> BBT {
     guard meter == Meter() else {
-      return BBT(song: Beats(beats), meter: meter, beatsPerMinute: tempo(played))
+      var bbt = BBT(song: Beats(beats), meter: meter, beatsPerMinute: tempo(played))
+      if countsQuarters { bbt.beatsPerMinute = tempo(played) }
+      return bbt
     }
     let bar = (beats / 4).rounded(.down), inBar = beats - bar * 4
     var ticks = ((inBar - inBar.rounded(.down)) * ticksPerBeat).rounded(.down)
@@ -101,11 +105,11 @@ private struct FakeHost {
   private mutating func look(_ bbt: BBT) {
     shown = bbt
     let late = jitter > 0 && Double.random(in: 0..<200, using: &dice) < 1 ? 4 * jitter : 0
+    let heard = now + late + Double.random(in: -jitter...jitter, using: &dice)
+    let told = unit.shown(hasLeft ? nil : bbt, at: heard, isRolling: isRolling)
     let proposal = follower.follow(
       Now(session, heard: now, settings: settings, isSound: isSound),
-      LeaderReading(
-        shown: .init(hasLeft ? nil : bbt),
-        heard: now + late + Double.random(in: -jitter...jitter, using: &dice), isRolling: isRolling))
+      LeaderReading(shown: told, heard: heard, isRolling: isRolling))
     if let proposal {
       commits.append((now, proposal.change))
       pending.append((now + 8_000, proposal))
@@ -132,15 +136,25 @@ private struct FakeHost {
     }
   }
 
-  @Test(arguments: [8, 16, 2] as [Int32]) func aHostInOtherNotesHasASessionInQuartersOnItsBeat(unit: Int32) {
+  @Test(arguments: [8, 16, 2] as [Int32], [false, true])
+  func aHostInOtherNotesHasASessionInQuartersOnItsBeat(unit: Int32, countsQuarters: Bool) {
     var host = FakeHost(sessionTempo: 97, seed: 3)
     host.meter = Meter(beatsPerBar: 7, beatType: unit)
+    host.countsQuarters = countsQuarters
     host.jitter = 40
+    // While it stands nobody knows what its tempo counts.
+    host.isRolling = false
+    host.run(seconds: 1)
+    #expect(host.commits.isEmpty)
+    host.isRolling = true
     host.run(seconds: 5)
     let before = host.commits.count
     #expect(before < 10)
     host.run(seconds: 20) { #expect(abs($0.error) < 1000) }
     #expect(host.commits.count == before)
+    for commit in host.commits {
+      if case .tempo(let tempo) = commit.change { #expect(abs(tempo - 120) < 2) }
+    }
     #expect(abs(host.session.tempo - 120) < 0.01)
   }
 

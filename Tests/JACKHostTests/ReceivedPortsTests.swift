@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import AudioLanes
 import Choices
+import LinkAudioPath
 import Testing
 
 @testable import HostSync
@@ -8,11 +9,18 @@ import Testing
 
 /// What the ports of a received channel play, whose buffers still hold what was played last: the server leaves it there.
 struct ReceivedPortsTests {
+  private static let frames = 64
+
+  private func passing(isFreewheeling: Bool = false, _ meter: Meter = Meter()) -> Passing {
+    Passing(
+      frames: Self.frames, sampleRate: 48_000, start: 1e6, frameMicros: 1e6 / 48_000, session: 1, origin: 0,
+      beatMicros: 500_000, isFreewheeling: isFreewheeling, settings: AudioSettings(),
+      beatsPerBar: meter.length.value)
+  }
+
   private func heard(_ ports: ReceivedPorts, isFreewheeling: Bool) -> [Float] {
-    let frames = 64
-    let passing = Passing(
-      frames: frames, sampleRate: 48_000, start: 1e6, frameMicros: 1e6 / 48_000, session: 1, origin: 0,
-      beatMicros: 500_000, isFreewheeling: isFreewheeling, settings: AudioSettings(), beatsPerBar: 4)
+    let frames = Self.frames
+    let passing = passing(isFreewheeling: isFreewheeling)
     var left = [Float](repeating: 0.5, count: frames)
     var right = left
     left.withUnsafeMutableBufferPointer { left in
@@ -33,5 +41,16 @@ struct ReceivedPortsTests {
     ports.end = lane.audio
     #expect(heard(ports, isFreewheeling: isFreewheeling).allSatisfy { $0 == 0 })
     withExtendedLifetime(lane) {}
+  }
+
+  @Test func `a delay of bars is as long as they are, whether in whole beats or not`() {
+    func delay(_ bars: Int32, _ meter: Meter) -> PlayoutDelay { PlayoutDelay(.bars(bars), passing(meter)) }
+    let seven = Meter(beatsPerBar: 7, beatType: 8)
+    guard case .beats(8) = delay(2, Meter()), case .beats(7) = delay(2, seven),
+      case .fixed(1_750_000) = delay(1, seven)
+    else {
+      Issue.record("\(delay(2, Meter())), \(delay(2, seven)), \(delay(1, seven))")
+      return
+    }
   }
 }

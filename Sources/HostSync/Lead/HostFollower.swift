@@ -48,6 +48,7 @@ struct HostFollower: BitwiseCopyable {
   var isCorrecting: Bool { correctedBy != nil }
 
   private var line: HostLine
+  private var unit = TempoUnit()
   private var owesTempo = false
   /// When the present correction will have brought the distance to nothing.
   private var correctedBy: Double?
@@ -63,9 +64,9 @@ struct HostFollower: BitwiseCopyable {
 
   /// What another client shows as timebase master goes into the session, if it is to lead. [audio]
   mutating func follow(_ now: borrowing Now, isLeading: Bool) -> Proposal? {
-    let reading = LeaderReading(
-      shown: .init(isLeading ? now.transport.bbt : nil),
-      heard: now.heard.time(atFrame: -Double(now.transport.bbtAge)), isRolling: now.isRolling)
+    let heard = now.heard.time(atFrame: -Double(now.transport.bbtAge))
+    let shown = unit.shown(isLeading ? now.transport.bbt : nil, at: heard, isRolling: now.isRolling)
+    let reading = LeaderReading(shown: shown, heard: heard, isRolling: now.isRolling)
     return now.isFreewheeling ? pause(now, reading) : follow(now, reading)
   }
 

@@ -17,7 +17,8 @@ struct LeaderReading: BitwiseCopyable {
 }
 
 extension LeaderReading.Shown {
-  init(_ bbt: BBT?) {
+  /// `countsQuarters`: its tempo does, whatever its beats are.
+  init(_ bbt: BBT?, countsQuarters: Bool = false) {
     guard let bbt else {
       self = .nothing
       return
@@ -26,6 +27,8 @@ extension LeaderReading.Shown {
       self = .nonsense
       return
     }
-    self = .beat(beats, tempo: bbt.tempo, ticksPerBeat: bbt.ticksPerBeat * bbt.notesPerBeat)
+    self = .beat(
+      beats, tempo: countsQuarters ? bbt.beatsPerMinute : bbt.tempo,
+      ticksPerBeat: bbt.ticksPerBeat * bbt.notesPerBeat)
   }
 }
