@@ -19,11 +19,13 @@ public struct AudioDiagnostics: Sendable {
   /// How full the tables are.
   public var load: AudioLoad
 
-  init(_ engine: borrowing AudioEngine, _ failure: SystemFailure?, _ urgency: AudioUrgency) {
+  init(
+    _ engine: borrowing AudioEngine, _ failure: SystemFailure?, _ urgency: AudioUrgency, failedSends: Int
+  ) {
     self.urgency = urgency
     self.failure = (failure ?? engine.failure)?.description
     peers = engine.machine.peers
-    failedSends = engine.failedSends
+    self.failedSends = failedSends
     overflows = engine.overflows
     counters = engine.machine.counters
     load = engine.machine.load

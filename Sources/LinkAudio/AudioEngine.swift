@@ -2,14 +2,16 @@
 import Addresses
 import AudioLanes
 import BeatMath
-import Glibc
 import Link
 import LinkAudioSession
 import LinkSession
 import LinkWire
 import Linux
 
-/// The machine, its sockets and the lanes: everything that is behind the lock.
+/// The machine and what is asked of it: everything that callers wait for.
+///
+/// App threads and Link Audio's own take turns with it, and none of them reads a socket, sends, opens, closes or calls Link
+/// meanwhile: what comes in is read before, and what comes of it waits in `errands` (see `AudioThread.deliver`).
 struct AudioEngine: Sendable {
   private(set) var machine: LinkAudioSession
   /// What the user wants.
@@ -21,39 +23,43 @@ struct AudioEngine: Sendable {
   private(set) var failure: SystemFailure?
   private(set) var overflows = 0
 
-  private let link: Link
   /// Where Link is.
   private var known: [AudioGateway] = []
-  private var sockets = AudioSockets()
-  private var sinks: [Outgoing] = []
+  /// Where we have a socket.
+  private var open: [GatewayID] = []
+  /// To how many each is sent.
+  private var listeners: [ChannelID: Int] = [:]
   /// By number of the source.
   private var sources: [Incoming] = []
   private var hasNews = false
   private var deadline: Micros?
+  /// When sockets that are missing are opened.
   private var nextTry: Micros?
-  private var buffer = [UInt8](repeating: 0, count: Wire.maximumAudioMessageSize + 1)
+  /// In their order.
+  private var errands: [Errand] = []
 
-  /// At most so many datagrams are taken from a socket in one turn, so that no flood keeps the others, and what we send, waiting.
-  private static let datagramsPerTurn = 128
   private static let repairSpacing = Micros(1_000_000)
+  /// Of more, who made them does them: a callback that takes its time keeps the thread from it.
+  static let errandLimit = 256
 
-  init(_ link: Link, peerName: String, at now: Micros) {
-    self.link = link
+  init(node: NodeID, session: SessionID, peerName: String, at now: Micros) {
     self.peerName = peerName
     var generator = SystemRandomNumberGenerator()
-    let snapshot = link.snapshot
     machine = LinkAudioSession(
-      secret: (generator.next(), generator.next()), node: snapshot.node, session: snapshot.session, at: now)
-    (sockets.node, sockets.session) = (snapshot.node, snapshot.session)
+      secret: (generator.next(), generator.next()), node: node, session: session, at: now)
+    errands.append(.become(node, in: session))
     feed(.name(peerName), at: now)
   }
 
-  var failedSends: Int { sockets.failedSends }
+  var errandCount: Int { errands.count }
+
+  /// What is to be done, once, in exchange for an empty list.
+  mutating func takeErrands(_ list: inout [Errand]) { swap(&errands, &list) }
 }
 
 // What app threads do.
 extension AudioEngine {
-  /// Off takes effect here and now, goodbyes included.
+  /// Off leaves the goodbyes to be sent.
   mutating func want(_ isWanted: Bool, at now: Micros) {
     guard isWanted != self.isWanted else { return }
     self.isWanted = isWanted
@@ -70,7 +76,7 @@ extension AudioEngine {
   mutating func publish(_ lane: SendLane, as name: String, at now: Micros) -> ChannelID? {
     defer { drain() }
     guard let id = machine.addSink(named: name, at: now) else { return nil }
-    sinks.append(Outgoing(id: id, lane: lane))
+    errands.append(.publish(id, lane))
     return id
   }
 
@@ -82,12 +88,11 @@ extension AudioEngine {
   mutating func unpublish(_ sink: ChannelID, at now: Micros) {
     machine.removeSink(sink, at: now)
     drain()
-    sinks.removeAll { $0.id == sink }
+    errands.append(.unpublish(sink))
+    listeners[sink] = nil
   }
 
-  func listenerCount(of sink: ChannelID) -> Int {
-    sinks.first { $0.id == sink }?.routes.count ?? 0
-  }
+  func listenerCount(of sink: ChannelID) -> Int { listeners[sink] ?? 0 }
 
   mutating func subscribe(_ lane: ReceiveLane, to channel: ChannelID, at now: Micros) -> SourceID? {
     defer { drain() }
@@ -110,26 +115,48 @@ extension AudioEngine {
 
 // What the thread does.
 extension AudioEngine {
-  var isSending: Bool { sinks.contains { !$0.routes.isEmpty } }
+  var isSending: Bool { listeners.contains { $0.value > 0 } }
 
   var nextWake: Micros? { [deadline, nextTry].compactMap(\.self).min() }
 
-  /// What to wait for: the wake-up, then each gateway's socket.
-  func waitList(wakeUp: Int32) -> [pollfd] {
-    ([wakeUp] + sockets.all.map(\.socket.descriptor)).map {
-      pollfd(fd: $0, events: Int16(POLLIN), revents: 0)
+  /// A datagram that was read at `read`. Whether there is something to be done for it.
+  mutating func hear(
+    _ bytes: UnsafeRawBufferPointer, from source: Endpoint, on gateway: GatewayID, waited: Micros,
+    read: Micros
+  ) -> Bool {
+    let taken = machine.receive(bytes, from: source, on: gateway, at: HostClock.micros())
+    guard let taken else {
+      drain()
+      return !errands.isEmpty
     }
+    overflows += sources[taken.source.rawValue].take(taken.buffer, arrivedAt: read - waited)
+    return false
   }
 
-  /// One turn of the thread. `ready` is `waitList` after the wait.
-  mutating func work(_ ready: [pollfd], _ letters: AudioMail.Letters) {
-    let waited = Set(ready.dropFirst().filter { $0.revents != 0 }.map(\.fd))
-    for gateway in sockets.all where waited.contains(gateway.socket.descriptor) { receive(from: gateway) }
-    let now = HostClock.micros()
+  /// In each turn, when all that came in is heard. Where sockets are to be opened now.
+  mutating func work(_ letters: AudioMail.Letters, at now: Micros) -> [AudioGateway] {
     take(letters, at: now)
-    for place in sinks.indices where !sinks[place].routes.isEmpty { sinks[place].send(through: &sockets) }
-    if let nextTry, nextTry <= now { considerGateways(at: now) }
     if let deadline, deadline <= now { feed(.deadline, at: now) }
+    guard let due = nextTry, due <= now else { return [] }
+    nextTry = nil
+    return missing
+  }
+
+  /// What became of `work`'s. What nobody wants any more closes with the value.
+  mutating func take(_ opened: [OpenedAudioSocket], at now: Micros) {
+    failure = nil
+    for one in opened {
+      switch one {
+      case .open(let gateway, let socket):
+        guard missing.contains(gateway) else { continue }
+        open.append(gateway.id)
+        errands.append(.opened(gateway.id, socket))
+        feed(.gatewayOpened(gateway.id, gateway.address), at: now)
+      case .refused(let reason):
+        failure = reason
+        nextTry = nextTry ?? now + Self.repairSpacing
+      }
+    }
   }
 
   /// The list of channels, if it has changed since this was asked last.
@@ -139,29 +166,17 @@ extension AudioEngine {
     return channels
   }
 
-  private mutating func receive(from gateway: OpenAudioSocket) {
-    for _ in 0..<Self.datagramsPerTurn {
-      guard let arrival = buffer.withUnsafeMutableBytes({ gateway.socket.receive(into: $0) }) else { return }
-      let now = HostClock.micros()
-      let isAudio = buffer.withUnsafeBytes { bytes in
-        let datagram = UnsafeRawBufferPointer(rebasing: bytes[..<arrival.count])
-        let taken = machine.receive(datagram, from: arrival.from, on: gateway.id, at: now)
-        guard let taken else { return false }
-        overflows += sources[taken.source.rawValue].take(taken.buffer, arrivedAt: now - arrival.waited)
-        return true
-      }
-      if !isAudio { drain() }
-    }
-  }
-
   private mutating func take(_ letters: AudioMail.Letters, at now: Micros) {
     if let identity = letters.identity {
-      (sockets.node, sockets.session) = identity
+      errands.append(.become(identity.node, in: identity.session))
       feed(.identity(node: identity.node, session: identity.session), at: now)
     }
     if letters.isOverrun {
       // Of sockets that close and open again Link tells everything once more.
+      let gateways = known
       known.removeAll()
+      considerGateways(at: now)
+      known = gateways
       considerGateways(at: now)
     }
     if let gateways = letters.gateways {
@@ -175,25 +190,20 @@ extension AudioEngine {
     }
   }
 
-  /// Closes sockets that are not wanted any more, opens those that are missing.
+  private var missing: [AudioGateway] {
+    isWanted ? known.filter { !open.contains($0.id) } : []
+  }
+
+  /// Gives up sockets that are not wanted any more, and asks for those that are missing.
   private mutating func considerGateways(at now: Micros) {
     let wanted = isWanted ? known : []
-    for gateway in sockets.all where !wanted.contains(where: { $0.id == gateway.id }) {
-      feed(.gatewayClosed(gateway.id), at: now)
-      sockets.all.removeAll { $0.id == gateway.id }
-      link.setAudioSocket(nil, on: gateway.id)
+    for gateway in open where !wanted.contains(where: { $0.id == gateway }) {
+      // First, so that it says goodbye.
+      feed(.gatewayClosed(gateway), at: now)
+      errands.append(.closed(gateway))
+      open.removeAll { $0 == gateway }
     }
-    (failure, nextTry) = (nil, nil)
-    for gateway in wanted where !sockets.all.contains(where: { $0.id == gateway.id }) {
-      do throws(SystemFailure) {
-        let socket = try AudioSocket(gateway)
-        sockets.all.append(OpenAudioSocket(id: gateway.id, socket: socket))
-        feed(.gatewayOpened(gateway.id, gateway.address), at: now)
-        link.setAudioSocket(socket.endpoint, on: gateway.id)
-      } catch {
-        (failure, nextTry) = (error, now + Self.repairSpacing)
-      }
-    }
+    (failure, nextTry) = (nil, missing.isEmpty ? nil : now)
   }
 
   private mutating func feed(_ input: LinkAudioSession.Input, at now: Micros) {
@@ -206,9 +216,10 @@ extension AudioEngine {
     while true {
       switch machine.nextOutput() {
       case .send(let packet, let endpoint, let gateway):
-        packet.withUnsafeBytes { sockets.send($0, to: AudioRoute(gateway, endpoint)) }
+        errands.append(.send(packet, AudioRoute(gateway, endpoint)))
       case .routes(let routes, let id):
-        if let place = sinks.firstIndex(where: { $0.id == id }) { sinks[place].take(routes) }
+        listeners[id] = routes.count
+        errands.append(.routes(routes, of: id))
       case .senders(let routes, let source): sources[source.rawValue].isConnected = !routes.isEmpty
       case .channels(let list):
         channels = list

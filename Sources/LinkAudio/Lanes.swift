@@ -28,15 +28,18 @@ struct Outgoing: Sendable {
   }
 
   /// Everything that waits, to everybody who listens.
-  mutating func send(through sockets: inout AudioSockets) {
+  mutating func send(
+    from node: NodeID, in session: SessionID,
+    _ body: (UnsafeRawBufferPointer, AudioRoute) -> Void
+  ) {
     let (id, routes) = (id, routes)
     func send(_ datagram: AudioDatagram) {
       // Of the session that we have just left: nobody would play it.
-      guard datagram.session == sockets.session.rawValue else { return }
+      guard datagram.session == session.rawValue else { return }
       withUnsafeTemporaryAllocation(byteCount: Wire.maximumAudioMessageSize, alignment: 8) { memory in
-        guard let size = datagram.write(as: id, from: sockets.node, to: memory) else { return }
+        guard let size = datagram.write(as: id, from: node, to: memory) else { return }
         let bytes = UnsafeRawBufferPointer(rebasing: memory[..<size])
-        for route in routes { sockets.send(bytes, to: route) }
+        for route in routes { body(bytes, route) }
       }
     }
     var chunker = chunker

@@ -24,13 +24,14 @@ import Linux
 /// Both sides name times and beats by a `SessionGrid`, made from a captured state. <doc:FirstChannels> has all of it.
 ///
 /// The invariant: what audio threads do with lanes waits for nobody. Everything else here takes a lock for as long as a
-/// datagram is worked on, and never Link's: the two have a thread and sockets each, so that streams do not disturb pings.
+/// datagram is worked on, and nothing is read or sent meanwhile; who turns it off waits until the goodbyes are sent. It never holds
+/// Link's: the two have a thread and sockets each, so that streams do not disturb pings.
 ///
-/// Way in: this file and `AudioDiagnostics` are the app's side; `AudioThread` is the loop, `AudioEngine` what it does, `AudioMail` what `Link` tells
-/// it; the protocol is `LinkAudioSession`, samples are `LinkAudioPath`'s.
+/// Way in: this file and `AudioDiagnostics` are the app's side; `AudioThread` is the loop, `AudioEngine` what it does, `Delivery` what leaves,
+/// `AudioMail` what `Link` tells it; the protocol is `LinkAudioSession`, samples are `LinkAudioPath`'s.
 public final class LinkAudio: Sendable {
   private let link: Link
-  private let thread: AudioThread
+  let thread: AudioThread
 
   /// Disabled, without channels. What is beyond 256 bytes of the name is cut.
   ///
@@ -50,7 +51,10 @@ public final class LinkAudio: Sendable {
   /// Thread-safe: yes. Real-time-safe: no.
   public var isEnabled: Bool {
     get { thread.ask { $0.isWanted } }
-    set { thread.change { engine, now in engine.want(newValue, at: now) } }
+    set {
+      thread.change { engine, now in engine.want(newValue, at: now) }
+      if !newValue { thread.deliver() }
+    }
   }
 
   /// What the others call us.
@@ -97,7 +101,8 @@ public final class LinkAudio: Sendable {
   public var diagnostics: AudioDiagnostics {
     let failure = thread.failure
     let urgency = thread.urgency
-    return thread.ask { AudioDiagnostics($0, failure, urgency) }
+    let failedSends = thread.failedSendCount
+    return thread.ask { AudioDiagnostics($0, failure, urgency, failedSends: failedSends) }
   }
 }
 
