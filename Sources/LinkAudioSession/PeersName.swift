@@ -3,8 +3,8 @@ internal import LinkWire
 
 /// What a peer says that it or a channel is called, as it can be shown: always UTF-8 of no more than `Wire.maximumNameSize` bytes.
 ///
-/// The reference cuts long names after so many bytes, in the middle of a character if need be (facts: link-audio 2). What cannot be
-/// read is U+FFFD, and the rest of the name stands.
+/// The reference cuts long names after so many bytes, in the middle of a character if need be (facts: link-audio 2), and `LinkWire` those that
+/// nobody cut. What cannot be read is U+FFFD, and the rest of the name stands.
 struct PeersName: Sendable {
   let text: String
   let isRepaired: Bool

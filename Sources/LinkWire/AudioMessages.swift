@@ -84,7 +84,8 @@ public struct AudioEcho: Hashable, Sendable, BitwiseCopyable {
 public struct AudioAnnouncement: BitwiseCopyable {
   /// The one that the peer is in, as it says.
   public var session: SessionID
-  /// At most `Wire.maximumNameSize` bytes of UTF-8, which the sender may have cut within a character; nothing checks them.
+  /// At most `Wire.maximumNameSize` bytes of UTF-8, which the sender may have cut within a character; nothing checks them. Of a longer
+  /// name, what fits.
   public var peerName: UnsafeRawBufferPointer
   /// Those in this datagram; the rest of a long list is in others.
   public var channels: ChannelList
@@ -104,7 +105,8 @@ public struct AudioAnnouncement: BitwiseCopyable {
 public struct ListedChannel: BitwiseCopyable {
   /// By which it is asked for: two channels may have one name.
   public var channel: ChannelID
-  /// At most `Wire.maximumNameSize` bytes of UTF-8, which the sender may have cut within a character; nothing checks them.
+  /// At most `Wire.maximumNameSize` bytes of UTF-8, which the sender may have cut within a character; nothing checks them. Of a longer
+  /// name, what fits.
   public var name: UnsafeRawBufferPointer
 }
 

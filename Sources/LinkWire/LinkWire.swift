@@ -69,8 +69,6 @@ public enum DecodingFailure: Error, Hashable, Sendable, BitwiseCopyable, CaseIte
   case missingEntry
   /// A list or a text that is longer or shorter than its entry.
   case brokenList
-  /// A name of more bytes than names may have.
-  case nameTooLong
   /// Audio without a chunk, or with more chunks than there are bytes.
   case wrongChunkCount
   /// A chunk of no frames, or of more than others can take.

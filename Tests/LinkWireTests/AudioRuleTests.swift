@@ -95,7 +95,7 @@ struct AudioRuleTests {
     #expect(Self.header(2).count + entry("aucb", Self.list(Wire.maximumByes, full)).count == 1200)
   }
 
-  @Test func aNameHasAtMost256Bytes() {
+  @Test func aNameEndsWhereItsEntryDoes() {
     func refusal(_ name: [UInt8]) -> DecodingFailure? {
       let asPeer = Self.refusal(Self.header(1) + Self.session + entry("__pi", Self.text(name)))
       let asChannel = Self.refusal(
@@ -105,7 +105,7 @@ struct AudioRuleTests {
     }
     #expect(refusal(Array("Bühne 🎹".utf8)) == nil)
     #expect(refusal([UInt8](repeating: 65, count: 256)) == nil)
-    #expect(refusal([UInt8](repeating: 65, count: 257)) == .nameTooLong)
+    #expect(refusal([UInt8](repeating: 65, count: 300)) == nil)
     for size in [0, 3, 5] {
       let value = Array(Self.text([65, 66])[..<size])
       #expect(Self.refusal(Self.header(1) + Self.session + entry("__pi", value)) == .brokenList)
@@ -130,6 +130,29 @@ struct AudioRuleTests {
       #expect(Array(announcement.peerName) == name)
       #expect(announcement.channels.map { Array($0.name) } == names)
       #expect(announcement.channels.map(\.channel.rawValue) == [0, 1, 2])
+    }
+  }
+
+  /// As betas of the reference send them (facts: link-audio 2): such a name is cut, and its neighbours stand.
+  @Test func aNameThatIsTooLongHidesNothing() throws {
+    let long = Array(("ab" + String(repeating: "가", count: 100)).utf8)
+    for (name, size) in [
+      (long, 254), ([UInt8](repeating: 65, count: 257), 256), ([UInt8](repeating: 0x80, count: 400), 252),
+    ] {
+      let names = [Array("Good1".utf8), name, Array("Good2".utf8)]
+      var items: [UInt8] = []
+      for (id, name) in names.enumerated() { items += Self.text(name) + bytes(of: Int64(id)) }
+      let datagram =
+        Self.header(1) + Self.session + entry("__pi", Self.text(name)) + entry("auca", Self.list(3, items))
+      try decodingAudio(datagram) { read in
+        guard case .announcement(let announcement) = read.body else {
+          Issue.record("not an announcement")
+          return
+        }
+        #expect(Array(announcement.peerName) == Array(name[..<size]))
+        #expect(announcement.channels.map { Array($0.name) } == [names[0], Array(name[..<size]), names[2]])
+        #expect(announcement.channels.map(\.channel.rawValue) == [0, 1, 2])
+      }
     }
   }
 
