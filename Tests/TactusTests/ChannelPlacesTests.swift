@@ -43,6 +43,23 @@ struct ChannelPlacesTests {
     }
   }
 
+  @Test
+  mutating func `what is wanted again and again is no change, and who comes, goes or is unwanted is one`() {
+    want("*/*")
+    let before = places.changes
+    for _ in 0..<50 { want("*/*") }
+    #expect(places.changes == before)
+    for change in 1...3 {
+      switch change {
+      case 1: offer([("Studio/Drums", 1)])
+      case 2: offer([])
+      default: want()
+      }
+      #expect(places.changes == before + change)
+    }
+    #expect(names.isEmpty)
+  }
+
   @Test mutating func `whoever has been away the longest leaves, and nobody who is there`() {
     want("*/*")
     offer([("Studio/Stays", 1)])

@@ -273,6 +273,15 @@ final class Phone {
     return nil
   }
 
+  /// All messages up to this one.
+  func messages(until last: Message, limit: Int = 3000) throws -> [Message] {
+    var seen: [Message] = []
+    for _ in 0..<limit where seen.last != last {
+      seen += try hear().payload.withUnsafeBytes { try LibloCodec.messages(in: $0) }
+    }
+    return seen
+  }
+
   func message(_ address: String, limit: Int = 3000) throws -> Message? {
     for _ in 0..<limit {
       let (opcode, payload) = try hear()

@@ -87,10 +87,7 @@ struct SocketTests {
       $0.choices.click.isOn = true
       $0.peers = 1
     }
-    var seen: [Message] = []
-    while seen.last != Message("/tactus/peers", .int32(1)) {
-      seen += try reader.hear().payload.withUnsafeBytes { try LibloCodec.messages(in: $0) }
-    }
+    let seen = try reader.messages(until: Message("/tactus/peers", .int32(1)))
     #expect(seen.allSatisfy { $0.address == "/tactus/peers" })
     reader.say("{\"COMMAND\":\"LISTEN\",\"DATA\":\"/tactus/beat\"}")
     #expect(try reader.message("/tactus/beat") != nil)
@@ -125,10 +122,7 @@ struct SocketTests {
     other.say(listen)
     #expect(try other.hear().payload == LibloCodec.encode(Message("/tactus/out/dr/offset", .float32(0))))
     studio.change { $0.outputs = [late] }
-    var seen: [Message] = []
-    while seen.last != Message("/tactus/out/dr/offset", .float32(4)) {
-      seen += try other.hear().payload.withUnsafeBytes { try LibloCodec.messages(in: $0) }
-    }
+    let seen = try other.messages(until: Message("/tactus/out/dr/offset", .float32(4)))
     #expect(seen.allSatisfy { $0.address == "/tactus/out/dr/offset" })
     // Of a clock, no pulse's address.
     other.say("{\"COMMAND\":\"LISTEN\",\"DATA\":\"/tactus/out/dr/width\"}")

@@ -43,10 +43,14 @@ final class ChannelDesk {
   private let offers = Offers()
   private var names = ChannelNames()
   private var places = ChannelPlaces()
+  /// How many changes of `places` are worked in.
+  private var placesSeen = 0
   private var sent: [Sent] = []
   private var taken: [Taken] = []
   /// The user knows of what found no place.
   private var isToldOfCrowd = false
+  /// The ports are those of `sent` and `taken`.
+  private var isCarried = false
   private var carried: [(name: String, lane: ObjectIdentifier?, delay: AudioDelay?)] = []
   private var nextLook = Micros.zero
   private(set) var shown = ShownAudio()
@@ -110,6 +114,7 @@ final class ChannelDesk {
     var names: Set<String> = []
     let wanted = wanted.filter { names.insert($0.name).inserted }.prefix(AudioChannelPorts.limit)
     guard sent.map(\.text) != Array(wanted) else { return }
+    isCarried = false
     sent = wanted.compactMap { text in
       if let same = sent.first(where: { $0.text == text }) { return same }
       let lane = SendLane(channels: text.isMono ? 1 : 2)
@@ -119,13 +124,18 @@ final class ChannelDesk {
   }
 
   private func receive(_ state: SurfaceState, _ audio: LinkAudio) {
+    func room(of one: Taken) -> Double { (one.delay ?? state.choices.audio.delay).room(state) }
+    guard
+      placesSeen != places.changes || taken.contains(where: { $0.channel != nil && room(of: $0) > $0.room })
+    else { return }
+    (placesSeen, isCarried) = (places.changes, false)
     let before = Dictionary(uniqueKeysWithValues: taken.map { ($0.name, $0) })
     // Who leaves a channel that somebody else takes now goes last, so that its peer is not told to stop meanwhile.
     defer { withExtendedLifetime(before) {} }
     taken = places.places.map { place in
       var one = before[place.name] ?? Taken(place: place)
       one.place = place
-      let room = (one.delay ?? state.choices.audio.delay).room(state)
+      let room = room(of: one)
       guard let channel = place.channel else {
         (one.channel, one.lane, one.source, one.room) = (nil, nil, nil, 0)
         return one
@@ -140,6 +150,8 @@ final class ChannelDesk {
   }
 
   private func carry(on host: JACKHost) -> Bool {
+    guard !isCarried else { return false }
+    isCarried = true
     var names: Set<String> = []
     func unique(_ name: String) -> String {
       var candidate = name

@@ -17,6 +17,8 @@ struct ChannelPlaces {
   }
 
   private(set) var places: [Place] = []
+  /// How often `places` was looked through; only then it can have changed.
+  private(set) var changes = 0
   private(set) var offered: [ChannelNames.Named] = []
   private var wanted: [ReceivedText] = []
   /// The first that found no place.
@@ -34,6 +36,7 @@ struct ChannelPlaces {
   }
 
   private mutating func settle(at now: Micros) {
+    changes &+= 1
     let ids = Dictionary(offered.map { ($0.name, $0.id) }) { first, _ in first }
     places.removeAll { place in !wanted.contains { $0.matches(place.name) } }
     for index in places.indices {
