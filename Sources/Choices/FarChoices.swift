@@ -5,6 +5,8 @@ public import BeatMath
 public struct FarChoices: Hashable, Sendable, BitwiseCopyable {
   /// The other rooms are so much earlier than measured: half of what the way there takes longer than the way back.
   public var offset = Micros(0)
+  /// What a person can know of a way, in milliseconds.
+  public static let offsets = -250.0...250.0
   /// So much later are their grids.
   public var distance = FarDistance.beats(0)
 

@@ -57,7 +57,7 @@ extension Engine {
     for gateway in gateways.learn(found) {
       // First, so that it says goodbye.
       feed(.gatewayClosed(gateway.id), at: now)
-      gateways.close(gateway)
+      close(gateway)
     }
     return gateways.missing(of: found.used)
   }

@@ -6,12 +6,13 @@ internal import Linux
 
 // What other rooms have to do with it.
 extension Link {
-  /// What is known of the ways to the other rooms, and how much later their grids are. The first comes in slowly, the second at once.
+  /// What is known of the ways to the other rooms, and how much later their grids are. The first comes in slowly, the second at once. `calls`: of each
+  /// that is called, in the order of `FarSettings.calls`, what is known beside that.
   ///
   /// Thread-safe: yes. Real-time-safe: no, it may wait.
-  package func setFar(correction: Micros, distance: Beats) {
+  package func setFar(correction: Micros, distance: Beats, calls: [Micros]) {
     network.withEngine { engine, now in
-      engine.setFar(correction: correction, distance: distance, at: now)
+      engine.setFar(correction: correction, distance: distance, calls: calls, at: now)
     }
   }
 }
@@ -21,14 +22,23 @@ extension Engine {
     carryOut(far?.hear(bytes, arrival) ?? [])
   }
 
+  /// Where sockets to other rooms are to be opened, which is done without the lock.
+  func farPortToOpen(at now: Micros) -> UInt16? { session.isEnabled ? far?.portToOpen(at: now) : nil }
+
+  /// Disabled meanwhile: then they close with the values.
+  mutating func takeFar(_ opened: Result<[FarSocket], SystemFailure>, at now: Micros) {
+    guard session.isEnabled else { return }
+    far?.take(opened, at: now)
+    lookAfterFar(at: now)
+  }
+
   mutating func lookAfterFar(at now: Micros) {
-    far?.begin(at: now)
     carryOut(far?.meetDeadlines(at: now) ?? [])
   }
 
   /// What somebody chose while it plays.
-  mutating func setFar(correction: Micros, distance: Beats, at now: Micros) {
-    carryOut(far?.set(correction: correction, distance: distance) ?? [])
+  mutating func setFar(correction: Micros, distance: Beats, calls: [Micros], at now: Micros) {
+    carryOut(far?.set(correction: correction, distance: distance, calls: calls) ?? [])
   }
 
   /// What other rooms say, and that they have come or gone.

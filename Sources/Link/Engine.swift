@@ -7,9 +7,9 @@ internal import Linux
 
 /// The machine, its sockets and who listens to it: everything that is behind the lock.
 ///
-/// App threads and the network thread take turns with it, and none of them reads a socket or sends meanwhile: what comes in is read
-/// before, and what is to be sent waits in `outgoing` (see `NetworkThread.act`). Only the network thread opens and closes sockets
-/// and waits on them. Events wait here for it to deliver them without the lock.
+/// App threads and the network thread take turns with it, and none of them reads, opens or closes a socket or sends meanwhile: what comes
+/// in is read before, and what is to be sent and closed waits in `outgoing` (see `NetworkThread.act`). Only the network thread opens and
+/// closes sockets and waits on them. Events wait here for it to deliver them without the lock.
 struct Engine: Sendable {
   var session: LinkSession
   var gateways: Gateways
@@ -164,10 +164,7 @@ extension Engine {
   mutating func work(at now: Micros) {
     noticeSleep(at: now)
     collectAudioChanges(at: now)
-    if !session.isEnabled {
-      gateways.closeAll()
-      far?.close()
-    }
+    if !session.isEnabled { closeAll() }
     if isWanted && !session.isEnabled {
       feed(.enable(true), at: now)
       gateways.begin(at: now)
@@ -186,8 +183,7 @@ extension Engine {
   mutating func shutDown(at now: Micros) {
     want(false, at: now)
     tellAudio()
-    gateways.closeAll()
-    far?.close()
+    closeAll()
     doors.removeAll()
     events.removeAll()
   }
@@ -214,10 +210,22 @@ extension Engine {
     }
   }
 
-  /// What is to be sent, once.
-  mutating func takeOutgoing() -> [Outgoing] {
-    defer { outgoing = [] }
-    return outgoing + (far?.takeOutgoing() ?? [])
+  /// What is to be sent, once, in exchange for an empty list.
+  mutating func takeOutgoing(_ list: inout [Outgoing]) {
+    swap(&outgoing, &list)
+    far?.takeOutgoing(&list)
+  }
+
+  /// Behind what is still to be sent through it.
+  mutating func close(_ gateway: GatewaySockets) {
+    gateways.close(gateway)
+    outgoing.append(.closed(gateway))
+  }
+
+  private mutating func closeAll() {
+    outgoing += gateways.all.map { .closed($0) }
+    gateways.closeAll()
+    far?.close()
   }
 
   /// How much waits to be sent.

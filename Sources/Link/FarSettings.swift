@@ -36,17 +36,15 @@ package struct FarCall: Hashable, Sendable {
   /// How much earlier than measured it is, beside what holds for all (`FarWire.correction`).
   package var correction = Micros.zero
 
-  package static let farthest = 250.0
-
-  /// nil: it is not written so.
-  package init?(_ text: some StringProtocol) {
+  /// nil: it is not written so, or the offset is none of these, in milliseconds.
+  package init?(_ text: some StringProtocol, offsets: ClosedRange<Double>) {
     let words = text.split(separator: " ", omittingEmptySubsequences: false)
     guard words.count <= 2, let host = FarHost(words[0]) else { return nil }
     self.host = host
     guard words.count == 2 else { return }
     let beginning = "offset="
     guard words[1].hasPrefix(beginning), let milliseconds = Double(words[1].dropFirst(beginning.count)),
-      abs(milliseconds) <= Self.farthest
+      offsets.contains(milliseconds)
     else { return nil }
     correction = Micros(rounding: milliseconds * 1000)
   }
@@ -102,6 +100,8 @@ package struct FarRoom: Hashable, Sendable {
   package var distance: Beats
   /// Where it sees us, as it said itself.
   package var seen: Endpoint?
+  /// It does not answer, and somebody at its address has called us.
+  package var isCalledBack = false
 
   /// The rooms may disagree by so much, if a datagram's whole time was spent on one of the two ways.
   package var bound: Micros? { roundTrip.map { Micros($0.count / 2) } }

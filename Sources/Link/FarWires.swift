@@ -17,20 +17,22 @@ struct FarWires: Sendable {
     case arrived([UInt8], on: GatewayID, via: Channel, waited: Micros)
   }
 
-  private struct Wire: Sendable {
+  struct Wire: Sendable {
     let line: LineID
     var gateway: Gateway
   }
 
   private(set) var settings: FarSettings
-  private var board: Switchboard?
+  private(set) var board: Switchboard?
   private var sockets: [FarSocket] = []
   private var ways = FarWays()
   private let names: FarNames
   /// Those that we call whose names lead nowhere.
-  private var unknown: Set<Int> = []
-  private let keyName: String?
-  private var wires: [Wire] = []
+  private(set) var unknown: Set<Int> = []
+  /// Where the rooms that we call were found last.
+  private(set) var places: [Int: [Endpoint]] = [:]
+  let keyName: String?
+  private(set) var wires: [Wire] = []
   private var number: UInt32 = 0
   private var nextTry: Micros?
   private var nextLook: Micros?
@@ -60,14 +62,21 @@ struct FarWires: Sendable {
 
   func owns(_ gateway: GatewayID) -> Bool { gateway.rawValue >= Self.firstNumber }
 
-  /// We are on the network. Where the port is somebody else's, it is tried again.
-  mutating func begin(at now: Micros) {
-    guard board == nil, nextTry.map({ $0 <= now }) ?? true else { return }
-    do throws(SystemFailure) {
-      sockets = try FarSocket.both(port: settings.port ?? 0)
+  /// Where sockets are to be opened now, while we are on the network; 0: anywhere. Where the port is somebody else's, it is tried again.
+  func portToOpen(at now: Micros) -> UInt16? {
+    guard board == nil, nextTry.map({ $0 <= now }) ?? true else { return nil }
+    return settings.port ?? 0
+  }
+
+  /// What came of it.
+  mutating func take(_ opened: Result<[FarSocket], SystemFailure>, at now: Micros) {
+    guard board == nil else { return }
+    switch opened {
+    case .success(let opened):
+      sockets = opened
       (failure, nextTry) = (nil, nil)
-    } catch {
-      (failure, nextTry) = (error, now + Self.retry)
+    case .failure(let reason):
+      (failure, nextTry) = (reason, now + Self.retry)
       return
     }
     board = Switchboard(
@@ -84,6 +93,7 @@ struct FarWires: Sendable {
 
   mutating func close() {
     board = nil
+    outgoing += sockets.map { .closed($0) }
     sockets.removeAll()
     ways.forgetAll()
     wires.removeAll()
@@ -102,10 +112,10 @@ struct FarWires: Sendable {
 
   var outgoingCount: Int { outgoing.count }
 
-  /// What is to be sent, once.
-  mutating func takeOutgoing() -> [Outgoing] {
-    defer { outgoing = [] }
-    return outgoing
+  /// What is to be sent, once, behind what is there.
+  mutating func takeOutgoing(_ list: inout [Outgoing]) {
+    list += outgoing
+    outgoing.removeAll(keepingCapacity: true)
   }
 
   /// There was no way to these from the address of ours by which they reach us: it may be gone.
@@ -137,6 +147,7 @@ struct FarWires: Sendable {
     }
     for (number, addresses) in names.take() {
       if addresses.isEmpty { unknown.insert(number) } else { unknown.remove(number) }
+      if !addresses.isEmpty { places[number] = addresses }
       board?.call(number, at: addresses, at: now)
     }
     return events
@@ -183,13 +194,16 @@ struct FarWires: Sendable {
   /// As which of those that we call this room is known.
   private func calls(on line: LineID) -> [Int] { board?.views.first { $0.id == line }?.calls ?? [] }
 
-  private func correction(of calls: [Int]) -> Micros {
+  func correction(of calls: [Int]) -> Micros {
     settings.correction + (calls.lazy.map { settings.calls[$0].correction }.first { $0 != .zero } ?? .zero)
   }
 
-  /// What holds from now on, for rooms to come, too.
-  mutating func set(correction: Micros, distance: Beats) -> [Event] {
+  /// What holds from now on, for rooms to come, too. `calls`: what is known of each room that is called, beside it.
+  mutating func set(correction: Micros, distance: Beats, calls: [Micros]) -> [Event] {
     (settings.correction, settings.distance) = (correction, distance)
+    for (number, correction) in zip(settings.calls.indices, calls) {
+      settings.calls[number].correction = correction
+    }
     return retell()
   }
 
@@ -215,49 +229,6 @@ struct FarWires: Sendable {
       let view = board?.views.first(where: { $0.id == wire.line })
     else { return nil }
     return view.peer.map { "another room (\($0.address))" }
-  }
-
-  func report(_ measure: (GatewayID) -> FarMeasure?) -> FarReport {
-    var report = FarReport()
-    report.failure = failure?.description
-    report.refused = board?.refused?.from
-    report.key = keyName
-    report.counters = board?.counters ?? FarCounters()
-    let views = board?.views ?? []
-    let missing = settings.calls.indices.filter { number in !views.contains { $0.calls.contains(number) } }
-    report.rooms = views.map { view in
-      let measured = wires.first { $0.line == view.id }.flatMap { measure($0.gateway.id) }
-      return FarRoom(
-        host: view.calls.first.map { settings.calls[$0].host }, peer: view.peer,
-        state: view.state == .waiting && !view.calls.isEmpty && unknown.isSuperset(of: view.calls)
-          ? .unknown : .init(view.state),
-        roundTrip: measured?.roundTrip, loss: view.loss, correction: correction(of: view.calls),
-        corrected: measured?.correction ?? correction(of: view.calls), distance: settings.distance,
-        seen: view.seen)
-    }
-    report.rooms += missing.map { number in
-      FarRoom(
-        host: settings.calls[number].host, peer: nil, state: .waiting, roundTrip: nil, loss: nil,
-        correction: correction(of: [number]), corrected: correction(of: [number]),
-        distance: settings.distance)
-    }
-    return report
-  }
-}
-
-extension LineView {
-  fileprivate var isProven: Bool { FarRoom.State(state) == .proven }
-}
-
-extension FarRoom.State {
-  fileprivate init(_ state: LineState) {
-    self =
-      switch state {
-      case .waiting: .waiting
-      case .ourselves: .ourselves
-      case .proven: .proven
-      case .away: .away
-      }
   }
 }
 

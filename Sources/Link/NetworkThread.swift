@@ -13,7 +13,7 @@ final class NetworkThread: Sendable {
   let status: LinkStatus
   /// Held while datagrams leave, so that they do in the order in which they were made. Who only asks the engine never waits for it, and
   /// nobody who holds the engine's lock may take it.
-  let sending = Mutex(())
+  let sending = Mutex([Outgoing]())
   private let wakeUp = WakeUp()
   private let isStopping = Atomic(false)
   private let isRunning = Atomic(false)
@@ -88,9 +88,14 @@ final class NetworkThread: Sendable {
   /// Lets the engine do something, and then sends what it has to say, and before it what others have left. Nothing that is made here waits
   /// for a lock on its way to the socket: a pong says what time it is.
   private func act<Result: Sendable>(_ body: (inout Engine) -> Result) -> Result {
-    sending.withLock { _ in
-      let (result, datagrams) = engine.withLock { engine in (body(&engine), engine.takeOutgoing()) }
+    sending.withLock { datagrams in
+      let result = engine.withLock { engine in
+        let result = body(&engine)
+        engine.takeOutgoing(&datagrams)
+        return result
+      }
       let lost = datagrams.compactMap { $0.leave() }
+      datagrams.removeAll(keepingCapacity: true)
       if !lost.isEmpty { engine.withLock { $0.far?.forgetWays(to: lost) } }
       return result
     }
@@ -121,11 +126,13 @@ final class NetworkThread: Sendable {
       hear(inlet, &buffer)
     }
     let isNews = watch.drain()
-    let isScanDue = act { engine in
-      engine.work(at: HostClock.micros())
-      return engine.beginScan(isNews: isNews, at: HostClock.micros())
+    let (isScanDue, farPort) = act { engine in
+      let now = HostClock.micros()
+      engine.work(at: now)
+      return (engine.beginScan(isNews: isNews, at: now), engine.farPortToOpen(at: now))
     }
     if isScanDue { scan() }
+    if let farPort { openFar(farPort) }
     deliver(engine.withLock { $0.takeEvents() })
   }
 
@@ -151,6 +158,11 @@ final class NetworkThread: Sendable {
     } catch {
       engine.withLock { $0.learn(error) }
     }
+  }
+
+  private func openFar(_ port: UInt16) {
+    let opened = Result { () throws(SystemFailure) in try FarSocket.both(port: port) }
+    act { $0.takeFar(opened, at: HostClock.micros()) }
   }
 
   private func deliver(_ events: [LinkSession.Event]) {

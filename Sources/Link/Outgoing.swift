@@ -3,11 +3,14 @@ internal import Addresses
 internal import LinkSession
 internal import LinkWire
 
-/// A datagram that is made and not sent yet: it leaves when nobody has to wait for the engine any more. Its socket stays open until then.
+/// A datagram that is made and not sent yet: it leaves when nobody has to wait for the engine any more. Its socket stays open until then,
+/// and longer if somebody else has it.
 enum Outgoing: Sendable {
   case near(Packet, to: LinkSession.Destination, via: Channel, on: GatewaySockets)
   /// `own`: the address of ours that it is to come from.
   case far([UInt8], to: Endpoint, own: Address?, by: FarSocket)
+  /// Nothing more through this: it closes when this value goes.
+  case closed(any AnyObject & Sendable)
 
   /// Nil, or to whom there was no way from that address of ours.
   func leave() -> Endpoint? {
@@ -17,6 +20,7 @@ enum Outgoing: Sendable {
       return nil
     case .far(let bytes, let endpoint, let own, let socket):
       return bytes.withUnsafeBytes { socket.send($0, to: endpoint, from: own) } ? nil : endpoint
+    case .closed: return nil
     }
   }
 }

@@ -217,6 +217,7 @@ final class ControlDesk: AudioDoor {
     case .timebase(let on): held.withLock { $0.wantsTimebase = on }
     case .takeover: return wish(.takeover)
     case .channel(let order, let isOn): return change(order, isOn: isOn, lasts: lasts)
+    case .roomOffset(let room, let offset): return setOffset(offset, of: room, lasts: lasts)
     case .output(let output): return put(output, lasts: lasts)
     case .removeOutput(let name): return removeOutput(name, lasts: lasts)
     case .song(let song): return put(song, lasts: lasts)

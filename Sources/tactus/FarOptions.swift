@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 import ControlSurface
 import FarLink
 import Link
@@ -21,7 +22,7 @@ extension Configuration {
       "link-to", in: .far, .value("HOST", .farHost, \.far.calls), reach: .start,
       help:
         "Be in one session with the tactus at HOST or HOST:PORT, which accepts calls, wherever it is. \"HOST offset=3\" is one that is "
-        + "3 ms earlier than measured, as --link-offset says it of all. Can be repeated."
+        + "3 ms earlier than measured, as --link-offset says it of all; far/offset changes that. Can be repeated."
     ),
     Option(
       "link-accept", in: .far, .value("PORT", .port, \.far.accept, bare: "on"), reach: .start,
@@ -41,7 +42,8 @@ extension Configuration {
     let key = try far.key == "none" ? FarKey.ofNobody : FarKeyFile.key(at: far.key)
     let port = far.accept == .off ? nil : far.accept.port ?? FarSettings.usualPort
     var settings = FarSettings(
-      calls: far.calls.compactMap { FarCall($0) }, port: port, key: key, cipher: Sodium.self)
+      calls: far.calls.compactMap { FarCall($0, offsets: FarChoices.offsets) }, port: port, key: key,
+      cipher: Sodium.self)
     settings.isKeyPublic = far.key == "none"
     settings.correction = choices.far.offset
     settings.distance = choices.far.distance.beats(in: choices.meter)
@@ -49,8 +51,35 @@ extension Configuration {
   }
 }
 
+extension SurfaceState {
+  /// Of a room that is called, as it is written or shown.
+  mutating func setOffset(_ offset: Micros, of room: String) throws(Refusal) {
+    let place = calls.firstIndex { line in
+      guard let host = FarHost(room) else { return false }
+      return FarCall(line, offsets: FarChoices.offsets)?.host == host
+    }
+    guard let place else { throw Refusal(.notNow, "no room of this name is called (--link-to)") }
+    let name = calls[place].prefix { $0 != " " }
+    calls[place] = offset == .zero ? "\(name)" : "\(name) offset=\(shortest(offset.milliseconds))"
+  }
+}
+
+extension ControlDesk {
+  func setOffset(_ offset: Micros, of room: String, lasts: Bool) -> Verdict {
+    do throws(Refusal) {
+      var state = state
+      try state.setOffset(offset, of: room)
+    } catch {
+      return .refused(error)
+    }
+    choose(lasts) { try? $0.setOffset(offset, of: room) }
+    wake()
+    return .accepted
+  }
+}
+
 extension Allowed {
   static let farHost = Allowed(
-    "a host such as studio.example.org, 203.0.113.7:\(FarSettings.usualPort) or \"203.0.113.7 offset=3\" (milliseconds, up to \(Int(FarCall.farthest)))"
-  ) { FarCall($0) != nil }
+    "a host such as studio.example.org, 203.0.113.7:\(FarSettings.usualPort) or \"203.0.113.7 offset=3\" (milliseconds, up to \(Int(FarChoices.offsets.upperBound)))"
+  ) { FarCall($0, offsets: FarChoices.offsets) != nil }
 }

@@ -8,14 +8,16 @@ import Link
 struct RoomsWatch {
   private var news = FarNews()
   private var looked = Micros.zero
-  private var told: (correction: Micros, distance: Beats)?
+  private var told: (choices: FarChoices, meter: Meter, calls: [String])?
   private static let period = Micros(500_000)
 
-  mutating func look(at link: Link, _ choices: Settings, for desk: ControlDesk) -> [String] {
-    let wanted = (correction: choices.far.offset, distance: choices.far.distance.beats(in: choices.meter))
+  mutating func look(at link: Link, _ state: SurfaceState, for desk: ControlDesk) -> [String] {
+    let wanted = (choices: state.choices.far, meter: state.choices.meter, calls: state.calls)
     if told.map({ $0 != wanted }) ?? true {
       told = wanted
-      link.setFar(correction: wanted.correction, distance: wanted.distance)
+      link.setFar(
+        correction: wanted.choices.offset, distance: wanted.choices.distance.beats(in: wanted.meter),
+        calls: wanted.calls.compactMap { FarCall($0, offsets: FarChoices.offsets)?.correction })
     }
     guard Link.clock() - looked >= Self.period, let report = link.farReport else { return [] }
     looked = Link.clock()
@@ -41,7 +43,7 @@ extension ShownFar {
         offsetMilliseconds: room.correction.milliseconds,
         heldMilliseconds: (room.corrected.milliseconds * 10).rounded() / 10,
         distanceBeats: room.distance.value,
-        seen: room.seen.map { "\($0)" })
+        seen: room.seen.map { "\($0)" }, isCalledBack: room.isCalledBack)
     }
   }
 }

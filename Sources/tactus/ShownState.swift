@@ -18,6 +18,7 @@ extension Configuration {
     new.learned = state.learned
     new.sends = state.sends
     new.receives = state.receives
+    new.far.calls = state.calls
     new.outputs = state.outputs.map(\.text)
     new.songs = state.songs.map(\.text)
     return new
@@ -31,6 +32,7 @@ extension Configuration {
     state.learned = learned
     state.sends = sends
     state.receives = receives
+    state.calls = far.calls
     state.outputs = ownOutputs(as: state.outputs)
     state.songs = setList
   }

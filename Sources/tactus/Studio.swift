@@ -197,7 +197,7 @@ final class Studio {
       tempoRequests: report.tempoRequests, at: Link.clock())
     if door.hasten(isHasty) { link.look() }
     look(atChannelsOf: host, state)
-    rooms.look(at: link, state.choices, for: desk).forEach { say($0) }
+    rooms.look(at: link, state, for: desk).forEach { say($0) }
     outputs.carry(state.outputs, on: host)
     keep(host)
     host.relocator.choices = state.choices

@@ -37,9 +37,8 @@ struct TransportOrders {
       desk.wantTimebase()
       host.takeTimebase(at: Link.clock())
     // Done by the desk at once.
-    case .choose, .tempo, .bend, .align, .timebase, .rewind, .rolling, .channel, .output, .removeOutput,
-      .song,
-      .removeSong, .save, .quit:
+    case .choose, .tempo, .bend, .align, .timebase, .rewind, .rolling, .channel, .roomOffset, .output,
+      .removeOutput, .song, .removeSong, .save, .quit:
       break
     }
     return nil

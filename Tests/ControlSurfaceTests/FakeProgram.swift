@@ -54,6 +54,7 @@ struct FakeProgram {
       state.sends = state.sends.filter { $0 != text } + (isOn ? [text] : [])
     case .channel(.receive(let text), let isOn):
       state.receives = state.receives.filter { $0 != text } + (isOn ? [text] : [])
+    case .roomOffset(let room, let offset): state.calls = ["\(room) offset=\(offset.milliseconds)"]
     case .output(let output):
       state.outputs = state.outputs.filter { $0.name != output.name } + [output]
     case .removeOutput(let name): state.outputs.removeAll { $0.name == name }

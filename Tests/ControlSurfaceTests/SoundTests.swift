@@ -41,6 +41,17 @@ struct SoundTests {
     #expect(desk.program.state.receives.isEmpty)
   }
 
+  @Test("A room that is called has an offset of its own, in milliseconds within the range of all")
+  func roomOffset() {
+    var desk = Desk()
+    desk.send("/tactus/far/offset", .string("studio:20819"), .float32(-2.5))
+    #expect(desk.program.state.calls == ["studio:20819 offset=-2.5"])
+    desk.send("/tactus/far/offset", .string("studio:20819"), .float32(.nan))
+    desk.send("/tactus/far/offset", .string("studio:20819"), .float32(251))
+    desk.send("/tactus/far/offset", .float32(3))
+    #expect(desk.program.state.calls == ["studio:20819 offset=-2.5"])
+  }
+
   @Test("Who asks for the channels is told all of each, between two updates")
   func list() {
     var desk = Desk()

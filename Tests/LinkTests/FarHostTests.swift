@@ -25,16 +25,19 @@ struct FarHostTests {
   func `what is no host is refused`(text: String) { #expect(FarHost(text) == nil) }
 
   @Test func `what is known of the way to one room is written behind its name`() {
-    let call = FarCall("studio:4711 offset=-2.5")
-    #expect(call?.host == FarHost("studio:4711") && call?.correction == Micros(-2500))
-    #expect(FarCall("[2001:db8::1]:9")?.correction == .zero)
-    #expect(FarCall("studio offset=250") != nil)
+    func call(_ text: String) -> FarCall? { FarCall(text, offsets: -250...250) }
+    let studio = call("studio:4711 offset=-2.5")
+    #expect(studio?.host == FarHost("studio:4711") && studio?.correction == Micros(-2500))
+    #expect(call("[2001:db8::1]:9")?.correction == .zero)
+    #expect(call("studio offset=250") != nil)
     for text in [
       "", " ", "studio ", "studio offset", "studio offset=", "studio offset=x", "studio offset=nan",
+      "studio offset=-nan",
+      "studio offset=inf", "studio offset=1e999", "studio offset=0x1p63", "studio offset=-250.01",
       "studio offset=251", "studio offset=3 offset=3", "studio  offset=3", "offset=3", "224.0.0.1 offset=1",
       "studio offset=3ms",
     ] {
-      #expect(FarCall(text) == nil, "\(text)")
+      #expect(call(text) == nil, "\(text)")
     }
   }
 

@@ -22,9 +22,11 @@ struct FarWiresTests {
     init(_ port: UInt16, calls: String...) {
       wires = FarWires(
         FarSettings(
-          calls: calls.compactMap { FarCall($0) }, port: port,
+          calls: calls.compactMap { FarCall($0, offsets: -250...250) }, port: port,
           key: FarKey([UInt8](repeating: 7, count: 32))!, cipher: Sodium.self))
-      wires.begin(at: HostClock.micros())
+      let now = HostClock.micros()
+      let wanted = wires.portToOpen(at: now) ?? 0
+      wires.take(Result { () throws(SystemFailure) in try FarSocket.both(port: wanted) }, at: now)
     }
 
     mutating func turn() {
@@ -37,7 +39,9 @@ struct FarWiresTests {
           }
         }
       }
-      wires.forgetWays(to: wires.takeOutgoing().compactMap { $0.leave() })
+      var made: [Outgoing] = []
+      wires.takeOutgoing(&made)
+      wires.forgetWays(to: made.compactMap { $0.leave() })
       for event in events {
         switch event {
         case .opened(let gateway):
@@ -71,9 +75,30 @@ struct FarWiresTests {
       #expect(run(&here, &there) { $0.far != nil && $1.far != nil })
       #expect(here.far?.correction == Micros(3000) && there.far?.correction == .zero)
       #expect(here.rooms.map(\.correction) == [Micros(3000), Micros(-4000)])
-      #expect(here.wires.set(correction: Micros(500), distance: Beats(4)).count == 1)
-      #expect(here.wires.set(correction: Micros(500), distance: Beats(4)).isEmpty)
+      let calls = [Micros(3000), Micros(-4000)]
+      #expect(here.wires.set(correction: Micros(500), distance: Beats(4), calls: calls).count == 1)
+      #expect(here.wires.set(correction: Micros(500), distance: Beats(4), calls: calls).isEmpty)
       #expect(here.rooms.map(\.correction) == [Micros(3500), Micros(-3500)])
+      // Of one alone, while it plays: the wire to the other is told nothing.
+      #expect(
+        here.wires.set(correction: Micros(500), distance: Beats(4), calls: [calls[0], .zero]).isEmpty)
+      #expect(here.rooms.map(\.correction) == [Micros(3500), Micros(500)])
+      #expect(here.wires.set(correction: Micros(500), distance: Beats(4), calls: [.zero, .zero]).count == 1)
+      #expect(here.rooms.map(\.correction) == [Micros(500), Micros(500)])
+    }
+  }
+
+  @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
+  func `who is called in vain may be the room at its address that called, and nobody else is`() throws {
+    try PrivateNetwork().perform {
+      var here = End(20_821, calls: "127.0.0.1:9", "127.0.0.2:9")
+      // As from behind a router that lets no call in.
+      var there = End(20_822, calls: "127.0.0.1:20821")
+      #expect(here.rooms.allSatisfy { !$0.isCalledBack })
+      #expect(run(&here, &there) { $0.far != nil && $1.far != nil })
+      #expect(here.rooms.map(\.isCalledBack) == [true, false, false])
+      #expect(here.rooms.map(\.state) == [.waiting, .waiting, .proven])
+      #expect(there.rooms.map(\.isCalledBack) == [false])
     }
   }
 

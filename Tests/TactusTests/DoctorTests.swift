@@ -105,6 +105,12 @@ struct DoctorJudgementTests {
     #expect(own.first?.words == "studoi:20819 is this tactus itself" && own[0].grade == .bad)
     #expect(own[0].remedy?.contains("--link-to") == true && own[0].remedy?.contains("key") == false)
     #expect(own[0].remedy?.contains("router") == false)
+    nameless.rooms[0].state = .waiting
+    nameless.rooms[0].isCalledBack = true
+    #expect(
+      told(nameless.words).first?.grade == .good && told(nameless.words)[0].words.hasSuffix("needed here"))
+    nameless.rooms[0].isCalledBack = false
+    #expect(told(nameless.words).first?.grade == .bad)
     #expect(told("bind: Address already in use").first?.grade == .bad)
     let poor = told(
       "a:20819 in 620 ms (±310 ms), 12 % lost", ["far/loss": .float32(12), "far/roundtrip": .float32(620)])

@@ -21,6 +21,32 @@ struct FarDistanceTests {
     #expect(configuration.choices.far.offset == Micros(-2_500))
   }
 
+  @Test func `the offset of one room that is called can be changed, by the name that is written or shown`()
+    throws
+  {
+    var state = SurfaceState()
+    state.calls = ["studio", "[2001:db8::1]:9 offset=4", "192.0.2.7:4711"]
+    try state.setOffset(Micros(-2_500), of: "studio:20819")
+    try state.setOffset(Micros(1_250), of: "[2001:db8::1]:9")
+    try state.setOffset(Micros(3_000), of: "192.0.2.7:4711")
+    #expect(
+      state.calls == [
+        "studio offset=-2.5", "[2001:db8::1]:9 offset=1.25", "192.0.2.7:4711 offset=3",
+      ])
+    try state.setOffset(.zero, of: "studio")
+    #expect(state.calls[0] == "studio")
+    for room in ["", "studio:1", "stage", "studio offset=3", "192.0.2.7"] {
+      #expect(throws: Refusal.self, "\(room)") { try state.setOffset(.zero, of: room) }
+    }
+    // It is what a configuration that is saved then says.
+    var configuration = try Configuration(arguments: ["--link-to", "studio"])
+    configuration = configuration.taking(state)
+    #expect(configuration.far.calls == state.calls)
+    var other = SurfaceState()
+    configuration.choose(in: &other)
+    #expect(other.calls == state.calls)
+  }
+
   @Test(arguments: [
     "", "4", "beats", "-1beat", "1.5beats", "65bars", "4 beats", "2barss", "99999999999999999999beats",
   ])

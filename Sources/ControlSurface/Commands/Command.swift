@@ -31,6 +31,9 @@ public enum Command: Hashable, Sendable {
   /// Send or receive a channel, or no longer.
   case channel(AudioChannelOrder, isOn: Bool)
 
+  /// How much earlier than measured a room is that is called.
+  case roomOffset(String, Micros)
+
   /// One of the user's own outputs: a new one, or one that is there with other settings.
   case output(NamedOutput)
   case removeOutput(String)
@@ -51,8 +54,7 @@ extension Command {
     switch self {
     case .output, .removeOutput: true
     case .choose, .start, .stop, .toggle, .rewind, .locate, .rolling, .tempo, .bend, .align, .timebase,
-      .takeover,
-      .channel, .song, .removeSong, .save, .quit:
+      .takeover, .channel, .roomOffset, .song, .removeSong, .save, .quit:
       false
     }
   }

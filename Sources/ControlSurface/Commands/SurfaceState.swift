@@ -27,6 +27,8 @@ public struct SurfaceState: Hashable, Sendable {
   public var sends: [String] = []
   public var receives: [String] = []
   public var audio = ShownAudio()
+  /// Other rooms that are called, as `--link-to` takes them.
+  public var calls: [String] = []
   public var far = ShownFar()
   /// The outputs that the user has added.
   public var outputs: [NamedOutput] = []

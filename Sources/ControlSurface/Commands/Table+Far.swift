@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
 import Choices
 import OSC
 
@@ -10,7 +11,7 @@ extension Table {
         "link/offset", \.far.offset,
         "The other rooms are so much earlier than measured: half of what the way there is known to take longer than the way back. "
           + "Changed while it plays, it comes in by 0.4 ms a second.",
-        within: .number(-250...250, unit: "ms"), in: .far, isRemembered: true),
+        within: .number(FarChoices.offsets, unit: "ms"), in: .far, isRemembered: true),
       Choice(
         "link/distance", \.far.distance,
         "The grids of the other rooms are so much later: sound from here that takes that long is in time there. On one side only. "
@@ -20,6 +21,12 @@ extension Table {
     + ofRooms
 
   private static let ofRooms: [Node] = [
+    .order(
+      "far/offset", [.text(limit: 255), .number(FarChoices.offsets, unit: "ms")],
+      "The room that is called by this name (--link-to) is so much earlier than measured, beside link/offset. It comes in as slowly."
+    ) { values, _ in
+      .command(.roomOffset(values[0].text, Micros(rounding: values[1].number * 1000)))
+    },
     .count("far", "", "Other rooms that are heard. Their beat is in time; sound from there takes its way.") {
       $0.state.far.heard.count
     },
@@ -116,11 +123,13 @@ public struct ShownRoom: Hashable, Sendable {
   public var distanceBeats: Double
   /// Where it sees this machine.
   public var seen: String?
+  /// It does not answer, and somebody at its address has called.
+  public var isCalledBack: Bool
 
   public init(
     name: String, state: State, roundTripMilliseconds: Double?, lossPercent: Double?,
     offsetMilliseconds: Double, heldMilliseconds: Double? = nil, distanceBeats: Double = 0,
-    seen: String? = nil
+    seen: String? = nil, isCalledBack: Bool = false
   ) {
     self.name = name
     self.state = state
@@ -130,6 +139,7 @@ public struct ShownRoom: Hashable, Sendable {
     self.heldMilliseconds = heldMilliseconds ?? offsetMilliseconds
     self.distanceBeats = distanceBeats
     self.seen = seen
+    self.isCalledBack = isCalledBack
   }
 
   private var offset: String {
@@ -141,6 +151,9 @@ public struct ShownRoom: Hashable, Sendable {
 
   private static let nowhere = "has no address: is the name right, and is there a way to the Internet?"
   private static let silence = "does not answer: it is not there, or has another key"
+  /// Whether it is the same cannot be known: two rooms may have one router.
+  package static let callsBack =
+    "does not answer, but a room at its address called: if that is it, this is enough"
   private static let itself = "is this tactus itself"
   private static let absence = "is away"
   private static let measuring = "is there, its clock is being measured"
@@ -149,7 +162,7 @@ public struct ShownRoom: Hashable, Sendable {
   var words: String {
     switch state {
     case .unknown: return "\(name) \(ShownRoom.nowhere)"
-    case .waiting: return "\(name) \(ShownRoom.silence)"
+    case .waiting: return "\(name) \(isCalledBack ? ShownRoom.callsBack : ShownRoom.silence)"
     case .ourselves: return "\(name) \(ShownRoom.itself)"
     case .away: return "\(name) \(ShownRoom.absence)"
     case .proven:
@@ -164,7 +177,7 @@ public struct ShownRoom: Hashable, Sendable {
   /// Of a room as `words` has it, which is told by `far/str`; nil: these are of no room.
   package static func state(told words: some StringProtocol) -> State? {
     if words.hasSuffix(nowhere) { return .unknown }
-    if words.hasSuffix(silence) { return .waiting }
+    if words.hasSuffix(silence) || words.hasSuffix(callsBack) { return .waiting }
     if words.hasSuffix(itself) { return .ourselves }
     if words.hasSuffix(absence) { return .away }
     return words.contains(bound) || words.hasSuffix(measuring) ? .proven : nil

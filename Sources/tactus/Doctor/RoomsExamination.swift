@@ -38,6 +38,8 @@ enum RoomsExamination {
         mend:
           "Write the other room's address after --link-to. Only one of two rooms has to call; one that is called needs no --link-to."
       )
+    case .waiting where words.hasSuffix(ShownRoom.callsBack):
+      .good(topic, who + words + ", and --link-to is not needed here")
     case .waiting:
       .bad(
         topic, who + words,
