@@ -69,14 +69,6 @@ struct PeersNameTests {
     #expect(shown == ["Studio/Bä"])
   }
 
-  @Test mutating func `a name of more bytes than names have is cut, and hides no other channel`() {
-    bench.meet(Self.peer)
-    let korean = Array(String(repeating: "가", count: 100).utf8)
-    hear((1, Array("Good".utf8)), (2, korean))
-    #expect(shown.sorted() == ["Studio/Good", "Studio/" + String(repeating: "가", count: 85)])
-    #expect(bench.machine.counters.repairedNames == 0 && bench.machine.counters.malformed == 0)
-  }
-
   @Test mutating func `after the last number the counter of repaired names begins again`() {
     bench.meet(Self.peer)
     bench.machine.counters.repairedNames = .max
