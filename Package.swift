@@ -152,7 +152,8 @@ let package = Package(
     .testTarget(name: "HandoffTests", dependencies: ["Handoff"]),
     // libltc's decoder.
     .systemLibrary(name: "CLTC", path: "Tests/CLTC"),
-    .target(name: "TimecodeReader", dependencies: ["CLTC"], path: "Tests/TimecodeReader"),
+    .target(
+      name: "TimecodeReader", dependencies: ["CLTC"], path: "Tests/TimecodeReader", swiftSettings: optimised),
     .testTarget(
       name: "HostSyncTests",
       dependencies: ["BeatMath", "Choices", "HostSync", "StudioDay", "TestSupport", "TimecodeReader"]),
@@ -202,9 +203,7 @@ let package = Package(
         "Addresses", "BeatMath", "FarLink", "Link", "LinkSession", "LinkWire", "Linux", "Sodium",
         "TestSupport",
       ]),
-    .testTarget(
-      name: "FarLinkTests", dependencies: ["Addresses", "BeatMath", "FarLink", "Sodium"],
-      swiftSettings: optimised),
+    .testTarget(name: "FarLinkTests", dependencies: ["Addresses", "BeatMath", "FarLink", "Sodium"]),
     .testTarget(name: "SodiumTests", dependencies: ["FarLink", "Sodium", "TestSupport"]),
     .testTarget(name: "LinkAudioTests", dependencies: ["LinkAudio", "TestSupport", "link-peer"]),
     .testTarget(name: "LinkWireTests", dependencies: ["BeatMath", "LinkWire", "TestSupport"]),

@@ -3,6 +3,7 @@ import BeatMath
 import Choices
 import StudioDay
 import Testing
+import TimecodeReader
 
 @testable import HostSync
 
@@ -214,10 +215,9 @@ final class Studio {
 
   private func listen(frames: Int, events: MIDIEvents) {
     var index = 0
-    while index < frames {
-      let value = buffers[index]
-      if value != 0 { clicks.append(onset(index, value, latencies[.click1])) }
-      index += 1
+    while let next = firstChange(buffers, from: index, to: frames, of: 0) {
+      clicks.append(onset(next, buffers[next], latencies[.click1]))
+      index = next + 1
     }
     for index in 0..<events.count {
       let event = events[index]
@@ -260,9 +260,11 @@ final class Studio {
             frame: frame + Int(event.frame), heard: onset(Int(event.frame), 0, output.latency).heard,
             event: event))
       }
-      for index in 0..<Int(frames) where buffers[index] != rackLevels[place] {
-        rackLevels[place] = buffers[index]
-        rackEdges[place].append(onset(index, buffers[index], output.latency))
+      var index = 0
+      while let next = firstChange(buffers, from: index, to: Int(frames), of: rackLevels[place]) {
+        rackLevels[place] = buffers[next]
+        rackEdges[place].append(onset(next, buffers[next], output.latency))
+        index = next + 1
       }
     }
   }

@@ -53,3 +53,15 @@ public final class LTCReader {
     }
   }
 }
+
+/// The first of these samples that is not as the level before. Days of audio are looked through with it, so it is optimised.
+public func firstChange(
+  _ samples: UnsafePointer<Float>, from start: Int, to end: Int, of level: Float
+) -> Int? {
+  var index = start
+  while index < end {
+    if samples[index] != level { return index }
+    index += 1
+  }
+  return nil
+}
