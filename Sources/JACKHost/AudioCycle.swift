@@ -54,7 +54,7 @@ struct AudioCycle: ~Copyable {
     let cycle = source.cycle(frames, sampleRate: sampleRate)
     noteLateness(cycle.times)
     sync.run(cycle, into: &outputs)
-    countLost(source.write(outputs.events, to: source.ports[.clock], frames))
+    countLost(source.write(&outputs.events, to: source.ports[.clock], frames))
     playOutputs(frames)
     carryChannels(frames)
     readControl(control)

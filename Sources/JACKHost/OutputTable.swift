@@ -59,7 +59,7 @@ extension AudioCycle {
     guard port != nil else { return }
     if own.places[place].slot.settings.kind.isMIDI {
       sync.play(own.places[place].slot, at: place, into: .none, &ownEvents)
-      countLost(source.write(ownEvents, to: port, frames))
+      countLost(source.write(&ownEvents, to: port, frames))
     } else {
       sync.play(own.places[place].slot, at: place, into: source.audio(port, frames), &ownEvents)
     }

@@ -76,7 +76,9 @@ import JACKHost
       session.timeline.timeOrigin = session.timeline.timeOrigin + nudge
     case 3: settings.click.subdivision = Int32(1 + dice.draw(below: 4))
     case 4: settings.click.pattern = Pattern("X.xx.".utf8.prefix(dice.draw(below: 6))) ?? Pattern()
-    case 5: settings.meter = Meter(beatsPerBar: Int32(1 + dice.draw(below: 8)))
+    case 5:
+      settings.meter = Meter(
+        beatsPerBar: Int32(1 + dice.draw(below: 8)), beatType: 1 << Int32(dice.draw(below: 6)))
     case 6: exchange.publish(nextBank())
     case 8: changeOutputs()
     case 7: settings.audio.delay = [.auto, .time(Micros(50_000)), .beats(1), .bars(1)][dice.draw(below: 4)]
