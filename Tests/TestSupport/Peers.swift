@@ -13,6 +13,8 @@ public final class LabPeer: Sendable {
     case jack
     /// A drum machine that sends MIDI clock and is heard at each of its beats (`tools/native/drums.c`); no Link.
     case drums
+    /// SooperLooper with one loop that is quantized to JACK's bars (`peers/looper.py`); no Link.
+    case looper
     /// A controller of tactus by OSC (`peers/controller.py`); no Link.
     case controller
     /// A real Chromium without a window (`peers/browser.py`); no Link.
@@ -41,6 +43,7 @@ public final class LabPeer: Sendable {
       case .reference: [Lab.tool, "peer", "reference"]
       case .jack: [Lab.tool, "peer", "jack"]
       case .drums: [Lab.tool, "peer", "drums"]
+      case .looper: [Lab.tool, "peer", "looper"]
       case .controller: [Lab.tool, "peer", "controller"]
       case .browser: [Lab.tool, "peer", "browser"]
       case .firefox: [Lab.tool, "peer", "firefox"]

@@ -44,7 +44,7 @@ peer_packages=(
 # shellcheck disable=SC2034
 host_packages=(
   hydrogen qtractor ardour klick jack-midi-clock xvfb xdotool
-  puredata-core pd-ableton-link supercollider-server jalv x42-plugins xjadeo
+  puredata-core pd-ableton-link supercollider-server jalv x42-plugins xjadeo sooperlooper
 )
 
 # What tools/package makes packages with, and looks at them.

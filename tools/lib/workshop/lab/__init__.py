@@ -36,6 +36,7 @@ inside, $LAB is this program:
   $LAB peer reference          the reference library } `help` lists the commands
   $LAB peer jack               JACK's transport      }
   $LAB peer drums              a drum machine        }
+  $LAB peer looper             SooperLooper          }
   $LAB peer controller         OSC, to tactus        }
   $LAB peer browser            Chromium, no window   }
   $LAB peer firefox            Firefox, no window    }

@@ -19,7 +19,7 @@ SERVERS: dict[str | None, list[tuple[str, str]]] = {
 LINKHUT = ("LinkHut", "ableton-link-utils")
 BROWSERS = {"browser": [("chromium", "chromium")], "firefox": [("firefox-esr", "firefox-esr")],
             "webkit": [("WebKitWebDriver", "webkit2gtk-driver"), ("Xvfb", "xvfb")]}
-PEERS = ("linkhut", "reference", "jack", "drums", "controller", *BROWSERS)
+PEERS = ("linkhut", "reference", "jack", "drums", "looper", "controller", *BROWSERS)
 
 
 def programs(wanted: list[tuple[str, str]]) -> None:

@@ -31,6 +31,7 @@ HELP = {
     "flip COUNT HERTZ": "play, stop, play and so on, so often (jack)",
     "count": "from now on count the starts and locates of the transport (jack)",
     "key KEYS": "press keys (LinkHut)", "locate FRAME": "move the transport (jack)",
+    "record": "a loop from the next bar line on; and when asked again until the next, and then it plays (looper)",
     "say PATH [TAGS ARGUMENT...]": "/tactus/PATH (controller, and so the next)",
     "ping": "milliseconds until its answer",
     "subscribe GROUPS": "at our port",
