@@ -7,8 +7,7 @@ import Testing
 @Suite struct SessionFolderTests {
   private static let folders = [
     "ardour-follower", "ardour-leader", "beside-live", "hardware-only", "hydrogen", "light-and-video",
-    "modular",
-    "qtractor", "tablet", "tracks-from-there", "two-laptops", "two-rooms",
+    "loopers", "modular", "qtractor", "tablet", "tracks-from-there", "two-laptops", "two-rooms",
   ]
 
   private func tactus(_ words: String...) async throws -> ChildProcess.Finished {

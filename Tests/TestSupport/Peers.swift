@@ -13,7 +13,7 @@ public final class LabPeer: Sendable {
     case jack
     /// A drum machine that sends MIDI clock and is heard at each of its beats (`tools/native/drums.c`); no Link.
     case drums
-    /// SooperLooper with one loop that is quantized to JACK's bars (`peers/looper.py`); no Link.
+    /// A SooperLooper that runs, its first loop (`peers/looper.py`); no Link.
     case looper
     /// A controller of tactus by OSC (`peers/controller.py`); no Link.
     case controller
