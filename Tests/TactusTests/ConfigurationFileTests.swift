@@ -114,8 +114,8 @@ struct ConfigurationFileTests {
       ("{name: ''}", "1: \"name\" takes 1 to 63 bytes of printable text, not \"\""),
       ("{name: 'a\\tb'}", "1: \"name\" takes 1 to 63 bytes of printable text, not \"a?b\""),
       ("{name: 5}", "1: \"name\" takes 1 to 63 bytes of printable text, not 5"),
-      ("{meter: '4'}", "1: \"meter\" takes 1 to 64 beats and their unit, such as 4/4 or 7/8, not \"4\""),
-      ("{meter: [4, 4]}", "1: \"meter\" takes 1 to 64 beats and their unit, such as 4/4 or 7/8, not a list"),
+      ("{meter: '4'}", "1: \"meter\" takes 1 to 64 and the note, such as 4/4 or 7/8, not \"4\""),
+      ("{meter: [4, 4]}", "1: \"meter\" takes 1 to 64 and the note, such as 4/4 or 7/8, not a list"),
       (
         "{'click-pattern': 'Xox'}",
         "1: \"click-pattern\" takes up to 64 letters: X accent, x beat, . silence, not \"Xox\""
@@ -179,7 +179,7 @@ struct ConfigurationFileTests {
         }
         """) == """
           \(file)2: unknown key "tmepo": do you mean "tempo"?
-          \(file)3: "meter" takes 1 to 64 beats and their unit, such as 4/4 or 7/8, not "4"
+          \(file)3: "meter" takes 1 to 64 and the note, such as 4/4 or 7/8, not "4"
           \(file)5: "click" takes true or false, not "sometimes"
           \(file)6: "midi": "nte 36 = tap": no such event: do you mean "note 36"?
           \(file)6: "midi": "note 37 = tempo 5": tempo: 20 to 999 BPM, not 5

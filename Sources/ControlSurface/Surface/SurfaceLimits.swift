@@ -9,7 +9,7 @@ enum SurfaceLimits {
   static let agenda = 256
   static let agendaOfOthers = 128
   static let horizonSeconds = 60.0
-  /// How long a tempo may wait for its bar: the longest, 64 beats at 20 BPM, takes 192 s.
+  /// How long a tempo may wait for its bar: one of 64 quarters at 20 BPM takes 192 s.
   static let appointment = Micros(240_000_000)
   /// A subscription without a lease still ends after this long without a word from its host, unless that is paired.
   static let silence = Micros(3_600_000_000)

@@ -32,7 +32,7 @@ public struct Relocator: Sendable {
   static let mostTries = 3
   static let surrender = Micros(60_000_000)
 
-  /// No bar or quantum is longer than this: 64 beats at 20 a minute.
+  /// The farthest bar that a host is sent to: one of 64 quarters at 20 a minute.
   static let farthest = 192e6
 
   /// Whether and above which lag a host is corrected, and where its bars are.
