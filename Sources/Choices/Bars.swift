@@ -98,11 +98,12 @@ public struct Bars: Hashable, Sendable, BitwiseCopyable {
     return ThirtySeconds.perBeat >> Int64(min(3, all.trailingZeroBitCount))
   }
 
-  /// Another meter, from the line next to this beat on: the one that was passed less than half a note ago, or else the next.
+  /// Another meter, from the line next to this beat on: the one that was passed less than half a note ago (half a
+  /// beat, if that is shorter), or else the next.
   @_noLocks @_noAllocation
   public mutating func change(to meter: Meter, at beat: Double) {
     guard meter != present.meter else { return }
-    let half = ThirtySeconds.beats(present.meter.note) / 2
+    let half = ThirtySeconds.beats(present.meter.grain) / 2
     // One that has not come yet, or just now, is another one.
     guard beat >= ThirtySeconds.beats(present.first) + half else {
       present.meter = meter

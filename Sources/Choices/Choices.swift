@@ -106,7 +106,7 @@ public struct ClickSettings: Hashable, Sendable, BitwiseCopyable {
   public var sound = ClickSound.beep
   /// Linear; 0...8.
   public var gain: Float = 0.5
-  /// Clicks per beat, 1...8.
+  /// Clicks for each note of the meter, 1...8.
   public var subdivision: Int32 = 1
   /// Empty: the bar's first beat accented, then beats, subdivisions softer.
   public var pattern = Pattern()

@@ -34,8 +34,8 @@ extension ServerDescription {
 public enum TransportCommand: Equatable, Sendable {
   case play
   case stop
-  /// On the session's next beat that is a multiple of `step`; asked again, or with nothing rolling, at once.
-  case stopOn(step: Double)
+  /// On the song's next bar line, or on the session's next beat; asked again, or with nothing rolling, at once.
+  case stopOn(bar: Bool)
   case locate(frame: UInt32)
   /// A locate that keeps to the session's grid while the transport rolls: frame and song beat of the place, and the
   /// beats after which it may be heard (0: at once).

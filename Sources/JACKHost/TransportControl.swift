@@ -14,8 +14,8 @@ struct TransportControl {
     let wasStopping = relocator.isStopping
     relocator.cancel()
     switch command {
-    case .stopOn(let step) where report.isRolling && step > 0 && !wasStopping:
-      relocator.stop(step: step, from: report)
+    case .stopOn(let bar) where report.isRolling && !wasStopping:
+      relocator.stop(onBar: bar, from: report)
     case .jump(let frame, let beat, let step) where report.isRolling && report.timebase == .ours:
       relocator.locate(frame: frame, beat: beat, step: step, from: report)
     case .locate(let frame), .jump(let frame, _, _):

@@ -68,8 +68,8 @@ extension SurfaceState {
   var stopCommand: TransportCommand {
     switch choices.stop {
     case .now: .stop
-    case .beat: .stopOn(step: 1)
-    case .bar: .stopOn(step: choices.quantum)
+    case .beat: .stopOn(bar: false)
+    case .bar: .stopOn(bar: true)
     }
   }
 

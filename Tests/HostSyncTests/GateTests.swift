@@ -30,6 +30,29 @@ struct GateTests {
     }
   }
 
+  @Test(arguments: [4, 8, 16] as [Int32])
+  func pulsesThatCatchUpStayApartInEveryMeter(unit: Int32) {
+    let studio = Studio(tempo: 120)
+    studio.listensToPulse = true
+    studio.settings.meter = Meter(beatsPerBar: 7, beatType: unit)
+    studio.settings.pulse.rate = .twentyFour
+    studio.play(seconds: 1)
+    for _ in 0..<6 {
+      let line = studio.timeline
+      studio.timeline = Timeline(
+        tempo: line.tempo, beatOrigin: line.beatOrigin, timeOrigin: line.timeOrigin - Micros(12_000))
+      studio.play(seconds: 0.5)
+    }
+    // A box has counted each, whatever time did.
+    let beats =
+      studio.beat(at: studio.pulses.last!.onset.heard) - studio.beat(at: studio.pulses[0].onset.heard)
+    #expect(abs(Double(studio.pulses.count) - (beats + 6 * 0.024) * 24 - 1) < 1)
+    for (pulse, next) in zip(studio.pulses, studio.pulses.dropFirst()) {
+      #expect(next.onset.frame - pulse.onset.frame - pulse.width > 0)
+      #expect(next.onset.frame - pulse.onset.frame >= 499)
+    }
+  }
+
   @Test func onePulseABarFallsOnTheSongsBars() {
     let studio = Studio(tempo: 240)
     studio.listensToPulse = true

@@ -88,6 +88,8 @@ private struct FakeHost {
   private func present() -> BBT {
     guard meter == Meter() else {
       var bbt = BBT(song: Beats(beats), meter: meter, beatsPerMinute: tempo(played))
+      let share = ticksPerBeat / bbt.ticksPerBeat
+      (bbt.tick, bbt.ticksPerBeat) = (Int32(Double(bbt.tick) * share), ticksPerBeat)
       if countsQuarters { bbt.beatsPerMinute = tempo(played) }
       return bbt
     }
@@ -134,6 +136,27 @@ private struct FakeHost {
       #expect(host.commits.count == before, "\(tempo): \(host.commits.dropFirst(before))")
       #expect(abs(host.session.tempo - tempo) < 0.01)
     }
+  }
+
+  /// As Hydrogen has it in 6/8: a cycle holds less than a tick of an eighth, or one and a half.
+  @Test(arguments: [64, 256, 1024], [false, true])
+  func coarseTicksOfEighthsTellWhatTheTempoCounts(frames: Double, countsQuarters: Bool) {
+    var host = FakeHost(sessionTempo: 97, seed: 4)
+    host.frames = frames
+    host.tempo = { _ in 88 }
+    host.meter = Meter(beatsPerBar: 6, beatType: 8)
+    host.ticksPerBeat = 24
+    host.countsQuarters = countsQuarters
+    host.run(seconds: 8)
+    #expect(abs(host.session.tempo - 88) < 1, "\(host.session.tempo)")
+    // A locate shows nothing for a moment, and the master is still the same.
+    host.isRolling = false
+    host.hasLeft = true
+    host.run(seconds: 0.1)
+    host.hasLeft = false
+    host.tempo = { _ in 140 }
+    host.run(seconds: 1)
+    #expect(abs(host.session.tempo - 140) < 1, "\(host.session.tempo)")
   }
 
   @Test(arguments: [8, 16, 2] as [Int32], [false, true])

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 import Testing
 
 @testable import HostSync
@@ -190,13 +191,32 @@ struct RelocationTests {
         let studio = rolling()
         studio.play(seconds: Double(wait) * 0.173)
         let asked = studio.report.sessionBeat
-        studio.relocator.stop(step: step, from: studio.report)
+        studio.relocator.stop(onBar: step == 4, from: studio.report)
         while studio.report.isRolling { studio.play(256) }
         let stopped = studio.report.sessionBeat
         let beat = (stopped / step).rounded() * step
         #expect(abs(stopped - beat) * studio.report.moment.beatMicros <= 0.51 * 5334)
         #expect(stopped - asked <= step + 0.02 && !studio.relocator.isBusy)
       }
+    }
+  }
+
+  @Test func aStopOnTheBarIsOneOnTheSongsBarAlsoBehindAnotherMeter() throws {
+    for wait in 0..<8 {
+      let studio = rolling()
+      studio.settings.meter = Meter(beatsPerBar: 7, beatType: 8)
+      while studio.report.songBeat < 5 { studio.play(256) }
+      // One bar of four quarters, one of seven eighths, and then quarters again: lines at 7.5, 11.5, 15.5.
+      studio.settings.meter = Meter()
+      while studio.report.songBeat < 8 { studio.play(256) }
+      studio.play(seconds: Double(wait) * 0.273)
+      let origin = studio.report.sessionBeat - studio.report.songBeat
+      studio.relocator.stop(onBar: true, from: studio.report)
+      while studio.report.isRolling { studio.play(256) }
+      let stopped = studio.report.sessionBeat - origin
+      let line = ((stopped + 0.5) / 4).rounded() * 4 - 0.5
+      #expect(abs(stopped - line) * studio.report.moment.beatMicros <= 0.51 * 5334)
+      #expect(line > 8)
     }
   }
 

@@ -222,7 +222,7 @@ extension JACKHostTests {
       try await live.run { watch.last.isRolling && live.exchange.report().isRolling }
       try await live.run(for: Int64(50 + 90 * round))
       let before = live.exchange.report()
-      live.host.command(.stopOn(step: 4))
+      live.host.command(.stopOn(bar: true))
       #expect(live.host.isStopping)
       try await live.run { !watch.last.isRolling }
       let last = try #require(watch.collected.last { $0.isRolling })
@@ -235,8 +235,8 @@ extension JACKHostTests {
     #expect(median(errors) <= 0.1, "\(errors) beats")
     watch.play()
     try await live.run { watch.last.isRolling && live.exchange.report().isRolling }
-    live.host.command(.stopOn(step: 4))
-    live.host.command(.stopOn(step: 4))
+    live.host.command(.stopOn(bar: true))
+    live.host.command(.stopOn(bar: true))
     #expect(!live.host.isStopping)
     try await live.run { !watch.last.isRolling }
   }

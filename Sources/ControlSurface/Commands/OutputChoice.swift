@@ -106,7 +106,9 @@ struct OutputChoice: Sendable {
     OutputChoice(
       "level", [.click], \.click.gain, "How loud it is, as a factor; 1 leaves the sound as it is.",
       within: .number(0...8)),
-    OutputChoice("subdivision", [.click], \.click.subdivision, "Clicks per beat.", within: .whole(1...8)),
+    OutputChoice(
+      "subdivision", [.click], \.click.subdivision, "Clicks for each note of the meter.",
+      within: .whole(1...8)),
     OutputChoice(
       "pattern", [.click], \.click.pattern,
       "One letter for each click of the bar: X accent, x beat, . silence. Empty: accent on the bar's first beat."

@@ -25,7 +25,8 @@ extension Table {
         in: .outputs, written: ("LETTERS", "up to 64 letters: X accent, x beat, . silence"),
         holding: { [.text($0.click.pattern.letters)] }),
       Choice(
-        "click/subdivision", \.click.subdivision, "Clicks per beat.", within: .whole(1...8), in: .outputs),
+        "click/subdivision", \.click.subdivision, "Clicks for each note of the meter.", within: .whole(1...8),
+        in: .outputs),
       .offset(
         "click/offset", .click1,
         "If you hear the click late (tactus check measures it): send it this much earlier, at both ports."

@@ -133,6 +133,7 @@ struct HostFollower: BitwiseCopyable {
     goneSince = since
     if reading.heard - since > Self.moment {
       line.forget()
+      unit = TempoUnit()
       owesTempo = false
     }
     return rest(now, reading)
@@ -141,8 +142,8 @@ struct HostFollower: BitwiseCopyable {
   /// Link stays within 20...999; a host beyond gets a multiple or a fraction (TEMPO-4).
   static func factor(for beatsPerMinute: Double) -> Double {
     var factor = 1.0
-    while beatsPerMinute * factor < Tempo.lowest && factor < 32 { factor *= 2 }
-    while beatsPerMinute * factor > Tempo.highest && factor > 1.0 / 32 { factor /= 2 }
+    while beatsPerMinute * factor < Tempo.lowest && factor < 1024 { factor *= 2 }
+    while beatsPerMinute * factor > Tempo.highest && factor > 1.0 / 64 { factor /= 2 }
     return factor
   }
 

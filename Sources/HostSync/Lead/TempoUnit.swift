@@ -5,8 +5,10 @@
 struct TempoUnit: BitwiseCopyable {
   /// So many cycles more must speak for one than for the other.
   static let certain: Int = 8
-  /// Ticks are cut off, and a cycle has few of them; a locate or a late master is no word at all.
+  /// A locate or a late master is no word at all.
   static let tolerance: Double = 0.3
+  /// Ticks are cut off: fewer say nothing of the pace, and a cycle of a coarse master has less than one.
+  static let leastTicks: Double = 8
 
   private var lastBeats = 0.0
   private var lastTime = -Double.infinity
@@ -17,17 +19,25 @@ struct TempoUnit: BitwiseCopyable {
   /// What the master shows, of a cycle that is heard at this time.
   mutating func shown(_ bbt: BBT?, at time: Double, isRolling: Bool) -> LeaderReading.Shown {
     guard let bbt, let beats = bbt.beats, bbt.notesPerBeat != 1 else {
-      self = TempoUnit()
+      // A locate shows nothing for a cycle; the master is the same.
+      lastTime = -.infinity
       return LeaderReading.Shown(bbt)
     }
     if isRolling {
-      vote((beats - lastBeats) * 60e6 / (time - lastTime), bbt)
-      (lastBeats, lastTime) = (beats, time)
+      look(at: beats, bbt, at: time)
     } else {
       lastTime = -.infinity
     }
     guard let countsQuarters else { return .nonsense }
     return LeaderReading.Shown(bbt, countsQuarters: countsQuarters)
+  }
+
+  private mutating func look(at beats: Double, _ bbt: BBT, at time: Double) {
+    let ticks = (beats - lastBeats) * bbt.notesPerBeat * bbt.ticksPerBeat
+    let isFirst = lastTime == -.infinity || time <= lastTime || ticks < 0
+    guard isFirst || ticks >= Self.leastTicks else { return }
+    if !isFirst { vote((beats - lastBeats) * 60e6 / (time - lastTime), bbt) }
+    (lastBeats, lastTime) = (beats, time)
   }
 
   /// `pace`: quarters a minute.

@@ -29,7 +29,7 @@ struct Pulse: BitwiseCopyable {
     let parts = bars.parts(songFrom: song.origin)
     let perBeat = parts &* count
     let length = span &* (gate.rate.isInBars ? bars.meter.bar &* parts / ThirtySeconds.perBeat : parts)
-    _ = pacer.open(window, perBeat: perBeat, passed: passed)
+    _ = pacer.open(window, perBeat: perBeat, passed: passed, stride: min(parts, length))
     // Two fifths, so that pulses that are catching up still have a gap between them.
     let spacing = pacer.spacing(in: window) * Double(length)
     let wanted = Double(gate.width.count) / 1e6 * Double(sampleRate)

@@ -10,19 +10,22 @@ struct Pacer: BitwiseCopyable {
   /// Frames since the beginning to frame 0 of this buffer, and to the last boundary that was used.
   private var elapsed = 0.0
   private var last = -Double.infinity
+  /// Of so many boundaries the machines count one.
+  private var stride = 1.0
 
   /// The next boundary.
   var next: Int64 { ticker.next }
 
-  mutating func open(_ window: Window, perBeat: Int64, passed: Int64) -> Bool {
+  mutating func open(_ window: Window, perBeat: Int64, passed: Int64, stride: Int64 = 1) -> Bool {
     elapsed += Double(passed)
+    self.stride = Double(stride)
     return ticker.open(window, perBeat: perBeat)
   }
 
   /// The exact place of the next boundary, in frames.
   func exactPlace(in window: Window) -> Double { ticker.position(in: window) }
 
-  /// The frame for the next boundary if it is used: never closer to the last one than half their distance.
+  /// The frame for the next boundary if it is used: never closer to the last one than half the distance of those that are counted.
   /// Nil if it belongs to a later buffer.
   func frame(in window: Window) -> Int? {
     let frame = Window.nearest(place(in: window))
@@ -31,7 +34,7 @@ struct Pacer: BitwiseCopyable {
 
   /// The same with its fraction.
   func place(in window: Window) -> Double {
-    max(-0.5, max(exactPlace(in: window), last - elapsed + spacing(in: window) / 2))
+    max(-0.5, max(exactPlace(in: window), last - elapsed + spacing(in: window) * stride / 2))
   }
 
   /// Frames from one boundary to the next.

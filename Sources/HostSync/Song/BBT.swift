@@ -88,7 +88,8 @@ extension BBT {
   /// it as beats and may lose a tick of it (facts: jack 7).
   func isCopy(of other: BBT) -> Bool {
     guard let here = beats, let there = other.beats else { return self == other }
-    return abs(here - there) * other.ticksPerBeat < 2.5 && abs(beatsPerMinute - other.beatsPerMinute) < 1e-6
+    return abs(here - there) * other.notesPerBeat * other.ticksPerBeat < 2.5
+      && abs(beatsPerMinute - other.beatsPerMinute) < 1e-6
   }
 
   /// The song position that somebody else published, in the session's beats, or nil if it makes no sense.

@@ -21,7 +21,7 @@ public struct Relocator: Sendable {
     case correct(bar: Double)
     case locate(SongPlace, step: Double, at: Appointment)
     /// On a beat of the session.
-    case stop(step: Double, at: Double)
+    case stop(onBar: Bool, at: Double)
   }
 
   /// A lag must have lasted so long; a lost cycle is followed by others.
@@ -56,10 +56,14 @@ public struct Relocator: Sendable {
     errand = .locate(place, step: step, at: Appointment(now, place, step: step))
   }
 
-  /// A stop of the rolling transport on the session's next beat that is a multiple of `step`.
-  public mutating func stop(step: Double, from now: Report) {
-    let soon = now.sessionBeat + now.moment.cycleMicros / now.moment.beatMicros
-    errand = .stop(step: step, at: -Double(Int64(flooring: -soon / step)) * step)
+  /// A stop of the rolling transport on the song's next bar line, or on the session's next beat.
+  public mutating func stop(onBar: Bool, from now: Report) {
+    let cycle = now.moment.cycleMicros / now.moment.beatMicros
+    let beat =
+      onBar
+      ? now.sessionBeat - now.songBeat + ThirtySeconds.beats(now.bars.line(atOrAfter: now.songBeat + cycle))
+      : -Double(Int64(flooring: -(now.sessionBeat + cycle)))
+    errand = .stop(onBar: onBar, at: beat)
   }
 
   public var isStopping: Bool { if case .stop = errand { true } else { false } }
@@ -71,7 +75,7 @@ public struct Relocator: Sendable {
     if case .none = errand, isCorrectionDue(now, at: time) {
       errand = .correct(bar: Relocation.nextBar(now))
     }
-    if case .stop(let step, let beat) = errand { return stop(now, step: step, at: beat, time) }
+    if case .stop(let onBar, let beat) = errand { return stop(now, onBar: onBar, at: beat, time) }
     // Computed again each time: clocks are known better the nearer it comes, and the session may move.
     guard let plan = plan(now) else {
       cancel()
@@ -92,7 +96,7 @@ public struct Relocator: Sendable {
   }
 
   /// JACK stops in the cycle after the one in which it is asked: in the middle of that one is the safest moment.
-  private mutating func stop(_ now: Report, step: Double, at beat: Double, _ time: Micros) -> Step {
+  private mutating func stop(_ now: Report, onBar: Bool, at beat: Double, _ time: Micros) -> Step {
     guard now.isRolling else {
       cancel()
       return .nothing
@@ -102,7 +106,8 @@ public struct Relocator: Sendable {
     let cycles = Double(Int64(rounding: away / moment.cycleMicros))
     let askAt = moment.due + (cycles - 0.6) * moment.cycleMicros
     // A session that jumped has other beats.
-    if away > step * moment.beatMicros + 1e6 { stop(step: step, from: now) }
+    let farthest = onBar ? now.bars.meter.length.value : 1
+    if away > farthest * moment.beatMicros + 1e6 { stop(onBar: onBar, from: now) }
     guard Double(time.count) >= askAt else { return .nothing }
     cancel()
     return .stop

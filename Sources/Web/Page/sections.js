@@ -10,7 +10,7 @@ import { findingElement } from "./trouble.js";
 
 // Title: address Name, address Name. A function makes what has no title.
 const soundCards = `
-Click: click Click, click/volume Volume, click/sound Sound, pattern, click/subdivision Clicks per beat, click/when It plays, count/in Count-in
+Click: click Click, click/volume Volume, click/sound Sound, pattern, click/subdivision Clicks per note, click/when It plays, count/in Count-in
 phone
 MIDI clock: clock MIDI clock, clock/when It is sent, clock/offset Earlier by, clock/jitter Off its place by, clock/settle Time to settle
 Pulses: pulse Pulses, pulse/rate Per beat, pulse/offset Earlier by, pulse/jitter Off their place by, run/offset Run gate earlier by

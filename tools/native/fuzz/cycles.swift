@@ -165,7 +165,7 @@ final class Stage {
 
   private func control(_ report: Report, _ input: inout Bytes) {
     if input.chance(20) { relocator.locate(frame: input.number(), beat: 8, step: 4, from: report) }
-    if input.chance(20) { relocator.stop(step: 4, from: report) }
+    if input.chance(20) { relocator.stop(onBar: input.chance(2), from: report) }
     switch relocator.step(report, at: moment) {
     case .nothing: break
     case .relocate(let next):
