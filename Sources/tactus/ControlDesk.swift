@@ -216,8 +216,10 @@ final class ControlDesk: AudioDoor {
     case .rolling(let on): return on ? start(nil) : wish(.stop)
     case .timebase(let on): held.withLock { $0.wantsTimebase = on }
     case .takeover: return wish(.takeover)
-    case .channel(let order, let isOn): return change(order, isOn: isOn, lasts: lasts)
-    case .roomOffset(let room, let offset): return setOffset(offset, of: room, lasts: lasts)
+    case .channel(let order, let isOn):
+      return attempt(lasts) { state throws(Refusal) in try state.change(order, isOn: isOn) }
+    case .roomOffset(let room, let offset):
+      return attempt(lasts) { state throws(Refusal) in try state.setOffset(offset, of: room) }
     case .output(let output): return put(output, lasts: lasts)
     case .removeOutput(let name): return removeOutput(name, lasts: lasts)
     case .song(let song): return put(song, lasts: lasts)

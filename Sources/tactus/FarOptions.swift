@@ -64,20 +64,6 @@ extension SurfaceState {
   }
 }
 
-extension ControlDesk {
-  func setOffset(_ offset: Micros, of room: String, lasts: Bool) -> Verdict {
-    do throws(Refusal) {
-      var state = state
-      try state.setOffset(offset, of: room)
-    } catch {
-      return .refused(error)
-    }
-    choose(lasts) { try? $0.setOffset(offset, of: room) }
-    wake()
-    return .accepted
-  }
-}
-
 extension Allowed {
   static let farHost = Allowed(
     "a host such as studio.example.org, 203.0.113.7:\(FarSettings.usualPort) or \"203.0.113.7 offset=3\" (milliseconds, up to \(Int(FarChoices.offsets.upperBound)))"

@@ -143,18 +143,3 @@ extension AudioDelay {
     return room
   }
 }
-
-extension ControlDesk {
-  /// [any]
-  func change(_ order: AudioChannelOrder, isOn: Bool, lasts: Bool) -> Verdict {
-    do throws(Refusal) {
-      var state = state
-      try state.change(order, isOn: isOn)
-    } catch {
-      return .refused(error)
-    }
-    choose(lasts) { try? $0.change(order, isOn: isOn) }
-    wake()
-    return .accepted
-  }
-}
