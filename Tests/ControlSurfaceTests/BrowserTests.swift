@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import OSC
+import Synchronization
 import Testing
 
 @testable import ControlSurface
@@ -64,6 +65,31 @@ struct BrowserTests {
     let message = LibloCodec.encode(Message(address, argument))
     return Array("#bundle\0".utf8) + withUnsafeBytes(of: timetag.bigEndian) { Array($0) }
       + sizeWord(message.count) + message
+  }
+
+  @Test("Whoever asks by HTTP because of what it is told finds no older values there")
+  func snapshots() throws {
+    let phone = Self.phone(1)
+    let studio = try Studio()
+    defer { studio.close() }
+    let seen = Mutex<[(told: Message, outputs: Int)]>([])
+    let surface = studio.surface
+    surface.post { [weak surface] bytes, _ in
+      guard let surface, let told = try? bytes.withUnsafeBytes(LibloCodec.messages) else { return }
+      let outputs = surface.snapshot.reading.state.outputs.count
+      seen.withLock { $0 += told.map { ($0, outputs) } }
+    }
+    defer { surface.post(nil) }
+    _ = surface.receive(LibloCodec.encode(Message("/tactus/subscribe", .string("state"))), from: phone)
+    for number in 1...20 {
+      let output = Message("/tactus/out/add", .string("c\(number)=clock"))
+      _ = surface.receive(LibloCodec.encode(output), from: phone)
+      let changes = Message("/tactus/out/changes", .int32(Int32(number)))
+      #expect(studio.wait { seen.withLock { $0.contains { $0.told == changes } } })
+    }
+    for (told, outputs) in seen.withLock({ $0 }) where told.address == "/tactus/out/changes" {
+      #expect(told.arguments == [.int32(Int32(outputs))])
+    }
   }
 
   @Test("What it subscribed lasts as long as its connection, however long it is silent, and no longer")

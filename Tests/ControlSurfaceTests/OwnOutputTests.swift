@@ -167,6 +167,27 @@ struct OwnOutputTests {
     #expect(tree.answer(path: "/tactus/tempo", query: nil, snapshot, at: place).status == 200)
   }
 
+  @Test("That one came, went or became another kind is told, however many there are, and nothing else is")
+  func changes() {
+    var desk = Desk(.paired)
+    desk.send("/tactus/subscribe")
+    func told(_ address: String, _ text: String) -> [[Argument]] {
+      desk.forget()
+      desk.send(address, .string(text))
+      desk.wait(0.1)
+      return desk.told("out/changes")
+    }
+    // The list is cut long before there are so many.
+    for number in 1...32 {
+      #expect(told("/tactus/out/add", "a-name-of-some-length-\(number)=clock") == [[.int32(Int32(number))]])
+    }
+    #expect(told("/tactus/out/add", "a-name-of-some-length-32=clock offset=3") == [])
+    #expect(told("/tactus/out/add", "a-name-of-some-length-32=pulse") == [[.int32(33)]])
+    #expect(told("/tactus/out/remove", "a-name-of-some-length-31") == [[.int32(34)]])
+    desk.machine.reading.own.outputChanges = Int(Int32.max)
+    #expect(told("/tactus/out/remove", "a-name-of-some-length-30") == [[.int32(0)]])
+  }
+
   @Test("Who makes them come and go as fast as it can pays for it, and costs no more than it may")
   func flood() throws {
     var desk = Desk(.paired)

@@ -80,6 +80,7 @@ public struct NamedOutput: Hashable, Sendable {
 
   private static let taken: Set<String> = [
     "click_1", "click_2", "clock", "pulse", "run", "control", "jack", "add", "remove", "list",
+    "changes",
   ]
 }
 

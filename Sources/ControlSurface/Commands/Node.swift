@@ -111,6 +111,8 @@ struct SurfaceMemory: Hashable, Sendable {
   var songWaiting = ""
   /// Machines that rested and were told to start with the song that waits.
   var outputsArmed: [String] = []
+  /// How often the user's own outputs came, went or became something else.
+  var outputChanges = 0
   /// Songs before the place of the one that was taken last, where that is gone.
   var songsBehind = 0
   /// The user's own outputs as they were asked for last, until the program shows them: of two settings at once each is the ground

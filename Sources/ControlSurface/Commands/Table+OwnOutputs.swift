@@ -27,6 +27,10 @@ extension Table {
       }
       return words.isEmpty ? "none" : printable(words.joined(separator: ", "), limit: 250)
     },
+    .count(
+      "out/changes", "times",
+      "How often outputs of yours came, went or became another kind: then whoever shows them asks for their addresses again."
+    ) { $0.own.outputChanges },
   ]
 
   /// With these outputs' addresses behind all others.

@@ -109,7 +109,6 @@ final class SurfaceLoop {
     drain()
     return shared.mailbox.withLock { mailbox in
       mailbox.counters = machine.counters
-      mailbox.reading = machine.reading
       mailbox.counters.subscribers = machine.guests
       return mailbox.isClosing
     }
@@ -186,7 +185,11 @@ final class SurfaceLoop {
   /// The program's news once for all orders together: comparing everything that is told costs more than an order.
   private func drain() {
     var isOrdered = false
-    let post = shared.mailbox.withLock { $0.post }
+    let post = shared.mailbox.withLock { mailbox in
+      // Before anybody is told: a page that hears of a new output asks for its addresses at once.
+      mailbox.reading = machine.reading
+      return mailbox.post
+    }
     while let output = machine.nextOutput() {
       switch output {
       case .send(let bytes, let peer) where peer.isBrowser: post?(bytes, peer)

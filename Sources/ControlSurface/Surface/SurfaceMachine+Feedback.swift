@@ -19,6 +19,7 @@ extension SurfaceMachine {
   /// Outputs came or went, and their rows with them, which lie behind all others.
   mutating func reshape() {
     table = settings.table.with(reading.state.outputs)
+    reading.own.outputChanges = (reading.own.outputChanges + 1) & Int(Int32.max)
     let kept = settings.table.rows.count
     told = told.prefix(kept) + table.rows[kept...].map { [reading] in $0.read?(reading) ?? [] }
     encoded = encoded.prefix(kept) + Array(repeating: nil, count: table.rows.count - kept)

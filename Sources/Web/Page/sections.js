@@ -37,7 +37,7 @@ const groupOf = (path) => groups.find(([, words]) => words.split(" ").includes(p
 
 export class Sections {
 	isBuilt = false;
-	outputs = "null"; // whose rows are shown
+	outputsAsked = 0;
 	drawers = [];
 
 	// parts: desk, session, clock, connection, click, awake, play
@@ -51,14 +51,13 @@ export class Sections {
 		if (this.isBuilt || this.isBuilding) return;
 		this.isBuilding = true;
 		try {
-			const answer = await fetch("/tactus", { headers: { Accept: "application/json" } });
-			const list = rowsOf(await answer.json());
+			const list = await rowsOf("/tactus");
 			this.rows = new Map(list.map((row) => [row.path, row]));
 			for (const row of list) if (row.value && !this.desk.values.has(row.path)) this.desk.take(row.path, row.value);
 			this.fill("sound", soundCards);
 			this.fill("link", linkCards);
 			this.fillAll(list);
-			this.desk.watch("out/list", ([text]) => this.followOutputs(text));
+			this.desk.watch("out/changes", () => this.followOutputs());
 			this.play.applyLock();
 			this.isBuilt = true;
 		} catch (error) {
@@ -151,14 +150,18 @@ export class Sections {
 		for (const place of document.querySelectorAll(".outputs")) place.replaceChildren(...outputList(this.desk, list));
 	}
 
-	// drums (clock rests), ppq (pulse)
-	async followOutputs(text) {
-		const names = String(text.match(/[\w-]+(?= \()/g));
-		if (this.outputs === names) return;
-		this.outputs = names;
-		const tree = await (await fetch("/tactus/out", { headers: { Accept: "application/json" } })).json();
-		this.fillOutputs(rowsOf(tree));
-		this.play.applyLock();
+	// Until it is answered; an answer that comes after a later question is old.
+	async followOutputs() {
+		const asked = (this.outputsAsked += 1);
+		for (;;) {
+			const list = await rowsOf("/tactus/out").catch(() => null);
+			if (asked !== this.outputsAsked) return;
+			if (list) {
+				this.fillOutputs(list);
+				return this.play.applyLock();
+			}
+			await new Promise((then) => setTimeout(then, 1000));
+		}
 	}
 
 	// Each word must be somewhere in the address or the help.
@@ -187,8 +190,14 @@ export class Sections {
 	}
 }
 
-// tactus' table: the tree of GET /tactus as rows.
-function rowsOf(tree) {
+// tactus' table below an address: the tree that is told there as rows. A browser may keep a request for a minute whose connection
+// is gone.
+async function rowsOf(path) {
+	const patience = new AbortController();
+	const bell = setTimeout(() => patience.abort(), 5000);
+	const tree = await fetch(path, { headers: { Accept: "application/json" }, signal: patience.signal })
+		.then((answer) => answer.json())
+		.finally(() => clearTimeout(bell));
 	const rows = [];
 	const visit = (node) => {
 		if (node.TYPE !== undefined) rows.push(rowOf(node));
