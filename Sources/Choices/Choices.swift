@@ -57,7 +57,7 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
 
   @_noLocks @_noAllocation
   public func countIn(bars: Int32) -> Beats {
-    Beats(micros: Int64(min(LaunchSettings.mostCountIn, max(0, bars))) &* meter.length.micros)
+    LaunchSettings.countIn(bars: bars, in: meter)
   }
 
   /// The offset that holds for this port.
@@ -181,6 +181,11 @@ public struct LaunchSettings: Hashable, Sendable, BitwiseCopyable {
   public static var mostCountIn: Int32 {
     @_noLocks @_noAllocation get { 4 }
   }
+  @_noLocks @_noAllocation
+  public static func countIn(bars: Int32, in meter: Meter) -> Beats {
+    Beats(micros: Int64(min(mostCountIn, max(0, bars))) &* meter.length.micros)
+  }
+
   /// Whole bars of clicks before a start, which waits for them; up to `mostCountIn`. Not when it waits for nothing, and as much as is left
   /// of them when a peer has said when it starts.
   public var countIn: Int32 = 0

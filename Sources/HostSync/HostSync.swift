@@ -41,6 +41,7 @@ public struct HostSync: ~Copyable {
   private var tempoRequest = TempoRequest()
   /// What the last `run` went by; what is asked after it goes by the same.
   private var last: Now?
+  private var present: Present?
   private var bank = SoundBank()
   private var wasRecording = false
   private var lostMIDI: UInt64 = 0
@@ -83,6 +84,8 @@ public struct HostSync: ~Copyable {
     propose(now, into: &outputs)
     report(now, cycle, into: &outputs)
     last = now
+    present = Present(
+      now, window: window(now, line: now.line), ahead: bend.ahead, passed: times.passedFrames)
   }
 
   /// The slow-sync client's answer for this cycle, asked before `run`: true lets the transport roll in the next.
@@ -150,13 +153,8 @@ public struct HostSync: ~Copyable {
   ) {
     buffer.clear()
     events.removeAll()
-    guard let now = last else { return }
-    // Timecode is the transport's, which nobody bends.
-    let ahead = output.settings.kind.isTimecode ? 0 : bend.ahead
-    rack.play(
-      output, at: place, now, window: window(now, output.latency, output.settings.offset, ahead), song: song,
-      bars: bars,
-      passed: times.passedFrames, bank, into: buffer, &events)
+    guard let present else { return }
+    rack.play(output, at: place, present, song: song, bars: bars, bank, into: buffer, &events)
   }
 
   /// How a clock among them is doing. [audio]
@@ -221,7 +219,7 @@ extension HostSync {
     RunGate.render(into: outputs[.run], window: window(now, .run), song: song)
     clock.run(
       into: &outputs.events, window: window(now, .clock), song: song,
-      transport: now.transport, settings: now.settings.clock, isSilenced: now.isFreewheeling,
+      transportFrame: now.transport.frame, settings: now.settings.clock, isSilenced: now.isFreewheeling,
       passed: times.passedFrames, bars: bars)
     if now.settings.records != wasRecording {
       wasRecording = now.settings.records
@@ -232,17 +230,15 @@ extension HostSync {
 
   @inline(__always)
   private func window(_ now: borrowing Now, _ port: Port) -> Window {
-    window(now, now.latencies[port], now.settings.offset(of: port), bend.ahead)
+    let line = now.heard(through: now.latencies[port], now.settings.offset(of: port))
+    return window(now, line: now.isFreewheeling ? line : line.delayed(by: bend.ahead))
   }
 
   @inline(__always)
-  private func window(
-    _ now: borrowing Now, _ latency: UInt32, _ offset: Micros, _ ahead: Double
-  ) -> Window {
-    let line = now.heard(through: latency, offset)
-    return Window(
-      line: now.isFreewheeling ? line : line.delayed(by: ahead), grid: now.grid, frames: Int(now.frames),
-      correction: gridWatch.correction + abs(bend.moved), isJump: gridWatch.isJump, isCut: now.isCut)
+  private func window(_ now: borrowing Now, line: FrameLine) -> Window {
+    Window(
+      line: line, grid: now.grid, frames: Int(now.frames), correction: gridWatch.correction + abs(bend.moved),
+      isJump: gridWatch.isJump, isCut: now.isCut)
   }
 
   /// What the session should change to.

@@ -50,7 +50,8 @@ struct MIDIClock: BitwiseCopyable {
 
   /// One buffer. `isSilenced`: freewheeling, when a receiver could not follow.
   mutating func run(
-    into events: inout MIDIEvents, window: Window, song: Song, transport: Transport, settings: ClockSettings,
+    into events: inout MIDIEvents, window: Window, song: Song, transportFrame: UInt32,
+    settings: ClockSettings,
     isSilenced: Bool, passed: Int64, bars: Bars
   ) {
     framesSincePosition = min(.max / 2, framesSincePosition &+ passed)
@@ -73,7 +74,7 @@ struct MIDIClock: BitwiseCopyable {
         followedRun = song.run
       }
       if settings.sendsPosition {
-        followStanding(into: &events, window: window, song: song, transport: transport)
+        followStanding(into: &events, window: window, song: song, transportFrame: transportFrame)
       }
       sendCommandIfDue(into: &events, window: window)
     } else {
@@ -154,15 +155,15 @@ struct MIDIClock: BitwiseCopyable {
 
   /// A locate while the transport stands: the receiver goes along, at most every 20 ms.
   private mutating func followStanding(
-    into events: inout MIDIEvents, window: Window, song: Song, transport: Transport
+    into events: inout MIDIEvents, window: Window, song: Song, transportFrame: UInt32
   ) {
     guard plan == nil && !song.isRolling && !song.isWaiting else {
       standingFrame = nil
       pendingPosition = nil
       return
     }
-    if let standingFrame, standingFrame != transport.frame { pendingPosition = song.standing }
-    standingFrame = transport.frame
+    if let standingFrame, standingFrame != transportFrame { pendingPosition = song.standing }
+    standingFrame = transportFrame
     if let position = pendingPosition, Double(framesSincePosition) * window.line.frameMicros >= 20_000 {
       sendPosition(Int64(rounding: position * sixteenthsPerBeat), into: &events)
       pendingPosition = nil

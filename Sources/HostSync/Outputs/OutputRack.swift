@@ -37,30 +37,31 @@ struct OutputRack: BitwiseCopyable {
 
   @inline(__always)
   mutating func play(
-    _ output: borrowing OutputSlot, at place: Int, _ now: borrowing Now, window: Window, song: Song,
-    bars: Bars, passed: Int64, _ bank: SoundBank, into buffer: AudioBuffer, _ events: inout MIDIEvents
+    _ output: borrowing OutputSlot, at place: Int, _ now: borrowing Present, song: Song, bars: Bars,
+    _ bank: SoundBank, into buffer: AudioBuffer, _ events: inout MIDIEvents
   ) {
     if places[place].number != output.number { places[place] = Memory(number: output.number) }
+    let window = now.window(of: output)
     let gate = output.settings.gate
     switch output.settings.kind {
     case .clock:
       if !now.isFreewheeling { change(output.settings.programs, at: place, &events) }
       places[place].clock.run(
-        into: &events, window: window, song: song, transport: now.transport,
-        settings: output.settings.clock, isSilenced: now.isFreewheeling, passed: passed,
+        into: &events, window: window, song: song, transportFrame: now.transportFrame,
+        settings: output.settings.clock, isSilenced: now.isFreewheeling, passed: now.passed,
         bars: bars)
     case .pulse, .reset:
       let marksStart = if case .reset = output.settings.kind { true } else { false }
       places[place].pulse.render(
         into: buffer, window: window, song: song, gate: gate, bars: bars,
-        marksStart: marksStart, passed: passed, sampleRate: now.sampleRate)
+        marksStart: marksStart, passed: now.passed, sampleRate: now.sampleRate)
     case .run:
       RunGate.render(into: buffer, window: window, song: song, gate: gate)
     case .click:
       let click = output.settings.click
       places[place].click.render(
         into: buffer, window: window, song: song, click: click,
-        countIn: now.settings.countIn(bars: output.settings.countIn), bars: bars,
+        countIn: LaunchSettings.countIn(bars: output.settings.countIn, in: now.meter), bars: bars,
         bank: bank.built(click.sound), sampleRate: now.sampleRate)
       oldestBank = min(oldestBank, places[place].click.oldestBank(bank.number))
     case .ltc:
@@ -70,7 +71,7 @@ struct OutputRack: BitwiseCopyable {
     case .mtc:
       places[place].mtc.run(
         into: &events, timecode(output, now, window), output.settings.timecode.rate, isRolling: now.isRolling,
-        isSilenced: now.isFreewheeling, passedMicros: Double(passed) * now.frameMicros)
+        isSilenced: now.isFreewheeling, passedMicros: Double(now.passed) * now.frameMicros)
     }
   }
 
@@ -84,11 +85,11 @@ struct OutputRack: BitwiseCopyable {
   }
 
   @inline(__always)
-  private func timecode(_ output: borrowing OutputSlot, _ now: borrowing Now, _ window: Window)
+  private func timecode(_ output: borrowing OutputSlot, _ now: borrowing Present, _ window: Window)
     -> TimecodePlace
   {
     TimecodePlace(
-      transportFrame: now.transport.frame, heard: now.heard, window: window, sampleRate: now.sampleRate,
+      transportFrame: now.transportFrame, heard: now.heard, window: window, sampleRate: now.sampleRate,
       output.settings.timecode)
   }
 

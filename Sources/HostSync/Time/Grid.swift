@@ -37,6 +37,13 @@ struct Window: BitwiseCopyable {
   /// What came before has no time on this line (`Now.isCut`).
   var isCut = false
 
+  /// The same cycle at another port.
+  @inline(__always)
+  func moved(to line: FrameLine) -> Window {
+    Window(
+      line: line, grid: grid, frames: frames, correction: correction, isJump: isJump, isCut: isCut)
+  }
+
   /// An event belongs to the frame nearest to it, so the buffer begins half a frame before its first.
   var firstBeat: Double { grid.beat(at: line.time(atFrame: -0.5)) }
 
