@@ -26,8 +26,12 @@ final class Ears {
   private let process: ChildProcess
 
   /// Waits until the ports are there: programs with windows take long to start on a busy machine. Then until a session of
-  /// theirs is older for certain.
-  init(_ ports: String..., in stage: LabStage, on host: Int = 1) async throws {
+  /// theirs is older for certain. `offsets`: what each port is sent earlier by, in milliseconds.
+  convenience init(_ ports: String..., in stage: LabStage, on host: Int = 1) async throws {
+    try await self.init(ports, offsets: [], in: stage, on: host)
+  }
+
+  init(_ ports: [String], offsets: [Double], in stage: LabStage, on host: Int = 1) async throws {
     let wait = "for i in $(seq 900); do jack_lsp | grep -Fxq \"$1\" && exit 0; sleep 0.1; done; exit 1"
     for port in ports {
       let name = String(port.prefix { $0 != "@" })
@@ -39,7 +43,12 @@ final class Ears {
     }
     try await Task.sleep(for: LabPeer.ageThatCounts)
     process = try ChildProcess(
-      stage.command(on: host, [Lab.top + "/tools/listen", "--json", "--start-stop", "--events"] + ports))
+      stage.command(
+        on: host,
+        [
+          Lab.top + "/tools/listen", "--json", "--start-stop", "--events",
+          "--offsets=" + offsets.map { "\($0)" }.joined(separator: ","),
+        ] + ports))
     _ = try await process.line(within: .seconds(90))
   }
 

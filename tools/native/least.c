@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // build: cc -ljack
-// least [NAME MICROSECONDS]
+// least [NAME MICROSECONDS [PORTS]]
 //
-// The least that a JACK client can do: one port, cleared in every cycle, and with MICROSECONDS an addition in a register
-// that takes as long. How long its process callback takes is what the machine takes, and no client's doing.
+// The least that a JACK client can do: one port, or PORTS of which every other is MIDI, cleared in every cycle, and with
+// MICROSECONDS an addition in a register that takes as long. How long its process callback takes is what JACK and the machine
+// take, and no client's doing.
 #include <jack/jack.h>
+#include <jack/midiport.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-static jack_port_t *port;
+enum { kMost = 64 };
+
+static jack_port_t *ports[kMost];
+static int used = 1;
 static uint64_t turns;
 
 static void add(uint64_t count) {
@@ -20,7 +26,14 @@ static void add(uint64_t count) {
 
 static int process(jack_nframes_t frames, void *unused) {
   (void)unused;
-  memset(jack_port_get_buffer(port, frames), 0, frames * sizeof(float));
+  for (int i = 0; i < used; ++i) {
+    void *buffer = jack_port_get_buffer(ports[i], frames);
+    if (i % 2) {
+      jack_midi_clear_buffer(buffer);
+    } else {
+      memset(buffer, 0, frames * sizeof(float));
+    }
+  }
   add(turns);
   return 0;
 }
@@ -46,9 +59,15 @@ static uint64_t turns_in(double micros) {
 int main(int count, char **words) {
   if (count > 2) turns = turns_in(atof(words[2]));
   jack_client_t *client = jack_client_open(count > 1 ? words[1] : "least", JackNoStartServer, NULL);
-  if (!client) return 1;
-  port = jack_port_register(client, "out", JACK_DEFAULT_AUDIO_TYPE, JackPortIsOutput, 0);
+  if (count > 3) used = atoi(words[3]);
+  if (!client || used > kMost) return 1;
+  for (int i = 0; i < used; ++i) {
+    char name[16];
+    snprintf(name, sizeof name, "out%d", i + 1);
+    ports[i] = jack_port_register(client, name, i % 2 ? JACK_DEFAULT_MIDI_TYPE : JACK_DEFAULT_AUDIO_TYPE, JackPortIsOutput, 0);
+    if (!ports[i]) return 1;
+  }
   jack_set_process_callback(client, process, NULL);
-  if (!port || jack_activate(client) != 0) return 1;
+  if (jack_activate(client) != 0) return 1;
   while (1) pause();
 }

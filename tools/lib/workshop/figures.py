@@ -115,6 +115,25 @@ def clock(measured: Line) -> Any:
     return figure
 
 
+def pulse(measured: Line) -> Any:
+    """Each edge's distance from the beat, less the median: that is what two Link peers differ by."""
+    series = {line["pulse"]: line for line in lines(measured, "pulse", "edges") if line["errors"]}
+    names = {"nearest": (THEIRS, "at the nearest frame"), "fine": (OURS, "fine=yes")}
+    widest = "; ".join(f"{name}: {len(series[key]['errors'])} edges, within {max(map(abs, series[key]['errors'])):.1f} us"
+                       for key, (_, name) in names.items() if key in series)
+    figure, axes = panels("A pulse's edge between two frames: how far from the beat", f"by correlation, around the median; {widest}",
+                          "error", min(1, len(series)))
+    legend(figure, list(names.values()))
+    for key, (colour, _) in names.items():
+        if key in series:
+            axes[0].plot(series[key]["seconds"], series[key]["errors"], ".", color=colour, alpha=0.75, markersize=4)
+    axes[0].axhspan(-2, 2, color=OURS, alpha=0.12, linewidth=0)
+    axes[0].axhline(0, color=TEXT, linewidth=0.8)
+    axes[0].yaxis.set_major_formatter("{x:g} us")
+    axes[0].set_xlabel("seconds; the band is 2 us to either side, a frame of 48 kHz is 20.8 us")
+    return figure
+
+
 def bbt(measured: Line) -> Any:
     """From the least to the greatest error, with the median, at each tempo."""
     found: dict[str, dict[float, dict[str, Line]]] = {}
@@ -175,8 +194,8 @@ def link_audio(measured: Line) -> Any:
     return figure
 
 
-PICTURES = [("clicks", "audio", clicks), ("clock", "audio", clock), ("bbt", "host", bbt), ("crowd", "crowd", crowd),
-            ("link-audio", "link-audio", link_audio)]
+PICTURES = [("clicks", "audio", clicks), ("clock", "audio", clock), ("pulse", "audio", pulse), ("bbt", "host", bbt),
+            ("crowd", "crowd", crowd), ("link-audio", "link-audio", link_audio)]
 
 
 def draw(source: str, target: str) -> None:

@@ -25,7 +25,8 @@ struct BeatLine {
 enum class Kind : uint8_t {
   cycle,    // of the tap
   torn,     // while the latest cycle was read the next one began, and may have overwritten what was read
-  onset,    // in the latest cycle: frame is the offset within it, value the loudest of the next 64 frames there
+  onset,    // in the latest cycle: frame is the offset within it, value the loudest of the next 64 frames there; current, next
+            // and driver are its first three samples, not numbers if the cycle ends before
   midi,     // likewise; bytes
   wake,     // a cycle of the unconnected client: its times alone
   clock,    // JACK's clock (current) and how far Link's is ahead of it (value)

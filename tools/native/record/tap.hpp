@@ -122,20 +122,26 @@ class Tap : public Client {
       }
       float peak = 0;
       for (auto j = i; j < frames && j < i + 64; ++j) peak = std::max(peak, std::fabs(samples[j]));
-      if (quiet >= std::max(1u, static_cast<uint32_t>(silence * rate))) event(Kind::onset, port, i, peak);
+      if (quiet >= std::max(1u, static_cast<uint32_t>(silence * rate))) onset(port, i, peak, samples, frames);
       quiet = 0;
     }
+  }
+
+  void onset(uint8_t port, uint32_t offset, float peak, const float* samples, jack_nframes_t frames) {
+    const auto at = [&](uint32_t frame) { return frame < frames ? samples[frame] : std::nan(""); };
+    ring.push({.kind = Kind::onset, .port = port, .frame = offset, .current = at(offset), .next = at(offset + 1),
+      .driver = at(offset + 2), .value = peak});
   }
 
   void noteMidi(uint8_t port, void* buffer) {
     jack_midi_event_t heard;
     for (uint32_t i = 0; i < jack_midi_get_event_count(buffer); ++i) {
-      if (jack_midi_event_get(&heard, buffer, i) == 0) event(Kind::midi, port, heard.time, 0, &heard);
+      if (jack_midi_event_get(&heard, buffer, i) == 0) event(Kind::midi, port, heard.time, &heard);
     }
   }
 
-  void event(Kind kind, uint8_t port, uint32_t offset, float peak = 0, const jack_midi_event_t* midi = nullptr) {
-    Record record{.kind = kind, .port = port, .frame = offset, .value = peak};
+  void event(Kind kind, uint8_t port, uint32_t offset, const jack_midi_event_t* midi = nullptr) {
+    Record record{.kind = kind, .port = port, .frame = offset};
     if (midi) {
       record.size = static_cast<uint8_t>(midi->size);
       std::copy_n(midi->buffer, std::min<size_t>(midi->size, 3), record.bytes);

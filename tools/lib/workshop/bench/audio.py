@@ -5,7 +5,7 @@ What tactus and LinkHut play, judged in the same run by tools/listen: clicks aga
 library, MIDI clock, process callback times. About 9 minutes.
 
   --quick          less of everything, under a minute
-  --only NAMES     some scenes: self-test, beat, periods, rates, pipewire, busy, stall, clock, callback
+  --only NAMES     some scenes: self-test, beat, periods, rates, pipewire, busy, stall, clock, clocks, pulse, callback
   --json FILE      all figures, with a list of every beat, as JSON ("-": standard output instead of the table)
   --tactus PROGRAM this build of tactus (default: .build/release/tactus, built first)
   --endurance MIN  only this: MIN minutes at 64 frames, xruns counted
@@ -18,7 +18,7 @@ from ..common import choices, shell
 from . import table
 
 Scene = dict[str, Any]
-NAMES = ["self-test", "beat", "periods", "rates", "pipewire", "busy", "stall", "clock", "callback"]
+NAMES = ["self-test", "beat", "periods", "rates", "pipewire", "busy", "stall", "clock", "clocks", "pulse", "callback"]
 
 
 def steady(bpm: float, seconds: float) -> Scene:
@@ -47,6 +47,8 @@ def quick() -> list[Scene]:
         scene("self-test", "the method on a click that is known", "exact", offsets=[1000], seconds=2),
         scene("beat", "clicks, jackd, 48 kHz, 256 frames", sections=[steady(187.3, 8), changes(8)]),
         scene("stall", "forced stalls of 60 ms", "stall", realtime=False, rounds=1, victims=["server"]),
+        scene("clocks", "eight clocks, eight offsets, 1024 frames", "clocks", 1024, tempos=[300]),
+        scene("pulse", "pulses between two frames", "pulse", seconds=5),
         scene("callback", "process callback, 64 frames", "callback", 64, seconds=4),
     ]
 
@@ -71,6 +73,9 @@ def full() -> list[Scene]:
         scene("stall", "forced stalls of 60 ms", "stall", realtime=False, rounds=2,
               victims=["server", "tactus", "LinkHut"]),
         scene("clock", "MIDI clock from odd places", "clock"),
+        *(scene("clocks", f"eight clocks, eight offsets, {period} frames", "clocks", period, tempos=[20, 120, 300])
+          for period in (64, 256, 1024)),
+        scene("pulse", "pulses between two frames", "pulse", seconds=60),
         scene("callback", "process callback, 64 frames", "callback", 64, seconds=12),
     ]
     return found

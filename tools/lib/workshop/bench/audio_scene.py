@@ -10,6 +10,7 @@ import pathlib
 import re
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 from .. import build, listening, processes
 from ..common import say
 from ..peers import driver
-from . import actors
+from . import actors, audio_clocks, audio_pulse
 
 Scene = dict[str, Any]
 PORTS = ("LinkHut:out_1", "tactus:click_1", "tactus:clock")
@@ -140,7 +141,8 @@ def callback(scene: Scene) -> None:
     with ensemble(scene, environment=environment) as (ear, running):
         # They do nothing, or add in a register for some microseconds: what takes longer is the machine's doing.
         least = {name: driver.Program([build.native("least"), *words], environment)
-                 for name, words in (("nothing", []), ("5 us of adding", ["adding", "5"]))}
+                 for name, words in (("nothing", []), ("5 us of adding", ["adding", "5"]),
+                                     ("nothing, 16 ports", ["ports", "0", "16"]))}
         studio = driver.Program([scene["tactus"], "--name=studio", "--click", "--clock-when=always", "--no-osc", *STUDIO],
                                 environment)
         running["tactus, 16 more outputs"] = studio.pid
@@ -164,6 +166,12 @@ def not_finished() -> dict[str, int]:
     return collections.Counter(re.findall(r"client = (\S+).* was not finished", text))
 
 
+def clocks(scene: Scene) -> None:
+    if not audio_clocks.clocks(scene):
+        sys.exit(1)
+
+
 def main(words: list[str]) -> None:
     scene = json.loads(words[0])
-    {"beat": beat, "exact": exact, "busy": busy, "stall": stall, "clock": clock, "callback": callback}[scene["kind"]](scene)
+    {"beat": beat, "exact": exact, "busy": busy, "stall": stall, "clock": clock, "clocks": clocks,
+     "pulse": audio_pulse.pulse, "callback": callback}[scene["kind"]](scene)

@@ -2,7 +2,8 @@
 """usage: tools/bench charts FROM TO
 
 Draws what the areas measured: FROM is the folder with their JSON (audio.json, host.json, crowd.json, link-audio.json, as
-tools/bench writes them), TO the folder for the pictures: clicks.svg, bbt.svg, clock.svg, crowd.svg, link-audio.svg. What was not measured is left out."""
+tools/bench writes them), TO the folder for the pictures: clicks.svg, clock.svg, pulse.svg,
+bbt.svg, crowd.svg, link-audio.svg. What was not measured is left out."""
 
 import os
 

@@ -33,7 +33,7 @@ def of(result: Line) -> str:
     text = [f"{scene['title']}   ({result['seconds']} s{result['others']})"]
     if result["status"] != 0:
         text.append(f"  ended with status {result['status']}")
-    text += {"callback": callback}.get(scene["kind"], clicks)(lines)
+    text += {"callback": callback, "clocks": clocks, "pulse": pulses}.get(scene["kind"], clicks)(lines)
     text += [f"  note: {line['text']}" for line in lines if line["type"] == "note"]
     return "\n".join(text) + "\n"
 
@@ -49,6 +49,37 @@ def clicks(lines: list[Line]) -> list[str]:
             text.append("  " + midi(line))
         elif line["type"] == "method":
             text.append(method(line))
+    return text
+
+
+def clocks(lines: list[Line]) -> list[str]:
+    """Of a studio's eight clocks, all together at each tempo."""
+    text = []
+    for line in lines:
+        if line["type"] == "method":
+            text.append(method(line))
+        elif line["type"] == "clocks":
+            reach = f", from {line['least']:.1f} to {line['most']:.1f} us" if line["judged"] else ""
+            made_up = f", and {line['made_up']} made up for after lost cycles" if line["made_up"] else ""
+            text.append(f"  {line['section'] + ' BPM':<24}{line['judged']} of {line['heard']} clocks could be judged{reach}, "
+                        f"{line['beyond'] or 'none'} more than a frame off{made_up}")
+            if starts := [abs(micros) for micros in line["starts"].values()]:
+                text.append(f"  {'':<24}{len(starts)} starts, their first clocks within {max(starts):.1f} us of a bar line")
+            text += [f"  {'':<24}WRONG: {words}" for words in line["wrong"]]
+    return text
+
+
+def pulses(lines: list[Line]) -> list[str]:
+    text = []
+    for line in lines:
+        if line["type"] == "method":
+            text.append(method(line))
+        elif line["type"] == "edges" and line["errors"]:
+            errors = sorted(abs(error) for error in line["errors"])
+            text.append(f"  {line['pulse']:<24}{len(errors)} edges, {line['median']:+.2f} us from the beat (median); around that within "
+                        f"{errors[-1]:.2f} us, 99 % within {errors[int(0.99 * (len(errors) - 1))]:.2f}")
+        elif line["type"] == "edges":
+            text.append(f"  {line['pulse']:<24}nothing could be judged")
     return text
 
 

@@ -11,6 +11,7 @@ beat (audio 1, MIDI 24). Prints a line for each port: how many onsets there were
   --tempo BPM      of our Link peer when it is alone (120)
   --quantum N      (4)
   --latency N      pretend that our inputs are heard N frames later (default: as late as the hardware)
+  --offsets MS,... what each port is sent earlier by, in their order: an output's own offset (0)
   --song BPM       judge MIDI clock against the transport's frames at BPM, not against the session
   --timebase BPM   be JACK's timebase master: a plain one that counts bars of four from frame 0
   --exact US       play a click of our own, US microseconds after each beat, on exact:out[@N] ...
@@ -55,7 +56,7 @@ NEWS_TAKE = 900e3  # three Alives that come late or not at all, on a busy machin
 MOST_PORTS = 16
 OPTIONS = {
     "--for": Number(0.0, 0.1, 1e5, float), "--events": False, "--json": False, "--tempo": Number(120, 20, 999, float),
-    "--quantum": Number(4, 1, 64, float), "--latency": Number(-1, 0, 1e6), "--song": Number(0, 1, 2000, float),
+    "--quantum": Number(4, 1, 64, float), "--latency": Number(-1, 0, 1e6), "--offsets": "", "--song": Number(0, 1, 2000, float),
     "--timebase": Number(0, 1, 2000, float), "--exact": Number(None, -1e6, 1e6, float), "--clock": "jack",
     "--through": Number(-1, 0, 1e6), "--no-link": False, "--name": "ear", "--start-stop": False}
 
@@ -73,6 +74,9 @@ class Ear:
                       for name, at, count in ports]
         if len(ports) > MOST_PORTS or not (ports or options.exact is not None or options.timebase):
             fail("listen", f"from 1 to {MOST_PORTS} ports. Try 'tools/listen --help'")
+        limit = Number(0, -1000, 1000, float)
+        self.early = [1000 * number("listen", "--offsets", text, limit, "Try 'tools/listen --help'")
+                      for text in options.offsets.split(",") if text]
         given = {name: float(getattr(options, name)) for name in ("tempo", "quantum", "latency", "timebase", "through", "no_link",
                                                                   "start_stop")}
         if options.exact is not None:
@@ -127,7 +131,7 @@ class Ear:
         self.is_reported = True
         time.sleep(0.03)
         self.mark()
-        judge = Judge(self.heard, self.period, self.began, self.options.song)
+        judge = Judge(self.heard, self.period, self.began, self.options.song, early=self.early)
         yield from Report(judge, self.name, self.sources, self.options.events).everything(self.heard.xruns - self.xruns)
 
     def look(self, _: str = "") -> Iterator[Message]:
@@ -136,7 +140,7 @@ class Ear:
         self.mark()
         if not len(self.heard.cycles):
             return
-        judge = Judge(self.heard, self.period, self.began, self.options.song, NEWS_TAKE)
+        judge = Judge(self.heard, self.period, self.began, self.options.song, NEWS_TAKE, self.early)
         rate, last = self.heard.rate, int(self.heard.frames[-1])
         until = last - int(UNRIPE * rate)
         report = Report(judge, self.name, self.sources, self.options.events)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """What was heard, when, and how far from the beat. Everything here happens after it has been recorded."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy
@@ -57,10 +58,12 @@ def is_sure(judged: Array) -> Array:
 class Judge:
     """`began`: when the server was last known to be disturbed. `song`: a tempo, of which the song's position by frames is
     the beat instead: what a program that follows JACK transport's frames must be in time with. `news_take`: how long before
-    our peer heard of a change somebody else may have heard of it and played by it."""
+    our peer heard of a change somebody else may have heard of it and played by it. `early`: by how many microseconds each port
+    is sent earlier than it is heard, beside its latency: an output's own offset; 0 for those that are not named."""
 
-    def __init__(self, heard: Recording, period: int, began: float = 0, song: float = 0, news_take: float = NEAR_CHANGE) -> None:
-        self.heard, self.song, cycles = heard, song, heard.cycles
+    def __init__(self, heard: Recording, period: int, began: float = 0, song: float = 0, news_take: float = NEAR_CHANGE,
+                 early: Sequence[float] = ()) -> None:
+        self.heard, self.song, self.early, cycles = heard, song, early, heard.cycles
         self.wall = Wall(heard.rate, period, heard.wakes)
         self.start = numpy.where(cycles["times_valid"], heard.by_link(cycles["current"]), numpy.nan)
         self.slope = numpy.where(cycles["times_valid"], (cycles["next"] - cycles["current"]) / cycles["frames"], numpy.nan)
@@ -116,8 +119,9 @@ class Judge:
         late = offset + self.heard.latency(port, cycles["wake"])
         j = numpy.zeros(len(events), JUDGED)
         j["event"], j["cycle"], j["frame"] = numpy.flatnonzero(which), place, self.heard.frames[place] + events["frame"]
-        j["jack"] = self.start[place] + late * self.slope[place]
-        j["wall"] = self.wall.times(self.stretch[place], self.heard.frames[place] + late)
+        early = self.early[port] if port < len(self.early) else 0.0
+        j["jack"] = self.start[place] + late * self.slope[place] + early
+        j["wall"] = self.wall.times(self.stretch[place], self.heard.frames[place] + late) + early
         j["since_stall"], j["quiet"] = self.since[place], self.quiet[place]
         j["steady"], j["settled"] = self.steady[place], self.settled[place]
         if self.song > 0:
@@ -133,7 +137,7 @@ class Judge:
         before = numpy.maximum(place - 1, 0)
         passed = self.heard.frames[place] - self.heard.frames[before]
         goes_on = (place > 0) & (passed == self.heard.cycles["frames"][before])
-        j["before_error"] = numpy.where(goes_on, self.start[before] + (passed + late) * self.slope[before] - ideal, numpy.nan)
+        j["before_error"] = numpy.where(goes_on, self.start[before] + (passed + late) * self.slope[before] + early - ideal, numpy.nan)
         return j
 
     def continuity(self, judged: Array, port: int, since: float = -numpy.inf, until: float = numpy.inf) -> Continuity:

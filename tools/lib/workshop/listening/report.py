@@ -13,6 +13,7 @@ from .wall import Array
 Message = dict[str, Any]
 ROLLING = 1  # of JACK's transport
 CLOSE = 500  # microseconds
+RECOVERY = 0.2  # seconds after a lost cycle in which clocks are made up for
 
 
 class Source(NamedTuple):
@@ -51,6 +52,9 @@ class Report:
         frame = 1 + 1e6 / self.judge.heard.rate
         settled = sure[sure["quiet"] & ~numpy.isnan(sure["error"])]
         within = (numpy.abs(settled["error"]) <= frame) | (numpy.abs(settled["before_error"]) <= frame)
+        recovering = settled["since_stall"] * self.judge.heard.cycles["frames"][settled["cycle"]] < RECOVERY * self.judge.heard.rate
+        # What a section begins with is no loss.
+        recovering &= settled["since_stall"] <= settled["cycle"]
         gaps = self.judge.continuity(judged, port)
         yield {"type": "summary", "section": self.section, "port": source.name, "per_beat": source.per_beat,
                "heard": len(judged), "missing": beats(gaps.missing, source.per_beat),
@@ -59,7 +63,8 @@ class Report:
                "interval": number(numpy.median(numpy.diff(judged["frame"])) * 1e6 / self.judge.heard.rate) if len(judged) > 1 else None,
                "by_jack": statistics(settled["error"]),
                "by_wall": statistics(sure["wall_error"]),
-               "wall_over_500us": int((numpy.abs(sure["wall_error"]) > 500).sum()), "beyond_a_frame": int((~within).sum())}
+               "wall_over_500us": int((numpy.abs(sure["wall_error"]) > 500).sum()), "beyond_a_frame": int((~within).sum()),
+               "of_these_after_a_loss": int((~within & recovering).sum())}
         if source.is_midi:
             yield from self.messages(port, source)
 

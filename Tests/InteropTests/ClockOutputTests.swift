@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
+import TestSupport
+import Testing
+
+/// A studio's clocks on a real server, as the machines at their cables hear them. `tools/bench audio --only clocks` holds each single
+/// clock against its grid, on a machine that is quiet enough; `OwnOutputTests` of HostSync does so for every tempo and buffer.
+@Suite struct ClockOutputTests {
+  /// Milliseconds, each of whole frames of 48 kHz.
+  private static let offsets: [Double] = [0, 4, -7, 12.5, 30, -30, 0.5, 21]
+  private static let armed = 5
+  private static let names = offsets.indices.map { "clock-\($0)" }
+
+  @Test
+  func
+    `eight clocks lie on one grid through a change of tempo, and one that is armed starts on the bar and alone`()
+    async throws
+  {
+    let stage = try await LabStage()
+    let outputs = zip(Self.names, Self.offsets).map { "--out=\($0)=clock offset=\($1) when=always" }
+    let tactus = Interop.directoryOfTests + "/tactus"
+    let program = try ChildProcess(stage.command([tactus] + outputs))
+    try await program.awaitLine(beginning: "OSC: ")
+    let ears = try await Ears(Self.names.map { "tactus:" + $0 }, offsets: Self.offsets, in: stage)
+    let play = [tactus, "send", "out/\(Self.names[Self.armed])/play"]
+    let heard = try await Interop.undisturbed(in: stage) {
+      #expect(try await ChildProcess.run(stage.command(play + ["0"])).status == 0)
+      for command in ["halt", "locate 0", "tempo 120"] { ears.say(command) }
+      try await Task.sleep(for: .seconds(1))
+      for command in ["section now", "roll"] { ears.say(command) }
+      try await Task.sleep(for: .seconds(3))
+      #expect(try await ChildProcess.run(stage.command(play + ["1"])).status == 0)
+      try await Task.sleep(for: .seconds(3))
+      ears.say("tempo 150 half")
+      try await Task.sleep(for: .seconds(3))
+      return try await ears.report()
+    } where: {
+      $0.count { $0.bytes == nil && $0.isSure } > 8 * 24 * 10
+    }
+    let ports = Self.names.map { name in heard.filter { $0.port == "tactus:" + name } }
+    let bar = try firstClock(ports[0]).beat
+    for (place, events) in ports.enumerated() {
+      #expect(events.compactMap(\.bytes) == ["fa"], "\(Self.names[place])")
+      let first = try firstClock(events)
+      let bars = (first.beat - bar) / 4
+      // Half a millisecond: the clocks' own places are judged below.
+      #expect(
+        abs(bars - bars.rounded()) < 0.00025 && (place == Self.armed) == (bars > 0.5), "\(bars) bars later")
+      let apart = apart(events, ports[0], by: Self.offsets[place])
+      #expect(
+        apart.count > 200 && Interop.median(apart) <= 1, "\(Self.names[place]): \(apart.max() ?? .nan) frames"
+      )
+    }
+    program.signal(SIGTERM)
+    #expect(await program.status() == 0)
+  }
+
+  private func firstClock(_ events: [Ears.Event]) throws -> Ears.Event {
+    let start = try #require(events.first { $0.bytes == "fa" })
+    return try #require(events.first { $0.bytes == nil && $0.frame > start.frame })
+  }
+
+  /// Frames between each clock, brought back by its offset, and the first output's of the same 24th.
+  private func apart(_ events: [Ears.Event], _ others: [Ears.Event], by offset: Double) -> [Double] {
+    var frames: [Int: Double] = [:]
+    for event in others where event.bytes == nil && event.isSure {
+      frames[Int((event.beat * 24).rounded())] = event.frame
+    }
+    return events.compactMap { event in
+      guard event.bytes == nil, event.isSure, let other = frames[Int((event.beat * 24).rounded())] else {
+        return nil
+      }
+      return abs(event.frame + offset * 48 - other)
+    }
+  }
+}
