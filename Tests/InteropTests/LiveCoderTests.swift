@@ -23,7 +23,7 @@ private let hasSuperCollider = access("/usr/bin/scsynth", X_OK) == 0
       try await program.awaitLine(beginning: "OSC: ")
       tablet = try LabPeer(.reference, in: stage)
       transport = try LabPeer(.jack, in: stage)
-      try await tablet.ask("enable on")
+      try await tablet.found()
       try await tablet.ask("sync on")
       try await tablet.wait("peers", "1")
       // It may have been either's session that counts.
