@@ -116,7 +116,7 @@ def clock(measured: Line) -> Any:
 
 
 def pulse(measured: Line) -> Any:
-    """Each edge's distance from the beat, less the median: that is what two Link peers differ by."""
+    """Each edge's distance from the beat, around the median, which is what two Link peers differ by."""
     series = {line["pulse"]: line for line in lines(measured, "pulse", "edges") if line["errors"]}
     names = {"nearest": (THEIRS, "at the nearest frame"), "fine": (OURS, "fine=yes")}
     widest = "; ".join(f"{name}: {len(series[key]['errors'])} edges, within {max(map(abs, series[key]['errors'])):.1f} us"

@@ -75,7 +75,7 @@ def verdict(section: str, heard: Sequence[Line]) -> Line:
     wrong = [f"{beyond} clocks more than a frame off"] * (beyond > 0)
     wrong += [f"{line['port']}: {len(line[word])} {word}" for line in summaries for word in ("missing", "doubled") if line[word]]
     is_disturbed = method["interruptions"] + method["server_stalls"] > 0
-    starts = {} if is_disturbed else first_clocks(commands, float(section))
+    starts = {} if is_disturbed else first_clocks(commands)
     if not is_disturbed:
         for name in NAMES:
             said = [line["bytes"] for line in commands if line["port"] == f"tactus:{name}"]
@@ -89,10 +89,14 @@ def verdict(section: str, heard: Sequence[Line]) -> Line:
             "most": max((line["max"] for line in judged), default=None), "starts": starts, "wrong": wrong}
 
 
-def first_clocks(commands: Sequence[Line], tempo: float) -> dict[str, float]:
+def first_clocks(commands: Sequence[Line]) -> dict[str, float]:
     """Of each machine that was started: how far its first clock is from a bar line, in microseconds. The bars are those of the
     song, which starts for the others; each clock may be half a frame from its place."""
     starts = [line for line in commands if line["bytes"] == "fa" and "next_clock_beat" in line]
     downbeat = min((line["next_clock_beat"] for line in starts), default=0.0)
-    away = {line["port"]: line["next_clock_beat"] - downbeat for line in starts}
-    return {port: (beats - BAR * round(beats / BAR)) * 60e6 / tempo for port, beats in away.items()}
+    found = {}
+    for line in starts:
+        beats = line["next_clock_beat"] - downbeat
+        beat_micros = line["next_clock_after"] / (line["next_clock_beat"] - line["beat"])
+        found[line["port"]] = (beats - BAR * round(beats / BAR)) * beat_micros
+    return found

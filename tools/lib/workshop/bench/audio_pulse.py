@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-"""Pulses for a modular, with edges between two frames and at the nearest one, against the beat. Prints JSON lines."""
+"""Pulses for a modular, with edges between two frames and at the nearest one, against the beat. Prints JSON lines.
+
+Two Link peers know a session's beat to some microseconds, each as it has measured it, and measure it anew every half minute. What
+they differ by is no pulse's doing: errors are those around the median of each stretch in which the listener's grid stayed."""
 
 import time
 from typing import Any
@@ -12,12 +15,13 @@ from ..listening import edges
 from ..listening.judge import Judge
 from . import actors
 
-RATE = 4  # a beat
-OUTPUTS = {"fine": "pulse rate=4 fine=yes", "nearest": "pulse rate=4"}
+OUTPUTS = {"fine": "pulse fine=yes", "nearest": "pulse"}
+CLOSE = 2  # microseconds
 
 
-def pulse(scene: dict[str, Any]) -> None:
-    ear = listening.Ear(["--tempo", "131", *(f"tactus:{name}@{RATE}" for name in OUTPUTS)], say)
+def pulse(scene: dict[str, Any]) -> bool:
+    """Whether the fine one is as close as that."""
+    ear = listening.Ear(["--tempo", "131", *(f"tactus:{name}" for name in OUTPUTS)], say)
     player = actors.tactus(scene["tactus"], *(f"--out={name}={what}" for name, what in OUTPUTS.items()))
     ear.wait_for_peers(1)
     ear.tell("tempo 187.3")  # a beat of 15376.4 frames: roundings do not repeat
@@ -26,12 +30,15 @@ def pulse(scene: dict[str, Any]) -> None:
     time.sleep(scene["seconds"])
     ear.mark()
     judge = Judge(ear.heard, ear.period, ear.began)
+    is_close = True
     for port, name in enumerate(OUTPUTS):
-        heard, errors = edges.errors(judge, port, RATE)
-        middle = float(numpy.median(errors)) if len(errors) else 0.0
-        say({"type": "edges", "pulse": name, "median": round(middle, 2),
-             "seconds": [round(float(when - heard[0]) / 1e6, 3) for when in heard],
-             "errors": [round(float(error) - middle, 2) for error in errors]})
+        heard, errors, stretch = edges.errors(judge, port)
+        medians = {int(one): float(numpy.median(errors[stretch == one])) for one in numpy.unique(stretch)}
+        apart = [float(error) - medians[int(one)] for error, one in zip(errors, stretch, strict=True)]
+        is_close = is_close and (name != "fine" or max(map(abs, apart), default=0) <= CLOSE)
+        say({"type": "edges", "pulse": name, "medians": [round(middle, 2) for middle in medians.values()],
+             "seconds": [round(float(when - heard[0]) / 1e6, 3) for when in heard], "errors": [round(error, 2) for error in apart]})
     ear.tell("report")
     ear.end()
     player.end()
+    return is_close

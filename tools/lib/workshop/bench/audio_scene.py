@@ -171,7 +171,12 @@ def clocks(scene: Scene) -> None:
         sys.exit(1)
 
 
+def pulse(scene: Scene) -> None:
+    if not audio_pulse.pulse(scene):
+        sys.exit(1)
+
+
 def main(words: list[str]) -> None:
     scene = json.loads(words[0])
     {"beat": beat, "exact": exact, "busy": busy, "stall": stall, "clock": clock, "clocks": clocks,
-     "pulse": audio_pulse.pulse, "callback": callback}[scene["kind"]](scene)
+     "pulse": pulse, "callback": callback}[scene["kind"]](scene)

@@ -76,8 +76,8 @@ def pulses(lines: list[Line]) -> list[str]:
             text.append(method(line))
         elif line["type"] == "edges" and line["errors"]:
             errors = sorted(abs(error) for error in line["errors"])
-            text.append(f"  {line['pulse']:<24}{len(errors)} edges, {line['median']:+.2f} us from the beat (median); around that within "
-                        f"{errors[-1]:.2f} us, 99 % within {errors[int(0.99 * (len(errors) - 1))]:.2f}")
+            text.append(f"  {line['pulse']:<24}{len(errors)} edges, {', '.join(f'{middle:+.2f}' for middle in line['medians'])} us from the beat "
+                        f"(median), around that within {errors[-1]:.2f} us, 99 % within {errors[int(0.99 * (len(errors) - 1))]:.2f}")
         elif line["type"] == "edges":
             text.append(f"  {line['pulse']:<24}nothing could be judged")
     return text

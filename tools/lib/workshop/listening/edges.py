@@ -23,16 +23,17 @@ def places(samples: Array) -> Array:
     return middle
 
 
-def errors(judge: Judge, port: int, per_beat: int) -> tuple[Array, Array]:
-    """When each edge of a pulse is heard, and how late after the nearest of so many places in a beat, in microseconds by JACK's
-    clock. What one cycle's times are rounded to is not carried through the port's latency, which is many cycles long."""
+def errors(judge: Judge, port: int) -> tuple[Array, Array, Array]:
+    """When each edge of a pulse is heard, how late after the nearest beat, in microseconds by JACK's clock, and how often our Link
+    peer's grid had moved by then. What one cycle's times are rounded to is not carried through the port's latency, which is many
+    cycles long."""
     which = (judge.heard.events["port"] == port) & (judge.heard.events["kind"] == ONSET)
-    events, judged = judge.heard.events[which], judge.judge(which, port, per_beat)
+    events, judged = judge.heard.events[which], judge.judge(which, port, 1)
     place = judged["cycle"]
     cycles, frames = judge.heard.cycles[place], judge.heard.frames
     steady = (judge.start[-1] - judge.start[0]) / (frames[-1] - frames[0])
     inside = events["frame"] + places(numpy.column_stack([events[name] for name in ("current", "next", "driver")]))
     heard = judge.start[place] + inside * judge.slope[place] + judge.heard.latency(port, cycles["wake"]) * steady
-    ideal = cycles["micros"] + (judged["index"] / per_beat - cycles["beat"]) * cycles["micros_per_beat"]
+    ideal = cycles["micros"] + (judged["index"] - cycles["beat"]) * cycles["micros_per_beat"]
     known = is_sure(judged) & judged["quiet"] & numpy.isfinite(heard)
-    return heard[known], (heard - ideal)[known]
+    return heard[known], (heard - ideal)[known], numpy.searchsorted(judge.changes, cycles["micros"][known])
