@@ -103,7 +103,7 @@ final class Ears {
       if heard.intervals.count >= count { return heard }
       guard ContinuousClock.now > deadline else { continue }
       guard heard.count > count else { return heard }
-      try Test.cancel("not judged: JACK lost cycles all the while")
+      try unjudged("JACK lost cycles all the while")
     }
   }
 
@@ -129,4 +129,20 @@ extension [Ears.Event] {
   }
 
   var interval: Double { Interop.median(intervals) }
+}
+
+extension [Ears.Event] {
+  /// Milliseconds that clicks, one each so many of the song, come behind the transport's place that is heard with them. While it rolls, and
+  /// has not been moved since.
+  func behind(_ transport: LabPeer, clickingEach step: Double) async throws -> [Double] {
+    // Where a moment of Link's clock is in the song, in the median of several looks: one may be interrupted.
+    var origins: [Double] = []
+    for _ in 1...5 {
+      let shown = try await transport.ask("status")
+      let (time, latency) = (shown["time"]?.number ?? .nan, shown["latency"]?.number ?? .nan)
+      origins.append((shown["frame"]?.number ?? .nan) / 48 - (time + latency) / 1000)
+    }
+    let origin = Interop.median(origins)
+    return filter(\.isSure).map { Interop.distance(($0.heard / 1000 + origin) / step, 0, quantum: 1) * step }
+  }
 }
