@@ -39,12 +39,12 @@ peer_packages=(
   xz-utils                        # unpacks what was recorded of real peers
 )
 # The programs of Tests/InteropTests that follow or lead JACK's transport, and the display for those with windows:
-# 170 MB to fetch on a bare Debian, half a minute; everything else that tests need is 130 MB. The line of those with Link, a plugin host
+# 180 MB to fetch on a bare Debian, half a minute; everything else that tests need is 130 MB. The line of those with Link, a plugin host
 # and a video player adds 3 MB, and 18 MB beside Ardour for xjadeo.
 # shellcheck disable=SC2034
 host_packages=(
   hydrogen qtractor ardour klick jack-midi-clock xvfb xdotool
-  puredata-core pd-ableton-link supercollider-server jalv x42-plugins xjadeo sooperlooper
+  puredata-core pd-ableton-link supercollider-server jalv x42-plugins xjadeo sooperlooper rosegarden
 )
 
 # What tools/package makes packages with, and looks at them.

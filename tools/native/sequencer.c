@@ -12,16 +12,17 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { START = 30, CONTINUE = 31, STOP = 32 };  // of snd_seq_event_type
+enum { START = 30, CONTINUE = 31, STOP = 32, PLACE_IN_TIME = 34 };  // of snd_seq_event_type
 
 size_t snd_seq_queue_tempo_sizeof(void);
+void snd_seq_port_info_set_port(void *port, int number);
 unsigned snd_seq_queue_tempo_get_tempo(const void *tempo);
 int snd_seq_queue_tempo_get_ppq(const void *tempo);
 
 static int never = -1;  // the descriptor to poll, on which nothing arrives
 static int ports;
 static char tempo[256];
-static double ticks, since;  // ticks until the moment since; it stands where since is 0
+static double ticks, seconds, since;  // ticks and seconds until the moment since; it stands where since is 0
 
 static double now(void) {
   struct timespec t;
@@ -35,8 +36,11 @@ static double passed(void) {
   return ticks + (now() - since) / beat * snd_seq_queue_tempo_get_ppq(tempo);
 }
 
+static double lasted(void) { return since == 0 ? seconds : seconds + now() - since; }
+
 static void hold(void) {
   ticks = passed();
+  seconds = lasted();
   if (since != 0) since = now();
 }
 
@@ -75,15 +79,28 @@ int snd_seq_get_queue_tempo(void *s, int queue, void *answer) {
   return 0;
 }
 int snd_seq_control_queue(void *s, int queue, int type, int value, void *event) {
-  (void)s, (void)queue, (void)value, (void)event;
+  (void)s, (void)queue, (void)value;
   hold();
-  if (type == START) ticks = 0;
+  if (type == PLACE_IN_TIME && event) {  // the sixth word of snd_seq_event_t, and the billionths after it
+    const unsigned *place = (const unsigned *)event + 5;
+    seconds = place[0] + place[1] * 1e-9;
+  }
+  if (type == START) ticks = seconds = 0;
   if (type == START || type == CONTINUE) since = now();
   if (type == STOP) since = 0;
   return 0;
 }
 int snd_seq_get_queue_status(void *s, int queue, void *status) { return (void)s, (void)queue, (void)status, 0; }
 unsigned snd_seq_queue_status_get_tick_time(const void *status) { return (void)status, (unsigned)passed(); }
+const void *snd_seq_queue_status_get_real_time(const void *status) {
+  static _Thread_local struct { unsigned whole, billionths; } time;
+  const double there = lasted();
+  (void)status;
+  time.whole = (unsigned)there;
+  time.billionths = (unsigned)((there - time.whole) * 1e9);
+  return &time;
+}
+int snd_seq_create_port(void *s, void *port) { return (void)s, snd_seq_port_info_set_port(port, ports++), 0; }
 
 // Nobody else is there.
 int snd_seq_query_next_client(void *s, void *i) { return (void)s, (void)i, -ENOENT; }
@@ -99,7 +116,17 @@ int snd_seq_get_any_port_info(void *s, int c, int p, void *i) {
 AGREES(snd_seq_close, void *s)
 AGREES(snd_seq_set_client_name, void *s, const char *name)
 AGREES(snd_seq_delete_simple_port, void *s, int port)
+AGREES(snd_seq_delete_port, void *s, int port)
+AGREES(snd_seq_connect_from, void *s, int port, int client, int their)
+AGREES(snd_seq_connect_to, void *s, int port, int client, int their)
+AGREES(snd_seq_disconnect_to, void *s, int port, int client, int their)
+AGREES(snd_seq_system_info, void *s, void *info)
+AGREES(snd_seq_set_client_pool_input, void *s, size_t size)
+AGREES(snd_seq_set_client_pool_output, void *s, size_t size)
+AGREES(snd_seq_set_client_pool_output_room, void *s, size_t size)
 AGREES(snd_seq_alloc_queue, void *s)
+AGREES(snd_seq_alloc_named_queue, void *s, const char *name)
+AGREES(snd_seq_get_queue_timer, void *s, int queue, void *timer)
 AGREES(snd_seq_free_queue, void *s, int queue)
 AGREES(snd_seq_set_queue_timer, void *s, int queue, void *timer)
 AGREES(snd_seq_get_port_info, void *s, int port, void *info)
@@ -111,5 +138,6 @@ AGREES(snd_seq_event_output_direct, void *s, void *event)
 AGREES(snd_seq_free_event, void *event)
 AGREES(snd_seq_drain_output, void *s)
 AGREES(snd_seq_drop_output, void *s)
+AGREES(snd_seq_drop_output_buffer, void *s)
 AGREES(snd_seq_drop_input, void *s)
 AGREES(snd_seq_remove_events, void *s, void *what)
