@@ -174,10 +174,19 @@ public enum Alignment: UInt8, Sendable, BitwiseCopyable {
   case exact
 }
 
+/// What JACK's transport says while a start of ours waits for its beat.
+public enum LaunchWait: UInt8, Sendable, BitwiseCopyable {
+  /// That it starts: every slow client can get ready meanwhile.
+  case starting
+  /// That it stands, until shortly before: for programs that already play when it says that it starts.
+  case stopped
+}
+
 /// How starts are quantised.
 public struct LaunchSettings: Hashable, Sendable, BitwiseCopyable {
   public var moment = LaunchMoment.bar
   public var alignment = Alignment.nearest
+  public var wait = LaunchWait.starting
   public static var mostCountIn: Int32 {
     @_noLocks @_noAllocation get { 4 }
   }

@@ -264,6 +264,7 @@ extension HostSync {
     outputs.report.moment = Moment(now)
     song.report(into: &outputs.report)
     launch.report(into: &outputs.report)
+    outputs.report.notBefore = now.notBefore
     timebase.report(now, into: &outputs.report)
     if !now.isFreewheeling, song.isRolling, !timebase.isForeign {
       outputs.report.hostLag = song.lag.micros

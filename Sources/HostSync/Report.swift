@@ -27,6 +27,8 @@ public struct Report: Sendable, BitwiseCopyable {
   public var launchError = 0.0
   /// Launches that were moved to a later boundary because another client was not ready.
   public var movedLaunches: UInt64 = 0
+  /// A peer's start does not happen before this moment, as heard.
+  public var notBefore = -Double.infinity
   /// How long other slow clients have been seen to take for a start, in microseconds.
   public var othersTake = 0.0
   /// What the control thread shall ask of the transport.

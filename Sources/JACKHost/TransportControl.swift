@@ -20,6 +20,7 @@ struct TransportControl {
       relocator.locate(frame: frame, beat: beat, step: step, from: report)
     case .locate(let frame), .jump(let frame, _, _):
       locate(frame, on: running, report, sampleRate: sampleRate)
+    case .play where relocator.start(from: report): break
     case .play, .stop, .stopOn: Question.ask { running.command(command) }
     }
   }
@@ -31,6 +32,7 @@ struct TransportControl {
     case .nothing: break
     case .locate(let frame): locate(frame, on: running, report, sampleRate: sampleRate)
     case .stop: running.command(.stop)
+    case .start: running.command(.play)
     case .relocate(let relocation):
       running.relocate(relocation, showing: bbt(of: Beats(relocation.place.beat), report))
     }

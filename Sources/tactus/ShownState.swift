@@ -80,11 +80,13 @@ extension SurfaceState {
         .rolling(origin: origin)
       } else if report.isWaiting {
         .waiting(origin: origin)
+      } else if let start = host.startBeat {
+        .waiting(origin: Beats(start - report.songBeat))
       } else {
         .stopped(at: Beats(report.songBeat))
       }
     changedBars = report.isRolling && report.bars != Bars(choices.meter) ? report.bars : nil
-    if !choices.syncsStartStop { playing = report.isMoving }
+    if !choices.syncsStartStop { playing = report.isMoving || host.startBeat != nil }
     leading = leader(report)
     midiClock = clockIn(report)
     status =
@@ -94,7 +96,7 @@ extension SurfaceState {
         "stops on the \(choices.stop == .beat ? "beat" : "bar")"
       } else if report.isRolling {
         "rolling"
-      } else if report.isWaiting {
+      } else if report.isWaiting || host.startBeat != nil {
         "starts on the \(choices.launch.moment == .beat ? "beat" : "bar")"
       } else {
         "stopped"
@@ -135,6 +137,8 @@ struct HostView {
   var wantsTimebase = true
   /// A stop waits for its moment.
   var isStopping = false
+  /// A start waits for this beat of the session, and JACK's transport stands.
+  var startBeat: Double?
   var latencyMilliseconds = PerPort(repeating: 0.0)
   var isClickConnected = false
   var outputHealth: [String: OutputHealth] = [:]
@@ -152,7 +156,7 @@ extension HostView {
       framesPerPeriod: host.server.framesPerPeriod, xruns: xruns,
       corrections: Int(clamping: host.relocator.corrections), probableMaster: host.probableMaster,
       wantsTimebase: host.wantsTimebase,
-      isStopping: host.isStopping,
+      isStopping: host.isStopping, startBeat: host.relocator.startBeat,
       latencyMilliseconds: milliseconds, isClickConnected: host.isClickConnected ?? false,
       outputHealth: OutputHealth.all(on: host))
   }

@@ -28,7 +28,9 @@ struct TransportOrders {
     switch wish {
     case .start: host.command(.play)
     case .stop: host.command(desk.state.stopCommand)
-    case .toggle: host.command(report.isMoving ? desk.state.stopCommand : .play)
+    case .toggle:
+      let isMoving = report.isMoving || host.relocator.startBeat != nil
+      host.command(isMoving ? desk.state.stopCommand : .play)
     case .locate(let place):
       let order = desk.state.command(toGoTo: place, report, sampleRate: host.server.sampleRate)
       guard let order else { return "locate: \(ControlDesk.tooFar.text)" }

@@ -69,6 +69,16 @@ struct StartStopTests {
     }
   }
 
+  @Test func `a peer that stops while its start still waits for the bar is obeyed, however long that is`() {
+    let studio = studio()
+    studio.settings.launch.wait = .stopped
+    studio.play(seconds: 1)
+    #expect(asked(studio, true) == true)
+    studio.play(seconds: 12)
+    #expect(asked(studio, false) == false)
+    #expect(studio.told.isEmpty)
+  }
+
   @Test func `a hand that does otherwise than was wished is told, at the latest a second later`() {
     let studio = studio()
     studio.play(seconds: 1)

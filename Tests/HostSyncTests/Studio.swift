@@ -46,7 +46,9 @@ final class Studio {
   var relocator = Relocator()
   var relocation: Relocation?
   private(set) var relocations = 0
-  private var stops = false
+  private var stops = false, starts = false
+  /// When the session says that it plays from.
+  var timeOfPlaying = Micros.zero
   private var wishNumber: UInt32 = 0
   /// What the timebase shows: ours, from the second cycle on.
   var isMaster = false
@@ -138,6 +140,10 @@ final class Studio {
       ? clock.idealCycle(frames: frames)
       : clock.cycle(frames: frames, lateness: lateness, stall: stall, speed: isFreewheeling ? 20 : 1)
     due = clock.due
+    if starts {
+      if case .stopped = transport.state { transport.state = .starting }
+      starts = false
+    }
     if stops {
       transport.state = .stopped
       stops = false
@@ -154,7 +160,8 @@ final class Studio {
       clock: .identity,
       session: SessionView(
         SessionState(
-          timeline: timeline, startStop: ClientStartStop(isPlaying: isPlaying, time: .zero, timestamp: .zero),
+          timeline: timeline,
+          startStop: ClientStartStop(isPlaying: isPlaying, time: timeOfPlaying, timestamp: .zero),
           isConnected: false), startStopsTaken: startStopsTaken), settings: settings, sounds: bank,
       isFreewheeling: isFreewheeling,
       relocation: relocation)
@@ -206,6 +213,7 @@ final class Studio {
     case .nothing: break
     case .locate(let frame): locate = frame
     case .stop: stops = true
+    case .start: starts = true
     case .relocate(let next):
       relocation = next
       relocations += 1

@@ -36,6 +36,7 @@ extension Word {
 extension Lead: Word {}
 extension LaunchMoment: Word {}
 extension Alignment: Word {}
+extension LaunchWait: Word {}
 extension Correction: Word {}
 extension RunsWhen: Word {}
 extension ClickSound: Word {}

@@ -50,6 +50,12 @@ extension Table {
           + "tactus first moves the transport back by less than a period.",
         in: .session),
       Choice(
+        "launch/wait", \.launch.wait,
+        "What JACK's transport says while your start or a Link peer's waits: that it is starting, so that slow clients get "
+          + "ready, or that it is stopped, until just before the beat, for programs that play as soon as they read starting "
+          + "(Qtractor). With a count-in it is always starting.",
+        in: .session),
+      Choice(
         "stop/when", \.stop,
         "When tactus stops after your key, pedal or OSC command: at once (now), or at the next beat or bar. A second command stops at once.",
         in: .session))

@@ -13,6 +13,8 @@ public struct Relocator: Sendable {
     case locate(frame: UInt32)
     /// The next cycle shall be the first that stands.
     case stop
+    /// There is just time enough for everybody to get ready.
+    case start
   }
 
   private enum Errand: Sendable {
@@ -22,6 +24,8 @@ public struct Relocator: Sendable {
     case locate(SongPlace, step: Double, at: Appointment)
     /// On a beat of the session.
     case stop(onBar: Bool, at: Double)
+    /// On a beat of the session, too.
+    case start(step: Double, at: Double)
   }
 
   /// A lag must have lasted so long; a lost cycle is followed by others.
@@ -68,6 +72,26 @@ public struct Relocator: Sendable {
 
   public var isStopping: Bool { if case .stop = errand { true } else { false } }
 
+  /// A start that leaves the transport standing until there is just time enough. False: it cannot wait so; who plays may start at once.
+  public mutating func start(from now: Report) -> Bool {
+    let launch = choices.launch
+    let step: Double =
+      switch launch.moment {
+      case .now: 0
+      case .beat: 1
+      case .bar: choices.quantum
+      }
+    guard case .stopped = launch.wait, launch.countIn == 0, launch.othersCountIn == 0, step > 0,
+      !now.isMoving,
+      choices.lead == .link, now.moment.cycleMicros > 0
+    else { return false }
+    errand = .start(step: step, at: StandingStart.beat(now, step: step, launch.alignment))
+    return true
+  }
+
+  /// The session's beat on which a start that waits so will be. nil: none does.
+  public var startBeat: Double? { if case .start(_, let beat) = errand { beat } else { nil } }
+
   /// Somebody decided otherwise.
   public mutating func cancel() { errand = .none }
 
@@ -76,6 +100,7 @@ public struct Relocator: Sendable {
       errand = .correct(bar: Relocation.nextBar(now))
     }
     if case .stop(let onBar, let beat) = errand { return stop(now, onBar: onBar, at: beat, time) }
+    if case .start(let step, let beat) = errand { return start(now, step: step, at: beat, time) }
     // Computed again each time: clocks are known better the nearer it comes, and the session may move.
     guard let plan = plan(now) else {
       cancel()
@@ -113,6 +138,22 @@ public struct Relocator: Sendable {
     return .stop
   }
 
+  /// Asked for in time for its beat, and not earlier.
+  private mutating func start(_ now: Report, step: Double, at beat: Double, _ time: Micros) -> Step {
+    guard !now.isMoving else {
+      cancel()
+      return .nothing
+    }
+    let alignment = choices.launch.alignment
+    guard StandingStart.isMet(now, beat, step: step, alignment, at: time) else {
+      errand = .start(step: step, at: StandingStart.beat(now, step: step, alignment))
+      return .nothing
+    }
+    guard Double(time.count) >= StandingStart.askAt(now, beat, alignment) else { return .nothing }
+    cancel()
+    return .start
+  }
+
   private mutating func giveUp() -> Step {
     let abandoned = errand
     cancel()
@@ -122,7 +163,7 @@ public struct Relocator: Sendable {
 
   private func plan(_ now: Report) -> Relocation? {
     switch errand {
-    case .none, .stop: nil
+    case .none, .stop, .start: nil
     case .correct(let bar): .correction(now, at: bar)
     case .locate(_, _, let appointment): appointment.relocation(now)
     }
@@ -131,7 +172,7 @@ public struct Relocator: Sendable {
   /// Too late for this moment, or the session has moved it far away: the next one.
   private mutating func postpone(_ now: Report) {
     switch errand {
-    case .none, .stop: break
+    case .none, .stop, .start: break
     case .correct: errand = .correct(bar: Relocation.nextBar(now))
     case .locate(let place, let step, _):
       errand = .locate(place, step: step, at: Appointment(now, place, step: step))

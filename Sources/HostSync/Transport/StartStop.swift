@@ -25,7 +25,8 @@ struct StartStop: BitwiseCopyable {
 
   private struct Asked: BitwiseCopyable {
     let starts: Bool
-    /// Microseconds: the control thread takes the wish within 20 ms, and a machine that stands still later. A stop may wait for its bar.
+    /// Microseconds: the control thread takes the wish within 20 ms, and a machine that stands still later. A stop may wait for its bar,
+    /// and so may a start.
     var left = 1_000_000.0
     var hasMoved = false
   }
@@ -47,7 +48,7 @@ struct StartStop: BitwiseCopyable {
     let isAnswered = Int32(bitPattern: taken &- number) >= 0
     let isPlaying = now.session.isPlaying
     guard isChange, (isAnswered ? isPlaying : told) != runs else {
-      if isAnswered { obey(now.settings.syncsStartStop ? isPlaying : nil, runs: runs) }
+      if isAnswered { obey(now.settings.syncsStartStop ? isPlaying : nil, runs: runs, now.settings.launch) }
       return nil
     }
     toldNumber = number &+ 1
@@ -74,13 +75,14 @@ struct StartStop: BitwiseCopyable {
   }
 
   /// Only a change of the session's counts, and only if the transport has not done it itself. nil: sync is off.
-  private mutating func obey(_ isPlaying: Bool?, runs: Bool) {
+  private mutating func obey(_ isPlaying: Bool?, runs: Bool, _ launch: LaunchSettings) {
     defer { wasPlaying = isPlaying }
     guard let isPlaying, let wasPlaying, wasPlaying != isPlaying, isPlaying != (asked?.starts ?? runs) else {
       return
     }
     wish.starts = isPlaying
     asked = Asked(starts: isPlaying)
+    if isPlaying, case .stopped = launch.wait { asked?.left += Double(launch.longestWait.count) }
     isObeying = isPlaying
     wish.number &+= 1
   }

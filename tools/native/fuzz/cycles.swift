@@ -166,6 +166,7 @@ final class Stage {
   private func control(_ report: Report, _ input: inout Bytes) {
     if input.chance(20) { relocator.locate(frame: input.number(), beat: 8, step: 4, from: report) }
     if input.chance(20) { relocator.stop(onBar: input.chance(2), from: report) }
+    if input.chance(20) { _ = relocator.start(from: report) }
     switch relocator.step(report, at: moment) {
     case .nothing: break
     case .relocate(let next):
@@ -174,6 +175,7 @@ final class Stage {
       transport.state = .starting
     case .locate(let frame): transport.frame = frame
     case .stop: transport.state = .stopped
+    case .start: if case .stopped = transport.state { transport.state = .starting }
     }
   }
 }

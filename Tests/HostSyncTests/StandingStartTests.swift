@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Choices
+import Testing
+
+@testable import HostSync
+
+/// Starts that leave JACK's transport standing until just before their beat.
+struct StandingStartTests {
+  private func standing(at frame: UInt32 = 0, period: UInt32 = 256) -> Studio {
+    let studio = Studio()
+    studio.asksBeforeRolling = true
+    studio.isMaster = true
+    studio.settings.launch.wait = .stopped
+    studio.relocator.choices = studio.settings
+    studio.transport.frame = frame
+    studio.play(seconds: 1.3, frames: period)
+    return studio
+  }
+
+  /// Plays until it rolls. How many cycles JACK said "starting".
+  private func cyclesOfStarting(_ studio: Studio, period: UInt32 = 256) -> Int {
+    var cycles = 0
+    for _ in 0..<6_000 where !studio.report.isRolling {
+      studio.play(period)
+      if case .starting = studio.transport.state { cycles += 1 }
+    }
+    return cycles
+  }
+
+  @Test func jackIsAskedJustBeforeTheBeatAndTheStartMeetsIt() throws {
+    for (wait, period) in zip(
+      0..<18, [64, 256, 1024, 256, 128, 512, 256, 64, 1024, 256, 256, 512, 64, 128, 256, 1024, 64, 256])
+    {
+      for moment in [LaunchMoment.bar, .beat] {
+        for alignment in [Alignment.nearest, .exact] {
+          let period = UInt32(period)
+          // From the middle of the song, the third beat of a bar.
+          let studio = standing(at: wait % 2 == 0 ? 0 : 6 * 24_000, period: period)
+          studio.settings.launch.moment = moment
+          studio.settings.launch.alignment = alignment
+          studio.relocator.choices = studio.settings
+          studio.play(seconds: Double(wait) * 0.117, frames: period)
+          let asked = studio.report.sessionBeat, step = moment == .bar ? 4.0 : 1
+          let waits = studio.relocator.start(from: studio.report)
+          #expect(waits)
+          #expect(studio.relocator.isBusy)
+          let beat = try #require(studio.relocator.startBeat)
+          #expect(beat >= asked && beat < asked + step + 0.6)
+          let cycle = Double(period) / 48
+          let cycles = cyclesOfStarting(studio, period: period)
+          // Two cycles are JACK's own, one is the look's; to be exact the place has to be found.
+          let longest = alignment == .nearest ? 4 + 4 * cycle : 30 + 9 * cycle
+          #expect(Double(cycles) * cycle <= longest + 2 * cycle, "\(cycles) cycles of \(period)")
+          #expect(studio.report.isRolling && !studio.relocator.isBusy)
+          #expect(abs(studio.report.launchError) <= cycle * 510, "\(studio.report.launchError)")
+          #expect(abs(studio.report.sessionBeat - beat) < 0.15, "\(studio.report.sessionBeat), not \(beat)")
+          let phase = (studio.report.sessionBeat - studio.report.songBeat) / step
+          #expect(abs(phase - phase.rounded()) * step < 0.02)
+        }
+      }
+    }
+  }
+
+  @Test func aStartThatMayNotWaitSoIsTheTransportsAtOnce() {
+    func isRefused(_ change: (Studio) -> Void) -> Bool {
+      let studio = standing()
+      change(studio)
+      studio.relocator.choices = studio.settings
+      let waits = studio.relocator.start(from: studio.report)
+      return !waits && !studio.relocator.isBusy
+    }
+    #expect(!isRefused { _ in })
+    #expect(isRefused { $0.settings.launch.wait = .starting })
+    #expect(isRefused { $0.settings.launch.moment = .now })
+    #expect(isRefused { $0.settings.launch.countIn = 1 })
+    #expect(isRefused { $0.settings.launch.othersCountIn = 2 })
+    #expect(isRefused { $0.settings.lead = .midi })
+    #expect(
+      isRefused { studio in
+        studio.transport.state = .rolling
+        studio.play(256)
+      })
+  }
+
+  @Test func whoLocatesTheSessionThatJumpsAndAPeerWithALaterTimeMoveIt() throws {
+    let studio = standing()
+    let waits = studio.relocator.start(from: studio.report)
+    #expect(waits)
+    let first = try #require(studio.relocator.startBeat)
+    // To a second beat.
+    studio.locate = 24_000
+    studio.play(256)
+    studio.play(256)
+    let second = try #require(studio.relocator.startBeat)
+    #expect(
+      abs((second - first).truncatingRemainder(dividingBy: 4).magnitude - 1) < 1e-6 || second == first + 1
+        || second == first - 3)
+    studio.settings.syncsStartStop = true
+    studio.isPlaying = true
+    studio.timeOfPlaying = Micros(rounding: studio.report.moment.heard.start + 9_000_000)
+    studio.play(256)
+    studio.play(256)
+    let third = try #require(studio.relocator.startBeat)
+    #expect(third >= studio.report.sessionBeat + 17.9 && third < studio.report.sessionBeat + 22)
+    #expect(abs((third - 1) / 4 - ((third - 1) / 4).rounded()) < 1e-6)
+    // Numbers that are a thousand beats smaller.
+    studio.isPlaying = false
+    studio.play(256)
+    studio.timeline.beatOrigin = studio.timeline.beatOrigin - Beats(micros: 1_000_000_000)
+    studio.play(256)
+    studio.play(256)
+    let last = try #require(studio.relocator.startBeat)
+    #expect(last > studio.report.sessionBeat && last < studio.report.sessionBeat + 4.5)
+  }
+
+  /// A control thread that stood still takes the next bar, and does not hold JACK for a whole one.
+  @Test func whoLooksTooLateTakesTheNextBar() throws {
+    let studio = standing()
+    let waits = studio.relocator.start(from: studio.report)
+    #expect(waits)
+    let beat = try #require(studio.relocator.startBeat)
+    while studio.report.sessionBeat < beat - 1 { studio.play(256) }
+    var late = studio.relocator
+    studio.relocator.cancel()
+    while studio.report.sessionBeat < beat - 0.01 { studio.play(256) }
+    guard case .nothing = late.step(studio.report, at: Micros(rounding: studio.report.moment.due)) else {
+      Issue.record("it was asked for too late")
+      return
+    }
+    #expect(abs(try #require(late.startBeat) - beat - 4) < 1e-6)
+  }
+}
