@@ -24,7 +24,7 @@ public struct Bars: Hashable, Sendable, BitwiseCopyable {
     before = present
   }
 
-  /// As it was told by one who knows, without what was before the change.
+  /// As it was told by one who knows.
   public init(_ meter: Meter, countedFrom origin: Int64) {
     self.init(meter)
     present.first = origin
@@ -38,25 +38,38 @@ public struct Bars: Hashable, Sendable, BitwiseCopyable {
   public var first: Int64 {
     @_noLocks @_noAllocation get { present.first }
   }
-  /// Where its first bar would begin, had all been as long as they are now.
-  public var origin: Int64 {
-    @_noLocks @_noAllocation get { present.first &- present.number &* present.meter.bar }
-  }
+  /// ==, for other modules' real-time code.
+  @_noLocks @_noAllocation
+  public func isSame(as other: Bars) -> Bool { self == other }
 
   /// Of the bar in which this place is.
   @_noLocks @_noAllocation
-  public func meter(at place: Int64) -> Meter { place < present.first ? before.meter : present.meter }
+  public func meter(at place: Int64) -> Meter { stretch(at: place).meter }
+
+  /// Where the first bar would begin, had all been as long as the one in which this place is.
+  public func origin(at place: Int64) -> Int64 {
+    let stretch = stretch(at: place)
+    return stretch.first &- stretch.number &* stretch.meter.bar
+  }
+
+  @_noLocks @_noAllocation
+  private func stretch(at place: Int64) -> Stretch { place < present.first ? before : present }
+
+  @_noLocks @_noAllocation
+  private func inBar(of place: Int64) -> (meter: Meter, bar: Int64, inBar: Int64) {
+    let stretch = stretch(at: place)
+    let length = stretch.meter.bar
+    let from = place &- stretch.first
+    let bar = from / length &- (from % length < 0 ? 1 : 0)
+    return (stretch.meter, stretch.number &+ bar, from &- bar &* length)
+  }
 
   /// Bar, note and the rest in 32nds, all from 0; bars before the song are below 0.
   @_noLocks @_noAllocation
   public func place(of place: Int64) -> (bar: Int64, note: Int64, rest: Int64) {
-    let stretch = place < present.first ? before : present
-    let length = stretch.meter.bar
-    let from = place &- stretch.first
-    let bar = from / length &- (from % length < 0 ? 1 : 0)
-    let inBar = from &- bar &* length
-    let note = inBar / stretch.meter.note
-    return (stretch.number &+ bar, note, inBar &- note &* stretch.meter.note)
+    let here = inBar(of: place)
+    let note = here.inBar / here.meter.note
+    return (here.bar, note, here.inBar &- note &* here.meter.note)
   }
 
   /// The same of any beat of the song's, with what has passed of the note, 0..<1.
@@ -71,11 +84,9 @@ public struct Bars: Hashable, Sendable, BitwiseCopyable {
   @_noLocks @_noAllocation
   public func line(atOrAfter beat: Double) -> Int64 {
     let whole = 0 &- ThirtySeconds.before(0 - beat)
-    let length = meter(at: whole)
-    let there = place(of: whole)
-    let inBar = there.note &* length.note &+ there.rest
-    guard inBar > 0 else { return whole }
-    let next = whole &- inBar &+ length.bar
+    let here = inBar(of: whole)
+    guard here.inBar > 0 else { return whole }
+    let next = whole &- here.inBar &+ here.meter.bar
     // A change cuts no bar, so its line is one of both.
     return whole < present.first ? min(next, present.first) : next
   }
@@ -83,11 +94,10 @@ public struct Bars: Hashable, Sendable, BitwiseCopyable {
   /// Where this place is in a group of so many bars, from the group's first, and how long that is.
   @_noLocks @_noAllocation
   public func place(of place: Int64, inBars span: Int64) -> (place: Int64, length: Int64) {
-    let here = self.place(of: place)
-    let meter = meter(at: place)
+    let here = inBar(of: place)
     let within = here.bar % span
-    let bars = (within < 0 ? within &+ span : within) &* meter.bar
-    return (bars &+ here.note &* meter.note &+ here.rest, span &* meter.bar)
+    let bars = (within < 0 ? within &+ span : within) &* here.meter.bar
+    return (bars &+ here.inBar, span &* here.meter.bar)
   }
 
   /// Into how many parts a beat has to be cut so that all of them, their notes, and a song that begins at `origin` fall on one: 1, 2, 4
@@ -111,8 +121,13 @@ public struct Bars: Hashable, Sendable, BitwiseCopyable {
     }
     let next = line(atOrAfter: beat)
     let last = next &- present.meter.bar
-    let line = ThirtySeconds.beats(last) + half > beat && last >= present.first ? last : next
-    let number = place(of: line).bar
+    change(to: meter, from: ThirtySeconds.beats(last) + half > beat && last >= present.first ? last : next)
+  }
+
+  /// Another meter, from this bar line on.
+  @_noLocks @_noAllocation
+  public mutating func change(to meter: Meter, from line: Int64) {
+    let number = inBar(of: line).bar
     if line > present.first { before = present }
     present = Stretch(first: line, number: number, meter: meter)
   }

@@ -8,8 +8,7 @@ public import BeatMath
 /// The choices that matter inside a cycle. Changed whole; every field takes effect in the next cycle.
 public struct Settings: Hashable, Sendable, BitwiseCopyable {
   public var meter = Meter()
-  /// Whole; 0: none. nil: as long as the meter's bar.
-  public var ownQuantum: Double?
+  public var ownQuantum = Quantum.bar
   public var click = ClickSettings()
   public var clock = ClockSettings()
   public var pulse = PulseSettings()
@@ -46,8 +45,21 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
 
   /// Beats after which the session's grid repeats, for launches and for bars while nothing rolls.
   public var quantum: Double {
-    @_noLocks @_noAllocation get { ownQuantum ?? meter.length.value }
-    set { ownQuantum = newValue }
+    @_noLocks @_noAllocation get {
+      switch ownQuantum {
+      case .bar: meter.length.value
+      case .beats(let beats): beats
+      }
+    }
+    set { ownQuantum = .beats(newValue) }
+  }
+
+  /// What bars are of while nothing rolls: the meter, if it fits the grid that is shared with others; or else that grid's own notes.
+  public var standingMeter: Meter {
+    @_noLocks @_noAllocation get {
+      guard case .beats(let beats) = ownQuantum else { return meter }
+      return Meter(filling: ThirtySeconds.nearest(to: beats, grain: 1), orFitting: meter)
+    }
   }
 
   /// What a start waits for, the longest count-in of all outputs.

@@ -14,6 +14,17 @@ public struct Meter: Hashable, Sendable, BitwiseCopyable {
     self.beatType = beatType
   }
 
+  /// Of quarters, or of the longest notes that make one bar of so many 32nds. If whole bars of `other` make that grid, or whole grids a
+  /// bar, it is `other`; so it is where there is no grid, or one of more notes than a meter has.
+  @_noLocks @_noAllocation
+  init(filling grid: Int64, orFitting other: Meter) {
+    self = other
+    guard grid > 0, grid % other.bar != 0, other.bar % grid != 0 else { return }
+    let note = min(ThirtySeconds.perBeat, grid & (0 &- grid))
+    guard grid / note <= 64 else { return }
+    self = Meter(beatsPerBar: Int32(grid / note), beatType: Int32(32 / note))
+  }
+
   /// `beatsPerBar`, whatever was asked for, within 1...64.
   public var beats: Int64 {
     @_noLocks @_noAllocation get { Int64(min(64, max(1, beatsPerBar))) }
@@ -43,6 +54,17 @@ public struct Meter: Hashable, Sendable, BitwiseCopyable {
   public var grain: Int64 {
     @_noLocks @_noAllocation get { min(ThirtySeconds.perBeat, note) }
   }
+}
+
+/// The grid that peers share, for starts, and for bars while nothing rolls.
+public enum Quantum: Hashable, Sendable, BitwiseCopyable {
+  /// One bar of the meter, whatever that is.
+  case bar
+  /// So many, in 32nds of a whole note; 0: none.
+  case beats(Double)
+
+  /// The longest bar that a meter can have.
+  public static var most: Double { 256 }
 }
 
 /// The shortest note that a meter can have. Bars, and where a song begins in the session, are counted in them: exactly, in every meter.

@@ -60,7 +60,10 @@ public struct HostSync: ~Copyable {
   public mutating func run(_ cycle: borrowing Cycle, into outputs: inout Outputs) {
     outputs.clear()
     defer { received.removeAll() }
-    guard cycle.frames > 0, cycle.sampleRate > 0 else { return }
+    guard cycle.frames > 0, cycle.sampleRate > 0 else {
+      (last, present) = (nil, nil)
+      return
+    }
     timebase.read(cycle.transport.bbt)
     let line = times.line(of: cycle)
     var begun = Now(
@@ -111,7 +114,7 @@ public struct HostSync: ~Copyable {
   }
 
   /// What the timebase master writes for the cycle that comes after this one, asked after `run` and about the same. `nextFrame`
-  /// is the transport's frame then; `requested`: what somebody put into a new position. nil: nothing was run yet. [audio]
+  /// is the transport's frame then; `requested`: what somebody put into a new position. nil: there was none. [audio]
   @_noLocks @_noAllocation
   public mutating func bbt(nextFrame: UInt32, requested: BBT? = nil) -> BBT? {
     guard let now = last else { return nil }
@@ -130,11 +133,11 @@ public struct HostSync: ~Copyable {
       song: Beats(position), bars: bars, beatsPerMinute: now.session.tempo,
       grace: Beats(Double(now.frames) * now.heard.frameMicros / now.grid.beatMicros),
       isFine: now.settings.showsFineTicks)
-    timebase.published = shown
+    timebase.publish(shown, bars)
     return shown
   }
 
-  /// By what time and beat the last `run` went; nil: nothing was run yet. [audio]
+  /// By what time and beat the last `run` went; nil: there was none. [audio]
   @_noLocks @_noAllocation
   public mutating func passing() -> Passing? {
     guard let now = last else { return nil }
@@ -206,15 +209,16 @@ extension HostSync {
   private mutating func render(_ now: borrowing Now, into outputs: inout Outputs) {
     let click = now.settings.click
     let countIn = now.settings.countIn(bars: now.settings.launch.countIn)
+    let standing = now.settings.standingMeter
     click1.render(
       into: outputs[.click1], window: window(now, .click1), song: song, click: click, countIn: countIn,
-      bars: bars, bank: bank, sampleRate: now.sampleRate)
+      bars: bars, standing: standing, bank: bank, sampleRate: now.sampleRate)
     click2.render(
       into: outputs[.click2], window: window(now, .click2), song: song, click: click, countIn: countIn,
-      bars: bars, bank: bank, sampleRate: now.sampleRate)
+      bars: bars, standing: standing, bank: bank, sampleRate: now.sampleRate)
     pulse.render(
       into: outputs[.pulse], window: window(now, .pulse), song: song,
-      gate: now.settings.pulse.gate, bars: bars, passed: times.passedFrames,
+      gate: now.settings.pulse.gate, bars: bars, standing: standing, passed: times.passedFrames,
       sampleRate: now.sampleRate)
     RunGate.render(into: outputs[.run], window: window(now, .run), song: song)
     clock.run(
@@ -244,7 +248,8 @@ extension HostSync {
   /// What the session should change to.
   private mutating func propose(_ now: borrowing Now, into outputs: inout Outputs) {
     outputs.proposals.add(startStop.follow(now, launch.start))
-    outputs.proposals.add(follower.follow(now, isLeading: timebase.leads(now)))
+    let master = timebase.foreign(now)
+    outputs.proposals.add(follower.follow(now, master: master, leads: timebase.leads(now)))
     outputs.proposals.add(clockIn.follow(now, &received, sent: &outputs.events))
     if !now.isFreewheeling, let tempo = tempoRequest.take() {
       outputs.proposals.add(Proposal(.tempo(tempo), at: Micros(rounding: now.heard.start)))
@@ -265,7 +270,7 @@ extension HostSync {
     song.report(into: &outputs.report)
     launch.report(into: &outputs.report)
     outputs.report.notBefore = now.notBefore
-    timebase.report(now, into: &outputs.report)
+    timebase.report(now, bars, into: &outputs.report)
     if !now.isFreewheeling, song.isRolling, !timebase.isForeign {
       outputs.report.hostLag = song.lag.micros
     }

@@ -41,10 +41,12 @@ public struct Report: Sendable, BitwiseCopyable {
   /// What the transport shows as bar and beat in this cycle.
   public var timebase = Timebase.none
   public var shown: BBT?
+  /// Of another client that is timebase master, in the session's beats a minute; 0: none is, or what its tempo counts is not known yet.
+  public var foreignTempo = 0.0
   /// Tempos that other clients asked of us as timebase master, by repositioning.
   public var tempoRequests: UInt64 = 0
-  /// The tempo that we wrote last as timebase master; 0 before the first time.
-  public var shownTempo = 0.0
+  /// What we wrote last as timebase master is of another tempo or of other bars than the song's are now, or nothing yet.
+  public var showsOther = true
   /// The leading host less the session, averaged, in microseconds.
   public var hostPhaseError = 0.0
   /// The sequencer's clock at `control`, while it leads.

@@ -114,6 +114,7 @@ extension Page {
     case (.value, .whole(let whole, _)?):
       kind = .fader(
         range ?? Double(whole.lowerBound)...Double(whole.upperBound), inWholeSteps: true)
+    case (.value, .beats(let whole, _)?): kind = .fader(range ?? whole, inWholeSteps: true)
     case (.order, .number(let whole, _)?): kind = .fader(range ?? whole)
     case (.feed, .flag?): kind = .light
     case (.feed, .number?) where path == "phase": kind = .ring

@@ -273,7 +273,7 @@ final class ControlDesk: AudioDoor {
   func choose(_ lasts: Bool, _ change: (inout SurfaceState) -> Void) {
     let (before, now) = held.withLock { held in
       let before = held.state.choices
-      change(&held.state)
+      held.state.choose(at: Link.clock(), change)
       if lasts { change(&held.lasting) }
       held.isChosen = true
       if held.state.choices.lead != before.lead { held.wantsTimebase = held.state.choices.lead.wantsTimebase }

@@ -85,7 +85,10 @@ extension SurfaceState {
       } else {
         .stopped(at: Beats(report.songBeat))
       }
-    changedBars = report.isRolling && report.bars != Bars(choices.meter) ? report.bars : nil
+    var bars = report.bars
+    // It may not have seen a meter that was just chosen.
+    bars.change(to: choices.meter, at: report.songBeat)
+    changedBars = report.isRolling && bars != Bars(choices.meter) ? bars : nil
     if !choices.syncsStartStop { playing = report.isMoving || host.startBeat != nil }
     leading = leader(report)
     midiClock = clockIn(report)

@@ -114,7 +114,7 @@ extension Lead {
 
 extension Report {
   /// Where a foreign timebase master has the place, as far as its present bar, tempo and frame tell. nil: it shows
-  /// nothing that makes sense.
+  /// nothing that makes sense, or has not rolled so long that one knows what its tempo counts.
   fileprivate func frame(of place: Place, sampleRate: Double) -> Int64? {
     guard let shown, let here = shown.beats else { return nil }
     let beat: Double
@@ -123,7 +123,8 @@ extension Report {
     case .bar(let bar): beat = Double(bar - 1) * Double(shown.beatsPerBar) / shown.notesPerBeat
     case .seconds(let seconds): return Int64(rounding: seconds * sampleRate)
     }
-    let frames = (beat - here) * 60 / shown.tempo * sampleRate
+    guard foreignTempo > 0 else { return nil }
+    let frames = (beat - here) * 60 / foreignTempo * sampleRate
     return max(0, Int64(moment.frame) &+ Int64(rounding: frames))
   }
 }

@@ -27,7 +27,8 @@ struct FakeProgram {
 
   mutating func apply(_ command: Command, at time: Micros) {
     switch command {
-    case .choose(let choice, let values): choice.choose(&state.choices, values)
+    case .choose(let choice, let values):
+      state.choose(at: time) { choice.choose(&$0.choices, values) }
     case .start(let launch):
       let origin = state.next(launch ?? state.choices.launch.moment, after: time)
       state.transport = .waiting(origin: origin)

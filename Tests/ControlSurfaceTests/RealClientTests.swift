@@ -123,7 +123,7 @@ struct RealClientTests {
     controller.send("/tactus/link T")
     #expect(try controller.hear("/tactus/link/str") == "/tactus/link/str s:Enabled")
     controller.send("/tactus/quantum h:7")
-    #expect(try controller.hear("/tactus/quantum") == "/tactus/quantum i:7")
+    #expect(try controller.hear("/tactus/quantum") == "/tactus/quantum f:7.0")
     #expect(try controller.hear("/tactus/beat") != nil)
     controller.send("/tactus/ping s:hello")
     let pong = try controller.hear("/tactus/pong")

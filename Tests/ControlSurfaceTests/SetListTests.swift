@@ -136,7 +136,10 @@ struct SetListTests {
     desk.send("/tactus/set/next", .string("bar"))
     desk.wait(2)
     #expect(desk.outward.map(\.message) == [Message("/b", .int32(3), .int32(1))])
-    desk.update { $0.choices.meter = Meter() }
+    desk.update {
+      $0.choices.meter = Meter()
+      $0.changedBars = Bars(Meter())
+    }
     desk.now = desk.program.state.time(atSessionBeats: Beats(14.2))
     desk.send("/tactus/set/go", .int32(1))
     #expect(desk.outward.last?.message == Message("/b", .int32(4), .int32(3)))

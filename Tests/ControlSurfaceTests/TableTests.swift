@@ -113,6 +113,7 @@ struct TableTests {
         switch parameter {
         case .number(let range, _): .float32(Float(min(max(1, range.lowerBound), range.upperBound)))
         case .whole(let range, _): .int32(Int32(range.lowerBound))
+        case .beats: .float32(3.5)
         case .text: .string(row.path == "out/add" ? "drums=clock" : "tempo")
         case .fader, .flag, .word, .exact: .float32(1)
         }
@@ -152,7 +153,40 @@ struct TableTests {
     desk.send("/tactus/meter", .int32(5), .int32(4))
     desk.wait(1)
     #expect(desk.told("meter").last == [.int32(5), .int32(4)])
-    #expect(desk.told("quantum").last == [.int32(4)])
+    #expect(desk.told("quantum").last == [.float32(4)])
+  }
+
+  @Test("What is told of the quantum can be sent back, and a word or its button gives the meter's bar again")
+  func quantumBack() throws {
+    for (word, argument) in [("quantum", Argument.string("bar")), ("quantum/bar", .float32(1))] {
+      var desk = Desk()
+      desk.update { $0.choices.meter = Meter(beatsPerBar: 64, beatType: 1) }
+      desk.send("/tactus/subscribe", .int32(9000))
+      #expect(desk.told("quantum").last == [.float32(256)] && desk.told("quantum/bar").last == [.float32(1)])
+      for meter in [
+        Meter(beatsPerBar: 64, beatType: 1), Meter(beatsPerBar: 7, beatType: 8),
+        Meter(beatsPerBar: 1, beatType: 32),
+      ] {
+        desk.update { $0.choices.meter = meter }
+        desk.wait(1)
+        let told = try #require(desk.told("quantum").last)
+        desk.forget()
+        desk.send("/tactus/quantum", told[0])
+        desk.wait(1)
+        #expect(desk.errors.isEmpty && desk.told("quantum/bar").last == [.float32(0)])
+        #expect(desk.program.state.choices.ownQuantum == .beats(meter.length.value))
+        desk.send("/tactus/" + word, argument)
+        desk.wait(1)
+        #expect(desk.errors.isEmpty && desk.told("quantum/bar").last == [.float32(1)])
+        #expect(desk.program.state.choices.ownQuantum == .bar)
+      }
+    }
+    #expect(Choice.quantum.values(of: "bar") == [.word(0)] && Choice.quantum.text([.word(0)]) == "bar")
+    #expect(
+      Choice.quantum.values(of: "3.5") == [.number(3.5)] && Choice.quantum.values(of: "8.0") == [.whole(8)])
+    for text in ["3.3", "-1", "256.125", "0x10", "nan", "1e2", "", "bars", "+-3"] {
+      #expect(Choice.quantum.values(of: text) == nil, "\(text)")
+    }
   }
 
   @Test("Every feed is told during a launch, and nothing else is")
@@ -202,6 +236,8 @@ struct TableTests {
       return [[.float32(Float(range.lowerBound))], [.float32(Float(range.upperBound))]]
     case .fader: return [[.float32(0)], [.float32(1)], [.float32(0.25)]]
     case .whole(let range, _): return [[.int32(Int32(range.lowerBound))], [.int32(Int32(range.upperBound))]]
+    case .beats(let range, _):
+      return [[.float32(0)], [.float32(0.125)], [.float32(3.5)], [.float32(Float(range.upperBound))]]
     case .flag: return [[.float32(1)], [.float32(0)]]
     case .word(let words): return words.map { [.string($0)] }
     case .text, .exact: return []
@@ -219,6 +255,7 @@ struct TableTests {
       return [[.float32(Float(range.lowerBound - 1))], [.float64(range.upperBound + 1)], [.float64(1e300)]]
     case .whole(let range, _):
       return [[.int64(Int64(range.lowerBound - 1))], [.float32(Float(range.upperBound + 1))]]
+    case .beats(let range, _): return [[.float32(-1)], [.float64(range.upperBound + 1)], [.float64(1e300)]]
     case .flag: return [[.float32(-1)], [.int32(2)]]
     case .word(let words): return [[.int32(Int32(words.count))], [.float32(-1)]]
     case .text(let limit): return [[.string(String(repeating: "X", count: limit + 1))]]

@@ -278,17 +278,55 @@ struct TimeTests {
     desk.send("/tactus/subscribe", .string("beat exact"))
     desk.wait(0.1)
     desk.forget()
-    desk.update {
-      var bars = $0.bars
-      $0.choices.meter = Meter(beatsPerBar: 7, beatType: 8)
-      bars.change(to: $0.choices.meter, at: line - 0.6)
-      $0.changedBars = bars
-    }
-    desk.wait(4.3)
+    desk.send("/tactus/meter", .int32(7), .int32(8))
+    desk.wait(0.1)
+    // Before the line it is told what holds, and what will: nobody has another bar until then.
+    let origin = Argument.float64(line - (line / 4) * 3.5)
+    #expect(
+      desk.told("song").last == [
+        .string("rolling"), .float64(0), .float64(0), .int32(4), .int32(4), .float64(line), .int32(7),
+        .int32(8),
+      ])
+    desk.wait(4.2)
+    #expect(
+      desk.told("song").last == [.string("rolling"), .float64(0), origin, .int32(7), .int32(8)])
     let numbers = desk.told("beat").map { $0.compactMap(\.number) }
     let bar = line / 4 + 1
     #expect(numbers == (1...7).map { [Double($0), bar] } + [[1, bar + 1]])
     #expect(desk.told("song").last?[2] == .float64(line - (bar - 1) * 3.5))
+  }
+
+  @Test("Whoever is told a song has its bars where they are, also those of a meter that comes")
+  func toldSong() {
+    var dice = SystemRandomNumberGenerator()
+    let seed = UInt64.random(in: 1...999_999, using: &dice)
+    var draw = seed
+    func random(_ count: UInt64) -> Int64 {
+      draw = draw &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return Int64((draw >> 33) % count)
+    }
+    func meter() -> Meter { Meter(beatsPerBar: Int32(random(64)) + 1, beatType: 1 << Int32(random(6))) }
+    for round in 0..<300 {
+      var state = SurfaceState()
+      state.choices.meter = meter()
+      let origin = random(8000) - 4000
+      state.transport = .rolling(origin: Beats(ThirtySeconds.beats(origin)))
+      for _ in 0..<random(4) {
+        state.choose(at: Micros(random(60_000_000))) { $0.choices.meter = meter() }
+      }
+      let now = Micros(random(60_000_000))
+      var told = SurfaceState()
+      told.choices.meter = state.choices.meter
+      told.takeSong(state.songTold(at: now))
+      #expect(told.transport == state.transport)
+      let here = ThirtySeconds.before(state.songBeats(at: now).value)
+      for place in stride(from: here, to: here + 3000, by: 7) {
+        let (one, other) = (state.bars.place(of: place), told.bars.place(of: place))
+        guard one != other else { continue }
+        Issue.record("seed \(seed), round \(round), at \(place - here): \(one) and \(other)")
+        return
+      }
+    }
   }
 
   @Test("Position is written as musicians know it, also before the start")

@@ -304,7 +304,7 @@ struct TrustTests {
     #expect(desk.errors == ["tempo: 20 to 999 BPM, not \(shown)"])
   }
 
-  @Test("A finger on a fader sets whole quantums", arguments: [(4.37, 4), (4.5, 5), (0.2, 0), (64, 64)])
+  @Test("A finger on a fader sets whole quantums", arguments: [(4.37, 4), (4.51, 5), (0.2, 0), (64, 64)])
   func quantum(sent: Float, set: Int) {
     var desk = desk()
     desk.send("/tactus/quantum", .float32(sent))

@@ -13,7 +13,7 @@ struct CountInTests {
     let studio = Studio(tempo: tempo)
     studio.asksBeforeRolling = true
     studio.settings.meter.beatsPerBar = meter
-    studio.settings.ownQuantum = quantum
+    if let quantum { studio.settings.quantum = quantum }
     studio.settings.click.when = .rolling
     studio.settings.launch.countIn = bars
     studio.latencies = [.click1: latency, .clock: 300, .pulse: 512, .run: 512, .jack: 512]

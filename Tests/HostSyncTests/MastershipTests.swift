@@ -29,8 +29,8 @@ private struct Stage {
         shownTempo = tempo
       }
       var report = Report()
-      (report.timebase, report.isRolling, report.tempo, report.shownTempo) = (
-        master, isRolling, tempo, shownTempo
+      (report.timebase, report.isRolling, report.tempo, report.showsOther) = (
+        master, isRolling, tempo, tempo != shownTempo
       )
       let action = mastership.step(isWanted: isWanted, report, calls: calls, cycles: cycles, at: now)
       guard action != .nothing else { continue }

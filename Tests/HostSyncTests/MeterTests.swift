@@ -18,6 +18,15 @@ struct MeterTests {
     while studio.report.songBeat < beat { studio.play(frames) }
   }
 
+  /// A song whose click is heard later than what leaves at the other ports.
+  private static func late(_ frames: UInt32) -> Studio {
+    let studio = Studio()
+    studio.settings.click.when = .rolling
+    studio.latencies[.click1] = 2400
+    roll(studio, frames: frames)
+    return studio
+  }
+
   /// A song whose meter is another from each of these beats on, heard to its end.
   private static func song(_ changes: [(beat: Double, meter: Meter)], to end: Double) -> Studio {
     let studio = Studio()
@@ -51,11 +60,7 @@ struct MeterTests {
     "It comes with the next bar line, and the bars before keep their numbers",
     arguments: [64 as UInt32, 256, 1024])
   func nextLine(frames: UInt32) {
-    let studio = Studio()
-    studio.settings.click.when = .rolling
-    // Heard later through this port than through the others.
-    studio.latencies[.click1] = 2400
-    Self.roll(studio, frames: frames)
+    let studio = Self.late(frames)
     Self.play(studio, toBeat: 9.3, frames: frames)
     studio.settings.meter = Meter(beatsPerBar: 7)
     Self.play(studio, toBeat: 11.5, frames: frames)
@@ -127,10 +132,7 @@ struct MeterTests {
     "A bar of seven eighths is three and a half beats long and clicks seven times, between bars of four quarters too",
     arguments: [64 as UInt32, 256, 1024])
   func eighths(frames: UInt32) {
-    let studio = Studio()
-    studio.settings.click.when = .rolling
-    studio.latencies[.click1] = 2400
-    Self.roll(studio, frames: frames)
+    let studio = Self.late(frames)
     Self.play(studio, toBeat: 5, frames: frames)
     studio.settings.meter = Self.seven
     Self.play(studio, toBeat: 9.2, frames: frames)

@@ -53,7 +53,7 @@ struct OldCounterTests {
   @Test func aForeignMasterStaysOneHoweverLongItIsThere() {
     var watch = TimebaseWatch()
     let ours = BBT(song: .zero, meter: Meter(), beatsPerMinute: 120)
-    watch.published = ours
+    watch.publish(ours, Bars())
     watch.read(ours)
     for cycle in 0..<100_000 {
       watch.read(BBT(song: .zero, meter: Meter(), beatsPerMinute: 93))

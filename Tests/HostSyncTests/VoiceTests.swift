@@ -43,6 +43,7 @@ final class Speaker {
       click.render(
         into: audio, window: window, song: song, click: settings.click,
         countIn: settings.countIn(bars: settings.launch.countIn), bars: Bars(settings.meter),
+        standing: settings.meter,
         bank: SoundBank(number: 7, accent: sound, beat: sound, subdivision: sound), sampleRate: 48000)
       output += UnsafeBufferPointer(start: buffer, count: frames)
     }

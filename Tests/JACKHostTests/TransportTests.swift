@@ -33,13 +33,19 @@ extension JACKHostTests {
 
   private func median(_ values: [Double]) -> Double { values.sorted()[values.count / 2] }
 
-  @Test func `the bar and beat that is shown is the session's when it is heard`() async throws {
-    let server = try await TestServer()
-    let live = try studio(server, tempo: 300)
+  /// What another client sees of a song that plays.
+  private func rolling(_ server: TestServer, _ live: LiveHost) async throws -> TransportWatch {
     let watch = try TransportWatch(server)
     try await live.run { live.standing == .master }
     watch.play()
     try await live.run { watch.last.isRolling }
+    return watch
+  }
+
+  @Test func `the bar and beat that is shown is the session's when it is heard`() async throws {
+    let server = try await TestServer()
+    let live = try studio(server, tempo: 300)
+    let watch = try await rolling(server, live)
     for tempo in [300, 97, 187.3] {
       live.edit { $0.setTempo(tempo, at: HostClock.micros()) }
       try await live.run(for: 100)
@@ -66,15 +72,12 @@ extension JACKHostTests {
     let live = try studio(server, tempo: 150)
     live.change {
       $0.meter = Meter(beatsPerBar: 7, beatType: 8)
-      $0.ownQuantum = nil
+      $0.ownQuantum = .bar
       $0.click.when = .rolling
     }
     live.click(beatsPerMinute: 150)
     let listener = try Listener(server)
-    let watch = try TransportWatch(server)
-    try await live.run { live.standing == .master }
-    watch.play()
-    try await live.run { watch.last.isRolling }
+    let watch = try await rolling(server, live)
     let medians = try await measure(1) { _ in
       let before = live.exchange.report()
       watch.forget()
@@ -113,10 +116,7 @@ extension JACKHostTests {
   @Test func `fifty tempo changes move no bar, stop nothing and repeat no frame`() async throws {
     let server = try await TestServer()
     let live = try studio(server, tempo: 240)
-    let watch = try TransportWatch(server)
-    try await live.run { live.standing == .master }
-    watch.play()
-    try await live.run { watch.last.isRolling }
+    let watch = try await rolling(server, live)
     watch.forget()
     // Where this thread had to wait for its processor, a tempo was set late for the moment about which it turns.
     var latest = Micros.zero

@@ -167,6 +167,27 @@ import Testing
       abs((2 * (next[1] - before[1]) - (next[0] - before[0])).remainder(dividingBy: 7))
     }
     #expect(away.sorted()[away.count / 2] < 0.5, "\(sevens)")
+    // A change that is told ahead is drawn and clicked from its line on: two bars of four quarters, then of seven eighths.
+    let session =
+      "const session = new Session(); session.setTimeline([60, 0, 0, 4]); session.setMeter([7, 8]);"
+    func judged(_ words: String) async throws -> String {
+      try await visit.evaluate("import('./session.js').then(({ Session }) => { \(session) \(words) })")
+    }
+    let change = "session.setSong(['rolling', 0, 0, 4, 4, 8, 7, 8]);"
+    #expect(
+      try await judged(
+        "\(change) return [7.9, 8.1, 11.6].map((beat) => session.at(beat * 1e6)).map((one) => [one.bar, one.beat, one.length]).join()"
+      )
+        == "2,3,4,3,0,7,4,0,7")
+    #expect(
+      try await judged(
+        "\(change) const heard = []; for (let from = 6.5; heard.length < 10; ) { const one = session.clickAt(from, 1); heard.push(one.beat, one.slot); "
+          + "from = one.beat + one.spacing / 2; } return heard.join()") == "7,3,8,0,8.5,1,9,2,9.5,3")
+    // While nothing rolls: the meter, if it fits the grid.
+    #expect(
+      try await judged(
+        "return [4, 3.5, 7, 2.25, 0].map((quantum) => { session.setTimeline([60, 0, 0, quantum]); const { count, perBeat } = session.barsAt(1); "
+          + "return [count, perBeat]; }).join()") == "4,1,7,2,7,2,9,4,7,2")
     try await visit.end()
   }
 }

@@ -52,7 +52,8 @@ struct ConfigurationFileTests {
       ("{tempo: true}", "1: \"tempo\" takes a number from 20 to 999, not true"),
       ("{tempo: [120]}", "1: \"tempo\" takes a number from 20 to 999, not a list"),
       ("{tempo: {value: 120}}", "1: \"tempo\" takes a number from 20 to 999, not an object"),
-      ("{quantum: 65}", "1: \"quantum\" takes a whole number from 0 to 64, not 65"),
+      ("{quantum: 257}", "1: \"quantum\" takes 0 to 256 beats (3.5 are seven eighths), or bar, not 257"),
+      ("{quantum: 3.3}", "1: \"quantum\" takes 0 to 256 beats (3.5 are seven eighths), or bar, not 3.3"),
       ("{'click-subdivision': 1.5}", "1: \"click-subdivision\" takes a whole number from 1 to 8, not 1.5"),
       ("{'click-subdivision': 0x9}", "1: \"click-subdivision\" takes a whole number from 1 to 8, not 0x9"),
       ("{'click-gain': 8.01}", "1: \"click-gain\" takes a number from 0 to 8, not 8.01"),
@@ -175,7 +176,7 @@ struct ConfigurationFileTests {
           tempo: 130,
           click: 'sometimes',
           midi: ['nte 36 = tap', 'note 36 = tap', 'note 37 = tempo 5'],
-          quantum: 65,
+          quantum: 257,
         }
         """) == """
           \(file)2: unknown key "tmepo": do you mean "tempo"?
@@ -183,7 +184,7 @@ struct ConfigurationFileTests {
           \(file)5: "click" takes true or false, not "sometimes"
           \(file)6: "midi": "nte 36 = tap": no such event: do you mean "note 36"?
           \(file)6: "midi": "note 37 = tempo 5": tempo: 20 to 999 BPM, not 5
-          \(file)7: "quantum" takes a whole number from 0 to 64, not 65
+          \(file)7: "quantum" takes 0 to 256 beats (3.5 are seven eighths), or bar, not 257
           """)
     let many = complaint("{" + (1...30).map { "k\($0): 1" }.joined(separator: ",") + "}")
     #expect(many?.split(separator: "\n").count == 21 && many?.hasSuffix("\nand 10 more") == true)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Choices
 import ControlSurface
 import Testing
 
@@ -55,6 +56,26 @@ func strayWords(arguments: [String], words: String) {
   ])
 func meant(typed: [String], written: [String]) throws {
   #expect(try Configuration(arguments: typed) == Configuration(arguments: written))
+}
+
+@Test("A quantum of 3.5 is one as 4 is, and a word gives one bar of the meter again, typed and in a file")
+func quantum() throws {
+  for (text, quantum) in [("4", .beats(4)), ("3.5", .beats(3.5)), ("0.125", .beats(0.125)), ("bar", .bar)]
+    as [(String, Quantum)]
+  {
+    let typed = try Configuration(arguments: ["-q", "7", "--quantum", text])
+    #expect(typed.choices.ownQuantum == quantum)
+    let option = try #require(Configuration.options.first { $0.long == "quantum" })
+    guard case .value(let value) = option.form else {
+      Issue.record("--quantum takes no value")
+      return
+    }
+    #expect(value.read(typed) == [text])
+    var file = try Configuration(arguments: ["-q", "7"])
+    try ConfigurationFile.apply(
+      Array("{quantum: \(value.takes.allowed.value(of: text).text)}".utf8), from: "/a", to: &file)
+    #expect(file == typed)
+  }
 }
 
 @Test("The defaults are JACK's default server and the name tactus")

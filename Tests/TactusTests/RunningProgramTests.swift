@@ -116,7 +116,8 @@ struct RunningProgramTests {
       (["clock/offset", "0"], "clock/offset is 0 ms now\n"),
       (["startstop", "on"], "startstop is on now\n"), (["startstop", "off"], "startstop is off now\n"),
       (["midi/learn", "tap"], "touch the key, knob or pedal for tempo/tap now\n"),
-      (["midi/learn", ""], "nothing is learned now\n"), (["quantum", "8.0"], ""), (["quantum", "4"], ""),
+      (["midi/learn", ""], "nothing is learned now\n"), (["quantum", "8.0"], ""), (["quantum", "bar"], ""),
+      (["quantum"], "4\n"), (["quantum", "3.5"], ""), (["quantum"], "3.5\n"), (["quantum", "4"], ""),
     ] {
       let done = try await ChildProcess.run(stage.command([program, "send"] + words))
       #expect(done.status == 0 && done.output == output && done.errors == "", "\(words): \(done)")
@@ -132,9 +133,9 @@ struct RunningProgramTests {
       (["tempo", "5"], "tempo takes 20 to 999 BPM, not 5"),
       (["tempo", "fast"], "tempo takes a number, 20 to 999 BPM, not \"fast\""),
       (["lead", "me"], "lead takes one of link, host, auto, midi, not \"me\""),
-      (["quantum", "4.5"], "quantum takes a whole number, 0 to 64 beats, not 4.5"),
+      (["quantum", "4.3"], "quantum takes 0 to 256 beats (3.5 are seven eighths), or bar, not 4.3"),
       (["tempo", "120,5"], "tempo takes a number, 20 to 999 BPM, not \"120,5\": write 120.5"),
-      (["quantum", "65"], "quantum takes a whole number, 0 to 64 beats, not 65"),
+      (["quantum", "257"], "quantum takes 0 to 256 beats (3.5 are seven eighths), or bar, not 257"),
       (["peers", "3"], "peers can only be read"),
       (["beat"], "beat is sent to subscribers of the group beat: tactus monitor beat prints it"),
       (["meter", "4"], "meter takes 2 arguments: "),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 import ControlSurface
 import HostSync
 import Testing
@@ -19,6 +20,54 @@ struct TransportOrderTests {
     let state = SurfaceState()
     #expect(state.frame(of: place, sampleRate: 48_000) == frame)
     #expect((state.command(toGoTo: place, Report(), sampleRate: 48_000) == nil) == (frame == nil))
+  }
+
+  @Test(
+    "A locate beside another master goes as far as its beats do, whether its tempo counts eighths or quarters"
+  )
+  func eighths() {
+    let seven = Meter(beatsPerBar: 7, beatType: 8)
+    for shown in [120.0, 240] {
+      var report = Report()
+      report.timebase = .foreign
+      var bbt = BBT(song: Beats(3.5), meter: seven, beatsPerMinute: 120)
+      bbt.beatsPerMinute = shown
+      (report.shown, report.foreignTempo, report.moment.frame) = (bbt, 120, 84_000)
+      let state = SurfaceState()
+      for (place, frame) in [(.bar(3), 168_000), (.beat(14), 336_000), (.bar(1), 0), (.seconds(2), 96_000)]
+        as [(Place, UInt32)]
+      {
+        guard case .locate(let there)? = state.command(toGoTo: place, report, sampleRate: 48_000) else {
+          Issue.record("no locate to \(place)")
+          continue
+        }
+        // Half a tick.
+        #expect(abs(Int(there) - Int(frame)) <= 7, "\(place): \(there)")
+      }
+      // Nobody knows yet what it counts: the session's tempo says more than a guess.
+      report.foreignTempo = 0
+      guard case .jump(168_000, let beat, _)? = state.command(toGoTo: .beat(7), report, sampleRate: 48_000)
+      else {
+        Issue.record("no jump")
+        continue
+      }
+      #expect(beat == 7)
+    }
+  }
+
+  @Test("A meter that the audio thread has not seen yet comes with the next line in what is shown, too")
+  func soonMeter() {
+    var state = SurfaceState()
+    var report = Report()
+    var host = HostView()
+    host.isRunning = true
+    (report.isRolling, report.songBeat, report.sessionBeat) = (true, 5.3, 9.3)
+    state.show(report, host)
+    state.choose(at: state.time(atSessionBeats: Beats(9.3))) { $0.choices.meter = Meter(beatsPerBar: 3) }
+    let soon = state.bars
+    #expect(soon.first == 8 * ThirtySeconds.perBeat && soon.meter(at: 0).beats == 4 && soon.meter.beats == 3)
+    state.show(report, host)
+    #expect(state.bars == soon)
   }
 
   @Test("No drift is 0, not -0")

@@ -46,8 +46,12 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
     $0.changedBars = bars
   },
   {
+    $0.transport = .rolling(origin: Beats(-10.5))
+    $0.choose(at: .zero) { $0.choices.meter = Meter(beatsPerBar: 5) }
+  },
+  {
     $0.timeline = Timeline(tempo: Tempo(133.33), beatOrigin: .zero, timeOrigin: Micros(777_777))
-    $0.choices.ownQuantum = 3
+    $0.choices.quantum = 3
   },
   {
     $0.choices.click.isOn = true

@@ -83,8 +83,13 @@ struct PictureTests {
     #expect(lit(500_000) == [1])
     #expect(lit(1_999_999) == [3])
     #expect(lit(2_000_000) == [0])
-    // While stopped the row is the session's quantum, while rolling the song's meter.
-    #expect(lit(3_000_000) { $0.choices.quantum = 8 } == [6])
+    // While stopped the row is the meter where it fits the session's quantum, or else that; while rolling the song's meter.
+    #expect(lit(3_000_000) { $0.choices.quantum = 8 } == [2])
+    #expect(
+      lit(3_000_000) {
+        $0.choices.quantum = 8
+        $0.choices.meter = Meter(beatsPerBar: 3)
+      } == [6])
     let seven = Meter(beatsPerBar: 7, beatType: 8)
     #expect(lit(1_500_000) { $0.choices.meter = seven } == [6])
     #expect(lit(1_499_999) { $0.choices.meter = seven } == [5])

@@ -129,8 +129,9 @@ extension Choice {
 
   static let quantum = Choice(
     "quantum", \.ownQuantum,
-    "The grid that peers share, one bar of the meter until you set it (3.5 in 7/8): a start waits for a multiple of this many beats; 0 is no grid.",
-    within: .whole(0...64, unit: "beats"), in: .session, letter: "q", holding: { [.number($0.quantum)] })
+    "The grid that peers share: a start waits for a multiple of this many beats; 0 is no grid. With bar it is one bar of the meter, whatever "
+      + "that is: 3.5 in 7/8.",
+    in: .session, letter: "q", holding: { [.number($0.quantum)] })
 }
 
 /// 20 rather than 20.0.

@@ -89,6 +89,19 @@ extension Meter: Choosable {
   }
 }
 
+extension Quantum: Choosable {
+  public static var parameters: [Parameter] { [.beats(0...most, or: "bar")] }
+  public var values: [Value]? {
+    switch self {
+    case .bar: [.word(0)]
+    case .beats(let beats): [.number(beats)]
+    }
+  }
+  public init(_ values: [Value]) {
+    if case .word = values[0] { self = .bar } else { self = .beats(values[0].number) }
+  }
+}
+
 extension Pattern: Choosable {
   public static var parameters: [Parameter] { [.text(limit: longest)] }
   public var values: [Value]? { count == 0 ? nil : [.text(letters)] }

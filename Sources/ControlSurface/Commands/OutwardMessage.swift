@@ -171,11 +171,9 @@ private func shown(_ text: some StringProtocol) -> String { printable(String(tex
 extension SurfaceState {
   /// In the order of `OutwardMessage.names`.
   fileprivate func outwardValues(tempo: Double, at now: Micros) -> [Double] {
-    var bars = shownBars
+    let bars = shownBars
     // Beats are whole millionths: a hair before a line is behind it.
     let beat = shownBeats(at: now).value + 1e-5
-    // A meter that was just chosen is heard from its line on, and the audio thread has not told it yet.
-    if isRolling { bars.change(to: choices.meter, at: beat) }
     let here = bars.place(at: beat)
     let meter = bars.meter(at: ThirtySeconds.before(beat))
     return [tempo, Double(here.note + 1), Double(here.bar + 1), Double(meter.beats), choices.quantum]

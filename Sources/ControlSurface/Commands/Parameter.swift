@@ -7,8 +7,11 @@ public enum Parameter: Sendable {
   case number(ClosedRange<Double>, unit: String = "")
   /// Like `number`, but what lies outside lands on the nearest end, as a fader's does.
   case fader
-  /// Told as int32; a fraction is rounded. What follows something else may be one, and is told as float32.
+  /// Told as int32; a fraction is rounded.
   case whole(ClosedRange<Int>, unit: String = "")
+  /// Told as float32; taken in 32nds of a whole note, of which bars of all meters are made, what lies between as whole beats: a finger
+  /// on a fader means those. Or the word for what it is without a choice.
+  case beats(ClosedRange<Double>, or: String)
   /// Told as float32 0 or 1, so that buttons light up.
   case flag
   /// Told as string; taken as the word or its place in the list.
@@ -19,7 +22,7 @@ public enum Parameter: Sendable {
 
   public var tag: Character {
     switch self {
-    case .number, .fader, .flag: "f"
+    case .number, .fader, .beats, .flag: "f"
     case .whole: "i"
     case .word, .text: "s"
     case .exact: "d"
@@ -29,6 +32,7 @@ public enum Parameter: Sendable {
   public var unit: String {
     switch self {
     case .number(_, let unit), .whole(_, let unit), .exact(let unit): unit
+    case .beats: "beats"
     case .fader, .flag, .word, .text: ""
     }
   }
@@ -39,6 +43,8 @@ public enum Parameter: Sendable {
     case .number(let range, _):
       "\(brief(range.lowerBound)) to \(brief(range.upperBound))" + (unit.isEmpty ? "" : " \(unit)")
     case .fader: "0 to 1"
+    case .beats(let range, let word):
+      "\(brief(range.lowerBound)) to \(brief(range.upperBound)) beats (3.5 are seven eighths), or \(word)"
     case .whole(let range, _): "\(range.lowerBound) to \(range.upperBound)" + (unit.isEmpty ? "" : " \(unit)")
     case .flag: "0 or 1"
     case .word(let words): words.joined(separator: ", ")
@@ -50,10 +56,8 @@ public enum Parameter: Sendable {
   /// As it is told.
   func argument(_ value: Value) -> Argument {
     switch self {
-    case .number, .fader, .flag: .float32(Float(finite: value.number))
-    case .whole:
-      value.number == value.number.rounded()
-        ? .int32(Int32(clamping: value.whole)) : .float32(Float(finite: value.number))
+    case .number, .fader, .beats, .flag: .float32(Float(finite: value.number))
+    case .whole: .int32(Int32(clamping: value.whole))
     case .word(let words): .string(words[value.whole])
     case .text: .string(value.text)
     case .exact: .float64(value.number)
@@ -67,6 +71,7 @@ public enum Parameter: Sendable {
     case .whole: "\(value.whole)"
     case .word(let words): words[value.whole]
     case .text: value.text
+    case .beats(_, let word): if case .word = value { word } else { shortest(value.number) }
     case .number, .fader, .exact: shortest(value.number)
     }
   }
@@ -79,10 +84,24 @@ public enum Parameter: Sendable {
       Int(text.hasSuffix(".0") ? text.dropLast(2) : text[...]).flatMap {
         range.contains($0) ? .whole($0) : nil
       }
+    case .beats(let range, let word):
+      text == word
+        ? .word(0) : Self.isPlain(text) ? Double(text).flatMap { Self.notes($0, within: range) } : nil
     case .word(let words): words.firstIndex(of: text).map { .word($0) }
     case .text: .text(text)
     case .flag, .fader, .exact: nil
     }
+  }
+
+  /// "0x10", "nan" and "1e2" are numbers for Double(_:), and typing errors of people.
+  public static func isPlain(_ text: String) -> Bool {
+    text.utf8.allSatisfy { (0x30...0x39).contains($0) || [0x2B, 0x2D, 0x2E].contains($0) }
+  }
+
+  /// nil: that is not so many 32nds.
+  private static func notes(_ beats: Double, within range: ClosedRange<Double>) -> Value? {
+    guard range.contains(beats), (8 * beats).rounded() == 8 * beats else { return nil }
+    return beats.rounded() == beats ? .whole(Int(beats)) : .number(beats)
   }
 
   func accept(_ argument: Argument) throws(Refusal) -> Value {
@@ -103,6 +122,14 @@ public enum Parameter: Sendable {
         throw .range("\(allowed), not \(brief(number))")
       }
       return .whole(Int(number))
+    case .beats(let range, let word):
+      if case .string(let text) = argument, text.lowercased() == word { return .word(0) }
+      let number = try number(argument)
+      guard let value = Self.notes(number, within: range) ?? Self.notes(number.rounded(), within: range)
+      else {
+        throw .range("\(allowed), not \(brief(number))")
+      }
+      return value
     case .flag:
       return .flag(try flag(argument))
     case .word(let words):

@@ -38,6 +38,11 @@ extension Node {
             "\(path)/\(word)", "Sets \(path) to \(word).", lit: { $0.holding(choice) == [.word(place)] }
           ) { _, _ in .command(.choose(choice, [.word(place)])) }
         }
+    case .beats(_, let word):
+      let back = trigger(
+        "\(path)/\(word)", "Sets \(path) to \(word).", lit: { choice.read($0.state.choices) == [.word(0)] }
+      ) { _, _ in .command(.choose(choice, [.word(0)])) }
+      return [value, back]
     case .number, .fader, .whole, .text, .exact: return [value]
     }
   }

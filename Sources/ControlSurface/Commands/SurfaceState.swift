@@ -62,7 +62,7 @@ public struct SurfaceState: Hashable, Sendable {
   // read-outs
   public var driftPartsPerMillion = 0.0
   public var launchErrorMilliseconds = 0.0
-  /// Where the bars of a song are whose meter has changed while it plays.
+  /// Where the bars of a song are whose meter has changed, or will, while it plays.
   public var changedBars: Bars?
   /// There was a launch, so that its error means something.
   public var hasLaunched = false
@@ -145,12 +145,10 @@ extension SurfaceState {
     if case .rolling = transport, let changedBars { changedBars } else { Bars(choices.meter) }
   }
 
-  /// The bars that are shown: the song's while it moves, else the quantum's.
+  /// The bars that are shown, and that a click has: the song's while it moves, else what fits the quantum.
   public var shownBars: Bars {
     switch transport {
-    case .stopped where choices.quantum != choices.meter.length.value:
-      Bars(Meter(beatsPerBar: Int32(clamping: max(1, Int64(saturating: choices.quantum)))))
-    case .stopped: Bars(choices.meter)
+    case .stopped: Bars(choices.standingMeter)
     case .waiting, .rolling: bars
     }
   }

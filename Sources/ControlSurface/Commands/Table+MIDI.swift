@@ -79,7 +79,7 @@ extension Node {
   fileprivate var takesLevel: Bool {
     guard kind == .value, parameters.count == 1 else { return false }
     switch parameters[0] {
-    case .number, .fader, .whole, .flag, .word: return true
+    case .number, .fader, .whole, .beats, .flag, .word: return true
     case .text, .exact: return false
     }
   }

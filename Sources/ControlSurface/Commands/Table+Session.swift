@@ -93,7 +93,7 @@ extension Table {
         let quantum =
           Int(values[0].whole < 0 ? -Int64(flooring: -now) : Int64(flooring: now))
           + values[0].whole
-        return .command(.choose(.quantum, [.whole(min(max(quantum, 1), 64))]))
+        return .command(.choose(.quantum, [.whole(min(max(quantum, 1), max(64, Int(now))))]))
       },
       .label("link/str", "Enabled or Disabled.") { $0.state.linkWord },
       .reading(

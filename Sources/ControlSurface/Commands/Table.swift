@@ -84,9 +84,11 @@ extension Table {
     let parameters = row.kind == .trigger ? row.optional : row.parameters + row.optional
     // A fader may be between two whole numbers; who types such a number means it.
     for (word, parameter) in zip(words.dropFirst(), parameters) where row.isWritable {
-      if case .whole = parameter, parameter.value(of: word) == nil, let number = Double(word) {
+      guard parameter.value(of: word) == nil, let number = Double(word) else { continue }
+      if case .whole = parameter {
         throw .range("a whole number, \(parameter.allowed), not \(brief(number))")
       }
+      if case .beats = parameter { throw .range("\(parameter.allowed), not \(brief(number))") }
     }
     let arguments = words.dropFirst().enumerated().map { index, word in
       argument(word, as: index < parameters.count ? parameters[index] : nil)
@@ -100,7 +102,7 @@ extension Table {
     case .text: return .string(word)
     // A number would be a word's place in the list.
     case .word(let words) where words.contains(word.lowercased()): return .string(word)
-    case .number, .fader, .whole, .flag, .word, .exact, nil: break
+    case .number, .fader, .whole, .beats, .flag, .word, .exact, nil: break
     }
     if let number = Int32(word) { return .int32(number) }
     if let number = Double(word), number.isFinite { return .float64(number) }

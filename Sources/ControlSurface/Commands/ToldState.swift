@@ -16,6 +16,9 @@ public struct ToldState: Sendable {
   /// Where it hears OSC, in its words.
   public private(set) var reach = ""
   private var health: [String: String] = [:]
+  /// As it was told, whether it is its own or a bar's.
+  private var quantum = Quantum.bar
+  private var followsBar = false
 
   public init() {}
 
@@ -24,13 +27,12 @@ public struct ToldState: Sendable {
     guard let path = Table.path(of: message.address) else { return }
     if path.hasPrefix("out/"), takeOutput(path, message.arguments) { return }
     guard let row = Table.standard.row(path) else { return }
-    if path == Choice.quantum.path, let beats = message.arguments.first?.number, beats != beats.rounded() {
-      // Nobody can have set it: it is a bar of the meter.
-      state.choices.ownQuantum = nil
-      return
-    }
     if let choice = row.choice {
       if let values = try? row.accept(message.arguments) { choice.write(&state.choices, values) }
+      if choice == .quantum {
+        quantum = state.choices.ownQuantum
+        if followsBar { state.choices.ownQuantum = .bar }
+      }
       return
     }
     if path == "timeline" {
@@ -39,13 +41,7 @@ public struct ToldState: Sendable {
       timeline = (numbers[0], numbers[1], numbers[2])
       place()
     } else if path == "song" {
-      let numbers = message.arguments.dropFirst().compactMap(\.number)
-      guard case .string(let word)? = message.arguments.first, let beats = numbers.first else { return }
-      takeSong(word, Beats(beats))
-      state.changedBars = nil
-      guard numbers.count > 1, abs(numbers[1] - beats) < 1e12 else { return }
-      let from = ThirtySeconds.nearest(to: numbers[1] - beats, grain: 1)
-      state.changedBars = Bars(state.choices.meter, countedFrom: from)
+      state.takeSong(message.arguments)
     } else if case .string(let text)? = message.arguments.first {
       take(path, text)
     } else if let number = message.arguments.first?.number, number.isFinite {
@@ -62,18 +58,12 @@ public struct ToldState: Sendable {
     state.timeline = Timeline(tempo: tempo, beatOrigin: .zero, timeOrigin: line.time(at: .zero))
   }
 
-  private mutating func takeSong(_ word: String, _ beats: Beats) {
-    switch word {
-    case "stopped": state.transport = .stopped(at: beats)
-    case "waiting": state.transport = .waiting(origin: beats)
-    case "rolling": state.transport = .rolling(origin: beats)
-    default: break
-    }
-  }
-
   private mutating func take(_ path: String, _ number: Double) {
     let count = Int(Int64(saturating: min(max(number, 0), 1e9)))
     switch path {
+    case "quantum/bar":
+      followsBar = number >= 0.5
+      state.choices.ownQuantum = followsBar ? .bar : quantum
     case "peers": state.peers = count
     case "link/active": state.linkActive = number >= 0.5
     case "jack/connected": state.jackConnected = number >= 0.5

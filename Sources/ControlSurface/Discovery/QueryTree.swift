@@ -201,7 +201,8 @@ package struct QueryTree: Sendable {
 
   private static func range(_ parameter: Parameter) -> String {
     switch parameter {
-    case .number(let range, _): object([("MIN", "\(range.lowerBound)"), ("MAX", "\(range.upperBound)")])
+    case .number(let range, _), .beats(let range, _):
+      object([("MIN", "\(range.lowerBound)"), ("MAX", "\(range.upperBound)")])
     case .fader, .flag: object([("MIN", "0.0"), ("MAX", "1.0")])
     case .whole(let range, _): object([("MIN", "\(range.lowerBound)"), ("MAX", "\(range.upperBound)")])
     case .word(let words): object([("VALS", list(words.map(JSON5.quoted)))])
@@ -247,7 +248,7 @@ extension Parameter {
   var clips: Bool {
     switch self {
     case .fader: true
-    case .number, .whole, .flag, .word, .text, .exact: false
+    case .number, .whole, .beats, .flag, .word, .text, .exact: false
     }
   }
 }

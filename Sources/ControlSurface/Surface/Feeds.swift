@@ -9,7 +9,9 @@ struct Feed {
   let group: Group
   let arguments: [Argument]
 
-  init(_ path: String, _ group: Group, _ arguments: Argument...) {
+  init(_ path: String, _ group: Group, _ arguments: Argument...) { self.init(path, group, told: arguments) }
+
+  init(_ path: String, _ group: Group, told arguments: [Argument]) {
     self.path = path
     self.group = group
     self.arguments = arguments
@@ -212,22 +214,12 @@ struct Feeds {
   }
 
   private static func exact(_ state: SurfaceState, at now: Micros) -> [Feed] {
-    let (word, beats) =
-      switch state.transport {
-      case .stopped(let position): ("stopped", position)
-      case .waiting(let origin): ("waiting", origin)
-      case .rolling(let origin): ("rolling", origin)
-      }
     return [
       Feed(
         "timeline", .exact, .float64(state.tempo.beatsPerMinute),
         .float64(state.sessionBeats(at: now).value), .float64(Double(now.count)),
         .float64(state.choices.quantum)),
-      state.bars.first == 0
-        ? Feed("song", .exact, .string(word), .float64(beats.value))
-        : Feed(
-          "song", .exact, .string(word), .float64(beats.value),
-          .float64(beats.value + ThirtySeconds.beats(state.bars.origin))),
+      Feed("song", .exact, told: state.songTold(at: now)),
     ]
   }
 }

@@ -135,7 +135,7 @@ extension SurfaceMachine {
       guard isTold else { continue }
       let blank: [Argument] = row.parameters.map { parameter in
         switch parameter {
-        case .number, .fader, .flag: .float32(0)
+        case .number, .fader, .beats, .flag: .float32(0)
         case .whole: .int32(0)
         case .word, .text: .string(" ")
         case .exact: .float64(0)

@@ -175,6 +175,8 @@ extension Node {
     case .whole(let range, _):
       let own = Double(range.lowerBound)...Double(range.upperBound)
       return [.float64(target.value(at: level, in: target.range ?? own))]
+    case .beats:
+      return [.float64(target.value(at: level, in: target.range ?? 0...64).rounded())]
     case .word(let words):
       return [.int32(Int32(clamping: min(words.count - 1, Int(level * Double(words.count)))))]
     case .flag, .text, .exact: return nil

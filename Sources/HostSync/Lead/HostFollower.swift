@@ -48,7 +48,6 @@ struct HostFollower: BitwiseCopyable {
   var isCorrecting: Bool { correctedBy != nil }
 
   private var line: HostLine
-  private var unit = TempoUnit()
   private var owesTempo = false
   /// When the present correction will have brought the distance to nothing.
   private var correctedBy: Double?
@@ -62,11 +61,10 @@ struct HostFollower: BitwiseCopyable {
   /// `jitter`: how far a good host may show to be from where it is, in microseconds.
   init(jitter: Double = HostLine.jitter) { line = HostLine(jitter: jitter) }
 
-  /// What another client shows as timebase master goes into the session, if it is to lead. [audio]
-  mutating func follow(_ now: borrowing Now, isLeading: Bool) -> Proposal? {
-    let heard = now.heard.time(atFrame: -Double(now.transport.bbtAge))
-    let shown = unit.shown(isLeading ? now.transport.bbt : nil, at: heard, isRolling: now.isRolling)
-    let reading = LeaderReading(shown: shown, heard: heard, isRolling: now.isRolling)
+  /// What the timebase master shows goes into the session, if it leads. [audio]
+  mutating func follow(_ now: borrowing Now, master: LeaderReading, leads: Bool) -> Proposal? {
+    var reading = master
+    if !leads { reading.shown = .nothing }
     return now.isFreewheeling ? pause(now, reading) : follow(now, reading)
   }
 
@@ -133,7 +131,6 @@ struct HostFollower: BitwiseCopyable {
     goneSince = since
     if reading.heard - since > Self.moment {
       line.forget()
-      unit = TempoUnit()
       owesTempo = false
     }
     return rest(now, reading)

@@ -10,6 +10,7 @@ struct TempoUnit: BitwiseCopyable {
   /// Ticks are cut off: fewer say nothing of the pace, and a cycle of a coarse master has less than one.
   static let leastTicks: Double = 8
 
+  private var lastShown = -Double.infinity
   private var lastBeats = 0.0
   private var lastTime = -Double.infinity
   /// Above 0: quarters.
@@ -18,6 +19,11 @@ struct TempoUnit: BitwiseCopyable {
 
   /// What the master shows, of a cycle that is heard at this time.
   mutating func shown(_ bbt: BBT?, at time: Double, isRolling: Bool) -> LeaderReading.Shown {
+    if bbt != nil {
+      // Who comes back after longer than a moment is another.
+      if time - lastShown > HostFollower.moment { self = TempoUnit() }
+      lastShown = time
+    }
     guard let bbt, let beats = bbt.beats, bbt.notesPerBeat != 1 else {
       // A locate shows nothing for a cycle; the master is the same.
       lastTime = -.infinity

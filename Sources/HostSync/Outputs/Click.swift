@@ -17,7 +17,7 @@ struct Click: BitwiseCopyable {
 
   mutating func render(
     into buffer: AudioBuffer, window: Window, song: Song, click: ClickSettings, countIn: Beats,
-    bars: Bars, bank: SoundBank, sampleRate: UInt32
+    bars: Bars, standing: Meter, bank: SoundBank, sampleRate: UInt32
   ) {
     let millisecond = Float(sampleRate) / 1000
     let wanted = click.gain > 0 ? min(8, click.gain) : 0
@@ -29,7 +29,8 @@ struct Click: BitwiseCopyable {
     wasOn = isOn
     voices.play(into: buffer)
     let each = Int64(min(8, max(1, click.subdivision)))
-    let parts = bars.parts(songFrom: song.origin)
+    let session = Bars(standing)
+    let parts = max(bars.parts(songFrom: song.origin), session.parts(songFrom: 0))
     let perBeat = parts &* each
     if ticker.open(window, perBeat: perBeat, whole: each) { isAfterJump = true }
     if window.isCut { lastTime = -.infinity }
@@ -40,7 +41,7 @@ struct Click: BitwiseCopyable {
       let isInSong = song.contains(beat: beat, time: time) || song.isWaiting
       let accent = Self.accent(
         of: tick.number &- (isInSong ? song.boundary(perBeat: perBeat) : 0), each: each, parts: parts,
-        bars: isInSong ? bars : Bars(bars.meter), click.pattern)
+        bars: isInSong ? bars : session, click.pattern)
       guard let accent else { continue }
       // A quarter beat: closer than any subdivision of sense, further than any correction.
       if isAfterJump && time - lastTime < window.grid.beatMicros / 4 { continue }

@@ -14,7 +14,7 @@ struct Pulse: BitwiseCopyable {
 
   /// `marksStart`: a pulse at the song's start, too, wherever that is.
   mutating func render(
-    into buffer: AudioBuffer, window: Window, song: Song, gate: GateSettings, bars: Bars,
+    into buffer: AudioBuffer, window: Window, song: Song, gate: GateSettings, bars: Bars, standing: Meter,
     marksStart: Bool = false, passed: Int64, sampleRate: UInt32
   ) {
     jitter.age(by: passed)
@@ -26,7 +26,8 @@ struct Pulse: BitwiseCopyable {
     guard gate.isOn else { return }
     let count = Int64(max(1, gate.rate.count))
     let span = Int64(max(1, gate.rate.span))
-    let parts = bars.parts(songFrom: song.origin)
+    let session = Bars(standing)
+    let parts = max(bars.parts(songFrom: song.origin), session.parts(songFrom: 0))
     let perBeat = parts &* count
     let length = span &* (gate.rate.isInBars ? bars.meter.bar &* parts / ThirtySeconds.perBeat : parts)
     _ = pacer.open(window, perBeat: perBeat, passed: passed, stride: min(parts, length))
@@ -47,7 +48,7 @@ struct Pulse: BitwiseCopyable {
         (isInSong || gate.when == .always)
         && Self.isDue(
           number, count, parts: parts, span,
-          inBars: gate.rate.isInBars ? countsSong ? bars : Bars(bars.meter) : nil)
+          inBars: gate.rate.isInBars ? countsSong ? bars : session : nil)
       guard isWanted else {
         pacer.pass()
         continue

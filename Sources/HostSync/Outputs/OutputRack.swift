@@ -54,7 +54,7 @@ struct OutputRack: BitwiseCopyable {
       let marksStart = if case .reset = output.settings.kind { true } else { false }
       places[place].pulse.render(
         into: buffer, window: window, song: song, gate: gate, bars: bars,
-        marksStart: marksStart, passed: now.passed, sampleRate: now.sampleRate)
+        standing: now.standingMeter, marksStart: marksStart, passed: now.passed, sampleRate: now.sampleRate)
     case .run:
       RunGate.render(into: buffer, window: window, song: song, gate: gate)
     case .click:
@@ -62,7 +62,7 @@ struct OutputRack: BitwiseCopyable {
       places[place].click.render(
         into: buffer, window: window, song: song, click: click,
         countIn: LaunchSettings.countIn(bars: output.settings.countIn, in: now.meter), bars: bars,
-        bank: bank.built(click.sound), sampleRate: now.sampleRate)
+        standing: now.standingMeter, bank: bank.built(click.sound), sampleRate: now.sampleRate)
       oldestBank = min(oldestBank, places[place].click.oldestBank(bank.number))
     case .ltc:
       guard now.isRolling else { return }

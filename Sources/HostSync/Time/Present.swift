@@ -6,7 +6,7 @@ import Choices
 struct Present: BitwiseCopyable {
   let sampleRate: UInt32
   let transportFrame: UInt32
-  let meter: Meter
+  let meter, standingMeter: Meter
   let isFreewheeling: Bool
   let isRolling: Bool
   let frameMicros: Double
@@ -23,6 +23,7 @@ struct Present: BitwiseCopyable {
     sampleRate = now.sampleRate
     transportFrame = now.transport.frame
     meter = now.settings.meter
+    standingMeter = now.settings.standingMeter
     isFreewheeling = now.isFreewheeling
     isRolling = now.isRolling
     frameMicros = now.frameMicros

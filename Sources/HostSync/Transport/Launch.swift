@@ -155,7 +155,7 @@ struct Launch: BitwiseCopyable {
       start.see(now)
       let isMoved = start.isAway(frame) || start.isOnItsWay(from: frame) || back != nil
       let isElsewhere = frame != start.place.frame || question.songBeat != start.songBeat
-      if start.wantedStep != now.launchStep || !isMoved && isElsewhere || start.hasLostLeader(question) {
+      if start.isWantedOtherwise(now) || !isMoved && isElsewhere || start.hasLostLeader(question) {
         start.aim(now, question, others.micros)
       }
     } else {

@@ -32,7 +32,7 @@ public struct Mastership {
   static let doubt = Micros(150_000)
   /// So long after a tactus has left, a timebase that becomes vacant was its own.
   static let inheritance = Micros(2_000_000)
-  /// A tempo that moves while the transport stands is shown at most so often.
+  /// A tempo that moves while the transport stands, or another meter, is shown at most so often.
   static let refreshInterval = Micros(50_000)
 
   public private(set) var standing = Standing.uninvolved
@@ -127,7 +127,7 @@ public struct Mastership {
       return .nothing
     }
     // While the transport stands nobody calls the master; asking again makes JACK do it (facts: jack 5).
-    guard !report.isRolling, report.tempo != report.shownTempo, now - refreshedAt >= Self.refreshInterval,
+    guard !report.isRolling, report.showsOther, now - refreshedAt >= Self.refreshInterval,
       doubtedSince == nil
     else { return .nothing }
     refreshedAt = now

@@ -36,8 +36,8 @@ public struct Relocator: Sendable {
   static let mostTries = 3
   static let surrender = Micros(60_000_000)
 
-  /// The farthest bar that a host is sent to: one of 64 quarters at 20 a minute.
-  static let farthest = 192e6
+  /// The longest bar: 64 whole notes at 20 quarters a minute. Nothing is planned farther ahead, and no host lags more.
+  static let farthest = 768e6
 
   /// Whether and above which lag a host is corrected, and where its bars are.
   public var choices = Settings()

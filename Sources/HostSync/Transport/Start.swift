@@ -32,18 +32,21 @@ struct Start: BitwiseCopyable {
   static var beat: Beats { Beats(micros: 1_000_000) }
 
   /// Where play was pressed; beside a leader, where the leader will be.
-  private(set) var place: SongPlace
+  var place: SongPlace
   /// The session's beat that the place shall fall on.
-  private(set) var target = Beats.zero
+  var target = Beats.zero
   /// The grid that `target` was chosen from, and the one that the user wants; a shortened wait parts them.
   private(set) var step, wantedStep: Beats
   /// When the transport could have rolled if nobody had waited.
   let askedAt: Double
   private(set) var isExact: Bool
-  /// Beats that are counted in before it; nothing for a peer's start, whose time is fixed.
+  /// Beats that are counted in before it, and since when; nothing for a peer's start, whose time is fixed.
   private var countIn: Beats
+  private var countsSince: Double
+  /// What was wanted of that last; a long wait makes it shorter. nil: it is a peer's start.
+  private var wantedCountIn: Beats?
   /// The song is entered where a sequencer is in it.
-  private(set) var isChasing = false
+  var isChasing = false
   /// Where the transport is to be sent, or was.
   var wish: TransportWish?
   /// Where we sent it and it was seen last.
@@ -58,8 +61,10 @@ struct Start: BitwiseCopyable {
     step = now.launchStep
     wantedStep = step
     isExact = now.launchesExactly
-    countIn = question.isSessions ? .zero : now.settings.countIn
+    wantedCountIn = question.isSessions ? nil : now.settings.countIn
+    countIn = wantedCountIn ?? .zero
     self.askedAt = askedAt
+    countsSince = askedAt
   }
 
   var songBeat: Beats { Beats(place.beat) }
@@ -86,7 +91,7 @@ struct Start: BitwiseCopyable {
     Double(place.frame) * now.frameMicros >= now.cycleMicros
   }
 
-  private func preparation(_ now: borrowing Now, _ othersTake: Double) -> Double {
+  func preparation(_ now: borrowing Now, _ othersTake: Double) -> Double {
     Reposition.micros(cycle: now.cycleMicros, othersTake: othersTake)
   }
 
@@ -116,7 +121,23 @@ extension Start {
     }
     wantedStep = now.launchStep
     step = wantedStep
+    if isCountedOtherwise(now) {
+      wantedCountIn = now.settings.countIn
+      countIn = now.settings.countIn
+      countsSince = now.rollsAt
+    }
     choose(now, question, othersTake, lead: 0)
+  }
+
+  /// Another grid is wanted, or bars of another length are counted in: all of those shall be heard.
+  func isWantedOtherwise(_ now: borrowing Now) -> Bool {
+    guard !isCountedOtherwise(now) else { return true }
+    return wantedStep != now.launchStep
+  }
+
+  private func isCountedOtherwise(_ now: borrowing Now) -> Bool {
+    guard let wantedCountIn else { return false }
+    return wantedCountIn != now.settings.countIn
   }
 
   /// The first boundary that can still be met; without a grid, the beat that needs no wait.
@@ -138,14 +159,14 @@ extension Start {
       earliest = max(earliest, now.rollsAt + preparation(now, othersTake) + now.cycleMicros / 4)
     }
     if countIn > .zero {
-      earliest = max(earliest, askedAt + now.clicksAhead + countIn.value * now.grid.beatMicros)
+      earliest = max(earliest, countsSince + now.clicksAhead + countIn.value * now.grid.beatMicros)
     }
     target = Beats(now.grid.beat(at: earliest)).nextMatchingPhase(of: songBeat, quantum: step)
   }
 
   /// Chooses another beat where this one was missed or would be worse. True: the moment to let go has come.
   mutating func update(_ now: borrowing Now, _ question: Launch.Question, _ othersTake: Double) -> Bool {
-    let limit = askedAt + now.longestWait(after: countIn)
+    let limit = countsSince + now.longestWait(after: countIn)
     guard step > .zero else { return true }
     if case .unsettled = question.leader { return now.rollsAt > limit }
     if isChasing, !isThere(now) {
@@ -199,7 +220,7 @@ extension Start {
 // MARK: where the transport is sent
 
 extension Start {
-  private mutating func send(
+  mutating func send(
     to frame: UInt32, _ now: borrowing Now, reach: UInt32 = 0, at moment: Double
   ) {
     let place = place.moved(to: frame, frameMicros: now.frameMicros, beatMicros: now.grid.beatMicros)
@@ -208,7 +229,7 @@ extension Start {
 
   /// The frame to roll from in the last cycle that begins before the target, if cycles begin as the one at `moment`. nil:
   /// there is no room before the song's start.
-  private func preRoll(_ now: borrowing Now, from moment: Double) -> UInt32? {
+  func preRoll(_ now: borrowing Now, from moment: Double) -> UInt32? {
     let micros = targetTime(now) - moment
     let whole = Double(Int64(flooring: micros / now.cycleMicros))
     let frames = Int64(rounding: (micros - whole * now.cycleMicros) / now.frameMicros)
@@ -256,45 +277,5 @@ extension Start {
     guard let wish, wish.reach > 0 else { return false }
     let late = Double(now.transport.frame &- wish.from) - Double(wish.reach)
     return late * now.frameMicros <= (Reposition.cycles + 1) * now.cycleMicros
-  }
-}
-
-// MARK: beside a sequencer
-
-extension Start {
-  private mutating func chase(
-    _ now: borrowing Now, _ question: Launch.Question, _ othersTake: Double, _ origin: Beats,
-    _ framesPerBeat: Double
-  ) {
-    isChasing = true
-    // Where the transport stands may be a place that the leader has not reached yet.
-    let left = now.grid.time(of: (origin + question.songBeat).value) - now.rollsAt
-    if left > -now.cycleMicros / 2, left < 2 * now.grid.beatMicros {
-      target = origin + question.songBeat
-      place = SongPlace(frame: now.transport.frame, beat: question.songBeat.value)
-      return
-    }
-    target = Beats(now.grid.beat(at: now.rollsAt + preparation(now, othersTake)))
-      .nextMatchingPhase(of: .zero, quantum: Self.beat)
-    let beat = (target - origin).value
-    place = SongPlace(frame: UInt32(clamping: Int64(rounding: beat * framesPerBeat)), beat: beat)
-    let frame = (isExact ? preRoll(now, from: now.rollsAt) : nil) ?? place.frame
-    send(to: frame, now, at: now.rollsAt)
-  }
-
-  /// The transport stands where this start rolls from: at its place, or less than a cycle before it.
-  private func isThere(_ now: borrowing Now) -> Bool {
-    (0...now.cycleMicros).contains(ahead(now))
-  }
-
-  /// It was sent to the leader's place from here, and is not there yet.
-  func isOnItsWay(from frame: UInt32) -> Bool { isChasing && wish?.from == frame }
-
-  /// The leader's song is elsewhere than this start thinks, or there is one now, or none any more.
-  func hasLostLeader(_ question: Launch.Question) -> Bool {
-    switch question.leader {
-    case .none, .unsettled: isChasing
-    case .playing(let origin, _): !isChasing || target - songBeat != origin
-    }
   }
 }

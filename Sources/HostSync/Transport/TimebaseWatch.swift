@@ -14,12 +14,20 @@ struct TimebaseWatch: BitwiseCopyable {
   /// For so many cycles after ours something foreign may be shown though we are master.
   static let doubtfulCycles = 3
 
-  var published: BBT?
+  private(set) var published: BBT?
+  private var bars = Bars()
   private var shows = Timebase.none
   private(set) var master = Timebase.none
   private var doubtful = 0
+  private var unit = TempoUnit()
+  private var foreignTempo = 0.0
 
   var isForeign: Bool { if case .foreign = master { true } else { false } }
+
+  mutating func publish(_ shown: BBT, _ bars: Bars) {
+    published = shown
+    self.bars = bars
+  }
 
   var wasOursLately: Bool { doubtful > 0 }
 
@@ -30,6 +38,14 @@ struct TimebaseWatch: BitwiseCopyable {
     case .link, .midi: false
     case .host, .auto: isForeign
     }
+  }
+
+  /// What another client says as master, and when that is heard, whether it leads or not. Once a cycle.
+  mutating func foreign(_ now: borrowing Now) -> LeaderReading {
+    let heard = now.heard.time(atFrame: -Double(now.transport.bbtAge))
+    let shown = unit.shown(isForeign ? now.transport.bbt : nil, at: heard, isRolling: now.isRolling)
+    foreignTempo = if case .beat(_, let tempo, _) = shown { tempo } else { 0 }
+    return LeaderReading(shown: shown, heard: heard, isRolling: now.isRolling)
   }
 
   /// What this cycle shows. What comes with a locate, ours above all, is shown for a cycle though nobody took the timebase,
@@ -72,9 +88,13 @@ struct TimebaseWatch: BitwiseCopyable {
   }
 
   @inline(__always)
-  func report(_ now: borrowing Now, into report: inout Report) {
+  func report(_ now: borrowing Now, _ bars: Bars, into report: inout Report) {
     report.timebase = master
+    report.showsOther = true
+    if let published {
+      report.showsOther = published.tempo != now.session.tempo || !self.bars.isSame(as: bars)
+    }
     report.shown = now.transport.bbt
-    if let published { report.shownTempo = published.tempo }
+    report.foreignTempo = foreignTempo
   }
 }

@@ -39,6 +39,7 @@ function message(path, values) {
 		click.revise();
 	} else if (path === "meter") {
 		session.setMeter(values);
+		click.revise();
 	} else if (path === "error") {
 		toast(values[0]);
 		if (values[2] === notPaired) setPaired(false);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // This device as a click: placed on the audio clock ahead, and anew when the session changes; none is missing and none comes twice.
 import { on } from "./hands.js";
-import { letterOf, modulo } from "./session.js";
+import { letterOf } from "./session.js";
 
 const ahead = 2.6; // seconds that are placed: a page in the background, or on a busy device, gets its timers once a second
 const late = 0.03; // a click that a change made late by this much is still played
@@ -17,6 +17,7 @@ export class PhoneClick {
 	missed = 0;
 	readings = [];
 	lastBeat = -Infinity;
+	spacing = 0; // to the one after it
 
 	constructor(clock, session) {
 		Object.assign(this, { clock, session });
@@ -86,19 +87,24 @@ export class PhoneClick {
 		if (!this.isWanted) return;
 		const until = now + ahead;
 		const each = this.settings.subdivision;
-		const perBeat = session.notesPerBeat * each;
-		const from = session.beatAt(clock.hostAt(this.localTime(now - late))) - session.origin;
-		for (let slot = Math.ceil(from * perBeat - 1e-6); ; slot += 1) {
-			const beat = session.origin + slot / perBeat;
+		let from = session.beatAt(clock.hostAt(this.localTime(now - late)));
+		for (;;) {
+			const { beat, slot, spacing } = session.clickAt(from, each);
 			const at = this.audioTime(clock.localOf(session.momentOf(beat)));
 			if (at > until) return;
-			if (beat < this.lastBeat + 0.25 / perBeat) continue;
-			// Nobody was here to place it.
-			if (this.lastBeat > -Infinity && beat > this.lastBeat + 1.5 / perBeat) this.missed += Math.round((beat - this.lastBeat) * perBeat) - 1;
-			this.lastBeat = beat;
-			const letter = letterOf(this.settings.pattern, modulo(slot, session.barLength * each));
+			from = beat + spacing / 2;
+			if (beat < this.lastBeat + spacing / 4) continue;
+			this.countMissed(beat, Math.max(spacing, this.spacing));
+			[this.lastBeat, this.spacing] = [beat, spacing];
+			const letter = letterOf(this.settings.pattern, slot);
 			if (this.sounds[letter]) this.sound(letter, beat, Math.max(at, now));
 		}
+	}
+
+	// Nobody was here to place them.
+	countMissed(beat, spacing) {
+		const away = beat - this.lastBeat;
+		if (this.lastBeat > -Infinity && away > 1.5 * spacing) this.missed += Math.round(away / spacing) - 1;
 	}
 
 	sound(letter, beat, at) {

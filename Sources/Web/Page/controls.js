@@ -114,7 +114,7 @@ function numeric(desk, row, { id, name, shows }) {
 	const [parameter] = row.parameters;
 	const { least, most, unit, kind } = parameter;
 	const span = most - least;
-	const isWhole = kind === "whole";
+	const isWhole = kind === "whole" || unit === "beats"; // in steps of one; but 3.5 beats may be typed
 	const isFader = span <= 1; // its place says more than its number
 	const box = isFader ? make("output") : numberBox(parameter, { "aria-labelledby": id });
 	const parts = [box];

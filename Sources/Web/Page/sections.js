@@ -24,7 +24,7 @@ Ableton Link: link Enabled, peers/str Session, peers/list Peers, startstop Start
 Link Audio: link/audio Sound of the peers, link/audio/delay Heard later by, channels
 Other rooms: far/str Rooms, far Heard, link/offset They are earlier by, link/distance Their grid is later by, far/roundtrip Round trip, far/bound Their beat is off by at most, far/loss Lost on the way, far/seen This room is seen there as, far/key Key, far/refused Called with another key
 Who leads: lead/str Leads now, lead Lead, lead/grid Move the grid too, lead/midi/str MIDI clock, lead/midi/offset Follow it earlier by, lead/error Apart by, jack/timebase/str Timebase master, takeover Timebase
-Bar: quantum Quantum, meter Meter, align Beat 0 is now
+Bar: quantum Quantum, quantum/bar Quantum of one bar, meter Meter, align Beat 0 is now
 Launch: launch Start on, count/in Count-in, stop/when Stop on, launch/align Exactly, launch/wait While it waits, launch/error Last start was off by, launch/moved Starts that came later
 Drift: drift Sound card's rate, drift/lag DAW is behind by, drift/correct Correct, drift/above Above, drift/corrections Corrections
 page`;

@@ -3,7 +3,7 @@
 
 export class Session {
 	timeline = null;
-	song = { state: "stopped", beats: 0 };
+	song = { state: "stopped", beats: 0, bars: null, next: null };
 	meter = 4;
 	unit = 4;
 
@@ -11,8 +11,11 @@ export class Session {
 		this.timeline = { tempo, beat, moment, quantum };
 	}
 
-	setSong([state, beats, bars = beats]) {
-		this.song = { state, beats: bars };
+	// Behind a change of meter with where its bars are counted from and what they are of; while one waits for its line, with both.
+	setSong([state, beats, from, count, unit, line, nextCount, nextUnit]) {
+		const bars = from === undefined ? null : { from, count, unit };
+		const next = line === undefined ? null : { line, count: nextCount, unit: nextUnit };
+		this.song = { state, beats, bars, next };
 	}
 
 	setMeter([count, unit]) {
@@ -35,40 +38,57 @@ export class Session {
 		return this.song.state !== "stopped";
 	}
 
-	// Where the count of what is shown begins: the song's while it moves, else the session's own.
-	get origin() {
-		return this.isMoving ? this.song.beats : 0;
+	// The bars of what is shown at a session's beat: the song's while it moves, else those that fit the grid which all share. From where they
+	// are counted, how many of which notes they have, and how many of those are in a beat, which is a quarter.
+	barsAt(beat) {
+		const bars = this.isMoving ? this.songBarsAt(beat) : this.standingBars;
+		return { ...bars, perBeat: bars.unit / 4 };
 	}
 
-	// A beat of the session's is a quarter. Shown are the notes of the meter; where a grid of its own is shown, quarters.
-	get showsMeter() {
-		return this.isMoving || !this.timeline || this.timeline.quantum === (this.meter * 4) / this.unit;
+	songBarsAt(beat) {
+		const { beats, bars, next } = this.song;
+		const here = bars ?? { from: beats, count: this.meter, unit: this.unit };
+		if (!next || beat < next.line - 1e-6) return here;
+		// They keep their numbers.
+		const before = Math.round(((next.line - here.from) * here.unit) / 4 / here.count);
+		return { from: next.line - (before * next.count * 4) / next.unit, count: next.count, unit: next.unit };
 	}
 
-	get notesPerBeat() {
-		return this.showsMeter ? this.unit / 4 : 1;
+	get standingBars() {
+		const bar = (this.meter * 32) / this.unit;
+		const grid = Math.round((this.timeline?.quantum ?? 0) * 8);
+		const note = Math.min(8, grid & -grid);
+		const fits = grid <= 0 || grid % bar === 0 || bar % grid === 0 || grid / note > 64;
+		return fits ? { from: 0, count: this.meter, unit: this.unit } : { from: 0, count: grid / note, unit: 32 / note };
 	}
 
-	// How many of them make a bar.
-	get barLength() {
-		return Math.max(1, Math.trunc(this.showsMeter ? this.meter : this.timeline.quantum));
+	// The first click from this beat on, `each` a note: its beat, its place in the bar, and how far the next one is.
+	clickAt(from, each) {
+		const bars = this.barsAt(from);
+		const rate = bars.perBeat * each;
+		const number = Math.ceil((from - bars.from) * rate - 1e-6);
+		const beat = bars.from + number / rate;
+		const line = this.isMoving && this.song.next ? this.song.next.line : Infinity;
+		if (from < line - 1e-6 && beat > line - 1e-6) return this.clickAt(line, each);
+		return { beat, slot: modulo(number, bars.count * each), spacing: 1 / rate };
 	}
 
 	// All that is drawn of a moment.
 	at(host) {
-		const shown = (this.beatAt(host) - this.origin) * this.notesPerBeat;
-		const length = this.barLength;
+		const now = this.beatAt(host);
+		const { from, count: length, perBeat } = this.barsAt(now);
+		const shown = (now - from) * perBeat;
 		const inBar = modulo(shown, length);
 		const { state, beats } = this.song;
-		const song = this.isMoving ? shown : (beats * this.unit) / 4;
+		const place = this.isMoving ? shown : (beats * this.unit) / 4;
 		return {
 			shown,
 			length,
 			inBar,
 			beat: Math.floor(inBar),
 			part: inBar - Math.floor(inBar),
-			bar: Math.floor(song / this.meter) + 1,
-			wait: state === "waiting" ? Math.max(0, -shown) : 0,
+			bar: Math.floor(place / (this.isMoving ? length : this.meter)) + 1,
+			wait: state === "waiting" ? Math.max(0, (beats - now) * perBeat) : 0,
 		};
 	}
 }

@@ -15,7 +15,7 @@ struct Allowed: Sendable {
   enum Kind {
     case text, number, whole, file
     /// One of the list; a number or one of the list.
-    case word, port
+    case word, numberOrWord
     /// Two JACK ports.
     case connection
   }
@@ -56,6 +56,7 @@ struct Allowed: Sendable {
       self.init("a number from \(ends)", .number, accepts: accepts)
     case .whole(let range, _):
       self.init("a whole number from \(range.lowerBound) to \(range.upperBound)", .whole, accepts: accepts)
+    case .beats(_, let word): self.init(parameter.allowed, .numberOrWord, list: [word], accepts: accepts)
     case .word(let words): self.init(words.inWords, .word, list: words, accepts: accepts)
     case .flag, .fader, .text, .exact: self.init(parameter.allowed, accepts: accepts)
     }
@@ -82,9 +83,7 @@ struct Allowed: Sendable {
 
   /// Why what somebody types is not allowed; nil if it is.
   func objection(to text: String) -> String? {
-    // "0x10", "nan" and "1e2" are numbers for Double(_:), and typing errors here.
-    let isPlain = text.utf8.allSatisfy { (0x30...0x39).contains($0) || [0x2B, 0x2D, 0x2E].contains($0) }
-    return isNumber && !isPlain ? "" : judge(text)
+    isNumber && !Parameter.isPlain(text) ? "" : judge(text)
   }
 
   var isNumber: Bool { kind == .number || kind == .whole }
@@ -134,7 +133,7 @@ extension Allowed {
       return "\"\(wrong.shortened)\" is no port of tactus (\(Port.registered.map(\.name).inWords)); "
         + "write another program's as PROGRAM:PORT, an output of your own as out/NAME"
     })
-  static let port = Allowed("a port from 1 to 65535, on or off", .port, list: ["on", "off"]) {
+  static let port = Allowed("a port from 1 to 65535, on or off", .numberOrWord, list: ["on", "off"]) {
     ["on", "off"].contains($0) || Int($0).map((1...65_535).contains) == true
   }
   /// A key, knob or pedal and what it moves.
@@ -175,12 +174,13 @@ extension Allowed {
     switch value {
     case .number(let number, let written):
       switch kind {
-      case .number: text = shortest(number)
-      case .whole, .port: text = Int(exactly: number).map { "\($0)" }
+      case .number, .numberOrWord: text = shortest(number)
+      case .whole: text = Int(exactly: number).map { "\($0)" }
       case .word: text = written
       case .text, .file, .connection: text = nil
       }
-    case .string(let string): text = isNumber || (kind == .port && !list.contains(string)) ? nil : string
+    case .string(let string):
+      text = isNumber || (kind == .numberOrWord && !list.contains(string)) ? nil : string
     case .null, .boolean, .array, .object: text = nil
     }
     return text.flatMap { judge($0) == nil ? $0 : nil }
@@ -190,7 +190,7 @@ extension Allowed {
   func value(of text: String) -> JSON5 {
     switch kind {
     case .number, .whole: Double(text).map { .number($0, written: text) } ?? .null
-    case .port: Int(text).map { .of($0) } ?? .string(text)
+    case .numberOrWord: Double(text).map { .number($0, written: text) } ?? .string(text)
     case .text, .word, .file, .connection: .string(text)
     }
   }

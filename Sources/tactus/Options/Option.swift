@@ -198,6 +198,7 @@ extension Choice {
     return switch parameters[0] {
     case .number(_, let unit): unit.isEmpty ? "FACTOR" : unit.uppercased()
     case .whole(_, let unit): unit.isEmpty ? "N" : unit.uppercased()
+    case .beats(_, let word): "BEATS|\(word)"
     case .word(let words): words.joined(separator: "|")
     case .flag, .fader, .text, .exact: ""
     }
@@ -212,6 +213,7 @@ extension Choice {
     case .number(let range, _): notes.append("\(shortest(range.lowerBound)) to \(shortest(range.upperBound))")
     case .whole(let range, _) where written == nil:
       notes.append("\(range.lowerBound) to \(range.upperBound)")
+    case .beats(let range, _): notes.append("\(shortest(range.lowerBound)) to \(shortest(range.upperBound))")
     case .flag, .fader, .whole, .word, .text, .exact: break
     }
     if !isFlag, let standard { notes.append("default: \(text(standard))") }

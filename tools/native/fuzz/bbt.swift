@@ -22,7 +22,8 @@ public func fuzz(_ bytes: UnsafePointer<UInt8>, _ count: Int) -> CInt {
     precondition(beats.isFinite && beats >= 0, "a place that is none: \(beats)")
     let again = BBT(
       song: Beats(beats), meter: Meter(beatsPerBar: 4), beatsPerMinute: bbt.beatsPerMinute)
-    precondition(beats > 8e9 || abs((again.beats ?? -1) - beats) < 0.001, "read, shown and read again it differs")
+    precondition(
+      beats > 8e9 || abs((again.beats ?? -1) - beats) < 0.001, "read, shown and read again it differs")
   }
   return 0
 }
@@ -51,6 +52,7 @@ private func shown(_ input: inout Bytes, after last: BBT?) -> BBT? {
   case 3: next.beatsPerBar = Float(input.double())
   case 4: next.ticksPerBeat = input.double()
   case 5: next.beatsPerMinute = input.double()
+  case 8: next.beatType = [1, 2, 8, 16, 32, 4, 8, Float(input.double())][Int(input.byte() % 8)]
   case 6: next.barStartTick = input.double()
   case 7: next.beatsPerMinute += Double(Int8(truncatingIfNeeded: input.number() as Int16)) / 16
   default: break

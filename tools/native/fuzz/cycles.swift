@@ -57,7 +57,16 @@ final class Stage {
   private var now = 1e9
   private var number: UInt32 = 0
   private static let longest: UInt32 = 8192
-  private let samples = UnsafeMutablePointer<Float>.allocate(capacity: Int(3 * longest))
+  private let samples = UnsafeMutablePointer<Float>.allocate(capacity: Int(4 * longest))
+  private var rackEvents = MIDIEvents()
+  private let rack: [OutputSlot] = {
+    var bars = OutputSettings(.pulse), click = OutputSettings(.click), clock = OutputSettings(.clock)
+    bars.gate.rate = Rate(3, in: 2, isInBars: true)
+    click.click.isOn = true
+    click.click.subdivision = 8
+    clock.clock.perBeat = 96
+    return [bars, click, clock].enumerated().map { OutputSlot(number: UInt32($0 + 1), settings: $1) }
+  }()
 
   init(_ input: inout Bytes) {
     session = SessionState(
@@ -66,9 +75,8 @@ final class Stage {
         timeOrigin: Micros(999_000_000 + Int64(input.number() as UInt16))),
       startStop: ClientStartStop(isPlaying: input.chance(2), time: Micros(1_000_000_000), timestamp: .zero),
       isConnected: input.chance(2))
-    settings.quantum = [4, 1, 3, 7, 16, 0.5, 0, 64][Int(input.byte() % 8)]
-    settings.meter.beatsPerBar = Int32(input.byte() % 64) + 1
-    settings.meter.beatType = 1 << Int32(input.byte() % 6)
+    choose(&input)
+    settings.launch.countIn = Int32(input.byte() % 5)
     settings.launch.moment = [.bar, .beat, .now][Int(input.byte() % 3)]
     settings.launch.alignment = input.chance(2) ? .nearest : .exact
     settings.hostIsTheClock = input.chance(3)
@@ -76,6 +84,15 @@ final class Stage {
     settings.click.isOn = true
     settings.clock.when = input.chance(2) ? .always : .rolling
     if input.chance(2) { relocator.choices.correction = .locate }
+  }
+
+  /// Also while it plays or counts in.
+  private func choose(_ input: inout Bytes) {
+    settings.meter = Meter(beatsPerBar: Int32(input.byte() % 64) + 1, beatType: 1 << Int32(input.byte() % 6))
+    let grids: [Quantum] = [
+      .bar, .beats(4), .beats(1), .beats(3.5), .beats(7), .beats(0.125), .beats(0), .bar,
+    ]
+    settings.ownQuantum = grids[Int(input.byte() % 8)]
   }
 
   private var startStopsTaken: UInt32 = 0
@@ -87,6 +104,7 @@ final class Stage {
   func play(_ input: inout Bytes, requested: BBT? = nil) {
     let frames: UInt32 = input.chance(60) ? Self.longest : [256, 64, 1024, 1][Int(input.byte() % 4)]
     let rate: UInt32 = input.chance(40) ? 0 : [48_000, 44_100, 192_000][Int(input.byte() % 3)]
+    if input.chance(15) { choose(&input) }
     if input.chance(30) { number &+= input.number() }
     if input.chance(30) { now += Double(input.number() as UInt32) / 256 }
     let length = Double(frames) * 1e6 / Double(max(1, rate))
@@ -113,6 +131,7 @@ final class Stage {
     outputs[.pulse] = buffer(1, frames)
     outputs[.run] = buffer(2, frames)
     sync.run(cycle, into: &outputs)
+    playRack(frames)
     let shown = sync.bbt(nextFrame: transport.frame &+ frames, requested: requested)
     leave()
     judge(outputs, frames)
@@ -126,6 +145,16 @@ final class Stage {
     number &+= frames
     now += length
     if case .rolling = transport.state { transport.frame &+= frames }
+  }
+
+  /// What counts bars: pulses of them, a click, and a clock that starts on one.
+  private func playRack(_ frames: UInt32) {
+    for (place, slot) in rack.enumerated() {
+      sync.play(slot, at: place, into: buffer(3, frames), &rackEvents)
+      for index in 0..<rackEvents.count {
+        precondition(rackEvents[index].frame < frames, "a message of an output after the buffer's end")
+      }
+    }
   }
 
   private func buffer(_ place: Int, _ frames: UInt32) -> AudioBuffer {
