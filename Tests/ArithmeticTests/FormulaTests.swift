@@ -11,33 +11,29 @@ struct FormulaTests {
     (try? Formula(text, names: Self.names))?.value([bpm, beat])
   }
 
-  @Test(
-    "What is written is what a calculator says",
-    arguments: [
-      ("60000 / bpm * 3/4", 375), ("60000 / bpm x 3/4", 375), ("60000/bpm", 500), ("1 + 2 * 3", 7),
-      ("(1 + 2) * 3", 9),
-      ("2 - 3 - 4", -5), ("8 / 2 / 2", 2), ("-bpm", -120), ("--bpm", 120), ("2 * -3", -6), ("-2 * -3", 6),
-      ("1 - -1", 2), (".5", 0.5), ("bpm", 120), ("beat", 3), ("round(2.5)", 3), ("floor(-0.5)", -1),
-      ("ceil(bpm / 7)", 18), ("round (bpm / 7) * 2", 34), ("  7  ", 7), ("((((7))))", 7),
-    ])
-  func values(text: String, result: Double) throws {
+  @Test(arguments: [
+    ("60000 / bpm * 3/4", 375), ("60000 / bpm x 3/4", 375), ("60000/bpm", 500), ("1 + 2 * 3", 7),
+    ("(1 + 2) * 3", 9),
+    ("2 - 3 - 4", -5), ("8 / 2 / 2", 2), ("-bpm", -120), ("--bpm", 120), ("2 * -3", -6), ("-2 * -3", 6),
+    ("1 - -1", 2), (".5", 0.5), ("bpm", 120), ("beat", 3), ("round(2.5)", 3), ("floor(-0.5)", -1),
+    ("ceil(bpm / 7)", 18), ("round (bpm / 7) * 2", 34), ("  7  ", 7), ("((((7))))", 7),
+  ])
+  func `what is written is what a calculator says`(text: String, result: Double) throws {
     #expect(try Formula(text, names: Self.names).value([120, 3]) == result)
   }
 
-  @Test(
-    "What is no formula is refused with the words that help",
-    arguments: [
-      ("", "number is missing"), ("bpm *", "number is missing"), ("* 3", "number is missing"),
-      ("(1", ") is missing"),
-      ("1)", "operator is missing"), ("1 2", "operator is missing"), ("bmp", "there is no bmp, but bpm"),
-      ("1.2.3", "no number"), ("round 3", "needs its bracket"), ("round()", "number is missing"),
-      ("BPM", "number is missing"), ("1e5", "operator is missing"), ("\u{0}", "number is missing"),
-      ("bpm\u{202E}", "operator is missing"), (".", "no number"), ("nan", "there is no nan"),
-      (String(repeating: "1", count: 129), "at most 128"),
-      (String(repeating: "(", count: 17) + "1", "more than 16 brackets"),
-      (String(repeating: "round(", count: 17) + "1", "more than 16 brackets"),
-    ])
-  func wrong(text: String, words: String) {
+  @Test(arguments: [
+    ("", "number is missing"), ("bpm *", "number is missing"), ("* 3", "number is missing"),
+    ("(1", ") is missing"),
+    ("1)", "operator is missing"), ("1 2", "operator is missing"), ("bmp", "there is no bmp, but bpm"),
+    ("1.2.3", "no number"), ("round 3", "needs its bracket"), ("round()", "number is missing"),
+    ("BPM", "number is missing"), ("1e5", "operator is missing"), ("\u{0}", "number is missing"),
+    ("bpm\u{202E}", "operator is missing"), (".", "no number"), ("nan", "there is no nan"),
+    (String(repeating: "1", count: 129), "at most 128"),
+    (String(repeating: "(", count: 17) + "1", "more than 16 brackets"),
+    (String(repeating: "round(", count: 17) + "1", "more than 16 brackets"),
+  ])
+  func `what is no formula is refused with the words that help`(text: String, words: String) {
     do throws(Formula.Fault) {
       _ = try Formula(text, names: Self.names)
       Issue.record("taken: \(text)")
@@ -46,17 +42,15 @@ struct FormulaTests {
     }
   }
 
-  @Test(
-    "What is no number any more is nothing, not infinite and not NaN",
-    arguments: ["1 / 0", "0 / 0", "bpm / (bpm - 120)", "-1 / (beat - 3)"])
-  func nothing(text: String) throws {
+  @Test(arguments: ["1 / 0", "0 / 0", "bpm / (bpm - 120)", "-1 / (beat - 3)"])
+  func `what is no number any more is nothing, not infinite and not NaN`(text: String) throws {
     let formula = try Formula(text, names: Self.names)
     #expect(formula.value([120, 3]) == nil)
     #expect(formula.value([]) == nil || !text.contains("b"))
   }
 
-  @Test("Sixteen brackets in each other are read, and a sign can't be written so often that it takes long")
-  func limits() {
+  @Test
+  func `sixteen brackets in each other are read, and a sign can't be written so often that it takes long`() {
     let brackets = String(repeating: "(", count: 16) + "bpm" + String(repeating: ")", count: 16)
     #expect(value(brackets) == 120)
     #expect(value(String(repeating: "-", count: 125) + "bpm") == -120)
@@ -64,8 +58,8 @@ struct FormulaTests {
     #expect(value(String(repeating: "9*", count: 63) + "9")?.isFinite == true)
   }
 
-  @Test("Every short text of its letters is a finite number or nothing, and nothing breaks")
-  func hostile() {
+  @Test
+  func `every short text of its letters is a finite number or nothing, and nothing breaks`() {
     let letters = Array("0.7()+-*/x bround")
     var texts = [""]
     for _ in 0..<4 { texts = texts.flatMap { text in letters.map { text + String($0) } } + [""] }
@@ -75,8 +69,8 @@ struct FormulaTests {
     }
   }
 
-  @Test("Long texts of chance break nothing either")
-  func chance() {
+  @Test
+  func `long texts of chance break nothing either`() {
     var state: UInt64 = 20
     for _ in 0..<20_000 {
       var text = ""

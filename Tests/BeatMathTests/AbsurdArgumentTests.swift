@@ -31,7 +31,7 @@ struct AbsurdArgumentTests {
     }
   }
 
-  @Test func aTempoOrBeatThatIsNoNumberChangesNothing() {
+  @Test func `a tempo or beat that is no number changes nothing`() {
     #expect(changesNothing { $0.setTempo(.nan, at: Self.now) })
     for beat in Self.doubles where !(beat.magnitude <= 5e9) {
       for quantum in Self.doubles {
@@ -45,7 +45,7 @@ struct AbsurdArgumentTests {
     #expect(broken.change(at: Self.now) == nil)
   }
 
-  @Test(arguments: times) func aTimeInAnotherCenturyChangesNothing(time: Micros) {
+  @Test(arguments: times) func `a time in another century changes nothing`(time: Micros) {
     #expect(changesNothing { $0.setTempo(130, at: time) })
     #expect(changesNothing { $0.setPlaying(false, at: time) })
     for quantum in Self.doubles {
@@ -55,7 +55,7 @@ struct AbsurdArgumentTests {
     }
   }
 
-  @Test(arguments: doubles) func aQuantumThatIsNoneLeavesAWorkingState(quantum: Double) {
+  @Test(arguments: doubles) func `a quantum that is none leaves a working state`(quantum: Double) {
     for isConnected in [false, true] {
       var edited = state(isConnected: isConnected)
       edited.requestBeat(3, at: Self.now, quantum: quantum)
@@ -67,7 +67,7 @@ struct AbsurdArgumentTests {
     }
   }
 
-  @Test func everyQuestionIsAnswered() {
+  @Test func `every question is answered`() {
     let state = state(isConnected: true)
     for quantum in Self.doubles {
       for time in Self.times + [Self.now] {

@@ -22,7 +22,7 @@ private func sessionWithOwnChange(isEnabled: Bool = true) -> AudioSession {
   return audio
 }
 
-@Test func theAudioThreadSeesItsOwnChangeForASecondWhateverOthersSay() {
+@Test func `the audio thread sees its own change for a second whatever others say`() {
   var audio = sessionWithOwnChange()
   let others = sharedState(tempo: 70)
   for elapsed: Int64 in [0, 1, 500_000, 1_000_000] {
@@ -35,7 +35,7 @@ private func sessionWithOwnChange(isEnabled: Bool = true) -> AudioSession {
   #expect(!later.isPlaying)
 }
 
-@Test func aChangeOfTempoDoesNotHoldBackTheOthersStart() {
+@Test func `a change of tempo does not hold back the other's start`() {
   var audio = AudioSession(sharedState(tempo: 120))
   let captured = audio.capture(sharedState(tempo: 120), workedIn: 9, at: start)
   var edited = captured
@@ -47,7 +47,7 @@ private func sessionWithOwnChange(isEnabled: Bool = true) -> AudioSession {
   #expect(seen.isPlaying)
 }
 
-@Test func whileDisabledTheSharedStateIsSeenAsSoonAsTheChangeIsWorkedIn() {
+@Test func `while disabled the shared state is seen as soon as the change is worked in`() {
   var audio = sessionWithOwnChange(isEnabled: false)
   let stale = sharedState(tempo: 120)
   #expect(audio.capture(stale, workedIn: 0, at: start + Micros(10)).tempo == 50)
@@ -55,21 +55,21 @@ private func sessionWithOwnChange(isEnabled: Bool = true) -> AudioSession {
     audio.capture(sharedState(tempo: 70), workedIn: 1, at: start + Micros(20)).tempo == 70)
 }
 
-@Test func aChangeThatWasNeverWorkedInIsGivenUpAfterASecond() {
+@Test func `a change that was never worked in is given up after a second`() {
   var audio = sessionWithOwnChange()
   let shared = sharedState(tempo: 120)
   #expect(audio.capture(shared, workedIn: 0, at: start + Micros(1_000_000)).tempo == 50)
   #expect(audio.capture(shared, workedIn: 0, at: start + Micros(1_000_001)).tempo == 120)
 }
 
-@Test func anUntouchedStateCommitsNothing() {
+@Test func `an untouched state commits nothing`() {
   var audio = AudioSession(sharedState(tempo: 120))
   let captured = audio.capture(sharedState(tempo: 120), workedIn: 9, at: start)
   #expect(audio.commit(captured, at: start, isEnabled: true) == nil)
   #expect(audio.sequence == 0)
 }
 
-@Test func aStartIsNotTakenTwiceInOneMicrosecond() {
+@Test func `a start is not taken twice in one microsecond`() {
   var audio = sessionWithOwnChange()
   let captured = audio.capture(sharedState(tempo: 120), workedIn: 9, at: start)
   var edited = captured
@@ -79,7 +79,7 @@ private func sessionWithOwnChange(isEnabled: Bool = true) -> AudioSession {
   #expect(change?.startStop?.isPlaying == false)
 }
 
-@Test func theAudioThreadsTempoStaysInRange() {
+@Test func `the audio thread's tempo stays in range`() {
   var audio = AudioSession(sharedState(tempo: 120))
   let captured = audio.capture(sharedState(tempo: 120), workedIn: 9, at: start)
   var edited = captured
@@ -88,7 +88,7 @@ private func sessionWithOwnChange(isEnabled: Bool = true) -> AudioSession {
   #expect(change?.timeline?.tempo == Tempo(999))
 }
 
-@Test func aChangeNamesTheSessionWhoseTimelineWasEdited() {
+@Test func `a change names the session whose timeline was edited`() {
   var audio = sessionWithOwnChange()
   // A join within the second: the copy is still the old session's.
   let kept = audio.capture(sharedState(tempo: 70, session: 2), workedIn: 1, at: start + Micros(500_000))

@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  @Test func numbersRoundAsTheReferenceRounds() {
+  @Test func `numbers round as the reference rounds`() {
     expectNoDifference(seed: 1, "beats from double") { dice in
       let value = (dice.unit() - 0.5) * (dice.bits() % 2 == 0 ? 10 : 1e6)
       let halves = Double(dice.integer(-1000...1000)) * 0.5e-6
@@ -31,7 +31,7 @@ import Testing
     }
   }
 
-  @Test func temposConvertAsTheReferenceConverts() {
+  @Test func `tempos convert as the reference converts`() {
     expectNoDifference(seed: 2, "tempo") { dice in
       let bpm = dice.tempo(), time = dice.micros(), beats = dice.beats(), wire = dice.integer(1...10_000_000)
       let tempo = Tempo(bpm)
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func timelinesMapAsTheReferenceMaps() {
+  @Test func `timelines map as the reference maps`() {
     expectNoDifference(seed: 3, "timeline") { dice in
       let line = dice.timeline(), time = dice.micros(), beats = dice.beats()
       let same =
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  @Test func phasesMatchTheReference() {
+  @Test func `phases match the reference`() {
     expectNoDifference(seed: 4, "phase") { dice in
       let beats = dice.beats(), target = dice.beats(), quantum = dice.quantum()
       let ours = Beats(micros: beats), aim = Beats(micros: target), grid = Beats(micros: quantum)
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test func phaseEncodingMatchesTheReference() {
+  @Test func `phase encoding matches the reference`() {
     expectNoDifference(seed: 5, "phase encoding") { dice in
       let line = dice.timeline(), time = dice.micros(), beats = dice.beats(), quantum = dice.quantum()
       let grid = Beats(micros: quantum)
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test func ghostMapsMatchTheReference() {
+  @Test func `ghost maps match the reference`() {
     expectNoDifference(seed: 6, "ghost map") { dice in
       let map = GhostMap(intercept: Micros(dice.micros())), time = dice.micros()
       let same =
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  @Test func followingASessionMatchesTheReference() {
+  @Test func `following a session matches the reference`() {
     expectNoDifference(seed: 7, "client from session") { dice in
       let client = dice.timeline(), session = dice.timeline(), now = dice.micros(), map = dice.map()
       let ours = client.following(session: session, at: Micros(now), by: map)
@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  @Test func committingToASessionMatchesTheReference() {
+  @Test func `committing to a session matches the reference`() {
     expectNoDifference(seed: 8, "session from client") { dice in
       let session = dice.timeline(), now = dice.micros(), map = dice.map()
       // Half of the clients are in time with the session, so that "nothing changed" is met too.
@@ -113,7 +113,7 @@ import Testing
     }
   }
 
-  @Test func shiftingAClientMatchesTheReference() {
+  @Test func `shifting a client matches the reference`() {
     expectNoDifference(seed: 9, "shift") { dice in
       let client = dice.timeline(), amount = dice.beats()
       var ours = client
@@ -127,7 +127,7 @@ import Testing
 @Suite struct StateDifferentialTests {
   let base = DifferentialTests()
 
-  @Test func queriesMatchTheReference() {
+  @Test func `queries match the reference`() {
     base.expectNoDifference(seed: 10, "queries") { dice in
       let state = dice.state(), time = dice.micros()
       let quantum = Beats(micros: dice.quantum()).value, beat = Beats(micros: dice.beats()).value
@@ -142,7 +142,7 @@ import Testing
     }
   }
 
-  @Test func settingATempoMatchesTheReference() {
+  @Test func `setting a tempo matches the reference`() {
     base.expectNoDifference(seed: 11, "set tempo") { dice in
       let before = dice.state(), tempo = dice.askedTempo(), time = dice.micros()
       var ours = before
@@ -159,7 +159,7 @@ import Testing
       ? oracle_force_beat(once, beat, time + 1, quantum) : once
   }
 
-  @Test func forcingABeatMatchesTheReferenceSince31() {
+  @Test func `forcing a beat matches the reference since 31`() {
     var corrected = 0
     base.expectNoDifference(seed: 12, "force beat") { dice in
       let before = dice.state(), time = dice.micros()
@@ -173,7 +173,7 @@ import Testing
     #expect(corrected > 0, "no case reached the difference between 3.0.6 and 3.1")
   }
 
-  @Test func requestingABeatMatchesTheReferenceSince31() {
+  @Test func `requesting a beat matches the reference since 31`() {
     base.expectNoDifference(seed: 13, "request beat") { dice in
       let before = dice.state(), time = dice.micros()
       let quantum = Beats(micros: dice.quantum()).value, beat = Beats(micros: dice.beats()).value
@@ -194,7 +194,7 @@ import Testing
     }
   }
 
-  @Test func startingOnABeatMatchesTheReferenceSince31() {
+  @Test func `starting on a beat matches the reference since 31`() {
     base.expectNoDifference(seed: 14, "start on a beat") { dice in
       let before = dice.state(), time = dice.micros(), plays = dice.bits() % 2 == 0
       let quantum = Beats(micros: dice.quantum()).value, beat = Beats(micros: dice.beats()).value

@@ -9,14 +9,14 @@ struct SessionChangeTests {
     startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: true, session: 7
   )
 
-  @Test func anUntouchedStateChangesNothing() {
+  @Test func `an untouched state changes nothing`() {
     #expect(Self.captured.change(at: Micros(9)) == nil)
     var same = Self.captured
     same.setTempo(100, at: Micros(0))
     #expect(same.change(at: Micros(9)) == nil)
   }
 
-  @Test func aChangedTempoLeavesStartAndStopToOthers() throws {
+  @Test func `a changed tempo leaves start and stop to others`() throws {
     var edited = Self.captured
     edited.setTempo(5000, at: Micros(5_000_000))
     let change = try #require(edited.change(at: Micros(9)))
@@ -24,7 +24,7 @@ struct SessionChangeTests {
     #expect(change.startStop == nil && change.at == Micros(9) && change.session == 7)
   }
 
-  @Test func aStartLeavesTheTempoToOthers() throws {
+  @Test func `a start leaves the tempo to others`() throws {
     var edited = Self.captured
     edited.setPlaying(true, at: Micros(5_000_000))
     let change = try #require(edited.change(at: Micros(9)))
@@ -33,7 +33,7 @@ struct SessionChangeTests {
       change.startStop == ClientStartStop(isPlaying: true, time: Micros(5_000_000), timestamp: Micros(9)))
   }
 
-  @Test func twoStatesAreEqualIfTheySayTheSame() {
+  @Test func `two states are equal if they say the same`() {
     var edited = Self.captured
     edited.setPlaying(true, at: Micros(5))
     #expect(edited != Self.captured)

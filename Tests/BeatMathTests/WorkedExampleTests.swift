@@ -14,13 +14,13 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
 }
 
 @Suite struct NumberExamples {
-  @Test func halvesRoundAwayFromZero() {
+  @Test func `halves round away from zero`() {
     #expect(Beats(0.5e-6).micros == 1)
     #expect(Beats(-0.5e-6).micros == -1)
     #expect(Beats(0.5).micros == 500_000)
   }
 
-  @Test func numbersFromOutsideNeverTrap() {
+  @Test func `numbers from outside never trap`() {
     #expect(Int64(rounding: .nan) == 0)
     #expect(Int64(rounding: .infinity) == .max)
     #expect(Int64(rounding: -.infinity) == .min)
@@ -41,12 +41,12 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
       (120, 500_000, 120), (120.5, 497_925, 120.50007531254707), (121, 495_868, 120.99994353335968),
       (130, 461_538, 130.00013000013), (174, 344_828, 173.99979120025057), (999, 60_060, 999.000999000999),
     ] as [(Double, Int64, Double)])
-  func tempoOnTheWire(set: Double, wire: Int64, received: Double) {
+  func `tempo on the wire`(set: Double, wire: Int64, received: Double) {
     #expect(Tempo(set).microsPerBeat == wire)
     #expect(abs(Tempo(microsPerBeat: wire).beatsPerMinute - received) < 1e-11)
   }
 
-  @Test func tempoStaysWithinLinksRange() {
+  @Test func `tempo stays within Link's range`() {
     #expect(Tempo(1).clamped == Tempo(20))
     #expect(Tempo(100_000).clamped == Tempo(999))
     #expect(Tempo(.nan).clamped == Tempo(20))
@@ -56,13 +56,13 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
 }
 
 @Suite struct PhaseExamples {
-  @Test func negativeBeatsFoldUpwards() {
+  @Test func `negative beats fold upwards`() {
     for (beat, quantum, phase) in [(-1.0, 1.0, 0.0), (-0.1, 1, 0.9), (-2.3, 1, 0.7), (-9.5, 2.3, 2.0)] {
       #expect(Beats(beat).phase(in: Beats(quantum)) == Beats(phase))
     }
   }
 
-  @Test func noQuantumMeansNoGrid() {
+  @Test func `no quantum means no grid`() {
     for beat in [0, 0.1, 1, -1] { #expect(Beats(beat).phase(in: .zero) == .zero) }
     for (beat, target) in [(0.1, 1.0), (2.3, 9.5), (-0.1, -2.3)] {
       #expect(Beats(beat).nextMatchingPhase(of: Beats(target), quantum: .zero) == Beats(beat))
@@ -70,7 +70,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
     #expect(line(60, -9.5, 2_000_000).phaseEncodedBeats(at: .zero, quantum: .zero) == Beats(-11.5))
   }
 
-  @Test func theNextMatchIsNeverBefore() {
+  @Test func `the next match is never before`() {
     let rows: [(Double, Double, Double, Double)] = [
       (0, 0.1, 1, 0.1), (0.1, 1, 2, 1), (1, 2, 2.3, 2), (2, 2.3, 3, 2.3), (1, 2.3, 2, 2.3),
       (2.3, -0.1, 2, 3.9), (-9.5, 0.1, 2, -7.9), (-2.3, 0.1, 9.5, 0.1),
@@ -80,11 +80,11 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
     }
   }
 
-  @Test func ofTwoEquallyNearBeatsTheEarlierIsTaken() {
+  @Test func `of two equally near beats the earlier is taken`() {
     #expect(line(120, 1, 0).phaseEncodedBeats(at: Micros(1_000_000), quantum: Beats(2)) == Beats(2))
   }
 
-  @Test func phaseEncodingTakesTheNearestBeatOnTheGrid() {
+  @Test func `phase encoding takes the nearest beat on the grid`() {
     let first = line(120, 1, 0), second = line(60, -9.5, 2_000_000)
     let rows: [(Timeline, Int64, Double, Double)] = [
       (first, 1_000_000, 2.2, 2), (first, 1_000_000, 1.8, 3.8), (first, -2_000_000, 4, -4),
@@ -96,7 +96,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
     }
   }
 
-  @Test func phaseEncodingAndBackIsTheIdentity() {
+  @Test func `phase encoding and back is the identity`() {
     for timeline in [line(120, 1, 0), line(60, -9.5, 2_000_000)] {
       for quantum in [0.0, 1, 2, 3] {
         for time in [0, 2_000_000, -3_200_000, 87_654_321] as [Int64] {
@@ -112,7 +112,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
   let client = line(100, 0, 50_000_000), session = line(126, 64, 90_000_000)
   let map = GhostMap(intercept: Micros(12_345_678)), now = Micros(80_000_000)
 
-  @Test func joiningKeepsTheBeatAndTakesTheGrid() {
+  @Test func `joining keeps the beat and takes the grid`() {
     let joined = client.following(session: session, at: now, by: map)
     #expect(joined == line(126, -18.925929, 47_178_162))
     #expect(joined.beats(at: now) == Beats(50))
@@ -122,7 +122,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
     #expect(joined.following(session: session, at: now + Micros(6_849_353), by: map) == joined)
   }
 
-  @Test func aTempoSetAfterJoiningWinsOverTheSessionsOwn() {
+  @Test func `a tempo set after joining wins over the session's own`() {
     var joined = state(client.following(session: session, at: now, by: map), connected: true)
     joined.setTempo(140, at: now + Micros(20_000))
     #expect(joined.timeline == line(140, -18.925929, 50_462_346))
@@ -130,12 +130,12 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
       session.committing(client: joined.timeline, at: now, by: map) == line(140, 68.925929, 92_347_678))
   }
 
-  @Test func committingNothingKeepsTheAnchors() {
+  @Test func `committing nothing keeps the anchors`() {
     let joined = client.following(session: session, at: now, by: map)
     #expect(session.committing(client: joined, at: now + Micros(42_905_944), by: map) == session)
   }
 
-  @Test func aRequestAfterJoiningWaitsForItsPhase() {
+  @Test func `a request after joining waits for its phase`() {
     let joined = state(client.following(session: session, at: now, by: map), connected: true)
     let rows: [(Double, Double, Double, Int64)] = [
       (0, 4, -70.925929, 81_463_842), (0, 1, -68.925929, 80_035_272), (3.5, 4, -66.925929, 81_225_747),
@@ -148,7 +148,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
     }
   }
 
-  @Test func aForcedBeatMovesTheSession() {
+  @Test func `a forced beat moves the session`() {
     var forced = state(client.following(session: session, at: now, by: map), connected: true)
     forced.forceBeat(0, at: now, quantum: 4)
     #expect(forced.timeline == line(126, -66.925929, 47_619_080))
@@ -156,7 +156,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
       session.committing(client: forced.timeline, at: now, by: map) == line(126, 68.925929, 92_786_596))
   }
 
-  @Test func shiftingByBeatsMovesTheBeatAtEveryTime() {
+  @Test func `shifting by beats moves the beat at every time`() {
     for amount in [1.1, -1.1] {
       var shifted = line(60, -1, -1)
       let before = shifted.beats(at: Micros(-1))
@@ -165,7 +165,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
     }
   }
 
-  @Test func startAndStopKeepTheirBeatWhenTheTempoChanges() {
+  @Test func `start and stop keep their beat when the tempo changes`() {
     let stop = SessionStartStop(isPlaying: true, beats: Beats(66), timestamp: Micros(91_000_000))
     let before = stop.client(on: session, by: map)
     #expect(before.session(on: session, by: map) == stop)
@@ -180,27 +180,27 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
     arguments: [
       (60.0, 10_000_000, 60.0, -10_000_000), (5, 1_000_000, 20, -5_000_000), (5000, 1_000_000, 999, 879_880),
     ] as [(Double, Int64, Double, Int64)])
-  func aTempoTurnsTheLineAtItsTime(asked: Double, time: Int64, tempo: Double, origin: Int64) {
+  func `a tempo turns the line at its time`(asked: Double, time: Int64, tempo: Double, origin: Int64) {
     var changed = state(line(120, 0, 0))
     changed.setTempo(asked, at: Micros(time))
     #expect(changed.timeline == line(tempo, 0, origin))
   }
 
-  @Test func aTempoChangeMovesNoBeat() {
+  @Test func `a tempo change moves no beat`() {
     var changed = state(line(120, 5.5, 12_558_940))
     changed.setTempo(90, at: Micros(20_000_000))
     #expect(changed.timeline == line(90, 5.5, 10_078_582))
     #expect(changed.beat(at: Micros(20_000_000), quantum: 0) == 20.38212)
   }
 
-  @Test func aloneTheRequestedBeatComesAtOnce() {
+  @Test func `alone the requested beat comes at once`() {
     var alone = state(line(120, 0, 0))
     alone.requestBeat(0, at: Micros(5_300_000), quantum: 4)
     #expect(alone.timeline == line(120, -12, -700_000))
     #expect(alone.beat(at: Micros(5_300_000), quantum: 4) == 0)
   }
 
-  @Test func withPeersTheRequestedBeatComesOnTheQuantum() {
+  @Test func `with peers the requested beat comes on the quantum`() {
     var connected = state(line(120, 0, 0), connected: true)
     connected.requestBeat(0, at: Micros(5_300_000), quantum: 4)
     #expect(connected.timeline == line(120, -12, 0))
@@ -215,7 +215,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
     #expect(later.beat(at: Micros(5_300_000), quantum: 4) == 4.6)
   }
 
-  @Test func theForcedBeatIsNeverPastAtItsOwnTime() {
+  @Test func `the forced beat is never past at its own time`() {
     var known = state(line(30.4, 12_345_678, 1_234_567))
     known.forceBeat(0, at: Micros(23_456_789), quantum: 4)
     #expect(known.timeline == line(30.4, -10, -227_418))
@@ -226,7 +226,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
     }
   }
 
-  @Test func startingRequestsTheBeatAndStoppingDoesNot() {
+  @Test func `starting requests the beat and stopping does not`() {
     var starts = state(line(120, 0, 0), connected: true)
     starts.setPlaying(true, at: Micros(5_300_000), requestingBeat: 0, quantum: 4)
     #expect(starts.isPlaying)
@@ -240,7 +240,7 @@ private func state(_ timeline: Timeline, connected: Bool = false) -> SessionStat
 }
 
 @Suite struct ClockMapExamples {
-  @Test func theMapGoesBothWaysWithinAMicrosecond() {
+  @Test func `the map goes both ways within a microsecond`() {
     let map = ClockMap(jackAnchor: Micros(1_000_000), linkAnchor: Micros(752_000), skew: 130e-6)
     for time in stride(from: Int64(0), through: 10_000_000_000, by: 99_999_999) {
       let there = map.link(fromJACK: Micros(time))

@@ -44,7 +44,7 @@ struct SoundFileTests {
   @Test(arguments: [
     wav, Int(SF_FORMAT_WAV) | Int(SF_FORMAT_PCM_16), Int(SF_FORMAT_WAVEX) | Int(SF_FORMAT_PCM_24), flac,
   ])
-  func wavAndFlacAreReadAsTheyAre(format: Int) throws {
+  func `WAV and FLAC are read as they are`(format: Int) throws {
     let folder = try ScratchFolder()
     let samples = tone(9000)
     let file = try SoundFile(reading: folder.sound("a", format: format, samples))
@@ -52,7 +52,7 @@ struct SoundFileTests {
     #expect(zip(file.samples, samples).allSatisfy { abs($0 - $1) < 1e-4 })
   }
 
-  @Test func channelsAreMixedAndNumbersThatAreNoneAreSilence() throws {
+  @Test func `channels are mixed and numbers that are none are silence`() throws {
     let folder = try ScratchFolder()
     let path = try folder.sound(
       "a.wav", format: Self.wav, channels: 2, [0.5, 0.25, .nan, 0.5, .infinity, -.infinity, 1e30, 0])
@@ -60,7 +60,7 @@ struct SoundFileTests {
   }
 
   @Test(arguments: [(44100, 48000), (48000, 44100), (22050, 96000), (192_000, 44100), (48000, 48000)])
-  func anotherRateKeepsTheToneItsLevelAndItsFirstFrame(from: Int, to: Int) {
+  func `another rate keeps the tone its level and its first frame`(from: Int, to: Int) {
     let input = tone(from / 5, rate: Float(from))
     let output = SoundFile(samples: input, sampleRate: from).samples(at: to)
     #expect(abs(output.count - to / 5) <= 1)
@@ -70,7 +70,7 @@ struct SoundFileTests {
     #expect(output[0] > 0.2 && output[output.count - 1] == 0)
   }
 
-  @Test func anImpulseStaysAtItsPlace() throws {
+  @Test func `an impulse stays at its place`() throws {
     for (from, to) in [(44100, 48000), (48000, 44100), (96000, 48000)] {
       var input = [Float](repeating: 0, count: 4410)
       input[0] = 1
@@ -82,7 +82,7 @@ struct SoundFileTests {
     }
   }
 
-  @Test func whatIsNoClickIsRefusedWithItsReason() throws {
+  @Test func `what is no click is refused with its reason`() throws {
     let folder = try ScratchFolder()
     let text = try folder.write("RIFF, but not really", to: "a.wav")
     #expect(mkfifo(folder.path + "/pipe", 0o600) == 0)
@@ -106,7 +106,7 @@ struct SoundFileTests {
   }
 
   @Test(arguments: [wav, flac])
-  func damagedFilesAreReadOrRefusedAndNeverMore(format: Int) throws {
+  func `damaged files are read or refused and never more`(format: Int) throws {
     let folder = try ScratchFolder()
     _ = try folder.sound("a", format: format, tone(2000))
     let bytes = try folder.bytes(of: "a")
@@ -133,7 +133,7 @@ struct SoundFileTests {
     #expect(refused > 20)
   }
 
-  @Test func aFileTakesThePlaceOfOneBuiltInSound() throws {
+  @Test func `a file takes the place of one built in sound`() throws {
     let file = SoundFile(samples: tone(500), sampleRate: 48000)
     let built = RenderedBank(.wood, sampleRate: 48000, number: 1).bank
     let mixed = RenderedBank(.wood, files: SoundFiles(beat: file), sampleRate: 48000, number: 2).bank

@@ -36,8 +36,10 @@ struct AnnouncementTests {
     return settings
   }
 
-  @Test("OSC, OSCQuery and the page are announced under their ports, and no longer when the surface closes")
-  func announced() throws {
+  @Test
+  func `OSC, OSCQuery and the page are announced under their ports, and no longer when the surface closes`()
+    throws
+  {
     let folder = "/tmp/tactus-avahi-\(getpid())"
     let studio = try Studio(settings(try fakeAvahi(folder)))
     defer { studio.close() }
@@ -60,8 +62,8 @@ struct AnnouncementTests {
     rmdir(folder)
   }
 
-  @Test("Without Avahi the surface works all the same")
-  func withoutAvahi() throws {
+  @Test
+  func `without Avahi the surface works all the same`() throws {
     let studio = try Studio(settings("/nowhere/avahi-publish"))
     defer { studio.close() }
     studio.surface.tell(WebReach(queryPort: 8080))
@@ -73,8 +75,8 @@ struct AnnouncementTests {
     #expect(studio.notices.count { $0 == missing } == 1, "for both services once")
   }
 
-  @Test("A service's name fits its 63 bytes")
-  func names() {
+  @Test
+  func `a service's name fits its 63 bytes`() {
     #expect(Announcement.shortened(String(repeating: "ä", count: 60)).utf8.count == 62)
     #expect(Announcement.shortened("a\nb") == "a?b")
   }

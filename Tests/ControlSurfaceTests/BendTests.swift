@@ -23,8 +23,8 @@ struct BendTests {
     return beats * Double(before.tempo.microsPerBeat) / 1000
   }
 
-  @Test("Alone, push moves the session for as long as it is held, and leaves exactly its tempo")
-  func alone() {
+  @Test
+  func `alone, push moves the session for as long as it is held, and leaves exactly its tempo`() {
     var desk = Desk()
     let (start, present) = (desk.now, Tempo(121.37))
     desk.update { $0.timeline = $0.timeline.turned(to: present, at: start) }
@@ -47,8 +47,8 @@ struct BendTests {
     #expect(tempos(desk).last == 121.37)
   }
 
-  @Test("Among others only our own outputs are bent, unless we are the clock")
-  func amongOthers() {
+  @Test
+  func `among others only our own outputs are bent, unless we are the clock`() {
     var desk = Desk()
     desk.update { $0.peers = 2 }
     desk.send("/tactus/bend/pull", .int32(1))
@@ -72,8 +72,8 @@ struct BendTests {
     #expect(bends(desk).isEmpty && tempos(desk).count == 2 && tempos(desk)[1] == 120)
   }
 
-  @Test("A tempo that somebody sets meanwhile stays when the hand lets go")
-  func overruled() {
+  @Test
+  func `a tempo that somebody sets meanwhile stays when the hand lets go`() {
     var desk = Desk()
     desk.send("/tactus/bend/push", .int32(1))
     desk.wait(0.5)
@@ -83,8 +83,8 @@ struct BendTests {
     #expect(desk.program.state.tempo == Tempo(99))
   }
 
-  @Test("A hand that is never heard again has let go after 20 seconds")
-  func lost() {
+  @Test
+  func `a hand that is never heard again has let go after 20 seconds`() {
     var desk = Desk()
     desk.send("/tactus/bend", .float32(4))
     desk.wait(19.9)
@@ -97,10 +97,10 @@ struct BendTests {
     #expect(bends(desk).map(\.percent) == [4, 0])
   }
 
-  @Test(
-    "A wheel without ends turns the beat: alone by exactly so many milliseconds, in all three codes of its steps"
-  )
-  func wheel() {
+  @Test
+  func
+    `a wheel without ends turns the beat: alone by exactly so many milliseconds, in all three codes of its steps`()
+  {
     var settings = SurfaceSettings()
     settings.bindings = [
       "jog 60 mackie = bend/jog 2", "jog 61 = tempo/nudge 0.1", "jog 62 offset ch 3 = bend/jog 1",
@@ -128,8 +128,8 @@ struct BendTests {
     #expect(desk.errors.isEmpty)
   }
 
-  @Test("However far a wheel is turned at once, the session goes no farther than a second, there and back")
-  func farthest() {
+  @Test
+  func `however far a wheel is turned at once, the session goes no farther than a second, there and back`() {
     var desk = Desk()
     let before = desk.program.state.timeline
     for _ in 0..<5 { desk.send("/tactus/bend/jog", .float32(1000)) }
@@ -141,8 +141,8 @@ struct BendTests {
     #expect(abs(moved(desk, from: before)) < 0.05, "\(moved(desk, from: before))")
   }
 
-  @Test("A pitch wheel bends while it is held, and its middle lets go")
-  func pitchWheel() {
+  @Test
+  func `a pitch wheel bends while it is held, and its middle lets go`() {
     var settings = SurfaceSettings()
     settings.bindings = [MIDIBinding("bend = bend -5..5")].compactMap { $0 }
     var desk = Desk(settings)
@@ -181,22 +181,22 @@ struct DrummerTests {
     return (worst, tempo)
   }
 
-  @Test("Somebody who taps within 10 ms is followed within 10 ms, and the tempo to half a beat a minute")
-  func steady() {
+  @Test
+  func `somebody who taps within 10 ms is followed within 10 ms, and the tempo to half a beat a minute`() {
     let (worst, tempo) = play(from: 118, to: 118, beats: 64, clumsy: 10)
     #expect(worst < 10, "\(worst)")
     #expect(abs(tempo - 118) < 0.5, "\(tempo)")
   }
 
-  @Test("A tempo that grows by six beats a minute over 16 bars is followed")
-  func accelerando() {
+  @Test
+  func `a tempo that grows by six beats a minute over 16 bars is followed`() {
     let (worst, tempo) = play(from: 118, to: 124, beats: 64, clumsy: 8)
     #expect(worst < 15, "\(worst)")
     #expect(abs(tempo - 124) < 1, "\(tempo)")
   }
 
-  @Test("Taps that are missing, doubled or beside the beat change nothing")
-  func faults() {
+  @Test
+  func `taps that are missing, doubled or beside the beat change nothing`() {
     let (worst, tempo) = play(from: 97, to: 97, beats: 96, clumsy: 6) { beat in
       switch beat % 16 {
       case 5, 6, 11: []
@@ -209,8 +209,8 @@ struct DrummerTests {
     #expect(abs(tempo - 97) < 0.5, "\(tempo)")
   }
 
-  @Test("Another tempo after a pause, or for three taps in a row, is a beginning")
-  func again() {
+  @Test
+  func `another tempo after a pause, or for three taps in a row, is a beginning`() {
     var drummer = Drummer()
     for beat in 0..<8 { _ = drummer.tap(at: Micros(Int64(beat) * 500_000)) }
     var believed: Drummer.Beat?
@@ -221,8 +221,8 @@ struct DrummerTests {
     #expect(abs((believed?.time ?? 0) - 67_400_000) < 1)
   }
 
-  @Test("Eight beats may be missing, not nine; and no tap moves the tempo by more than one part in 25")
-  func limits() {
+  @Test
+  func `eight beats may be missing, not nine; and no tap moves the tempo by more than one part in 25`() {
     /// What is believed of the tap that comes after as many beats, so late, of somebody who is known.
     func tap(after beats: Int64, late: Int64 = 0) -> Drummer.Beat? {
       var drummer = Drummer()
@@ -242,9 +242,10 @@ struct DrummerTests {
     #expect(drummer.tap(at: Micros(4 * 500_000 - 124_000))?.length == 500_000 * (1 - Drummer.mostChange))
   }
 
-  @Test(
-    "Tempo and beat of the session come to the drummer's; taps that are no drummer's set the tempo as before")
-  func session() {
+  @Test
+  func
+    `tempo and beat of the session come to the drummer's; taps that are no drummer's set the tempo as before`()
+  {
     var desk = Desk()
     desk.send("/tactus/tempo/follow", .int32(1))
     var time = 2_137_000.0

@@ -20,9 +20,10 @@ struct BrowserTests {
     return desk
   }
 
-  @Test(
-    "A paired browser's word is as good as this machine's, and is remembered; it gets no proof to send back")
-  func paired() {
+  @Test
+  func
+    `a paired browser's word is as good as this machine's, and is remembered; it gets no proof to send back`()
+  {
     let phone = Self.phone(1)
     var desk = Self.desk(phone)
     desk.send("/tactus/click", .int32(1), from: phone)
@@ -35,8 +36,9 @@ struct BrowserTests {
     #expect(desk.errors.isEmpty)
   }
 
-  @Test("One that is not paired may watch everything and change nothing, alone or by a pattern, now or later")
-  func watching() {
+  @Test
+  func `one that is not paired may watch everything and change nothing, alone or by a pattern, now or later`()
+  {
     let phone = Self.phone(1, isPaired: false)
     var desk = Self.desk(phone)
     desk.send("/tactus/subscribe", .string("state beat exact"), from: phone)
@@ -67,8 +69,8 @@ struct BrowserTests {
       + sizeWord(message.count) + message
   }
 
-  @Test("Whoever asks by HTTP because of what it is told finds no older values there")
-  func snapshots() throws {
+  @Test
+  func `whoever asks by HTTP because of what it is told finds no older values there`() throws {
     let phone = Self.phone(1)
     let studio = try Studio()
     defer { studio.close() }
@@ -92,8 +94,8 @@ struct BrowserTests {
     }
   }
 
-  @Test("What it subscribed lasts as long as its connection, however long it is silent, and no longer")
-  func connection() {
+  @Test
+  func `what it subscribed lasts as long as its connection, however long it is silent, and no longer`() {
     let phone = Self.phone(1, isPaired: false)
     var desk = Self.desk(phone)
     desk.send("/tactus/subscribe", .string("state"), .int32(5), from: phone)
@@ -116,9 +118,10 @@ struct BrowserTests {
     #expect(desk.told("tempo").isEmpty, "a packet that was still waiting")
   }
 
-  @Test(
-    "Its port is its connection: a datagram from the same number neither ends nor moves what it subscribed")
-  func sameNumber() {
+  @Test
+  func
+    `its port is its connection: a datagram from the same number neither ends nor moves what it subscribed`()
+  {
     let phone = Self.phone(1)
     let tablet = Peer(phone.endpoint)
     var desk = Self.desk(phone)
@@ -135,9 +138,10 @@ struct BrowserTests {
     #expect(desk.machine.subscribers.map(\.target) == [phone])
   }
 
-  @Test(
-    "Sixteen phones beside sixteen controllers; the seventeenth of one host makes that one's oldest leave")
-  func sixteen() {
+  @Test
+  func
+    `sixteen phones beside sixteen controllers; the seventeenth of one host makes that one's oldest leave`()
+  {
     let phones = (1...16).map { Self.phone($0, host: 0x0a00_0100 + UInt32($0)) }
     var desk = Desk()
     for phone in phones { desk.machine.browsers.insert(phone) }
@@ -152,10 +156,10 @@ struct BrowserTests {
     #expect(desk.errors.last?.contains("16 browsers are subscribed already") == true)
   }
 
-  @Test(
-    "Sixteen that only watch, from sixteen addresses, do not lock a paired phone out, and no watcher takes a paired one's place"
-  )
-  func crowded() {
+  @Test
+  func
+    `sixteen that only watch, from sixteen addresses, do not lock a paired phone out, and no watcher takes a paired one's place`()
+  {
     func watcher(_ number: Int) -> Peer {
       Self.phone(number, isPaired: false, host: 0x0a00_0100 + UInt32(number))
     }
@@ -187,8 +191,8 @@ struct BrowserTests {
     #expect(desk.machine.counters.strangers == 0)
   }
 
-  @Test("Two phones on one fader: neither is moved under its finger, both end where the last hand left it")
-  func oneFader() {
+  @Test
+  func `two phones on one fader: neither is moved under its finger, both end where the last hand left it`() {
     let (left, right) = (Self.phone(1), Self.phone(2))
     var desk = Self.desk(left, right)
     for phone in [left, right] { desk.send("/tactus/subscribe", .string("state"), from: phone) }

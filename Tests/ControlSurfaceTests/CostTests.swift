@@ -60,10 +60,10 @@ private struct Search {
 
 @Suite("What input may cost")
 struct CostTests {
-  @Test(
-    "Who asks in a stranger's name makes us send the stranger little; a named controller and this machine get every answer"
-  )
-  func thirdMachine() {
+  @Test
+  func
+    `who asks in a stranger's name makes us send the stranger little; a named controller and this machine get every answer`()
+  {
     var settings = SurfaceSettings()
     settings.targets = [Peer(Endpoint(Desk.tablet.endpoint.address, port: 1))]
     var desk = Desk(settings)
@@ -105,8 +105,8 @@ struct CostTests {
       + desk.datagrams.reduce(0) { $0 + $1.bytes.count } / 100 + steps / 200
   }
 
-  @Test("No packet that a search finds makes more work than a millisecond's", arguments: [1, 2])
-  func search(seed: UInt64) {
+  @Test(arguments: [1, 2])
+  func `no packet that a search finds makes more work than a millisecond's`(seed: UInt64) {
     var search = Search(dice: PacketMutator(dice: seed &* 0x9e37_79b9_7f4a_7c15))
     let fresh = busy()
     var best: (packet: [Message], work: Int) = ([], 0)

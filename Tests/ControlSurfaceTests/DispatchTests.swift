@@ -8,31 +8,27 @@ import Testing
 
 @Suite("From message to command")
 struct DispatchTests {
-  @Test(
-    "A tempo is taken in every type that a controller might send",
-    arguments: [
-      Argument.float32(128), .float64(128), .int32(128), .int64(128), .string("128"), .string("128.0"),
-    ])
-  func numbers(argument: Argument) {
+  @Test(arguments: [
+    Argument.float32(128), .float64(128), .int32(128), .int64(128), .string("128"), .string("128.0"),
+  ])
+  func `a tempo is taken in every type that a controller might send`(argument: Argument) {
     var desk = Desk()
     desk.send("/tactus/tempo", argument)
     #expect(desk.program.commands == [.tempo(Tempo(128))])
   }
 
-  @Test(
-    "A switch is taken in every type that a controller might send",
-    arguments: [
-      Argument.float32(1), .float64(1), .int32(1), .int64(1), .string("1"), .truth(true), .impulse,
-      .string("on"),
-    ])
-  func switches(argument: Argument) {
+  @Test(arguments: [
+    Argument.float32(1), .float64(1), .int32(1), .int64(1), .string("1"), .truth(true), .impulse,
+    .string("on"),
+  ])
+  func `a switch is taken in every type that a controller might send`(argument: Argument) {
     var desk = Desk()
     desk.send("/tactus/click", argument)
     #expect(desk.program.commands == [.set("click", .flag(true))])
   }
 
-  @Test("A mistyped address is answered with the right one")
-  func mistyped() {
+  @Test
+  func `a mistyped address is answered with the right one`() {
     var desk = Desk()
     desk.send("/tactus/temp", .float32(120))
     #expect(desk.errors == ["temp: no such address; do you mean /tactus/tempo?"])
@@ -45,8 +41,8 @@ struct DispatchTests {
     #expect(desk.errorCodes == [1])
   }
 
-  @Test("The three mistakes of a newcomer are each one clear error, to the sender and in the terminal")
-  func newcomer() {
+  @Test
+  func `the three mistakes of a newcomer are each one clear error, to the sender and in the terminal`() {
     var desk = Desk()
     desk.send("/tactus/tempo", .float32(1000))
     desk.send("/tactus/tempo", .string("fast"))
@@ -75,8 +71,8 @@ struct DispatchTests {
     #expect(desk.machine.subscribers.isEmpty)
   }
 
-  @Test("A tablet that is switched off is not said to have the wrong port")
-  func noWay() {
+  @Test
+  func `a tablet that is switched off is not said to have the wrong port`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .float32(9001))
     desk.forget()
@@ -93,8 +89,8 @@ struct DispatchTests {
     #expect(desk.errors == [] && desk.machine.subscribers.isEmpty)
   }
 
-  @Test("Strangers that send junk from many places do not hide what else there is to read")
-  func junk() {
+  @Test
+  func `strangers that send junk from many places do not hide what else there is to read`() {
     var desk = Desk()
     for second in 0..<60 {
       for host in 0..<40 {
@@ -113,8 +109,8 @@ struct DispatchTests {
     #expect(desk.errors.count > 1000)
   }
 
-  @Test("Too many arguments, too few, and none to an order are each told")
-  func counts() {
+  @Test
+  func `too many arguments, too few, and none to an order are each told`() {
     var desk = Desk()
     desk.send("/tactus/tempo", .float32(120), .string("bar"), .float32(1))
     desk.send("/tactus/meter", .int32(4))
@@ -124,8 +120,8 @@ struct DispatchTests {
     #expect(desk.program.commands.isEmpty)
   }
 
-  @Test("At most five errors a second go to one source")
-  func errorRate() {
+  @Test
+  func `at most five errors a second go to one source`() {
     var desk = Desk()
     for _ in 0..<100 { desk.send("/tactus/nonsense") }
     #expect(desk.errors.count == 5)
@@ -135,8 +131,8 @@ struct DispatchTests {
     #expect(desk.machine.counters.refused == 200)
   }
 
-  @Test("Packets that nobody had time to look at are told with the errors, each once")
-  func leftOut() {
+  @Test
+  func `packets that nobody had time to look at are told with the errors, each once`() {
     var desk = Desk()
     desk.send("/tactus/subscribe")
     desk.send("/tactus/nonsense")
@@ -148,8 +144,8 @@ struct DispatchTests {
     #expect(desk.machine.counters.refused == 1 && desk.machine.counters.leftOut == 7)
   }
 
-  @Test("Two programs of our kind never answer each other's answers")
-  func noLoop() {
+  @Test
+  func `two programs of our kind never answer each other's answers`() {
     var desk = Desk()
     for row in Table.standard.rows where row.kind == .answer {
       desk.send("/tactus/" + row.path, .string("x"), .string("y"), .int32(1))
@@ -158,8 +154,8 @@ struct DispatchTests {
     #expect(desk.sent.map(\.message.address) == ["/tactus/ping"])
   }
 
-  @Test("A pattern sets what it matches, asks without arguments, and fires no trigger")
-  func patterns() {
+  @Test
+  func `a pattern sets what it matches, asks without arguments, and fires no trigger`() {
     var desk = Desk()
     desk.send("/tactus/{click,clock}", .truth(true))
     #expect(desk.program.commands == [.set("click", .flag(true)), .set("clock", .flag(true))])
@@ -177,8 +173,8 @@ struct DispatchTests {
     #expect(desk.errorCodes == [1])
   }
 
-  @Test("Nudges add up before the session shows the first")
-  func nudges() {
+  @Test
+  func `nudges add up before the session shows the first`() {
     var desk = Desk()
     desk.program.refuses = nil
     for _ in 0..<4 { desk.send("/tactus/tempo/up") }
@@ -196,8 +192,8 @@ struct DispatchTests {
     #expect(desk.errors == ["tempo/half: half would be 10 BPM; 20 to 999 BPM"])
   }
 
-  @Test("A fader at 200 messages a second makes at most 20 tempos a second, and the last one lands")
-  func faderFlood() {
+  @Test
+  func `a fader at 200 messages a second makes at most 20 tempos a second, and the last one lands`() {
     var desk = Desk()
     for step in 0...400 {
       desk.send("/tactus/tempo/fader", .float32(Float(step) / 400))
@@ -208,8 +204,8 @@ struct DispatchTests {
     #expect(desk.program.state.tempo == Tempo(180))
   }
 
-  @Test("Taps make the tempo of their median; a clumsy one changes nothing, a pause begins anew")
-  func taps() {
+  @Test
+  func `taps make the tempo of their median; a clumsy one changes nothing, a pause begins anew`() {
     var desk = Desk()
     func tap(_ desk: inout Desk, after seconds: Double) {
       desk.wait(seconds)
@@ -234,8 +230,8 @@ struct DispatchTests {
     #expect(abs(desk.program.state.tempo.beatsPerMinute - 66.67) < 0.01)
   }
 
-  @Test("A tap counts from its bundle's timetag, so that the network's jitter does not")
-  func tapsByTimetag() {
+  @Test
+  func `a tap counts from its bundle's timetag, so that the network's jitter does not`() {
     var desk = Desk()
     var jitter: [Double] = [0.08, 0.001, 0.05, 0.02, 0.09]
     desk.wait(1)
@@ -249,10 +245,10 @@ struct DispatchTests {
     #expect(desk.program.state.tempo == Tempo(120))
   }
 
-  @Test(
-    "A tap counts from the moment that its sender names on our clock, if it is past, and not by a second",
-    arguments: [(early: 0.0, tempo: 120.0), (early: -0.5, tempo: 100), (early: 1.2, tempo: 100)])
-  func tapsByMoment(_ scene: (early: Double, tempo: Double)) {
+  @Test(arguments: [(early: 0.0, tempo: 120.0), (early: -0.5, tempo: 100), (early: 1.2, tempo: 100)])
+  func `a tap counts from the moment that its sender names on our clock, if it is past, and not by a second`(
+    _ scene: (early: Double, tempo: Double)
+  ) {
     var desk = Desk()
     desk.wait(5)
     let start = desk.now
@@ -266,8 +262,8 @@ struct DispatchTests {
     #expect(desk.program.state.tempo == Tempo(scene.tempo))
   }
 
-  @Test("A blob is refused with an error by whoever answers, too", arguments: ["ping", "query"])
-  func blob(verb: String) {
+  @Test(arguments: ["ping", "query"])
+  func `a blob is refused with an error by whoever answers, too`(verb: String) {
     var desk = Desk()
     let address = LibloCodec.encode(Message("/tactus/\(verb)")).dropLast(4)
     desk.send(bytes: address + Array(",b\0\0".utf8) + [0, 0, 0, 4, 1, 2, 3, 4])
@@ -276,8 +272,8 @@ struct DispatchTests {
     #expect(desk.errors.last == "launch: one of now, beat, bar, not impulse")
   }
 
-  @Test("Neighbours' addresses work: klick, Ardour, jack_transport_link, and set_x")
-  func aliases() {
+  @Test
+  func `neighbours' addresses work: klick, Ardour, jack_transport_link, and set_x`() {
     var desk = Desk()
     let cases: [(String, [Argument], Command)] = [
       ("/klick/simple/set_tempo", [.float32(90)], .tempo(Tempo(90))),
@@ -307,8 +303,8 @@ struct DispatchTests {
     #expect(plain.program.commands.isEmpty && plain.errorCodes == [1])
   }
 
-  @Test("Who may reach the page is this machine's to say, by whatever address it is said")
-  func openPage() {
+  @Test
+  func `who may reach the page is this machine's to say, by whatever address it is said`() {
     var settings = SurfaceSettings.paired
     settings.aliases = true
     var desk = Desk(settings)
@@ -323,8 +319,8 @@ struct DispatchTests {
     #expect(!desk.program.state.choices.opensPage)
   }
 
-  @Test("quit is obeyed from this machine only")
-  func quit() {
+  @Test
+  func `quit is obeyed from this machine only`() {
     var desk = Desk()
     desk.send("/tactus/quit", .float32(1))
     #expect(!desk.program.quit && desk.errorCodes == [5])
@@ -332,8 +328,8 @@ struct DispatchTests {
     #expect(desk.program.quit)
   }
 
-  @Test("What the program refuses goes back with the old value and the reason")
-  func refused() {
+  @Test
+  func `what the program refuses goes back with the old value and the reason`() {
     var desk = Desk()
     desk.program.refuses = Refusal(.notNow, "no JACK server")
     desk.send("/tactus/jack/rolling", .float32(1))
@@ -341,8 +337,8 @@ struct DispatchTests {
     #expect(desk.errors == ["jack/rolling: no JACK server"] && desk.errorCodes == [4])
   }
 
-  @Test("Who is not allowed is not heard")
-  func allow() {
+  @Test
+  func `who is not allowed is not heard`() {
     var settings = SurfaceSettings()
     settings.allow = [AddressRange("10.0.1.0/24")].compactMap { $0 }
     var desk = Desk(settings)

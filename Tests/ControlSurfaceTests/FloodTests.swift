@@ -26,10 +26,12 @@ struct FloodTests {
   private let ping = LibloCodec.encode(Message("/tactus/ping"))
   private let dear = LibloCodec.encode(Message("//*"))
 
-  @Test(
-    "A ping waits for one packet of each of the others, hosts or ports, however many they sent, and for no dear one",
-    arguments: [Standing.stranger, .guest], [false, true])
-  func first(standing: Standing, arePorts: Bool) {
+  @Test(arguments: [Standing.stranger, .guest], [false, true])
+  func
+    `a ping waits for one packet of each of the others, hosts or ports, however many they sent, and for no dear one`(
+      standing: Standing, arePorts: Bool
+    )
+  {
     for packet in [ping, dear] {
       var inbox = Inbox()
       var now = Micros.zero
@@ -82,10 +84,12 @@ struct FloodTests {
     return waiting.isEmpty && inbox.dropped > 0 ? longest : nil
   }
 
-  @Test(
-    "A controller is heard at once beside ever new ports of a stranger, and one that is being told beside ever new strangers, too",
-    arguments: [600, 4000])
-  func everNew(flood: Int) {
+  @Test(arguments: [600, 4000])
+  func
+    `a controller is heard at once beside ever new ports of a stranger, and one that is being told beside ever new strangers, too`(
+      flood: Int
+    )
+  {
     let nonsense = LibloCodec.encode(Message("/tactus/nonsense"))
     for (packet, cost) in [(nonsense, Cost.message + Cost.suggestion), (dear, Cost.datagram)] {
       let besidePorts = longest(
@@ -98,8 +102,8 @@ struct FloodTests {
     }
   }
 
-  @Test("A controller is heard at once beside browsers that may only watch, are told everything, and flood")
-  func watchers() {
+  @Test
+  func `a controller is heard at once beside browsers that may only watch, are told everything, and flood`() {
     let browsers = (0..<8).map {
       Peer(
         Browser(number: $0, isPaired: false), at: Endpoint(Address.v4(0x0a00_0100), port: UInt16(4000 + $0)))
@@ -111,10 +115,12 @@ struct FloodTests {
     }
   }
 
-  @Test(
-    "On this machine a ping waits 20 ms at most, fifty times a second beside sixteen ports or ever new ones that flood",
-    arguments: [16, 60_000], [400, 4000])
-  func sameHost(ports: Int, flood: Int) {
+  @Test(arguments: [16, 60_000], [400, 4000])
+  func
+    `on this machine a ping waits 20 ms at most, fifty times a second beside sixteen ports or ever new ones that flood`(
+      ports: Int, flood: Int
+    )
+  {
     for (packet, cost) in [(ping, Cost.message), (dear, Cost.datagram), (dear, 300)] {
       var inbox = Inbox()
       var asked: Micros?
@@ -144,8 +150,9 @@ struct FloodTests {
     }
   }
 
-  @Test("This machine, who was named and who has shown that it hears are known; who is being told is a guest")
-  func standing() {
+  @Test
+  func `this machine, who was named and who has shown that it hears are known; who is being told is a guest`()
+  {
     var desk = Desk()
     #expect(desk.machine.standing(of: Desk.tablet) == .stranger)
     #expect(desk.machine.standing(of: Desk.local) == .known)
@@ -158,8 +165,8 @@ struct FloodTests {
     #expect(Desk(.paired).machine.standing(of: Desk.tablet) == .known)
   }
 
-  @Test("Who has just been answered is heard beside a crowd of strangers, too")
-  func afterAnAnswer() {
+  @Test
+  func `who has just been answered is heard beside a crowd of strangers, too`() {
     var inbox = Inbox()
     var now = Micros.zero
     for _ in 0..<100 {
@@ -173,10 +180,10 @@ struct FloodTests {
     #expect(inbox.next(at: now)?.datagram == ping)
   }
 
-  @Test(
-    "Where thousands of ports of one host say one short thing each, there is room for another host's ping, and it is next"
-  )
-  func oneShortMessageEach() {
+  @Test
+  func
+    `where thousands of ports of one host say one short thing each, there is room for another host's ping, and it is next`()
+  {
     var inbox = Inbox()
     for number in 1...SurfaceLimits.inbox + 500 {
       inbox.put(ping, from: port(number), standing: .stranger, at: .zero)
@@ -190,8 +197,8 @@ struct FloodTests {
     #expect(next == [port(1), host(5)])
   }
 
-  @Test("Of strangers who say one thing each, whoever asks for little comes first")
-  func strangers() {
+  @Test
+  func `of strangers who say one thing each, whoever asks for little comes first`() {
     var inbox = Inbox()
     var now = Micros.zero
     for source in 0..<5000 {
@@ -205,8 +212,8 @@ struct FloodTests {
     #expect(inbox.next(at: inbox.deadline ?? .zero)?.datagram == ping)
   }
 
-  @Test("Whatever floods for how long, all of it together is given less than a tenth of a core")
-  func tenth() {
+  @Test
+  func `whatever floods for how long, all of it together is given less than a tenth of a core`() {
     for (packet, cost) in [(ping, Cost.message), (dear, Cost.datagram), (dear, 1)] {
       var inbox = Inbox()
       var spent = 0
@@ -222,8 +229,8 @@ struct FloodTests {
     }
   }
 
-  @Test("A single controller's burst is read in its order, and nothing of it is lost")
-  func burst() {
+  @Test
+  func `a single controller's burst is read in its order, and nothing of it is lost`() {
     var inbox = Inbox()
     for value in 0..<1500 {
       inbox.put([UInt8(value & 255), UInt8(value >> 8)], from: host(1), standing: .known, at: .zero)
@@ -236,8 +243,8 @@ struct FloodTests {
     #expect(inbox.isEmpty && inbox.dropped == 0)
   }
 
-  @Test("It holds what it may and no more, whoever sends what and when")
-  func bounded() {
+  @Test
+  func `it holds what it may and no more, whoever sends what and when`() {
     var inbox = Inbox()
     var mutator = PacketMutator(dice: 4711)
     var sent = 0
@@ -268,10 +275,10 @@ struct FloodTests {
     #expect(inbox.next(at: now) == nil && inbox.isEmpty && inbox.bytes == 0)
   }
 
-  @Test(
-    "From more sources than can be remembered come no more errors than from one, and a ping is still answered"
-  )
-  func crowd() {
+  @Test
+  func
+    `from more sources than can be remembered come no more errors than from one, and a ping is still answered`()
+  {
     var desk = Desk()
     for round in 0..<4 {
       for source in 0..<SurfaceLimits.sources + 500 {

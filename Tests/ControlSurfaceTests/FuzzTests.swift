@@ -72,8 +72,8 @@ struct PacketMutator {
 
 @Suite("Hostile packets")
 struct FuzzTests {
-  @Test("Mutated packets change nothing but what they may, and grow nothing", arguments: [1, 2, 3, 4])
-  func mutated(seed: UInt64) {
+  @Test(arguments: [1, 2, 3, 4])
+  func `mutated packets change nothing but what they may, and grow nothing`(seed: UInt64) {
     var mutator = PacketMutator(dice: seed &* 0x9e37_79b9_7f4a_7c15)
     var desk = Desk()
     for round in 0..<5000 {

@@ -9,8 +9,10 @@ import Testing
 struct HandsTests {
   private func message(_ bytes: [UInt8]) throws -> Touch { .midi(try #require(MIDIMessage(bytes))) }
 
-  @Test("20,000 moves of a knob each second are charged a sixtieth of a core, and what waits is bounded")
-  func flood() throws {
+  @Test
+  func `20,000 moves of a knob each second are charged a sixtieth of a core, and what waits is bounded`()
+    throws
+  {
     var settings = SurfaceSettings()
     settings.bindings = ["cc 7 = click/volume"].compactMap { MIDIBinding($0) }
     var desk = Desk(settings)
@@ -37,8 +39,8 @@ struct HandsTests {
     #expect(obeyed > 1000 && obeyed + hands.lost + SurfaceLimits.touches >= 20_000, "\(obeyed) \(hands.lost)")
   }
 
-  @Test("Where a knob stopped is known after any flood of it, and a pedal beside it is not left out")
-  func fairness() throws {
+  @Test
+  func `where a knob stopped is known after any flood of it, and a pedal beside it is not left out`() throws {
     var hands = Hands(at: .zero)
     for count in 0..<1000 {
       if count == 500 { hands.put(try message([0x90, 60, 100]), at: Micros(500)) }
@@ -56,8 +58,8 @@ struct HandsTests {
     #expect(events.count { $0.hasPrefix("note") } == 1 && times.last == Micros(999))
   }
 
-  @Test("Who has spent too much waits until it is there again, and not longer")
-  func waits() throws {
+  @Test
+  func `who has spent too much waits until it is there again, and not longer`() throws {
     var hands = Hands(at: .zero)
     #expect(hands.deadline == nil)
     hands.put(try message([0x90, 60, 100]), at: .zero)

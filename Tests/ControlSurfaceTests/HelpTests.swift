@@ -6,8 +6,8 @@ import Testing
 
 @Suite("The table in words")
 struct HelpTests {
-  @Test("The help text and the man page name every row, and fit a terminal")
-  func complete() {
+  @Test
+  func `the help text and the man page name every row, and fit a terminal`() {
     let help = Table.standard.helpText
     for section in Table.sections {
       for line in Table.standard.lines(section) {
@@ -23,16 +23,16 @@ struct HelpTests {
     }
   }
 
-  @Test("What is there several times is said once with its number, and what does not fit is counted")
-  func tallies() {
+  @Test
+  func `what is there several times is said once with its number, and what does not fit is counted`() {
     #expect(tally([]) == "")
     #expect(tally(["10.0.0.2", "10.0.0.7", "10.0.0.2"]) == "10.0.0.2 (2), 10.0.0.7")
     #expect(tally(["a", "b", "b", "c"], limit: 6) == "a and 3 more")
     #expect(tally((0..<500).map { "10.0.0.\($0)" }).utf8.count <= 240)
   }
 
-  @Test("man reads the man page without a warning")
-  func manPage() throws {
+  @Test
+  func `man reads the man page without a warning`() throws {
     let scratch = try ScratchFolder()
     let path = try scratch.write(Table.standard.manPage(version: "1.0"), to: "tactus-osc.7")
     let shown = try ChildProcess.run(["groff", "-man", "-Tutf8", "-ww", "-z", path])

@@ -40,8 +40,8 @@ struct NeighbourTests {
     LibloCodec.encode(Message(address, arguments: arguments))
   }
 
-  @Test("From another network nobody is obeyed or answered; a neighbour is")
-  func anotherNetwork() throws {
+  @Test
+  func `from another network nobody is obeyed or answered; a neighbour is`() throws {
     defer { studio.close() }
     let talk = [
       said("/tactus/ping"), said("/tactus/tempo", .float32(99)), said("/tactus/query"), said("//*"),
@@ -59,10 +59,11 @@ struct NeighbourTests {
     }
   }
 
-  @Test(
-    "What is sent in the name of hosts that do not exist takes no answer from a controller or from this machine"
-  )
-  func namesOfNobody() throws {
+  @Test
+  func
+    `what is sent in the name of hosts that do not exist takes no answer from a controller or from this machine`()
+    throws
+  {
     defer { studio.close() }
     let ping = said("/tactus/ping"), subscribe = said("/tactus/subscribe", .string("heartbeat"))
     let lost = try other.perform { [home, studio, port] in

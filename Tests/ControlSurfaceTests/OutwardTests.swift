@@ -16,8 +16,10 @@ struct OutwardTests {
     return Desk(settings)
   }
 
-  @Test("A mixer's delay follows the tempo: told at the start, at each change, and never twice the same")
-  func delay() throws {
+  @Test
+  func `a mixer's delay follows the tempo: told at the start, at each change, and never twice the same`()
+    throws
+  {
     var desk = try desk("tempo 192.168.7.9:10023 /fx/1/par/01 {60000 / bpm * 3/4}")
     desk.wait(1)
     #expect(desk.outward.map(\.message) == [Message("/fx/1/par/01", .float32(375))])
@@ -30,8 +32,8 @@ struct OutwardTests {
     #expect(desk.told("fx/1/par/01").isEmpty)
   }
 
-  @Test("A tempo that glides is told twenty times a second at most, and where it stops always")
-  func glide() throws {
+  @Test
+  func `a tempo that glides is told twenty times a second at most, and where it stops always`() throws {
     var desk = try desk("tempo 192.168.7.9:10023 /t {bpm}")
     desk.forget()
     for step in 0..<400 {
@@ -44,8 +46,8 @@ struct OutwardTests {
     #expect(desk.outward.last?.message == Message("/t", .float32(Float(100 + 399.0 / 8))))
   }
 
-  @Test("Beats and bars are told as they are heard, with their numbers, and a start and a stop")
-  func beats() throws {
+  @Test
+  func `beats and bars are told as they are heard, with their numbers, and a start and a stop`() throws {
     var desk = try desk(
       "beat 192.168.7.9:10023 /beat i{beat} i{bar}", "bar 192.168.7.9:10023 /bar i{bar} {beats}",
       "start 192.168.7.9:10023 /go true", "stop 192.168.7.9:10023 /halt \"good night\"")
@@ -73,15 +75,15 @@ struct OutwardTests {
     #expect(abs((sevens[1].at - sevens[0].at).count - 1_750_000) <= 2)
   }
 
-  @Test("Nobody pays for beats that nobody wants: without such a line the surface sleeps as before")
-  func sleeps() throws {
+  @Test
+  func `nobody pays for beats that nobody wants: without such a line the surface sleeps as before`() throws {
     var desk = try desk("tempo 192.168.7.9:10023 /t {bpm}")
     desk.wait(0.5)
     #expect(desk.machine.audience == [] && desk.machine.deadline - desk.now >= Micros(900_000))
   }
 
-  @Test("All that is sent together has a limit, and what is lost is said, seldom")
-  func bounded() throws {
+  @Test
+  func `all that is sent together has a limit, and what is lost is said, seldom`() throws {
     var settings = SurfaceSettings.paired
     settings.outward = try (0..<80).map { try OutwardLine("beat 192.168.7.9:10023 /b/\($0)") }
     var desk = Desk(settings)
@@ -94,8 +96,8 @@ struct OutwardTests {
     #expect((1...5).contains(notices.count), "\(notices.count)")
   }
 
-  @Test("What can't be computed at a tempo is not sent, and said")
-  func nothing() throws {
+  @Test
+  func `what can't be computed at a tempo is not sent, and said`() throws {
     var desk = try desk(
       "tempo 192.168.7.9:10023 /t {1 / (bpm - 120)}", "tempo 192.168.7.9:10023 /u i{bpm * 1000000000}")
     desk.wait(0.1)
@@ -106,16 +108,16 @@ struct OutwardTests {
     #expect(desk.outward.map(\.message) == [Message("/t", .float32(1))])
   }
 
-  @Test("tactus does not speak to itself, or its own words would never end")
-  func itself() throws {
+  @Test
+  func `tactus does not speak to itself, or its own words would never end`() throws {
     var desk = try desk("tempo 127.0.0.1:20809 /tactus/tempo {bpm + 1}", "tempo 127.0.0.1:20810 /t {bpm}")
     desk.wait(0.1)
     #expect(desk.outward.map(\.to.port) == [20_810])
     #expect(desk.notices.map(\.text).contains { $0.contains("is tactus itself") })
   }
 
-  @Test("Only this machine makes tactus send to others, not a tablet")
-  func reach() {
+  @Test
+  func `only this machine makes tactus send to others, not a tablet`() {
     var desk = Desk(.paired)
     desk.send("/tactus/osc/send", .string("192.168.7.9:10023 /load 3"))
     #expect(desk.outward.isEmpty && desk.errors == ["osc/send: only from the same machine"])
@@ -127,22 +129,20 @@ struct OutwardTests {
     #expect(desk.outward.map(\.message) == [Message("/d", .int32(500), .string("a b"))])
   }
 
-  @Test(
-    "What is wrong with a line is said",
-    arguments: [
-      ("", "first tempo, beat, bar, start, stop"), ("tick 1.2.3.4:5 /a", "not tick"),
-      ("tempo", "ADDRESS:PORT"),
-      ("tempo 1.2.3.4 /a", "address and port"), ("tempo 1.2.3.4:0 /a", "address and port"),
-      ("tempo mixer:10023 /a", "address and port"), ("tempo 239.1.2.3:5 /a", "one program's"),
-      ("tempo 255.255.255.255:5 /a", "one program's"), ("tempo 0.0.0.0:5 /a", "one program's"),
-      ("tempo 1.2.3.4:5 a", "then an OSC address"), ("tempo 1.2.3.4:5 /a*", "then an OSC address"),
-      ("tempo 1.2.3.4:5 /a {bmp}", "there is no bmp"), ("tempo 1.2.3.4:5 /a {bpm", "a } is missing"),
-      ("tempo 1.2.3.4:5 /a \"x", "a \" is missing"), ("tempo 1.2.3.4:5 /a {1}2", "a space before"),
-      ("tempo 1.2.3.4:5 /a {}", "number is missing"),
-      ("tempo 1.2.3.4:5 /a 1 2 3 4 5 6 7 8 9", "at most 8"), ("beat 1.2.3.4:5 /a \u{1}", "printable"),
-      ("beat 1.2.3.4:5 /" + String(repeating: "x", count: 300), "at most 255"),
-    ])
-  func wrong(text: String, words: String) {
+  @Test(arguments: [
+    ("", "first tempo, beat, bar, start, stop"), ("tick 1.2.3.4:5 /a", "not tick"),
+    ("tempo", "ADDRESS:PORT"),
+    ("tempo 1.2.3.4 /a", "address and port"), ("tempo 1.2.3.4:0 /a", "address and port"),
+    ("tempo mixer:10023 /a", "address and port"), ("tempo 239.1.2.3:5 /a", "one program's"),
+    ("tempo 255.255.255.255:5 /a", "one program's"), ("tempo 0.0.0.0:5 /a", "one program's"),
+    ("tempo 1.2.3.4:5 a", "then an OSC address"), ("tempo 1.2.3.4:5 /a*", "then an OSC address"),
+    ("tempo 1.2.3.4:5 /a {bmp}", "there is no bmp"), ("tempo 1.2.3.4:5 /a {bpm", "a } is missing"),
+    ("tempo 1.2.3.4:5 /a \"x", "a \" is missing"), ("tempo 1.2.3.4:5 /a {1}2", "a space before"),
+    ("tempo 1.2.3.4:5 /a {}", "number is missing"),
+    ("tempo 1.2.3.4:5 /a 1 2 3 4 5 6 7 8 9", "at most 8"), ("beat 1.2.3.4:5 /a \u{1}", "printable"),
+    ("beat 1.2.3.4:5 /" + String(repeating: "x", count: 300), "at most 255"),
+  ])
+  func `what is wrong with a line is said`(text: String, words: String) {
     do throws(Refusal) {
       _ = try OutwardLine(text)
       Issue.record("taken: \(text)")
@@ -151,8 +151,8 @@ struct OutwardTests {
     }
   }
 
-  @Test("Where nothing can be sent to, that is said, once")
-  func noWay() throws {
+  @Test
+  func `where nothing can be sent to, that is said, once`() throws {
     let said = Mutex<[String]>([])
     let sockets = OutwardSockets { notice in said.withLock { $0.append(notice.text) } }
     // To all of a network: the kernel wants to be asked for that in other words.

@@ -9,34 +9,32 @@ import Testing
 
 @Suite("A user's own outputs")
 struct OwnOutputTests {
-  @Test(
-    "What is written down is what is read, and the shortest way to say it",
-    arguments: [
-      "drums=clock", "drums=clock offset=4 rate=1/2 when=always transport=no",
-      "x=clock rate=4 position=no settle=20",
-      "mod-1=pulse rate=3/4", "mod=pulse offset=-2.5 rate=1/64bars when=rolling width=1 level=0.5 invert=yes",
-      "R=reset rate=start", "R=reset", "R=reset rate=1/4bars", "gate_2=run level=0.8 invert=yes",
-      "drummer=click",
-      "drummer=click offset=2 when=rolling sound=bell level=0.8 subdivision=2 pattern=X.x countin=2",
-      "lamp=mtc fps=30", "tc=ltc fps=29.97df start=01:00:00:00 level=0.25",
-    ])
-  func text(text: String) throws {
+  @Test(arguments: [
+    "drums=clock", "drums=clock offset=4 rate=1/2 when=always transport=no",
+    "x=clock rate=4 position=no settle=20",
+    "mod-1=pulse rate=3/4", "mod=pulse offset=-2.5 rate=1/64bars when=rolling width=1 level=0.5 invert=yes",
+    "R=reset rate=start", "R=reset", "R=reset rate=1/4bars", "gate_2=run level=0.8 invert=yes",
+    "drummer=click",
+    "drummer=click offset=2 when=rolling sound=bell level=0.8 subdivision=2 pattern=X.x countin=2",
+    "lamp=mtc fps=30", "tc=ltc fps=29.97df start=01:00:00:00 level=0.25",
+  ])
+  func `what is written down is what is read, and the shortest way to say it`(text: String) throws {
     let output = try NamedOutput(text)
     #expect(output.text == text)
     #expect(try NamedOutput(output.text) == output)
   }
 
-  @Test(
-    "What takes the pulses is said in one word, which stands for their settings",
-    arguments: [
-      ("v=pulse for=korg", "v=pulse rate=2 width=15"),
-      ("d=pulse for=din offset=3", "d=pulse offset=3 rate=24 width=1000"),
-      ("d=pulse for=din48", "d=pulse rate=48 width=1000"),
-      ("s=pulse fine=yes for=step", "s=pulse rate=4 fine=yes"),
-      ("s=pulse for=korg rate=4", "s=pulse rate=4 width=15"),
-      ("s=pulse invert=yes for=own", "s=pulse invert=yes"),
-    ])
-  func box(text: String, written: String) throws {
+  @Test(arguments: [
+    ("v=pulse for=korg", "v=pulse rate=2 width=15"),
+    ("d=pulse for=din offset=3", "d=pulse offset=3 rate=24 width=1000"),
+    ("d=pulse for=din48", "d=pulse rate=48 width=1000"),
+    ("s=pulse fine=yes for=step", "s=pulse rate=4 fine=yes"),
+    ("s=pulse for=korg rate=4", "s=pulse rate=4 width=15"),
+    ("s=pulse invert=yes for=own", "s=pulse invert=yes"),
+  ])
+  func `what takes the pulses is said in one word, which stands for their settings`(
+    text: String, written: String
+  ) throws {
     #expect(try NamedOutput(text).text == written)
     var desk = Desk(.paired)
     desk.send("/tactus/out/add", .string(text))
@@ -53,8 +51,8 @@ struct OwnOutputTests {
     #expect(desk.told("out/\(name)/for") == [[.string(word)]])
   }
 
-  @Test("Other settings for a machine that was stopped do not start it")
-  func stopped() {
+  @Test
+  func `other settings for a machine that was stopped do not start it`() {
     var desk = Desk(.paired)
     desk.send("/tactus/out/add", .string("cab=clock"))
     desk.send("/tactus/out/cab/play", .int32(0))
@@ -66,31 +64,29 @@ struct OwnOutputTests {
     #expect(desk.program.state.outputs[0].settings.clock.plays)
   }
 
-  @Test(
-    "What is wrong with a line is said",
-    arguments: [
-      ("", "NAME=KIND"), ("drums", "NAME=KIND"), ("drums=klock", "not klock"),
-      ("clock=clock", "another name"),
-      ("add=pulse", "another name"), ("send_x=run", "another name"), ("a/b=run", "letters"),
-      ("a b=run", "NAME=KIND"),
-      ("=run", "letters"), ("d=clock offset=501", "-500 to 500"), ("d=clock width=3", "not width=3"),
-      ("d=clock rate=5", "1/4 to 4"), ("d=clock rate=1/0", "1/4 to 4"), ("d=clock rate=24/7", "1/4 to 4"),
-      ("p=pulse rate=97", "up to 96"), ("p=pulse rate=1/65", "up to 96"), ("p=pulse rate=0", "up to 96"),
-      ("p=pulse rate=1/", "up to 96"), ("p=pulse rate=-1", "up to 96"), ("p=pulse level=2", "0.01 to 1"),
-      ("p=pulse invert=maybe", "yes or no"), ("d=clock offset", "not offset"),
-      ("d=clock rate=2147483648/2", "1/4 to 4"),
-      (String(repeating: "x", count: 33) + "=run", "letters"),
-      ("d=click countin=5", "0 to 4"), ("d=click pattern=Xy", "only the letters"),
-      ("t=ltc fps=23.976", "24, 25, 29.97df"), ("t=mtc start=1:0:0:0", "01:00:00:00"),
-      ("t=mtc start=24:00:00:00", "01:00:00:00"), ("t=mtc start=00:00:00:30", "01:00:00:00"),
-      ("t=mtc level=1", "not level=1"),
-      ("t=ltc start=23:59:59:25", "frames 00 to 24"), ("t=mtc fps=24 start=00:00:00:24", "frames 00 to 23"),
-      ("t=mtc start=00:01:00:01 fps=29.97df", "no start 00:01:00:01"),
-      ("d=clock offset=1 offset=2", "offset is there twice"),
-      ("d=clock play=yes play=yes", "play is there twice"),
-      ("p=pulse rate=start", "for a reset"),
-    ])
-  func wrong(text: String, words: String) {
+  @Test(arguments: [
+    ("", "NAME=KIND"), ("drums", "NAME=KIND"), ("drums=klock", "not klock"),
+    ("clock=clock", "another name"),
+    ("add=pulse", "another name"), ("send_x=run", "another name"), ("a/b=run", "letters"),
+    ("a b=run", "NAME=KIND"),
+    ("=run", "letters"), ("d=clock offset=501", "-500 to 500"), ("d=clock width=3", "not width=3"),
+    ("d=clock rate=5", "1/4 to 4"), ("d=clock rate=1/0", "1/4 to 4"), ("d=clock rate=24/7", "1/4 to 4"),
+    ("p=pulse rate=97", "up to 96"), ("p=pulse rate=1/65", "up to 96"), ("p=pulse rate=0", "up to 96"),
+    ("p=pulse rate=1/", "up to 96"), ("p=pulse rate=-1", "up to 96"), ("p=pulse level=2", "0.01 to 1"),
+    ("p=pulse invert=maybe", "yes or no"), ("d=clock offset", "not offset"),
+    ("d=clock rate=2147483648/2", "1/4 to 4"),
+    (String(repeating: "x", count: 33) + "=run", "letters"),
+    ("d=click countin=5", "0 to 4"), ("d=click pattern=Xy", "only the letters"),
+    ("t=ltc fps=23.976", "24, 25, 29.97df"), ("t=mtc start=1:0:0:0", "01:00:00:00"),
+    ("t=mtc start=24:00:00:00", "01:00:00:00"), ("t=mtc start=00:00:00:30", "01:00:00:00"),
+    ("t=mtc level=1", "not level=1"),
+    ("t=ltc start=23:59:59:25", "frames 00 to 24"), ("t=mtc fps=24 start=00:00:00:24", "frames 00 to 23"),
+    ("t=mtc start=00:01:00:01 fps=29.97df", "no start 00:01:00:01"),
+    ("d=clock offset=1 offset=2", "offset is there twice"),
+    ("d=clock play=yes play=yes", "play is there twice"),
+    ("p=pulse rate=start", "for a reset"),
+  ])
+  func `what is wrong with a line is said`(text: String, words: String) {
     do throws(Refusal) {
       _ = try NamedOutput(text)
       Issue.record("taken: \(text)")
@@ -99,8 +95,8 @@ struct OwnOutputTests {
     }
   }
 
-  @Test("A start of timecode that its rate does not have is refused, whichever of both is set last")
-  func start() {
+  @Test
+  func `a start of timecode that its rate does not have is refused, whichever of both is set last`() {
     var desk = Desk(.paired)
     for taken in [
       "29.97df start=00:10:00:00", "29.97df start=00:01:00:02", "29.97 start=00:01:00:00",
@@ -123,8 +119,9 @@ struct OwnOutputTests {
     #expect(desk.program.state.outputs.last?.text == "p=pulse" && desk.errorCodes.count == 4)
   }
 
-  @Test("It has addresses of its own from its arrival to its end, which set it, ask it and tell of it")
-  func addresses() throws {
+  @Test
+  func `it has addresses of its own from its arrival to its end, which set it, ask it and tell of it`() throws
+  {
     var desk = Desk(.paired)
     desk.send("/tactus/out/drums/offset", .float32(4))
     #expect(desk.program.state.outputs.isEmpty)
@@ -149,8 +146,9 @@ struct OwnOutputTests {
     #expect(desk.machine.encoded.count == desk.machine.table.rows.count)
   }
 
-  @Test("Thirty-two of them can be asked for all at once, and OSCQuery knows them as they come and go")
-  func many() throws {
+  @Test
+  func `thirty-two of them can be asked for all at once, and OSCQuery knows them as they come and go`() throws
+  {
     var desk = Desk(.paired)
     for number in 0..<32 { desk.send("/tactus/out/add", .string("c\(number)=clock offset=\(number)")) }
     #expect(desk.program.state.outputs.count == 32)
@@ -167,8 +165,8 @@ struct OwnOutputTests {
     #expect(tree.answer(path: "/tactus/tempo", query: nil, snapshot, at: place).status == 200)
   }
 
-  @Test("That one came, went or became another kind is told, however many there are, and nothing else is")
-  func changes() {
+  @Test
+  func `that one came, went or became another kind is told, however many there are, and nothing else is`() {
     var desk = Desk(.paired)
     desk.send("/tactus/subscribe")
     func told(_ address: String, _ text: String) -> [[Argument]] {
@@ -188,8 +186,8 @@ struct OwnOutputTests {
     #expect(told("/tactus/out/remove", "a-name-of-some-length-30") == [[.int32(0)]])
   }
 
-  @Test("Who makes them come and go as fast as it can pays for it, and costs no more than it may")
-  func flood() throws {
+  @Test
+  func `who makes them come and go as fast as it can pays for it, and costs no more than it may`() throws {
     var desk = Desk(.paired)
     var spent = 0
     for turn in 0..<200 {
@@ -204,8 +202,10 @@ struct OwnOutputTests {
     #expect(desk.cost < 20 && desk.program.state.outputs.last?.settings.offset == Micros(3000))
   }
 
-  @Test("A pedal may be bound to one before it is there, and tactus send writes to one without knowing it")
-  func unknown() throws {
+  @Test
+  func `a pedal may be bound to one before it is there, and tactus send writes to one without knowing it`()
+    throws
+  {
     let target = try #require(Target("out/drums/play"))
     #expect(Table.standard.objection(to: [target]) == nil)
     let wrong = try #require(Target("out/drums/plya"))
@@ -221,8 +221,10 @@ struct OwnOutputTests {
     #expect(try Table.standard.message(["tempo", "4e1"]) == Message("/tactus/tempo", .float64(40)))
   }
 
-  @Test("Several program changes of one machine in one packet are all sent, and its other settings hold, too")
-  func programs() throws {
+  @Test
+  func `several program changes of one machine in one packet are all sent, and its other settings hold, too`()
+    throws
+  {
     var desk = Desk(.paired)
     desk.send("/tactus/out/add", .string("drums=clock"))
     desk.press(
@@ -238,8 +240,8 @@ struct OwnOutputTests {
     #expect(desk.errorCodes == [3, 3])
   }
 
-  @Test("Two settings of one output in one packet both hold, and one that was refused does not")
-  func together() throws {
+  @Test
+  func `two settings of one output in one packet both hold, and one that was refused does not`() throws {
     var desk = Desk(.paired)
     desk.send("/tactus/out/add", .string("drums=clock"))
     desk.press("out/drums/offset 3, out/drums/rate 2, out/drums/settle 20")

@@ -14,8 +14,8 @@ struct PedalTests {
     return Desk(settings)
   }
 
-  @Test("Four taps of a foot switch are a tempo, measured when they came in and not when they were fetched")
-  func taps() {
+  @Test
+  func `four taps of a foot switch are a tempo, measured when they came in and not when they were fetched`() {
     var desk = desk("note 36 ch 10 = tap")
     for beat in 0..<5 {
       let tapped = Micros(2_000_000 + Int64(beat) * 480_000)
@@ -28,8 +28,8 @@ struct PedalTests {
     #expect(desk.program.state.tempo.beatsPerMinute == 125)
   }
 
-  @Test("Taps of a foot switch, a key and a tablet are one tempo")
-  func tapsTogether() {
+  @Test
+  func `taps of a foot switch, a key and a tablet are one tempo`() {
     var desk = desk("note 36 ch 10 = tap")
     for beat in 0..<6 {
       desk.now = Micros(2_000_000 + Int64(beat) * 480_000)
@@ -43,8 +43,8 @@ struct PedalTests {
     #expect(desk.program.commands == Array(repeating: .tempo(Tempo(125)), count: 5))
   }
 
-  @Test("Steps of a key, a switch and a tablet add up before the session shows them")
-  func stepsTogether() {
+  @Test
+  func `steps of a key, a switch and a tablet add up before the session shows them`() {
     var desk = desk("note 1 = nudge 1")
     desk.press("nudge 1")
     desk.play([0x90, 1, 1])
@@ -53,8 +53,8 @@ struct PedalTests {
     #expect(desk.program.state.tempo.beatsPerMinute == 123)
   }
 
-  @Test("A key may do what this machine may, is remembered, and is obeyed without any address to listen at")
-  func keys() {
+  @Test
+  func `a key may do what this machine may, is remembered, and is obeyed without any address to listen at`() {
     var settings = SurfaceSettings()
     settings.listen = []
     var desk = Desk(settings)
@@ -67,8 +67,8 @@ struct PedalTests {
     #expect(desk.sent.allSatisfy { $0.to.port == 0 })
   }
 
-  @Test("A pedal starts and stops, once each time that it is pressed")
-  func toggles() {
+  @Test
+  func `a pedal starts and stops, once each time that it is pressed`() {
     var desk = desk("cc 64 = toggle")
     for value: UInt8 in [127, 0, 127, 0] { desk.play([0xB0, 64, value]) }
     #expect(desk.program.commands == [.toggle, .toggle])
@@ -82,8 +82,8 @@ struct PedalTests {
     #expect(desk.program.commands == [.toggle])
   }
 
-  @Test("A knob moves what it is bound to over its range, and the tempo over the fader's")
-  func knobs() {
+  @Test
+  func `a knob moves what it is bound to over its range, and the tempo over the fader's`() {
     var desk = desk(
       "cc 7 = click/volume", "cc 1 = tempo 90..140", "cc 2 = tempo", "cc 3 = tempo 140..90",
       "cc 4 = pulse/rate")
@@ -99,8 +99,8 @@ struct PedalTests {
     #expect(desk.errors.isEmpty)
   }
 
-  @Test("Fixed arguments are said at a press only")
-  func fixed() {
+  @Test
+  func `fixed arguments are said at a press only`() {
     var desk = desk("note 40 = tempo 128", "note 41 = start now")
     for note: UInt8 in [40, 41] {
       desk.play([0x90, note, 1])
@@ -109,10 +109,10 @@ struct PedalTests {
     #expect(desk.program.commands == [.tempo(Tempo(128)), .start(.now)])
   }
 
-  @Test(
-    "A sequencer's Start plays from the beginning, but not again while we play: it may be our own that comes back"
-  )
-  func sequencer() {
+  @Test
+  func
+    `a sequencer's Start plays from the beginning, but not again while we play: it may be our own that comes back`()
+  {
     var desk = Desk()
     desk.play([0xFA])
     #expect(desk.program.commands == [.rewind, .start(nil)])
@@ -125,8 +125,8 @@ struct PedalTests {
     #expect(desk.program.commands.suffix(2) == [.stop, .locate(.seconds(2))])
   }
 
-  @Test("Learn: say which command, press a key; it is told, listed, kept, and can be forgotten")
-  func learns() {
+  @Test
+  func `learn: say which command, press a key; it is told, listed, kept, and can be forgotten`() {
     var desk = Desk(.paired)
     desk.send("/tactus/subscribe", .int32(9000))
     desk.forget()
@@ -151,8 +151,8 @@ struct PedalTests {
     #expect(desk.errorCodes == [4])
   }
 
-  @Test("A lesson can be called off")
-  func calledOff() {
+  @Test
+  func `a lesson can be called off`() {
     var desk = Desk(.paired)
     desk.send("/tactus/midi/learn", .string("stop"))
     desk.send("/tactus/midi/learn", .string(""))
@@ -160,23 +160,21 @@ struct PedalTests {
     #expect(desk.learned.isEmpty && desk.program.commands.isEmpty)
   }
 
-  @Test(
-    "What can't be bound is refused when it is said, with the reason",
-    arguments: [
-      ("tempo/tipp", "do you mean tempo/tap?"), ("peers", "nothing to set"), ("quit", "quit"),
-      ("locate", "needs its arguments"),
-      ("tempo 5", "20 to 999"), ("cc 7", "no such address"), ("tempo 10..90", "20 to 999"),
-      ("click/pattern", "needs"),
-    ])
-  func refused(text: String, reason: String) {
+  @Test(arguments: [
+    ("tempo/tipp", "do you mean tempo/tap?"), ("peers", "nothing to set"), ("quit", "quit"),
+    ("locate", "needs its arguments"),
+    ("tempo 5", "20 to 999"), ("cc 7", "no such address"), ("tempo 10..90", "20 to 999"),
+    ("click/pattern", "needs"),
+  ])
+  func `what can't be bound is refused when it is said, with the reason`(text: String, reason: String) {
     var desk = Desk(.paired)
     desk.send("/tactus/midi/learn", .string(text))
     #expect(desk.errorCodes == [3] && desk.errors[0].contains(reason), "\(desk.errors)")
     #expect(desk.machine.midi.lesson == nil)
   }
 
-  @Test("What the program refuses is said in the terminal, as there is nobody else to tell")
-  func refusedByProgram() {
+  @Test
+  func `what the program refuses is said in the terminal, as there is nobody else to tell`() {
     var desk = desk("note 1 = start")
     desk.program.refuses = Refusal(.notNow, "no JACK server")
     desk.play([0x90, 1, 1])
@@ -185,7 +183,6 @@ struct PedalTests {
   }
 
   @Test(
-    "Arguments that a row never takes are found when they are read, not at the press",
     arguments: [
       ("note 1 = click/pattern abc", "click/pattern: only the letters X (accent), x (beat) and . (silence)"),
       (
@@ -197,7 +194,9 @@ struct PedalTests {
       // Whether it can be obeyed then is seen then.
       ("note 1 = tempo/nudge 5", nil), ("note 1 = locate 3", nil), ("cc 1 = click/sound 0..3", nil),
     ] as [(String, String?)])
-  func neverTaken(text: String, words: String?) throws {
+  func `arguments that a row never takes are found when they are read, not at the press`(
+    text: String, words: String?
+  ) throws {
     let objection = Table.standard.objection(to: try #require(MIDIBinding(text)).targets)
     if words == nil || text.contains("pattern") {
       #expect(objection == words)
@@ -206,15 +205,15 @@ struct PedalTests {
     }
   }
 
-  @Test("Every standard binding means rows that take it")
-  func standard() {
+  @Test
+  func `every standard binding means rows that take it`() {
     for binding in MIDIMap.standard where binding.event.description != "mmc locate" {
       #expect(Table.standard.objection(to: binding.targets) == nil, "\(binding)")
     }
   }
 
-  @Test("Noise at the control port breaks nothing")
-  func noise() {
+  @Test
+  func `noise at the control port breaks nothing`() {
     var mutator = PacketMutator(dice: 99)
     var desk = desk("cc 7 = click/volume", "cc 1 = tempo", "bend = phase", "note 60 = tap")
     for _ in 0..<20_000 {
@@ -225,8 +224,8 @@ struct PedalTests {
     #expect(desk.machine.counters.midi > 1000)
   }
 
-  @Test("More than anybody can play is lost, and that is said once a minute")
-  func touchesLost() {
+  @Test
+  func `more than anybody can play is lost, and that is said once a minute`() {
     var desk = desk()
     var hands = Hands(at: .zero)
     for _ in 0..<SurfaceLimits.touches + 3 { hands.put(.key([]), at: .zero) }

@@ -16,8 +16,8 @@ struct QueryTests {
       at: QueryTree.Place(web: 8080))
   }
 
-  @Test("A node tells its type, range, access and value; a container its contents")
-  func nodes() {
+  @Test
+  func `a node tells its type, range, access and value; a container its contents`() {
     #expect(answer("/tactus/tempo", "VALUE").body == "{\"VALUE\":[120.0]}")
     #expect(answer("/tactus/tempo", "RANGE").body == "{\"RANGE\":[{\"MIN\":20.0,\"MAX\":999.0}]}")
     #expect(answer("/tactus/tempo", "ACCESS").body == "{\"ACCESS\":3}")
@@ -29,8 +29,8 @@ struct QueryTests {
     #expect(answer("/tactus", "VALUE").body == "{}")
   }
 
-  @Test("What is not there, not readable or not known has its own status")
-  func statuses() {
+  @Test
+  func `what is not there, not readable or not known has its own status`() {
     #expect(answer("/tactus/nothing").status == 404)
     #expect(answer("/other").status == 404)
     #expect(answer("/tactus/tempo/nudge", "VALUE").status == 204)
@@ -38,8 +38,8 @@ struct QueryTests {
     #expect(answer("/tactus/subscribe").status == 404)
   }
 
-  @Test("No object of the whole tree has a key twice")
-  func keys() {
+  @Test
+  func `no object of the whole tree has a key twice`() {
     let body = answer("/").body
     #expect(
       body.hasPrefix(
@@ -52,8 +52,8 @@ struct QueryTests {
     }
   }
 
-  @Test("It says where OSC and the socket are, and that one can listen")
-  func hostInfo() {
+  @Test
+  func `it says where OSC and the socket are, and that one can listen`() {
     let info = answer("/", "HOST_INFO").body
     for part in [
       "\"OSC_IP\":\"127.0.0.1\"", "\"OSC_PORT\":20809", "\"WS_PORT\":8080", "\"LISTEN\":true",
@@ -67,8 +67,8 @@ struct QueryTests {
     #expect(!mute.body.contains("OSC_PORT") && mute.body.contains("WS_PORT"))
   }
 
-  @Test("What is not answered over HTTP is a tenth of a core, too")
-  func charged() {
+  @Test
+  func `what is not answered over HTTP is a tenth of a core, too`() {
     #expect(Cost.ours.perSecond + Cost.strangers.perSecond + Cost.hands.perSecond <= 75_000)
   }
 }

@@ -10,8 +10,8 @@ import Testing
 
 @Suite("Real OSC clients, over loopback", .serialized)
 struct RealClientTests {
-  @Test("oscsend sets the tempo, in each numeric type", arguments: ["f", "d", "i", "h", "s"])
-  func oscsend(type: String) throws {
+  @Test(arguments: ["f", "d", "i", "h", "s"])
+  func `oscsend sets the tempo, in each numeric type`(type: String) throws {
     let studio = try Studio()
     defer { studio.close() }
     let sent = try ChildProcess.run(["oscsend", "127.0.0.1", "\(studio.port)", "/tactus/tempo", type, "128"])
@@ -19,8 +19,8 @@ struct RealClientTests {
     #expect(studio.wait { studio.state.tempo == Tempo(128) })
   }
 
-  @Test("oscsend presses with T, I and nothing")
-  func oscsendTriggers() throws {
+  @Test
+  func `oscsend presses with T, I and nothing`() throws {
     let studio = try Studio()
     defer { studio.close() }
     for type in ["T", "I", ""] {
@@ -30,8 +30,8 @@ struct RealClientTests {
     #expect(studio.wait { studio.commands == [.rewind, .rewind, .rewind] })
   }
 
-  @Test("oscdump shows what a target of the configuration is told")
-  func oscdump() throws {
+  @Test
+  func `oscdump shows what a target of the configuration is told`() throws {
     var settings = SurfaceSettings.loopback
     let port = Self.freePort
     let listener = try ChildProcess(["stdbuf", "-oL", "oscdump", "-L", "\(port)"])
@@ -50,8 +50,8 @@ struct RealClientTests {
     #expect(seen.isSuperset(of: ["/tactus/tempo", "/tactus/link", "/tactus/click/volume", "/tactus/update"]))
   }
 
-  @Test("A target of the configuration is told, though the first address to listen at is missing")
-  func targetWithoutFirstAddress() throws {
+  @Test
+  func `a target of the configuration is told, though the first address to listen at is missing`() throws {
     var settings = SurfaceSettings.loopback
     settings.listen = [Endpoint(.v4(0x0a09_0909), port: 0), Endpoint(.loopback, port: 0)]
     var ear = try OSCPort(bindingTo: Endpoint(.loopback, port: 0))
@@ -67,8 +67,8 @@ struct RealClientTests {
     #expect(told.count == 1)
   }
 
-  @Test("A target where we do not listen is told from a socket by which nobody else comes in")
-  func targetElsewhere() throws {
+  @Test
+  func `a target where we do not listen is told from a socket by which nobody else comes in`() throws {
     var settings = SurfaceSettings.loopback
     settings.listen = [Endpoint(Address.v6(high: 0, low: 1, scope: 0), port: 0)]
     var ear = try OSCPort(bindingTo: Endpoint(.loopback, port: 0))
@@ -86,8 +86,8 @@ struct RealClientTests {
     #expect(studio.orders.count == 1)
   }
 
-  @Test("The way to a named controller is looked for again only if something has changed")
-  func knownWay() throws {
+  @Test
+  func `the way to a named controller is looked for again only if something has changed`() throws {
     let ear = try OSCPort(bindingTo: Endpoint(.loopback, port: 0))
     var way = Way(to: ear.endpoint)
     var interfaces = [Interface(index: 1, addresses: [.loopback])]
@@ -104,10 +104,10 @@ struct RealClientTests {
     #expect(look([here]) && !look([here]) && way.own == nil && way.listener == 0)
   }
 
-  @Test(
-    "Other libraries' controllers subscribe, set, ask, and are told",
-    arguments: OtherController.Library.allCases)
-  func otherLibraries(library: OtherController.Library) throws {
+  @Test(arguments: OtherController.Library.allCases)
+  func `other libraries' controllers subscribe, set, ask, and are told`(library: OtherController.Library)
+    throws
+  {
     let studio = try Studio()
     defer { studio.close() }
     let controller = try OtherController(library, for: studio.port)
@@ -135,8 +135,8 @@ struct RealClientTests {
   }
 
   /// As it stands on the page, but for the port.
-  @Test("The page's subscribers say what they are told", arguments: ["python", "supercollider"])
-  func subscribersOfThePage(language: String) throws {
+  @Test(arguments: ["python", "supercollider"])
+  func `the page's subscribers say what they are told`(language: String) throws {
     let studio = try Studio()
     defer { studio.close() }
     let docs = try #require(fopen("\(OtherController.folder)/../../docs/osc.md", "r"))
@@ -165,8 +165,8 @@ struct RealClientTests {
     #expect(said.last?.contains("bar 1, beat 2") == true)
   }
 
-  @Test("A bundle of another library waits for its timetag", arguments: OtherController.Library.allCases)
-  func timetags(library: OtherController.Library) throws {
+  @Test(arguments: OtherController.Library.allCases)
+  func `a bundle of another library waits for its timetag`(library: OtherController.Library) throws {
     let studio = try Studio()
     defer { studio.close() }
     let controller = try OtherController(library, for: studio.port)
@@ -180,8 +180,8 @@ struct RealClientTests {
     #expect(time > sent + Micros(499_000))
   }
 
-  @Test("Each mistake of a newcomer is one clear error in the controller and in the terminal")
-  func mistakes() throws {
+  @Test
+  func `each mistake of a newcomer is one clear error in the controller and in the terminal`() throws {
     let studio = try Studio()
     defer { studio.close() }
     let controller = try OtherController(.pythonosc, for: studio.port)
@@ -204,10 +204,11 @@ struct RealClientTests {
     #expect(studio.wait { studio.notices.contains(.nobodyListens(Endpoint(.loopback, port: wrong))) })
   }
 
-  @Test(
-    "A busy port that nobody insisted on is exchanged for the next, at all addresses; one insisted on is waited for"
-  )
-  func busyPort() throws {
+  @Test
+  func
+    `a busy port that nobody insisted on is exchanged for the next, at all addresses; one insisted on is waited for`()
+    throws
+  {
     let first = try Studio()
     var settings = SurfaceSettings.loopback
     // Free at the first address, and taken at the second.
@@ -235,10 +236,10 @@ struct RealClientTests {
     #expect(patient.wait { patient.commands == [.set("click", .flag(true))] })
   }
 
-  @Test(
-    "An address that the machine gets later is listened at then, and again whenever it returns",
-    .enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func lateAddress() async throws {
+  @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
+  func `an address that the machine gets later is listened at then, and again whenever it returns`()
+    async throws
+  {
     let late = Address.v4(0xc633_6401)
     var settings = SurfaceSettings.loopback
     settings.listen = [Endpoint(late, port: 0), Endpoint(.loopback, port: 0)]
@@ -261,8 +262,8 @@ struct RealClientTests {
     }
   }
 
-  @Test("By default it listens on loopback alone, in both families, on one port")
-  func loopbackOnly() throws {
+  @Test
+  func `by default it listens on loopback alone, in both families, on one port`() throws {
     var settings = SurfaceSettings()
     for index in settings.listen.indices { settings.listen[index].port = 0 }
     let studio = try Studio(settings)

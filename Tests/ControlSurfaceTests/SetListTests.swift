@@ -30,8 +30,8 @@ struct SetListTests {
     return desk
   }
 
-  @Test("A song is written as it is read")
-  func text() throws {
+  @Test
+  func `a song is written as it is read`() throws {
     for text in Self.songs {
       #expect(try SetSong(text).text == text)
       #expect(try SetSong(SetSong(text).text) == SetSong(text))
@@ -46,22 +46,20 @@ struct SetListTests {
     #expect(try SetSong("  A   song, of two =tempo 100,tap").text == "A song, of two = tempo 100, tempo/tap")
   }
 
-  @Test(
-    "What is wrong with a song is said",
-    arguments: [
-      ("", "TITLE = COMMAND"), ("Opener", "TITLE = COMMAND"), ("= tempo 100", "title has 1 to 64"),
-      ("A = tempo 1000", "20 to 999"), ("A = tmpo 100", "do you mean tempo"), ("A =", "is no address"),
-      ("A = tempo 100,", "is no address"), ("A = set/next", "can't change the set"),
-      ("A = tempo/tap, set/go 1", "can't change the set"), ("A = /tactus/set/next", "can't change the set"),
-      ("A = tempo 90..140", "no range"), ("A = peers", "nothing to set"),
-      ("A = click/volume", "needs its arguments"),
-      ("A = osc/send 1.2.3.4:5", "ADDRESS:PORT"), ("A = osc/send 1.2.3.4:5 /a {bmp}", "no bmp"),
-      ("A = out/drums/plya 1", "no such address"), ("A\u{7} = tap", "printable"),
-      (String(repeating: "x", count: 65) + " = tap", "title has 1 to 64"),
-      ("A = " + Array(repeating: "tap", count: 25).joined(separator: ","), "at most 24"),
-      ("A = " + String(repeating: " ", count: 600) + "tap", "at most 600"),
-    ])
-  func wrong(text: String, words: String) {
+  @Test(arguments: [
+    ("", "TITLE = COMMAND"), ("Opener", "TITLE = COMMAND"), ("= tempo 100", "title has 1 to 64"),
+    ("A = tempo 1000", "20 to 999"), ("A = tmpo 100", "do you mean tempo"), ("A =", "is no address"),
+    ("A = tempo 100,", "is no address"), ("A = set/next", "can't change the set"),
+    ("A = tempo/tap, set/go 1", "can't change the set"), ("A = /tactus/set/next", "can't change the set"),
+    ("A = tempo 90..140", "no range"), ("A = peers", "nothing to set"),
+    ("A = click/volume", "needs its arguments"),
+    ("A = osc/send 1.2.3.4:5", "ADDRESS:PORT"), ("A = osc/send 1.2.3.4:5 /a {bmp}", "no bmp"),
+    ("A = out/drums/plya 1", "no such address"), ("A\u{7} = tap", "printable"),
+    (String(repeating: "x", count: 65) + " = tap", "title has 1 to 64"),
+    ("A = " + Array(repeating: "tap", count: 25).joined(separator: ","), "at most 24"),
+    ("A = " + String(repeating: " ", count: 600) + "tap", "at most 600"),
+  ])
+  func `what is wrong with a song is said`(text: String, words: String) {
     do throws(Refusal) {
       _ = try SetSong(text)
       Issue.record("taken: \(text)")
@@ -70,8 +68,8 @@ struct SetListTests {
     }
   }
 
-  @Test("A pedal goes through the set, at once, and stops at its ends")
-  func pedal() throws {
+  @Test
+  func `a pedal goes through the set, at once, and stops at its ends`() throws {
     var desk = try desk("note 40 = set/next", "note 41 = set/previous")
     desk.send("/tactus/subscribe", .string("state"))
     desk.play([0x90, 41, 1])
@@ -103,8 +101,8 @@ struct SetListTests {
     #expect(desk.program.state.tempo == Tempo(72) && desk.told("set/number").last == [.int32(2)])
   }
 
-  @Test("On the bar it waits for the bar, and the tempo changes on that very beat")
-  func onTheBar() throws {
+  @Test
+  func `on the bar it waits for the bar, and the tempo changes on that very beat`() throws {
     var desk = try desk()
     desk.update { $0.transport = .rolling(origin: .zero) }
     desk.now = desk.program.state.time(atSessionBeats: Beats(5.3))
@@ -120,10 +118,11 @@ struct SetListTests {
     #expect(abs((order.time - bar).count) <= 1)
   }
 
-  @Test(
-    "What a song says to a mixer with the bar goes by the song's own meter, and before the bar by the one that plays"
-  )
-  func meterInWords() throws {
+  @Test
+  func
+    `what a song says to a mixer with the bar goes by the song's own meter, and before the bar by the one that plays`()
+    throws
+  {
     var desk = try desk()
     let songs = [try SetSong("Waltz = meter 3 4, osc/send 192.168.7.9:10023 /b i{beats} i{beat}")]
     desk.update {
@@ -145,8 +144,8 @@ struct SetListTests {
     #expect(desk.outward.last?.message == Message("/b", .int32(4), .int32(3)))
   }
 
-  @Test("Who presses twice before the bar skips a song, and who takes back stays where he is")
-  func twice() throws {
+  @Test
+  func `who presses twice before the bar skips a song, and who takes back stays where he is`() throws {
     var desk = try desk()
     desk.update { $0.transport = .rolling(origin: .zero) }
     desk.send("/tactus/set/next", .string("bar"))
@@ -160,8 +159,8 @@ struct SetListTests {
     #expect(desk.program.state.tempo == Tempo(72))
   }
 
-  @Test("A machine that a song starts on the bar starts with that bar, not with the one behind it")
-  func arming() throws {
+  @Test
+  func `a machine that a song starts on the bar starts with that bar, not with the one behind it`() throws {
     var desk = try desk()
     desk.update { $0.transport = .rolling(origin: .zero) }
     desk.program.state.outputs[0].settings.clock.plays = false
@@ -174,8 +173,8 @@ struct SetListTests {
     #expect(desk.program.commands.count { if case .output = $0 { true } else { false } } == 1)
   }
 
-  @Test("A song that is stepped over, or removed while it waits, starts no machine", arguments: [0, 1, 2])
-  func disarming(way: Int) throws {
+  @Test(arguments: [0, 1, 2])
+  func `a song that is stepped over, or removed while it waits, starts no machine`(way: Int) throws {
     var desk = try desk()
     desk.update { $0.transport = .rolling(origin: .zero) }
     desk.program.state.outputs[0].settings.clock.plays = false
@@ -200,10 +199,11 @@ struct SetListTests {
     #expect(desk.program.state.outputs[0].settings.clock.plays)
   }
 
-  @Test(
-    "A tablet takes a song by number or title, also one that says what only this machine may, for its user wrote it"
-  )
-  func tablet() throws {
+  @Test
+  func
+    `a tablet takes a song by number or title, also one that says what only this machine may, for its user wrote it`()
+    throws
+  {
     var desk = try desk()
     desk.send("/tactus/set/go", .int32(3))
     desk.wait(0.1)
@@ -217,8 +217,8 @@ struct SetListTests {
     #expect(desk.errors.suffix(2).allSatisfy { $0.contains("only from the same machine") })
   }
 
-  @Test("Songs come and go while it plays, and the set stays where it is")
-  func changes() throws {
+  @Test
+  func `songs come and go while it plays, and the set stays where it is`() throws {
     var desk = try desk()
     desk.send("/tactus/set/go", .int32(1))
     desk.send("/tactus/set/add", .string("Encore = tempo 100"), from: Desk.local)
@@ -236,10 +236,11 @@ struct SetListTests {
     #expect(desk.program.state.tempo == Tempo(70) && desk.machine.reading.own.songWaiting.isEmpty)
   }
 
-  @Test(
-    "A song may replace outputs and add several; a packet has room for one of these alone, and its sender pays"
-  )
-  func outputs() throws {
+  @Test
+  func
+    `a song may replace outputs and add several; a packet has room for one of these alone, and its sender pays`()
+    throws
+  {
     var desk = try desk()
     let songs = try [
       SetSong(
@@ -260,8 +261,8 @@ struct SetListTests {
     #expect(desk.program.state.outputs.map(\.name) == ["drums"] && desk.program.state.tempo == Tempo(88))
   }
 
-  @Test("A pedal and a key may be bound to a song, whatever the set has when tactus starts")
-  func bound() throws {
+  @Test
+  func `a pedal and a key may be bound to a song, whatever the set has when tactus starts`() throws {
     for text in ["set/go 1", "set/go 128 bar", "set/song Opener"] {
       let target = try #require(Target(text[...]))
       #expect(Table.standard.objection(to: [target], ofKey: true) == nil, "\(text)")
@@ -270,10 +271,11 @@ struct SetListTests {
     #expect(Table.standard.objection(to: [none]) != nil)
   }
 
-  @Test(
-    "Where the song that was taken is removed, the set goes on from its place; one that waits does not wait any longer"
-  )
-  func removed() throws {
+  @Test
+  func
+    `where the song that was taken is removed, the set goes on from its place; one that waits does not wait any longer`()
+    throws
+  {
     var desk = try desk()
     desk.send("/tactus/set/go", .int32(2))
     desk.send("/tactus/set/remove", .string("Slow One"), from: Desk.local)
@@ -291,9 +293,11 @@ struct SetListTests {
     #expect(desk.program.state.tempo == Tempo(140))
   }
 
-  @Test(
-    "What a song asks for in vain is said with its title and address, and no more of it than somebody reads")
-  func inVain() throws {
+  @Test
+  func
+    `what a song asks for in vain is said with its title and address, and no more of it than somebody reads`()
+    throws
+  {
     var desk = try desk()
     desk.update { $0.outputs = [] }
     desk.send("/tactus/set/song", .string("Slow One"))

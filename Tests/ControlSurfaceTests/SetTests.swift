@@ -8,8 +8,8 @@ import Testing
 @Suite("A tablet plays a set", .serialized)
 struct SetTests {
   /// Exactly what TouchOSC sends: floats for everything, 0.0 at every release, from another port than it listens at.
-  @Test("TouchOSC subscribes, taps a tempo, starts on the bar, nudges, moves a fader, and stops")
-  func touchOSC() throws {
+  @Test
+  func `TouchOSC subscribes, taps a tempo, starts on the bar, nudges, moves a fader, and stops`() throws {
     let studio = try Studio()
     defer { studio.close() }
     let tablet = try OtherController(.pythonosc, for: studio.port)

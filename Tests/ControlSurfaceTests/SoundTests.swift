@@ -8,28 +8,24 @@ import Testing
 
 @Suite("Link Audio's channels")
 struct SoundTests {
-  @Test(
-    "A delay is auto, milliseconds, beats or bars",
-    arguments: [
-      ("auto", AudioDelay.auto), ("0", .time(.zero)), ("37.5", .time(Micros(37_500))), ("1beat", .beats(1)),
-      ("16beats", .beats(16)), ("1bar", .bars(1)), ("4bars", .bars(4)),
-    ])
-  func delay(text: String, delay: AudioDelay) throws {
+  @Test(arguments: [
+    ("auto", AudioDelay.auto), ("0", .time(.zero)), ("37.5", .time(Micros(37_500))), ("1beat", .beats(1)),
+    ("16beats", .beats(16)), ("1bar", .bars(1)), ("4bars", .bars(4)),
+  ])
+  func `a delay is auto, milliseconds, beats or bars`(text: String, delay: AudioDelay) throws {
     #expect(try AudioDelay([.text(text)]) == delay)
     #expect(delay.word == text)
   }
 
-  @Test(
-    "Nothing else is a delay",
-    arguments: [
-      "", "2001", "-1", "nan", "0x10", "1e2", "0beats", "17beats", "5bars", "beats", "1 bar", "1/2",
-    ])
-  func noDelay(text: String) {
+  @Test(arguments: [
+    "", "2001", "-1", "nan", "0x10", "1e2", "0beats", "17beats", "5bars", "beats", "1 bar", "1/2",
+  ])
+  func `nothing else is a delay`(text: String) {
     #expect(throws: Refusal.self) { try AudioDelay([.text(text)]) }
   }
 
-  @Test("A tablet takes channels, and cannot make this machine send its microphone")
-  func reach() {
+  @Test
+  func `a tablet takes channels, and cannot make this machine send its microphone`() {
     var desk = Desk(.paired)
     desk.send("/tactus/audio/receive", .string("*/*"))
     desk.send("/tactus/audio/send", .string("Ears=system:capture_1"))
@@ -41,8 +37,8 @@ struct SoundTests {
     #expect(desk.program.state.receives.isEmpty)
   }
 
-  @Test("A room that is called has an offset of its own, in milliseconds within the range of all")
-  func roomOffset() {
+  @Test
+  func `a room that is called has an offset of its own, in milliseconds within the range of all`() {
     var desk = Desk()
     desk.send("/tactus/far/offset", .string("studio:20819"), .float32(-2.5))
     #expect(desk.program.state.calls == ["studio:20819 offset=-2.5"])
@@ -52,8 +48,8 @@ struct SoundTests {
     #expect(desk.program.state.calls == ["studio:20819 offset=-2.5"])
   }
 
-  @Test("Who asks for the channels is told all of each, between two updates")
-  func list() {
+  @Test
+  func `who asks for the channels is told all of each, between two updates`() {
     var desk = Desk()
     var channel = ShownChannel(name: "Studio/Drums", isSent: false)
     channel.health = "plays"
@@ -74,8 +70,8 @@ struct SoundTests {
     #expect(told[1].arguments[9] == .int32(3) && told[1].arguments.last == .string("*/*"))
   }
 
-  @Test("Of a thousand channels that are offered some are told, and the answer fits into its packet's cost")
-  func crowd() {
+  @Test
+  func `of a thousand channels that are offered some are told, and the answer fits into its packet's cost`() {
     var desk = Desk()
     desk.update { $0.audio.offered = (0..<1000).map { "Studio/\($0)" } }
     desk.send("/tactus/audio/list", from: Desk.local)

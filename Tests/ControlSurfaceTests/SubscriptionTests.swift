@@ -9,8 +9,8 @@ import Testing
 struct SubscriptionTests {
   let tablet = Endpoint(Desk.tablet.endpoint.address, port: 9000)
 
-  @Test("A subscriber is told everything once, framed, and then what changes, at the port that it named")
-  func subscribe() {
+  @Test
+  func `a subscriber is told everything once, framed, and then what changes, at the port that it named`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .float32(9000))
     #expect(desk.told("subscribed", to: tablet) == [[.int32(9000), .string("state"), .int32(0)]])
@@ -30,7 +30,6 @@ struct SubscriptionTests {
   }
 
   @Test(
-    "A subscription is understood in each form that a controller can send",
     arguments: [
       ("subscribe", [Argument.int32(9000)], 9000, Group.state, nil),
       ("subscribe", [.string("9000")], 9000, .state, nil),
@@ -43,7 +42,9 @@ struct SubscriptionTests {
       ("subscribe/9000/state/beat", [.float32(1)], 9000, [.state, .beat], nil),
       ("register_client", [.string("osc.udp://10.0.0.5:9000/")], 9000, .state, nil),
     ] as [(String, [Argument], Int, Group, Int?)])
-  func forms(path: String, arguments: [Argument], port: Int, groups: Group, lease: Int?) {
+  func `a subscription is understood in each form that a controller can send`(
+    path: String, arguments: [Argument], port: Int, groups: Group, lease: Int?
+  ) {
     var desk = Desk()
     desk.send(bytes: LibloCodec.encode(Message("/tactus/" + path, arguments: arguments)))
     #expect(desk.errors.isEmpty)
@@ -54,16 +55,16 @@ struct SubscriptionTests {
     #expect(subscriber?.lease == lease.map { Micros(Int64($0) * 1_000_000) })
   }
 
-  @Test("Nobody subscribes a stranger")
-  func redirect() {
+  @Test
+  func `nobody subscribes a stranger`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .string("osc.udp://10.9.9.9:9000/"))
     #expect(desk.machine.subscribers.isEmpty && desk.errorCodes == [5])
     #expect(desk.sent.allSatisfy { $0.to == Desk.tablet.endpoint })
   }
 
-  @Test("Wrong subscriptions are told what is wrong")
-  func wrong() {
+  @Test
+  func `wrong subscriptions are told what is wrong`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .int32(70_000))
     desk.send("/tactus/subscribe", .int32(9000), .string("everything"))
@@ -73,8 +74,8 @@ struct SubscriptionTests {
     #expect(desk.machine.subscribers.isEmpty)
   }
 
-  @Test("Changes come at most 50 times a second, and the last value always does")
-  func rate() {
+  @Test
+  func `changes come at most 50 times a second, and the last value always does`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .int32(9000))
     desk.wait(0.1)
@@ -88,8 +89,8 @@ struct SubscriptionTests {
     #expect(desk.told("jack/xruns").last == [.int32(1000)])
   }
 
-  @Test("A fader is not moved back under the finger, and settles once afterwards; others see it at once")
-  func holdOff() {
+  @Test
+  func `a fader is not moved back under the finger, and settles once afterwards; others see it at once`() {
     var desk = Desk()
     let other = Peer(Endpoint(Address.v4(0x0a00_0006), port: 9000))
     desk.send("/tactus/subscribe", .int32(9000))
@@ -107,8 +108,8 @@ struct SubscriptionTests {
     #expect(desk.told("click/volume", to: tablet) == [[.float32(1)]])
   }
 
-  @Test("An order has no state, and none is told")
-  func orders() {
+  @Test
+  func `an order has no state, and none is told`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .int32(9000))
     desk.wait(0.1)
@@ -119,8 +120,8 @@ struct SubscriptionTests {
     #expect(desk.told("locate/bar").isEmpty && desk.told("tempo/nudge").isEmpty)
   }
 
-  @Test("A momentary button is lit by what is true, not by the finger")
-  func buttons() {
+  @Test
+  func `a momentary button is lit by what is true, not by the finger`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .int32(9000))
     desk.wait(0.1)
@@ -134,8 +135,8 @@ struct SubscriptionTests {
     #expect(desk.told("toggle", to: tablet).last == [.float32(1)])
   }
 
-  @Test("A lease ends unless any word renews it; the controller is cleared")
-  func lease() {
+  @Test
+  func `a lease ends unless any word renews it; the controller is cleared`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .int32(9000), .string("state"), .int32(10))
     for _ in 1...3 {
@@ -151,8 +152,8 @@ struct SubscriptionTests {
     #expect(desk.notices.map(\.text).contains("OSC: no longer sending to 10.0.0.5:9000: its lease ended"))
   }
 
-  @Test("Without a lease a subscription lasts an hour of silence")
-  func silence() {
+  @Test
+  func `without a lease a subscription lasts an hour of silence`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .int32(9000))
     desk.wait(3590)
@@ -161,8 +162,8 @@ struct SubscriptionTests {
     #expect(desk.machine.subscribers.isEmpty)
   }
 
-  @Test("A renewed subscription is told all again, but not with every renewal of a hasty layout")
-  func renewal() {
+  @Test
+  func `a renewed subscription is told all again, but not with every renewal of a hasty layout`() {
     var desk = Desk(.paired)
     for _ in 1...10 {
       desk.send("/tactus/subscribe", .int32(9000))
@@ -173,8 +174,8 @@ struct SubscriptionTests {
     #expect(desk.told("subscribed").count == 10)
   }
 
-  @Test("At most 16 controllers; then the one silent for longest makes room, but not a lively one")
-  func sixteen() {
+  @Test
+  func `at most 16 controllers; then the one silent for longest makes room, but not a lively one`() {
     var desk = Desk()
     for index in 1...16 {
       desk.send("/tactus/subscribe", from: Peer(Endpoint(Address.v4(UInt32(index)), port: 1)))
@@ -189,8 +190,8 @@ struct SubscriptionTests {
     #expect(desk.machine.subscribers.contains { $0.target == Desk.tablet })
   }
 
-  @Test("unsubscribe clears and forgets; the end of the program clears and says bye")
-  func leaving() {
+  @Test
+  func `unsubscribe clears and forgets; the end of the program clears and says bye`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .int32(9000), .string("state beat"))
     desk.forget()
@@ -204,8 +205,8 @@ struct SubscriptionTests {
     #expect(desk.told("bye", to: tablet).count == 1 && desk.told("link") == [[.float32(0)]])
   }
 
-  @Test("ping tells program, version, port and clock, and gives back what it was given")
-  func ping() {
+  @Test
+  func `ping tells program, version, port and clock, and gives back what it was given`() {
     var settings = SurfaceSettings()
     settings.version = "1.2"
     var desk = Desk(settings)
@@ -215,8 +216,8 @@ struct SubscriptionTests {
         == [[.string("tactus"), .string("1.2"), .int32(20_809), .float64(Double(desk.now.count)), .int32(7)]])
   }
 
-  @Test("A value without arguments is told to the asker alone, a query all that match")
-  func asking() {
+  @Test
+  func `a value without arguments is told to the asker alone, a query all that match`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .int32(9000))
     desk.forget()
@@ -232,8 +233,8 @@ struct SubscriptionTests {
     #expect(Set(desk.sent.map(\.message.address)).count == Table.standard.rows.filter(\.isReadable).count + 1)
   }
 
-  @Test("A klick client and an Ardour surface are told in their own words")
-  func dialects() {
+  @Test
+  func `a klick client and an Ardour surface are told in their own words`() {
     var desk = Desk()
     desk.send("/klick/register_client", .string("osc.udp://10.0.0.5:9000/"))
     desk.forget()
@@ -255,8 +256,8 @@ struct SubscriptionTests {
     #expect(told.allSatisfy { !$0.hasPrefix("/tactus") })
   }
 
-  @Test("Targets of the configuration are told without asking, for ever")
-  func targets() {
+  @Test
+  func `targets of the configuration are told without asking, for ever`() {
     var settings = SurfaceSettings()
     settings.targets = [Peer(tablet)]
     var desk = Desk(settings)

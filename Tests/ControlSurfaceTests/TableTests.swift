@@ -8,8 +8,8 @@ import Testing
 
 @Suite("The table is whole")
 struct TableTests {
-  @Test("Every row has an address of its own that OSC allows, and words for people")
-  func addresses() {
+  @Test
+  func `every row has an address of its own that OSC allows, and words for people`() {
     var seen: Set<String> = []
     for row in Table.standard.rows {
       #expect(seen.insert(row.path).inserted, "\(row.path) is there twice")
@@ -22,8 +22,8 @@ struct TableTests {
     }
   }
 
-  @Test("Each kind of row can do what its kind says", arguments: Table.standard.rows.indices)
-  func kinds(index: Int) {
+  @Test(arguments: Table.standard.rows.indices)
+  func `each kind of row can do what its kind says`(index: Int) {
     let row = Table.standard.rows[index]
     switch row.kind {
     case .value: #expect(row.isReadable && row.isWritable)
@@ -34,8 +34,8 @@ struct TableTests {
     if row.kind == .feed { #expect(row.group != .state) }
   }
 
-  @Test("What a row tells has the types that it declares")
-  func types() {
+  @Test
+  func `what a row tells has the types that it declares`() {
     let desk = Desk()
     for row in Table.standard.rows where row.isReadable {
       let told = row.read?(desk.machine.reading) ?? []
@@ -43,8 +43,8 @@ struct TableTests {
     }
   }
 
-  @Test("Every value that is set comes back when asked for, from both ends of its range")
-  func roundTrips() {
+  @Test
+  func `every value that is set comes back when asked for, from both ends of its range`() {
     for row in Table.standard.rows where row.kind == .value {
       for arguments in samples(row) {
         var desk = Desk()
@@ -72,8 +72,8 @@ struct TableTests {
     }
   }
 
-  @Test("Nothing outside its range is set: the old value comes back, with an error")
-  func outOfRange() {
+  @Test
+  func `nothing outside its range is set: the old value comes back, with an error`() {
     for row in Table.standard.rows where row.kind == .value {
       for arguments in outside(row) {
         var desk = Desk()
@@ -87,8 +87,8 @@ struct TableTests {
     }
   }
 
-  @Test("The wrong type is refused with an error that names the right one")
-  func wrongType() {
+  @Test
+  func `the wrong type is refused with an error that names the right one`() {
     for row in Table.standard.rows where row.kind == .value || row.kind == .order {
       guard let first = row.parameters.first else { continue }
       var desk = Desk()
@@ -102,8 +102,8 @@ struct TableTests {
     }
   }
 
-  @Test("Every order and trigger makes a command, and no trigger fires at a release")
-  func triggers() {
+  @Test
+  func `every order and trigger makes a command, and no trigger fires at a release`() {
     for row in Table.standard.rows where row.kind == .trigger || row.kind == .order {
       // What a set does without songs, and what goes to other programs, have tests of their own.
       guard !["tempo/tap", "quit", "midi/forget", "osc/send"].contains(row.path), !row.path.hasPrefix("set/")
@@ -135,8 +135,8 @@ struct TableTests {
     }
   }
 
-  @Test("The quantum is the meter's bar until it is set, and whoever shows it is told")
-  func quantum() {
+  @Test
+  func `the quantum is the meter's bar until it is set, and whoever shows it is told`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .int32(9000))
     desk.forget()
@@ -156,8 +156,10 @@ struct TableTests {
     #expect(desk.told("quantum").last == [.float32(4)])
   }
 
-  @Test("What is told of the quantum can be sent back, and a word or its button gives the meter's bar again")
-  func quantumBack() throws {
+  @Test
+  func `what is told of the quantum can be sent back, and a word or its button gives the meter's bar again`()
+    throws
+  {
     for (word, argument) in [("quantum", Argument.string("bar")), ("quantum/bar", .float32(1))] {
       var desk = Desk()
       desk.update { $0.choices.meter = Meter(beatsPerBar: 64, beatType: 1) }
@@ -189,8 +191,8 @@ struct TableTests {
     }
   }
 
-  @Test("Every feed is told during a launch, and nothing else is")
-  func feeds() {
+  @Test
+  func `every feed is told during a launch, and nothing else is`() {
     var desk = Desk()
     desk.update {
       $0.choices.meter = Meter(beatsPerBar: 16, beatType: 16)
@@ -213,8 +215,8 @@ struct TableTests {
     }
   }
 
-  @Test("Every alias means a row that is there")
-  func aliases() {
+  @Test
+  func `every alias means a row that is there`() {
     for alias in Aliases.all {
       switch alias.meaning {
       case .row(let path), .press(let path, _): #expect(Table.standard.row(path) != nil, "\(alias.address)")

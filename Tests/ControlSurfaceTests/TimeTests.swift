@@ -8,8 +8,9 @@ import Testing
 
 @Suite("Things happen at their time")
 struct TimeTests {
-  @Test("A bundle is obeyed at its timetag, its messages together and in order, the reply to its own sender")
-  func timetag() {
+  @Test
+  func `a bundle is obeyed at its timetag, its messages together and in order, the reply to its own sender`()
+  {
     var desk = Desk()
     let due = desk.now + Micros(1_000_000)
     desk.send(
@@ -26,16 +27,16 @@ struct TimeTests {
     #expect(desk.sent.last { $0.message.address == "/tactus/error" }?.to == Desk.tablet.endpoint)
   }
 
-  @Test("A late bundle, and an immediate one, are obeyed at once")
-  func late() {
+  @Test
+  func `a late bundle, and an immediate one, are obeyed at once`() {
     var desk = Desk()
     desk.send(bytes: bundle(desk.timetag(in: -0.2), Message("/tactus/click", .float32(1))))
     desk.send(bytes: bundle(1, Message("/tactus/clock", .float32(1))))
     #expect(desk.program.commands == [.set("click", .flag(true)), .set("clock", .flag(true))])
   }
 
-  @Test("A bundle too far ahead is refused, and so is one too many")
-  func bounds() {
+  @Test
+  func `a bundle too far ahead is refused, and so is one too many`() {
     var desk = Desk()
     desk.send(bytes: bundle(desk.timetag(in: 61), Message("/tactus/click", .float32(1))))
     #expect(desk.errors == ["click: 61 s ahead; at most 60"])
@@ -50,8 +51,8 @@ struct TimeTests {
     #expect(desk.program.commands.count == SurfaceLimits.agenda && desk.machine.agenda.count == 0)
   }
 
-  @Test("However many strangers fill the places for later, this machine and others find some")
-  func shares() {
+  @Test
+  func `however many strangers fill the places for later, this machine and others find some`() {
     func wait(_ desk: inout Desk, _ peer: Peer) {
       desk.send(bytes: bundle(desk.timetag(in: 55), Message("/tactus/click", .float32(1))), from: peer)
     }
@@ -77,21 +78,24 @@ struct TimeTests {
   }
 
   @Test(
-    "Who writes no time, or has a clock that was never set, is obeyed at once; whoever is a minute ahead is not",
     arguments: [
       (0, true), (1, true), (2, true), (1 << 32, true), (2_208_988_800 << 32, true), ((1 << 63) - 1, true),
       ((UInt64(Desk.epoch) + 2_208_988_800 + 62) << 32, false),
       ((UInt64(Desk.epoch) + 2_208_988_800 + 86_400 * 300) << 32, false), (.max, true),
     ] as [(UInt64, Bool)])
-  func clocksNeverSet(tag: UInt64, isObeyed: Bool) {
+  func
+    `who writes no time, or has a clock that was never set, is obeyed at once; whoever is a minute ahead is not`(
+      tag: UInt64, isObeyed: Bool
+    )
+  {
     var desk = Desk()
     desk.send(bytes: bundle(tag, Message("/tactus/click", .float32(1))))
     #expect(desk.program.commands.isEmpty != isObeyed)
     #expect(desk.errors.count == (isObeyed ? 0 : 1))
   }
 
-  @Test("A step of the wall clock moves what waits for it, within a second")
-  func wallStep() {
+  @Test
+  func `a step of the wall clock moves what waits for it, within a second`() {
     var desk = Desk()
     desk.send(bytes: bundle(desk.timetag(in: 10), Message("/tactus/click", .float32(1))))
     desk.wait(1)
@@ -103,8 +107,8 @@ struct TimeTests {
     #expect(desk.program.commands == [.set("click", .flag(true))])
   }
 
-  @Test("A tempo on the beat turns exactly on the beat, one on the bar on the bar")
-  func onTheGrid() {
+  @Test
+  func `a tempo on the beat turns exactly on the beat, one on the bar on the bar`() {
     var desk = Desk()
     desk.update { $0.timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: Micros(0)) }
     desk.wait(0.13)
@@ -124,8 +128,8 @@ struct TimeTests {
     #expect(abs((before.beats(at: desk.orders[0].time) - Beats(4)).micros) <= 2)
   }
 
-  @Test("A change of tempo while another waits for the bar moves the moment, not the bar")
-  func movedMoment() {
+  @Test
+  func `a change of tempo while another waits for the bar moves the moment, not the bar`() {
     var desk = Desk()
     desk.update { $0.timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: Micros(0)) }
     desk.send("/tactus/tempo", .float32(140), .string("bar"))  // at beat 2
@@ -137,8 +141,8 @@ struct TimeTests {
     #expect(desk.orders.map { (slow.beats(at: $0.time) - Beats(4)).micros.magnitude <= 2 } == [true])
   }
 
-  @Test("A bar that the session does not come to any more is not waited for, and who meant it is told")
-  func lostAppointment() {
+  @Test
+  func `a bar that the session does not come to any more is not waited for, and who meant it is told`() {
     var desk = Desk()
     desk.update {
       $0.timeline = Timeline(tempo: Tempo(120), beatOrigin: Beats(50_000), timeOrigin: Micros(0))
@@ -162,8 +166,8 @@ struct TimeTests {
     #expect(desk.program.commands == [.tempo(Tempo(140))])
   }
 
-  @Test("A second tempo for the bar takes the place of the first")
-  func replaced() {
+  @Test
+  func `a second tempo for the bar takes the place of the first`() {
     var desk = Desk()
     desk.send("/tactus/tempo", .float32(140), .string("bar"))
     desk.send("/tactus/tempo", .float32(150), .string("bar"))
@@ -171,8 +175,8 @@ struct TimeTests {
     #expect(desk.program.commands == [.tempo(Tempo(150))])
   }
 
-  @Test("start takes when to start, by word")
-  func startWords() {
+  @Test
+  func `start takes when to start, by word`() {
     for launch in LaunchMoment.allCases {
       var desk = Desk()
       desk.send("/tactus/start", .string("\(launch)"))
@@ -186,8 +190,9 @@ struct TimeTests {
     #expect(desk.errors == ["start: one of now, beat, bar, not \"tomorrow\""])
   }
 
-  @Test("Each beat is told as it is heard, through a change of tempo and a correction of the session's time")
-  func beats() {
+  @Test
+  func `each beat is told as it is heard, through a change of tempo and a correction of the session's time`()
+  {
     var desk = Desk()
     desk.send("/tactus/subscribe", .string("beat"))
     desk.update { $0.timeline = Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: Micros(0)) }
@@ -216,8 +221,8 @@ struct TimeTests {
     for (told, expected) in zip(told, expected) { #expect((0...200).contains((told.at - expected).count)) }
   }
 
-  @Test("A bar counts in from below, and the lights walk")
-  func countIn() {
+  @Test
+  func `a bar counts in from below, and the lights walk`() {
     var desk = Desk()
     desk.update { $0.timeline = Timeline(tempo: Tempo(60), beatOrigin: .zero, timeOrigin: Micros(0)) }
     desk.send("/tactus/subscribe", .string("beat phase position"))
@@ -238,8 +243,8 @@ struct TimeTests {
       desk.told("position/bbt").last == [.string("001|02|0768")] || desk.told("position/bbt").count > 10)
   }
 
-  @Test("In eighths a beat is an eighth: seven a bar of three and a half beats, shown and counted in")
-  func eighths() {
+  @Test
+  func `in eighths a beat is an eighth: seven a bar of three and a half beats, shown and counted in`() {
     var desk = Desk()
     desk.update {
       $0.timeline = Timeline(tempo: Tempo(60), beatOrigin: .zero, timeOrigin: Micros(0))
@@ -265,8 +270,8 @@ struct TimeTests {
     #expect(desk.told("song").last == [.string("rolling"), .float64(first + 3.5)])
   }
 
-  @Test("A meter of other notes comes on its line, and tells where its bars are counted from")
-  func otherNotes() {
+  @Test
+  func `a meter of other notes comes on its line, and tells where its bars are counted from`() {
     var desk = Desk()
     desk.update {
       $0.timeline = Timeline(tempo: Tempo(60), beatOrigin: .zero, timeOrigin: Micros(0))
@@ -296,8 +301,8 @@ struct TimeTests {
     #expect(desk.told("song").last?[2] == .float64(line - (bar - 1) * 3.5))
   }
 
-  @Test("Whoever is told a song has its bars where they are, also those of a meter that comes")
-  func toldSong() {
+  @Test
+  func `whoever is told a song has its bars where they are, also those of a meter that comes`() {
     var dice = SystemRandomNumberGenerator()
     let seed = UInt64.random(in: 1...999_999, using: &dice)
     var draw = seed
@@ -329,8 +334,8 @@ struct TimeTests {
     }
   }
 
-  @Test("Position is written as musicians know it, also before the start")
-  func position() {
+  @Test
+  func `position is written as musicians know it, also before the start`() {
     var desk = Desk()
     desk.update {
       $0.choices.meter = Meter(beatsPerBar: 3, beatType: 4)
@@ -354,8 +359,8 @@ struct TimeTests {
     #expect(desk.told("position/time").last == [.string("-00:00:00.250")])
   }
 
-  @Test("From the exact group a client computes any beat to the microsecond")
-  func exact() {
+  @Test
+  func `from the exact group a client computes any beat to the microsecond`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .string("exact"))
     desk.update {
@@ -376,8 +381,8 @@ struct TimeTests {
     #expect((16...19).contains(desk.told("timeline").count))
   }
 
-  @Test("The exact group is told what the song does, and the beat where it begins or stands")
-  func song() {
+  @Test
+  func `the exact group is told what the song does, and the beat where it begins or stands`() {
     var desk = Desk()
     desk.send("/tactus/subscribe", .string("exact"))
     #expect(desk.told("song").last == [.string("stopped"), .float64(0)])

@@ -30,7 +30,6 @@ struct TrustTests {
   }
 
   @Test(
-    "At all addresses the own networks are obeyed, others only as --osc-allow says",
     arguments: [
       ("10.0.0.5", nil, true), ("10.0.0.1", nil, true), ("127.0.0.1", nil, true), ("10.0.1.5", nil, false),
       ("203.0.113.9", nil, false), ("203.0.113.9", "203.0.113.0/24", true),
@@ -39,7 +38,9 @@ struct TrustTests {
       // Linux lets these in from a neighbour, who may be lying.
       ("fe80::1%2", nil, true), ("fe80::1%2", "203.0.113.0/24", false),
     ] as [(String, String?, Bool)])
-  func wildcard(source: String, allowed: String?, isObeyed: Bool) throws {
+  func `at all addresses the own networks are obeyed, others only as --osc-allow says`(
+    source: String, allowed: String?, isObeyed: Bool
+  ) throws {
     var desk = desk {
       $0.listen = [Endpoint(Address.v4(0), port: 20809)]
       $0.allow = allowed.flatMap { AddressRange($0) }.map { [$0] } ?? []
@@ -51,17 +52,15 @@ struct TrustTests {
     #expect(desk.notices == (isObeyed ? [] : [.stranger(peer.endpoint.address, areNamed: allowed != nil)]))
   }
 
-  @Test("An address that was named is its own gate: a routed network reaches it")
-  func namedAddress() {
+  @Test
+  func `an address that was named is its own gate: a routed network reaches it`() {
     var desk = desk { $0.listen = [Endpoint(Self.here, port: 20809)] }
     desk.send("/tactus/click", .int32(1), from: Peer(Endpoint(Address.v4(0x0a09_0909), port: 5000)))
     #expect(desk.orders.count == 1)
   }
 
-  @Test(
-    "An IPv6 source that pretends to be this machine is a neighbour's at best",
-    arguments: [hereIPv6, .v6(high: 0, low: 0xffff_7f00_0001, scope: 0)])
-  func forgedAsOurs(address: Address) {
+  @Test(arguments: [hereIPv6, .v6(high: 0, low: 0xffff_7f00_0001, scope: 0)])
+  func `an IPv6 source that pretends to be this machine is a neighbour's at best`(address: Address) {
     var desk = desk { $0.listen = [Endpoint(.v6(high: 0, low: 0, scope: 0), port: 20809)] }
     let forger = Peer(Endpoint(address, port: 5000))
     desk.send("/tactus/click/offset", .float32(7), from: forger)
@@ -70,8 +69,8 @@ struct TrustTests {
     #expect(!desk.orders.contains { $0.isPaired || $0.command == .quit })
   }
 
-  @Test("What outlives the program belongs to this machine and to controllers that its user named")
-  func paired() throws {
+  @Test
+  func `what outlives the program belongs to this machine and to controllers that its user named`() throws {
     func isPaired(_ peer: Peer, _ change: (inout SurfaceSettings) -> Void = { _ in }) -> Bool {
       var desk = desk(change)
       desk.send("/tactus/click/offset", .float32(7), from: peer)
@@ -95,9 +94,10 @@ struct TrustTests {
     #expect(isPaired(Desk.tablet) { $0.targets = [Peer(Endpoint(Desk.tablet.endpoint.address, port: 9000))] })
   }
 
-  @Test(
-    "A host that holds every subscription makes room for another's first, and not for one more of its own")
-  func fairness() {
+  @Test
+  func
+    `a host that holds every subscription makes room for another's first, and not for one more of its own`()
+  {
     var desk = desk()
     let greedy = Address.v4(0x0a00_0009)
     for port in 1...UInt16(SurfaceLimits.subscribers) {
@@ -117,8 +117,10 @@ struct TrustTests {
     #expect(desk.machine.subscribers.count == SurfaceLimits.subscribers)
   }
 
-  @Test("A display of a paired controller, a configured one, and one that sends now and then are never dark")
-  func evening() throws {
+  @Test
+  func `a display of a paired controller, a configured one, and one that sends now and then are never dark`()
+    throws
+  {
     let allowed = try #require(AddressRange("10.0.0.5"))
     let target = Peer(Self.other)
     var desk = desk {
@@ -145,8 +147,8 @@ struct TrustTests {
     #expect(desk.machine.subscribers.count == 2)
   }
 
-  @Test("Two tactus that tell each other flip no switches, and come to rest")
-  func twoOfUs() {
+  @Test
+  func `two tactus that tell each other flip no switches, and come to rest`() {
     let hosts = [Endpoint(Self.here, port: 20809), Self.other]
     func made(telling: Int) -> Desk {
       desk { settings in
@@ -184,10 +186,10 @@ struct TrustTests {
     #expect(desks[0].program.commands == [.set("click", .flag(false))])
   }
 
-  @Test(
-    "Who may not hear us is told little for each byte that came in its name, and everything once it has shown that it does"
-  )
-  func proof() {
+  @Test
+  func
+    `who may not hear us is told little for each byte that came in its name, and everything once it has shown that it does`()
+  {
     var desk = desk()
     let tablet = Endpoint(Desk.tablet.endpoint.address, port: 9000)
     func bytes() -> Int {
@@ -229,8 +231,8 @@ struct TrustTests {
     #expect(desk.machine.subscribers.isEmpty)
   }
 
-  @Test("No spoofed source draws more than a small multiple of what is sent in its name, whatever is said")
-  func amplification() {
+  @Test
+  func `no spoofed source draws more than a small multiple of what is sent in its name, whatever is said`() {
     let talks: [[Message]] = [
       [
         Message("/tactus/subscribe", .int32(9000), .string("all")),
@@ -257,8 +259,8 @@ struct TrustTests {
     }
   }
 
-  @Test("No packet in somebody else's name silences a controller", arguments: [false, true])
-  func forgedTelling(isPaired: Bool) throws {
+  @Test(arguments: [false, true])
+  func `no packet in somebody else's name silences a controller`(isPaired: Bool) throws {
     let allowed = try #require(AddressRange("10.0.0.5"))
     var desk = desk { $0.allow = isPaired ? [allowed] : [] }
     var answered = 0
@@ -276,9 +278,10 @@ struct TrustTests {
     #expect(!desk.notices.contains(.anotherTactus(Desk.tablet.endpoint)))
   }
 
-  @Test(
-    "However many come and go, and whatever they set, the terminal hears of some, and of what comes later")
-  func crowdedTerminal() {
+  @Test
+  func
+    `however many come and go, and whatever they set, the terminal hears of some, and of what comes later`()
+  {
     var desk = desk()
     for number in 0..<2000 {
       let peer = Peer(Endpoint(Address.v4(0x0a00_0100 + UInt32(number / 2)), port: UInt16(1000 + number)))
@@ -295,24 +298,22 @@ struct TrustTests {
     #expect(desk.notices == [.subscribed(Desk.tablet, groups: "state")])
   }
 
-  @Test(
-    "Numbers that nobody sends are told as they are",
-    arguments: [(1e300, "1e+300"), (-5e12, "-5000000000000.0")])
-  func largeNumbers(sent: Double, shown: String) {
+  @Test(arguments: [(1e300, "1e+300"), (-5e12, "-5000000000000.0")])
+  func `numbers that nobody sends are told as they are`(sent: Double, shown: String) {
     var desk = desk()
     desk.send("/tactus/tempo", .float64(sent))
     #expect(desk.errors == ["tempo: 20 to 999 BPM, not \(shown)"])
   }
 
-  @Test("A finger on a fader sets whole quantums", arguments: [(4.37, 4), (4.51, 5), (0.2, 0), (64, 64)])
-  func quantum(sent: Float, set: Int) {
+  @Test(arguments: [(4.37, 4), (4.51, 5), (0.2, 0), (64, 64)])
+  func `a finger on a fader sets whole quantums`(sent: Float, set: Int) {
     var desk = desk()
     desk.send("/tactus/quantum", .float32(sent))
     #expect(desk.program.commands == [.set("quantum", .whole(set))])
   }
 
-  @Test("The tempo that was told, sent back, is no new tempo")
-  func echo() {
+  @Test
+  func `the tempo that was told, sent back, is no new tempo`() {
     var desk = desk()
     desk.send("/tactus/tempo", .float64(120.1))
     desk.wait(3)

@@ -10,29 +10,29 @@ import Testing
       song: Beats(song), meter: Meter(beatsPerBar: meter), beatsPerMinute: 120, grace: Beats(grace))
   }
 
-  @Test func theSongStartsAtTheFirstTickOfTheFirstBar() {
+  @Test func `the song starts at the first tick of the first bar`() {
     let start = bbt(0)
     #expect(start.bar == 1 && start.beat == 1 && start.tick == 0 && start.barStartTick == 0)
   }
 
-  @Test func positionsSplitIntoBarBeatAndTick() {
+  @Test func `positions split into bar beat and tick`() {
     let place = bbt(9.75, meter: 3)
     #expect(place.bar == 4 && place.beat == 1 && place.tick == 1440)
     #expect(place.barStartTick == 3 * 3 * 1920)
     #expect(place.beatsPerBar == 3 && place.ticksPerBeat == 1920 && place.beatsPerMinute == 120)
   }
 
-  @Test func ticksAreCutOffAndNeverReachTheNextBeat() {
+  @Test func `ticks are cut off and never reach the next beat`() {
     let last = BBT(song: Beats(micros: 3_999_999), meter: Meter(), beatsPerMinute: 120)
     #expect(last.bar == 1 && last.beat == 4 && last.tick == 1919)
   }
 
-  @Test func aLaunchHalfAPeriodEarlyShowsTheFirstTick() {
+  @Test func `a launch half a period early shows the first tick`() {
     let early = bbt(-0.005, grace: 0.01)
     #expect(early.bar == 1 && early.beat == 1 && early.tick == 0)
   }
 
-  @Test func beforeTheSongNoBarIsBelowOneAndTheBeatIsTheSessions() {
+  @Test func `before the song no bar is below one and the beat is the sessions`() {
     for micros in stride(from: Int64(-20_000_000), to: 0, by: 50_000) {
       let place = BBT(song: Beats(micros: micros), meter: Meter(), beatsPerMinute: 60)
       let phase = Beats(micros: micros).phase(in: Beats(4)).value
@@ -42,14 +42,14 @@ import Testing
     }
   }
 
-  @Test func absurdPositionsStayWithinBounds() {
+  @Test func `absurd positions stay within bounds`() {
     for micros in [Int64.max, .min, .max - 1] {
       let place = BBT(song: Beats(micros: micros), meter: Meter(beatsPerBar: 1), beatsPerMinute: 999)
       #expect(place.bar >= 1 && place.beat >= 1 && place.tick >= 0 && place.tick < 1920)
     }
   }
 
-  @Test func whatWeWriteReadsBackWithinHalfATick() throws {
+  @Test func `what we write reads back within half a tick`() throws {
     for micros in stride(from: Int64(0), to: 40_000_000, by: 12_345) {
       let song = Beats(micros: micros)
       let read = try #require(BBT(song: song, meter: Meter(beatsPerBar: 7), beatsPerMinute: 97).beats)
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func aTickWithItsFractionIsReadBackToTheMillionthOfABeat() throws {
+  @Test func `a tick with its fraction is read back to the millionth of a beat`() throws {
     for micros in stride(from: Int64(0), to: 40_000_000, by: 12_345) {
       let song = Beats(micros: micros)
       let shown = BBT(song: song, meter: Meter(beatsPerBar: 7), beatsPerMinute: 97, isFine: true)
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func nonsenseFromStrangersIsNoPosition() {
+  @Test func `nonsense from strangers is no position`() {
     let good = bbt(5.5)
     #expect(good.beats != nil)
     let spoilers: [(inout BBT) -> Void] = [
@@ -93,10 +93,10 @@ import Testing
     #expect(extreme.beats != nil)
   }
 
-  @Test(
-    "JACK's beats are the meter's notes, at their own tempo, and come back as the session's beats",
-    arguments: [1, 2, 4, 8, 16, 32] as [Int32])
-  func notes(unit: Int32) throws {
+  @Test(arguments: [1, 2, 4, 8, 16, 32] as [Int32])
+  func `JACK's beats are the meter's notes, at their own tempo, and come back as the session's beats`(
+    unit: Int32
+  ) throws {
     let meter = Meter(beatsPerBar: 7, beatType: unit)
     for micros in stride(from: 0 as Int64, to: 40_000_000, by: 12_345) {
       for isFine in [false, true] {

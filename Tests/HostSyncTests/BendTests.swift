@@ -24,10 +24,12 @@ struct BendTests {
     }
   }
 
-  @Test(
-    "Held, clicks and clocks run ahead evenly; released, they keep that and the session's tempo, and none is missing",
-    arguments: [64 as UInt32, 256, 1024, 8192], [3.0, -3, 10, -10])
-  func held(frames: UInt32, percent: Double) {
+  @Test(arguments: [64 as UInt32, 256, 1024, 8192], [3.0, -3, 10, -10])
+  func
+    `held, clicks and clocks run ahead evenly; released, they keep that and the session's tempo, and none is missing`(
+      frames: UInt32, percent: Double
+    )
+  {
     let studio = Self.studio()
     studio.settings.bend.percent = percent
     studio.play(seconds: 4, frames: frames)
@@ -51,8 +53,8 @@ struct BendTests {
     #expect(abs(Double(studio.clicks.count) - (20 + end / 500)) <= 1.5)
   }
 
-  @Test("A wheel's turn is gone to by a tenth of the time, and home leads back to the session")
-  func turned() {
+  @Test
+  func `a wheel's turn is gone to by a tenth of the time, and home leads back to the session`() {
     let studio = Self.studio()
     studio.settings.bend.turned = Micros(30_000)
     studio.play(seconds: 0.15)
@@ -69,8 +71,8 @@ struct BendTests {
     #expect(Self.ahead(studio).suffix(20).allSatisfy { abs($0) < 0.0105 })
   }
 
-  @Test("After as many ways home as can be counted there is one more")
-  func manyReturns() {
+  @Test
+  func `after as many ways home as can be counted there is one more`() {
     let studio = Studio(tempo: 120)
     studio.settings.bend.returns = .max
     studio.play(seconds: 2)
@@ -82,8 +84,8 @@ struct BendTests {
     #expect(abs(studio.report.ahead) < 1e-6)
   }
 
-  @Test("However long it is held, no output is farther than two seconds from the session")
-  func bounded() {
+  @Test
+  func `however long it is held, no output is farther than two seconds from the session`() {
     let studio = Self.studio()
     studio.settings.bend.percent = 10
     studio.play(seconds: 30, frames: 1024)

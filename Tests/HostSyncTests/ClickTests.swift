@@ -7,7 +7,7 @@ import Testing
 
 struct ClickTests {
   @Test(arguments: [20, 60, 97, 120, 187.3, 999])
-  func everyClickIsTheFrameNearestToItsBeat(tempo: Double) {
+  func `every click is the frame nearest to its beat`(tempo: Double) {
     let setUps: [(UInt32, UInt32)] = [
       (16, 8000), (64, 44100), (100, 22050), (256, 48000), (1024, 96000), (8192, 44100), (8192, 192_000),
     ]
@@ -28,7 +28,7 @@ struct ClickTests {
     }
   }
 
-  @Test func subdivisionsAndPatternsFallWhereTheBarSays() throws {
+  @Test func `subdivisions and patterns fall where the bar says`() throws {
     let studio = Studio(tempo: 120)
     studio.settings.meter = Meter(beatsPerBar: 3)
     studio.settings.click.subdivision = 2
@@ -40,7 +40,7 @@ struct ClickTests {
     #expect(studio.clicks.dropFirst(12).map(\.value) == [1, 0.5, 1, 1, 0.5, 1])
   }
 
-  @Test func changingTheSubdivisionNeitherDoublesNorLosesABeat() {
+  @Test func `changing the subdivision neither doubles nor loses a beat`() {
     let studio = Studio(tempo: 130, seed: 3)
     var dice = Dice(seed: 11)
     for _ in 0..<400 {
@@ -58,7 +58,7 @@ struct ClickTests {
     #expect(numbers.count > 50)
   }
 
-  @Test func aCorrectionOfTwoMillisecondsNeverDoublesOrLosesAClick() {
+  @Test func `a correction of two milliseconds never doubles or loses a click`() {
     // Every place of the correction around a beat, either way, in steps of a quarter of a millisecond.
     for step in -16...16 {
       for correction in [-2000, 2000] as [Int64] {
@@ -75,7 +75,7 @@ struct ClickTests {
     }
   }
 
-  @Test func aTempoChangeAtAnyPlaceOfABeatNeverDoublesOrLosesAClick() {
+  @Test func `a tempo change at any place of a beat never doubles or loses a click`() {
     for (from, to) in [(120, 60), (60, 120), (120, 187.3), (100, 101)] as [(Double, Double)] {
       for place in stride(from: 0.0, to: 1.0, by: 1.0 / 64) {
         let studio = Studio(sampleRate: 8000, tempo: from)
@@ -92,7 +92,7 @@ struct ClickTests {
     }
   }
 
-  @Test func aPeersTempoChangeReachesUsLateAndIsStillOneClickPerBeat() {
+  @Test func `a peer's tempo change reaches us late and is still one click per beat`() {
     // The change is in force since 50 ms when we hear of it, and we are 30 ms ahead: the beat jumps by 80 ms' worth.
     for place in stride(from: 0.0, to: 1.0, by: 1.0 / 32) {
       for (from, to) in [(90, 160), (160, 90)] as [(Double, Double)] {
@@ -112,7 +112,7 @@ struct ClickTests {
     }
   }
 
-  @Test func ofSubdivisionsThatAreLateTogetherTheBeatIsHeard() {
+  @Test func `of subdivisions that are late together the beat is heard`() {
     for place in stride(from: 0.0, to: 1.0, by: 1.0 / 32) {
       let studio = Studio(sampleRate: 8000, tempo: 90)
       studio.settings.click.subdivision = 8
@@ -129,7 +129,7 @@ struct ClickTests {
     }
   }
 
-  @Test func joiningAnotherSessionGoesOnAtItsNextBeatAndInItsBar() {
+  @Test func `joining another session goes on at its next beat and in its bar`() {
     for place in stride(from: 0.0, to: 1.0, by: 1.0 / 16) {
       let studio = Studio(tempo: 120)
       studio.play(seconds: 4, frames: 256)
@@ -150,7 +150,7 @@ struct ClickTests {
     }
   }
 
-  @Test func aBeatThatAJumpPutsSomeCyclesBehindTheLastClickIsLeftOut() {
+  @Test func `a beat that a jump puts some cycles behind the last click is left out`() {
     // Beat 8 is at 4 s. From 4.01 s on the session's next one is up to a whole beat away.
     for place in stride(from: 0.0, to: 1.0, by: 1.0 / 32) {
       let studio = Studio(tempo: 120)
@@ -164,7 +164,7 @@ struct ClickTests {
     }
   }
 
-  @Test func afterAStallNothingSoundsLate() {
+  @Test func `after a stall nothing sounds late`() {
     for stall in [20, 60, 250, 700, 3000] as [Double] {
       let studio = Studio(tempo: 240, seed: 1)
       studio.play(seconds: 3)
@@ -182,7 +182,7 @@ struct ClickTests {
     }
   }
 
-  @Test func clicksOfOffsetPortsAreSentEarlier() {
+  @Test func `clicks of offset ports are sent earlier`() {
     let studio = Studio(tempo: 120)
     studio.settings.offsets[.click1] = Micros(10_000)
     studio.play(seconds: 3)
@@ -194,7 +194,7 @@ struct ClickTests {
     #expect(studio.clicks.count == 5 || studio.clicks.count == 6)
   }
 
-  @Test func whileRollingItSoundsOnlyThenAndBarsAreTheSongs() {
+  @Test func `while rolling it sounds only then and bars are the song's`() {
     let studio = Studio(tempo: 120)
     studio.settings.click.isOn = true
     studio.settings.click.when = .rolling
@@ -211,7 +211,7 @@ struct ClickTests {
     #expect(studio.clicks.count == 4)
   }
 
-  @Test func aLocateWhileRollingLandsInPhase() {
+  @Test func `a locate while rolling lands in phase`() {
     let studio = Studio(tempo: 120)
     studio.settings.click.isOn = true
     studio.settings.click.when = .rolling
@@ -230,7 +230,7 @@ struct ClickTests {
     #expect(abs(studio.report.songBeat - 14.2) < 0.05)
   }
 
-  @Test func lostCyclesAreNoLocate() {
+  @Test func `lost cycles are no locate`() {
     let studio = Studio(tempo: 120)
     studio.transport.state = .rolling
     studio.play(seconds: 2.1)
@@ -246,7 +246,7 @@ struct ClickTests {
     #expect(!studio.messages.contains { $0.event.status == MIDI.stop })
   }
 
-  @Test func freewheelingKeepsTheTempoAndCountsByFrames() {
+  @Test func `freewheeling keeps the tempo and counts by frames`() {
     let studio = Studio(tempo: 120)
     studio.play(seconds: 2)
     studio.isFreewheeling = true

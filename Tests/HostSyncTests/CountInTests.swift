@@ -27,7 +27,7 @@ struct CountInTests {
   }
 
   @Test(arguments: [1, 2, 4] as [Int32], [(4, nil), (7, nil), (3, 8), (7, 4)] as [(Int32, Double?)])
-  func allOfThemAreHeard(bars: Int32, bar: (meter: Int32, quantum: Double?)) throws {
+  func `all of them are heard`(bars: Int32, bar: (meter: Int32, quantum: Double?)) throws {
     var dice = Dice(seed: UInt64(bars) * 100 + UInt64(bar.meter))
     // A click port that is heard later than JACK's position is ahead of it: its first click must not be past already.
     for latency in [100, 512, 9_000] as [UInt32] {
@@ -51,7 +51,7 @@ struct CountInTests {
     }
   }
 
-  @Test func itSoundsWithTheClickOffAndEndsWithTheStart() {
+  @Test func `it sounds with the click off and ends with the start`() {
     let studio = studio(bars: 1)
     studio.settings.click.isOn = false
     studio.play(seconds: 2.1)
@@ -60,7 +60,7 @@ struct CountInTests {
     #expect(beats(studio) == [8, 9, 10, 11] && studio.report.isRolling)
   }
 
-  @Test func withoutItAStartWaitsInSilence() {
+  @Test func `without it a start waits in silence`() {
     let studio = studio(bars: 0)
     studio.play(seconds: 2.1)
     press(studio)
@@ -68,7 +68,7 @@ struct CountInTests {
     #expect(beats(studio) == [8, 9, 10])
   }
 
-  @Test func aStartThatWaitsForNothingHasNone() {
+  @Test func `a start that waits for nothing has none`() {
     let studio = studio(bars: 2)
     studio.settings.launch.moment = .now
     studio.play(seconds: 2.1)
@@ -77,7 +77,7 @@ struct CountInTests {
     #expect(studio.report.isRolling)
   }
 
-  @Test func aPeersStartIsNotMovedAndWhatIsLeftIsClicked() {
+  @Test func `a peer's start is not moved and what is left is clicked`() {
     let studio = studio(bars: 2)
     studio.settings.syncsStartStop = true
     studio.play(seconds: 2.1)
@@ -98,7 +98,7 @@ struct CountInTests {
   }
 
   @Test(arguments: [(120, 60), (60, 140), (97, 187.3)] as [(Double, Double)])
-  func aTempoChangeMovesItWithTheBars(from: Double, to: Double) {
+  func `a tempo change moves it with the bars`(from: Double, to: Double) {
     let studio = studio(bars: 2, tempo: from)
     studio.play(seconds: 4.4 * 60 / from)
     press(studio)
@@ -111,7 +111,7 @@ struct CountInTests {
     #expect(abs(studio.report.songBeat - (studio.report.sessionBeat - 16)) < 1e-6)
   }
 
-  @Test func barsThatJACKWouldNotWaitForFallAway() throws {
+  @Test func `bars that JACK would not wait for fall away`() throws {
     for bars in [1, 4] as [Int32] {
       for press in 0..<20 {
         var jack = FakeTransport()

@@ -22,7 +22,7 @@ struct CycleTimesTests {
     return line.start - clock.due
   }
 
-  @Test func inQuietTimesTheLineIsJACKsOwn() {
+  @Test func `in quiet times the line is JACK's own`() {
     var dice = Dice(seed: 1)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     var times = CycleTimes()
@@ -38,7 +38,7 @@ struct CycleTimesTests {
     arguments: [
       (64, 60_000), (256, 60_000), (256, 137_000), (1024, 60_000), (1024, 300_000), (1024, 3_000_000),
     ] as [(UInt32, Double)])
-  func twoCyclesAfterAStallTheLineIsRight(frames: UInt32, stall: Double) {
+  func `two cycles after a stall the line is right`(frames: UInt32, stall: Double) {
     for (index, signs) in Jack2Clock.StallSigns.all.enumerated() {
       var dice = Dice(seed: UInt64(index))
       var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
@@ -66,7 +66,9 @@ struct CycleTimesTests {
 
   /// JACK's loop begins with the first wake-up, and then needs two seconds.
   @Test(arguments: [64, 256] as [UInt32], [200.0, 350])
-  func aServerWhoseFirstWakeUpWasLateIsInTimeLongBeforeItsLoopIs(frames: UInt32, lateness: Double) {
+  func `a server whose first wake up was late is in time long before its loop is`(
+    frames: UInt32, lateness: Double
+  ) {
     for seed in 1...10 as ClosedRange<UInt64> {
       var dice = Dice(seed: seed)
       var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
@@ -85,7 +87,7 @@ struct CycleTimesTests {
     }
   }
 
-  @Test func fiveStallsASecondApart() {
+  @Test func `five stalls a second apart`() {
     var dice = Dice(seed: 5)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     var times = CycleTimes()
@@ -104,7 +106,7 @@ struct CycleTimesTests {
   }
 
   /// The least that makes jack2's driver begin anew is a period; then its pair need not be turned over.
-  @Test func aDriverThatIsLateByLittleMoreOrLessThanAPeriodMovesTheLineAtOnce() {
+  @Test func `a driver that is late by little more or less than a period moves the line at once`() {
     var dice = Dice(seed: 7)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     var times = CycleTimes()
@@ -121,7 +123,7 @@ struct CycleTimesTests {
     #expect(stalls.seen > 100)
   }
 
-  @Test func cyclesThatWeMissedMoveNothing() {
+  @Test func `cycles that we missed move nothing`() {
     var dice = Dice(seed: 2)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     var times = CycleTimes()
@@ -135,7 +137,7 @@ struct CycleTimesTests {
     #expect(times.lostCycles == 70 && times.bridgedCycles == 0)
   }
 
-  @Test func lazySchedulingIsNotAStall() {
+  @Test func `lazy scheduling is not a stall`() {
     var dice = Dice(seed: 3)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     var times = CycleTimes()
@@ -151,7 +153,7 @@ struct CycleTimesTests {
     #expect(errors[errors.count / 2] < 800 && errors[errors.count - 1] < 1500)
   }
 
-  @Test func anOddBufferSizeOrRateMakesNoDifference() {
+  @Test func `an odd buffer size or rate makes no difference`() {
     for (frames, rate) in [(16, 96000), (100, 44100), (8192, 44100), (8192, 192_000)] as [(UInt32, Double)] {
       var dice = Dice(seed: 9)
       var clock = Jack2Clock(sampleRate: rate, start: 1e9)
@@ -163,7 +165,7 @@ struct CycleTimesTests {
     }
   }
 
-  @Test func aBufferSizeChangeStartsAfresh() {
+  @Test func `a buffer size change starts afresh`() {
     var dice = Dice(seed: 4)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     var times = CycleTimes()
@@ -175,7 +177,7 @@ struct CycleTimesTests {
     #expect(times.lostCycles == 0 && stalls.seen == 0)
   }
 
-  @Test func theFrameCounterMayWrap() {
+  @Test func `the frame counter may wrap`() {
     var dice = Dice(seed: 6)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     clock.frame = .max - 5000
@@ -186,7 +188,7 @@ struct CycleTimesTests {
     #expect(times.lostCycles == 0 && clock.frame < 30_000)
   }
 
-  @Test func freewheelingGoesOnFromWhereItWasAndEndsClean() {
+  @Test func `freewheeling goes on from where it was and ends clean`() {
     var dice = Dice(seed: 7)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     var times = CycleTimes()
@@ -210,12 +212,12 @@ struct CycleTimesTests {
   /// jack2's loop took the freewheel's haste for time and turns its pair over for many cycles; that is no stall in each cycle, and
   /// a cycle that wakes up late is one that wakes up late.
   @Test(arguments: [300.0, 900, 2500])
-  func afterAFreewheelALateWakeUpMovesNothing(lateness: Double) {
+  func `after a freewheel a late wake up moves nothing`(lateness: Double) {
     #expect(reversedPairs(afterAFreewheelOf: 500, lateness: lateness) > 20)
   }
 
   /// After a short one the pair looks sound, and is milliseconds off.
-  @Test func afterAShortFreewheelJACKsPairIsNotBelieved() {
+  @Test func `after a short freewheel JACK's pair is not believed`() {
     for cycles in 1..<100 { _ = reversedPairs(afterAFreewheelOf: cycles, lateness: 900) }
   }
 
@@ -241,7 +243,7 @@ struct CycleTimesTests {
     return reversed
   }
 
-  @Test func aPairThatIsMissingOrAbsurdIsReplaced() {
+  @Test func `a pair that is missing or absurd is replaced`() {
     var dice = Dice(seed: 8)
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     var times = CycleTimes()
@@ -258,7 +260,7 @@ struct CycleTimesTests {
     #expect(times.bridgedCycles == 4)
   }
 
-  @Test func theClockMapCarriesTheLineOver() {
+  @Test func `the clock map carries the line over`() {
     var clock = Jack2Clock(sampleRate: 48000, start: 1e9)
     var times = CycleTimes()
     var cycle = Cycle(times: clock.cycle(frames: 256, lateness: 0), frames: 256, sampleRate: 48000)

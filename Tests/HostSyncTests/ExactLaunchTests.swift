@@ -18,7 +18,7 @@ struct ExactLaunchTests {
   }
 
   @Test(arguments: [20.0, 120, 187.3, 300], [1.0, 4, 7])
-  func thePositionIsHeardOnTheBoundaryToTheFrame(bpm: Double, quantum: Double) throws {
+  func `the position is heard on the boundary to the frame`(bpm: Double, quantum: Double) throws {
     for press in 0..<9 {
       var jack = transport()
       jack.bpm = bpm
@@ -43,7 +43,7 @@ struct ExactLaunchTests {
     }
   }
 
-  @Test func atTheSongsVeryBeginningThereIsNoRoomAndTheNearestCycleMustDo() throws {
+  @Test func `at the song's very beginning there is no room and the nearest cycle must do`() throws {
     for start in [0, 3] as [UInt32] {
       var jack = transport(from: start)
       jack.songBeat = .zero
@@ -55,7 +55,7 @@ struct ExactLaunchTests {
     }
   }
 
-  @Test func aCycleThatWeLoseAtAnyPointOfTheWaitCostsNoExactness() throws {
+  @Test func `a cycle that we lose at any point of the wait costs no exactness`() throws {
     for lost in 1...90 {
       for count in 1...3 {
         var jack = transport()
@@ -74,7 +74,7 @@ struct ExactLaunchTests {
     }
   }
 
-  @Test func aDriverThatStallsDuringTheWaitCostsABoundaryAndNoExactness() throws {
+  @Test func `a driver that stalls during the wait costs a boundary and no exactness`() throws {
     var put = 0
     for stalled in 1...90 {
       var jack = transport()
@@ -96,7 +96,7 @@ struct ExactLaunchTests {
     #expect((1...40).contains(put))
   }
 
-  @Test func aSlowClientMaySeekAfterEachRelocation() throws {
+  @Test func `a slow client may seek after each relocation`() throws {
     for press in 0..<20 {
       var jack = transport()
       jack.otherHolds = 200_000
@@ -113,7 +113,7 @@ struct ExactLaunchTests {
   }
 
   /// The last correction of the place comes shortly before the beat, and they have to look for that one too.
-  @Test func aSlowClientThatNobodyHasMetYetCostsABoundaryAndNoExactness() throws {
+  @Test func `a slow client that nobody has met yet costs a boundary and no exactness`() throws {
     var moved: UInt64 = 0
     for press in 0..<200 {
       var jack = transport()
@@ -134,7 +134,7 @@ struct ExactLaunchTests {
     #expect(moved > 10)
   }
 
-  @Test func tempoQuantumAndSessionMayChangeDuringTheWait() throws {
+  @Test func `tempo quantum and session may change during the wait`() throws {
     var jack = transport()
     jack.songBeat = Beats(12)
     jack.run(seconds: 0.1)
@@ -150,7 +150,7 @@ struct ExactLaunchTests {
     #expect(try #require(jack.songOrigin).phase(in: Beats(3)) == .zero)
   }
 
-  @Test func stoppedDuringTheWaitTheTransportIsWherePlayWasPressed() throws {
+  @Test func `stopped during the wait the transport is where play was pressed`() throws {
     for moment in 0..<30 {
       var jack = transport()
       jack.run(seconds: 0.3)
@@ -170,7 +170,7 @@ struct ExactLaunchTests {
     }
   }
 
-  @Test func whoLocatesDuringOrAfterTheWaitIsNotSentBack() throws {
+  @Test func `who locates during or after the wait is not sent back`() throws {
     var jack = transport()
     jack.run(seconds: 0.3)
     jack.pressPlay()
@@ -192,7 +192,7 @@ struct ExactLaunchTests {
     #expect(jack.startedAt == Beats(2))
   }
 
-  @Test func everyPartOfTheSongBeginsOnTheBeatThoughThePositionIsALittleEarlier() throws {
+  @Test func `every part of the song begins on the beat though the position is a little earlier`() throws {
     let studio = Studio(tempo: 117)
     studio.asksBeforeRolling = true
     studio.isMaster = true

@@ -23,7 +23,7 @@ struct FreewheelTests {
   }
 
   @Test(arguments: [0.1, 0.3, 0.49, 1, 7.3, 60])
-  func afterAnExportEveryBeatHasItsClick(seconds: Double) {
+  func `after an export every beat has its click`(seconds: Double) {
     for tempo in [120, 97, 301] as [Double] {
       let studio = Studio(tempo: tempo)
       studio.play(seconds: 2.1)
@@ -37,7 +37,7 @@ struct FreewheelTests {
   }
 
   @Test(arguments: [0.3, 7.3, 60])
-  func aSongThatEndedInAnExportIsOver(seconds: Double) {
+  func `a song that ended in an export is over`(seconds: Double) {
     let studio = Studio(tempo: 120)
     studio.listensToPulse = true
     studio.settings.click.isOn = true
@@ -55,7 +55,7 @@ struct FreewheelTests {
     #expect(studio.runEdges.last?.value == 0)
   }
 
-  @Test func whatRollsOnAfterAnExportIsHeardAtOnce() {
+  @Test func `what rolls on after an export is heard at once`() {
     let studio = Studio(tempo: 120)
     studio.listensToPulse = true
     studio.settings.click.isOn = true
@@ -74,7 +74,7 @@ struct FreewheelTests {
 
   /// What is exported lies on the song's frames: latencies and offsets are for ears, and JACK changes them in the middle.
   @Test(arguments: [0, 512, 4096] as [UInt32])
-  func anExportedClickIsWhereTheSongsBeatIs(latency: UInt32) {
+  func `an exported click is where the song's beat is`(latency: UInt32) {
     let studio = Studio(tempo: 125)
     studio.settings.click.isOn = true
     studio.settings.click.when = .rolling
@@ -94,7 +94,7 @@ struct FreewheelTests {
 
   /// The frames of an export are its only time: bar 1 is where the song begins, whatever the session's phase is.
   @Test(arguments: [0, 100_001, 4_294_900_000] as [UInt32], [0.0, 0.37, 0.5, 0.81])
-  func whatIsExportedCountsFromItsOwnFrames(frame: UInt32, phase: Double) {
+  func `what is exported counts from its own frames`(frame: UInt32, phase: Double) {
     let studio = Studio(tempo: 120)
     studio.isMaster = true
     studio.settings.click.isOn = true
@@ -124,7 +124,7 @@ struct FreewheelTests {
     #expect((10...11).contains(studio.clicks.count - before))
   }
 
-  @Test func anExportHasTheTempoItBeganWithThroughout() {
+  @Test func `an export has the tempo it began with throughout`() {
     let studio = Studio(tempo: 120)
     studio.isMaster = true
     studio.transport.state = .rolling
@@ -142,7 +142,7 @@ struct FreewheelTests {
     #expect(studio.transport.bbt?.beatsPerMinute == 77 && studio.report.tempo == 77)
   }
 
-  @Test func nothingIsAskedOfTheSessionMeanwhile() {
+  @Test func `nothing is asked of the session meanwhile`() {
     let studio = Studio(tempo: 120)
     studio.isMaster = true
     studio.settings.syncsStartStop = true
@@ -167,7 +167,7 @@ struct FreewheelTests {
   }
 
   @Test(arguments: [0.3, 7.3, 60])
-  func aStartRightAfterAnExportWaitsForItsBarAndNoLonger(seconds: Double) {
+  func `a start right after an export waits for its bar and no longer`(seconds: Double) {
     let studio = Studio(tempo: 120)
     studio.asksBeforeRolling = true
     studio.play(seconds: 2.1)
@@ -182,7 +182,7 @@ struct FreewheelTests {
     #expect(abs(phase - phase.rounded()) * 4 < 0.02)
   }
 
-  @Test func whoTakesLongInAnExportIsNotWaitedForAfterIt() {
+  @Test func `who takes long in an export is not waited for after it`() {
     let studio = Studio(tempo: 120)
     studio.asksBeforeRolling = true
     studio.play(seconds: 1)
@@ -202,7 +202,7 @@ struct FreewheelTests {
     #expect(studio.report.othersTake == 0)
   }
 
-  @Test func aLeadingHostsTempoIsNoNewsAfterItsExport() {
+  @Test func `a leading host's tempo is no news after its export`() {
     let studio = Studio(tempo: 130)
     studio.settings.lead = .host
     func play(seconds: Double) {

@@ -7,7 +7,7 @@ import Testing
 
 struct GateTests {
   @Test(arguments: [(PulseRate.one, 1), (.two, 2), (.four, 4), (.twentyFour, 24), (.fortyEight, 48)])
-  func pulsesAreOnTheGridAndFiveMillisecondsLong(chosen: PulseRate, rate: Int) {
+  func `pulses are on the grid and five milliseconds long`(chosen: PulseRate, rate: Int) {
     for tempo in [20, 120, 300, 999] as [Double] {
       let studio = Studio(sampleRate: 48000, tempo: tempo)
       studio.listensToPulse = true
@@ -31,7 +31,7 @@ struct GateTests {
   }
 
   @Test(arguments: [4, 8, 16] as [Int32])
-  func pulsesThatCatchUpStayApartInEveryMeter(unit: Int32) {
+  func `pulses that catch up stay apart in every meter`(unit: Int32) {
     let studio = Studio(tempo: 120)
     studio.listensToPulse = true
     studio.settings.meter = Meter(beatsPerBar: 7, beatType: unit)
@@ -53,7 +53,7 @@ struct GateTests {
     }
   }
 
-  @Test func onePulseABarFallsOnTheSongsBars() {
+  @Test func `one pulse a bar falls on the song's bars`() {
     let studio = Studio(tempo: 240)
     studio.listensToPulse = true
     studio.settings.meter = Meter(beatsPerBar: 3)
@@ -68,7 +68,7 @@ struct GateTests {
     #expect(studio.pulses.map { grid.beat(at: $0.onset.heard).rounded() } == [13, 16, 19, 22])
   }
 
-  @Test func runIsHighWhileTheTransportRollsAsHeard() throws {
+  @Test func `run is high while the transport rolls as heard`() throws {
     let studio = Studio(tempo: 120)
     studio.listensToPulse = true
     studio.latencies[.jack] = 1000

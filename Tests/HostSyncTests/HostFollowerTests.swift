@@ -121,7 +121,7 @@ private struct FakeHost {
 
 @Suite struct HostFollowerTests {
   @Test(arguments: [960.0, 1920], [false, true])
-  func aSteadyHostIsFollowedWithinAMillisecondAndThenInSilence(ticks: Double, isPipeWire: Bool) {
+  func `a steady host is followed within a millisecond and then in silence`(ticks: Double, isPipeWire: Bool) {
     for (tempo, seed) in [(120.0, 1), (117.3, 2), (61.7, 3), (174, 4), (249.9, 5)] as [(Double, UInt64)] {
       var host = FakeHost(sessionTempo: 97, seed: seed)
       host.tempo = { _ in tempo }
@@ -140,7 +140,7 @@ private struct FakeHost {
 
   /// As Hydrogen has it in 6/8: a cycle holds less than a tick of an eighth, or one and a half.
   @Test(arguments: [64, 256, 1024], [false, true])
-  func coarseTicksOfEighthsTellWhatTheTempoCounts(frames: Double, countsQuarters: Bool) {
+  func `coarse ticks of eighths tell what the tempo counts`(frames: Double, countsQuarters: Bool) {
     var host = FakeHost(sessionTempo: 97, seed: 4)
     host.frames = frames
     host.tempo = { _ in 88 }
@@ -160,7 +160,7 @@ private struct FakeHost {
   }
 
   @Test(arguments: [8, 16, 2] as [Int32], [false, true])
-  func aHostInOtherNotesHasASessionInQuartersOnItsBeat(unit: Int32, countsQuarters: Bool) {
+  func `a host in other notes has a session in quarters on its beat`(unit: Int32, countsQuarters: Bool) {
     var host = FakeHost(sessionTempo: 97, seed: 3)
     host.meter = Meter(beatsPerBar: 7, beatType: unit)
     host.countsQuarters = countsQuarters
@@ -182,7 +182,9 @@ private struct FakeHost {
   }
 
   @Test(arguments: [960.0, 1920], [false, true])
-  func afterARampTheSessionIsThereInThreeSecondsAndThenThereIsSilence(ticks: Double, isPipeWire: Bool) {
+  func `after a ramp the session is there in three seconds and then there is silence`(
+    ticks: Double, isPipeWire: Bool
+  ) {
     for seed in 1...8 as ClosedRange<UInt64> {
       var host = FakeHost(sessionTempo: 133, seed: seed)
       host.ticksPerBeat = ticks
@@ -202,7 +204,8 @@ private struct FakeHost {
     }
   }
 
-  @Test(arguments: [0.6, 1.5, 4.9]) func aSmallDistanceIsTakenUpByTwoProposals(milliseconds: Double) {
+  @Test(arguments: [0.6, 1.5, 4.9]) func `a small distance is taken up by two proposals`(milliseconds: Double)
+  {
     var host = FakeHost()
     host.jitter = 40
     host.run(seconds: 5)
@@ -217,7 +220,9 @@ private struct FakeHost {
     #expect(host.commits.count - before == 2)
   }
 
-  @Test(arguments: [false, true]) func aHostThatStopsOrLeavesInACorrectionLeavesItsTempoBehind(leaves: Bool) {
+  @Test(arguments: [false, true]) func `a host that stops or leaves in a correction leaves its tempo behind`(
+    leaves: Bool
+  ) {
     var host = FakeHost()
     host.run(seconds: 5)
     host.locate(host.beats + 0.008)
@@ -228,7 +233,7 @@ private struct FakeHost {
     #expect(!host.follower.isCorrecting && abs(host.session.tempo - 120) < 0.01)
   }
 
-  @Test func aCycleThatShowsTheOneBeforeIsNoMeasurement() {
+  @Test func `a cycle that shows the one before is no measurement`() {
     var host = FakeHost()
     host.run(seconds: 5)
     let before = host.follower.phaseError
@@ -240,7 +245,7 @@ private struct FakeHost {
   }
 
   @Test(arguments: [-100e-6, -20e-6, 20e-6, 100e-6])
-  func aDriftingCrystalIsLearned(drift: Double) {
+  func `a drifting crystal is learned`(drift: Double) {
     var host = FakeHost()
     host.drift = drift
     host.jitter = 40
@@ -250,7 +255,7 @@ private struct FakeHost {
     #expect(host.commits.count - before <= 2)
   }
 
-  @Test func aRampIsFollowedWithAtMostTwentyProposalsASecond() {
+  @Test func `a ramp is followed with at most twenty proposals a second`() {
     var host = FakeHost()
     host.tempo = { seconds in
       switch seconds {
@@ -271,7 +276,7 @@ private struct FakeHost {
     }
   }
 
-  @Test func withPeersTheGridIsNeverForcedUnlessTheHostIsTheClock() {
+  @Test func `with peers the grid is never forced unless the host is the clock`() {
     var host = FakeHost()
     host.session.isConnected = true
     host.locate(1.3)
@@ -284,7 +289,7 @@ private struct FakeHost {
     #expect(abs(host.error) < 1000)
   }
 
-  @Test func aLocateOfTheClockTakesTheSessionAlong() {
+  @Test func `a locate of the clock takes the session along`() {
     var host = FakeHost()
     host.run(seconds: 5)
     host.locate(64)
@@ -292,7 +297,7 @@ private struct FakeHost {
     #expect(abs(host.error) < 1000)
   }
 
-  @Test func whoJoinsASessionTakesItsTempoUntilTheHostChangesItsOwn() {
+  @Test func `who joins a session takes its tempo until the host changes its own`() {
     var host = FakeHost()
     host.isRolling = false
     host.run(seconds: 2)
@@ -307,7 +312,7 @@ private struct FakeHost {
     #expect(host.session.tempo == 121)
   }
 
-  @Test func aHostBeyondLinksRangeGetsAMultiple() {
+  @Test func `a host beyond Link's range gets a multiple`() {
     for (tempo, session) in [(15.0, 30.0), (6, 24), (1200, 600), (2400, 600)] {
       var host = FakeHost()
       host.tempo = { _ in tempo }
@@ -316,7 +321,7 @@ private struct FakeHost {
     }
   }
 
-  @Test func nonsenseIsCountedAndNothingIsProposed() {
+  @Test func `nonsense is counted and nothing is proposed`() {
     var follower = HostFollower()
     for tempo in [0, .nan, -3, 1e9, .leastNonzeroMagnitude] {
       let bbt = BBT(
@@ -331,7 +336,7 @@ private struct FakeHost {
     }
   }
 
-  @Test func aTempoThatShowsForOneCycleIsNoTempo() {
+  @Test func `a tempo that shows for one cycle is no tempo`() {
     var host = FakeHost()
     host.run(seconds: 5)
     let before = host.commits.count
@@ -343,7 +348,7 @@ private struct FakeHost {
 
   /// A locate of a standing transport shows nothing for a cycle, on PipeWire for some.
   @Test(arguments: [1, 3, 40])
-  func aPeersTempoStaysWhenTheHostShowsNothingForAMoment(cycles: Int) {
+  func `a peer's tempo stays when the host shows nothing for a moment`(cycles: Int) {
     for isRolling in [false, true] {
       var host = FakeHost()
       host.isRolling = isRolling
@@ -366,7 +371,7 @@ private struct FakeHost {
     }
   }
 
-  @Test func aHostThatComesWhenTheOldOneIsLongGoneIsFollowedFromItsFirstTempo() {
+  @Test func `a host that comes when the old one is long gone is followed from its first tempo`() {
     var host = FakeHost()
     host.isRolling = false
     host.run(seconds: 1)

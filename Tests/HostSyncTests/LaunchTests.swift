@@ -6,7 +6,7 @@ import Testing
 @testable import HostSync
 
 @Suite struct LaunchTests {
-  @Test func theTransportRollsInTheCycleNearestToTheBarWhenever() throws {
+  @Test func `the transport rolls in the cycle nearest to the bar whenever`() throws {
     for bpm in [20.0, 120, 187.3, 300] {
       for quantum in [1.0, 3.5, 4, 7] {
         for press in 0..<40 {
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test func nobodyWaitsLongerThanOneQuantum() throws {
+  @Test func `nobody waits longer than one quantum`() throws {
     for press in 0..<100 {
       var jack = FakeTransport()
       jack.run(seconds: 0.1 + Double(press) * 0.037)
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func aSongPositionWithinTheBarFallsOnTheSamePlaceOfTheSessionsBar() throws {
+  @Test func `a song position within the bar falls on the same place of the session's bar`() throws {
     var jack = FakeTransport()
     jack.songBeat = Beats(9.25)
     jack.run(seconds: 0.3)
@@ -49,7 +49,7 @@ import Testing
     #expect(abs(try #require(jack.launchError)) <= jack.period / 2 + 1)
   }
 
-  @Test func onTheBeatAndAtOnceAreChoices() throws {
+  @Test func `on the beat and at once are choices`() throws {
     var jack = FakeTransport()
     jack.settings.moment = .beat
     jack.run(seconds: 0.3)
@@ -68,7 +68,7 @@ import Testing
     #expect(try #require(hasty.songOrigin).phase(in: Beats(1)) == .zero)
   }
 
-  @Test func aLocateOfARollingTransportIsNeverHeld() {
+  @Test func `a locate of a rolling transport is never held`() {
     var jack = FakeTransport()
     jack.settings.moment = .now
     jack.run(seconds: 0.1)
@@ -87,7 +87,7 @@ import Testing
     #expect(jack.wishes == 0)
   }
 
-  @Test func stoppingDuringTheWaitEndsItAndTheNextStartIsQuantisedAgain() throws {
+  @Test func `stopping during the wait ends it and the next start is quantised again`() throws {
     var jack = FakeTransport()
     jack.run(seconds: 0.3)
     jack.pressPlay()
@@ -102,7 +102,7 @@ import Testing
     #expect(abs(try #require(jack.launchError)) <= jack.period / 2 + 1)
   }
 
-  @Test func tempoQuantumAndSessionMayChangeDuringTheWait() throws {
+  @Test func `tempo quantum and session may change during the wait`() throws {
     var jack = FakeTransport()
     jack.run(seconds: 0.1)
     jack.pressPlay()
@@ -118,7 +118,7 @@ import Testing
     #expect(try #require(jack.songOrigin).phase(in: Beats(3)) == .zero)
   }
 
-  @Test func aSessionThatJumpsOverTheBoundaryDoesNotTrapTheTransport() throws {
+  @Test func `a session that jumps over the boundary does not trap the transport`() throws {
     var jack = FakeTransport()
     jack.run(seconds: 0.1)
     jack.pressPlay()
@@ -128,7 +128,7 @@ import Testing
     #expect(abs(try #require(jack.launchError)) <= jack.period / 2 + 1)
   }
 
-  @Test func aPeersStartIsNotAnticipated() throws {
+  @Test func `a peer's start is not anticipated`() throws {
     var jack = FakeTransport()
     jack.run(seconds: 0.1)
     jack.notBefore = 2_100_000
@@ -137,7 +137,7 @@ import Testing
     #expect(try #require(jack.songOrigin) == Beats(8))
   }
 
-  @Test func theWaitIsBounded() throws {
+  @Test func `the wait is bounded`() throws {
     var jack = FakeTransport()
     jack.bpm = 20
     jack.quantum = Beats(16)  // 48 s
@@ -151,7 +151,7 @@ import Testing
     #expect(try #require(jack.songOrigin).phase(in: Beats(1)) == .zero)
   }
 
-  @Test func aSlowClientIsLearnedAndAllowedForTheNextTime() throws {
+  @Test func `a slow client is learned and allowed for the next time`() throws {
     var jack = FakeTransport()
     jack.otherHolds = 200_000
     jack.bpm = 300
@@ -172,14 +172,15 @@ import Testing
     }
   }
 
-  @Test func aTransportThatRolledWithoutUsIsNoLaunchOfOurs() {
+  @Test func `a transport that rolled without us is no launch of ours`() {
     var launch = Launch()
     launch.observe(Now(SessionState(), heard: 0, transport: Transport(state: .rolling, frame: 0)))
     #expect(launch.error == 0)
   }
 
   @Test(arguments: [Alignment.nearest, .exact])
-  func whenAnotherClientIsNotReadyInTimeTheStartMovesToTheNextBar(alignment: Alignment) throws {
+  func `when another client is not ready in time the start moves to the next bar`(alignment: Alignment) throws
+  {
     for hold in [1000.0, 5000, 10_000, 30_000, 200_000, 700_000] {
       for press in 0..<12 {
         var jack = FakeTransport()
@@ -212,7 +213,7 @@ import Testing
     return jack
   }
 
-  @Test func whoStopsOrLocatesAStartThatCameTooLateIsNotOverruled() throws {
+  @Test func `who stops or locates a start that came too late is not overruled`() throws {
     for locates in [false, true] {
       var jack = lateTransport()
       jack.controlCycles = .max
@@ -227,7 +228,7 @@ import Testing
     }
   }
 
-  @Test func aStartThatCouldNotBeTakenBackInItsFirstCyclesGoesOn() throws {
+  @Test func `a start that could not be taken back in its first cycles goes on`() throws {
     var jack = lateTransport()
     jack.controlCycles = .max
     jack.run(seconds: 1.5)
@@ -238,7 +239,7 @@ import Testing
     #expect(late > jack.period * 0.7 && abs(jack.launch.error - late) < 1)
   }
 
-  @Test func aClientThatIsNeverInTimeDoesNotKeepTheTransportWaitingForever() throws {
+  @Test func `a client that is never in time does not keep the transport waiting forever`() throws {
     var jack = FakeTransport()
     jack.run(seconds: 0.3)
     jack.otherHolds = 2_900_000

@@ -24,7 +24,7 @@ struct LaunchedSongTests {
   }
 
   @Test(arguments: [20, 97, 120, 300], [1, 4, 7])
-  func everythingBeginsOnTheSessionsBoundary(tempo: Double, quantum: Double) throws {
+  func `everything begins on the session's boundary`(tempo: Double, quantum: Double) throws {
     var dice = Dice(seed: UInt64(tempo * quantum))
     for _ in 0..<4 {
       let studio = studio(tempo: tempo, quantum: quantum)
@@ -55,7 +55,7 @@ struct LaunchedSongTests {
     }
   }
 
-  @Test func theSongBeatCountsUpToZeroWhileItWaits() {
+  @Test func `the song beat counts up to zero while it waits`() {
     let studio = studio(tempo: 120)
     studio.play(seconds: 2.1)
     press(studio)
@@ -71,7 +71,7 @@ struct LaunchedSongTests {
     #expect(studio.report.isRolling)
   }
 
-  @Test func aStopDuringTheWaitLeavesTheReceiverStopped() {
+  @Test func `a stop during the wait leaves the receiver stopped`() {
     // At every place of the wait, also between Start and the downbeat.
     for step in 0..<40 {
       let studio = studio(tempo: 120)
@@ -93,7 +93,7 @@ struct LaunchedSongTests {
     }
   }
 
-  @Test func aTempoChangeDuringTheWaitMovesTheStartWithTheBar() throws {
+  @Test func `a tempo change during the wait moves the start with the bar`() throws {
     for (from, to) in [(120, 60), (60, 140), (97, 187.3)] as [(Double, Double)] {
       let studio = studio(tempo: from)
       studio.play(seconds: 4.4 * 60 / from)
@@ -112,7 +112,7 @@ struct LaunchedSongTests {
     }
   }
 
-  @Test func aStartInTheMiddleOfTheSongContinuesInPlace() throws {
+  @Test func `a start in the middle of the song continues in place`() throws {
     // Frame 100001 at 97 BPM is song beat 3.368: it is launched when the session's phase is that, too.
     var dice = Dice(seed: 3)
     for _ in 0..<10 {

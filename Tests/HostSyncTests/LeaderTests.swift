@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test(arguments: [Alignment.nearest, .exact])
-  func itRollsOnTheSequencersNextBeatWhereTheSequencerIs(alignment: Alignment) throws {
+  func `it rolls on the sequencer's next beat where the sequencer is`(alignment: Alignment) throws {
     for delay in stride(from: 5_000.0, through: 900_000, by: 79_000) {
       let jack = start(after: delay, alignment: alignment)
       let off = try #require(error(jack))
@@ -49,19 +49,19 @@ import Testing
     }
   }
 
-  @Test func aMachineSlowToAskTakesALaterBeatAndIsInPlaceAllTheSame() throws {
+  @Test func `a machine slow to ask takes a later beat and is in place all the same`() throws {
     let jack = start(after: 25_000) { $0.controlCycles = 60 }
     #expect(abs(try #require(error(jack))) <= jack.period / 2 + 1)
     #expect(jack.songOrigin == Beats(8))
   }
 
-  @Test func anotherClientThatIsSlowEntersTheSongLaterAndInPlace() throws {
+  @Test func `another client that is slow enters the song later and in place`() throws {
     let jack = start(after: 25_000) { $0.otherHolds = 200_000 }
     #expect(abs(try #require(error(jack))) <= jack.period / 2 + 1)
     #expect(jack.songOrigin == Beats(8))
   }
 
-  @Test func nothingRollsOnABarOfTheGridThatIsAboutToMove() throws {
+  @Test func `nothing rolls on a bar of the grid that is about to move`() throws {
     var jack = FakeTransport()
     // The old grid has a bar 60 ms from now, the sequencer's is known in 100.
     jack.run(seconds: 0.3)
@@ -78,7 +78,7 @@ import Testing
     #expect(jack.songOrigin == Beats(8))
   }
 
-  @Test func whereTheSequencerHasNotBeenYetItWaitsForIt() throws {
+  @Test func `where the sequencer has not been yet it waits for it`() throws {
     let jack = start(after: 5_000) { $0.leaderOrigin = 9 }
     let rolled = try #require(jack.rolledAt)
     #expect(jack.rolledFrom == 0 && jack.wishes == 0)

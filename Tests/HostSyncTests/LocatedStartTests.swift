@@ -42,7 +42,7 @@ struct LocatedStartTests {
   }
 
   @Test(arguments: [60, 97, 117, 120, 187.3])
-  func aSongThatWasStoppedWithinABarAndRewoundBeginsWithItsFirstBeat(tempo: Double) throws {
+  func `a song that was stopped within a bar and rewound begins with its first beat`(tempo: Double) throws {
     for wait in 0..<6 {
       let studio = studio(tempo: tempo)
       studio.isMaster = true
@@ -58,7 +58,7 @@ struct LocatedStartTests {
   }
 
   @Test(arguments: [97, 117, 120, 187.3])
-  func aLocateToABeatStartsWithThatBeatWhereverItsFrameWasRoundedTo(tempo: Double) throws {
+  func `a locate to a beat starts with that beat wherever its frame was rounded to`(tempo: Double) throws {
     let period = Double(Tempo(tempo).microsPerBeat)
     for isMaster in [true, false] {
       let studio = studio(tempo: tempo)
@@ -77,7 +77,7 @@ struct LocatedStartTests {
   }
 
   @Test(arguments: [960.0, 1920, 24, 1])
-  func anotherMastersBeatIsTheFirstOfAStartThere(ticksPerBeat: Double) throws {
+  func `another master's beat is the first of a start there`(ticksPerBeat: Double) throws {
     for beat in [0, 4, 6] {
       let studio = studio(tempo: 120)
       var there = shown(Double(beat), tempo: 90)
@@ -90,7 +90,7 @@ struct LocatedStartTests {
     }
   }
 
-  @Test func aSongThatWasStoppedJustBehindABeatDoesNotPlayItAgain() throws {
+  @Test func `a song that was stopped just behind a beat does not play it again`() throws {
     let studio = studio(tempo: 120)
     studio.isMaster = true
     studio.transport.state = .starting
@@ -105,7 +105,7 @@ struct LocatedStartTests {
     #expect(Int(beat.rounded()) % 4 == 3 && abs(beat - beat.rounded()) < 1e-4)
   }
 
-  @Test func whoLetsHostsLeadTooIsNotMisledByTheBarsOfItsOwnLocate() {
+  @Test func `who lets hosts lead too is not misled by the bars of its own locate`() {
     for delay in 0..<4 {
       let studio = Studio(tempo: 117)
       studio.asksBeforeRolling = true

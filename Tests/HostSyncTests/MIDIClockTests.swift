@@ -52,7 +52,7 @@ struct MIDIClockTests {
   }
 
   @Test(arguments: [20, 60, 97, 120, 133.7, 999])
-  func everyClockIsTheFrameNearestToItsPlaceInTheBeat(tempo: Double) {
+  func `every clock is the frame nearest to its place in the beat`(tempo: Double) {
     for (frames, rate) in [(16, 8000), (256, 48000), (1024, 44100), (8192, 96000)] as [(UInt32, UInt32)] {
       let studio = Studio(sampleRate: rate, tempo: tempo)
       studio.settings.clock.when = .always
@@ -68,7 +68,7 @@ struct MIDIClockTests {
     }
   }
 
-  @Test func itIsSilentWhileStoppedUnlessAskedFor() {
+  @Test func `it is silent while stopped unless asked for`() {
     let studio = Studio(tempo: 120)
     studio.play(seconds: 1)
     #expect(studio.messages.isEmpty)
@@ -93,7 +93,7 @@ struct MIDIClockTests {
     return (Receiver(studio.messages), rolledAt)
   }
 
-  @Test func anOddStartIsOnTheGridAndInPlaceWithin150Milliseconds() throws {
+  @Test func `an odd start is on the grid and in place within 150 milliseconds`() throws {
     for wait in stride(from: 1.0, to: 1.62, by: 0.013) {
       let studio = Studio(tempo: 97)
       studio.latencies[.clock] = 256
@@ -114,7 +114,7 @@ struct MIDIClockTests {
   }
 
   @Test(arguments: [20, 60, 97, 120, 187.3, 300, 999])
-  func everyStartPositionIsFoundAndKept(tempo: Double) {
+  func `every start position is found and kept`(tempo: Double) {
     var dice = Dice(seed: UInt64(tempo))
     for _ in 0..<25 {
       let studio = Studio(sampleRate: 8000, tempo: tempo)
@@ -134,7 +134,7 @@ struct MIDIClockTests {
     }
   }
 
-  @Test func theReceiverGetsItsTimeToSettleWhereTheGridLeavesRoom() throws {
+  @Test func `the receiver gets its time to settle where the grid leaves room`() throws {
     for (tempo, settle, least) in [
       (300, 100_000, 100_000), (300, 20_000, 20_000), (120, 1_000_000, 1_000_000),
     ]
@@ -150,7 +150,7 @@ struct MIDIClockTests {
     }
   }
 
-  @Test func aSongThatBeginsAheadIsStartedOnItsDownbeat() throws {
+  @Test func `a song that begins ahead is started on its downbeat`() throws {
     // Rolling from frame 0 when the session is at 2.6: the nearest beat is 3, 0.4 beats ahead.
     let studio = Studio(tempo: 120)
     studio.latencies[.clock] = 128
@@ -165,7 +165,7 @@ struct MIDIClockTests {
     #expect(abs(first.heard - start.heard - grid.beatMicros / 48) <= 24)
   }
 
-  @Test func stopIsSentWhenTheStopIsHeardThere() throws {
+  @Test func `stop is sent when the stop is heard there`() throws {
     let studio = Studio(tempo: 120)
     studio.latencies[.jack] = 2000
     studio.latencies[.clock] = 500
@@ -178,7 +178,7 @@ struct MIDIClockTests {
     #expect(abs(last.heard - stoppedAt) < 12)
   }
 
-  @Test func aLocateWhileStoppedIsToldAndScrubbingIsThinnedOut() throws {
+  @Test func `a locate while stopped is told and scrubbing is thinned out`() throws {
     let studio = Studio(tempo: 120)
     studio.play(seconds: 0.5)
     for step in 1...100 {
@@ -197,7 +197,7 @@ struct MIDIClockTests {
     #expect(studio.messages.count == count, "a tempo change is no locate")
   }
 
-  @Test func aLocateWhileRollingIsStopPositionContinue() {
+  @Test func `a locate while rolling is stop position continue`() {
     let studio = Studio(tempo: 120)
     _ = roll(studio, from: 0, after: 1.0, seconds: 1.1)
     studio.transport.frame = 480_000
@@ -214,7 +214,7 @@ struct MIDIClockTests {
     }
   }
 
-  @Test func aTempoChangeSendsNothingButClocksAndKeepsThePlace() {
+  @Test func `a tempo change sends nothing but clocks and keeps the place`() {
     for (from, to) in [(120, 60), (60, 120), (97, 187.3), (187.3, 97), (120, 121)] as [(Double, Double)] {
       for place in stride(from: 0.0, to: 0.25, by: 1.0 / 48) {
         let studio = Studio(sampleRate: 8000, tempo: from)
@@ -238,7 +238,7 @@ struct MIDIClockTests {
     }
   }
 
-  @Test func joiningAnotherSessionStartsAgainAtTheRightPlace() {
+  @Test func `joining another session starts again at the right place`() {
     for place in stride(from: 0.0, to: 1.0, by: 1.0 / 8) {
       let studio = Studio(tempo: 120)
       _ = roll(studio, from: 0, after: 1.9, seconds: 2)
@@ -255,7 +255,7 @@ struct MIDIClockTests {
     }
   }
 
-  @Test func positionsBeyondFourteenBitsWrap() {
+  @Test func `positions beyond fourteen bits wrap`() {
     let studio = Studio(sampleRate: 8000, tempo: 999)
     let frames = UInt32(5000 * 60.06 / 1000 * 8000)
     let (receiver, _) = roll(studio, from: frames, after: 0.3, seconds: 1, period: 64)
@@ -264,7 +264,7 @@ struct MIDIClockTests {
     #expect((5000 - 4096...5004 - 4096).contains(beat), "beat \(beat)")
   }
 
-  @Test func switchedOffWhileRollingItStopsAndComesBackInPlace() {
+  @Test func `switched off while rolling it stops and comes back in place`() {
     let studio = Studio(tempo: 120)
     _ = roll(studio, from: 0, after: 1.9, seconds: 1)
     studio.settings.clock.isOn = false
@@ -278,7 +278,7 @@ struct MIDIClockTests {
     }
   }
 
-  @Test func aFreewheelingServerIsNotSentToHardware() {
+  @Test func `a freewheeling server is not sent to hardware`() {
     let studio = Studio(tempo: 120)
     _ = roll(studio, from: 0, after: 1.9, seconds: 1)
     studio.isFreewheeling = true

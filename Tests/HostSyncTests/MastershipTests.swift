@@ -52,7 +52,7 @@ private struct Stage {
 }
 
 @Suite struct MastershipTests {
-  @Test func aFreeTimebaseBecomesOursAtOnce() {
+  @Test func `a free timebase becomes ours at once`() {
     var stage = Stage()
     stage.run(milliseconds: 60)
     #expect(stage.mastership.standing == .master)
@@ -69,7 +69,7 @@ private struct Stage {
     #expect(stage.mastership.standing == .asked)
   }
 
-  @Test func aRefusalMakesUsAFollowerAndWeDoNotAskAgain() {
+  @Test func `a refusal makes us a follower and we do not ask again`() {
     for silently in [false, true] {
       var stage = Stage()
       stage.master = .foreign
@@ -82,7 +82,7 @@ private struct Stage {
     }
   }
 
-  @Test func whoDisplacesUsIsNoticedWithinHalfASecondRollingOrNot() {
+  @Test func `who displaces us is noticed within half a second rolling or not`() {
     for isRolling in [true, false] {
       var stage = Stage()
       stage.isRolling = isRolling
@@ -95,7 +95,7 @@ private struct Stage {
     }
   }
 
-  @Test func aMasterThatLeavesIsNoticedAndItsPlaceStaysFreeUntilAsked() {
+  @Test func `a master that leaves is noticed and its place stays free until asked`() {
     var stage = Stage()
     stage.run(milliseconds: 1000)
     stage.master = .foreign
@@ -137,7 +137,7 @@ private struct Stage {
     #expect(stage.mastership.standing == .vacant)
   }
 
-  @Test func oneCycleOfNonsenseAfterALocateIsNoDisplacement() {
+  @Test func `one cycle of nonsense after a locate is no displacement`() {
     var stage = Stage()
     stage.run(milliseconds: 1000)
     stage.master = .foreign
@@ -147,7 +147,7 @@ private struct Stage {
     #expect(stage.mastership.standing == .master)
   }
 
-  @Test func aTempoSetWhileStoppedIsShownOnce() {
+  @Test func `a tempo set while stopped is shown once`() {
     var stage = Stage()
     stage.isRolling = false
     stage.run(milliseconds: 500)
@@ -157,7 +157,7 @@ private struct Stage {
     #expect(stage.mastership.standing == .master)
   }
 
-  @Test func aTempoThatChangedWhileTheTimebaseWasBeingGrantedIsShownToo() {
+  @Test func `a tempo that changed while the timebase was being granted is shown too`() {
     var stage = Stage()
     stage.isRolling = false
     stage.run(milliseconds: 20)
@@ -166,7 +166,7 @@ private struct Stage {
     #expect(stage.shownTempo == 93)
   }
 
-  @Test func tempoChangesWhileRollingNeedNoNudge() {
+  @Test func `tempo changes while rolling need no nudge`() {
     var stage = Stage()
     stage.run(milliseconds: 500)
     for _ in 0..<50 {
@@ -178,7 +178,7 @@ private struct Stage {
     #expect(stage.asks.count == 1)
   }
 
-  @Test func theTimebaseIsGivenBackOnlyWhileStopped() {
+  @Test func `the timebase is given back only while stopped`() {
     var stage = Stage()
     stage.run(milliseconds: 500)
     stage.isWanted = false
@@ -193,8 +193,8 @@ private struct Stage {
 
 @Suite("What the program asks of JACK for the session")
 struct SessionWishTests {
-  @Test("Bar and beat are ours if they were asked for, and with auto unless another client has them")
-  func timebase() {
+  @Test
+  func `bar and beat are ours if they were asked for, and with auto unless another client has them`() {
     for shown in [Timebase.none, .ours, .foreign] {
       for lead in [Lead.link, .host, .midi] {
         #expect(Mastership.isWanted(lead, isAsked: true, shown: shown))

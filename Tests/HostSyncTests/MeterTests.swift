@@ -56,10 +56,8 @@ struct MeterTests {
 
   private static let seven = Meter(beatsPerBar: 7, beatType: 8)
 
-  @Test(
-    "It comes with the next bar line, and the bars before keep their numbers",
-    arguments: [64 as UInt32, 256, 1024])
-  func nextLine(frames: UInt32) {
+  @Test(arguments: [64 as UInt32, 256, 1024])
+  func `it comes with the next bar line, and the bars before keep their numbers`(frames: UInt32) {
     let studio = Self.late(frames)
     Self.play(studio, toBeat: 9.3, frames: frames)
     studio.settings.meter = Meter(beatsPerBar: 7)
@@ -76,17 +74,18 @@ struct MeterTests {
     #expect(Self.accents(studio) == [4, 8, 12, 19, 26, 29, 32])
   }
 
-  @Test(
-    "Asked for on a line, as a set list does, it holds from that line on; before the first it is the song's")
-  func onTheLine() {
+  @Test
+  func
+    `asked for on a line, as a set list does, it holds from that line on; before the first it is the song's`()
+  {
     let studio = Self.song([(0.2, Meter(beatsPerBar: 3)), (9.01, Meter(beatsPerBar: 5))], to: 20)
     #expect(Self.accents(studio) == [3, 6, 9, 14, 19])
   }
 
-  @Test(
-    "A change that is taken back before its line has never been, and a new start counts in the new meter from its beginning"
-  )
-  func takenBack() {
+  @Test
+  func
+    `a change that is taken back before its line has never been, and a new start counts in the new meter from its beginning`()
+  {
     let studio = Self.song([(5.5, Meter(beatsPerBar: 7)), (6.5, Meter())], to: 13)
     #expect(Self.accents(studio) == [4, 8, 12])
     #expect(studio.report.bars.place(at: 12).bar == 3 && studio.report.bars.place(at: 12).note == 0)
@@ -97,8 +96,8 @@ struct MeterTests {
     #expect(studio.report.bars == Bars(Meter(beatsPerBar: 3)))
   }
 
-  @Test("Pulses of bars go on with the bars, and a machine that is let play again begins on one")
-  func outputs() {
+  @Test
+  func `pulses of bars go on with the bars, and a machine that is let play again begins on one`() {
     let studio = Studio()
     var bar = OutputSettings(.pulse)
     bar.gate.rate = Rate(isInBars: true)
@@ -128,10 +127,12 @@ struct MeterTests {
     #expect(start != nil && abs(studio.beat(at: first?.heard ?? 0) - origin - 14) < 0.001)
   }
 
-  @Test(
-    "A bar of seven eighths is three and a half beats long and clicks seven times, between bars of four quarters too",
-    arguments: [64 as UInt32, 256, 1024])
-  func eighths(frames: UInt32) {
+  @Test(arguments: [64 as UInt32, 256, 1024])
+  func
+    `a bar of seven eighths is three and a half beats long and clicks seven times, between bars of four quarters too`(
+      frames: UInt32
+    )
+  {
     let studio = Self.late(frames)
     Self.play(studio, toBeat: 5, frames: frames)
     studio.settings.meter = Self.seven
@@ -152,8 +153,8 @@ struct MeterTests {
     #expect(studio.report.bars.place(at: 23.2).bar == 6)
   }
 
-  @Test("A line between two beats is one: four quarters behind one bar of seven eighths click there")
-  func betweenBeats() {
+  @Test
+  func `a line between two beats is one: four quarters behind one bar of seven eighths click there`() {
     let studio = Self.song([(0.1, Self.seven), (1.5, Meter()), (9, Self.seven)], to: 16)
     #expect(Self.accents(studio) == [3.5, 7.5, 11.5, 15])
     #expect(
@@ -161,10 +162,12 @@ struct MeterTests {
         == [0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9.5, 10.5, 11.5, 12])
   }
 
-  @Test(
-    "Any bar of any note has as many clicks and subdivisions as it says, evenly, in as many beats as it lasts",
-    arguments: [1, 2, 4, 8, 16, 32] as [Int32])
-  func everyNote(unit: Int32) {
+  @Test(arguments: [1, 2, 4, 8, 16, 32] as [Int32])
+  func
+    `any bar of any note has as many clicks and subdivisions as it says, evenly, in as many beats as it lasts`(
+      unit: Int32
+    )
+  {
     for count in [1, 3, 5, 7, 12] as [Int32] {
       for each in [1, 2, 3] as [Int32] {
         let studio = Studio(tempo: 60)
@@ -191,8 +194,10 @@ struct MeterTests {
     }
   }
 
-  @Test("A start falls on a bar of three and a half beats, and what plays is the song's, from half a beat on")
-  func halfABeat() throws {
+  @Test
+  func `a start falls on a bar of three and a half beats, and what plays is the song's, from half a beat on`()
+    throws
+  {
     let studio = Studio()
     studio.asksBeforeRolling = true
     studio.isMaster = true
@@ -230,9 +235,10 @@ struct MeterTests {
     #expect(shown?.bar == 5 && shown?.beat == 1 && shown?.beatsPerMinute == 240 && shown?.tempo == 120)
   }
 
-  @Test(
-    "A loop of one bar by a host keeps the bar, whether the session's bar begins on a beat or between two")
-  func loops() {
+  @Test
+  func
+    `a loop of one bar by a host keeps the bar, whether the session's bar begins on a beat or between two`()
+  {
     for beat in [7.0, 10.5] {
       let studio = Studio()
       studio.isMaster = true
@@ -254,8 +260,8 @@ struct MeterTests {
     }
   }
 
-  @Test("A machine that is let play again in sevens begins on their line, also between two beats")
-  func letAgain() throws {
+  @Test
+  func `a machine that is let play again in sevens begins on their line, also between two beats`() throws {
     let studio = Studio()
     var drums = OutputSettings(.clock)
     drums.clock.plays = false

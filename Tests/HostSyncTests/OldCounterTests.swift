@@ -8,7 +8,7 @@ import Testing
 /// Long nights: counters just before they wrap, and what has counted for half a day.
 struct OldCounterTests {
   /// JACK's frame counter wraps after 24.9 hours at 48 kHz, the transport's as well.
-  @Test func theServersAndTheTransportsFramesMayWrapWhileItPlays() {
+  @Test func `the server's and the transport's frames may wrap while it plays`() {
     for (counter, place) in [(20_000, 30_000), (300, 20_000), (30_000, 0), (0, 100)] as [(UInt32, UInt32)] {
       let studio = Studio(tempo: 120)
       studio.listensToPulse = true
@@ -35,7 +35,7 @@ struct OldCounterTests {
 
   /// 2^31 frames are 12.4 hours at 48 kHz and 3.1 at 192.
   @Test(arguments: [48_000, 192_000] as [UInt32], [0, .max - 100_000] as [UInt32])
-  func halfADayOfRollingIsNoLag(rate: UInt32, frame: UInt32) {
+  func `half a day of rolling is no lag`(rate: UInt32, frame: UInt32) {
     var lag = HostLag()
     lag.begin(frame: frame, beat: 0)
     let nominal = 1e6 / Double(rate)
@@ -50,7 +50,7 @@ struct OldCounterTests {
     }
   }
 
-  @Test func aForeignMasterStaysOneHoweverLongItIsThere() {
+  @Test func `a foreign master stays one however long it is there`() {
     var watch = TimebaseWatch()
     let ours = BBT(song: .zero, meter: Meter(), beatsPerMinute: 120)
     watch.publish(ours, Bars())
@@ -65,7 +65,7 @@ struct OldCounterTests {
     }
   }
 
-  @Test func aLagThatNoHostCanHaveIsNotCorrected() {
+  @Test func `a lag that no host can have is not corrected`() {
     func step(lag: Double, frame: UInt32) -> Bool {
       var relocator = Relocator()
       relocator.choices.correction = .locate

@@ -19,7 +19,7 @@ struct OneCycleTests {
     }
   }
 
-  @Test func aClockThatCameInIsHeardOnce() {
+  @Test func `a clock that came in is heard once`() {
     let studio = Studio(tempo: 100)
     studio.settings.lead = .midi
     playClock(studio, seconds: 3)
@@ -45,7 +45,7 @@ struct OneCycleTests {
     #expect(abs((moved - moved.rounded()) * 500 - milliseconds) < 1.5, "\(moved)")
   }
 
-  @Test func whoLeadsAgainBeginsAnew() {
+  @Test func `who leads again begins anew`() {
     let studio = Studio(tempo: 100)
     studio.settings.lead = .midi
     playClock(studio, seconds: 3)
@@ -59,7 +59,7 @@ struct OneCycleTests {
     #expect(abs(studio.report.clockInTempo - 120) < 0.01)
   }
 
-  @Test func aCycleWithoutFramesSaysNothing() {
+  @Test func `a cycle without frames says nothing`() {
     let studio = Studio(tempo: 120)
     studio.settings.clock.when = .always
     studio.settings.syncsStartStop = true

@@ -9,10 +9,10 @@ import Testing
 struct OneTruthTests {
   private static let seven = Meter(beatsPerBar: 7, beatType: 8)
 
-  @Test(
-    "What the tempo of another master counts is known whether it leads or not, once it has rolled",
-    arguments: [false, true])
-  func foreignTempo(countsQuarters: Bool) {
+  @Test(arguments: [false, true])
+  func `what the tempo of another master counts is known whether it leads or not, once it has rolled`(
+    countsQuarters: Bool
+  ) {
     for lead in [Lead.link, .auto] {
       let studio = Studio(tempo: 97)
       studio.settings.lead = lead
@@ -43,8 +43,8 @@ struct OneTruthTests {
     }
   }
 
-  @Test("While nothing rolls a click has the meter's bars where they fit the grid, or else the grid's own")
-  func standing() {
+  @Test
+  func `while nothing rolls a click has the meter's bars where they fit the grid, or else the grid's own`() {
     for (quantum, meter, notes, length) in [
       (4, Self.seven, 1, 4), (3.5, Meter(), 0.5, 3.5), (7, Self.seven, 0.5, 3.5), (8, Meter(), 1, 4),
       (1, Meter(), 1, 4), (0, Meter(), 1, 4), (3, Meter(), 1, 3), (4, Meter(beatsPerBar: 3), 1, 4),
@@ -70,9 +70,10 @@ struct OneTruthTests {
     }
   }
 
-  @Test(
-    "Another meter while a count-in waits: all bars of the new one are counted, and the start is on its grid")
-  func countedAnew() {
+  @Test
+  func
+    `another meter while a count-in waits: all bars of the new one are counted, and the start is on its grid`()
+  {
     for (meter, quantum, bars) in [
       (Meter(beatsPerBar: 3), nil, 1), (Meter(beatsPerBar: 7), nil, 1), (Self.seven, nil, 2),
       (Meter(beatsPerBar: 5), 4, 1),
@@ -109,10 +110,10 @@ struct OneTruthTests {
     }
   }
 
-  @Test(
-    "After a stop, and where another meter comes while it stands, JACK has to be shown the bars that are counted now"
-  )
-  func refreshed() {
+  @Test
+  func
+    `after a stop, and where another meter comes while it stands, JACK has to be shown the bars that are counted now`()
+  {
     let studio = Studio()
     studio.isMaster = true
     studio.transport.state = .starting
@@ -144,9 +145,10 @@ struct OneTruthTests {
     #expect(!studio.report.showsOther)
   }
 
-  @Test(
-    "Behind a cycle that is none, nothing is played or shown by the cycle before it, which had more frames")
-  func noCycle() {
+  @Test
+  func
+    `behind a cycle that is none, nothing is played or shown by the cycle before it, which had more frames`()
+  {
     var sync = HostSync()
     var outputs = Outputs()
     var events = MIDIEvents()
@@ -172,10 +174,10 @@ struct OneTruthTests {
     }
   }
 
-  @Test(
-    "The longest buffer at the fastest tempo leaves out no pulse of the finest rate, beside bars of 32nds",
-    arguments: [(44_100, 999), (192_000, 300), (192_000, 999)] as [(UInt32, Double)])
-  func finest(rate: UInt32, tempo: Double) {
+  @Test(arguments: [(44_100, 999), (192_000, 300), (192_000, 999)] as [(UInt32, Double)])
+  func `the longest buffer at the fastest tempo leaves out no pulse of the finest rate, beside bars of 32nds`(
+    rate: UInt32, tempo: Double
+  ) {
     let studio = Studio(sampleRate: rate, tempo: tempo)
     studio.settings.meter = Meter(beatsPerBar: 64, beatType: 32)
     studio.settings.click.subdivision = 8

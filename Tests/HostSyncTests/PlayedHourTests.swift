@@ -10,7 +10,7 @@ import Testing
 /// looked at; 1365 frames are as long there as 8192 are at 48 kHz.
 struct PlayedHourTests {
   @Test(arguments: [1, 2] as [UInt64])
-  func everyBeatHasOneClickAndEvery24thOneClock(seed: UInt64) {
+  func `every beat has one click and every 24th one clock`(seed: UInt64) {
     var dice = Dice(seed: seed)
     let studio = Studio(sampleRate: 8000, tempo: 120, seed: seed)
     studio.settings.clock.when = .always

@@ -8,7 +8,7 @@ import Testing
 struct RecordTests {
   private func bytes(_ event: MIDIEvent) -> [UInt8] { (0..<Int(event.count)).map(event.byte) }
 
-  @Test func recordAndItsEndAreSentOnceEachInTheWordsOfMachineControl() {
+  @Test func `record and its end are sent once each in the words of machine control`() {
     let studio = Studio()
     studio.settings.clock.isOn = false
     studio.play(seconds: 0.2)
@@ -22,7 +22,7 @@ struct RecordTests {
     #expect(studio.messages.count == 2)
   }
 
-  @Test func theOtherMessagesHaveTheBytesThatTheyHad() {
+  @Test func `the other messages have the bytes that they had`() {
     #expect(bytes(MIDIEvent(frame: 3, status: MIDI.clock)) == [0xF8])
     #expect(bytes(MIDIEvent(frame: 3, position: 0x0123)) == [0xF2, 0x23, 0x02])
   }

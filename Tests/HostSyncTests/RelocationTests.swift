@@ -29,7 +29,7 @@ struct RelocationTests {
     return (report.songBeat - daw) * report.moment.beatMicros
   }
 
-  @Test func theLagBeginsWithWhatTheStartWasOff() {
+  @Test func `the lag begins with what the start was off`() {
     for frame in [0, 24_617 * 4] as [UInt32] {
       let studio = rolling(from: frame)
       #expect(abs(studio.report.hostLag - studio.report.launchError) < 1)
@@ -39,7 +39,7 @@ struct RelocationTests {
     }
   }
 
-  @Test func aStallOfTheDriverAndALocateOffTheGridAreSeenAndATempoChangeIsNot() {
+  @Test func `a stall of the driver and a locate off the grid are seen and a tempo change is not`() {
     let studio = rolling()
     let start = studio.report.hostLag
     studio.play(256, stall: 60_000)
@@ -60,7 +60,7 @@ struct RelocationTests {
   }
 
   /// The bars go to where the host is, while nothing plays; the starts' own errors do not add up either.
-  @Test func aStopAndAStartMendWhatAHostLags() {
+  @Test func `a stop and a start mend what a host lags`() {
     let studio = rolling()
     studio.settings.launch.alignment = .nearest
     for round in 0..<6 {
@@ -85,7 +85,7 @@ struct RelocationTests {
   }
 
   /// Its song, and not our frames, says where it goes on.
-  @Test func besideASequencerThatLeadsAStopMovesNoBar() {
+  @Test func `beside a sequencer that leads a stop moves no bar`() {
     let studio = rolling()
     studio.play(256, stall: 60_000)
     studio.play(seconds: 3)
@@ -95,7 +95,7 @@ struct RelocationTests {
     #expect(truth(studio) > 50_000)
   }
 
-  @Test func withCorrectionOffNothingIsEverLocated() {
+  @Test func `with correction off nothing is ever located`() {
     let studio = rolling()
     studio.play(256, stall: 60_000)
     studio.play(seconds: 20)
@@ -103,7 +103,7 @@ struct RelocationTests {
   }
 
   @Test(arguments: [64, 256, 1024] as [UInt32])
-  func aHostThatFellBehindIsBackOnTheNextBarToTheFrame(frames: UInt32) throws {
+  func `a host that fell behind is back on the next bar to the frame`(frames: UInt32) throws {
     let studio = rolling(latency: 2 * frames)
     studio.relocator.choices.correction = .locate
     studio.play(frames, stall: 60_000)
@@ -131,7 +131,7 @@ struct RelocationTests {
     #expect(studio.report.songBeat > 7 && studio.report.songBeat < 16)
   }
 
-  @Test func aCorrectionAfterATempoChangeKeepsTheSongsBars() {
+  @Test func `a correction after a tempo change keeps the song's bars`() {
     let studio = rolling()
     studio.play(seconds: 6)
     studio.setTempo(60)
@@ -144,7 +144,7 @@ struct RelocationTests {
     #expect(abs(studio.report.songBeat - before - 8) < 0.07)
   }
 
-  @Test func aHostThatCannotBeBroughtBackIsLeftAloneForAMinute() {
+  @Test func `a host that cannot be brought back is left alone for a minute`() {
     let studio = rolling()
     studio.relocator.choices.correction = .locate
     for _ in 0..<60 {
@@ -155,7 +155,7 @@ struct RelocationTests {
   }
 
   @Test(arguments: [0.0, 1, 4])
-  func aLocateWhileRollingKeepsTheHostOnTheGrid(step: Double) throws {
+  func `a locate while rolling keeps the host on the grid`(step: Double) throws {
     for wait in 0..<8 {
       let studio = rolling()
       studio.play(seconds: 0.3 + Double(wait) * 0.21)
@@ -176,7 +176,7 @@ struct RelocationTests {
     }
   }
 
-  @Test func aLocateThatAStopOvertakesGoesThereAtOnce() {
+  @Test func `a locate that a stop overtakes goes there at once`() {
     let studio = rolling()
     studio.relocator.locate(frame: 480_000, beat: 19.5, step: 4, from: studio.report)
     studio.play(256)
@@ -185,7 +185,7 @@ struct RelocationTests {
     #expect(studio.transport.frame == 480_000 && studio.relocations == 0)
   }
 
-  @Test func aStopOnTheBarStopsInTheNearestCycle() throws {
+  @Test func `a stop on the bar stops in the nearest cycle`() throws {
     for wait in 0..<12 {
       for step in [1.0, 4] {
         let studio = rolling()
@@ -201,7 +201,7 @@ struct RelocationTests {
     }
   }
 
-  @Test func aStopOnTheBarIsOneOnTheSongsBarAlsoBehindAnotherMeter() throws {
+  @Test func `a stop on the bar is one on the song's bar also behind another meter`() throws {
     for wait in 0..<8 {
       let studio = rolling()
       studio.settings.meter = Meter(beatsPerBar: 7, beatType: 8)
@@ -220,7 +220,7 @@ struct RelocationTests {
     }
   }
 
-  @Test func loopsAndLocatesOfOthersAreNotHeldWhileACorrectionIsOn() {
+  @Test func `loops and locates of others are not held while a correction is on`() {
     let studio = rolling()
     studio.relocator.choices.correction = .locate
     for _ in 0..<20 {
@@ -235,7 +235,7 @@ struct RelocationTests {
 
 /// What other clients may ask of the timebase master.
 struct TempoRequestTests {
-  @Test func anotherClientsTempoIsAWishAndOursComingBackIsNot() {
+  @Test func `another client's tempo is a wish and ours coming back is not`() {
     var request = TempoRequest()
     for (second, tempo) in [120.0, 121, 122].enumerated() { request.show(tempo, at: Double(second) * 1e6) }
     for echo in [122, 121.000_4, 120] {
@@ -252,7 +252,7 @@ struct TempoRequestTests {
   }
 
   /// A standing transport keeps what it was given, and jack2 does not ask its master again meanwhile.
-  @Test func whatAStandingTransportHasShownForLongIsNoWish() {
+  @Test func `what a standing transport has shown for long is no wish`() {
     var request = TempoRequest()
     request.show(120, at: 0)
     request.read(120, at: 60e6)
@@ -264,7 +264,7 @@ struct TempoRequestTests {
     #expect(request.take() == 120)
   }
 
-  @Test func nonsenseIsNoWish() {
+  @Test func `nonsense is no wish`() {
     var request = TempoRequest()
     for tempo in [0, -1, .nan, .infinity, .leastNonzeroMagnitude, 19, 1000] {
       request.read(tempo, at: 0)

@@ -32,7 +32,7 @@ struct SongTests {
     return (song, watch)
   }
 
-  @Test func anotherSessionKeepsTheSongInPhaseWithTheQuantumAndNearestToWhereItWas() {
+  @Test func `another session keeps the song in phase with the quantum and nearest to where it was`() {
     for quantum in 1...16 {
       for eighth in -200...200 {
         let jump = Double(eighth) / 8
@@ -52,7 +52,7 @@ struct SongTests {
     }
   }
 
-  @Test func everyBoundaryAroundABeatHasOneNumber() {
+  @Test func `every boundary around a beat has one number`() {
     for perBeat in [1, 2, 3, 4, 8, 24, 48] as [Int64] {
       for number in -100...100 as ClosedRange<Int64> {
         let beat = Double(number) / Double(perBeat)
@@ -65,7 +65,7 @@ struct SongTests {
     }
   }
 
-  @Test func absurdNumbersNeitherTrapNorLoop() {
+  @Test func `absurd numbers neither trap nor loop`() {
     let studio = Studio(sampleRate: 8000, tempo: 120)
     studio.listensToPulse = true
     studio.settings.pulse.rate = .fortyEight

@@ -28,7 +28,7 @@ struct StandingStartTests {
     return cycles
   }
 
-  @Test func jackIsAskedJustBeforeTheBeatAndTheStartMeetsIt() throws {
+  @Test func `JACK is asked just before the beat and the start meets it`() throws {
     for (wait, period) in zip(
       0..<18, [64, 256, 1024, 256, 128, 512, 256, 64, 1024, 256, 256, 512, 64, 128, 256, 1024, 64, 256])
     {
@@ -62,7 +62,7 @@ struct StandingStartTests {
     }
   }
 
-  @Test func aStartThatMayNotWaitSoIsTheTransportsAtOnce() {
+  @Test func `a start that may not wait so is the transports at once`() {
     func isRefused(_ change: (Studio) -> Void) -> Bool {
       let studio = standing()
       change(studio)
@@ -83,7 +83,7 @@ struct StandingStartTests {
       })
   }
 
-  @Test func whoLocatesTheSessionThatJumpsAndAPeerWithALaterTimeMoveIt() throws {
+  @Test func `who locates the session that jumps and a peer with a later time move it`() throws {
     let studio = standing()
     let waits = studio.relocator.start(from: studio.report)
     #expect(waits)
@@ -115,7 +115,7 @@ struct StandingStartTests {
   }
 
   /// A control thread that stood still takes the next bar, and does not hold JACK for a whole one.
-  @Test func whoLooksTooLateTakesTheNextBar() throws {
+  @Test func `who looks too late takes the next bar`() throws {
     let studio = standing()
     let waits = studio.relocator.start(from: studio.report)
     #expect(waits)

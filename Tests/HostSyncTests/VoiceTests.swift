@@ -56,7 +56,7 @@ final class Speaker {
 }
 
 struct VoiceTests {
-  @Test func aSoundGoesOnThroughBuffersOfAnySizeAndAppearsWhole() {
+  @Test func `a sound goes on through buffers of any size and appears whole`() {
     for frames in [1, 16, 63, 64, 1000, 8192] {
       let speaker = Speaker(spacing: 10_000, length: 777, frames: frames)
       speaker.play(buffers: 30_000 / frames)
@@ -67,7 +67,7 @@ struct VoiceTests {
     }
   }
 
-  @Test func soundsLongerThanABeatOverlapAndNoneIsCutShort() {
+  @Test func `sounds longer than a beat overlap and none is cut short`() {
     let speaker = Speaker(spacing: 1000, length: 2500, frames: 256)
     speaker.play(buffers: 40)
     // From the third click on, two or three sound at once.
@@ -75,7 +75,7 @@ struct VoiceTests {
     #expect(speaker.output.allSatisfy { $0 == $0.rounded() }, "none is faded")
   }
 
-  @Test func tooManyVoicesFadeTheOldestWithoutAStep() {
+  @Test func `too many voices fade the oldest without a step`() {
     let speaker = Speaker(spacing: 2883, length: 200_000, frames: 256)
     speaker.play(buffers: 400)
     // At most the sixteen that there are; a fall is a fade of 3 ms, the only step is a new voice.
@@ -85,7 +85,7 @@ struct VoiceTests {
     #expect(steps.filter { $0 > 0.9 }.count == (speaker.output.count - 1) / 2883, "each begins")
   }
 
-  @Test func switchingOffFadesInTenMillisecondsWithoutAStep() {
+  @Test func `switching off fades in ten milliseconds without a step`() {
     let speaker = Speaker(spacing: 100_000, length: 20_000, frames: 128)
     speaker.play(buffers: 20)
     let frame = speaker.output.count
@@ -95,7 +95,7 @@ struct VoiceTests {
     #expect(speaker.output[frame + 470] > 0 && speaker.output[frame + 490] == 0)
   }
 
-  @Test func gainMovesSmoothlyAndIsBounded() {
+  @Test func `gain moves smoothly and is bounded`() {
     let speaker = Speaker(spacing: 100_000, length: 20_000, frames: 128)
     speaker.play(buffers: 20)
     let frame = speaker.output.count
@@ -110,7 +110,7 @@ struct VoiceTests {
     }
   }
 
-  @Test func theOldestSoundingBankIsTold() {
+  @Test func `the oldest sounding bank is told`() {
     let speaker = Speaker(spacing: 100_000, length: 1000, frames: 256)
     #expect(speaker.click.oldestBank(9) == 9)
     speaker.play(buffers: 1)
@@ -119,7 +119,7 @@ struct VoiceTests {
     #expect(speaker.click.oldestBank(9) == 9)
   }
 
-  @Test func aCountInSoundsBeforeTheSongOnlyIfAskedFor() {
+  @Test func `a count in sounds before the song only if asked for`() {
     for countIn in [0, 1] as [Int32] {
       let speaker = Speaker(spacing: 1000, length: 1, frames: 100)
       speaker.settings.click.isOn = true

@@ -5,7 +5,7 @@ import Testing
 
 struct WakeFilterTests {
   /// Late wake-ups, which are most, do not move it, and neither does a single one that seems early.
-  @Test func theEstimateIsTheLowerQuartileOfTheLastTwelve() {
+  @Test func `the estimate is the lower quartile of the last twelve`() {
     var dice = Dice(seed: 5)
     for _ in 0..<200 {
       var filter = WakeFilter()

@@ -4,7 +4,6 @@ import Testing
 @testable import JACKHost
 
 @Test(
-  "One program that can be timebase master is named; of two nobody knows which, and of none who",
   arguments: [
     (["system:playback_1", "tactus:click_1"], nil),
     (["Hydrogen:out_L", "Hydrogen:out_R", "LinkHut:out_1", "tactus:run"], "Hydrogen"),
@@ -12,6 +11,8 @@ import Testing
     (["musescore:out"], nil), (["stage:run", "stage:clock"], "stage"), (["stage:run", "klick:out"], nil),
     ([":", ""], nil),
   ] as [([String], String?)])
-func probableMaster(ports: [String], name: String?) {
+func `one program that can be timebase master is named; of two nobody knows which, and of none who`(
+  ports: [String], name: String?
+) {
   #expect(ProbableMaster.name(ofPorts: ports, neighbours: ["stage"]) == name)
 }

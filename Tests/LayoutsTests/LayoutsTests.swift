@@ -12,8 +12,8 @@ struct LayoutsTests {
   static let top = String(
     here[..<(here.firstRange(of: "/Tests/LayoutsTests/")?.lowerBound ?? here.startIndex)])
 
-  @Test("What is committed is what the table makes")
-  func current() throws {
+  @Test
+  func `what is committed is what the table makes`() throws {
     for (path, bytes) in Files.layouts {
       #expect(Files.read("\(Self.top)/\(path)") == bytes, "\(path) is out of date: run tools/layouts")
     }
@@ -27,10 +27,10 @@ struct LayoutsTests {
     }
   }
 
-  @Test(
-    "A TouchOSC file decodes to the documented structure, and each address in it is in the table",
-    arguments: Layout.all.map(\.name))
-  func touchOSC(name: String) throws {
+  @Test(arguments: Layout.all.map(\.name))
+  func `a TouchOSC file decodes to the documented structure, and each address in it is in the table`(
+    name: String
+  ) throws {
     let script = "/tmp/tactus-\(name)-\(getpid()).lua"
     defer { unlink(script) }
     let reader = try ChildProcess.run([
@@ -74,8 +74,8 @@ struct LayoutsTests {
       sent.allSatisfy { $0.hasSuffix("\t/tactus/subscribe\t9000\tstate beat phase position heartbeat\t20") })
   }
 
-  @Test("A finger sets whole quantums and a sound that there is; lost cycles are lost cycles")
-  func sensibleFaders() throws {
+  @Test
+  func `a finger sets whole quantums and a sound that there is; lost cycles are lost cycles`() throws {
     for layout in Layout.all {
       let controls = layout.pages.flatMap(\.controls)
       #expect(controls.first { $0.path == "quantum" }?.kind == .fader(1...16, inWholeSteps: true))
@@ -87,8 +87,10 @@ struct LayoutsTests {
     }
   }
 
-  @Test("The Open Stage Control session is JSON of the documented form, and each address is in the table")
-  func openStageControl() throws {
+  @Test
+  func `the Open Stage Control session is JSON of the documented form, and each address is in the table`()
+    throws
+  {
     let program = """
       import json, sys
       session = json.load(open(sys.argv[1]))
@@ -112,8 +114,8 @@ struct LayoutsTests {
     }
   }
 
-  @Test("The pictures are XML")
-  func pictures() throws {
+  @Test
+  func `the pictures are XML`() throws {
     for layout in Layout.all {
       let reader = try ChildProcess.run([
         "/usr/bin/python3", "-c", "import sys, xml.etree.ElementTree as t; t.parse(sys.argv[1])",

@@ -7,14 +7,14 @@ import Testing
 
 /// facts: link-audio 3.1 to 3.4, and what is said to whom.
 struct AnnouncementTests {
-  @Test func nothingIsSaidToNobody() {
+  @Test func `nothing is said to nobody`() {
     var bench = Bench()
     _ = bench.addSink("kick")
     bench.wait(10_000_000)
     #expect(bench.sent.isEmpty && bench.deadline == nil)
   }
 
-  @Test func aPeerIsToldOfOurChannelsAsSoonAsItAnswers() {
+  @Test func `a peer is told of our channels as soon as it answers`() {
     var bench = Bench()
     _ = bench.addSink("kick")
     _ = bench.addSink("snare")
@@ -31,7 +31,7 @@ struct AnnouncementTests {
     #expect(bench.sent.count == 2)
   }
 
-  @Test func whoOnlyListensAnnouncesItselfToo() {
+  @Test func `who only listens announces itself too`() {
     var bench = Bench()
     let peer = Stranger(1)
     bench.meet(peer)
@@ -41,7 +41,7 @@ struct AnnouncementTests {
     #expect(bench.machine.peers.map(\.id) == [peer.node])
   }
 
-  @Test func announcementsComeEvery250Milliseconds() {
+  @Test func `announcements come every 250 milliseconds`() {
     var bench = Bench()
     _ = bench.addSink("kick")
     let peer = Stranger(1)
@@ -59,7 +59,7 @@ struct AnnouncementTests {
   }
 
   /// The reference says them with its next announcement.
-  @Test func aChangeIsSaidWithin50Milliseconds() {
+  @Test func `a change is said within 50 milliseconds`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let peer = Stranger(1)
@@ -94,7 +94,7 @@ struct AnnouncementTests {
     #expect(bench.sent.count <= 1 + Int((bench.now - before).count / 50_000))
   }
 
-  @Test func sixtyChannelsAreSplitAndOnlyTheFirstPartPings() {
+  @Test func `sixty channels are split and only the first part pings`() {
     var bench = Bench()
     let peer = Stranger(1)
     for number in 0..<60 { _ = bench.addSink("many \(number)") }
@@ -114,7 +114,7 @@ struct AnnouncementTests {
     #expect(names == (0..<60).map { "many \($0)" })
   }
 
-  @Test func everyPingIsAnsweredToWhereItCameFrom() {
+  @Test func `every ping is answered to where it came from`() {
     var bench = Bench()
     let stranger = Stranger(9)
     bench.hear(stranger.announcement(ping: AudioEcho(rawValue: 123_456)), from: stranger.endpoint)
@@ -128,7 +128,7 @@ struct AnnouncementTests {
     #expect(bench.takeSent().map(\.said) == [.pong(7)])
   }
 
-  @Test func aPongMakesAWayGood() {
+  @Test func `a pong makes a way good`() {
     var bench = Bench()
     let peer = Stranger(1)
     bench.see(peer)
@@ -142,7 +142,7 @@ struct AnnouncementTests {
     #expect(bench.machine.peers[0].metrics.jitter == 0, "ten equal ones")
   }
 
-  @Test func qualityIsWhatTheReferenceComputes() {
+  @Test func `quality is what the reference computes`() {
     var trips = RoundTrips()
     #expect(trips.metrics == AudioMetrics(roundTrip: 0, jitter: 0) && trips.metrics.quality == 0)
     for time in [100, 300] as [Int64] { trips.add(Micros(time)) }
@@ -154,7 +154,7 @@ struct AnnouncementTests {
     #expect(trips.metrics.quality == 1_000_000, "no clock is faster than a microsecond")
   }
 
-  @Test func aPeerThatStopsOrLeavesIsToldNothing() {
+  @Test func `a peer that stops or leaves is told nothing`() {
     for leaves in 0..<3 {
       var bench = Bench()
       _ = bench.addSink("kick")
@@ -175,7 +175,7 @@ struct AnnouncementTests {
     }
   }
 
-  @Test func whoJoinsOurSessionIsToldAtOnceAndSoAreAllWhoseSessionWeJoin() {
+  @Test func `who joins our session is told at once and so are all whose session we join`() {
     var bench = Bench()
     _ = bench.addSink("kick")
     var peer = Stranger(1)
@@ -194,7 +194,7 @@ struct AnnouncementTests {
     #expect(bench.sent.map(\.endpoint) == [second.endpoint])
   }
 
-  @Test func aPeerThatMovedIsFollowedAndItsOldSocketForgotten() {
+  @Test func `a peer that moved is followed and its old socket forgotten`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let peer = Stranger(1)
@@ -214,7 +214,7 @@ struct AnnouncementTests {
     #expect(bench.takeSent(to: peer.endpoint).isEmpty)
   }
 
-  @Test func aWordThatAPeerIsElsewhereDoesNotPartUsFromIt() {
+  @Test func `a word that a peer is elsewhere does not part us from it`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let peer = Stranger(1)

@@ -7,7 +7,7 @@ import Testing
 
 /// facts: link-audio 3.5 and 4.
 struct ChannelTests {
-  @Test func channelsAreShownByTheNamesOfPeerAndChannelEachOnce() {
+  @Test func `channels are shown by the names of peer and channel each once`() {
     var bench = Bench()
     var zoe = Stranger(1, named: "Zoe")
     var ada = Stranger(2, named: "Ada")
@@ -22,7 +22,7 @@ struct ChannelTests {
     #expect(bench.channels.map(\.peer) == [ada.node, ada.node, zoe.node])
   }
 
-  @Test func aListInPartsIsOneList() {
+  @Test func `a list in parts is one list`() {
     var bench = Bench()
     var peer = Stranger(1)
     _ = peer.add("a", id: 1)
@@ -34,7 +34,7 @@ struct ChannelTests {
     #expect(bench.channels.map(\.name) == ["a", "b"])
   }
 
-  @Test func aChannelIsGoneFiveSecondsAfterItsLastWordOrAtItsFarewell() {
+  @Test func `a channel is gone five seconds after its last word or at its farewell`() {
     var bench = Bench()
     var peer = Stranger(1)
     let a = peer.add("a", id: 1)
@@ -48,7 +48,7 @@ struct ChannelTests {
     #expect(bench.channels.isEmpty)
   }
 
-  @Test func namesAndSessionsChange() {
+  @Test func `names and sessions change`() {
     var bench = Bench()
     var peer = Stranger(1)
     let channel = peer.add("a", id: 1)
@@ -70,7 +70,7 @@ struct ChannelTests {
     #expect(bench.channels.count == 1)
   }
 
-  @Test func whoLeavesTakesItsChannelsAlong() {
+  @Test func `who leaves takes its channels along`() {
     for leaves in 0..<4 {
       var bench = Bench()
       var peer = Stranger(1)
@@ -93,7 +93,7 @@ struct ChannelTests {
     }
   }
 
-  @Test func aChannelOnTwoGatewaysIsOneAndStaysWhileOneOfThemDoes() {
+  @Test func `a channel on two gateways is one and stays while one of them does`() {
     var bench = Bench()
     bench.handle(.gatewayOpened(Bench.secondGateway, .v4(0x0a01_0001)))
     var peer = Stranger(1)
@@ -114,7 +114,7 @@ struct ChannelTests {
     #expect(bench.senders[source]?.map(\.endpoint) == [other.endpoint])
   }
 
-  @Test func nothingIsTakenFromWhomWeDoNotKnow() {
+  @Test func `nothing is taken from whom we do not know`() {
     var bench = Bench()
     var stranger = Stranger(9)
     let channel = stranger.add("a", id: 1)
@@ -137,7 +137,7 @@ struct ChannelTests {
     #expect(bench.channels.isEmpty && bench.senders[source] == nil && bench.machine.load.channels == 0)
   }
 
-  @Test func whoCopiesAnIdGetsNothing() {
+  @Test func `who copies an id gets nothing`() {
     var bench = Bench()
     var peer = Stranger(1, named: "Ada")
     let channel = peer.add("vox", id: 1)
@@ -164,7 +164,7 @@ struct ChannelTests {
     #expect(!bench.channels.contains { $0.id == ours })
   }
 
-  @Test func changesAreToldTogetherAtMostEvery50Milliseconds() {
+  @Test func `changes are told together at most every 50 milliseconds`() {
     var bench = Bench()
     var peer = Stranger(1)
     _ = peer.add("a", id: 1)

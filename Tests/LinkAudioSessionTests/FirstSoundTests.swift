@@ -25,7 +25,7 @@ struct FirstSoundTests {
   static let jitter = 300...30_000 as ClosedRange<Int64>
 
   @Test(arguments: [0, 0.01, 0.05])
-  func fiveOfUsHearEachOtherWithin600Milliseconds(loss: Double) {
+  func `five of us hear each other within 600 milliseconds`(loss: Double) {
     var figures = Figures()
     for seed in 1...40 as ClosedRange<UInt64> {
       var world = World(
@@ -40,7 +40,7 @@ struct FirstSoundTests {
   }
 
   @Test(arguments: [0, 0.01])
-  func weHearAReferenceWithin600MillisecondsAndItHearsUs(loss: Double) {
+  func `we hear a reference within 600 milliseconds and it hears us`(loss: Double) {
     var ours = Figures()
     var theirs = Figures()
     for seed in 1...60 as ClosedRange<UInt64> {
@@ -59,7 +59,7 @@ struct FirstSoundTests {
   }
 
   /// Or the script would be kinder than what it stands for: 5.0 s in most joins (facts: link-audio 7.1).
-  @Test func twoReferencesOftenWaitFiveSecondsForEachOther() {
+  @Test func `two references often wait five seconds for each other`() {
     var figures = Figures()
     for seed in 1...60 as ClosedRange<UInt64> {
       var world = World([.reference, .referenceListener], over: .init(delay: 20...60), seed: seed)
@@ -72,7 +72,7 @@ struct FirstSoundTests {
   }
 
   /// Requests are lost as anything else, and nobody's entry may run out for that.
-  @Test func soundThatCameGoesOnThroughLoss() {
+  @Test func `sound that came goes on through loss`() {
     var world = World(
       [.ours, .reference, .ours, .referenceListener], over: .init(loss: 0.05, delay: Self.jitter), seed: 3)
     var gaps = 0

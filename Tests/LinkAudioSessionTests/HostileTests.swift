@@ -16,7 +16,7 @@ struct HostileTests {
 
   // MARK: Whom audio is sent to
 
-  @Test func audioIsNeverSentToAnEndpointThatDidNotRepeatWhatOnlyItWasSent() {
+  @Test func `audio is never sent to an endpoint that did not repeat what only it was sent`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     // Somebody says in discovery that the victim takes part, and asks in its name, with its address as the source.
@@ -44,7 +44,7 @@ struct HostileTests {
     #expect(bench.machine.counters.strayPongs > 0)
   }
 
-  @Test func whoSaysThatAPeersSocketIsHisGetsNothingOfItsWhileItAnswers() {
+  @Test func `who says that a peer's socket is his gets nothing of its while it answers`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let (peer, channel, source) = bench.takeChannel()
@@ -72,7 +72,7 @@ struct HostileTests {
     #expect(bench.machine.load.receivers == 2 && bench.machine.counters.unproven > 100)
   }
 
-  @Test func aPongIsGoodOnceAndOnlySoon() {
+  @Test func `a pong is good once and only soon`() {
     var bench = Bench()
     let peer = Stranger(1)
     bench.see(peer)
@@ -95,7 +95,7 @@ struct HostileTests {
   }
 
   /// 50 bits, none of which the ones before tell, and the same for nobody else.
-  @Test func whatIsToBeRepeatedIsDifferentEachTime() {
+  @Test func `what is to be repeated is different each time`() {
     var seen = Set<AudioEcho>()
     for secret in 0..<50 as Range<UInt64> {
       var bench = Bench(secret: (secret, 0))
@@ -112,7 +112,7 @@ struct HostileTests {
     }
   }
 
-  @Test func aSpoofedCrowdIsSentLessThanItCostToInventIt() {
+  @Test func `a spoofed crowd is sent less than it cost to invent it`() {
     var bench = Bench()
     for number in 0..<60 { _ = bench.addSink("a channel with a long name, number \(number)") }
     var spent = 0
@@ -129,7 +129,7 @@ struct HostileTests {
     #expect(bench.machine.counters.unanswered > 0 && bench.machine.counters.crowdedOut > 0)
   }
 
-  @Test func oneVictimIsNotWornDown() {
+  @Test func `one victim is not worn down`() {
     var bench = Bench()
     for _ in 0..<100 { _ = bench.addSink("channel") }
     for number in 0..<1_000 { bench.see(stranger(number, host: 1)) }
@@ -143,7 +143,7 @@ struct HostileTests {
     #expect(bench.sent.count <= 64 * 11)
   }
 
-  @Test func aFloodOfPingsIsAnsweredAtABoundedRateAndOurPeersAllTheSame() {
+  @Test func `a flood of pings is answered at a bounded rate and our peers all the same`() {
     var bench = Bench()
     let peer = Stranger(1)
     bench.meet(peer)
@@ -158,7 +158,7 @@ struct HostileTests {
     #expect(bench.machine.counters.unanswered == 10_000 - UInt64(AudioLimits.pongsToStrangersPerSecond))
   }
 
-  @Test func aPeerThatFloodsIsHeardAThousandTimesASecond() {
+  @Test func `a peer that floods is heard a thousand times a second`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let peer = Stranger(1)
@@ -178,7 +178,7 @@ struct HostileTests {
 
   /// Sixty-four sockets of one host, all of which answer, say as much as a wire carries: what is read of it is bounded, and a friend's
   /// channel stays.
-  @Test func aCrowdThatAnswersAndFloodsCostsABoundedShare() {
+  @Test func `a crowd that answers and floods costs a bounded share`() {
     var bench = Bench()
     var friend = Stranger(1)
     _ = friend.add("mine", id: 1 << 40)
@@ -209,7 +209,7 @@ struct HostileTests {
 
   // MARK: What is remembered
 
-  @Test func anInventedCrowdPushesNobodyOutAndANewcomerFindsRoom() {
+  @Test func `an invented crowd pushes nobody out and a newcomer finds room`() {
     var bench = Bench()
     let friends = (1...20).map { Stranger($0) }
     for friend in friends { bench.meet(friend) }
@@ -231,7 +231,7 @@ struct HostileTests {
     #expect(bench.machine.peers.contains { $0.id == late.node })
   }
 
-  @Test func tenThousandChannelsOfOnePeerAreTooMany() {
+  @Test func `ten thousand channels of one peer are too many`() {
     var bench = Bench()
     let friend = Stranger(1)
     var loud = Stranger(2)
@@ -258,7 +258,7 @@ struct HostileTests {
     #expect(bench.machine.load.channels == 50)
   }
 
-  @Test func allTablesHaveAnEnd() {
+  @Test func `all tables have an end`() {
     var bench = Bench()
     let many = (0..<600).map { stranger($0) }
     for (index, peer) in many.enumerated() {
@@ -291,7 +291,7 @@ struct HostileTests {
     #expect(bench.machine.receivers.count { $0.node == many[0].node } <= AudioLimits.waysPerPeer)
   }
 
-  @Test func endpointsThatNobodyCanHaveAreNotAsked() {
+  @Test func `endpoints that nobody can have are not asked`() {
     var bench = Bench()
     let node = NodeID(rawValue: 5)
     for endpoint in [
@@ -307,7 +307,7 @@ struct HostileTests {
     #expect(bench.sent.isEmpty && bench.machine.load.receivers == 0)
   }
 
-  @Test func anIPv6PeerIsReachedThroughItsInterface() {
+  @Test func `an i pv 6 peer is reached through its interface`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     bench.handle(.gatewayOpened(Bench.secondGateway, .v6(high: 0xfe80 << 48, low: 1, scope: 3)))
@@ -324,7 +324,7 @@ struct HostileTests {
   // MARK: Chance
 
   @Test(arguments: 1...6 as ClosedRange<UInt64>)
-  func noiseAndWoundedMessagesBreakNothing(seed: UInt64) {
+  func `noise and wounded messages break nothing`(seed: UInt64) {
     var dice = SecretDice((seed, seed))
     var bench = Bench()
     let kick = bench.addSink("kick")

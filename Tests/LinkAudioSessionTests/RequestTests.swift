@@ -11,7 +11,7 @@ struct RequestTests {
     sent.filter { if case .request = $0.said { true } else { false } }
   }
 
-  @Test func aChannelIsAskedForAsSoonAsItIsThere() {
+  @Test func `a channel is asked for as soon as it is there`() {
     var bench = Bench()
     var peer = Stranger(1)
     let channel = peer.add("a", id: 1)
@@ -24,7 +24,7 @@ struct RequestTests {
     #expect(bench.senders[source] == [AudioRoute(Bench.gateway, peer.endpoint)])
   }
 
-  @Test func anAnnouncementWithAllWeHaveIsSaidBeforeTheFirstRequest() {
+  @Test func `an announcement with all we have is said before the first request`() {
     var bench = Bench()
     _ = bench.addSink("ours")
     let (_, channel, _) = bench.takeChannel()
@@ -34,7 +34,7 @@ struct RequestTests {
     #expect(announcement != nil && request != nil && announcement! < request!)
   }
 
-  @Test func itIsAskedQuicklyUntilThereIsAudioAndSeldomThen() {
+  @Test func `it is asked quickly until there is audio and seldom then`() {
     var bench = Bench()
     let (peer, channel, source) = bench.takeChannel()
     bench.sent = []
@@ -64,7 +64,7 @@ struct RequestTests {
     #expect(after.last! > 13_000_000)
   }
 
-  @Test func aReleasedChannelIsStoppedAndItsAudioIsNobodys() {
+  @Test func `a released channel is stopped and its audio is nobodys`() {
     var bench = Bench()
     let (peer, channel, source) = bench.takeChannel()
     #expect(bench.hear(peer.audio(channel), from: peer.endpoint) == source)
@@ -82,7 +82,7 @@ struct RequestTests {
     #expect(bench.machine.load.sources == 0)
   }
 
-  @Test func aChannelIsTakenOnceAndNumbersAreUsedAgain() {
+  @Test func `a channel is taken once and numbers are used again`() {
     var bench = Bench()
     let a = bench.subscribe(NodeID(rawValue: 1))
     let b = bench.subscribe(NodeID(rawValue: 2))
@@ -93,7 +93,7 @@ struct RequestTests {
     #expect(bench.machine.channel(of: a) == NodeID(rawValue: 3))
   }
 
-  @Test func audioOfAnotherSessionIsNotPlayed() {
+  @Test func `audio of another session is not played`() {
     var bench = Bench()
     let (peer, channel, source) = bench.takeChannel()
     #expect(bench.hear(peer.audio(channel, session: NodeID(rawValue: 8)), from: peer.endpoint) == nil)
@@ -103,7 +103,7 @@ struct RequestTests {
     #expect(bench.hear(peer.audio(channel), from: peer.endpoint) == nil)
   }
 
-  @Test func audioIsGivenOutWithoutAnythingElseToDo() {
+  @Test func `audio is given out without anything else to do`() {
     var bench = Bench()
     let (peer, channel, source) = bench.takeChannel()
     let frames = peer.audio(channel).withUnsafeBytes { bytes -> Int? in
@@ -117,7 +117,7 @@ struct RequestTests {
     }
   }
 
-  @Test func underANewIdTheOldSubscriptionIsStopped() {
+  @Test func `under a new id the old subscription is stopped`() {
     var bench = Bench()
     let (_, channel, _) = bench.takeChannel()
     bench.sent = []
@@ -127,7 +127,7 @@ struct RequestTests {
     #expect(said.map { $0.packet.read { $0?.node } } == [Bench.node, reborn])
   }
 
-  @Test func aGatewayThatClosesStopsWhatCameThroughItAndAsksOverAnother() {
+  @Test func `a gateway that closes stops what came through it and asks over another`() {
     var bench = Bench()
     bench.handle(.gatewayOpened(Bench.secondGateway, .v4(0x0a01_0001)))
     var peer = Stranger(1)
@@ -144,7 +144,7 @@ struct RequestTests {
     #expect(bench.sent.map(\.gateway) == [Bench.gateway, Bench.secondGateway])
   }
 
-  @Test func gatewaysThatComeAndGoLeaveNothingBehind() {
+  @Test func `gateways that come and go leave nothing behind`() {
     var bench = Bench()
     var peer = Stranger(1)
     let channel = peer.add("a", id: 1)
@@ -167,7 +167,7 @@ struct RequestTests {
     #expect(bench.machine.load.subscribers == 0 && bench.deadline == nil)
   }
 
-  @Test func aChannelThatComesBackIsTakenAgain() {
+  @Test func `a channel that comes back is taken again`() {
     var bench = Bench()
     let (peer, channel, source) = bench.takeChannel()
     [channel].withUnsafeBufferPointer { _ = bench.hear(.byes($0, from: peer.node), from: peer.endpoint) }

@@ -7,7 +7,7 @@ import Testing
 
 /// The side that sends: facts: link-audio 3.6.
 struct SinkTests {
-  @Test func whoAsksIsSentItUntilHeStops() {
+  @Test func `who asks is sent it until he stops`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let first = Stranger(1)
@@ -24,7 +24,7 @@ struct SinkTests {
     #expect(bench.routes[kick] == [])
   }
 
-  @Test func twoRequestsThatAreLostCostNoSound() {
+  @Test func `two requests that are lost cost no sound`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let peer = Stranger(1)
@@ -36,7 +36,7 @@ struct SinkTests {
     #expect(bench.routes[kick] == [])
   }
 
-  @Test func aTimeToLiveIsBelievedWithinReason() {
+  @Test func `a time to live is believed within reason`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let peer = Stranger(1)
@@ -53,7 +53,7 @@ struct SinkTests {
     #expect(bench.routes[kick] == [])
   }
 
-  @Test func whoStopsAnsweringIsSentNoMoreAudioAfterFiveSeconds() {
+  @Test func `who stops answering is sent no more audio after five seconds`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let peer = Stranger(1)
@@ -68,7 +68,7 @@ struct SinkTests {
     #expect(bench.routes[kick]?.count == 1, "it is back, and had not stopped")
   }
 
-  @Test func aSinkThatIsRemovedSaysFarewellAtOnce() {
+  @Test func `a sink that is removed says farewell at once`() {
     var bench = Bench()
     let ids = ["a", "b", "c"].map { bench.addSink($0) }
     let peer = Stranger(1)
@@ -85,7 +85,7 @@ struct SinkTests {
     #expect(bench.machine.counters.unknownSinks == 1)
   }
 
-  @Test func aGatewayThatClosesSaysFarewellForAllChannelsAndOnlyThere() {
+  @Test func `a gateway that closes says farewell for all channels and only there`() {
     var bench = Bench()
     bench.handle(.gatewayOpened(Bench.secondGateway, .v4(0x0a01_0001)))
     let ids = (0..<100).map { bench.addSink("channel \($0)") }
@@ -103,7 +103,7 @@ struct SinkTests {
     #expect(bench.sent.isEmpty && bench.deadline == nil)
   }
 
-  @Test func nobodyIsSaidFarewellWhoWasToldNothing() {
+  @Test func `nobody is said farewell who was told nothing`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let peer = Stranger(1)
@@ -114,7 +114,7 @@ struct SinkTests {
     #expect(bench.sent.isEmpty)
   }
 
-  @Test func theBetterOfTwoWaysIsUsedAndKeptUntilItIsClearlyWorse() {
+  @Test func `the better of two ways is used and kept until it is clearly worse`() {
     var bench = Bench()
     bench.handle(.gatewayOpened(Bench.secondGateway, .v4(0x0a01_0001)))
     let kick = bench.addSink("kick")
@@ -143,7 +143,7 @@ struct SinkTests {
     #expect(bench.routes[kick] == [AudioRoute(Bench.secondGateway, fast.endpoint)])
   }
 
-  @Test func aSubscriptionOutlivesAMoveToAnotherSession() {
+  @Test func `a subscription outlives a move to another session`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     var peer = Stranger(1)
@@ -157,7 +157,7 @@ struct SinkTests {
     #expect(bench.routes[kick]?.count == 1, "without waiting five seconds for the next request")
   }
 
-  @Test func aSinkLivesWhileLinkAudioIsOff() {
+  @Test func `a sink lives while Link audio is off`() {
     var bench = Bench(isEnabled: false)
     let kick = bench.addSink("kick")
     let peer = Stranger(1)
@@ -174,7 +174,7 @@ struct SinkTests {
     #expect(bench.machine.load.sinks == 1)
   }
 
-  @Test func idsAreOfTheSecretAndNamesAreCut() {
+  @Test func `ids are of the secret and names are cut`() {
     var bench = Bench()
     var again = Bench()
     var other = Bench(secret: (1, 3))

@@ -30,7 +30,7 @@ struct TimeTests {
     return story
   }
 
-  @Test func aMinuteIsTheSameWhereverTheClockStands() {
+  @Test func `a minute is the same wherever the clock stands`() {
     let story = live(from: Micros(50_000_000))
     #expect(Set(story).count > 4)
     for start in [Micros(-30_000_000), .zero, Micros(.min), Micros(.max - 30_000_000), Micros(-1)] {
@@ -38,7 +38,7 @@ struct TimeTests {
     }
   }
 
-  @Test func aClockThatStepsBackStopsNothing() {
+  @Test func `a clock that steps back stops nothing`() {
     var bench = Bench()
     _ = bench.addSink("kick")
     let peer = Stranger(1)
@@ -53,7 +53,7 @@ struct TimeTests {
     #expect(bench.machine.peers.count == 1)
   }
 
-  @Test func whoSleptForAnHourHasLostNobody() {
+  @Test func `who slept for an hour has lost nobody`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     var peer = Stranger(1)
@@ -67,7 +67,7 @@ struct TimeTests {
     #expect(bench.routes[kick]?.count == 1 && bench.channels.count == 1)
   }
 
-  @Test func theSameSecretAndTheSameInputsAreTheSameLife() {
+  @Test func `the same secret and the same inputs are the same life`() {
     func life(_ secret: UInt64) -> [[UInt8]] {
       var bench = Bench(secret: (secret, 1))
       for number in 0..<30 { _ = bench.addSink("\(number)") }
@@ -84,7 +84,7 @@ struct TimeTests {
     #expect(life(1) == life(1) && life(1) != life(2))
   }
 
-  @Test func whoIsNotRunOnTimeForALittleWhileLosesNothing() {
+  @Test func `who is not run on time for a little while loses nothing`() {
     var bench = Bench()
     let kick = bench.addSink("kick")
     let peer = Stranger(1)

@@ -42,7 +42,7 @@ import Testing
 
   /// Some milliseconds before or after, when some are in the next session and some are not.
   @Test(arguments: [0, 1 << 60] as [Int64])
-  func whatIsSetAndStartedWhileASessionEndsIsEverybodys(beat: Int64) {
+  func `what is set and started while a session ends is everybody's`(beat: Int64) {
     for early in stride(from: Int64(-12_000), through: 12_000, by: 1_000) {
       let world = oldWorld(beat: beat)
       let session = world.peers[0].snapshot.session
@@ -67,7 +67,7 @@ import Testing
   }
 
   /// It has not heard the start that was before it came, and must not begin to play because three years are over.
-  @Test func whoJoinedAPlayingSessionDoesNotStartWhenItGoesOnInTheNext() {
+  @Test func `who joined a playing session does not start when it goes on in the next`() {
     let world = oldWorld(beat: 0)
     world.setCable(false, of: 2)
     for peer in 0..<2 {

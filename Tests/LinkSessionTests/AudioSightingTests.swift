@@ -15,7 +15,7 @@ import Testing
     return peer
   }
 
-  @Test func ourSocketIsSaidAtOnceInEveryStateAndNotAfterItClosed() {
+  @Test func `our socket is said at once in every state and not after it closed`() {
     var bench = Bench()
     bench.wait(100_000)
     #expect(bench.takeAlives().allSatisfy { $0.audio == nil })
@@ -32,7 +32,7 @@ import Testing
     #expect(bench.takeSent().isEmpty)
   }
 
-  @Test func whoOpensASocketHearsWhoIsThereAndThenOfEachChange() {
+  @Test func `who opens a socket hears who is there and then of each change`() {
     var bench = Bench()
     var peer = peer(7, in: bench)
     bench.meet(peer)
@@ -60,7 +60,7 @@ import Testing
     #expect(bench.audioPeers.count == 4)
   }
 
-  @Test func aPeerThatLeavesOrFallsSilentIsGone() {
+  @Test func `a peer that leaves or falls silent is gone`() {
     for saysGoodbye in [true, false] {
       var bench = Bench()
       bench.handle(.audioSocket(socket, on: Bench.gateway.id))
@@ -73,7 +73,7 @@ import Testing
   }
 
   /// All of a peer's sockets are bound to one address: it cannot have us send to a third.
-  @Test func aSocketOnAnotherHostIsNotBelieved() {
+  @Test func `a socket on another host is not believed`() {
     var bench = Bench()
     bench.handle(.audioSocket(socket, on: Bench.gateway.id))
     var peer = peer(7, in: bench)
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func aCrowdOfPeersWithSocketsLeavesNothingBehind() {
+  @Test func `a crowd of peers with sockets leaves nothing behind`() {
     var bench = Bench()
     for round in 0..<5 {
       for number in 0..<2_000 {

@@ -16,7 +16,7 @@ import Testing
     }
   }
 
-  @Test func aTimelineAtTheFarEndOfBeatsLeavesRoomForHonestChanges() {
+  @Test func `a timeline at the far end of beats leaves room for honest changes`() {
     for beat in [.max, .max - 1 << 51, .max - 1 << 51 + 1, 1 << 62, 1 << 54] as [Int64] {
       for tempo in [20.0, 120, 999] {
         var bench = Bench(tempo: 130)
@@ -35,7 +35,7 @@ import Testing
   }
 
   /// What is just believed is found by trying: as an attacker would, without asking the code.
-  @Test func theFarthestTimelineThatIsBelievedLeavesRoomForHonestChanges() {
+  @Test func `the farthest timeline that is believed leaves room for honest changes`() {
     func isTaken(_ timeline: Timeline, after age: Int64) -> Bench? {
       var bench = Bench(tempo: 130)
       bench.now = bench.now + Micros(age)
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test func aSessionJustBelowTheFarthestTimeIsLeftAgainAndTempoStaysFree() {
+  @Test func `a session just below the farthest time is left again and tempo stays free`() {
     for below in [1, 1_000_000, 3_000_000] as [Int64] {
       var bench = Bench(tempo: 130)
       var rogue = Stranger(7)
@@ -81,14 +81,14 @@ import Testing
     }
   }
 
-  @Test func aTimeToLiveOfMinutesIsNotBelieved() {
+  @Test func `a time to live of minutes is not believed`() {
     var bench = Bench()
     bench.hear(encodeAlive(Stranger(7, memberOf: bench).state, ttl: 255), from: Stranger(7).source)
     bench.wait(6_100_000)
     #expect(bench.snapshot.peerCount == 0)
   }
 
-  @Test func anotherHostDoesNotMoveAPeerToAnotherSession() {
+  @Test func `another host does not move a peer to another session`() {
     var bench = Bench()
     let friend = Stranger(7, memberOf: bench)
     bench.meet(friend)
@@ -111,7 +111,7 @@ import Testing
     #expect(bench.snapshot.peerCount == 0)
   }
 
-  @Test func aMeasurementEndpointOnAThirdMachineIsNotPinged() {
+  @Test func `a measurement endpoint on a third machine is not pinged`() {
     var bench = Bench()
     var stranger = Stranger(7)
     stranger.state.measurement = Endpoint(.v4(0x0808_0808), port: 53)
@@ -120,7 +120,7 @@ import Testing
     #expect(bench.sent.allSatisfy { $0.ping == nil })
   }
 
-  @Test func aDoubtedClockIsNotToldToOthers() {
+  @Test func `a doubted clock is not told to others`() {
     var bench = Bench()
     let stranger = Stranger(7, memberOf: bench)
     bench.meet(stranger)
@@ -140,7 +140,7 @@ import Testing
     #expect(bench.takeSent().contains { $0.destination == .endpoint(Stranger(8).source) })
   }
 
-  @Test func whoIsAloneHasNobodyToDoubtBy() {
+  @Test func `who is alone has nobody to doubt by`() {
     var bench = Bench()
     bench.handle(.clockDisturbed)
     bench.wait(20_000_000)
@@ -155,7 +155,7 @@ import Testing
     #expect(bench.takeSent().allSatisfy { $0.ping == nil }, "it is our session and our clock")
   }
 
-  @Test func ofSeveralMembersThatDoNotAnswerEachIsAskedOnce() {
+  @Test func `of several members that do not answer each is asked once`() {
     var bench = Bench()
     let founder = Stranger(7)
     bench.meet(founder)
@@ -173,7 +173,7 @@ import Testing
   }
 
   /// Told by one member, then by nobody: only our own machine is wrong, or that member lies.
-  @Test func aClockThatPutsTheTimelineInTheFutureIsNotTaken() {
+  @Test func `a clock that puts the timeline in the future is not taken`() {
     var bench = Bench()
     let founder = Stranger(7)
     let honest = Stranger(9, session: 7)
@@ -198,7 +198,7 @@ import Testing
   }
 
   /// Reference peers that an attack has thrown off stay in a session and go on saying what nobody can believe.
-  @Test func whatAMemberSaysThatCannotBeByItsOwnClockEitherIsNoReasonToTakeItsClock() {
+  @Test func `what a member says that cannot be by its own clock either is no reason to take its clock`() {
     var bench = Bench()
     let founder = Stranger(7)
     bench.meet(founder)
@@ -217,7 +217,7 @@ import Testing
   }
 
   /// A member's timeline lay too far ahead when we joined its session. A second later it does not.
-  @Test func whatCannotBeYetWhenWeJoinIsNewsWhenItCan() {
+  @Test func `what cannot be yet when we join is news when it can`() {
     var bench = Bench()
     let founder = Stranger(7)
     var ahead = Stranger(8, session: 7)
@@ -234,7 +234,7 @@ import Testing
   }
 
   /// Mostly it was a liar.
-  @Test func whenWhoToldUsTheTimeLeavesAnotherIsAskedSoon() {
+  @Test func `when who told us the time leaves another is asked soon`() {
     var bench = Bench()
     let founder = Stranger(7)
     let member = Stranger(9, session: 7)
@@ -251,7 +251,7 @@ import Testing
       bench.takeSent().contains { $0.ping != nil && $0.destination == .endpoint(member.state.measurement!) })
   }
 
-  @Test func aClockThatJumpedIsMeasuredOnceMoreSoon() {
+  @Test func `a clock that jumped is measured once more soon`() {
     var bench = Bench()
     let founder = Stranger(7)
     bench.meet(founder)
@@ -275,7 +275,7 @@ import Testing
   }
 
   /// What a peer of the reference's that looks once decides, ours decide at each look.
-  @Test func besideTheReferencesPeersTheBorderHardlyMoves() {
+  @Test func `beside the reference's peers the border hardly moves`() {
     let (low, high) = (NodeID(rawValue: 1), NodeID(rawValue: 2))
     for looks in [0, 1, 5, 1_000] {
       for lead in [-480_000, -499_000, 0, 480_000] as [Int64] {

@@ -6,7 +6,7 @@ import Testing
 @testable import LinkSession
 
 @Suite struct DiscoveryTests {
-  @Test func aGatewayAnnouncesItselfAsSoonAsItOpens() throws {
+  @Test func `a gateway announces itself as soon as it opens`() throws {
     var bench = Bench(tempo: 123.45)
     let sent = bench.takeSent()
     try #require(sent.count == 1)
@@ -18,7 +18,7 @@ import Testing
     #expect(state.measurement == Bench.gateway.measurement)
   }
 
-  @Test func theMembersOfTheSessionAreListedWhereTheyAreAndTheOthersAreNot() {
+  @Test func `the members of the session are listed where they are and the others are not`() {
     var bench = Bench()
     for name: UInt64 in [9, 7] { bench.meet(Stranger(name, memberOf: bench)) }
     var neighbour = Stranger(11, memberOf: bench)
@@ -29,7 +29,7 @@ import Testing
     #expect(bench.machine.peerAddresses == [here(7), here(7), here(9)])
   }
 
-  @Test func whenNothingChangesAnAliveGoesOutEvery250Milliseconds() {
+  @Test func `when nothing changes an alive goes out every 250 milliseconds`() {
     var bench = Bench()
     let start = bench.now
     bench.wait(2_000_000)
@@ -37,7 +37,7 @@ import Testing
     #expect(times == (0...8).map { Int64($0) * 250_000 })
   }
 
-  @Test func aDisabledMachineSaysNothingAndWaitsForNothing() {
+  @Test func `a disabled machine says nothing and waits for nothing`() {
     var bench = Bench(isEnabled: false)
     bench.handle(.gatewayOpened(Bench.gateway))
     bench.wait(10_000_000)
@@ -46,7 +46,7 @@ import Testing
     #expect(bench.deadline == nil)
   }
 
-  @Test func aChangeIsSentAtOnceAndTheNextNotBefore50MillisecondsHavePassed() {
+  @Test func `a change is sent at once and the next not before 50 milliseconds have passed`() {
     var bench = Bench()
     bench.wait(100_000)
     _ = bench.takeSent()
@@ -62,7 +62,7 @@ import Testing
     #expect(bench.takeAlives().count == 1)
   }
 
-  @Test func theSpacingIsCountedInWholeMilliseconds() {
+  @Test func `the spacing is counted in whole milliseconds`() {
     var bench = Bench()
     bench.wait(49_999)
     _ = bench.takeSent()
@@ -74,7 +74,7 @@ import Testing
     #expect(bench.takeAlives().count == 1)
   }
 
-  @Test func everyAliveIsAnsweredToItsSenderAtOnce() {
+  @Test func `every alive is answered to its sender at once`() {
     var bench = Bench()
     _ = bench.takeSent()
     let strangers = [Stranger(7), Stranger(8)]
@@ -84,7 +84,7 @@ import Testing
     #expect(responses.allSatisfy { $0.channel == .discovery && $0.response?.node == bench.snapshot.node })
   }
 
-  @Test func aResponseIsNotAnswered() {
+  @Test func `a response is not answered`() {
     var bench = Bench()
     _ = bench.takeSent()
     let stranger = Stranger(7)
@@ -92,7 +92,7 @@ import Testing
     #expect(bench.takeSent().allSatisfy { $0.response == nil })
   }
 
-  @Test func anAliveWithABrokenPayloadIsAnsweredAndOtherwiseIgnored() {
+  @Test func `an alive with a broken payload is answered and otherwise ignored`() {
     var bench = Bench()
     _ = bench.takeSent()
     let stranger = Stranger(7)
@@ -105,7 +105,7 @@ import Testing
     #expect(bench.machine.counters.malformed == 1)
   }
 
-  @Test func aResponsePutsTheNextAliveOffByTheSpacing() {
+  @Test func `a response puts the next alive off by the spacing`() {
     var bench = Bench()
     let start = bench.now
     bench.wait(240_000)
@@ -118,7 +118,7 @@ import Testing
     #expect(bench.sent.filter { $0.alive != nil }.map { ($0.at - start).count } == [290_000])
   }
 
-  @Test func aCrowdCannotKeepAPeerFromAnnouncingItselfForMoreThanASecond() {
+  @Test func `a crowd cannot keep a peer from announcing itself for more than a second`() {
     var bench = Bench()
     let stranger = Stranger(7, memberOf: bench)
     let start = bench.now
@@ -132,7 +132,7 @@ import Testing
     #expect(gaps.allSatisfy { $0 <= 1_050_000 })
   }
 
-  @Test func ownDatagramsAreIgnoredAlsoUnderAnEarlierName() throws {
+  @Test func `own datagrams are ignored also under an earlier name`() throws {
     var bench = Bench()
     let first = try #require(bench.takeSent().first?.packet)
     bench.hear(first, from: Bench.gateway.measurement)
@@ -147,7 +147,7 @@ import Testing
     #expect(bench.machine.counters.own == 2)
   }
 
-  @Test func disablingSaysGoodbyeOnEveryGateway() {
+  @Test func `disabling says goodbye on every gateway`() {
     var bench = Bench()
     bench.handle(.gatewayOpened(Bench.secondGateway))
     _ = bench.takeSent()
@@ -160,7 +160,7 @@ import Testing
     #expect(bench.deadline == nil)
   }
 
-  @Test func aClosedGatewaySaysGoodbyeAndTheOthersGoOn() {
+  @Test func `a closed gateway says goodbye and the others go on`() {
     var bench = Bench()
     bench.handle(.gatewayOpened(Bench.secondGateway))
     _ = bench.takeSent()
@@ -170,7 +170,7 @@ import Testing
     #expect(bench.takeSent().map(\.gateway) == Array(repeating: Bench.secondGateway.id, count: 4))
   }
 
-  @Test func aPeerIsGoneAMomentAfterItsGoodbye() {
+  @Test func `a peer is gone a moment after its goodbye`() {
     var bench = Bench()
     let stranger = Stranger(7, memberOf: bench)
     bench.meet(stranger)
@@ -184,7 +184,7 @@ import Testing
   }
 
   /// Link 3.0.6 beside us on a host whose wire has other peers: captured, goodbye and next word are 0.1 ms apart.
-  @Test func aPeerThatSaysGoodbyeFourTimesASecondAndStaysIsNotLost() {
+  @Test func `a peer that says goodbye four times a second and stays is not lost`() {
     var bench = Bench()
     var neighbour = Stranger(7, memberOf: bench)
     bench.meet(neighbour)
@@ -207,7 +207,7 @@ import Testing
     #expect(bench.takeEvents() == [.peers(0)])
   }
 
-  @Test func aGoodbyeFromAnotherHostIsForged() {
+  @Test func `a goodbye from another host is forged`() {
     var bench = Bench()
     let stranger = Stranger(7, memberOf: bench)
     bench.meet(stranger)
@@ -216,7 +216,7 @@ import Testing
     #expect(bench.machine.counters.forged == 1)
   }
 
-  @Test func aSilentPeerIsGoneAfterItsTimeToLiveAndASecond() {
+  @Test func `a silent peer is gone after its time to live and a second`() {
     for (ttl, seconds) in [(UInt8(5), Int64(6)), (4, 5), (0, 1)] {
       var bench = Bench()
       let stranger = Stranger(7, memberOf: bench)
@@ -228,7 +228,7 @@ import Testing
     }
   }
 
-  @Test func everyWordOfAPeerExtendsItsLife() {
+  @Test func `every word of a peer extends its life`() {
     var bench = Bench()
     let stranger = Stranger(7, memberOf: bench)
     for _ in 0..<10 {
@@ -238,7 +238,7 @@ import Testing
     }
   }
 
-  @Test func aPeerSeenThroughTwoGatewaysCountsOnceAndStaysUntilBothAreSilent() {
+  @Test func `a peer seen through two gateways counts once and stays until both are silent`() {
     var bench = Bench()
     bench.handle(.gatewayOpened(Bench.secondGateway))
     let stranger = Stranger(7, memberOf: bench)
@@ -254,7 +254,7 @@ import Testing
     #expect(bench.events == [.peers(1), .peers(0)])
   }
 
-  @Test func peersOfAClosedGatewayAreGone() {
+  @Test func `peers of a closed gateway are gone`() {
     var bench = Bench()
     bench.handle(.gatewayOpened(Bench.secondGateway))
     bench.meet(Stranger(7, memberOf: bench))
@@ -265,7 +265,7 @@ import Testing
   }
 
   /// A reference peer that has just counted its last peer out would count it for ever if it came back for a moment.
-  @Test func whoLeavesRightAfterJoiningIsNotHeardAsAMemberForTheFirstTime() {
+  @Test func `who leaves right after joining is not heard as a member for the first time`() {
     var bench = Bench()
     bench.wait(1_000_000)
     let stranger = Stranger(7)
@@ -280,7 +280,7 @@ import Testing
     #expect(sent.compactMap(\.alive).isEmpty && sent.compactMap(\.farewell).count == 1)
   }
 
-  @Test func aChangeThatTheSpacingHeldBackIsSaidBeforeTheGoodbye() {
+  @Test func `a change that the spacing held back is said before the goodbye`() {
     var bench = Bench()
     bench.meet(Stranger(7, memberOf: bench))
     bench.wait(1_000_000)
@@ -293,7 +293,7 @@ import Testing
     #expect(sent.last?.farewell != nil)
   }
 
-  @Test func peersOfOtherSessionsAreNotCounted() {
+  @Test func `peers of other sessions are not counted`() {
     var bench = Bench()
     bench.meet(Stranger(7))
     #expect(bench.snapshot.peerCount == 0)

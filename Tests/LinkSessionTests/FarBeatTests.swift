@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test(arguments: origins)
-  func aBeatHoweverFarIsFollowedAndHeardWhereItIs(origin: Int64) {
+  func `a beat however far is followed and heard where it is`(origin: Int64) {
     for tempo in [60_061, 500_000, 3_000_000] as [Int64] {
       let line = Timeline(
         tempo: Tempo(microsPerBeat: tempo), beatOrigin: Beats(micros: origin), timeOrigin: Micros(2_000_000))
@@ -94,7 +94,7 @@ import Testing
 
   /// The line begins far ahead of the beat that is heard.
   @Test(arguments: [1 << 40, 1 << 50, 1 << 58, 1 << 61] as [Int64])
-  func aLineHoweverFarAheadItBeginsIsFollowedAndHeardWhereItIs(lead: Int64) {
+  func `a line however far ahead it begins is followed and heard where it is`(lead: Int64) {
     let line = Timeline(
       tempo: Tempo(microsPerBeat: 500_000), beatOrigin: Beats(micros: lead),
       timeOrigin: Micros(1_000_000 + lead / 2))
@@ -102,7 +102,7 @@ import Testing
   }
 
   @Test(arguments: origins.filter { $0 > 0 })
-  func aStartAtAFarBeatIsAtItsTime(origin: Int64) {
+  func `a start at a far beat is at its time`(origin: Int64) {
     let line = Timeline(
       tempo: Tempo(microsPerBeat: 500_000), beatOrigin: Beats(micros: origin), timeOrigin: Micros(2_000_000))
     var (bench, stranger) = meeting(line)

@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func twentyMillisecondsOfJitterLeaveHalfAMillisecondOfError() throws {
+  @Test func `twenty milliseconds of jitter leave half a millisecond of error`() throws {
     for seed in 1...20 as ClosedRange<UInt64> {
       var wire = Wire()
       wire.dice = Dice(seed: seed)
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func delaysWithoutAnEndDoNoMoreHarm() throws {
+  @Test func `delays without an end do no more harm`() throws {
     var wire = Wire()
     wire.run(seconds: 60, loss: 0.1) { dice in
       func way() -> Int64 { 10_000 + Int64(48_000 * (1 / (1 - dice.fraction()).squareRoot() - 1)) }
@@ -67,7 +67,7 @@ import Testing
     #expect(abs(try #require(wire.error)) < 1_000)
   }
 
-  @Test func whatOneWayTakesLongerIsHalfOfItError() throws {
+  @Test func `what one way takes longer is half of it an error`() throws {
     var wire = Wire()
     wire.run(seconds: 30) { _ in (80_000, 20_000) }
     let error = abs(try #require(wire.error))
@@ -75,20 +75,20 @@ import Testing
     #expect(wire.clock.roundTrip.map { abs($0.count - 100_000) < 100 } ?? false)
   }
 
-  @Test func aRoundTripOfHalfASecondIsNoReasonToGiveUp() throws {
+  @Test func `a round trip of half a second is no reason to give up`() throws {
     var wire = Wire()
     wire.run(seconds: 20, loss: 0.3, delay: uniform(250_000, 0))
     #expect(abs(try #require(wire.error)) < 100)
   }
 
-  @Test func duringACutItGoesOnByTheRatesThatItKnows() throws {
+  @Test func `during a cut it goes on by the rates that it knows`() throws {
     var wire = Wire()
     wire.run(seconds: 120, delay: uniform(30_000, 5_000))
     wire.run(seconds: 30, loss: 1, delay: uniform(30_000, 5_000))
     #expect(abs(try #require(wire.error)) < 500)
   }
 
-  @Test func aClockThatSteppedIsMeasuredAnewWithinSeconds() throws {
+  @Test func `a clock that stepped is measured anew within seconds`() throws {
     var wire = Wire()
     wire.run(seconds: 60, delay: uniform(30_000, 5_000))
     wire.there.step(by: Micros(20_000), at: wire.now)
@@ -96,7 +96,7 @@ import Testing
     #expect(abs(try #require(wire.error)) < 1_500)
   }
 
-  @Test func whatAnswersNoPingOfOursChangesNothing() {
+  @Test func `what answers no ping of ours changes nothing`() {
     var wire = Wire()
     wire.run(seconds: 10, delay: uniform(30_000, 0))
     let before = wire.error
@@ -106,7 +106,7 @@ import Testing
     #expect(wire.error == before)
   }
 
-  @Test func nobodyAnswersAndItAsksFourTimesASecond() {
+  @Test func `nobody answers and it asks four times a second`() {
     var wire = Wire()
     wire.run(seconds: 60, loss: 1, delay: uniform(30_000, 0))
     #expect(wire.clock.nextPing - wire.now <= Limits.farLook)

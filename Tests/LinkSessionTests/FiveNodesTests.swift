@@ -6,7 +6,7 @@ import Testing
 /// Riley's experiment, some cells of it.
 @Suite struct FiveNodesTests {
   @Test(arguments: FiveNodes.Topology.allCases)
-  func withoutDelaysBothAreTogether(topology: FiveNodes.Topology) {
+  func `without delays both are together`(topology: FiveNodes.Topology) {
     for isReference in [true, false] {
       let shares = FiveNodes(topology, .zero, .constant).run(seed: 1, byReference: isReference)
       #expect(shares.hundred > 0.95, "\(isReference)")
@@ -15,7 +15,7 @@ import Testing
 
   /// What the wire adds on one way for half a minute is half of it error to who measures then, and forgets what was before.
   @Test(arguments: FiveNodes.Topology.allCases)
-  func delaysOnOneWayThatComeAndGoThrowTheReferenceOffAndNotUs(topology: FiveNodes.Topology) {
+  func `delays on one way that come and go throw the reference off and not us`(topology: FiveNodes.Topology) {
     let nodes = FiveNodes(topology, Micros(48_000), .constant)
     let ours = nodes.run(seed: 1, byReference: false)
     let theirs = nodes.run(seed: 1, byReference: true)

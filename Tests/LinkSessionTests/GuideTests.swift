@@ -40,7 +40,7 @@ import Testing
     clock.map { [$0.root.rawValue, UInt64($0.steps)] }
   }
 
-  @Test func whoIsAloneOrHasFoundedTheSessionGoesByItsOwnClock() {
+  @Test func `who is alone or has founded the session goes by its own clock`() {
     var bench = Bench()
     bench.wait(300_000)
     let node = bench.snapshot.node.rawValue
@@ -50,7 +50,7 @@ import Testing
     #expect(told(word(&bench, among: [stranger])) == origin(node, 0))
   }
 
-  @Test func eachMeasurementIsAStepAndTheNearestToTheBestClockIsAsked() {
+  @Test func `each measurement is a step and the nearest to the best clock is asked`() {
     let near = member(9, of: 7, steps: 1)
     let far = member(8, of: 7, steps: 3)
     let lowest = member(2, of: 2, steps: 0)
@@ -65,7 +65,7 @@ import Testing
   }
 
   /// Two of ours, each behind a peer of the reference's that may have the founder's clock: both must choose the same one.
-  @Test func oneOfTwoInferredClocksIsEverybodys() {
+  @Test func `one of two inferred clocks is everybody's`() {
     for (other, isFollowed) in [(UInt64(3), true), (12, false)] {
       let bridge = Stranger(9, session: 7)
       var bench = bench(joining: bridge)
@@ -86,7 +86,7 @@ import Testing
   }
 
   /// An attacker that claims the founder's clock as its own, under a lower id than the founder's.
-  @Test func nobodyIsAskedBeforeTheFounder() {
+  @Test func `nobody is asked before the founder`() {
     for (steps, isInferred) in [(UInt8(0), false), (0, true), (1, false), (1, true), (5, true), (255, false)]
     {
       let founder = Stranger(7)
@@ -108,7 +108,7 @@ import Testing
   }
 
   /// The founder's clock goes round among those who followed it, a step farther each time.
-  @Test func aClockWhoseOwnerIsGoneIsOutOfReachAfterSixSteps() {
+  @Test func `a clock whose owner is gone is out of reach after six steps`() {
     for (steps, isFollowed) in [(UInt8(5), true), (6, false), (7, false), (255, false)] {
       let other = member(.max, of: 7, steps: steps)
       var bench = bench(joining: other)
@@ -118,7 +118,7 @@ import Testing
     }
   }
 
-  @Test func whoFollowsUsIsNotFollowed() {
+  @Test func `who follows us is not followed`() {
     let first = member(9, of: 9, steps: 0)
     var bench = bench(joining: first)
     let node = bench.snapshot.node
@@ -134,7 +134,7 @@ import Testing
   }
 
   /// Its last word says whose clock it had, not whose it has.
-  @Test func whoHasFallenSilentIsNotFollowed() {
+  @Test func `who has fallen silent is not followed`() {
     for (first, followed) in [(member(9, of: 2, steps: 1), origin(2, 2)), (Stranger(7), origin(7, 1))] {
       let other = member(11, of: 11, steps: 0)
       var bench = bench(joining: first)
@@ -151,7 +151,7 @@ import Testing
   }
 
   /// A liar has spoken in the founder's name where the founder itself was not heard.
-  @Test func theSameNameAtAnotherAddressIsAskedAgainSoon() {
+  @Test func `the same name at another address is asked again soon`() {
     let liar = Stranger(7)
     var founder = liar
     founder.source.address = .v4(0x0a00_0242)
@@ -166,7 +166,7 @@ import Testing
   }
 
   /// What it did not answer in the attack must not count against it for long, nor against whoever really has its name.
-  @Test(arguments: [false, true]) func whoDidNotAnswerIsAskedAgain(isFromElsewhere: Bool) {
+  @Test(arguments: [false, true]) func `who did not answer is asked again`(isFromElsewhere: Bool) {
     let friend = member(9, of: 9, steps: 0)
     var founder = Stranger(7)
     founder.ghost.intercept = friend.ghost.intercept - Micros(3_600_000)
@@ -189,7 +189,7 @@ import Testing
   }
 
   /// By whoever waits for that: a host that stalls, a cable that comes loose, a socket that a flood fills.
-  @Test(arguments: [2, 4]) func whoIsSilentForAWhileDoesNotLoseItsName(seconds: Int) {
+  @Test(arguments: [2, 4]) func `who is silent for a while does not lose its name`(seconds: Int) {
     let founder = Stranger(7)
     let liar = impostor(of: founder)
     var bench = bench(joining: founder)
@@ -202,7 +202,7 @@ import Testing
 
   /// By packets in its name that say so, from its own address; a liar beside it has the lowest id.
   @Test(arguments: [Endpoint(Stranger(7).source.address, port: 9), nil])
-  func whoAnswersIsNotAskedElsewhere(instead: Endpoint?) {
+  func `who answers is not asked elsewhere`(instead: Endpoint?) {
     let founder = Stranger(7)
     var forged = founder
     forged.state.measurement = instead
@@ -218,7 +218,7 @@ import Testing
   }
 
   /// Its sockets are opened anew, at another port.
-  @Test func whoDoesNotAnswerWhereItUsedToIsAskedWhereItSaysThatItIs() {
+  @Test func `who does not answer where it used to is asked where it says that it is`() {
     var founder = Stranger(7)
     var bench = bench(joining: founder)
     _ = word(&bench, among: [founder], seconds: 2)
@@ -229,7 +229,7 @@ import Testing
   }
 
   /// On a wire where the founder is not.
-  @Test func theSameNameOnAnotherWireIsNotAsked() {
+  @Test func `the same name on another wire is not asked`() {
     let founder = Stranger(7)
     let liar = impostor(of: founder)
     var bench = Bench()
@@ -256,7 +256,7 @@ import Testing
     return liar
   }
 
-  @Test func aGuideWhoseClockHasJumpedIsAskedAgainSoon() {
+  @Test func `a guide whose clock has jumped is asked again soon`() {
     // 256 times, too: nobody counts in so few.
     for jumped in [0, 1, 256] as [UInt32] {
       let hasJumped = jumped > 0
@@ -278,7 +278,7 @@ import Testing
   }
 
   /// By an attacker that speaks in its name, four times a second.
-  @Test func aGuideThatSaysAllTheTimeThatItsClockHasJumpedIsMeasuredAllTheSame() {
+  @Test func `a guide that says all the time that its clock has jumped is measured all the same`() {
     var first = member(9, of: 2, steps: 1)
     var bench = bench(joining: first)
     let done = bench.machine.counters.measurementsDone
@@ -294,7 +294,7 @@ import Testing
     #expect(bench.machine.counters.measurementsDone >= done + 5)
   }
 
-  @Test func newsOfAClockIsSaidToEverybodyThoughNothingElseChanged() {
+  @Test func `news of a clock is said to everybody though nothing else changed`() {
     let near = member(9, of: 7, steps: 1)
     let far = member(8, of: 7, steps: 3)
     var bench = bench(joining: far)
@@ -303,7 +303,7 @@ import Testing
   }
 
   /// The best one is heard of while another one is being asked.
-  @Test func whoBroughtUsInIsNotAskedOnIfThereIsABetterOne() {
+  @Test func `who brought us in is not asked on if there is a better one`() {
     let better = member(8, of: 7, steps: 1)
     var bench = Bench()
     let first = member(9, of: 7, steps: 3)
@@ -316,7 +316,7 @@ import Testing
   }
 
   /// All its members do, and find together again: none should be counted twice until it expires.
-  @Test func whoLeavesASessionThatCannotBeSaysGoodbye() {
+  @Test func `who leaves a session that cannot be says goodbye`() {
     var first = Stranger(9, session: 7)
     first.ghost.intercept = Limits.farthestTime - Micros(52_000_000)
     first.state.timeline.timeOrigin = first.ghost.ghost(atHost: Micros(50_000_000))
@@ -331,7 +331,7 @@ import Testing
   }
 
   /// Each half of a session that an attack divided has a clock of its own and a timeline that fits it.
-  @Test func aClockThatOurTimelineDoesNotFitBringsATimelineThatDoes() {
+  @Test func `a clock that our timeline does not fit brings a timeline that does`() {
     var first = Stranger(9, session: 7, intercept: 10_000_000_000_000)
     // As far as a beat can be by a clock that is four months on; by a young one it can't be.
     first.state.timeline.beatOrigin = Beats(micros: .max - 1 << 51 + 100_000_000_000_000)
@@ -345,7 +345,7 @@ import Testing
     #expect(bench.machine.timeline == other.state.timeline)
   }
 
-  @Test func theBorderBetweenOlderAndEquallyOldMovesWithEachLook() {
+  @Test func `the border between older and equally old moves with each look`() {
     let (low, high) = (NodeID(rawValue: 1), NodeID(rawValue: 9))
     func joins(_ lead: Int64, _ other: SessionID, _ own: SessionID, looks: Int) -> Bool {
       Belief.isBetter(other, olderBy: Micros(lead), than: own, looks: looks)

@@ -11,7 +11,7 @@ import Testing
     Endpoint(.v4(0x0b00_0000 | number & 0xff_ffff), port: 40_000)
   }
 
-  @Test func aFloodOfInventedPeersFillsNoMemoryAndPushesNobodyOut() {
+  @Test func `a flood of invented peers fills no memory and pushes nobody out`() {
     var bench = Bench()
     let friends = (1...20).map { Stranger(UInt64($0), memberOf: bench) }
     for friend in friends { bench.meet(friend) }
@@ -44,7 +44,7 @@ import Testing
     for friend in friends + [late] { #expect(bench.machine.peers.nodes[friend.state.node] != nil) }
   }
 
-  @Test func oneHostIsBelievedToBeOnlySoManyPeers() {
+  @Test func `one host is believed to be only so many peers`() {
     var bench = Bench()
     for number in 0..<1_000 {
       var fake = Stranger(UInt64(number) + 1_000, memberOf: bench)
@@ -56,7 +56,7 @@ import Testing
     #expect(bench.snapshot.peerCount == Limits.sightingsPerAddress + 1)
   }
 
-  @Test func sessionsThatComeAndGoWhileNothingIsMeasuredLeaveNoTrace() {
+  @Test func `sessions that come and go while nothing is measured leave no trace`() {
     var bench = Bench()
     for number in 0..<40_000 {
       let fake = Stranger(UInt64(number % 150) + 1_000, session: UInt64(number) + 1_000_000)
@@ -68,7 +68,7 @@ import Testing
     #expect(bench.machine.load.sessions == 0)
   }
 
-  @Test func aFloodOfQuestionsIsAnsweredAtABoundedRate() {
+  @Test func `a flood of questions is answered at a bounded rate`() {
     var bench = Bench()
     let stranger = Stranger(7, memberOf: bench)
     let ping: [UInt8] = Array("_link_v".utf8) + [1, 1]
@@ -83,7 +83,7 @@ import Testing
     #expect(bench.takeSent().contains { $0.response != nil }, "a second later all is well")
   }
 
-  @Test func aFloodOfNewTimelinesIsPassedOnAtMostEvery50Milliseconds() {
+  @Test func `a flood of new timelines is passed on at most every 50 milliseconds`() {
     var bench = Bench()
     var stranger = Stranger(7, memberOf: bench)
     let start = bench.now
@@ -96,7 +96,7 @@ import Testing
     #expect(alives.count <= 1 + Int((bench.now - start).count / 50_000))
   }
 
-  @Test func timelinesThatNobodyCanHaveAreRefused() {
+  @Test func `timelines that nobody can have are refused`() {
     let now = Micros(50_000_000)
     let absurd: [Timeline] = [
       Timeline(tempo: Tempo(120), beatOrigin: Beats(micros: .max), timeOrigin: .zero),
@@ -132,7 +132,7 @@ import Testing
     #expect(bench.machine.counters.implausible == 1)
   }
 
-  @Test func replayedPacketsMoveNothing() {
+  @Test func `replayed packets move nothing`() {
     var bench = Bench()
     var stranger = Stranger(7, memberOf: bench)
     var recorded: [Packet] = []
@@ -151,7 +151,7 @@ import Testing
   }
 
   @Test(arguments: 0..<8 as Range<UInt64>)
-  func randomAndWoundedPacketsNeverBreakTheBeat(seed: UInt64) {
+  func `random and wounded packets never break the beat`(seed: UInt64) {
     var dice = Dice(seed: seed)
     var bench = Bench(seed: seed)
     bench.handle(.enableStartStopSync(true))
@@ -186,7 +186,7 @@ import Testing
     }
   }
 
-  @Test func aPeerThatAnswersWithoutATimeDoesNotKeepUsAskingForEver() {
+  @Test func `a peer that answers without a time does not keep us asking for ever`() {
     var bench = Bench()
     let stranger = Stranger(7, intercept: -bench.now.count)
     bench.meet(stranger)
@@ -195,7 +195,7 @@ import Testing
     #expect(bench.machine.counters.measurementsFailed == 1)
   }
 
-  @Test func absurdCommitsAreRefused() {
+  @Test func `absurd commits are refused`() {
     var bench = Bench()
     let before = bench.machine.timeline
     for beat in [1e300, -1e300, .infinity, .nan, 9e12] {
@@ -210,7 +210,7 @@ import Testing
 }
 
 @Suite struct ClockStepTests {
-  @Test func aClockThatStepsBackDoesNotSilenceUs() {
+  @Test func `a clock that steps back does not silence us`() {
     var bench = Bench()
     bench.wait(30_000_000)
     bench.meet(Stranger(7, memberOf: bench))
@@ -224,7 +224,7 @@ import Testing
     #expect(bench.machine.counters.clockSteps == 1)
   }
 
-  @Test func timeInWhichWeWereStoppedIsNotHeldAgainstOurPeers() {
+  @Test func `time in which we were stopped is not held against our peers`() {
     var bench = Bench()
     let stranger = Stranger(7, memberOf: bench)
     bench.meet(stranger)
@@ -236,7 +236,7 @@ import Testing
     #expect(bench.snapshot.peerCount == 0)
   }
 
-  @Test func afterAStepTheSessionIsMeasuredAtOnce() {
+  @Test func `after a step the session is measured at once`() {
     var bench = Bench()
     let stranger = Stranger(7)
     bench.meet(stranger)

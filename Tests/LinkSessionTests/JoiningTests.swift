@@ -4,7 +4,7 @@ import LinkSession
 import LinkWorld
 import Testing
 
-@Test func theNewcomerTakesTheTempoAndBeatOfTheOlderSession() {
+@Test func `the newcomer takes the tempo and beat of the older session`() {
   let world = LinkWorld(seed: 1)
   let old = world.addPeer(tempo: 120, host: Micros(600_000_000))
   let new = world.addPeer(tempo: 100, host: Micros(77_000_000))

@@ -42,7 +42,9 @@ import Testing
   }
 
   /// At all times of a round of measurements: the silence may be when the founder is to be asked.
-  @Test(arguments: claims) mutating func aFounderThatFallsSilentForAWhileIsNotReplaced(claim: ClockOrigin?) {
+  @Test(arguments: claims) mutating func `a founder that falls silent for a while is not replaced`(
+    claim: ClockOrigin?
+  ) {
     liar.state.clock = claim
     for quarters in [6, 8, 12, 18] {
       for _ in 0..<8 {
@@ -55,7 +57,8 @@ import Testing
   }
 
   /// It is drowned by a flood of pings just when we ask.
-  @Test(arguments: claims) mutating func aFounderThatSpeaksAndDoesNotAnswerForAWhileIsNotReplaced(
+  @Test(arguments: claims)
+  mutating func `a founder that speaks and does not answer for a while is not replaced`(
     claim: ClockOrigin?
   ) {
     liar.state.clock = claim
@@ -66,7 +69,7 @@ import Testing
   }
 
   /// When it has gone for good somebody else is asked, whoever that is, as the reference does; and the founder as soon as it is back.
-  @Test(arguments: claims) mutating func aFounderThatIsBackIsFollowedAgain(claim: ClockOrigin?) {
+  @Test(arguments: claims) mutating func `a founder that is back is followed again`(claim: ClockOrigin?) {
     liar.state.clock = claim
     _ = listen(to: [founder, liar], quarters: 20)
     _ = listen(to: [liar], quarters: 60)
@@ -77,7 +80,9 @@ import Testing
   }
 
   /// It comes and goes, once in its own name and once in the founder's.
-  @Test(arguments: claims) mutating func aLiarThatComesBackAgainAndAgainChangesNothing(claim: ClockOrigin?) {
+  @Test(arguments: claims) mutating func `a liar that comes back again and again changes nothing`(
+    claim: ClockOrigin?
+  ) {
     liar.state.clock = claim
     var impostor = liar
     impostor.state.node = founder.state.node
@@ -89,7 +94,8 @@ import Testing
   }
 
   /// The founder is on both of our wires, and a liar on one of them: in a name of its own, or in the founder's.
-  @Test(arguments: [UInt64(1), 7]) mutating func aLiarOnOneOfTwoWiresIsNotAskedWhileTheFounderIsSilent(
+  @Test(arguments: [UInt64(1), 7])
+  mutating func `a liar on one of two wires is not asked while the founder is silent`(
     name: UInt64
   ) {
     bench = Bench()
@@ -110,7 +116,9 @@ import Testing
   /// Its clock may have stood still meanwhile, as in a suspend: its followers know the session's, and the lowest id does not.
   @Test(
     arguments: [nil, ClockOrigin(root: NodeID(rawValue: 1), steps: 0)] as [ClockOrigin?], [0, 7_000_000])
-  mutating func aFounderThatStalledAsksItsFollowersForTheTime(claim: ClockOrigin?, stoodStill: Int64) {
+  mutating func `a founder that stalled asks its followers for the time`(
+    claim: ClockOrigin?, stoodStill: Int64
+  ) {
     bench = Bench()
     var follower = Stranger(30, memberOf: bench)
     follower.state.clock = ClockOrigin(root: bench.snapshot.node, steps: 1)

@@ -20,7 +20,7 @@ import Testing
     Pong(session: session, ghost: Micros(ghost), host: Micros(host), previousGhost: Micros(previousGhost))
   }
 
-  @Test func theFirstPongGivesOnePointAndEachLaterOneTwo() {
+  @Test func `the first pong gives one point and each later one two`() {
     var running = measurement()
     _ = running.hear(pong(ghost: 987_654, host: 1_234_567_890), at: Micros(1_234_568_890), uptime: .zero)
     #expect(running.points == [-1_233_580_736])
@@ -31,14 +31,14 @@ import Testing
     #expect(running.points == all)
   }
 
-  @Test func theMedianIsTheMiddleOrTheMeanOfTheTwoMiddleOnes() {
+  @Test func `the median is the middle or the mean of the two middle ones`() {
     #expect([5.0, 0, 6].median == 5)
     #expect([0.0, 2, 1, 3, 2].median == 2)
     #expect([0.0, 1, 3, 2].median == 1.5)
     #expect((1...9999).map { Double($0) * -0.2 - 357.53456 }.median == 5000 * -0.2 - 357.53456)
   }
 
-  @Test func anUndisturbedMeasurementTakes51PongsAnd52Pings() {
+  @Test func `an undisturbed measurement takes 51 pongs and 52 pings`() {
     var bench = Bench()
     let stranger = Stranger(7, intercept: 12_345_678)
     bench.meet(stranger)
@@ -57,10 +57,10 @@ import Testing
     #expect(bench.machine.ghost == stranger.ghost)
   }
 
-  @Test(
-    "On a machine that lets us read late, a clock is measured as well as on an idle one",
-    arguments: [0, 3_000, 40_000] as [Int64])
-  func late(_ mostMicros: Int64) {
+  @Test(arguments: [0, 3_000, 40_000] as [Int64])
+  func `on a machine that lets us read late, a clock is measured as well as on an idle one`(
+    _ mostMicros: Int64
+  ) {
     var bench = Bench()
     let stranger = Stranger(7, intercept: 12_345_678)
     bench.meet(stranger)
@@ -93,7 +93,7 @@ import Testing
     #expect(pong.ghost == bench.machine.ghost.ghost(atHost: bench.now - Micros(4_500)))
   }
 
-  @Test func anUnreachablePeerCostsSixPingsAndIsTriedAgainWhenItSpeaksAgain() {
+  @Test func `an unreachable peer costs six pings and is tried again when it speaks again`() {
     var bench = Bench()
     let start = bench.now
     let stranger = Stranger(7)
@@ -113,7 +113,7 @@ import Testing
     #expect(bench.snapshot.session == bench.snapshot.node)
   }
 
-  @Test func aPongOfAnotherSessionEndsTheMeasurementAtOnce() {
+  @Test func `a pong of another session ends the measurement at once`() {
     var bench = Bench()
     let stranger = Stranger(7)
     bench.meet(stranger)
@@ -124,7 +124,7 @@ import Testing
     #expect(bench.machine.measurements.isEmpty)
   }
 
-  @Test func malformedPongsAreIgnored() throws {
+  @Test func `malformed pongs are ignored`() throws {
     var bench = Bench()
     let stranger = Stranger(7)
     bench.meet(stranger)
@@ -139,7 +139,7 @@ import Testing
     #expect(bench.machine.measurements.first?.points.count == 1)
   }
 
-  @Test func aPongFromElsewhereOrHeardBeforeChangesNothing() throws {
+  @Test func `a pong from elsewhere or heard before changes nothing`() throws {
     var bench = Bench()
     let stranger = Stranger(7)
     bench.meet(stranger)
@@ -154,7 +154,7 @@ import Testing
     #expect(bench.machine.counters.strayPongs == 5)
   }
 
-  @Test func fiveLostPingsInARowAreForgivenAsOftenAsTheyHappen() {
+  @Test func `five lost pings in a row are forgiven as often as they happen`() {
     var bench = Bench()
     let stranger = Stranger(7)
     bench.meet(stranger)
@@ -168,7 +168,7 @@ import Testing
     #expect(bench.machine.measurements.first?.points.count ?? 0 >= 15)
   }
 
-  @Test func aMeasurementThatBreaksOffLateCountsWithWhatItHas() {
+  @Test func `a measurement that breaks off late counts with what it has`() {
     var bench = Bench()
     let stranger = Stranger(7)
     bench.meet(stranger)
@@ -179,7 +179,7 @@ import Testing
     #expect(bench.snapshot.session == stranger.state.session)
   }
 
-  @Test func aPingIsEchoedByteForByte() {
+  @Test func `a ping is echoed byte for byte`() {
     var bench = Bench()
     let asker = Stranger(7)
     for length in [0, 1, 16, 31, 32] {
@@ -199,7 +199,7 @@ import Testing
     }
   }
 
-  @Test func aPingWithMoreThan32BytesIsNotAnswered() {
+  @Test func `a ping with more than 32 bytes is not answered`() {
     var bench = Bench()
     _ = bench.takeSent()
     for length in [33, 48, 400] {
@@ -210,7 +210,7 @@ import Testing
     #expect(bench.takeSent().isEmpty)
   }
 
-  @Test func theFounderIsAskedIfItIsThereElseTheLowestId() {
+  @Test func `the founder is asked if it is there else the lowest id`() {
     for (names, asked) in [([9, 5, 7], UInt64(7)), ([9, 5], 5), ([9], 9)] as [([UInt64], UInt64)] {
       var bench = Bench()
       // The line is full of measurements that nobody answers, so that all three are known when it's their turn.
@@ -224,7 +224,7 @@ import Testing
     }
   }
 
-  @Test func atMostSixteenSessionsAreMeasuredAtOnceAndTheRestInTheirTurn() {
+  @Test func `at most sixteen sessions are measured at once and the rest in their turn`() {
     var bench = Bench()
     for name in 0..<UInt64(40) { bench.meet(Stranger(100 + name)) }
     #expect(bench.machine.measurements.count == 16)
@@ -236,7 +236,7 @@ import Testing
     #expect(bench.machine.counters.measurementsFailed == 40)
   }
 
-  @Test func aClosedGatewayEndsItsMeasurements() {
+  @Test func `a closed gateway ends its measurements`() {
     var bench = Bench()
     bench.handle(.gatewayOpened(Bench.secondGateway))
     bench.meet(Stranger(7))
@@ -245,7 +245,7 @@ import Testing
     #expect(bench.machine.load.sessions == 0)
   }
 
-  @Test func endpointsThatNobodyCanHaveAreNotPinged() {
+  @Test func `endpoints that nobody can have are not pinged`() {
     let absurd: [Endpoint?] = [
       nil, Endpoint(.v4(0), port: 5), Endpoint(.v4(0x0a00_0002), port: 0),
       .discoveryGroupV4, Endpoint(.v4(0xffff_ffff), port: 5), Bench.gateway.measurement,
@@ -263,7 +263,7 @@ import Testing
     }
   }
 
-  @Test func theJoinedSessionIsMeasuredAgainAfter25To30Seconds() {
+  @Test func `the joined session is measured again after 25 to 30 seconds`() {
     var bench = Bench()
     var stranger = Stranger(7)
     bench.meet(stranger)
@@ -288,7 +288,7 @@ import Testing
     #expect(Set(gaps).count > 1)
   }
 
-  @Test func afterTwoFailuresAnotherMemberIsAskedFiveSecondsLater() {
+  @Test func `after two failures another member is asked five seconds later`() {
     var bench = Bench()
     let founder = Stranger(7)
     let other = Stranger(9, session: 7)
@@ -308,7 +308,7 @@ import Testing
     #expect(bench.snapshot.peerCount == 2)
   }
 
-  @Test func withoutTheFounderTheLowestIdIsTheReferenceAndMeasuresNobody() {
+  @Test func `without the founder the lowest id is the reference and measures nobody`() {
     let ping: [UInt8] = Array("_link_v".utf8) + [1, 1]
     for (name, isReference) in [(UInt64.max, true), (8, false)] {
       var bench = Bench()
@@ -329,7 +329,7 @@ import Testing
   }
 
   /// The founder is alive on a wire that we are not on: F - X - P. Who does not ask us has it to ask.
-  @Test func theLowestIdMeasuresWhoDoesNotMeasureIt() {
+  @Test func `the lowest id measures who does not measure it`() {
     var bench = Bench()
     let bridge = Stranger(.max, session: 7)
     bench.meet(bridge)
@@ -343,7 +343,7 @@ import Testing
   }
 
   /// Somebody else had said the bridge's name first, and it is that one who asks us for the time.
-  @Test func whoFollowsUsIsKnownByWhereItSpeaksNowNotByWhereItsNameWasFirstHeard() {
+  @Test func `who follows us is known by where it speaks now not by where its name was first heard`() {
     var bench = Bench()
     let ping: [UInt8] = Array("_link_v".utf8) + [1, 1]
     let bridge = Stranger(.max, session: 7)
@@ -366,7 +366,7 @@ import Testing
   }
 
   /// F - X - P - Q, where the lowest id is that of Q, which asks P.
-  @Test func betweenTwoWiresWeAskWhoeverBroughtUsIntoTheSession() {
+  @Test func `between two wires we ask whoever brought us into the session`() {
     var bench = Bench()
     bench.handle(.gatewayOpened(Bench.secondGateway))
     let bridge = Stranger(.max, session: 7)
@@ -384,7 +384,7 @@ import Testing
     #expect(asked == [.endpoint(bridge.state.measurement!)])
   }
 
-  @Test func aPeerThatMovesOnWhileItIsMeasuredDoesNotLeaveItsOldSessionUnmeasured() {
+  @Test func `a peer that moves on while it is measured does not leave its old session unmeasured`() {
     var bench = Bench()
     let left = Stranger(9, session: 5)
     var mover = Stranger(7, session: 5)
@@ -400,7 +400,7 @@ import Testing
     #expect(bench.snapshot.session == left.state.session)
   }
 
-  @Test func aFounderDoesNotMeasureItsOwnSession() {
+  @Test func `a founder does not measure its own session`() {
     var bench = Bench()
     let stranger = Stranger(7, memberOf: bench)
     for _ in 0..<70 {
@@ -410,7 +410,7 @@ import Testing
     #expect(bench.takeSent().allSatisfy { $0.ping == nil })
   }
 
-  @Test func aDisturbedClockIsMeasuredAtOnceEvenByTheFounder() {
+  @Test func `a disturbed clock is measured at once even by the founder`() {
     var bench = Bench()
     let session = bench.snapshot.session
     var stranger = Stranger(7, memberOf: bench)
@@ -422,7 +422,7 @@ import Testing
     #expect(bench.machine.ghost == stranger.ghost)
   }
 
-  @Test func anAbsurdGhostTimeIsNotBelieved() {
+  @Test func `an absurd ghost time is not believed`() {
     for ghost in [Int64.max, .min, 2_000_000_000_000_000, -2_000_000_000_000_000] {
       var bench = Bench()
       var stranger = Stranger(7)

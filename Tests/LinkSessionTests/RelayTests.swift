@@ -29,7 +29,7 @@ import Testing
         measurement: Endpoint(.v4(0xc0a8_0105), port: 4_000), audio: audio))
   }
 
-  @Test func aRelayThatMovesToAnotherAddressIsTheSameRelay() {
+  @Test func `a relay that moves to another address is the same relay`() {
     var bench = relay()
     let session = bench.snapshot.session.rawValue
     for address in [0xc000_0201, 0xcb00_7105, 0x0808_0808] as [UInt32] {
@@ -41,7 +41,7 @@ import Testing
   }
 
   /// It would have us send our pings wherever it likes, and audio, too.
-  @Test func anEndpointFromTheOtherRoomIsNotEvenRemembered() {
+  @Test func `an endpoint from the other room is not even remembered`() {
     var bench = relay()
     bench.hear(
       alive(5, audio: Endpoint(.v4(0xc0a8_0105), port: 4_001)), from: RelayTests.far.far!.relay,
@@ -56,7 +56,7 @@ import Testing
     #expect(bench.audioPeers.isEmpty)
   }
 
-  @Test func nonsenseInsteadOfTimesChangesNothing() throws {
+  @Test func `nonsense instead of times changes nothing`() throws {
     var bench = relay()
     let session = bench.snapshot.session
     bench.hear(alive(session.rawValue), from: RelayTests.far.far!.relay, on: RelayTests.far)
@@ -82,7 +82,7 @@ import Testing
     #expect(bench.machine.counters.outputsDropped == 0)
   }
 
-  @Test func aRelaysNameIsLowAfterEachReset() {
+  @Test func `a relay's name is low after each reset`() {
     var bench = relay()
     for _ in 0..<5 {
       #expect(bench.snapshot.node.rawValue >> 56 == 0x20)

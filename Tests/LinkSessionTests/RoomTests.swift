@@ -29,37 +29,37 @@ import Testing
     return (simulation.run(), simulation)
   }
 
-  @Test func twoRoomsOfFiveHaveOneBeat() {
+  @Test func `two rooms of five have one beat`() {
     let (outcome, _) = outcome([wire(60_000, 60_000, jitter: 20_000, loss: 0.02)])
     #expect(outcome.violations.isEmpty)
   }
 
-  @Test func aQuarterOfASecondEachWayIsAsGood() {
+  @Test func `a quarter of a second each way is as good`() {
     let (outcome, _) = outcome([wire(250_000, 250_000, loss: 0.1)])
     #expect(outcome.violations.isEmpty)
   }
 
-  @Test func roomsDisagreeByHalfOfWhatOneWayTakesLonger() throws {
+  @Test func `rooms disagree by half of what one way takes longer`() throws {
     let (outcome, _) = outcome([wire(60_000, 20_000)])
     #expect(outcome.violations.isEmpty)
     let worst = try #require(outcome.phaseErrors.maximum)
     #expect(worst > 19_000 && worst < 22_000)
   }
 
-  @Test func threeRoomsMeetInTheMiddleOne() {
+  @Test func `three rooms meet in the middle one`() {
     let (outcome, _) = outcome(
       [wire(20_000, 20_000, jitter: 5_000), wire(90_000, 90_000)], peers: 12, references: 6)
     #expect(outcome.violations.isEmpty)
   }
 
-  @Test func aCutHealsWithoutAJump() {
+  @Test func `a cut heals without a jump`() {
     let (outcome, simulation) = outcome([wire(40_000, 40_000, jitter: 4_000)], cuts: 2)
     #expect(outcome.violations.isEmpty)
     #expect(simulation.world.peers.allSatisfy { $0.machine.counters.outputsDropped == 0 })
   }
 
   @Test(arguments: 1...6 as ClosedRange<UInt64>)
-  func worldsDrawnFromASeedKeepEveryInvariant(seed: UInt64) {
+  func `worlds drawn from a seed keep every invariant`(seed: UInt64) {
     var simulation = Simulation(Scenario.rooms(from: seed, upTo: Scenario.Severity()))
     let outcome = simulation.run()
     #expect(outcome.violations.isEmpty, "\(outcome.scenario)")
@@ -68,13 +68,13 @@ import Testing
   /// Of ten thousand these had peers of the reference's that stayed in a session which all of ours had left.
   /// In 2402 theirs were on both sides of their border, and ours went to and fro.
   @Test(arguments: [1052, 2103, 2402, 3330, 9655, 9870] as [UInt64])
-  func nobodyOfTheReferencesStaysBehindInASessionOfItsOwn(seed: UInt64) {
+  func `nobody of the reference's stays behind in a session of its own`(seed: UInt64) {
     var simulation = Simulation(Scenario.rooms(from: seed, upTo: Scenario.Severity()))
     #expect(simulation.run().violations.isEmpty)
   }
 
   /// Everything that a relay sends, in rooms and between them.
-  @Test func noEndpointOfOneRoomIsEverSaidInTheOther() {
+  @Test func `no endpoint of one room is ever said in the other`() {
     let world = LinkWorld(seed: 3)
     for room in 0...1 {
       let relay = world.addPeer(isRelay: true)
@@ -103,7 +103,7 @@ import Testing
 
   /// In the middle room the reference's peers ask the lower of its two relays, whichever of them is nearer to the founder.
   @Test(arguments: 1...6 as ClosedRange<UInt64>)
-  func aRoomWithTwoRelaysPassesTheFoundersClockOn(seed: UInt64) {
+  func `a room with two relays passes the founder's clock on`(seed: UInt64) {
     let world = LinkWorld(seed: seed)
     for room in [0, 1, 1, 2] {
       world.plug(world.addPeer(partsPerMillion: Double(room) * 10, isRelay: true), intoSegment: room)
@@ -122,7 +122,7 @@ import Testing
     #expect(errors.allSatisfy { abs($0) < 3_500 }, "\(errors)")
   }
 
-  @Test func aPeerThatIsNoRelayOpensNoFarGateway() {
+  @Test func `a peer that is no relay opens no far gateway`() {
     let world = LinkWorld(seed: 4)
     world.addPeer()
     world.addPeer(isRelay: true)
@@ -133,7 +133,7 @@ import Testing
     #expect(world.peers[1].machine.load.gateways == 1)
   }
 
-  @Test func aKnownAsymmetryIsTakenOffOnEitherSide() {
+  @Test func `a known asymmetry is taken off on either side`() {
     for side in 0...1 {
       let world = LinkWorld(seed: 5)
       for room in 0...1 { world.plug(world.addPeer(isRelay: true), intoSegment: 2 * room) }
@@ -158,7 +158,7 @@ import Testing
 
   /// Room 1 is so many beats later than room 0, whichever of the two relays was told.
   @Test(arguments: [(0, 4), (1, -4), (0, 3)])
-  func aDistanceOfBeatsIsKeptThroughTempiStartsAndCuts(side: Int, distance: Int) throws {
+  func `a distance of beats is kept through tempi starts and cuts`(side: Int, distance: Int) throws {
     let world = LinkWorld(seed: 6)
     for room in 0...1 {
       world.plug(world.addPeer(partsPerMillion: Double(room) * 20, isRelay: true), intoSegment: 2 * room)

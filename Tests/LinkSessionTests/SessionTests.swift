@@ -11,7 +11,7 @@ import Testing
     Stranger(name, ghostOrigin: 0, intercept: bench.machine.ghost.intercept.count + lead)
   }
 
-  @Test func theOlderSessionWinsAndWithinHalfASecondTheSmallerId() {
+  @Test func `the older session wins and within half a second the smaller id`() {
     let smaller = UInt64.min + 1
     let greater = UInt64.max
     let cases: [(lead: Int64, id: UInt64, joins: Bool)] = [
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func joiningKeepsTheClientsBeatAndTakesTempoAndGrid() {
+  @Test func `joining keeps the client's beat and takes tempo and grid`() {
     // The worked example of the fact sheet, 7.5 and 7.7.
     var bench = Bench(tempo: 100, at: Micros(50_000_000), isEnabled: false)
     bench.now = Micros(80_000_000)
@@ -63,7 +63,7 @@ import Testing
     #expect(bench.takeEvents() == [.tempo(140)])
   }
 
-  @Test func aNewTimelineOfOurSessionIsTakenOnlyIfItBeginsLater() {
+  @Test func `a new timeline of our session is taken only if it begins later`() {
     for (offset, isTaken) in [(Int64(1), true), (-1, false)] {
       var bench = Bench(tempo: 121)
       bench.commitTempo(122)
@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func twoChangesInTheSameMicrobeatDoNotDivideTheSession() {
+  @Test func `two changes in the same microbeat do not divide the session`() {
     let first = Timeline(
       tempo: Tempo(microsPerBeat: 400_000), beatOrigin: Beats(8), timeOrigin: Micros(1_000))
     let second = Timeline(tempo: Tempo(microsPerBeat: 600_000), beatOrigin: Beats(8), timeOrigin: Micros(500))
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  @Test func whatIsNotNewIsNotToldAgain() {
+  @Test func `what is not new is not told again`() {
     var bench = Bench()
     let stranger = Stranger(7, memberOf: bench)
     bench.meet(stranger)
@@ -112,7 +112,7 @@ import Testing
     #expect(bench.takeAlives().isEmpty)
   }
 
-  @Test func ourTempoIsNotRoundedByItsEcho() {
+  @Test func `our tempo is not rounded by its echo`() {
     var bench = Bench(tempo: 90)
     bench.commitTempo(121)
     var stranger = Stranger(7, memberOf: bench)
@@ -122,7 +122,7 @@ import Testing
     #expect(bench.takeEvents() == [.tempo(121), .peers(1)])
   }
 
-  @Test func aPeerThatMissedAChangeIsToldAgainAtOnce() {
+  @Test func `a peer that missed a change is told again at once`() {
     var bench = Bench()
     let stranger = Stranger(7, memberOf: bench)
     bench.meet(stranger)
@@ -136,7 +136,7 @@ import Testing
     #expect(bench.snapshot.state.tempo == 140)
   }
 
-  @Test func twoChangesInOneMicrosecondStillFollowEachOther() {
+  @Test func `two changes in one microsecond still follow each other`() {
     var bench = Bench()
     bench.commitTempo(130)
     let first = bench.machine.timeline.beatOrigin
@@ -144,7 +144,7 @@ import Testing
     #expect(bench.machine.timeline.beatOrigin == first + Beats(micros: 1))
   }
 
-  @Test func anUnchangedTimelineKeepsItsAnchorsButIsToldAgain() {
+  @Test func `an unchanged timeline keeps its anchors but is told again`() {
     var bench = Bench()
     let before = bench.machine.timeline
     bench.wait(100_000)
@@ -157,7 +157,7 @@ import Testing
     #expect(bench.takeAlives().count == 1)
   }
 
-  @Test func whenTheLastPeerLeavesASessionIsFoundedThatGoesOnWhereWeAre() {
+  @Test func `when the last peer leaves a session is founded that goes on where we are`() {
     var bench = Bench(tempo: 100)
     let stranger = Stranger(7)
     bench.meet(stranger)
@@ -185,7 +185,7 @@ import Testing
     #expect(bench.takeSent().allSatisfy { $0.farewell == nil }, "a reset says no goodbye")
   }
 
-  @Test func enablingAndDisablingAloneIsInaudible() {
+  @Test func `enabling and disabling alone is inaudible`() {
     var bench = Bench(tempo: 123.45, isEnabled: false)
     let before = bench.snapshot
     for isOn in [true, false, true, false] {
@@ -198,7 +198,7 @@ import Testing
     #expect(bench.takeEvents().isEmpty)
   }
 
-  @Test func enablingTakesANewNameEachTime() {
+  @Test func `enabling takes a new name each time`() {
     var bench = Bench(isEnabled: false)
     var names: Set<UInt64> = [bench.snapshot.node.rawValue]
     for _ in 0..<20 {
@@ -209,7 +209,7 @@ import Testing
     }
   }
 
-  @Test func disablingWhileConnectedFoundsASessionToo() {
+  @Test func `disabling while connected founds a session too`() {
     var bench = Bench()
     bench.meet(Stranger(7, memberOf: bench))
     let before = bench.snapshot
@@ -220,7 +220,7 @@ import Testing
     #expect(!bench.snapshot.state.isConnected)
   }
 
-  @Test func aSessionThatLostIsLeftAloneForThreeSecondsHoweverItsTimelineChanges() {
+  @Test func `a session that lost is left alone for three seconds however its timeline changes`() {
     var bench = Bench()
     var stranger = stranger(UInt64.max, olderBy: -10_000_000, than: bench)
     bench.meet(stranger)
@@ -241,7 +241,7 @@ import Testing
       bench.takeSent().contains { $0.ping != nil }, "should have yielded by now, so it is measured again")
   }
 
-  @Test func aSessionIsJoinedWithTheLatestTimelineThatWasHeardOfIt() {
+  @Test func `a session is joined with the latest timeline that was heard of it`() {
     var bench = Bench()
     var stranger = Stranger(7)
     bench.meet(stranger)
@@ -253,7 +253,7 @@ import Testing
     #expect(bench.snapshot.sessionTimeline == stranger.state.timeline)
   }
 
-  @Test func aSessionWhosePeersAllLeftWhileItWasMeasuredIsNotJoined() {
+  @Test func `a session whose peers all left while it was measured is not joined`() {
     var bench = Bench()
     let stranger = Stranger(7)
     bench.meet(stranger)
@@ -265,7 +265,7 @@ import Testing
     #expect(bench.machine.load.sessions == 0)
   }
 
-  @Test func peersAreCountedByTheSessionTheyAnnounce() {
+  @Test func `peers are counted by the session they announce`() {
     var bench = Bench()
     for name in 1...5 { bench.meet(Stranger(UInt64(name), memberOf: bench)) }
     #expect(bench.snapshot.peerCount == 5)
@@ -279,7 +279,7 @@ import Testing
     #expect(bench.events == [1, 2, 3, 4, 5, 4, 5].map { .peers($0) })
   }
 
-  @Test func aTempoOutsideOfLinksRangeIsBroughtIntoIt() {
+  @Test func `a tempo outside of Link's range is brought into it`() {
     for (microsPerBeat, tempo) in [(Int64(1), 999.0), (1_000_000_000, 20), (60_060, 999)] {
       var bench = Bench()
       var stranger = Stranger(7, memberOf: bench)
@@ -295,7 +295,7 @@ import Testing
     #expect(Bench(tempo: .nan, isEnabled: false).snapshot.state.tempo == 20)
   }
 
-  @Test func aChangeMeantForASessionThatWasLeftIsDropped() {
+  @Test func `a change meant for a session that was left is dropped`() {
     var bench = Bench(tempo: 100)
     let captured = bench.snapshot
     let stranger = Stranger(7)
@@ -311,7 +311,7 @@ import Testing
     #expect(bench.machine.counters.staleCommits == 1)
   }
 
-  @Test func aChangeMeantForTheSessionThatOursCarriesOnIsKept() {
+  @Test func `a change meant for the session that ours carries on is kept`() {
     var bench = Bench()
     let stranger = Stranger(7, memberOf: bench)
     bench.meet(stranger)
@@ -328,7 +328,7 @@ import Testing
     #expect(bench.snapshot.state.tempo == 150)
   }
 
-  @Test func everyEventIsFoundInTheStatePublishedBeforeIt() {
+  @Test func `every event is found in the state published before it`() {
     var bench = Bench()
     let stranger = Stranger(7)
     bench.published = []

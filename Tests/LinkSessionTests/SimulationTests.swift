@@ -27,21 +27,21 @@ import Testing
   }
 
   @Test(arguments: 1...5 as ClosedRange<UInt64>)
-  func aTroubledWorldKeepsEveryInvariant(seed: UInt64) {
+  func `a troubled world keeps every invariant`(seed: UInt64) {
     let outcome = outcome(world(seed))
     #expect(outcome.violations.isEmpty, "\(outcome.scenario)")
     #expect(outcome.convergence != nil)
   }
 
   @Test(arguments: 1...3 as ClosedRange<UInt64>)
-  func anAttackedWorldIsOfOneMindWhenTheAttackIsOver(seed: UInt64) {
+  func `an attacked world is of one mind when the attack is over`(seed: UInt64) {
     let outcome = outcome(world(seed, isHostile: true))
     #expect(outcome.violations.isEmpty, "\(outcome.scenario)")
   }
 
   /// Between its visits it is silent for as long as it takes to agree; the names that it had are then nobody's, or expired.
   @Test(arguments: [3, 4, 8] as [UInt64])
-  func anAttackerThatComesBackThreeTimesFindsThemOfOneMind(seed: UInt64) {
+  func `an attacker that comes back three times finds them of one mind`(seed: UInt64) {
     let first = world(seed, isHostile: true, wires: 3, turmoil: 4_000_000)
     let acts = (1...3 as ClosedRange<UInt64>).map { visit in
       var act = first
@@ -56,28 +56,28 @@ import Testing
 
   /// Liars told each half of a session another time, an hour apart, on 3 wires.
   @Test(arguments: [529] as [UInt64])
-  func aSessionThatWasToldTwoTimesIsOneAgain(seed: UInt64) {
+  func `a session that was told two times is one again`(seed: UInt64) {
     let outcome = outcome(world(seed, isHostile: true, stepsClocks: true, wires: 3, turmoil: 10_000_000))
     #expect(outcome.violations.isEmpty, "\(outcome.scenario)")
   }
 
-  @Test func aSessionIsStillMeasuredWhenThePeerThatWasAskedMovedOn() {
+  @Test func `a session is still measured when the peer that was asked moved on`() {
     #expect(outcome(world(3019, isHostile: true, stepsClocks: true)).violations.isEmpty)
   }
 
-  @Test func aTimelineThatOnlySomeHeardDoesNotDivideASession() {
+  @Test func `a timeline that only some heard does not divide a session`() {
     #expect(outcome(world(7240, isHostile: true, stepsClocks: true)).violations.isEmpty)
   }
 
-  @Test func withoutTheirFounderPeersDoNotSwapClocksForEver() {
+  @Test func `without their founder peers do not swap clocks for ever`() {
     #expect(outcome(world(3057, stepsClocks: true)).violations.isEmpty)
   }
 
-  @Test func aDatagramOvertakenByItsSendersGoodbyeOnlyDelaysTheCount() {
+  @Test func `a datagram overtaken by its sender's goodbye only delays the count`() {
     #expect(outcome(world(968, turmoil: 20_000_000)).violations.isEmpty)
   }
 
-  @Test func aWorldRepeatsFromItsSeed() {
+  @Test func `a world repeats from its seed`() {
     let scenario = world(5)
     let (first, second) = (outcome(scenario), outcome(scenario))
     #expect(first.datagramsSent == second.datagramsSent)
@@ -86,7 +86,7 @@ import Testing
     #expect(first.portrait == second.portrait)
   }
 
-  @Test func twoHalvesOfASessionThatWasCutAgreeAgainWhenItIsHealed() {
+  @Test func `two halves of a session that was cut agree again when it is healed`() {
     let world = LinkWorld(seed: 9)
     for _ in 0..<4 {
       let peer = world.addPeer(tempo: 120)
@@ -110,7 +110,7 @@ import Testing
 }
 
 @Suite struct WorldTests {
-  @Test func aDriftingClockAndItsInverseAgree() {
+  @Test func `a drifting clock and its inverse agree`() {
     for partsPerMillion in [-200.0, -0.5, 0, 37, 200] {
       let clock = DriftingClock(host: Micros(123), at: Micros(77), partsPerMillion: partsPerMillion)
       for host in stride(from: Int64(123), to: 100_000_000, by: 9_999_991) {
@@ -121,13 +121,13 @@ import Testing
     }
   }
 
-  @Test func aClockThatStepsGoesOnFromThere() {
+  @Test func `a clock that steps goes on from there`() {
     var clock = DriftingClock(host: .zero, at: .zero, partsPerMillion: 100)
     clock.step(by: Micros(-5_000), at: Micros(1_000_000))
     #expect(clock.host(at: Micros(2_000_000)) == Micros(1_995_200))
   }
 
-  @Test func eventsComeInTheOrderOfTheirTimesAndThenOfTheirArrival() {
+  @Test func `events come in the order of their times and then of their arrival`() {
     var queue = EventQueue<Int>()
     var dice = Dice(seed: 3)
     let times = (0..<500).map { _ in Int64.random(in: 0...40, using: &dice) }
@@ -138,7 +138,7 @@ import Testing
     #expect(taken == expected.map(\.offset))
   }
 
-  @Test func quantilesAreOfTheOrderedValues() {
+  @Test func `quantiles are of the ordered values`() {
     var samples = Samples()
     for value in [5.0, 1, 4, 2, 3] { samples.add(value) }
     #expect(samples.median == 3)
@@ -147,7 +147,7 @@ import Testing
     #expect(Samples().median == nil)
   }
 
-  @Test func numbersArePrintedWithAPoint() {
+  @Test func `numbers are printed with a point`() {
     #expect(1.25.rounded(toPlaces: 1) == "1.3")
     #expect((-0.04).rounded(toPlaces: 2) == "-0.04")
     #expect(12.0.rounded(toPlaces: 0) == "12")

@@ -22,7 +22,7 @@ import Testing
       isPlaying: isPlaying, beats: Beats(beat), timestamp: Micros(stamp))
   }
 
-  @Test func aPeersStartIsFollowedAndMappedToOurTime() {
+  @Test func `a peer's start is followed and mapped to our time`() {
     var (bench, stranger) = connected()
     start(&stranger, stamp: 900_000)
     bench.meet(stranger)
@@ -32,7 +32,7 @@ import Testing
     #expect(startStop.timestamp == Micros(50_900_000))
   }
 
-  @Test func onlyALaterStartOrStopCounts() {
+  @Test func `only a later start or stop counts`() {
     for (stamp, isTaken) in [(Int64(500_001), true), (500_000, false), (499_999, false)] {
       var (bench, stranger) = connected()
       start(&stranger, stamp: 500_000)
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func withSyncOffAStartIsPassedOnButNotFollowed() {
+  @Test func `with sync off a start is passed on but not followed`() {
     var (bench, stranger) = connected(follows: false)
     start(&stranger, stamp: 900_000)
     bench.meet(stranger)
@@ -54,7 +54,7 @@ import Testing
     #expect(!bench.snapshot.state.isPlaying)
   }
 
-  @Test func switchingSyncOnSendsNothingAndStartsNothing() {
+  @Test func `switching sync on sends nothing and starts nothing`() {
     var (bench, stranger) = connected(follows: false)
     start(&stranger, stamp: 900_000)
     bench.meet(stranger)
@@ -68,7 +68,7 @@ import Testing
     #expect(bench.snapshot.isStartStopSyncEnabled)
   }
 
-  @Test func ourStartGoesToTheSessionOnlyWithSyncOn() {
+  @Test func `our start goes to the session only with sync on`() {
     for follows in [true, false] {
       var (bench, _) = connected(follows: follows)
       bench.commitPlaying(true)
@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func aCommitThatIsNotLaterThanOurLastIsIgnored() {
+  @Test func `a commit that is not later than our last is ignored`() {
     var (bench, _) = connected()
     bench.commitPlaying(true)
     bench.commitPlaying(false)
@@ -95,7 +95,7 @@ import Testing
     #expect(bench.takeEvents() == [.startStop(false)])
   }
 
-  @Test func ourStopLosesToALaterOneOfTheSession() {
+  @Test func `our stop loses to a later one of the session`() {
     var (bench, stranger) = connected()
     start(&stranger, stamp: 1_200_000)
     bench.meet(stranger)
@@ -106,7 +106,7 @@ import Testing
     #expect(bench.machine.startStop.timestamp == Micros(1_300_000))
   }
 
-  @Test func aRunningSessionsStartIsNotImportedByJoining() {
+  @Test func `a running session's start is not imported by joining`() {
     var bench = Bench()
     bench.handle(.enableStartStopSync(true))
     var stranger = Stranger(7)
@@ -126,7 +126,7 @@ import Testing
     #expect(bench.snapshot.state.isPlaying)
   }
 
-  @Test func joiningKeepsOurOwnStart() {
+  @Test func `joining keeps our own start`() {
     var bench = Bench()
     bench.handle(.enableStartStopSync(true))
     bench.now = bench.now + Micros(10)
@@ -139,7 +139,7 @@ import Testing
     #expect(bench.machine.startStop == .unset)
   }
 
-  @Test func aTempoChangeKeepsTheBeatOfAStartAndMovesItsTime() {
+  @Test func `a tempo change keeps the beat of a start and moves its time`() {
     var (bench, stranger) = connected()
     start(&stranger, stamp: 900_000, beat: 8)
     bench.meet(stranger)
@@ -148,7 +148,7 @@ import Testing
     #expect(abs((state.timeline.beats(at: state.timeOfPlaying) - Beats(8)).micros) <= 1)
   }
 
-  @Test func withSyncOnALaterTimingChangeImportsWhatWasOnlyPassedOn() {
+  @Test func `with sync on a later timing change imports what was only passed on`() {
     var (bench, stranger) = connected(follows: false)
     start(&stranger, stamp: 900_000)
     bench.meet(stranger)
@@ -159,7 +159,7 @@ import Testing
     #expect(bench.takeEvents() == [.tempo(60), .startStop(true)])
   }
 
-  @Test func anOldPeerWithoutStartStopNeverStopsAnybody() {
+  @Test func `an old peer without start stop never stops anybody`() {
     var (bench, stranger) = connected()
     bench.commitPlaying(true)
     stranger.state.startStop = .unset
@@ -167,7 +167,7 @@ import Testing
     #expect(bench.snapshot.state.isPlaying)
   }
 
-  @Test func aStampFromTheFutureDoesNotBarLaterStarts() {
+  @Test func `a stamp from the future does not bar later starts`() {
     for stamp in [Int64.max, 999_999_999_999_999, 6_100_000] {
       var (bench, stranger) = connected()
       start(&stranger, stamp: stamp)
@@ -180,7 +180,7 @@ import Testing
   }
 
   /// Two clocks may be seconds apart for a while, after a lie or on a poor network. Whoever presses a key last counts.
-  @Test func whoIsAheadOfOurClockDoesNotBarOurUsers() {
+  @Test func `who is ahead of our clock does not bar our users`() {
     for ahead in [Int64(2), 4_000_000] {
       var (bench, stranger) = connected()
       start(&stranger, stamp: 1_000_000 + ahead)
@@ -196,7 +196,7 @@ import Testing
     }
   }
 
-  @Test func aStampThatWasOnlyAheadOfAWrongClockCountsOnceTheClockIsRight() {
+  @Test func `a stamp that was only ahead of a wrong clock counts once the clock is right`() {
     var (bench, stranger) = connected()
     start(&stranger, stamp: 9_000_000)
     bench.meet(stranger)

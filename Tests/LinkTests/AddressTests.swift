@@ -12,7 +12,7 @@ struct AddressTests {
     network = try PrivateNetwork()
   }
 
-  @Test func anAddressThatAppearsIsUsedAndOneThatGoesIsLetGoWithoutARestart() throws {
+  @Test func `an address that appears is used and one that goes is let go without a restart`() throws {
     let link = try network.link(tempo: 120)
     link.isEnabled = true
     #expect(eventually { link.diagnostics.addresses == ["127.0.0.1"] })
@@ -25,7 +25,7 @@ struct AddressTests {
     #expect(eventually { link.diagnostics.addresses == ["127.0.0.1"] })
   }
 
-  @Test func anInterfaceThatGoesDownIsLetGoAndComesBackWithItsPeers() throws {
+  @Test func `an interface that goes down is let go and comes back with its peers`() throws {
     let link = try network.link(tempo: 120)
     let other = try network.link(tempo: 120)
     link.isEnabled = true
@@ -40,7 +40,7 @@ struct AddressTests {
     #expect(eventually { link.peerCount == 1 && other.peerCount == 1 })
   }
 
-  @Test func withoutAnyAddressLinkWaitsForOne() throws {
+  @Test func `without any address Link waits for one`() throws {
     try network.ip("link", "set", "lo", "down")
     let link = try network.link(tempo: 120)
     link.isEnabled = true

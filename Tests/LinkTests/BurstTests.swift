@@ -11,7 +11,7 @@ import Testing
 /// What a thread meets that had to wait for its processor.
 @Suite(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
 struct BurstTests {
-  @Test func fourHundredPacketsThatNobodyHasReadYetAreNotLost() throws {
+  @Test func `four hundred packets that nobody has read yet are not lost`() throws {
     let heard = try PrivateNetwork().perform {
       let loopback = LocalAddress(address: .v4(0x7f00_0001), interface: 1)
       let listener = try UDPSocket.listening(on: loopback)

@@ -25,21 +25,22 @@ struct CommitLookTests {
     return (count, gap)
   }
 
-  @Test func anAudioThreadThatMayCommitAtAnyMomentIsLookedForEveryFiveMillisecondsBesidePeers() {
+  @Test
+  func `an audio thread that may commit at any moment is looked for every five milliseconds beside peers`() {
     #expect(looks(hasPeers: true) { _ in .soon } == (200, 5_000))
     #expect(looks(hasPeers: false, doors: 2) { _ in .soon } == (50, 20_000))
   }
 
-  @Test func oneThatDoesNotRunIsLookedForTenTimesASecond() {
+  @Test func `one that does not run is looked for ten times a second`() {
     #expect(looks(hasPeers: true) { _ in .late } == (10, 100_000))
   }
 
-  @Test func whereNobodyMayCommitNobodyWakes() {
+  @Test func `where nobody may commit nobody wakes`() {
     #expect(looks(hasPeers: true, doors: 3) { _ in .never } == (0, 0))
     #expect(looks(hasPeers: true, doors: 0) { _ in .soon } == (0, 0))
   }
 
-  @Test func anAudioThreadIsNotLostBetweenTwoLongBuffers() {
+  @Test func `an audio thread is not lost between two long buffers`() {
     // 8192 frames at 22050 Hz: a capture every 372 ms.
     let found = looks(hasPeers: true) { $0 % 372 < 6 ? .soon : .late }
     #expect(found == (200, 5_000))

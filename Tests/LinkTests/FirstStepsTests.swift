@@ -38,7 +38,7 @@ struct FirstStepsTests {
   // end audio
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func theArticlesProgramDoesWhatItSays() throws {
+  func `the article's program does what it says`() throws {
     let network = try PrivateNetwork()
     let link = try network.link(tempo: 120)
     try follow(link)
@@ -86,7 +86,7 @@ struct FirstStepsTests {
     // end leave
   }
 
-  @Test func theArticlesCodeIsTheOneThatIsCompiledHere() throws {
+  @Test func `the article's code is the one that is compiled here`() throws {
     let article = try Article(
       "Sources/Link/Link.docc/FirstSteps.md", compiledIn: #filePath, leavingOut: ["link.isEnabled = true"])
     #expect(article.marks == ["peer", "change", "audio", "start", "leave"])

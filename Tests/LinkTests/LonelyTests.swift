@@ -8,7 +8,7 @@ import Testing
 
 /// What Link does without a network: nothing here opens a socket that could be heard.
 struct LonelyTests {
-  @Test func aNewLinkIsActiveDisabledAloneAndStopped() {
+  @Test func `a new Link is active disabled alone and stopped`() {
     let link = Link(tempo: 133)
     #expect(link.isActive && !link.isEnabled && !link.isStartStopSyncEnabled)
     #expect(!link.isConnected && link.peerCount == 0)
@@ -19,14 +19,14 @@ struct LonelyTests {
   }
 
   @Test(arguments: [(1.0, 20.0), (100_000, 999), (.infinity, 999), (120.25, 120.25)])
-  func theTempoStaysWithinLinksRange(wanted: Double, given: Double) {
+  func `the tempo stays within Link's range`(wanted: Double, given: Double) {
     #expect(Link(tempo: wanted).captureAppState().tempo == given)
     let link = Link(tempo: 100)
     link.updateAppState { $0.setTempo(wanted, at: Link.clock()) }
     #expect(link.captureAppState().tempo == given)
   }
 
-  @Test func aTempoThatIsNoNumberIsNobodysWish() {
+  @Test func `a tempo that is no number is nobodys wish`() {
     #expect(Link(tempo: .nan).captureAppState().tempo == 120)
     let link = Link(tempo: 100)
     var audio = link.takeAudio()!
@@ -39,7 +39,7 @@ struct LonelyTests {
     #expect(kept == 100 && link.captureAppState().tempo == 100)
   }
 
-  @Test func theAudioThreadsHandleIsGivenOnceAndAgainWhenItWasGivenBack() {
+  @Test func `the audio thread's handle is given once and again when it was given back`() {
     var link: Link? = Link(tempo: 100)
     /// Takes it, sets a tempo, and gives it back; whether nobody else could have it meanwhile.
     func set(_ tempo: Double) -> Bool {
@@ -59,7 +59,7 @@ struct LonelyTests {
     #expect(tempo == 106)
   }
 
-  @Test func aCommitIsSeenByTheNextCaptureOnEitherSide() {
+  @Test func `a commit is seen by the next capture on either side`() {
     let link = Link(tempo: 100)
     var audio = link.takeAudio()!
     var state = link.captureAppState()
@@ -77,7 +77,7 @@ struct LonelyTests {
     #expect(link.captureAppState().isPlaying)
   }
 
-  @Test func anOldCaptureDoesNotUndoWhatAnotherThreadCommittedMeanwhile() {
+  @Test func `an old capture does not undo what another thread committed meanwhile`() {
     let link = Link(tempo: 100)
     var old = link.captureAppState()
     link.updateAppState { $0.setTempo(150, at: Link.clock()) }
@@ -86,7 +86,7 @@ struct LonelyTests {
     #expect(link.captureAppState().tempo == 150 && link.captureAppState().isPlaying)
   }
 
-  @Test func aStartIsHeardByTheCallbackEvenWithoutSync() {
+  @Test func `a start is heard by the callback even without sync`() {
     let link = Link(tempo: 100)
     let heard = Log<Bool>()
     link.onStartStop { heard.append($0) }
@@ -96,7 +96,7 @@ struct LonelyTests {
     #expect(eventually { heard.all == [true, false] })
   }
 
-  @Test func anAudioCommitReachesTheCallbackWhileDisabled() {
+  @Test func `an audio commit reaches the callback while disabled`() {
     let link = Link(tempo: 100)
     let heard = Log<Double>()
     link.onTempo { heard.append($0) }
@@ -107,7 +107,7 @@ struct LonelyTests {
     #expect(eventually { heard.all == [101] })
   }
 
-  @Test func aReplacedCallbackIsSilentAndTheNewOneHears() {
+  @Test func `a replaced callback is silent and the new one hears`() {
     let link = Link(tempo: 100)
     let old = Log<Double>(), new = Log<Double>()
     link.onTempo { old.append($0) }
@@ -122,7 +122,7 @@ struct LonelyTests {
     #expect(old.all == [101] && new.all == [102])
   }
 
-  @Test func aCallbackMayUseLinkAndReplaceItself() {
+  @Test func `a callback may use Link and replace itself`() {
     let link = Link(tempo: 100)
     let heard = Log<Double>()
     link.onTempo { [weak link] tempo in
@@ -134,7 +134,7 @@ struct LonelyTests {
     #expect(eventually { heard.all == [101] && link.captureAppState().isPlaying })
   }
 
-  @Test func aCallbackMayLetTheLastReferenceGo() {
+  @Test func `a callback may let the last reference go`() {
     final class Owner: @unchecked Sendable { var link: Link? = Link(tempo: 100) }
     let owner = Owner()
     let heard = Log<Double>()
@@ -146,7 +146,7 @@ struct LonelyTests {
     #expect(eventually { heard.all == [101] })
   }
 
-  @Test func noCallbackComesAfterTheEnd() {
+  @Test func `no callback comes after the end`() {
     let heard = Log<Double>()
     for tempo in 0..<50 {
       let link = Link(tempo: 100)
@@ -158,7 +158,7 @@ struct LonelyTests {
     #expect(heard.all.count == count)
   }
 
-  @Test func tooManyUncollectedAudioCommitsAreRefusedAndChangeNothing() {
+  @Test func `too many uncollected audio commits are refused and change nothing`() {
     let link = Link(tempo: 100)
     var audio = link.takeAudio()!
     // Within one turn of Link's thread more commits than the queue holds: those that were taken all arrive.
@@ -175,7 +175,7 @@ struct LonelyTests {
     #expect(refused > 0)
   }
 
-  @Test func ofTooManyEventsTheNewestOfEachKindIsTold() {
+  @Test func `of too many events the newest of each kind is told`() {
     var engine = Engine(
       Link.Configuration(tempo: 100), seed: 1, far: nil, at: Micros(1_000_000), status: LinkStatus())
     for turn in 0..<5_000 {
@@ -203,7 +203,7 @@ struct LonelyTests {
     }
   }
 
-  @Test func theLastChangeOfADoorThatIsTakenAwayCounts() {
+  @Test func `the last change of a door that is taken away counts`() {
     let link = Link(tempo: 100)
     for tempo in 101..<140 {
       let door = LastWord()
@@ -216,7 +216,7 @@ struct LonelyTests {
     }
   }
 
-  @Test func manyThreadsMayCaptureAndCommitAtOnce() {
+  @Test func `many threads may capture and commit at once`() {
     let link = Link(tempo: 100)
     link.isStartStopSyncEnabled = true
     let threads = (0..<3).map { number in

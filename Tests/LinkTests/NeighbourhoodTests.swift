@@ -27,7 +27,7 @@ struct NeighbourhoodTests {
     return lo
   }
 
-  @Test func whoSendsFromANetworkOfTheInterfaceIsANeighbourAndNobodyElse() {
+  @Test func `who sends from a network of the interface is a neighbour and nobody else`() {
     let home = Neighbourhood([
       loopback, interface(2, v4(192, 168, 7, 10), v4(10, 0, 5, 1), linkLocal(1)),
       interface(3, v4(203, 0, 113, 9)),
@@ -44,7 +44,7 @@ struct NeighbourhoodTests {
     #expect(home.contains(v4(192, 168, 7, 10), through: 1), "whatever comes by the loopback is ours")
   }
 
-  @Test func atTheEndOfATunnelTheOtherEndIsANeighbour() {
+  @Test func `at the end of a tunnel the other end is a neighbour`() {
     var tunnel = Interface(index: 4, addresses: [v4(10, 8, 0, 6)])
     tunnel.networks = [AddressRange(v4(10, 8, 0, 5))]
     let home = Neighbourhood([tunnel])
@@ -52,13 +52,13 @@ struct NeighbourhoodTests {
     #expect(!home.contains(v4(10, 8, 0, 7), through: 4))
   }
 
-  @Test func whereTheNetworkCannotBeToldAllAreHeard() {
+  @Test func `where the network cannot be told all are heard`() {
     let home = Neighbourhood([Interface(index: 2, addresses: [v4(10, 1, 1, 1)])])
     #expect(home.contains(v4(10, 2, 2, 2), through: 2))
     #expect(home.contains(v4(10, 2, 2, 2), through: 9), "an interface that appeared a moment ago")
   }
 
-  @Test func fortyBridgesOfContainersDoNotTakeTheStudiosNetworkItsPlace() {
+  @Test func `forty bridges of containers do not take the studio's network its place`() {
     let studio = interface(2, v4(192, 168, 7, 10), linkLocal(1))
     let radio = interface(3, v4(192, 168, 9, 10))
     let bridges = (0..<40).map { number in
@@ -78,14 +78,14 @@ struct NeighbourhoodTests {
     }
   }
 
-  @Test func manyAddressesOfOneInterfaceDoNotCrowdOutAnother() {
+  @Test func `many addresses of one interface do not crowd out another`() {
     var crowded = interface(2)
     crowded.addresses = (1...100).map { v4(10, 0, 0, $0) }
     let (used, _) = LocalAddress.gateways(on: [crowded, interface(7, v4(192, 168, 7, 10))], limit: 32)
     #expect(used.count == 32 && used.last?.address == v4(192, 168, 7, 10))
   }
 
-  @Test func whatCannotMulticastComesLastAndIPv6AloneNotAtAll() {
+  @Test func `what cannot multicast comes last and i pv 6 alone not at all`() {
     var tunnel = interface(2, v4(10, 0, 0, 1))
     tunnel.hasMulticast = false
     let lone = interface(3, linkLocal(1), .v6(high: 0x2001_0db8 << 32, low: 1, scope: 0))

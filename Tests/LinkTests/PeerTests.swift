@@ -12,7 +12,7 @@ struct PeerTests {
     network = try PrivateNetwork()
   }
 
-  @Test func twoPeersFindEachOtherAndAgreeOnTheOlderOnesTempoAndBeat() throws {
+  @Test func `two peers find each other and agree on the older one's tempo and beat`() throws {
     let older = try network.link(tempo: 100)
     older.isEnabled = true
     pause(milliseconds: 700)
@@ -29,7 +29,7 @@ struct PeerTests {
     #expect(min(abs(apart), 4 - abs(apart)) < 0.01)
   }
 
-  @Test func aTempoGoesBothWaysAndTellsBothCallbacks() throws {
+  @Test func `a tempo goes both ways and tells both callbacks`() throws {
     let first = try network.link(tempo: 100)
     let second = try network.link(tempo: 100)
     #expect(connected(first, second))
@@ -47,7 +47,7 @@ struct PeerTests {
     #expect(eventually { heardByFirst.all == [120, received] && heardBySecond.all == [120, 90.5] })
   }
 
-  @Test func startAndStopGoBothWaysIfBothWantThem() throws {
+  @Test func `start and stop go both ways if both want them`() throws {
     let first = try network.link(tempo: 120)
     let second = try network.link(tempo: 120)
     #expect(connected(first, second))
@@ -63,7 +63,7 @@ struct PeerTests {
     #expect(eventually { !first.captureAppState().isPlaying })
   }
 
-  @Test func whatTheAudioThreadCommitsReachesThePeers() throws {
+  @Test func `what the audio thread commits reaches the peers`() throws {
     let first = try network.link(tempo: 120)
     let second = try network.link(tempo: 120)
     #expect(connected(first, second))
@@ -79,7 +79,7 @@ struct PeerTests {
     #expect(eventually { abs(second.captureAppState().tempo - 133) < 0.001 })
   }
 
-  @Test func forASecondTheAudioThreadKeepsItsOwnTempoWhateverAPeerSays() throws {
+  @Test func `for a second the audio thread keeps its own tempo whatever a peer says`() throws {
     let first = try network.link(tempo: 120)
     let second = try network.link(tempo: 120)
     #expect(connected(first, second))
@@ -97,7 +97,7 @@ struct PeerTests {
     #expect(abs(seenLater - 77) < 0.001)
   }
 
-  @Test func disablingSaysGoodbyeAtOnceAndTellsBothSides() throws {
+  @Test func `disabling says goodbye at once and tells both sides`() throws {
     let first = try network.link(tempo: 120)
     let second = try network.link(tempo: 150)
     let connections = Log<Bool>(), farConnections = Log<Bool>(), peers = Log<Int>()
@@ -117,7 +117,7 @@ struct PeerTests {
     #expect(first.captureAppState().tempo == tempo)
   }
 
-  @Test func whatTheAudioThreadCommittedLastHoldsForThoseWhoStay() throws {
+  @Test func `what the audio thread committed last holds for those who stay`() throws {
     let first = try network.link(tempo: 120)
     let second = try network.link(tempo: 120)
     var audio = first.takeAudio()!
@@ -135,7 +135,7 @@ struct PeerTests {
     #expect(abs(second.captureAppState().tempo - 133) < 0.001)
   }
 
-  @Test func bothActiveAndEnabledAreNeededToBeOnTheNetwork() throws {
+  @Test func `both active and enabled are needed to be on the network`() throws {
     let first = try network.link(tempo: 120)
     let second = try network.link(tempo: 120)
     first.isActive = false
@@ -150,7 +150,7 @@ struct PeerTests {
     #expect(first.isEnabled)
   }
 
-  @Test func aPeerThatIsGivenUpSaysGoodbye() throws {
+  @Test func `a peer that is given up says goodbye`() throws {
     let first = try network.link(tempo: 120)
     do {
       let second = try network.link(tempo: 120)
@@ -161,7 +161,7 @@ struct PeerTests {
     #expect(Link.clock() - gone < Micros(2_000_000))
   }
 
-  @Test func enablingAndDisablingTwentyTimesLeavesTheMachineAsItWas() throws {
+  @Test func `enabling and disabling twenty times leaves the machine as it was`() throws {
     let first = try network.link(tempo: 120)
     let second = try network.link(tempo: 120)
     second.isEnabled = true

@@ -24,7 +24,7 @@ struct ScarcityTests {
     return try #require(FlatJSON.object(answer), "\(answer)")
   }
 
-  @Test func withoutDescriptorsLinkPlaysAloneAndIsOnTheNetworkOnceThereAreSome() throws {
+  @Test func `without descriptors Link plays alone and is on the network once there are some`() throws {
     let network = try PrivateNetwork()
     let other = try network.link(tempo: 120)
     other.isEnabled = true
@@ -40,14 +40,17 @@ struct ScarcityTests {
   }
 
   /// Enough to begin, and not for a socket of each kind.
-  @Test(arguments: [6, 8]) func withTooFewDescriptorsLinkSaysThatItIsNotOnTheNetwork(descriptors: Int) throws
-  {
+  @Test(arguments: [6, 8]) func `with too few descriptors Link says that it is not on the network`(
+    descriptors: Int
+  ) throws {
     let poor = try begin("--nofile=\(descriptors):1024", in: try PrivateNetwork())
     try tellsOfItsLoneliness(poor)
   }
 
   /// Enough for the gateway to this machine's own programs, and not for the one to all others.
-  @Test(arguments: [10, 11]) func withAGatewayToItselfAloneLinkSaysThatItIsNotOnTheNetwork(descriptors: Int)
+  @Test(arguments: [10, 11]) func `with a gateway to itself alone Link says that it is not on the network`(
+    descriptors: Int
+  )
     throws
   {
     let network = try PrivateNetwork()
@@ -76,7 +79,7 @@ struct ScarcityTests {
     #expect(poor.status() == 0)
   }
 
-  @Test func withoutAThreadLinkPlaysAlone() throws {
+  @Test func `without a thread Link plays alone`() throws {
     // No thread can have a stack of 200 terabytes.
     let poor = try begin("--stack=200000000000000", in: try PrivateNetwork())
     #expect(try ask(poor, "enable on")["ok"] == .boolean(true))
@@ -86,7 +89,7 @@ struct ScarcityTests {
     #expect(poor.status() == 0)
   }
 
-  @Test func whatIsMissingIsSaid() {
+  @Test func `what is missing is said`() {
     let failure = SystemFailure(call: "pthread_create", code: EAGAIN)
     let engine = Engine(
       Link.Configuration(tempo: 100), seed: 1, far: nil, at: Micros(1), status: LinkStatus())

@@ -45,7 +45,7 @@ struct StrangerTests {
         startStop: .unset, measurement: Endpoint(address, port: 9)))
   }
 
-  @Test func fromAnotherNetworkNobodyIsAnsweredOrBelievedAtAnySocket() throws {
+  @Test func `from another network nobody is answered or believed at any socket`() throws {
     let link = try home.link(tempo: 120)
     link.isEnabled = true
     #expect(eventually { link.diagnostics.addresses.contains("10.50.0.1") })
@@ -110,7 +110,7 @@ struct StrangerTests {
   }
 
   @Test(arguments: [false, true])
-  func afterTwoSecondsOfFourThousandForgeriesEachATempoHolds(isIPv6: Bool) throws {
+  func `after two seconds of four thousand forgeries each a tempo holds`(isIPv6: Bool) throws {
     let seed = UInt64.random(in: 1...999_999)
     let link = try home.link(tempo: 120), friend = try home.link(tempo: 120)
     #expect(connected(link, friend))

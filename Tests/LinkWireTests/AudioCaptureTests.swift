@@ -5,7 +5,7 @@ import Testing
 
 /// What the reference really sends on its audio sockets.
 struct AudioCaptureTests {
-  @Test func everyCapturedDatagramOfLinkAudioIsReadAndWrittenBackToTheSameBytes() throws {
+  @Test func `every captured datagram of Link audio is read and written back to the same bytes`() throws {
     var kinds = [UInt8: Set<Int>]()
     for datagram in Capture.audio.joined() {
       if datagram[0] == UInt8(ascii: "c") {
@@ -19,7 +19,7 @@ struct AudioCaptureTests {
     #expect(kinds == [1: [89, 99, 100, 1195], 2: [512], 3: [36], 4: [36], 5: [36], 6: [574, 576, 600]])
   }
 
-  @Test func audioEndpointsAreInDiscovery() throws {
+  @Test func `audio endpoints are in discovery`() throws {
     var endpoints = Set<Endpoint>()
     for datagram in Capture.audio[0] where datagram.starts(with: "_asdp".utf8) {
       switch try decodeDiscovery(datagram) {
@@ -31,7 +31,7 @@ struct AudioCaptureTests {
     #expect(endpoints.map(\.port).sorted() == [36_800, 41_256])
   }
 
-  @Test func sixtyChannelsComeInTwoPartsOfWhichOnlyTheFirstPings() throws {
+  @Test func `sixty channels come in two parts of which only the first pings`() throws {
     var channels: [[String]] = []
     var pings: [Bool] = []
     for datagram in Capture.audio[2] where datagram[0] == UInt8(ascii: "c") && datagram[8] == 1 {
@@ -48,7 +48,7 @@ struct AudioCaptureTests {
     #expect(Array(pings.prefix(2)) == [true, false])
   }
 
-  @Test func aTempoChangeBeginsAChunkInTheSameDatagram() throws {
+  @Test func `a tempo change begins a chunk in the same datagram`() throws {
     var chunks: [[AudioBuffer.Chunk]] = []
     for datagram in Capture.audio[1] where datagram.count == 600 {
       try decodingAudio(datagram) { read in

@@ -28,7 +28,7 @@ struct AudioExampleTests {
   static let all = [announcement, byes, pong, request, stop, audio]
   static let sizes = [99, 40, 36, 36, 36, 82]
 
-  @Test func anAnnouncementSaysWhoAndWhat() throws {
+  @Test func `an announcement says who and what`() throws {
     #expect(Self.all.map(\.count) == Self.sizes)
     try decodingAudio(Self.announcement) { datagram in
       #expect(datagram.node == Self.node && datagram.timeToLive == 5)
@@ -47,7 +47,7 @@ struct AudioExampleTests {
     }
   }
 
-  @Test func audioHasItsPlaceInTheSession() throws {
+  @Test func `audio has its place in the session`() throws {
     try decodingAudio(Self.audio) { datagram in
       guard case .audio(let buffer) = datagram.body else {
         Issue.record("not audio")
@@ -66,7 +66,7 @@ struct AudioExampleTests {
   }
 
   @Test(arguments: zip(all.indices, all))
-  func eachIsWrittenAsItWasRead(index: Int, example: [UInt8]) throws {
+  func `each is written as it was read`(index: Int, example: [UInt8]) throws {
     #expect(try rewritten(example) == example)
   }
 }

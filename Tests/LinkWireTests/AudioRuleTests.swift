@@ -23,7 +23,7 @@ struct AudioRuleTests {
     }
   }
 
-  @Test func whatIsNoMessageIsRefused() {
+  @Test func `what is no message is refused`() {
     #expect(Self.refusal([]) == .notLink)
     #expect(Self.refusal([UInt8](repeating: 0, count: 10)) == .notLink)
     #expect(Self.refusal([UInt8](repeating: 0, count: 1200)) == .notLink)
@@ -44,14 +44,14 @@ struct AudioRuleTests {
     #expect(Self.refusal(WorkedExampleTests.alive) == .notLink)
   }
 
-  @Test func twelveHundredBytesAreTheLimit() {
+  @Test func `twelve hundred bytes are the limit`() {
     let room = 1200 - 20 - 16 - 8
     let longest = Self.header(1) + Self.session + entry("what", [UInt8](repeating: 1, count: room))
     #expect(longest.count == 1200 && Self.refusal(longest) == nil)
     #expect(Self.refusal(longest + [0]) == .tooLong)
   }
 
-  @Test func messagesWithoutWhatTheyAreForAreRefused() {
+  @Test func `messages without what they are for are refused`() {
     for type in 1...5 as ClosedRange<UInt8> { #expect(Self.refusal(Self.header(type)) == .missingEntry) }
     #expect(Self.refusal(Self.header(1) + entry("__pi", Self.text([65]))) == .missingEntry)
     // Of a peer without a name or channels, the session is enough.
@@ -59,13 +59,13 @@ struct AudioRuleTests {
   }
 
   @Test(arguments: ["chid", "__ht"], [0, 7, 9])
-  func valuesHaveTheirSize(key: String, size: Int) {
+  func `values have their size`(key: String, size: Int) {
     let type: UInt8 = key == "chid" ? 4 : 3
     #expect(
       Self.refusal(Self.header(type) + entry(key, [UInt8](repeating: 1, count: size))) == .wrongEntrySize)
   }
 
-  @Test func aListIsAllOrNothing() {
+  @Test func `a list is all or nothing`() {
     let item = Self.text(Array("x".utf8)) + bytes(of: 5)
     func refusal(_ value: [UInt8]) -> DecodingFailure? {
       Self.refusal(Self.header(1) + Self.session + entry("auca", value))
@@ -81,7 +81,7 @@ struct AudioRuleTests {
     #expect(refusal(Self.list(1, bytes("00000006") + [1] + bytes(of: 5))) == .brokenList)
   }
 
-  @Test func aFarewellIsAllOrNothing() {
+  @Test func `a farewell is all or nothing`() {
     func refusal(_ value: [UInt8]) -> DecodingFailure? { Self.refusal(Self.header(2) + entry("aucb", value)) }
     let ids = bytes(of: 1) + bytes(of: 2)
     #expect(refusal(Self.list(2, ids)) == nil)
@@ -95,7 +95,7 @@ struct AudioRuleTests {
     #expect(Self.header(2).count + entry("aucb", Self.list(Wire.maximumByes, full)).count == 1200)
   }
 
-  @Test func aNameEndsWhereItsEntryDoes() {
+  @Test func `a name ends where its entry does`() {
     func refusal(_ name: [UInt8]) -> DecodingFailure? {
       let asPeer = Self.refusal(Self.header(1) + Self.session + entry("__pi", Self.text(name)))
       let asChannel = Self.refusal(
@@ -116,7 +116,7 @@ struct AudioRuleTests {
   /// Cut within a character, of another encoding, or anything: the bytes are given out as they came, and so are its neighbours.
   @Test(
     arguments: [[0x42, 0xe4, 0x73], [0xe2, 0x82], [0xff], [0xc0, 0x80], [0xed, 0xa0, 0x80]] as [[UInt8]])
-  func aNameThatIsNoTextHidesNothing(name: [UInt8]) throws {
+  func `a name that is no text hides nothing`(name: [UInt8]) throws {
     let names = [Array("Good1".utf8), name, Array("Good2".utf8)]
     var items: [UInt8] = []
     for (id, name) in names.enumerated() { items += Self.text(name) + bytes(of: Int64(id)) }
@@ -134,7 +134,7 @@ struct AudioRuleTests {
   }
 
   /// As betas of the reference send them (facts: link-audio 2): such a name is cut, and its neighbours stand.
-  @Test func aNameThatIsTooLongHidesNothing() throws {
+  @Test func `a name that is too long hides nothing`() throws {
     let long = Array(("ab" + String(repeating: "가", count: 100)).utf8)
     for (name, size) in [
       (long, 254), ([UInt8](repeating: 65, count: 257), 256), ([UInt8](repeating: 0x80, count: 400), 252),
@@ -156,7 +156,7 @@ struct AudioRuleTests {
     }
   }
 
-  @Test func aNameIsCutBetweenTwoCharacters() {
+  @Test func `a name is cut between two characters`() {
     for (text, size) in [
       (String(repeating: "a", count: 300), 256), ("a" + String(repeating: "é", count: 200), 255),
       (String(repeating: "🎹", count: 65), 256), ("aa" + String(repeating: "🎹", count: 65), 254), ("", 0),
@@ -185,7 +185,7 @@ struct AudioRuleTests {
     return datagram + [UInt8](repeating: 1, count: sent ?? size)
   }
 
-  @Test func audioIsTakenAsPeersSendIt() {
+  @Test func `audio is taken as peers send it`() {
     #expect(Self.refusal(Self.audio(chunks: [(251, 500_000)])) == nil)
     #expect(
       Self.refusal(Self.audio(chunks: [(64, 500_000), (61, 450_000)], rate: 44_100, channels: 2)) == nil)
@@ -197,7 +197,7 @@ struct AudioRuleTests {
     }
   }
 
-  @Test func audioThatIsNotWhatItSaysIsRefused() {
+  @Test func `audio that is not what it says is refused`() {
     let good = [(frames: 5, tempo: Int64(500_000)), (frames: 2, tempo: 500_000)]
     for codec in [0, 2, 255] as [UInt8] {
       #expect(Self.refusal(Self.audio(chunks: good, codec: codec)) == .unknownCodec)
@@ -225,7 +225,7 @@ struct AudioRuleTests {
     for size in 20..<whole.count { #expect(Self.refusal(Array(whole[..<size])) != nil) }
   }
 
-  @Test func audioThatNobodyWouldTakeIsNotWritten() {
+  @Test func `audio that nobody would take is not written`() {
     func isWritten(
       _ chunks: [AudioBuffer.Chunk], rate: Int = 48_000, channels: Int = 1, room: Int = 1200
     ) -> Bool {
@@ -253,7 +253,7 @@ struct AudioRuleTests {
   }
 
   /// As the reference splits them: 1176 bytes of entries, those of the ping included.
-  @Test func anAnnouncementTakesWhatFits() throws {
+  @Test func `an announcement takes what fits`() throws {
     for ping in [nil, AudioExampleTests.echo] {
       let writer = [UInt8]().withUnsafeBytes {
         AnnouncementWriter(from: Self.node, in: Self.node, named: $0, ping: ping)
@@ -296,12 +296,12 @@ struct AudioRuleTests {
     }
   }
 
-  @Test func nothingOfItAllocates() throws {
+  @Test func `nothing of it allocates`() throws {
     #expect(
       try AudioExampleTests.all.map { try $0.withUnsafeBytes { try walk($0) } } == [5, 1, 36, 36, 36, 16_388])
   }
 
-  @Test func woundedAudioMessagesAreRefusedOrReadTheSameTwice() {
+  @Test func `wounded audio messages are refused or read the same twice`() {
     var generator = MutationTests.Seeded(state: 1200)
     var accepted = 0, refused = [DecodingFailure: Int]()
     let seeds = AudioExampleTests.all + Capture.audio.flatMap { $0.filter { $0[0] == UInt8(ascii: "c") } }
@@ -333,7 +333,7 @@ struct AudioRuleTests {
     }
   }
 
-  @Test func chanceIsRefused() {
+  @Test func `chance is refused`() {
     var generator = MutationTests.Seeded(state: 7)
     for _ in 0..<10_000 {
       let noise = (0..<Int.random(in: 0..<300, using: &generator)).map { _ in

@@ -5,7 +5,7 @@ import Testing
 
 /// What the reference really sends must come out of our decoder and go back to the same bytes.
 struct CaptureTests {
-  @Test func everyCapturedDatagramIsReadAndWrittenBackToTheSameBytes() throws {
+  @Test func `every captured datagram is read and written back to the same bytes`() throws {
     var counts = [Int: Int]()
     for datagram in Capture.datagrams {
       counts[datagram.count, default: 0] += 1
@@ -31,7 +31,7 @@ struct CaptureTests {
     }
   }
 
-  @Test func theCaptureHoldsTheSessionThatItsDescriptionSays() throws {
+  @Test func `the capture holds the session that its description says`() throws {
     var tempos = Set<Int64>()
     var nodes = Set<NodeID>()
     var sawPlaying = false

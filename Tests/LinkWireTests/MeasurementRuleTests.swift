@@ -9,7 +9,7 @@ struct MeasurementRuleTests {
   static let pong = Array(WorkedExampleTests.pong1[..<9])
 
   @Test(arguments: [0, 1, 7, 16, 31, 32])
-  func aPingOfUpToThirtyTwoBytesIsEchoedVerbatimEvenIfMalformed(count: Int) throws {
+  func `a ping of up to thirty two bytes is echoed verbatim even if malformed`(count: Int) throws {
     let payload = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ 1) }
     guard case .ping(let echo) = try decodeMeasurement(Self.ping + payload) else {
       Issue.record("not a ping")
@@ -19,7 +19,7 @@ struct MeasurementRuleTests {
     #expect(Array(answer[(9 + 32)...]) == payload)
   }
 
-  @Test func aPingWithMoreToEchoIsRefused() {
+  @Test func `a ping with more to echo is refused`() {
     for count in [33, 48, 400] {
       #expect(throws: DecodingFailure.pingTooLong) {
         try decodeMeasurement(Self.ping + [UInt8](repeating: 0, count: count))
@@ -34,7 +34,7 @@ struct MeasurementRuleTests {
     return pong
   }
 
-  @Test func aPongsEntriesComeInAnyOrderAndMayBeMissing() throws {
+  @Test func `a pong's entries come in any order and may be missing`() throws {
     let session = entry("sess", Array("abcdefgh".utf8))
     let times = entry("_pgt", bytes(of: 1)) + entry("what", [1]) + entry("__ht", bytes(of: -2))
     let pong = try readPong(times + entry("__gt", bytes(of: 3)) + session)
@@ -44,7 +44,7 @@ struct MeasurementRuleTests {
     #expect(try readPong([]) == empty)
   }
 
-  @Test func aRelayTellsAnotherItsHostTimeAndNobodyElseMinds() throws {
+  @Test func `a relay tells another its host time and nobody else minds`() throws {
     guard case .ping(let echo) = try decodeMeasurement(Self.ping + entry("__ht", bytes(of: 5))) else {
       Issue.record("not a ping")
       return
@@ -57,7 +57,7 @@ struct MeasurementRuleTests {
     #expect(try readPong(entry("trht", [1, 2, 3])).relay == .zero)
   }
 
-  @Test func aMalformedPongIsRefused() {
+  @Test func `a malformed pong is refused`() {
     #expect(throws: DecodingFailure.brokenPayload) { try readPong([1, 2, 3]) }
     for key in ["__gt", "__ht", "_pgt"] {
       for size in [0, 7, 9] {
@@ -71,7 +71,7 @@ struct MeasurementRuleTests {
     }
   }
 
-  @Test func otherTypesAndOtherProtocolsAreRefused() {
+  @Test func `other types and other protocols are refused`() {
     #expect(throws: DecodingFailure.unknownType) { try decodeMeasurement(Array(Self.ping[..<8]) + [0]) }
     #expect(throws: DecodingFailure.unknownType) { try decodeMeasurement(Array(Self.ping[..<8]) + [3]) }
     for count in 0..<9 {

@@ -36,7 +36,7 @@ struct MutationTests {
     return packet
   }
 
-  @Test func woundedPacketsAreRefusedOrReadTheSameTwice() {
+  @Test func `wounded packets are refused or read the same twice`() {
     var generator = Seeded(state: 20808)
     var accepted = 0, refused = [DecodingFailure: Int]()
     let seeds = Array(Capture.datagrams.prefix(60)) + [WorkedExampleTests.alive, WorkedExampleTests.pong2]

@@ -5,16 +5,16 @@ import Testing
 @testable import LinkWire
 
 struct ValueTests {
-  @Test func nodesAreOrderedByTheirFirstBytesFirst() {
+  @Test func `nodes are ordered by their first bytes first`() {
     #expect(NodeID(rawValue: 0x0100_0000_0000_00ff) < NodeID(rawValue: 0x0200_0000_0000_0000))
     #expect(NodeID(rawValue: 0x7f00_0000_0000_0000) < NodeID(rawValue: 0x8000_0000_0000_0000))
   }
 
-  @Test func aNodeIsPrintedAsTheReferenceDoes() {
+  @Test func `a node is printed as the reference does`() {
     #expect(NodeID(rawValue: 0x0100_0000_0000_00ff).description == "0x01000000000000ff")
   }
 
-  @Test func aFreshNodeIsPrintable() {
+  @Test func `a fresh node is printable`() {
     var generator = MutationTests.Seeded(state: 1)
     var seen = Set<UInt8>()
     for _ in 0..<1_000 {
@@ -24,7 +24,7 @@ struct ValueTests {
     #expect(seen == Set(33...126))
   }
 
-  @Test func aRelaysNameIsPrintableAndLowerThanEverybodyElses() {
+  @Test func `a relay's name is printable and lower than everybody else's`() {
     var generator = MutationTests.Seeded(state: 2)
     for _ in 0..<1_000 {
       let relay = NodeID(ofRelayUsing: &generator)
@@ -33,7 +33,7 @@ struct ValueTests {
     }
   }
 
-  @Test func addressesAreOrderedFourBeforeSixThenByNumberThenByScope() {
+  @Test func `addresses are ordered four before six then by number then by scope`() {
     let ordered: [Address] = [
       .v4(0x7f00_0001), .v4(0xc0a8_0001), .v4(0xffff_ffff), .v6(high: 0, low: 1, scope: 9),
       .v6(high: 0xfe80 << 48, low: 1, scope: 2), .v6(high: 0xfe80 << 48, low: 1, scope: 3),
@@ -42,7 +42,7 @@ struct ValueTests {
     for (left, right) in zip(ordered, ordered.dropFirst()) { #expect(left < right && !(right < left)) }
   }
 
-  @Test func theGroupIsTheGatewaysFamilyAndInterface() {
+  @Test func `the group is the gateway's family and interface`() {
     #expect(Endpoint.discoveryGroup(for: .v4(1)) == Endpoint(.v4(0xe04c_4e4b), port: 20808))
     let gateway = Address.v6(high: 0xfe80 << 48, low: 5, scope: 4)
     let group = Address.v6(high: 0xff12 << 48, low: 0x8080, scope: 4)
@@ -53,7 +53,7 @@ struct ValueTests {
 
   /// The longest that we ever send: on an IPv6 gateway, with audio and whose clock is ours. Whoever adds an entry makes room for
   /// it: `Packet` stops the program that writes beyond its end, in debug.
-  @Test func theLongestStateFitsAndIsReadAsItWasWritten() throws {
+  @Test func `the longest state fits and is read as it was written`() throws {
     var state = WorkedExampleTests.state
     let v6 = Address.v6(high: 0xfe80 << 48, low: .max, scope: 0)
     state.measurement = Endpoint(v6, port: 54_321)
@@ -70,7 +70,7 @@ struct ValueTests {
     #expect(read.measurement == state.measurement && read.clock == state.clock && read.audio == state.audio)
   }
 
-  @Test func aMessageThatDoesNotFitStopsTheProgram() async {
+  @Test func `a message that does not fit stops the program`() async {
     await #expect(processExitsWith: .failure) {
       var packet = Packet(copying: UnsafeRawBufferPointer(start: nil, count: 0))
       for _ in 0...Packet.capacity { packet?.append(0 as UInt8) }
@@ -88,7 +88,7 @@ struct ValueTests {
     }
   }
 
-  @Test func aRoundTripAllocatesNothing() throws {
+  @Test func `a round trip allocates nothing`() throws {
     let state = WorkedExampleTests.state
     #expect(try WorkedExampleTests.ping1.withUnsafeBytes { try roundTrip($0, state) } == 57)
     #expect(try WorkedExampleTests.pong2.withUnsafeBytes { try roundTrip($0, state) } == 41 + 107)

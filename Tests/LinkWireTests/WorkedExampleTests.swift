@@ -22,19 +22,19 @@ struct WorkedExampleTests {
     34 00 00 00 06 c0 a8 01 17 d4 31
     """)
 
-  @Test func anAliveIsEncodedAsLink3Would() {
+  @Test func `an alive is encoded as Link 3 would`() {
     #expect(encodeAlive(Self.state).array == Self.alive)
     #expect(Self.alive.count == 107)
   }
 
-  @Test func anAliveIsDecodedToWhatItsSenderMeant() throws {
+  @Test func `an alive is decoded to what its sender meant`() throws {
     var expected = Self.state
     expected.timeline.tempo = Tempo(microsPerBeat: 486_027)
     #expect(try decodeDiscovery(Self.alive) == .alive(expected, ttl: 5))
     #expect(abs(expected.timeline.tempo.beatsPerMinute - 123.449_931_793) < 1e-9)
   }
 
-  @Test func aResponseDiffersInItsTypeOnly() throws {
+  @Test func `a response differs in its type only`() throws {
     var response = Self.alive
     response[8] = 2
     #expect(encodeResponse(Self.state).array == response)
@@ -45,13 +45,13 @@ struct WorkedExampleTests {
     #expect(state.node == Self.node)
   }
 
-  @Test func aByeByeIsTheHeaderAlone() throws {
+  @Test func `a bye bye is the header alone`() throws {
     let byeBye = bytes("5f 61 73 64 70 5f 76 01 03 00 00 00 4b 37 7d 71 21 78 52 32")
     #expect(encodeByeBye(Self.node).array == byeBye)
     #expect(try decodeDiscovery(byeBye) == .byeBye(Self.node))
   }
 
-  @Test func anIPv6GatewayAnnouncesItsOwnKindOfEndpoint() throws {
+  @Test func `an i pv 6 gateway announces its own kind of endpoint`() throws {
     var state = Self.state
     state.timeline.tempo = Tempo(microsPerBeat: 486_027)
     state.measurement = Endpoint(.v6(high: 0xfe80 << 48, low: 0x8080, scope: 7), port: 6780)
@@ -62,7 +62,7 @@ struct WorkedExampleTests {
     #expect(try decodeDiscovery(packet) == .alive(state, ttl: 5))
   }
 
-  @Test func aLinkAudioEndpointStandsBehindTheOther() throws {
+  @Test func `a Link audio endpoint stands behind the other`() throws {
     var state = Self.state
     state.timeline.tempo = Tempo(microsPerBeat: 486_027)
     state.audio = Endpoint(.v4(0xc0a8_0117), port: 54_322)
@@ -75,7 +75,7 @@ struct WorkedExampleTests {
     #expect(try decodeDiscovery(v6) == .alive(state, ttl: 5))
   }
 
-  @Test func thePeersOfLinkOneSaidNothingOfStartAndStop() throws {
+  @Test func `the peers of Link one said nothing of start and stop`() throws {
     let old = Self.alive[..<68] + Self.alive[93...]
     #expect(old.count == 82)
     guard case .alive(let state, _) = try decodeDiscovery(Array(old)) else {
@@ -101,13 +101,13 @@ struct WorkedExampleTests {
     5f706774 00000008 00000000000f1206
     """)
 
-  @Test func pingsCarryOurTimeAndLaterAlsoTheirs() {
+  @Test func `pings carry our time and later also theirs`() {
     #expect(encodePing(host: Micros(1_234_567_890), previousGhost: nil).array == Self.ping1)
     #expect(encodePing(host: Micros(1_234_568_890), previousGhost: Micros(987_654)).array == Self.ping2)
   }
 
   @Test(arguments: [(ping1, pong1, Micros(987_654)), (ping2, pong2, Micros(988_754))])
-  func aPongRepeatsItsPing(ping: [UInt8], pong: [UInt8], ghost: Micros) throws {
+  func `a pong repeats its ping`(ping: [UInt8], pong: [UInt8], ghost: Micros) throws {
     guard case .ping(let echo) = try decodeMeasurement(ping) else {
       Issue.record("not a ping")
       return
@@ -123,7 +123,7 @@ struct WorkedExampleTests {
         session: node, ghost: Micros(988_754), host: Micros(1_234_568_890), previousGhost: Micros(987_654))
     ),
   ])
-  func aPongIsReadInFull(bytes: [UInt8], expected: Pong) throws {
+  func `a pong is read in full`(bytes: [UInt8], expected: Pong) throws {
     guard case .pong(let pong) = try decodeMeasurement(bytes) else {
       Issue.record("not a pong")
       return

@@ -5,8 +5,8 @@ import Testing
 
 @testable import NSMClient
 
-@Test("Managers' addresses are read as liblo writes them")
-func addresses() {
+@Test
+func `managers' addresses are read as liblo writes them`() {
   #expect(ManagerAddress(url: "osc.udp://127.0.0.1:16000/")?.resolve() == Endpoint(.loopback, port: 16_000))
   #expect(ManagerAddress(url: "osc.udp://studio.local:7")?.host == "studio.local")
   #expect(
@@ -16,19 +16,17 @@ func addresses() {
   #expect(ManagerAddress(url: "osc.udp://localhost:900/")?.resolve()?.address.isLoopback == true)
 }
 
-@Test(
-  "Anything else is no manager's address",
-  arguments: [
-    "", "osc.tcp://127.0.0.1:16000/", "osc.udp://127.0.0.1/", "osc.udp://:16000/", "osc.udp://127.0.0.1:0/",
-    "osc.udp://127.0.0.1:70000/", "osc.udp://127.0.0.1:16000/path", "osc.udp://a b:1/", "16000",
-    "osc.udp://" + String(repeating: "a", count: 300) + ":1/",
-  ])
-func noAddresses(url: String) {
+@Test(arguments: [
+  "", "osc.tcp://127.0.0.1:16000/", "osc.udp://127.0.0.1/", "osc.udp://:16000/", "osc.udp://127.0.0.1:0/",
+  "osc.udp://127.0.0.1:70000/", "osc.udp://127.0.0.1:16000/path", "osc.udp://a b:1/", "16000",
+  "osc.udp://" + String(repeating: "a", count: 300) + ":1/",
+])
+func `anything else is no manager's address`(url: String) {
   #expect(ManagerAddress(url: url) == nil)
 }
 
-@Test("The socket speaks from one loopback port to its manager, and hears nobody else")
-func overTheWire() throws {
+@Test
+func `the socket speaks from one loopback port to its manager, and hears nobody else`() throws {
   var server = try OSCPort(bindingTo: Endpoint(.loopback, port: 0))
   let stranger = try OSCPort(bindingTo: Endpoint(.loopback, port: 0))
   let session = try ManagedSession(manager: server.endpoint, executable: "tactus", at: .zero)

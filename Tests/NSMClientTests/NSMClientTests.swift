@@ -48,8 +48,10 @@ private func error(_ address: String, _ code: Int32, _ text: String) -> NSMClien
   .send(Message("/error", .string(address), .int32(code), .string(text)))
 }
 
-@Test("It says hello once, with what it can do, and then opens and saves when it is told, one answer each")
-func lifeInASession() throws {
+@Test
+func `it says hello once, with what it can do, and then opens and saves when it is told, one answer each`()
+  throws
+{
   var stage = Stage()
   stage.client.announce(executable: "tactus", process: 4711, at: .zero)
   #expect(
@@ -81,8 +83,8 @@ func lifeInASession() throws {
   #expect(stage.outputs() == [.sessionIsLoaded])
 }
 
-@Test("Without an answer within five seconds it is alone, and so it is when the manager refuses")
-func alone() {
+@Test
+func `without an answer within five seconds it is alone, and so it is when the manager refuses`() {
   var silent = Stage()
   _ = silent.outputs()
   silent.client.tick(at: Micros(4_999_999))
@@ -102,8 +104,8 @@ func alone() {
   #expect(refused.outputs() == [.alone(reason: "the session manager refuses: too old")])
 }
 
-@Test("A manager that took it in and says no more is waited for, and that is said once")
-func mute() {
+@Test
+func `a manager that took it in and says no more is waited for, and that is said once`() {
   var stage = Stage.joined()
   for second in 0...4 { stage.client.tick(at: Micros(Int64(second) * 1_000_000)) }
   #expect(stage.outputs() == [])
@@ -116,8 +118,8 @@ func mute() {
   }
 }
 
-@Test("What did not work is said with the protocol's number, and another open may follow")
-func failures() throws {
+@Test
+func `what did not work is said with the protocol's number, and another open may follow`() throws {
   var stage = Stage.joined()
   let open: [Argument] = [.string("/s/a"), .string("a"), .string("t")]
   for (failure, code) in [
@@ -145,8 +147,8 @@ func failures() throws {
     stage.outputs() == [.save, reply("/nsm/client/save", "saved"), .send(Message("/nsm/client/is_clean"))])
 }
 
-@Test("Orders at the wrong time are refused with the reason, never obeyed twice")
-func wrongTime() {
+@Test
+func `orders at the wrong time are refused with the reason, never obeyed twice`() {
   var stage = Stage.joined()
   stage.hear("/nsm/client/save")
   #expect(stage.outputs() == [error("/nsm/client/save", -6, "no project is open")])
@@ -169,9 +171,10 @@ func wrongTime() {
   #expect(stage.outputs() == [.save, error("/nsm/client/save", -8, busy)])
 }
 
-@Test(
-  "Strangers are not heard: another port, another host; the manager's other loopback address is the manager")
-func strangers() {
+@Test
+func
+  `strangers are not heard: another port, another host; the manager's other loopback address is the manager`()
+{
   var stage = Stage.open()
   for source in [
     Endpoint(.loopback, port: 16_001), Endpoint(Address.v4(0xC0A8_0001), port: 16_000),
@@ -189,15 +192,15 @@ func strangers() {
   #expect(remote.counters.strangers == 1)
 }
 
-@Test(
-  "A path or a name that could lead elsewhere is refused before anything is touched",
-  arguments: [
-    ("song", "t"), ("", "t"), ("/", "t"), ("/s/../../etc/cron.d/x", "t"), ("/s/./x", "t"),
-    ("/s/a\u{1b}[2J", "t"),
-    ("/s/a\n", "t"), ("/" + String(repeating: "x", count: 4001), "t"), ("/s/a", ""), ("/s/a", "a:b"),
-    ("/s/a", "a/b"), ("/s/a", "a\u{7f}"), ("/s/a", String(repeating: "x", count: 64)),
-  ])
-func badProjects(path: String, identifier: String) {
+@Test(arguments: [
+  ("song", "t"), ("", "t"), ("/", "t"), ("/s/../../etc/cron.d/x", "t"), ("/s/./x", "t"),
+  ("/s/a\u{1b}[2J", "t"),
+  ("/s/a\n", "t"), ("/" + String(repeating: "x", count: 4001), "t"), ("/s/a", ""), ("/s/a", "a:b"),
+  ("/s/a", "a/b"), ("/s/a", "a\u{7f}"), ("/s/a", String(repeating: "x", count: 64)),
+])
+func `a path or a name that could lead elsewhere is refused before anything is touched`(
+  path: String, identifier: String
+) {
   var stage = Stage.joined()
   stage.hear("/nsm/client/open", .string(path), .string("song"), .string(identifier))
   let outputs = stage.outputs()
@@ -208,8 +211,8 @@ func badProjects(path: String, identifier: String) {
   #expect(message.address == "/error" && message.arguments[1] == .int32(-9))
 }
 
-@Test("Arguments of other types, too few or too many are refused and break nothing")
-func badArguments() {
+@Test
+func `arguments of other types, too few or too many are refused and break nothing`() {
   var stage = Stage.joined()
   let shapes: [[Argument]] = [
     [], [.string("/s/a")], [.string("/s/a"), .string("a")], [.int32(1), .float32(2), .null],
@@ -228,8 +231,8 @@ func badArguments() {
   #expect(stage.outputs() == [] && stage.client.counters.ignored == 6)
 }
 
-@Test("Changes are told once each, and only while a project is open")
-func dirt() {
+@Test
+func `changes are told once each, and only while a project is open`() {
   var stage = Stage.joined()
   stage.client.changed(true)
   stage.client.show(label: "1 Link")
@@ -248,8 +251,8 @@ func dirt() {
     ])
 }
 
-@Test("Outputs that nobody fetches are counted, not hoarded")
-func bounded() {
+@Test
+func `outputs that nobody fetches are counted, not hoarded`() {
   var stage = Stage.joined()
   for _ in 1...200 { stage.hear("/nsm/client/save") }
   #expect(stage.outputs().count == NSMClient.outputLimit)

@@ -7,8 +7,8 @@ import Testing
 struct PacketTests {
   static let tempo: [UInt8] = hex("2f627269 6467652f 74656d70 6f000000 2c660000 42f10000")
 
-  @Test("The published examples decode")
-  func examples() throws {
+  @Test
+  func `the published examples decode`() throws {
     #expect(try messages(Self.tempo) == [Message("/bridge/tempo", .float32(120.5))])
     #expect(
       try messages(hex("2f627269 6467652f 73746172 74000000 2c000000")) == [Message("/bridge/start")])
@@ -28,8 +28,8 @@ struct PacketTests {
         == [Message("/bridge/tempo", .float32(120.5)), Message("/bridge/start")])
   }
 
-  @Test("What is sent is what is received, in every type")
-  func roundTrip() throws {
+  @Test
+  func `what is sent is what is received, in every type`() throws {
     let message = Message(
       "/x", .int32(.min), .int64(.max), .float32(0.1), .float64(-1e300), .string("äöü"), .string(""),
       .truth(true),
@@ -37,34 +37,32 @@ struct PacketTests {
     #expect(try messages(LibloCodec.encode(message)) == [message])
   }
 
-  @Test("A message without type tags has no arguments")
-  func noTypeTags() throws {
+  @Test
+  func `a message without type tags has no arguments`() throws {
     #expect(try messages(hex("2f610000")) == [Message("/a")])
   }
 
-  @Test(
-    "Malformed packets are named, not read",
-    arguments: [
-      ("", MalformedPacket.empty), ("2f61", .short), ("2f616263 64", .unaligned),
-      ("2f616263", .unterminatedString),
-      ("61620000", .neitherMessageNorBundle), ("2f610001", .padding), ("2f610000 2c690000", .argumentMissing),
-      ("2f610000 2c620000", .argumentMissing), ("2f610000 2c620000 ffffffff", .blobSize),
-      ("2f610000 2c620000 00000005 01020304", .blobSize), ("2f610000 2c780000", .unknownTag),
-      ("2f610000 2c690000 00000001 00000002", .trailingBytes),
-      ("2f610000 2c5b695d 00000000 00000001", .unknownTag),
-      ("2f610000 69000000", .typeTags), ("2362756e 646c6500 00000000", .neitherMessageNorBundle),
-      ("2362756e 646c6500 00000000 00000001 00000000", .elementSize),
-      ("2362756e 646c6500 00000000 00000001 fffffffc", .elementSize),
-      ("2362756e 646c6500 00000000 00000001 00000008 2f610000", .elementSize),
-      ("2f200000", .addressCharacter),
-      ("2f610000 2c737300 61000000", .unterminatedString),
-    ])
-  func malformed(digits: String, reason: MalformedPacket) {
+  @Test(arguments: [
+    ("", MalformedPacket.empty), ("2f61", .short), ("2f616263 64", .unaligned),
+    ("2f616263", .unterminatedString),
+    ("61620000", .neitherMessageNorBundle), ("2f610001", .padding), ("2f610000 2c690000", .argumentMissing),
+    ("2f610000 2c620000", .argumentMissing), ("2f610000 2c620000 ffffffff", .blobSize),
+    ("2f610000 2c620000 00000005 01020304", .blobSize), ("2f610000 2c780000", .unknownTag),
+    ("2f610000 2c690000 00000001 00000002", .trailingBytes),
+    ("2f610000 2c5b695d 00000000 00000001", .unknownTag),
+    ("2f610000 69000000", .typeTags), ("2362756e 646c6500 00000000", .neitherMessageNorBundle),
+    ("2362756e 646c6500 00000000 00000001 00000000", .elementSize),
+    ("2362756e 646c6500 00000000 00000001 fffffffc", .elementSize),
+    ("2362756e 646c6500 00000000 00000001 00000008 2f610000", .elementSize),
+    ("2f200000", .addressCharacter),
+    ("2f610000 2c737300 61000000", .unterminatedString),
+  ])
+  func `malformed packets are named, not read`(digits: String, reason: MalformedPacket) {
     #expect(throws: reason) { try messages(hex(digits)) }
   }
 
-  @Test("Bundles within bundles end at a depth")
-  func depth() {
+  @Test
+  func `bundles within bundles end at a depth`() {
     var packet = Self.tempo
     for level in 1...200 {
       packet = Array("#bundle\0".utf8) + [0, 0, 0, 0, 0, 0, 0, 1] + Self.size(packet.count) + packet
@@ -76,8 +74,8 @@ struct PacketTests {
     }
   }
 
-  @Test("An inner bundle is never due before the one around it")
-  func nestedTimetags() throws {
+  @Test
+  func `an inner bundle is never due before the one around it`() throws {
     func bundle(_ time: UInt32, _ content: [UInt8]) -> [UInt8] {
       Array("#bundle\0".utf8) + Self.size(Int(time)) + [0, 0, 0, 0] + Self.size(content.count) + content
     }
@@ -87,8 +85,8 @@ struct PacketTests {
     #expect(try parts(late).map(\.timetag.rawValue) == [1100 << 32])
   }
 
-  @Test("Every one-byte change of a good packet is survived, and so is every cut")
-  func mutations() {
+  @Test
+  func `every one-byte change of a good packet is survived, and so is every cut`() {
     let bundle =
       Array("#bundle\0".utf8) + [0, 0, 0, 0, 0, 0, 0, 1] + Self.size(Self.tempo.count) + Self.tempo
     let rich = LibloCodec.encode(
@@ -105,8 +103,8 @@ struct PacketTests {
     }
   }
 
-  @Test("Timetags count from 1900, and through the year 2036")
-  func timetags() {
+  @Test
+  func `timetags count from 1900, and through the year 2036`() {
     #expect(Timetag(unixSeconds: 1_700_000_000, nanoseconds: 250_000_000).rawValue == 0xe8fe_6f80_4000_0000)
     let before = Timetag(rawValue: 0xffff_ffff_8000_0000)
     let after = Timetag(rawValue: 0x0000_0001_0000_0000)
@@ -114,8 +112,8 @@ struct PacketTests {
     #expect(before.seconds(since: after) == -1.5)
   }
 
-  @Test("Datagrams stay within a Wi-Fi frame, and lose no message")
-  func packing() throws {
+  @Test
+  func `datagrams stay within a Wi-Fi frame, and lose no message`() throws {
     let packets = (0..<200).map { LibloCodec.encode(Message("/tactus/value/\($0)", .int32($0))) }
     let datagrams = Bundle.pack(packets)
     #expect(datagrams.allSatisfy { $0.count <= 1400 } && datagrams.count > 1)

@@ -14,10 +14,8 @@ struct QRCodeTests {
     }
   }
 
-  @Test(
-    "An address has three corners, and light around it",
-    arguments: ["http://192.168.7.20:20880/#K7QM3XPA9BCDEFGH", "a", String(repeating: "x", count: 512)])
-  func corners(text: String) throws {
+  @Test(arguments: ["http://192.168.7.20:20880/#K7QM3XPA9BCDEFGH", "a", String(repeating: "x", count: 512)])
+  func `an address has three corners, and light around it`(text: String) throws {
     let code = try #require(QRCode(text))
     #expect(hasCorner(code, row: 0, column: 0))
     #expect(hasCorner(code, row: 0, column: code.size - 7))
@@ -27,13 +25,13 @@ struct QRCodeTests {
     }
   }
 
-  @Test("The longest address of IPv4 with its secret has 29 squares, which with its light fits 80x24")
-  func size() {
+  @Test
+  func `the longest address of IPv4 with its secret has 29 squares, which with its light fits 80x24`() {
     #expect(QRCode("http://192.168.100.100:20880/#K7QM3XPA9BCDEFGH")?.size == 29)
   }
 
-  @Test("What no code can hold makes none", arguments: ["", "a\0b", String(repeating: "x", count: 513)])
-  func impossible(text: String) {
+  @Test(arguments: ["", "a\0b", String(repeating: "x", count: 513)])
+  func `what no code can hold makes none`(text: String) {
     #expect(QRCode(text) == nil)
   }
 }

@@ -19,7 +19,7 @@ struct DayTests {
   }
 
   @Test(arguments: [1, 2, 3] as [UInt64])
-  func everyBeatOfATroubledSetHasItsClickAndItsClocks(seed: UInt64) {
+  func `every beat of a troubled set has its click and its clocks`(seed: UInt64) {
     let outcome = Day(plan(seed: seed)).run()
     #expect(outcome.isKept, "\(outcome.broken) \(outcome.network.violations)")
     #expect(outcome.acts >= 2 && outcome.network.convergences.count == outcome.acts)
@@ -29,7 +29,7 @@ struct DayTests {
     #expect(outcome.clicks.afterJumps + outcome.clicks.late < outcome.clicks.count / 5)
   }
 
-  @Test func anHourInOneTempoAtACounterThatWrapsLagsByTheCrystalAlone() {
+  @Test func `an hour in one tempo at a counter that wraps lags by the crystal alone`() {
     var night = plan(seed: 5, minutes: 60)
     (night.isNight, night.peers, night.frames) = (true, 2, 1024)
     let outcome = Day(night).run()
@@ -38,7 +38,7 @@ struct DayTests {
   }
 
   @Test(arguments: [LaunchStage.waiting, .released])
-  func aServerThatDiesInALaunchIsStartedInTimeOnceItIsBack(stage: LaunchStage) {
+  func `a server that dies in a launch is started in time once it is back`(stage: LaunchStage) {
     // Long enough for some that live.
     var plan = plan(seed: 3, minutes: 6)
     plan.diesIn = stage
@@ -49,7 +49,7 @@ struct DayTests {
     #expect(outcome.starts >= outcome.deaths.inLaunches - 1, "\(outcome.starts) starts, \(outcome.deaths)")
   }
 
-  @Test func aDayRepeatsFromItsSeed() {
+  @Test func `a day repeats from its seed`() {
     let (first, second) = (
       Day(plan(seed: 4, minutes: 2)).run(), Day(plan(seed: 4, minutes: 2)).run()
     )
@@ -59,7 +59,7 @@ struct DayTests {
   }
 
   @Test(arguments: Plant.allCases)
-  func aPlantedFaultIsFound(plant: Plant) {
+  func `a planted fault is found`(plant: Plant) {
     let outcome = Day(plan(seed: 1, plant: plant)).run()
     let found = Set(outcome.broken.map(\.promise))
     switch plant {
@@ -102,12 +102,12 @@ struct EarTests {
 
   private let even = (0..<8).map { Double($0) * 500_000 }
 
-  @Test func evenClicksAreRight() {
+  @Test func `even clicks are right`() {
     let ear = ear(clicks: even)
     #expect(ear.complaints.all.isEmpty && ear.heard == 8 && ear.errors.total == 8)
   }
 
-  @Test func aMissingADoubleALateClickAndSilenceAreBlamed() {
+  @Test func `a missing a double a late click and silence are blamed`() {
     func promises(_ clicks: [Double]) -> [Promise] { ear(clicks: clicks).complaints.all.map(\.promise) }
     #expect(promises(even.filter { $0 != 1_500_000 }) == [.oneClick])
     #expect(promises((even + [1_520_000]).sorted()).first == .oneClick)
@@ -115,13 +115,13 @@ struct EarTests {
     #expect(promises(Array(even.prefix(3))).contains(.oneClick))
   }
 
-  @Test func aClickMayBeMissingWhereItsCyclesAreLostAndNowhereElse() {
+  @Test func `a click may be missing where its cycles are lost and nowhere else`() {
     let clicks = even.filter { $0 != 1_500_000 }
     #expect(ear(clicks: clicks, lost: 149..<152).complaints.all.isEmpty)
     #expect(ear(clicks: clicks, lost: 140..<143).complaints.all.map(\.promise) == [.oneClick])
   }
 
-  @Test func aClickInLostCyclesIsNotTakenForLateWhereATempoMovedTheBeatByMoreThanOne() {
+  @Test func `a click in lost cycles is not taken for late where a tempo moved the beat by more than one`() {
     // From 1.7 s on five times as fast, and 0.2 of a beat further: what it moved past may be late by 100 ms, a whole beat.
     let faster = { (time: Double) in
       SessionBeats(
@@ -136,7 +136,7 @@ struct EarTests {
   }
 
   @Test(arguments: [false, true])
-  func clocksThatCatchUpMayBeLaterWhereASlowerTempoComesBeforeTheyHave(isOneMissing: Bool) {
+  func `clocks that catch up may be later where a slower tempo comes before they have`(isOneMissing: Bool) {
     let fast = SessionBeats(origin: 0, beatMicros: 151_515)
     let slow = SessionBeats(origin: 682_667 - 107.07 / 24 * 476_190, beatMicros: 476_190)
     var clocks = (0..<102).map { fast.time(of: Double($0) / 24) } + [677_334, 680_490]
@@ -148,7 +148,9 @@ struct EarTests {
   }
 
   /// From 185 BPM to 58, and 0.119 beats on: three clocks are behind, and the first of them waits for half the new distance.
-  @Test(arguments: [0.0, 12_000]) func clocksThatASlowerTempoMovedPastKeepTheirDistance(later: Double) {
+  @Test(arguments: [0.0, 12_000]) func `clocks that a slower tempo moved past keep their distance`(
+    later: Double
+  ) {
     let fast = SessionBeats(origin: 0, beatMicros: 324_324)
     let change = 12_970_000.0
     let slow = SessionBeats(
@@ -170,7 +172,7 @@ struct EarTests {
 
   /// From 693 BPM to 93 in the middle of lost cycles: what is behind is more than a beat was, and less than one is now.
   @Test(arguments: [false, true])
-  func clocksThatWereLostAsASlowerTempoBeganMayBeLateByTheNewBeat(isOneMissing: Bool) {
+  func `clocks that were lost as a slower tempo began may be late by the new beat`(isOneMissing: Bool) {
     let fast = SessionBeats(origin: 0, beatMicros: 86_580)
     let slow = SessionBeats(origin: 656_000 - fast.beat(at: 656_000) * 645_161, beatMicros: 645_161)
     var clocks = (0..<178).map { fast.time(of: Double($0) / 24) }
@@ -181,7 +183,7 @@ struct EarTests {
     #expect(ear.complaints.all.map(\.promise) == (isOneMissing ? [.oneClock] : []), "\(ear.complaints.all)")
   }
 
-  @Test func aJumpOfTheSessionExcusesABeatAndNoMore() {
+  @Test func `a jump of the session excuses a beat and no more`() {
     // From 1.7 s on the session is elsewhere by 0.4 beats.
     let jumped = { (time: Double) in
       SessionBeats(origin: time < 1_700_000 ? 0 : 200_000, beatMicros: 500_000)
@@ -197,7 +199,7 @@ struct EarTests {
     #expect(!ear(clicks: even, beats: jumped).complaints.all.isEmpty)
   }
 
-  @Test func aCorrectionLetsWhatItMovedPastBeLateByAsMuch() {
+  @Test func `a correction lets what it moved past be late by as much`() {
     let period = 500_001.0
     let small = { (time: Double) in
       SessionBeats(origin: time < 1_498_000 ? 0 : -4_000, beatMicros: period)

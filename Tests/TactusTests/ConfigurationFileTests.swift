@@ -12,146 +12,146 @@ private func read(_ text: String) throws(Complaint) -> Configuration {
 
 @Suite("The configuration file")
 struct ConfigurationFileTests {
-  @Test(
-    "Every mistake is one line with the file, the line, the key and what is allowed",
-    arguments: [
-      // Not JSON5.
-      ("// nothing\n{", "2: a } is missing at the end"),
-      ("{tempo: 120", "1: a comma or } was expected before the end"),
-      ("{\n  tempo: 120\n  quantum: 4\n}", "3: a comma is missing before quantum"),
-      ("{\n  bpm = 120\n}", "2: a colon was expected after \"bpm\", not ="),
-      ("tempo: 120", "1: a { is missing before \"tempo\""),
-      ("{lead: host}", "1: host is no value; text needs quotes around it"),
-      ("{start-server: true}", "1: \"start-server\" needs its quotes, for the dash in it"),
-      ("{name: \"tac\ntus\"}", "1: text without its closing \""),
-      ("{tempo: 120, tempo: 121}", "1: \"tempo\" is there twice, first in line 1"),
-      ("{tempo: 120, 'tempo': 120}", "1: \"tempo\" is there twice, first in line 1"),
-      ("{tempo: 120,50}", "1: a name or } was expected, not 5"),
-      ("{} {}", "1: something behind the end: {"),
-      // Not a configuration.
-      ("[]", "1: holds a list instead of { key: value, ... }"),
-      ("\n\"bpm\"", "2: holds text instead of { key: value, ... }"),
-      ("null", "1: holds null instead of { key: value, ... }"),
-      // Unknown keys.
-      ("{\n\ntmepo: 120}", "3: unknown key \"tmepo\": do you mean \"tempo\"?"),
-      ("{startStop: true}", "1: unknown key \"startStop\": do you mean \"startstop\"?"),
-      ("{\"osc-port\": 9000}", "1: unknown key \"osc-port\""),
-      ("{\"no-link\": true}", "1: unknown key \"no-link\": say \"link\": false"),
-      ("{n: 'solo'}", "1: unknown key \"n\""),
-      ("{help: true}", "1: unknown key \"help\""),
-      ("{config: 'other.json5'}", "1: unknown key \"config\""),
-      ("{probe: true}", "1: unknown key \"probe\""),
-      ("{\"\\u001b[31m\": 1}", "1: unknown key \"?[31m\""),
-      ("{BPM: 120}", "1: unknown key \"BPM\""),
-      // Numbers.
-      ("{tempo: 19.99}", "1: \"tempo\" takes a number from 20 to 999, not 19.99"),
-      ("{tempo: 1000}", "1: \"tempo\" takes a number from 20 to 999, not 1000"),
-      ("{tempo: NaN}", "1: \"tempo\" takes a number from 20 to 999, not NaN"),
-      ("{tempo: -Infinity}", "1: \"tempo\" takes a number from 20 to 999, not -Infinity"),
-      ("{tempo: '120'}", "1: \"tempo\" takes a number from 20 to 999, not \"120\""),
-      ("{tempo: true}", "1: \"tempo\" takes a number from 20 to 999, not true"),
-      ("{tempo: [120]}", "1: \"tempo\" takes a number from 20 to 999, not a list"),
-      ("{tempo: {value: 120}}", "1: \"tempo\" takes a number from 20 to 999, not an object"),
-      ("{quantum: 257}", "1: \"quantum\" takes 0 to 256 beats (3.5 are seven eighths), or bar, not 257"),
-      ("{quantum: 3.3}", "1: \"quantum\" takes 0 to 256 beats (3.5 are seven eighths), or bar, not 3.3"),
-      ("{'click-subdivision': 1.5}", "1: \"click-subdivision\" takes a whole number from 1 to 8, not 1.5"),
-      ("{'click-subdivision': 0x9}", "1: \"click-subdivision\" takes a whole number from 1 to 8, not 0x9"),
-      ("{'click-gain': 8.01}", "1: \"click-gain\" takes a number from 0 to 8, not 8.01"),
-      ("{'click-offset': 501}", "1: \"click-offset\" takes a number from -500 to 500, not 501"),
-      // Bindings, in the words of the table.
-      (
-        "{key: ['x = tempo/tipp']}",
-        "1: \"key\": \"x = tempo/tipp\": no such address: tempo/tipp; do you mean tempo/tap?"
-      ),
-      (
-        "{midi: ['nte 36 ch 2 = tap']}",
-        "1: \"midi\": \"nte 36 ch 2 = tap\": no such event: do you mean \"note 36 ch 2\"?"
-      ),
-      (
-        "{midi: ['cc 7 ch 17 = tap']}", "1: \"midi\": \"cc 7 ch 17 = tap\": a channel is 1 to 16, not 17"
-      ),
-      ("{midi: ['cc 64']}", "1: \"midi\": \"cc 64\": say what it does: \"cc 64 = start\""),
-      (
-        "{connect: ['ped*=control']}",
-        "1: \"connect\": \"ped*=control\": \"ped*\" is no port of tactus (click_1, click_2, clock, pulse, run or control); "
-          + "write another program's as PROGRAM:PORT, an output of your own as out/NAME"
-      ),
-      (
-        "{connect: ['a:b=contrl']}",
-        "1: \"connect\": \"a:b=contrl\": \"contrl\" is no port of tactus (click_1, click_2, clock, pulse, run or control); "
-          + "write another program's as PROGRAM:PORT, an output of your own as out/NAME"
-      ),
-      (
-        "{midi: ['mmc plya = start']}",
-        "1: \"midi\": \"mmc plya = start\": no such event: do you mean \"mmc play\"?"
-      ),
-      (
-        "{midi: ['cc 7 = volme']}",
-        "1: \"midi\": \"cc 7 = volme\": no such address: volme; do you mean click/volume?"
-      ),
-      ("{midi: ['note 1 = tempo 5']}", "1: \"midi\": \"note 1 = tempo 5\": tempo: 20 to 999 BPM, not 5"),
-      (
-        "{key: ['f1 = tap']}",
-        "1: \"key\" takes a list, each of it a key (an ASCII character, space, up, down, left, right, pageup, pagedown, home, "
-          + "enter or backspace) and what it does, such as \"x = start bar\", not \"f1 = tap\""
-      ),
-      // Words.
-      ("{lead: 'me'}", "1: \"lead\" takes link, host, auto or midi, not \"me\""),
-      ("{lead: 'Host'}", "1: \"lead\" takes link, host, auto or midi, not \"Host\""),
-      ("{launch: 1}", "1: \"launch\" takes now, beat or bar, not 1"),
-      ("{'pulse-rate': 3}", "1: \"pulse-rate\" takes bar, 1, 2, 4, 24 or 48, not 3"),
-      ("{'pulse-rate': false}", "1: \"pulse-rate\" takes bar, 1, 2, 4, 24 or 48, not false"),
-      ("{click: 'sometimes'}", "1: \"click\" takes true or false, not \"sometimes\""),
-      ("{'clock-when': 24}", "1: \"clock-when\" takes always or rolling, not 24"),
-      // Switches.
-      ("{wait: 1}", "1: \"wait\" takes true or false, not 1"),
-      (
-        "{'start-server': '/usr/bin/jackd'}",
-        "1: \"start-server\" takes true or false, not \"/usr/bin/jackd\""
-      ),
-      ("{startServer: true}", "1: unknown key \"startServer\": do you mean \"start-server\"?"),
-      ("{link: 'yes'}", "1: \"link\" takes true or false, not \"yes\""),
-      // Text.
-      ("{name: ''}", "1: \"name\" takes 1 to 63 bytes of printable text, not \"\""),
-      ("{name: 'a\\tb'}", "1: \"name\" takes 1 to 63 bytes of printable text, not \"a?b\""),
-      ("{name: 5}", "1: \"name\" takes 1 to 63 bytes of printable text, not 5"),
-      ("{meter: '4'}", "1: \"meter\" takes 1 to 64 and the note, such as 4/4 or 7/8, not \"4\""),
-      ("{meter: [4, 4]}", "1: \"meter\" takes 1 to 64 and the note, such as 4/4 or 7/8, not a list"),
-      (
-        "{'click-pattern': 'Xox'}",
-        "1: \"click-pattern\" takes up to 64 letters: X accent, x beat, . silence, not \"Xox\""
-      ),
-      ("{'accent-file': false}", "1: \"accent-file\" takes the path of a file, not false"),
-      // Addresses, and lists of them.
-      ("{osc: 0}", "1: \"osc\" takes a port from 1 to 65535, on or off, true or false, not 0"),
-      ("{osc: 65536}", "1: \"osc\" takes a port from 1 to 65535, on or off, true or false, not 65536"),
-      ("{osc: '9000'}", "1: \"osc\" takes a port from 1 to 65535, on or off, true or false, not \"9000\""),
-      (
-        "{'osc-listen': '10.0.0.1'}",
-        "1: \"osc-listen\" takes a list [...], each of it an address such as 192.168.7.2 or ::1, not \"10.0.0.1\""
-      ),
-      (
-        "{'osc-listen': [\n'10.0.0.1',\n'stage'\n]}",
-        "3: \"osc-listen\" takes a list, each of it an address such as 192.168.7.2 or ::1, not \"stage\""
-      ),
-      (
-        "{'osc-allow': ['10.0.0.0/40']}",
-        "1: \"osc-allow\" takes a list, each of it an address or a network such as 192.168.7.0/24, not \"10.0.0.0/40\""
-      ),
-      (
-        "{'link-interface': ['a/b']}",
-        "1: \"link-interface\" takes a list, each of it the name of a network interface such as eth0, not \"a/b\""
-      ),
-      (
-        "{'osc-send': ['10.0.0.1']}",
-        "1: \"osc-send\" takes a list, each of it an address and a port such as 192.168.7.20:9000, not \"10.0.0.1\""
-      ),
-      (
-        "{'osc-send': [null]}",
-        "1: \"osc-send\" takes a list, each of it an address and a port such as 192.168.7.20:9000, not null"
-      ),
-    ])
-  func mistakes(text: String, line: String) {
+  @Test(arguments: [
+    // Not JSON5.
+    ("// nothing\n{", "2: a } is missing at the end"),
+    ("{tempo: 120", "1: a comma or } was expected before the end"),
+    ("{\n  tempo: 120\n  quantum: 4\n}", "3: a comma is missing before quantum"),
+    ("{\n  bpm = 120\n}", "2: a colon was expected after \"bpm\", not ="),
+    ("tempo: 120", "1: a { is missing before \"tempo\""),
+    ("{lead: host}", "1: host is no value; text needs quotes around it"),
+    ("{start-server: true}", "1: \"start-server\" needs its quotes, for the dash in it"),
+    ("{name: \"tac\ntus\"}", "1: text without its closing \""),
+    ("{tempo: 120, tempo: 121}", "1: \"tempo\" is there twice, first in line 1"),
+    ("{tempo: 120, 'tempo': 120}", "1: \"tempo\" is there twice, first in line 1"),
+    ("{tempo: 120,50}", "1: a name or } was expected, not 5"),
+    ("{} {}", "1: something behind the end: {"),
+    // Not a configuration.
+    ("[]", "1: holds a list instead of { key: value, ... }"),
+    ("\n\"bpm\"", "2: holds text instead of { key: value, ... }"),
+    ("null", "1: holds null instead of { key: value, ... }"),
+    // Unknown keys.
+    ("{\n\ntmepo: 120}", "3: unknown key \"tmepo\": do you mean \"tempo\"?"),
+    ("{startStop: true}", "1: unknown key \"startStop\": do you mean \"startstop\"?"),
+    ("{\"osc-port\": 9000}", "1: unknown key \"osc-port\""),
+    ("{\"no-link\": true}", "1: unknown key \"no-link\": say \"link\": false"),
+    ("{n: 'solo'}", "1: unknown key \"n\""),
+    ("{help: true}", "1: unknown key \"help\""),
+    ("{config: 'other.json5'}", "1: unknown key \"config\""),
+    ("{probe: true}", "1: unknown key \"probe\""),
+    ("{\"\\u001b[31m\": 1}", "1: unknown key \"?[31m\""),
+    ("{BPM: 120}", "1: unknown key \"BPM\""),
+    // Numbers.
+    ("{tempo: 19.99}", "1: \"tempo\" takes a number from 20 to 999, not 19.99"),
+    ("{tempo: 1000}", "1: \"tempo\" takes a number from 20 to 999, not 1000"),
+    ("{tempo: NaN}", "1: \"tempo\" takes a number from 20 to 999, not NaN"),
+    ("{tempo: -Infinity}", "1: \"tempo\" takes a number from 20 to 999, not -Infinity"),
+    ("{tempo: '120'}", "1: \"tempo\" takes a number from 20 to 999, not \"120\""),
+    ("{tempo: true}", "1: \"tempo\" takes a number from 20 to 999, not true"),
+    ("{tempo: [120]}", "1: \"tempo\" takes a number from 20 to 999, not a list"),
+    ("{tempo: {value: 120}}", "1: \"tempo\" takes a number from 20 to 999, not an object"),
+    ("{quantum: 257}", "1: \"quantum\" takes 0 to 256 beats (3.5 are seven eighths), or bar, not 257"),
+    ("{quantum: 3.3}", "1: \"quantum\" takes 0 to 256 beats (3.5 are seven eighths), or bar, not 3.3"),
+    ("{'click-subdivision': 1.5}", "1: \"click-subdivision\" takes a whole number from 1 to 8, not 1.5"),
+    ("{'click-subdivision': 0x9}", "1: \"click-subdivision\" takes a whole number from 1 to 8, not 0x9"),
+    ("{'click-gain': 8.01}", "1: \"click-gain\" takes a number from 0 to 8, not 8.01"),
+    ("{'click-offset': 501}", "1: \"click-offset\" takes a number from -500 to 500, not 501"),
+    // Bindings, in the words of the table.
+    (
+      "{key: ['x = tempo/tipp']}",
+      "1: \"key\": \"x = tempo/tipp\": no such address: tempo/tipp; do you mean tempo/tap?"
+    ),
+    (
+      "{midi: ['nte 36 ch 2 = tap']}",
+      "1: \"midi\": \"nte 36 ch 2 = tap\": no such event: do you mean \"note 36 ch 2\"?"
+    ),
+    (
+      "{midi: ['cc 7 ch 17 = tap']}", "1: \"midi\": \"cc 7 ch 17 = tap\": a channel is 1 to 16, not 17"
+    ),
+    ("{midi: ['cc 64']}", "1: \"midi\": \"cc 64\": say what it does: \"cc 64 = start\""),
+    (
+      "{connect: ['ped*=control']}",
+      "1: \"connect\": \"ped*=control\": \"ped*\" is no port of tactus (click_1, click_2, clock, pulse, run or control); "
+        + "write another program's as PROGRAM:PORT, an output of your own as out/NAME"
+    ),
+    (
+      "{connect: ['a:b=contrl']}",
+      "1: \"connect\": \"a:b=contrl\": \"contrl\" is no port of tactus (click_1, click_2, clock, pulse, run or control); "
+        + "write another program's as PROGRAM:PORT, an output of your own as out/NAME"
+    ),
+    (
+      "{midi: ['mmc plya = start']}",
+      "1: \"midi\": \"mmc plya = start\": no such event: do you mean \"mmc play\"?"
+    ),
+    (
+      "{midi: ['cc 7 = volme']}",
+      "1: \"midi\": \"cc 7 = volme\": no such address: volme; do you mean click/volume?"
+    ),
+    ("{midi: ['note 1 = tempo 5']}", "1: \"midi\": \"note 1 = tempo 5\": tempo: 20 to 999 BPM, not 5"),
+    (
+      "{key: ['f1 = tap']}",
+      "1: \"key\" takes a list, each of it a key (an ASCII character, space, up, down, left, right, pageup, pagedown, home, "
+        + "enter or backspace) and what it does, such as \"x = start bar\", not \"f1 = tap\""
+    ),
+    // Words.
+    ("{lead: 'me'}", "1: \"lead\" takes link, host, auto or midi, not \"me\""),
+    ("{lead: 'Host'}", "1: \"lead\" takes link, host, auto or midi, not \"Host\""),
+    ("{launch: 1}", "1: \"launch\" takes now, beat or bar, not 1"),
+    ("{'pulse-rate': 3}", "1: \"pulse-rate\" takes bar, 1, 2, 4, 24 or 48, not 3"),
+    ("{'pulse-rate': false}", "1: \"pulse-rate\" takes bar, 1, 2, 4, 24 or 48, not false"),
+    ("{click: 'sometimes'}", "1: \"click\" takes true or false, not \"sometimes\""),
+    ("{'clock-when': 24}", "1: \"clock-when\" takes always or rolling, not 24"),
+    // Switches.
+    ("{wait: 1}", "1: \"wait\" takes true or false, not 1"),
+    (
+      "{'start-server': '/usr/bin/jackd'}",
+      "1: \"start-server\" takes true or false, not \"/usr/bin/jackd\""
+    ),
+    ("{startServer: true}", "1: unknown key \"startServer\": do you mean \"start-server\"?"),
+    ("{link: 'yes'}", "1: \"link\" takes true or false, not \"yes\""),
+    // Text.
+    ("{name: ''}", "1: \"name\" takes 1 to 63 bytes of printable text, not \"\""),
+    ("{name: 'a\\tb'}", "1: \"name\" takes 1 to 63 bytes of printable text, not \"a?b\""),
+    ("{name: 5}", "1: \"name\" takes 1 to 63 bytes of printable text, not 5"),
+    ("{meter: '4'}", "1: \"meter\" takes 1 to 64 and the note, such as 4/4 or 7/8, not \"4\""),
+    ("{meter: [4, 4]}", "1: \"meter\" takes 1 to 64 and the note, such as 4/4 or 7/8, not a list"),
+    (
+      "{'click-pattern': 'Xox'}",
+      "1: \"click-pattern\" takes up to 64 letters: X accent, x beat, . silence, not \"Xox\""
+    ),
+    ("{'accent-file': false}", "1: \"accent-file\" takes the path of a file, not false"),
+    // Addresses, and lists of them.
+    ("{osc: 0}", "1: \"osc\" takes a port from 1 to 65535, on or off, true or false, not 0"),
+    ("{osc: 65536}", "1: \"osc\" takes a port from 1 to 65535, on or off, true or false, not 65536"),
+    ("{osc: '9000'}", "1: \"osc\" takes a port from 1 to 65535, on or off, true or false, not \"9000\""),
+    (
+      "{'osc-listen': '10.0.0.1'}",
+      "1: \"osc-listen\" takes a list [...], each of it an address such as 192.168.7.2 or ::1, not \"10.0.0.1\""
+    ),
+    (
+      "{'osc-listen': [\n'10.0.0.1',\n'stage'\n]}",
+      "3: \"osc-listen\" takes a list, each of it an address such as 192.168.7.2 or ::1, not \"stage\""
+    ),
+    (
+      "{'osc-allow': ['10.0.0.0/40']}",
+      "1: \"osc-allow\" takes a list, each of it an address or a network such as 192.168.7.0/24, not \"10.0.0.0/40\""
+    ),
+    (
+      "{'link-interface': ['a/b']}",
+      "1: \"link-interface\" takes a list, each of it the name of a network interface such as eth0, not \"a/b\""
+    ),
+    (
+      "{'osc-send': ['10.0.0.1']}",
+      "1: \"osc-send\" takes a list, each of it an address and a port such as 192.168.7.20:9000, not \"10.0.0.1\""
+    ),
+    (
+      "{'osc-send': [null]}",
+      "1: \"osc-send\" takes a list, each of it an address and a port such as 192.168.7.20:9000, not null"
+    ),
+  ])
+  func `every mistake is one line with the file, the line, the key and what is allowed`(
+    text: String, line: String
+  ) {
     do throws(Complaint) {
       _ = try read(text)
       Issue.record("it was taken")
@@ -160,8 +160,8 @@ struct ConfigurationFileTests {
     }
   }
 
-  @Test("All mistakes of a file are said at once, as many as somebody reads")
-  func allAtOnce() {
+  @Test
+  func `all mistakes of a file are said at once, as many as somebody reads`() {
     func complaint(_ text: String) -> String? {
       do throws(Complaint) { _ = try read(text) } catch { return error.text }
       return nil
@@ -190,9 +190,11 @@ struct ConfigurationFileTests {
     #expect(many?.split(separator: "\n").count == 21 && many?.hasSuffix("\nand 10 more") == true)
   }
 
-  @Test(
-    "What is printed as the default is a configuration that changes nothing, with every key and its words")
-  func printedDefault() throws {
+  @Test
+  func
+    `what is printed as the default is a configuration that changes nothing, with every key and its words`()
+    throws
+  {
     let text = ConfigurationFile.text(of: Configuration(), heading: "Heading.")
     #expect(try read(text) == Configuration())
     for option in ConfigurationFile.keys.options {
@@ -202,8 +204,8 @@ struct ConfigurationFileTests {
     for line in text.split(separator: "\n") where line.contains("//") { #expect(line.count <= 80, "\(line)") }
   }
 
-  @Test("Any choice can be printed as a configuration that says the same")
-  func printedChoice() throws {
+  @Test
+  func `any choice can be printed as a configuration that says the same`() throws {
     let configuration = try Configuration(arguments: [
       "-nsolo's \"own\"", "-sstudio", "-t99.5", "-m7/8", "--click", "--pulse-rate=24", "--click-pattern=Xx.",
       "--osc=9001",
@@ -214,8 +216,8 @@ struct ConfigurationFileTests {
     #expect(try read(ConfigurationFile.text(of: configuration, heading: "")) == configuration)
   }
 
-  @Test("A file is the same file from wherever tactus is started the next time")
-  func wholePaths() throws {
+  @Test
+  func `a file is the same file from wherever tactus is started the next time`() throws {
     let typed = try Configuration(arguments: ["--accent-file=a.wav", "--link-key=none", "--config=my.json5"])
     let here = try #require(typed.soundFiles.accent?.dropLast("/a.wav".count))
     #expect(here.hasPrefix("/") && typed.far.key == "none" && typed.file == "\(here)/my.json5")
@@ -229,8 +231,8 @@ struct ConfigurationFileTests {
     #expect(piped.soundFiles.accent == typed.soundFiles.accent)
   }
 
-  @Test("A pattern may be empty in every way in which it can be said")
-  func emptyPattern() throws {
+  @Test
+  func `a pattern may be empty in every way in which it can be said`() throws {
     let plain = Configuration()
     #expect(try Configuration(arguments: ["--click-pattern=Xx.", "--click-pattern="]) == plain)
     #expect(try read("{'click-pattern': ''}") == plain)
@@ -241,8 +243,8 @@ struct ConfigurationFileTests {
     }
   }
 
-  @Test("The ways to say a choice mean the same")
-  func synonyms() throws {
+  @Test
+  func `the ways to say a choice mean the same`() throws {
     #expect(try read("{click: true}") == Configuration(arguments: ["--click"]))
     #expect(
       try read("{click: false, clock: false}") == Configuration(arguments: ["--no-click", "--no-clock"]))
@@ -253,8 +255,10 @@ struct ConfigurationFileTests {
     #expect(try read("{}") == Configuration())
   }
 
-  @Test("What is typed comes before what stands in the file, and a list that is typed replaces the file's")
-  func commandLineFirst() throws {
+  @Test
+  func `what is typed comes before what stands in the file, and a list that is typed replaces the file's`()
+    throws
+  {
     var configuration = try read("{tempo: 90, link: false, click: true, 'osc-allow': ['10.0.0.0/8', '::1']}")
     try configuration.read([
       "--tempo=91", "--link", "--no-click", "--osc-allow=192.168.1.0/24", "--osc-allow=::2",
@@ -264,8 +268,8 @@ struct ConfigurationFileTests {
     #expect(configuration.surface.allow == ["192.168.1.0/24", "::2"])
   }
 
-  @Test("The files are where the XDG base directory rules say")
-  func places() {
+  @Test
+  func `the files are where the XDG base directory rules say`() {
     func places(_ environment: [String: String]) -> Places { Places { environment[$0] } }
     let usual = places(["HOME": "/home/ada"])
     #expect(usual.configuration == "/home/ada/.config/tactus/config.json5")

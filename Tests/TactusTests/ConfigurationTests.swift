@@ -5,8 +5,8 @@ import Testing
 
 @testable import tactus
 
-@Test("Options have names of their own, and none begins with no-")
-func optionNamesAreUnique() {
+@Test
+func `options have names of their own, and none begins with no-`() {
   let options = Configuration.options
   #expect(Set(options.map(\.long)).count == options.count)
   let letters = options.compactMap(\.short)
@@ -14,8 +14,8 @@ func optionNamesAreUnique() {
   #expect(!options.contains { $0.long.hasPrefix("no-") })
 }
 
-@Test("The help text names every option and fits in 80 columns")
-func helpIsComplete() {
+@Test
+func `the help text names every option and fits in 80 columns`() {
   let text = Configuration.helpText
   for option in Configuration.options {
     #expect(text.contains("--" + option.long))
@@ -24,42 +24,44 @@ func helpIsComplete() {
   for line in text.split(separator: "\n") { #expect(line.count <= 80, "\(line)") }
 }
 
-@Test(
-  "A word that is none of the commands is answered with what was probably meant",
-  arguments: [
-    (["--click", "bouncing"], "there is no command \"bouncing\""),
-    (
-      ["--no-tui", "--osc-query", "8o80"], "--osc-query takes a port from 1 to 65535, on or off, not \"8o80\""
-    ),
-    (["-o", "status"], "-o takes a port from 1 to 65535, on or off, not \"status\""),
-    (["--click=loud"], "--click takes on, off or no value, not \"loud\""),
-    (["--click", "status"], "\"status\" comes first: tactus status"),
-    (["--wait", "rolling"], "there is no command \"rolling\""),
-    (["stauts"], "there is no command \"stauts\": do you mean \"status\"?"),
-    (["-t90", "9000"], "there is no command \"9000\""),
-  ])
-func strayWords(arguments: [String], words: String) {
+@Test(arguments: [
+  (["--click", "bouncing"], "there is no command \"bouncing\""),
+  (
+    ["--no-tui", "--osc-query", "8o80"], "--osc-query takes a port from 1 to 65535, on or off, not \"8o80\""
+  ),
+  (["-o", "status"], "-o takes a port from 1 to 65535, on or off, not \"status\""),
+  (["--click=loud"], "--click takes on, off or no value, not \"loud\""),
+  (["--click", "status"], "\"status\" comes first: tactus status"),
+  (["--wait", "rolling"], "there is no command \"rolling\""),
+  (["stauts"], "there is no command \"stauts\": do you mean \"status\"?"),
+  (["-t90", "9000"], "there is no command \"9000\""),
+])
+func `a word that is none of the commands is answered with what was probably meant`(
+  arguments: [String], words: String
+) {
   #expect(throws: Complaint(words)) { try Configuration(arguments: arguments) }
 }
 
-@Test(
-  "A word behind an option that needs none is taken as what is meant",
-  arguments: [
-    (["-o", "9000"], ["--osc=9000"]), (["--web", "8080", "--wait"], ["--web=8080", "--wait"]),
-    (["--osc", "off"], ["--no-osc"]), (["-P", "--osc", "--wait"], ["-P", "--osc=on", "--wait"]),
-    (["--click", "rolling"], ["--click", "--click-when=rolling"]),
-    (["--click=rolling"], ["--click", "--click-when=rolling"]),
-    (["--click", "wood", "-P"], ["--click", "--click-sound=wood", "-P"]),
-    (["--clock", "rolling"], ["--clock", "--clock-when=rolling"]),
-    (["--pulse", "24"], ["--pulse", "--pulse-rate=24"]), (["--click", "off"], ["--no-click"]),
-    (["--startstop", "on"], ["--startstop"]), (["--link=off"], ["--no-link"]),
-  ])
-func meant(typed: [String], written: [String]) throws {
+@Test(arguments: [
+  (["-o", "9000"], ["--osc=9000"]), (["--web", "8080", "--wait"], ["--web=8080", "--wait"]),
+  (["--osc", "off"], ["--no-osc"]), (["-P", "--osc", "--wait"], ["-P", "--osc=on", "--wait"]),
+  (["--click", "rolling"], ["--click", "--click-when=rolling"]),
+  (["--click=rolling"], ["--click", "--click-when=rolling"]),
+  (["--click", "wood", "-P"], ["--click", "--click-sound=wood", "-P"]),
+  (["--clock", "rolling"], ["--clock", "--clock-when=rolling"]),
+  (["--pulse", "24"], ["--pulse", "--pulse-rate=24"]), (["--click", "off"], ["--no-click"]),
+  (["--startstop", "on"], ["--startstop"]), (["--link=off"], ["--no-link"]),
+])
+func `a word behind an option that needs none is taken as what is meant`(typed: [String], written: [String])
+  throws
+{
   #expect(try Configuration(arguments: typed) == Configuration(arguments: written))
 }
 
-@Test("A quantum of 3.5 is one as 4 is, and a word gives one bar of the meter again, typed and in a file")
-func quantum() throws {
+@Test
+func `a quantum of 3.5 is one as 4 is, and a word gives one bar of the meter again, typed and in a file`()
+  throws
+{
   for (text, quantum) in [("4", .beats(4)), ("3.5", .beats(3.5)), ("0.125", .beats(0.125)), ("bar", .bar)]
     as [(String, Quantum)]
   {
@@ -78,34 +80,34 @@ func quantum() throws {
   }
 }
 
-@Test("The defaults are JACK's default server and the name tactus")
-func defaults() throws {
+@Test
+func `the defaults are JACK's default server and the name tactus`() throws {
   let configuration = try Configuration(arguments: [])
   #expect(
     configuration.name == "tactus" && configuration.server == nil && !configuration.wait
       && configuration.answer == .run)
 }
 
-@Test(
-  "A word that is no command gets the nearest one, and one that stands too late its place",
-  arguments: [
-    (["play"], "there is no command \"play\""),
-    (["tempo", "120"], "there is no command \"tempo\": do you mean \"send tempo\"?"),
-    (["completoins"], "there is no command \"completoins\": do you mean \"completions\"?"),
-    (["compl"], "there is no command \"compl\": do you mean \"completions\"?"),
-    (["--wait", "completions"], "\"completions\" comes first: tactus completions"),
-  ])
-func strayOperands(arguments: [String], line: String) {
+@Test(arguments: [
+  (["play"], "there is no command \"play\""),
+  (["tempo", "120"], "there is no command \"tempo\": do you mean \"send tempo\"?"),
+  (["completoins"], "there is no command \"completoins\": do you mean \"completions\"?"),
+  (["compl"], "there is no command \"compl\": do you mean \"completions\"?"),
+  (["--wait", "completions"], "\"completions\" comes first: tactus completions"),
+])
+func `a word that is no command gets the nearest one, and one that stands too late its place`(
+  arguments: [String], line: String
+) {
   #expect(throws: Complaint(line)) { try Configuration(arguments: arguments) }
 }
 
-@Test("Whoever asks for help gets it, whatever else stands there")
-func helpBeforeComplaints() throws {
+@Test
+func `whoever asks for help gets it, whatever else stands there`() throws {
   #expect(try Configuration(arguments: ["play", "--help"]).answer == .help)
 }
 
-@Test("OSC is on at its usual port, and --osc and --no-osc change that")
-func oscChoice() throws {
+@Test
+func `OSC is on at its usual port, and --osc and --no-osc change that`() throws {
   func settings(_ arguments: String...) throws -> SurfaceSettings {
     try Configuration(arguments: arguments).surfaceSettings
   }
@@ -122,8 +124,8 @@ func oscChoice() throws {
     listen.first == .v4(0x0a09_0909) && listen.dropFirst().allSatisfy(\.isLoopback) && listen.count == 3)
 }
 
-@Test("What an option reads is what it would have to be told to store it")
-func readingIsStoringBackwards() throws {
+@Test
+func `what an option reads is what it would have to be told to store it`() throws {
   var changed = try Configuration(arguments: [
     "-nsolo", "-sstudio", "-t99.5", "-m7/8", "--click", "--pulse-rate=24", "--click-pattern=Xx.",
     "--osc=9001",
@@ -152,8 +154,8 @@ func readingIsStoringBackwards() throws {
   }
 }
 
-@Test("Link is on the interfaces that were named, or on all")
-func namedInterfaces() throws {
+@Test
+func `Link is on the interfaces that were named, or on all`() throws {
   #expect(try Configuration(arguments: []).link.interfaces == nil)
   #expect(
     try Configuration(arguments: ["--link-interface=wlan0", "--link-interface=lo"]).link.interfaces == [

@@ -8,8 +8,8 @@ import Testing
 /// The real program under the hands of a real OSC client, with LinkHut in the same session.
 @Suite("The program, controlled by OSC", .serialized)
 struct ControlledProgramTests {
-  @Test("A tablet plays a set: LinkHut beside it follows tempo, start and stop")
-  func playsASet() async throws {
+  @Test
+  func `a tablet plays a set: LinkHut beside it follows tempo, start and stop`() async throws {
     let stage = try await LabStage()
     let program = try ChildProcess(stage.command([program]))
     try await program.awaitLine(beginning: "OSC: 127.0.0.1:20809")
@@ -79,8 +79,10 @@ struct ControlledProgramTests {
     return (program, tablet)
   }
 
-  @Test("Without a server a start is refused with the reason, and the session can still be played with")
-  func withoutServer() async throws {
+  @Test
+  func `without a server a start is refused with the reason, and the session can still be played with`()
+    async throws
+  {
     let stage = try await LabStage("--no-server")
     let (program, tablet) = try await whoseServerEnded(on: stage)
     tablet.send("start")
@@ -92,8 +94,10 @@ struct ControlledProgramTests {
     try await tablet.hear("bye")
   }
 
-  @Test("Without a server a session that starts and stops together is started and stopped all the same")
-  func withoutTransport() async throws {
+  @Test
+  func `without a server a session that starts and stops together is started and stopped all the same`()
+    async throws
+  {
     let stage = try await LabStage("--no-server")
     let (program, tablet) = try await whoseServerEnded(on: stage, "--startstop")
     for (command, playing) in [("start", 1), ("stop", 0), ("toggle", 1), ("toggle", 0)] {
@@ -104,10 +108,11 @@ struct ControlledProgramTests {
     #expect(await program.status() == 0)
   }
 
-  @Test(
-    "A controller on another machine is told, and what cannot be reached is said, though nobody listens there"
-  )
-  func toldElsewhere() async throws {
+  @Test
+  func
+    `a controller on another machine is told, and what cannot be reached is said, though nobody listens there`()
+    async throws
+  {
     let stage = try await LabStage("--hosts", "2")
     let ear = try ChildProcess(stage.command(on: 2, ["stdbuf", "-oL", "oscdump", "-L", "9000"]))
     try await Task.sleep(for: .milliseconds(300))
@@ -128,8 +133,8 @@ struct ControlledProgramTests {
     #expect(tactus.saidOnErrors == "tactus: \(lacks); trying again\n")
   }
 
-  @Test("An interface that comes later is waited for")
-  func lateInterface() async throws {
+  @Test
+  func `an interface that comes later is waited for`() async throws {
     let stage = try await LabStage()
     let listen =
       "import socket as s; a = s.socket(s.AF_INET6, s.SOCK_DGRAM); a.bind(('::', 9009)); print('ready', flush=True); "
@@ -156,8 +161,8 @@ struct ControlledProgramTests {
     }
   }
 
-  @Test("Nobody reads what it prints: it is controlled all the same")
-  func unread() async throws {
+  @Test
+  func `nobody reads what it prints: it is controlled all the same`() async throws {
     let stage = try await LabStage()
     let program = try ChildProcess(stage.command(["sh", "-c", "\"$0\" | sleep 60", program]))
     let tablet = try LabPeer(.controller, in: stage)
@@ -171,8 +176,8 @@ struct ControlledProgramTests {
     program.signal(SIGKILL)
   }
 
-  @Test("Wrong addresses on the command line are one line each, and nothing starts")
-  func wrongOptions() async throws {
+  @Test
+  func `wrong addresses on the command line are one line each, and nothing starts`() async throws {
     for (option, words) in [
       ("--osc-listen=stage", "address"), ("--osc-allow=10.0.0.0/40", "network"),
       ("--osc-send=10.0.0.1", "port"),
@@ -188,8 +193,8 @@ struct ControlledProgramTests {
     }
   }
 
-  @Test("--help-osc prints every address and needs no server")
-  func helpOSC() async throws {
+  @Test
+  func `--help-osc prints every address and needs no server`() async throws {
     let done = try await ChildProcess.run([program, "--help-osc"])
     #expect(done.status == 0 && done.errors == "")
     #expect(done.output.contains("\n  tempo  f: 20 to 999 BPM; [s: now, beat, bar]\n"))

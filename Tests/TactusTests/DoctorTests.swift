@@ -33,16 +33,16 @@ private func bad(_ findings: [Finding]) -> [String] {
 
 @Suite("The doctor's judgement")
 struct DoctorJudgementTests {
-  @Test("A healthy server is good news only; a port of a MIDI device without latency is no illness")
-  func healthy() {
+  @Test
+  func `a healthy server is good news only; a port of a MIDI device without latency is no illness`() {
     let findings = JACKExamination.judge(survey(tactus: ["tactus"]))
     #expect(findings.allSatisfy { $0.grade == .good }, "\(findings)")
     #expect(findings[0].words == "jack2 1.9.21, server \"default\", 48000 Hz, 256 frames a period, real time")
     #expect(findings[1].words == "JACK reports 512 frames (10.6 ms) for the sound card's outputs")
   }
 
-  @Test("What is wrong with a server is named, each with what to do")
-  func ill() {
+  @Test
+  func `what is wrong with a server is named, each with what to do`() {
     let findings = JACKExamination.judge(
       survey(latency: 0, isRealtime: false))
     let words = bad(findings)
@@ -52,8 +52,8 @@ struct DoctorJudgementTests {
     #expect(findings.filter { $0.grade == .bad }.allSatisfy { $0.remedy != nil })
   }
 
-  @Test("Another timebase master is worth a note, unless it is tactus")
-  func timebase() {
+  @Test
+  func `another timebase master is worth a note, unless it is tactus`() {
     func grade(_ tactus: [String], _ shows: Bool) -> Finding.Grade? {
       JACKExamination.judge(survey(tactus: tactus, showsBars: shows)).first {
         $0.topic == "Timebase"
@@ -64,10 +64,10 @@ struct DoctorJudgementTests {
     #expect(grade(["stage"], true) == .good)
   }
 
-  @Test(
-    "Another room that is there is good news: its time, its bound, what is lost, its key, and whether there is NAT"
-  )
-  func otherRooms() {
+  @Test
+  func
+    `another room that is there is good news: its time, its bound, what is lost, its key, and whether there is NAT`()
+  {
     func told(_ rooms: String, _ more: [String: Argument] = [:]) -> [Finding] {
       var values: [String: Argument] = [
         "far/str": .string(rooms), "far/key": .string("k7qm"), "far/seen": .string(""),
@@ -121,8 +121,8 @@ struct DoctorJudgementTests {
     #expect(told(String(many.prefix(247))).allSatisfy { $0.grade == .good })
   }
 
-  @Test("A client is judged by what it does: LinkHut that clicks is in nobody's way, a foreign master is")
-  func company() {
+  @Test
+  func `a client is judged by what it does: LinkHut that clicks is in nobody's way, a foreign master is`() {
     let beside = JACKExamination.judge(
       survey(tactus: ["tactus"], showsBars: true))
     #expect(beside.allSatisfy { $0.grade == .good }, "\(beside)")
@@ -163,8 +163,8 @@ struct DoctorJudgementTests {
       ])
   }
 
-  @Test("Without a server it says how to come by one, and how PipeWire is used")
-  func noServer() {
+  @Test
+  func `without a server it says how to come by one, and how PipeWire is used`() {
     #expect(
       JACKExamination.judge(.noServer("default"), pipeWireRuns: true).remedy?.contains("pw-jack tactus")
         == true)
@@ -174,8 +174,8 @@ struct DoctorJudgementTests {
     #expect(started.remedy?.contains("--start-server starts one as /etc/jackdrc says") == true)
   }
 
-  @Test("Real-time rights, locked memory and slow clocks")
-  func machine() {
+  @Test
+  func `real-time rights, locked memory and slow clocks`() {
     var facts = MachineExamination.Facts()
     facts.clockSource = "tsc"
     #expect(bad(MachineExamination.judge(facts)) == [])
@@ -195,8 +195,8 @@ struct DoctorJudgementTests {
     #expect(findings.contains { $0.remedy?.contains("echo tsc") == true })
   }
 
-  @Test("Each interface is judged by what became of the packet")
-  func interfaces() {
+  @Test
+  func `each interface is judged by what became of the packet`() {
     typealias Interface = NetworkExamination.Interface
     func judge(_ interface: Interface) -> Finding? {
       NetworkExamination.judge([interface, Interface(name: "eth9", address: "10.0.0.1", outcome: .heard)])
@@ -224,8 +224,8 @@ struct DoctorJudgementTests {
     #expect(judge(peers)?.words.hasSuffix("; 2 other peers were heard") == true)
   }
 
-  @Test("Nothing wrong does not hide what is worth knowing")
-  func summary() {
+  @Test
+  func `nothing wrong does not hide what is worth knowing`() {
     let good = Finding.good("JACK", "there")
     let network = NetworkExamination.judge([])
     #expect(DoctorCommand.summary([good]) == "Nothing is wrong.")
@@ -235,8 +235,8 @@ struct DoctorJudgementTests {
     #expect(DoctorCommand.summary([.bad("JACK", "gone", mend: "x")] + network) == "One thing is wrong.")
   }
 
-  @Test("Linux's table of sockets is read line by line, and no other line is one")
-  func sockets() {
+  @Test
+  func `Linux's table of sockets is read line by line, and no other line is one`() {
     let table = """
         sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops
        12: 0100007F:5149 00000000:0000 07 00000000:00000000 00:00000000 00000000  1000        0 26482 2 0000 0
@@ -250,8 +250,8 @@ struct DoctorJudgementTests {
     #expect(OwnPorts.ofProgram(at: 0) == [])
   }
 
-  @Test("A finding fits a terminal, and its remedy stands below it")
-  func text() {
+  @Test
+  func `a finding fits a terminal, and its remedy stands below it`() {
     let finding = Finding.bad("Clock", String(repeating: "slow ", count: 30), mend: "Do this.")
     let lines = finding.text.split(separator: "\n")
     #expect(lines.allSatisfy { $0.count <= 80 } && lines.first?.hasPrefix("!  Clock: slow") == true)
@@ -270,10 +270,11 @@ struct ExaminingProgramTests {
     return (done.status, done.output.split { $0 == " " || $0 == "\n" }.joined(separator: " "))
   }
 
-  @Test(
-    "On a good network it hears itself and counts the peers, who take no notice, with a route for multicast or without"
-  )
-  func network() async throws {
+  @Test
+  func
+    `on a good network it hears itself and counts the peers, who take no notice, with a route for multicast or without`()
+    async throws
+  {
     let stage = try await LabStage("--hosts", "2")
     let alone = try await findings(stage)
     #expect(
@@ -290,10 +291,11 @@ struct ExaminingProgramTests {
     #expect(try await findings(stage).text.contains("; 1 other peer was heard"))
   }
 
-  @Test(
-    "A firewall that keeps Link in or out is found on each interface, and one that lets it through is not blamed"
-  )
-  func firewall() async throws {
+  @Test
+  func
+    `a firewall that keeps Link in or out is found on each interface, and one that lets it through is not blamed`()
+    async throws
+  {
     let stage = try await LabStage("--hosts", "2")
     func wall(_ rules: String...) async throws -> (status: Int32, text: String) {
       for rule in ["flush ruleset", "add table inet wall"] + rules {
@@ -343,8 +345,10 @@ struct ExaminingProgramTests {
     )
   }
 
-  @Test("It finds a missing server, another timebase master, and the tactus that runs; for programs as JSON")
-  func server() async throws {
+  @Test
+  func `it finds a missing server, another timebase master, and the tactus that runs; for programs as JSON`()
+    async throws
+  {
     let stage = try await LabStage("--no-server")
     let none = try await findings(stage, "--server=stage")
     #expect(none.status == 1 && none.text.contains("! JACK: no JACK server called \"stage\" is running"))
@@ -389,8 +393,10 @@ struct ExaminingProgramTests {
     server.signal(SIGTERM)
   }
 
-  @Test("The check finds the frames that a cable hides, and sets the offset now and for the next time")
-  func check() async throws {
+  @Test
+  func `the check finds the frames that a cable hides, and sets the offset now and for the next time`()
+    async throws
+  {
     // A cable of jackd's own: what is played into it comes back a period later, and JACK does not say so.
     let stage = try await LabStage("--no-server")
     let server = try ChildProcess(

@@ -14,8 +14,8 @@ struct ElsewhereProgramTests {
     return child
   }
 
-  @Test("Its view is opened from a terminal, takes keys, and is left without ending it")
-  func view() async throws {
+  @Test
+  func `its view is opened from a terminal, takes keys, and is left without ending it`() async throws {
     let stage = try await LabStage()
     let service = try await serve(stage)
     let terminal = try await Terminal(in: stage, columns: 100, rows: 30)
@@ -58,8 +58,8 @@ struct ElsewhereProgramTests {
     #expect(nowhere.status == 69 || nowhere.errors.contains("no terminal"), "\(nowhere)")
   }
 
-  @Test("It is viewed from another machine, which may change what a controller may")
-  func distant() async throws {
+  @Test
+  func `it is viewed from another machine, which may change what a controller may`() async throws {
     let stage = try await LabStage("--hosts", "2")
     let service = try await serve(stage, on: 2, "--osc-listen=0.0.0.0")
     let address = "10.77.0.2"
@@ -93,8 +93,8 @@ struct ElsewhereProgramTests {
     return false
   }
 
-  @Test("What holds is saved as the configuration, and nothing that a hand wrote is lost")
-  func save() async throws {
+  @Test
+  func `what holds is saved as the configuration, and nothing that a hand wrote is lost`() async throws {
     let stage = try await LabStage()
     let home = try ScratchFolder()
     let file = home.path + "/tactus/config.json5"
@@ -165,8 +165,8 @@ struct ElsewhereProgramTests {
   }
 }
 
-@Test("Every example of the help is a command line that is taken")
-func examples() throws {
+@Test
+func `every example of the help is a command line that is taken`() throws {
   let lines = Configuration.examples.split(separator: "\n").dropFirst()
   #expect(lines.count >= 5)
   for line in lines {

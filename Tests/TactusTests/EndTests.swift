@@ -30,10 +30,10 @@ struct EndTests {
     try await shell(stage, "ps -o stat= -p $(cat /dev/shm/jackd)").output
   }
 
-  @Test(
-    "While JACK hangs whoever asks twice is obeyed, and what was chosen is remembered",
-    arguments: [SIGTERM, SIGINT])
-  func hangingServer(signal: Int32) async throws {
+  @Test(arguments: [SIGTERM, SIGINT])
+  func `while JACK hangs whoever asks twice is obeyed, and what was chosen is remembered`(signal: Int32)
+    async throws
+  {
     let stage = try await LabStage("--no-server")
     let server = try jackd(stage)
     defer { server.signal(SIGKILL) }
@@ -69,8 +69,8 @@ struct EndTests {
       time.sleep(0.005)
     """
 
-  @Test("A question that JACK does not answer is noticed, and one wish to end is enough")
-  func unanswered() async throws {
+  @Test
+  func `a question that JACK does not answer is noticed, and one wish to end is enough`() async throws {
     let stage = try await LabStage("--no-server")
     let server = try jackd(stage)
     defer { server.signal(SIGKILL) }
@@ -91,8 +91,8 @@ struct EndTests {
     #expect(child.saidOnErrors.contains("ended without waiting for JACK"))
   }
 
-  @Test("With a server that answers, who asks twice at one moment gets the clean end")
-  func twiceAtOnce() async throws {
+  @Test
+  func `with a server that answers, who asks twice at one moment gets the clean end`() async throws {
     let stage = try await LabStage("--name", "studio")
     let child = try ChildProcess(stage.command([program]))
     try await child.awaitLine(beginning: "OSC: ")
@@ -104,8 +104,10 @@ struct EndTests {
     #expect(try await stage.run("jack_lsp").output.contains("tactus:") == false)
   }
 
-  @Test("On a disk that can only be read what was remembered stays; that is said once, and the end is clean")
-  func readOnlyDisk() async throws {
+  @Test
+  func `on a disk that can only be read what was remembered stays; that is said once, and the end is clean`()
+    async throws
+  {
     let stage = try await LabStage("--name", "studio")
     let prepared = try await shell(
       stage,
@@ -130,8 +132,8 @@ struct EndTests {
     #expect(left.output == "state.json5\n{\"click-offset\": {\"is\": 5, \"over\": 0}}\n", "\(left)")
   }
 
-  @Test("Asked twice in a terminal while JACK hangs, the shell gets its terminal back")
-  func terminal() async throws {
+  @Test
+  func `asked twice in a terminal while JACK hangs, the shell gets its terminal back`() async throws {
     let stage = try await LabStage("--no-server")
     let server = try jackd(stage)
     defer { server.signal(SIGKILL) }
@@ -148,8 +150,8 @@ struct EndTests {
     #expect(state.hasPrefix("T"), "\(state)")
   }
 
-  @Test("Where a terminal stops who writes in the background, tactus plays on")
-  func background() async throws {
+  @Test
+  func `where a terminal stops who writes in the background, tactus plays on`() async throws {
     let stage = try await LabStage("--name", "studio")
     let terminal = try await Terminal(in: stage, columns: 120, rows: 24)
     try await terminal.enter("stty tostop; \(program) --no-tui &")
@@ -160,10 +162,10 @@ struct EndTests {
   }
 
   /// For more than a second, after which jackd throws its clients out, and for more than the five it waits for one that closes.
-  @Test(
-    "A tactus that stood still for seconds comes back, to a server that answers all others, too",
-    arguments: [1.2, 5.5])
-  func standstill(seconds: Double) async throws {
+  @Test(arguments: [1.2, 5.5])
+  func `a tactus that stood still for seconds comes back, to a server that answers all others, too`(
+    seconds: Double
+  ) async throws {
     let stage = try await LabStage("--name", "studio")
     let child = try ChildProcess(
       stage.command(["sh", "-c", "echo $$ >/dev/shm/tactus; exec \"$1\" --click", "sh", program]))
@@ -204,8 +206,8 @@ struct EndTests {
     #expect(try await shell(stage, "timeout 2 jack_lsp >/dev/null").status == 0)
   }
 
-  @Test("What is said to every tactus that plays ends none that only asks")
-  func asking() async throws {
+  @Test
+  func `what is said to every tactus that plays ends none that only asks`() async throws {
     let stage = try await LabStage("--no-server")
     // It begins when it holds or ignores them; that is before it asks anybody, and here nobody answers.
     let script = """

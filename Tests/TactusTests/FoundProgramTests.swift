@@ -8,8 +8,8 @@ import Testing
 struct FoundProgramTests {
   private let avahi = Lab.top + "/tools/lib/avahi"
 
-  @Test("Another machine finds tactus by its name, with address and port, until it ends")
-  func found() async throws {
+  @Test
+  func `another machine finds tactus by its name, with address and port, until it ends`() async throws {
     let stage = try await LabStage("--hosts", "2")
     let tactus = try ChildProcess(
       stage.command(

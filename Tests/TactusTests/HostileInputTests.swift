@@ -24,8 +24,8 @@ struct HostileInputTests {
     if text.isEmpty || !isPlain || text.count > 400 { Issue.record("\(what): \(text.prefix(500))") }
   }
 
-  @Test("Of 7000 lists of arguments each is taken, or refused in one line for a terminal")
-  func arguments() {
+  @Test
+  func `of 7000 lists of arguments each is taken, or refused in one line for a terminal`() {
     var dice = Dice(seed: 20_261_122)
     var refused = 0
     func word() -> String {
@@ -56,10 +56,11 @@ struct HostileInputTests {
     #expect((1000...6900).contains(refused), "\(refused): a test that judges nothing")
   }
 
-  @Test(
-    "Of 3000 memories and configurations that were damaged each is read, or refused in a line for each mistake"
-  )
-  func damaged() throws {
+  @Test
+  func
+    `of 3000 memories and configurations that were damaged each is read, or refused in a line for each mistake`()
+    throws
+  {
     var dice = Dice(seed: 730)
     let memory = """
       // comment

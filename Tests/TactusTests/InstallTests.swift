@@ -19,8 +19,8 @@ struct InstallTests {
       String.init)
   }
 
-  @Test("All that is installed below DESTDIR is taken away again, and nothing else")
-  func exactly() async throws {
+  @Test
+  func `all that is installed below DESTDIR is taken away again, and nothing else`() async throws {
     let scratch = try ScratchFolder()
     let destination = scratch.path + "/stage"
     let done = try await install("--prefix", "/usr", into: destination)
@@ -56,8 +56,8 @@ struct InstallTests {
     #expect(again.status == 1 && again.errors.contains("nothing of tactus is installed"))
   }
 
-  @Test("The unit, the desktop entry and the man pages are as their readers want them")
-  func wellFormed() async throws {
+  @Test
+  func `the unit, the desktop entry and the man pages are as their readers want them`() async throws {
     let scratch = try ScratchFolder()
     let prefix = scratch.path + "/prefix"
     #expect(try await install("--prefix", prefix).status == 0)
@@ -81,8 +81,8 @@ struct InstallTests {
     }
   }
 
-  @Test("A prefix that could lead elsewhere is refused")
-  func badPrefix() async throws {
+  @Test
+  func `a prefix that could lead elsewhere is refused`() async throws {
     for prefix in ["relative", "", "/a/../../etc"] {
       let done = try await install("--prefix=\(prefix)", into: "/nowhere")
       #expect(done.status == 1 && done.errors.hasPrefix("install: "), "\(prefix): \(done)")

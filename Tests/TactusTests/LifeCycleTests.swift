@@ -24,8 +24,8 @@ struct LifeCycleTests {
     #expect(child.saidOnErrors == "")
   }
 
-  @Test("Link stays in the background while the transport rolls, and goes when it has stopped")
-  func rolling() async throws {
+  @Test
+  func `Link stays in the background while the transport rolls, and goes when it has stopped`() async throws {
     let (stage, child, linkhut) = try await studio()
     let transport = try LabPeer(.jack, in: stage)
     try await Task.sleep(for: .milliseconds(1500))
@@ -42,8 +42,10 @@ struct LifeCycleTests {
     await end(child)
   }
 
-  @Test("It rests when a silent program goes to the background, and comes with a notice to the foreground")
-  func foreground() async throws {
+  @Test
+  func `it rests when a silent program goes to the background, and comes with a notice to the foreground`()
+    async throws
+  {
     let (stage, child, linkhut) = try await studio()
     let tablet = try await Tablet(in: stage)
     tablet.send("subscribe i:\(tablet.port)")
@@ -69,8 +71,8 @@ struct LifeCycleTests {
     await end(child)
   }
 
-  @Test("With start/stop sync it stays in the background, and follows from there")
-  func startStopSync() async throws {
+  @Test
+  func `with start/stop sync it stays in the background, and follows from there`() async throws {
     let (stage, child, linkhut) = try await studio("--startstop")
     let transport = try LabPeer(.jack, in: stage)
     try await linkhut.ask("sync on")
@@ -84,8 +86,8 @@ struct LifeCycleTests {
     await end(child)
   }
 
-  @Test("A connection brings it back within 100 ms, keeps it, and its loss lets it rest")
-  func connection() async throws {
+  @Test
+  func `a connection brings it back within 100 ms, keeps it, and its loss lets it rest`() async throws {
     let (stage, child, linkhut) = try await studio()
     try await Task.sleep(for: .milliseconds(1500))
     #expect(try await linkhut.status().peers == 0)
@@ -101,8 +103,8 @@ struct LifeCycleTests {
     await end(child)
   }
 
-  @Test("Without --life=auto it never rests")
-  func always() async throws {
+  @Test
+  func `without --life=auto it never rests`() async throws {
     let stage = try await LabStage()
     let child = try ChildProcess(stage.command([program]))
     let linkhut = try LabPeer(.linkhut, in: stage)
@@ -113,9 +115,11 @@ struct LifeCycleTests {
     await end(child)
   }
 
-  @Test(
-    "On an interface that is not there Link is on no network and says so; on one that is, it meets its peers")
-  func chosenInterface() async throws {
+  @Test
+  func
+    `on an interface that is not there Link is on no network and says so; on one that is, it meets its peers`()
+    async throws
+  {
     let stage = try await LabStage()
     let linkhut = try LabPeer(.linkhut, in: stage)
     try await linkhut.ask("enable on")

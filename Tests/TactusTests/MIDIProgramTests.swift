@@ -15,9 +15,11 @@ struct MIDIProgramTests {
     return linkhut
   }
 
-  @Test(
-    "A key is learned over OSC, and tapping it makes the tempo to a hundredth, whenever its taps are fetched")
-  func learnsAndTaps() async throws {
+  @Test
+  func
+    `a key is learned over OSC, and tapping it makes the tempo to a hundredth, whenever its taps are fetched`()
+    async throws
+  {
     let stage = try await LabStage()
     let tactus = try ChildProcess(stage.command([program]))
     try await tactus.awaitLine(beginning: "OSC: ")
@@ -44,10 +46,10 @@ struct MIDIProgramTests {
     #expect(await again.status() == 0)
   }
 
-  @Test(
-    "A pedal is listed, kept connected whenever it is there, and seen when it is touched",
-    arguments: [false, true])
-  func keepsThePedal(onPipeWire: Bool) async throws {
+  @Test(arguments: [false, true])
+  func `a pedal is listed, kept connected whenever it is there, and seen when it is touched`(onPipeWire: Bool)
+    async throws
+  {
     let stage = onPipeWire ? try await LabStage("--pipewire") : try await LabStage()
     let tactus = try ChildProcess(
       stage.command([program, "--midi=note 60 = tempo 133 now", "--connect=Foot*:out=control"]))
@@ -79,8 +81,8 @@ struct MIDIProgramTests {
     #expect(await tactus.status() == 0)
   }
 
-  @Test("A sequencer's clock leads the session, and keeps its tempo when it is lost")
-  func clockLeads() async throws {
+  @Test
+  func `a sequencer's clock leads the session, and keeps its tempo when it is lost`() async throws {
     let stage = try await LabStage()
     let tactus = try ChildProcess(stage.command([program, "--lead=midi"]))
     try await tactus.awaitLine(beginning: "OSC: ")

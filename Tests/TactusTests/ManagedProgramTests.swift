@@ -29,8 +29,8 @@ struct ManagedProgramTests {
       })
   }
 
-  @Test("A manager that never says what to open is waited for, and that is said")
-  func neverOpens() async throws {
+  @Test
+  func `a manager that never says what to open is waited for, and that is said`() async throws {
     let stage = try await LabStage()
     let mute = try manage(stage, try ScratchFolder())
     try await mute.awaitLine(beginning: "out: tactus: the session manager has not said what to open; waiting")
@@ -39,8 +39,10 @@ struct ManagedProgramTests {
     try await mute.awaitLine(beginning: "ended 0")
   }
 
-  @Test("Opened, played with, saved and ended by its manager, and found again as it was, connections and all")
-  func twoEvenings() async throws {
+  @Test
+  func `opened, played with, saved and ended by its manager, and found again as it was, connections and all`()
+    async throws
+  {
     let stage = try await LabStage()
     let home = try ScratchFolder()
     try home.write("{ meter: \"7/8\" }", to: ".config/tactus/config.json5")
@@ -98,8 +100,10 @@ struct ManagedProgramTests {
     try await second.awaitLine(beginning: "ended 0")
   }
 
-  @Test("Channels that are sent and received, and their cables, are there again the next evening")
-  func channels() async throws {
+  @Test
+  func `channels that are sent and received, and their cables, are there again the next evening`()
+    async throws
+  {
     let stage = try await LabStage()
     let home = try ScratchFolder()
     let cables = [
@@ -150,8 +154,8 @@ struct ManagedProgramTests {
     try await second.awaitLine(beginning: "ended 0")
   }
 
-  @Test("A manager that refuses, says nothing or can't be there is no reason not to play")
-  func alone() async throws {
+  @Test
+  func `a manager that refuses, says nothing or can't be there is no reason not to play`() async throws {
     let stage = try await LabStage()
     let home = try ScratchFolder()
     for (greeting, words) in [
@@ -172,10 +176,11 @@ struct ManagedProgramTests {
     #expect(await nonsense.status() == 0)
   }
 
-  @Test(
-    "A project that can't be opened is answered with the reason, and the program ends; a bad path touches nothing"
-  )
-  func unusable() async throws {
+  @Test
+  func
+    `a project that can't be opened is answered with the reason, and the program ends; a bad path touches nothing`()
+    async throws
+  {
     let stage = try await LabStage()
     let home = try ScratchFolder()
     for (file, text, words) in [

@@ -27,8 +27,8 @@ struct NewChoiceTests {
     CommandOutline(options: options)
   }
 
-  @Test("It is an option, and what is typed lands in the audio cycle's settings")
-  func option() throws {
+  @Test
+  func `it is an option, and what is typed lands in the audio cycle's settings`() throws {
     var configuration = Configuration()
     _ = try OptionParser(options: options).parse(["--pulse-when=rolling"], into: &configuration)
     #expect(configuration.choices.pulse.when == .rolling)
@@ -38,8 +38,8 @@ struct NewChoiceTests {
     #expect(HelpText(options: options).text.contains("--pulse-when=always|rolling"))
   }
 
-  @Test("It is a key, in the file and in what is remembered")
-  func key() throws {
+  @Test
+  func `it is a key, in the file and in what is remembered`() throws {
     let keys = Keys(options)
     var configuration = Configuration()
     try keys.apply(
@@ -50,8 +50,8 @@ struct NewChoiceTests {
     #expect(kept.contains("pulse-humour") && !kept.contains("pulse-when"))
   }
 
-  @Test("It is in the man page, and every shell completes it")
-  func described() {
+  @Test
+  func `it is in the man page, and every shell completes it`() {
     let page = ManualPage.options(of: outline)
     #expect(page.contains("\\-\\-pulse\\-when") && page.contains("only while the transport rolls"))
     for text in [
@@ -64,8 +64,8 @@ struct NewChoiceTests {
     #expect(table.manPage(version: "1").contains("pulse/when"))
   }
 
-  @Test("It is an address with buttons: set, told, asked, bound to a pedal, described by OSCQuery")
-  func address() throws {
+  @Test
+  func `it is an address with buttons: set, told, asked, bound to a pedal, described by OSCQuery`() throws {
     var settings = SurfaceSettings()
     settings.table = table
     let peer = Peer(Endpoint(.loopback, port: 40_000))
@@ -104,8 +104,8 @@ struct NewChoiceTests {
     #expect(answer.status == 200 && answer.body.contains("\"VALS\":[\"always\",\"rolling\"]"))
   }
 
-  @Test("Each option that is an address too is spelt as the address is")
-  func oneVocabulary() {
+  @Test
+  func `each option that is an address too is spelt as the address is`() {
     let names = Set(Configuration.options.map(\.long))
     for choice in Table.standard.choices {
       #expect(names.contains(choice.name) != choice.isMomentary, "\(choice.path)")

@@ -39,8 +39,10 @@ struct OddFileTests {
     ("loop", "Too many levels of symbolic links"),
   ]
 
-  @Test("As the configuration each is one line at once, in its usual place and named", arguments: kinds)
-  func configuration(kind: String, words: String) throws {
+  @Test(arguments: kinds)
+  func `as the configuration each is one line at once, in its usual place and named`(
+    kind: String, words: String
+  ) throws {
     try put(kind, at: "config.json5")
     let expected = Complaint(path("config.json5") + ": " + words)
     #expect(throws: expected) { try Startup([], places: Places(folder: folder.path)) }
@@ -53,11 +55,11 @@ struct OddFileTests {
     }
   }
 
-  @Test(
-    "As the memory each is one notice, nothing waits, and nothing is put in its place",
-    // No devices: where this fails as root, one of the machine's would be replaced.
+  @Test(  // No devices: where this fails as root, one of the machine's would be replaced.
     arguments: kinds.filter { !$0.0.hasPrefix("/dev/") })
-  func memory(kind: String, words: String) throws {
+  func `as the memory each is one notice, nothing waits, and nothing is put in its place`(
+    kind: String, words: String
+  ) throws {
     try put(kind, at: "state.json5")
     let startup = try Startup([], places: Places(folder: folder.path))
     #expect(startup.notices == [path("state.json5") + ": " + words + "; nothing is remembered"])
@@ -76,9 +78,8 @@ struct OddFileTests {
     #expect(lstat(path("state.json5"), &found) == 0 && found.st_mode & S_IFMT != S_IFREG)
   }
 
-  @Test(
-    "A file that says nothing means nothing", arguments: ["", "\n", "// only words\n", "/* and */ // more"])
-  func empty(text: String) throws {
+  @Test(arguments: ["", "\n", "// only words\n", "/* and */ // more"])
+  func `a file that says nothing means nothing`(text: String) throws {
     try folder.write(text, to: "config.json5")
     try folder.write(text, to: "state.json5")
     try folder.write(text, to: "connections.json5")
@@ -87,8 +88,8 @@ struct OddFileTests {
     #expect(try SessionFolder(path: folder.path).readConnections().isEmpty)
   }
 
-  @Test("A configuration that has become a pipe is refused when it is read again, typed or not")
-  func again() throws {
+  @Test
+  func `a configuration that has become a pipe is refused when it is read again, typed or not`() throws {
     for typed in [[], ["--config", path("config.json5")]] {
       try folder.write("{tempo: 99}", to: "config.json5")
       var startup = try Startup(typed, places: Places(folder: folder.path))
@@ -101,14 +102,15 @@ struct OddFileTests {
     }
   }
 
-  @Test("/dev/null is how one says that there is no configuration")
-  func noConfiguration() throws {
+  @Test
+  func `/dev/null is how one says that there is no configuration`() throws {
     let startup = try Startup(["--config=/dev/null"], places: Places(folder: "/nowhere"))
     #expect(startup.configuration.tempo == 120)
   }
 
-  @Test("A pipe that was typed is read to its end, and one that has none is not waited for long")
-  func pipes() async throws {
+  @Test
+  func `a pipe that was typed is read to its end, and one that has none is not waited for long`() async throws
+  {
     let ended = try await ChildProcess.run(
       ["bash", "-c", "\"$0\" config --config <(sleep 0.2; echo '{bmp: 1}')", program])
     #expect(ended.status == 2 && ended.errors.contains(":1: unknown key \"bmp\""), "\(ended)")
@@ -120,10 +122,8 @@ struct OddFileTests {
     #expect(endless.status == 2, "\(endless)")
   }
 
-  @Test(
-    "What the kernel calls a file and is none is one line, too",
-    arguments: ["/proc/self/mem", "/proc/self/environ"])
-  func processFiles(path: String) throws {
+  @Test(arguments: ["/proc/self/mem", "/proc/self/environ"])
+  func `what the kernel calls a file and is none is one line, too`(path: String) throws {
     do {
       _ = try Startup(["--config", path], places: Places(folder: "/nowhere"))
       Issue.record("\(path) was taken")
@@ -132,8 +132,10 @@ struct OddFileTests {
     }
   }
 
-  @Test("The sessions that are started are those of this installation or this checkout, and nobody else's")
-  func sessions() throws {
+  @Test
+  func `the sessions that are started are those of this installation or this checkout, and nobody else's`()
+    throws
+  {
     for place in ["usr/share/tactus/sessions", "sessions", "clone/sessions", "usr/sessions"] {
       try folder.write("", to: place + "/session.sh")
     }

@@ -41,8 +41,8 @@ struct Sample: Equatable {
 
 }
 
-@Test("A value may follow with a space, with = or attached, by the long or the short name")
-func valueSpellings() throws {
+@Test
+func `a value may follow with a space, with = or attached, by the long or the short name`() throws {
   for arguments in [["--bpm", "120.5"], ["--bpm=120.5"], ["-b", "120.5"], ["-b120.5"]] {
     var sample = Sample()
     let operands = try OptionParser(options: Sample.options).parse(arguments, into: &sample)
@@ -50,22 +50,22 @@ func valueSpellings() throws {
   }
 }
 
-@Test("Short options bundle, and the last of a bundle may take a value")
-func bundles() throws {
+@Test
+func `short options bundle, and the last of a bundle may take a value`() throws {
   #expect(try Sample.parse("-lv").0 == Sample(loud: true, verbose: true))
   #expect(try Sample.parse("-lvn", "solo").0 == Sample(loud: true, verbose: true, name: "solo"))
   #expect(try Sample.parse("-lnv").0 == Sample(loud: true, name: "v"))
 }
 
-@Test("Flags can be taken back, and the last word wins")
-func flagsTakenBack() throws {
+@Test
+func `flags can be taken back, and the last word wins`() throws {
   #expect(try Sample.parse("--loud", "--no-loud").0.loud == false)
   #expect(try Sample.parse("--no-loud", "-l").0.loud)
   #expect(try Sample.parse("-b", "90", "--bpm=91").0.bpm == 91)
 }
 
-@Test("An optional value counts only if it is attached")
-func optionalValue() throws {
+@Test
+func `an optional value counts only if it is attached`() throws {
   #expect(try Sample.parse("--click").0.click == "rolling")
   #expect(try Sample.parse("--click=always").0.click == "always")
   #expect(try Sample.parse("-kalways").0.click == "always")
@@ -73,32 +73,31 @@ func optionalValue() throws {
   #expect(sample.click == "rolling" && operands == ["always"])
 }
 
-@Test("Operands may stand anywhere; after -- everything is one; a lone dash is one")
-func operands() throws {
+@Test
+func `operands may stand anywhere; after -- everything is one; a lone dash is one`() throws {
   let (sample, operands) = try Sample.parse("a", "-l", "-", "--", "--name", "-v")
   #expect(sample == Sample(loud: true) && operands == ["a", "-", "--name", "-v"])
 }
 
-@Test("A list collects its values in their order")
-func lists() throws {
+@Test
+func `a list collects its values in their order`() throws {
   #expect(try Sample.parse("-c", "a=b", "--connect=c=d").0.connections == ["a=b", "c=d"])
 }
 
-@Test("Nothing after --help is read")
-func answersStop() throws {
+@Test
+func `nothing after --help is read`() throws {
   #expect(try Sample.parse("--help", "--nonsense").0.helped)
   #expect(try Sample.parse("-hq").0.helped)
 }
 
-@Test("A negative number and a dash are values where a value is due")
-func dashesAsValues() throws {
+@Test
+func `a negative number and a dash are values where a value is due`() throws {
   #expect(try Sample.parse("--name", "-x").0.name == "-x")
   #expect(
     try Sample.parse("click/offset", "-12", "-.5", "-1e-3").1 == ["click/offset", "-12", "-.5", "-1e-3"])
 }
 
 @Test(
-  "Every mistake gets a line that says what would be right",
   arguments: [
     (["--bmp", "120"], "unknown option \"--bmp\": do you mean \"--bpm\"?"),
     (["--conn=a"], "unknown option \"--conn\": do you mean \"--connect\"?"),
@@ -126,7 +125,7 @@ func dashesAsValues() throws {
     (["--port", "-3"], "--port takes a whole number from 1 to 65535, not \"-3\""),
     (["--lead", "me"], "--lead takes link, host or auto, not \"me\""),
   ] as [([String], String)])
-func mistakes(arguments: [String], line: String) {
+func `every mistake gets a line that says what would be right`(arguments: [String], line: String) {
   var sample = Sample()
   do throws(Complaint) {
     _ = try OptionParser(options: Sample.options).parse(arguments, into: &sample)
@@ -136,8 +135,8 @@ func mistakes(arguments: [String], line: String) {
   }
 }
 
-@Test("Slips are letters missing, added, wrong or swapped")
-func slipsCounted() {
+@Test
+func `slips are letters missing, added, wrong or swapped`() {
   #expect(slips(from: "bmp", to: "bpm") == 1)
   #expect(slips(from: "serer", to: "server") == 1)
   #expect(slips(from: "", to: "name") == 4)

@@ -10,8 +10,10 @@ import Testing
 
 @Suite("A user's own outputs, in the program", .serialized)
 struct OwnOutputProgramTests {
-  @Test("They are options and keys of the file, and a wrong one, a second of its name and a 33rd are said")
-  func written() throws {
+  @Test
+  func `they are options and keys of the file, and a wrong one, a second of its name and a 33rd are said`()
+    throws
+  {
     var configuration = try Configuration(arguments: [
       "--out=drums=clock offset=4", "--out", "x=run",
     ])
@@ -38,8 +40,8 @@ struct OwnOutputProgramTests {
     }
   }
 
-  @Test("What was added by hand is there the next time, and plays")
-  func remembered() throws {
+  @Test
+  func `what was added by hand is there the next time, and plays`() throws {
     var configuration = Configuration()
     var state = SurfaceState()
     configuration.choose(in: &state)
@@ -59,9 +61,11 @@ struct OwnOutputProgramTests {
     #expect(state.outputs.map(\.settings.clock.plays) == [false])
   }
 
-  @Test(
-    "A tablet adds one, stops it and starts it with the next bar, and takes it away, while the rest rolls on")
-  func tablet() async throws {
+  @Test
+  func
+    `a tablet adds one, stops it and starts it with the next bar, and takes it away, while the rest rolls on`()
+    async throws
+  {
     let stage = try await LabStage()
     let running = try ChildProcess(stage.command([program, "--out=bass=clock when=always"]))
     try await running.awaitLine(beginning: "OSC: 127.0.0.1:20809")

@@ -26,9 +26,11 @@ struct PageProgramTests {
     return String(try #require(line, "\(said)").dropFirst(6))
   }
 
-  @Test(
-    "o opens it, w shows its code, a camera reads it and is paired by it; o closes it, and the phone is gone")
-  func byKey() async throws {
+  @Test
+  func
+    `o opens it, w shows its code, a camera reads it and is paired by it; o closes it, and the phone is gone`()
+    async throws
+  {
     let stage = try await LabStage("--hosts", "2")
     let terminal = try await Terminal(in: stage, columns: 80, rows: 24)
     try await terminal.enter(program)
@@ -65,8 +67,8 @@ struct PageProgramTests {
     #expect(try await terminal.isSane())
   }
 
-  @Test("tactus web says where it is, or what to do, and ends accordingly")
-  func command() async throws {
+  @Test
+  func `tactus web says where it is, or what to do, and ends accordingly`() async throws {
     let stage = try await LabStage("--hosts", "2")
     let nobody = try await stage.run(program, "web")
     #expect(nobody.status == 69 && nobody.output == "")
@@ -98,8 +100,8 @@ struct PageProgramTests {
     await end(always)
   }
 
-  @Test("At a terminal tactus web draws the code, where there is room for it")
-  func drawn() async throws {
+  @Test
+  func `at a terminal tactus web draws the code, where there is room for it`() async throws {
     let stage = try await LabStage("--hosts", "2")
     let tactus = try await start(stage, "--web-open")
     let terminal = try await Terminal(in: stage, columns: 80, rows: 30)
@@ -113,10 +115,11 @@ struct PageProgramTests {
     await end(tactus)
   }
 
-  @Test(
-    "tactus web --forget ends what paired phones have open, and voids cookies and code, whether tactus runs or not"
-  )
-  func forget() async throws {
+  @Test
+  func
+    `tactus web --forget ends what paired phones have open, and voids cookies and code, whether tactus runs or not`()
+    async throws
+  {
     let stage = try await LabStage()
     let here = "http://127.0.0.1:20880/"
     let first = try await start(stage, "--web")
@@ -149,9 +152,11 @@ struct PageProgramTests {
     await end(third)
   }
 
-  @Test(
-    "The code in a socket's address pairs a program, and a page from anywhere; without it a page is refused")
-  func socketCode() async throws {
+  @Test
+  func
+    `the code in a socket's address pairs a program, and a page from anywhere; without it a page is refused`()
+    async throws
+  {
     let stage = try await LabStage()
     let here = "http://127.0.0.1:20880/"
     let tactus = try await start(stage, "--web")
@@ -176,8 +181,8 @@ struct PageProgramTests {
     await end(tactus)
   }
 
-  @Test("A secret that is damaged or open to others is said, and the page has a new one")
-  func damaged() async throws {
+  @Test
+  func `a secret that is damaged or open to others is said, and the page has a new one`() async throws {
     let stage = try await LabStage()
     let file = "$XDG_STATE_HOME/tactus/pairing.json5"
     let written = try await stage.run(
@@ -193,8 +198,8 @@ struct PageProgramTests {
         "pairing.json5 is not as tactus wrote it: all browsers have to pair again\n"))
   }
 
-  @Test("The page's example in Python says what it is told", arguments: ["python"])
-  func documented(language: String) async throws {
+  @Test(arguments: ["python"])
+  func `the page's example in Python says what it is told`(language: String) async throws {
     let stage = try await LabStage()
     let tactus = try await start(stage, "--web")
     let here = String(#filePath)

@@ -27,15 +27,15 @@ struct PresenceTests {
   private let out = Presence.Signs(isConnected: false)
   private let noServer = Presence.Signs(isConnected: nil)
 
-  @Test("With always it is, whatever happens")
-  func always() {
+  @Test
+  func `with always it is, whatever happens`() {
     for signs in allSigns + [noServer] {
       #expect(judgements(.always, (0, signs), (3600, signs)) == [true, true])
     }
   }
 
-  @Test("With auto every single reason is enough, at once, and only without any it rests")
-  func auto() {
+  @Test
+  func `with auto every single reason is enough, at once, and only without any it rests`() {
     for signs in allSigns {
       let isReason = signs.isForeground || signs.isMoving || signs.syncsStartStop || signs.isConnected == true
       #expect(judgements(.auto, (0, signs), (3600, signs)) == [isReason, isReason], "\(signs)")
@@ -43,16 +43,16 @@ struct PresenceTests {
     }
   }
 
-  @Test("A cable that goes from one port to another does not end the session, one that stays out does")
-  func patience() {
+  @Test
+  func `a cable that goes from one port to another does not end the session, one that stays out does`() {
     let said = judgements(
       .auto, (0, connected), (1, out), (1.9, out), (1.95, connected), (10, out), (10.9, out), (11, out),
       (11.02, connected))
     #expect(said == [true, true, true, true, true, true, false, true])
   }
 
-  @Test("While the server is gone it stays as it was, however long")
-  func serverGone() {
+  @Test
+  func `while the server is gone it stays as it was, however long`() {
     let playing = judgements(
       .auto, (0, connected), (1, noServer), (3600, noServer), (3600.1, out), (3600.3, connected))
     #expect(playing == [true, true, true, true, true])

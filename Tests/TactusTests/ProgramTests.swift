@@ -12,8 +12,8 @@ let program: String = {
   return parts.dropLast().joined(separator: "/") + "/tactus"
 }()
 
-@Test("Help and version go to standard output and need no server")
-func answersNeedNoServer() async throws {
+@Test
+func `help and version go to standard output and need no server`() async throws {
   for (option, start) in [("--help", "Usage: tactus"), ("-h", "Usage: tactus"), ("-V", "tactus 0.")] {
     let done = try await ChildProcess.run([program, option], environment: ["JACK_DEFAULT_SERVER": "nobody"])
     #expect(done.status == 0 && done.errors == "" && done.output.hasPrefix(start), "\(option): \(done)")
@@ -21,24 +21,26 @@ func answersNeedNoServer() async throws {
   }
 }
 
-@Test("A wrong command line ends with 2, a line that says what is wrong and one that says where help is")
-func usageErrors() async throws {
+@Test
+func `a wrong command line ends with 2, a line that says what is wrong and one that says where help is`()
+  async throws
+{
   let done = try await ChildProcess.run([program, "--sever=x"])
   #expect(done.status == 2 && done.output == "")
   #expect(
     done.errors == "tactus: unknown option \"--sever\": do you mean \"--server\"?\nTry 'tactus --help'.\n")
 }
 
-@Test("Without a server the program ends with 69 and says in one line what can be done")
-func noServer() async throws {
+@Test
+func `without a server the program ends with 69 and says in one line what can be done`() async throws {
   let done = try await ChildProcess.run([program, "-s", "nobody"])
   #expect(done.status == 69 && done.output == "")
   #expect(done.errors.hasPrefix("tactus: no JACK server called \"nobody\" is running; "))
   #expect(done.errors.split(separator: "\n").count == 1)
 }
 
-@Test("JACK_DEFAULT_SERVER names the server, and --server overrules it")
-func serverFromTheEnvironment() async throws {
+@Test
+func `JACK_DEFAULT_SERVER names the server, and --server overrules it`() async throws {
   let other = try await ChildProcess.run([program], environment: ["JACK_DEFAULT_SERVER": "nobody-else"])
   #expect(other.errors.contains("\"nobody-else\""))
   let named = try await ChildProcess.run(
@@ -46,14 +48,16 @@ func serverFromTheEnvironment() async throws {
   #expect(named.errors.contains("\"nobody\""))
 }
 
-@Test("A probe says nothing and ends with 69 without a server")
-func probeWithoutServer() async throws {
+@Test
+func `a probe says nothing and ends with 69 without a server`() async throws {
   let done = try await ChildProcess.run([program, "--probe", "--server", "nobody"])
   #expect(done.status == 69 && done.output == "" && done.errors == "")
 }
 
-@Test("A click's file that can't be used is a usage error that names the file, whatever the server does")
-func unusableSoundFile() async throws {
+@Test
+func `a click's file that can't be used is a usage error that names the file, whatever the server does`()
+  async throws
+{
   for option in ["--accent-file", "--beat-file", "--subdivision-file"] {
     let done = try await ChildProcess.run([program, option, "/nowhere.wav", "--server=nobody"])
     #expect(done.status == 2 && done.output == "")
@@ -62,14 +66,16 @@ func unusableSoundFile() async throws {
   }
 }
 
-@Test("A name that JACK can't take is a usage error")
-func unusableName() async throws {
+@Test
+func `a name that JACK can't take is a usage error`() async throws {
   let done = try await ChildProcess.run([program, "--name=a:b", "--server=nobody"])
   #expect(done.status == 2 && done.errors.contains("no colon"))
 }
 
-@Test("What was asked for and can't be written is a failure and one line, but for a reader who has left")
-func fullDisk() async throws {
+@Test
+func `what was asked for and can't be written is a failure and one line, but for a reader who has left`()
+  async throws
+{
   for words in ["--help", "--version", "man", "config --print-default", "completions bash", "session list"] {
     let done = try await ChildProcess.run(["sh", "-c", "\"$0\" \(words) >/dev/full", program])
     #expect(done.status == 1, "\(words)")
@@ -94,10 +100,10 @@ extension ChildProcess {
 
 @Suite("The program on a server", .serialized)
 struct ProgramOnServerTests {
-  @Test(
-    "One line says server, rate, period and name, and the signals that ask for the end give 0",
-    arguments: [SIGINT, SIGTERM, SIGQUIT])
-  func cleanEnd(signal: Int32) async throws {
+  @Test(arguments: [SIGINT, SIGTERM, SIGQUIT])
+  func `one line says server, rate, period and name, and the signals that ask for the end give 0`(
+    signal: Int32
+  ) async throws {
     let stage = try await LabStage("--name", "studio", "--rate", "44100", "--period", "128")
     let child = try ChildProcess(
       stage.command(["env", "-u", "JACK_DEFAULT_SERVER", program, "-s", "studio", "-n", "pulse"]))
@@ -112,8 +118,10 @@ struct ProgramOnServerTests {
     #expect(try await stage.run(program, "--probe").status == 0)
   }
 
-  @Test("With --wait the program takes up a server that starts later; without one it still ends with 0")
-  func waiting() async throws {
+  @Test
+  func `with --wait the program takes up a server that starts later; without one it still ends with 0`()
+    async throws
+  {
     let stage = try await LabStage("--no-server")
     let child = try ChildProcess(stage.command([program, "--wait", "--server=late"]))
     let impatient = try ChildProcess(stage.command([program, "--wait", "--server=never"]))
@@ -133,8 +141,8 @@ struct ProgramOnServerTests {
     server.signal(SIGTERM)
   }
 
-  @Test("Several that start and end at one moment all do, on a busy machine")
-  func several() async throws {
+  @Test
+  func `several that start and end at one moment all do, on a busy machine`() async throws {
     let stage = try await LabStage()
     let busy = try (0..<4).map { _ in try ChildProcess(["sh", "-c", "while :; do :; done"]) }
     defer { for loop in busy { loop.signal(SIGKILL) } }
@@ -151,8 +159,8 @@ struct ProgramOnServerTests {
     }
   }
 
-  @Test("When the server ends, the program says so, stays, and is back with the next one")
-  func restart() async throws {
+  @Test
+  func `when the server ends, the program says so, stays, and is back with the next one`() async throws {
     let stage = try await LabStage("--no-server")
     let start = stage.command(["jackd", "--no-realtime", "-n", "stage", "-d", "dummy"])
     let first = try ChildProcess(start)

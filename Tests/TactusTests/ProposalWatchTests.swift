@@ -13,14 +13,14 @@ struct ProposalWatchTests {
     return watch.expects(leading: leading, syncsStartStop: sync, tempoRequests: 0, at: Micros(5))
   }
 
-  @Test("A leader or start/stop sync means at any moment, an idle machine never")
-  func who() {
+  @Test
+  func `a leader or start/stop sync means at any moment, an idle machine never`() {
     #expect(!expects())
     #expect(expects(.host) && expects(.midi) && expects(sync: true))
   }
 
-  @Test("A hand on another client's tempo is expected to go on for ten seconds, also where the count wraps")
-  func hand() {
+  @Test
+  func `a hand on another client's tempo is expected to go on for ten seconds, also where the count wraps`() {
     var watch = ProposalWatch()
     func expects(_ requests: UInt64, at seconds: Int64) -> Bool {
       watch.expects(

@@ -16,8 +16,8 @@ struct ReloadTests {
     }
   }
 
-  @Test("Only what it says otherwise is changed; what was chosen by hand stays, and what was typed")
-  func differences() throws {
+  @Test
+  func `only what it says otherwise is changed; what was chosen by hand stays, and what was typed`() throws {
     let before = try written(
       "{'click-gain': 0.3, meter: '3/4', launch: 'beat', 'click-pattern': 'Xx', quantum: 3}", "-q", "5")
     let after = try written(
@@ -36,8 +36,8 @@ struct ReloadTests {
     #expect(reload.later == [])
   }
 
-  @Test("Every option can be taken from one configuration into another, and back to nothing")
-  func copying() throws {
+  @Test
+  func `every option can be taken from one configuration into another, and back to nothing`() throws {
     let full = try written(
       """
       {name: 'a', server: 'b', connect: ['click_1=x:y'], autoconnect: true, 'start-server': true, wait: true, tempo: 99,
@@ -58,8 +58,8 @@ struct ReloadTests {
     }
   }
 
-  @Test("What is about the start alone is named, and waits for the next one")
-  func startOnly() throws {
+  @Test
+  func `what is about the start alone is named, and waits for the next one`() throws {
     let reload = Reload(
       from: try written("{}"), to: try written("{tempo: 90, name: 'other', 'click-gain': 1}"),
       present: Configuration())
@@ -94,10 +94,11 @@ struct SignalledProgramTests {
     #expect(try await stage.run("pkill", "-\(name)", "-x", "tactus").status == 0)
   }
 
-  @Test(
-    "SIGHUP makes it read its configuration again, and a wrong one changes nothing and says where it is wrong"
-  )
-  func reload() async throws {
+  @Test
+  func
+    `SIGHUP makes it read its configuration again, and a wrong one changes nothing and says where it is wrong`()
+    async throws
+  {
     let stage = try await LabStage()
     let home = try ScratchFolder()
     let file = try home.write("{launch: 'beat', 'click-subdivision': 2}", to: "tactus/config.json5")
@@ -131,8 +132,8 @@ struct SignalledProgramTests {
     #expect((try? home.text(of: "tactus/state.json5"))?.contains("link") != true)
   }
 
-  @Test("nohup means that SIGHUP is nothing to it")
-  func nohup() async throws {
+  @Test
+  func `nohup means that SIGHUP is nothing to it`() async throws {
     let stage = try await LabStage()
     let home = try ScratchFolder()
     let child = try await start(stage, home, "setsid", "--wait", "nohup")
@@ -144,8 +145,8 @@ struct SignalledProgramTests {
     #expect(await child.status() == 0)
   }
 
-  @Test("SIGUSR1 saves what was chosen at once, so that not even SIGKILL takes it away")
-  func save() async throws {
+  @Test
+  func `SIGUSR1 saves what was chosen at once, so that not even SIGKILL takes it away`() async throws {
     let stage = try await LabStage()
     let home = try ScratchFolder()
     let child = try await start(stage, home, "setsid", "--wait")

@@ -16,8 +16,10 @@ struct RememberingProgramTests {
     _ = try await stage.run("sh", "-c", "oscsend osc.udp://127.0.0.1:20809 /tactus/\(message)")
   }
 
-  @Test("Its choices come from the file, and what a controller changes is there again after a restart")
-  func restart() async throws {
+  @Test
+  func `its choices come from the file, and what a controller changes is there again after a restart`()
+    async throws
+  {
     let stage = try await LabStage()
     let written = try await shell(
       stage,
@@ -56,8 +58,8 @@ struct RememberingProgramTests {
       try await shell(stage, "$1 config --forget && $1 config").output.hasSuffix("state.json5 (none yet)\n"))
   }
 
-  @Test("What is forgotten while it plays stays forgotten, whatever it still has when it ends")
-  func forgottenWhilePlaying() async throws {
+  @Test
+  func `what is forgotten while it plays stays forgotten, whatever it still has when it ends`() async throws {
     let stage = try await LabStage()
     let child = try ChildProcess(stage.command([program]))
     try await child.awaitLine(beginning: "OSC: ")
@@ -82,8 +84,8 @@ struct RememberingProgramTests {
     #expect(left.output.hasSuffix("state.json5\n  clock-offset 2\n"), "\(left)")
   }
 
-  @Test("A full disk is one warning; the session goes on, and the old memory stays whole")
-  func fullDisk() async throws {
+  @Test
+  func `a full disk is one warning; the session goes on, and the old memory stays whole`() async throws {
     let stage = try await LabStage()
     let prepared = try await shell(
       stage,
@@ -106,8 +108,8 @@ struct RememberingProgramTests {
     #expect(left.output == "{\"tempo\": {\"is\": 99, \"over\": 120}}\nstate.json5\n")
   }
 
-  @Test("A wrong configuration is one line, status 2, and nothing starts")
-  func wrongConfiguration() async throws {
+  @Test
+  func `a wrong configuration is one line, status 2, and nothing starts`() async throws {
     let done = try await ChildProcess.run(
       ["sh", "-c", "printf '{\\n  tmepo: 120,\\n}' | \"$1\" --config /dev/stdin", "sh", program])
     #expect(done.status == 2 && done.output == "")
@@ -120,8 +122,8 @@ struct RememberingProgramTests {
     #expect(endless.errors == "tactus: /dev/zero: a device, not a file\n")
   }
 
-  @Test("The configuration that the program prints is one that it takes")
-  func printedConfiguration() async throws {
+  @Test
+  func `the configuration that the program prints is one that it takes`() async throws {
     let script = "\"$1\" config --print-default | \"$1\" config --config /dev/stdin --print"
     let environment = ["HOME": "/nowhere", "XDG_STATE_HOME": "", "XDG_CONFIG_HOME": ""]
     let done = try await ChildProcess.run(["sh", "-c", script, "sh", program], environment: environment)

@@ -8,10 +8,12 @@ import Testing
 /// Programs that ask far more than people do; each on a stage of its own, beside the others.
 @Suite("Hands that never rest")
 struct RestlessHandTests {
-  @Test(
-    "A transport flipped 200 times a second ends as it was told last, and the session with it, whose beat never moved",
-    arguments: ["now", "bar"])
-  func flips(launch: String) async throws {
+  @Test(arguments: ["now", "bar"])
+  func
+    `a transport flipped 200 times a second ends as it was told last, and the session with it, whose beat never moved`(
+      launch: String
+    ) async throws
+  {
     let stage = try await LabStage()
     let tactus = try ChildProcess(
       stage.command([program, "--startstop", "--launch=\(launch)", "--click"]))
@@ -44,10 +46,10 @@ struct RestlessHandTests {
   }
 
   /// None of them is right; but in the end all must be where one of them wanted it, and stay there.
-  @Test(
-    "A transport and two peers that start and stop without rest and at once end alike",
-    arguments: ["now", "bar"])
-  func contradiction(launch: String) async throws {
+  @Test(arguments: ["now", "bar"])
+  func `a transport and two peers that start and stop without rest and at once end alike`(launch: String)
+    async throws
+  {
     let stage = try await LabStage()
     let tactus = try ChildProcess(
       stage.command([program, "--startstop", "--launch=\(launch)", "--tempo=300"]))
@@ -99,9 +101,11 @@ struct RestlessHandTests {
     case hanging = "kill -STOP $(cat /dev/shm/jackd)"
   }
 
-  @Test(
-    "jackd that is killed twenty times, whatever goes on, and comes back with other rates finds tactus again")
-  func killedServers() async throws {
+  @Test
+  func
+    `jackd that is killed twenty times, whatever goes on, and comes back with other rates finds tactus again`()
+    async throws
+  {
     let stage = try await LabStage("--no-server")
     func shell(_ script: String) async throws -> ChildProcess.Finished {
       try await ChildProcess.run(stage.command(["sh", "-c", script, "sh", program]))
@@ -165,10 +169,11 @@ struct RestlessHandTests {
         sys.stdin.read()
     """
 
-  @Test(
-    "Of 20,000 MIDI events a second the key is learned that was pressed, its taps are the tempo, and losses are told"
-  )
-  func learnsInAFlood() async throws {
+  @Test
+  func
+    `of 20,000 MIDI events a second the key is learned that was pressed, its taps are the tempo, and losses are told`()
+    async throws
+  {
     let stage = try await LabStage()
     let tactus = try ChildProcess(stage.command([program]))
     try await tactus.awaitLine(beginning: "OSC: ")
@@ -198,10 +203,10 @@ struct RestlessHandTests {
   }
 
   /// What `tools/bench osc` found to be dear; its figures are for the release build.
-  @Test(
-    "Under a flood of dear OSC packets pings are answered, and who is asked to end ends",
-    arguments: ["query", "xx/" + String(repeating: "quantum", count: 33)])
-  func endsInAFlood(path: String) async throws {
+  @Test(arguments: ["query", "xx/" + String(repeating: "quantum", count: 33)])
+  func `under a flood of dear OSC packets pings are answered, and who is asked to end ends`(path: String)
+    async throws
+  {
     let stage = try await LabStage()
     let tactus = try ChildProcess(stage.command([program]))
     try await tactus.awaitLine(beginning: "OSC: ")

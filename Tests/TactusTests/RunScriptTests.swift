@@ -20,10 +20,10 @@ struct RunScriptTests {
         separator: "\n")
   }
 
-  @Test(
-    "Without a server it starts one, says so in one line, and both end with the program",
-    arguments: [SIGINT, SIGTERM, SIGHUP])
-  func privateServer(signal: Int32) async throws {
+  @Test(arguments: [SIGINT, SIGTERM, SIGHUP])
+  func `without a server it starts one, says so in one line, and both end with the program`(signal: Int32)
+    async throws
+  {
     let stage = try await LabStage("--no-server")
     let child = try ChildProcess(run(on: stage))
     #expect(try await child.line()?.hasPrefix("JACK server \"tactus-") == true, "\(child.saidOnErrors)")
@@ -35,8 +35,8 @@ struct RunScriptTests {
     #expect(try await stage.run("ls", "/dev/shm").output.contains("tactus-") == false)
   }
 
-  @Test("The private server ends when the program dies, and both when the script is killed")
-  func crash() async throws {
+  @Test
+  func `the private server ends when the program dies, and both when the script is killed`() async throws {
     for victim in ["^[^ ]*/tactus$", "^bash .*/tools/run$"] {
       let stage = try await LabStage("--no-server")
       let child = try ChildProcess(run(on: stage))
@@ -54,8 +54,8 @@ struct RunScriptTests {
     }
   }
 
-  @Test("With a server it uses that one and says nothing of its own")
-  func runningServer() async throws {
+  @Test
+  func `with a server it uses that one and says nothing of its own`() async throws {
     let stage = try await LabStage("--name", "studio")
     let child = try ChildProcess(run(on: stage))
     #expect(try await child.line()?.hasPrefix("JACK server \"studio\"") == true)
@@ -64,8 +64,8 @@ struct RunScriptTests {
     #expect(child.saidOnErrors == "")
   }
 
-  @Test("It uses PipeWire's JACK when that is what runs", .enabled(if: Lab.hasPipeWire))
-  func pipeWire() async throws {
+  @Test(.enabled(if: Lab.hasPipeWire))
+  func `it uses PipeWire's JACK when that is what runs`() async throws {
     let stage = try await LabStage("--pipewire")
     let child = try ChildProcess(run(on: stage, without: "LD_LIBRARY_PATH"))
     #expect(try await child.line()?.contains("(PipeWire ") == true, "\(child.saidOnErrors)")
@@ -74,8 +74,8 @@ struct RunScriptTests {
     #expect(try await left(on: stage) == "")
   }
 
-  @Test("A server that was named is not replaced by a private one")
-  func namedServer() async throws {
+  @Test
+  func `a server that was named is not replaced by a private one`() async throws {
     let stage = try await LabStage("--no-server")
     let done = try await ChildProcess.run(run(on: stage, "--server=nobody"))
     #expect(done.status == 69)
@@ -83,8 +83,10 @@ struct RunScriptTests {
     #expect(try await left(on: stage) == "")
   }
 
-  @Test("A first build and one after a change are announced, and nothing is where there is nothing to build")
-  func building() async throws {
+  @Test
+  func `a first build and one after a change are announced, and nothing is where there is nothing to build`()
+    async throws
+  {
     let scratch = try ScratchFolder()
     for file in ["run", "lib/packages.sh"] {
       let text = try await ChildProcess.run(["cat", "\(Lab.top)/tools/\(file)"]).output
@@ -117,8 +119,8 @@ struct RunScriptTests {
     #expect(try await run() == "building tactus again: its sources have changed\n")
   }
 
-  @Test("Help, version and mistakes start no server")
-  func answers() async throws {
+  @Test
+  func `help, version and mistakes start no server`() async throws {
     let stage = try await LabStage("--no-server")
     let version = try await ChildProcess.run(run(on: stage, "--version"))
     #expect(version.status == 0 && version.output.hasPrefix("tactus ") && version.errors == "")

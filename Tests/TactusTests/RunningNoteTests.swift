@@ -10,8 +10,8 @@ struct RunningNoteTests {
   private let one = RunningNote.Content(name: "tactus", port: 20809)
   private let two = RunningNote.Content(name: "tactus-01", port: 41234)
 
-  @Test("A note is there as long as its program, and for its user alone")
-  func life() throws {
+  @Test
+  func `a note is there as long as its program, and for its user alone`() throws {
     let scratch = try ScratchFolder()
     let folder = scratch.path + "/tactus"
     #expect(RunningNote.all(in: folder) == [])
@@ -25,8 +25,8 @@ struct RunningNoteTests {
     #expect(RunningNote(one, in: "/nowhere/at/all") == nil)
   }
 
-  @Test("Without its variable the user's directory is found where systemd makes it")
-  func place() throws {
+  @Test
+  func `without its variable the user's directory is found where systemd makes it`() throws {
     let scratch = try ScratchFolder()
     let users = scratch.path
     #expect(RunningNote.folder("/run/me", ofUsers: users) == "/run/me/tactus")
@@ -37,8 +37,8 @@ struct RunningNoteTests {
     }
   }
 
-  @Test("What a crash left is taken away, and what is no note is nobody")
-  func leftovers() throws {
+  @Test
+  func `what a crash left is taken away, and what is no note is nobody`() throws {
     let scratch = try ScratchFolder()
     try scratch.write("{\"name\": \"dead\", \"port\": 4}", to: "4.json5")
     let note = RunningNote(two, in: scratch.path)
@@ -55,8 +55,8 @@ struct RunningNoteTests {
     withExtendedLifetime(note) {}
   }
 
-  @Test("The one that runs; of several the one at the usual port; or the one that was named")
-  func choice() throws {
+  @Test
+  func `the one that runs; of several the one at the usual port; or the one that was named`() throws {
     func port(_ whereabouts: Whereabouts, _ running: RunningNote.Content...) -> String {
       do throws(Complaint) {
         return "\(try whereabouts.port(of: running))"
@@ -79,8 +79,10 @@ struct RunningNoteTests {
     #expect(port(Whereabouts(port: 9, name: "x"), one) == "9")
   }
 
-  @Test("A second start says that one runs, where, and what to do; it and a session start nothing")
-  func second() async throws {
+  @Test
+  func `a second start says that one runs, where, and what to do; it and a session start nothing`()
+    async throws
+  {
     let stage = try await LabStage()
     let first = try ChildProcess(stage.command([program]))
     try await first.awaitLine(beginning: "timebase master")
@@ -107,8 +109,8 @@ struct RunningNoteTests {
     #expect(await meant.status() == 0)
   }
 
-  @Test("Two that run are each found by name, and one alone without, whatever its port")
-  func programs() async throws {
+  @Test
+  func `two that run are each found by name, and one alone without, whatever its port`() async throws {
     let stage = try await LabStage()
     let first = try ChildProcess(stage.command([program]))
     try await first.awaitLine(beginning: "OSC: 127.0.0.1:20809")

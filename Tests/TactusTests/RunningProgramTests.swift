@@ -22,8 +22,8 @@ struct RunningProgramTests {
     return Dictionary(uniqueKeysWithValues: members.map { ($0.name, $0.element.value.text) })
   }
 
-  @Test("Whose timebase it is, as far as the names on the server tell")
-  func probableMaster() async throws {
+  @Test
+  func `whose timebase it is, as far as the names on the server tell`() async throws {
     let stage = try await LabStage()
     let listen = [Lab.top + "/tools/listen", "--no-link", "--json", "--name"]
     let hydrogen = try ChildProcess(
@@ -52,9 +52,11 @@ struct RunningProgramTests {
     #expect(await child.status() == 0)
   }
 
-  @Test(
-    "A host that is to lead gets the timebase: at once, or when the transport stops, and status says which")
-  func givenUp() async throws {
+  @Test
+  func
+    `a host that is to lead gets the timebase: at once, or when the transport stops, and status says which`()
+    async throws
+  {
     let stage = try await LabStage()
     let child = try await start(stage)
     func shows(_ words: String...) async throws {
@@ -83,8 +85,8 @@ struct RunningProgramTests {
     #expect(await child.status() == 0)
   }
 
-  @Test("A click that plays for nobody is said until somebody hears it")
-  func unheardClick() async throws {
+  @Test
+  func `a click that plays for nobody is said until somebody hears it`() async throws {
     let stage = try await LabStage()
     let child = try await start(stage, "--click")
     #expect(
@@ -100,8 +102,9 @@ struct RunningProgramTests {
     #expect(await child.status() == 0)
   }
 
-  @Test("Values are asked and set from a terminal, and what is refused says why and ends with 1")
-  func send() async throws {
+  @Test
+  func `values are asked and set from a terminal, and what is refused says why and ends with 1`() async throws
+  {
     let stage = try await LabStage()
     let child = try await start(stage)
     func send(_ words: String...) async throws -> ChildProcess.Finished {
@@ -158,8 +161,9 @@ struct RunningProgramTests {
     #expect(nobody.errors.hasPrefix("tactus: no tactus answers at OSC port 20809 of this machine; "))
   }
 
-  @Test("A program that cannot do what it is told says so, and the one who sent it ends with 1")
-  func refused() async throws {
+  @Test
+  func `a program that cannot do what it is told says so, and the one who sent it ends with 1`() async throws
+  {
     let stage = try await LabStage("--no-server")
     let server = try ChildProcess(stage.command(["jackd", "--no-realtime", "-n", "stage", "-d", "dummy"]))
     let child = try await start(stage, "--wait", "--server=stage")
@@ -172,8 +176,8 @@ struct RunningProgramTests {
     #expect(await child.status() == 0)
   }
 
-  @Test("With --json what it says is a line of JSON each")
-  func speaksJSON() async throws {
+  @Test
+  func `with --json what it says is a line of JSON each`() async throws {
     let stage = try await LabStage()
     let child = try ChildProcess(stage.command([program, "--json"]))
     var message = ""
@@ -185,8 +189,8 @@ struct RunningProgramTests {
     #expect(await child.status() == 0)
   }
 
-  @Test("The status is for people, or a line of JSON; without a program it is one line and 69")
-  func status() async throws {
+  @Test
+  func `the status is for people, or a line of JSON; without a program it is one line and 69`() async throws {
     let stage = try await LabStage()
     let nobody = try await stage.run(program, "status")
     #expect(nobody.status == 69 && nobody.output == "")
@@ -246,10 +250,11 @@ struct RunningProgramTests {
     #expect(await child.status() == 0)
   }
 
-  @Test(
-    "The monitor begins with everything, then prints what changes and nothing else, and ends with the program"
-  )
-  func monitor() async throws {
+  @Test
+  func
+    `the monitor begins with everything, then prints what changes and nothing else, and ends with the program`()
+    async throws
+  {
     let stage = try await LabStage()
     let child = try await start(stage)
     let monitor = try ChildProcess(stage.command([program, "monitor"]))
@@ -281,10 +286,10 @@ struct RunningProgramTests {
     #expect(wrong.status == 2 && wrong.errors.contains("not \"beets\""))
   }
 
-  @Test(
-    "What changes between the monitor's first line and its subscription is told, and what was told before is not"
-  )
-  func changes() {
+  @Test
+  func
+    `what changes between the monitor's first line and its subscription is told, and what was told before is not`()
+  {
     let row = Table.standard.row("tempo")!
     var changes = Changes(since: [(row, [.float32(120)])])
     func dump(_ tempo: Float) -> [Message] {
@@ -301,8 +306,10 @@ struct RunningProgramTests {
     #expect(changes.line(beat) != nil && changes.line(beat) != nil)
   }
 
-  @Test("Connections are kept up, also with the next server, and the click finds the loudspeakers")
-  func connections() async throws {
+  @Test
+  func `connections are kept up, also with the next server, and the click finds the loudspeakers`()
+    async throws
+  {
     let stage = try await LabStage("--no-server")
     let jackd = stage.command(["jackd", "--no-realtime", "-n", "stage", "-d", "dummy"])
     var server = try ChildProcess(jackd)
@@ -338,8 +345,8 @@ struct RunningProgramTests {
         "tactus: -c takes two JACK ports such as click_1=system:playback_1, not \"click_1\""))
   }
 
-  @Test("The manual's pages are what groff and mandoc like, and name every option and command")
-  func manual() async throws {
+  @Test
+  func `the manual's pages are what groff and mandoc like, and name every option and command`() async throws {
     for page in ["tactus", "osc"] {
       let text = try await ChildProcess.run([program, "man", page])
       let lint = try await ChildProcess.run(["sh", "-c", "\(program) man \(page) | mandoc -Tlint"])

@@ -32,8 +32,8 @@ struct SecretFileTests {
     return stat(path, &found) == 0 ? found.st_mode & 0o777 : 0
   }
 
-  @Test("The first look makes one, for the user alone; every other tactus has the same")
-  func first() throws {
+  @Test
+  func `the first look makes one, for the user alone; every other tactus has the same`() throws {
     let one = file(path)
     #expect(one.known == nil)
     let secret = one.look()
@@ -43,8 +43,8 @@ struct SecretFileTests {
     #expect(notices.texts.isEmpty)
   }
 
-  @Test("Who forgets puts a new one there, and every tactus has that at its next look")
-  func forgetting() throws {
+  @Test
+  func `who forgets puts a new one there, and every tactus has that at its next look`() throws {
     let (one, other) = (file(path), file(path))
     let before = one.look()
     #expect(other.look() == before)
@@ -57,13 +57,11 @@ struct SecretFileTests {
     #expect(third != after && other.look() == third)
   }
 
-  @Test(
-    "What is not as we wrote it is said, and a new one is in its place",
-    arguments: [
-      "", "{", "\0\u{FFFD}", "{code: 7, token: true}", "{code: \"K7QM-3XPA-9BCD-EFGH\"}",
-      "{code: \"K7QM-3XPA-9BCD-EFGH\", token: \"\"}", String(repeating: "[", count: 10_000),
-    ])
-  func broken(text: String) throws {
+  @Test(arguments: [
+    "", "{", "\0\u{FFFD}", "{code: 7, token: true}", "{code: \"K7QM-3XPA-9BCD-EFGH\"}",
+    "{code: \"K7QM-3XPA-9BCD-EFGH\", token: \"\"}", String(repeating: "[", count: 10_000),
+  ])
+  func `what is not as we wrote it is said, and a new one is in its place`(text: String) throws {
     try scratch.write(text, to: "state/tactus/pairing.json5")
     #expect(chmod(path, 0o600) == 0)
     let secret = file(path).look()
@@ -71,8 +69,8 @@ struct SecretFileTests {
     #expect(file(path).look() == secret && notices.texts.count == 1)
   }
 
-  @Test("One that others could read is not believed any more")
-  func openToOthers() throws {
+  @Test
+  func `one that others could read is not believed any more`() throws {
     let before = file(path).look()
     #expect(chmod(path, 0o640) == 0)
     let after = file(path).look()
@@ -80,8 +78,10 @@ struct SecretFileTests {
     #expect(notices.texts == ["\(path): others could read it: all browsers have to pair again"])
   }
 
-  @Test("Where none can be written there is one all the same, it stays the same, and that is said once")
-  func unwritable() throws {
+  @Test
+  func `where none can be written there is one all the same, it stays the same, and that is said once`()
+    throws
+  {
     try scratch.write("", to: "state")
     let one = file(path)
     let secret = one.look()
@@ -95,8 +95,10 @@ struct SecretFileTests {
     #expect(throws: Complaint.self) { try SecretFile.renew(folder) }
   }
 
-  @Test("One that could not be kept is kept as soon as it can be, and whoever was paired with it stays so")
-  func keptLater() throws {
+  @Test
+  func `one that could not be kept is kept as soon as it can be, and whoever was paired with it stays so`()
+    throws
+  {
     try scratch.write("", to: "state")
     let (one, hasty) = (file(path, patience: .zero), file(path))
     let secret = one.look()
@@ -128,15 +130,15 @@ struct SecretFileTests {
     }
   }
 
-  @Test("Without a place it is for this run alone")
-  func nowhere() {
+  @Test
+  func `without a place it is for this run alone`() {
     let one = file(nil)
     #expect(one.look() == one.look() && one.look() != file(nil).look())
     #expect(notices.texts.isEmpty)
   }
 
-  @Test("It is beside what the user's tactus remembers, not in a session's folder")
-  func place() {
+  @Test
+  func `it is beside what the user's tactus remembers, not in a session's folder`() {
     let places = Places { ["HOME": "/home/me"][$0] }
     #expect(SecretFile.path(in: places) == "/home/me/.local/state/tactus/pairing.json5")
     #expect(SecretFile.path(in: Places { _ in nil }) == nil)

@@ -34,8 +34,8 @@ private struct ServiceSocket: ~Copyable {
   }
 }
 
-@Test("systemd is told once that we are ready, each new status, and the end", arguments: ["", "@"])
-func serviceReport(kind: String) {
+@Test(arguments: ["", "@"])
+func `systemd is told once that we are ready, each new status, and the end`(kind: String) {
   let path = kind + "/tmp/tactus-notify-\(getpid())-\(kind.count)"
   defer { unlink(path) }
   let manager = ServiceSocket(at: path)
@@ -53,18 +53,18 @@ func serviceReport(kind: String) {
   #expect(manager.hear() == "STOPPING=1\nSTATUS=leaving")
 }
 
-@Test(
-  "Without a socket, or with one that can't be, nothing happens",
-  arguments: [nil, "", "relative", "/nowhere/at/all", "/" + String(repeating: "x", count: 200)])
-func noServiceManager(path: String?) {
+@Test(arguments: [nil, "", "relative", "/nowhere/at/all", "/" + String(repeating: "x", count: 200)])
+func `without a socket, or with one that can't be, nothing happens`(path: String?) {
   let report = ServiceReport(socket: path)
   report.ready("here")
   report.show("still here")
   report.stopping()
 }
 
-@Test("As a service the program is ready as soon as it waits for a server, says how it is, and says goodbye")
-func programAsService() async throws {
+@Test
+func `as a service the program is ready as soon as it waits for a server, says how it is, and says goodbye`()
+  async throws
+{
   let path = "/tmp/tactus-notify-program-\(getpid())"
   unlink(path)
   defer { unlink(path) }

@@ -13,8 +13,8 @@ struct SessionFolderTests {
     try withExtendedLifetime(scratch) { try body(SessionFolder(path: scratch.path + "/project")) }
   }
 
-  @Test("What is written is what is read, whatever the ports are called")
-  func roundTrip() throws {
+  @Test
+  func `what is written is what is read, whatever the ports are called`() throws {
     try inScratch { folder in
       #expect(folder.isNew)
       #expect(try folder.readConnections() == [])
@@ -36,8 +36,8 @@ struct SessionFolderTests {
     }
   }
 
-  @Test("A user's own outputs have their cables in it, as long as they are there")
-  func ownOutputs() throws {
+  @Test
+  func `a user's own outputs have their cables in it, as long as they are there`() throws {
     try inScratch { folder in
       let cable = Connection(port: "drums", other: "system:midi_playback_1")
       try folder.write([cable])
@@ -46,17 +46,17 @@ struct SessionFolderTests {
     }
   }
 
-  @Test(
-    "Connections that make no sense are refused with file, line and reason",
-    arguments: [
-      ("[]", "1: holds a list instead of"), ("{\n clack: [] }", "2: tactus has no port \"clack\""),
-      ("{ clock: \"a:b\" }", "1: \"clock\" takes a list of ports"),
-      ("{ clock: [1] }", "1: \"clock\" takes names"),
-      ("{ clock: [\"nobody\"] }", "1: \"clock\" takes names"),
-      ("{ clock: [\"a:\\u0007b\"] }", "1: \"clock\" takes"),
-      ("{ clock: [", "1: "),
-    ])
-  func nonsense(text: String, fault: String) throws {
+  @Test(arguments: [
+    ("[]", "1: holds a list instead of"), ("{\n clack: [] }", "2: tactus has no port \"clack\""),
+    ("{ clock: \"a:b\" }", "1: \"clock\" takes a list of ports"),
+    ("{ clock: [1] }", "1: \"clock\" takes names"),
+    ("{ clock: [\"nobody\"] }", "1: \"clock\" takes names"),
+    ("{ clock: [\"a:\\u0007b\"] }", "1: \"clock\" takes"),
+    ("{ clock: [", "1: "),
+  ])
+  func `connections that make no sense are refused with file, line and reason`(text: String, fault: String)
+    throws
+  {
     try inScratch { folder in
       try WholeFile.write(text, to: folder.connections)
       #expect { try folder.readConnections() } throws: { error in

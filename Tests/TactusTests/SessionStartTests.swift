@@ -8,10 +8,11 @@ import Testing
 /// `tactus session start` with a DAW that is none: what it says of it, and what it leaves to the musician.
 @Suite("A session's start", .serialized)
 struct SessionStartTests {
-  @Test(
-    "It says where the DAW's messages go and that it ended, ends with 1 if it failed, and its configuration is yours"
-  )
-  func companion() async throws {
+  @Test
+  func
+    `it says where the DAW's messages go and that it ended, ends with 1 if it failed, and its configuration is yours`()
+    async throws
+  {
     let stage = try await LabStage()
     let scratch = try ScratchFolder()
     try scratch.write("<jack_timebase_enabled>true", to: "home/.hydrogen/hydrogen.conf")
@@ -46,8 +47,8 @@ struct SessionStartTests {
     #expect(await mine.status() == 0)
   }
 
-  @Test("A DAW that ends before tactus is there is told of all the same")
-  func endsAtOnce() async throws {
+  @Test
+  func `a DAW that ends before tactus is there is told of all the same`() async throws {
     let stage = try await LabStage()
     let scratch = try ScratchFolder()
     let daw = try scratch.write("#!/bin/sh\necho ouch\n", to: "bin/daw")
@@ -65,21 +66,21 @@ struct SessionStartTests {
     #expect(await session.status() == 1)
   }
 
-  @Test("Words about a program beside another tactus are not ours")
-  func othersCompanion() {
+  @Test
+  func `words about a program beside another tactus are not ours`() {
     #expect(Companion("1 2 daw /log", of: 1) != nil)
     for words in ["1 2 daw /log", "7 0 daw /log", "7 daw /log", "", nil] {
       #expect(Companion(words, of: 7) == nil, "\(words ?? "none")")
     }
   }
 
-  @Test(
-    "start takes one name, and says where options for tactus go",
-    arguments: [
-      (["hydrogen", "ardour-leader"], "start takes one name, and no \"ardour-leader\""),
-      (["hydrogen", "--no-tui"], "unknown option \"--no-tui\""),
-    ])
-  func oneName(words: [String], complaint: String) async throws {
+  @Test(arguments: [
+    (["hydrogen", "ardour-leader"], "start takes one name, and no \"ardour-leader\""),
+    (["hydrogen", "--no-tui"], "unknown option \"--no-tui\""),
+  ])
+  func `start takes one name, and says where options for tactus go`(words: [String], complaint: String)
+    async throws
+  {
     let done = try await ChildProcess.run([program, "session", "start"] + words)
     #expect(done.status == 2 && done.output == "")
     #expect(
@@ -89,8 +90,8 @@ struct SessionStartTests {
       "\(done.errors)")
   }
 
-  @Test("A program without sessions beside it names the way in a clone")
-  func alone() async throws {
+  @Test
+  func `a program without sessions beside it names the way in a clone`() async throws {
     let scratch = try ScratchFolder()
     let copy = scratch.path + "/tactus"
     #expect(try await ChildProcess.run(["cp", program, copy]).status == 0)

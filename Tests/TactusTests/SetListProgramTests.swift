@@ -9,9 +9,11 @@ import Testing
 
 @Suite("A set list and OSC to others, in the program", .serialized)
 struct SetListProgramTests {
-  @Test(
-    "Songs are options and keys of the file; a wrong one, a second with its title and one too many are said")
-  func written() throws {
+  @Test
+  func
+    `songs are options and keys of the file; a wrong one, a second with its title and one too many are said`()
+    throws
+  {
     var configuration = try Configuration(arguments: [
       "--song=Opener = tempo 128, meter 4 4", "--song", "B = tap",
     ])
@@ -51,8 +53,8 @@ struct SetListProgramTests {
     return ""
   }
 
-  @Test("Songs that were added while it played are there the next time")
-  func remembered() throws {
+  @Test
+  func `songs that were added while it played are there the next time`() throws {
     var configuration = try Configuration(arguments: ["--song=A = tempo 100"])
     var state = SurfaceState()
     configuration.choose(in: &state)
@@ -67,8 +69,8 @@ struct SetListProgramTests {
     #expect(later.songs == state.songs)
   }
 
-  @Test("What a song is put in a machine for is not said again when the machine gets other settings")
-  func programs() throws {
+  @Test
+  func `what a song is put in a machine for is not said again when the machine gets other settings`() throws {
     var configuration = try Configuration(arguments: ["--out=drums=clock"])
     var state = SurfaceState()
     configuration.choose(in: &state)
@@ -80,8 +82,8 @@ struct SetListProgramTests {
     #expect(state.outputs[0].text == "drums=clock")
   }
 
-  @Test("A tablet goes through the set, and a mixer is told its delay in time with each song")
-  func tablet() async throws {
+  @Test
+  func `a tablet goes through the set, and a mixer is told its delay in time with each song`() async throws {
     let stage = try await LabStage()
     let tablet = try await Tablet(in: stage)
     let mixer = "127.0.0.1:\(tablet.port)"

@@ -39,9 +39,11 @@ struct StartedServerTests {
 
   private static let dummy = "/usr/bin/jackd --no-realtime -d dummy -r 44100 -p 512"
 
-  @Test(
-    "A server that does not run is started as ~/.jackdrc says, without a word of its own, and ends with us")
-  func started() async throws {
+  @Test
+  func
+    `a server that does not run is started as ~/.jackdrc says, without a word of its own, and ends with us`()
+    async throws
+  {
     let user = try await User(Self.dummy)
     let child = try ChildProcess(user.tactus("--start-server", "--server=mine"))
     let line = try await child.line(within: .seconds(30))
@@ -56,8 +58,8 @@ struct StartedServerTests {
     #expect(try await user.servers(0) == 0)
   }
 
-  @Test("Without the option none is started, and a server that runs is the one that is used")
-  func notNeeded() async throws {
+  @Test
+  func `without the option none is started, and a server that runs is the one that is used`() async throws {
     let user = try await User(Self.dummy)
     let without = try await ChildProcess.run(user.tactus("--server=mine"))
     #expect(without.status == 69 && without.errors.contains("--start-server"))
@@ -75,8 +77,10 @@ struct StartedServerTests {
     #expect(await child.status() == 0)
   }
 
-  @Test("A line that starts nothing is one line and 69, and with --wait a server is waited for all the same")
-  func inVain() async throws {
+  @Test
+  func `a line that starts nothing is one line and 69, and with --wait a server is waited for all the same`()
+    async throws
+  {
     let user = try await User("/usr/bin/jackd -d nosuchdriver")
     let file = user.home.path + "/.jackdrc"
     let words = "tactus: no JACK server called \"mine\" is running, and what \(file) says has started none"
@@ -96,8 +100,8 @@ struct StartedServerTests {
     server.signal(SIGTERM)
   }
 
-  @Test("Nobody has said how to start one: that is one line, at once", .enabled(if: !everybodysLineIsThere))
-  func notConfigured() async throws {
+  @Test(.enabled(if: !everybodysLineIsThere))
+  func `nobody has said how to start one: that is one line, at once`() async throws {
     let user = try await User(nil)
     let done = try await ChildProcess.run(user.tactus("--start-server", "--server=mine"))
     #expect(done.status == 69 && done.output == "")
@@ -107,8 +111,8 @@ struct StartedServerTests {
         + "write there what you would type, such as /usr/bin/jackd -d alsa\n")
   }
 
-  @Test("JACK_NO_START_SERVER is obeyed, and said")
-  func forbidden() async throws {
+  @Test
+  func `JACK_NO_START_SERVER is obeyed, and said`() async throws {
     let user = try await User(Self.dummy)
     let done = try await ChildProcess.run(
       user.stage.command(["env", "HOME=\(user.home.path)", program, "--start-server", "-s", "mine"]))
@@ -116,8 +120,8 @@ struct StartedServerTests {
     #expect(done.errors.hasSuffix(", and JACK_NO_START_SERVER forbids to start one\n"))
   }
 
-  @Test("A started server that ends is not started again: we wait for one as for any other")
-  func lost() async throws {
+  @Test
+  func `a started server that ends is not started again: we wait for one as for any other`() async throws {
     let user = try await User(Self.dummy)
     let child = try ChildProcess(user.tactus("--start-server", "--server=mine"))
     try await child.awaitLine(beginning: "tactus started this server")
@@ -135,8 +139,9 @@ struct StartedServerTests {
     server.signal(SIGTERM)
   }
 
-  @Test("Ctrl-Z ends a server that has nobody else, and fg brings it back; the view stays whole")
-  func suspended() async throws {
+  @Test
+  func `Ctrl-Z ends a server that has nobody else, and fg brings it back; the view stays whole`() async throws
+  {
     let user = try await User(Self.dummy)
     let terminal = try await Terminal(in: user.stage, columns: 80, rows: 24)
     try await terminal.enter(

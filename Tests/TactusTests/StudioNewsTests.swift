@@ -9,8 +9,8 @@ import Testing
 struct StudioNewsTests {
   private var news = StudioNews()
 
-  @Test("Every number of peers is said, but not while we rest")
-  mutating func peers() {
+  @Test
+  mutating func `every number of peers is said, but not while we rest`() {
     #expect(news.lines(.init(peerCounts: [0])).isEmpty)
     #expect(news.lines(.init(peerCounts: [1, 0, 2, 2])) == ["1 Link", "No Links", "2 Links"])
     #expect(news.lines(.init(peerCounts: [2])).isEmpty)
@@ -18,8 +18,8 @@ struct StudioNewsTests {
     #expect(news.lines(.init(peerCounts: [0])).isEmpty)
   }
 
-  @Test("Where the peers are is asked when their number changes and once a second, and never without any")
-  func list() {
+  @Test
+  func `where the peers are is asked when their number changes and once a second, and never without any`() {
     var list = PeerList()
     var asked = 0
     func look(_ time: Int64, _ count: Int) -> [String] {
@@ -35,16 +35,16 @@ struct StudioNewsTests {
     #expect(look(2_000_001, 0) == [] && look(9_000_000, 0) == [] && asked == 3)
   }
 
-  @Test("A network that is lost is said with its reason, and that it is back")
-  mutating func network() {
+  @Test
+  mutating func `a network that is lost is said with its reason, and that it is back`() {
     let lost = "Link can't be on the network (no more threads); trying again"
     #expect(news.lines(.init(isMute: true, failure: "no more threads")) == [lost])
     #expect(news.lines(.init(isMute: true)).isEmpty)
     #expect(news.lines(.init()) == ["Link is on the network"])
   }
 
-  @Test("Counters are said when they grow, not when they begin again")
-  mutating func counters() {
+  @Test
+  mutating func `counters are said when they grow, not when they begin again`() {
     let moved = "another JACK client was not ready: the start moves to the next boundary"
     let back = "the DAW had drifted from the session: tactus moved it back"
     #expect(news.lines(.init(movedLaunches: 2, corrections: 1)) == [moved, back])
@@ -53,14 +53,14 @@ struct StudioNewsTests {
     #expect(news.lines(.init(corrections: 1)) == [back])
   }
 
-  @Test("Lost MIDI is said once for as long as it goes on")
-  mutating func lostMIDI() {
+  @Test
+  mutating func `lost MIDI is said once for as long as it goes on`() {
     let lines = [0, 3, 7, 7, 8].map { news.lines(.init(lostMIDI: $0)).count }
     #expect(lines == [0, 1, 0, 0, 1])
   }
 
-  @Test("A MIDI clock that leads is said when it is found, lost or our own")
-  mutating func clock() {
+  @Test
+  mutating func `a MIDI clock that leads is said when it is found, lost or our own`() {
     func of(_ clock: SurfaceState.MIDIClockIn) -> StudioNews.Sight { .init(midiClock: clock) }
     #expect(news.lines(of(.silent)).isEmpty && news.lines(of(.acquiring)).isEmpty)
     #expect(news.lines(of(.locked(Tempo(120)))) == ["MIDI clock leads: 120.0 BPM"])
@@ -94,8 +94,10 @@ struct PlayNewsTests {
     return news.lines(state, at: now)
   }
 
-  @Test("A click that is connected to nothing is said once, and not while a patchbay may still be at it")
-  mutating func unheard() {
+  @Test
+  mutating func
+    `a click that is connected to nothing is said once, and not while a patchbay may still be at it`()
+  {
     let line =
       "the click is connected to nothing: connect click_1 in a patchbay, or start tactus with --autoconnect"
     #expect(lines { $0.choices.click.isOn = true }.isEmpty)
@@ -110,8 +112,8 @@ struct PlayNewsTests {
     #expect(lines(after: 1_000) { $0.jackConnected = false }.isEmpty && lines(after: 9_000).isEmpty)
   }
 
-  @Test("Starts and stops")
-  mutating func transport() {
+  @Test
+  mutating func `starts and stops`() {
     #expect(lines().isEmpty && lines().isEmpty)
     #expect(lines { $0.status = "starts on the bar" } == ["starts on the bar"])
     #expect(lines { $0.status = "rolling" } == ["rolling"])
@@ -122,8 +124,8 @@ struct PlayNewsTests {
     #expect(lines { ($0.status, $0.jackConnected) = ("stopped", true) }.isEmpty)
   }
 
-  @Test("The tempo, once a fader rests")
-  mutating func tempo() {
+  @Test
+  mutating func `the tempo, once a fader rests`() {
     func set(_ tempo: Double) -> (inout SurfaceState) -> Void { { $0.timeline.tempo = Tempo(tempo) } }
     #expect(lines().isEmpty)
     for step in 0..<20 { #expect(lines(after: 100, set(121 + Double(step))).isEmpty) }
@@ -132,8 +134,8 @@ struct PlayNewsTests {
     #expect(lines(set(141)).isEmpty && lines(set(140)).isEmpty && lines(after: 5000).isEmpty)
   }
 
-  @Test("Who leads, but for a MIDI clock, which has lines of its own")
-  mutating func leader() {
+  @Test
+  mutating func `who leads, but for a MIDI clock, which has lines of its own`() {
     #expect(lines().isEmpty)
     #expect(lines { $0.leading = .host } == ["another client leads"])
     #expect(lines { $0.leading = .link } == ["Ableton Link leads"])

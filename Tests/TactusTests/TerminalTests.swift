@@ -25,10 +25,10 @@ struct TerminalTests {
     return (stage, terminal)
   }
 
-  @Test(
-    "At every size everything is on the screen, keys do what they say, and a peer comes with a notice",
-    arguments: [(40, 12), (80, 24), (132, 43)])
-  func playing(columns: Int, rows: Int) async throws {
+  @Test(arguments: [(40, 12), (80, 24), (132, 43)])
+  func `at every size everything is on the screen, keys do what they say, and a peer comes with a notice`(
+    columns: Int, rows: Int
+  ) async throws {
     let stage = try await LabStage()
     let terminal = try await start(stage, columns, rows, options: "--startstop --osc-listen=0.0.0.0")
     #expect(try await terminal.isTaken())
@@ -74,8 +74,8 @@ struct TerminalTests {
     #expect(try await terminal.isSane())
   }
 
-  @Test("From its first moment the view never says that OSC is off while it opens")
-  func firstMoments() async throws {
+  @Test
+  func `from its first moment the view never says that OSC is off while it opens`() async throws {
     let stage = try await LabStage()
     let terminal = try await Terminal(in: stage, columns: 80, rows: 24, environment: ["LC_ALL=C.UTF-8"])
     let folder = try ScratchFolder()
@@ -90,8 +90,8 @@ struct TerminalTests {
     }
   }
 
-  @Test("A key that the user bound, a typed tempo and taps, without OSC")
-  func boundKeys() async throws {
+  @Test
+  func `a key that the user bound, a typed tempo and taps, without OSC`() async throws {
     let stage = try await LabStage()
     let terminal = try await start(
       stage, 80, 24, options: "--no-osc --tempo=90 --key 'x = tempo 133.5' --key 'h = link/toggle'")
@@ -125,8 +125,8 @@ struct TerminalTests {
     }
   }
 
-  @Test("Keys are obeyed while there is no JACK server yet, and what they chose is remembered")
-  func keysWithoutServer() async throws {
+  @Test
+  func `keys are obeyed while there is no JACK server yet, and what they chose is remembered`() async throws {
     let (stage, terminal) = try await startWaiting("\(program) --wait --server=never")
     try await terminal.press("s")
     try await terminal.see("sync on")
@@ -139,8 +139,8 @@ struct TerminalTests {
     #expect(state.output.contains("\"tempo\": {\"is\": 131,"), "\(state)")
   }
 
-  @Test("A tablet's owner reads what to type, and without --osc-listen how to get it")
-  func addresses() async throws {
+  @Test
+  func `a tablet's owner reads what to type, and without --osc-listen how to get it`() async throws {
     let stage = try await LabStage("--hosts", "2")
     let terminal = try await start(stage, 80, 24, options: "--osc-listen=0.0.0.0")
     try await terminal.see("10.77.0.1:20809")
@@ -150,10 +150,8 @@ struct TerminalTests {
     try await terminal.see("--osc-listen=0.0.0.0")
   }
 
-  @Test(
-    "However it ends, the shell has its terminal back",
-    arguments: [SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGSEGV])
-  func ends(signal: Int32) async throws {
+  @Test(arguments: [SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGSEGV])
+  func `however it ends, the shell has its terminal back`(signal: Int32) async throws {
     let stage = try await LabStage()
     let terminal = try await start(stage, 80, 24)
     #expect(try await terminal.isTaken())
@@ -165,8 +163,8 @@ struct TerminalTests {
     #expect(try await terminal.isSane())
   }
 
-  @Test("Ctrl-Z gives the shell its terminal, bg leaves it there, and fg brings the view back")
-  func suspending() async throws {
+  @Test
+  func `Ctrl-Z gives the shell its terminal, bg leaves it there, and fg brings the view back`() async throws {
     let stage = try await LabStage()
     let terminal = try await start(stage, 80, 24)
     for _ in 0..<2 {
@@ -188,8 +186,10 @@ struct TerminalTests {
     #expect(try await terminal.isSane())
   }
 
-  @Test("A stopped program is in nobody's way: it has left the server and the session, and finds both again")
-  func stopped() async throws {
+  @Test
+  func `a stopped program is in nobody's way: it has left the server and the session, and finds both again`()
+    async throws
+  {
     let stage = try await LabStage()
     let terminal = try await start(stage, 80, 24)
     let linkhut = try LabPeer(.linkhut, in: stage)
@@ -208,10 +208,11 @@ struct TerminalTests {
     #expect(try await terminal.isSane())
   }
 
-  @Test(
-    "With --life=auto it is on the network while it has the terminal, and in the background only for a reason"
-  )
-  func life() async throws {
+  @Test
+  func
+    `with --life=auto it is on the network while it has the terminal, and in the background only for a reason`()
+    async throws
+  {
     let stage = try await LabStage()
     let linkhut = try LabPeer(.linkhut, in: stage)
     try await linkhut.ask("enable on")
@@ -235,8 +236,8 @@ struct TerminalTests {
     #expect(try await terminal.isSane())
   }
 
-  @Test("Keys that are typed before the view is there are obeyed as soon as it is")
-  func typedAhead() async throws {
+  @Test
+  func `keys that are typed before the view is there are obeyed as soon as it is`() async throws {
     let stage = try await LabStage()
     let gate = try ScratchFolder()
     let terminal = try await Terminal(in: stage, columns: 80, rows: 24)
@@ -253,8 +254,8 @@ struct TerminalTests {
     #expect(try await terminal.isSane())
   }
 
-  @Test("What a library said just before a crash is on the shell's screen afterwards")
-  func lastWords() async throws {
+  @Test
+  func `what a library said just before a crash is on the shell's screen afterwards`() async throws {
     // A shell without job control: it does not mind that the program is stopped.
     let (stage, terminal) = try await startWaiting("sh -c '\(program) --wait; echo it ended'")
     // The message comes while nobody can read it, and the thread that would read it is the one that crashes.
@@ -280,8 +281,8 @@ struct TerminalTests {
     #expect(try await terminal.isSane())
   }
 
-  @Test("What a library writes on standard error becomes news, and tears nothing")
-  func strayErrors() async throws {
+  @Test
+  func `what a library writes on standard error becomes news, and tears nothing`() async throws {
     let stage = try await LabStage()
     let terminal = try await start(stage, 80, 24)
     func row(of words: String, in screen: String) -> Int? {
@@ -295,8 +296,10 @@ struct TerminalTests {
     #expect(try await terminal.isSane())
   }
 
-  @Test("Stopped by force and gone on, everything is drawn anew, and the shell gets its own terminal back")
-  func stoppedByForce() async throws {
+  @Test
+  func `stopped by force and gone on, everything is drawn anew, and the shell gets its own terminal back`()
+    async throws
+  {
     let (stage, terminal) = try await startWaiting("\(program) --wait")
     #expect(try await stage.run("pkill", "-STOP", "-x", "tactus").status == 0)
     try await Task.sleep(for: .milliseconds(500))
@@ -308,8 +311,8 @@ struct TerminalTests {
     #expect(try await terminal.isSane())
   }
 
-  @Test("When the JACK server crashes the view stays and says so, and is back with the next")
-  func serverCrash() async throws {
+  @Test
+  func `when the JACK server crashes the view stays and says so, and is back with the next`() async throws {
     let stage = try await LabStage("--no-server")
     let start = stage.command(["jackd", "--no-realtime", "-n", "stage", "-d", "dummy"])
     let first = try ChildProcess(start)
@@ -329,8 +332,8 @@ struct TerminalTests {
     second.signal(SIGTERM)
   }
 
-  @Test("While there is no server yet, the view waits with --wait")
-  func waiting() async throws {
+  @Test
+  func `while there is no server yet, the view waits with --wait`() async throws {
     let (stage, terminal) = try await startWaiting("\(program) --wait --server=stage")
     let server = try ChildProcess(
       stage.command(["jackd", "--no-realtime", "-n", "stage", "-d", "dummy"]))
@@ -340,8 +343,10 @@ struct TerminalTests {
     server.signal(SIGTERM)
   }
 
-  @Test("Lines instead of a view: with --no-tui, in a dumb terminal, into a pipe, and in the background")
-  func plainLines() async throws {
+  @Test
+  func `lines instead of a view: with --no-tui, in a dumb terminal, into a pipe, and in the background`()
+    async throws
+  {
     let stage = try await LabStage()
     let terminal = try await Terminal(in: stage, columns: 80, rows: 24)
     for command in [
@@ -368,8 +373,10 @@ struct TerminalTests {
     #expect(try await terminal.isSane())
   }
 
-  @Test("NO_COLOR takes the colours away, a locale without UTF-8 the blocks, and both leave the view")
-  func poorTerminals() async throws {
+  @Test
+  func `NO_COLOR takes the colours away, a locale without UTF-8 the blocks, and both leave the view`()
+    async throws
+  {
     let stage = try await LabStage()
     let colours = ["[93", ";93", "[36", ";36", "[32", ";32", "[90", ";90"]
     let plain = try await start(stage, 80, 24, environment: ["LC_ALL=C.UTF-8", "NO_COLOR=1"])
@@ -382,8 +389,8 @@ struct TerminalTests {
     #expect(colours.contains { coloured.contains($0) })
   }
 
-  @Test("A terminal that is closed ends the program")
-  func hangUp() async throws {
+  @Test
+  func `a terminal that is closed ends the program`() async throws {
     let stage = try await LabStage()
     var terminal: Terminal? = try await start(stage, 80, 24)
     _ = terminal

@@ -10,22 +10,21 @@ import Testing
 @Suite("What the surface asks of JACK's transport")
 struct TransportOrderTests {
   @Test(
-    "A place behind JACK's last frame is refused, never bent to it",
     arguments: [
       (.beat(0), 0), (.bar(44_740), 4_294_944_000), (.bar(44_741), nil), (.bar(1_000_000), nil),
       (.beat(178_956), 4_294_944_000), (.beat(200_000), nil), (.seconds(86_400), 4_147_200_000),
       (.beat(178_956.97), 4_294_967_280), (.beat(178_956.971), nil),
     ] as [(Place, UInt32?)])
-  func lastFrame(place: Place, frame: UInt32?) {
+  func `a place behind JACK's last frame is refused, never bent to it`(place: Place, frame: UInt32?) {
     let state = SurfaceState()
     #expect(state.frame(of: place, sampleRate: 48_000) == frame)
     #expect((state.command(toGoTo: place, Report(), sampleRate: 48_000) == nil) == (frame == nil))
   }
 
-  @Test(
-    "A locate beside another master goes as far as its beats do, whether its tempo counts eighths or quarters"
-  )
-  func eighths() {
+  @Test
+  func
+    `a locate beside another master goes as far as its beats do, whether its tempo counts eighths or quarters`()
+  {
     let seven = Meter(beatsPerBar: 7, beatType: 8)
     for shown in [120.0, 240] {
       var report = Report()
@@ -55,8 +54,8 @@ struct TransportOrderTests {
     }
   }
 
-  @Test("A meter that the audio thread has not seen yet comes with the next line in what is shown, too")
-  func soonMeter() {
+  @Test
+  func `a meter that the audio thread has not seen yet comes with the next line in what is shown, too`() {
     var state = SurfaceState()
     var report = Report()
     var host = HostView()
@@ -70,8 +69,8 @@ struct TransportOrderTests {
     #expect(state.bars == soon)
   }
 
-  @Test("No drift is 0, not -0")
-  func noDrift() {
+  @Test
+  func `no drift is 0, not -0`() {
     var state = SurfaceState()
     var report = Report()
     report.driftPPM = -0.3
@@ -79,8 +78,8 @@ struct TransportOrderTests {
     #expect(state.driftPartsPerMillion.sign == .plus)
   }
 
-  @Test("At 192 kHz a day is too long")
-  func fastCard() {
+  @Test
+  func `at 192 kHz a day is too long`() {
     #expect(SurfaceState().frame(of: .seconds(86_400), sampleRate: 192_000) == nil)
   }
 }

@@ -52,8 +52,9 @@ struct UserStateTests {
     return startup.notices + notices.all
   }
 
-  @Test("What a hand chose while it played holds the next time; what it left alone is not remembered")
-  func nextTime() throws {
+  @Test
+  func `what a hand chose while it played holds the next time; what it left alone is not remembered`() throws
+  {
     let notices = try run("--click-gain=0.25") { state in
       state.choices.isLinkEnabled = false
       state.choices.syncsStartStop = true
@@ -73,8 +74,8 @@ struct UserStateTests {
     #expect(try start("--link").configuration.choices.isLinkEnabled)
   }
 
-  @Test("What has no offset of its own goes on as the other, now and the next time")
-  func asTheOther() throws {
+  @Test
+  func `what has no offset of its own goes on as the other, now and the next time`() throws {
     try folder.write("{'click-offset': 20, 'pulse-offset': 3}", to: "config.json5")
     _ = try run { state in
       state.choose("click/offset", 7)
@@ -94,10 +95,11 @@ struct UserStateTests {
     #expect(given[.click1] == .milliseconds(2) && given[.click2] == nil)
   }
 
-  @Test(
-    "What a stranger set holds now and is not remembered; what was so before this run is kept beside the file"
-  )
-  func strangers() throws {
+  @Test
+  func
+    `what a stranger set holds now and is not remembered; what was so before this run is kept beside the file`()
+    throws
+  {
     _ = try run { $0.choices.offsets[.clock] = .milliseconds(3) }
     let before = try folder.text(of: "state.json5")
     let startup = try start()
@@ -126,8 +128,8 @@ struct UserStateTests {
     #expect(try folder.text(of: "state.json5.before") == before)
   }
 
-  @Test("A tempo counts as chosen when it changes, whoever changed it; peers that come do not")
-  func whatIsNew() {
+  @Test
+  func `a tempo counts as chosen when it changes, whoever changed it; peers that come do not`() {
     let link = Link(tempo: 120)
     let state = link.captureAppState()
     let exchange = AudioExchange(session: state, settings: Settings())
@@ -144,14 +146,14 @@ struct UserStateTests {
     #expect(desk.takeLasting()?.tempo == Tempo(97) && desk.takeLasting() == nil)
   }
 
-  @Test("A run in which nothing is chosen writes nothing, whatever its command line said")
-  func nothingChosen() throws {
+  @Test
+  func `a run in which nothing is chosen writes nothing, whatever its command line said`() throws {
     #expect(try run("--no-link", "--tempo=77") { _ in } == [])
     #expect(folder.names == [])
   }
 
-  @Test("A tempo that a clock or a host dictated is not remembered, and what was chosen before is")
-  func dictated() throws {
+  @Test
+  func `a tempo that a clock or a host dictated is not remembered, and what was chosen before is`() throws {
     _ = try run { state in
       state.timeline.tempo = Tempo(494)
       state.chosenTempo = Tempo(120)
@@ -164,8 +166,10 @@ struct UserStateTests {
     #expect(try start().configuration.tempo == 101)
   }
 
-  @Test("A remembered choice is over the configuration until the configuration itself says something new")
-  func newestWord() throws {
+  @Test
+  func `a remembered choice is over the configuration until the configuration itself says something new`()
+    throws
+  {
     try folder.write("{tempo: 90, link: true}", to: "config.json5")
     _ = try run { state in
       state.timeline.tempo = Tempo(131)
@@ -177,8 +181,8 @@ struct UserStateTests {
     #expect(try start().configuration.choices.isLinkEnabled == false)
   }
 
-  @Test("Choices of earlier runs stay when a later one makes others")
-  func addsUp() throws {
+  @Test
+  func `choices of earlier runs stay when a later one makes others`() throws {
     _ = try run { $0.choices.syncsStartStop = true }
     _ = try run { $0.choices.offsets[.clock] = .milliseconds(3) }
     let next = try start().configuration
@@ -188,16 +192,16 @@ struct UserStateTests {
     #expect(try start().configuration.choices.syncsStartStop == false)
   }
 
-  @Test(
-    "A broken file is said, left alone by who only reads, and put aside by the first choice",
-    arguments: [
-      ("{\n\"link\": ", "2: a value is missing at the end"),
-      ("\u{0}\u{0}", "1: a value was expected, not U+0"),
-      ("[]", "1: holds a list instead of an object"),
-      ("{\"tempo\": {\"is\": 5000, \"over\": 120}}", "1: \"tempo\" takes a number from 20 to 999, not 5000"),
-      ("{\"tempo\": 5}", "1: \"tempo\" is no { is, over }"),
-    ])
-  func broken(text: String, words: String) throws {
+  @Test(arguments: [
+    ("{\n\"link\": ", "2: a value is missing at the end"),
+    ("\u{0}\u{0}", "1: a value was expected, not U+0"),
+    ("[]", "1: holds a list instead of an object"),
+    ("{\"tempo\": {\"is\": 5000, \"over\": 120}}", "1: \"tempo\" takes a number from 20 to 999, not 5000"),
+    ("{\"tempo\": 5}", "1: \"tempo\" is no { is, over }"),
+  ])
+  func `a broken file is said, left alone by who only reads, and put aside by the first choice`(
+    text: String, words: String
+  ) throws {
     try folder.write(text, to: "state.json5")
     let path = folder.path + "/state.json5"
     let startup = try start()
@@ -212,8 +216,8 @@ struct UserStateTests {
     #expect(folder.names == ["state.json5", "state.json5.broken"])
   }
 
-  @Test("A file that is damaged while we run costs nothing of what this run knows")
-  func damaged() throws {
+  @Test
+  func `a file that is damaged while we run costs nothing of what this run knows`() throws {
     _ = try run { $0.choices.syncsStartStop = true }
     let startup = try start()
     let keeper = startup.keeper { Issue.record("\($0)") }
@@ -232,8 +236,8 @@ struct UserStateTests {
     #expect(try folder.text(of: "state.json5.broken") == "garb{")
   }
 
-  @Test("Of two that run at once each writes what it changed, and leaves the other its own")
-  func twoAtOnce() throws {
+  @Test
+  func `of two that run at once each writes what it changed, and leaves the other its own`() throws {
     func begin() throws -> (StateKeeper, Configuration) {
       let startup = try start()
       return (startup.keeper { Issue.record("\($0)") }, startup.configuration)
@@ -259,16 +263,16 @@ struct UserStateTests {
       next.tempo == 90 && next.choices.syncsStartStop && next.choices.offsets[.clock] == .milliseconds(3))
   }
 
-  @Test("What a newer version remembers is no mistake")
-  func newer() throws {
+  @Test
+  func `what a newer version remembers is no mistake`() throws {
     try folder.write(
       "{\"lights\": 5, \"tempo\": {\"is\": 88, \"over\": 120, \"since\": 1}}", to: "state.json5")
     #expect(try start().notices == [])
     #expect(try start().configuration.tempo == 88)
   }
 
-  @Test("A fader that moves is written when it rests, one that never rests every ten seconds")
-  func debounced() throws {
+  @Test
+  func `a fader that moves is written when it rests, one that never rests every ten seconds`() throws {
     let startup = try start()
     let keeper = startup.keeper { _ in }
     func set(_ tempo: Double, at time: Double) {
@@ -300,8 +304,8 @@ struct UserStateTests {
     keeper.close(at: seconds(14))
   }
 
-  @Test("Where nothing can be written, that is said once, however often it is tried")
-  func unwritable() throws {
+  @Test
+  func `where nothing can be written, that is said once, however often it is tried`() throws {
     let startup = try start()
     let notices = Notices()
     let keeper = StateKeeper(

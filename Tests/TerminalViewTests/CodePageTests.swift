@@ -47,17 +47,17 @@ struct CodePageTests {
     TerminalView(glyphs: glyphs).picture(of: scene(), size: Size(columns: columns, rows: rows))
   }
 
-  @Test(
-    "A camera reads address and secret from a dark terminal, wherever there is room for them",
-    arguments: [(80, 24), (132, 43), (65, 19), (40, 25)])
-  func read(columns: Int, rows: Int) throws {
+  @Test(arguments: [(80, 24), (132, 43), (65, 19), (40, 25)])
+  func `a camera reads address and secret from a dark terminal, wherever there is room for them`(
+    columns: Int, rows: Int
+  ) throws {
     let picture = picture(columns, rows)
     #expect(try Camera.read(dots(picture)) == [Self.both])
     #expect(picture.text.contains(Self.code) && picture.text.contains(Self.address))
   }
 
-  @Test("Beside the code it says how to leave, what the code is for and who may see it, word for word")
-  func leaving() {
+  @Test
+  func `beside the code it says how to leave, what the code is for and who may see it, word for word`() {
     let size = Size(columns: 80, rows: 24)
     let lines = TerminalView(glyphs: .unicode).picture(of: scene(), size: size).text.split(separator: "\n")
     let beside = lines.map { line in line.split { "\u{2580}\u{2584}\u{2588}".contains($0) }.last ?? "" }
@@ -69,17 +69,15 @@ struct CodePageTests {
     #expect(picture(40, 25).text.contains("w or Esc: back."))
   }
 
-  @Test("Without half blocks it is drawn with spaces, where there is room for them")
-  func ascii() throws {
+  @Test
+  func `without half blocks it is drawn with spaces, where there is room for them`() throws {
     #expect(try Camera.read(dots(picture(110, 40, .ascii))) == [Self.both])
     let small = picture(80, 24, .ascii).text
     #expect(small.contains("The QR code needs 66x38; this is 80x24.") && small.contains(Self.address))
   }
 
-  @Test(
-    "Where it does not fit there are its size and, to type, address and code",
-    arguments: [Glyphs.unicode, .ascii])
-  func tooSmall(glyphs: Glyphs) {
+  @Test(arguments: [Glyphs.unicode, .ascii])
+  func `where it does not fit there are its size and, to type, address and code`(glyphs: Glyphs) {
     let picture = picture(40, 12, glyphs)
     let text = picture.text
     #expect(text.contains("The QR code needs "))
@@ -87,8 +85,8 @@ struct CodePageTests {
     #expect(!(0..<12).contains { row in (0..<40).contains { picture[row, $0].style.colour == .code } })
   }
 
-  @Test("It says what to press where phones can't reach it, and draws no code that leads nowhere")
-  func words() {
+  @Test
+  func `it says what to press where phones can't reach it, and draws no code that leads nowhere`() {
     func text(_ page: PageReach) -> String {
       TerminalView(glyphs: .unicode).picture(of: scene(page), size: Size(columns: 80, rows: 24)).text
     }
@@ -110,8 +108,8 @@ struct CodePageTests {
         "o: close"))
   }
 
-  @Test("Black on white is what is sent, in a colourless terminal too")
-  func styles() {
+  @Test
+  func `black on white is what is sent, in a colourless terminal too`() {
     var frame = Frame(coloured: false)
     frame.draw(picture(80, 24))
     let bytes = String(decoding: frame.bytes, as: UTF8.self)
@@ -120,8 +118,8 @@ struct CodePageTests {
     #expect(lines.count == 24 && lines.allSatisfy { $0.hasSuffix("\u{1B}[0m") })
   }
 
-  @Test("w shows it and leaves it, Esc leaves it, and ? changes to the keys")
-  func keys() {
+  @Test
+  func `w shows it and leaves it, Esc leaves it, and ? changes to the keys`() {
     var keyboard = Keyboard()
     let state = SurfaceState()
     func press(_ key: Key) -> Scene.Page {
@@ -136,8 +134,8 @@ struct CodePageTests {
     #expect(press(.escape) == .playing)
   }
 
-  @Test("Where the page is, is read from its words again")
-  func reach() {
+  @Test
+  func `where the page is, is read from its words again`() {
     for page in [
       PageReach.off, .closed, .network([]), .thisMachine("http://127.0.0.1:20880/"),
       .network(["http://192.168.7.20:20880/"]),

@@ -117,9 +117,8 @@ private let states: [@Sendable (inout SurfaceState) -> Void] = [
   },
 ]
 
-@Test(
-  "The view of a tactus that runs elsewhere is the picture that it shows itself", arguments: states.indices)
-func elsewhere(number: Int) {
+@Test(arguments: states.indices)
+func `the view of a tactus that runs elsewhere is the picture that it shows itself`(number: Int) {
   for beat in [0.0, 5.25, 14.75, 1001.5] {
     let own = Scenes.scene(beat: beat, states[number])
     let told = heard(told(own.state))
@@ -131,8 +130,8 @@ func elsewhere(number: Int) {
   }
 }
 
-@Test("Another machine's clock shifts when a beat is shown, not which")
-func otherClock() {
+@Test
+func `another machine's clock shifts when a beat is shown, not which`() {
   let own = Scenes.scene(beat: 5.25) { $0.transport = Scenes.rolling }
   let ahead = Micros(3_600_000_123)
   // As that machine has it.
@@ -146,8 +145,8 @@ func otherClock() {
   #expect(later.state == other.state)
 }
 
-@Test("Whatever a tactus elsewhere says, the view shows a picture")
-func hostileTactus() {
+@Test
+func `whatever a tactus elsewhere says, the view shows a picture`() {
   var dice = SystemRandomNumberGenerator()
   let seed = UInt64.random(in: .min ... .max, using: &dice)
   print("seed \(seed)")
@@ -189,8 +188,8 @@ func hostileTactus() {
   }
 }
 
-@Test("A key of such a view says what it says in the program's own")
-func keysElsewhere() {
+@Test
+func `a key of such a view says what it says in the program's own`() {
   for (target, message) in [
     (Target(path: "toggle"), Message("/tactus/toggle")),
     (
@@ -211,8 +210,8 @@ func keysElsewhere() {
   #expect(Table.standard.message(Target(path: "nonsense")) == nil)
 }
 
-@Test("q leaves such a view, and asks nobody")
-func leaving() {
+@Test
+func `q leaves such a view, and asks nobody`() {
   let keys = KeyMap(isElsewhere: true)
   var keyboard = Keyboard(keys)
   let scene = Scenes.scene { $0.transport = Scenes.rolling }

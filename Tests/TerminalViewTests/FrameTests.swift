@@ -8,8 +8,8 @@ import Testing
 
 @Suite("The bytes for a terminal")
 struct FrameTests {
-  @Test("A window that is dragged through 1500 sizes shows each picture whole, from nothing to huge")
-  func dragged() {
+  @Test
+  func `a window that is dragged through 1500 sizes shows each picture whole, from nothing to huge`() {
     var dice = Dice(seed: 1500)
     let view = TerminalView(glyphs: .unicode)
     var scene = Scenes.scene(beat: 9) { $0.choices.syncsStartStop = true }
@@ -26,8 +26,8 @@ struct FrameTests {
     }
   }
 
-  @Test("Frame after frame the terminal shows the picture, through beats, resizes and pages")
-  func sameAsPicture() {
+  @Test
+  func `frame after frame the terminal shows the picture, through beats, resizes and pages`() {
     for coloured in [true, false] {
       var frame = Frame(coloured: coloured)
       var screen = ScreenReader(Size(columns: 80, rows: 24))
@@ -48,8 +48,8 @@ struct FrameTests {
     }
   }
 
-  @Test("Only what differs is written: nothing for the same picture, little for the next frame")
-  func differences() {
+  @Test
+  func `only what differs is written: nothing for the same picture, little for the next frame`() {
     var frame = Frame(coloured: true)
     let view = TerminalView(glyphs: .unicode)
     let size = Size(columns: 80, rows: 24)
@@ -67,8 +67,8 @@ struct FrameTests {
     #expect(whole > 1500 && total < whole, "\(whole), and \(total) in the second after it")
   }
 
-  @Test("A frame has an end; what it has no room for comes with the next")
-  func fixedFrame() {
+  @Test
+  func `a frame has an end; what it has no room for comes with the next`() {
     var frame = Frame(coloured: true)
     let size = Size(columns: 200, rows: 80)
     var picture = Picture(size)
@@ -89,8 +89,8 @@ struct FrameTests {
     #expect(frames > 2 && screen.picture == picture)
   }
 
-  @Test("A screen that others have written on is drawn anew")
-  func forgetting() {
+  @Test
+  func `a screen that others have written on is drawn anew`() {
     var frame = Frame(coloured: false)
     let picture = TerminalView(glyphs: .ascii).picture(of: Scenes.scene(), size: Size.smallest)
     frame.draw(picture)

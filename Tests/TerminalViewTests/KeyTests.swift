@@ -14,8 +14,8 @@ struct KeyTests {
     return keys
   }
 
-  @Test("Each terminal's way of saying a key is the key")
-  func names() {
+  @Test
+  func `each terminal's way of saying a key is the key`() {
     for (bytes, key) in [
       ("\u{1B}[A", Key.up), ("\u{1B}OA", .up), ("\u{1B}[B", .down), ("\u{1B}[C", .right), ("\u{1B}OD", .left),
       ("\u{1B}[1;2A", .pageUp), ("\u{1B}[1;5B", .pageDown), ("\u{1B}[5~", .pageUp), ("\u{1B}[6~", .pageDown),
@@ -29,8 +29,8 @@ struct KeyTests {
     #expect(keys("\u{1B}[A\u{1B}[A ") == [.up, .up, .character(" ")])
   }
 
-  @Test("What is pasted, Alt and unknown keys press nothing")
-  func nothing() {
+  @Test
+  func `what is pasted, Alt and unknown keys press nothing`() {
     for bytes in [
       "\u{1B}[200~q q\u{1B}[A\r\u{1B}[5~\u{1B}[201~", "\u{1B}q", "\u{1B}[15~", "\u{1B}[200~",
       "\u{1B}[99;99;99R", "é€",
@@ -42,8 +42,8 @@ struct KeyTests {
     #expect(keys("\u{1B}[200~q\u{1B}[201~q") == [.character("q")])
   }
 
-  @Test("Any bytes at all are survived, and after a pause a key is a key again")
-  func noise() {
+  @Test
+  func `any bytes at all are survived, and after a pause a key is a key again`() {
     var chance = Dice(seed: 7)
     for _ in 0..<2000 {
       var reader = KeyReader()

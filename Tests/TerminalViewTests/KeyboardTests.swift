@@ -78,8 +78,8 @@ extension [Key] {
 
 @Suite("The keyboard")
 struct KeyboardTests {
-  @Test("Keys are the surface's commands")
-  func commands() {
+  @Test
+  func `keys are the surface's commands`() {
     let state = Scenes.scene { $0.choices.isLinkEnabled = false }.state
     for (key, command) in [
       (" ", Command.toggle), ("a", .set("link", .flag(true))), ("s", .set("startstop", .flag(true))),
@@ -114,8 +114,8 @@ struct KeyboardTests {
     #expect(Desk.press([.character("]")], on) == [.set("quantum", .whole(64))])
   }
 
-  @Test("Quick steps add up before the session shows them, and a held key asks 20 times a second at most")
-  func quickSteps() {
+  @Test
+  func `quick steps add up before the session shows them, and a held key asks 20 times a second at most`() {
     #expect(Desk.press([.up, .up, .up]).last == .tempo(Tempo(123)))
     let held = Desk.press(Array(repeating: .up, count: 60), every: 16_667)
     #expect(held.last == .tempo(Tempo(180)))
@@ -123,23 +123,23 @@ struct KeyboardTests {
     #expect(Desk.press(Array(repeating: .pageDown, count: 30)).last == .tempo(Tempo(20)))
   }
 
-  @Test("Steps go from hundredth to hundredth, whatever the session rounds")
-  func hundredths() {
+  @Test
+  func `steps go from hundredth to hundredth, whatever the session rounds`() {
     var state = SurfaceState()
     state.timeline.tempo = Tempo(120.099936)
     #expect(Desk.press([.right], state) == [.tempo(Tempo(120.2))])
   }
 
-  @Test("Taps make the tempo")
-  func taps() {
+  @Test
+  func `taps make the tempo`() {
     let commands = Desk.press(Array(repeating: .character("t"), count: 5), every: 400_000)
     #expect(commands.last == .tempo(Tempo(150)))
     // After a number that was not finished Enter means that number, and it is gone.
     #expect(Desk.press([.enter, .enter], every: 600_000) == [])
   }
 
-  @Test("q ends it at once while stopped, and at the second time while it rolls")
-  func quitting() {
+  @Test
+  func `q ends it at once while stopped, and at the second time while it rolls`() {
     let q = Key.character("q")
     var rolling = SurfaceState()
     rolling.transport = .rolling(origin: .zero)
@@ -154,8 +154,8 @@ struct KeyboardTests {
     #expect(desk.commands == [.stop, .quit])
   }
 
-  @Test("Every key of the table has an address that takes its arguments, and no key two meanings")
-  func table() {
+  @Test
+  func `every key of the table has an address that takes its arguments, and no key two meanings`() {
     var keys: Set<Key> = []
     for row in KeyMap.standard {
       #expect(!row.words.isEmpty && !row.bindings.isEmpty)
@@ -170,8 +170,8 @@ struct KeyboardTests {
     #expect(keys.count == 36)
   }
 
-  @Test("A binding is a key and addresses, written and read")
-  func bindings() throws {
+  @Test
+  func `a binding is a key and addresses, written and read`() throws {
     for (text, key, targets) in [
       ("x = tap", Key.character("x"), ["tempo/tap"]), ("X = tap", .character("X"), ["tempo/tap"]),
       ("= = start", .character("="), ["start"]), ("==start", .character("="), ["start"]),
@@ -190,7 +190,6 @@ struct KeyboardTests {
   }
 
   @Test(
-    "What a key can't say is found when it is read",
     arguments: [
       ("x = tempo/tipp", "no such address: tempo/tipp; do you mean tempo/tap?"),
       ("x = click/pattern abc", "click/pattern: only the letters X (accent), x (beat) and . (silence)"),
@@ -199,12 +198,12 @@ struct KeyboardTests {
       ("x = peers", "peers is nothing to set"),
       ("x = quit", nil), ("x = click 1", nil), ("x = midi/learn tap", nil),
     ] as [(String, String?)])
-  func refused(text: String, words: String?) throws {
+  func `what a key can't say is found when it is read`(text: String, words: String?) throws {
     #expect(Table.standard.objection(to: try #require(KeyBinding(text)).targets, ofKey: true) == words)
   }
 
-  @Test("A configured key does that alone, and is on the page in place of what it did")
-  func configured() {
+  @Test
+  func `a configured key does that alone, and is on the page in place of what it did`() {
     var desk = Desk(["t = rewind, start now", "t = click 1", "h = tap", "1 = tempo 128", "x = tempo 133.5"])
     desk.press(.character("t"))
     #expect(desk.commands == [.rewind, .start(.now), .set("click", .flag(true))])
@@ -227,8 +226,8 @@ struct KeyboardTests {
     #expect(Scenes.text(scene, 40, 12).contains("space start  t tap  up dn tempo  ? keys"))
   }
 
-  @Test("With Caps Lock on the keys do the same, unless the capital is bound; who presses another is told")
-  func capitals() {
+  @Test
+  func `with Caps Lock on the keys do the same, unless the capital is bound; who presses another is told`() {
     var desk = Desk(["M = tempo 128"])
     for letter in ["T", "C", "M"] as [Unicode.Scalar] { desk.press(.character(letter)) }
     #expect(desk.commands == [.set("clock", .flag(false)), .tempo(Tempo(128))] && desk.said == [])
@@ -245,8 +244,8 @@ struct KeyboardTests {
     #expect(desk.commands.count == 2)
   }
 
-  @Test("At 40x12 the page has every key of the table; where there is room it says how to leave, too")
-  func page() {
+  @Test
+  func `at 40x12 the page has every key of the table; where there is room it says how to leave, too`() {
     var scene = Scenes.scene()
     scene.page = .keys
     for glyphs in [Glyphs.ascii, .unicode] {
@@ -266,12 +265,11 @@ struct KeyboardTests {
   }
 
   @Test(
-    "A tempo is typed and set with Enter",
     arguments: [
       ("128", 128.0), ("20", 20), ("999", 999), ("120.5", 120.5), ("120,25", 120.25), ("128.", 128),
       ("0120", 120), ("12.5.5", nil), ("19.99", nil), ("999.01", nil), ("1", nil), ("123456789", nil),
     ] as [(String, Double?)])
-  func typing(text: String, tempo: Double?) {
+  func `a tempo is typed and set with Enter`(text: String, tempo: Double?) {
     var state = SurfaceState()
     state.timeline.tempo = Tempo(90)
     var desk = Desk([], state)
@@ -290,8 +288,8 @@ struct KeyboardTests {
     #expect(desk.keyboard.typed(at: desk.now) == nil && desk.commands.isEmpty)
   }
 
-  @Test("Esc, the last Backspace, ten seconds and any other key leave it; that key does what it does")
-  func leaving() {
+  @Test
+  func `Esc, the last Backspace, ten seconds and any other key leave it; that key does what it does`() {
     func typed(_ keys: [Key], wait: Int64 = 0) -> Desk {
       var desk = Desk()
       for key in [.character("?")] + keys { desk.press(key) }
@@ -315,8 +313,8 @@ struct KeyboardTests {
     #expect(late.commands == [] && late.said.count == 2)
   }
 
-  @Test("What is typed is in the last row at every size, on each page, also after a resize")
-  func typedIsShown() {
+  @Test
+  func `what is typed is in the last row at every size, on each page, also after a resize`() {
     var desk = Desk()
     for key in [Key].typed("120.1234") { desk.press(key) }
     var scene = Scenes.scene()
@@ -335,9 +333,10 @@ struct KeyboardTests {
     #expect(Scenes.text(scene, 40, 12).hasSuffix("5_ BPM  tempo: 20 to 999 BPM, not 5"))
   }
 
-  @Test(
-    "What a slip changes for the next start, too, is said with the key that takes it back; nothing else is")
-  func remarks() {
+  @Test
+  func
+    `what a slip changes for the next start, too, is said with the key that takes it back; nothing else is`()
+  {
     var state = SurfaceState()
     func remark(_ key: Key) -> String? { Keyboard.remark(KeyMap().targets(of: key), by: key, state) }
     #expect(remark(.character("a")) == "Ableton Link: off, also at the next start; a takes that back")
@@ -362,8 +361,8 @@ struct KeyboardTests {
     }
   }
 
-  @Test("What the program refuses is a complaint in its own words")
-  func complaint() {
+  @Test
+  func `what the program refuses is a complaint in its own words`() {
     var desk = Desk()
     desk.press(.character(" "))
     #expect(desk.commands == [.toggle])

@@ -10,8 +10,8 @@ import Testing
 struct PictureTests {
   static let sizes = [(40, 12), (80, 24), (200, 60)]
 
-  @Test("At every size all that matters is there", arguments: sizes)
-  func everything(columns: Int, rows: Int) {
+  @Test(arguments: sizes)
+  func `at every size all that matters is there`(columns: Int, rows: Int) {
     var scene = Scenes.scene(beat: 9) {
       $0.transport = Scenes.rolling
       $0.choices.syncsStartStop = true
@@ -39,8 +39,8 @@ struct PictureTests {
     if columns < 76 { #expect(text.contains("bar 3|2"), "\(text)") }
   }
 
-  @Test("The tempo is told to the hundredth, and one peer is one Link", arguments: sizes)
-  func numbers(columns: Int, rows: Int) {
+  @Test(arguments: sizes)
+  func `the tempo is told to the hundredth, and one peer is one Link`(columns: Int, rows: Int) {
     for (peers, words) in [(0, "No Links"), (1, "1 Link"), (2, "2 Links"), (13, "13 Links")] {
       let text = Scenes.text(Scenes.scene { $0.peers = peers }, columns, rows)
       #expect(text.contains(words) && text.contains(words + "s") == false, "\(text)")
@@ -51,8 +51,8 @@ struct PictureTests {
     }
   }
 
-  @Test("The tempo stands there in digits five rows high or higher, and they are the right ones")
-  func bigDigits() {
+  @Test
+  func `the tempo stands there in digits five rows high or higher, and they are the right ones`() {
     let view = TerminalView(glyphs: .ascii)
     for (columns, rows, left, height) in [(40, 12, 0, 5), (80, 24, 2, 5), (170, 50, 2, 25)] {
       let picture = view.picture(of: Scenes.scene(), size: Size(columns: columns, rows: rows))
@@ -68,8 +68,8 @@ struct PictureTests {
     }
   }
 
-  @Test("The lit box is the beat that is heard, to the microsecond before and after")
-  func beatRow() {
+  @Test
+  func `the lit box is the beat that is heard, to the microsecond before and after`() {
     func lit(_ time: Int64, _ change: (inout SurfaceState) -> Void = { _ in }) -> [Int] {
       var scene = Scenes.scene(change)
       scene.now = Micros(time)
@@ -108,8 +108,8 @@ struct PictureTests {
       } == [2])
   }
 
-  @Test("The line below the beats moves through the bar with the sound and never back but at the downbeat")
-  func phaseLine() {
+  @Test
+  func `the line below the beats moves through the bar with the sound and never back but at the downbeat`() {
     var last = -1
     for step in 0..<200 {
       var scene = Scenes.scene { $0.transport = Scenes.rolling }
@@ -123,8 +123,8 @@ struct PictureTests {
     #expect(last >= 74)
   }
 
-  @Test("A start that waits counts down in whole beats, and looks like no beat of the song")
-  func countIn() {
+  @Test
+  func `a start that waits counts down in whole beats, and looks like no beat of the song`() {
     for (beat, left) in [(4.0, 4), (4.1, 4), (5.0, 3), (7.01, 1), (7.99, 1)] {
       let scene = Scenes.scene(beat: beat) { $0.transport = .waiting(origin: Beats(8)) }
       #expect(Scenes.text(scene, 40, 12).contains("count-in \(left)"), "\(beat)")
@@ -133,8 +133,8 @@ struct PictureTests {
     }
   }
 
-  @Test("Bars and beats are the song's, from one on, and stand still with the transport")
-  func position() {
+  @Test
+  func `bars and beats are the song's, from one on, and stand still with the transport`() {
     for (beat, transport, shown) in [
       (9.5, SurfaceState.Transport.rolling(origin: .zero), "bar 3|2"),
       (9.5, .rolling(origin: Beats(8)), "bar 1|2"),
@@ -145,8 +145,8 @@ struct PictureTests {
     }
   }
 
-  @Test("Every offset that is not 0 is beside its output; before the first launch there is no last one")
-  func offsets() {
+  @Test
+  func `every offset that is not 0 is beside its output; before the first launch there is no last one`() {
     let plain = Scenes.text(Scenes.scene { $0.choices.click.isOn = true }, 80, 24)
     #expect(!plain.contains("offset") && !plain.contains("last") && !plain.contains("0.00"), "\(plain)")
     let scene = Scenes.scene {
@@ -170,8 +170,8 @@ struct PictureTests {
     #expect(small.contains("click rolling +50.67") && small.contains("clock rolling -8"), "\(small)")
   }
 
-  @Test("Without a server, with another leader, disabled or at rest, it says so")
-  func otherStates() {
+  @Test
+  func `without a server, with another leader, disabled or at rest, it says so`() {
     for (words, change) in [
       ("no JACK server", { $0.jackConnected = false }),
       ("Disabled", { $0.choices.isLinkEnabled = false }),
@@ -198,8 +198,8 @@ struct PictureTests {
     #expect(Scenes.text(led, 80, 24).contains("ardour"))
   }
 
-  @Test("The address for the tablet is there as it is typed, or how to get one")
-  func reach() {
+  @Test
+  func `the address for the tablet is there as it is typed, or how to get one`() {
     var scene = Scenes.scene()
     scene.reach = .network(["10.0.0.7:20809", "192.168.1.2:20809"], port: 20809)
     #expect(Scenes.text(scene, 80, 24).contains("10.0.0.7:20809"))
@@ -219,8 +219,8 @@ struct PictureTests {
     #expect(Scenes.text(scene, 80, 24).contains("--no-osc"))
   }
 
-  @Test("Who leads is said with what was chosen, in every mode otherwise, as far as there is room")
-  func leads() {
+  @Test
+  func `who leads is said with what was chosen, in every mode otherwise, as far as there is room`() {
     for (lead, clock, leading, words, brief) in [
       (Lead.link, .off, Lead.link, "Ableton Link", "Link leads"),
       (.host, .off, .link, "Ableton Link (lead host: no host yet)", "Link, no host"),
@@ -244,8 +244,8 @@ struct PictureTests {
     }
   }
 
-  @Test("A click that plays for nobody is said, one that is off or heard is not")
-  func unheard() {
+  @Test
+  func `a click that plays for nobody is said, one that is off or heard is not`() {
     func texts(_ change: @escaping (inout SurfaceState) -> Void) -> [String] {
       let scene = Scenes.scene {
         $0.choices.click.isOn = true
@@ -266,8 +266,8 @@ struct PictureTests {
     }
   }
 
-  @Test("Where browsers find the page is beside where tablets find OSC")
-  func page() {
+  @Test
+  func `where browsers find the page is beside where tablets find OSC`() {
     for (page, words, brief) in [
       (PageReach.off, "off", "page off"), (.closed, "not open yet", "page not open"),
       (.thisMachine("http://127.0.0.1:20880/"), "127.0.0.1:20880, here only", "page here"),
@@ -286,10 +286,10 @@ struct PictureTests {
     #expect(wide.contains("open at http://10.0.0.7:20880/"))
   }
 
-  @Test(
-    "A message that is too long for its row goes on in the free ones, and ends in a mark where there are none"
-  )
-  func longNews() {
+  @Test
+  func
+    `a message that is too long for its row goes on in the free ones, and ends in a mark where there are none`()
+  {
     var scene = Scenes.scene()
     let words = "this is what a complaint with many words says"
     scene.news = News((1...3).map { "\($0) \(words)" }.joined(separator: " "), at: scene.now)
@@ -305,8 +305,8 @@ struct PictureTests {
     }
   }
 
-  @Test("News stands out for two seconds and stays until the next")
-  func news() {
+  @Test
+  func `news stands out for two seconds and stays until the next`() {
     var scene = Scenes.scene()
     scene.now = Micros(10_000_000)
     for (age, inverse) in [(0, true), (1_999_999, true), (2_000_000, false), (9_000_000, false)] {
@@ -320,8 +320,8 @@ struct PictureTests {
     }
   }
 
-  @Test("Where there is room the news before the last can still be read, and covers nothing")
-  func earlierNews() {
+  @Test
+  func `where there is room the news before the last can still be read, and covers nothing`() {
     var scene = Scenes.scene()
     scene.earlierNews = News("JACK server gone", at: .zero)
     scene.news = News("back on JACK server", at: .zero)
@@ -330,8 +330,8 @@ struct PictureTests {
     for rows in 23...40 { #expect(Scenes.text(scene, 76, rows).contains("Drift")) }
   }
 
-  @Test("The boxes and the line below them are as wide as each other, whatever the number of beats")
-  func alignment() {
+  @Test
+  func `the boxes and the line below them are as wide as each other, whatever the number of beats`() {
     for (columns, first) in [(80, 2), (93, 2), (40, 0), (55, 0)] {
       for beats in 1...20 {
         let scene = Scenes.scene(beat: Double(beats) - 0.001) {
@@ -346,8 +346,8 @@ struct PictureTests {
     }
   }
 
-  @Test("Every size is drawn whole, with every state; below 40x12 it says what it needs")
-  func anySize() {
+  @Test
+  func `every size is drawn whole, with every state; below 40x12 it says what it needs`() {
     var states: [Scene] = [Scenes.scene()]
     for quantum in [0.0, 0.5, 1, 7, 64, 1e9] {
       states.append(Scenes.scene(beat: 3.7) { $0.choices.quantum = quantum })
@@ -383,8 +383,8 @@ struct PictureTests {
     #expect(!Scenes.text(Scenes.scene(), 40, 12).contains("40x12"))
   }
 
-  @Test("Names and messages from outside cannot reach the terminal's controls or move the columns")
-  func hostileText() {
+  @Test
+  func `names and messages from outside cannot reach the terminal's controls or move the columns`() {
     var scene = Scenes.scene { $0.timebase = .other("a\u{1B}[2J\u{9B}31m\u{0}b\u{200B}\u{301}\u{4E2D}") }
     scene.news = News("\u{1B}]0;x\u{7}\r\n\t" + String(repeating: "y", count: 100_000), at: scene.now)
     for (columns, rows) in Self.sizes {
@@ -400,8 +400,8 @@ struct PictureTests {
     }
   }
 
-  @Test("Without colour nothing is lost: the beat that is now and the downbeat differ as characters")
-  func withoutColour() {
+  @Test
+  func `without colour nothing is lost: the beat that is now and the downbeat differ as characters`() {
     for glyphs in [Glyphs.ascii, .unicode] {
       let now = Scenes.text(Scenes.scene(beat: 0.5), 40, 12, glyphs).split(separator: "\n")[6]
       let then = Scenes.text(Scenes.scene(beat: 1.5), 40, 12, glyphs).split(separator: "\n")[6]
@@ -417,10 +417,8 @@ extension String {
 
 @Suite("A user's own outputs in the view")
 struct OwnOutputPictureTests {
-  @Test(
-    "They have a line of their own, and every other fact keeps its place",
-    arguments: [(76, 23), (80, 24), (200, 60)])
-  func outputs(columns: Int, rows: Int) throws {
+  @Test(arguments: [(76, 23), (80, 24), (200, 60)])
+  func `they have a line of their own, and every other fact keeps its place`(columns: Int, rows: Int) throws {
     func scene(_ texts: String...) throws -> Scene {
       var outputs: [NamedOutput] = []
       for text in texts { outputs.append(try NamedOutput(text)) }
@@ -444,10 +442,12 @@ struct OwnOutputPictureTests {
 
 @Suite("Link Audio in the view")
 struct ChannelPictureTests {
-  @Test(
-    "Channels have a line with how each is doing, beside that of outputs, and every other fact keeps its place",
-    arguments: [(76, 23), (80, 24), (200, 60)], [false, true])
-  func channels(size: (columns: Int, rows: Int), hasOutputs: Bool) throws {
+  @Test(arguments: [(76, 23), (80, 24), (200, 60)], [false, true])
+  func
+    `channels have a line with how each is doing, beside that of outputs, and every other fact keeps its place`(
+      size: (columns: Int, rows: Int), hasOutputs: Bool
+    ) throws
+  {
     func scene(_ channels: ShownChannel...) throws -> Scene {
       let output = try NamedOutput("drums=clock")
       return Scenes.scene(beat: 9) {

@@ -6,8 +6,8 @@ import Testing
 /// They have what time the other tests leave.
 private let patience = Duration.seconds(900)
 
-@Test("swift format has nothing to say")
-func formatIsStrict() throws {
+@Test
+func `swift format has nothing to say`() throws {
   let paths = ["Sources", "Tests", "Package.swift"].map { "\(Repository.root)/\($0)" }
   let done = try ChildProcess.run(
     ["swift", "format", "lint", "--strict", "--recursive", "--parallel"] + paths,
@@ -15,8 +15,8 @@ func formatIsStrict() throws {
   #expect(done.status == 0, "swift format -i -r Sources Tests Package.swift\n\(done.errors)")
 }
 
-@Test("shellcheck has nothing to say about the scripts")
-func scriptsAreChecked() throws {
+@Test
+func `shellcheck has nothing to say about the scripts`() throws {
   let scripts = Repository.code().filter {
     let first = $0.lines[0]
     return first.hasPrefix("#!") && (first.hasSuffix("bash") || first.hasSuffix("/sh"))
@@ -26,8 +26,8 @@ func scriptsAreChecked() throws {
   try hasNothingToSay("shellcheck", scripts.map { "\(Repository.root)/\($0.path)" })
 }
 
-@Test("ruff and the type checker have nothing to say about the workshop")
-func workshopIsChecked() throws {
+@Test
+func `ruff and the type checker have nothing to say about the workshop`() throws {
   let workshop = "\(Repository.root)/tools/lib"
   try hasNothingToSay("ruff", ["check", "--quiet", "--output-format", "concise", workshop])
   try hasNothingToSay("mypy", ["--config-file", "\(workshop)/pyproject.toml", "\(workshop)/workshop"])
@@ -45,16 +45,14 @@ private func hasNothingToSay(_ checker: String, _ words: [String]) throws {
 
 /// They are compiled only by tools/bench fuzz and tools/prove-realtime, so that a change of what they drive would break them
 /// unseen.
-@Test(
-  "The harnesses in Swift fit the modules of today",
-  arguments: [
-    ["fuzz/fuzz"], ["fuzz/audio"], ["fuzz/far"], ["fuzz/json5"], ["fuzz/midi", "fuzz/cycles"],
-    ["fuzz/bbt", "fuzz/cycles"],
-    ["play", "channel", "fuzz/cycles"],
-    ["fuzz/web"]
-      + ["JSONLine", "Request", "Handshake", "Secret"].map { "../../Sources/Web/\($0)" },
-  ])
-func harnessesCompile(harness: [String]) async throws {
+@Test(arguments: [
+  ["fuzz/fuzz"], ["fuzz/audio"], ["fuzz/far"], ["fuzz/json5"], ["fuzz/midi", "fuzz/cycles"],
+  ["fuzz/bbt", "fuzz/cycles"],
+  ["play", "channel", "fuzz/cycles"],
+  ["fuzz/web"]
+    + ["JSONLine", "Request", "Handshake", "Secret"].map { "../../Sources/Web/\($0)" },
+])
+func `the harnesses in Swift fit the modules of today`(harness: [String]) async throws {
   let tests = CommandLine.arguments[0]
   let products = tests.prefix(upTo: try #require(tests.lastIndex(of: "/")))
   let sources = harness.map { "\(Repository.root)/tools/native/\($0).swift" }

@@ -44,8 +44,8 @@ struct PythonImports {
   }
 }
 
-@Test("No module of the workshop imports one that imports it")
-func noImportCircle() throws {
+@Test
+func `no module of the workshop imports one that imports it`() throws {
   let folder = "tools/lib/workshop"
   let paths = Repository.files(below: folder).filter { $0.hasSuffix(".py") }
   let files = try paths.map { (String($0.dropFirst(folder.count + 1)), try #require(Repository.text($0))) }
@@ -54,8 +54,8 @@ func noImportCircle() throws {
   #expect(imports.circle.isEmpty)
 }
 
-@Test("A circle through three modules is found")
-func plantedCircle() {
+@Test
+func `a circle through three modules is found`() {
   let files = [
     "a.py": "from . import b\n", "b.py": "from .c import d\n", "c.py": "import os\nfrom . import a, e\n",
     "e.py": "",

@@ -258,6 +258,26 @@ enum Rules {
     }
   }
 
+  /// A test is called what it says, in backticks, and has no second name.
+  static func testsAreSentences(_ file: SourceText) -> [String] {
+    guard file.path.hasPrefix("Tests/") else { return [] }
+    return file.words.indices.compactMap { index in
+      let word = file.words[index]
+      guard word.text == "Test", word.range.lowerBound > 0,
+        file.code[word.range.lowerBound - 1] == UInt8(ascii: "@")
+      else { return nil }
+      let rest = file.lines[word.line - 1].split(
+        separator: "@Test", maxSplits: 1, omittingEmptySubsequences: false)[1]
+      let first = rest == "(" ? file.lines[word.line].drop { $0 == " " } : rest.dropFirst()
+      let name = file.words[index...].first { $0.text == "func" }.flatMap {
+        file.solid(from: $0.range.upperBound)
+      }
+      return first.hasPrefix("\"") || name.map { file.code[$0] } != UInt8(ascii: "`")
+        ? file.complaint(
+          word.line, "a test is a sentence in backticks: @Test func `the click is on the beat`()") : nil
+    }
+  }
+
   static func modulesAreOnTheMap(_ modules: some Sequence<String>, architecture: String) -> [String] {
     modules.filter { module in !architecture.split(separator: "\n").contains { $0.hasPrefix("**\(module)**") }
     }
@@ -273,6 +293,6 @@ enum Rules {
   static let ofFiles: [@Sendable (SourceText) -> [String]] = [
     importsAreAllowed, fileIsShort, callbacksAreNamedFunctions, pureModulesStayPure, licenceComesFirst,
     nothingIsLeftForLater, exemptionsAreExplained, promisesAreExplained, namesSaySomething,
-    switchesAreComplete, librariesAreDocumented,
+    switchesAreComplete, librariesAreDocumented, testsAreSentences,
   ]
 }

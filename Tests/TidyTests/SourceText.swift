@@ -98,7 +98,7 @@ struct SourceText {
   }
 }
 
-/// Swift's comments and string literals, replaced by spaces. Lines and places stay where they are.
+/// Swift's comments, string literals and names in backticks, replaced by spaces. Lines and places stay where they are.
 private struct Blanking {
   private(set) var result: [UInt8]
   private var place = 0
@@ -116,6 +116,13 @@ private struct Blanking {
         blank(until: "\"\"\"", inclusive: true, from: 3, escapes: true)
       } else if starts(with: "\"") {
         blank(until: "\"", inclusive: true, from: 1, escapes: true)
+      } else if starts(with: "`"),
+        let end = result[(place + 1)...].firstIndex(where: { $0 == UInt8(ascii: "`") || $0 == 0x0A }),
+        result[end] != 0x0A
+      {
+        place += 1
+        erase(end - place)
+        place += 1
       } else {
         place += 1
       }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Testing
 
-@Test("Every file keeps the house's rules")
-func filesAreTidy() {
+@Test
+func `every file keeps the house's rules`() {
   let files = Repository.code()
   #expect(files.count > 50, "the repository was not found at \(Repository.root)")
   for file in files {
@@ -12,8 +12,8 @@ func filesAreTidy() {
   }
 }
 
-@Test("Every module has a paragraph in docs/architecture.md and a line in the table of imports")
-func modulesAreOnTheMap() throws {
+@Test
+func `every module has a paragraph in docs/architecture.md and a line in the table of imports`() throws {
   let architecture = try #require(Repository.text("docs/architecture.md"))
   let modules = Repository.entries(of: "Sources").filter { !$0.hasPrefix(".") }
   for complaint in Rules.modulesAreOnTheMap(modules, architecture: architecture) {
@@ -22,13 +22,13 @@ func modulesAreOnTheMap() throws {
   for module in modules { #expect(Rules.imports[module] != nil, "\(module)") }
 }
 
-@Test("Nothing lies about at the top level")
-func topLevelIsTidy() {
+@Test
+func `nothing lies about at the top level`() {
   for complaint in Rules.topLevelIsKnown(Repository.entries(of: "")) { Issue.record("\(complaint)") }
 }
 
-@Test("No script says where packages come from: that is the machine's to know")
-func noMirrorIsNamed() throws {
+@Test
+func `no script says where packages come from: that is the machine's to know`() throws {
   // In two halves, so that this file is none that names one.
   let names = ["debian.o" + "rg/debian", "ubuntu.c" + "om", "pypi.o" + "rg", "pythonhosted.o" + "rg"]
   let paths = ["tools", ".ci", "sessions"].flatMap(Repository.files).filter { !$0.hasPrefix("tools/.") }
@@ -39,8 +39,8 @@ func noMirrorIsNamed() throws {
   }
 }
 
-@Test("Documents have no notes to oneself")
-func documentsAreFinished() {
+@Test
+func `documents have no notes to oneself`() {
   let paths = ["README.md"] + ["docs", "sessions"].flatMap(Repository.files).filter { $0.hasSuffix(".md") }
   for path in paths {
     guard let text = Repository.text(path) else { continue }
@@ -50,8 +50,8 @@ func documentsAreFinished() {
   }
 }
 
-@Test("Each fact that a comment cites has its section in docs/facts, and each page is cited")
-func citedFactsExist() throws {
+@Test
+func `each fact that a comment cites has its section in docs/facts, and each page is cited`() throws {
   let pages = Repository.files(below: "docs/facts").filter { $0.hasSuffix(".md") }
   var facts: [String: Set<String>] = [:]
   for path in pages {

@@ -9,8 +9,8 @@ import Testing
 struct CodecTests {
   private func message(_ text: String) -> Message? { try? JSONLine.message(text.utf8) }
 
-  @Test("What is written in JSON is the message that it looks like")
-  func read() {
+  @Test
+  func `what is written in JSON is the message that it looks like`() {
     #expect(message("[\"/tactus/tempo\", 128]") == Message("/tactus/tempo", .int32(128)))
     #expect(
       message(" [ \"/a\" ,true,false , null,\"x\\u00e9\\n\\ud83c\\udfb5\\/\",-0,1e2,0.5 ] \r")
@@ -22,30 +22,28 @@ struct CodecTests {
     #expect(message("[\"/a\"]") == Message("/a"))
   }
 
-  @Test(
-    "What is not such a line is none",
-    arguments: [
-      "", "[", "[]", "{}", "128", "[128]", "[\"a\"]", "[\"/a\",]", "[\"/a\" 1]", "[\"/a\",01]", "[\"/a\",1.]",
-      "[\"/a\",.5]", "[\"/a\",+1]", "[\"/a\",1e]", "[\"/a\",1e999]", "[\"/a\",NaN]", "[\"/a\",[1]]",
-      "[\"/a\",{}]",
-      "[\"/a\",tru]", "[\"/a\",\"x]", "[\"/a\",\"\\x\"]", "[\"/a\",\"\\ud83c\"]", "[\"/a\",\"\\u0000\"]",
-      "[\"/a\",\"\t\"]", "[\"/a b\"]", "[\"/\u{e9}\"]", "[\"/a\"] 1", "[\"/a\"]]", "['/a']", "[\"/a\",0x10]",
-      "[\"/a\",\"\\ud83c\\u0041\"]",
-    ])
-  func refused(_ text: String) {
+  @Test(arguments: [
+    "", "[", "[]", "{}", "128", "[128]", "[\"a\"]", "[\"/a\",]", "[\"/a\" 1]", "[\"/a\",01]", "[\"/a\",1.]",
+    "[\"/a\",.5]", "[\"/a\",+1]", "[\"/a\",1e]", "[\"/a\",1e999]", "[\"/a\",NaN]", "[\"/a\",[1]]",
+    "[\"/a\",{}]",
+    "[\"/a\",tru]", "[\"/a\",\"x]", "[\"/a\",\"\\x\"]", "[\"/a\",\"\\ud83c\"]", "[\"/a\",\"\\u0000\"]",
+    "[\"/a\",\"\t\"]", "[\"/a b\"]", "[\"/\u{e9}\"]", "[\"/a\"] 1", "[\"/a\"]]", "['/a']", "[\"/a\",0x10]",
+    "[\"/a\",\"\\ud83c\\u0041\"]",
+  ])
+  func `what is not such a line is none`(_ text: String) {
     #expect(message(text) == nil)
   }
 
-  @Test("A line has no more than a packet may")
-  func limits() {
+  @Test
+  func `a line has no more than a packet may`() {
     let many = String(repeating: ",1", count: 64)
     #expect(message("[\"/a\"\(many)]")?.arguments.count == 64 && message("[\"/a\"\(many),1]") == nil)
     let long = "/" + String(repeating: "a", count: 254)
     #expect(message("[\"\(long)\"]") != nil && message("[\"\(long)a\"]") == nil)
   }
 
-  @Test("Numbers are told as numbers, with as few digits as say which; what JSON has not is null")
-  func written() {
+  @Test
+  func `numbers are told as numbers, with as few digits as say which; what JSON has not is null`() {
     let message = Message(
       "/a", .float32(0.1), .float32(120), .float64(.nan), .float32(.infinity), .int64(1 << 40), .impulse,
       .null,
@@ -54,8 +52,8 @@ struct CodecTests {
       JSONLine.text(message) == "[\"/a\",0.1,120,null,null,1099511627776,null,null,true,\"\\\"\\u0001\"]")
   }
 
-  @Test("Whatever bytes come, they are a message that survives its way back, or none")
-  func fuzzed() {
+  @Test
+  func `whatever bytes come, they are a message that survives its way back, or none`() {
     var dice = Dice(seed: 7)
     let words = [
       "[", "]", "\"/tactus/tempo\"", "\"/", ",", "1", "-", ".5", "e9", "\"", "\\u", "d83c", "\\", "null",
@@ -86,8 +84,8 @@ struct CodecTests {
 
 @Suite("A WebSocket's beginning")
 struct HandshakeTests {
-  @Test("SHA-1 as its standard's examples have it, and base 64")
-  func digests() {
+  @Test
+  func `SHA-1 as its standard's examples have it, and base 64`() {
     func hex(_ text: String) -> String {
       Handshake.sha1(Array(text.utf8)).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
         .joined()
@@ -103,8 +101,8 @@ struct HandshakeTests {
         && Handshake.base64([77, 97, 110]) == "TWFu")
   }
 
-  @Test("Its key is answered as the standard says; without version, key or wish there is none")
-  func accepts() {
+  @Test
+  func `its key is answered as the standard says; without version, key or wish there is none`() {
     var request = Request()
     for (name, value) in [
       ("Connection", "keep-alive, Upgrade"), ("Upgrade", "WebSocket"), ("Sec-WebSocket-Version", "13"),
@@ -129,8 +127,8 @@ struct HandshakeTests {
 
 @Suite("For whom a request is")
 struct RequestTests {
-  @Test("A web page elsewhere cannot ask through a browser")
-  func rebinding() {
+  @Test
+  func `a web page elsewhere cannot ask through a browser`() {
     for (host, isForUs) in [
       ("localhost:8080", true), ("192.168.1.2:1", true), ("[::1]:1", true), ("studio.local", true),
       ("Studio", true), ("studio.lan:80", true), ("evil.example:80", false), ("", false), (":80", false),
@@ -145,8 +143,8 @@ struct RequestTests {
     }
   }
 
-  @Test("A whole URI is asked for as a path is, and names the host")
-  func absolute() {
+  @Test
+  func `a whole URI is asked for as a path is, and names the host`() {
     for (uri, authority, path) in [
       ("http://localhost:8080/tactus/tempo", "localhost:8080", "/tactus/tempo"),
       ("HTTP://[::1]:80", "[::1]:80", "/"),
@@ -158,8 +156,8 @@ struct RequestTests {
     #expect(Request.target("http://") == nil && Request.target("*") == nil && Request.target("") == nil)
   }
 
-  @Test("An origin is ours to the letter, and our cookie is found among others")
-  func origins() {
+  @Test
+  func `an origin is ours to the letter, and our cookie is found among others`() {
     var request = Request(host: "localhost:20880")
     #expect(request.isFromOurPage && !request.namesOrigin)
     for (origin, isOurs) in [

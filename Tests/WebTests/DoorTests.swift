@@ -10,8 +10,8 @@ import Testing
 
 @Suite("Where browsers come in")
 struct DoorTests {
-  @Test("A busy OSCQuery port is waited for, and nothing else with it")
-  func busyQueryPort() throws {
+  @Test
+  func `a busy OSCQuery port is waited for, and nothing else with it`() throws {
     var settings = WebSettings.queryAlone
     let first = try PageStudio(settings)
     settings.query = try #require(first.web.queryEndpoint).port
@@ -32,8 +32,10 @@ struct DoorTests {
     #expect(second.notices.last == .opened("OSCQuery: http://\(query)/"))
   }
 
-  @Test("If another program has the usual port, the next one is taken; one that was chosen is waited for")
-  func takenPort() throws {
+  @Test
+  func `if another program has the usual port, the next one is taken; one that was chosen is waited for`()
+    throws
+  {
     let first = try PageStudio()
     var settings = WebSettings.page
     settings.listen = [Endpoint(.loopback, port: first.port)]
@@ -51,10 +53,8 @@ struct DoorTests {
     #expect(try Caller(wanted.port).ask("/session").status == 200)
   }
 
-  @Test(
-    "An address that the machine gets later is served then, and again whenever it returns",
-    .enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func lateAddress() throws {
+  @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
+  func `an address that the machine gets later is served then, and again whenever it returns`() throws {
     let network = try PrivateNetwork()
     let late = Address.v4(0xc633_6401)
     try network.perform {
@@ -86,10 +86,11 @@ struct DoorTests {
     }
   }
 
-  @Test(
-    "Open to the networks, it serves neighbours and nobody whom a router brings; closed again, it sends them away",
-    .enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func neighbours() throws {
+  @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
+  func
+    `open to the networks, it serves neighbours and nobody whom a router brings; closed again, it sends them away`()
+    throws
+  {
     let (here, near, far) = (Address.v4(0x0a32_0001), Address.v4(0x0a32_0002), Address.v4(0xcb00_7107))
     let (home, other) = (try PrivateNetwork(), try PrivateNetwork())
     try home.cable("wire", to: other, "cable")

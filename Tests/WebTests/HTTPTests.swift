@@ -11,8 +11,8 @@ import Testing
 
 @Suite("The page and OSCQuery by HTTP")
 struct HTTPTests {
-  @Test("The page, its files and who one is, under guards that let it load nothing else")
-  func page() throws {
+  @Test
+  func `the page, its files and who one is, under guards that let it load nothing else`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let caller = try Caller(studio.port)
@@ -36,10 +36,11 @@ struct HTTPTests {
     }
   }
 
-  @Test(
-    "The page is below a hundred kilobytes in all, asks no other host, and needs no browser of these five years"
-  )
-  func size() throws {
+  @Test
+  func
+    `the page is below a hundred kilobytes in all, asks no other host, and needs no browser of these five years`()
+    throws
+  {
     #expect(PageFiles.paths.reduce(0) { $0 + (PageFiles.response($1)?.body.count ?? 0) } < 100_000)
     // Comments stay in the source, and every line keeps its number.
     let script = String(decoding: PageFiles.response("/app.js")?.body ?? [], as: UTF8.self)
@@ -62,8 +63,8 @@ struct HTTPTests {
     }
   }
 
-  @Test("The doctor comes to paired browsers, once for all who ask, and nobody else waits for him")
-  func doctor() throws {
+  @Test
+  func `the doctor comes to paired browsers, once for all who ask, and nobody else waits for him`() throws {
     let practice = Mutex((visits: 0, isDone: false))
     let studio = try PageStudio(doctor: {
       let number = practice.withLock { practice in
@@ -93,8 +94,8 @@ struct HTTPTests {
     #expect(practice.withLock { $0.visits } == 2)
   }
 
-  @Test("Programs that ask for the tree get it where browsers get the page")
-  func root() throws {
+  @Test
+  func `programs that ask for the tree get it where browsers get the page`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let caller = try Caller(studio.port)
@@ -106,8 +107,10 @@ struct HTTPTests {
     #expect(studio.wait { (try? caller.ask("/tactus/tempo?VALUE").body) == "{\"VALUE\":[99.0]}" })
   }
 
-  @Test("Pairing: the code gets a cookie that no script reads; five wrong tries a minute; only from the page")
-  func pairing() throws {
+  @Test
+  func `pairing: the code gets a cookie that no script reads; five wrong tries a minute; only from the page`()
+    throws
+  {
     let studio = try PageStudio()
     defer { studio.close() }
     let caller = try Caller(studio.port)
@@ -129,10 +132,11 @@ struct HTTPTests {
     #expect(studio.wait { studio.web.counters.wrongSecrets == 7 })
   }
 
-  @Test(
-    "Two people's tactus on one machine: who pairs with both is paired with both, and a request is one try, however many cookies it has"
-  )
-  func twoOnOneMachine() throws {
+  @Test
+  func
+    `two people's tactus on one machine: who pairs with both is paired with both, and a request is one try, however many cookies it has`()
+    throws
+  {
     let studios = try [PageStudio(), PageStudio()]
     defer { for studio in studios { studio.close() } }
     studios[1].forget()
@@ -158,8 +162,8 @@ struct HTTPTests {
     #expect(try arePaired(cookies()) == [false, true])
   }
 
-  @Test("What is not asked of us, or not as one asks, is refused")
-  func refused() throws {
+  @Test
+  func `what is not asked of us, or not as one asks, is refused`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     for (request, status) in [
@@ -186,8 +190,8 @@ struct HTTPTests {
 
   // MARK: OSCQuery's own port
 
-  @Test("At OSCQuery's own port there is no page, no pairing and nobody's name")
-  func queryAlone() throws {
+  @Test
+  func `at OSCQuery's own port there is no page, no pairing and nobody's name`() throws {
     let studio = try PageStudio(.queryAlone)
     defer { studio.close() }
     #expect(studio.web.endpoints.isEmpty)
@@ -197,8 +201,9 @@ struct HTTPTests {
     #expect(try caller.ask("/pair", "Origin: http://localhost\r\n", method: "POST", body: "x").status == 405)
   }
 
-  @Test("Who is asked by whatever address tells that one; a hundred idle connections lock nobody out")
-  func addressesAndCrowds() throws {
+  @Test
+  func `who is asked by whatever address tells that one; a hundred idle connections lock nobody out`() throws
+  {
     let studio = try PageStudio(.queryAlone, surface: [Endpoint(Address.v4(0), port: 0)])
     defer { studio.close() }
     let port = try #require(studio.web.queryEndpoint).port
@@ -209,10 +214,11 @@ struct HTTPTests {
     #expect(answer.body.contains("\"WS_IP\":\"127.0.0.1\"") && idle.count == 100)
   }
 
-  @Test(
-    "One more than there is room for takes the place of the one that has been silent for longest, and of nobody who asked"
-  )
-  func full() throws {
+  @Test
+  func
+    `one more than there is room for takes the place of the one that has been silent for longest, and of nobody who asked`()
+    throws
+  {
     let studio = try PageStudio(.queryAlone, surface: [Endpoint(Address.v4(0), port: 0)])
     defer { studio.close() }
     let port = try #require(studio.web.queryEndpoint).port
@@ -232,8 +238,8 @@ struct HTTPTests {
     for number in 0..<WebLimits.connections { #expect(ask(number) == (number != 5), "caller \(number)") }
   }
 
-  @Test("Requests in a row, in one packet or byte by byte, are each answered, in their order")
-  func pipelined() throws {
+  @Test
+  func `requests in a row, in one packet or byte by byte, are each answered, in their order`() throws {
     let studio = try PageStudio(.queryAlone)
     defer { studio.close() }
     let caller = try Caller(try #require(studio.web.queryEndpoint).port)
@@ -246,8 +252,10 @@ struct HTTPTests {
     for body in wanted { #expect(try caller.answer().body == body) }
   }
 
-  @Test("A real HTTP client reads the whole tree, as JSON, and it holds every row that can be set or asked")
-  func realClient() throws {
+  @Test
+  func `a real HTTP client reads the whole tree, as JSON, and it holds every row that can be set or asked`()
+    throws
+  {
     let studio = try PageStudio(.queryAlone)
     defer { studio.close() }
     let port = try #require(studio.web.queryEndpoint).port

@@ -36,9 +36,8 @@ struct HostileTests {
     ),
   ]
 
-  @Test(
-    "A frame that may not be ends its own connection and no other", arguments: 0..<HostileTests.frames.count)
-  func wrongFrames(_ number: Int) throws {
+  @Test(arguments: 0..<HostileTests.frames.count)
+  func `a frame that may not be ends its own connection and no other`(_ number: Int) throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let honest = try Phone(studio.port)
@@ -55,8 +54,8 @@ struct HostileTests {
     #expect(try honest.isServed(), "\(what)")
   }
 
-  @Test("Whatever bytes come, before and after the handshake, nobody else notices")
-  func garbage() throws {
+  @Test
+  func `whatever bytes come, before and after the handshake, nobody else notices`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let honest = try Phone(studio.port)
@@ -80,8 +79,8 @@ struct HostileTests {
   }
 
   /// Behind one router, or of one browser that was opened again and again.
-  @Test("One more browser than have room at an address is served, and all of its six connections")
-  func newcomer() throws {
+  @Test
+  func `one more browser than have room at an address is served, and all of its six connections`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let before = try (0..<WebLimits.ofOneHost).map { _ in
@@ -96,8 +95,10 @@ struct HostileTests {
     #expect(before.count { (try? $0.ask("/session").status) == 200 } == WebLimits.ofOneHost - 6)
   }
 
-  @Test("A thousand connections: so many have room as may, nobody who is paired leaves, and memory stays")
-  func thousand() throws {
+  @Test
+  func `a thousand connections: so many have room as may, nobody who is paired leaves, and memory stays`()
+    throws
+  {
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     limit.rlim_cur = min(limit.rlim_max, 8192)
@@ -122,8 +123,8 @@ struct HostileTests {
     #expect(studio.wait { studio.web.counters.open == 1 })
   }
 
-  @Test("Who sends his request a byte at a time is sent away in time, however busy he seems")
-  func slowLoris() throws {
+  @Test
+  func `who sends his request a byte at a time is sent away in time, however busy he seems`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let honest = try Phone(studio.port)
@@ -138,8 +139,8 @@ struct HostileTests {
     #expect(try honest.isServed())
   }
 
-  @Test("A connection's time is counted from its last answer, not from its last byte")
-  func deadlines() {
+  @Test
+  func `a connection's time is counted from its last answer, not from its last byte`() {
     let now = Micros(1_000_000)
     let visitor = Visitor(
       1, -1, from: Endpoint(.loopback, port: 1), at: Endpoint(.loopback, port: 2), .page, now: now)
@@ -150,8 +151,9 @@ struct HostileTests {
     #expect(visitor.deadline == now + Micros(30_000_005))
   }
 
-  @Test("Who does not take what he is told leaves when a quarter of a megabyte waits, and is counted")
-  func slowReader() throws {
+  @Test
+  func `who does not take what he is told leaves when a quarter of a megabyte waits, and is counted`() throws
+  {
     let studio = try PageStudio()
     defer { studio.close() }
     let slow = try Phone(studio.port)
@@ -231,8 +233,10 @@ struct HostileTests {
     }
   }
 
-  @Test("Eight that ask for the tree all the time, and a flood of messages, cost a tenth of a core at most")
-  func budget() throws {
+  @Test
+  func `eight that ask for the tree all the time, and a flood of messages, cost a tenth of a core at most`()
+    throws
+  {
     let studio = try PageStudio()
     defer { studio.close() }
     let honest = try Phone(studio.port)
@@ -248,8 +252,10 @@ struct HostileTests {
     #expect(try honest.isServed())
   }
 
-  @Test("Whoever floods from the same address, and takes no answers, does not keep a phone from being heard")
-  func floodBeside() throws {
+  @Test
+  func `whoever floods from the same address, and takes no answers, does not keep a phone from being heard`()
+    throws
+  {
     let studio = try PageStudio()
     defer { studio.close() }
     let honest = try Phone(studio.port)
@@ -261,10 +267,10 @@ struct HostileTests {
     }
   }
 
-  @Test(
-    "A crowd of strangers that floods from many addresses does not keep a paired phone from being heard",
-    .enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func crowd() throws {
+  @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
+  func `a crowd of strangers that floods from many addresses does not keep a paired phone from being heard`()
+    throws
+  {
     let unheard = try Neighbours.visit { studio in
       // Between those who come before it and after it.
       func strangers(_ addresses: some Sequence<Address>) throws -> [Flood] {

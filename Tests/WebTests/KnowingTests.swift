@@ -18,10 +18,10 @@ struct KnowingTests {
     return (Double(studio.web.counters.microseconds - before) - 100_000) / elapsed
   }
 
-  @Test(
-    "The shortest questions with the longest answers cost a tenth of a core at most",
-    arguments: ["audio/list", "query\",\"*"])
-  func longAnswers(_ question: String) throws {
+  @Test(arguments: ["audio/list", "query\",\"*"])
+  func `the shortest questions with the longest answers cost a tenth of a core at most`(_ question: String)
+    throws
+  {
     let studio = try PageStudio()
     defer { studio.close() }
     studio.change { $0.audio.offered = (0..<1000).map { "Studio/a channel with a name of its own \($0)" } }
@@ -38,8 +38,10 @@ struct KnowingTests {
     #expect(try honest.isServed())
   }
 
-  @Test("Requests full of cookies that are nearly ours cost a tenth of a core at most, and pair nobody")
-  func cookies() throws {
+  @Test
+  func `requests full of cookies that are nearly ours cost a tenth of a core at most, and pair nobody`()
+    throws
+  {
     let studio = try PageStudio()
     defer { studio.close() }
     let honest = try Phone(studio.port)
@@ -58,8 +60,10 @@ struct KnowingTests {
       try Caller(studio.port).ask("/session", "Cookie: \(guesses)\r\n").body.contains("\"paired\":false"))
   }
 
-  @Test("Connections that come and say nothing, more than there is room for, do not keep a new browser out")
-  func silence() throws {
+  @Test
+  func `connections that come and say nothing, more than there is room for, do not keep a new browser out`()
+    throws
+  {
     let studio = try PageStudio()
     defer { studio.close() }
     let honest = try Phone(studio.port)
@@ -77,8 +81,8 @@ struct KnowingTests {
     #expect(try honest.isServed())
   }
 
-  @Test("A new browser's half dozen of connections find room among those that asked once and stay")
-  func keptAlive() throws {
+  @Test
+  func `a new browser's half dozen of connections find room among those that asked once and stay`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let honest = try Phone(studio.port)
@@ -93,10 +97,11 @@ struct KnowingTests {
     #expect(try honest.isServed())
   }
 
-  @Test(
-    "Watchers at some addresses who take all places, and come back whenever they are put out, keep no new phone from pairing",
-    .enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func watchers() throws {
+  @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
+  func
+    `watchers at some addresses who take all places, and come back whenever they are put out, keep no new phone from pairing`()
+    throws
+  {
     let refused = try Neighbours.visit { studio in
       let paired = try Phone(studio.port, from: Neighbours.theirs[0], to: Neighbours.tactus)
       return try Watchers.crowd(Neighbours.theirs[1...4], studio.port) { crowd -> [String] in

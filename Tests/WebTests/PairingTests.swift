@@ -18,8 +18,8 @@ struct PairingTests {
 
   private func guesser(_ number: Int) -> Address { .v4(0x0a00_0000 + UInt32(number)) }
 
-  @Test("The code as it was scanned, and as people type it")
-  func typed() {
+  @Test
+  func `the code as it was scanned, and as people type it`() {
     let secret = fresh()
     var pairing = Pairing(secret)
     let lower = secret.groups.lowercased()
@@ -34,8 +34,8 @@ struct PairingTests {
     #expect(pairing.wrong == 0)
   }
 
-  @Test("Every letter counts, of the code and of the token")
-  func everyLetter() {
+  @Test
+  func `every letter counts, of the code and of the token`() {
     let secret = fresh()
     var other: [UInt8] { Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8) }
     for place in 0..<16 {
@@ -58,16 +58,16 @@ struct PairingTests {
     }
   }
 
-  @Test("Nonsense of any length is wrong, and so is nothing", arguments: [0, 1, 15, 17, 64, 65, 100_000])
-  func nonsense(length: Int) {
+  @Test(arguments: [0, 1, 15, 17, 64, 65, 100_000])
+  func `nonsense of any length is wrong, and so is nothing`(length: Int) {
     var pairing = Pairing(fresh())
     #expect(
       pairing.answer(Array(repeating: UInt8(ascii: "A"), count: length), from: owner, at: .zero) == .wrong)
     #expect(pairing.answer([0xff, 0, 0x80], from: owner, at: .zero) == .wrong)
   }
 
-  @Test("After five wrong tries in a minute not even the right one counts, until the first is a minute old")
-  func limit() {
+  @Test
+  func `after five wrong tries in a minute not even the right one counts, until the first is a minute old`() {
     let secret = fresh()
     var pairing = Pairing(secret)
     for number in 0..<5 {
@@ -80,8 +80,8 @@ struct PairingTests {
     #expect(pairing.wrong == 5 && pairing.refused == 2)
   }
 
-  @Test("Right ones are not counted")
-  func right() {
+  @Test
+  func `right ones are not counted`() {
     let secret = fresh()
     var pairing = Pairing(secret)
     for _ in 0..<100 {
@@ -89,8 +89,8 @@ struct PairingTests {
     }
   }
 
-  @Test("Guessers at a thousand addresses, day and night, do not keep out a phone with the right code")
-  func lockOut() {
+  @Test
+  func `guessers at a thousand addresses, day and night, do not keep out a phone with the right code`() {
     let secret = fresh()
     var pairing = Pairing(secret)
     var now = Micros.zero
@@ -108,8 +108,8 @@ struct PairingTests {
     #expect(tried <= 4 * (1000 + 5))
   }
 
-  @Test("All together have five wrong tries a minute beyond each one's first")
-  func together() {
+  @Test
+  func `all together have five wrong tries a minute beyond each one's first`() {
     var pairing = Pairing(fresh())
     var wrong = 0
     for _ in 0..<10 {
@@ -123,10 +123,10 @@ struct PairingTests {
     #expect(copy.answer([1], from: guesser(0), at: Micros(60_000_000)) == .wrong)
   }
 
-  @Test(
-    "A guesser with a whole network of IPv6 does not keep out a phone of the same network, and IPv4 is the same through either socket"
-  )
-  func neighbours() {
+  @Test
+  func
+    `a guesser with a whole network of IPv6 does not keep out a phone of the same network, and IPv4 is the same through either socket`()
+  {
     let secret = fresh()
     var pairing = Pairing(secret)
     func neighbour(_ number: UInt64) -> Address { .v6(high: 0xfe80_0000_0000_0000, low: number, scope: 3) }
@@ -151,8 +151,8 @@ struct PairingTests {
     }
   }
 
-  @Test("After forgetting, code and cookies of before are worth nothing")
-  func forgetting() {
+  @Test
+  func `after forgetting, code and cookies of before are worth nothing`() {
     let (before, after) = (fresh(1), fresh(2))
     var pairing = Pairing(before)
     pairing.forget(for: after)
@@ -160,8 +160,9 @@ struct PairingTests {
     #expect(pairing.answer(Array(before.code.utf8), from: owner, at: .zero) == .wrong)
   }
 
-  @Test("A secret has eighty bits of chance, each letter all five; its token has a hundred and sixty others")
-  func chance() {
+  @Test
+  func `a secret has eighty bits of chance, each letter all five; its token has a hundred and sixty others`()
+  {
     var chance = Dice(seed: 7)
     var seen = Array(repeating: Set<Character>(), count: 48)
     for _ in 0..<600 {
@@ -172,8 +173,8 @@ struct PairingTests {
     #expect(fresh(1) != fresh(2) && fresh(1).code != String(fresh(1).token.prefix(16)))
   }
 
-  @Test("Written down it is read again, and anything else is not")
-  func written() {
+  @Test
+  func `written down it is read again, and anything else is not`() {
     let secret = fresh()
     #expect(Secret(code: secret.groups, token: secret.token) == secret)
     #expect(Secret(code: String(secret.code.dropLast()), token: secret.token) == nil)

@@ -10,8 +10,10 @@ import Testing
 
 @Suite("The socket")
 struct SocketTests {
-  @Test("A paired browser sets, asks and is told in lines of JSON, and its ping comes back with the clock")
-  func lines() throws {
+  @Test
+  func `a paired browser sets, asks and is told in lines of JSON, and its ping comes back with the clock`()
+    throws
+  {
     let studio = try PageStudio()
     defer { studio.close() }
     let phone = try Phone(studio.port, headers: "Origin: http://localhost\r\n")
@@ -37,8 +39,8 @@ struct SocketTests {
     #expect(studio.wait { studio.web.counters.malformed == 1 })
   }
 
-  @Test("The same in packets of OSC, of which several may be in a bundle")
-  func packets() throws {
+  @Test
+  func `the same in packets of OSC, of which several may be in a bundle`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let phone = try Phone(studio.port)
@@ -52,10 +54,11 @@ struct SocketTests {
     #expect(try phone.message("/tactus/peers") == Message("/tactus/peers", .int32(0)))
   }
 
-  @Test(
-    "Without the cookie it watches, and what it would change is refused in words; a new secret ends what was paired"
-  )
-  func strangers() throws {
+  @Test
+  func
+    `without the cookie it watches, and what it would change is refused in words; a new secret ends what was paired`()
+    throws
+  {
     let studio = try PageStudio()
     defer { studio.close() }
     let watcher = try Phone(studio.port, isPaired: false)
@@ -75,8 +78,8 @@ struct SocketTests {
     #expect(studio.commands.count == 1)
   }
 
-  @Test("LISTEN tells one value when it changes, IGNORE no longer, and nothing else is told")
-  func listening() throws {
+  @Test
+  func `LISTEN tells one value when it changes, IGNORE no longer, and nothing else is told`() throws {
     let studio = try PageStudio(.queryAlone)
     defer { studio.close() }
     let port = try #require(studio.web.queryEndpoint).port
@@ -107,8 +110,8 @@ struct SocketTests {
     }
   }
 
-  @Test("Outputs of one's own are listened to like all else, from their arrival to their end")
-  func listeningToOwnOutputs() throws {
+  @Test
+  func `outputs of one's own are listened to like all else, from their arrival to their end`() throws {
     let studio = try PageStudio(.queryAlone)
     defer { studio.close() }
     let reader = try Phone(try #require(studio.web.queryEndpoint).port, path: "/", isPaired: false)
@@ -131,8 +134,8 @@ struct SocketTests {
     #expect(studio.wait { studio.surface.snapshot.row("/tactus/out/dr/offset") == nil })
   }
 
-  @Test("Sixteen phones see what one of them does; who hangs up is no longer told")
-  func sixteen() throws {
+  @Test
+  func `sixteen phones see what one of them does; who hangs up is no longer told`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     var phones = try (0..<16).map { _ in try Phone(studio.port) }
@@ -153,8 +156,8 @@ struct SocketTests {
     #expect(areGone, "\(studio.surface.counters.subscribers) subscribers, \(studio.web.counters)")
   }
 
-  @Test("At the end browsers are told, and the sockets close as they should")
-  func goodbye() throws {
+  @Test
+  func `at the end browsers are told, and the sockets close as they should`() throws {
     let studio = try PageStudio()
     let phone = try Phone(studio.port)
     phone.say("[\"/tactus/subscribe\"]")

@@ -14,8 +14,8 @@ struct WebLoopTests {
   }
 
   /// Between the last delivery and the next wait the thread looks at much else. What came then waited for the next ping.
-  @Test("What browsers are to be told wakes the thread, whenever it comes")
-  func bell() throws {
+  @Test
+  func `what browsers are to be told wakes the thread, whenever it comes`() throws {
     let studio = try PageStudio()
     defer { studio.close() }
     let loop = WebLoop(
