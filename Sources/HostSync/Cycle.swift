@@ -13,6 +13,8 @@ public struct Cycle: BitwiseCopyable {
   /// Frames from frame 0 of this cycle's buffer until it is heard, for each port (playback latency), with the rule for MIDI ports
   /// already applied (facts: jack 9). Of `control`: how long ago what comes in was sent (capture latency).
   public var latencies: PerPort<UInt32>
+  /// How often `clock` was connected, having been connected with nothing; counted round.
+  public var clockConnections: UInt32
   /// From JACK's clock to Link's.
   public var clock: ClockMap
   /// Published by the network thread; its timeline is in Link's host time. Only `Freeze` may look.
@@ -28,13 +30,14 @@ public struct Cycle: BitwiseCopyable {
   public init(
     frames: UInt32, sampleRate: UInt32, times: RawTimes, transport: Transport, latencies: PerPort<UInt32>,
     clock: ClockMap, session: SessionView, settings: Settings, sounds: SoundBank,
-    isFreewheeling: Bool = false, relocation: Relocation? = nil
+    isFreewheeling: Bool = false, relocation: Relocation? = nil, clockConnections: UInt32 = 0
   ) {
     self.frames = frames
     self.sampleRate = sampleRate
     self.times = times
     self.transport = transport
     self.latencies = latencies
+    self.clockConnections = clockConnections
     self.clock = clock
     self.session = session
     self.settings = settings

@@ -223,7 +223,8 @@ extension HostSync {
     RunGate.render(into: outputs[.run], window: window(now, .run), song: song)
     clock.run(
       into: &outputs.events, window: window(now, .clock), song: song,
-      transportFrame: now.transport.frame, settings: now.settings.clock, isSilenced: now.isFreewheeling,
+      transportFrame: now.transport.frame, settings: now.settings.clock,
+      connections: now.clockConnections, isSilenced: now.isFreewheeling,
       passed: times.passedFrames, bars: bars)
     if now.settings.records != wasRecording {
       wasRecording = now.settings.records

@@ -18,6 +18,8 @@ struct SharedState: ~Copyable, Sendable {
   let relocation = Latest(Relocation?.none)
   let channels = Latest(ChannelTable())
   let outputs = Latest(OutputTable())
+  /// How often `clock` was connected, having been connected with nothing.
+  let clockConnections = Atomic<UInt32>(0)
   // Out of it.
   let report = Latest(Report())
   let figures = Latest(OutputFigures())

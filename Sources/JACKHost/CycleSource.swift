@@ -40,7 +40,8 @@ struct CycleSource {
       transport: transport, latencies: shared.pointee.latencies.read(),
       clock: shared.pointee.clockMap.read(), session: shared.pointee.session.read(),
       settings: shared.pointee.settings.read(), sounds: shared.pointee.sounds.read(),
-      isFreewheeling: shared.pointee.board.isFreewheeling, relocation: shared.pointee.relocation.read())
+      isFreewheeling: shared.pointee.board.isFreewheeling, relocation: shared.pointee.relocation.read(),
+      clockConnections: shared.pointee.clockConnections.load(ordering: .relaxed))
   }
 
   func buffer(_ port: OpaquePointer?, _ frames: UInt32) -> UnsafeMutableRawPointer? {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
 import CJACK
 public import Choices
 public import HostSync
@@ -36,6 +37,30 @@ public struct OwnOutputPort: Sendable {
   public let figures: ClockFigures?
 }
 
+/// Of one of our ports: whether anybody listens, looked at now and then.
+struct Listeners {
+  /// How often somebody came where there was nobody; counted round.
+  private(set) var count: UInt32 = 0
+  private var came: Micros?
+  private var areCounted = false
+  /// A cable is shown before it carries anything.
+  private static let patience = Micros(100_000)
+
+  /// Whether there are some now, and were none at the last look but those that had just come. [control]
+  mutating func haveCome(to port: OpaquePointer?, at now: Micros) -> Bool {
+    guard jack_port_connected(port) > 0 else {
+      (came, areCounted) = (nil, false)
+      return false
+    }
+    let since = came ?? now
+    came = since
+    guard !areCounted, now - since >= Self.patience else { return false }
+    areCounted = true
+    count &+= 1
+    return true
+  }
+}
+
 /// Those ports of one stay on a server. An output keeps its place in the table as long as it is there, and so the audio thread
 /// its memory of it; a port that is taken away lives until the audio thread has let go of it. [control]
 final class OutputPorts {
@@ -45,6 +70,7 @@ final class OutputPorts {
     let place: Int
     let number: UInt32
     var latency: UInt32 = 0
+    var listeners = Listeners()
 
     var isClock: Bool { if case .clock = output.settings.kind { true } else { false } }
   }
@@ -56,6 +82,7 @@ final class OutputPorts {
   private var leaving: LeavingPorts
   private var count: UInt32 = 0
   private var wanted: [OwnOutput] = []
+  private var clockListeners = Listeners()
 
   /// Before the client is active.
   init(client: OpaquePointer, shared: UnsafePointer<SharedState>, implementation: JACKImplementation) {
@@ -91,13 +118,20 @@ final class OutputPorts {
     publish()
   }
 
-  /// Latencies that may have changed, and ports that nobody has any more.
-  func step() {
+  /// Latencies that may have changed, who listens to clocks, `clock` among them, and ports that nobody has any more.
+  func step(clock: OpaquePointer?, at now: Micros) {
+    if clockListeners.haveCome(to: clock, at: now) {
+      shared.pointee.clockConnections.wrappingAdd(1, ordering: .relaxed)
+    }
     let areNamesFree = leaving.letGo(seen: shared.pointee.outputsSeen.load(ordering: .acquiring))
     if areNamesFree, open.count < wanted.count { return carry(wanted) }
     let before = open.map(\.latency)
     readLatencies()
-    if open.map(\.latency) != before { publish() }
+    var isNews = open.map(\.latency) != before
+    for place in open.indices where open[place].isClock {
+      if open[place].listeners.haveCome(to: open[place].handle, at: now) { isNews = true }
+    }
+    if isNews { publish() }
   }
 
   /// What patchbays were told goes before the ports do.
@@ -152,7 +186,9 @@ final class OutputPorts {
     var table = OutputTable()
     table.number = leaving.nextNumber()
     for one in open {
-      let slot = OutputSlot(number: one.number, settings: one.output.settings, latency: one.latency)
+      let slot = OutputSlot(
+        number: one.number, settings: one.output.settings, latency: one.latency,
+        connections: one.listeners.count)
       table.places[one.place] = OutputPlace(port: one.handle, slot: slot)
       table.used = max(table.used, one.place + 1)
     }

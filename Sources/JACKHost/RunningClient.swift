@@ -127,7 +127,7 @@ final class RunningClient {
   /// Clocks, and latencies if anything may have moved them.
   func step(at now: Micros, notices: Notices) {
     channels.step()
-    outputs.step()
+    outputs.step(clock: ports[.clock], at: now)
     tempo.tell(shared.pointee.report.read().tempo, at: now)
     if now >= nextClockPair { compareClocks(at: now) }
     countXruns(at: now, wasLate: notices.contains(.lateness))

@@ -173,6 +173,54 @@ struct OwnOutputTests {
     #expect(with[3].map(\.event) != without[3].map(\.event))
   }
 
+  /// 0 would be nobody; the last number but one is of a night in which a cable fell out again and again.
+  @Test(arguments: [0, UInt32.max])
+  func `whoever comes while the song plays is told where it is, and misses no clock`(
+    earlier: UInt32
+  ) {
+    let studio = Studio(tempo: 120)
+    studio.rack = [Self.clock(1) { $0.when = .rolling }]
+    (studio.rack[0].connections, studio.clockConnections) = (earlier, earlier)
+    studio.settings.clock.isOn = true
+    studio.play(seconds: 1.3)
+    Self.roll(studio)
+    studio.play(seconds: 3.3)
+    let (own, all) = (studio.rackMessages[0].count, studio.messages.count)
+    studio.rack[0].connections &+= 1
+    studio.clockConnections &+= 1
+    studio.play(seconds: 2)
+    for (heard, before) in [(studio.rackMessages[0], own), (studio.messages, all)] {
+      let commands = heard.filter { $0.event.status != MIDI.clock }
+      #expect(commands.map(\.event.status) == [MIDI.start, MIDI.stop, MIDI.songPosition, MIDI.resume])
+      #expect(commands.dropFirst().allSatisfy { $0.frame >= heard[before].frame })
+      let clocks = heard.filter { $0.event.status == MIDI.clock }.map(\.heard)
+      for (one, next) in zip(clocks, clocks.dropFirst()) { #expect(abs(next - one - 500_000 / 24) < 22) }
+      guard commands.count == 4, let beginning = clocks.first,
+        let resumed = clocks.first(where: { $0 > commands[3].heard })
+      else { continue }
+      let sixteenths = Double(commands[2].event.data1) + 128 * Double(commands[2].event.data2)
+      #expect(abs(resumed - beginning - sixteenths * 125_000) < 22)
+    }
+  }
+
+  @Test func `a machine that is sent no Start is said to play while it gets clocks`() {
+    let studio = Studio(tempo: 120)
+    func states() -> [ClockFigures.State] { (0..<3).map { studio.sync.clockFigures(at: $0).state } }
+    studio.rack = [
+      Self.clock(1) { ($0.when, $0.sendsTransport) = (.rolling, false) },
+      Self.clock(2) { $0.sendsTransport = false },
+      Self.clock(3),
+    ]
+    studio.play(seconds: 0.1)
+    #expect(states() == [.rests, .plays, .rests])
+    Self.roll(studio)
+    studio.play(seconds: 1)
+    #expect(states() == [.plays, .plays, .plays])
+    for place in 0..<3 { studio.rack[place].settings.clock.plays = false }
+    studio.play(seconds: 0.1)
+    #expect(states() == [.rests, .rests, .rests])
+  }
+
   @Test func `one is stopped alone, and goes on being clocked if its clock always runs`() {
     for when in [RunsWhen.always, .rolling] {
       let studio = Studio(tempo: 120)

@@ -60,6 +60,8 @@ final class Studio {
   /// Rising edges, and how long each lasted.
   private(set) var pulses: [(onset: Onset, width: Int)] = []
   private(set) var runEdges: [Onset] = []
+  /// How often somebody came to `clock`.
+  var clockConnections: UInt32 = 0
   /// The user's own outputs, what each sent, and where its level changed.
   var rack: [OutputSlot] = []
   private(set) var rackMessages: [[Message]] = []
@@ -164,7 +166,7 @@ final class Studio {
           startStop: ClientStartStop(isPlaying: isPlaying, time: timeOfPlaying, timestamp: .zero),
           isConnected: false), startStopsTaken: startStopsTaken), settings: settings, sounds: bank,
       isFreewheeling: isFreewheeling,
-      relocation: relocation)
+      relocation: relocation, clockConnections: clockConnections)
     if asksBeforeRolling, case .starting = transport.state {
       mayRoll = sync.mayRoll(cycle)
     }

@@ -118,11 +118,11 @@ import Testing
     try await visit.ask("media prefers-color-scheme \(scheme)")
     try await visit.ask("size 390 844 touched")
     try await visit.arrive()
-    for quantum in [4, 12] {
-      try await visit.send("quantum", "\(quantum)")
-      try await visit.until("document.querySelectorAll('#beats .beat').length === \(quantum)")
+    for count in [4, 12] {
+      try await visit.send("meter", "\(count)", "4")
+      try await visit.until("document.querySelectorAll('#beats .beat').length === \(count)")
       let least = Double(try await visit.evaluate(Self.contrast)) ?? 0
-      #expect(least >= 4.5, "\(quantum) beats, \(scheme)")
+      #expect(least >= 4.5, "\(count) beats, \(scheme)")
     }
     try await visit.end()
   }

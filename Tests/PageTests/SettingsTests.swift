@@ -106,6 +106,10 @@ import Testing
       // Of the session's transport PlayTests knows more.
       case "tap", "align", "start", "stop", "rewind", "takeover": try await visit.touch(press)
       case "home": try await visit.comeHome(press)
+      case "bar" where owner == "quantum":
+        try await visit.send("quantum", "3")
+        try await visit.until("quantum", is: "3")
+        try await set("quantum", by: press, on: visit)
       case _ where parts[0] == "save": try await set("save/str", by: press, on: visit)
       case _ where owner == "set": try await set("set/song", by: press, on: visit)
       case "toggle" where owner.isEmpty: try await visit.touch(press)

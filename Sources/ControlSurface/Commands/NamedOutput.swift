@@ -23,7 +23,9 @@ public struct NamedOutput: Hashable, Sendable {
   public init(_ text: String) throws(Refusal) {
     let words = text.split(separator: " ").map(String.init)
     let ends = (words.first ?? "").split(separator: "=", omittingEmptySubsequences: false).map(String.init)
-    guard ends.count == 2, text.utf8.count <= Self.longest else { throw .range(Self.allowed) }
+    guard ends.count == 2, !ends[1].isEmpty, text.utf8.count <= Self.longest else {
+      throw .range(Self.allowed)
+    }
     try Self.check(name: ends[0])
     guard let kind = OutputKind.allCases.first(where: { $0.word == ends[1] }) else {
       throw .range(

@@ -27,6 +27,8 @@ struct MIDIClock: BitwiseCopyable {
     /// The command comes half a clock before the first, but not before this time.
     var earliest: Double
     var isSent = false
+    /// Clocks go out before the first, too: they did, and whoever goes by them alone misses none.
+    var keepsClocks = false
   }
 
   /// The present run's end in this buffer: clocks from `first` on are still sent before `frame`.
@@ -44,14 +46,17 @@ struct MIDIClock: BitwiseCopyable {
   /// What went out.
   private(set) var figures = ClockFigures()
   private var followedRun: UInt64 = 0
+  /// What it knows of `connections`.
+  private var followedConnections: UInt32 = 0
   private var standingFrame: UInt32?
   private var pendingPosition: Double?
   private var framesSincePosition: Int64 = .max / 2
 
-  /// One buffer. `isSilenced`: freewheeling, when a receiver could not follow.
+  /// One buffer. `isSilenced`: freewheeling, when a receiver could not follow. `connections`: how often somebody came where nobody
+  /// listened; whoever comes while the song plays, for the first time or again, is told where it is.
   mutating func run(
     into events: inout MIDIEvents, window: Window, song: Song, transportFrame: UInt32,
-    settings: ClockSettings,
+    settings: ClockSettings, connections: UInt32,
     isSilenced: Bool, passed: Int64, bars: Bars
   ) {
     framesSincePosition = min(.max / 2, framesSincePosition &+ passed)
@@ -62,8 +67,12 @@ struct MIDIClock: BitwiseCopyable {
     let isNew = pacer.open(window, perBeat: perBeat, passed: passed) || isOtherRate
     let isOn = settings.isOn && !isSilenced
     let mayPlay = isOn && settings.plays
+    let isHeardAnew = connections != followedConnections
+    followedConnections = connections
+    let keepsClocks = isHeardAnew && song.isRolling && plan?.isSent == true
     let ending = stopIfDue(
-      into: &events, window: window, song: song, isOn: mayPlay && settings.sendsTransport, isNew: isNew)
+      into: &events, window: window, song: song, isOn: mayPlay && settings.sendsTransport,
+      isNew: isNew || isHeardAnew)
     let isMoving = song.isWaiting || song.isRolling
     isAlone = isMoving && (isAlone || mayPlay && !wasLetPlay && song.isRolling)
     wasLetPlay = settings.plays
@@ -71,6 +80,7 @@ struct MIDIClock: BitwiseCopyable {
       if plan == nil && isMoving {
         plan = makePlan(
           into: &events, window: window, song: song, settings: settings, bars: bars)
+        plan?.keepsClocks = keepsClocks
         followedRun = song.run
       }
       if settings.sendsPosition {
@@ -80,10 +90,18 @@ struct MIDIClock: BitwiseCopyable {
     } else {
       standingFrame = nil
     }
-    figures.state = plan.map { $0.isSent ? .plays : .waits } ?? .rests
+    figures.state =
+      mayPlay && !settings.sendsTransport
+      ? stateOfClocks(song, settings) : plan.map { $0.isSent ? .plays : .waits } ?? .rests
     sendClocks(
       into: &events, window: window, ending: ending, always: isOn && settings.when == .always,
       song: mayPlay && !settings.sendsTransport ? song : nil)
+  }
+
+  /// Of a receiver that is sent no Start: it goes by its clocks.
+  private func stateOfClocks(_ song: Song, _ settings: ClockSettings) -> ClockFigures.State {
+    if song.isRolling || settings.when == .always { return .plays }
+    return song.isWaiting ? .waits : .rests
   }
 
   /// Ends what the receiver plays, if the song ended or is elsewhere now.
@@ -198,7 +216,7 @@ struct MIDIClock: BitwiseCopyable {
         let beat = Double(pacer.next) / Double(perBeat)
         isHeard = song.contains(beat: beat, time: window.grid.time(of: beat))
       }
-      if let plan, pacer.next >= plan.first { isHeard = true }
+      if let plan, plan.keepsClocks || pacer.next >= plan.first { isHeard = true }
       let frame = pacer.frame(in: window)
       if let ending, let frame, pacer.next >= ending.first, frame < ending.frame { isHeard = true }
       if isHeard {

@@ -8,12 +8,15 @@ public struct OutputSlot: BitwiseCopyable {
   public var settings: OutputSettings
   /// Frames until it is heard.
   public var latency: UInt32
+  /// How often it was connected, having been connected with nothing; counted round.
+  public var connections: UInt32
 
   @_noLocks @_noAllocation
-  public init(number: UInt32, settings: OutputSettings, latency: UInt32 = 0) {
+  public init(number: UInt32, settings: OutputSettings, latency: UInt32 = 0, connections: UInt32 = 0) {
     self.number = number
     self.settings = settings
     self.latency = latency
+    self.connections = connections
   }
 }
 
@@ -48,8 +51,8 @@ struct OutputRack: BitwiseCopyable {
       if !now.isFreewheeling { change(output.settings.programs, at: place, &events) }
       places[place].clock.run(
         into: &events, window: window, song: song, transportFrame: now.transportFrame,
-        settings: output.settings.clock, isSilenced: now.isFreewheeling, passed: now.passed,
-        bars: bars)
+        settings: output.settings.clock, connections: output.connections, isSilenced: now.isFreewheeling,
+        passed: now.passed, bars: bars)
     case .pulse, .reset:
       let marksStart = if case .reset = output.settings.kind { true } else { false }
       places[place].pulse.render(

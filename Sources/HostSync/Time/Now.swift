@@ -11,6 +11,7 @@ struct Now: BitwiseCopyable {
   let isFreewheeling: Bool
   let transport: Transport
   let latencies: PerPort<UInt32>
+  let clockConnections: UInt32
   let settings: Settings
   let relocation: Relocation?
   let session: SessionState
@@ -38,6 +39,7 @@ struct Now: BitwiseCopyable {
     isFreewheeling = cycle.isFreewheeling
     transport = cycle.transport
     latencies = cycle.latencies
+    clockConnections = cycle.clockConnections
     settings = cycle.settings
     relocation = cycle.relocation
     let view = freeze.session(of: cycle)
