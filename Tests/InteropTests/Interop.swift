@@ -37,7 +37,7 @@ enum Interop {
   }
 
   /// Of the servers on these hosts, as tactus counts them there.
-  static func lostCycles(in stage: LabStage, on hosts: ClosedRange<Int>) async throws -> [String] {
+  private static func lostCycles(in stage: LabStage, on hosts: ClosedRange<Int>) async throws -> [String] {
     var lost: [String] = []
     for host in hosts {
       let status = try await stage.run(on: host, directoryOfTests + "/tactus", "status", "--json").output
