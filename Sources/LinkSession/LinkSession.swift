@@ -175,7 +175,7 @@ public struct LinkSession: Sendable {
     // Wherever the other relay has moved to.
     let source = gateways[place].gateway.far?.relay ?? source
     switch channel {
-    case .discovery: receiveDiscovery(bytes, from: source, on: place)
+    case .discovery: receiveDiscovery(bytes, from: source, on: place, arrived: uptime.now - waited)
     case .measurement: receiveMeasurement(bytes, from: source, on: place, waited: waited)
     }
     settle()

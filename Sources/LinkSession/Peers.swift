@@ -2,43 +2,6 @@
 import BeatMath
 import LinkWire
 
-/// A peer as seen through one gateway.
-struct Sighting {
-  let gateway: GatewayID
-  /// Where its last word came from; what one host may claim to be is counted by this.
-  var source: Address
-  var state: PeerState
-  /// Its timeline in its own words, which we may not believe by our clock.
-  var claim: Timeline
-  /// In uptime.
-  var heard: Micros
-  /// Still believed for a grace after.
-  var expiry: Micros
-  /// In uptime. It did not answer when it was asked for its session's time, or told one that can't be: until then it is
-  /// asked only if there is nobody else.
-  var avoidedUntil = Micros.zero
-  /// Where it has answered. Anybody can write another place into a packet in its name, so that one goes as long as it answers.
-  var proven: Endpoint?
-
-  /// Where it is asked for the time, if it can be.
-  var endpoint: Endpoint? { proven ?? state.measurement }
-}
-
-extension Sighting {
-  func isAvoided(at now: Micros) -> Bool { avoidedUntil > now }
-
-  /// Returns what it said until now.
-  fileprivate mutating func renew(
-    _ claim: Timeline, from source: Address, at now: Micros, until expiry: Micros
-  ) -> PeerState {
-    self.claim = claim
-    self.source = source
-    heard = now
-    self.expiry = expiry
-    return state
-  }
-}
-
 /// Who is out there, and what they say (facts: link 7.2).
 ///
 /// Every question asked for each packet is answered without walking the table: each session keeps count of
@@ -75,8 +38,8 @@ struct Peers: Sendable {
 
   /// News is what nobody in that session, as far as we remember, has said before.
   mutating func see(
-    _ state: PeerState, claiming claim: Timeline, on gateway: GatewayID, from source: Address, at now: Micros,
-    until expiry: Micros, in own: SessionID
+    _ state: PeerState, claiming claim: Timeline, on gateway: GatewayID, from source: Address,
+    arrived: Micros, at now: Micros, until expiry: Micros, in own: SessionID
   ) -> Seen {
     let prune = expiry + Rules.expiryGrace
     if let place = nodes[state.node]?.firstIndex(where: { $0.gateway == gateway }) {
@@ -90,7 +53,8 @@ struct Peers: Sendable {
         hosts[source, default: Host(lastFollowed: now)].sightings += 1
       }
       nextPrune = min(prune, nextPrune ?? prune)
-      return renew(state, claiming: claim, at: place, from: source, at: now, until: expiry)
+      return renew(
+        state, claiming: claim, at: place, from: source, arrived: arrived, at: now, until: expiry)
     }
     guard
       hasRoom(for: state.session, from: source, in: own)
@@ -110,10 +74,11 @@ struct Peers: Sendable {
   }
 
   private mutating func renew(
-    _ state: PeerState, claiming claim: Timeline, at place: Int, from source: Address, at now: Micros,
-    until expiry: Micros
+    _ state: PeerState, claiming claim: Timeline, at place: Int, from source: Address, arrived: Micros,
+    at now: Micros, until expiry: Micros
   ) -> Seen {
-    let old = nodes[state.node]![place].renew(claim, from: source, at: now, until: expiry)
+    let old = nodes[state.node]![place].renew(
+      claim, from: source, arrived: arrived, at: now, until: expiry)
     if old == state { return .known }
     let news = newness(of: state)
     let staysMember = announces(state.node, state.session)
@@ -208,7 +173,8 @@ struct Peers: Sendable {
   /// (facts: link 3.6, 3.7). Who forgot them at once would lose a session that only the two of them are in, and
   /// whatever tempo it was given.
   mutating func takeByeBye(
-    _ node: NodeID, on gateway: GatewayID, from source: Address, at now: Micros, in own: SessionID
+    _ node: NodeID, on gateway: GatewayID, from source: Address, arrived: Micros, at now: Micros,
+    in own: SessionID
   ) -> Farewell {
     guard let place = nodes[node]?.firstIndex(where: { $0.gateway == gateway }) else { return .unknown }
     guard nodes[node]![place].source == source else { return .forged }
@@ -216,6 +182,7 @@ struct Peers: Sendable {
       remove(node, at: place)
       return .gone
     }
+    nodes[node]![place].goodbye = arrived
     let leaves = now + Limits.farewellGrace
     nodes[node]![place].expiry = min(nodes[node]![place].expiry, leaves - Rules.expiryGrace)
     nextPrune = min(leaves, nextPrune ?? leaves)

@@ -4,7 +4,10 @@ import LinkWire
 
 // What a datagram does, and what the passing of time does (facts: link 3.3, 3.4, 4.2).
 extension LinkSession {
-  mutating func receiveDiscovery(_ bytes: UnsafeRawBufferPointer, from source: Endpoint, on place: Int) {
+  /// `arrived` is in uptime.
+  mutating func receiveDiscovery(
+    _ bytes: UnsafeRawBufferPointer, from source: Endpoint, on place: Int, arrived: Micros
+  ) {
     do throws(DecodingFailure) {
       let header = try decodeDiscoveryHeader(bytes)
       guard header.node != node, !formerNodes.contains(header.node) else {
@@ -15,16 +18,18 @@ extension LinkSession {
       if header.kind == .alive { respond(to: source, on: place) }
       switch try decodeDiscovery(bytes) {
       case .alive(let state, let ttl), .response(let state, let ttl):
-        see(state, ttl: ttl, from: source, on: place)
+        see(state, ttl: ttl, from: source, on: place, arrived: arrived)
       case .byeBye(let gone):
-        takeByeBye(gone, from: source, on: gateways[place].gateway.id)
+        takeByeBye(gone, from: source, on: gateways[place].gateway.id, arrived: arrived)
       }
     } catch {
       counters.malformed += 1
     }
   }
 
-  private mutating func see(_ state: PeerState, ttl: UInt8, from source: Endpoint, on place: Int) {
+  private mutating func see(
+    _ state: PeerState, ttl: UInt8, from source: Endpoint, on place: Int, arrived: Micros
+  ) {
     let gateway = gateways[place].gateway
     var state = state
     if let far = gateway.far {
@@ -55,8 +60,8 @@ extension LinkSession {
     }
     let expiry = uptime.now + Belief.lifetime(ttl)
     switch peers.see(
-      state, claiming: claim, on: gateway.id, from: source.address, at: uptime.now, until: expiry,
-      in: session)
+      state, claiming: claim, on: gateway.id, from: source.address, arrived: arrived, at: uptime.now,
+      until: expiry, in: session)
     {
     case .known: break
     case .forged:
@@ -70,8 +75,12 @@ extension LinkSession {
     }
   }
 
-  private mutating func takeByeBye(_ node: NodeID, from source: Endpoint, on gateway: GatewayID) {
-    switch peers.takeByeBye(node, on: gateway, from: source.address, at: uptime.now, in: session) {
+  private mutating func takeByeBye(
+    _ node: NodeID, from source: Endpoint, on gateway: GatewayID, arrived: Micros
+  ) {
+    switch peers.takeByeBye(
+      node, on: gateway, from: source.address, arrived: arrived, at: uptime.now, in: session)
+    {
     case .gone, .leaving, .unknown: return
     case .forged: counters.forged += 1
     }

@@ -78,10 +78,10 @@ struct Bench {
 
   mutating func hear(
     _ packet: Packet, from source: Endpoint, on gateway: Gateway = Bench.gateway,
-    via channel: Channel = .discovery
+    via channel: Channel = .discovery, waited: Micros = .zero
   ) {
     packet.withUnsafeBytes {
-      machine.receive($0, from: source, on: gateway.id, via: channel, at: now)
+      machine.receive($0, from: source, on: gateway.id, via: channel, waited: waited, at: now)
     }
     drain()
   }

@@ -183,6 +183,22 @@ import Testing
     #expect(bench.events == [.peers(1), .peers(0)])
   }
 
+  /// Answers come to a socket of their own, which may be read after the one that the goodbye came to.
+  @Test(arguments: [
+    (answerWaited: 900, peers: 0), (answerWaited: 800, peers: 1), (answerWaited: 0, peers: 1),
+  ])
+  func `an answer that came before the goodbye and is read after it keeps nobody here`(
+    answerWaited: Int64, peers: Int
+  ) {
+    var bench = Bench()
+    let stranger = Stranger(7, memberOf: bench)
+    bench.meet(stranger)
+    bench.hear(stranger.byeBye, from: stranger.source, waited: Micros(800))
+    bench.hear(stranger.response, from: stranger.source, waited: Micros(answerWaited))
+    bench.wait(Limits.farewellGrace.count)
+    #expect(bench.snapshot.peerCount == peers)
+  }
+
   /// Link 3.0.6 beside us on a host whose wire has other peers: captured, goodbye and next word are 0.1 ms apart.
   @Test func `a peer that says goodbye four times a second and stays is not lost`() {
     var bench = Bench()
