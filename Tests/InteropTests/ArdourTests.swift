@@ -29,15 +29,16 @@ struct ArdourTests {
 
   /// What the start scripts give a new user, and the two things by which Ardour is played here: its click, and OSC. The
   /// other file answers a warning about memory limits, on systems that have them.
-  private static func preferences() async throws -> [String: String] {
+  static func preferences(following master: String = "JACK Transport") async throws -> [String: String] {
     let made = try await ChildProcess.run([
       "sh", "-c",
       """
       sed -n '/^<?xml/,/^<.Ardour>/p' "$1" | sed \\
         -e 's|<Config>|&<Option name="clicking" value="1"/>|' -e 's|\\$(rate)|48000|' \\
+        -e "s|current=\\"JACK Transport|current=\\"$2|" \\
         -e 's|<TransportMasters|<ControlProtocols>\\
           <Protocol name="Open Sound Control (OSC)" active="1"/></ControlProtocols>&|'
-      """, "sh", Lab.top + "/sessions/session.sh",
+      """, "sh", Lab.top + "/sessions/session.sh", master,
     ])
     #expect(made.output.contains("</Ardour>"), "\(made.errors)")
     return [
