@@ -24,22 +24,34 @@ private let hasLooper = access("/usr/bin/sooperlooper", X_OK) == 0
       let cables = try await stage.cables(of: "sooperlooper:" + port) { !$0.isEmpty }
       #expect(cables == ["system:" + other])
     }
-    for tempo in [120.0, 97, 151] {
+    // Not 120: there each bar line falls between two periods, and it takes the one or the other.
+    for tempo in [121.0, 97, 151] {
       try await tablet.ask("tempo \(tempo)")
       try await looper.wait("tempo", "\(tempo)")
-      let heard = try await Interop.undisturbed(in: stage) {
-        try await record(looper, in: stage)
-        return try await ears.listen(for: .seconds(8))
+      // It leaves a period out where another of its threads holds the loop, on a busy machine: then once more.
+      var found = try await loop(looper, ears, in: stage, tempo)
+      for _ in 1...2 where abs(found.excess) >= 1 || abs(found.late) >= 1 {
+        found = try await loop(looper, ears, in: stage, tempo)
       }
-      let bars = try #require(await looper.ask("status")["seconds"]?.number) * tempo / 240
-      // Where the bar line is within a period, it may begin and end with the period.
-      #expect(bars > 1.5 && abs(bars - bars.rounded()) * 240_000 / tempo < 6, "\(bars)")
-      let late = Interop.median(heard.map(\.late))
-      print("SooperLooper at \(tempo) BPM: \(bars) bars, \(late) ms after the beat, median of \(heard.count)")
-      #expect(Double(heard.count) > 0.8 * 8 * tempo / 60, "\(heard.map { ($0.beat * 100).rounded() / 100 })")
-      #expect(abs(late) < 6, "\(heard.map(\.late))")
+      #expect(found.bars > 1.5 && abs(found.excess) < 1, "\(found)")
+      #expect(Double(found.heard) > 0.8 * 8 * tempo / 60 && abs(found.late) < 1, "\(found)")
     }
     #expect(await session.end() == 0)
+  }
+
+  /// How many bars a new loop has, how many milliseconds more than whole ones, how many clicks of it are heard in eight seconds, and how
+  /// many milliseconds behind the beat.
+  private func loop(
+    _ looper: LabPeer, _ ears: Ears, in stage: LabStage, _ tempo: Double
+  ) async throws -> (bars: Double, excess: Double, heard: Int, late: Double) {
+    let heard = try await Interop.undisturbed(in: stage) {
+      try await record(looper, in: stage)
+      return try await ears.listen(for: .seconds(8))
+    }
+    let bars = try #require(await looper.ask("status")["seconds"]?.number) * tempo / 240
+    let late = Interop.median(heard.map(\.late))
+    print("SooperLooper at \(tempo) BPM: \(bars) bars, \(late) ms after the beat, median of \(heard.count)")
+    return (bars, (bars - bars.rounded()) * 240_000 / tempo, heard.count, late)
   }
 
   /// Our click, from one bar line to another.

@@ -54,13 +54,13 @@ public final class LabStage: Sendable {
     try await ChildProcess.run(command(on: host, arguments))
   }
 
-  /// What a JACK port is connected with, by full names. Looked at again, for five seconds at most, until it is as wanted.
+  /// What a JACK port is connected with, by full names. Looked at again, for a while, until it is as wanted.
   public func cables(
     of port: String, server: String? = nil, until isWanted: (Set<String>) -> Bool = { _ in true }
   ) async throws -> Set<String> {
     let words = ["jack_lsp", "-c", port] + (server.map { ["-s", $0] } ?? [])
     var found: Set<String> = []
-    for _ in 0..<100 {
+    for _ in 0..<400 {
       let lines = try await ChildProcess.run(command(words)).output.split(separator: "\n")
       found = Set(lines.filter { $0.hasPrefix(" ") }.map { String($0.dropFirst(3)) })
       if isWanted(found) { break }
