@@ -22,15 +22,18 @@ struct LeavingPorts {
     number = seen
   }
 
+  /// Of the next table.
+  var comingNumber: UInt32 { number &+ 1 }
+
   /// Of a new table, to be published at once.
   mutating func nextNumber() -> UInt32 {
-    number &+= 1
+    number = comingNumber
     return number
   }
 
   /// Not in the next table any more.
   mutating func leave(_ handles: [OpaquePointer], keeping kept: Any? = nil) {
-    leaving.append(Leaving(handles: handles, kept: kept, table: number &+ 1))
+    leaving.append(Leaving(handles: handles, kept: kept, table: comingNumber))
   }
 
   /// Ends what the audio thread has let go of; true: names have become free.

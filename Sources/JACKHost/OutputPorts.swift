@@ -73,12 +73,17 @@ final class OutputPorts {
     var listeners = Listeners()
 
     var isClock: Bool { if case .clock = output.settings.kind { true } else { false } }
+
+    /// It has the port that this one is to have.
+    func canBe(_ wanted: OwnOutput) -> Bool { wanted.name == output.name && wanted.isMIDI == output.isMIDI }
   }
 
   private let client: OpaquePointer
   private let shared: UnsafePointer<SharedState>
   private let implementation: JACKImplementation
   private var open: [Open] = []
+  /// Clocks that are to go, and are off first: their machines are told to stop. With the table that says so.
+  private var silenced: [(output: Open, table: UInt32)] = []
   private var leaving: LeavingPorts
   private var count: UInt32 = 0
   private var wanted: [OwnOutput] = []
@@ -97,13 +102,10 @@ final class OutputPorts {
   /// tried again when ports have gone.
   func carry(_ wanted: [OwnOutput]) {
     self.wanted = wanted
-    let stays = open.filter { one in
-      wanted.contains { $0.name == one.output.name && $0.isMIDI == one.output.isMIDI }
-    }
-    for gone in open where !stays.contains(where: { $0.number == gone.number }) {
-      leaving.leave([gone.handle])
-    }
-    open = stays
+    open += silenced.filter { wanted.contains(where: $0.output.canBe) }.map(\.output)
+    silenced.removeAll { wanted.contains(where: $0.output.canBe) }
+    for gone in open where !wanted.contains(where: gone.canBe) { take(away: gone) }
+    open.removeAll { !wanted.contains(where: $0.canBe) }
     var fresh: [Open] = []
     for output in wanted.prefix(OutputTable.limit) {
       if let place = open.firstIndex(where: { $0.output.name == output.name }) {
@@ -118,16 +120,27 @@ final class OutputPorts {
     publish()
   }
 
+  private func take(away one: Open) {
+    guard one.isClock else { return leaving.leave([one.handle]) }
+    var last = one
+    last.output.settings.clock.isOn = false
+    silenced.append((last, leaving.comingNumber))
+  }
+
   /// Latencies that may have changed, who listens to clocks, `clock` among them, and ports that nobody has any more.
   func step(clock: OpaquePointer?, at now: Micros) {
     if clockListeners.haveCome(to: clock, at: now) {
       shared.pointee.clockConnections.wrappingAdd(1, ordering: .relaxed)
     }
-    let areNamesFree = leaving.letGo(seen: shared.pointee.outputsSeen.load(ordering: .acquiring))
+    let seen = shared.pointee.outputsSeen.load(ordering: .acquiring)
+    let areNamesFree = leaving.letGo(seen: seen)
     if areNamesFree, open.count < wanted.count { return carry(wanted) }
+    let told = silenced.filter { !$0.table.isAfter(seen) }
+    for one in told { leaving.leave([one.output.handle]) }
+    silenced.removeAll { !$0.table.isAfter(seen) }
     let before = open.map(\.latency)
     readLatencies()
-    var isNews = open.map(\.latency) != before
+    var isNews = !told.isEmpty || open.map(\.latency) != before
     for place in open.indices where open[place].isClock {
       if open[place].listeners.haveCome(to: open[place].handle, at: now) { isNews = true }
     }
@@ -135,7 +148,10 @@ final class OutputPorts {
   }
 
   /// What patchbays were told goes before the ports do.
-  func forget() { PortProperties(client: client).forget(open.map(\.handle)) }
+  func forget() { PortProperties(client: client).forget(all.map(\.handle)) }
+
+  /// Those that are to go among them.
+  private var all: [Open] { open + silenced.map(\.output) }
 
   var isConnected: Bool { open.contains { jack_port_connected($0.handle) > 0 } }
 
@@ -166,7 +182,7 @@ final class OutputPorts {
   }
 
   private func register(_ output: OwnOutput) -> Open? {
-    let taken = Set(open.map(\.place))
+    let taken = Set(all.map(\.place))
     guard let place = (0..<OutputTable.limit).first(where: { !taken.contains($0) }) else { return nil }
     let type = output.isMIDI ? JACK_DEFAULT_MIDI_TYPE : JACK_DEFAULT_AUDIO_TYPE
     let flags = JackPortIsOutput.rawValue | JackPortIsTerminal.rawValue
@@ -185,7 +201,7 @@ final class OutputPorts {
   private func publish() {
     var table = OutputTable()
     table.number = leaving.nextNumber()
-    for one in open {
+    for one in all {
       let slot = OutputSlot(
         number: one.number, settings: one.output.settings, latency: one.latency,
         connections: one.listeners.count)

@@ -51,6 +51,13 @@ import Testing
         apart.count > 200 && Interop.median(apart) <= 1, "\(Self.names[place]): \(apart.max() ?? .nan) frames"
       )
     }
+    // Whose output is taken away is told to stop, and the others play on.
+    ears.say("section now")
+    let remove = [tactus, "send", "out/remove", Self.names[7]]
+    #expect(try await ChildProcess.run(stage.command(remove)).status == 0)
+    try await Task.sleep(for: .seconds(1))
+    let told = try await ears.report().filter { $0.bytes != nil }
+    #expect(told.map(\.port) == ["tactus:" + Self.names[7]] && told.map(\.bytes) == ["fc"], "\(told)")
     program.signal(SIGTERM)
     #expect(await program.status() == 0)
   }
