@@ -35,13 +35,15 @@ struct CycleSource {
       frame: jack_last_frame_time(client), wakeMicros: wokeAt, isPairValid: result == 0,
       currentMicros: current, nextMicros: next,
       xruns: UInt32(truncatingIfNeeded: shared.pointee.board.xrunCount))
-    return Cycle(
+    var cycle = Cycle(
       frames: frames, sampleRate: sampleRate, times: times,
       transport: transport, latencies: shared.pointee.latencies.read(),
       clock: shared.pointee.clockMap.read(), session: shared.pointee.session.read(),
       settings: shared.pointee.settings.read(), sounds: shared.pointee.sounds.read(),
       isFreewheeling: shared.pointee.board.isFreewheeling, relocation: shared.pointee.relocation.read(),
       clockConnections: shared.pointee.clockConnections.load(ordering: .relaxed))
+    if shared.pointee.isLeaving.load(ordering: .relaxed) { cycle.settings.clock.isOn = false }
+    return cycle
   }
 
   func buffer(_ port: OpaquePointer?, _ frames: UInt32) -> UnsafeMutableRawPointer? {

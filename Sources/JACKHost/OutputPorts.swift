@@ -2,6 +2,7 @@
 import BeatMath
 import CJACK
 public import Choices
+import Glibc
 public import HostSync
 
 /// An output of the user's own that JACK shall have a port for.
@@ -94,6 +95,7 @@ final class OutputPorts {
     self.client = client
     self.shared = shared
     self.implementation = implementation
+    shared.pointee.isLeaving.store(false, ordering: .relaxed)
     leaving = LeavingPorts(client: client, seen: shared.pointee.outputsSeen.load(ordering: .acquiring))
     publish()
   }
@@ -104,7 +106,7 @@ final class OutputPorts {
     self.wanted = wanted
     open += silenced.filter { wanted.contains(where: $0.output.canBe) }.map(\.output)
     silenced.removeAll { wanted.contains(where: $0.output.canBe) }
-    for gone in open where !wanted.contains(where: gone.canBe) { take(away: gone) }
+    for gone in open where !wanted.contains(where: gone.canBe) { remove(gone) }
     open.removeAll { !wanted.contains(where: $0.canBe) }
     var fresh: [Open] = []
     for output in wanted.prefix(OutputTable.limit) {
@@ -120,7 +122,7 @@ final class OutputPorts {
     publish()
   }
 
-  private func take(away one: Open) {
+  private func remove(_ one: Open) {
     guard one.isClock else { return leaving.leave([one.handle]) }
     var last = one
     last.output.settings.clock.isOn = false
@@ -145,6 +147,14 @@ final class OutputPorts {
       if open[place].listeners.haveCome(to: open[place].handle, at: now) { isNews = true }
     }
     if isNews { publish() }
+  }
+
+  /// Before all ports go: who plays by our clocks would wait for the next one for ever. In a whole cycle, if there still is one.
+  func stopMachines() {
+    carry([])
+    shared.pointee.isLeaving.store(true, ordering: .relaxed)
+    let before = shared.pointee.cycles.load(ordering: .relaxed)
+    for _ in 0..<500 where shared.pointee.cycles.load(ordering: .relaxed) &- before < 2 { usleep(1_000) }
   }
 
   /// What patchbays were told goes before the ports do.

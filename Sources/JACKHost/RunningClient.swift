@@ -82,6 +82,7 @@ final class RunningClient {
       outputs.forget()
       tempo.forget()
       jack_set_sync_timeout(client.handle, implementation.usualSyncTimeout)
+      outputs.stopMachines()
     }
     jack_deactivate(client.handle)
     NoticeBoard.detach(from: client.handle)

@@ -58,8 +58,13 @@ import Testing
     try await Task.sleep(for: .seconds(1))
     let told = try await ears.report().filter { $0.bytes != nil }
     #expect(told.map(\.port) == ["tactus:" + Self.names[7]] && told.map(\.bytes) == ["fc"], "\(told)")
+    // And all of them when tactus ends.
+    ears.say("section now")
     program.signal(SIGTERM)
     #expect(await program.status() == 0)
+    let ends = try await ears.report().filter { $0.bytes != nil }
+    #expect(Set(ends.map(\.port)) == Set(Self.names.dropLast().map { "tactus:" + $0 }), "\(ends)")
+    #expect(ends.count == 7 && ends.allSatisfy { $0.bytes == "fc" }, "\(ends)")
   }
 
   private func firstClock(_ events: [Ears.Event]) throws -> Ears.Event {
