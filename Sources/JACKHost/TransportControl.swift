@@ -2,17 +2,35 @@
 import BeatMath
 import Choices
 import HostSync
+import Linux
 
 /// What we ask of the server's transport: the user's commands, what waits for its moment, and what the audio thread
 /// cannot ask for itself. [control]
 struct TransportControl {
   var relocator = Relocator()
+  /// JACK remembers one order. What comes while it has yet to stop waits for that: of a stop and a start there would be only the start.
+  private var waiting: [TransportCommand] = []
+  private var stopsUntil: Micros?
+  /// A server that has not stopped by then will not.
+  private static let patience = Micros(500_000)
+  private static let most = 64
 
   mutating func command(
     _ command: TransportCommand, on running: RunningClient, _ report: Report, sampleRate: Int
   ) {
+    if stopsUntil != nil {
+      if waiting.count < Self.most { waiting.append(command) }
+      return
+    }
     let wasStopping = relocator.isStopping
-    relocator.cancel()
+    // A transport that rolls is on its way already, and a start that waits goes on from the new place.
+    let isKept =
+      switch command {
+      case .play: report.isRolling && relocator.isLocating
+      case .locate, .jump: relocator.startBeat != nil
+      case .stop, .stopOn: false
+      }
+    if !isKept { relocator.cancel() }
     switch command {
     case .stopOn(let bar) where report.isRolling && !wasStopping:
       relocator.stop(onBar: bar, from: report)
@@ -20,18 +38,30 @@ struct TransportControl {
       relocator.locate(frame: frame, beat: beat, step: step, from: report)
     case .locate(let frame), .jump(let frame, _, _):
       locate(frame, on: running, report, sampleRate: sampleRate)
-    case .play where relocator.start(from: report): break
-    case .play, .stop, .stopOn: Question.ask { running.command(command) }
+    case .play where isKept || relocator.start(from: report): break
+    case .play: Question.ask { running.command(command) }
+    case .stop, .stopOn: stop(running, report)
     }
   }
 
+  private mutating func stop(_ running: RunningClient, _ report: Report) {
+    if report.isMoving { stopsUntil = HostClock.micros() + Self.patience }
+    Question.ask { running.command(.stop) }
+  }
+
   mutating func step(on running: RunningClient, _ report: Report, sampleRate: Int, at now: Micros) {
+    if let until = stopsUntil, !report.isMoving || now >= until {
+      stopsUntil = nil
+      let orders = waiting
+      waiting = []
+      for order in orders { command(order, on: running, report, sampleRate: sampleRate) }
+    }
     running.fulfil(
       report.wish, showing: report.timebase == .ours ? bbt(of: Beats(report.wish.place.beat), report) : nil)
     switch relocator.step(report, at: now) {
     case .nothing: break
     case .locate(let frame): locate(frame, on: running, report, sampleRate: sampleRate)
-    case .stop: running.command(.stop)
+    case .stop: stop(running, report)
     case .start: running.command(.play)
     case .relocate(let relocation):
       running.relocate(relocation, showing: bbt(of: Beats(relocation.place.beat), report))

@@ -35,6 +35,13 @@ final class ControlDesk: AudioDoor {
     var launch: AskedLaunch?
     var surface: OSCSurface?
 
+    /// As the audio thread has them: a start may ask for a moment of its own.
+    var settings: Settings {
+      var settings = state.heardChoices
+      if let launch { settings.launch.moment = launch.moment }
+      return settings
+    }
+
     var remembered: SurfaceState {
       var remembered = lasting
       remembered.timeline = state.timeline
@@ -69,6 +76,7 @@ final class ControlDesk: AudioDoor {
   }
 
   var state: SurfaceState { held.withLock { $0.state } }
+  var settings: Settings { held.withLock { $0.settings } }
   /// What is to be remembered; the tempo is the session's, no matter who set it, unless it was dictated.
   var lasting: SurfaceState { held.withLock { $0.remembered } }
 
@@ -180,11 +188,6 @@ final class ControlDesk: AudioDoor {
     held.withLock { $0.surface }?.receive(event, at: message.moment)
   }
 
-  /// What was learned is the user's choice like any other. [OSC]
-  func remember(_ bindings: [MIDIBinding]) {
-    choose(true) { $0.learned = bindings.map(\.description) }
-  }
-
   // MARK: orders [any]
 
   func obey(_ order: Order) -> Verdict { obey(order.command, at: order.time, lasts: order.isPaired) }
@@ -230,11 +233,6 @@ final class ControlDesk: AudioDoor {
     case .quit: Signals.end()
     }
     return .accepted
-  }
-
-  /// All choices at once, as a configuration has them. [control]
-  func take(_ configuration: Configuration) {
-    choose(true) { configuration.choose(in: &$0) }
   }
 
   static let tooFar = Refusal(.range, "farther than JACK can count its frames")
@@ -292,9 +290,5 @@ final class ControlDesk: AudioDoor {
   }
 
   /// With the lock held: of many threads that may publish, one at a time is the one writer.
-  private func publish(_ held: Held) {
-    var settings = held.state.heardChoices
-    if let launch = held.launch { settings.launch.moment = launch.moment }
-    exchange.publish(settings)
-  }
+  private func publish(_ held: Held) { exchange.publish(held.settings) }
 }

@@ -200,11 +200,10 @@ final class Studio {
     rooms.look(at: link, state, for: desk).forEach { say($0) }
     outputs.carry(state.outputs, on: host)
     keep(host)
-    host.relocator.choices = state.choices
     host.wantsTimebase = Mastership.isWanted(
       state.choices.lead, isAsked: desk.wantsTimebase, shown: report.timebase)
     while let message = exchange.nextControlMessage() { desk.play(message) }
-    orders.carryOut(desk, on: host, report).forEach(say)
+    orders.carryOut(desk, on: host, report, in: link).forEach(say)
   }
 
   private func look(atChannelsOf host: JACKHost, _ state: SurfaceState) {

@@ -10,27 +10,54 @@ import Link
 struct TransportOrders {
   /// The number of the session's last start or stop that the transport was asked for.
   private var obeyedStartStop: UInt32 = 0
+  /// The session knows of the start that waits.
+  private var isStartTold = false
 
   /// Returns what is to be said of it.
-  mutating func carryOut(_ desk: ControlDesk, on host: JACKHost, _ report: Report) -> [String] {
-    let lines = desk.takeWishes().compactMap { fulfil($0, of: desk, on: host, report) }
+  mutating func carryOut(_ desk: ControlDesk, on host: JACKHost, _ report: Report, in link: Link) -> [String]
+  {
+    let wishes = desk.takeWishes()
+    // As they were when the last of these was said, or later.
+    host.relocator.choices = desk.settings
+    let lines = wishes.compactMap { fulfil($0, of: desk, on: host, report, in: link) }
     let wish = report.startStop
     if wish.number != obeyedStartStop {
       obeyedStartStop = wish.number
-      host.command(wish.starts ? .play : desk.state.stopCommand)
+      // One that waits already waits for the session's time.
+      if !wish.starts || host.relocator.startBeat == nil {
+        host.command(wish.starts ? .play : desk.state.stopCommand)
+      }
     }
+    tellStart(host.relocator.startBeat, report, in: link)
     return lines
   }
 
+  /// Of one that waits with JACK's transport standing nobody else is told by the audio thread, before it is too late for them.
+  private mutating func tellStart(_ beat: Double?, _ report: Report, in link: Link) {
+    defer { isStartTold = beat != nil }
+    guard let beat, !isStartTold else { return }
+    let time = report.moment.heard.start + (beat - report.sessionBeat) * report.moment.beatMicros
+    tell(true, at: Micros(rounding: time), in: link)
+  }
+
+  private func stop(_ desk: ControlDesk, _ host: JACKHost, in link: Link) {
+    if host.relocator.startBeat != nil { tell(false, at: Link.clock(), in: link) }
+    host.command(desk.state.stopCommand)
+  }
+
+  private func tell(_ isPlaying: Bool, at time: Micros, in link: Link) {
+    guard link.isStartStopSyncEnabled else { return }
+    link.updateAppState { if $0.isPlaying != isPlaying { $0.setPlaying(isPlaying, at: time) } }
+  }
+
   private func fulfil(
-    _ wish: Command, of desk: ControlDesk, on host: JACKHost, _ report: Report
+    _ wish: Command, of desk: ControlDesk, on host: JACKHost, _ report: Report, in link: Link
   ) -> String? {
     switch wish {
     case .start: host.command(.play)
-    case .stop: host.command(desk.state.stopCommand)
-    case .toggle:
-      let isMoving = report.isMoving || host.relocator.startBeat != nil
-      host.command(isMoving ? desk.state.stopCommand : .play)
+    case .stop: stop(desk, host, in: link)
+    case .toggle where report.isMoving || host.relocator.startBeat != nil: stop(desk, host, in: link)
+    case .toggle: host.command(.play)
     case .locate(let place):
       let order = desk.state.command(toGoTo: place, report, sampleRate: host.server.sampleRate)
       guard let order else { return "locate: \(ControlDesk.tooFar.text)" }

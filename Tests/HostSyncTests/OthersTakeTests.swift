@@ -44,6 +44,21 @@ struct OthersTakeTests {
     #expect(jack.state == .rolling && jack.launch.others.micros == 0)
   }
 
+  /// Asked only shortly before the beat, it is late each time, and how much longer it needs is not seen.
+  @Test func `a start that JACK is asked for late soon leaves a slow client its time`() {
+    var others = OthersTake()
+    var late = 0
+    for _ in 0..<40 {
+      let given = 24_000 + others.micros
+      if given < 400_000 {
+        late += 1
+        others.needMore(than: given, cycle: 5_000, isGuess: true)
+      }
+      others.wereInTime(isTight: true, cycle: 5_000)
+    }
+    #expect(late <= 8, "\(late) of 40")
+  }
+
   @Test func `a slow client that has gone is forgotten`() {
     var jack = FakeTransport()
     jack.run(seconds: 0.3)

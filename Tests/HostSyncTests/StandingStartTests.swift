@@ -83,6 +83,66 @@ struct StandingStartTests {
       })
   }
 
+  @Test func `a bar that is too far away is a beat`() throws {
+    let studio = standing()
+    studio.settings.quantum = 256
+    studio.relocator.choices = studio.settings
+    let waits = studio.relocator.start(from: studio.report)
+    #expect(waits)
+    let beat = try #require(studio.relocator.startBeat)
+    #expect(beat > studio.report.sessionBeat && beat < studio.report.sessionBeat + 1.6)
+    _ = cyclesOfStarting(studio)
+    #expect(studio.report.sessionBeat > beat - 0.1)
+  }
+
+  /// What is wanted may change while it waits.
+  @Test(
+    arguments: [
+      { $0.launch.moment = .now }, { $0.quantum = 0 }, { $0.launch.wait = .starting },
+      { $0.launch.countIn = 1 },
+    ] as [@Sendable (inout Settings) -> Void])
+  func `a start that shall not wait so any more is JACKs at once`(change: @Sendable (inout Settings) -> Void)
+  {
+    let studio = standing()
+    let waits = studio.relocator.start(from: studio.report)
+    #expect(waits)
+    change(&studio.relocator.choices)
+    guard case .start = studio.relocator.step(studio.report, at: Micros(rounding: studio.report.moment.due))
+    else {
+      Issue.record("it waits")
+      return
+    }
+  }
+
+  @Test func `a start that shall be on a beat instead of a bar is`() throws {
+    let studio = standing()
+    let waits = studio.relocator.start(from: studio.report)
+    #expect(waits)
+    studio.settings.launch.moment = .beat
+    studio.relocator.choices = studio.settings
+    studio.play(256)
+    let beat = try #require(studio.relocator.startBeat)
+    #expect(beat < studio.report.sessionBeat + 1.6)
+  }
+
+  @Test func `it is known until JACK says that it starts, and not for ever if JACK says nothing`() throws {
+    let studio = standing()
+    let waits = studio.relocator.start(from: studio.report)
+    #expect(waits)
+    let beat = try #require(studio.relocator.startBeat)
+    var relocator = studio.relocator
+    studio.relocator.cancel()
+    var asked: Micros?
+    while studio.report.sessionBeat < beat + 4 {
+      studio.play(256)
+      let time = Micros(rounding: studio.report.moment.due)
+      if case .start = relocator.step(studio.report, at: time) { asked = time }
+      let since = asked.map { time - $0 } ?? .zero
+      #expect((relocator.startBeat != nil) == (since < Relocator.answer), "\(since)")
+    }
+    #expect(asked != nil)
+  }
+
   @Test func `who locates the session that jumps and a peer with a later time move it`() throws {
     let studio = standing()
     let waits = studio.relocator.start(from: studio.report)

@@ -93,8 +93,7 @@ struct ArdourChaseTests {
       }
       // Half a second off, it would click as well.
       let frame = try #require(await transport.ask("status")["frame"]?.number)
-      ardour.send("where")
-      let place = try #require(await ardour.line(within: .seconds(20)).flatMap(Double.init))
+      let place = try await place(of: ardour)
       #expect(abs(place - frame) < 12_000, "\(place), \(frame)")
       let middle = Interop.median(late)
       #expect(abs(middle) < 3, "\(step): \(late)")
@@ -107,5 +106,14 @@ struct ArdourChaseTests {
     ardour.closeInput()
     tactus.signal(SIGTERM)
     #expect(await tactus.status() == 0)
+  }
+
+  /// The frame that it is at. It says other things, too.
+  private func place(of ardour: ChildProcess) async throws -> Double {
+    ardour.send("where")
+    while let line = try await ardour.line(within: .seconds(20)) {
+      if let place = Double(line) { return place }
+    }
+    throw ChildProcess.Failure.ended(status: await ardour.status(), errors: ardour.saidOnErrors)
   }
 }

@@ -113,6 +113,31 @@ extension JACKHostTests {
     #expect(watch.last.isRolling && abs(held - usual) < 1, "held for \(held) s")
   }
 
+  @Test func `a stop, a way back and a start in one breath are done one after the other`() async throws {
+    let server = try await TestServer()
+    let live = try studio(server, tempo: 120)
+    live.change { $0.launch.moment = .now }
+    let watch = try await rolling(server, live)
+    try await live.run { watch.last.frame > 24_000 }
+    watch.forget()
+    for command in [.stop, .locate(frame: 0), .play] as [TransportCommand] { live.host.command(command) }
+    try await live.run { watch.collected.contains { !$0.isRolling } && watch.last.isRolling }
+    #expect(watch.collected.contains { !$0.isRolling && $0.frame == 0 })
+    #expect(watch.last.frame < 24_000)
+  }
+
+  @Test func `a start while it rolls does not cancel a locate that waits for its bar`() async throws {
+    let server = try await TestServer()
+    let live = try studio(server, tempo: 120)
+    let watch = try await rolling(server, live)
+    try await live.run { watch.last.frame > 24_000 }
+    watch.forget()
+    live.host.command(.jump(frame: 960_000, beat: 40, step: 4))
+    live.host.command(.play)
+    try await live.run { watch.last.frame >= 960_000 }
+    #expect(watch.collected.allSatisfy { $0.isRolling || $0.isStarting })
+  }
+
   @Test func `fifty tempo changes move no bar, stop nothing and repeat no frame`() async throws {
     let server = try await TestServer()
     let live = try studio(server, tempo: 240)

@@ -201,7 +201,8 @@ struct Launch: BitwiseCopyable {
     case (.stopped, _): relocatingSince = nil
     case (.starting, .released(let start)):
       guard start.isLate(now) else { return }
-      others.needMore(than: start.waited(until: now.heard.start), cycle: now.cycleMicros)
+      others.needMore(
+        than: start.waited(until: now.heard.start), cycle: now.cycleMicros, isGuess: now.asksLate)
       moved &+= 1
     case (.starting, .idle), (.starting, .puttingBack):
       if relocatingSince == nil { relocatingSince = now.heard.start }
@@ -221,7 +222,7 @@ struct Launch: BitwiseCopyable {
     if error > now.cycleMicros {
       others.needMore(than: start.waited(until: now.heard.start), cycle: now.cycleMicros)
     } else {
-      others.wereInTime(isExact: start.isExact, cycle: now.cycleMicros)
+      others.wereInTime(isTight: now.asksLate ? true : start.isExact, cycle: now.cycleMicros)
     }
   }
 
@@ -244,6 +245,9 @@ extension Now {
     }
   }
 
+  /// JACK is asked as late as can be, and nobody has longer than we think that they need.
+  var asksLate: Bool { if case .stopped = settings.launch.wait { true } else { false } }
+
   var launchesExactly: Bool { if case .exact = settings.launch.alignment { true } else { false } }
 
   func longestWait(after countIn: Beats) -> Double {
@@ -260,8 +264,9 @@ extension Now {
     Double(latencies[port]) * frameMicros + Double(settings.offset(of: port).count)
   }
 
-  /// A start that a peer asked for does not happen before this moment.
+  /// A start that a peer asked for does not happen before this moment: a millisecond before the time that it set, which has been
+  /// rounded on its way, also to just behind the beat that is meant.
   var notBefore: Double {
-    settings.syncsStartStop && session.isPlaying ? Double(session.timeOfPlaying.count) : -.infinity
+    settings.syncsStartStop && session.isPlaying ? Double(session.timeOfPlaying.count) - 1000 : -.infinity
   }
 }

@@ -9,11 +9,11 @@
 struct OthersTake: BitwiseCopyable {
   /// Nobody is taken to need longer than this.
   static let longest: Double = 2e6
-  /// What is forgotten when they were ready at once, and when a start was in time. An exact start sends the transport to
-  /// its place shortly before, and each guess that is too short costs it a bar.
+  /// What is forgotten when they were ready at once, and when a start was in time. Before an exact start the transport is sent to
+  /// its place, and before one that JACK is asked for late it stands: each guess that is too short costs a bar.
   static let atOnce: Double = 0.5
   static let inTime: Double = 0.25
-  static let exactlyInTime: Double = 0.03
+  static let tightlyInTime: Double = 0.03
 
   private(set) var micros = 0.0
   private var isDisturbed = false
@@ -33,15 +33,15 @@ struct OthersTake: BitwiseCopyable {
     }
   }
 
-  /// After so long they were not ready.
-  mutating func needMore(than time: Double, cycle cycleMicros: Double) {
+  /// After so long they were not ready. `isGuess`: they had no longer than we guessed, and might need far more; twice as long is tried.
+  mutating func needMore(than time: Double, cycle cycleMicros: Double, isGuess: Bool = false) {
     guard !isDisturbed else { return }
-    micros = min(max(micros, time + cycleMicros), Self.longest)
+    micros = min(max(micros, (isGuess ? 2 : 1) * time + cycleMicros), Self.longest)
   }
 
-  /// Nobody was late for a start.
-  mutating func wereInTime(isExact: Bool, cycle cycleMicros: Double) {
-    forget(isExact ? Self.exactlyInTime : Self.inTime, cycleMicros)
+  /// Nobody was late for a start. `isTight`: each guess that is too short costs one a bar.
+  mutating func wereInTime(isTight: Bool, cycle cycleMicros: Double) {
+    forget(isTight ? Self.tightlyInTime : Self.inTime, cycleMicros)
   }
 
   private mutating func forget(_ share: Double, _ cycleMicros: Double) {

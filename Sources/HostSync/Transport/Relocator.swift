@@ -24,8 +24,9 @@ public struct Relocator: Sendable {
     case locate(SongPlace, step: Double, at: Appointment)
     /// On a beat of the session.
     case stop(onBar: Bool, at: Double)
-    /// On a beat of the session, too.
-    case start(step: Double, at: Double)
+    case start(StandingStart)
+    /// JACK was asked for it, and has yet to say so.
+    case started(beat: Double, until: Micros)
   }
 
   /// A lag must have lasted so long; a lost cycle is followed by others.
@@ -35,6 +36,9 @@ public struct Relocator: Sendable {
   /// If so many in a row did not help, somebody else is at work, and it is left for a minute.
   static let mostTries = 3
   static let surrender = Micros(60_000_000)
+
+  /// JACK says so in its next cycle, if ever.
+  static let answer = Micros(500_000)
 
   /// The longest bar: 64 whole notes at 20 quarters a minute. Nothing is planned farther ahead, and no host lags more.
   static let farthest = 768e6
@@ -74,23 +78,22 @@ public struct Relocator: Sendable {
 
   /// A start that leaves the transport standing until there is just time enough. False: it cannot wait so; who plays may start at once.
   public mutating func start(from now: Report) -> Bool {
-    let launch = choices.launch
-    let step: Double =
-      switch launch.moment {
-      case .now: 0
-      case .beat: 1
-      case .bar: choices.quantum
-      }
-    guard case .stopped = launch.wait, launch.countIn == 0, launch.othersCountIn == 0, step > 0,
-      !now.isMoving,
-      choices.lead == .link, now.moment.cycleMicros > 0
-    else { return false }
-    errand = .start(step: step, at: StandingStart.beat(now, step: step, launch.alignment))
+    guard !now.isMoving, let start = StandingStart(now, choices) else { return false }
+    errand = .start(start)
     return true
   }
 
   /// The session's beat on which a start that waits so will be. nil: none does.
-  public var startBeat: Double? { if case .start(_, let beat) = errand { beat } else { nil } }
+  public var startBeat: Double? {
+    switch errand {
+    case .start(let start): start.beat
+    case .started(let beat, _): beat
+    case .none, .correct, .locate, .stop: nil
+    }
+  }
+
+  /// A locate of the rolling transport waits for its moment.
+  public var isLocating: Bool { if case .locate = errand { true } else { false } }
 
   /// Somebody decided otherwise.
   public mutating func cancel() { errand = .none }
@@ -100,7 +103,11 @@ public struct Relocator: Sendable {
       errand = .correct(bar: Relocation.nextBar(now))
     }
     if case .stop(let onBar, let beat) = errand { return stop(now, onBar: onBar, at: beat, time) }
-    if case .start(let step, let beat) = errand { return start(now, step: step, at: beat, time) }
+    if case .start(let waiting) = errand { return start(now, waiting, time) }
+    if case .started(_, let until) = errand {
+      if now.isMoving || time >= until { cancel() }
+      return .nothing
+    }
     // Computed again each time: clocks are known better the nearer it comes, and the session may move.
     guard let plan = plan(now) else {
       cancel()
@@ -138,19 +145,18 @@ public struct Relocator: Sendable {
     return .stop
   }
 
-  /// Asked for in time for its beat, and not earlier.
-  private mutating func start(_ now: Report, step: Double, at beat: Double, _ time: Micros) -> Step {
+  /// Asked for in time for its beat, and not earlier; at once where it is to wait no more.
+  private mutating func start(_ now: Report, _ waiting: StandingStart, _ time: Micros) -> Step {
     guard !now.isMoving else {
       cancel()
       return .nothing
     }
-    let alignment = choices.launch.alignment
-    guard StandingStart.isMet(now, beat, step: step, alignment, at: time) else {
-      errand = .start(step: step, at: StandingStart.beat(now, step: step, alignment))
-      return .nothing
+    guard waiting.isWanted(by: choices), waiting.isMet(now, at: time) else {
+      cancel()
+      return start(from: now) ? .nothing : .start
     }
-    guard Double(time.count) >= StandingStart.askAt(now, beat, alignment) else { return .nothing }
-    cancel()
+    guard Double(time.count) >= waiting.askAt(now) else { return .nothing }
+    errand = .started(beat: waiting.beat, until: time + Self.answer)
     return .start
   }
 
@@ -163,7 +169,7 @@ public struct Relocator: Sendable {
 
   private func plan(_ now: Report) -> Relocation? {
     switch errand {
-    case .none, .stop, .start: nil
+    case .none, .stop, .start, .started: nil
     case .correct(let bar): .correction(now, at: bar)
     case .locate(_, _, let appointment): appointment.relocation(now)
     }
@@ -172,7 +178,7 @@ public struct Relocator: Sendable {
   /// Too late for this moment, or the session has moved it far away: the next one.
   private mutating func postpone(_ now: Report) {
     switch errand {
-    case .none, .stop, .start: break
+    case .none, .stop, .start, .started: break
     case .correct: errand = .correct(bar: Relocation.nextBar(now))
     case .locate(let place, let step, _):
       errand = .locate(place, step: step, at: Appointment(now, place, step: step))

@@ -2,48 +2,82 @@
 import BeatMath
 import Choices
 
-/// When JACK is asked for a start that leaves the transport standing as long as it can, so that programs which play as soon as
-/// they read "starting" do so near the beat. What is left to wait then, `Launch` holds as always.
-enum StandingStart {
+/// A start that leaves JACK's transport standing as long as it can, so that programs which play as soon as they read "starting" do
+/// so near the beat. What is left to wait when JACK is asked, `Launch` holds as always.
+struct StandingStart: Sendable {
   /// How late the control thread may be in asking; and its two looks may be this far apart.
   private static let asking = 4_000.0
 
-  /// From the question to the beat: as long as `Launch` wants to have for it.
-  static func lead(_ now: Report, _ alignment: Alignment) -> Double {
-    let cycle = now.moment.cycleMicros
-    return switch alignment {
-    case .nearest: asking + (Reposition.cycles + 1) * cycle + now.othersTake
-    case .exact: asking + 3 * cycle + Reposition.micros(cycle: cycle, othersTake: now.othersTake)
+  private let launch: LaunchSettings
+  /// The grid that was wanted, and the one that it starts on: beats, where a bar is too far away.
+  private let wanted: Double
+  private var step: Double
+  /// Of the session.
+  private(set) var beat: Double
+
+  /// nil: with these choices a start does not wait so, and is JACK's at once.
+  init?(_ now: Report, _ choices: Settings) {
+    guard let step = Self.step(choices), now.moment.cycleMicros > 0 else { return nil }
+    launch = choices.launch
+    wanted = step
+    self.step = step
+    beat = 0
+    beat = soonest(now)
+    if (beat - max(now.sessionBeat, earliest(now))) * now.moment.beatMicros > Double(launch.longestWait.count)
+    {
+      self.step = min(step, 1)
+      beat = soonest(now)
     }
   }
 
-  static func askAt(_ now: Report, _ beat: Double, _ alignment: Alignment) -> Double {
-    now.moment.due + (beat - now.sessionBeat) * now.moment.beatMicros - lead(now, alignment)
+  private static func step(_ choices: Settings) -> Double? {
+    let launch = choices.launch
+    guard case .stopped = launch.wait, choices.lead == .link, launch.countIn == 0, launch.othersCountIn == 0
+    else { return nil }
+    switch launch.moment {
+    case .now: return nil
+    case .beat: return 1
+    case .bar: return choices.quantum > 0 ? choices.quantum : nil
+    }
+  }
+
+  /// Whether these choices are those that it was made by.
+  func isWanted(by choices: Settings) -> Bool {
+    Self.step(choices) == wanted && choices.launch.alignment == launch.alignment
+  }
+
+  /// From the question to the beat: as long as `Launch` wants to have for it.
+  private func lead(_ now: Report) -> Double {
+    let cycle = now.moment.cycleMicros
+    return switch launch.alignment {
+    case .nearest: Self.asking + (Reposition.cycles + 1) * cycle + now.othersTake
+    case .exact: Self.asking + 3 * cycle + Reposition.micros(cycle: cycle, othersTake: now.othersTake)
+    }
+  }
+
+  func askAt(_ now: Report) -> Double {
+    now.moment.due + (beat - now.sessionBeat) * now.moment.beatMicros - lead(now)
   }
 
   /// The session's first beat that can be met, where the song's place fits.
-  static func beat(_ now: Report, step: Double, _ alignment: Alignment) -> Double {
+  private func soonest(_ now: Report) -> Double {
     let moment = now.moment
-    let soon = max(
-      earliest(now), now.sessionBeat + (lead(now, alignment) + moment.cycleMicros) / moment.beatMicros)
+    let soon = max(earliest(now), now.sessionBeat + (lead(now) + moment.cycleMicros) / moment.beatMicros)
     let away = now.songBeat - soon
     return soon + away - Double(Int64(flooring: away / step)) * step
   }
 
-  /// Whether this beat is still the one: the transport may have been sent elsewhere, the session may have jumped, a peer may have
+  /// Whether its beat is still the one: the transport may have been sent elsewhere, the session may have jumped, a peer may have
   /// set another time, and we may have looked too late.
-  static func isMet(_ now: Report, _ beat: Double, step: Double, _ alignment: Alignment, at time: Micros)
-    -> Bool
-  {
+  func isMet(_ now: Report, at time: Micros) -> Bool {
     let bars = (beat - now.songBeat) / step
     let isOnGrid = abs(bars - bars.rounded()) * step < 0.001
     let isNear = beat < max(now.sessionBeat, earliest(now)) + step + 1
-    let isInTime = Double(time.count) < askAt(now, beat, alignment) + asking + now.moment.cycleMicros
+    let isInTime = Double(time.count) < askAt(now) + Self.asking + now.moment.cycleMicros
     return isOnGrid && isNear && isInTime && beat >= earliest(now)
   }
 
-  /// A millisecond before the time that a peer has set: it is rounded.
-  private static func earliest(_ now: Report) -> Double {
-    now.sessionBeat + (now.notBefore - 1000 - now.moment.heard.start) / now.moment.beatMicros
+  private func earliest(_ now: Report) -> Double {
+    now.sessionBeat + (now.notBefore - now.moment.heard.start) / now.moment.beatMicros
   }
 }
