@@ -210,7 +210,7 @@ extension JACKHost {
     switch running.watch(exchange.report(), at: now) {
     case .nothing: break
     case .silence:
-      transport.relocator.cancel()
+      transport.forget()
       return [.serverSilent]
     case .answer:
       return [.serverAnswers]
@@ -258,7 +258,7 @@ extension JACKHost {
 
   private func leave(_ running: RunningClient) {
     patchbay.serverLost()
-    transport.relocator.cancel()
+    transport.forget()
     standing = .uninvolved
     departure = Departure(running, exchange: exchange)
   }

@@ -49,6 +49,12 @@ struct TransportControl {
     Question.ask { running.command(.stop) }
   }
 
+  /// The server has gone, or does not answer: what was meant for it is not for the next.
+  mutating func forget() {
+    relocator.cancel()
+    (waiting, stopsUntil) = ([], nil)
+  }
+
   mutating func step(on running: RunningClient, _ report: Report, sampleRate: Int, at now: Micros) {
     if let until = stopsUntil, !report.isMoving || now >= until {
       stopsUntil = nil
