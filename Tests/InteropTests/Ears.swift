@@ -50,6 +50,18 @@ final class Ears {
           "--offsets=" + offsets.map { "\($0)" }.joined(separator: ","),
         ] + ports))
     _ = try await process.line(within: .seconds(90))
+    // Where the machine was too busy for it to measure the session's time it is still alone, and hears all against beats of its own. Ten
+    // seconds: somebody may have nobody to meet.
+    for _ in 0..<100 where try await peers() == 0 { try await Task.sleep(for: .milliseconds(100)) }
+  }
+
+  private func peers() async throws -> Int {
+    process.send("peers")
+    while let line = try await process.line(within: .seconds(30)) {
+      guard let fields = FlatJSON.object(line), fields["type"] == .text("peers") else { continue }
+      return Int(fields["count"]?.number ?? 0)
+    }
+    throw ChildProcess.Failure.ended(status: await process.status(), errors: process.saidOnErrors)
   }
 
   /// `play`, `stop`, `tempo BPM`: in the session.
