@@ -238,7 +238,7 @@ extension JACKHost {
     let report = exchange.report()
     running.lookAfterTimebase(isWanted: wantsTimebase, report, at: now)
     guess.look(at: running, report, graphChanged: !notices.isDisjoint(with: [.graph, .clients]))
-    transport.step(on: running, report, sampleRate: server.sampleRate, at: now)
+    transport.step(on: running, report, sampleRate: server.sampleRate)
     if running.standing != standing {
       standing = running.standing
       events.append(.timebase(standing))

@@ -8,20 +8,12 @@ import Linux
 /// cannot ask for itself. [control]
 struct TransportControl {
   var relocator = Relocator()
-  /// JACK remembers one order. What comes while it has yet to stop waits for that: of a stop and a start there would be only the start.
-  private var waiting: [TransportCommand] = []
-  private var stopsUntil: Micros?
-  /// A server that has not stopped by then will not.
-  private static let patience = Micros(500_000)
-  private static let most = 64
+  private var behindStop = OrdersBehindStop<TransportCommand>()
 
   mutating func command(
     _ command: TransportCommand, on running: RunningClient, _ report: Report, sampleRate: Int
   ) {
-    if stopsUntil != nil {
-      if waiting.count < Self.most { waiting.append(command) }
-      return
-    }
+    if behindStop.hold(command) { return }
     let wasStopping = relocator.isStopping
     // A transport that rolls is on its way already, and a start that waits goes on from the new place.
     let isKept =
@@ -45,26 +37,24 @@ struct TransportControl {
   }
 
   private mutating func stop(_ running: RunningClient, _ report: Report) {
-    if report.isMoving { stopsUntil = HostClock.micros() + Self.patience }
+    if report.isMoving { behindStop.stopped(at: HostClock.micros()) }
     Question.ask { running.command(.stop) }
   }
 
   /// The server has gone, or does not answer: what was meant for it is not for the next.
   mutating func forget() {
     relocator.cancel()
-    (waiting, stopsUntil) = ([], nil)
+    behindStop.forget()
   }
 
-  mutating func step(on running: RunningClient, _ report: Report, sampleRate: Int, at now: Micros) {
-    if let until = stopsUntil, !report.isMoving || now >= until {
-      stopsUntil = nil
-      let orders = waiting
-      waiting = []
-      for order in orders { command(order, on: running, report, sampleRate: sampleRate) }
+  mutating func step(on running: RunningClient, _ report: Report, sampleRate: Int) {
+    for order in behindStop.take(isMoving: report.isMoving, at: HostClock.micros()) {
+      command(order, on: running, report, sampleRate: sampleRate)
     }
     running.fulfil(
       report.wish, showing: report.timebase == .ours ? bbt(of: Beats(report.wish.place.beat), report) : nil)
-    switch relocator.step(report, at: now) {
+    // What was done before in this look may have taken many milliseconds, and a start is asked for in its moment or not at all.
+    switch relocator.step(report, at: HostClock.micros()) {
     case .nothing: break
     case .locate(let frame): locate(frame, on: running, report, sampleRate: sampleRate)
     case .stop: stop(running, report)
