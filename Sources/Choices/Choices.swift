@@ -54,6 +54,17 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
     set { ownQuantum = .beats(newValue) }
   }
 
+  /// The grid that a start waits for, and a locate lands on; zero: none.
+  public var launchStep: Beats {
+    @_noLocks @_noAllocation get {
+      switch launch.moment {
+      case .bar: Beats(quantum)
+      case .beat: Beats(micros: 1_000_000)
+      case .now: .zero
+      }
+    }
+  }
+
   /// What bars are of while nothing rolls: the meter, if it fits the grid that is shared with others; or else that grid's own notes.
   public var standingMeter: Meter {
     @_noLocks @_noAllocation get {

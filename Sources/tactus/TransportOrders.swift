@@ -122,14 +122,8 @@ extension SurfaceState {
     if report.timebase == .foreign, let frame = report.frame(of: place, sampleRate: Double(sampleRate)) {
       return UInt32(exactly: frame).map { .locate(frame: $0) }
     }
-    let step: Double =
-      switch choices.launch.moment {
-      case .now: 0
-      case .beat: 1
-      case .bar: choices.quantum
-      }
     return frame(of: place, sampleRate: sampleRate).map {
-      .jump(frame: $0, beat: beat(of: place), step: step)
+      .jump(frame: $0, beat: beat(of: place), step: choices.launchStep.value)
     }
   }
 }

@@ -236,15 +236,6 @@ struct Launch: BitwiseCopyable {
 
 /// What the user wants of a launch.
 extension Now {
-  /// The grid that it starts on; zero: none.
-  var launchStep: Beats {
-    switch settings.launch.moment {
-    case .bar: Beats(settings.quantum)
-    case .beat: Beats(micros: 1_000_000)
-    case .now: .zero
-    }
-  }
-
   /// JACK is asked as late as can be, and nobody has longer than we think that they need.
   var asksLate: Bool { if case .stopped = settings.launch.wait { true } else { false } }
 

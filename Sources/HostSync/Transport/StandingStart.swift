@@ -34,11 +34,7 @@ struct StandingStart: Sendable {
     let launch = choices.launch
     guard case .stopped = launch.wait, choices.lead == .link, launch.countIn == 0, launch.othersCountIn == 0
     else { return nil }
-    switch launch.moment {
-    case .now: return nil
-    case .beat: return 1
-    case .bar: return choices.quantum > 0 ? choices.quantum : nil
-    }
+    return choices.launchStep > .zero ? choices.launchStep.value : nil
   }
 
   /// Whether these choices are those that it was made by.

@@ -58,7 +58,7 @@ struct Start: BitwiseCopyable {
 
   init(_ now: borrowing Now, _ question: Launch.Question, askedAt: Double) {
     place = SongPlace(frame: now.transport.frame, beat: question.songBeat.value)
-    step = now.launchStep
+    step = now.settings.launchStep
     wantedStep = step
     isExact = now.launchesExactly
     wantedCountIn = question.isSessions ? nil : now.settings.countIn
@@ -119,7 +119,7 @@ extension Start {
       wasAt = nil
       move = nil
     }
-    wantedStep = now.launchStep
+    wantedStep = now.settings.launchStep
     step = wantedStep
     if isCountedOtherwise(now) {
       wantedCountIn = now.settings.countIn
@@ -132,7 +132,7 @@ extension Start {
   /// Another grid is wanted, or bars of another length are counted in: all of those shall be heard.
   func isWantedOtherwise(_ now: borrowing Now) -> Bool {
     guard !isCountedOtherwise(now) else { return true }
-    return wantedStep != now.launchStep
+    return wantedStep != now.settings.launchStep
   }
 
   private func isCountedOtherwise(_ now: borrowing Now) -> Bool {
