@@ -50,17 +50,17 @@ enum Interop {
     return lost
   }
 
-  /// What is seen of a start, again and again until JACK lost no cycle meanwhile, nor in the two seconds before: who counts
+  /// What is seen of a start, again and again until JACK lost no cycle meanwhile, nor in the time before (`calm`): who counts
   /// frames is late by those, whoever started it, and so is JACK's clock for a while; such a start says nothing. `isJudged` may
   /// ask for more. On a machine that lets none be without, the test ends unjudged.
   static func undisturbed<Seen>(
-    in stage: LabStage, on hosts: ClosedRange<Int> = 1...1, _ start: () async throws -> Seen,
-    where isJudged: (Seen) -> Bool = { _ in true }
+    in stage: LabStage, on hosts: ClosedRange<Int> = 1...1, calm: Duration = .seconds(2),
+    _ start: () async throws -> Seen, where isJudged: (Seen) -> Bool = { _ in true }
   ) async throws -> Seen {
     let deadline = ContinuousClock.now + .seconds(100)
     repeat {
       let lost = try await lostCycles(in: stage, on: hosts)
-      try await Task.sleep(for: .seconds(2))
+      try await Task.sleep(for: calm)
       guard try await lostCycles(in: stage, on: hosts) == lost else { continue }
       let seen = try await start()
       if try await lostCycles(in: stage, on: hosts) == lost, isJudged(seen) { return seen }
