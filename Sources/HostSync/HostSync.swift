@@ -15,7 +15,7 @@ import Choices
 // multiplies tempo by frames, so nothing drifts, and no correction of time plays a beat twice or not at all.
 //
 // These values are large, and Swift copies one whole for a call that borrows it. So where the audio thread comes by in
-// every cycle, methods that only read are inlined, or `mutating`.
+// every cycle, methods that only read are inlined, or `mutating`, and `Present`, which is only read, is handed over as `inout`.
 //
 // JACK calls back three times for a cycle: `mayRoll` while a transport starts, `run`, and `bbt` for the cycle that comes
 // next, if we are timebase master. All [audio].
@@ -39,10 +39,8 @@ public struct HostSync: ~Copyable {
   private var startStop = StartStop()
   private var follower = HostFollower()
   private var tempoRequest = TempoRequest()
-  /// What the last `run` went by; what is asked after it goes by the same.
-  private var last: Now?
+  /// What the last `run` went by; what is asked after it goes by the same. nil: there was none.
   private var present: Present?
-  private var bank = SoundBank()
   private var wasRecording = false
   private var lostMIDI: UInt64 = 0
   // The large ones, of which most cycles touch little, behind what each cycle needs: a page that is not touched costs nothing.
@@ -61,7 +59,7 @@ public struct HostSync: ~Copyable {
     outputs.clear()
     defer { received.removeAll() }
     guard cycle.frames > 0, cycle.sampleRate > 0 else {
-      (last, present) = (nil, nil)
+      present = nil
       return
     }
     timebase.read(cycle.transport.bbt)
@@ -82,13 +80,13 @@ public struct HostSync: ~Copyable {
     startSong(now)
     song.follow(now, at: here, lostFrames: lost, leads: timebase.isForeign || now.settings.lead == .midi)
     countBars(now)
-    bank = cycle.sounds
-    render(now, into: &outputs)
+    var present = Present(
+      now, song: song, bars: bars, bank: cycle.sounds, ahead: bend.ahead, passed: times.passedFrames,
+      correction: gridWatch.correction + abs(bend.moved), isJump: gridWatch.isJump)
+    render(now, &present, into: &outputs)
     propose(now, into: &outputs)
     report(now, cycle, into: &outputs)
-    last = now
-    present = Present(
-      now, window: window(now, line: now.line), ahead: bend.ahead, passed: times.passedFrames)
+    self.present = present
   }
 
   /// The slow-sync client's answer for this cycle, asked before `run`: true lets the transport roll in the next.
@@ -117,47 +115,39 @@ public struct HostSync: ~Copyable {
   /// is the transport's frame then; `requested`: what somebody put into a new position. nil: there was none. [audio]
   @_noLocks @_noAllocation
   public mutating func bbt(nextFrame: UInt32, requested: BBT? = nil) -> BBT? {
-    guard let now = last else { return nil }
-    if !now.isFreewheeling {
-      // What a former master left behind is no request to us.
-      if let requested, timebase.wasOursLately {
-        tempoRequest.read(requested.tempo, at: now.heard.start)
+    switch present {
+    case .none: return nil
+    case .some(let now):
+      if !now.isFreewheeling {
+        // What a former master left behind is no request to us.
+        if let requested, timebase.wasOursLately {
+          tempoRequest.read(requested.tempo, at: now.heard.start)
+        }
+        tempoRequest.show(now.tempo, at: now.heard.start)
       }
-      tempoRequest.show(now.session.tempo, at: now.heard.start)
+      let shown = now.bbt(nextFrame: nextFrame)
+      timebase.publish(shown, bars)
+      return shown
     }
-    let next = now.heard.time(atFrame: Double(now.frames))
-    let there = Song.beats(ofFrame: nextFrame, sampleRate: now.sampleRate, beatMicros: now.grid.beatMicros)
-    let position = song.position(
-      atFrame: nextFrame, meaning: there, beat: now.grid.beat(at: next), grain: now.settings.meter.grain)
-    let shown = BBT(
-      song: Beats(position), bars: bars, beatsPerMinute: now.session.tempo,
-      grace: Beats(Double(now.frames) * now.heard.frameMicros / now.grid.beatMicros),
-      isFine: now.settings.showsFineTicks)
-    timebase.publish(shown, bars)
-    return shown
   }
 
   /// By what time and beat the last `run` went; nil: there was none. [audio]
   @_noLocks @_noAllocation
   public mutating func passing() -> Passing? {
-    guard let now = last else { return nil }
-    return Passing(
-      frames: Int(now.frames), sampleRate: now.sampleRate, start: now.line.start,
-      frameMicros: now.frameMicros,
-      session: now.session.session, origin: now.grid.origin, beatMicros: now.grid.beatMicros,
-      isFreewheeling: now.isFreewheeling, settings: now.settings.audio,
-      beatsPerBar: now.settings.meter.length.value)
+    switch present {
+    case .none: nil
+    case .some(let now): now.passing
+    }
   }
 
   /// What one of the user's own outputs plays, after `run` and about the same cycle: into its buffer, or as its messages. [audio]
   @_noLocks @_noAllocation
   public mutating func play(
-    _ output: borrowing OutputSlot, at place: Int, into buffer: AudioBuffer, _ events: inout MIDIEvents
+    _ output: inout OutputSlot, at place: Int, into buffer: AudioBuffer, _ events: inout MIDIEvents
   ) {
     buffer.clear()
     events.removeAll()
-    guard let present else { return }
-    rack.play(output, at: place, present, song: song, bars: bars, bank, into: buffer, &events)
+    if present != nil { rack.play(&output, at: place, &present!, into: buffer, &events) }
   }
 
   /// How a clock among them is doing. [audio]
@@ -171,8 +161,10 @@ public struct HostSync: ~Copyable {
   /// When a message that came in through `control` at this frame of the cycle was sent, on Link's clock. After `run`.
   @_noLocks @_noAllocation
   public mutating func arrival(ofFrame frame: UInt32) -> Micros {
-    guard let last else { return Micros(0) }
-    return Micros(rounding: last.sent.time(atFrame: Double(min(frame, last.frames))))
+    switch present {
+    case .none: Micros(0)
+    case .some(let now): Micros(rounding: now.sent.time(atFrame: Double(min(Int(frame), now.frames))))
+    }
   }
 }
 
@@ -206,26 +198,20 @@ extension HostSync {
   }
 
   /// What is heard: each port for its own latency.
-  private mutating func render(_ now: borrowing Now, into outputs: inout Outputs) {
+  private mutating func render(
+    _ now: borrowing Now, _ present: inout Present, into outputs: inout Outputs
+  ) {
     let click = now.settings.click
     let countIn = now.settings.countIn(bars: now.settings.launch.countIn)
-    let standing = now.settings.standingMeter
     click1.render(
-      into: outputs[.click1], window: window(now, .click1), song: song, click: click, countIn: countIn,
-      bars: bars, standing: standing, bank: bank, sampleRate: now.sampleRate)
+      into: outputs[.click1], &present, window(now, &present, .click1), click, countIn: countIn, present.bank)
     click2.render(
-      into: outputs[.click2], window: window(now, .click2), song: song, click: click, countIn: countIn,
-      bars: bars, standing: standing, bank: bank, sampleRate: now.sampleRate)
-    pulse.render(
-      into: outputs[.pulse], window: window(now, .pulse), song: song,
-      gate: now.settings.pulse.gate, bars: bars, standing: standing, passed: times.passedFrames,
-      sampleRate: now.sampleRate)
-    RunGate.render(into: outputs[.run], window: window(now, .run), song: song)
+      into: outputs[.click2], &present, window(now, &present, .click2), click, countIn: countIn, present.bank)
+    pulse.render(into: outputs[.pulse], &present, window(now, &present, .pulse), now.settings.pulse.gate)
+    RunGate.render(into: outputs[.run], &present, window(now, &present, .run))
     clock.run(
-      into: &outputs.events, window: window(now, .clock), song: song,
-      transportFrame: now.transport.frame, settings: now.settings.clock,
-      connections: now.clockConnections, isSilenced: now.isFreewheeling,
-      passed: times.passedFrames, bars: bars)
+      into: &outputs.events, &present, window(now, &present, .clock), now.settings.clock,
+      connections: now.clockConnections)
     if now.settings.records != wasRecording {
       wasRecording = now.settings.records
       let command = wasRecording ? MIDI.recordStrobe : MIDI.recordExit
@@ -234,16 +220,8 @@ extension HostSync {
   }
 
   @inline(__always)
-  private func window(_ now: borrowing Now, _ port: Port) -> Window {
-    let line = now.heard(through: now.latencies[port], now.settings.offset(of: port))
-    return window(now, line: now.isFreewheeling ? line : line.delayed(by: bend.ahead))
-  }
-
-  @inline(__always)
-  private func window(_ now: borrowing Now, line: FrameLine) -> Window {
-    Window(
-      line: line, grid: now.grid, frames: Int(now.frames), correction: gridWatch.correction + abs(bend.moved),
-      isJump: gridWatch.isJump, isCut: now.isCut)
+  private func window(_ now: borrowing Now, _ present: inout Present, _ port: Port) -> Window {
+    present.window(delayedBy: now.delay(of: port))
   }
 
   /// What the session should change to.
@@ -275,8 +253,9 @@ extension HostSync {
     if !now.isFreewheeling, song.isRolling, !timebase.isForeign {
       outputs.report.hostLag = song.lag.micros
     }
+    let bank = cycle.sounds.number
     outputs.report.oldestBank = min(
-      min(click1.oldestBank(bank.number), click2.oldestBank(bank.number)), rack.takeOldestBank())
+      min(click1.oldestBank(bank), click2.oldestBank(bank)), rack.takeOldestBank())
     outputs.report.clockJitter = clock.figures.jitter
     outputs.report.pulseJitter = pulse.jitter.micros
     outputs.report.ahead = bend.ahead

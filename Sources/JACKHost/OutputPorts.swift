@@ -48,8 +48,8 @@ struct Listeners {
   private static let patience = Micros(100_000)
 
   /// Whether there are some now, and were none at the last look but those that had just come. [control]
-  mutating func haveCome(to port: OpaquePointer?, at now: Micros) -> Bool {
-    guard jack_port_connected(port) > 0 else {
+  mutating func haveCome(areThere: Bool, at now: Micros) -> Bool {
+    guard areThere else {
       (came, areCounted) = (nil, false)
       return false
     }
@@ -131,7 +131,7 @@ final class OutputPorts {
 
   /// Latencies that may have changed, who listens to clocks, `clock` among them, and ports that nobody has any more.
   func step(clock: OpaquePointer?, at now: Micros) {
-    if clockListeners.haveCome(to: clock, at: now) {
+    if clockListeners.haveCome(areThere: jack_port_connected(clock) > 0, at: now) {
       shared.pointee.clockConnections.wrappingAdd(1, ordering: .relaxed)
     }
     let seen = shared.pointee.outputsSeen.load(ordering: .acquiring)
@@ -144,7 +144,8 @@ final class OutputPorts {
     readLatencies()
     var isNews = !told.isEmpty || open.map(\.latency) != before
     for place in open.indices where open[place].isClock {
-      if open[place].listeners.haveCome(to: open[place].handle, at: now) { isNews = true }
+      let areThere = jack_port_connected(open[place].handle) > 0
+      if open[place].listeners.haveCome(areThere: areThere, at: now) { isNews = true }
     }
     if isNews { publish() }
   }

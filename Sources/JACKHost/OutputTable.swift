@@ -58,10 +58,10 @@ extension AudioCycle {
     let port = own.places[place].port
     guard port != nil else { return }
     if own.places[place].slot.settings.kind.isMIDI {
-      sync.play(own.places[place].slot, at: place, into: .none, &ownEvents)
+      sync.play(&own.places[place].slot, at: place, into: .none, &ownEvents)
       countLost(source.write(&ownEvents, to: port, frames))
     } else {
-      sync.play(own.places[place].slot, at: place, into: source.audio(port, frames), &ownEvents)
+      sync.play(&own.places[place].slot, at: place, into: source.audio(port, frames), &ownEvents)
     }
   }
 }

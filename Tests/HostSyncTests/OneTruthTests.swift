@@ -167,8 +167,8 @@ struct OneTruthTests {
               startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: false),
             startStopsTaken: 0),
           settings: Settings(), sounds: SoundBank(), isFreewheeling: false, relocation: nil), into: &outputs)
-      sync.play(
-        OutputSlot(number: 1, settings: clock), at: 0, into: AudioBuffer(nil, frames: frames), &events)
+      var slot = OutputSlot(number: 1, settings: clock)
+      sync.play(&slot, at: 0, into: AudioBuffer(nil, frames: frames), &events)
       #expect((sync.bbt(nextFrame: 0) == nil) == (rate == 0))
       #expect((events.count == 0) == (rate == 0))
     }

@@ -258,8 +258,8 @@ final class Studio {
       rackEdges.append([])
       rackLevels.append(0)
     }
-    for (place, output) in rack.enumerated() {
-      sync.play(output, at: place, into: AudioBuffer(buffers, frames: frames), &rackEvents)
+    for (place, var output) in rack.enumerated() {
+      sync.play(&output, at: place, into: AudioBuffer(buffers, frames: frames), &rackEvents)
       #expect(rackEvents.dropped == 0)
       if place == 0 { listensToRack?(UnsafeMutableBufferPointer(start: buffers, count: Int(frames))) }
       for index in 0..<rackEvents.count {

@@ -40,11 +40,16 @@ final class Speaker {
       let audio = AudioBuffer(buffer, frames: UInt32(frames))
       let line = FrameLine(start: Double(output.count) * 1e6 / 48000, frameMicros: 1e6 / 48000)
       let window = Window(line: line, grid: grid, frames: frames, correction: 0, isJump: false)
+      let bank = SoundBank(number: 7, accent: sound, beat: sound, subdivision: sound)
+      var now = Present(
+        sampleRate: 48000, transportFrame: 0, isFreewheeling: false, isRolling: true,
+        frameMicros: line.frameMicros, passed: Int64(frames), meter: settings.meter,
+        showsFineTicks: false, audio: settings.audio, session: 0, tempo: 120, song: song,
+        bars: Bars(settings.meter), standingBars: Bars(settings.meter), parts: 1, bank: bank, heard: line,
+        sent: line, window: window, ahead: 0)
       click.render(
-        into: audio, window: window, song: song, click: settings.click,
-        countIn: settings.countIn(bars: settings.launch.countIn), bars: Bars(settings.meter),
-        standing: settings.meter,
-        bank: SoundBank(number: 7, accent: sound, beat: sound, subdivision: sound), sampleRate: 48000)
+        into: audio, &now, window, settings.click,
+        countIn: settings.countIn(bars: settings.launch.countIn), bank)
       output += UnsafeBufferPointer(start: buffer, count: frames)
     }
   }

@@ -155,9 +155,7 @@ extension ClockIn {
       return nil
     }
     isInUse = true
-    let ahead =
-      now.heard(through: now.latencies[.clock], now.settings.offset(of: .clock)).start - now.line.start
-    send(&sent, now.line, ahead: ahead, frames: now.frames)
+    send(&sent, now.line, ahead: now.delay(of: .clock), frames: now.frames)
     hear(&received, now.sent, passing: now.line, frames: now.frames, sessionTempo: now.session.tempo)
     let offset = Double(now.settings.offset(of: .control).count)
     if offset != self.offset, loop.isRunning { follower.hostJumped() }

@@ -16,10 +16,11 @@ struct Click: BitwiseCopyable {
   mutating func oldestBank(_ present: UInt32) -> UInt32 { voices.oldestBank(present) }
 
   mutating func render(
-    into buffer: AudioBuffer, window: Window, song: Song, click: ClickSettings, countIn: Beats,
-    bars: Bars, standing: Meter, bank: SoundBank, sampleRate: UInt32
+    into buffer: AudioBuffer, _ now: inout Present, _ window: Window, _ click: ClickSettings,
+    countIn: Beats, _ bank: SoundBank
   ) {
-    let millisecond = Float(sampleRate) / 1000
+    let (song, bars, parts) = (now.song, now.bars, now.parts)
+    let millisecond = Float(now.sampleRate) / 1000
     let wanted = click.gain > 0 ? min(8, click.gain) : 0
     let wasSilent = voices.isSilent
     if wasSilent { gain = wanted }
@@ -29,8 +30,6 @@ struct Click: BitwiseCopyable {
     wasOn = isOn
     voices.play(into: buffer)
     let each = Int64(min(8, max(1, click.subdivision)))
-    let session = Bars(standing)
-    let parts = max(bars.parts(songFrom: song.origin), session.parts(songFrom: 0))
     let perBeat = parts &* each
     if ticker.open(window, perBeat: perBeat, whole: each) { isAfterJump = true }
     if window.isCut { lastTime = -.infinity }
@@ -41,7 +40,7 @@ struct Click: BitwiseCopyable {
       let isInSong = song.contains(beat: beat, time: time) || song.isWaiting
       let accent = Self.accent(
         of: tick.number &- (isInSong ? song.boundary(perBeat: perBeat) : 0), each: each, parts: parts,
-        bars: isInSong ? bars : session, click.pattern)
+        bars: isInSong ? bars : now.standingBars, click.pattern)
       guard let accent else { continue }
       // A quarter beat: closer than any subdivision of sense, further than any correction.
       if isAfterJump && time - lastTime < window.grid.beatMicros / 4 { continue }

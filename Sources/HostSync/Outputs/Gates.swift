@@ -14,10 +14,11 @@ struct Pulse: BitwiseCopyable {
 
   /// `marksStart`: a pulse at the song's start, too, wherever that is.
   mutating func render(
-    into buffer: AudioBuffer, window: Window, song: Song, gate: GateSettings, bars: Bars, standing: Meter,
-    marksStart: Bool = false, passed: Int64, sampleRate: UInt32
+    into buffer: AudioBuffer, _ now: inout Present, _ window: Window, _ gate: GateSettings,
+    marksStart: Bool = false
   ) {
-    jitter.age(by: passed)
+    let (song, bars, parts) = (now.song, now.bars, now.parts)
+    jitter.age(by: now.passed)
     let rest = gate.isInverted ? gate.level : 0
     if rest != 0 { buffer.fill(0..<window.frames, with: rest) }
     let last = end
@@ -26,14 +27,12 @@ struct Pulse: BitwiseCopyable {
     guard gate.isOn else { return }
     let count = Int64(max(1, gate.rate.count))
     let span = Int64(max(1, gate.rate.span))
-    let session = Bars(standing)
-    let parts = max(bars.parts(songFrom: song.origin), session.parts(songFrom: 0))
     let perBeat = parts &* count
     let length = span &* (gate.rate.isInBars ? bars.meter.bar &* parts / ThirtySeconds.perBeat : parts)
-    _ = pacer.open(window, perBeat: perBeat, passed: passed, stride: min(parts, length))
+    _ = pacer.open(window, perBeat: perBeat, passed: now.passed, stride: min(parts, length))
     // Two fifths, so that pulses that are catching up still have a gap between them.
     let spacing = pacer.spacing(in: window) * Double(length)
-    let wanted = Double(gate.width.count) / 1e6 * Double(sampleRate)
+    let wanted = Double(gate.width.count) / 1e6 * Double(now.sampleRate)
     let exact = max(1, min(wanted, 0.4 * spacing))
     let width = gate.isFine ? exact : Double(Int64(rounding: exact))
     if marksStart { markStart(into: buffer, window, song, gate, width: width) }
@@ -48,7 +47,7 @@ struct Pulse: BitwiseCopyable {
         (isInSong || gate.when == .always)
         && Self.isDue(
           number, count, parts: parts, span,
-          inBars: gate.rate.isInBars ? countsSong ? bars : session : nil)
+          inBars: gate.rate.isInBars ? countsSong ? bars : now.standingBars : nil)
       guard isWanted else {
         pacer.pass()
         continue
@@ -113,17 +112,17 @@ extension GateSettings {
 /// High while the song plays, as heard through its own port.
 enum RunGate {
   static func render(
-    into buffer: AudioBuffer, window: Window, song: Song, gate: GateSettings = GateSettings()
+    into buffer: AudioBuffer, _ now: inout Present, _ window: Window, _ gate: GateSettings = GateSettings()
   ) {
     if gate.isInverted { buffer.fill(0..<window.frames, with: gate.level) }
     let high = gate.isInverted ? 0 : gate.level
     let frames = Int64(window.frames)
-    let start = clamp(window.frame(of: song.startBeat), frames)
-    switch song.phase {
+    let start = clamp(window.frame(of: now.song.startBeat), frames)
+    switch now.song.phase {
     case .rolling, .waiting:
       buffer.fill(start..<window.frames, with: high)
     case .stopped:
-      let stop = clamp(window.line.frame(at: song.stopTime), frames)
+      let stop = clamp(window.line.frame(at: now.song.stopTime), frames)
       if start < stop { buffer.fill(start..<stop, with: high) }
     }
   }

@@ -52,20 +52,20 @@ struct MIDIClock: BitwiseCopyable {
   private var pendingPosition: Double?
   private var framesSincePosition: Int64 = .max / 2
 
-  /// One buffer. `isSilenced`: freewheeling, when a receiver could not follow. `connections`: how often somebody came where nobody
+  /// One buffer; none while freewheeling, when a receiver could not follow. `connections`: how often somebody came where nobody
   /// listened; whoever comes while the song plays, for the first time or again, is told where it is.
   mutating func run(
-    into events: inout MIDIEvents, window: Window, song: Song, transportFrame: UInt32,
-    settings: ClockSettings, connections: UInt32,
-    isSilenced: Bool, passed: Int64, bars: Bars
+    into events: inout MIDIEvents, _ now: inout Present, _ window: Window, _ settings: ClockSettings,
+    connections: UInt32
   ) {
-    framesSincePosition = min(.max / 2, framesSincePosition &+ passed)
-    figures.recent.age(by: passed)
+    let song = now.song
+    framesSincePosition = min(.max / 2, framesSincePosition &+ now.passed)
+    figures.recent.age(by: now.passed)
     let wanted = Int64(min(96, max(6, settings.perBeat)))
     let isOtherRate = wanted != perBeat
     perBeat = wanted
-    let isNew = pacer.open(window, perBeat: perBeat, passed: passed) || isOtherRate
-    let isOn = settings.isOn && !isSilenced
+    let isNew = pacer.open(window, perBeat: perBeat, passed: now.passed) || isOtherRate
+    let isOn = !now.isFreewheeling && settings.isOn
     let mayPlay = isOn && settings.plays
     let isHeardAnew = connections != followedConnections
     followedConnections = connections
@@ -79,12 +79,13 @@ struct MIDIClock: BitwiseCopyable {
     if mayPlay, settings.sendsTransport {
       if plan == nil && isMoving {
         plan = makePlan(
-          into: &events, window: window, song: song, settings: settings, bars: bars)
+          into: &events, window: window, song: song, settings: settings, bars: now.bars)
         plan?.keepsClocks = keepsClocks
         followedRun = song.run
       }
       if settings.sendsPosition {
-        followStanding(into: &events, window: window, song: song, transportFrame: transportFrame)
+        followStanding(
+          into: &events, window: window, song: song, transportFrame: now.transportFrame)
       }
       sendCommandIfDue(into: &events, window: window)
     } else {

@@ -40,40 +40,37 @@ struct OutputRack: BitwiseCopyable {
 
   @inline(__always)
   mutating func play(
-    _ output: borrowing OutputSlot, at place: Int, _ now: borrowing Present, song: Song, bars: Bars,
-    _ bank: SoundBank, into buffer: AudioBuffer, _ events: inout MIDIEvents
+    _ output: inout OutputSlot, at place: Int, _ now: inout Present, into buffer: AudioBuffer,
+    _ events: inout MIDIEvents
   ) {
     if places[place].number != output.number { places[place] = Memory(number: output.number) }
-    let window = now.window(of: output)
+    let window = now.window(of: &output)
     let gate = output.settings.gate
     switch output.settings.kind {
     case .clock:
       if !now.isFreewheeling { change(output.settings.programs, at: place, &events) }
       places[place].clock.run(
-        into: &events, window: window, song: song, transportFrame: now.transportFrame,
-        settings: output.settings.clock, connections: output.connections, isSilenced: now.isFreewheeling,
-        passed: now.passed, bars: bars)
+        into: &events, &now, window, output.settings.clock, connections: output.connections)
     case .pulse, .reset:
       let marksStart = if case .reset = output.settings.kind { true } else { false }
-      places[place].pulse.render(
-        into: buffer, window: window, song: song, gate: gate, bars: bars,
-        standing: now.standingMeter, marksStart: marksStart, passed: now.passed, sampleRate: now.sampleRate)
+      places[place].pulse.render(into: buffer, &now, window, gate, marksStart: marksStart)
     case .run:
-      RunGate.render(into: buffer, window: window, song: song, gate: gate)
+      RunGate.render(into: buffer, &now, window, gate)
     case .click:
       let click = output.settings.click
       places[place].click.render(
-        into: buffer, window: window, song: song, click: click,
-        countIn: LaunchSettings.countIn(bars: output.settings.countIn, in: now.meter), bars: bars,
-        standing: now.standingMeter, bank: bank.built(click.sound), sampleRate: now.sampleRate)
-      oldestBank = min(oldestBank, places[place].click.oldestBank(bank.number))
+        into: buffer, &now, window, click,
+        countIn: LaunchSettings.countIn(bars: output.settings.countIn, in: now.meter),
+        now.bank.built(click.sound))
+      oldestBank = min(oldestBank, places[place].click.oldestBank(now.bank.number))
     case .ltc:
       guard now.isRolling else { return }
       places[place].ltc.render(
-        into: buffer, timecode(output, now, window), output.settings.timecode, sampleRate: now.sampleRate)
+        into: buffer, timecode(&output, &now, window), output.settings.timecode, sampleRate: now.sampleRate)
     case .mtc:
       places[place].mtc.run(
-        into: &events, timecode(output, now, window), output.settings.timecode.rate, isRolling: now.isRolling,
+        into: &events, timecode(&output, &now, window), output.settings.timecode.rate,
+        isRolling: now.isRolling,
         isSilenced: now.isFreewheeling, passedMicros: Double(now.passed) * now.frameMicros)
     }
   }
@@ -88,7 +85,7 @@ struct OutputRack: BitwiseCopyable {
   }
 
   @inline(__always)
-  private func timecode(_ output: borrowing OutputSlot, _ now: borrowing Present, _ window: Window)
+  private func timecode(_ output: inout OutputSlot, _ now: inout Present, _ window: Window)
     -> TimecodePlace
   {
     TimecodePlace(

@@ -75,8 +75,8 @@ struct Now: BitwiseCopyable {
 
   var isRolling: Bool { if case .rolling = transport.state { true } else { false } }
 
-  /// When the cycle's frames are heard through a port. What is exported lies on the song's frames, whatever its port.
-  func heard(through latency: UInt32, _ offset: Micros) -> FrameLine {
-    isFreewheeling ? heard : line.delayed(by: Double(latency) * frameMicros + Double(offset.count))
+  /// How much later than it passes through JACK something is heard through a port, in microseconds.
+  func delay(of port: Port) -> Double {
+    Double(latencies[port]) * frameMicros + Double(settings.offset(of: port).count)
   }
 }

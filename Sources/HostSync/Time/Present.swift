@@ -2,43 +2,88 @@
 import BeatMath
 import Choices
 
-/// Of a cycle what the user's own outputs go by: the small part of its `Now` that up to 32 of them ask for, one after the other.
+/// Of a cycle what its outputs go by, ours and the user's own, and what is asked behind it: much less than its `Now`, which is gone by
+/// then.
 struct Present: BitwiseCopyable {
   let sampleRate: UInt32
   let transportFrame: UInt32
-  let meter, standingMeter: Meter
   let isFreewheeling: Bool
   let isRolling: Bool
   let frameMicros: Double
-  /// When the cycle's frames are heard through the physical outputs.
-  let heard: FrameLine
+  /// Frames since the cycle before.
+  let passed: Int64
+  let meter: Meter
+  let showsFineTicks: Bool
+  let audio: AudioSettings
+  let session: UInt64
+  let tempo: Double
+  let song: Song
+  /// Of the song, and of the session while nothing plays.
+  let bars, standingBars: Bars
+  /// So many parts of a beat have the notes of both on their boundaries.
+  let parts: Int64
+  let bank: SoundBank
+  /// When the cycle's frames are heard through the physical outputs, and when what comes in through `control` was sent.
+  let heard, sent: FrameLine
   /// The cycle as it passes through JACK: that of a port without latency and offset.
   let window: Window
   /// By how many microseconds the outputs are ahead of the session, bent by hand.
   let ahead: Double
-  /// Frames since the cycle before.
-  let passed: Int64
+}
 
-  init(_ now: borrowing Now, window: Window, ahead: Double, passed: Int64) {
-    sampleRate = now.sampleRate
-    transportFrame = now.transport.frame
-    meter = now.settings.meter
-    standingMeter = now.settings.standingMeter
-    isFreewheeling = now.isFreewheeling
-    isRolling = now.isRolling
-    frameMicros = now.frameMicros
-    heard = now.heard
-    self.window = window
-    self.ahead = ahead
-    self.passed = passed
+extension Present {
+  init(
+    _ now: borrowing Now, song: Song, bars: Bars, bank: SoundBank, ahead: Double, passed: Int64,
+    correction: Double, isJump: Bool
+  ) {
+    let standingBars = Bars(now.settings.standingMeter)
+    self.init(
+      sampleRate: now.sampleRate, transportFrame: now.transport.frame, isFreewheeling: now.isFreewheeling,
+      isRolling: now.isRolling, frameMicros: now.frameMicros, passed: passed, meter: now.settings.meter,
+      showsFineTicks: now.settings.showsFineTicks,
+      audio: now.settings.audio, session: now.session.session, tempo: now.session.tempo, song: song,
+      bars: bars, standingBars: standingBars,
+      parts: max(bars.parts(songFrom: song.origin), standingBars.parts(songFrom: 0)), bank: bank,
+      heard: now.heard, sent: now.sent,
+      window: Window(
+        line: now.line, grid: now.grid, frames: Int(now.frames), correction: correction, isJump: isJump,
+        isCut: now.isCut),
+      ahead: ahead)
   }
 
-  /// As `Now.heard(through:_:)`. Timecode is the transport's, which nobody bends.
+  var frames: Int { window.frames }
+
+  /// The cycle at a port that is heard so much later. What is exported lies on the song's frames, whatever its port; and timecode is the
+  /// transport's, which nobody bends.
   @inline(__always)
-  func window(of output: borrowing OutputSlot) -> Window {
-    if isFreewheeling { return window.moved(to: heard) }
-    let delay = Double(output.latency) * frameMicros + Double(output.settings.offset.count)
-    let bent = output.settings.kind.isTimecode ? 0 : ahead
-    return window.moved(to: window.line.delayed(by: delay).delayed(by: bent))
+  func window(delayedBy micros: Double, isBent: Bool = true) -> Window {
+    window.moved(to: isFreewheeling ? heard : window.line.delayed(by: isBent ? micros + ahead : micros))
+  }
+
+  @inline(__always)
+  func window(of output: inout OutputSlot) -> Window {
+    window(
+      delayedBy: Double(output.latency) * frameMicros + Double(output.settings.offset.count),
+      isBent: !output.settings.kind.isTimecode)
+  }
+
+  /// Where the song is in the next cycle, whose frame of the transport this is.
+  @inline(__always)
+  func bbt(nextFrame: UInt32) -> BBT {
+    let next = heard.time(atFrame: Double(frames))
+    let there = Song.beats(ofFrame: nextFrame, sampleRate: sampleRate, beatMicros: window.grid.beatMicros)
+    let position = song.position(
+      atFrame: nextFrame, meaning: there, beat: window.grid.beat(at: next), grain: meter.grain)
+    return BBT(
+      song: Beats(position), bars: bars, beatsPerMinute: tempo,
+      grace: Beats(Double(frames) * heard.frameMicros / window.grid.beatMicros), isFine: showsFineTicks)
+  }
+
+  @inline(__always)
+  var passing: Passing {
+    Passing(
+      frames: frames, sampleRate: sampleRate, start: window.line.start, frameMicros: frameMicros,
+      session: session, origin: window.grid.origin, beatMicros: window.grid.beatMicros,
+      isFreewheeling: isFreewheeling, settings: audio, beatsPerBar: meter.length.value)
   }
 }

@@ -248,11 +248,7 @@ extension Now {
 
   /// How much later than JACK's position the last click port is heard: its window is as much ahead.
   var clicksAhead: Double {
-    max(0, max(delay(.click1), delay(.click2)) - delay(.jack))
-  }
-
-  private func delay(_ port: Port) -> Double {
-    Double(latencies[port]) * frameMicros + Double(settings.offset(of: port).count)
+    max(0, max(delay(of: .click1), delay(of: .click2)) - delay(of: .jack))
   }
 
   /// A start that a peer asked for does not happen before this moment: a millisecond before the time that it set, which has been

@@ -149,8 +149,8 @@ final class Stage {
 
   /// What counts bars: pulses of them, a click, and a clock that starts on one.
   private func playRack(_ frames: UInt32) {
-    for (place, slot) in rack.enumerated() {
-      sync.play(slot, at: place, into: buffer(3, frames), &rackEvents)
+    for (place, var slot) in rack.enumerated() {
+      sync.play(&slot, at: place, into: buffer(3, frames), &rackEvents)
       for index in 0..<rackEvents.count {
         precondition(rackEvents[index].frame < frames, "a message of an output after the buffer's end")
       }

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Testing
+
+@testable import JACKHost
+
+@Suite struct ListenersTests {
+  private var listeners = Listeners()
+
+  /// At these milliseconds, one after the other.
+  private mutating func look(_ areThere: Bool, at times: Int64...) -> [Bool] {
+    times.map { listeners.haveCome(areThere: areThere, at: Micros($0 * 1000)) }
+  }
+
+  @Test mutating func `a machine has come once its cable is a tenth of a second old, and once only`() {
+    let nobody = look(false, at: 0, 20)
+    let come = look(true, at: 40, 60, 139, 140, 160, 10_000)
+    #expect(!nobody.contains(true))
+    #expect(come == [false, false, false, true, false, false])
+    #expect(listeners.count == 1)
+  }
+
+  @Test mutating func `one that is plugged out and in again comes again`() {
+    _ = look(true, at: 0, 100)
+    _ = look(false, at: 120)
+    let again = look(true, at: 140, 240, 260)
+    #expect(again == [false, true, false] && listeners.count == 2)
+  }
+
+  @Test mutating func `a cable that is gone before it carried anything brought nobody`() {
+    for start in stride(from: Int64(0), to: 1000, by: 100) {
+      let come = look(true, at: start, start + 80)
+      _ = look(false, at: start + 90)
+      #expect(come == [false, false])
+    }
+    #expect(listeners.count == 0)
+  }
+
+  @Test mutating func `a look that comes late finds who came before`() {
+    let come = look(true, at: 0, 5000, 5020)
+    #expect(come == [false, true, false])
+  }
+}
