@@ -115,30 +115,22 @@ public struct HostSync: ~Copyable {
   /// is the transport's frame then; `requested`: what somebody put into a new position. nil: there was none. [audio]
   @_noLocks @_noAllocation
   public mutating func bbt(nextFrame: UInt32, requested: BBT? = nil) -> BBT? {
-    switch present {
-    case .none: return nil
-    case .some(let now):
-      if !now.isFreewheeling {
-        // What a former master left behind is no request to us.
-        if let requested, timebase.wasOursLately {
-          tempoRequest.read(requested.tempo, at: now.heard.start)
-        }
-        tempoRequest.show(now.tempo, at: now.heard.start)
+    guard let present else { return nil }
+    if !present.isFreewheeling {
+      // What a former master left behind is no request to us.
+      if let requested, timebase.wasOursLately {
+        tempoRequest.read(requested.tempo, at: present.heard.start)
       }
-      let shown = now.bbt(nextFrame: nextFrame)
-      timebase.publish(shown, bars)
-      return shown
+      tempoRequest.show(present.tempo, at: present.heard.start)
     }
+    let shown = present.bbt(nextFrame: nextFrame)
+    timebase.publish(shown, bars)
+    return shown
   }
 
   /// By what time and beat the last `run` went; nil: there was none. [audio]
   @_noLocks @_noAllocation
-  public mutating func passing() -> Passing? {
-    switch present {
-    case .none: nil
-    case .some(let now): now.passing
-    }
-  }
+  public mutating func passing() -> Passing? { present?.passing }
 
   /// What one of the user's own outputs plays, after `run` and about the same cycle: into its buffer, or as its messages. [audio]
   @_noLocks @_noAllocation
@@ -161,10 +153,8 @@ public struct HostSync: ~Copyable {
   /// When a message that came in through `control` at this frame of the cycle was sent, on Link's clock. After `run`.
   @_noLocks @_noAllocation
   public mutating func arrival(ofFrame frame: UInt32) -> Micros {
-    switch present {
-    case .none: Micros(0)
-    case .some(let now): Micros(rounding: now.sent.time(atFrame: Double(min(Int(frame), now.frames))))
-    }
+    guard let present else { return Micros(0) }
+    return Micros(rounding: present.sent.time(atFrame: Double(min(Int(frame), present.frames))))
   }
 }
 
@@ -204,24 +194,23 @@ extension HostSync {
     let click = now.settings.click
     let countIn = now.settings.countIn(bars: now.settings.launch.countIn)
     click1.render(
-      into: outputs[.click1], &present, window(now, &present, .click1), click, countIn: countIn, present.bank)
+      into: outputs[.click1], &present, present.window(delayedBy: now.delay(of: .click1)), click,
+      countIn: countIn, present.bank)
     click2.render(
-      into: outputs[.click2], &present, window(now, &present, .click2), click, countIn: countIn, present.bank)
-    pulse.render(into: outputs[.pulse], &present, window(now, &present, .pulse), now.settings.pulse.gate)
-    RunGate.render(into: outputs[.run], &present, window(now, &present, .run))
+      into: outputs[.click2], &present, present.window(delayedBy: now.delay(of: .click2)), click,
+      countIn: countIn, present.bank)
+    pulse.render(
+      into: outputs[.pulse], &present, present.window(delayedBy: now.delay(of: .pulse)),
+      now.settings.pulse.gate)
+    RunGate.render(into: outputs[.run], &present, present.window(delayedBy: now.delay(of: .run)))
     clock.run(
-      into: &outputs.events, &present, window(now, &present, .clock), now.settings.clock,
+      into: &outputs.events, &present, present.window(delayedBy: now.delay(of: .clock)), now.settings.clock,
       connections: now.clockConnections)
     if now.settings.records != wasRecording {
       wasRecording = now.settings.records
       let command = wasRecording ? MIDI.recordStrobe : MIDI.recordExit
       outputs.events.insert(MIDIEvent(frame: 0, machineControl: command))
     }
-  }
-
-  @inline(__always)
-  private func window(_ now: borrowing Now, _ present: inout Present, _ port: Port) -> Window {
-    present.window(delayedBy: now.delay(of: port))
   }
 
   /// What the session should change to.

@@ -52,7 +52,7 @@ struct MIDIClock: BitwiseCopyable {
   private var pendingPosition: Double?
   private var framesSincePosition: Int64 = .max / 2
 
-  /// One buffer; none while freewheeling, when a receiver could not follow. `connections`: how often somebody came where nobody
+  /// One buffer. Nothing goes out while freewheeling: a receiver could not follow. `connections`: how often somebody came where nobody
   /// listened; whoever comes while the song plays, for the first time or again, is told where it is.
   mutating func run(
     into events: inout MIDIEvents, _ now: inout Present, _ window: Window, _ settings: ClockSettings,
