@@ -222,7 +222,7 @@ struct Launch: BitwiseCopyable {
     if error > now.cycleMicros {
       others.needMore(than: start.waited(until: now.heard.start), cycle: now.cycleMicros)
     } else {
-      others.wereInTime(isTight: now.asksLate ? true : start.isExact, cycle: now.cycleMicros)
+      others.wereInTime(isTight: now.asksLate || start.isExact, cycle: now.cycleMicros)
     }
   }
 
