@@ -41,6 +41,8 @@ public struct HostSync: ~Copyable {
   private var tempoRequest = TempoRequest()
   /// What the last `run` went by; what is asked after it goes by the same. nil: there was none.
   private var present: Present?
+  /// A relocation is held in this cycle that came too late for its own.
+  private var awaitsRelocation = false
   private var wasRecording = false
   private var lostMIDI: UInt64 = 0
   // The large ones, of which most cycles touch little, behind what each cycle needs: a page that is not touched costs nothing.
@@ -100,7 +102,8 @@ public struct HostSync: ~Copyable {
     // A freewheeling server waits for nobody; nor does a host that is the clock for everybody.
     guard now.cycleMicros > 0, !now.isFreewheeling else { return true }
     if timebase.leads(now), now.mayForce { return true }
-    if !launch.isHolding, let relocation = now.relocation, relocation.holds(now) {
+    if !launch.isHolding, let hold = now.relocation?.hold(now), hold != .no {
+      awaitsRelocation = hold == .untilAnother
       launch.heldRelocation(now)
       return false
     }
@@ -237,6 +240,8 @@ extension HostSync {
     outputs.report.moment = Moment(now)
     song.report(into: &outputs.report)
     launch.report(into: &outputs.report)
+    outputs.report.awaitsRelocation = awaitsRelocation
+    awaitsRelocation = false
     outputs.report.notBefore = now.notBefore
     timebase.report(now, bars, into: &outputs.report)
     if !now.isFreewheeling, song.isRolling, !timebase.isForeign {

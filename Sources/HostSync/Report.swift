@@ -34,6 +34,8 @@ public struct Report: Sendable, BitwiseCopyable {
   /// What the control thread shall ask of the transport.
   public var startStop = StartStopWish()
   public var wish = TransportWish()
+  /// A relocation came too late for its cycle, and waits for another.
+  public var awaitsRelocation = false
   /// How far a host that counts frames is behind the session, in microseconds; 0 while nothing rolls or a host leads.
   public var hostLag = 0.0
   /// When and where this cycle is.

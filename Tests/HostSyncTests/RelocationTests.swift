@@ -176,6 +176,53 @@ struct RelocationTests {
     }
   }
 
+  /// The control thread may be stopped between its look at the clock and its question; nobody else is told.
+  @Test(arguments: [64, 256, 1024] as [UInt32], [1, 2, 3, 5])
+  func `a locate that JACK is asked for too late is on the grid all the same`(frames: UInt32, late: Int) {
+    for step in [0.0, 1, 4] {
+      let studio = rolling(latency: 2 * frames)
+      studio.relocatesLate = late
+      let frame = UInt32((32 * 60.0 / 117 * 48_000).rounded())
+      studio.relocator.locate(frame: frame, beat: 32, step: step, from: studio.report)
+      while studio.report.songBeat < 30 { studio.play(frames) }
+      var stands = 0
+      while studio.transport.state != .rolling {
+        studio.play(frames)
+        stands += 1
+      }
+      let landed = studio.report.songBeat
+      studio.play(seconds: 1, frames: frames)
+      #expect(abs(studio.report.hostLag) <= 25 && abs(truth(studio)) <= 60)
+      #expect(landed > 31.9 && landed < 33.5, "\(landed)")
+      let phase = (studio.report.sessionBeat - studio.report.songBeat) / max(step, 1)
+      #expect(abs(phase - phase.rounded()) < 1e-6)
+      // One silence, and one question more, where there was need of it.
+      #expect(Double(stands) < Double(6 * late + 20) && studio.relocations <= 2)
+      #expect(!studio.relocator.isBusy)
+    }
+  }
+
+  @Test func `a locate that is always asked for too late rolls in the end`() {
+    let studio = rolling()
+    studio.relocator.locate(frame: 784_615, beat: 32, step: 4, from: studio.report)
+    for _ in 0..<600 {
+      studio.relocatesLate = 12
+      studio.play(256)
+    }
+    #expect(studio.report.isRolling && !studio.relocator.isBusy && studio.report.hostLag > 5_000)
+    #expect(studio.relocations == 1 + Relocator.mostTries)
+  }
+
+  @Test func `a locate that is not planned again rolls late`() {
+    let studio = rolling()
+    studio.relocatesLate = 6
+    studio.relocator.locate(frame: 784_615, beat: 32, step: 4, from: studio.report)
+    while studio.relocations == 0 { studio.play(256) }
+    studio.relocator.cancel()
+    studio.play(seconds: 0.5)
+    #expect(studio.report.isRolling && studio.relocations == 1 && studio.report.hostLag > 5_000)
+  }
+
   @Test func `a locate that a stop overtakes goes there at once`() {
     let studio = rolling()
     studio.relocator.locate(frame: 480_000, beat: 19.5, step: 4, from: studio.report)

@@ -46,6 +46,9 @@ final class Studio {
   var relocator = Relocator()
   var relocation: Relocation?
   private(set) var relocations = 0
+  /// JACK is asked for the first relocation so many cycles later than the control thread decided.
+  var relocatesLate = 0
+  private var late: (cycles: Int, frame: UInt32)?
   private var stops = false, starts = false
   /// When the session says that it plays from.
   var timeOfPlaying = Micros.zero
@@ -219,8 +222,12 @@ final class Studio {
     case .relocate(let next):
       relocation = next
       relocations += 1
-      locate = next.place.frame
+      late = (relocatesLate, next.place.frame)
+      relocatesLate = 0
     }
+    guard let (cycles, frame) = late else { return }
+    late = cycles > 0 ? (cycles - 1, frame) : nil
+    if cycles == 0 { locate = frame }
   }
 
   private func listen(frames: Int, events: MIDIEvents) {

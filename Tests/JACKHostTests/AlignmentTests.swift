@@ -204,7 +204,8 @@ extension JACKHostTests {
         watch.collected.contains { $0.frame >= UInt32(beat * 9_600) - 256 && $0.isRolling }
       }
       let first = try #require(watch.seen.first { $0.frame >= UInt32(beat * 9_600) - 256 && $0.isRolling })
-      #expect(first.frame <= UInt32((beat + 1.1) * 9_600))
+      // At most a beat behind it, and farther on if JACK could be asked only too late.
+      #expect(first.frame <= UInt32((beat + 1.5) * 9_600))
       watch.forget()
       try await live.run(for: 150)
       let (middle, jitter) = lateness(watch.collected, live, quantum: max(1, step))

@@ -14,18 +14,29 @@ public struct Relocation: Sendable, BitwiseCopyable {
   public var heardAt: Double
   /// When JACK has to be asked for it, on Link's clock.
   public var askAt: Double
+  /// Where the transport stands meanwhile, if this takes the place of one that came too late.
+  var insteadOf: UInt32?
 
   /// Longer than this no relocation is held: the others' time, for which it was asked for earlier, and JACK's cycles.
   static let longestHold: Double = OthersTake.longest + 1e6
   /// Frame and place belong together as long as this around the moment.
   static let memory: Double = longestHold + 500_000
 
-  /// Whether the transport has to wait for its cycle.
-  func holds(_ now: borrowing Now) -> Bool {
-    guard case .starting = now.transport.state, now.transport.frame == place.frame else { return false }
+  enum Hold { case no, untilItsCycle, untilAnother }
+
+  /// Whether the transport has to wait: for the relocation's cycle, or, if JACK came to its place only behind that, for
+  /// the control thread, which plans another.
+  func hold(_ now: borrowing Now) -> Hold {
+    let frame = now.transport.frame, cycle = now.cycleMicros
+    guard case .starting = now.transport.state, frame == place.frame || frame == insteadOf else { return .no }
     let left = heardAt - now.rollsAt
-    return left > now.cycleMicros / 2 && left < Self.longestHold
+    if left > cycle / 2, left < Self.longestHold { return .untilItsCycle }
+    if left < -cycle / 2, -left < Self.patience(cycle) { return .untilAnother }
+    return .no
   }
+
+  /// A full machine stops a thread for so long at most; what comes still later rolls late.
+  private static func patience(_ cycleMicros: Double) -> Double { 100_000 + 2 * cycleMicros }
 
   /// The place, near its moment.
   func place(at time: Double) -> SongPlace? { abs(time - heardAt) < Self.memory ? place : nil }
@@ -39,6 +50,28 @@ extension Relocation {
   static func soonest(_ now: Report) -> Double {
     now.moment.heard.start + asking
       + Reposition.micros(cycle: now.moment.cycleMicros, othersTake: now.othersTake)
+  }
+
+  /// So much later than at `askAt` JACK may be asked, and still be in time.
+  static func leeway(_ now: Report) -> Double { asking + now.moment.cycleMicros }
+
+  /// What takes its place if it came too late and is held: farther on in the song, in time with the same line. nil: it did not.
+  func next(_ now: Report) -> Relocation? {
+    let moment = now.moment
+    let late = moment.heard.start + moment.cycleMicros - heardAt
+    guard now.awaitsRelocation, late > moment.cycleMicros / 2 else { return nil }
+    let frames = Double(Int64(rounding: (Self.soonest(now) - heardAt) / moment.heard.frameMicros))
+    let there = place.moved(
+      to: place.frame &+ UInt32(clamping: Int64(frames)), frameMicros: moment.heard.frameMicros,
+      beatMicros: moment.beatMicros)
+    var next = Self.meeting(heardAt + frames * moment.heard.frameMicros, there, from: now)
+    next.insteadOf = moment.frame
+    return next
+  }
+
+  /// It is not held any more, whenever it came.
+  func isOver(_ now: Report) -> Bool {
+    now.moment.heard.start - heardAt > Self.patience(now.moment.cycleMicros)
   }
 
   /// Sends the transport so that the place is heard at `time`, to the frame if there is room before it; else in the nearest

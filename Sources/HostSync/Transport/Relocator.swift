@@ -22,6 +22,8 @@ public struct Relocator: Sendable {
     /// At this beat of the song.
     case correct(bar: Double)
     case locate(SongPlace, step: Double, at: Appointment)
+    /// JACK was asked for it, perhaps too late, and for so many before.
+    case asked(Relocation, after: Int)
     /// On a beat of the session.
     case stop(onBar: Bool, at: Double)
     case start(StandingStart)
@@ -33,7 +35,7 @@ public struct Relocator: Sendable {
   static let doubt = Micros(500_000)
   /// Each correction is heard as a short silence: so far apart at least.
   static let pause = Micros(4_000_000)
-  /// If so many in a row did not help, somebody else is at work, and it is left for a minute.
+  /// If so many in a row did not help, somebody else is at work: a correction is left for a minute, a late locate as it is.
   static let mostTries = 3
   static let surrender = Micros(60_000_000)
 
@@ -88,7 +90,7 @@ public struct Relocator: Sendable {
     switch errand {
     case .start(let start): start.beat
     case .started(let beat, _): beat
-    case .none, .correct, .locate, .stop: nil
+    case .none, .correct, .locate, .asked, .stop: nil
     }
   }
 
@@ -104,6 +106,7 @@ public struct Relocator: Sendable {
     }
     if case .stop(let onBar, let beat) = errand { return stop(now, onBar: onBar, at: beat, time) }
     if case .start(let waiting) = errand { return start(now, waiting, time) }
+    if case .asked(let last, let before) = errand { return follow(last, before, now) }
     if case .started(_, let until) = errand {
       if now.isMoving || time >= until { cancel() }
       return .nothing
@@ -115,16 +118,27 @@ public struct Relocator: Sendable {
     }
     guard now.isRolling else { return giveUp() }
     let late = Double(time.count) - plan.askAt
-    if late < -Self.farthest || late > 2 * now.moment.cycleMicros { postpone(now) }
-    guard late >= 0, late <= 2 * now.moment.cycleMicros else { return .nothing }
+    let isInTime = late <= Relocation.leeway(now)
+    if late < -Self.farthest || !isInTime { postpone(now) }
+    guard late >= 0, isInTime else { return .nothing }
     if case .correct = errand {
       corrections &+= 1
       tries += 1
       nextCorrection = time + (tries < Self.mostTries ? Self.pause : Self.surrender)
       laggingSince = nil
     }
-    cancel()
+    errand = .asked(plan, after: 0)
     return .relocate(plan)
+  }
+
+  /// We may have been stopped between the look at the clock and the question: another one then, in the same silence.
+  private mutating func follow(_ last: Relocation, _ before: Int, _ now: Report) -> Step {
+    if before < Self.mostTries, let next = last.next(now) {
+      errand = .asked(next, after: before + 1)
+      return .relocate(next)
+    }
+    if last.isOver(now) { cancel() }
+    return .nothing
   }
 
   /// JACK stops in the cycle after the one in which it is asked: in the middle of that one is the safest moment.
@@ -169,7 +183,7 @@ public struct Relocator: Sendable {
 
   private func plan(_ now: Report) -> Relocation? {
     switch errand {
-    case .none, .stop, .start, .started: nil
+    case .none, .asked, .stop, .start, .started: nil
     case .correct(let bar): .correction(now, at: bar)
     case .locate(_, _, let appointment): appointment.relocation(now)
     }
@@ -178,7 +192,7 @@ public struct Relocator: Sendable {
   /// Too late for this moment, or the session has moved it far away: the next one.
   private mutating func postpone(_ now: Report) {
     switch errand {
-    case .none, .stop, .start, .started: break
+    case .none, .asked, .stop, .start, .started: break
     case .correct: errand = .correct(bar: Relocation.nextBar(now))
     case .locate(let place, let step, _):
       errand = .locate(place, step: step, at: Appointment(now, place, step: step))
