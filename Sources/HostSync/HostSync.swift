@@ -34,7 +34,7 @@ public struct HostSync: ~Copyable {
   private var barsRun: UInt64 = 0
   private var click1 = Click()
   private var click2 = Click()
-  private var clock = MIDIClock()
+  private var clock: MIDIClock
   private var pulse = Pulse()
   private var startStop = StartStop()
   private var follower = HostFollower()
@@ -50,10 +50,14 @@ public struct HostSync: ~Copyable {
   /// A sequencer's clock, start, stop and position, as they came in for the next `run`.
   private var received = MIDIEvents()
   /// The user's own outputs.
-  private var rack = OutputRack()
+  private var rack: OutputRack
 
+  /// `machinesMayPlay`: another went before this one, whose last stop perhaps nobody heard.
   @_noLocks @_noAllocation
-  public init() {}
+  public init(machinesMayPlay: Bool = false) {
+    clock = MIDIClock(mayPlay: machinesMayPlay)
+    rack = OutputRack(machinesMayPlay: machinesMayPlay)
+  }
 
   /// What happens in a cycle. [audio]
   @_noLocks @_noAllocation

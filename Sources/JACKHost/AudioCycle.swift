@@ -35,7 +35,7 @@ struct AudioCycle: ~Copyable {
     self.before = before.counts
     source = CycleSource(client: client, ports: ports, shared: shared)
     self.sampleRate = sampleRate
-    sync = HostSync()
+    sync = HostSync(machinesMayPlay: shared.pointee.cycles.load(ordering: .relaxed) > 0)
     outputs = Outputs()
     outputs.report = before
   }
@@ -72,7 +72,7 @@ struct AudioCycle: ~Copyable {
   @inline(never)
   private mutating func restart(_ rate: UInt32) {
     sampleRate = rate
-    sync = HostSync()
+    sync = HostSync(machinesMayPlay: true)
     before = outputs.report.counts
   }
 

@@ -96,6 +96,8 @@ final class OutputPorts {
     self.shared = shared
     self.implementation = implementation
     shared.pointee.isLeaving.store(false, ordering: .relaxed)
+    // Nobody listens yet on this server.
+    shared.pointee.clockConnections.store(0, ordering: .relaxed)
     leaving = LeavingPorts(client: client, seen: shared.pointee.outputsSeen.load(ordering: .acquiring))
     publish()
   }

@@ -9,6 +9,9 @@ import Linux
 struct TransportControl {
   var relocator = Relocator()
   private var behindStop = OrdersBehindStop<TransportCommand>()
+  /// A place that JACK was sent to, and has not shown yet; it may take so long.
+  private var sentTo: (frame: UInt32, until: Micros)?
+  private static let answer = Micros(200_000)
 
   mutating func command(
     _ command: TransportCommand, on running: RunningClient, _ report: Report, sampleRate: Int
@@ -45,14 +48,21 @@ struct TransportControl {
   mutating func forget() {
     relocator.cancel()
     behindStop.forget()
+    sentTo = nil
   }
 
   mutating func step(on running: RunningClient, _ report: Report, sampleRate: Int) {
     for order in behindStop.take(isMoving: report.isMoving, at: HostClock.micros()) {
       command(order, on: running, report, sampleRate: sampleRate)
     }
-    running.fulfil(
-      report.wish, showing: report.timebase == .ours ? bbt(of: Beats(report.wish.place.beat), report) : nil)
+    if let sent = sentTo, report.moment.frame == sent.frame || HostClock.micros() >= sent.until {
+      sentTo = nil
+    }
+    // What is wished for elsewhere was wished before, and would take the transport back.
+    if sentTo == nil || sentTo?.frame == report.wish.from {
+      running.fulfil(
+        report.wish, showing: report.timebase == .ours ? bbt(of: Beats(report.wish.place.beat), report) : nil)
+    }
     // What was done before in this look may have taken many milliseconds, and a start is asked for in its moment or not at all.
     switch relocator.step(report, at: HostClock.micros()) {
     case .nothing: break
@@ -65,9 +75,11 @@ struct TransportControl {
   }
 
   /// Another master knows its bars better than we do.
-  private func locate(_ frame: UInt32, on running: RunningClient, _ report: Report, sampleRate: Int) {
+  private mutating func locate(_ frame: UInt32, on running: RunningClient, _ report: Report, sampleRate: Int)
+  {
     let seconds = Double(frame) / Double(max(1, sampleRate))
     let there = bbt(of: Beats(seconds * report.tempo / 60), report)
+    sentTo = (frame, HostClock.micros() + Self.answer)
     Question.ask { running.locate(frame, showing: report.timebase == .foreign ? nil : there) }
   }
 

@@ -203,6 +203,49 @@ struct OwnOutputTests {
     }
   }
 
+  /// Its cable was out, or its server gone, when it was told.
+  @Test(arguments: [true, false], [RunsWhen.always, .rolling])
+  func `who comes back when the song has stopped is stopped, once, and who comes first is told nothing`(
+    isAfterAnother: Bool, when: RunsWhen
+  ) {
+    let studio = Studio(tempo: 120)
+    if isAfterAnother { studio.sync = HostSync(machinesMayPlay: true) }
+    studio.rack = [Self.clock(1) { $0.when = when }]
+    (studio.settings.clock.isOn, studio.settings.clock.when) = (true, when)
+    func stops(whenAllCome connections: UInt32) -> [Int] {
+      let before = (studio.rackMessages[0].count, studio.messages.count)
+      studio.rack[0].connections = connections
+      studio.clockConnections = connections
+      studio.play(seconds: 1)
+      return [studio.rackMessages[0].dropFirst(before.0), studio.messages.dropFirst(before.1)].map { told in
+        told.count { $0.event.status == MIDI.stop }
+      }
+    }
+    studio.play(seconds: 1.3)
+    #expect(stops(whenAllCome: 1) == (isAfterAnother ? [1, 1] : [0, 0]))
+    #expect(stops(whenAllCome: 2) == [0, 0])
+    Self.roll(studio)
+    studio.play(seconds: 2)
+    studio.transport.state = .stopped
+    studio.play(seconds: 1)
+    #expect(stops(whenAllCome: 3) == [1, 1])
+    #expect(stops(whenAllCome: 4) == [0, 0])
+  }
+
+  @Test func `a clock that becomes timecode says Stop first`() {
+    let studio = Studio(tempo: 120)
+    studio.rack = [Self.clock(1)]
+    studio.play(seconds: 1.3)
+    Self.roll(studio)
+    studio.play(seconds: 2)
+    let before = studio.rackMessages[0].count
+    studio.rack[0].settings.kind = .mtc
+    studio.play(seconds: 1)
+    let told = studio.rackMessages[0].dropFirst(before)
+    #expect(told.first?.event.status == MIDI.stop && told.count > 10)
+    #expect(!told.dropFirst().contains { $0.event.status == MIDI.stop || $0.event.status == MIDI.clock })
+  }
+
   @Test func `a machine that is sent no Start is said to play while it gets clocks`() {
     let studio = Studio(tempo: 120)
     func states() -> [ClockFigures.State] { (0..<3).map { studio.sync.clockFigures(at: $0).state } }

@@ -113,10 +113,14 @@ extension JACKHostTests {
     #expect(watch.last.isRolling && abs(held - usual) < 1, "held for \(held) s")
   }
 
-  @Test func `a stop, a way back and a start in one breath are done one after the other`() async throws {
+  /// An exact start sends the transport to a place of its own, and that was the old one's.
+  @Test(arguments: [(LaunchMoment.now, Alignment.nearest), (.bar, .exact)])
+  func `a stop, a way back and a start in one breath are done one after the other`(
+    moment: LaunchMoment, alignment: Alignment
+  ) async throws {
     let server = try await TestServer()
     let live = try studio(server, tempo: 120)
-    live.change { $0.launch.moment = .now }
+    live.change { ($0.launch.moment, $0.launch.alignment) = (moment, alignment) }
     let watch = try await rolling(server, live)
     try await live.run { watch.last.frame > 24_000 }
     watch.forget()

@@ -43,6 +43,8 @@ struct MIDIClock: BitwiseCopyable {
   /// It was let play again in the middle of a song: it counts from a bar line of its own, until the song stops.
   private var isAlone = false
   private var wasLetPlay = true
+  /// It was started by what went out, or by what went before us, and what stopped it may have been said to nobody.
+  private var mayPlay: Bool
   /// What went out.
   private(set) var figures = ClockFigures()
   private var followedRun: UInt64 = 0
@@ -51,6 +53,8 @@ struct MIDIClock: BitwiseCopyable {
   private var standingFrame: UInt32?
   private var pendingPosition: Double?
   private var framesSincePosition: Int64 = .max / 2
+
+  init(mayPlay: Bool = false) { self.mayPlay = mayPlay }
 
   /// One buffer. Nothing goes out while freewheeling: a receiver could not follow. `connections`: how often somebody came where nobody
   /// listened; whoever comes while the song plays, for the first time or again, is told where it is.
@@ -66,17 +70,19 @@ struct MIDIClock: BitwiseCopyable {
     perBeat = wanted
     let isNew = pacer.open(window, perBeat: perBeat, passed: now.passed) || isOtherRate
     let isOn = !now.isFreewheeling && settings.isOn
-    let mayPlay = isOn && settings.plays
+    let isLetPlay = isOn && settings.plays
     let isHeardAnew = connections != followedConnections
     followedConnections = connections
-    let keepsClocks = isHeardAnew && song.isRolling && plan?.isSent == true
+    let plays = plan?.isSent == true
+    let keepsClocks = isHeardAnew && song.isRolling && plays
     let ending = stopIfDue(
-      into: &events, window: window, song: song, isOn: mayPlay && settings.sendsTransport,
+      into: &events, window: window, song: song, isOn: isLetPlay && settings.sendsTransport,
       isNew: isNew || isHeardAnew)
+    if isHeardAnew && isOn && settings.sendsTransport { stopWhoMayPlay(isTold: plays, into: &events) }
     let isMoving = song.isWaiting || song.isRolling
-    isAlone = isMoving && (isAlone || mayPlay && !wasLetPlay && song.isRolling)
+    isAlone = isMoving && (isAlone || isLetPlay && !wasLetPlay && song.isRolling)
     wasLetPlay = settings.plays
-    if mayPlay, settings.sendsTransport {
+    if isLetPlay, settings.sendsTransport {
       if plan == nil && isMoving {
         plan = makePlan(
           into: &events, window: window, song: song, settings: settings, bars: now.bars)
@@ -92,11 +98,11 @@ struct MIDIClock: BitwiseCopyable {
       standingFrame = nil
     }
     figures.state =
-      mayPlay && !settings.sendsTransport
+      isLetPlay && !settings.sendsTransport
       ? stateOfClocks(song, settings) : plan.map { $0.isSent ? .plays : .waits } ?? .rests
     sendClocks(
       into: &events, window: window, ending: ending, always: isOn && settings.when == .always,
-      song: mayPlay && !settings.sendsTransport ? song : nil)
+      song: isLetPlay && !settings.sendsTransport ? song : nil)
   }
 
   /// Of a receiver that is sent no Start: it goes by its clocks.
@@ -119,6 +125,18 @@ struct MIDIClock: BitwiseCopyable {
     if current.isSent { events.insert(MIDIEvent(frame: UInt32(frame), status: MIDI.stop)) }
     plan = nil
     return Ending(first: current.first, frame: frame)
+  }
+
+  /// Who comes, or comes back, was told of no stop while it was away.
+  private mutating func stopWhoMayPlay(isTold: Bool, into events: inout MIDIEvents) {
+    if mayPlay && !isTold { events.insert(MIDIEvent(frame: 0, status: MIDI.stop)) }
+    mayPlay = false
+  }
+
+  /// The port is for something else from now on.
+  mutating func end(into events: inout MIDIEvents) {
+    if plan?.isSent == true { events.insert(MIDIEvent(frame: 0, status: MIDI.stop)) }
+    plan = nil
   }
 
   private mutating func makePlan(
@@ -204,6 +222,7 @@ struct MIDIClock: BitwiseCopyable {
     guard frame < window.frames else { return }
     events.insert(MIDIEvent(frame: UInt32(frame), status: current.command))
     plan?.isSent = true
+    mayPlay = true
   }
 
   private mutating func sendClocks(

@@ -24,26 +24,34 @@ public struct OutputSlot: BitwiseCopyable {
 struct OutputRack: BitwiseCopyable {
   private struct Memory: BitwiseCopyable {
     var number: UInt32
-    var clock = MIDIClock()
+    var clock: MIDIClock
     var programs = Programs()
     var pulse = Pulse()
     var click = Click()
     var ltc = LTC()
     var mtc = MTC()
 
-    init(number: UInt32 = 0) { self.number = number }
+    init(number: UInt32 = 0, mayPlay: Bool = false) {
+      self.number = number
+      clock = MIDIClock(mayPlay: mayPlay)
+    }
   }
 
   /// Of all that sounds at these outputs, since the last cycle's report.
   private var oldestBank = UInt32.max
   private var places = InlineArray<32, Memory>(repeating: Memory())
+  private let machinesMayPlay: Bool
+
+  init(machinesMayPlay: Bool) { self.machinesMayPlay = machinesMayPlay }
 
   @inline(__always)
   mutating func play(
     _ output: inout OutputSlot, at place: Int, _ now: inout Present, into buffer: AudioBuffer,
     _ events: inout MIDIEvents
   ) {
-    if places[place].number != output.number { places[place] = Memory(number: output.number) }
+    if places[place].number != output.number {
+      places[place] = Memory(number: output.number, mayPlay: machinesMayPlay)
+    }
     let window = now.window(of: &output)
     let gate = output.settings.gate
     switch output.settings.kind {
@@ -68,6 +76,7 @@ struct OutputRack: BitwiseCopyable {
       places[place].ltc.render(
         into: buffer, timecode(&output, &now, window), output.settings.timecode, sampleRate: now.sampleRate)
     case .mtc:
+      places[place].clock.end(into: &events)
       places[place].mtc.run(
         into: &events, timecode(&output, &now, window), output.settings.timecode.rate,
         isRolling: now.isRolling,
