@@ -9,9 +9,8 @@ import Linux
 struct TransportControl {
   var relocator = Relocator()
   private var behindStop = OrdersBehindStop<TransportCommand>()
-  /// A place that JACK was sent to, and has not shown yet; it may take so long.
-  private var sentTo: (frame: UInt32, until: Micros)?
-  private static let answer = Micros(200_000)
+  /// The audio thread's wish, and the cycle that it came with.
+  private var wish: (number: UInt32, due: Double) = (0, 0)
 
   mutating func command(
     _ command: TransportCommand, on running: RunningClient, _ report: Report, sampleRate: Int
@@ -48,18 +47,15 @@ struct TransportControl {
   mutating func forget() {
     relocator.cancel()
     behindStop.forget()
-    sentTo = nil
   }
 
   mutating func step(on running: RunningClient, _ report: Report, sampleRate: Int) {
     for order in behindStop.take(isMoving: report.isMoving, at: HostClock.micros()) {
       command(order, on: running, report, sampleRate: sampleRate)
     }
-    if let sent = sentTo, report.moment.frame == sent.frame || HostClock.micros() >= sent.until {
-      sentTo = nil
-    }
-    // What is wished for elsewhere was wished before, and would take the transport back.
-    if sentTo == nil || sentTo?.frame == report.wish.from {
+    if wish.number != report.wish.number { wish = (report.wish.number, report.moment.due) }
+    // A locate that comes together with a start takes a cycle more to be seen, and what was wished before would undo it.
+    if report.moment.due > wish.due {
       running.fulfil(
         report.wish, showing: report.timebase == .ours ? bbt(of: Beats(report.wish.place.beat), report) : nil)
     }
@@ -75,11 +71,9 @@ struct TransportControl {
   }
 
   /// Another master knows its bars better than we do.
-  private mutating func locate(_ frame: UInt32, on running: RunningClient, _ report: Report, sampleRate: Int)
-  {
+  private func locate(_ frame: UInt32, on running: RunningClient, _ report: Report, sampleRate: Int) {
     let seconds = Double(frame) / Double(max(1, sampleRate))
     let there = bbt(of: Beats(seconds * report.tempo / 60), report)
-    sentTo = (frame, HostClock.micros() + Self.answer)
     Question.ask { running.locate(frame, showing: report.timebase == .foreign ? nil : there) }
   }
 

@@ -77,6 +77,14 @@ struct LaunchTableTests {
       }, { $0.ask() }
     ),
     "idle | asked, after it rolled": (false, { $0.see(.rolling) }, { $0.ask() }),
+    "idle | asked, within two cycles of a start": (
+      false,
+      {
+        $0.pressPlay(before: Stand.bar)
+        $0.see(.rolling)
+        $0.frame = 1_200_000
+      }, { $0.ask() }
+    ),
     "idle | asked, where a start was moved to just before it rolled": (
       false,
       {

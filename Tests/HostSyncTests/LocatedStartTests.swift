@@ -57,6 +57,35 @@ struct LocatedStartTests {
     }
   }
 
+  /// JACK lets it roll before it hears of a place that was chosen in time.
+  @Test(arguments: [0, 1, 30])
+  func `a locate that comes just behind the start begins on a bar, too, and a later one at once`(cycles: Int)
+  {
+    for alignment in [Alignment.nearest, .exact] {
+      let studio = studio(tempo: 120)
+      studio.settings.launch.alignment = alignment
+      studio.transport.state = .starting
+      while !studio.report.isRolling { studio.play(256) }
+      for _ in 0..<cycles { studio.play(256) }
+      studio.locate = 960_000
+      let asked = studio.report.sessionBeat
+      studio.play(256)
+      while studio.transport.state != .rolling { studio.play(256) }
+      studio.play(256)
+      let waited = studio.report.sessionBeat - asked
+      if cycles > 3 {
+        #expect(waited < 0.1)
+        continue
+      }
+      #expect(waited > 3 && waited < 8.1)
+      #expect(abs(studio.report.hostLag) <= (alignment == .exact ? 25 : 2_700))
+      // And no locate after that is held any more.
+      studio.locate = 0
+      for _ in 0..<4 { studio.play(256) }
+      #expect(studio.report.isRolling)
+    }
+  }
+
   @Test(arguments: [97, 117, 120, 187.3])
   func `a locate to a beat starts with that beat wherever its frame was rounded to`(tempo: Double) throws {
     let period = Double(Tempo(tempo).microsPerBeat)

@@ -130,6 +130,25 @@ extension JACKHostTests {
     #expect(watch.last.frame < 24_000)
   }
 
+  @Test func `another client's way back and start in one breath keep their place beside an exact start`()
+    async throws
+  {
+    let server = try await TestServer()
+    let live = try studio(server, tempo: 240)
+    live.change { $0.launch.alignment = .exact }
+    let watch = try TransportWatch(server)
+    for round in 0..<6 {
+      watch.locate(1_000_000 + UInt32(round) * 7)
+      try await live.run { watch.last.frame >= 1_000_000 && live.exchange.report().moment.frame >= 1_000_000 }
+      watch.locate(0)
+      watch.play()
+      try await live.run { watch.last.isRolling }
+      #expect(watch.last.frame < 24_000)
+      watch.stop()
+      try await live.run { !watch.last.isRolling && !live.exchange.report().isRolling }
+    }
+  }
+
   @Test func `a start while it rolls does not cancel a locate that waits for its bar`() async throws {
     let server = try await TestServer()
     let live = try studio(server, tempo: 120)

@@ -7,7 +7,7 @@ import Choices
 /// JACK asks slow-sync clients in every Starting cycle whether they are ready; a yes in cycle m makes cycle m+1
 /// the first that rolls. So the start is held until the cycle whose successor is heard nearest to the wanted
 /// beat. Only Stopped -> Starting is held: a rolling transport passes through Starting on every locate and loop,
-/// and those are none of our business (facts: jack 3, 4).
+/// and those are none of our business (facts: jack 3, 4), but for one that was asked for before the start rolled, and comes behind it.
 ///
 /// The wait is bounded, and judged again in each cycle: a tempo, quantum or session that changes meanwhile moves
 /// the target with it. Which beat it is and from which frame it is met is `Start`'s arithmetic; this is what may happen:
@@ -18,6 +18,7 @@ import Choices
 /// | idle | asked, and its beat is due | released | none | yes |
 /// | idle | asked, after it rolled | idle | none | yes |
 /// | idle | asked, where a start was moved to just before it rolled | held | none | no |
+/// | idle | asked, within two cycles of a start | held | none | no |
 /// | held | asked, and its beat is far | held | none | no |
 /// | held | asked, and a cycle's start would miss its beat, which shall be exact | held | starting | no |
 /// | held | asked, and its beat is due | released | none | yes |
@@ -64,6 +65,9 @@ struct Launch: BitwiseCopyable {
   private var relocatingSince: Double?
   /// Where the last start was moved to, which may come after it rolled.
   private var lastMove: Start.Move?
+  /// When the last start rolled; once for each stop, since a program may locate behind each of its starts.
+  private var rolledAt = -Double.infinity
+  private var isBehind = false
 
   /// Launches that were moved to a later boundary because another client was not ready.
   private(set) var moved: UInt64 = 0
@@ -104,6 +108,7 @@ struct Launch: BitwiseCopyable {
   /// What the transport did, once a cycle. [audio]
   mutating func observe(_ now: borrowing Now) {
     learn(now)
+    if case .released = stage, now.isRolling, !isBehind { rolledAt = now.heard.start }
     take(seen(now))
   }
 
@@ -144,7 +149,8 @@ struct Launch: BitwiseCopyable {
 
   // MARK: the steps
 
-  private func asked(_ now: borrowing Now, _ question: Question) -> (next: Stage, mayRoll: Bool) {
+  private mutating func asked(_ now: borrowing Now, _ question: Question) -> (next: Stage, mayRoll: Bool) {
+    defer { rolledAt = -.infinity }
     let frame = now.transport.frame, rollsAt = now.rollsAt
     var back: Start.Move?
     if let lastMove, lastMove.frame == frame, rollsAt - lastMove.moment < Start.memory { back = lastMove }
@@ -159,7 +165,9 @@ struct Launch: BitwiseCopyable {
         start.aim(now, question, others.micros)
       }
     } else {
-      guard wasStopped || back != nil else { return (stage, true) }
+      let hasJustRolled = rollsAt - rolledAt < 3.5 * now.cycleMicros
+      guard wasStopped || back != nil || hasJustRolled else { return (stage, true) }
+      isBehind = !wasStopped
       start = Start(now, question, askedAt: back?.askedAt ?? rollsAt)
       start.choose(now, question, others.micros, lead: others.micros)
     }
