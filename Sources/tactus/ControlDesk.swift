@@ -210,13 +210,13 @@ final class ControlDesk: AudioDoor {
     case .choose(let choice, let values):
       choose(lasts) { choice.choose(&$0.choices, values) }
     case .start(let launch): return playAlone(true, at: time) ?? start(launch)
-    case .stop: return playAlone(false, at: time) ?? wish(.stop)
+    case .stop: return playAlone(false, at: time) ?? stop()
     case .toggle: return playAlone(nil, at: time) ?? wish(.toggle)
     case .rewind: return wish(.locate(.beat(0)))
     case .locate(let place):
       let isThere = held.withLock { $0.state.frame(of: place, sampleRate: $0.state.sampleRate) != nil }
       return isThere ? wish(.locate(place)) : .refused(Self.tooFar)
-    case .rolling(let on): return on ? start(nil) : wish(.stop)
+    case .rolling(let on): return on ? start(nil) : stop()
     case .timebase(let on): held.withLock { $0.wantsTimebase = on }
     case .takeover: return wish(.takeover)
     case .channel(let order, let isOn):
@@ -249,11 +249,20 @@ final class ControlDesk: AudioDoor {
     if let launch {
       held.withLock { held in
         guard held.state.jackConnected else { return }
-        held.launch = AskedLaunch(launch)
+        held.launch = AskedLaunch(launch, at: held.state.transport)
         publish(held)
       }
     }
     return wish(.start(nil))
+  }
+
+  private func stop() -> Verdict {
+    held.withLock { held in
+      guard held.launch != nil else { return }
+      held.launch = nil
+      publish(held)
+    }
+    return wish(.stop)
   }
 
   private func wish(_ wish: Command) -> Verdict {

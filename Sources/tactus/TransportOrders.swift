@@ -77,15 +77,21 @@ struct TransportOrders {
 /// A start that asked for another moment than the setting says, until it is over.
 struct AskedLaunch {
   let moment: LaunchMoment
+  /// What waits is a start from before, whose place this one takes: JACK may stand for a moment between the two.
+  private var isBehindAnother: Bool
   private var wasSeen = false
   private(set) var isOver = false
 
-  init(_ moment: LaunchMoment) { self.moment = moment }
+  init(_ moment: LaunchMoment, at transport: SurfaceState.Transport) {
+    self.moment = moment
+    isBehindAnother = if case .waiting = transport { true } else { false }
+  }
 
   mutating func look(at transport: SurfaceState.Transport) {
     switch transport {
+    case .waiting where isBehindAnother: break
     case .waiting: wasSeen = true
-    case .stopped where !wasSeen: break
+    case .stopped where !wasSeen: isBehindAnother = false
     case .stopped, .rolling: isOver = true
     }
   }

@@ -54,6 +54,26 @@ struct TransportOrderTests {
     }
   }
 
+  /// What waits when it is asked for may be another start, and JACK may stand between the two.
+  @Test(
+    arguments: [
+      ([], [true, true, false]),
+      ([.waiting(origin: .zero)], [true, true, true, true, false]),
+    ] as [([SurfaceState.Transport], [Bool])])
+  func `a start at another moment than the setting lasts until its own end`(
+    before: [SurfaceState.Transport], lasts: [Bool]
+  ) {
+    let (stands, waits) = (
+      SurfaceState.Transport.stopped(at: .zero), SurfaceState.Transport.waiting(origin: .zero)
+    )
+    var launch = AskedLaunch(.now, at: before.last ?? stands)
+    let seen = before + [stands, waits, before.isEmpty ? .rolling(origin: .zero) : waits, stands]
+    for (transport, lasts) in zip(seen, lasts) {
+      launch.look(at: transport)
+      #expect(launch.isOver != lasts, "\(transport)")
+    }
+  }
+
   @Test
   func `a meter that the audio thread has not seen yet comes with the next line in what is shown, too`() {
     var state = SurfaceState()
