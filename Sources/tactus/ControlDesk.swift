@@ -51,8 +51,7 @@ final class ControlDesk: AudioDoor {
   }
 
   /// Controllers may be hasty; what nobody fetched is refused.
-  private static let wishLimit = 64
-  private static let peerCountLimit = 16
+  private static let (wishLimit, peerCountLimit) = (64, 16)
 
   private let link: Link
   private let exchange: AudioExchange
@@ -246,23 +245,21 @@ final class ControlDesk: AudioDoor {
   }
 
   private func start(_ launch: LaunchMoment?) -> Verdict {
-    if let launch {
-      held.withLock { held in
-        guard held.state.jackConnected else { return }
-        held.launch = AskedLaunch(launch, at: held.state.transport)
-        publish(held)
-      }
-    }
+    if let launch { ask(for: launch) }
     return wish(.start(nil))
   }
 
   private func stop() -> Verdict {
+    ask(for: nil)
+    return wish(.stop)
+  }
+
+  private func ask(for launch: LaunchMoment?) {
     held.withLock { held in
-      guard held.launch != nil else { return }
-      held.launch = nil
+      guard held.state.jackConnected else { return }
+      held.launch = launch.map { AskedLaunch($0, at: held.state.transport) }
       publish(held)
     }
-    return wish(.stop)
   }
 
   private func wish(_ wish: Command) -> Verdict {
