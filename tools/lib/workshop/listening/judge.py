@@ -140,11 +140,11 @@ class Judge:
         j["before_error"] = numpy.where(goes_on, self.start[before] + (passed + late) * self.slope[before] + early - ideal, numpy.nan)
         return j
 
-    def continuity(self, judged: Array, port: int, since: float = -numpy.inf, until: float = numpy.inf) -> Continuity:
-        """From one sure event to the next, the grid says how many there must be between them, whatever their exact time.
-        Told is what ends in the frames after `since` and up to `until`."""
+    def continuity(self, judged: Array, which: Array, port: int, since: float = -numpy.inf, until: float = numpy.inf) -> Continuity:
+        """From one event that `which` is sure of to the next, the grid says how many there must be between them, whatever their
+        exact time. Told is what ends in the frames after `since` and up to `until`."""
         found = Continuity([], [], 0, 0)
-        sure = numpy.flatnonzero(is_sure(judged) & (judged["frame"] <= until))
+        sure = numpy.flatnonzero(which & (judged["frame"] <= until))
         due = numpy.diff(judged["index"][sure]) - numpy.diff(sure)
         for place in numpy.flatnonzero((due != 0) & (judged["frame"][sure[1:]] > since)):
             found = self.compare(judged[sure[place]], judged[sure[place + 1]], int(due[place]), port, found)

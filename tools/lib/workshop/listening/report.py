@@ -47,7 +47,8 @@ class Report:
         judged = self.judge.judged(port, source.per_beat)
         if self.has_events:
             yield from self.events(source, judged)
-        sure = judged[is_sure(judged)]
+        which = is_sure(judged)
+        sure = judged[which]
         # JACK's times are whole microseconds.
         frame = 1 + 1e6 / self.judge.heard.rate
         settled = sure[sure["quiet"] & ~numpy.isnan(sure["error"])]
@@ -55,7 +56,7 @@ class Report:
         recovering = settled["since_stall"] * self.judge.heard.cycles["frames"][settled["cycle"]] < RECOVERY * self.judge.heard.rate
         # What a section begins with is no loss.
         recovering &= settled["since_stall"] <= settled["cycle"]
-        gaps = self.judge.continuity(judged, port)
+        gaps = self.judge.continuity(judged, which, port)
         yield {"type": "summary", "section": self.section, "port": source.name, "per_beat": source.per_beat,
                "heard": len(judged), "missing": beats(gaps.missing, source.per_beat),
                "doubled": beats(gaps.doubled, source.per_beat), "lost_in_stalls": gaps.excused,
@@ -72,13 +73,16 @@ class Report:
         """What was heard of a port in the frames after `since` and up to `until`."""
         judged = self.judge.judged(port, source.per_beat)
         known = judged[judged["frame"] <= until]
-        fresh = known[known["frame"] > since]
+        is_fresh = (judged["frame"] > since) & (judged["frame"] <= until)
+        fresh = judged[is_fresh]
         if self.has_events:
             yield from self.events(source, fresh)
-        sure = fresh[is_sure(fresh) & fresh["settled"]]
+        # One of the two may hear of a change only when it is told again: until then neither grid nor count is the other's.
+        which = is_sure(judged) & judged["settled"]
+        sure = judged[which & is_fresh]
         # A server that was disturbed before we came is known by its distance from the wall alone.
         settled = sure[sure["quiet"] & (numpy.abs(sure["error"] - sure["wall_error"]) < CLOSE)]
-        gaps = self.judge.continuity(judged, port, since, until)
+        gaps = self.judge.continuity(judged, which, port, since, until)
         yield {"type": "heard", "port": source.name, "count": len(fresh), "missing": beats(gaps.missing, source.per_beat),
                "doubled": beats(gaps.doubled, source.per_beat), "lost_in_stalls": gaps.excused, "moved": gaps.moved,
                "by_jack": statistics(settled["error"]), "by_wall": statistics(sure["wall_error"]),
