@@ -12,6 +12,7 @@ struct TransportOrders {
   private var obeyedStartStop: UInt32 = 0
   /// The session knows of the start that waits.
   private var isStartTold = false
+  private var lastOrder = LastOrder()
 
   /// Returns what is to be said of it.
   mutating func carryOut(_ desk: ControlDesk, on host: JACKHost, _ report: Report, in link: Link) -> [String]
@@ -19,7 +20,10 @@ struct TransportOrders {
     let wishes = desk.takeWishes()
     // As they were when the last of these was said, or later.
     host.relocator.choices = desk.settings
-    let lines = wishes.compactMap { fulfil($0, of: desk, on: host, report, in: link) }
+    var lines: [String] = []
+    for wish in wishes {
+      if let line = fulfil(wish, of: desk, on: host, report, in: link) { lines.append(line) }
+    }
     let wish = report.startStop
     if wish.number != obeyedStartStop {
       obeyedStartStop = wish.number
@@ -40,9 +44,20 @@ struct TransportOrders {
     tell(true, at: Micros(rounding: time), in: link)
   }
 
-  private func stop(_ desk: ControlDesk, _ host: JACKHost, in link: Link) {
+  private mutating func start(_ host: JACKHost) {
+    host.command(.play)
+    lastOrder = LastOrder(moves: true, at: Link.clock())
+  }
+
+  private mutating func stop(_ desk: ControlDesk, _ host: JACKHost, in link: Link) {
     if host.relocator.startBeat != nil { tell(false, at: Link.clock(), in: link) }
-    host.command(desk.state.stopCommand)
+    let command = desk.state.stopCommand
+    host.command(command)
+    if case .stop = command { lastOrder = LastOrder(moves: false, at: Link.clock()) }
+  }
+
+  private func moves(_ host: JACKHost, _ report: Report) -> Bool {
+    lastOrder.moves(shown: report.isMoving || host.relocator.startBeat != nil, at: Link.clock())
   }
 
   private func tell(_ isPlaying: Bool, at time: Micros, in link: Link) {
@@ -50,14 +65,14 @@ struct TransportOrders {
     link.updateAppState { if $0.isPlaying != isPlaying { $0.setPlaying(isPlaying, at: time) } }
   }
 
-  private func fulfil(
+  private mutating func fulfil(
     _ wish: Command, of desk: ControlDesk, on host: JACKHost, _ report: Report, in link: Link
   ) -> String? {
     switch wish {
-    case .start: host.command(.play)
+    case .start: start(host)
     case .stop: stop(desk, host, in: link)
-    case .toggle where report.isMoving || host.relocator.startBeat != nil: stop(desk, host, in: link)
-    case .toggle: host.command(.play)
+    case .toggle where moves(host, report): stop(desk, host, in: link)
+    case .toggle: start(host)
     case .locate(let place):
       let order = desk.state.command(toGoTo: place, report, sampleRate: host.server.sampleRate)
       guard let order else { return "locate: \(ControlDesk.tooFar.text)" }
@@ -71,6 +86,22 @@ struct TransportOrders {
       break
     }
     return nil
+  }
+}
+
+/// What the transport was asked for last: two toggles at once are two, though JACK shows neither yet.
+struct LastOrder {
+  private var order: (moves: Bool, until: Micros)?
+  /// JACK shows within a few cycles what it was asked for, or never.
+  private static let answer = Micros(100_000)
+
+  init() {}
+
+  init(moves: Bool, at time: Micros) { order = (moves, time + Self.answer) }
+
+  /// Whether it moves, or is about to.
+  func moves(shown: Bool, at time: Micros) -> Bool {
+    if let order, time < order.until { order.moves } else { shown }
   }
 }
 

@@ -5,10 +5,11 @@ import Testing
 
 @testable import JACKHost
 
-/// Somebody else on the same server: a client with an amplifier's input that is `periods` periods late, and a
-/// MIDI output.
+/// Somebody else on the same server: a client with an amplifier's input that is `periods` periods late, a machine that can be
+/// started and stopped, and a MIDI output.
 final class Neighbour {
   static let amplifier = "neighbour:amplifier"
+  static let machine = "neighbour:machine"
 
   let client: JACKClient
   var handle: OpaquePointer { client.handle }
@@ -17,7 +18,9 @@ final class Neighbour {
   private struct Context {
     var client: OpaquePointer
     var amplifier: OpaquePointer
+    var machine: OpaquePointer
     var keys: OpaquePointer
+    var starts = 0, stops = 0
     var periods: UInt32 = 3
     var ticks = 0
     var note: UInt8 = 1
@@ -27,11 +30,15 @@ final class Neighbour {
     client = try JACKClient(name: "neighbour", server: server.name)
     let amplifier = jack_port_register(
       client.handle, "amplifier", JACK_DEFAULT_AUDIO_TYPE, UInt(JackPortIsInput.rawValue), 0)
+    let machine = jack_port_register(
+      client.handle, "machine", JACK_DEFAULT_MIDI_TYPE, UInt(JackPortIsInput.rawValue), 0)
     let keys = jack_port_register(
       client.handle, "keys", JACK_DEFAULT_MIDI_TYPE, UInt(JackPortIsOutput.rawValue), 0)
     context = .allocate(capacity: 1)
     context.initialize(
-      to: Context(client: client.handle, amplifier: try #require(amplifier), keys: try #require(keys)))
+      to: Context(
+        client: client.handle, amplifier: try #require(amplifier), machine: try #require(machine),
+        keys: try #require(keys)))
     jack_set_process_callback(client.handle, playNeighbour, context)
     jack_set_latency_callback(client.handle, tellLatency, context)
     #expect(jack_activate(client.handle) == 0)
@@ -47,6 +54,10 @@ final class Neighbour {
     get { context.pointee.ticks }
     set { context.pointee.ticks = newValue }
   }
+
+  /// How often the machine was told.
+  var starts: Int { context.pointee.starts }
+  var stops: Int { context.pointee.stops }
 
   @discardableResult
   func connect(_ from: String, _ to: String) -> Bool { jack_connect(handle, from, to) == 0 }
@@ -74,6 +85,16 @@ final class Neighbour {
 
   fileprivate static func play(_ frames: UInt32, _ context: UnsafeMutableRawPointer?) {
     let state = context!.assumingMemoryBound(to: Context.self)
+    let heard = jack_port_get_buffer(state.pointee.machine, frames)
+    var event = jack_midi_event_t()
+    for index in 0..<(heard.map(jack_midi_get_event_count) ?? 0)
+    where jack_midi_event_get(&event, heard, index) == 0 {
+      switch event.buffer[0] {
+      case 0xFA, 0xFB: state.pointee.starts += 1
+      case 0xFC: state.pointee.stops += 1
+      default: break
+      }
+    }
     guard let buffer = jack_port_get_buffer(state.pointee.keys, frames) else { return }
     jack_midi_clear_buffer(buffer)
     for _ in 0..<state.pointee.ticks { jack_midi_event_reserve(buffer, 5, 1)?.pointee = 0xFE }

@@ -70,6 +70,38 @@ extension JACKHostTests {
     try await live.run { neighbour.connections(of: "tactus:own_ppq") == [Neighbour.amplifier] }
   }
 
+  @Test func `machines that played when their server went are stopped as soon as another has them`()
+    async throws
+  {
+    let server = try await TestServer()
+    let live = try LiveHost(server)
+    live.change {
+      $0.launch.moment = .now
+      $0.clock.isOn = true
+    }
+    let clocks = ["tactus:clock", "tactus:own_drums"]
+    live.host.carry(outputs: [Self.clock("own_drums")])
+    do {
+      let neighbour = try Neighbour(server)
+      let watch = try TransportWatch(server)
+      try await live.run { neighbour.ports.isSuperset(of: clocks) }
+      for clock in clocks { #expect(neighbour.connect(clock, Neighbour.machine)) }
+      try await live.run(for: 500)
+      #expect(neighbour.starts == 0 && neighbour.stops == 0)
+      watch.play()
+      try await live.run { neighbour.starts == 2 }
+      try await live.run(for: 1_000)
+    }
+    server.end(SIGKILL)
+    try await live.run { !live.host.isRunning }
+    try await server.start()
+    try await live.run { live.host.isRunning }
+    let neighbour = try Neighbour(server)
+    try await live.run { neighbour.stops == 2 }
+    try await live.run(for: 300)
+    #expect(neighbour.starts == 0 && neighbour.stops == 2)
+  }
+
   @Test func `a name that another kind of port had is free again as soon as that has gone`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)

@@ -54,6 +54,15 @@ struct TransportOrderTests {
     }
   }
 
+  @Test func `a toggle goes by what was ordered until JACK can have shown it, and then by what it shows`() {
+    let order = LastOrder(moves: false, at: Micros(5_000_000))
+    #expect(!order.moves(shown: true, at: Micros(5_000_000)))
+    #expect(!order.moves(shown: true, at: Micros(5_099_999)))
+    #expect(order.moves(shown: true, at: Micros(5_100_000)))
+    #expect(LastOrder(moves: true, at: .zero).moves(shown: false, at: Micros(10)))
+    for shown in [true, false] { #expect(LastOrder().moves(shown: shown, at: .zero) == shown) }
+  }
+
   /// What waits when it is asked for may be another start, and JACK may stand between the two.
   @Test(
     arguments: [

@@ -60,11 +60,11 @@ extension Relocation {
     let moment = now.moment
     let late = moment.heard.start + moment.cycleMicros - heardAt
     guard now.awaitsRelocation, late > moment.cycleMicros / 2 else { return nil }
-    let frames = Double(Int64(rounding: (Self.soonest(now) - heardAt) / moment.heard.frameMicros))
+    let frameMicros = moment.heard.frameMicros
+    let on = UInt32(clamping: Int64(rounding: (Self.soonest(now) - heardAt) / frameMicros))
     let there = place.moved(
-      to: place.frame &+ UInt32(clamping: Int64(frames)), frameMicros: moment.heard.frameMicros,
-      beatMicros: moment.beatMicros)
-    var next = Self.meeting(heardAt + frames * moment.heard.frameMicros, there, from: now)
+      to: place.frame &+ on, frameMicros: frameMicros, beatMicros: moment.beatMicros)
+    var next = Self.meeting(heardAt + Double(on) * frameMicros, there, from: now)
     next.insteadOf = moment.frame
     return next
   }
