@@ -132,7 +132,7 @@ final class ControlDesk: AudioDoor {
     held.withLock { held in
       let before = held.state
       change(&held.state)
-      held.launch?.look(at: held.state.transport)
+      held.launch?.look(at: held.state.transport, Link.clock())
       if held.launch?.isOver == true {
         held.launch = nil
         publish(held)
@@ -257,7 +257,7 @@ final class ControlDesk: AudioDoor {
   private func ask(for launch: LaunchMoment?) {
     held.withLock { held in
       guard held.state.jackConnected else { return }
-      held.launch = launch.map { AskedLaunch($0, at: held.state.transport) }
+      held.launch = launch.map { AskedLaunch($0, at: Link.clock()) }
       publish(held)
     }
   }

@@ -108,21 +108,26 @@ struct LastOrder {
 /// A start that asked for another moment than the setting says, until it is over.
 struct AskedLaunch {
   let moment: LaunchMoment
-  /// What waits is a start from before, whose place this one takes: JACK may stand for a moment between the two.
-  private var isBehindAnother: Bool
+  private let asked: Micros
   private var wasSeen = false
   private(set) var isOver = false
 
-  init(_ moment: LaunchMoment, at transport: SurfaceState.Transport) {
+  /// Until then JACK may still show what was there before: a song that is to stop first, or another start that waits.
+  private static let answer = Micros(100_000)
+  /// What did not begin within it never does.
+  private static let patience = Micros(1_000_000)
+
+  init(_ moment: LaunchMoment, at time: Micros) {
     self.moment = moment
-    isBehindAnother = if case .waiting = transport { true } else { false }
+    asked = time
   }
 
-  mutating func look(at transport: SurfaceState.Transport) {
+  mutating func look(at transport: SurfaceState.Transport, _ time: Micros) {
+    let age = time - asked
+    guard age >= Self.answer else { return }
     switch transport {
-    case .waiting where isBehindAnother: break
     case .waiting: wasSeen = true
-    case .stopped where !wasSeen: isBehindAnother = false
+    case .stopped where !wasSeen && age < Self.patience: break
     case .stopped, .rolling: isOver = true
     }
   }

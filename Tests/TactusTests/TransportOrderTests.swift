@@ -63,23 +63,26 @@ struct TransportOrderTests {
     for shown in [true, false] { #expect(LastOrder().moves(shown: shown, at: .zero) == shown) }
   }
 
-  /// What waits when it is asked for may be another start, and JACK may stand between the two.
+  private typealias Seen = (transport: SurfaceState.Transport, milliseconds: Int64, lasts: Bool)
+  private static let (stands, waits, rolls) = (
+    SurfaceState.Transport.stopped(at: .zero), SurfaceState.Transport.waiting(origin: .zero),
+    SurfaceState.Transport.rolling(origin: .zero)
+  )
+
+  /// What is shown at first may be another start that waits, or a song that is to stop before it.
   @Test(
     arguments: [
-      ([], [true, true, false]),
-      ([.waiting(origin: .zero)], [true, true, true, true, false]),
-    ] as [([SurfaceState.Transport], [Bool])])
-  func `a start at another moment than the setting lasts until its own end`(
-    before: [SurfaceState.Transport], lasts: [Bool]
-  ) {
-    let (stands, waits) = (
-      SurfaceState.Transport.stopped(at: .zero), SurfaceState.Transport.waiting(origin: .zero)
-    )
-    var launch = AskedLaunch(.now, at: before.last ?? stands)
-    let seen = before + [stands, waits, before.isEmpty ? .rolling(origin: .zero) : waits, stands]
-    for (transport, lasts) in zip(seen, lasts) {
-      launch.look(at: transport)
-      #expect(launch.isOver != lasts, "\(transport)")
+      [(stands, 5, true), (rolls, 20, true), (rolls, 110, false)],
+      [(waits, 5, true), (stands, 12, true), (waits, 30, true), (waits, 150, true), (stands, 160, false)],
+      [(rolls, 5, true), (stands, 40, true), (waits, 60, true), (waits, 900, true), (rolls, 1_500, false)],
+      [(waits, 5, true), (stands, 99, true), (stands, 999, true), (stands, 1_000, false)],
+      [(stands, 999, true), (waits, 1_000, true), (waits, 60_000, true), (rolls, 60_010, false)],
+    ] as [[Seen]])
+  private func `a start at another moment than the setting lasts until its own end`(seen: [Seen]) {
+    var launch = AskedLaunch(.now, at: Micros(7_000_000))
+    for (transport, milliseconds, lasts) in seen {
+      launch.look(at: transport, Micros(7_000_000 + milliseconds * 1_000))
+      #expect(launch.isOver != lasts, "\(transport) after \(milliseconds) ms")
     }
   }
 
