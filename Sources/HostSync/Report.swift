@@ -34,8 +34,8 @@ public struct Report: Sendable, BitwiseCopyable {
   /// What the control thread shall ask of the transport.
   public var startStop = StartStopWish()
   public var wish = TransportWish()
-  /// A relocation came too late for its cycle, and waits for another.
-  public var awaitsRelocation = false
+  /// A relocation of ours, on which everybody waits in this cycle.
+  public var relocation = Relocation.Hold.no
   /// How far a host that counts frames is behind the session, in microseconds; 0 while nothing rolls or a host leads.
   public var hostLag = 0.0
   /// When and where this cycle is.
@@ -72,8 +72,11 @@ public struct Report: Sendable, BitwiseCopyable {
 }
 
 extension Report {
+  /// Rolling, or on the way from one place to another.
+  public var isUnderWay: Bool { isRolling || relocation != .no }
+
   /// Rolling, or about to.
-  public var isMoving: Bool { isRolling || isWaiting }
+  public var isMoving: Bool { isUnderWay || isWaiting }
 
   /// Nothing is heard any more: what was counted stays.
   public var atRest: Report {

@@ -16,25 +16,24 @@ struct TransportControl {
     _ command: TransportCommand, on running: RunningClient, _ report: Report, sampleRate: Int
   ) {
     if behindStop.hold(command) { return }
-    let wasStopping = relocator.isStopping
-    // A transport that rolls is on its way already, and a start that waits goes on from the new place.
-    let isKept =
-      switch command {
-      case .play: report.isRolling && relocator.isLocating
-      case .locate, .jump: relocator.startBeat != nil
-      case .stop, .stopOn: false
-      }
-    if !isKept { relocator.cancel() }
     switch command {
-    case .stopOn(let bar) where report.isRolling && !wasStopping:
+    case .stopOn(let bar) where report.isRolling && !relocator.isStopping:
       relocator.stop(onBar: bar, from: report)
-    case .jump(let frame, let beat, let step) where report.isRolling && report.timebase == .ours:
-      relocator.locate(frame: frame, beat: beat, step: step, from: report)
+    case .stop, .stopOn:
+      relocator.cancel()
+      stop(running, report)
+    case .jump(let frame, let beat, let step)
+    where relocator.locate(frame: frame, beat: beat, step: step, from: report):
+      break
     case .locate(let frame), .jump(let frame, _, _):
+      // A start that waits goes on from the new place.
+      if relocator.startBeat == nil { relocator.cancel() }
       locate(frame, on: running, report, sampleRate: sampleRate)
-    case .play where isKept || relocator.start(from: report): break
-    case .play: Question.ask { running.command(command) }
-    case .stop, .stopOn: stop(running, report)
+    // It rolls, or will without being asked.
+    case .play where report.isUnderWay && relocator.isLocating: break
+    case .play:
+      relocator.cancel()
+      if !relocator.start(from: report) { Question.ask { running.command(.play) } }
     }
   }
 

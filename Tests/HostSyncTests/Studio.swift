@@ -35,9 +35,12 @@ final class Studio {
   /// What another client asks of the timebase master in the next cycle.
   var requests: BBT?
   var listensToPulse = false
-  /// Asks HostSync, as JACK asks its slow-sync clients, and rolls in the cycle after a yes.
+  /// Asks HostSync, as JACK asks its slow-sync clients, and rolls in the cycle after a yes of all.
   var asksBeforeRolling = false
-  private(set) var mayRoll = false
+  private var mayRoll = false
+  /// How long another of them takes wherever it is sent, in microseconds.
+  var othersTake = 0.0
+  private var othersReady = 0.0
   /// Where another client, or the control thread, sends the transport in the next cycle.
   var locate: UInt32?
   /// What came with that request; JACK shows it to everybody until the master has spoken.
@@ -146,7 +149,7 @@ final class Studio {
       : clock.cycle(frames: frames, lateness: lateness, stall: stall, speed: isFreewheeling ? 20 : 1)
     due = clock.due
     if starts {
-      if case .stopped = transport.state { transport.state = .starting }
+      if case .stopped = transport.state { beginStarting() }
       starts = false
     }
     if stops {
@@ -155,7 +158,7 @@ final class Studio {
     }
     if let there = locate {
       transport.frame = there
-      if case .rolling = transport.state { transport.state = .starting }
+      if transport.state != .stopped { beginStarting() }
       locate = nil
     }
     if isMaster { transport.bbt = locateShows ?? shown }
@@ -170,7 +173,7 @@ final class Studio {
           isConnected: false), startStopsTaken: startStopsTaken), settings: settings, sounds: bank,
       isFreewheeling: isFreewheeling,
       relocation: relocation, clockConnections: clockConnections)
-    if asksBeforeRolling, case .starting = transport.state {
+    if asksBeforeRolling, !mayRoll, case .starting = transport.state {
       mayRoll = sync.mayRoll(cycle)
     }
     let pulse = listensToPulse ? buffers + Self.longest : nil
@@ -196,13 +199,27 @@ final class Studio {
     control()
     frame += Int(frames)
     if case .rolling = transport.state { transport.frame &+= frames }
-    if asksBeforeRolling, mayRoll, case .starting = transport.state { transport.state = .rolling }
+    if asksBeforeRolling, mayRoll, due >= othersReady, case .starting = transport.state {
+      (transport.state, mayRoll) = (.rolling, false)
+    }
+  }
+
+  /// JACK asks everybody anew, and each until it said yes.
+  private func beginStarting() {
+    transport.state = .starting
     mayRoll = false
+    othersReady = due + othersTake
   }
 
   func play(seconds: Double, frames: UInt32 = 256) {
     let end = frame + Int(seconds * Double(sampleRate))
     while frame < end { play(frames) }
+  }
+
+  /// As a user's locate comes while it rolls.
+  func locate(frame: UInt32, beat: Double, step: Double) {
+    let keepsTime = relocator.locate(frame: frame, beat: beat, step: step, from: report)
+    #expect(keepsTime)
   }
 
   /// What the control thread does with the last cycle's report.

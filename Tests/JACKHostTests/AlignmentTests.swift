@@ -214,6 +214,41 @@ extension JACKHostTests {
     #expect(median(errors) <= 2 * Self.frame, "\(errors) us")
   }
 
+  /// As Ardour is; and a knob sends two locates, of which the second comes while everybody stands for the first, or rolls from it.
+  @Test
+  func `beside a slow program each locate of ours keeps the host on the grid, and a second at its heels`()
+    async throws
+  {
+    let server = try await TestServer()
+    let live = try await studio(server, tempo: 300)
+    let watch = try TransportWatch(server, isSlow: true)
+    watch.holdCycles = 20
+    watch.play()
+    try await live.run { watch.last.isRolling }
+    // How long it takes is seen here.
+    watch.locate(48_000)
+    try await live.run(for: 500)
+    let errors = try await measure(4) { round in
+      let before = live.exchange.report()
+      live.host.command(.jump(frame: 307_200, beat: 32, step: 1))
+      if round % 4 > 0 {
+        try await live.run { !watch.last.isRolling }
+        try await live.run(for: Int64(70 * (round % 4) - 60))
+        watch.forget()
+        live.host.command(.jump(frame: 614_400, beat: 64, step: 1))
+      }
+      let place = UInt32(round % 4 > 0 ? 614_400 : 307_200)
+      try await live.run {
+        watch.last.isRolling && watch.last.frame >= place && watch.last.frame < place + 48_000
+      }
+      watch.forget()
+      try await live.run(for: 150)
+      let (middle, jitter) = lateness(watch.collected, live, quantum: 1)
+      return (max(0, abs(middle) - jitter), live.exchange.report().isQuiet(since: before))
+    }
+    #expect(median(errors) <= 2 * Self.frame, "\(errors) us")
+  }
+
   @Test func `a stop on the bar stops on the bar, and asked twice at once`() async throws {
     let server = try await TestServer()
     let live = try await studio(server, tempo: 300)

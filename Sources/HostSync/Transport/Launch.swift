@@ -62,7 +62,7 @@ struct Launch: BitwiseCopyable {
   private(set) var wish = TransportWish()
   private(set) var others = OthersTake()
   private var wasStopped = false
-  private var relocatingSince: Double?
+  private var relocating: Relocating?
   /// Where the last start was moved to, which may come after it rolled.
   private var lastMove: Start.Move?
   /// When the last start rolled; once for each stop, since a program may locate behind each of its starts.
@@ -116,7 +116,7 @@ struct Launch: BitwiseCopyable {
   mutating func letGo(_ state: Transport.State) {
     take(.idle)
     lastMove = nil
-    relocatingSince = nil
+    relocating = nil
     switch state {
     case .stopped: wasStopped = true
     case .starting: break
@@ -124,8 +124,11 @@ struct Launch: BitwiseCopyable {
     }
   }
 
-  /// What we held of a relocation ourselves was not the others' doing.
-  mutating func heldRelocation(_ now: borrowing Now) { relocatingSince = now.heard.start }
+  /// In this cycle everybody waits for us, who wait for a relocation's cycle.
+  mutating func heldRelocation(_ now: borrowing Now) {
+    seeRelocation(now)
+    relocating?.held = now.heard.start
+  }
 
   private mutating func take(_ next: Stage) {
     stage = next
@@ -202,18 +205,18 @@ struct Launch: BitwiseCopyable {
   /// How late the others were, so that the next launch allows for them.
   private mutating func learn(_ now: borrowing Now) {
     if case .stopped = now.transport.state { wasStopped = true } else { wasStopped = false }
-    var isAwaited = relocatingSince != nil
+    var isAwaited = relocating != nil
     if case .released = stage { isAwaited = true }
     others.see(isAwaited: isAwaited, isSound: now.isSound)
     switch (now.transport.state, stage) {
-    case (.stopped, _): relocatingSince = nil
+    case (.stopped, _): relocating = nil
     case (.starting, .released(let start)):
       guard start.isLate(now) else { return }
       others.needMore(
         than: start.waited(until: now.heard.start), cycle: now.cycleMicros, isGuess: now.asksLate)
       moved &+= 1
     case (.starting, .idle), (.starting, .puttingBack):
-      if relocatingSince == nil { relocatingSince = now.heard.start }
+      seeRelocation(now)
     case (.starting, .held), (.starting, .overtaken): break
     case (.rolling, .held(let start)), (.rolling, .overtaken(let start)):
       // Somebody let it roll without us; the boundary that it is near to is the one to be judged by.
@@ -234,12 +237,28 @@ struct Launch: BitwiseCopyable {
     }
   }
 
-  /// Nobody but the others held this one; two cycles are JACK's own.
-  private mutating func learnRelocation(_ now: borrowing Now) {
-    guard let since = relocatingSince else { return }
-    others.took(now.heard.start - since - 2 * now.cycleMicros, cycle: now.cycleMicros)
-    relocatingSince = nil
+  /// Everybody is asked anew wherever it is sent.
+  private mutating func seeRelocation(_ now: borrowing Now) {
+    let frame = now.transport.frame
+    if relocating?.frame != frame { relocating = Relocating(frame: frame, since: now.heard.start) }
   }
+
+  private mutating func learnRelocation(_ now: borrowing Now) {
+    guard let place = relocating else { return }
+    relocating = nil
+    // Two cycles are JACK's own.
+    let rolledSoonest = now.heard.start - 2 * now.cycleMicros
+    // They were ready when we were, and perhaps long before.
+    if rolledSoonest - place.held < now.cycleMicros { return }
+    others.took(rolledSoonest - place.since, cycle: now.cycleMicros)
+  }
+}
+
+/// Where everybody gets ready to roll on, since when, and when we held it last ourselves.
+private struct Relocating: BitwiseCopyable {
+  let frame: UInt32
+  let since: Double
+  var held = -Double.infinity
 }
 
 /// What the user wants of a launch.

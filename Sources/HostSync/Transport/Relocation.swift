@@ -22,17 +22,24 @@ public struct Relocation: Sendable, BitwiseCopyable {
   /// Frame and place belong together as long as this around the moment.
   static let memory: Double = longestHold + 500_000
 
-  enum Hold { case no, untilItsCycle, untilAnother }
+  /// What a transport that starts at the relocation's place waits for.
+  public enum Hold: Sendable, BitwiseCopyable {
+    /// It does not: it is elsewhere, or has to wait no more.
+    case no
+    case untilItsCycle
+    /// JACK came to its place only behind its cycle: the control thread plans another.
+    case untilAnother
+    /// For others. We said yes, and JACK asks us no more.
+    case released
+  }
 
-  /// Whether the transport has to wait: for the relocation's cycle, or, if JACK came to its place only behind that, for
-  /// the control thread, which plans another.
   func hold(_ now: borrowing Now) -> Hold {
     let frame = now.transport.frame, cycle = now.cycleMicros
     guard case .starting = now.transport.state, frame == place.frame || frame == insteadOf else { return .no }
     let left = heardAt - now.rollsAt
-    if left > cycle / 2, left < Self.longestHold { return .untilItsCycle }
-    if left < -cycle / 2, -left < Self.patience(cycle) { return .untilAnother }
-    return .no
+    if left > cycle / 2 { return left < Self.longestHold ? .untilItsCycle : .no }
+    if left < -cycle / 2 { return -left < Self.patience(cycle) ? .untilAnother : .no }
+    return .released
   }
 
   /// A full machine stops a thread for so long at most; what comes still later rolls late.
@@ -59,7 +66,7 @@ extension Relocation {
   func next(_ now: Report) -> Relocation? {
     let moment = now.moment
     let late = moment.heard.start + moment.cycleMicros - heardAt
-    guard now.awaitsRelocation, late > moment.cycleMicros / 2 else { return nil }
+    guard now.relocation == .untilAnother, late > moment.cycleMicros / 2 else { return nil }
     let frameMicros = moment.heard.frameMicros
     let on = UInt32(clamping: Int64(rounding: (Self.soonest(now) - heardAt) / frameMicros))
     let there = place.moved(
@@ -69,9 +76,15 @@ extension Relocation {
     return next
   }
 
-  /// It is not held any more, whenever it came.
+  /// The transport rolls as planned, or will not any more.
   func isOver(_ now: Report) -> Bool {
-    now.moment.heard.start - heardAt > Self.patience(now.moment.cycleMicros)
+    let moment = now.moment
+    let since = moment.heard.start - heardAt
+    if since > Self.patience(moment.cycleMicros) || !now.isMoving { return true }
+    // Until JACK has come to a late question it rolls where it was before.
+    let frame = Double(place.frame) + since / moment.heard.frameMicros
+    return now.isRolling && since > -moment.cycleMicros / 2
+      && abs(Double(moment.frame) - frame) < Double(moment.frames)
   }
 
   /// Sends the transport so that the place is heard at `time`, to the frame if there is room before it; else in the nearest

@@ -22,8 +22,6 @@ public struct Relocator: Sendable {
     /// At this beat of the song.
     case correct(bar: Double)
     case locate(SongPlace, step: Double, at: Appointment)
-    /// JACK was asked for it, perhaps too late, and for so many before.
-    case asked(Relocation, after: Int)
     /// On a beat of the session.
     case stop(onBar: Bool, at: Double)
     case start(StandingStart)
@@ -51,6 +49,8 @@ public struct Relocator: Sendable {
   public private(set) var corrections: UInt64 = 0
 
   private var errand = Errand.none
+  /// What JACK was asked for, perhaps too late, until the transport is there, and after how many others in the same silence.
+  private var landing: (relocation: Relocation, after: Int)?
   private var laggingSince: Micros?
   private var nextCorrection: Micros?
   private var tries = 0
@@ -58,12 +58,14 @@ public struct Relocator: Sendable {
   public init() {}
 
   /// Whether it wants to be asked every other millisecond.
-  public var isBusy: Bool { if case .none = errand { false } else { true } }
+  public var isBusy: Bool { if case .none = errand, landing == nil { false } else { true } }
 
-  /// A locate of the rolling transport that keeps to the session's grid.
-  public mutating func locate(frame: UInt32, beat: Double, step: Double, from now: Report) {
+  /// A locate that keeps to the session's grid. False: nothing rolls that could keep to it, or another has the bars.
+  public mutating func locate(frame: UInt32, beat: Double, step: Double, from now: Report) -> Bool {
+    guard now.isUnderWay, now.timebase == .ours else { return false }
     let place = SongPlace(frame: frame, beat: beat)
     errand = .locate(place, step: step, at: Appointment(now, place, step: step))
+    return true
   }
 
   /// A stop of the rolling transport on the song's next bar line, or on the session's next beat.
@@ -90,33 +92,35 @@ public struct Relocator: Sendable {
     switch errand {
     case .start(let start): start.beat
     case .started(let beat, _): beat
-    case .none, .correct, .locate, .asked, .stop: nil
+    case .none, .correct, .locate, .stop: nil
     }
   }
 
-  /// A locate of the rolling transport waits for its moment.
-  public var isLocating: Bool { if case .locate = errand { true } else { false } }
+  /// A locate of the rolling transport waits for its moment, or for JACK.
+  public var isLocating: Bool {
+    if case .locate = errand { true } else { landing != nil }
+  }
 
   /// Somebody decided otherwise.
-  public mutating func cancel() { errand = .none }
+  public mutating func cancel() { (errand, landing) = (.none, nil) }
 
   public mutating func step(_ now: Report, at time: Micros) -> Step {
+    if let again = land(now) { return .relocate(again) }
     if case .none = errand, isCorrectionDue(now, at: time) {
       errand = .correct(bar: Relocation.nextBar(now))
     }
     if case .stop(let onBar, let beat) = errand { return stop(now, onBar: onBar, at: beat, time) }
     if case .start(let waiting) = errand { return start(now, waiting, time) }
-    if case .asked(let last, let before) = errand { return follow(last, before, now) }
     if case .started(_, let until) = errand {
       if now.isMoving || time >= until { cancel() }
       return .nothing
     }
     // Computed again each time: clocks are known better the nearer it comes, and the session may move.
-    guard let plan = plan(now) else {
-      cancel()
+    guard var plan = plan(now) else {
+      errand = .none
       return .nothing
     }
-    guard now.isRolling else { return giveUp() }
+    guard now.isUnderWay else { return giveUp() }
     let late = Double(time.count) - plan.askAt
     let isInTime = late <= Relocation.leeway(now)
     if late < -Self.farthest || !isInTime { postpone(now) }
@@ -127,18 +131,22 @@ public struct Relocator: Sendable {
       nextCorrection = time + (tries < Self.mostTries ? Self.pause : Self.surrender)
       laggingSince = nil
     }
-    errand = .asked(plan, after: 0)
+    errand = .none
+    // Where JACK may stand for the one before, everybody goes on standing.
+    plan.insteadOf = landing?.relocation.place.frame
+    landing = (plan, after: 0)
     return .relocate(plan)
   }
 
   /// We may have been stopped between the look at the clock and the question: another one then, in the same silence.
-  private mutating func follow(_ last: Relocation, _ before: Int, _ now: Report) -> Step {
+  private mutating func land(_ now: Report) -> Relocation? {
+    guard let (last, before) = landing else { return nil }
     if before < Self.mostTries, let next = last.next(now) {
-      errand = .asked(next, after: before + 1)
-      return .relocate(next)
+      landing = (next, after: before + 1)
+      return next
     }
-    if last.isOver(now) { cancel() }
-    return .nothing
+    if last.isOver(now) { landing = nil }
+    return nil
   }
 
   /// JACK stops in the cycle after the one in which it is asked: in the middle of that one is the safest moment.
@@ -183,7 +191,7 @@ public struct Relocator: Sendable {
 
   private func plan(_ now: Report) -> Relocation? {
     switch errand {
-    case .none, .asked, .stop, .start, .started: nil
+    case .none, .stop, .start, .started: nil
     case .correct(let bar): .correction(now, at: bar)
     case .locate(_, _, let appointment): appointment.relocation(now)
     }
@@ -192,7 +200,7 @@ public struct Relocator: Sendable {
   /// Too late for this moment, or the session has moved it far away: the next one.
   private mutating func postpone(_ now: Report) {
     switch errand {
-    case .none, .asked, .stop, .start, .started: break
+    case .none, .stop, .start, .started: break
     case .correct: errand = .correct(bar: Relocation.nextBar(now))
     case .locate(let place, let step, _):
       errand = .locate(place, step: step, at: Appointment(now, place, step: step))
