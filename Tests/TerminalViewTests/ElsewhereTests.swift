@@ -130,6 +130,22 @@ func `the view of a tactus that runs elsewhere is the picture that it shows itse
   }
 }
 
+@Test(arguments: [1, 2, 12, 20, 32], [1, 8, 32])
+func `each output of one that runs elsewhere is known, however many there are`(count: Int, length: Int) {
+  let names = (0..<count).map { number in
+    String(repeating: "x", count: max(0, length - 2)) + (number < 10 ? "0" : "") + String(number)
+  }
+  let own = Scenes.scene(beat: 0) { state in
+    state.outputs = names.compactMap { try? NamedOutput("\($0)=clock offset=-12.5") }
+    var health = OutputHealth()
+    (health.state, health.words) = ("plays", "clock plays, 12 us, 3 late")
+    state.outputHealth = Dictionary(uniqueKeysWithValues: names.map { ($0, health) })
+  }
+  let state = heard(told(own.state)).state
+  #expect(state.outputs.map(\.name) == names)
+  #expect(state.outputHealth.count == count && state.outputHealth[names[0]]?.state == "plays")
+}
+
 @Test
 func `another machine's clock shifts when a beat is shown, not which`() {
   let own = Scenes.scene(beat: 5.25) { $0.transport = Scenes.rolling }

@@ -97,8 +97,8 @@ extension Node {
   }
 
   /// The same for a label.
-  static func label(_ path: String, _ words: String, read: @escaping Read<String>) -> Node {
-    reading(path, .text(limit: 255), words) { .text(read($0)) }
+  static func label(_ path: String, _ words: String, limit: Int = 255, read: @escaping Read<String>) -> Node {
+    reading(path, .text(limit: limit), words) { .text(read($0)) }
   }
 
   static func measured(_ path: String, _ unit: String, _ words: String, read: @escaping Read<Double>) -> Node

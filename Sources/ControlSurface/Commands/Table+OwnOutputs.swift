@@ -20,18 +20,26 @@ extension Table {
       values, _ in
       .command(.removeOutput(values[0].text))
     },
-    .label("out/list", "Your own outputs, and how each is doing.") { it in
-      let words = it.state.outputs.map { output -> String in
+    .label(
+      "out/list", "Your own outputs, and how each is doing; of very many only their names.",
+      limit: longestList
+    ) { it in
+      let outputs = it.state.outputs
+      guard !outputs.isEmpty else { return "none" }
+      let words = outputs.map { output in
         let doing = it.state.outputHealth[output.name]?.words ?? "no port"
         return "\(output.name) (\(doing)\(offsetNote(shortest(output.settings.offset.milliseconds))))"
-      }
-      return words.isEmpty ? "none" : printable(words.joined(separator: ", "), limit: 250)
+      }.joined(separator: ", ")
+      return words.utf8.count <= longestList ? words : outputs.map(\.name).joined(separator: ", ")
     },
     .count(
       "out/changes", "times",
       "How often outputs of yours came, went or became another kind: then whoever shows them asks for their addresses again."
     ) { $0.own.outputChanges },
   ]
+
+  /// In one datagram, and with room for as many names as there can be, each as long as it can be.
+  private static let longestList = 1_200
 
   /// With these outputs' addresses behind all others.
   func with(_ outputs: [NamedOutput]) -> Table {

@@ -118,17 +118,13 @@ public struct ToldState: Sendable {
     state.audio.channels += Array(repeating: channel, count: min(count, SurfaceLimits.shownChannels))
   }
 
-  /// The names in `a (words), b (words)`.
+  /// The names in `a (words), b (words)`, or in `a, b`.
   private static func listed(_ text: String) -> [String] {
     guard text != "none", text != " " else { return [] }
-    var names: [String] = []
-    var rest = text[...]
-    while let open = rest.firstRange(of: " (") {
-      names.append(String(rest[..<open.lowerBound]))
-      guard let next = rest[open.upperBound...].firstRange(of: "), ") else { break }
-      rest = rest[next.upperBound...]
+    let separator = text.contains(" (") ? "), " : ", "
+    return text.split(separator: separator).map { part in
+      String(part[..<(part.firstRange(of: " (")?.lowerBound ?? part.endIndex)])
     }
-    return names
   }
 
   private mutating func takeOutputs(_ text: String) {
