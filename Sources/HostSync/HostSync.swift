@@ -41,8 +41,10 @@ public struct HostSync: ~Copyable {
   private var tempoRequest = TempoRequest()
   /// What the last `run` went by; what is asked after it goes by the same. nil: there was none.
   private var present: Present?
-  /// What JACK was answered last about a relocation, while it starts.
-  private var relocation = Relocation.Hold.no
+  /// A relocation is held in this cycle that came too late for its own.
+  private var awaitsRelocation = false
+  /// Before the transport began to start, if it does.
+  private var wasRolling = false
   private var wasRecording = false
   private var lostMIDI: UInt64 = 0
   // The large ones, of which most cycles touch little, behind what each cycle needs: a page that is not touched costs nothing.
@@ -103,12 +105,11 @@ public struct HostSync: ~Copyable {
     let frameMicros = times.steadyFrameMicros
     let line = FrameLine(start: times.start(of: cycle), frameMicros: frameMicros)
     let now = Now(cycle, &freeze, line: line, frameMicros: frameMicros)
-    relocation = .no
     // A freewheeling server waits for nobody; nor does a host that is the clock for everybody.
     guard now.cycleMicros > 0, !now.isFreewheeling else { return true }
     if timebase.leads(now), now.mayForce { return true }
-    if !launch.isHolding, let asked = now.relocation { relocation = asked.hold(now) }
-    if relocation == .untilItsCycle || relocation == .untilAnother {
+    if !launch.isHolding, let hold = now.relocation?.hold(now), hold != .no {
+      awaitsRelocation = hold == .untilAnother
       launch.heldRelocation(now)
       return false
     }
@@ -245,8 +246,14 @@ extension HostSync {
     outputs.report.moment = Moment(now)
     song.report(into: &outputs.report)
     launch.report(into: &outputs.report)
-    if case .starting = now.transport.state {} else { relocation = .no }
-    outputs.report.relocation = relocation
+    outputs.report.awaitsRelocation = awaitsRelocation
+    awaitsRelocation = false
+    if case .starting = now.transport.state {
+      outputs.report.isBetweenPlaces = launch.isHolding ? false : wasRolling
+    } else {
+      outputs.report.isBetweenPlaces = false
+      wasRolling = now.isRolling
+    }
     outputs.report.notBefore = now.notBefore
     timebase.report(now, bars, into: &outputs.report)
     if !now.isFreewheeling, song.isRolling, !timebase.isForeign {

@@ -34,8 +34,10 @@ public struct Report: Sendable, BitwiseCopyable {
   /// What the control thread shall ask of the transport.
   public var startStop = StartStopWish()
   public var wish = TransportWish()
-  /// A relocation of ours, on which everybody waits in this cycle.
-  public var relocation = Relocation.Hold.no
+  /// A relocation of ours came too late for its cycle, and waits for another.
+  public var awaitsRelocation = false
+  /// It rolled, and was sent elsewhere by whomever: everybody gets ready there.
+  public var isBetweenPlaces = false
   /// How far a host that counts frames is behind the session, in microseconds; 0 while nothing rolls or a host leads.
   public var hostLag = 0.0
   /// When and where this cycle is.
@@ -73,7 +75,7 @@ public struct Report: Sendable, BitwiseCopyable {
 
 extension Report {
   /// Rolling, or on the way from one place to another.
-  public var isUnderWay: Bool { isRolling || relocation != .no }
+  public var isUnderWay: Bool { isRolling || isBetweenPlaces }
 
   /// Rolling, or about to.
   public var isMoving: Bool { isUnderWay || isWaiting }

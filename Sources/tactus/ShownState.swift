@@ -80,6 +80,9 @@ extension SurfaceState {
         .rolling(origin: origin)
       } else if report.isWaiting {
         .waiting(origin: origin)
+      } else if report.isBetweenPlaces {
+        // A locate is no stop.
+        transport
       } else if let start = host.startBeat {
         .waiting(origin: Beats(start - report.songBeat))
       } else {
@@ -97,7 +100,7 @@ extension SurfaceState {
         "no JACK server"
       } else if host.isStopping {
         "stops on the \(choices.stop == .beat ? "beat" : "bar")"
-      } else if report.isRolling {
+      } else if report.isUnderWay {
         "rolling"
       } else if report.isWaiting || host.startBeat != nil {
         "starts on the \(choices.launch.moment == .beat ? "beat" : "bar")"

@@ -89,15 +89,16 @@ struct TransportOrders {
   }
 }
 
+/// JACK shows within a few cycles what it was asked for, or never. Until then it may still show what was there before.
+private let answer = Micros(100_000)
+
 /// What the transport was asked for last: two toggles at once are two, though JACK shows neither yet.
 struct LastOrder {
   private var order: (moves: Bool, until: Micros)?
-  /// JACK shows within a few cycles what it was asked for, or never.
-  private static let answer = Micros(100_000)
 
   init() {}
 
-  init(moves: Bool, at time: Micros) { order = (moves, time + Self.answer) }
+  init(moves: Bool, at time: Micros) { order = (moves, time + answer) }
 
   /// Whether it moves, or is about to.
   func moves(shown: Bool, at time: Micros) -> Bool {
@@ -112,8 +113,6 @@ struct AskedLaunch {
   private var wasSeen = false
   private(set) var isOver = false
 
-  /// Until then JACK may still show what was there before: a song that is to stop first, or another start that waits.
-  private static let answer = Micros(100_000)
   /// What did not begin within it never does.
   private static let patience = Micros(1_000_000)
 
@@ -124,7 +123,8 @@ struct AskedLaunch {
 
   mutating func look(at transport: SurfaceState.Transport, _ time: Micros) {
     let age = time - asked
-    guard age >= Self.answer else { return }
+    // A song that is to stop first, or another start that waits.
+    guard age >= answer else { return }
     switch transport {
     case .waiting: wasSeen = true
     case .stopped where !wasSeen && age < Self.patience: break

@@ -222,13 +222,12 @@ struct RelocationTests {
       // JACK comes to the second up to two cycles later than it could; the slow are given what they need and one cycle more.
       studio.relocatesLate = behind % (others == .slow ? 2 : 3)
       studio.locate(frame: 1_083_077, beat: 44, step: step)
-      var mayRoll = studio.report.isRolling
+      var mayRoll = true
       while studio.report.songBeat < 44 || !studio.report.isRolling {
         studio.play(frames)
-        // A cycle that JACK was told to play can't be taken back; but between two questions in one silence nobody plays.
-        if studio.report.relocation == .released || studio.relocations == 1 { mayRoll = true }
-        if studio.report.relocation == .untilItsCycle { mayRoll = false }
         #expect(mayRoll || !studio.report.isRolling || studio.report.songBeat > 40, "\(behind)")
+        // What JACK was told to play can't be taken back; but between two questions in one silence nobody plays.
+        mayRoll = studio.relocations == 1 || mayRoll && studio.transport.state == .rolling
       }
       studio.play(seconds: 1, frames: frames)
       #expect(studio.report.isRolling && !studio.relocator.isBusy)
@@ -237,6 +236,31 @@ struct RelocationTests {
       let phase = (studio.report.sessionBeat - studio.report.songBeat) / max(step, 1)
       #expect(abs(phase - phase.rounded()) < 1e-6)
       #expect(studio.relocations == 2 || behind % 3 > 0 && studio.relocations == 3)
+    }
+  }
+
+  @Test(arguments: [0.0, 100_000])
+  func `a locate while everybody is on the way elsewhere is on the grid and rolling is what it was`(
+    othersTake: Double
+  ) {
+    let studio = rolling()
+    studio.othersTake = othersTake
+    studio.locate = 480_000
+    studio.play(seconds: 1)
+    studio.locate = 960_000
+    studio.play(256)
+    #expect(studio.report.isBetweenPlaces && studio.report.isMoving)
+    studio.locate(frame: 1_083_077, beat: 44, step: 1)
+    studio.play(seconds: 3)
+    #expect(studio.report.isRolling && !studio.report.isBetweenPlaces && studio.report.songBeat > 44)
+    #expect(abs(studio.report.hostLag) <= 25 && abs(truth(studio)) <= 60)
+    // But what stood was not rolling.
+    studio.transport.state = .stopped
+    studio.play(seconds: 0.1)
+    studio.transport.state = .starting
+    while !studio.report.isRolling {
+      studio.play(256)
+      #expect(!studio.report.isBetweenPlaces)
     }
   }
 

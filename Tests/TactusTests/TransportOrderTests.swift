@@ -101,6 +101,27 @@ struct TransportOrderTests {
     #expect(state.bars == soon)
   }
 
+  /// Lamps that go out at a stop shall not flicker, and the page's button stays.
+  @Test
+  func `a locate while it rolls is shown as no stop`() {
+    var state = SurfaceState()
+    var report = Report()
+    var host = HostView()
+    host.isRunning = true
+    (report.isRolling, report.songBeat, report.sessionBeat) = (true, 5.25, 9.25)
+    state.show(report, host)
+    let rolling = state.transport
+    (report.isRolling, report.isBetweenPlaces, report.songBeat) = (false, true, 40)
+    state.show(report, host)
+    #expect(state.transport == rolling && state.status == "rolling" && state.playing)
+    (report.isRolling, report.isBetweenPlaces, report.sessionBeat) = (true, false, 10)
+    state.show(report, host)
+    #expect(state.transport == .rolling(origin: Beats(-30)))
+    (report.isRolling, report.songBeat) = (false, 41)
+    state.show(report, host)
+    #expect(state.transport == .stopped(at: Beats(41)) && state.status == "stopped" && !state.playing)
+  }
+
   @Test
   func `no drift is 0, not -0`() {
     var state = SurfaceState()

@@ -122,8 +122,7 @@ struct MIDIClock: BitwiseCopyable {
       // Heard later through this port than through the others: it plays on until then.
       guard frame < window.frames else { return nil }
     }
-    if current.isSent { events.insert(MIDIEvent(frame: UInt32(frame), status: MIDI.stop)) }
-    plan = nil
+    end(at: UInt32(frame), into: &events)
     return Ending(first: current.first, frame: frame)
   }
 
@@ -133,9 +132,9 @@ struct MIDIClock: BitwiseCopyable {
     mayPlay = false
   }
 
-  /// The port is for something else from now on.
-  mutating func end(into events: inout MIDIEvents) {
-    if plan?.isSent == true { events.insert(MIDIEvent(frame: 0, status: MIDI.stop)) }
+  /// What plays by it stops, also where the port is for something else from now on.
+  mutating func end(at frame: UInt32 = 0, into events: inout MIDIEvents) {
+    if plan?.isSent == true { events.insert(MIDIEvent(frame: frame, status: MIDI.stop)) }
     plan = nil
   }
 

@@ -22,24 +22,17 @@ public struct Relocation: Sendable, BitwiseCopyable {
   /// Frame and place belong together as long as this around the moment.
   static let memory: Double = longestHold + 500_000
 
-  /// What a transport that starts at the relocation's place waits for.
-  public enum Hold: Sendable, BitwiseCopyable {
-    /// It does not: it is elsewhere, or has to wait no more.
-    case no
-    case untilItsCycle
-    /// JACK came to its place only behind its cycle: the control thread plans another.
-    case untilAnother
-    /// For others. We said yes, and JACK asks us no more.
-    case released
-  }
+  enum Hold { case no, untilItsCycle, untilAnother }
 
+  /// Whether the transport has to wait: for the relocation's cycle, or, if JACK came to its place only behind that, for
+  /// the control thread, which plans another.
   func hold(_ now: borrowing Now) -> Hold {
     let frame = now.transport.frame, cycle = now.cycleMicros
     guard case .starting = now.transport.state, frame == place.frame || frame == insteadOf else { return .no }
     let left = heardAt - now.rollsAt
-    if left > cycle / 2 { return left < Self.longestHold ? .untilItsCycle : .no }
-    if left < -cycle / 2 { return -left < Self.patience(cycle) ? .untilAnother : .no }
-    return .released
+    if left > cycle / 2, left < Self.longestHold { return .untilItsCycle }
+    if left < -cycle / 2, -left < Self.patience(cycle) { return .untilAnother }
+    return .no
   }
 
   /// A full machine stops a thread for so long at most; what comes still later rolls late.
@@ -66,7 +59,7 @@ extension Relocation {
   func next(_ now: Report) -> Relocation? {
     let moment = now.moment
     let late = moment.heard.start + moment.cycleMicros - heardAt
-    guard now.relocation == .untilAnother, late > moment.cycleMicros / 2 else { return nil }
+    guard now.awaitsRelocation, late > moment.cycleMicros / 2 else { return nil }
     let frameMicros = moment.heard.frameMicros
     let on = UInt32(clamping: Int64(rounding: (Self.soonest(now) - heardAt) / frameMicros))
     let there = place.moved(
