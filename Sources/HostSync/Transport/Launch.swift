@@ -247,10 +247,10 @@ struct Launch: BitwiseCopyable {
     guard let place = relocating else { return }
     relocating = nil
     // Two cycles are JACK's own.
-    let rolledSoonest = now.heard.start - 2 * now.cycleMicros
-    // They were ready when we were, and perhaps long before.
-    if rolledSoonest - place.held < now.cycleMicros { return }
-    others.took(rolledSoonest - place.since, cycle: now.cycleMicros)
+    let ready = now.heard.start - 2 * now.cycleMicros
+    // When we were, and they perhaps long before.
+    if ready - place.held < now.cycleMicros { return }
+    others.took(ready - place.since, cycle: now.cycleMicros)
   }
 }
 

@@ -55,29 +55,39 @@ extension Relocation {
   /// So much later than at `askAt` JACK may be asked, and still be in time.
   static func leeway(_ now: Report) -> Double { asking + now.moment.cycleMicros }
 
-  /// What takes its place if it came too late and is held: farther on in the song, in time with the same line. nil: it did not.
-  func next(_ now: Report) -> Relocation? {
+  /// What takes its place if it came too late, and is held, or if it rolls late since others took longer than they were known to:
+  /// farther on in the song, in time with the same line. nil: there is no need.
+  func next(_ now: Report, after othersTook: Double) -> Relocation? {
     let moment = now.moment
     let late = moment.heard.start + moment.cycleMicros - heardAt
-    guard now.awaitsRelocation, late > moment.cycleMicros / 2 else { return nil }
+    let isHeld = now.awaitsRelocation && late > moment.cycleMicros / 2
+    let isSlow = now.othersTake > othersTook + moment.cycleMicros
+    guard isHeld || isSlow && (framesBehind(now) ?? 0) > Double(moment.frames) else { return nil }
     let frameMicros = moment.heard.frameMicros
     let on = UInt32(clamping: Int64(rounding: (Self.soonest(now) - heardAt) / frameMicros))
     let there = place.moved(
       to: place.frame &+ on, frameMicros: frameMicros, beatMicros: moment.beatMicros)
     var next = Self.meeting(heardAt + Double(on) * frameMicros, there, from: now)
-    next.insteadOf = moment.frame
+    if isHeld { next.insteadOf = moment.frame }
     return next
   }
 
-  /// The transport rolls as planned, or will not any more.
+  /// The transport rolls from there, or will not any more.
   func isOver(_ now: Report) -> Bool {
-    let moment = now.moment
-    let since = moment.heard.start - heardAt
-    if since > Self.patience(moment.cycleMicros) || !now.isMoving { return true }
-    // Until JACK has come to a late question it rolls where it was before.
-    let frame = Double(place.frame) + since / moment.heard.frameMicros
-    return now.isRolling && since > -moment.cycleMicros / 2
-      && abs(Double(moment.frame) - frame) < Double(moment.frames)
+    let since = now.moment.heard.start - heardAt
+    return !now.isMoving || framesBehind(now) != nil
+      || now.isRolling && since > Self.patience(now.moment.cycleMicros)
+  }
+
+  /// By how many frames it rolls from there too late. nil: it does not; until JACK has come to a late question it rolls where it was.
+  private func framesBehind(_ now: Report) -> Double? {
+    let moment = now.moment, frames = Double(moment.frames)
+    let planned = (moment.heard.start - heardAt) / moment.heard.frameMicros
+    let passed = Double(moment.frame) - Double(place.frame)
+    guard now.isRolling, planned > -frames / 2, passed > -frames, passed < planned + frames else {
+      return nil
+    }
+    return planned - passed
   }
 
   /// Sends the transport so that the place is heard at `time`, to the frame if there is room before it; else in the nearest

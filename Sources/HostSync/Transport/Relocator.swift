@@ -29,6 +29,15 @@ public struct Relocator: Sendable {
     case started(beat: Double, until: Micros)
   }
 
+  /// What JACK was asked for, perhaps too late, until the transport is there.
+  private struct Landing {
+    var relocation: Relocation
+    /// As far as was known then.
+    let othersTake: Double
+    /// So many were asked for before it that came to nothing.
+    var tries = 0
+  }
+
   /// A lag must have lasted so long; a lost cycle is followed by others.
   static let doubt = Micros(500_000)
   /// Each correction is heard as a short silence: so far apart at least.
@@ -49,8 +58,7 @@ public struct Relocator: Sendable {
   public private(set) var corrections: UInt64 = 0
 
   private var errand = Errand.none
-  /// What JACK was asked for, perhaps too late, until the transport is there, and after how many others in the same silence.
-  private var landing: (relocation: Relocation, after: Int)?
+  private var landing: Landing?
   private var laggingSince: Micros?
   private var nextCorrection: Micros?
   private var tries = 0
@@ -134,18 +142,19 @@ public struct Relocator: Sendable {
     errand = .none
     // Where JACK may stand for the one before, everybody goes on standing.
     plan.insteadOf = landing?.relocation.place.frame
-    landing = (plan, after: 0)
+    landing = Landing(relocation: plan, othersTake: now.othersTake)
     return .relocate(plan)
   }
 
-  /// We may have been stopped between the look at the clock and the question: another one then, in the same silence.
+  /// We may have been stopped between the look at the clock and the question: another one then, in the same silence. And what others
+  /// need is known only when they have taken it.
   private mutating func land(_ now: Report) -> Relocation? {
-    guard let (last, before) = landing else { return nil }
-    if before < Self.mostTries, let next = last.next(now) {
-      landing = (next, after: before + 1)
+    guard let last = landing else { return nil }
+    if last.tries < Self.mostTries, let next = last.relocation.next(now, after: last.othersTake) {
+      landing = Landing(relocation: next, othersTake: now.othersTake, tries: last.tries + 1)
       return next
     }
-    if last.isOver(now) { landing = nil }
+    if last.relocation.isOver(now) { landing = nil }
     return nil
   }
 
