@@ -108,7 +108,8 @@ public struct HostSync: ~Copyable {
     // A freewheeling server waits for nobody; nor does a host that is the clock for everybody.
     guard now.cycleMicros > 0, !now.isFreewheeling else { return true }
     if timebase.leads(now), now.mayForce { return true }
-    if !launch.isHolding, let hold = now.relocation?.hold(now), hold != .no {
+    // One that was stopped meanwhile starts like any other, wherever it stands.
+    if wasRolling, !launch.isHolding, let hold = now.relocation?.hold(now), hold != .no {
       awaitsRelocation = hold == .untilAnother
       launch.heldRelocation(now)
       return false

@@ -145,11 +145,11 @@ extension JACKHost {
     return Micros(20_000)
   }
 
-  /// Becomes timebase master in place of any other.
-  public func takeTimebase(at now: Micros) {
+  /// Becomes timebase master, where one left it, too; or else in place of any other.
+  public func askForTimebase(conditionally: Bool, at now: Micros) {
     wantsTimebase = true
     if case .running(let running) = state, running.watchdog.isPrompt {
-      Question.ask { running.askForTimebase(conditionally: false, at: now) }
+      Question.ask { running.askForTimebase(conditionally: conditionally, at: now) }
     }
   }
 

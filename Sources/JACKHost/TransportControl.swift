@@ -17,11 +17,12 @@ struct TransportControl {
   ) {
     if behindStop.hold(command) { return }
     switch command {
-    case .stopOn(let bar) where report.isRolling && !relocator.isStopping:
+    case .stopOn(let bar) where report.isUnderWay && !relocator.isStopping:
       relocator.stop(onBar: bar, from: report)
     case .stop, .stopOn:
+      let place = relocator.waitingPlace
       relocator.cancel()
-      stop(running, report)
+      stop(at: place, running, report, sampleRate: sampleRate)
     case .jump(let frame, let beat, let step)
     where relocator.locate(frame: frame, beat: beat, step: step, from: report):
       break
@@ -37,9 +38,13 @@ struct TransportControl {
     }
   }
 
-  private mutating func stop(_ running: RunningClient, _ report: Report) {
+  /// A locate that waited is done when it stands.
+  private mutating func stop(
+    at place: UInt32?, _ running: RunningClient, _ report: Report, sampleRate: Int
+  ) {
     if report.isMoving { behindStop.stopped(at: HostClock.micros()) }
     Question.ask { running.command(.stop) }
+    if let place { command(.locate(frame: place), on: running, report, sampleRate: sampleRate) }
   }
 
   /// The server has gone, or does not answer: what was meant for it is not for the next.
@@ -55,29 +60,29 @@ struct TransportControl {
     if wish.number != report.wish.number { wish = (report.wish.number, report.moment.due) }
     // A locate that comes together with a start takes a cycle more to be seen, and what was wished before would undo it.
     if report.moment.due > wish.due {
-      running.fulfil(
-        report.wish, showing: report.timebase == .ours ? bbt(of: Beats(report.wish.place.beat), report) : nil)
+      running.fulfil(report.wish, showing: bbt(of: Beats(report.wish.place.beat), report))
     }
     // What was done before in this look may have taken many milliseconds, and a start is asked for in its moment or not at all.
     switch relocator.step(report, at: HostClock.micros()) {
     case .nothing: break
     case .locate(let frame): locate(frame, on: running, report, sampleRate: sampleRate)
-    case .stop: stop(running, report)
+    case .stop(let place): stop(at: place, running, report, sampleRate: sampleRate)
     case .start: running.command(.play)
     case .relocate(let relocation):
       running.relocate(relocation, showing: bbt(of: Beats(relocation.place.beat), report))
     }
   }
 
-  /// Another master knows its bars better than we do.
   private func locate(_ frame: UInt32, on running: RunningClient, _ report: Report, sampleRate: Int) {
     let seconds = Double(frame) / Double(max(1, sampleRate))
     let there = bbt(of: Beats(seconds * report.tempo / 60), report)
-    Question.ask { running.locate(frame, showing: report.timebase == .foreign ? nil : there) }
+    Question.ask { running.locate(frame, showing: there) }
   }
 
-  /// How we show a place in the song.
-  private func bbt(of beat: Beats, _ report: Report) -> BBT {
-    BBT(song: beat, meter: relocator.choices.meter, beatsPerMinute: report.tempo)
+  /// How we show a place in the song. nil: another master knows its bars better than we do, and where none is nobody would take it
+  /// away again.
+  private func bbt(of beat: Beats, _ report: Report) -> BBT? {
+    guard report.timebase == .ours else { return nil }
+    return BBT(song: beat, meter: relocator.choices.meter, beatsPerMinute: report.tempo)
   }
 }

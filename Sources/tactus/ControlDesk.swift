@@ -216,8 +216,8 @@ final class ControlDesk: AudioDoor {
       let isThere = held.withLock { $0.state.frame(of: place, sampleRate: $0.state.sampleRate) != nil }
       return isThere ? wish(.locate(place)) : .refused(Self.tooFar)
     case .rolling(let on): return on ? start(nil) : stop()
-    case .timebase(let on): held.withLock { $0.wantsTimebase = on }
-    case .takeover: return wish(.takeover)
+    case .timebase(false): held.withLock { $0.wantsTimebase = false }
+    case .timebase, .takeover: return wish(command)
     case .channel(let order, let isOn):
       return attempt(lasts) { state throws(Refusal) in try state.change(order, isOn: isOn) }
     case .roomOffset(let room, let offset):

@@ -77,11 +77,12 @@ struct TransportOrders {
       let order = desk.state.command(toGoTo: place, report, sampleRate: host.server.sampleRate)
       guard let order else { return "locate: \(ControlDesk.tooFar.text)" }
       host.command(order)
-    case .takeover:
+    case .timebase, .takeover:
       desk.wantTimebase()
-      host.takeTimebase(at: Link.clock())
+      let isTaken = if case .takeover = wish { true } else { false }
+      host.askForTimebase(conditionally: !isTaken, at: Link.clock())
     // Done by the desk at once.
-    case .choose, .tempo, .bend, .align, .timebase, .rewind, .rolling, .channel, .roomOffset, .output,
+    case .choose, .tempo, .bend, .align, .rewind, .rolling, .channel, .roomOffset, .output,
       .removeOutput, .song, .removeSong, .save, .quit:
       break
     }

@@ -239,6 +239,64 @@ struct RelocationTests {
     }
   }
 
+  /// Its place is where the locate went, and its hold is not the locate's.
+  @Test(arguments: [64, 256, 1024] as [UInt32])
+  func `a start behind a stop in the silence of a locate waits for its own beat`(frames: UInt32) {
+    for behind in 0..<8 {
+      let studio = rolling(latency: 2 * frames)
+      studio.locate(frame: 98_462, beat: 4, step: 1)
+      while studio.relocations == 0 { studio.play(frames) }
+      for _ in 0..<behind { studio.play(frames) }
+      studio.transport.state = .stopped
+      studio.relocator.cancel()
+      studio.play(frames)
+      studio.transport.state = .starting
+      studio.play(seconds: 4, frames: frames)
+      #expect(studio.report.isRolling)
+      #expect(abs(studio.report.launchError) < 0.51e6 / 48_000 * Double(frames), "\(behind)")
+      #expect(abs(studio.report.hostLag - studio.report.launchError) <= 60, "\(behind)")
+    }
+  }
+
+  @Test(arguments: [0, 1, 2, 3, 6, 12])
+  func `a stop on the bar and a locate, in any order, end on the bar and at the place`(behind: Int) {
+    for stopsFirst in [true, false] {
+      let studio = rolling()
+      if stopsFirst { studio.relocator.stop(onBar: true, from: studio.report) }
+      studio.locate(frame: 98_463, beat: 4, step: 4)
+      for _ in 0..<behind { studio.play(256) }
+      if !stopsFirst { studio.relocator.stop(onBar: true, from: studio.report) }
+      var last = studio.report
+      while studio.transport.state != .stopped {
+        studio.play(256)
+        if studio.report.isRolling { last = studio.report }
+      }
+      studio.play(seconds: 0.1)
+      #expect(studio.transport.frame == 98_463 && studio.relocations == 0 && !studio.relocator.isBusy)
+      let end = last.songBeat + last.moment.cycleMicros / last.moment.beatMicros
+      #expect(abs(end / 4 - (end / 4).rounded()) * 4 * last.moment.beatMicros < 2_700)
+    }
+  }
+
+  /// It is the new place's bar.
+  @Test func `a stop on the bar that comes in the silence of a locate is kept`() {
+    for behind in 0..<6 {
+      let studio = rolling()
+      studio.locate(frame: 73_846, beat: 3, step: 1)
+      while studio.relocations == 0 { studio.play(256) }
+      for _ in 0..<behind { studio.play(256) }
+      studio.relocator.stop(onBar: true, from: studio.report)
+      var last = studio.report
+      while studio.transport.state != .stopped {
+        studio.play(256)
+        if studio.report.isRolling { last = studio.report }
+      }
+      let end = last.songBeat + last.moment.cycleMicros / last.moment.beatMicros
+      #expect(abs(end - 4) * last.moment.beatMicros < 2_700, "\(end)")
+      #expect(!studio.relocator.isBusy)
+    }
+  }
+
   @Test(arguments: [0.0, 100_000])
   func `a locate while everybody is on the way elsewhere is on the grid and rolling is what it was`(
     othersTake: Double

@@ -234,7 +234,9 @@ final class Studio {
     switch relocator.step(report, at: Micros(rounding: now)) {
     case .nothing: break
     case .locate(let frame): locate = frame
-    case .stop: stops = true
+    case .stop(let place):
+      stops = true
+      if let place { locate = place }
     case .start: starts = true
     case .relocate(let next):
       relocation = next

@@ -277,7 +277,7 @@ extension JACKHostTests {
     try await live.run(for: 500)
     #expect(watch.last.beatsPerMinute == 77, "a fight for the timebase")
 
-    live.host.takeTimebase(at: HostClock.micros())
+    live.host.askForTimebase(conditionally: false, at: HostClock.micros())
     try await live.run { live.standing == .master }
     try await live.run { watch.last.beatsPerMinute == 120 }
   }
@@ -290,11 +290,17 @@ extension JACKHostTests {
     try await live.run { watch.last.beatsPerMinute == 77 }
     live.host.wantsTimebase = true
     try await live.run { live.standing == .follower }
-    try await live.run(for: 300)
-    #expect(watch.last.beatsPerMinute == 77)
+    live.host.askForTimebase(conditionally: true, at: HostClock.micros())
+    try await live.run(for: 600)
+    #expect(watch.last.beatsPerMinute == 77 && live.standing == .follower)
     watch.releaseTimebase()
     try await live.run { live.standing == .vacant }
-    live.host.takeTimebase(at: HostClock.micros())
+    // What a locate of ours would show now, nobody would take away again.
+    live.host.command(.locate(frame: 96_000))
+    try await live.run { watch.last.frame == 96_000 }
+    try await live.run(for: 300)
+    #expect(live.exchange.report().timebase == .none && live.standing == .vacant)
+    live.host.askForTimebase(conditionally: true, at: HostClock.micros())
     try await live.run { live.standing == .master }
   }
 }

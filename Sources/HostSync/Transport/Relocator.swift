@@ -11,8 +11,8 @@ public struct Relocator: Sendable {
     case relocate(Relocation)
     /// Nothing rolls any more: an ordinary locate.
     case locate(frame: UInt32)
-    /// The next cycle shall be the first that stands.
-    case stop
+    /// The next cycle shall be the first that stands; and where it shall stand, if elsewhere.
+    case stop(at: UInt32?)
     /// There is just time enough for everybody to get ready.
     case start
   }
@@ -22,8 +22,8 @@ public struct Relocator: Sendable {
     /// At this beat of the song.
     case correct(bar: Double)
     case locate(SongPlace, step: Double, at: Appointment)
-    /// On a beat of the session.
-    case stop(onBar: Bool, at: Double)
+    /// On a beat of the session, known as soon as it rolls; and where it shall stand then, if elsewhere.
+    case stop(onBar: Bool, on: Double?, at: UInt32?)
     case start(StandingStart)
     /// JACK was asked for it, and has yet to say so.
     case started(beat: Double, until: Micros)
@@ -68,22 +68,39 @@ public struct Relocator: Sendable {
   /// Whether it wants to be asked every other millisecond.
   public var isBusy: Bool { if case .none = errand, landing == nil { false } else { true } }
 
-  /// A locate that keeps to the session's grid. False: nothing rolls that could keep to it, or another has the bars.
+  /// A locate that keeps to the session's grid, or waits for the stop. False: nothing rolls that could keep to it, or another has
+  /// the bars.
   public mutating func locate(frame: UInt32, beat: Double, step: Double, from now: Report) -> Bool {
-    guard now.isUnderWay, now.timebase == .ours else { return false }
+    guard now.isUnderWay, now.timebase != .foreign else { return false }
+    if case .stop(let onBar, let beat, _) = errand {
+      errand = .stop(onBar: onBar, on: beat, at: frame)
+      return true
+    }
     let place = SongPlace(frame: frame, beat: beat)
     errand = .locate(place, step: step, at: Appointment(now, place, step: step))
     return true
   }
 
-  /// A stop of the rolling transport on the song's next bar line, or on the session's next beat.
+  /// A stop of the rolling transport on the song's next bar line, or on the session's next beat; where a locate that waits would go.
   public mutating func stop(onBar: Bool, from now: Report) {
+    errand = .stop(onBar: onBar, on: nil, at: waitingPlace)
+  }
+
+  /// The session's beat on which it can stop next.
+  private static func end(onBar: Bool, _ now: Report) -> Double {
     let cycle = now.moment.cycleMicros / now.moment.beatMicros
-    let beat =
-      onBar
+    return onBar
       ? now.sessionBeat - now.songBeat + ThirtySeconds.beats(now.bars.line(atOrAfter: now.songBeat + cycle))
       : -Double(Int64(flooring: -(now.sessionBeat + cycle)))
-    errand = .stop(onBar: onBar, at: beat)
+  }
+
+  /// Where a locate goes that waits.
+  public var waitingPlace: UInt32? {
+    switch errand {
+    case .locate(let place, _, _): place.frame
+    case .stop(_, _, let frame): frame
+    case .none, .correct, .start, .started: nil
+    }
   }
 
   public var isStopping: Bool { if case .stop = errand { true } else { false } }
@@ -117,7 +134,9 @@ public struct Relocator: Sendable {
     if case .none = errand, isCorrectionDue(now, at: time) {
       errand = .correct(bar: Relocation.nextBar(now))
     }
-    if case .stop(let onBar, let beat) = errand { return stop(now, onBar: onBar, at: beat, time) }
+    if case .stop(let onBar, let beat, let frame) = errand {
+      return stop(now, onBar: onBar, on: beat, at: frame, time)
+    }
     if case .start(let waiting) = errand { return start(now, waiting, time) }
     if case .started(_, let until) = errand {
       if now.isMoving || time >= until { cancel() }
@@ -159,11 +178,17 @@ public struct Relocator: Sendable {
   }
 
   /// JACK stops in the cycle after the one in which it is asked: in the middle of that one is the safest moment.
-  private mutating func stop(_ now: Report, onBar: Bool, at beat: Double, _ time: Micros) -> Step {
-    guard now.isRolling else {
-      cancel()
+  private mutating func stop(_ now: Report, onBar: Bool, on known: Double?, at frame: UInt32?, _ time: Micros)
+    -> Step
+  {
+    guard now.isUnderWay else { return giveUp() }
+    // On the way to another place, which has other bars.
+    guard now.isRolling, landing == nil else {
+      errand = .stop(onBar: onBar, on: nil, at: frame)
       return .nothing
     }
+    let beat = known ?? Self.end(onBar: onBar, now)
+    errand = .stop(onBar: onBar, on: beat, at: frame)
     let moment = now.moment
     let away = (beat - now.sessionBeat) * moment.beatMicros
     let cycles = Double(Int64(rounding: away / moment.cycleMicros))
@@ -173,7 +198,7 @@ public struct Relocator: Sendable {
     if away > farthest * moment.beatMicros + 1e6 { stop(onBar: onBar, from: now) }
     guard Double(time.count) >= askAt else { return .nothing }
     cancel()
-    return .stop
+    return .stop(at: frame)
   }
 
   /// Asked for in time for its beat, and not earlier; at once where it is to wait no more.
@@ -192,10 +217,9 @@ public struct Relocator: Sendable {
   }
 
   private mutating func giveUp() -> Step {
-    let abandoned = errand
+    let frame = waitingPlace
     cancel()
-    if case .locate(let place, _, _) = abandoned { return .locate(frame: place.frame) }
-    return .nothing
+    return frame.map { .locate(frame: $0) } ?? .nothing
   }
 
   private func plan(_ now: Report) -> Relocation? {
