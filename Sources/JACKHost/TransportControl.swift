@@ -18,7 +18,7 @@ struct TransportControl {
     if behindStop.hold(command) { return }
     switch command {
     case .stopOn(let bar) where report.isUnderWay && !relocator.isStopping:
-      relocator.stop(onBar: bar, from: report)
+      relocator.stop(onBar: bar)
     case .stop, .stopOn:
       let place = relocator.waitingPlace
       relocator.cancel()

@@ -262,10 +262,10 @@ struct RelocationTests {
   func `a stop on the bar and a locate, in any order, end on the bar and at the place`(behind: Int) {
     for stopsFirst in [true, false] {
       let studio = rolling()
-      if stopsFirst { studio.relocator.stop(onBar: true, from: studio.report) }
+      if stopsFirst { studio.relocator.stop(onBar: true) }
       studio.locate(frame: 98_463, beat: 4, step: 4)
       for _ in 0..<behind { studio.play(256) }
-      if !stopsFirst { studio.relocator.stop(onBar: true, from: studio.report) }
+      if !stopsFirst { studio.relocator.stop(onBar: true) }
       var last = studio.report
       while studio.transport.state != .stopped {
         studio.play(256)
@@ -285,7 +285,9 @@ struct RelocationTests {
       studio.locate(frame: 73_846, beat: 3, step: 1)
       while studio.relocations == 0 { studio.play(256) }
       for _ in 0..<behind { studio.play(256) }
-      studio.relocator.stop(onBar: true, from: studio.report)
+      studio.relocator.stop(onBar: true)
+      // So that a start takes it back.
+      #expect(!studio.relocator.isLocating)
       var last = studio.report
       while studio.transport.state != .stopped {
         studio.play(256)
@@ -380,7 +382,7 @@ struct RelocationTests {
         let studio = rolling()
         studio.play(seconds: Double(wait) * 0.173)
         let asked = studio.report.sessionBeat
-        studio.relocator.stop(onBar: step == 4, from: studio.report)
+        studio.relocator.stop(onBar: step == 4)
         while studio.report.isRolling { studio.play(256) }
         let stopped = studio.report.sessionBeat
         let beat = (stopped / step).rounded() * step
@@ -400,7 +402,7 @@ struct RelocationTests {
       while studio.report.songBeat < 8 { studio.play(256) }
       studio.play(seconds: Double(wait) * 0.273)
       let origin = studio.report.sessionBeat - studio.report.songBeat
-      studio.relocator.stop(onBar: true, from: studio.report)
+      studio.relocator.stop(onBar: true)
       while studio.report.isRolling { studio.play(256) }
       let stopped = studio.report.sessionBeat - origin
       let line = ((stopped + 0.5) / 4).rounded() * 4 - 0.5

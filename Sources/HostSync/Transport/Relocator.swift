@@ -31,7 +31,7 @@ public struct Relocator: Sendable {
 
   /// What JACK was asked for, perhaps too late, until the transport is there.
   private struct Landing {
-    var relocation: Relocation
+    let relocation: Relocation
     /// As far as was known then.
     let othersTake: Double
     /// So many were asked for before it that came to nothing.
@@ -82,7 +82,7 @@ public struct Relocator: Sendable {
   }
 
   /// A stop of the rolling transport on the song's next bar line, or on the session's next beat; where a locate that waits would go.
-  public mutating func stop(onBar: Bool, from now: Report) {
+  public mutating func stop(onBar: Bool) {
     errand = .stop(onBar: onBar, on: nil, at: waitingPlace)
   }
 
@@ -121,9 +121,13 @@ public struct Relocator: Sendable {
     }
   }
 
-  /// A locate of the rolling transport waits for its moment, or for JACK.
+  /// A locate of the rolling transport waits for its moment, or for JACK, and no stop behind it.
   public var isLocating: Bool {
-    if case .locate = errand { true } else { landing != nil }
+    switch errand {
+    case .locate: true
+    case .stop: false
+    case .none, .correct, .start, .started: landing != nil
+    }
   }
 
   /// Somebody decided otherwise.
@@ -195,7 +199,7 @@ public struct Relocator: Sendable {
     let askAt = moment.due + (cycles - 0.6) * moment.cycleMicros
     // A session that jumped has other beats.
     let farthest = onBar ? now.bars.meter.length.value : 1
-    if away > farthest * moment.beatMicros + 1e6 { stop(onBar: onBar, from: now) }
+    if away > farthest * moment.beatMicros + 1e6 { stop(onBar: onBar) }
     guard Double(time.count) >= askAt else { return .nothing }
     cancel()
     return .stop(at: frame)

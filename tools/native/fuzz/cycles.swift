@@ -193,8 +193,8 @@ final class Stage {
   }
 
   private func control(_ report: Report, _ input: inout Bytes) {
-    if input.chance(20) { relocator.locate(frame: input.number(), beat: 8, step: 4, from: report) }
-    if input.chance(20) { relocator.stop(onBar: input.chance(2), from: report) }
+    if input.chance(20) { _ = relocator.locate(frame: input.number(), beat: 8, step: 4, from: report) }
+    if input.chance(20) { relocator.stop(onBar: input.chance(2)) }
     if input.chance(20) { _ = relocator.start(from: report) }
     switch relocator.step(report, at: moment) {
     case .nothing: break
