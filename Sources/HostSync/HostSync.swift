@@ -32,6 +32,7 @@ public struct HostSync: ~Copyable {
   private var bars = Bars()
   /// Of the song's run that these are.
   private var barsRun: UInt64 = 0
+  private var barsOrigin: Int64 = 0
   private var click1 = Click()
   private var click2 = Click()
   private var clock: MIDIClock
@@ -189,12 +190,20 @@ extension HostSync {
   /// Another meter comes with the next bar line of a song that plays, and at once where none does.
   private mutating func countBars(_ now: borrowing Now) {
     let meter = now.settings.meter
-    if song.isRolling, song.run == barsRun {
+    if isBetweenPlaces(now) { return }
+    // A correction of a host that drifts is another run, and leaves the song where it is.
+    let goesOn = song.isRolling && (song.run == barsRun || wasRolling && song.origin == barsOrigin)
+    (barsRun, barsOrigin) = (song.run, song.origin)
+    if goesOn {
       bars.change(to: meter, at: song.songBeat(of: now.grid.beat(at: now.heard.start)))
     } else {
       bars = Bars(meter)
-      barsRun = song.run
     }
+  }
+
+  /// The transport rolled, and will roll again from another place as soon as all are ready.
+  private func isBetweenPlaces(_ now: borrowing Now) -> Bool {
+    if case .starting = now.transport.state { wasRolling && !launch.isHolding } else { false }
   }
 
   /// What is heard: each port for its own latency.
@@ -249,12 +258,8 @@ extension HostSync {
     launch.report(into: &outputs.report)
     outputs.report.awaitsRelocation = awaitsRelocation
     awaitsRelocation = false
-    if case .starting = now.transport.state {
-      outputs.report.isBetweenPlaces = launch.isHolding ? false : wasRolling
-    } else {
-      outputs.report.isBetweenPlaces = false
-      wasRolling = now.isRolling
-    }
+    outputs.report.isBetweenPlaces = isBetweenPlaces(now)
+    if case .starting = now.transport.state {} else { wasRolling = now.isRolling }
     outputs.report.notBefore = now.notBefore
     timebase.report(now, bars, into: &outputs.report)
     if !now.isFreewheeling, song.isRolling, !timebase.isForeign {

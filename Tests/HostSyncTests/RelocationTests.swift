@@ -144,6 +144,29 @@ struct RelocationTests {
     #expect(abs(studio.report.songBeat - before - 8) < 0.07)
   }
 
+  @Test func `a correction behind a change of meter keeps the bars and their numbers`() {
+    let studio = rolling()
+    studio.play(seconds: 3)
+    studio.settings.meter = Meter(beatsPerBar: 3)
+    studio.play(seconds: 8)
+    let bars = studio.report.bars
+    #expect(bars.first > 0 && bars.meter == studio.settings.meter)
+    studio.relocator.choices.correction = .locate
+    studio.play(256, stall: 60_000)
+    var silent = 0
+    while studio.relocations == 0 || silent == 0 || !studio.report.isRolling {
+      studio.play(256)
+      if !studio.report.isRolling { silent += 1 }
+      #expect(studio.report.bars == bars)
+    }
+    studio.play(seconds: 8)
+    #expect(studio.relocations == 1 && studio.report.bars == bars)
+    // Who goes elsewhere, or stops, has the present meter in all bars.
+    studio.locate = studio.transport.frame - 96_000
+    studio.play(seconds: 1)
+    #expect(studio.report.isRolling && studio.report.bars == Bars(studio.settings.meter))
+  }
+
   @Test func `a host that cannot be brought back is left alone for a minute`() {
     let studio = rolling()
     studio.relocator.choices.correction = .locate
