@@ -226,9 +226,10 @@ public struct LaunchSettings: Hashable, Sendable, BitwiseCopyable {
   /// A transport that waits longer looks broken; and JACK's own timeout must be longer.
   public var longestWait = Micros(30_000_000)
 
-  /// With the count-in, too.
-  public static var longestWaitAllowed: Micros {
-    @_noLocks @_noAllocation get { Micros(60_000_000) }
+  /// The same with a count-in, in microseconds.
+  @_noLocks @_noAllocation
+  public func longestWait(behind countIn: Double) -> Double {
+    min(Double(longestWait.count) + countIn, 60_000_000)
   }
 
   public init() {}

@@ -52,7 +52,7 @@ extension JACKImplementation {
   }
 
   /// What holds before anybody has said otherwise; it cannot be asked (facts: jack 4).
-  var usualSyncTimeout: UInt64 { syncTimeout(Micros(isPipeWire ? 5_000_000 : 10_000_000)) }
+  var usualSyncLimit: Micros { Micros(isPipeWire ? 5_000_000 : 10_000_000) }
 
   /// Whether a name that is taken comes back with a number. PipeWire gives it to both, and a connection by
   /// name then goes to either.

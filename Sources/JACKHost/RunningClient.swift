@@ -18,6 +18,7 @@ final class RunningClient {
   private let channels: ChannelPorts
   private let outputs: OutputPorts
   private var tempo: TempoProperty
+  var syncLimit: SyncLimit
   private let shared: UnsafePointer<SharedState>
   private let cycle: UnsafeMutablePointer<AudioCycle>
   private let implementation = JACKImplementation.loaded
@@ -47,6 +48,7 @@ final class RunningClient {
     channels = ChannelPorts(client: client.handle, shared: shared)
     outputs = OutputPorts(client: client.handle, shared: shared, implementation: implementation)
     tempo = TempoProperty(client: client)
+    syncLimit = SyncLimit(client: client.handle)
     nextClockPair = now
     nextPhysical = now
     lastDelay = jack_get_xrun_delayed_usecs(client.handle)
@@ -81,7 +83,7 @@ final class RunningClient {
       channels.forget()
       outputs.forget()
       tempo.forget()
-      jack_set_sync_timeout(client.handle, implementation.usualSyncTimeout)
+      syncLimit.giveBack()
       outputs.stopMachines()
     }
     jack_deactivate(client.handle)
@@ -97,7 +99,6 @@ final class RunningClient {
     jack_set_process_callback(client.handle, runAudioCycle, cycle)
     // Before activation: afterwards jack2 does not ask until the next time (facts: jack 3).
     jack_set_sync_callback(client.handle, askAudioCycle, cycle)
-    askForPatience()
     ports.describe(on: client.handle)
     compareClocks(at: now)
     let code = jack_activate(client.handle)
@@ -110,13 +111,6 @@ final class RunningClient {
     let there = client.neighbours
     if !there.isSuperset(of: neighbours) { mastership.neighbourLeft(at: now) }
     neighbours = there
-  }
-
-  /// A held start must be over before the server loses patience with slow clients. That is one number for the whole
-  /// server: a client that leaves puts the usual number back, and one that stays sets its own again.
-  private func askForPatience() {
-    let longest = LaunchSettings.longestWaitAllowed + Micros(5_000_000)
-    jack_set_sync_timeout(client.handle, implementation.syncTimeout(longest))
   }
 
   func carry(_ wanted: [AudioChannelPorts]) { channels.carry(wanted) }
@@ -133,7 +127,7 @@ final class RunningClient {
     if now >= nextClockPair { compareClocks(at: now) }
     countXruns(at: now, wasLate: notices.contains(.lateness))
     if notices.contains(.clients) {
-      askForPatience()
+      syncLimit.tellAgain()
       watchNeighbours(at: now)
     }
     if !notices.isDisjoint(with: [.period, .sampleRate]) {

@@ -269,8 +269,7 @@ extension Now {
   var launchesExactly: Bool { if case .exact = settings.launch.alignment { true } else { false } }
 
   func longestWait(after countIn: Beats) -> Double {
-    let wait = Double(settings.launch.longestWait.count) + countIn.value * grid.beatMicros
-    return min(wait, Double(LaunchSettings.longestWaitAllowed.count))
+    settings.launch.longestWait(behind: countIn.value * grid.beatMicros)
   }
 
   /// How much later than JACK's position the last click port is heard: its window is as much ahead.

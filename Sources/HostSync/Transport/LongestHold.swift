@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+public import Choices
+
+extension Report {
+  /// How long JACK has to let slow clients hold a start by these choices, in steps, since a tempo that is drawn moves it all the time.
+  /// nil: the usual limit is enough.
+  public func syncLimit(for choices: Settings, usual: Micros) -> Micros? {
+    let step = 5e6
+    // The others may need as long as we know of, and its beat may be missed.
+    let longest = longestHold(by: choices) + OthersTake.longest + 1e6
+    guard longest > Double(usual.count) else { return nil }
+    return Micros(rounding: (longest / step).rounded(.up) * step)
+  }
+
+  /// For how long we may hold a start that comes now, by these choices, in microseconds: until the next beat of its grid, or a later
+  /// one if that is missed, behind the count-in and a peer's time.
+  func longestHold(by choices: Settings) -> Double {
+    let countIn = choices.launchStep > .zero ? choices.countIn.value * moment.beatMicros : 0
+    let limit = choices.launch.longestWait(behind: countIn)
+    // Nobody knows when a sequencer's next clock comes.
+    if case .midi = choices.lead { return limit }
+    let steps = Double(1 + Start.mostRetries) * choices.launchStep.value * moment.beatMicros
+    return min(limit, max(0, notBefore - moment.heard.start) + steps + countIn)
+  }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import CJACK
+import Choices
+import HostSync
+
+/// How long JACK lets slow clients hold a start: one number for the whole server. A start that we hold must be over by then; and a
+/// program that never gets ready keeps everybody waiting for so long, so that it is the usual one wherever that is enough. [control]
+struct SyncLimit {
+  private let client: OpaquePointer
+  private let implementation = JACKImplementation.loaded
+  /// nil: the usual one.
+  private var told: Micros?
+
+  init(client: OpaquePointer) { self.client = client }
+
+  mutating func follow(_ report: Report, _ choices: Settings) {
+    let needed = report.syncLimit(for: choices, usual: implementation.usualSyncLimit)
+    guard needed != told else { return }
+    told = needed
+    tell(needed ?? implementation.usualSyncLimit)
+  }
+
+  /// Another tactus that left has put the usual number back.
+  func tellAgain() {
+    if let told { tell(told) }
+  }
+
+  /// We leave.
+  func giveBack() {
+    if told != nil { tell(implementation.usualSyncLimit) }
+  }
+
+  private func tell(_ limit: Micros) {
+    jack_set_sync_timeout(client, implementation.syncTimeout(limit))
+  }
+}
