@@ -77,6 +77,11 @@ extension Report {
   /// Rolling, or on the way from one place to another.
   public var isUnderWay: Bool { isRolling || isBetweenPlaces }
 
+  /// At a moment as heard, if nothing changes until then.
+  func sessionBeat(at time: Double) -> Double {
+    sessionBeat + (time - moment.heard.start) / moment.beatMicros
+  }
+
   /// Rolling, or about to.
   public var isMoving: Bool { isUnderWay || isWaiting }
 

@@ -41,7 +41,8 @@ struct CycleSource {
       clock: shared.pointee.clockMap.read(), session: shared.pointee.session.read(),
       settings: shared.pointee.settings.read(), sounds: shared.pointee.sounds.read(),
       isFreewheeling: shared.pointee.board.isFreewheeling, relocation: shared.pointee.relocation.read(),
-      clockConnections: shared.pointee.clockConnections.load(ordering: .relaxed))
+      clockConnections: shared.pointee.clockConnections.load(ordering: .relaxed),
+      departures: shared.pointee.board.departureCount)
     if shared.pointee.isLeaving.load(ordering: .relaxed) { cycle.settings.clock.isOn = false }
     return cycle
   }

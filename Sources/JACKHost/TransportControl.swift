@@ -30,8 +30,10 @@ struct TransportControl {
       // A start that waits goes on from the new place.
       if relocator.startBeat == nil { relocator.cancel() }
       locate(frame, on: running, report, sampleRate: sampleRate)
-    // It rolls, or will without being asked.
-    case .play where report.isUnderWay && relocator.isLocating: break
+    case .play where report.isUnderWay:
+      relocator.goOn(from: report)
+      // It will without being asked.
+      if !relocator.isLocating { Question.ask { running.command(.play) } }
     case .play:
       relocator.cancel()
       if !relocator.start(from: report) { Question.ask { running.command(.play) } }

@@ -49,7 +49,7 @@ struct OthersTakeTests {
     var others = OthersTake()
     var late = 0
     for _ in 0..<40 {
-      let given = 24_000 + others.micros
+      let given = 24_000 + others.tightMicros
       if given < 400_000 {
         late += 1
         others.needMore(than: given, cycle: 5_000, isGuess: true)

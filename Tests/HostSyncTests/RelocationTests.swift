@@ -369,6 +369,84 @@ struct RelocationTests {
     #expect(studio.report.othersTake < 10_000)
   }
 
+  /// Each start waits for its bar, which says nothing about what the others needed of it.
+  @Test func `starts between the locates do not make a slow program's time forgotten`() {
+    let studio = rolling()
+    studio.othersTake = 300_000
+    for number in 1...8 {
+      studio.locate(frame: 98_462, beat: 4, step: 1)
+      studio.play(seconds: 4)
+      #expect(studio.relocations == number + 1, "\(number)")
+      studio.transport.state = .stopped
+      studio.play(seconds: 0.3)
+      studio.transport.state = .starting
+      studio.play(seconds: 4)
+      #expect(studio.report.isRolling)
+    }
+    // It may be the one that leaves.
+    studio.othersTake = 0
+    studio.departures += 1
+    studio.play(256)
+    #expect(studio.report.othersTake == 0)
+  }
+
+  /// Known to be slow or not, in each part of the silence: the song's bars are the session's, whatever that does.
+  @Test(arguments: [0, 100_000, 300_000], [true, false])
+  func `a session that changes in the silence of a locate has its bars in the song behind it`(
+    othersTake: Double, isKnown: Bool
+  ) {
+    for change in [20.0, 100, 130, 300, 0] {
+      for step in [1.0, 4] {
+        for behind in [0, 2, 5, 20, 50, 70] {
+          let studio = rolling()
+          studio.othersTake = othersTake
+          if isKnown { studio.locate = 480_000 }
+          studio.play(seconds: 1)
+          studio.locate(frame: 98_462, beat: 4, step: step)
+          while studio.relocations == 0 { studio.play(256) }
+          for _ in 0..<behind { studio.play(256) }
+          if change > 0 {
+            studio.setTempo(change)
+          } else {
+            studio.timeline.timeOrigin = studio.timeline.timeOrigin - Micros(1_234_567_000)
+          }
+          studio.play(seconds: 6)
+          let name = "\(change), \(step), \(behind)"
+          #expect(studio.report.isRolling && !studio.relocator.isBusy, "\(name)")
+          let phase = (studio.report.sessionBeat - studio.report.songBeat) / step
+          // Behind the silence it is a change of what plays, whose song keeps to the quantum.
+          #expect(abs(phase - phase.rounded()) < 1e-6, "\(name): \(phase)")
+          #expect(studio.report.songBeat > 4 && studio.report.songBeat < 44, "\(name)")
+        }
+      }
+    }
+  }
+
+  /// With another locate behind the stop, or none.
+  @Test(arguments: [20_000, 100_000, 300_000], [true, false])
+  func `a start takes back a stop that waits in the silence of a locate, and no locate`(
+    othersTake: Double, hasAnother: Bool
+  ) {
+    for behind in [0, 1, 2, 3, 8, 20, 60] {
+      let studio = rolling()
+      studio.othersTake = othersTake
+      studio.locate(frame: 98_462, beat: 4, step: 4)
+      while studio.relocations == 0 { studio.play(256) }
+      for _ in 0..<behind { studio.play(256) }
+      studio.relocator.stop(onBar: true)
+      studio.play(256)
+      if hasAnother { studio.locate(frame: 1_083_077, beat: 44, step: 4) }
+      studio.play(256)
+      studio.relocator.goOn(from: studio.report)
+      studio.play(seconds: 6)
+      #expect(studio.report.isRolling && !studio.relocator.isBusy, "\(behind)")
+      #expect(abs(studio.report.hostLag) <= 25 && abs(truth(studio)) <= 60, "\(behind)")
+      let phase = (studio.report.sessionBeat - studio.report.songBeat) / 4
+      #expect(abs(phase - phase.rounded()) < 1e-6)
+      #expect(studio.report.songBeat > (hasAnother ? 44 : 4))
+    }
+  }
+
   @Test func `a locate that is always asked for too late rolls in the end`() {
     let studio = rolling()
     studio.locate(frame: 784_615, beat: 32, step: 4)

@@ -61,6 +61,8 @@ struct Launch: BitwiseCopyable {
   private(set) var stage = Stage.idle
   private(set) var wish = TransportWish()
   private(set) var others = OthersTake()
+  /// What it knows of JACK's clients.
+  private var departures: UInt32 = 0
   private var wasStopped = false
   private var relocating: Relocating?
   /// Where the last start was moved to, which may come after it rolled.
@@ -146,13 +148,20 @@ struct Launch: BitwiseCopyable {
     report.isHolding = isHolding
     report.launchError = error
     report.movedLaunches = moved
-    report.othersTake = others.micros
+    report.othersTake = others.tightMicros
     report.wish = wish
   }
 
   // MARK: the steps
 
+  /// What the others get for a start by these choices.
+  private func othersTake(_ now: borrowing Now) -> Double {
+    let isTight = now.asksLate ? true : now.launchesExactly
+    return isTight ? others.tightMicros : others.micros
+  }
+
   private mutating func asked(_ now: borrowing Now, _ question: Question) -> (next: Stage, mayRoll: Bool) {
+    let othersTake = othersTake(now)
     defer { rolledAt = -.infinity }
     let frame = now.transport.frame, rollsAt = now.rollsAt
     var back: Start.Move?
@@ -165,17 +174,17 @@ struct Launch: BitwiseCopyable {
       let isMoved = start.isAway(frame) || start.isOnItsWay(from: frame) || back != nil
       let isElsewhere = frame != start.place.frame || question.songBeat != start.songBeat
       if start.isWantedOtherwise(now) || !isMoved && isElsewhere || start.hasLostLeader(question) {
-        start.aim(now, question, others.micros)
+        start.aim(now, question, othersTake)
       }
     } else {
       let hasJustRolled = rollsAt - rolledAt < 3.5 * now.cycleMicros
       guard wasStopped || back != nil || hasJustRolled else { return (stage, true) }
       isBehind = !wasStopped
       start = Start(now, question, askedAt: back?.askedAt ?? rollsAt)
-      start.choose(now, question, others.micros, lead: others.micros)
+      start.choose(now, question, othersTake, lead: othersTake)
     }
-    if start.update(now, question, others.micros) { return (.released(start), true) }
-    if start.isExact { start.prepare(now, others.micros) }
+    if start.update(now, question, othersTake) { return (.released(start), true) }
+    if start.isExact { start.prepare(now, othersTake) }
     return (.held(start), false)
   }
 
@@ -192,7 +201,7 @@ struct Launch: BitwiseCopyable {
       }
       return .puttingBack(start, from: from, cycles: max(0, cycles - 1))
     case (.starting, .released(var start)) where start.isLate(now):
-      start.moveOn(now, others.micros)
+      start.moveOn(now, othersTake(now))
       return .held(start)
     case (.rolling, .held(let start)) where start.isTakenBack(now),
       (.rolling, .overtaken(let start)) where start.isTakenBack(now):
@@ -207,6 +216,10 @@ struct Launch: BitwiseCopyable {
     if case .stopped = now.transport.state { wasStopped = true } else { wasStopped = false }
     var isAwaited = relocating != nil
     if case .released = stage { isAwaited = true }
+    if now.departures != departures {
+      departures = now.departures
+      others.somebodyLeft()
+    }
     others.see(isAwaited: isAwaited, isSound: now.isSound)
     switch (now.transport.state, stage) {
     case (.stopped, _): relocating = nil

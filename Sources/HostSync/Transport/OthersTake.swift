@@ -4,18 +4,21 @@
 /// boundary means the one after it.
 ///
 /// Learned where the transport waited for nobody but them. A cycle that was lost meanwhile was the driver's delay or
-/// ours, and teaches nothing. What is not needed any more is forgotten by and by: a client that took two seconds may be
-/// gone.
+/// ours, and teaches nothing. What is not needed any more is forgotten by and by, or when somebody leaves: a client that took two
+/// seconds may be gone.
 struct OthersTake: BitwiseCopyable {
   /// Nobody is taken to need longer than this.
   static let longest: Double = 2e6
-  /// What is forgotten when they were ready at once, and when a start was in time. Before an exact start the transport is sent to
-  /// its place, and before one that JACK is asked for late it stands: each guess that is too short costs a bar.
+  /// What is forgotten when they were ready at once, and when a start was in time.
   static let atOnce: Double = 0.5
   static let inTime: Double = 0.25
   static let tightlyInTime: Double = 0.03
 
+  /// For a start that waits for its beat: too long a guess costs a bar.
   private(set) var micros = 0.0
+  /// For a locate, an exact start, before which the transport is sent to its place, and one that JACK is asked for late: too short a
+  /// guess costs a silence more, or a bar.
+  private(set) var tightMicros = 0.0
   private var isDisturbed = false
 
   /// Once a cycle: whether the transport waits for them alone, and whether no time was lost.
@@ -28,23 +31,31 @@ struct OthersTake: BitwiseCopyable {
     guard !isDisturbed else { return }
     if time > cycleMicros {
       micros = min(time + cycleMicros, Self.longest)
+      tightMicros = micros
     } else {
-      forget(Self.atOnce, cycleMicros)
+      Self.forget(Self.atOnce, of: &micros, cycleMicros)
+      Self.forget(Self.atOnce, of: &tightMicros, cycleMicros)
     }
   }
 
   /// After so long they were not ready. `isGuess`: they had no longer than we guessed, and might need far more; twice as long is tried.
   mutating func needMore(than time: Double, cycle cycleMicros: Double, isGuess: Bool = false) {
     guard !isDisturbed else { return }
-    micros = min(max(micros, (isGuess ? 2 : 1) * time + cycleMicros), Self.longest)
+    let needed = min((isGuess ? 2 : 1) * time + cycleMicros, Self.longest)
+    micros = max(micros, needed)
+    tightMicros = max(tightMicros, needed)
   }
 
-  /// Nobody was late for a start. `isTight`: each guess that is too short costs one a bar.
+  /// Nobody was late for a start. `isTight`: they had no longer than we guessed; else that says nothing about how little is enough.
   mutating func wereInTime(isTight: Bool, cycle cycleMicros: Double) {
-    forget(isTight ? Self.tightlyInTime : Self.inTime, cycleMicros)
+    Self.forget(isTight ? Self.tightlyInTime : Self.inTime, of: &micros, cycleMicros)
+    if isTight { Self.forget(Self.tightlyInTime, of: &tightMicros, cycleMicros) }
   }
 
-  private mutating func forget(_ share: Double, _ cycleMicros: Double) {
+  /// Perhaps it was the slow one.
+  mutating func somebodyLeft() { tightMicros = 0 }
+
+  private static func forget(_ share: Double, of micros: inout Double, _ cycleMicros: Double) {
     micros *= 1 - share
     if micros < cycleMicros { micros = 0 }
   }

@@ -12,6 +12,8 @@ public struct Relocation: Sendable, BitwiseCopyable {
   public var place: SongPlace
   /// When that frame is heard, on Link's clock: at a cycle's start.
   public var heardAt: Double
+  /// The session's beat at that moment, as it was known.
+  public var sessionBeat: Double
   /// When JACK has to be asked for it, on Link's clock.
   public var askAt: Double
   /// Where the transport stands meanwhile, if this takes the place of one that came too late.
@@ -45,6 +47,8 @@ public struct Relocation: Sendable, BitwiseCopyable {
 extension Relocation {
   /// How late the control thread may be in asking for what was planned.
   private static let asking = 4_000.0
+  /// A session that is measured anew moves by less, and no silence is worth it.
+  private static let unheard = 3_000.0
 
   /// The soonest moment that can be planned for, as heard.
   static func soonest(_ now: Report) -> Double {
@@ -55,20 +59,33 @@ extension Relocation {
   /// So much later than at `askAt` JACK may be asked, and still be in time.
   static func leeway(_ now: Report) -> Double { asking + now.moment.cycleMicros }
 
-  /// What takes its place if it came too late, and is held, or if it rolls late since others took longer than they were known to:
-  /// farther on in the song, in time with the same line. nil: there is no need.
-  func next(_ now: Report, after othersTook: Double) -> Relocation? {
+  /// What takes its place if it came too late, and is held, if it rolls late since others took longer than they were known to, or if the
+  /// session has another beat at its moment than it had: farther on in the song, which keeps its place on the session's grid of so many
+  /// beats. nil: there is no need.
+  func next(_ now: Report, after othersTook: Double, step: Double) -> Relocation? {
     let moment = now.moment
     let late = moment.heard.start + moment.cycleMicros - heardAt
     let isHeld = now.awaitsRelocation && late > moment.cycleMicros / 2
     let isSlow = now.othersTake > othersTook + moment.cycleMicros
-    guard isHeld || isSlow && (framesBehind(now) ?? 0) > Double(moment.frames) else { return nil }
-    let frameMicros = moment.heard.frameMicros
-    let on = UInt32(clamping: Int64(rounding: (Self.soonest(now) - heardAt) / frameMicros))
-    let there = place.moved(
-      to: place.frame &+ on, frameMicros: frameMicros, beatMicros: moment.beatMicros)
-    var next = Self.meeting(heardAt + Double(on) * frameMicros, there, from: now)
-    if isHeld { next.insteadOf = moment.frame }
+    let moved = now.sessionBeat(at: heardAt) - sessionBeat
+    let isElsewhere =
+      now.isBetweenPlaces && moment.frame == place.frame
+      && abs(moved) * moment.beatMicros > max(moment.cycleMicros, Self.unheard)
+    guard isHeld || isElsewhere || isSlow && (framesBehind(now) ?? 0) > Double(moment.frames) else {
+      return nil
+    }
+    let grid = step > 0 ? step : 1
+    let origin = sessionBeat - place.beat + (moved / grid).rounded() * grid
+    let soonest = Self.soonest(now)
+    let on = (now.sessionBeat(at: soonest) - origin - place.beat) * moment.beatMicros
+    // The first frame from there on, counted from the place.
+    let frames = (on / moment.heard.frameMicros).rounded(.up)
+    let frame = Int64(place.frame) &+ Int64(rounding: frames)
+    guard frame >= 0 else { return nil }
+    let passed = frames * moment.heard.frameMicros
+    let there = SongPlace(frame: UInt32(clamping: frame), beat: place.beat + passed / moment.beatMicros)
+    var next = Self.meeting(soonest + passed - on, there, from: now)
+    if isHeld || isElsewhere { next.insteadOf = moment.frame }
     return next
   }
 
@@ -103,7 +120,7 @@ extension Relocation {
     return Relocation(
       place: place.moved(
         to: place.frame &- before, frameMicros: moment.heard.frameMicros, beatMicros: moment.beatMicros),
-      heardAt: moment.heard.start + start,
+      heardAt: moment.heard.start + start, sessionBeat: now.sessionBeat(at: moment.heard.start + start),
       askAt: moment.due + start - Reposition.cycles * moment.cycleMicros - asking - now.othersTake)
   }
 
@@ -133,7 +150,7 @@ struct Appointment: Sendable {
   /// that it is in phase.
   init(_ now: Report, _ wanted: SongPlace, step: Double) {
     let moment = now.moment
-    let soon = now.sessionBeat + (Relocation.soonest(now) - moment.heard.start) / moment.beatMicros
+    let soon = now.sessionBeat(at: Relocation.soonest(now))
     let grid = step > 0 ? step : 1
     let away = wanted.beat - soon
     let wait = away - Double(Int64(flooring: away / grid)) * grid

@@ -21,17 +21,26 @@ public struct Relocator: Sendable {
     case none
     /// At this beat of the song.
     case correct(bar: Double)
-    case locate(SongPlace, step: Double, at: Appointment)
+    case locate(Destination, at: Appointment)
     /// On a beat of the session, known as soon as it rolls; and where it shall stand then, if elsewhere.
-    case stop(onBar: Bool, on: Double?, at: UInt32?)
+    case stop(onBar: Bool, on: Double?, at: Destination?)
     case start(StandingStart)
     /// JACK was asked for it, and has yet to say so.
     case started(beat: Double, until: Micros)
   }
 
+  /// Where a locate goes, and the grid of the session's that it keeps to.
+  private struct Destination: Sendable {
+    let place: SongPlace
+    let step: Double
+
+    func appointment(_ now: Report) -> Appointment { Appointment(now, place, step: step) }
+  }
+
   /// What JACK was asked for, perhaps too late, until the transport is there.
   private struct Landing {
     let relocation: Relocation
+    let step: Double
     /// As far as was known then.
     let othersTake: Double
     /// So many were asked for before it that came to nothing.
@@ -49,7 +58,7 @@ public struct Relocator: Sendable {
   /// JACK says so in its next cycle, if ever.
   static let answer = Micros(500_000)
 
-  /// The longest bar: 64 whole notes at 20 quarters a minute. Nothing is planned farther ahead, and no host lags more.
+  /// The longest bar: 64 whole notes at 20 quarters a minute. No host lags more.
   static let farthest = 768e6
 
   /// Whether and above which lag a host is corrected, and where its bars are.
@@ -72,18 +81,24 @@ public struct Relocator: Sendable {
   /// the bars.
   public mutating func locate(frame: UInt32, beat: Double, step: Double, from now: Report) -> Bool {
     guard now.isUnderWay, now.timebase != .foreign else { return false }
+    let there = Destination(place: SongPlace(frame: frame, beat: beat), step: step)
     if case .stop(let onBar, let beat, _) = errand {
-      errand = .stop(onBar: onBar, on: beat, at: frame)
-      return true
+      errand = .stop(onBar: onBar, on: beat, at: there)
+    } else {
+      errand = .locate(there, at: there.appointment(now))
     }
-    let place = SongPlace(frame: frame, beat: beat)
-    errand = .locate(place, step: step, at: Appointment(now, place, step: step))
     return true
   }
 
   /// A stop of the rolling transport on the song's next bar line, or on the session's next beat; where a locate that waits would go.
   public mutating func stop(onBar: Bool) {
-    errand = .stop(onBar: onBar, on: nil, at: waitingPlace)
+    errand = .stop(onBar: onBar, on: nil, at: destination)
+  }
+
+  /// A start of what rolls, or will: it takes back a stop that waits, and not the locate behind that.
+  public mutating func goOn(from now: Report) {
+    guard case .stop(_, _, let there) = errand else { return }
+    errand = there.map { .locate($0, at: $0.appointment(now)) } ?? .none
   }
 
   /// The session's beat on which it can stop next.
@@ -95,10 +110,12 @@ public struct Relocator: Sendable {
   }
 
   /// Where a locate goes that waits.
-  public var waitingPlace: UInt32? {
+  public var waitingPlace: UInt32? { destination?.place.frame }
+
+  private var destination: Destination? {
     switch errand {
-    case .locate(let place, _, _): place.frame
-    case .stop(_, _, let frame): frame
+    case .locate(let there, _): there
+    case .stop(_, _, let there): there
     case .none, .correct, .start, .started: nil
     }
   }
@@ -138,8 +155,8 @@ public struct Relocator: Sendable {
     if case .none = errand, isCorrectionDue(now, at: time) {
       errand = .correct(bar: Relocation.nextBar(now))
     }
-    if case .stop(let onBar, let beat, let frame) = errand {
-      return stop(now, onBar: onBar, on: beat, at: frame, time)
+    if case .stop(let onBar, let beat, let there) = errand {
+      return stop(now, onBar: onBar, on: beat, at: there, time)
     }
     if case .start(let waiting) = errand { return start(now, waiting, time) }
     if case .started(_, let until) = errand {
@@ -154,7 +171,7 @@ public struct Relocator: Sendable {
     guard now.isUnderWay else { return giveUp() }
     let late = Double(time.count) - plan.askAt
     let isInTime = late <= Relocation.leeway(now)
-    if late < -Self.farthest || !isInTime { postpone(now) }
+    if late < -farthest(now) || !isInTime { postpone(now) }
     guard late >= 0, isInTime else { return .nothing }
     if case .correct = errand {
       corrections &+= 1
@@ -162,10 +179,11 @@ public struct Relocator: Sendable {
       nextCorrection = time + (tries < Self.mostTries ? Self.pause : Self.surrender)
       laggingSince = nil
     }
-    errand = .none
     // Where JACK may stand for the one before, everybody goes on standing.
     plan.insteadOf = landing?.relocation.place.frame
-    landing = Landing(relocation: plan, othersTake: now.othersTake)
+    landing = Landing(
+      relocation: plan, step: destination?.step ?? choices.quantum, othersTake: now.othersTake)
+    errand = .none
     return .relocate(plan)
   }
 
@@ -173,8 +191,11 @@ public struct Relocator: Sendable {
   /// need is known only when they have taken it.
   private mutating func land(_ now: Report) -> Relocation? {
     guard let last = landing else { return nil }
-    if last.tries < Self.mostTries, let next = last.relocation.next(now, after: last.othersTake) {
-      landing = Landing(relocation: next, othersTake: now.othersTake, tries: last.tries + 1)
+    if last.tries < Self.mostTries,
+      let next = last.relocation.next(now, after: last.othersTake, step: last.step)
+    {
+      landing = Landing(
+        relocation: next, step: last.step, othersTake: now.othersTake, tries: last.tries + 1)
       return next
     }
     if last.relocation.isOver(now) { landing = nil }
@@ -182,17 +203,17 @@ public struct Relocator: Sendable {
   }
 
   /// JACK stops in the cycle after the one in which it is asked: in the middle of that one is the safest moment.
-  private mutating func stop(_ now: Report, onBar: Bool, on known: Double?, at frame: UInt32?, _ time: Micros)
-    -> Step
-  {
+  private mutating func stop(
+    _ now: Report, onBar: Bool, on known: Double?, at there: Destination?, _ time: Micros
+  ) -> Step {
     guard now.isUnderWay else { return giveUp() }
     // On the way to another place, which has other bars.
     guard now.isRolling, landing == nil else {
-      errand = .stop(onBar: onBar, on: nil, at: frame)
+      errand = .stop(onBar: onBar, on: nil, at: there)
       return .nothing
     }
     let beat = known ?? Self.end(onBar: onBar, now)
-    errand = .stop(onBar: onBar, on: beat, at: frame)
+    errand = .stop(onBar: onBar, on: beat, at: there)
     let moment = now.moment
     let away = (beat - now.sessionBeat) * moment.beatMicros
     let cycles = Double(Int64(rounding: away / moment.cycleMicros))
@@ -202,7 +223,7 @@ public struct Relocator: Sendable {
     if away > farthest * moment.beatMicros + 1e6 { stop(onBar: onBar) }
     guard Double(time.count) >= askAt else { return .nothing }
     cancel()
-    return .stop(at: frame)
+    return .stop(at: there?.place.frame)
   }
 
   /// Asked for in time for its beat, and not earlier; at once where it is to wait no more.
@@ -230,8 +251,14 @@ public struct Relocator: Sendable {
     switch errand {
     case .none, .stop, .start, .started: nil
     case .correct(let bar): .correction(now, at: bar)
-    case .locate(_, _, let appointment): appointment.relocation(now)
+    case .locate(_, let appointment): appointment.relocation(now)
     }
+  }
+
+  /// Nothing is planned for a moment that is farther away, in microseconds.
+  private func farthest(_ now: Report) -> Double {
+    let grid = destination.map { max(1, $0.step) } ?? now.bars.meter.length.value
+    return (grid + 1) * now.moment.beatMicros + 1e6
   }
 
   /// Too late for this moment, or the session has moved it far away: the next one.
@@ -239,8 +266,7 @@ public struct Relocator: Sendable {
     switch errand {
     case .none, .stop, .start, .started: break
     case .correct: errand = .correct(bar: Relocation.nextBar(now))
-    case .locate(let place, let step, _):
-      errand = .locate(place, step: step, at: Appointment(now, place, step: step))
+    case .locate(let there, _): errand = .locate(there, at: there.appointment(now))
     }
   }
 
