@@ -125,7 +125,7 @@ private let hasSuperCollider = access("/usr/bin/scsynth", X_OK) == 0
     Server.default.options.numInputBusChannels_(0).numOutputBusChannels_(1);
     OSCdef(\\tempo, { |message| ~clock.tempo_(message[1] / 60) }, '/tempo');
     ~clock.addDependant({ |clock, what|
-      if(what == \\tempo) { ("tempo" + (clock.tempo * 60).round(0.01)).postln } });
+      if(what == \\tempo) { ("tempo" + (clock.tempo * 60).round(0.01)).postln } { what.postln } });
     Server.default.waitForBoot {
       SynthDef(\\click, { OffsetOut.ar(0, Line.ar(0.8, 0, 0.005, doneAction: 2)) }).add;
       Server.default.sync;
@@ -135,7 +135,9 @@ private let hasSuperCollider = access("/usr/bin/scsynth", X_OK) == 0
     """
 
   @Test(.enabled(if: hasSuperCollider, "needs supercollider-server, which tools/lab prepare installs"))
-  func `SuperCollider's LinkClock has our tempo, we have its, and what it plays is on the beat`() async throws
+  func
+    `SuperCollider's LinkClock has our tempo, start and stop, we have its tempo, and what it plays is on the beat`()
+    async throws
   {
     let scene = try await Scene()
     let stage = scene.stage
@@ -154,6 +156,10 @@ private let hasSuperCollider = access("/usr/bin/scsynth", X_OK) == 0
     try await scene.await(tempo: "97")
     try await scene.tablet.ask("tempo 140")
     try await sclang.awaitLine(beginning: "tempo 140")
+    try await scene.transport.ask("play")
+    try await sclang.awaitLine(beginning: "linkStart")
+    try await scene.transport.ask("stop")
+    try await sclang.awaitLine(beginning: "linkStop")
     let ears = try await Ears("SuperCollider:out_1", in: stage)
     let clicks = try await ears.listen(forIntervals: 8)
     #expect(abs(clicks.interval - 60_000 / 140) < 3, "\(clicks.interval)")
