@@ -4,13 +4,20 @@ import ControlSurface
 
 // From 76x23 on: everything has its name, and what there is room for goes into the size of the digits.
 extension TerminalView {
-  /// Rows beside the digits and the beats: title, gaps, phase, seven facts, message, keys.
-  private func otherRows(_ facts: Facts) -> Int { 8 + factRows(facts) }
-  private func factRows(_ facts: Facts) -> Int { 7 + ownRows(facts).count }
-  /// One for the user's own outputs and one for channels of sound, if there are any.
-  private func ownRows(_ facts: Facts) -> [(name: String, words: String)] {
-    [("Outputs", facts.outputs), ("Channels", facts.channels)].compactMap { name, words in
-      words.map { (name, $0) }
+  /// Rows beside the digits, the beats and `ownRows`: title, gaps, phase, seven facts, message, keys.
+  private static let otherRows = 15
+  /// For the user's own outputs, and for channels of sound, if there are any: one, or as many as their words need and the smallest digits
+  /// leave, up to a quarter of all. What is too long for them all ends in a mark.
+  private func ownRows(_ facts: Facts, _ size: Size) -> [(name: String, words: String)] {
+    let lists = [("Outputs", facts.outputs), ("Channels", facts.channels)].compactMap { name, words in
+      words.map { (name: name, lines: $0.wrapped(to: size.columns - 6 - Self.label)) }
+    }
+    var spare = min(size.rows / 4, size.rows - Self.otherRows - BigText.dots - 1) - lists.count
+    return lists.flatMap { name, lines in
+      let more = max(0, min(lines.count - 1, spare))
+      spare -= more
+      let last = lines[more...].joined(separator: " ")
+      return zip([name] + Array(repeating: "", count: more), lines.prefix(more) + [last]).map { ($0, $1) }
     }
   }
   private static let label = 12
@@ -20,7 +27,8 @@ extension TerminalView {
     let size = picture.size
     let inside = 2..<size.columns - 2
     drawTitle(facts, on: &picture)
-    let (tempo, position, count) = digits(facts, size)
+    let own = ownRows(facts, size)
+    let (tempo, position, count) = digits(facts, size, rows: size.rows - Self.otherRows - own.count)
     tempo.draw(on: &picture, row: 2, column: inside.lowerBound, glyph: glyphs.full, style: .bold)
     let bottom = 2 + tempo.rows
     picture.write("BPM", row: bottom - 1, column: inside.lowerBound + tempo.columns + 1, style: .quiet)
@@ -40,7 +48,7 @@ extension TerminalView {
     beats.drawPhase(on: &picture, row: boxes.upperBound, columns: inside, glyphs)
     let top = boxes.upperBound + 2
     drawFacts(facts, on: &picture, row: top, columns: inside)
-    for (offset, line) in ownRows(facts).enumerated() {
+    for (offset, line) in own.enumerated() {
       let row = top + 7 + offset
       picture.write(line.name, row: row, column: inside.lowerBound, style: .quiet)
       picture.write(
@@ -48,7 +56,7 @@ extension TerminalView {
         width: inside.count - Self.label - 2, style: .plain)
     }
     // The rows that nothing else has; above them one stays empty.
-    let free = min(top + factRows(facts) + 1, size.rows - 2)..<size.rows - 1
+    let free = min(top + 7 + own.count + 1, size.rows - 2)..<size.rows - 1
     let used = drawNews(scene, on: &picture, rows: free, columns: inside)
     if let earlier = scene.earlierNews, free.count > used {
       picture.write(
@@ -70,11 +78,12 @@ extension TerminalView {
     picture.write(server, row: 0, endingAt: size.columns - 2, style: style)
   }
 
-  /// As large as both fit beside each other, and how many rows are left for the beats.
-  private func digits(_ facts: Facts, _ size: Size) -> (tempo: BigText, position: BigText, beats: Int) {
+  /// As large as both fit beside each other in so many rows, and how many of these are left for the beats.
+  private func digits(_ facts: Facts, _ size: Size, rows spare: Int) -> (
+    tempo: BigText, position: BigText, beats: Int
+  ) {
     var tempo = BigText(text: facts.tempo)
     var position = BigText(text: facts.countIn.map { "-\($0)" } ?? facts.position)
-    let spare = size.rows - otherRows(facts)
     let room = size.columns - 20
     for scale in 2...40 {
       var wider = tempo

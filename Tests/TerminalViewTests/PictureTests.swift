@@ -438,6 +438,22 @@ struct OwnOutputPictureTests {
       #expect(text.contains(fact) || !none.contains(fact), "\(fact)")
     }
   }
+
+  @Test(arguments: [(80, 24), (80, 36), (80, 48), (200, 60)])
+  func `as many as there are stand in as many lines as there is room for, and a mark where there is none`(
+    columns: Int, rows: Int
+  ) throws {
+    let outputs = try (1...32).map { try NamedOutput("machine-\($0)=clock") }
+    let scene = Scenes.scene(beat: 9) { $0.outputs = outputs }
+    let lines = Scenes.text(scene, columns, rows).split(separator: "\n", omittingEmptySubsequences: false)
+    let first = try #require(lines.firstIndex { $0.contains("Outputs") })
+    let shown = lines[first..<min(first + 8, lines.count)].joined(separator: "\n")
+    let all = (1...32).allSatisfy { shown.contains("machine-\($0)\($0 < 32 ? "," : "")") }
+    #expect(all == (rows >= 36), "\(shown)")
+    for fact in ["Ableton Link", "Start/stop", "Timebase", "Drift", "Quantum", "OSC", "Page", "? "] {
+      #expect(lines.contains { $0.contains(fact) }, "\(fact)")
+    }
+  }
 }
 
 @Suite("Link Audio in the view")
