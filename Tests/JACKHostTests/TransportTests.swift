@@ -110,7 +110,7 @@ extension JACKHostTests {
     watch.holdCycles = .max
     watch.forget()
     watch.play()
-    let usual = TestServer.isPipeWire && hasLeft ? 5.0 : 10
+    let usual = TestServer.isPipeWire ? 5.0 : 10
     let end = HostClock.micros() + Micros(25_000_000)
     while !watch.last.isRolling, HostClock.micros() < end {
       if hasLeft { try await Task.sleep(for: .milliseconds(50)) } else { try await live.run(for: 50) }
