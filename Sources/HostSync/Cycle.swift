@@ -15,8 +15,8 @@ public struct Cycle: BitwiseCopyable {
   public var latencies: PerPort<UInt32>
   /// How often `clock` was connected, having been connected with nothing; counted round.
   public var clockConnections: UInt32
-  /// How many clients have left the server, counted round.
-  public var departures: UInt32
+  /// How many clients the server has, more or less than at some time before.
+  public var clients: Int32
   /// From JACK's clock to Link's.
   public var clock: ClockMap
   /// Published by the network thread; its timeline is in Link's host time. Only `Freeze` may look.
@@ -33,7 +33,7 @@ public struct Cycle: BitwiseCopyable {
     frames: UInt32, sampleRate: UInt32, times: RawTimes, transport: Transport, latencies: PerPort<UInt32>,
     clock: ClockMap, session: SessionView, settings: Settings, sounds: SoundBank,
     isFreewheeling: Bool = false, relocation: Relocation? = nil, clockConnections: UInt32 = 0,
-    departures: UInt32 = 0
+    clients: Int32 = 0
   ) {
     self.frames = frames
     self.sampleRate = sampleRate
@@ -41,7 +41,7 @@ public struct Cycle: BitwiseCopyable {
     self.transport = transport
     self.latencies = latencies
     self.clockConnections = clockConnections
-    self.departures = departures
+    self.clients = clients
     self.clock = clock
     self.session = session
     self.settings = settings

@@ -190,15 +190,18 @@ extension HostSync {
   /// Another meter comes with the next bar line of a song that plays, and at once where none does.
   private mutating func countBars(_ now: borrowing Now) {
     let meter = now.settings.meter
-    if isBetweenPlaces(now) { return }
-    // A correction of a host that drifts is another run, and leaves the song where it is.
-    let goesOn = song.isRolling && (song.run == barsRun || wasRolling && song.origin == barsOrigin)
-    (barsRun, barsOrigin) = (song.run, song.origin)
-    if goesOn {
+    if isBetweenPlaces(now) {
+      // A correction of a host that drifts leaves the song where it is. The place was meant in the present bars.
+      if now.relocation?.isCorrection(ofSongFrom: barsOrigin, now) != true { bars = Bars(bars.meter) }
+      return
+    }
+    let isBack = wasRolling && song.origin == barsOrigin
+    if song.isRolling, song.run == barsRun || isBack {
       bars.change(to: meter, at: song.songBeat(of: now.grid.beat(at: now.heard.start)))
     } else {
-      bars = Bars(meter)
+      bars = Bars(wasRolling && song.isRolling ? bars.meter : meter)
     }
+    (barsRun, barsOrigin) = (song.run, song.origin)
   }
 
   /// The transport rolled, and will roll again from another place as soon as all are ready.

@@ -42,7 +42,7 @@ struct CycleSource {
       settings: shared.pointee.settings.read(), sounds: shared.pointee.sounds.read(),
       isFreewheeling: shared.pointee.board.isFreewheeling, relocation: shared.pointee.relocation.read(),
       clockConnections: shared.pointee.clockConnections.load(ordering: .relaxed),
-      departures: shared.pointee.board.departureCount)
+      clients: shared.pointee.board.clientCount)
     if shared.pointee.isLeaving.load(ordering: .relaxed) { cycle.settings.clock.isOn = false }
     return cycle
   }

@@ -23,7 +23,7 @@ struct Notices: OptionSet, Sendable {
 /// the audio thread: they store into atomics and return. Nobody is woken; the control thread looks often.
 struct NoticeBoard: ~Copyable, Sendable {
   private let pending = Atomic<UInt32>(0)
-  private let departures = Atomic<UInt32>(0)
+  private let clients = Atomic<Int32>(0)
   private let xruns = Atomic<UInt>(0)
   private let freewheeling = Atomic<Bool>(false)
   private let rate = Atomic<UInt32>(0)
@@ -53,8 +53,8 @@ struct NoticeBoard: ~Copyable, Sendable {
   /// How often the driver was seen to have been late. [any]
   var xrunCount: UInt { xruns.load(ordering: .relaxed) }
 
-  /// How many clients have left, counted round. [any]
-  var departureCount: UInt32 { departures.load(ordering: .relaxed) }
+  /// How many clients there are more or less than at first. [any]
+  var clientCount: Int32 { clients.load(ordering: .relaxed) }
 
   /// The server has gone, or thrown us out. [any]
   var isShutDown: Bool { shutdown.load(ordering: .acquiring) }
@@ -65,7 +65,7 @@ struct NoticeBoard: ~Copyable, Sendable {
   /// [control]
   func countXrun() { xruns.wrappingAdd(1, ordering: .relaxed) }
 
-  func countDeparture() { departures.wrappingAdd(1, ordering: .relaxed) }
+  func countClient(isThere: Bool) { clients.wrappingAdd(isThere ? 1 : -1, ordering: .relaxed) }
 
   func setFreewheeling(_ on: Bool) {
     freewheeling.store(on, ordering: .relaxed)
@@ -166,7 +166,7 @@ private func noteRegistration(
 private func noteClient(
   _ name: UnsafePointer<CChar>?, _ registered: Int32, _ context: UnsafeMutableRawPointer?
 ) {
-  if registered == 0 { shared(context).pointee.board.countDeparture() }
+  shared(context).pointee.board.countClient(isThere: registered != 0)
   shared(context).pointee.board.post(.clients)
 }
 

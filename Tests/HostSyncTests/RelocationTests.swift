@@ -383,9 +383,13 @@ struct RelocationTests {
       studio.play(seconds: 4)
       #expect(studio.report.isRolling)
     }
-    // It may be the one that leaves.
-    studio.othersTake = 0
-    studio.departures += 1
+    // Who comes and goes was not it; who leaves of those that were there may be.
+    for clients in [4, 3, 4, 5, 4, 3] as [Int32] {
+      studio.clients = clients
+      studio.play(256)
+      #expect(studio.report.othersTake > 300_000)
+    }
+    studio.clients = 2
     studio.play(256)
     #expect(studio.report.othersTake == 0)
   }
@@ -405,6 +409,7 @@ struct RelocationTests {
           studio.locate(frame: 98_462, beat: 4, step: step)
           while studio.relocations == 0 { studio.play(256) }
           for _ in 0..<behind { studio.play(256) }
+          let isSilent = studio.report.isBetweenPlaces
           if change > 0 {
             studio.setTempo(change)
           } else {
@@ -417,9 +422,29 @@ struct RelocationTests {
           // Behind the silence it is a change of what plays, whose song keeps to the quantum.
           #expect(abs(phase - phase.rounded()) < 1e-6, "\(name): \(phase)")
           #expect(studio.report.songBeat > 4 && studio.report.songBeat < 44, "\(name)")
+          // Who counts frames does so in the new tempo from the place on.
+          let moment = studio.report.moment
+          let passed = (Double(moment.frame) - 98_462) / 0.048
+          let behindSong = (studio.report.songBeat - 4) * moment.beatMicros - passed
+          #expect(!isSilent || abs(behindSong) < 150, "\(name): \(behindSong) us")
         }
       }
     }
+  }
+
+  /// The place was meant in the bars that there were.
+  @Test(arguments: [0, 300_000])
+  func `another meter in the silence of a locate begins where that lands`(othersTake: Double) {
+    let studio = rolling()
+    studio.othersTake = othersTake
+    if othersTake > 0 { studio.locate = 480_000 }
+    studio.play(seconds: 1)
+    studio.locate(frame: 196_923, beat: 8, step: 4)
+    while studio.relocations == 0 || studio.report.isRolling { studio.play(256) }
+    studio.settings.meter = Meter(beatsPerBar: 3)
+    while !studio.report.isRolling || studio.report.songBeat < 11.5 { studio.play(256) }
+    #expect(studio.report.bars.first == 64 && studio.report.bars.place(at: 11.5).bar == 3)
+    #expect(studio.report.bars.meter == studio.settings.meter)
   }
 
   /// With another locate behind the stop, or none.

@@ -66,8 +66,8 @@ final class Studio {
   /// Rising edges, and how long each lasted.
   private(set) var pulses: [(onset: Onset, width: Int)] = []
   private(set) var runEdges: [Onset] = []
-  /// How many clients have left.
-  var departures: UInt32 = 0
+  /// How many clients there are.
+  var clients: Int32 = 3
   /// How often somebody came to `clock`.
   var clockConnections: UInt32 = 0
   /// The user's own outputs, what each sent, and where its level changed.
@@ -174,7 +174,7 @@ final class Studio {
           startStop: ClientStartStop(isPlaying: isPlaying, time: timeOfPlaying, timestamp: .zero),
           isConnected: false), startStopsTaken: startStopsTaken), settings: settings, sounds: bank,
       isFreewheeling: isFreewheeling,
-      relocation: relocation, clockConnections: clockConnections, departures: departures)
+      relocation: relocation, clockConnections: clockConnections, clients: clients)
     if asksBeforeRolling, !mayRoll, case .starting = transport.state {
       mayRoll = sync.mayRoll(cycle)
     }

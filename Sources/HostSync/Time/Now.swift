@@ -12,7 +12,7 @@ struct Now: BitwiseCopyable {
   let transport: Transport
   let latencies: PerPort<UInt32>
   let clockConnections: UInt32
-  let departures: UInt32
+  let clients: Int32
   let settings: Settings
   let relocation: Relocation?
   let session: SessionState
@@ -41,7 +41,7 @@ struct Now: BitwiseCopyable {
     transport = cycle.transport
     latencies = cycle.latencies
     clockConnections = cycle.clockConnections
-    departures = cycle.departures
+    clients = cycle.clients
     settings = cycle.settings
     relocation = cycle.relocation
     let view = freeze.session(of: cycle)

@@ -61,8 +61,6 @@ struct Launch: BitwiseCopyable {
   private(set) var stage = Stage.idle
   private(set) var wish = TransportWish()
   private(set) var others = OthersTake()
-  /// What it knows of JACK's clients.
-  private var departures: UInt32 = 0
   private var wasStopped = false
   private var relocating: Relocating?
   /// Where the last start was moved to, which may come after it rolled.
@@ -216,11 +214,7 @@ struct Launch: BitwiseCopyable {
     if case .stopped = now.transport.state { wasStopped = true } else { wasStopped = false }
     var isAwaited = relocating != nil
     if case .released = stage { isAwaited = true }
-    if now.departures != departures {
-      departures = now.departures
-      others.somebodyLeft()
-    }
-    others.see(isAwaited: isAwaited, isSound: now.isSound)
+    others.see(isAwaited: isAwaited, isSound: now.isSound, clients: now.clients)
     switch (now.transport.state, stage) {
     case (.stopped, _): relocating = nil
     case (.starting, .released(let start)):

@@ -20,10 +20,15 @@ struct OthersTake: BitwiseCopyable {
   /// guess costs a silence more, or a bar.
   private(set) var tightMicros = 0.0
   private var isDisturbed = false
+  /// How many clients there are, and were when it was learned.
+  private var clients: Int32 = 0, learnedOf: Int32 = 0
 
-  /// Once a cycle: whether the transport waits for them alone, and whether no time was lost.
-  mutating func see(isAwaited: Bool, isSound: Bool) {
+  /// Once a cycle: whether the transport waits for them alone, whether no time was lost, and how many clients there are.
+  mutating func see(isAwaited: Bool, isSound: Bool, clients: Int32 = 0) {
     isDisturbed = isAwaited && (isDisturbed || !isSound)
+    self.clients = clients
+    // Perhaps it was the slow one; who has come since was not.
+    if clients < learnedOf { (tightMicros, learnedOf) = (0, clients) }
   }
 
   /// They held a relocation for so long.
@@ -31,7 +36,7 @@ struct OthersTake: BitwiseCopyable {
     guard !isDisturbed else { return }
     if time > cycleMicros {
       micros = min(time + cycleMicros, Self.longest)
-      tightMicros = micros
+      (tightMicros, learnedOf) = (micros, clients)
     } else {
       Self.forget(Self.atOnce, of: &micros, cycleMicros)
       Self.forget(Self.atOnce, of: &tightMicros, cycleMicros)
@@ -43,7 +48,7 @@ struct OthersTake: BitwiseCopyable {
     guard !isDisturbed else { return }
     let needed = min((isGuess ? 2 : 1) * time + cycleMicros, Self.longest)
     micros = max(micros, needed)
-    tightMicros = max(tightMicros, needed)
+    (tightMicros, learnedOf) = (max(tightMicros, needed), clients)
   }
 
   /// Nobody was late for a start. `isTight`: they had no longer than we guessed; else that says nothing about how little is enough.
@@ -51,9 +56,6 @@ struct OthersTake: BitwiseCopyable {
     Self.forget(isTight ? Self.tightlyInTime : Self.inTime, of: &micros, cycleMicros)
     if isTight { Self.forget(Self.tightlyInTime, of: &tightMicros, cycleMicros) }
   }
-
-  /// Perhaps it was the slow one.
-  mutating func somebodyLeft() { tightMicros = 0 }
 
   private static func forget(_ share: Double, of micros: inout Double, _ cycleMicros: Double) {
     micros *= 1 - share

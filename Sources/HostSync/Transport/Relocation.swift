@@ -10,10 +10,13 @@ import Choices
 public struct Relocation: Sendable, BitwiseCopyable {
   /// The first that rolls.
   public var place: SongPlace
+  /// The one that was meant, less than a cycle behind it, or before it where this takes the place of another.
+  private var meant: SongPlace
   /// When that frame is heard, on Link's clock: at a cycle's start.
   public var heardAt: Double
-  /// The session's beat at that moment, as it was known.
+  /// The session's beat at that moment, as it was known, and at the song's beginning.
   public var sessionBeat: Double
+  public var origin: Double
   /// When JACK has to be asked for it, on Link's clock.
   public var askAt: Double
   /// Where the transport stands meanwhile, if this takes the place of one that came too late.
@@ -40,6 +43,12 @@ public struct Relocation: Sendable, BitwiseCopyable {
   /// A full machine stops a thread for so long at most; what comes still later rolls late.
   private static func patience(_ cycleMicros: Double) -> Double { 100_000 + 2 * cycleMicros }
 
+  /// Whether it brings a host back to where this song is.
+  func isCorrection(ofSongFrom origin: Int64, _ now: borrowing Now) -> Bool {
+    guard place(at: now.heard.start) != nil, now.transport.frame == place.frame else { return false }
+    return ThirtySeconds.nearest(to: self.origin, grain: 1) == origin
+  }
+
   /// The place, near its moment.
   func place(at time: Double) -> SongPlace? { abs(time - heardAt) < Self.memory ? place : nil }
 }
@@ -48,7 +57,7 @@ extension Relocation {
   /// How late the control thread may be in asking for what was planned.
   private static let asking = 4_000.0
   /// A session that is measured anew moves by less, and no silence is worth it.
-  private static let unheard = 3_000.0
+  private static let unheard = 1_000.0
 
   /// The soonest moment that can be planned for, as heard.
   static func soonest(_ now: Report) -> Double {
@@ -69,22 +78,22 @@ extension Relocation {
     let isSlow = now.othersTake > othersTook + moment.cycleMicros
     let moved = now.sessionBeat(at: heardAt) - sessionBeat
     let isElsewhere =
-      now.isBetweenPlaces && moment.frame == place.frame
-      && abs(moved) * moment.beatMicros > max(moment.cycleMicros, Self.unheard)
+      now.isBetweenPlaces && moment.frame == place.frame && abs(moved) * moment.beatMicros > Self.unheard
     guard isHeld || isElsewhere || isSlow && (framesBehind(now) ?? 0) > Double(moment.frames) else {
       return nil
     }
     let grid = step > 0 ? step : 1
-    let origin = sessionBeat - place.beat + (moved / grid).rounded() * grid
+    let origin = origin + (moved / grid).rounded() * grid
     let soonest = Self.soonest(now)
-    let on = (now.sessionBeat(at: soonest) - origin - place.beat) * moment.beatMicros
+    let on = (now.sessionBeat(at: soonest) - origin - meant.beat) * moment.beatMicros
     // The first frame from there on, counted from the place.
     let frames = (on / moment.heard.frameMicros).rounded(.up)
-    let frame = Int64(place.frame) &+ Int64(rounding: frames)
+    let frame = Int64(meant.frame) &+ Int64(rounding: frames)
     guard frame >= 0 else { return nil }
     let passed = frames * moment.heard.frameMicros
-    let there = SongPlace(frame: UInt32(clamping: frame), beat: place.beat + passed / moment.beatMicros)
+    let there = SongPlace(frame: UInt32(clamping: frame), beat: meant.beat + passed / moment.beatMicros)
     var next = Self.meeting(soonest + passed - on, there, from: now)
+    next.meant = meant
     if isHeld || isElsewhere { next.insteadOf = moment.frame }
     return next
   }
@@ -120,7 +129,9 @@ extension Relocation {
     return Relocation(
       place: place.moved(
         to: place.frame &- before, frameMicros: moment.heard.frameMicros, beatMicros: moment.beatMicros),
-      heardAt: moment.heard.start + start, sessionBeat: now.sessionBeat(at: moment.heard.start + start),
+      meant: place, heardAt: moment.heard.start + start,
+      sessionBeat: now.sessionBeat(at: moment.heard.start + start),
+      origin: now.sessionBeat(at: time) - place.beat,
       askAt: moment.due + start - Reposition.cycles * moment.cycleMicros - asking - now.othersTake)
   }
 
