@@ -177,9 +177,13 @@ extension HostSync {
       song.landmark = nil
       return
     }
-    if let start = launch.start, case .starting = now.transport.state {
-      let origin = ThirtySeconds.nearest(to: (start.target - start.songBeat).value, grain: 1)
-      song.arm(startingAt: start.target.value, origin: origin)
+    if case .starting = now.transport.state {
+      if let start = launch.start {
+        let origin = ThirtySeconds.nearest(to: (start.target - start.songBeat).value, grain: 1)
+        song.arm(startingAt: start.target.value, origin: origin)
+      } else {
+        song.disarm()
+      }
     }
     song.landmark = launch.place(
       at: now.transport.frame, frameMicros: now.frameMicros, beatMicros: now.grid.beatMicros)

@@ -123,6 +123,17 @@ struct LaunchTableTests {
     "released | starts still, too late for its beat": (
       false, { $0.pressPlay(before: Stand.bar) }, { $0.see(.starting) }
     ),
+    "released | starts still, too late, moved on twice before": (
+      false,
+      {
+        $0.pressPlay(before: Stand.bar)
+        for _ in 0..<2 {
+          $0.see(.starting)
+          $0.heard = $0.launch.start!.target.value * 500_000 - 2 * Stand.cycleMicros
+          $0.ask()
+        }
+      }, { $0.see(.starting) }
+    ),
     "held | rolls before it was sent to a later beat": (
       false,
       {

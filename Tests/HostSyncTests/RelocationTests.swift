@@ -472,6 +472,32 @@ struct RelocationTests {
     }
   }
 
+  /// JACK loses patience some time, on no beat.
+  @Test func `beside a program that never gets ready nothing plays before JACK rolls`() {
+    let studio = Studio()
+    studio.asksBeforeRolling = true
+    studio.listensToPulse = true
+    studio.othersTake = 1e9
+    studio.settings.click.when = .rolling
+    studio.play(seconds: 0.7)
+    // So that the others are asked.
+    (studio.transport.state, studio.locate) = (.starting, 0)
+    studio.play(seconds: 9)
+    // On each of the beats on which it was to roll something may have been heard before it was seen that it does not.
+    let clicks = studio.clicks.count, messages = studio.messages.count, edges = studio.runEdges.count
+    #expect(clicks <= 3 && studio.messages.last?.event.status == MIDI.stop && edges % 2 == 0)
+    studio.play(seconds: 5)
+    #expect(studio.transport.state == .starting && studio.report.movedLaunches == 2)
+    #expect(studio.clicks.count == clicks && studio.messages.count == messages)
+    #expect(studio.runEdges.count == edges && !studio.report.isWaiting)
+    studio.transport.state = .rolling
+    studio.play(seconds: 4)
+    #expect(studio.report.isRolling && studio.clicks.count >= clicks + 7)
+    #expect(studio.runEdges.count == edges + 1)
+    let away = studio.report.sessionBeat - studio.report.songBeat
+    #expect(abs(away - away.rounded()) < 1e-6)
+  }
+
   @Test func `a locate that is always asked for too late rolls in the end`() {
     let studio = rolling()
     studio.locate(frame: 784_615, beat: 32, step: 4)

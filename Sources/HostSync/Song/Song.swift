@@ -70,7 +70,7 @@ struct Song: BitwiseCopyable {
     let beat = now.grid.beat(at: now.heard.start)
     let entry = entry(now, at: here, lostFrames: lostFrames)
     if now.isCut { stopTime = -.infinity }
-    if now.isFreewheeling, isWaiting { cancel() }
+    if now.isFreewheeling { disarm() }
     switch transport.state {
     case .stopped:
       var late = 0.0
@@ -80,7 +80,7 @@ struct Song: BitwiseCopyable {
       }
       stand(transport, here: here, beat: beat - late)
       leave(at: now.heard.start)
-      if isWaiting { cancel() }
+      disarm()
     case .starting:
       stand(transport, here: here, beat: beat)
       leave(at: now.heard.start)
@@ -152,7 +152,9 @@ struct Song: BitwiseCopyable {
     run &+= 1
   }
 
-  private mutating func cancel() {
+  /// It waits for no start any more.
+  mutating func disarm() {
+    guard isWaiting else { return }
     phase = .stopped
     startBeat = .infinity
     run &+= 1

@@ -28,6 +28,7 @@ import Choices
 /// | released | asked elsewhere, or its beat was missed | held | none | no |
 /// | released | rolls | idle | none | - |
 /// | released | starts still, too late for its beat | held | starting | - |
+/// | released | starts still, too late, moved on twice before | idle | none | - |
 /// | held | rolls before it was sent to a later beat | overtaken | starting | - |
 /// | overtaken | asked, where it was sent | held | starting | no |
 /// | overtaken | rolls on | idle | none | - |
@@ -201,6 +202,7 @@ struct Launch: BitwiseCopyable {
     case (.starting, .released(var start)) where start.isLate(now):
       start.moveOn(now, othersTake(now))
       return .held(start)
+    case (.starting, .released(let start)) where start.isGivenUp(now): return .idle
     case (.rolling, .held(let start)) where start.isTakenBack(now),
       (.rolling, .overtaken(let start)) where start.isTakenBack(now):
       return .overtaken(start)
