@@ -4,8 +4,9 @@ import ControlSurface
 
 // From 76x23 on: everything has its name, and what there is room for goes into the size of the digits.
 extension TerminalView {
-  /// Rows beside the digits, the beats and `ownRows`: title, gaps, phase, seven facts, message, keys.
-  private static let otherRows = 15
+  private static let factRows = 7
+  /// Rows beside the digits, the beats and `ownRows`: title, gaps, phase, facts, message, keys.
+  private static let otherRows = 8 + factRows
   /// For the user's own outputs, and for channels of sound, if there are any: one, or as many as their words need and the smallest digits
   /// leave, up to a quarter of all. What is too long for them all ends in a mark.
   private func ownRows(_ facts: Facts, _ size: Size) -> [(name: String, words: String)] {
@@ -49,14 +50,14 @@ extension TerminalView {
     let top = boxes.upperBound + 2
     drawFacts(facts, on: &picture, row: top, columns: inside)
     for (offset, line) in own.enumerated() {
-      let row = top + 7 + offset
+      let row = top + Self.factRows + offset
       picture.write(line.name, row: row, column: inside.lowerBound, style: .quiet)
       picture.write(
         line.words, row: row, column: inside.lowerBound + Self.label + 2,
         width: inside.count - Self.label - 2, style: .plain)
     }
     // The rows that nothing else has; above them one stays empty.
-    let free = min(top + 7 + own.count + 1, size.rows - 2)..<size.rows - 1
+    let free = min(top + Self.factRows + own.count + 1, size.rows - 2)..<size.rows - 1
     let used = drawNews(scene, on: &picture, rows: free, columns: inside)
     if let earlier = scene.earlierNews, free.count > used {
       picture.write(

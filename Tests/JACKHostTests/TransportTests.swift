@@ -103,8 +103,9 @@ extension JACKHostTests {
     async throws
   {
     let server = try await TestServer()
-    let live = try studio(server, tempo: 120)
-    try await live.run(for: 100)
+    // A bar of 12 s needs more than the usual, which is to be given back.
+    let live = try studio(server, tempo: hasLeft ? 20 : 120)
+    try await live.run(for: 300)
     if hasLeft { live.host.close() }
     let watch = try TransportWatch(server, isSlow: true)
     watch.holdCycles = .max

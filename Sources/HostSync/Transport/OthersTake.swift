@@ -24,7 +24,7 @@ struct OthersTake: BitwiseCopyable {
   private var clients: Int32 = 0, learnedOf: Int32 = 0
 
   /// Once a cycle: whether the transport waits for them alone, whether no time was lost, and how many clients there are.
-  mutating func see(isAwaited: Bool, isSound: Bool, clients: Int32 = 0) {
+  mutating func see(isAwaited: Bool, isSound: Bool, clients: Int32) {
     isDisturbed = isAwaited && (isDisturbed || !isSound)
     self.clients = clients
     // Perhaps it was the slow one; who has come since was not.

@@ -59,7 +59,7 @@ public struct Relocator: Sendable {
   static let answer = Micros(500_000)
 
   /// The longest bar: 64 whole notes at 20 quarters a minute. No host lags more.
-  static let farthest = 768e6
+  static let mostLag = 768e6
 
   /// Whether and above which lag a host is corrected, and where its bars are.
   public var choices = Settings()
@@ -275,7 +275,7 @@ public struct Relocator: Sendable {
       laggingSince = nil
       return false
     }
-    guard abs(now.hostLag) > Double(choices.correctAbove.count), abs(now.hostLag) < Self.farthest else {
+    guard abs(now.hostLag) > Double(choices.correctAbove.count), abs(now.hostLag) < Self.mostLag else {
       laggingSince = nil
       if let nextCorrection, time >= nextCorrection { tries = 0 }
       return false

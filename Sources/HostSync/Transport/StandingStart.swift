@@ -73,7 +73,5 @@ struct StandingStart: Sendable {
     return isOnGrid && isNear && isInTime && beat >= earliest(now)
   }
 
-  private func earliest(_ now: Report) -> Double {
-    now.sessionBeat + (now.notBefore - now.moment.heard.start) / now.moment.beatMicros
-  }
+  private func earliest(_ now: Report) -> Double { now.sessionBeat(at: now.notBefore) }
 }
