@@ -46,6 +46,7 @@ extension PerPort: ExpressibleByDictionaryLiteral where Value: ExpressibleByInte
 }
 
 extension PerPort: Equatable where Value: Equatable {
+  @inlinable
   public static func == (left: PerPort, right: PerPort) -> Bool {
     for number in left.values.indices where left.values[number] != right.values[number] { return false }
     return true

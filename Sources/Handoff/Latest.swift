@@ -9,7 +9,7 @@ public import Synchronization
   /// The slot between the two, plus `fresh` if the writer was the last to put it there.
   @usableFromInline let between = Atomic<UInt8>(1)
   @usableFromInline let slots: UnsafeMutablePointer<Value>
-  /// Which slot the writer holds, and which the reader: a cache line each.
+  /// Which slot the writer holds, and which the reader, with `readings` behind it: a cache line each.
   @usableFromInline let ends: UnsafeMutablePointer<UInt8>
 
   @usableFromInline static var fresh: UInt8 { @inlinable get { 4 } }
@@ -49,11 +49,16 @@ public import Synchronization
   @inlinable
   public func read() -> Value {
     if between.load(ordering: .relaxed) & Self.fresh != 0 {
+      unsafe ends[Self.cacheLine + 1] &+= 1
       unsafe ends[Self.cacheLine] =
         between.exchange(ends[Self.cacheLine], ordering: .acquiringAndReleasing) & 3
     }
     return unsafe slots[Int(ends[Self.cacheLine])]
   }
+
+  /// Counts the published values that were read, round: where it is the same, a read gave the same value. [the reader's thread]
+  @inlinable
+  public var readings: UInt8 { unsafe ends[Self.cacheLine + 1] }
 
   /// The newest value if one was published since the last read of either kind. [the reader's thread]
   @inlinable

@@ -22,6 +22,8 @@ public struct Cycle: BitwiseCopyable {
   /// Published by the network thread; its timeline is in Link's host time. Only `Freeze` may look.
   fileprivate var session: SessionView
   public var settings: Settings
+  /// With the same number these are the settings of the cycle before.
+  public var settingsNumber: UInt32
   public var sounds: SoundBank
   /// The server runs as fast as it can: its times mean nothing, and the session is left alone.
   public var isFreewheeling: Bool
@@ -31,7 +33,7 @@ public struct Cycle: BitwiseCopyable {
   @_noLocks @_noAllocation
   public init(
     frames: UInt32, sampleRate: UInt32, times: RawTimes, transport: Transport, latencies: PerPort<UInt32>,
-    clock: ClockMap, session: SessionView, settings: Settings, sounds: SoundBank,
+    clock: ClockMap, session: SessionView, settings: Settings, settingsNumber: UInt32, sounds: SoundBank,
     isFreewheeling: Bool = false, relocation: Relocation? = nil, clockConnections: UInt32 = 0,
     clients: Int32 = 0
   ) {
@@ -45,6 +47,7 @@ public struct Cycle: BitwiseCopyable {
     self.clock = clock
     self.session = session
     self.settings = settings
+    self.settingsNumber = settingsNumber
     self.sounds = sounds
     self.isFreewheeling = isFreewheeling
     self.relocation = relocation

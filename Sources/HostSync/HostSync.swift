@@ -33,20 +33,18 @@ public struct HostSync: ~Copyable {
   /// Of the song's run that these are.
   private var barsRun: UInt64 = 0
   private var barsOrigin: Int64 = 0
-  private var click1 = Click()
-  private var click2 = Click()
-  private var clock: MIDIClock
-  private var pulse = Pulse()
+  private var standard: StandardOutputs
   private var startStop = StartStop()
   private var follower = HostFollower()
   private var tempoRequest = TempoRequest()
   /// What the last `run` went by; what is asked after it goes by the same. nil: there was none.
   private var present: Present?
+  /// `Present.stretch`.
+  private var stretch: UInt64 = 0
   /// A relocation is held in this cycle that came too late for its own.
   private var awaitsRelocation = false
   /// Before the transport began to start, if it does.
   private var wasRolling = false
-  private var wasRecording = false
   private var lostMIDI: UInt64 = 0
   // The large ones, of which most cycles touch little, behind what each cycle needs: a page that is not touched costs nothing.
   private var clockIn = ClockIn()
@@ -58,7 +56,7 @@ public struct HostSync: ~Copyable {
   /// `machinesMayPlay`: another went before this one, whose last stop perhaps nobody heard.
   @_noLocks @_noAllocation
   public init(machinesMayPlay: Bool = false) {
-    clock = MIDIClock(mayPlay: machinesMayPlay)
+    standard = StandardOutputs(machinesMayPlay: machinesMayPlay)
     rack = OutputRack(machinesMayPlay: machinesMayPlay)
   }
 
@@ -92,7 +90,9 @@ public struct HostSync: ~Copyable {
     var present = Present(
       now, song: song, bars: bars, bank: cycle.sounds, ahead: bend.ahead, passed: times.passedFrames,
       correction: gridWatch.correction + abs(bend.moved), isJump: gridWatch.isJump)
-    render(now, &present, into: &outputs)
+    if !present.goesOn(from: &self.present) { stretch &+= 1 }
+    present.stretch = stretch
+    standard.play(now, &present, into: &outputs)
     propose(now, into: &outputs)
     report(now, cycle, into: &outputs)
     self.present = present
@@ -148,9 +148,12 @@ public struct HostSync: ~Copyable {
   public mutating func play(
     _ output: inout OutputSlot, at place: Int, into buffer: AudioBuffer, _ events: inout MIDIEvents
   ) {
-    buffer.clear()
     events.removeAll()
-    if present != nil { rack.play(&output, at: place, &present!, into: buffer, &events) }
+    if present != nil {
+      rack.play(&output, at: place, &present!, into: buffer, &events)
+    } else {
+      buffer.clear()
+    }
   }
 
   /// How a clock among them is doing. [audio]
@@ -213,32 +216,6 @@ extension HostSync {
     if case .starting = now.transport.state { wasRolling && !launch.isHolding } else { false }
   }
 
-  /// What is heard: each port for its own latency.
-  private mutating func render(
-    _ now: borrowing Now, _ present: inout Present, into outputs: inout Outputs
-  ) {
-    let click = now.settings.click
-    let countIn = now.settings.countIn(bars: now.settings.launch.countIn)
-    click1.render(
-      into: outputs[.click1], &present, present.window(delayedBy: now.delay(of: .click1)), click,
-      countIn: countIn, present.bank)
-    click2.render(
-      into: outputs[.click2], &present, present.window(delayedBy: now.delay(of: .click2)), click,
-      countIn: countIn, present.bank)
-    pulse.render(
-      into: outputs[.pulse], &present, present.window(delayedBy: now.delay(of: .pulse)),
-      now.settings.pulse.gate)
-    RunGate.render(into: outputs[.run], &present, present.window(delayedBy: now.delay(of: .run)))
-    clock.run(
-      into: &outputs.events, &present, present.window(delayedBy: now.delay(of: .clock)), now.settings.clock,
-      connections: now.clockConnections)
-    if now.settings.records != wasRecording {
-      wasRecording = now.settings.records
-      let command = wasRecording ? MIDI.recordStrobe : MIDI.recordExit
-      outputs.events.insert(MIDIEvent(frame: 0, machineControl: command))
-    }
-  }
-
   /// What the session should change to.
   private mutating func propose(_ now: borrowing Now, into outputs: inout Outputs) {
     outputs.proposals.add(startStop.follow(now, launch.start))
@@ -272,11 +249,8 @@ extension HostSync {
     if !now.isFreewheeling, song.isRolling, !timebase.isForeign {
       outputs.report.hostLag = song.lag.micros
     }
-    let bank = cycle.sounds.number
-    outputs.report.oldestBank = min(
-      min(click1.oldestBank(bank), click2.oldestBank(bank)), rack.takeOldestBank())
-    outputs.report.clockJitter = clock.figures.jitter
-    outputs.report.pulseJitter = pulse.jitter.micros
+    standard.report(bank: cycle.sounds.number, into: &outputs.report)
+    outputs.report.oldestBank = min(outputs.report.oldestBank, rack.takeOldestBank())
     outputs.report.ahead = bend.ahead
     outputs.report.bars = bars
     startStop.report(into: &outputs.report)

@@ -39,11 +39,15 @@ struct CycleSource {
       frames: frames, sampleRate: sampleRate, times: times,
       transport: transport, latencies: shared.pointee.latencies.read(),
       clock: shared.pointee.clockMap.read(), session: shared.pointee.session.read(),
-      settings: shared.pointee.settings.read(), sounds: shared.pointee.sounds.read(),
+      settings: shared.pointee.settings.read(), settingsNumber: UInt32(shared.pointee.settings.readings),
+      sounds: shared.pointee.sounds.read(),
       isFreewheeling: shared.pointee.board.isFreewheeling, relocation: shared.pointee.relocation.read(),
       clockConnections: shared.pointee.clockConnections.load(ordering: .relaxed),
       clients: shared.pointee.board.clientCount)
-    if shared.pointee.isLeaving.load(ordering: .relaxed) { cycle.settings.clock.isOn = false }
+    if shared.pointee.isLeaving.load(ordering: .relaxed) {
+      cycle.settings.clock.isOn = false
+      cycle.settingsNumber = .max
+    }
     return cycle
   }
 

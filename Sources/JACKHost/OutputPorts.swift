@@ -216,7 +216,7 @@ final class OutputPorts {
     table.number = leaving.nextNumber()
     for one in all {
       let slot = OutputSlot(
-        number: one.number, settings: one.output.settings, latency: one.latency,
+        number: one.number, revision: table.number, settings: one.output.settings, latency: one.latency,
         connections: one.listeners.count)
       table.places[one.place] = OutputPlace(port: one.handle, slot: slot)
       table.used = max(table.used, one.place + 1)

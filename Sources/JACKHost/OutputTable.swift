@@ -17,7 +17,7 @@ struct OutputTable: BitwiseCopyable {
 /// One of them, or none.
 struct OutputPlace: BitwiseCopyable {
   var port: OpaquePointer?
-  var slot = OutputSlot(number: 0, settings: OutputSettings(.pulse))
+  var slot = OutputSlot(number: 0, revision: 0, settings: OutputSettings(.pulse))
 
 }
 

@@ -145,6 +145,7 @@ final class Player {
     let cycle = Cycle(
       frames: frames, sampleRate: plan.sampleRate, times: times, transport: transport, latencies: latencies,
       clock: .identity, session: SessionView(state, startStopsTaken: 0), settings: settings,
+      settingsNumber: 0,
       sounds: SoundBank(number: 1, accent: sound, beat: sound, subdivision: sound),
       isFreewheeling: freewheel != nil)
     var mayRoll = false

@@ -281,6 +281,6 @@ extension Cycle {
           timeline: Timeline(tempo: Tempo(120), beatOrigin: .zero, timeOrigin: Micros(beatZero)),
           startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: false),
         startStopsTaken: 0),
-      settings: Settings(), sounds: SoundBank())
+      settings: Settings(), settingsNumber: 0, sounds: SoundBank())
   }
 }

@@ -16,7 +16,7 @@ extension Now {
       times: RawTimes(frame: 0, wakeMicros: 0, isPairValid: false, currentMicros: 0, nextMicros: 0),
       transport: transport, latencies: PerPort(repeating: 0), clock: .identity,
       session: SessionView(session, startStopsTaken: 0),
-      settings: settings, sounds: SoundBank())
+      settings: settings, settingsNumber: 0, sounds: SoundBank())
     var freeze = Freeze()
     self.init(
       cycle, &freeze, line: FrameLine(start: heard, frameMicros: frameMicros), frameMicros: frameMicros,

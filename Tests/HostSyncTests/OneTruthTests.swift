@@ -166,7 +166,8 @@ struct OneTruthTests {
               timeline: Timeline(tempo: Tempo(300), beatOrigin: .zero, timeOrigin: .zero),
               startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: false),
             startStopsTaken: 0),
-          settings: Settings(), sounds: SoundBank(), isFreewheeling: false, relocation: nil), into: &outputs)
+          settings: Settings(), settingsNumber: 0, sounds: SoundBank(), isFreewheeling: false, relocation: nil
+        ), into: &outputs)
       var slot = OutputSlot(number: 1, settings: clock)
       sync.play(&slot, at: 0, into: AudioBuffer(nil, frames: frames), &events)
       #expect((sync.bbt(nextFrame: 0) == nil) == (rate == 0))

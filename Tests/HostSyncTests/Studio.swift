@@ -27,7 +27,8 @@ final class Studio {
   /// Nil for a driver that is always on time.
   var dice: Dice?
   var timeline: Timeline
-  var settings = Settings()
+  var settings = Settings() { didSet { settingsNumber &+= 1 } }
+  private var settingsNumber: UInt32 = 0
   var latencies = PerPort<UInt32>(repeating: 0)
   var transport = Transport(state: .stopped, frame: 0)
   /// The server runs as fast as it can: about twenty times as fast as the clock.
@@ -71,7 +72,15 @@ final class Studio {
   /// How often somebody came to `clock`.
   var clockConnections: UInt32 = 0
   /// The user's own outputs, what each sent, and where its level changed.
-  var rack: [OutputSlot] = []
+  var rack: [OutputSlot] = [] {
+    didSet {
+      if keepsRevisions { return }
+      racks &+= 1
+      for place in rack.indices { rack[place].revision = racks }
+    }
+  }
+  private var racks: UInt32 = 0
+  var keepsRevisions = false
   private(set) var rackMessages: [[Message]] = []
   private(set) var rackEdges: [[Onset]] = []
   private var rackLevels: [Float] = []
@@ -142,7 +151,11 @@ final class Studio {
 
   func beat(at heard: Double) -> Double { Grid(timeline).beat(at: heard) }
 
+  /// In each cycle any setting may be another, so that no output idles.
+  var isRestless = false
+
   func play(_ frames: UInt32, stall: Double = 0) {
+    if isRestless { settingsNumber &+= 1 }
     let lateness = dice?.lateness() ?? 0
     let isIdeal = dice == nil && stall == 0 && !isFreewheeling
     let times =
@@ -172,7 +185,8 @@ final class Studio {
         SessionState(
           timeline: timeline,
           startStop: ClientStartStop(isPlaying: isPlaying, time: timeOfPlaying, timestamp: .zero),
-          isConnected: false), startStopsTaken: startStopsTaken), settings: settings, sounds: bank,
+          isConnected: false), startStopsTaken: startStopsTaken), settings: settings,
+      settingsNumber: settingsNumber, sounds: bank,
       isFreewheeling: isFreewheeling,
       relocation: relocation, clockConnections: clockConnections, clients: clients)
     if asksBeforeRolling, !mayRoll, case .starting = transport.state {
@@ -309,5 +323,12 @@ final class Studio {
 
   private func onset(_ index: Int, _ value: Float, _ latency: UInt32) -> Onset {
     Onset(frame: frame + index, heard: due + Double(index + Int(latency)) * microsPerFrame, value: value)
+  }
+}
+
+extension OutputSlot {
+  /// The studio counts its revisions.
+  init(number: UInt32, settings: OutputSettings, latency: UInt32 = 0, connections: UInt32 = 0) {
+    self.init(number: number, revision: 0, settings: settings, latency: latency, connections: connections)
   }
 }

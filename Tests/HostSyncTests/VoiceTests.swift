@@ -46,10 +46,11 @@ final class Speaker {
         frameMicros: line.frameMicros, passed: Int64(frames), meter: settings.meter,
         showsFineTicks: false, audio: settings.audio, session: 0, tempo: 120, song: song,
         bars: Bars(settings.meter), standingBars: Bars(settings.meter), parts: 1, bank: bank, heard: line,
-        sent: line, window: window, ahead: 0)
+        sent: line, settingsNumber: 0, clockConnections: 0, latencies: PerPort(repeating: 0), window: window,
+        endBeat: 0, ahead: 0)
       click.render(
         into: audio, &now, window, settings.click,
-        countIn: settings.countIn(bars: settings.launch.countIn), bank)
+        countIn: settings.countIn(bars: settings.launch.countIn), bank, Missed(frames: Int64(frames)))
       output += UnsafeBufferPointer(start: buffer, count: frames)
     }
   }

@@ -17,7 +17,7 @@ struct Click: BitwiseCopyable {
 
   mutating func render(
     into buffer: AudioBuffer, _ now: inout Present, _ window: Window, _ click: ClickSettings,
-    countIn: Beats, _ bank: SoundBank
+    countIn: Beats, _ bank: SoundBank, _ missed: Missed
   ) {
     let (song, bars, parts) = (now.song, now.bars, now.parts)
     let millisecond = Float(now.sampleRate) / 1000
@@ -31,7 +31,7 @@ struct Click: BitwiseCopyable {
     voices.play(into: buffer)
     let each = Int64(min(8, max(1, click.subdivision)))
     let perBeat = parts &* each
-    if ticker.open(window, perBeat: perBeat, whole: each) { isAfterJump = true }
+    if ticker.open(window, perBeat: perBeat, whole: each, missed) { isAfterJump = true }
     if window.isCut { lastTime = -.infinity }
     while let tick = ticker.take(from: window) {
       let beat = Double(tick.number) / Double(perBeat)
@@ -53,6 +53,9 @@ struct Click: BitwiseCopyable {
     }
     if !wasSilent || hasBegun { scale(buffer, to: wanted, millisecond: millisecond) }
   }
+
+  /// When there is something to do again, heard through its port, if all but time stays as it is.
+  func due(in window: Window) -> Double { voices.isSilent ? ticker.time(in: window) : -.infinity }
 
   /// Whether anything may sound in this cycle; when that ends, voices are faded.
   private func isWanted(_ click: ClickSettings, _ countIn: Beats, song: Song) -> Bool {

@@ -15,21 +15,23 @@ struct Pulse: BitwiseCopyable {
   /// `marksStart`: a pulse at the song's start, too, wherever that is.
   mutating func render(
     into buffer: AudioBuffer, _ now: inout Present, _ window: Window, _ gate: GateSettings,
-    marksStart: Bool = false
+    marksStart: Bool = false, _ missed: Missed
   ) {
     let (song, bars, parts) = (now.song, now.bars, now.parts)
-    jitter.age(by: now.passed)
-    let rest = gate.isInverted ? gate.level : 0
-    if rest != 0 { buffer.fill(0..<window.frames, with: rest) }
+    jitter.age(by: missed.frames)
+    if gate.rest != 0 { buffer.fill(0..<window.frames, with: gate.rest) }
     let last = end
     end = -.infinity
     if last > -0.5 { fill(from: -0.5, to: last, of: buffer, window, gate) }
-    guard gate.isOn else { return }
+    guard gate.isOn else {
+      pacer = Pacer()
+      return
+    }
     let count = Int64(max(1, gate.rate.count))
     let span = Int64(max(1, gate.rate.span))
     let perBeat = parts &* count
     let length = span &* (gate.rate.isInBars ? bars.meter.bar &* parts / ThirtySeconds.perBeat : parts)
-    _ = pacer.open(window, perBeat: perBeat, passed: now.passed, stride: min(parts, length))
+    _ = pacer.open(window, perBeat: perBeat, missed, stride: min(parts, length))
     // Two fifths, so that pulses that are catching up still have a gap between them.
     let spacing = pacer.spacing(in: window) * Double(length)
     let wanted = Double(gate.width.count) / 1e6 * Double(now.sampleRate)
@@ -58,6 +60,14 @@ struct Pulse: BitwiseCopyable {
       pacer.use(in: window)
       fill(from: start, to: start + width, of: buffer, window, gate)
     }
+  }
+
+  /// When there is something to do again, heard through its port, if all but time stays as it is.
+  func due(in window: Window, _ gate: GateSettings) -> Double {
+    if end > -0.5 { return -.infinity }
+    guard gate.isOn else { return .infinity }
+    let next = pacer.time(in: window)
+    return mark.map { min(next, window.grid.time(of: $0)) } ?? next
   }
 
   /// Whether one of `parts` times `count` in a beat is one of `count` in each span of beats, or of bars.
@@ -103,6 +113,9 @@ struct Pulse: BitwiseCopyable {
 }
 
 extension GateSettings {
+  /// What it is between pulses.
+  var rest: Float { isInverted ? level : 0 }
+
   /// The level, `high` of 1 on the way from rest to the pulse.
   fileprivate func value(_ high: Double) -> Float {
     level * Float(isInverted ? 1 - high : high)
@@ -111,20 +124,23 @@ extension GateSettings {
 
 /// High while the song plays, as heard through its own port.
 enum RunGate {
+  /// When it changes next, heard through its port, if all but time stays as it is, and what it is until then.
+  @discardableResult
   static func render(
     into buffer: AudioBuffer, _ now: inout Present, _ window: Window, _ gate: GateSettings = GateSettings()
-  ) {
+  ) -> (due: Double, value: Float) {
     if gate.isInverted { buffer.fill(0..<window.frames, with: gate.level) }
     let high = gate.isInverted ? 0 : gate.level
     let frames = Int64(window.frames)
-    let start = clamp(window.frame(of: now.song.startBeat), frames)
-    switch now.song.phase {
-    case .rolling, .waiting:
-      buffer.fill(start..<window.frames, with: high)
-    case .stopped:
-      let stop = clamp(window.line.frame(at: now.song.stopTime), frames)
-      if start < stop { buffer.fill(start..<stop, with: high) }
-    }
+    let startTime = window.grid.time(of: now.song.startBeat)
+    let start = clamp(window.line.frame(at: startTime), frames)
+    var stopTime = Double.infinity
+    if case .stopped = now.song.phase { stopTime = now.song.stopTime }
+    let stop = clamp(window.line.frame(at: stopTime), frames)
+    if start < stop { buffer.fill(start..<stop, with: high) }
+    let (isStarted, isStopped) = (start < window.frames, stop < window.frames)
+    let due = min(isStarted ? .infinity : startTime, isStopped ? .infinity : stopTime)
+    return (due, isStarted && !isStopped ? high : gate.rest)
   }
 
   private static func clamp(_ place: Double, _ frames: Int64) -> Int {

@@ -60,15 +60,15 @@ struct MIDIClock: BitwiseCopyable {
   /// listened; whoever comes while the song plays, for the first time or again, is told where it is.
   mutating func run(
     into events: inout MIDIEvents, _ now: inout Present, _ window: Window, _ settings: ClockSettings,
-    connections: UInt32
+    connections: UInt32, _ missed: Missed
   ) {
     let song = now.song
-    framesSincePosition = min(.max / 2, framesSincePosition &+ now.passed)
-    figures.recent.age(by: now.passed)
+    framesSincePosition = min(.max / 2, framesSincePosition &+ missed.frames)
+    figures.recent.age(by: missed.frames)
     let wanted = Int64(min(96, max(6, settings.perBeat)))
     let isOtherRate = wanted != perBeat
     perBeat = wanted
-    let isNew = pacer.open(window, perBeat: perBeat, passed: now.passed) || isOtherRate
+    let isNew = pacer.open(window, perBeat: perBeat, missed) || isOtherRate
     let isOn = !now.isFreewheeling && settings.isOn
     let isLetPlay = isOn && settings.plays
     let isHeardAnew = connections != followedConnections
@@ -103,6 +103,12 @@ struct MIDIClock: BitwiseCopyable {
     sendClocks(
       into: &events, window: window, ending: ending, always: isOn && settings.when == .always,
       song: isLetPlay && !settings.sendsTransport ? song : nil)
+  }
+
+  /// When there is something to do again, heard through its port, if all but time stays as it is.
+  func due(in window: Window, _ song: Song) -> Double {
+    let isBusy = pendingPosition != nil || plan.map { !$0.isSent || song.run != followedRun } ?? false
+    return isBusy ? -.infinity : pacer.time(in: window)
   }
 
   /// Of a receiver that is sent no Start: it goes by its clocks.

@@ -47,6 +47,9 @@ struct MTC: BitwiseCopyable {
     if isRolling { roll(into: &events, place, rate, from: first) }
   }
 
+  /// Nothing is to be told until the transport goes on or elsewhere.
+  var isDone: Bool { isTold && standing != nil }
+
   private mutating func roll(
     into events: inout MIDIEvents, _ place: TimecodePlace, _ rate: TimecodeRate, from first: Double
   ) {

@@ -5,6 +5,8 @@ public import Choices
 public struct OutputSlot: BitwiseCopyable {
   /// Another number at the same place is another output, which starts over.
   public var number: UInt32
+  /// Whenever anything below changes, this does.
+  public var revision: UInt32
   public var settings: OutputSettings
   /// Frames until it is heard.
   public var latency: UInt32
@@ -12,12 +14,20 @@ public struct OutputSlot: BitwiseCopyable {
   public var connections: UInt32
 
   @_noLocks @_noAllocation
-  public init(number: UInt32, settings: OutputSettings, latency: UInt32 = 0, connections: UInt32 = 0) {
+  public init(
+    number: UInt32, revision: UInt32, settings: OutputSettings, latency: UInt32 = 0, connections: UInt32 = 0
+  ) {
     self.number = number
+    self.revision = revision
     self.settings = settings
     self.latency = latency
     self.connections = connections
   }
+}
+
+extension OutputSlot {
+  /// Of `Idle`.
+  fileprivate var subject: UInt64 { UInt64(number) << 32 | UInt64(revision) }
 }
 
 /// What the user's own outputs remember from cycle to cycle, each at its place.
@@ -39,6 +49,7 @@ struct OutputRack: BitwiseCopyable {
 
   /// Of all that sounds at these outputs, since the last cycle's report.
   private var oldestBank = UInt32.max
+  private var idle = InlineArray<32, Idle>(repeating: Idle())
   private var places = InlineArray<32, Memory>(repeating: Memory())
   private let machinesMayPlay: Bool
 
@@ -49,39 +60,56 @@ struct OutputRack: BitwiseCopyable {
     _ output: inout OutputSlot, at place: Int, _ now: inout Present, into buffer: AudioBuffer,
     _ events: inout MIDIEvents
   ) {
+    if idle[place].lasts(&now, of: output.subject) {
+      buffer.fill(with: idle[place].value)
+      return
+    }
+    buffer.clear()
     if places[place].number != output.number {
       places[place] = Memory(number: output.number, mayPlay: machinesMayPlay)
     }
+    let missed = idle[place].end(&now)
     let window = now.window(of: &output)
     let gate = output.settings.gate
+    var due = -Double.infinity
+    var value: Float = 0
     switch output.settings.kind {
     case .clock:
       if !now.isFreewheeling { change(output.settings.programs, at: place, &events) }
       places[place].clock.run(
-        into: &events, &now, window, output.settings.clock, connections: output.connections)
+        into: &events, &now, window, output.settings.clock, connections: output.connections, missed)
+      if events.hasRoom { due = places[place].clock.due(in: window, now.song) }
     case .pulse, .reset:
       let marksStart = if case .reset = output.settings.kind { true } else { false }
-      places[place].pulse.render(into: buffer, &now, window, gate, marksStart: marksStart)
+      places[place].pulse.render(into: buffer, &now, window, gate, marksStart: marksStart, missed)
+      due = places[place].pulse.due(in: window, gate)
+      value = gate.rest
     case .run:
-      RunGate.render(into: buffer, &now, window, gate)
+      (due, value) = RunGate.render(into: buffer, &now, window, gate)
     case .click:
       let click = output.settings.click
       places[place].click.render(
         into: buffer, &now, window, click,
         countIn: LaunchSettings.countIn(bars: output.settings.countIn, in: now.meter),
-        now.bank.built(click.sound))
+        now.bank.built(click.sound), missed)
       oldestBank = min(oldestBank, places[place].click.oldestBank(now.bank.number))
+      due = places[place].click.due(in: window)
     case .ltc:
-      guard now.isRolling else { return }
-      places[place].ltc.render(
-        into: buffer, timecode(&output, &now, window), output.settings.timecode, sampleRate: now.sampleRate)
+      if now.isRolling {
+        places[place].ltc.render(
+          into: buffer, timecode(&output, &now, window), output.settings.timecode, sampleRate: now.sampleRate)
+      } else {
+        due = .infinity
+      }
     case .mtc:
       places[place].clock.end(into: &events)
       places[place].mtc.run(
         into: &events, timecode(&output, &now, window), output.settings.timecode.rate,
         isRolling: now.isRolling,
-        isSilenced: now.isFreewheeling, passedMicros: Double(now.passed) * now.frameMicros)
+        isSilenced: now.isFreewheeling, passedMicros: Double(missed.frames) * now.frameMicros)
+      if places[place].mtc.isDone { due = .infinity }
     }
+    idle[place].begin(&now, of: output.subject, window, due: due, value: value)
   }
 
   /// Before a start in the same cycle, so that the machine has its sound by then.

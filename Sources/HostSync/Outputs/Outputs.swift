@@ -41,9 +41,11 @@ public struct AudioBuffer: BitwiseCopyable {
   /// No port.
   public static var none: AudioBuffer { AudioBuffer(nil, frames: 0) }
 
-  func clear() {
+  func clear() { fill(with: 0) }
+
+  func fill(with value: Float) {
     guard let start else { return }
-    start.update(repeating: 0, count: count)
+    start.update(repeating: value, count: count)
   }
 
   func fill(_ range: Range<Int>, with value: Float) {

@@ -16,11 +16,14 @@ struct Pacer: BitwiseCopyable {
   /// The next boundary.
   var next: Int64 { ticker.next }
 
-  mutating func open(_ window: Window, perBeat: Int64, passed: Int64, stride: Int64 = 1) -> Bool {
-    elapsed += Double(passed)
+  mutating func open(_ window: Window, perBeat: Int64, _ missed: Missed, stride: Int64 = 1) -> Bool {
+    elapsed += Double(missed.frames)
     self.stride = Double(stride)
-    return ticker.open(window, perBeat: perBeat)
+    return ticker.open(window, perBeat: perBeat, missed)
   }
+
+  /// When the next boundary is, by the grid.
+  func time(in window: Window) -> Double { ticker.time(in: window) }
 
   /// The exact place of the next boundary, in frames.
   func exactPlace(in window: Window) -> Double { ticker.position(in: window) }

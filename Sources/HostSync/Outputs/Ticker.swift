@@ -30,9 +30,10 @@ struct Ticker: BitwiseCopyable {
 
   /// Prepares for a buffer; true if the boundaries had to be counted again. `whole`: every how many of them one is never left out for
   /// another; a beat.
-  mutating func open(_ window: Window, perBeat wanted: Int64, whole: Int64? = nil) -> Bool {
+  mutating func open(_ window: Window, perBeat wanted: Int64, whole: Int64? = nil, _ missed: Missed) -> Bool {
     self.whole = whole ?? wanted
     let first = window.firstBeat
+    if let last = missed.endBeat { end = last }
     let isNew = perBeat == 0 || window.isJump || abs(first - end) >= 0.5
     if isNew {
       next = Self.number(atOrAfter: first, perBeat: wanted)
@@ -48,10 +49,11 @@ struct Ticker: BitwiseCopyable {
     return isNew
   }
 
+  /// When the next boundary is, by the grid.
+  func time(in window: Window) -> Double { window.grid.time(of: Double(next) / Double(perBeat)) }
+
   /// The next boundary's place, with its fraction, whether in this buffer or not.
-  func position(in window: Window) -> Double {
-    window.frame(of: Double(next) / Double(perBeat))
-  }
+  func position(in window: Window) -> Double { window.line.frame(at: time(in: window)) }
 
   /// Takes the next boundary of this buffer, if there is one more.
   mutating func take(from window: Window) -> Tick? {

@@ -28,18 +28,25 @@ struct Voice: BitwiseCopyable {
   /// Adds itself to the buffer from `first` on.
   mutating func play(into buffer: AudioBuffer, from first: Int) {
     guard let samples = sound.samples, let output = buffer.start, first < buffer.count else { return }
-    let length = min(buffer.count - first, sound.count - position)
-    for index in 0..<max(0, length) {
-      output[first + index] += samples[position + index] * level
-      if fall > 0 {
-        level -= fall
-        if level <= 0 {
-          self = Voice()
-          return
-        }
+    let length = max(0, min(buffer.count - first, sound.count - position))
+    let (source, target) = (samples + position, output + first)
+    if isFading { return fade(source, into: target, length) }
+    for index in 0..<length { target[index] += source[index] }
+    position += length
+  }
+
+  private mutating func fade(
+    _ source: UnsafePointer<Float>, into target: UnsafeMutablePointer<Float>, _ length: Int
+  ) {
+    for index in 0..<length {
+      target[index] += source[index] * level
+      level -= fall
+      if level <= 0 {
+        self = Voice()
+        return
       }
     }
-    position += max(0, length)
+    position += length
   }
 }
 

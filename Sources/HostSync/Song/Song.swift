@@ -7,7 +7,7 @@ import Choices
 /// Song beat = beat - origin; the origin is a whole number of beats, or of the meter's notes where those are shorter, chosen at a start
 /// or a locate, so that the song is always in phase with the session and no tempo change moves it.
 struct Song: BitwiseCopyable {
-  enum Phase: BitwiseCopyable {
+  enum Phase: Hashable, BitwiseCopyable {
     case stopped
     /// A start is agreed on; the song beat counts up to it.
     case waiting
@@ -46,6 +46,13 @@ struct Song: BitwiseCopyable {
   /// The boundary among `perBeat` a beat that is a place of the song's, in 32nds, or the next one.
   func boundary(at place: Int64 = 0, perBeat: Int64) -> Int64 {
     0 &- Ticker.floorDivide(0 &- (origin &+ place) &* perBeat, ThirtySeconds.perBeat)
+  }
+
+  /// Nothing of it but its position has changed.
+  @inline(__always)
+  func isWhereItWas(_ before: Song) -> Bool {
+    phase == before.phase && run == before.run && origin == before.origin && startBeat == before.startBeat
+      && stopTime == before.stopTime
   }
 
   /// Whether a boundary at `beat`, heard at `time`, is part of the song.

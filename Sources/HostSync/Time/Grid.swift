@@ -2,7 +2,7 @@
 import BeatMath
 
 /// The session's beats against Link's host time, with the fractions that the protocol's integers do not have.
-struct Grid: BitwiseCopyable {
+struct Grid: Hashable, BitwiseCopyable {
   /// When beat 0 is, in microseconds.
   var origin: Double
   /// Microseconds per beat: whole, as Link's tempo acts.

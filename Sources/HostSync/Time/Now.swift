@@ -14,6 +14,7 @@ struct Now: BitwiseCopyable {
   let clockConnections: UInt32
   let clients: Int32
   let settings: Settings
+  let settingsNumber: UInt32
   let relocation: Relocation?
   let session: SessionState
   let startStopsTaken: UInt32
@@ -43,6 +44,7 @@ struct Now: BitwiseCopyable {
     clockConnections = cycle.clockConnections
     clients = cycle.clients
     settings = cycle.settings
+    settingsNumber = cycle.settingsNumber
     relocation = cycle.relocation
     let view = freeze.session(of: cycle)
     session = view.state

@@ -12,6 +12,8 @@ struct Present: BitwiseCopyable {
   let frameMicros: Double
   /// Frames since the cycle before.
   let passed: Int64
+  /// Counts the stretches of cycles in which all that outputs go by stays, and only time passes.
+  var stretch: UInt64 = 0
   let meter: Meter
   let showsFineTicks: Bool
   let audio: AudioSettings
@@ -25,8 +27,12 @@ struct Present: BitwiseCopyable {
   let bank: SoundBank
   /// When the cycle's frames are heard through the physical outputs, and when what comes in through `control` was sent.
   let heard, sent: FrameLine
+  let settingsNumber, clockConnections: UInt32
+  let latencies: PerPort<UInt32>
   /// The cycle as it passes through JACK: that of a port without latency and offset.
   let window: Window
+  /// Where it ends.
+  let endBeat: Double
   /// By how many microseconds the outputs are ahead of the session, bent by hand.
   let ahead: Double
 }
@@ -37,6 +43,9 @@ extension Present {
     correction: Double, isJump: Bool
   ) {
     let standingBars = Bars(now.settings.standingMeter)
+    let window = Window(
+      line: now.line, grid: now.grid, frames: Int(now.frames), correction: correction, isJump: isJump,
+      isCut: now.isCut)
     self.init(
       sampleRate: now.sampleRate, transportFrame: now.transport.frame, isFreewheeling: now.isFreewheeling,
       isRolling: now.isRolling, frameMicros: now.frameMicros, passed: passed, meter: now.settings.meter,
@@ -44,14 +53,31 @@ extension Present {
       audio: now.settings.audio, session: now.session.session, tempo: now.session.tempo, song: song,
       bars: bars, standingBars: standingBars,
       parts: max(bars.parts(songFrom: song.origin), standingBars.parts(songFrom: 0)), bank: bank,
-      heard: now.heard, sent: now.sent,
-      window: Window(
-        line: now.line, grid: now.grid, frames: Int(now.frames), correction: correction, isJump: isJump,
-        isCut: now.isCut),
-      ahead: ahead)
+      heard: now.heard, sent: now.sent, settingsNumber: now.settingsNumber,
+      clockConnections: now.clockConnections, latencies: now.latencies,
+      window: window, endBeat: window.endBeat, ahead: ahead)
   }
 
   var frames: Int { window.frames }
+
+  /// When the last of the cycle's frames has passed through JACK, and half of the next.
+  var end: Double { window.line.time(atFrame: Double(frames) + 0.5) }
+
+  /// Nothing but time has changed of what outputs go by since the cycle before.
+  @inline(__always)
+  mutating func goesOn(from last: inout Present?) -> Bool {
+    guard last != nil, !isFreewheeling, !window.isJump, !window.isCut else { return false }
+    let moved = isRolling ? UInt32(truncatingIfNeeded: last!.frames) : 0
+    let delay = heard.start - window.line.start
+    return !last!.isFreewheeling && last!.isRolling == isRolling
+      && transportFrame == last!.transportFrame &+ moved
+      && window.grid == last!.window.grid && ahead == last!.ahead
+      && abs(delay - (last!.heard.start - last!.window.line.start)) < 0.01
+      && song.isWhereItWas(last!.song) && bars.isSame(as: last!.bars)
+      && settingsNumber == last!.settingsNumber && latencies == last!.latencies
+      && clockConnections == last!.clockConnections && bank.number == last!.bank.number
+      && sampleRate == last!.sampleRate
+  }
 
   /// The cycle at a port that is heard so much later. What is exported lies on the song's frames, whatever its port; and timecode is the
   /// transport's, which nobody bends.

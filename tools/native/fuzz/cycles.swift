@@ -44,7 +44,8 @@ struct Tally {
 /// whatever came in.
 final class Stage {
   var session: SessionState
-  var settings = Settings()
+  var settings = Settings() { didSet { settingsNumber &+= 1 } }
+  private var settingsNumber: UInt32 = 0
   var transport = Transport(state: .stopped, frame: 0)
   var received = MIDIEvents()
   var sounds = SoundBank()
@@ -65,7 +66,9 @@ final class Stage {
     click.click.isOn = true
     click.click.subdivision = 8
     clock.clock.perBeat = 96
-    return [bars, click, clock].enumerated().map { OutputSlot(number: UInt32($0 + 1), settings: $1) }
+    return [bars, click, clock].enumerated().map {
+      OutputSlot(number: UInt32($0 + 1), revision: 0, settings: $1)
+    }
   }()
 
   init(_ input: inout Bytes) {
@@ -117,6 +120,7 @@ final class Stage {
         .click1: frames, .clock: frames, .jack: UInt32(input.byte()) * 16, .control: UInt32(input.byte()),
       ],
       clock: .identity, session: SessionView(session, startStopsTaken: startStopsTaken), settings: settings,
+      settingsNumber: settingsNumber,
       sounds: sounds,
       isFreewheeling: input.chance(50), relocation: relocation)
     enter()
