@@ -432,6 +432,47 @@ struct RelocationTests {
     }
   }
 
+  /// Up or down, in many steps, within the silence or far beyond it.
+  @Test(arguments: [0, 20_000, 600_000], [125.0, 413])
+  func `a tempo that is drawn in the silence of a locate leaves the song in phase`(
+    othersTake: Double, tempo: Double
+  ) {
+    for seconds in [0.4, 1.5] {
+      let studio = rolling()
+      studio.setTempo(240)
+      studio.othersTake = othersTake
+      studio.locate = 480_000
+      studio.play(seconds: 3)
+      studio.locate(frame: 192_000, beat: 16, step: 4)
+      while studio.relocations == 0 || studio.report.isRolling { studio.play(256) }
+      for step in 1...25 {
+        studio.play(seconds: seconds / 25)
+        studio.setTempo(240 + (tempo - 240) * Double(step) / 25)
+      }
+      studio.play(seconds: 4)
+      #expect(studio.report.isRolling && !studio.relocator.isBusy)
+      let phase = (studio.report.sessionBeat - studio.report.songBeat) / 4
+      #expect(abs(phase - phase.rounded()) < 1e-6)
+      if othersTake > 500_000 { #expect(abs(studio.report.hostLag) < 150) }
+    }
+  }
+
+  @Test func `a tempo that never rests keeps nobody waiting for ever`() {
+    let studio = rolling()
+    studio.othersTake = 600_000
+    studio.locate = 480_000
+    studio.play(seconds: 3)
+    studio.locate(frame: 192_000, beat: 8, step: 4)
+    var seconds = 0.0
+    while studio.relocations == 0 || studio.report.isRolling { studio.play(256) }
+    while !studio.report.isRolling, seconds < 20 {
+      seconds += 0.03
+      studio.setTempo(120 + 20 * (seconds.truncatingRemainder(dividingBy: 2)))
+      studio.play(seconds: 0.03)
+    }
+    #expect(seconds < 6.5)
+  }
+
   /// The place was meant in the bars that there were.
   @Test(arguments: [0, 300_000])
   func `another meter in the silence of a locate begins where that lands`(othersTake: Double) {

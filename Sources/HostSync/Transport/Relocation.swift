@@ -98,6 +98,12 @@ extension Relocation {
     return next
   }
 
+  /// There is just time enough to plan another instead.
+  func isImminent(_ now: Report) -> Bool {
+    let left = heardAt - now.moment.heard.start
+    return left > now.moment.cycleMicros && left < 2 * Self.leeway(now) + now.moment.cycleMicros
+  }
+
   /// The transport rolls from there, or will not any more.
   func isOver(_ now: Report) -> Bool {
     let since = now.moment.heard.start - heardAt

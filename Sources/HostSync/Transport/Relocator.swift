@@ -43,8 +43,9 @@ public struct Relocator: Sendable {
     let step: Double
     /// As far as was known then.
     let othersTake: Double
-    /// So many were asked for before it that came to nothing.
+    /// So many were asked for before it that came to nothing, and when the first was to be heard.
     var tries = 0
+    let firstHeardAt: Double
   }
 
   /// A lag must have lasted so long; a lost cycle is followed by others.
@@ -54,6 +55,8 @@ public struct Relocator: Sendable {
   /// If so many in a row did not help, somebody else is at work: a correction is left for a minute, a late locate as it is.
   static let mostTries = 3
   static let surrender = Micros(60_000_000)
+  /// A tempo that is drawn in the silence of a locate prolongs it by so much at most.
+  static let longestSilence = 4e6
 
   /// JACK says so in its next cycle, if ever.
   static let answer = Micros(500_000)
@@ -182,7 +185,8 @@ public struct Relocator: Sendable {
     // Where JACK may stand for the one before, everybody goes on standing.
     plan.insteadOf = landing?.relocation.place.frame
     landing = Landing(
-      relocation: plan, step: destination?.step ?? choices.quantum, othersTake: now.othersTake)
+      relocation: plan, step: destination?.step ?? choices.quantum, othersTake: now.othersTake,
+      firstHeardAt: plan.heardAt)
     errand = .none
     return .relocate(plan)
   }
@@ -191,11 +195,14 @@ public struct Relocator: Sendable {
   /// need is known only when they have taken it.
   private mutating func land(_ now: Report) -> Relocation? {
     guard let last = landing else { return nil }
-    if last.tries < Self.mostTries,
-      let next = last.relocation.next(now, after: last.othersTake, step: last.step)
-    {
+    // Each time everybody gets ready anew: in a session that goes on moving only when this one would be heard.
+    let isWorthIt =
+      last.tries < Self.mostTries
+      || last.relocation.isImminent(now) && last.relocation.heardAt < last.firstHeardAt + Self.longestSilence
+    if isWorthIt, let next = last.relocation.next(now, after: last.othersTake, step: last.step) {
       landing = Landing(
-        relocation: next, step: last.step, othersTake: now.othersTake, tries: last.tries + 1)
+        relocation: next, step: last.step, othersTake: now.othersTake, tries: last.tries + 1,
+        firstHeardAt: last.firstHeardAt)
       return next
     }
     if last.relocation.isOver(now) { landing = nil }
