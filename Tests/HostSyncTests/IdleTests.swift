@@ -19,11 +19,12 @@ struct IdleTests {
     var rack = Self.rack(&dice)
     for each in [studio, twin] {
       each.listensToPulse = true
+      each.asksBeforeRolling = true
       each.rack = rack
     }
-    for _ in 0..<60 {
+    for _ in 0..<200 {
       let change = Self.accident(frames: frames, &rack, &dice)
-      let seconds = Double.random(in: 0.1...1.1, using: &dice)
+      let seconds = Double.random(in: 0.02...0.3, using: &dice)
       for each in [studio, twin] {
         change(each)
         each.play(seconds: seconds, frames: frames)

@@ -11,8 +11,8 @@ struct NewPortTests {
     change Choices/Port.swift 'pulse, run, control$' '&, lamp' 'control, lamp'
     change Choices/Port.swift 'InlineArray<7' 'InlineArray<8' '<8'
     change Choices/Port.swift '.control, .jack: nil' '.lamp, &' '.lamp, .control'
-    change HostSync/Outputs/StandardOutputs.swift '^    RunGate.render(into: outputs\\[.run\\].*' \
-      '&\\n    RunGate.render(into: outputs[.lamp], \\&present, present.window(delayedBy: now.delay(of: .lamp)))' 'outputs\\[.lamp\\]'
+    change HostSync/Outputs/StandardOutputs.swift '^    run.render(into: outputs\\[.run\\].*' \
+      '&\\n    run.render(into: outputs[.lamp], \\&present, present.window(delayedBy: now.delay(of: .lamp)))' 'outputs\\[.lamp\\]'
     change JACKHost/Ports.swift '^    case .control: ("' '    case .lamp: ("lamp", "Lamp", "gates", .controlVoltage)\\n&' '"Lamp"'
     change JACKHost/Ports.swift '.pulse, .run: true' '.lamp, &' '.lamp, .pulse'
     compile() {

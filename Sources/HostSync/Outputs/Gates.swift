@@ -123,27 +123,39 @@ extension GateSettings {
 }
 
 /// High while the song plays, as heard through its own port.
-enum RunGate {
-  /// When it changes next, heard through its port, if all but time stays as it is, and what it is until then.
-  @discardableResult
-  static func render(
+struct RunGate: BitwiseCopyable {
+  private var run: UInt64 = 0
+  private var isHigh = false
+  /// When it changes next, heard through its port, if all but time stays as it is.
+  private(set) var due = -Double.infinity
+
+  mutating func render(
     into buffer: AudioBuffer, _ now: inout Present, _ window: Window, _ gate: GateSettings = GateSettings()
-  ) -> (due: Double, value: Float) {
+  ) {
+    let song = now.song
+    let (isSame, wasHigh) = (song.run == run, isHigh)
+    run = song.run
     if gate.isInverted { buffer.fill(0..<window.frames, with: gate.level) }
-    let high = gate.isInverted ? 0 : gate.level
-    let frames = Int64(window.frames)
-    let startTime = window.grid.time(of: now.song.startBeat)
-    let start = clamp(window.line.frame(at: startTime), frames)
-    var stopTime = Double.infinity
-    if case .stopped = now.song.phase { stopTime = now.song.stopTime }
-    let stop = clamp(window.line.frame(at: stopTime), frames)
-    if start < stop { buffer.fill(start..<stop, with: high) }
-    let (isStarted, isStopped) = (start < window.frames, stop < window.frames)
-    let due = min(isStarted ? .infinity : startTime, isStopped ? .infinity : stopTime)
-    return (due, isStarted && !isStopped ? high : gate.rest)
+    let startTime = window.grid.time(of: song.startBeat)
+    var start = Self.place(of: startTime, in: window)
+    var stop = window.frames
+    due = start == window.frames ? startTime : .infinity
+    // When time moves back over the song's beginning or end, that is not taken back.
+    switch song.phase {
+    case .rolling, .waiting:
+      if isSame, wasHigh { start = 0 }
+    case .stopped:
+      stop = isSame && !wasHigh ? 0 : Self.place(of: song.stopTime, in: window)
+      if stop == window.frames { due = min(due, song.stopTime) }
+    }
+    if start < stop { buffer.fill(start..<stop, with: gate.isInverted ? 0 : gate.level) }
+    isHigh = start < stop && stop == window.frames
   }
 
-  private static func clamp(_ place: Double, _ frames: Int64) -> Int {
-    Int(min(frames, max(0, Int64(flooring: place + 0.5))))
+  /// What it is until then.
+  func value(_ gate: GateSettings) -> Float { isHigh != gate.isInverted ? gate.level : 0 }
+
+  private static func place(of time: Double, in window: Window) -> Int {
+    Int(min(Int64(window.frames), max(0, Int64(flooring: window.line.frame(at: time) + 0.5))))
   }
 }

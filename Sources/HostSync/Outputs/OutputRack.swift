@@ -37,6 +37,7 @@ struct OutputRack: BitwiseCopyable {
     var clock: MIDIClock
     var programs = Programs()
     var pulse = Pulse()
+    var run = RunGate()
     var click = Click()
     var ltc = LTC()
     var mtc = MTC()
@@ -85,7 +86,8 @@ struct OutputRack: BitwiseCopyable {
       due = places[place].pulse.due(in: window, gate)
       value = gate.rest
     case .run:
-      (due, value) = RunGate.render(into: buffer, &now, window, gate)
+      places[place].run.render(into: buffer, &now, window, gate)
+      (due, value) = (places[place].run.due, places[place].run.value(gate))
     case .click:
       let click = output.settings.click
       places[place].click.render(

@@ -7,6 +7,7 @@ struct StandardOutputs: BitwiseCopyable {
   private var click2 = Click()
   private var clock: MIDIClock
   private var pulse = Pulse()
+  private var run = RunGate()
   private var idle = PerPort(repeating: Idle())
   private var wasRecording = false
 
@@ -16,7 +17,7 @@ struct StandardOutputs: BitwiseCopyable {
     Self.play(&click1, .click1, &idle[.click1], now, &present, into: outputs[.click1])
     Self.play(&click2, .click2, &idle[.click2], now, &present, into: outputs[.click2])
     playPulse(now, &present, into: outputs[.pulse])
-    RunGate.render(into: outputs[.run], &present, present.window(delayedBy: now.delay(of: .run)))
+    run.render(into: outputs[.run], &present, present.window(delayedBy: now.delay(of: .run)))
     playClock(now, &present, into: &outputs.events)
     if now.settings.records != wasRecording {
       wasRecording = now.settings.records
