@@ -52,6 +52,23 @@ struct SongTests {
     }
   }
 
+  /// By frames and the present tempo each of them would be elsewhere.
+  @Test func `a cycle whose time was read too late is no locate in the next one`() {
+    func run(_ cycles: [(frame: UInt32, lost: Int64)]) -> Bool {
+      var (song, _) = rolling(quantum: 4)
+      let before = song.run
+      for (frame, lost) in cycles {
+        song.follow(cycle(12 * 500_000, frame: frame, 4), at: 7.3, lostFrames: lost)
+      }
+      return song.run == before
+    }
+    #expect(run([(512, 0), (768, 256), (1_280, 0), (1_536, 0)]))
+    #expect(run([(512, 0), (768, 256), (1_024, 0), (1_280, 0)]))
+    #expect(!run([(512, 0), (768, 256), (1_281, 0)]))
+    #expect(!run([(512, 0), (768, 256), (1_024, 0), (1_536, 0)]))
+    #expect(!run([(512, 0), (768, 0), (1_280, 0)]))
+  }
+
   @Test func `every boundary around a beat has one number`() {
     for perBeat in [1, 2, 3, 4, 8, 24, 48] as [Int64] {
       for number in -100...100 as ClosedRange<Int64> {

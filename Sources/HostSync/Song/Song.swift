@@ -34,6 +34,9 @@ struct Song: BitwiseCopyable {
 
   private var lastFrame: UInt32 = 0
   private var lastFrames: UInt32 = 0
+  /// What the last cycle lost and the transport did not count: who is late reads the next cycle's time with this one's transport, and
+  /// the transport goes on in the next (facts: jack 8).
+  private var uncounted: Int64 = 0
 
   var isRolling: Bool { if case .rolling = phase { true } else { false } }
   var isWaiting: Bool { if case .waiting = phase { true } else { false } }
@@ -99,6 +102,7 @@ struct Song: BitwiseCopyable {
       standingFrame = nil
       followLag(now, beat: beat)
     }
+    uncounted = max(0, lostFrames &- moved(transport))
     lastFrame = transport.frame
     lastFrames = now.frames
   }
@@ -188,8 +192,13 @@ struct Song: BitwiseCopyable {
 
   /// The transport's frame does not count cycles that were lost, ours does (facts: jack 8).
   private func hasLocated(_ transport: Transport, lostFrames: Int64) -> Bool {
-    let moved = Int64(Int32(truncatingIfNeeded: transport.frame &- lastFrame)) &- Int64(lastFrames)
-    return moved < 0 || moved > max(0, lostFrames)
+    let moved = moved(transport)
+    return moved < 0 || moved > max(0, lostFrames) &+ uncounted
+  }
+
+  /// How much farther than a cycle its frame is from the last.
+  private func moved(_ transport: Transport) -> Int64 {
+    Int64(Int32(truncatingIfNeeded: transport.frame &- lastFrame)) &- Int64(lastFrames)
   }
 
   /// Another session, or a long stall, moved the session's beat by so much: the bar stays nearest to where it was, in
