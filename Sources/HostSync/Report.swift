@@ -23,6 +23,8 @@ public struct Report: Sendable, BitwiseCopyable {
 
   /// A start is held, or was let go and does not roll yet.
   public var isHolding = false
+  /// It is not held any more, since another client does not get ready: JACK alone says when it rolls.
+  public var isGivenUp = false
   /// The first rolling frame of the last launch against its beat, in microseconds; late is positive.
   public var launchError = 0.0
   /// Launches that were moved to a later boundary because another client was not ready.
@@ -83,7 +85,7 @@ extension Report {
   }
 
   /// Rolling, or about to.
-  public var isMoving: Bool { isUnderWay || isWaiting }
+  public var isMoving: Bool { isUnderWay || isWaiting || isGivenUp }
 
   /// Nothing is heard any more: what was counted stays.
   public var atRest: Report {

@@ -15,6 +15,7 @@ struct StudioNews {
     /// Why, as far as is known.
     var failure: String?
     var movedLaunches: UInt64 = 0
+    var isGivenUp = false
     var corrections: UInt64 = 0
     var lostMIDI: UInt64 = 0
     var midiClock = SurfaceState.MIDIClockIn.off
@@ -43,6 +44,11 @@ struct StudioNews {
     }
     if sight.movedLaunches > before.movedLaunches {
       lines.append("another JACK client was not ready: the start moves to the next boundary")
+    }
+    if sight.isGivenUp, !before.isGivenUp {
+      lines.append(
+        "another JACK client does not get ready: JACK starts without it in the end, on no bar; a stop ends that"
+      )
     }
     if sight.corrections > before.corrections {
       lines.append("the DAW had drifted from the session: tactus moved it back")

@@ -102,6 +102,8 @@ extension SurfaceState {
         "stops on the \(choices.stop == .beat ? "beat" : "bar")"
       } else if report.isUnderWay {
         "rolling"
+      } else if report.isGivenUp {
+        "JACK waits for another client"
       } else if report.isWaiting || host.startBeat != nil {
         "starts on the \(choices.launch.moment == .beat ? "beat" : "bar")"
       } else {

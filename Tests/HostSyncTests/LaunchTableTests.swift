@@ -62,6 +62,16 @@ struct LaunchTableTests {
       see(.starting)
       see(.starting)
     }
+
+    /// The same with the two bars after it.
+    mutating func missThrice() {
+      pressPlay(before: Self.bar)
+      for _ in 0..<2 {
+        see(.starting)
+        heard = launch.start!.target.value * 500_000 - 2 * Self.cycleMicros
+        ask()
+      }
+    }
   }
 
   private typealias Scenario = @Sendable (inout Stand) throws -> Void
@@ -124,15 +134,21 @@ struct LaunchTableTests {
       false, { $0.pressPlay(before: Stand.bar) }, { $0.see(.starting) }
     ),
     "released | starts still, too late, moved on twice before": (
+      false, { $0.missThrice() }, { $0.see(.starting) }
+    ),
+    "givenUp | rolls": (
       false,
       {
-        $0.pressPlay(before: Stand.bar)
-        for _ in 0..<2 {
-          $0.see(.starting)
-          $0.heard = $0.launch.start!.target.value * 500_000 - 2 * Stand.cycleMicros
-          $0.ask()
-        }
-      }, { $0.see(.starting) }
+        $0.missThrice()
+        $0.see(.starting)
+      }, { $0.see(.rolling) }
+    ),
+    "givenUp | stops": (
+      false,
+      {
+        $0.missThrice()
+        $0.see(.starting)
+      }, { $0.see(.stopped) }
     ),
     "held | rolls before it was sent to a later beat": (
       false,
@@ -191,6 +207,7 @@ struct LaunchTableTests {
     case .held: "held"
     case .released: "released"
     case .overtaken: "overtaken"
+    case .givenUp: "givenUp"
     case .puttingBack: "puttingBack"
     }
   }
@@ -241,7 +258,8 @@ struct LaunchTableTests {
       var told = Report()
       stand.launch.report(into: &told)
       let rest = told.atRest
-      #expect(rest.wish.condition == .none && !rest.isHolding, "without a server: \(title)")
+      #expect(
+        rest.wish.condition == .none && !rest.isHolding && !rest.isGivenUp, "without a server: \(title)")
       #expect(rest.wish.number == told.wish.number, "what was asked for is not asked again: \(title)")
       var next = Report()
       Launch().report(into: &next)
@@ -249,6 +267,6 @@ struct LaunchTableTests {
       #expect(next.wish.condition == .none && !next.isHolding, "with the next one: \(title)")
       #expect(next.wish.number == told.wish.number, "a wish of the next is another: \(title)")
     }
-    #expect(stages.count == 5)
+    #expect(stages.count == 6)
   }
 }

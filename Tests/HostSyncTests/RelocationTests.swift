@@ -530,10 +530,12 @@ struct RelocationTests {
     studio.play(seconds: 5)
     #expect(studio.transport.state == .starting && studio.report.movedLaunches == 2)
     #expect(studio.clicks.count == clicks && studio.messages.count == messages)
-    #expect(studio.runEdges.count == edges && !studio.report.isWaiting)
+    #expect(studio.runEdges.count == edges && !studio.report.isWaiting && studio.report.isGivenUp)
     studio.transport.state = .rolling
     studio.play(seconds: 4)
-    #expect(studio.report.isRolling && studio.clicks.count >= clicks + 7)
+    #expect(studio.report.isRolling && studio.clicks.count >= clicks + 7 && !studio.report.isGivenUp)
+    // The bar line that it was nearest to is 700 ms from where JACK began.
+    #expect(abs(studio.report.launchError - 709_000) < 6_000)
     #expect(studio.runEdges.count == edges + 1)
     let away = studio.report.sessionBeat - studio.report.songBeat
     #expect(abs(away - away.rounded()) < 1e-6)

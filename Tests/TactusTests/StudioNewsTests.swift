@@ -54,6 +54,12 @@ struct StudioNewsTests {
   }
 
   @Test
+  mutating func `a start that is given up is said once each time`() {
+    let lines = [false, true, true, false, true].map { news.lines(.init(isGivenUp: $0)).count }
+    #expect(lines == [0, 1, 0, 0, 1])
+  }
+
+  @Test
   mutating func `lost MIDI is said once for as long as it goes on`() {
     let lines = [0, 3, 7, 7, 8].map { news.lines(.init(lostMIDI: $0)).count }
     #expect(lines == [0, 1, 0, 0, 1])

@@ -28,7 +28,9 @@ import Choices
 /// | released | asked elsewhere, or its beat was missed | held | none | no |
 /// | released | rolls | idle | none | - |
 /// | released | starts still, too late for its beat | held | starting | - |
-/// | released | starts still, too late, moved on twice before | idle | none | - |
+/// | released | starts still, too late, moved on twice before | givenUp | none | - |
+/// | givenUp | rolls | idle | none | - |
+/// | givenUp | stops | idle | none | - |
 /// | held | rolls before it was sent to a later beat | overtaken | starting | - |
 /// | overtaken | asked, where it was sent | held | starting | no |
 /// | overtaken | rolls on | idle | none | - |
@@ -43,6 +45,8 @@ struct Launch: BitwiseCopyable {
     case held(Start)
     /// We said yes; others may still hold.
     case released(Start)
+    /// JACK alone says when it rolls, and nothing plays before that.
+    case givenUp(Start)
     /// It was to start on a later beat, and the others let it roll before it could be sent there.
     case overtaken(Start)
     /// It was stopped where it had been sent: after so many cycles more it goes back to where play was pressed.
@@ -79,7 +83,7 @@ struct Launch: BitwiseCopyable {
   var start: Start? {
     switch stage {
     case .held(let start), .released(let start), .overtaken(let start): start
-    case .idle, .puttingBack: nil
+    case .idle, .givenUp, .puttingBack: nil
     }
   }
 
@@ -88,7 +92,7 @@ struct Launch: BitwiseCopyable {
   /// What the frame means if it is one of this start's.
   func place(at frame: UInt32, frameMicros: Double, beatMicros: Double) -> SongPlace? {
     switch stage {
-    case .idle: return nil
+    case .idle, .givenUp: return nil
     case .held(let start), .released(let start), .overtaken(let start):
       guard start.isOurs(frame) || start.wish?.from == frame else { return nil }
       return start.place.moved(to: frame, frameMicros: frameMicros, beatMicros: beatMicros)
@@ -134,7 +138,7 @@ struct Launch: BitwiseCopyable {
   private mutating func take(_ next: Stage) {
     stage = next
     switch next {
-    case .idle: wish.follow(nil)
+    case .idle, .givenUp: wish.follow(nil)
     case .held(let start), .released(let start), .overtaken(let start):
       lastMove = start.move
       wish.follow(start.wish)
@@ -145,6 +149,7 @@ struct Launch: BitwiseCopyable {
   @inline(__always)
   func report(into report: inout Report) {
     report.isHolding = isHolding
+    if case .givenUp = stage { report.isGivenUp = true }
     report.launchError = error
     report.movedLaunches = moved
     report.othersTake = others.tightMicros
@@ -202,11 +207,11 @@ struct Launch: BitwiseCopyable {
     case (.starting, .released(var start)) where start.isLate(now):
       start.moveOn(now, othersTake(now))
       return .held(start)
-    case (.starting, .released(let start)) where start.isGivenUp(now): return .idle
+    case (.starting, .released(let start)) where start.isGivenUp(now): return .givenUp(start)
     case (.rolling, .held(let start)) where start.isTakenBack(now),
       (.rolling, .overtaken(let start)) where start.isTakenBack(now):
       return .overtaken(start)
-    case (.rolling, _): return .idle
+    case (.rolling, _), (.stopped, .givenUp): return .idle
     case (.starting, _), (.stopped, .idle): return stage
     }
   }
@@ -226,7 +231,8 @@ struct Launch: BitwiseCopyable {
       moved &+= 1
     case (.starting, .idle), (.starting, .puttingBack):
       seeRelocation(now)
-    case (.starting, .held), (.starting, .overtaken): break
+    case (.starting, .held), (.starting, .overtaken), (.starting, .givenUp): break
+    case (.rolling, .givenUp(let start)): error = start.nearest(now).error(now)
     case (.rolling, .held(let start)), (.rolling, .overtaken(let start)):
       // Somebody let it roll without us; the boundary that it is near to is the one to be judged by.
       if !start.isTakenBack(now) { learn(now, start.nearest(now)) }
