@@ -42,10 +42,10 @@ struct Idle: BitwiseCopyable {
   }
 }
 
-/// What an output was not asked in.
+/// The cycles that an output has idled in.
 struct Missed: BitwiseCopyable {
-  /// Up to frame 0 of this cycle.
+  /// From the last one that it was played in to this one.
   var frames: Int64
-  /// Where the last of these cycles ended at the output; nil: there was none.
+  /// Where the last of them ended at the output; nil: there was none.
   var endBeat: Double?
 }

@@ -68,11 +68,9 @@ extension Present {
   mutating func goesOn(from last: inout Present?) -> Bool {
     guard last != nil, !isFreewheeling, !window.isJump, !window.isCut else { return false }
     let moved = isRolling ? UInt32(truncatingIfNeeded: last!.frames) : 0
-    let delay = heard.start - window.line.start
     return !last!.isFreewheeling && last!.isRolling == isRolling
       && transportFrame == last!.transportFrame &+ moved
       && window.grid == last!.window.grid && ahead == last!.ahead
-      && abs(delay - (last!.heard.start - last!.window.line.start)) < 0.01
       && song.isWhereItWas(last!.song) && bars.isSame(as: last!.bars)
       && settingsNumber == last!.settingsNumber && latencies == last!.latencies
       && clockConnections == last!.clockConnections && bank.number == last!.bank.number
