@@ -85,10 +85,22 @@ def jump_target(text: str) -> int | None:
     return int(found.group(1), 16) if found and "@plt" not in text else None
 
 
-def is_jump_table(before: list[str]) -> bool:
-    """`switch` compiles to: load an offset from a table, add the table's address, jump there."""
-    text = " ".join(before[-5:])
-    return "movslq" in text and "add" in text
+def is_jump_table(jump: str, before: list[str]) -> bool:
+    """`switch` compiles to: load an offset from a table into a register, add the table's address, jump there; others may stand between."""
+    register = re.search(r"\*%r(\w+)$", jump)
+    if not register:
+        return False
+    parts = names_of(register.group(1))
+    writes = [text for text in before[-20:] if re.match(r"call|(pop|inc|dec|neg|not)\w* +%", text) or text.split(",")[-1] in parts]
+    return len(writes) > 1 and writes[-1].startswith("add ") and writes[-2].startswith("movslq (")
+
+
+def names_of(register: str) -> set[str]:
+    """A register and its parts: `cx`, `si` or `8`."""
+    if register[0].isdigit():
+        return {f"%r{register}{part}" for part in ("", "d", "w", "b")}
+    low = {register[0] + "l", register[0] + "h"} if register.endswith("x") else {register + "l"}
+    return {f"%{name}" for name in {f"r{register}", f"e{register}", register} | low}
 
 
 def walk(path: str, names: Iterable[str], allowed: set[str]) -> Reach:
@@ -128,7 +140,7 @@ def look_at(start: int, program: Program, allowed: set[str], result: Reach) -> l
                     leads.append(target)
             elif through:
                 call_out(name, through.group(1), allowed, result)
-            elif not (branch.group(1) == "j" and is_jump_table(before)):
+            elif not (branch.group(1) == "j" and is_jump_table(text, before)):
                 result.wrong.append(f"{name} calls what can't be known: {text}")
         before.append(text)
     return leads
