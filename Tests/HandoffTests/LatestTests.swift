@@ -16,6 +16,19 @@ import Testing
     #expect(seen == [5, nil, 5])
   }
 
+  /// Who compares it with that of the cycle before, far past the number's end, too.
+  @Test func `the number of readings is another after each new value, and after nothing else`() {
+    let latest = Latest(0)
+    for value in 1...600 {
+      let before = latest.readings
+      _ = latest.read()
+      latest.publish(value)
+      #expect(latest.readings == before)
+      let seen = latest.read()
+      #expect(seen == value && latest.readings == before &+ 1)
+    }
+  }
+
   @Test(arguments: [[true, false], [true, true, false], [true, false, false], [true, true, true, false]])
   func `any rhythm of publishing and reading gives the newest value`(rhythm: [Bool]) {
     let latest = Latest(0)
