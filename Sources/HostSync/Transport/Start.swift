@@ -255,17 +255,18 @@ extension Start {
 
   /// It was let go and does not roll: another client holds it, and out of phase is no place to start.
   func isLate(_ now: borrowing Now) -> Bool {
-    guard step > .zero, moves < Self.mostMoves else { return false }
+    guard moves < Self.mostMoves else { return false }
     return isMissed(now)
   }
 
   /// Moved on as often as it may, and held still: when it rolls is JACK's to say, and nothing plays before.
   func isGivenUp(_ now: borrowing Now) -> Bool {
-    guard step > .zero, moves >= Self.mostMoves else { return false }
+    guard moves >= Self.mostMoves else { return false }
     return isMissed(now)
   }
 
   private func isMissed(_ now: borrowing Now) -> Bool {
+    guard step > .zero else { return false }
     // A yes is a start one cycle later, so the first that can still roll is the next.
     return error(now) + now.cycleMicros >= Self.latest * now.cycleMicros
   }
