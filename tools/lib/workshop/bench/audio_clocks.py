@@ -14,7 +14,8 @@ Line = dict[str, Any]
 OFFSETS = (0, 4, -7, 12.5, 30, -30, 0.01, 21)  # milliseconds
 ARMED = (2, 5)
 BAR = 4  # beats
-TWO_FRAMES = 2 * 1e6 / 48000 + 2  # JACK's times are whole microseconds
+FRAME = 1e6 / 48000
+TWO_FRAMES = 2 * FRAME + 2  # JACK's times are whole microseconds
 NAMES = [f"clock-{place}" for place in range(len(OFFSETS))]
 
 
@@ -91,8 +92,10 @@ def verdict(section: str, heard: Sequence[Line]) -> Line:
 
 def first_clocks(commands: Sequence[Line]) -> dict[str, float]:
     """Of each machine that was started: how far its first clock is from a bar line, in microseconds. The bars are those of the
-    song, which starts for the others; each clock may be half a frame from its place."""
-    starts = [line for line in commands if line["bytes"] == "fa" and "next_clock_beat" in line]
+    song, which starts for the others; each clock may be half a frame from its place. Left out are those in whose cycle JACK's
+    clock was a frame from where it usually is: their bars were another clock's."""
+    starts = [line for line in commands if line["bytes"] == "fa" and "next_clock_beat" in line
+              and line["next_clock_apart"] is not None and abs(line["next_clock_apart"]) <= FRAME]
     downbeat = min((line["next_clock_beat"] for line in starts), default=0.0)
     found = {}
     for line in starts:

@@ -26,6 +26,8 @@ JUDGED = numpy.dtype([
     ("index", "i8"),  # of the grid point
     ("since_stall", "i8"),  # the number of this cycle after the latest lost one, from 1
     ("quiet", "?"),  # no stall of the server for long: JACK's clock has settled
+    # By how much more than usual JACK's clock is behind the wall's: a wake-up that was milliseconds late has thrown its loop.
+    ("apart", "f8"),
     ("steady", "?"),  # no change of the session's tempo or phase close by
     ("settled", "?"),  # nor for so long that every peer must have heard of it
 ])
@@ -89,8 +91,9 @@ class Judge:
         """A wake-up that was very late, but no stall, shakes JACK's filter too."""
         distances = numpy.where(self.quiet, self.start - self.wall_start, numpy.nan)
         sane = numpy.sort(distances[~numpy.isnan(distances)])
+        self.usual = sane[len(sane) // 2] if len(sane) else numpy.nan
         if len(sane):
-            self.quiet &= numpy.abs(distances - sane[len(sane) // 2]) < AGREED
+            self.quiet &= numpy.abs(distances - self.usual) < AGREED
 
     def note_changes(self, news_take: float) -> None:
         """When the session's tempo or beat changed; when its beat jumped."""
@@ -122,7 +125,7 @@ class Judge:
         early = self.early[port] if port < len(self.early) else 0.0
         j["jack"] = self.start[place] + late * self.slope[place] + early
         j["wall"] = self.wall.times(self.stretch[place], self.heard.frames[place] + late) + early
-        j["since_stall"], j["quiet"] = self.since[place], self.quiet[place]
+        j["since_stall"], j["quiet"], j["apart"] = self.since[place], self.quiet[place], j["jack"] - j["wall"] - self.usual
         j["steady"], j["settled"] = self.steady[place], self.settled[place]
         if self.song > 0:
             j["beat"] = (cycles["song_frame"] + offset) * self.song / 60 / self.heard.rate
