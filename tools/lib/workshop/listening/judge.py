@@ -125,13 +125,14 @@ class Judge:
         early = self.early[port] if port < len(self.early) else 0.0
         j["jack"] = self.start[place] + late * self.slope[place] + early
         j["wall"] = self.wall.times(self.stretch[place], self.heard.frames[place] + late) + early
-        j["since_stall"], j["quiet"], j["apart"] = self.since[place], self.quiet[place], j["jack"] - j["wall"] - self.usual
+        j["since_stall"], j["quiet"] = self.since[place], self.quiet[place]
         j["steady"], j["settled"] = self.steady[place], self.settled[place]
         if self.song > 0:
             j["beat"] = (cycles["song_frame"] + offset) * self.song / 60 / self.heard.rate
             j["index"] = numpy.rint(j["beat"] * per_beat)
             j["error"] = j["wall_error"] = j["before_error"] = (j["beat"] - j["index"] / per_beat) * 60e6 / self.song
             return j
+        j["apart"] = j["jack"] - j["wall"] - self.usual
         heard = numpy.where(numpy.isnan(j["wall"]), j["jack"], j["wall"])
         j["beat"] = cycles["beat"] + (heard - cycles["micros"]) / cycles["micros_per_beat"]
         j["index"] = numpy.rint(numpy.nan_to_num(j["beat"] * per_beat))
