@@ -228,7 +228,7 @@ struct HostileTests {
     }
 
     func takeAnswers() {
-      var buffer = [UInt8](repeating: 0, count: 1 << 20)
+      var buffer = [UInt8](repeating: 0, count: 1 << 16)
       while recv(caller.descriptor, &buffer, buffer.count, Int32(MSG_DONTWAIT)) > 0 { isAnswered = true }
     }
   }

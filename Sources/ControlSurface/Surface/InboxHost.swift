@@ -11,8 +11,6 @@ private struct Ports {
   /// again only when it was answered waits for one dear packet at most.
   private var ports: [Peer: (place: Double, count: Int)] = [:]
   private var level = 0.0
-  /// No letter has a later place.
-  private var last = 0.0
 
   var count: Int { letters.count }
   var portCount: Int { ports.count }
@@ -28,11 +26,12 @@ private struct Ports {
     letters.insert(letter)
     asked += letter.expected
     ports[letter.peer] = (letter.place, (ports[letter.peer]?.count ?? 0) + 1)
-    last = max(last, letter.place)
   }
 
-  mutating func take(at index: Int = 0) -> Inbox.Letter {
-    let letter = letters.remove(at: index)
+  mutating func takeFirst() -> Inbox.Letter? { taken(letters.popFirst()) }
+
+  private mutating func taken(_ letter: Inbox.Letter?) -> Inbox.Letter? {
+    guard let letter else { return nil }
     asked -= letter.expected
     if let port = ports[letter.peer] {
       ports[letter.peer] = port.count > 1 ? (port.place, port.count - 1) : nil
@@ -40,9 +39,9 @@ private struct Ports {
     return letter
   }
 
-  mutating func serve() -> Inbox.Letter {
+  mutating func serve() -> Inbox.Letter? {
     let waiting = Double(ports.count)
-    let letter = take()
+    guard let letter = takeFirst() else { return nil }
     let expected = Double(letter.expected)
     level = max(level + expected / waiting / 2, letter.place - expected)
     return letter
@@ -50,9 +49,8 @@ private struct Ports {
 
   /// The last letter, if it stands behind `place`.
   mutating func takeLast(after place: Double) -> Inbox.Letter? {
-    guard place < last, let index = letters.lastIndex else { return nil }
-    last = letters[index].place
-    return place < last ? take(at: index) : nil
+    guard let last = letters.last, place < last.place else { return nil }
+    return taken(letters.popLast())
   }
 }
 
@@ -93,16 +91,16 @@ struct InboxHost {
     if letter.isRegular { regulars.put(letter) } else { newcomers.put(letter) }
   }
 
-  mutating func serve() -> Inbox.Letter {
+  mutating func serve() -> Inbox.Letter? {
     let areBoth = regulars.count > 0 && newcomers.count > 0
     let turns = newcomersTurns
-    let letter = isRegularsTurn ? regulars.serve() : newcomers.serve()
+    guard let letter = isRegularsTurn ? regulars.serve() : newcomers.serve() else { return nil }
     let expected = Double(letter.expected)
     lead = areBoth ? lead + (letter.isRegular ? expected * turns : -expected) : 0
     return letter
   }
 
-  mutating func dropFirst() -> Inbox.Letter { isRegularsTurn ? regulars.take() : newcomers.take() }
+  mutating func dropFirst() -> Inbox.Letter? { isRegularsTurn ? regulars.takeFirst() : newcomers.takeFirst() }
 
   mutating func dropLast() -> Inbox.Letter? {
     regulars.asked > newcomers.asked ? regulars.takeLast(after: 0) : newcomers.takeLast(after: 0)
@@ -135,55 +133,5 @@ struct Regulars {
     }
     guard ports[port] == nil, ports.count < SurfaceLimits.sources else { return }
     ports[port] = (now, false)
-  }
-}
-
-/// The least of many, found quickly.
-struct Heap<Element: Comparable> {
-  private var elements: [Element] = []
-
-  var count: Int { elements.count }
-  var first: Element? { elements.first }
-  subscript(index: Int) -> Element { elements[index] }
-
-  /// Where the greatest is: among those without any below them.
-  var lastIndex: Int? {
-    elements.indices.suffix(count - count / 2).max { elements[$0] < elements[$1] }
-  }
-
-  mutating func insert(_ element: Element) {
-    elements.append(element)
-    rise(from: count - 1)
-  }
-
-  mutating func remove(at index: Int) -> Element {
-    elements.swapAt(index, count - 1)
-    let element = elements.removeLast()
-    if index < count {
-      sink(from: index)
-      rise(from: index)
-    }
-    return element
-  }
-
-  private mutating func rise(from index: Int) {
-    var child = index
-    while child > 0, elements[child] < elements[(child - 1) / 2] {
-      elements.swapAt(child, (child - 1) / 2)
-      child = (child - 1) / 2
-    }
-  }
-
-  private mutating func sink(from index: Int) {
-    var parent = index
-    while true {
-      var least = parent
-      for child in [2 * parent + 1, 2 * parent + 2] where child < count && elements[child] < elements[least] {
-        least = child
-      }
-      guard least != parent else { return }
-      elements.swapAt(parent, least)
-      parent = least
-    }
   }
 }

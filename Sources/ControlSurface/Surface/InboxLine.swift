@@ -99,12 +99,12 @@ struct InboxLine {
         _ = drop(hosts[turn.host]?.dropFirst())
       }
       guard let first = hosts[turn.host]?.first else {
-        _ = turns.remove(at: 0)
+        _ = turns.popFirst()
         hosts[turn.host] = nil
         continue
       }
       guard budget.has(Double(first.expected), at: now) else { return nil }
-      _ = turns.remove(at: 0)
+      _ = turns.popFirst()
       count -= 1
       bytes -= first.size
       return hosts[turn.host]?.serve()
