@@ -76,8 +76,10 @@ def verdict(section: str, heard: Sequence[Line]) -> Line:
     wrong = [f"{beyond} clocks more than a frame off"] * (beyond > 0)
     wrong += [f"{line['port']}: {len(line[word])} {word}" for line in summaries for word in ("missing", "doubled") if line[word]]
     is_disturbed = method["interruptions"] + method["server_stalls"] > 0
-    starts = {} if is_disturbed else first_clocks(commands)
+    begun = [line for line in commands if line["bytes"] == "fa" and "next_clock_beat" in line]
+    starts = {} if is_disturbed else first_clocks(begun)
     if not is_disturbed:
+        wrong += ["no start could be judged"] * (not starts)
         for name in NAMES:
             said = [line["bytes"] for line in commands if line["port"] == f"tactus:{name}"]
             if said != ["fa"]:
@@ -87,15 +89,15 @@ def verdict(section: str, heard: Sequence[Line]) -> Line:
     return {"type": "clocks", "section": section, "judged": sum(line["n"] for line in judged), "beyond": beyond,
             "made_up": sum(line["of_these_after_a_loss"] for line in summaries),
             "heard": sum(line["heard"] for line in summaries), "least": min((line["min"] for line in judged), default=None),
-            "most": max((line["max"] for line in judged), default=None), "starts": starts, "wrong": wrong}
+            "most": max((line["max"] for line in judged), default=None), "starts": starts,
+            "starts_not_judged": len(begun) - len(starts), "wrong": wrong}
 
 
-def first_clocks(commands: Sequence[Line]) -> dict[str, float]:
+def first_clocks(begun: Sequence[Line]) -> dict[str, float]:
     """Of each machine that was started: how far its first clock is from a bar line, in microseconds. The bars are those of the
     song, which starts for the others; each clock may be half a frame from its place. Left out are those in whose cycle JACK's
     clock was a frame from where it usually is: their bars were another clock's."""
-    starts = [line for line in commands if line["bytes"] == "fa" and "next_clock_beat" in line
-              and line["next_clock_apart"] is not None and abs(line["next_clock_apart"]) <= FRAME]
+    starts = [line for line in begun if line["next_clock_apart"] is not None and abs(line["next_clock_apart"]) <= FRAME]
     downbeat = min((line["next_clock_beat"] for line in starts), default=0.0)
     found = {}
     for line in starts:

@@ -63,8 +63,11 @@ def clocks(lines: list[Line]) -> list[str]:
             made_up = f", and {line['made_up']} made up for after lost cycles" if line["made_up"] else ""
             text.append(f"  {line['section'] + ' BPM':<24}{line['judged']} of {line['heard']} clocks could be judged{reach}, "
                         f"{line['beyond'] or 'none'} more than a frame off{made_up}")
+            left_out = f"; {line['starts_not_judged']} could not be judged" if line["starts_not_judged"] else ""
             if starts := [abs(micros) for micros in line["starts"].values()]:
-                text.append(f"  {'':<24}{len(starts)} starts, their first clocks within {max(starts):.1f} us of a bar line")
+                text.append(f"  {'':<24}{len(starts)} starts, their first clocks within {max(starts):.1f} us of a bar line{left_out}")
+            else:
+                text.append(f"  {'':<24}no start judged{left_out}")
             text += [f"  {'':<24}WRONG: {words}" for words in line["wrong"]]
     return text
 
