@@ -105,10 +105,11 @@ import Testing
         #expect(shown.beatsPerBar == 7 && shown.beatType == Float(unit))
         #expect(shown.beatsPerMinute == 97 * Double(unit) / 4 && shown.tempo == 97)
         let read = try #require(shown.beats)
-        #expect(abs(read - song.value) * Double(unit) / 4 <= (isFine ? 1e-6 : 0.51 / 1920))
-        let note = Double(micros) / 1e6 * Double(unit) / 4
-        #expect(Int(shown.bar) - 1 == Int(note / 7) && Int(shown.beat) - 1 == Int(note) % 7)
-        #expect(shown.barStartTick == Double(Int(note / 7)) * 7 * 1920)
+        let finest = isFine ? 1e-6 : 0.51 / 1920
+        #expect(abs(read - song.value) * Double(unit) / 4 <= finest)
+        let note = Int(micros) * Int(unit) / 4_000_000
+        #expect(Int(shown.bar) == note / 7 + 1 && Int(shown.beat) == note % 7 + 1)
+        #expect(shown.barStartTick == Double(note / 7 * 7 * 1920))
       }
     }
   }

@@ -73,7 +73,10 @@ extension JACKHostTests {
       abs(Double(quarters.count) * 480 / Double(rolling) - 1) < 0.1, "\(quarters.count) in \(rolling) frames"
     )
     let firsts = quarters.filter { $0.byte >> 4 == 0 }
-    let placed = firsts.filter { abs($0.place / 1_920 - ($0.place / 1_920).rounded()) * 1_920 <= 1 }
+    let placed = firsts.filter { first in
+      let exact = first.place / 1_920
+      return abs(exact - exact.rounded()) * 1_920 <= 1
+    }
     for first in placed {
       let frame = Int((first.place / 1_920).rounded())
       #expect(frame % 2 == 0 && first.byte & 0xF == UInt8(frame % 25 & 0xF))

@@ -182,7 +182,8 @@ struct StreamTests {
     world.grid.origin += step
     world.play(seconds: 8)
     let speeds = stride(from: 0, to: recording.samples.count - 2400, by: 2400).map { first in
-      Double(recording.samples[first + 2400] - recording.samples[first]) * 20e6 / 50_000
+      let passed = recording.samples[first + 2400] - recording.samples[first]
+      return Double(passed) * (20e6 / 50_000)
     }
     print("a step of \(step) us: speeds of", spread(speeds.map { ($0 - 1) * 1e6 }), "ppm")
     #expect(speeds.allSatisfy { abs($0 - 1) < 0.0006 })

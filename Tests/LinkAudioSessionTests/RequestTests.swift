@@ -39,8 +39,8 @@ struct RequestTests {
     let (peer, channel, source) = bench.takeChannel()
     bench.sent = []
     bench.wait(600_000, with: [peer])
-    #expect(
-      requests(bench.takeSent()).map(\.at.count) == [150, 300, 450, 600].map { 50_000_000 + $0 * 1_000 })
+    let asked: [Int64] = [50_150_000, 50_300_000, 50_450_000, 50_600_000]
+    #expect(requests(bench.takeSent()).map(\.at.count) == asked)
     // With sound every 5 ms: three or four in five seconds, for which a publisher remembers one.
     for _ in 0..<2_000 {
       #expect(bench.hear(peer.audio(channel), from: peer.endpoint) == source)
