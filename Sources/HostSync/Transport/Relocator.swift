@@ -37,17 +37,6 @@ public struct Relocator: Sendable {
     func appointment(_ now: Report) -> Appointment { Appointment(now, place, step: step) }
   }
 
-  /// What JACK was asked for, perhaps too late, until the transport is there.
-  private struct Landing {
-    let relocation: Relocation
-    let step: Double
-    /// As far as was known then.
-    let othersTake: Double
-    /// So many were asked for before it that came to nothing, and when the first was to be heard.
-    var tries = 0
-    let firstHeardAt: Double
-  }
-
   /// A lag must have lasted so long; a lost cycle is followed by others.
   static let doubt = Micros(500_000)
   /// Each correction is heard as a short silence: so far apart at least.
@@ -55,8 +44,6 @@ public struct Relocator: Sendable {
   /// If so many in a row did not help, somebody else is at work: a correction is left for a minute, a late locate as it is.
   static let mostTries = 3
   static let surrender = Micros(60_000_000)
-  /// A tempo that is drawn in the silence of a locate prolongs it by so much at most.
-  static let longestSilence = 4e6
 
   /// JACK says so in its next cycle, if ever.
   static let answer = Micros(500_000)
@@ -184,26 +171,16 @@ public struct Relocator: Sendable {
     }
     // Where JACK may stand for the one before, everybody goes on standing.
     plan.insteadOf = landing?.relocation.place.frame
-    landing = Landing(
-      relocation: plan, step: destination?.step ?? choices.quantum, othersTake: now.othersTake,
-      firstHeardAt: plan.heardAt)
+    landing = Landing(plan, step: destination?.step ?? choices.quantum, now)
     errand = .none
     return .relocate(plan)
   }
 
-  /// We may have been stopped between the look at the clock and the question: another one then, in the same silence. And what others
-  /// need is known only when they have taken it.
   private mutating func land(_ now: Report) -> Relocation? {
     guard let last = landing else { return nil }
-    // Each time everybody gets ready anew: in a session that goes on moving only when this one would be heard.
-    let isWorthIt =
-      last.tries < Self.mostTries
-      || last.relocation.isImminent(now) && last.relocation.heardAt < last.firstHeardAt + Self.longestSilence
-    if isWorthIt, let next = last.relocation.next(now, after: last.othersTake, step: last.step) {
-      landing = Landing(
-        relocation: next, step: last.step, othersTake: now.othersTake, tries: last.tries + 1,
-        firstHeardAt: last.firstHeardAt)
-      return next
+    if let next = last.next(now) {
+      landing = next
+      return next.relocation
     }
     if last.relocation.isOver(now) { landing = nil }
     return nil
