@@ -90,7 +90,6 @@ struct FloodTests {
       flood: Int
     )
   {
-    let nonsense = LibloCodec.encode(Message("/tactus/nonsense"))
     for (packet, cost) in [(nonsense, Cost.message + Cost.suggestion), (dear, Cost.datagram)] {
       let besidePorts = longest(
         beside: flood, of: packet, costing: cost, from: { port($0 % 60_000) }, standing: .stranger)
@@ -115,13 +114,22 @@ struct FloodTests {
     }
   }
 
-  @Test(arguments: [16, 60_000], [400, 4000])
+  private let query = LibloCodec.encode(Message("/tactus/query", .string("*")))
+  private let nonsense = LibloCodec.encode(Message("/tactus/nonsense"))
+
+  /// The ports that a machine gives out in turn come again, too.
+  @Test(arguments: [16, 3000, 60_000], [400, 4000])
   func
     `on this machine a ping waits 20 ms at most, fifty times a second beside sixteen ports or ever new ones that flood`(
       ports: Int, flood: Int
     )
   {
-    for (packet, cost) in [(ping, Cost.message), (dear, Cost.datagram), (dear, 300)] {
+    let packets = [
+      (ping, Cost.message), (dear, Cost.datagram), (dear, 300), (query, 220), (query, 450),
+      (nonsense, Cost.message + Cost.suggestion),
+    ]
+    // A thousand that come back and ask for no more than it does are as good as it.
+    for (packet, cost) in packets where ports != 3000 || packet != ping {
       var inbox = Inbox()
       var asked: Micros?
       var again = Micros.zero

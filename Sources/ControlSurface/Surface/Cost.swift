@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Glibc
 import OSC
 
 /// What input may cost the surface's thread, in microseconds, rounded up from what `tools/bench osc` measures. Counted, not
@@ -51,18 +52,30 @@ enum Cost {
 
   /// What a message that is to be obeyed later may cost then; its sender pays before.
   static func later(_ message: Message) -> Int {
-    !AddressPattern.isPattern(message.address.utf8)
-      && !["subscribe", "query", "midi/"].contains { message.address.contains($0) }
-      ? Self.message : picture
+    var address = message.address
+    return address.withUTF8 { isPlain(UnsafeRawBufferPointer($0)) } ? Self.message : picture
   }
 
-  /// Of a datagram that has not been looked at: a short message without a pattern, or anything.
+  /// Of a datagram that has not been looked at: a short message of which little comes, or anything.
   static func expected(_ bytes: UnsafeRawBufferPointer) -> Int {
-    let isPlain =
-      bytes.count <= 400 && bytes.first == UInt8(ascii: "/")
-      && !AddressPattern.isPattern(bytes.prefix { $0 != 0 })
-    return isPlain ? letter + message : letter + datagram
+    let isShort = bytes.count <= 400 && bytes.first == UInt8(ascii: "/")
+    let address = UnsafeRawBufferPointer(rebasing: bytes.prefix { $0 != 0 })
+    return isShort && isPlain(address) ? letter + message : letter + datagram
   }
+
+  /// Of each packet of a flood this is asked, so C looks.
+  private static func isPlain(_ address: UnsafeRawBufferPointer) -> Bool {
+    guard let start = address.baseAddress, !AddressPattern.isPattern(address) else { return false }
+    return !dear.contains { word in
+      let count = word.utf8CodeUnitCount
+      return stride(from: 0, through: address.count - count, by: 1).contains {
+        memcmp(start + $0, word.utf8Start, count) == 0
+      }
+    }
+  }
+
+  /// In addresses of which much may come.
+  private static let dear: [StaticString] = ["subscribe", "query", "list", "midi/", "out/add", "out/remove"]
 }
 
 /// What is left of what a datagram may cost.

@@ -61,6 +61,8 @@ struct InboxHost {
   private var newcomers = Ports()
   /// What the regular ones had more, turn for turn, since both wait.
   private var lead = 0.0
+  /// Of the last turn; nil: only one of the two waited.
+  private var turns: Double?
   /// What it has cost, as if all hosts had begun together.
   var cost: Double
 
@@ -92,12 +94,13 @@ struct InboxHost {
   }
 
   mutating func serve() -> Inbox.Letter? {
-    let areBoth = regulars.count > 0 && newcomers.count > 0
-    let turns = newcomersTurns
-    guard let letter = isRegularsTurn ? regulars.serve() : newcomers.serve() else { return nil }
-    let expected = Double(letter.expected)
-    lead = areBoth ? lead + (letter.isRegular ? expected * turns : -expected) : 0
-    return letter
+    turns = regulars.count > 0 && newcomers.count > 0 ? newcomersTurns : nil
+    return isRegularsTurn ? regulars.serve() : newcomers.serve()
+  }
+
+  /// What it cost that was served last.
+  mutating func settle(_ letter: Inbox.Letter, _ cost: Double) {
+    lead = turns.map { lead + (letter.isRegular ? cost * $0 : -cost) } ?? 0
   }
 
   mutating func dropFirst() -> Inbox.Letter? { isRegularsTurn ? regulars.takeFirst() : newcomers.takeFirst() }
@@ -113,25 +116,30 @@ struct InboxHost {
   }
 }
 
-/// Ports that have been heard before. Those that come back are remembered longer, so that a flood of ever new ones is soon forgotten.
+/// Ports that have been heard before, and what the last word of each cost. Those that come back are remembered longer, so that a flood
+/// of ever new ones is soon forgotten.
 struct Regulars {
-  private var ports: [Peer: (heard: Micros, isBack: Bool)] = [:]
+  private var ports: [Peer: (heard: Micros, isBack: Bool, cost: Int)] = [:]
   private var swept = Micros.zero
 
-  mutating func know(_ port: Peer, at now: Micros) -> Bool {
-    guard ports[port] != nil else { return false }
-    ports[port] = (now, true)
-    return true
+  /// nil: it has not been heard.
+  mutating func know(_ port: Peer, at now: Micros) -> Int? {
+    guard let cost = ports[port]?.cost else { return nil }
+    ports[port] = (now, true, cost)
+    return cost
   }
 
-  mutating func serve(_ port: Peer, at now: Micros) {
+  mutating func serve(_ port: Peer, _ cost: Int, at now: Micros) {
     if ports.count >= SurfaceLimits.sources, now - swept >= SurfaceLimits.sourceMemory {
       swept = now
       ports = ports.filter {
         now - $0.value.heard < ($0.value.isBack ? SurfaceLimits.regularMemory : SurfaceLimits.sourceMemory)
       }
     }
-    guard ports[port] == nil, ports.count < SurfaceLimits.sources else { return }
-    ports[port] = (now, false)
+    if let known = ports[port] {
+      ports[port] = (known.heard, known.isBack, cost)
+    } else if ports.count < SurfaceLimits.sources {
+      ports[port] = (now, false, cost)
+    }
   }
 }

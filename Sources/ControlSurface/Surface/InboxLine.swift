@@ -38,9 +38,9 @@ struct InboxLine {
   mutating func put(
     _ datagram: UnsafeRawBufferPointer, from peer: Peer, isStrangers: Bool, at now: Micros
   ) {
-    let expected = Cost.expected(datagram)
-    let isKnown = memory.know(peer, at: now)
-    let (isRegular, place) = stand(of: peer, isKnown: isKnown, expected)
+    let known = memory.know(peer, at: now)
+    let expected = max(Cost.expected(datagram), known ?? 0)
+    let (isRegular, place) = stand(of: peer, isKnown: known != nil, expected)
     while count >= SurfaceLimits.inbox
       || bytes + SurfaceLimits.letter + datagram.count > SurfaceLimits.inboxBytes
     {
@@ -113,9 +113,10 @@ struct InboxLine {
   }
 
   mutating func charge(_ cost: Int, for letter: Inbox.Letter, at now: Micros) {
+    memory.serve(letter.peer, Cost.letter + min(cost, Cost.datagram), at: now)
     let cost = Double(Cost.letter + cost)
     budget.spend(cost, at: now)
-    memory.serve(letter.peer, at: now)
+    hosts[letter.peer.host]?.settle(letter, cost)
     guard let host = hosts[letter.peer.host] else { return }
     level = max(level + cost / Double(hosts.count), host.cost)
     if host.isEmpty {
