@@ -461,6 +461,19 @@ struct RelocationTests {
     }
   }
 
+  @Test func `beside a program that needs three times as long each time a locate ends all the same`() {
+    let studio = rolling()
+    studio.othersTake = 50_000
+    studio.locate(frame: 98_462, beat: 4, step: 1)
+    for _ in 0..<4000 {
+      let before = studio.relocations
+      studio.play(256)
+      if studio.relocations > before { studio.othersTake *= 3 }
+    }
+    #expect(studio.relocations == 1 + Relocator.mostTries)
+    #expect(studio.report.isRolling && !studio.relocator.isBusy)
+  }
+
   @Test func `a tempo that never rests keeps nobody waiting for ever`() {
     let studio = rolling()
     studio.othersTake = 600_000

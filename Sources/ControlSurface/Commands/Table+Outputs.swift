@@ -117,9 +117,10 @@ extension Table {
       .feed(
         "song", [.word(["stopped", "waiting", "rolling"]), .exact(unit: "beats")], .exact,
         "What the song does, and where it is: the session beat at which it is at its beat 0, ahead while it waits for its start; "
-          + "stopped, or while JACK waits for a program that missed the start, the song beat at which it stands. If the meter has changed while it plays, three more: the session beat from "
-          + "which its bars are counted, and the meter that they have (d, i, i). While another meter waits for its line, three "
-          + "more: the session beat of that line, and that meter. It comes with timeline."),
+          + "stopped, or while JACK waits for a program that missed the start, the song beat at which it stands. If the meter has "
+          + "changed while it plays, three more: the session beat from which its bars are counted, and the meter that they have "
+          + "(d, i, i). While another meter waits for its line, three more: the session beat of that line, and that meter. It comes "
+          + "with timeline."),
     ]
 
   static let conversation: [Node] = [
