@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import OSC
+import TestSupport
 import Testing
 
 @testable import ControlSurface
@@ -54,8 +55,10 @@ struct FloodTests {
         inbox.charge(Cost.message, for: letter, at: now)
         before += 1
       }
-      // Of equals, one from each.
-      #expect(packet == ping ? before <= 100 : before == 0 && now - start <= Micros(4000))
+      // Of equals, one from each; and for two that are new one of those that were heard before.
+      let most = arePorts && standing == .guest ? 150 : 100
+      #expect(
+        packet == ping ? before <= most : before == 0 && now - start <= Micros(4000), "\(before) before")
     }
   }
 
@@ -118,7 +121,7 @@ struct FloodTests {
   private let nonsense = LibloCodec.encode(Message("/tactus/nonsense"))
 
   /// The ports that a machine gives out in turn come again, too.
-  @Test(arguments: [16, 3000, 60_000], [400, 4000])
+  @Test(arguments: [16, 3000, 28_000, 60_000], [400, 4000])
   func
     `on this machine a ping waits 20 ms at most, fifty times a second beside sixteen ports or ever new ones that flood`(
       ports: Int, flood: Int
@@ -126,20 +129,23 @@ struct FloodTests {
   {
     let packets = [
       (ping, Cost.message), (dear, Cost.datagram), (dear, 300), (query, 220), (query, 450),
-      (nonsense, Cost.message + Cost.suggestion),
+      (nonsense, Cost.message + Cost.suggestion), (nonsense, Cost.message + Cost.refusal),
     ]
+    var dice = Dice(seed: 3)
     // A thousand that come back and ask for no more than it does are as good as it.
-    for (packet, cost) in packets where ports != 3000 || packet != ping {
+    for (packet, cost) in packets where ports != 3000 || cost > Cost.message + Cost.refusal {
       var inbox = Inbox()
       var asked: Micros?
       var again = Micros.zero
       var longest = Micros.zero
       var answers = 0
-      for tick in 0..<20_000 {
+      for tick in 0..<40_000 {
         let now = Micros(Int64(tick) * 100)
         // It spoke before they did.
         for number in flood * max(0, tick - 1000) / 10_000..<flood * max(0, tick - 999) / 10_000 {
-          inbox.put(packet, from: port(1 + number % ports), standing: .known, at: now)
+          // Some machines give them out by chance.
+          let chance = ports == 28_000 ? Int.random(in: 0..<ports, using: &dice) : number
+          inbox.put(packet, from: port(1 + chance % ports), standing: .known, at: now)
         }
         if asked == nil, now >= again {
           asked = now

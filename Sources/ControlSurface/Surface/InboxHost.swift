@@ -77,9 +77,10 @@ struct InboxHost {
     return lead + Double(regular.expected) * newcomersTurns <= Double(newcomer.expected)
   }
 
-  /// So many of the newcomers for one of the others: as there are more of them, but few, for there may be thousands.
+  /// So many of the newcomers for one of the others: as there are more of them, but no more than two. Of thousands some have by chance a
+  /// port that was heard before, and whoever speaks with us stands behind those.
   private var newcomersTurns: Double {
-    min(8, max(1, Double(newcomers.portCount) / Double(max(1, regulars.portCount))))
+    min(2, max(1, Double(newcomers.portCount) / Double(max(1, regulars.portCount))))
   }
 
   /// What waits from before it was known comes first.
