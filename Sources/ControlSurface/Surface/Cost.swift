@@ -58,9 +58,9 @@ enum Cost {
 
   /// Of a datagram that has not been looked at: a short message of which little comes, or anything.
   static func expected(_ bytes: UnsafeRawBufferPointer) -> Int {
-    let isShort = bytes.count <= 400 && bytes.first == UInt8(ascii: "/")
+    guard bytes.count <= 400, bytes.first == UInt8(ascii: "/") else { return letter + datagram }
     let address = UnsafeRawBufferPointer(rebasing: bytes.prefix { $0 != 0 })
-    return isShort && isPlain(address) ? letter + message : letter + datagram
+    return isPlain(address) ? letter + message : letter + datagram
   }
 
   /// Of each packet of a flood this is asked, so C looks.
