@@ -15,6 +15,8 @@ public struct Cycle: BitwiseCopyable {
   public var latencies: PerPort<UInt32>
   /// How often `clock` was connected, having been connected with nothing; counted round.
   public var clockConnections: UInt32
+  /// How much later than they pass through JACK the last of the user's own outputs is heard, timecode apart.
+  public var ownDelay: Micros
   /// How many clients the server has, more or less than at some time before.
   public var clients: Int32
   /// From JACK's clock to Link's.
@@ -35,7 +37,7 @@ public struct Cycle: BitwiseCopyable {
     frames: UInt32, sampleRate: UInt32, times: RawTimes, transport: Transport, latencies: PerPort<UInt32>,
     clock: ClockMap, session: SessionView, settings: Settings, settingsNumber: UInt32, sounds: SoundBank,
     isFreewheeling: Bool = false, relocation: Relocation? = nil, clockConnections: UInt32 = 0,
-    clients: Int32 = 0
+    ownDelay: Micros = .zero, clients: Int32 = 0
   ) {
     self.frames = frames
     self.sampleRate = sampleRate
@@ -43,6 +45,7 @@ public struct Cycle: BitwiseCopyable {
     self.transport = transport
     self.latencies = latencies
     self.clockConnections = clockConnections
+    self.ownDelay = ownDelay
     self.clients = clients
     self.clock = clock
     self.session = session

@@ -245,6 +245,7 @@ extension HostSync {
     outputs.report.isBetweenPlaces = isBetweenPlaces(now)
     if case .starting = now.transport.state {} else { wasRolling = now.isRolling }
     outputs.report.notBefore = now.notBefore
+    outputs.report.outputsAhead = now.outputsAhead
     timebase.report(now, bars, into: &outputs.report)
     if !now.isFreewheeling, song.isRolling, !timebase.isForeign {
       outputs.report.hostLag = song.lag.micros

@@ -33,6 +33,8 @@ public struct Report: Sendable, BitwiseCopyable {
   public var notBefore = -Double.infinity
   /// How long other slow clients have been seen to take for a start, in microseconds.
   public var othersTake = 0.0
+  /// How much earlier than JACK's position the first of all outputs plays, in microseconds.
+  public var outputsAhead = 0.0
   /// What the control thread shall ask of the transport.
   public var startStop = StartStopWish()
   public var wish = TransportWish()

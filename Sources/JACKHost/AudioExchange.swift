@@ -20,6 +20,8 @@ struct SharedState: ~Copyable, Sendable {
   let outputs = Latest(OutputTable())
   /// How often `clock` was connected, having been connected with nothing.
   let clockConnections = Atomic<UInt32>(0)
+  /// `Cycle.ownDelay`, in microseconds.
+  let ownDelay = Atomic<Int64>(0)
   /// We are about to leave: `clock` sends no more, and tells its machine to stop.
   let isLeaving = Atomic(false)
   // Out of it.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
 import Choices
 import CJACK
 import HostSync
@@ -43,6 +44,7 @@ struct CycleSource {
       sounds: shared.pointee.sounds.read(),
       isFreewheeling: shared.pointee.board.isFreewheeling, relocation: shared.pointee.relocation.read(),
       clockConnections: shared.pointee.clockConnections.load(ordering: .relaxed),
+      ownDelay: Micros(shared.pointee.ownDelay.load(ordering: .relaxed)),
       clients: shared.pointee.board.clientCount)
     if shared.pointee.isLeaving.load(ordering: .relaxed) {
       cycle.settings.clock.isOn = false

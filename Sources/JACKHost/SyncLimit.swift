@@ -14,6 +14,8 @@ struct SyncLimit {
 
   init(client: OpaquePointer) { self.client = client }
 
+  var present: Micros { told ?? implementation.usualSyncLimit }
+
   mutating func follow(_ report: Report, _ choices: Settings) {
     let needed = report.syncLimit(for: choices, usual: implementation.usualSyncLimit)
     guard needed != told else { return }

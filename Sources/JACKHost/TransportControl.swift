@@ -57,6 +57,7 @@ struct TransportControl {
 
   mutating func step(on running: RunningClient, _ report: Report, sampleRate: Int) {
     running.syncLimit.follow(report, relocator.choices)
+    relocator.syncLimit = running.syncLimit.present
     for order in behindStop.take(isMoving: report.isMoving, at: HostClock.micros()) {
       command(order, on: running, report, sampleRate: sampleRate)
     }

@@ -17,6 +17,7 @@ struct StudioNews {
     var movedLaunches: UInt64 = 0
     var isGivenUp = false
     var corrections: UInt64 = 0
+    var leftLate: UInt64 = 0
     var lostMIDI: UInt64 = 0
     var midiClock = SurfaceState.MIDIClockIn.off
   }
@@ -52,6 +53,11 @@ struct StudioNews {
     }
     if sight.corrections > before.corrections {
       lines.append("the DAW had drifted from the session: tactus moved it back")
+    }
+    if sight.leftLate > before.leftLate {
+      lines.append(
+        "another JACK client took too long to get ready: the song is late, and off the bar, until the next locate or start"
+      )
     }
     let losesMore = sight.lostMIDI > before.lostMIDI
     if losesMore, !losesMIDI {

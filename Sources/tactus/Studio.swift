@@ -183,7 +183,7 @@ final class Studio {
       peerCounts: desk.takePeerCounts() + [session.peerCount], isResting: !presence.isActive,
       isMute: link.isMute, failure: link.isMute ? link.diagnostics.failure.map { "\($0)" } : nil,
       movedLaunches: report.movedLaunches, isGivenUp: report.isGivenUp,
-      corrections: host.relocator.corrections, lostMIDI: report.lostMIDI,
+      corrections: host.relocator.corrections, leftLate: host.relocator.leftLate, lostMIDI: report.lostMIDI,
       midiClock: state.midiClock)
     for line in news.lines(sight) { say(line) }
     if view == nil { playNews.lines(state, at: Link.clock()).forEach { Console.say($0) } }

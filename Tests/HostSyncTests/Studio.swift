@@ -188,7 +188,9 @@ final class Studio {
           isConnected: false), startStopsTaken: startStopsTaken), settings: settings,
       settingsNumber: settingsNumber, sounds: bank,
       isFreewheeling: isFreewheeling,
-      relocation: relocation, clockConnections: clockConnections, clients: clients)
+      relocation: relocation, clockConnections: clockConnections,
+      ownDelay: Micros(rounding: rack.map { $0.delay(frameMicros: microsPerFrame) }.max() ?? 0),
+      clients: clients)
     if asksBeforeRolling, !mayRoll, case .starting = transport.state {
       mayRoll = sync.mayRoll(cycle)
     }

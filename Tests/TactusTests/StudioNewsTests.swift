@@ -51,6 +51,8 @@ struct StudioNewsTests {
     #expect(news.lines(.init(movedLaunches: 2, corrections: 1)).isEmpty)
     #expect(news.lines(.init()).isEmpty)
     #expect(news.lines(.init(corrections: 1)) == [back])
+    #expect(news.lines(.init(corrections: 1, leftLate: 1)).count == 1)
+    #expect(news.lines(.init(corrections: 1, leftLate: 1)).isEmpty)
   }
 
   @Test

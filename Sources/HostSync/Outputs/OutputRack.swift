@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
 public import Choices
 
 /// One of the user's own outputs in this cycle.
@@ -28,6 +29,12 @@ public struct OutputSlot: BitwiseCopyable {
 extension OutputSlot {
   /// Of `Idle`.
   fileprivate var subject: UInt64 { UInt64(number) << 32 | UInt64(revision) }
+
+  /// How much later than it passes through JACK something is heard through it, in microseconds.
+  @_noLocks @_noAllocation
+  public func delay(frameMicros: Double) -> Double {
+    Double(latency) * frameMicros + Double(settings.offset.count)
+  }
 }
 
 /// What the user's own outputs remember from cycle to cycle, each at its place.

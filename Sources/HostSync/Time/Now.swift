@@ -12,6 +12,7 @@ struct Now: BitwiseCopyable {
   let transport: Transport
   let latencies: PerPort<UInt32>
   let clockConnections: UInt32
+  let ownDelay: Micros
   let clients: Int32
   let settings: Settings
   let settingsNumber: UInt32
@@ -42,6 +43,7 @@ struct Now: BitwiseCopyable {
     transport = cycle.transport
     latencies = cycle.latencies
     clockConnections = cycle.clockConnections
+    ownDelay = cycle.ownDelay
     clients = cycle.clients
     settings = cycle.settings
     settingsNumber = cycle.settingsNumber
@@ -82,5 +84,14 @@ struct Now: BitwiseCopyable {
   /// How much later than it passes through JACK something is heard through a port, in microseconds.
   func delay(of port: Port) -> Double {
     Double(latencies[port]) * frameMicros + Double(settings.offset(of: port).count)
+  }
+
+  /// How much earlier than JACK's position the first of all outputs plays what is heard together with it: a start that nobody knows of
+  /// by then comes too late for that machine's Start, or click.
+  var outputsAhead: Double {
+    let clicks = max(delay(of: .click1), delay(of: .click2))
+    let gates = max(delay(of: .pulse), delay(of: .run))
+    let clocks = max(delay(of: .clock), Double(ownDelay.count))
+    return max(0, max(max(clicks, gates), clocks) - delay(of: .jack))
   }
 }

@@ -87,8 +87,7 @@ extension Present {
   @inline(__always)
   func window(of output: inout OutputSlot) -> Window {
     window(
-      delayedBy: Double(output.latency) * frameMicros + Double(output.settings.offset.count),
-      isBent: !output.settings.kind.isTimecode)
+      delayedBy: output.delay(frameMicros: frameMicros), isBent: !output.settings.kind.isTimecode)
   }
 
   /// Where the song is in the next cycle, whose frame of the transport this is.

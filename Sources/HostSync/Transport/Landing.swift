@@ -8,8 +8,10 @@ struct Landing: Sendable {
   let relocation: Relocation
   /// The grid of the session's that it keeps to.
   private let step: Double
-  /// As far as was known then.
-  private let othersTake: Double
+  /// How long the others may take, in microseconds.
+  private let patience: Double
+  /// JACK has come to its place.
+  private var hasStood = false
   /// So many were asked for before it in this silence that came to nothing, and when the first was to be heard.
   private var tries = 0
   private var firstHeardAt: Double
@@ -19,19 +21,20 @@ struct Landing: Sendable {
   /// A tempo that is drawn in the silence of a locate prolongs it by so much at most.
   private static let longestSilence = 4e6
 
-  init(_ relocation: Relocation, step: Double, _ now: Report) {
+  init(_ relocation: Relocation, step: Double, patience: Double) {
     self.relocation = relocation
     self.step = step
-    othersTake = now.othersTake
+    self.patience = patience
     firstHeardAt = relocation.heardAt
   }
 
   /// What it takes another to be. nil: nothing, or it is not worth it.
-  func next(_ now: Report) -> Landing? {
-    guard isWorthIt(now), let relocation = relocation.next(now, after: othersTake, step: step) else {
-      return nil
-    }
-    var next = Landing(relocation, step: step, now)
+  mutating func next(_ now: Report) -> Landing? {
+    hasStood = hasStood || relocation.stands(now)
+    guard isWorthIt(now),
+      let relocation = relocation.next(now, hasStood: hasStood, step: step, patience: patience)
+    else { return nil }
+    var next = Landing(relocation, step: step, patience: patience)
     if now.isRolling {
       next.silences = silences + 1
     } else {

@@ -287,11 +287,6 @@ extension Now {
     settings.launch.longestWait(behind: countIn.value * grid.beatMicros)
   }
 
-  /// How much later than JACK's position the last click port is heard: its window is as much ahead.
-  var clicksAhead: Double {
-    max(0, max(delay(of: .click1), delay(of: .click2)) - delay(of: .jack))
-  }
-
   /// A start that a peer asked for does not happen before this moment: a millisecond before the time that it set, which has been
   /// rounded on its way, also to just behind the beat that is meant.
   var notBefore: Double {

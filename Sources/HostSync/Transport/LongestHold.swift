@@ -14,13 +14,14 @@ extension Report {
   }
 
   /// For how long we may hold a start that comes now, by these choices, in microseconds: until the next beat of its grid, or a later
-  /// one if that is missed, behind the count-in and a peer's time.
+  /// one if that is missed, behind the count-in, a peer's time, and what machines that play early need to know before.
   func longestHold(by choices: Settings) -> Double {
     let countIn = choices.launchStep > .zero ? choices.countIn.value * moment.beatMicros : 0
     let limit = choices.launch.longestWait(behind: countIn)
     // Nobody knows when a sequencer's next clock comes.
     if case .midi = choices.lead { return limit }
-    let steps = Double(1 + Start.mostRetries) * choices.launchStep.value * moment.beatMicros
+    let step = choices.launchStep > .zero ? choices.launchStep.value * moment.beatMicros + outputsAhead : 0
+    let steps = Double(1 + Start.mostRetries) * step
     return min(limit, max(0, notBefore - moment.heard.start) + steps + countIn)
   }
 }

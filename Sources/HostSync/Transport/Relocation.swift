@@ -21,11 +21,13 @@ public struct Relocation: Sendable, BitwiseCopyable {
   public var askAt: Double
   /// Where the transport stands meanwhile, if this takes the place of one that came too late.
   var insteadOf: UInt32?
+  /// What the others were given to get ready, in microseconds.
+  private let othersTake: Double
 
-  /// Longer than this no relocation is held: the others' time, for which it was asked for earlier, and JACK's cycles.
-  static let longestHold: Double = OthersTake.longest + 1e6
-  /// Frame and place belong together as long as this around the moment.
-  static let memory: Double = longestHold + 500_000
+  /// Longer than this it is not held: the others' time, for which it was asked for earlier, and JACK's cycles.
+  private var longestHold: Double { othersTake + 1e6 }
+  /// Frame and place belong together as long as this around the moment: JACK waits for the slowest for ten seconds.
+  private static let memory: Double = 12e6
 
   enum Hold { case no, untilItsCycle, untilAnother }
 
@@ -35,7 +37,7 @@ public struct Relocation: Sendable, BitwiseCopyable {
     let frame = now.transport.frame, cycle = now.cycleMicros
     guard case .starting = now.transport.state, frame == place.frame || frame == insteadOf else { return .no }
     let left = heardAt - now.rollsAt
-    if left > cycle / 2, left < Self.longestHold { return .untilItsCycle }
+    if left > cycle / 2, left < longestHold { return .untilItsCycle }
     if left < -cycle / 2, -left < Self.patience(cycle) { return .untilAnother }
     return .no
   }
@@ -68,20 +70,25 @@ extension Relocation {
   /// So much later than at `askAt` JACK may be asked, and still be in time.
   static func leeway(_ now: Report) -> Double { asking + now.moment.cycleMicros }
 
-  /// What takes its place if it came too late, and is held, if it rolls late since others took longer than they were known to, or if the
+  /// What takes its place if it came too late, and is held, if it rolls late since others took longer than they were given, or if the
   /// session has another beat at its moment than it had: farther on in the song, which keeps its place on the session's grid of so many
-  /// beats. nil: there is no need.
-  func next(_ now: Report, after othersTook: Double, step: Double) -> Relocation? {
+  /// beats. `hasStood`: JACK had come to its place. nil: there is no need, or the others would need longer than `patience`.
+  func next(_ now: Report, hasStood: Bool, step: Double, patience: Double) -> Relocation? {
+    var now = now
     let moment = now.moment
     let late = moment.heard.start + moment.cycleMicros - heardAt
     let isHeld = now.awaitsRelocation && late > moment.cycleMicros / 2
-    let isSlow = now.othersTake > othersTook + moment.cycleMicros
+    let isKnown = hasStood || now.othersTake > othersTake + moment.cycleMicros
+    let isSlow = isKnown && isLate(now)
     let moved = now.sessionBeat(at: heardAt) - sessionBeat
-    let isElsewhere =
-      now.isBetweenPlaces && moment.frame == place.frame && abs(moved) * moment.beatMicros > Self.unheard
-    guard isHeld || isElsewhere || isSlow && (framesBehind(now) ?? 0) > Double(moment.frames) else {
-      return nil
+    let isElsewhere = stands(now) && abs(moved) * moment.beatMicros > Self.unheard
+    guard isHeld || isElsewhere || isSlow else { return nil }
+    // That much they need, whatever was known of them, and is.
+    if isSlow, let behind = framesBehind(now) {
+      let took = othersTake + behind * moment.heard.frameMicros
+      now.othersTake = max(now.othersTake, took + moment.cycleMicros)
     }
+    guard now.othersTake < patience else { return nil }
     let grid = step > 0 ? step : 1
     let origin = origin + (moved / grid).rounded() * grid
     let soonest = Self.soonest(now)
@@ -111,6 +118,12 @@ extension Relocation {
       || now.isRolling && since > Self.patience(now.moment.cycleMicros)
   }
 
+  /// It rolls from there, and too late.
+  func isLate(_ now: Report) -> Bool { framesBehind(now).map { $0 > Double(now.moment.frames) } ?? false }
+
+  /// Everybody gets ready there.
+  func stands(_ now: Report) -> Bool { now.isBetweenPlaces && now.moment.frame == place.frame }
+
   /// By how many frames it rolls from there too late. nil: it does not; until JACK has come to a late question it rolls where it was.
   private func framesBehind(_ now: Report) -> Double? {
     let moment = now.moment, frames = Double(moment.frames)
@@ -138,7 +151,8 @@ extension Relocation {
       meant: place, heardAt: moment.heard.start + start,
       sessionBeat: now.sessionBeat(at: moment.heard.start + start),
       origin: now.sessionBeat(at: time) - place.beat,
-      askAt: moment.due + start - Reposition.cycles * moment.cycleMicros - asking - now.othersTake)
+      askAt: moment.due + start - Reposition.cycles * moment.cycleMicros - asking - now.othersTake,
+      othersTake: now.othersTake)
   }
 
   /// Takes away a host's lag at the song's beat `bar`. nil: there is no such frame.

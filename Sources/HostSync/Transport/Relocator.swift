@@ -45,6 +45,9 @@ public struct Relocator: Sendable {
   static let mostTries = 3
   static let surrender = Micros(60_000_000)
 
+  /// Of JACK's limit, in microseconds: what comes close to it is beyond it another time.
+  static let margin = 1e6
+
   /// JACK says so in its next cycle, if ever.
   static let answer = Micros(500_000)
 
@@ -55,6 +58,10 @@ public struct Relocator: Sendable {
   public var choices = Settings()
   /// Corrections asked for so far.
   public private(set) var corrections: UInt64 = 0
+  /// How long JACK waits for slow clients before it rolls without them.
+  public var syncLimit = Micros(10_000_000)
+  /// Locates and corrections that stayed late, since other clients took too long.
+  public private(set) var leftLate: UInt64 = 0
 
   private var errand = Errand.none
   private var landing: Landing?
@@ -171,18 +178,21 @@ public struct Relocator: Sendable {
     }
     // Where JACK may stand for the one before, everybody goes on standing.
     plan.insteadOf = landing?.relocation.place.frame
-    landing = Landing(plan, step: destination?.step ?? choices.quantum, now)
+    landing = Landing(
+      plan, step: destination?.step ?? choices.quantum, patience: Double(syncLimit.count) - Self.margin)
     errand = .none
     return .relocate(plan)
   }
 
   private mutating func land(_ now: Report) -> Relocation? {
-    guard let last = landing else { return nil }
-    if let next = last.next(now) {
+    guard let relocation = landing?.relocation else { return nil }
+    if let next = landing?.next(now) {
       landing = next
       return next.relocation
     }
-    if last.relocation.isOver(now) { landing = nil }
+    guard relocation.isOver(now) else { return nil }
+    if relocation.isLate(now) { leftLate &+= 1 }
+    landing = nil
     return nil
   }
 

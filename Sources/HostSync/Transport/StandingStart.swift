@@ -45,10 +45,12 @@ struct StandingStart: Sendable {
   /// From the question to the beat: as long as `Launch` wants to have for it.
   private func lead(_ now: Report) -> Double {
     let cycle = now.moment.cycleMicros
-    return switch launch.alignment {
-    case .nearest: Self.asking + (Reposition.cycles + 1) * cycle + now.othersTake
-    case .exact: Self.asking + 3 * cycle + Reposition.micros(cycle: cycle, othersTake: now.othersTake)
-    }
+    let needed =
+      switch launch.alignment {
+      case .nearest: (Reposition.cycles + 1) * cycle + now.othersTake
+      case .exact: 3 * cycle + Reposition.micros(cycle: cycle, othersTake: now.othersTake)
+      }
+    return Self.asking + max(needed, (Reposition.cycles + 1) * cycle + now.outputsAhead)
   }
 
   func askAt(_ now: Report) -> Double {

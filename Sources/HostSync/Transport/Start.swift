@@ -158,8 +158,10 @@ extension Start {
       // A quarter of a cycle, so that rounding the target doesn't make it too soon.
       earliest = max(earliest, now.rollsAt + preparation(now, othersTake) + now.cycleMicros / 4)
     }
-    if countIn > .zero {
-      earliest = max(earliest, countsSince + now.clicksAhead + countIn.value * now.grid.beatMicros)
+    // A peer's time is fixed.
+    if wantedCountIn != nil {
+      let since = countIn > .zero ? countsSince : now.rollsAt
+      earliest = max(earliest, since + now.outputsAhead + countIn.value * now.grid.beatMicros)
     }
     target = Beats(now.grid.beat(at: earliest)).nextMatchingPhase(of: songBeat, quantum: step)
   }
@@ -194,7 +196,8 @@ extension Start {
 
   /// The target is farther away than any that would be chosen now: we have joined a session whose numbers are smaller.
   private func isAnotherSessions(_ now: borrowing Now, _ othersTake: Double) -> Bool {
-    let latest = now.rollsAt + max(0, ahead(now)) + preparation(now, othersTake) + now.cycleMicros
+    let latest =
+      now.rollsAt + max(0, ahead(now)) + preparation(now, othersTake) + now.cycleMicros + now.outputsAhead
     return target.value > now.grid.beat(at: max(now.notBefore, latest)) + max(step.value, 1) + countIn.value
   }
 
@@ -274,7 +277,8 @@ extension Start {
   /// To the next boundary that leaves the others their time; JACK asks everybody after a relocation. They may be ready
   /// before the control thread has asked for it: then it is taken back from its first few cycles.
   mutating func moveOn(_ now: borrowing Now, _ othersTake: Double) {
-    target = Beats(now.grid.beat(at: now.heard.start + preparation(now, othersTake)))
+    let needed = max(preparation(now, othersTake), wantedCountIn == nil ? 0 : now.outputsAhead)
+    target = Beats(now.grid.beat(at: now.heard.start + needed))
       .nextMatchingPhase(of: songBeat, quantum: step)
     let frame = (isExact ? preRoll(now, from: now.heard.start) : nil) ?? place.frame
     let reach = (Reposition.controlMicros + 2 * now.cycleMicros) / now.frameMicros

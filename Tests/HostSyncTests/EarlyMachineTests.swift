@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Choices
+import Testing
+
+@testable import HostSync
+
+/// A machine that is heard late is told of a start before the others: a start that is pressed just before its bar must leave it the time.
+struct EarlyMachineTests {
+  private static let offsets: [Double] = [0, 4, -7, 12.5, 30, -30, 21, 70]
+
+  private func studio(tempo: Double, frames: UInt32, _ launch: (inout LaunchSettings) -> Void) -> Studio {
+    let studio = Studio(tempo: tempo)
+    studio.asksBeforeRolling = true
+    studio.rack = Self.offsets.enumerated().map { number, offset in
+      var settings = OutputSettings(.clock)
+      settings.offset = Micros(rounding: offset * 1000)
+      settings.clock.when = .always
+      return OutputSlot(number: UInt32(number + 1), settings: settings)
+    }
+    launch(&studio.settings.launch)
+    studio.relocator.choices = studio.settings
+    studio.play(seconds: 1.3, frames: frames)
+    return studio
+  }
+
+  /// Pressed so many milliseconds before a bar line, or behind one; the beat of the session on which it started.
+  private func start(_ studio: Studio, before milliseconds: Double, frames: UInt32) -> Double {
+    let grid = studio.report.moment.beatMicros
+    func away() -> Double {
+      let bars = studio.report.sessionBeat / 4
+      return (bars.rounded() - bars) * 4 * grid / 1000
+    }
+    while abs(away() - milliseconds) > Double(frames) / 48 { studio.play(frames) }
+    if !studio.relocator.start(from: studio.report) { studio.transport.state = .starting }
+    for _ in 0..<(14 * 48_000 / frames) where !studio.report.isRolling { studio.play(frames) }
+    #expect(studio.report.isRolling)
+    let beat = studio.report.sessionBeat - studio.report.songBeat
+    studio.play(seconds: 0.5, frames: frames)
+    return beat
+  }
+
+  @Test(arguments: [64, 256, 1024] as [UInt32], [20.0, 120, 300])
+  func `each is told Start once, and its first clock is the downbeat`(frames: UInt32, tempo: Double) throws {
+    for (number, before) in stride(from: -3.0, to: 95, by: 3.7).enumerated() {
+      for wait in [LaunchWait.starting, .stopped] {
+        let name = "\(before) ms before the bar, \(wait)"
+        let studio = studio(tempo: tempo, frames: frames) {
+          $0.wait = wait
+          $0.alignment = number % 2 == 0 ? .nearest : .exact
+        }
+        let beat = start(studio, before: before, frames: frames)
+        #expect(abs(beat / 4 - (beat / 4).rounded()) < 1e-9, "\(name)")
+        for (place, messages) in studio.rackMessages.enumerated() {
+          let commands = messages.filter { $0.event.status != MIDI.clock }
+          #expect(commands.map(\.event.status) == [MIDI.start], "\(Self.offsets[place]): \(name)")
+          let told = try #require(commands.first)
+          let first = try #require(messages.first { $0.event.status == MIDI.clock && $0.frame >= told.frame })
+          let heard = studio.beat(at: first.heard + Self.offsets[place] * 1000)
+          #expect(abs(heard - beat) * studio.report.moment.beatMicros < 21, "\(Self.offsets[place]): \(name)")
+        }
+      }
+    }
+  }
+
+  /// Half a second early, and the beats are a fifth of a second apart.
+  @Test func `what is far ahead does not put a start off again and again`() {
+    for before in stride(from: 0.0, to: 90, by: 15) {
+      let studio = studio(tempo: 300, frames: 256) { $0.moment = .beat }
+      studio.rack[0].settings.offset = Micros(500_000)
+      studio.play(seconds: 0.2)
+      let asked = studio.report.sessionBeat
+      let beat = start(studio, before: before, frames: 256)
+      #expect(beat - asked < 4 + 2.5 + 1.1)
+      #expect(studio.rackMessages[0].map(\.event.status).filter { $0 != MIDI.clock } == [MIDI.start])
+    }
+  }
+
+  @Test func `where a start is put off beside a slow client it is told Start for the beat that comes`() {
+    for take in [400_000.0, 700_000, 1_100_000] {
+      for moment in [LaunchMoment.beat, .bar] {
+        let studio = studio(tempo: 120, frames: 256) { $0.moment = moment }
+        studio.rack[0].settings.offset = Micros(450_000)
+        studio.othersTake = take
+        let beat = start(studio, before: 100, frames: 256)
+        #expect(abs(beat - beat.rounded()) < 1e-9)
+        let commands = studio.rackMessages[0].map(\.event.status).filter { $0 != MIDI.clock }
+        #expect(commands.last == MIDI.start && !commands.contains(MIDI.resume), "\(take): \(commands)")
+      }
+    }
+  }
+
+  @Test func `a click that is sent early is heard on the first beat`() throws {
+    for before in stride(from: 0.0, to: 60, by: 4) {
+      let studio = studio(tempo: 120, frames: 256) { _ in }
+      studio.settings.offsets[.click1] = Micros(40_000)
+      studio.settings.click.when = .rolling
+      studio.play(seconds: 0.5)
+      let clicks = studio.clicks.count
+      let beat = start(studio, before: before, frames: 256)
+      let first = try #require(studio.clicks.dropFirst(clicks).first)
+      #expect(first.value == 1 && abs(studio.beat(at: first.heard + 40_000) - beat) < 1e-4, "\(before)")
+    }
+  }
+
+  /// It has set its time, and no other would be together with it.
+  @Test func `a peer's start does not wait for a machine`() {
+    for before in [25.0, 40, 60] {
+      let studio = studio(tempo: 120, frames: 256) { _ in }
+      studio.settings.syncsStartStop = true
+      studio.play(seconds: 0.5)
+      let bar = (studio.report.sessionBeat / 4).rounded(.up) * 4
+      let time = Grid(studio.timeline).time(of: bar)
+      while studio.due < time - before * 1000 { studio.play(256) }
+      studio.isPlaying = true
+      studio.timeOfPlaying = Micros(rounding: time)
+      for _ in 0..<8_000 where !studio.report.isRolling {
+        studio.play(256)
+        if studio.report.startStop.number > 0, studio.transport.state == .stopped {
+          studio.transport.state = .starting
+        }
+      }
+      #expect(abs(studio.report.sessionBeat - studio.report.songBeat - bar) < 1e-9)
+    }
+  }
+}
