@@ -47,15 +47,22 @@ import Testing
     #expect(received.count == 1)
     let recorder = Lab.top + "/tools/lib/workshop/listening/apart.py"
     // What the sender's server lost is made up by what is heard of it at 0.35 ms a second, from 2 ms at most.
+    // A driver that wakes up late loses no cycle and is counted nowhere, but JACK's clock jumps, and comes back: while it is on its way, it
+    // is heard again, three times at most.
+    var restless = 0
     let apart = try await Interop.undisturbed(in: stage, on: 1...2, calm: .seconds(8)) {
       let heard = try await stage.run(
         on: 2, "/usr/bin/python3", recorder, "6", "tactus:click_1", received.first ?? "")
       return FlatJSON.object(heard.output) ?? [:]
-    } where: {
-      ($0["count"]?.number ?? 0) >= 10
+    } where: { heard in
+      guard let least = heard["least"]?.number, let most = heard["most"]?.number,
+        heard["count"]?.number ?? 0 >= 10
+      else { return false }
+      if most - least > 6 { restless += 1 }
+      return most - least <= 6 || restless > 3
     }
     // Both clicks lie on whole frames.
-    #expect(abs(apart["median"]?.number ?? .infinity) <= 1)
+    #expect(abs(apart["median"]?.number ?? .infinity) <= 1, "\(apart), \(restless) times on its way")
     for program in [there, here] {
       program.signal(SIGINT)
       #expect(await program.status() == 0)
