@@ -62,6 +62,23 @@ struct StandingStartTests {
     }
   }
 
+  /// As the session for Qtractor has it.
+  @Test(arguments: [64, 256, 1024] as [UInt32])
+  func `a program that plays too early is given no longer by its own offset`(period: UInt32) throws {
+    var cycles: [Int] = []
+    for offset in [0.0, -3 * Double(period) / 0.048] {
+      let studio = standing(period: period)
+      studio.settings.offsets[.jack] = Micros(rounding: offset)
+      studio.relocator.choices = studio.settings
+      studio.play(seconds: 0.3, frames: period)
+      let waits = studio.relocator.start(from: studio.report)
+      #expect(waits)
+      cycles.append(cyclesOfStarting(studio, period: period))
+      #expect(studio.report.isRolling && abs(studio.report.launchError) <= Double(period) / 0.048 * 0.51)
+    }
+    #expect(abs(cycles[0] - cycles[1]) <= 1, "\(cycles)")
+  }
+
   @Test func `a start that may not wait so is the transports at once`() {
     func isRefused(_ change: (Studio) -> Void) -> Bool {
       let studio = standing()

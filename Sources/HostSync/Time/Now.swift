@@ -87,11 +87,14 @@ struct Now: BitwiseCopyable {
   }
 
   /// How much earlier than JACK's position the first of all outputs plays what is heard together with it: a start that nobody knows of
-  /// by then comes too late for that machine's Start, or click.
+  /// by then comes too late for that machine's Start, or click. Where JACK is asked late, a negative offset of JACK's own is what programs
+  /// play too early then, and no reason to ask earlier.
   var outputsAhead: Double {
     let clicks = max(delay(of: .click1), delay(of: .click2))
     let gates = max(delay(of: .pulse), delay(of: .run))
     let clocks = max(delay(of: .clock), Double(ownDelay.count))
-    return max(0, max(max(clicks, gates), clocks) - delay(of: .jack))
+    let position = delay(of: .jack)
+    let jack = asksLate ? max(position, Double(latencies[.jack]) * frameMicros) : position
+    return max(0, max(max(clicks, gates), clocks) - jack)
   }
 }
