@@ -8,8 +8,8 @@ struct Landing: Sendable {
   let relocation: Relocation
   /// The grid of the session's that it keeps to.
   private let step: Double
-  /// How long the others may take, in microseconds.
-  private let patience: Double
+  /// The others may take so long, in microseconds: JACK would not wait for more.
+  private let limit: Double
   /// JACK has come to its place.
   private var hasStood = false
   /// So many were asked for before it in this silence that came to nothing, and when the first was to be heard.
@@ -21,10 +21,10 @@ struct Landing: Sendable {
   /// A tempo that is drawn in the silence of a locate prolongs it by so much at most.
   private static let longestSilence = 4e6
 
-  init(_ relocation: Relocation, step: Double, patience: Double) {
+  init(_ relocation: Relocation, step: Double, limit: Double) {
     self.relocation = relocation
     self.step = step
-    self.patience = patience
+    self.limit = limit
     firstHeardAt = relocation.heardAt
   }
 
@@ -32,9 +32,9 @@ struct Landing: Sendable {
   mutating func next(_ now: Report) -> Landing? {
     hasStood = hasStood || relocation.stands(now)
     guard isWorthIt(now),
-      let relocation = relocation.next(now, hasStood: hasStood, step: step, patience: patience)
+      let relocation = relocation.next(now, hasStood: hasStood, step: step, limit: limit)
     else { return nil }
-    var next = Landing(relocation, step: step, patience: patience)
+    var next = Landing(relocation, step: step, limit: limit)
     if now.isRolling {
       next.silences = silences + 1
     } else {

@@ -72,8 +72,8 @@ extension Relocation {
 
   /// What takes its place if it came too late, and is held, if it rolls late since others took longer than they were given, or if the
   /// session has another beat at its moment than it had: farther on in the song, which keeps its place on the session's grid of so many
-  /// beats. `hasStood`: JACK had come to its place. nil: there is no need, or the others would need longer than `patience`.
-  func next(_ now: Report, hasStood: Bool, step: Double, patience: Double) -> Relocation? {
+  /// beats. `hasStood`: JACK had come to its place. nil: there is no need, or the others would need longer than `limit`.
+  func next(_ now: Report, hasStood: Bool, step: Double, limit: Double) -> Relocation? {
     var now = now
     let moment = now.moment
     let late = moment.heard.start + moment.cycleMicros - heardAt
@@ -88,7 +88,7 @@ extension Relocation {
       let took = othersTake + behind * moment.heard.frameMicros
       now.othersTake = max(now.othersTake, took + moment.cycleMicros)
     }
-    guard now.othersTake < patience else { return nil }
+    guard now.othersTake < limit else { return nil }
     let grid = step > 0 ? step : 1
     let origin = origin + (moved / grid).rounded() * grid
     let soonest = Self.soonest(now)

@@ -179,7 +179,7 @@ public struct Relocator: Sendable {
     // Where JACK may stand for the one before, everybody goes on standing.
     plan.insteadOf = landing?.relocation.place.frame
     landing = Landing(
-      plan, step: destination?.step ?? choices.quantum, patience: Double(syncLimit.count) - Self.margin)
+      plan, step: destination?.step ?? choices.quantum, limit: Double(syncLimit.count) - Self.margin)
     errand = .none
     return .relocate(plan)
   }
