@@ -56,7 +56,7 @@ struct StudioNews {
     }
     if sight.leftLate > before.leftLate {
       lines.append(
-        "another JACK client took too long to get ready: the song is late, and off the bar, until the next locate or start"
+        "another JACK client took too long to get ready: the song is late until the next locate or start"
       )
     }
     let losesMore = sight.lostMIDI > before.lostMIDI

@@ -62,6 +62,42 @@ struct StandingStartTests {
     }
   }
 
+  /// What is needed before a start may be several of its beats, or bars: it comes all the same.
+  @Test(arguments: [LaunchMoment.beat, .bar], [60.0, 120, 240, 300])
+  func `a start that needs long before it is not put off for ever`(moment: LaunchMoment, tempo: Double) throws
+  {
+    for (take, offset) in [
+      (300_000.0, 0.0), (600_000, 0), (1_200_000, 0), (1_700_000, 0), (0, 500_000), (600_000, 500_000),
+    ] {
+      let studio = standing()
+      studio.setTempo(tempo)
+      studio.settings.launch.moment = moment
+      studio.settings.offsets[.click1] = Micros(rounding: offset)
+      studio.relocator.choices = studio.settings
+      studio.othersTake = take
+      for start in 1...3 {
+        studio.play(seconds: 0.4)
+        let asked = studio.due
+        let waits = studio.relocator.start(from: studio.report)
+        #expect(waits)
+        _ = cyclesOfStarting(studio)
+        let step = (moment == .bar ? 4 : 1) * studio.report.moment.beatMicros
+        let name = "others: \(take), offset: \(offset), start \(start)"
+        try #require(studio.report.isRolling, "\(name)")
+        // The first two learn what the others need.
+        #expect(studio.due - asked < 12e6, "\(name)")
+        if start == 3 {
+          #expect(
+            studio.due - asked < 4_200_000 + offset + 2 * step, "\(name): \((studio.due - asked) / 1e6) s")
+          #expect(abs(studio.report.launchError) <= 2_720, "\(name)")
+        }
+        studio.transport.state = .stopped
+        studio.play(seconds: 0.2)
+        studio.transport.frame = 0
+      }
+    }
+  }
+
   /// As the session for Qtractor has it.
   @Test(arguments: [64, 256, 1024] as [UInt32])
   func `a program that plays too early is given no longer by its own offset`(period: UInt32) throws {

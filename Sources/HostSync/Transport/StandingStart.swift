@@ -59,10 +59,13 @@ struct StandingStart: Sendable {
 
   /// The session's first beat that can be met, where the song's place fits.
   private func soonest(_ now: Report) -> Double {
-    let moment = now.moment
-    let soon = max(earliest(now), now.sessionBeat + (lead(now) + moment.cycleMicros) / moment.beatMicros)
+    let soon = soon(now)
     let away = now.songBeat - soon
     return soon + away - Double(Int64(flooring: away / step)) * step
+  }
+
+  private func soon(_ now: Report) -> Double {
+    max(earliest(now), now.sessionBeat + (lead(now) + now.moment.cycleMicros) / now.moment.beatMicros)
   }
 
   /// Whether its beat is still the one: the transport may have been sent elsewhere, the session may have jumped, a peer may have
@@ -70,7 +73,7 @@ struct StandingStart: Sendable {
   func isMet(_ now: Report, at time: Micros) -> Bool {
     let bars = (beat - now.songBeat) / step
     let isOnGrid = abs(bars - bars.rounded()) * step < 0.001
-    let isNear = beat < max(now.sessionBeat, earliest(now)) + step + 1
+    let isNear = beat < soon(now) + step + 1
     let isInTime = Double(time.count) < askAt(now) + Self.asking + now.moment.cycleMicros
     return isOnGrid && isNear && isInTime && beat >= earliest(now)
   }
