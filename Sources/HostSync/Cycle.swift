@@ -15,7 +15,7 @@ public struct Cycle: BitwiseCopyable {
   public var latencies: PerPort<UInt32>
   /// How often `clock` was connected, having been connected with nothing; counted round.
   public var clockConnections: UInt32
-  /// How much later than they pass through JACK the last of the user's own outputs is heard, timecode apart.
+  /// How much later than they pass through JACK the last of the user's own outputs is heard, `OutputSlot.startDelay`.
   public var ownDelay: Micros
   /// How many clients the server has, more or less than at some time before.
   public var clients: Int32

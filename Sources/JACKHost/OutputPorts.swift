@@ -215,16 +215,16 @@ final class OutputPorts {
     var table = OutputTable()
     table.number = leaving.nextNumber()
     let frameMicros = 1e6 / Double(max(1, jack_get_sample_rate(client)))
-    var delay = 0.0
+    var delay = Micros.zero
     for one in all {
       let slot = OutputSlot(
         number: one.number, revision: table.number, settings: one.output.settings, latency: one.latency,
         connections: one.listeners.count)
       table.places[one.place] = OutputPlace(port: one.handle, slot: slot)
       table.used = max(table.used, one.place + 1)
-      if !slot.settings.kind.isTimecode { delay = max(delay, slot.delay(frameMicros: frameMicros)) }
+      delay = max(delay, slot.startDelay(frameMicros: frameMicros))
     }
-    shared.pointee.ownDelay.store(Micros(rounding: delay).count, ordering: .relaxed)
+    shared.pointee.ownDelay.store(delay.count, ordering: .relaxed)
     shared.pointee.outputs.publish(table)
   }
 }

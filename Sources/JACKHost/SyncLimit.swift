@@ -20,7 +20,7 @@ struct SyncLimit {
     let needed = report.syncLimit(for: choices, usual: implementation.usualSyncLimit)
     guard needed != told else { return }
     told = needed
-    tell(needed ?? implementation.usualSyncLimit)
+    tell(present)
   }
 
   /// Another tactus that left has put the usual number back.

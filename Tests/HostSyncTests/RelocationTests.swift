@@ -438,7 +438,7 @@ struct RelocationTests {
   func `a tempo that is drawn in the silence of a locate leaves the song in phase`(
     othersTake: Double, tempo: Double
   ) {
-    for (seconds, isKnown) in [(0.3, false), (0.4, true), (1.5, true), (1.5, false)] {
+    for (seconds, isKnown) in [(0.3, false), (0.3, true), (0.4, true), (1.5, true), (1.5, false)] {
       let studio = rolling()
       studio.setTempo(240)
       studio.othersTake = othersTake

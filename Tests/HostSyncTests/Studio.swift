@@ -189,7 +189,7 @@ final class Studio {
       settingsNumber: settingsNumber, sounds: bank,
       isFreewheeling: isFreewheeling,
       relocation: relocation, clockConnections: clockConnections,
-      ownDelay: Micros(rounding: rack.map { $0.delay(frameMicros: microsPerFrame) }.max() ?? 0),
+      ownDelay: rack.map { $0.startDelay(frameMicros: microsPerFrame) }.max() ?? .zero,
       clients: clients)
     if asksBeforeRolling, !mayRoll, case .starting = transport.state {
       mayRoll = sync.mayRoll(cycle)

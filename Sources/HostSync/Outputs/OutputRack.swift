@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-import BeatMath
+public import BeatMath
 public import Choices
 
 /// One of the user's own outputs in this cycle.
@@ -31,9 +31,13 @@ extension OutputSlot {
   fileprivate var subject: UInt64 { UInt64(number) << 32 | UInt64(revision) }
 
   /// How much later than it passes through JACK something is heard through it, in microseconds.
-  @_noLocks @_noAllocation
-  public func delay(frameMicros: Double) -> Double {
+  func delay(frameMicros: Double) -> Double {
     Double(latency) * frameMicros + Double(settings.offset.count)
+  }
+
+  /// Its part in `Cycle.ownDelay`.
+  public func startDelay(frameMicros: Double) -> Micros {
+    settings.kind.isTimecode ? .zero : Micros(rounding: delay(frameMicros: frameMicros))
   }
 }
 

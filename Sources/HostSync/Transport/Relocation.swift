@@ -74,18 +74,18 @@ extension Relocation {
   /// session has another beat at its moment than it had: farther on in the song, which keeps its place on the session's grid of so many
   /// beats. `hasStood`: JACK had come to its place. nil: there is no need, or the others would need longer than `limit`.
   func next(_ now: Report, hasStood: Bool, step: Double, limit: Double) -> Relocation? {
-    var now = now
     let moment = now.moment
     let late = moment.heard.start + moment.cycleMicros - heardAt
     let isHeld = now.awaitsRelocation && late > moment.cycleMicros / 2
     let isKnown = hasStood || now.othersTake > othersTake + moment.cycleMicros
-    let isSlow = isKnown && isLate(now)
+    let slowFrames = isKnown ? lateFrames(now) : nil
     let moved = now.sessionBeat(at: heardAt) - sessionBeat
     let isElsewhere = stands(now) && abs(moved) * moment.beatMicros > Self.unheard
-    guard isHeld || isElsewhere || isSlow else { return nil }
+    guard isHeld || isElsewhere || slowFrames != nil else { return nil }
+    var now = now
     // That much they need, whatever was known of them, and is.
-    if isSlow, let behind = framesBehind(now) {
-      let took = othersTake + behind * moment.heard.frameMicros
+    if let slowFrames {
+      let took = othersTake + slowFrames * moment.heard.frameMicros
       now.othersTake = max(now.othersTake, took + moment.cycleMicros)
     }
     guard now.othersTake < limit else { return nil }
@@ -118,8 +118,10 @@ extension Relocation {
       || now.isRolling && since > Self.patience(now.moment.cycleMicros)
   }
 
-  /// It rolls from there, and too late.
-  func isLate(_ now: Report) -> Bool { framesBehind(now).map { $0 > Double(now.moment.frames) } ?? false }
+  /// By how many frames it rolls from there too late, if by more than a period.
+  func lateFrames(_ now: Report) -> Double? {
+    framesBehind(now).flatMap { $0 > Double(now.moment.frames) ? $0 : nil }
+  }
 
   /// Everybody gets ready there.
   func stands(_ now: Report) -> Bool { now.isBetweenPlaces && now.moment.frame == place.frame }

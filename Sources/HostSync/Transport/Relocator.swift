@@ -191,7 +191,7 @@ public struct Relocator: Sendable {
       return next.relocation
     }
     guard relocation.isOver(now) else { return nil }
-    if relocation.isLate(now) { leftLate &+= 1 }
+    if relocation.lateFrames(now) != nil { leftLate &+= 1 }
     landing = nil
     return nil
   }
