@@ -203,12 +203,14 @@ let package = Package(
         "Addresses", "BeatMath", "FarLink", "Link", "LinkSession", "LinkWire", "Linux", "Sodium",
         "TestSupport",
       ]),
-    .testTarget(name: "FarLinkTests", dependencies: ["Addresses", "BeatMath", "FarLink", "Sodium"]),
+    .testTarget(
+      name: "FarLinkTests", dependencies: ["Addresses", "BeatMath", "FarLink", "Sodium", "TestSupport"]),
     .testTarget(name: "SodiumTests", dependencies: ["FarLink", "Sodium", "TestSupport"]),
     .testTarget(name: "LinkAudioTests", dependencies: ["LinkAudio", "TestSupport", "link-peer"]),
     .testTarget(name: "LinkWireTests", dependencies: ["BeatMath", "LinkWire", "TestSupport"]),
     .testTarget(
-      name: "LinkAudioSessionTests", dependencies: ["Addresses", "BeatMath", "LinkAudioSession", "LinkWire"],
+      name: "LinkAudioSessionTests",
+      dependencies: ["Addresses", "BeatMath", "LinkAudioSession", "LinkWire", "TestSupport"],
       swiftSettings: optimised),
     .testTarget(
       name: "LinkSessionTests",

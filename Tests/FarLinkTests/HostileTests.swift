@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Addresses
 import BeatMath
+import TestSupport
 import Testing
 
 @testable import FarLink
@@ -245,7 +246,8 @@ struct HostileTests {
     #expect(world.sides[1].board.views[0].peer == home)
   }
 
-  @Test(arguments: 0..<8) func `whatever comes, and in whatever order, nothing breaks and nothing grows`(
+  @Test(arguments: campaign(0..<8))
+  func `whatever comes, and in whatever order, nothing breaks and nothing grows`(
     seed: Int
   ) {
     var world = FarWorld.pair(seed: UInt64(seed) + 1)

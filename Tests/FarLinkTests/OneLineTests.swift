@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Addresses
 import BeatMath
+import TestSupport
 import Testing
 
 @testable import FarLink
@@ -46,7 +47,7 @@ struct OneLineTests {
     #expect(world.sides.allSatisfy { $0.opened.count <= 2 })
   }
 
-  @Test(arguments: 1...8)
+  @Test(arguments: campaign(1...8))
   func `on a bad wire, through cuts and through new keys, it stays one line with the keys of one call`(
     seed: Int
   ) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import Choices
+import TestSupport
 import Testing
 
 @testable import HostSync
@@ -40,7 +41,7 @@ struct EarlyMachineTests {
     return beat
   }
 
-  @Test(arguments: [64, 256, 1024] as [UInt32], [20.0, 120, 300])
+  @Test(arguments: campaign([64, 256, 1024] as [UInt32]), campaign([20.0, 120, 300]))
   func `each is told Start once, and its first clock is the downbeat`(frames: UInt32, tempo: Double) throws {
     for (number, before) in stride(from: -3.0, to: 95, by: 3.7).enumerated() {
       for wait in [LaunchWait.starting, .stopped] {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import Choices
+import TestSupport
 import Testing
 
 @testable import HostSync
@@ -45,7 +46,7 @@ struct EchoTests {
     }
   }
 
-  @Test(arguments: [0.0, 1_500, 25_000, 95_000], [20.0, 120, 300, 999])
+  @Test(arguments: campaign([0.0, 1_500, 25_000, 95_000]), campaign([20.0, 120, 300, 999]))
   func `after our own Start the tempo stays, and our own clock is noticed`(latency: Double, tempo: Double) {
     for (seed, jitter) in [(1, 0.0), (2, 1_000)] {
       let cable = ClockCable(.thru(latency), tempo: tempo, seed: UInt64(seed))
@@ -62,7 +63,9 @@ struct EchoTests {
     }
   }
 
-  @Test(arguments: [0.0, 1_500, 12_000, 40_000, 100_000, 230_000], ClockCable.Launching.allCases)
+  @Test(
+    arguments: campaign([0.0, 1_500, 12_000, 40_000, 100_000, 230_000]),
+    campaign(ClockCable.Launching.allCases))
   func `our own Start that comes back moves neither tempo nor grid`(
     latency: Double, way: ClockCable.Launching
   ) {
@@ -92,7 +95,7 @@ struct EchoTests {
     }
   }
 
-  @Test(arguments: [120_000.0, 150_000, 180_000, 210_000, 225_000])
+  @Test(arguments: campaign([120_000.0, 150_000, 180_000, 210_000, 225_000]))
   func `our own Start that a machine with other work brings back moves neither tempo nor grid`(
     latency: Double
   ) {
@@ -124,7 +127,7 @@ struct EchoTests {
     }
   }
 
-  @Test(arguments: [20.0, 120, 300], [0.0, 1_000])
+  @Test(arguments: campaign([20.0, 120, 300]), campaign([0.0, 1_000]))
   func
     `our own clock that comes back is noticed within two bars of the first thing by which it could be told`(
       tempo: Double, jitter: Double
@@ -144,7 +147,7 @@ struct EchoTests {
     }
   }
 
-  @Test(arguments: [47.0, 120, 187.3], [0.0, 1_000])
+  @Test(arguments: campaign([47.0, 120, 187.3]), campaign([0.0, 1_000]))
   func `a sequencer at nearly the session's tempo is followed`(tempo: Double, jitter: Double) {
     for (seed, ppm) in [(1, 0.0), (2, 5), (3, -60), (4, 400)] {
       let cable = ClockCable(.own { _ in tempo * (1 + ppm / 1e6) }, tempo: tempo, seed: UInt64(seed))

@@ -2,6 +2,7 @@
 import BeatMath
 import Choices
 import Glibc
+import TestSupport
 import Testing
 
 @testable import HostSync
@@ -67,7 +68,7 @@ struct FinePulseTests {
     return (low + high) / 2
   }
 
-  @Test(arguments: [61.7, 120, 187.3, 240.1], [64, 256, 1_024] as [UInt32])
+  @Test(arguments: campaign([61.7, 120, 187.3, 240.1]), campaign([64, 256, 1_024] as [UInt32]))
   func `a fine edge is within two microseconds of the beat`(tempo: Double, frames: UInt32) {
     let (samples, beats) = played(tempo: tempo, frames: frames) { _ in }
     for place in beats where Int(place) + 300 < samples.count {

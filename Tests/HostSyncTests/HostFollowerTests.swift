@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import Choices
+import TestSupport
 import Testing
 
 @testable import HostSync
@@ -120,7 +121,7 @@ private struct FakeHost {
 }
 
 @Suite struct HostFollowerTests {
-  @Test(arguments: [960.0, 1920], [false, true])
+  @Test(arguments: campaign([960.0, 1920]), campaign([false, true]))
   func `a steady host is followed within a millisecond and then in silence`(ticks: Double, isPipeWire: Bool) {
     for (tempo, seed) in [(120.0, 1), (117.3, 2), (61.7, 3), (174, 4), (249.9, 5)] as [(Double, UInt64)] {
       var host = FakeHost(sessionTempo: 97, seed: seed)
@@ -181,7 +182,7 @@ private struct FakeHost {
     #expect(abs(host.session.tempo - 120) < 0.01)
   }
 
-  @Test(arguments: [960.0, 1920], [false, true])
+  @Test(arguments: campaign([960.0, 1920]), campaign([false, true]))
   func `after a ramp the session is there in three seconds and then there is silence`(
     ticks: Double, isPipeWire: Bool
   ) {

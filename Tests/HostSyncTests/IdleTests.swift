@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import Choices
+import TestSupport
 import Testing
 
 @testable import HostSync
@@ -9,7 +10,7 @@ import Testing
 struct IdleTests {
   private static let kinds: [OutputKind] = [.clock, .pulse, .reset, .run, .click, .ltc, .mtc]
 
-  @Test(arguments: [64, 256, 1024] as [UInt32], 1...3 as ClosedRange<UInt64>)
+  @Test(arguments: campaign([64, 256, 1024] as [UInt32]), campaign(1...3 as ClosedRange<UInt64>))
   func `whatever happens, a studio plays what its twin plays whose outputs never idle`(
     frames: UInt32, seed: UInt64
   ) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import Choices
+import TestSupport
 import Testing
 
 @testable import HostSync
@@ -23,7 +24,7 @@ struct LaunchedSongTests {
     studio.transport = Transport(state: .starting, frame: frame)
   }
 
-  @Test(arguments: [20, 97, 120, 300], [1, 4, 7])
+  @Test(arguments: campaign([20.0, 97, 120, 300]), campaign([1.0, 4, 7]))
   func `everything begins on the session's boundary`(tempo: Double, quantum: Double) throws {
     var dice = Dice(seed: UInt64(tempo * quantum))
     for _ in 0..<4 {

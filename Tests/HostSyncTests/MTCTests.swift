@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import Choices
+import TestSupport
 import Testing
 import TimecodeReader
 
@@ -66,7 +67,7 @@ struct MTCReceiver {
 }
 
 struct MTCTests {
-  @Test(arguments: TimecodeRate.all)
+  @Test(arguments: campaign(TimecodeRate.all))
   func `a receiver is where the transport is for ten minutes, through midnight and changes of tempo`(
     rate: TimecodeRate
   ) throws {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import Choices
+import TestSupport
 import Testing
 
 @testable import HostSync
@@ -162,7 +163,7 @@ struct MeterTests {
         == [0.5, 1, 1.5, 2, 2.5, 3, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9.5, 10.5, 11.5, 12])
   }
 
-  @Test(arguments: [1, 2, 4, 8, 16, 32] as [Int32])
+  @Test(arguments: campaign([1, 2, 4, 8, 16, 32] as [Int32]))
   func
     `any bar of any note has as many clicks and subdivisions as it says, evenly, in as many beats as it lasts`(
       unit: Int32

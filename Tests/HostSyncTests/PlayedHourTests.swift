@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import Choices
+import TestSupport
 import Testing
 
 @testable import HostSync
@@ -9,7 +10,7 @@ import Testing
 /// the session's clock by up to 2 ms either way. At 8 kHz, because only the beats are
 /// looked at; 1365 frames are as long there as 8192 are at 48 kHz.
 struct PlayedHourTests {
-  @Test(arguments: [1, 2] as [UInt64])
+  @Test(arguments: campaign([1, 2] as [UInt64]))
   func `every beat has one click and every 24th one clock`(seed: UInt64) {
     var dice = Dice(seed: seed)
     let studio = Studio(sampleRate: 8000, tempo: 120, seed: seed)

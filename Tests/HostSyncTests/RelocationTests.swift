@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import Choices
+import TestSupport
 import Testing
 
 @testable import HostSync
@@ -229,7 +230,7 @@ struct RelocationTests {
 
   /// A knob, or two hands: while JACK stands for the first, in the cycle before, and in the one between its release and its first
   /// rolling cycle; also where others are slow.
-  @Test(arguments: [64, 256, 1024] as [UInt32], Others.allCases)
+  @Test(arguments: campaign([64, 256, 1024] as [UInt32]), campaign(Others.allCases))
   func `a second locate beside the first is on the grid too`(frames: UInt32, others: Others) {
     for behind in 0...60 {
       let step = Double(behind % 2)
@@ -348,7 +349,7 @@ struct RelocationTests {
   }
 
   /// What it needs is known from the first on, which is made up for, and not forgotten because it got it.
-  @Test(arguments: [64, 256, 1024] as [UInt32], [20_000, 100_000, 300_000, 900_000])
+  @Test(arguments: campaign([64, 256, 1024] as [UInt32]), campaign([20_000.0, 100_000, 300_000, 900_000]))
   func `each locate beside a slow program is on the grid`(frames: UInt32, othersTake: Double) {
     let studio = rolling(latency: 2 * frames)
     studio.othersTake = othersTake
@@ -395,7 +396,7 @@ struct RelocationTests {
   }
 
   /// Known to be slow or not, in each part of the silence: the song's bars are the session's, whatever that does.
-  @Test(arguments: [0, 100_000, 300_000], [true, false])
+  @Test(arguments: campaign([0.0, 100_000, 300_000]), campaign([true, false]))
   func `a session that changes in the silence of a locate has its bars in the song behind it`(
     othersTake: Double, isKnown: Bool
   ) {
@@ -477,7 +478,7 @@ struct RelocationTests {
   }
 
   /// Longer than anybody is taken to need in general: made up for each time, and nobody else waits for so long.
-  @Test(arguments: [64, 256, 1024] as [UInt32], [2_500_000.0, 3_200_000, 6_400_000])
+  @Test(arguments: campaign([64, 256, 1024] as [UInt32]), campaign([2_500_000.0, 3_200_000, 6_400_000]))
   func `a locate beside a program that needs many seconds is on the grid`(frames: UInt32, othersTake: Double)
   {
     let studio = rolling(latency: 2 * frames)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import Choices
+import TestSupport
 import Testing
 import TimecodeReader
 
@@ -57,7 +58,7 @@ struct TimecodeTests {
     return studio
   }
 
-  @Test(arguments: TimecodeRate.all)
+  @Test(arguments: campaign(TimecodeRate.all))
   func `frames are numbered through a whole day and into the next, and each number is its frame`(
     rate: TimecodeRate
   ) {
@@ -82,7 +83,7 @@ struct TimecodeTests {
     #expect(Timecode(seconds: 1, frames: 29).frame(.fps24) == 47)
   }
 
-  @Test(arguments: TimecodeRate.all)
+  @Test(arguments: campaign(TimecodeRate.all))
   func `libltc reads ten minutes of it, each frame where the transport is`(rate: TimecodeRate) throws {
     let start = Timecode(hours: 23, minutes: 55, seconds: 3)
     let studio = Self.studio(

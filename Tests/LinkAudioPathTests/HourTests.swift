@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import LinkAudioPath
+import TestSupport
 import Testing
 
 /// An hour, at 8 kHz because only beats are looked at; a frame is one of 48 kHz all the same.
 struct HourTests {
-  @Test(arguments: [(100.0, -100.0), (-100.0, 100.0)])
+  @Test(arguments: campaign([(100.0, -100.0), (-100.0, 100.0)]))
   func `for an hour, with cards 200 ppm apart, each click is at its beat to the frame`(
     sender: Double, receiver: Double
   ) {
@@ -26,7 +27,7 @@ struct HourTests {
     #expect(abs(world.figures.senderPPM - sender) < 0.1)
   }
 
-  @Test(arguments: [(100.0, -100.0), (0, 100), (-100, 0)])
+  @Test(arguments: campaign([(100.0, -100.0), (0, 100), (-100, 0)]))
   func `a sender that reckons its stamps is followed by those that are true`(
     sender: Double, receiver: Double
   ) {

@@ -5,7 +5,7 @@ import Testing
 
 /// On a wire with jitter chunks overtake each other, and our own clock is measured wrong by milliseconds.
 struct JitterTests {
-  @Test(arguments: [PlayoutDelay.standard, .fixed(50_000)])
+  @Test(arguments: campaign([PlayoutDelay.standard, .fixed(50_000)]))
   func `in ten minutes of 30 ms of jitter, our clock measured anew each ten seconds, nothing is filled in`(
     delay: PlayoutDelay
   ) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import LinkAudioPath
+import TestSupport
 import Testing
 
 /// What networks do to packets, and what is heard of it.
@@ -64,7 +65,7 @@ struct NetworkTests {
     #expect(errors.count > 10 && errors.allSatisfy { abs($0) <= 1 })
   }
 
-  @Test(arguments: [0.01, 0.05])
+  @Test(arguments: campaign([0.01, 0.05]))
   func `what is lost is filled in and moves nothing`(loss: Double) {
     let whole = world(channels: 2)
     whole.delay = .fixed(25_000)

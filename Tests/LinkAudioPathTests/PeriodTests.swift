@@ -5,7 +5,7 @@ import Testing
 
 /// Periods of every length, at both ends.
 struct PeriodTests {
-  @Test(arguments: [16, 256, 8192], [16, 1000, 8192])
+  @Test(arguments: campaign([16, 256, 8192]), campaign([16, 1000, 8192]))
   func `whatever the periods of sender and receiver, clicks are at their beats`(sent: Int, heard: Int) {
     let world = World(
       ExactSender(Card(rate: 48_000, ppm: 80), period: sent), output: Card(rate: 48_000, ppm: -20, start: 777)
@@ -40,7 +40,7 @@ struct PeriodTests {
     #expect(clicks.damaged <= 3 && world.figures.streams == 1)
   }
 
-  @Test(arguments: [8000.0, 192_000], [8000.0, 48_000, 192_000])
+  @Test(arguments: campaign([8000.0, 192_000]), campaign([8000.0, 48_000, 192_000]))
   func `whatever the rates of sender and receiver, a low tone is heard`(sent: Double, heard: Double) {
     for period in [64, 8192] {
       let world = World(

@@ -25,7 +25,7 @@ struct StampNoiseTests {
     return World(sender, output: Card(rate: 48_000, ppm: -20, start: 777))
   }
 
-  @Test(arguments: cases)
+  @Test(arguments: campaign(cases))
   func `clicks are at their beats`(this: Case) {
     let world = world(this)
     let clicks = world.clicks(from: 5e6)
@@ -37,7 +37,7 @@ struct StampNoiseTests {
     #expect(world.figures.reseats == 0 && world.figures.concealed == 0 && world.figures.streams == 1)
   }
 
-  @Test(arguments: cases)
+  @Test(arguments: campaign(cases))
   func
     `on a wire with 30 ms of jitter, our clock measured anew each ten seconds, nothing is filled in and nothing jumps`(
       this: Case
@@ -47,7 +47,7 @@ struct StampNoiseTests {
   }
 
   /// Periods that are cut into pieces of several lengths, that share a datagram, or that are none of the usual.
-  @Test(arguments: [64, 100, 441, 480, 1024, 2048], 1...2)
+  @Test(arguments: campaign([64, 100, 441, 480, 1024, 2048]), campaign(1...2))
   func `nor is it whatever pieces the sender makes`(period: Int, channels: Int) {
     let this = Case(noise: 30, channels: channels, rate: 48_000)
     jitter(world(this, period: period), "\(period) frames, \(this.testDescription)")
@@ -61,7 +61,7 @@ struct StampNoiseTests {
     #expect(after.delay < 47 + Double(world.sender.period) / world.sender.card.rate * 1000)
   }
 
-  @Test(arguments: cases)
+  @Test(arguments: campaign(cases))
   func `the sender's clock is measured anew, and nobody hears the 300 us`(this: Case) {
     let world = world(this)
     world.sound = tone(1000)
@@ -87,7 +87,7 @@ struct StampNoiseTests {
     #expect(abs(world.figures.senderPPM - 60) < 5)
   }
 
-  @Test(arguments: [3.0, 10, 30], 1...2)
+  @Test(arguments: campaign([3.0, 10, 30]), campaign(1...2))
   func `of the reference, which reckons most of its stamps, too`(noise: Double, channels: Int) {
     var sender = ReferenceSender(Card(rate: 48_000, ppm: 60), channels: channels)
     sender.noise = noise

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import LinkAudioPath
+import TestSupport
 import Testing
 
 /// Streams that begin, end, begin again, and those that are none.
@@ -191,7 +192,7 @@ struct StreamTests {
     #expect(world.figures.reseats == 0)
   }
 
-  @Test(arguments: [0.5, 3, 100])
+  @Test(arguments: campaign([0.5, 3, 100]))
   func `time that makes a leap is no trouble`(seconds: Double) {
     let world = world()
     let clicks = world.clicks(from: 2e6)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import LinkAudioPath
+import TestSupport
 import Testing
 
 /// Tones from one rate to another: floats, so that only the interpolator is judged.
@@ -22,10 +23,9 @@ struct ToneTests {
   }
 
   @Test(
-    arguments: [
+    arguments: campaign([
       (44_100.0, 48_000.0), (48_000, 44_100), (48_000, 48_000), (96_000, 48_000),
-    ],
-    [100.0, 1000, 10_000, 18_000])
+    ]), campaign([100.0, 1000, 10_000, 18_000]))
   func `a tone comes through with less than -90 dB of anything else`(rates: (Double, Double), hertz: Double) {
     let heard = recording(hertz, from: rates.0, to: rates.1)
     let ratio = heard.signalToNoise(cycles: hertz / rates.1)

@@ -25,7 +25,7 @@ struct WanderTests {
     Case(delay: .beats(1), period: 64), Case(delay: .standard, noise: 1),
   ]
 
-  @Test(arguments: cases)
+  @Test(arguments: campaign(cases))
   func `each received click is beside one's own, where the servers' times wander by more than a frame`(
     this: Case
   ) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import LinkWire
+import TestSupport
 import Testing
 
 @testable import LinkAudioSession
@@ -24,7 +25,7 @@ struct FirstSoundTests {
 
   static let jitter = 300...30_000 as ClosedRange<Int64>
 
-  @Test(arguments: [0, 0.01, 0.05])
+  @Test(arguments: campaign([0, 0.01, 0.05]))
   func `five of us hear each other within 600 milliseconds`(loss: Double) {
     var figures = Figures()
     for seed in 1...40 as ClosedRange<UInt64> {
@@ -39,7 +40,7 @@ struct FirstSoundTests {
     #expect(figures.median < 200_000 && figures.longest <= 600_000)
   }
 
-  @Test(arguments: [0, 0.01])
+  @Test(arguments: campaign([0, 0.01]))
   func `we hear a reference within 600 milliseconds and it hears us`(loss: Double) {
     var ours = Figures()
     var theirs = Figures()

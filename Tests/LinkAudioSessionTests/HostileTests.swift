@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import LinkWire
+import TestSupport
 import Testing
 
 @testable import LinkAudioSession
@@ -323,7 +324,7 @@ struct HostileTests {
 
   // MARK: Chance
 
-  @Test(arguments: 1...6 as ClosedRange<UInt64>)
+  @Test(arguments: campaign(1...6 as ClosedRange<UInt64>))
   func `noise and wounded messages break nothing`(seed: UInt64) {
     var dice = SecretDice((seed, seed))
     var bench = Bench()

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import LinkWorld
+import TestSupport
 import Testing
 
 /// Riley's experiment, some cells of it.
 @Suite struct FiveNodesTests {
-  @Test(arguments: FiveNodes.Topology.allCases)
+  @Test(arguments: campaign(FiveNodes.Topology.allCases))
   func `without delays both are together`(topology: FiveNodes.Topology) {
     for isReference in [true, false] {
       let shares = FiveNodes(topology, .zero, .constant).run(seed: 1, byReference: isReference)
@@ -14,7 +15,7 @@ import Testing
   }
 
   /// What the wire adds on one way for half a minute is half of it error to who measures then, and forgets what was before.
-  @Test(arguments: FiveNodes.Topology.allCases)
+  @Test(arguments: campaign(FiveNodes.Topology.allCases))
   func `delays on one way that come and go throw the reference off and not us`(topology: FiveNodes.Topology) {
     let nodes = FiveNodes(topology, Micros(48_000), .constant)
     let ours = nodes.run(seed: 1, byReference: false)

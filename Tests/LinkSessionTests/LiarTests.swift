@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import LinkWire
+import TestSupport
 import Testing
 
 @testable import LinkSession
@@ -42,7 +43,7 @@ import Testing
   }
 
   /// At all times of a round of measurements: the silence may be when the founder is to be asked.
-  @Test(arguments: claims) mutating func `a founder that falls silent for a while is not replaced`(
+  @Test(arguments: campaign(claims)) mutating func `a founder that falls silent for a while is not replaced`(
     claim: ClockOrigin?
   ) {
     liar.state.clock = claim
@@ -57,7 +58,7 @@ import Testing
   }
 
   /// It is drowned by a flood of pings just when we ask.
-  @Test(arguments: claims)
+  @Test(arguments: campaign(claims))
   mutating func `a founder that speaks and does not answer for a while is not replaced`(
     claim: ClockOrigin?
   ) {
@@ -69,7 +70,9 @@ import Testing
   }
 
   /// When it has gone for good somebody else is asked, whoever that is, as the reference does; and the founder as soon as it is back.
-  @Test(arguments: claims) mutating func `a founder that is back is followed again`(claim: ClockOrigin?) {
+  @Test(arguments: campaign(claims)) mutating func `a founder that is back is followed again`(
+    claim: ClockOrigin?
+  ) {
     liar.state.clock = claim
     _ = listen(to: [founder, liar], quarters: 20)
     _ = listen(to: [liar], quarters: 60)
@@ -80,7 +83,7 @@ import Testing
   }
 
   /// It comes and goes, once in its own name and once in the founder's.
-  @Test(arguments: claims) mutating func `a liar that comes back again and again changes nothing`(
+  @Test(arguments: campaign(claims)) mutating func `a liar that comes back again and again changes nothing`(
     claim: ClockOrigin?
   ) {
     liar.state.clock = claim

@@ -2,6 +2,7 @@
 import BeatMath
 import LinkSession
 import LinkWire
+import TestSupport
 import Testing
 
 @testable import LinkWorld
@@ -58,7 +59,7 @@ import Testing
     #expect(simulation.world.peers.allSatisfy { $0.machine.counters.outputsDropped == 0 })
   }
 
-  @Test(arguments: 1...6 as ClosedRange<UInt64>)
+  @Test(arguments: campaign(1...6 as ClosedRange<UInt64>))
   func `worlds drawn from a seed keep every invariant`(seed: UInt64) {
     var simulation = Simulation(Scenario.rooms(from: seed, upTo: Scenario.Severity()))
     let outcome = simulation.run()
@@ -67,7 +68,7 @@ import Testing
 
   /// Of ten thousand these had peers of the reference's that stayed in a session which all of ours had left.
   /// In 2402 theirs were on both sides of their border, and ours went to and fro.
-  @Test(arguments: [1052, 2103, 2402, 3330, 9655, 9870] as [UInt64])
+  @Test(arguments: campaign([1052, 2103, 2402, 3330, 9655, 9870] as [UInt64]))
   func `nobody of the reference's stays behind in a session of its own`(seed: UInt64) {
     var simulation = Simulation(Scenario.rooms(from: seed, upTo: Scenario.Severity()))
     #expect(simulation.run().violations.isEmpty)
@@ -102,7 +103,7 @@ import Testing
   }
 
   /// In the middle room the reference's peers ask the lower of its two relays, whichever of them is nearer to the founder.
-  @Test(arguments: 1...6 as ClosedRange<UInt64>)
+  @Test(arguments: campaign(1...6 as ClosedRange<UInt64>))
   func `a room with two relays passes the founder's clock on`(seed: UInt64) {
     let world = LinkWorld(seed: seed)
     for room in [0, 1, 1, 2] {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 import LinkSession
+import func TestSupport.campaign
 import Testing
 
 @testable import LinkWorld
@@ -33,14 +34,14 @@ import Testing
     #expect(outcome.convergence != nil)
   }
 
-  @Test(arguments: 1...3 as ClosedRange<UInt64>)
+  @Test(arguments: campaign(1...3 as ClosedRange<UInt64>))
   func `an attacked world is of one mind when the attack is over`(seed: UInt64) {
     let outcome = outcome(world(seed, isHostile: true))
     #expect(outcome.violations.isEmpty, "\(outcome.scenario)")
   }
 
   /// Between its visits it is silent for as long as it takes to agree; the names that it had are then nobody's, or expired.
-  @Test(arguments: [3, 4, 8] as [UInt64])
+  @Test(arguments: campaign([3, 4, 8] as [UInt64]))
   func `an attacker that comes back three times finds them of one mind`(seed: UInt64) {
     let first = world(seed, isHostile: true, wires: 3, turmoil: 4_000_000)
     let acts = (1...3 as ClosedRange<UInt64>).map { visit in
