@@ -114,9 +114,9 @@ extension PageReach {
         ? Reach.addresses(ofFamilyOf: endpoint.address).map { Endpoint($0, port: endpoint.port) } : [endpoint]
     }
     let named = shown.isEmpty ? nil : Self.localName.map { "\($0):\(first.port)" }
-    let all =
-      shown.filter { !$0.address.isIPv6 }.map(\.description) + (named.map { [$0] } ?? [])
-      + shown.filter(\.address.isIPv6).map(\.description)
+    var all = shown.filter { !$0.address.isIPv6 }.map(\.description)
+    if let named { all.append(named) }
+    all += shown.filter(\.address.isIPv6).map(\.description)
     var length = 0
     self = .network(
       all.map { "http://\($0)/" }.prefix { address in

@@ -56,7 +56,8 @@ import Testing
     orders.stopped(at: .zero)
     for number in 0..<100_000 { _ = hold("\(number)") }
     let taken = take(at: 1)
-    #expect(taken == (99_936..<100_000).map(String.init))
+    let last: [String] = (99_936..<100_000).map { "\($0)" }
+    #expect(taken == last)
   }
 
   @Test mutating func `what was meant for a server that went is not done on the next`() {

@@ -4,7 +4,9 @@ import LinkWire
 /// Bytes from hexadecimal digits; spaces and line ends are for the reader only.
 func bytes(_ hex: String) -> [UInt8] {
   let digits = hex.compactMap { $0.hexDigitValue }
-  return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] * 16 + digits[$0 + 1]) }
+  return stride(from: 0, to: digits.count - 1, by: 2).map { (place: Int) -> UInt8 in
+    UInt8(digits[place] * 16 + digits[place + 1])
+  }
 }
 
 /// A big-endian number in eight bytes.
