@@ -83,8 +83,8 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
     LaunchSettings.countIn(bars: bars, in: meter)
   }
 
-  /// The offset that holds for this port.
-  @_noLocks @_noAllocation
+  /// The offset that holds for this port. Inlined, so that nobody needs a copy of all settings to ask.
+  @inlinable @_noLocks @_noAllocation
   public func offset(of port: Port) -> Micros {
     if let own = offsets[port] { return own }
     guard let leader = port.follows, let its = offsets[leader] else { return Micros(0) }

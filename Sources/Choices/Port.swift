@@ -12,7 +12,7 @@ public enum Port: Int, Hashable, Sendable, BitwiseCopyable {
   public static func number(_ number: Int) -> Port? { Port(rawValue: number) }
 
   /// The port whose offset it has, as long as it has none of its own.
-  public var follows: Port? {
+  @inlinable public var follows: Port? {
     switch self {
     case .click2: .click1
     case .run: .pulse

@@ -51,7 +51,8 @@ struct EarlyMachineTests {
           $0.alignment = number % 2 == 0 ? .nearest : .exact
         }
         // JACK's own position is sent late.
-        if wait == .starting, number % 3 == 0 { studio.settings.offsets[.jack] = Micros(-40_000) }
+        studio.settings.offsets[.jack] = Micros([0, -40_000, -200_000][number % 3])
+        studio.relocator.choices = studio.settings
         studio.play(frames)
         let beat = start(studio, before: before, frames: frames)
         #expect(abs(beat / 4 - (beat / 4).rounded()) < 1e-9, "\(name)")
@@ -92,6 +93,21 @@ struct EarlyMachineTests {
         #expect(commands.last == MIDI.start && !commands.contains(MIDI.resume), "\(take): \(commands)")
       }
     }
+  }
+
+  /// Others need less than one beat, the machine more than two.
+  @Test(arguments: [20_000.0, 60_000, 120_000, 180_000])
+  func `where a start is moved on, it is told Start in time for the beat that comes`(take: Double) throws {
+    let studio = studio(tempo: 300, frames: 256) { $0.moment = .beat }
+    studio.rack[0].settings.offset = Micros(450_000)
+    studio.othersTake = take
+    let beat = start(studio, before: 30, frames: 256)
+    let commands = studio.rackMessages[0].filter { $0.event.status != MIDI.clock }
+    let last = try #require(commands.last)
+    #expect(last.event.status == MIDI.start, "\(commands.map(\.event.status))")
+    let first = try #require(
+      studio.rackMessages[0].first { $0.event.status == MIDI.clock && $0.frame >= last.frame })
+    #expect(abs(studio.beat(at: first.heard + 450_000) - beat) < 0.001)
   }
 
   @Test func `a click that is sent early is heard on the first beat`() throws {

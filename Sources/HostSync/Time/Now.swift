@@ -88,13 +88,14 @@ struct Now: BitwiseCopyable {
 
   /// How much earlier than JACK's position the first of all outputs plays what is heard together with it: a start that nobody knows of
   /// by then comes too late for that machine's Start, or click. Where JACK is asked late, a negative offset of JACK's own is what programs
-  /// play too early then, and no reason to ask earlier.
+  /// play too early then, and no reason to ask earlier, as long as the two cycles are left in which outputs hear of a start.
   var outputsAhead: Double {
     let clicks = max(delay(of: .click1), delay(of: .click2))
     let gates = max(delay(of: .pulse), delay(of: .run))
     let clocks = max(delay(of: .clock), Double(ownDelay.count))
-    let position = delay(of: .jack)
-    let jack = asksLate ? max(position, Double(latencies[.jack]) * frameMicros) : position
-    return max(0, max(max(clicks, gates), clocks) - jack)
+    let ahead = max(max(clicks, gates), clocks) - delay(of: .jack)
+    guard asksLate else { return max(0, ahead) }
+    let own = Double(settings.offset(of: .jack).count)
+    return max(0, max(ahead + min(0, own), ahead - 2 * cycleMicros))
   }
 }
