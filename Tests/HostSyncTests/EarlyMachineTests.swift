@@ -95,21 +95,6 @@ struct EarlyMachineTests {
     }
   }
 
-  /// Others need less than one beat, the machine more than two.
-  @Test(arguments: [20_000.0, 60_000, 120_000, 180_000])
-  func `where a start is moved on, it is told Start in time for the beat that comes`(take: Double) throws {
-    let studio = studio(tempo: 300, frames: 256) { $0.moment = .beat }
-    studio.rack[0].settings.offset = Micros(450_000)
-    studio.othersTake = take
-    let beat = start(studio, before: 30, frames: 256)
-    let commands = studio.rackMessages[0].filter { $0.event.status != MIDI.clock }
-    let last = try #require(commands.last)
-    #expect(last.event.status == MIDI.start, "\(commands.map(\.event.status))")
-    let first = try #require(
-      studio.rackMessages[0].first { $0.event.status == MIDI.clock && $0.frame >= last.frame })
-    #expect(abs(studio.beat(at: first.heard + 450_000) - beat) < 0.001)
-  }
-
   @Test func `a click that is sent early is heard on the first beat`() throws {
     for before in stride(from: 0.0, to: 60, by: 4) {
       let studio = studio(tempo: 120, frames: 256) { _ in }

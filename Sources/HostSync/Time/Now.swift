@@ -96,6 +96,6 @@ struct Now: BitwiseCopyable {
     let ahead = max(max(clicks, gates), clocks) - delay(of: .jack)
     guard asksLate else { return max(0, ahead) }
     let own = Double(settings.offset(of: .jack).count)
-    return max(0, max(ahead + min(0, own), ahead - 2 * cycleMicros))
+    return max(0, ahead - min(max(0, -own), 2 * cycleMicros))
   }
 }

@@ -277,7 +277,8 @@ extension Start {
   /// To the next boundary that leaves the others their time; JACK asks everybody after a relocation. They may be ready
   /// before the control thread has asked for it: then it is taken back from its first few cycles.
   mutating func moveOn(_ now: borrowing Now, _ othersTake: Double) {
-    target = Beats(now.grid.beat(at: now.heard.start + preparation(now, othersTake)))
+    let needed = max(preparation(now, othersTake), wantedCountIn == nil ? 0 : now.outputsAhead)
+    target = Beats(now.grid.beat(at: now.heard.start + needed))
       .nextMatchingPhase(of: songBeat, quantum: step)
     let frame = (isExact ? preRoll(now, from: now.heard.start) : nil) ?? place.frame
     let reach = (Reposition.controlMicros + 2 * now.cycleMicros) / now.frameMicros
