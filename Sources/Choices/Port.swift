@@ -33,6 +33,11 @@ public struct PerPort<Value: BitwiseCopyable>: BitwiseCopyable {
     get { values[port.rawValue] }
     set { values[port.rawValue] = newValue }
   }
+
+  @inlinable
+  public mutating func forEach(_ body: (inout Value) -> Void) {
+    for number in values.indices { body(&values[number]) }
+  }
 }
 
 extension PerPort: Sendable where Value: Sendable {}

@@ -55,6 +55,10 @@ public struct Cycle: BitwiseCopyable {
     self.isFreewheeling = isFreewheeling
     self.relocation = relocation
   }
+
+  /// The session is another since the cycle before.
+  @_noLocks @_noAllocation
+  public mutating func take(_ session: SessionView) { self.session = session }
 }
 
 /// The session as a callback may see it. A freewheeling server's time says nothing about the session, so that stays as it
@@ -67,7 +71,7 @@ struct Freeze: BitwiseCopyable {
   /// the middle of an export.
   private var delay = 0.0
 
-  mutating func session(of cycle: borrowing Cycle) -> SessionView {
+  mutating func session(of cycle: inout Cycle) -> SessionView {
     guard cycle.isFreewheeling else {
       frozen = nil
       shift = 0

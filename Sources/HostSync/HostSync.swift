@@ -15,7 +15,8 @@ import Choices
 // multiplies tempo by frames, so nothing drifts, and no correction of time plays a beat twice or not at all.
 //
 // These values are large, and Swift copies one whole for a call that borrows it. So where the audio thread comes by in
-// every cycle, methods that only read are inlined, or `mutating`, and `Present`, which is only read, is handed over as `inout`.
+// every cycle, methods that only read are inlined, or `mutating`, and `Cycle` and `Present`, which are only read, are handed over as
+// `inout`.
 //
 // JACK calls back three times for a cycle: `mayRoll` while a transport starts, `run`, and `bbt` for the cycle that comes
 // next, if we are timebase master. All [audio].
@@ -62,7 +63,7 @@ public struct HostSync: ~Copyable {
 
   /// What happens in a cycle. [audio]
   @_noLocks @_noAllocation
-  public mutating func run(_ cycle: borrowing Cycle, into outputs: inout Outputs) {
+  public mutating func run(_ cycle: inout Cycle, into outputs: inout Outputs) {
     outputs.clear()
     defer { received.removeAll() }
     guard cycle.frames > 0, cycle.sampleRate > 0 else {
@@ -70,47 +71,46 @@ public struct HostSync: ~Copyable {
       return
     }
     timebase.read(cycle.transport.bbt)
-    let line = times.line(of: cycle)
-    var begun = Now(
-      cycle, &freeze, line: line, frameMicros: times.steadyFrameMicros,
-      isSound: times.isSound, isBack: times.isBack)
-    let here = timebase.position(begun)
+    let line = times.line(of: &cycle)
     let lost = max(0, times.passedFrames &- times.previousFrames)
-    if let entry = song.entry(begun, at: here, lostFrames: lost) { begun.enterSong(at: entry, &freeze) }
     // Of a variable each call below would get a copy of its own.
-    let now = begun
+    let now = now(&cycle, line, lostFrames: lost)
+    let here = timebase.position(now)
     gridWatch.update(now.grid, heard: now.heard, passed: times.passedFrames, isCut: now.isCut)
     if gridWatch.isJump { song.rebase(by: gridWatch.movedBeats, now) }
     if !now.isFreewheeling {
       bend.follow(now.settings.bend, passed: Double(times.passedFrames) * now.frameMicros)
     }
-    startSong(now)
+    startSong(now, &cycle)
     song.follow(now, at: here, lostFrames: lost, leads: timebase.isForeign || now.settings.lead == .midi)
-    countBars(now)
-    var present = Present(
-      now, song: song, bars: bars, bank: cycle.sounds, ahead: bend.ahead, passed: times.passedFrames,
-      correction: gridWatch.correction + abs(bend.moved), isJump: gridWatch.isJump)
-    if !present.goesOn(from: &self.present) { stretch &+= 1 }
-    present.stretch = stretch
-    standard.play(now, &present, into: &outputs)
+    countBars(now, &cycle)
+    let window = Window(
+      line: line, grid: now.grid, frames: Int(now.frames), correction: gridWatch.correction + abs(bend.moved),
+      isJump: gridWatch.isJump, isCut: now.isCut)
+    let goesOn = present?.isFollowed(
+      by: now, window, song, bars, bank: cycle.sounds.number, ahead: bend.ahead)
+    if goesOn != true { stretch &+= 1 }
+    present = Present(
+      now, window, song: song, bars: bars, bank: cycle.sounds, ahead: bend.ahead, passed: times.passedFrames,
+      stretch: stretch)
+    standard.play(now, &present!, into: &outputs)
     propose(now, into: &outputs)
-    report(now, cycle, into: &outputs)
-    self.present = present
+    report(now, &cycle, into: &outputs)
   }
 
   /// The slow-sync client's answer for this cycle, asked before `run`: true lets the transport roll in the next.
   /// [audio]
   @_noLocks @_noAllocation
-  public mutating func mayRoll(_ cycle: borrowing Cycle) -> Bool {
+  public mutating func mayRoll(_ cycle: inout Cycle) -> Bool {
     // `run` alone makes a line for the cycle: the last one's goes on.
     let frameMicros = times.steadyFrameMicros
-    let line = FrameLine(start: times.start(of: cycle), frameMicros: frameMicros)
-    let now = Now(cycle, &freeze, line: line, frameMicros: frameMicros)
+    let line = FrameLine(start: times.start(of: &cycle), frameMicros: frameMicros)
+    let now = Now(&cycle, &freeze, line: line, frameMicros: frameMicros)
     // A freewheeling server waits for nobody; nor does a host that is the clock for everybody.
     guard now.cycleMicros > 0, !now.isFreewheeling else { return true }
     if timebase.leads(now), now.mayForce { return true }
     // One that was stopped meanwhile starts like any other, wherever it stands.
-    if wasRolling, !launch.isHolding, let hold = now.relocation?.hold(now), hold != .no {
+    if wasRolling, !launch.isHolding, let hold = cycle.relocation?.hold(now), hold != .no {
       awaitsRelocation = hold == .untilAnother
       launch.heldRelocation(now)
       return false
@@ -173,8 +173,26 @@ public struct HostSync: ~Copyable {
 }
 
 extension HostSync {
+  /// What this cycle goes by. Apart, so that it is made where it is used; while the server freewheels, a song may be entered in it.
+  @inline(never)
+  private mutating func now(_ cycle: inout Cycle, _ line: FrameLine, lostFrames: Int64) -> Now {
+    guard cycle.isFreewheeling else { return now(&cycle, line) }
+    var now = now(&cycle, line)
+    if let entry = song.entry(now, at: timebase.position(now), lostFrames: lostFrames) {
+      now.enterSong(at: entry, &freeze)
+    }
+    return now
+  }
+
+  @inline(__always)
+  private mutating func now(_ cycle: inout Cycle, _ line: FrameLine) -> Now {
+    Now(
+      &cycle, &freeze, line: line, frameMicros: times.steadyFrameMicros, isSound: times.isSound,
+      isBack: times.isBack)
+  }
+
   /// Lets the song wait for the beat that the launch has chosen, before it sees the transport.
-  private mutating func startSong(_ now: borrowing Now) {
+  private mutating func startSong(_ now: borrowing Now, _ cycle: inout Cycle) {
     guard !now.isFreewheeling else {
       launch.letGo(now.transport.state)
       song.landmark = nil
@@ -188,18 +206,21 @@ extension HostSync {
         song.disarm()
       }
     }
-    song.landmark = launch.place(
-      at: now.transport.frame, frameMicros: now.frameMicros, beatMicros: now.grid.beatMicros)
-    if song.landmark == nil { song.landmark = now.relocation?.place(at: now.heard.start) }
+    song.landmark =
+      launch.isIdle
+      ? nil
+      : launch.place(
+        at: now.transport.frame, frameMicros: now.frameMicros, beatMicros: now.grid.beatMicros)
+    if song.landmark == nil { song.landmark = cycle.relocation?.place(at: now.heard.start) }
     launch.observe(now)
   }
 
   /// Another meter comes with the next bar line of a song that plays, and at once where none does.
-  private mutating func countBars(_ now: borrowing Now) {
+  private mutating func countBars(_ now: borrowing Now, _ cycle: inout Cycle) {
     let meter = now.settings.meter
     if isBetweenPlaces(now) {
       // A correction of a host that drifts leaves the song where it is. The place was meant in the present bars.
-      if now.relocation?.isCorrection(ofSongFrom: barsOrigin, now) != true { bars = Bars(bars.meter) }
+      if cycle.relocation?.isCorrection(ofSongFrom: barsOrigin, now) != true { bars = Bars(bars.meter) }
       return
     }
     let isBack = wasRolling && song.origin == barsOrigin
@@ -218,7 +239,7 @@ extension HostSync {
 
   /// What the session should change to.
   private mutating func propose(_ now: borrowing Now, into outputs: inout Outputs) {
-    outputs.proposals.add(startStop.follow(now, launch.start))
+    outputs.proposals.add(startStop.follow(now, startsAt: launch.isIdle ? nil : launch.start?.target))
     let master = timebase.foreign(now)
     outputs.proposals.add(follower.follow(now, master: master, leads: timebase.leads(now)))
     outputs.proposals.add(clockIn.follow(now, &received, sent: &outputs.events))
@@ -229,7 +250,7 @@ extension HostSync {
 
   /// What there is to tell.
   private mutating func report(
-    _ now: borrowing Now, _ cycle: borrowing Cycle, into outputs: inout Outputs
+    _ now: borrowing Now, _ cycle: inout Cycle, into outputs: inout Outputs
   ) {
     times.report(on: cycle.clock, into: &outputs.report)
     lostMIDI &+= UInt64(outputs.events.dropped)

@@ -14,6 +14,7 @@ struct AudioCycle: ~Copyable {
 
   let source: CycleSource
   var sync: HostSync
+  private var cycle: Cycle
   private var outputs: Outputs
   private var sampleRate: UInt32
   private var frames: UInt32 = 0
@@ -34,6 +35,7 @@ struct AudioCycle: ~Copyable {
   ) {
     self.before = before.counts
     source = CycleSource(client: client, ports: ports, shared: shared)
+    cycle = source.noCycle
     self.sampleRate = sampleRate
     sync = HostSync(machinesMayPlay: shared.pointee.cycles.load(ordering: .relaxed) > 0)
     outputs = Outputs()
@@ -51,15 +53,17 @@ struct AudioCycle: ~Copyable {
       if port.isAudible { outputs[port] = source.audio(source.ports[port], frames) }
       number += 1
     }
-    let cycle = source.cycle(frames, sampleRate: sampleRate)
+    source.read(&cycle, frames, sampleRate: sampleRate)
     noteLateness(cycle.times)
-    sync.run(cycle, into: &outputs)
+    sync.run(&cycle, into: &outputs)
     countLost(source.write(&outputs.events, to: source.ports[.clock], frames))
     playOutputs(frames)
     carryChannels(frames)
     readControl(control)
     // Full means that nobody looks: the rest stays for the next cycle.
-    while let proposal = outputs.proposals.first, source.shared.pointee.proposals.push(proposal) {
+    while outputs.proposals.count > 0, let proposal = outputs.proposals.first,
+      source.shared.pointee.proposals.push(proposal)
+    {
       outputs.proposals.removeFirst()
     }
     outputs.report.countOn(from: before)
@@ -109,10 +113,10 @@ struct AudioCycle: ~Copyable {
 
   /// Whether the transport may roll in the next cycle.
   mutating func mayRoll(_ state: jack_transport_state_t, _ position: jack_position_t) -> Bool {
-    sync.mayRoll(
-      source.cycle(
-        frames, sampleRate: sampleRate, Transport(state: state, position: position),
-        wokeAt: position.usecs))
+    source.read(
+      &cycle, frames, sampleRate: sampleRate, Transport(state: state, position: position),
+      wokeAt: position.usecs)
+    return sync.mayRoll(&cycle)
   }
 
   /// As timebase master: the bar and beat of the cycle after this one.

@@ -19,38 +19,54 @@ struct CycleSource {
     isBBTLate = JACKImplementation.loaded.showsTimebaseLate
   }
 
-  /// Everything that is true in this cycle, read once.
-  func cycle(_ frames: UInt32, sampleRate: UInt32) -> Cycle {
-    var position = jack_position_t()
-    let state = jack_transport_query(client, &position)
-    return cycle(
-      frames, sampleRate: sampleRate,
-      Transport(state: state, position: position, bbtAge: isBBTLate ? frames : 0), wokeAt: position.usecs)
+  /// As long as there was none.
+  var noCycle: Cycle {
+    Cycle(
+      frames: 0, sampleRate: 0,
+      times: RawTimes(frame: 0, wakeMicros: 0, isPairValid: false, currentMicros: 0, nextMicros: 0),
+      transport: Transport(state: .stopped, frame: 0), latencies: shared.pointee.latencies.read(),
+      clock: shared.pointee.clockMap.read(), session: shared.pointee.session.read(),
+      settings: shared.pointee.settings.read(), settingsNumber: 0, sounds: shared.pointee.sounds.read(),
+      relocation: shared.pointee.relocation.read())
   }
 
-  /// The same, when JACK has told of the transport already.
-  func cycle(_ frames: UInt32, sampleRate: UInt32, _ transport: Transport, wokeAt: UInt64) -> Cycle {
+  /// Everything that is true in this cycle, read once.
+  func read(_ cycle: inout Cycle, _ frames: UInt32, sampleRate: UInt32) {
+    var position = jack_position_t()
+    let state = jack_transport_query(client, &position)
+    let transport = Transport(state: state, position: position, bbtAge: isBBTLate ? frames : 0)
+    read(&cycle, frames, sampleRate: sampleRate, transport, wokeAt: position.usecs)
+  }
+
+  /// The same, when JACK has told of the transport already. Of what the other threads published only what is new since the cycle before:
+  /// kilobytes would be copied otherwise to be what they were.
+  func read(
+    _ cycle: inout Cycle, _ frames: UInt32, sampleRate: UInt32, _ transport: Transport, wokeAt: UInt64
+  ) {
     var frame: UInt32 = 0, current: UInt64 = 0, next: UInt64 = 0, period: Float = 0
     let result = jack_get_cycle_times(client, &frame, &current, &next, &period)
-    let times = RawTimes(
+    cycle.frames = frames
+    cycle.sampleRate = sampleRate
+    cycle.times = RawTimes(
       frame: jack_last_frame_time(client), wakeMicros: wokeAt, isPairValid: result == 0,
       currentMicros: current, nextMicros: next,
       xruns: UInt32(truncatingIfNeeded: shared.pointee.board.xrunCount))
-    var cycle = Cycle(
-      frames: frames, sampleRate: sampleRate, times: times,
-      transport: transport, latencies: shared.pointee.latencies.read(),
-      clock: shared.pointee.clockMap.read(), session: shared.pointee.session.read(),
-      settings: shared.pointee.settings.read(), settingsNumber: UInt32(shared.pointee.settings.readings),
-      sounds: shared.pointee.sounds.read(),
-      isFreewheeling: shared.pointee.board.isFreewheeling, relocation: shared.pointee.relocation.read(),
-      clockConnections: shared.pointee.clockConnections.load(ordering: .relaxed),
-      ownDelay: Micros(shared.pointee.ownDelay.load(ordering: .relaxed)),
-      clients: shared.pointee.board.clientCount)
+    cycle.transport = transport
+    cycle.isFreewheeling = shared.pointee.board.isFreewheeling
+    cycle.clockConnections = shared.pointee.clockConnections.load(ordering: .relaxed)
+    cycle.ownDelay = Micros(shared.pointee.ownDelay.load(ordering: .relaxed))
+    cycle.clients = shared.pointee.board.clientCount
+    if let latencies = shared.pointee.latencies.readIfNew() { cycle.latencies = latencies }
+    if let clock = shared.pointee.clockMap.readIfNew() { cycle.clock = clock }
+    if let session = shared.pointee.session.readIfNew() { cycle.take(session) }
+    if let sounds = shared.pointee.sounds.readIfNew() { cycle.sounds = sounds }
+    if let relocation = shared.pointee.relocation.readIfNew() { cycle.relocation = relocation }
+    if let settings = shared.pointee.settings.readIfNew() { cycle.settings = settings }
+    cycle.settingsNumber = UInt32(shared.pointee.settings.readings)
     if shared.pointee.isLeaving.load(ordering: .relaxed) {
       cycle.settings.clock.isOn = false
       cycle.settingsNumber = .max
     }
-    return cycle
   }
 
   func buffer(_ port: OpaquePointer?, _ frames: UInt32) -> UnsafeMutableRawPointer? {

@@ -142,17 +142,17 @@ final class Player {
 
   private func play(_ times: RawTimes, _ state: SessionState) {
     let frames = plan.frames
-    let cycle = Cycle(
+    var cycle = Cycle(
       frames: frames, sampleRate: plan.sampleRate, times: times, transport: transport, latencies: latencies,
       clock: .identity, session: SessionView(state, startStopsTaken: 0), settings: settings,
       settingsNumber: 0,
       sounds: SoundBank(number: 1, accent: sound, beat: sound, subdivision: sound),
       isFreewheeling: freewheel != nil)
     var mayRoll = false
-    if case .starting = transport.state { mayRoll = sync.mayRoll(cycle) }
+    if case .starting = transport.state { mayRoll = sync.mayRoll(&cycle) }
     var outputs = Outputs()
     outputs[.click1] = AudioBuffer(click, frames: frames)
-    sync.run(cycle, into: &outputs)
+    sync.run(&cycle, into: &outputs)
     report = outputs.report
     let beats = SessionBeats(
       origin: Double(state.timeline.timeOrigin.count),

@@ -271,6 +271,13 @@ struct CycleTimesTests {
   }
 }
 
+extension CycleTimes {
+  mutating func line(of cycle: Cycle) -> FrameLine {
+    var cycle = cycle
+    return line(of: &cycle)
+  }
+}
+
 extension Cycle {
   init(times: RawTimes, frames: UInt32, sampleRate: UInt32, beatZero: Int64 = 0) {
     self.init(

@@ -11,7 +11,7 @@ extension Now {
     frames: UInt32 = 256, frameMicros: Double = 1e6 / 48_000, settings: Settings = Settings(),
     isSound: Bool = true
   ) {
-    let cycle = Cycle(
+    var cycle = Cycle(
       frames: frames, sampleRate: 48_000,
       times: RawTimes(frame: 0, wakeMicros: 0, isPairValid: false, currentMicros: 0, nextMicros: 0),
       transport: transport, latencies: PerPort(repeating: 0), clock: .identity,
@@ -19,7 +19,7 @@ extension Now {
       settings: settings, settingsNumber: 0, sounds: SoundBank())
     var freeze = Freeze()
     self.init(
-      cycle, &freeze, line: FrameLine(start: heard, frameMicros: frameMicros), frameMicros: frameMicros,
+      &cycle, &freeze, line: FrameLine(start: heard, frameMicros: frameMicros), frameMicros: frameMicros,
       isSound: isSound)
   }
 }

@@ -155,19 +155,18 @@ struct OneTruthTests {
     var clock = OutputSettings(.clock)
     clock.clock.when = .always
     for (frames, rate) in [(8192, 48_000), (64, 0)] as [(UInt32, UInt32)] {
-      sync.run(
-        Cycle(
-          frames: frames, sampleRate: rate,
-          times: RawTimes(
-            frame: 0, wakeMicros: 1_000_000, isPairValid: false, currentMicros: 0, nextMicros: 0),
-          transport: Transport(state: .stopped, frame: 0), latencies: PerPort(repeating: 0), clock: .identity,
-          session: SessionView(
-            SessionState(
-              timeline: Timeline(tempo: Tempo(300), beatOrigin: .zero, timeOrigin: .zero),
-              startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: false),
-            startStopsTaken: 0),
-          settings: Settings(), settingsNumber: 0, sounds: SoundBank(), isFreewheeling: false, relocation: nil
-        ), into: &outputs)
+      var cycle = Cycle(
+        frames: frames, sampleRate: rate,
+        times: RawTimes(
+          frame: 0, wakeMicros: 1_000_000, isPairValid: false, currentMicros: 0, nextMicros: 0),
+        transport: Transport(state: .stopped, frame: 0), latencies: PerPort(repeating: 0), clock: .identity,
+        session: SessionView(
+          SessionState(
+            timeline: Timeline(tempo: Tempo(300), beatOrigin: .zero, timeOrigin: .zero),
+            startStop: ClientStartStop(isPlaying: false, time: .zero, timestamp: .zero), isConnected: false),
+          startStopsTaken: 0),
+        settings: Settings(), settingsNumber: 0, sounds: SoundBank(), isFreewheeling: false, relocation: nil)
+      sync.run(&cycle, into: &outputs)
       var slot = OutputSlot(number: 1, settings: clock)
       sync.play(&slot, at: 0, into: AudioBuffer(nil, frames: frames), &events)
       #expect((sync.bbt(nextFrame: 0) == nil) == (rate == 0))

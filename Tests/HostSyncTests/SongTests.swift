@@ -13,7 +13,7 @@ struct SongTests {
     cycle.transport = Transport(state: .rolling, frame: frame)
     cycle.settings.quantum = quantum
     var freeze = Freeze()
-    return Now(cycle, &freeze, line: FrameLine(start: heard, frameMicros: 20), frameMicros: 20)
+    return Now(&cycle, &freeze, line: FrameLine(start: heard, frameMicros: 20), frameMicros: 20)
   }
 
   /// What `HostSync` does with a cycle.

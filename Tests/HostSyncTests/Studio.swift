@@ -180,7 +180,7 @@ final class Studio {
     }
     if isMaster { transport.bbt = locateShows ?? shown }
     locateShows = nil
-    let cycle = Cycle(
+    var cycle = Cycle(
       frames: frames, sampleRate: sampleRate, times: times, transport: transport, latencies: latencies,
       clock: .identity,
       session: SessionView(
@@ -193,14 +193,14 @@ final class Studio {
       relocation: relocation, clockConnections: clockConnections,
       ownDelay: ownDelay, clients: clients)
     if asksBeforeRolling, !mayRoll, case .starting = transport.state {
-      mayRoll = sync.mayRoll(cycle)
+      mayRoll = sync.mayRoll(&cycle)
     }
     let pulse = listensToPulse ? buffers + Self.longest : nil
     let run = listensToPulse ? buffers + 2 * Self.longest : nil
     outputs[.click1] = AudioBuffer(buffers, frames: frames)
     outputs[.pulse] = AudioBuffer(pulse, frames: frames)
     outputs[.run] = AudioBuffer(run, frames: frames)
-    sync.run(cycle, into: &outputs)
+    sync.run(&cycle, into: &outputs)
     listen(frames: Int(frames), events: outputs.events)
     playRack(frames: frames)
     report = outputs.report

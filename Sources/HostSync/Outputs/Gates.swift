@@ -17,7 +17,6 @@ struct Pulse: BitwiseCopyable {
     into buffer: AudioBuffer, _ now: inout Present, _ window: Window, _ gate: GateSettings,
     marksStart: Bool = false, _ missed: Missed
   ) {
-    let (song, bars, parts) = (now.song, now.bars, now.parts)
     jitter.age(by: missed.frames)
     if gate.rest != 0 { buffer.fill(0..<window.frames, with: gate.rest) }
     let last = end
@@ -29,27 +28,28 @@ struct Pulse: BitwiseCopyable {
     }
     let count = Int64(max(1, gate.rate.count))
     let span = Int64(max(1, gate.rate.span))
+    let parts = now.parts
     let perBeat = parts &* count
-    let length = span &* (gate.rate.isInBars ? bars.meter.bar &* parts / ThirtySeconds.perBeat : parts)
+    let length = span &* (gate.rate.isInBars ? now.bars.meter.bar &* parts / ThirtySeconds.perBeat : parts)
     _ = pacer.open(window, perBeat: perBeat, missed, stride: min(parts, length))
     // Two fifths, so that pulses that are catching up still have a gap between them.
     let spacing = pacer.spacing(in: window) * Double(length)
     let wanted = Double(gate.width.count) / 1e6 * Double(now.sampleRate)
     let exact = max(1, min(wanted, 0.4 * spacing))
     let width = gate.isFine ? exact : Double(Int64(rounding: exact))
-    if marksStart { markStart(into: buffer, window, song, gate, width: width) }
+    if marksStart { markStart(into: buffer, &now, window, gate, width: width) }
     guard gate.rate.count > 0 else { return }
     for _ in 0..<Ticker.limit {
       guard let frame = pacer.frame(in: window) else { return }
       let beat = Double(pacer.next) / Double(perBeat)
-      let isInSong = song.contains(beat: beat, time: window.grid.time(of: beat))
-      let countsSong = isInSong || song.isWaiting
-      let number = pacer.next &- (countsSong ? song.boundary(perBeat: perBeat) : 0)
+      let isInSong = now.song.contains(beat: beat, time: window.grid.time(of: beat))
+      let countsSong = isInSong || now.song.isWaiting
+      let number = pacer.next &- (countsSong ? now.song.boundary(perBeat: perBeat) : 0)
       let isWanted =
         (isInSong || gate.when == .always)
         && Self.isDue(
           number, count, parts: parts, span,
-          inBars: gate.rate.isInBars ? countsSong ? bars : now.standingBars : nil)
+          inBars: gate.rate.isInBars ? countsSong ? now.bars : now.standingBars : nil)
       guard isWanted else {
         pacer.pass()
         continue
@@ -82,11 +82,11 @@ struct Pulse: BitwiseCopyable {
   }
 
   private mutating func markStart(
-    into buffer: AudioBuffer, _ window: Window, _ song: Song, _ gate: GateSettings, width: Double
+    into buffer: AudioBuffer, _ now: inout Present, _ window: Window, _ gate: GateSettings, width: Double
   ) {
-    if song.run != followedRun {
-      followedRun = song.run
-      mark = song.isRolling || song.isWaiting ? song.startBeat : nil
+    if now.song.run != followedRun {
+      followedRun = now.song.run
+      mark = now.song.isRolling || now.song.isWaiting ? now.song.startBeat : nil
     }
     guard let start = mark else { return }
     let place = max(-0.5, window.frame(of: start))

@@ -62,7 +62,6 @@ struct MIDIClock: BitwiseCopyable {
     into events: inout MIDIEvents, _ now: inout Present, _ window: Window, _ settings: ClockSettings,
     connections: UInt32, _ missed: Missed
   ) {
-    let song = now.song
     framesSincePosition = min(.max / 2, framesSincePosition &+ missed.frames)
     figures.recent.age(by: missed.frames)
     let wanted = Int64(min(96, max(6, settings.perBeat)))
@@ -74,57 +73,54 @@ struct MIDIClock: BitwiseCopyable {
     let isHeardAnew = connections != followedConnections
     followedConnections = connections
     let plays = plan?.isSent == true
-    let keepsClocks = isHeardAnew && song.isRolling && plays
+    let keepsClocks = isHeardAnew && now.song.isRolling && plays
     let ending = stopIfDue(
-      into: &events, window: window, song: song, isOn: isLetPlay && settings.sendsTransport,
+      into: &events, &now, window, isOn: isLetPlay && settings.sendsTransport,
       isNew: isNew || isHeardAnew)
     if isHeardAnew && isOn && settings.sendsTransport { stopWhoMayPlay(isTold: plays, into: &events) }
-    let isMoving = song.isWaiting || song.isRolling
-    isAlone = isMoving && (isAlone || isLetPlay && !wasLetPlay && song.isRolling)
+    let isMoving = now.song.isWaiting || now.song.isRolling
+    isAlone = isMoving && (isAlone || isLetPlay && !wasLetPlay && now.song.isRolling)
     wasLetPlay = settings.plays
     if isLetPlay, settings.sendsTransport {
       if plan == nil && isMoving {
         plan = makePlan(
-          into: &events, window: window, song: song, settings: settings, bars: now.bars)
+          into: &events, window: window, song: now.song, settings: settings, bars: now.bars)
         plan?.keepsClocks = keepsClocks
-        followedRun = song.run
+        followedRun = now.song.run
       }
-      if settings.sendsPosition {
-        followStanding(
-          into: &events, window: window, song: song, transportFrame: now.transportFrame)
-      }
+      if settings.sendsPosition { followStanding(into: &events, &now, window) }
       sendCommandIfDue(into: &events, window: window)
     } else {
       standingFrame = nil
     }
     figures.state =
       isLetPlay && !settings.sendsTransport
-      ? stateOfClocks(song, settings) : plan.map { $0.isSent ? .plays : .waits } ?? .rests
+      ? stateOfClocks(&now, settings) : plan.map { $0.isSent ? .plays : .waits } ?? .rests
     sendClocks(
-      into: &events, window: window, ending: ending, always: isOn && settings.when == .always,
-      song: isLetPlay && !settings.sendsTransport ? song : nil)
+      into: &events, &now, window, ending: ending, always: isOn && settings.when == .always,
+      inSong: isLetPlay && !settings.sendsTransport)
   }
 
   /// When there is something to do again, heard through its port, if all but time stays as it is.
-  func due(in window: Window, _ song: Song) -> Double {
-    let isBusy = pendingPosition != nil || plan.map { !$0.isSent || song.run != followedRun } ?? false
+  func due(in window: Window, _ now: inout Present) -> Double {
+    let isBusy = pendingPosition != nil || plan.map { !$0.isSent || now.song.run != followedRun } ?? false
     return isBusy ? -.infinity : pacer.time(in: window)
   }
 
   /// Of a receiver that is sent no Start: it goes by its clocks.
-  private func stateOfClocks(_ song: Song, _ settings: ClockSettings) -> ClockFigures.State {
-    if song.isRolling || settings.when == .always { return .plays }
-    return song.isWaiting ? .waits : .rests
+  private func stateOfClocks(_ now: inout Present, _ settings: ClockSettings) -> ClockFigures.State {
+    if now.song.isRolling || settings.when == .always { return .plays }
+    return now.song.isWaiting ? .waits : .rests
   }
 
   /// Ends what the receiver plays, if the song ended or is elsewhere now.
   private mutating func stopIfDue(
-    into events: inout MIDIEvents, window: Window, song: Song, isOn: Bool, isNew: Bool
+    into events: inout MIDIEvents, _ now: inout Present, _ window: Window, isOn: Bool, isNew: Bool
   ) -> Ending? {
-    guard let current = plan, song.run != followedRun || !isOn || isNew else { return nil }
+    guard let current = plan, now.song.run != followedRun || !isOn || isNew else { return nil }
     var frame = 0
-    if isOn && !isNew && !song.isRolling && !song.isWaiting {
-      frame = Window.nearest(window.line.frame(at: song.stopTime))
+    if isOn && !isNew && !now.song.isRolling && !now.song.isWaiting {
+      frame = Window.nearest(window.line.frame(at: now.song.stopTime))
       // Heard later through this port than through the others: it plays on until then.
       guard frame < window.frames else { return nil }
     }
@@ -197,15 +193,15 @@ struct MIDIClock: BitwiseCopyable {
 
   /// A locate while the transport stands: the receiver goes along, at most every 20 ms.
   private mutating func followStanding(
-    into events: inout MIDIEvents, window: Window, song: Song, transportFrame: UInt32
+    into events: inout MIDIEvents, _ now: inout Present, _ window: Window
   ) {
-    guard plan == nil && !song.isRolling && !song.isWaiting else {
+    guard plan == nil && !now.song.isRolling && !now.song.isWaiting else {
       standingFrame = nil
       pendingPosition = nil
       return
     }
-    if let standingFrame, standingFrame != transportFrame { pendingPosition = song.standing }
-    standingFrame = transportFrame
+    if let standingFrame, standingFrame != now.transportFrame { pendingPosition = now.song.standing }
+    standingFrame = now.transportFrame
     if let position = pendingPosition, Double(framesSincePosition) * window.line.frameMicros >= 20_000 {
       sendPosition(Int64(rounding: position * sixteenthsPerBeat), into: &events)
       pendingPosition = nil
@@ -231,15 +227,16 @@ struct MIDIClock: BitwiseCopyable {
   }
 
   private mutating func sendClocks(
-    into events: inout MIDIEvents, window: Window, ending: Ending?, always: Bool, song: Song?
+    into events: inout MIDIEvents, _ now: inout Present, _ window: Window, ending: Ending?, always: Bool,
+    inSong: Bool
   ) {
     for _ in 0..<Ticker.limit {
       // What finds no room here is in the next buffer.
       guard events.hasRoom else { return }
       var isHeard = always
-      if let song, !isHeard {
+      if inSong, !isHeard {
         let beat = Double(pacer.next) / Double(perBeat)
-        isHeard = song.contains(beat: beat, time: window.grid.time(of: beat))
+        isHeard = now.song.contains(beat: beat, time: window.grid.time(of: beat))
       }
       if let plan, plan.keepsClocks || pacer.next >= plan.first { isHeard = true }
       let frame = pacer.frame(in: window)

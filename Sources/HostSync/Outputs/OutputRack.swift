@@ -90,7 +90,7 @@ struct OutputRack: BitwiseCopyable {
       if !now.isFreewheeling { change(output.settings.programs, at: place, &events) }
       places[place].clock.run(
         into: &events, &now, window, output.settings.clock, connections: output.connections, missed)
-      if events.hasRoom { due = places[place].clock.due(in: window, now.song) }
+      if events.hasRoom { due = places[place].clock.due(in: window, &now) }
     case .pulse, .reset:
       let marksStart = if case .reset = output.settings.kind { true } else { false }
       places[place].pulse.render(into: buffer, &now, window, gate, marksStart: marksStart, missed)

@@ -17,11 +17,7 @@ public struct Outputs: ~Copyable {
   }
 
   mutating func clear() {
-    var number = 0
-    while let port = Port.number(number) {
-      self[port].clear()
-      number += 1
-    }
+    buffers.forEach { $0.clear() }
     events.removeAll()
     report = Report()
   }

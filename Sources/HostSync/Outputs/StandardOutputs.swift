@@ -56,7 +56,7 @@ struct StandardOutputs: BitwiseCopyable {
     clock.run(
       into: &events, &present, window, now.settings.clock, connections: now.clockConnections,
       idle[.clock].end(&present))
-    idle[.clock].begin(&present, window, due: clock.due(in: window, present.song))
+    idle[.clock].begin(&present, window, due: clock.due(in: window, &present))
   }
 
   /// `bank`: the present one's number.

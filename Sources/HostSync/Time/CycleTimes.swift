@@ -79,16 +79,16 @@ struct CycleTimes: BitwiseCopyable {
 
   /// When this cycle is due, on Link's clock, by the last cycle's line: for questions that are asked before this one's is
   /// made. From a freewheel no line goes on, so that the cycle's own is tried on.
-  func start(of cycle: borrowing Cycle) -> Double {
+  func start(of cycle: inout Cycle) -> Double {
     if wasFreewheeling {
       var trial = self
-      return trial.line(of: cycle).start
+      return trial.line(of: &cycle).start
     }
     return given.time(atFrame: Double(Int32(truncatingIfNeeded: cycle.times.frame &- rawFrame)))
   }
 
   /// The time of each frame of this cycle as it passes through JACK, on Link's clock. Once a cycle. [audio]
-  mutating func line(of cycle: borrowing Cycle) -> FrameLine {
+  mutating func line(of cycle: inout Cycle) -> FrameLine {
     let nominal = 1e6 / Double(max(1, cycle.sampleRate))
     let isFreewheeling = cycle.isFreewheeling
     previousFrames = Int64(frames)
@@ -105,7 +105,7 @@ struct CycleTimes: BitwiseCopyable {
     isBack = wasFreewheeling
     let rate = cycle.sampleRate
     if wasFreewheeling || rate != sampleRate { restart(nominal: nominal) }
-    advance(to: cycle)
+    advance(to: &cycle)
     measure(cycle.times, frames: cycle.frames, nominal: nominal)
     isSound = passedFrames > 0 && passedFrames == previousFrames && !wasStalled
     given = line.onLinkClock(by: cycle.clock)
@@ -123,7 +123,7 @@ struct CycleTimes: BitwiseCopyable {
   }
 
   /// Follows the frame counter, which wraps, and jumps by whole cycles when we missed some.
-  private mutating func advance(to cycle: borrowing Cycle) {
+  private mutating func advance(to cycle: inout Cycle) {
     let passed = Int64(Int32(truncatingIfNeeded: cycle.times.frame &- rawFrame))
     let length = cycle.frames
     let longest = 10 * Int64(cycle.sampleRate)

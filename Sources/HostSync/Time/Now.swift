@@ -16,7 +16,6 @@ struct Now: BitwiseCopyable {
   let clients: Int32
   let settings: Settings
   let settingsNumber: UInt32
-  let relocation: Relocation?
   let session: SessionState
   let startStopsTaken: UInt32
   /// Neither this cycle's time nor the one before's was lost.
@@ -33,7 +32,7 @@ struct Now: BitwiseCopyable {
   private(set) var isCut: Bool
 
   init(
-    _ cycle: borrowing Cycle, _ freeze: inout Freeze, line: FrameLine, frameMicros: Double,
+    _ cycle: inout Cycle, _ freeze: inout Freeze, line: FrameLine, frameMicros: Double,
     isSound: Bool = true, isBack: Bool = false
   ) {
     self.isSound = isSound
@@ -47,8 +46,7 @@ struct Now: BitwiseCopyable {
     clients = cycle.clients
     settings = cycle.settings
     settingsNumber = cycle.settingsNumber
-    relocation = cycle.relocation
-    let view = freeze.session(of: cycle)
+    let view = freeze.session(of: &cycle)
     session = view.state
     startStopsTaken = view.startStopsTaken
     grid = freeze.grid(of: session)
@@ -61,7 +59,6 @@ struct Now: BitwiseCopyable {
 
   /// A song is entered here, at this position: while the server freewheels its frames are all the time there is.
   mutating func enterSong(at position: Double, _ freeze: inout Freeze) {
-    guard isFreewheeling else { return }
     freeze.align(grid, at: heard.start, with: position)
     grid = freeze.grid(of: session)
     isCut = true
@@ -97,5 +94,23 @@ struct Now: BitwiseCopyable {
     guard asksLate else { return max(0, ahead) }
     let own = Double(settings.offset(of: .jack).count)
     return max(0, ahead - min(max(0, -own), 2 * cycleMicros))
+  }
+}
+
+/// What the user wants of a launch.
+extension Now {
+  /// JACK is asked as late as can be, and nobody has longer than we think that they need.
+  var asksLate: Bool { if case .stopped = settings.launch.wait { true } else { false } }
+
+  var launchesExactly: Bool { if case .exact = settings.launch.alignment { true } else { false } }
+
+  func longestWait(after countIn: Beats) -> Double {
+    settings.launch.longestWait(behind: countIn.value * grid.beatMicros)
+  }
+
+  /// A start that a peer asked for does not happen before this moment: a millisecond before the time that it set, which has been
+  /// rounded on its way, also to just behind the beat that is meant.
+  var notBefore: Double {
+    settings.syncsStartStop && session.isPlaying ? Double(session.timeOfPlaying.count) - 1000 : -.infinity
   }
 }

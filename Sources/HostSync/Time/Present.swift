@@ -13,7 +13,7 @@ struct Present: BitwiseCopyable {
   /// Frames since the cycle before.
   let passed: Int64
   /// Counts the stretches of cycles in which all that outputs go by stays, and only time passes.
-  var stretch: UInt64 = 0
+  let stretch: UInt64
   let meter: Meter
   let showsFineTicks: Bool
   let audio: AudioSettings
@@ -39,23 +39,34 @@ struct Present: BitwiseCopyable {
 
 extension Present {
   init(
-    _ now: borrowing Now, song: Song, bars: Bars, bank: SoundBank, ahead: Double, passed: Int64,
-    correction: Double, isJump: Bool
+    _ now: borrowing Now, _ window: Window, song: Song, bars: Bars, bank: SoundBank, ahead: Double,
+    passed: Int64, stretch: UInt64
   ) {
-    let standingBars = Bars(now.settings.standingMeter)
-    let window = Window(
-      line: now.line, grid: now.grid, frames: Int(now.frames), correction: correction, isJump: isJump,
-      isCut: now.isCut)
-    self.init(
-      sampleRate: now.sampleRate, transportFrame: now.transport.frame, isFreewheeling: now.isFreewheeling,
-      isRolling: now.isRolling, frameMicros: now.frameMicros, passed: passed, meter: now.settings.meter,
-      showsFineTicks: now.settings.showsFineTicks,
-      audio: now.settings.audio, session: now.session.session, tempo: now.session.tempo, song: song,
-      bars: bars, standingBars: standingBars,
-      parts: max(bars.parts(songFrom: song.origin), standingBars.parts(songFrom: 0)), bank: bank,
-      heard: now.heard, sent: now.sent, settingsNumber: now.settingsNumber,
-      clockConnections: now.clockConnections, latencies: now.latencies,
-      window: window, endBeat: window.endBeat, ahead: ahead)
+    sampleRate = now.sampleRate
+    transportFrame = now.transport.frame
+    isFreewheeling = now.isFreewheeling
+    isRolling = now.isRolling
+    frameMicros = now.frameMicros
+    self.passed = passed
+    self.stretch = stretch
+    meter = now.settings.meter
+    showsFineTicks = now.settings.showsFineTicks
+    audio = now.settings.audio
+    session = now.session.session
+    tempo = now.session.tempo
+    self.song = song
+    self.bars = bars
+    standingBars = Bars(now.settings.standingMeter)
+    parts = max(bars.parts(songFrom: song.origin), standingBars.parts(songFrom: 0))
+    self.bank = bank
+    heard = now.heard
+    sent = now.sent
+    settingsNumber = now.settingsNumber
+    clockConnections = now.clockConnections
+    latencies = now.latencies
+    self.window = window
+    endBeat = window.endBeat
+    self.ahead = ahead
   }
 
   var frames: Int { window.frames }
@@ -63,18 +74,19 @@ extension Present {
   /// When the last of the cycle's frames has passed through JACK, and half of the next.
   var end: Double { window.line.time(atFrame: Double(frames) + 0.5) }
 
-  /// Nothing but time has changed of what outputs go by since the cycle before.
+  /// Nothing but time has changed of what outputs go by when this cycle comes behind it.
   @inline(__always)
-  mutating func goesOn(from last: inout Present?) -> Bool {
-    guard last != nil, !isFreewheeling, !window.isJump, !window.isCut else { return false }
-    let moved = isRolling ? UInt32(truncatingIfNeeded: last!.frames) : 0
-    return !last!.isFreewheeling && last!.isRolling == isRolling
-      && transportFrame == last!.transportFrame &+ moved
-      && window.grid == last!.window.grid && ahead == last!.ahead
-      && song.isWhereItWas(last!.song) && bars.isSame(as: last!.bars)
-      && settingsNumber == last!.settingsNumber && latencies == last!.latencies
-      && clockConnections == last!.clockConnections && bank.number == last!.bank.number
-      && sampleRate == last!.sampleRate
+  mutating func isFollowed(
+    by now: borrowing Now, _ window: Window, _ song: Song, _ bars: Bars, bank: UInt32, ahead: Double
+  ) -> Bool {
+    guard !isFreewheeling, !now.isFreewheeling, !window.isJump, !window.isCut else { return false }
+    let moved = isRolling ? UInt32(truncatingIfNeeded: frames) : 0
+    guard isRolling == now.isRolling, now.transport.frame == transportFrame &+ moved,
+      now.settingsNumber == settingsNumber, now.latencies == latencies, now.sampleRate == sampleRate,
+      now.clockConnections == clockConnections
+    else { return false }
+    return window.grid == self.window.grid && ahead == self.ahead && bank == self.bank.number
+      && song.isWhereItWas(self.song) && bars.isSame(as: self.bars)
   }
 
   /// The cycle at a port that is heard so much later. What is exported lies on the song's frames, whatever its port; and timecode is the

@@ -64,6 +64,10 @@ struct Launch: BitwiseCopyable {
   }
 
   private(set) var stage = Stage.idle
+  /// What the stage is, for most cycles, which need not touch a start to know that there is none.
+  private(set) var isIdle = true
+  private(set) var isHolding = false
+  private var isGivenUp = false
   private(set) var wish = TransportWish()
   private(set) var others = OthersTake()
   private var wasStopped = false
@@ -86,8 +90,6 @@ struct Launch: BitwiseCopyable {
     case .idle, .givenUp, .puttingBack: nil
     }
   }
-
-  var isHolding: Bool { start != nil }
 
   /// What the frame means if it is one of this start's.
   func place(at frame: UInt32, frameMicros: Double, beatMicros: Double) -> SongPlace? {
@@ -113,6 +115,7 @@ struct Launch: BitwiseCopyable {
   /// What the transport did, once a cycle. [audio]
   mutating func observe(_ now: borrowing Now) {
     learn(now)
+    guard !isIdle else { return }
     if case .released = stage, now.isRolling, !isBehind { rolledAt = now.heard.start }
     take(seen(now))
   }
@@ -137,9 +140,16 @@ struct Launch: BitwiseCopyable {
 
   private mutating func take(_ next: Stage) {
     stage = next
+    (isIdle, isHolding, isGivenUp) = (false, false, false)
     switch next {
-    case .idle, .givenUp: wish.follow(nil)
+    case .idle:
+      isIdle = true
+      wish.follow(nil)
+    case .givenUp:
+      isGivenUp = true
+      wish.follow(nil)
     case .held(let start), .released(let start), .overtaken(let start):
+      isHolding = true
       lastMove = start.move
       wish.follow(start.wish)
     case .puttingBack(let start, _, _): wish.follow(start.wish)
@@ -149,7 +159,7 @@ struct Launch: BitwiseCopyable {
   @inline(__always)
   func report(into report: inout Report) {
     report.isHolding = isHolding
-    if case .givenUp = stage { report.isGivenUp = true }
+    report.isGivenUp = isGivenUp
     report.launchError = error
     report.movedLaunches = moved
     report.othersTake = others.tightMicros
@@ -222,22 +232,33 @@ struct Launch: BitwiseCopyable {
     var isAwaited = relocating != nil
     if case .released = stage { isAwaited = true }
     others.see(isAwaited: isAwaited, isSound: now.isSound, clients: now.clients)
-    switch (now.transport.state, stage) {
-    case (.stopped, _): relocating = nil
-    case (.starting, .released(let start)):
+    switch now.transport.state {
+    case .stopped: relocating = nil
+    case .starting: learnWhileStarting(now)
+    case .rolling: if isIdle { learnRelocation(now) } else { learnWhereItRolls(now) }
+    }
+  }
+
+  private mutating func learnWhileStarting(_ now: borrowing Now) {
+    switch stage {
+    case .released(let start):
       guard start.isLate(now) else { return }
       others.needMore(
         than: start.waited(until: now.heard.start), cycle: now.cycleMicros, isGuess: now.asksLate)
       moved &+= 1
-    case (.starting, .idle), (.starting, .puttingBack):
-      seeRelocation(now)
-    case (.starting, .held), (.starting, .overtaken), (.starting, .givenUp): break
-    case (.rolling, .givenUp(let start)): error = start.nearest(now).error(now)
-    case (.rolling, .held(let start)), (.rolling, .overtaken(let start)):
+    case .idle, .puttingBack: seeRelocation(now)
+    case .held, .overtaken, .givenUp: break
+    }
+  }
+
+  private mutating func learnWhereItRolls(_ now: borrowing Now) {
+    switch stage {
+    case .givenUp(let start): error = start.nearest(now).error(now)
+    case .held(let start), .overtaken(let start):
       // Somebody let it roll without us; the boundary that it is near to is the one to be judged by.
       if !start.isTakenBack(now) { learn(now, start.nearest(now)) }
-    case (.rolling, .released(let start)): learn(now, start)
-    case (.rolling, .idle), (.rolling, .puttingBack): learnRelocation(now)
+    case .released(let start): learn(now, start)
+    case .idle, .puttingBack: learnRelocation(now)
     }
   }
 
@@ -274,22 +295,4 @@ private struct Relocating: BitwiseCopyable {
   let frame: UInt32
   let since: Double
   var held = -Double.infinity
-}
-
-/// What the user wants of a launch.
-extension Now {
-  /// JACK is asked as late as can be, and nobody has longer than we think that they need.
-  var asksLate: Bool { if case .stopped = settings.launch.wait { true } else { false } }
-
-  var launchesExactly: Bool { if case .exact = settings.launch.alignment { true } else { false } }
-
-  func longestWait(after countIn: Beats) -> Double {
-    settings.launch.longestWait(behind: countIn.value * grid.beatMicros)
-  }
-
-  /// A start that a peer asked for does not happen before this moment: a millisecond before the time that it set, which has been
-  /// rounded on its way, also to just behind the beat that is meant.
-  var notBefore: Double {
-    settings.syncsStartStop && session.isPlaying ? Double(session.timeOfPlaying.count) - 1000 : -.infinity
-  }
 }

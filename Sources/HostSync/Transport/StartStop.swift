@@ -37,7 +37,7 @@ struct StartStop: BitwiseCopyable {
   /// A held start is told for the boundary that it waits for, so that peers choose the same one. While the server freewheels nobody is
   /// told, and nobody starts or stops an export; what changed meanwhile, here or there, counts when time is real again. With sync off
   /// our own state in the session follows all the same, which tells nobody: so it is true when sync is switched on.
-  mutating func follow(_ now: borrowing Now, _ start: Start?) -> Proposal? {
+  mutating func follow(_ now: borrowing Now, startsAt target: Beats?) -> Proposal? {
     guard !now.isFreewheeling else { return nil }
     var runs = true
     if case .stopped = now.transport.state { runs = false }
@@ -54,7 +54,7 @@ struct StartStop: BitwiseCopyable {
     toldNumber = number &+ 1
     (told, wasPlaying) = (runs, runs)
     var due = now.heard.start
-    if let start { due = max(due, now.grid.time(of: start.target.value)) }
+    if let target { due = max(due, now.grid.time(of: target.value)) }
     return Proposal(.playing(runs), at: Micros(rounding: due), number: number &+ 1)
   }
 

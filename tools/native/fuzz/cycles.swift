@@ -111,7 +111,7 @@ final class Stage {
     if input.chance(30) { number &+= input.number() }
     if input.chance(30) { now += Double(input.number() as UInt32) / 256 }
     let length = Double(frames) * 1e6 / Double(max(1, rate))
-    let cycle = Cycle(
+    var cycle = Cycle(
       frames: frames, sampleRate: rate,
       times: RawTimes(
         frame: number, wakeMicros: UInt64(now), isPairValid: !input.chance(20), currentMicros: UInt64(now),
@@ -126,7 +126,7 @@ final class Stage {
     enter()
     for index in 0..<received.count { sync.receive(received[index]) }
     if case .starting = transport.state {
-      let mayRoll = sync.mayRoll(cycle)
+      let mayRoll = sync.mayRoll(&cycle)
       tally.waits += mayRoll ? 0 : 1
       if mayRoll, input.chance(2) { transport.state = .rolling }
     }
@@ -134,7 +134,7 @@ final class Stage {
     outputs[.click1] = buffer(0, frames)
     outputs[.pulse] = buffer(1, frames)
     outputs[.run] = buffer(2, frames)
-    sync.run(cycle, into: &outputs)
+    sync.run(&cycle, into: &outputs)
     playRack(frames)
     let shown = sync.bbt(nextFrame: transport.frame &+ frames, requested: requested)
     leave()
