@@ -33,7 +33,7 @@ struct EarlyMachineTests {
       return (bars.rounded() - bars) * 4 * grid / 1000
     }
     while abs(away() - milliseconds) > Double(frames) / 48 { studio.play(frames) }
-    if !studio.relocator.start(from: studio.report) { studio.transport.state = .starting }
+    studio.pressPlay()
     for _ in 0..<(14 * 48_000 / frames) where !studio.report.isRolling { studio.play(frames) }
     #expect(studio.report.isRolling)
     let beat = studio.report.sessionBeat - studio.report.songBeat
@@ -92,6 +92,63 @@ struct EarlyMachineTests {
         let commands = studio.rackMessages[0].map(\.event.status).filter { $0 != MIDI.clock }
         #expect(commands.last == MIDI.start && !commands.contains(MIDI.resume), "\(take): \(commands)")
       }
+    }
+  }
+
+  /// It waits for its bar, or for a slow client, and then some output is ahead of what was known, or the bar is sooner.
+  @Test(arguments: [LaunchWait.starting, .stopped], [0.0, 300_000, 1_900_000])
+  func `what changes while a start waits leaves every machine its Start`(wait: LaunchWait, take: Double)
+    throws
+  {
+    for after in stride(from: 0.05, to: 6.0, by: 0.23) {
+      for change in 0..<4 {
+        let studio = studio(tempo: [60, 120, 120, 20][change], frames: 256) { $0.wait = wait }
+        studio.othersTake = take
+        studio.play(256)
+        let pressed = studio.report.sessionBeat
+        while studio.report.sessionBeat.truncatingRemainder(dividingBy: 4) > 0.05 { studio.play(256) }
+        studio.pressPlay()
+        studio.play(seconds: after)
+        guard !studio.report.isRolling else { continue }
+        switch change {
+        case 0: studio.setTempo(150)
+        case 1: studio.rack[0].settings.offset = Micros(800_000)
+        case 3: studio.setTempo(300)
+        default:
+          var late = studio.rack[0]
+          late.number = 99
+          late.settings.offset = Micros(500_000)
+          studio.rack.append(late)
+        }
+        for _ in 0..<4000 where !studio.report.isRolling { studio.play(256) }
+        studio.play(seconds: 0.5)
+        #expect(studio.report.isRolling && studio.report.sessionBeat > pressed)
+        for (place, messages) in studio.rackMessages.enumerated() {
+          let commands = messages.map(\.event.status).filter { $0 != MIDI.clock }
+          #expect(
+            commands.last == MIDI.start,
+            "\(place): \(commands.map { String($0, radix: 16) }) \(change) \(after) s")
+        }
+      }
+    }
+  }
+
+  @Test func `a tempo that is drawn up while a start waits does not put it off`() {
+    for frames in [64, 1024] as [UInt32] {
+      let studio = studio(tempo: 100, frames: frames) { _ in }
+      studio.rack[0].settings.offset = Micros(500_000)
+      studio.play(frames)
+      let bar = (studio.report.sessionBeat / 4 + 1).rounded(.up) * 4
+      while studio.report.sessionBeat < bar - 3 { studio.play(frames) }
+      studio.pressPlay()
+      for step in 0..<400 where !studio.report.isRolling {
+        studio.setTempo(100 + Double(step) * 0.2)
+        studio.play(seconds: 0.02, frames: frames)
+      }
+      studio.play(seconds: 0.5, frames: frames)
+      #expect(studio.report.isRolling && abs(studio.report.sessionBeat - studio.report.songBeat - bar) < 1e-9)
+      let commands = studio.rackMessages.map { $0.map(\.event.status).filter { $0 != MIDI.clock } }
+      #expect(commands.allSatisfy { $0 == [MIDI.start] }, "\(frames): \(commands)")
     }
   }
 

@@ -223,6 +223,9 @@ final class Studio {
     }
   }
 
+  /// As a user starts: the control thread may leave the transport standing first.
+  func pressPlay() { if !relocator.start(from: report) { starts = true } }
+
   /// JACK asks everybody anew, and each until it said yes.
   private func beginStarting() {
     transport.state = .starting

@@ -13,12 +13,18 @@ struct OthersTake: BitwiseCopyable {
   static let atOnce: Double = 0.5
   static let inTime: Double = 0.25
   static let tightlyInTime: Double = 0.03
+  /// So much more than was too little is kept, and so slowly is it forgotten: less would be tried until it is too little again, and cost a
+  /// bar each time.
+  static let room: Double = 1.25
+  static let least: Double = 0.002
 
   /// For a start that waits for its beat: too long a guess costs a bar.
   private(set) var micros = 0.0
   /// For a locate, an exact start, before which the transport is sent to its place, and one that JACK is asked for late: too short a
   /// guess costs a silence more, or a bar.
   private(set) var tightMicros = 0.0
+  /// Less than this is not tried.
+  private var leastMicros = 0.0
   private var isDisturbed = false
   /// How many clients there are, and were when it was learned.
   private var clients: Int32 = 0, learnedOf: Int32 = 0
@@ -28,7 +34,7 @@ struct OthersTake: BitwiseCopyable {
     isDisturbed = isAwaited && (isDisturbed || !isSound)
     self.clients = clients
     // Perhaps it was the slow one; who has come since was not.
-    if clients < learnedOf { (tightMicros, learnedOf) = (0, clients) }
+    if clients < learnedOf { (tightMicros, leastMicros, learnedOf) = (0, 0, clients) }
   }
 
   /// They held a relocation for so long.
@@ -40,6 +46,7 @@ struct OthersTake: BitwiseCopyable {
     } else {
       Self.forget(Self.atOnce, of: &micros, cycleMicros)
       Self.forget(Self.atOnce, of: &tightMicros, cycleMicros)
+      leastMicros = 0
     }
   }
 
@@ -49,12 +56,16 @@ struct OthersTake: BitwiseCopyable {
     let needed = min((isGuess ? 2 : 1) * time + cycleMicros, Self.longest)
     micros = max(micros, needed)
     (tightMicros, learnedOf) = (max(tightMicros, needed), clients)
+    leastMicros = max(leastMicros, min(needed, Self.room * time))
   }
 
   /// Nobody was late for a start. `isTight`: they had no longer than we guessed; else that says nothing about how little is enough.
   mutating func wereInTime(isTight: Bool, cycle cycleMicros: Double) {
     Self.forget(isTight ? Self.tightlyInTime : Self.inTime, of: &micros, cycleMicros)
-    if isTight { Self.forget(Self.tightlyInTime, of: &tightMicros, cycleMicros) }
+    guard isTight else { return }
+    Self.forget(Self.tightlyInTime, of: &tightMicros, cycleMicros)
+    tightMicros = max(tightMicros, leastMicros)
+    Self.forget(Self.least, of: &leastMicros, cycleMicros)
   }
 
   private static func forget(_ share: Double, of micros: inout Double, _ cycleMicros: Double) {

@@ -27,6 +27,8 @@ struct Start: BitwiseCopyable {
   /// A start may be so late, in cycles: half of one and, since cycles are not evenly apart to the microsecond, a
   /// quarter; one is just too early, and the next must not be too late.
   static let latest = 0.75
+  /// What a tempo that is drawn moves a beat by from one look to the next: clocks catch up with that.
+  private static let drawn = 10_000.0
   /// A relocation that takes longer than this is not ours any more.
   static let memory = 300_000.0
   static var beat: Beats { Beats(micros: 1_000_000) }
@@ -51,10 +53,13 @@ struct Start: BitwiseCopyable {
   var wish: TransportWish?
   /// Where we sent it and it was seen last.
   private var wasAt: UInt32?
-  private(set) var move: Move?
-  private var moves = 0
+  var move: Move?
+  var moves = 0
   /// How often this launch was put off because it would not have been exact.
   private var retries = 0
+  /// How far ahead of the others the first of all outputs is, and when it hears of this.
+  private var mostAhead = Double.infinity
+  private var toldAt = -Double.infinity
 
   init(_ now: borrowing Now, _ question: Launch.Question, askedAt: Double) {
     place = SongPlace(frame: now.transport.frame, beat: question.songBeat.value)
@@ -68,6 +73,9 @@ struct Start: BitwiseCopyable {
   }
 
   var songBeat: Beats { Beats(place.beat) }
+
+  /// It is at a fixed time.
+  var isPeers: Bool { wantedCountIn == nil }
 
   /// Whether the transport stands where the song is entered, or where we sent it.
   func isOurs(_ frame: UInt32) -> Bool {
@@ -158,10 +166,9 @@ extension Start {
       // A quarter of a cycle, so that rounding the target doesn't make it too soon.
       earliest = max(earliest, now.rollsAt + preparation(now, othersTake) + now.cycleMicros / 4)
     }
-    // A peer's time is fixed.
-    if wantedCountIn != nil {
-      let since = countIn > .zero ? countsSince : now.rollsAt
-      earliest = max(earliest, since + now.outputsAhead + countIn.value * now.grid.beatMicros)
+    if !isPeers {
+      let counted = countsSince + countIn.value * now.grid.beatMicros
+      earliest = max(earliest, max(now.rollsAt, counted) + now.outputsAhead)
     }
     target = Beats(now.grid.beat(at: earliest)).nextMatchingPhase(of: songBeat, quantum: step)
   }
@@ -179,7 +186,9 @@ extension Start {
     // Missed, by lost cycles or because the session jumped: there is another boundary.
     let isMissed = rolls >= targetTime(now) + Self.latest * now.cycleMicros
     let isElsewhere = isAnotherSessions(now, othersTake)
-    if isMissed || isElsewhere { choose(now, question, othersTake) }
+    let isTooSoon = isSuddenlyTooSoon(now)
+    if isMissed || isElsewhere || isTooSoon { choose(now, question, othersTake) }
+    (mostAhead, toldAt) = (now.outputsAhead, targetTime(now) - now.outputsAhead)
     while targetTime(now) > limit, countIn > .zero || step > Self.beat {
       // Too far away for a held transport: fewer bars of count-in are the next best thing, then the next beat.
       if countIn == .zero { step = Self.beat }
@@ -192,6 +201,15 @@ extension Start {
     retries += 1
     choose(now, question, othersTake)
     return false
+  }
+
+  /// Some output would have to know it already: one is farther ahead than before, or the tempo has jumped.
+  private func isSuddenlyTooSoon(_ now: borrowing Now) -> Bool {
+    let told = targetTime(now) - now.outputsAhead
+    guard !isPeers, told < now.rollsAt else { return false }
+    let isFarther = now.outputsAhead > mostAhead + now.frameMicros
+    let hasJumped = told < toldAt - now.cycleMicros - Self.drawn
+    return isFarther || hasJumped
   }
 
   /// The target is farther away than any that would be chosen now: we have joined a session whose numbers are smaller.
@@ -217,80 +235,5 @@ extension Start {
     start.target = Beats(now.grid.beat(at: now.heard.start + ahead(now)))
       .closestMatchingPhase(of: songBeat, quantum: step)
     return start
-  }
-}
-
-// MARK: where the transport is sent
-
-extension Start {
-  mutating func send(
-    to frame: UInt32, _ now: borrowing Now, reach: UInt32 = 0, at moment: Double
-  ) {
-    let place = place.moved(to: frame, frameMicros: now.frameMicros, beatMicros: now.grid.beatMicros)
-    wish = TransportWish(place, from: now.transport.frame, reach: reach, if: .starting, at: moment)
-  }
-
-  /// The frame to roll from in the last cycle that begins before the target, if cycles begin as the one at `moment`. nil:
-  /// there is no room before the song's start.
-  func preRoll(_ now: borrowing Now, from moment: Double) -> UInt32? {
-    let micros = targetTime(now) - moment
-    let whole = Double(Int64(flooring: micros / now.cycleMicros))
-    let frames = Int64(rounding: (micros - whole * now.cycleMicros) / now.frameMicros)
-    guard frames <= Int64(place.frame), frames >= 0 else { return nil }
-    return place.frame &- UInt32(truncatingIfNeeded: frames)
-  }
-
-  /// Asks for the transport to be where the next cycle that begins before the beat needs it. [audio]
-  mutating func prepare(_ now: borrowing Now, _ othersTake: Double) {
-    guard step > .zero, now.frameMicros > 0 else { return }
-    let left = targetTime(now) - now.rollsAt
-    let lead = preparation(now, othersTake)
-    guard left >= lead, now.rollsAt - (wish?.moment ?? -1e18) >= Self.shortestPause else { return }
-    // How far from a cycle's start the transport would have to roll as it stands now.
-    let present = left - ahead(now)
-    let cycles = Double(Int64(rounding: present / now.cycleMicros))
-    let miss = abs(present - cycles * now.cycleMicros) / now.frameMicros
-    let isFinal = left - lead < Self.finalApproach
-    guard miss > (isFinal ? Self.goodEnough : Self.plainlyWrong) else { return }
-    guard let frame = preRoll(now, from: now.rollsAt) else { return }
-    send(to: frame, now, at: now.rollsAt)
-  }
-
-  /// It was let go and does not roll: another client holds it, and out of phase is no place to start.
-  func isLate(_ now: borrowing Now) -> Bool {
-    guard moves < Self.mostMoves else { return false }
-    return isMissed(now)
-  }
-
-  /// Moved on as often as it may, and held still: when it rolls is JACK's to say, and nothing plays before.
-  func isGivenUp(_ now: borrowing Now) -> Bool {
-    guard moves >= Self.mostMoves else { return false }
-    return isMissed(now)
-  }
-
-  private func isMissed(_ now: borrowing Now) -> Bool {
-    guard step > .zero else { return false }
-    // A yes is a start one cycle later, so the first that can still roll is the next.
-    return error(now) + now.cycleMicros >= Self.latest * now.cycleMicros
-  }
-
-  /// To the next boundary that leaves the others their time; JACK asks everybody after a relocation. They may be ready
-  /// before the control thread has asked for it: then it is taken back from its first few cycles.
-  mutating func moveOn(_ now: borrowing Now, _ othersTake: Double) {
-    let needed = max(preparation(now, othersTake), wantedCountIn == nil ? 0 : now.outputsAhead)
-    target = Beats(now.grid.beat(at: now.heard.start + needed))
-      .nextMatchingPhase(of: songBeat, quantum: step)
-    let frame = (isExact ? preRoll(now, from: now.heard.start) : nil) ?? place.frame
-    let reach = (Reposition.controlMicros + 2 * now.cycleMicros) / now.frameMicros
-    send(to: frame, now, reach: UInt32(clamping: Int64(reach)), at: now.heard.start)
-    moves += 1
-    move = Move(frame: frame, moment: now.heard.start, askedAt: askedAt)
-  }
-
-  /// It rolls, too late, and is about to be moved on.
-  func isTakenBack(_ now: borrowing Now) -> Bool {
-    guard let wish, wish.reach > 0 else { return false }
-    let late = Double(now.transport.frame &- wish.from) - Double(wish.reach)
-    return late * now.frameMicros <= (Reposition.cycles + 1) * now.cycleMicros
   }
 }
