@@ -95,8 +95,23 @@ struct EarlyMachineTests {
     }
   }
 
+  /// Of a client of which nothing was learned, since the driver stalled, and just behind a beat.
+  @Test func `a start that is moved on leaves what the earliest output needs`() {
+    var settings = Settings()
+    settings.launch.moment = .beat
+    settings.offsets[.clock] = Micros(580_000)
+    let now = Now(
+      SessionState(), heard: 10_005_000, transport: Transport(state: .starting, frame: 0), settings: settings)
+    for (isPeers, beat) in [(false, 22.0), (true, 21)] {
+      let question = Launch.Question(songBeat: .zero, leader: .none, isSessions: isPeers)
+      var start = Start(now, question, askedAt: now.rollsAt)
+      start.moveOn(now, 0)
+      #expect(start.target.value == beat)
+    }
+  }
+
   /// It waits for its bar, or for a slow client, and then some output is ahead of what was known, or the bar is sooner.
-  @Test(arguments: [LaunchWait.starting, .stopped], [0.0, 300_000, 1_900_000])
+  @Test(arguments: [LaunchWait.starting, .stopped], campaign([0.0, 300_000, 1_900_000]))
   func `what changes while a start waits leaves every machine its Start`(wait: LaunchWait, take: Double)
     throws
   {
