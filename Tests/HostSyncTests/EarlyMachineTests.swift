@@ -115,9 +115,16 @@ struct EarlyMachineTests {
   func `what changes while a start waits leaves every machine its Start`(wait: LaunchWait, take: Double)
     throws
   {
-    for after in stride(from: 0.05, to: 6.0, by: 0.23) {
-      for change in 0..<4 {
-        let studio = studio(tempo: [60, 120, 120, 20][change], frames: 256) { $0.wait = wait }
+    let moments =
+      Array(stride(from: 0.05, to: 6.0, by: 0.23)) + Array(stride(from: 1.89, to: 1.985, by: 0.004))
+    for after in moments {
+      // A program that needs nine beats holds more than is put off for.
+      for change in 0..<(take > 1e6 ? 4 : 5) {
+        let studio = studio(tempo: [60, 120, 120, 20, 60][change], frames: 256) {
+          $0.wait = wait
+          $0.moment = change == 4 ? .beat : .bar
+        }
+        if change == 4 { studio.rack[0].settings.offset = Micros(500_000) }
         studio.othersTake = take
         studio.play(256)
         let pressed = studio.report.sessionBeat
@@ -128,7 +135,7 @@ struct EarlyMachineTests {
         switch change {
         case 0: studio.setTempo(150)
         case 1: studio.rack[0].settings.offset = Micros(800_000)
-        case 3: studio.setTempo(300)
+        case 3, 4: studio.setTempo(300)
         default:
           var late = studio.rack[0]
           late.number = 99
