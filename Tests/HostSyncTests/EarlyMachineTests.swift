@@ -174,6 +174,27 @@ struct EarlyMachineTests {
     }
   }
 
+  @Test func `a tempo or an offset that jumps all the time does not put a start off for ever`() {
+    for jumps in ["tempo", "offset"] {
+      let studio = studio(tempo: 120, frames: 256) { $0.moment = .beat }
+      studio.rack[0].settings.offset = Micros(300_000)
+      studio.play(seconds: 0.2)
+      studio.pressPlay()
+      var steps = 0
+      while !studio.report.isRolling, steps < 100 {
+        steps += 1
+        studio.play(seconds: 0.07)
+        if jumps == "tempo" {
+          studio.setTempo([200, 140, 240, 120][steps % 4])
+        } else {
+          studio.rack[0].settings.offset = Micros(Int64(steps % 6) * 100_000)
+        }
+      }
+      #expect(Double(steps) * 0.07 < 3, "\(jumps)")
+      #expect(abs(studio.report.launchError) < 6_000)
+    }
+  }
+
   @Test func `a click that is sent early is heard on the first beat`() throws {
     for before in stride(from: 0.0, to: 60, by: 4) {
       let studio = studio(tempo: 120, frames: 256) { _ in }

@@ -60,6 +60,8 @@ struct Start: BitwiseCopyable {
   /// How far ahead of the others the first of all outputs is, and when it hears of this.
   private var mostAhead = Double.infinity
   private var toldAt = -Double.infinity
+  /// How often this was put off because some output would not have heard of it in time.
+  private var putOffs = 0
 
   init(_ now: borrowing Now, _ question: Launch.Question, askedAt: Double) {
     place = SongPlace(frame: now.transport.frame, beat: question.songBeat.value)
@@ -187,6 +189,7 @@ extension Start {
     let isMissed = rolls >= targetTime(now) + Self.latest * now.cycleMicros
     let isElsewhere = isAnotherSessions(now, othersTake)
     let isTooSoon = isSuddenlyTooSoon(now)
+    if isTooSoon { putOffs += 1 }
     if isMissed || isElsewhere || isTooSoon { choose(now, question, othersTake) }
     (mostAhead, toldAt) = (now.outputsAhead, targetTime(now) - now.outputsAhead)
     while targetTime(now) > limit, countIn > .zero || step > Self.beat {
@@ -206,7 +209,7 @@ extension Start {
   /// Some output would have to know it already: one is farther ahead than before, or the tempo has jumped.
   private func isSuddenlyTooSoon(_ now: borrowing Now) -> Bool {
     let told = targetTime(now) - now.outputsAhead
-    guard !isPeers, told < now.rollsAt else { return false }
+    guard !isPeers, putOffs < Self.mostMoves, told < now.rollsAt else { return false }
     let isFarther = now.outputsAhead > mostAhead + now.frameMicros
     let hasJumped = told < toldAt - now.cycleMicros - Self.drawn
     return isFarther || hasJumped
