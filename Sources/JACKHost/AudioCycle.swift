@@ -61,9 +61,7 @@ struct AudioCycle: ~Copyable {
     carryChannels(frames)
     readControl(control)
     // Full means that nobody looks: the rest stays for the next cycle.
-    while outputs.proposals.count > 0, let proposal = outputs.proposals.first,
-      source.shared.pointee.proposals.push(proposal)
-    {
+    while let proposal = outputs.proposals.first, source.shared.pointee.proposals.push(proposal) {
       outputs.proposals.removeFirst()
     }
     outputs.report.countOn(from: before)

@@ -55,11 +55,11 @@ struct OthersTakeTests {
         if given < needed {
           late.append(start)
           others.needMore(than: given, cycle: 5_000, isGuess: true)
-        } else {
-          others.wereInTime(isTight: true, cycle: 5_000)
         }
+        // The beat that it was moved to is met.
+        others.wereInTime(isTight: true, cycle: 5_000)
       }
-      #expect(late.filter { $0 < 8 }.count <= 7 && late.filter { $0 >= 8 }.count <= 2, "\(needed): \(late)")
+      #expect(late.count <= 8 && late.filter { $0 >= 8 }.count <= 2, "\(needed): \(late)")
     }
   }
 

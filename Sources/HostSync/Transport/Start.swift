@@ -191,7 +191,7 @@ extension Start {
     let isTooSoon = isSuddenlyTooSoon(now)
     if isTooSoon { putOffs += 1 }
     if isMissed || isElsewhere || isTooSoon { choose(now, question, othersTake) }
-    (mostAhead, toldAt) = (now.outputsAhead, targetTime(now) - now.outputsAhead)
+    (mostAhead, toldAt) = (now.outputsAhead, tellAt(now))
     while targetTime(now) > limit, countIn > .zero || step > Self.beat {
       // Too far away for a held transport: fewer bars of count-in are the next best thing, then the next beat.
       if countIn == .zero { step = Self.beat }
@@ -206,9 +206,12 @@ extension Start {
     return false
   }
 
+  /// When the first of all outputs has to know it.
+  private func tellAt(_ now: borrowing Now) -> Double { targetTime(now) - now.outputsAhead }
+
   /// Some output would have to know it already: one is farther ahead than before, or the tempo has jumped.
   private func isSuddenlyTooSoon(_ now: borrowing Now) -> Bool {
-    let told = targetTime(now) - now.outputsAhead
+    let told = tellAt(now)
     guard !isPeers, putOffs < Self.mostMoves, told < now.rollsAt else { return false }
     let isFarther = now.outputsAhead > mostAhead + now.frameMicros
     let hasJumped = told < toldAt - now.cycleMicros - Self.drawn
