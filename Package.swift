@@ -93,7 +93,8 @@ let package = Package(
       name: "ControlSurface",
       dependencies: [
         "Addresses", "Arithmetic", "BeatMath", "Choices", "JSON5", "Linux", "MIDIControl", "OSC",
-      ]),
+      ],
+      swiftSettings: optimised),
     .target(name: "Arithmetic"),
     .systemLibrary(
       name: "CMicrohttpd", pkgConfig: found("libmicrohttpd"), providers: [.apt(["libmicrohttpd-dev"])]),
