@@ -112,7 +112,8 @@ let package = Package(
     .target(name: "QRCode", dependencies: ["CQRencode"]),
     .target(name: "NSMClient", dependencies: ["BeatMath", "Linux", "OSC"]),
     .target(
-      name: "TerminalView", dependencies: ["BeatMath", "Choices", "ControlSurface", "MIDIControl", "QRCode"]),
+      name: "TerminalView", dependencies: ["BeatMath", "Choices", "ControlSurface", "MIDIControl", "QRCode"],
+      swiftSettings: optimised),
     // Writes the layouts for tablets and phones (tools/layouts).
     .executableTarget(name: "Layouts", dependencies: ["ControlSurface", "JSON5", "TerminalView"]),
     // The reference implementation, for comparison in tests only; empty without Debian's ableton-link-dev.

@@ -111,7 +111,7 @@ struct EarlyMachineTests {
   }
 
   /// It waits for its bar, or for a slow client, and then some output is ahead of what was known, or the bar is sooner.
-  @Test(arguments: [LaunchWait.starting, .stopped], campaign([0.0, 300_000, 1_900_000]))
+  @Test(arguments: campaign([LaunchWait.starting, .stopped]), campaign([0.0, 300_000, 1_900_000]))
   func `what changes while a start waits leaves every machine its Start`(wait: LaunchWait, take: Double)
     throws
   {

@@ -197,7 +197,8 @@ enum Rules {
     let notes = ["TO" + "DO", "FIX" + "ME", "X" + "XX"]
     return file.lines.enumerated().flatMap { index, line in
       notes.filter { note in
-        line.split { !($0.isLetter || $0.isNumber || $0 == "_") }.contains { $0 == note }
+        line.contains(note)
+          && line.split { !($0.isLetter || $0.isNumber || $0 == "_") }.contains { $0 == note }
       }.map { file.complaint(index + 1, "\($0): do it or leave it, notes to oneself are not for here") }
     }
   }
