@@ -2,7 +2,6 @@
 """Somebody with a browser, driven by lines (lines.py): a real Chromium. A TARGET is a CSS selector, or @NAME or @ROLE:NAME for what a
 screen reader says; the first one that is shown is meant, and waited for. Words with blanks go in quotes."""
 
-import json
 import pathlib
 import shlex
 import time
@@ -42,9 +41,7 @@ PRESENTED = """new Promise((done) => { const began = {}, took = [];
   requestAnimationFrame(draw) })"""
 
 
-class Browser:
-    pause = 0.05
-
+class Browser(lines.Browsing):
     def __init__(self) -> None:
         self.is_calm = False
         self.by_session: dict[str, Page] = {}
@@ -147,22 +144,8 @@ class Browser:
     def exists(self, target: str) -> Fields:
         return {"value": len(self.now.find_all(target))}
 
-    def evaluate(self, *words: str) -> Fields:
-        value = self.now.evaluate(" ".join(words))
-        return {"value": value if isinstance(value, (bool, int, float, str)) or value is None else json.dumps(value)}
-
-    def until(self, expression: str, seconds: str = "15") -> Fields:
-        deadline, last = time.monotonic() + float(seconds), "nothing"
-        while True:
-            try:
-                if value := self.now.evaluate(expression):
-                    return {"value": value if isinstance(value, (bool, int, float, str)) else json.dumps(value)}
-                last = json.dumps(value)
-            except Refused as problem:  # between two pages
-                last = str(problem)
-            if time.monotonic() > deadline:
-                raise Refused(f"{expression}: {last} after {seconds} s")
-            time.sleep(self.pause)
+    def seen(self, expression: str) -> Any:
+        return self.now.evaluate(expression)
 
     def focus(self) -> Fields:
         return {"value": self.now.evaluate(FOCUSED)}

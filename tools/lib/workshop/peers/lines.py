@@ -77,6 +77,34 @@ class Player(Protocol):
     def leave(self) -> None: ...
 
 
+class Browsing:
+    """What peers with a browser have in common: a page that can be asked in its own language."""
+    pause = 0.05
+
+    def seen(self, expression: str) -> Any:
+        raise NotImplementedError
+
+    def evaluate(self, *words: str) -> Fields:
+        return {"value": self.flat(self.seen(" ".join(words)))}
+
+    def until(self, expression: str, seconds: str = "15") -> Fields:
+        deadline, last = time.monotonic() + float(seconds), "nothing"
+        while True:
+            try:
+                if value := self.seen(expression):
+                    return {"value": self.flat(value)}
+                last = json.dumps(value)
+            except Refused as problem:  # between two pages
+                last = str(problem)
+            if time.monotonic() > deadline:
+                raise Refused(f"{expression}: {last} after {seconds} s")
+            time.sleep(self.pause)
+
+    @staticmethod
+    def flat(value: Any) -> Any:
+        return value if isinstance(value, (bool, int, float, str)) or value is None else json.dumps(value)
+
+
 def switch(word: str) -> bool:
     if word not in _BOOLEANS:
         raise Refused(f"{word}: must be on or off")

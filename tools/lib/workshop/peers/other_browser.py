@@ -3,15 +3,13 @@
 browsers can be asked for them. A TARGET is a CSS selector."""
 
 import base64
-import json
 import pathlib
 import shlex
 import sys
-import time
 from typing import Any
 
 from . import lines
-from .lines import Fields, Refused
+from .lines import Fields
 from .webdriver import ELEMENT, Driver, Firefox, WebKit
 
 KEYS = {"Enter": "\ue007", "Tab": "\ue004", "Escape": "\ue00c", "Space": " ", "ArrowUp": "\ue013", "ArrowDown": "\ue015",
@@ -19,9 +17,7 @@ KEYS = {"Enter": "\ue007", "Tab": "\ue004", "Escape": "\ue00c", "Space": " ", "A
 BROWSERS: dict[str, type[Firefox] | type[WebKit]] = {"firefox": Firefox, "webkit": WebKit}
 
 
-class Browser:
-    pause = 0.05
-
+class Browser(lines.Browsing):
     def __init__(self, driver: Driver) -> None:
         self.driver = driver
         driver.ask("SetTimeouts", {"implicit": 10_000, "pageLoad": 30_000, "script": 60_000})
@@ -74,22 +70,8 @@ class Browser:
     def value(self, target: str) -> Fields:
         return {"value": self.run("return String(arguments[0].value)", {ELEMENT: self.find(target)})}
 
-    def evaluate(self, *words: str) -> Fields:
-        value = self.run(f"return ({' '.join(words)})")
-        return {"value": value if isinstance(value, (bool, int, float, str)) or value is None else json.dumps(value)}
-
-    def until(self, expression: str, seconds: str = "15") -> Fields:
-        deadline, last = time.monotonic() + float(seconds), "nothing"
-        while True:
-            try:
-                if value := self.run(f"return ({expression})"):
-                    return {"value": value if isinstance(value, (bool, int, float, str)) else json.dumps(value)}
-                last = json.dumps(value)
-            except Refused as problem:  # between two pages
-                last = str(problem)
-            if time.monotonic() > deadline:
-                raise Refused(f"{expression}: {last} after {seconds} s")
-            time.sleep(self.pause)
+    def seen(self, expression: str) -> Any:
+        return self.run(f"return ({expression})")
 
     def screenshot(self, path: str) -> None:
         pathlib.Path(path).write_bytes(base64.b64decode(self.driver.ask("TakeScreenshot", {"full": False})))
