@@ -18,13 +18,16 @@ private struct Stage {
   var refuses = false
   /// PipeWire: a refused wish looks granted.
   var refusesSilently = false
+  /// The server's cycles go on, and it has not come to the wish yet; or it stands.
+  var isLate = false
+  var stands = false
   var asks: [Mastership.Action] = []
 
   mutating func run(milliseconds: Int) {
     for _ in 0..<milliseconds / 20 {
       now = now + Micros(20_000)
-      cycles += 4
-      if master == .ours && isRolling {
+      if !stands { cycles += 4 }
+      if master == .ours && isRolling && !stands {
         calls += 4
         shownTempo = tempo
       }
@@ -40,14 +43,14 @@ private struct Stage {
     }
   }
 
-  mutating func grant() {
-    let isGranted = !refuses && !refusesSilently
+  mutating func grant(asking: Bool = true) {
+    let isGranted = !refuses && !refusesSilently && !isLate && !stands
     if isGranted {
       master = .ours
       calls += 1  // the call for the new position, before the request has returned
       shownTempo = tempo
     }
-    mastership.asked(wasRefused: refuses, at: now)
+    if asking { mastership.asked(wasRefused: refuses, at: now) }
   }
 }
 
@@ -57,6 +60,22 @@ private struct Stage {
     stage.run(milliseconds: 60)
     #expect(stage.mastership.standing == .master)
     #expect(stage.asks == [.ask(conditionally: true)])
+  }
+
+  @Test(arguments: [false, true])
+  func `a server that stood while it was asked, or came to it late, has us as its master`(stands: Bool) {
+    var stage = Stage()
+    stage.isRolling = false
+    (stage.stands, stage.isLate) = (stands, !stands)
+    stage.run(milliseconds: 1_000)
+    #expect(stage.mastership.standing == (stands ? .asked : .vacant))
+    (stage.stands, stage.isLate) = (false, false)
+    stage.grant(asking: false)
+    stage.run(milliseconds: 40)
+    #expect(stage.mastership.standing == .master)
+    stage.tempo = 90
+    stage.run(milliseconds: 1_000)
+    #expect(stage.mastership.standing == .master && stage.shownTempo == 90)
   }
 
   @Test func `what another server had called is no grant of this one`() {

@@ -79,6 +79,15 @@ final class TestServer {
     goOn()
   }
 
+  /// The same, for who asks it something meanwhile: jackd keeps him waiting.
+  func stalled(milliseconds: UInt32) -> Worker {
+    stop()
+    return Worker { [child] in
+      usleep(1_000 * milliseconds)
+      kill(child, SIGCONT)
+    }
+  }
+
   private func spawn() throws {
     if Self.isPipeWire {
       setenv("XDG_RUNTIME_DIR", directory, 1)

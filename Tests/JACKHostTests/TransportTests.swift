@@ -289,6 +289,15 @@ extension JACKHostTests {
     live.host.askForTimebase(conditionally: false, at: HostClock.micros())
     try await live.run { live.standing == .master }
     try await live.run { watch.last.beatsPerMinute == 120 }
+
+    // And where the server stands for longer than it may take to answer.
+    watch.takeTimebase(tempo: 77)
+    try await live.run { live.standing == .follower }
+    let stalled = server.stalled(milliseconds: 700)
+    live.host.askForTimebase(conditionally: false, at: HostClock.micros())
+    stalled.join()
+    try await live.run { live.standing == .master }
+    try await live.run { watch.last.beatsPerMinute == 120 }
   }
 
   @Test func `a timebase that is taken already is not ours`() async throws {

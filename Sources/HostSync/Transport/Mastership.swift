@@ -26,8 +26,9 @@ public struct Mastership {
     case release
   }
 
-  /// JACK calls within a few cycles; 8192 frames at 44.1 kHz are 186 ms each.
+  /// JACK calls within a few cycles, which are 186 ms each at 8192 frames and 44.1 kHz; and a server that stands has none.
   static let patience = Micros(400_000)
+  static let patientCycles: UInt = 3
   /// One cycle after a locate shows nonsense; longer than this is somebody else's word.
   static let doubt = Micros(150_000)
   /// So long after a tactus has left, a timebase that becomes vacant was its own.
@@ -38,6 +39,7 @@ public struct Mastership {
   public private(set) var standing = Standing.uninvolved
   private var askedAt = Micros.zero
   private var callsWhenAsked: UInt
+  private var cyclesWhenAsked: UInt = 0
   private var lastCalls: UInt
   private var lastCycles: UInt = 0
   private var refreshedAt = Micros.zero
@@ -59,6 +61,7 @@ public struct Mastership {
     standing = wasRefused ? .follower : .asked
     askedAt = now
     callsWhenAsked = lastCalls
+    cyclesWhenAsked = lastCycles
     doubtedSince = nil
   }
 
@@ -100,9 +103,14 @@ public struct Mastership {
     case (true, .asked):
       if calls != callsWhenAsked {
         standing = .master
-      } else if now - askedAt > Self.patience {
+      } else if now - askedAt > Self.patience, cycles &- cyclesWhenAsked >= Self.patientCycles {
         standing = .follower
       }
+      return .nothing
+    case (true, .follower) where calls != lastCalls, (true, .vacant) where calls != lastCalls:
+      // However late: nobody but the master is called.
+      standing = .master
+      doubtedSince = nil
       return .nothing
     case (true, .master):
       return watch(report, isCalled: calls != lastCalls || cycles == lastCycles, at: now)
