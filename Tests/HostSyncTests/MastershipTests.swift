@@ -78,6 +78,19 @@ private struct Stage {
     #expect(stage.mastership.standing == .master && stage.shownTempo == 90)
   }
 
+  @Test func `whose bar stays shown is master, though we are called once more`() {
+    var stage = Stage()
+    stage.run(milliseconds: 1_000)
+    stage.master = .foreign
+    stage.run(milliseconds: 1_000)
+    #expect(stage.mastership.standing == .follower)
+    stage.calls += 1
+    for _ in 0..<100 {
+      stage.run(milliseconds: 20)
+      #expect(stage.mastership.standing == .follower)
+    }
+  }
+
   @Test func `what another server had called is no grant of this one`() {
     var stage = Stage()
     stage.calls = 1_000

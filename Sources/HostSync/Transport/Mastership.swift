@@ -38,7 +38,8 @@ public struct Mastership {
 
   public private(set) var standing = Standing.uninvolved
   private var askedAt = Micros.zero
-  private var callsWhenAsked: UInt
+  /// What was called before we asked, or while we were master, is no news.
+  private var callsBefore: UInt
   private var cyclesWhenAsked: UInt = 0
   private var lastCalls: UInt
   private var lastCycles: UInt = 0
@@ -50,7 +51,7 @@ public struct Mastership {
 
   /// `calls`: how often our callback was called so far.
   public init(calls: UInt = 0) {
-    callsWhenAsked = calls
+    callsBefore = calls
     lastCalls = calls
   }
 
@@ -60,7 +61,7 @@ public struct Mastership {
     if standing == .master && !wasRefused { return }
     standing = wasRefused ? .follower : .asked
     askedAt = now
-    callsWhenAsked = lastCalls
+    callsBefore = lastCalls
     cyclesWhenAsked = lastCycles
     doubtedSince = nil
   }
@@ -101,18 +102,18 @@ public struct Mastership {
       standing = .uninvolved
       return .nothing
     case (true, .asked):
-      if calls != callsWhenAsked {
+      if calls != callsBefore {
         standing = .master
       } else if now - askedAt > Self.patience, cycles &- cyclesWhenAsked >= Self.patientCycles {
         standing = .follower
       }
       return .nothing
-    case (true, .follower) where calls != lastCalls, (true, .vacant) where calls != lastCalls:
-      // However late: nobody but the master is called.
+    case (true, .follower) where isCalled(calls, report), (true, .vacant) where isCalled(calls, report):
       standing = .master
       doubtedSince = nil
       return .nothing
     case (true, .master):
+      callsBefore = calls
       return watch(report, isCalled: calls != lastCalls || cycles == lastCycles, at: now)
     case (true, .follower):
       // What is uninvolved asks at the next look.
@@ -127,6 +128,11 @@ public struct Mastership {
       if isSustained(report.timebase == .foreign, at: now) { standing = .follower }
       return .nothing
     }
+  }
+
+  /// However late: nobody but the master is called, and shown.
+  private func isCalled(_ calls: UInt, _ report: Report) -> Bool {
+    calls != callsBefore && report.timebase == .ours
   }
 
   private mutating func watch(_ report: Report, isCalled: Bool, at now: Micros) -> Action {
