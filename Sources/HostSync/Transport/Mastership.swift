@@ -108,7 +108,8 @@ public struct Mastership {
         standing = .follower
       }
       return .nothing
-    case (true, .follower) where isCalled(calls, report), (true, .vacant) where isCalled(calls, report):
+    case (true, .follower) where isMasterAfterAll(calls, report),
+      (true, .vacant) where isMasterAfterAll(calls, report):
       standing = .master
       doubtedSince = nil
       return .nothing
@@ -131,7 +132,7 @@ public struct Mastership {
   }
 
   /// However late: nobody but the master is called, and shown.
-  private func isCalled(_ calls: UInt, _ report: Report) -> Bool {
+  private func isMasterAfterAll(_ calls: UInt, _ report: Report) -> Bool {
     calls != callsBefore && report.timebase == .ours
   }
 
