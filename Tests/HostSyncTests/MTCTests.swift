@@ -100,6 +100,37 @@ struct MTCTests {
     }
   }
 
+  /// A MIDI port is heard sooner than a card: its buffers lie before the transport's own frames.
+  @Test(arguments: [0, 1024, 9600] as [UInt32])
+  func `no time before the start's own is told`(card: UInt32) {
+    for (rate, start) in [(TimecodeRate.fps25, Timecode()), (.fps30, Timecode(hours: 1, frames: 3))] {
+      let studio = TimecodeTests.studio(
+        TimecodeTests.output(.mtc) {
+          $0.rate = rate
+          $0.start = start
+        })
+      studio.latencies = PerPort(repeating: card)
+      studio.play(seconds: 0.3)
+      studio.transport = Transport(state: .rolling, frame: 0)
+      studio.play(seconds: 1, frames: 64)
+      // Two locates within 20 ms, in which no second full frame is sent while the transport starts.
+      for _ in 0..<10 {
+        studio.transport.frame = 48_000
+        studio.play(64)
+        studio.transport.frame = 0
+        studio.play(seconds: 0.6, frames: 64)
+      }
+      let told = MTCReceiver(studio.rackMessages[0]).told
+      #expect(told.count > 20)
+      let first = start.frame(rate)
+      let frames = told.map { one in
+        let seconds = (one.code.hours * 60 + one.code.minutes) * 60 + one.code.seconds
+        return Int64(seconds) * (rate == .fps25 ? 25 : 30) + Int64(one.code.frames)
+      }
+      #expect(frames.allSatisfy((first..<first + 60).contains), "\(frames)")
+    }
+  }
+
   @Test func `quarter frames are a quarter of a frame apart, and at the frame that is heard`() {
     let studio = TimecodeTests.studio(TimecodeTests.output(.mtc) { $0.rate = .fps30 })
     studio.transport = Transport(state: .rolling, frame: 0)

@@ -39,7 +39,7 @@ struct MTC: BitwiseCopyable {
       // What comes meanwhile would be taken for a part of it.
       end = 4 * place.place(atFrame: Double(place.frames) - 0.5)
       guard sinceTold >= Self.pause else { return }
-      let told = isRolling ? Int64(flooring: place.start + 1e-6) : here
+      let told = isRolling ? Int64(flooring: max(place.start, place.beginning) + 1e-6) : here
       events.insert(MIDIEvent(frame: 0, locate: Timecode(frame: told, rate), rate))
       isTold = true
       sinceTold = 0
@@ -54,7 +54,8 @@ struct MTC: BitwiseCopyable {
     into events: inout MIDIEvents, _ place: TimecodePlace, _ rate: TimecodeRate, from first: Double
   ) {
     end = 4 * place.place(atFrame: Double(place.frames) - 0.5)
-    var quarter = next ?? (0 &- Int64(flooring: 0 - first / 8)) &* 8
+    // Where this port is heard sooner than the physical outputs, its buffer begins before the transport's frame 0.
+    var quarter = next ?? (0 &- Int64(flooring: 0 - max(first, 4 * place.beginning) / 8)) &* 8
     for _ in 0..<64 {
       guard Double(quarter) < end else { break }
       let frame = Window.nearest((Double(quarter) / 4 - place.start) / place.perFrame)

@@ -10,6 +10,8 @@ struct TimecodePlace: BitwiseCopyable {
   let transport: Double
   /// From one frame of the buffer to the next.
   let perFrame: Double
+  /// The timecode at the transport's frame 0. Nothing is told before it.
+  let beginning: Double
   let frames: Int
 
   init(
@@ -18,7 +20,7 @@ struct TimecodePlace: BitwiseCopyable {
     perFrame = settings.rate.framesPerSecond / Double(max(1, sampleRate))
     // How much later than through them frame 0 is heard through this port.
     let ahead = (window.line.start - heard.start) / window.line.frameMicros
-    let beginning = Double(settings.start.frame(settings.rate))
+    beginning = Double(settings.start.frame(settings.rate))
     start = (Double(transportFrame) + ahead) * perFrame + beginning
     transport = Double(transportFrame) * perFrame + beginning
     frames = window.frames
