@@ -44,7 +44,9 @@ struct MIDIClock: BitwiseCopyable {
   private var isAlone = false
   private var wasLetPlay = true
   /// It was started by what went out, or by what went before us, and what stopped it may have been said to nobody.
-  private var mayPlay: Bool
+  private(set) var mayPlay: Bool
+  /// A Stop went into an export's cycle. The ports of the hardware run no such cycles, so Stop is sent again behind the export.
+  private var owesStop = false
   /// What went out.
   private(set) var figures = ClockFigures()
   private var followedRun: UInt64 = 0
@@ -73,6 +75,12 @@ struct MIDIClock: BitwiseCopyable {
     let isHeardAnew = connections != followedConnections
     followedConnections = connections
     let plays = plan?.isSent == true
+    if now.isFreewheeling {
+      owesStop = owesStop || plays
+    } else if owesStop {
+      events.insert(MIDIEvent(frame: 0, status: MIDI.stop))
+      owesStop = false
+    }
     let keepsClocks = isHeardAnew && now.song.isRolling && plays
     let ending = stopIfDue(
       into: &events, &now, window, isOn: isLetPlay && settings.sendsTransport,
@@ -89,7 +97,6 @@ struct MIDIClock: BitwiseCopyable {
         followedRun = now.song.run
       }
       if settings.sendsPosition { followStanding(into: &events, &now, window) }
-      sendCommandIfDue(into: &events, window: window)
     } else {
       standingFrame = nil
     }
@@ -215,9 +222,13 @@ struct MIDIClock: BitwiseCopyable {
     framesSincePosition = 0
   }
 
-  private mutating func sendCommandIfDue(into events: inout MIDIEvents, window: Window) {
-    guard let current = plan, !current.isSent else { return }
-    let first = window.frame(of: Double(current.first) / Double(perBeat))
+  /// A receiver takes the first clock behind the command for `first`. So clocks that belong before it go before the command, late ones
+  /// after lost cycles, too; `always`: they are sent.
+  private mutating func sendCommandIfDue(into events: inout MIDIEvents, window: Window, always: Bool) {
+    guard let current = plan, !current.isSent, events.hasRoom else { return }
+    if always || current.keepsClocks, pacer.next < current.first { return }
+    var first = window.frame(of: Double(current.first) / Double(perBeat))
+    if pacer.next == current.first { first = max(first, pacer.place(in: window)) }
     let wanted = max(first - pacer.spacing(in: window) / 2, window.line.frame(at: current.earliest))
     let frame = Window.nearest(min(first, wanted))
     guard frame < window.frames else { return }
@@ -232,6 +243,8 @@ struct MIDIClock: BitwiseCopyable {
   ) {
     for _ in 0..<Ticker.limit {
       // What finds no room here is in the next buffer.
+      guard events.hasRoom else { return }
+      sendCommandIfDue(into: &events, window: window, always: always)
       guard events.hasRoom else { return }
       var isHeard = always
       if inSong, !isHeard {

@@ -97,13 +97,13 @@ public enum MIDI {
 
 /// A cycle's MIDI events, sorted by frame, earlier ones first among equals, as JACK demands.
 public struct MIDIEvents: BitwiseCopyable {
-  /// 8192 frames at 44.1 kHz and 999 BPM hold 75 clocks.
-  public static var capacity: Int { 128 }
+  /// 8192 frames at 44.1 kHz and 999 BPM hold 297 clocks of 96 a beat. The rest is for commands, and for clocks that follow lost cycles.
+  public static var capacity: Int { 384 }
 
   public private(set) var count = 0
   /// Events that found no room.
   public private(set) var dropped = 0
-  @usableFromInline var slots = InlineArray<128, MIDIEvent>(repeating: MIDIEvent(frame: 0, status: 0))
+  @usableFromInline var slots = InlineArray<384, MIDIEvent>(repeating: MIDIEvent(frame: 0, status: 0))
 
   public init() {}
 
