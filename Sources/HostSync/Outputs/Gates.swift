@@ -7,7 +7,8 @@ struct Pulse: BitwiseCopyable {
   private var pacer = Pacer()
   /// Where the last pulse ends, in this buffer or behind it.
   private var end = -Double.infinity
-  private var followedRun: UInt64 = 0
+  /// The song's run in the last cycle; nil: this gate was off, or not there.
+  private var followedRun: UInt64?
   /// Where the song starts, if that is to be marked and was not yet.
   private var mark: Double?
   private(set) var jitter = Jitter()
@@ -24,6 +25,7 @@ struct Pulse: BitwiseCopyable {
     if last > -0.5 { fill(from: -0.5, to: last, of: buffer, window, gate) }
     guard gate.isOn else {
       pacer = Pacer()
+      (followedRun, mark) = (nil, nil)
       return
     }
     let count = Int64(max(1, gate.rate.count))
@@ -85,8 +87,10 @@ struct Pulse: BitwiseCopyable {
     into buffer: AudioBuffer, _ now: inout Present, _ window: Window, _ gate: GateSettings, width: Double
   ) {
     if now.song.run != followedRun {
+      // A gate that comes while the song rolls has missed its start: it has no part in it.
+      let isMissed = followedRun == nil && window.frame(of: now.song.startBeat) < -0.5
       followedRun = now.song.run
-      mark = now.song.isRolling || now.song.isWaiting ? now.song.startBeat : nil
+      mark = !isMissed && (now.song.isRolling || now.song.isWaiting) ? now.song.startBeat : nil
     }
     guard let start = mark else { return }
     let place = max(-0.5, window.frame(of: start))

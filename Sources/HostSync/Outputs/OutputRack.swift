@@ -44,7 +44,9 @@ extension OutputSlot {
 /// What the user's own outputs remember from cycle to cycle, each at its place.
 struct OutputRack: BitwiseCopyable {
   private struct Memory: BitwiseCopyable {
-    var number: UInt32
+    let number: UInt32
+    /// All that is remembered belongs to an output of this kind: another kind at the same port starts over.
+    let kind: OutputKind
     var clock: MIDIClock
     var programs = Programs()
     var pulse = Pulse()
@@ -53,8 +55,9 @@ struct OutputRack: BitwiseCopyable {
     var ltc = LTC()
     var mtc = MTC()
 
-    init(number: UInt32 = 0, mayPlay: Bool = false) {
+    init(number: UInt32 = 0, kind: OutputKind = .pulse, mayPlay: Bool = false) {
       self.number = number
+      self.kind = kind
       clock = MIDIClock(mayPlay: mayPlay)
     }
   }
@@ -77,8 +80,8 @@ struct OutputRack: BitwiseCopyable {
       return
     }
     buffer.clear()
-    if places[place].number != output.number {
-      places[place] = Memory(number: output.number, mayPlay: machinesMayPlay)
+    if places[place].number != output.number || places[place].kind != output.settings.kind {
+      startOver(output, at: place, &events)
     }
     let missed = idle[place].end(&now)
     let window = now.window(of: &output)
@@ -115,7 +118,6 @@ struct OutputRack: BitwiseCopyable {
         due = .infinity
       }
     case .mtc:
-      places[place].clock.end(into: &events)
       places[place].mtc.run(
         into: &events, timecode(&output, &now, window), output.settings.timecode.rate,
         isRolling: now.isRolling,
@@ -123,6 +125,18 @@ struct OutputRack: BitwiseCopyable {
       if places[place].mtc.isDone { due = .infinity }
     }
     idle[place].begin(&now, of: output.subject, window, due: due, value: value)
+  }
+
+  /// Forgets the output that was here. A sound of it ends: its memory may be freed by the next cycle, since only a click that is
+  /// rendered counts in `oldestBank`.
+  @inline(never)
+  private mutating func startOver(_ output: OutputSlot, at place: Int, _ events: inout MIDIEvents) {
+    var mayPlay = machinesMayPlay
+    if places[place].number == output.number {
+      places[place].clock.end(into: &events)
+      mayPlay = places[place].clock.mayPlay
+    }
+    places[place] = Memory(number: output.number, kind: output.settings.kind, mayPlay: mayPlay)
   }
 
   /// Before a start in the same cycle, so that the machine has its sound by then.
