@@ -110,16 +110,19 @@ final class OutputPorts {
     silenced.removeAll { wanted.contains(where: $0.output.canBe) }
     for gone in open where !wanted.contains(where: gone.canBe) { remove(gone) }
     open.removeAll { !wanted.contains(where: $0.canBe) }
-    var fresh: [Open] = []
+    // Patchbays show a port's kind: a fresh port, and one whose output has become another kind.
+    var changed: [Open] = []
     for output in wanted.prefix(OutputTable.limit) {
       if let place = open.firstIndex(where: { $0.output.name == output.name }) {
+        let isOther = open[place].output.settings.kind != output.settings.kind
         open[place].output = output
+        if isOther { changed.append(open[place]) }
       } else if let one = register(output) {
         open.append(one)
-        fresh.append(one)
+        changed.append(one)
       }
     }
-    describe(fresh)
+    describe(changed)
     readLatencies()
     publish()
   }
@@ -180,9 +183,9 @@ final class OutputPorts {
       }, uniquingKeysWith: { first, _ in first })
   }
 
-  private func describe(_ fresh: [Open]) {
+  private func describe(_ changed: [Open]) {
     PortProperties(client: client).describe(
-      fresh.map { one in
+      changed.map { one in
         let shown = one.output.shown
         return (
           one.handle,

@@ -42,6 +42,22 @@ extension JACKHostTests {
     try await live.run { ours().isEmpty }
   }
 
+  @Test func `an output of another kind has that kind's metadata at its port`() async throws {
+    let server = try await TestServer()
+    let live = try LiveHost(server)
+    let neighbour = try Neighbour(server)
+    let port = "tactus:own_x"
+    for (kind, name, group, signal) in [
+      (OutputKind.click, "own_x (click)", "click", "AUDIO"), (.pulse, "own_x (pulse)", "gates", "CV"),
+      (.ltc, "own_x (timecode)", "timecode", "AUDIO"), (.reset, "own_x (reset)", "gates", "CV"),
+    ] {
+      live.host.carry(outputs: [Self.gate("own_x", kind)])
+      try await live.run { neighbour.property("pretty-name", of: port) == name }
+      #expect(neighbour.property("port-group", of: port) == group)
+      #expect(neighbour.property("signal-type", of: port) == signal)
+    }
+  }
+
   @Test func `its cable comes back with it, after it was taken away and with another server`() async throws {
     let server = try await TestServer()
     let live = try LiveHost(server)
