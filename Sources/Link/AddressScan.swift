@@ -19,11 +19,12 @@ enum AddressScan {
     case refused(LocalAddress, SystemFailure)
   }
 
-  /// On interfaces that run, and are wanted (nil: all are). It fails without a descriptor to ask with.
+  /// On interfaces that run, and are wanted (nil: all are). An interface without a carrier has the same neighbours as with one. It
+  /// fails without a descriptor to ask with.
   static func look(on wanted: Set<String>?) throws(SystemFailure) -> Found {
     guard let interfaces = Interface.up() else { throw SystemFailure(call: "getifaddrs", code: errno) }
-    let chosen = interfaces.filter { $0.isRunning && wanted?.contains($0.name) ?? true }
-    let (used, left) = LocalAddress.gateways(on: chosen, limit: Limits.gateways)
+    let chosen = interfaces.filter { wanted?.contains($0.name) ?? true }
+    let (used, left) = LocalAddress.gateways(on: chosen.filter(\.isRunning), limit: Limits.gateways)
     return Found(neighbours: Neighbourhood(chosen), used: used, left: left)
   }
 
@@ -54,7 +55,7 @@ extension Engine {
   /// Closes what is not needed any more. What is to be opened.
   mutating func learn(_ found: AddressScan.Found, at now: Micros) -> [(LocalAddress, GatewayID)] {
     guard session.isEnabled else { return [] }
-    for gateway in gateways.learn(found) {
+    for gateway in gateways.learn(found, at: now) {
       // First, so that it says goodbye.
       feed(.gatewayClosed(gateway.id), at: now)
       close(gateway)

@@ -77,6 +77,9 @@ final class GatewaySockets: Sendable {
     }
   }
 
+  /// Its address was away, and is back: what failed meanwhile is no reason to open it again.
+  func forgive() { broken.store(false, ordering: .relaxed) }
+
   /// A link-local endpoint as peers write it has no scope: it is the one of this gateway's interface.
   private func scoped(_ endpoint: Endpoint) -> Endpoint {
     guard endpoint.address.isIPv6, endpoint.address.scope == 0 else { return endpoint }

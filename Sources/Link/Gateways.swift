@@ -23,6 +23,7 @@ struct Gateways: Sendable {
   private let status: LinkStatus
   /// The interfaces to be on, by name; nil: all.
   let allowed: Set<String>?
+  private var absences = Absences()
   private var lastScan: Micros?
   private var number: UInt32 = 0
 
@@ -44,6 +45,7 @@ struct Gateways: Sendable {
     all.removeAll()
     refused.removeAll()
     failure = nil
+    absences = Absences()
     nextScan = nil
   }
 
@@ -70,11 +72,16 @@ struct Gateways: Sendable {
     if all.isEmpty { failure = reason }
   }
 
-  /// Takes over what a look around has found. Those that are to be closed now.
-  mutating func learn(_ found: AddressScan.Found) -> [GatewaySockets] {
+  /// Takes over what a look around has found. Returns the gateways that are to be closed now: those whose address is missing for
+  /// too long, and those whose sockets broke at an address that is there.
+  mutating func learn(_ found: AddressScan.Found, at now: Micros) -> [GatewaySockets] {
     neighbours = found.neighbours
     refused = found.left.map { ($0, SystemFailure(call: "too many addresses", code: ENOBUFS)) }
-    return all.filter { $0.isBroken || !found.used.contains($0.local) }
+    // Without its address no socket can send. That is over, and opening again would lose the peers.
+    for back in all where absences.contains(back.local) && found.used.contains(back.local) { back.forgive() }
+    let ended = absences.learn(found: found.used, open: all.map(\.local), limit: Limits.gateways, at: now)
+    if let end = absences.nextEnd { nextScan = nextScan.map { min($0, end) } }
+    return all.filter { ended.contains($0.local) || ($0.isBroken && !absences.contains($0.local)) }
   }
 
   mutating func close(_ gateway: GatewaySockets) { all.removeAll { $0 === gateway } }

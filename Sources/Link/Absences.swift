@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+internal import BeatMath
+
+/// Decides, by values and the time alone, when a gateway closes whose address cannot be used any more.
+///
+/// A gateway outlives a short absence: a radio roams, a switch port renegotiates, a cable is moved, a network manager takes the
+/// address away until there is a carrier. A closed gateway takes its peers with it, and the last of them the session
+/// with the tempo that was set meanwhile. A gateway that stays open loses datagrams and nothing else, as long
+/// as the peers remember us.
+struct Absences: Sendable {
+  /// The time of the first scan that missed the address.
+  private var since: [LocalAddress: Micros] = [:]
+
+  /// A peer's time to live, and the grace after it (facts: link 3.4).
+  static var patience: Micros { Micros(6_000_000) }
+
+  /// The time at which the next address is given up; nil if none is missing.
+  var nextEnd: Micros? { since.values.min().map { $0 + Self.patience } }
+
+  func contains(_ address: LocalAddress) -> Bool { since[address] != nil }
+
+  /// Takes over which of the `open` addresses a scan has `found`. Returns the addresses to be given up: those that were missing for
+  /// too long, and those missing for longest if all that are found and missing would be more than `limit`.
+  mutating func learn(
+    found: some Sequence<LocalAddress>, open: [LocalAddress], limit: Int, at now: Micros
+  ) -> Set<LocalAddress> {
+    let found = Set(found)
+    let missing = Dictionary(
+      open.filter { !found.contains($0) }.map { ($0, since[$0] ?? now) }, uniquingKeysWith: min)
+    let longestFirst = missing.keys.sorted { (missing[$0]!, $0) < (missing[$1]!, $1) }
+    let surplus = longestFirst.prefix(max(0, missing.count + found.count - limit))
+    let expired = longestFirst.filter { now - missing[$0]! >= Self.patience }
+    let ended = Set(surplus).union(expired)
+    since = missing.filter { !ended.contains($0.key) }
+    return ended
+  }
+}
