@@ -47,17 +47,19 @@ package struct Neighbourhood: Equatable, Sendable {
       || interfaces.contains { $0.networks.contains { $0.contains(address) } }
   }
 
-  /// Whether somebody who sends from there through this interface can be on its network. Link is spoken among
+  /// Whether a sender at this address can be on the network of the interface that its packet came by. Link is spoken among
   /// neighbours: all else came through a router, or pretends.
+  ///
+  /// An interface that is not in here is not wanted, or came up since the last scan: then a peer's next packet counts.
   package func contains(_ source: Address, through index: UInt32) -> Bool {
-    let interface = interfaces.first { $0.index == index }
+    guard let interface = interfaces.first(where: { $0.index == index }) else { return false }
     // The kernel lets nothing of others onto a loopback.
-    if interface?.isLoopback == true { return true }
+    if interface.isLoopback { return true }
     switch source {
     case .v6: return source.isIPv6LinkLocal && source.scope == index
     case .v4(let bits):
       // Routers do not forward 169.254/16. Where all that is known is our own address, nobody can be told apart.
-      let near = interface?.networks ?? []
+      let near = interface.networks
       guard bits >> 16 != 0xa9fe, near.contains(where: { !$0.isIPv6 }) else { return true }
       return near.contains { $0.contains(source) }
     }

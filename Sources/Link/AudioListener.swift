@@ -8,8 +8,8 @@ package import Linux
 ///
 /// Each call comes from whichever thread works on the session, with Link's lock held: it must be short and must not call Link.
 package protocol AudioListener: AnyObject, Sendable {
-  /// All there are now.
-  func hear(_ gateways: [AudioGateway])
+  /// All gateways that there are now, and the senders that may be heard at them.
+  func hear(_ gateways: [AudioGateway], _ neighbours: Neighbourhood)
   /// Under which id and in which session we are.
   func hear(node: NodeID, session: SessionID)
   /// Of gateways for which `Link.setAudioSocket` said where the socket is.
@@ -27,9 +27,11 @@ package struct AudioGateway: Hashable, Sendable {
 /// The socket of one gateway for Link Audio: bound to its address, with a port of its own (facts: link-audio 3).
 package final class AudioSocket: Sendable {
   package let endpoint: Endpoint
+  private let interface: UInt32
   private let socket: UDPSocket
 
   package init(_ gateway: AudioGateway) throws(SystemFailure) {
+    interface = gateway.local.interface
     socket = try .forAudio(on: gateway.local)
     endpoint = try socket.localEndpoint()
   }
@@ -37,12 +39,14 @@ package final class AudioSocket: Sendable {
   /// To be waited on.
   package var descriptor: Int32 { socket.descriptor }
 
-  /// The next datagram: its size, whence it came and for how long it had lain here; nil if there is none now.
+  /// The next datagram: its size, its sender, the interface that it came by, and the time that it had lain here; nil if there is
+  /// none now.
   package func receive(
     into buffer: UnsafeMutableRawBufferPointer
-  ) -> (count: Int, from: Endpoint, waited: Micros)? {
+  ) -> (count: Int, from: Endpoint, interface: UInt32, waited: Micros)? {
     guard let arrival = socket.receive(into: buffer) else { return nil }
-    return (arrival.count, arrival.from, arrival.waited)
+    let interface = arrival.interface == 0 ? interface : arrival.interface
+    return (arrival.count, arrival.from, interface, arrival.waited)
   }
 
   /// Whether the system took it.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+internal import Addresses
 internal import BeatMath
 import Glibc
 internal import LinkSession
@@ -27,6 +28,7 @@ struct Engine: Sendable {
   /// Who takes part in Link Audio, and what it was told last.
   private var audio: (any AudioListener)?
   private var toldGateways: [AudioGateway] = []
+  private var toldNeighbours = Neighbourhood()
   private var toldIdentity: (node: NodeID, session: SessionID)?
   private var look = CommitLook()
   private let status: LinkStatus
@@ -100,7 +102,7 @@ extension Engine {
 
   mutating func listen(_ listener: any AudioListener) {
     audio = listener
-    (toldGateways, toldIdentity) = ([], nil)
+    (toldGateways, toldNeighbours, toldIdentity) = ([], Neighbourhood(), nil)
     tellAudio()
   }
 
@@ -123,9 +125,10 @@ extension Engine {
       audio.hear(node: identity.0, session: identity.1)
     }
     let gateways = session.isEnabled ? gateways.all.map { AudioGateway(id: $0.id, local: $0.local) } : []
-    if gateways != toldGateways {
-      toldGateways = gateways
-      audio.hear(gateways)
+    let neighbours = self.gateways.neighbours
+    if gateways != toldGateways || neighbours != toldNeighbours {
+      (toldGateways, toldNeighbours) = (gateways, neighbours)
+      audio.hear(gateways, neighbours)
     }
   }
 

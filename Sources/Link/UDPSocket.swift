@@ -77,6 +77,7 @@ struct UDPSocket: ~Copyable, Sendable {
   /// From and to this address, at a port of its own, in bursts.
   static func forAudio(on local: LocalAddress) throws(SystemFailure) -> UDPSocket {
     let socket = try ownPort(on: local)
+    if !local.address.isIPv6 { try socket.noteInterfaces() }
     socket.makeRoom()
     return socket
   }

@@ -12,6 +12,8 @@ public struct AudioDiagnostics: Sendable {
   public var peers: [AudioPeer]
   /// Datagrams that the system would not send.
   public var failedSends: Int
+  /// Datagrams that came from outside of the networks that Link uses, and were not looked at.
+  public var strangers: Int
   /// Chunks that found no room: their audio thread does not run.
   public var overflows: Int
   /// What was received and what was dropped.
@@ -26,6 +28,7 @@ public struct AudioDiagnostics: Sendable {
     self.failure = (failure ?? engine.failure)?.description
     peers = engine.machine.peers
     self.failedSends = failedSends
+    strangers = engine.strangers
     overflows = engine.overflows
     counters = engine.machine.counters
     load = engine.machine.load

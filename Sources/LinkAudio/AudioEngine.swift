@@ -22,9 +22,12 @@ struct AudioEngine: Sendable {
   /// Why a gateway has no socket.
   private(set) var failure: SystemFailure?
   private(set) var overflows = 0
+  /// Datagrams from outside of the networks that Link uses: not looked at.
+  private(set) var strangers = 0
 
   /// Where Link is.
   private var known: [AudioGateway] = []
+  private var neighbours = Neighbourhood()
   /// Where we have a socket.
   private var open: [GatewayID] = []
   /// To how many each is sent.
@@ -119,6 +122,14 @@ extension AudioEngine {
 
   var nextWake: Micros? { [deadline, nextTry].compactMap(\.self).min() }
 
+  /// Whether a datagram's sender is on the network of the interface that it came by, and Link uses that interface. A socket is bound
+  /// to an address, and Linux takes packets for that from every interface.
+  mutating func admits(_ sender: Address, through interface: UInt32) -> Bool {
+    if neighbours.contains(sender, through: interface) { return true }
+    strangers += 1
+    return false
+  }
+
   /// A datagram that was read at `read`. Whether there is something to be done for it.
   mutating func hear(
     _ bytes: UnsafeRawBufferPointer, from source: Endpoint, on gateway: GatewayID, waited: Micros,
@@ -180,7 +191,7 @@ extension AudioEngine {
       considerGateways(at: now)
     }
     if let gateways = letters.gateways {
-      known = gateways
+      (known, neighbours) = (gateways, letters.neighbours)
       considerGateways(at: now)
     }
     for sighting in letters.sightings {

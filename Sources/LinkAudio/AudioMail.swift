@@ -11,6 +11,8 @@ import Synchronization
 final class AudioMail: AudioListener {
   struct Letters {
     var gateways: [AudioGateway]?
+    /// Comes with `gateways`.
+    var neighbours = Neighbourhood()
     var identity: (node: NodeID, session: SessionID)?
     var sightings: [AudioSighting] = []
     /// There were more sightings than can be kept: everybody has to be told again.
@@ -38,7 +40,9 @@ final class AudioMail: AudioListener {
     self.wakeUp = wakeUp
   }
 
-  func hear(_ gateways: [AudioGateway]) { put { $0.letters.gateways = gateways } }
+  func hear(_ gateways: [AudioGateway], _ neighbours: Neighbourhood) {
+    put { ($0.letters.gateways, $0.letters.neighbours) = (gateways, neighbours) }
+  }
 
   func hear(node: NodeID, session: SessionID) { put { $0.letters.identity = (node, session) } }
 

@@ -146,7 +146,8 @@ final class AudioThread: Sendable {
       let isAnswered = buffer.withUnsafeBytes { bytes in
         let bytes = UnsafeRawBufferPointer(rebasing: bytes[..<arrival.count])
         return engine.withLock {
-          $0.hear(bytes, from: arrival.from, on: open.id, waited: arrival.waited, read: read)
+          $0.admits(arrival.from.address, through: arrival.interface)
+            && $0.hear(bytes, from: arrival.from, on: open.id, waited: arrival.waited, read: read)
         }
       }
       if isAnswered { deliver() }

@@ -55,7 +55,16 @@ struct NeighbourhoodTests {
   @Test func `where the network cannot be told all are heard`() {
     let home = Neighbourhood([Interface(index: 2, addresses: [v4(10, 1, 1, 1)])])
     #expect(home.contains(v4(10, 2, 2, 2), through: 2))
-    #expect(home.contains(v4(10, 2, 2, 2), through: 9), "an interface that appeared a moment ago")
+  }
+
+  @Test func `through an unknown interface no address is a neighbour`() {
+    let home = Neighbourhood([loopback, interface(2, v4(192, 168, 7, 10), linkLocal(1))])
+    for source in [
+      v4(192, 168, 7, 20), v4(10, 50, 0, 66), v4(169, 254, 3, 4), linkLocal(9, through: 3), v4(127, 0, 0, 1),
+    ] {
+      #expect(!home.contains(source, through: 3), "\(source)")
+      #expect(!home.contains(source, through: 0), "\(source)")
+    }
   }
 
   @Test func `forty bridges of containers do not take the studio's network its place`() {

@@ -155,7 +155,7 @@ struct StrangerTests {
 }
 
 /// A socket at one address, and how many datagrams have come to it.
-private final class Speaker: Sendable {
+final class Speaker: Sendable {
   let group: Endpoint
   private let socket: UDPSocket
   private let count = Mutex(0)
