@@ -58,10 +58,9 @@ package struct Neighbourhood: Equatable, Sendable {
     switch source {
     case .v6: return source.isIPv6LinkLocal && source.scope == index
     case .v4(let bits):
-      // Routers do not forward 169.254/16. Where all that is known is our own address, nobody can be told apart.
-      let near = interface.networks
-      guard bits >> 16 != 0xa9fe, near.contains(where: { !$0.isIPv6 }) else { return true }
-      return near.contains { $0.contains(source) }
+      // Routers do not forward 169.254/16. Beside that an interface with a single address has the other end of its cable or tunnel
+      // for a neighbour, if it has one: the Internet may lead to that address.
+      return bits >> 16 == 0xa9fe || interface.networks.contains { $0.contains(source) }
     }
   }
 }

@@ -45,6 +45,7 @@ struct OpenGateway {
   private var lastAlive: Micros?
   private(set) var nextAlive: Micros
   var responses: Allowance
+  var respondents: Respondents
   var pongs: Allowance
   /// Our state as it was last encoded, and which revision of it that was.
   var encoded: (revision: UInt64, alive: Packet, response: Packet)?
@@ -58,6 +59,7 @@ struct OpenGateway {
     corrected = now
     nextAlive = now
     responses = Allowance(perSecond: Limits.responsesPerSecond, at: now)
+    respondents = Respondents(at: now)
     pongs = Allowance(perSecond: Limits.pongsPerSecond, at: now)
   }
 
@@ -156,7 +158,9 @@ extension LinkSession {
 
   /// A Response is due at once, whatever was sent before; it counts as a state sent.
   mutating func respond(to sender: Endpoint, on place: Int) {
-    guard gateways[place].responses.take(at: uptime.now) else {
+    guard gateways[place].respondents.take(sender.address, at: uptime.now),
+      gateways[place].responses.take(at: uptime.now)
+    else {
       counters.unanswered += 1
       return
     }

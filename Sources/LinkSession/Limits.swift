@@ -48,6 +48,10 @@ public enum Limits {
   /// Responses and pongs a gateway sends in a second; a thousand peers need 4,000 Responses.
   package static var responsesPerSecond: Int { 8_000 }
   package static var pongsPerSecond: Int { 50_000 }
+  /// Of these Responses, those for one host: ten programs that announce themselves four times a second.
+  package static var responsesPerHost: Int { 40 }
+  /// Hosts that get a Response in one second.
+  package static var respondents: Int { 4096 }
   /// Responses put the next Alive off, but not beyond this after the last: who is not heard for five seconds is
   /// forgotten.
   package static var longestSilence: Micros { Micros(1_000_000) }

@@ -72,7 +72,11 @@ import Testing
     var bench = Bench()
     let stranger = Stranger(7, memberOf: bench)
     let ping: [UInt8] = Array("_link_v".utf8) + [1, 1]
-    for _ in 0..<20_000 { bench.meet(stranger) }
+    for number in 0..<20_000 {
+      var fake = stranger
+      fake.source = endpoint(UInt32(number) % 1_000)
+      bench.meet(fake)
+    }
     for _ in 0..<100_000 { bench.hear(bytes: ping, from: stranger.source, via: .measurement) }
     let sent = bench.takeSent()
     #expect(sent.filter { $0.response != nil }.count == Limits.responsesPerSecond)
@@ -81,6 +85,29 @@ import Testing
     _ = bench.takeSent()
     bench.meet(stranger)
     #expect(bench.takeSent().contains { $0.response != nil }, "a second later all is well")
+  }
+
+  @Test func `one host gets few Responses, whatever ports and names it has`() {
+    var bench = Bench()
+    let victim = Endpoint(.v4(0x0a00_0042), port: 53)
+    var short: [UInt8] = Array("_asdp_v".utf8) + [1, 1, 5, 0, 0] + Array("12345678".utf8)
+    var asked = 0
+    for number in 0..<20_000 {
+      short[12] = UInt8(number % 256)
+      bench.hear(bytes: short, from: Endpoint(victim.address, port: UInt16(1 + number % 60_000)))
+      asked += short.count
+      bench.wait(100)
+    }
+    let answers = bench.takeSent().filter { $0.response != nil }
+    #expect(answers.count <= 3 * Limits.responsesPerHost, "in two seconds")
+    #expect(answers.reduce(0) { $0 + $1.packet.withUnsafeBytes(\.count) } < asked / 20)
+    // Another host is answered at once, and this one after a second.
+    bench.hear(bytes: short, from: Stranger(7).source)
+    #expect(bench.takeSent().contains { $0.response != nil })
+    bench.wait(1_000_000)
+    _ = bench.takeSent()
+    bench.hear(bytes: short, from: victim)
+    #expect(bench.takeSent().contains { $0.response != nil })
   }
 
   @Test func `a flood of new timelines is passed on at most every 50 milliseconds`() {

@@ -52,9 +52,12 @@ struct NeighbourhoodTests {
     #expect(!home.contains(v4(10, 8, 0, 7), through: 4))
   }
 
-  @Test func `where the network cannot be told all are heard`() {
-    let home = Neighbourhood([Interface(index: 2, addresses: [v4(10, 1, 1, 1)])])
-    #expect(home.contains(v4(10, 2, 2, 2), through: 2))
+  @Test func `beside a single address only link-local senders are neighbours`() {
+    let home = Neighbourhood([loopback, Interface(index: 2, addresses: [v4(10, 1, 1, 1), linkLocal(1)])])
+    #expect(!home.contains(v4(10, 1, 1, 2), through: 2))
+    #expect(!home.contains(v4(203, 0, 113, 9), through: 2), "the Internet may lead there")
+    #expect(home.contains(v4(169, 254, 3, 4), through: 2))
+    #expect(home.contains(linkLocal(9, through: 2), through: 2))
   }
 
   @Test func `through an unknown interface no address is a neighbour`() {
