@@ -35,6 +35,11 @@ public enum Limits {
   public static var sessions: Int { 2048 }
   /// Other sessions measured at once; the rest wait in line.
   package static var measurements: Int { 16 }
+  /// A session that could not be measured twice waits for the first of these before it is measured again, and twice as long after each
+  /// further failure. Without a failure for the last of these its failures are forgotten.
+  package static var firstPause: Micros { Micros(250_000) }
+  package static var longestPause: Micros { Micros(8_000_000) }
+  static var failureMemory: Micros { Micros(20_000_000) }
   /// Pings of one measurement that may still be answered.
   package static var outstandingPings: Int { 8 }
   /// Pings repeated in one measurement in all.

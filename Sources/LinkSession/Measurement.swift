@@ -122,7 +122,7 @@ extension [Double] {
 extension LinkSession {
   /// Starts what waits in line, as far as the limit allows.
   mutating func startWaitingMeasurements() {
-    while measurements.count < Limits.measurements, let session = peers.sessions.takeWaiting() {
+    while measurements.count < Limits.measurements, let session = peers.sessions.takeWaiting(at: uptime.now) {
       measure(session)
     }
   }

@@ -193,9 +193,11 @@ struct Peers: Sendable {
     removeAll { $0.gateway == gateway }
   }
 
-  /// Everybody who announces `session`, so that their next word is news again.
-  mutating func forget(_ session: SessionID) {
+  /// The session could not be measured: all who announce it are forgotten, so that their next word is news again.
+  mutating func fail(_ session: SessionID, at now: Micros) {
     guard sessions[session] != nil else { return }
+    let hosts = nodes.values.joined().filter { $0.state.session == session }.map(\.source)
+    sessions.noteFailure(of: session, by: hosts, at: now)
     removeAll { $0.state.session == session }
   }
 

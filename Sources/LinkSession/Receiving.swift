@@ -70,7 +70,7 @@ extension LinkSession {
       counters.crowdedOut += 1
     case .news(let isTimelineNews, let isStartStopNews):
       // In this order: the timeline may lead us into the session that the start/stop is then judged by.
-      if isTimelineNews { consider(state.timeline, of: state.session) }
+      if isTimelineNews { consider(state.timeline, of: state.session, from: source.address) }
       if isStartStopNews { consider(state.startStop, of: state.session) }
     }
   }

@@ -8,7 +8,7 @@ struct KnownSession: Sendable {
     /// In the queue to be measured.
     case waiting
     case measuring
-    /// Measured, and we stayed where we were. In uptime, when to look again.
+    /// Measured, and we stayed where we were; or not measured in vain again before this. In uptime, when to look again.
     case known(reconsiderAt: Micros)
   }
 
@@ -39,9 +39,12 @@ struct SessionTable: Sendable {
   private var table: [SessionID: KnownSession] = [:]
   /// How often each was measured, and stayed beside ours; it may be gone in between.
   private var looks: [SessionID: Int] = [:]
-  /// First come, first measured. May name sessions that are gone; they are skipped.
-  private var queue: [SessionID] = []
-  private var queueHead = 0
+  /// Sessions that could not be measured, and the times at which hosts announced one of those; all may be gone in between.
+  private var failures: [SessionID: Failures] = [:]
+  private var failedHosts: [Address: Micros] = [:]
+  /// Sessions to be measured: those without a failure first, so that invented ones, which fail, delay no honest one for long.
+  private var first = Queue()
+  private var again = Queue()
   /// No known session is due for another look before this.
   private(set) var nextReconsideration: Micros?
 
@@ -64,29 +67,52 @@ struct SessionTable: Sendable {
     table[session]?.timelines.replaceAll(by: timeline)
   }
 
-  /// Sessions that come and go while nothing is measured must not make the queue grow.
-  mutating func enqueue(_ session: SessionID) {
+  /// Puts a session in line to be measured. `host` announced it.
+  mutating func enqueue(_ session: SessionID, by host: Address? = nil, at now: Micros) {
+    if let failed = failures[session], failed.pauseEnd > now {
+      table[session]?.standing = .known(reconsiderAt: failed.pauseEnd)
+      nextReconsideration = min(failed.pauseEnd, nextReconsideration ?? failed.pauseEnd)
+      return
+    }
     table[session]?.standing = .waiting
-    queue.append(session)
-    guard queue.count > 4 * Limits.sessions else { return }
-    var seen: Set<SessionID> = []
-    queue = queue[queueHead...].filter { table[$0]?.standing == .waiting && seen.insert($0).inserted }
-    queueHead = 0
+    let entry = (session, host)
+    if failures[session] == nil { first.append(entry, in: table) } else { again.append(entry, in: table) }
   }
 
-  /// The next one in line; it is being measured from now on.
-  mutating func takeWaiting() -> SessionID? {
-    while queueHead < queue.count {
-      let session = queue[queueHead]
-      queueHead += 1
-      guard table[session]?.standing == .waiting else { continue }
-      table[session]?.standing = .measuring
-      return session
+  /// The next session in line; it is being measured from now on.
+  mutating func takeWaiting(at now: Micros) -> SessionID? {
+    while let entry = first.take(from: table) {
+      // One session of this host has failed since: the others wait until those of other hosts are done.
+      if let host = entry.host, let failed = failedHosts[host], now - failed < Limits.failureMemory {
+        again.append(entry, in: table)
+      } else {
+        return measure(entry.session)
+      }
     }
-    queue.removeAll(keepingCapacity: true)
-    queueHead = 0
-    return nil
+    return again.take(from: table).map { measure($0.session) }
   }
+
+  private mutating func measure(_ session: SessionID) -> SessionID {
+    table[session]?.standing = .measuring
+    return session
+  }
+
+  /// `hosts` announced the session.
+  mutating func noteFailure(of session: SessionID, by hosts: [Address], at now: Micros) {
+    if failures.count >= Limits.sessions { failures = failures.filter { !$0.value.isForgotten(at: now) } }
+    if failures.count >= Limits.sessions { failures.removeAll() }
+    failures[session, default: Failures()].note(at: now)
+    if failedHosts.count >= Limits.sessions {
+      failedHosts = failedHosts.filter { now - $0.value < Limits.failureMemory }
+    }
+    for host in hosts where failedHosts[host] != nil || failedHosts.count < Limits.sessions {
+      failedHosts[host] = now
+    }
+  }
+
+  var failureCounts: (sessions: Int, hosts: Int) { (failures.count, failedHosts.count) }
+
+  mutating func noteSuccess(of session: SessionID) { failures[session] = nil }
 
   mutating func keep(_ session: SessionID, reconsiderAt: Micros) {
     table[session]?.standing = .known(reconsiderAt: reconsiderAt)
@@ -109,15 +135,62 @@ struct SessionTable: Sendable {
   mutating func reconsider(at now: Micros) {
     guard let due = nextReconsideration, due <= now else { return }
     nextReconsideration = nil
-    var again: [SessionID] = []
+    var waiting: [SessionID] = []
     for (session, known) in table {
       guard case .known(let time) = known.standing else { continue }
       if time <= now {
-        again.append(session)
+        waiting.append(session)
       } else {
         nextReconsideration = min(time, nextReconsideration ?? time)
       }
     }
-    for session in again.sorted() { enqueue(session) }
+    for session in waiting.sorted() { enqueue(session, at: now) }
+  }
+}
+
+/// How often a session could not be measured, and until when it is left alone.
+private struct Failures: Sendable {
+  private var count = 0
+  private var last = Micros.zero
+  private(set) var pauseEnd = Micros.zero
+
+  func isForgotten(at now: Micros) -> Bool { now - last >= Limits.failureMemory }
+
+  mutating func note(at now: Micros) {
+    count = isForgotten(at: now) ? 1 : count + 1
+    last = now
+    // One failure may be a lost peer's or a poor wire's: the next word is followed at once, as the reference does.
+    guard count > 1 else { return }
+    let doubled = Limits.firstPause.count << Int64(min(count - 2, 20))
+    pauseEnd = now + min(Micros(doubled), Limits.longestPause)
+  }
+}
+
+/// First come, first measured. May name sessions that are gone; they are skipped.
+private struct Queue: Sendable {
+  typealias Entry = (session: SessionID, host: Address?)
+  private var entries: [Entry] = []
+  private var head = 0
+
+  /// Sessions that come and go while nothing is measured must not make it grow.
+  mutating func append(_ entry: Entry, in table: [SessionID: KnownSession]) {
+    entries.append(entry)
+    guard entries.count > 4 * Limits.sessions else { return }
+    var seen: Set<SessionID> = []
+    entries = entries[head...].filter {
+      table[$0.session]?.standing == .waiting && seen.insert($0.session).inserted
+    }
+    head = 0
+  }
+
+  mutating func take(from table: [SessionID: KnownSession]) -> Entry? {
+    while head < entries.count {
+      let entry = entries[head]
+      head += 1
+      if table[entry.session]?.standing == .waiting { return entry }
+    }
+    entries.removeAll(keepingCapacity: true)
+    head = 0
+    return nil
   }
 }

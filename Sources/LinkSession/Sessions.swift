@@ -5,11 +5,11 @@ import LinkWire
 /// Which session is ours.
 extension LinkSession {
   /// Somebody announced a timeline that nobody in that session had announced before (facts: link 7.3).
-  mutating func consider(_ incoming: Timeline, of target: SessionID) {
+  mutating func consider(_ incoming: Timeline, of target: SessionID, from host: Address) {
     if target == session {
       if Belief.overrides(incoming, timeline) { apply(incoming, ghost) }
     } else if peers.sessions[target]?.standing == nil {
-      peers.sessions.enqueue(target)
+      peers.sessions.enqueue(target, by: host, at: uptime.now)
     }
     isBroadcastDue = true
   }
@@ -17,6 +17,7 @@ extension LinkSession {
   mutating func measurementSucceeded(_ done: Measurement, _ map: GhostMap) {
     counters.measurementsDone += 1
     peers.prove(done.source.node, on: done.gateway, at: done.endpoint)
+    peers.sessions.noteSuccess(of: done.session)
     if done.session == session {
       follow(done.source, map)
     } else if peers.sessions[done.session]?.standing != nil {
@@ -66,7 +67,7 @@ extension LinkSession {
       if hasAskedAll(target) {
         peers.sessions.keep(target, reconsiderAt: nextLook())
       } else {
-        peers.sessions.enqueue(target)
+        peers.sessions.enqueue(target, at: uptime.now)
       }
       return
     }
@@ -92,7 +93,7 @@ extension LinkSession {
       let retry = uptime.now + (isClockDoubted ? Rules.pingTimeout : Limits.remeasureRetry)
       nextRemeasurement = nextRemeasurement.map { $0 < retry ? $0 : retry }
     } else {
-      peers.forget(target)
+      peers.fail(target, at: uptime.now)
     }
   }
 
