@@ -66,6 +66,7 @@ extension LinkSession {
     case .known: break
     case .forged:
       counters.forged += 1
+      if isOurs { hearElsewhere(state, from: source.address) }
     case .refused:
       counters.crowdedOut += 1
     case .news(let isTimelineNews, let isStartStopNews):
@@ -73,6 +74,14 @@ extension LinkSession {
       if isTimelineNews { consider(state.timeline, of: state.session, from: source.address) }
       if isStartStopNews { consider(state.startStop, of: state.session) }
     }
+  }
+
+  /// A known name spoke from another address, and the known address has not expired. The peer may have moved, or another host borrows its
+  /// name. Any host may set a tempo or a start under a name of its own, so the words count at once. All that belongs to the name stays
+  /// with the known address: whether the peer is there, in which session, and where its clock is asked for.
+  private mutating func hearElsewhere(_ state: PeerState, from host: Address) {
+    if Belief.overrides(state.timeline, timeline) { consider(state.timeline, of: session, from: host) }
+    consider(state.startStop, of: session)
   }
 
   private mutating func takeByeBye(

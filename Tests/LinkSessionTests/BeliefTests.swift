@@ -111,6 +111,67 @@ import Testing
     #expect(bench.snapshot.peerCount == 0)
   }
 
+  @Test func `a peer that got another address sets tempo and start at once`() {
+    var bench = Bench(tempo: 120)
+    bench.handle(.enableStartStopSync(true))
+    let friend = Stranger(7, memberOf: bench)
+    bench.meet(friend)
+    var moved = friend
+    moved.source = Stranger(8).source
+    moved.state.measurement = Stranger(8).state.measurement
+    bench.wait(200_000)
+    let before = bench.machine.timeline
+    moved.state.timeline = Timeline(
+      tempo: Tempo(100), beatOrigin: before.beatOrigin + Beats(1), timeOrigin: Micros(1_000_000))
+    moved.state.startStop = SessionStartStop(
+      isPlaying: true, beats: .zero, timestamp: bench.machine.ghost.ghost(atHost: bench.now))
+    bench.meet(moved)
+    #expect(bench.machine.timeline == moved.state.timeline && bench.snapshot.state.isPlaying)
+    #expect(bench.snapshot.peerCount == 1)
+    // It goes on speaking from there only: we pass the change on, and then have nothing new to say.
+    _ = bench.takeAlives()
+    for _ in 0..<17 {
+      bench.wait(250_000)
+      bench.meet(moved)
+    }
+    #expect(bench.takeAlives().count <= 18, "no more Alives than without it")
+    #expect(bench.snapshot.peerCount == 1)
+    // Its old address expires, and it is there all the time.
+    for _ in 0..<20 {
+      bench.wait(250_000)
+      bench.meet(moved)
+      #expect(bench.snapshot.peerCount == 1)
+    }
+    #expect(bench.machine.peers.nodes[friend.state.node]?.map(\.source) == [moved.source.address])
+  }
+
+  @Test func `a name borrowed from another address gives nothing but a voice`() {
+    var bench = Bench(tempo: 120)
+    var friend = Stranger(7, memberOf: bench)
+    bench.meet(friend)
+    var thief = friend
+    thief.source = Stranger(8).source
+    thief.state.measurement = Stranger(8).state.measurement
+    // The friend stalls for almost as long as its name is kept, and the thief speaks all the time.
+    for round in 0..<19 {
+      bench.wait(250_000)
+      thief.state.timeline.beatOrigin = thief.state.timeline.beatOrigin + Beats(micros: Int64(round + 1))
+      bench.meet(thief)
+      bench.hear(thief.byeBye, from: thief.source)
+    }
+    let known = bench.machine.peers.nodes[friend.state.node]
+    #expect(known?.map(\.source) == [friend.source.address])
+    #expect(known?.first?.endpoint == friend.state.measurement, "its clock is asked for where it was")
+    #expect(bench.machine.counters.forged == 38 && bench.snapshot.peerCount == 1)
+    // It is back, and has the same name and the same right as ever.
+    friend.state.timeline = Timeline(
+      tempo: Tempo(90), beatOrigin: bench.machine.timeline.beatOrigin + Beats(1), timeOrigin: .zero)
+    bench.meet(friend)
+    #expect(abs(bench.machine.timeline.tempo.beatsPerMinute - 90) < 0.001)
+    bench.wait(5_900_000)
+    #expect(bench.snapshot.peerCount == 1, "its own word counts for its whole time to live")
+  }
+
   @Test func `a measurement endpoint on a third machine is not pinged`() {
     var bench = Bench()
     var stranger = Stranger(7)
