@@ -35,14 +35,26 @@ public enum KeyFile {
     }
   }
 
-  /// Never over one that is there: the other room would not know of it.
+  /// Writes a new file; never over one that is there, which the other rooms may have the key of.
+  ///
+  /// The file gets its name when it is complete and on the disk. A full disk or an end of the program in between so leaves no
+  /// file without a key, which the next try would take for one that is there.
   public static func write(_ text: String, to path: String) throws(Failure) {
-    let descriptor = Glibc.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    var template = "\(path).XXXXXX".utf8CString
+    let descriptor = template.withUnsafeMutableBufferPointer { mkstemp($0.baseAddress!) }
     guard descriptor >= 0 else { throw .system("open", errno) }
-    defer { close(descriptor) }
+    defer {
+      close(descriptor)
+      _ = template.withUnsafeBufferPointer { unlink($0.baseAddress!) }
+    }
     let line = [UInt8]("\(text)\n".utf8)
     // Whatever the mask for new files takes away, the owner may read it.
     guard fchmod(descriptor, 0o600) == 0 else { throw .system("fchmod", errno) }
-    guard Glibc.write(descriptor, line, line.count) == line.count else { throw .system("write", errno) }
+    let count = Glibc.write(descriptor, line, line.count)
+    guard count == line.count else { throw .system("write", count < 0 ? errno : ENOSPC) }
+    guard fsync(descriptor) == 0 else { throw .system("fsync", errno) }
+    let linked = template.withUnsafeBufferPointer { link($0.baseAddress!, path) }
+    // As `open` would say it of a name that is taken.
+    guard linked == 0 else { throw .system(errno == EEXIST ? "open" : "link", errno) }
   }
 }

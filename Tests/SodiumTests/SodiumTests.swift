@@ -106,6 +106,22 @@ struct SodiumTests {
     #expect(throws: KeyFile.Failure.system("open", EEXIST)) { try KeyFile.write("another", to: path) }
   }
 
+  @Test func `only the finished file is in the folder`() throws {
+    let directory = try ScratchFolder()
+    try KeyFile.write("2345-6789-abcd-efgh-jkmn-pqrs", to: directory.path + "/key")
+    #expect(throws: KeyFile.Failure.system("open", EEXIST)) {
+      try KeyFile.write("another", to: directory.path + "/key")
+    }
+    let folder = try #require(opendir(directory.path))
+    defer { closedir(folder) }
+    var names: Set<String> = []
+    while let entry = readdir(folder) {
+      names.insert(
+        withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) })
+    }
+    #expect(names == [".", "..", "key"])
+  }
+
   @Test(arguments: [0o644, 0o640, 0o604, 0o660, 0o610] as [mode_t])
   func `a file that others may read is refused`(mode: mode_t) throws {
     let directory = try ScratchFolder()
