@@ -47,6 +47,13 @@ package struct Neighbourhood: Equatable, Sendable {
       || interfaces.contains { $0.networks.contains { $0.contains(address) } }
   }
 
+  /// Whether a packet for this address of ours came by the interface that has it, or from this machine itself. Linux takes
+  /// packets for an address from every interface.
+  package func owns(_ address: Address, through index: UInt32) -> Bool {
+    guard let interface = interfaces.first(where: { $0.index == index }) else { return false }
+    return interface.isLoopback || interface.addresses.contains { $0.scoped(0) == address.scoped(0) }
+  }
+
   /// Whether a sender at this address can be on the network of the interface that its packet came by. Link is spoken among
   /// neighbours: all else came through a router, or pretends.
   ///

@@ -4,15 +4,18 @@ public import BeatMath
 
 // What a datagram does.
 extension Switchboard {
+  /// `mayCall`: false where no room may call us, which then changes nothing.
+  ///
   /// Returns whether somebody that called us has shown with it that it is there: by which of our addresses it reaches us is known then.
   @discardableResult
   public mutating func receive(
-    _ bytes: UnsafeRawBufferPointer, from sender: Endpoint, at now: Micros,
+    _ bytes: UnsafeRawBufferPointer, from sender: Endpoint, mayCall: Bool = true, at now: Micros,
     using random: inout some RandomNumberGenerator
   ) -> Bool {
     counters.received += 1
     isCallerHeard = false
     switch Datagram(bytes) {
+    case .hello where !mayCall: counters.unasked += 1
     case .hello(let hello): hear(hello, from: sender, at: now, using: &random)
     case .answer(let answer): hear(answer, from: sender, at: now)
     case .sealed(let datagram): hear(datagram, from: sender, at: now)

@@ -9,7 +9,10 @@ internal import Linux
 /// without the lock that app threads wait for.
 enum AddressScan {
   struct Found: Sendable {
+    /// Of the wanted interfaces.
     var neighbours: Neighbourhood
+    /// Of all interfaces.
+    var machine: Neighbourhood
     /// The addresses to be on, and those that are too many.
     var used, left: ArraySlice<LocalAddress>
   }
@@ -25,7 +28,8 @@ enum AddressScan {
     guard let interfaces = Interface.up() else { throw SystemFailure(call: "getifaddrs", code: errno) }
     let chosen = interfaces.filter { wanted?.contains($0.name) ?? true }
     let (used, left) = LocalAddress.gateways(on: chosen.filter(\.isRunning), limit: Limits.gateways)
-    return Found(neighbours: Neighbourhood(chosen), used: used, left: left)
+    return Found(
+      neighbours: Neighbourhood(chosen), machine: Neighbourhood(interfaces), used: used, left: left)
   }
 
   static func open(_ local: LocalAddress, as id: GatewayID) -> Opened {

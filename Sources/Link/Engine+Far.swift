@@ -19,7 +19,7 @@ extension Link {
 
 extension Engine {
   mutating func hearRooms(_ bytes: UnsafeRawBufferPointer, _ arrival: UDPSocket.Arrival) {
-    carryOut(far?.hear(bytes, arrival) ?? [])
+    carryOut(far?.hear(bytes, arrival, of: gateways.machine) ?? [])
   }
 
   /// Where sockets to other rooms are to be opened, which is done without the lock.

@@ -10,6 +10,8 @@ package struct FarSettings: Sendable {
   package var calls: [FarCall]
   /// Where rooms may call us; nil: nowhere.
   package var port: UInt16?
+  /// The address of this machine at which they may; nil: at each.
+  package var door: Address?
   package var key: FarKey
   package var cipher: any FarCipher.Type
   /// Everybody knows the key: nobody is heard but who is in a private network, as a VPN's.

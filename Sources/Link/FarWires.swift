@@ -100,14 +100,25 @@ struct FarWires: Sendable {
     (nextTry, nextLook, failure) = (nil, nil, nil)
   }
 
-  /// What has come to one of the sockets.
-  mutating func hear(_ bytes: UnsafeRawBufferPointer, _ arrival: UDPSocket.Arrival) -> [Event] {
+  /// What has come to one of the sockets. `machine`: the addresses of all interfaces.
+  mutating func hear(
+    _ bytes: UnsafeRawBufferPointer, _ arrival: UDPSocket.Arrival, of machine: Neighbourhood
+  ) -> [Event] {
     guard board != nil, !settings.isKeyPublic || arrival.from.address.isPrivate else { return [] }
-    let isCaller = board?.receive(bytes, from: arrival.from, at: HostClock.micros(), using: &random)
+    let mayCall = isAtDoor(arrival, of: machine)
+    let isCaller = board?.receive(
+      bytes, from: arrival.from, mayCall: mayCall, at: HostClock.micros(), using: &random)
     if let own = arrival.to, isCaller ?? false, ways.own(for: arrival.from) != own {
       ways.note(arrival.from, own)
     }
     return flush(after: arrival)
+  }
+
+  /// Whether rooms may call where this came in: at the address that was chosen, by the interface that has it.
+  private func isAtDoor(_ arrival: UDPSocket.Arrival, of machine: Neighbourhood) -> Bool {
+    guard let door = settings.door else { return true }
+    guard let to = arrival.to, to.scoped(0) == door.scoped(0) else { return false }
+    return machine.owns(to, through: arrival.interface)
   }
 
   var outgoingCount: Int { outgoing.count }

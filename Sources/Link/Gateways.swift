@@ -16,6 +16,8 @@ struct Gateways: Sendable {
     didSet { status.isMute.store(failure != nil, ordering: .relaxed) }
   }
   private(set) var neighbours = Neighbourhood()
+  /// All interfaces, also those that Link is not to use.
+  private(set) var machine = Neighbourhood()
   /// nil while we are not on the network.
   private(set) var nextScan: Micros?
   let watch = AddressWatch()
@@ -75,7 +77,7 @@ struct Gateways: Sendable {
   /// Takes over what a look around has found. Returns the gateways that are to be closed now: those whose address is missing for
   /// too long, and those whose sockets broke at an address that is there.
   mutating func learn(_ found: AddressScan.Found, at now: Micros) -> [GatewaySockets] {
-    neighbours = found.neighbours
+    (neighbours, machine) = (found.neighbours, found.machine)
     refused = found.left.map { ($0, SystemFailure(call: "too many addresses", code: ENOBUFS)) }
     // Without its address no socket can send. That is over, and opening again would lose the peers.
     for back in all where absences.contains(back.local) && found.used.contains(back.local) { back.forgive() }

@@ -127,7 +127,7 @@ struct UDPSocket: ~Copyable, Sendable {
     /// Cut off at the buffer's length.
     var count: Int
     var from: Endpoint
-    /// Which it came through; 0 if the kernel does not say, as for IPv6, where a neighbour's scope says it.
+    /// Which it came through; 0 if the kernel does not say, as for IPv6 unless asked, where a neighbour's scope says it.
     var interface: UInt32
     /// Which of ours it was sent to; nil if the kernel does not say.
     var to: Address?
@@ -184,6 +184,7 @@ struct UDPSocket: ~Copyable, Sendable {
         found.to = .v4(UInt32(bigEndian: place.ipi_spec_dst.s_addr))
       } else if level == Int32(IPPROTO_IPV6) && kind == IPV6_PKTINFO && value.count >= 16 {
         found.to = Address(ipv6: value)
+        if value.count >= 20 { found.interface = value.loadUnaligned(fromByteOffset: 16, as: UInt32.self) }
       } else if level == SOL_SOCKET && kind == SO_TIMESTAMPNS && value.count >= MemoryLayout<timespec>.size {
         found.arrived = value.loadUnaligned(as: timespec.self)
       }

@@ -95,7 +95,7 @@ import Testing
 
   @Test func `in a VPN rooms meet without a key, and who has one does not meet them`() async throws {
     let far = try await FarStage(hosts: 3)
-    try await far.open(1, "--link-accept", key: nil)
+    try await far.open(1, "--link-accept=10.77.0.1", key: nil)
     try await far.open(2, "--link-to=10.77.0.1", key: nil)
     try await far.open(3, "--link-to=10.77.0.1")
     try await far.meet(1, 2)

@@ -18,12 +18,16 @@ struct FarWiresTests {
     var wires: FarWires
     var far: FarWire?
     var opened = 0
+    let machine: Neighbourhood
 
-    init(_ port: UInt16, calls: String...) {
-      wires = FarWires(
-        FarSettings(
-          calls: calls.compactMap { FarCall($0, offsets: -250...250) }, port: port,
-          key: FarKey([UInt8](repeating: 7, count: 32))!, cipher: Sodium.self))
+    /// `door`: where rooms may call; nil: at each address.
+    init(_ port: UInt16, at door: Address? = nil, calls: String...) {
+      var settings = FarSettings(
+        calls: calls.compactMap { FarCall($0, offsets: -250...250) }, port: port,
+        key: FarKey([UInt8](repeating: 7, count: 32))!, cipher: Sodium.self)
+      settings.door = door
+      wires = FarWires(settings)
+      machine = Neighbourhood(Interface.up() ?? [])
       let now = HostClock.micros()
       let wanted = wires.portToOpen(at: now) ?? 0
       wires.take(Result { () throws(SystemFailure) in try FarSocket.both(port: wanted) }, at: now)
@@ -35,7 +39,7 @@ struct FarWiresTests {
       for inlet in wires.inlets {
         while let arrival = buffer.withUnsafeMutableBytes({ inlet.receive(into: $0) }) {
           events += buffer.withUnsafeBytes {
-            wires.hear(UnsafeRawBufferPointer(rebasing: $0[..<arrival.count]), arrival)
+            wires.hear(UnsafeRawBufferPointer(rebasing: $0[..<arrival.count]), arrival, of: machine)
           }
         }
       }
@@ -127,5 +131,36 @@ struct FarWiresTests {
       #expect(run(&here, &nobody) { here, _ in here.rooms.allSatisfy { $0.state == .ourselves } })
       #expect(here.opened == 0)
     }
+  }
+
+  @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"), arguments: [false, true])
+  func `at a chosen address rooms call by its own interface only`(isIPv6: Bool) throws {
+    let (home, vpn, venue) = (try PrivateNetwork(), try PrivateNetwork(), try PrivateNetwork())
+    try home.cable("vpn0", to: vpn, "vpn0")
+    try home.cable("wifi0", to: venue, "wifi0")
+    let (door, other) = isIPv6 ? ("fd00:8::1", "fd00:50::1") : ("10.8.0.1", "10.50.0.1")
+    let bits = isIPv6 ? "64 nodad" : "24"
+    for (network, address, interface) in [
+      (home, door, "vpn0"), (home, other, "wifi0"), (vpn, isIPv6 ? "fd00:8::2" : "10.8.0.2", "vpn0"),
+      (venue, isIPv6 ? "fd00:50::2" : "10.50.0.2", "wifi0"),
+    ] {
+      let words = bits.split(separator: " ")
+      try network.ip("addr add \(address)/\(words[0]) dev \(interface) \(words.dropFirst().joined())")
+      try network.ip("link set \(interface) up")
+    }
+    // Linux takes packets for the VPN's address from the venue, too.
+    try venue.ip("\(isIPv6 ? "-6 " : "")route add \(door) via \(other)")
+    let written = isIPv6 ? "[\(door)]:20821" : "\(door):20821"
+    let otherWritten = isIPv6 ? "[\(other)]:20821" : "\(other):20821"
+    var here = try home.perform { End(20_821, at: Address(door)) }
+    var wrong = try venue.perform { End(20_822, calls: written) }
+    var elsewhere = try venue.perform { End(20_823, calls: otherWritten) }
+    var right = try vpn.perform { End(20_822, calls: written) }
+    // Each calls once a second, the right one last.
+    #expect(run(&here, &wrong) { here, _ in (here.wires.board?.counters.unasked ?? 0) >= 2 })
+    #expect(run(&here, &elsewhere) { here, _ in (here.wires.board?.counters.unasked ?? 0) >= 4 })
+    #expect(here.far == nil && wrong.far == nil && elsewhere.far == nil)
+    #expect(run(&here, &right) { $0.far != nil && $1.far != nil })
+    #expect(here.opened == 1)
   }
 }

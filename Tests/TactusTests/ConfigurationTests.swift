@@ -162,3 +162,35 @@ func `Link is on the interfaces that were named, or on all`() throws {
       "wlan0", "lo",
     ])
 }
+
+@Test(arguments: [
+  ("off", AcceptChoice.off), ("on", .at(nil, port: nil)), ("20900", .at(nil, port: 20_900)),
+  ("10.8.0.1", .at(.v4(0x0a08_0001), port: nil)), ("10.8.0.1:20900", .at(.v4(0x0a08_0001), port: 20_900)),
+  ("[fd00::1]:20900", .at(.v6(high: 0xfd00 << 48, low: 1, scope: 0), port: 20_900)),
+  ("fd00::1", .at(.v6(high: 0xfd00 << 48, low: 1, scope: 0), port: nil)),
+])
+func `rooms may call at a port, at an address, or at both`(text: String, choice: AcceptChoice) throws {
+  #expect(try Configuration(arguments: ["--link-accept=\(text)"]).far.accept == choice)
+  #expect(choice.texts == [text])
+  let written = text == "20900" ? text : "'\(text)'"
+  var file = Configuration()
+  try ConfigurationFile.apply(Array("{'link-accept': \(written)}".utf8), from: "/dev/null", to: &file)
+  #expect(file.far.accept == choice)
+}
+
+@Test(arguments: ["0", "65536", "10.8.0.1:0", "0.0.0.0", "::", "224.0.0.1:20819", "10.8.0.1:", "room:9", ""])
+func `what is neither a port nor an address is refused`(text: String) {
+  #expect(throws: Complaint.self) { try Configuration(arguments: ["--link-accept=\(text)"]) }
+}
+
+@Test func `without a key rooms may call at one address only`() throws {
+  for words in [["--link-accept"], ["--link-accept=20900"]] {
+    let open = try Configuration(arguments: ["--link-key=none"] + words)
+    let refusal = #expect(throws: Complaint.self) { try open.farSettings() }
+    #expect(refusal?.text.contains("--link-accept=ADDRESS") == true)
+  }
+  let closed = try Configuration(arguments: ["--link-key=none", "--link-accept=10.8.0.1:20900"])
+  let settings = try closed.farSettings()
+  #expect(settings?.door == .v4(0x0a08_0001) && settings?.port == 20_900)
+  #expect(try Configuration(arguments: ["--link-key=none", "--link-to=10.8.0.2"]).farSettings()?.port == nil)
+}

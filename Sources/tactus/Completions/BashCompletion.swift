@@ -58,7 +58,7 @@ enum BashCompletion {
   private static func reply(_ allowed: Allowed) -> String {
     switch allowed.kind {
     case .file: #"mapfile -t COMPREPLY < <(compgen -f -- "$word")"#
-    case .word, .numberOrWord: words(allowed.list)
+    case .word, .numberOrWord, .numberOrText: words(allowed.list)
     case .connection: "_tactus_ports"
     case .text, .number, .whole: ":"
     }

@@ -39,7 +39,7 @@ enum FishCompletion {
   private static func arguments(_ allowed: Allowed) -> String {
     switch allowed.kind {
     case .file: " -F"
-    case .word, .numberOrWord: " -a \(quoted(allowed.list.joined(separator: " ")))"
+    case .word, .numberOrWord, .numberOrText: " -a \(quoted(allowed.list.joined(separator: " ")))"
     case .connection: " -a '(jack_lsp 2>/dev/null)='"
     case .text, .number, .whole: ""
     }

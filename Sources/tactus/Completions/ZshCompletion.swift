@@ -56,7 +56,7 @@ enum ZshCompletion {
   private static func action(_ allowed: Allowed) -> String {
     switch allowed.kind {
     case .file: "_files"
-    case .word, .numberOrWord: "(\(allowed.list.joined(separator: " ")))"
+    case .word, .numberOrWord, .numberOrText: "(\(allowed.list.joined(separator: " ")))"
     case .connection: "{local -a ports=(${(f)\"$(jack_lsp 2>/dev/null)\"}); compadd -S = -a ports}"
     case .text, .number, .whole: " "
     }

@@ -14,8 +14,8 @@ struct Allowed: Sendable {
   /// How a file says it, and what a shell finds for it.
   enum Kind {
     case text, number, whole, file
-    /// One of the list; a number or one of the list.
-    case word, numberOrWord
+    /// One of the list; a number or one of the list; a number or any text.
+    case word, numberOrWord, numberOrText
     /// Two JACK ports.
     case connection
   }
@@ -174,11 +174,12 @@ extension Allowed {
     switch value {
     case .number(let number, let written):
       switch kind {
-      case .number, .numberOrWord: text = shortest(number)
+      case .number, .numberOrWord, .numberOrText: text = shortest(number)
       case .whole: text = Int(exactly: number).map { "\($0)" }
       case .word: text = written
       case .text, .file, .connection: text = nil
       }
+    case .string(let string) where kind == .numberOrText: text = Double(string) == nil ? string : nil
     case .string(let string):
       text = isNumber || (kind == .numberOrWord && !list.contains(string)) ? nil : string
     case .null, .boolean, .array, .object: text = nil
@@ -190,7 +191,7 @@ extension Allowed {
   func value(of text: String) -> JSON5 {
     switch kind {
     case .number, .whole: Double(text).map { .number($0, written: text) } ?? .null
-    case .numberOrWord: Double(text).map { .number($0, written: text) } ?? .string(text)
+    case .numberOrWord, .numberOrText: Double(text).map { .number($0, written: text) } ?? .string(text)
     case .text, .word, .file, .connection: .string(text)
     }
   }
