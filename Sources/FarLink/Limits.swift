@@ -36,8 +36,9 @@ public enum FarLimits {
   static var lastNumber: UInt64 { 1 << 48 }
   /// So many datagrams go to where the other side was heard last: five seconds of pings.
   static var credit: Int { 128 }
-  /// From one address: hellos that are looked at in a second, and that are answered.
-  static var knocks: Int { 20 }
+  /// From one address: hellos that are looked at in a second, and that are answered. A look is a hash and a cipher of some dozens of bytes,
+  /// a few microseconds: all strangers together cost less than a tenth of a core.
+  static var knocks: Int { 400 }
   static var entries: Int { 2 }
   /// Of hellos that were good: their repetition is not.
   static var hellos: Int { 1024 }
@@ -86,42 +87,34 @@ struct RecentHellos: Sendable {
   }
 }
 
+/// The hellos from one place that are still looked at, and those that are still answered.
+struct Purse: Sendable {
+  var knocks: Allowance
+  var entries: Allowance
+
+  init(at now: Micros) {
+    knocks = Allowance(perSecond: FarLimits.knocks, at: now)
+    entries = Allowance(perSecond: FarLimits.entries, at: now)
+  }
+}
+
 /// How often unproven addresses may knock: addresses share 64 purses by a rule that nobody outside knows, so that one who floods takes the turn
 /// of one in 64 others at most, and all together cost little, however many they pretend to be.
 struct StrangersAllowance: Sendable {
-  private struct Purse {
-    var knocks: Double
-    var entries: Double
-    var counted: Micros
-
-    mutating func fill(at now: Micros) {
-      let seconds = max(0, Double((now - counted).count) / 1e6)
-      counted = max(counted, now)
-      knocks = min(Double(FarLimits.knocks), knocks + seconds * Double(FarLimits.knocks))
-      entries = min(Double(FarLimits.entries), entries + seconds * Double(FarLimits.entries))
-    }
-  }
-
   private var purses: [Purse]
   private let salt: UInt64
 
   init(salt: UInt64, at now: Micros) {
     self.salt = salt
-    let full = Purse(knocks: Double(FarLimits.knocks), entries: Double(FarLimits.entries), counted: now)
-    purses = Array(repeating: full, count: 64)
+    purses = Array(repeating: Purse(at: now), count: 64)
   }
 
-  mutating func mayKnock(_ address: Address, at now: Micros) -> Bool { take(\.knocks, address, now) }
-  mutating func mayEnter(_ address: Address, at now: Micros) -> Bool { take(\.entries, address, now) }
+  mutating func mayKnock(_ address: Address, at now: Micros) -> Bool {
+    purses[purse(of: address)].knocks.take(at: now)
+  }
 
-  private mutating func take(_ what: WritableKeyPath<Purse, Double>, _ address: Address, _ now: Micros)
-    -> Bool
-  {
-    let place = purse(of: address)
-    purses[place].fill(at: now)
-    guard purses[place][keyPath: what] >= 1 else { return false }
-    purses[place][keyPath: what] -= 1
-    return true
+  mutating func mayEnter(_ address: Address, at now: Micros) -> Bool {
+    purses[purse(of: address)].entries.take(at: now)
   }
 
   /// Of IPv6 the network counts: who has one has all its addresses.

@@ -34,7 +34,10 @@ extension Switchboard {
       counters.unasked += 1
       return
     }
-    guard strangers.mayKnock(sender.address, at: now) else {
+    let known = lines.firstIndex { $0.isAt(sender.address) }
+    let mayKnock =
+      known.map { lines[$0].purse.knocks.take(at: now) } ?? strangers.mayKnock(sender.address, at: now)
+    guard mayKnock else {
       counters.flooded += 1
       return
     }
@@ -55,7 +58,9 @@ extension Switchboard {
       counters.replayed += 1
       return
     }
-    guard strangers.mayEnter(sender.address, at: now) else {
+    let mayEnter =
+      known.map { lines[$0].purse.entries.take(at: now) } ?? strangers.mayEnter(sender.address, at: now)
+    guard mayEnter else {
       counters.flooded += 1
       return
     }

@@ -161,9 +161,49 @@ struct HostileTests {
     let seconds = Double((world.now - start).count) / 1e6
     let counters = world.sides[1].board.counters
     #expect(counters.refused + counters.flooded == 100_000)
-    #expect(Double(counters.refused) <= 64 * 20 * (seconds + 1))
+    #expect(Double(counters.refused) <= 64 * Double(FarLimits.knocks) * (seconds + 1))
     #expect(world.isProven(0) && world.isProven(1))
     #expect(world.sides[1].sent.allSatisfy { $0.to == world.sides[0].address })
+  }
+
+  @Test func `a room that was known comes back through a flood at its first call`() {
+    for seed in 1...5 as ClosedRange<UInt64> {
+      // Who calls us has been heard from there; whom we call is found there by its name.
+      for isCalled in [false, true] {
+        var world = isCalled ? FarWorld(seed: seed) : FarWorld.pair(seed: seed)
+        if isCalled {
+          world.add()
+          world.add(accepts: true)
+          // Its name led there, but it does not accept calls.
+          world.call(1, 0)
+        } else {
+          world.restart(0, accepts: false)
+        }
+        var flooding = SeededDice(seed: seed)
+        func flood(_ world: inout FarWorld) {
+          var hello = [UInt8](repeating: UInt8(seed), count: Datagram.helloSize)
+          hello[0] = 1
+          // Four hundred thousand in a second, each from an address of its own.
+          for _ in 0..<400 {
+            let source = Address.v4(.random(in: 1...0xdfff_ffff, using: &flooding))
+            world.inject(hello, into: 1, from: Endpoint(source, port: 1))
+          }
+        }
+        for _ in 0..<80 {
+          flood(&world)
+          world.run(for: Micros(1_000))
+        }
+        // At another moment of the purses each time.
+        world.delay = Micros(15_000 + 1_000 * Int64(seed))
+        world.call(0, 1)
+        for _ in 0..<160 {
+          flood(&world)
+          world.run(for: Micros(1_000))
+        }
+        #expect(world.isProven(0), "seed \(seed), called \(isCalled)")
+        #expect(world.sides[1].board.counters.flooded > 20_000)
+      }
+    }
   }
 
   @Test func `a flood from one address leaves the others their turn`() {
@@ -173,7 +213,7 @@ struct HostileTests {
       world.inject(
         [1] + [UInt8](repeating: UInt8(number % 256), count: 80), into: 0, from: HostileTests.stranger)
     }
-    #expect(world.sides[0].board.counters.refused == 20)
+    #expect(world.sides[0].board.counters.refused == FarLimits.knocks)
     var rooms = 0
     for _ in 0..<8 {
       let room = world.add()
