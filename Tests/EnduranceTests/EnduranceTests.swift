@@ -24,7 +24,8 @@ struct EnduranceTests {
   /// line is played in a lab of its own, beside the others.
   @Test(
     arguments: [
-      "interface,address", "cut,crash", "stop,suspend", "server,clock", "disk,war", "crowd,strangers",
+      "interface,address", "outage", "cut,crash", "stop,suspend", "server,clock", "disk,war",
+      "crowd,strangers",
       "byes,broken", "liars,forgers",
     ])
   func `after every fault all is right again, in the same session`(faults: String) async throws {

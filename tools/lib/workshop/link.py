@@ -7,13 +7,16 @@ import struct
 GROUP = ("224.76.78.75", 20808)
 DISCOVERY, MEASUREMENT = b"_asdp_v\x01", b"_link_v\x01"
 ALIVE, BYE = 1, 3
+IP_MULTICAST_ALL = 49  # Python does not name it
 PING, PONG = 1, 2
 
 
-def ear(interface: str) -> socket.socket:
-    """Hears the group."""
+def ear(interface: str, only: bool = False) -> socket.socket:
+    """Hears the group. `only`: what comes by this interface, and not what comes by each that a program here has joined on."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if only:
+        sock.setsockopt(socket.IPPROTO_IP, IP_MULTICAST_ALL, 0)
     sock.bind(GROUP)
     sock.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, socket.inet_aton(GROUP[0]) + socket.inet_aton(interface))
     return sock

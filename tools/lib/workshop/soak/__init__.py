@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from .. import build
 from ..common import LAB, Number, choices, fail, is_in_lab, module, read_words, shell
 
-FAULTS = ["interface", "address", "cut", "crash", "stop", "server", "suspend", "clock", "disk",
+FAULTS = ["interface", "outage", "address", "cut", "crash", "stop", "server", "suspend", "clock", "disk",
           "crowd", "strangers", "byes", "broken", "liars", "forgers", "war"]
 PLANTS = ["click", "clock", "late", "leak", "descriptor", "thread", "network", "osc"]
 
@@ -36,7 +36,7 @@ descriptors or threads. What breaks ends the run with status 1, the moment, and 
   --plant NAME      a fault of ours in tactus' process, which must be found: {', '.join(PLANTS)}
   --plants          each of them in turn: status 0 if all are found
   --fault NAME,...  no set, but these faults one after another, and after each all is right again, or status 1:
-                    {', '.join(FAULTS[:9])}; somebody hostile: {', '.join(FAULTS[9:])}
+                    {', '.join(FAULTS[:10])}; somebody hostile: {', '.join(FAULTS[10:])}
   --long            the faults for half a minute each
   --pipewire        on PipeWire's JACK
   --ready           build and install what it needs, and end"""

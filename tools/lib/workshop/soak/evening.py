@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import link, processes
-from . import cast, invariants, trouble
+from . import cast, company, invariants, trouble
 
 REMEMBERED = 60  # lines that are shown when something breaks; the log has all
 PORTS = ["tactus:click_1", "tactus:clock"]
@@ -28,6 +28,7 @@ class Evening:
         self.seen, self.dropped = "", 0
         self.figures: dict[str, int] = {}
         self.controller = cast.Controller()
+        self.company = company.Company()
         self.server = processes.server()
         self.say("seed " + str(plan["seed"]))
         self.ears_environment: dict[str, str] = {}
@@ -67,7 +68,7 @@ class Evening:
 
     def settle(self) -> None:
         """Until all are in one session, measured, and heard. What is not there then is a violation like any other."""
-        self.excuses.give(self.now(), 15, "peers")
+        self.excuses.give(self.now(), 15, "peers", "session")
         self.excuses.give(self.now(), 4, "click", "clock", "phase")
 
     def expected_peers(self) -> int:
@@ -123,6 +124,7 @@ class Evening:
         if (seen := f"the listener: {where['peers']} peers, {where['tempo']:g} BPM") != self.seen:
             self.say(seen)
         self.seen, self.where = seen, where
+        self.invariants.one_session(now, self.company.is_apart())
         self.invariants.check(now, ports, where)
         self.count_everybody(now, where["peers"])
         self.invariants.answered(now, self.controller)
@@ -152,6 +154,7 @@ class Evening:
         worst = "; ".join(f"{name} {value:.0f} us" for name, value in sorted(self.invariants.worst.items()))
         counts = self.invariants.counts
         return (f"{self.line()}\nworst median of {invariants.PHASE_WINDOW} s: {worst}\n"
+                f"{counts['seconds apart']} seconds in which the listener was in another session than tactus\n"
                 f"in lost cycles: {counts['clicks in lost cycles']} clicks, {counts['clocks in lost cycles']} clocks")
 
 

@@ -24,6 +24,7 @@ FOR_GOOD = 15  # seconds after which peers of the reference library that are not
 CLEAN = 4  # seconds in a row in which nothing is wrong
 CLICKS = 3  # that must have been judged in them
 TEMPO = 107.3
+OUTAGE_TEMPOS = [204.1, 66.0, 180.0]
 APART = 0.02  # beats between the hosts, eleven milliseconds
 CLOCKS, DISK = "/dev/shm/clocks", "/dev/shm/disk"
 CALLBACK_LIMIT = 0.1  # of the period: what the audio thread may need of the processor
@@ -177,6 +178,19 @@ class Faults(evening.Evening):
     def fault_interface(self) -> None:
         """Down, for longer than anybody remembers a silent peer; the listener and tactus have to find each other on the loopback."""
         self.disturbed(self.length(8), lambda: trouble.interface("down"), lambda: trouble.interface("up"), phase=1, peers=1)
+
+    def fault_outage(self) -> Outcome:
+        """Down for six seconds, and a peer on the other host sets tempos as soon as it is up again. tactus sees that at once. The
+        listener, here made late, sees it seconds later, as peers of Ableton's library do that look for interfaces every five."""
+        self.disturbed(6, lambda: trouble.interface("down"), lambda: trouble.interface("up"), phase=1, peers=20)
+        self.trouble.excuse(self.now(), 0, session=trouble.SCAN)
+        self.ear.tell("link off")
+        for tempo in OUTAGE_TEMPOS:
+            self.peers[0].tell(f"tempo {tempo}")
+            self.meanwhile(2)
+        self.ear.tell("link on")
+        self.meanwhile(8)
+        return OUTAGE_TEMPOS[-1], False
 
     def fault_address(self) -> None:
         other = "10.77.0.99/24"

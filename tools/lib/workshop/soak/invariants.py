@@ -13,6 +13,8 @@ Heard = dict[str, Any]
 # By JACK's clock where it is settled, else by the wall-clock's line, which itself is up to 130 us early (docs/benchmarks.md).
 PHASE_LIMIT = {"by_jack": 1000.0, "by_wall": 3000.0}  # microseconds
 PHASE_WINDOW = 5  # seconds of which the median is taken
+REUNION = 6.0  # seconds that the listener needs to follow tactus into another session: it measures that first
+AFTER_REUNION = 2.0  # seconds until the listener judges by the new session
 CATCH_UP = 3.0  # seconds after a lost cycle in which clocks are made up for
 SLOWEST = 4.0  # seconds: at 20 BPM a beat lasts three
 ANSWER = 2.0  # seconds for a pong
@@ -48,6 +50,20 @@ class Invariants:
         self.disturbed = -1e9
         self.asked: float | None = None
         self.beats: list[tuple[float, float]] = []
+        self.apart: float | None = None
+
+    def one_session(self, now: float, is_apart: bool) -> None:
+        """Sound is judged only while the listener and tactus share a session. They must find together again in the time that a
+        peer of Ableton's library needs."""
+        if not is_apart or self.excuses.has(now, "session"):
+            self.apart = None
+        elif self.apart is None:
+            self.apart = now
+        if is_apart:
+            self.counts["seconds apart"] += 1
+            self.excuses.give(now, AFTER_REUNION, "click", "clock", "phase")
+        if self.apart is not None and now - self.apart > REUNION:
+            raise Violation(f"the listener and tactus are in two sessions for {now - self.apart:.1f} s")
 
     def check(self, now: float, ports: dict[str, Heard], where: Heard) -> None:
         """All that was heard until now; the first thing that is wrong."""

@@ -17,6 +17,7 @@ from ..common import LAB, module
 from . import cast, enemy, invariants
 
 MOST_PEERS = 5
+SCAN = 6  # seconds until a peer of Ableton's library sees an interface that is back, or another address
 WIRE = "10.77.0.1/24"
 
 
@@ -225,7 +226,7 @@ class Trouble:
         """The wire is bad for so long, and then perfect. News may come late, and those who are cut off come back by
         themselves."""
         return self.during(what, "wire", now, seconds, 10, lambda: lab("wire", *words),
-                           lambda: lab("wire", "heal" if words[0] == "cut" else "clear"), phase=4, peers=15)
+                           lambda: lab("wire", "heal" if words[0] == "cut" else "clear"), phase=4, peers=15, session=4)
 
     def bad_wire(self, now: float) -> str | None:
         seconds, loss, jitter = self.dice.uniform(2, 10), self.dice.randrange(2, 20), self.dice.randrange(0, 6)
@@ -239,12 +240,12 @@ class Trouble:
     def interface_down(self, now: float) -> str | None:
         seconds = self.dice.uniform(0.5, 8)
         return self.during(f"the interface is down for {seconds:.1f} s", "wire", now, seconds, 16, lambda: interface("down"),
-                           lambda: interface("up"), phase=6, peers=20)
+                           lambda: interface("up"), phase=6, peers=20, session=SCAN)
 
     def other_address(self, now: float) -> str | None:
         seconds, other = self.dice.uniform(3, 8), f"10.77.0.{self.dice.randrange(50, 250)}/24"
         return self.during(f"the address is {other} for {seconds:.1f} s", "wire", now, seconds, 16,
-                           lambda: readdress(WIRE, other), lambda: readdress(other, WIRE), phase=6, peers=20)
+                           lambda: readdress(WIRE, other), lambda: readdress(other, WIRE), phase=6, peers=20, session=SCAN)
 
     def osc_flood(self, now: float) -> str | None:
         packets = [osc.message("/tactus/click/volume", None, self.dice.uniform(0.3, 1)), osc.message("/tactus/nowhere", None, 1),
@@ -274,11 +275,11 @@ class Trouble:
             return None
         send_enemy(kind, seconds, self.dice.randrange(10**6))
         # In a war each peer hears the words in another order until the last; which beat it is, is not agreed before.
-        self.excuse(now, seconds, peers=12, phase=5, **({"click": 5, "clock": 5} if kind == "war" else {}))
+        self.excuse(now, seconds, peers=12, phase=5, session=5, **({"click": 5, "clock": 5} if kind == "war" else {}))
         return f"enemy: {kind} for {seconds} s"
 
     def link_off(self, now: float) -> str | None:
         """Alone tactus plays on, in nobody's time but its own."""
         seconds, send = self.dice.uniform(1, 4), self.evening.controller.send
         return self.during(f"link off for {seconds:.1f} s", "link", now, seconds, 15, lambda: send("link", 0),
-                           lambda: send("link", 1), click=6, clock=6, phase=6, peers=10)
+                           lambda: send("link", 1), click=6, clock=6, phase=6, peers=10, session=4)

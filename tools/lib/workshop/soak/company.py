@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The sessions of tactus and of the listener, from what both announce on the loopback interface of their host.
+
+The listener judges sound by its own session. While it is in another session than tactus, it has nothing to say about tactus: the
+peers of Ableton's library look for interfaces every five seconds, and so come back later than tactus after the interface was down."""
+
+import threading
+import time
+
+from .. import link
+
+LOOPBACK = "127.0.0.1"
+MEMORY = 1.2  # seconds: an Alive comes every quarter of one, and with many peers around at least once a second
+SESSION, CLOCK = b"sess", b"tclk"  # the second is tactus' own entry (facts: link 1.1)
+
+
+class Company:
+    def __init__(self) -> None:
+        self.socket = link.ear(LOOPBACK, only=True)
+        self.lock = threading.Lock()
+        # By node: its session, whether it is tactus, and when it was heard.
+        self.nodes: dict[bytes, tuple[bytes, bool, float]] = {}
+        # A flood must find the socket empty: the kernel's count of lost datagrams is an excuse.
+        threading.Thread(target=self.hear, daemon=True).start()
+
+    def hear(self) -> None:
+        while True:
+            packet, source = self.socket.recvfrom(2048)
+            if source[0] == LOOPBACK:
+                self.take(packet, time.monotonic())
+
+    def take(self, packet: bytes, now: float) -> None:
+        if len(packet) < 20 or not packet.startswith(link.DISCOVERY):
+            return
+        kind, node, entries = packet[8], packet[12:20], link.entries(packet)
+        with self.lock:
+            if kind == link.BYE:
+                self.nodes.pop(node, None)
+            elif session := entries.get(SESSION):
+                self.nodes[node] = session, CLOCK in entries, now
+
+    def is_apart(self, now: float | None = None) -> bool:
+        """Whether tactus is heard, and the listener is not in its session. If tactus is not heard, that is no excuse for it."""
+        now = time.monotonic() if now is None else now
+        with self.lock:
+            self.nodes = {node: said for node, said in self.nodes.items() if now - said[2] < MEMORY}
+            ours = {session for session, is_tactus, _ in self.nodes.values() if is_tactus}
+            theirs = {session for session, is_tactus, _ in self.nodes.values() if not is_tactus}
+        return bool(ours) and ours != theirs
