@@ -37,6 +37,8 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
   public var showsFineTicks = false
   public var far = FarChoices()
   public var bend = BendSettings()
+  /// The next change that waits for its beat; the control surface says which.
+  public var queued: QueuedChange?
 
   public init() {
     offsets[.click2] = nil

@@ -34,6 +34,7 @@ public struct HostSync: ~Copyable {
   /// Of the song's run that these are.
   private var barsRun: UInt64 = 0
   private var barsOrigin: Int64 = 0
+  private var queuedMeter = QueuedMeter()
   private var standard: StandardOutputs
   private var startStop = StartStop()
   private var follower = HostFollower()
@@ -84,14 +85,16 @@ public struct HostSync: ~Copyable {
     startSong(now, &cycle)
     song.follow(now, at: here, lostFrames: lost, leads: timebase.isForeign || now.settings.lead == .midi)
     countBars(now, &cycle)
+    let barsAhead = queuedMeter.bars(bars, of: song)
     let window = Window(
       line: line, grid: now.grid, frames: Int(now.frames), correction: gridWatch.correction + abs(bend.moved),
       isJump: gridWatch.isJump, isCut: now.isCut)
     let goesOn = present?.isFollowed(
-      by: now, window, song, bars, bank: cycle.sounds.number, ahead: bend.ahead)
+      by: now, window, song, barsAhead, bank: cycle.sounds.number, ahead: bend.ahead)
     if goesOn != true { stretch &+= 1 }
     present = Present(
-      now, window, song: song, bars: bars, bank: cycle.sounds, ahead: bend.ahead, passed: times.passedFrames,
+      now, window, song: song, bars: barsAhead, bank: cycle.sounds, ahead: bend.ahead,
+      passed: times.passedFrames,
       stretch: stretch)
     standard.play(now, &present!, into: &outputs)
     propose(now, into: &outputs)
@@ -132,9 +135,9 @@ public struct HostSync: ~Copyable {
       if let requested, timebase.wasOursLately {
         tempoRequest.read(requested.tempo, at: present.heard.start)
       }
-      tempoRequest.show(present.tempo, at: present.heard.start)
     }
     let shown = present.bbt(nextFrame: nextFrame)
+    if !present.isFreewheeling { tempoRequest.show(shown.tempo, at: present.heard.start) }
     timebase.publish(shown, bars)
     return shown
   }
@@ -218,6 +221,7 @@ extension HostSync {
   /// Another meter comes with the next bar line of a song that plays, and at once where none does.
   private mutating func countBars(_ now: borrowing Now, _ cycle: inout Cycle) {
     let meter = now.settings.meter
+    queuedMeter.follow(now)
     if isBetweenPlaces(now) {
       // A correction of a host that drifts leaves the song where it is. The place was meant in the present bars.
       if cycle.relocation?.isCorrection(ofSongFrom: barsOrigin, now) != true { bars = Bars(bars.meter) }
@@ -225,7 +229,8 @@ extension HostSync {
     }
     let isBack = wasRolling && song.origin == barsOrigin
     if song.isRolling, song.run == barsRun || isBack {
-      bars.change(to: meter, at: song.songBeat(of: now.grid.beat(at: now.heard.start)))
+      let beat = queuedMeter.beat(of: meter, or: now.grid.beat(at: now.heard.start))
+      bars.change(to: meter, at: song.songBeat(of: beat))
     } else {
       bars = Bars(wasRolling && song.isRolling ? bars.meter : meter)
     }

@@ -58,10 +58,11 @@ struct CycleSource {
     cycle.clients = shared.pointee.board.clientCount
     if let latencies = shared.pointee.latencies.readIfNew() { cycle.latencies = latencies }
     if let clock = shared.pointee.clockMap.readIfNew() { cycle.clock = clock }
+    // Settings before the session: a queued change leaves them when the session has it.
+    if let settings = shared.pointee.settings.readIfNew() { cycle.settings = settings }
     if let session = shared.pointee.session.readIfNew() { cycle.take(session) }
     if let sounds = shared.pointee.sounds.readIfNew() { cycle.sounds = sounds }
     if let relocation = shared.pointee.relocation.readIfNew() { cycle.relocation = relocation }
-    if let settings = shared.pointee.settings.readIfNew() { cycle.settings = settings }
     cycle.settingsNumber = UInt32(shared.pointee.settings.readings)
     if shared.pointee.isLeaving.load(ordering: .relaxed) {
       cycle.settings.clock.isOn = false

@@ -32,13 +32,14 @@ final class ControlDesk: AudioDoor {
     /// How many peers there were, one after the other, as far as nobody has been told.
     var peerCounts: [Int] = []
     var wasPlaying = false
-    var launch: AskedLaunch?
+    var launch: AskedLaunch?, queued: QueuedChange?
     var surface: OSCSurface?
 
     /// As the audio thread has them: a start may ask for a moment of its own.
     var settings: Settings {
       var settings = state.heardChoices
       if let launch { settings.launch.moment = launch.moment }
+      settings.queued = queued
       return settings
     }
 
@@ -69,9 +70,7 @@ final class ControlDesk: AudioDoor {
     self.exchange = exchange
     self.door = door
     self.wake = wake
-    held = Mutex(
-      Held(
-        state: state, lasting: state, wantsTimebase: state.choices.lead.wantsTimebase))
+    held = Mutex(Held(state: state, lasting: state, wantsTimebase: state.choices.lead.wantsTimebase))
   }
 
   var state: SurfaceState { held.withLock { $0.state } }
@@ -90,9 +89,7 @@ final class ControlDesk: AudioDoor {
   var wantsTimebase: Bool { held.withLock { $0.wantsTimebase } }
 
   /// [control]
-  func wantTimebase() {
-    held.withLock { $0.wantsTimebase = true }
-  }
+  func wantTimebase() { held.withLock { $0.wantsTimebase = true } }
 
   /// Somebody has a controller in hand that asked to be told.
   var hasSubscribers: Bool { held.withLock { ($0.surface?.counters.subscribers ?? 0) > 0 } }
@@ -104,9 +101,7 @@ final class ControlDesk: AudioDoor {
   var endpoints: [Endpoint] { held.withLock { $0.surface?.endpoints ?? [] } }
 
   /// Subscribers are told from now on. [control]
-  func connect(_ surface: OSCSurface?) {
-    held.withLock { $0.surface = surface }
-  }
+  func connect(_ surface: OSCSurface?) { held.withLock { $0.surface = surface } }
 
   /// [control]
   func takeWishes() -> [Command] {
@@ -177,9 +172,7 @@ final class ControlDesk: AudioDoor {
   }
 
   /// A key of the terminal view, and when it was pressed. [view]
-  func press(_ targets: [Target], at time: Micros) {
-    held.withLock { $0.surface }?.press(targets, at: time)
-  }
+  func press(_ targets: [Target], at time: Micros) { held.withLock { $0.surface }?.press(targets, at: time) }
 
   /// A knob or a pedal: the surface knows what it moves. [control]
   func play(_ message: ControlMessage) {
@@ -195,8 +188,7 @@ final class ControlDesk: AudioDoor {
   func obey(_ command: Command, at time: Micros, lasts: Bool = true) -> Verdict {
     switch command {
     case .tempo(let tempo):
-      let leading = held.withLock { $0.state.leading }
-      switch leading {
+      switch held.withLock({ $0.state.leading }) {
       case .host: return .notNow("another JACK client leads the tempo")
       case .midi: return .notNow("a MIDI clock leads the tempo")
       case .link, .auto: break
@@ -292,6 +284,14 @@ final class ControlDesk: AudioDoor {
       || now.audio.isOn != before.audio.isOn
     {
       wake()
+    }
+  }
+
+  /// The next change that waits for a beat: the audio thread knows of it from now on. [any]
+  func expect(_ change: QueuedChange?) {
+    held.withLock { held in
+      held.queued = change
+      publish(held)
     }
   }
 

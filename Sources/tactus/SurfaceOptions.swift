@@ -165,6 +165,7 @@ extension OSCSurface {
   static func open(_ configuration: Configuration, for desk: ControlDesk) -> OSCSurface? {
     var settings = configuration.surfaceSettings
     settings.keep = { desk.remember($0) }
+    settings.expect = { desk.expect($0) }
     do {
       let surface = try OSCSurface(
         settings, state: desk.state,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 import MIDIControl
 import OSC
 
@@ -32,6 +33,8 @@ struct Desk {
   var outward: [(message: Message, to: Endpoint, at: Micros)] = []
   var orders: [Order] = []
   var learned: [MIDIBinding] = []
+  /// The changes that wait for a beat, and how many orders came before each.
+  var queued: [(change: QueuedChange?, orders: Int)] = []
   /// What the last datagram cost.
   var cost = 0
 
@@ -90,6 +93,8 @@ struct Desk {
         notices.append(notice)
       case .learned(let bindings):
         learned = bindings
+      case .queued(let change):
+        queued.append((change, orders.count))
       }
     }
     guard isOrdered else { return }
@@ -139,6 +144,7 @@ struct Desk {
     outward = []
     notices = []
     orders = []
+    queued = []
     program.commands = []
   }
 }

@@ -86,7 +86,7 @@ struct NewChoiceTests {
               told.append("\(message.address) \(message.arguments.map(\.words))")
             }
           }
-        case .notice, .outward, .learned: break
+        case .notice, .outward, .learned, .queued: break
         }
       }
       machine.update(state, clocks: clocks)

@@ -53,7 +53,7 @@ private struct Desk {
       switch output {
       case .order(let order): commands.append(order.command)
       case .notice(let notice): notices.append(notice)
-      case .send, .outward, .learned: break
+      case .send, .outward, .learned, .queued: break
       }
     }
   }

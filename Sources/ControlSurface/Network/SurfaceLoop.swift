@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Addresses
 import BeatMath
+import Choices
 import Glibc
 import Linux
 import MIDIControl
@@ -22,6 +23,7 @@ final class SurfaceLoop {
   private let notice: @Sendable (Notice) -> Void
   private let handler: @Sendable (Order) -> Verdict
   private let keep: @Sendable ([MIDIBinding]) -> Void
+  private let expect: @Sendable (QueuedChange?) -> Void
   private let buffer: UnsafeMutableRawBufferPointer
 
   init(
@@ -33,6 +35,7 @@ final class SurfaceLoop {
     self.notice = notice
     self.handler = handler
     keep = settings.keep
+    expect = settings.expect
     shared = Shared(state, version: doors.settings.version)
     machine = SurfaceMachine(doors.settings, state: state, clocks: Clocks.read())
     buffer = .allocate(byteCount: 65_536, alignment: 8)
@@ -204,6 +207,8 @@ final class SurfaceLoop {
         self.notice(notice)
       case .learned(let bindings):
         keep(bindings)
+      case .queued(let change):
+        expect(change)
       }
     }
     guard isOrdered else { return }

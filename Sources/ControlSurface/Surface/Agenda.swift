@@ -34,6 +34,8 @@ struct Agenda {
   }
 
   private var entries: [Entry] = []
+  /// Goes up whenever an entry comes or goes.
+  private(set) var changes: UInt64 = 0
   private var numbered: UInt64 = 0
 
   var count: Int { entries.count }
@@ -51,6 +53,7 @@ struct Agenda {
     entry.isKnown = standing == .known
     entry.time = Self.time(of: entry.due, clocks: clocks, state: state)
     entries.append(entry)
+    changes &+= 1
     return true
   }
 
@@ -69,6 +72,7 @@ struct Agenda {
         entries[index].time > entries[index].asked + SurfaceLimits.appointment
       else { continue }
       lost.append(entries.remove(at: index))
+      changes &+= 1
     }
     return lost
   }
@@ -80,15 +84,28 @@ struct Agenda {
         (entries[$0].time, entries[$0].number) < (entries[$1].time, entries[$1].number)
       }), entries[index].time <= now
     else { return nil }
+    changes &+= 1
     return entries.remove(at: index)
+  }
+
+  /// The tasks of the next beat that any task waits for, in their order.
+  var onNextBeat: (beat: Beats, tasks: [Task])? {
+    let waiting = entries.compactMap { entry -> (beat: Beats, number: UInt64, task: Task)? in
+      if case .beats(let beat) = entry.due { (beat, entry.number, entry.task) } else { nil }
+    }
+    guard let beat = waiting.map(\.beat).min() else { return nil }
+    let here = waiting.filter { $0.beat == beat }.sorted { $0.number < $1.number }
+    return (beat, here.map(\.task))
   }
 
   /// A second tempo for a later beat takes the place of the first.
   mutating func dropTempos() {
+    changes &+= 1
     entries.removeAll { if case .tempo = $0.task { true } else { false } }
   }
 
   mutating func dropSongs() {
+    changes &+= 1
     entries.removeAll { if case .song = $0.task { true } else { false } }
   }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
+public import Choices
 public import MIDIControl
 import OSC
 
@@ -185,6 +186,8 @@ public struct SurfaceSettings: Sendable {
   public var learned: [MIDIBinding] = []
   /// Called when what was learned has changed, on the surface's thread.
   public var keep: @Sendable ([MIDIBinding]) -> Void = { _ in }
+  /// Called when another change is the next that waits for a beat, on the surface's thread; behind the orders of one that has come.
+  public var expect: @Sendable (QueuedChange?) -> Void = { _ in }
 
   public init() {}
 }

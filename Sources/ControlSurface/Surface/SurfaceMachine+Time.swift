@@ -38,6 +38,7 @@ extension SurfaceMachine {
       }
     }
     if let (tempo, asker) = gate.due(at: now) { commit(tempo, asker, at: now) }
+    foresee()
     endBend()
     if let end = expectationEnds, now >= end {
       expectationEnds = nil

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 import MIDIControl
 import OSC
 
@@ -16,6 +17,8 @@ struct SurfaceMachine {
     case notice(Notice)
     /// What was learned from a controller is otherwise now.
     case learned([MIDIBinding])
+    /// The next change that waits for a beat; nil: none does.
+    case queued(QueuedChange?)
   }
 
   let settings: SurfaceSettings
@@ -25,6 +28,7 @@ struct SurfaceMachine {
   var counters = SurfaceCounters()
   var subscribers: [Subscriber] = []
   var agenda = Agenda()
+  var foresight = Foresight()
   var gate = TempoGate<Asker>()
   var outward: Outward
   /// The song whose commands are being said.
@@ -221,6 +225,7 @@ struct SurfaceMachine {
     guard state != reading.state else { return sayWaiting() }
     let before = reading.state
     reading.state = state
+    foresight.isOld = true
     if state.songs != before.songs {
       reading.own.keepPlace(in: state.songs, before: before.songs)
       if !state.songs.contains(where: { $0.title == reading.own.songWaiting }) {

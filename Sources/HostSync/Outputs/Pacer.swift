@@ -42,7 +42,8 @@ struct Pacer: BitwiseCopyable {
 
   /// Frames from one boundary to the next.
   func spacing(in window: Window) -> Double {
-    window.grid.beatMicros / Double(max(1, ticker.perBeat)) / window.line.frameMicros
+    let perBeat = Double(max(1, ticker.perBeat))
+    return window.grid.beatMicros(upTo: Double(ticker.next) / perBeat) / perBeat / window.line.frameMicros
   }
 
   /// The next boundary is used, at the frame that was given.

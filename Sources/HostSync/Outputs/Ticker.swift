@@ -87,8 +87,9 @@ struct Ticker: BitwiseCopyable {
   /// Whether a boundary comes right after the buffer's first frame.
   private func isCrowded(by number: Int64, in window: Window) -> Bool {
     guard perBeat > 1 else { return false }
-    let spacing = window.grid.beatMicros / Double(perBeat) / window.line.frameMicros
-    return window.frame(of: Double(number) / Double(perBeat)) < spacing / 4
+    let beat = Double(number) / Double(perBeat)
+    let spacing = window.grid.beatMicros(upTo: beat) / Double(perBeat) / window.line.frameMicros
+    return window.frame(of: beat) < spacing / 4
   }
 
   /// Takes the next boundary whatever its place.

@@ -86,7 +86,7 @@ struct Song: BitwiseCopyable {
       var late = 0.0
       if isRolling, !leads, !now.isFreewheeling {
         followLag(now, beat: beat)
-        late = lag.micros / now.grid.beatMicros
+        late = lag.micros / now.heardBeatMicros
       }
       stand(transport, here: here, beat: beat - late)
       leave(at: now.heard.start)
@@ -109,7 +109,7 @@ struct Song: BitwiseCopyable {
 
   private mutating func followLag(_ now: borrowing Now, beat: Double) {
     lag.follow(
-      frame: now.transport.frame, beat: songBeat(of: beat), beatMicros: now.grid.beatMicros,
+      frame: now.transport.frame, beat: songBeat(of: beat), beatMicros: now.heardBeatMicros,
       nominalPerFrame: 1e6 / Double(now.sampleRate))
   }
 

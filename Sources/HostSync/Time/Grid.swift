@@ -1,16 +1,49 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
 
-/// The session's beats against Link's host time, with the fractions that the protocol's integers do not have.
+/// The session's beats against Link's host time, with the fractions that the protocol's integers do not have. A change of tempo that waits
+/// for its beat is part of it.
 struct Grid: Hashable, BitwiseCopyable {
   /// When beat 0 is, in microseconds.
   var origin: Double
-  /// Microseconds per beat: whole, as Link's tempo acts.
+  /// Microseconds per beat: whole, as Link's tempo acts. Up to the turn, if there is one.
   var beatMicros: Double
+  /// Where the tempo turns; infinity: it does not.
+  private(set) var turnTime = Double.infinity
+  private var turnBeat = Double.infinity
+  /// Microseconds per beat behind the turn.
+  private var turnedMicros = 0.0
 
-  func beat(at time: Double) -> Double { (time - origin) / beatMicros }
+  init(origin: Double, beatMicros: Double) {
+    self.origin = origin
+    self.beatMicros = beatMicros
+  }
 
-  func time(of beat: Double) -> Double { origin + beat * beatMicros }
+  // `>`, as an infinite time or beat is not behind a turn that there is not.
+  func beat(at time: Double) -> Double {
+    time > turnTime ? turnBeat + (time - turnTime) / turnedMicros : (time - origin) / beatMicros
+  }
+
+  func time(of beat: Double) -> Double {
+    beat > turnBeat ? turnTime + (beat - turnBeat) * turnedMicros : origin + beat * beatMicros
+  }
+
+  func beatMicros(at time: Double) -> Double { time >= turnTime ? turnedMicros : beatMicros }
+
+  /// Microseconds per beat up to this beat.
+  func beatMicros(upTo beat: Double) -> Double { beat > turnBeat ? turnedMicros : beatMicros }
+
+  /// Another tempo from this beat on.
+  mutating func turn(to tempo: Tempo, at beat: Double) {
+    (turnTime, turnBeat) = (time(of: beat), beat)
+    turnedMicros = Double(tempo.clamped.microsPerBeat)
+  }
+
+  /// The same from this time on: behind its turn a grid has none.
+  func following(_ time: Double) -> Grid {
+    guard time > turnTime else { return self }
+    return Grid(origin: turnTime - turnBeat * turnedMicros, beatMicros: turnedMicros)
+  }
 
   func later(by micros: Double) -> Grid { Grid(origin: origin + micros, beatMicros: beatMicros) }
 }
@@ -41,7 +74,8 @@ struct Window: BitwiseCopyable {
   @inline(__always)
   func moved(to line: FrameLine) -> Window {
     Window(
-      line: line, grid: grid, frames: frames, correction: correction, isJump: isJump, isCut: isCut)
+      line: line, grid: grid.following(line.time(atFrame: -0.5)), frames: frames, correction: correction,
+      isJump: isJump, isCut: isCut)
   }
 
   /// An event belongs to the frame nearest to it, so the buffer begins half a frame before its first.

@@ -26,14 +26,15 @@ struct GridWatch: BitwiseCopyable {
     correction = 0
     if isStarted {
       let moved = beat - grid.beat(at: heard.start)
-      let missed = beat - lastBeat - Double(passed) * heard.frameMicros / grid.beatMicros
-      let isSameTempo = next.beatMicros == grid.beatMicros
-      if isCut || abs(missed) >= 0.5 || (isSameTempo && abs(moved) * next.beatMicros > Self.largestCorrection)
-      {
+      let before = grid.beatMicros(at: heard.start)
+      let after = next.beatMicros(at: heard.start)
+      let missed = beat - lastBeat - Double(passed) * heard.frameMicros / before
+      let isSameTempo = after == before
+      if isCut || abs(missed) >= 0.5 || (isSameTempo && abs(moved) * after > Self.largestCorrection) {
         isJump = true
         movedBeats = missed
       } else {
-        correction = abs(moved) * max(next.beatMicros, grid.beatMicros)
+        correction = abs(moved) * max(after, before)
       }
     }
     grid = next

@@ -22,6 +22,6 @@ extension Moment {
     self.init(
       frame: now.transport.frame, frames: now.frames,
       heard: FrameLine(start: now.heard.start, frameMicros: now.frameMicros), due: now.line.start,
-      beatMicros: now.grid.beatMicros, sampleRate: now.sampleRate)
+      beatMicros: now.heardBeatMicros, sampleRate: now.sampleRate)
   }
 }

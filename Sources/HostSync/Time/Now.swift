@@ -20,6 +20,8 @@ struct Now: BitwiseCopyable {
   let startStopsTaken: UInt32
   /// Neither this cycle's time nor the one before's was lost.
   let isSound: Bool
+  /// A change whose beat is still to come, or has come just now.
+  let queued: QueuedChange?
   /// The session's own beats.
   private(set) var grid: Grid
   /// Microseconds per frame over many cycles: for latencies, which may be many buffers long.
@@ -49,12 +51,23 @@ struct Now: BitwiseCopyable {
     let view = freeze.session(of: &cycle)
     session = view.state
     startStopsTaken = view.startStopsTaken
-    grid = freeze.grid(of: session)
+    var grid = freeze.grid(of: session)
+    queued = Self.queued(cycle.settings.queued, grid, at: cycle.isFreewheeling ? .infinity : line.start)
+    if let queued, let tempo = queued.tempo { grid.turn(to: tempo, at: queued.beat.value) }
+    self.grid = grid
     self.frameMicros = frameMicros
     self.line = line
     let delay = Double(latencies[.jack]) * frameMicros + Double(settings.offset(of: .jack).count)
     heard = line.delayed(by: freeze.delay(delay))
     isCut = isBack
+  }
+
+  /// A change is carried out within a fraction of a second of its beat. One that is not is meant for other beats: the session has changed.
+  private static let patience = 250_000.0
+
+  private static func queued(_ change: QueuedChange?, _ grid: Grid, at time: Double) -> QueuedChange? {
+    guard let change, grid.time(of: change.beat.value) > time - patience else { return nil }
+    return change
   }
 
   /// A song is entered here, at this position: while the server freewheels its frames are all the time there is.
@@ -69,6 +82,9 @@ struct Now: BitwiseCopyable {
 
   /// A leader may move the session's grid: nobody else is in the session, or the user says that the host is the clock.
   var mayForce: Bool { settings.hostIsTheClock || !session.isConnected }
+
+  /// Microseconds per beat when this cycle is heard.
+  var heardBeatMicros: Double { grid.beatMicros(at: heard.start) }
 
   /// Microseconds of this cycle.
   var cycleMicros: Double { Double(frames) * frameMicros }

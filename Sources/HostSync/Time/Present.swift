@@ -19,6 +19,8 @@ struct Present: BitwiseCopyable {
   let audio: AudioSettings
   let session: UInt64
   let tempo: Double
+  /// The tempo behind the turn of the grid, if there is one.
+  let nextTempo: Double
   let song: Song
   /// Of the song, and of the session while nothing plays.
   let bars, standingBars: Bars
@@ -54,6 +56,7 @@ extension Present {
     audio = now.settings.audio
     session = now.session.session
     tempo = now.session.tempo
+    nextTempo = now.queued?.tempo?.clamped.beatsPerMinute ?? tempo
     self.song = song
     self.bars = bars
     standingBars = Bars(now.settings.standingMeter)
@@ -106,12 +109,14 @@ extension Present {
   @inline(__always)
   func bbt(nextFrame: UInt32) -> BBT {
     let next = heard.time(atFrame: Double(frames))
-    let there = Song.beats(ofFrame: nextFrame, sampleRate: sampleRate, beatMicros: window.grid.beatMicros)
+    let beatMicros = window.grid.beatMicros(at: next)
+    let there = Song.beats(ofFrame: nextFrame, sampleRate: sampleRate, beatMicros: beatMicros)
     let position = song.position(
       atFrame: nextFrame, meaning: there, beat: window.grid.beat(at: next), grain: meter.grain)
     return BBT(
-      song: Beats(position), bars: bars, beatsPerMinute: tempo,
-      grace: Beats(Double(frames) * heard.frameMicros / window.grid.beatMicros), isFine: showsFineTicks)
+      song: Beats(position), bars: bars,
+      beatsPerMinute: isRolling && next >= window.grid.turnTime ? nextTempo : tempo,
+      grace: Beats(Double(frames) * heard.frameMicros / beatMicros), isFine: showsFineTicks)
   }
 
   @inline(__always)

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+public import BeatMath
+
+/// A change that waits for a beat of the session, as the audio thread may know it before that beat comes.
+public struct QueuedChange: Hashable, Sendable, BitwiseCopyable {
+  public var beat: Beats
+  /// nil: the tempo stays.
+  public var tempo: Tempo?
+  /// nil: the meter stays.
+  public var meter: Meter?
+
+  public init(at beat: Beats, tempo: Tempo? = nil, meter: Meter? = nil) {
+    self.beat = beat
+    self.tempo = tempo
+    self.meter = meter
+  }
+
+  @_noLocks @_noAllocation
+  public func isOf(_ other: Meter) -> Bool { meter == other }
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Choices
+import OSC
+import Testing
+
+@testable import ControlSurface
+
+/// What the program hears of a change that waits for its beat.
+@Suite("Foresight")
+struct ForesightTests {
+  private static let songs = [
+    "Fast = tempo 128, meter 7 8, click/pattern X..x", "Slow = tempo/half, click/gain 1",
+    "Quiet = click/gain 0", "Waltz = meter 3 4, tempo 90 bar",
+  ]
+
+  /// A song rolls from the session's beat 0, and the session is at beat 5.3.
+  private func desk() throws -> Desk {
+    var desk = Desk(.paired)
+    let songs = try Self.songs.map { try SetSong($0) }
+    desk.update {
+      $0.songs = songs
+      $0.transport = .rolling(origin: .zero)
+    }
+    desk.now = desk.program.state.time(atSessionBeats: Beats(5.3))
+    desk.forget()
+    return desk
+  }
+
+  private func told(_ desk: Desk) -> [QueuedChange?] { desk.queued.map(\.change) }
+
+  @Test
+  func `a song's tempo and meter are told before the bar, and withdrawn behind its orders`() throws {
+    var desk = try desk()
+    desk.send("/tactus/set/go", .int32(1), .string("bar"))
+    let change = QueuedChange(at: Beats(8), tempo: Tempo(128), meter: Meter(beatsPerBar: 7, beatType: 8))
+    #expect(told(desk) == [change] && desk.orders.isEmpty)
+    desk.wait(2)
+    #expect(told(desk) == [change, nil])
+    #expect(desk.program.state.tempo == Tempo(128) && desk.program.state.choices.meter == change.meter)
+    #expect(desk.queued.last?.orders == desk.orders.count)
+  }
+
+  @Test
+  func `a tempo that waits is told, another one in its place, and none when a song drops it`() throws {
+    var desk = try desk()
+    desk.send("/tactus/tempo", .float32(150), .string("bar"))
+    desk.send("/tactus/tempo", .float32(90), .string("beat"))
+    #expect(
+      told(desk) == [
+        QueuedChange(at: Beats(8), tempo: Tempo(150)), QueuedChange(at: Beats(6), tempo: Tempo(90)),
+      ])
+    desk.send("/tactus/set/go", .int32(3))
+    #expect(told(desk).count == 3 && told(desk).last == .some(nil))
+    desk.wait(3)
+    #expect(desk.program.state.tempo == Tempo(120))
+  }
+
+  @Test
+  func `of a song and a tempo for the same bar the song's tempo holds, as on the bar itself`() throws {
+    for song in [1, 2, 3] as [Int32] {
+      for isTempoFirst in [true, false] {
+        var desk = try desk()
+        if isTempoFirst { desk.send("/tactus/tempo", .float32(150), .string("bar")) }
+        desk.send("/tactus/set/go", .int32(song), .string("bar"))
+        if !isTempoFirst { desk.send("/tactus/tempo", .float32(150), .string("bar")) }
+        let ahead = desk.queued.last?.change
+        desk.wait(3)
+        #expect(desk.program.state.tempo == ahead?.tempo ?? Tempo(120), "\(song) \(isTempoFirst)")
+        #expect(desk.program.state.choices.meter == ahead?.meter ?? Meter(), "\(song) \(isTempoFirst)")
+      }
+    }
+  }
+
+  @Test
+  func `a song that is removed, replaced, taken back or changes no bar is told so`() throws {
+    var desk = try desk()
+    desk.send("/tactus/set/go", .int32(3), .string("bar"))
+    #expect(desk.queued.isEmpty)
+    desk.send("/tactus/set/go", .int32(1), .string("bar"))
+    desk.send("/tactus/set/go", .int32(4), .string("bar"))
+    #expect(told(desk).last == QueuedChange(at: Beats(8), meter: Meter(beatsPerBar: 3)))
+    let changed = try SetSong("Waltz = tempo 100")
+    desk.update { $0.songs[3] = changed }
+    #expect(told(desk).last == QueuedChange(at: Beats(8), tempo: Tempo(100)))
+    desk.update { $0.songs.remove(at: 3) }
+    #expect(told(desk).last == .some(nil))
+  }
+
+  @Test
+  func `while a host or a MIDI clock leads, a queued tempo is not ours to foresee`() throws {
+    var desk = try desk()
+    desk.send("/tactus/set/go", .int32(1), .string("bar"))
+    desk.update { $0.leading = .host }
+    let meter = Meter(beatsPerBar: 7, beatType: 8)
+    #expect(told(desk).last == QueuedChange(at: Beats(8), meter: meter))
+    desk.update { $0.leading = .link }
+    #expect(told(desk).last == QueuedChange(at: Beats(8), tempo: Tempo(128), meter: meter))
+  }
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Choices
+import ControlSurface
+import JACKHost
+import Link
+import Testing
+
+@testable import tactus
+
+/// What waits for its beat, on its way to the audio thread.
+struct QueuedChangeTests {
+  @Test
+  func `the audio thread has a queued change until it is withdrawn, and nobody remembers it`() {
+    let link = Link(tempo: 120)
+    let state = link.captureAppState()
+    let exchange = AudioExchange(session: state, settings: Settings())
+    let desk = ControlDesk(
+      link: link, exchange: exchange, door: SessionDoor(exchange: exchange, state: state),
+      state: SurfaceState(timeline: state.timeline), wake: {})
+    let change = QueuedChange(at: Beats(8), tempo: Tempo(150), meter: Meter(beatsPerBar: 7, beatType: 8))
+    desk.expect(change)
+    #expect(desk.settings.queued == change && desk.takeLasting() == nil)
+    // The choice is made first, and the change withdrawn behind it.
+    _ = desk.obey(.start(.beat), at: .zero)
+    desk.choose(true) { $0.choices.meter = change.meter ?? Meter() }
+    #expect(desk.settings.queued == change && desk.settings.meter == change.meter)
+    #expect(desk.takeLasting()?.choices.queued == nil)
+    desk.expect(nil)
+    #expect(desk.settings.queued == nil && desk.settings.meter == change.meter)
+  }
+}
