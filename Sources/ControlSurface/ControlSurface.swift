@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
-import Linux
+internal import Linux
 public import MIDIControl
 import OSC
 import Synchronization

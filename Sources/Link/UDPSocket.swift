@@ -165,30 +165,16 @@ struct UDPSocket: ~Copyable, Sendable {
     }
   }
 
-  /// What the kernel notes beside a datagram; of `CMSG_NXTHDR` and its like Swift knows nothing.
   private static func read(
     _ notes: UnsafeRawBufferPointer
   ) -> (interface: UInt32, to: Address?, arrived: timespec?) {
-    let word = MemoryLayout<Int>.size
     var found = (interface: 0 as UInt32, to: Address?.none, arrived: timespec?.none)
-    var place = 0
-    while place + word + 8 < notes.count {
-      let length = notes.loadUnaligned(fromByteOffset: place, as: Int.self)
-      guard length > word + 8, length <= notes.count - place else { break }
-      let level = notes.loadUnaligned(fromByteOffset: place + word, as: Int32.self)
-      let kind = notes.loadUnaligned(fromByteOffset: place + word + 4, as: Int32.self)
-      let value = UnsafeRawBufferPointer(rebasing: notes[(place + word + 8)..<(place + length)])
-      if level == Int32(IPPROTO_IP) && kind == IP_PKTINFO && value.count >= MemoryLayout<in_pktinfo>.size {
-        let place = value.loadUnaligned(as: in_pktinfo.self)
-        found.interface = UInt32(bitPattern: place.ipi_ifindex)
-        found.to = .v4(UInt32(bigEndian: place.ipi_spec_dst.s_addr))
-      } else if level == Int32(IPPROTO_IPV6) && kind == IPV6_PKTINFO && value.count >= 16 {
-        found.to = Address(ipv6: value)
-        if value.count >= 20 { found.interface = value.loadUnaligned(fromByteOffset: 16, as: UInt32.self) }
+    forEachPacketNote(in: notes) { level, kind, value in
+      if let info = PacketInfo(level, kind, value) {
+        (found.interface, found.to) = (info.interface, info.to)
       } else if level == SOL_SOCKET && kind == SO_TIMESTAMPNS && value.count >= MemoryLayout<timespec>.size {
         found.arrived = value.loadUnaligned(as: timespec.self)
       }
-      place += (length + word - 1) / word * word
     }
     return found
   }
@@ -248,43 +234,3 @@ struct UDPSocket: ~Copyable, Sendable {
 
 /// From linux/in6.h, which the system's own headers leave out.
 private let ipv6MulticastAll: Int32 = 29
-
-/// What is said to the kernel beside a datagram: from which of our addresses it is to leave.
-private struct SourceNote {
-  private var length: Int
-  private var level: Int32
-  private var kind: Int32
-  private var bytes = InlineArray<24, UInt8>(repeating: 0)
-
-  static func size(_ own: Address) -> Int { own.isIPv6 ? 40 : 32 }
-
-  init(_ own: Address) {
-    // An address, and the interface, which the kernel finds: in front of an IPv4 one, behind an IPv6 one.
-    switch own {
-    case .v4(let bits):
-      (length, level, kind) = (28, Int32(IPPROTO_IP), Int32(IP_PKTINFO))
-      store(bits.bigEndian, at: 4)
-    case .v6(let high, let low, let scope):
-      (length, level, kind) = (36, Int32(IPPROTO_IPV6), IPV6_PKTINFO)
-      store(high.bigEndian, at: 0)
-      store(low.bigEndian, at: 8)
-      store(scope, at: 16)
-    }
-  }
-
-  private mutating func store<Value: BitwiseCopyable>(_ value: Value, at place: Int) {
-    withUnsafeMutableBytes(of: &bytes) { $0.storeBytes(of: value, toByteOffset: place, as: Value.self) }
-  }
-}
-
-extension Address {
-  /// `struct in6_pktinfo`: of a link-local address the interface behind it is the scope.
-  fileprivate init(ipv6 bytes: UnsafeRawBufferPointer) {
-    let high = UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))
-    let low = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
-    let isLinkLocal = high >> 54 == 0xfe80 >> 6
-    let scope =
-      isLinkLocal && bytes.count >= 20 ? bytes.loadUnaligned(fromByteOffset: 16, as: UInt32.self) : 0
-    self = .v6(high: high, low: low, scope: scope)
-  }
-}

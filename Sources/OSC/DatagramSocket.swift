@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import Glibc
-import Linux
+internal import Linux
 
 /// A system call that failed while opening the surface.
 public struct OpenFailure: Error, Hashable, Sendable, CustomStringConvertible {
@@ -48,6 +48,9 @@ package struct DatagramSocket: ~Copyable {
     // Tells us when nobody listens where we send: a controller gone, or the newcomer's wrong port.
     setOption(
       descriptor, isIPv4 ? Int32(IPPROTO_IP) : Int32(IPPROTO_IPV6), isIPv4 ? IP_RECVERR : IPV6_RECVERR, 1)
+    setOption(
+      descriptor, isIPv4 ? Int32(IPPROTO_IP) : Int32(IPPROTO_IPV6),
+      isIPv4 ? IP_PKTINFO : IPV6_RECVPKTINFO, 1)
     // A burst of faders fits while a beat is being sent.
     setOption(descriptor, SOL_SOCKET, SO_RCVBUF, 1 << 20)
     setOption(descriptor, SOL_SOCKET, SO_SNDBUF, 1 << 20)
@@ -68,7 +71,7 @@ package struct DatagramSocket: ~Copyable {
   deinit { close(descriptor) }
 
   package enum Received {
-    case datagram(Int, from: Endpoint)
+    case datagram(Arrival)
     case nothing
     /// The kernel has something on its error queue.
     case failure
@@ -83,8 +86,8 @@ package struct DatagramSocket: ~Copyable {
     while true {
       var address = sockaddr_storage()
       var message = msghdr()
-      // A header, then sock_extended_err and an address: its first word is the error.
-      var control = (UInt64(0), UInt64(0), UInt64(0), UInt64(0), UInt64(0), UInt64(0), UInt64(0), UInt64(0))
+      // Where it went out takes five of them, sock_extended_err with an address eight.
+      var control = InlineArray<16, UInt64>(repeating: 0)
       let count = withUnsafeMutableBytes(of: &address) { raw in
         withUnsafeMutableBytes(of: &control) { told in
           message.msg_name = raw.baseAddress
@@ -95,52 +98,64 @@ package struct DatagramSocket: ~Copyable {
         }
       }
       guard count >= 0 else { return nil }
-      let code = withUnsafeBytes(of: control) {
-        $0.loadUnaligned(fromByteOffset: MemoryLayout<cmsghdr>.size, as: Int32.self)
+      var code: UInt32 = 0
+      withUnsafeBytes(of: control) { told in
+        let notes = UnsafeRawBufferPointer(rebasing: told[..<min(told.count, message.msg_controllen)])
+        forEachPacketNote(in: notes) { level, kind, value in
+          let isError =
+            level == Int32(IPPROTO_IP) && kind == IP_RECVERR
+            || level == Int32(IPPROTO_IPV6) && kind == IPV6_RECVERR
+          if isError, value.count >= 4 { code = value.loadUnaligned(as: UInt32.self) }
+        }
       }
       if let target = withUnsafeBytes(of: address, { Endpoint(socketAddress: $0.baseAddress!) }) {
-        return (target, code == ECONNREFUSED)
+        return (target, code == UInt32(ECONNREFUSED))
       }
     }
   }
 
   /// False if the kernel would not take it, or if so large a part of its room would not be left. What is sent to a neighbour
   /// that may not be there waits for seconds until it is found, and the room is everybody's.
+  ///
+  /// - Parameter own: the address of ours that the datagram is to leave from; the kernel chooses one if it is nil, or if this
+  ///   machine does not have it any more.
   @discardableResult
-  package func send(_ bytes: [UInt8], to target: Endpoint, leaving part: Double = 0) -> Bool {
+  package func send(
+    _ bytes: [UInt8], to target: Endpoint, from own: Address? = nil, leaving part: Double = 0
+  ) -> Bool {
     if part > 0 {
       var waiting: Int32 = 0
       guard ioctl(descriptor, UInt(TIOCOUTQ), &waiting) == 0, Double(waiting) <= Double(room) * (1 - part)
       else { return false }
     }
-    return target.withSocketAddress { address, length in
+    // A second try: the first may only have fetched the error of an earlier datagram.
+    for _ in 1...2 where sendOnce(bytes, to: target, from: own) { return true }
+    return own != nil && sendOnce(bytes, to: target, from: nil)
+  }
+
+  private func sendOnce(_ bytes: [UInt8], to target: Endpoint, from own: Address?) -> Bool {
+    target.withSocketAddress { address, length in
       bytes.withUnsafeBytes { raw in
-        // A second try: the first may only have fetched the error of an earlier datagram.
-        for _ in 1...2 where sendto(descriptor, raw.baseAddress, raw.count, 0, address, length) == raw.count {
-          return true
+        guard let own else {
+          return sendto(descriptor, raw.baseAddress, raw.count, 0, address, length) == raw.count
         }
-        return false
+        var note = SourceNote(own)
+        return withUnsafeMutableBytes(of: &note) { note in
+          var place = iovec(iov_base: UnsafeMutableRawPointer(mutating: raw.baseAddress), iov_len: raw.count)
+          return withUnsafeMutablePointer(to: &place) { place in
+            var message = msghdr()
+            message.msg_name = UnsafeMutableRawPointer(mutating: address)
+            message.msg_namelen = length
+            message.msg_iov = place
+            message.msg_iovlen = 1
+            message.msg_control = note.baseAddress
+            message.msg_controllen = SourceNote.size(own)
+            return sendmsg(descriptor, &message, 0) == raw.count
+          }
+        }
       }
     }
   }
-}
-
-package func receiveDatagram(
-  _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer
-) -> DatagramSocket.Received {
-  var address = sockaddr_storage()
-  var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
-  let count = withUnsafeMutableBytes(of: &address) { raw in
-    recvfrom(
-      descriptor, buffer.baseAddress, buffer.count, 0,
-      raw.baseAddress?.assumingMemoryBound(to: sockaddr.self),
-      &length)
-  }
-  guard count >= 0 else { return errno == EAGAIN || errno == EINTR ? .nothing : .failure }
-  guard let source = withUnsafeBytes(of: address, { Endpoint(socketAddress: $0.baseAddress!) }) else {
-    return .failure
-  }
-  return .datagram(count, from: source)
 }
 
 package func openSocket(_ wanted: Endpoint, _ type: __socket_type) throws(OpenFailure) -> Int32 {

@@ -62,11 +62,11 @@ package struct OSCPort: ~Copyable {
     }) {
     case .nothing: return .nothing
     case .failure: return .nobody
-    case .datagram(let count, from: let source):
+    case .datagram(let arrival):
       let messages = buffer.withUnsafeBytes { bytes in
-        try? LibloCodec.messages(in: UnsafeRawBufferPointer(rebasing: bytes[..<count]))
+        try? LibloCodec.messages(in: UnsafeRawBufferPointer(rebasing: bytes[..<arrival.count]))
       }
-      return .messages(messages ?? [], from: source)
+      return .messages(messages ?? [], from: arrival.from)
     }
   }
 }

@@ -277,7 +277,11 @@ struct RealClientTests {
       defer { buffer.deallocate() }
       #expect(
         studio.wait {
-          if case .datagram(_, endpoint) = socket.receive(into: buffer) { true } else { false }
+          if case .datagram(let arrival) = socket.receive(into: buffer) {
+            arrival.from == endpoint
+          } else {
+            false
+          }
         })
     }
   }

@@ -2,7 +2,7 @@
 import Arithmetic
 import BeatMath
 import Choices
-import Linux
+internal import Linux
 public import OSC
 
 /// An OSC message to somebody else's program, as it is written down: `192.168.7.9:10023 /fx/1/par/01 {60000 / bpm * 3/4}`.

@@ -2,7 +2,7 @@
 import Addresses
 import BeatMath
 import Glibc
-import Linux
+internal import Linux
 import OSC
 
 /// Where the surface can be reached: its addresses, and its entries in the network's directory.
@@ -78,9 +78,13 @@ final class Doors {
   }
 
   /// What comes in by a controller's own socket is from that controller.
-  func peer(_ source: Endpoint, at index: Int) -> Peer {
-    if index >= addresses.count { return settings.targets[index - addresses.count] }
-    return moved[source].map { settings.targets[$0] } ?? Peer(source, socket: index)
+  func peer(_ source: Endpoint, at index: Int, _ arrival: PacketInfo? = nil) -> Peer {
+    var peer =
+      index >= addresses.count
+      ? settings.targets[index - addresses.count]
+      : moved[source].map { settings.targets[$0] } ?? Peer(source, socket: index)
+    peer.arrival = arrival
+    return peer
   }
 
   var endpoints: [Endpoint] { addresses.compactMap { $0.thing?.socket.endpoint } }
@@ -113,7 +117,9 @@ final class Doors {
       ?? addresses.lazy.compactMap(\.thing).first {
         $0.socket.endpoint.address.isIPv6 == peer.endpoint.address.isIPv6
       }
-    let isSent = door?.socket.send(bytes, to: way?.there ?? peer.endpoint, leaving: standing.leaves)
+    let own = peer.arrival.flatMap { $0.to.isOfMany ? nil : $0.to }
+    let isSent = door?.socket.send(
+      bytes, to: way?.there ?? peer.endpoint, from: own, leaving: standing.leaves)
     if isSent == false, let number { ways[number].doubt() }
   }
 

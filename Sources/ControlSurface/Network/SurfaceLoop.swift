@@ -3,7 +3,7 @@ import Addresses
 import BeatMath
 import Choices
 import Glibc
-import Linux
+internal import Linux
 import MIDIControl
 
 /// The machine with real sockets and clocks: wait, hand it what came, carry out what it says. One thread runs it.
@@ -157,10 +157,10 @@ final class SurfaceLoop {
     drain()
     for _ in 0..<Self.readBatch {
       switch doors.receive(index, into: buffer) {
-      case .datagram(let count, let source):
-        let peer = doors.peer(source, at: index)
+      case .datagram(let arrival):
+        let peer = doors.peer(arrival.from, at: index, arrival.info)
         inbox.put(
-          UnsafeRawBufferPointer(rebasing: buffer[..<count]), from: peer,
+          UnsafeRawBufferPointer(rebasing: buffer[..<arrival.count]), from: peer,
           standing: machine.standing(of: peer),
           at: Clocks.read().host)
       case .failure: continue

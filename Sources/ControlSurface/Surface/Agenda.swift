@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+package import Linux
 import OSC
 
 /// What waits for its time: messages of bundles with a future timetag, and tempos that were asked for on a beat.
@@ -138,6 +139,9 @@ public struct Peer: Hashable, Sendable {
   public var socket: Int
   /// nil: it speaks by datagrams, or has no address.
   let browser: Browser?
+  /// Of its last datagram: the interface that it came through, and the address of ours that it was sent to, from which the
+  /// answer leaves. It is no part of what a peer is: a tablet that comes by another address is the same tablet.
+  package var arrival: PacketInfo?
 
   public init(_ endpoint: Endpoint, socket: Int = 0) {
     self.endpoint = endpoint
@@ -150,5 +154,15 @@ public struct Peer: Hashable, Sendable {
     self.endpoint = endpoint
     self.browser = browser
     socket = -1
+  }
+
+  public static func == (left: Peer, right: Peer) -> Bool {
+    left.endpoint == right.endpoint && left.socket == right.socket && left.browser == right.browser
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(endpoint)
+    hasher.combine(socket)
+    hasher.combine(browser)
   }
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
-import Linux
+internal import Linux
 import OSC
 
 /// Someone who is being told.
 struct Subscriber {
   /// Where they listen: seldom the port that they send from, with TouchOSC never.
-  let target: Peer
+  var target: Peer
   var source: Peer
   var groups: Group
   var dialect: Dialect

@@ -65,6 +65,7 @@ extension SurfaceMachine {
       subscribers[index].dialect = dialect
       subscribers[index].lease = lease
       subscribers[index].source = peer
+      subscribers[index].target.arrival = peer.arrival
       subscribers[index].heard = now
       confirm(index)
       // To heal what Wi-Fi lost; of a stranger nobody knows whether there is any.
@@ -153,7 +154,9 @@ extension SurfaceMachine {
   /// To whom it goes: a browser is told through its own connection.
   private func target(of wish: SubscriptionWish, from peer: Peer) throws(Refusal) -> Peer {
     guard peer.isBrowser else {
-      return Peer(Endpoint(peer.endpoint.address, port: wish.port ?? peer.endpoint.port), socket: peer.socket)
+      var target = peer
+      target.endpoint.port = wish.port ?? peer.endpoint.port
+      return target
     }
     guard wish.port == nil else { throw .refused("a browser is told through its own connection: no port") }
     guard browsers.contains(peer) else { throw .refused("this connection has ended") }

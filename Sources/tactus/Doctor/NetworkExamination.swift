@@ -102,8 +102,8 @@ enum NetworkExamination {
       var wait = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
       guard poll(&wait, 1, 50) > 0 else { continue }
       let received = buffer.withUnsafeMutableBytes { receiveDatagram(descriptor, into: $0) }
-      guard case .datagram(let count, from: let source) = received else { continue }
-      let bytes = buffer[..<count]
+      guard case .datagram(let arrival) = received else { continue }
+      let (bytes, source) = (buffer[..<arrival.count], arrival.from)
       if bytes.elementsEqual(nonce) {
         interface.outcome = .heard
       } else if bytes.starts(with: Array("_asdp_v".utf8)), !us.contains(source), peers.count < 256 {
