@@ -34,7 +34,9 @@ protocol HTTPAnswering: AnyObject {
 final class HTTPServer {
   private var daemon: OpaquePointer?
   private unowned let answerer: any HTTPAnswering
-  private var arriving: Visitor?
+  /// Connections that the library was given and does not serve yet, by their sockets: until 0.9 it begins with a
+  /// connection in `MHD_add_connection`, from 1.0 on in `MHD_run`.
+  private var arriving: [Int32: Visitor] = [:]
   private var isClosing = false
   private var waiting: [(connection: OpaquePointer, exchange: Exchange)] = []
 
@@ -69,14 +71,21 @@ final class HTTPServer {
     return MHD_get_timeout(daemon, &time) == .YES ? Int(clamping: time) : nil
   }
 
-  func run() { _ = MHD_run(daemon) }
+  func run() {
+    _ = MHD_run(daemon)
+    // The library closes a connection that it cannot begin with, and calls nothing.
+    let refused = arriving.values
+    arriving = [:]
+    for visitor in refused { answerer.gone(visitor) }
+  }
 
   func take(_ visitor: Visitor) -> Bool {
-    arriving = visitor
-    defer { arriving = nil }
-    return visitor.endpoint.withSocketAddress { address, length in
+    arriving[visitor.descriptor] = visitor
+    let isTaken = visitor.endpoint.withSocketAddress { address, length in
       MHD_add_connection(daemon, visitor.descriptor, address, length) == .YES
     }
+    if !isTaken { arriving[visitor.descriptor] = nil }
+    return isTaken
   }
 
   /// Those that had to wait, as far as they may ask now.
@@ -175,8 +184,8 @@ final class HTTPServer {
     Unmanaged<Exchange>.fromOpaque(place).takeRetainedValue().visitor.rests(at: HostClock.micros())
   }
 
-  fileprivate func start() -> UnsafeMutableRawPointer? {
-    arriving.map { Unmanaged.passRetained($0).toOpaque() }
+  fileprivate func start(_ connection: OpaquePointer) -> UnsafeMutableRawPointer? {
+    arriving.removeValue(forKey: web_socket(connection)).map { Unmanaged.passRetained($0).toOpaque() }
   }
 
   fileprivate func end(_ place: UnsafeMutableRawPointer) {
@@ -218,9 +227,9 @@ private func connectionChanged(
   _ context: UnsafeMutableRawPointer?, _ connection: OpaquePointer?,
   _ place: UnsafeMutablePointer<UnsafeMutableRawPointer?>?, _ news: MHD_ConnectionNotificationCode
 ) {
-  guard let place else { return }
+  guard let connection, let place else { return }
   if news.rawValue == 0 {
-    place.pointee = server(context).start()
+    place.pointee = server(context).start(connection)
   } else if let visitor = place.pointee {
     place.pointee = nil
     server(context).end(visitor)

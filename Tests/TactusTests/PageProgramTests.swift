@@ -100,6 +100,42 @@ struct PageProgramTests {
     await end(always)
   }
 
+  /// A tactus with the connections of libmicrohttpd 1.0 (Debian 13), which begins with one later than 0.9 does.
+  private func startLate(_ stage: LabStage, _ folder: ScratchFolder, _ words: String...) async throws
+    -> ChildProcess
+  {
+    let library = try await folder.preload("late_connections")
+    let tactus = try ChildProcess(
+      stage.command(["env", "LD_PRELOAD=\(library)"] + words + [program, "--web"]))
+    try await tactus.awaitLine(beginning: "Page: ")
+    return tactus
+  }
+
+  @Test
+  func `the page answers if the library begins with a connection later`() async throws {
+    let (stage, folder) = (try await LabStage(), try ScratchFolder())
+    let tactus = try await startLate(stage, folder)
+    let phone = try Phone(in: stage)
+    #expect(try await phone.ask("session http://127.0.0.1:20880/").contains("\"paired\":false"))
+    #expect(try await phone.ask("connect http://127.0.0.1:20880/") == "connected")
+    #expect(
+      try await stage.run(program, "doctor").output.contains("+  Page: open at http://127.0.0.1:20880/"))
+    await end(tactus)
+  }
+
+  @Test
+  func `the doctor fetches the page, and says if it does not answer`() async throws {
+    let (stage, folder) = (try await LabStage(), try ScratchFolder())
+    let tactus = try await startLate(stage, folder, "REFUSE_CONNECTIONS=1")
+    for _ in 0..<2 {
+      let doctor = try await stage.run(program, "doctor")
+      #expect(doctor.status == 1)
+      let words = doctor.output.split { $0 == " " || $0 == "\n" }.joined(separator: " ")
+      #expect(words.contains("! Page: open at http://127.0.0.1:20880/, but it does not answer"), "\(words)")
+    }
+    await end(tactus)
+  }
+
   @Test
   func `at a terminal tactus web draws the code, where there is room for it`() async throws {
     let stage = try await LabStage("--hosts", "2")

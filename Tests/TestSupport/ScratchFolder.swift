@@ -66,4 +66,15 @@ public final class ScratchFolder: Sendable {
   }
 
   public func text(of name: String) throws -> String { String(decoding: try bytes(of: name), as: UTF8.self) }
+
+  /// A library of `tools/native`, compiled here: what LD_PRELOAD takes.
+  public func preload(_ name: String) async throws -> String {
+    let library = "\(path)/\(name).so"
+    let command = ["cc", "-shared", "-fPIC", "-o", library, "\(Lab.top)/tools/native/\(name).c"]
+    let made = try await ChildProcess.run(command)
+    guard made.status == 0 else {
+      throw ChildProcess.Failure.ended(status: made.status, errors: made.errors)
+    }
+    return library
+  }
 }

@@ -78,7 +78,9 @@ struct DoctorCommand: Conversing {
     return (isMeant || all.count < 2 ? [whereabouts] : all).flatMap { place in
       do throws(Complaint) {
         let (told, port) = try Self.ask(place)
-        return Self.judge(told, port: port, isAlone: all.count < 2, master: master?.words("jack/name"))
+        let page = PageExamination.answers(PageReach(told: told.words("web/str")))
+        return Self.judge(
+          told, port: port, isAlone: all.count < 2, master: master?.words("jack/name"), pageAnswers: page)
       } catch {
         return [
           isMeant
@@ -121,8 +123,11 @@ struct DoctorCommand: Conversing {
     }
   }
 
-  /// What a tactus says of itself. `master`: the one of ours that is timebase master.
-  static func judge(_ told: ToldValues, port: Int, isAlone: Bool = true, master: String? = nil) -> [Finding] {
+  /// What a tactus says of itself. `master`: the one of ours that is timebase master. `pageAnswers`: nil if
+  /// nobody asked the page.
+  static func judge(
+    _ told: ToldValues, port: Int, isAlone: Bool = true, master: String? = nil, pageAnswers: Bool? = nil
+  ) -> [Finding] {
     let name = told.words("jack/name")
     let (topic, who) = ("tactus", name == "tactus" ? "" : name + " ")
     let send = "tactus send " + (isAlone ? "" : name.contains(" ") ? "'--name=\(name)' " : "--name=\(name) ")
@@ -141,7 +146,7 @@ struct DoctorCommand: Conversing {
             "Connect click_1 in a patchbay such as QjackCtl, start tactus with --autoconnect, or \(send)click 0."
         ))
     }
-    findings += page(told, who, send)
+    findings += page(told, who, send, pageAnswers)
     findings += RoomsExamination.judge(told, who)
     findings += audio(told, who)
     let offsets = told.offsets
@@ -172,18 +177,28 @@ struct DoctorCommand: Conversing {
 
 extension DoctorCommand {
   /// Where phones find the page.
-  private static func page(_ told: ToldValues, _ who: String, _ send: String) -> [Finding] {
+  private static func page(_ told: ToldValues, _ who: String, _ send: String, _ answers: Bool?) -> [Finding] {
     let topic = "Page"
     let who = who.isEmpty ? "" : "\(who.dropLast()): "
     let lacks = told.words("web/str").split(separator: ";").dropFirst().map {
       Finding.bad(topic, "\(who)missing somewhere:\($0)", mend: "tactus tries again every two seconds.")
     }
-    return lacks + reach(told, who, send)
+    return lacks + reach(PageReach(told: told.words("web/str")), who, send, answers)
   }
 
-  private static func reach(_ told: ToldValues, _ who: String, _ send: String) -> [Finding] {
+  private static func reach(_ reach: PageReach?, _ who: String, _ send: String, _ answers: Bool?) -> [Finding]
+  {
     let topic = "Page"
-    return switch PageReach(told: told.words("web/str")) {
+    if answers == false, let address = reach?.addresses.first {
+      return [
+        .bad(
+          topic, "\(who)open at \(address), but it does not answer",
+          mend:
+            "Start tactus again. If the page stays silent, this tactus and the system's libmicrohttpd do not "
+            + "fit together: please report both versions.")
+      ]
+    }
+    return switch reach {
     case .off:
       [
         .note(
