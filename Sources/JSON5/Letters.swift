@@ -82,7 +82,7 @@ extension Double {
     else { return nil }
     let whole = parts[0].isEmpty ? "0" : parts[0]
     let fraction = parts.count > 1 && !parts[1].isEmpty ? "." + parts[1] : ""
-    return Double(whole + fraction + text[mantissa.endIndex...])
+    return Double(whole + fraction + String(text[mantissa.endIndex...]))
   }
 
   private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }

@@ -97,7 +97,8 @@ package struct DatagramSocket: ~Copyable {
           return recvmsg(descriptor, &message, Int32(MSG_ERRQUEUE) | Int32(MSG_DONTWAIT))
         }
       }
-      guard count >= 0 else { return nil }
+      // An emulator returns 0 for a message without room for data, whether the queue has one or not.
+      guard count >= 0, message.msg_flags & Int32(MSG_ERRQUEUE) != 0 else { return nil }
       var code: UInt32 = 0
       withUnsafeBytes(of: control) { told in
         let notes = UnsafeRawBufferPointer(rebasing: told[..<min(told.count, message.msg_controllen)])

@@ -7,10 +7,12 @@ import Glibc
 /// never blocks.
 package struct OSCPort: ~Copyable {
   private let socket: DatagramSocket
-  private var buffer = [UInt8](repeating: 0, count: 65_536)
+  private var buffer: [UInt8]
 
   package init(bindingTo endpoint: Endpoint) throws(OpenFailure) {
     socket = try DatagramSocket(bindingTo: endpoint)
+    // Not where it is declared: Swift 6.2 would then destroy it twice if the line above throws.
+    buffer = [UInt8](repeating: 0, count: 65_536)
   }
 
   package var endpoint: Endpoint { socket.endpoint }

@@ -94,7 +94,7 @@ final class Doors {
     let open = endpoints.map(\.description)
     let entries = self.entries.values.compactMap(\.failure)
     let unreached = ways.compactMap(\.failure)
-    let missing = addresses.compactMap(\.failure) + unreached + Set(entries)
+    let missing = addresses.compactMap(\.failure) + unreached + [String](Set(entries))
     return ((open.isEmpty ? [] : [open.joined(separator: ", ")]) + missing).joined(separator: "; ")
   }
 
