@@ -54,6 +54,9 @@ extension JACKImplementation {
   /// What holds before anybody has said otherwise; it cannot be asked (facts: jack 4).
   var usualSyncLimit: Micros { Micros(isPipeWire ? 5_000_000 : 10_000_000) }
 
+  /// How long the server holds a start at most, whatever a client asks; nil: as long as a client asks (facts: jack 4).
+  var longestHold: Micros? { isPipeWire ? usualSyncLimit : nil }
+
   /// Whether a name that is taken comes back with a number. PipeWire gives it to both, and a connection by
   /// name then goes to either.
   var keepsClientNamesApart: Bool { !isPipeWire }

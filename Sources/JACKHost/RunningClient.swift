@@ -206,6 +206,12 @@ extension RunningClient {
     }
   }
 
+  /// Begins the server's time for a held start again. A transport that stands or rolls meanwhile is left alone.
+  func holdOn() {
+    guard jack_transport_query(client.handle, nil) == JackTransportStarting else { return }
+    jack_transport_start(client.handle)
+  }
+
   /// Not `jack_transport_locate`: that sends memory that nobody has written, and jack2 shows it to everybody for a cycle
   /// (facts: jack 6). Only the BBT bit: with more jack2 drops the request and says yes.
   func locate(_ frame: UInt32, showing bbt: BBT? = nil) {

@@ -14,13 +14,18 @@ struct SyncLimit {
 
   init(client: OpaquePointer) { self.client = client }
 
-  var present: Micros { told ?? implementation.usualSyncLimit }
+  /// How long JACK waits for another slow client.
+  var present: Micros {
+    let wanted = told ?? implementation.usualSyncLimit
+    return implementation.longestHold.map { min($0, wanted) } ?? wanted
+  }
 
   mutating func follow(_ report: Report, _ choices: Settings) {
-    let needed = report.syncLimit(for: choices, usual: implementation.usualSyncLimit)
+    let usual = implementation.usualSyncLimit
+    let needed = report.syncLimit(for: choices, usual: usual)
     guard needed != told else { return }
     told = needed
-    tell(present)
+    tell(needed ?? usual)
   }
 
   /// Another tactus that left has put the usual number back.

@@ -8,6 +8,7 @@ import Linux
 /// cannot ask for itself. [control]
 struct TransportControl {
   var relocator = Relocator()
+  private var renewal = HoldRenewal()
   private var behindStop = OrdersBehindStop<TransportCommand>()
   /// The audio thread's wish, and the cycle that it came with.
   private var wish: (number: UInt32, due: Double) = (0, 0)
@@ -48,6 +49,8 @@ struct TransportControl {
     Question.ask { running.command(.stop) }
     if let place { command(.locate(frame: place), on: running, report, sampleRate: sampleRate) }
   }
+    // Another request to start would undo the stop, until JACK shows it.
+    renewal = HoldRenewal()
 
   /// The server has gone, or does not answer: what was meant for it is not for the next.
   mutating func forget() {
@@ -69,6 +72,8 @@ struct TransportControl {
     // What was done before in this look may have taken many milliseconds, and a start is asked for in its moment or not at all.
     switch relocator.step(report, at: HostClock.micros()) {
     case .nothing: break
+    let limit = JACKImplementation.loaded.longestHold
+    if renewal.isDue(isHolding: report.isHolding, limit: limit, at: HostClock.micros()) { running.holdOn() }
     case .locate(let frame): locate(frame, on: running, report, sampleRate: sampleRate)
     case .stop(let place): stop(at: place, running, report, sampleRate: sampleRate)
     case .start: running.command(.play)

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Choices
+import TestSupport
+import Testing
+
+@testable import HostSync
+
+/// Starts that wait long: for a count-in, a far bar or a peer.
+struct HeldStartTests {
+  /// A server that lets a hold go so many microseconds after the last request to start, as PipeWire does.
+  private struct Server {
+    let limit: Double
+    var left: Double
+    init(limit: Double) { (self.limit, left) = (limit, limit) }
+    mutating func letsGo(after micros: Double, isAskedAgain: Bool) -> Bool {
+      left = isAskedAgain ? limit : left - micros
+      return left <= 0
+    }
+  }
+
+  @Test(arguments: [64, 256, 1024, 4096] as [UInt32])
+  func `four bars of count-in are held on a server that gives five seconds`(period: UInt32) {
+    let studio = Studio(tempo: 60)
+    studio.asksBeforeRolling = true
+    studio.settings.launch.countIn = 4
+    studio.play(seconds: 0.7, frames: period)
+    studio.pressPlay()
+    var (server, renewal, requests) = (Server(limit: 5e6), HoldRenewal(), 0)
+    // The control thread looks every 40 ms on a full machine.
+    var nextLook = studio.due
+    while !studio.report.isRolling, studio.due < 1e9 + 40e6 {
+      studio.play(period)
+      var isAsked = false
+      if studio.due >= nextLook {
+        isAsked = renewal.isDue(
+          isHolding: studio.report.isHolding, limit: Micros(5_000_000), at: Micros(rounding: studio.due))
+        nextLook += 40_000
+      }
+      requests += isAsked ? 1 : 0
+      if server.letsGo(after: Double(period) / 0.048, isAskedAgain: isAsked), !studio.report.isRolling {
+        studio.transport.state = .rolling
+      }
+    }
+    let beat = studio.report.sessionBeat - studio.report.songBeat
+    #expect(studio.report.isRolling && abs(beat / 4 - (beat / 4).rounded()) < 1e-9 && beat >= 16)
+    #expect((3...6).contains(requests))
+  }
+
+  @Test func `a server that keeps its promise is asked for a start once`() {
+    var renewal = HoldRenewal()
+    var requests = 0
+    for second in 0..<60 {
+      let now = Micros(Int64(second) * 1_000_000)
+      if renewal.isDue(isHolding: true, limit: nil, at: now) { requests += 1 }
+      if renewal.isDue(isHolding: false, limit: Micros(5_000_000), at: now) { requests += 1 }
+    }
+    #expect(requests == 0)
+  }
+
+  @Test func `each hold has its five seconds`() {
+    var renewal = HoldRenewal()
+    var asked: [Int] = []
+    for tenth in 0..<200 {
+      // Two holds of 8 s, with a pause.
+      let isHolding = tenth % 100 < 80
+      if renewal.isDue(isHolding: isHolding, limit: Micros(5_000_000), at: Micros(Int64(tenth) * 100_000)) {
+        asked.append(tenth)
+      }
+    }
+    #expect(asked == [40, 140])
+  }
+}
