@@ -40,7 +40,7 @@ public final class JACKHost {
   private var standing = Mastership.Standing.uninvolved
   /// Whether we want to be timebase master. Takes effect in the next step.
   public var wantsTimebase = false
-  private var transport = TransportControl()
+  var transport = TransportControl()
   /// So many more steps soon: a start may need something of JACK before the report says that it waits.
   private var haste = 0
   private var guess = MasterGuess()

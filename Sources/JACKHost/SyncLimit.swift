@@ -20,9 +20,11 @@ struct SyncLimit {
     return implementation.longestHold.map { min($0, wanted) } ?? wanted
   }
 
-  mutating func follow(_ report: Report, _ choices: Settings) {
+  /// What these choices need, before a start is asked for: JACK reads the number once, as the start begins. `beatMicros`: the session's
+  /// beat, which the last cycle may not have seen yet.
+  mutating func follow(_ report: Report, _ choices: Settings, beatMicros: Double) {
     let usual = implementation.usualSyncLimit
-    let needed = report.syncLimit(for: choices, usual: usual)
+    let needed = report.syncLimit(for: choices, beatMicros: beatMicros, usual: usual)
     guard needed != told else { return }
     told = needed
     tell(needed ?? usual)

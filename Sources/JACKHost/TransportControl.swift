@@ -8,6 +8,8 @@ import Linux
 /// cannot ask for itself. [control]
 struct TransportControl {
   var relocator = Relocator()
+  /// The session's beat, in microseconds: a tempo that comes together with a start is in the reports a cycle later.
+  var beatMicros = 0.0
   private var renewal = HoldRenewal()
   private var behindStop = OrdersBehindStop<TransportCommand>()
   /// The audio thread's wish, and the cycle that it came with.
@@ -37,6 +39,7 @@ struct TransportControl {
       if !relocator.isLocating { Question.ask { running.command(.play) } }
     case .play:
       relocator.cancel()
+      running.syncLimit.follow(report, relocator.choices, beatMicros: beatMicros)
       if !relocator.start(from: report) { Question.ask { running.command(.play) } }
     }
   }
@@ -46,11 +49,11 @@ struct TransportControl {
     at place: UInt32?, _ running: RunningClient, _ report: Report, sampleRate: Int
   ) {
     if report.isMoving { behindStop.stopped(at: HostClock.micros()) }
+    // Another request to start would undo the stop, until JACK shows it.
+    renewal = HoldRenewal()
     Question.ask { running.command(.stop) }
     if let place { command(.locate(frame: place), on: running, report, sampleRate: sampleRate) }
   }
-    // Another request to start would undo the stop, until JACK shows it.
-    renewal = HoldRenewal()
 
   /// The server has gone, or does not answer: what was meant for it is not for the next.
   mutating func forget() {
@@ -59,7 +62,7 @@ struct TransportControl {
   }
 
   mutating func step(on running: RunningClient, _ report: Report, sampleRate: Int) {
-    running.syncLimit.follow(report, relocator.choices)
+    running.syncLimit.follow(report, relocator.choices, beatMicros: beatMicros)
     relocator.syncLimit = running.syncLimit.present
     for order in behindStop.take(isMoving: report.isMoving, at: HostClock.micros()) {
       command(order, on: running, report, sampleRate: sampleRate)
@@ -69,11 +72,11 @@ struct TransportControl {
     if report.moment.due > wish.due {
       running.fulfil(report.wish, showing: bbt(of: Beats(report.wish.place.beat), report))
     }
+    let limit = JACKImplementation.loaded.longestHold
+    if renewal.isDue(isHolding: report.isHolding, limit: limit, at: HostClock.micros()) { running.holdOn() }
     // What was done before in this look may have taken many milliseconds, and a start is asked for in its moment or not at all.
     switch relocator.step(report, at: HostClock.micros()) {
     case .nothing: break
-    let limit = JACKImplementation.loaded.longestHold
-    if renewal.isDue(isHolding: report.isHolding, limit: limit, at: HostClock.micros()) { running.holdOn() }
     case .locate(let frame): locate(frame, on: running, report, sampleRate: sampleRate)
     case .stop(let place): stop(at: place, running, report, sampleRate: sampleRate)
     case .start: running.command(.play)
@@ -93,5 +96,13 @@ struct TransportControl {
   private func bbt(of beat: Beats, _ report: Report) -> BBT? {
     guard report.timebase == .ours else { return nil }
     return BBT(song: beat, meter: relocator.choices.meter, beatsPerMinute: report.tempo)
+  }
+}
+
+extension JACKHost {
+  /// The session's beat, in microseconds, before a command.
+  public var beatMicros: Double {
+    get { transport.beatMicros }
+    set { transport.beatMicros = newValue }
   }
 }

@@ -21,6 +21,7 @@ struct TransportOrders {
     // As they were when the last of these was said, or later.
     host.relocator.choices = desk.settings
     var lines: [String] = []
+    host.beatMicros = 60e6 / link.captureAppState().tempo
     for wish in wishes {
       if let line = fulfil(wish, of: desk, on: host, report, in: link) { lines.append(line) }
     }

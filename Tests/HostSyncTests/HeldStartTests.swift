@@ -70,4 +70,21 @@ struct HeldStartTests {
     }
     #expect(asked == [40, 140])
   }
+
+  @Test func `JACK's limit counts the tempo that comes with a start`() {
+    let studio = Studio(tempo: 120)
+    studio.play(seconds: 1)
+    var song = Settings()
+    song.meter = Meter(beatsPerBar: 3, beatType: 4)
+    song.ownQuantum = .bar
+    song.launch.countIn = 4
+    let usual = Micros(10_000_000)
+    // At 72 BPM twelve beats are 10 s; the bar that it waits for may be 2.5 s more, and two may be missed.
+    let limit = studio.report.syncLimit(for: song, beatMicros: 60e6 / 72, usual: usual)
+    #expect((limit?.count ?? 0) >= 17_500_000)
+    // A tempo that falls asks for no more than the report's own.
+    #expect(
+      studio.report.syncLimit(for: song, beatMicros: 100_000, usual: usual)
+        == studio.report.syncLimit(for: song, usual: usual))
+  }
 }

@@ -17,7 +17,7 @@ final class LiveHost {
   private(set) var session: SessionState
   /// What the audio thread wanted of the session, and got.
   private(set) var proposals: [Proposal] = []
-  private var settings = Settings()
+  private(set) var settings = Settings()
   private let sound = UnsafeMutableBufferPointer<Float>.allocate(capacity: 96)
 
   init(_ server: TestServer, name: String = "tactus") throws {

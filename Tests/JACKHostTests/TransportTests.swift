@@ -98,6 +98,32 @@ extension JACKHostTests {
     #expect((4...5).contains(errors.prefix(9).count { abs($0) < 100_000 }))
   }
 
+  /// 12 beats at 72 BPM are 10 s, which is as long as jackd waits by itself; PipeWire waits 5 s at most.
+  @Test func `a count-in that comes with its tempo in one breath is held to its bar`() async throws {
+    let server = try await TestServer()
+    let live = try studio(server, tempo: 120, quantum: 3)
+    let watch = try TransportWatch(server)
+    try await live.run { live.standing == .master }
+    try await live.run(for: 300)
+    live.change {
+      $0.meter = Meter(beatsPerBar: 3, beatType: 4)
+      $0.quantum = 3
+      $0.launch.countIn = 4
+    }
+    live.host.relocator.choices = live.settings
+    live.edit { $0.setTempo(72, at: HostClock.micros()) }
+    live.host.beatMicros = 60e6 / 72
+    watch.forget()
+    live.host.command(.play)
+    try await live.run { watch.last.isRolling }
+    try await live.run(for: 300)
+    let held = watch.collected.reduce(0) { $0 + ($1.isStarting ? Double($1.frames) / 48_000 : 0) }
+    #expect(held > 9.9, "held for \(held) s")
+    let report = live.exchange.report()
+    let beat = report.sessionBeat - report.songBeat
+    #expect(abs(beat / 3 - (beat / 3).rounded()) < 1e-6 && abs(report.launchError) < 10_000, "\(report)")
+  }
+
   @Test(arguments: [true, false])
   func `a program that never gets ready keeps JACK waiting for as long as without us`(hasLeft: Bool)
     async throws

@@ -4,11 +4,13 @@ public import Choices
 
 extension Report {
   /// How long JACK has to let slow clients hold a start by these choices, in steps, since a tempo that is drawn moves it all the time.
-  /// nil: the usual limit is enough.
-  public func syncLimit(for choices: Settings, usual: Micros) -> Micros? {
+  /// nil: the usual limit is enough. `beatMicros`: the session's beat, which may be longer now than in the last cycle.
+  public func syncLimit(for choices: Settings, beatMicros: Double = 0, usual: Micros) -> Micros? {
     let step = 5e6
+    var report = self
+    report.moment.beatMicros = max(moment.beatMicros, beatMicros)
     // The others may need as long as we know of, and its beat may be missed.
-    let longest = longestHold(by: choices) + OthersTake.longest + 1e6
+    let longest = report.longestHold(by: choices) + OthersTake.longest + 1e6
     guard longest > Double(usual.count) else { return nil }
     return Micros(rounding: (longest / step).rounded(.up) * step)
   }
