@@ -228,6 +228,11 @@ public struct LaunchSettings: Hashable, Sendable, BitwiseCopyable {
   /// A transport that waits longer looks broken; and JACK's own timeout must be longer.
   public var longestWait = Micros(30_000_000)
 
+  /// The longest wait for a peer's start, in microseconds. The session has fixed its time; only an absurd time ends the wait.
+  public static var longestPeersWait: Double {
+    @_noLocks @_noAllocation get { 900e6 }
+  }
+
   /// The same with a count-in, in microseconds.
   @_noLocks @_noAllocation
   public func longestWait(behind countIn: Double) -> Double {

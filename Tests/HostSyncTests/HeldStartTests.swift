@@ -87,4 +87,40 @@ struct HeldStartTests {
       studio.report.syncLimit(for: song, beatMicros: 100_000, usual: usual)
         == studio.report.syncLimit(for: song, usual: usual))
   }
+
+  @Test(arguments: [12.0, 31, 45, 280, 700])
+  func `a peer's start begins when the peer plays, however far ahead it is`(seconds: Double) {
+    let studio = Studio(tempo: 120)
+    studio.asksBeforeRolling = true
+    studio.settings.syncsStartStop = true
+    studio.play(seconds: 0.7, frames: 1024)
+    // On a bar line.
+    let bar = ((studio.report.sessionBeat + seconds * 2) / 4).rounded() * 4
+    studio.isPlaying = true
+    studio.timeOfPlaying = Micros(rounding: Grid(studio.timeline).time(of: bar))
+    let limit = studio.report.moment.heard.start
+    while !studio.report.isRolling, studio.due < limit + (seconds + 20) * 1e6 {
+      if studio.report.startStop.starts, studio.transport.state == .stopped {
+        studio.transport.state = .starting
+      }
+      studio.play(1024)
+    }
+    #expect(studio.report.isRolling)
+    #expect(studio.report.sessionBeat - studio.report.songBeat == bar)
+    #expect(Double(studio.report.syncLimit(for: studio.settings, usual: .zero)?.count ?? 0) > 0)
+    #expect(studio.told.isEmpty)
+  }
+
+  @Test func `JACK is told to wait for a peer that is far ahead`() {
+    let studio = Studio(tempo: 120)
+    studio.play(seconds: 0.1)
+    var report = studio.report
+    for seconds in [7.0, 45, 700] {
+      report.notBefore = report.moment.heard.start + seconds * 1e6
+      #expect(report.longestHold(by: Settings()) == seconds * 1e6 + 6e6)
+    }
+    // A time that makes no sense ends the wait all the same.
+    report.notBefore = report.moment.heard.start + 1e12
+    #expect(report.longestHold(by: Settings()) == 906e6)
+  }
 }

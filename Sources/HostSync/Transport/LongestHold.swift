@@ -24,6 +24,7 @@ extension Report {
     if case .midi = choices.lead { return limit }
     let step = choices.launchStep > .zero ? choices.launchStep.value * moment.beatMicros + outputsAhead : 0
     let steps = Double(1 + Start.mostRetries) * step
-    return min(limit, max(0, notBefore - moment.heard.start) + steps + countIn)
+    let peers = max(0, min(notBefore - moment.heard.start, LaunchSettings.longestPeersWait))
+    return peers + min(limit, steps + countIn)
   }
 }

@@ -177,7 +177,7 @@ extension Start {
 
   /// Chooses another beat where this one was missed or would be worse. True: the moment to let go has come.
   mutating func update(_ now: borrowing Now, _ question: Launch.Question, _ othersTake: Double) -> Bool {
-    let limit = countsSince + now.longestWait(after: countIn)
+    let limit = limit(now)
     guard step > .zero else { return true }
     if case .unsettled = question.leader { return now.rollsAt > limit }
     if isChasing, !isThere(now) {
@@ -204,6 +204,13 @@ extension Start {
     retries += 1
     choose(now, question, othersTake)
     return false
+  }
+
+  /// When the hold ends at the latest. A peer's start begins when the peer plays, however far away that is.
+  private func limit(_ now: borrowing Now) -> Double {
+    let own = now.longestWait(after: countIn)
+    guard isPeers else { return countsSince + own }
+    return countsSince + max(0, min(now.notBefore - countsSince, LaunchSettings.longestPeersWait)) + own
   }
 
   /// When the first of all outputs has to know it.

@@ -48,7 +48,7 @@ struct StartStop: BitwiseCopyable {
     let isAnswered = Int32(bitPattern: taken &- number) >= 0
     let isPlaying = now.session.isPlaying
     guard isChange, (isAnswered ? isPlaying : told) != runs else {
-      if isAnswered { obey(now.settings.syncsStartStop ? isPlaying : nil, runs: runs, now.settings.launch) }
+      if isAnswered { obey(now.settings.syncsStartStop ? isPlaying : nil, runs: runs, now) }
       return nil
     }
     toldNumber = number &+ 1
@@ -75,14 +75,17 @@ struct StartStop: BitwiseCopyable {
   }
 
   /// Only a change of the session's counts, and only if the transport has not done it itself. nil: sync is off.
-  private mutating func obey(_ isPlaying: Bool?, runs: Bool, _ launch: LaunchSettings) {
+  private mutating func obey(_ isPlaying: Bool?, runs: Bool, _ now: borrowing Now) {
     defer { wasPlaying = isPlaying }
     guard let isPlaying, let wasPlaying, wasPlaying != isPlaying, isPlaying != (asked?.starts ?? runs) else {
       return
     }
     wish.starts = isPlaying
     asked = Asked(starts: isPlaying)
-    if isPlaying, case .stopped = launch.wait { asked?.left += Double(launch.longestWait.count) }
+    if isPlaying, now.asksLate {
+      let ahead = max(0, min(now.notBefore - now.heard.start, LaunchSettings.longestPeersWait))
+      asked?.left += ahead + Double(now.settings.launch.longestWait.count)
+    }
     isObeying = isPlaying
     wish.number &+= 1
   }
