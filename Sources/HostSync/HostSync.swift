@@ -108,7 +108,7 @@ public struct HostSync: ~Copyable {
     // `run` alone makes a line for the cycle: the last one's goes on.
     let frameMicros = times.steadyFrameMicros
     let line = FrameLine(start: times.start(of: &cycle), frameMicros: frameMicros)
-    let now = Now(&cycle, &freeze, line: line, frameMicros: frameMicros)
+    let now = Now(&cycle, &freeze, line: line, frameMicros: frameMicros, bentAhead: bend.ahead)
     // A freewheeling server waits for nobody; nor does a host that is the clock for everybody.
     guard now.cycleMicros > 0, !now.isFreewheeling else { return true }
     if timebase.leads(now), now.mayForce { return true }
@@ -190,8 +190,8 @@ extension HostSync {
   @inline(__always)
   private mutating func now(_ cycle: inout Cycle, _ line: FrameLine) -> Now {
     Now(
-      &cycle, &freeze, line: line, frameMicros: times.steadyFrameMicros, isSound: times.isSound,
-      isBack: times.isBack)
+      &cycle, &freeze, line: line, frameMicros: times.steadyFrameMicros, bentAhead: bend.ahead,
+      isSound: times.isSound, isBack: times.isBack)
   }
 
   /// Lets the song wait for the beat that the launch has chosen, before it sees the transport.

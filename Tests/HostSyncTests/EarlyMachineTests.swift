@@ -68,6 +68,31 @@ struct EarlyMachineTests {
     }
   }
 
+  /// Bent by hand beside a session that goes on, all outputs are ahead of it, up to 2 s.
+  @Test(arguments: [0, 300_000, 1_000_000, 2_000_000] as [Int64])
+  func `outputs that are bent ahead get their Start on the downbeat`(ahead: Int64) throws {
+    for before in stride(from: -960.0, to: 990, by: 171) {
+      for wait in [LaunchWait.starting, .stopped] {
+        let studio = studio(tempo: 120, frames: 256) { $0.wait = wait }
+        studio.settings.bend.turned = Micros(ahead)
+        studio.play(seconds: 24)
+        let bent = studio.report.ahead
+        #expect(abs(bent - Double(ahead)) < 1)
+        let kept = studio.rackMessages.map(\.count)
+        let beat = start(studio, before: before, frames: 256)
+        for place in 0..<3 {
+          let messages = studio.rackMessages[place].dropFirst(kept[place])
+          let commands = messages.filter { $0.event.status != MIDI.clock }
+          #expect(commands.map(\.event.status) == [MIDI.start], "\(before) ms before the bar, \(wait)")
+          let told = try #require(commands.first)
+          let first = try #require(messages.first { $0.event.status == MIDI.clock && $0.frame >= told.frame })
+          let heard = studio.beat(at: first.heard + Self.offsets[place] * 1000 + bent)
+          #expect(abs(heard - beat) * 500_000 < 21)
+        }
+      }
+    }
+  }
+
   /// Half a second early, and the beats are a fifth of a second apart.
   @Test func `what is far ahead does not put a start off again and again`() {
     for before in stride(from: 0.0, to: 90, by: 15) {

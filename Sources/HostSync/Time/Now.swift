@@ -13,6 +13,8 @@ struct Now: BitwiseCopyable {
   let latencies: PerPort<UInt32>
   let clockConnections: UInt32
   let ownDelay: Micros
+  /// Microseconds by which the outputs are ahead of the session, bent by hand in the last cycle.
+  let bentAhead: Double
   let clients: Int32
   let settings: Settings
   let settingsNumber: UInt32
@@ -35,7 +37,7 @@ struct Now: BitwiseCopyable {
 
   init(
     _ cycle: inout Cycle, _ freeze: inout Freeze, line: FrameLine, frameMicros: Double,
-    isSound: Bool = true, isBack: Bool = false
+    bentAhead: Double = 0, isSound: Bool = true, isBack: Bool = false
   ) {
     self.isSound = isSound
     frames = cycle.frames
@@ -45,6 +47,7 @@ struct Now: BitwiseCopyable {
     latencies = cycle.latencies
     clockConnections = cycle.clockConnections
     ownDelay = cycle.ownDelay
+    self.bentAhead = bentAhead
     clients = cycle.clients
     settings = cycle.settings
     settingsNumber = cycle.settingsNumber
@@ -106,7 +109,7 @@ struct Now: BitwiseCopyable {
     let clicks = max(delay(of: .click1), delay(of: .click2))
     let gates = max(delay(of: .pulse), delay(of: .run))
     let clocks = max(delay(of: .clock), Double(ownDelay.count))
-    let ahead = max(max(clicks, gates), clocks) - delay(of: .jack)
+    let ahead = max(max(clicks, gates), clocks) + bentAhead - delay(of: .jack)
     guard asksLate else { return max(0, ahead) }
     let own = Double(settings.offset(of: .jack).count)
     return max(0, ahead - min(max(0, -own), 2 * cycleMicros))
