@@ -10,8 +10,9 @@ import Link
 struct TransportOrders {
   /// The number of the session's last start or stop that the transport was asked for.
   private var obeyedStartStop: UInt32 = 0
-  /// The session knows of the start that waits.
-  private var isStartTold = false
+  /// The session's beat of the start that waits with JACK's transport stopped, and whether we told the session of it: a peer's start is
+  /// the peer's to tell.
+  private var toldStart: (beat: Double, isOurs: Bool)?
   private var lastOrder = LastOrder()
 
   /// Returns what is to be said of it.
@@ -20,8 +21,8 @@ struct TransportOrders {
     let wishes = desk.takeWishes()
     // As they were when the last of these was said, or later.
     host.relocator.choices = desk.settings
-    var lines: [String] = []
     host.beatMicros = 60e6 / link.captureAppState().tempo
+    var lines: [String] = []
     for wish in wishes {
       if let line = fulfil(wish, of: desk, on: host, report, in: link) { lines.append(line) }
     }
@@ -39,10 +40,16 @@ struct TransportOrders {
 
   /// Of one that waits with JACK's transport standing nobody else is told by the audio thread, before it is too late for them.
   private mutating func tellStart(_ beat: Double?, _ report: Report, in link: Link) {
-    defer { isStartTold = beat != nil }
-    guard let beat, !isStartTold else { return }
-    let time = report.moment.heard.start + (beat - report.sessionBeat) * report.moment.beatMicros
-    tell(true, at: Micros(rounding: time), in: link)
+    guard let beat else { return toldStart = nil }
+    let time = Micros(
+      rounding: report.moment.heard.start + (beat - report.sessionBeat) * report.moment.beatMicros)
+    guard let told = toldStart else {
+      return toldStart = (beat, tell(true, at: time, in: link))
+    }
+    guard told.isOurs, told.beat != beat else { return }
+    toldStart = (beat, true)
+    guard link.isStartStopSyncEnabled else { return }
+    link.updateAppState { if $0.isPlaying { $0.setPlaying(true, at: time) } }
   }
 
   private mutating func start(_ host: JACKHost) {
@@ -61,9 +68,16 @@ struct TransportOrders {
     lastOrder.moves(shown: report.isMoving || host.relocator.startBeat != nil, at: Link.clock())
   }
 
-  private func tell(_ isPlaying: Bool, at time: Micros, in link: Link) {
-    guard link.isStartStopSyncEnabled else { return }
-    link.updateAppState { if $0.isPlaying != isPlaying { $0.setPlaying(isPlaying, at: time) } }
+  /// Returns whether the session did not say so before.
+  @discardableResult
+  private func tell(_ isPlaying: Bool, at time: Micros, in link: Link) -> Bool {
+    guard link.isStartStopSyncEnabled else { return false }
+    var isNews = false
+    link.updateAppState {
+      isNews = $0.isPlaying != isPlaying
+      if isNews { $0.setPlaying(isPlaying, at: time) }
+    }
+    return isNews
   }
 
   private mutating func fulfil(

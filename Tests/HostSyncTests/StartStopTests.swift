@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import Choices
 import Testing
 
 @testable import HostSync
@@ -19,6 +20,59 @@ struct StartStopTests {
     studio.play(seconds: 1)
     let wish = studio.report.startStop
     return wish.number == number ? nil : wish.starts
+  }
+
+  /// The bars on which a start was told and on which it began.
+  private func toldAndPlayed(_ studio: Studio, _ change: (Studio) -> Void) -> (told: [Double], played: Double)
+  {
+    studio.asksBeforeRolling = true
+    studio.play(seconds: 0.7)
+    studio.pressPlay()
+    studio.play(seconds: 0.4)
+    change(studio)
+    for _ in 0..<5_000 where !studio.report.isRolling { studio.play(256) }
+    let told = studio.told.map { proposal in
+      #expect(proposal.change == .playing(true))
+      return studio.beat(at: Double(proposal.moment.count))
+    }
+    return (told, studio.report.sessionBeat - studio.report.songBeat)
+  }
+
+  @Test func `a start that waits for another bar is told again`() {
+    let changes: [@Sendable (Studio) -> Void] = [
+      { $0.settings.launch.countIn = 2 }, { $0.settings.quantum = 16 },
+      { studio in
+        studio.settings.meter = Meter(beatsPerBar: 5, beatType: 4)
+        studio.settings.quantum = 5
+      },
+    ]
+    for change in changes {
+      let (told, played) = toldAndPlayed(studio(), change)
+      #expect(told.count == 2 && abs((told.last ?? 0) - played) < 1e-3, "\(told), \(played)")
+    }
+  }
+
+  @Test func `a start whose bar stays is told once`() {
+    let (told, played) = toldAndPlayed(studio()) { $0.settings.click.gain = 0.5 }
+    #expect(told.count == 1 && abs((told.last ?? 0) - played) < 1e-3)
+  }
+
+  @Test func `a start that a slow client puts off is told again`() {
+    let studio = studio()
+    studio.othersTake = 1_700_000
+    let (told, played) = toldAndPlayed(studio) { _ in }
+    #expect(told.count >= 2 && abs((told.last ?? 0) - played) < 1e-3, "\(told), \(played)")
+  }
+
+  @Test func `a peer's start that is put off is the peer's to tell`() {
+    let studio = studio()
+    studio.asksBeforeRolling = true
+    studio.othersTake = 1_700_000
+    studio.play(seconds: 0.7)
+    #expect(asked(studio, true) == true)
+    studio.transport.state = .starting
+    for _ in 0..<5_000 where !studio.report.isRolling { studio.play(256) }
+    #expect(studio.report.isRolling && studio.told.isEmpty)
   }
 
   @Test func `only a change of the session starts or stops the transport, if that has not done it itself`() {

@@ -208,7 +208,7 @@ final class Studio {
     while !refusesProposals, let proposal = outputs.proposals.first {
       proposals.append(proposal)
       if takesStartStops, case .playing(let plays) = proposal.change {
-        (isPlaying, startStopsTaken) = (plays, proposal.number)
+        (isPlaying, timeOfPlaying, startStopsTaken) = (plays, proposal.moment, proposal.number)
       }
       outputs.proposals.removeFirst()
     }

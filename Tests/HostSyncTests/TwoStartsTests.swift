@@ -7,6 +7,11 @@ import Testing
 
 /// Two programs in one session that syncs starts and stops: the first is started by hand, the second follows the session.
 struct TwoStartsTests {
+  /// How the first program's start changes while both wait.
+  enum Change: CaseIterable {
+    case none, countIn, farBar, noCountIn, nearBar
+  }
+
   private func studio(_ wait: LaunchWait = .starting) -> Studio {
     let studio = Studio(tempo: 120)
     studio.settings.syncsStartStop = true
@@ -14,6 +19,61 @@ struct TwoStartsTests {
     studio.asksBeforeRolling = true
     studio.relocator.choices = studio.settings
     return studio
+  }
+
+  @Test(arguments: Change.allCases, [LaunchWait.starting, .stopped])
+  func `two programs start on one bar, though the first puts its start off`(change: Change, wait: LaunchWait)
+  {
+    let (first, second) = (studio(), studio(wait))
+    if case .noCountIn = change { first.settings.launch.countIn = 2 }
+    if case .nearBar = change { first.settings.quantum = 16 }
+    var obeyed: UInt32 = 0
+    func play(seconds: Double) {
+      for _ in 0..<Int(seconds * 187.5) {
+        first.play(256)
+        (second.isPlaying, second.timeOfPlaying) = (first.isPlaying, first.timeOfPlaying)
+        second.play(256)
+        let wish = second.report.startStop
+        if wish.number != obeyed, wish.starts { second.pressPlay() }
+        obeyed = wish.number
+      }
+    }
+    play(seconds: 0.7)
+    first.pressPlay()
+    play(seconds: 0.4)
+    switch change {
+    case .none: break
+    case .countIn: first.settings.launch.countIn = 2
+    case .noCountIn: first.settings.launch.countIn = 0
+    case .farBar: first.settings.quantum = 16
+    case .nearBar: first.settings.quantum = 4
+    }
+    play(seconds: 16)
+    #expect(first.report.isRolling && second.report.isRolling)
+    let beats = [first, second].map { $0.report.sessionBeat - $0.report.songBeat }
+    #expect(abs(beats[0] - beats[1]) < 1e-6, "\(beats)")
+    #expect(second.told.isEmpty)
+  }
+
+  /// To an earlier bar, to a later one, and there again.
+  @Test(arguments: [LaunchWait.starting, .stopped])
+  func `a start moves with the peer's time, as often as that changes`(wait: LaunchWait) {
+    for bars in [[6, 4], [2, 5], [3, 8, 4], [4, 5, 6, 7]] as [[Double]] {
+      let studio = studio(wait)
+      studio.play(seconds: 0.7)
+      for bar in bars {
+        studio.isPlaying = true
+        studio.timeOfPlaying = Micros(rounding: Grid(studio.timeline).time(of: bar * 4))
+        studio.play(seconds: 0.1)
+        if studio.report.startStop.starts, !studio.report.isHolding, studio.relocator.startBeat == nil {
+          studio.pressPlay()
+        }
+        studio.play(seconds: 0.1)
+      }
+      studio.play(seconds: 16)
+      #expect(studio.report.isRolling && studio.told.isEmpty)
+      #expect(studio.report.sessionBeat - studio.report.songBeat == (bars.last ?? 0) * 4, "\(bars)")
+    }
   }
 
   @Test func `a peer that takes back its start after half a minute is obeyed`() {

@@ -190,7 +190,8 @@ extension Start {
     let isElsewhere = isAnotherSessions(now, othersTake)
     let isTooSoon = isSuddenlyTooSoon(now)
     if isTooSoon { putOffs += 1 }
-    if isMissed || isElsewhere || isTooSoon { choose(now, question, othersTake) }
+    let isPutOff = isPutOff(now)
+    if isMissed || isElsewhere || isTooSoon || isPutOff { choose(now, question, othersTake) }
     (mostAhead, toldAt) = (now.outputsAhead, tellAt(now))
     while targetTime(now) > limit, countIn > .zero || step > Self.beat {
       // Too far away for a held transport: fewer bars of count-in are the next best thing, then the next beat.
@@ -211,6 +212,12 @@ extension Start {
     let own = now.longestWait(after: countIn)
     guard isPeers else { return countsSince + own }
     return countsSince + max(0, min(now.notBefore - countsSince, LaunchSettings.longestPeersWait)) + own
+  }
+
+  /// The peer has set a later time since. What clocks move is far less than half a step.
+  private func isPutOff(_ now: borrowing Now) -> Bool {
+    guard isPeers else { return false }
+    return targetTime(now) < now.notBefore - step.value * now.grid.beatMicros / 2
   }
 
   /// When the first of all outputs has to know it.

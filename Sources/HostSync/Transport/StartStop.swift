@@ -18,6 +18,8 @@ struct StartStop: BitwiseCopyable {
   /// The number of the start or stop that was told last, and which it was; nil: what was told before us is not ours.
   private var toldNumber: UInt32?
   private var told = false
+  /// The beat of the start that was told last.
+  private var toldTarget: Beats?
   private(set) var wish = StartStopWish()
   /// What the transport was asked for and has not done yet. Until then it is nobody else's doing what it does, and what it shall do counts,
   /// not what it does: a stop that comes before it has started would be lost otherwise, and the start told as a hand's.
@@ -34,9 +36,10 @@ struct StartStop: BitwiseCopyable {
   /// The session started it, and it has not been stopped since.
   private(set) var isObeying = false
 
-  /// A held start is told for the boundary that it waits for, so that peers choose the same one. While the server freewheels nobody is
-  /// told, and nobody starts or stops an export; what changed meanwhile, here or there, counts when time is real again. With sync off
-  /// our own state in the session follows all the same, which tells nobody: so it is true when sync is switched on.
+  /// A held start is told for the boundary that it waits for, so that peers choose the same one; and again, if that boundary changes.
+  /// While the server freewheels nobody is told, and nobody starts or stops an export; what changed meanwhile, here or there, counts
+  /// when time is real again. With sync off our own state in the session follows all the same, which tells nobody: so it is true when
+  /// sync is switched on.
   mutating func follow(_ now: borrowing Now, startsAt target: Beats?) -> Proposal? {
     guard !now.isFreewheeling else { return nil }
     var runs = true
@@ -49,10 +52,24 @@ struct StartStop: BitwiseCopyable {
     let isPlaying = now.session.isPlaying
     guard isChange, (isAnswered ? isPlaying : told) != runs else {
       if isAnswered { obey(now.settings.syncsStartStop ? isPlaying : nil, runs: runs, now) }
-      return nil
+      guard isAnswered, isPlaying, isMoved(now, to: target) else { return nil }
+      return tell(now, runs: true, startsAt: target, number: number)
     }
+    return tell(now, runs: runs, startsAt: target, number: number)
+  }
+
+  /// The start that we told waits for another beat by now.
+  private func isMoved(_ now: borrowing Now, to target: Beats?) -> Bool {
+    guard case .starting = now.transport.state, let target, let toldTarget else { return false }
+    return told && !isObeying && target != toldTarget
+  }
+
+  private mutating func tell(_ now: borrowing Now, runs: Bool, startsAt target: Beats?, number: UInt32)
+    -> Proposal
+  {
     toldNumber = number &+ 1
     (told, wasPlaying) = (runs, runs)
+    toldTarget = runs ? target : nil
     var due = now.heard.start
     if let target { due = max(due, now.grid.time(of: target.value)) }
     return Proposal(.playing(runs), at: Micros(rounding: due), number: number &+ 1)
