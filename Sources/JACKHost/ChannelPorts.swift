@@ -143,7 +143,7 @@ final class ChannelPorts {
         open[place].handles.map { handle in
           var range = jack_latency_range_t()
           jack_port_get_latency_range(handle, mode, &range)
-          return range.max
+          return PortLatencies.plausible(range.max, sampleRate: jack_get_sample_rate(client))
         }.max() ?? 0
     }
   }

@@ -21,18 +21,20 @@ extension PortLatencies {
     client: OpaquePointer, ports: PortHandles, implementation: JACKImplementation
   ) -> PortLatencies {
     var latencies = PortLatencies()
-    latencies.frames[.jack] = ofPhysicalOutputs(client: client)
+    let rate = jack_get_sample_rate(client)
+    latencies.frames[.jack] = ofPhysicalOutputs(client: client, rate: rate)
     for port in Port.registered where port.shown.signal == .midi {
       latencies.unreported[port] = unreportedMIDILatency(
-        client: client, port: ports[port], known: frames(of: port, ports), implementation: implementation)
+        client: client, port: ports[port], known: frames(of: port, ports, rate: rate),
+        implementation: implementation)
     }
-    latencies.readOwn(ports)
+    latencies.readOwn(ports, rate: rate)
     return latencies
   }
 
   /// Our own ports only: reads of shared memory. [control]
-  mutating func readOwn(_ ports: PortHandles) {
-    for port in Port.registered { frames[port] = Self.frames(of: port, ports) &+ unreported[port] }
+  mutating func readOwn(_ ports: PortHandles, rate: UInt32) {
+    for port in Port.registered { frames[port] = Self.frames(of: port, ports, rate: rate) + unreported[port] }
   }
 
   /// jack2's ALSA bridges delay by a period and report nothing (facts: jack 9).
@@ -47,33 +49,42 @@ extension PortLatencies {
 
   /// For an output port: how long until what it carries reaches the end of its routes. For an input port: how long ago what it
   /// carries came in at their beginning.
-  private static func frames(of port: Port, _ ports: PortHandles) -> UInt32 {
-    frames(of: ports[port], port.isOutput ? JackPlaybackLatency : JackCaptureLatency)
+  private static func frames(of port: Port, _ ports: PortHandles, rate: UInt32) -> UInt32 {
+    frames(of: ports[port], port.isOutput ? JackPlaybackLatency : JackCaptureLatency, rate: rate)
   }
 
   /// Of one of the user's own outputs, with what a bridge behind it does not say.
   static func toEar(
     _ port: OpaquePointer, isMIDI: Bool, client: OpaquePointer, _ implementation: JACKImplementation
   ) -> UInt32 {
-    let known = frames(of: port, JackPlaybackLatency)
+    let known = frames(of: port, JackPlaybackLatency, rate: jack_get_sample_rate(client))
     guard isMIDI else { return known }
     return known
-      &+ unreportedMIDILatency(client: client, port: port, known: known, implementation: implementation)
+      + unreportedMIDILatency(client: client, port: port, known: known, implementation: implementation)
   }
 
-  private static func frames(of port: OpaquePointer?, _ mode: JackLatencyCallbackMode) -> UInt32 {
+  /// The longest latency that is believed, in seconds. A longer one is garbage, as of a client that never wrote its range.
+  static let longest: UInt32 = 2
+
+  /// The latency, or 0 instead of one that nobody can have.
+  static func plausible(_ frames: UInt32, sampleRate: UInt32) -> UInt32 {
+    frames > longest &* min(sampleRate, 1_000_000) ? 0 : frames
+  }
+
+  private static func frames(of port: OpaquePointer?, _ mode: JackLatencyCallbackMode, rate: UInt32) -> UInt32
+  {
     var range = jack_latency_range_t()
     jack_port_get_latency_range(port, mode, &range)
-    return range.max
+    return plausible(range.max, sampleRate: rate)
   }
 
   /// Over the physical outputs that are connected, or over all if none is.
-  private static func ofPhysicalOutputs(client: OpaquePointer) -> UInt32 {
+  private static func ofPhysicalOutputs(client: OpaquePointer, rate: UInt32) -> UInt32 {
     let flags = UInt(JackPortIsPhysical.rawValue | JackPortIsInput.rawValue)
     let handles = portNames(jack_get_ports(client, nil, JACK_DEFAULT_AUDIO_TYPE, flags))
       .compactMap { jack_port_by_name(client, $0) }
     let used = handles.filter { portNames(jack_port_get_all_connections(client, $0)).isEmpty == false }
-    return (used.isEmpty ? handles : used).map { frames(of: $0, JackPlaybackLatency) }.max() ?? 0
+    return (used.isEmpty ? handles : used).map { frames(of: $0, JackPlaybackLatency, rate: rate) }.max() ?? 0
   }
 }
 

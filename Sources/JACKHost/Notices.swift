@@ -99,6 +99,7 @@ struct NoticeBoard: ~Copyable, Sendable {
     // Of a client that leaves jack2 tells the ports while they are still there, and then only this.
     jack_set_client_registration_callback(client, noteClient, context)
     jack_set_graph_order_callback(client, noteOrder, context)
+    jack_set_latency_callback(client, passNoLatency, context)
   }
 
   /// Of a deactivated client: nothing more is told to it that it might not come to read (`ServerTurn`). [control]
@@ -110,8 +111,14 @@ struct NoticeBoard: ~Copyable, Sendable {
     jack_set_port_registration_callback(client, nil, nil)
     jack_set_client_registration_callback(client, nil, nil)
     jack_set_graph_order_callback(client, nil, nil)
+    jack_set_latency_callback(client, nil, nil)
   }
 }
+
+/// Nothing that comes in at our inputs goes out at our outputs, so an output has no capture latency and an input no playback latency:
+/// both stay 0, as JACK registers a port. Without this callback JACK gives each output the longest latency of the inputs, and each input
+/// that of the outputs. The latencies that we use come from connections, whatever this callback does.
+private func passNoLatency(_ mode: jack_latency_callback_mode_t, _ context: UnsafeMutableRawPointer?) {}
 
 // Named functions, never closures: a closure literal would carry the isolation of its surroundings into
 // libjack's threads, where Swift's check of it ends the program.

@@ -143,7 +143,7 @@ final class RunningClient {
       readLatencies(at: now)
     } else {
       let before = latencies
-      latencies.readOwn(ports)
+      latencies.readOwn(ports, rate: jack_get_sample_rate(client.handle))
       if latencies != before { shared.pointee.latencies.publish(latencies.frames) }
     }
   }

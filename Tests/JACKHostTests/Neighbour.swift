@@ -22,6 +22,7 @@ final class Neighbour {
     var keys: OpaquePointer
     var starts = 0, stops = 0
     var periods: UInt32 = 3
+    var keysFrames: UInt32 = 0
     var ticks = 0
     var note: UInt8 = 1
   }
@@ -53,6 +54,24 @@ final class Neighbour {
   var ticks: Int {
     get { context.pointee.ticks }
     set { context.pointee.ticks = newValue }
+  }
+
+  /// Makes the keys' capture latency so many frames, and has all latencies computed again.
+  func setKeysLatency(_ frames: UInt32) {
+    context.pointee.keysFrames = frames
+    jack_recompute_total_latencies(handle)
+  }
+
+  /// The amplifier's latency, in periods.
+  func setPeriods(_ periods: UInt32) {
+    context.pointee.periods = periods
+    jack_recompute_total_latencies(handle)
+  }
+
+  func latency(of port: String, _ mode: jack_latency_callback_mode_t) -> UInt32 {
+    var range = jack_latency_range_t()
+    jack_port_get_latency_range(jack_port_by_name(handle, port), mode, &range)
+    return range.max
   }
 
   /// How often the machine was told.
@@ -106,8 +125,12 @@ final class Neighbour {
   }
 
   fileprivate static func tell(_ mode: jack_latency_callback_mode_t, _ context: UnsafeMutableRawPointer?) {
-    guard mode == JackPlaybackLatency else { return }
     let state = context!.assumingMemoryBound(to: Context.self)
+    guard mode == JackPlaybackLatency else {
+      var range = jack_latency_range_t(min: state.pointee.keysFrames, max: state.pointee.keysFrames)
+      jack_port_set_latency_range(state.pointee.keys, mode, &range)
+      return
+    }
     let frames = state.pointee.periods * jack_get_buffer_size(state.pointee.client)
     var range = jack_latency_range_t(min: frames, max: frames)
     jack_port_set_latency_range(state.pointee.amplifier, mode, &range)

@@ -53,6 +53,19 @@ struct DoctorJudgementTests {
   }
 
   @Test
+  func `a latency that nobody can have is named with its port`() {
+    var survey = survey()
+    survey.implausible = ["home-made:in"]
+    let words = bad(JACKExamination.judge(survey))
+    #expect(
+      words == [
+        "Latency: home-made:in: the program reports more than 2 s to JACK, which tactus takes for none"
+      ])
+    survey.implausible = (1...6).map { "port\($0)" }
+    #expect(bad(JACKExamination.judge(survey)).first?.contains("port4 and 2 more:") == true)
+  }
+
+  @Test
   func `another timebase master is worth a note, unless it is tactus`() {
     func grade(_ tactus: [String], _ shows: Bool) -> Finding.Grade? {
       JACKExamination.judge(survey(tactus: tactus, showsBars: shows)).first {

@@ -37,7 +37,7 @@ enum JACKExamination {
   }
 
   static func judge(_ survey: GraphSurvey) -> [Finding] {
-    [self.server(survey.server)] + latencies(survey) + company(survey)
+    [self.server(survey.server)] + latencies(survey) + implausible(survey) + company(survey)
   }
 
   private static func server(_ server: ServerDescription) -> Finding {
@@ -72,6 +72,17 @@ enum JACKExamination {
         "Latency",
         "JACK reports none for \(silent.joined(separator: ", ")), and there always is some",
         mend: "tactus check measures it with a cable from an output to an input, and --set makes up for it.")
+    ]
+  }
+
+  private static func implausible(_ survey: GraphSurvey) -> [Finding] {
+    guard !survey.implausible.isEmpty else { return [] }
+    let ports = survey.implausible.prefix(4).joined(separator: ", ")
+    let more = survey.implausible.count > 4 ? " and \(survey.implausible.count - 4) more" : ""
+    return [
+      .bad(
+        "Latency", "\(ports)\(more): the program reports more than 2 s to JACK, which tactus takes for none",
+        mend: "Restart that program, or report the defect to its authors.")
     ]
   }
 
