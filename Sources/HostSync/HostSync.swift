@@ -48,6 +48,7 @@ public struct HostSync: ~Copyable {
   /// Before the transport began to start, if it does.
   private var wasRolling = false
   private var lostMIDI: UInt64 = 0
+  private var commands = SentCommands()
   // The large ones, of which most cycles touch little, behind what each cycle needs: a page that is not touched costs nothing.
   private var clockIn = ClockIn()
   /// A sequencer's clock, start, stop and position, as they came in for the next `run`.
@@ -98,6 +99,7 @@ public struct HostSync: ~Copyable {
       stretch: stretch)
     standard.play(now, &present!, into: &outputs)
     propose(now, into: &outputs)
+    commands.note(&outputs.events, window.line)
     report(now, &cycle, into: &outputs)
   }
 
@@ -154,6 +156,7 @@ public struct HostSync: ~Copyable {
     events.removeAll()
     if present != nil {
       rack.play(&output, at: place, &present!, into: buffer, &events)
+      commands.note(&events, present!.window.line)
     } else {
       buffer.clear()
     }
@@ -166,6 +169,12 @@ public struct HostSync: ~Copyable {
   /// A message that came in through `control` and belongs to a sequencer's clock. Before `run`. [audio]
   @_noLocks @_noAllocation
   public mutating func receive(_ event: MIDIEvent) { received.insert(event) }
+
+  /// Whether Start, Stop or Continue that came in through `control` is one of ours that comes back. After all outputs have played. [audio]
+  @_noLocks @_noAllocation
+  public mutating func isEcho(_ status: UInt8, at moment: Micros) -> Bool {
+    commands.isEcho(status, at: Double(moment.count))
+  }
 
   /// When a message that came in through `control` at this frame of the cycle was sent, on Link's clock. After `run`.
   @_noLocks @_noAllocation

@@ -124,7 +124,9 @@ struct AudioCycle: ~Copyable {
     let transport = Transport(state: state, position: position)
     var next = position.frame
     // PipeWire asks with this cycle's frame and shows the answer in the next.
-    if source.isBBTLate, case .rolling = transport.state { next = next &+ frames }
+    // PipeWire before March 2026 may call with -1 frames: those of our own cycle are meant.
+    let length = frames > CycleSource.longestPeriod ? self.frames : frames
+    if source.isBBTLate, case .rolling = transport.state { next = next &+ length }
     guard let bbt = sync.bbt(nextFrame: next, requested: isNew ? transport.bbt : nil) else { return }
     position.valid = JackPositionBBT
     position.set(bbt)
@@ -160,7 +162,9 @@ struct AudioCycle: ~Copyable {
       guard jack_midi_event_get(&event, buffer, index) == 0, let bytes = event.buffer, event.size > 0,
         event.size <= ControlMessage.longest, !MIDI.isTicking(bytes[0])
       else { continue }
-      let message = ControlMessage(bytes, count: event.size, at: sync.arrival(ofFrame: event.time))
+      let moment = sync.arrival(ofFrame: event.time)
+      if event.size == 1, sync.isEcho(bytes[0], at: moment) { continue }
+      let message = ControlMessage(bytes, count: event.size, at: moment)
       if !source.shared.pointee.control.push(message) { before.lostMIDI &+= 1 }
     }
   }

@@ -6,6 +6,9 @@ import HostSync
 
 /// Where a cycle comes from: JACK's answers, its ports' buffers, and what the other threads published.
 struct CycleSource {
+  /// Frames. No server has longer periods; a larger number is none.
+  static var longestPeriod: UInt32 { 65_536 }
+
   let client: OpaquePointer
   let ports: PortHandles
   let shared: UnsafePointer<SharedState>

@@ -57,4 +57,25 @@ extension JACKHostTests {
     #expect(neighbour.latency(of: "tactus:clock", JackCaptureLatency) == 0)
     #expect(neighbour.latency(of: "tactus:control", JackPlaybackLatency) == 0)
   }
+
+  @Test func `our own Stop that comes back to control is no command`() async throws {
+    let server = try await TestServer()
+    let live = try LiveHost(server)
+    let watch = try TransportWatch(server)
+    let neighbour = try Neighbour(server)
+    live.change {
+      $0.launch.moment = .now
+      $0.clock.isOn = true
+    }
+    neighbour.connect("tactus:clock", "tactus:control")
+    watch.play()
+    try await live.run { live.exchange.report().isRolling }
+    var messages: [ControlMessage] = []
+    for place in 1...6 {
+      live.host.command(.locate(frame: UInt32(place) * 96_000))
+      try await live.run(for: 300)
+      while let message = live.exchange.nextControlMessage() { messages.append(message) }
+    }
+    #expect(messages.isEmpty && live.exchange.report().isRolling, "\(messages.map(\.bytes))")
+  }
 }
