@@ -28,7 +28,7 @@ package struct Interface: Equatable, Sendable {
 
 /// Which addresses are this machine's, and which are on its own networks.
 package struct Neighbourhood: Equatable, Sendable {
-  private let interfaces: [Interface]
+  let interfaces: [Interface]
 
   package init(_ interfaces: [Interface] = []) { self.interfaces = interfaces }
 

@@ -15,7 +15,8 @@ extension WebLoop {
         budget.charge(.requests, WebLimits.accept, at: now)
         counters.connections += 1
         setNonBlocking(descriptor.socket)
-        guard let reached = Endpoint(of: descriptor.socket), serves(descriptor.source.address, at: door)
+        guard let reached = Endpoint(of: descriptor.socket),
+          serves(descriptor.source.address, at: door, reached: reached.address)
         else {
           counters.strangers += 1
           Glibc.close(descriptor.socket)
@@ -55,9 +56,10 @@ extension WebLoop {
   }
 
   /// The page serves the networks that this machine is on; what OSC's port obeys is OSCQuery's, too.
-  private func serves(_ host: Address, at door: WebDoors.Door) -> Bool {
+  private func serves(_ host: Address, at door: WebDoors.Door, reached: Address) -> Bool {
     var rules = SurfaceSettings()
     if door.kind == .query { rules.allow = settings.allow }
-    return rules.obeys(host, at: door.endpoint.address, near: near)
+    // An address that came since the last look is nobody's yet.
+    return rules.obeys(host, at: reached, by: near.interface(of: reached) ?? 0, near: near)
   }
 }

@@ -53,10 +53,15 @@ struct TrustTests {
   }
 
   @Test
-  func `an address that was named is its own gate: a routed network reaches it`() {
-    var desk = desk { $0.listen = [Endpoint(Self.here, port: 20809)] }
-    desk.send("/tactus/click", .int32(1), from: Peer(Endpoint(Address.v4(0x0a09_0909), port: 5000)))
-    #expect(desk.orders.count == 1)
+  func `a routed network reaches a named address only if it is allowed`() {
+    for allowed in [[], [AddressRange("10.9.9.0/24")].compactMap { $0 }] {
+      var desk = desk {
+        $0.listen = [Endpoint(Self.here, port: 20809)]
+        $0.allow = allowed
+      }
+      desk.send("/tactus/click", .int32(1), from: Peer(Endpoint(Address.v4(0x0a09_0909), port: 5000)))
+      #expect(desk.orders.count == allowed.count)
+    }
   }
 
   @Test(arguments: [hereIPv6, .v6(high: 0, low: 0xffff_7f00_0001, scope: 0)])

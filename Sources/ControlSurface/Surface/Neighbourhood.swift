@@ -4,10 +4,21 @@ import OSC
 
 // Who is obeyed, and whose word outlives the program. OSC has no passwords: addresses are all that there is.
 extension SurfaceSettings {
-  /// By OSC and by OSCQuery. A surface that listens at all addresses obeys its own networks, unless `allow` says more.
-  package func obeys(_ host: Address, at listening: Address?, near: Neighbourhood) -> Bool {
-    guard allow.isEmpty else { return near.isOwn(host) || allow.contains { $0.contains(host) } }
-    return listening?.isEvery != true || near.contains(host)
+  /// By OSC, by OSCQuery and by the page: the networks that this machine is on, unless `allow` says otherwise; by the interface that has
+  /// the address where the surface listens.
+  ///
+  /// - Parameter listening: nil at the socket of a controller that `targets` names.
+  /// - Parameter way: the interface that a packet came by; nil if the kernel does not say.
+  package func obeys(_ host: Address, at listening: Address?, by way: UInt32?, near: Neighbourhood) -> Bool {
+    if near.isOwn(host) { return true }
+    if let listening, !listening.isEvery, let way, !near.has(listening, by: way) { return false }
+    guard allow.isEmpty, listening != nil else {
+      return (allow.isEmpty || allow.contains { $0.contains(host) })
+        && (way.map { near.canReachUs(host, by: $0) } ?? true)
+    }
+    // Only this machine reaches a loopback address.
+    return way.map { near.hasNeighbour(host, by: $0) }
+      ?? (listening?.isLoopback == true || near.contains(host))
   }
 }
 
@@ -42,15 +53,18 @@ extension SurfaceMachine {
     // Who may connect has been judged where it did.
     if peer.isBrowser { return browsers.contains(peer) }
     let listening = settings.listen.indices.contains(peer.socket) ? settings.listen[peer.socket].address : nil
-    return settings.obeys(peer.endpoint.address, at: listening, near: neighbourhood)
+    return settings.obeys(
+      peer.endpoint.address, at: listening, by: peer.arrival?.interface, near: neighbourhood)
   }
 
   /// This machine, and the controllers that its user named. What others set holds as long as the program runs.
   func isPaired(_ peer: Peer) -> Bool {
     if let browser = peer.browser { return browser.isPaired }
     let host = peer.endpoint.address
-    return peer == .midi || peer == .keys || neighbourhood.isOwn(host)
-      || settings.allow.contains { $0.contains(host) }
+    if peer == .midi || peer == .keys || neighbourhood.isOwn(host) { return true }
+    // Anyone on another network can write its address on a packet.
+    if let way = peer.arrival?.interface, !neighbourhood.canReachUs(host, by: way) { return false }
+    return settings.allow.contains { $0.contains(host) }
       || settings.targets.contains { $0.endpoint.address == host }
   }
 
