@@ -8,9 +8,10 @@ import Glibc
 ///
 /// Measured, unlike the surface's costs: here a library does most of the work, and nothing of music waits for this thread.
 struct Budget {
-  /// Who pays. What paired browsers say has a purse of its own: no crowd of strangers empties it.
+  /// Who pays. What paired browsers say has a purse of its own: no crowd of strangers empties it. So have the doors: a browser is let in
+  /// and reset no matter what requests have cost.
   enum Purse: CaseIterable {
-    case requests, strangers, paired
+    case doors, requests, strangers, paired
   }
 
   private struct Share {
@@ -23,13 +24,16 @@ struct Budget {
 
   private static func share(of purse: Purse) -> Share {
     switch purse {
-    case .requests: Share(perSecond: 40_000, atOnce: 60_000)
+    case .doors: Share(perSecond: 30_000, atOnce: 30_000)
+    case .requests: Share(perSecond: 36_000, atOnce: 60_000)
     case .strangers: Share(perSecond: 10_000, atOnce: 10_000)
     case .paired: Share(perSecond: 20_000, atOnce: 20_000)
     }
   }
   /// Of any, what those at one address may have.
   private static let host = Share(perSecond: 20_000, atOnce: 40_000)
+  /// The debt from which on a host's connections are reset. The pages of some phones behind one router, loaded at once, cost less.
+  private static let hostDebt = 100_000.0
   private static let hostLimit = 256
   /// How often is looked again while somebody has to wait: looking costs, too.
   static let pace = Micros(10_000)
@@ -50,6 +54,11 @@ struct Budget {
 
   mutating func has(_ purse: Purse, at now: Micros) -> Bool { purses[purse]?.has(1, at: now) ?? true }
   mutating func has(_ host: Address, at now: Micros) -> Bool { hosts[host]?.has(1, at: now) ?? true }
+
+  /// Whether a host may open another connection.
+  mutating func admits(_ host: Address, at now: Micros) -> Bool {
+    hosts[host]?.has(-Self.hostDebt, at: now) ?? true
+  }
 
   mutating func charge(_ purse: Purse, _ cost: Double, at now: Micros) { purses[purse]?.spend(cost, at: now) }
 

@@ -28,6 +28,8 @@ protocol HTTPAnswering: AnyObject {
   /// It speaks WebSocket from now on, and has said so much already.
   func upgraded(_ visitor: Visitor, _ request: Request, handle: OpaquePointer, early: [UInt8])
   func gone(_ visitor: Visitor)
+  /// The library's work since the last call, or since it began to run, was for this visitor.
+  func worked(for visitor: Visitor)
 }
 
 /// libmicrohttpd's daemon: it is given connections, reads requests and sends answers, without a thread of its own.
@@ -136,6 +138,7 @@ final class HTTPServer {
     body: UnsafeRawBufferPointer
   ) -> MHD_Result {
     let exchange = Unmanaged<Exchange>.fromOpaque(place).takeUnretainedValue()
+    defer { answerer.worked(for: exchange.visitor) }
     if isFirst {
       guard let refusal = answerer.refusal(exchange.request, from: exchange.visitor) else { return .YES }
       return send(refusal, on: connection, place)
@@ -181,7 +184,9 @@ final class HTTPServer {
   }
 
   fileprivate func complete(_ place: UnsafeMutableRawPointer) {
-    Unmanaged<Exchange>.fromOpaque(place).takeRetainedValue().visitor.rests(at: HostClock.micros())
+    let visitor = Unmanaged<Exchange>.fromOpaque(place).takeRetainedValue().visitor
+    visitor.rests(at: HostClock.micros())
+    answerer.worked(for: visitor)
   }
 
   fileprivate func start(_ connection: OpaquePointer) -> UnsafeMutableRawPointer? {
@@ -189,7 +194,9 @@ final class HTTPServer {
   }
 
   fileprivate func end(_ place: UnsafeMutableRawPointer) {
-    answerer.gone(Unmanaged<Visitor>.fromOpaque(place).takeRetainedValue())
+    let visitor = Unmanaged<Visitor>.fromOpaque(place).takeRetainedValue()
+    answerer.gone(visitor)
+    answerer.worked(for: visitor)
   }
 }
 

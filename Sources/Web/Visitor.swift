@@ -44,7 +44,11 @@ final class Visitor {
   var purse: Budget.Purse { socket?.peer.isPairedBrowser == true ? .paired : .strangers }
 
   /// Whose costs are its costs: this machine has many names.
-  var host: Address { endpoint.address.isLoopback ? .loopback : endpoint.address }
+  var host: Address { Self.host(of: endpoint) }
+
+  static func host(of endpoint: Endpoint) -> Address {
+    endpoint.address.isLoopback ? .loopback : endpoint.address
+  }
 
   /// A request has come, whole.
   func asks(at now: Micros) {

@@ -76,6 +76,8 @@ public struct WebCounters: Hashable, Sendable {
   /// From addresses that are not served, or for which there was no room.
   public var strangers = 0
   public var crowded = 0
+  /// Connections of hosts that had spent more than is theirs.
+  public var overdrawn = 0
   /// With another machine's name, or from another's page.
   public var foreign = 0
   /// What was no message.

@@ -18,7 +18,7 @@ final class WebDoors {
       setOption(descriptor, SOL_SOCKET, SO_REUSEADDR, 1)
       do throws(OpenFailure) {
         endpoint = try bindSocket(descriptor, to: wanted)
-        guard listen(descriptor, 64) == 0 else {
+        guard listen(descriptor, WebLimits.backlog) == 0 else {
           throw OpenFailure(endpoint: wanted, call: "listen", code: errno)
         }
       } catch {

@@ -8,33 +8,54 @@ import OSC
 
 // Who comes in, and who does not.
 extension WebLoop {
+  /// The queue of each door is emptied before any request is looked at: one address may fill it as fast as it can.
   func accept(at now: Micros) {
     guard now >= acceptingAgain else { return }
     for door in doors.doors {
-      while budget.has(.requests, at: now), crowd.takesMore, let descriptor = next(at: door, now) {
-        budget.charge(.requests, WebLimits.accept, at: now)
+      for _ in 0..<WebLimits.acceptBatch where budget.has(.doors, at: now) && crowd.takesMore {
+        let begun = Budget.spent()
+        guard let (socket, source) = next(at: door, now) else { break }
         counters.connections += 1
-        setNonBlocking(descriptor.socket)
-        guard let reached = Endpoint(of: descriptor.socket),
-          serves(descriptor.source.address, at: door, reached: reached.address)
-        else {
-          counters.strangers += 1
-          Glibc.close(descriptor.socket)
-          continue
+        let host = Visitor.host(of: source)
+        if budget.admits(host, at: now) {
+          welcome(socket, source, at: door, now)
+        } else {
+          counters.overdrawn += 1
+          reset(socket)
         }
-        let visitor = Visitor(
-          crowd.nextNumber(), descriptor.socket, from: descriptor.source, at: reached, door.kind, now: now)
-        guard crowd.makeRoom(for: visitor.endpoint.address, at: now) else {
-          counters.crowded += 1
-          Glibc.close(descriptor.socket)
-          continue
-        }
-        setOption(descriptor.socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
-        crowd.add(visitor)
-        // It closes what it does not take.
-        if server?.take(visitor) != true { crowd.remove(visitor.number) }
+        let cost = Budget.spent() - begun
+        budget.charge(.doors, cost, at: now)
+        budget.charge(host, cost, at: now)
+        billed += cost
       }
     }
+  }
+
+  private func welcome(_ socket: Int32, _ source: Endpoint, at door: WebDoors.Door, _ now: Micros) {
+    setNonBlocking(socket)
+    guard let reached = Endpoint(of: socket), serves(source.address, at: door, reached: reached.address)
+    else {
+      counters.strangers += 1
+      Glibc.close(socket)
+      return
+    }
+    let visitor = Visitor(crowd.nextNumber(), socket, from: source, at: reached, door.kind, now: now)
+    guard crowd.makeRoom(for: visitor.endpoint.address, at: now) else {
+      counters.crowded += 1
+      Glibc.close(socket)
+      return
+    }
+    setOption(socket, Int32(IPPROTO_TCP), TCP_NODELAY, 1)
+    crowd.add(visitor)
+    // It closes what it does not take.
+    if server?.take(visitor) != true { crowd.remove(visitor.number) }
+  }
+
+  /// Closes a connection at once, so that nothing of it stays in the kernel.
+  private func reset(_ socket: Int32) {
+    var atOnce = linger(l_onoff: 1, l_linger: 0)
+    setsockopt(socket, SOL_SOCKET, SO_LINGER, &atOnce, socklen_t(MemoryLayout<linger>.size))
+    Glibc.close(socket)
   }
 
   private func next(at door: WebDoors.Door, _ now: Micros) -> (socket: Int32, source: Endpoint)? {

@@ -24,9 +24,7 @@ extension WebLoop: HTTPAnswering {
   }
 
   func answer(_ request: Request, body: [UInt8], from visitor: Visitor) -> Response {
-    let begun = Budget.spent()
     let now = HostClock.micros()
-    defer { budget.charge(visitor.host, Budget.spent() - begun, at: now) }
     if Handshake.isAsked(request) { return guarded(welcome(request, from: visitor, at: now)) }
     if wantsDoctor(request, visitor) { return guarded(Answers.examined(doctor.report)) }
     let isPaired = isPaired(request)
@@ -80,6 +78,12 @@ extension WebLoop: HTTPAnswering {
     else { return visitor.end() }
     visitor.socket = socket
     shared.mailbox.withLock { $0.outboxes[visitor.number] = WebShared.Outbox() }
+  }
+
+  func worked(for visitor: Visitor) {
+    let spent = Budget.spent()
+    budget.charge(visitor.host, spent - worked, at: HostClock.micros())
+    worked = spent
   }
 
   func gone(_ visitor: Visitor) {

@@ -27,6 +27,8 @@ final class WebLoop {
   /// Of the thread's time: at the last turn's end, and what of this turn is paid or goes to those who are told.
   private var turned = 0.0
   var billed = 0.0
+  /// The thread's time up to which requests have been charged to their hosts.
+  var worked = 0.0
   var watched: [pollfd] = []
   /// What each place in `watched` is, from the third on.
   var watchedSockets: [Visitor] = []
@@ -55,8 +57,8 @@ final class WebLoop {
       deliver(at: now)
       billed += Budget.spent() - begun
       listenToSockets(at: now)
-      serveRequests(at: now)
       accept(at: now)
+      serveRequests(at: now)
       sendAway(at: now)
       billTurn(at: now)
     }
@@ -72,7 +74,9 @@ final class WebLoop {
       .map { $0.0 }
     if let caller = callers.first(where: { $0.purse == .strangers }) ?? callers.first {
       budget.charge(caller.purse, cost, at: now)
-    } else if watched[0].revents == 0 || watched.dropFirst().contains(where: { $0.revents != 0 }) {
+    } else if watched[1].revents == 0, watched.dropFirst(2).contains(where: { $0.revents != 0 }) {
+      budget.charge(.doors, cost, at: now)
+    } else if watched[0].revents == 0 || watched[1].revents != 0 {
       budget.charge(.requests, cost, at: now)
     }
   }
@@ -161,7 +165,7 @@ final class WebLoop {
       watched.append(pollfd(fd: events == 0 ? -1 : socket.descriptor, events: events, revents: 0))
       watchedSockets.append(visitor)
     }
-    if mayServe, crowd.takesMore, now >= acceptingAgain {
+    if budget.has(.doors, at: now), crowd.takesMore, now >= acceptingAgain {
       for door in doors.doors {
         watched.append(pollfd(fd: door.descriptor, events: Int16(POLLIN), revents: 0))
       }
@@ -184,6 +188,7 @@ final class WebLoop {
 
   func serveRequests(at now: Micros) {
     let begun = Budget.spent()
+    worked = begun
     server?.resume()
     if budget.has(.requests, at: now) { server?.run() }
     let cost = Budget.spent() - begun

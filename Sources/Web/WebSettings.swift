@@ -58,6 +58,7 @@ enum WebLimits {
   static let silence = 45_000_000
   /// How often it is looked whether the secret has changed, when nobody pairs.
   static let secretInterval = Micros(1_000_000)
-  /// What it costs to take a connection, in microseconds.
-  static let accept = 60.0
+  /// Connections that wait in a door's queue, and those that are taken from it before anything else has its turn.
+  static let backlog: Int32 = 1024
+  static let acceptBatch = 256
 }

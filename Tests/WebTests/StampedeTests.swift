@@ -13,6 +13,29 @@ import Testing
 @Suite("Crowded doors", .enabled(if: Lab.isHere, "needs tools/lab --no-server"))
 struct StampedeTests {
   @Test
+  func `one machine that opens connections as fast as it can keeps no phone out`() throws {
+    var limit = rlimit()
+    getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    limit.rlim_cur = min(limit.rlim_max, 8192)
+    setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+    let (answered, overdrawn) = try Neighbours.visit { studio in
+      Stampede.run(from: Neighbours.theirs[1], studio.port) {
+        // So long that no machine is too slow; who has to wait for the whole crowd each time is not done by then.
+        let end = ContinuousClock.now + .seconds(60)
+        var answered = 0
+        while answered < 30, ContinuousClock.now < end {
+          let phone = try? Caller(studio.port, from: Neighbours.theirs[2], to: Neighbours.tactus, seconds: 4)
+          if (try? phone?.ask("/session", host: "10.50.0.1").status) == 200 { answered += 1 }
+        }
+        return (answered, studio.web.counters.overdrawn)
+      }
+    }
+    #expect(answered == 30)
+    // On a machine that is too busy to open so many connections the flood never costs more than its share.
+    if overdrawn == 0 { notJudged("a flood of connections: this machine was too busy to make one") }
+  }
+
+  @Test
   func `the page of one network is served to that network alone`() throws {
     let (home, stage, venue) = (try PrivateNetwork(), try PrivateNetwork(), try PrivateNetwork())
     try home.cable("stage0", to: stage, "stage1")
@@ -36,6 +59,9 @@ struct StampedeTests {
       let caller = try Caller(port, from: .v4(0x0a32_0042), to: here)
       #expect((try? caller.ask("/session", host: host)) == nil)
     }
+    // The web thread counts behind the caller's back.
+    let end = ContinuousClock.now + .seconds(10)
+    while studio.web.counters.strangers == 0, ContinuousClock.now < end { usleep(1_000) }
     #expect(studio.web.counters.strangers == 1)
     try stage.perform {
       let caller = try Caller(port, from: .v4(0xc0a8_0714), to: here)
@@ -45,5 +71,50 @@ struct StampedeTests {
       let caller = try Caller(port, from: here, to: here)
       #expect(try caller.ask("/session", host: host).status == 200)
     }
+  }
+}
+
+/// Six hundred connections at a time from one address, of which each asks for what is refused, and is opened again at once.
+private final class Stampede: Sendable {
+  private static let width = 600
+  private static let words = Array("GET / HTTP/1.1\r\nHost: x\r\n\r\n".utf8)
+  private let isOver = Atomic(false)
+
+  /// While `body` runs.
+  static func run<Result>(
+    from own: Address, _ port: UInt16, _ body: () throws -> Result
+  ) rethrows -> Result {
+    let stampede = Stampede()
+    let worker = Worker { stampede.rush(from: own, port) }
+    defer {
+      stampede.isOver.store(true, ordering: .relaxed)
+      worker.join()
+    }
+    return try body()
+  }
+
+  private func rush(from own: Address, _ port: UInt16) {
+    var watched = (0..<Self.width).map { _ in Self.open(own, port) }
+    while !isOver.load(ordering: .relaxed) {
+      poll(&watched, nfds_t(watched.count), 10)
+      for index in watched.indices where watched[index].revents != 0 || watched[index].fd < 0 {
+        let descriptor = watched[index].fd
+        if watched[index].revents == Int16(POLLOUT) {
+          send(descriptor, Self.words, Self.words.count, Int32(MSG_NOSIGNAL))
+          watched[index].events = Int16(POLLIN)
+        } else {
+          close(descriptor)
+          watched[index] = Self.open(own, port)
+        }
+      }
+    }
+    for one in watched { close(one.fd) }
+  }
+
+  private static func open(_ own: Address, _ port: UInt16) -> pollfd {
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue), 0)
+    _ = Endpoint(own, port: 0).withSocketAddress { bind(descriptor, $0, $1) }
+    _ = Endpoint(Neighbours.tactus, port: port).withSocketAddress { connect(descriptor, $0, $1) }
+    return pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
   }
 }
