@@ -45,6 +45,7 @@ extension JACKError {
   /// What the user can do, where the description alone does not say it.
   var advice: String {
     switch self {
+    case .noServer where PipeWireLibrary.advice != nil: "; " + (PipeWireLibrary.advice ?? "")
     case .noServer: "; start it (or let --start-server do it), name another with --server, or --wait for it"
     case .notStarted(_, .notConfigured): "; write there what you would type, such as /usr/bin/jackd -d alsa"
     case .notStarted(_, .inVain): "; type that line yourself to see why"

@@ -249,6 +249,12 @@ final class Studio {
         return try JACKHost(
           name: configuration.name, server: configuration.server, mayStart: mayStart, exchange: exchange)
       } catch {
+        if case .noServer = error, !configuration.probe, project == nil {
+          PipeWireLibrary.change(server: configuration.server) { [view] in
+            view?.close()
+            LastResort.takeLeave()
+          }
+        }
         guard configuration.wait, error.isForWantOfServer else { throw error }
         mayStart = false
         if !announced {

@@ -179,7 +179,8 @@ struct DoctorJudgementTests {
   @Test
   func `without a server it says how to come by one, and how PipeWire is used`() {
     #expect(
-      JACKExamination.judge(.noServer("default"), pipeWireRuns: true).remedy?.contains("pw-jack tactus")
+      JACKExamination.judge(.noServer("default"), pipeWireRuns: true).remedy?.contains(
+        "install pipewire-jack")
         == true)
     #expect(
       JACKExamination.judge(.noServer("default"), pipeWireRuns: false).remedy?.contains("--server") == true)

@@ -8,7 +8,8 @@ enum JACKExamination {
     do {
       return judge(try GraphSurvey(lookingAt: server))
     } catch {
-      return [judge(error, pipeWireRuns: pipeWireRuns, startFile: ServerStart.file)]
+      if case .noServer = error { PipeWireLibrary.change(server: server) }
+      return [judge(error, pipeWireRuns: PipeWireLibrary.answers, startFile: ServerStart.file)]
     }
   }
 
@@ -19,7 +20,8 @@ enum JACKExamination {
       .bad(
         "JACK", failure.description + ", but PipeWire runs",
         mend:
-          "Start tactus with pw-jack in front (pw-jack tactus), or install pipewire-jack as the system's libjack."
+          "If you want PipeWire, install its JACK library: apt install pipewire-jack. tactus finds it by itself, "
+          + "unless you name another server with --server or JACK_DEFAULT_SERVER."
       )
     case .noServer, .notStarted:
       .bad(
@@ -103,9 +105,5 @@ enum JACKExamination {
     case (false, _): findings.append(.good("Timebase", "nobody else is timebase master"))
     }
     return findings
-  }
-
-  private static var pipeWireRuns: Bool {
-    Environment.text("XDG_RUNTIME_DIR").map { access($0 + "/pipewire-0", F_OK) == 0 } ?? false
   }
 }

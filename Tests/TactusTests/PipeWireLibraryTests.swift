@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Testing
+
+@testable import tactus
+
+@Suite("PipeWire's libjack")
+struct PipeWireLibraryTests {
+  private func choice(
+    named: Bool = false, answers: Bool = true, installed: Bool = true, loaded: Bool = false,
+    marked: Bool = false
+  ) -> PipeWireLibrary.Choice {
+    PipeWireLibrary.choice(
+      isNamed: named, pipeWireAnswers: answers, isInstalled: installed, isLoaded: loaded, isMarked: marked)
+  }
+
+  @Test
+  func `without a jackd it is used if PipeWire answers`() {
+    #expect(choice() == .pipeWire)
+    #expect(choice(answers: false) == .stay)
+    #expect(choice(installed: false) == .stay)
+    #expect(choice(named: true) == .stay)
+  }
+
+  @Test
+  func `when PipeWire is gone tactus looks for jackd again`() {
+    #expect(choice(loaded: true, marked: true) == .stay)
+    #expect(choice(answers: false, loaded: true, marked: true) == .system)
+    // pw-jack's own choice of the library stays.
+    #expect(choice(answers: false, loaded: true) == .stay)
+  }
+
+  /// Each start changes the library at most once for one state of PipeWire.
+  @Test
+  func `tactus never starts itself for ever`() {
+    for answers in [false, true] {
+      for works in [false, true] {
+        var (loaded, marked, starts) = (false, false, 0)
+        while starts < 5 {
+          switch choice(answers: answers, loaded: loaded, marked: marked) {
+          case .stay:
+            #expect(starts <= 1)
+            starts = 5
+          case .pipeWire: (loaded, marked, starts) = (works, true, starts + 1)
+          case .system: (loaded, marked, starts) = (false, false, starts + 1)
+          }
+        }
+      }
+    }
+  }
+}
