@@ -2,7 +2,7 @@
 # shellcheck shell=bash
 # Sourced, behind lib/packages.sh: a clean Debian 12 below a folder, from where this machine's own Debian comes from.
 #
-#   clean_debian FOLDER        makes it with debootstrap; status 77 if there can be none, which says nothing of what is tried in it
+#   clean_debian FOLDER [SUITE]   makes it with debootstrap (bookworm); status 77 if there can be none, which says nothing of what is tried in it
 #   inside FOLDER COMMAND...   runs a command there, with nothing of this machine's environment
 #   get FOLDER PACKAGE...      installs Debian packages there
 #   passed WORDS               says what was seen
@@ -37,16 +37,17 @@ get() {
 }
 
 clean_debian() {
-  local folder=$1 mirror certificates=/etc/ssl/certs/ca-certificates.crt
+  local folder=$1 suite=${2:-bookworm} mirror certificates=/etc/ssl/certs/ca-certificates.crt
   [ "$(id -u)" = 0 ] || none "a clean root needs root"
   # shellcheck disable=SC2016
   mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Label: Debian' 'Component: main' | sort -u | head -n 1)
   [ -n "$mirror" ] || none "this machine's apt knows no Debian to make a clean one from"
-  echo "${0##*/}: a clean Debian 12" >&2
-  quietly debootstrap --variant=minbase bookworm "$folder" "$mirror" || none "debootstrap failed"
+  echo "${0##*/}: a clean Debian: $suite" >&2
+  quietly debootstrap --variant=minbase "$suite" "$folder" "$mirror" || none "debootstrap failed"
   echo force-unsafe-io >"$folder/etc/dpkg/dpkg.cfg.d/thrown-away" # no use waiting for the disk
   [ ! -e $certificates ] || install -Dm 644 $certificates "$folder$certificates"
   cp /etc/resolv.conf "$folder/etc/resolv.conf"
+  echo 'Acquire::Check-Valid-Until "false";' >"$folder/etc/apt/apt.conf.d/90stale" # a mirror may be older than the clock
   quietly inside "$folder" apt-get -q update || none "apt-get update"
   inside "$folder" apt-get -q -y --download-only install man-db >/dev/null 2>&1 || none "its packages cannot be fetched"
   [ -z "$(inside "$folder" sh -c 'command -v swift')" ] || die "the clean root has Swift"
