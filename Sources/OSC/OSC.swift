@@ -64,15 +64,26 @@ public struct Message: Hashable, Sendable {
 }
 
 extension StringProtocol {
-  /// Without control characters.
-  package var isPrintable: Bool { unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F } }
+  /// Without control characters and marks of direction.
+  package var isPrintable: Bool { unicodeScalars.allSatisfy { !$0.isHidden } }
 }
 
-/// Text from outside, safe to show in a terminal: no control characters, cut at `limit`.
+extension Unicode.Scalar {
+  /// A control character, or an invisible mark that turns the direction of the text around it, so that a name reads as another one.
+  fileprivate var isHidden: Bool {
+    switch value {
+    case 0x00..<0x20, 0x7F..<0xA0: true
+    case 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true
+    default: false
+    }
+  }
+}
+
+/// Text from outside, safe to show in a terminal: no control characters and marks of direction, cut at `limit`.
 package func printable(_ text: String, limit: Int) -> String {
   var shown = ""
   for scalar in text.unicodeScalars.prefix(limit) {
-    shown.unicodeScalars.append(scalar.properties.generalCategory == .control ? "?" : scalar)
+    shown.unicodeScalars.append(scalar.isHidden ? "?" : scalar)
   }
   return text.unicodeScalars.count > limit ? shown + "..." : shown
 }

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Testing
+
+@testable import OSC
+
+@Suite("Text from outside")
+struct TextTests {
+  private static let hidden: [UInt32] =
+    [0x00, 0x1B, 0x7F, 0x85, 0x9F, 0x061C, 0x200E, 0x200F, 0x2028, 0x2029]
+    + Array(0x202A...0x202E) + Array(0x2066...0x2069)
+
+  @Test func `control characters and marks of direction are refused and shown as question marks`() throws {
+    for value in Self.hidden {
+      let name = "a\(try #require(Unicode.Scalar(value)))b"
+      #expect(!name.isPrintable, "U+\(String(value, radix: 16))")
+      #expect(printable(name, limit: 10) == "a?b")
+    }
+  }
+
+  @Test func `names in any script are printable`() {
+    for name in ["Bühne", "ドラム", "עברית", "العربية", "👩‍🎤 drums", "a\u{200D}b", "é", "naïve — 7/8"] {
+      #expect(name.isPrintable)
+      #expect(printable(name, limit: 40) == name)
+    }
+  }
+}
