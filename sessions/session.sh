@@ -3,9 +3,10 @@
 # Sourced by the start scripts of the sessions beside it. `tactus session start NAME` runs those; they work alone, too.
 #
 #   needs PROGRAM PACKAGE    ends with a line that says what to install, if there is no such program
-#   own FILE                 a copy of the session's file among the musician's own, made at the first start: its path
-#   beside COMMAND...        starts a program beside tactus, in the background; it stays open when tactus ends, and tactus
-#                            says when it has ended itself
+#   own FILE                 a copy of the session's file among the musician's own, made at the first start: its path; ends the start
+#                            if it cannot be made, so assign the path before it is used
+#   beside COMMAND...        starts a program beside tactus, in the background, or joins the one that the last start left open; it stays
+#                            open when tactus ends, and tactus says when it has ended itself
 #   new_to_ardour            Ardour preferences for JACK, if there are none of any kind yet
 #   output_latency           of the sound card, in milliseconds
 #   lead_again               takes JACK's timebase back, once, from the program beside us that takes it while it loads
@@ -17,6 +18,7 @@ session=$(dirname "$(readlink -f "${BASH_SOURCE[1]}")")
 name=${session##*/}
 home=${XDG_DATA_HOME:-$HOME/.local/share}/tactus/sessions/$name
 log=${XDG_STATE_HOME:-$HOME/.local/state}/tactus/$name.log
+open=${log%.log}.open
 
 stop() {
   echo "session $name: $*" >&2
@@ -45,9 +47,12 @@ needs() {
 
 own() {
   if [ ! -e "$home/$1" ]; then
-    mkdir -p "$(dirname "$home/$1")"
-    # A session file says which rate it was made at.
-    sed "s/@RATE@/$(rate)/g" "$session/$1" >"$home/$1"
+    # A session file says which rate it was made at. A copy that a full disk cuts short never gets the file's name.
+    if ! { mkdir -p "$(dirname "$home/$1")" && sed "s/@RATE@/$(rate)/g" "$session/$1" >"$home/$1.new" &&
+      mv "$home/$1.new" "$home/$1"; }; then
+      rm -f "$home/$1.new"
+      stop "cannot copy $1 to $home: make room there, then start this session again"
+    fi
   fi
   echo "$home/$1"
 }
@@ -56,12 +61,33 @@ rate() {
   jack_samplerate 2>/dev/null | grep -x '[0-9]*' || echo 48000
 }
 
+# The program that the last start of this session left open, or nothing. Its number may belong to another program by now, so the
+# moment of its start is compared, too.
+still_open() {
+  local number started
+  [ -r "$open" ] && read -r number started <"$open" || return 0
+  [ "$(began "$number")" != "$started" ] || echo "$number"
+}
+
+# The moment at which a process began, in ticks of the kernel; nothing if it has ended (Z: nobody has asked how).
+began() {
+  sed -n 's/.*) \([^Z] .*\)/\1/p' "/proc/$1/stat" 2>/dev/null | cut -d ' ' -f 20
+}
+
 beside() {
-  mkdir -p "$(dirname "$log")"
+  local there
+  there=$(still_open)
+  if [ -n "$there" ]; then
+    export TACTUS_BESIDE="$$ $there ${1##*/} $log"
+    echo "session $name: ${1##*/} is still open from the last start; tactus joins it" >&2
+    return
+  fi
+  mkdir -p "$(dirname "$log")" || stop "cannot write to $(dirname "$log")"
   # A session of its own: the terminal's Ctrl-C is for tactus, and unsaved work is not. tactus, which this shell becomes,
   # tells when it ends.
   setsid env --default-signal=INT,QUIT "$@" >"$log" 2>&1 </dev/null &
   export TACTUS_BESIDE="$$ $! ${1##*/} $log" # $$ becomes tactus
+  echo "$! $(began $!)" >"$open" || echo "session $name: another start will not know of this ${1##*/}" >&2
   echo "session $name: the messages of ${1##*/} go to $log" >&2
 }
 
@@ -121,6 +147,8 @@ lead_again() {
 }
 
 play() {
-  exec "$tactus" --config "$(own tactus.json5)" "$@" "${extra[@]}"
+  local config
+  config=$(own tactus.json5)
+  exec "$tactus" --config "$config" "$@" "${extra[@]}"
 }
 extra=("$@")

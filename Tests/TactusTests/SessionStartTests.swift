@@ -47,6 +47,62 @@ struct SessionStartTests {
     #expect(await mine.status() == 0)
   }
 
+  @Test func `a DAW that stayed open is joined by the next start`() async throws {
+    let stage = try await LabStage()
+    let scratch = try ScratchFolder()
+    try scratch.write("<jack_timebase_enabled>true", to: "home/.hydrogen/hydrogen.conf")
+    let daw = try scratch.write(
+      "#!/bin/sh\necho $$ >>\(scratch.path)/opened\nuntil [ -e \(scratch.path)/end ]; do sleep 0.1; done\n",
+      to: "bin/hydrogen")
+    #expect(chmod(daw, 0o755) == 0)
+    let command = [
+      "sh", "-c", "HOME=$1/home XDG_STATE_HOME=$1/state PATH=$1/bin:$PATH exec $2 session start hydrogen",
+      "sh", scratch.path, program,
+    ]
+    for turn in 0..<3 {
+      let session = try ChildProcess(stage.command(command))
+      try await session.awaitLine(beginning: "OSC: ")
+      let words = turn == 0 ? "the messages of hydrogen go to" : "hydrogen is still open from the last start"
+      #expect(session.saidOnErrors.contains(words), "\(session.saidOnErrors)")
+      if turn == 2 {
+        try scratch.write("", to: "end")
+        // "has ended", or "ended at once" where tactus had not looked before.
+        try await session.awaitLine(beginning: "hydrogen ")
+      }
+      session.signal(SIGINT)
+      // A DAW that tactus never saw alive counts as one that failed.
+      let status = await session.status()
+      #expect(status == 0 || turn == 2)
+    }
+    #expect(try scratch.text(of: "opened").split(separator: "\n").count == 1)
+    // It was closed: the next start opens it again.
+    let session = try ChildProcess(stage.command(command))
+    try await session.awaitLine(beginning: "hydrogen ")
+    session.signal(SIGTERM)
+    _ = await session.status()
+    #expect(try scratch.text(of: "opened").split(separator: "\n").count == 2)
+  }
+
+  @Test func `a session's copy that is cut short ends the start and is not kept`() async throws {
+    let stage = try await LabStage()
+    let scratch = try ScratchFolder()
+    try scratch.write("<jack_timebase_enabled>true", to: "home/.hydrogen/hydrogen.conf")
+    let daw = try scratch.write("#!/bin/sh\ntouch \(scratch.path)/opened\n", to: "bin/hydrogen")
+    #expect(chmod(daw, 0o755) == 0)
+    // A file may have one block: the song has more, as on a disk that is full.
+    let done = try await ChildProcess.run(
+      stage.command([
+        "sh", "-c",
+        "ulimit -f 1; HOME=$1/home XDG_STATE_HOME=$1/state PATH=$1/bin:$PATH exec $2 session start hydrogen",
+        "sh", scratch.path, program,
+      ]))
+    #expect(done.status == 1 && done.errors.contains("cannot copy four-on-the-floor.h2song"), "\(done)")
+    #expect(access(scratch.path + "/opened", F_OK) != 0)
+    let copies = scratch.path + "/home/.local/share/tactus/sessions/hydrogen"
+    let left = try await ChildProcess.run(["find", copies, "-type", "f"])
+    #expect(left.output == "")
+  }
+
   @Test
   func `a DAW that ends before tactus is there is told of all the same`() async throws {
     let stage = try await LabStage()
