@@ -66,7 +66,14 @@ struct Startup {
   /// Nothing is written here: many only want to know how things are.
   private mutating func remembered(at path: String) -> UserState {
     do throws(Complaint) {
-      return try UserState(WholeFile.read(path, limit: JSON5.Limits().bytes), from: path)
+      let state = try UserState(WholeFile.read(path, limit: JSON5.Limits().bytes), from: path)
+      // As many as somebody reads.
+      let shown = state.unreadable.prefix(4)
+      notices += shown.map { "\($0); this value alone is not remembered" }
+      if state.unreadable.count > shown.count {
+        notices.append("\(path): \(state.unreadable.count - shown.count) more values cannot be read")
+      }
+      return state
     } catch {
       guard error.kind != .missing else { return UserState() }
       let future =

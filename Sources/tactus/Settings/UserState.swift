@@ -15,31 +15,53 @@ struct UserState: Equatable {
   }
 
   private var entries: [String: Entry] = [:]
+  /// Members of the file that this version cannot read. They have no effect, and are written back as they were.
+  private var kept: [String: JSON5] = [:]
+  /// What is wrong with each of these, if its key is known.
+  private(set) var unreadable: [String] = []
 
   init() {}
+
+  static func == (one: UserState, other: UserState) -> Bool {
+    one.entries == other.entries && one.kept == other.kept
+  }
 
   init(_ bytes: [UInt8], from path: String) throws(Complaint) {
     let document = try JSON5.document(bytes, from: path)
     guard case .object(let members) = document.value else {
       throw Complaint(path, line: document.line, "holds \(document.value.kind) instead of an object")
     }
-    for member in members where Self.keys.options.contains(where: { $0.long == member.name }) {
-      guard case .object(let parts) = member.element.value,
-        let value = parts.first(where: { $0.name == "is" })?.element.value,
-        let over = parts.first(where: { $0.name == "over" })?.element.value
-      else { throw Complaint(path, line: member.line, "\"\(member.name)\" is no { is, over }") }
-      // Each must be one that could be typed.
-      var nobodys = Configuration()
-      for value in [value, over] {
-        try Self.keys.apply(Self.document(member.name, value, line: member.line), of: path, to: &nobodys)
+    for member in members {
+      guard Self.keys.options.contains(where: { $0.long == member.name }) else {
+        kept[member.name] = member.element.value
+        continue
       }
-      entries[member.name] = Entry(value: value, over: over)
+      do throws(Complaint) {
+        entries[member.name] = try Self.entry(member, of: path)
+      } catch {
+        kept[member.name] = member.element.value
+        unreadable.append(error.inALine)
+      }
     }
+  }
+
+  private static func entry(_ member: JSON5.Member, of path: String) throws(Complaint) -> Entry {
+    guard case .object(let parts) = member.element.value,
+      let value = parts.first(where: { $0.name == "is" })?.element.value,
+      let over = parts.first(where: { $0.name == "over" })?.element.value
+    else { throw Complaint(path, line: member.line, "\"\(member.name)\" is no { is, over }") }
+    // Each must be one that could be typed.
+    var nobodys = Configuration()
+    for value in [value, over] {
+      try keys.apply(document(member.name, value, line: member.line), of: path, to: &nobodys)
+    }
+    return Entry(value: value, over: over)
   }
 
   /// What was chosen later holds.
   mutating func take(_ later: UserState) {
     entries.merge(later.entries) { _, later in later }
+    for name in later.entries.keys { kept[name] = nil }
   }
 
   /// - Parameter file: what the configuration says now.
@@ -71,6 +93,7 @@ struct UserState: Equatable {
     for option in Self.keys.options {
       let value = Self.keys.value(of: option, in: configuration)
       guard value.text != Self.keys.value(of: option, in: before).text else { continue }
+      kept[option.long] = nil
       entries[option.long] = Entry(value: value, over: Self.keys.value(of: option, in: file))
       isNew = true
     }
@@ -78,9 +101,11 @@ struct UserState: Equatable {
   }
 
   var text: String {
-    let lines = entries.sorted { $0.key < $1.key }.map { name, entry in
-      "  \(JSON5.quoted(name)): {\"is\": \(entry.value.text), \"over\": \(entry.over.text)},\n"
+    var members = kept.mapValues(\.text)
+    for (name, entry) in entries {
+      members[name] = "{\"is\": \(entry.value.text), \"over\": \(entry.over.text)}"
     }
+    let lines = members.sorted { $0.key < $1.key }.map { "  \(JSON5.quoted($0)): \($1),\n" }
     return """
       // What tactus remembers between two runs. It writes this file itself; yours is the configuration.
       // A value holds until the configuration says something else than it did when this was remembered ("over").
