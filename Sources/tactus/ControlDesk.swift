@@ -54,10 +54,11 @@ final class ControlDesk: AudioDoor {
   /// Controllers may be hasty; what nobody fetched is refused.
   private static let (wishLimit, peerCountLimit) = (64, 16)
 
-  private let link: Link
+  let link: Link
   private let exchange: AudioExchange
   private let door: SessionDoor
   private let held: Mutex<Held>
+  let bend = HeldBend()
   let wake: @Sendable () -> Void
   /// Rings when a choice or the session has changed, for the view, which waits for what a key did.
   let news = WakeUp()
@@ -164,7 +165,8 @@ final class ControlDesk: AudioDoor {
     var timeline = snapshot.state.timeline
     timeline.beatOrigin = .zero
     if timeline.tempo != state.tempo {
-      state.chosenTempo = door.isDictated(timeline.tempo) ? state.chosenTempo ?? state.tempo : nil
+      let dictated = door.isDictated(timeline.tempo) ? state.chosenTempo ?? state.tempo : nil
+      state.chosenTempo = bend.below(timeline.tempo) ?? dictated
     }
     state.timeline = timeline
     state.peers = snapshot.peerCount
@@ -187,13 +189,8 @@ final class ControlDesk: AudioDoor {
   /// `time` is when it was meant to happen. What does not last ends with the program.
   func obey(_ command: Command, at time: Micros, lasts: Bool = true) -> Verdict {
     switch command {
-    case .tempo(let tempo):
-      switch held.withLock({ $0.state.leading }) {
-      case .host: return .notNow("another JACK client leads the tempo")
-      case .midi: return .notNow("a MIDI clock leads the tempo")
-      case .link, .auto: break
-      }
-      link.updateAppState { $0.setTempo(tempo.beatsPerMinute, at: time) }
+    case .tempo(let tempo): return setTempo(tempo, bentFrom: nil, at: time)
+    case .bentTempo(let tempo, let below): return setTempo(tempo, bentFrom: below, at: time)
     case .bend(let bend): choose(false) { $0.choices.bend = bend }
     case .align:
       let quantum = held.withLock { $0.state.choices.quantum }

@@ -145,6 +145,7 @@ final class Studio {
 
   private func prepareFarewell() {
     LastResort.prepare { [view, desk, keeper, link, surface, page, leaveChannels = channels.farewell] in
+      desk.bend.release(in: link, at: Link.clock())
       // First: the view's or the surface's thread may hang.
       keeper.close(at: Link.clock(), taking: desk.lasting)
       view?.close()

@@ -97,7 +97,7 @@ struct TransportOrders {
       let isTaken = if case .takeover = wish { true } else { false }
       host.askForTimebase(conditionally: !isTaken, at: Link.clock())
     // Done by the desk at once.
-    case .choose, .tempo, .bend, .align, .rewind, .rolling, .channel, .roomOffset, .output,
+    case .choose, .tempo, .bentTempo, .bend, .align, .rewind, .rolling, .channel, .roomOffset, .output,
       .removeOutput, .song, .removeSong, .save, .quit:
       break
     }
@@ -189,6 +189,15 @@ extension SurfaceState {
 extension Lead {
   /// Whether we show bar and beat ourselves, or leave it to who leads.
   var wantsTimebase: Bool { self == .link || self == .midi }
+
+  /// The leader whose tempo no hand can change; nil: a hand can.
+  var leader: String? {
+    switch self {
+    case .host: "another JACK client"
+    case .midi: "a MIDI clock"
+    case .link, .auto: nil
+    }
+  }
 }
 
 extension Report {

@@ -10,7 +10,12 @@ import Testing
 @Suite("Push, pull, a jog wheel, and a drummer who is followed")
 struct BendTests {
   private func tempos(_ desk: Desk) -> [Double] {
-    desk.program.commands.compactMap { if case .tempo(let tempo) = $0 { tempo.beatsPerMinute } else { nil } }
+    desk.program.commands.compactMap {
+      switch $0 {
+      case .tempo(let tempo), .bentTempo(let tempo, _): tempo.beatsPerMinute
+      default: nil
+      }
+    }
   }
 
   private func bends(_ desk: Desk) -> [BendSettings] {
@@ -45,6 +50,49 @@ struct BendTests {
     desk.machine.update(stale, clocks: desk.clocks)
     desk.send("/tactus/bend", .float32(0))
     #expect(tempos(desk).last == 121.37)
+  }
+
+  /// The tempo that each order is to leave behind.
+  private func lasting(_ desk: Desk) -> [Double] {
+    desk.program.commands.compactMap {
+      switch $0 {
+      case .tempo(let tempo), .bentTempo(_, let tempo): tempo.beatsPerMinute
+      default: nil
+      }
+    }
+  }
+
+  @Test func `a bend says which tempo is below it, through changes of the bend`() {
+    var desk = Desk()
+    desk.send("/tactus/tempo", .float32(121))
+    desk.wait(1)
+    for percent in [10, 5, -3, 0] as [Float] {
+      desk.send("/tactus/bend", .float32(percent))
+      desk.wait(1)
+    }
+    #expect(lasting(desk) == [121, 121, 121, 121, 121])
+    #expect(abs(desk.program.state.tempo.beatsPerMinute - 121) < 1e-4)
+  }
+
+  @Test(
+    arguments: [
+      ("tempo/double", nil, 240), ("tempo/half", nil, 60), ("tempo/nudge", 1, 121), ("tempo/up", nil, 121),
+      ("tempo/down", nil, 119),
+    ] as [(String, Float?, Double)])
+  func `a relative change during a bend builds on the tempo below it`(
+    path: String, amount: Float?, wanted: Double
+  ) {
+    var desk = Desk()
+    desk.send("/tactus/tempo", .float32(120))
+    desk.wait(1)
+    desk.send("/tactus/bend", .float32(5))
+    desk.wait(1)
+    if let amount { desk.send("/tactus/" + path, .float32(amount)) } else { desk.send("/tactus/" + path) }
+    desk.wait(1)
+    #expect(abs(desk.program.state.tempo.beatsPerMinute - wanted) < 1e-3)
+    desk.send("/tactus/bend", .float32(0))
+    desk.wait(1)
+    #expect(abs(desk.program.state.tempo.beatsPerMinute - wanted) < 1e-3)
   }
 
   @Test

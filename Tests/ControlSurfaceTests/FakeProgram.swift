@@ -45,7 +45,7 @@ struct FakeProgram {
       state.transport = .stopped(at: state.tempo.beats(in: Micros(rounding: seconds * 1e6)))
     case .rolling(let on):
       state.transport = on ? .rolling(origin: state.next(.now, after: time)) : .stopped(at: .zero)
-    case .tempo(let tempo):
+    case .tempo(let tempo), .bentTempo(let tempo, _):
       state.timeline = state.timeline.turned(to: tempo, at: time)
     case .bend(let bend): state.choices.bend = bend
     case .align: state.timeline.beatOrigin = .zero

@@ -58,6 +58,27 @@ struct RememberingProgramTests {
       try await shell(stage, "$1 config --forget && $1 config").output.hasSuffix("state.json5 (none yet)\n"))
   }
 
+  @Test(arguments: [SIGTERM, SIGKILL])
+  func `a bend that is held when tactus ends is not its next tempo`(signal: Int32) async throws {
+    let stage = try await LabStage()
+    let first = try ChildProcess(stage.command([program]))
+    try await first.awaitLine(beginning: "OSC: ")
+    let transport = try LabPeer(.jack, in: stage)
+    try await ask(stage, "tempo f 121")
+    try await transport.wait("tempo", "121")
+    try await ask(stage, "bend f 10")
+    try await transport.wait("tempo", "133.1")
+    // Longer than the file waits for a change to rest.
+    try await Task.sleep(for: .seconds(3))
+    first.signal(signal)
+    _ = await first.status()
+    let next = try ChildProcess(stage.command([program]))
+    try await next.awaitLine(beginning: "OSC: ")
+    try await transport.wait("tempo", "121")
+    next.signal(SIGTERM)
+    #expect(await next.status() == 0)
+  }
+
   @Test
   func `what is forgotten while it plays stays forgotten, whatever it still has when it ends`() async throws {
     let stage = try await LabStage()

@@ -19,6 +19,8 @@ public enum Command: Hashable, Sendable {
   case rolling(Bool)
 
   case tempo(Tempo)
+  /// A hand holds the session faster or slower than this; the tempo goes back to `below` when the hand lets go.
+  case bentTempo(Tempo, below: Tempo)
   /// Our outputs ahead of the session or behind it, by hand.
   case bend(BendSettings)
   /// Put beat 0 here, as far as the session allows.
@@ -53,7 +55,8 @@ extension Command {
   var isOfOutputs: Bool {
     switch self {
     case .output, .removeOutput: true
-    case .choose, .start, .stop, .toggle, .rewind, .locate, .rolling, .tempo, .bend, .align, .timebase,
+    case .choose, .start, .stop, .toggle, .rewind, .locate, .rolling, .tempo, .bentTempo, .bend, .align,
+      .timebase,
       .takeover, .channel, .roomOffset, .song, .removeSong, .save, .quit:
       false
     }

@@ -94,6 +94,8 @@ struct SurfaceMemory: Hashable, Sendable {
   /// What a hand holds, and how much a button bends.
   var bentPercent = 0.0
   var bendStep = 3.0
+  /// The session's tempo below the bend that a hand holds, and as the bend made it.
+  var bent: Bent?
   /// Taps are a drummer's.
   var followsTaps = false
   /// The tempo asked for last, until the session shows it: the ground on which the next nudge stands.
@@ -120,6 +122,11 @@ struct SurfaceMemory: Hashable, Sendable {
   var expectedOutputs: [String: OutputSettings] = [:]
 }
 
+struct Bent: Hashable, Sendable {
+  var below: Double
+  var during: Double
+}
+
 /// What a row reads from.
 struct Reading {
   var state: SurfaceState
@@ -127,6 +134,11 @@ struct Reading {
   var version = ""
 
   var tempo: Double { own.expectedTempo ?? state.tempo.beatsPerMinute }
+  /// The tempo that a relative change builds on: the one below a bend, since the bend ends when its hand lets go.
+  var tempoBelowBend: Double {
+    guard let bent = own.bent, Tempo(tempo).clamped == Tempo(bent.during).clamped else { return tempo }
+    return bent.below
+  }
   func holding(_ choice: Choice) -> [Value] { choice.holding(state.choices) }
   /// nil: there is no such output.
   func settings(ofOutput name: String) -> OutputSettings? {

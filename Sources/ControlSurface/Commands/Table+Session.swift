@@ -122,13 +122,13 @@ extension Table {
   /// A nudge stops at the end of the range, as a knob does. It goes from the number that was meant: what the session rounds
   /// does not add up.
   private static func moved(_ reading: Reading, by amount: Double) -> Intent {
-    let tempo = ((Tempo(reading.tempo).clamped.shortest + amount) * 10_000).rounded() / 10_000
+    let tempo = ((Tempo(reading.tempoBelowBend).clamped.shortest + amount) * 10_000).rounded() / 10_000
     return .tempo(Tempo(tempo).clamped.beatsPerMinute, .now)
   }
 
   /// Half of 30 is not 20: outside the range there is no half.
   private static func scaled(_ reading: Reading, by factor: Double) throws(Refusal) -> Intent {
-    let tempo = reading.tempo * factor
+    let tempo = reading.tempoBelowBend * factor
     guard tempoRange.contains(tempo) else {
       throw .range("\(tempo < 20 ? "half" : "double") would be \(brief(tempo)) BPM; 20 to 999 BPM")
     }

@@ -53,9 +53,10 @@ extension SurfaceMachine {
     let isNews = hand.session?.during != during
     hand.session = .init(before: before, during: during, turning: turning.map { ($0, time) })
     hand.asker = asker
+    reading.own.bent = Bent(below: before, during: during)
     // By the session's own speed: at the end of the range a tenth is less.
     if let turning { hand.ends = time + Micros(rounding: abs(turning / (during / before - 1))) }
-    if isNews { commit(during, asker, at: time) }
+    if isNews { order(.bentTempo(Tempo(during), below: Tempo(before)), asker, at: time) }
   }
 
   /// Exactly as before, unless somebody else has set a tempo meanwhile.
@@ -69,6 +70,7 @@ extension SurfaceMachine {
     }
     guard let moved = hand.session else { return }
     hand.session = nil
+    reading.own.bent = nil
     // Who lets go at once is told nothing of its own yet.
     let ours = [moved.during, moved.before].map { Tempo($0).clamped.microsPerBeat }
     if ours.contains(reading.state.tempo.clamped.microsPerBeat) { commit(moved.before, asker, at: time) }
