@@ -47,17 +47,19 @@ package struct Neighbourhood: Equatable, Sendable {
       || interfaces.contains { $0.networks.contains { $0.contains(address) } }
   }
 
-  /// Whether a packet for this address of ours came by the interface that has it, or from this machine itself. Linux takes
-  /// packets for an address from every interface.
+  /// Whether a packet for this address of ours came by the interface that has it, or from this machine
+  /// itself. Linux takes packets for an address from every interface.
   package func owns(_ address: Address, through index: UInt32) -> Bool {
     guard let interface = interfaces.first(where: { $0.index == index }) else { return false }
     return interface.isLoopback || interface.addresses.contains { $0.scoped(0) == address.scoped(0) }
   }
 
-  /// Whether a sender at this address can be on the network of the interface that its packet came by. Link is spoken among
+  /// Whether a sender at this address can be on the network of the interface that its packet came by. Link is
+  /// spoken among
   /// neighbours: all else came through a router, or pretends.
   ///
-  /// An interface that is not in here is not wanted, or came up since the last scan: then a peer's next packet counts.
+  /// An interface that is not in here is not wanted, or came up since the last scan: then a peer's next
+  /// packet counts.
   package func contains(_ source: Address, through index: UInt32) -> Bool {
     guard let interface = interfaces.first(where: { $0.index == index }) else { return false }
     // The kernel lets nothing of others onto a loopback.
@@ -65,8 +67,8 @@ package struct Neighbourhood: Equatable, Sendable {
     switch source {
     case .v6: return source.isIPv6LinkLocal && source.scope == index
     case .v4(let bits):
-      // Routers do not forward 169.254/16. Beside that an interface with a single address has the other end of its cable or tunnel
-      // for a neighbour, if it has one: the Internet may lead to that address.
+      // Routers do not forward 169.254/16. Beside that an interface with a single address has the other end
+      // of its cable or tunnel for a neighbour, if it has one: the Internet may lead to that address.
       return bits >> 16 == 0xa9fe || interface.networks.contains { $0.contains(source) }
     }
   }

@@ -36,8 +36,9 @@ public enum FarLimits {
   static var lastNumber: UInt64 { 1 << 48 }
   /// So many datagrams go to where the other side was heard last: five seconds of pings.
   static var credit: Int { 128 }
-  /// From one address: hellos that are looked at in a second, and that are answered. A look is a hash and a cipher of some dozens of bytes,
-  /// a few microseconds: all strangers together cost less than a tenth of a core.
+  /// From one address: hellos that are looked at in a second, and that are answered. A look is a hash and a
+  /// cipher of some dozens of bytes, a few microseconds: all strangers together cost less than a tenth of a
+  /// core.
   static var knocks: Int { 400 }
   static var entries: Int { 2 }
   /// Of hellos that were good: their repetition is not.
@@ -98,8 +99,9 @@ struct Purse: Sendable {
   }
 }
 
-/// How often unproven addresses may knock: addresses share 64 purses by a rule that nobody outside knows, so that one who floods takes the turn
-/// of one in 64 others at most, and all together cost little, however many they pretend to be.
+/// How often unproven addresses may knock: addresses share 64 purses by a rule that nobody outside knows, so
+/// that one who floods takes the turn of one in 64 others at most, and all together cost little, however many
+/// they pretend to be.
 struct StrangersAllowance: Sendable {
   private var purses: [Purse]
   private let salt: UInt64

@@ -23,7 +23,8 @@ struct Line: Sendable {
   /// Datagrams that may be sent to `peer` until it is heard again: somebody may have pretended that it is there, and must not be able to have
   /// a stranger showered.
   private(set) var credit = 0
-  /// Hellos from where the other side was last, or is called. A flood from other addresses must not keep it from coming back.
+  /// Hellos from where the other side was last, or is called. A flood from other addresses must not keep it
+  /// from coming back.
   var purse: Purse
   /// Where the other side sees us, and what we have told it of itself.
   var seen: Endpoint?

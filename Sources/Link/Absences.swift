@@ -3,10 +3,10 @@ internal import BeatMath
 
 /// Decides, by values and the time alone, when a gateway closes whose address cannot be used any more.
 ///
-/// A gateway outlives a short absence: a radio roams, a switch port renegotiates, a cable is moved, a network manager takes the
-/// address away until there is a carrier. A closed gateway takes its peers with it, and the last of them the session
-/// with the tempo that was set meanwhile. A gateway that stays open loses datagrams and nothing else, as long
-/// as the peers remember us.
+/// A gateway outlives a short absence: a radio roams, a switch port renegotiates, a cable is moved, a network
+/// manager takes the address away until there is a carrier. A closed gateway takes its peers with it, and the
+/// last of them the session with the tempo that was set meanwhile. A gateway that stays open loses datagrams
+/// and nothing else, as long as the peers remember us.
 struct Absences: Sendable {
   /// The time of the first scan that missed the address.
   private var since: [LocalAddress: Micros] = [:]
@@ -19,8 +19,9 @@ struct Absences: Sendable {
 
   func contains(_ address: LocalAddress) -> Bool { since[address] != nil }
 
-  /// Takes over which of the `open` addresses a scan has `found`. Returns the addresses to be given up: those that were missing for
-  /// too long, and those missing for longest if all that are found and missing would be more than `limit`.
+  /// Takes over which of the `open` addresses a scan has `found`. Returns the addresses to be given up: those
+  /// that were missing for too long, and those missing for longest if all that are found and missing would be
+  /// more than `limit`.
   mutating func learn(
     found: some Sequence<LocalAddress>, open: [LocalAddress], limit: Int, at now: Micros
   ) -> Set<LocalAddress> {

@@ -9,9 +9,9 @@ internal import Linux
 /// without the lock that app threads wait for.
 enum AddressScan {
   struct Found: Sendable {
-    /// Of the wanted interfaces.
+    /// The neighbourhood of the wanted interfaces.
     var neighbours: Neighbourhood
-    /// Of all interfaces.
+    /// The neighbourhood of all interfaces.
     var machine: Neighbourhood
     /// The addresses to be on, and those that are too many.
     var used, left: ArraySlice<LocalAddress>
@@ -22,8 +22,8 @@ enum AddressScan {
     case refused(LocalAddress, SystemFailure)
   }
 
-  /// On interfaces that run, and are wanted (nil: all are). An interface without a carrier has the same neighbours as with one. It
-  /// fails without a descriptor to ask with.
+  /// On interfaces that run, and are wanted (nil: all are). An interface without a carrier has the same
+  /// neighbours as with one. It fails without a descriptor to ask with.
   static func look(on wanted: Set<String>?) throws(SystemFailure) -> Found {
     guard let interfaces = Interface.up() else { throw SystemFailure(call: "getifaddrs", code: errno) }
     let chosen = interfaces.filter { wanted?.contains($0.name) ?? true }

@@ -39,8 +39,8 @@ package final class AudioSocket: Sendable {
   /// To be waited on.
   package var descriptor: Int32 { socket.descriptor }
 
-  /// The next datagram: its size, its sender, the interface that it came by, and the time that it had lain here; nil if there is
-  /// none now.
+  /// The next datagram: its size, its sender, the interface that it came by, and the time that it had lain
+  /// here; nil if there is none now.
   package func receive(
     into buffer: UnsafeMutableRawBufferPointer
   ) -> (count: Int, from: Endpoint, interface: UInt32, waited: Micros)? {

@@ -100,7 +100,7 @@ struct FarWires: Sendable {
     (nextTry, nextLook, failure) = (nil, nil, nil)
   }
 
-  /// What has come to one of the sockets. `machine`: the addresses of all interfaces.
+  /// Takes a datagram of one of the sockets. `machine`: the addresses of all interfaces.
   mutating func hear(
     _ bytes: UnsafeRawBufferPointer, _ arrival: UDPSocket.Arrival, of machine: Neighbourhood
   ) -> [Event] {

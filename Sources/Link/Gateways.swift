@@ -74,8 +74,8 @@ struct Gateways: Sendable {
     if all.isEmpty { failure = reason }
   }
 
-  /// Takes over what a look around has found. Returns the gateways that are to be closed now: those whose address is missing for
-  /// too long, and those whose sockets broke at an address that is there.
+  /// Takes over what a look around has found. Returns the gateways that are to be closed now: those whose
+  /// address is missing for too long, and those whose sockets broke at an address that is there.
   mutating func learn(_ found: AddressScan.Found, at now: Micros) -> [GatewaySockets] {
     (neighbours, machine) = (found.neighbours, found.machine)
     refused = found.left.map { ($0, SystemFailure(call: "too many addresses", code: ENOBUFS)) }

@@ -127,7 +127,8 @@ struct UDPSocket: ~Copyable, Sendable {
     /// Cut off at the buffer's length.
     var count: Int
     var from: Endpoint
-    /// Which it came through; 0 if the kernel does not say, as for IPv6 unless asked, where a neighbour's scope says it.
+    /// Which it came through; 0 if the kernel does not say, as for IPv6 unless asked, where a neighbour's
+    /// scope says it.
     var interface: UInt32
     /// Which of ours it was sent to; nil if the kernel does not say.
     var to: Address?

@@ -122,8 +122,8 @@ extension AudioEngine {
 
   var nextWake: Micros? { [deadline, nextTry].compactMap(\.self).min() }
 
-  /// Whether a datagram's sender is on the network of the interface that it came by, and Link uses that interface. A socket is bound
-  /// to an address, and Linux takes packets for that from every interface.
+  /// Whether a datagram's sender is on the network of the interface that it came by, and Link uses that
+  /// interface. A socket is bound to an address, and Linux takes packets for that from every interface.
   mutating func admits(_ sender: Address, through interface: UInt32) -> Bool {
     if neighbours.contains(sender, through: interface) { return true }
     strangers += 1

@@ -131,10 +131,10 @@ enum Belief {
     Micros(Int64(min(timeToLive, Wire.timeToLive)) * 1_000_000)
   }
 
-  /// Whether a known name stays with the host that has it: the word is from another host, and the known one is still there. A peer
-  /// that stalls for a while must not lose its name, and all of us its clock, to an attacker who waits for that. A peer that has
-  /// two addresses on our wire says everything from both. What a peer that moved says about tempo and start counts even so
-  /// (`LinkSession.hearElsewhere`).
+  /// Whether a known name stays with the host that has it: the word is from another host, and the known one
+  /// is still there. A peer that stalls for a while must not lose its name, and all of us its clock, to an
+  /// attacker who waits for that. A peer that has two addresses on our wire says everything from both. What a
+  /// peer that moved says about tempo and start counts even so (`LinkSession.hearElsewhere`).
   static func isForged(from source: Address, of known: Sighting, at now: Micros) -> Bool {
     source != known.source && now < known.expiry
   }

@@ -35,8 +35,9 @@ public enum Limits {
   public static var sessions: Int { 2048 }
   /// Other sessions measured at once; the rest wait in line.
   package static var measurements: Int { 16 }
-  /// A session that could not be measured twice waits for the first of these before it is measured again, and twice as long after each
-  /// further failure. Without a failure for the last of these its failures are forgotten.
+  /// A session that could not be measured twice waits for the first of these before it is measured again, and
+  /// twice as long after each further failure. Without a failure for the last of these its failures are
+  /// forgotten.
   package static var firstPause: Micros { Micros(250_000) }
   package static var longestPause: Micros { Micros(8_000_000) }
   static var failureMemory: Micros { Micros(20_000_000) }
@@ -53,7 +54,7 @@ public enum Limits {
   /// Responses and pongs a gateway sends in a second; a thousand peers need 4,000 Responses.
   package static var responsesPerSecond: Int { 8_000 }
   package static var pongsPerSecond: Int { 50_000 }
-  /// Of these Responses, those for one host: ten programs that announce themselves four times a second.
+  /// Responses to one host in a second: enough for ten programs that announce themselves four times a second.
   package static var responsesPerHost: Int { 40 }
   /// Hosts that get a Response in one second.
   package static var respondents: Int { 4096 }

@@ -193,7 +193,8 @@ struct Peers: Sendable {
     removeAll { $0.gateway == gateway }
   }
 
-  /// The session could not be measured: all who announce it are forgotten, so that their next word is news again.
+  /// The session could not be measured: all who announce it are forgotten, so that their next word is news
+  /// again.
   mutating func fail(_ session: SessionID, at now: Micros) {
     guard sessions[session] != nil else { return }
     let hosts = nodes.values.joined().filter { $0.state.session == session }.map(\.source)

@@ -76,9 +76,10 @@ extension LinkSession {
     }
   }
 
-  /// A known name spoke from another address, and the known address has not expired. The peer may have moved, or another host borrows its
-  /// name. Any host may set a tempo or a start under a name of its own, so the words count at once. All that belongs to the name stays
-  /// with the known address: whether the peer is there, in which session, and where its clock is asked for.
+  /// A known name spoke from another address, and the known address has not expired. The peer may have moved,
+  /// or another host borrows its name. Any host may set a tempo or a start under a name of its own, so the
+  /// words count at once. All that belongs to the name stays with the known address: whether the peer is
+  /// there, in which session, and where its clock is asked for.
   private mutating func hearElsewhere(_ state: PeerState, from host: Address) {
     if Belief.overrides(state.timeline, timeline) { consider(state.timeline, of: session, from: host) }
     consider(state.startStop, of: session)

@@ -8,7 +8,8 @@ struct KnownSession: Sendable {
     /// In the queue to be measured.
     case waiting
     case measuring
-    /// Measured, and we stayed where we were; or not measured in vain again before this. In uptime, when to look again.
+    /// Measured, and we stayed where we were; or not measured in vain again before this. In uptime, when to
+    /// look again.
     case known(reconsiderAt: Micros)
   }
 
@@ -39,10 +40,12 @@ struct SessionTable: Sendable {
   private var table: [SessionID: KnownSession] = [:]
   /// How often each was measured, and stayed beside ours; it may be gone in between.
   private var looks: [SessionID: Int] = [:]
-  /// Sessions that could not be measured, and the times at which hosts announced one of those; all may be gone in between.
+  /// Sessions that could not be measured, and the times at which hosts announced one of those; all may be
+  /// gone in between.
   private var failures: [SessionID: Failures] = [:]
   private var failedHosts: [Address: Micros] = [:]
-  /// Sessions to be measured: those without a failure first, so that invented ones, which fail, delay no honest one for long.
+  /// Sessions to be measured: those without a failure first, so that invented ones, which fail, delay no
+  /// honest one for long.
   private var first = Queue()
   private var again = Queue()
   /// No known session is due for another look before this.
@@ -82,7 +85,7 @@ struct SessionTable: Sendable {
   /// The next session in line; it is being measured from now on.
   mutating func takeWaiting(at now: Micros) -> SessionID? {
     while let entry = first.take(from: table) {
-      // One session of this host has failed since: the others wait until those of other hosts are done.
+      // If a session of this host has failed since, its other sessions wait for those of all other hosts.
       if let host = entry.host, let failed = failedHosts[host], now - failed < Limits.failureMemory {
         again.append(entry, in: table)
       } else {
@@ -159,7 +162,8 @@ private struct Failures: Sendable {
   mutating func note(at now: Micros) {
     count = isForgotten(at: now) ? 1 : count + 1
     last = now
-    // One failure may be a lost peer's or a poor wire's: the next word is followed at once, as the reference does.
+    // A single failure may come from a peer that left or from a poor wire: we measure again at the next word,
+    // as the reference does.
     guard count > 1 else { return }
     let doubled = Limits.firstPause.count << Int64(min(count - 2, 20))
     pauseEnd = now + min(Micros(doubled), Limits.longestPause)

@@ -37,8 +37,8 @@ public enum KeyFile {
 
   /// Writes a new file; never over one that is there, which the other rooms may have the key of.
   ///
-  /// The file gets its name when it is complete and on the disk. A full disk or an end of the program in between so leaves no
-  /// file without a key, which the next try would take for one that is there.
+  /// The file gets its name when it is complete and on the disk. A full disk or an end of the program in
+  /// between so leaves no file without a key, which the next try would take for one that is there.
   public static func write(_ text: String, to path: String) throws(Failure) {
     var template = "\(path).XXXXXX".utf8CString
     let descriptor = template.withUnsafeMutableBufferPointer { mkstemp($0.baseAddress!) }

@@ -17,7 +17,8 @@ struct FarChoice: Equatable, Sendable {
   var isWanted: Bool { !calls.isEmpty || accept != .off }
 }
 
-/// Where other rooms may call: nowhere, or at one address of this machine or each, and at one port or the usual one.
+/// Where other rooms may call: nowhere, or at one address of this machine or each, and at one port or the
+/// usual one.
 enum AcceptChoice: Equatable, Typed {
   case off
   case at(Address?, port: UInt16?)

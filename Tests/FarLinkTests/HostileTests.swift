@@ -168,7 +168,7 @@ struct HostileTests {
 
   @Test func `a room that was known comes back through a flood at its first call`() {
     for seed in 1...5 as ClosedRange<UInt64> {
-      // Who calls us has been heard from there; whom we call is found there by its name.
+      // The room called us before, or we call it.
       for isCalled in [false, true] {
         var world = isCalled ? FarWorld(seed: seed) : FarWorld.pair(seed: seed)
         if isCalled {

@@ -128,7 +128,8 @@ import Testing
     bench.meet(moved)
     #expect(bench.machine.timeline == moved.state.timeline && bench.snapshot.state.isPlaying)
     #expect(bench.snapshot.peerCount == 1)
-    // It goes on speaking from there only: we pass the change on, and then have nothing new to say.
+    // The peer goes on speaking from the new address only: we pass the change on, and then have nothing new
+    // to say.
     _ = bench.takeAlives()
     for _ in 0..<17 {
       bench.wait(250_000)
@@ -163,7 +164,7 @@ import Testing
     #expect(known?.map(\.source) == [friend.source.address])
     #expect(known?.first?.endpoint == friend.state.measurement, "its clock is asked for where it was")
     #expect(bench.machine.counters.forged == 38 && bench.snapshot.peerCount == 1)
-    // It is back, and has the same name and the same right as ever.
+    // The friend is back, with the same name and the same right.
     friend.state.timeline = Timeline(
       tempo: Tempo(90), beatOrigin: bench.machine.timeline.beatOrigin + Beats(1), timeOrigin: .zero)
     bench.meet(friend)

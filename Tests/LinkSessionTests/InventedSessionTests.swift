@@ -5,7 +5,7 @@ import Testing
 
 @testable import LinkSession
 
-/// Sessions that somebody announces and nobody is in, beside one that is older than ours.
+/// Sessions that an attacker announces and no peer is in, beside a real one that is older than ours.
 @Suite struct InventedSessionTests {
   /// Sessions that answer no ping, from `hosts` addresses.
   private func invented(_ count: Int, hosts: Int) -> [Stranger] {
@@ -17,7 +17,8 @@ import Testing
     }
   }
 
-  /// Seconds until the machine joins the honest session, which appears after `delay`; all announce themselves four times a second.
+  /// Seconds until the machine joins the honest session, which appears after `delay`; all announce themselves
+  /// four times a second.
   private func join(beside fakes: [Stranger], after delay: Int) -> Double? {
     var bench = Bench()
     let honest = Stranger(7, intercept: 500_000_000)

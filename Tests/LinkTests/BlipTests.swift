@@ -63,7 +63,7 @@ struct BlipTests {
     #expect(
       eventually(within: 10_000) { abs(far.captureAppState().tempo - 133) < 0.001 }, "the tempo set meanwhile"
     )
-    // What somebody who left would have to say is said by now.
+    // A peer that had left would have said so by now.
     pause(milliseconds: 500)
     #expect(link.snapshot.node == before.node && link.snapshot.session == before.session)
     #expect(far.snapshot.node == farBefore.node && far.snapshot.session == farBefore.session)

@@ -5,7 +5,8 @@ import Testing
 
 @testable import Link
 
-/// A machine on two networks, of which Link is to use one. Linux takes packets for the address on that one from the other, too.
+/// A machine on two networks, of which Link is to use one. Linux takes packets for the address on that one
+/// from the other, too.
 @Suite(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
 struct OtherInterfaceTests {
   static let stage: Address = .v4(0xc0a8_0702)
