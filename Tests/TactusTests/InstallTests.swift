@@ -56,6 +56,24 @@ struct InstallTests {
     #expect(again.status == 1 && again.errors.contains("nothing of tactus is installed"))
   }
 
+  /// As in an AUR clone, where makepkg unpacks the sources.
+  @Test
+  func `inside another project's git tree the sessions are installed, too`() async throws {
+    let scratch = try ScratchFolder()
+    let copy = scratch.path + "/clone/src/tactus"
+    let words =
+      "git init -q $0/clone && mkdir -p $1 && cd $2 && cp -r --parents tools/install tools/lib/packages.sh "
+      + "tools/package.d sessions Sources/tactus/Tactus.swift LICENSE README.md docs $1"
+    let made = try await ChildProcess.run(["sh", "-c", words, scratch.path, copy, Lab.top])
+    #expect(made.status == 0, "\(made)")
+    let done = try await ChildProcess.run(
+      [copy + "/tools/install", "--prefix", "/usr"],
+      environment: ["TACTUS_PROGRAM": program, "DESTDIR": scratch.path + "/stage"])
+    #expect(done.status == 0, "\(done)")
+    let files = try await tree(scratch.path + "/stage/usr/share/tactus/sessions")
+    #expect(files.count { $0.hasSuffix("/start") } > 10, "\(files)")
+  }
+
   @Test
   func `the unit, the desktop entry and the man pages are as their readers want them`() async throws {
     let scratch = try ScratchFolder()
