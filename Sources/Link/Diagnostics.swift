@@ -12,8 +12,10 @@ public struct Diagnostics: Sendable {
   public var addresses: [String]
   /// Addresses that could not be used, and why; tried again every few seconds.
   public var refusals: [String]
-  /// Where the other peers in our session are, one for each; a machine with two Link apps is there twice.
-  public var peers: [String]
+  /// Where the other peers in our session are, of at most `placeLimit` addresses.
+  public var peers: [PeerPlace]
+  /// How many other peers are in our session.
+  public var peerCount: Int
   /// Datagrams that the system would not send, on the gateways that are open now.
   public var failedSends: Int
   /// Datagrams that came from outside of the networks of this machine, and were not looked at.
@@ -27,10 +29,32 @@ public struct Diagnostics: Sendable {
     refusals = engine.gateways.refused.map { local, failure in
       "\(local.address): \(failure.description)"
     }
-    peers = engine.session.peerAddresses.map { engine.far?.place(of: $0) ?? $0.description }
+    peers = engine.session.peerPlaces(atMost: Self.placeLimit).map {
+      PeerPlace(name: engine.far?.place(of: $0.address) ?? $0.address.description, count: $0.count)
+    }
+    peerCount = engine.session.snapshot.peerCount
     failedSends = engine.gateways.all.reduce(0) { $0 + $1.failedSends }
     strangers = engine.strangers
     counters = engine.session.counters
+  }
+}
+
+extension Diagnostics {
+  /// Anybody can invent thousands of peers, and nobody reads as many addresses.
+  public static let placeLimit = 32
+
+  /// An address, and how many Link apps are there.
+  public struct PeerPlace: Hashable, Sendable {
+    /// The address, or the words for another room.
+    public var name: String
+    /// Peers, not ways to them: at least 1.
+    public var count: Int
+
+    /// So many peers at this address.
+    public init(name: String, count: Int) {
+      self.name = name
+      self.count = count
+    }
   }
 }
 

@@ -116,8 +116,10 @@ public struct LinkSession: Sendable {
   var now: Micros
   /// Since it was made; switching it off and on does not set them back.
   public internal(set) var counters = Counters()
-  /// Where the others in our session are, one for each.
-  package var peerAddresses: [Address] { peers.addresses(of: session) }
+  /// The first addresses of the others in our session, and how many are at each.
+  package func peerPlaces(atMost most: Int) -> [(address: Address, count: Int)] {
+    peers.places(of: session, atMost: most)
+  }
 
   /// Of what a packet of ours says, so that it is encoded once.
   var revision: UInt64 = 0

@@ -28,9 +28,23 @@ struct Peers: Sendable {
   /// How many different peers announce `session`, however many ways each is seen.
   func members(of session: SessionID) -> Int { sessions[session]?.members ?? 0 }
 
-  /// Where its members are, each once, however many ways it is seen.
-  func addresses(of session: SessionID) -> [Address] {
-    nodes.values.compactMap { $0.first { $0.state.session == session }?.source }.sorted()
+  /// The first `most` addresses of its members in their order, and how many members are at each; a member counts once, however
+  /// many ways it is seen. Anybody can invent thousands of members: each costs a comparison, and only those of the answer more.
+  func places(of session: SessionID, atMost most: Int) -> [(address: Address, count: Int)] {
+    var places: [(address: Address, count: Int)] = []
+    for sightings in nodes.values {
+      guard let address = sightings.first(where: { $0.state.session == session })?.source else { continue }
+      if places.count == most, let last = places.last, last.address < address { continue }
+      let place = places.firstIndex { address <= $0.address } ?? places.count
+      if place < places.count, places[place].address == address {
+        places[place].count += 1
+      } else {
+        // An address that left for a smaller one stays behind: the smaller one is in its place.
+        if places.count == most { places.removeLast() }
+        places.insert((address, 1), at: place)
+      }
+    }
+    return places
   }
 
   /// What its members say, each different one once.

@@ -31,13 +31,16 @@ struct StudioNews {
   private var clock = Clock.nothing
   /// In the session, besides us.
   private(set) var peers = 0
+  /// The number of the last line; while tactus rests, the number without a line.
+  private var saidPeers = 0
+  private var peerLines: TokenBucket?
 
-  mutating func lines(_ sight: Sight) -> [String] {
-    var lines: [String] = []
-    for count in sight.peerCounts where count != peers {
-      peers = count
-      if !sight.isResting { lines.append(links(count)) }
-    }
+  /// Limits for lines about the number of peers, because any neighbour can change that number at any rate.
+  static let peerLinesAtOnce = 8.0
+  static let peerLinesPerMinute = 6.0
+
+  mutating func lines(_ sight: Sight, at now: Micros) -> [String] {
+    var lines = peerLines(sight, at: now)
     if sight.isMute != before.isMute {
       let why = sight.failure.map { " (\($0))" } ?? ""
       lines.append(
@@ -67,6 +70,25 @@ struct StudioNews {
     if let line = line(sight.midiClock) { lines.append(line) }
     before = sight
     return lines
+  }
+
+  /// If fewer lines are left than changes came, the newest numbers get them; the next free line has the number of its moment.
+  private mutating func peerLines(_ sight: Sight, at now: Micros) -> [String] {
+    var pace =
+      peerLines
+      ?? TokenBucket(perSecond: Self.peerLinesPerMinute / 60, capacity: Self.peerLinesAtOnce, at: now)
+    defer { peerLines = pace }
+    peers = sight.peerCounts.last ?? peers
+    guard !sight.isResting else {
+      saidPeers = peers
+      return []
+    }
+    var new: [Int] = []
+    for count in sight.peerCounts + [peers] where count != new.last ?? saidPeers { new.append(count) }
+    let said = new.suffix(Int(pace.left(at: now)))
+    saidPeers = said.last ?? saidPeers
+    pace.spend(Double(said.count), at: now)
+    return said.map(links)
   }
 
   /// Of the sequencer whose MIDI clock leads.
@@ -136,20 +158,24 @@ struct PlayNews {
   }
 }
 
-/// Where the peers are, looked up when their number changes and once a second, for one may come as another goes.
+/// Where the peers are, as text: looked up when their number changes and once a second, for one may come as another goes, but
+/// not more often than each `pause`, because any neighbour can change the number thousands of times a second.
 struct PeerList {
   static let interval = Micros(1_000_000)
+  static let pause = Micros(250_000)
 
-  private var addresses: [String] = []
+  private var text = ""
   private var count = 0
-  private var due = Micros.zero
+  private var asked: Micros?
 
-  mutating func look(at now: Micros, count: Int, _ ask: () -> [String]) -> [String] {
-    if count != self.count || (count > 0 && now >= due) {
-      addresses = count > 0 ? ask() : []
-      self.count = count
-      due = now + Self.interval
+  mutating func look(at now: Micros, count: Int, _ ask: () -> String) -> String {
+    guard count > 0 else {
+      (text, self.count) = ("", 0)
+      return text
     }
-    return addresses
+    let pause = count == self.count ? Self.interval : Self.pause
+    if let asked, now - asked < pause { return text }
+    (text, self.count, asked) = (ask(), count, now)
+    return text
   }
 }

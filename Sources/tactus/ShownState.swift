@@ -172,10 +172,10 @@ extension HostView {
 
 extension ControlDesk {
   /// [control]
-  func show(_ report: Report, _ host: HostView, peers: [String] = []) {
+  func show(_ report: Report, _ host: HostView, peers: String = "") {
     tell {
       $0.show(report, host)
-      $0.peerAddresses = peers
+      $0.peerList = peers
     }
   }
 }

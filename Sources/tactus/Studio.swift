@@ -177,7 +177,10 @@ final class Studio {
     }
     let report = host.report
     let session = link.snapshot
-    let addresses = peerList.look(at: Link.clock(), count: session.peerCount) { link.diagnostics.peers }
+    let addresses = peerList.look(at: Link.clock(), count: session.peerCount) {
+      let diagnostics = link.diagnostics
+      return tally(diagnostics.peers.map { ($0.name, $0.count) }, of: diagnostics.peerCount)
+    }
     desk.show(report, HostView(host, xruns: exchange.xrunCount), peers: addresses)
     let state = desk.state
     let sight = StudioNews.Sight(
@@ -186,7 +189,7 @@ final class Studio {
       movedLaunches: report.movedLaunches, isGivenUp: report.isGivenUp,
       corrections: host.relocator.corrections, leftLate: host.relocator.leftLate, lostMIDI: report.lostMIDI,
       midiClock: state.midiClock)
-    for line in news.lines(sight) { say(line) }
+    for line in news.lines(sight, at: Link.clock()) { say(line) }
     if view == nil { playNews.lines(state, at: Link.clock()).forEach { Console.say($0) } }
     if let line = companion?.look() { say(line) }
     lookAtPage()

@@ -25,10 +25,11 @@ struct HelpTests {
 
   @Test
   func `what is there several times is said once with its number, and what does not fit is counted`() {
-    #expect(tally([]) == "")
-    #expect(tally(["10.0.0.2", "10.0.0.7", "10.0.0.2"]) == "10.0.0.2 (2), 10.0.0.7")
-    #expect(tally(["a", "b", "b", "c"], limit: 6) == "a and 3 more")
-    #expect(tally((0..<500).map { "10.0.0.\($0)" }).utf8.count <= 240)
+    #expect(tally([], of: 0) == "")
+    #expect(tally([("10.0.0.2", 2), ("10.0.0.7", 1)], of: 3) == "10.0.0.2 (2), 10.0.0.7")
+    #expect(tally([("a", 1), ("b", 2), ("c", 1)], of: 4, limit: 6) == "a and 3 more")
+    #expect(tally([("a", 1)], of: 4000) == "a and 3999 more")
+    #expect(tally((0..<500).map { ("10.0.0.\($0)", 1) }, of: 4096).utf8.count <= 240)
   }
 
   @Test

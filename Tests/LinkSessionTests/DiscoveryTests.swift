@@ -26,7 +26,25 @@ import Testing
     bench.meet(neighbour)
     bench.meet(Stranger(8))
     let here = { (name: UInt64) in Stranger(name).source.address }
-    #expect(bench.machine.peerAddresses == [here(7), here(7), here(9)])
+    let places = bench.machine.peerPlaces(atMost: 8)
+    #expect(places.map(\.address) == [here(7), here(9)] && places.map(\.count) == [2, 1])
+  }
+
+  @Test(arguments: 0..<20 as Range<UInt64>)
+  func `the first addresses of any number of peers are listed and counted`(seed: UInt64) {
+    var dice = Dice(seed: seed), bench = Bench()
+    var counts: [Address: Int] = [:]
+    for name in 1...UInt64.random(in: 1...300, using: &dice) {
+      var peer = Stranger(1000 + name, memberOf: bench)
+      let address = Address.v4(0x0a00_0000 | UInt32.random(in: 2...40 + UInt32(seed) * 10, using: &dice))
+      peer.source = Endpoint(address, port: 40_001)
+      bench.meet(peer)
+      counts[address, default: 0] += 1
+    }
+    let most = Int.random(in: 1...64, using: &dice)
+    let places = bench.machine.peerPlaces(atMost: most)
+    let wanted = counts.sorted { $0.key < $1.key }.prefix(most)
+    #expect(places.map(\.address) == wanted.map(\.key) && places.map(\.count) == wanted.map(\.value))
   }
 
   @Test func `when nothing changes an alive goes out every 250 milliseconds`() {

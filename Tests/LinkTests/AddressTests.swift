@@ -31,7 +31,7 @@ struct AddressTests {
     link.isEnabled = true
     other.isEnabled = true
     #expect(eventually { link.peerCount == 1 && other.peerCount == 1 })
-    #expect(link.diagnostics.peers == ["127.0.0.1"])
+    #expect(link.diagnostics.peers == [Diagnostics.PeerPlace(name: "127.0.0.1", count: 1)])
     try network.ip("link", "set", "lo", "down")
     let isGone = eventually { link.diagnostics.addresses.isEmpty && link.peerCount == 0 }
     try network.ip("link", "set", "lo", "up")

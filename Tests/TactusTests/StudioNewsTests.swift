@@ -7,7 +7,7 @@ import Testing
 
 @Suite("What happened is said once, in lines for people")
 struct StudioNewsTests {
-  private var news = StudioNews()
+  private var news = Telling()
 
   @Test
   mutating func `every number of peers is said, but not while we rest`() {
@@ -22,17 +22,44 @@ struct StudioNewsTests {
   func `where the peers are is asked when their number changes and once a second, and never without any`() {
     var list = PeerList()
     var asked = 0
-    func look(_ time: Int64, _ count: Int) -> [String] {
+    func look(_ time: Int64, _ count: Int) -> String {
       list.look(at: Micros(time), count: count) {
         asked += 1
-        return ["look \(asked)"]
+        return "look \(asked)"
       }
     }
-    #expect(look(0, 0) == [] && asked == 0)
-    #expect(look(100, 1) == ["look 1"] && look(999_999, 1) == ["look 1"])
-    #expect(look(1_000_000, 2) == ["look 2"])
-    #expect(look(2_000_000, 2) == ["look 3"])
-    #expect(look(2_000_001, 0) == [] && look(9_000_000, 0) == [] && asked == 3)
+    #expect(look(0, 0) == "" && asked == 0)
+    #expect(look(100, 1) == "look 1" && look(999_999, 1) == "look 1")
+    #expect(look(1_000_000, 2) == "look 2")
+    #expect(look(2_000_000, 2) == "look 3")
+    #expect(look(2_000_001, 0) == "" && look(9_000_000, 0) == "" && asked == 3)
+    // A thousand changes in ten seconds.
+    for change in 1...1000 { _ = look(10_000_000 + Int64(change) * 10_000, change) }
+    #expect(asked <= 3 + 41, "\(asked)")
+    #expect(look(21_000_000, 1000) == "look \(asked)")
+  }
+
+  @Test
+  func `few lines tell the number of peers, and the last is the newest`() {
+    var news = StudioNews()
+    var lines: [String] = []
+    var now = Micros.zero
+    for change in 1...6000 {
+      now = now + Micros(10_000)
+      lines += news.lines(.init(peerCounts: [change, change + 1]), at: now)
+      #expect(news.peers == change + 1)
+    }
+    // A minute.
+    #expect((10...15).contains(lines.count), "\(lines)")
+    #expect(lines.first == "1 Link")
+    // The next free line has the newest number.
+    for _ in 1...20 {
+      now = now + Micros(1_000_000)
+      lines += news.lines(.init(peerCounts: [7]), at: now)
+    }
+    #expect(lines.last == "7 Links" && lines.count <= 18)
+    now = now + Micros(120_000_000)
+    #expect(news.lines(.init(peerCounts: [1, 0, 2]), at: now) == ["1 Link", "No Links", "2 Links"])
   }
 
   @Test
@@ -148,5 +175,17 @@ struct PlayNewsTests {
     #expect(lines { $0.leading = .host } == ["another client leads"])
     #expect(lines { $0.leading = .link } == ["Ableton Link leads"])
     #expect(lines { $0.leading = .midi }.isEmpty && lines { $0.leading = .link }.isEmpty)
+  }
+}
+
+/// Long after what was said before.
+private struct Telling {
+  private var news = StudioNews()
+  private var now = Micros.zero
+  var peers: Int { news.peers }
+
+  mutating func lines(_ sight: StudioNews.Sight) -> [String] {
+    now = now + Micros(600_000_000)
+    return news.lines(sight, at: now)
   }
 }

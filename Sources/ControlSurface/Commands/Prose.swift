@@ -104,25 +104,17 @@ package func leadNote(_ leader: String, lead: String, clock: String, isShort: Bo
   return "\(leader) (\(isShort ? "" : "lead ")\(lead)\(why))"
 }
 
-/// "10.0.0.2, 10.0.0.7 (2)", in the order in which they come, and how many more there are if that is too long for a read-out.
-package func tally(_ names: [String], limit: Int = 220) -> String {
-  var counts: [(name: String, count: Int)] = []
-  for name in names {
-    if let place = counts.firstIndex(where: { $0.name == name }) {
-      counts[place].count += 1
-    } else {
-      counts.append((name, 1))
-    }
-  }
+/// "10.0.0.2, 10.0.0.7 (2)", in the order in which they come, and how many more of all there are if not all fit a read-out.
+package func tally(_ places: [(name: String, count: Int)], of all: Int, limit: Int = 220) -> String {
   var text = ""
-  for (index, (name, count)) in counts.enumerated() {
-    let next = (index == 0 ? "" : ", ") + (count > 1 ? "\(name) (\(count))" : name)
-    guard text.utf8.count + next.utf8.count <= limit else {
-      return text + " and \(counts[index...].reduce(0) { $0 + $1.count }) more"
-    }
+  var rest = all
+  for (name, count) in places {
+    let next = (text.isEmpty ? "" : ", ") + (count > 1 ? "\(name) (\(count))" : name)
+    guard text.utf8.count + next.utf8.count <= limit else { break }
     text += next
+    rest -= count
   }
-  return text
+  return rest > 0 ? text + " and \(rest) more" : text
 }
 
 /// As Ableton's guidelines want the number of peers to be shown.

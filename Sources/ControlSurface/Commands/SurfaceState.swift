@@ -9,8 +9,8 @@ public struct SurfaceState: Hashable, Sendable {
   // the session
   public var timeline: Timeline
   public var peers = 0
-  /// Where they are, one for each.
-  public var peerAddresses: [String] = []
+  /// Where they are, as `peers/list` says it: made once for each look at them, not for each look at all rows.
+  public var peerList = ""
   /// The program wants the network, where the user wants Link.
   public var linkActive = true
   /// The session's start/stop state.

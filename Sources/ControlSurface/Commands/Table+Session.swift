@@ -103,7 +103,7 @@ extension Table {
       .count("peers", "", "Other peers in the session.") { $0.state.peers },
       .label("peers/str", "The same as text: No Links, 1 Link, 2 Links.") { links($0.state.peers) },
       .label("peers/list", "Where they are: their addresses; (2) is two Link apps on one machine.") {
-        tally($0.state.peerAddresses)
+        $0.state.peerList
       },
       .trigger("align", "Makes this moment beat 0, as far as the session allows.") { _, _ in .command(.align)
       },
