@@ -2,6 +2,7 @@
 import BeatMath
 import LinkAudioSession
 import LinkWire
+import TestSupport
 import Testing
 
 @testable import tactus
@@ -33,6 +34,61 @@ struct ChannelNamesTests {
     #expect(names(first) == ["Studio/Drums"])
     #expect(names(Self.channel(1, of: "Stage"), at: 1) == ["Stage/Drums"])
     #expect(names(Self.channel(1, of: "Stage"), second, at: 2) == ["Stage/Drums", "Studio/Drums"])
+  }
+
+  @Test mutating func `a thousand channels of one name are named in a thousand steps`() {
+    let many = (1...1024).map { Self.channel(UInt64($0)) }
+    let named = names.names(of: many, at: .zero)
+    #expect(Set(named.map(\.name)).count == 1024 && named.last?.name == "Studio 1024/Drums")
+    #expect(names.tries <= 1024)
+    // All are new, and the old ones hold no names.
+    _ = names.names(of: (2001...3024).map { Self.channel(UInt64($0), of: "Stage") }, at: Micros(1))
+    #expect(names.tries <= 2 * 1024)
+  }
+
+  /// Looks for the dearest lists: changes one list and keeps the change if it made no less work. Work is the number of names that
+  /// `ChannelNames` tried.
+  @Test(arguments: 0..<8 as Range<UInt64>)
+  func `no list of channels makes more than a few steps for each of them`(seed: UInt64) {
+    var dice = Dice(seed: seed)
+    let peers = ["S", "S 2", "S 3", "S 2 2", "S/S", "S 2/S", ""], channels = ["D", "2/D", "S/D", "S 2/D", ""]
+    func channel() -> AudioChannel {
+      AudioChannel(
+        id: NodeID(rawValue: .random(in: 1...2000, using: &dice)),
+        name: channels.randomElement(using: &dice)!,
+        peer: NodeID(rawValue: .random(in: 1...4, using: &dice)), peerName: peers.randomElement(using: &dice)!
+      )
+    }
+    func whole(_ list: [AudioChannel]) -> [AudioChannel] {
+      Array(Dictionary(list.map { ($0.id, $0) }) { $1 }.values.sorted { $0.id < $1.id }.prefix(1024))
+    }
+    var lists: [[AudioChannel]] = [[], []]
+    var dearest = 0
+    for _ in 0..<60 {
+      var next = lists
+      let place = Int.random(in: 0..<next.count, using: &dice)
+      if Bool.random(using: &dice) {
+        let one = channel()
+        next[place] += (1...512).map { number in
+          AudioChannel(
+            id: NodeID(rawValue: one.id.rawValue + UInt64(number)), name: one.name, peer: one.peer,
+            peerName: one.peerName)
+        }
+      } else {
+        for _ in 0..<200 { next[place].append(channel()) }
+      }
+      next[place] = whole(next[place])
+      var names = ChannelNames()
+      var most = 0
+      for (turn, list) in next.enumerated() {
+        let before = names.tries
+        let named = names.names(of: list, at: Micros(Int64(turn)))
+        #expect(Set(named.map(\.name)).count == list.count)
+        most = max(most, names.tries - before)
+      }
+      if most >= dearest { (lists, dearest) = (next, most) }
+    }
+    #expect(dearest <= 4 * 1024, "\(dearest) steps")
   }
 
   private mutating func names(_ offered: AudioChannel..., at seconds: Int64 = 0) -> [String] {

@@ -16,12 +16,16 @@ struct ChannelPlacesTests {
     places.want(texts.compactMap { ReceivedText($0) }, at: Micros(second * 1_000_000))
   }
 
-  /// A second later these are there.
+  /// A second later these are there, and after another second they still are.
   private mutating func offer(_ channels: [(String, UInt64)]) {
     second += 1
-    places.offer(
-      channels.map { ChannelNames.Named(name: $0.0, id: NodeID(rawValue: $0.1)) },
-      at: Micros(second * 1_000_000))
+    places.offer(named(channels), at: Micros(second * 1_000_000))
+    second += 1
+    places.look(at: Micros(second * 1_000_000))
+  }
+
+  private func named(_ channels: [(String, UInt64)]) -> [ChannelNames.Named] {
+    channels.map { ChannelNames.Named(name: $0.0, id: NodeID(rawValue: $0.1)) }
   }
 
   private var names: [String] { places.places.map(\.name) }
@@ -153,5 +157,89 @@ struct ChannelPlacesTests {
       #expect(said.hasPrefix("Link Audio: ") && said.unicodeScalars.count < 300)
     }
     #expect(ChannelNews.presence("Studio/Bühne 🎹", true) == "Link Audio: Studio/Bühne 🎹 is here")
+  }
+
+  @Test
+  mutating func `channels that change their names every moment get no ports`() {
+    want("*/*")
+    offer([("Studio/Drums", 1)])
+    let before = places.changes
+    for turn in 1...240 {
+      let now = Micros(second * 1_000_000 + Int64(turn) * 250_000)
+      places.offer(
+        named([("Studio/Drums", 1)] + (0..<64).map { ("Evil/\(turn) \($0)", UInt64(100 + $0)) }), at: now)
+      places.look(at: now)
+    }
+    #expect(names == ["Studio/Drums"] && places.changes == before)
+  }
+
+  @Test mutating func `what a peer renames slowly moves four ports a second at most`() {
+    want("*/*")
+    var made = 0
+    var last: Set<String> = []
+    for turn in 0..<600 {
+      let now = Micros(Int64(turn) * 100_000)
+      // Other names each 1.5 s.
+      if turn % 15 == 0 {
+        places.offer(named((0..<64).map { ("Evil/\(turn) \($0)", UInt64(100 + $0)) }), at: now)
+      }
+      places.look(at: now)
+      made += Set(names).subtracting(last).count
+      last = Set(names)
+      #expect(names.count <= Self.limit)
+    }
+    // A minute.
+    #expect((100...60 * 4 + Self.limit).contains(made), "\(made)")
+  }
+
+  @Test
+  mutating func `a place changes its channel once a second at most`() {
+    want("Studio/Drums")
+    var made = 0
+    var last: UInt64?
+    for turn in 1...240 {
+      let now = Micros(Int64(turn) * 250_000)
+      places.offer(named([("Studio/Drums", UInt64(turn))]), at: now)
+      places.look(at: now)
+      if sounding["Studio/Drums"] != last { made += 1 }
+      last = sounding["Studio/Drums"]
+    }
+    // A minute, and the last one counts.
+    #expect((50...61).contains(made), "\(made)")
+    places.look(at: Micros(62_000_000))
+    #expect(sounding["Studio/Drums"] == 240)
+  }
+
+  @Test
+  func `four lists of channels a second count, and the newest does`() {
+    var pace = OfferPace()
+    var newest = 0
+    var worked: [Int] = []
+    for turn in 1...1000 {
+      newest = turn
+      if let list = pace.take(at: Micros(Int64(turn) * 10_000), { newest }) { worked.append(list) }
+    }
+    #expect(worked.first == 1 && worked.count <= 41)
+    #expect(pace.take(at: Micros(11_000_000), { newest }) == 1000)
+    #expect(pace.take(at: Micros(12_000_000), { Int?.none }) == nil)
+  }
+
+  @Test func `channels that come and go fill no terminal; the last state is said`() {
+    var presence = ChannelPresence()
+    var lines: [String] = []
+    for turn in 0..<1200 {
+      let there = (0..<32).map { (name: "Evil/\($0)", isThere: turn % 2 == 0) }
+      lines += presence.lines(there, at: Micros(Int64(turn) * 500_000))
+    }
+    // Ten minutes.
+    #expect((70...95).contains(lines.count), "\(lines.count)")
+    for turn in 0..<1200 {
+      lines += presence.lines(
+        [("Evil/0", true), ("Studio/Drums", true)], at: Micros(600_000_000 + Int64(turn) * 500_000))
+    }
+    #expect(lines.contains("Link Audio: Studio/Drums is here") && lines.last?.hasSuffix("is here") == true)
+    let now = Micros(2_000_000_000)
+    #expect(presence.lines([], crowdedOut: "Evil/0", at: now).count == 1)
+    #expect(presence.lines([], crowdedOut: "Evil/1", at: now).isEmpty)
   }
 }

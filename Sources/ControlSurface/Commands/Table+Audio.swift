@@ -172,8 +172,21 @@ public struct ShownAudio: Hashable, Sendable {
   }
 
   static func list(_ words: [String]) -> String {
-    words.isEmpty ? "none" : printable(words.joined(separator: ", "), limit: 250)
+    words.isEmpty ? "none" : printable(beginning(of: words), limit: limit)
   }
+
+  /// At least as much as is shown. Peers can offer a thousand names of 250 bytes: what is not shown is not even put together.
+  static func beginning(of words: [String]) -> String {
+    var text = ""
+    for (index, word) in words.enumerated() {
+      // A scalar has four bytes at most.
+      guard text.utf8.count <= 4 * limit else { break }
+      text += (index == 0 ? "" : ", ") + word
+    }
+    return text
+  }
+
+  private static let limit = 250
 
   /// What is there and not received.
   var waiting: [String] {

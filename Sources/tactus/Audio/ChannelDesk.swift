@@ -33,7 +33,6 @@ final class ChannelDesk {
     var source: AudioSource?
     /// Its own.
     var delay: AudioDelay? { place.words?.delay }
-    var wasThere = false
   }
 
   private let link: Link
@@ -42,13 +41,13 @@ final class ChannelDesk {
   private var audio: LinkAudio?
   private let offers = Offers()
   private var names = ChannelNames()
+  private var offerPace = OfferPace()
+  private var presence = ChannelPresence()
   private var places = ChannelPlaces()
   /// How many changes of `places` are worked in.
   private var placesSeen = 0
   private var sent: [Sent] = []
   private var taken: [Taken] = []
-  /// The user knows of what found no place.
-  private var isToldOfCrowd = false
   /// The ports are those of `sent` and `taken`.
   private var isCarried = false
   private var carried: [(name: String, lane: ObjectIdentifier?, delay: AudioDelay?)] = []
@@ -71,9 +70,12 @@ final class ChannelDesk {
     let audio = start()
     if audio.isEnabled != isOn { audio.isEnabled = isOn }
     if !isOn { offers.news.withLock { $0 = [] } }
-    if let news = offers.takeNews() { places.offer(names.names(of: news, at: now), at: now) }
+    if let news = offerPace.take(at: now, offers.takeNews) {
+      places.offer(names.names(of: news, at: now), at: now)
+    }
     send(isOn ? state.sends.compactMap { SentText($0) } : [], audio)
     places.want(isOn ? state.receives.compactMap { ReceivedText($0) } : [], at: now)
+    places.look(at: now)
     receive(state, audio)
     return carry(on: host)
   }
@@ -83,17 +85,11 @@ final class ChannelDesk {
     guard now >= nextLook, let audio else { return nil }
     nextLook = now + Self.lookPeriod
     var shown = ShownAudio()
-    shown.offered = places.offered.map(\.name)
+    shown.offered = places.offeredNames
     shown.thread = .init(audio.diagnostics.urgency)
     shown.channels = sent.map(\.shown) + taken.map(\.shown)
-    var news: [String] = []
-    for index in taken.indices {
-      let isThere = taken[index].source?.isConnected == true
-      if isThere != taken[index].wasThere { news.append(ChannelNews.presence(taken[index].name, isThere)) }
-      taken[index].wasThere = isThere
-    }
-    if let name = places.crowdedOut, !isToldOfCrowd { news.append(ChannelNews.crowd(name)) }
-    isToldOfCrowd = places.crowdedOut != nil
+    let news = presence.lines(
+      taken.map { ($0.name, $0.source?.isConnected == true) }, crowdedOut: places.crowdedOut, at: now)
     self.shown = shown
     return (shown, news)
   }

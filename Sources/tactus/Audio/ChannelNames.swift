@@ -22,7 +22,17 @@ struct ChannelNames {
   /// Silent peers are given up after five seconds and one.
   private static let patience = Micros(10_000_000)
 
+  private struct Base: Hashable {
+    let peer: String
+    let channel: String
+
+    var name: String { "\(peer)/\(channel)" }
+    func name(_ number: Int) -> String { number == 1 ? name : "\(peer) \(number)/\(channel)" }
+  }
+
   private var known: [ChannelID: Known] = [:]
+  /// Names that were looked at to find free ones, since the start.
+  private(set) var tries = 0
 
   mutating func names(of offered: [AudioChannel], at now: Micros) -> [Named] {
     let present = Set(offered.map(\.id))
@@ -35,16 +45,22 @@ struct ChannelNames {
       known[id]?.name = one.base
       used.remove(one.name)
     }
+    // For channels that are called the same the search goes on where it ended for the one before: a peer can offer hundreds.
+    var tried: [Base: Int] = [:]
     return offered.map { channel in
-      let base = "\(channel.peerName)/\(channel.name)"
-      if let same = known[channel.id], same.base == base { return Named(name: same.name, id: channel.id) }
-      var name = base
-      var number = 2
-      while !used.insert(name).inserted {
-        name = "\(channel.peerName) \(number)/\(channel.name)"
-        number += 1
+      let base = Base(peer: channel.peerName, channel: channel.name)
+      if let same = known[channel.id], same.base == base.name {
+        return Named(name: same.name, id: channel.id)
       }
-      known[channel.id] = Known(base: base, name: name, since: now)
+      var number = tried[base] ?? 0
+      var name: String
+      repeat {
+        number += 1
+        tries += 1
+        name = base.name(number)
+      } while !used.insert(name).inserted
+      tried[base] = number
+      known[channel.id] = Known(base: base.name, name: name, since: now)
       return Named(name: name, id: channel.id)
     }
   }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import ControlSurface
 import JACKHost
 import OSC
 
@@ -11,5 +13,53 @@ enum ChannelNews {
   static func crowd(_ name: String) -> String {
     "Link Audio: \(AudioChannelPorts.limit) channels are received, there is no place for "
       + printable(name, limit: 150)
+  }
+}
+
+/// Lines about channels that come and go. Peers can do that at any rate, so the lines are limited; a channel whose change found no
+/// line gets one later, if it is then still changed.
+struct ChannelPresence {
+  static let linesAtOnce = Double(AudioChannelPorts.limit)
+  static let linesPerMinute = 6.0
+
+  private var said: [String: Bool] = [:]
+  /// The user knows of what found no place.
+  private var isCrowdSaid = false
+  private var pace: TokenBucket?
+
+  /// - Parameter crowdedOut: the first channel that found no place.
+  mutating func lines(
+    _ now: [(name: String, isThere: Bool)], crowdedOut: String? = nil, at time: Micros
+  ) -> [String] {
+    var turns =
+      pace ?? TokenBucket(perSecond: Self.linesPerMinute / 60, capacity: Self.linesAtOnce, at: time)
+    defer { pace = turns }
+    let before = said
+    said = [:]
+    var lines: [String] = now.compactMap { name, isThere in
+      let old = before[name] ?? false
+      let isSaid = old != isThere && turns.take(at: time)
+      said[name] = isSaid ? isThere : old
+      return isSaid ? ChannelNews.presence(name, isThere) : nil
+    }
+    if let crowdedOut, !isCrowdSaid, turns.take(at: time) {
+      isCrowdSaid = true
+      lines.append(ChannelNews.crowd(crowdedOut))
+    }
+    isCrowdSaid = isCrowdSaid && crowdedOut != nil
+    return lines
+  }
+}
+
+/// A list of channels that is worked in waits for a while after the one before, however often a peer changes its own; the newest counts.
+struct OfferPace {
+  static let pause = Micros(250_000)
+
+  private var next = Micros.zero
+
+  mutating func take<News>(at now: Micros, _ news: () -> News?) -> News? {
+    guard now >= next, let found = news() else { return nil }
+    next = now + Self.pause
+    return found
   }
 }
