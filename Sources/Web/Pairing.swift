@@ -5,7 +5,8 @@ public import BeatMath
 /// Who may change something: browsers that have shown the secret's code once, and show its token from then on.
 ///
 /// Its attacker is on the same network, and can do two things: guess, and keep the owner out by guessing. Against the first there
-/// is the length of the code; the five wrong tries a minute only keep him from making noise. They are counted so that the
+/// is the length of the code; the five wrong codes a minute only keep him from making noise. The same wrong code
+/// counts once a minute, so that a script with an old code shuts nobody out. They are counted so that the
 /// second does not work: each neighbour has five of his own, and of those all together can only use five after their
 /// first. So a phone that comes with the right code at its first try is let in, no matter who else guesses, from however many addresses.
 public struct Pairing: Sendable {
@@ -52,8 +53,9 @@ public struct Pairing: Sendable {
     }
     guard let letters = Secret.canonical(code), letters.equals(secret.code.utf8) else {
       wrong += 1
-      if !own.isFirst { all.add(at: now) }
-      own.add(at: now)
+      guard !own.knows(code) else { return .wrong }
+      if !own.isFirst { all.add(code, at: now) }
+      own.add(code, at: now)
       remember(own, of: neighbour)
       return .wrong
     }
@@ -75,15 +77,26 @@ public struct Pairing: Sendable {
 
 /// Wrong ones of the last minute, the oldest first.
 private struct Tries: Sendable {
-  private var times: [Micros] = []
+  /// As much of a code as is compared; of a longer one each try is a new one.
+  private static let codeLimit = 64
 
-  mutating func pass(at now: Micros) { times.removeAll { now - $0 >= Pairing.period } }
-  mutating func add(at now: Micros) { times.append(now) }
+  private var tries: [(time: Micros, code: [UInt8])] = []
 
-  var isFirst: Bool { times.isEmpty }
-  var latest: Micros { times.last ?? .zero }
+  mutating func pass(at now: Micros) { tries.removeAll { now - $0.time >= Pairing.period } }
+
+  mutating func add(_ code: some Collection<UInt8>, at now: Micros) {
+    tries.append((now, Array(code.prefix(Self.codeLimit + 1))))
+  }
+
+  func knows(_ code: some Collection<UInt8>) -> Bool {
+    let code = Array(code.prefix(Self.codeLimit + 1))
+    return code.count <= Self.codeLimit && tries.contains { $0.code == code }
+  }
+
+  var isFirst: Bool { tries.isEmpty }
+  var latest: Micros { tries.last?.time ?? .zero }
   /// When there is one again. nil: there is one.
-  var free: Micros? { times.count < Pairing.wrongTries ? nil : times[0] + Pairing.period }
+  var free: Micros? { tries.count < Pairing.wrongTries ? nil : tries[0].time + Pairing.period }
 }
 
 /// Who shares an allowance: an address. In IPv6 everybody on a network can have as many as he likes, and look at a first guess from

@@ -71,13 +71,33 @@ struct PairingTests {
     let secret = fresh()
     var pairing = Pairing(secret)
     for number in 0..<5 {
-      #expect(pairing.answer([], from: owner, at: Micros(Int64(number) * 1_000_000)) == .wrong)
+      #expect(pairing.answer([UInt8(number)], from: owner, at: Micros(Int64(number) * 1_000_000)) == .wrong)
     }
     let right = Array(secret.code.utf8)
     #expect(pairing.answer(right, from: owner, at: Micros(5_000_000)) == .tooMany(wait: 56))
     #expect(pairing.answer(right, from: owner, at: Micros(59_999_999)) == .tooMany(wait: 1))
     #expect(pairing.answer(right, from: owner, at: Micros(60_000_000)) == .paired(secret))
     #expect(pairing.wrong == 5 && pairing.refused == 2)
+  }
+
+  @Test
+  func `a script that repeats an old code shuts nobody out`() {
+    let secret = fresh(), old = Array("FEDC-BA98-7654-3210".utf8)
+    var pairing = Pairing(secret)
+    for second in 0..<600 {
+      #expect(pairing.answer(old, from: owner, at: Micros(Int64(second) * 1_000_000)) == .wrong)
+    }
+    let now = Micros(600_000_000)
+    // The user may even mistype it.
+    for number in 0..<4 { #expect(pairing.answer([UInt8(number)], from: owner, at: now) == .wrong) }
+    var copy = pairing
+    #expect(copy.answer(Array(secret.code.utf8), from: guesser(1), at: now) == .paired(secret))
+    #expect(copy.answer([7], from: guesser(1), at: now) == .wrong)
+    #expect(copy.answer(Array(secret.code.utf8), from: guesser(1), at: now) == .paired(secret))
+    // A code that is too long to be kept is a new one each time.
+    let long = [UInt8](repeating: 65, count: 100)
+    for _ in 0..<5 { _ = copy.answer(long, from: guesser(2), at: now) }
+    #expect(copy.answer(Array(secret.code.utf8), from: guesser(2), at: now) == .tooMany(wait: 61))
   }
 
   @Test
@@ -98,7 +118,8 @@ struct PairingTests {
     for round in 0..<2000 {
       now = now + Micros(100_000)
       for number in 0..<10 {
-        if pairing.answer([1], from: guesser((round * 10 + number) % 1000), at: now) == .wrong { tried += 1 }
+        let code = Array("\(round * 10 + number)".utf8)
+        if pairing.answer(code, from: guesser((round * 10 + number) % 1000), at: now) == .wrong { tried += 1 }
       }
       guard round % 100 == 0 else { continue }
       var copy = pairing
@@ -112,8 +133,9 @@ struct PairingTests {
   func `all together have five wrong tries a minute beyond each one's first`() {
     var pairing = Pairing(fresh())
     var wrong = 0
-    for _ in 0..<10 {
-      for number in 0..<20 where pairing.answer([1], from: guesser(number), at: .zero) == .wrong {
+    for round in 0..<10 {
+      for number in 0..<20
+      where pairing.answer([UInt8(round)], from: guesser(number), at: .zero) == .wrong {
         wrong += 1
       }
     }
@@ -132,7 +154,8 @@ struct PairingTests {
     func neighbour(_ number: UInt64) -> Address { .v6(high: 0xfe80_0000_0000_0000, low: number, scope: 3) }
     var wrong = 0
     for round in 0..<100 {
-      for number in 1...20 where pairing.answer([1], from: neighbour(UInt64(number)), at: .zero) == .wrong {
+      for number in 1...20
+      where pairing.answer([UInt8(round)], from: neighbour(UInt64(number)), at: .zero) == .wrong {
         wrong += 1
       }
       var copy = pairing
@@ -143,7 +166,7 @@ struct PairingTests {
     for number in 0..<5 {
       let address =
         number % 2 == 0 ? owner : Address.v6(high: 0, low: 0xffff_c0a8_0714, scope: 0)
-      _ = pairing.answer([1], from: address, at: Micros(60_000_000))
+      _ = pairing.answer([UInt8(number)], from: address, at: Micros(60_000_000))
     }
     guard case .tooMany = pairing.answer([1], from: owner, at: Micros(60_000_000)) else {
       Issue.record("six wrong tries")
