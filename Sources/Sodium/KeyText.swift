@@ -28,12 +28,25 @@ public struct KeyText: Sendable {
   public init(_ typed: some StringProtocol) throws(Refusal) {
     let separators: Set<Character> = [" ", "\t", "-", "_", "\n", "\r", "\r\n"]
     guard typed.utf8.count <= KeyText.most else { throw .tooLong(most: KeyText.most) }
-    let words = typed.lowercased().split(whereSeparator: separators.contains)
+    let words = String(typed.map(KeyText.composed)).lowercased().split(whereSeparator: separators.contains)
     let letters = words.joined()
     guard letters.count >= KeyText.least else { throw .tooShort(least: KeyText.least) }
     guard Set(letters).count >= KeyText.leastDifferent else { throw .tooEven }
     text = [UInt8](words.joined(separator: "-").utf8)
   }
+
+  /// The letter and its accent as one scalar, if Unicode has one: some keyboards write "e" and an accent, others "é", and both look
+  /// the same.
+  private static func composed(_ letter: Character) -> Character {
+    letter.unicodeScalars.count == 1 ? letter : accented[letter] ?? letter
+  }
+
+  /// Latin, Greek and Cyrillic ones, which Swift finds in either form.
+  private static let accented: [Character: Character] = {
+    let ranges: [ClosedRange<UInt32>] = [0xC0...0x24F, 0x370...0x4FF, 0x1E00...0x1FFF]
+    let letters = ranges.flatMap { $0.compactMap(Unicode.Scalar.init).map(Character.init) }
+    return Dictionary(letters.map { ($0, $0) }) { first, _ in first }
+  }()
 
   /// As it is kept.
   public var written: String { String(decoding: text, as: UTF8.self) }

@@ -70,6 +70,17 @@ struct SodiumTests {
     #expect(!(another == keys[0]))
   }
 
+  @Test func `a letter with an accent is one letter, however the keyboard writes it`() throws {
+    let typed = "Caf\u{E9} \u{DC}bung stra\u{DF}e fu\u{308}nf \u{3AC}\u{439}"
+    let apart = "Cafe\u{301} U\u{308}bung stra\u{DF}e fu\u{308}nf \u{3B1}\u{301}\u{438}\u{306}"
+    #expect(typed.utf8.count != apart.utf8.count)
+    let keys = [try KeyText(typed), try KeyText(apart)].map { Array($0.written.utf8) }
+    #expect(keys[0] == keys[1])
+    // A key of before is the same key.
+    let before = try KeyText("\u{E9}tude for twenty pianos")
+    #expect(Array(before.written.utf8) == Array("\u{E9}tude-for-twenty-pianos".utf8))
+  }
+
   @Test func `what is short or even is refused`() {
     #expect(throws: KeyText.Refusal.tooShort(least: 20)) { try KeyText("nineteen letters as") }
     #expect(throws: KeyText.Refusal.tooShort(least: 20)) { try KeyText("a - b - c - d - e - f - g - h") }
