@@ -38,7 +38,9 @@ struct Answers {
     _ request: Request, body: [UInt8], from visitor: Visitor, _ surface: OSCSurface, isPaired: Bool,
     pair: ([UInt8]) -> Pairing.Answer
   ) -> Response {
-    guard visitor.door == .page else { return query(request, from: visitor, surface) }
+    guard visitor.door == .page else {
+      return query(request, from: visitor, surface, isPaired: visitor.host.isLoopback)
+    }
     if request.method == "POST" {
       return body.count > WebLimits.body ? Response(413, "too long\n") : Self.paired(pair(body))
     }
@@ -47,15 +49,18 @@ struct Answers {
     // OSCQuery's programs ask here, too, and have no use for the page.
     let isRootOfTree = request.path == "/" && (request.query != nil || !request.wantsPage)
     if !isRootOfTree, let file = PageFiles.response(request.path) { return file }
-    return query(request, from: visitor, surface)
+    return query(request, from: visitor, surface, isPaired: isPaired)
   }
 
-  private mutating func query(_ request: Request, from visitor: Visitor, _ surface: OSCSurface) -> Response {
+  private mutating func query(
+    _ request: Request, from visitor: Visitor, _ surface: OSCSurface, isPaired: Bool
+  ) -> Response {
     let snapshot = surface.snapshot
     tree.follow(snapshot)
     let place = QueryTree.Place(
       host: visitor.reached.address, osc: surface.endpoints.first?.port, web: visitor.reached.port)
-    let answer = tree.answer(path: request.path, query: request.query, snapshot, at: place)
+    let answer = tree.answer(
+      path: request.path, query: request.query, snapshot, at: place, isPaired: isPaired)
     var response = Response(answer.status, answer.body)
     response.type = answer.type
     return response

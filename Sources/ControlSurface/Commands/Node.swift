@@ -37,6 +37,8 @@ public struct Node: Sendable {
   public let words: String
   /// Of whom it is taken.
   var reach = Reach.anyone
+  /// Told to this machine, to paired controllers and to paired browsers alone.
+  var isForPaired = false
   /// The choice that it is the address of.
   var choice: Choice?
   /// The user's own output that it belongs to.

@@ -101,6 +101,13 @@ extension Node {
     reading(path, .text(limit: limit), words) { .text(read($0)) }
   }
 
+  /// The same for what strangers need not know.
+  static func privateLabel(_ path: String, _ words: String, read: @escaping Read<String>) -> Node {
+    var row = label(path, words + " Only paired controllers and browsers can read it.", read: read)
+    row.isForPaired = true
+    return row
+  }
+
   static func measured(_ path: String, _ unit: String, _ words: String, read: @escaping Read<Double>) -> Node
   {
     reading(path, .number(-1e9...1e9, unit: unit), words) { .number(read($0)) }

@@ -30,7 +30,7 @@ extension Table {
     .count("far", "", "Other rooms that are heard. Their beat is in time; sound from there takes its way.") {
       $0.state.far.heard.count
     },
-    .label(
+    .privateLabel(
       "far/str", "Each other room: where it is, its round trip, what is lost, and by how much it may be off."
     ) {
       $0.state.far.words
@@ -47,11 +47,15 @@ extension Table {
     ) {
       $0.state.far.heard.compactMap(\.lossPercent).max() ?? 0
     },
-    .label("far/refused", "Where somebody spoke last who has another key, or none.") { $0.state.far.refused },
-    .label(
+    .privateLabel("far/refused", "Where somebody spoke last who has another key, or none.") {
+      $0.state.far.refused
+    },
+    .privateLabel(
       "far/seen", "Where the other rooms see this machine: its own address, or that of a router in between."
     ) { $0.state.far.seen },
-    .label("far/key", "Four letters of the key that this room has: compare them with the other room's.") {
+    .privateLabel(
+      "far/key", "Four letters of the key that this room has: compare them with the other room's."
+    ) {
       $0.state.far.key
     },
   ]

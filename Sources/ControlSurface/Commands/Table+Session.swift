@@ -102,7 +102,7 @@ extension Table {
       ) { .flag($0.state.linkActive) },
       .count("peers", "", "Other peers in the session.") { $0.state.peers },
       .label("peers/str", "The same as text: No Links, 1 Link, 2 Links.") { links($0.state.peers) },
-      .label("peers/list", "Where they are: their addresses; (2) is two Link apps on one machine.") {
+      .privateLabel("peers/list", "Where they are: their addresses; (2) is two Link apps on one machine.") {
         $0.state.peerList
       },
       .trigger("align", "Makes this moment beat 0, as far as the session allows.") { _, _ in .command(.align)

@@ -52,6 +52,17 @@ package struct QueryTree: Sendable {
     package var body = ""
   }
 
+  /// What rows are read from, and whether for a paired asker.
+  private struct Asked {
+    let reading: Reading
+    let isPaired: Bool
+
+    func values(of row: Node) -> [Argument] {
+      guard isPaired || !row.isForPaired else { return row.parameters.map { _ in .string("") } }
+      return row.read?(reading) ?? []
+    }
+  }
+
   /// Our address as the asker reached it, and our ports. nil: no OSC.
   package struct Place {
     let host: Address
@@ -65,8 +76,11 @@ package struct QueryTree: Sendable {
     }
   }
 
-  package func answer(path: String, query: String?, _ snapshot: SurfaceSnapshot, at place: Place) -> Answer {
-    let reading = snapshot.reading
+  /// - Parameter isPaired: what strangers need not know is told, too.
+  package func answer(
+    path: String, query: String?, _ snapshot: SurfaceSnapshot, at place: Place, isPaired: Bool = false
+  ) -> Answer {
+    let reading = Asked(reading: snapshot.reading, isPaired: isPaired)
     if query == "HOST_INFO" { return Answer(status: 200, body: hostInfo(place)) }
     guard let branch = branch(at: path) else { return Answer(status: 404) }
     var body = ""
@@ -145,7 +159,7 @@ package struct QueryTree: Sendable {
     return branch
   }
 
-  private func write(_ branch: Branch, _ reading: Reading, to text: inout String) {
+  private func write(_ branch: Branch, _ reading: Asked, to text: inout String) {
     var separator = "{"
     for member in branch.members {
       text += separator
@@ -160,7 +174,7 @@ package struct QueryTree: Sendable {
     text += "}"
   }
 
-  private func writeContents(_ branch: Branch, _ reading: Reading, to text: inout String) {
+  private func writeContents(_ branch: Branch, _ reading: Asked, to text: inout String) {
     text += "\"CONTENTS\":"
     var separator = "{"
     for next in branch.branches {
@@ -172,8 +186,8 @@ package struct QueryTree: Sendable {
     text += "}"
   }
 
-  private func value(_ row: Node?, _ reading: Reading) -> String {
-    Self.list((row?.read?(reading) ?? []).map(json))
+  private func value(_ row: Node?, _ reading: Asked) -> String {
+    Self.list((row.map(reading.values) ?? []).map(json))
   }
 
   private static func access(_ row: Node) -> Int {
@@ -217,7 +231,7 @@ package struct QueryTree: Sendable {
   }
 
   /// For a browser: the addresses and what they say now.
-  private func page(_ reading: Reading) -> String {
+  private func page(_ reading: Asked) -> String {
     func escaped(_ text: String) -> String {
       var shown = ""
       for scalar in text.unicodeScalars {
@@ -232,7 +246,7 @@ package struct QueryTree: Sendable {
       return shown
     }
     let rows = shown.map { row in
-      let value = (row.read?(reading) ?? []).map { argument in
+      let value = reading.values(of: row).map { argument in
         if case .string(let text) = argument { text } else { argument.number.map(brief) ?? "" }
       }
       return "<tr><td><code>\(Table.address(row.path))</code><td>\(escaped(value.joined(separator: " ")))<td>"

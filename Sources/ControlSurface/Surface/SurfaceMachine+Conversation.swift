@@ -44,7 +44,7 @@ extension SurfaceMachine {
         throw .range("at most \(PacketCheck.addressLimit) bytes")
       }
       rows = try self.rows(matching: text.hasPrefix("/") ? text : Table.address(text))
-        .filter { table.rows[$0].isReadable }
+      rows = readable(rows, by: peer)
       guard !rows.isEmpty else { throw Refusal(.unknownAddress, "no value matches") }
     }
     try answer(rows, to: peer)

@@ -102,6 +102,7 @@ extension SurfaceMachine {
     if arguments.isEmpty, row.isReadable {
       switch row.kind {
       case .value, .reading:
+        if row.isForPaired, !isPaired(peer) { throw .refused("only for paired controllers and browsers") }
         try allowance.spend(Cost.answer)
         return tell([index], to: answerTarget(for: peer), framed: false)
       case .trigger, .order, .feed, .verb, .answer: break

@@ -39,8 +39,14 @@ extension SurfaceMachine {
     return bytes
   }
 
+  /// Those of these rows that may be told to this peer.
+  func readable(_ rows: some Sequence<Int>, by target: Peer) -> [Int] {
+    let isPaired = isPaired(target)
+    return rows.filter { table.rows[$0].isReadable && (isPaired || !table.rows[$0].isForPaired) }
+  }
+
   mutating func tell(_ rows: [Int], to target: Peer, framed: Bool) {
-    let rows = rows.filter { table.rows[$0].isReadable }
+    let rows = readable(rows, by: target)
     guard !rows.isEmpty else { return }
     var packets = rows.map { packet($0) }
     if framed { packets = [updateFrame(1)] + packets + [updateFrame(0)] }
@@ -57,7 +63,7 @@ extension SurfaceMachine {
     var packets: [[UInt8]] = []
     var told: [Int] = []
     if subscriber.groups.contains(.state) {
-      for row in table.rows.indices where table.rows[row].isReadable {
+      for row in readable(table.rows.indices, by: subscriber.target) {
         subscribers[index].mark(row)
         if let end = subscriber.held[row], now < end { continue }
         told.append(row)
@@ -88,7 +94,7 @@ extension SurfaceMachine {
 
   mutating func flush() {
     for index in subscribers.indices {
-      let rows = subscribers[index].takeDue(at: now)
+      let rows = readable(subscribers[index].takeDue(at: now), by: subscribers[index].target)
       guard !rows.isEmpty else { continue }
       let dialect = subscribers[index].dialect
       let packets = rows.flatMap { self.packets($0, in: dialect) }
