@@ -11,12 +11,20 @@ extension SurfaceMachine {
   }
 
   mutating func mayBeTold(_ peer: Peer, bytes: Int) -> Bool {
-    hears(peer) || rates.mayBeTold(peer.endpoint.address, bytes: bytes, at: now)
+    hears(peer)
+      || rates.mayBeTold(
+        peer.endpoint.address, bytes: bytes, at: now, isReserved: isSubscribed(peer.endpoint.address))
   }
 
   /// Beats and positions leave half of it to the values, which are told whole or not at all.
   mutating func mayBeFed(_ peer: Peer) -> Bool {
-    hears(peer) || rates.left(for: peer.endpoint.address, at: now) > SurfaceLimits.unprovenBytes / 2
+    hears(peer)
+      || rates.left(for: peer.endpoint.address, at: now, isReserved: isSubscribed(peer.endpoint.address))
+        > SurfaceLimits.unprovenBytes / 2
+  }
+
+  private func isSubscribed(_ host: Address) -> Bool {
+    subscribers.contains { $0.target.endpoint.address == host }
   }
 
   /// The same for the same address as long as the program runs, and nobody else's guess: the hash has this process' own key.
@@ -29,14 +37,21 @@ extension SurfaceMachine {
   mutating func challenge(_ index: Int) {
     let target = subscribers[index].target
     guard subscribers[index].dialect == .own, !hears(target) else { return }
-    send(Message(Table.address("proof"), .string(proof(of: target.endpoint))), to: target)
+    sendPacket(proofPacket(for: target), to: target)
+  }
+
+  func proofPacket(for target: Peer) -> [UInt8] {
+    LibloCodec.encode(Message(Table.address("proof"), .string(proof(of: target.endpoint))))
   }
 
   mutating func hearProof(_ arguments: [Argument], from peer: Peer) throws(Refusal) {
     let own = subscribers.indices.filter { subscribers[$0].target.isKin(of: peer) }
-    guard case .string(let text)? = arguments.first,
-      let index = own.first(where: { proof(of: subscribers[$0].target.endpoint) == text })
-    else { throw Refusal(.notNow, "no subscription was sent this") }
+    guard case .string(let text)? = arguments.first else { throw .type("the text that was sent") }
+    guard let index = own.first(where: { proof(of: subscribers[$0].target.endpoint) == text }) else {
+      try allowance.spend(Cost.picture)
+      if hearProof(ofApplicant: text, from: peer) { return }
+      throw Refusal(.notNow, "no subscription was sent this")
+    }
     guard !subscribers[index].hears else { return }
     try allowance.spend(Cost.picture)
     subscribers[index].hears = true

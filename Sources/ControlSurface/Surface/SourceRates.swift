@@ -53,6 +53,8 @@ struct SourceRates {
     var bytes: TokenBucket
     var notes: TokenBucket
     var heard: Micros
+    /// It is in a place beside the crowd.
+    var isReserved = false
 
     init(at now: Micros) {
       errors = TokenBucket(
@@ -84,12 +86,14 @@ struct SourceRates {
     with(Endpoint(host, port: 0), at: now) { $0.notes.take(at: now) }
   }
 
-  mutating func mayBeTold(_ host: Address, bytes: Int, at now: Micros) -> Bool {
-    with(Endpoint(host, port: 0), at: now) { $0.bytes.take(Double(bytes), at: now) }
+  /// - Parameter isReserved: the host is subscribed, so that it has a purse of its own, however many others there are: else a flood
+  ///   of forged sources could keep a new tablet's `proof` from it.
+  mutating func mayBeTold(_ host: Address, bytes: Int, at now: Micros, isReserved: Bool = false) -> Bool {
+    with(Endpoint(host, port: 0), at: now, isReserved) { $0.bytes.take(Double(bytes), at: now) }
   }
 
-  mutating func left(for host: Address, at now: Micros) -> Double {
-    with(Endpoint(host, port: 0), at: now) { $0.bytes.left(at: now) }
+  mutating func left(for host: Address, at now: Micros, isReserved: Bool = false) -> Double {
+    with(Endpoint(host, port: 0), at: now, isReserved) { $0.bytes.left(at: now) }
   }
 
   mutating func hear(_ host: Address, bytes: Int, at now: Micros) {
@@ -99,9 +103,9 @@ struct SourceRates {
   }
 
   private mutating func with<Result>(
-    _ source: Endpoint, at now: Micros, _ body: (inout Source) -> Result
+    _ source: Endpoint, at now: Micros, _ isReserved: Bool = false, _ body: (inout Source) -> Result
   ) -> Result {
-    guard remember(source, at: now) else {
+    guard remember(source, at: now, isReserved) else {
       var all = crowd ?? Source(at: now)
       defer { crowd = all }
       return body(&all)
@@ -110,19 +114,24 @@ struct SourceRates {
   }
 
   /// false: it is one of the crowd.
-  private mutating func remember(_ source: Endpoint, at now: Micros) -> Bool {
+  private mutating func remember(_ source: Endpoint, at now: Micros, _ isReserved: Bool) -> Bool {
     if sources[source] != nil {
       sources[source]?.heard = now
       return true
     }
-    if sources.count >= SurfaceLimits.sources {
+    let limit = SurfaceLimits.sources + (isReserved ? SurfaceLimits.reservedSources : 0)
+    if sources.count >= limit {
       // Once in a while: a flood must not make us look through all of them for each of its packets.
       guard now - swept >= SurfaceLimits.sourceMemory else { return false }
       swept = now
-      sources = sources.filter { now - $0.value.heard < SurfaceLimits.sourceMemory }
-      guard sources.count < SurfaceLimits.sources else { return false }
+      sources = sources.filter {
+        now - $0.value.heard
+          < ($0.value.isReserved ? SurfaceLimits.regularMemory : SurfaceLimits.sourceMemory)
+      }
+      guard sources.count < limit else { return false }
     }
     sources[source] = Source(at: now)
+    sources[source]?.isReserved = isReserved
     return true
   }
 }

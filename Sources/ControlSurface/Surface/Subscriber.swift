@@ -16,6 +16,12 @@ struct Subscriber {
   var dumped: Micros?
   var nextFlush: Micros
   var refusals = 0
+  /// Since when there is no way to it; nothing is sent until `nextTry`, and it was sent everything at `tried`.
+  var awaySince: Micros?
+  var nextTry: Micros?
+  var tried: Micros?
+  /// When it was asked whether it is still there, or began to wait for those who were.
+  var asked: Micros?
   /// It sent back what only a listener knows: its address is not forged.
   var hears = false
   /// The person at the terminal knows that it is told little.
@@ -28,7 +34,10 @@ struct Subscriber {
   var ends: Micros { heard + (lease ?? SurfaceLimits.silence) }
 
   /// The next moment at which something can be told, if there is something.
-  var deadline: Micros? { dirty.map { max(nextFlush, held[$0] ?? nextFlush) }.min() }
+  var deadline: Micros? {
+    if let nextTry { return nextTry }
+    return dirty.map { max(nextFlush, held[$0] ?? nextFlush) }.min()
+  }
 
   mutating func mark(_ row: Int) {
     if groups.contains(.state) { dirty.insert(row) }
@@ -36,7 +45,7 @@ struct Subscriber {
 
   /// What may be told now.
   mutating func takeDue(at now: Micros) -> [Int] {
-    guard now >= nextFlush else { return [] }
+    guard now >= nextFlush, nextTry == nil else { return [] }
     let due = dirty.filter { held[$0].map { end in now >= end } ?? true }.sorted()
     for row in due { held[row] = nil }
     dirty.subtract(due)

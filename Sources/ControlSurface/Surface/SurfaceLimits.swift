@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import BeatMath
+import Choices
 
 /// Every bound of the surface, in one place.
 enum SurfaceLimits {
@@ -62,6 +63,19 @@ enum SurfaceLimits {
   static let browserPackets = 512
   /// "Nobody listens there", this often in a row, ends a subscription.
   static let unreachable = 3
+  /// A controller that has shown that it hears us, and to which there is no way, is tried again so often, and for so long.
+  static let absenceInterval = Micros(5_000_000)
+  static let longestAbsence = Micros(600_000_000)
+  /// Who has said nothing for so long may have to go for a newcomer, if nothing comes so long after a question.
+  static let idle = Micros(60_000_000)
+  static let answerTime = Micros(5_000_000)
+  /// Controllers that wait for a place: more than a flood of forged ones brings until an honest one has answered.
+  static let applicants = 256
+  /// Outputs that controllers which are not paired make or take away: so many at once, then so many a second.
+  static let reshapingAtOnce = Double(OutputSettings.limit)
+  static let reshapingPerSecond = 4.0
+  /// Sources beside the crowd that is remembered, for hosts that are subscribed.
+  static let reservedSources = 4 * subscribers
   /// Of another tactus: more than anybody has.
   static let shownChannels = 1024
 }

@@ -58,6 +58,9 @@ extension SurfaceMachine {
     // A browser's lasts as long as its connection.
     let lease = peer.isBrowser ? .longest : wish.lease.map { Micros(Int64($0) * 1_000_000) }
     let groups = wish.groups ?? (dialect == .ardour ? [.state, .position, .heartbeat] : .state)
+    let asked = Subscriber(
+      target: target, source: peer, groups: groups, dialect: dialect, lease: lease, heard: now,
+      nextFlush: now)
     // A controller shows what its own dialect says: the same target under another one is the same controller.
     if let index = subscribers.firstIndex(where: { $0.target == target }) {
       let changed = subscribers[index].groups != groups || subscribers[index].dialect != dialect
@@ -74,14 +77,16 @@ extension SurfaceMachine {
       return
     }
     let others = subscribers.count { $0.target.isBrowser == peer.isBrowser }
-    if others >= SurfaceLimits.subscribers, !makeRoom(for: peer) {
+    if others >= SurfaceLimits.subscribers, !makeRoom(for: asked) {
       throw .refused("\(SurfaceLimits.subscribers) \(peer.kind)s are subscribed already")
     }
-    subscribers.append(
-      Subscriber(
-        target: target, source: peer, groups: groups, dialect: dialect, lease: lease, heard: now,
-        nextFlush: now))
-    note(.subscribed(target, groups: groups.words))
+    welcome(asked)
+  }
+
+  mutating func welcome(_ subscriber: Subscriber) {
+    applicants.removeAll { $0.target == subscriber.target }
+    subscribers.append(subscriber)
+    note(.subscribed(subscriber.target, groups: subscriber.groups.words))
     countSubscribers()
     confirm(subscribers.count - 1)
     dump(to: subscribers.count - 1)
@@ -96,46 +101,6 @@ extension SurfaceMachine {
         Table.address("subscribed"), .int32(Int32(subscriber.target.endpoint.port)),
         .string(subscriber.groups.words), .int32(Int32(clamping: lease))), to: subscriber.target)
     challenge(index)
-  }
-
-  /// The one silent for longest goes, if it has been silent for a while; else one of the host that has the most, if that is
-  /// more than the newcomer's will have. Browsers that only watch go before all that are paired, and put none of those out.
-  private mutating func makeRoom(for newcomer: Peer) -> Bool {
-    func guests(_ isCandidate: (Peer) -> Bool) -> [Int] {
-      subscribers.indices.filter {
-        let target = subscribers[$0].target
-        return target.isBrowser == newcomer.isBrowser && !settings.targets.contains(target)
-          && isCandidate(target)
-      }
-    }
-    func longest(_ candidates: [Int]) -> Int? {
-      candidates.min { subscribers[$0].heard < subscribers[$1].heard }
-    }
-    if newcomer.isPairedBrowser, let watcher = longest(guests { !$0.isPairedBrowser }) {
-      giveUp(watcher, why: "a paired browser came, and there is room for \(SurfaceLimits.subscribers)")
-      return true
-    }
-    let guests = guests { newcomer.isPairedBrowser || !$0.isPairedBrowser }
-    if let idle = longest(guests), now - subscribers[idle].heard > Micros(60_000_000) {
-      giveUp(idle, why: "it was silent longest, and another \(newcomer.kind) came")
-      return true
-    }
-    let hosts = Dictionary(grouping: guests) { subscribers[$0].target.endpoint.address }
-    guard let most = hosts.values.max(by: { $0.count < $1.count }),
-      most.count > (hosts[newcomer.endpoint.address]?.count ?? 0) + 1, let index = longest(most)
-    else { return false }
-    giveUp(index, why: "its host has \(most.count) subscriptions, and another \(newcomer.kind) came")
-    return true
-  }
-
-  /// For another. A browser is told so, for it stays; its values stay, too, as it says itself that they are old.
-  private mutating func giveUp(_ index: Int, why: String) {
-    let target = subscribers[index].target
-    guard target.isBrowser else { return leave(index, why: why) }
-    drop(index, why: why)
-    let (path, code) = (Table.address("subscribe"), Refusal.Code.refused.rawValue)
-    reply(
-      Message(Table.address("error"), .string("subscribe: \(why)"), .string(path), .int32(code)), to: target)
   }
 
   private mutating func unsubscribe(_ arguments: [Argument], from peer: Peer) throws(Refusal) {
@@ -187,7 +152,8 @@ extension SurfaceMachine {
   mutating func heard(from peer: Peer) {
     for index in subscribers.indices where subscribers[index].target.isKin(of: peer) {
       subscribers[index].heard = now
-      if subscribers[index].source == peer { subscribers[index].refusals = 0 }
+      subscribers[index].asked = nil
+      if subscribers[index].source == peer { comeBack(index) }
     }
   }
 
@@ -202,25 +168,6 @@ extension SurfaceMachine {
       }
       leave(index, why: subscribers[index].lease == nil ? "silent for an hour" : "its lease ended")
     }
-  }
-
-  /// The kernel heard that what we sent did not arrive: at that machine nobody listens, or there is no way to it.
-  mutating func unreachable(_ target: Endpoint, isThere: Bool, clocks: Clocks) {
-    self.clocks = clocks
-    guard let index = subscribers.firstIndex(where: { $0.target.endpoint == target && !$0.target.isBrowser })
-    else { return }
-    subscribers[index].refusals += 1
-    guard subscribers[index].refusals == SurfaceLimits.unreachable else { return }
-    let subscriber = subscribers[index]
-    note(isThere ? .nobodyListens(target) : .noWay(target))
-    if isThere, subscriber.source != subscriber.target {
-      refuse(
-        .refused("nobody listens at port \(target.port): set the receive port"),
-        Table.address("subscribe"),
-        to: subscriber.source, at: subscriber.source)
-    }
-    if settings.targets.contains(subscriber.target) { return }
-    drop(index, why: isThere ? "nobody listens" : "it can't be reached")
   }
 
   /// Packets that were not even looked at, since more came than are: so many since the start.

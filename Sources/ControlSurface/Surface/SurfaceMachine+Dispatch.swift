@@ -133,6 +133,14 @@ extension SurfaceMachine {
     try carryOut(intent, Asker(peer: peer, row: index), at: time)
   }
 
+  /// An output that comes or goes is a change of JACK's graph, which all its clients see.
+  private mutating func mayReshape(_ peer: Peer) throws(Refusal) {
+    guard !isPaired(peer) else { return }
+    guard reshaping.take(at: now) else {
+      throw Refusal(.notNow, "too many outputs came and went: try again in a second")
+    }
+  }
+
   /// A momentary button goes dark when it is released, whatever is true: tell it again.
   private mutating func settleButton(_ row: Int, from peer: Peer) {
     guard table.rows[row].isReadable, let index = subscribers.firstIndex(where: { $0.source == peer }) else {
@@ -145,7 +153,10 @@ extension SurfaceMachine {
   private mutating func carryOut(_ intent: Intent, _ asker: Asker, at time: Micros) throws(Refusal) {
     switch intent {
     case .command(let command):
-      if table.rows[asker.row].output == nil, command.isOfOutputs { try allowance.spend(Cost.reshaping) }
+      if table.rows[asker.row].output == nil, command.isOfOutputs {
+        try allowance.spend(Cost.reshaping)
+        try mayReshape(asker.peer)
+      }
       remindOfPairing(asker)
       if case .output(let output) = command, table.rows[asker.row].output != nil {
         reading.own.expectedOutputs[output.name] = output.settings

@@ -168,7 +168,8 @@ extension SurfaceMachine {
       let messages = due.filter { $0.group == group }
       guard !messages.isEmpty else { continue }
       let own = Bundle.pack(messages.flatMap { feedPackets($0, in: .own) })
-      for index in subscribers.indices where subscribers[index].groups.contains(group) {
+      for index in subscribers.indices
+      where subscribers[index].groups.contains(group) && subscribers[index].nextTry == nil {
         let subscriber = subscribers[index]
         guard mayBeFed(subscriber.target) else {
           noteUnproven(index)

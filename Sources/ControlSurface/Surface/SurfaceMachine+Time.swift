@@ -49,6 +49,8 @@ extension SurfaceMachine {
       tellChanges()
     }
     expireSubscribers()
+    tryAbsent()
+    decideOnApplicants()
     sayOutwardTempo()
     sendFeeds()
     flush()

@@ -27,6 +27,8 @@ struct SurfaceMachine {
   var reading: Reading
   var counters = SurfaceCounters()
   var subscribers: [Subscriber] = []
+  /// Controllers that wait for a place.
+  var applicants: [Subscriber] = []
   var agenda = Agenda()
   var foresight = Foresight()
   var gate = TempoGate<Asker>()
@@ -37,6 +39,8 @@ struct SurfaceMachine {
   var drummer = Drummer()
   var hand = BendingHand()
   var rates: SourceRates
+  /// Outputs that controllers which are not paired make or take away.
+  var reshaping: TokenBucket
   private var news: [Notice.Pace: TokenBucket] = [:]
   var feeds: Feeds
   var neighbourhood = Neighbourhood()
@@ -64,6 +68,8 @@ struct SurfaceMachine {
     self.clocks = clocks
     reading = Reading(state: state, own: SurfaceMemory(), version: settings.version)
     rates = SourceRates()
+    reshaping = TokenBucket(
+      perSecond: SurfaceLimits.reshapingPerSecond, capacity: SurfaceLimits.reshapingAtOnce, at: clocks.host)
     feeds = Feeds(state: state, at: clocks.host)
     outward = Outward(settings.outward, at: clocks.host)
     midi = MIDIMap(configured: settings.bindings, learned: settings.learned)
