@@ -15,7 +15,7 @@ public struct GraphSurvey: Equatable, Sendable {
   /// What plays: the sound card's and the MIDI devices' ports.
   public var outputs: [PhysicalPort]
   public var physicalInputs: [String]
-  /// Ports whose latency nobody can have: `PortLatencies` takes each for 0.
+  /// Ports with an impossible latency, which `PortLatencies` takes for 0.
   public var implausible: [String] = []
   /// Somebody shows bars and beats on the transport.
   public var showsBars: Bool

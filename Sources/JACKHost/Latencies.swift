@@ -66,7 +66,7 @@ extension PortLatencies {
   /// The longest latency that is believed, in seconds. A longer one is garbage, as of a client that never wrote its range.
   static let longest: UInt32 = 2
 
-  /// The latency, or 0 instead of one that nobody can have.
+  /// The latency, or 0 instead of an impossible one.
   static func plausible(_ frames: UInt32, sampleRate: UInt32) -> UInt32 {
     frames > longest &* min(sampleRate, 1_000_000) ? 0 : frames
   }

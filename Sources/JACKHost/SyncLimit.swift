@@ -20,7 +20,7 @@ struct SyncLimit {
     return implementation.longestHold.map { min($0, wanted) } ?? wanted
   }
 
-  /// What these choices need, before a start is asked for: JACK reads the number once, as the start begins. `beatMicros`: the session's
+  /// Sets the limit that these choices need, before a start is asked for: JACK reads the number once, as the start begins. `beatMicros`: the session's
   /// beat, which the last cycle may not have seen yet.
   mutating func follow(_ report: Report, _ choices: Settings, beatMicros: Double) {
     let usual = implementation.usualSyncLimit

@@ -50,7 +50,7 @@ extension Diagnostics {
     /// Peers, not ways to them: at least 1.
     public var count: Int
 
-    /// So many peers at this address.
+    /// The number of peers at this address.
     public init(name: String, count: Int) {
       self.name = name
       self.count = count

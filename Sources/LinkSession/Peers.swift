@@ -11,8 +11,8 @@ struct Peers: Sendable {
     case known
     case news(timeline: Bool, startStop: Bool)
     case refused
-    /// Said in the name of a peer by another host.
-    case forged
+    /// Said in the name of a peer by another host. With the peer's own last state.
+    case forged(known: PeerState)
   }
 
   private(set) var nodes: [NodeID: [Sighting]] = [:]
@@ -58,7 +58,7 @@ struct Peers: Sendable {
     let prune = expiry + Rules.expiryGrace
     if let place = nodes[state.node]?.firstIndex(where: { $0.gateway == gateway }) {
       let known = nodes[state.node]![place]
-      guard !Belief.isForged(from: source, of: known, at: now) else { return .forged }
+      guard !Belief.isForged(from: source, of: known, at: now) else { return .forged(known: known.state) }
       if source != known.source {
         guard hasRoom(from: source) else { return .refused }
         leave(known.source)
@@ -211,7 +211,7 @@ struct Peers: Sendable {
   /// again.
   mutating func fail(_ session: SessionID, at now: Micros) {
     guard sessions[session] != nil else { return }
-    let hosts = nodes.values.joined().filter { $0.state.session == session }.map(\.source)
+    let hosts = nodes.values.joined().filter { $0.state.session == session }.map { $0.source }
     sessions.noteFailure(of: session, by: hosts, at: now)
     removeAll { $0.state.session == session }
   }

@@ -64,9 +64,9 @@ extension LinkSession {
       until: expiry, in: session)
     {
     case .known: break
-    case .forged:
+    case .forged(let known):
       counters.forged += 1
-      if isOurs { hearElsewhere(state, from: source.address) }
+      if isOurs { hearElsewhere(state, since: known, from: source.address) }
     case .refused:
       counters.crowdedOut += 1
     case .news(let isTimelineNews, let isStartStopNews):
@@ -80,9 +80,10 @@ extension LinkSession {
   /// or another host borrows its name. Any host may set a tempo or a start under a name of its own, so the
   /// words count at once. All that belongs to the name stays with the known address: whether the peer is
   /// there, in which session, and where its clock is asked for.
-  private mutating func hearElsewhere(_ state: PeerState, from host: Address) {
+  private mutating func hearElsewhere(_ state: PeerState, since known: PeerState, from host: Address) {
     if Belief.overrides(state.timeline, timeline) { consider(state.timeline, of: session, from: host) }
-    consider(state.startStop, of: session)
+    // As of every peer, only a change counts: a start from before we joined starts nothing.
+    if state.startStop != known.startStop { consider(state.startStop, of: session) }
   }
 
   private mutating func takeByeBye(

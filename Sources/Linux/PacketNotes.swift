@@ -2,7 +2,7 @@
 package import Addresses
 internal import Glibc
 
-/// What the kernel notes beside a datagram: each note with its level and kind. Of `CMSG_NXTHDR` and its like Swift knows nothing.
+/// The notes that the kernel puts beside a datagram, each with its level and kind. Swift has no `CMSG_NXTHDR`.
 package func forEachPacketNote(
   in notes: UnsafeRawBufferPointer, _ body: (_ level: Int32, _ kind: Int32, UnsafeRawBufferPointer) -> Void
 ) {

@@ -88,7 +88,7 @@ enum PipeWireLibrary {
     execv(path, &words)
   }
 
-  /// What a user can do who has PipeWire without its libjack; nil: that is not so.
+  /// The advice to a user who has PipeWire without its libjack; nil: no such advice is due.
   static var advice: String? {
     answers && folder == nil
       ? "PipeWire runs, but its JACK library is missing: apt install pipewire-jack" : nil

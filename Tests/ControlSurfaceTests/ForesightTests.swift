@@ -6,7 +6,7 @@ import Testing
 
 @testable import ControlSurface
 
-/// What the program hears of a change that waits for its beat.
+/// The program is sent each change that waits for its beat.
 @Suite("Foresight")
 struct ForesightTests {
   private static let songs = [
@@ -30,7 +30,7 @@ struct ForesightTests {
   private func told(_ desk: Desk) -> [QueuedChange?] { desk.queued.map(\.change) }
 
   @Test
-  func `a song's tempo and meter are told before the bar, and withdrawn behind its orders`() throws {
+  func `a song's tempo and meter are known before the bar`() throws {
     var desk = try desk()
     desk.send("/tactus/set/go", .int32(1), .string("bar"))
     let change = QueuedChange(at: Beats(8), tempo: Tempo(128), meter: Meter(beatsPerBar: 7, beatType: 8))
@@ -42,7 +42,7 @@ struct ForesightTests {
   }
 
   @Test
-  func `a tempo that waits is told, another one in its place, and none when a song drops it`() throws {
+  func `the newest waiting tempo is known, and none if a song drops it`() throws {
     var desk = try desk()
     desk.send("/tactus/tempo", .float32(150), .string("bar"))
     desk.send("/tactus/tempo", .float32(90), .string("beat"))
@@ -57,7 +57,7 @@ struct ForesightTests {
   }
 
   @Test
-  func `of a song and a tempo for the same bar the song's tempo holds, as on the bar itself`() throws {
+  func `a song's tempo wins over a tempo for the same bar`() throws {
     for song in [1, 2, 3] as [Int32] {
       for isTempoFirst in [true, false] {
         var desk = try desk()
@@ -73,7 +73,7 @@ struct ForesightTests {
   }
 
   @Test
-  func `a song that is removed, replaced, taken back or changes no bar is told so`() throws {
+  func `a song that is removed, replaced or taken back withdraws its change`() throws {
     var desk = try desk()
     desk.send("/tactus/set/go", .int32(3), .string("bar"))
     #expect(desk.queued.isEmpty)
@@ -88,7 +88,7 @@ struct ForesightTests {
   }
 
   @Test
-  func `while a host or a MIDI clock leads, a queued tempo is not ours to foresee`() throws {
+  func `a queued tempo is not foreseen while a host or a MIDI clock leads`() throws {
     var desk = try desk()
     desk.send("/tactus/set/go", .int32(1), .string("bar"))
     desk.update { $0.leading = .host }

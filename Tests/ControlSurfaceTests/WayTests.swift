@@ -50,7 +50,7 @@ struct WayTests {
   }
 
   @Test
-  func `an allowed neighbour is obeyed by its own network, a distant one by any`() {
+  func `an allowed neighbour is obeyed by its own network only`() {
     #expect(obeys(Self.tablet, .v4(0), Self.stage, allow: "192.168.7.20/32"))
     #expect(!obeys(Self.tablet, .v4(0), Self.venue, allow: "192.168.7.20/32"), "forged")
     #expect(!obeys(Self.guest, .v4(0), Self.venue, allow: "192.168.7.20/32"))
@@ -63,8 +63,7 @@ struct WayTests {
   }
 
   @Test(.enabled(if: Lab.isHere, "needs tools/lab --no-server"))
-  func `at one network's address nobody on the other is obeyed, nor who takes an allowed name there`() throws
-  {
+  func `a listen address obeys its own network, whatever name others take`() throws {
     let (home, stage, venue) = (try PrivateNetwork(), try PrivateNetwork(), try PrivateNetwork())
     try home.cable("stage0", to: stage, "stage1")
     try home.cable("wifi0", to: venue, "venue0")

@@ -8,7 +8,7 @@ import Testing
 
 /// Starts that wait long: for a count-in, a far bar or a peer.
 struct HeldStartTests {
-  /// A server that lets a hold go so many microseconds after the last request to start, as PipeWire does.
+  /// A server that ends a hold `limit` microseconds after the last request to start, as PipeWire does.
   private struct Server {
     let limit: Double
     var left: Double

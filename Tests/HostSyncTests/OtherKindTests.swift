@@ -127,7 +127,7 @@ struct OtherKindTests {
     #expect(loudest(studio) < 9, "seed \(seed)")
   }
 
-  @Test func `a clock that becomes timecode and a clock again keeps what its machine may play`() {
+  @Test func `a clock that was timecode meanwhile still stops a machine that plays`() {
     let studio = Studio(tempo: 120)
     studio.sync = HostSync(machinesMayPlay: true)
     studio.rack = [Self.output(.clock)]

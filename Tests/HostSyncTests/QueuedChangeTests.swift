@@ -38,7 +38,7 @@ struct QueuedChangeTests {
       studio.settings.queued = nil
     }
 
-    /// Plays to a time, and carries the change out when the line has passed by so much.
+    /// Plays to a time, and carries the change out this long after the line.
     func play(_ studio: Studio, until end: Double, frames: UInt32, late: Double, each: () -> Void = {}) {
       while studio.clock.nextDue < end {
         if studio.settings.queued != nil, studio.clock.nextDue > lineTime + late { carryOut(studio) }
@@ -124,7 +124,7 @@ struct QueuedChangeTests {
   }
 
   @Test(arguments: [60.0, 300])
-  func `a queued tempo that is taken back costs an early clock none of its clocks`(tempo: Double) {
+  func `a queued tempo that is taken back costs an early clock no clock`(tempo: Double) {
     let plan = Plan(from: 120, to: tempo, line: 12)
     let studio = Studio(tempo: plan.from)
     studio.rack = [Self.early(.clock, 1, milliseconds: 200)]
@@ -141,7 +141,7 @@ struct QueuedChangeTests {
   }
 
   @Test
-  func `a queued tempo that nobody carries out, or of another session, is no tempo`() {
+  func `a queued tempo of another session, or not carried out, is no tempo`() {
     let plan = Plan(from: 120, to: 240, line: 12)
     let studio = Studio(tempo: plan.from)
     Self.roll(studio, 256)

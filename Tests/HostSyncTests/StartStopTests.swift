@@ -22,7 +22,7 @@ struct StartStopTests {
     return wish.number == number ? nil : wish.starts
   }
 
-  /// The bars on which a start was told and on which it began.
+  /// The beats that the session was sent for a start, and the beat on which it began.
   private func toldAndPlayed(_ studio: Studio, _ change: (Studio) -> Void) -> (told: [Double], played: Double)
   {
     studio.asksBeforeRolling = true

@@ -56,7 +56,7 @@ final class Neighbour {
     set { context.pointee.ticks = newValue }
   }
 
-  /// Makes the keys' capture latency so many frames, and has all latencies computed again.
+  /// Sets the keys' capture latency, and has all latencies computed again.
   func setKeysLatency(_ frames: UInt32) {
     context.pointee.keysFrames = frames
     jack_recompute_total_latencies(handle)

@@ -8,10 +8,10 @@ import Testing
 
 @testable import tactus
 
-/// What waits for its beat, on its way to the audio thread.
+/// A change that waits for its beat, on its way to the audio thread.
 struct QueuedChangeTests {
   @Test
-  func `the audio thread has a queued change until it is withdrawn, and nobody remembers it`() {
+  func `the audio thread has a queued change until the change is withdrawn`() {
     let link = Link(tempo: 120)
     let state = link.captureAppState()
     let exchange = AudioExchange(session: state, settings: Settings())

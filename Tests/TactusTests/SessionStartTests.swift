@@ -75,7 +75,7 @@ struct SessionStartTests {
       #expect(status == 0 || turn == 2)
     }
     #expect(try scratch.text(of: "opened").split(separator: "\n").count == 1)
-    // It was closed: the next start opens it again.
+    // The DAW was closed: the next start opens it again.
     let session = try ChildProcess(stage.command(command))
     try await session.awaitLine(beginning: "hydrogen ")
     session.signal(SIGTERM)

@@ -9,18 +9,18 @@ import Testing
 
 @testable import Web
 
-/// Who may come in at a door, and who keeps others from coming in.
+/// Connections that are let in, and floods that keep others out.
 @Suite("Crowded doors", .enabled(if: Lab.isHere, "needs tools/lab --no-server"))
 struct StampedeTests {
   @Test
-  func `one machine that opens connections as fast as it can keeps no phone out`() throws {
+  func `a machine that floods the door with connections keeps no phone out`() throws {
     var limit = rlimit()
     getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     limit.rlim_cur = min(limit.rlim_max, 8192)
     setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
     let (answered, overdrawn) = try Neighbours.visit { studio in
       Stampede.run(from: Neighbours.theirs[1], studio.port) {
-        // So long that no machine is too slow; who has to wait for the whole crowd each time is not done by then.
+        // A slow machine is done by then. A phone that waits behind the whole crowd each time is not.
         let end = ContinuousClock.now + .seconds(60)
         var answered = 0
         while answered < 30, ContinuousClock.now < end {

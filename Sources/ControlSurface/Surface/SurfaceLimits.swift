@@ -63,15 +63,15 @@ enum SurfaceLimits {
   static let browserPackets = 512
   /// "Nobody listens there", this often in a row, ends a subscription.
   static let unreachable = 3
-  /// A controller that has shown that it hears us, and to which there is no way, is tried again so often, and for so long.
+  /// The pause between tries of a proven controller to which no way leads, and the time after which it is given up.
   static let absenceInterval = Micros(5_000_000)
   static let longestAbsence = Micros(600_000_000)
-  /// Who has said nothing for so long may have to go for a newcomer, if nothing comes so long after a question.
+  /// The silence after which a controller is asked whether it listens, and the time that it has to answer before it makes room.
   static let idle = Micros(60_000_000)
   static let answerTime = Micros(5_000_000)
   /// Controllers that wait for a place: more than a flood of forged ones brings until an honest one has answered.
   static let applicants = 256
-  /// Outputs that controllers which are not paired make or take away: so many at once, then so many a second.
+  /// Outputs that unpaired controllers may make or take away at once, and then each second.
   static let reshapingAtOnce = Double(OutputSettings.limit)
   static let reshapingPerSecond = 4.0
   /// Sources beside the crowd that is remembered, for hosts that are subscribed.

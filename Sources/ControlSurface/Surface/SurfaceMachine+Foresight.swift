@@ -3,7 +3,7 @@ import BeatMath
 import Choices
 import MIDIControl
 
-/// What the program knows of the next change that waits for a beat.
+/// The next change that waits for a beat, as the program knows it.
 struct Foresight {
   fileprivate(set) var change: QueuedChange?
   /// `Agenda.changes` when `change` was found.

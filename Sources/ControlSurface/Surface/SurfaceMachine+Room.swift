@@ -2,16 +2,16 @@
 import BeatMath
 import OSC
 
-// Controllers that cannot be reached for a while, and who goes if all places are taken.
+// Controllers that cannot be reached for a while, and the order in which controllers make room for others.
 extension SurfaceMachine {
   // MARK: out of reach
 
-  /// The kernel heard that what we sent did not arrive: at that machine nobody listens, or there is no way to it.
+  /// The kernel reports that a packet of ours did not arrive: no program listens at that machine, or no way leads to it.
   mutating func unreachable(_ target: Endpoint, isThere: Bool, clocks: Clocks) {
     self.clocks = clocks
     guard let index = subscribers.firstIndex(where: { $0.target.endpoint == target && !$0.target.isBrowser })
     else { return }
-    // What comes late of an earlier try.
+    // A late report about an earlier try.
     guard isThere || subscribers[index].nextTry == nil else { return }
     subscribers[index].refusals += 1
     let isStillAway = !isThere && subscribers[index].awaySince != nil
@@ -40,7 +40,7 @@ extension SurfaceMachine {
     subscribers[index].nextTry = now + SurfaceLimits.absenceInterval
   }
 
-  /// There is a way to it again.
+  /// A way leads to the controller again.
   mutating func comeBack(_ index: Int) {
     subscribers[index].refusals = 0
     subscribers[index].awaySince = nil
@@ -49,7 +49,7 @@ extension SurfaceMachine {
     dump(to: index)
   }
 
-  /// Each is told everything; it is back if no refusal comes until the next look at it.
+  /// Sends each absent controller everything. A controller is back if no refusal comes until the next look.
   mutating func tryAbsent() {
     for index in subscribers.indices {
       guard let since = subscribers[index].awaySince else { continue }
@@ -93,7 +93,7 @@ extension SurfaceMachine {
     return giveUpSilent(guests, for: newcomer) || giveUpOfMost(guests, of: guests, for: newcomer)
   }
 
-  /// Nobody goes for a controller of a lower rank. Controllers that have not shown that they hear us go first: for an equal as
+  /// No controller makes room for one of a lower rank. Controllers that have not shown that they hear us go first: for an equal as
   /// browsers do, for a higher rank at once, if the newcomer's host holds less. The others are asked before they go, and who
   /// answers stays. A newcomer that has not shown that it hears us is asked, too, and subscribed when it has.
   private mutating func makeRoom(forController newcomer: Subscriber) -> Bool {
@@ -152,7 +152,7 @@ extension SurfaceMachine {
     return true
   }
 
-  /// One that was asked a while ago and has not said a word since; else all that are silent are asked now, and the newcomer waits.
+  /// Returns a controller that was asked a while ago and has not answered. Else all silent ones are asked now, and the newcomer waits.
   private mutating func giveUpUnanswering(_ candidates: [Int], for newcomer: Subscriber) -> Bool {
     let idle = candidates.filter { now - subscribers[$0].heard > SurfaceLimits.idle }
     guard !idle.isEmpty else { return false }
@@ -185,7 +185,7 @@ extension SurfaceMachine {
 
   // MARK: those who wait for a place
 
-  /// It is sent the word that only a listener can know.
+  /// Sends a controller the word that only a listener can know.
   private mutating func apply(_ newcomer: Subscriber) {
     guard newcomer.dialect == .own else { return }
     remember(newcomer)
@@ -213,7 +213,7 @@ extension SurfaceMachine {
     return true
   }
 
-  /// Those that waited for others to answer.
+  /// The newcomers that wait for others to answer.
   mutating func decideOnApplicants() {
     let due = applicants.filter { $0.asked.map { now - $0 >= SurfaceLimits.answerTime } ?? false }
     guard !due.isEmpty else { return }

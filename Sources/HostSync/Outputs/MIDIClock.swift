@@ -45,7 +45,7 @@ struct MIDIClock: BitwiseCopyable {
   private var wasLetPlay = true
   /// It was started by what went out, or by what went before us, and what stopped it may have been said to nobody.
   private(set) var mayPlay: Bool
-  /// A Stop went into an export's cycle. The ports of the hardware run no such cycles, so Stop is sent again behind the export.
+  /// An export began while the machine played. Hardware ports run no cycle of an export, so Stop follows behind it.
   private var owesStop = false
   /// What went out.
   private(set) var figures = ClockFigures()
@@ -75,17 +75,20 @@ struct MIDIClock: BitwiseCopyable {
     let isHeardAnew = connections != followedConnections
     followedConnections = connections
     let plays = plan?.isSent == true
+    let isOwed = owesStop
     if now.isFreewheeling {
       owesStop = owesStop || plays
+      plan = nil
     } else if owesStop {
-      events.insert(MIDIEvent(frame: 0, status: MIDI.stop))
-      owesStop = false
+      end(into: &events)
     }
     let keepsClocks = isHeardAnew && now.song.isRolling && plays
     let ending = stopIfDue(
       into: &events, &now, window, isOn: isLetPlay && settings.sendsTransport,
       isNew: isNew || isHeardAnew)
-    if isHeardAnew && isOn && settings.sendsTransport { stopWhoMayPlay(isTold: plays, into: &events) }
+    if isHeardAnew && isOn && settings.sendsTransport {
+      stopWhoMayPlay(isTold: plays || isOwed, into: &events)
+    }
     let isMoving = now.song.isWaiting || now.song.isRolling
     isAlone = isMoving && (isAlone || isLetPlay && !wasLetPlay && now.song.isRolling)
     wasLetPlay = settings.plays
@@ -143,8 +146,8 @@ struct MIDIClock: BitwiseCopyable {
 
   /// What plays by it stops, also where the port is for something else from now on.
   mutating func end(at frame: UInt32 = 0, into events: inout MIDIEvents) {
-    if plan?.isSent == true { events.insert(MIDIEvent(frame: frame, status: MIDI.stop)) }
-    plan = nil
+    if plan?.isSent == true || owesStop { events.insert(MIDIEvent(frame: frame, status: MIDI.stop)) }
+    (plan, owesStop) = (nil, false)
   }
 
   private mutating func makePlan(

@@ -10,7 +10,7 @@ struct TimecodePlace: BitwiseCopyable {
   let transport: Double
   /// From one frame of the buffer to the next.
   let perFrame: Double
-  /// The timecode at the transport's frame 0. Nothing is told before it.
+  /// The timecode at the transport's frame 0. Timecode sends nothing before it.
   let beginning: Double
   let frames: Int
 

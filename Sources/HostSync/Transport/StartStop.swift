@@ -18,7 +18,7 @@ struct StartStop: BitwiseCopyable {
   /// The number of the start or stop that was told last, and which it was; nil: what was told before us is not ours.
   private var toldNumber: UInt32?
   private var told = false
-  /// The beat of the start that was told last.
+  /// The beat of the last start that we sent to the session.
   private var toldTarget: Beats?
   private(set) var wish = StartStopWish()
   /// What the transport was asked for and has not done yet. Until then it is nobody else's doing what it does, and what it shall do counts,

@@ -67,7 +67,7 @@ struct Startup {
   private mutating func remembered(at path: String) -> UserState {
     do throws(Complaint) {
       let state = try UserState(WholeFile.read(path, limit: JSON5.Limits().bytes), from: path)
-      // As many as somebody reads.
+      // A longer list is not read.
       let shown = state.unreadable.prefix(4)
       notices += shown.map { "\($0); this value alone is not remembered" }
       if state.unreadable.count > shown.count {

@@ -17,7 +17,7 @@ struct UserState: Equatable {
   private var entries: [String: Entry] = [:]
   /// Members of the file that this version cannot read. They have no effect, and are written back as they were.
   private var kept: [String: JSON5] = [:]
-  /// What is wrong with each of these, if its key is known.
+  /// The complaints about those whose key is known.
   private(set) var unreadable: [String] = []
 
   init() {}
