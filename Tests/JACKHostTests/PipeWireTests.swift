@@ -15,7 +15,7 @@ import Testing
       [try Self.program, "--testing-library", "swift-testing", "--filter", "JACKHostTests.JACKHostTests"],
       environment: ["LD_LIBRARY_PATH": library + inherited])
     var said = ""
-    let deadline = ContinuousClock.now + .seconds(240)
+    let deadline = ContinuousClock.now + .seconds(400)
     while ContinuousClock.now < deadline {
       do {
         guard let line = try await again.line(within: .milliseconds(5)) else { break }
