@@ -162,7 +162,8 @@ extension JACKHostTests {
     for command in [.stop, .locate(frame: 0), .play] as [TransportCommand] { live.host.command(command) }
     try await live.run { watch.collected.contains { !$0.isRolling } && watch.last.isRolling }
     #expect(watch.collected.contains { !$0.isRolling && $0.frame == 0 })
-    #expect(watch.last.frame < 24_000)
+    let start = try #require(watch.collected.drop { $0.isRolling }.first { $0.isRolling })
+    #expect(start.frame < 24_000)
   }
 
   @Test func `another client's way back and start in one breath keep their place beside an exact start`()
@@ -175,10 +176,13 @@ extension JACKHostTests {
     for round in 0..<6 {
       watch.locate(1_000_000 + UInt32(round) * 7)
       try await live.run { watch.last.frame >= 1_000_000 && live.exchange.report().moment.frame >= 1_000_000 }
+      watch.forget()
       watch.locate(0)
       watch.play()
       try await live.run { watch.last.isRolling }
-      #expect(watch.last.frame < 24_000)
+      // On a busy machine the test may look long after the start: the first rolling cycle says where the start was.
+      let start = try #require(watch.collected.first { $0.isRolling })
+      #expect(start.frame < 24_000)
       watch.stop()
       try await live.run { !watch.last.isRolling && !live.exchange.report().isRolling }
     }
