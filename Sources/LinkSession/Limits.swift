@@ -88,6 +88,8 @@ public enum Limits {
   package static var remeasureSpacing: Micros { Micros(50_000) }
   /// After a failure, it is tried again so soon; the reference waits for its next turn, and drifts.
   package static var remeasureRetry: Micros { Micros(5_000_000) }
+  /// The longest time that a user's change waits for a doubted clock. A measurement takes some 0.2 s.
+  package static var longestDoubt: Micros { Micros(1_000_000) }
   /// Two readings of our session's clock that differ by more are of two clocks: more than a poor network makes of one.
   package static var clockTolerance: Micros { Micros(50_000) }
   /// A session that stays beside ours although one of the two should have yielded is measured again after this

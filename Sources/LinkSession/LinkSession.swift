@@ -106,6 +106,9 @@ public struct LinkSession: Sendable {
   var slewed: Int64 = 0
   /// It may have lost touch with the session's, even if we are the session's reference.
   var isClockDoubted = false
+  var heldChange: HeldChange?
+  /// The uptime until which changes by our user wait for the measurement after a sleep.
+  var changesWaitUntil = Micros.zero
   var formerNodes: [NodeID] = []
   /// Sessions that our own one carries on: a commit meant for one of them is meant for it.
   var formerSessions: [SessionID] = []
@@ -158,7 +161,9 @@ public struct LinkSession: Sendable {
     case .enable(let isOn): enable(isOn)
     case .enableStartStopSync(let isOn): enableStartStopSync(isOn)
     case .commit(let change): commit(change)
-    case .clockDisturbed: doubtClock()
+    case .clockDisturbed:
+      changesWaitUntil = uptime.now + Limits.longestDoubt
+      doubtClock()
     }
     settle()
   }
@@ -259,6 +264,7 @@ public struct LinkSession: Sendable {
   /// What every input ends with: the peers are counted, a session that everybody left is founded again, the state is
   /// sent, and changes are reported.
   private mutating func settle() {
+    releaseHeldChange()
     startWaitingMeasurements()
     tellAudioPeers()
     let count = peers.members(of: session)

@@ -152,6 +152,7 @@ extension LinkSession {
     consider(peers.nextPrune)
     consider(peers.sessions.nextReconsideration)
     consider(nextRemeasurement)
+    if heldChange != nil { consider(changesWaitUntil) }
     return earliest
   }
 }

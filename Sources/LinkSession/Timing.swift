@@ -37,6 +37,26 @@ extension LinkSession {
   }
 
   mutating func commit(_ change: SessionChange) {
+    guard holdsChanges else { return place(change) }
+    if heldChange == nil {
+      heldChange = HeldChange(change, to: client)
+    } else {
+      heldChange?.add(change, to: client)
+    }
+  }
+
+  /// Alone, this peer moves nobody else's beat.
+  private var holdsChanges: Bool {
+    isClockDoubted && uptime.now < changesWaitUntil && peers.members(of: session) > 0
+  }
+
+  mutating func releaseHeldChange() {
+    guard let held = heldChange, !holdsChanges else { return }
+    heldChange = nil
+    place(held.made(to: snapshot.state, at: now))
+  }
+
+  private mutating func place(_ change: SessionChange) {
     var changed = false
     if let timeline = change.timeline { changed = commitTimeline(timeline, change) }
     if let startStop = change.startStop { changed = commitStartStop(startStop) || changed }

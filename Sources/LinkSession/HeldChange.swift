@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+
+/// A change by our user that waits while the session's clock is in doubt, as after a laptop's sleep.
+///
+/// By the doubted clock the change would lie seconds beside the peers' beat, and would move the beat of the whole session.
+struct HeldChange {
+  /// The user's newest change. The timeline and the start or stop may come from two commits.
+  private var change: SessionChange
+  /// The beats by which the new timeline is ahead of the timeline that it replaces, at the time of the commit.
+  private var shift = Beats.zero
+
+  init(_ change: SessionChange, to client: Timeline) {
+    self.change = change
+    keepShift(of: change, to: client)
+  }
+
+  /// A later change replaces what it changes and keeps the rest.
+  mutating func add(_ later: SessionChange, to client: Timeline) {
+    change.timeline = later.timeline ?? change.timeline
+    change.startStop = later.startStop ?? change.startStop
+    (change.at, change.session) = (later.at, later.session)
+    keepShift(of: later, to: client)
+  }
+
+  private mutating func keepShift(of change: SessionChange, to client: Timeline) {
+    guard let edited = change.timeline else { return }
+    shift = edited.clamped.beats(at: change.at) - client.beats(at: change.at)
+  }
+
+  /// The change as the user would make it now, on the beat of the clock that was measured since.
+  func made(to state: SessionState, at now: Micros) -> SessionChange {
+    var made = change
+    made.at = now
+    guard let edited = change.timeline else { return made }
+    var state = state
+    state.setTempo(edited.clamped.tempo.beatsPerMinute, at: now)
+    state.timeline.shift(by: shift)
+    made.timeline = state.timeline
+    return made
+  }
+}

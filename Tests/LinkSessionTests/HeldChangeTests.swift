@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import LinkWire
+import Testing
+
+@testable import LinkSession
+
+/// Changes by our user between the end of a laptop's sleep and the new measurement of the session's clock. A suspended machine's
+/// host time stands still, so that the peer's clock is 9.1 s ahead of what the old measurement says.
+@Suite("Changes while the clock is in doubt")
+struct HeldChangeTests {
+  private var bench = Bench()
+  private var peer: Stranger
+
+  init() {
+    peer = Stranger(7, memberOf: bench)
+    bench.meet(peer)
+    bench.handle(.enableStartStopSync(true))
+    bench.wait(1_000_000)
+    _ = bench.takeSent()
+    peer.ghost.intercept = peer.ghost.intercept + Micros(9_100_000)
+    bench.handle(.clockDisturbed)
+  }
+
+  private mutating func commit(tempo: Double) {
+    var state = bench.snapshot.state
+    state.setTempo(tempo, at: bench.now)
+    bench.handle(.commit(SessionChange(timeline: state.timeline, startStop: nil, at: bench.now)))
+  }
+
+  private var alives: [PeerState] { bench.sent.compactMap(\.alive) }
+
+  /// The peer's beat now by a session timeline.
+  private func beat(by timeline: Timeline) -> Beats {
+    timeline.exactBeats(at: peer.ghost.ghost(atHost: bench.now))
+  }
+
+  @Test mutating func `a tempo set after a sleep moves no peer's beat`() throws {
+    commit(tempo: 150)
+    #expect(alives.allSatisfy { $0.timeline == peer.state.timeline })
+    bench.wait(1, answering: peer)
+    let told = try #require(alives.last).timeline
+    #expect(abs(told.tempo.beatsPerMinute - 150) < 0.001)
+    #expect(abs((beat(by: told) - beat(by: peer.state.timeline)).micros) <= 2)
+    #expect(abs(bench.snapshot.state.tempo - 150) < 0.001)
+  }
+
+  @Test mutating func `of several tempos set after a sleep the last counts`() throws {
+    commit(tempo: 150)
+    commit(tempo: 90)
+    bench.wait(1, answering: peer)
+    let told = try #require(alives.last).timeline
+    #expect(abs(told.tempo.beatsPerMinute - 90) < 0.001)
+    #expect(abs((beat(by: told) - beat(by: peer.state.timeline)).micros) <= 2)
+  }
+
+  @Test mutating func `a beat moved after a sleep moves the peers' beat by as much`() throws {
+    var state = bench.snapshot.state
+    state.timeline.shift(by: Beats(micros: 250_000))
+    bench.handle(.commit(SessionChange(timeline: state.timeline, startStop: nil, at: bench.now)))
+    bench.wait(1, answering: peer)
+    let told = try #require(alives.last).timeline
+    #expect(abs((beat(by: told) - beat(by: peer.state.timeline)).micros - 250_000) <= 2)
+  }
+
+  @Test mutating func `a start after a sleep is at the peer's beat of its time`() throws {
+    commit(tempo: 150)
+    let start = ClientStartStop(isPlaying: true, time: bench.now, timestamp: bench.now)
+    bench.handle(.commit(SessionChange(timeline: nil, startStop: start, at: bench.now)))
+    #expect(alives.allSatisfy { !$0.startStop.isPlaying })
+    bench.wait(1, answering: peer)
+    let told = try #require(alives.last)
+    #expect(told.startStop.isPlaying && abs(told.timeline.tempo.beatsPerMinute - 150) < 0.001)
+    #expect(abs((told.startStop.beats - beat(by: told.timeline)).micros) <= 10)
+  }
+
+  @Test mutating func `a change goes out after a second if no peer tells the time`() throws {
+    commit(tempo: 150)
+    for _ in 0..<8 {
+      bench.wait(250_000)
+      bench.meet(peer)
+    }
+    #expect(abs(try #require(alives.last).timeline.tempo.beatsPerMinute - 150) < 0.001)
+  }
+
+  @Test mutating func `a tempo set after a sleep stays when Link is switched off`() {
+    commit(tempo: 150)
+    bench.handle(.enable(false))
+    #expect(abs(bench.snapshot.state.tempo - 150) < 0.001)
+  }
+}
