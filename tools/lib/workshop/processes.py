@@ -21,6 +21,11 @@ def threads(process: int) -> list[str]:
     return os.listdir(f"/proc/{process}/task")
 
 
+def name(process: int, thread: str) -> str:
+    with open(f"/proc/{process}/task/{thread}/comm") as file:
+        return file.read().strip()
+
+
 def used(process: int) -> int:
     """Nanoseconds, of all threads that live."""
     return sum(schedule(process, thread)[0] for thread in threads(process))

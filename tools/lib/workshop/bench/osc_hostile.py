@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The enemies of the area osc: a search for the dearest packet, a flood of it, and clients who ask for too many trees."""
 
+import contextlib
+import json
 import multiprocessing
 import random
 import socket
@@ -10,6 +12,7 @@ import time
 from typing import Any
 
 from .. import osc, processes
+from .page_crowd import Socket
 
 PIECES = ["/tactus/", "//", "*", "?", "[!a]", "[a-z]", "{,}", "{,a,b,c}", "{click,clock}", "/klick/", "x", "query", "ping", "tempo",
           "subscribe", "midi/list", "midi/forget", "midi/learn", "quantum", "click/pattern", "set_", "/"]
@@ -30,9 +33,28 @@ class Surface:
         return processes.schedule(self.process, self.task)[0] / 1e9
 
 
+class Page(Surface):
+    """The thread that serves the page. What pages say is carried out by the thread that hears OSC."""
+
+    def __init__(self, process: int) -> None:
+        self.process = process
+        self.task = next(task for task in processes.threads(process) if processes.name(process, task) == "web")
+
+
 class Search:
+    """For the UDP datagram that costs most."""
+
+    LONGEST = 65000
+
     def __init__(self, thread: Surface, seed: int) -> None:
         self.thread, self.dice, self.sock = thread, random.Random(seed), osc.speaker()
+
+    def post(self, packet: list[bytes]) -> None:
+        self.sock.sendto(osc.bundle(packet), osc.HOST)
+
+    def read(self) -> None:
+        """Takes the answers, so that the next packet meets empty queues."""
+        osc.came(self.sock)
 
     def one(self) -> bytes:
         dice = self.dice
@@ -54,19 +76,19 @@ class Search:
             packet += [dice.choice(packet)] * dice.randrange(1, 100)
         else:
             packet.append(self.one())
-        while sum(len(part) + 4 for part in packet) > 65000:
+        while sum(len(part) + 4 for part in packet) > self.LONGEST:
             packet.pop()
         return packet[:256]
 
     def cost(self, packet: list[bytes], rounds: int) -> float:
         """Milliseconds that the thread ran for it: the median, as other work on the machine only ever adds."""
-        data, costs = osc.bundle(packet), []
+        costs = []
         for _ in range(rounds):
             start = self.thread.seconds()
-            self.sock.sendto(data, osc.HOST)
+            self.post(packet)
             time.sleep(0.02)
             costs.append((self.thread.seconds() - start) * 1000)
-            osc.came(self.sock)
+            self.read()
         return statistics.median(costs)
 
     def by_message(self, packet: list[bytes]) -> dict[str, float]:
@@ -93,6 +115,36 @@ class Search:
         packet, data = found[1], osc.bundle(found[1])
         return data, {"ms": round(self.cost(packet, 31), 3), "messages": len(packet), "bytes": len(data),
                       "first": packet[0][:packet[0].index(b"\0")].decode(), "tries": tries, "of_one_kind_ms": self.by_message(packet)}
+
+
+class PageSearch(Search):
+    """For the frame of the page's socket that costs most: one OSC packet, or lines of JSON with the same messages."""
+
+    LONGEST = 16000
+    ROOM = 16384  # a longer frame ends the socket
+
+    def __init__(self, thread: Surface, seed: int, here: str) -> None:
+        super().__init__(thread, seed)
+        self.here = here
+        self.sockets = {is_text: Socket(here) for is_text in (False, True)}
+
+    def post(self, packet: list[bytes]) -> None:
+        while len(osc.bundle(packet)) > self.ROOM:
+            packet = packet[:-1]
+        lines = "\n".join(json.dumps([address, *values]) for part in packet for address, values in osc.messages(part))
+        is_text = len(packet) % 2 == 0 and len(lines) < self.ROOM
+        try:
+            self.sockets[is_text].say(lines if is_text else osc.bundle(packet), 1 if is_text else 2)
+        except OSError:  # tactus may end a socket; the search goes on with another
+            self.sockets[is_text] = Socket(self.here)
+
+    def read(self) -> None:
+        for page in self.sockets.values():
+            page.sock.settimeout(0)
+            with contextlib.suppress(OSError):
+                while page.sock.recv(1 << 16):  # nothing comes from a socket that has ended
+                    pass
+            page.sock.settimeout(5)
 
 
 class Attack:

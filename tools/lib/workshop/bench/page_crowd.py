@@ -34,8 +34,8 @@ class Socket:
         if b" 101 " not in answer.split(b"\r\n", 1)[0]:
             raise ConnectionError(answer.split(b"\r\n", 1)[0].decode(errors="replace"))
 
-    def say(self, text: str, opcode: int = 1) -> None:
-        data, mask = text.encode(), os.urandom(4)
+    def say(self, text: str | bytes, opcode: int = 1) -> None:
+        data, mask = text.encode() if isinstance(text, str) else text, os.urandom(4)
         size = len(data)
         length = bytes([0x80 | size]) if size < 126 else struct.pack(">BH", 0xFE, size) if size < 65536 else struct.pack(">BQ", 0xFF, size)
         masked = bytes(byte ^ mask[place % 4] for place, byte in enumerate(data)) if size < 4096 else (
