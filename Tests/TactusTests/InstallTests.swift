@@ -56,13 +56,14 @@ struct InstallTests {
     #expect(again.status == 1 && again.errors.contains("nothing of tactus is installed"))
   }
 
-  /// As in an AUR clone, where makepkg unpacks the sources.
-  @Test
-  func `inside another project's git tree the sessions are installed, too`() async throws {
+  /// Git's tree begins above the sources, as in an AUR clone, where makepkg unpacks them; or at the sources, and is
+  /// new.
+  @Test(arguments: ["clone", "clone/src/tactus"])
+  func `the sessions are installed if git does not know them`(tree top: String) async throws {
     let scratch = try ScratchFolder()
     let copy = scratch.path + "/clone/src/tactus"
     let words =
-      "git init -q $0/clone && mkdir -p $1 && cd $2 && cp -r --parents tools/install tools/lib/packages.sh "
+      "git init -q $0/\(top) && mkdir -p $1 && cd $2 && cp -r --parents tools/install tools/lib/packages.sh "
       + "tools/package.d sessions Sources/tactus/Tactus.swift LICENSE README.md docs $1"
     let made = try await ChildProcess.run(["sh", "-c", words, scratch.path, copy, Lab.top])
     #expect(made.status == 0, "\(made)")
