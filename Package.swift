@@ -9,8 +9,10 @@ let optimised: [SwiftSetting] = [
 /// Whether another package's build looks at this: SwiftPM refuses such flags there.
 let isCheckout = Context.packageDirectory.contains("/checkouts/")
 let optimisedHere = isCheckout ? [] : optimised
-/// What is released runs where no Swift is.
-let runtimeInside = LinkerSetting.unsafeFlags(["-static-stdlib"], .when(configuration: .release))
+/// What is released runs where no Swift is. lld: GNU's linker leaves Swift's constants in memory that can be written (no RELRO). now: the
+/// program finds all C functions when it starts, and none on the audio thread.
+let runtimeInside = LinkerSetting.unsafeFlags(
+  ["-static-stdlib", "-use-ld=lld", "-Xlinker", "-z", "-Xlinker", "now"], .when(configuration: .release))
 /// There the compiler looks at one file at a time in debug, and cannot follow the audio thread to the next.
 let fileByFile: [SwiftSetting] = isCheckout ? [.define("APART", .when(configuration: .debug))] : []
 /// SwiftPM looks for the C libraries of all targets, also of those that nobody wants, and warns of each that is missing.

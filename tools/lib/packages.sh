@@ -4,7 +4,7 @@
 #
 #   need_packages PACKAGE...   Debian packages; those that are missing are named and installed
 #   tactus_version             prints the version that the sources say
-#   need_swift                 a toolchain new enough for Package.swift, or a line that says where to get it
+#   need_swift                 a toolchain new enough for Package.swift and its linker, or a line that says where to get it
 #   need_tactus                the release, built if it is not there or older than its sources; sets $program
 #   need_venv                  tools/.venv with tools/lib/python.txt and python-alone.txt, what comes from PyPI
 
@@ -15,7 +15,7 @@ root=$(dirname "$tools")
 # shellcheck disable=SC2034
 build_packages=(
   g++ git libjack-jackd2-dev liblo-dev libmicrohttpd-dev libqrencode-dev libsndfile1-dev libsodium-dev
-  libwslay-dev pkg-config
+  libwslay-dev pkgconf
 )
 # shellcheck disable=SC2034
 peer_packages=(
@@ -112,6 +112,8 @@ need_swift() {
     6.[2-9] | 6.[1-9][0-9] | [7-9].* | [1-9][0-9].*) ;;
     *) die "needs Swift 6.2 or newer in PATH (found: ${version:-none}); see https://www.swift.org/install/linux" ;;
   esac
+  # Debian's own compiler comes without a linker, those from swift.org with one beside it.
+  [ -x "$(dirname "$(readlink -f "$(command -v swift)")")/ld.lld" ] || command -v ld.lld >/dev/null || need_packages lld
 }
 
 need_tactus() {
