@@ -6,6 +6,7 @@
 #   inside FOLDER COMMAND...   runs a command there, with nothing of this machine's environment
 #   get FOLDER PACKAGE...      installs Debian packages there
 #   passed WORDS               says what was seen
+#   hardened PACKAGE           dies if the program in the package is linked without RELRO or BIND_NOW
 
 none() {
   echo "${0##*/}: $*" >&2
@@ -13,6 +14,15 @@ none() {
 }
 
 passed() { echo "${0##*/}: $*"; }
+
+hardened() {
+  local program headers
+  program=$(mktemp)
+  dpkg-deb --fsys-tarfile "$1" | tar -xO ./usr/bin/tactus >"$program"
+  headers=$(readelf --wide --program-headers --dynamic "$program")
+  rm "$program"
+  [[ $headers == *GNU_RELRO* && $headers == *BIND_NOW* ]] || die "the program is linked without RELRO or BIND_NOW (Package.swift)"
+}
 
 # What it said last, if it failed.
 quietly() {
