@@ -37,6 +37,8 @@ public struct Settings: Hashable, Sendable, BitwiseCopyable {
   public var showsFineTicks = false
   public var far = FarChoices()
   public var bend = BendSettings()
+  /// Where other programs are heard; for the control thread.
+  public var sink = SinkName()
   /// The next change that waits for its beat; the control surface says which.
   public var queued: QueuedChange?
 

@@ -60,14 +60,16 @@ final class ChannelPorts {
 
   private let client: OpaquePointer
   private let shared: UnsafePointer<SharedState>
+  private let reader: LatencyReader
   private var open: [Open] = []
   private var leaving: LeavingPorts
   private var wanted: [AudioChannelPorts] = []
 
   /// Before the client is active.
-  init(client: OpaquePointer, shared: UnsafePointer<SharedState>) {
+  init(client: OpaquePointer, shared: UnsafePointer<SharedState>, reader: LatencyReader) {
     self.client = client
     self.shared = shared
+    self.reader = reader
     leaving = LeavingPorts(client: client, seen: shared.pointee.channelsSeen.load(ordering: .acquiring))
     publish()
   }
@@ -139,12 +141,7 @@ final class ChannelPorts {
   private func readLatencies() {
     for place in open.indices {
       let mode = open[place].channel.isSent ? JackCaptureLatency : JackPlaybackLatency
-      open[place].latency =
-        open[place].handles.map { handle in
-          var range = jack_latency_range_t()
-          jack_port_get_latency_range(handle, mode, &range)
-          return PortLatencies.plausible(range.max, sampleRate: jack_get_sample_rate(client))
-        }.max() ?? 0
+      open[place].latency = open[place].handles.map { reader.frames(of: $0, mode) }.max() ?? 0
     }
   }
 

@@ -7,6 +7,8 @@ public struct GraphSurvey: Equatable, Sendable {
     public var name: String
     public var isMIDI: Bool
     public var latencyFrames: UInt32
+
+    public var client: String { String(name.prefix { $0 != ":" }) }
   }
 
   public var server: ServerDescription

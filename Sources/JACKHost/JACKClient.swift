@@ -104,6 +104,12 @@ public final class JACKClient {
 
   func exists(port name: String) -> Bool { jack_port_by_name(handle, name) != nil }
 
+  /// The ports that this port, of any client, is connected with.
+  func connections(of name: String) -> [String] {
+    guard let port = jack_port_by_name(handle, name) else { return [] }
+    return portNames(jack_port_get_all_connections(handle, port))
+  }
+
   /// The other clients that have our ports: each is a tactus.
   var neighbours: Set<String> {
     let clients = portNames(jack_get_ports(handle, ":\(Port.run.name)$", nil, 0))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 public import BeatMath
+public import Choices
 public import HostSync
 
 /// tactus on a JACK server: the client, its ports, and its stay there through everything that servers do.
@@ -40,6 +41,8 @@ public final class JACKHost {
   private var standing = Mastership.Standing.uninvolved
   /// Whether we want to be timebase master. Takes effect in the next step.
   public var wantsTimebase = false
+  /// Where other programs are heard. Takes effect in the next step.
+  public var wantedSink = SinkName()
   var transport = TransportControl()
   /// So many more steps soon: a start may need something of JACK before the report says that it waits.
   private var haste = 0
@@ -95,7 +98,7 @@ public final class JACKHost {
 }
 
 extension JACKHost {
-  private var running: RunningClient? { if case .running(let running) = state { running } else { nil } }
+  var running: RunningClient? { if case .running(let running) = state { running } else { nil } }
 
   /// Whether there is an active client on a server that answers now.
   public var isRunning: Bool { running.map { !$0.watchdog.isSilent } ?? false }
@@ -111,11 +114,6 @@ extension JACKHost {
 
   /// Whether any of our ports is connected with anything. nil without a server: then nobody can say.
   public var isConnected: Bool? { running?.isConnected }
-
-  /// Whether somebody can hear the click. nil without a server.
-  public var isClickConnected: Bool? { running.map { $0.isConnected(.click1) || $0.isConnected(.click2) } }
-
-  public var latencies: PortLatencies { running?.latencies ?? .zero }
 
   /// What is done about a host that drifts.
   public var relocator: Relocator {
@@ -225,7 +223,7 @@ extension JACKHost {
 
   private func look(after running: RunningClient, _ notices: Notices, at now: Micros) -> [JACKEvent] {
     var events: [JACKEvent] = []
-    running.step(at: now, notices: notices)
+    running.step(at: now, notices: notices, sink: wantedSink)
     if areChannelsDue {
       areChannelsDue = false
       running.carry(channels)

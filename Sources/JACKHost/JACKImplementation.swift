@@ -61,6 +61,15 @@ extension JACKImplementation {
   /// name then goes to either.
   var keepsClientNamesApart: Bool { !isPipeWire }
 
+  /// Whether a program of the desktop has this output: PipeWire shows its streams to JACK clients as `NAME:output_FL` (facts: jack 9).
+  func isDesktop(port: String) -> Bool {
+    guard isPipeWire, let colon = port.firstIndex(of: ":") else { return false }
+    let name = port[port.index(after: colon)...]
+    let channel = name.dropFirst("output_".count)
+    return name.hasPrefix("output_") && !channel.isEmpty
+      && channel.allSatisfy { $0.isASCII && ($0.isUppercase || $0.isNumber) }
+  }
+
   /// Whether what is sent to this MIDI port really leaves a period later although the port reports no latency:
   /// jack2's ALSA bridges do that (facts: jack 9). PipeWire's schedule events for their own time.
   func isSilentlyLateMIDI(port: String) -> Bool {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
 import CJACK
 public import Choices
 
 /// How many frames JACK says that it takes from each output port to the ear, as last seen: of several routes the longest, as most
-/// JACK programs do. Of `jack`: of the physical outputs that somebody plays through, since it is other clients' sound that is heard
-/// there. Of `control`: from a device to here.
+/// JACK programs do. Of `jack`: of the sinks that `SinkRule` chooses, since it is other clients' sound that is heard there. Of
+/// `control`: from a device to here.
 public struct PortLatencies: Hashable, Sendable, BitwiseCopyable {
   private(set) var frames = PerPort<UInt32>(repeating: 0)
   /// What the MIDI bridge behind a port adds without saying so; already part of its frames.
@@ -13,55 +14,6 @@ public struct PortLatencies: Hashable, Sendable, BitwiseCopyable {
   static let zero = PortLatencies()
 
   public subscript(port: Port) -> UInt32 { frames[port] }
-}
-
-extension PortLatencies {
-  /// All of it. Asks the server for lists of ports: not in every step. [control]
-  static func read(
-    client: OpaquePointer, ports: PortHandles, implementation: JACKImplementation
-  ) -> PortLatencies {
-    var latencies = PortLatencies()
-    let rate = jack_get_sample_rate(client)
-    latencies.frames[.jack] = ofPhysicalOutputs(client: client, rate: rate)
-    for port in Port.registered where port.shown.signal == .midi {
-      latencies.unreported[port] = unreportedMIDILatency(
-        client: client, port: ports[port], known: frames(of: port, ports, rate: rate),
-        implementation: implementation)
-    }
-    latencies.readOwn(ports, rate: rate)
-    return latencies
-  }
-
-  /// Our own ports only: reads of shared memory. [control]
-  mutating func readOwn(_ ports: PortHandles, rate: UInt32) {
-    for port in Port.registered { frames[port] = Self.frames(of: port, ports, rate: rate) + unreported[port] }
-  }
-
-  /// jack2's ALSA bridges delay by a period and report nothing (facts: jack 9).
-  private static func unreportedMIDILatency(
-    client: OpaquePointer, port: OpaquePointer?, known: UInt32, implementation: JACKImplementation
-  ) -> UInt32 {
-    guard known == 0 else { return 0 }
-    let others = portNames(jack_port_get_all_connections(client, port))
-    let bridged = others.contains(where: implementation.isSilentlyLateMIDI(port:))
-    return bridged ? jack_get_buffer_size(client) : 0
-  }
-
-  /// For an output port: how long until what it carries reaches the end of its routes. For an input port: how long ago what it
-  /// carries came in at their beginning.
-  private static func frames(of port: Port, _ ports: PortHandles, rate: UInt32) -> UInt32 {
-    frames(of: ports[port], port.isOutput ? JackPlaybackLatency : JackCaptureLatency, rate: rate)
-  }
-
-  /// Of one of the user's own outputs, with what a bridge behind it does not say.
-  static func toEar(
-    _ port: OpaquePointer, isMIDI: Bool, client: OpaquePointer, _ implementation: JACKImplementation
-  ) -> UInt32 {
-    let known = frames(of: port, JackPlaybackLatency, rate: jack_get_sample_rate(client))
-    guard isMIDI else { return known }
-    return known
-      + unreportedMIDILatency(client: client, port: port, known: known, implementation: implementation)
-  }
 
   /// The longest latency that is believed, in seconds. A longer one is garbage, as of a client that never wrote its range.
   static let longest: UInt32 = 2
@@ -70,21 +22,77 @@ extension PortLatencies {
   static func plausible(_ frames: UInt32, sampleRate: UInt32) -> UInt32 {
     frames > longest &* min(sampleRate, 1_000_000) ? 0 : frames
   }
+}
 
-  private static func frames(of port: OpaquePointer?, _ mode: JackLatencyCallbackMode, rate: UInt32) -> UInt32
-  {
-    var range = jack_latency_range_t()
-    jack_port_get_latency_range(port, mode, &range)
-    return plausible(range.max, sampleRate: rate)
+extension PortLatencies {
+  /// The figures that other clients' connections change: those of `jack` and of MIDI bridges. [control]
+  fileprivate mutating func readOthers(_ ports: PortHandles, sinks: [String], by reader: LatencyReader) {
+    frames[.jack] =
+      sinks.map { reader.frames(of: jack_port_by_name(reader.client, $0), JackPlaybackLatency) }.max() ?? 0
+    for port in Port.registered where port.shown.signal == .midi {
+      unreported[port] = reader.unreportedMIDI(
+        ports[port], known: reader.frames(of: ports[port], port.latency))
+    }
   }
 
-  /// Over the physical outputs that are connected, or over all if none is.
-  private static func ofPhysicalOutputs(client: OpaquePointer, rate: UInt32) -> UInt32 {
-    let flags = UInt(JackPortIsPhysical.rawValue | JackPortIsInput.rawValue)
-    let handles = portNames(jack_get_ports(client, nil, JACK_DEFAULT_AUDIO_TYPE, flags))
-      .compactMap { jack_port_by_name(client, $0) }
-    let used = handles.filter { portNames(jack_port_get_all_connections(client, $0)).isEmpty == false }
-    return (used.isEmpty ? handles : used).map { frames(of: $0, JackPlaybackLatency, rate: rate) }.max() ?? 0
+  /// Our own ports only: reads of shared memory. [control]
+  fileprivate mutating func readOwn(_ ports: PortHandles, by reader: LatencyReader) {
+    for port in Port.registered {
+      frames[port] = reader.frames(of: ports[port], port.latency) + unreported[port]
+    }
+  }
+}
+
+extension Port {
+  fileprivate var latency: JackLatencyCallbackMode { isOutput ? JackPlaybackLatency : JackCaptureLatency }
+}
+
+/// The latencies of one stay on a server, read again whenever anything may have moved them. [control]
+struct LatencyWatch {
+  /// Other clients' connections to the sinks change without a word to us.
+  private static let interval = Micros(1_000_000)
+  /// JACK reports a new period before every driver has corrected its own ports.
+  private static let recomputeAfter = [Micros(0), Micros(50_000), Micros(500_000)]
+
+  /// The choices and the state that decide which sinks count.
+  struct Wish: Equatable {
+    var sink = SinkName()
+    /// Our clicks' ports, full names.
+    var clicks: [String] = []
+    var isMoving = false
+  }
+
+  private(set) var latencies = PortLatencies.zero
+  private(set) var sinks = SinkChoice.none
+  private var wish = Wish()
+  private var nextLook = Micros.zero
+  private var recomputations: [Micros] = []
+
+  /// Whether they are others now.
+  mutating func step(
+    on client: JACKClient, _ ports: PortHandles, _ wish: Wish, notices: Notices, by reader: LatencyReader,
+    at now: Micros
+  ) -> Bool {
+    let before = latencies
+    if !notices.isDisjoint(with: [.period, .sampleRate]) {
+      recomputations = Self.recomputeAfter.map { now + $0 }
+    }
+    let isDue = recomputations.contains { $0 <= now }
+    if isDue {
+      recomputations.removeAll { $0 <= now }
+      // Our ports keep the old period's latency until a client asks for this (facts: jack 9).
+      jack_recompute_total_latencies(client.handle)
+    }
+    if isDue || notices.contains(.graph) || now >= nextLook || wish != self.wish {
+      nextLook = now + Self.interval
+      let graph = ServerGraph(client, .loaded)
+      sinks = SinkRule.choose(
+        in: graph, for: wish.sink, clicks: wish.clicks, before: sinks, isMoving: wish.isMoving)
+      latencies.readOthers(ports, sinks: sinks.ports, by: reader)
+      self.wish = wish
+    }
+    latencies.readOwn(ports, by: reader)
+    return latencies != before
   }
 }
 

@@ -81,7 +81,7 @@ final class OutputPorts {
 
   private let client: OpaquePointer
   private let shared: UnsafePointer<SharedState>
-  private let implementation: JACKImplementation
+  private let reader: LatencyReader
   private var open: [Open] = []
   /// Clocks that are to go, and are off first: their machines are told to stop. With the table that says so.
   private var silenced: [(output: Open, table: UInt32)] = []
@@ -91,10 +91,10 @@ final class OutputPorts {
   private var clockListeners = Listeners()
 
   /// Before the client is active.
-  init(client: OpaquePointer, shared: UnsafePointer<SharedState>, implementation: JACKImplementation) {
+  init(client: OpaquePointer, shared: UnsafePointer<SharedState>, reader: LatencyReader) {
     self.client = client
     self.shared = shared
-    self.implementation = implementation
+    self.reader = reader
     shared.pointee.isLeaving.store(false, ordering: .relaxed)
     // Nobody listens yet on this server.
     shared.pointee.clockConnections.store(0, ordering: .relaxed)
@@ -173,6 +173,11 @@ final class OutputPorts {
 
   var named: [(String, OpaquePointer)] { open.map { ($0.output.name, $0.handle) } }
 
+  /// The names of those that click.
+  var clicks: [String] {
+    open.filter { if case .click = $0.output.settings.kind { true } else { false } }.map(\.output.name)
+  }
+
   /// By their names.
   var shown: [String: OwnOutputPort] {
     let all = open.contains(where: \.isClock) ? shared.pointee.figures.read() : OutputFigures()
@@ -209,8 +214,7 @@ final class OutputPorts {
 
   private func readLatencies() {
     for place in open.indices {
-      open[place].latency = PortLatencies.toEar(
-        open[place].handle, isMIDI: open[place].output.isMIDI, client: client, implementation)
+      open[place].latency = reader.toEar(open[place].handle, isMIDI: open[place].output.isMIDI)
     }
   }
 

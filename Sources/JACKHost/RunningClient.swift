@@ -8,11 +8,6 @@ import HostSync
 /// One stay on one server, from activation to its end: ports, the audio thread's state, and what the control
 /// thread has to look after meanwhile. [control]
 final class RunningClient {
-  /// Other clients' connections to the outputs change without a word to us.
-  private static let physicalInterval = Micros(1_000_000)
-  /// A new period is told before every driver has corrected its own ports.
-  private static let recomputeAfter = [Micros(0), Micros(50_000), Micros(500_000)]
-
   private let client: JACKClient
   private let ports: PortHandles
   private let channels: ChannelPorts
@@ -21,9 +16,8 @@ final class RunningClient {
   var syncLimit: SyncLimit
   private let shared: UnsafePointer<SharedState>
   private let cycle: UnsafeMutablePointer<AudioCycle>
-  private let implementation = JACKImplementation.loaded
-
-  private(set) var latencies = PortLatencies.zero
+  private let reader: LatencyReader
+  private var watch = LatencyWatch()
   private var mastership: Mastership
   /// Clients that have our ports: each is a tactus.
   private var neighbours: Set<String> = []
@@ -37,20 +31,18 @@ final class RunningClient {
   private var hasLeft = false
   private(set) var clocks = ClockComparison()
   private var nextClockPair: Micros
-  private var nextPhysical: Micros
-  private var recomputations: [Micros] = []
 
   /// Registers the ports and activates the client: from here on the audio thread runs.
   init(client: JACKClient, shared: UnsafePointer<SharedState>, at now: Micros) throws(JACKError) {
     self.client = client
     self.shared = shared
     ports = try PortHandles(registeringOn: client.handle)
-    channels = ChannelPorts(client: client.handle, shared: shared)
-    outputs = OutputPorts(client: client.handle, shared: shared, implementation: implementation)
+    reader = LatencyReader(client: client.handle, implementation: .loaded)
+    channels = ChannelPorts(client: client.handle, shared: shared, reader: reader)
+    outputs = OutputPorts(client: client.handle, shared: shared, reader: reader)
     tempo = TempoProperty(client: client)
     syncLimit = SyncLimit(client: client.handle)
     nextClockPair = now
-    nextPhysical = now
     lastDelay = jack_get_xrun_delayed_usecs(client.handle)
     cycle = .allocate(capacity: 1)
     let rate = jack_get_sample_rate(client.handle)
@@ -103,7 +95,7 @@ final class RunningClient {
     compareClocks(at: now)
     let code = jack_activate(client.handle)
     guard code == 0 else { throw .activationRefused(code: code) }
-    readLatencies(at: now)
+    readLatencies(SinkName(), [], at: now)
     neighbours = client.neighbours
   }
 
@@ -119,8 +111,12 @@ final class RunningClient {
 
   var outputPorts: [String: OwnOutputPort] { outputs.shown }
 
+  var latencies: PortLatencies { watch.latencies }
+
+  var sinks: SinkChoice { watch.sinks }
+
   /// Clocks, and latencies if anything may have moved them.
-  func step(at now: Micros, notices: Notices) {
+  func step(at now: Micros, notices: Notices, sink: SinkName) {
     channels.step()
     outputs.step(clock: ports[.clock], at: now)
     tempo.tell(shared.pointee.report.read().tempo, at: now)
@@ -130,22 +126,7 @@ final class RunningClient {
       syncLimit.tellAgain()
       watchNeighbours(at: now)
     }
-    if !notices.isDisjoint(with: [.period, .sampleRate]) {
-      recomputations = Self.recomputeAfter.map { now + $0 }
-    }
-    let due = recomputations.contains { $0 <= now }
-    if due {
-      recomputations.removeAll { $0 <= now }
-      // Our ports keep the old period's latency until somebody asks for this (facts: jack 9).
-      jack_recompute_total_latencies(client.handle)
-    }
-    if due || notices.contains(.graph) || now >= nextPhysical {
-      readLatencies(at: now)
-    } else {
-      let before = latencies
-      latencies.readOwn(ports, rate: jack_get_sample_rate(client.handle))
-      if latencies != before { shared.pointee.latencies.publish(latencies.frames) }
-    }
+    readLatencies(sink, notices, at: now)
   }
 
   /// jackd tells of the last one in whole microseconds, so that two may look like one; then the audio thread has seen it.
@@ -157,10 +138,14 @@ final class RunningClient {
     shared.pointee.board.countXrun()
   }
 
-  private func readLatencies(at now: Micros) {
-    latencies = .read(client: client.handle, ports: ports, implementation: implementation)
-    shared.pointee.latencies.publish(latencies.frames)
-    nextPhysical = now + Self.physicalInterval
+  private func readLatencies(_ sink: SinkName, _ notices: Notices, at now: Micros) {
+    let clicks = [Port.click1, .click2].map(\.name) + outputs.clicks
+    let wish = LatencyWatch.Wish(
+      sink: sink, clicks: clicks.map { "\(client.name):\($0)" },
+      isMoving: shared.pointee.report.read().isMoving)
+    if watch.step(on: client, ports, wish, notices: notices, by: reader, at: now) {
+      shared.pointee.latencies.publish(latencies.frames)
+    }
   }
 
   private func compareClocks(at now: Micros) {

@@ -46,6 +46,7 @@ extension SurfaceState {
     sampleRate = host.sampleRate
     framesPerCycle = host.framesPerPeriod
     xruns = host.xruns
+    sinks = host.sinks
     latencyMilliseconds = host.latencyMilliseconds
     isClickConnected = host.isClickConnected
     outputHealth = host.outputHealth
@@ -140,6 +141,7 @@ struct HostView {
   var sampleRate = 0
   var framesPerPeriod = 0
   var xruns = 0
+  var sinks = ""
   var corrections = 0
   var probableMaster: String?
   var wantsTimebase = true
@@ -162,6 +164,7 @@ extension HostView {
     self.init(
       isRunning: host.isRunning, clientName: host.server.clientName, sampleRate: rate,
       framesPerPeriod: host.server.framesPerPeriod, xruns: xruns,
+      sinks: host.isRunning ? host.sinks.words : "none",
       corrections: Int(clamping: host.relocator.corrections), probableMaster: host.probableMaster,
       wantsTimebase: host.wantsTimebase,
       isStopping: host.isStopping, startBeat: host.relocator.startBeat,

@@ -85,6 +85,7 @@ final class Studio {
       }
       sounds.put(desk.state, sampleRate: host.server.sampleRate, into: exchange)
       host.wantsTimebase = desk.wantsTimebase
+      host.wantedSink = desk.state.choices.sink
       wantConnections(of: host)
       try host.start(at: Link.clock())
       outputs.carry(desk.state.outputs, on: host)
@@ -205,6 +206,7 @@ final class Studio {
     rooms.look(at: link, state, for: desk).forEach { say($0) }
     outputs.carry(state.outputs, on: host)
     keep(host)
+    host.wantedSink = state.choices.sink
     host.wantsTimebase = Mastership.isWanted(
       state.choices.lead, isAsked: desk.wantsTimebase, shown: report.timebase)
     while let message = exchange.nextControlMessage() { desk.play(message) }

@@ -265,3 +265,21 @@ struct TableTests {
     }
   }
 }
+
+@Suite struct SinkNameTests {
+  private let choice = Table.standard.choices.first { $0.path == "jack/sink" }
+
+  @Test func `a sink's name is taken as it is written, and auto is none`() throws {
+    let choice = try #require(choice)
+    for text in ["system", "Blue*", "a/b:playback 1", String(repeating: "ü", count: 32)] {
+      var settings = Settings()
+      choice.write(&settings, try #require(choice.values(of: text), "\(text)"))
+      #expect(choice.read(settings).map(choice.text) == text && !settings.sink.isEmpty)
+      choice.write(&settings, try #require(choice.values(of: "auto")))
+      #expect(settings.sink == SinkName() && choice.read(settings).map(choice.text) == "auto")
+    }
+    for text in [String(repeating: "x", count: 65), "a\nb", "\u{7f}"] {
+      #expect(choice.values(of: text) == nil)
+    }
+  }
+}

@@ -6,7 +6,7 @@ import Testing
 @testable import JACKHost
 
 /// Somebody else on the same server: a client with an amplifier's input that is `periods` periods late, a machine that can be
-/// started and stopped, and a MIDI output.
+/// started and stopped, a MIDI output, and an output of what goes through the amplifier.
 final class Neighbour {
   static let amplifier = "neighbour:amplifier"
   static let machine = "neighbour:machine"
@@ -35,6 +35,7 @@ final class Neighbour {
       client.handle, "machine", JACK_DEFAULT_MIDI_TYPE, UInt(JackPortIsInput.rawValue), 0)
     let keys = jack_port_register(
       client.handle, "keys", JACK_DEFAULT_MIDI_TYPE, UInt(JackPortIsOutput.rawValue), 0)
+    jack_port_register(client.handle, "sound", JACK_DEFAULT_AUDIO_TYPE, UInt(JackPortIsOutput.rawValue), 0)
     context = .allocate(capacity: 1)
     context.initialize(
       to: Context(

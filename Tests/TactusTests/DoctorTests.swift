@@ -42,6 +42,37 @@ struct DoctorJudgementTests {
   }
 
   @Test
+  func `the latencies of several sound cards are named, each with its card`() {
+    var survey = survey()
+    survey.outputs.append(.init(name: "bt:sink", isMIDI: false, latencyFrames: 9_600))
+    #expect(
+      JACKExamination.judge(survey)[1].words
+        == "JACK reports 9600 frames (200.0 ms) for bt, 512 frames (10.6 ms) for system")
+  }
+
+  @Test
+  func `the doctor says whose latency counts for other programs`() {
+    func told(_ sinks: SinkChoice) -> [Finding] {
+      let values: [String: Argument] = ["jack/connected": .float32(1), "jack/sink/str": .string(sinks.words)]
+      return DoctorCommand.judge(
+        ToldValues(values.map { (Table.standard.row($0.key)!, [$0.value]) }), port: 1
+      ).filter { $0.topic == "Latency" }
+    }
+    var sinks = SinkChoice(reason: .click("click_1"), ports: ["card:1", "card:2"])
+    let fine = told(sinks)
+    #expect(fine.map(\.grade) == [.good])
+    #expect(fine.first?.words.hasSuffix("by the latency of card: click_1 plays there") == true)
+    sinks.isNameMissing = true
+    let missing = told(sinks)
+    #expect(missing.map(\.grade) == [.note] && missing[0].remedy?.contains("jack/sink auto") == true)
+    #expect(told(SinkChoice(reason: .nobody, ports: [])).isEmpty)
+    let long = SinkChoice(
+      reason: .click(String(repeating: "c", count: 200)),
+      ports: (0..<9).map { "\($0)" + String(repeating: "x", count: 300) + ":1" }, isNameMissing: true)
+    #expect(long.words.utf8.count <= 255 && long.words.contains("and 6 more"))
+  }
+
+  @Test
   func `what is wrong with a server is named, each with what to do`() {
     let findings = JACKExamination.judge(
       survey(latency: 0, isRealtime: false))

@@ -81,7 +81,9 @@ public struct Choice: Sendable {
 
   /// nil: that is not allowed.
   public func values(of text: String) -> [Value]? {
-    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+    // Text of one value may have a / of its own.
+    let parts = text.split(
+      separator: "/", maxSplits: parameters.count - 1, omittingEmptySubsequences: false)
     guard parts.count == parameters.count else { return nil }
     let values = zip(parameters, parts).compactMap { $0.value(of: String($1)) }
     return values.count == parts.count && (try? check(values)) != nil ? values : nil

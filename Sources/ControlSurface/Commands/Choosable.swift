@@ -122,3 +122,25 @@ extension Pattern: Choosable {
     }.joined()
   }
 }
+
+extension SinkName: Choosable {
+  package static let allowed = "auto, or the name of a JACK client or port, in which * stands for anything"
+
+  public var values: [Value]? { [.text(word)] }
+
+  public init(_ values: [Value]) throws(Refusal) {
+    let text = values[0].text
+    guard text != "auto" else {
+      self.init()
+      return
+    }
+    guard text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }), let name = SinkName(text.utf8) else {
+      throw .range(Self.allowed)
+    }
+    self = name
+  }
+
+  public var word: String {
+    isEmpty ? "auto" : String(decoding: (0..<count).map { self[$0] }, as: UTF8.self)
+  }
+}

@@ -48,6 +48,8 @@ public struct SurfaceState: Hashable, Sendable {
   public var framesPerCycle = 0
   public var xruns = 0
   public var lostCycles = 0
+  /// Where other programs are heard, and why there.
+  public var sinks = ""
 
   public var page = PageReach.off
   /// Why it is not where it should be.

@@ -90,7 +90,13 @@ extension Table {
         "jack/tick/double", \.showsFineTicks,
         "As timebase master, show the tick with its fraction, too, for plugin hosts. Off by default: with it, jackd ignores "
           + "the locates of programs that send back the position that they read.",
-        in: .jack))
+        in: .jack),
+      Choice(
+        "jack/sink", \.sink,
+        "Where you hear other JACK programs, by the name of a JACK client or port (* stands for anything): bars and launches go by its "
+          + "latency. With auto tactus takes the sinks that the click reaches, else those that a JACK program plays to.",
+        within: .text(limit: SinkName.longest), in: .jack, written: ("auto|NAME", SinkName.allowed),
+        isRemembered: true))
     + [
       .flag(
         "jack/rolling",
@@ -112,6 +118,9 @@ extension Table {
       .count("jack/xruns", "", "How often JACK's driver was late since tactus started.") { $0.state.xruns },
       .count("jack/lost", "", "Audio cycles that tactus missed since it started.") { $0.state.lostCycles },
       latency(.jack),
+      .label("jack/sink/str", "The JACK clients whose latency counts for bars and launches, and why.") {
+        $0.state.sinks
+      },
     ]
 
   static let readings: [Node] = [
@@ -162,7 +171,7 @@ extension Table {
       case .click1: ("click/1", "the port click_1")
       case .click2: ("click/2", "the port click_2")
       case .clock: ("clock", "the port clock")
-      case .jack: ("jack", "the sound card's outputs, by which other JACK clients play")
+      case .jack: ("jack", "the sinks where other JACK clients are heard (jack/sink)")
       case .pulse, .run, .control: ("\(port)", "the port \(port)")
       }
     return .measured(

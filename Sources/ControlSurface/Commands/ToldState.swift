@@ -90,6 +90,7 @@ public struct ToldState: Sendable {
   private mutating func take(_ path: String, _ text: String) {
     switch path {
     case "jack/name": state.clientName = text
+    case "jack/sink/str": state.sinks = text
     case "jack/timebase/str":
       state.leavesTimebase = text == SurfaceState.leavingMaster
       state.timebase =

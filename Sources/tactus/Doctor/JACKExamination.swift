@@ -61,13 +61,17 @@ enum JACKExamination {
     }
     let silent = audio.filter { $0.latencyFrames == 0 }.map(\.name)
     guard !silent.isEmpty else {
-      let longest = audio.map(\.latencyFrames).max() ?? 0
-      let tenths = survey.server.sampleRate > 0 ? Int(longest) * 10_000 / survey.server.sampleRate : 0
-      return [
-        .good(
-          "Latency",
-          "JACK reports \(longest) frames (\(tenths / 10).\(tenths % 10) ms) for the sound card's outputs")
-      ]
+      func words(_ ports: [GraphSurvey.PhysicalPort]) -> String {
+        let longest = ports.map(\.latencyFrames).max() ?? 0
+        let tenths = survey.server.sampleRate > 0 ? Int(longest) * 10_000 / survey.server.sampleRate : 0
+        return "\(longest) frames (\(tenths / 10).\(tenths % 10) ms)"
+      }
+      let cards = Dictionary(grouping: audio, by: \.client).sorted { $0.key < $1.key }
+      guard cards.count > 1 else {
+        return [.good("Latency", "JACK reports \(words(audio)) for the sound card's outputs")]
+      }
+      let each = cards.map { "\(words($0.value)) for \($0.key)" }.joined(separator: ", ")
+      return [.good("Latency", "JACK reports \(each)")]
     }
     return [
       .bad(

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 import ControlSurface
+import JACKHost
 import JSON5
 
 /// `tactus doctor`: looks at everything that has to be right, and says what is not and how to mend it.
@@ -146,6 +147,7 @@ struct DoctorCommand: Conversing {
             "Connect click_1 in a patchbay such as QjackCtl, start tactus with --autoconnect, or \(send)click 0."
         ))
     }
+    findings += sinks(told, who, send)
     findings += page(told, who, send, pageAnswers)
     findings += RoomsExamination.judge(told, who)
     findings += audio(told, who)
@@ -176,6 +178,19 @@ struct DoctorCommand: Conversing {
 }
 
 extension DoctorCommand {
+  /// Where other programs are heard.
+  private static func sinks(_ told: ToldValues, _ who: String, _ send: String) -> [Finding] {
+    let sinks = told.words("jack/sink/str")
+    guard told.isOn("jack/connected"), !["", "?", "none"].contains(sinks) else { return [] }
+    let words = "\(who)lets other programs' bars and starts go by the latency of \(sinks)"
+    guard sinks.hasSuffix(SinkChoice.missing) else { return [.good("Latency", words)] }
+    return [
+      .note(
+        "Latency", words,
+        mend: "\(send)jack/sink auto, or the name of a client or port that jack_lsp shows.")
+    ]
+  }
+
   /// Where phones find the page.
   private static func page(_ told: ToldValues, _ who: String, _ send: String, _ answers: Bool?) -> [Finding] {
     let topic = "Page"

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// The sinks at which other JACK programs are heard, as the user names them: a client or a port, in which `*` stands for anything. Empty:
+/// tactus looks for them.
+public struct SinkName: Sendable, BitwiseCopyable {
+  public static var longest: Int { 64 }
+
+  private var bytes = InlineArray<64, UInt8>(repeating: 0)
+  public private(set) var count = 0
+
+  public init() {}
+
+  /// Nil if it is too long.
+  public init?(_ text: some Sequence<UInt8>) {
+    // `count` does not grow in the loop: optimised code of Swift 6.3.1 leaves it at 0 then.
+    var place = 0
+    for byte in text {
+      guard place < Self.longest else { return nil }
+      bytes[place] = byte
+      place += 1
+    }
+    count = place
+  }
+
+  public var isEmpty: Bool { count == 0 }
+
+  /// - Parameter place: below `count`.
+  public subscript(place: Int) -> UInt8 { bytes[place] }
+}
+
+extension SinkName: Hashable {
+  public static func == (left: SinkName, right: SinkName) -> Bool {
+    for place in left.bytes.indices where left.bytes[place] != right.bytes[place] { return false }
+    return left.count == right.count
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    for place in 0..<count { hasher.combine(bytes[place]) }
+  }
+}

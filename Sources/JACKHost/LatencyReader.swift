@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import CJACK
+
+/// Reads the latencies of ports: the one place at which a figure of another client's comes in. [control]
+final class LatencyReader {
+  let client: OpaquePointer
+  private let implementation: JACKImplementation
+
+  init(client: OpaquePointer, implementation: JACKImplementation) {
+    self.client = client
+    self.implementation = implementation
+  }
+
+  /// For an output port, or a sound card's input: how long until what it carries reaches the end of its routes. With
+  /// `JackCaptureLatency`: how long ago what it carries came in at their beginning.
+  func frames(of port: OpaquePointer?, _ mode: JackLatencyCallbackMode) -> UInt32 {
+    guard let port else { return 0 }
+    var range = jack_latency_range_t()
+    jack_port_get_latency_range(port, mode, &range)
+    return PortLatencies.plausible(range.max, sampleRate: jack_get_sample_rate(client))
+  }
+
+  /// Of one of the user's own outputs, with what a bridge behind it does not say.
+  func toEar(_ port: OpaquePointer, isMIDI: Bool) -> UInt32 {
+    let known = frames(of: port, JackPlaybackLatency)
+    return isMIDI ? known + unreportedMIDI(port, known: known) : known
+  }
+
+  /// jack2's ALSA bridges delay by a period and report nothing (facts: jack 9).
+  func unreportedMIDI(_ port: OpaquePointer?, known: UInt32) -> UInt32 {
+    guard known == 0 else { return 0 }
+    let others = portNames(jack_port_get_all_connections(client, port))
+    let bridged = others.contains(where: implementation.isSilentlyLateMIDI(port:))
+    return bridged ? jack_get_buffer_size(client) : 0
+  }
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import JACKHost
+
+extension SinkChoice {
+  /// More names are not shown.
+  private static let shown = 3
+  static let missing = "jack/sink fits no port"
+
+  /// "system: click_1 plays there"
+  var words: String {
+    guard !ports.isEmpty else { return "none" + (isNameMissing ? "; \(Self.missing)" : "") }
+    let more = clients.count > Self.shown ? " and \(clients.count - Self.shown) more" : ""
+    let names = clients.prefix(Self.shown).map { $0.prefix(48) }.joined(separator: ", ")
+    return "\(names)\(more): \(why)" + (isNameMissing ? "; \(Self.missing)" : "")
+  }
+
+  private var why: String {
+    switch reason {
+    case .named: "jack/sink says so"
+    case .click(let port): "\(port.prefix(40)) plays there"
+    case .programs: "JACK programs play there, and no click does anywhere"
+    case .kept: "until the transport stops, as when it started"
+    case .nobody: "no JACK program plays, so all count"
+    }
+  }
+}

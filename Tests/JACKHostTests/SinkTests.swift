@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import Choices
+import HostSync
+import Testing
+
+@testable import JACKHost
+
+extension JACKHostTests {
+  @Test func `a slow sink of another program moves no bars and no launches`() async throws {
+    let server = try await TestServer()
+    let live = try LiveHost(server)
+    let card = try SoundCard(server, "card", latency: 240)
+    let bt = try SoundCard(server, "bt", latency: 9_600)
+    // The click decides.
+    card.connect("tactus:click_1", to: card.input)
+    try await live.run { live.host.latencies[.jack] == 240 }
+    #expect(live.host.sinks == SinkChoice(reason: .click("click_1"), ports: [card.input]))
+    bt.connect(card.output, to: bt.input)
+    try await live.run(for: 2_500)
+    #expect(live.host.latencies[.jack] == 240)
+    // A name decides at once, also while it rolls.
+    live.host.command(.play)
+    live.change { $0.launch.moment = .now }
+    try await live.run { live.exchange.report().isRolling }
+    live.host.wantedSink = try #require(SinkName("bt".utf8))
+    try await live.run { live.host.latencies[.jack] == 9_600 }
+    live.host.wantedSink = try #require(SinkName("no such client".utf8))
+    try await live.run { live.host.latencies[.jack] == 240 }
+    #expect(live.host.sinks.isNameMissing)
+    live.host.wantedSink = SinkName()
+    // Nor does another program connect, or the click, and move a song.
+    bt.connect("tactus:click_1", to: bt.input)
+    bt.connect(bt.output, to: card.input)
+    card.disconnect("tactus:click_1", from: card.input)
+    try await live.run(for: 2_500)
+    #expect(live.host.latencies[.jack] == 240 && live.host.sinks.reason == .kept)
+    live.host.command(.stop)
+    try await live.run { live.host.latencies[.jack] == 9_600 }
+    #expect(live.host.sinks.reason == .click("click_1"))
+  }
+
+  @Test func `without a click the sinks count that programs play to`() async throws {
+    let server = try await TestServer()
+    let live = try LiveHost(server)
+    let card = try SoundCard(server, "card", latency: 240)
+    let bt = try SoundCard(server, "bt", latency: 9_600)
+    try await live.run { live.host.latencies[.jack] == 9_600 }
+    #expect(live.host.sinks.reason == .nobody)
+    card.connect(bt.output, to: card.input)
+    try await live.run { live.host.latencies[.jack] == 240 }
+    #expect(live.host.sinks.reason == .programs)
+    // Through a client that passes sound on.
+    let neighbour = try Neighbour(server)
+    neighbour.connect("tactus:click_1", Neighbour.amplifier)
+    neighbour.connect("neighbour:sound", bt.input)
+    try await live.run { live.host.latencies[.jack] == 9_600 }
+    #expect(live.host.sinks == SinkChoice(reason: .click("click_1"), ports: [bt.input]))
+  }
+}
