@@ -117,6 +117,9 @@ public final class AudioExchange: Sendable {
   /// How often the driver was late. [any]
   public var xrunCount: Int { Int(clamping: shared.pointee.board.xrunCount) }
 
+  /// How many impossible latencies were taken for none. [any]
+  public var refusedLatencyCount: Int { Int(clamping: shared.pointee.board.refusedLatencyCount) }
+
   var isFreewheeling: Bool { shared.pointee.board.isFreewheeling }
 }
 

@@ -4,10 +4,13 @@ import CJACK
 /// Reads the latencies of ports: the one place at which a figure of another client's comes in. [control]
 final class LatencyReader {
   let client: OpaquePointer
+  private let shared: UnsafePointer<SharedState>
   private let implementation: JACKImplementation
+  private var doubts = LatencyDoubts()
 
-  init(client: OpaquePointer, implementation: JACKImplementation) {
+  init(client: OpaquePointer, shared: UnsafePointer<SharedState>, implementation: JACKImplementation) {
     self.client = client
+    self.shared = shared
     self.implementation = implementation
   }
 
@@ -17,7 +20,10 @@ final class LatencyReader {
     guard let port else { return 0 }
     var range = jack_latency_range_t()
     jack_port_get_latency_range(port, mode, &range)
-    return PortLatencies.plausible(range.max, sampleRate: jack_get_sample_rate(client))
+    let before = doubts.count
+    let frames = doubts.believed(range.max, of: port, sampleRate: jack_get_sample_rate(client))
+    if doubts.count != before { shared.pointee.board.countRefusedLatency() }
+    return frames
   }
 
   /// Of one of the user's own outputs, with what a bridge behind it does not say.
@@ -32,5 +38,24 @@ final class LatencyReader {
     let others = portNames(jack_port_get_all_connections(client, port))
     let bridged = others.contains(where: implementation.isSilentlyLateMIDI(port:))
     return bridged ? jack_get_buffer_size(client) : 0
+  }
+}
+
+/// Counts the latencies that are not believed: each once, until the port has a believable one again.
+struct LatencyDoubts {
+  /// More ports at a time are not counted.
+  static let limit = 4_096
+
+  private(set) var count = 0
+  private var wild: Set<OpaquePointer> = []
+
+  mutating func believed(_ frames: UInt32, of port: OpaquePointer, sampleRate: UInt32) -> UInt32 {
+    let believed = PortLatencies.plausible(frames, sampleRate: sampleRate)
+    if believed == frames {
+      wild.remove(port)
+    } else if wild.count < Self.limit, wild.insert(port).inserted {
+      count += 1
+    }
+    return believed
   }
 }

@@ -25,6 +25,7 @@ struct NoticeBoard: ~Copyable, Sendable {
   private let pending = Atomic<UInt32>(0)
   private let clients = Atomic<Int32>(0)
   private let xruns = Atomic<UInt>(0)
+  private let refusedLatencies = Atomic<UInt>(0)
   private let freewheeling = Atomic<Bool>(false)
   private let rate = Atomic<UInt32>(0)
   private let shutdownReason = Latest(ShortText())
@@ -64,6 +65,12 @@ struct NoticeBoard: ~Copyable, Sendable {
 
   /// [control]
   func countXrun() { xruns.wrappingAdd(1, ordering: .relaxed) }
+
+  /// How many latencies were not believed. [any]
+  var refusedLatencyCount: UInt { refusedLatencies.load(ordering: .relaxed) }
+
+  /// [control]
+  func countRefusedLatency() { refusedLatencies.wrappingAdd(1, ordering: .relaxed) }
 
   func countClient(isThere: Bool) { clients.wrappingAdd(isThere ? 1 : -1, ordering: .relaxed) }
 

@@ -37,7 +37,7 @@ final class RunningClient {
     self.client = client
     self.shared = shared
     ports = try PortHandles(registeringOn: client.handle)
-    reader = LatencyReader(client: client.handle, implementation: .loaded)
+    reader = LatencyReader(client: client.handle, shared: shared, implementation: .loaded)
     channels = ChannelPorts(client: client.handle, shared: shared, reader: reader)
     outputs = OutputPorts(client: client.handle, shared: shared, reader: reader)
     tempo = TempoProperty(client: client)

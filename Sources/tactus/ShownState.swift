@@ -46,6 +46,7 @@ extension SurfaceState {
     sampleRate = host.sampleRate
     framesPerCycle = host.framesPerPeriod
     xruns = host.xruns
+    refusedLatencies = host.refusedLatencies
     sinks = host.sinks
     latencyMilliseconds = host.latencyMilliseconds
     isClickConnected = host.isClickConnected
@@ -141,6 +142,7 @@ struct HostView {
   var sampleRate = 0
   var framesPerPeriod = 0
   var xruns = 0
+  var refusedLatencies = 0
   var sinks = ""
   var corrections = 0
   var probableMaster: String?
@@ -155,7 +157,7 @@ struct HostView {
 }
 
 extension HostView {
-  init(_ host: JACKHost, xruns: Int) {
+  init(_ host: JACKHost, _ exchange: AudioExchange) {
     let rate = host.server.sampleRate
     var milliseconds = PerPort(repeating: 0.0)
     for port in Port.all where rate > 0 {
@@ -163,8 +165,8 @@ extension HostView {
     }
     self.init(
       isRunning: host.isRunning, clientName: host.server.clientName, sampleRate: rate,
-      framesPerPeriod: host.server.framesPerPeriod, xruns: xruns,
-      sinks: host.isRunning ? host.sinks.words : "none",
+      framesPerPeriod: host.server.framesPerPeriod, xruns: exchange.xrunCount,
+      refusedLatencies: exchange.refusedLatencyCount, sinks: host.isRunning ? host.sinks.words : "none",
       corrections: Int(clamping: host.relocator.corrections), probableMaster: host.probableMaster,
       wantsTimebase: host.wantsTimebase,
       isStopping: host.isStopping, startBeat: host.relocator.startBeat,

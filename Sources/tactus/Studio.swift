@@ -95,7 +95,7 @@ final class Studio {
       Console.say(host.server.line)
       if host.serverWasStarted { Console.say("tactus started this server; it ends with its last client") }
       // Who asks as soon as there is somebody to ask is not told that there is no server.
-      desk.show(host.report, HostView(host, xruns: exchange.xrunCount))
+      desk.show(host.report, HostView(host, exchange))
       openSurface(configuration)
       note = surface?.endpoints.first.flatMap {
         RunningNote(.init(name: host.server.clientName, port: Int($0.port)))
@@ -182,7 +182,7 @@ final class Studio {
       let diagnostics = link.diagnostics
       return tally(diagnostics.peers.map { ($0.name, $0.count) }, of: diagnostics.peerCount)
     }
-    desk.show(report, HostView(host, xruns: exchange.xrunCount), peers: addresses)
+    desk.show(report, HostView(host, exchange), peers: addresses)
     let state = desk.state
     let sight = StudioNews.Sight(
       peerCounts: desk.takePeerCounts() + [session.peerCount], isResting: !presence.isActive,

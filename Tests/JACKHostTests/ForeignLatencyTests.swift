@@ -17,6 +17,36 @@ import Testing
       #expect(UInt64(frames) > bound || believed == frames)
     }
   }
+
+  @Test func `an impossible latency is counted once, until it is possible again`() throws {
+    let ports = try (1...3).map { try #require(OpaquePointer(bitPattern: $0 * 16)) }
+    var doubts = LatencyDoubts()
+    for _ in 0..<100 {
+      #expect(doubts.believed(.max, of: ports[0], sampleRate: 48_000) == 0)
+      #expect(doubts.believed(96_001, of: ports[1], sampleRate: 48_000) == 0)
+      #expect(doubts.believed(96_000, of: ports[2], sampleRate: 48_000) == 96_000)
+    }
+    #expect(doubts.count == 2)
+    #expect(doubts.believed(256, of: ports[0], sampleRate: 48_000) == 256)
+    #expect(doubts.believed(.max - 1, of: ports[0], sampleRate: 48_000) == 0)
+    #expect(doubts.count == 3)
+  }
+
+  @Test func `latencies up to two seconds are believed, and the others counted`() {
+    let ports = (1...8).compactMap { OpaquePointer(bitPattern: $0 * 16) }
+    var doubts = LatencyDoubts()
+    var isWild = [Bool](repeating: false, count: ports.count)
+    var expected = 0
+    for _ in 0..<20_000 {
+      let place = Int.random(in: ports.indices)
+      let frames: UInt32 = Bool.random() ? .random(in: 0...200_000) : .random(in: 0...UInt32.max)
+      let believed = doubts.believed(frames, of: ports[place], sampleRate: 48_000)
+      #expect(believed == (frames <= 96_000 ? frames : 0))
+      if frames > 96_000, !isWild[place] { expected += 1 }
+      isWild[place] = frames > 96_000
+    }
+    #expect(doubts.count == expected)
+  }
 }
 
 extension JACKHostTests {
@@ -33,6 +63,10 @@ extension JACKHostTests {
       }
       #expect(try GraphSurvey(lookingAt: server.name).implausible == [Neighbour.amplifier])
     }
+    #expect(live.exchange.refusedLatencyCount >= 1)
+    let count = live.exchange.refusedLatencyCount
+    try await live.run(for: 300)
+    #expect(live.exchange.refusedLatencyCount == count, "the same is not counted again")
     // Asked again and again: PipeWire 0.3 now and then loses a change.
     try await live.run {
       neighbour.setPeriods(2)

@@ -48,6 +48,7 @@ public struct SurfaceState: Hashable, Sendable {
   public var framesPerCycle = 0
   public var xruns = 0
   public var lostCycles = 0
+  public var refusedLatencies = 0
   /// Where other programs are heard, and why there.
   public var sinks = ""
 

@@ -118,6 +118,10 @@ extension Table {
       .count("jack/xruns", "", "How often JACK's driver was late since tactus started.") { $0.state.xruns },
       .count("jack/lost", "", "Audio cycles that tactus missed since it started.") { $0.state.lostCycles },
       latency(.jack),
+      .count(
+        "jack/latency/refused", "",
+        "Latencies of more than 2 s that another program reported to JACK, and that tactus took for none, since it started."
+      ) { $0.state.refusedLatencies },
       .label("jack/sink/str", "The JACK clients whose latency counts for bars and launches, and why.") {
         $0.state.sinks
       },

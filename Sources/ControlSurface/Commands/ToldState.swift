@@ -70,6 +70,7 @@ public struct ToldState: Sendable {
     case "jack/rate": state.sampleRate = count
     case "jack/period": state.framesPerCycle = count
     case "jack/xruns": state.xruns = count
+    case "jack/latency/refused": state.refusedLatencies = count
     case "audio/sent/count": takeChannels(count, areSent: true)
     case "audio/received/count": takeChannels(count, areSent: false)
     case "click/connected": state.isClickConnected = number >= 0.5

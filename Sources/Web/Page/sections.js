@@ -16,7 +16,7 @@ MIDI clock: clock MIDI clock, clock/when It is sent, clock/offset Earlier by, cl
 Pulses: pulse Pulses, pulse/rate Per beat, pulse/offset Earlier by, pulse/jitter Off their place by, run/offset Run gate earlier by
 Your own outputs: outputs, out/add Add or change
 Set list: set, set/go Song number
-In time with the room: click/offset Click earlier by, click/2/offset Second click earlier by, jack/offset JACK earlier by, jack/sink Other programs are heard at, jack/sink/str That is, jack/latency Its latency, jack/xruns Audio late, jack/lost Cycles missed`;
+In time with the room: click/offset Click earlier by, click/2/offset Second click earlier by, jack/offset JACK earlier by, jack/sink Other programs are heard at, jack/sink/str That is, jack/latency Its latency, jack/latency/refused Impossible latencies, jack/xruns Audio late, jack/lost Cycles missed`;
 
 const linkCards = `
 trouble

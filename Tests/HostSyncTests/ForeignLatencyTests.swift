@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Choices
+import TestSupport
+import Testing
+
+@testable import HostSync
+
+/// Whatever latencies other programs report, as far as they are believed: up to 2 s. Nothing moves by more than that.
+struct ForeignLatencyTests {
+  private static let bound = 2e6
+  private static let kinds: [OutputSettings] = [
+    OutputSettings(.clock), OutputSettings(.click), OutputSettings(.pulse), OutputSettings(.reset),
+  ]
+
+  private func latency(_ dice: inout Dice) -> UInt32 {
+    switch dice.next() % 4 {
+    case 0: 0
+    case 1: 96_000
+    case 2: UInt32(dice.next() % 2_000)
+    default: UInt32(dice.next() % 96_001)
+    }
+  }
+
+  private func studio(_ dice: inout Dice) -> Studio {
+    // A bar of 12 s: whatever is 2 s off has one bar that it belongs to.
+    let studio = Studio(tempo: 20)
+    studio.asksBeforeRolling = true
+    studio.isMaster = true
+    studio.settings.click.pattern = Pattern("X...".utf8)!
+    for port in [Port.click1, .click2, .clock, .pulse, .run, .control, .jack] {
+      studio.latencies[port] = latency(&dice)
+    }
+    studio.rack = Self.kinds.enumerated().map { number, settings in
+      OutputSlot(number: UInt32(number + 1), settings: settings, latency: latency(&dice))
+    }
+    studio.relocator.choices = studio.settings
+    return studio
+  }
+
+  /// How far a moment is from the nearest bar of the session, in microseconds; before it is negative.
+  private func distance(_ studio: Studio, _ moment: Double) -> Double {
+    let bars = studio.beat(at: moment) / 4
+    return (bars - bars.rounded()) * 12e6
+  }
+
+  @Test(arguments: campaign(1...16))
+  func `no believed latency moves a start, a bar or an output by more than 2 s`(seed: UInt64) throws {
+    var dice = Dice(seed: seed)
+    let studio = studio(&dice)
+    let frames: UInt32 = [256, 1_024, 2_048][Int(seed % 3)]
+    let period = Double(frames) * studio.microsPerFrame
+    studio.play(seconds: 3 + Double(dice.next() % 12_000) / 1_000, frames: frames)
+    let pressed = studio.due
+    studio.pressPlay()
+    var rolled: Double?
+    while rolled == nil, studio.due - pressed < 40e6 {
+      studio.play(frames)
+      if studio.report.isRolling { rolled = studio.due }
+    }
+    let start = try #require(rolled, "held for 40 s")
+    // A bar at most, one more that comes too soon for the latencies, and what is sent early.
+    #expect(start - pressed <= 24e6 + Self.bound, "\(studio.latencies)")
+    #expect((-Self.bound - 2 * period...2 * period).contains(distance(studio, start)))
+    studio.play(seconds: 26, frames: frames)
+    // The song's beat is that of the frame that goes out now, heard up to 2 s later.
+    let song = studio.report.sessionBeat - studio.report.songBeat
+    #expect(abs(song / 4 - (song / 4).rounded()) < 1e-6)
+    let ahead = (studio.report.sessionBeat - studio.beat(at: studio.due)) * 3e6
+    #expect((-2 * period...Self.bound + 2 * period).contains(ahead))
+    // Sent, not heard.
+    let sent = studio.clicks.map { $0.heard - Double(studio.latencies[.click1]) * studio.microsPerFrame }
+    #expect(sent.count >= 3)
+    for moment in sent { #expect((-Self.bound - period...period).contains(distance(studio, moment))) }
+    for place in studio.rack.indices {
+      let late = Double(studio.rack[place].latency) * studio.microsPerFrame
+      for message in studio.rackMessages[place] where message.event.status == MIDI.start {
+        #expect((-Self.bound - 0.2e6...period).contains(distance(studio, message.heard - late)))
+      }
+    }
+    let starts = studio.rackMessages[0].filter { $0.event.status == MIDI.start }
+    #expect(starts.count == 1, "\(studio.rack[0].latency)")
+  }
+}
