@@ -122,11 +122,8 @@ struct AudioCycle: ~Copyable {
     _ state: jack_transport_state_t, _ frames: UInt32, _ position: inout jack_position_t, isNew: Bool
   ) {
     let transport = Transport(state: state, position: position)
-    var next = position.frame
-    // PipeWire asks with this cycle's frame and shows the answer in the next.
-    // PipeWire before March 2026 may call with -1 frames: those of our own cycle are meant.
-    let length = frames > CycleSource.longestPeriod ? self.frames : frames
-    if source.isBBTLate, case .rolling = transport.state { next = next &+ length }
+    let next = CycleSource.frameToShow(
+      transport, told: frames, ofCycle: self.frames, isLate: source.isBBTLate)
     guard let bbt = sync.bbt(nextFrame: next, requested: isNew ? transport.bbt : nil) else { return }
     position.valid = JackPositionBBT
     position.set(bbt)

@@ -22,6 +22,17 @@ struct CycleSource {
     isBBTLate = JACKImplementation.loaded.showsTimebaseLate
   }
 
+  /// The frame whose bar and beat JACK shows when the timebase master has answered. PipeWire asks with the present cycle's frame and shows
+  /// the answer in the next cycle.
+  /// - Parameters:
+  ///   - told: how long JACK says the cycle is. PipeWire before March 2026 may say -1: then `ofCycle` holds.
+  ///   - ofCycle: how long our own cycle was.
+  @_noLocks @_noAllocation
+  static func frameToShow(_ transport: Transport, told: UInt32, ofCycle: UInt32, isLate: Bool) -> UInt32 {
+    guard isLate, case .rolling = transport.state else { return transport.frame }
+    return transport.frame &+ (told > longestPeriod ? ofCycle : told)
+  }
+
   /// As long as there was none.
   var noCycle: Cycle {
     Cycle(

@@ -47,6 +47,23 @@ import Testing
     }
     #expect(doubts.count == expected)
   }
+
+  @Test func `a timebase call with an absurd length means our own cycle`() {
+    let rolling = Transport(state: .rolling, frame: 48_000)
+    func next(_ told: UInt32, isLate: Bool = true, _ transport: Transport? = nil) -> UInt32 {
+      CycleSource.frameToShow(transport ?? rolling, told: told, ofCycle: 256, isLate: isLate)
+    }
+    for told in [.max, UInt32(bitPattern: -256), .max / 2, 65_537] as [UInt32] {
+      #expect(next(told) == 48_256, "\(told)")
+    }
+    for told in [16, 128, 1_024, 65_536] as [UInt32] { #expect(next(told) == 48_000 + told) }
+    for told in [.max, 256] as [UInt32] {
+      #expect(next(told, isLate: false) == 48_000)
+      #expect(next(told, Transport(state: .starting, frame: 7)) == 7)
+      #expect(next(told, Transport(state: .stopped, frame: 7)) == 7)
+    }
+    #expect(next(.max, Transport(state: .rolling, frame: .max - 5)) == 250, "the counter goes round")
+  }
 }
 
 extension JACKHostTests {
