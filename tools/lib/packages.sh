@@ -112,7 +112,7 @@ need_swift() {
     6.[2-9] | 6.[1-9][0-9] | [7-9].* | [1-9][0-9].*) ;;
     *) die "needs Swift 6.2 or newer in PATH (found: ${version:-none}); see https://www.swift.org/install/linux" ;;
   esac
-  # Those from swift.org have Package.swift's linker beside them; Debian's own compiler has not.
+  # A toolchain from swift.org has Package.swift's linker beside it; Debian's own compiler has not.
   [ -x "$(dirname "$(readlink -f "$(command -v swift)")")/ld.lld" ] || command -v ld.lld >/dev/null || need_packages lld
 }
 
