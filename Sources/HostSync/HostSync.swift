@@ -23,38 +23,39 @@ import Choices
 
 /// The state that lasts from one cycle to the next. The audio thread owns it while the client is active.
 public struct HostSync: ~Copyable {
-  private var times = CycleTimes()
+  var times = CycleTimes()
   private var freeze = Freeze()
-  private var timebase = TimebaseWatch()
+  var timebase = TimebaseWatch()
   private var gridWatch = GridWatch()
-  private var bend = Bend()
-  private var launch = Launch()
-  private var song = Song()
-  private var bars = Bars()
+  var bend = Bend()
+  var firstFrame = FirstFrame()
+  var launch = Launch()
+  var song = Song()
+  var bars = Bars()
   /// Of the song's run that these are.
   private var barsRun: UInt64 = 0
   private var barsOrigin: Int64 = 0
   private var queuedMeter = QueuedMeter()
-  private var standard: StandardOutputs
-  private var startStop = StartStop()
-  private var follower = HostFollower()
-  private var tempoRequest = TempoRequest()
+  var standard: StandardOutputs
+  var startStop = StartStop()
+  var follower = HostFollower()
+  var tempoRequest = TempoRequest()
   /// What the last `run` went by; what is asked after it goes by the same. nil: there was none.
   private var present: Present?
   /// `Present.stretch`.
   private var stretch: UInt64 = 0
   /// A relocation is held in this cycle that came too late for its own.
-  private var awaitsRelocation = false
+  var awaitsRelocation = false
   /// Before the transport began to start, if it does.
-  private var wasRolling = false
-  private var lostMIDI: UInt64 = 0
+  var wasRolling = false
+  var lostMIDI: UInt64 = 0
   private var commands = SentCommands()
   // The large ones, of which most cycles touch little, behind what each cycle needs: a page that is not touched costs nothing.
-  private var clockIn = ClockIn()
+  var clockIn = ClockIn()
   /// A sequencer's clock, start, stop and position, as they came in for the next `run`.
   private var received = MIDIEvents()
   /// The user's own outputs.
-  private var rack: OutputRack
+  var rack: OutputRack
 
   /// `machinesMayPlay`: another went before this one, whose last stop perhaps nobody heard.
   @_noLocks @_noAllocation
@@ -75,6 +76,8 @@ public struct HostSync: ~Copyable {
     timebase.read(cycle.transport.bbt)
     let line = times.line(of: &cycle)
     let lost = max(0, times.passedFrames &- times.previousFrames)
+    firstFrame.follow(cycle.transport, frames: cycle.frames, isSound: lost == 0)
+    cycle.transport.skip = firstFrame.skip(cycle.transport, frames: cycle.frames)
     // Of a variable each call below would get a copy of its own.
     let now = now(&cycle, line, lostFrames: lost)
     let here = timebase.position(now)
@@ -107,6 +110,14 @@ public struct HostSync: ~Copyable {
   /// [audio]
   @_noLocks @_noAllocation
   public mutating func mayRoll(_ cycle: inout Cycle) -> Bool {
+    firstFrame.asked(cycle.transport)
+    cycle.transport.skip = firstFrame.skip(cycle.transport, frames: cycle.frames)
+    let mayRoll = answer(&cycle)
+    firstFrame.answered(mayRoll)
+    return mayRoll
+  }
+
+  private mutating func answer(_ cycle: inout Cycle) -> Bool {
     // `run` alone makes a line for the cycle: the last one's goes on.
     let frameMicros = times.steadyFrameMicros
     let line = FrameLine(start: times.start(of: &cycle), frameMicros: frameMicros)
@@ -247,7 +258,7 @@ extension HostSync {
   }
 
   /// The transport rolled, and will roll again from another place as soon as all are ready.
-  private func isBetweenPlaces(_ now: borrowing Now) -> Bool {
+  func isBetweenPlaces(_ now: borrowing Now) -> Bool {
     if case .starting = now.transport.state { wasRolling && !launch.isHolding } else { false }
   }
 
@@ -260,37 +271,5 @@ extension HostSync {
     if !now.isFreewheeling, let tempo = tempoRequest.take() {
       outputs.proposals.add(Proposal(.tempo(tempo), at: Micros(rounding: now.heard.start)))
     }
-  }
-
-  /// What there is to tell.
-  private mutating func report(
-    _ now: borrowing Now, _ cycle: inout Cycle, into outputs: inout Outputs
-  ) {
-    times.report(on: cycle.clock, into: &outputs.report)
-    lostMIDI &+= UInt64(outputs.events.dropped)
-    outputs.report.lostMIDI = lostMIDI
-    outputs.report.sessionBeat = now.grid.beat(at: now.heard.start)
-    outputs.report.tempo = now.session.tempo
-    outputs.report.tempoRequests = tempoRequest.count
-    outputs.report.moment = Moment(now)
-    song.report(into: &outputs.report)
-    launch.report(into: &outputs.report)
-    outputs.report.awaitsRelocation = awaitsRelocation
-    awaitsRelocation = false
-    outputs.report.isBetweenPlaces = isBetweenPlaces(now)
-    if case .starting = now.transport.state {} else { wasRolling = now.isRolling }
-    outputs.report.notBefore = now.notBefore
-    outputs.report.outputsAhead = now.outputsAhead
-    timebase.report(now, bars, into: &outputs.report)
-    if !now.isFreewheeling, song.isRolling, !timebase.isForeign {
-      outputs.report.hostLag = song.lag.micros
-    }
-    standard.report(bank: cycle.sounds.number, into: &outputs.report)
-    outputs.report.oldestBank = min(outputs.report.oldestBank, rack.takeOldestBank())
-    outputs.report.ahead = bend.ahead
-    outputs.report.bars = bars
-    startStop.report(into: &outputs.report)
-    follower.report(into: &outputs.report)
-    clockIn.report(now, into: &outputs.report)
   }
 }

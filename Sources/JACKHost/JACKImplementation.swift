@@ -57,6 +57,9 @@ extension JACKImplementation {
   /// How long the server holds a start at most, whatever a client asks; nil: as long as a client asks (facts: jack 4).
   var longestHold: Micros? { isPipeWire ? usualSyncLimit : nil }
 
+  /// Whether a stopped transport rolls from the frame that it shows. PipeWire does so behind a locate only (facts: jack 3).
+  var rollsFromWhereItStands: Bool { !isPipeWire }
+
   /// Whether a name that is taken comes back with a number. PipeWire gives it to both, and a connection by
   /// name then goes to either.
   var keepsClientNamesApart: Bool { !isPipeWire }

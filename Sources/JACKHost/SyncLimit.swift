@@ -8,7 +8,7 @@ import HostSync
 /// program that never gets ready keeps everybody waiting for so long, so that it is the usual one wherever that is enough. [control]
 struct SyncLimit {
   private let client: OpaquePointer
-  private let implementation = JACKImplementation.loaded
+  let implementation = JACKImplementation.loaded
   /// nil: the usual one.
   private var told: Micros?
 

@@ -12,6 +12,7 @@ struct TransportControl {
   var beatMicros = 0.0
   private var renewal = HoldRenewal()
   private var behindStop = OrdersBehindStop<TransportCommand>()
+  private var hasSettled = false
   /// The audio thread's wish, and the cycle that it came with.
   private var wish: (number: UInt32, due: Double) = (0, 0)
 
@@ -59,6 +60,16 @@ struct TransportControl {
   mutating func forget() {
     relocator.cancel()
     behindStop.forget()
+    hasSettled = false
+  }
+
+  /// Sends a transport that we found standing to where it stands: PipeWire may roll from there or from one cycle farther on, and behind
+  /// a locate it rolls from there.
+  private mutating func settle(on running: RunningClient, _ report: Report, sampleRate: Int) {
+    guard report.isFirstFrameUnknown, !hasSettled, !running.syncLimit.implementation.rollsFromWhereItStands
+    else { return }
+    hasSettled = true
+    locate(report.moment.frame, on: running, report, sampleRate: sampleRate)
   }
 
   mutating func step(on running: RunningClient, _ report: Report, sampleRate: Int) {
@@ -72,7 +83,8 @@ struct TransportControl {
     if report.moment.due > wish.due {
       running.fulfil(report.wish, showing: bbt(of: Beats(report.wish.place.beat), report))
     }
-    let limit = JACKImplementation.loaded.longestHold
+    settle(on: running, report, sampleRate: sampleRate)
+    let limit = running.syncLimit.implementation.longestHold
     if renewal.isDue(isHolding: report.isHolding, limit: limit, at: HostClock.micros()) { running.holdOn() }
     // What was done before in this look may have taken many milliseconds, and a start is asked for in its moment or not at all.
     switch relocator.step(report, at: HostClock.micros()) {

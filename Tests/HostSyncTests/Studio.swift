@@ -39,6 +39,12 @@ final class Studio {
   /// Asks HostSync, as JACK asks its slow-sync clients, and rolls in the cycle after a yes of all.
   var asksBeforeRolling = false
   private var mayRoll = false
+  /// As PipeWire does (facts: jack 3): a stop shows the last cycle that was played, and a start rolls from the next one, if nobody
+  /// located meanwhile.
+  var rollsAsPipeWire = false
+  /// And behind a locate, too, as no known server does.
+  var skipsBehindLocate = false
+  private var isLocated = false, wasRolling = false
   /// How long another of them takes wherever it is sent, in microseconds.
   var othersTake = 0.0
   private var othersReady = 0.0
@@ -173,8 +179,16 @@ final class Studio {
       transport.state = .stopped
       stops = false
     }
+    if rollsAsPipeWire, wasRolling, transport.state == .stopped {
+      transport.frame &-= frames
+      isLocated = false
+    }
+    wasRolling = transport.state == .rolling
+    var isAsked = false
     if let there = locate {
       transport.frame = there
+      isLocated = true
+      isAsked = transport.state == .stopped
       if transport.state != .stopped { beginStarting() }
       locate = nil
     }
@@ -194,6 +208,8 @@ final class Studio {
       ownDelay: ownDelay, clients: clients)
     if asksBeforeRolling, !mayRoll, case .starting = transport.state {
       mayRoll = sync.mayRoll(&cycle)
+    } else if asksBeforeRolling, isAsked {
+      _ = sync.mayRoll(&cycle)
     }
     let pulse = listensToPulse ? buffers + Self.longest : nil
     let run = listensToPulse ? buffers + 2 * Self.longest : nil
@@ -220,6 +236,7 @@ final class Studio {
     if case .rolling = transport.state { transport.frame &+= frames }
     if asksBeforeRolling, mayRoll, due >= othersReady, case .starting = transport.state {
       (transport.state, mayRoll) = (.rolling, false)
+      if rollsAsPipeWire, !isLocated || skipsBehindLocate { transport.frame &+= frames }
     }
   }
 

@@ -118,7 +118,10 @@ struct Song: BitwiseCopyable {
     guard now.isRolling else { return nil }
     let transport = now.transport
     if isRolling, !hasLocated(transport, lostFrames: lostFrames) { return nil }
-    return standingFrame == transport.frame ? standing : here
+    guard let standingFrame else { return here }
+    let skipped = transport.frame &- standingFrame
+    guard skipped == 0 || skipped == lastFrames else { return here }
+    return standing + Double(skipped) * now.frameMicros / now.heardBeatMicros
   }
 
   /// The beat that a frame has if the tempo was always this one: all that a locate by frames can mean.

@@ -88,7 +88,7 @@ struct Start: BitwiseCopyable {
 
   /// How long after the first rolling frame the place is heard.
   func ahead(_ now: borrowing Now) -> Double {
-    place.micros(from: now.transport.frame, frameMicros: now.frameMicros)
+    place.micros(from: now.transport.frame &+ now.transport.skip, frameMicros: now.frameMicros)
   }
 
   func targetTime(_ now: borrowing Now) -> Double { now.grid.time(of: target.value) }

@@ -26,7 +26,8 @@ extension Start {
 
   /// The transport stands where this start rolls from: at its place, or less than a cycle before it.
   func isThere(_ now: borrowing Now) -> Bool {
-    (0...now.cycleMicros).contains(ahead(now))
+    let away = place.micros(from: now.transport.frame, frameMicros: now.frameMicros)
+    return (0...now.cycleMicros).contains(away)
   }
 
   /// It was sent to the leader's place from here, and is not there yet.

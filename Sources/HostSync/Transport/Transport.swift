@@ -18,6 +18,8 @@ public struct Transport: Sendable, BitwiseCopyable {
   /// By how many frames a stranger's `bbt` is old: PipeWire shows what was written for the cycle before
   /// (facts: jack 1).
   public var bbtAge: UInt32
+  /// By how many frames the first rolling cycle will be ahead of `frame`; 0 while it rolls.
+  var skip: UInt32 = 0
 
   @_noLocks @_noAllocation
   public init(state: State, frame: UInt32, bbt: BBT? = nil, bbtAge: UInt32 = 0) {

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+
+/// The frame from which a standing transport will roll: where it stands, or one cycle farther on.
+///
+/// jack2 rolls from where it stands. PipeWire shows a stopped transport at the last cycle that it played and rolls from the next, but
+/// behind a locate from where it stands (facts: jack 3). No server says which, so each stop and each start is watched.
+struct FirstFrame: BitwiseCopyable {
+  /// How the transport came to the place where it stands.
+  enum Arrival: BitwiseCopyable {
+    case unknown
+    case stop
+    case locate
+  }
+
+  /// A client that joins is asked once or twice, as if behind a locate.
+  private static let joiningCycles = 8
+  /// PipeWire drops what a client asks for in its first cycles.
+  private static let settlingCycles = 64
+
+  private(set) var arrival = Arrival.unknown
+  /// Whether the transport rolls from one cycle farther on.
+  private var skipsBehindStop = false
+  private var skipsBehindLocate = false
+  /// A start behind a stop has shown it: a stop is the weaker sign.
+  private var hasStartedBehindStop = false
+  private var state = Transport.State.stopped
+  private var frame: UInt32 = 0
+  private var frames: UInt32 = 0
+  private var cycles = 0
+  private var isAskedWhileStopped = false
+  private var hasSaidYes = false
+
+  /// JACK asks whether the transport may roll. It asks a stopped transport, or again behind a yes, only for a locate.
+  mutating func asked(_ transport: Transport) {
+    switch transport.state {
+    case .stopped: isAskedWhileStopped = cycles > Self.joiningCycles
+    case .starting: if hasSaidYes { arrival = .locate }
+    case .rolling: break
+    }
+  }
+
+  mutating func answered(_ mayRoll: Bool) { hasSaidYes = mayRoll }
+
+  /// By how many frames the first rolling cycle will be ahead of where the transport stands.
+  func skip(_ transport: Transport, frames: UInt32) -> UInt32 {
+    if case .rolling = transport.state { return 0 }
+    let skips =
+      switch present(transport, frames) {
+      case .locate: skipsBehindLocate
+      case .stop, .unknown: skipsBehindStop
+      }
+    return skips ? frames : 0
+  }
+
+  /// Nobody knows from where it will roll, until it is located.
+  var isUnknown: Bool {
+    guard case .stopped = state, case .unknown = arrival else { return false }
+    return cycles > Self.settlingCycles
+  }
+
+  /// Once a cycle, behind its questions. `isSound`: no cycle was lost before this one.
+  mutating func follow(_ transport: Transport, frames: UInt32, isSound: Bool) {
+    let moved = transport.frame &- frame
+    let isOneCycle = isSound && frames == self.frames && cycles > 0
+    switch (state, transport.state) {
+    case (.rolling, .rolling): break
+    case (.rolling, .stopped):
+      arrival = isAskedWhileStopped ? .locate : .stop
+      if isOneCycle, !isAskedWhileStopped, !hasStartedBehindStop, moved == 0 || moved == frames {
+        skipsBehindStop = moved == 0
+      }
+    case (.stopped, .rolling), (.starting, .rolling):
+      if isOneCycle, moved == 0 || moved == frames { learn(skips: moved == frames) }
+    case (.starting, .stopped), (.stopped, .stopped):
+      if isAskedWhileStopped {
+        arrival = .locate
+      } else if cycles > 0, isElsewhere(transport, frames) {
+        arrival = .unknown
+      }
+    case (_, .starting): arrival = present(transport, frames)
+    }
+    if case .starting = transport.state {} else { hasSaidYes = false }
+    isAskedWhileStopped = false
+    cycles = min(cycles + 1, Self.settlingCycles + 1)
+    self.frames = frames
+    if case .rolling = transport.state {
+      frame = transport.frame
+    } else if isElsewhere(transport, frames) || state != transport.state && state == .rolling {
+      frame = transport.frame
+    }
+    state = transport.state
+  }
+
+  private mutating func learn(skips: Bool) {
+    switch arrival {
+    case .locate: skipsBehindLocate = skips
+    case .stop: (skipsBehindStop, hasStartedBehindStop) = (skips, true)
+    case .unknown: if skips { skipsBehindStop = true }
+    }
+  }
+
+  private func present(_ transport: Transport, _ frames: UInt32) -> Arrival {
+    guard case .starting = transport.state else { return arrival }
+    if case .rolling = state { return .locate }
+    return isElsewhere(transport, frames) ? .locate : arrival
+  }
+
+  /// To a client that is late PipeWire shows a cycle farther on what stands.
+  private func isElsewhere(_ transport: Transport, _ frames: UInt32) -> Bool {
+    transport.frame != frame && transport.frame != frame &+ frames
+  }
+}

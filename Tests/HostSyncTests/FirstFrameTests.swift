@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import Choices
+import Testing
+
+@testable import HostSync
+
+/// A start where the first rolling cycle is not the one at which the transport stood.
+struct FirstFrameTests {
+  private func studio(_ alignment: Alignment, tempo: Double = 120) -> Studio {
+    let studio = Studio(tempo: tempo)
+    studio.asksBeforeRolling = true
+    studio.isMaster = true
+    studio.settings.launch.alignment = alignment
+    studio.latencies = [.click1: 512, .jack: 512]
+    studio.rollsAsPipeWire = true
+    return studio
+  }
+
+  /// Starts and returns by how many microseconds a host that counts frames at this tempo is late for the session's bars.
+  private func start(_ studio: Studio, _ frames: UInt32, tempo: Double = 120) -> Double {
+    studio.transport.state = .starting
+    var cycles = 0
+    while studio.transport.state != .rolling, cycles < 5_000 {
+      studio.play(frames)
+      cycles += 1
+    }
+    let first = studio.transport.frame
+    studio.play(frames)
+    let heard = studio.due + 512 * studio.microsPerFrame
+    let away = studio.beat(at: heard) - Double(first) / 48_000 * tempo / 60
+    return (away - 4 * (away / 4).rounded()) * 60e6 / tempo
+  }
+
+  private func stop(_ studio: Studio, _ frames: UInt32) {
+    studio.play(seconds: 0.9, frames: frames)
+    studio.transport.state = .stopped
+    studio.play(seconds: 0.43, frames: frames)
+  }
+
+  private func expectOnBar(_ error: Double, _ alignment: Alignment, _ frames: UInt32, _ name: String) {
+    // Half a period and a hair, or half a frame and one that rounding adds.
+    let bound = alignment == .exact ? 32 : Double(frames) / 0.048 * 0.51
+    #expect(abs(error) <= bound, "\(alignment), \(frames), \(name): \(error) us")
+  }
+
+  @Test(arguments: [Alignment.nearest, .exact], [256, 1024] as [UInt32])
+  func `a start is on its bar also where a stop hides a cycle`(alignment: Alignment, frames: UInt32) {
+    for isPipeWire in [true, false] {
+      let studio = studio(alignment)
+      studio.rollsAsPipeWire = isPipeWire
+      studio.play(seconds: 0.3, frames: frames)
+      studio.locate = 96_768
+      studio.play(seconds: 0.2, frames: frames)
+      for round in 0..<8 {
+        let error = start(studio, frames)
+        expectOnBar(error, alignment, frames, "start \(round), PipeWire: \(isPipeWire)")
+        #expect(abs(studio.report.launchError - error) < 2, "start \(round), PipeWire: \(isPipeWire)")
+        #expect(abs(studio.report.hostLag - error) < 2, "start \(round), PipeWire: \(isPipeWire)")
+        stop(studio, frames)
+        if round % 3 == 2 {
+          // Also to where it stands already.
+          studio.locate = round == 2 ? studio.transport.frame : 48_000
+          studio.play(seconds: 0.1, frames: frames)
+        }
+      }
+    }
+  }
+
+  @Test func `a tempo between a stop and a start moves no host off the beat`() {
+    let studio = studio(.nearest)
+    studio.play(seconds: 0.3)
+    studio.locate = 480_000
+    studio.play(seconds: 0.1)
+    _ = start(studio, 256)
+    stop(studio, 256)
+    studio.setTempo(60)
+    studio.play(seconds: 0.1)
+    _ = start(studio, 256, tempo: 60)
+    #expect(abs(studio.report.hostLag - studio.report.launchError) < 2, "\(studio.report.hostLag) us")
+  }
+
+  @Test func `a place that nobody sent the transport to is unknown until a locate or a stop`() {
+    let located = studio(.exact)
+    located.play(seconds: 0.2)
+    #expect(!located.report.isFirstFrameUnknown)
+    located.play(seconds: 0.3)
+    #expect(located.report.isFirstFrameUnknown)
+    located.locate = 0
+    located.play(seconds: 0.01)
+    #expect(!located.report.isFirstFrameUnknown)
+    expectOnBar(start(located, 256), .nearest, 256, "from the very beginning")
+    // Another driver's transport stands elsewhere, without a locate.
+    stop(located, 256)
+    located.transport.frame = 7_000
+    located.play(seconds: 0.01)
+    #expect(located.report.isFirstFrameUnknown)
+  }
+
+  @Test func `a start follows a server of other habits from the second one on`() {
+    let studio = studio(.nearest)
+    studio.skipsBehindLocate = true
+    studio.play(seconds: 0.3)
+    for round in 0..<4 {
+      studio.locate = 96_000
+      studio.play(seconds: 0.1)
+      let error = start(studio, 256)
+      if round > 0 { expectOnBar(error, .nearest, 256, "start \(round)") }
+      stop(studio, 256)
+    }
+  }
+
+  @Test func `a lost cycle at a start or a stop teaches nothing`() {
+    let studio = studio(.nearest)
+    studio.rollsAsPipeWire = false
+    studio.play(seconds: 0.3)
+    studio.locate = 96_000
+    studio.play(seconds: 0.1)
+    for round in 0..<4 {
+      let error = start(studio, 256)
+      expectOnBar(error, .nearest, 256, "start \(round)")
+      studio.play(seconds: 0.9)
+      studio.transport.state = .stopped
+      studio.play(256, stall: 30_000)
+      studio.play(seconds: 0.3)
+    }
+  }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+import BeatMath
+import CJACK
+import Linux
+import TestSupport
+import Testing
+
+@testable import JACKHost
+
+/// Starts from where a stop, a locate or nobody left the transport, on a real server.
+extension JACKHostTests {
+  @Test func `a start is on its bar wherever a stop, a locate or nobody left the transport`() async throws {
+    let server = try await TestServer()
+    let live = try LiveHost(server)
+    live.edit { $0.setTempo(240, at: HostClock.micros()) }
+    live.host.wantsTimebase = true
+    try await live.run { live.standing == .master }
+    let watch = try TransportWatch(server)
+    try await live.run(for: 900)
+    var errors: [Double] = []
+    for round in 0..<8 {
+      if round % 4 == 3 {
+        watch.locate(96_000)
+        try await live.run { watch.last.frame == 96_000 }
+      }
+      let before = live.exchange.report()
+      watch.forget()
+      watch.play()
+      try await live.run { watch.last.isRolling }
+      try await live.run(for: Int64(200 + 40 * round))
+      let error = late(watch.collected, live)
+      // Our own figure and the other client's.
+      if live.exchange.report().isQuiet(since: before), !error.isNaN {
+        #expect(abs(live.exchange.report().launchError - error) < 700, "start \(round): \(error) us")
+        errors.append(error)
+      }
+      watch.stop()
+      try await live.run { !watch.last.isRolling && !live.exchange.report().isRolling }
+      try await live.run(for: 130)
+    }
+    guard !errors.isEmpty else { return notJudged(#function) }
+    let sorted = errors.map(abs).sorted()
+    #expect(sorted[sorted.count / 2] < 0.76 * 256e6 / 48_000, "\(errors) us")
+  }
+
+  /// By how many microseconds a DAW that counts frames at the session's tempo is late for the session's bars: the middle cycle.
+  private func late(_ cycles: [SeenCycle], _ live: LiveHost) -> Double {
+    let period = Double(live.session.timeline.tempo.microsPerBeat)
+    let physical = Micros(Int64(live.host.latencies[.jack]) * 1_000_000 / 48_000)
+    let late = cycles.filter(\.isRolling).map { cycle in
+      let heard = live.host.clockMap.link(fromJACK: Micros(Int64(cycle.due))) + physical
+      let away = live.session.timeline.beats(at: heard).value - Double(cycle.frame) * 1e6 / 48_000 / period
+      return (away - 4 * (away / 4).rounded()) * period
+    }.sorted()
+    return late.count > 9 ? late[late.count / 2] : .nan
+  }
+}
