@@ -91,6 +91,15 @@ beside() {
   echo "session $name: the messages of ${1##*/} go to $log" >&2
 }
 
+# Ardour's last audio system. JACK is called JACK/Pipewire since Ardour 8.
+ardour_state() {
+  cat <<END
+        <State backend="$1" driver="" device="" input-device="" output-device="" sample-rate="$(rate)" buffer-size="256" n-periods="0" input-latency="0" output-latency="0" lm-input="" lm-output="" active="1" use-buffered-io="0" midi-option="" lru="1">
+          <MIDIDevices/>
+        </State>
+END
+}
+
 # Ardour asks for everything at its first start; a later start asks for the audio system all the same, unless it is told
 # to go on with the last one. Preferences of its own are never touched.
 new_to_ardour() {
@@ -109,9 +118,8 @@ new_to_ardour() {
   <Extra>
     <AudioMIDISetup>
       <EngineStates>
-        <State backend="JACK" driver="" device="" input-device="" output-device="" sample-rate="$(rate)" buffer-size="256" n-periods="0" input-latency="0" output-latency="0" lm-input="" lm-output="" active="1" use-buffered-io="0" midi-option="" lru="1">
-          <MIDIDevices/>
-        </State>
+$(ardour_state JACK)
+$(ardour_state JACK/Pipewire)
       </EngineStates>
     </AudioMIDISetup>
   </Extra>
